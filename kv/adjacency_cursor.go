@@ -1,0 +1,102 @@
+package kv
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// An adjacencyCursor reads adjacency records one after the other through one iterator, whose memory it reuses: a fetch
+// by key would copy every block into new memory, three times over.
+type adjacencyCursor struct {
+	it *badger.Iterator
+
+	// The record behind the one last read, which costs no search.
+	nextBlock int
+	nextPart  uint32
+}
+
+// cursors are those of one snapshot that nobody is using.
+type cursors struct {
+	mu   sync.Mutex
+	free []*adjacencyCursor
+}
+
+// take returns the cursor that stands before a part, where there is one, else any other.
+func (c *cursors) take(block int, part uint32) *adjacencyCursor {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := len(c.free)
+	if n == 0 {
+		return &adjacencyCursor{nextBlock: -1}
+	}
+	for i, cursor := range c.free {
+		if cursor.nextBlock == block && cursor.nextPart == part {
+			c.free[i], c.free[n-1] = c.free[n-1], c.free[i]
+			break
+		}
+	}
+	cursor := c.free[n-1]
+	c.free = c.free[:n-1]
+	return cursor
+}
+
+func (c *cursors) giveBack(cursor *adjacencyCursor) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.free = append(c.free, cursor)
+}
+
+// close closes the cursors of a snapshot that ends, in which no read is under way.
+func (c *cursors) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, cursor := range c.free {
+		if cursor.it != nil {
+			cursor.it.Close()
+		}
+	}
+	c.free = nil
+}
+
+// readPart hands the body of one part of block b, which is stored under key, to use; it is borrowed.
+func (tx *Tx) readPart(d *directory, b int, part uint32, key []byte, use func(body []byte) error) error {
+	if tx.write {
+		return tx.need(key, use) // Badger allows an Update one open iterator
+	}
+	if err := tx.acquire(); err != nil {
+		return err
+	}
+	defer tx.release()
+	c := tx.cursors.take(b, part)
+	defer tx.cursors.giveBack(c)
+	if c.it == nil {
+		c.it = tx.txn.NewIterator(badger.IteratorOptions{Prefix: generationPrefix(kindAdjacency, d.generation)})
+	}
+	follows := b == c.nextBlock && part == c.nextPart
+	c.nextBlock = -1
+	err := guard(key, func() error {
+		if follows {
+			c.it.Next()
+		} else {
+			c.it.Seek(key)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r, ok, err := current(c.it)
+	if err != nil {
+		return err
+	}
+	if !ok || !bytes.Equal(r.key, key) {
+		return corrupt(key, "the record is missing")
+	}
+	c.nextBlock, c.nextPart = b, part+1
+	if c.nextPart == d.parts[b] {
+		c.nextBlock, c.nextPart = b+1, 0
+	}
+	return use(r.body)
+}

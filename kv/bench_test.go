@@ -1,0 +1,163 @@
+package kv
+
+import (
+	"fmt"
+	"testing"
+)
+
+// benchStore has n nodes with a label, a score and a matrix of width columns.
+func benchStore(b *testing.B, n, width int) *Store {
+	b.Helper()
+	s, err := Create(b.TempDir(), Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	err = s.Update(func(tx *Tx) error {
+		c, err := tx.change()
+		if err != nil {
+			return err
+		}
+		c.Nodes = n
+		for class := range 40 {
+			c.class(fmt.Sprint(class))
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	bulk, err := s.Bulk()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer bulk.Abort()
+	if err := writeBench(bulk, n, width); err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
+func writeBench(bulk *Bulk, n, width int) error {
+	labels, err := bulk.Column(LabelColumn, KindClass)
+	if err != nil {
+		return err
+	}
+	scores, err := bulk.Column("score", KindSingle)
+	if err != nil {
+		return err
+	}
+	matrix, err := bulk.Matrix("m", make([]string, width))
+	if err != nil {
+		return err
+	}
+	row := make([]float32, width)
+	for v := range NodeID(n) {
+		if err := labels.PutClasses(v, []Class{Class(v % 40)}); err != nil {
+			return err
+		}
+		if err := scores.PutFloats(v, []float32{float32(v) / 3}); err != nil {
+			return err
+		}
+		for j := range row {
+			row[j] = float32(v) + float32(j)
+		}
+		if err := matrix.Put(v, row); err != nil {
+			return err
+		}
+	}
+	return bulk.Commit(nil)
+}
+
+func BenchmarkRead(b *testing.B) {
+	const n, width = 1 << 20, 40
+	s := benchStore(b, n, width)
+	tx := s.Begin()
+	defer tx.Close()
+	rate := func(b *testing.B, items int, unit string) {
+		b.ReportMetric(float64(items)*float64(b.N)/b.Elapsed().Seconds(), unit)
+	}
+	b.Run("classes", func(b *testing.B) {
+		dst := make([]Class, n)
+		for b.Loop() {
+			if err := tx.ReadClasses(LabelColumn, dst); err != nil {
+				b.Fatal(err)
+			}
+		}
+		rate(b, n, "nodes/s")
+	})
+	b.Run("floats", func(b *testing.B) {
+		dst := make([]float64, n)
+		for b.Loop() {
+			if err := tx.ReadFloats("score", dst); err != nil {
+				b.Fatal(err)
+			}
+		}
+		rate(b, n, "nodes/s")
+	})
+	b.Run("reader", func(b *testing.B) {
+		for b.Loop() {
+			r, err := tx.Reader("score")
+			if err != nil {
+				b.Fatal(err)
+			}
+			for v := range NodeID(n) {
+				if _, err := r.At(v); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		rate(b, n, "nodes/s")
+	})
+	b.Run("value", func(b *testing.B) {
+		v := NodeID(0)
+		for b.Loop() {
+			if _, err := tx.Value(v, "score"); err != nil {
+				b.Fatal(err)
+			}
+			v = (v + 7919*4096) % n
+		}
+		rate(b, 1, "nodes/s")
+	})
+	m, err := tx.Matrix("m")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, columns := range []int{16, width} {
+		b.Run(fmt.Sprintf("matrix/columns=%d", columns), func(b *testing.B) {
+			const rows = 4096
+			dst := make([]float32, rows*columns)
+			for b.Loop() {
+				for first := NodeID(0); first < n; first += rows {
+					if err := m.Read(Range{first, first + rows}, 0, columns, dst); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			rate(b, n*columns, "cells/s")
+		})
+	}
+}
+
+func BenchmarkBulk(b *testing.B) {
+	const n, width = 1 << 18, 16
+	for b.Loop() {
+		benchStore(b, n, width)
+	}
+	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "nodes/s")
+}
+
+func BenchmarkUpdate(b *testing.B) {
+	s := benchStore(b, 1<<16, 1)
+	for i := 0; b.Loop(); i++ {
+		err := s.Update(func(tx *Tx) error { return tx.SetLabel(NodeID(i%(1<<16)), fmt.Sprint(i%40)) })
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "updates/s")
+}

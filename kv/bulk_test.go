@@ -1,0 +1,368 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestBulkAnyOrder(t *testing.T) {
+	s := newStore(t, Options{})
+	n := 2*columnBlockRows + 100
+	setNodes(t, s, n)
+	r := rand.New(rand.NewPCG(1, 0))
+	values := make([]Value, n)
+	for v := range values {
+		if r.IntN(3) > 0 {
+			values[v] = IntValue(r.Int64N(1000))
+		}
+	}
+	half := identity(n) // ascending over a block, then backwards
+	for i, j := columnBlockRows+50, n-1; i < j; i, j = i+1, j-1 {
+		half[i], half[j] = half[j], half[i]
+	}
+	for name, perm := range map[string][]int{"ascending": identity(n), "random": r.Perm(n), "half": half} {
+		b, err := s.Bulk()
+		if err != nil {
+			t.Fatal(err)
+		}
+		column, err := b.Column("x", KindInt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		matrix, err := b.Matrix("m", []string{"a", "b", "c"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range perm {
+			if err := column.Put(NodeID(v), values[v]); err != nil {
+				t.Fatal(err)
+			}
+			if values[v].IsNull() {
+				continue // a row left out
+			}
+			if err := matrix.Put(NodeID(v), []float32{float32(v), 0, float32(values[v].Int())}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.Commit(nil); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		view(t, s, func(tx *Tx) error {
+			reader, err := tx.Reader("x")
+			if err != nil {
+				return err
+			}
+			m, err := tx.Matrix("m")
+			if err != nil {
+				return err
+			}
+			rows := make([]float32, 2*n)
+			if err := m.Read(Range{0, NodeID(n)}, 1, 3, rows); err != nil {
+				return err
+			}
+			for v, want := range values {
+				got, err := reader.At(NodeID(v))
+				if err != nil {
+					return err
+				}
+				zero, value := rows[2*v], rows[2*v+1]
+				ok := zero == 0 && float64(value) == want.Float()
+				if want.IsNull() {
+					ok = zero != zero && value != value
+				}
+				if got != want || !ok {
+					t.Fatalf("%s, node %d: got %v and row %v %v, want %v", name, v, got, zero, value, want)
+				}
+			}
+			return nil
+		})
+	}
+}
+
+func TestBulkDuplicates(t *testing.T) {
+	s := newStore(t, Options{})
+	setNodes(t, s, 10)
+	for _, test := range []struct {
+		order []NodeID
+		want  NodeID
+	}{{[]NodeID{3, 3}, 3}, {[]NodeID{1, 2, 5, 1}, 1}, {[]NodeID{5, 4, 9, 4}, 4}} {
+		for _, what := range []string{"column x", "matrix m"} {
+			b, err := s.Bulk()
+			if err != nil {
+				t.Fatal(err)
+			}
+			column, err := b.Column("x", KindInt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			matrix, err := b.Matrix("m", []string{"a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range test.order {
+				put := func() error { return column.Put(v, IntValue(1)) }
+				if what == "matrix m" {
+					put = func() error { return matrix.Put(v, []float32{1}) }
+				}
+				if err := put(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err = b.Commit(nil)
+			var duplicate *DuplicateRowError
+			if !errors.Is(err, ErrDuplicateRow) || !errors.As(err, &duplicate) || *duplicate != (DuplicateRowError{what, test.want}) {
+				t.Errorf("%s, order %v: got %v, want node %d given twice", what, test.order, err, test.want)
+			}
+			b.Abort()
+		}
+	}
+	checkNoGarbage(t, s)
+}
+
+// checkNoGarbage fails when a record belongs to a generation that the catalogue does not name.
+func checkNoGarbage(t *testing.T, s *Store) {
+	t.Helper()
+	if got := countGarbage(t, s); got > 0 {
+		t.Errorf("%d records of no generation that counts", got)
+	}
+}
+
+func countGarbage(t *testing.T, s *Store) (garbage int) {
+	t.Helper()
+	view(t, s, func(tx *Tx) error {
+		live := tx.cat.live()
+		for r, err := range tx.scan(nil, []byte{byte(firstGenerational)}) {
+			if err != nil {
+				return err
+			}
+			var g generation
+			for _, b := range r.key[1:5] {
+				g = g<<8 | generation(b)
+			}
+			if !live[g] {
+				garbage++
+			}
+		}
+		return nil
+	})
+	return garbage
+}
+
+func TestBulkIsInvisibleUntilCommit(t *testing.T) {
+	s := newStore(t, Options{})
+	setNodes(t, s, 10)
+	ones := make([]Value, 10)
+	for i := range ones {
+		ones[i] = IntValue(1)
+	}
+	writeColumn(t, s, "x", KindInt, ones, identity(10))
+	update(t, s, func(tx *Tx) error { return tx.SetIndexed("x", true) })
+	check := func(tx *Tx, want Value, indexed bool) {
+		t.Helper()
+		got, err := tx.Value(4, "x")
+		column, ok := tx.Column("x")
+		if err != nil || got != want || !ok || column.Indexed != indexed {
+			t.Errorf("got %v, %v, indexed %t; want %v, indexed %t", got, err, column.Indexed, want, indexed)
+		}
+	}
+	write := func(b *Bulk) {
+		t.Helper()
+		w, err := b.Column("x", KindFloat)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.PutFloats(3, []float32{0.5, 0.25}); err != nil {
+			t.Fatal(err)
+		}
+		space, err := b.Space("s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := space.Put([]byte("k"), []byte("v")); err != nil {
+			t.Fatal(err)
+		}
+		if err := space.Put([]byte("j"), nil); !errors.Is(err, ErrInvalidValue) {
+			t.Errorf("a key out of order: got %v, want ErrInvalidValue", err)
+		}
+	}
+	before := s.Begin()
+	defer before.Close()
+
+	b, err := s.Bulk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(b)
+	b.Abort()
+	b.Abort() // again does nothing
+	view(t, s, func(tx *Tx) error { check(tx, IntValue(1), true); return nil })
+	checkNoGarbage(t, s)
+	if err := b.Commit(nil); !errors.Is(err, ErrClosed) {
+		t.Errorf("Commit after Abort: got %v, want ErrClosed", err)
+	}
+
+	if b, err = s.Bulk(); err != nil {
+		t.Fatal(err)
+	}
+	write(b)
+	failure := errors.New("failure")
+	if err := b.Commit(func(*Tx) error { return failure }); !errors.Is(err, failure) {
+		t.Errorf("Commit: got %v, want final's error", err)
+	}
+	b.Abort()
+	view(t, s, func(tx *Tx) error { check(tx, IntValue(1), true); return nil })
+
+	if b, err = s.Bulk(); err != nil {
+		t.Fatal(err)
+	}
+	write(b)
+	check(b.Tx(), IntValue(1), true)
+	err = b.Commit(func(tx *Tx) error {
+		check(tx, FloatValue(0.25), false)
+		return tx.PutDocument("runs", "1", "done")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Abort() // does nothing
+	check(before, IntValue(1), true)
+	view(t, s, func(tx *Tx) error {
+		check(tx, FloatValue(0.25), false)
+		if value, err := tx.Space("s").Get([]byte("k")); err != nil || string(value) != "v" {
+			t.Errorf("space: got %q, %v; want v", value, err)
+		}
+		var text string
+		return tx.Document("runs", "1", &text)
+	})
+	checkNoGarbage(t, s)
+}
+
+// TestCrashInBulk copies the files of the store at points within a Bulk, as a crash would leave them.
+func TestCrashInBulk(t *testing.T) {
+	s := newStore(t, Options{})
+	const n = 100_000
+	setNodes(t, s, n)
+	b, err := s.Bulk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Abort()
+	w, err := b.Matrix("m", []string{"a", "b", "c", "d", "e", "f", "g", "h"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := make([]float32, 8)
+	for v := range NodeID(n) {
+		row[v%8] = float32(v) + 0.5
+		if err := w.Put(v, row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.batch.flush(); err != nil { // so that there surely is garbage
+		t.Fatal(err)
+	}
+	dir := copyStore(t, s.Dir())
+	c := openStore(t, dir, Options{})
+	view(t, c, func(tx *Tx) error {
+		if got := tx.Matrices(); len(got) != 0 {
+			t.Errorf("got matrices %q after a crash before Commit, want none", got)
+		}
+		return nil
+	})
+	checkNoGarbage(t, c)
+	if got := countGarbage(t, s); got == 0 {
+		t.Error("the store that was copied held no garbage: the test shows nothing")
+	}
+	generations := map[generation]bool{}
+	for range 2 {
+		b, err := c.Bulk()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := b.Matrix("m", []string{"a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		generations[w.entry.Generation] = true
+		b.Abort()
+	}
+	if len(generations) != 2 || generations[w.entry.Generation] {
+		t.Errorf("a generation was handed out twice: %v after %d", generations, w.entry.Generation)
+	}
+}
+
+func TestMatrixShapes(t *testing.T) {
+	s := newStore(t, Options{})
+	for _, n := range []int{0, 1, 1025} {
+		setNodes(t, s, n)
+		for _, width := range []int{0, 1, 16, 17, 40, 5000} {
+			columns := make([]string, width)
+			for j := range columns {
+				columns[j] = fmt.Sprint("c", j)
+			}
+			b, err := s.Bulk()
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := b.Matrix("m", columns)
+			if err != nil {
+				t.Fatal(err)
+			}
+			row := make([]float32, width)
+			for v := range NodeID(n) {
+				if v%2 == 1 && width > 0 {
+					if err := w.PutSparse(v, []uint32{uint32(width) - 1}, []float32{float32(v)}); err != nil {
+						t.Fatal(err)
+					}
+					continue
+				}
+				for j := range row {
+					row[j] = float32(v) + float32(j)/8192
+				}
+				if err := w.Put(v, row); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Put(NodeID(n), row); !errors.Is(err, ErrShape) {
+				t.Errorf("a row too many: got %v, want ErrShape", err)
+			}
+			if err := b.Commit(nil); err != nil {
+				t.Fatal(err)
+			}
+			view(t, s, func(tx *Tx) error {
+				m, err := tx.Matrix("m")
+				if err != nil {
+					return err
+				}
+				if m.Width() != width || len(m.Columns()) != width {
+					t.Errorf("got width %d, want %d", m.Width(), width)
+				}
+				lo, hi := width/3, width-width/4
+				dst := make([]float32, n*(hi-lo))
+				if err := m.Read(Range{0, NodeID(n)}, lo, hi, dst); err != nil {
+					return err
+				}
+				for v := range n {
+					for j := lo; j < hi; j++ {
+						want := float32(v) + float32(j)/8192
+						if v%2 == 1 {
+							want = 0
+							if j == width-1 {
+								want = float32(v)
+							}
+						}
+						if got := dst[v*(hi-lo)+j-lo]; got != want {
+							t.Fatalf("%d×%d, cell %d,%d: got %v, want %v", n, width, v, j, got, want)
+						}
+					}
+				}
+				if err := m.Read(Range{0, NodeID(n + 1)}, 0, width, nil); !errors.Is(err, ErrShape) {
+					t.Errorf("%d×%d, a row too many: got %v, want ErrShape", n, width, err)
+				}
+				return nil
+			})
+		}
+	}
+}

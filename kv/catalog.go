@@ -1,0 +1,135 @@
+package kv
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// formatVersion is the version of everything on disk. A change that an older program would misread adds one, and a
+// line to the history in doc.go.
+const formatVersion = 1
+
+// A header is the first record written, and the only one whose form every format version shares.
+type header struct {
+	Version int    `msgpack:"version"`
+	ID      string `msgpack:"id"`      // 128 random bits, hexadecimal
+	Created int64  `msgpack:"created"` // seconds since 1970, UTC
+}
+
+// A catalog says what is in the store: counts, classes, and which generation of each column, matrix and space counts.
+// What no generation of it names is garbage. Readers share one catalog and must not change it; an Update changes a
+// clone and writes it with its transaction.
+type catalog struct {
+	// Nodes counts all nodes, LoadedNodes those in the blocks of the graph's generation; the rest are deltas.
+	Nodes       int   `msgpack:"nodes"`
+	LoadedNodes int   `msgpack:"loaded_nodes"`
+	Edges       int64 `msgpack:"edges"`       // undirected, each once, deltas included
+	EdgeDeltas  int64 `msgpack:"edge_deltas"` // edges added to or removed from the blocks
+	IntegerIDs  bool  `msgpack:"integer_ids"`
+	// DenseIDs says that the id of a loaded node is its position in the node file, so that no id is stored.
+	DenseIDs bool `msgpack:"dense_ids"`
+
+	// Graph is the generation of the adjacency and dictionary blocks and deltas; zero when there are none.
+	Graph generation `msgpack:"graph"`
+	Next  generation `msgpack:"next"` // the next unused
+
+	Classes  []string               `msgpack:"classes"` // append only: a Class is a position
+	Columns  map[string]columnEntry `msgpack:"columns"`
+	Matrices map[string]matrixEntry `msgpack:"matrices"`
+	Spaces   map[string]generation  `msgpack:"spaces"`
+
+	classNumbers map[string]Class // the inverse of Classes
+}
+
+// A columnEntry is a stored column. Its blocks cover the nodes v < Rows; values of later nodes, and changes, are
+// deltas, of which there are none unless Deltas.
+type columnEntry struct {
+	Generation generation `msgpack:"generation"`
+	Kind       Kind       `msgpack:"kind"`
+	Indexed    bool       `msgpack:"indexed"`
+	Rows       uint32     `msgpack:"rows"`
+	Deltas     bool       `msgpack:"deltas"`
+}
+
+// A matrixEntry is a stored matrix [Rows×len(Columns)] in blocks of BlockRows rows, with row deltas when Deltas.
+type matrixEntry struct {
+	Generation generation `msgpack:"generation"`
+	Columns    []string   `msgpack:"columns"`
+	Rows       uint32     `msgpack:"rows"`
+	BlockRows  uint32     `msgpack:"block_rows"`
+	Deltas     bool       `msgpack:"deltas"`
+}
+
+func newCatalog() *catalog {
+	return &catalog{
+		IntegerIDs:   true, // of every id so far
+		Next:         1,
+		Columns:      map[string]columnEntry{},
+		Matrices:     map[string]matrixEntry{},
+		Spaces:       map[string]generation{},
+		classNumbers: map[string]Class{},
+	}
+}
+
+// clone returns a catalog that can be changed without the original seeing it.
+func (c *catalog) clone() *catalog {
+	d := *c
+	d.Classes = slices.Clip(c.Classes)
+	d.Columns = maps.Clone(c.Columns)
+	d.Matrices = maps.Clone(c.Matrices)
+	d.Spaces = maps.Clone(c.Spaces)
+	d.classNumbers = maps.Clone(c.classNumbers)
+	return &d
+}
+
+// newGeneration hands out a generation that was never used.
+func (c *catalog) newGeneration() generation {
+	g := c.Next
+	c.Next++
+	return g
+}
+
+// class returns the number of a class name, adding it to the classes where it is new.
+func (c *catalog) class(name string) Class {
+	if number, ok := c.classNumbers[name]; ok {
+		return number
+	}
+	number := Class(len(c.Classes))
+	c.Classes = append(c.Classes, name)
+	c.classNumbers[name] = number
+	return number
+}
+
+// live returns every generation the catalog names.
+func (c *catalog) live() map[generation]bool {
+	live := map[generation]bool{c.Graph: true}
+	for _, column := range c.Columns {
+		live[column.Generation] = true
+	}
+	for _, matrix := range c.Matrices {
+		live[matrix.Generation] = true
+	}
+	for _, g := range c.Spaces {
+		live[g] = true
+	}
+	return live
+}
+
+func (c *catalog) encode() ([]byte, error) { return msgpack.Marshal(c) }
+
+func decodeCatalog(body []byte) (*catalog, error) {
+	c := newCatalog()
+	if err := msgpack.Unmarshal(body, c); err != nil {
+		return nil, corrupt([]byte{byte(kindCatalog)}, err.Error())
+	}
+	// msgpack sets a map to nil where the record holds nil.
+	if c.Columns == nil || c.Matrices == nil || c.Spaces == nil || c.Nodes < 0 || c.LoadedNodes > c.Nodes {
+		return nil, corrupt([]byte{byte(kindCatalog)}, "its entries contradict each other")
+	}
+	for i, name := range c.Classes {
+		c.classNumbers[name] = Class(i)
+	}
+	return c, nil
+}

@@ -1,0 +1,258 @@
+package kv
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// A Problem is something that is wrong with a store: where, such as "adjacency block 3/0 of generation 2", and what.
+type Problem struct{ Where, What string }
+
+func (p Problem) String() string { return p.Where + ": " + p.What }
+
+// Check walks every record and every invariant that spans records, and calls report for each that fails. It returns an
+// error only where it cannot go on. Writers wait for it. Besides blocks it holds one bit a node.
+func (s *Store) Check(ctx context.Context, report func(Problem)) error {
+	s.writer.Lock()
+	defer s.writer.Unlock()
+	tx := s.Begin()
+	defer tx.Close()
+	c := checker{tx: tx, report: report, counts: map[kind]int64{}, seen: map[Problem]bool{}}
+	if errors.Is(tx.err, ErrCorrupt) {
+		c.problem("catalogue", "%v", tx.err)
+		return nil
+	}
+	if tx.err != nil {
+		return tx.err
+	}
+	c.catalog()
+	for _, step := range []func(context.Context) error{
+		c.records, c.dictionary, c.adjacency, c.edgeDeltas, c.columns, c.matrices,
+	} {
+		if err := c.found("store", step(ctx)); err != nil {
+			return err
+		}
+	}
+	err := guard([]byte{byte(kindHeader)}, s.db.VerifyChecksum)
+	if err != nil {
+		c.problem("tables", "%v", wrapBadger(err))
+	}
+	return ctx.Err()
+}
+
+// A checker is one run of Check.
+type checker struct {
+	tx     *Tx
+	report func(Problem)
+
+	// counts are the records of the graph's generation by kind, entries the ids in the lookup buckets.
+	counts  map[kind]int64
+	entries int64
+
+	// seen are problems reported: one damaged block is met once for each of its nodes.
+	seen map[Problem]bool
+}
+
+// maxSeen bounds the memory for problems; beyond it some may be reported again.
+const maxSeen = 1 << 14
+
+func (c *checker) problem(where, format string, args ...any) {
+	p := Problem{where, fmt.Sprintf(format, args...)}
+	if c.seen[p] {
+		return
+	}
+	if len(c.seen) < maxSeen {
+		c.seen[p] = true
+	}
+	c.report(p)
+}
+
+// found reports an error that damage explains, and returns any other.
+func (c *checker) found(where string, err error) error {
+	for _, damage := range []error{ErrCorrupt, ErrVersion, ErrNotFound, ErrInvalidValue} {
+		if errors.Is(err, damage) {
+			c.problem(where, "%v", err)
+			return nil
+		}
+	}
+	return err
+}
+
+// catalog checks what the catalogue says against itself.
+func (c *checker) catalog() {
+	cat := c.tx.cat
+	if cat.Edges < 0 || cat.EdgeDeltas < 0 {
+		c.problem("catalogue", "it counts %d edges and %d edge deltas", cat.Edges, cat.EdgeDeltas)
+	}
+	if cat.Graph == 0 && cat.Nodes > 0 {
+		c.problem("catalogue", "it has %d nodes and names no graph", cat.Nodes)
+	}
+	if len(cat.classNumbers) != len(cat.Classes) {
+		c.problem("catalogue", "of %d classes %d are distinct", len(cat.Classes), len(cat.classNumbers))
+	}
+	users := map[generation]string{}
+	use := func(g generation, who string) {
+		if g >= cat.Next {
+			c.problem("catalogue", "%s has generation %d, and the next unused is %d", who, g, cat.Next)
+		}
+		if other, taken := users[g]; taken {
+			c.problem("catalogue", "%s and %s share generation %d", other, who, g)
+		}
+		users[g] = who
+	}
+	if cat.Graph != 0 {
+		use(cat.Graph, "the graph")
+	}
+	for _, name := range sortedNames(cat.Columns) {
+		use(cat.Columns[name].Generation, "column "+name)
+		if rows := int(cat.Columns[name].Rows); rows > cat.Nodes {
+			c.problem("column "+name, "it has %d rows of %d nodes", rows, cat.Nodes)
+		}
+	}
+	for _, name := range sortedNames(cat.Matrices) {
+		use(cat.Matrices[name].Generation, "matrix "+name)
+		if rows := int(cat.Matrices[name].Rows); rows > cat.Nodes {
+			c.problem("matrix "+name, "it has %d rows of %d nodes", rows, cat.Nodes)
+		}
+	}
+	for _, name := range sortedNames(cat.Spaces) {
+		use(cat.Spaces[name], "space "+name)
+	}
+}
+
+// records checks every record by itself: kind, generation, version and checksum.
+func (c *checker) records(ctx context.Context) error {
+	live := c.tx.cat.live()
+	stray := map[generation]bool{}
+	it := c.tx.txn.NewIterator(badger.IteratorOptions{})
+	defer it.Close()
+	done := 0
+	next := func() error { it.Next(); return nil }
+	for err := guard(nil, func() error { it.Rewind(); return nil }); ; {
+		if err != nil {
+			return err
+		}
+		if !it.Valid() {
+			return nil
+		}
+		if done++; done%contextEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r, _, damage := current(it)
+		if err := c.found(describeKey(r.key), damage); err != nil {
+			return err
+		}
+		if damage == nil {
+			c.record(r, live, stray)
+		}
+		err = guard(r.key, next)
+	}
+}
+
+func (c *checker) record(r record, live, stray map[generation]bool) {
+	k := kind(r.key[0])
+	switch {
+	case kindNames[k] == "":
+		c.problem(describeKey(r.key), "no record has this kind")
+		return
+	case k < firstGenerational:
+		return
+	case len(r.key) < 5:
+		c.problem(describeKey(r.key), "the key is too short")
+		return
+	}
+	g := generation(binary.BigEndian.Uint32(r.key[1:]))
+	switch {
+	case !live[g] && !stray[g]:
+		stray[g] = true
+		c.problem(describeKey(r.key), "the catalogue does not name generation %d", g)
+	case g == c.tx.cat.Graph:
+		c.counts[k]++
+		if k == kindIDLookup {
+			c.entries += int64(len(r.body) / bucketEntry)
+		}
+	case k == kindColumnDelta || k == kindRowDelta:
+		if v, err := numberAt(r.key, 0); err != nil || int64(v) >= int64(c.tx.cat.Nodes) {
+			c.problem(describeKey(r.key), "there is no such node")
+		}
+	}
+}
+
+// count checks how many records of a kind the graph has.
+func (c *checker) count(k kind, want int) {
+	if got := c.counts[k]; got != int64(want) {
+		c.problem(kindNames[k]+"s", "there are %d, want %d", got, want)
+	}
+}
+
+// columns reads every block of every column, with its deltas.
+func (c *checker) columns(ctx context.Context) error {
+	for _, column := range c.tx.Columns() {
+		r, err := c.tx.Reader(column.Name)
+		if err != nil {
+			return err
+		}
+		for v := NodeID(0); int(v) < c.tx.NumNodes(); {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			rng, err := c.columnBlock(r, v)
+			if err := c.found("column "+column.Name, err); err != nil {
+				return err
+			}
+			v = rng.End
+		}
+	}
+	return nil
+}
+
+// columnBlock reads the values of the block that holds v and returns its range, whether it is damaged or not.
+func (c *checker) columnBlock(r *ColumnReader, v NodeID) (Range, error) {
+	rng := Range{v, NodeID(min(int(v)+columnBlockRows, c.tx.NumNodes()))}
+	_, least, greatest, err := r.Block(v)
+	if err != nil {
+		return rng, err
+	}
+	for v := rng.First; v < rng.End; v++ {
+		value, err := r.At(v)
+		if err != nil {
+			return rng, err
+		}
+		if !value.IsNull() && (value.compare(least) < 0 || value.compare(greatest) > 0) {
+			return rng, fmt.Errorf("%w: node number %d has %s, and its block says %s to %s", ErrCorrupt, v, value, least, greatest)
+		}
+	}
+	return rng, nil
+}
+
+// matrices reads every row of every matrix.
+func (c *checker) matrices(ctx context.Context) error {
+	for _, name := range c.tx.Matrices() {
+		entry := c.tx.cat.Matrices[name]
+		if entry.BlockRows == 0 {
+			c.problem("matrix "+name, "its blocks have no rows")
+			continue
+		}
+		m, err := c.tx.Matrix(name)
+		if err != nil {
+			return err
+		}
+		var rows []float32
+		for first := 0; first < c.tx.NumNodes(); first += int(entry.BlockRows) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			r := Range{NodeID(first), NodeID(min(first+int(entry.BlockRows), c.tx.NumNodes()))}
+			rows = slices.Grow(rows[:0], r.Len()*m.Width())[:r.Len()*m.Width()]
+			if err := c.found("matrix "+name, m.Read(r, 0, m.Width(), rows)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

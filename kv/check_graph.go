@@ -1,0 +1,214 @@
+package kv
+
+import (
+	"context"
+	"math/bits"
+)
+
+// dictionary checks that positions and NodeIDs are each other's inverse, and ids and positions too.
+func (c *checker) dictionary(ctx context.Context) error {
+	cat := c.tx.cat
+	blocks := func(rows int) int { return (cat.LoadedNodes + rows - 1) / rows }
+	c.count(kindNodeAt, blocks(numbersPerBlock))
+	c.count(kindPosition, blocks(numbersPerBlock))
+	added := cat.Nodes - cat.LoadedNodes
+	c.count(kindAddedNode, added)
+	c.count(kindAddedID, added)
+	if cat.DenseIDs {
+		c.count(kindIDs, 0)
+		c.count(kindIDLookup, 0)
+	} else {
+		c.count(kindIDs, blocks(idsPerBlock))
+		c.count(kindIDLookup, buckets(cat.LoadedNodes))
+		if c.entries != int64(cat.LoadedNodes) {
+			c.problem("id lookup buckets", "they hold %d ids, want %d", c.entries, cat.LoadedNodes)
+		}
+	}
+	ids := c.tx.newIDReader()
+	integers := true
+	for position := range cat.Nodes {
+		if position%contextEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		integer, err := c.node(ids, position)
+		if err := c.found("dictionary", err); err != nil {
+			return err
+		}
+		integers = integers && (integer || err != nil)
+	}
+	if integers != cat.IntegerIDs {
+		c.problem("catalogue", "that every id is an integer: it says %v, want %v", cat.IntegerIDs, integers)
+	}
+	return nil
+}
+
+// node checks the node at a position, and reports whether its id is an integer.
+func (c *checker) node(ids *idReader, position int) (integer bool, err error) {
+	v, err := c.tx.NodeAt(position)
+	if err != nil {
+		return false, err
+	}
+	if back, err := c.tx.Position(v); err != nil || back != position {
+		if err == nil {
+			c.problem("dictionary", "position %d is node number %d, which says it is at %d", position, v, back)
+		}
+		return false, err
+	}
+	id, err := ids.atPosition(position)
+	if err != nil {
+		return false, err
+	}
+	_, integer = integerID(id)
+	if err := validateID(id); err != nil {
+		c.problem("dictionary", "position %d: %v", position, err)
+		return integer, nil
+	}
+	if found, err := c.tx.position(id); err != nil || found != position {
+		if err == nil {
+			c.problem("dictionary", "node %q is at position %d, and looking it up finds %d", id, position, found)
+		}
+		return integer, err
+	}
+	return integer, nil
+}
+
+// adjacency checks that every list is in order and without its own node, which the codec and this see to; that each
+// edge is under both its ends; and that there are as many as the catalogue says.
+func (c *checker) adjacency(ctx context.Context) error {
+	d, err := c.tx.directory()
+	if err != nil {
+		return err
+	}
+	parts := 0
+	for _, n := range d.parts {
+		parts += int(n)
+	}
+	c.count(kindAdjacency, parts)
+	c.count(kindAdjacencyDirectory, (d.blocks()+directoryChunk-1)/directoryChunk)
+	blocks, err := c.tx.AdjacencyBlocks()
+	if err != nil {
+		return err
+	}
+	// An edge is told by a 128-bit hash of its two ends. Summed once over the lists of the lesser ends and once over
+	// those of the greater ones, the hashes agree when the same edges are under both.
+	var lesser, greater fingerprint
+	var lists Adjacency
+	entries, damaged := int64(0), false
+	for _, r := range blocks {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := c.tx.ReadAdjacency(r, &lists)
+		if err := c.found("adjacency", err); err != nil {
+			return err
+		}
+		if err != nil {
+			damaged = true
+			continue
+		}
+		for u := r.First; u < r.End; u++ {
+			previous := int64(-1)
+			for _, v := range lists.Of(u) {
+				switch {
+				case v == u:
+					c.problem("adjacency", "node number %d is its own neighbour", u)
+				case int64(v) <= previous:
+					c.problem("adjacency", "node number %d has neighbour %d after %d", u, v, previous)
+				case u < v:
+					lesser.add(u, v)
+				default:
+					greater.add(v, u)
+				}
+				previous = int64(v)
+			}
+		}
+		entries += int64(len(lists.Neighbors))
+	}
+	if damaged {
+		return nil // what follows would only say the same again
+	}
+	if entries != 2*c.tx.cat.Edges {
+		c.problem("adjacency", "the lists hold %d entries, want twice the %d edges", entries, c.tx.cat.Edges)
+	}
+	if lesser != greater {
+		c.problem("adjacency", "some edge is in the list of one of its ends only")
+	}
+	return nil
+}
+
+// A fingerprint is a sum of 128-bit hashes, the same in any order.
+type fingerprint struct{ low, high uint64 }
+
+func (f *fingerprint) add(u, v NodeID) {
+	edge := loadEdge(uint32(u), uint32(v))
+	// Two multiplications by odd constants, folded: each half depends on every bit of the edge.
+	high, low := bits.Mul64(edge^0x9e3779b97f4a7c15, 0xa0761d6478bd642f)
+	first := high ^ low
+	high, low = bits.Mul64(edge^0xe7037ed1a0b428db, first|1)
+	var carry uint64
+	f.low, carry = bits.Add64(f.low, first, 0)
+	f.high, _ = bits.Add64(f.high, high^low, carry)
+}
+
+// edgeDeltas checks that each edge delta is under both ends, and that nodes count theirs.
+func (c *checker) edgeDeltas(ctx context.Context) error {
+	cat := c.tx.cat
+	if c.counts[kindEdgeDelta] != 2*cat.EdgeDeltas {
+		c.problem("edge deltas", "there are %d, want twice the %d that the catalogue counts", c.counts[kindEdgeDelta], cat.EdgeDeltas)
+	}
+	var counted degreeDelta
+	last, counts, done := int64(-1), int64(0), 0
+	finish := func() error {
+		if last < 0 {
+			return nil
+		}
+		counts++
+		got, err := c.tx.degreeDelta(NodeID(last))
+		if err == nil && got != counted {
+			c.problem("degree deltas", "node number %d counts %d edges added and %d removed, want %d and %d",
+				last, got.added, got.removed, counted.added, counted.removed)
+		}
+		return err
+	}
+	prefix := generationPrefix(kindEdgeDelta, cat.Graph)
+	for r, err := range c.tx.scan(prefix, nil) {
+		if err != nil {
+			return err
+		}
+		if done++; done%contextEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		d, err := parseEdgeDelta(r)
+		if err != nil {
+			return err
+		}
+		if int64(max(d.u, d.v)) >= int64(cat.Nodes) || d.u == d.v {
+			c.problem(describeKey(r.key), "there is no such edge")
+			continue
+		}
+		if back, err := c.tx.edgeDelta(d.v, d.u); err != nil || back != d.change {
+			if err != nil {
+				return err
+			}
+			c.problem(describeKey(r.key), "the other end of the edge says otherwise")
+		}
+		if int64(d.u) != last {
+			if err := finish(); err != nil {
+				return err
+			}
+			last, counted = int64(d.u), degreeDelta{}
+		}
+		if d.change == edgeAdded {
+			counted.added++
+		} else {
+			counted.removed++
+		}
+	}
+	if err := finish(); err != nil {
+		return err
+	}
+	if c.counts[kindDegreeDelta] != counts {
+		c.problem("degree deltas", "there are %d, want %d", c.counts[kindDegreeDelta], counts)
+	}
+	return nil
+}

@@ -1,0 +1,262 @@
+package kv
+
+import (
+	"encoding/binary"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
+)
+
+func problems(t testing.TB, s *Store) []string {
+	t.Helper()
+	var found []string
+	if err := s.Check(t.Context(), func(p Problem) { found = append(found, p.String()) }); err != nil {
+		t.Fatalf("Check: %v", err)
+	}
+	return found
+}
+
+func checkClean(t testing.TB, s *Store) {
+	t.Helper()
+	if found := problems(t, s); len(found) > 0 {
+		t.Fatalf("Check: got problems:\n%s", strings.Join(found, "\n"))
+	}
+}
+
+// checkedStore loads a graph of 600 nodes named n0, n1, … in a ring with a chord from each node to n0, adds nodes and
+// edges, and writes a column and a matrix.
+func checkedStore(t *testing.T) *Store {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "graph")
+	l, err := NewLoader(dir, LoadOptions{MemoryBudget: minMemoryBudget, Properties: []Column{{Name: "year", Kind: KindInt}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := func(i int) string { return "n" + strconv.Itoa(i) }
+	for i := range 600 {
+		if err := l.AddNode(Node{ID: id(i), Label: strconv.Itoa(i % 3), Values: []Value{IntValue(int64(i))}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 600 {
+		if err := errors.Join(l.AddEdge(id(i), id((i+1)%600), 0), l.AddEdge(id(i), id(0), 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	s := openTest(t, dir)
+	err = s.Update(func(tx *Tx) error {
+		v, err := tx.AddNode(Node{ID: "extra", Label: "new"})
+		if err != nil {
+			return err
+		}
+		return errors.Join(tx.AddEdge(v, 7), tx.AddEdge(9, v), tx.RemoveEdge(0, 5), tx.SetValue(3, "year", IntValue(1)),
+			tx.CreateMatrix("m", []string{"a", "b"}), tx.SetRow("m", 4, []float32{1, 2}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestCheckCleanStore(t *testing.T) {
+	s := checkedStore(t)
+	checkClean(t, s)
+	if err := s.Compact(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	checkClean(t, s)
+}
+
+// firstKey returns the least key of a kind.
+func firstKey(t *testing.T, s *Store, k kind) []byte {
+	t.Helper()
+	var key []byte
+	err := s.db.View(func(txn *badger.Txn) error {
+		it := txn.NewIterator(badger.IteratorOptions{Prefix: []byte{byte(k)}})
+		defer it.Close()
+		if it.Rewind(); it.Valid() {
+			key = it.Item().KeyCopy(nil)
+		}
+		return nil
+	})
+	if err != nil || key == nil {
+		t.Fatalf("no record of kind %s: %v", kindNames[k], err)
+	}
+	return key
+}
+
+func rawValue(t *testing.T, s *Store, key []byte) []byte {
+	t.Helper()
+	var value []byte
+	err := s.db.View(func(txn *badger.Txn) error {
+		item, err := txn.Get(key)
+		if err == nil {
+			value, err = item.ValueCopy(nil)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+func writeRaw(t *testing.T, s *Store, key, value []byte) {
+	t.Helper()
+	err := s.db.Update(func(txn *badger.Txn) error {
+		if value == nil {
+			return txn.Delete(key)
+		}
+		return txn.Set(key, value)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.latest.Store(nil)
+	s.graph.last.Store(nil)
+}
+
+// rewrite changes the body of a record and gives it a checksum that is right.
+func rewrite(t *testing.T, s *Store, key []byte, change func(body []byte) []byte) {
+	t.Helper()
+	body, err := decode(key, rawValue(t, s, key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeRaw(t, s, key, encode(key, change(slices.Clone(body))))
+}
+
+func TestCheckFindsDamage(t *testing.T) {
+	every := []kind{
+		kindAdjacency, kindAdjacencyDirectory, kindEdgeDelta, kindDegreeDelta, kindIDs, kindIDLookup, kindNodeAt,
+		kindPosition, kindAddedNode, kindAddedID, kindColumn, kindRowDelta,
+	}
+	s := checkedStore(t)
+	plant := func(what string, key []byte, damage func(), want string) {
+		t.Helper()
+		value := rawValue(t, s, key)
+		damage()
+		found := problems(t, s)
+		if len(found) == 0 || !strings.Contains(strings.Join(found, "\n"), want) {
+			t.Errorf("%s: got problems %q, want one with %q", what, found, want)
+		}
+		if len(found) > 20 {
+			t.Errorf("%s: got %d problems, want few", what, len(found))
+		}
+		writeRaw(t, s, key, value)
+	}
+	for _, k := range every {
+		key := firstKey(t, s, k)
+		value := rawValue(t, s, key)
+		flipped := slices.Clone(value)
+		flipped[len(flipped)-1] ^= 1
+		plant(kindNames[k]+" flipped", key, func() { writeRaw(t, s, key, flipped) }, "checksum")
+		plant(kindNames[k]+" emptied", key, func() { writeRaw(t, s, key, []byte{}) }, "empty")
+		if k != kindRowDelta {
+			plant(kindNames[k]+" deleted", key, func() { writeRaw(t, s, key, nil) }, "")
+		}
+	}
+	checkClean(t, s)
+
+	node := firstKey(t, s, kindNodeAt)
+	plant("two positions of one node", node, func() {
+		rewrite(t, s, node, func(b []byte) []byte { copy(b[:4], b[4:8]); return b })
+	}, "says it is at")
+	plant("node out of range", node, func() {
+		rewrite(t, s, node, func(b []byte) []byte { b[3] = 0xff; return b })
+	}, "want less than")
+	ids := firstKey(t, s, kindIDs)
+	plant("an id changed", ids, func() {
+		rewrite(t, s, ids, func(b []byte) []byte { b[len(b)-1] = 'x'; return b })
+	}, "looking it up")
+	bucket := firstKey(t, s, kindIDLookup)
+	plant("an id lost from its bucket", bucket, func() {
+		rewrite(t, s, bucket, func(b []byte) []byte { return b[bucketEntry:] })
+	}, "looking it up")
+	delta := firstKey(t, s, kindEdgeDelta)
+	plant("a delta turned round", delta, func() {
+		rewrite(t, s, delta, func(b []byte) []byte { return []byte{3 - b[0]} })
+	}, "edge delta")
+	degree := firstKey(t, s, kindDegreeDelta)
+	plant("a count changed", degree, func() {
+		rewrite(t, s, degree, func(b []byte) []byte { return []byte{5, 5} })
+	}, "counts 5 edges added")
+
+	lists := firstKey(t, s, kindAdjacency)
+	plant("an edge under one end only", lists, func() { rewriteLists(t, s, lists, func(rows [][]uint32) { rows[100] = rows[100][1:] }) },
+		"one of its ends only")
+	plant("a self loop", lists, func() {
+		rewriteLists(t, s, lists, func(rows [][]uint32) { rows[0] = append([]uint32{0}, rows[0]...) })
+	}, "its own neighbour")
+
+	plant("catalogue: edges", partKey([]byte{byte(kindCatalog)}, 0), func() {
+		changeCatalog(t, s, func(c *catalog) { c.Edges++ })
+	}, "twice the")
+	plant("catalogue: integer ids", partKey([]byte{byte(kindCatalog)}, 0), func() {
+		changeCatalog(t, s, func(c *catalog) { c.IntegerIDs = true })
+	}, "every id is an integer")
+	plant("catalogue: shared generation", partKey([]byte{byte(kindCatalog)}, 0), func() {
+		changeCatalog(t, s, func(c *catalog) {
+			entry := c.Columns["year"]
+			entry.Generation = c.Columns[LabelColumn].Generation
+			c.Columns["year"] = entry
+		})
+	}, "share generation")
+	stray := numberKey(kindColumn, 999999, 0)
+	writeRaw(t, s, stray, encode(stray, []byte("left over")))
+	if found := problems(t, s); len(found) != 1 || !strings.Contains(found[0], "does not name generation 999999") {
+		t.Errorf("a generation nobody names: got %q", found)
+	}
+	writeRaw(t, s, stray, nil)
+	checkClean(t, s)
+}
+
+func changeCatalog(t *testing.T, s *Store, change func(*catalog)) {
+	t.Helper()
+	err := s.Update(func(tx *Tx) error {
+		cat, err := tx.change()
+		if err == nil {
+			change(cat)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rewriteLists changes the lists of an adjacency block.
+func rewriteLists(t *testing.T, s *Store, key []byte, change func(rows [][]uint32)) {
+	t.Helper()
+	rewrite(t, s, key, func(body []byte) []byte {
+		_, n := binary.Uvarint(body)
+		_, m := binary.Uvarint(body[n:])
+		block, err := gap.Parse(body[n+m:], 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := make([][]uint32, block.Rows())
+		for i := range rows {
+			if rows[i], err = gap.AppendRow([]uint32(nil), block, i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change(rows)
+		var e gap.Encoder[uint32]
+		for _, row := range rows {
+			e.Append(row)
+		}
+		body = binary.AppendUvarint(body[:n], uint64(e.Entries()))
+		return e.AppendTo(body)
+	})
+}

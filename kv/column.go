@@ -1,0 +1,352 @@
+package kv
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// LabelColumn is the column of given labels, which every store has.
+const LabelColumn = "label"
+
+// The built-in properties that are no stored columns.
+const (
+	idColumn     = "id"
+	degreeColumn = "degree"
+)
+
+// ReservedNames are the built-in property names a user column may not take; split may be declared, as a string.
+var ReservedNames = []string{"id", "label", "suggested", "score", "confidence", "degree", "split", "decision", "run"}
+
+// A Column is a named property of nodes.
+type Column struct {
+	Name    string
+	Kind    Kind
+	Indexed bool
+}
+
+// Columns lists the stored columns, sorted by name; id and degree are not among them.
+func (tx *Tx) Columns() []Column {
+	columns := make([]Column, 0, len(tx.cat.Columns))
+	for name, entry := range tx.cat.Columns {
+		columns = append(columns, Column{name, entry.Kind, entry.Indexed})
+	}
+	slices.SortFunc(columns, func(a, b Column) int { return bytes.Compare([]byte(a.Name), []byte(b.Name)) })
+	return columns
+}
+
+// Column returns a column by name, also id (an int column when IntegerIDs, else a string column) and degree (int).
+func (tx *Tx) Column(name string) (Column, bool) {
+	switch {
+	case name == degreeColumn, name == idColumn && tx.cat.IntegerIDs:
+		return Column{Name: name, Kind: KindInt}, true
+	case name == idColumn:
+		return Column{Name: name, Kind: KindString}, true
+	}
+	entry, ok := tx.cat.Columns[name]
+	return Column{name, entry.Kind, entry.Indexed}, ok
+}
+
+// columnEntry returns a stored column's entry, or ErrNoColumn.
+func (tx *Tx) columnEntry(name string) (columnEntry, error) {
+	if err := tx.check(); err != nil {
+		return columnEntry{}, err
+	}
+	entry, ok := tx.cat.Columns[name]
+	if !ok {
+		return entry, noColumn(name)
+	}
+	return entry, nil
+}
+
+func noColumn(name string) error { return fmt.Errorf("column %s: %w", name, ErrNoColumn) }
+
+// Value is one property of one node; id and degree too. It returns ErrNotFound for a node that is not there and
+// ErrNoColumn for a column that is not.
+func (tx *Tx) Value(v NodeID, column string) (Value, error) {
+	if err := tx.checkNode(v); err != nil {
+		return Value{}, err
+	}
+	switch column {
+	case idColumn:
+		id, err := tx.ID(v)
+		if err != nil {
+			return Value{}, err
+		}
+		return tx.idValue(id)
+	case degreeColumn:
+		degree, err := tx.Degree(v)
+		return IntValue(int64(degree)), err
+	}
+	entry, err := tx.columnEntry(column)
+	if err != nil {
+		return Value{}, err
+	}
+	cell, err := tx.cell(v, entry)
+	if err != nil {
+		return Value{}, fmt.Errorf("column %s: %w", column, err)
+	}
+	return tx.fromCell(entry.Kind, cell)
+}
+
+// idValue is an external id as the value of the id column.
+func (tx *Tx) idValue(id string) (Value, error) {
+	if !tx.cat.IntegerIDs {
+		return StringValue(id), nil
+	}
+	n, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		return Value{}, fmt.Errorf("node id %q: %w: it is no integer, as all should be", id, ErrCorrupt)
+	}
+	return IntValue(n), nil
+}
+
+// Label is the given label of a node.
+func (tx *Tx) Label(v NodeID) (Class, error) {
+	if err := tx.checkNode(v); err != nil {
+		return NoClass, err
+	}
+	entry, err := tx.columnEntry(LabelColumn)
+	if err != nil {
+		return NoClass, err
+	}
+	cell, err := tx.cell(v, entry)
+	if err != nil || cell.IsNull() {
+		return NoClass, err
+	}
+	return Class(cell.Int()), nil
+}
+
+// A cell is a value as it is stored: a class is the int of its number. cell reads one.
+func (tx *Tx) cell(v NodeID, entry columnEntry) (cell Value, err error) {
+	if entry.Deltas {
+		err := tx.get(columnDeltaKey(entry.Generation, v), func(body []byte) error {
+			cell, err = parseValue(body)
+			return err
+		})
+		if !errors.Is(err, ErrNotFound) {
+			return cell, err
+		}
+	}
+	if uint32(v) >= entry.Rows {
+		return Value{}, nil
+	}
+	var block columnBlock
+	err = getFunc(tx.get).columnBlock(entry, uint32(v)/columnBlockRows, &block, func() error {
+		cell = block.cell(int(v)%columnBlockRows, entry.Kind)
+		return nil
+	})
+	return cell, err
+}
+
+// columnBlock parses a block into c, which is valid within use.
+func (get getFunc) columnBlock(entry columnEntry, number uint32, c *columnBlock, use func() error) error {
+	return get.columnBody(entry, number, func(body []byte) error {
+		if err := entry.parse(number, body, c); err != nil {
+			return err
+		}
+		return use()
+	})
+}
+
+// columnBody calls use with an encoded block, borrowed.
+func (get getFunc) columnBody(entry columnEntry, number uint32, use func(body []byte) error) error {
+	key := columnKey(entry.Generation, number)
+	err := get.chain(key, use)
+	if errors.Is(err, ErrNotFound) {
+		return corrupt(key, "it is missing")
+	}
+	return err
+}
+
+// parse reads an encoded block of the column into c, which borrows body.
+func (entry columnEntry) parse(number uint32, body []byte, c *columnBlock) error {
+	key := columnKey(entry.Generation, number)
+	if err := c.parse(entry.Kind, body); err != nil {
+		return fmt.Errorf("%s: %w", describeKey(key), err)
+	}
+	if want := min(columnBlockRows, int(entry.Rows-number*columnBlockRows)); c.count != want {
+		return corrupt(key, fmt.Sprintf("it has %d rows, want %d", c.count, want))
+	}
+	return nil
+}
+
+// cell is row i of a block as it is stored.
+func (c *columnBlock) cell(i int, k Kind) Value {
+	switch {
+	case c.isNull(i):
+		return Value{}
+	case c.encoding == blockFloats:
+		return FloatValue(c.float(i))
+	case c.encoding == blockStrings:
+		return StringValue(string(c.str(int(c.values.at(i)))))
+	case k == KindBool:
+		return BoolValue(c.int(i) != 0)
+	}
+	return IntValue(c.int(i))
+}
+
+// fromCell is the value that a cell stands for.
+func (tx *Tx) fromCell(k Kind, cell Value) (Value, error) {
+	if k != KindClass || cell.IsNull() {
+		return cell, nil
+	}
+	number := cell.Int()
+	if number < 0 || number >= int64(len(tx.cat.Classes)) {
+		return Value{}, fmt.Errorf("%w: class number %d of %d", ErrCorrupt, number, len(tx.cat.Classes))
+	}
+	return StringValue(tx.cat.Classes[number]), nil
+}
+
+// ReadClasses reads a whole class column into dst, whose length must be NumNodes; null is NoClass.
+func (tx *Tx) ReadClasses(column string, dst []Class) error {
+	entry, err := tx.wholeColumn(column, len(dst))
+	if err != nil {
+		return err
+	}
+	if entry.Kind != KindClass {
+		return fmt.Errorf("column %s: %w: it is a %s column, want class", column, ErrInvalidValue, entry.Kind)
+	}
+	err = tx.readColumn(entry, func(block *columnBlock, first int) error {
+		for i := range block.count {
+			if block.isNull(i) {
+				dst[first+i] = NoClass
+			} else {
+				dst[first+i] = Class(block.int(i))
+			}
+		}
+		return nil
+	}, func(v NodeID, cell Value) {
+		dst[v] = NoClass
+		if !cell.IsNull() {
+			dst[v] = Class(cell.Int())
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("column %s: %w", column, err)
+	}
+	for v, class := range dst {
+		if class < NoClass || int(class) >= len(tx.cat.Classes) {
+			return fmt.Errorf("column %s, node number %d: %w: class number %d of %d", column, v, ErrCorrupt, class, len(tx.cat.Classes))
+		}
+	}
+	return nil
+}
+
+// ReadFloats reads a whole column of numbers into dst, whose length must be NumNodes; null is NaN. Ints are converted,
+// degree is a column too.
+func (tx *Tx) ReadFloats(column string, dst []float64) error {
+	if column == degreeColumn {
+		return tx.readDegreeFloats(dst)
+	}
+	entry, err := tx.wholeColumn(column, len(dst))
+	if err != nil {
+		return err
+	}
+	switch entry.Kind {
+	case KindInt, KindFloat, KindSingle:
+	default:
+		return fmt.Errorf("column %s: %w: it is a %s column, want numbers", column, ErrInvalidValue, entry.Kind)
+	}
+	err = tx.readColumn(entry, func(block *columnBlock, first int) error {
+		for i := range block.count {
+			switch {
+			case block.isNull(i):
+				dst[first+i] = math.NaN()
+			case block.encoding == blockInts:
+				dst[first+i] = float64(block.int(i))
+			default:
+				dst[first+i] = block.float(i)
+			}
+		}
+		return nil
+	}, func(v NodeID, cell Value) { dst[v] = cell.Float() })
+	if err != nil {
+		return fmt.Errorf("column %s: %w", column, err)
+	}
+	return nil
+}
+
+// wholeColumn checks what a read of a whole column is given.
+func (tx *Tx) wholeColumn(column string, length int) (columnEntry, error) {
+	entry, err := tx.columnEntry(column)
+	if err != nil {
+		return entry, err
+	}
+	if length != tx.cat.Nodes {
+		return entry, fmt.Errorf("column %s: %w: a slice of %d for %d nodes", column, ErrShape, length, tx.cat.Nodes)
+	}
+	return entry, nil
+}
+
+// readColumn hands every block of a column to block, with its first row, then every other row, and every changed one,
+// to set.
+func (tx *Tx) readColumn(entry columnEntry, block func(c *columnBlock, first int) error, set func(v NodeID, cell Value)) error {
+	blocks := (int(entry.Rows) + columnBlockRows - 1) / columnBlockRows
+	err := tx.fetch(generationPrefix(kindColumn, entry.Generation), blocks, func(get getFunc) error {
+		var c columnBlock
+		for number := range blocks {
+			err := get.columnBlock(entry, uint32(number), &c, func() error { return block(&c, number*columnBlockRows) })
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for v := int(entry.Rows); v < tx.cat.Nodes; v++ {
+		set(NodeID(v), Value{})
+	}
+	return tx.columnDeltas(entry, Range{0, NodeID(tx.cat.Nodes)}, set)
+}
+
+// columnDeltas hands the changed cells of a range to set, ascending.
+func (tx *Tx) columnDeltas(entry columnEntry, r Range, set func(v NodeID, cell Value)) error {
+	if !entry.Deltas {
+		return nil
+	}
+	prefix := generationPrefix(kindColumnDelta, entry.Generation)
+	for record, err := range tx.scan(prefix, columnDeltaKey(entry.Generation, r.First)) {
+		if err != nil {
+			return err
+		}
+		v, err := numberAt(record.key, 0)
+		if err != nil {
+			return err
+		}
+		if NodeID(v) >= r.End {
+			if int(v) >= tx.cat.Nodes {
+				return corrupt(record.key, "there is no such node")
+			}
+			return nil
+		}
+		cell, err := parseValue(record.body)
+		if err != nil {
+			return fmt.Errorf("%s: %w", describeKey(record.key), err)
+		}
+		set(NodeID(v), cell)
+	}
+	return nil
+}
+
+func (tx *Tx) readDegreeFloats(dst []float64) error {
+	if len(dst) != tx.cat.Nodes {
+		return fmt.Errorf("column %s: %w: a slice of %d for %d nodes", degreeColumn, ErrShape, len(dst), tx.cat.Nodes)
+	}
+	var degrees [columnBlockRows]uint32
+	for first := 0; first < len(dst); first += columnBlockRows {
+		part := dst[first:min(first+columnBlockRows, len(dst))]
+		if err := tx.ReadDegrees(Range{NodeID(first), NodeID(first + len(part))}, degrees[:len(part)]); err != nil {
+			return err
+		}
+		for i := range part {
+			part[i] = float64(degrees[i])
+		}
+	}
+	return nil
+}

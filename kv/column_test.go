@@ -1,0 +1,297 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestSetValue(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 3)
+	update(t, s, func(tx *Tx) error {
+		for _, kind := range columnKinds {
+			if err := tx.AddColumn(kind.String(), kind); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	tests := []struct {
+		column    string
+		set, want Value
+		err       error
+	}{
+		{"bool", BoolValue(true), BoolValue(true), nil},
+		{"bool", IntValue(1), BoolValue(true), ErrInvalidValue},
+		{"int", IntValue(math.MinInt64), IntValue(math.MinInt64), nil},
+		{"int", FloatValue(1), IntValue(math.MinInt64), ErrInvalidValue},
+		{"float", IntValue(3), FloatValue(3), nil},
+		{"float", FloatValue(math.NaN()), Value{}, nil},
+		{"single", FloatValue(0.1), FloatValue(float64(float32(0.1))), nil},
+		{"string", StringValue("Ж\n"), StringValue("Ж\n"), nil},
+		{"string", StringValue(""), StringValue(""), nil},
+		{"string", StringValue(strings.Repeat("x", MaxString+1)), StringValue(""), ErrInvalidValue},
+		{"string", StringValue("\xff"), StringValue(""), ErrInvalidValue},
+		{"class", StringValue("Theory"), StringValue("Theory"), nil},
+		{"class", StringValue(""), Value{}, nil},
+		{"class", StringValue("two\nlines"), Value{}, ErrInvalidName},
+		{"label", StringValue("Theory"), StringValue("Theory"), nil},
+		{"label", Value{}, Value{}, nil},
+		{"nothing", IntValue(1), Value{}, ErrNoColumn},
+		{"degree", IntValue(1), IntValue(0), ErrInvalidName},
+	}
+	for _, test := range tests {
+		var inside Value
+		update(t, s, func(tx *Tx) error {
+			if err := tx.SetValue(1, test.column, test.set); !errors.Is(err, test.err) {
+				t.Errorf("%s = %.20q: got %v, want %v", test.column, test.set, err, test.err)
+			}
+			if test.err != ErrNoColumn {
+				var err error
+				if inside, err = tx.Value(1, test.column); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		view(t, s, func(tx *Tx) error {
+			got, err := tx.Value(1, test.column)
+			if got != test.want || inside != test.want {
+				t.Errorf("%s = %.20q: got %v, inside the Update %v, want %v", test.column, test.set, got, inside, test.want)
+			}
+			if test.err == ErrNoColumn {
+				if !errors.Is(err, ErrNoColumn) {
+					t.Errorf("value of column %s: got %v, want ErrNoColumn", test.column, err)
+				}
+				return nil
+			}
+			return err
+		})
+	}
+	view(t, s, func(tx *Tx) error {
+		if got := tx.Classes(); !slices.Equal(got, []string{"Theory"}) {
+			t.Errorf("classes: got %q, want Theory alone", got)
+		}
+		return nil
+	})
+	err := s.Update(func(tx *Tx) error { return tx.SetLabel(3, "x") })
+	if want := "node number 3 of 3: kv: not found"; !errors.Is(err, ErrNotFound) || err.Error() != want {
+		t.Errorf("a node that is not there: got %v, want %q", err, want)
+	}
+}
+
+func TestColumnNames(t *testing.T) {
+	s := newStore(t, Options{})
+	update(t, s, func(tx *Tx) error {
+		for name, want := range map[string]error{
+			"": ErrInvalidName, "a\x00": ErrInvalidName, "id": ErrInvalidName, "degree": ErrInvalidName,
+			strings.Repeat("é", 200): ErrInvalidName, "\xff": ErrInvalidName, "label": ErrExists, "größe": nil,
+		} {
+			if err := tx.AddColumn(name, KindInt); !errors.Is(err, want) && !(name == "label" && errors.Is(err, ErrInvalidValue)) {
+				t.Errorf("AddColumn %.20q: got %v, want %v", name, err, want)
+			}
+		}
+		if err := tx.DropColumn("label"); !errors.Is(err, ErrInvalidName) {
+			t.Errorf("dropping the label: got %v, want ErrInvalidName", err)
+		}
+		if err := tx.DropColumn("none"); !errors.Is(err, ErrNoColumn) {
+			t.Errorf("dropping what is not there: got %v, want ErrNoColumn", err)
+		}
+		if err := tx.DropColumn("größe"); err != nil {
+			return err
+		}
+		_, err := tx.Reader("größe")
+		if want := "column größe: kv: no such column"; !errors.Is(err, ErrNoColumn) || err.Error() != want {
+			t.Errorf("reader of a dropped column: got %v, want %q", err, want)
+		}
+		return nil
+	})
+}
+
+// writeColumn writes a column by Bulk, in the order of perm.
+func writeColumn(t *testing.T, s *Store, name string, kind Kind, values []Value, perm []int) {
+	t.Helper()
+	b, err := s.Bulk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Abort()
+	w, err := b.Column(name, kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range perm {
+		if err := w.Put(NodeID(v), values[v]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Commit(nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func identity(n int) []int {
+	perm := make([]int, n)
+	for i := range perm {
+		perm[i] = i
+	}
+	return perm
+}
+
+func TestReaderBlocks(t *testing.T) {
+	s := newStore(t, Options{})
+	n := 2*columnBlockRows + 10
+	setNodes(t, s, n)
+	values := make([]Value, n)
+	for v := range values {
+		values[v] = FloatValue(float64(v))
+	}
+	writeColumn(t, s, "x", KindFloat, values, identity(n))
+	classes := make([]Value, n)
+	for v := range classes {
+		classes[v] = StringValue([]string{"z", "a", "m"}[v%3]) // numbered in this order, which is not that of the names
+	}
+	writeColumn(t, s, "c", KindClass, classes, identity(n))
+	update(t, s, func(tx *Tx) error {
+		if err := tx.SetValue(5, "x", FloatValue(-1)); err != nil {
+			return err
+		}
+		return tx.SetValue(6, "x", Value{})
+	})
+	values[5], values[6] = FloatValue(-1), Value{}
+	type bounds struct {
+		rng             Range
+		least, greatest Value
+	}
+	view(t, s, func(tx *Tx) error {
+		for _, test := range []struct {
+			column string
+			at     NodeID
+			want   bounds
+		}{
+			{"x", 0, bounds{Range{0, columnBlockRows}, FloatValue(-1), FloatValue(columnBlockRows - 1)}},
+			{"x", columnBlockRows, bounds{Range{columnBlockRows, 2 * columnBlockRows}, FloatValue(columnBlockRows), FloatValue(2*columnBlockRows - 1)}},
+			{"x", NodeID(n - 1), bounds{Range{2 * columnBlockRows, NodeID(n)}, FloatValue(2 * columnBlockRows), FloatValue(float64(n - 1))}},
+			{"c", 1, bounds{Range{0, columnBlockRows}, StringValue("a"), StringValue("z")}},
+			{"label", 1, bounds{Range{0, columnBlockRows}, Value{}, Value{}}},
+		} {
+			r, err := tx.Reader(test.column)
+			if err != nil {
+				return err
+			}
+			var got bounds
+			if got.rng, got.least, got.greatest, err = r.Block(test.at); err != nil {
+				return err
+			}
+			if got != test.want {
+				t.Errorf("block of %s at %d: got %v, want %v", test.column, test.at, got, test.want)
+			}
+		}
+		floats := make([]float64, n)
+		if err := tx.ReadFloats("x", floats); err != nil {
+			return err
+		}
+		r, err := tx.Reader("x")
+		if err != nil {
+			return err
+		}
+		for v, want := range values {
+			got, err := r.At(NodeID(v))
+			if err != nil {
+				return err
+			}
+			if got != want || FloatValue(floats[v]) != want {
+				t.Fatalf("x of %d: got %v and %v, want %v", v, got, floats[v], want)
+			}
+		}
+		if err := tx.ReadFloats("c", floats); !errors.Is(err, ErrInvalidValue) {
+			t.Errorf("classes as floats: got %v, want ErrInvalidValue", err)
+		}
+		if err := tx.ReadFloats("x", floats[1:]); !errors.Is(err, ErrShape) {
+			t.Errorf("a slice too short: got %v, want ErrShape", err)
+		}
+		return nil
+	})
+}
+
+// setNodes gives a store n nodes without ids or edges, for tests of columns.
+func setNodes(t *testing.T, s *Store, n int) {
+	t.Helper()
+	update(t, s, func(tx *Tx) error {
+		c, err := tx.change()
+		if err != nil {
+			return err
+		}
+		c.Nodes = n
+		return nil
+	})
+}
+
+func TestReaderInUpdateSeesWrites(t *testing.T) {
+	s := newStore(t, Options{})
+	setNodes(t, s, 3)
+	update(t, s, func(tx *Tx) error {
+		r, err := tx.Reader(LabelColumn)
+		if err != nil {
+			return err
+		}
+		for _, want := range []string{"a", "b"} {
+			if err := tx.SetLabel(1, want); err != nil {
+				return err
+			}
+			if got, err := r.At(1); err != nil || got != StringValue(want) {
+				t.Errorf("got %v, %v; want %s", got, err, want)
+			}
+		}
+		return nil
+	})
+}
+
+func TestLongStrings(t *testing.T) {
+	s := newStore(t, Options{})
+	const n = 300
+	setNodes(t, s, n)
+	values := make([]Value, n)
+	for v := range values {
+		values[v] = StringValue(fmt.Sprint(v, strings.Repeat("é", v*v%3000)))
+	}
+	values[7] = StringValue(strings.Repeat("x", MaxString))
+	perm := identity(n)
+	slices.Reverse(perm)
+	for _, order := range [][]int{identity(n), perm} {
+		writeColumn(t, s, "text", KindString, values, order)
+		view(t, s, func(tx *Tx) error {
+			r, err := tx.Reader("text")
+			if err != nil {
+				return err
+			}
+			for v, want := range values {
+				got, err := r.At(NodeID(v))
+				if err != nil {
+					return err
+				}
+				direct, err := tx.Value(NodeID(v), "text")
+				if err != nil {
+					return err
+				}
+				if got != want || direct != want {
+					t.Errorf("text of %d: got %d and %d bytes, want %d", v, len(got.Str()), len(direct.Str()), len(want.Str()))
+				}
+			}
+			_, least, greatest, err := r.Block(0)
+			slices.SortFunc(values, Value.compare)
+			if least != values[0] || greatest != values[n-1] {
+				t.Errorf("bounds: got %.10q and %.10q, want %.10q and %.10q", least, greatest, values[0], values[n-1])
+			}
+			return err
+		})
+		for v := range values { // undo the sorting
+			values[v] = StringValue(fmt.Sprint(v, strings.Repeat("é", v*v%3000)))
+		}
+		values[7] = StringValue(strings.Repeat("x", MaxString))
+	}
+}

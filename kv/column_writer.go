@@ -1,0 +1,241 @@
+package kv
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/graphcleaner/graphcleaner/kv/spill"
+)
+
+// longString is the length from which a string does not go into a block but beside it, as a delta, so that a block of
+// long texts does not have to be read for each of them.
+const longString = 4 << 10
+
+// A ColumnWriter writes a whole column in a Bulk. Put takes nodes in any order: ascending ones go straight to disk,
+// others are sorted, on disk where memory does not hold them. A node left out is null, as is one given null; one given
+// two values is a *DuplicateRowError at Commit.
+type ColumnWriter struct {
+	b     *Bulk
+	name  string
+	entry columnEntry
+	block *cells
+	first NodeID // of block
+	next  NodeID // the least node that is still in order
+
+	sorter *spill.Sorter // of all rows, from the first one out of order on
+	cell   []byte        // scratch
+	buf    []byte        // scratch
+}
+
+func newColumnWriter(b *Bulk, name string, kind Kind) *ColumnWriter {
+	entry := columnEntry{Generation: b.draft.newGeneration(), Kind: kind, Rows: uint32(b.draft.Nodes)}
+	w := &ColumnWriter{b: b, name: name, entry: entry, block: newCells(kind)}
+	w.startBlock(0)
+	return w
+}
+
+// Put sets the value of a node. A class column takes class names, new ones are added to Classes by Commit.
+func (w *ColumnWriter) Put(v NodeID, value Value) error {
+	value, err := w.entry.Kind.fit(value)
+	if err != nil {
+		return fmt.Errorf("column %s: %w", w.name, err)
+	}
+	return w.put(v, w.b.draft.toCell(w.entry.Kind, value))
+}
+
+// PutFloats sets the values of consecutive nodes of a float or single column; NaN is null.
+func (w *ColumnWriter) PutFloats(first NodeID, values []float32) error {
+	if w.entry.Kind != KindFloat && w.entry.Kind != KindSingle {
+		return fmt.Errorf("column %s: %w: floats for a %s column", w.name, ErrInvalidValue, w.entry.Kind)
+	}
+	for i, x := range values {
+		if err := w.put(first+NodeID(i), FloatValue(float64(x))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PutClasses sets the values of consecutive nodes of a class column, by number in the Classes of Bulk.Tx.
+func (w *ColumnWriter) PutClasses(first NodeID, values []Class) error {
+	if w.entry.Kind != KindClass {
+		return fmt.Errorf("column %s: %w: classes for a %s column", w.name, ErrInvalidValue, w.entry.Kind)
+	}
+	for i, class := range values {
+		cell := Value{}
+		if class != NoClass {
+			if class < 0 || int(class) >= len(w.b.draft.Classes) {
+				return fmt.Errorf("column %s: %w: class number %d of %d", w.name, ErrInvalidValue, class, len(w.b.draft.Classes))
+			}
+			cell = IntValue(int64(class))
+		}
+		if err := w.put(first+NodeID(i), cell); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *ColumnWriter) put(v NodeID, cell Value) error {
+	if err := w.b.check(); err != nil {
+		return err
+	}
+	if uint32(v) >= w.entry.Rows {
+		return fmt.Errorf("column %s: node number %d of %d: %w", w.name, v, w.entry.Rows, ErrShape)
+	}
+	if cell.IsNull() {
+		return nil
+	}
+	if w.sorter == nil && v < w.next {
+		if err := w.startSorting(); err != nil {
+			return fmt.Errorf("column %s: %w", w.name, err)
+		}
+	}
+	if w.sorter != nil {
+		return w.spill(v, cell)
+	}
+	return w.set(v, cell)
+}
+
+// set takes the next row in order.
+func (w *ColumnWriter) set(v NodeID, cell Value) error {
+	for v-w.first >= columnBlockRows {
+		if err := w.flushBlock(); err != nil {
+			return err
+		}
+	}
+	w.next = v + 1
+	if len(cell.str) > longString {
+		w.entry.Deltas = true
+		w.cell = cell.append(w.cell[:0])
+		return w.b.batch.put(columnDeltaKey(w.entry.Generation, v), w.cell)
+	}
+	w.block.set(int(v-w.first), cell)
+	return nil
+}
+
+// set is the row of a block before it is encoded.
+func (c *cells) set(row int, cell Value) {
+	c.present[row] = !cell.IsNull()
+	switch {
+	case c.floats != nil:
+		c.floats[row] = math.Float64frombits(cell.num)
+	case c.strs != nil:
+		c.strs[row] = cell.str
+	default:
+		c.ints[row] = int64(cell.num)
+	}
+}
+
+func (w *ColumnWriter) startBlock(first NodeID) {
+	w.first = first
+	w.block.reset(int(min(columnBlockRows, w.entry.Rows-uint32(first))))
+}
+
+func (w *ColumnWriter) flushBlock() error {
+	w.buf = w.block.encode(w.buf[:0])
+	_, err := putParts(w.b.batch.put, columnKey(w.entry.Generation, uint32(w.first)/columnBlockRows), w.buf)
+	w.startBlock(w.first + columnBlockRows)
+	return err
+}
+
+func (w *ColumnWriter) spill(v NodeID, cell Value) error {
+	w.cell = cell.append(w.cell[:0])
+	return w.sorter.AddUint64(uint64(v), w.cell)
+}
+
+// startSorting moves the rows so far into a sorter. Those on disk are read back; they will be written again.
+func (w *ColumnWriter) startSorting() error {
+	w.sorter = spill.New(w.b.s.dir, w.b.sortLimit())
+	for row, present := range w.block.present[:w.block.count] {
+		if present {
+			if err := w.spill(w.first+NodeID(row), w.block.get(row)); err != nil {
+				return err
+			}
+		}
+	}
+	written := w.entry
+	written.Rows = uint32(w.first) // full blocks
+	return w.b.readBack(func(tx *Tx) error {
+		// A delta holds what its block has no value for, so together they are each row once.
+		deltas := written
+		deltas.Rows, deltas.Deltas = 0, true
+		var failed error
+		spill := func(v NodeID, cell Value) {
+			if failed == nil && !cell.IsNull() {
+				failed = w.spill(v, cell)
+			}
+		}
+		blocks := written
+		blocks.Deltas = false
+		var c columnBlock
+		for first := 0; first < int(blocks.Rows); first += columnBlockRows {
+			err := getFunc(tx.get).columnBlock(blocks, uint32(first/columnBlockRows), &c, func() error {
+				for row := range c.count {
+					spill(NodeID(first+row), c.cell(row, blocks.Kind))
+				}
+				return failed
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if err := tx.columnDeltas(deltas, Range{0, NodeID(w.entry.Rows)}, spill); err != nil {
+			return err
+		}
+		return failed
+	})
+}
+
+// get is the inverse of set, of a row that is present.
+func (c *cells) get(row int) Value {
+	switch {
+	case c.floats != nil:
+		return FloatValue(c.floats[row])
+	case c.strs != nil:
+		return StringValue(c.strs[row])
+	case c.kind == KindBool:
+		return BoolValue(c.ints[row] != 0)
+	}
+	return IntValue(c.ints[row])
+}
+
+// finish writes what is buffered and returns the column's entry.
+func (w *ColumnWriter) finish() (columnEntry, error) {
+	if w.sorter != nil {
+		w.startBlock(0)
+		last := int64(-1)
+		for r, err := range w.sorter.Sorted(context.Background()) {
+			if err != nil {
+				return w.entry, err
+			}
+			v := rowOf(r.Key)
+			if int64(v) == last {
+				return w.entry, &DuplicateRowError{Name: "column " + w.name, Node: v}
+			}
+			last = int64(v)
+			cell, err := parseValue(r.Value)
+			if err != nil {
+				return w.entry, err
+			}
+			if err := w.set(v, cell); err != nil {
+				return w.entry, err
+			}
+		}
+	}
+	for uint32(w.first) < w.entry.Rows {
+		if err := w.flushBlock(); err != nil {
+			return w.entry, err
+		}
+	}
+	return w.entry, nil
+}
+
+// close removes what was spilled.
+func (w *ColumnWriter) close() error {
+	if w.sorter == nil {
+		return nil
+	}
+	return w.sorter.Close()
+}

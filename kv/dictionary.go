@@ -1,0 +1,315 @@
+package kv
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"math/bits"
+	"strconv"
+)
+
+// The dictionary is on disk and never wholly in memory. Of the nodes of the load it holds
+//
+//	position → external id    blocks of idsPerBlock ids in the order of the node file
+//	external id → position    buckets by a hash of the id: for each id 32 more bits of the hash, and the position
+//	position → NodeID         blocks of numbersPerBlock numbers
+//	NodeID → position         blocks of numbersPerBlock numbers
+//
+// so that every direction costs one to three fetches by key. Where the ids are 0, 1, 2, … in file order, an id is its
+// position, and neither ids nor buckets are stored. A node added later has one record for each direction of its id; its
+// position is its NodeID, since both count on.
+const (
+	idsPerBlock     = 256
+	numbersPerBlock = 1024 // a small block, since Badger copies what it hands out
+	idsPerBucket    = 256  // on average
+	bucketEntry     = 8    // bytes
+)
+
+func addedNodeKey(g generation, v NodeID) []byte { return numberKey(kindAddedNode, g, uint32(v)) }
+
+func addedIDKey(g generation, id string) []byte {
+	return append(generationPrefix(kindAddedID, g), id...)
+}
+
+// Node returns the node of an external id; ErrNotFound where there is none.
+func (tx *Tx) Node(id string) (NodeID, error) {
+	position, err := tx.position(id)
+	if err == nil && position >= 0 {
+		return tx.NodeAt(position)
+	}
+	if err == nil {
+		err = fmt.Errorf("node %q: %w", firstRunes(id, MaxID), ErrNotFound)
+	}
+	return 0, err
+}
+
+// position is the place of an id in file order, or −1.
+func (tx *Tx) position(id string) (int, error) {
+	if len(id) == 0 || len(id) > MaxID {
+		return -1, nil
+	}
+	if tx.cat.DenseIDs {
+		if k, ok := integerID(id); ok && 0 <= k && k < int64(tx.cat.LoadedNodes) {
+			return int(k), nil
+		}
+	}
+	if tx.cat.Nodes > tx.cat.LoadedNodes {
+		key := addedIDKey(tx.cat.Graph, id)
+		var v uint64
+		found, err := tx.find(key, func(body []byte) error {
+			var n int
+			if v, n = binary.Uvarint(body); n != len(body) || v < uint64(tx.cat.LoadedNodes) || v >= uint64(tx.cat.Nodes) {
+				return corrupt(key, fmt.Sprintf("it names node number %d, want %d to %d", v, tx.cat.LoadedNodes, tx.cat.Nodes-1))
+			}
+			return nil
+		})
+		if found || err != nil {
+			return int(v), err
+		}
+	}
+	if tx.cat.DenseIDs || tx.cat.LoadedNodes == 0 {
+		return -1, nil
+	}
+	return tx.lookupID(id)
+}
+
+// lookupID finds the position of an id of the load in its bucket, or −1.
+func (tx *Tx) lookupID(id string) (int, error) {
+	hash := hashID(id)
+	key := numberKey(kindIDLookup, tx.cat.Graph, bucketOf(hash, buckets(tx.cat.LoadedNodes)))
+	var candidates []int
+	err := tx.need(key, func(body []byte) error {
+		if len(body)%bucketEntry != 0 {
+			return corrupt(key, fmt.Sprintf("it has %d bytes, want a multiple of %d", len(body), bucketEntry))
+		}
+		for ; len(body) > 0; body = body[bucketEntry:] {
+			if binary.LittleEndian.Uint32(body) != uint32(hash) {
+				continue
+			}
+			position := binary.LittleEndian.Uint32(body[4:])
+			if int64(position) >= int64(tx.cat.LoadedNodes) {
+				return corrupt(key, fmt.Sprintf("it names position %d of %d", position, tx.cat.LoadedNodes))
+			}
+			candidates = append(candidates, int(position))
+		}
+		return nil
+	})
+	if err != nil {
+		return -1, err
+	}
+	ids := tx.newIDReader()
+	for _, position := range candidates {
+		got, err := ids.loaded(position)
+		if err != nil {
+			return -1, err
+		}
+		if got == id {
+			return position, nil
+		}
+	}
+	return -1, nil
+}
+
+// ID returns the external id of a node.
+func (tx *Tx) ID(v NodeID) (string, error) {
+	position, err := tx.Position(v)
+	if err != nil {
+		return "", err
+	}
+	return tx.newIDReader().atPosition(position)
+}
+
+// Position returns the place of a node in the node file, from 0; nodes added later follow.
+func (tx *Tx) Position(v NodeID) (int, error) {
+	if err := tx.checkNode(v); err != nil {
+		return 0, err
+	}
+	if int(v) >= tx.cat.LoadedNodes {
+		return int(v), nil
+	}
+	position, err := tx.number(kindPosition, int(v))
+	return int(position), err
+}
+
+// NodeAt returns the node at a place in the node file; it is the inverse of Position.
+func (tx *Tx) NodeAt(position int) (NodeID, error) {
+	if position < 0 || position >= tx.cat.Nodes {
+		return 0, fmt.Errorf("node at position %d of %d: %w", position, tx.cat.Nodes, ErrNotFound)
+	}
+	if position >= tx.cat.LoadedNodes {
+		return NodeID(position), nil
+	}
+	v, err := tx.number(kindNodeAt, position)
+	return NodeID(v), err
+}
+
+// InFileOrder yields every NodeID in the order of the node file, then the nodes added later. On failure it yields the
+// error once, and stops.
+func (tx *Tx) InFileOrder() iter.Seq2[NodeID, error] {
+	return func(yield func(NodeID, error) bool) {
+		var block []uint32
+		for first := 0; first < tx.cat.LoadedNodes; first += numbersPerBlock {
+			var err error
+			if block, err = tx.numbers(kindNodeAt, first/numbersPerBlock, block[:0]); err != nil {
+				yield(0, err)
+				return
+			}
+			for _, v := range block {
+				if !yield(NodeID(v), nil) {
+					return
+				}
+			}
+		}
+		for v := tx.cat.LoadedNodes; v < tx.cat.Nodes; v++ {
+			if !yield(NodeID(v), nil) {
+				return
+			}
+		}
+	}
+}
+
+// number reads one number of a column of kind kindNodeAt or kindPosition.
+func (tx *Tx) number(k kind, i int) (n uint32, err error) {
+	err = tx.numberBlock(k, i/numbersPerBlock, func(body []byte) error {
+		n, err = tx.numberIn(k, i/numbersPerBlock, body, i%numbersPerBlock)
+		return err
+	})
+	return n, err
+}
+
+// numbers appends a whole block of numbers to dst.
+func (tx *Tx) numbers(k kind, block int, dst []uint32) ([]uint32, error) {
+	err := tx.numberBlock(k, block, func(body []byte) error {
+		for i := range len(body) / 4 {
+			n, err := tx.numberIn(k, block, body, i)
+			if err != nil {
+				return err
+			}
+			dst = append(dst, n)
+		}
+		return nil
+	})
+	return dst, err
+}
+
+func (tx *Tx) numberBlock(k kind, block int, read func(body []byte) error) error {
+	key := numberKey(k, tx.cat.Graph, uint32(block))
+	return tx.need(key, func(body []byte) error {
+		if want := 4 * min(numbersPerBlock, tx.cat.LoadedNodes-block*numbersPerBlock); len(body) != want {
+			return corrupt(key, fmt.Sprintf("it has %d bytes, want %d", len(body), want))
+		}
+		return read(body)
+	})
+}
+
+func (tx *Tx) numberIn(k kind, block int, body []byte, i int) (uint32, error) {
+	n := binary.LittleEndian.Uint32(body[4*i:])
+	if int64(n) >= int64(tx.cat.LoadedNodes) {
+		return 0, corrupt(numberKey(k, tx.cat.Graph, uint32(block)), fmt.Sprintf("it has %d, want less than %d", n, tx.cat.LoadedNodes))
+	}
+	return n, nil
+}
+
+// IDs yields every external id in the order of InFileOrder. On failure it yields the error once, and stops.
+func (tx *Tx) IDs() iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		ids := tx.newIDReader()
+		for position := range tx.cat.Nodes {
+			id, err := ids.atPosition(position)
+			if !yield(id, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// AddNode adds a node without edges, numbered after all others. Values must be empty: use SetValue. An id that is
+// taken is an ErrExists, one that cannot be an id an ErrInvalidID.
+func (tx *Tx) AddNode(n Node) (NodeID, error) {
+	if err := tx.writable(); err != nil {
+		return 0, err
+	}
+	if len(n.Values) > 0 {
+		return 0, fmt.Errorf("node %q: %w: values are set by SetValue", n.ID, ErrInvalidValue)
+	}
+	if err := validateID(n.ID); err != nil {
+		return 0, err
+	}
+	switch _, err := tx.Node(n.ID); {
+	case err == nil:
+		return 0, fmt.Errorf("node %q: %w", n.ID, ErrExists)
+	case !errors.Is(err, ErrNotFound):
+		return 0, err
+	}
+	cat, err := tx.change()
+	if err != nil {
+		return 0, err
+	}
+	if cat.Nodes >= maxNodes {
+		return 0, fmt.Errorf("node %q: the store is full: it has %d nodes", n.ID, cat.Nodes)
+	}
+	if cat.Graph == 0 {
+		cat.Graph = cat.newGeneration()
+	}
+	v := NodeID(cat.Nodes)
+	if err := tx.put(addedNodeKey(cat.Graph, v), []byte(n.ID)); err != nil {
+		return 0, err
+	}
+	if err := tx.put(addedIDKey(cat.Graph, n.ID), binary.AppendUvarint(nil, uint64(v))); err != nil {
+		return 0, err
+	}
+	_, integer := integerID(n.ID)
+	cat.IntegerIDs = cat.IntegerIDs && integer
+	cat.Nodes++
+	if n.Label != "" {
+		if err := tx.SetLabel(v, n.Label); err != nil {
+			return 0, tx.fail(fmt.Errorf("node %q: %w", n.ID, err))
+		}
+	}
+	return v, nil
+}
+
+// maxNodes leaves the end of a full range a NodeID.
+const maxNodes = math.MaxUint32
+
+// integerID parses an id that is an integer in its shortest form.
+func integerID(id string) (int64, bool) {
+	digits := id
+	if digits != "" && digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if len(digits) == 0 || len(digits) > 19 || digits[0] == '0' && id != "0" {
+		return 0, false
+	}
+	for _, c := range []byte(digits) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+	}
+	k, err := strconv.ParseInt(id, 10, 64)
+	return k, err == nil
+}
+
+// hashID is FNV-1a, its bits mixed so that the upper ones, which choose the bucket, depend on all of the id.
+func hashID(id string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(id) {
+		h = (h ^ uint64(id[i])) * 1099511628211
+	}
+	h ^= h >> 33
+	h *= 0xff51afd7ed558ccd
+	h ^= h >> 33
+	h *= 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}
+
+// buckets is the number of lookup buckets for so many ids.
+func buckets(ids int) int { return (ids + idsPerBucket - 1) / idsPerBucket }
+
+// bucketOf keeps the order of hashes, so that ids sorted by hash fill one bucket after another.
+func bucketOf(hash uint64, buckets int) uint32 {
+	bucket, _ := bits.Mul64(hash, uint64(buckets))
+	return uint32(bucket)
+}

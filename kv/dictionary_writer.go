@@ -1,0 +1,112 @@
+package kv
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/graphcleaner/graphcleaner/kv/spill"
+)
+
+// A numberWriter writes a column of numbers, 0, 1, 2, …, as blocks of a new generation.
+type numberWriter struct {
+	put        func(key, body []byte) error
+	kind       kind // kindNodeAt or kindPosition
+	generation generation
+	block      uint32
+	body       []byte
+}
+
+func (w *numberWriter) append(n uint32) error {
+	w.body = binary.LittleEndian.AppendUint32(w.body, n)
+	if len(w.body) < 4*numbersPerBlock {
+		return nil
+	}
+	return w.close()
+}
+
+// close writes what is left.
+func (w *numberWriter) close() error {
+	if len(w.body) == 0 {
+		return nil
+	}
+	err := w.put(numberKey(w.kind, w.generation, w.block), w.body)
+	w.block++
+	w.body = w.body[:0]
+	return err
+}
+
+// An idWriter writes external ids, in the order of their positions, and the buckets to look them up by. close gives
+// the memory and the temporary file back.
+type idWriter struct {
+	put        func(key, body []byte) error
+	generation generation
+	block      uint32
+	ids        int    // in block
+	lengths    []byte // of block
+	text       []byte // of block
+	position   uint32
+	hashes     *spill.Sorter // hash → position
+}
+
+func newIDWriter(put func(key, body []byte) error, g generation, dir string, limit int64) *idWriter {
+	return &idWriter{put: put, generation: g, hashes: spill.New(dir, limit)}
+}
+
+func (w *idWriter) append(id string) error {
+	w.lengths = binary.AppendUvarint(w.lengths, uint64(len(id)))
+	w.text = append(w.text, id...)
+	var position [4]byte
+	binary.LittleEndian.PutUint32(position[:], w.position)
+	if err := w.hashes.AddUint64(hashID(id), position[:]); err != nil {
+		return err
+	}
+	w.position++
+	w.ids++
+	if w.ids < idsPerBlock {
+		return nil
+	}
+	return w.closeBlock()
+}
+
+func (w *idWriter) closeBlock() error {
+	if w.ids == 0 {
+		return nil
+	}
+	err := w.put(numberKey(kindIDs, w.generation, w.block), append(w.lengths, w.text...))
+	w.block++
+	w.ids, w.lengths, w.text = 0, w.lengths[:0], w.text[:0]
+	return err
+}
+
+// finish writes the last ids, and the buckets, empty ones too: one that is missing is then damage.
+func (w *idWriter) finish(ctx context.Context) error {
+	if err := w.closeBlock(); err != nil {
+		return err
+	}
+	count := buckets(int(w.position))
+	next := uint32(0)
+	var body []byte
+	for r, err := range w.hashes.Sorted(ctx) {
+		if err != nil {
+			return err
+		}
+		hash := binary.BigEndian.Uint64(r.Key)
+		for bucket := bucketOf(hash, count); next < bucket; next++ {
+			if err := w.put(numberKey(kindIDLookup, w.generation, next), body); err != nil {
+				return err
+			}
+			body = body[:0]
+		}
+		body = binary.LittleEndian.AppendUint32(body, uint32(hash))
+		body = append(body, r.Value...)
+	}
+	for ; int(next) < count; next++ {
+		if err := w.put(numberKey(kindIDLookup, w.generation, next), body); err != nil {
+			return err
+		}
+		body = body[:0]
+	}
+	return nil
+}
+
+func (w *idWriter) close() error { return w.hashes.Close() }

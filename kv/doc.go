@@ -1,0 +1,80 @@
+// Package kv keeps a labelled graph on disk: nodes and their external ids, adjacency, property columns, matrices, and
+// whatever upper rooms store in lent key ranges and small documents. It is built on Badger, and alone knows of it.
+//
+// # Use
+//
+// [NewLoader] loads a whole graph into a fresh directory; [Create] makes an empty store. [Open] opens one, for writing by
+// one process or, with Options.ReadOnly, for reading by many. Then
+//
+//	Store.View, Store.Begin   a snapshot to read from: it does not change while others write
+//	Store.Update              one transaction: all of it is on disk when it returns, or nothing
+//	Store.Bulk                whole columns, matrices and spaces, written beside the live ones and switched at once
+//	Store.Compact             folds what Updates changed into the blocks
+//	Store.Check               looks for damage
+//
+// Nodes are numbered densely, 0 ≤ v < [Tx.NumNodes], by descending degree at the load; nodes added later follow. Every
+// node has the columns of the store, each value of which may be null. The column "label" holds the given labels; id and
+// degree are read like columns.
+//
+// # Promises
+//
+//   - What Update or Bulk.Commit wrote is there after a crash or a power cut once they have returned, and a crash leaves a
+//     prefix of the commits: never a part of one, never a later one without an earlier.
+//   - A record that is empty, damaged, or under another key is [ErrCorrupt], never an empty answer. So is a block that
+//     should be there and is not.
+//   - One number, Options.MemoryBudget, bounds what the store holds at any size of graph. The bytes stored do not depend
+//     on it.
+//   - A snapshot sees the store as it was when it began, also while a Bulk commits. It may be used by many goroutines.
+//   - What a user's data can cause is an error that names the thing, the value and what was wanted; see the sentinels.
+//
+// There is one writer at a time: an Update, a Bulk or a Compact waits for the one before it, readers for none of them. A
+// transaction holds some megabytes ([ErrTxTooBig]); what is larger goes through Bulk or a [Loader].
+//
+// # Records
+//
+// Every value is one msgpack record, an array of three:
+//
+//	[version uint8, checksum uint32, body bin]
+//
+// The checksum is the CRC-32C of the key, the version and the body. A body is at most 64 KiB or little more, so that no
+// value reaches Badger's value log; longer ones are chains of parts, the first of which begins with their number.
+// The bodies of documents and of the catalogue are themselves msgpack; those of blocks are packed by the encodings
+// described beside their code.
+//
+// # Keys
+//
+// A key is a kind, one byte, and big-endian fields of fixed width, so that byte order is the order of the numbers.
+//
+//	01                            header: format version, store id, creation
+//	02 part                       catalogue
+//	03 space 00 key part          document
+//	10 generation block part      adjacency: the lists of consecutive nodes, gap-coded
+//	11 generation chunk           adjacency directory: which nodes are in which block
+//	12 generation node node       edge added or removed since the load, under both ends
+//	13 generation node            how many of either
+//	20 generation block           external ids, in file order
+//	21 generation bucket          external id → place in the node file
+//	22 generation block           place in the node file → node
+//	23 generation block           node → place in the node file
+//	24 generation node            external id of a node added since the load
+//	25 generation id              its node
+//	30 generation block part      column: the values of 4096 consecutive nodes, with least and greatest
+//	31 generation node            value changed since
+//	40 generation tile block      matrix: some columns of up to 1024 consecutive rows, dense or sparse
+//	41 generation node part       row changed since
+//	50 generation key             entry of a space
+//
+// Kind 1 byte; generation, block, tile, chunk, bucket and node 4 bytes; part 2, of adjacency 4; the rest as it is.
+//
+// The catalogue holds the counts and the classes, and names the one generation of the graph and of each column, matrix
+// and space that counts. A generation is written once, as a whole, and afterwards only gets small delta records, which
+// all reads merge in. What replaces it is a new generation; a single transaction switches the catalogue over, and the
+// records of generations no catalogue names are deleted after it, or, after a crash, when the store is next opened for
+// writing.
+//
+// # Format version
+//
+// A store of another version is refused with a [*VersionError].
+//
+//	1   the first
+package kv

@@ -1,0 +1,78 @@
+package kv
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// documentKey is the chain of a document. Names hold no control characters, so the zero byte after the space's ends it.
+func documentKey(space, key string) []byte {
+	b := make([]byte, 0, 2+len(space)+len(key))
+	b = append(b, byte(kindDocument))
+	b = append(b, space...)
+	b = append(b, 0)
+	return append(b, key...)
+}
+
+func validateDocument(space, key string) error {
+	if err := validateName("document space", space); err != nil {
+		return err
+	}
+	return validateName("document", key)
+}
+
+// PutDocument writes v, encoded by msgpack, under a space and key, over what is there. Documents are for small things:
+// settings, runs, a history.
+func (tx *Tx) PutDocument(space, key string, v any) error {
+	if err := tx.writable(); err != nil {
+		return err
+	}
+	if err := validateDocument(space, key); err != nil {
+		return err
+	}
+	body, err := msgpack.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("document %s/%s: %w", space, key, err)
+	}
+	return tx.putChain(documentKey(space, key), body)
+}
+
+// Document decodes a document into v; ErrNotFound when there is none.
+func (tx *Tx) Document(space, key string, v any) error {
+	err := tx.getChain(documentKey(space, key), func(body []byte) error {
+		if err := msgpack.Unmarshal(body, v); err != nil {
+			return fmt.Errorf("%w: %v", ErrCorrupt, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("document %s/%s: %w", space, key, err)
+	}
+	return nil
+}
+
+// DeleteDocument removes a document; one that is not there, too.
+func (tx *Tx) DeleteDocument(space, key string) error {
+	if err := tx.writable(); err != nil {
+		return err
+	}
+	return tx.removeChain(documentKey(space, key))
+}
+
+// Documents yields the keys of a space's documents, ascending.
+func (tx *Tx) Documents(space string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		prefix := documentKey(space, "")
+		for r, err := range tx.scanChains(prefix, nil) {
+			if err != nil {
+				yield("", err)
+				return
+			}
+			if !yield(string(r.key[len(prefix):]), nil) {
+				return
+			}
+		}
+	}
+}

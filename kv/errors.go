@@ -1,0 +1,120 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// Errors returned when opening or creating a store.
+var (
+	// ErrNotStore is returned by Open for a directory that holds no store.
+	ErrNotStore = errors.New("kv: not a graphcleaner store")
+
+	// ErrVersion is returned by Open for a store of another format version; the error is a *VersionError.
+	ErrVersion = errors.New("kv: unknown format version")
+
+	// ErrLocked is returned by Open for a store that another process, or this one, holds open; the error is a
+	// *LockedError.
+	ErrLocked = errors.New("kv: store is locked")
+
+	// ErrCrashed is returned by a read-only Open of a store that was not closed: its log must be replayed first,
+	// which writes.
+	ErrCrashed = errors.New("kv: store was not closed properly")
+)
+
+// Errors returned when reading.
+var (
+	// ErrNotFound is returned when a node, edge, matrix or document is not there.
+	ErrNotFound = errors.New("kv: not found")
+
+	// ErrNoColumn is returned for a property name that no column has.
+	ErrNoColumn = errors.New("kv: no such column")
+
+	// ErrCorrupt marks a record that is empty, damaged, found under another key, or missing where one must be.
+	ErrCorrupt = errors.New("kv: corrupt record")
+
+	// ErrShape is returned when a slice handed in has not the length, or a range not the bounds, that the store has.
+	ErrShape = errors.New("kv: wrong shape")
+
+	// ErrClosed is returned by everything that is used after its end: a Store after Close, a Tx after Close or
+	// outside the closure it was given to, a Bulk after Commit or Abort.
+	ErrClosed = errors.New("kv: closed")
+)
+
+// Errors returned when writing.
+var (
+	// ErrReadOnly is returned by writes to a store opened read-only, and to a Tx that is not an Update's.
+	ErrReadOnly = errors.New("kv: read-only")
+
+	// ErrExists is returned when what should be made is there already.
+	ErrExists = errors.New("kv: exists already")
+
+	// ErrInvalidID is returned for an external node id that is empty, too long, not UTF-8 or has control characters.
+	ErrInvalidID = errors.New("kv: invalid node id")
+
+	// ErrInvalidEdge is returned for a self loop.
+	ErrInvalidEdge = errors.New("kv: invalid edge")
+
+	// ErrInvalidName is returned for a column, matrix, space, document or class name that cannot be one.
+	ErrInvalidName = errors.New("kv: invalid name")
+
+	// ErrInvalidValue is returned for a value that its column cannot hold.
+	ErrInvalidValue = errors.New("kv: invalid value")
+
+	// ErrIndexed is returned by a write to an indexed column of a store that was opened without Options.OnWrite.
+	ErrIndexed = errors.New("kv: column is indexed: open the store with index.Open")
+
+	// ErrTxTooBig is returned when an Update has written more than a transaction can hold.
+	ErrTxTooBig = errors.New("kv: transaction too big: write less in one Update, or use Store.Bulk or a Loader")
+
+	// ErrDuplicateRow is returned when a bulk writer was given a node twice; the error is a *DuplicateRowError.
+	ErrDuplicateRow = errors.New("kv: node given twice")
+)
+
+// A VersionError says that a store has a format this program does not read. It is an ErrVersion.
+type VersionError struct {
+	Dir  string
+	Got  int // as the store says
+	Want int // as this program writes
+}
+
+func (e *VersionError) Error() string {
+	advice := "it was written by a newer graphcleaner: use that one"
+	if e.Got < e.Want {
+		advice = "it was written by an older graphcleaner: import the graph again"
+	}
+	return fmt.Sprintf("%s has format version %d, want %d: %s", e.Dir, e.Got, e.Want, advice)
+}
+
+func (e *VersionError) Unwrap() error { return ErrVersion }
+
+// A LockedError says who holds a store open. It is an ErrLocked.
+type LockedError struct {
+	Dir string
+	PID int // the holder's process id, zero where it is not known
+}
+
+func (e *LockedError) Error() string {
+	switch e.PID {
+	case 0:
+		return fmt.Sprintf("%s is in use by another process", e.Dir)
+	case os.Getpid():
+		return fmt.Sprintf("%s is already open in this process", e.Dir)
+	}
+	return fmt.Sprintf("%s is in use by process %d", e.Dir, e.PID)
+}
+
+func (e *LockedError) Unwrap() error { return ErrLocked }
+
+// A DuplicateRowError names a node that was put twice into a bulk writer. It is an ErrDuplicateRow.
+type DuplicateRowError struct {
+	Name string // of the column or matrix
+	Node NodeID
+}
+
+func (e *DuplicateRowError) Error() string {
+	return fmt.Sprintf("%s: %v: node number %d", e.Name, ErrDuplicateRow, e.Node)
+}
+
+func (e *DuplicateRowError) Unwrap() error { return ErrDuplicateRow }

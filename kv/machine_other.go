@@ -1,0 +1,12 @@
+//go:build !linux
+
+package kv
+
+// machineMemory is taken as 4 GiB where the system is not asked: a default for Options.MemoryBudget, which says better.
+func machineMemory() int64 { return 4 << 30 }
+
+// lockHolder is not known here.
+func lockHolder(string) int { return 0 }
+
+// lockDirectory takes no lock here.
+func lockDirectory(string) (unlock func() error, err error) { return nil, nil }

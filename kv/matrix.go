@@ -1,0 +1,197 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// A Matrix is a stored [n×c] float32 matrix with named columns. It is safe for concurrent use, as its Tx is.
+type Matrix struct {
+	tx      *Tx
+	name    string
+	columns []string
+}
+
+// Matrix returns a stored matrix; ErrNotFound when there is none of that name.
+func (tx *Tx) Matrix(name string) (*Matrix, error) {
+	entry, err := tx.matrixEntry(name)
+	if err != nil {
+		return nil, err
+	}
+	return &Matrix{tx, name, entry.Columns}, nil
+}
+
+func (tx *Tx) matrixEntry(name string) (matrixEntry, error) {
+	if err := tx.check(); err != nil {
+		return matrixEntry{}, err
+	}
+	entry, ok := tx.cat.Matrices[name]
+	if !ok {
+		return entry, fmt.Errorf("matrix %s: %w", name, ErrNotFound)
+	}
+	return entry, nil
+}
+
+// Matrices lists the names of the stored matrices, ascending.
+func (tx *Tx) Matrices() []string { return sortedNames(tx.cat.Matrices) }
+
+// Columns are the names of the columns, which the caller must not change.
+func (m *Matrix) Columns() []string { return m.columns }
+
+// Width is the number of columns, c.
+func (m *Matrix) Width() int { return len(m.columns) }
+
+// Read fills dst, row-major [(rows.End-rows.First)×(hi-lo)], with columns lo ≤ j < hi. A row that was never written is
+// NaN. Columns are stored in tiles of [Matrix.TileWidth]; reading along these reads no byte twice.
+func (m *Matrix) Read(rows Range, lo, hi int, dst []float32) error {
+	entry, err := m.tx.matrixEntry(m.name)
+	if err != nil {
+		return err
+	}
+	if lo < 0 || hi < lo || hi > len(entry.Columns) || rows.End < rows.First || int(rows.End) > m.tx.cat.Nodes ||
+		len(dst) != int(rows.End-rows.First)*(hi-lo) {
+		return fmt.Errorf("matrix %s: %w: rows %d to %d and columns %d to %d of %d×%d into %d floats", m.name, ErrShape,
+			rows.First, rows.End, lo, hi, m.tx.cat.Nodes, len(entry.Columns), len(dst))
+	}
+	if len(dst) == 0 {
+		return nil
+	}
+	blocks := (int(rows.End)-1)/int(entry.BlockRows) - int(rows.First)/int(entry.BlockRows) + 1
+	tiles := (hi-1)/tileWidth(int(entry.BlockRows)) - lo/tileWidth(int(entry.BlockRows)) + 1
+	err = m.tx.fetch(generationPrefix(kindMatrix, entry.Generation), blocks*tiles, func(get getFunc) error {
+		return m.read(get, entry, rows, lo, hi, window{dst, hi - lo})
+	})
+	if err != nil {
+		return fmt.Errorf("matrix %s: %w", m.name, err)
+	}
+	return nil
+}
+
+// TileWidth is the number of columns stored together.
+func (m *Matrix) TileWidth() int { return tileWidth(blockRows(len(m.columns))) }
+
+// tileWidth is the number of columns of a tile of so many rows.
+func tileWidth(rows int) int { return maxTileCells / rows }
+
+// read goes tile by tile, each from the first row to the last, which is the order on disk.
+func (m *Matrix) read(get getFunc, entry matrixEntry, rows Range, lo, hi int, dst window) error {
+	height := int(entry.BlockRows)
+	width := tileWidth(height)
+	stored := min(int(rows.End), int(entry.Rows))
+	for left := lo / width * width; left < hi; left += width {
+		columns := min(width, len(entry.Columns)-left)
+		for row := int(rows.First); row < stored; {
+			first := row / height * height
+			end := min(first+height, stored)
+			part := tilePart{row - first, end - first, max(lo-left, 0), min(hi-left, columns)}
+			at := window{dst.values[(row-int(rows.First))*dst.stride+left+part.lo-lo:], dst.stride}
+			key := matrixKey(entry.Generation, uint32(left/width), uint32(first/height))
+			if err := readTile(get, key, min(height, int(entry.Rows)-first), columns, part, at); err != nil {
+				return err
+			}
+			row = end
+		}
+	}
+	for row := max(int(rows.First), stored); row < int(rows.End); row++ {
+		fillNaN(dst.row(row-int(rows.First), 0, hi-lo))
+	}
+	return m.readDeltas(entry, rows, lo, hi, dst)
+}
+
+func readTile(get getFunc, key []byte, rows, columns int, part tilePart, dst window) error {
+	err := get(key, func(body []byte) error {
+		if _, err := decodeTile(body, rows, columns, part, dst); err != nil {
+			return fmt.Errorf("%s: %w", describeKey(key), err)
+		}
+		return nil
+	})
+	if errors.Is(err, ErrNotFound) {
+		return corrupt(key, "it is missing")
+	}
+	return err
+}
+
+// readDeltas writes the changed rows over those of the blocks.
+func (m *Matrix) readDeltas(entry matrixEntry, rows Range, lo, hi int, dst window) error {
+	if !entry.Deltas {
+		return nil
+	}
+	prefix := generationPrefix(kindRowDelta, entry.Generation)
+	for r, err := range m.tx.scanChains(prefix, partKey(rowDeltaKey(entry.Generation, rows.First), 0)) {
+		if err != nil {
+			return err
+		}
+		v, err := numberAt(r.key, 0)
+		if err != nil {
+			return err
+		}
+		if NodeID(v) >= rows.End {
+			return nil
+		}
+		at := window{dst.values[int(NodeID(v)-rows.First)*dst.stride:], dst.stride}
+		if _, err := decodeTile(r.body, 1, len(entry.Columns), tilePart{0, 1, lo, hi}, at); err != nil {
+			return fmt.Errorf("%s: %w", describeKey(r.key), err)
+		}
+	}
+	return nil
+}
+
+// CreateMatrix adds a matrix whose rows are all NaN; ErrExists when there is one of that name.
+func (tx *Tx) CreateMatrix(name string, columns []string) error {
+	if err := validateName("matrix", name); err != nil {
+		return err
+	}
+	if _, ok := tx.cat.Matrices[name]; ok {
+		return fmt.Errorf("matrix %s: %w", name, ErrExists)
+	}
+	c, err := tx.change()
+	if err != nil {
+		return err
+	}
+	c.Matrices[name] = matrixEntry{
+		Generation: c.newGeneration(),
+		Columns:    slices.Clone(columns),
+		BlockRows:  uint32(blockRows(len(columns))),
+	}
+	return nil
+}
+
+// DropMatrix removes a matrix; ErrNotFound when there is none of that name.
+func (tx *Tx) DropMatrix(name string) error {
+	if _, err := tx.matrixEntry(name); err != nil {
+		return err
+	}
+	c, err := tx.change()
+	if err != nil {
+		return err
+	}
+	delete(c.Matrices, name)
+	tx.dropped = true
+	return nil
+}
+
+// SetRow sets one row of a matrix, whose length must be its width.
+func (tx *Tx) SetRow(matrix string, v NodeID, row []float32) error {
+	if err := tx.checkNode(v); err != nil {
+		return err
+	}
+	entry, err := tx.matrixEntry(matrix)
+	if err != nil {
+		return err
+	}
+	if len(row) != len(entry.Columns) {
+		return fmt.Errorf("matrix %s, node number %d: %w: a row of %d, want %d", matrix, v, ErrShape, len(row), len(entry.Columns))
+	}
+	c, err := tx.change()
+	if err != nil {
+		return err
+	}
+	body := appendTile(nil, window{row, len(row)}, []bool{true}, 0, len(row))
+	if err := tx.putChain(rowDeltaKey(entry.Generation, v), body); err != nil {
+		return err
+	}
+	entry.Deltas = true
+	c.Matrices[matrix] = entry
+	return nil
+}

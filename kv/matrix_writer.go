@@ -1,0 +1,212 @@
+package kv
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv/spill"
+)
+
+// A MatrixWriter writes a whole matrix in a Bulk. Rows come in any order: ascending ones go straight to disk, others
+// are sorted, on disk where memory does not hold them. A row left out is NaN; one given twice is a *DuplicateRowError
+// at Commit.
+type MatrixWriter struct {
+	b       *Bulk
+	name    string
+	entry   matrixEntry
+	block   window
+	present []bool // rows of block that were put
+	first   NodeID // of block
+	next    NodeID // the least node that is still in order
+
+	sorter *spill.Sorter // of all rows, from the first one out of order on
+	row    []float32     // scratch
+	buf    []byte        // scratch
+}
+
+func newMatrixWriter(b *Bulk, name string, columns []string) *MatrixWriter {
+	width := len(columns)
+	entry := matrixEntry{
+		Generation: b.draft.newGeneration(),
+		Columns:    slices.Clone(columns),
+		Rows:       uint32(b.draft.Nodes),
+		BlockRows:  uint32(blockRows(width)),
+	}
+	rows := min(int(entry.BlockRows), max(b.draft.Nodes, 1))
+	w := &MatrixWriter{b: b, name: name, entry: entry, block: window{make([]float32, rows*width), width}, row: make([]float32, width)}
+	w.startBlock(0)
+	return w
+}
+
+// Put sets the row of a node, whose length must be the width. row is the caller's again.
+func (w *MatrixWriter) Put(v NodeID, row []float32) error {
+	if err := w.b.check(); err != nil {
+		return err
+	}
+	if len(row) != len(w.entry.Columns) {
+		return fmt.Errorf("matrix %s, node number %d: %w: a row of %d, want %d", w.name, v, ErrShape, len(row), len(w.entry.Columns))
+	}
+	if uint32(v) >= w.entry.Rows {
+		return fmt.Errorf("matrix %s: node number %d of %d: %w", w.name, v, w.entry.Rows, ErrShape)
+	}
+	if w.sorter == nil && v < w.next {
+		if err := w.startSorting(); err != nil {
+			return fmt.Errorf("matrix %s: %w", w.name, err)
+		}
+	}
+	if w.sorter != nil {
+		return w.spill(v, row)
+	}
+	return w.set(v, row)
+}
+
+// PutSparse sets the row of a node to values in the columns cols, in any order, and zero elsewhere.
+func (w *MatrixWriter) PutSparse(v NodeID, cols []uint32, values []float32) error {
+	if len(cols) != len(values) {
+		return fmt.Errorf("matrix %s, node number %d: %w: %d columns for %d values", w.name, v, ErrShape, len(cols), len(values))
+	}
+	for _, j := range cols {
+		if int64(j) >= int64(len(w.row)) {
+			return fmt.Errorf("matrix %s, node number %d: %w: column %d of %d", w.name, v, ErrShape, j, len(w.row))
+		}
+	}
+	clear(w.row)
+	for i, j := range cols {
+		w.row[j] = values[i]
+	}
+	return w.Put(v, w.row)
+}
+
+// set takes the next row in order.
+func (w *MatrixWriter) set(v NodeID, row []float32) error {
+	for int(v-w.first) >= int(w.entry.BlockRows) {
+		if err := w.flushBlock(); err != nil {
+			return err
+		}
+	}
+	w.next = v + 1
+	i := int(v - w.first)
+	w.present[i] = true
+	copy(w.block.row(i, 0, w.block.stride), row)
+	return nil
+}
+
+func (w *MatrixWriter) startBlock(first NodeID) {
+	w.first = first
+	count := 0
+	if uint32(first) < w.entry.Rows {
+		count = int(min(w.entry.BlockRows, w.entry.Rows-uint32(first)))
+	}
+	w.present = slices.Grow(w.present[:0], count)[:count]
+	clear(w.present)
+}
+
+func (w *MatrixWriter) flushBlock() error {
+	block := uint32(w.first) / w.entry.BlockRows
+	step := tileWidth(int(w.entry.BlockRows))
+	for tile := 0; tile*step < len(w.entry.Columns); tile++ {
+		w.buf = appendTile(w.buf[:0], w.block, w.present, tile*step, min((tile+1)*step, len(w.entry.Columns)))
+		if err := w.b.batch.put(matrixKey(w.entry.Generation, uint32(tile), block), w.buf); err != nil {
+			return err
+		}
+	}
+	w.startBlock(w.first + NodeID(w.entry.BlockRows))
+	return nil
+}
+
+func (w *MatrixWriter) spill(v NodeID, row []float32) error {
+	w.buf = appendTile(w.buf[:0], window{row, len(row)}, []bool{true}, 0, len(row))
+	return w.sorter.AddUint64(uint64(v), w.buf)
+}
+
+// startSorting moves the rows so far into a sorter. Those on disk are read back; they will be written again.
+func (w *MatrixWriter) startSorting() error {
+	w.sorter = spill.New(w.b.s.dir, w.b.sortLimit())
+	for i, present := range w.present {
+		if present {
+			if err := w.spill(w.first+NodeID(i), w.block.row(i, 0, w.block.stride)); err != nil {
+				return err
+			}
+		}
+	}
+	return w.b.readBack(func(tx *Tx) error {
+		for first := NodeID(0); first < w.first; first += NodeID(w.entry.BlockRows) {
+			if err := w.spillBlock(tx, first); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// spillBlock moves the rows of a written block, all full ones, into the sorter. The buffered block is free for it.
+func (w *MatrixWriter) spillBlock(tx *Tx, first NodeID) error {
+	rows, width := int(w.entry.BlockRows), len(w.entry.Columns)
+	step := tileWidth(rows)
+	var absent []byte
+	for tile := 0; tile*step < width; tile++ {
+		left, columns := tile*step, min(step, width-tile*step)
+		key := matrixKey(w.entry.Generation, uint32(tile), uint32(first)/w.entry.BlockRows)
+		err := tx.get(key, func(body []byte) error {
+			bits, err := decodeTile(body, rows, columns, tilePart{0, rows, 0, columns}, window{w.block.values[left:], width})
+			absent = bytes.Clone(bits)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", describeKey(key), err)
+		}
+	}
+	for i := range rows {
+		if isAbsent(absent, i) || width == 0 {
+			continue
+		}
+		if err := w.spill(first+NodeID(i), w.block.row(i, 0, width)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rowOf is the node of a record of a sorter.
+func rowOf(key []byte) NodeID { return NodeID(binary.BigEndian.Uint64(key)) }
+
+// finish writes what is buffered and returns the matrix's entry.
+func (w *MatrixWriter) finish() (matrixEntry, error) {
+	if w.sorter != nil {
+		w.startBlock(0)
+		last := int64(-1)
+		for r, err := range w.sorter.Sorted(context.Background()) {
+			if err != nil {
+				return w.entry, err
+			}
+			v := rowOf(r.Key)
+			if int64(v) == last {
+				return w.entry, &DuplicateRowError{Name: "matrix " + w.name, Node: v}
+			}
+			last = int64(v)
+			if _, err := decodeTile(r.Value, 1, len(w.row), tilePart{0, 1, 0, len(w.row)}, window{w.row, len(w.row)}); err != nil {
+				return w.entry, err
+			}
+			if err := w.set(v, w.row); err != nil {
+				return w.entry, err
+			}
+		}
+	}
+	for uint32(w.first) < w.entry.Rows {
+		if err := w.flushBlock(); err != nil {
+			return w.entry, err
+		}
+	}
+	return w.entry, nil
+}
+
+// close removes what was spilled.
+func (w *MatrixWriter) close() error {
+	if w.sorter == nil {
+		return nil
+	}
+	return w.sorter.Close()
+}

@@ -1,0 +1,374 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// A model is a store in Go maps.
+type model struct {
+	ids     []string
+	columns map[string]Kind
+	values  map[string][]Value // by column, then node; shorter where the rest is null
+	rows    map[NodeID][]float32
+	edges   map[Edge]bool
+	space   map[string]string
+	docs    map[string]int
+}
+
+const modelWidth = 3
+
+func newModel() *model {
+	return &model{
+		columns: map[string]Kind{LabelColumn: KindClass}, values: map[string][]Value{}, rows: map[NodeID][]float32{},
+		edges: map[Edge]bool{}, space: map[string]string{}, docs: map[string]int{},
+	}
+}
+
+func (m *model) clone() *model {
+	c := *m
+	c.ids, c.columns, c.rows = slices.Clone(m.ids), maps.Clone(m.columns), maps.Clone(m.rows)
+	c.edges, c.space, c.docs = maps.Clone(m.edges), maps.Clone(m.space), maps.Clone(m.docs)
+	c.values = map[string][]Value{}
+	for name, values := range m.values {
+		c.values[name] = slices.Clone(values)
+	}
+	return &c
+}
+
+func (m *model) set(column string, v NodeID, value Value) {
+	for len(m.values[column]) <= int(v) {
+		m.values[column] = append(m.values[column], Value{})
+	}
+	m.values[column][v] = value
+}
+
+func (m *model) value(column string, v NodeID) Value {
+	if int(v) < len(m.values[column]) {
+		return m.values[column][v]
+	}
+	return Value{}
+}
+
+// drawValue draws a value that SetValue takes for a column of the kind.
+func drawValue(t *rapid.T, k Kind) Value {
+	if k == KindClass {
+		return StringValue(rapid.SampledFrom([]string{"10", "9", "Theory", "Ж"}).Draw(t, "class"))
+	}
+	return drawCell(t, k)
+}
+
+// change makes one random change to the store and the model. An error is one the model foresaw.
+func (m *model) change(t *rapid.T, tx *Tx) error {
+	node := func() NodeID { return NodeID(rapid.IntRange(0, len(m.ids)-1).Draw(t, "node")) }
+	action := rapid.IntRange(0, 9).Draw(t, "action")
+	if len(m.ids) == 0 {
+		action = 0
+	}
+	switch action {
+	case 0, 1:
+		n := Node{ID: fmt.Sprint("n", len(m.ids)), Label: rapid.SampledFrom([]string{"", "10", "new"}).Draw(t, "label")}
+		v, err := tx.AddNode(n)
+		if err != nil {
+			return err
+		}
+		m.ids = append(m.ids, n.ID)
+		if n.Label != "" {
+			m.set(LabelColumn, v, StringValue(n.Label))
+		}
+	case 2:
+		kind := rapid.SampledFrom(columnKinds).Draw(t, "kind")
+		err := tx.AddColumn(kind.String(), kind)
+		if _, ok := m.columns[kind.String()]; ok != errors.Is(err, ErrExists) {
+			return fmt.Errorf("adding column %s: %w", kind, err)
+		}
+		m.columns[kind.String()] = kind
+	case 3, 4:
+		column := rapid.SampledFrom(slices.Sorted(maps.Keys(m.columns))).Draw(t, "column")
+		v, value := node(), drawValue(t, m.columns[column])
+		if err := tx.SetValue(v, column, value); err != nil {
+			return err
+		}
+		m.set(column, v, value)
+	case 5:
+		v, row := node(), rapid.SliceOfN(rapid.Float32Range(0, 1), modelWidth, modelWidth).Draw(t, "row")
+		if _, err := tx.Matrix("m"); errors.Is(err, ErrNotFound) {
+			if err := tx.CreateMatrix("m", []string{"a", "b", "c"}); err != nil {
+				return err
+			}
+		}
+		m.rows[v] = row
+		return tx.SetRow("m", v, row)
+	case 6, 7:
+		u, v := node(), node()
+		e := Edge{min(u, v), max(u, v)}
+		switch {
+		case u == v:
+			if err := tx.AddEdge(u, v); !errors.Is(err, ErrInvalidEdge) {
+				return fmt.Errorf("a self loop: got %v, want ErrInvalidEdge", err)
+			}
+		case m.edges[e]:
+			delete(m.edges, e)
+			return tx.RemoveEdge(u, v)
+		default:
+			m.edges[e] = true
+			return tx.AddEdge(u, v)
+		}
+	case 8:
+		key := rapid.SampledFrom([]string{"a", "b", "ba"}).Draw(t, "key")
+		if _, ok := m.space[key]; ok {
+			delete(m.space, key)
+			return tx.Space("s").Delete([]byte(key))
+		}
+		m.space[key] = rapid.String().Draw(t, "value")
+		return tx.Space("s").Put([]byte(key), []byte(m.space[key]))
+	case 9:
+		key := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "document")
+		m.docs[key]++
+		return tx.PutDocument("d", key, m.docs[key])
+	}
+	return nil
+}
+
+// bulk replaces the matrix and a column, in random order of rows.
+func (m *model) bulk(t *rapid.T, s *Store, commit bool) error {
+	b, err := s.Bulk()
+	if err != nil {
+		return err
+	}
+	defer b.Abort()
+	kind := rapid.SampledFrom(columnKinds).Draw(t, "kind")
+	column, err := b.Column(kind.String(), kind)
+	if err != nil {
+		return err
+	}
+	matrix, err := b.Matrix("m", []string{"a", "b", "c"})
+	if err != nil {
+		return err
+	}
+	next := m.clone()
+	next.columns[kind.String()] = kind
+	next.values[kind.String()] = nil
+	next.rows = map[NodeID][]float32{}
+	for _, v := range rapid.Permutation(identity(len(m.ids))).Draw(t, "order") {
+		if rapid.IntRange(0, 4).Draw(t, "left out") == 0 {
+			continue
+		}
+		value := drawValue(t, kind)
+		if err := column.Put(NodeID(v), value); err != nil {
+			return err
+		}
+		next.set(kind.String(), NodeID(v), value)
+		row := []float32{float32(v), 0, 1}
+		if err := matrix.Put(NodeID(v), row); err != nil {
+			return err
+		}
+		next.rows[NodeID(v)] = row
+	}
+	if !commit {
+		return nil
+	}
+	*m = *next
+	return b.Commit(nil)
+}
+
+// check compares everything the store says with the model.
+func (m *model) check(t *rapid.T, tx *Tx) error {
+	if tx.NumNodes() != len(m.ids) || tx.NumEdges() != int64(len(m.edges)) {
+		t.Fatalf("got %d nodes and %d edges, want %d and %d", tx.NumNodes(), tx.NumEdges(), len(m.ids), len(m.edges))
+	}
+	for v, want := range m.ids {
+		if got, err := tx.ID(NodeID(v)); err != nil || got != want {
+			t.Fatalf("id of %d: got %q, %v; want %q", v, got, err, want)
+		}
+	}
+	for name := range m.columns {
+		if err := m.checkColumn(t, tx, name); err != nil {
+			return err
+		}
+	}
+	got := map[Edge]bool{}
+	for e, err := range tx.Edges() {
+		if err != nil {
+			return err
+		}
+		got[e] = true
+	}
+	if !maps.Equal(got, m.edges) {
+		t.Fatalf("got edges %v, want %v", got, m.edges)
+	}
+	entries := map[string]string{}
+	for e, err := range tx.Space("s").Ascend(nil) {
+		if err != nil {
+			return err
+		}
+		entries[string(e.Key)] = string(e.Value)
+	}
+	if !maps.Equal(entries, m.space) {
+		t.Fatalf("got entries %q, want %q", entries, m.space)
+	}
+	docs := map[string]int{}
+	for key, err := range tx.Documents("d") {
+		if err != nil {
+			return err
+		}
+		var n int
+		if err := tx.Document("d", key, &n); err != nil {
+			return err
+		}
+		docs[key] = n
+	}
+	if !maps.Equal(docs, m.docs) {
+		t.Fatalf("got documents %v, want %v", docs, m.docs)
+	}
+	return m.checkMatrix(t, tx)
+}
+
+func (m *model) checkColumn(t *rapid.T, tx *Tx, name string) error {
+	r, err := tx.Reader(name)
+	if err != nil {
+		return err
+	}
+	for v := range m.ids {
+		want := m.value(name, NodeID(v))
+		direct, err := tx.Value(NodeID(v), name)
+		if err != nil {
+			return err
+		}
+		got, err := r.At(NodeID(v))
+		if err != nil {
+			return err
+		}
+		if direct != want || got != want {
+			t.Fatalf("%s of %d: got %v by Value and %v by Reader, want %v", name, v, direct, got, want)
+		}
+		_, least, greatest, err := r.Block(NodeID(v))
+		if err != nil {
+			return err
+		}
+		if !want.IsNull() && (want.compare(least) < 0 || want.compare(greatest) > 0) {
+			t.Fatalf("%s of %d: %v is not within %v and %v", name, v, want, least, greatest)
+		}
+	}
+	if m.columns[name] != KindClass {
+		return nil
+	}
+	classes := make([]Class, len(m.ids))
+	if err := tx.ReadClasses(name, classes); err != nil {
+		return err
+	}
+	for v, class := range classes {
+		got := Value{}
+		if class != NoClass {
+			got = StringValue(tx.Classes()[class])
+		}
+		if want := m.value(name, NodeID(v)); got != want {
+			t.Fatalf("%s of %d: ReadClasses got %v, want %v", name, v, got, want)
+		}
+	}
+	return nil
+}
+
+func (m *model) checkMatrix(t *rapid.T, tx *Tx) error {
+	matrix, err := tx.Matrix("m")
+	if errors.Is(err, ErrNotFound) && len(m.rows) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	rows := make([]float32, len(m.ids)*modelWidth)
+	if err := matrix.Read(Range{0, NodeID(len(m.ids))}, 0, modelWidth, rows); err != nil {
+		return err
+	}
+	for v := range m.ids {
+		got, want := rows[v*modelWidth:(v+1)*modelWidth], m.rows[NodeID(v)]
+		if want == nil && !math.IsNaN(float64(got[0])) || want != nil && !slices.Equal(got, want) {
+			t.Fatalf("row %d: got %v, want %v", v, got, want)
+		}
+	}
+	return nil
+}
+
+// TestModel makes random changes to a store and to Go maps; both agree inside the Update, and after each reopening.
+func TestModel(t *testing.T) {
+	// A run opens and closes stores; rapid's hundred would take a quarter of a minute.
+	checks := flag.Lookup("rapid.checks")
+	before := checks.Value.String()
+	if before == checks.DefValue {
+		if err := checks.Value.Set("25"); err != nil {
+			t.Fatal(err)
+		}
+		defer checks.Value.Set(before)
+	}
+	dir := t.TempDir()
+	failure := errors.New("failure")
+	run := 0
+	rapid.Check(t, func(t *rapid.T) {
+		run++
+		opt := Options{MemoryBudget: minMemoryBudget}
+		s, err := Create(filepath.Join(dir, fmt.Sprint(run)), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := errors.Join(s.Close(), os.RemoveAll(s.Dir())); err != nil {
+				t.Fatal(err)
+			}
+		}()
+		m := newModel()
+		for range rapid.IntRange(1, 8).Draw(t, "steps") {
+			switch step := rapid.IntRange(0, 9).Draw(t, "step"); step {
+			case 0, 1, 2, 3, 4, 5: // changes, some given up
+				next := m.clone()
+				keep := rapid.IntRange(0, 4).Draw(t, "keep") > 0
+				err = s.Update(func(tx *Tx) error {
+					for range rapid.IntRange(1, 20).Draw(t, "changes") {
+						if err := next.change(t, tx); err != nil {
+							return err
+						}
+					}
+					if err := next.check(t, tx); err != nil {
+						return err
+					}
+					if !keep {
+						return failure
+					}
+					return nil
+				})
+				if keep {
+					m = next
+				} else if errors.Is(err, failure) {
+					err = nil
+				}
+			case 6, 7:
+				err = m.bulk(t, s, step == 6)
+			case 8:
+				err = s.Compact(context.Background(), nil)
+			case 9:
+				if err = s.Close(); err == nil {
+					s, err = Open(s.Dir(), opt)
+				}
+			}
+			if err == nil {
+				err = s.View(func(tx *Tx) error { return m.check(t, tx) })
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Check(context.Background(), func(p Problem) { t.Errorf("%s: %s", p.Where, p.What) }); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,159 @@
+package kv
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/dgraph-io/badger/v4"
+	badgeroptions "github.com/dgraph-io/badger/v4/options"
+)
+
+// Options opens a store. The zero value is ready to use.
+type Options struct {
+	// MemoryBudget bounds the bytes the store holds: Badger's tables in memory and its caches, and what bulk writers
+	// buffer. Zero means a quarter of the machine's memory; less than 64 MiB is taken as 64 MiB.
+	MemoryBudget int64
+
+	// ReadOnly opens without a write lock, so that several processes may read at once.
+	ReadOnly bool
+
+	// OnWrite is called inside the transaction for every change of a value in a column marked indexed, after the
+	// change is made. Its error is the write's. A store that has indexed columns refuses writes to them when opened
+	// without it (ErrIndexed).
+	OnWrite func(tx *Tx, w Write) error
+}
+
+// Write is one change of one value. A new node's writes arrive as Before null.
+type Write struct {
+	Node          NodeID
+	Column        string
+	Before, After Value
+}
+
+// Progress reports how far a stage has come; total 0 means unknown. Called often, from one goroutine at a time.
+type Progress func(stage string, done, total int64)
+
+// A Stage is one finished step of a long job. The seconds of stages do not overlap.
+type Stage struct {
+	Name      string  `json:"name"`
+	Hop       int     `json:"hop"`
+	Seconds   float64 `json:"seconds"`
+	Edges     int64   `json:"edges"`
+	Columns   int     `json:"columns"`
+	BytesRead int64   `json:"bytes_read"`
+}
+
+const minMemoryBudget = 64 << 20
+
+func (opt Options) withDefaults() (Options, error) {
+	if opt.MemoryBudget < 0 {
+		return opt, fmt.Errorf("kv: MemoryBudget is %d, want 0 (default) or more", opt.MemoryBudget)
+	}
+	if opt.MemoryBudget == 0 {
+		opt.MemoryBudget = DefaultMemoryBudget()
+	}
+	opt.MemoryBudget = max(opt.MemoryBudget, minMemoryBudget)
+	return opt, nil
+}
+
+// DefaultMemoryBudget is a quarter of the memory of the machine, or of the control group this process is in.
+func DefaultMemoryBudget() int64 { return max(machineMemory()/4, minMemoryBudget) }
+
+// valueThreshold is the size from which Badger would put a value into its value log. No value gets near it, so the
+// value log stays empty and needs no garbage collection.
+const valueThreshold = 1 << 20
+
+// badgerOptions derives every option of Badger from the one memory budget; none is left to Badger's defaults. With
+// synced false a write is durable only once the store is closed, which is enough for a load that a crash starts over.
+func badgerOptions(dir string, opt Options, synced bool) (badger.Options, error) {
+	memTable, err := memTableSize(dir, opt.MemoryBudget)
+	if err != nil {
+		return badger.Options{}, err
+	}
+	b := badger.DefaultOptions(dir)
+
+	b.ReadOnly = opt.ReadOnly
+	b.Logger = nil // what matters comes back as an error
+
+	// A write is on disk when Update returns. db.Sync after each would not do: it syncs the current memtable's log
+	// but not that of one just rotated away, and a power cut could lose an earlier commit and keep a later one.
+	b.SyncWrites = synced
+
+	// One writer at a time, held by a mutex, cannot conflict; recording reads to detect it would cost memory.
+	b.DetectConflicts = false
+
+	// An older version is needed only by an open snapshot, which Badger honours whatever this says.
+	b.NumVersionsToKeep = 1
+
+	// A transaction may hold 15% of a memtable. Each has 1.3 times its size as arena; one is written, up to two wait
+	// for being flushed, so all together stay below half the budget.
+	b.MemTableSize = memTable
+	b.NumMemtables = 2
+
+	// Tables of at most 8 MiB keep what a compaction holds in memory small.
+	b.BaseTableSize = min(max(memTable/4, 2<<20), 8<<20)
+	b.BaseLevelSize = 4 * memTable
+	b.TableSizeMultiplier = 2
+	b.LevelSizeMultiplier = 10
+	b.MaxLevels = 7
+	// Reads look into every level-0 table, so few are let pile up; writes stall at twice as many.
+	b.NumLevelZeroTables = 4
+	b.NumLevelZeroTablesStall = 8
+	b.NumCompactors = 2 // the least Badger takes: one for level 0, one for the rest
+	b.CompactL0OnClose = false
+	b.LmaxCompaction = false
+	b.NumGoroutines = 1 // of Badger's Stream, which is not used
+
+	// Records are packed by their own encodings; on top of these a general compressor saves little and costs a copy
+	// and a cache. Uncompressed blocks are read in place from the mapped file, and the system's page cache, which
+	// gives memory back when others need it, is the only block cache.
+	b.Compression = badgeroptions.None
+	b.ZSTDCompressionLevel = 1
+	b.BlockCacheSize = 0
+	b.BlockSize = 4 << 10 // small records are found in a small block; a large one has a block to itself
+
+	// Without a bound all table indices and Bloom filters would stay in memory.
+	b.IndexCacheSize = max(opt.MemoryBudget/16, 4<<20)
+	b.BloomFalsePositive = 0.01
+
+	// Every record has a checksum of its own over key and value. Badger's check of blocks would come first and turn a
+	// damaged block into an iteration that silently ends early, instead of an ErrCorrupt.
+	b.ChecksumVerificationMode = badgeroptions.NoVerification
+	b.VerifyValueChecksum = false
+
+	b.ValueThreshold = valueThreshold
+	b.VLogPercentile = 0 // a fixed threshold
+	// Badger maps twice this much for a log that stays empty.
+	b.ValueLogFileSize = 4 << 20
+	b.ValueLogMaxEntries = 1 << 20
+
+	b.MetricsEnabled = false // they are global to the process
+	b.InMemory = false
+	b.BypassLockGuard = false
+	b.EncryptionKey = nil
+	b.NamespaceOffset = -1
+	b.ExternalMagicVersion = 0
+	return b, nil
+}
+
+// memTableSize is an eighth of the budget, within what transactions of a useful size need and what flushes well. A
+// log left by a crash is replayed into one memtable, so that size is never below what the store was written with.
+func memTableSize(dir string, budget int64) (int64, error) {
+	size := min(max(budget/8, 8<<20), 64<<20)
+	logs, err := memTableLogs(dir)
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range logs {
+		info, err := os.Stat(name)
+		if err != nil {
+			return 0, err
+		}
+		size = max(size, info.Size()/2) // a log's file is twice its memtable
+	}
+	return size, nil
+}
+
+// memTableLogs are the logs of memtables that were not flushed to a table.
+func memTableLogs(dir string) ([]string, error) { return filepath.Glob(filepath.Join(dir, "*.mem")) }

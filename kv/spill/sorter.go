@@ -1,0 +1,366 @@
+package spill
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"iter"
+	"slices"
+)
+
+// A Record is a key with a value.
+type Record struct{ Key, Value []byte }
+
+// A Sorter sorts records by the bytes of their keys; records of equal keys stay in the order they were added.
+type Sorter struct {
+	dir     string
+	limit   int64
+	entries []entry  // not yet spilled
+	chunks  [][]byte // their keys and values
+	held    int64    // bytes of entries and chunks
+	first   []byte   // of the keys not yet spilled, the one added first
+	common  int      // bytes at their beginning in which all of them agree
+	sorted  bool
+	file    *runFile // nil until something was spilled
+	buf     []byte   // of the lengths before a record
+	count   int64
+}
+
+// entry locates a record in a chunk: the key first, the value behind it.
+type entry struct {
+	prefix uint64 // 8 bytes of the key behind those common to all, set before sorting
+	chunk  uint32
+	offset uint32
+	key    uint32
+	value  uint32
+}
+
+const (
+	entryBytes = 24
+	chunkBytes = 1 << 20
+
+	// maxRunRecords bounds a run, since nothing interrupts its sorting, which should be done well within a second.
+	maxRunRecords = 1 << 21
+)
+
+// New returns a sorter that holds about limit bytes and spills into a temporary file in dir.
+func New(dir string, limit int64) *Sorter {
+	return &Sorter{dir: dir, limit: limit}
+}
+
+// Len is the number of records added.
+func (s *Sorter) Len() int64 { return s.count }
+
+// AddUint64 adds a record whose key is the number's 8 bytes, big endian, which order as the numbers do.
+func (s *Sorter) AddUint64(key uint64, value []byte) error {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], key)
+	return s.Add(b[:], value)
+}
+
+// Add adds a record. It copies key and value.
+func (s *Sorter) Add(key, value []byte) error {
+	size := max(1, len(key)+len(value))
+	// Twice an entry: while the list of entries grows, the old one lives beside the new one.
+	cost := int64(size) + 2*entryBytes
+	if (s.held+cost > s.limit || len(s.entries) == maxRunRecords) && len(s.entries) > 0 {
+		if err := s.spill(); err != nil {
+			return err
+		}
+	}
+	last := len(s.chunks) - 1
+	if last < 0 || cap(s.chunks[last])-len(s.chunks[last]) < size {
+		s.chunks = append(s.chunks, make([]byte, 0, max(size, min(chunkBytes, int(max(s.limit/8, minBuffer))))))
+		last++
+	}
+	chunk := s.chunks[last]
+	if len(s.entries) == 0 {
+		s.first, s.common = append(s.first[:0], key...), len(key)
+	}
+	s.common = commonPrefix(s.first[:s.common], key)
+	s.entries = append(s.entries, entry{
+		chunk:  uint32(last),
+		offset: uint32(len(chunk)),
+		key:    uint32(len(key)),
+		value:  uint32(len(value)),
+	})
+	chunk = append(append(chunk, key...), value...)
+	if len(key)+len(value) == 0 {
+		chunk = append(chunk, 0) // so that no two records begin at one place, by which equal keys are ordered
+	}
+	s.chunks[last] = chunk
+	s.held += cost
+	s.sorted = false
+	s.count++
+	return nil
+}
+
+func commonPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// prefix is the first 8 bytes of the key, big endian, zeros behind a shorter one.
+func prefix(key []byte) uint64 {
+	if len(key) >= 8 {
+		return binary.BigEndian.Uint64(key)
+	}
+	var b [8]byte
+	copy(b[:], key)
+	return binary.BigEndian.Uint64(b[:])
+}
+
+// record locates the bytes of an entry.
+func (s *Sorter) record(e entry) Record {
+	b := s.chunks[e.chunk][e.offset:]
+	return Record{b[:e.key:e.key], b[e.key : e.key+e.value : e.key+e.value]}
+}
+
+func (s *Sorter) sortEntries() {
+	if s.sorted {
+		return
+	}
+	// Most comparisons are settled by 8 bytes that lie in the entry itself. Ids often begin alike, so these are the
+	// first ones in which keys differ.
+	for i := range s.entries {
+		s.entries[i].prefix = prefix(s.record(s.entries[i]).Key[s.common:])
+	}
+	compared := uint32(s.common) + 8
+	slices.SortFunc(s.entries, func(a, b entry) int {
+		if a.prefix != b.prefix {
+			if a.prefix < b.prefix {
+				return -1
+			}
+			return 1
+		}
+		if a.key > compared || b.key > compared || a.key != b.key {
+			if c := bytes.Compare(s.record(a).Key, s.record(b).Key); c != 0 {
+				return c
+			}
+		}
+		// Chunks fill in the order of Add, which equal keys keep.
+		if a.chunk != b.chunk {
+			return int(a.chunk) - int(b.chunk)
+		}
+		return int(a.offset) - int(b.offset)
+	})
+	s.sorted = true
+}
+
+func (s *Sorter) spill() error {
+	s.sortEntries()
+	if s.file == nil {
+		f, err := createRunFile(s.dir, bufferSize(s.limit/16))
+		if err != nil {
+			return err
+		}
+		s.file = f
+	}
+	var length int64
+	for _, e := range s.entries {
+		n, err := s.writeRecord(s.file, s.record(e))
+		if err != nil {
+			return err
+		}
+		length += n
+	}
+	if err := s.file.endRun(length); err != nil {
+		return err
+	}
+	s.entries, s.held = s.entries[:0], 0
+	// One chunk of the common size is kept; longer ones, made for single records, are given back.
+	s.chunks = slices.DeleteFunc(s.chunks, func(c []byte) bool { return cap(c) > chunkBytes })
+	s.chunks = s.chunks[:min(1, len(s.chunks))]
+	if len(s.chunks) == 1 {
+		s.chunks[0] = s.chunks[0][:0]
+	}
+	return nil
+}
+
+// writeRecord writes the lengths of key and value as varints, then both, and returns the number of bytes.
+func (s *Sorter) writeRecord(f *runFile, r Record) (int64, error) {
+	s.buf = binary.AppendUvarint(s.buf[:0], uint64(len(r.Key)))
+	s.buf = binary.AppendUvarint(s.buf, uint64(len(r.Value)))
+	for _, b := range [][]byte{s.buf, r.Key, r.Value} {
+		if err := f.write(b); err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(s.buf) + len(r.Key) + len(r.Value)), nil
+}
+
+// Sorted yields every record added so far, ascending by key. The bytes are borrowed until the next step. It may be
+// ranged over again, and records may be added between two rounds, not within one.
+func (s *Sorter) Sorted(ctx context.Context) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		if err := ctx.Err(); err != nil {
+			yield(Record{}, err)
+			return
+		}
+		s.sortEntries()
+		if s.file == nil {
+			for i, e := range s.entries {
+				if i%checkEvery == 0 && ctx.Err() != nil {
+					yield(Record{}, ctx.Err())
+					return
+				}
+				if !yield(s.record(e), nil) {
+					return
+				}
+			}
+			return
+		}
+		if err := s.toDisk(ctx); err != nil {
+			yield(Record{}, err)
+			return
+		}
+		_, buffer := fanIn(s.limit)
+		done := 0
+		err := mergeRecords(s.file, s.file.runs, buffer, func(r Record) error {
+			if done++; done%checkEvery == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if !yield(r, nil) {
+				return errStopped
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(Record{}, err)
+		}
+	}
+}
+
+// toDisk spills what is left, gives its memory to the buffers of the merge, and merges neighbouring runs until one
+// merge can take them all.
+func (s *Sorter) toDisk(ctx context.Context) error {
+	if len(s.entries) > 0 {
+		if err := s.spill(); err != nil {
+			return err
+		}
+	}
+	s.entries, s.chunks = nil, nil
+	most, buffer := fanIn(s.limit)
+	for len(s.file.runs) > most {
+		merged, err := createRunFile(s.dir, buffer)
+		if err != nil {
+			return err
+		}
+		for group := range slices.Chunk(s.file.runs, most) {
+			if err := s.mergeInto(ctx, merged, group, buffer); err != nil {
+				return errors.Join(err, merged.remove())
+			}
+		}
+		old := s.file
+		s.file = merged
+		if err := old.remove(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Sorter) mergeInto(ctx context.Context, dst *runFile, runs []run, buffer int) error {
+	var length int64
+	done := 0
+	err := mergeRecords(s.file, runs, buffer, func(r Record) error {
+		if done++; done%checkEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		n, err := s.writeRecord(dst, r)
+		length += n
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return dst.endRun(length)
+}
+
+// recordPlace is the current record of a run in a merge.
+type recordPlace struct {
+	prefix uint64
+	run    int
+	*recordReader
+}
+
+type recordReader struct {
+	reader *bufio.Reader
+	record Record
+	memory []byte // of record
+}
+
+func (p recordPlace) before(other recordPlace) bool {
+	if p.prefix != other.prefix {
+		return p.prefix < other.prefix
+	}
+	if c := bytes.Compare(p.record.Key, other.record.Key); c != 0 {
+		return c < 0
+	}
+	return p.run < other.run
+}
+
+// next reads the run's next record, or returns io.EOF behind the last.
+func (p *recordPlace) next() error {
+	key, err := binary.ReadUvarint(p.reader)
+	if err != nil {
+		return err
+	}
+	value, err := binary.ReadUvarint(p.reader)
+	if err == nil {
+		p.memory = slices.Grow(p.memory[:0], int(key+value))[:key+value]
+		_, err = io.ReadFull(p.reader, p.memory)
+	}
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	p.record = Record{p.memory[:key:key], p.memory[key:]}
+	p.prefix = prefix(p.record.Key)
+	return err
+}
+
+// mergeRecords hands the records of the runs to each, ascending; the bytes are borrowed for the call.
+func mergeRecords(f *runFile, runs []run, buffer int, each func(Record) error) error {
+	heap := make([]recordPlace, 0, len(runs))
+	for i, r := range runs {
+		p := recordPlace{run: i, recordReader: &recordReader{reader: f.reader(r, buffer)}}
+		if err := p.next(); err != nil {
+			return readError(f.file.Name(), err)
+		}
+		heap = append(heap, p)
+	}
+	heapify(heap)
+	for len(heap) > 0 {
+		if err := each(heap[0].record); err != nil {
+			return err
+		}
+		switch err := heap[0].next(); {
+		case err == io.EOF:
+			heap[0] = heap[len(heap)-1]
+			heap = heap[:len(heap)-1]
+		case err != nil:
+			return readError(f.file.Name(), err)
+		}
+		siftDown(heap, 0)
+	}
+	return nil
+}
+
+// Close forgets the records and removes the temporary file. Closing twice is harmless.
+func (s *Sorter) Close() error {
+	s.entries, s.chunks, s.first, s.buf = nil, nil, nil, nil
+	if s.file == nil {
+		return nil
+	}
+	f := s.file
+	s.file = nil
+	return f.remove()
+}

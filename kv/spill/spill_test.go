@@ -1,0 +1,315 @@
+package spill
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func files(t *testing.T, dir string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestUint64(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		dir := t.TempDir()
+		limit := []int64{0, 1 << 12, 1 << 16, 1 << 30}[seed%4]
+		s := NewUint64(dir, limit)
+		var want []uint64
+		for round := range 2 {
+			for range r.IntN(30000) {
+				k := r.Uint64() >> r.IntN(64)
+				want = append(want, k)
+				if err := s.Add(k); err != nil {
+					t.Fatalf("seed %d: Add: %v", seed, err)
+				}
+			}
+			slices.Sort(want)
+			var got []uint64
+			for k, err := range s.Sort(t.Context()) {
+				if err != nil {
+					t.Fatalf("seed %d: Sort: %v", seed, err)
+				}
+				got = append(got, k)
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("seed %d, round %d, limit %d: got %d numbers, want %d, or another order",
+					seed, round, limit, len(got), len(want))
+			}
+			if s.Len() != int64(len(want)) {
+				t.Fatalf("seed %d: Len: got %d, want %d", seed, s.Len(), len(want))
+			}
+		}
+		spilled := len(files(t, dir)) > 0
+		if small := len(want) > 1000 && limit <= 1<<12; small && !spilled {
+			t.Errorf("seed %d: %d numbers at a limit of %d bytes did not spill", seed, len(want), limit)
+		}
+		if limit == 1<<30 && spilled {
+			t.Errorf("seed %d: %d numbers at a limit of %d bytes spilled", seed, len(want), limit)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatalf("seed %d: Close: %v", seed, err)
+		}
+		if left := files(t, dir); len(left) > 0 {
+			t.Fatalf("seed %d: after Close: got files %q, want none", seed, left)
+		}
+	}
+}
+
+func TestSorterIsStable(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		dir := t.TempDir()
+		s := New(dir, []int64{0, 1 << 14, 1 << 17, 1 << 30}[seed%4])
+		var want []Record
+		for i := range r.IntN(8000) {
+			key := make([]byte, r.IntN(12))
+			for j := range key {
+				key[j] = "\x00a\xff"[r.IntN(3)]
+			}
+			value := fmt.Appendf(nil, "%d", i)
+			if r.IntN(50) == 0 {
+				value = bytes.Repeat(value, r.IntN(3000))
+			}
+			want = append(want, Record{key, value})
+			if err := s.Add(key, value); err != nil {
+				t.Fatalf("seed %d: Add: %v", seed, err)
+			}
+		}
+		slices.SortStableFunc(want, func(a, b Record) int { return bytes.Compare(a.Key, b.Key) })
+		for round := range 2 {
+			i := 0
+			for got, err := range s.Sorted(t.Context()) {
+				if err != nil {
+					t.Fatalf("seed %d: Sorted: %v", seed, err)
+				}
+				if i >= len(want) || !bytes.Equal(got.Key, want[i].Key) || !bytes.Equal(got.Value, want[i].Value) {
+					t.Fatalf("seed %d, round %d: record %d: got %q, of %d wanted", seed, round, i, got, len(want))
+				}
+				i++
+			}
+			if i != len(want) {
+				t.Fatalf("seed %d: got %d records, want %d", seed, i, len(want))
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if left := files(t, dir); len(left) > 0 {
+			t.Fatalf("seed %d: after Close: got files %q, want none", seed, left)
+		}
+	}
+}
+
+func TestSorterKeepsEmptyRecordsInOrder(t *testing.T) {
+	s := New(t.TempDir(), 1<<20)
+	for _, value := range []string{"", "x", "", "y"} {
+		if err := s.Add(nil, []byte(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for r, err := range s.Sorted(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, string(r.Value))
+	}
+	if want := []string{"", "x", "", "y"}; !slices.Equal(got, want) {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+}
+
+func TestUint64KeysOrderAsNumbers(t *testing.T) {
+	s := New(t.TempDir(), 1<<20)
+	for _, k := range []uint64{1 << 40, 3, 256, 255} {
+		if err := s.AddUint64(k, []byte{byte(k)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []byte
+	for r, err := range s.Sorted(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, r.Value...)
+	}
+	if want := []byte{3, 255, 0, 0}; !bytes.Equal(got, want) {
+		t.Fatalf("values in order of keys: got %v, want %v", got, want)
+	}
+}
+
+func TestBreakingOutAndCancelling(t *testing.T) {
+	for _, limit := range []int64{0, 1 << 30} {
+		dir := t.TempDir()
+		numbers, records := NewUint64(dir, limit), New(dir, limit)
+		for i := range uint64(20000) {
+			if err := errors.Join(numbers.Add(i*7919%20000), records.AddUint64(i*7919%20000, nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for k, err := range numbers.Sort(t.Context()) {
+			if err != nil || k != 0 {
+				t.Fatalf("limit %d: first number: got %d, %v, want 0", limit, k, err)
+			}
+			break
+		}
+		for r, err := range records.Sorted(t.Context()) {
+			if err != nil || !bytes.Equal(r.Key, make([]byte, 8)) {
+				t.Fatalf("limit %d: first record: got %q, %v", limit, r.Key, err)
+			}
+			break
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for _, err := range numbers.Sort(ctx) {
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("limit %d: cancelled Sort: got %v", limit, err)
+			}
+		}
+		for _, err := range records.Sorted(ctx) {
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("limit %d: cancelled Sorted: got %v", limit, err)
+			}
+		}
+		if err := errors.Join(numbers.Close(), records.Close(), numbers.Close(), records.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if left := files(t, dir); len(left) > 0 {
+			t.Fatalf("after Close: got files %q, want none", left)
+		}
+	}
+}
+
+func TestCancelledWithinTheMerge(t *testing.T) {
+	s := NewUint64(t.TempDir(), 0)
+	defer s.Close()
+	for i := range uint64(3 * checkEvery) {
+		if err := s.Add(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	seen := 0
+	var last error
+	for _, err := range s.Sort(ctx) {
+		cancel()
+		seen, last = seen+1, err
+	}
+	if !errors.Is(last, context.Canceled) || seen > 2*checkEvery {
+		t.Fatalf("cancelled at the first number: got %d numbers and %v, want a stop soon after", seen, last)
+	}
+}
+
+func TestDirectoryMissing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "absent")
+	s := New(dir, 0)
+	var err error
+	for i := 0; i < 10000 && err == nil; i++ {
+		err = s.Add([]byte("key"), make([]byte, 100))
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("spilling into a missing directory: got %v, want ErrNotExist", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatalf("Close after a failure: %v", err)
+	}
+}
+
+func TestRunCutShort(t *testing.T) {
+	dir := t.TempDir()
+	s := New(dir, 0)
+	defer s.Close()
+	for i := range uint64(5000) {
+		if err := s.AddUint64(i, []byte("value")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Truncate(files(t, dir)[0], 3); err != nil {
+		t.Fatal(err)
+	}
+	var last error
+	for _, err := range s.Sorted(t.Context()) {
+		last = err
+	}
+	if last == nil {
+		t.Fatal("a temporary file cut short: got no error")
+	}
+}
+
+func FuzzSortUint64(f *testing.F) {
+	f.Add(uint64(1), 5000, uint(8))
+	f.Fuzz(func(t *testing.T, seed uint64, n int, shift uint) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		keys := make([]uint64, uint(n)%5000)
+		for i := range keys {
+			keys[i] = r.Uint64() >> (shift % 64)
+		}
+		want := slices.Sorted(slices.Values(keys))
+		sortUint64(keys, nil)
+		if !slices.Equal(keys, want) {
+			t.Fatalf("seed %d, %d keys shifted by %d: not sorted", seed, len(keys), shift%64)
+		}
+	})
+}
+
+func BenchmarkUint64(b *testing.B) {
+	const n = 1 << 20
+	for _, limit := range []int64{2 << 20, 1 << 30} {
+		b.Run(fmt.Sprintf("keys=%d/limit=%d", n, limit), func(b *testing.B) {
+			for b.Loop() {
+				r := rand.New(rand.NewPCG(1, 0))
+				s := NewUint64(b.TempDir(), limit)
+				for range n {
+					if err := s.Add(uint64(r.Uint32N(n))<<32 | uint64(r.Uint32N(n))); err != nil {
+						b.Fatal(err)
+					}
+				}
+				for _, err := range s.Sort(b.Context()) {
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+				if err := s.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "keys/s")
+		})
+	}
+}
+
+func ExampleSorter() {
+	s := New(os.TempDir(), 1<<20)
+	defer s.Close()
+	for _, word := range []string{"pear", "apple", "fig"} {
+		if err := s.Add([]byte(word), []byte{byte(len(word))}); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	for r, err := range s.Sorted(context.Background()) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%s %d\n", r.Key, r.Value[0])
+	}
+	// Output:
+	// apple 5
+	// fig 3
+	// pear 4
+}

@@ -1,0 +1,342 @@
+package kv
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// A Store is a graph on disk, with its labels, properties and matrices. It may be used by many goroutines at once: any
+// number read, each in a snapshot of its own, while one writes.
+type Store struct {
+	dir    string
+	opt    Options
+	db     *badger.DB
+	header header
+
+	// writer is held by the one Update, Bulk or Compact there is at a time.
+	writer  sync.Mutex
+	unswept error // why the last Abort could not clean up
+
+	graph graphCache
+
+	// latest is the catalogue last read, so that a snapshot seldom has to decode it.
+	latest atomic.Pointer[versionedCatalog]
+
+	mu     sync.Mutex
+	closed bool
+	txs    map[*Tx]struct{} // begun and not ended
+}
+
+type versionedCatalog struct {
+	version uint64 // Badger's, of the first part
+	catalog *catalog
+}
+
+// Open opens a store. It returns ErrNotStore for a directory without one (fs.ErrNotExist where there is no
+// directory), a *VersionError for a store of another format, a *LockedError where another process writes, or this one
+// would write while another reads.
+func Open(dir string, opt Options) (*Store, error) {
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("no store at %s: %w", dir, fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s: %w: it is a file", dir, ErrNotStore)
+	}
+	if _, err := os.Stat(filepath.Join(dir, badger.ManifestFilename)); err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, ErrNotStore)
+	}
+	s, err := openBadger(dir, opt, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.start(); err != nil {
+		return nil, errors.Join(err, s.db.Close())
+	}
+	return s, nil
+}
+
+// start reads what must be there, and drops what a crash left behind.
+func (s *Store) start() error {
+	if err := s.readHeader(); err != nil {
+		return err
+	}
+	if s.opt.ReadOnly {
+		return s.View(func(*Tx) error { return nil }) // the catalogue must decode
+	}
+	temporary, err := filepath.Glob(filepath.Join(s.dir, "spill-*.tmp"))
+	if err != nil {
+		return err
+	}
+	for _, name := range temporary {
+		if err := os.Remove(name); err != nil {
+			return err
+		}
+	}
+	return s.sweep()
+}
+
+// Create makes an empty store in a directory that is not there, or empty; ErrExists otherwise.
+func Create(dir string, opt Options) (*Store, error) {
+	return create(dir, opt, true)
+}
+
+// create is Create. With synced false nothing is durable before Close.
+func create(dir string, opt Options, synced bool) (*Store, error) {
+	if opt.ReadOnly {
+		return nil, fmt.Errorf("%s: %w: a store is not created read-only", dir, ErrReadOnly)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if len(entries) > 0 {
+		return nil, fmt.Errorf("%s: %w", dir, ErrExists)
+	}
+	s, err := openBadger(dir, opt, synced)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.writeHeader(); err != nil {
+		return nil, errors.Join(err, s.db.Close())
+	}
+	return s, nil
+}
+
+func openBadger(dir string, opt Options, synced bool) (*Store, error) {
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	b, err := badgerOptions(dir, opt, synced)
+	if err != nil {
+		return nil, err
+	}
+	if opt.ReadOnly {
+		err = checkClosed(dir)
+	} else {
+		err = removeEmptyLogs(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	db, err := badger.Open(b)
+	if err == nil {
+		return &Store{dir: dir, opt: opt, db: db, txs: map[*Tx]struct{}{}}, nil
+	}
+	if strings.Contains(err.Error(), "Another process is using this Badger database") {
+		return nil, &LockedError{Dir: dir, PID: holder(dir)}
+	}
+	return nil, fmt.Errorf("%s: %w", dir, wrapBadger(err))
+}
+
+// checkClosed finds out whether a store can be opened read-only: a log is there only while a process writes, or when
+// one crashed. Badger would refuse as well, but leave goroutines behind.
+func checkClosed(dir string) error {
+	logs, err := memTableLogs(dir)
+	if err != nil || len(logs) == 0 {
+		return err
+	}
+	if pid := lockHolder(dir); pid > 0 {
+		return &LockedError{Dir: dir, PID: pid}
+	}
+	return fmt.Errorf("%s: %w: open it once for writing, which replays its log, then read-only", dir, ErrCrashed)
+}
+
+// removeEmptyLogs removes logs without a byte. Badger makes, and deletes, a log by way of an empty file, and will not
+// open a store that was killed at that moment.
+func removeEmptyLogs(dir string) error {
+	var empty []string
+	for _, pattern := range []string{"*.mem", "*.vlog"} {
+		logs, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return err
+		}
+		for _, name := range logs {
+			if info, err := os.Stat(name); err == nil && info.Size() == 0 {
+				empty = append(empty, name)
+			}
+		}
+	}
+	if len(empty) == 0 {
+		return nil
+	}
+	unlock, err := lockDirectory(dir)
+	if err != nil || unlock == nil {
+		return err // a process that writes may be about to fill them; opening will say so
+	}
+	for _, name := range empty {
+		// Again, now that nobody else writes.
+		if info, statErr := os.Stat(name); statErr == nil && info.Size() == 0 {
+			err = errors.Join(err, os.Remove(name))
+		}
+	}
+	return errors.Join(err, unlock())
+}
+
+// holder is the process that has a store open, as the kernel or else Badger's pid file says; zero where neither does.
+func holder(dir string) int {
+	if pid := lockHolder(dir); pid > 0 {
+		return pid
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "LOCK"))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+func headerKey() []byte { return []byte{byte(kindHeader)} }
+
+func (s *Store) readHeader() error {
+	var body []byte
+	err := s.db.View(func(txn *badger.Txn) error {
+		item, err := txn.Get(headerKey())
+		if err != nil {
+			return err
+		}
+		value, err := item.ValueCopy(nil)
+		if err != nil {
+			return err
+		}
+		body, err = decode(headerKey(), value)
+		return err
+	})
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return fmt.Errorf("%s: %w", s.dir, ErrNotStore)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.dir, wrapBadger(err))
+	}
+	if err := msgpack.Unmarshal(body, &s.header); err != nil {
+		return fmt.Errorf("%s: %w", s.dir, corrupt(headerKey(), err.Error()))
+	}
+	if s.header.Version != formatVersion {
+		return &VersionError{Dir: s.dir, Got: s.header.Version, Want: formatVersion}
+	}
+	return nil
+}
+
+// writeHeader writes the header and the catalogue of an empty store.
+func (s *Store) writeHeader() error {
+	var id [16]byte
+	rand.Read(id[:]) // never fails
+	s.header = header{Version: formatVersion, ID: hex.EncodeToString(id[:]), Created: time.Now().Unix()}
+	body, err := msgpack.Marshal(s.header)
+	if err != nil {
+		return err
+	}
+	c := newCatalog()
+	c.Columns[LabelColumn] = columnEntry{Generation: c.newGeneration(), Kind: KindClass}
+	tx := s.begin(true)
+	defer tx.end()
+	tx.cat, tx.changed = c, true
+	if err := tx.put(headerKey(), body); err != nil {
+		return err
+	}
+	return tx.commit()
+}
+
+// Close waits for the Update, Bulk or Compact that is running, ends all snapshots, waits for their reads, and closes
+// the store; it must not be called from inside a loop over one of them. Closing again does nothing.
+func (s *Store) Close() error {
+	s.writer.Lock()
+	defer s.writer.Unlock()
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	txs := make([]*Tx, 0, len(s.txs))
+	for tx := range s.txs {
+		txs = append(txs, tx)
+	}
+	s.mu.Unlock()
+	for _, tx := range txs {
+		tx.end()
+		<-tx.done
+	}
+	return wrapBadger(s.db.Close())
+}
+
+// ID names the store, the same wherever it is copied to: 128 random bits in hexadecimal.
+func (s *Store) ID() string { return s.header.ID }
+
+// Dir is the directory given to Open.
+func (s *Store) Dir() string { return s.dir }
+
+// Created is when the store was made.
+func (s *Store) Created() time.Time { return time.Unix(s.header.Created, 0).UTC() }
+
+// ReadOnly reports whether the store was opened so.
+func (s *Store) ReadOnly() bool { return s.opt.ReadOnly }
+
+// View runs fn on a snapshot of the store, which ends with it.
+func (s *Store) View(fn func(*Tx) error) error {
+	tx := s.Begin()
+	defer tx.end()
+	if tx.err != nil {
+		return tx.err
+	}
+	return fn(tx)
+}
+
+// Begin returns a read snapshot that many goroutines may use at once. Close it: what it sees stays on disk for as long.
+// On a closed store, or one whose catalogue is damaged, every method that can returns the error.
+func (s *Store) Begin() *Tx { return s.begin(false) }
+
+// Update runs fn in the store's one write transaction, exactly once; other writers wait, readers do not, and an
+// Update inside fn waits for ever. When fn returns nil all it did is on disk when Update returns; when it returns an
+// error or panics, or a write inside failed with ErrTxTooBig or in OnWrite, nothing of it is. What fn writes it can
+// read at once. The Tx is for fn's goroutine only.
+func (s *Store) Update(fn func(*Tx) error) error {
+	s.writer.Lock()
+	defer s.writer.Unlock()
+	return s.update(fn)
+}
+
+// update is Update for who holds the writer's lock.
+func (s *Store) update(fn func(*Tx) error) error {
+	if s.opt.ReadOnly {
+		return fmt.Errorf("%s: %w", s.dir, ErrReadOnly)
+	}
+	tx := s.begin(true)
+	defer tx.end()
+	if tx.err != nil {
+		return tx.err
+	}
+	if err := fn(tx); err != nil {
+		return err
+	}
+	if err := tx.commit(); err != nil {
+		return err
+	}
+	if !tx.dropped {
+		return nil
+	}
+	if err := s.sweep(); err != nil {
+		return fmt.Errorf("committed, but removing what was dropped: %w", err)
+	}
+	return nil
+}

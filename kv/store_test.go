@@ -1,0 +1,391 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// newStore creates a store that is closed when the test ends. Its budget is small, unless opt says otherwise.
+func newStore(t *testing.T, opt Options) *Store {
+	t.Helper()
+	opt.MemoryBudget = max(opt.MemoryBudget, minMemoryBudget)
+	s, err := Create(filepath.Join(t.TempDir(), "store"), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeStore(t, s) })
+	return s
+}
+
+func closeStore(t *testing.T, s *Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Errorf("closing the store: %v", err)
+	}
+}
+
+func openStore(t *testing.T, dir string, opt Options) *Store {
+	t.Helper()
+	opt.MemoryBudget = max(opt.MemoryBudget, minMemoryBudget)
+	s, err := Open(dir, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeStore(t, s) })
+	return s
+}
+
+func update(t *testing.T, s *Store, fn func(tx *Tx) error) {
+	t.Helper()
+	if err := s.Update(fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// addNodes adds nodes n0, n1, … that have no edges.
+func addNodes(t *testing.T, s *Store, count int) {
+	t.Helper()
+	update(t, s, func(tx *Tx) error {
+		for i := range count {
+			if _, err := tx.AddNode(Node{ID: fmt.Sprintf("n%d", i)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func view(t *testing.T, s *Store, fn func(tx *Tx) error) {
+	t.Helper()
+	if err := s.View(fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copyStore copies the files of a store, open or not, as a crash would leave them.
+func copyStore(t *testing.T, dir string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+func TestOpenWhatIsNoStore(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Open(filepath.Join(dir, "nowhere"), Options{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a directory that is not there: got %v, want fs.ErrNotExist", err)
+	}
+	if _, err := Open(dir, Options{}); !errors.Is(err, ErrNotStore) {
+		t.Errorf("an empty directory: got %v, want ErrNotStore", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("Open left %v behind, %v", entries, err)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(file, Options{}); !errors.Is(err, ErrNotStore) {
+		t.Errorf("a file: got %v, want ErrNotStore", err)
+	}
+	if _, err := Create(dir, Options{}); !errors.Is(err, ErrExists) {
+		t.Errorf("Create where there is a file: got %v, want ErrExists", err)
+	}
+	if _, err := Create(filepath.Join(dir, "new"), Options{MemoryBudget: -1}); err == nil {
+		t.Error("Create with a negative budget: got no error")
+	}
+}
+
+func TestEmptyStoreReopens(t *testing.T) {
+	s := newStore(t, Options{})
+	id := s.ID()
+	closeStore(t, s)
+	s = openStore(t, s.Dir(), Options{})
+	if s.ID() != id || len(id) != 32 {
+		t.Errorf("store id: got %q, want %q, 32 digits", s.ID(), id)
+	}
+	view(t, s, func(tx *Tx) error {
+		if tx.NumNodes() != 0 || tx.NumEdges() != 0 || len(tx.Classes()) != 0 || !tx.IntegerIDs() {
+			t.Errorf("got %d nodes, %d edges, classes %v, integer ids %t; want an empty store", tx.NumNodes(), tx.NumEdges(), tx.Classes(), tx.IntegerIDs())
+		}
+		if _, err := tx.Label(0); !errors.Is(err, ErrNotFound) {
+			t.Errorf("label of node 0: got %v, want ErrNotFound", err)
+		}
+		if got := tx.Columns(); len(got) != 1 || got[0] != (Column{Name: LabelColumn, Kind: KindClass}) {
+			t.Errorf("columns: got %v, want only the label", got)
+		}
+		return tx.ReadClasses(LabelColumn, nil)
+	})
+}
+
+func TestOtherVersion(t *testing.T) {
+	s := newStore(t, Options{})
+	update(t, s, func(tx *Tx) error {
+		body, err := msgpack.Marshal(header{Version: formatVersion + 1, ID: s.ID()})
+		if err != nil {
+			return err
+		}
+		return tx.put(headerKey(), body)
+	})
+	closeStore(t, s)
+	_, err := Open(s.Dir(), Options{})
+	var version *VersionError
+	if !errors.Is(err, ErrVersion) || !errors.As(err, &version) || version.Got != formatVersion+1 {
+		t.Fatalf("got %v, want a *VersionError", err)
+	}
+	want := fmt.Sprintf("%s has format version %d, want %d: it was written by a newer graphcleaner: use that one", s.Dir(), formatVersion+1, formatVersion)
+	if err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
+}
+
+func TestLocked(t *testing.T) {
+	s := newStore(t, Options{})
+	_, err := Open(s.Dir(), Options{})
+	var locked *LockedError
+	if !errors.Is(err, ErrLocked) || !errors.As(err, &locked) {
+		t.Fatalf("got %v, want a *LockedError", err)
+	}
+	if locked.PID != os.Getpid() {
+		t.Errorf("got holder %d, want %d", locked.PID, os.Getpid())
+	}
+	if want := fmt.Sprintf("%s is already open in this process", s.Dir()); err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
+	if _, err := Open(s.Dir(), Options{ReadOnly: true}); !errors.Is(err, ErrLocked) {
+		t.Errorf("reading beside a writer: got %v, want ErrLocked", err)
+	}
+	closeStore(t, s)
+	a := openStore(t, s.Dir(), Options{ReadOnly: true})
+	openStore(t, s.Dir(), Options{ReadOnly: true}) // readers share
+	if _, err := Open(s.Dir(), Options{}); !errors.Is(err, ErrLocked) {
+		t.Errorf("writing beside readers: got %v, want ErrLocked", err)
+	}
+	if err := a.Update(func(*Tx) error { return nil }); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("Update of a read-only store: got %v, want ErrReadOnly", err)
+	}
+	if _, err := a.Bulk(); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("Bulk of a read-only store: got %v, want ErrReadOnly", err)
+	}
+}
+
+// TestLockedByOther runs this test binary again, which holds the store until its input ends.
+func TestLockedByOther(t *testing.T) {
+	if dir := os.Getenv("KV_TEST_HOLD"); dir != "" {
+		s, err := Open(dir, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println("holding")
+		os.Stdin.Read(make([]byte, 1)) // until the parent closes it
+		closeStore(t, s)
+		return
+	}
+	s := newStore(t, Options{})
+	closeStore(t, s)
+	child := exec.Command(os.Args[0], "-test.run=^TestLockedByOther$")
+	child.Env = append(os.Environ(), "KV_TEST_HOLD="+s.Dir())
+	in, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, len("holding"))); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(s.Dir(), Options{})
+	if want := fmt.Sprintf("%s is in use by process %d", s.Dir(), child.Process.Pid); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %q", err, want)
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	openStore(t, s.Dir(), Options{})
+}
+
+func TestReadOnlyAfterCrash(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 3)
+	dir := copyStore(t, s.Dir())
+	_, err := Open(dir, Options{ReadOnly: true})
+	if !errors.Is(err, ErrCrashed) || !strings.Contains(err.Error(), "open it once for writing") {
+		t.Fatalf("got %v, want ErrCrashed with advice", err)
+	}
+	closeStore(t, openStore(t, dir, Options{}))
+	s = openStore(t, dir, Options{ReadOnly: true})
+	view(t, s, func(tx *Tx) error {
+		if tx.NumNodes() != 3 {
+			t.Errorf("got %d nodes, want 3", tx.NumNodes())
+		}
+		return nil
+	})
+}
+
+// TestKilledBetweenLogs leaves empty logs, as a process does that is killed while Badger makes or deletes one.
+func TestKilledBetweenLogs(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 3)
+	closeStore(t, s)
+	for _, name := range []string{"00007.mem", "000099.vlog"} {
+		if err := os.WriteFile(filepath.Join(s.Dir(), name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = openStore(t, s.Dir(), Options{})
+	view(t, s, func(tx *Tx) error {
+		if tx.NumNodes() != 3 {
+			t.Errorf("got %d nodes, want 3", tx.NumNodes())
+		}
+		return nil
+	})
+}
+
+// TestCrashKeepsPrefix cuts the log of an open store at many lengths: a prefix of the commits is there, never a gap.
+func TestCrashKeepsPrefix(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 1)
+	update(t, s, func(tx *Tx) error { return tx.AddColumn("x", KindInt) })
+	const commits = 20
+	for i := range int64(commits) {
+		update(t, s, func(tx *Tx) error {
+			if err := tx.SetValue(0, "x", IntValue(i+1)); err != nil {
+				return err
+			}
+			return tx.PutDocument("runs", fmt.Sprint(i), i)
+		})
+	}
+	logs, err := memTableLogs(s.Dir())
+	if err != nil || len(logs) != 1 {
+		t.Fatalf("got logs %v, %v; want one", logs, err)
+	}
+	text, err := os.ReadFile(logs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := len(strings.TrimRight(string(text), "\x00"))
+	last := int64(-1)
+	for cut := end / 2; cut <= end; cut += 389 {
+		dir := copyStore(t, s.Dir())
+		if err := os.Truncate(filepath.Join(dir, filepath.Base(logs[0])), int64(cut)); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
+		if err != nil {
+			t.Fatalf("cut at %d of %d bytes: %v", cut, end, err)
+		}
+		view(t, c, func(tx *Tx) error {
+			value, err := tx.Value(0, "x")
+			if err != nil {
+				return err
+			}
+			count := int64(0)
+			for key, err := range tx.Documents("runs") {
+				if err != nil {
+					return err
+				}
+				if want := value.Int(); key >= fmt.Sprint(want) && len(key) >= len(fmt.Sprint(want)) {
+					t.Errorf("cut at %d: run %s is there, but x is %d", cut, key, want)
+				}
+				count++
+			}
+			if count != value.Int() {
+				t.Errorf("cut at %d: %d runs, but x is %v", cut, count, value)
+			}
+			if count < last {
+				t.Errorf("cut at %d: %d commits, fewer than a shorter log had", cut, count)
+			}
+			last = count
+			return nil
+		})
+		closeStore(t, c)
+	}
+	if last < commits-1 {
+		t.Errorf("the longest log kept %d commits, want %d or one fewer", last, commits)
+	}
+}
+
+func TestClosedStore(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 2)
+	tx := s.Begin()
+	space := tx.Space("s")
+	var kept *Tx
+	view(t, s, func(tx *Tx) error { kept = tx; return nil })
+	if _, err := kept.Value(0, LabelColumn); !errors.Is(err, ErrClosed) {
+		t.Errorf("a Tx after its View: got %v, want ErrClosed", err)
+	}
+	update(t, s, func(tx *Tx) error { kept = tx; return nil })
+	if err := kept.SetLabel(0, "a"); !errors.Is(err, ErrClosed) {
+		t.Errorf("a Tx after its Update: got %v, want ErrClosed", err)
+	}
+	closeStore(t, s)
+	closeStore(t, s) // again does nothing
+	if _, err := tx.Value(0, LabelColumn); !errors.Is(err, ErrClosed) {
+		t.Errorf("a snapshot of a closed store: got %v, want ErrClosed", err)
+	}
+	for _, err := range space.Ascend(nil) {
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("a space of a closed store: got %v, want ErrClosed", err)
+		}
+	}
+	tx.Close()
+	if err := s.View(func(*Tx) error { return nil }); !errors.Is(err, ErrClosed) {
+		t.Errorf("View: got %v, want ErrClosed", err)
+	}
+	if err := s.Update(func(*Tx) error { return nil }); !errors.Is(err, ErrClosed) {
+		t.Errorf("Update: got %v, want ErrClosed", err)
+	}
+	if _, err := s.Bulk(); !errors.Is(err, ErrClosed) {
+		t.Errorf("Bulk: got %v, want ErrClosed", err)
+	}
+}
+
+// TestCloseDuringReads closes a store under the hands of readers, which must end in ErrClosed or not notice.
+func TestCloseDuringReads(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 50)
+	tx := s.Begin()
+	var readers sync.WaitGroup
+	started := make(chan struct{}, 4)
+	for range 4 {
+		readers.Go(func() {
+			for i := 0; ; i++ {
+				_, err := tx.Value(NodeID(i%50), "id")
+				if i == 10 {
+					started <- struct{}{}
+				}
+				if err != nil {
+					if !errors.Is(err, ErrClosed) {
+						t.Errorf("got %v, want ErrClosed", err)
+					}
+					return
+				}
+			}
+		})
+	}
+	for range 4 {
+		<-started
+	}
+	closeStore(t, s)
+	readers.Wait()
+}

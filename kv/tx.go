@@ -1,0 +1,250 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// A Tx sees the store as it was when it began, and in an Update what it wrote itself. A Tx of View and Begin may be
+// used by many goroutines at once, one of Update by the closure's only.
+type Tx struct {
+	s   *Store
+	txn *badger.Txn
+	cat *catalog // shared with other snapshots, a clone in an Update
+	err error    // why the snapshot could not begin
+
+	write   bool
+	changed bool  // the catalogue is to be written
+	dropped bool  // generations were dropped, to be swept after the commit
+	failed  error // a write failed half-way: the transaction must not commit
+	writes  int   // counts writes, so that readers inside an Update notice them
+
+	mu     sync.Mutex
+	active int  // reads under way
+	ended  bool // no new reads
+	done   chan struct{}
+
+	cursors cursors // closed with the snapshot
+}
+
+// begin starts a transaction. A writing one is begun by who holds the writer's lock.
+func (s *Store) begin(write bool) *Tx {
+	tx := &Tx{s: s, write: write, cat: newCatalog(), done: make(chan struct{})}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		tx.err = fmt.Errorf("%s: %w", s.dir, ErrClosed)
+		tx.ended = true
+		close(tx.done)
+		return tx
+	}
+	s.txs[tx] = struct{}{}
+	tx.txn = s.db.NewTransaction(write)
+	s.mu.Unlock()
+	tx.err = tx.loadCatalog()
+	return tx
+}
+
+func (tx *Tx) loadCatalog() error {
+	prefix := []byte{byte(kindCatalog)}
+	item, err := tx.txn.Get(partKey(prefix, 0))
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		if tx.write {
+			return nil // being created
+		}
+		return corrupt(prefix, "it is missing")
+	}
+	if err != nil {
+		return wrapBadger(err)
+	}
+	version := item.Version()
+	latest := tx.s.latest.Load()
+	if latest == nil || latest.version != version {
+		c := (*catalog)(nil)
+		err := tx.getChain(prefix, func(body []byte) (err error) {
+			c, err = decodeCatalog(body)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		latest = &versionedCatalog{version, c}
+		tx.s.latest.Store(latest)
+	}
+	tx.cat = latest.catalog
+	if tx.write {
+		tx.cat = latest.catalog.clone()
+	}
+	return nil
+}
+
+// Close ends a snapshot of Begin. Reads under way on other goroutines end first; later ones return ErrClosed.
+func (tx *Tx) Close() { tx.end() }
+
+func (tx *Tx) end() {
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	if tx.ended {
+		return
+	}
+	tx.ended = true
+	if tx.active == 0 {
+		tx.discard()
+	}
+}
+
+// discard gives the snapshot back to Badger. The caller holds tx.mu, and no read is under way.
+func (tx *Tx) discard() {
+	tx.cursors.close()
+	tx.txn.Discard()
+	tx.s.mu.Lock()
+	delete(tx.s.txs, tx)
+	tx.s.mu.Unlock()
+	close(tx.done)
+}
+
+// acquire announces a read, which must end with release.
+func (tx *Tx) acquire() error {
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	if err := tx.usable(); err != nil {
+		return err
+	}
+	tx.active++
+	return nil
+}
+
+// check returns the error of a transaction that has ended, or could not begin.
+func (tx *Tx) check() error {
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	return tx.usable()
+}
+
+func (tx *Tx) usable() error {
+	if tx.err == nil && tx.ended {
+		return fmt.Errorf("transaction: %w", ErrClosed)
+	}
+	return tx.err
+}
+
+func (tx *Tx) release() {
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	tx.active--
+	if tx.active == 0 && tx.ended {
+		tx.discard()
+	}
+}
+
+// NumNodes is the number of nodes, n.
+func (tx *Tx) NumNodes() int { return tx.cat.Nodes }
+
+// NumEdges is the number of undirected edges, each counted once.
+func (tx *Tx) NumEdges() int64 { return tx.cat.Edges }
+
+// IntegerIDs reports whether every external id is an integer in its shortest form. An empty store's are.
+func (tx *Tx) IntegerIDs() bool { return tx.cat.IntegerIDs }
+
+// Classes are the names by Class number; the caller must not change the slice. The bulk load sorts them, as numbers
+// where all are numbers, else by bytes; classes first used later follow.
+func (tx *Tx) Classes() []string { return tx.cat.Classes }
+
+// checkNode returns ErrNotFound unless v is a node, ErrClosed where the transaction has ended.
+func (tx *Tx) checkNode(v NodeID) error {
+	if err := tx.check(); err != nil {
+		return err
+	}
+	if int64(v) >= int64(tx.cat.Nodes) {
+		return fmt.Errorf("node number %d of %d: %w", v, tx.cat.Nodes, ErrNotFound)
+	}
+	return nil
+}
+
+// writable returns nil in an Update that is not over.
+func (tx *Tx) writable() error {
+	if err := tx.check(); err != nil {
+		return err
+	}
+	if !tx.write {
+		return fmt.Errorf("transaction: %w: write in Update", ErrReadOnly)
+	}
+	return nil
+}
+
+// change returns the catalogue to change, which is written with the transaction.
+func (tx *Tx) change() (*catalog, error) {
+	if err := tx.writable(); err != nil {
+		return nil, err
+	}
+	tx.changed = true
+	tx.writes++
+	return tx.cat, nil
+}
+
+// put writes the record of a body under key, which the transaction keeps.
+func (tx *Tx) put(key, body []byte) error {
+	if err := tx.writable(); err != nil {
+		return err
+	}
+	return tx.wrote(tx.txn.Set(key, encode(key, body)))
+}
+
+// remove deletes a key, which the transaction keeps.
+func (tx *Tx) remove(key []byte) error {
+	if err := tx.writable(); err != nil {
+		return err
+	}
+	return tx.wrote(tx.txn.Delete(key))
+}
+
+// wrote notes a write. After one that failed the transaction cannot commit: part of a change may be in it.
+func (tx *Tx) wrote(err error) error {
+	tx.writes++
+	return tx.fail(wrapBadger(err))
+}
+
+// fail keeps the first error that makes the transaction unfit to commit, and returns err.
+func (tx *Tx) fail(err error) error {
+	if tx.failed == nil {
+		tx.failed = err
+	}
+	return err
+}
+
+// commit writes the catalogue and makes everything durable.
+func (tx *Tx) commit() error {
+	if tx.failed != nil {
+		return fmt.Errorf("nothing is written: %w", tx.failed)
+	}
+	if tx.changed {
+		body, err := tx.cat.encode()
+		if err != nil {
+			return err
+		}
+		if err := tx.putChain([]byte{byte(kindCatalog)}, body); err != nil {
+			return err
+		}
+	}
+	return wrapBadger(tx.txn.Commit())
+}
+
+// wrapBadger turns Badger's errors into ours, so that no other room depends on Badger's.
+func wrapBadger(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, badger.ErrTxnTooBig):
+		return ErrTxTooBig
+	case errors.Is(err, badger.ErrReadOnlyTxn):
+		return ErrReadOnly
+	case errors.Is(err, badger.ErrDiscardedTxn), errors.Is(err, badger.ErrDBClosed), errors.Is(err, badger.ErrBlockedWrites):
+		return ErrClosed
+	case errors.Is(err, badger.ErrKeyNotFound):
+		return ErrNotFound
+	}
+	return err
+}

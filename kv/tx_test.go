@@ -1,0 +1,400 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestUpdateIsAllOrNothing(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 2)
+	failure := errors.New("failure")
+	err := s.Update(func(tx *Tx) error {
+		if err := tx.SetLabel(0, "a"); err != nil {
+			return err
+		}
+		class, err := tx.Label(0)
+		if err != nil || class != 0 || !slices.Equal(tx.Classes(), []string{"a"}) {
+			t.Errorf("inside the Update: got class %d of %v, %v; want its own write", class, tx.Classes(), err)
+		}
+		return failure
+	})
+	if !errors.Is(err, failure) {
+		t.Errorf("got %v, want fn's error", err)
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic of fn was swallowed")
+			}
+		}()
+		s.Update(func(tx *Tx) error {
+			if err := tx.SetLabel(1, "b"); err != nil {
+				return err
+			}
+			panic("in fn")
+		})
+	}()
+	view(t, s, func(tx *Tx) error {
+		a, err := tx.Label(0)
+		if err != nil {
+			return err
+		}
+		b, err := tx.Label(1)
+		if a != NoClass || b != NoClass || len(tx.Classes()) != 0 {
+			t.Errorf("after both: got labels %d and %d of %v, want none", a, b, tx.Classes())
+		}
+		return err
+	})
+	update(t, s, func(tx *Tx) error { return tx.SetLabel(0, "c") }) // the writer's lock is free
+}
+
+func TestSnapshotsDoNotMove(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 1)
+	update(t, s, func(tx *Tx) error { return tx.SetLabel(0, "before") })
+	tx := s.Begin()
+	defer tx.Close()
+	update(t, s, func(tx *Tx) error { return tx.SetLabel(0, "after") })
+	addNodes2 := func(tx *Tx) error { _, err := tx.AddNode(Node{ID: "later"}); return err }
+	update(t, s, addNodes2)
+	value, err := tx.Value(0, LabelColumn)
+	if err != nil || value != StringValue("before") || tx.NumNodes() != 1 {
+		t.Errorf("old snapshot: got %q, %d nodes, %v; want before, 1", value, tx.NumNodes(), err)
+	}
+	view(t, s, func(tx *Tx) error {
+		value, err := tx.Value(0, LabelColumn)
+		if value != StringValue("after") || tx.NumNodes() != 2 {
+			t.Errorf("new snapshot: got %q, %d nodes; want after, 2", value, tx.NumNodes())
+		}
+		return err
+	})
+}
+
+// TestNestedScansInUpdate iterates within iterations and writes meanwhile, which Badger's own iterators do not allow.
+func TestNestedScansInUpdate(t *testing.T) {
+	s := newStore(t, Options{})
+	update(t, s, func(tx *Tx) error {
+		for i := range 100 {
+			if err := tx.Space("s").Put(fmt.Appendf(nil, "%03d", i), []byte("v")); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	update(t, s, func(tx *Tx) error {
+		outer := 0
+		for a, err := range tx.Space("s").Ascend(nil) {
+			if err != nil {
+				return err
+			}
+			inner := 0
+			for b, err := range tx.Space("s").Descend(a.Key) {
+				if err != nil {
+					return err
+				}
+				if string(b.Key) > string(a.Key) {
+					t.Fatalf("descending from %s: got %s", a.Key, b.Key)
+				}
+				if inner++; inner == 3 {
+					break
+				}
+			}
+			if err := tx.Space("s").Put(a.Key, []byte("w")); err != nil {
+				return err
+			}
+			outer++
+		}
+		if outer != 100 {
+			t.Errorf("got %d entries, want 100", outer)
+		}
+		return nil
+	})
+	view(t, s, func(tx *Tx) error {
+		for e, err := range tx.Space("s").Ascend(nil) {
+			if err != nil {
+				return err
+			}
+			if string(e.Value) != "w" {
+				t.Errorf("%s: got %s, want w", e.Key, e.Value)
+			}
+		}
+		return nil
+	})
+}
+
+func TestTooBigUpdate(t *testing.T) {
+	s := newStore(t, Options{})
+	err := s.Update(func(tx *Tx) error {
+		for i := 0; ; i++ {
+			if err := tx.Space("s").Put(fmt.Appendf(nil, "%08d", i), make([]byte, MaxSpaceValue)); err != nil {
+				if !errors.Is(err, ErrTxTooBig) || !strings.Contains(err.Error(), "Bulk") {
+					t.Errorf("got %v, want ErrTxTooBig with advice", err)
+				}
+				return nil // a caller that goes on must not get half of it
+			}
+		}
+	})
+	if !errors.Is(err, ErrTxTooBig) {
+		t.Errorf("committing all the same: got %v, want ErrTxTooBig", err)
+	}
+	view(t, s, func(tx *Tx) error {
+		for e := range tx.Space("s").Ascend(nil) {
+			t.Errorf("got entry %s, want none", e.Key)
+		}
+		return nil
+	})
+}
+
+func TestWritesNeedUpdate(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 1)
+	view(t, s, func(tx *Tx) error {
+		for name, err := range map[string]error{
+			"SetLabel":     tx.SetLabel(0, "a"),
+			"AddColumn":    tx.AddColumn("x", KindInt),
+			"CreateMatrix": tx.CreateMatrix("m", nil),
+			"PutDocument":  tx.PutDocument("a", "b", 1),
+			"DropSpace":    tx.DropSpace("s"),
+			"Space.Put":    tx.Space("s").Put([]byte("k"), nil),
+			"Space.Delete": tx.Space("s").Delete([]byte("k")),
+			"SetIndexed":   tx.SetIndexed(LabelColumn, true),
+		} {
+			if !errors.Is(err, ErrReadOnly) {
+				t.Errorf("%s in a View: got %v, want ErrReadOnly", name, err)
+			}
+		}
+		return nil
+	})
+}
+
+func TestDamagedRecordIsCorrupt(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 1)
+	update(t, s, func(tx *Tx) error {
+		if err := tx.SetLabel(0, "a"); err != nil {
+			return err
+		}
+		return tx.PutDocument("d", "k", "text")
+	})
+	damage := func(key []byte) {
+		t.Helper()
+		update(t, s, func(tx *Tx) error { return tx.txn.Set(key, []byte{}) })
+	}
+	var g generation
+	view(t, s, func(tx *Tx) error { g = tx.cat.Columns[LabelColumn].Generation; return nil })
+	damage(columnDeltaKey(g, 0))
+	damage(partKey(documentKey("d", "k"), 0))
+	view(t, s, func(tx *Tx) error {
+		var text string
+		_, label := tx.Label(0)
+		r, err := tx.Reader(LabelColumn)
+		if err != nil {
+			return err
+		}
+		_, at := r.At(0)
+		for name, err := range map[string]error{
+			"Label":       label,
+			"Reader.At":   at,
+			"ReadClasses": tx.ReadClasses(LabelColumn, make([]Class, 1)),
+			"Document":    tx.Document("d", "k", &text),
+		} {
+			if !errors.Is(err, ErrCorrupt) {
+				t.Errorf("%s of an empty value: got %v, want ErrCorrupt", name, err)
+			}
+		}
+		return nil
+	})
+}
+
+func TestSpaces(t *testing.T) {
+	s := newStore(t, Options{})
+	keys := []string{"a", "a\x00", "ab", "b", "\xff", "\xff\xff"}
+	update(t, s, func(tx *Tx) error {
+		for _, name := range []string{"one", "two"} {
+			for _, key := range keys {
+				if err := tx.Space(name).Put([]byte(key), []byte(name+key)); err != nil {
+					return err
+				}
+			}
+		}
+		return tx.Space("two").Delete([]byte("ab"))
+	})
+	collect := func(seq func(func(Entry, error) bool)) (got []string) {
+		for e, err := range seq {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, string(e.Key))
+		}
+		return got
+	}
+	check := func(tx *Tx) error {
+		one := tx.Space("one")
+		reversed := slices.Clone(keys)
+		slices.Reverse(reversed)
+		for _, test := range []struct {
+			what      string
+			got, want []string
+		}{
+			{"ascend", collect(one.Ascend(nil)), keys},
+			{"ascend from aa", collect(one.Ascend([]byte("aa"))), keys[2:]},
+			{"descend", collect(one.Descend(nil)), reversed},
+			{"descend from ab", collect(one.Descend([]byte("ab"))), reversed[3:]},
+			{"descend from aa", collect(one.Descend([]byte("aa"))), reversed[4:]},
+			{"two", collect(tx.Space("two").Ascend([]byte("ab"))), keys[3:]},
+			{"never written", collect(tx.Space("three").Ascend(nil)), nil},
+		} {
+			if !slices.Equal(test.got, test.want) {
+				t.Errorf("%s: got %q, want %q", test.what, test.got, test.want)
+			}
+		}
+		value, err := one.Get([]byte("ab"))
+		if string(value) != "oneab" {
+			t.Errorf("get ab: got %q, want oneab", value)
+		}
+		for _, space := range []string{"two", "three"} {
+			if _, err := tx.Space(space).Get([]byte("ab")); !errors.Is(err, ErrNotFound) {
+				t.Errorf("get ab of %s: got %v, want ErrNotFound", space, err)
+			}
+		}
+		return err
+	}
+	view(t, s, check)
+	update(t, s, check)
+	update(t, s, func(tx *Tx) error {
+		for _, key := range [][]byte{nil, make([]byte, MaxSpaceKey+1)} {
+			if err := tx.Space("one").Put(key, nil); !errors.Is(err, ErrInvalidValue) {
+				t.Errorf("a key of %d bytes: got %v, want ErrInvalidValue", len(key), err)
+			}
+		}
+		if err := tx.DropSpace("one"); err != nil {
+			return err
+		}
+		if got := collect(tx.Space("one").Ascend(nil)); got != nil {
+			t.Errorf("dropped space: got %q, want nothing", got)
+		}
+		return tx.Space("one").Put([]byte("new"), nil)
+	})
+	view(t, s, func(tx *Tx) error {
+		if got := collect(tx.Space("one").Ascend(nil)); !slices.Equal(got, []string{"new"}) {
+			t.Errorf("space written again: got %q, want only new", got)
+		}
+		return nil
+	})
+}
+
+func TestDocuments(t *testing.T) {
+	s := newStore(t, Options{})
+	type run struct {
+		ID     int64
+		Scores []float64
+		Before Value
+	}
+	large := run{1, make([]float64, 50_000), StringValue("µ")} // several parts
+	large.Scores[49_999] = 0.5
+	update(t, s, func(tx *Tx) error {
+		if err := tx.PutDocument("runs", "b", large); err != nil {
+			return err
+		}
+		if err := tx.PutDocument("runs", "ba", run{ID: 2}); err != nil {
+			return err
+		}
+		return tx.PutDocument("other", "a", 1)
+	})
+	check := func(tx *Tx) error {
+		var got run
+		if err := tx.Document("runs", "b", &got); err != nil {
+			return err
+		}
+		if got.ID != 1 || !slices.Equal(got.Scores, large.Scores) || got.Before != large.Before {
+			t.Errorf("large document: got ID %d, %d scores, %v", got.ID, len(got.Scores), got.Before)
+		}
+		keys := []string{}
+		for key, err := range tx.Documents("runs") {
+			if err != nil {
+				return err
+			}
+			keys = append(keys, key)
+		}
+		if !slices.Equal(keys, []string{"b", "ba"}) {
+			t.Errorf("got documents %q, want b and ba", keys)
+		}
+		err := tx.Document("runs", "c", &got)
+		if want := "document runs/c: kv: not found"; !errors.Is(err, ErrNotFound) || err.Error() != want {
+			t.Errorf("got %v, want %q", err, want)
+		}
+		return nil
+	}
+	view(t, s, check)
+	update(t, s, check)
+	update(t, s, func(tx *Tx) error { return tx.PutDocument("runs", "b", run{ID: 3}) }) // fewer parts
+	update(t, s, func(tx *Tx) error { return tx.DeleteDocument("runs", "ba") })
+	view(t, s, func(tx *Tx) error {
+		records := 0
+		for _, err := range tx.scan(documentKey("runs", ""), nil) {
+			if err != nil {
+				return err
+			}
+			records++
+		}
+		if records != 1 {
+			t.Errorf("got %d records of runs, want 1: parts were left behind", records)
+		}
+		return nil
+	})
+}
+
+func TestOnWrite(t *testing.T) {
+	var got []string
+	refuse := errors.New("refused")
+	s := newStore(t, Options{OnWrite: func(tx *Tx, w Write) error {
+		now, err := tx.Value(w.Node, w.Column)
+		if err != nil || now != w.After {
+			t.Errorf("in OnWrite: got value %v, %v; want %v", now, err, w.After)
+		}
+		if w.After == StringValue("refuse") {
+			return refuse
+		}
+		got = append(got, fmt.Sprintf("%d.%s: %q to %q", w.Node, w.Column, w.Before, w.After))
+		return nil
+	}})
+	addNodes(t, s, 2)
+	update(t, s, func(tx *Tx) error {
+		if err := tx.SetLabel(0, "unseen"); err != nil {
+			return err
+		}
+		if err := tx.SetIndexed(LabelColumn, true); err != nil {
+			return err
+		}
+		for _, label := range []string{"a", "a", ""} {
+			if err := tx.SetLabel(0, label); err != nil {
+				return err
+			}
+		}
+		_, err := tx.AddNode(Node{ID: "new", Label: "b"})
+		return err
+	})
+	want := []string{`0.label: "unseen" to "a"`, `0.label: "a" to ""`, `2.label: "" to "b"`}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	err := s.Update(func(tx *Tx) error {
+		if err := tx.SetLabel(1, "refuse"); !errors.Is(err, refuse) {
+			t.Errorf("got %v, want the hook's error", err)
+		}
+		return nil // going on must not commit
+	})
+	if !errors.Is(err, refuse) {
+		t.Errorf("committing all the same: got %v, want the hook's error", err)
+	}
+	closeStore(t, s)
+	s = openStore(t, s.Dir(), Options{})
+	err = s.Update(func(tx *Tx) error { return tx.SetLabel(0, "z") })
+	if want := "column label: kv: column is indexed: open the store with index.Open"; !errors.Is(err, ErrIndexed) || err.Error() != want {
+		t.Errorf("without a hook: got %v, want %q", err, want)
+	}
+}
