@@ -1,0 +1,271 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+func TestDiagonalsAreTheirDefinition(t *testing.T) {
+	for seed := range uint64(600) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		g := awkwardGraph(r)
+		if seed%50 == 0 {
+			g = shuffled(rmat(7, 1+r.IntN(8), seed), seed)
+		}
+		hops := 1 + r.IntN(MaxHops)
+		if seed%2 == 0 {
+			hops = MaxHops
+		}
+		d, err := ComputeDiagonals(context.Background(), g, hops, Options{Workers: 1 + r.IntN(3)})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if d.Hops() != hops {
+			t.Fatalf("seed %d: got %d hops, want %d", seed, d.Hops(), hops)
+		}
+		for k := 1; k <= hops; k++ {
+			power := densePower(g, k, false)
+			for v, got := range d.At(k) {
+				want := power.At(v, v)
+				if !(math.Abs(got-want) <= 1e-13) || want >= 1e-6 && math.Abs(got-want) > 1e-11*want {
+					t.Fatalf("seed %d, %d nodes, lists %v: hop %d, node %d: got %v, want %v",
+						seed, g.NumNodes(), g.lists, k, v, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestDiagonalsOfHeavyTail(t *testing.T) { checkSampledDiagonals(t, rmat(11, 8, 1)) }
+
+func TestDiagonalsOfArxiv(t *testing.T) { checkSampledDiagonals(t, arxiv(t)) }
+
+// checkSampledDiagonals compares nodes of all degrees with a walk of one node at a time.
+func checkSampledDiagonals(t *testing.T, g *listGraph) {
+	n := g.NumNodes()
+	d, err := ComputeDiagonals(context.Background(), g, MaxHops, Options{MemoryBudget: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v := 0; v < n; v = 2*v + 1 {
+		at := make([]float64, n) // chance to be there after k steps from v
+		at[v] = 1
+		for k := 1; k <= MaxHops; k++ {
+			next := make([]float64, n)
+			for u, x := range at {
+				if x > 0 {
+					for _, w := range g.lists[u] {
+						next[w] += x / float64(len(g.lists[u]))
+					}
+				}
+			}
+			at = next
+			if got := d.At(k)[v]; math.Abs(got-at[v]) > 1e-14+1e-12*at[v] {
+				t.Errorf("hop %d, node %d of degree %d: got %v, want %v", k, v, len(g.lists[v]), got, at[v])
+			}
+		}
+	}
+}
+
+func TestDiagonalsSameBits(t *testing.T) {
+	ctx := context.Background()
+	g := rmat(9, 6, 3)
+	for name, g := range map[string]*listGraph{"by degree": g, "shuffled": shuffled(g, 4)} {
+		want, err := ComputeDiagonals(ctx, g, MaxHops, Options{Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, hops := range []int{3, 4, 5} {
+			for _, block := range []int{1, 33, 5000} {
+				g.block = block
+				var tooSmall *BudgetError
+				if _, err := ComputeDiagonals(ctx, g, hops, Options{MemoryBudget: 1}); !errors.As(err, &tooSmall) {
+					t.Fatalf("%s, %d hops, budget of 1 byte: got error %v, want a *BudgetError", name, hops, err)
+				}
+				for _, workers := range []int{1, 2, 4} {
+					for _, budget := range []int64{0, tooSmall.Least + int64(g.entries())/8} {
+						got, err := ComputeDiagonals(ctx, g, hops, Options{Workers: workers, MemoryBudget: budget})
+						if err != nil {
+							t.Fatalf("%s, %d hops, blocks of %d, %d workers, %d bytes: %v", name, hops, block, workers, budget, err)
+						}
+						for k := 1; k <= hops; k++ {
+							if !slices.Equal(got.At(k), want.At(k)) {
+								t.Errorf("%s, %d hops, blocks of %d, %d workers, %d bytes: hop %d differs in its bits",
+									name, hops, block, workers, budget, k)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// shuffled renumbers the nodes at random.
+func shuffled(g *listGraph, seed uint64) *listGraph {
+	to := rand.New(rand.NewPCG(seed, 0)).Perm(len(g.lists))
+	var edges [][2]int
+	for v, list := range g.lists {
+		for _, u := range list {
+			edges = append(edges, [2]int{to[v], to[u]})
+		}
+	}
+	return newListGraph(len(g.lists), edges)
+}
+
+func TestDiagonalsOfLargeStar(t *testing.T) {
+	const leaves = 1 << 20
+	g := &listGraph{lists: make([][]kv.NodeID, leaves+1), block: 1 << 14}
+	hub := []kv.NodeID{0}
+	for v := 1; v <= leaves; v++ {
+		g.lists[0] = append(g.lists[0], kv.NodeID(v))
+		g.lists[v] = hub
+	}
+	d, err := ComputeDiagonals(context.Background(), g, MaxHops, Options{Workers: 2, MemoryBudget: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := 1; k <= MaxHops; k++ {
+		// An even walk from the hub is always back, one from a leaf with the share of a leaf.
+		for v, want := range []float64{float64(1 - k%2), float64(1-k%2) / leaves} {
+			if got := d.At(k)[v]; math.Abs(got-want) > 1e-15 {
+				t.Errorf("hop %d, node %d: got %v, want %v", k, v, got, want)
+			}
+		}
+	}
+}
+
+func TestDiagonalsRefuse(t *testing.T) {
+	ctx := context.Background()
+	g := rmat(8, 5, 1)
+	for _, hops := range []int{0, -1, MaxHops + 1} {
+		if _, err := ComputeDiagonals(ctx, g, hops, Options{}); !errors.Is(err, ErrShape) {
+			t.Errorf("%d hops: got error %v, want ErrShape", hops, err)
+		}
+	}
+	price, err := DiagonalPrice(ctx, g, MaxHops, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ComputeDiagonals(ctx, g, MaxHops, Options{MaxPrice: price.Steps()}); err != nil {
+		t.Errorf("limit at the price: got error %v, want none", err)
+	}
+	_, err = ComputeDiagonals(ctx, g, MaxHops, Options{MaxPrice: price.Steps() - 1})
+	var refused *PriceError
+	if !errors.As(err, &refused) || !errors.Is(err, ErrPrice) ||
+		refused.Price != price.Steps() || refused.Limit != price.Steps()-1 {
+		t.Errorf("limit below the price %v: got error %v, want a *PriceError of both", price.Steps(), err)
+	}
+	for _, hops := range []int{3, 4, 5} {
+		_, err := ComputeDiagonals(ctx, g, hops, Options{MemoryBudget: 1000, Workers: 3})
+		var tooSmall *BudgetError
+		if !errors.As(err, &tooSmall) {
+			t.Fatalf("%d hops in 1000 bytes: got error %v, want a *BudgetError", hops, err)
+		}
+		if _, err := ComputeDiagonals(ctx, g, hops, Options{MemoryBudget: tooSmall.Least - 1}); !errors.Is(err, ErrBudget) {
+			t.Errorf("%d hops in %d bytes, one less than the least: got error %v, want ErrBudget", hops, tooSmall.Least-1, err)
+		}
+		if _, err := ComputeDiagonals(ctx, g, hops, Options{MemoryBudget: tooSmall.Least}); err != nil {
+			t.Errorf("%d hops in the least budget %d: got error %v, want none", hops, tooSmall.Least, err)
+		}
+	}
+}
+
+func TestDiagonalsStop(t *testing.T) {
+	g := rmat(9, 6, 1)
+	g.block = 10
+	broken := errors.New("no disk")
+	for _, after := range []int64{0, 1, 5, 40, 100} {
+		for _, workers := range []int{1, 3} {
+			ctx, cancel := context.WithCancel(context.Background())
+			g := &interruptedGraph{Graph: g, then: cancel}
+			g.reads.Store(-after)
+			if _, err := ComputeDiagonals(ctx, g, MaxHops, Options{Workers: workers}); err != context.Canceled {
+				t.Errorf("cancelled at block %d, %d workers: got error %v, want %v", after, workers, err, context.Canceled)
+			}
+			g = &interruptedGraph{Graph: g.Graph, fail: broken}
+			g.reads.Store(-after)
+			if _, err := ComputeDiagonals(context.Background(), g, MaxHops, Options{Workers: workers}); !errors.Is(err, broken) {
+				t.Errorf("failing at block %d, %d workers: got error %v, want %v", after, workers, err, broken)
+			}
+		}
+	}
+}
+
+// An interruptedGraph calls then, or fails, from the read on at which reads reaches zero.
+type interruptedGraph struct {
+	Graph
+	reads atomic.Int64
+	then  func()
+	fail  error
+}
+
+func (g *interruptedGraph) ReadAdjacency(r kv.Range, buf *kv.Adjacency) error {
+	if g.reads.Add(1) > 0 {
+		if g.fail != nil {
+			return g.fail
+		}
+		g.then()
+	}
+	return g.Graph.ReadAdjacency(r, buf)
+}
+
+func TestDiagonalsReport(t *testing.T) {
+	g := rmat(8, 5, 2)
+	var stages []string
+	done, total := int64(0), int64(0)
+	opt := Options{
+		Workers: 2,
+		OnStage: func(s kv.Stage) {
+			stages = append(stages, fmt.Sprintf("%s %d", s.Name, s.Hop))
+			if s.Edges != int64(g.entries()/2) || s.BytesRead < int64(g.entries()) {
+				t.Errorf("stage %+v: want %d edges and no fewer bytes than %d", s, g.entries()/2, g.entries())
+			}
+		},
+		Progress: func(stage string, d, all int64) {
+			if stage == "diagonal" {
+				if d <= done || d > all {
+					t.Errorf("progress: got %d of %d after %d", d, all, done)
+				}
+				done, total = d, all
+			}
+		},
+	}
+	if _, err := ComputeDiagonals(context.Background(), g, MaxHops, opt); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"degrees 0", "price 0", "diagonal 2", "diagonal 3", "diagonal 4", "diagonal 5"}
+	if !slices.Equal(stages, want) {
+		t.Errorf("stages: got %q, want %q", stages, want)
+	}
+	if done == 0 || done != total {
+		t.Errorf("progress ended at %d of %d, want all of some", done, total)
+	}
+}
+
+func TestSpans(t *testing.T) {
+	for _, c := range []struct {
+		counts   []uint32
+		capacity int64
+		want     []span
+	}{
+		{nil, 5, []span{{0, 0}}},
+		{[]uint32{9}, 5, []span{{0, 1}}},
+		{[]uint32{3, 2, 1, 0}, 6, []span{{0, 4}}},
+		{[]uint32{3, 2, 1, 0}, 5, []span{{0, 2}, {2, 4}}},
+		{[]uint32{3, 2, 1, 0}, 3, []span{{0, 1}, {1, 4}}},
+		{[]uint32{0, 0, 4, 4}, 4, []span{{0, 3}, {3, 4}}},
+	} {
+		if got := spans(c.counts, c.capacity); !slices.Equal(got, c.want) {
+			t.Errorf("counts %v in spans of %d: got %v, want %v", c.counts, c.capacity, got, c.want)
+		}
+	}
+}

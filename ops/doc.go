@@ -1,0 +1,37 @@
+// Package ops aggregates over the hops of a graph kept on disk, under a memory budget: degrees, normalized
+// propagation, the diagonals of its powers, neighbourhoods. It reads adjacency block by block through Graph, and knows
+// nothing of what its columns mean.
+//
+// n is the number of nodes, m of undirected edges, c of columns, K of hops.
+//
+//	A             [n×n]  adjacency of the simple undirected graph; read in blocks, never held for Propagate
+//	d, Degrees    [n]    degrees; δ_u = 1/d_u
+//	Ã             [n×n]  D^(-1/2) A D^(-1/2); the row of an isolated node is zero
+//	Diagonals     [n]    diag(Ã^k), k = 1..K ≤ 5: the chance of a random walk to be back after k steps
+//	X, Source     [n×c]  dense input, a row a node by NodeID, read in tiles
+//	S_k X, Tile   [n×c]  Ã^k X − diag(Ã^k)∘X, k = 1..K: no node is its own neighbour at any hop
+//
+// # Propagation
+//
+// Propagate cuts the columns into tiles of w ≤ 32 and runs all K hops of a tile before the next, so that only two
+// tiles, 8·n·w bytes, are ever held; they lie outside the Go heap. Between hops a tile holds D^(-1/2)x, so that a hop
+// is a plain sum over neighbours. A row is summed in ascending neighbour order in float64 and rounded to float32 once
+// a hop. Clearing the diagonal needs X again: it is read again, range by range.
+//
+// # Diagonals
+//
+// Walks that only go back and forth have closed forms in Σ δ. What is left for k = 3, 4, 5 are cycles, each found once,
+// from its node of highest degree. Sums that several workers add to are kept in fixed point, where the order of
+// additions does not matter. The work is known beforehand as a Price, and refused above Options.MaxPrice.
+//
+// # Memory and determinism
+//
+// Options.MemoryBudget sets the width of tiles, how much adjacency is held at a time and, if need be, how many workers
+// run; what cannot be done within it is a *BudgetError with the least budget that would do. Neither the budget nor
+// the number of workers nor the blocks of the graph change a bit of any result.
+//
+// # Stages
+//
+// Options.OnStage is told of "degrees", "price", "diagonal" (one a hop from 2 on) and "propagate" (one a hop and tile,
+// of Columns columns). Edges is m, of which a stage walks both directions. The seconds of stages do not overlap.
+package ops

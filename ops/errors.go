@@ -1,0 +1,45 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrGraph marks adjacency that breaks the contract of Graph, such as a neighbour that is not a node.
+	ErrGraph = errors.New("ops: malformed adjacency")
+
+	// ErrShape marks arguments that do not fit each other, the graph, or the operator.
+	ErrShape = errors.New("ops: arguments do not fit")
+
+	// ErrBudget is met by a *BudgetError.
+	ErrBudget = errors.New("ops: memory budget too small")
+
+	// ErrPrice is met by a *PriceError.
+	ErrPrice = errors.New("ops: price out of reach")
+)
+
+// A BudgetError says that a job cannot be done within Options.MemoryBudget.
+type BudgetError struct {
+	Job    string // "propagate", "diagonal"
+	Budget int64  // bytes given
+	Least  int64  // bytes that would do, with one worker
+}
+
+func (e *BudgetError) Error() string {
+	return fmt.Sprintf("%s: got a memory budget of %d bytes, want at least %d", e.Job, e.Budget, e.Least)
+}
+
+func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
+
+// A PriceError says that exact diagonals would take more elementary steps than Options.MaxPrice.
+type PriceError struct {
+	Hops         int
+	Price, Limit float64 // elementary steps
+}
+
+func (e *PriceError) Error() string {
+	return fmt.Sprintf("exact diagonals of %d hops take %.3g steps, want at most %.3g", e.Hops, e.Price, e.Limit)
+}
+
+func (e *PriceError) Is(target error) bool { return target == ErrPrice }

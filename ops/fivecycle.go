@@ -1,0 +1,217 @@
+package ops
+
+import "context"
+
+// walkBytes is what a worker holds a node to find 5-cycles, beside pairBytes.
+const walkBytes = 8*4 + 8*2
+
+// A closed walk of five steps goes around a triangle with a step to some neighbour and back on the way, or around a
+// 5-cycle. With t = δ_x δ_y δ_z of a triangle, T_v = Σ t over the triangles of v:
+//
+//	v twice on the way, or v the neighbour stepped to    4 δ_v S_v T_v + 2 δ_v Σ_{a~v} δ_a T_a
+//	another corner of v's triangle twice on the way      2 Σ t (δ_y S_y + δ_z S_z)
+//	counted twice: the step is along the triangle        −Σ t (4 δ_v (δ_y + δ_z) + 2 δ_y δ_z)
+//
+// returns5 adds to these 2 Σ π over the 5-cycles of v.
+func (job *diagonalJob) returns5(ctx context.Context) ([]float64, error) {
+	n := len(job.delta)
+	units := make(fixedSums, n)
+	workers := make([]fiveScratch, len(job.graph.lists))
+	for i := range workers {
+		workers[i] = newFiveScratch(n)
+	}
+	search := func(ctx context.Context, held *heldLists, worker int, x rank, list []rank) error {
+		later := above(list, x)
+		if err := job.triangleWalks(ctx, units, held, &workers[worker], x, later); err != nil {
+			return err
+		}
+		return job.fiveCycles(ctx, units, held, &workers[worker], x, later)
+	}
+	if err := job.searchSpan(ctx, span{0, rank(n)}, false, search); err != nil {
+		return nil, err
+	}
+	beside, err := job.neighborSums(ctx, func(_, u rank) float64 { return job.delta[u] * job.around[u] })
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, n)
+	for v := range out {
+		d := job.delta[v]
+		out[v] = 4*d*job.spread[v]*job.around[v] + 2*d*beside[v] + units.at(rank(v))
+	}
+	return out, nil
+}
+
+// fiveScratch is zero between nodes.
+type fiveScratch struct {
+	marked  rankSet
+	closed  []rank
+	touched []rank
+	corner  []float64 // triangleWalks: Σ t of the triangles from x at a corner
+	before  []float64 // triangleWalks: Σ δ over the neighbours of a corner before x
+	two     []float64 // fiveCycles: walks x–u–w, Σ δ_u
+	twoBy   []float64 // fiveCycles: δ_w Σ δ_u
+	three   []float64 // fiveCycles: walks x–u–w'–w
+	back    []float64 // fiveCycles: what is found at w
+}
+
+func newFiveScratch(n int) fiveScratch {
+	return fiveScratch{
+		marked: newRankSet(n),
+		corner: make([]float64, n), before: make([]float64, n),
+		two: make([]float64, n), twoBy: make([]float64, n), three: make([]float64, n), back: make([]float64, n),
+	}
+}
+
+// triangleWalks adds, for every triangle x < y < z from x, the second and third line above. It also takes away the
+// walks that fiveCycles counts among the 5-cycles although they are a triangle with a tail u–v, where u is a corner
+// and v < x: of weight t δ_u δ_v, counted once for v, twice for u and once for the other corners.
+func (job *diagonalJob) triangleWalks(
+	ctx context.Context, units fixedSums, held *heldLists, s *fiveScratch, x rank, later []rank,
+) error {
+	if len(later) < 2 {
+		return nil
+	}
+	delta := job.delta
+	s.marked.addAll(later)
+	defer func() {
+		s.marked.removeAll(later)
+		for _, u := range later {
+			s.corner[u], s.before[u] = 0, 0
+		}
+		s.corner[x], s.before[x] = 0, 0
+	}()
+	s.before[x] = job.sumBefore(held, x, x)
+	for _, u := range later {
+		s.before[u] = job.sumBefore(held, u, x)
+	}
+	walked := pace(0)
+	for _, y := range later {
+		s.closed = closing(s.closed[:0], held, y, s.marked)
+		for _, z := range s.closed {
+			nodes := [3]rank{x, y, z}
+			t := delta[x] * delta[y] * delta[z]
+			var spread, tails float64
+			for _, u := range nodes {
+				spread += delta[u] * job.spread[u]
+				tails += delta[u] * s.before[u]
+			}
+			for i, u := range nodes {
+				d, a, b := delta[u], delta[nodes[(i+1)%3]], delta[nodes[(i+2)%3]]
+				walks := 2*(spread-d*job.spread[u]) - (4*d*(a+b) + 2*a*b) - 2*(tails+d*s.before[u])
+				units.add(u, toUnits(t*walks))
+				s.corner[u] += t
+			}
+		}
+		if err := walked.walk(ctx, len(held.of(y))); err != nil {
+			return err
+		}
+	}
+	job.addTails(units, held, s, x, x)
+	for _, u := range later {
+		job.addTails(units, held, s, u, x)
+	}
+	return nil
+}
+
+// sumBefore is Σ δ over the neighbours of u before x.
+func (job *diagonalJob) sumBefore(held *heldLists, u, x rank) float64 {
+	sum := 0.0
+	for _, v := range held.of(u) {
+		if v >= x {
+			break
+		}
+		sum += job.delta[v]
+	}
+	return sum
+}
+
+// addTails takes from the neighbours v < x of the corner u the tails that end in them.
+func (job *diagonalJob) addTails(units fixedSums, held *heldLists, s *fiveScratch, u, x rank) {
+	if s.corner[u] == 0 {
+		return
+	}
+	for _, v := range held.of(u) {
+		if v >= x {
+			break
+		}
+		units.add(v, -toUnits(2*job.delta[v]*job.delta[u]*s.corner[u]))
+	}
+}
+
+// fiveCycles adds 2π to the nodes of every 5-cycle x–u'–w'–w–u of which x is the least rank. It takes all walks
+// x–u'–w'–w that u leads back to x, less those with u' = w and those with w' = u; those with u' = u, a triangle with a
+// tail, are left to triangleWalks. A cycle is walked both ways round, so that each of its nodes is u, or w, once.
+func (job *diagonalJob) fiveCycles(
+	ctx context.Context, units fixedSums, held *heldLists, s *fiveScratch, x rank, later []rank,
+) error {
+	if len(later) == 0 { // with one there is no cycle, but there are the walks that triangleWalks takes away
+		return nil
+	}
+	delta := job.delta
+	s.marked.addAll(later)
+	defer func() {
+		s.marked.removeAll(later)
+		for _, w := range s.touched {
+			s.two[w], s.twoBy[w], s.three[w], s.back[w] = 0, 0, 0, 0
+		}
+		s.touched = s.touched[:0]
+	}()
+	walked := pace(0)
+	for _, u := range later {
+		paths := held.of(u)
+		for i := len(paths) - 1; i >= 0 && paths[i] > x; i-- {
+			w := paths[i]
+			if s.two[w] == 0 {
+				s.touched = append(s.touched, w)
+			}
+			s.two[w] += delta[u]
+		}
+		if err := walked.walk(ctx, len(paths)); err != nil {
+			return err
+		}
+	}
+	for _, w := range s.touched {
+		s.twoBy[w] = delta[w] * s.two[w]
+	}
+	for _, w := range s.touched {
+		paths := held.of(w)
+		walks, returning := 0.0, 0.0
+		for i := len(paths) - 1; i >= 0 && paths[i] > x; i-- {
+			walks += s.twoBy[paths[i]]
+		}
+		if s.marked.has(w) { // u' = w
+			for i := len(paths) - 1; i >= 0 && paths[i] > x; i-- {
+				returning += delta[paths[i]]
+			}
+		}
+		s.three[w] = walks - delta[w]*returning
+		if err := walked.walk(ctx, len(paths)); err != nil {
+			return err
+		}
+	}
+	ofX := 0.0
+	for _, u := range later {
+		paths := held.of(u)
+		ofU := 0.0
+		for i := len(paths) - 1; i >= 0 && paths[i] > x; i-- {
+			w := paths[i]
+			walks := s.three[w] - s.twoBy[u] // w' = u
+			if s.marked.has(w) {
+				walks += delta[w] * delta[u] // both were taken away
+			}
+			ofU += delta[w] * walks
+			s.back[w] += delta[u] * walks
+		}
+		units.add(u, toUnits(2*delta[x]*delta[u]*ofU))
+		ofX += delta[u] * ofU
+		if err := walked.walk(ctx, len(paths)); err != nil {
+			return err
+		}
+	}
+	for _, w := range s.touched {
+		units.add(w, toUnits(2*delta[x]*delta[w]*s.back[w]))
+	}
+	units.add(x, toUnits(delta[x]*ofX))
+	return nil
+}

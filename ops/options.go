@@ -1,0 +1,64 @@
+package ops
+
+import (
+	"runtime"
+	"sync"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+const (
+	defaultMemoryBudget = 256 << 20
+	defaultMaxPrice     = 2e11
+)
+
+// Options tunes the operators. The zero value is ready to use. None of its fields changes a bit of a result.
+type Options struct {
+	// MemoryBudget bounds the bytes of dense tiles, per-node arrays and adjacency held. Zero means 256 MiB.
+	MemoryBudget int64
+
+	// Workers is how many goroutines work at once. Zero means GOMAXPROCS. Fewer are used where the budget has
+	// no room for the buffers of all.
+	Workers int
+
+	// MaxPrice is the most elementary steps that ComputeDiagonals may take, see Price. Zero means 2e11, about
+	// ten minutes of two cores.
+	MaxPrice float64
+
+	// Progress is told how many adjacency entries have been walked, from one goroutine at a time.
+	Progress kv.Progress
+
+	// OnStage is told of every finished stage, in order.
+	OnStage func(kv.Stage)
+}
+
+func (o Options) withDefaults() Options {
+	if o.MemoryBudget <= 0 {
+		o.MemoryBudget = defaultMemoryBudget
+	}
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.MaxPrice <= 0 {
+		o.MaxPrice = defaultMaxPrice
+	}
+	return o
+}
+
+// A meter adds up the work of the workers for Options.Progress.
+type meter struct {
+	mu          sync.Mutex
+	progress    kv.Progress
+	stage       string
+	done, total int64
+}
+
+func (m *meter) add(entries int) {
+	if m.progress == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.done += int64(entries)
+	m.progress(m.stage, m.done, m.total)
+}

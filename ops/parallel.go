@@ -1,0 +1,83 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+)
+
+// errExited is the error of a task that ended its goroutine, as testing.T.FailNow does.
+var errExited = errors.New("ops: a task ended its goroutine")
+
+// stretch is how many adjacency entries are worked on between two looks at the context.
+const stretch = 1 << 16
+
+// A pace counts the entries worked on since the context was last looked at.
+type pace int
+
+func (p *pace) walk(ctx context.Context, entries int) error {
+	if *p += pace(entries); *p < stretch {
+		return nil
+	}
+	*p = 0
+	return ctx.Err()
+}
+
+// parallel runs task for every index 0 ≤ i < tasks, handed out in order to the workers, and returns once all of
+// them have stopped. The first error stops the others and is returned; a panic in a task is raised again here.
+func parallel(ctx context.Context, workers, tasks int, task func(ctx context.Context, worker, i int) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		wg       sync.WaitGroup
+		next     atomic.Int64
+		mu       sync.Mutex
+		failure  error
+		panicked string
+	)
+	stop := func(err error, panicText string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if failure == nil {
+			failure, panicked = err, panicText
+		}
+		cancel()
+	}
+	for worker := range min(workers, tasks) {
+		wg.Go(func() {
+			returned := false
+			defer func() {
+				if value := recover(); value != nil {
+					stop(errExited, fmt.Sprintf("%v\n\n%s", value, debug.Stack()))
+				} else if !returned {
+					stop(errExited, "")
+				}
+			}()
+			for inner.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= tasks {
+					break
+				}
+				if err := task(inner, worker, i); err != nil {
+					stop(err, "")
+					break
+				}
+			}
+			returned = true
+		})
+	}
+	wg.Wait()
+	if panicked != "" {
+		panic(panicked)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return failure
+}

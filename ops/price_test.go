@@ -1,0 +1,77 @@
+package ops
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestPriceCountsTheSteps(t *testing.T) {
+	for seed := range uint64(200) {
+		g := awkwardGraph(rand.New(rand.NewPCG(seed, 3)))
+		var ranks []rank
+		{
+			degrees := make([]uint32, len(g.lists))
+			for v, list := range g.lists {
+				degrees[v] = uint32(len(list))
+			}
+			if ranks = rankNodes(degrees); ranks == nil {
+				for v := range degrees {
+					ranks = append(ranks, rank(v))
+				}
+			}
+		}
+		var want Price
+		for x, list := range g.lists {
+			ball, paths := map[int]bool{}, 0
+			for _, u := range list {
+				for _, w := range g.lists[u] {
+					if ranks[u] > ranks[x] && ranks[w] > ranks[x] {
+						want.Wedges++
+						ball[int(w)] = true
+						paths += len(g.lists[w])
+						if ranks[w] > ranks[u] {
+							want.TriangleProbes++
+						}
+					}
+				}
+			}
+			want.BallProbes += float64(min(paths, g.entries()))
+			steps := 0
+			for w := range ball {
+				steps += len(g.lists[w])
+			}
+			if min(paths, g.entries()) < steps {
+				t.Fatalf("seed %d, node %d: %d entries in the ball, bounded by %d", seed, x, steps, min(paths, g.entries()))
+			}
+		}
+		for hops := 1; hops <= MaxHops; hops++ {
+			want := want
+			if hops < 5 {
+				want.BallProbes = 0
+			}
+			if hops < 4 {
+				want.Wedges = 0
+			}
+			if hops < 3 {
+				want.TriangleProbes = 0
+			}
+			got, err := DiagonalPrice(context.Background(), g, hops, Options{Workers: 2})
+			if err != nil || got != want {
+				t.Fatalf("seed %d, lists %v, %d hops: got %+v, %v, want %+v", seed, g.lists, hops, got, err, want)
+			}
+		}
+	}
+}
+
+func TestRanks(t *testing.T) {
+	if got := rankNodes([]uint32{5, 5, 2, 0}); got != nil {
+		t.Errorf("descending degrees: got ranks %v, want nil for NodeIDs", got)
+	}
+	got := rankNodes([]uint32{1, 3, 0, 3})
+	for v, want := range []rank{2, 0, 3, 1} {
+		if got[v] != want {
+			t.Errorf("degrees 1 3 0 3, node %d: got rank %d, want %d", v, got[v], want)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package ops
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+var (
+	_ Graph          = (*kv.Tx)(nil)
+	_ NeighborReader = (*kv.Tx)(nil)
+	_ Source         = (*kv.Matrix)(nil)
+)
+
+// A stored graph, after edges were added and removed, gives the bits of the same graph in memory.
+func TestStoredGraph(t *testing.T) {
+	ctx := context.Background()
+	g := rmat(8, 6, 9)
+	dir := filepath.Join(t.TempDir(), "graph")
+	load, err := kv.NewLoader(dir, kv.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v := range g.lists {
+		if err := load.AddNode(kv.Node{ID: fmt.Sprint(v)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for v, list := range g.lists {
+		for _, u := range list {
+			if int(u) < v {
+				if err := load.AddEdge(fmt.Sprint(v), fmt.Sprint(u), 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if _, err := load.Commit(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	store, err := kv.Open(dir, kv.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	compareStored(t, store, g)
+
+	// Ranks now differ from NodeIDs.
+	first, last := kv.NodeID(0), kv.NodeID(len(g.lists)-1)
+	gone := g.lists[first][0]
+	err = store.Update(func(tx *kv.Tx) error {
+		for u := range kv.NodeID(40) {
+			if _, there := slices.BinarySearch(g.lists[last], u); !there {
+				if err := tx.AddEdge(last, u); err != nil {
+					return err
+				}
+				g.lists[last], g.lists[u] = append(g.lists[last], u), append(g.lists[u], last)
+			}
+		}
+		g.lists[first] = slices.DeleteFunc(g.lists[first], func(u kv.NodeID) bool { return u == gone })
+		g.lists[gone] = slices.DeleteFunc(g.lists[gone], func(u kv.NodeID) bool { return u == first })
+		return tx.RemoveEdge(first, gone)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range g.lists {
+		slices.Sort(list)
+	}
+	compareStored(t, store, g)
+}
+
+func compareStored(t *testing.T, store *kv.Store, g *listGraph) {
+	t.Helper()
+	ctx := context.Background()
+	tx := store.Begin()
+	defer tx.Close()
+	got, err := ComputeDiagonals(ctx, tx, MaxHops, Options{Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := ComputeDiagonals(ctx, g, MaxHops, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := 1; k <= MaxHops; k++ {
+		if !slices.Equal(got.At(k), want.At(k)) {
+			t.Errorf("diagonal of hop %d: got %v, want %v", k, got.At(k), want.At(k))
+		}
+	}
+	labels := make([]kv.Class, len(g.lists))
+	for v := range labels {
+		labels[v] = kv.Class(v % 5)
+	}
+	op := Operator{Hops: 3, Diagonals: want}
+	gotTiles, err := collect(ctx, tx, OneHot(labels, 5), op, Options{Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantTiles, err := collect(ctx, g, OneHot(labels, 5), op, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range wantTiles {
+		if !sameBits(gotTiles[k], wantTiles[k]) {
+			t.Errorf("hop %d of the stored graph differs in its bits", k+1)
+		}
+	}
+}
