@@ -1,0 +1,198 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// scoredStore is a store of n nodes with a score each, most of them near 0, and labels of 40 classes; both indexed.
+func scoredStore(tb testing.TB, n int) *kv.Store {
+	tb.Helper()
+	dir := filepath.Join(tb.TempDir(), "store")
+	loader, err := kv.NewLoader(dir, kv.LoadOptions{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range n {
+		if err := loader.AddNode(kv.Node{ID: strconv.Itoa(i), Label: fmt.Sprint("class ", r.IntN(40))}); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	for range n {
+		if err := loader.AddEdge(strconv.Itoa(r.IntN(n)), strconv.Itoa(r.IntN(n)), 0); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if _, err := loader.Commit(context.Background(), nil); err != nil {
+		tb.Fatal(err)
+	}
+	s := open(tb, dir)
+	writeScores(tb, s, r)
+	if err := Create(context.Background(), s, "label"); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// writeScores replaces the score column and its index in one Bulk.
+func writeScores(tb testing.TB, s *kv.Store, r *rand.Rand) {
+	tb.Helper()
+	bulk, err := s.Bulk()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer bulk.Abort()
+	column, err := bulk.Column("score", kv.KindSingle)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	b, err := NewBuilder(bulk, "score")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for v := range kv.NodeID(bulk.Tx().NumNodes()) {
+		f := r.Float64()
+		score := kv.FloatValue(float64(float32(f * f * f)))
+		if err := column.Put(v, score); err != nil {
+			tb.Fatal(err)
+		}
+		if err := b.Add(v, score); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := b.Finish(); err != nil {
+		tb.Fatal(err)
+	}
+	if err := bulk.Commit(b.Mark); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func BenchmarkRangeScan(b *testing.B) {
+	const n = 200_000
+	s := scoredStore(b, n)
+	tx := s.Begin()
+	defer tx.Close()
+	for _, column := range []string{"score", "label"} {
+		c, _ := tx.Column(column)
+		p, all := openPostings(tx, column), wholeRange(valueKind(c.Kind))
+		for _, down := range []bool{false, true} {
+			b.Run(fmt.Sprintf("column=%s/descending=%t", column, down), func(b *testing.B) {
+				total := 0
+				for b.Loop() {
+					for g, err := range p.merged(all, down) {
+						if err != nil {
+							b.Fatal(err)
+						}
+						total += len(g.nodes)
+					}
+				}
+				b.ReportMetric(float64(total)/b.Elapsed().Seconds(), "entries/s")
+			})
+		}
+	}
+}
+
+func BenchmarkQuery(b *testing.B) {
+	const n = 200_000
+	s := scoredStore(b, n)
+	tx := s.Begin()
+	defer tx.Close()
+	suspects := Compare{"score", Gt, kv.FloatValue(0.97)}
+	for name, q := range map[string]Query{
+		"suspects":     {Where: suspects, Order: []Order{{"score", true}}, Limit: -1},
+		"top-10":       {Order: []Order{{"score", true}}, Limit: 10},
+		"top-of-class": {Where: Compare{"label", Eq, kv.StringValue("class 7")}, Order: []Order{{"score", true}}, Limit: 10},
+		"class-count":  {Where: And{[]Predicate{suspects, Compare{"label", Eq, kv.StringValue("class 7")}}}, Limit: -1},
+		"scan":         {Where: Compare{"degree", Gt, kv.IntValue(3)}, Limit: -1},
+		"by-position":  {Where: Compare{"score", Gt, kv.FloatValue(0.5)}, Limit: -1},
+	} {
+		b.Run(name, func(b *testing.B) {
+			rows := 0
+			plan, err := NewPlan(tx, q)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				for _, err := range plan.Rows(context.Background()) {
+					if err != nil {
+						b.Fatal(err)
+					}
+					rows++
+				}
+			}
+			b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
+			b.Logf("%v", plan)
+		})
+	}
+}
+
+func BenchmarkMaintain(b *testing.B) {
+	s := scoredStore(b, 20_000)
+	r := rand.New(rand.NewPCG(3, 4))
+	writes := 0
+	for b.Loop() {
+		update(b, s, func(tx *kv.Tx) error {
+			for range 1000 {
+				if err := tx.SetValue(kv.NodeID(r.IntN(20_000)), "score", kv.FloatValue(r.Float64())); err != nil {
+					return err
+				}
+				writes++
+			}
+			return nil
+		})
+	}
+	b.ReportMetric(float64(writes)/b.Elapsed().Seconds(), "writes/s")
+}
+
+// Reading one value at a time and in order, and positions: what the costs of a plan rest on.
+func BenchmarkRead(b *testing.B) {
+	const n = 200_000
+	s := scoredStore(b, n)
+	tx := s.Begin()
+	defer tx.Close()
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, column := range []string{"score", "label", "degree", "id"} {
+		for _, random := range []bool{false, true} {
+			b.Run(fmt.Sprintf("column=%s/random=%t", column, random), func(b *testing.B) {
+				values, err := tx.Reader(column)
+				if err != nil {
+					b.Fatal(err)
+				}
+				v := kv.NodeID(0)
+				for b.Loop() {
+					v = (v + 1) % n
+					if random {
+						v = kv.NodeID(r.IntN(n))
+					}
+					if _, err := values.At(v); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+	b.Run("position", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := tx.Position(kv.NodeID(r.IntN(n))); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("file-order", func(b *testing.B) {
+		seen := 0
+		for b.Loop() {
+			for range tx.InFileOrder() {
+				seen++
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(seen), "ns/node")
+	})
+}

@@ -1,0 +1,343 @@
+package index
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A planner weighs the ways to answer one query.
+type planner struct {
+	tx     *kv.Tx
+	schema schema
+	n      float64 // nodes
+	stats  map[string]statistics
+	scans  map[string]*rangeScan // made so far, by column and conditions
+}
+
+func newPlanner(tx *kv.Tx, s schema) *planner {
+	return &planner{tx: tx, schema: s, n: float64(tx.NumNodes()), stats: map[string]statistics{}, scans: map[string]*rangeScan{}}
+}
+
+// choose weighs the ways to answer a simplified query.
+func (pl *planner) choose(where Predicate, order []Order, limit int) (*Plan, error) {
+	match, cost, err := pl.chooseMatch(where)
+	if err != nil || match.way == byNothing {
+		return match, err
+	}
+	match.order, match.limit = order, limit
+	cost += pl.arrangeCost(match.expected, order)
+
+	var other *Plan
+	otherCost := math.Inf(1)
+	if len(order) == 0 {
+		other, otherCost = pl.fileOrder(where, match.expected, limit)
+	} else if pl.schema[order[0].Property].indexed {
+		if other, otherCost, err = pl.orderedIndex(where, match.expected, order, limit); err != nil {
+			return nil, err
+		}
+	}
+	if otherCost < cost {
+		other.match = match
+		return other, nil
+	}
+	return match, nil
+}
+
+// arrangeCost is the cost of putting rows in order.
+func (pl *planner) arrangeCost(rows float64, order []Order) float64 {
+	if len(order) == 0 {
+		return pl.positionsCost(rows)
+	}
+	return pl.readCost(rows, orderNames(order)) + sortCost*rows
+}
+
+func orderNames(order []Order) []string {
+	var names []string
+	for _, o := range order {
+		names = append(names, o.Property)
+	}
+	return names
+}
+
+// newPlan fills in what all ways share.
+func (pl *planner) newPlan(w way, where Predicate, order []Order, limit int) *Plan {
+	return &Plan{tx: pl.tx, way: w, where: where, residual: where, order: order, limit: limit}
+}
+
+// chooseMatch finds the cheapest way to the set of matching nodes: through the indexes, or a scan.
+func (pl *planner) chooseMatch(where Predicate) (*Plan, float64, error) {
+	if isNever(where) {
+		return pl.newPlan(byNothing, where, nil, -1), 0, nil
+	}
+	scan := pl.newPlan(byScan, where, nil, -1)
+	scanned := pl.readCost(pl.n, Properties(where)) + valueCost*pl.n
+	a, ok, err := pl.access(where)
+	if err != nil {
+		return nil, 0, err
+	}
+	if ok {
+		if cost := a.cost(pl); cost < scanned {
+			plan := pl.newPlan(bySource, where, nil, -1)
+			plan.source, plan.residual = a.source, a.residual
+			share, err := pl.share(a.residual)
+			plan.expected = a.source.estimate().rows * share
+			return plan, cost, err
+		}
+	}
+	share, err := pl.share(where)
+	scan.expected = share * pl.n
+	return scan, scanned, err
+}
+
+// fileOrder walks the nodes as the file has them, which needs no arranging and may stop at the limit.
+func (pl *planner) fileOrder(where Predicate, matching float64, limit int) (*Plan, float64) {
+	plan := pl.newPlan(byFileOrder, where, nil, limit)
+	plan.expected = matching
+	walked := pl.n * pl.satisfied(limit, matching)
+	return plan, fileCost*walked + pl.batchCost(walked, Properties(where))
+}
+
+// satisfied is the share of a walk over matching rows that is over when limit of them are found.
+func (pl *planner) satisfied(limit int, matching float64) float64 {
+	if limit < 0 {
+		return 1
+	}
+	return min(1, float64(limit)/max(1, matching))
+}
+
+// orderedIndex walks the index of the first property to order by.
+func (pl *planner) orderedIndex(where Predicate, matching float64, order []Order, limit int) (*Plan, float64, error) {
+	name := order[0].Property
+	mine, rest := split(where, name)
+	if len(mine) == 1 {
+		if _, onlyNulls := mine[0].(IsNull); onlyNulls {
+			return nil, math.Inf(1), nil
+		}
+	}
+	scan, err := pl.rangeScan(name, mine)
+	if err != nil {
+		return nil, 0, err
+	}
+	share, err := pl.share(rest)
+	if err != nil {
+		return nil, 0, err
+	}
+	plan := pl.newPlan(byOrderedIndex, where, order, limit)
+	plan.source, plan.residual, plan.expected = scan, rest, matching
+	if len(mine) == 0 {
+		if err := pl.addTail(plan); err != nil {
+			return nil, 0, err
+		}
+	}
+	stats, err := pl.statistics(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	// The group of equal values in which the limit is reached is read to its end, and put in order.
+	walked := pl.satisfied(limit, scan.expected.rows*share)
+	entries := min(scan.expected.entries, walked*scan.expected.entries+stats.tieSize())
+	rows := entries * scan.expected.rows / max(1, scan.expected.entries)
+	cost := seekCost*scan.expected.seeks + entryCost*entries + pl.batchCost(rows, Properties(rest))
+	if rows *= share; stats.tieSize() > 1 {
+		cost += pl.arrangeCost(rows, order[1:])
+	}
+	if plan.tail != nil && walked == 1 {
+		cost += pl.readCost(pl.n, Properties(plan.tail.where))
+	}
+	return plan, cost, nil
+}
+
+// addTail plans the nodes that have no value in the index, which come last.
+func (pl *planner) addTail(plan *Plan) error {
+	where := pl.schema.mergeAnd([]Predicate{plan.where, IsNull{plan.order[0].Property}})
+	tail, _, err := pl.chooseMatch(where)
+	if err != nil || tail.way == byNothing {
+		return err
+	}
+	tail.order, tail.limit = plan.order[1:], plan.limit
+	plan.tail = tail
+	return nil
+}
+
+// terms returns the terms of an And, or p itself as the only one.
+func terms(p Predicate) []Predicate {
+	if and, ok := p.(And); ok {
+		return and.Terms
+	}
+	return []Predicate{p}
+}
+
+// conjunction is the inverse of terms.
+func conjunction(terms []Predicate) Predicate {
+	if len(terms) == 1 {
+		return terms[0]
+	}
+	return And{terms}
+}
+
+// split parts a simplified predicate into the conditions on one property and the rest.
+func split(p Predicate, name string) (mine []Predicate, rest Predicate) {
+	var others []Predicate
+	for _, t := range terms(p) {
+		if _, or := t.(Or); !or && leafProperty(t) == name {
+			mine = append(mine, t)
+		} else {
+			others = append(others, t)
+		}
+	}
+	return mine, conjunction(others)
+}
+
+// An access is a source together with what it leaves to be looked up in rows.
+type access struct {
+	source   source
+	residual Predicate
+}
+
+// cost is that of finding the set and of reading what is left to be decided.
+func (a access) cost(pl *planner) float64 {
+	e := a.source.estimate()
+	return e.cost() + pl.readCost(e.rows, Properties(a.residual))
+}
+
+// access finds a source for a simplified predicate; ok is false when no index helps.
+func (pl *planner) access(p Predicate) (a access, ok bool, err error) {
+	if or, isOr := p.(Or); isOr && len(or.Terms) > 0 {
+		return pl.unionOf(or)
+	}
+	candidates, err := pl.candidates(p)
+	if err != nil || len(candidates) == 0 {
+		return access{}, false, err
+	}
+	slices.SortStableFunc(candidates, func(a, b candidate) int {
+		return cmp.Compare(a.source.estimate().rows, b.source.estimate().rows)
+	})
+	return pl.intersect(terms(p), candidates), true, nil
+}
+
+// A candidate is a source that answers some of the terms of an And.
+type candidate struct {
+	source  source
+	answers []bool // by term
+}
+
+// candidates lists every source that helps with an And.
+func (pl *planner) candidates(p Predicate) ([]candidate, error) {
+	var found []candidate
+	all := terms(p)
+	byColumn := map[string][]int{}
+	for i, t := range all {
+		one := make([]bool, len(all))
+		one[i] = true
+		if or, isOr := t.(Or); isOr {
+			a, ok, err := pl.unionOf(or)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				one[i] = isAlways(a.residual)
+				found = append(found, candidate{a.source, one})
+			}
+			continue
+		}
+		name := leafProperty(t)
+		if ids, ok := idsOf(t); ok {
+			found = append(found, candidate{&lookup{ids}, one})
+		} else if _, null := t.(IsNull); pl.schema[name].indexed && !null {
+			byColumn[name] = append(byColumn[name], i)
+		}
+	}
+	for i, t := range all { // in the order of the terms, so that a query has one plan
+		if _, isOr := t.(Or); isOr {
+			continue
+		}
+		name := leafProperty(t)
+		places := byColumn[name]
+		if len(places) == 0 || places[0] != i {
+			continue
+		}
+		c := candidate{answers: make([]bool, len(all))}
+		var mine []Predicate
+		for _, place := range places {
+			c.answers[place] = true
+			mine = append(mine, all[place])
+		}
+		scan, err := pl.rangeScan(name, mine)
+		if err != nil {
+			return nil, err
+		}
+		c.source = scan
+		found = append(found, c)
+	}
+	return found, nil
+}
+
+// idsOf returns the external ids that a condition admits, where it lists them.
+func idsOf(t Predicate) ([]kv.Value, bool) {
+	switch t := t.(type) {
+	case Compare:
+		return []kv.Value{t.Value}, t.Property == propertyID && t.Op == Eq
+	case In:
+		return t.Values, t.Property == propertyID
+	}
+	return nil, false
+}
+
+// intersect takes the candidate of fewest rows and joins others to it while that saves more reading of rows than it
+// costs. There is at least one candidate.
+func (pl *planner) intersect(all []Predicate, candidates []candidate) access {
+	answered := slices.Clone(candidates[0].answers)
+	parts := []source{candidates[0].source}
+	best := access{parts[0], unanswered(all, answered)}
+	rows := parts[0].estimate().rows
+	cost := best.cost(pl)
+	for _, c := range candidates[1:] {
+		also := slices.Clone(answered)
+		for i, a := range c.answers {
+			also[i] = also[i] || a
+		}
+		e := c.source.estimate()
+		joined := rows * min(1, e.rows/max(1, pl.n))
+		rest := unanswered(all, also)
+		spent := e.cost()
+		for _, part := range parts {
+			spent += part.estimate().cost()
+		}
+		if with := spent + pl.readCost(joined, Properties(rest)); with < cost {
+			parts = append(slices.Clone(parts), c.source)
+			best, cost, rows, answered = access{&intersection{parts}, rest}, with, joined, also
+		}
+	}
+	return best
+}
+
+// unanswered joins the terms that no source answers.
+func unanswered(all []Predicate, answered []bool) Predicate {
+	var rest []Predicate
+	for i, t := range all {
+		if !answered[i] {
+			rest = append(rest, t)
+		}
+	}
+	return conjunction(rest)
+}
+
+// unionOf finds a source for every term of an Or, which all must have.
+func (pl *planner) unionOf(or Or) (a access, ok bool, err error) {
+	var parts []source
+	residual := always
+	for _, t := range or.Terms {
+		part, ok, err := pl.access(t)
+		if err != nil || !ok {
+			return access{}, false, err
+		}
+		if !isAlways(part.residual) {
+			residual = or
+		}
+		parts = append(parts, part.source)
+	}
+	return access{&union{parts}, residual}, true, nil
+}

@@ -1,0 +1,139 @@
+package index
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// String prints the plan as an indented tree, the last step first: order and limit, the condition looked up in
+// rows, and at the bottom where the nodes come from. After Rows or Count a last line says what was touched.
+//
+//	about 12 rows, at most 10
+//	  in order of score desc, as the index has it
+//	    where (null decision)
+//	      index on score: (gt score 0.97), descending, about 40 entries
+//	touched 16 index entries, 16 rows, 0 blocks, 0 skipped
+func (p *Plan) String() string {
+	out := &printer{}
+	head := "about " + countOf(p.expected, "row")
+	if p.limit >= 0 {
+		head += ", at most " + strconv.Itoa(p.limit)
+	}
+	out.line("%s", head)
+	p.describe(out)
+	if p.touched != (Touched{}) {
+		out.depth = 0
+		t := p.touched
+		out.line("touched %d index entries, %d rows, %d blocks, %d skipped", t.IndexEntries, t.Rows, t.Blocks, t.SkippedBlocks)
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+// A printer writes lines, each step one level deeper.
+type printer struct {
+	strings.Builder
+	depth int
+}
+
+func (out *printer) line(format string, args ...any) {
+	out.WriteString(strings.Repeat("  ", out.depth))
+	fmt.Fprintf(out, format, args...)
+	out.WriteByte('\n')
+}
+
+// indent writes what f prints one level deeper.
+func (out *printer) indent(f func()) {
+	out.depth++
+	f()
+	out.depth--
+}
+
+func (p *Plan) describe(out *printer) {
+	out.depth++
+	if p.way == byNothing {
+		out.line("nothing: the condition is never true")
+		return
+	}
+	switch {
+	case p.way == byOrderedIndex:
+		out.line("in order of %s, as the index has it", orderText(p.order))
+		out.depth++
+	case p.way != byFileOrder && len(p.order) > 0:
+		out.line("sorted by %s", orderText(p.order))
+		out.depth++
+	}
+	if !isAlways(p.residual) {
+		out.line("where %v", p.residual)
+		out.depth++
+	}
+	switch p.way {
+	case bySource:
+		p.source.describe(out)
+	case byOrderedIndex:
+		direction := ", ascending"
+		if p.order[0].Descending {
+			direction = ", descending"
+		}
+		p.source.(*rangeScan).describeAs(out, direction) // orderedIndex makes no other
+		if p.tail != nil {
+			out.line("then nodes without %s", p.order[0].Property)
+			p.tail.describe(out)
+		}
+	case byScan:
+		out.line("all nodes, in blocks that may match")
+	case byFileOrder:
+		out.line("all nodes, in file order")
+	}
+}
+
+func orderText(order []Order) string {
+	var names []string
+	for _, o := range order {
+		if o.Descending {
+			names = append(names, o.Property+" desc")
+		} else {
+			names = append(names, o.Property)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func (l *lookup) describe(out *printer) { out.line("lookup of %s", countOf(float64(len(l.ids)), "id")) }
+
+func (s *rangeScan) describe(out *printer) { s.describeAs(out, "") }
+
+func (s *rangeScan) describeAs(out *printer, direction string) {
+	what := "all values"
+	if !isAlways(s.terms) {
+		what = s.terms.String()
+	}
+	out.line("index on %s: %s%s, about %s", s.postings.column, what, direction, countOf(s.expected.entries, "entry"))
+}
+
+func (s *intersection) describe(out *printer) { describeParts(out, "in all of", s.parts) }
+
+func (s *union) describe(out *printer) { describeParts(out, "in any of", s.parts) }
+
+func describeParts(out *printer, name string, parts []source) {
+	out.line("%s", name)
+	out.indent(func() {
+		for _, part := range parts {
+			part.describe(out)
+		}
+	})
+}
+
+// countOf prints a rounded number of things.
+func countOf(n float64, thing string) string {
+	rounded := int64(math.Ceil(n - 1e-9))
+	switch {
+	case rounded == 1:
+		return "1 " + thing
+	case strings.HasSuffix(thing, "y"):
+		return fmt.Sprintf("%d %sies", rounded, strings.TrimSuffix(thing, "y"))
+	default:
+		return fmt.Sprintf("%d %ss", rounded, thing)
+	}
+}

@@ -1,0 +1,178 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// Open opens a store whose indexes are kept in step with every write: it is kv.Open with Options.OnWrite set to
+// Maintain. An OnWrite given by the caller runs after it.
+func Open(dir string, opt kv.Options) (*kv.Store, error) {
+	if also := opt.OnWrite; also != nil {
+		opt.OnWrite = func(tx *kv.Tx, w kv.Write) error {
+			if err := Maintain(tx, w); err != nil {
+				return err
+			}
+			return also(tx, w)
+		}
+	} else {
+		opt.OnWrite = Maintain
+	}
+	return kv.Open(dir, opt)
+}
+
+// Maintain moves the entry of one changed value, in the transaction of the change. It is what Open hands to kv as
+// Options.OnWrite, and what kv.Create needs there for a new store.
+func Maintain(tx *kv.Tx, w kv.Write) error {
+	p := openPostings(tx, w.Column)
+	if !w.Before.IsNull() {
+		if err := p.set(w.Before, w.Node, false); err != nil {
+			return err
+		}
+	}
+	if w.After.IsNull() {
+		return nil
+	}
+	return p.set(w.After, w.Node, true)
+}
+
+// Create builds the index of a stored column. It holds the store's write lock meanwhile; readers go on. It returns
+// kv.ErrExists when the column has an index and kv.ErrNoColumn when there is no such column: id needs no index
+// and degree cannot have one.
+func Create(ctx context.Context, s *kv.Store, column string) (err error) {
+	bulk, err := s.Bulk()
+	if err != nil {
+		return fmt.Errorf("index on %s: %w", column, err)
+	}
+	defer bulk.Abort()
+	tx := bulk.Tx()
+	if err := creatable(tx, column); err != nil {
+		return err
+	}
+	b, err := NewBuilder(bulk, column)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	values, err := tx.Reader(column)
+	if err != nil {
+		return fmt.Errorf("index on %s: %w", column, err)
+	}
+	for v := range kv.NodeID(tx.NumNodes()) {
+		if v%checkEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		value, err := values.At(v)
+		if err != nil {
+			return fmt.Errorf("index on %s: %w", column, err)
+		}
+		if err := b.Add(v, value); err != nil {
+			return err
+		}
+	}
+	if err := b.finish(ctx); err != nil {
+		return err
+	}
+	return bulk.Commit(b.Mark)
+}
+
+// checkEvery is how many nodes a walk passes between two looks at its context.
+const checkEvery = 512
+
+func creatable(tx *kv.Tx, column string) error {
+	c, ok := tx.Column(column)
+	switch {
+	case !ok || column == propertyID || column == propertyDegree:
+		return fmt.Errorf("index on %s: %w", column, kv.ErrNoColumn)
+	case c.Indexed:
+		return fmt.Errorf("index on %s: %w", column, kv.ErrExists)
+	}
+	return nil
+}
+
+// Drop removes the index of a column, or returns kv.ErrNotFound when it has none.
+func Drop(s *kv.Store, column string) error {
+	return s.Update(func(tx *kv.Tx) error {
+		if c, ok := tx.Column(column); !ok || !c.Indexed {
+			return fmt.Errorf("index on %s: %w", column, kv.ErrNotFound)
+		}
+		if err := tx.SetIndexed(column, false); err != nil {
+			return fmt.Errorf("index on %s: %w", column, err)
+		}
+		if err := tx.Space(statisticsSpace).Delete([]byte(column)); err != nil {
+			return fmt.Errorf("index on %s: %w", column, err)
+		}
+		if err := tx.DropSpace(spaceName(column)); err != nil {
+			return fmt.Errorf("index on %s: %w", column, err)
+		}
+		return nil
+	})
+}
+
+// Compact folds the changes made since an index was built into its leaves, for every index that has any. It holds the
+// store's write lock meanwhile; readers go on.
+func Compact(ctx context.Context, s *kv.Store) error {
+	bulk, err := s.Bulk()
+	if err != nil {
+		return fmt.Errorf("compacting indexes: %w", err)
+	}
+	defer bulk.Abort()
+	tx := bulk.Tx()
+	var written []*leafWriter
+	for _, c := range tx.Columns() {
+		if !c.Indexed {
+			continue
+		}
+		p := openPostings(tx, c.Name)
+		changed, err := p.changed()
+		if err != nil {
+			return err
+		}
+		if !changed {
+			continue
+		}
+		space, err := bulk.Space(spaceName(c.Name))
+		if err != nil {
+			return p.wrap(err)
+		}
+		w := &leafWriter{column: c.Name, space: space}
+		if err := w.copy(ctx, p, wholeRange(valueKind(c.Kind))); err != nil {
+			return p.wrap(err)
+		}
+		written = append(written, w)
+	}
+	if len(written) == 0 {
+		return nil
+	}
+	return bulk.Commit(func(tx *kv.Tx) error {
+		for _, w := range written {
+			if err := w.mark(tx); err != nil {
+				return fmt.Errorf("index on %s: %w", w.column, err)
+			}
+		}
+		return nil
+	})
+}
+
+// copy writes all entries of postings.
+func (w *leafWriter) copy(ctx context.Context, p postings, all keyRange) error {
+	groups := 0
+	for g, err := range p.ascend(all) {
+		if err != nil {
+			return err
+		}
+		if groups%checkEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		groups++
+		for _, v := range g.nodes {
+			if err := w.add(g.key, v); err != nil {
+				return err
+			}
+		}
+	}
+	return w.flush()
+}

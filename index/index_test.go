@@ -1,0 +1,200 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+func TestCreateAndDrop(t *testing.T) {
+	ctx := context.Background()
+	s := emptyStore(t, 3)
+	for _, c := range []struct {
+		what string
+		err  error
+		is   error
+		says string
+	}{
+		{"create one that is there", Create(ctx, s, "title"), kv.ErrExists, "title"},
+		{"create on a missing column", Create(ctx, s, "venue"), kv.ErrNoColumn, "venue"},
+		{"create on id", Create(ctx, s, "id"), kv.ErrNoColumn, "id"},
+		{"create on degree", Create(ctx, s, "degree"), kv.ErrNoColumn, "degree"},
+		{"drop one that is not there", Drop(s, "label"), kv.ErrNotFound, "label"},
+		{"drop on a missing column", Drop(s, "venue"), kv.ErrNotFound, "venue"},
+	} {
+		if !errors.Is(c.err, c.is) || !strings.Contains(c.err.Error(), c.says) {
+			t.Errorf("%s: got %v, want %v naming %s", c.what, c.err, c.is, c.says)
+		}
+	}
+	set := func(v kv.NodeID, title string) {
+		update(t, s, func(tx *kv.Tx) error { return tx.SetValue(v, "title", text(title)) })
+	}
+	set(1, "a")
+	if err := Drop(s, "title"); err != nil {
+		t.Fatalf("drop: %v", err)
+	}
+	set(1, "b")
+	set(2, "a")
+	if err := Create(ctx, s, "title"); err != nil {
+		t.Fatalf("create again: %v", err)
+	}
+	mustBeSound(t, s)
+	view(t, s, func(tx *kv.Tx) error {
+		plan, err := NewPlan(tx, Query{Where: Compare{"title", Eq, text("a")}, Limit: -1})
+		if err != nil {
+			return err
+		}
+		if got := rowsOf(t, plan); !slices.Equal(got, []kv.NodeID{2}) || plan.way != bySource {
+			t.Errorf("after drop and create: got %v, want [2], through the index\n%v", got, plan)
+		}
+		return nil
+	})
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := Create(cancelled, s, "label"); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled create: got %v, want %v", err, context.Canceled)
+	}
+}
+
+// An index built with its column in one Bulk replaces the old one, changes and all, and the old one stays when the Bulk
+// is given up.
+func TestBuilderReplacesIndex(t *testing.T) {
+	s := scoredStore(t, 3000)
+	for round := range 3 {
+		update(t, s, func(tx *kv.Tx) error {
+			for v := range kv.NodeID(200) {
+				if err := tx.SetValue(v, "score", number(float64(round)/8)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		mustBeSound(t, s)
+		writeScores(t, s, rand.New(rand.NewPCG(uint64(round), 9)))
+		mustBeSound(t, s)
+		m := modelOf(t, s)
+		view(t, s, func(tx *kv.Tx) error {
+			plan, err := NewPlan(tx, suspects)
+			if err != nil {
+				return err
+			}
+			if got, want := rowsOf(t, plan), m.answer(suspects); !slices.Equal(got, want) {
+				t.Errorf("round %d: got %v, want %v", round, got, want)
+			}
+			return nil
+		})
+	}
+}
+
+func TestBuilderFindsSlips(t *testing.T) {
+	s := emptyStore(t, 4)
+	for _, c := range []struct {
+		what string
+		put  []float64
+		add  []float64
+		want string
+	}{
+		{"not rounded as the column", []float64{0.97}, []float64{0.97},
+			"index on score: node number 0 was added with 0.97, the column holds 0.9700000286102295"},
+		{"null in the column", nil, []float64{0.5}, "index on score: node number 0 was added with 0.5, the column holds null"},
+		{"an entry twice", []float64{0.5}, []float64{0.5, 0.5}, "index on score: score: kv: node given twice: node number 0"},
+	} {
+		bulk, err := s.Bulk()
+		if err != nil {
+			t.Fatal(err)
+		}
+		column, err := bulk.Column("score", kv.KindSingle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := NewBuilder(bulk, "score")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range c.put {
+			if err := column.Put(0, number(f)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, f := range c.add {
+			if err := b.Add(0, number(f)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err = b.Finish()
+		if err == nil {
+			err = bulk.Commit(b.Mark)
+		}
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s: got %v, want %s", c.what, err, c.want)
+		}
+		if err := b.Close(); err != nil {
+			t.Errorf("%s: close: %v", c.what, err)
+		}
+		bulk.Abort()
+	}
+	view(t, s, func(tx *kv.Tx) error {
+		if _, ok := tx.Column("score"); ok {
+			t.Error("a Bulk that failed left its column")
+		}
+		return nil
+	})
+}
+
+func TestWritesNeedTheIndex(t *testing.T) {
+	s := emptyStore(t, 2)
+	dir := s.Dir()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	bare, err := kv.Open(dir, kv.Options{MemoryBudget: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = bare.Update(func(tx *kv.Tx) error { return tx.SetValue(0, "title", text("a")) })
+	if !errors.Is(err, kv.ErrIndexed) {
+		t.Errorf("a write to an indexed column without its index: got %v, want %v", err, kv.ErrIndexed)
+	}
+	if err := bare.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var seen []kv.Write
+	s, err = Open(dir, kv.Options{MemoryBudget: 64 << 20, OnWrite: func(_ *kv.Tx, w kv.Write) error {
+		seen = append(seen, w)
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	update(t, s, func(tx *kv.Tx) error { return tx.SetValue(0, "title", text("a")) })
+	mustBeSound(t, s)
+	if len(seen) != 1 || seen[0].After != text("a") {
+		t.Errorf("the caller's own OnWrite: got %+v, want one write of a", seen)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A transaction takes thousands of changes of indexed values, the same ones over and over too.
+func TestManyChangesInOneUpdate(t *testing.T) {
+	s := emptyStore(t, 1000)
+	for round := range 3 {
+		update(t, s, func(tx *kv.Tx) error {
+			for i := range 2000 {
+				title := fmt.Sprint(strings.Repeat("long", round*20), i%70)
+				if err := tx.SetValue(kv.NodeID(i%1000), "title", text(title)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		mustBeSound(t, s)
+	}
+}

@@ -1,0 +1,119 @@
+package index
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// entriesOf lists a leaf's entries.
+func entriesOf(l *leaf) []string {
+	var entries []string
+	for g := range l.groups() {
+		for _, v := range l.group(g) {
+			entries = append(entries, string(appendEntry(nil, l.key(g), v)))
+		}
+	}
+	return entries
+}
+
+// Random inserts and removes do to a leaf what they do to a sorted slice, and its encoding reads back the same.
+func TestLeafAgainstSortedSlice(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		var l, back leaf
+		var want []string
+		for range 300 {
+			key, _ := appendKey(nil, randomNonNull(r, randomColumns[seed%uint64(len(randomColumns))].Kind))
+			v := kv.NodeID(r.IntN(40))
+			entry := string(appendEntry(nil, key, v))
+			at, there := slices.BinarySearch(want, entry)
+			if r.IntN(3) > 0 {
+				if got := l.insert(key, v); got == there {
+					t.Fatalf("seed %d: insert of %x: got new %t, want %t", seed, entry, got, !there)
+				}
+				if !there {
+					want = slices.Insert(want, at, entry)
+				}
+			} else {
+				if got := l.remove(key, v); got != there {
+					t.Fatalf("seed %d: remove of %x: got %t, want %t", seed, entry, got, there)
+				}
+				if there {
+					want = slices.Delete(want, at, at+1)
+				}
+			}
+			if got := entriesOf(&l); !slices.Equal(got, want) {
+				t.Fatalf("seed %d: got entries %x, want %x", seed, got, want)
+			}
+		}
+		if err := back.decode(l.appendTo(nil)); err != nil || !slices.Equal(entriesOf(&back), want) {
+			t.Fatalf("seed %d: encoded and decoded: got %x, %v, want %x", seed, entriesOf(&back), err, want)
+		}
+	}
+}
+
+func randomNonNull(r *rand.Rand, kind kv.Kind) kv.Value {
+	for {
+		if v := randomValue(r, kind); !v.IsNull() {
+			return v
+		}
+	}
+}
+
+// Whatever the bytes, decoding does not panic, and what it accepts is in order.
+func FuzzDecodeLeaf(f *testing.F) {
+	r := rand.New(rand.NewPCG(7, 7))
+	for _, c := range randomColumns {
+		var l leaf
+		for range 50 {
+			key, _ := appendKey(nil, randomNonNull(r, c.Kind))
+			l.insert(key, kv.NodeID(r.Uint32()))
+		}
+		f.Add(l.appendTo(nil))
+	}
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var l leaf
+		if err := l.decode(data); err != nil {
+			if !errors.Is(err, kv.ErrCorrupt) {
+				t.Fatalf("decode of %x: got %v, want a kv.ErrCorrupt", data, err)
+			}
+			return
+		}
+		entries := entriesOf(&l)
+		if len(entries) == 0 || len(entries) > leafEntries || !slices.IsSorted(entries) {
+			t.Fatalf("decode of %x: got entries %x, want 1 to %d in order", data, entries, leafEntries)
+		}
+	})
+}
+
+func TestDecodeLeafOfDamagedBytes(t *testing.T) {
+	var l leaf
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 100 {
+		key, _ := appendKey(nil, randomNonNull(r, kv.KindString))
+		l.insert(key, kv.NodeID(r.IntN(1000)))
+	}
+	data := l.appendTo(nil)
+	for cut := range data {
+		if err := new(leaf).decode(data[:cut]); !errors.Is(err, kv.ErrCorrupt) {
+			t.Fatalf("a leaf cut at byte %d of %d: got %v, want a kv.ErrCorrupt", cut, len(data), err)
+		}
+	}
+	if err := new(leaf).decode(append(bytes.Clone(data), 0)); !errors.Is(err, kv.ErrCorrupt) {
+		t.Fatalf("a leaf with a byte behind its end: got %v, want a kv.ErrCorrupt", err)
+	}
+	for range 20000 { // any single byte changed: an error or a leaf in order, never a panic
+		damaged := bytes.Clone(data)
+		damaged[r.IntN(len(damaged))] = byte(r.Uint32())
+		var back leaf
+		if err := back.decode(damaged); err == nil && !slices.IsSorted(entriesOf(&back)) {
+			t.Fatalf("decode of %x: entries out of order", damaged)
+		}
+	}
+}

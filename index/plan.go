@@ -1,0 +1,101 @@
+package index
+
+import (
+	"fmt"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A Query says which nodes to find and in which order.
+type Query struct {
+	// Where is what must be true of a node; nil is true of all.
+	Where Predicate
+
+	// Order lists the properties to order by, the most significant first. Nulls come last in either direction.
+	// Nodes that are equal in all of them, and all nodes where Order is empty, come in the order of the node
+	// file, ascending kv Position.
+	Order []Order
+
+	// Limit is how many nodes to find at most; below zero there is no limit, and zero finds none.
+	Limit int
+}
+
+// Order is one property to order by: numbers by value, strings by bytes, false before true.
+type Order struct {
+	Property   string
+	Descending bool
+}
+
+// A Plan is the way chosen to answer a query on one snapshot. It belongs to one goroutine, and to the life of the Tx
+// it was made on. Rows and Count may be called any number of times.
+type Plan struct {
+	tx    *kv.Tx
+	where Predicate // simplified
+	order []Order   // without what the store has no values for, and without repetitions
+	limit int
+
+	way      way
+	source   source    // of bySource and byOrderedIndex: there a *rangeScan
+	residual Predicate // what must be looked up in rows
+	expected float64   // rows, before the limit
+	tail     *Plan     // of byOrderedIndex: the nodes without a value in the index, nil when none can match
+
+	match   *Plan // finds the same nodes in any order, for Count; nil where this plan does
+	touched Touched
+}
+
+// A way is how a plan comes by its nodes.
+type way int
+
+const (
+	byNothing      way = iota // the predicate is false
+	bySource                  // a set of nodes from the indexes, filtered, then put in order
+	byScan                    // all nodes in blocks, filtered, then put in order
+	byFileOrder               // all nodes in the order of the node file, filtered one by one
+	byOrderedIndex            // the entries of an index, in the order asked for, filtered
+)
+
+// Touched counts what a plan has looked at.
+type Touched struct {
+	IndexEntries  int64 // entries of indexes read
+	Rows          int64 // nodes whose properties were looked up, counted once to decide and once to order
+	Blocks        int64 // stretches of column blocks read by a scan
+	SkippedBlocks int64 // stretches a scan left out by their least and greatest values
+}
+
+// Touched returns what the last Rows or Count has looked at so far.
+func (p *Plan) Touched() Touched { return p.touched }
+
+// NewPlan chooses the cheapest way to answer q. It returns an *UnknownPropertyError for a name that is neither a
+// column nor built in, and a *TypeError for a constant its property cannot be compared with.
+func NewPlan(tx *kv.Tx, q Query) (*Plan, error) {
+	names := Properties(q.Where)
+	for _, o := range q.Order {
+		names = append(names, o.Property)
+	}
+	s, err := newSchema(tx, names)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.check(q.Where); err != nil {
+		return nil, err
+	}
+	plan, err := newPlanner(tx, s).choose(s.simplify(q.Where), s.orders(q.Order), q.Limit)
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	return plan, nil
+}
+
+// orders leaves out what cannot tell nodes apart: properties that are always null, and those named before.
+func (s schema) orders(asked []Order) []Order {
+	var kept []Order
+	seen := map[string]bool{}
+	for _, o := range asked {
+		if !seen[o.Property] && !s[o.Property].absent {
+			kept = append(kept, o)
+		}
+		seen[o.Property] = true
+	}
+	return kept
+}

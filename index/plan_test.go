@@ -1,0 +1,280 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+var suspects = Query{Where: score(Gt, 0.97), Order: []Order{{"score", true}}, Limit: -1}
+
+func TestSuspectsTouchOnlyTheAnswer(t *testing.T) {
+	s := scoredStore(t, 20_000)
+	tx := s.Begin()
+	defer tx.Close()
+	suspect := label(Eq, "class 7")
+	for _, c := range []struct {
+		name       string
+		q          Query
+		entries    int64 // at most
+		rows       int64 // at most
+		atMostRead int64 // blocks
+	}{
+		{"suspects", suspects, 300, 0, 0},
+		{"suspects in file order", Query{Where: score(Gt, 0.97), Limit: -1}, 300, 0, 0},
+		{"best ten", Query{Order: []Order{{"score", true}}, Limit: 10}, 64, 0, 0},
+		{"best ten of a condition", Query{Where: Compare{"degree", Ge, kv.IntValue(0)}, Order: []Order{{"score", true}}, Limit: 10}, 64, 64, 0},
+		{"suspects of a class", Query{Where: and(score(Gt, 0.97), suspect), Limit: -1}, 1000, 300, 0},
+		{"two classes", Query{Where: or(suspect, label(Eq, "class 8")), Limit: -1}, 1300, 0, 0},
+		{"labels by pattern", Query{Where: Like{"label", "%s 7"}, Limit: -1}, 20_000, 0, 0},
+		{"one node", Query{Where: Compare{"id", Eq, text("4711")}, Limit: -1}, 0, 0, 0},
+		{"hubs", Query{Where: Compare{"degree", Gt, kv.IntValue(1000)}, Limit: -1}, 0, 0, 0},
+		{"nothing", Query{Where: and(score(Gt, 0.97), score(Lt, 0.5)), Limit: -1}, 0, 0, 0},
+	} {
+		plan, err := NewPlan(tx, c.q)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		rows := rowsOf(t, plan)
+		got := plan.Touched()
+		if got.IndexEntries > c.entries || got.Rows > c.rows || got.Blocks > c.atMostRead {
+			t.Errorf("%s: %d rows touched %+v, want at most %d index entries, %d rows, %d blocks\nplan %v",
+				c.name, len(rows), got, c.entries, c.rows, c.atMostRead, plan)
+		}
+		n, err := plan.Count(context.Background())
+		if err != nil || n != int64(len(rows)) {
+			t.Errorf("%s: count: got %d, %v, want %d", c.name, n, err, len(rows))
+		}
+	}
+}
+
+func TestEmptyStores(t *testing.T) {
+	for _, n := range []int{0, 1} {
+		s := emptyStore(t, n)
+		for _, column := range []string{"label", "score"} {
+			if column == "score" {
+				update(t, s, func(tx *kv.Tx) error { return tx.AddColumn("score", kv.KindSingle) })
+			}
+			if err := Create(context.Background(), s, column); err != nil {
+				t.Fatalf("%d nodes: index on %s: %v", n, column, err)
+			}
+		}
+		view(t, s, func(tx *kv.Tx) error {
+			for _, q := range []Query{
+				suspects, {Limit: -1}, {Limit: 0}, {Order: []Order{{"score", false}, {"id", true}}, Limit: 3},
+				{Where: IsNull{"score"}, Limit: -1}, {Where: label(Ne, "x"), Limit: -1},
+			} {
+				plan, err := NewPlan(tx, q)
+				if err != nil {
+					return err
+				}
+				want := 0
+				if q.Limit != 0 && (q.Where == nil || q.Where == IsNull{"score"}) {
+					want = n
+				}
+				if got := rowsOf(t, plan); len(got) != want {
+					t.Errorf("%d nodes: %v: got %v, want %d rows", n, plan, got, want)
+				}
+			}
+			return nil
+		})
+	}
+}
+
+func TestUnknownProperty(t *testing.T) {
+	s := emptyStore(t, 1)
+	view(t, s, func(tx *kv.Tx) error {
+		for _, q := range []Query{
+			{Where: Compare{"titel", Eq, text("a")}}, {Order: []Order{{"titel", true}}}, {Where: not(IsNull{"titel"})},
+		} {
+			_, err := NewPlan(tx, q)
+			var unknown *UnknownPropertyError
+			if !errors.As(err, &unknown) || unknown.Property != "titel" || !slices.Equal(unknown.Nearest, []string{"title"}) {
+				t.Errorf("plan of %+v: got %v, want an *UnknownPropertyError for titel near title", q, err)
+			}
+			if want := `no property is named "titel": did you mean title?`; err != nil && err.Error() != want {
+				t.Errorf("got %q, want %q", err, want)
+			}
+		}
+		if want := []string{"confidence", "decision", "degree", "id", "label", "run", "score", "split", "suggested", "title"}; !slices.Equal(Names(tx), want) {
+			t.Errorf("names: got %q, want %q", Names(tx), want)
+		}
+		return nil
+	})
+}
+
+func TestCancelledPlans(t *testing.T) {
+	s := scoredStore(t, 5000)
+	tx := s.Begin()
+	defer tx.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, q := range []Query{
+		suspects, {Limit: -1}, {Where: score(Gt, 0.1), Limit: -1}, {Where: Compare{"degree", Gt, kv.IntValue(0)}, Limit: -1},
+		{Order: []Order{{"degree", true}}, Limit: 7}, {Order: []Order{{"degree", true}}, Limit: -1}, {Order: []Order{{"score", true}}, Limit: -1},
+	} {
+		plan, err := NewPlan(tx, q)
+		if err != nil {
+			t.Fatalf("%+v: %v", q, err)
+		}
+		var got error
+		rows := 0
+		for _, err := range plan.Rows(ctx) {
+			if err == nil {
+				rows++
+			}
+			got = err
+		}
+		if !errors.Is(got, context.Canceled) || rows > lastBatch {
+			t.Errorf("%v\ncancelled before it began: got %d rows and %v, want %v", plan, rows, got, context.Canceled)
+		}
+	}
+}
+
+func TestBreakingOutOfRows(t *testing.T) {
+	s := scoredStore(t, 3000)
+	tx := s.Begin()
+	defer tx.Close()
+	for _, q := range []Query{
+		suspects, {Limit: -1}, {Where: score(Gt, 0.1), Limit: -1}, {Order: []Order{{"degree", true}}, Limit: 7},
+		{Order: []Order{{"label", true}}, Limit: -1}, {Where: label(Eq, "class 7"), Order: []Order{{"degree", false}}, Limit: -1},
+	} {
+		plan, err := NewPlan(tx, q)
+		if err != nil {
+			t.Fatalf("%+v: %v", q, err)
+		}
+		all := rowsOf(t, plan)
+		var some []kv.NodeID
+		for v, err := range plan.Rows(context.Background()) {
+			if err != nil {
+				t.Fatalf("%v: %v", plan, err)
+			}
+			if some = append(some, v); len(some) == 3 {
+				break
+			}
+		}
+		if !slices.Equal(some, all[:3]) {
+			t.Errorf("%v\nthe first three of %d rows: got %v, want %v", plan, len(all), some, all[:3])
+		}
+	}
+}
+
+// Sorting with and without a limit agree, below and above what is held in memory.
+func TestTopIsTheBeginningOfSort(t *testing.T) {
+	s := scoredStore(t, maxTop+2000)
+	tx := s.Begin()
+	defer tx.Close()
+	order := []Order{{"degree", true}, {"label", false}}
+	rows := func(limit int) []kv.NodeID {
+		plan, err := NewPlan(tx, Query{Order: order, Limit: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rowsOf(t, plan)
+	}
+	all := rows(-1)
+	if len(all) != tx.NumNodes() {
+		t.Fatalf("all rows: got %d, want %d", len(all), tx.NumNodes())
+	}
+	for _, limit := range []int{1, 100, maxTop + 1} {
+		if got := rows(limit); !slices.Equal(got, all[:limit]) {
+			t.Errorf("the first %d rows differ from the first rows of all", limit)
+		}
+	}
+}
+
+func TestPlanString(t *testing.T) {
+	s := scoredStore(t, 20_000)
+	update(t, s, func(tx *kv.Tx) error { return tx.AddColumn("decision", kv.KindString) })
+	tx := s.Begin()
+	defer tx.Close()
+	for _, c := range []struct {
+		q    Query
+		want string
+	}{
+		{Query{Where: and(score(Gt, 0.97), IsNull{"decision"}), Order: []Order{{"score", true}}, Limit: 10}, `
+about # rows, at most 10
+  in order of score desc, as the index has it
+    where (null decision)
+      index on score: (gt score 0.97), descending, about # entries
+touched # index entries, # rows, # blocks, # skipped`},
+		{Query{Where: and(score(Gt, 0.97), or(label(Eq, "class 1"), label(Eq, "class 2"))), Limit: -1}, `
+about # rows
+  in all of
+    index on score: (gt score 0.97), about # entries
+    index on label: (in label "class 1" "class 2"), about # entries
+touched # index entries, # rows, # blocks, # skipped`},
+		{Query{Where: or(score(Gt, 0.99), Compare{"id", Eq, kv.IntValue(3)}), Order: []Order{{"degree", false}}, Limit: -1}, `
+about # rows
+  sorted by degree
+    in any of
+      index on score: (gt score 0.99), about # entries
+      lookup of 1 id
+touched # index entries, # rows, # blocks, # skipped`},
+		{Query{Where: Compare{"degree", Gt, kv.IntValue(1)}, Limit: -1}, `
+about # rows
+  where (gt degree 1)
+    all nodes, in blocks that may match
+touched # index entries, # rows, # blocks, # skipped`},
+		{Query{Limit: 1}, `
+about # rows, at most 1
+  all nodes, in file order`},
+		{Query{Where: score(Lt, 0).(Compare), Order: []Order{{"score", false}, {"id", true}}, Limit: -1}, `
+about # rows
+  sorted by score, id desc
+    index on score: (lt score 0), about # entries`},
+		{Query{Where: and(score(Lt, 0), score(Gt, 0)), Limit: -1}, `
+about # rows
+  nothing: the condition is never true`},
+	} {
+		plan, err := NewPlan(tx, c.q)
+		if err != nil {
+			t.Fatalf("%+v: %v", c.q, err)
+		}
+		rowsOf(t, plan)
+		if got := numbersHidden(plan.String()); got != strings.TrimPrefix(c.want, "\n") {
+			t.Errorf("plan of %+v:\ngot\n%s\nwant%s", c.q, got, c.want)
+		}
+	}
+}
+
+// numbersHidden puts # for the counts that "about" and "touched" lines give.
+func numbersHidden(plan string) string {
+	lines := strings.Split(plan, "\n")
+	for i, line := range lines {
+		fields := strings.Split(line, " ")
+		for j, f := range fields {
+			counted := j > 0 && fields[j-1] == "about" || strings.HasPrefix(line, "touched")
+			if counted && strings.Trim(f, "0123456789") == "" {
+				fields[j] = "#"
+			}
+		}
+		lines[i] = strings.Join(fields, " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// In an Update a plan sees what the transaction has written.
+func TestPlanInsideUpdate(t *testing.T) {
+	s := emptyStore(t, 50)
+	update(t, s, func(tx *kv.Tx) error {
+		for v := range kv.NodeID(20) {
+			if err := tx.SetValue(v, "title", text(fmt.Sprint("t", v%3))); err != nil {
+				return err
+			}
+		}
+		plan, err := NewPlan(tx, Query{Where: Compare{"title", Eq, text("t1")}, Limit: -1})
+		if err != nil {
+			return err
+		}
+		if got, want := rowsOf(t, plan), []kv.NodeID{1, 4, 7, 10, 13, 16, 19}; !slices.Equal(got, want) {
+			t.Errorf("rows inside the update: got %v, want %v\n%v", got, want, plan)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,199 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// emptyStore is a store of n nodes without edges and one string column, indexed.
+func emptyStore(t testing.TB, n int) *kv.Store {
+	t.Helper()
+	s, err := kv.Create(t.TempDir()+"/store", kv.Options{MemoryBudget: 64 << 20, OnWrite: Maintain})
+	if err != nil {
+		t.Fatalf("create: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	update(t, s, func(tx *kv.Tx) error {
+		for i := range n {
+			if _, err := tx.AddNode(kv.Node{ID: fmt.Sprint("n", i)}); err != nil {
+				return err
+			}
+		}
+		return tx.AddColumn("title", kv.KindString)
+	})
+	if err := Create(context.Background(), s, "title"); err != nil {
+		t.Fatalf("index: %v", err)
+	}
+	return s
+}
+
+// Entries set and unset in transactions, before and after they are folded into leaves, are those of a sorted slice, in
+// any range, up and down.
+func TestPostingsAgainstSortedSlice(t *testing.T) {
+	for seed := range uint64(4) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		s := emptyStore(t, 4000)
+		values := make([]string, 4000) // of each node; "" for none
+		for round := range 6 {
+			update(t, s, func(tx *kv.Tx) error {
+				for range []int{0, 3000, 5, 700, 0, 3000}[round] {
+					v, title := r.IntN(len(values)), fmt.Sprint("title ", r.IntN(900))
+					if r.IntN(4) == 0 {
+						title = ""
+					}
+					value := kv.StringValue(title)
+					if title == "" {
+						value = kv.Value{}
+					}
+					values[v] = title
+					if err := tx.SetValue(kv.NodeID(v), "title", value); err != nil {
+						return err
+					}
+				}
+				return comparePostings(tx, values, r) // a transaction sees what it wrote itself
+			})
+			if round%2 == 1 {
+				if err := Compact(context.Background(), s); err != nil {
+					t.Fatalf("seed %d: compact: %v", seed, err)
+				}
+			}
+			view(t, s, func(tx *kv.Tx) error { return comparePostings(tx, values, r) })
+			mustBeSound(t, s)
+		}
+	}
+}
+
+func comparePostings(tx *kv.Tx, values []string, r *rand.Rand) error {
+	var all []string
+	for v, title := range values {
+		if title != "" {
+			key, _ := appendKey(nil, kv.StringValue(title))
+			all = append(all, string(appendEntry(nil, key, kv.NodeID(v))))
+		}
+	}
+	slices.Sort(all)
+	p := openPostings(tx, "title")
+	for range 5 {
+		bounds := wholeRange(kv.KindString)
+		if low, high := r.IntN(900), r.IntN(900); r.IntN(3) > 0 {
+			bounds.low, _ = appendKey(nil, kv.StringValue(fmt.Sprint("title ", low)))
+			bounds.high, _ = appendKey(nil, kv.StringValue(fmt.Sprint("title ", high)))
+		}
+		var want []string
+		for _, entry := range all {
+			if entry >= string(bounds.low) && entry < string(bounds.high) {
+				want = append(want, entry)
+			}
+		}
+		for _, down := range []bool{false, true} {
+			var got []string
+			for g, err := range p.merged(bounds, down) {
+				if err != nil {
+					return err
+				}
+				part := make([]string, 0, len(g.nodes))
+				for _, v := range g.nodes {
+					part = append(part, string(appendEntry(nil, g.key, v)))
+				}
+				if down {
+					slices.Reverse(part)
+				}
+				got = append(got, part...)
+			}
+			if down {
+				slices.Reverse(got)
+			}
+			if !slices.Equal(got, want) {
+				return fmt.Errorf("range %q, down %t: got %d entries, want %d", bounds, down, len(got), len(want))
+			}
+		}
+	}
+	return nil
+}
+
+// mustBeSound fails the test where Check finds anything.
+func mustBeSound(t testing.TB, s *kv.Store) {
+	t.Helper()
+	view(t, s, func(tx *kv.Tx) error {
+		return Check(context.Background(), tx, func(p kv.Problem) { t.Errorf("check: %s: %s", p.Where, p.What) })
+	})
+}
+
+func TestCheckFindsDamage(t *testing.T) {
+	s := emptyStore(t, 10)
+	update(t, s, func(tx *kv.Tx) error {
+		for v := range kv.NodeID(5) {
+			if err := tx.SetValue(v, "title", kv.StringValue("a")); err != nil {
+				return err
+			}
+		}
+		p := openPostings(tx, "title")
+		return errors.Join(
+			p.set(kv.StringValue("a"), 1, false), // missing
+			p.set(kv.StringValue("b"), 2, true),  // two
+			p.set(kv.StringValue("b"), 7, true),  // of a node without a value
+		)
+	})
+	var got []string
+	view(t, s, func(tx *kv.Tx) error {
+		return Check(context.Background(), tx, func(p kv.Problem) { got = append(got, p.Where+": "+p.What) })
+	})
+	want := []string{
+		"index on title: node number 2 has two entries",
+		`index on title: node number 1 holds "a", and has entries: false`,
+		"index on title: node number 7 holds null, and has entries: true",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("check of a damaged index: got\n%q\nwant\n%q", got, want)
+	}
+}
+
+func TestDamagedLeafIsAnError(t *testing.T) {
+	s := emptyStore(t, 3)
+	update(t, s, func(tx *kv.Tx) error {
+		return tx.Space(spaceName("title")).Put(leafKey([]byte{tagString}), []byte("no leaf"))
+	})
+	view(t, s, func(tx *kv.Tx) error {
+		_, err := NewPlan(tx, Query{Where: Compare{"title", Eq, kv.StringValue("a")}, Limit: -1})
+		if !errors.Is(err, kv.ErrCorrupt) {
+			t.Errorf("plan over a damaged leaf: got %v, want a kv.ErrCorrupt", err)
+		}
+		return nil
+	})
+}
+
+func TestStatisticsBounds(t *testing.T) {
+	for _, n := range []int{0, 1, 5, 256, 257, 1000, 100_000} {
+		var taker boundTaker
+		for i := range n {
+			key, _ := appendKey(nil, kv.IntValue(int64(i)))
+			taker.take(key)
+		}
+		back, err := decodeStatistics(taker.encode())
+		if err != nil || back.entries != int64(n) || !slices.Equal(back.bounds, taker.bounds) {
+			t.Fatalf("%d entries: read back %d entries, %d bounds, %v; want %d bounds", n, back.entries, len(back.bounds), err, len(taker.bounds))
+		}
+		if n == 0 {
+			continue
+		}
+		low, _ := appendKey(nil, kv.IntValue(int64(n/4)))
+		high, _ := appendKey(nil, kv.IntValue(int64(3*n/4)))
+		got, ok := back.estimate(keyRange{low, high})
+		if want := float64(3*n/4 - n/4); !ok || got < want-2*back.depth() || got > want+2*back.depth() {
+			t.Errorf("%d entries: half of them: got about %v, want %v", n, got, want)
+		}
+	}
+	if _, err := decodeStatistics([]byte{statisticsVersion, 3, 200}); !errors.Is(err, kv.ErrCorrupt) {
+		t.Errorf("statistics cut short: got %v, want a kv.ErrCorrupt", err)
+	}
+}

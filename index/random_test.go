@@ -1,0 +1,570 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// The columns of random stores, one of each kind.
+var randomColumns = []kv.Column{
+	{Name: "flag", Kind: kv.KindBool},
+	{Name: "year", Kind: kv.KindInt},
+	{Name: "weight", Kind: kv.KindFloat},
+	{Name: "share", Kind: kv.KindSingle},
+	{Name: "title", Kind: kv.KindString},
+	{Name: "venue", Kind: kv.KindClass},
+}
+
+// A model is what a random store holds, by NodeID.
+type model struct {
+	ids       []string
+	positions []int
+	degrees   []int
+	values    map[string][]kv.Value
+}
+
+func (m *model) value(v int, property string) kv.Value {
+	switch property {
+	case "id":
+		return kv.StringValue(m.ids[v])
+	case "degree":
+		return kv.IntValue(int64(m.degrees[v]))
+	}
+	if column := m.values[property]; column != nil {
+		return column[v]
+	}
+	return kv.Value{} // built in, and absent
+}
+
+var titles = []string{
+	"", "a", "A", "ab", "abc", "Theory", "theory", "Théorie", "数", "a\x00b", "a\x00", "100%", "under_score", `back\slash`,
+	strings.Repeat("long", 40), strings.Repeat("long", 40) + "a", strings.Repeat("long", 40) + "b",
+	strings.Repeat("x", maxStringKey), strings.Repeat("x", maxStringKey) + "y",
+}
+
+// randomValue draws a value of a column, null now and then; few distinct ones, so that conditions meet.
+func randomValue(r *rand.Rand, kind kv.Kind) kv.Value {
+	if r.IntN(6) == 0 {
+		return kv.Value{}
+	}
+	switch kind {
+	case kv.KindBool:
+		return kv.BoolValue(r.IntN(2) == 0)
+	case kv.KindInt:
+		return kv.IntValue([]int64{math.MinInt64, -3, -1, 0, 1, 2, 7, 1 << 53, 1<<53 + 1, math.MaxInt64}[r.IntN(10)])
+	case kv.KindFloat:
+		return kv.FloatValue([]float64{math.Inf(-1), -1.5, math.Copysign(0, -1), 0, 1e-300, 0.5, 0.97, 1 << 53, 7, math.Inf(1)}[r.IntN(10)])
+	case kv.KindSingle:
+		return kv.FloatValue(float64(float32(r.IntN(50)) / 50))
+	case kv.KindClass:
+		return kv.StringValue([]string{"NeurIPS", "ICML", "10", "9", "ICLR"}[r.IntN(5)])
+	default:
+		return kv.StringValue(titles[r.IntN(len(titles))])
+	}
+}
+
+// randomStore makes a store of n nodes with indexes on some columns, and its model.
+func randomStore(t testing.TB, r *rand.Rand, n int) (*kv.Store, *model) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "store")
+	loader, err := kv.NewLoader(dir, kv.LoadOptions{Properties: randomColumns})
+	if err != nil {
+		t.Fatalf("loader: %v", err)
+	}
+	loaded := n - r.IntN(n/4+1) // the rest is added later
+	for i := range loaded {
+		node := kv.Node{ID: randomID(i)}
+		if r.IntN(5) > 0 {
+			node.Label = fmt.Sprint("class ", r.IntN(4))
+		}
+		for _, c := range randomColumns {
+			node.Values = append(node.Values, randomValue(r, c.Kind))
+		}
+		if err := loader.AddNode(node); err != nil {
+			t.Fatalf("node %d: %v", i, err)
+		}
+	}
+	if loaded > 0 {
+		for range 3 * loaded {
+			if err := loader.AddEdge(randomID(r.IntN(loaded)), randomID(r.IntN(loaded)), 0); err != nil {
+				t.Fatalf("edge: %v", err)
+			}
+		}
+	}
+	if _, err := loader.Commit(context.Background(), nil); err != nil {
+		t.Fatalf("load: %v", err)
+	}
+	s := open(t, dir)
+	for _, name := range []string{"label", "flag", "year", "weight", "share", "title", "venue"} {
+		if r.IntN(3) > 0 {
+			if err := Create(context.Background(), s, name); err != nil {
+				t.Fatalf("index on %s: %v", name, err)
+			}
+		}
+	}
+	update(t, s, func(tx *kv.Tx) error {
+		for i := loaded; i < n; i++ {
+			if _, err := tx.AddNode(kv.Node{ID: randomID(i), Label: fmt.Sprint("class ", r.IntN(5))}); err != nil {
+				return err
+			}
+		}
+		return changeRandomly(tx, r, n)
+	})
+	return s, modelOf(t, s)
+}
+
+func randomID(i int) string { return fmt.Sprintf("n%c%d", 'a'+rune(i*7%26), i) }
+
+// changeRandomly sets some values and labels of a store of n nodes.
+func changeRandomly(tx *kv.Tx, r *rand.Rand, n int) error {
+	for range n / 2 {
+		v := kv.NodeID(r.IntN(n))
+		if r.IntN(4) == 0 {
+			label := ""
+			if class := r.IntN(6); class > 0 {
+				label = fmt.Sprint("class ", class)
+			}
+			if err := tx.SetLabel(v, label); err != nil {
+				return err
+			}
+			continue
+		}
+		c := randomColumns[r.IntN(len(randomColumns))]
+		if err := tx.SetValue(v, c.Name, randomValue(r, c.Kind)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// modelOf reads a store value by value.
+func modelOf(t testing.TB, s *kv.Store) *model {
+	t.Helper()
+	m := &model{values: map[string][]kv.Value{}}
+	view(t, s, func(tx *kv.Tx) error {
+		n := tx.NumNodes()
+		m.ids, m.positions, m.degrees = make([]string, n), make([]int, n), make([]int, n)
+		position := 0
+		for v, err := range tx.InFileOrder() {
+			if err != nil {
+				return err
+			}
+			if m.ids[v], err = tx.ID(v); err != nil {
+				return err
+			}
+			m.positions[v] = position
+			position++
+		}
+		for _, c := range append(tx.Columns(), kv.Column{Name: "degree"}) {
+			values, err := tx.Reader(c.Name)
+			if err != nil {
+				return err
+			}
+			for v := range kv.NodeID(n) {
+				value, err := values.At(v)
+				if err != nil {
+					return err
+				}
+				if c.Name == "degree" {
+					m.degrees[v] = int(value.Int())
+				} else {
+					m.values[c.Name] = append(m.values[c.Name], value)
+				}
+			}
+		}
+		return nil
+	})
+	return m
+}
+
+func open(t testing.TB, dir string) *kv.Store {
+	t.Helper()
+	s, err := Open(dir, kv.Options{MemoryBudget: 64 << 20})
+	if err != nil {
+		t.Fatalf("open %s: %v", dir, err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close %s: %v", dir, err)
+		}
+	})
+	return s
+}
+
+func update(t testing.TB, s *kv.Store, fn func(tx *kv.Tx) error) {
+	t.Helper()
+	if err := s.Update(fn); err != nil {
+		t.Fatalf("update: %v", err)
+	}
+}
+
+func view(t testing.TB, s *kv.Store, fn func(tx *kv.Tx) error) {
+	t.Helper()
+	if err := s.View(fn); err != nil {
+		t.Fatalf("view: %v", err)
+	}
+}
+
+// holds is the definition of a predicate's truth, written without any of the package's machinery.
+func (m *model) holds(p Predicate, v int) truth {
+	switch p := p.(type) {
+	case And:
+		least := isTrue
+		for _, t := range p.Terms {
+			least = min(least, m.holds(t, v))
+		}
+		return least
+	case Or:
+		greatest := isFalse
+		for _, t := range p.Terms {
+			greatest = max(greatest, m.holds(t, v))
+		}
+		return greatest
+	case Not:
+		return -m.holds(p.Term, v)
+	case IsNull:
+		return truthOf(m.value(v, p.Property).IsNull())
+	case In:
+		greatest := isFalse
+		for _, c := range p.Values {
+			greatest = max(greatest, m.holds(Compare{p.Property, Eq, c}, v))
+		}
+		return greatest
+	case Like:
+		value := m.value(v, p.Property)
+		if value.IsNull() {
+			return isUnknown
+		}
+		return truthOf(slowLike([]rune(value.Str()), []rune(p.Pattern)))
+	case Compare:
+		value := m.value(v, p.Property)
+		if value.IsNull() || p.Value.IsNull() {
+			return isUnknown
+		}
+		c := slowCompare(value, p.Value)
+		return truthOf(p.Op == Eq && c == 0 || p.Op == Ne && c != 0 || p.Op == Lt && c < 0 || p.Op == Le && c <= 0 ||
+			p.Op == Gt && c > 0 || p.Op == Ge && c >= 0)
+	default:
+		panic(fmt.Sprintf("%T", p))
+	}
+}
+
+func slowLike(text, pattern []rune) bool {
+	if len(pattern) == 0 {
+		return len(text) == 0
+	}
+	switch {
+	case pattern[0] == '%':
+		for i := range len(text) + 1 {
+			if slowLike(text[i:], pattern[1:]) {
+				return true
+			}
+		}
+		return false
+	case pattern[0] == '\\' && len(pattern) > 1:
+		return len(text) > 0 && text[0] == pattern[1] && slowLike(text[1:], pattern[2:])
+	default:
+		return len(text) > 0 && (pattern[0] == '_' || text[0] == pattern[0]) && slowLike(text[1:], pattern[1:])
+	}
+}
+
+// slowCompare orders values of one property.
+func slowCompare(a, b kv.Value) int {
+	if a.Kind() == kv.KindString {
+		return cmp.Compare(a.Str(), b.Str())
+	}
+	if a.Kind() == kv.KindBool {
+		toInt := map[bool]int{true: 1}
+		return toInt[a.Bool()] - toInt[b.Bool()]
+	}
+	if a.Kind() == kv.KindInt && b.Kind() == kv.KindInt {
+		return cmp.Compare(a.Int(), b.Int())
+	}
+	switch {
+	case a.Kind() == kv.KindInt:
+		return compareIntFloat(a.Int(), b.Float())
+	case b.Kind() == kv.KindInt:
+		return -compareIntFloat(b.Int(), a.Float())
+	default:
+		return cmp.Compare(a.Float(), b.Float())
+	}
+}
+
+// answer is the definition of a query's result.
+func (m *model) answer(q Query) []kv.NodeID {
+	var rows []kv.NodeID
+	for v := range m.ids {
+		if q.Where == nil || m.holds(q.Where, v) == isTrue {
+			rows = append(rows, kv.NodeID(v))
+		}
+	}
+	slices.SortFunc(rows, func(x, y kv.NodeID) int {
+		for _, o := range q.Order {
+			a, b := m.value(int(x), o.Property), m.value(int(y), o.Property)
+			switch {
+			case a.IsNull() && b.IsNull():
+				continue
+			case a.IsNull():
+				return 1
+			case b.IsNull():
+				return -1
+			}
+			c := slowCompare(a, b)
+			if o.Descending {
+				c = -c
+			}
+			if c != 0 {
+				return c
+			}
+		}
+		return cmp.Compare(m.positions[x], m.positions[y])
+	})
+	if q.Limit >= 0 && len(rows) > q.Limit {
+		rows = rows[:q.Limit]
+	}
+	return rows
+}
+
+// randomPredicate draws a tree over the random columns, depth levels deep at most.
+func randomPredicate(r *rand.Rand, m *model, depth int) Predicate {
+	if depth > 0 && r.IntN(3) > 0 {
+		var terms []Predicate
+		for range r.IntN(4) {
+			terms = append(terms, randomPredicate(r, m, depth-1))
+		}
+		switch r.IntN(5) {
+		case 0, 1:
+			return Or{terms}
+		case 2:
+			return Not{randomPredicate(r, m, depth-1)}
+		default:
+			return And{terms}
+		}
+	}
+	names := []string{"label", "flag", "year", "weight", "share", "title", "venue", "id", "degree", "score", "decision"}
+	name := names[r.IntN(len(names))]
+	text := name == "label" || name == "title" || name == "venue" || name == "id" || name == "decision"
+	switch r.IntN(8) {
+	case 0:
+		return IsNull{name}
+	case 1:
+		var values []kv.Value
+		for range r.IntN(4) {
+			values = append(values, randomConstant(r, m, name))
+		}
+		return In{name, values}
+	case 2:
+		if text {
+			return Like{name, []string{"%", "a%", "%a%", "class _", "class%", "n_1%", "_", "", "long%", "%b", "100\\%", "x%y", "I%L_", strings.Repeat("x", maxStringKey+1) + "%"}[r.IntN(14)]}
+		}
+	}
+	return Compare{name, Op(r.IntN(6)), randomConstant(r, m, name)}
+}
+
+func randomConstant(r *rand.Rand, m *model, name string) kv.Value {
+	if r.IntN(20) == 0 {
+		return kv.Value{}
+	}
+	switch name {
+	case "label":
+		return kv.StringValue(fmt.Sprint("class ", r.IntN(7)))
+	case "id":
+		if len(m.ids) == 0 || r.IntN(4) == 0 {
+			return kv.StringValue("nobody")
+		}
+		return kv.StringValue(m.ids[r.IntN(len(m.ids))])
+	case "degree":
+		return kv.IntValue(int64(r.IntN(12)))
+	case "decision":
+		return kv.StringValue("accepted")
+	case "score":
+		return kv.FloatValue(0.5)
+	case "year", "weight", "share":
+		switch r.IntN(4) {
+		case 0:
+			return randomValue(r, kv.KindInt)
+		case 1:
+			return randomValue(r, kv.KindFloat)
+		case 2:
+			return randomValue(r, kv.KindSingle)
+		default:
+			return kv.FloatValue(float64(r.IntN(100)) / 10)
+		}
+	}
+	for _, c := range randomColumns {
+		if c.Name == name {
+			return randomValue(r, c.Kind)
+		}
+	}
+	panic(name)
+}
+
+func randomOrder(r *rand.Rand) []Order {
+	names := []string{"label", "flag", "year", "weight", "share", "title", "venue", "id", "degree", "score"}
+	var order []Order
+	for range r.IntN(3) {
+		order = append(order, Order{names[r.IntN(len(names))], r.IntN(2) == 0})
+	}
+	return order
+}
+
+// The planned answer, and count, are those of the definition, over many stores, predicates, orders and limits; also
+// after the store is opened again, and after the changes are folded into the leaves.
+func TestPlanAnswersAsTheDefinition(t *testing.T) {
+	ways := map[way]int{}
+	for seed := range uint64(12) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		// The largest has more than one block a column.
+		s, m := randomStore(t, r, []int{1, 2, 40, 300, 500, 900, 3, 100, 200, 300, 600, 4500}[seed])
+		queries(t, s, m, r, fmt.Sprint("seed ", seed), []int{100, 15}[seed/11], ways)
+		if seed%3 == 0 {
+			dir := s.Dir()
+			if err := s.Close(); err != nil {
+				t.Fatalf("seed %d: close: %v", seed, err)
+			}
+			s = open(t, dir)
+			queries(t, s, m, r, fmt.Sprint("reopened, seed ", seed), 20, ways)
+		}
+		if seed%3 == 1 {
+			if err := Compact(context.Background(), s); err != nil {
+				t.Fatalf("seed %d: compact: %v", seed, err)
+			}
+			queries(t, s, m, r, fmt.Sprint("compacted, seed ", seed), 40, ways)
+			update(t, s, func(tx *kv.Tx) error { return changeRandomly(tx, r, len(m.ids)) })
+			queries(t, s, modelOf(t, s), r, fmt.Sprint("changed after, seed ", seed), 40, ways)
+		}
+	}
+	for _, w := range []way{byNothing, bySource, byScan, byFileOrder, byOrderedIndex} {
+		if ways[w] == 0 {
+			t.Errorf("no query was answered in way %d: the test misses it", w)
+		}
+	}
+	t.Log("plans by way:", ways)
+}
+
+func queries(t *testing.T, s *kv.Store, m *model, r *rand.Rand, where string, count int, ways map[way]int) {
+	t.Helper()
+	tx := s.Begin()
+	defer tx.Close()
+	for i := range count {
+		q := Query{Where: randomPredicate(r, m, 3), Order: randomOrder(r), Limit: -1}
+		if r.IntN(2) == 0 {
+			q.Limit = r.IntN(1 + len(m.ids)/[]int{1, 10, 100}[r.IntN(3)])
+		}
+		tryQuery(t, tx, m, q, fmt.Sprint(where, ", query ", i), ways)
+	}
+}
+
+// tryQuery answers q in every way that can, not only in the cheapest.
+func tryQuery(t *testing.T, tx *kv.Tx, m *model, q Query, where string, ways map[way]int) {
+	t.Helper()
+	best, err := NewPlan(tx, q)
+	if err != nil {
+		t.Fatalf("%s, %v: %v", where, q.Where, err)
+	}
+	want := m.answer(q)
+	for _, p := range everyPlan(t, tx, q, best) {
+		ways[p.way]++
+		if got := rowsOf(t, p); !slices.Equal(got, want) {
+			t.Fatalf("%s: %v order by %v limit %d\nsimplified %v\nplan %v\ngot  %v\nwant %v",
+				where, q.Where, q.Order, q.Limit, p.where, p, got, want)
+		}
+		n, err := p.Count(context.Background())
+		if err != nil || n != int64(len(want)) {
+			t.Fatalf("%s: count of %v limit %d: got %d, %v, want %d\nplan %v", where, q.Where, q.Limit, n, err, len(want), p)
+		}
+	}
+}
+
+// Every comparison of every kind of column, with every sort of constant, alone and as a bound of an order.
+func TestEveryComparison(t *testing.T) {
+	r := rand.New(rand.NewPCG(99, 1))
+	s, m := randomStore(t, r, 250)
+	for _, c := range randomColumns {
+		if err := Create(context.Background(), s, c.Name); err != nil && !errors.Is(err, kv.ErrExists) {
+			t.Fatalf("index on %s: %v", c.Name, err)
+		}
+	}
+	tx := s.Begin()
+	defer tx.Close()
+	ways := map[way]int{}
+	for _, c := range randomColumns {
+		tried := map[kv.Value]bool{}
+		for range 40 {
+			constant := randomValue(r, c.Kind)
+			if tried[constant] {
+				continue
+			}
+			tried[constant] = true
+			for op := Eq; op <= Ge; op++ {
+				p := Compare{c.Name, op, constant}
+				tryQuery(t, tx, m, Query{Where: p, Limit: -1}, "alone", ways)
+				tryQuery(t, tx, m, Query{Where: p, Order: []Order{{c.Name, op%2 == 0}}, Limit: 30}, "ordered", ways)
+			}
+		}
+	}
+}
+
+// everyPlan returns the chosen plan and the others that answer the same query.
+func everyPlan(t *testing.T, tx *kv.Tx, q Query, best *Plan) []*Plan {
+	t.Helper()
+	plans := []*Plan{best}
+	if best.way == byNothing {
+		return plans
+	}
+	names := Properties(q.Where)
+	for _, o := range q.Order {
+		names = append(names, o.Property)
+	}
+	s, err := newSchema(tx, names)
+	if err != nil {
+		t.Fatalf("%v: %v", q.Where, err)
+	}
+	pl := newPlanner(tx, s)
+	scan := pl.newPlan(byScan, best.where, best.order, best.limit)
+	plans = append(plans, scan)
+	if len(best.order) == 0 {
+		p, _ := pl.fileOrder(best.where, 1, best.limit)
+		p.match = scan
+		plans = append(plans, p)
+	} else if s[best.order[0].Property].indexed {
+		p, _, err := pl.orderedIndex(best.where, 1, best.order, best.limit)
+		if err != nil {
+			t.Fatalf("%v: %v", q.Where, err)
+		}
+		if p != nil {
+			p.match = scan
+			plans = append(plans, p)
+		}
+	}
+	if a, ok, err := pl.access(best.where); err != nil {
+		t.Fatalf("%v: %v", q.Where, err)
+	} else if ok {
+		p := pl.newPlan(bySource, best.where, best.order, best.limit)
+		p.source, p.residual = a.source, a.residual
+		plans = append(plans, p)
+	}
+	return plans
+}
+
+func rowsOf(t testing.TB, p *Plan) []kv.NodeID {
+	t.Helper()
+	var rows []kv.NodeID
+	for v, err := range p.Rows(context.Background()) {
+		if err != nil {
+			t.Fatalf("rows of %v: %v", p, err)
+		}
+		rows = append(rows, v)
+	}
+	return rows
+}

@@ -1,0 +1,258 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// Rows yields the nodes that answer the query, in its order, up to its limit. On failure it yields the error once
+// and stops; ctx.Err() when cancelled. Breaking out releases the walk. In an Update, collect the rows before writing to
+// what they are read from.
+func (p *Plan) Rows(ctx context.Context) iter.Seq2[kv.NodeID, error] {
+	return func(yield func(kv.NodeID, error) bool) {
+		p.touched = Touched{}
+		p.run(ctx, newReader(p.tx), p.limit, &p.touched)(yield)
+	}
+}
+
+// Count returns how many nodes Rows would yield, without putting them in order.
+func (p *Plan) Count(ctx context.Context) (int64, error) {
+	p.touched = Touched{}
+	match := p
+	if p.match != nil {
+		match = p.match
+	}
+	total, err := match.count(ctx, newReader(p.tx), &p.touched)
+	if err != nil {
+		return 0, err
+	}
+	if p.limit >= 0 {
+		total = min(total, int64(p.limit))
+	}
+	return total, nil
+}
+
+func (p *Plan) count(ctx context.Context, r *reader, touched *Touched) (int64, error) {
+	switch {
+	case p.way == byNothing:
+		return 0, nil
+	case p.way == byScan && isAlways(p.residual):
+		return int64(p.tx.NumNodes()), nil
+	case p.way == bySource && isAlways(p.residual):
+		return p.source.count(ctx, r, touched)
+	}
+	total := int64(0)
+	for _, err := range p.matches(ctx, r, touched) {
+		if err != nil {
+			return 0, err
+		}
+		total++
+	}
+	return total, nil
+}
+
+// run yields up to limit nodes in the plan's order.
+func (p *Plan) run(ctx context.Context, r *reader, limit int, touched *Touched) iter.Seq2[kv.NodeID, error] {
+	switch {
+	case p.way == byNothing || limit == 0:
+		return func(func(kv.NodeID, error) bool) {}
+	case p.way == byFileOrder:
+		return take(newScanner(r, touched).inFileOrder(ctx, p.residual), limit)
+	case p.way == byOrderedIndex:
+		return p.inIndexOrder(ctx, r, limit, touched)
+	default:
+		a := arranger{reader: r, order: p.order, limit: limit, touched: touched}
+		return take(func(yield func(kv.NodeID, error) bool) {
+			if err := a.arrange(ctx, p.matches(ctx, r, touched), yield); err != nil {
+				yield(0, err)
+			}
+		}, limit)
+	}
+}
+
+// take ends a sequence after limit nodes; below zero there is no limit.
+func take(rows iter.Seq2[kv.NodeID, error], limit int) iter.Seq2[kv.NodeID, error] {
+	if limit < 0 {
+		return rows
+	}
+	return func(yield func(kv.NodeID, error) bool) {
+		left := limit
+		for v, err := range rows {
+			left--
+			if !yield(v, err) || left == 0 {
+				return
+			}
+		}
+	}
+}
+
+// matches yields the nodes for which the predicate is true in ascending NodeID, by the plan's source or a scan.
+func (p *Plan) matches(ctx context.Context, r *reader, touched *Touched) iter.Seq2[kv.NodeID, error] {
+	if p.way == byScan {
+		return newScanner(r, touched).matches(ctx, p.residual)
+	}
+	return func(yield func(kv.NodeID, error) bool) {
+		set, err := p.source.nodes(ctx, r, touched)
+		if err != nil {
+			yield(0, err)
+			return
+		}
+		f, err := newFilter(r, p.residual, touched)
+		if err != nil {
+			yield(0, err)
+			return
+		}
+		seen := 0
+		for nodes := set.Iterator(); nodes.HasNext(); seen++ {
+			if seen%checkEvery == 0 && ctx.Err() != nil {
+				yield(0, ctx.Err())
+				return
+			}
+			v := kv.NodeID(nodes.Next())
+			ok, err := f.one(v)
+			if err != nil {
+				yield(0, err)
+				return
+			}
+			if ok && !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
+// inIndexOrder yields the nodes of the plan's range scan that pass the residual, in the order of the index, and then
+// those without a value in it.
+func (p *Plan) inIndexOrder(ctx context.Context, r *reader, limit int, touched *Touched) iter.Seq2[kv.NodeID, error] {
+	return func(yield func(kv.NodeID, error) bool) {
+		w := &indexWalk{plan: p, reader: r, left: limit, touched: touched, yield: yield, size: firstBatch}
+		err := w.walk(ctx)
+		if err != nil {
+			yield(0, err)
+			return
+		}
+		if w.stopped || p.tail == nil {
+			return
+		}
+		p.tail.run(ctx, r, w.left, touched)(yield)
+	}
+}
+
+// An indexWalk filters the entries of an index in batches and puts those of equal value in order.
+type indexWalk struct {
+	plan    *Plan
+	reader  *reader
+	touched *Touched
+	filter  *filter
+	left    int // nodes still wanted; below zero all
+	yield   func(kv.NodeID, error) bool
+	stopped bool // yield wants no more, or left is zero
+
+	// The batch: nodes in index order, and where the groups of equal keys within it end.
+	size  int
+	nodes []kv.NodeID
+	keys  []byte // of the groups, end to end
+	ends  []groupEnd
+
+	tie    []kv.NodeID // passed so far of the group underway
+	tieKey []byte
+}
+
+type groupEnd struct{ key, nodes int }
+
+func (w *indexWalk) walk(ctx context.Context) error {
+	scan := w.plan.source.(*rangeScan) // orderedIndex makes no other
+	var err error
+	if w.filter, err = newFilter(w.reader, w.plan.residual, w.touched); err != nil {
+		return err
+	}
+	var failed error
+	err = scan.groups(ctx, w.reader, w.touched, w.plan.order[0].Descending, func(g group) bool {
+		w.nodes = append(w.nodes, g.nodes...)
+		w.keys = append(w.keys, g.key...)
+		w.ends = append(w.ends, groupEnd{len(w.keys), len(w.nodes)})
+		if len(w.nodes) >= w.size {
+			failed = w.flush(ctx)
+		}
+		return failed == nil && !w.stopped
+	})
+	if err != nil || failed != nil || w.stopped {
+		if failed != nil {
+			return failed
+		}
+		return err
+	}
+	if err := w.flush(ctx); err != nil || w.stopped {
+		return err
+	}
+	return w.emit(ctx)
+}
+
+// flush filters the batch and emits every group that is complete.
+func (w *indexWalk) flush(ctx context.Context) error {
+	passed, err := w.filter.decide(ctx, w.nodes)
+	if err != nil {
+		return err
+	}
+	start := groupEnd{}
+	for _, end := range w.ends {
+		if key := w.keys[start.key:end.key]; !bytes.Equal(key, w.tieKey) {
+			if err := w.emit(ctx); err != nil || w.stopped {
+				return err
+			}
+			w.tieKey = append(w.tieKey[:0], key...)
+		}
+		for i := start.nodes; i < end.nodes; i++ {
+			if passed[i] {
+				w.tie = append(w.tie, w.nodes[i])
+			}
+		}
+		start = end
+	}
+	w.nodes, w.keys, w.ends = w.nodes[:0], w.keys[:0], w.ends[:0]
+	w.size = min(2*w.size, lastBatch)
+	return nil
+}
+
+// emit yields the nodes of one group in the order that the rest of the query asks for.
+func (w *indexWalk) emit(ctx context.Context) error {
+	switch len(w.tie) {
+	case 0:
+		return nil
+	case 1:
+		w.give(w.tie[0], nil)
+		w.tie = w.tie[:0]
+		return nil
+	}
+	slices.Sort(w.tie)
+	order := w.plan.order[1:]
+	if keyIsCut(w.tieKey) {
+		order = w.plan.order // the values are not equal, only what the index holds of them
+	}
+	a := arranger{reader: w.reader, order: order, limit: w.left, touched: w.touched}
+	err := a.arrange(ctx, each(w.tie), w.give)
+	w.tie = w.tie[:0]
+	return err
+}
+
+// give yields one node, and notes whether it was the last one wanted.
+func (w *indexWalk) give(v kv.NodeID, err error) bool {
+	w.left--
+	w.stopped = !w.yield(v, err) || w.left == 0
+	return !w.stopped
+}
+
+// each yields the nodes of a slice.
+func each(nodes []kv.NodeID) iter.Seq2[kv.NodeID, error] {
+	return func(yield func(kv.NodeID, error) bool) {
+		for _, v := range nodes {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}

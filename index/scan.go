@@ -1,0 +1,185 @@
+package index
+
+import (
+	"context"
+	"iter"
+	"math"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A scanner walks the nodes of a store in ascending NodeID and leaves out the stretches where the blocks of the
+// columns, by their least and greatest values, rule a predicate out.
+type scanner struct {
+	*reader
+	blocks  map[string]block
+	touched *Touched
+}
+
+// A block is the stretch of one column that has one least and one greatest value.
+type block struct {
+	kv.Range
+	min, max kv.Value
+}
+
+func newScanner(r *reader, touched *Touched) *scanner {
+	return &scanner{reader: r, blocks: map[string]block{}, touched: touched}
+}
+
+// matches yields the nodes for which p, simplified, is true.
+func (s *scanner) matches(ctx context.Context, p Predicate) iter.Seq2[kv.NodeID, error] {
+	return func(yield func(kv.NodeID, error) bool) {
+		holds, err := s.condition(p)
+		if err != nil {
+			yield(0, err)
+			return
+		}
+		n := kv.NodeID(s.tx.NumNodes())
+		for v := kv.NodeID(0); v < n; {
+			may, end, err := s.may(p, v)
+			if err != nil {
+				yield(0, err)
+				return
+			}
+			end = min(end, n)
+			if !may {
+				s.touched.SkippedBlocks++
+				v = end
+				continue
+			}
+			s.touched.Blocks++
+			s.touched.Rows += int64(end - v)
+			for ; v < end; v++ {
+				if v%checkEvery == 0 && ctx.Err() != nil {
+					yield(0, ctx.Err())
+					return
+				}
+				outcome, err := holds(v)
+				if err != nil {
+					yield(0, err)
+					return
+				}
+				if outcome == isTrue && !yield(v, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// may reports whether p can be true of a node from v on up to, not including, end.
+func (s *scanner) may(p Predicate, v kv.NodeID) (may bool, end kv.NodeID, err error) {
+	switch p := p.(type) {
+	case And: // one term that rules the stretch out is enough, for as long as it does
+		end = math.MaxUint32
+		for _, t := range p.Terms {
+			may, until, err := s.may(t, v)
+			if err != nil || !may {
+				return false, until, err
+			}
+			end = min(end, until)
+		}
+		return true, end, nil
+	case Or:
+		end = math.MaxUint32
+		for _, t := range p.Terms {
+			some, until, err := s.may(t, v)
+			if err != nil {
+				return false, 0, err
+			}
+			may, end = may || some, min(end, until)
+		}
+		return may, end, nil
+	}
+	name := leafProperty(p)
+	if name == propertyID { // ids have no order among NodeIDs
+		return true, math.MaxUint32, nil
+	}
+	b, ok := s.blocks[name]
+	if !ok || v < b.First || v >= b.End {
+		column, err := s.column(name)
+		if err != nil {
+			return false, 0, err
+		}
+		if b.Range, b.min, b.max, err = column.Block(v); err != nil {
+			return false, 0, err
+		}
+		s.blocks[name] = b
+	}
+	return b.mayHold(p), b.End, nil
+}
+
+// mayHold reports whether a condition on the block's column can be true in it.
+func (b block) mayHold(p Predicate) bool {
+	if _, ok := p.(IsNull); ok {
+		return true
+	}
+	if b.min.IsNull() { // no values at all
+		return false
+	}
+	within := func(v kv.Value) bool { return compareValues(b.min, v) <= 0 && compareValues(v, b.max) <= 0 }
+	switch p := p.(type) {
+	case Compare:
+		switch p.Op {
+		case Eq:
+			return within(p.Value)
+		case Ne:
+			return compareValues(b.min, p.Value) != 0 || compareValues(b.max, p.Value) != 0
+		case Lt, Le:
+			return p.Op.holds(compareValues(b.min, p.Value))
+		default:
+			return p.Op.holds(compareValues(b.max, p.Value))
+		}
+	case In:
+		for _, v := range p.Values {
+			if within(v) {
+				return true
+			}
+		}
+		return false
+	case Like:
+		prefix := parsePattern(p.Pattern).prefix()
+		least := b.min.Str()
+		return b.max.Str() >= prefix && least[:min(len(least), len(prefix))] <= prefix
+	default:
+		return true
+	}
+}
+
+// inFileOrder yields the nodes for which p, simplified, is true in the order of the node file, reading values in
+// batches so that neighbours are read together.
+func (s *scanner) inFileOrder(ctx context.Context, p Predicate) iter.Seq2[kv.NodeID, error] {
+	return func(yield func(kv.NodeID, error) bool) {
+		f, err := newFilter(s.reader, p, s.touched)
+		if err != nil {
+			yield(0, err)
+			return
+		}
+		var batch []kv.NodeID
+		size := firstBatch
+		flush := func() bool {
+			passed, err := f.decide(ctx, batch)
+			if err != nil {
+				yield(0, err)
+				return false
+			}
+			for i, v := range batch {
+				if passed[i] && !yield(v, nil) {
+					return false
+				}
+			}
+			batch, size = batch[:0], min(2*size, lastBatch)
+			return true
+		}
+		for v, err := range s.tx.InFileOrder() {
+			if err != nil {
+				yield(0, err)
+				return
+			}
+			if batch = append(batch, v); len(batch) == size && !flush() {
+				return
+			}
+		}
+		flush()
+	}
+}

@@ -1,0 +1,250 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A source finds a set of nodes through the dictionary or the indexes, without looking at rows.
+type source interface {
+	// nodes returns the set, which is the caller's.
+	nodes(ctx context.Context, r *reader, touched *Touched) (*roaring.Bitmap, error)
+
+	// count returns the size of the set.
+	count(ctx context.Context, r *reader, touched *Touched) (int64, error)
+
+	// estimate is about how large the set is, and about how many index entries and seeks it takes to find.
+	estimate() estimate
+
+	// describe prints the source as the lines of a plan.
+	describe(p *printer)
+}
+
+// A lookup finds nodes by external id.
+type lookup struct {
+	ids []kv.Value
+}
+
+func (l *lookup) nodes(ctx context.Context, r *reader, _ *Touched) (*roaring.Bitmap, error) {
+	found := roaring.New()
+	for i, id := range l.ids {
+		if i%checkEvery == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		v, err := r.tx.Node(id.String())
+		if errors.Is(err, kv.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		found.Add(uint32(v))
+	}
+	return found, nil
+}
+
+func (l *lookup) count(ctx context.Context, r *reader, touched *Touched) (int64, error) {
+	return cardinality(l.nodes(ctx, r, touched))
+}
+
+func cardinality(set *roaring.Bitmap, err error) (int64, error) {
+	if err != nil {
+		return 0, err
+	}
+	return int64(set.GetCardinality()), nil
+}
+
+func (l *lookup) estimate() estimate {
+	return estimate{rows: float64(len(l.ids)), seeks: float64(len(l.ids))}
+}
+
+// A rangeScan finds the nodes whose value of an indexed column lies in ranges and satisfies accept.
+type rangeScan struct {
+	postings postings
+	terms    Predicate  // what it stands for
+	ranges   []keyRange // ascending, disjoint
+	accept   Predicate  // nil: everything in the ranges
+	expected estimate
+}
+
+func (s *rangeScan) estimate() estimate { return s.expected }
+
+// groups calls visit with what the scan accepts, in the order of values; visit returns false to stop. Within a
+// group nodes ascend; the slices are borrowed for the call.
+func (s *rangeScan) groups(ctx context.Context, r *reader, touched *Touched, descending bool, visit func(group) bool) error {
+	accept, err := newAcceptor(r, s.accept, touched)
+	if err != nil {
+		return err
+	}
+	ranges, scan := slices.Values(s.ranges), s.postings.ascend
+	if descending {
+		ranges, scan = backward(s.ranges), s.postings.descend
+	}
+	seen := 0
+	for bounds := range ranges {
+		for g, err := range scan(bounds) {
+			if err != nil {
+				return err
+			}
+			if seen%checkEvery == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			seen++
+			touched.IndexEntries += int64(len(g.nodes))
+			if g.nodes, err = accept.keep(g); err != nil {
+				return err
+			}
+			if len(g.nodes) > 0 && !visit(g) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+func backward(ranges []keyRange) func(func(keyRange) bool) {
+	return func(yield func(keyRange) bool) {
+		for _, r := range slices.Backward(ranges) {
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+func (s *rangeScan) nodes(ctx context.Context, r *reader, touched *Touched) (*roaring.Bitmap, error) {
+	set := roaring.New()
+	var batch []uint32 // sorted batches go into the set many times faster than single nodes
+	flush := func() {
+		slices.Sort(batch)
+		set.AddMany(batch)
+		batch = batch[:0]
+	}
+	err := s.groups(ctx, r, touched, false, func(g group) bool {
+		for _, v := range g.nodes {
+			batch = append(batch, uint32(v))
+		}
+		if len(batch) >= 1<<16 {
+			flush()
+		}
+		return true
+	})
+	flush()
+	return set, err
+}
+
+func (s *rangeScan) count(ctx context.Context, r *reader, touched *Touched) (int64, error) {
+	total := int64(0)
+	err := s.groups(ctx, r, touched, false, func(g group) bool {
+		total += int64(len(g.nodes))
+		return true
+	})
+	return total, err
+}
+
+// An acceptor decides by the value of an entry, which only for strings longer than their key must be read from the
+// column.
+type acceptor struct {
+	tests  []func(kv.Value) truth // nil: accept all
+	filter *filter
+}
+
+func newAcceptor(r *reader, accept Predicate, touched *Touched) (*acceptor, error) {
+	if accept == nil {
+		return &acceptor{}, nil
+	}
+	f, err := newFilter(r, accept, touched)
+	if err != nil {
+		return nil, err
+	}
+	a := &acceptor{filter: f}
+	terms := []Predicate{accept}
+	if and, ok := accept.(And); ok {
+		terms = and.Terms
+	}
+	for _, t := range terms {
+		a.tests = append(a.tests, newTest(t))
+	}
+	return a, nil
+}
+
+// keep returns the nodes of g that are accepted, in g's memory.
+func (a *acceptor) keep(g group) ([]kv.NodeID, error) {
+	if a.tests == nil {
+		return g.nodes, nil
+	}
+	if keyIsCut(g.key) {
+		kept := g.nodes[:0]
+		for _, v := range g.nodes {
+			ok, err := a.filter.one(v)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				kept = append(kept, v)
+			}
+		}
+		return kept, nil
+	}
+	value := decodeKey(g.key)
+	for _, test := range a.tests {
+		if test(value) != isTrue {
+			return nil, nil
+		}
+	}
+	return g.nodes, nil
+}
+
+// An intersection is the nodes that all its parts have.
+type intersection struct {
+	parts []source // fewest nodes first
+}
+
+func (s *intersection) nodes(ctx context.Context, r *reader, touched *Touched) (*roaring.Bitmap, error) {
+	var set *roaring.Bitmap
+	for _, part := range s.parts {
+		found, err := part.nodes(ctx, r, touched)
+		if err != nil {
+			return nil, err
+		}
+		if set == nil {
+			set = found
+		} else {
+			set.And(found)
+		}
+		if set.IsEmpty() {
+			break
+		}
+	}
+	return set, nil
+}
+
+func (s *intersection) count(ctx context.Context, r *reader, touched *Touched) (int64, error) {
+	return cardinality(s.nodes(ctx, r, touched))
+}
+
+// A union is the nodes that any of its parts has.
+type union struct {
+	parts []source
+}
+
+func (s *union) nodes(ctx context.Context, r *reader, touched *Touched) (*roaring.Bitmap, error) {
+	set := roaring.New()
+	for _, part := range s.parts {
+		found, err := part.nodes(ctx, r, touched)
+		if err != nil {
+			return nil, err
+		}
+		set.Or(found)
+	}
+	return set, nil
+}
+
+func (s *union) count(ctx context.Context, r *reader, touched *Touched) (int64, error) {
+	return cardinality(s.nodes(ctx, r, touched))
+}
