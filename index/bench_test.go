@@ -189,7 +189,10 @@ func BenchmarkRead(b *testing.B) {
 	b.Run("file-order", func(b *testing.B) {
 		seen := 0
 		for b.Loop() {
-			for range tx.InFileOrder() {
+			for _, err := range tx.InFileOrder() {
+				if err != nil {
+					b.Fatal(err)
+				}
 				seen++
 			}
 		}

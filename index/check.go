@@ -44,7 +44,7 @@ func checkIndex(ctx context.Context, tx *kv.Tx, c kv.Column, report func(kv.Prob
 		}
 		groups++
 		for _, v := range g.nodes {
-			entry := appendEntry(nil, g.key, v)
+			entry := newEntry(g.key, v)
 			if bytes.Compare(entry, last) <= 0 {
 				problem("the entry of node number %d for %s is out of order", v, literal(decodeKey(g.key)))
 			}

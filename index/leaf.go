@@ -51,8 +51,8 @@ func (l *leaf) group(g int) []kv.NodeID {
 }
 
 // first and last return copies of the entries at the ends of a leaf that is not empty.
-func (l *leaf) first() []byte { return appendEntry(nil, l.key(0), l.nodes[0]) }
-func (l *leaf) last() []byte  { return appendEntry(nil, l.key(l.groups()-1), l.nodes[len(l.nodes)-1]) }
+func (l *leaf) first() []byte { return newEntry(l.key(0), l.nodes[0]) }
+func (l *leaf) last() []byte  { return newEntry(l.key(l.groups()-1), l.nodes[len(l.nodes)-1]) }
 
 // find returns the first group with a key ≥ key.
 func (l *leaf) find(key []byte) (g int, same bool) {

@@ -15,7 +15,7 @@ func entriesOf(l *leaf) []string {
 	var entries []string
 	for g := range l.groups() {
 		for _, v := range l.group(g) {
-			entries = append(entries, string(appendEntry(nil, l.key(g), v)))
+			entries = append(entries, string(newEntry(l.key(g), v)))
 		}
 	}
 	return entries
@@ -30,7 +30,7 @@ func TestLeafAgainstSortedSlice(t *testing.T) {
 		for range 300 {
 			key, _ := appendKey(nil, randomNonNull(r, randomColumns[seed%uint64(len(randomColumns))].Kind))
 			v := kv.NodeID(r.IntN(40))
-			entry := string(appendEntry(nil, key, v))
+			entry := string(newEntry(key, v))
 			at, there := slices.BinarySearch(want, entry)
 			if r.IntN(3) > 0 {
 				if got := l.insert(key, v); got == there {

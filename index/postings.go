@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -34,12 +35,12 @@ func openPostings(tx *kv.Tx, column string) postings {
 // spaceName is the kv.Space of a column's postings.
 func spaceName(column string) string { return "index/" + column }
 
-// appendEntry appends an entry: the key of the value, then the NodeID, big endian.
-func appendEntry(dst, key []byte, v kv.NodeID) []byte {
-	return binary.BigEndian.AppendUint32(append(dst, key...), uint32(v))
+// newEntry is an entry: the key of the value, then the NodeID, big endian.
+func newEntry(key []byte, v kv.NodeID) []byte {
+	return binary.BigEndian.AppendUint32(slices.Clone(key), uint32(v))
 }
 
-// cutEntry is the inverse of appendEntry; ok is false when the bytes are no entry.
+// cutEntry is the inverse of newEntry; ok is false when the bytes are no entry.
 func cutEntry(entry []byte) (key []byte, v kv.NodeID, ok bool) {
 	if len(entry) < 4 {
 		return nil, 0, false

@@ -78,7 +78,7 @@ func comparePostings(tx *kv.Tx, values []string, r *rand.Rand) error {
 	for v, title := range values {
 		if title != "" {
 			key, _ := appendKey(nil, kv.StringValue(title))
-			all = append(all, string(appendEntry(nil, key, kv.NodeID(v))))
+			all = append(all, string(newEntry(key, kv.NodeID(v))))
 		}
 	}
 	slices.Sort(all)
@@ -103,7 +103,7 @@ func comparePostings(tx *kv.Tx, values []string, r *rand.Rand) error {
 				}
 				part := make([]string, 0, len(g.nodes))
 				for _, v := range g.nodes {
-					part = append(part, string(appendEntry(nil, g.key, v)))
+					part = append(part, string(newEntry(g.key, v)))
 				}
 				if down {
 					slices.Reverse(part)

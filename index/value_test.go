@@ -57,7 +57,7 @@ func TestKeyOrderIsValueOrder(t *testing.T) {
 			t.Fatalf("key of %v has %d bytes, want at most %d", a, len(keyA), maxKeyLen)
 		}
 		// Entries of one value stay together, in the order of their nodes.
-		if lower := bytes.Compare(appendEntry(nil, keyA, math.MaxUint32), appendEntry(nil, keyB, 0)); got < 0 && lower >= 0 {
+		if lower := bytes.Compare(newEntry(keyA, math.MaxUint32), newEntry(keyB, 0)); got < 0 && lower >= 0 {
 			t.Fatalf("an entry of %v is not below every entry of %v", a, b)
 		}
 	})

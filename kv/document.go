@@ -43,7 +43,7 @@ func (tx *Tx) PutDocument(space, key string, v any) error {
 func (tx *Tx) Document(space, key string, v any) error {
 	err := tx.getChain(documentKey(space, key), func(body []byte) error {
 		if err := msgpack.Unmarshal(body, v); err != nil {
-			return fmt.Errorf("%w: %v", ErrCorrupt, err)
+			return fmt.Errorf("%w: %w", ErrCorrupt, err)
 		}
 		return nil
 	})

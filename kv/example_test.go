@@ -2,6 +2,7 @@ package kv_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -54,12 +55,12 @@ func ExampleLoader() {
 }
 
 // loadPapers loads three papers that cite each other.
-func loadPapers(ctx context.Context, dir string) error {
+func loadPapers(ctx context.Context, dir string) (err error) {
 	l, err := kv.NewLoader(dir, kv.LoadOptions{Properties: []kv.Column{{Name: "year", Kind: kv.KindInt}}})
 	if err != nil {
 		return err
 	}
-	defer l.Abort() // nothing is left after a failure
+	defer func() { err = errors.Join(err, l.Abort()) }() // nothing is left after a failure
 	for i, id := range []string{"a", "b", "c"} {
 		n := kv.Node{ID: id, Label: "Theory", Values: []kv.Value{kv.IntValue(2020)}, Source: int64(i + 2)}
 		if err := l.AddNode(n); err != nil {

@@ -309,7 +309,11 @@ func TestModel(t *testing.T) {
 		if err := checks.Value.Set("25"); err != nil {
 			t.Fatal(err)
 		}
-		defer checks.Value.Set(before)
+		defer func() {
+			if err := checks.Value.Set(before); err != nil {
+				t.Error(err)
+			}
+		}()
 	}
 	dir := t.TempDir()
 	failure := errors.New("failure")

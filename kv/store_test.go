@@ -3,6 +3,7 @@ package kv
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -188,7 +189,9 @@ func TestLockedByOther(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Println("holding")
-		os.Stdin.Read(make([]byte, 1)) // until the parent closes it
+		if _, err := os.Stdin.Read(make([]byte, 1)); !errors.Is(err, io.EOF) { // the parent closes it
+			t.Error(err)
+		}
 		closeStore(t, s)
 		return
 	}

@@ -31,12 +31,13 @@ func TestUpdateIsAllOrNothing(t *testing.T) {
 				t.Error("the panic of fn was swallowed")
 			}
 		}()
-		s.Update(func(tx *Tx) error {
+		err := s.Update(func(tx *Tx) error {
 			if err := tx.SetLabel(1, "b"); err != nil {
 				return err
 			}
 			panic("in fn")
 		})
+		t.Errorf("Update returned %v, want the panic of fn", err)
 	}()
 	view(t, s, func(tx *Tx) error {
 		a, err := tx.Label(0)
@@ -142,8 +143,8 @@ func TestTooBigUpdate(t *testing.T) {
 		t.Errorf("committing all the same: got %v, want ErrTxTooBig", err)
 	}
 	view(t, s, func(tx *Tx) error {
-		for e := range tx.Space("s").Ascend(nil) {
-			t.Errorf("got entry %s, want none", e.Key)
+		for e, err := range tx.Space("s").Ascend(nil) {
+			t.Errorf("got entry %s, %v, want none", e.Key, err)
 		}
 		return nil
 	})

@@ -25,6 +25,7 @@ const NoClass Class = -1
 // Kind is the type of a property column, or of a Value. The numbers are written to disk.
 type Kind uint8
 
+// The kinds of values. Their numbers are part of the format.
 const (
 	KindNull   Kind = 0
 	KindBool   Kind = 1 // bool

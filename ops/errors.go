@@ -30,6 +30,7 @@ func (e *BudgetError) Error() string {
 	return fmt.Sprintf("%s: got a memory budget of %d bytes, want at least %d", e.Job, e.Budget, e.Least)
 }
 
+// Is makes a BudgetError an ErrBudget.
 func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
 
 // A PriceError says that exact diagonals would take more elementary steps than Options.MaxPrice.
@@ -42,4 +43,5 @@ func (e *PriceError) Error() string {
 	return fmt.Sprintf("exact diagonals of %d hops take %.3g steps, want at most %.3g", e.Hops, e.Price, e.Limit)
 }
 
+// Is makes a PriceError an ErrPrice.
 func (e *PriceError) Is(target error) bool { return target == ErrPrice }

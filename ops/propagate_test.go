@@ -263,9 +263,10 @@ func TestPropagateStops(t *testing.T) {
 
 		ctx, cancel := context.WithCancel(context.Background())
 		err = Propagate(ctx, g, x, Operator{Hops: 3}, opt, func(t Tile) error {
-			if t.Hop == 2 {
+			switch t.Hop {
+			case 2:
 				cancel()
-			} else if t.Hop == 3 {
+			case 3:
 				return errors.New("visited after the cancellation")
 			}
 			return nil

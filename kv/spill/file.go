@@ -2,6 +2,7 @@ package spill
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -78,7 +79,7 @@ func writeError(name string, err error) error {
 }
 
 func readError(name string, err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
 	return fmt.Errorf("spill: reading sorted records back from %s: %w", name, err)

@@ -319,7 +319,7 @@ func (p *recordPlace) next() error {
 		p.memory = slices.Grow(p.memory[:0], int(key+value))[:key+value]
 		_, err = io.ReadFull(p.reader, p.memory)
 	}
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	p.record = Record{p.memory[:key:key], p.memory[key:]}
@@ -343,7 +343,7 @@ func mergeRecords(f *runFile, runs []run, buffer int, each func(Record) error) e
 			return err
 		}
 		switch err := heap[0].next(); {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			heap[0] = heap[len(heap)-1]
 			heap = heap[:len(heap)-1]
 		case err != nil:

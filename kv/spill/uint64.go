@@ -225,7 +225,7 @@ func mergeUint64(f *runFile, runs []run, buffer int, each func(uint64) error) er
 		}
 		difference, err := binary.ReadUvarint(heap[0].reader)
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			heap[0] = heap[len(heap)-1]
 			heap = heap[:len(heap)-1]
 		case err != nil:
