@@ -1,0 +1,429 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// PredictOptions tunes the built-in base classifier. The zero value is ready to use.
+type PredictOptions struct {
+	// Seed fixes everything that is drawn at random.
+	Seed uint64
+
+	// Hops is over how many hops features are smoothed; zero means 2.
+	Hops int
+
+	// Workers is the number of goroutines that compute; zero means GOMAXPROCS. It does not change the predictions.
+	Workers int
+
+	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: inputs that do not fit go to a
+	// temporary file. Zero means the default of ops.Options. It does not change the predictions.
+	MemoryBudget int64
+
+	// Progress, OnStage and Notice are those of Options.
+	Progress kv.Progress
+	OnStage  func(kv.Stage)
+	Notice   func(string)
+}
+
+// withDefaults completes the options, or says what is wrong with all of them (ErrOptions).
+func (o PredictOptions) withDefaults() (PredictOptions, error) {
+	if o.Hops == 0 {
+		o.Hops = baseHops
+	}
+	var problems []error
+	if o.Hops < 1 {
+		problems = append(problems, fmt.Errorf("hops %d: want none (%d) or more", o.Hops, baseHops))
+	}
+	if o.Workers < 0 {
+		problems = append(problems, fmt.Errorf("workers %d: want none (all processors) or more", o.Workers))
+	}
+	if o.MemoryBudget < 0 {
+		problems = append(problems, fmt.Errorf("memory budget %d bytes: want none (the default) or more", o.MemoryBudget))
+	}
+	if len(problems) > 0 {
+		return o, fmt.Errorf("%w: %w", ErrOptions, errors.Join(problems...))
+	}
+	return o, nil
+}
+
+// A PredictReport says how the base classifier was trained and how often it agrees with the given labels.
+type PredictReport struct {
+	Inputs                                          string  // InputFeatures or InputStructure
+	TrainNodes, ValidationNodes, TestNodes          int64   // labelled nodes of the splits
+	TrainAccuracy, ValidationAccuracy, TestAccuracy float64 // NaN for an empty split
+	Epochs                                          int     // until training stopped
+	Seconds                                         float64
+}
+
+// What the base classifier sees of a node.
+const (
+	InputFeatures  = "features"  // the stored features, smoothed over its neighbourhood
+	InputStructure = "structure" // the training labels around it
+)
+
+// Predict trains the built-in base classifier on the given labels of the training split and writes its predictions of every
+// node, in place of those the store has. It is a network with one hidden layer, whose input is
+//
+//	(D+I)^(-1/2)(A+I)(D+I)^(-1/2) applied Hops times to the features, each row scaled to length 1 (simplified graph convolution, arXiv:1902.07153)
+//
+// and on a graph without features, or with features of less than half of its nodes,
+//
+//	S_k Y_train, k = 1..3 (1..4 where less than a tenth of the nodes are in the training split), each row scaled to sum 1, and the logarithm of the degree
+//
+// in which no node sees its own label. Training stops, and the best network is kept, by the cross-entropy on the validation split. A
+// store without a column "split" is split at random (see Splits).
+//
+// It needs labels in the training split: ErrNoLabels. ErrFeatures names a node whose features are no numbers to learn from, and
+// ErrOptions what is wrong with the options. Predictions are of the nodes and classes there are when it begins: where others
+// are added meanwhile it fails with ErrMissingRows or ErrUnknownClass. Cancelled or failed, it leaves the store as it was.
+func Predict(ctx context.Context, s *kv.Store, opt PredictOptions) (*PredictReport, error) {
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if s.ReadOnly() {
+		return nil, fmt.Errorf("predict: %w", kv.ErrReadOnly) // now, not when everything is computed
+	}
+	tx := s.Begin()
+	defer tx.Close()
+	p := baseProblem{graph: tx, classes: len(tx.Classes()), scratch: s.Dir()}
+	if p.labels, err = readLabels(tx); err != nil {
+		return nil, err
+	}
+	if p.order, err = fileOrder(tx); err != nil {
+		return nil, err
+	}
+	if p.splits, _, err = Splits(tx, p.labels, opt.Seed); err != nil {
+		return nil, err
+	}
+	var notice string
+	if p.features, notice, err = baseFeatures(ctx, tx); err != nil {
+		return nil, err
+	}
+	if opt.Notice != nil && notice != "" {
+		opt.Notice(notice)
+	}
+	predictions, report, err := trainBase(ctx, p, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := writePredictions(ctx, s, tx, predictions); err != nil {
+		return nil, errors.Join(err, predictions.Close())
+	}
+	return report, predictions.Close()
+}
+
+// writePredictions stores predictions of the nodes of a snapshot, whose columns are in the order of its classes.
+func writePredictions(ctx context.Context, s *kv.Store, snapshot *kv.Tx, predictions ops.Source) error {
+	b, err := s.Bulk()
+	if err != nil {
+		return err
+	}
+	defer b.Abort()
+	w, err := NewPredictionWriter(b, snapshot.Classes(), PredictionOptions{Source: SourceBuiltIn})
+	if err != nil {
+		return err
+	}
+	wide := make([]float64, predictions.Width())
+	err = eachRows(ctx, predictions, snapshot.NumNodes(), 1, func(rows kv.Range, values []float32) error {
+		for v := rows.First; v < rows.End; v++ {
+			for j := range wide {
+				wide[j] = float64(values[int(v-rows.First)*len(wide)+j])
+			}
+			if err := w.Put(v, wide); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.Finish(); err != nil {
+		return err
+	}
+	return b.Commit(w.Mark)
+}
+
+// mostFeature bounds the size of a feature. Sums of so large numbers over the neighbourhoods of any graph are finite in float32.
+const mostFeature = 1e30
+
+// baseFeatures returns the stored features, or nil and why they are not used. A node without a row, which reads as all NaN, has none;
+// any other number that is not finite, or beyond mostFeature, is ErrFeatures.
+func baseFeatures(ctx context.Context, tx *kv.Tx) (features ops.Source, notice string, err error) {
+	matrix, err := tx.Matrix(FeaturesMatrix)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil, "no features in the store: the base classifier learns from the structure and the training labels alone", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	known := 0
+	width := matrix.Width()
+	err = eachRows(ctx, matrix, tx.NumNodes(), 1, func(rows kv.Range, values []float32) error {
+		for v := rows.First; v < rows.End; v++ {
+			row := values[int(v-rows.First)*width:][:width]
+			isNaN := func(value float32) bool { return value != value }
+			if !slices.ContainsFunc(row, func(value float32) bool { return !isNaN(value) }) {
+				continue
+			}
+			if j := slices.IndexFunc(row, func(value float32) bool { return !(value >= -mostFeature && value <= mostFeature) }); j >= 0 {
+				err := fmt.Errorf("feature %s is %v, want a number between %g and %g: %w", matrix.Columns()[j], row[j], -mostFeature, mostFeature, ErrFeatures)
+				return nodeError(tx, v, err)
+			}
+			if slices.ContainsFunc(row, func(value float32) bool { return value != 0 }) {
+				known++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	if n := tx.NumNodes(); 2*known < n {
+		return nil, fmt.Sprintf("only %d of %d nodes have features: the base classifier learns from the structure and the training labels alone", known, n), nil
+	}
+	return zeroMissing{matrix}, "", nil
+}
+
+// zeroMissing reads rows that were never written as zeros.
+type zeroMissing struct{ ops.Source }
+
+func (s zeroMissing) Read(rows kv.Range, lo, hi int, dst []float32) error {
+	if err := s.Source.Read(rows, lo, hi, dst); err != nil {
+		return err
+	}
+	for i, value := range dst[:int(rows.End-rows.First)*(hi-lo)] {
+		if value != value {
+			dst[i] = 0
+		}
+	}
+	return nil
+}
+
+// A baseProblem is what a base classifier is trained on.
+type baseProblem struct {
+	graph    ops.Graph
+	features ops.Source  // [n×d]; nil: structure alone
+	order    []kv.NodeID // [n] every node in the order of the node file
+	labels   []kv.Class  // [n] given labels: of the training split they are trained on, of the validation split they stop it
+	classes  int
+	splits   []Split // [n]
+	scratch  string  // directory for temporary files
+}
+
+// basePredictions is the ops.Source [n×classes] of a trained base classifier.
+type basePredictions struct{ *rowStore }
+
+// How the base classifier is trained.
+const (
+	baseHops     = 2
+	baseHidden   = 64
+	baseBatch    = 256
+	baseRate     = 0.01
+	baseDecay    = 0.05
+	baseDropout  = 0.5 // of hidden activations, and of the inputs
+	baseWide     = 64  // where there are at least so many features: of few, none can be spared
+	baseEpochs   = 200
+	basePatience = 20    // epochs without a better validation loss
+	baseLeast    = 400   // steps before training may stop
+	baseMost     = 40000 // steps
+)
+
+// trainBase trains the base classifier and predicts every node. The caller closes the result.
+func trainBase(ctx context.Context, p baseProblem, opt PredictOptions) (*basePredictions, *PredictReport, error) {
+	began := time.Now()
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return nil, nil, err
+	}
+	budget := opt.MemoryBudget
+	if budget == 0 {
+		budget = 256 << 20
+	}
+	train, validation := p.nodesOf(SplitTrain), p.nodesOf(SplitValidation)
+	if len(train) == 0 {
+		return nil, nil, fmt.Errorf("no labelled node in the training split, want some to learn from: %w", ErrNoLabels)
+	}
+	var inputs *rowStore
+	report := &PredictReport{Inputs: InputFeatures}
+	if p.features != nil && p.features.Width() > 0 {
+		inputs, err = p.smoothedFeatures(ctx, opt, budget)
+	} else {
+		report.Inputs = InputStructure
+		inputs, err = p.structure(ctx, opt, budget)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	fitted := time.Now()
+	net, err := p.fitBase(ctx, inputs, train, validation, opt, report)
+	if err == nil && opt.OnStage != nil {
+		opt.OnStage(kv.Stage{Name: "train", Seconds: time.Since(fitted).Seconds(), Columns: inputs.width})
+	}
+	var predictions *basePredictions
+	if err == nil {
+		predictions, err = p.predictAll(ctx, net, inputs, opt, budget)
+	}
+	if err = errors.Join(err, inputs.Close()); err != nil {
+		return nil, nil, err
+	}
+	if err := p.measure(ctx, predictions, report); err != nil {
+		return nil, nil, errors.Join(err, predictions.Close())
+	}
+	report.Seconds = time.Since(began).Seconds()
+	return predictions, report, nil
+}
+
+// nodesOf are the labelled nodes of a split, in file order.
+func (p *baseProblem) nodesOf(split Split) []kv.NodeID {
+	var nodes []kv.NodeID
+	for _, v := range p.order {
+		if p.labels[v] != kv.NoClass && p.splits[v] == split {
+			nodes = append(nodes, v)
+		}
+	}
+	return nodes
+}
+
+// fitBase trains on inputs and returns the network with the least validation loss, or the last where there is no validation.
+func (p *baseProblem) fitBase(ctx context.Context, inputs *rowStore, train, validation []kv.NodeID, opt PredictOptions, report *PredictReport) (*Network, error) {
+	random := rand.New(rand.NewPCG(opt.Seed, streamBase))
+	t := newTrainer(newNetwork(random, inputs.width, baseHidden, p.classes), random)
+	t.rate, t.decay, t.dropout = baseRate, baseDecay, baseDropout
+	if report.Inputs == InputFeatures && inputs.width >= baseWide {
+		t.inputs = baseDropout
+	}
+	batch := min(baseBatch, len(train))
+	perEpoch := (len(train) + batch - 1) / batch
+	epochs := max(baseEpochs, (baseLeast+perEpoch-1)/perEpoch)
+	x, right := make([]float32, batch*inputs.width), make([]int, batch)
+	best, bestLoss, since := t.net.clone(), math.Inf(1), 0
+	for epoch := range epochs {
+		random.Shuffle(len(train), func(a, b int) { train[a], train[b] = train[b], train[a] })
+		for first := 0; first < len(train); first += batch {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			nodes := train[first:min(first+batch, len(train))]
+			if err := p.gather(inputs, nodes, x, right); err != nil {
+				return nil, err
+			}
+			t.step(x[:len(nodes)*inputs.width], len(nodes), func(logits []float32) float64 {
+				return softmaxLoss(logits, right[:len(nodes)])
+			})
+		}
+		report.Epochs = epoch + 1
+		if opt.Progress != nil {
+			opt.Progress("train", int64(epoch+1), int64(epochs))
+		}
+		loss, err := p.loss(ctx, t.net, inputs, validation)
+		if err != nil {
+			return nil, err
+		}
+		if since++; loss < bestLoss || len(validation) == 0 {
+			best, bestLoss, since = t.net.clone(), loss, 0
+		}
+		if steps := (epoch + 1) * perEpoch; since >= basePatience && steps >= baseLeast || steps >= baseMost {
+			break
+		}
+	}
+	return best, nil
+}
+
+// gather reads the inputs and labels of some nodes.
+func (p *baseProblem) gather(inputs *rowStore, nodes []kv.NodeID, x []float32, right []int) error {
+	for i, v := range nodes {
+		if err := inputs.Read(kv.Range{First: v, End: v + 1}, 0, inputs.width, x[i*inputs.width:]); err != nil {
+			return err
+		}
+		right[i] = int(p.labels[v])
+	}
+	return nil
+}
+
+// loss is the mean cross-entropy of a network on some nodes.
+func (p *baseProblem) loss(ctx context.Context, net *Network, inputs *rowStore, nodes []kv.NodeID) (float64, error) {
+	var layers activations
+	var sum float64
+	batch := min(baseBatch, len(nodes))
+	x, right := make([]float32, batch*inputs.width), make([]int, batch)
+	for first := 0; first < len(nodes); first += batch {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		some := nodes[first:min(first+batch, len(nodes))]
+		if err := p.gather(inputs, some, x, right); err != nil {
+			return 0, err
+		}
+		logits := layers.forward(net, x, len(some), nil)
+		sum += softmaxLoss(logits, right[:len(some)]) * float64(len(some))
+	}
+	return sum / float64(max(len(nodes), 1)), nil
+}
+
+// predictAll applies the network to every row of inputs.
+func (p *baseProblem) predictAll(ctx context.Context, net *Network, inputs *rowStore, opt PredictOptions, budget int64) (*basePredictions, error) {
+	n := p.graph.NumNodes()
+	out, err := newRowStore(p.scratch, n, p.classes, budget/4)
+	if err != nil {
+		return nil, err
+	}
+	err = eachRows(ctx, inputs, n, opt.Workers, func(rows kv.Range, values []float32) error {
+		// A block of narrow inputs has very many rows, whose activations together would not fit.
+		var layers activations
+		for first := rows.First; first < rows.End; first += baseBatch {
+			some := kv.Range{First: first, End: min(first+baseBatch, rows.End)}
+			logits := layers.forward(net, values[int(first-rows.First)*inputs.width:], int(some.End-some.First), nil)
+			for at := 0; at < len(logits); at += p.classes {
+				softmaxRow(logits[at : at+p.classes])
+			}
+			if err := out.write(some, 0, p.classes, logits); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(err, out.Close())
+	}
+	return &basePredictions{out}, nil
+}
+
+// measure fills the report's counts and accuracies.
+func (p *baseProblem) measure(ctx context.Context, predictions ops.Source, report *PredictReport) error {
+	var nodes, right [SplitTest + 1]int64
+	err := eachRows(ctx, predictions, p.graph.NumNodes(), 1, func(rows kv.Range, values []float32) error {
+		for v := rows.First; v < rows.End; v++ {
+			if p.labels[v] == kv.NoClass {
+				continue
+			}
+			row := values[int(v-rows.First)*p.classes:][:p.classes]
+			best := 0
+			for j, value := range row {
+				if value > row[best] {
+					best = j
+				}
+			}
+			nodes[p.splits[v]]++
+			if best == int(p.labels[v]) {
+				right[p.splits[v]]++
+			}
+		}
+		return nil
+	})
+	accuracy := func(s Split) float64 { return float64(right[s]) / float64(nodes[s]) }
+	report.TrainNodes, report.TrainAccuracy = nodes[SplitTrain], accuracy(SplitTrain)
+	report.ValidationNodes, report.ValidationAccuracy = nodes[SplitValidation], accuracy(SplitValidation)
+	report.TestNodes, report.TestAccuracy = nodes[SplitTest], accuracy(SplitTest)
+	return err
+}

@@ -1,0 +1,140 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// operators are the options of ops for a base classifier that keeps half of the budget for its inputs.
+func (o PredictOptions) operators(budget int64) ops.Options {
+	opt := ops.Options{MemoryBudget: budget / 2, Workers: o.Workers, Progress: o.Progress}
+	if o.OnStage != nil {
+		opt.OnStage = func(s kv.Stage) {
+			if s.Name == "propagate" { // which is the name of what features are made of
+				s.Name = "smooth"
+			}
+			o.OnStage(s)
+		}
+	}
+	return opt
+}
+
+// smoothedFeatures is the input of a graph with features [n×d].
+func (p *baseProblem) smoothedFeatures(ctx context.Context, opt PredictOptions, budget int64) (*rowStore, error) {
+	s, err := newRowStore(p.scratch, p.graph.NumNodes(), p.features.Width(), budget/2)
+	if err != nil {
+		return nil, err
+	}
+	op := ops.Operator{Hops: opt.Hops, SelfLoops: true}
+	err = ops.Propagate(ctx, p.graph, p.features, op, opt.operators(budget), func(t ops.Tile) error {
+		if t.Hop < opt.Hops {
+			return nil
+		}
+		return s.write(t.Rows, t.Lo, t.Hi-t.Lo, t.Values)
+	})
+	if err == nil {
+		err = p.eachInput(ctx, s, opt, func(_ kv.NodeID, row []float32) { scaleTo1(row, func(x float64) float64 { return x * x }, math.Sqrt) })
+	}
+	return s.orClose(err)
+}
+
+// Over how many hops training labels are gathered.
+const (
+	labelHops       = 3
+	sparseLabelHops = 4 // where less than one node in sparseLabels is in the training split
+	sparseLabels    = 10
+)
+
+// labelDiagonals are those of as many hops as training labels are gathered over, fewer than wanted where more are out of
+// reach.
+func (p *baseProblem) labelDiagonals(ctx context.Context, operators ops.Options) (*ops.Diagonals, error) {
+	if sparseLabels*len(p.nodesOf(SplitTrain)) < len(p.labels) {
+		diagonals, err := ops.ComputeDiagonals(ctx, p.graph, sparseLabelHops, operators)
+		if !errors.Is(err, ops.ErrPrice) {
+			return diagonals, err
+		}
+	}
+	return ops.ComputeDiagonals(ctx, p.graph, labelHops, operators)
+}
+
+// roundingShare of a diagonal is more than the hops' roundings to float32 change it by.
+const roundingShare = 1e-6
+
+// structure is the input of a graph without features [n×(hops·c+1)].
+func (p *baseProblem) structure(ctx context.Context, opt PredictOptions, budget int64) (*rowStore, error) {
+	operators := opt.operators(budget)
+	diagonals, err := p.labelDiagonals(ctx, operators)
+	if err != nil {
+		return nil, err
+	}
+	hops := diagonals.Hops()
+	degrees, err := ops.Degrees(ctx, p.graph, operators)
+	if err != nil {
+		return nil, err
+	}
+	training := make([]kv.Class, len(p.labels))
+	for v, y := range p.labels {
+		if training[v] = kv.NoClass; p.splits[v] == SplitTrain {
+			training[v] = y
+		}
+	}
+	c := p.classes
+	s, err := newRowStore(p.scratch, p.graph.NumNodes(), hops*c+1, budget/2)
+	if err != nil {
+		return nil, err
+	}
+	op := ops.Operator{Hops: hops, Diagonals: diagonals}
+	err = ops.Propagate(ctx, p.graph, ops.OneHot(training, c), op, operators, func(t ops.Tile) error {
+		return s.write(t.Rows, (t.Hop-1)*c+t.Lo, t.Hi-t.Lo, t.Values)
+	})
+	if err == nil {
+		identity := func(x float64) float64 { return x }
+		err = p.eachInput(ctx, s, opt, func(v kv.NodeID, row []float32) {
+			for k := range hops {
+				hop := row[k*c : (k+1)*c]
+				// What the cleared diagonal leaves of the node's own label is rounding: scaled to 1 it would give the label away.
+				if y := training[v]; y != kv.NoClass && float64(hop[y]) <= roundingShare*diagonals.At(k + 1)[v] {
+					hop[y] = 0
+				}
+				scaleTo1(hop, identity, identity)
+			}
+			row[hops*c] = float32(math.Log1p(float64(degrees[v])) / 10)
+		})
+	}
+	return s.orClose(err)
+}
+
+// orClose returns the store, or closes it where there is an error.
+func (s *rowStore) orClose(err error) (*rowStore, error) {
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// eachInput changes every row of s in place.
+func (p *baseProblem) eachInput(ctx context.Context, s *rowStore, opt PredictOptions, change func(v kv.NodeID, row []float32)) error {
+	return eachRows(ctx, s, p.graph.NumNodes(), opt.Workers, func(rows kv.Range, values []float32) error {
+		for v := rows.First; v < rows.End; v++ {
+			change(v, values[int(v-rows.First)*s.width:][:s.width])
+		}
+		return s.write(rows, 0, s.width, values)
+	})
+}
+
+// scaleTo1 divides a row by whole(Σ part(x)), unless that is zero.
+func scaleTo1(row []float32, part, whole func(float64) float64) {
+	var sum float64
+	for _, x := range row {
+		sum += part(float64(x))
+	}
+	if sum = whole(sum); sum > 0 {
+		for j := range row {
+			row[j] = float32(float64(row[j]) / sum)
+		}
+	}
+}

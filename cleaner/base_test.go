@@ -1,0 +1,526 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/kvtest"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// newBaseProblem has n nodes in c classes, joined mostly to their own. Three in five are for training, one in five each for
+// validation and test. Where width is not zero, features are of that width: noise, and a hint of the class.
+func newBaseProblem(t testing.TB, seed uint64, n, c, width int) baseProblem {
+	r := rand.New(rand.NewPCG(seed, 0))
+	p := baseProblem{order: identityOrder(n), classes: c, scratch: t.TempDir()}
+	features := normals(r, n*width)
+	for v := range n {
+		y := r.IntN(c)
+		p.labels = append(p.labels, kv.Class(y))
+		p.splits = append(p.splits, []Split{SplitTrain, SplitTrain, SplitTrain, SplitValidation, SplitTest}[v%5])
+		if width > 0 {
+			features[v*width+y%width] += 2
+		}
+	}
+	var edges [][2]kv.NodeID
+	for len(edges) < 5*n && n > 1 {
+		u, v := r.IntN(n), r.IntN(n)
+		if p.labels[u] == p.labels[v] || r.IntN(12) == 0 {
+			edges = append(edges, [2]kv.NodeID{kv.NodeID(u), kv.NodeID(v)})
+		}
+	}
+	p.graph = newMemoryGraph(n, edges)
+	if width > 0 {
+		p.features = ops.Dense(features, width)
+	}
+	return p
+}
+
+// train returns the predictions [n×c].
+func train(t *testing.T, p baseProblem, opt PredictOptions) ([]float32, *PredictReport, bool) {
+	t.Helper()
+	predictions, report, err := trainBase(context.Background(), p, opt)
+	if err != nil {
+		t.Fatalf("training with %+v: %v", opt, err)
+	}
+	closeStore(t, predictions.rowStore)
+	values := make([]float32, len(p.labels)*p.classes)
+	if err := predictions.Read(kv.Range{End: kv.NodeID(len(p.labels))}, 0, p.classes, values); err != nil {
+		t.Fatal(err)
+	}
+	return values, report, predictions.file != nil
+}
+
+// checkPredictions wants rows of probabilities.
+func checkPredictions(t *testing.T, values []float32, c int) {
+	t.Helper()
+	for at := 0; at < len(values); at += c {
+		var sum float64
+		for _, p := range values[at : at+c] {
+			if !(p >= 0 && p <= 1) {
+				t.Fatalf("row %d: got %v, want probabilities", at/c, values[at:at+c])
+			}
+			sum += float64(p)
+		}
+		if math.Abs(sum-1) > 1e-5 {
+			t.Fatalf("row %d: adds up to %v, want 1", at/c, sum)
+		}
+	}
+}
+
+func TestBaseClassifierLearns(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		width  int
+		inputs string
+	}{{"features", 8, InputFeatures}, {"structure", 0, InputStructure}} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newBaseProblem(t, 1, 300, 4, c.width)
+			p.labels[7] = kv.NoClass
+			values, report, _ := train(t, p, PredictOptions{Seed: 1})
+			checkPredictions(t, values, 4)
+			if report.Inputs != c.inputs || report.Epochs < 1 || report.Seconds <= 0 {
+				t.Errorf("report: got %+v, want inputs %s, epochs and seconds", report, c.inputs)
+			}
+			if report.TestAccuracy < 0.9 {
+				t.Errorf("accuracy on test nodes: got %.3f, want 0.9 or more", report.TestAccuracy)
+			}
+			// The report against the predictions.
+			var nodes, right [4]int64
+			for v, y := range p.labels {
+				if y == kv.NoClass {
+					continue
+				}
+				nodes[p.splits[v]]++
+				row := values[4*v : 4*v+4]
+				if slices.Max(row) == row[y] {
+					right[p.splits[v]]++
+				}
+			}
+			for split, got := range map[Split][2]float64{
+				SplitTrain:      {float64(report.TrainNodes), report.TrainAccuracy},
+				SplitValidation: {float64(report.ValidationNodes), report.ValidationAccuracy},
+				SplitTest:       {float64(report.TestNodes), report.TestAccuracy},
+			} {
+				if want := [2]float64{float64(nodes[split]), float64(right[split]) / float64(nodes[split])}; got != want {
+					t.Errorf("split %s: got nodes and accuracy %v, want %v", split, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestPredictionsAreTheSameBits has one budget under which the inputs are in a file, and one under which predictions are, too.
+func TestPredictionsAreTheSameBits(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		classes int
+		width   int
+	}{{"features", 70, 140}, {"structure", 70, 0}} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newBaseProblem(t, 2, 150, c.classes, c.width)
+			const small = 150 << 10
+			opt := PredictOptions{Seed: 3, Hops: 2}
+			inputs := p.structure
+			if c.width > 0 {
+				inputs = p.smoothedFeatures
+			}
+			spilled, err := inputs(context.Background(), opt, small)
+			if err == nil {
+				closeStore(t, spilled)
+			}
+			if err != nil || spilled.file == nil {
+				t.Fatalf("inputs at %d bytes: got %+v and error %v, want them in a file", small, spilled, err)
+			}
+			want, wantReport, inFile := train(t, p, PredictOptions{Seed: 3, Workers: 1})
+			if inFile {
+				t.Fatal("predictions at the default budget are in a file, want them in memory")
+			}
+			for _, opt := range []PredictOptions{{Workers: 2, MemoryBudget: small}, {Workers: 4, MemoryBudget: 16 << 20}} {
+				opt.Seed = 3
+				got, report, inFile := train(t, p, opt)
+				if wantFile := opt.MemoryBudget == small; inFile != wantFile {
+					t.Errorf("%d bytes: predictions in a file: %v, want %v", opt.MemoryBudget, inFile, wantFile)
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%d workers, %d bytes: the predictions differ from those of 1 worker", opt.Workers, opt.MemoryBudget)
+				}
+				report.Seconds = wantReport.Seconds
+				if *report != *wantReport {
+					t.Errorf("%d workers, %d bytes: got report %+v, want %+v", opt.Workers, opt.MemoryBudget, report, wantReport)
+				}
+			}
+			if left, err := os.ReadDir(p.scratch); err != nil || len(left) != 0 {
+				t.Errorf("scratch directory: got %v and error %v, want it empty", left, err)
+			}
+		})
+	}
+}
+
+func TestBaseClassifierOnAwkwardGraphs(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		n, c, d int
+		change  func(p *baseProblem)
+		want    string // of the inputs
+	}{
+		{"one node", 1, 1, 2, nil, InputFeatures},
+		{"one node without features", 1, 1, 0, nil, InputStructure},
+		{"one class", 20, 1, 3, nil, InputFeatures},
+		{"one class in training", 40, 3, 3, func(p *baseProblem) {
+			for v, y := range p.labels {
+				if p.splits[v] == SplitTrain && y != 1 {
+					p.labels[v] = kv.NoClass
+				}
+			}
+		}, InputFeatures},
+		{"a class missing from training", 40, 3, 0, func(p *baseProblem) {
+			for v, y := range p.labels {
+				if p.splits[v] == SplitTrain && y == 2 {
+					p.labels[v] = 0
+				}
+			}
+		}, InputStructure},
+		{"no edges", 30, 3, 0, func(p *baseProblem) { p.graph = newMemoryGraph(30, nil) }, InputStructure},
+		{"features without edges", 30, 3, 4, func(p *baseProblem) { p.graph = newMemoryGraph(30, nil) }, InputFeatures},
+		{"features of width zero", 30, 3, 0, func(p *baseProblem) { p.features = ops.Dense(nil, 0) }, InputStructure},
+		{"features all zero", 30, 3, 0, func(p *baseProblem) { p.features = ops.Dense(make([]float32, 60), 2) }, InputFeatures},
+		{"huge features", 30, 3, 0, func(p *baseProblem) {
+			features := normals(rand.New(rand.NewPCG(1, 0)), 60)
+			for i := range features {
+				features[i] *= mostFeature / 8
+			}
+			p.features = ops.Dense(features, 2)
+		}, InputFeatures},
+		{"a training and a validation node", 10, 2, 2, func(p *baseProblem) {
+			for v := range p.splits {
+				p.splits[v] = []Split{SplitTrain, SplitValidation, SplitTest, SplitNone}[min(v, 3)]
+			}
+		}, InputFeatures},
+		{"a thousand classes", 60, 1000, 4, nil, InputFeatures},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newBaseProblem(t, 5, c.n, c.c, c.d)
+			if c.change != nil {
+				c.change(&p)
+			}
+			values, report, _ := train(t, p, PredictOptions{Seed: 1})
+			checkPredictions(t, values, c.c)
+			if report.Inputs != c.want {
+				t.Errorf("inputs: got %s, want %s", report.Inputs, c.want)
+			}
+		})
+	}
+	p := newBaseProblem(t, 5, 20, 2, 0)
+	for v := range p.splits {
+		p.splits[v] = SplitTest
+	}
+	if _, _, err := trainBase(context.Background(), p, PredictOptions{}); !errors.Is(err, ErrNoLabels) || !strings.Contains(err.Error(), "training split") {
+		t.Errorf("no training nodes: got %v, want ErrNoLabels of the training split", err)
+	}
+}
+
+// TestEarlyStopping has validation labels that say the opposite of the training labels: the longer it trains, the worse they
+// are told.
+func TestEarlyStopping(t *testing.T) {
+	p := newBaseProblem(t, 6, 600, 2, 40)
+	ctx := context.Background()
+	inputs, err := p.smoothedFeatures(ctx, PredictOptions{Hops: 2}, 64<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, inputs)
+	for v := range p.labels {
+		if p.splits[v] == SplitValidation {
+			p.labels[v] = 1 - p.labels[v]
+		}
+	}
+	validation := p.nodesOf(SplitValidation)
+	var stopped, through PredictReport
+	best, err := p.fitBase(ctx, inputs, p.nodesOf(SplitTrain), validation, PredictOptions{}, &stopped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told [2]int64
+	last, err := p.fitBase(ctx, inputs, p.nodesOf(SplitTrain), nil, PredictOptions{Progress: func(_ string, done, total int64) { told = [2]int64{done, total} }}, &through)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stopped.Epochs > through.Epochs {
+		t.Errorf("epochs: got %d with validation that turns bad, want no more than the %d without validation", stopped.Epochs, through.Epochs)
+	}
+	if told != [2]int64{int64(through.Epochs), int64(through.Epochs)} {
+		t.Errorf("progress at the end: got %v, want %d of as many", told, through.Epochs)
+	}
+	bestLoss, err := p.loss(ctx, best, inputs, validation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lastLoss, err := p.loss(ctx, last, inputs, validation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !(bestLoss < lastLoss-0.1) {
+		t.Errorf("validation loss: got %.3f of the network kept, want well below the %.3f of the last one", bestLoss, lastLoss)
+	}
+}
+
+// TestStructureDoesNotSeeOwnLabel changes labels of training nodes one at a time.
+func TestStructureDoesNotSeeOwnLabel(t *testing.T) {
+	ctx := context.Background()
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		n, c := 2+r.IntN(20), 3
+		p := baseProblem{graph: awkwardGraph(r, n), order: identityOrder(n), labels: awkwardLabels(r, n, c), classes: c, scratch: t.TempDir()}
+		p.splits = make([]Split, n)
+		for v := range p.splits {
+			p.splits[v] = Split(r.IntN(4))
+		}
+		row := func(v kv.NodeID) []float32 {
+			s, err := p.structure(ctx, PredictOptions{}, 64<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			closeStore(t, s)
+			got := make([]float32, s.width)
+			if err := s.Read(kv.Range{First: v, End: v + 1}, 0, s.width, got); err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		v := kv.NodeID(r.IntN(n))
+		p.splits[v] = SplitTrain
+		p.labels[v] = 0
+		before := row(v)
+		for k := range (len(before) - 1) / c {
+			var sum float64
+			for _, x := range before[k*c : (k+1)*c] {
+				sum += float64(x)
+			}
+			if sum != 0 && math.Abs(sum-1) > 1e-5 {
+				t.Errorf("seed %d, node %d, hop %d: adds up to %v, want 0 or 1", seed, v, k+1, sum)
+			}
+		}
+		p.labels[v] = 1
+		for j, x := range row(v) {
+			if math.Abs(float64(x-before[j])) > 1e-3 {
+				t.Errorf("seed %d, node %d: input %d goes from %v to %v with the node's own label", seed, v, j, before[j], x)
+			}
+		}
+	}
+}
+
+func TestSmoothedFeaturesHaveLengthOne(t *testing.T) {
+	features := []float32{3, 4, 0, 2, 0, 0} // of two neighbours and an isolated node without any
+	p := baseProblem{graph: newMemoryGraph(3, [][2]kv.NodeID{{0, 1}}), features: ops.Dense(features, 2), scratch: t.TempDir()}
+	s, err := p.smoothedFeatures(context.Background(), PredictOptions{Hops: 1}, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	length := math.Sqrt(1.5*1.5 + 3*3)
+	for i, want := range []float64{1.5 / length, 3 / length, 1.5 / length, 3 / length, 0, 0} {
+		if got := float64(s.values[i]); math.Abs(got-want) > 1e-6 {
+			t.Errorf("number %d: got %v, want %v", i, got, want)
+		}
+	}
+}
+
+// withFeatures makes a store of four nodes and an edge, with features of the nodes given.
+func withFeatures(t *testing.T, width int, rows map[string][]float32) *kv.Store {
+	t.Helper()
+	s := kvtest.Load(t, kvtest.Numbered([]string{"x", "y", "x", "y"}, [2]int{0, 1}))
+	err := s.Update(func(tx *kv.Tx) error {
+		var columns []string
+		for j := range width {
+			columns = append(columns, fmt.Sprintf("f%d", j))
+		}
+		if err := tx.CreateMatrix(FeaturesMatrix, columns); err != nil {
+			return err
+		}
+		for id, row := range rows {
+			v, err := tx.Node(id)
+			if err != nil {
+				return err
+			}
+			if err := tx.SetRow(FeaturesMatrix, v, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestBaseFeatures(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for _, c := range []struct {
+		name   string
+		width  int
+		rows   map[string][]float32
+		used   bool
+		notice string
+		says   string // ErrFeatures, that says so
+	}{
+		{"of half of the nodes", 2, map[string][]float32{"0": {1, 0}, "3": {0, -2}}, true, "", ""},
+		{"of one node", 2, map[string][]float32{"0": {1, 0}, "1": {0, 0}}, false, "only 1 of 4 nodes", ""},
+		{"of no node", 2, nil, false, "only 0 of 4 nodes", ""},
+		{"of width zero", 0, nil, false, "only 0 of 4 nodes", ""},
+		{"a NaN among numbers", 2, map[string][]float32{"2": {1, nan}}, false, "", "node 2: feature f1 is NaN"},
+		{"infinite", 2, map[string][]float32{"1": {-inf, 0}}, false, "", "node 1: feature f0 is -Inf"},
+		{"too large to add up", 1, map[string][]float32{"3": {3e38}}, false, "", "node 3: feature f0 is 3e+38"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := withFeatures(t, c.width, c.rows)
+			view(t, s, func(tx *kv.Tx) error {
+				features, notice, err := baseFeatures(context.Background(), tx)
+				if c.says != "" {
+					if !errors.Is(err, ErrFeatures) || !strings.Contains(err.Error(), c.says) {
+						t.Errorf("got %v, want ErrFeatures that says %q", err, c.says)
+					}
+					return nil
+				}
+				if err != nil {
+					return err
+				}
+				if (features != nil) != c.used || (notice == "") != c.used || !strings.Contains(notice, c.notice) {
+					t.Errorf("got features %v and notice %q, want them used: %v, and a notice with %q", features, notice, c.used, c.notice)
+				}
+				if features == nil {
+					return nil
+				}
+				values := make([]float32, tx.NumNodes()*c.width)
+				if err := features.Read(kv.Range{End: kv.NodeID(tx.NumNodes())}, 0, c.width, values); err != nil {
+					return err
+				}
+				if slices.ContainsFunc(values, func(x float32) bool { return x != x }) {
+					t.Errorf("features as read: got %v, want zeros where there is no row", values)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+func TestPredictWritesPredictions(t *testing.T) {
+	p := newPlanted(8, 200)
+	s := p.load(t, true)
+	var notices, stages []string
+	report, err := Predict(context.Background(), s, PredictOptions{
+		Seed: 1, Notice: func(n string) { notices = append(notices, n) }, OnStage: func(stage kv.Stage) { stages = append(stages, stage.Name) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Inputs != InputStructure || report.TestAccuracy < 0.6 { // of labels of which a tenth is wrong
+		t.Errorf("report: got %+v, want structure and a test accuracy of 0.6 or more", report)
+	}
+	if len(notices) != 1 || !strings.Contains(notices[0], "no features") {
+		t.Errorf("notices: got %q, want one that there are no features", notices)
+	}
+	if !slices.Contains(stages, "train") {
+		t.Errorf("stages: got %q, want train among them", stages)
+	}
+	view(t, s, func(tx *kv.Tx) error {
+		if source, err := predictionSource(tx); err != nil || source != SourceBuiltIn {
+			t.Errorf("source of the predictions: got %q and error %v, want %q", source, err, SourceBuiltIn)
+		}
+		predictions, err := Predictions(tx)
+		if err != nil {
+			return err
+		}
+		values := make([]float32, tx.NumNodes()*4)
+		if err := predictions.Read(kv.Range{End: kv.NodeID(tx.NumNodes())}, 0, 4, values); err != nil {
+			return err
+		}
+		checkPredictions(t, values, 4)
+		return nil
+	})
+	files, err := os.ReadDir(s.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.HasPrefix(file.Name(), "graphcleaner-rows-") {
+			t.Errorf("a temporary file is left: %s", file.Name())
+		}
+	}
+}
+
+func TestPredictRefuses(t *testing.T) {
+	_, err := Predict(context.Background(), nil, PredictOptions{Hops: -1, Workers: -2, MemoryBudget: -3})
+	for _, field := range []string{"hops -1", "workers -2", "memory budget -3"} {
+		if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), field) {
+			t.Errorf("three bad options: got %v, want ErrOptions that names %s", err, field)
+		}
+	}
+	dir := kvtest.LoadDir(t, kvtest.Numbered([]string{"x", "y"}))
+	s := kvtest.Open(t, dir, kv.Options{ReadOnly: true})
+	if _, err := Predict(context.Background(), s, PredictOptions{}); !errors.Is(err, kv.ErrReadOnly) {
+		t.Errorf("a store open for reading: got %v, want kv.ErrReadOnly", err)
+	}
+	if _, err := Predict(context.Background(), kvtest.Load(t, kvtest.Numbered([]string{"", ""})), PredictOptions{}); !errors.Is(err, ErrNoLabels) {
+		t.Errorf("no labels: got %v, want ErrNoLabels", err)
+	}
+	if _, err := Predict(context.Background(), kvtest.Create(t, kv.Options{}), PredictOptions{}); !errors.Is(err, ErrNoLabels) {
+		t.Errorf("an empty store: got %v, want ErrNoLabels", err)
+	}
+	bad := withFeatures(t, 1, map[string][]float32{"1": {float32(math.Inf(1))}})
+	if _, err := Predict(context.Background(), bad, PredictOptions{}); !errors.Is(err, ErrFeatures) {
+		t.Errorf("an infinite feature: got %v, want ErrFeatures", err)
+	}
+}
+
+// TestPredictWhileTheStoreChanges adds a node, and then cancels, in the midst of training.
+func TestPredictWhileTheStoreChanges(t *testing.T) {
+	s := newPlanted(9, 120).load(t, true)
+	unchanged := func(when string) {
+		view(t, s, func(tx *kv.Tx) error {
+			if _, err := tx.Matrix(PredictionsMatrix); !errors.Is(err, kv.ErrNotFound) {
+				t.Errorf("predictions after %s: got error %v, want kv.ErrNotFound", when, err)
+			}
+			return nil
+		})
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	_, err := Predict(ctx, s, PredictOptions{Progress: func(stage string, done, _ int64) {
+		if stage == "train" && done == 2 {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled in training: got %v, want context.Canceled", err)
+	}
+	unchanged("cancelling")
+
+	_, err = Predict(context.Background(), s, PredictOptions{Progress: func(stage string, done, _ int64) {
+		if stage != "train" || done != 2 {
+			return
+		}
+		err := s.Update(func(tx *kv.Tx) error {
+			_, err := tx.AddNode(kv.Node{ID: "newcomer", Label: "alpha"})
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}})
+	if !errors.Is(err, ErrMissingRows) || !strings.Contains(err.Error(), "newcomer") {
+		t.Errorf("a node added in training: got %v, want ErrMissingRows that names it", err)
+	}
+	unchanged("a node was added")
+	if _, err := Predict(context.Background(), s, PredictOptions{}); err != nil {
+		t.Errorf("a second time: %v", err)
+	}
+}

@@ -1,0 +1,482 @@
+package cleaner
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// plantedPartition has known truth: nodes of a class are mostly joined to their own, and some are given a wrong label.
+type plantedPartition struct {
+	nodes  []kv.Node // ID, given label, split
+	truth  []string  // by position
+	edges  [][2]int  // positions
+	scores [][]float64
+}
+
+// newPlanted has n nodes in four classes. A tenth of the labels is wrong, one node in forty is unlabelled, and the
+// classifier is right about four nodes in five.
+func newPlanted(seed uint64, n int) plantedPartition {
+	r := rand.New(rand.NewPCG(seed, 0))
+	classes := []string{"alpha", "beta", "gamma", "δelta"}
+	var p plantedPartition
+	of := make([]int, n)
+	for v := range n {
+		of[v] = r.IntN(len(classes))
+		given, predicted := of[v], of[v]
+		if r.Float64() < 0.1 {
+			given = (given + 1 + r.IntN(3)) % 4
+		}
+		if r.Float64() < 0.2 {
+			predicted = r.IntN(4)
+		}
+		label := classes[given]
+		if r.IntN(40) == 0 {
+			label = ""
+		}
+		split := "train"
+		if u := r.Float64(); u < 0.3 {
+			split = "val"
+		} else if u < 0.5 {
+			split = "test"
+		}
+		p.nodes = append(p.nodes, kv.Node{ID: fmt.Sprintf("n%d", v), Label: label, Values: []kv.Value{kv.StringValue(split)}})
+		p.truth = append(p.truth, classes[of[v]])
+		row := make([]float64, 4)
+		var sum float64
+		for j := range row {
+			row[j] = r.ExpFloat64()
+			if j == predicted {
+				row[j] += 6
+			}
+			sum += row[j]
+		}
+		for j := range row {
+			row[j] /= sum
+		}
+		p.scores = append(p.scores, row)
+	}
+	for range 6 * n {
+		u, v := r.IntN(n), r.IntN(n)
+		if of[u] == of[v] || r.IntN(8) == 0 {
+			p.edges = append(p.edges, [2]int{u, v})
+		}
+	}
+	return p
+}
+
+// load makes a store of it, with predictions unless bare, closed when the test ends.
+func (p plantedPartition) load(t *testing.T, bare bool) *kv.Store {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "store")
+	l, err := kv.NewLoader(dir, kv.LoadOptions{Properties: []kv.Column{{Name: "split", Kind: kv.KindString}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range p.nodes {
+		if err := l.AddNode(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, e := range p.edges {
+		if err := l.AddEdge(p.nodes[e[0]].ID, p.nodes[e[1]].ID, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Commit(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	s, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Check(context.Background(), func(p kv.Problem) { t.Errorf("store after the test: %s: %s", p.Where, p.What) }); err != nil {
+			t.Errorf("checking the store: %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("closing the store: %v", err)
+		}
+	})
+	if !bare {
+		p.predict(t, s)
+	}
+	return s
+}
+
+// predict imports the predictions, columns in another order than the store's.
+func (p plantedPartition) predict(t *testing.T, s *kv.Store) {
+	t.Helper()
+	err := importPredictions(s, []string{"δelta", "alpha", "beta", "gamma"}, PredictionOptions{}, func(w *PredictionWriter, tx *kv.Tx) error {
+		for position, row := range p.scores {
+			v, err := tx.NodeAt(position)
+			if err != nil {
+				return err
+			}
+			if err := w.Put(v, []float64{row[3], row[0], row[1], row[2]}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("importing predictions: %v", err)
+	}
+}
+
+// importPredictions runs one bulk write of predictions whose rows put puts.
+func importPredictions(s *kv.Store, classes []string, opt PredictionOptions, put func(*PredictionWriter, *kv.Tx) error) error {
+	b, err := s.Bulk()
+	if err != nil {
+		return err
+	}
+	defer b.Abort()
+	w, err := NewPredictionWriter(b, classes, opt)
+	if err != nil {
+		return err
+	}
+	if err := put(w, b.Tx()); err != nil {
+		return err
+	}
+	if err := w.Finish(); err != nil {
+		return err
+	}
+	return b.Commit(w.Mark)
+}
+
+func mustClean(t *testing.T, s *kv.Store, opt Options) *Run {
+	t.Helper()
+	run, err := Clean(context.Background(), s, opt)
+	if err != nil {
+		t.Fatalf("clean %+v: %v", opt, err)
+	}
+	return run
+}
+
+func view(t *testing.T, s *kv.Store, fn func(tx *kv.Tx) error) {
+	t.Helper()
+	if err := s.View(fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCleanFindsPlantedMislabels(t *testing.T) {
+	p := newPlanted(1, 1000)
+	for _, preset := range []Preset{PresetDefault, PresetPaper} {
+		t.Run(string(preset), func(t *testing.T) {
+			s := p.load(t, false)
+			run := mustClean(t, s, Options{Preset: preset, Seed: 1})
+			view(t, s, func(tx *kv.Tx) error {
+				var flagged, right, wrong int
+				for position, n := range p.nodes {
+					v, err := tx.NodeAt(position)
+					if err != nil {
+						return err
+					}
+					score, err := tx.Value(v, ScoreColumn)
+					if err != nil {
+						return err
+					}
+					if score.IsNull() != (n.Label == "") {
+						t.Fatalf("node %s, given %q: got score %v", n.ID, n.Label, score)
+					}
+					mislabelled := n.Label != "" && n.Label != p.truth[position]
+					if mislabelled {
+						wrong++
+					}
+					if !score.IsNull() && score.Float() > run.Threshold {
+						flagged++
+						if mislabelled {
+							right++
+						}
+					}
+				}
+				if int64(flagged) != run.Suspects {
+					t.Errorf("suspects: the run says %d, the column has %d", run.Suspects, flagged)
+				}
+				precision, recall := float64(right)/float64(flagged), float64(right)/float64(wrong)
+				t.Logf("%d mislabelled, %d flagged: precision %.3f, recall %.3f, estimated rate %.3f", wrong, flagged, precision, recall, run.MislabelRate)
+				if precision < 0.6 || recall < 0.7 {
+					t.Errorf("%d mislabelled, %d flagged: got precision %.3f and recall %.3f, want 0.6 and 0.7", wrong, flagged, precision, recall)
+				}
+				if run.MislabelRate < 0.03 || run.MislabelRate > 0.35 {
+					t.Errorf("mislabel rate: got %.3f, want about 0.1", run.MislabelRate)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+func TestCleanWritesWhatItSays(t *testing.T) {
+	p := newPlanted(2, 400)
+	s := p.load(t, false)
+	if run := mustClean(t, s, Options{Preset: PresetPaper, Seed: 5}); run.ID != 1 {
+		t.Errorf("first run: got ID %d, want 1", run.ID)
+	}
+	run := mustClean(t, s, Options{Preset: PresetPaper, Seed: 5, Hops: 2, Threshold: 0.9})
+	view(t, s, func(tx *kv.Tx) error {
+		last, err := LastRun(tx)
+		if err != nil {
+			return err
+		}
+		if got, want := fmt.Sprintf("%+v", last), fmt.Sprintf("%+v", run); got != want {
+			t.Errorf("last run as read:\n%.2000s\nwant as returned:\n%.2000s", got, want)
+		}
+		runs, err := Runs(tx)
+		if err != nil {
+			return err
+		}
+		if len(runs) != 2 || runs[0].ID != 1 || runs[1].ID != 2 || runs[0].Hops != 3 || runs[1].Hops != 2 {
+			t.Errorf("runs: got %d, want two with IDs 1 and 2, of 3 and 2 hops", len(runs))
+		}
+		for _, name := range []string{ScoreColumn, kv.LabelColumn} {
+			if column, ok := tx.Column(name); !ok || !column.Indexed {
+				t.Errorf("column %s: got %+v, want it indexed", name, column)
+			}
+		}
+		matrix, err := tx.Matrix(AgreementMatrix)
+		if err != nil {
+			return err
+		}
+		if got := strings.Join(matrix.Columns(), " "); got != "P0 P1 P2 L1 L2" {
+			t.Errorf("columns of %s: got %s, want P0 P1 P2 L1 L2", AgreementMatrix, got)
+		}
+		// What the run stored is what Features computes.
+		want, err := Features(context.Background(), tx, 2, ops.Options{})
+		if err != nil {
+			return err
+		}
+		got := make([]float32, len(want))
+		if err := matrix.Read(kv.Range{End: kv.NodeID(tx.NumNodes())}, 0, 5, got); err != nil {
+			return err
+		}
+		for i := range want {
+			if got[i] != want[i] && !(math.IsNaN(float64(got[i])) && math.IsNaN(float64(want[i]))) {
+				t.Fatalf("stored agreement of node number %d, feature %d: got %v, want %v", i/5, i%5, got[i], want[i])
+			}
+		}
+		for position, row := range p.scores {
+			v, err := tx.NodeAt(position)
+			if err != nil {
+				return err
+			}
+			best := 0
+			for j := range row {
+				if row[j] > row[best] {
+					best = j
+				}
+			}
+			suggested, err := tx.Value(v, SuggestedColumn)
+			if err != nil {
+				return err
+			}
+			confidence, err := tx.Value(v, ConfidenceColumn)
+			if err != nil {
+				return err
+			}
+			id, err := tx.Value(v, RunColumn)
+			if err != nil {
+				return err
+			}
+			if suggested.Str() != tx.Classes()[best] || math.Abs(confidence.Float()-row[best]) > 1e-6 || id.Int() != 2 {
+				t.Fatalf("node %s: got suggested %v, confidence %v, run %v, want %s, %v, 2",
+					p.nodes[position].ID, suggested, confidence, id, tx.Classes()[best], row[best])
+			}
+		}
+		return nil
+	})
+}
+
+// outcome is everything a run wrote, in file order.
+func outcome(t *testing.T, s *kv.Store) []byte {
+	t.Helper()
+	var text bytes.Buffer
+	view(t, s, func(tx *kv.Tx) error {
+		matrix, err := tx.Matrix(AgreementMatrix)
+		if err != nil {
+			return err
+		}
+		row := make([]float32, matrix.Width())
+		for v, err := range tx.InFileOrder() {
+			if err != nil {
+				return err
+			}
+			for _, name := range []string{ScoreColumn, SuggestedColumn, ConfidenceColumn} {
+				value, err := tx.Value(v, name)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(&text, "%v,", value)
+			}
+			if err := matrix.Read(kv.Range{First: v, End: v + 1}, 0, len(row), row); err != nil {
+				return err
+			}
+			if err := binary.Write(&text, binary.LittleEndian, row); err != nil {
+				return err
+			}
+		}
+		run, err := LastRun(tx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprint(&text, run.Transition, run.ClassThresholds, run.Suspects)
+		return nil
+	})
+	return text.Bytes()
+}
+
+func TestCleanIsTheSameBits(t *testing.T) {
+	s := newPlanted(3, 500).load(t, false)
+	var first []byte
+	for _, opt := range []Options{
+		{Workers: 1}, {Workers: 2, MemoryBudget: 1 << 20}, {Workers: 4, MemoryBudget: 64 << 20},
+	} {
+		opt.Seed, opt.Preset = 4, PresetPaper
+		mustClean(t, s, opt)
+		got := outcome(t, s)
+		if first == nil {
+			first = got
+		}
+		if !bytes.Equal(got, first) {
+			t.Errorf("%d workers, %d bytes: the outcome differs from that of 1 worker", opt.Workers, opt.MemoryBudget)
+		}
+	}
+	mustClean(t, s, Options{Preset: PresetPaper, Seed: 5})
+	if bytes.Equal(outcome(t, s), first) {
+		t.Error("another seed: the outcome is the same")
+	}
+}
+
+func TestCleanWithoutPredictionsTrainsFirst(t *testing.T) {
+	s := newPlanted(4, 400).load(t, true)
+	var notices []string
+	run := mustClean(t, s, Options{Preset: PresetPaper, Notice: func(n string) { notices = append(notices, n) }})
+	if run.PredictionSource != SourceBuiltIn {
+		t.Errorf("prediction source: got %q, want %q", run.PredictionSource, SourceBuiltIn)
+	}
+	if len(notices) == 0 || !strings.Contains(notices[0], "no predictions") {
+		t.Errorf("notices: got %q, want the first to say that there are no predictions", notices)
+	}
+}
+
+func TestCleanDrawsSplitsWhereItMust(t *testing.T) {
+	for name, split := range map[string]kv.Value{"none at all": {}, "training only": kv.StringValue("train")} {
+		p := newPlanted(5, 400)
+		for i := range p.nodes {
+			p.nodes[i].Values = []kv.Value{split}
+		}
+		s := p.load(t, false)
+		var notices []string
+		run := mustClean(t, s, Options{Preset: PresetPaper, Notice: func(n string) { notices = append(notices, n) }})
+		if run.FittingNodes < leastDrawnValidation {
+			t.Errorf("split %s: got %d fitting nodes, want a drawn split of %d or more", name, run.FittingNodes, leastDrawnValidation)
+		}
+		if len(notices) != 1 || !strings.Contains(notices[0], "drawn") {
+			t.Errorf("split %s: got notices %q, want one about a drawn split", name, notices)
+		}
+	}
+}
+
+func TestCleanRefusesTooFewLabels(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*plantedPartition)
+		want   error
+	}{
+		"no labels": {func(p *plantedPartition) {
+			for i := range p.nodes {
+				p.nodes[i].Label = ""
+			}
+		}, ErrNoLabels},
+		"one class": {func(p *plantedPartition) {
+			for i := range p.nodes {
+				p.nodes[i].Label = "alpha"
+			}
+		}, ErrOneClass},
+		"ten labels": {func(p *plantedPartition) {
+			for i := range p.nodes {
+				if i >= 10 {
+					p.nodes[i].Label = ""
+				}
+			}
+		}, ErrFewFittingNodes},
+	} {
+		p := newPlanted(6, 60)
+		c.change(&p)
+		s := p.load(t, true)
+		if c.want == ErrFewFittingNodes {
+			setPredictions(t, s)
+		}
+		if _, err := Clean(context.Background(), s, Options{}); !errors.Is(err, c.want) {
+			t.Errorf("%s: got %v, want %v", name, err, c.want)
+		}
+	}
+}
+
+// setPredictions gives every node the same predictions, in one update.
+func setPredictions(t *testing.T, s *kv.Store) {
+	t.Helper()
+	err := s.Update(func(tx *kv.Tx) error {
+		c := len(tx.Classes())
+		row := slices.Repeat([]float64{1 / float64(c)}, c)
+		for v := range tx.NumNodes() {
+			if err := SetPredictions(tx, kv.NodeID(v), row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCleanCancelledLeavesTheStore(t *testing.T) {
+	s := newPlanted(7, 400).load(t, false)
+	for _, when := range []string{"noise", "diagonal", "features", "propagate", "detector"} {
+		ctx, cancel := context.WithCancel(context.Background())
+		_, err := Clean(ctx, s, Options{Preset: PresetPaper, OnStage: func(stage kv.Stage) {
+			if stage.Name == when {
+				cancel()
+			}
+		}})
+		cancel()
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled after stage %s: got %v, want context.Canceled", when, err)
+		}
+	}
+	view(t, s, func(tx *kv.Tx) error {
+		if _, err := LastRun(tx); !errors.Is(err, kv.ErrNotFound) {
+			t.Errorf("last run after cancelled ones: got %v, want kv.ErrNotFound", err)
+		}
+		if column, ok := tx.Column(ScoreColumn); ok {
+			t.Errorf("score column after cancelled runs: got %+v, want none", column)
+		}
+		return nil
+	})
+	mustClean(t, s, Options{Preset: PresetPaper})
+}
+
+func TestCleanChecksItsOptions(t *testing.T) {
+	_, err := Clean(context.Background(), nil, Options{Preset: "best", Hops: 6, Threshold: 1.5, Workers: -1, MemoryBudget: -1})
+	if !errors.Is(err, ErrOptions) {
+		t.Fatalf("five bad options: got %v, want ErrOptions", err)
+	}
+	for _, field := range []string{"preset", "hops", "threshold", "workers", "memory budget"} {
+		if !strings.Contains(err.Error(), field) {
+			t.Errorf("five bad options: got %q, want it to name %s", err, field)
+		}
+	}
+}

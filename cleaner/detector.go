@@ -1,0 +1,163 @@
+package cleaner
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+)
+
+// A Detector gives the chance that a label is wrong, from the agreement features of its node: a Network with one output
+// under a sigmoid, on standardized features. Its fields are exported so that a store can keep it; they are read only.
+type Detector struct {
+	Mean, Scale []float64 // a feature z enters the network as (z−Mean)·Scale
+	Network     Network
+}
+
+// DetectorOptions tunes FitDetector.
+type DetectorOptions struct {
+	// Seed fixes the weights at the start and the order of the batches.
+	Seed uint64
+}
+
+// How a detector is trained.
+const (
+	detectorHidden = 16    // units of the one hidden layer
+	detectorBatch  = 128   // rows a step
+	detectorRate   = 0.01  // falls to zero along a cosine
+	detectorDecay  = 1     // keeps the scores of a small fitting set, which holds real mislabels too, from saturating
+	detectorEpochs = 20    // through the fitting set,
+	detectorLeast  = 500   // but at least so many steps
+	detectorMost   = 20000 // and at most so many
+)
+
+// FitDetector trains a Detector on agreement features z, row-major [rows×width], to tell the rows whose label was planted,
+// by the L1 loss
+//
+//	mean over rows of |sigmoid(network(z)) − planted|
+//
+// as the paper does (arXiv:2306.00015). Rows with a NaN or an infinity are left out. ErrShape is returned where z has not a row for each of
+// planted, ErrFewFittingNodes where there is nothing to tell apart: no row that is planted, or none that is not.
+func FitDetector(ctx context.Context, z []float32, width int, planted []bool, opt DetectorOptions) (Detector, error) {
+	if width < 1 || len(z) != len(planted)*width {
+		return Detector{}, fmt.Errorf("agreement features: got %d values, want %d rows of %d: %w", len(z), len(planted), width, ErrShape)
+	}
+	var rows []int
+	wrong := 0
+	for r := range planted {
+		if allFinite(z[r*width : (r+1)*width]) {
+			rows = append(rows, r)
+			if planted[r] {
+				wrong++
+			}
+		}
+	}
+	if wrong == 0 || wrong == len(rows) {
+		return Detector{}, fmt.Errorf("%d of %d fitting nodes have a planted label, want some with and some without: %w", wrong, len(rows), ErrFewFittingNodes)
+	}
+	d := Detector{}
+	d.standardize(z, width, rows)
+
+	random := rand.New(rand.NewPCG(opt.Seed, streamDetector))
+	t := newTrainer(newNetwork(random, width, detectorHidden, 1), random)
+	t.decay = detectorDecay
+	batch := min(detectorBatch, len(rows))
+	x, right := make([]float32, batch*width), make([]bool, batch)
+	steps := min(max(detectorEpochs*len(rows)/batch, detectorLeast), detectorMost)
+	next := len(rows)
+	for step := range steps {
+		if err := ctx.Err(); err != nil {
+			return Detector{}, err
+		}
+		t.rate = detectorRate * (1 + math.Cos(math.Pi*float64(step)/float64(steps))) / 2
+		for i := range batch {
+			if next == len(rows) {
+				random.Shuffle(len(rows), func(a, b int) { rows[a], rows[b] = rows[b], rows[a] })
+				next = 0
+			}
+			r := rows[next]
+			next++
+			d.input(z[r*width:(r+1)*width], x[i*width:])
+			right[i] = planted[r]
+		}
+		t.step(x, batch, func(outputs []float32) float64 { return l1Loss(outputs, right) })
+	}
+	d.Network = *t.net
+	return d, nil
+}
+
+// standardize measures the features of some rows; one that never varies is only centred.
+func (d *Detector) standardize(z []float32, width int, rows []int) {
+	d.Mean, d.Scale = make([]float64, width), make([]float64, width)
+	for f := range width {
+		var sum, squares float64
+		for _, r := range rows {
+			sum += float64(z[r*width+f])
+		}
+		d.Mean[f] = sum / float64(len(rows))
+		for _, r := range rows {
+			deviation := float64(z[r*width+f]) - d.Mean[f]
+			squares += deviation * deviation
+		}
+		d.Scale[f] = 1
+		if deviation := math.Sqrt(squares / float64(len(rows))); deviation > 1e-7 {
+			d.Scale[f] = 1 / deviation
+		}
+	}
+}
+
+// farthest bounds a standardized feature: beyond it the fitting set has nothing to say.
+const farthest = 10
+
+// input standardizes a row of features into x.
+func (d *Detector) input(z, x []float32) {
+	for f, value := range z {
+		x[f] = float32(min(max((float64(value)-d.Mean[f])*d.Scale[f], -farthest), farthest))
+	}
+}
+
+// l1Loss is the mean of |sigmoid(output) − right| over the rows; it overwrites the outputs with its gradient.
+func l1Loss(outputs []float32, right []bool) float64 {
+	var loss float64
+	for r, wrong := range right {
+		p := sigmoid(float64(outputs[r]))
+		slope := p * (1 - p) / float64(len(right))
+		if wrong {
+			loss += 1 - p
+			slope = -slope
+		} else {
+			loss += p
+		}
+		outputs[r] = float32(slope)
+	}
+	return loss / float64(len(right))
+}
+
+func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+// Score writes the score of every row of z, row-major [rows×width] with the width of the fit, to dst [rows]: in [0,1], NaN
+// for a row with a NaN or an infinity. Safe for concurrent use.
+func (d *Detector) Score(z []float32, width int, dst []float64) {
+	rows := len(z) / width
+	x := make([]float32, len(z))
+	for r := range rows {
+		d.input(z[r*width:(r+1)*width], x[r*width:])
+	}
+	var layers activations
+	outputs := layers.forward(&d.Network, x, rows, nil)
+	for r := range rows {
+		dst[r] = sigmoid(float64(outputs[r]))
+		if !allFinite(z[r*width : (r+1)*width]) {
+			dst[r] = math.NaN()
+		}
+	}
+}
+
+func allFinite(row []float32) bool {
+	for _, value := range row {
+		if value-value != 0 { // NaN and the infinities
+			return false
+		}
+	}
+	return true
+}

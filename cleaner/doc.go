@@ -1,0 +1,87 @@
+// Package cleaner finds mislabelled nodes in a stored graph and suggests labels for them.
+//
+// It implements GraphCleaner (Li, Xiong, Hooi: "GraphCleaner: Detecting Mislabelled Samples in Popular Graph Learning
+// Benchmarks", ICML 2023, arXiv:2306.00015) over a store of package kv, with the operators of package ops.
+//
+//	run, err := cleaner.Clean(ctx, store, cleaner.Options{})
+//
+// scores every labelled node, and leaves in the store what queries ask for: the columns score, suggested, confidence and run.
+//
+// # Symbols
+//
+// n is the number of nodes, c of classes, K of hops. Rows are nodes by NodeID, columns classes in the order of kv.Tx.Classes.
+//
+//	ỹ        given label        [n]          the label in the store, kv.NoClass where there is none
+//	y*       true label         [n]          latent
+//	Y        labels             [n×c]        one-hot ỹ; the row of an unlabelled node is zero
+//	P        Predictions        [n×c]        a classifier's probabilities, rows sum to 1
+//	S_k      ops.Operator       [n×n]        k-th power of D^(-1/2) A D^(-1/2), diagonal cleared; streamed, never held
+//	t        ClassThresholds    [c]          mean P[v][j] over the nodes given j
+//	C        ConfidentJoint     [c×c]        counts, row given, column confidently predicted
+//	Q[i][j]  JointDistribution  [c×c]        P(ỹ = i, y* = j)
+//	Q[i|j]   TransitionMatrix   [c×c]        P(ỹ = i | y* = j), columns sum to 1
+//	p        Run.MislabelRate   (0,1)        mass of Q off its diagonal
+//	Z        AgreementFeatures  [n×(2K+1)]   how far the label under test agrees with what is around the node
+//	s        score              [n] in [0,1] the detector's answer: the given label is wrong
+//	τ        Options.Threshold  (0,1)        a node is a suspect when s > τ
+//
+// # The pipeline
+//
+// The fitting set is the labelled nodes of the validation split: the base classifier was not trained on them, so
+// what it predicts for them is honest. Where the store has no split, or one that cannot be fitted on, Splits draws it.
+//
+//  1. Predictions. The store's own, imported through a PredictionWriter or set by SetPredictions; where there are none,
+//     Predict trains the built-in base classifier on the training split and writes them.
+//
+//  2. Noise. On the fitting set: class thresholds, confident joint, joint distribution, transition matrix. They tell
+//     which classes are taken for which. A class that no fitting node is given takes no part.
+//
+//  3. Synthetic mislabels. Synthesize plants a wrong label on half of the fitting nodes: a node labelled j becomes i ≠ j with
+//     probability Q[i|j], renormalised without its diagonal (FlipDistribution).
+//
+//  4. Agreement features. For the label y under test of node v, in this order,
+//
+//     P[v][y], (S_1 P)[v][y] … (S_K P)[v][y], (S_1 Y)[v][y] … (S_K Y)[v][y]
+//
+//     The label under test is the planted one in the fitting set and the given one where scores are wanted. Y is always the
+//     given labels: a planted label changes its own features only. Clearing the diagonal keeps a label from
+//     voting for itself over a closed walk.
+//
+//  5. Detector. A small network learns from Z which labels of the fitting set were planted (L1 loss), and scores the
+//     given label of every labelled node.
+//
+//  6. Suggestion. The class with the largest prediction, ties to the first; its probability is the confidence. It is
+//     given for every node, and never applied unless somebody accepts it.
+//
+// PresetPaper is that, with K = 3 and τ = 0.97, as published. PresetDefault plants mislabels five times over and takes the
+// mean of five detectors; everything else is the same. All labels under test, the given and the planted ones, share one
+// propagation, so the draws cost next to nothing.
+//
+// Evaluate measures how well all this finds mislabels that are known.
+//
+// # Thresholds with guarantees
+//
+// FalsePositiveThreshold and FalseNegativeThreshold give the threshold that bounds the share of clean nodes flagged, or of
+// mislabelled nodes missed, from the scores and p, wherever the mislabelled nodes stand in the order. Where there
+// are too few nodes for a bound they say +Inf, and the least bound that can be had.
+//
+// # What a run leaves
+//
+// Clean writes, visible all at once:
+//
+//	score       single  [n]         null where unlabelled; indexed
+//	suggested   class   [n]
+//	confidence  single  [n]
+//	run         int     [n]         Run.ID
+//	agreement   matrix  [n×(2K+1)]  P0 … PK, L1 … LK; NaN where unlabelled
+//
+// and the Run: what was asked, the noise that was found, and the detectors, from which Explain computes what the score
+// would be had the label been another. A run describes the store as it was when it began.
+//
+// # Determinism and memory
+//
+// The same store, options and seed give the same bits at any number of workers and any memory budget. What is drawn at
+// random is drawn in the order of the node file. No [n×c] matrix is held: predictions are read in blocks of rows,
+// propagation runs in column tiles of which the features take one column a row. What is held grows with n alone: labels,
+// splits, scores, diagonals, and Z, 4(2K+1) bytes a node.
+package cleaner

@@ -1,0 +1,229 @@
+package cleaner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/kvtest"
+)
+
+func TestSummarize(t *testing.T) {
+	r := MethodResult{Repeats: []Metrics{{F1: 0.5, Flagged: 1}, {F1: 0.7, Flagged: 1}, {F1: 0.9, Flagged: 4}}}
+	r.summarize()
+	sameMetrics(t, "mean of three repeats", r.Mean, Metrics{F1: 0.7, Flagged: 2})
+	sameMetrics(t, "deviation of three repeats", r.Std, Metrics{F1: 0.2, Flagged: math.Sqrt(3)})
+	one := MethodResult{Repeats: []Metrics{{F1: 0.5, MCC: -1}}}
+	one.summarize()
+	sameMetrics(t, "mean of one repeat", one.Mean, Metrics{F1: 0.5, MCC: -1})
+	sameMetrics(t, "deviation of one repeat", one.Std, Metrics{})
+}
+
+// evaluated is a store with known labels, of which none is wrong, and predictions that Evaluate must not use.
+func evaluated(t *testing.T, seed uint64, n int) (*kv.Store, plantedPartition) {
+	p := newPlanted(seed, n)
+	for i := range p.nodes {
+		if p.nodes[i].Label != "" {
+			p.nodes[i].Label = p.truth[i]
+		}
+	}
+	return p.load(t, false), p
+}
+
+func evaluate(t *testing.T, s *kv.Store, opt EvalOptions) *Evaluation {
+	t.Helper()
+	e, err := Evaluate(context.Background(), s, opt)
+	if err != nil {
+		t.Fatalf("evaluating: %v", err)
+	}
+	return e
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestEvaluate(t *testing.T) {
+	s, p := evaluated(t, 11, 250)
+	var notices []string
+	var told [][2]int64
+	opt := EvalOptions{
+		Options: Options{
+			Seed: 5, Workers: 1, Notice: func(n string) { notices = append(notices, n) },
+			Progress: func(stage string, done, total int64) {
+				if stage == "repeat" {
+					told = append(told, [2]int64{done, total})
+				}
+			},
+		},
+		Noise: "sym:0.2", Repeats: 2, Methods: []string{"argmax", "paper", "argmax"},
+	}
+	e := evaluate(t, s, opt)
+	if len(e.Methods) != 3 || e.Methods[0].Name != "argmax" || e.Methods[1].Name != "paper" || e.Methods[2].Name != "argmax" {
+		t.Fatalf("methods: got %s, want those asked, in their order", asJSON(t, e))
+	}
+	tested := 0
+	for _, n := range p.nodes {
+		if n.Label != "" && n.Values[0].String() == "test" {
+			tested++
+		}
+	}
+	for _, m := range e.Methods {
+		if len(m.Repeats) != 2 {
+			t.Fatalf("method %s: got %d repeats, want 2", m.Name, len(m.Repeats))
+		}
+		again := MethodResult{Repeats: m.Repeats}
+		again.summarize()
+		if again.Mean != m.Mean || again.Std != m.Std {
+			t.Errorf("method %s: mean and deviation are not those of the repeats: %s", m.Name, asJSON(t, m))
+		}
+		if got := m.Mean.Mislabelled; got < 0.1*float64(tested) || got > 0.3*float64(tested) {
+			t.Errorf("method %s: got %v mislabelled of %d tested, want about a fifth", m.Name, got, tested)
+		}
+		if m.Mean.AUROC < 0.8 {
+			t.Errorf("method %s: got AUROC %.3f, want 0.8 or more", m.Name, m.Mean.AUROC)
+		}
+	}
+	if e.Methods[0].Repeats[0] == e.Methods[0].Repeats[1] {
+		t.Error("the two repeats are the same, want noise of their own")
+	}
+	if asJSON(t, e.Methods[0]) != asJSON(t, e.Methods[2]) {
+		t.Error("the same method twice: got two results, want it to see the same noise and predictions")
+	}
+	if want := [][2]int64{{0, 2}, {1, 2}, {2, 2}}; !slices.Equal(told, want) {
+		t.Errorf("progress of the repeats: got %v, want %v", told, want)
+	}
+	if len(notices) != 1 || !strings.Contains(notices[0], "no features") {
+		t.Errorf("notices: got %q, want one that there are no features", notices)
+	}
+
+	// The second repeat is the first one of the next seed, at any number of workers and budget.
+	opt.Seed, opt.Repeats, opt.Workers, opt.MemoryBudget = 6, 1, 4, 4<<20
+	next := evaluate(t, s, opt)
+	for i, m := range next.Methods {
+		if m.Repeats[0] != e.Methods[i].Repeats[1] {
+			t.Errorf("method %s, seed 6: got %s, want the second repeat of seed 5, %s", m.Name, asJSON(t, m.Repeats[0]), asJSON(t, e.Methods[i].Repeats[1]))
+		}
+	}
+}
+
+// TestEvaluateTakesWhatIsGiven opens the store for reading, and gives noisy labels and splits.
+func TestEvaluateTakesWhatIsGiven(t *testing.T) {
+	p := newPlanted(12, 200)
+	g := kvtest.Graph{Nodes: p.nodes, Properties: []kv.Column{{Name: "split", Kind: kv.KindString}}}
+	for _, e := range p.edges {
+		g.Edges = append(g.Edges, [2]string{p.nodes[e[0]].ID, p.nodes[e[1]].ID})
+	}
+	s := kvtest.Open(t, kvtest.LoadDir(t, g), kv.Options{ReadOnly: true})
+	noisy, splits := make([]kv.Class, len(p.nodes)), make([]Split, len(p.nodes))
+	wrong := 0
+	view(t, s, func(tx *kv.Tx) error {
+		truth, err := readLabels(tx)
+		if err != nil {
+			return err
+		}
+		for v, y := range truth {
+			splits[v] = []Split{SplitTrain, SplitTrain, SplitValidation, SplitTest}[v%4]
+			noisy[v] = y
+			switch {
+			case v%8 == 3 && y != kv.NoClass: // tested, and wrong
+				noisy[v] = (y + 1) % 4
+				wrong++
+			case v%16 == 7: // tested but for this
+				noisy[v] = kv.NoClass
+			case y == kv.NoClass: // a label where there is no truth to measure it by
+				noisy[v] = 0
+			}
+		}
+		return nil
+	})
+	before := slices.Clone(noisy)
+	opt := EvalOptions{Noise: "not looked at", NoisyLabels: noisy, Splits: splits, Repeats: 2, Methods: []string{"confident-learning"}}
+	e := evaluate(t, s, opt)
+	for r, m := range e.Methods[0].Repeats {
+		if m.Mislabelled != float64(wrong) {
+			t.Errorf("repeat %d: got %v mislabelled test nodes, want the %d given", r+1, m.Mislabelled, wrong)
+		}
+	}
+	if !slices.Equal(noisy, before) {
+		t.Error("the noisy labels given were changed")
+	}
+}
+
+func TestEvaluateRefuses(t *testing.T) {
+	s, p := evaluated(t, 13, 60)
+	n := len(p.nodes)
+	labels, splits := make([]kv.Class, n), make([]Split, n)
+	foreign, unknown := slices.Clone(labels), slices.Clone(splits)
+	foreign[3], unknown[4] = 4, 9
+	unlabelled := slices.Repeat([]kv.Class{kv.NoClass}, n)
+	for _, c := range []struct {
+		name string
+		opt  EvalOptions
+		want error
+		says string
+	}{
+		{"no noise", EvalOptions{}, ErrOptions, "sym:RATE"},
+		{"bad noise", EvalOptions{Noise: "sym:2"}, ErrOptions, `"sym:2"`},
+		{"negative repeats", EvalOptions{Noise: "sym:0.1", Repeats: -1}, ErrOptions, "-1 repeats"},
+		{"unknown method", EvalOptions{Noise: "sym:0.1", Methods: []string{"paper", "best"}}, ErrOptions, `"best": want one of default, paper, confident-learning`},
+		{"bad options", EvalOptions{Options: Options{Hops: 9}, Noise: "sym:0.1"}, ErrOptions, "hops 9"},
+		{"a negative share", EvalOptions{Noise: "sym:0.1", Split: [3]float64{0.8, -0.1, 0.1}}, ErrOptions, "shares"},
+		{"a share of NaN", EvalOptions{Noise: "sym:0.1", Split: [3]float64{0.8, math.NaN(), 0.1}}, ErrOptions, "shares"},
+		{"shares above 1", EvalOptions{Noise: "sym:0.1", Split: [3]float64{0.8, 0.2, 0.1}}, ErrOptions, "shares"},
+		{"no test nodes", EvalOptions{Noise: "sym:0.1", Split: [3]float64{0.5, 0.5, 0}}, ErrNoLabels, "repeat 1 of 1: no labelled node in the test split"},
+		{"no training nodes", EvalOptions{Noise: "sym:0.1", Split: [3]float64{0, 0.5, 0.5}}, ErrNoLabels, "training split"},
+		{"too few noisy labels", EvalOptions{NoisyLabels: labels[1:]}, ErrShape, "noisy labels: got 59, want one for each of the 60 nodes"},
+		{"no noisy labels, not nil", EvalOptions{NoisyLabels: labels[:0]}, ErrShape, "noisy labels: got 0"},
+		{"all noisy labels missing", EvalOptions{NoisyLabels: unlabelled}, ErrNoLabels, "test split"},
+		{"a noisy label of no class", EvalOptions{NoisyLabels: foreign}, ErrUnknownClass, "class number 4"},
+		{"too few splits", EvalOptions{Noise: "sym:0.1", Splits: splits[1:]}, ErrShape, "splits: got 59"},
+		{"a split of no name", EvalOptions{Noise: "sym:0.1", Splits: unknown}, ErrSplit, "split number 9"},
+		{"fitting set of one", EvalOptions{Noise: "sym:0.1", Splits: append([]Split{SplitValidation, SplitTest}, slices.Repeat([]Split{SplitTrain, SplitTest}, n/2-1)...), Methods: []string{"paper"}}, ErrFewFittingNodes, "method paper"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e, err := Evaluate(context.Background(), s, c.opt)
+			if e != nil || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got %v and error %v, want %v that says %q", e, err, c.want, c.says)
+			}
+		})
+	}
+}
+
+func TestEvaluateRefusesLabels(t *testing.T) {
+	for label, want := range map[string]error{"": ErrNoLabels, "alpha": ErrOneClass} {
+		p := newPlanted(14, 30)
+		for i := range p.nodes {
+			p.nodes[i].Label = label
+		}
+		if _, err := Evaluate(context.Background(), p.load(t, true), EvalOptions{Noise: "sym:0.1"}); !errors.Is(err, want) {
+			t.Errorf("all labels %q: got %v, want %v", label, err, want)
+		}
+	}
+}
+
+func TestEvaluateCancelled(t *testing.T) {
+	s, _ := evaluated(t, 15, 120)
+	for _, when := range []string{"repeat", "train"} {
+		ctx, cancel := context.WithCancel(context.Background())
+		_, err := Evaluate(ctx, s, EvalOptions{Noise: "asym:0.1", Repeats: 3, Options: Options{Progress: func(stage string, done, _ int64) {
+			if stage == when {
+				cancel()
+			}
+		}}})
+		cancel()
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled in %s: got %v, want context.Canceled", when, err)
+		}
+	}
+}

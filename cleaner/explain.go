@@ -1,0 +1,245 @@
+package cleaner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// An Explanation says why a node has its score. Score, Suggested and Confidence are what the last run wrote; everything else is
+// computed from the store as it is.
+type Explanation struct {
+	Node       kv.NodeID
+	ID         string
+	Given      string // "" where unlabelled
+	Suggested  string // "" before the first run
+	Split      string // as stored, "" where there is none
+	Score      float64
+	Confidence float64 // NaN, as Score, where there is none
+	Degree     int
+	Run        int64 // 0: never scored
+
+	TopClasses []ClassShare   // predictions of the node, greatest first; Count is 0
+	Features   []NamedFeature // agreement features of the given label; nil where unlabelled or without predictions
+	Votes      []ClassShare   // given labels of the neighbours, most frequent first; unlabelled ones have no vote
+
+	// Counterfactual is the score had the label been another, for every class but the given one, least first: the labels that
+	// would fit best. It comes from the detectors of the last run; nil without one.
+	Counterfactual []ClassShare
+
+	// Incomplete says why Features and Counterfactual were not computed although the node could have them; Features
+	// are then those of the last run, where it has them.
+	Incomplete string
+}
+
+// A ClassShare is a class with a probability, a score, or its share of a count.
+type ClassShare struct {
+	Class string
+	Share float64
+	Count int64
+}
+
+// A NamedFeature is one agreement feature: P0 … PK, L1 … LK.
+type NamedFeature struct {
+	Name  string
+	Value float64
+}
+
+// Explain explains one node. It walks the ball of K hops around it, which opt.MemoryBudget bounds: beyond it the explanation
+// is Incomplete. kv.ErrNotFound when there is no such node.
+func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Explanation, error) {
+	if int(v) >= tx.NumNodes() {
+		return nil, fmt.Errorf("node number %d: %w", v, kv.ErrNotFound)
+	}
+	e := &Explanation{Node: v}
+	if err := e.readNode(tx); err != nil {
+		return nil, err
+	}
+	given, err := tx.Label(v)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.countVotes(ctx, tx); err != nil {
+		return nil, err
+	}
+	run, err := LastRun(tx)
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return nil, err
+	}
+	matrix, err := tx.Matrix(PredictionsMatrix)
+	if errors.Is(err, kv.ErrNotFound) {
+		return e, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	// Not Predictions, which looks at every row: here a node without one shows as NaN.
+	predictions := inClassOrder(tx, matrix)
+	if err := e.rankClasses(tx, predictions); err != nil {
+		return nil, err
+	}
+
+	hops := defaultHops
+	if run != nil {
+		hops = run.Hops
+	}
+	z, err := rowFeatures(ctx, tx, v, predictions, hops, opt)
+	if errors.Is(err, errBall) {
+		e.Incomplete = err.Error()
+		if run == nil || given == kv.NoClass {
+			return e, nil
+		}
+		e.Features, err = storedFeatures(tx, v)
+		return e, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	if given != kv.NoClass {
+		e.Features = nameFeatures(z[given], hops)
+	}
+	if run != nil {
+		e.Counterfactual = counterfactuals(run, tx.Classes(), given, z)
+	}
+	return e, nil
+}
+
+// readNode reads what is stored of the node itself.
+func (e *Explanation) readNode(tx *kv.Tx) error {
+	var err error
+	if e.ID, err = tx.ID(e.Node); err != nil {
+		return err
+	}
+	if e.Degree, err = tx.Degree(e.Node); err != nil {
+		return err
+	}
+	// value is null where the store has no such column.
+	value := func(column string) (value kv.Value) {
+		if err != nil {
+			return value
+		}
+		if value, err = tx.Value(e.Node, column); errors.Is(err, kv.ErrNoColumn) {
+			err = nil
+		}
+		return value
+	}
+	text := func(v kv.Value) string {
+		if v.IsNull() {
+			return ""
+		}
+		return v.String()
+	}
+	number := func(v kv.Value) float64 {
+		if v.IsNull() {
+			return math.NaN()
+		}
+		return v.Float()
+	}
+	e.Given = text(value(kv.LabelColumn))
+	e.Suggested = text(value(SuggestedColumn))
+	e.Split = text(value(splitColumn))
+	e.Score = number(value(ScoreColumn))
+	e.Confidence = number(value(ConfidenceColumn))
+	if id := value(RunColumn); !id.IsNull() {
+		e.Run = id.Int()
+	}
+	return err
+}
+
+// lookEvery is how many neighbours are counted between two looks at the context.
+const lookEvery = 512
+
+// countVotes counts the given labels of the neighbours.
+func (e *Explanation) countVotes(ctx context.Context, tx *kv.Tx) error {
+	labels, err := tx.Reader(kv.LabelColumn)
+	if err != nil {
+		return err
+	}
+	counts := make(map[string]int64)
+	var voters, seen int64
+	for u, err := range tx.Neighbors(e.Node) {
+		if err != nil {
+			return err
+		}
+		if seen++; seen%lookEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		label, err := labels.At(u)
+		if err != nil {
+			return err
+		}
+		if !label.IsNull() {
+			counts[label.String()]++
+			voters++
+		}
+	}
+	for class, count := range counts {
+		e.Votes = append(e.Votes, ClassShare{Class: class, Share: float64(count) / float64(voters), Count: count})
+	}
+	slices.SortFunc(e.Votes, func(a, b ClassShare) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Class, b.Class))
+	})
+	return nil
+}
+
+// rankClasses orders the predictions of the node.
+func (e *Explanation) rankClasses(tx *kv.Tx, predictions ops.Source) error {
+	row := make([]float32, predictions.Width())
+	if err := predictions.Read(kv.Range{First: e.Node, End: e.Node + 1}, 0, len(row), row); err != nil {
+		return err
+	}
+	for j, p := range row {
+		e.TopClasses = append(e.TopClasses, ClassShare{Class: tx.Classes()[j], Share: float64(p)})
+	}
+	slices.SortStableFunc(e.TopClasses, func(a, b ClassShare) int { return cmp.Compare(b.Share, a.Share) })
+	return nil
+}
+
+// storedFeatures are the agreement features that the last run wrote for the node; nil where it wrote none.
+func storedFeatures(tx *kv.Tx, v kv.NodeID) ([]NamedFeature, error) {
+	matrix, err := tx.Matrix(AgreementMatrix)
+	if err != nil {
+		return nil, err
+	}
+	row := make([]float32, matrix.Width())
+	if err := matrix.Read(kv.Range{First: v, End: v + 1}, 0, len(row), row); err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(row, func(x float32) bool { return math.IsNaN(float64(x)) }) {
+		return nil, nil
+	}
+	return nameFeatures(row, (len(row)-1)/2), nil
+}
+
+func nameFeatures(row []float32, hops int) []NamedFeature {
+	var features []NamedFeature
+	for f, name := range featureNames(hops) {
+		features = append(features, NamedFeature{Name: name, Value: float64(row[f])})
+	}
+	return features
+}
+
+// counterfactuals scores the features of every class but the given one, z [c][2K+1], with the detectors of a run.
+func counterfactuals(run *Run, classes []string, given kv.Class, z [][]float32) []ClassShare {
+	var shares []ClassShare
+	score := make([]float64, 1)
+	for x, row := range z {
+		if kv.Class(x) == given {
+			continue
+		}
+		var sum float64
+		for d := range run.Detectors {
+			run.Detectors[d].Score(row, len(row), score)
+			sum += score[0]
+		}
+		shares = append(shares, ClassShare{Class: classes[x], Share: float64(float32(sum / float64(len(run.Detectors))))})
+	}
+	slices.SortStableFunc(shares, func(a, b ClassShare) int { return cmp.Compare(a.Share, b.Share) })
+	return shares
+}

@@ -1,0 +1,135 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+func mustExplain(t *testing.T, tx *kv.Tx, v kv.NodeID, opt ops.Options) *Explanation {
+	t.Helper()
+	e, err := Explain(context.Background(), tx, v, opt)
+	if err != nil {
+		t.Fatalf("explain node number %d: %v", v, err)
+	}
+	return e
+}
+
+func TestExplainAgreesWithTheRun(t *testing.T) {
+	s := newPlanted(8, 300).load(t, false)
+	run := mustClean(t, s, Options{Preset: PresetPaper, Seed: 2})
+	view(t, s, func(tx *kv.Tx) error {
+		n, classes, width := tx.NumNodes(), tx.Classes(), featureWidth(run.Hops)
+		labels, err := readLabels(tx)
+		if err != nil {
+			return err
+		}
+		predictions, err := Predictions(tx)
+		if err != nil {
+			return err
+		}
+		all := mustFeatures(t, tx, labels, predictions, everyClass(n, len(classes)), run.Hops, ops.Options{})
+		for v := range n {
+			e := mustExplain(t, tx, kv.NodeID(v), ops.Options{})
+			if e.Incomplete != "" || e.Run != run.ID {
+				t.Fatalf("node %s: got incomplete %q, run %d, want a whole explanation of run %d", e.ID, e.Incomplete, e.Run, run.ID)
+			}
+			given := labels[v]
+			if (given == kv.NoClass) != (e.Given == "") || (given == kv.NoClass) != (e.Features == nil) || (given == kv.NoClass) != math.IsNaN(e.Score) {
+				t.Fatalf("node %s of class number %d: got given %q, %d features, score %v", e.ID, given, e.Given, len(e.Features), e.Score)
+			}
+			for f, feature := range e.Features {
+				if want := all[given][v*width+f]; !near(feature.Value, float64(want), 1e-5) {
+					t.Fatalf("node %s, feature %s: got %v, want %v", e.ID, feature.Name, feature.Value, want)
+				}
+			}
+			others := len(classes)
+			if given != kv.NoClass {
+				others--
+			}
+			if len(e.Counterfactual) != others {
+				t.Fatalf("node %s: got %d counterfactual scores, want %d", e.ID, len(e.Counterfactual), others)
+			}
+			for _, c := range e.Counterfactual {
+				x := slices.Index(classes, c.Class)
+				want, err := meanScores(context.Background(), run.Detectors, all[x][v*width:(v+1)*width], width, variant{}.columns(run.Hops), Options{})
+				if err != nil {
+					return err
+				}
+				if !near(c.Share, want[0], 1e-3) {
+					t.Fatalf("node %s, had it been %s: got score %v, want %v", e.ID, c.Class, c.Share, want[0])
+				}
+			}
+			if !slices.IsSortedFunc(e.TopClasses, func(a, b ClassShare) int { return int(math.Copysign(1, b.Share-a.Share)) }) {
+				t.Fatalf("node %s: got predictions %v, want them descending", e.ID, e.TopClasses)
+			}
+			if e.TopClasses[0].Class != e.Suggested || !near(e.TopClasses[0].Share, e.Confidence, 1e-9) {
+				t.Fatalf("node %s: suggested is %s with %v, the predictions begin with %v", e.ID, e.Suggested, e.Confidence, e.TopClasses[0])
+			}
+			votes := make(map[string]int64)
+			for u, err := range tx.Neighbors(kv.NodeID(v)) {
+				if err != nil {
+					return err
+				}
+				if labels[u] != kv.NoClass {
+					votes[classes[labels[u]]]++
+				}
+			}
+			for _, vote := range e.Votes {
+				if votes[vote.Class] != vote.Count {
+					t.Fatalf("node %s, votes for %s: got %d, want %d", e.ID, vote.Class, vote.Count, votes[vote.Class])
+				}
+			}
+			if len(e.Votes) != len(votes) {
+				t.Fatalf("node %s: got votes %v, want %v", e.ID, e.Votes, votes)
+			}
+		}
+		return nil
+	})
+}
+
+func TestExplainBeyondItsBudget(t *testing.T) {
+	s := newPlanted(9, 300).load(t, false)
+	mustClean(t, s, Options{Preset: PresetPaper})
+	view(t, s, func(tx *kv.Tx) error {
+		whole := mustExplain(t, tx, 0, ops.Options{}) // node 0 has the most neighbours
+		e := mustExplain(t, tx, 0, ops.Options{MemoryBudget: 4 * ballNodeBytes})
+		if e.Incomplete == "" || e.Counterfactual != nil {
+			t.Errorf("budget of 4 nodes: got incomplete %q and %d counterfactual scores, want it to say so and none", e.Incomplete, len(e.Counterfactual))
+		}
+		if len(e.Features) != len(whole.Features) {
+			t.Fatalf("budget of 4 nodes: got %d features, want the %d of the run", len(e.Features), len(whole.Features))
+		}
+		for f := range e.Features {
+			if !near(e.Features[f].Value, whole.Features[f].Value, 1e-5) {
+				t.Errorf("feature %s of the run: got %v, want %v as computed", e.Features[f].Name, e.Features[f].Value, whole.Features[f].Value)
+			}
+		}
+		return nil
+	})
+}
+
+func TestExplainBeforeTheFirstRun(t *testing.T) {
+	p := newPlanted(10, 80)
+	for _, bare := range []bool{true, false} {
+		s := p.load(t, bare)
+		view(t, s, func(tx *kv.Tx) error {
+			e := mustExplain(t, tx, 3, ops.Options{})
+			if !math.IsNaN(e.Score) || e.Run != 0 || e.Counterfactual != nil || e.Suggested != "" {
+				t.Errorf("never cleaned: got %+v, want no score, run, suggestion or counterfactual", e)
+			}
+			if (e.TopClasses == nil) != bare {
+				t.Errorf("store without predictions = %v: got predictions %v", bare, e.TopClasses)
+			}
+			if _, err := Explain(context.Background(), tx, kv.NodeID(tx.NumNodes()), ops.Options{}); !errors.Is(err, kv.ErrNotFound) {
+				t.Errorf("node beyond the last: got %v, want kv.ErrNotFound", err)
+			}
+			return nil
+		})
+	}
+}

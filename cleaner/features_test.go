@@ -1,0 +1,307 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+func mustFeatures(t *testing.T, g ops.Graph, labels []kv.Class, predictions ops.Source, tested [][]kv.Class, hops int, opt ops.Options) [][]float32 {
+	t.Helper()
+	z, err := AgreementFeatures(context.Background(), g, labels, predictions, tested, hops, opt)
+	if err != nil {
+		t.Fatalf("agreement features, %d hops: %v", hops, err)
+	}
+	return z
+}
+
+// everyClass has one vector of labels under test a class, all nodes given it: their features are all of P_k and Y_k.
+func everyClass(n, c int) [][]kv.Class {
+	tested := make([][]kv.Class, c)
+	for x := range tested {
+		tested[x] = slices.Repeat([]kv.Class{kv.Class(x)}, n)
+	}
+	return tested
+}
+
+func TestGoldenFeatures(t *testing.T) {
+	eachGolden(t, func(t *testing.T, g golden) {
+		graph := newMemoryGraph(g.N, g.Edges)
+		p := rowsSource{width: g.Classes, values: g.predictions32()}
+		tested := append([][]kv.Class{g.Labels, g.TestedLabels}, everyClass(g.N, g.Classes)...)
+		for hops := 1; hops <= g.Hops; hops++ {
+			z := mustFeatures(t, graph, g.Labels, p, tested, hops, ops.Options{})
+			width := 2*hops + 1
+			// The golden rows have K columns of each kind for the file's own K.
+			column := func(f int) int {
+				if f <= hops {
+					return f
+				}
+				return f - hops + g.Hops
+			}
+			for v := range g.N {
+				for f := range width {
+					for i, want := range [][][]float64{g.Agreement, g.AgreementTested} {
+						got := float64(z[i][v*width+f])
+						if tested[i][v] == kv.NoClass {
+							if !math.IsNaN(got) {
+								t.Fatalf("%d hops, vector %d, unlabelled node %d, feature %d: got %v, want NaN", hops, i, v, f, got)
+							}
+							continue
+						}
+						if !near(got, want[v][column(f)], 1e-5) {
+							t.Fatalf("%d hops, vector %d, node %d, feature %d: got %v, want %v", hops, i, v, f, got, want[v][column(f)])
+						}
+					}
+				}
+				for x := range g.Classes {
+					row := z[2+x][v*width:][:width]
+					for k := range hops {
+						if got, want := float64(row[1+k]), g.PredictionsK[k][v][x]; !near(got, want, 1e-5) {
+							t.Fatalf("P_%d of node %d, class %d: got %v, want %v", k+1, v, x, got, want)
+						}
+						if got, want := float64(row[1+hops+k]), g.LabelsK[k][v][x]; !near(got, want, 1e-5) {
+							t.Fatalf("Y_%d of node %d, class %d: got %v, want %v", k+1, v, x, got, want)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// denseFeatures is the definition of AgreementFeatures, written plainly.
+func denseFeatures(g memoryGraph, labels []kv.Class, predictions rowsSource, tested []kv.Class, hops int) []float64 {
+	n, c := len(g), predictions.width
+	normalized := mat.NewDense(n, n, nil)
+	for v, neighbors := range g {
+		for _, u := range neighbors {
+			normalized.Set(v, int(u), 1/math.Sqrt(float64(len(g[v])*len(g[u]))))
+		}
+	}
+	p, y := mat.NewDense(n, c, nil), mat.NewDense(n, c, nil)
+	for v := range n {
+		for j := range c {
+			p.Set(v, j, float64(predictions.values[v*c+j]))
+		}
+		if labels[v] != kv.NoClass {
+			y.Set(v, int(labels[v]), 1)
+		}
+	}
+	width := 2*hops + 1
+	z := make([]float64, n*width)
+	put := func(f int, x *mat.Dense) {
+		for v, label := range tested {
+			z[v*width+f] = math.NaN()
+			if label != kv.NoClass {
+				z[v*width+f] = x.At(v, int(label))
+			}
+		}
+	}
+	put(0, p)
+	power := mat.DenseCopyOf(normalized)
+	for k := 1; k <= hops; k++ {
+		if k > 1 {
+			var next mat.Dense
+			next.Mul(power, normalized)
+			power.Copy(&next)
+		}
+		cleared := mat.DenseCopyOf(power)
+		for v := range n {
+			cleared.Set(v, v, 0)
+		}
+		var pk, yk mat.Dense
+		pk.Mul(cleared, p)
+		yk.Mul(cleared, y)
+		put(k, &pk)
+		put(hops+k, &yk)
+	}
+	return z
+}
+
+func TestFeaturesEqualTheDefinition(t *testing.T) {
+	for seed := range uint64(250) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		n, c, hops := 1+r.IntN(30), 1+r.IntN(5), 1+int(seed%5)
+		g, labels, p := awkwardGraph(r, n), awkwardLabels(r, n, c), randomPredictions(r, n, c)
+		tested := [][]kv.Class{labels, awkwardLabels(r, n, c), slices.Repeat([]kv.Class{kv.NoClass}, n)}
+		z := mustFeatures(t, g, labels, p, tested, hops, ops.Options{Workers: 1 + r.IntN(3)})
+		for i := range tested {
+			want := denseFeatures(g, labels, p, tested[i], hops)
+			for at := range want {
+				if !near(float64(z[i][at]), want[at], 1e-5) {
+					t.Fatalf("seed %d: %d nodes, %d classes, %d hops, vector %d, node %d, feature %d: got %v, want %v",
+						seed, n, c, hops, i, at/(2*hops+1), at%(2*hops+1), z[i][at], want[at])
+				}
+			}
+		}
+	}
+}
+
+// The labellings of a few nodes in any order have the rows of the labellings of all.
+func TestFeaturesOfSomeNodes(t *testing.T) {
+	const n, c, hops = 50, 4, 3
+	r := rand.New(rand.NewPCG(5, 0))
+	g, labels, p := awkwardGraph(r, n), awkwardLabels(r, n, c), randomPredictions(r, n, c)
+	nodes := make([]kv.NodeID, 0, n)
+	for _, v := range r.Perm(n)[:20] {
+		nodes = append(nodes, kv.NodeID(v))
+	}
+	some := make([]kv.Class, len(nodes))
+	all := slices.Repeat([]kv.Class{kv.NoClass}, n)
+	for i, v := range nodes {
+		some[i] = kv.Class(r.IntN(c+1)) - 1
+		all[v] = some[i]
+	}
+	diagonals, err := ops.ComputeDiagonals(context.Background(), g, hops, ops.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gatherFeatures(context.Background(), g, diagonals, labels, p, []labelling{{labels: all}, {nodes: newNodeSet(nodes), labels: some}}, hops, ops.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	width := featureWidth(hops)
+	for i, v := range nodes {
+		for f := range width {
+			got, want := z[1][i*width+f], z[0][int(v)*width+f]
+			if math.Float32bits(got) != math.Float32bits(want) {
+				t.Fatalf("node %d, feature %d: got %v among some nodes, %v among all", v, f, got, want)
+			}
+		}
+	}
+}
+
+func TestFeaturesAreTheSameBits(t *testing.T) {
+	const n, c, hops = 400, 9, 4
+	r := rand.New(rand.NewPCG(9, 0))
+	g, labels, p := awkwardGraph(r, n), awkwardLabels(r, n, c), randomPredictions(r, n, c)
+	var first []float32
+	for _, workers := range []int{1, 2, 4} {
+		for _, budget := range []int64{0, 64 << 10, 1 << 20} {
+			z := mustFeatures(t, g, labels, p, [][]kv.Class{labels}, hops, ops.Options{Workers: workers, MemoryBudget: budget})[0]
+			if first == nil {
+				first = z
+			}
+			for i := range z {
+				if math.Float32bits(z[i]) != math.Float32bits(first[i]) {
+					t.Fatalf("%d workers, %d bytes, node %d: got %v, with 1 worker %v", workers, budget, i/(2*hops+1), z[i], first[i])
+				}
+			}
+		}
+	}
+}
+
+func TestFeaturesOfBadInput(t *testing.T) {
+	g := newMemoryGraph(3, [][2]kv.NodeID{{0, 1}})
+	p := rowsSource{width: 2, values: make([]float32, 6)}
+	labels := []kv.Class{0, 1, 0}
+	for name, c := range map[string]struct {
+		labels []kv.Class
+		tested []kv.Class
+	}{
+		"labels too short":        {labels[:2], labels},
+		"tested too short":        {labels, labels[:2]},
+		"tested beyond the last":  {labels, []kv.Class{0, 2, 0}},
+		"tested below no class":   {labels, []kv.Class{0, -2, 0}},
+		"a label beyond the last": {[]kv.Class{0, 5, 0}, labels},
+	} {
+		if _, err := AgreementFeatures(context.Background(), g, c.labels, p, [][]kv.Class{c.tested}, 2, ops.Options{}); !errors.Is(err, ErrShape) {
+			t.Errorf("%s: got %v, want ErrShape", name, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := AgreementFeatures(ctx, g, labels, p, [][]kv.Class{labels}, 2, ops.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: got %v, want context.Canceled", err)
+	}
+}
+
+func TestSideBySideReadsAnyColumns(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 0))
+	left, right := randomPredictions(r, 5, 3), randomPredictions(r, 5, 4)
+	both := sideBySide{left, right}
+	rows := kv.Range{First: 1, End: 4}
+	for lo := range 7 {
+		for hi := lo + 1; hi <= 7; hi++ {
+			dst := make([]float32, 3*(hi-lo))
+			if err := both.Read(rows, lo, hi, dst); err != nil {
+				t.Fatal(err)
+			}
+			for v := 1; v < 4; v++ {
+				for j := lo; j < hi; j++ {
+					want := right.values[v*4+max(j-3, 0)]
+					if j < 3 {
+						want = left.values[v*3+j]
+					}
+					if got := dst[(v-1)*(hi-lo)+j-lo]; got != want {
+						t.Fatalf("columns %d to %d, row %d, column %d: got %v, want %v", lo, hi, v, j, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestEachRowsReadsAllOnce(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 0))
+	for _, width := range []int{1, 7, blockValues/3 + 1, blockValues + 1} { // from many rows a block to one
+		n := min(5, 1+4*blockValues/width)
+		if width < 10 {
+			n = 2*blockValues/width + 3
+		}
+		src := rowsSource{width: width, values: make([]float32, n*width)}
+		for i := range src.values {
+			src.values[i] = r.Float32()
+		}
+		for _, workers := range []int{1, 3} {
+			seen := make([]int32, n)
+			err := eachRows(context.Background(), src, n, workers, func(rows kv.Range, values []float32) error {
+				if !slices.Equal(values, src.values[int(rows.First)*width:int(rows.End)*width]) {
+					return fmt.Errorf("rows %d to %d: other values than the source's", rows.First, rows.End)
+				}
+				for v := rows.First; v < rows.End; v++ {
+					seen[v]++
+				}
+				return nil
+			})
+			if err != nil {
+				t.Errorf("%d columns, %d workers: %v", width, workers, err)
+			}
+			for v, times := range seen {
+				if times != 1 {
+					t.Fatalf("%d columns, %d workers: row %d was visited %d times, want once", width, workers, v, times)
+				}
+			}
+		}
+	}
+	wrong := errors.New("wrong")
+	err := eachRows(context.Background(), rowsSource{width: 1, values: make([]float32, 10)}, 10, 2, func(kv.Range, []float32) error { return wrong })
+	if !errors.Is(err, wrong) {
+		t.Errorf("a visit that fails: got %v, want its error", err)
+	}
+}
+
+// A path of three nodes. Nodes a and c are given class 0, b class 1; a label of class 0 agrees with a's predictions
+// by 0.9, with its neighbour's by S_1 = 1/√2 of 0.2, and with nothing at one hop, whose label is 1.
+func ExampleAgreementFeatures() {
+	path := newMemoryGraph(3, [][2]kv.NodeID{{0, 1}, {1, 2}})
+	given := []kv.Class{0, 1, 0}
+	predictions := rowsSource{width: 2, values: []float32{0.9, 0.1, 0.2, 0.8, 0.6, 0.4}}
+	z, err := AgreementFeatures(context.Background(), path, given, predictions, [][]kv.Class{given}, 2, ops.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("P0 P1 P2 L1 L2 of node 0: %.3f\n", z[0][:5])
+	// Output: P0 P1 P2 L1 L2 of node 0: [0.900 0.141 0.300 0.000 0.500]
+}

@@ -1,0 +1,99 @@
+package cleaner
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+func TestParseLabelNoise(t *testing.T) {
+	for text, want := range map[string]labelNoise{
+		"sym:0.1": {rate: 0.1}, "asym:0.25": {asymmetric: true, rate: 0.25}, "sym:1e-3": {rate: 0.001},
+	} {
+		if got, err := parseLabelNoise(text); err != nil || got != want {
+			t.Errorf("noise %q: got %+v and error %v, want %+v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "sym", "sym:", "sym:0", "sym:1", "sym:-0.1", "sym:1.5", "asym:NaN", "sym:Inf", "sym:0.1:2", "pair:0.1", "0.1", "SYM:0.1", "sym:0,1"} {
+		_, err := parseLabelNoise(text)
+		if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "sym:RATE or asym:RATE") {
+			t.Errorf("noise %q: got %v, want ErrOptions that says what is wanted", text, err)
+		}
+	}
+}
+
+func identityOrder(n int) []kv.NodeID {
+	order := make([]kv.NodeID, n)
+	for v := range order {
+		order[v] = kv.NodeID(v)
+	}
+	return order
+}
+
+func TestInjectedNoise(t *testing.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		n, c := 1+r.IntN(200), 2+r.IntN(5)
+		labels := awkwardLabels(r, n, c)
+		before := slices.Clone(labels)
+		noise := labelNoise{asymmetric: seed%2 == 0, rate: 0.05 + 0.9*r.Float64()}
+		noisy := noise.inject(labels, identityOrder(n), c, seed)
+		if !slices.Equal(labels, before) {
+			t.Fatalf("seed %d: the labels given were changed", seed)
+		}
+		changed := 0
+		for v, y := range noisy {
+			switch {
+			case labels[v] == kv.NoClass && y != kv.NoClass:
+				t.Fatalf("seed %d: node %d was unlabelled and became %d", seed, v, y)
+			case y == labels[v]:
+				continue
+			case y < 0 || int(y) >= c:
+				t.Fatalf("seed %d: node %d became %d, want one of %d classes", seed, v, y, c)
+			case noise.asymmetric && int(y) != (int(labels[v])+1)%c:
+				t.Fatalf("seed %d: node %d went from %d to %d, want the next of %d classes", seed, v, labels[v], y, c)
+			}
+			changed++
+		}
+		if want := int(math.Round(noise.rate * float64(labelled(labels)))); changed != want {
+			t.Errorf("seed %d: %d of %d labels changed at rate %.3f, want %d", seed, changed, labelled(labels), noise.rate, want)
+		}
+		if again := noise.inject(labels, identityOrder(n), c, seed); !slices.Equal(again, noisy) {
+			t.Errorf("seed %d: a second time it differs", seed)
+		}
+
+		// Numbered otherwise, the node at a place in the file gets the same label.
+		order, renumbered := make([]kv.NodeID, n), make([]kv.Class, n)
+		for place, v := range r.Perm(n) {
+			order[place], renumbered[v] = kv.NodeID(v), labels[place]
+		}
+		other := noise.inject(renumbered, order, c, seed)
+		for place, v := range order {
+			if other[v] != noisy[place] {
+				t.Fatalf("seed %d: the node at place %d becomes %d or %d, by its number", seed, place, noisy[place], other[v])
+			}
+		}
+	}
+}
+
+func TestSymmetricNoiseIsUniform(t *testing.T) {
+	const n, c = 30000, 4
+	labels := make([]kv.Class, n)
+	var count [c]int
+	for _, y := range (labelNoise{rate: 0.9}).inject(labels, identityOrder(n), c, 1) {
+		count[y]++
+	}
+	if count[0] != n/10 {
+		t.Errorf("class 0: got %d of %d labels left, want a tenth", count[0], n)
+	}
+	for j, got := range count[1:] {
+		if got < 8600 || got > 9400 {
+			t.Errorf("class %d: got %d labels, want about 9000", j+1, got)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package cleaner
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Metrics measure how well scores and flags find the mislabelled among N nodes, of which T are mislabelled. A share of
+// nothing is 0, so that all of them are numbers.
+type Metrics struct {
+	// F1 is 2·Precision·Recall / (Precision+Recall), of the flagged nodes.
+	F1 float64 `json:"f1"`
+
+	// MCC is Matthews' correlation of flagged and mislabelled, in [−1,1]; 0 where all or none are flagged or mislabelled.
+	MCC float64 `json:"mcc"`
+
+	// PAtT is the share of mislabelled nodes among the T with the highest scores, ties in file order.
+	PAtT float64 `json:"p_at_t"`
+
+	// PAtTFlagged counts, of those T, only the flagged.
+	PAtTFlagged float64 `json:"p_at_t_flagged"`
+
+	Precision float64 `json:"precision"` // mislabelled among the flagged
+	Recall    float64 `json:"recall"`    // flagged among the mislabelled
+
+	// AveragePrecision is the mean, over the mislabelled nodes, of the precision down to each of them in order of score; equal
+	// scores count as one step.
+	AveragePrecision float64 `json:"average_precision"`
+
+	// AUROC is the chance that a mislabelled node has a higher score than another, equal scores counting half; 0.5 where there
+	// are not both.
+	AUROC float64 `json:"auroc"`
+
+	// PAt10, PAt50 and PAt100 are the shares of mislabelled nodes among so many of the highest scores, or all where there are
+	// fewer.
+	PAt10  float64 `json:"p_at_10"`
+	PAt50  float64 `json:"p_at_50"`
+	PAt100 float64 `json:"p_at_100"`
+
+	Flagged     float64 `json:"flagged"`     // nodes
+	Mislabelled float64 `json:"mislabelled"` // T
+}
+
+// fields are the metrics in the order of their declaration, for means over repeats.
+func (m *Metrics) fields() []*float64 {
+	return []*float64{
+		&m.F1, &m.MCC, &m.PAtT, &m.PAtTFlagged, &m.Precision, &m.Recall, &m.AveragePrecision, &m.AUROC,
+		&m.PAt10, &m.PAt50, &m.PAt100, &m.Flagged, &m.Mislabelled,
+	}
+}
+
+// measureScores computes the Metrics of nodes in file order.
+func measureScores(scores []float64, flagged, mislabelled []bool) Metrics {
+	var both, flags, wrong float64
+	for i := range scores {
+		if flagged[i] {
+			flags++
+		}
+		if mislabelled[i] {
+			wrong++
+		}
+		if flagged[i] && mislabelled[i] {
+			both++
+		}
+	}
+	n := float64(len(scores))
+	m := Metrics{Flagged: flags, Mislabelled: wrong, Precision: share(both, flags), Recall: share(both, wrong)}
+	m.F1 = share(2*both, flags+wrong)
+	m.MCC = share(both*n-flags*wrong, math.Sqrt(flags*(n-flags)*wrong*(n-wrong)))
+
+	order := make([]int, len(scores))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
+	top := func(count int, counts func(i int) bool) float64 {
+		hits := 0.0
+		count = min(count, len(order))
+		for _, i := range order[:count] {
+			if counts(i) {
+				hits++
+			}
+		}
+		return share(hits, float64(count))
+	}
+	isWrong := func(i int) bool { return mislabelled[i] }
+	m.PAtT = top(int(wrong), isWrong)
+	m.PAtTFlagged = top(int(wrong), func(i int) bool { return mislabelled[i] && flagged[i] })
+	m.PAt10, m.PAt50, m.PAt100 = top(10, isWrong), top(50, isWrong), top(100, isWrong)
+	m.AveragePrecision, m.AUROC = ranking(scores, mislabelled, order, wrong)
+	return m
+}
+
+// ranking walks down order, one step for each run of equal scores.
+func ranking(scores []float64, mislabelled []bool, order []int, wrong float64) (averagePrecision, auroc float64) {
+	right := float64(len(order)) - wrong
+	if wrong == 0 || right == 0 {
+		return share(wrong, float64(len(order))), 0.5
+	}
+	var hits, misses float64
+	for first := 0; first < len(order); {
+		stepHits, stepMisses := 0.0, 0.0
+		end := first
+		for ; end < len(order) && cmp.Compare(scores[order[end]], scores[order[first]]) == 0; end++ {
+			if mislabelled[order[end]] {
+				stepHits++
+			} else {
+				stepMisses++
+			}
+		}
+		// Every pair of this step's hits with a later miss is right, with a miss of the step half right.
+		auroc += stepHits * (right - misses - stepMisses/2)
+		hits, misses = hits+stepHits, misses+stepMisses
+		averagePrecision += stepHits * hits / (hits + misses)
+		first = end
+	}
+	return averagePrecision / wrong, auroc / (wrong * right)
+}
+
+// share is part/whole, 0 of nothing.
+func share(part, whole float64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return part / whole
+}

@@ -1,0 +1,180 @@
+package cleaner
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// plainMetrics computes Metrics from their definitions, where those are not 0 of nothing, pair by pair.
+func plainMetrics(scores []float64, flagged, wrong []bool) Metrics {
+	var tp, fp, fn, tn float64
+	for i := range scores {
+		switch {
+		case flagged[i] && wrong[i]:
+			tp++
+		case flagged[i]:
+			fp++
+		case wrong[i]:
+			fn++
+		default:
+			tn++
+		}
+	}
+	m := Metrics{
+		Flagged: tp + fp, Mislabelled: tp + fn, Precision: tp / (tp + fp), Recall: tp / (tp + fn), F1: 2 * tp / (2*tp + fp + fn),
+		MCC: (tp*tn - fp*fn) / math.Sqrt((tp+fp)*(tp+fn)*(tn+fp)*(tn+fn)),
+	}
+	var pairs float64
+	for i := range scores {
+		for j := range scores {
+			if !wrong[i] || wrong[j] {
+				continue
+			}
+			pairs++
+			switch cmp.Compare(scores[i], scores[j]) {
+			case 1:
+				m.AUROC++
+			case 0:
+				m.AUROC += 0.5
+			}
+		}
+	}
+	m.AUROC /= pairs
+	// The precision down to a node counts all with its score or a higher one.
+	for i := range scores {
+		if !wrong[i] {
+			continue
+		}
+		var hits, all float64
+		for j := range scores {
+			if scores[j] >= scores[i] {
+				all++
+				if wrong[j] {
+					hits++
+				}
+			}
+		}
+		m.AveragePrecision += hits / all / m.Mislabelled
+	}
+	// The rank of a node: those with higher scores, and those before it with the same.
+	top := func(count int, counts func(i int) bool) float64 {
+		count = min(count, len(scores))
+		var hits float64
+		for i := range scores {
+			rank := 0
+			for j := range scores {
+				if scores[j] > scores[i] || scores[j] == scores[i] && j < i {
+					rank++
+				}
+			}
+			if rank < count && counts(i) {
+				hits++
+			}
+		}
+		return hits / float64(count)
+	}
+	mislabelled := func(i int) bool { return wrong[i] }
+	m.PAtT = top(int(m.Mislabelled), mislabelled)
+	m.PAtTFlagged = top(int(m.Mislabelled), func(i int) bool { return wrong[i] && flagged[i] })
+	m.PAt10, m.PAt50, m.PAt100 = top(10, mislabelled), top(50, mislabelled), top(100, mislabelled)
+	return m
+}
+
+func sameMetrics(t *testing.T, what string, got, want Metrics) {
+	t.Helper()
+	for f, value := range got.fields() {
+		if wanted := *want.fields()[f]; !(math.Abs(*value-wanted) <= 1e-12) {
+			t.Errorf("%s: got %+v, want %+v", what, got, want)
+			return
+		}
+	}
+}
+
+func TestMetricsAreTheirDefinitions(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		n := 2 + r.IntN(120)
+		scores, flagged, wrong := make([]float64, n), make([]bool, n), make([]bool, n)
+		for i := range n {
+			scores[i] = float64(r.IntN(1+r.IntN(20))) / 20 // with ties
+			flagged[i], wrong[i] = r.IntN(3) == 0, r.IntN(4) == 0
+		}
+		flagged[0], flagged[1], wrong[0], wrong[1] = true, false, seed%2 == 0, seed%2 == 1
+		sameMetrics(t, "random scores", measureScores(scores, flagged, wrong), plainMetrics(scores, flagged, wrong))
+	}
+}
+
+func TestMetricsByHand(t *testing.T) {
+	const yes, no = true, false
+	for _, c := range []struct {
+		name           string
+		scores         []float64
+		flagged, wrong []bool
+		want           Metrics
+	}{
+		{
+			"one hit, one miss, one false alarm", []float64{.9, .8, .3, .1}, []bool{yes, yes, no, no}, []bool{yes, no, yes, no},
+			Metrics{F1: .5, PAtT: .5, PAtTFlagged: .5, Precision: .5, Recall: .5, AveragePrecision: 5. / 6, AUROC: .75, PAt10: .5, PAt50: .5, PAt100: .5, Flagged: 2, Mislabelled: 2},
+		}, {
+			"perfect", []float64{.1, .99, .2}, []bool{no, yes, no}, []bool{no, yes, no},
+			Metrics{F1: 1, MCC: 1, PAtT: 1, PAtTFlagged: 1, Precision: 1, Recall: 1, AveragePrecision: 1, AUROC: 1, PAt10: 1. / 3, PAt50: 1. / 3, PAt100: 1. / 3, Flagged: 1, Mislabelled: 1},
+		}, {
+			"upside down", []float64{.9, .1}, []bool{yes, no}, []bool{no, yes},
+			Metrics{MCC: -1, AveragePrecision: .5, PAt10: .5, PAt50: .5, PAt100: .5, Flagged: 1, Mislabelled: 1},
+		}, {
+			"found, but below the threshold", []float64{.9, .1}, []bool{no, no}, []bool{yes, no},
+			Metrics{PAtT: 1, AveragePrecision: 1, AUROC: 1, PAt10: .5, PAt50: .5, PAt100: .5, Mislabelled: 1},
+		}, {
+			"none mislabelled", []float64{.9, .1}, []bool{yes, no}, []bool{no, no}, Metrics{AUROC: .5, Flagged: 1},
+		}, {
+			"all mislabelled and flagged", []float64{.9, .1}, []bool{yes, yes}, []bool{yes, yes},
+			Metrics{F1: 1, PAtT: 1, PAtTFlagged: 1, Precision: 1, Recall: 1, AveragePrecision: 1, AUROC: .5, PAt10: 1, PAt50: 1, PAt100: 1, Flagged: 2, Mislabelled: 2},
+		}, {
+			"all tied: file order counts", []float64{.5, .5}, []bool{no, no}, []bool{no, yes},
+			Metrics{AveragePrecision: .5, AUROC: .5, PAt10: .5, PAt50: .5, PAt100: .5, Mislabelled: 1},
+		}, {
+			"NaN is last", []float64{math.NaN(), .1, math.NaN()}, []bool{no, no, no}, []bool{no, yes, no},
+			Metrics{PAtT: 1, AveragePrecision: 1, AUROC: 1, PAt10: 1. / 3, PAt50: 1. / 3, PAt100: 1. / 3, Mislabelled: 1},
+		},
+		{"no nodes", nil, nil, nil, Metrics{AUROC: .5}},
+	} {
+		got := measureScores(c.scores, c.flagged, c.wrong)
+		sameMetrics(t, c.name, got, c.want)
+		if _, err := json.Marshal(got); err != nil {
+			t.Errorf("%s: as JSON: %v", c.name, err)
+		}
+	}
+}
+
+// TestMetricsFields keeps fields in step with the struct: a metric left out would have no mean.
+func TestMetricsFields(t *testing.T) {
+	var m Metrics
+	for i, field := range m.fields() {
+		*field = float64(i + 1)
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values map[string]float64
+	if err := json.Unmarshal(text, &values); err != nil {
+		t.Fatal(err)
+	}
+	var got []float64
+	for _, value := range values {
+		got = append(got, value)
+	}
+	slices.Sort(got)
+	for i, value := range got {
+		if value != float64(i+1) {
+			t.Fatalf("%s: want 1 to %d, each once", text, len(m.fields()))
+		}
+	}
+	if len(got) != len(m.fields()) {
+		t.Errorf("got %d metrics in JSON, want %d", len(got), len(m.fields()))
+	}
+}

@@ -1,0 +1,259 @@
+package cleaner
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas32"
+)
+
+// A Network is a fully connected network with ReLU between its layers:
+//
+//	h_0 = x, h_{l+1} = relu(h_l W_l + b_l), the last layer without the relu
+//
+// All matrices are row-major float32. Its fields are exported so that a store can keep it; they are read only.
+type Network struct {
+	Widths  []int       // of the input, the hidden layers and the output
+	Weights [][]float32 // W_l [Widths[l]×Widths[l+1]]
+	Biases  [][]float32 // b_l [Widths[l+1]]
+}
+
+// newNetwork draws the weights uniformly from ±√(6/(in+out)) (Glorot and Bengio 2010); the biases are zero.
+func newNetwork(random *rand.Rand, widths ...int) *Network {
+	net := &Network{Widths: widths}
+	for l := range len(widths) - 1 {
+		in, out := widths[l], widths[l+1]
+		weights := make([]float32, in*out)
+		limit := math.Sqrt(6 / float64(in+out))
+		for i := range weights {
+			weights[i] = float32(limit * (2*random.Float64() - 1))
+		}
+		net.Weights = append(net.Weights, weights)
+		net.Biases = append(net.Biases, make([]float32, out))
+	}
+	return net
+}
+
+// clone is a copy that further training does not change.
+func (net *Network) clone() *Network {
+	twin := &Network{Widths: net.Widths}
+	for l := range net.Weights {
+		twin.Weights = append(twin.Weights, append([]float32(nil), net.Weights[l]...))
+		twin.Biases = append(twin.Biases, append([]float32(nil), net.Biases[l]...))
+	}
+	return twin
+}
+
+// weights is W_l as gonum takes it.
+func (net *Network) weights(l int) blas32.General {
+	return general(net.Widths[l], net.Widths[l+1], net.Weights[l])
+}
+
+func general(rows, columns int, data []float32) blas32.General {
+	return blas32.General{Rows: rows, Cols: columns, Stride: max(columns, 1), Data: data[:rows*columns]}
+}
+
+// activations are the layers' outputs for a batch, reused from batch to batch; one goroutine.
+type activations struct {
+	layers [][]float32 // layers[l] [rows×Widths[l+1]]
+}
+
+// forward computes the outputs of the batch x [rows×Widths[0]], borrowed until the next call. drop, if not nil, is
+// called on every hidden layer.
+func (a *activations) forward(net *Network, x []float32, rows int, drop func(layer int, h []float32)) []float32 {
+	last := len(net.Weights) - 1
+	if a.layers == nil {
+		a.layers = make([][]float32, last+1)
+	}
+	for l := range net.Weights {
+		out := net.Widths[l+1]
+		a.layers[l] = resize(a.layers[l], rows*out)
+		h := a.layers[l]
+		for r := range rows {
+			copy(h[r*out:], net.Biases[l])
+		}
+		if rows > 0 && net.Widths[l] > 0 {
+			blas32.Gemm(blas.NoTrans, blas.NoTrans, 1, general(rows, net.Widths[l], x), net.weights(l), 1, general(rows, out, h))
+		}
+		if l < last {
+			for i, value := range h {
+				h[i] = max(value, 0)
+			}
+			if drop != nil {
+				drop(l, h)
+			}
+		}
+		x = h
+	}
+	return x
+}
+
+// resize returns s with length n, keeping its memory where it can.
+func resize(s []float32, n int) []float32 {
+	if cap(s) < n {
+		return make([]float32, n)
+	}
+	return s[:n]
+}
+
+// A trainer fits a network by Adam (Kingma and Ba, arXiv:1412.6980) with decoupled weight decay (arXiv:1711.05101). All
+// its memory is taken at the first batch. The bits depend on the seed and the batches alone: gonum's products add up in an
+// order that does not depend on the number of processors.
+type trainer struct {
+	net     *Network
+	rate    float64 // of learning
+	decay   float64 // of weights, a step, relative to rate
+	dropout float64 // share of the hidden activations that are set to zero in training
+	inputs  float64 // the same of the inputs
+	random  *rand.Rand
+
+	steps    int
+	forward  activations
+	scale    [][]float32 // what dropout multiplied each hidden activation by
+	errors   [][]float32 // loss gradients of the layers' outputs
+	gradient [2][][]float32
+	mean     [2][][]float32 // Adam's moments: [0] of weights, [1] of biases
+	square   [2][][]float32
+}
+
+func newTrainer(net *Network, random *rand.Rand) *trainer {
+	t := &trainer{net: net, random: random, scale: make([][]float32, len(net.Weights)), errors: make([][]float32, len(net.Weights))}
+	for kind, parameters := range [2][][]float32{net.Weights, net.Biases} {
+		for _, p := range parameters {
+			t.gradient[kind] = append(t.gradient[kind], make([]float32, len(p)))
+			t.mean[kind] = append(t.mean[kind], make([]float32, len(p)))
+			t.square[kind] = append(t.square[kind], make([]float32, len(p)))
+		}
+	}
+	return t
+}
+
+// step learns from the batch x [rows×Widths[0]], which dropout of inputs overwrites. loss turns the outputs [rows×Widths[last]] into
+// the gradient of the batch's mean loss with respect to them, in place, and returns that loss.
+func (t *trainer) step(x []float32, rows int, loss func(outputs []float32) float64) float64 {
+	var drop func(int, []float32)
+	if t.inputs > 0 {
+		t.drop(x, nil, t.inputs)
+	}
+	if t.dropout > 0 {
+		drop = func(l int, h []float32) {
+			t.scale[l] = resize(t.scale[l], len(h))
+			t.drop(h, t.scale[l], t.dropout)
+		}
+	}
+	out := t.forward.forward(t.net, x, rows, drop)
+	value := loss(out)
+	t.backward(x, rows, out)
+	t.update()
+	return value
+}
+
+// drop zeroes a share of values and scales the others so that the sum's expectation stays; kept, if not nil, gets what each
+// was multiplied by.
+func (t *trainer) drop(values, kept []float32, share float64) {
+	scale := float32(1 / (1 - share))
+	bound := uint32(share * (1 << 32))
+	for i := range values {
+		factor := scale
+		if values[i] == 0 || t.random.Uint32() < bound {
+			factor = 0
+		}
+		values[i] *= factor
+		if kept != nil {
+			kept[i] = factor
+		}
+	}
+}
+
+// backward fills the gradients, given that of the outputs.
+func (t *trainer) backward(x []float32, rows int, outputs []float32) {
+	up := outputs
+	for l := len(t.net.Weights) - 1; l >= 0; l-- {
+		in, out := t.net.Widths[l], t.net.Widths[l+1]
+		below := x
+		if l > 0 {
+			below = t.forward.layers[l-1]
+		}
+		clear(t.gradient[1][l])
+		for r := range rows {
+			for j, g := range up[r*out : (r+1)*out] {
+				t.gradient[1][l][j] += g
+			}
+		}
+		if rows == 0 || in == 0 {
+			return
+		}
+		blas32.Gemm(blas.Trans, blas.NoTrans, 1, general(rows, in, below), general(rows, out, up), 0, general(in, out, t.gradient[0][l]))
+		if l == 0 {
+			return
+		}
+		t.errors[l-1] = resize(t.errors[l-1], rows*in)
+		down := t.errors[l-1]
+		blas32.Gemm(blas.NoTrans, blas.Trans, 1, general(rows, out, up), t.net.weights(l), 0, general(rows, in, down))
+		for i, h := range below {
+			switch {
+			case h <= 0: // off, or dropped
+				down[i] = 0
+			case t.dropout > 0:
+				down[i] *= t.scale[l-1][i]
+			}
+		}
+		up = down
+	}
+}
+
+// update takes Adam's step along the gradients.
+func (t *trainer) update() {
+	const beta1, beta2, epsilon = 0.9, 0.999, 1e-8
+	t.steps++
+	rate := float32(t.rate * math.Sqrt(1-math.Pow(beta2, float64(t.steps))) / (1 - math.Pow(beta1, float64(t.steps))))
+	shrink := float32(1 - t.rate*t.decay)
+	for kind, parameters := range [2][][]float32{t.net.Weights, t.net.Biases} {
+		for l, p := range parameters {
+			mean, square := t.mean[kind][l], t.square[kind][l]
+			for i, g := range t.gradient[kind][l] {
+				mean[i] = beta1*mean[i] + (1-beta1)*g
+				square[i] = beta2*square[i] + (1-beta2)*g*g
+				if kind == 0 {
+					p[i] *= shrink
+				}
+				p[i] -= rate * mean[i] / (float32(math.Sqrt(float64(square[i]))) + epsilon)
+			}
+		}
+	}
+}
+
+// softmaxLoss is the mean cross-entropy of logits [rows×classes] against the right class of each row; it overwrites them with its
+// gradient.
+func softmaxLoss(logits []float32, right []int) float64 {
+	classes := len(logits) / max(len(right), 1)
+	var loss float64
+	for r, y := range right {
+		row := logits[r*classes : (r+1)*classes]
+		softmaxRow(row)
+		loss -= math.Log(max(float64(row[y]), math.SmallestNonzeroFloat32))
+		row[y]--
+		for j := range row {
+			row[j] /= float32(len(right))
+		}
+	}
+	return loss / float64(max(len(right), 1))
+}
+
+// softmaxRow turns logits into probabilities, in place.
+func softmaxRow(row []float32) {
+	most := float32(math.Inf(-1))
+	for _, value := range row {
+		most = max(most, value)
+	}
+	var sum float64
+	for j, value := range row {
+		e := math.Exp(float64(value - most))
+		row[j] = float32(e)
+		sum += e
+	}
+	for j := range row {
+		row[j] = float32(float64(row[j]) / sum)
+	}
+}

@@ -1,0 +1,129 @@
+package cleaner
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// A Preset names a way of cleaning. The two differ only in how many times mislabels are planted.
+type Preset string
+
+const (
+	// PresetDefault plants mislabels five times over and averages the five detectors, which takes most of the chance out of
+	// the scores. All draws share one propagation.
+	PresetDefault Preset = "default"
+
+	// PresetPaper is GraphCleaner as published (arXiv:2306.00015): one draw, one detector.
+	PresetPaper Preset = "paper"
+)
+
+// draws is how many times mislabels are planted.
+func (p Preset) draws() int {
+	if p == PresetPaper {
+		return 1
+	}
+	return 5
+}
+
+// What both presets follow the paper in.
+const (
+	defaultHops      = 3
+	defaultThreshold = 0.97
+	sampleRate       = 0.5 // share of the fitting set that a draw plants mislabels on
+)
+
+// Options tunes a cleaning. The zero value is ready to use.
+type Options struct {
+	// Preset is PresetDefault when empty.
+	Preset Preset
+
+	// Hops is K, at most ops.MaxHops; zero means 3.
+	Hops int
+
+	// Threshold is the score above which a node is a suspect; zero means 0.97.
+	Threshold float64
+
+	// Seed fixes everything that is drawn at random: the same seed gives the same bits at any Workers and MemoryBudget.
+	Seed uint64
+
+	// Workers is the number of goroutines that compute; zero means GOMAXPROCS.
+	Workers int
+
+	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options. Zero means the
+	// default of ops.Options.
+	MemoryBudget int64
+
+	// Progress, OnStage and Notice, where not nil, are told how far the work is, which stages are finished, and what the user
+	// should know of how it was done, such as that there were no predictions.
+	Progress kv.Progress
+	OnStage  func(kv.Stage)
+	Notice   func(string)
+}
+
+// withDefaults completes the options, or says what is wrong with all of them (ErrOptions).
+func (o Options) withDefaults() (Options, error) {
+	if o.Preset == "" {
+		o.Preset = PresetDefault
+	}
+	if o.Hops == 0 {
+		o.Hops = defaultHops
+	}
+	if o.Threshold == 0 {
+		o.Threshold = defaultThreshold
+	}
+	var problems []error
+	if o.Preset != PresetDefault && o.Preset != PresetPaper {
+		problems = append(problems, fmt.Errorf("preset %q: want %s or %s", o.Preset, PresetDefault, PresetPaper))
+	}
+	if o.Hops < 1 || o.Hops > ops.MaxHops {
+		problems = append(problems, fmt.Errorf("hops %d: want 1 to %d", o.Hops, ops.MaxHops))
+	}
+	if !(o.Threshold > 0 && o.Threshold < 1) {
+		problems = append(problems, fmt.Errorf("threshold %v: want a number between 0 and 1", o.Threshold))
+	}
+	if o.Workers < 0 {
+		problems = append(problems, fmt.Errorf("workers %d: want none (all processors) or more", o.Workers))
+	}
+	if o.MemoryBudget < 0 {
+		problems = append(problems, fmt.Errorf("memory budget %d bytes: want none (the default) or more", o.MemoryBudget))
+	}
+	if len(problems) > 0 {
+		return o, fmt.Errorf("%w: %w", ErrOptions, errors.Join(problems...))
+	}
+	return o, nil
+}
+
+// notice tells the user something, formatted.
+func (o Options) notice(format string, args ...any) {
+	if o.Notice != nil {
+		o.Notice(fmt.Sprintf(format, args...))
+	}
+}
+
+// progress tells how far a stage is.
+func (o Options) progress(stage string, done, total int64) {
+	if o.Progress != nil {
+		o.Progress(stage, done, total)
+	}
+}
+
+// stage tells that a stage which began at a time is finished.
+func (o Options) stage(name string, began time.Time) {
+	if o.OnStage != nil {
+		o.OnStage(kv.Stage{Name: name, Seconds: time.Since(began).Seconds()})
+	}
+}
+
+// ops are the options of the operators, with a budget of what is left of MemoryBudget beside held bytes.
+func (o Options) ops(held int64) ops.Options {
+	budget := o.MemoryBudget
+	if budget > 0 {
+		// What is held grows with n only, and ops needs something to work in: a budget below it is exceeded rather than refused.
+		budget = max(budget-held, budget/4)
+	}
+	return ops.Options{MemoryBudget: budget, Workers: o.Workers, Progress: o.Progress, OnStage: o.OnStage}
+}

@@ -1,0 +1,135 @@
+package cleaner
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A Split says what a node's label is used for.
+type Split uint8
+
+// The splits, by the names that the column "split" has for them: none (or empty), train, val, test.
+const (
+	SplitNone       Split = iota // for nothing, but it may still be scored
+	SplitTrain                   // to train the base classifier
+	SplitValidation              // to stop its training, and to fit the noise and the detector on
+	SplitTest                    // to measure the base classifier
+)
+
+// splitColumn is the string column that Splits reads.
+const splitColumn = "split"
+
+// String returns the name by which ParseSplit knows it.
+func (s Split) String() string {
+	return [...]string{"none", "train", "val", "test"}[s]
+}
+
+// ParseSplit knows none (or ""), train, val (or valid, validation) and test, in upper or lower case. ErrSplit for others.
+func ParseSplit(name string) (Split, error) {
+	switch strings.ToLower(name) {
+	case "", "none":
+		return SplitNone, nil
+	case "train":
+		return SplitTrain, nil
+	case "val", "valid", "validation":
+		return SplitValidation, nil
+	case "test":
+		return SplitTest, nil
+	}
+	return SplitNone, fmt.Errorf("split %q: want train, val, test or none: %w", name, ErrSplit)
+}
+
+// defaultShares are the shares of training, validation and test nodes in a split that is drawn.
+var defaultShares = [3]float64{0.8, 0.1, 0.1}
+
+// Splits reads the column "split" of the store [n]. Where the store has none it draws one from the labelled nodes, with
+// seed and in the order of the node file: 0.8 for training, 0.1 each for validation and test, and drawn is true.
+// The validation split of a small graph gets more than its tenth, so that a detector can be fitted on it. labels is [n];
+// a name that is no split fails with ErrSplit, naming the node.
+func Splits(tx *kv.Tx, labels []kv.Class, seed uint64) (splits []Split, drawn bool, err error) {
+	values, err := tx.Reader(splitColumn)
+	if errors.Is(err, kv.ErrNoColumn) {
+		order, err := fileOrder(tx)
+		if err != nil {
+			return nil, false, err
+		}
+		return drawSplits(order, labels, defaultShares, seed), true, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	splits = make([]Split, tx.NumNodes())
+	for v := range splits {
+		value, err := values.At(kv.NodeID(v))
+		if err != nil {
+			return nil, false, err
+		}
+		if value.IsNull() {
+			continue
+		}
+		if splits[v], err = ParseSplit(value.String()); err != nil {
+			return nil, false, nodeError(tx, kv.NodeID(v), err)
+		}
+	}
+	return splits, false, nil
+}
+
+// leastDrawnValidation is what the validation split drawn from a small graph is raised to, at the price of training nodes,
+// as long as it does not take more than a third of the labelled ones.
+const leastDrawnValidation = 30
+
+// drawSplits splits the labelled nodes of order at random by shares of training, validation and test nodes, which need
+// not add up to 1: the rest is in no split. The draw depends on the places in order, not on NodeIDs.
+func drawSplits(order []kv.NodeID, labels []kv.Class, shares [3]float64, seed uint64) []Split {
+	var labelled []kv.NodeID
+	for _, v := range order {
+		if labels[v] != kv.NoClass {
+			labelled = append(labelled, v)
+		}
+	}
+	random := rand.New(rand.NewPCG(seed, streamSplit))
+	random.Shuffle(len(labelled), func(a, b int) { labelled[a], labelled[b] = labelled[b], labelled[a] })
+
+	n := len(labelled)
+	validation := max(int(shares[1]*float64(n)+0.5), min(leastDrawnValidation, n/3))
+	test := min(int(shares[2]*float64(n)+0.5), n-validation)
+	train := min(int((shares[0]+shares[1]+shares[2])*float64(n)+0.5), n) - validation - test
+
+	splits := make([]Split, len(labels))
+	for i, v := range labelled {
+		switch {
+		case i < validation:
+			splits[v] = SplitValidation
+		case i < validation+test:
+			splits[v] = SplitTest
+		case i < validation+test+train:
+			splits[v] = SplitTrain
+		}
+	}
+	return splits
+}
+
+// fileOrder returns every node in the order of the node file [n].
+func fileOrder(tx *kv.Tx) ([]kv.NodeID, error) {
+	order := make([]kv.NodeID, 0, tx.NumNodes())
+	for v, err := range tx.InFileOrder() {
+		if err != nil {
+			return nil, err
+		}
+		order = append(order, v)
+	}
+	return order, nil
+}
+
+// nodeError says of which node err speaks, by its external id.
+func nodeError(tx *kv.Tx, v kv.NodeID, err error) error {
+	id, idErr := tx.ID(v)
+	if idErr != nil {
+		return errors.Join(err, idErr)
+	}
+	return fmt.Errorf("node %s: %w", id, err)
+}

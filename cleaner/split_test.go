@@ -1,0 +1,148 @@
+package cleaner
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+func TestParseSplit(t *testing.T) {
+	for name, want := range map[string]Split{
+		"": SplitNone, "none": SplitNone, "Train": SplitTrain, "val": SplitValidation, "VALID": SplitValidation,
+		"validation": SplitValidation, "test": SplitTest,
+	} {
+		if got, err := ParseSplit(name); got != want || err != nil {
+			t.Errorf("split %q: got %v, %v, want %v", name, got, err, want)
+		}
+	}
+	for _, split := range []Split{SplitNone, SplitTrain, SplitValidation, SplitTest} {
+		if got, err := ParseSplit(split.String()); got != split || err != nil {
+			t.Errorf("split %v, printed and parsed: got %v, %v", split, got, err)
+		}
+	}
+	if _, err := ParseSplit("holdout"); !errors.Is(err, ErrSplit) {
+		t.Errorf("split holdout: got %v, want ErrSplit", err)
+	}
+}
+
+func countSplits(splits []Split) (counts [4]int) {
+	for _, s := range splits {
+		counts[s]++
+	}
+	return counts
+}
+
+func TestDrawSplitsShares(t *testing.T) {
+	const n = 1000
+	order, labels := make([]kv.NodeID, n), make([]kv.Class, n)
+	for v := range n {
+		order[v] = kv.NodeID(v)
+		if v%10 == 0 {
+			labels[v] = kv.NoClass
+		}
+	}
+	for _, c := range []struct {
+		shares [3]float64
+		want   [4]int // none, train, validation, test
+	}{
+		{defaultShares, [4]int{100, 720, 90, 90}},
+		{[3]float64{0.5, 0.2, 0.2}, [4]int{190, 450, 180, 180}},
+		{[3]float64{0, 0.5, 0.5}, [4]int{100, 0, 450, 450}},
+	} {
+		splits := drawSplits(order, labels, c.shares, 1)
+		if got := countSplits(splits); got != c.want {
+			t.Errorf("shares %v: got %v nodes in none, train, validation, test, want %v", c.shares, got, c.want)
+		}
+		for v, y := range labels {
+			if y == kv.NoClass && splits[v] != SplitNone {
+				t.Fatalf("unlabelled node %d: got split %v, want none", v, splits[v])
+			}
+		}
+	}
+}
+
+func TestDrawSplitsOfFewNodes(t *testing.T) {
+	for n, wantValidation := range map[int]int{0: 0, 1: 0, 6: 2, 30: 10, 90: 30, 200: 30, 400: 40} {
+		order := make([]kv.NodeID, n)
+		for v := range order {
+			order[v] = kv.NodeID(v)
+		}
+		counts := countSplits(drawSplits(order, make([]kv.Class, n), defaultShares, 1))
+		if counts[SplitValidation] != wantValidation || counts[SplitNone] != 0 {
+			t.Errorf("%d labelled nodes: got %v nodes in none, train, validation, test, want %d for validation and all in some",
+				n, counts, wantValidation)
+		}
+	}
+}
+
+// The same file numbered otherwise is split the same.
+func TestDrawSplitsDependOnFileOrder(t *testing.T) {
+	const n = 200
+	r := rand.New(rand.NewPCG(3, 0))
+	fileLabels := awkwardLabels(r, n, 3)
+	split := func(order []kv.NodeID) [n]Split {
+		labels := make([]kv.Class, n)
+		for position, v := range order {
+			labels[v] = fileLabels[position]
+		}
+		byNode := drawSplits(order, labels, defaultShares, 8)
+		var byPosition [n]Split
+		for position, v := range order {
+			byPosition[position] = byNode[v]
+		}
+		return byPosition
+	}
+	plain, shuffled := make([]kv.NodeID, n), make([]kv.NodeID, n)
+	for v, u := range r.Perm(n) {
+		plain[v], shuffled[v] = kv.NodeID(v), kv.NodeID(u)
+	}
+	if split(plain) != split(shuffled) {
+		t.Error("numbering the nodes otherwise changed the split of some")
+	}
+}
+
+func TestSplitsOfAStore(t *testing.T) {
+	p := newPlanted(11, 40)
+	for i, name := range []string{"train", "VAL", "validation", "Test", "none"} {
+		p.nodes[i].Values = []kv.Value{kv.StringValue(name)}
+	}
+	p.nodes[5].Values = nil
+	s := p.load(t, true)
+	view(t, s, func(tx *kv.Tx) error {
+		labels, err := readLabels(tx)
+		if err != nil {
+			return err
+		}
+		splits, drawn, err := Splits(tx, labels, 1)
+		if err != nil {
+			return err
+		}
+		if drawn {
+			t.Error("split column in the store: got a drawn split")
+		}
+		for position, want := range []Split{SplitTrain, SplitValidation, SplitValidation, SplitTest, SplitNone, SplitNone} {
+			v, err := tx.NodeAt(position)
+			if err != nil {
+				return err
+			}
+			if splits[v] != want {
+				t.Errorf("node %s: got split %v, want %v", p.nodes[position].ID, splits[v], want)
+			}
+		}
+		return nil
+	})
+
+	p.nodes[7].Values = []kv.Value{kv.StringValue("holdout")}
+	s = p.load(t, true)
+	view(t, s, func(tx *kv.Tx) error {
+		_, _, err := Splits(tx, make([]kv.Class, tx.NumNodes()), 1)
+		want := `node n7: split "holdout": want train, val, test or none`
+		if !errors.Is(err, ErrSplit) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("split holdout: got %v, want ErrSplit saying %q", err, want)
+		}
+		return nil
+	})
+}
