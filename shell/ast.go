@@ -1,0 +1,254 @@
+package shell
+
+import (
+	"strconv"
+	"strings"
+)
+
+// A statement is one parsed statement, its names not yet looked up in a store. String is its text in
+// one fixed spelling, which parses to an equal statement.
+type statement interface {
+	String() string
+}
+
+type (
+	// suspectsStatement lists suspects; the guarantee, if any, sets the threshold.
+	suspectsStatement struct {
+		guarantee *guarantee
+		clauses
+	}
+
+	nodesStatement struct{ clauses }
+
+	// countStatement counts what a suspectsStatement or nodesStatement finds.
+	countStatement struct {
+		of      statement
+		groupBy *name
+	}
+
+	// planStatement says how a statement would be answered.
+	planStatement struct{ of statement }
+
+	nodeStatement    struct{ id literal }
+	explainStatement struct{ id literal }
+
+	neighborsStatement struct {
+		id    literal
+		hops  *literal
+		limit *literal
+	}
+
+	cleanStatement struct{ hops *literal }
+
+	// wordStatement is a statement that is only its name: classes, noise, runs, stats.
+	wordStatement struct{ word string }
+)
+
+// A guarantee asks for the threshold that bounds an error rate by alpha; rate is the mislabel rate p,
+// where the run's own estimate is not wanted.
+type guarantee struct {
+	kind  string // fpr or fnr
+	alpha literal
+	rate  *literal
+}
+
+// clauses are what may follow suspects and nodes.
+type clauses struct {
+	where   expression
+	order   []orderTerm
+	limit   *literal
+	columns []name
+}
+
+type orderTerm struct {
+	by         name
+	descending bool
+}
+
+// A name is a property as it was written.
+type name struct {
+	text string
+	pos  Pos
+}
+
+type literalKind uint8
+
+const (
+	literalNull literalKind = iota
+	literalBool
+	literalInt
+	literalFloat
+	literalString
+	literalWord  // an id without quotes
+	literalParam // number is the parameter's, from 1
+)
+
+// A literal is a constant or a parameter. Text is the value of strings and words and the source of
+// numbers.
+type literal struct {
+	kind    literalKind
+	text    string
+	boolean bool
+	integer int64
+	float   float64
+	number  int
+	pos     Pos
+}
+
+// An expression is a condition on properties.
+type expression interface {
+	String() string
+}
+
+type (
+	// logical is two or more terms joined by one operator, "and" or "or".
+	logical struct {
+		operator string
+		terms    []expression
+	}
+
+	negation struct{ term expression }
+
+	comparison struct {
+		property name
+		operator string // = != < <= > >=
+		value    literal
+	}
+
+	membership struct {
+		property name
+		values   []literal
+	}
+
+	likeness struct {
+		property name
+		pattern  literal
+	}
+
+	// between includes both ends.
+	between struct {
+		property  name
+		low, high literal
+	}
+
+	isNull struct{ property name }
+)
+
+func (s *suspectsStatement) String() string {
+	text := "suspects"
+	if g := s.guarantee; g != nil {
+		text += " " + g.kind + " " + g.alpha.String()
+		if g.rate != nil {
+			text += " p " + g.rate.String()
+		}
+	}
+	return text + s.clauses.String()
+}
+
+func (s *nodesStatement) String() string { return "nodes" + s.clauses.String() }
+
+func (s *countStatement) String() string {
+	text := "count " + s.of.String()
+	if s.groupBy != nil {
+		text += " group by " + s.groupBy.String()
+	}
+	return text
+}
+
+func (s *planStatement) String() string    { return "plan " + s.of.String() }
+func (s *nodeStatement) String() string    { return "node " + s.id.String() }
+func (s *explainStatement) String() string { return "explain " + s.id.String() }
+func (s *wordStatement) String() string    { return s.word }
+
+func (s *neighborsStatement) String() string {
+	text := "neighbors " + s.id.String()
+	if s.hops != nil {
+		text += " hops " + s.hops.String()
+	}
+	if s.limit != nil {
+		text += " limit " + s.limit.String()
+	}
+	return text
+}
+
+func (s *cleanStatement) String() string {
+	if s.hops != nil {
+		return "clean hops " + s.hops.String()
+	}
+	return "clean"
+}
+
+func (c *clauses) String() string {
+	var text strings.Builder
+	if c.where != nil {
+		text.WriteString(" where " + c.where.String())
+	}
+	for i, term := range c.order {
+		text.WriteString([]string{" order by ", ", "}[min(i, 1)] + term.by.String())
+		if term.descending {
+			text.WriteString(" desc")
+		}
+	}
+	if c.limit != nil {
+		text.WriteString(" limit " + c.limit.String())
+	}
+	for i, column := range c.columns {
+		text.WriteString([]string{" return ", ", "}[min(i, 1)] + column.String())
+	}
+	return text.String()
+}
+
+func (n name) String() string { return quoteName(n.text) }
+
+func (l literal) String() string {
+	switch l.kind {
+	case literalBool:
+		return strconv.FormatBool(l.boolean)
+	case literalInt, literalFloat, literalWord:
+		return l.text
+	case literalString:
+		return quoteString(l.text)
+	case literalParam:
+		return "$" + strconv.Itoa(l.number)
+	default:
+		return "null"
+	}
+}
+
+func (e *logical) String() string {
+	parts := make([]string, len(e.terms))
+	for i, term := range e.terms {
+		parts[i] = term.String()
+		if _, nested := term.(*logical); nested {
+			parts[i] = "(" + parts[i] + ")"
+		}
+	}
+	return strings.Join(parts, " "+e.operator+" ")
+}
+
+func (e *negation) String() string {
+	if _, nested := e.term.(*logical); nested {
+		return "not (" + e.term.String() + ")"
+	}
+	return "not " + e.term.String()
+}
+
+func (e *comparison) String() string {
+	return e.property.String() + " " + e.operator + " " + e.value.String()
+}
+
+func (e *membership) String() string {
+	parts := make([]string, len(e.values))
+	for i, value := range e.values {
+		parts[i] = value.String()
+	}
+	return e.property.String() + " in (" + strings.Join(parts, ", ") + ")"
+}
+
+func (e *likeness) String() string { return e.property.String() + " like " + e.pattern.String() }
+
+func (e *between) String() string {
+	return e.property.String() + " between " + e.low.String() + " and " + e.high.String()
+}
+
+func (e *isNull) String() string { return e.property.String() + " is null" }

@@ -1,0 +1,248 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// Exit codes of Main.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// commandLine is the program's command line: a field a command.
+type commandLine struct {
+	Version kong.VersionFlag `help:"Print the version."`
+
+	Demo    demoCommand    `cmd:"" help:"Do the whole job on a generated graph with planted mislabels."`
+	Import  importCommand  `cmd:"" help:"Load a graph from files into a new store, or predictions into one that is there."`
+	Predict predictCommand `cmd:"" help:"Train the built-in base classifier and write its predictions."`
+	Clean   cleanCommand   `cmd:"" help:"Score every labelled node and suggest labels."`
+	Shell   shellCommand   `cmd:"" help:"Ask a store: suspects, nodes, explanations."`
+	Eval    evalCommand    `cmd:"" help:"Measure how well injected mislabels are found."`
+	Export  exportCommand  `cmd:"" help:"Write scores, suspects, labels, predictions, features or the transition matrix to a file."`
+	Stats   statsCommand   `cmd:"" help:"Print the size of a store and what it holds."`
+	Check   checkCommand   `cmd:"" help:"Verify every record of a store."`
+	Compact compactCommand `cmd:"" help:"Fold later changes into the blocks of a store."`
+}
+
+const description = `Finds and corrects mislabelled nodes in graphs that do not fit in memory.
+
+A team's way: import the graph, its labels and its classifier's predictions (without any, a built-in classifier is ` +
+	`trained), clean it, and ask for the suspects. New here? Begin with the demo; it takes less than a minute.
+
+    %[1]s demo
+    %[1]s import my.graph --nodes nodes.csv --edges edges.csv
+    %[1]s clean my.graph
+    %[1]s shell my.graph -c 'suspects where score > 0.97 limit 20'`
+
+// A streams is what a command reads and writes: data to out, and what people should know to err.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+	program  string // as the user calls it, for advice
+	progress *progress
+}
+
+// Main runs one command line, without the program's name, and returns its exit code: 0 done, 1 failed, 2 wrong
+// usage, 130 interrupted. ctx ends when the user interrupts; every command then stops within a second.
+func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	s := &streams{in: in, out: out, err: errOut, program: programName(), progress: newProgress(errOut)}
+	var cli commandLine
+	exited := false // --help or --version has been answered
+	parser, err := kong.New(&cli,
+		kong.Name(s.program),
+		kong.Description(fmt.Sprintf(description, s.program)),
+		kong.Writers(out, errOut),
+		kong.Exit(func(int) { exited = true }),
+		kong.Vars{"version": version(), "methods": strings.Join(cleaner.MethodNames(), ", ")},
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(s),
+	)
+	if err != nil {
+		panic(err) // the struct tags above are wrong
+	}
+	for _, command := range parser.Model.Leaves(false) {
+		// Examples can be copied as they are.
+		command.Detail = strings.ReplaceAll(command.Detail, "    graphcleaner ", "    "+s.program+" ")
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if exited {
+		return exitDone
+	}
+	if err != nil {
+		return s.usage(parser, err)
+	}
+	err = parsed.Run()
+	s.progress.clear()
+	return s.exitCode(ctx, parsed.Command(), err)
+}
+
+// usage prints what is wrong with the command line, and where to read on.
+func (s *streams) usage(parser *kong.Kong, err error) int {
+	command := ""
+	var parse *kong.ParseError
+	if errors.As(err, &parse) && parse.Context != nil {
+		if node := parse.Context.Selected(); node != nil {
+			command = " " + node.Name
+		}
+	}
+	s.say("%s: %v", parser.Model.Name, err)
+	s.say("Run %q for help.", s.program+command+" --help")
+	return exitUsage
+}
+
+// exitCode prints how a command ended.
+func (s *streams) exitCode(ctx context.Context, command string, err error) int {
+	var usage *usageError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &usage):
+		s.say("%s: %v", s.program, err)
+		s.say("Run %q for help.", s.program+" "+strings.Fields(command)[0]+" --help")
+		return exitUsage
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		message := "interrupted"
+		var kept *interruptedError
+		if errors.As(err, &kept) {
+			message += ": " + kept.kept
+		}
+		s.say("%s: %s", s.program, message)
+		return exitInterrupted
+	}
+	s.say("%s: %v", s.program, err)
+	return exitFailed
+}
+
+// say prints a line for people.
+func (s *streams) say(format string, args ...any) {
+	s.progress.clear()
+	// Where standard error cannot be written to there is nobody to be told.
+	_, _ = fmt.Fprintf(s.err, format+"\n", args...)
+}
+
+// A usageError is a command line that cannot be meant.
+type usageError struct{ msg string }
+
+func (e *usageError) Error() string { return e.msg }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// An interruptedError says what a command that was interrupted leaves behind.
+type interruptedError struct {
+	kept string
+	err  error
+}
+
+func (e *interruptedError) Error() string { return e.err.Error() }
+func (e *interruptedError) Unwrap() error { return e.err }
+
+// leaving says what is left behind if err is an interruption.
+func leaving(err error, format string, args ...any) error {
+	if errors.Is(err, context.Canceled) {
+		return &interruptedError{kept: fmt.Sprintf(format, args...), err: err}
+	}
+	return err
+}
+
+// resources are the flags of commands that compute.
+type resources struct {
+	Memory  byteSize `placeholder:"SIZE" help:"Most memory to hold, such as 512MiB or 2GiB. Without it: a quarter of the machine's."`
+	Threads int      `placeholder:"N" help:"Processors to use. Without it: all. Results do not depend on it."`
+}
+
+// apply completes the flags and holds the garbage collector to them.
+func (r *resources) apply() error {
+	if r.Threads < 0 {
+		return usagef("--threads %d: want 1 or more", r.Threads)
+	}
+	if r.Threads == 0 {
+		r.Threads = runtime.NumCPU()
+	}
+	if r.Memory == 0 {
+		r.Memory = byteSize(kv.DefaultMemoryBudget())
+	}
+	debug.SetMemoryLimit(int64(r.Memory))
+	return nil
+}
+
+// store is the part of the memory that an open store may hold; work is the rest.
+func (r *resources) store() int64 { return int64(r.Memory) / 4 }
+func (r *resources) work() int64  { return int64(r.Memory) - r.store() }
+
+// openStore opens a store, saying in words why it cannot.
+func openStore(dir string, opt kv.Options) (*kv.Store, error) {
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%s: no such store; import makes one", dir)
+	}
+	store, err := index.Open(dir, opt)
+	if errors.Is(err, kv.ErrNotStore) {
+		return nil, fmt.Errorf("%w: want the directory that import made", err)
+	}
+	if locked, ok := errors.AsType[*kv.LockedError](err); ok && locked.PID != 0 {
+		return nil, fmt.Errorf("%w: wait for it, or end it", err)
+	}
+	return store, err
+}
+
+// withStore opens a store, runs fn, and closes it.
+func withStore(dir string, opt kv.Options, fn func(*kv.Store) error) (err error) {
+	store, err := openStore(dir, opt)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return fn(store)
+}
+
+// withStoreToRead is withStore for what only reads. Several processes may read at once; a store that was not closed
+// properly is opened for writing first, which repairs it.
+func withStoreToRead(dir string, memory int64, fn func(*kv.Store) error) error {
+	err := withStore(dir, kv.Options{MemoryBudget: memory, ReadOnly: true}, fn)
+	if errors.Is(err, kv.ErrCrashed) {
+		return withStore(dir, kv.Options{MemoryBudget: memory}, fn)
+	}
+	return err
+}
+
+// programName is how the user calls the program: go run keeps what it builds in a cache of that name.
+func programName() string {
+	path, err := os.Executable()
+	if err == nil && strings.Contains(filepath.ToSlash(path), "/go-build") {
+		return "go run ."
+	}
+	if strings.ContainsRune(os.Args[0], filepath.Separator) && !filepath.IsAbs(os.Args[0]) {
+		return os.Args[0]
+	}
+	return filepath.Base(os.Args[0])
+}
+
+// version is what --version prints.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "graphcleaner (devel)\n"
+	}
+	return "graphcleaner " + info.Main.Version + "\n"
+}

@@ -1,0 +1,318 @@
+package shell
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"graphcleaner": func() {
+			os.Exit(Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		},
+	})
+}
+
+// The scripts of testdata/script run the program in a directory that holds the files of a small made-up graph in graph/.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			// samebytes A B is cmp for files that nobody can read.
+			"samebytes": func(ts *testscript.TestScript, negated bool, args []string) {
+				if same := ts.ReadFile(args[0]) == ts.ReadFile(args[1]); same == negated {
+					ts.Fatalf("%s and %s: same is %v", args[0], args[1], same)
+				}
+			},
+		},
+		Setup: func(env *testscript.Env) error {
+			dir := filepath.Join(env.WorkDir, "graph")
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return err
+			}
+			g := newDemoGraph(400, 1)
+			splits := "id,split\n"
+			for v := range g.field {
+				splits += g.id(v) + "," + []string{"train", "val", "test"}[v%3] + "\n"
+			}
+			if err := os.WriteFile(filepath.Join(dir, "splits.csv"), []byte(splits), 0o600); err != nil {
+				return err
+			}
+			return g.write(dir)
+		},
+	})
+}
+
+// An outcome is what one run of the program left behind.
+type outcome struct {
+	code     int
+	out, err string
+}
+
+// run runs a command line with a text on standard input.
+func run(t testing.TB, input string, args ...string) outcome {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	code := Main(t.Context(), args, strings.NewReader(input), &out, &errOut)
+	return outcome{code, out.String(), errOut.String()}
+}
+
+// mustRun runs a command line that succeeds and returns what it printed.
+func mustRun(t testing.TB, args ...string) string {
+	t.Helper()
+	got := run(t, "", args...)
+	if got.code != exitDone {
+		t.Fatalf("%q: got exit code %d and %s", args, got.code, got.err)
+	}
+	return got.out
+}
+
+// writeFiles writes files into a new directory, which it makes the working one.
+func writeFiles(t testing.TB, files map[string]string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, content := range files {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// listDir returns the names in the working directory.
+func listDir(t testing.TB) []string {
+	t.Helper()
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+// gz compresses a text.
+func gz(t testing.TB, text string) string {
+	t.Helper()
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	if _, err := z.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// array returns a float32 .npy file [rows×cols].
+func array(rows, cols int, values ...float32) string {
+	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }\n", rows, cols)
+	out := append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), 0)
+	out = append(out, header...)
+	for _, v := range values {
+		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
+	}
+	return string(out)
+}
+
+// vector returns an int64 .npy file [n].
+func vector(values ...int64) string {
+	header := fmt.Sprintf("{'descr': '<i8', 'fortran_order': False, 'shape': (%d,), }\n", len(values))
+	out := append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), 0)
+	out = append(out, header...)
+	for _, v := range values {
+		out = binary.LittleEndian.AppendUint64(out, uint64(v))
+	}
+	return string(out)
+}
+
+// sparse returns the .npz of a CSR matrix of ones.
+func sparse(t testing.TB, rows, cols int64, indptr, indices []int64) string {
+	t.Helper()
+	return zipped(t, map[string]string{
+		"indptr": vector(indptr...), "indices": vector(indices...), "shape": vector(rows, cols),
+		"data": vector(slices.Repeat([]int64{1}, len(indices))...),
+	})
+}
+
+func zipped(t testing.TB, arrays map[string]string) string {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for name, content := range arrays {
+		w, err := z.Create(name + ".npy")
+		if err == nil {
+			_, err = w.Write([]byte(content))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func parquetFile[T any](t testing.TB, rows ...T) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := parquet.Write(&out, rows); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestUsage(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("file", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		code int
+		want string // in what is printed to standard error, or to standard output where code is 0
+	}{
+		{"", exitDone, "Usage: "},
+		{"--help", exitDone, "demo       Do the whole job"},
+		{"--version", exitDone, "graphcleaner "},
+		{"import --help", exitDone, "import my.graph --nodes nodes.csv --edges edges.csv"},
+		{"frobnicate", exitUsage, "unexpected argument frobnicate"},
+		{"import", exitUsage, `import --help" for help`},
+		{"import g", exitUsage, "nothing to import, want --nodes and --edges for a new store"},
+		{"import g --nodes n.csv", exitUsage, "a new store needs both --nodes and --edges"},
+		{"import g --replace --predictions p.npy", exitUsage, "--replace needs --nodes and --edges"},
+		{"import g --classes A --predictions p.npy", exitUsage, "--classes needs --nodes and --edges"},
+		{"import file --nodes n.csv --edges e.csv", exitFailed, "file is a file, want a directory"},
+		{"import g --nodes n.csv --edges e.csv", exitFailed, "n.csv"},
+		{"clean g --memory 5GB --threads=-1", exitUsage, "--threads -1: want 1 or more"},
+		{"clean g --memory 5parsecs", exitUsage, `got "5parsecs", want a size such as 512MiB or 2GiB`},
+		{"clean g --memory 1KiB", exitUsage, `got "1KiB", want 64 MiB or more`},
+		{"clean g", exitFailed, "g: no such store; import makes one"},
+		{"clean .", exitFailed, "not a graphcleaner store: want the directory that import made"},
+		{"shell g -c stats -f f", exitUsage, "want -c or -f, got both"},
+		{"shell g --format yaml", exitUsage, `unknown format "yaml"`},
+		{"export g scores", exitUsage, "--out"},
+		{"export g scores --out s.npy", exitUsage, "scores are a table"},
+		{"export g scores --out s.xlsx", exitUsage, "want a file that ends in .csv"},
+		{"export g features --out f.csv", exitUsage, "features are written as .npy"},
+		{"export g everything --out f.csv", exitUsage, `must be one of "scores","suspects"`},
+		{"eval", exitUsage, "want a store, or both --nodes and --edges"},
+		{"eval g --nodes n.csv", exitUsage, "want a store or --nodes and --edges, got both"},
+		{"eval g --features f.npy", exitUsage, "go with --nodes and --edges"},
+		{"eval g --predictions p.npy", exitUsage, "--predictions and --logits have no use"},
+		{"eval g --noise loud", exitUsage, "--noise loud: want sym:RATE"},
+		{"eval g --noise sym:2", exitUsage, "a rate between 0 and 1"},
+		{"eval g --repeats 0", exitUsage, "--repeats 0: want 1 or more"},
+		{"eval g --split 0.8/0.3/0.1", exitUsage, "--split 0.8/0.3/0.1: want shares"},
+		{"eval g --split 0.8/0.1", exitUsage, "--split 0.8/0.1: want shares"},
+		{"eval g --split 0.8/0.1/0.1 --splits s.csv", exitUsage, "want --split or --splits, got both"},
+	} {
+		got := run(t, "", strings.Fields(c.args)...)
+		text := got.err
+		if c.code == exitDone {
+			text = got.out
+		}
+		if got.code != c.code || !strings.Contains(text, c.want) {
+			t.Errorf("%s: got exit code %d and %s\nwant %d and %s", c.args, got.code, text, c.code, c.want)
+		}
+	}
+	if names := listDir(t); !slices.Equal(names, []string{"file"}) {
+		t.Errorf("left behind: %v", names)
+	}
+}
+
+func TestByteSize(t *testing.T) {
+	for text, want := range map[string]byteSize{
+		"512MiB": 512 << 20, "2GiB": 2 << 30, "1GB": 1e9, "1.5 GiB": 3 << 29, "4g": 4 << 30, "100000000": 1e8, "1tb": 1e12,
+	} {
+		var got byteSize
+		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
+			t.Errorf("%s: got %d, %v, want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "GiB", "-1GiB", "NaNGiB", "1e30GiB", "two", "1 2"} {
+		var got byteSize
+		if err := got.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q: got %d, want an error", text, got)
+		}
+	}
+	for size, want := range map[byteSize]string{1 << 30: "1 GiB", 3 << 29: "1.5 GiB", 1000: "1000 bytes", 64 << 20: "64 MiB"} {
+		if got := size.String(); got != want {
+			t.Errorf("%d: got %s, want %s", int64(size), got, want)
+		}
+	}
+}
+
+// A command that is interrupted ends with 130, says what it leaves, and leaves no more.
+func TestInterrupted(t *testing.T) {
+	writeFiles(t, map[string]string{"nodes.csv": threeNodes, "edges.csv": twoEdges, "p.npy": array(3, 2, 1, 0, 0, 1, 1, 0)})
+	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
+	before := listDir(t)
+	for _, c := range []struct{ args, want string }{
+		{"import h --nodes nodes.csv --edges edges.csv", "interrupted: nothing was kept, there is no h"},
+		{"import g --nodes nodes.csv --edges edges.csv --replace --yes", "interrupted: g is as it was"},
+		{"import g --predictions p.npy", "interrupted: g is as it was"},
+		{"predict g", "interrupted: g has the predictions it had before"},
+		{"clean g", "interrupted: g has the scores it had before"},
+		{"eval g", "interrupted: nothing was written"},
+		{"eval --nodes nodes.csv --edges edges.csv", "interrupted: nothing was written"},
+		{"check g", "interrupted"},
+		{"demo --dir d", "interrupted: there is no d"},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		var out, errOut bytes.Buffer
+		code := Main(ctx, strings.Fields(c.args), strings.NewReader(""), &out, &errOut)
+		if code != exitInterrupted || !strings.Contains(errOut.String(), c.want) {
+			t.Errorf("%s: got exit code %d and %s\nwant %d and %s", c.args, code, errOut.String(), exitInterrupted, c.want)
+		}
+	}
+	if after := slices.DeleteFunc(listDir(t), func(name string) bool { return name == "d.files" }); !slices.Equal(after, before) {
+		t.Errorf("left behind: %v, want %v", after, before)
+	}
+}
+
+// A store that another process has open says which.
+func TestLocked(t *testing.T) {
+	writeFiles(t, map[string]string{"nodes.csv": threeNodes, "edges.csv": twoEdges})
+	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
+	test, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = withStore("g", kv.Options{}, func(*kv.Store) error {
+		for _, args := range []string{"clean g", "shell g -c stats", "compact g", "import g --splits nodes.csv"} {
+			// TestMain makes a process of that name the program.
+			program := &exec.Cmd{Path: test, Args: append([]string{"graphcleaner"}, strings.Fields(args)...)}
+			out, err := program.CombinedOutput()
+			want := fmt.Sprintf("g is in use by process %d: wait for it, or end it", os.Getpid())
+			if program.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(out), want) {
+				t.Errorf("%s: got %v and %s, want exit code %d and %s", args, err, out, exitFailed, want)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

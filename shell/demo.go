@@ -1,0 +1,181 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// demoCommand does the whole job on a made-up graph.
+type demoCommand struct {
+	Dir  string `default:"demo.graph" placeholder:"DIR" help:"Directory of the store; the files lie beside it, in DIR.files."`
+	Seed uint64 `default:"1" help:"Seed of the graph and of the cleaning."`
+	resources
+}
+
+func (*demoCommand) Help() string {
+	return `Makes up a graph of a few thousand papers that cite each other, some of them filed under a wrong field, imports it, cleans it, prints the first ` +
+		`suspects and how many of the planted mislabels were found, and leaves the store to try things on. An earlier demo in the same place is replaced.
+
+    graphcleaner demo
+    graphcleaner demo --dir /tmp/papers.graph --seed 7`
+}
+
+// demoMark is the file in DIR.files that holds the id of the store the demo made, so that no other is ever removed.
+const demoMark = ".graphcleaner-demo"
+
+func (c *demoCommand) Run(ctx context.Context, s *streams) error {
+	if err := c.apply(); err != nil {
+		return err
+	}
+	c.Dir = filepath.Clean(c.Dir)
+	files := c.Dir + ".files"
+	if err := c.clear(files); err != nil {
+		return err
+	}
+	graph := newDemoGraph(demoPapers, c.Seed)
+	if err := os.MkdirAll(files, 0o755); err != nil {
+		return err
+	}
+	if err := graph.write(files); err != nil {
+		return err
+	}
+	load := importCommand{DB: c.Dir, resources: c.resources, graphFiles: graphFiles{
+		Nodes:    filepath.Join(files, "nodes.csv"),
+		Edges:    filepath.Join(files, "edges.csv"),
+		Features: filepath.Join(files, "features.csv"),
+	}}
+	s.say("A made-up graph of %d papers in %d fields, %d of them filed under a wrong one, is in %s.",
+		len(graph.field), len(graph.fields), len(graph.planted()), files)
+	s.echo("import", c.Dir, "--nodes", load.Nodes, "--edges", load.Edges, "--features", load.Features)
+	if err := load.loadTo(ctx, c.Dir, s); err != nil {
+		return leaving(err, "there is no %s", c.Dir)
+	}
+	if err := c.mark(files); err != nil {
+		return err
+	}
+	s.echo("clean", c.Dir)
+	clean := cleanCommand{DB: c.Dir, Seed: c.Seed, Preset: string(cleaner.PresetDefault), resources: c.resources}
+	err := withStore(c.Dir, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
+		run, err := cleaner.Clean(ctx, store, clean.options(s, new(stageLog)))
+		if err != nil {
+			return err
+		}
+		s.progress.clear()
+		if err := printRun(s, c.Dir, run); err != nil {
+			return err
+		}
+		return c.show(ctx, store, graph, s)
+	})
+	return leaving(err, "%s is imported, not cleaned", c.Dir)
+}
+
+// echo prints the command that does the same, so that the demo can be followed by hand.
+func (s *streams) echo(words ...string) {
+	for i, word := range words {
+		words[i] = shellWord(word)
+	}
+	s.say("\n$ %s %s", s.program, strings.Join(words, " "))
+}
+
+// clear removes what an earlier demo left, and refuses to remove anything else.
+func (c *demoCommand) clear(files string) error {
+	occupied, err := isOccupied(c.Dir)
+	if err != nil || !occupied {
+		return err
+	}
+	id, err := os.ReadFile(filepath.Join(files, demoMark))
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s is there and is not of an earlier demo: want another --dir", c.Dir)
+	}
+	if err != nil {
+		return err
+	}
+	err = withStoreToRead(c.Dir, c.store(), func(store *kv.Store) error {
+		if store.ID() != strings.TrimSpace(string(id)) {
+			return fmt.Errorf("%s is there and is not the store of the earlier demo: want another --dir", c.Dir)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(c.Dir)
+}
+
+func (c *demoCommand) mark(files string) error {
+	var id string
+	err := withStoreToRead(c.Dir, c.store(), func(store *kv.Store) error {
+		id = store.ID()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(files, demoMark), []byte(id+"\n"), 0o644)
+}
+
+// planted are the papers that are filed under a wrong field.
+func (g *demoGraph) planted() map[string]bool {
+	planted := make(map[string]bool)
+	for v := range g.field {
+		if g.field[v] != g.filed[v] {
+			planted[g.id(v)] = true
+		}
+	}
+	return planted
+}
+
+// show prints the first suspects, judges all of them by what was planted, and says what to try next.
+func (c *demoCommand) show(ctx context.Context, store *kv.Store, graph *demoGraph, s *streams) error {
+	const query = "suspects limit 10"
+	s.echo("shell", c.Dir, "-c", query)
+	result, err := Query(ctx, store, query)
+	if err != nil {
+		return err
+	}
+	if _, err := Render(s.out, result, FormatTable); err != nil {
+		return err
+	}
+	suspects, err := Query(ctx, store, "suspects return id")
+	if err != nil {
+		return err
+	}
+	planted := graph.planted()
+	flagged, found, example := 0, 0, ""
+	for row, err := range suspects.Rows() {
+		if err != nil {
+			return err
+		}
+		if example == "" {
+			example = row.Text("id")
+		}
+		flagged++
+		if planted[row.Text("id")] {
+			found++
+		}
+	}
+	_, err = fmt.Fprintf(s.out, "\n%d suspects, %d of them among the %d planted mislabels: precision %.3f, recall %.3f\n",
+		flagged, found, len(planted), shareOf(found, flagged), shareOf(found, len(planted)))
+	if err != nil || example == "" {
+		return err
+	}
+	db := shellWord(c.Dir)
+	_, err = fmt.Fprintf(s.out, `
+Try next:
+  %[1]s shell %[2]s -c 'explain %[3]s'
+  %[1]s shell %[2]s -c 'count suspects group by label'
+  %[1]s shell %[2]s -c 'noise'
+  %[1]s shell %[2]s
+  %[1]s export %[2]s suspects --out suspects.csv
+`, s.program, db, example)
+	return err
+}
+
+func shareOf(part, whole int) float64 { return float64(part) / float64(max(whole, 1)) }

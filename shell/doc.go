@@ -1,0 +1,116 @@
+// Package shell asks a store questions: the query language, the prompt, the formats of answers, and the
+// commands of the program.
+//
+// From Go, [Query] answers one statement with an iterator of rows:
+//
+//	found, err := shell.Query(ctx, store, "suspects where score > $1 and label = $2", 0.97, "Theory")
+//	if err != nil {
+//		return err
+//	}
+//	for row, err := range found.Rows() {
+//		if err != nil {
+//			return err
+//		}
+//		fmt.Println(row.Text("id"), row.Text("suggested"), row.Float("score"))
+//	}
+//
+// [Run] answers the statements of a file, a pipe or a person at the prompt, and [Render] prints a [Result].
+//
+// # Statements
+//
+//	suspects    nodes whose label is probably wrong, highest score first
+//	nodes       list nodes
+//	count       count suspects or nodes, in groups if asked
+//	node        everything stored about one node
+//	neighbors   the nodes around a node, nearest first
+//	explain     why a node has its score
+//	classes     the classes, with their share, homophily and suspects
+//	noise       which classes are given in place of which
+//	runs        every run of clean
+//	stats       the size of the store and what it holds
+//	clean       score every labelled node and suggest labels
+//	plan        how a query would be answered, without running it
+//
+// Suspects are the scored nodes that nobody has decided on. They score above the threshold of the last run,
+// unless the condition speaks of score and so replaces that threshold, or fpr or fnr asks for one with a
+// guarantee: fpr 0.05 flags a correctly labelled node with probability 0.05 at most, fnr 0.1 misses a
+// mislabelled one with probability 0.1 at most. Both need the mislabel rate, which is the run's estimate or
+// what p says; the threshold they come to is printed beside the answer.
+//
+// # Grammar
+//
+// In EBNF: | separates alternatives, [ ] encloses what may be left out, { } what may be repeated.
+//
+//	script     = { [ statement ] ";" | command } [ statement ] .
+//	statement  = suspects | nodes | count | node | neighbors | explain | clean | plan
+//	           | "classes" | "noise" | "runs" | "stats" .
+//
+//	suspects   = "suspects" [ guarantee ] clauses .
+//	nodes      = "nodes" clauses .
+//	count      = "count" ( "suspects" [ guarantee ] | "nodes" ) [ where ] [ "group" "by" property ] .
+//	node       = "node" id .
+//	neighbors  = "neighbors" id [ "hops" number ] [ "limit" number ] .
+//	explain    = "explain" id .
+//	clean      = "clean" [ "hops" number ] .
+//	plan       = "plan" ( suspects | nodes | count ) .
+//
+//	guarantee  = ( "fpr" | "fnr" ) number [ "p" number ] .
+//	clauses    = { where | order | limit | return } .             (each once at most, in any order)
+//	where      = "where" expression .
+//	order      = "order" "by" property [ "asc" | "desc" ] { "," property [ "asc" | "desc" ] } .
+//	limit      = "limit" number .
+//	return     = "return" property { "," property } .
+//
+//	expression = conjunction { "or" conjunction } .
+//	conjunction = term { "and" term } .
+//	term       = "not" term | "(" expression ")" | test .
+//	test       = property ( compare value
+//	           | [ "not" ] "in" "(" value { "," value } ")"
+//	           | [ "not" ] "like" ( string | parameter )
+//	           | [ "not" ] "between" value "and" value
+//	           | "is" [ "not" ] "null" ) .
+//	compare    = "=" | "!=" | "<>" | "<" | "<=" | ">" | ">=" .
+//
+//	property   = name | '"' characters '"' .                      ("" inside stands for ")
+//	value      = string | number | "true" | "false" | parameter .
+//	string     = "'" characters "'" .                             ('' inside stands for ')
+//	number     = [ "+" | "-" ] digits [ "." digits ] [ ( "e" | "E" ) [ "+" | "-" ] digits ] .
+//	parameter  = "$" digits .                                     (from Go only; $1 is the first argument)
+//	name       = letter { letter | digit } .                      (_ is a letter)
+//	id         = string | parameter | word .
+//	word       = one or more characters other than white space ' " , ( ) ; $ .
+//	comment    = "--" to the end of the line, where white space, ";" or nothing stands before it .
+//
+// Keywords may be written in upper or lower case; as names of properties they need double quotes. White space
+// separates words and means nothing else.
+//
+// # Properties and values
+//
+// Properties are the columns of the store and the built-in ones: id, label, degree, split, and after a run
+// suggested, score, confidence and run; decision is null until somebody decides. A property is compared with
+// constants of its own type. Labels are text, and may be written as a number where they look like one. A
+// comparison with a property that has no value is neither true nor false, and neither is its negation: is null
+// is the way to ask. In a pattern of like, % stands for any characters, _ for one, and \ makes the next one
+// stand for itself.
+//
+// Without an order, nodes come in the order of the node file and suspects by descending score. What is equal in
+// order stays in the order of the node file; what has no value comes last.
+//
+// # Dot commands
+//
+// A line that begins with a dot is for the session: .help, .mode FORMAT, .timing on|off, .output FILE, .read FILE,
+// .quit. Their names cannot be shortened.
+//
+// # Formats
+//
+// Table, for reading, rounds floats to six digits and shows control characters as escapes. csv, tsv, json and
+// jsonl are for programs: floats in full, one header line, no row counts. JSON is an array of objects, or one
+// object for node, explain, stats and clean; NaN and the infinities are null. Answers are written while they are
+// found, remarks and errors go to the other stream.
+//
+// # The prompt
+//
+// A line that is a whole statement runs at once; one that is not yet goes on in the next line, until it is, or
+// until a semicolon or an empty line. Tab completes statements, keywords, properties and classes. Ctrl-C stops
+// the statement that runs and keeps the prompt; Ctrl-D leaves.
+package shell

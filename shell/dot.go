@@ -1,0 +1,139 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A dotCommand changes the session rather than asking the store.
+type dotCommand struct {
+	name    string
+	usage   string
+	summary string
+	words   []string // of its argument, for completion
+}
+
+var dotCommands = []dotCommand{
+	{".help", ".help [STATEMENT]", "what can be asked, or more about one statement", nil},
+	{".mode", ".mode [FORMAT]", "print or set the output format: " + strings.Join(formatNames, ", "), formatNames},
+	{".output", ".output [FILE]", "write answers to a file; stdout or nothing brings them back", []string{"stdout"}},
+	{".quit", ".quit", "leave", nil},
+	{".read", ".read FILE", "run the statements of a file", nil},
+	{".timing", ".timing [on|off]", "print the time and the work of each statement", []string{"on", "off"}},
+}
+
+// maxReads bounds files that .read each other.
+const maxReads = 16
+
+// dot runs a dot command.
+func (s *session) dot(ctx context.Context, at step, depth int) error {
+	word, argument, _ := strings.Cut(strings.TrimSpace(at.text), " ")
+	argument = strings.TrimSuffix(strings.TrimSpace(argument), ";")
+	switch strings.TrimSuffix(word, ";") {
+	case ".help":
+		return s.help(argument)
+	case ".mode":
+		if argument == "" {
+			s.say(s.format.String())
+			return nil
+		}
+		format, err := ParseFormat(argument)
+		if err == nil {
+			s.format = format
+		}
+		return err
+	case ".timing":
+		switch argument {
+		case "on", "off":
+			s.timing = argument == "on"
+		case "":
+			s.timing = !s.timing
+			s.say("timing is " + map[bool]string{true: "on", false: "off"}[s.timing])
+		default:
+			return fmt.Errorf(".timing %s: want on or off", argument)
+		}
+		return nil
+	case ".output":
+		if argument == "stdout" {
+			argument = ""
+		}
+		return s.redirect(argument)
+	case ".read":
+		return s.read(ctx, argument, depth)
+	case ".quit", ".exit":
+		return errQuit
+	}
+	var names []string
+	for _, c := range dotCommands {
+		names = append(names, c.name)
+	}
+	return fmt.Errorf("unknown command %s%s (commands: %s)", word, didYouMean(word, names), strings.Join(names, ", "))
+}
+
+// redirect sends answers to a file, or with "" back to where they went at first.
+func (s *session) redirect(file string) error {
+	if s.file != nil {
+		before := s.file
+		s.file, s.out = nil, s.opt.Out
+		if err := before.Close(); err != nil {
+			return err
+		}
+	}
+	if file == "" {
+		return nil
+	}
+	created, err := os.Create(file)
+	if err != nil {
+		return fmt.Errorf(".output: %w", err)
+	}
+	s.file, s.out = created, created
+	return nil
+}
+
+// read runs the statements of a file.
+func (s *session) read(ctx context.Context, file string, depth int) error {
+	if file == "" {
+		return fmt.Errorf(".read: want the name of a file")
+	}
+	if depth == maxReads {
+		return fmt.Errorf(".read %s: more than %d files that read each other", file, maxReads)
+	}
+	in, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf(".read: %w", err)
+	}
+	return errors.Join(s.runScript(ctx, in, filepath.ToSlash(file), depth+1), in.Close())
+}
+
+// help prints the manual, or the page of one statement.
+func (s *session) help(of string) error {
+	var page strings.Builder
+	if of != "" {
+		for _, m := range manual {
+			if strings.EqualFold(m.name, of) {
+				fmt.Fprintf(&page, "%s\n\n%s.\n\n%s\n\nExample:\n    %s\n", m.usage, sentence(m.summary), m.text, m.example)
+				_, err := fmt.Fprint(s.out, page.String())
+				return err
+			}
+		}
+		return fmt.Errorf("unknown statement %s%s (statements: %s)", of, didYouMean(of, statementNames()), strings.Join(statementNames(), ", "))
+	}
+	page.WriteString("Statements end with a semicolon; at the prompt a line that is a whole statement needs none.\n\n")
+	for _, m := range manual {
+		fmt.Fprintf(&page, "  %-10s %s\n", m.name, m.summary)
+	}
+	page.WriteString("\n")
+	for _, c := range dotCommands {
+		fmt.Fprintf(&page, "  %-18s %s\n", c.usage, c.summary)
+	}
+	page.WriteString("\n.help suspects prints more about suspects.\n")
+	_, err := fmt.Fprint(s.out, page.String())
+	return err
+}
+
+// sentence begins a text with a capital letter.
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,0 +1,302 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"path/filepath"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/npy"
+)
+
+// exportCommand writes what a store holds to a file.
+type exportCommand struct {
+	DB   string `arg:"" name:"DB" help:"Directory of the store."`
+	What string `arg:"" name:"WHAT" enum:"scores,suspects,labels,predictions,features,transition" help:"scores, suspects, labels, predictions, features or transition."`
+	Out  string `short:"o" required:"" placeholder:"FILE" help:"File to write; - is standard output (csv)."`
+	Hops int    `default:"3" placeholder:"K" help:"Hops of the features, 1 to 5."`
+	resources
+}
+
+func (*exportCommand) Help() string {
+	return `Tables are .csv, .tsv, .json or .jsonl, matrices .npy, by the name of the file. Everything is in the order of the nodes file, except ` +
+		`suspects: highest score first. A file is complete or not there.
+
+scores: id,given_label,score,suggested_label,confidence of every node; an unlabelled one has neither label nor score.
+suspects: the same of the nodes above the threshold that nobody has decided on.
+labels: id,label as they are now, accepted corrections included.
+predictions: id,CLASS,CLASS,… or, as .npy, float32 [nodes×classes].
+features: the agreement features, .npy, float32 [nodes×(2·hops+1)]; rows of unlabelled nodes are NaN.
+transition: how often a node of the column's class is given the label of the row.
+
+    graphcleaner export my.graph suspects --out suspects.csv
+    graphcleaner export my.graph features --hops 2 --out features.npy
+    graphcleaner export my.graph labels --out - | sort`
+}
+
+func (c *exportCommand) Run(ctx context.Context, s *streams) error {
+	if err := c.apply(); err != nil {
+		return err
+	}
+	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy"
+	var format Format
+	switch {
+	case c.What == "features" && !array:
+		return usagef("export: features are written as .npy, got --out %s", c.Out)
+	case array && c.What != "features" && c.What != "predictions":
+		return usagef("export: %s are a table, want .csv, .tsv, .json or .jsonl, got --out %s", c.What, c.Out)
+	case !array:
+		var err error
+		if format, err = formatOfFile(c.Out); err != nil {
+			return err
+		}
+	}
+	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
+		return writeFile(c.Out, s.out, func(out *outFile) error {
+			tx := store.Begin()
+			defer tx.Close()
+			if array {
+				return c.writeArray(ctx, tx, out, s)
+			}
+			result, err := c.result(ctx, store, tx)
+			if err != nil {
+				return err
+			}
+			_, err = Render(out, result, format)
+			return err
+		})
+	})
+	return leaving(err, "%s was not written", c.Out)
+}
+
+// formatOfFile is the format that a file's name asks for.
+func formatOfFile(path string) (Format, error) {
+	switch extension := strings.ToLower(filepath.Ext(path)); {
+	case path == "-" || extension == ".csv":
+		return FormatCSV, nil
+	case extension == ".tsv":
+		return FormatTSV, nil
+	case extension == ".json":
+		return FormatJSON, nil
+	case extension == ".jsonl":
+		return FormatJSONL, nil
+	}
+	return 0, usagef("export: want a file that ends in .csv, .tsv, .json, .jsonl or, for matrices, .npy, got --out %s", path)
+}
+
+// scoreColumns are the columns of scores and suspects, by the properties they hold.
+var (
+	scoreColumns = []ColumnInfo{
+		{Name: "id"},
+		{Name: "given_label", Kind: kv.KindClass},
+		{Name: "score", Kind: kv.KindSingle},
+		{Name: "suggested_label", Kind: kv.KindClass},
+		{Name: "confidence", Kind: kv.KindSingle},
+	}
+	scoreProperties = []ColumnInfo{{Name: "id"}, {Name: "label"}, {Name: "score"}, {Name: "suggested"}, {Name: "confidence"}}
+)
+
+// result is what a table holds.
+func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) (*Result, error) {
+	switch c.What {
+	case "scores":
+		if _, err := lastRun(tx); err != nil {
+			return nil, err
+		}
+		return nodeTable(ctx, tx, scoreColumns, scoreProperties)
+	case "suspects":
+		result, err := Query(ctx, store, "suspects return "+strings.Join(columnNames(scoreProperties), ", "))
+		if err != nil {
+			return nil, err
+		}
+		result.columns = scoreColumns
+		return result, nil
+	case "labels":
+		columns := []ColumnInfo{{Name: "id"}, {Name: "label", Kind: kv.KindClass}}
+		return nodeTable(ctx, tx, columns, columns)
+	case "predictions":
+		return predictionTable(ctx, tx, c.work())
+	}
+	run, err := lastRun(tx)
+	if err != nil {
+		return nil, err
+	}
+	columns := make([]ColumnInfo, len(run.Classes))
+	rows := make([][]kv.Value, len(run.Classes))
+	for i, class := range run.Classes {
+		columns[i] = ColumnInfo{Name: class, Kind: kv.KindFloat}
+		for _, p := range run.Transition[i] {
+			rows[i] = append(rows[i], kv.FloatValue(p))
+		}
+	}
+	return inMemory(columns, rows), nil
+}
+
+func lastRun(tx *kv.Tx) (*cleaner.Run, error) {
+	run, err := cleaner.LastRun(tx)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil, ErrNotCleaned
+	}
+	return run, err
+}
+
+// nodeTable has a row for every node, in file order; the first column is the id.
+func nodeTable(ctx context.Context, tx *kv.Tx, columns, properties []ColumnInfo) (*Result, error) {
+	fetch, err := newFetcher(tx, properties[1:])
+	if err != nil {
+		return nil, err
+	}
+	return &Result{columns: columns, rows: func(yield func(Row, error) bool) {
+		// Ids lie in file order and the rest by NodeID, so each is read in its own order, the rest a batch at a time.
+		const batch = 1 << 15
+		nextID, stop := iter.Pull2(tx.IDs())
+		defer stop()
+		for nodes, err := range batches(inFileOrder(ctx, tx), batch) {
+			var rest [][]kv.Value
+			if err == nil {
+				rest, err = fetch.fetch(nodes)
+			}
+			if err != nil {
+				yield(Row{}, err)
+				return
+			}
+			for i := range nodes {
+				id, err, _ := nextID()
+				values := append([]kv.Value{kv.StringValue(id)}, rest[i]...)
+				if !yield(Row{Values: values, columns: columns}, err) || err != nil {
+					return
+				}
+			}
+		}
+	}}, nil
+}
+
+// batches yields nodes, at most size at a time, borrowed until the next step.
+func batches(nodes iter.Seq2[kv.NodeID, error], size int) iter.Seq2[[]kv.NodeID, error] {
+	return func(yield func([]kv.NodeID, error) bool) {
+		var batch []kv.NodeID
+		for v, err := range nodes {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if batch = append(batch, v); len(batch) == size {
+				if !yield(batch, nil) {
+					return
+				}
+				batch = batch[:0]
+			}
+		}
+		if len(batch) > 0 {
+			yield(batch, nil)
+		}
+	}
+}
+
+// inFileOrder yields the nodes in the order of the nodes file until ctx ends.
+func inFileOrder(ctx context.Context, tx *kv.Tx) iter.Seq2[kv.NodeID, error] {
+	return func(yield func(kv.NodeID, error) bool) {
+		count := 0
+		for v, err := range tx.InFileOrder() {
+			if count++; count%checkEvery == 0 && err == nil {
+				err = ctx.Err()
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// openPredictions says what to do where there are none.
+func openPredictions(tx *kv.Tx) (*kv.Matrix, error) {
+	matrix, err := tx.Matrix(cleaner.PredictionsMatrix)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil, errors.New("the store has no predictions: import some, or run predict")
+	}
+	return matrix, err
+}
+
+func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*Result, error) {
+	matrix, err := openPredictions(tx)
+	if err != nil {
+		return nil, err
+	}
+	columns := []ColumnInfo{{Name: "id"}}
+	for _, class := range matrix.Columns() {
+		columns = append(columns, ColumnInfo{Name: class, Kind: kv.KindSingle})
+	}
+	return &Result{columns: columns, rows: func(yield func(Row, error) bool) {
+		nextID, stop := iter.Pull2(tx.IDs())
+		defer stop()
+		for row, err := range matrixRows(ctx, tx, matrix, memory) {
+			if err != nil {
+				yield(Row{}, err)
+				return
+			}
+			id, err, _ := nextID()
+			values := make([]kv.Value, 0, len(columns))
+			values = append(values, kv.StringValue(id))
+			for _, p := range row {
+				values = append(values, kv.FloatValue(float64(p)))
+			}
+			if !yield(Row{Values: values, columns: columns}, err) || err != nil {
+				return
+			}
+		}
+	}}, nil
+}
+
+// writeArray writes predictions or features as float32 .npy.
+func (c *exportCommand) writeArray(ctx context.Context, tx *kv.Tx, out io.Writer, s *streams) error {
+	if c.What == "predictions" {
+		matrix, err := openPredictions(tx)
+		if err != nil {
+			return err
+		}
+		w, err := npy.NewWriter(out, tx.NumNodes(), matrix.Width())
+		if err != nil {
+			return err
+		}
+		for row, err := range matrixRows(ctx, tx, matrix, c.work()) {
+			if err != nil {
+				return err
+			}
+			if err := w.Write(row); err != nil {
+				return err
+			}
+		}
+		return w.Close()
+	}
+	features, err := cleaner.Features(ctx, tx, c.Hops, ops.Options{
+		MemoryBudget: c.work(),
+		Workers:      c.Threads,
+		Progress:     s.progress.report(),
+	})
+	if errors.Is(err, kv.ErrNotFound) {
+		return errors.New("features need predictions, and the store has none: import some, or run predict")
+	}
+	if err != nil {
+		return err
+	}
+	width := 2*c.Hops + 1
+	w, err := npy.NewWriter(out, tx.NumNodes(), width)
+	if err != nil {
+		return err
+	}
+	for v, err := range inFileOrder(ctx, tx) {
+		if err != nil {
+			return err
+		}
+		if err := w.Write(features[int(v)*width : (int(v)+1)*width]); err != nil {
+			return fmt.Errorf("features: %w", err)
+		}
+	}
+	return w.Close()
+}

@@ -1,0 +1,90 @@
+package shell
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A Format is a way to print a Result.
+type Format uint8
+
+const (
+	// FormatTable aligns columns for reading.
+	FormatTable Format = iota
+	// FormatCSV is RFC 4180 with a header, lines ended by \n.
+	FormatCSV
+	// FormatTSV has a header and writes tab, newline, return and backslash as \t, \n, \r and \\.
+	FormatTSV
+	// FormatJSON is an array of objects, or one object for statements about one thing.
+	FormatJSON
+	// FormatJSONL is one object a line.
+	FormatJSONL
+	// FormatMarkdown is a table of GitHub-flavoured markdown.
+	FormatMarkdown
+)
+
+var formatNames = []string{"table", "csv", "tsv", "json", "jsonl", "markdown"}
+
+// String is the name that ParseFormat takes.
+func (f Format) String() string {
+	if int(f) < len(formatNames) {
+		return formatNames[f]
+	}
+	return "format" + strconv.Itoa(int(f))
+}
+
+// ParseFormat finds a format by name: table, csv, tsv, json, jsonl or markdown.
+func ParseFormat(name string) (Format, error) {
+	for i, known := range formatNames {
+		if strings.EqualFold(name, known) {
+			return Format(i), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown format %q, want %s%s", name, anyOf(formatNames), didYouMean(name, formatNames))
+}
+
+// MarshalText writes the name.
+func (f Format) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+
+// UnmarshalText is ParseFormat.
+func (f *Format) UnmarshalText(name []byte) (err error) {
+	*f, err = ParseFormat(string(name))
+	return err
+}
+
+// exact writes a value so that reading it gives the same value of its column's kind. Among values of several kinds a
+// float that was a single is written as one.
+func exact(v kv.Value, kind kv.Kind) string {
+	if v.Kind() != kv.KindFloat {
+		return v.String()
+	}
+	f, bits := v.Float(), 64
+	if kind == kv.KindSingle || kind == kv.KindNull && float64(float32(f)) == f {
+		bits = 32
+	}
+	if size := math.Abs(f); size >= 1e-6 && size < 1e21 || size == 0 {
+		return strconv.FormatFloat(f, 'f', -1, bits)
+	}
+	return strconv.FormatFloat(f, 'g', -1, bits)
+}
+
+// brief writes a value for reading: floats to six digits.
+func brief(v kv.Value) string {
+	if v.Kind() != kv.KindFloat {
+		return v.String()
+	}
+	f := v.Float()
+	if size := math.Abs(f); size >= 1e6 && size < 1e15 {
+		return strconv.FormatFloat(f, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(f, 'g', 6, 64)
+}
+
+// isNumeric reports whether the values of a column are numbers, which tables align right.
+func isNumeric(kind kv.Kind) bool {
+	return kind == kv.KindInt || kind == kv.KindFloat || kind == kv.KindSingle
+}

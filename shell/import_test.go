@@ -1,0 +1,293 @@
+package shell
+
+import (
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+const (
+	threeNodes = "id,label\na,X\nb,Y\nc,\n"
+	twoEdges   = "src,dst\na,b\nb,c\n"
+)
+
+// Every kind of bad input fails with a message that says where, and leaves neither a store nor traces of one.
+func TestImportErrors(t *testing.T) {
+	type node struct {
+		ID    string `parquet:"id"`
+		Label string `parquet:"label"`
+	}
+	type edge struct {
+		Src int64  `parquet:"src"`
+		Dst string `parquet:"dst"`
+	}
+	goodParquet := parquetFile(t, node{"a", "X"}, node{"b", "Y"}, node{"c", ""})
+	manyNodes := gz(t, "id,label\n"+strings.Repeat("a long id,some label\n", 2000))
+	predictions := array(3, 2, 0.5, 0.5, 1, 0, 0, 1)
+	words := sparse(t, 3, 4, []int64{0, 1, 1, 3}, []int64{2, 0, 3})
+	for _, c := range []struct {
+		name  string
+		files map[string]string // beside nodes.csv and edges.csv, or in their place
+		args  string
+		want  string
+	}{
+		// nodes
+		{"nodes file not there", nil, "--nodes none.csv", "open none.csv: no such file or directory"},
+		{"nodes empty", map[string]string{"nodes.csv": ""}, "", "nodes.csv: the file is empty, want a header line"},
+		{"nodes truncated", map[string]string{"nodes.csv": "id,label\na,X\nb"}, "", "nodes.csv:3: got 1 fields, want 2 (id,label)"},
+		{"nodes gz truncated", map[string]string{"nodes.csv.gz": manyNodes[:len(manyNodes)/2]}, "--nodes nodes.csv.gz", "the file cannot be read on: it ends early"},
+		{"nodes parquet truncated", map[string]string{"nodes.parquet": goodParquet[:len(goodParquet)-9]}, "--nodes nodes.parquet", "nodes.parquet: is not a whole parquet file"},
+		{"nodes header", map[string]string{"nodes.csv": "node,label\na,X\n"}, "", `nodes.csv:1: has no column "id", got node,label`},
+		{"nodes header reserved", map[string]string{"nodes.csv": "id,score\na,1\n"}, "", `nodes.csv:1: column "score": is the name of a built-in property, want another`},
+		{"nodes header twice", map[string]string{"nodes.csv": "id,year,year\na,1,2\n"}, "", `nodes.csv:1: column "year": the header names it twice`},
+		{"nodes no id", map[string]string{"nodes.csv": "id,label\na,X\n,Y\n"}, "", `nodes.csv:3: column "id": got "", want an id`},
+		{"nodes duplicate", map[string]string{"nodes.csv": "id,label\na,X\nb,Y\na,X\n"}, "", `nodes.csv:4: column "id": got "a" again, as in line 2, want every id once`},
+		{"nodes parquet duplicate", map[string]string{"nodes.parquet": parquetFile(t, node{"a", "X"}, node{"b", "Y"}, node{"a", "Y"})}, "--nodes nodes.parquet", `nodes.parquet:3: column "id": got "a" again`},
+		{"nodes control character", map[string]string{"nodes.csv": "id,label\na,X\nb\x01,Y\n"}, "", "nodes.csv:3: "},
+		{"nodes split", map[string]string{"nodes.csv": "id,label,split\na,X,train\nb,Y,holdout\n"}, "", `nodes.csv:3: column "split": got "holdout", want train, val, test or none`},
+		{"nodes and splits", map[string]string{"nodes.csv": "id,split\na,train\n", "s.csv": "id,split\na,val\n"}, "--splits s.csv", "nodes.csv has a column split, and --splits gives another"},
+		// edges
+		{"edges empty", map[string]string{"edges.csv": ""}, "", "edges.csv: the file is empty"},
+		{"edges truncated", map[string]string{"edges.csv": "src,dst\na,b\nb"}, "", "edges.csv:3: got 1 fields, want 2 (src,dst)"},
+		{"edges header", map[string]string{"edges.csv": "a,b\nb,c\n"}, "", `edges.csv:1: has no column "src", got a,b`},
+		{"edges header half", map[string]string{"edges.csv": "src,weight\nb,1\n"}, "", `edges.csv:1: has no column "dst", got src,weight`},
+		{"edges no end", map[string]string{"edges.csv": "src,dst\na,b\nb,\n"}, "", `edges.csv:3: column "dst": got "", want the id of a node`},
+		{"edges unknown node", map[string]string{"edges.csv": "src,dst\na,b\nb,z\nz,a\n"}, "", `edges.csv:3: got an edge of node "z", want ids that nodes.csv has`},
+		{"edges parquet unknown node", map[string]string{"edges.parquet": parquetFile(t, edge{7, "a"})}, "--edges edges.parquet", `edges.parquet:1: got an edge of node "7", want ids that nodes.csv has`},
+		{"edges parquet truncated", map[string]string{"edges.parquet": "PAR1"}, "--edges edges.parquet", "edges.parquet: is not a whole parquet file"},
+		// splits
+		{"splits header", map[string]string{"s.csv": "id,set\na,train\n"}, "--splits s.csv", `s.csv:1: has no column "split", got id,set`},
+		{"splits truncated", map[string]string{"s.csv": "id,split\na,train\nb,tra"}, "--splits s.csv", `s.csv:3: column "split": got "tra", want train, val, test or none`},
+		{"splits unknown node", map[string]string{"s.csv": "id,split\na,train\nz,test\n"}, "--splits s.csv", `s.csv:3: column "id": got "z", want the id of a node`},
+		{"splits duplicate", map[string]string{"s.csv": "id,split\na,train\na,test\n"}, "--splits s.csv", `s.csv:3: column "id": got "a" again, want every id once`},
+		// features
+		{"features header", map[string]string{"f.csv": "node,f\na,1\n"}, "--features f.csv", `f.csv:1: has no column "id", got node,f`},
+		{"features none", map[string]string{"f.csv": "id\na\nb\nc\n"}, "--features f.csv", "f.csv:1: has no column beside id"},
+		{"features bad number", map[string]string{"f.csv": "id,f,g\na,1,2\nb,1,abc\n"}, "--features f.csv", `f.csv:3: column "g": got "abc", want a finite number`},
+		{"features NaN", map[string]string{"f.csv": "id,f\na,NaN\n"}, "--features f.csv", `f.csv:2: column "f": got "NaN", want a finite number`},
+		{"features missing node", map[string]string{"f.csv": "id,f\na,1\nc,1\n"}, "--features f.csv", `f.csv: has no row for node "b" (1 of 3 nodes have none), want one for each`},
+		{"features unknown node", map[string]string{"f.csv": "id,f\na,1\nz,1\n"}, "--features f.csv", `f.csv:3: column "id": got "z", want the id of a node`},
+		{"features duplicate", map[string]string{"f.csv": "id,f\na,1\nb,1\na,1\n"}, "--features f.csv", `f.csv:4: column "id": got "a" again, want every id once`},
+		{"features npy truncated", map[string]string{"f.npy": predictions[:len(predictions)-3]}, "--features f.npy", "f.npy: holds 21 bytes of values, want 24 for its shape [3×2] of <f4"},
+		{"features npy header", map[string]string{"f.npy": "id,f\na,1\n"}, "--features f.npy", `f.npy: is not an .npy array`},
+		{"features npy rows", map[string]string{"f.npy": array(2, 1, 1, 2)}, "--features f.npy", "f.npy: has 2 rows, want 3, one for each node"},
+		{"features npy number", map[string]string{"f.npy": array(3, 1, 1, nan32, 1)}, "--features f.npy", "f.npy: row 1 (node b): column 0 is NaN, want a finite number"},
+		{"features npz truncated", map[string]string{"f.npz": words[:len(words)-40]}, "--features f.npz", "f.npz: is not a whole .npz file"},
+		{"features npz members", map[string]string{"f.npz": zipped(t, map[string]string{"indptr": vector(0)})}, "--features f.npz", `f.npz: has indptr but not "shape"`},
+		{"features npz index", map[string]string{"f.npz": sparse(t, 3, 2, []int64{0, 1, 1, 3}, []int64{1, 0, 2})}, "--features f.npz", `f.npz: array "indices" row 2 holds column 2, want 0 to 1`},
+		{"features npz rows", map[string]string{"f.npz": sparse(t, 2, 2, []int64{0, 1, 1}, []int64{1})}, "--features f.npz", "f.npz: has 2 rows, want 3"},
+		// predictions
+		{"predictions header", map[string]string{"p.csv": "X,Y\n1,0\n"}, "--predictions p.csv", `p.csv:1: has no column "id", got X,Y`},
+		{"predictions truncated", map[string]string{"p.csv": "id,X,Y\na,1,0\nb,0"}, "--predictions p.csv", "p.csv:3: got 2 fields, want 3 (id,X,Y)"},
+		{"predictions bad number", map[string]string{"p.csv": "id,X,Y\na,1,0\nb,0,one\n"}, "--predictions p.csv", `p.csv:3: column "Y": got "one", want a finite number`},
+		{"predictions sum", map[string]string{"p.csv": "id,X,Y\na,1,0\nb,0.5,0.4\n"}, "--predictions p.csv", "p.csv:3: node b: they add up to 0.9, want 1"},
+		{"predictions negative", map[string]string{"p.csv": "id,X,Y\na,1,0\nb,1.5,-0.5\n"}, "--predictions p.csv", "p.csv:3: node b: class X is 1.5, want a probability from 0 to 1"},
+		{"predictions missing node", map[string]string{"p.csv": "id,X,Y\na,1,0\nb,0,1\n"}, "--predictions p.csv", `p.csv: has no row for node "c"`},
+		{"predictions unknown node", map[string]string{"p.csv": "id,X,Y\na,1,0\nz,0,1\n"}, "--predictions p.csv", `p.csv:3: column "id": got "z"`},
+		{"predictions duplicate", map[string]string{"p.csv": "id,X,Y\na,1,0\na,0,1\n"}, "--predictions p.csv", `p.csv:3: column "id": got "a" again`},
+		{"predictions unknown class", map[string]string{"p.csv": "id,X,Y,Z\na,1,0,0\nb,0,1,0\nc,0,0,1\n"}, "--predictions p.csv", `p.csv:1: class "Z" of the predictions`},
+		{"label outside predictions", map[string]string{"p.csv": "id,X\na,1\nb,1\nc,1\n"}, "--predictions p.csv", `p.csv:1: node b: it is given class "Y"`},
+		{"predictions npy truncated", map[string]string{"p.npy": predictions[:30]}, "--predictions p.npy", "p.npy: ends early, inside of its header"},
+		{"predictions npy classes", map[string]string{"p.npy": array(3, 3, 1, 0, 0, 0, 1, 0, 0, 0, 1)}, "--predictions p.npy", "p.npy: has 3 columns, want 2, one for each class in the order X, Y"},
+		{"predictions npy rows", map[string]string{"p.npy": array(2, 2, 1, 0, 0, 1)}, "--predictions p.npy", "p.npy: has 2 rows, want 3"},
+		{"predictions npy NaN", map[string]string{"p.npy": array(3, 2, 1, 0, nan32, 1, 0, 1)}, "--predictions p.npy", "p.npy: row 1 (node b): class X is NaN, want a probability from 0 to 1"},
+		{"predictions npy sum", map[string]string{"p.npy": array(3, 2, 1, 0, 0, 1, 0.3, 0.3)}, "--predictions p.npy", "p.npy: row 2 (node c): they add up to 0.6, want 1"},
+		{"predictions npz", map[string]string{"p.npz": zipped(t, map[string]string{"a": predictions, "b": predictions})}, "--predictions p.npz", `p.npz: holds the arrays [a b], want one, or one called "predictions"`},
+		{"predictions type", map[string]string{"p.txt": "1 0"}, "--predictions p.txt", `p.txt: got a name that ends in ".txt"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			files := map[string]string{"nodes.csv": threeNodes, "edges.csv": twoEdges}
+			for name, content := range c.files {
+				files[name] = content
+			}
+			writeFiles(t, files)
+			before := listDir(t)
+			args := append([]string{"import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv"}, strings.Fields(c.args)...)
+			got := run(t, "", args...)
+			if got.code != exitFailed && got.code != exitUsage || !strings.Contains(got.err, c.want) {
+				t.Errorf("got exit code %d and %s\nwant a failure with %s", got.code, got.err, c.want)
+			}
+			if after := listDir(t); !slices.Equal(after, before) {
+				t.Errorf("left behind: %v, want %v", after, before)
+			}
+		})
+	}
+}
+
+var nan32 = float32(math.NaN())
+
+func TestImportForms(t *testing.T) {
+	type node struct {
+		ID    int64   `parquet:"id"`
+		Label string  `parquet:"label"`
+		Score float64 `parquet:"weight"`
+	}
+	type edge struct {
+		Src int64 `parquet:"src"`
+		Dst int64 `parquet:"dst"`
+	}
+	for _, c := range []struct {
+		name, nodes, edges string
+		files              map[string]string
+		want               string // of import, in part
+		query, rows        string
+	}{
+		{
+			name: "byte order mark, CRLF, quotes, other scripts", nodes: "n.csv", edges: "e.csv",
+			files: map[string]string{
+				"n.csv": "\ufeffID,Label,born,open,rate,note\r\nÅsa,数学,1990,true,0.5,\"a, b\"\r\n\"o\"\"k\",,,false,,007\r\n",
+				"e.csv": "Source,Target,weight\r\nÅsa,\"o\"\"k\",5\r\n",
+			},
+			want:  "g: 2 nodes, 1 edges (0 self loops dropped, 0 parallel edges collapsed), 1 labelled, 1 classes",
+			query: "nodes return id, label, born, open, rate, note",
+			rows:  "id,label,born,open,rate,note\nÅsa,数学,1990,true,0.5,\"a, b\"\n\"o\"\"k\",,,false,,007\n",
+		},
+		{
+			name: "parquet", nodes: "n.parquet", edges: "e.parquet",
+			files: map[string]string{
+				"n.parquet": parquetFile(t, node{10, "X", 0.5}, node{2, "", 1}),
+				"e.parquet": parquetFile(t, edge{10, 2}, edge{2, 10}, edge{2, 2}),
+			},
+			want:  "g: 2 nodes, 1 edges (1 self loops dropped, 1 parallel edges collapsed), 1 labelled, 1 classes",
+			query: "nodes return id, label, weight, degree", rows: "id,label,weight,degree\n10,X,0.5,1\n2,,1,1\n",
+		},
+		{
+			name: "gzip and tabs", nodes: "n.tsv.gz", edges: "e.csv.gz",
+			files: map[string]string{"n.tsv.gz": gz(t, "id\tlabel\tyear\na\tX\t2001\nb\tY\t\n"), "e.csv.gz": gz(t, twoEdges[:12])},
+			want:  "g: 2 nodes, 1 edges (0 self loops dropped, 0 parallel edges collapsed), 2 labelled, 2 classes",
+			query: "nodes where year > 2000 return id, year", rows: "id,year\na,2001\n",
+		},
+		{
+			name: "no labels", nodes: "n.csv", edges: "e.csv",
+			files: map[string]string{"n.csv": "id\na\nb\n", "e.csv": "src,dst\na,b\n"},
+			want:  "g: 2 nodes, 1 edges (0 self loops dropped, 0 parallel edges collapsed), 0 labelled, 0 classes",
+			query: "nodes return id, label", rows: "id,label\na,\nb,\n",
+		},
+		{
+			name: "one node", nodes: "n.csv", edges: "e.csv",
+			files: map[string]string{"n.csv": "id,label\na,X\n", "e.csv": "src,dst\na,a\n"},
+			want:  "g: 1 nodes, 0 edges (1 self loops dropped, 0 parallel edges collapsed), 1 labelled, 1 classes",
+			query: "nodes return id, label, degree", rows: "id,label,degree\na,X,0\n",
+		},
+		{
+			name: "headers alone", nodes: "n.csv", edges: "e.csv",
+			files: map[string]string{"n.csv": "id,label\n", "e.csv": "src,dst\n"},
+			want:  "g: 0 nodes, 0 edges (0 self loops dropped, 0 parallel edges collapsed), 0 labelled, 0 classes",
+			query: "nodes return id, label", rows: "id,label\n",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			writeFiles(t, c.files)
+			if got := mustRun(t, "import", "g", "--nodes", c.nodes, "--edges", c.edges); !strings.HasPrefix(got, c.want) {
+				t.Errorf("import: got %s, want %s", got, c.want)
+			}
+			if got := mustRun(t, "shell", "g", "-c", c.query, "--format", "csv"); got != c.rows {
+				t.Errorf("%s: got\n%s\nwant\n%s", c.query, got, c.rows)
+			}
+			if got := mustRun(t, "check", "g"); !strings.HasPrefix(got, "g: no problems") {
+				t.Errorf("check: got %s", got)
+			}
+		})
+	}
+}
+
+func TestPropertyKinds(t *testing.T) {
+	for _, c := range []struct {
+		values string
+		want   kv.Kind
+	}{
+		{"", kv.KindString}, {"true False", kv.KindBool}, {"1 -2 0", kv.KindInt}, {"1 2.5", kv.KindFloat}, {"-.5 1e-3", kv.KindFloat},
+		{"1 x", kv.KindString}, {"007", kv.KindString}, {"0.5", kv.KindFloat}, {"9223372036854775807", kv.KindInt},
+		{"9223372036854775808", kv.KindFloat}, {"1e999", kv.KindString}, {"NaN", kv.KindString}, {"0x10", kv.KindString},
+		{"+5", kv.KindString}, {"true 1", kv.KindString}, {"-", kv.KindString}, {"1_000", kv.KindString}, {"1 _ 2", kv.KindString},
+	} {
+		guess := newKindGuess()
+		guess.see(nil)
+		for _, value := range strings.Fields(c.values) {
+			guess.see([]byte(value))
+		}
+		if got := guess.kind(); got != c.want {
+			t.Errorf("%q: got kind %v, want %v", c.values, got, c.want)
+		}
+	}
+}
+
+// Predictions, features and splits are added to a store that is there, all or none.
+func TestImportIntoStore(t *testing.T) {
+	writeFiles(t, map[string]string{
+		"nodes.csv": threeNodes, "edges.csv": twoEdges,
+		"p.csv":    "id,Y,X\nc,0.25,0.75\na,0,1\nb,0.5,0.5\n",
+		"p.npy":    array(3, 2, 1, 0, 0.5, 0.5, 0.75, 0.25),
+		"l.npy":    array(3, 2, 0, 0, 1000, 0, -5000, 5000),
+		"bad.npy":  array(3, 2, 1, 0, 0.5, 0.5, 0.75, 0.75),
+		"f.npz":    sparse(t, 3, 4, []int64{0, 1, 1, 3}, []int64{2, 0, 3}),
+		"s.csv":    "id,split\nb,train\na,val\n",
+		"sbad.csv": "id,split\nb,train\na,blah\n",
+	})
+	if got := run(t, "", "import", "g", "--predictions", "p.npy"); got.code != exitFailed || !strings.Contains(got.err, "g: no such store") {
+		t.Errorf("no store: got %d and %s", got.code, got.err)
+	}
+	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
+	for _, c := range []struct{ args, want string }{
+		{"--predictions p.csv", "id,Y,X\na,0,1\nb,0.5,0.5\nc,0.25,0.75\n"},
+		{"--predictions p.npy --features f.npz --splits s.csv", "id,X,Y\na,1,0\nb,0.5,0.5\nc,0.75,0.25\n"},
+		{"--predictions l.npy --logits", "id,X,Y\na,0.5,0.5\nb,1,0\nc,0,1\n"},
+	} {
+		mustRun(t, append([]string{"import", "g"}, strings.Fields(c.args)...)...)
+		if got := mustRun(t, "export", "g", "predictions", "--out", "-"); got != c.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", c.args, got, c.want)
+		}
+	}
+	for _, args := range []string{"--predictions bad.npy --splits s.csv", "--predictions p.csv --splits sbad.csv"} {
+		if got := run(t, "", append([]string{"import", "g"}, strings.Fields(args)...)...); got.code != exitFailed {
+			t.Errorf("%s: got exit code %d, want %d", args, got.code, exitFailed)
+		}
+		if got, want := mustRun(t, "export", "g", "predictions", "--out", "-"), "id,X,Y\na,0.5,0.5\nb,1,0\nc,0,1\n"; got != want {
+			t.Errorf("%s failed: the predictions are now\n%s\nwant\n%s", args, got, want)
+		}
+	}
+	if got, want := mustRun(t, "shell", "g", "-c", "nodes return id, split", "--format", "csv"), "id,split\na,val\nb,train\nc,\n"; got != want {
+		t.Errorf("splits: got\n%s\nwant\n%s", got, want)
+	}
+	mustRun(t, "export", "g", "predictions", "--out", "out.npy")
+	content, err := os.ReadFile("out.npy")
+	if want := array(3, 2, 0.5, 0.5, 1, 0, 0, 1); err != nil || string(content[len(content)-24:]) != want[len(want)-24:] {
+		t.Errorf("out.npy: got %x, %v", content, err)
+	}
+}
+
+func TestImportReplace(t *testing.T) {
+	writeFiles(t, map[string]string{
+		"nodes.csv": threeNodes, "edges.csv": twoEdges, "more.csv": threeNodes + "d,X\n", "bad.csv": threeNodes + "a,X\n",
+	})
+	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
+	again := []string{"import", "g", "--edges", "edges.csv", "--nodes", "more.csv"}
+	if got := run(t, "", again...); got.code != exitUsage || !strings.Contains(got.err, "g is there already") {
+		t.Errorf("without --replace: got %d and %s", got.code, got.err)
+	}
+	again = append(again, "--replace")
+	if got := run(t, "n\n", again...); got.code != exitFailed || !strings.Contains(got.err, "[y/N]") {
+		t.Errorf("answered no: got %d and %s", got.code, got.err)
+	}
+	if got := run(t, "", "import", "g", "--edges", "edges.csv", "--nodes", "bad.csv", "--replace", "--yes"); got.code != exitFailed {
+		t.Errorf("a bad file: got %d and %s", got.code, got.err)
+	}
+	count := func() string { return mustRun(t, "shell", "g", "-c", "count nodes", "--format", "csv") }
+	if got := count(); !strings.Contains(got, "3") {
+		t.Errorf("after nothing was replaced: got %s nodes, want 3", got)
+	}
+	if got := run(t, "yes\n", again...); got.code != exitDone {
+		t.Errorf("answered yes: got %d and %s", got.code, got.err)
+	}
+	if got := count(); !strings.Contains(got, "4") {
+		t.Errorf("after the replacement: got %s nodes, want 4", got)
+	}
+	want := []string{"bad.csv", "edges.csv", "g", "more.csv", "nodes.csv"}
+	if got := listDir(t); !slices.Equal(got, want) {
+		t.Errorf("left behind: %v, want %v", got, want)
+	}
+}

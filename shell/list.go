@@ -1,0 +1,107 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// suspectColumns are what suspects returns where the statement does not say.
+var suspectColumns = []string{"id", "label", "suggested", "score", "confidence"}
+
+// list answers suspects and nodes.
+func (q *query) list(ctx context.Context, s statement) (*Result, error) {
+	plan, err := q.planOf(s)
+	if err != nil {
+		return nil, err
+	}
+	var columns []ColumnInfo
+	switch s := s.(type) {
+	case *suspectsStatement:
+		columns, err = q.columns(s.columns, suspectColumns)
+	case *nodesStatement:
+		columns, err = q.columns(s.columns, q.nodeColumns())
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := newFetcher(q.tx, columns)
+	if err != nil {
+		return nil, err
+	}
+	return &Result{columns: columns, rows: f.rows(plan.Rows(ctx)), cost: touched(plan)}, nil
+}
+
+// planOf plans a suspectsStatement or nodesStatement. Errors of types point into the text.
+func (q *query) planOf(s statement) (*index.Plan, error) {
+	var find index.Query
+	var err error
+	switch s := s.(type) {
+	case *suspectsStatement:
+		find, err = q.suspectQuery(s)
+	case *nodesStatement:
+		find, err = q.query(s.clauses)
+	}
+	if err != nil {
+		return nil, err
+	}
+	plan, err := index.NewPlan(q.tx, find)
+	return plan, q.located(err)
+}
+
+// columns resolves a return clause, or the names that stand in for one.
+func (q *query) columns(returned []name, otherwise []string) ([]ColumnInfo, error) {
+	if returned == nil {
+		for _, n := range otherwise {
+			returned = append(returned, name{text: n, pos: startOfText})
+		}
+	}
+	return q.properties(returned)
+}
+
+// nodeColumns are what nodes returns where the statement does not say: id, label, degree, split where the
+// nodes were split, and what the user brought along.
+func (q *query) nodeColumns() []string {
+	names := []string{"id", "label", "degree"}
+	if _, ok := q.tx.Column("split"); ok {
+		names = append(names, "split")
+	}
+	return append(names, q.userColumns()...)
+}
+
+// userColumns are the stored columns that are not built in.
+func (q *query) userColumns() []string {
+	var names []string
+	for _, c := range q.tx.Columns() {
+		if !slices.Contains(kv.ReservedNames, c.Name) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// touched tells what answering from a plan took, once its rows were read.
+func touched(plan *index.Plan) func() string {
+	return func() string {
+		t := plan.Touched()
+		return fmt.Sprintf("%d index entries, %d rows fetched, %d blocks scanned, %d skipped",
+			t.IndexEntries, t.Rows, t.Blocks, t.SkippedBlocks)
+	}
+}
+
+// explainPlan answers plan.
+func (q *query) explainPlan(of statement) (*Result, error) {
+	if counted, ok := of.(*countStatement); ok {
+		of = counted.of
+	}
+	plan, err := q.planOf(of)
+	if err != nil {
+		return nil, err
+	}
+	r := inMemory([]ColumnInfo{{Name: "plan", Kind: kv.KindString}}, [][]kv.Value{{kv.StringValue(plan.String())}})
+	r.bare = true
+	return r, nil
+}

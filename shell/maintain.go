@@ -1,0 +1,109 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// statsCommand prints what the statement stats does.
+type statsCommand struct {
+	DB     string `arg:"" name:"DB" help:"Directory of the store."`
+	Format Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl or markdown."`
+	resources
+}
+
+func (*statsCommand) Help() string {
+	return `Nodes, edges, labels, columns, matrices, runs and the bytes on disk.
+
+    graphcleaner stats my.graph
+    graphcleaner stats my.graph --format json`
+}
+
+func (c *statsCommand) Run(ctx context.Context, s *streams) error {
+	if err := c.apply(); err != nil {
+		return err
+	}
+	return withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
+		result, err := Query(ctx, store, "stats")
+		if err != nil {
+			return err
+		}
+		_, err = Render(s.out, result, c.Format)
+		return err
+	})
+}
+
+// checkCommand verifies a store.
+type checkCommand struct {
+	DB string `arg:"" name:"DB" help:"Directory of the store."`
+	resources
+}
+
+func (*checkCommand) Help() string {
+	return `Reads every record, compares its checksum, and checks what must agree between records. It changes nothing, and fails when it finds a problem.
+
+    graphcleaner check my.graph`
+}
+
+func (c *checkCommand) Run(ctx context.Context, s *streams) error {
+	if err := c.apply(); err != nil {
+		return err
+	}
+	began := time.Now()
+	problems := 0
+	var printed error
+	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
+		return store.Check(ctx, func(p kv.Problem) {
+			problems++
+			if printed == nil {
+				_, printed = fmt.Fprintf(s.out, "%s: %s\n", p.Where, p.What)
+			}
+		})
+	})
+	switch {
+	case err != nil:
+		return leaving(err, "%d problems were found until then", problems)
+	case printed != nil:
+		return printed
+	case problems > 0:
+		return fmt.Errorf("%s has %d problems", c.DB, problems)
+	}
+	_, err = fmt.Fprintf(s.out, "%s: no problems, %.1f s\n", c.DB, time.Since(began).Seconds())
+	return err
+}
+
+// compactCommand folds later changes into the blocks.
+type compactCommand struct {
+	DB string `arg:"" name:"DB" help:"Directory of the store."`
+	resources
+}
+
+func (*compactCommand) Help() string {
+	return `Nodes, edges, labels and values that were changed after the import lie beside the blocks until this folds them in, and frees what is no longer ` +
+		`used. The store reads the same before and after.
+
+    graphcleaner compact my.graph`
+}
+
+func (c *compactCommand) Run(ctx context.Context, s *streams) error {
+	if err := c.apply(); err != nil {
+		return err
+	}
+	began := time.Now()
+	err := withStore(c.DB, kv.Options{MemoryBudget: int64(c.Memory)}, func(store *kv.Store) error {
+		if err := store.Compact(ctx, s.progress.report()); err != nil {
+			return err
+		}
+		return index.Compact(ctx, store)
+	})
+	if err != nil {
+		return leaving(err, "%s is whole; run compact again to go on", c.DB)
+	}
+	s.progress.clear()
+	_, err = fmt.Fprintf(s.out, "%s: compacted, %.1f s\n", c.DB, time.Since(began).Seconds())
+	return err
+}

@@ -1,0 +1,396 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/npy"
+	"github.com/graphcleaner/graphcleaner/shell/table"
+)
+
+// A writing puts files into a store through one bulk write.
+type writing struct {
+	reading
+	bulk *kv.Bulk
+	tx   *kv.Tx
+}
+
+// isArray says whether a file is one of numpy's, by its name.
+func isArray(path string) bool {
+	extension := strings.ToLower(filepath.Ext(path))
+	return extension == ".npy" || extension == ".npz"
+}
+
+// features writes the matrix of features from a numpy file in the order of the nodes, or a table with ids. Every
+// node has a row, and every value is finite.
+func (w *writing) features(ctx context.Context, path string) (err error) {
+	if isArray(path) {
+		return w.featureArray(ctx, path)
+	}
+	in, id, err := openTable(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	names := slices.Delete(slices.Clone(in.Header()), id, id+1)
+	if len(names) == 0 {
+		return in.Errorf(1, "", "has no column beside id, want one a feature")
+	}
+	matrix, err := w.bulk.Matrix(cleaner.FeaturesMatrix, names)
+	if err != nil {
+		return in.Errorf(1, "", "%w", err)
+	}
+	row := make([]float32, len(names))
+	return w.eachNode(ctx, in, id, func(v kv.NodeID, _ table.Row, values []float64) error {
+		for j, x := range values {
+			row[j] = float32(x)
+		}
+		return matrix.Put(v, row)
+	})
+}
+
+func (w *writing) featureArray(ctx context.Context, path string) (err error) {
+	in, err := npy.Open(path, cleaner.FeaturesMatrix)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	if in.NumColumns() == 0 {
+		return &npy.Error{Path: path, Row: -1, Msg: "has no columns, want one a feature"}
+	}
+	names := make([]string, in.NumColumns())
+	for j := range names {
+		names[j] = "f" + strconv.Itoa(j)
+	}
+	matrix, err := w.bulk.Matrix(cleaner.FeaturesMatrix, names)
+	if err != nil {
+		return err
+	}
+	var values []float32
+	return w.eachRow(ctx, in, func(v kv.NodeID, row npy.Row) error {
+		values = values[:0]
+		for i, x := range row.Values {
+			if x32 := float32(x); math.IsNaN(x) || math.IsInf(float64(x32), 0) {
+				j := i
+				if row.Columns != nil {
+					j = int(row.Columns[i])
+				}
+				return w.rowError(path, row, v, fmt.Sprintf("column %d is %v, want a finite number", j, x))
+			}
+			values = append(values, float32(x))
+		}
+		if in.Sparse() {
+			return matrix.PutSparse(v, row.Columns, values)
+		}
+		return matrix.Put(v, values)
+	})
+}
+
+// predictions writes the matrix of predictions; the caller marks it when it commits.
+func (w *writing) predictions(ctx context.Context, path string, logits bool) (_ *cleaner.PredictionWriter, err error) {
+	opt := cleaner.PredictionOptions{Logits: logits, Source: cleaner.SourceImported}
+	if isArray(path) {
+		return w.predictionArray(ctx, path, opt)
+	}
+	in, id, err := openTable(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	classes := slices.Delete(slices.Clone(in.Header()), id, id+1)
+	out, err := cleaner.NewPredictionWriter(w.bulk, classes, opt)
+	if err != nil {
+		return nil, in.Errorf(1, "", "%w%s", err, classesHint(err))
+	}
+	err = w.eachNode(ctx, in, id, func(v kv.NodeID, row table.Row, values []float64) error {
+		err := out.Put(v, values)
+		if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
+			return in.Errorf(row.Line, "", "node %s: %s", bad.ID, bad.Msg)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, out.Finish()
+}
+
+func (w *writing) predictionArray(ctx context.Context, path string, opt cleaner.PredictionOptions) (_ *cleaner.PredictionWriter, err error) {
+	in, err := npy.Open(path, cleaner.PredictionsMatrix)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	classes := w.tx.Classes()
+	if in.NumColumns() != int64(len(classes)) {
+		return nil, &npy.Error{Path: path, Row: -1, Msg: fmt.Sprintf(
+			"has %d columns, want %d, one for each class in the order %s (--classes names classes that no node is labelled with)",
+			in.NumColumns(), len(classes), listNames(classes))}
+	}
+	out, err := cleaner.NewPredictionWriter(w.bulk, classes, opt)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	dense := make([]float64, len(classes))
+	err = w.eachRow(ctx, in, func(v kv.NodeID, row npy.Row) error {
+		values := row.Values
+		if in.Sparse() {
+			clear(dense)
+			for i, j := range row.Columns {
+				dense[j] = row.Values[i]
+			}
+			values = dense
+		}
+		err := out.Put(v, values)
+		if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
+			return w.rowError(path, row, v, bad.Msg)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, out.Finish()
+}
+
+// splits writes the column split; a node left out is in none.
+func (w *writing) splits(ctx context.Context, path string) error {
+	column, err := w.bulk.Column("split", kv.KindString)
+	if err != nil {
+		return err
+	}
+	return eachSplit(ctx, w.tx, path, w.reading, func(v kv.NodeID, name string) error {
+		if name == "" {
+			return nil
+		}
+		return column.Put(v, kv.StringValue(name))
+	})
+}
+
+// eachSplit calls fn for every row of a splits file, whose names cleaner.ParseSplit knows.
+func eachSplit(ctx context.Context, tx *kv.Tx, path string, r reading, fn func(v kv.NodeID, name string) error) (err error) {
+	in, id, err := openTable(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	split := in.Column("split")
+	if split < 0 {
+		return noColumn(in, "split")
+	}
+	seen, err := newSeen(tx)
+	if err != nil {
+		return err
+	}
+	defer seen.stop()
+	return eachRow(ctx, in, r, func(row table.Row) error {
+		v, err := seen.node(in, row, id)
+		if err != nil {
+			return err
+		}
+		name := string(row.Fields[split])
+		if _, err := cleaner.ParseSplit(name); err != nil {
+			return in.Want(row, split, "train, val, test or none")
+		}
+		return fn(v, name)
+	})
+}
+
+// eachRow calls fn for every row of a numpy file with the node it belongs to, by the order of the nodes file.
+func (w *writing) eachRow(ctx context.Context, in *npy.Reader, fn func(kv.NodeID, npy.Row) error) error {
+	if in.NumRows() != int64(w.tx.NumNodes()) {
+		return &npy.Error{Path: in.Path(), Row: -1, Msg: fmt.Sprintf("has %d rows, want %d, one for each node in the order of the nodes file",
+			in.NumRows(), w.tx.NumNodes())}
+	}
+	report := w.s.progress.report()
+	nextRow, stop := iter.Pull2(in.Rows())
+	defer stop()
+	for v, err := range w.tx.InFileOrder() {
+		if err != nil {
+			return err
+		}
+		row, err, _ := nextRow()
+		if err != nil {
+			return err
+		}
+		if row.Index%checkEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if report != nil {
+				report(filepath.Base(in.Path()), row.Index, in.NumRows())
+			}
+		}
+		if err := fn(v, row); err != nil {
+			return err
+		}
+	}
+	// The reader checks the end of the file in the step behind the last row.
+	if _, err, _ := nextRow(); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// eachNode calls fn for every row of a table of numbers, its values in the order of the columns without id. Every node
+// must have one row.
+func (w *writing) eachNode(ctx context.Context, in *table.Reader, id int, fn func(kv.NodeID, table.Row, []float64) error) error {
+	seen, err := newSeen(w.tx)
+	if err != nil {
+		return err
+	}
+	defer seen.stop()
+	values := make([]float64, 0, len(in.Header())-1)
+	err = eachRow(ctx, in, w.reading, func(row table.Row) error {
+		v, err := seen.node(in, row, id)
+		if err != nil {
+			return err
+		}
+		values = values[:0]
+		for column, text := range row.Fields {
+			if column == id {
+				continue
+			}
+			x, ok := parseNumber(text)
+			if !ok || math.IsInf(float64(float32(x)), 0) {
+				return in.Want(row, column, "a finite number")
+			}
+			values = append(values, x)
+		}
+		return fn(v, row, values)
+	})
+	if err != nil {
+		return err
+	}
+	return seen.all(in)
+}
+
+func (w *writing) rowError(path string, row npy.Row, v kv.NodeID, msg string) error {
+	id, err := w.tx.ID(v)
+	if err != nil {
+		return err
+	}
+	return &npy.Error{Path: path, Row: row.Index, Msg: fmt.Sprintf("(node %s): %s", id, msg)}
+}
+
+// openTable opens a table whose rows name nodes, and finds the column that does.
+func openTable(path string) (in *table.Reader, id int, err error) {
+	in, err = table.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if id = in.Column("id"); id < 0 {
+		return nil, 0, errors.Join(noColumn(in, "id"), in.Close())
+	}
+	return in, id, nil
+}
+
+// A seenNodes finds the nodes that rows name, each once. It is fast where the rows are in the order of the nodes file.
+type seenNodes struct {
+	tx    *kv.Tx
+	rows  []bool // [n]
+	count int
+
+	nextNode func() (kv.NodeID, error, bool) // in file order
+	nextID   func() (string, error, bool)    // of the same
+	stop     func()
+	expected kv.NodeID
+	id       string // of the expected node; empty behind the last
+}
+
+// newSeen returns a seenNodes; stop it.
+func newSeen(tx *kv.Tx) (*seenNodes, error) {
+	s := &seenNodes{tx: tx, rows: make([]bool, tx.NumNodes())}
+	nextNode, stopNodes := iter.Pull2(tx.InFileOrder())
+	nextID, stopIDs := iter.Pull2(tx.IDs())
+	s.nextNode, s.nextID = nextNode, nextID
+	s.stop = func() {
+		stopNodes()
+		stopIDs()
+	}
+	if err := s.expect(); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// expect moves on to the next node of the nodes file.
+func (s *seenNodes) expect() (err error) {
+	if s.expected, err, _ = s.nextNode(); err != nil {
+		return err
+	}
+	s.id, err, _ = s.nextID()
+	return err
+}
+
+func (s *seenNodes) node(in *table.Reader, row table.Row, column int) (kv.NodeID, error) {
+	v, err := s.find(row.Fields[column])
+	switch {
+	case errors.Is(err, kv.ErrNotFound):
+		return 0, in.Want(row, column, "the id of a node")
+	case err != nil:
+		return 0, err
+	case s.rows[v]:
+		return 0, in.Errorf(row.Line, in.Header()[column], "got %q again, want every id once", row.Fields[column])
+	}
+	s.rows[v] = true
+	s.count++
+	return v, nil
+}
+
+func (s *seenNodes) find(id []byte) (kv.NodeID, error) {
+	if s.id == "" || s.id != string(id) {
+		return s.tx.Node(string(id))
+	}
+	v := s.expected
+	return v, s.expect()
+}
+
+// all returns an error that names the first node, in the order of the nodes file, without a row.
+func (s *seenNodes) all(in *table.Reader) error {
+	missing := len(s.rows) - s.count
+	if missing == 0 {
+		return nil
+	}
+	for v, err := range s.tx.InFileOrder() {
+		if err != nil {
+			return err
+		}
+		if s.rows[v] {
+			continue
+		}
+		id, err := s.tx.ID(v)
+		if err != nil {
+			return err
+		}
+		return in.Errorf(0, "", "has no row for node %q (%d of %d nodes have none), want one for each", id, missing, len(s.rows))
+	}
+	return nil
+}
+
+// classesHint is what to do about classes that differ.
+func classesHint(err error) string {
+	if errors.Is(err, cleaner.ErrUnknownClass) {
+		return " (--classes names classes that no node is labelled with)"
+	}
+	return ""
+}
+
+// listNames prints the first few names.
+func listNames(names []string) string {
+	const few = 12
+	if len(names) > few {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,63 @@
+package shell
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// nodesRead is how many consecutive nodes are read from a matrix at once.
+const nodesRead = 1024
+
+// matrixRows yields the rows of a matrix in the order of the nodes file, borrowed until the next step. The store has them in another order, so they are
+// gathered in batches as large as memory (bytes) allows, each in one pass over the nodes.
+func matrixRows(ctx context.Context, tx *kv.Tx, matrix *kv.Matrix, memory int64) iter.Seq2[[]float32, error] {
+	return func(yield func([]float32, error) bool) {
+		width := matrix.Width()
+		size := int(min(max(memory/int64(4*width+16), nodesRead), int64(tx.NumNodes())))
+		values := make([]float32, size*width)
+		for nodes, err := range batches(inFileOrder(ctx, tx), size) {
+			if err == nil {
+				err = gather(ctx, tx, matrix, nodes, values)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := range nodes {
+				if !yield(values[i*width:(i+1)*width], nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// gather reads the rows of nodes into dst [len(nodes)×width].
+func gather(ctx context.Context, tx *kv.Tx, matrix *kv.Matrix, nodes []kv.NodeID, dst []float32) error {
+	width := matrix.Width()
+	places := make([]int, len(nodes)) // in nodes, by ascending NodeID
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortFunc(places, func(i, j int) int { return int(int64(nodes[i]) - int64(nodes[j])) })
+	block := make([]float32, nodesRead*width)
+	for len(places) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		first := nodes[places[0]] / nodesRead * nodesRead
+		rows := kv.Range{First: first, End: kv.NodeID(min(int64(first)+nodesRead, int64(tx.NumNodes())))}
+		if err := matrix.Read(rows, 0, width, block[:int(rows.End-rows.First)*width]); err != nil {
+			return err
+		}
+		for len(places) > 0 && nodes[places[0]] < rows.End {
+			from := int(nodes[places[0]]-first) * width
+			copy(dst[places[0]*width:(places[0]+1)*width], block[from:from+width])
+			places = places[1:]
+		}
+	}
+	return nil
+}

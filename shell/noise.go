@@ -1,0 +1,75 @@
+package shell
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A table of noise shows as many classes across, and as many pairs below.
+const (
+	widestNoise = 12
+	shownPairs  = 10
+)
+
+var pairColumns = []ColumnInfo{
+	{"given", kv.KindString}, {"true", kv.KindString}, {"probability", kv.KindFloat}, {"joint", kv.KindFloat},
+	{"count", kv.KindInt},
+}
+
+// noise answers noise: the pairs of classes that are confused, the most frequent first, and for reading
+// the transition matrix where it is narrow enough.
+func (q *query) noise() (*Result, error) {
+	run, err := q.lastRun()
+	if err != nil {
+		return nil, err
+	}
+	pairs := confusedPairs(run)
+	r := inMemory(pairColumns, pairs)
+	if len(run.Classes) <= widestNoise {
+		r.sections = append(r.sections, transitionSection(run))
+	}
+	r.sections = append(r.sections, section{
+		title:   "Most confused classes",
+		columns: pairColumns,
+		rows:    pairs[:min(len(pairs), shownPairs)],
+	})
+	return r, nil
+}
+
+// transitionSection is P(given | true): a row a given label, a column a true class.
+func transitionSection(run *cleaner.Run) section {
+	s := section{title: "P(given label | true class), true classes across", columns: []ColumnInfo{{"given", kv.KindString}}}
+	for _, class := range run.Classes {
+		s.columns = append(s.columns, ColumnInfo{class, kv.KindFloat})
+	}
+	for i, class := range run.Classes {
+		values := []kv.Value{kv.StringValue(class)}
+		for _, p := range run.Transition[i] {
+			values = append(values, number(p))
+		}
+		s.rows = append(s.rows, values)
+	}
+	return s
+}
+
+// confusedPairs lists the pairs of different classes that the confident joint has counted, by their share
+// of the joint distribution.
+func confusedPairs(run *cleaner.Run) [][]kv.Value {
+	var pairs [][]kv.Value
+	for i, given := range run.Classes {
+		for j, truly := range run.Classes {
+			if i == j || run.ConfidentJoint[i][j] == 0 {
+				continue
+			}
+			pairs = append(pairs, []kv.Value{
+				kv.StringValue(given), kv.StringValue(truly), number(run.Transition[i][j]), number(run.Joint[i][j]),
+				kv.IntValue(int64(run.ConfidentJoint[i][j])),
+			})
+		}
+	}
+	slices.SortStableFunc(pairs, func(a, b []kv.Value) int { return cmp.Compare(b[3].Float(), a[3].Float()) })
+	return pairs
+}

@@ -1,0 +1,176 @@
+package npy
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+)
+
+// maxInflation is the most that deflate can make of a byte: a member that claims more is not what it says.
+const maxInflation = 1032
+
+// openZip opens an .npz: a CSR matrix where it holds one, else a single dense array.
+func (r *Reader) openZip(content io.ReaderAt, size int64, name string) error {
+	archive, err := zip.NewReader(content, size)
+	if err != nil {
+		return r.errorf("is not a whole .npz file (%v)", err)
+	}
+	members := make(map[string]*zip.File)
+	var names []string
+	for _, f := range archive.File {
+		member, isArray := strings.CutSuffix(f.Name, ".npy")
+		switch {
+		case !isArray:
+			return r.errorf("holds %q, want arrays of numpy alone", f.Name)
+		case members[member] != nil:
+			return r.errorf("holds the array %q twice", member)
+		case f.Method != zip.Store && f.Method != zip.Deflate:
+			return r.errorf("holds the array %q compressed by method %d, want deflate", member, f.Method)
+		case f.UncompressedSize64/maxInflation > f.CompressedSize64+1:
+			return r.errorf("holds the array %q of %d bytes, which %d compressed bytes cannot give", member, f.UncompressedSize64, f.CompressedSize64)
+		}
+		members[member] = f
+		names = append(names, member)
+	}
+	sort.Strings(names)
+	switch {
+	case members["indptr"] != nil:
+		return r.openCSR(members)
+	case members[name] != nil:
+	case len(names) == 1:
+		name = names[0]
+	default:
+		return r.errorf("holds the arrays [%s], want one, or one called %q, or a scipy CSR matrix", strings.Join(names, " "), name)
+	}
+	return r.openMember(members[name], content, name)
+}
+
+func (r *Reader) openMember(f *zip.File, content io.ReaderAt, name string) error {
+	stream, err := f.Open()
+	if err != nil {
+		return r.wrap(name, readError(err, "its header"))
+	}
+	r.closes = append(r.closes, stream)
+	in := bufio.NewReaderSize(stream, bufferSize)
+	h, t, err := r.openHeader(in, int64(f.UncompressedSize64))
+	if err != nil {
+		return r.wrap(name, err)
+	}
+	if h.fortran && r.rows > 1 && r.cols > 1 {
+		if f.Method != zip.Store {
+			return r.wrap(name, errors.New("is in Fortran order and compressed, want C order (numpy.ascontiguousarray)"))
+		}
+		begin, err := f.DataOffset()
+		if err != nil {
+			return r.wrap(name, readError(err, "its header"))
+		}
+		r.next = r.fortranRows(content, begin+h.length, t, name)
+		return nil
+	}
+	r.next = r.streamRows(in, t, name)
+	r.finish = func() error { return r.atEnd(in, name) }
+	return nil
+}
+
+// atEnd reads the end of a member, which is when zip compares its checksum.
+func (r *Reader) atEnd(in *bufio.Reader, member string) error {
+	_, err := in.ReadByte()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err == nil:
+		return r.wrap(member, errors.New("holds more than it says"))
+	}
+	return r.wrap(member, readError(err, "its values"))
+}
+
+// A vector streams the values of a one-dimensional member.
+type vector struct {
+	name   string
+	in     *bufio.Reader
+	t      dtype
+	length int64
+	raw    []byte
+}
+
+// openVector opens a one-dimensional member, its length held against the size of the member.
+func (r *Reader) openVector(members map[string]*zip.File, name string) (*vector, error) {
+	f := members[name]
+	if f == nil {
+		return nil, r.errorf("has indptr but not %q, want the data, indices, indptr and shape of a scipy CSR matrix", name)
+	}
+	stream, err := f.Open()
+	if err != nil {
+		return nil, r.wrap(name, readError(err, "its header"))
+	}
+	r.closes = append(r.closes, stream)
+	v := &vector{name: name, in: bufio.NewReaderSize(stream, bufferSize)}
+	h, err := readHeader(v.in)
+	if err != nil {
+		return nil, r.wrap(name, err)
+	}
+	if v.t, err = parseType(h.descr); err != nil {
+		return nil, r.wrap(name, err)
+	}
+	if len(h.shape) != 1 {
+		return nil, r.wrap(name, fmt.Errorf("has shape %s, want one dimension", h.shapeText()))
+	}
+	v.length = h.shape[0]
+	if got := int64(f.UncompressedSize64) - h.length; got < 0 || got/int64(v.t.size) != v.length || got%int64(v.t.size) != 0 {
+		return nil, r.wrap(name, fmt.Errorf("holds %d bytes of values, want those of its shape %s of %s", got, h.shapeText(), h.descr))
+	}
+	return v, nil
+}
+
+// floats reads the next len(dst) values.
+func (v *vector) floats(dst []float64) error {
+	const chunk = 4096
+	for len(dst) > 0 {
+		n := min(len(dst), chunk)
+		if cap(v.raw) < n*v.t.size {
+			v.raw = make([]byte, n*v.t.size)
+		}
+		raw := v.raw[:n*v.t.size]
+		if _, err := io.ReadFull(v.in, raw); err != nil {
+			return readError(err, "its values")
+		}
+		v.t.decode(dst[:n], raw)
+		dst = dst[n:]
+	}
+	return nil
+}
+
+// integer reads the next value of a vector of integers.
+func (v *vector) integer() (int64, error) {
+	var raw [8]byte
+	if _, err := io.ReadFull(v.in, raw[:v.t.size]); err != nil {
+		return 0, readError(err, "its values")
+	}
+	return v.t.integer(raw[:]), nil
+}
+
+// readFormat returns the text of scipy's member "format", such as csr.
+func readFormat(f *zip.File) (format string, err error) {
+	stream, err := f.Open()
+	if err != nil {
+		return "", readError(err, "its header")
+	}
+	defer func() { err = errors.Join(err, stream.Close()) }()
+	h, err := readHeader(stream)
+	if err != nil {
+		return "", err
+	}
+	if len(h.descr) < 2 || !strings.ContainsAny(h.descr[:2], "SU") {
+		return "", fmt.Errorf("holds values of type %q, want text", h.descr)
+	}
+	text, err := io.ReadAll(io.LimitReader(stream, 64))
+	if err != nil {
+		return "", readError(err, "its values")
+	}
+	return string(bytes.ReplaceAll(text, []byte{0}, nil)), nil
+}

@@ -1,0 +1,51 @@
+package shell
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"slices"
+	"testing"
+)
+
+func TestWriteFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write := func(text string, fail error) func(*outFile) error {
+		return func(out *outFile) error {
+			if _, err := out.WriteString(text); err != nil {
+				return err
+			}
+			return fail
+		}
+	}
+	var stdout bytes.Buffer
+	if err := writeFile("a", &stdout, write("first", nil)); err != nil {
+		t.Fatal(err)
+	}
+	failure := errors.New("disk on fire")
+	if err := writeFile("a", &stdout, write("second", failure)); !errors.Is(err, failure) {
+		t.Errorf("a failure: got %v", err)
+	}
+	content, err := os.ReadFile("a")
+	if err != nil || string(content) != "first" {
+		t.Errorf("after a failure: got %q, %v, want what was there before", content, err)
+	}
+	if err := writeFile("a", &stdout, write("third", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if content, err = os.ReadFile("a"); err != nil || string(content) != "third" {
+		t.Errorf("written again: got %q, %v", content, err)
+	}
+	if err := writeFile("-", &stdout, write("out", nil)); err != nil || stdout.String() != "out" {
+		t.Errorf("standard output: got %q, %v", stdout.String(), err)
+	}
+	if err := writeFile(os.DevNull, &stdout, write("gone", nil)); err != nil {
+		t.Errorf("%s: %v", os.DevNull, err)
+	}
+	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
+		t.Errorf("%s has become a file", os.DevNull)
+	}
+	if names := listDir(t); !slices.Equal(names, []string{"a"}) {
+		t.Errorf("left behind: %v, want a alone", names)
+	}
+}

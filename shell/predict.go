@@ -1,0 +1,71 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// predictCommand trains the built-in base classifier.
+type predictCommand struct {
+	DB    string `arg:"" name:"DB" help:"Directory of the store."`
+	Seed  uint64 `default:"1" help:"Seed of the training."`
+	Hops  int    `placeholder:"N" help:"Hops that the inputs are smoothed over. Without it: 2."`
+	Stats string `placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
+	resources
+}
+
+func (*predictCommand) Help() string {
+	return `Trains a classifier on the nodes of the training split, from their features smoothed over the graph, or from the labels around them where ` +
+		`the store has no features, and writes class probabilities for every node in place of earlier ones. Your own classifier is most likely ` +
+		`better: import its predictions instead. clean does this by itself where there are no predictions.
+
+    graphcleaner predict my.graph
+    graphcleaner predict my.graph --seed 2 --memory 2GiB`
+}
+
+func (c *predictCommand) Run(ctx context.Context, s *streams) error {
+	if err := c.apply(); err != nil {
+		return err
+	}
+	stages := new(stageLog)
+	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
+		report, err := cleaner.Predict(ctx, store, cleaner.PredictOptions{
+			Seed:         c.Seed,
+			Hops:         c.Hops,
+			Workers:      c.Threads,
+			MemoryBudget: c.work(),
+			Progress:     s.progress.report(),
+			OnStage:      stages.add,
+			Notice:       s.notice,
+		})
+		if err != nil {
+			return err
+		}
+		s.progress.clear()
+		_, err = fmt.Fprintf(s.out, "%s: predictions from %s, %d epochs, %.1f s\n  accuracy: %s in training (%d nodes), %s in validation (%d), %s in test (%d)\n",
+			c.DB, report.Inputs, report.Epochs, report.Seconds,
+			percent(report.TrainAccuracy), report.TrainNodes,
+			percent(report.ValidationAccuracy), report.ValidationNodes,
+			percent(report.TestAccuracy), report.TestNodes)
+		return err
+	})
+	if err != nil {
+		return leaving(err, "%s has the predictions it had before", c.DB)
+	}
+	s.say("Next: %s clean %s", s.program, shellWord(c.DB))
+	return stages.write(c.Stats, s)
+}
+
+// notice passes on what the cleaner has to say.
+func (s *streams) notice(text string) { s.say("%s", text) }
+
+func percent(share float64) string {
+	if math.IsNaN(share) {
+		return "none"
+	}
+	return fmt.Sprintf("%.1f%%", 100*share)
+}

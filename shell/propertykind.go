@@ -1,0 +1,112 @@
+package shell
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A kindGuess finds the narrowest kind that all values of a column have: bool, int, float, else string. Empty values are
+// null and have every kind.
+type kindGuess struct{ any, isBool, isInt, isFloat bool }
+
+func newKindGuess() kindGuess { return kindGuess{isBool: true, isInt: true, isFloat: true} }
+
+func (g *kindGuess) see(text []byte) {
+	if len(text) == 0 {
+		return
+	}
+	g.any = true
+	if g.isBool {
+		_, g.isBool = parseValue(kv.KindBool, text)
+	}
+	if g.isInt {
+		_, g.isInt = parseValue(kv.KindInt, text)
+	}
+	if g.isFloat {
+		_, g.isFloat = parseValue(kv.KindFloat, text)
+	}
+}
+
+func (g *kindGuess) kind() kv.Kind {
+	switch {
+	case !g.any:
+		return kv.KindString
+	case g.isBool:
+		return kv.KindBool
+	case g.isInt:
+		return kv.KindInt
+	case g.isFloat:
+		return kv.KindFloat
+	}
+	return kv.KindString
+}
+
+// parseValue reads a value of a kind; an empty text is null.
+func parseValue(kind kv.Kind, text []byte) (kv.Value, bool) {
+	if len(text) == 0 {
+		return kv.Value{}, true
+	}
+	switch kind {
+	case kv.KindBool:
+		switch {
+		case strings.EqualFold(string(text), "true"):
+			return kv.BoolValue(true), true
+		case strings.EqualFold(string(text), "false"):
+			return kv.BoolValue(false), true
+		}
+		return kv.Value{}, false
+	case kv.KindInt:
+		if !startsPlainNumber(text) {
+			return kv.Value{}, false
+		}
+		i, err := strconv.ParseInt(string(text), 10, 64)
+		return kv.IntValue(i), err == nil
+	case kv.KindFloat:
+		if !startsPlainNumber(text) {
+			return kv.Value{}, false
+		}
+		f, ok := parseNumber(text)
+		return kv.FloatValue(f), ok
+	}
+	return kv.StringValue(string(text)), true
+}
+
+// parseNumber reads a finite decimal number; strconv alone would also take 0x1p-2, 1_000, NaN and Inf.
+func parseNumber(text []byte) (float64, bool) {
+	if len(bytes.Trim(text, "0123456789+-.eE")) > 0 {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	return f, err == nil
+}
+
+// startsPlainNumber tells numbers from texts that strconv would take for some: 007, which is a code more likely than a
+// number, 0x10, +5 and NaN.
+func startsPlainNumber(text []byte) bool {
+	if text[0] == '-' {
+		text = text[1:]
+	}
+	switch {
+	case len(text) == 0:
+		return false
+	case text[0] == '0':
+		return len(text) == 1 || text[1] == '.' || text[1] == 'e' || text[1] == 'E'
+	}
+	return text[0] == '.' || '1' <= text[0] && text[0] <= '9'
+}
+
+// valueName is what a value of a kind is called in a message.
+func valueName(kind kv.Kind) string {
+	switch kind {
+	case kv.KindBool:
+		return "true or false"
+	case kv.KindInt:
+		return "an integer"
+	case kv.KindFloat:
+		return "a number"
+	}
+	return "text"
+}

@@ -1,0 +1,148 @@
+package shell
+
+import (
+	"iter"
+	"math"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A Result is the answer to one statement: named columns and a stream of rows.
+type Result struct {
+	columns  []ColumnInfo
+	rows     iter.Seq2[Row, error]
+	release  func() // gives back the snapshot the rows are read from; may be nil
+	notices  []string
+	record   bool      // one row, which tables print downwards and JSON as an object of its own
+	sections []section // what tables and markdown print instead of the rows
+	object   any       // what JSON prints instead of the rows
+	bare     bool      // tables print the cells alone, for text of several lines
+	cost     func() string
+}
+
+// ColumnInfo describes one column of a Result.
+type ColumnInfo struct {
+	Name string
+	// Kind is the kind of the stored property: KindSingle values are read as floats, KindClass ones as strings.
+	// KindNull means that values of several kinds occur.
+	Kind kv.Kind
+}
+
+// A section is a small table under a title.
+type section struct {
+	title   string
+	columns []ColumnInfo
+	rows    [][]kv.Value
+}
+
+// Columns describes the columns, in the order of Row.Values. The caller must not change it.
+func (r *Result) Columns() []ColumnInfo { return r.columns }
+
+// Notices are remarks on the answer for a reader: the threshold that a guarantee came to, a class that
+// no node has. Most answers have none.
+func (r *Result) Notices() []string { return r.notices }
+
+// Rows yields the rows in order, each as soon as it is known. On failure it yields a zero Row with the
+// error, once, and stops; cancelling the context of the Query is such a failure. Rows can be ranged over
+// once: the end of the loop, however it comes, closes the Result.
+func (r *Result) Rows() iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		defer r.Close()
+		for row, err := range r.rows {
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Close releases what the rows are read from. It is needed only for a Result whose Rows are never ranged
+// over, and harmless otherwise.
+func (r *Result) Close() {
+	if r.release != nil {
+		r.release()
+		r.release = nil
+	}
+}
+
+// A Row is one row of a Result. Values is the caller's to keep.
+type Row struct {
+	Values  []kv.Value
+	columns []ColumnInfo
+}
+
+// Value returns the value of a column by name, null where the result has no such column.
+func (r Row) Value(column string) kv.Value {
+	for i, c := range r.columns {
+		if c.Name == column {
+			return r.Values[i]
+		}
+	}
+	return kv.Value{}
+}
+
+// Text returns a value as it is printed; null is "".
+func (r Row) Text(column string) string { return r.Value(column).String() }
+
+// Float returns a number, NaN where the value is null or no number.
+func (r Row) Float(column string) float64 {
+	v := r.Value(column)
+	if v.Kind() != kv.KindInt && v.Kind() != kv.KindFloat {
+		return math.NaN()
+	}
+	return v.Float()
+}
+
+// Int returns an integer, 0 where the value is null or no integer.
+func (r Row) Int(column string) int64 {
+	v := r.Value(column)
+	if v.Kind() != kv.KindInt {
+		return 0
+	}
+	return v.Int()
+}
+
+// inMemory is the Result of rows that are known already.
+func inMemory(columns []ColumnInfo, rows [][]kv.Value) *Result {
+	return &Result{columns: columns, rows: func(yield func(Row, error) bool) {
+		for _, values := range rows {
+			if !yield(Row{Values: values, columns: columns}, nil) {
+				return
+			}
+		}
+	}}
+}
+
+// A field is one property of a record.
+type field struct {
+	name  string
+	kind  kv.Kind
+	value kv.Value
+}
+
+// recordOf is the Result of one thing with its properties.
+func recordOf(fields []field) *Result {
+	columns, values := make([]ColumnInfo, len(fields)), make([]kv.Value, len(fields))
+	for i, f := range fields {
+		columns[i], values[i] = ColumnInfo{Name: f.name, Kind: f.kind}, f.value
+	}
+	r := inMemory(columns, [][]kv.Value{values})
+	r.record = true
+	return r
+}
+
+// number is a float, null where it is NaN.
+func number(f float64) kv.Value {
+	if math.IsNaN(f) {
+		return kv.Value{}
+	}
+	return kv.FloatValue(f)
+}
+
+// text is a string, null where it is empty.
+func text(s string) kv.Value {
+	if s == "" {
+		return kv.Value{}
+	}
+	return kv.StringValue(s)
+}

@@ -1,0 +1,81 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// clean answers clean: it scores the store anew and returns the run.
+func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
+	if q.engine.readOnly || q.engine.store.ReadOnly() {
+		return nil, errors.New("clean: the store is open for reading only")
+	}
+	opt := cleaner.Options{
+		Workers:      q.engine.workers,
+		MemoryBudget: q.engine.memory,
+		Progress:     q.engine.progress,
+		Notice:       func(remark string) { q.remark(remark) },
+	}
+	if s.hops != nil {
+		var err error
+		if opt.Hops, err = q.hops(*s.hops); err != nil {
+			return nil, err
+		}
+	}
+	run, err := cleaner.Clean(ctx, q.engine.store, opt)
+	if err != nil {
+		return nil, err
+	}
+	return recordOf(runFields(run)), nil
+}
+
+// remark tells people at once where it can, and with the answer otherwise.
+func (q *query) remark(remark string) {
+	if q.engine.notice != nil {
+		q.engine.notice(remark)
+		return
+	}
+	q.notices = append(q.notices, remark)
+}
+
+// runs answers runs.
+func (q *query) runs() (*Result, error) {
+	runs, err := cleaner.Runs(q.tx)
+	if err != nil {
+		return nil, err
+	}
+	var columns []ColumnInfo
+	for _, f := range runFields(&cleaner.Run{}) {
+		columns = append(columns, ColumnInfo{Name: f.name, Kind: f.kind})
+	}
+	var rows [][]kv.Value
+	for _, run := range runs {
+		var values []kv.Value
+		for _, f := range runFields(run) {
+			values = append(values, f.value)
+		}
+		rows = append(rows, values)
+	}
+	return inMemory(columns, rows), nil
+}
+
+// runFields are what is said of a run.
+func runFields(run *cleaner.Run) []field {
+	return []field{
+		{"run", kv.KindInt, kv.IntValue(run.ID)},
+		{"started", kv.KindString, kv.StringValue(run.Started.UTC().Format(time.RFC3339))},
+		{"seconds", kv.KindFloat, kv.FloatValue(run.Seconds)},
+		{"preset", kv.KindString, kv.StringValue(string(run.Preset))},
+		{"hops", kv.KindInt, kv.IntValue(int64(run.Hops))},
+		{"seed", kv.KindInt, kv.IntValue(int64(run.Seed))},
+		{"threshold", kv.KindFloat, kv.FloatValue(run.Threshold)},
+		{"predictions", kv.KindString, text(run.PredictionSource)},
+		{"scored", kv.KindInt, kv.IntValue(run.Scored)},
+		{"suspects", kv.KindInt, kv.IntValue(run.Suspects)},
+		{"mislabel_rate", kv.KindFloat, number(run.MislabelRate)},
+	}
+}

@@ -1,0 +1,198 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// answer runs a text on a store and returns what went to each stream.
+func answer(t *testing.T, opt SessionOptions, text string) (out, people string, err error) {
+	t.Helper()
+	var outBuffer, errBuffer bytes.Buffer
+	opt.In, opt.Out, opt.Err = strings.NewReader(text), &outBuffer, &errBuffer
+	err = Run(t.Context(), opt)
+	return outBuffer.String(), errBuffer.String(), err
+}
+
+func TestOutputAndReadFiles(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	answers := filepath.Join(dir, "answers.csv")
+	inner := write("inner.q", "count nodes;\n-- nothing\n\ncount nodes where degree > 100")
+	store := loadedStore(t)
+	out, people, err := answer(t, SessionOptions{Store: store, Format: FormatCSV},
+		".output "+answers+"\n.read "+inner+"\n.output\ncount nodes where label is null")
+	if err != nil || out != "count\n1\n" || people != "" {
+		t.Errorf("got %q, %q, error %v; want only the last count on the output", out, people, err)
+	}
+	if got, err := os.ReadFile(answers); err != nil || string(got) != "count\n10\ncount\n0\n" {
+		t.Errorf("%s: got %q, %v", answers, got, err)
+	}
+
+	bad := write("bad.q", "count nodes;\ncount\n  edges;")
+	_, _, err = answer(t, SessionOptions{Store: store}, ".read "+bad)
+	if want := bad + ":3:3: got edges, want suspects or nodes"; err == nil || err.Error() != want {
+		t.Errorf("a file with an error: got %v, want %s", err, want)
+	}
+	loop := write("loop.q", "")
+	write("loop.q", ".read "+loop)
+	if _, _, err = answer(t, SessionOptions{Store: store}, ".read "+loop); err == nil || !strings.Contains(err.Error(), "read each other") {
+		t.Errorf("a file that reads itself: got %v", err)
+	}
+	_, _, err = answer(t, SessionOptions{Store: store, Name: "q.txt"}, "stats;\n\n suspects")
+	if want := "q.txt:3:2: the store has no scores yet: run clean first"; err == nil || err.Error() != want || !errors.Is(err, ErrNotCleaned) {
+		t.Errorf("a failing statement of a named input: got %v, want %s", err, want)
+	}
+}
+
+func TestTimingTellsTheWork(t *testing.T) {
+	_, people, err := answer(t, SessionOptions{Store: cleanedStore(t), Timing: true}, "suspects;\n.timing off\nstats;")
+	if err != nil || !strings.HasPrefix(people, "(2 rows, ") || strings.Count(people, "\n") != 1 {
+		t.Errorf("got %q, %v; want one line with 2 rows and their cost", people, err)
+	}
+}
+
+func TestStats(t *testing.T) {
+	store := cleanedStore(t)
+	r, err := Query(t.Context(), store, "stats")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, err := range r.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []int64{row.Int("nodes"), row.Int("edges"), row.Int("labelled"), row.Int("classes"), row.Int("runs")}
+		if want := []int64{10, 12, 9, 3, 1}; !slices.Equal(got, want) {
+			t.Errorf("nodes, edges, labelled, classes, runs: got %v, want %v", got, want)
+		}
+		if row.Int("disk_bytes") <= 0 || row.Text("store") != store.Dir() || row.Text("indexes") != "score" {
+			t.Errorf("stats: got %v", row.Values)
+		}
+		if want := `confidence, label, "old style", run, score, split, suggested, title, weight, year`; row.Text("columns") != want {
+			t.Errorf("columns: got %s, want %s", row.Text("columns"), want)
+		}
+	}
+}
+
+func TestACancelledSessionStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, people bytes.Buffer
+	err := Run(ctx, SessionOptions{
+		Store: loadedStore(t), In: strings.NewReader("nodes where degree > 0; stats"), Out: &out, Err: &people, KeepGoing: true,
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+}
+
+func TestPromptWithoutATerminal(t *testing.T) {
+	t.Setenv("TERM", "dumb")
+	history := filepath.Join(t.TempDir(), "history")
+	out, people, err := answer(t, SessionOptions{Store: loadedStore(t), Format: FormatCSV, Interactive: true, History: history},
+		"count nodes\nnodes wher\ncount nodes\nwhere label is null;\ncount\nnodes\n.quit\ncount nodes\n")
+	if err != nil || out != "count\n10\ncount\n10\ncount\n10\n" {
+		t.Errorf("got %q, error %v", out, err)
+	}
+	for _, want := range []string{promptText, continueText, "1:7: got wher", "unknown statement where"} {
+		if !strings.Contains(people, want) {
+			t.Errorf("people were told %q, want %q in it", people, want)
+		}
+	}
+	if _, err := os.Stat(history); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("history of lines that were not edited: got %v, want no file", err)
+	}
+}
+
+func TestEveryStatementHasItsManual(t *testing.T) {
+	for _, m := range manual {
+		if _, err := parse(m.example, startOfText); err != nil {
+			t.Errorf("example of %s: %s: %v", m.name, m.example, err)
+		}
+		out, _, err := answer(t, SessionOptions{Store: emptyStore(t)}, ".help "+m.name)
+		if err != nil || !strings.Contains(out, m.example) {
+			t.Errorf(".help %s: got %q, %v", m.name, out, err)
+		}
+	}
+	if !slices.IsSorted(statementNames()) {
+		t.Errorf("statements are not sorted: %v", statementNames())
+	}
+}
+
+// TestCleanStatement cleans two rings of one class each, in which one node carries the other's label.
+func TestCleanStatement(t *testing.T) {
+	const size = 100
+	dir := filepath.Join(t.TempDir(), "store")
+	load, err := kv.NewLoader(dir, kv.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes := []string{"A", "B"}
+	for i := range 2 * size {
+		label := classes[i/size]
+		if i == 7 {
+			label = "B"
+		}
+		if err := load.AddNode(kv.Node{ID: strconv.Itoa(i), Label: label}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 2 * size {
+		for step := range 2 {
+			if err := load.AddEdge(strconv.Itoa(i), strconv.Itoa(i/size*size+(i+step+1)%size), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := load.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	store := reopen(t, dir)
+	err = store.Update(func(tx *kv.Tx) error {
+		for i := range 2 * size {
+			v, err := tx.Node(strconv.Itoa(i))
+			if err != nil {
+				return err
+			}
+			row := []float64{0.1, 0.9}
+			if i < size {
+				row = []float64{0.9, 0.1}
+			}
+			if err := cleaner.SetPredictions(tx, v, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, people, err := answer(t, SessionOptions{Store: store, Format: FormatCSV, Workers: 1},
+		"clean hops 2;\nsuspects where score >= 0 limit 1 return id, label, suggested;\nruns")
+	if err != nil {
+		t.Fatalf("got error %v, and to people %q", err, people)
+	}
+	if want := "id,label,suggested\n7,B,A\n"; !strings.Contains(out, want) {
+		t.Errorf("got\n%s\nwant in it\n%s", out, want)
+	}
+	if got := strings.Count(out, "run,started,"); got != 2 {
+		t.Errorf("got %d headers of runs, want one from clean and one from runs:\n%s", got, out)
+	}
+}

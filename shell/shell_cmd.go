@@ -1,0 +1,75 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// shellCommand answers statements about a store.
+type shellCommand struct {
+	DB        string `arg:"" name:"DB" help:"Directory of the store."`
+	Command   string `short:"c" placeholder:"QUERY" help:"Answer this and exit."`
+	File      string `short:"f" placeholder:"FILE" help:"Answer the statements of a file and exit."`
+	Format    Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl or markdown."`
+	ReadOnly  bool   `help:"Refuse statements that write, and let others read at the same time."`
+	KeepGoing bool   `help:"Go on behind a statement that failed."`
+	Timing    bool   `help:"Print how long each statement took."`
+	resources
+}
+
+func (*shellCommand) Help() string {
+	return `Without -c and -f, statements are read from standard input, at a prompt with history and completion where that is a terminal. .help lists them.
+
+    graphcleaner shell my.graph
+    graphcleaner shell my.graph -c 'suspects where score > 0.97 and degree > 3 limit 20'
+    graphcleaner shell my.graph -c "nodes where label = 'Theory' order by degree desc limit 5" --format csv
+    graphcleaner shell my.graph -c 'explain 1042'
+    echo 'stats; classes' | graphcleaner shell my.graph --format json`
+}
+
+func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
+	if err := c.apply(); err != nil {
+		return err
+	}
+	if c.Command != "" && c.File != "" {
+		return usagef("shell: want -c or -f, got both")
+	}
+	opt := SessionOptions{
+		In:           s.in,
+		Out:          s.out,
+		Err:          s.err,
+		Format:       c.Format,
+		Timing:       c.Timing,
+		KeepGoing:    c.KeepGoing,
+		ReadOnly:     c.ReadOnly,
+		Workers:      c.Threads,
+		MemoryBudget: c.work(),
+		Progress:     s.progress.report(),
+	}
+	switch {
+	case c.Command != "":
+		opt.In = strings.NewReader(c.Command)
+	case c.File != "":
+		file, err := os.Open(c.File)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		opt.In, opt.Name = file, filepath.Base(c.File)
+	default:
+		opt.Interactive = isTerminal(s.in) && isTerminal(s.out)
+	}
+	run := func(store *kv.Store) error {
+		opt.Store = store
+		return Run(ctx, opt)
+	}
+	if c.ReadOnly || c.Command != "" && !writes(c.Command) {
+		return withStoreToRead(c.DB, c.store(), run)
+	}
+	return withStore(c.DB, kv.Options{MemoryBudget: c.store()}, run)
+}

@@ -1,0 +1,70 @@
+package shell
+
+import (
+	"encoding/json"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A stageLog collects the finished stages of a command for --stats.
+type stageLog struct {
+	mu     sync.Mutex
+	stages []kv.Stage
+}
+
+func (l *stageLog) add(stage kv.Stage) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stages = append(l.stages, stage)
+}
+
+// timed runs a step as a stage of its own.
+func (l *stageLog) timed(name string, columns int, step func() error) error {
+	began := time.Now()
+	err := step()
+	l.add(kv.Stage{Name: name, Columns: columns, Seconds: time.Since(began).Seconds()})
+	return err
+}
+
+// write writes the stages and the process's peak memory as json; a path of "" writes nothing.
+func (l *stageLog) write(path string, s *streams) error {
+	if path == "" {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	stages := l.stages
+	if stages == nil {
+		stages = []kv.Stage{}
+	}
+	return writeFile(path, s.out, func(out *outFile) error {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(struct {
+			Stages       []kv.Stage `json:"stages"`
+			PeakRSSBytes int64      `json:"peak_rss_bytes"`
+		}{stages, peakMemory()})
+	})
+}
+
+// peakMemory is the most memory in bytes that the process has held resident, zero where the system does not say.
+func peakMemory() int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return maxResident()
+	}
+	for line := range strings.Lines(string(status)) {
+		fields := strings.Fields(line)
+		if len(fields) == 3 && fields[0] == "VmHWM:" && fields[2] == "kB" {
+			if kib, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
+				return kib << 10
+			}
+		}
+	}
+	return maxResident()
+}

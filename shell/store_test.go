@@ -1,0 +1,260 @@
+package shell
+
+import (
+	"errors"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A paper is a node of the stores below. A score below zero, like a year of 0, is none.
+type paper struct {
+	id, label, suggested, split, title string
+	score, confidence                  float64
+	year                               int64
+}
+
+// papers stand in the order of the node file. p1 … p5 are a clique of Theory apart from p4, which is labelled Systems
+// and has the highest score; s1 … s3 are a path of Systems; "e 1" has no neighbours, and "東" no label.
+var papers = []paper{
+	{"p1", "Theory", "Theory", "train", "On graphs", 0.03125, 0.875, 1999},
+	{"p2", "Theory", "Theory", "train", "On trees", 0.0625, 0.75, 2004},
+	{"p3", "Theory", "Theory", "val", "On graphs, again", 0.125, 0.9375, 2019},
+	{"p4", "Systems", "Theory", "test", "It's a graph", 0.984375, 0.875, 2019},
+	{"p5", "Theory", "Neural Nets", "test", "", 0.96875, 0.5, 0},
+	{"s1", "Systems", "Systems", "train", "Kernels", 0.25, 0.625, 2010},
+	{"s2", "Systems", "Systems", "train", "Files", 0.5, 0.5625, 2011},
+	{"s3", "Systems", "Theory", "test", "Nets\tand\nlines", 0.9921875, 0.5, 2012},
+	{"e 1", "Neural Nets", "Neural Nets", "val", "Alone", 0.75, 0.75, 2020},
+	{"東", "", "Neural Nets", "", "東京", -1, 0.5, 2021},
+}
+
+var citations = [][2]string{
+	{"p1", "p2"}, {"p1", "p3"}, {"p1", "p4"}, {"p1", "p5"}, {"p2", "p3"}, {"p2", "p4"}, {"p3", "p4"}, {"p3", "p5"},
+	{"s1", "s2"}, {"s2", "s3"}, {"s3", "東"}, {"p5", "s1"},
+}
+
+// loadedStore holds the papers as they were imported.
+func loadedStore(t testing.TB) *kv.Store {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "store")
+	load, err := kv.NewLoader(dir, kv.LoadOptions{Properties: []kv.Column{
+		{Name: "split", Kind: kv.KindString}, {Name: "title", Kind: kv.KindString}, {Name: "year", Kind: kv.KindInt},
+		{Name: "old style", Kind: kv.KindBool}, {Name: "weight", Kind: kv.KindFloat},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := load.Abort(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for i, p := range papers {
+		year := kv.Value{}
+		if p.year != 0 {
+			year = kv.IntValue(p.year)
+		}
+		values := []kv.Value{text(p.split), text(p.title), year, kv.BoolValue(p.year < 2010), kv.FloatValue(float64(i) / 4)}
+		if err := load.AddNode(kv.Node{ID: p.id, Label: p.label, Values: values}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range citations {
+		if err := load.AddEdge(c[0], c[1], 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := load.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return reopen(t, dir)
+}
+
+// cleanedStore holds the papers and what a run found, written by hand: nothing below depends on a detector.
+func cleanedStore(t testing.TB) *kv.Store {
+	t.Helper()
+	store := loadedStore(t)
+	bulk, err := store.Bulk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bulk.Abort()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	column := func(name string, kind kv.Kind) *kv.ColumnWriter {
+		w, err := bulk.Column(name, kind)
+		check(err)
+		return w
+	}
+	score, confidence := column("score", kv.KindSingle), column("confidence", kv.KindSingle)
+	suggested, run := column("suggested", kv.KindClass), column("run", kv.KindInt)
+	builder, err := index.NewBuilder(bulk, "score")
+	check(err)
+	defer builder.Close()
+	predictions, err := cleaner.NewPredictionWriter(bulk, bulk.Tx().Classes(), cleaner.PredictionOptions{Source: cleaner.SourceImported})
+	check(err)
+	for _, p := range papers {
+		v, err := bulk.Tx().Node(p.id)
+		check(err)
+		check(suggested.Put(v, kv.StringValue(p.suggested)))
+		check(confidence.Put(v, kv.FloatValue(p.confidence)))
+		check(run.Put(v, kv.IntValue(1)))
+		if p.score >= 0 {
+			check(score.Put(v, kv.FloatValue(p.score)))
+			check(builder.Add(v, kv.FloatValue(p.score)))
+		}
+		row := make([]float64, len(bulk.Tx().Classes()))
+		for class, name := range bulk.Tx().Classes() {
+			row[class] = (1 - p.confidence) / float64(len(row)-1)
+			if name == p.suggested {
+				row[class] = p.confidence
+			}
+		}
+		check(predictions.Put(v, row))
+	}
+	check(predictions.Finish())
+	check(builder.Finish())
+	check(bulk.Commit(func(tx *kv.Tx) error {
+		if err := putRun(tx); err != nil {
+			return err
+		}
+		if err := predictions.Mark(tx); err != nil {
+			return err
+		}
+		return builder.Mark(tx)
+	}))
+	return store
+}
+
+// scoredStore holds n nodes of class A with the scores 0/n … (n-1)/n, indexed, and nothing else.
+func scoredStore(t testing.TB, n int) *kv.Store {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "store")
+	load, err := kv.NewLoader(dir, kv.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if err := load.AddNode(kv.Node{ID: strconv.Itoa(i), Label: "A"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := load.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	store := reopen(t, dir)
+	bulk, err := store.Bulk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bulk.Abort()
+	for _, name := range []string{"suggested", "confidence", "run"} {
+		if _, err := bulk.Column(name, map[string]kv.Kind{"suggested": kv.KindClass, "confidence": kv.KindSingle, "run": kv.KindInt}[name]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	score, err := bulk.Column("score", kv.KindFloat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	builder, err := index.NewBuilder(bulk, "score")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer builder.Close()
+	for i := range n {
+		value := kv.FloatValue(float64(i) / float64(n))
+		if err := errors.Join(score.Put(kv.NodeID(i), value), builder.Add(kv.NodeID(i), value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := builder.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	if err := bulk.Commit(func(tx *kv.Tx) error {
+		return errors.Join(putRun(tx), builder.Mark(tx))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// putRun stores a run as the cleaner does, with noise between three classes.
+func putRun(tx *kv.Tx) error {
+	run := map[string]any{
+		"ID": 1, "Started": 1_700_000_000, "Seconds": 1.5, "Preset": "default", "Hops": 3, "Threshold": 0.97, "Seed": 1,
+		"Nodes": 10, "Edges": 12, "Scored": 9, "Suspects": 2, "FittingNodes": 20,
+		"PredictionSource": "imported", "Classes": []string{"Neural Nets", "Systems", "Theory"},
+		"FittingCounts": []float64{4, 6, 10}, "ClassThresholds": []float64{0.75, 0.5, 0.875},
+		"ConfidentJoint": [][]float64{{4, 0, 0}, {0, 4, 2}, {1, 0, 8}},
+	}
+	return errors.Join(
+		tx.PutDocument("runs", "000000000001", run),
+		tx.PutDocument("detectors", "last", []cleaner.Detector{}))
+}
+
+// numberedStore holds a path of three nodes with the ids 0, 1 and 2 and labels that look like numbers.
+func numberedStore(t testing.TB) *kv.Store {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "store")
+	load, err := kv.NewLoader(dir, kv.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := load.Abort(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for i := range 3 {
+		if err := load.AddNode(kv.Node{ID: strconv.Itoa(i), Label: strconv.Itoa(i % 2)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, e := range [][2]string{{"0", "1"}, {"1", "2"}} {
+		if err := load.AddEdge(e[0], e[1], 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := load.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return reopen(t, dir)
+}
+
+// emptyStore has no nodes.
+func emptyStore(t testing.TB) *kv.Store {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "store")
+	store, err := kv.Create(dir, kv.Options{OnWrite: index.Maintain})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeStore(t, store) })
+	return store
+}
+
+func reopen(t testing.TB, dir string) *kv.Store {
+	t.Helper()
+	store, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeStore(t, store) })
+	return store
+}
+
+func closeStore(t testing.TB, store *kv.Store) {
+	if err := store.Close(); err != nil {
+		t.Errorf("close the store: %v", err)
+	}
+}

@@ -1,0 +1,74 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// stats answers stats.
+func (q *query) stats(ctx context.Context) (*Result, error) {
+	labels, err := index.NewPlan(q.tx, index.Query{Where: index.Not{Term: index.IsNull{Property: "label"}}, Limit: -1})
+	if err != nil {
+		return nil, err
+	}
+	labelled, err := labels.Count(ctx)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := cleaner.Runs(q.tx)
+	if err != nil {
+		return nil, err
+	}
+	bytes, err := diskBytes(q.engine.store.Dir())
+	if err != nil {
+		return nil, err
+	}
+	var columns, indexed []string
+	for _, c := range q.tx.Columns() {
+		columns = append(columns, c.Name)
+		if c.Indexed {
+			indexed = append(indexed, c.Name)
+		}
+	}
+	return recordOf([]field{
+		{"store", kv.KindString, kv.StringValue(q.engine.store.Dir())},
+		{"nodes", kv.KindInt, kv.IntValue(int64(q.tx.NumNodes()))},
+		{"edges", kv.KindInt, kv.IntValue(q.tx.NumEdges())},
+		{"labelled", kv.KindInt, kv.IntValue(labelled)},
+		{"classes", kv.KindInt, kv.IntValue(int64(len(q.tx.Classes())))},
+		{"columns", kv.KindString, kv.StringValue(joinNames(columns))},
+		{"indexes", kv.KindString, kv.StringValue(joinNames(indexed))},
+		{"matrices", kv.KindString, kv.StringValue(joinNames(q.tx.Matrices()))},
+		{"runs", kv.KindInt, kv.IntValue(int64(len(runs)))},
+		{"disk_bytes", kv.KindInt, kv.IntValue(bytes)},
+	}), nil
+}
+
+// diskBytes sums what the files of a store take on disk. A file that goes while they are counted counts nothing.
+func diskBytes(dir string) (int64, error) {
+	total := int64(0)
+	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		total += allocated(info)
+		return nil
+	})
+	return total, err
+}

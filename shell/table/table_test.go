@@ -1,0 +1,294 @@
+package table
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+func write(t testing.TB, name string, content []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func zipped(t testing.TB, content string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	if _, err := z.Write([]byte(content)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func parquetFile[T any](t testing.TB, rows ...T) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := parquet.Write(&out, rows, parquet.MaxRowsPerRowGroup(2)); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// read returns the header and the rows, each as its line and its fields, quoted.
+func read(path string) (string, error) {
+	r, err := Open(path)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q", r.Header())
+	for row, err := range r.Rows() {
+		if err != nil {
+			return b.String(), err
+		}
+		fmt.Fprintf(&b, " %d%q", row.Line, row.Fields)
+	}
+	if r.Offset() > r.Size() {
+		return b.String(), fmt.Errorf("offset %d of %d", r.Offset(), r.Size())
+	}
+	return b.String(), r.Close()
+}
+
+func TestText(t *testing.T) {
+	for _, c := range []struct{ name, content, want string }{
+		{"a.csv", "id,label\n1,A\n2,\n", `["id" "label"] 2["1" "A"] 3["2" ""]`},
+		{"header.csv", "id,label", `["id" "label"]`},
+		{"crlf.csv", "\ufeffid, label \r\n1,A\r\n\r\n2,\"B\r\nC\"\r\n3,D", `["id" "label"] 2["1" "A"] 4["2" "B\nC"] 6["3" "D"]`},
+		{"quotes.csv", "id,label\n\"a,\"\"b\"\"\",x\n5\" pipe,y\n\"\",\"\"\n", `["id" "label"] 2["a,\"b\"" "x"] 3["5\" pipe" "y"] 4["" ""]`},
+		{"trailing.csv", "id,label\n\"1\",\n", `["id" "label"] 2["1" ""]`},
+		{"words.csv", "id,étiquette\nÅngström,数学\n", `["id" "étiquette"] 2["Ångström" "数学"]`},
+		{"A.TSV", "id\tlabel\n1,5\t\"A\tB\"\n", `["id" "label"] 2["1,5" "A\tB"]`},
+		{"one.csv", "id\n1\n\n2\n", `["id"] 2["1"] 4["2"]`},
+	} {
+		got, err := read(write(t, c.name, []byte(c.content)))
+		if err != nil || got != c.want {
+			t.Errorf("%s: got %s, %v, want %s", c.name, got, err, c.want)
+		}
+		got, err = read(write(t, c.name+".gz", zipped(t, c.content)))
+		if err != nil || got != c.want {
+			t.Errorf("%s.gz: got %s, %v, want %s", c.name, got, err, c.want)
+		}
+	}
+}
+
+func TestTextErrors(t *testing.T) {
+	long := strings.Repeat("x", MaxRecord+2)
+	gz := zipped(t, "id,label\n"+strings.Repeat("1,A\n", 10000))
+	for _, c := range []struct {
+		name    string
+		content []byte
+		want    string
+	}{
+		{"a.csv", nil, ": the file is empty, want a header line that names the columns"},
+		{"a.csv", []byte("\n\n"), ": the file is empty, want a header line"},
+		{"a.csv", []byte("id,\n1,2\n"), ":1: column 2 has no name in the header"},
+		{"a.csv", []byte("id,id\n1,2\n"), `:1: column "id": the header names it twice`},
+		{"a.csv", []byte("id,label\n1,A\n2\n"), ":3: got 1 fields, want 2 (id,label)"},
+		{"a.csv", []byte("id,label\n1,A,B\n"), ":2: got 3 fields, want 2 (id,label)"},
+		{"a.csv", []byte("id,label\n1,\"A\n2,B\n"), ":2: a quoted field is still open at the end of the file"},
+		{"a.csv", []byte("id,label\n1,\"A\"x\n"), `:2: got "x" after a closing quote, want the end of the field`},
+		{"a.csv", []byte("id,label\n1,A\x00\n"), ":2: got a NUL byte, want text"},
+		{"a.csv", []byte("id,label\n1,\xff\n"), ":2: got bytes that are not UTF-8"},
+		{"a.csv", []byte("\xff\xfei\x00d\x00"), ":1: got UTF-16 text, want UTF-8"},
+		{"a.csv", gz, ":1: got gzip data, want text (a compressed file's name ends in .gz)"},
+		{"a.csv", []byte("id,label\n" + long), ":2: got a record of more than 16 MiB"},
+		{"a.csv", []byte("id,label\n1,\"" + strings.Repeat("xxxxxxx\n", MaxRecord/8+1)), ": got a record of more than 16 MiB"},
+		{"a.csv.gz", gz[:len(gz)/2], "the file cannot be read on: it ends early"},
+		{"a.csv.gz", gz[:4], ": is not a whole gzip file (it ends early)"},
+		{"a.csv.gz", []byte("id,label\n1,2\n"), ": is not a whole gzip file (no gzip header)"},
+		{"a.xlsx", []byte("PK"), `: got a name that ends in ".xlsx", want one that ends in .csv, .tsv, .csv.gz, .tsv.gz or .parquet`},
+	} {
+		path := write(t, c.name, c.content)
+		got, err := read(path)
+		if err == nil || !strings.HasPrefix(err.Error(), path) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %.80s, %v\nwant an error with %s", c.name, got, err, c.want)
+		}
+	}
+	if _, err := read(t.TempDir() + "/none.csv"); !os.IsNotExist(err) {
+		t.Errorf("a file that is not there: got %v", err)
+	}
+	if _, err := read(write(t, "a.csv", nil) + "/../"); err == nil {
+		t.Error("a directory: got no error")
+	}
+}
+
+func TestParquet(t *testing.T) {
+	type row struct {
+		ID    int64     `parquet:"id"`
+		Label *string   `parquet:"label,optional"`
+		Score float64   `parquet:"score"`
+		Half  float32   `parquet:"half"`
+		Small uint32    `parquet:"small"`
+		OK    bool      `parquet:"ok"`
+		When  time.Time `parquet:"when,timestamp(millisecond)"`
+		Day   int32     `parquet:"day,date"`
+	}
+	theory := "Théorie"
+	at := time.Date(2020, 2, 29, 12, 0, 0, 500e6, time.UTC)
+	content := parquetFile(t, row{ID: -1, Label: &theory, Score: 0.1, Half: 0.25, Small: 1 << 31, OK: true, When: at, Day: 1}, row{ID: 2, When: at}, row{ID: 3, When: at})
+	got, err := read(write(t, "a.parquet", content))
+	want := `["id" "label" "score" "half" "small" "ok" "when" "day"]` +
+		` 1["-1" "Théorie" "0.1" "0.25" "2147483648" "true" "2020-02-29T12:00:00.5Z" "1970-01-02"]` +
+		` 2["2" "" "0" "0" "0" "false" "2020-02-29T12:00:00.5Z" "1970-01-01"]` +
+		` 3["3" "" "0" "0" "0" "false" "2020-02-29T12:00:00.5Z" "1970-01-01"]`
+	if err != nil || got != want {
+		t.Errorf("got %s, %v\nwant %s", got, err, want)
+	}
+	got, err = read(write(t, "empty.parquet", parquetFile[row](t)))
+	if err != nil || got != `["id" "label" "score" "half" "small" "ok" "when" "day"]` {
+		t.Errorf("no rows: got %s, %v", got, err)
+	}
+}
+
+func TestParquetErrors(t *testing.T) {
+	type row struct {
+		ID    string `parquet:"id"`
+		Label string `parquet:"label"`
+	}
+	type list struct {
+		ID   string   `parquet:"id"`
+		Tags []string `parquet:"tags"`
+	}
+	good := parquetFile(t, row{"1", "A"}, row{"2", "B"})
+	footer := bytes.Clone(good)
+	copy(footer[len(footer)-8:], "\xff\xff\xff\x7f")
+	for _, c := range []struct {
+		content []byte
+		want    string
+	}{
+		{nil, ": is not a whole parquet file (it ends early)"},
+		{good[:len(good)-10], ": is not a whole parquet file (it ends early: no PAR1 at its end)"},
+		{footer, ": is not a whole parquet file (its footer claims 2147483647 bytes of a file of"},
+		{[]byte("id,label\n1,A\n2,B\n"), ": is not a whole parquet file"},
+		{parquetFile(t, list{"1", []string{"x"}}), `: column "tags": got a nested or unusual type, want booleans`},
+		{parquetFile(t, row{"1", "A\x00"}), ":1: got a NUL byte, want text"},
+		{parquetFile(t, row{"1", "A"}, row{"\xff", "B"}), ":2: got bytes that are not UTF-8"},
+	} {
+		path := write(t, "a.parquet", c.content)
+		got, err := read(path)
+		if err == nil || !strings.Contains(err.Error(), path+c.want) {
+			t.Errorf("got %s, %v\nwant an error with %s", got, err, c.want)
+		}
+	}
+}
+
+// Damage anywhere in a parquet file gives an error or other values, and no panic.
+func TestParquetDamage(t *testing.T) {
+	type row struct {
+		ID    string `parquet:"id"`
+		Year  int64  `parquet:"year"`
+		Label string `parquet:"label,dict"`
+	}
+	var rows []row
+	for i := range int64(50) {
+		rows = append(rows, row{fmt.Sprint("node ", i), i * i, "AB"[i%2 : i%2+1]})
+	}
+	good := parquetFile(t, rows...)
+	r := rand.New(rand.NewPCG(1, 0))
+	failed := 0
+	for range 400 {
+		content := bytes.Clone(good)
+		content[r.IntN(len(content))] ^= 1 << r.IntN(8)
+		if _, err := read(write(t, "a.parquet", content)); err != nil {
+			failed++
+		}
+	}
+	if failed == 0 {
+		t.Error("400 damaged files: got no error at all")
+	}
+}
+
+func TestColumnAndWant(t *testing.T) {
+	path := write(t, "a.csv", []byte("Source,year\nx,"+strings.Repeat("é", 40)+"\n"))
+	r, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Column("src", "source"); got != 0 {
+		t.Errorf("column src or source: got %d, want 0", got)
+	}
+	if got := r.Column("dst"); got != -1 {
+		t.Errorf("column dst: got %d, want -1", got)
+	}
+	for row, err := range r.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := path + `:2: column "year": got "` + strings.Repeat("é", 30) + `…", want a number`
+		if got := r.Want(row, 1, "a number").Error(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whatever the text, the reader neither panics nor hands out rows of another width than the header.
+func FuzzText(f *testing.F) {
+	f.Add([]byte("id,label\n1,\"A\n\"\"B\"\r\n"), false)
+	f.Add([]byte("\xef\xbb\xbfid\tlabel\n"), true)
+	f.Fuzz(func(t *testing.T, content []byte, tabs bool) {
+		name := "f.csv"
+		if tabs {
+			name = "f.tsv"
+		}
+		r, err := Open(write(t, name, content))
+		if err != nil {
+			return
+		}
+		for row, err := range r.Rows() {
+			if err != nil {
+				break
+			}
+			if len(row.Fields) != len(r.Header()) {
+				t.Errorf("got %d fields, want %d", len(row.Fields), len(r.Header()))
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func BenchmarkCSV(b *testing.B) {
+	var content bytes.Buffer
+	content.WriteString("src,dst\n")
+	r := rand.New(rand.NewPCG(1, 0))
+	const rows = 100000
+	for range rows {
+		fmt.Fprintf(&content, "%d,%d\n", r.IntN(1e7), r.IntN(1e7))
+	}
+	path := write(b, "edges.csv", content.Bytes())
+	for b.Loop() {
+		in, err := Open(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, err := range in.Rows() {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := in.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(rows*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}
