@@ -89,7 +89,7 @@ func TestColumnNames(t *testing.T) {
 	update(t, s, func(tx *Tx) error {
 		for name, want := range map[string]error{
 			"": ErrInvalidName, "a\x00": ErrInvalidName, "id": ErrInvalidName, "degree": ErrInvalidName,
-			strings.Repeat("é", 200): ErrInvalidName, "\xff": ErrInvalidName, "label": ErrExists, "größe": nil,
+			strings.Repeat("é", 200): ErrInvalidName, "\xff": ErrInvalidName, "label": ErrInvalidValue, "größe": nil,
 		} {
 			if err := tx.AddColumn(name, KindInt); !errors.Is(err, want) {
 				t.Errorf("AddColumn %.20q: got %v, want %v", name, err, want)
