@@ -2,6 +2,8 @@ package kv
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"path/filepath"
 	"testing"
 )
 
@@ -160,4 +162,57 @@ func BenchmarkUpdate(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "updates/s")
+}
+
+// BenchmarkLookup asks for one thing of one node at a time, and checks the store.
+func BenchmarkLookup(b *testing.B) {
+	const n = 100_000
+	id := func(v int) string { return fmt.Sprint("n", v) }
+	dir := filepath.Join(b.TempDir(), "graph")
+	l, err := NewLoader(dir, LoadOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for v := range n {
+		if err := l.AddNode(Node{ID: id(v), Label: fmt.Sprint(v % 40)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 0))
+	for range 5 * n {
+		if err := l.AddEdge(id(r.IntN(n)), id(r.IntN(n)), 0); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if _, err := l.Commit(b.Context(), nil); err != nil {
+		b.Fatal(err)
+	}
+	s := openTest(b, dir)
+	tx := s.Begin()
+	defer tx.Close()
+	for _, lookup := range []struct {
+		name string
+		of   func(v NodeID) error
+	}{
+		{"position", func(v NodeID) error { _, err := tx.Position(v); return err }},
+		{"id", func(v NodeID) error { _, err := tx.ID(v); return err }},
+		{"node", func(v NodeID) error { _, err := tx.Node(id(int(v))); return err }},
+		{"label", func(v NodeID) error { _, err := tx.Label(v); return err }},
+		{"degree", func(v NodeID) error { _, err := tx.Degree(v); return err }},
+	} {
+		b.Run(lookup.name, func(b *testing.B) {
+			for b.Loop() {
+				if err := lookup.of(NodeID(r.IntN(n))); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "nodes/s")
+		})
+	}
+	b.Run("check", func(b *testing.B) {
+		for b.Loop() {
+			checkClean(b, s)
+		}
+		b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "nodes/s")
+	})
 }

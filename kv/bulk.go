@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -12,8 +13,10 @@ type Bulk struct {
 	s     *Store
 	tx    *Tx      // the store as it was
 	draft *catalog // as it will be
-	limit generation
 	batch *batch
+
+	// The generations first ≤ g < limit are reserved on disk; draft.Next is the first of them that is unused.
+	first, limit generation
 
 	columns  map[string]*ColumnWriter
 	matrices map[string]*MatrixWriter
@@ -21,13 +24,25 @@ type Bulk struct {
 	done     bool
 }
 
-// maxBulkWriters is the number of generations reserved by a Bulk.
-const maxBulkWriters = 1024
+// minReserved is the number of generations a Bulk reserves at first; each further time it doubles what it has.
+const minReserved = 8
 
-// Bulk begins a bulk write, once the Update or Bulk that is running has ended.
+// Bulk begins a bulk write, once the Update, Bulk or Compact that is running has ended. While it is open an Update,
+// Bulk or Compact of the same goroutine waits for ever, and Close is an ErrBusy.
 func (s *Store) Bulk() (*Bulk, error) {
-	s.writer.Lock()
-	b, err := s.beginBulk()
+	b, err := s.beginBulk(context.Background())
+	if err == nil {
+		s.bulkOpen.Store(true)
+	}
+	return b, err
+}
+
+// beginBulk is Bulk, for one that its caller is sure to end.
+func (s *Store) beginBulk(ctx context.Context) (*Bulk, error) {
+	if err := s.writer.LockContext(ctx); err != nil {
+		return nil, err
+	}
+	b, err := s.newBulk()
 	if err != nil {
 		s.writer.Unlock()
 		return nil, err
@@ -35,37 +50,59 @@ func (s *Store) Bulk() (*Bulk, error) {
 	return b, nil
 }
 
-func (s *Store) beginBulk() (*Bulk, error) {
+// newBulk is beginBulk for who holds the writer's lock.
+func (s *Store) newBulk() (*Bulk, error) {
 	if s.unswept != nil {
 		if err := s.sweep(); err != nil {
 			return nil, err
 		}
 		s.unswept = nil
 	}
-	// Generations are reserved on disk first: should this Bulk leave garbage, the next one does not write into it.
-	var first generation
-	err := s.update(func(tx *Tx) error {
+	b := &Bulk{
+		s: s, columns: map[string]*ColumnWriter{}, matrices: map[string]*MatrixWriter{}, spaces: map[string]*SpaceWriter{},
+	}
+	if err := b.reserve(); err != nil {
+		return nil, err
+	}
+	b.tx = s.Begin()
+	if b.tx.err != nil {
+		return nil, b.tx.err
+	}
+	b.draft = b.tx.cat.clone()
+	b.draft.Next = b.first
+	b.batch = newBatch(s)
+	return b, nil
+}
+
+// reserve takes more generations. It does so on disk, and first: should this Bulk leave garbage, the next one does not
+// write into it. As nobody else writes meanwhile, they follow those it has.
+func (b *Bulk) reserve() error {
+	count := max(b.limit-b.first, minReserved)
+	return b.s.update(func(tx *Tx) error {
 		c, err := tx.change()
 		if err != nil {
 			return err
 		}
-		first = c.Next
-		c.Next += maxBulkWriters
+		first, err := c.newGenerations(count)
+		if err != nil {
+			return err
+		}
+		if b.limit == 0 {
+			b.first = first
+		}
+		b.limit = first + count
 		return nil
 	})
-	if err != nil {
-		return nil, err
+}
+
+// newGeneration hands out a generation that was never used.
+func (b *Bulk) newGeneration() (generation, error) {
+	if b.draft.Next == b.limit {
+		if err := b.reserve(); err != nil {
+			return 0, err
+		}
 	}
-	tx := s.Begin()
-	if tx.err != nil {
-		return nil, tx.err
-	}
-	draft := tx.cat.clone()
-	draft.Next = first
-	return &Bulk{
-		s: s, tx: tx, draft: draft, limit: first + maxBulkWriters, batch: newBatch(s.db),
-		columns: map[string]*ColumnWriter{}, matrices: map[string]*MatrixWriter{}, spaces: map[string]*SpaceWriter{},
-	}, nil
+	return b.draft.newGeneration()
 }
 
 // check returns ErrClosed after Commit or Abort.
@@ -79,30 +116,36 @@ func (b *Bulk) check() error {
 // Tx is a read view of the store as it was when the Bulk began. It ends with the Bulk.
 func (b *Bulk) Tx() *Tx { return b.tx }
 
-// newWriter checks what every writer of a Bulk begins with.
-func (b *Bulk) newWriter(what, name string, taken bool) error {
-	switch {
-	case b.done:
-		return b.check()
-	case taken:
-		return fmt.Errorf("%s %s: %w: it is being written already", what, name, ErrExists)
-	case b.draft.Next >= b.limit:
-		return fmt.Errorf("%s %s: kv: a Bulk has at most %d writers", what, name, maxBulkWriters)
+// newWriter checks what every writer of a Bulk begins with, and returns its generation.
+func (b *Bulk) newWriter(what, name string, taken bool) (generation, error) {
+	if err := b.check(); err != nil {
+		return 0, err
 	}
-	return validateName(what, name)
+	if taken {
+		return 0, fmt.Errorf("%s %s: %w: it is being written already", what, name, ErrExists)
+	}
+	if err := validateName(what, name); err != nil {
+		return 0, err
+	}
+	g, err := b.newGeneration()
+	if err != nil {
+		return 0, fmt.Errorf("%s %s: %w", what, name, err)
+	}
+	return g, nil
 }
 
 // Column begins a column, in place of one of the same name, of any kind. Its index mark is lost unless Commit's final
 // sets it.
 func (b *Bulk) Column(name string, kind Kind) (*ColumnWriter, error) {
-	_, taken := b.columns[name]
-	if err := b.newWriter("column", name, taken); err != nil {
-		return nil, err
-	}
 	if err := checkColumn(name, kind); err != nil {
 		return nil, err
 	}
-	w := newColumnWriter(b, name, kind)
+	_, taken := b.columns[name]
+	g, err := b.newWriter("column", name, taken)
+	if err != nil {
+		return nil, err
+	}
+	w := newColumnWriter(b, name, kind, g)
 	b.columns[name] = w
 	return w, nil
 }
@@ -110,10 +153,11 @@ func (b *Bulk) Column(name string, kind Kind) (*ColumnWriter, error) {
 // Matrix begins a matrix [n×len(columns)], in place of one of the same name.
 func (b *Bulk) Matrix(name string, columns []string) (*MatrixWriter, error) {
 	_, taken := b.matrices[name]
-	if err := b.newWriter("matrix", name, taken); err != nil {
+	g, err := b.newWriter("matrix", name, taken)
+	if err != nil {
 		return nil, err
 	}
-	w := newMatrixWriter(b, name, columns)
+	w := newMatrixWriter(b, name, columns, g)
 	b.matrices[name] = w
 	return w, nil
 }
@@ -121,10 +165,11 @@ func (b *Bulk) Matrix(name string, columns []string) (*MatrixWriter, error) {
 // Space begins a space, in place of one of the same name.
 func (b *Bulk) Space(name string) (*SpaceWriter, error) {
 	_, taken := b.spaces[name]
-	if err := b.newWriter("space", name, taken); err != nil {
+	g, err := b.newWriter("space", name, taken)
+	if err != nil {
 		return nil, err
 	}
-	w := &SpaceWriter{b: b, name: name, generation: b.draft.newGeneration()}
+	w := &SpaceWriter{b: b, name: name, generation: g}
 	b.spaces[name] = w
 	return w, nil
 }
@@ -171,9 +216,9 @@ func (b *Bulk) Commit(final func(tx *Tx) error) error {
 	if tx.err != nil {
 		return tx.err
 	}
-	// Nobody else could write since the draft was made, so it is the catalogue with this Bulk's changes.
+	// Nobody else could write since the draft was made, so it is the catalogue with this Bulk's changes. The generations
+	// it reserved and did not use go back.
 	tx.cat = b.draft.clone()
-	tx.cat.Next = b.limit
 	tx.changed = true
 	if final != nil {
 		if err := final(tx); err != nil {
@@ -183,7 +228,11 @@ func (b *Bulk) Commit(final func(tx *Tx) error) error {
 	if err := tx.commit(); err != nil {
 		return err
 	}
-	return b.end(true)
+	defer b.s.writer.Unlock()
+	if b.s.unswept = b.release(); b.s.unswept != nil {
+		return fmt.Errorf("committed, but removing what was replaced: %w", b.s.unswept)
+	}
+	return nil
 }
 
 // finish writes what the writers buffer and enters them in the draft.
@@ -212,17 +261,17 @@ func (b *Bulk) finish() error {
 // cleaning up fail, the next Bulk or Open does it, or says why it cannot.
 func (b *Bulk) Abort() {
 	if !b.done {
-		b.s.unswept = b.end(false)
+		defer b.s.writer.Unlock()
+		b.s.unswept = b.release()
 	}
 }
 
 // Dir is the directory of the store, for temporary files. Those named spill-*.tmp are removed when it is next opened.
 func (b *Bulk) Dir() string { return b.s.dir }
 
-// end releases everything, and deletes what no catalogue names.
-func (b *Bulk) end(committed bool) error {
+// release gives everything back but the writer's lock, and deletes what no catalogue names.
+func (b *Bulk) release() error {
 	b.done = true
-	defer b.s.writer.Unlock()
 	b.batch.cancel()
 	b.tx.end()
 	err := b.s.sweep()
@@ -232,9 +281,7 @@ func (b *Bulk) end(committed bool) error {
 	for _, w := range b.matrices {
 		err = errors.Join(err, w.close())
 	}
-	if err != nil && committed {
-		return fmt.Errorf("committed, but removing what was replaced: %w", err)
-	}
+	b.s.bulkOpen.Store(false)
 	return err
 }
 
@@ -243,9 +290,10 @@ func (b *Bulk) readBack(fn func(tx *Tx) error) error {
 	if err := b.batch.flush(); err != nil {
 		return err
 	}
-	b.batch = newBatch(b.s.db)
+	b.batch = newBatch(b.s)
 	return b.s.View(fn)
 }
 
-// sortLimit is the memory that a writer's sorter may take, in bytes.
-func (b *Bulk) sortLimit() int64 { return b.s.opt.MemoryBudget / 16 }
+// SortMemory is what each sorter of a writer, of the store or on top of it, may hold, in bytes: a sixteenth of the
+// budget of the store.
+func (b *Bulk) SortMemory() int64 { return b.s.opt.MemoryBudget / 16 }

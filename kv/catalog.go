@@ -1,7 +1,9 @@
 package kv
 
 import (
+	"errors"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -19,8 +21,8 @@ type header struct {
 }
 
 // A catalog says what is in the store: counts, classes, and which generation of each column, matrix and space counts.
-// What no generation of it names is garbage. Readers share one catalog and must not change it; an Update changes a
-// clone and writes it with its transaction.
+// What no generation of it names is garbage. Snapshots share one catalog and must not change it; an Update clones it
+// before the first change, and writes the clone with its transaction.
 type catalog struct {
 	// Nodes counts all nodes, LoadedNodes those in the blocks of the graph's generation; the rest are deltas.
 	Nodes       int   `msgpack:"nodes"`
@@ -84,11 +86,30 @@ func (c *catalog) clone() *catalog {
 	return &d
 }
 
+// errGenerations is returned where the numbers of generations have run out: none is used twice.
+var errGenerations = errors.New("kv: the store was rewritten so often that its generations are used up: " +
+	"export the graph and import it into a new one")
+
 // newGeneration hands out a generation that was never used.
-func (c *catalog) newGeneration() generation {
+func (c *catalog) newGeneration() (generation, error) { return c.newGenerations(1) }
+
+// newGenerations hands out count generations in a row and returns the first.
+func (c *catalog) newGenerations(count generation) (generation, error) {
+	if count > math.MaxUint32-c.Next {
+		return 0, errGenerations
+	}
 	g := c.Next
-	c.Next++
-	return g
+	c.Next += count
+	return g, nil
+}
+
+// isNewClass reports whether a value that fits a column of kind k is a class that is not there yet.
+func (c *catalog) isNewClass(k Kind, value Value) bool {
+	if k != KindClass || value.IsNull() {
+		return false
+	}
+	_, known := c.classNumbers[value.Str()]
+	return !known
 }
 
 // class returns the number of a class name, adding it to the classes where it is new.

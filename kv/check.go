@@ -16,11 +16,16 @@ type Problem struct{ Where, What string }
 func (p Problem) String() string { return p.Where + ": " + p.What }
 
 // Check walks every record and every invariant that spans records, and calls report for each that fails. It returns an
-// error only where it cannot go on. Writers wait for it. Besides blocks it holds one bit a node.
+// error only where it cannot go on. It looks at a snapshot, taken once the Update, Bulk or Compact that is running has
+// ended; later ones do not wait for it. It
+// holds a few blocks at a time.
 func (s *Store) Check(ctx context.Context, report func(Problem)) error {
-	s.writer.Lock()
-	defer s.writer.Unlock()
+	// Between two writers no generation is half written, or replaced and not yet deleted.
+	if err := s.writer.LockContext(ctx); err != nil {
+		return err
+	}
 	tx := s.Begin()
+	s.writer.Unlock()
 	defer tx.Close()
 	c := checker{tx: tx, report: report, counts: map[kind]int64{}, seen: map[Problem]bool{}}
 	if errors.Is(tx.err, ErrCorrupt) {

@@ -1,76 +1,6 @@
 package kv
 
-import (
-	"context"
-	"math/bits"
-)
-
-// dictionary checks that positions and NodeIDs are each other's inverse, and ids and positions too.
-func (c *checker) dictionary(ctx context.Context) error {
-	cat := c.tx.cat
-	blocks := func(rows int) int { return (cat.LoadedNodes + rows - 1) / rows }
-	c.count(kindNodeAt, blocks(numbersPerBlock))
-	c.count(kindPosition, blocks(numbersPerBlock))
-	added := cat.Nodes - cat.LoadedNodes
-	c.count(kindAddedNode, added)
-	c.count(kindAddedID, added)
-	if cat.DenseIDs {
-		c.count(kindIDs, 0)
-		c.count(kindIDLookup, 0)
-	} else {
-		c.count(kindIDs, blocks(idsPerBlock))
-		c.count(kindIDLookup, buckets(cat.LoadedNodes))
-		if c.entries != int64(cat.LoadedNodes) {
-			c.problem("id lookup buckets", "they hold %d ids, want %d", c.entries, cat.LoadedNodes)
-		}
-	}
-	ids := c.tx.newIDReader()
-	integers := true
-	for position := range cat.Nodes {
-		if position%contextEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		integer, err := c.node(ids, position)
-		if err := c.found("dictionary", err); err != nil {
-			return err
-		}
-		integers = integers && (integer || err != nil)
-	}
-	if integers != cat.IntegerIDs {
-		c.problem("catalogue", "that every id is an integer: it says %v, want %v", cat.IntegerIDs, integers)
-	}
-	return nil
-}
-
-// node checks the node at a position, and reports whether its id is an integer.
-func (c *checker) node(ids *idReader, position int) (integer bool, err error) {
-	v, err := c.tx.NodeAt(position)
-	if err != nil {
-		return false, err
-	}
-	if back, err := c.tx.Position(v); err != nil || back != position {
-		if err == nil {
-			c.problem("dictionary", "position %d is node number %d, which says it is at %d", position, v, back)
-		}
-		return false, err
-	}
-	id, err := ids.atPosition(position)
-	if err != nil {
-		return false, err
-	}
-	_, integer = integerID(id)
-	if err := validateID(id); err != nil {
-		c.problem("dictionary", "position %d: %v", position, err)
-		return integer, nil
-	}
-	if found, err := c.tx.position(id); err != nil || found != position {
-		if err == nil {
-			c.problem("dictionary", "node %q is at position %d, and looking it up finds %d", id, position, found)
-		}
-		return integer, err
-	}
-	return integer, nil
-}
+import "context"
 
 // adjacency checks that every list is in order and without its own node, which the codec and this see to; that each
 // edge is under both its ends; and that there are as many as the catalogue says.
@@ -115,9 +45,9 @@ func (c *checker) adjacency(ctx context.Context) error {
 				case int64(v) <= previous:
 					c.problem("adjacency", "node number %d has neighbour %d after %d", u, v, previous)
 				case u < v:
-					lesser.add(u, v)
+					lesser.add(loadEdge(uint32(u), uint32(v)), 0)
 				default:
-					greater.add(v, u)
+					greater.add(loadEdge(uint32(v), uint32(u)), 0)
 				}
 				previous = int64(v)
 			}
@@ -134,20 +64,6 @@ func (c *checker) adjacency(ctx context.Context) error {
 		c.problem("adjacency", "some edge is in the list of one of its ends only")
 	}
 	return nil
-}
-
-// A fingerprint is a sum of 128-bit hashes, the same in any order.
-type fingerprint struct{ low, high uint64 }
-
-func (f *fingerprint) add(u, v NodeID) {
-	edge := loadEdge(uint32(u), uint32(v))
-	// Two multiplications by odd constants, folded: each half depends on every bit of the edge.
-	high, low := bits.Mul64(edge^0x9e3779b97f4a7c15, 0xa0761d6478bd642f)
-	first := high ^ low
-	high, low = bits.Mul64(edge^0xe7037ed1a0b428db, first|1)
-	var carry uint64
-	f.low, carry = bits.Add64(f.low, first, 0)
-	f.high, _ = bits.Add64(f.high, high^low, carry)
 }
 
 // edgeDeltas checks that each edge delta is under both ends, and that nodes count theirs.

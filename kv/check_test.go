@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"path/filepath"
@@ -219,6 +220,35 @@ func TestCheckFindsDamage(t *testing.T) {
 	}
 	writeRaw(t, s, stray, nil)
 	checkClean(t, s)
+}
+
+// TestCheckFindsAnIDTwice gives n10 and n11 one id, in the ids and in the buckets, so that these agree.
+func TestCheckFindsAnIDTwice(t *testing.T) {
+	s := checkedStore(t)
+	rewrite(t, s, firstKey(t, s, kindIDs), func(b []byte) []byte {
+		return bytes.Replace(b, []byte("n10n11n12"), []byte("n10n10n12"), 1)
+	})
+	var g generation
+	view(t, s, func(tx *Tx) error { g = tx.cat.Graph; return nil })
+	bucket := func(id string) []byte { return numberKey(kindIDLookup, g, bucketOf(hashID(id), buckets(600))) }
+	entry := func(id string) []byte {
+		b := binary.LittleEndian.AppendUint32(nil, uint32(hashID(id)))
+		return binary.LittleEndian.AppendUint32(b, 11)
+	}
+	rewrite(t, s, bucket("n11"), func(b []byte) []byte {
+		for at := 0; at < len(b); at += bucketEntry {
+			if bytes.Equal(b[at:at+bucketEntry], entry("n11")) {
+				return slices.Delete(b, at, at+bucketEntry)
+			}
+		}
+		t.Fatal("n11 is not in its bucket")
+		return nil
+	})
+	rewrite(t, s, bucket("n10"), func(b []byte) []byte { return append(b, entry("n10")...) })
+	found := problems(t, s)
+	if len(found) != 1 || !strings.Contains(found[0], `node "n10" is at position 11, and looking it up finds 10`) {
+		t.Errorf("got problems %q, want n10 twice", found)
+	}
 }
 
 func changeCatalog(t *testing.T, s *Store, change func(*catalog)) {

@@ -52,7 +52,7 @@ func (tx *Tx) Column(name string) (Column, bool) {
 
 // columnEntry returns a stored column's entry, or ErrNoColumn.
 func (tx *Tx) columnEntry(name string) (columnEntry, error) {
-	if err := tx.check(); err != nil {
+	if err := tx.Err(); err != nil {
 		return columnEntry{}, err
 	}
 	entry, ok := tx.cat.Columns[name]

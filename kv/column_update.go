@@ -17,7 +17,11 @@ func (tx *Tx) AddColumn(name string, kind Kind) error {
 	if err != nil {
 		return err
 	}
-	c.Columns[name] = columnEntry{Generation: c.newGeneration(), Kind: kind}
+	g, err := c.newGeneration()
+	if err != nil {
+		return fmt.Errorf("column %s: %w", name, err)
+	}
+	c.Columns[name] = columnEntry{Generation: g, Kind: kind}
 	return nil
 }
 
@@ -61,6 +65,9 @@ func (tx *Tx) SetIndexed(column string, indexed bool) error {
 	if err != nil {
 		return err
 	}
+	if entry.Indexed == indexed {
+		return tx.writable()
+	}
 	c, err := tx.change()
 	if err != nil {
 		return err
@@ -103,15 +110,17 @@ func (tx *Tx) SetValue(v NodeID, column string, value Value) error {
 	if entry.Indexed && tx.s.opt.OnWrite == nil {
 		return fmt.Errorf("column %s: %w", column, ErrIndexed)
 	}
-	c, err := tx.change()
-	if err != nil {
+	if !entry.Deltas || tx.cat.isNewClass(entry.Kind, after) {
+		c, err := tx.change()
+		if err != nil {
+			return err
+		}
+		entry.Deltas = true
+		c.Columns[column] = entry
+	}
+	if err := tx.put(columnDeltaKey(entry.Generation, v), tx.cat.toCell(entry.Kind, after).append(nil)); err != nil {
 		return err
 	}
-	if err := tx.put(columnDeltaKey(entry.Generation, v), c.toCell(entry.Kind, after).append(nil)); err != nil {
-		return err
-	}
-	entry.Deltas = true
-	c.Columns[column] = entry
 	if !entry.Indexed {
 		return nil
 	}

@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"context"
 	"fmt"
 	"math"
 
@@ -28,8 +27,8 @@ type ColumnWriter struct {
 	buf    []byte        // scratch
 }
 
-func newColumnWriter(b *Bulk, name string, kind Kind) *ColumnWriter {
-	entry := columnEntry{Generation: b.draft.newGeneration(), Kind: kind, Rows: uint32(b.draft.Nodes)}
+func newColumnWriter(b *Bulk, name string, kind Kind, g generation) *ColumnWriter {
+	entry := columnEntry{Generation: g, Kind: kind, Rows: uint32(b.draft.Nodes)}
 	w := &ColumnWriter{b: b, name: name, entry: entry, block: newCells(kind)}
 	w.startBlock(0)
 	return w
@@ -147,7 +146,7 @@ func (w *ColumnWriter) spill(v NodeID, cell Value) error {
 
 // startSorting moves the rows so far into a sorter. Those on disk are read back; they will be written again.
 func (w *ColumnWriter) startSorting() error {
-	w.sorter = spill.New(w.b.s.dir, w.b.sortLimit())
+	w.sorter = spill.New(w.b.s.dir, w.b.SortMemory())
 	for row, present := range w.block.present[:w.block.count] {
 		if present {
 			if err := w.spill(w.first+NodeID(row), w.block.get(row)); err != nil {
@@ -205,23 +204,15 @@ func (c *cells) get(row int) Value {
 func (w *ColumnWriter) finish() (columnEntry, error) {
 	if w.sorter != nil {
 		w.startBlock(0)
-		last := int64(-1)
-		for r, err := range w.sorter.Sorted(context.Background()) {
+		err := sortedRows(w.sorter, "column "+w.name, func(v NodeID, body []byte) error {
+			cell, err := parseValue(body)
 			if err != nil {
-				return w.entry, err
+				return err
 			}
-			v := rowOf(r.Key)
-			if int64(v) == last {
-				return w.entry, &DuplicateRowError{Name: "column " + w.name, Node: v}
-			}
-			last = int64(v)
-			cell, err := parseValue(r.Value)
-			if err != nil {
-				return w.entry, err
-			}
-			if err := w.set(v, cell); err != nil {
-				return w.entry, err
-			}
+			return w.set(v, cell)
+		})
+		if err != nil {
+			return w.entry, err
 		}
 	}
 	for uint32(w.first) < w.entry.Rows {

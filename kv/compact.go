@@ -3,6 +3,7 @@ package kv
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 )
@@ -14,11 +15,14 @@ func (s *Store) Compact(ctx context.Context, progress Progress) error {
 	if progress == nil {
 		progress = func(string, int64, int64) {}
 	}
-	bulk, err := s.Bulk()
+	bulk, err := s.beginBulk(ctx)
 	if err != nil {
 		return err
 	}
 	defer bulk.Abort()
+	if err := s.mergeable(); err != nil {
+		return err
+	}
 	c := compaction{bulk, progress}
 	if err := c.graph(ctx); err != nil {
 		return err
@@ -58,6 +62,9 @@ func (s *Store) Compact(ctx context.Context, progress Progress) error {
 		return err
 	}
 	// What was replaced is deleted, and gives its room back once Badger merges its tables.
+	if err := s.mergeable(); err != nil {
+		return fmt.Errorf("committed, but merging tables: %w", err)
+	}
 	return wrapBadger(s.db.Flatten(1))
 }
 
@@ -73,7 +80,11 @@ func (c compaction) graph(ctx context.Context) error {
 	if tx.cat.LoadedNodes == tx.cat.Nodes && tx.cat.EdgeDeltas == 0 {
 		return nil
 	}
-	draft.Graph = draft.newGeneration()
+	g, err := c.bulk.newGeneration()
+	if err != nil {
+		return err
+	}
+	draft.Graph = g
 	draft.LoadedNodes, draft.EdgeDeltas = tx.cat.Nodes, 0
 	if err := c.adjacency(ctx, draft.Graph); err != nil {
 		return err
@@ -166,7 +177,7 @@ func (c compaction) dense() (bool, error) {
 
 func (c compaction) ids(ctx context.Context, g generation) (err error) {
 	tx := c.bulk.Tx()
-	w := newIDWriter(c.bulk.batch.put, g, c.bulk.Dir(), c.bulk.sortLimit())
+	w := newIDWriter(c.bulk.batch.put, g, c.bulk.Dir(), c.bulk.SortMemory())
 	defer func() { err = errors.Join(err, w.close()) }()
 	ids := tx.newIDReader()
 	for position := range tx.cat.Nodes {

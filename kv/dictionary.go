@@ -149,6 +149,10 @@ func (tx *Tx) NodeAt(position int) (NodeID, error) {
 // error once, and stops.
 func (tx *Tx) InFileOrder() iter.Seq2[NodeID, error] {
 	return func(yield func(NodeID, error) bool) {
+		if err := tx.Err(); err != nil {
+			yield(0, err)
+			return
+		}
 		var block []uint32
 		for first := 0; first < tx.cat.LoadedNodes; first += numbersPerBlock {
 			var err error
@@ -251,7 +255,9 @@ func (tx *Tx) AddNode(n Node) (NodeID, error) {
 		return 0, fmt.Errorf("node %q: the store is full: it has %d nodes", n.ID, cat.Nodes)
 	}
 	if cat.Graph == 0 {
-		cat.Graph = cat.newGeneration()
+		if cat.Graph, err = cat.newGeneration(); err != nil {
+			return 0, fmt.Errorf("node %q: %w", n.ID, err)
+		}
 	}
 	v := NodeID(cat.Nodes)
 	if err := tx.put(addedNodeKey(cat.Graph, v), []byte(n.ID)); err != nil {

@@ -25,6 +25,10 @@
 //   - One number, Options.MemoryBudget, bounds what the store holds at any size of graph. The bytes stored do not depend
 //     on it.
 //   - A snapshot sees the store as it was when it began, also while a Bulk commits. It may be used by many goroutines.
+//   - Before anything is written the disk is asked for the room it needs ([ErrNoSpace]). Only where another process takes
+//     that room between the question and the write does the system kill this one, as by any crash.
+//   - A file of the store that is cut short, overwritten or missing is [ErrCorrupt] when the store is opened; none is
+//     deleted for it.
 //   - What a user's data can cause is an error that names the thing, the value and what was wanted; see the sentinels.
 //
 // There is one writer at a time: an Update, a Bulk or a Compact waits for the one before it, readers for none of them. A

@@ -253,7 +253,9 @@ func (tx *Tx) setEdgeDelta(u, v NodeID, before, after edgeChange) error {
 		return err
 	}
 	if cat.Graph == 0 {
-		cat.Graph = cat.newGeneration()
+		if cat.Graph, err = cat.newGeneration(); err != nil {
+			return err
+		}
 	}
 	for _, e := range []Edge{{u, v}, {v, u}} {
 		key := edgeDeltaKey(cat.Graph, e.U, e.V)

@@ -19,7 +19,7 @@ var (
 	ErrLocked = errors.New("kv: store is locked")
 
 	// ErrCrashed is returned by a read-only Open of a store that was not closed: its log must be replayed first,
-	// which writes.
+	// which writes, and needs room on disk for it.
 	ErrCrashed = errors.New("kv: store was not closed properly")
 )
 
@@ -31,7 +31,8 @@ var (
 	// ErrNoColumn is returned for a property name that no column has.
 	ErrNoColumn = errors.New("kv: no such column")
 
-	// ErrCorrupt marks a record that is empty, damaged, found under another key, or missing where one must be.
+	// ErrCorrupt marks a record that is empty, damaged, found under another key, or missing where one must be, and a
+	// file of a store that is.
 	ErrCorrupt = errors.New("kv: corrupt record")
 
 	// ErrShape is returned when a slice handed in has not the length, or a range not the bounds, that the store has.
@@ -44,6 +45,9 @@ var (
 
 // Errors returned when writing.
 var (
+	// ErrBusy is returned by Close while a Bulk is open.
+	ErrBusy = errors.New("kv: store is being written")
+
 	// ErrReadOnly is returned by writes to a store opened read-only, and to a Tx that is not an Update's.
 	ErrReadOnly = errors.New("kv: read-only")
 
@@ -64,6 +68,10 @@ var (
 
 	// ErrIndexed is returned by a write to an indexed column of a store that was opened without Options.OnWrite.
 	ErrIndexed = errors.New("kv: column is indexed: open the store with index.Open")
+
+	// ErrNoSpace is returned where the disk has not the room that a write needs, with what follows from it; nothing
+	// of that write is done.
+	ErrNoSpace = errors.New("kv: not enough room on disk")
 
 	// ErrTxTooBig is returned when an Update has written more than a transaction can hold.
 	ErrTxTooBig = errors.New("kv: transaction too big: write less in one Update, or use Store.Bulk or a Loader")

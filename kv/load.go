@@ -317,13 +317,14 @@ func (l *Loader) createStore() (err error) {
 	if err != nil {
 		return err
 	}
-	l.batch = newBatch(l.store.db)
+	l.batch = newBatch(l.store)
 	return l.store.Update(func(tx *Tx) error {
 		cat, err := tx.change()
-		if err == nil {
-			l.generation = cat.newGeneration()
-			cat.Graph = l.generation
+		if err != nil {
+			return err
 		}
+		l.generation, err = cat.newGeneration()
+		cat.Graph = l.generation
 		return err
 	})
 }

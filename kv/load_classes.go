@@ -1,12 +1,5 @@
 package kv
 
-import (
-	"cmp"
-	"math"
-	"slices"
-	"strconv"
-)
-
 // loadClasses numbers class names as they turn up; their final numbers are known when all have.
 type loadClasses struct {
 	names   []string
@@ -34,18 +27,5 @@ func (c *loadClasses) number(name string) int {
 	return number
 }
 
-// sorted returns the names as numbers where all are numbers, else by bytes.
-func (c *loadClasses) sorted() []string {
-	values := make(map[string]float64, len(c.names))
-	for _, name := range c.names {
-		if x, err := strconv.ParseFloat(name, 64); err == nil && !math.IsNaN(x) {
-			values[name] = x
-		}
-	}
-	return slices.SortedFunc(slices.Values(c.names), func(a, b string) int {
-		if len(values) == len(c.names) && values[a] != values[b] {
-			return cmp.Compare(values[a], values[b])
-		}
-		return cmp.Compare(a, b) // also of 1 and 1.0
-	})
-}
+// sorted returns the names in their final order.
+func (c *loadClasses) sorted() []string { return SortClasses(c.names) }

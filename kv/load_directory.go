@@ -1,38 +1,43 @@
 package kv
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 )
 
 // A loadDirectory is where a load works, beside the directory the store will have, so that one rename on one file
-// system puts it into place. Its name says which process made it:
+// system puts it into place:
 //
-//	DIR.loading-PID-RANDOM/store   the store
-//	DIR.loading-PID-RANDOM/sort    temporary files
+//	DIR.loading-RANDOM/store   the store
+//	DIR.loading-RANDOM/sort    temporary files
+//
+// The load holds a lock on it, which the system gives back when the process ends, however it does. So one whose lock
+// can be taken is left over, whichever process, container or host made it. Where directories have no locks none is
+// taken to be left over.
 type loadDirectory struct {
 	target string
 	path   string
+	unlock func() error // nil where directories have no locks
 }
 
-const loadMark = ".loading-"
+const (
+	loadMark = ".loading-"
 
-// liveLoads has the paths of this process's load directories, since a process that restarted in a container may have
-// the number of the one that died there.
-var liveLoads sync.Map
+	// loadBegunMark is in the name of a load directory that is not locked yet, and so nobody may remove.
+	loadBegunMark = ".loading.begun-"
+)
 
 // newLoadDirectory makes the directory of a load into target, which must not be there, or be empty (ErrExists). What
 // dead processes left behind of loads into the same target is removed.
-func newLoadDirectory(target string) (*loadDirectory, error) {
-	target, err := filepath.Abs(target)
+func newLoadDirectory(target string) (_ *loadDirectory, err error) {
+	target, err = filepath.Abs(target)
 	if err != nil {
 		return nil, err
 	}
@@ -42,16 +47,27 @@ func newLoadDirectory(target string) (*loadDirectory, error) {
 	if err := removeLeftovers(target); err != nil {
 		return nil, err
 	}
-	pattern := fmt.Sprintf("%s%s%d-*", filepath.Base(target), loadMark, os.Getpid())
-	path, err := os.MkdirTemp(filepath.Dir(target), pattern)
-	if err != nil {
-		return nil, fmt.Errorf("no room to load into %s: %w", target, err)
+	random := rand.Text()
+	d := &loadDirectory{target: target, path: target + loadBegunMark + random}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("no room to load into %s: %w", target, err), d.remove())
+		}
+	}()
+	if err := os.Mkdir(d.path, 0o777); err != nil { // as the umask has it
+		return nil, err
 	}
-	liveLoads.Store(path, true)
-	d := &loadDirectory{target: target, path: path}
-	if err := os.Mkdir(d.sort(), 0o755); err != nil {
-		return nil, errors.Join(err, d.remove())
+	if err := os.Mkdir(d.sort(), 0o777); err != nil {
+		return nil, err
 	}
+	if d.unlock, err = lockDirectory(d.path, false); err != nil {
+		return nil, err
+	}
+	marked := target + loadMark + random
+	if err := os.Rename(d.path, marked); err != nil {
+		return nil, err
+	}
+	d.path = marked
 	return d, nil
 }
 
@@ -77,34 +93,27 @@ func removeLeftovers(target string) error {
 	}
 	mark := filepath.Base(target) + loadMark
 	for _, entry := range siblings {
-		rest, ok := strings.CutPrefix(entry.Name(), mark)
-		if !ok {
+		if !entry.IsDir() || !strings.HasPrefix(entry.Name(), mark) {
 			continue
 		}
-		number, _, _ := strings.Cut(rest, "-")
-		pid, err := strconv.Atoi(number)
 		path := filepath.Join(filepath.Dir(target), entry.Name())
-		if err != nil || isLiveLoad(pid, path) {
-			continue
-		}
-		if err := os.RemoveAll(path); err != nil {
+		if err := removeLeftover(path); err != nil {
 			return fmt.Errorf("what an interrupted load left at %s: %w", path, err)
 		}
 	}
 	return nil
 }
 
-func isLiveLoad(pid int, path string) bool {
-	if pid == os.Getpid() {
-		_, live := liveLoads.Load(path)
-		return live
+// removeLeftover removes a load directory unless its load goes on.
+func removeLeftover(path string) error {
+	unlock, err := lockDirectory(path, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // its load has just ended
 	}
-	process, err := os.FindProcess(pid)
-	if err != nil {
-		return false
+	if err != nil || unlock == nil {
+		return err
 	}
-	// Signal 0 only asks. A process of another user refuses it, and lives.
-	return !errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
+	return errors.Join(os.RemoveAll(path), unlock())
 }
 
 func (d *loadDirectory) store() string { return filepath.Join(d.path, "store") }
@@ -135,9 +144,11 @@ func syncDirectory(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// remove deletes all that is left.
+// remove deletes all that is left, and gives the lock back.
 func (d *loadDirectory) remove() error {
 	err := os.RemoveAll(d.path)
-	liveLoads.Delete(d.path)
+	if d.unlock != nil {
+		err = errors.Join(err, d.unlock())
+	}
 	return err
 }

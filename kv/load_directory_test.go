@@ -2,7 +2,6 @@ package kv
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -42,15 +41,26 @@ func TestLoadTarget(t *testing.T) {
 func TestLeftoversOfDeadLoadsAreRemoved(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "graph")
-	dead := dir + loadMark + "2147483646-1"
-	earlier := fmt.Sprintf("%s%s%d-1", dir, loadMark, os.Getpid())
-	living := dir + loadMark + "1-1"
-	other := dir + loadMark + "notes"
-	for _, path := range []string{dead, earlier, living, other} {
+	dead := dir + loadMark + "dead"
+	living := dir + loadMark + "living"
+	other := dir + ".notes"
+	for _, path := range []string{dead, living, other} {
 		if err := os.MkdirAll(filepath.Join(path, "store"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+	unlock, err := lockDirectory(living, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if unlock == nil {
+		t.Skip("directories have no locks here")
+	}
+	defer func() {
+		if err := unlock(); err != nil {
+			t.Error(err)
+		}
+	}()
 	first, err := NewLoader(dir, LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +69,7 @@ func TestLeftoversOfDeadLoadsAreRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]bool{dead: false, earlier: false, living: true, other: true, first.work.path: true} {
+	for path, want := range map[string]bool{dead: false, living: true, other: true, first.work.path: true} {
 		if _, err := os.Stat(path); (err == nil) != want {
 			t.Errorf("%s: got %v, want it there: %v", path, err, want)
 		}
@@ -70,4 +80,33 @@ func TestLeftoversOfDeadLoadsAreRemoved(t *testing.T) {
 	if _, err := second.Commit(t.Context(), nil); !errors.Is(err, ErrExists) {
 		t.Errorf("the second of two loads: got %v, want ErrExists", err)
 	}
+}
+
+func TestLoadDirectoriesFollowTheUmask(t *testing.T) {
+	parent := t.TempDir()
+	made := filepath.Join(parent, "made")
+	if err := os.Mkdir(made, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := info.Mode()
+	dir := filepath.Join(parent, "graph")
+	l, err := NewLoader(dir, LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(path string) {
+		t.Helper()
+		if info, err := os.Stat(path); err != nil || info.Mode() != want {
+			t.Errorf("%s: got mode %v, %v; want %v", path, info.Mode(), err, want)
+		}
+	}
+	check(l.work.path)
+	if _, err := l.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	check(dir)
 }

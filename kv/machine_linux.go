@@ -77,15 +77,3 @@ func lockHolder(dir string) int {
 	}
 	return 0
 }
-
-// lockDirectory takes the lock that Badger takes on a directory; unlock is nil where another holds it.
-func lockDirectory(dir string) (unlock func() error, err error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, f.Close()
-	}
-	return f.Close, nil
-}

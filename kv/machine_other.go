@@ -7,6 +7,3 @@ func machineMemory() int64 { return 4 << 30 }
 
 // lockHolder is not known here.
 func lockHolder(string) int { return 0 }
-
-// lockDirectory takes no lock here.
-func lockDirectory(string) (unlock func() error, err error) { return nil, nil }

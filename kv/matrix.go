@@ -23,7 +23,7 @@ func (tx *Tx) Matrix(name string) (*Matrix, error) {
 }
 
 func (tx *Tx) matrixEntry(name string) (matrixEntry, error) {
-	if err := tx.check(); err != nil {
+	if err := tx.Err(); err != nil {
 		return matrixEntry{}, err
 	}
 	entry, ok := tx.cat.Matrices[name]
@@ -149,8 +149,12 @@ func (tx *Tx) CreateMatrix(name string, columns []string) error {
 	if err != nil {
 		return err
 	}
+	g, err := c.newGeneration()
+	if err != nil {
+		return fmt.Errorf("matrix %s: %w", name, err)
+	}
 	c.Matrices[name] = matrixEntry{
-		Generation: c.newGeneration(),
+		Generation: g,
 		Columns:    slices.Clone(columns),
 		BlockRows:  uint32(blockRows(len(columns))),
 	}
@@ -183,15 +187,14 @@ func (tx *Tx) SetRow(matrix string, v NodeID, row []float32) error {
 	if len(row) != len(entry.Columns) {
 		return fmt.Errorf("matrix %s, node number %d: %w: a row of %d, want %d", matrix, v, ErrShape, len(row), len(entry.Columns))
 	}
-	c, err := tx.change()
-	if err != nil {
-		return err
+	if !entry.Deltas {
+		c, err := tx.change()
+		if err != nil {
+			return err
+		}
+		entry.Deltas = true
+		c.Matrices[matrix] = entry
 	}
 	body := appendTile(nil, window{row, len(row)}, []bool{true}, 0, len(row))
-	if err := tx.putChain(rowDeltaKey(entry.Generation, v), body); err != nil {
-		return err
-	}
-	entry.Deltas = true
-	c.Matrices[matrix] = entry
-	return nil
+	return tx.putChain(rowDeltaKey(entry.Generation, v), body)
 }

@@ -2,8 +2,6 @@ package kv
 
 import (
 	"bytes"
-	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -27,10 +25,10 @@ type MatrixWriter struct {
 	buf    []byte        // scratch
 }
 
-func newMatrixWriter(b *Bulk, name string, columns []string) *MatrixWriter {
+func newMatrixWriter(b *Bulk, name string, columns []string, g generation) *MatrixWriter {
 	width := len(columns)
 	entry := matrixEntry{
-		Generation: b.draft.newGeneration(),
+		Generation: g,
 		Columns:    slices.Clone(columns),
 		Rows:       uint32(b.draft.Nodes),
 		BlockRows:  uint32(blockRows(width)),
@@ -124,7 +122,7 @@ func (w *MatrixWriter) spill(v NodeID, row []float32) error {
 
 // startSorting moves the rows so far into a sorter. Those on disk are read back; they will be written again.
 func (w *MatrixWriter) startSorting() error {
-	w.sorter = spill.New(w.b.s.dir, w.b.sortLimit())
+	w.sorter = spill.New(w.b.s.dir, w.b.SortMemory())
 	for i, present := range w.present {
 		if present {
 			if err := w.spill(w.first+NodeID(i), w.block.row(i, 0, w.block.stride)); err != nil {
@@ -170,29 +168,19 @@ func (w *MatrixWriter) spillBlock(tx *Tx, first NodeID) error {
 	return nil
 }
 
-// rowOf is the node of a record of a sorter.
-func rowOf(key []byte) NodeID { return NodeID(binary.BigEndian.Uint64(key)) }
-
 // finish writes what is buffered and returns the matrix's entry.
 func (w *MatrixWriter) finish() (matrixEntry, error) {
 	if w.sorter != nil {
 		w.startBlock(0)
-		last := int64(-1)
-		for r, err := range w.sorter.Sorted(context.Background()) {
-			if err != nil {
-				return w.entry, err
+		width := len(w.row)
+		err := sortedRows(w.sorter, "matrix "+w.name, func(v NodeID, body []byte) error {
+			if _, err := decodeTile(body, 1, width, tilePart{0, 1, 0, width}, window{w.row, width}); err != nil {
+				return err
 			}
-			v := rowOf(r.Key)
-			if int64(v) == last {
-				return w.entry, &DuplicateRowError{Name: "matrix " + w.name, Node: v}
-			}
-			last = int64(v)
-			if _, err := decodeTile(r.Value, 1, len(w.row), tilePart{0, 1, 0, len(w.row)}, window{w.row, len(w.row)}); err != nil {
-				return w.entry, err
-			}
-			if err := w.set(v, w.row); err != nil {
-				return w.entry, err
-			}
+			return w.set(v, w.row)
+		})
+		if err != nil {
+			return w.entry, err
 		}
 	}
 	for uint32(w.first) < w.entry.Rows {

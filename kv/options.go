@@ -3,7 +3,6 @@ package kv
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/dgraph-io/badger/v4"
 	badgeroptions "github.com/dgraph-io/badger/v4/options"
@@ -154,6 +153,3 @@ func memTableSize(dir string, budget int64) (int64, error) {
 	}
 	return size, nil
 }
-
-// memTableLogs are the logs of memtables that were not flushed to a table.
-func memTableLogs(dir string) ([]string, error) { return filepath.Glob(filepath.Join(dir, "*.mem")) }

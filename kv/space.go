@@ -27,6 +27,9 @@ func (tx *Tx) Space(name string) *Space { return &Space{tx, name} }
 
 // DropSpace removes a space with all its entries; one that is not there, too.
 func (tx *Tx) DropSpace(name string) error {
+	if _, ok := tx.cat.Spaces[name]; !ok {
+		return tx.writable()
+	}
 	c, err := tx.change()
 	if err != nil {
 		return err
@@ -40,7 +43,7 @@ func (tx *Tx) DropSpace(name string) error {
 func (s *Space) Get(key []byte) (value []byte, err error) {
 	g, ok := s.tx.cat.Spaces[s.name]
 	if !ok {
-		if err := s.tx.check(); err != nil {
+		if err := s.tx.Err(); err != nil {
 			return nil, err
 		}
 		return nil, ErrNotFound
@@ -69,7 +72,9 @@ func (s *Space) Put(key, value []byte) error {
 		if err != nil {
 			return err
 		}
-		g = c.newGeneration()
+		if g, err = c.newGeneration(); err != nil {
+			return fmt.Errorf("space %s: %w", s.name, err)
+		}
 		c.Spaces[s.name] = g
 	}
 	return s.tx.put(spaceKey(g, key), value)
@@ -97,7 +102,7 @@ func (s *Space) entries(from []byte, scan func(prefix, from []byte) iter.Seq2[re
 	return func(yield func(Entry, error) bool) {
 		g, ok := s.tx.cat.Spaces[s.name]
 		if !ok {
-			if err := s.tx.check(); err != nil {
+			if err := s.tx.Err(); err != nil {
 				yield(Entry{}, err)
 			}
 			return

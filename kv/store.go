@@ -20,15 +20,23 @@ import (
 
 // A Store is a graph on disk, with its labels, properties and matrices. It may be used by many goroutines at once: any
 // number read, each in a snapshot of its own, while one writes.
+//
+// The writer is an Update, a Bulk from Store.Bulk to its Commit or Abort, or a Compact, and the next one waits for it.
+// So a goroutine that writes must end that before it begins another, or it waits for itself, for ever: inside an
+// Update, or while it has a Bulk open, it must not call Update, Bulk, Compact or Check, nor, inside an Update, Close.
+// Compact and Check stop waiting when their context ends.
 type Store struct {
 	dir    string
 	opt    Options
 	db     *badger.DB
 	header header
 
+	written atomic.Int64 // bytes of entries given to Badger since it was opened
+
 	// writer is held by the one Update, Bulk or Compact there is at a time.
-	writer  sync.Mutex
-	unswept error // why the last Abort could not clean up
+	writer   writerLock
+	bulkOpen atomic.Bool // the writer is one of Store.Bulk, which its user must end
+	unswept  error       // why the last Bulk could not clean up
 
 	graph graphCache
 
@@ -109,6 +117,9 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 	if len(entries) > 0 {
 		return nil, fmt.Errorf("%s: %w", dir, ErrExists)
 	}
+	if err := os.MkdirAll(dir, 0o777); err != nil { // as the umask has it
+		return nil, err
+	}
 	s, err := openBadger(dir, opt, synced)
 	if err != nil {
 		return nil, err
@@ -128,17 +139,12 @@ func openBadger(dir string, opt Options, synced bool) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if opt.ReadOnly {
-		err = checkClosed(dir)
-	} else {
-		err = removeEmptyLogs(dir)
-	}
-	if err != nil {
+	if err := prepare(dir, b); err != nil {
 		return nil, err
 	}
 	db, err := badger.Open(b)
 	if err == nil {
-		return &Store{dir: dir, opt: opt, db: db, txs: map[*Tx]struct{}{}}, nil
+		return &Store{dir: dir, opt: opt, db: db, writer: newWriterLock(), txs: map[*Tx]struct{}{}}, nil
 	}
 	if strings.Contains(err.Error(), "Another process is using this Badger database") {
 		return nil, &LockedError{Dir: dir, PID: holder(dir)}
@@ -146,56 +152,86 @@ func openBadger(dir string, opt Options, synced bool) (*Store, error) {
 	return nil, fmt.Errorf("%s: %w", dir, wrapBadger(err))
 }
 
-// checkClosed finds out whether a store can be opened read-only: a log is there only while a process writes, or when
-// one crashed. Badger would refuse as well, but leave goroutines behind.
-func checkClosed(dir string) error {
+// prepare makes sure that Badger can open what is in a directory, with the lock that Badger then takes.
+func prepare(dir string, b badger.Options) (err error) {
+	if !b.ReadOnly {
+		if err := writable(dir); err != nil {
+			return fmt.Errorf("%s cannot be written to, only opened read-only (--read-only, Options.ReadOnly): %w", dir, err)
+		}
+	}
+	unlock, err := lockDirectory(dir, b.ReadOnly)
+	if err != nil || unlock == nil {
+		return err // another process writes, or this one would while it reads: opening will say so
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	logs, err := memTableLogs(dir)
-	if err != nil || len(logs) == 0 {
+	if err != nil {
 		return err
 	}
-	if pid := lockHolder(dir); pid > 0 {
-		return &LockedError{Dir: dir, PID: pid}
+	if b.ReadOnly && len(logs) > 0 {
+		return crashedError(dir)
 	}
-	return fmt.Errorf("%s: %w: open it once for writing, which replays its log, then read-only", dir, ErrCrashed)
+	if !b.ReadOnly {
+		if err := removeEmptyLogs(dir); err != nil {
+			return err
+		}
+	}
+	var tables []tableFile
+	_, err = os.Stat(filepath.Join(dir, badger.ManifestFilename))
+	if err == nil {
+		_, lockFile := os.Stat(filepath.Join(dir, lockFileName))
+		tables, err = checkFiles(dir, len(logs) > 0 || lockFile == nil, b.ReadOnly)
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = nil // it is being created
+	}
+	if err != nil || b.ReadOnly {
+		return err
+	}
+	return roomToOpen(dir, tables, b)
+}
+
+// crashedError is for a read-only open of what a crash left.
+func crashedError(dir string) error {
+	logged, err := loggedBytes(dir)
+	if err != nil {
+		return err
+	}
+	free, err := freeBytes(dir)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%s: %w: open it once for writing, which replays its log and takes %s on disk (%s are free), "+
+		"then read-only", dir, ErrCrashed, inMebibytes(logged+spareRoom), inMebibytes(free))
 }
 
 // removeEmptyLogs removes logs without a byte. Badger makes, and deletes, a log by way of an empty file, and will not
-// open a store that was killed at that moment.
+// open a store that was killed at that moment. The caller holds the directory's lock.
 func removeEmptyLogs(dir string) error {
-	var empty []string
-	for _, pattern := range []string{"*.mem", "*.vlog"} {
-		logs, err := filepath.Glob(filepath.Join(dir, pattern))
+	logs, err := logFiles(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range logs {
+		info, err := os.Stat(name)
+		if err == nil && info.Size() == 0 {
+			err = os.Remove(name)
+		}
 		if err != nil {
 			return err
 		}
-		for _, name := range logs {
-			if info, err := os.Stat(name); err == nil && info.Size() == 0 {
-				empty = append(empty, name)
-			}
-		}
 	}
-	if len(empty) == 0 {
-		return nil
-	}
-	unlock, err := lockDirectory(dir)
-	if err != nil || unlock == nil {
-		return err // a process that writes may be about to fill them; opening will say so
-	}
-	for _, name := range empty {
-		// Again, now that nobody else writes.
-		if info, statErr := os.Stat(name); statErr == nil && info.Size() == 0 {
-			err = errors.Join(err, os.Remove(name))
-		}
-	}
-	return errors.Join(err, unlock())
+	return nil
 }
+
+// lockFileName is the file in which Badger writes the number of the process that has a store open for writing.
+const lockFileName = "LOCK"
 
 // holder is the process that has a store open, as the kernel or else Badger's pid file says; zero where neither does.
 func holder(dir string) int {
 	if pid := lockHolder(dir); pid > 0 {
 		return pid
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "LOCK"))
+	text, err := os.ReadFile(filepath.Join(dir, lockFileName))
 	if err != nil {
 		return 0
 	}
@@ -247,7 +283,11 @@ func (s *Store) writeHeader() error {
 		return err
 	}
 	c := newCatalog()
-	c.Columns[LabelColumn] = columnEntry{Generation: c.newGeneration(), Kind: KindClass}
+	g, err := c.newGeneration()
+	if err != nil {
+		return err
+	}
+	c.Columns[LabelColumn] = columnEntry{Generation: g, Kind: KindClass}
 	tx := s.begin(true)
 	defer tx.end()
 	tx.cat, tx.changed = c, true
@@ -257,15 +297,25 @@ func (s *Store) writeHeader() error {
 	return tx.commit()
 }
 
-// Close waits for the Update, Bulk or Compact that is running, ends all snapshots, waits for their reads, and closes
-// the store; it must not be called from inside a loop over one of them. Closing again does nothing.
+// Close waits for the Update or Compact that is running, ends all snapshots, waits for their reads, and closes the
+// store; it must not be called from inside an Update or a loop over a snapshot. While a Bulk is open it returns ErrBusy
+// and closes nothing: end the Bulk with Commit or Abort first. Closing again does nothing. Where the disk has
+// no room for what was written last, which only another process can have taken, it returns ErrNoSpace and the store
+// stays open: close it again once there is room. Even without that, what was committed is in the log.
 func (s *Store) Close() error {
+	if s.bulkOpen.Load() {
+		return fmt.Errorf("%s: %w: a Bulk is open, end it with Commit or Abort", s.dir, ErrBusy)
+	}
 	s.writer.Lock()
 	defer s.writer.Unlock()
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
 		return nil
+	}
+	if err := s.closable(); err != nil {
+		s.mu.Unlock()
+		return fmt.Errorf("closing: %w", err)
 	}
 	s.closed = true
 	txs := make([]*Tx, 0, len(s.txs))

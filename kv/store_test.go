@@ -287,7 +287,7 @@ func TestCrashKeepsPrefix(t *testing.T) {
 	}
 	end := len(strings.TrimRight(string(text), "\x00"))
 	last := int64(-1)
-	for cut := end / 2; cut <= end; cut += 389 {
+	for cut := end / 2; cut <= end; cut += 97 {
 		dir := copyStore(t, s.Dir())
 		if err := os.Truncate(filepath.Join(dir, filepath.Base(logs[0])), int64(cut)); err != nil {
 			t.Fatal(err)

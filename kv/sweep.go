@@ -12,7 +12,7 @@ import (
 func (s *Store) sweep() error {
 	return s.View(func(tx *Tx) error {
 		live := tx.cat.live()
-		b := newBatch(s.db)
+		b := newBatch(s)
 		defer b.cancel()
 		it := tx.txn.NewIterator(badger.IteratorOptions{})
 		defer it.Close()

@@ -3,7 +3,9 @@ package kv
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -13,13 +15,14 @@ import (
 type Tx struct {
 	s   *Store
 	txn *badger.Txn
-	cat *catalog // shared with other snapshots, a clone in an Update
+	cat *catalog // shared with other snapshots, a clone once changed
 	err error    // why the snapshot could not begin
 
 	write   bool
-	changed bool  // the catalogue is to be written
+	changed bool  // the catalogue is a clone, and to be written
 	dropped bool  // generations were dropped, to be swept after the commit
 	failed  error // a write failed half-way: the transaction must not commit
+	room    int64 // that its writes take on the disk, by entryRoom
 	writes  int   // counts writes, so that readers inside an Update notice them
 
 	mu     sync.Mutex
@@ -75,9 +78,6 @@ func (tx *Tx) loadCatalog() error {
 		tx.s.latest.Store(latest)
 	}
 	tx.cat = latest.catalog
-	if tx.write {
-		tx.cat = latest.catalog.clone()
-	}
 	return nil
 }
 
@@ -117,8 +117,9 @@ func (tx *Tx) acquire() error {
 	return nil
 }
 
-// check returns the error of a transaction that has ended, or could not begin.
-func (tx *Tx) check() error {
+// Err is nil while the transaction can be used, ErrClosed once it or its store is closed, and what kept it from
+// beginning otherwise. Methods that return no error, such as NumNodes, have nothing to say then.
+func (tx *Tx) Err() error {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
 	return tx.usable()
@@ -149,13 +150,13 @@ func (tx *Tx) NumEdges() int64 { return tx.cat.Edges }
 // IntegerIDs reports whether every external id is an integer in its shortest form. An empty store's are.
 func (tx *Tx) IntegerIDs() bool { return tx.cat.IntegerIDs }
 
-// Classes are the names by Class number; the caller must not change the slice. The bulk load sorts them, as numbers
-// where all are numbers, else by bytes; classes first used later follow.
+// Classes are the names by Class number; the caller must not change the slice. The bulk load numbers them in the order
+// of SortClasses; classes first used later follow.
 func (tx *Tx) Classes() []string { return tx.cat.Classes }
 
 // checkNode returns ErrNotFound unless v is a node, ErrClosed where the transaction has ended.
 func (tx *Tx) checkNode(v NodeID) error {
-	if err := tx.check(); err != nil {
+	if err := tx.Err(); err != nil {
 		return err
 	}
 	if int64(v) >= int64(tx.cat.Nodes) {
@@ -166,7 +167,7 @@ func (tx *Tx) checkNode(v NodeID) error {
 
 // writable returns nil in an Update that is not over.
 func (tx *Tx) writable() error {
-	if err := tx.check(); err != nil {
+	if err := tx.Err(); err != nil {
 		return err
 	}
 	if !tx.write {
@@ -175,12 +176,16 @@ func (tx *Tx) writable() error {
 	return nil
 }
 
-// change returns the catalogue to change, which is written with the transaction.
+// change returns the catalogue to change, which is then written with the transaction, with all its names. Who has
+// nothing to change in it does not ask for it.
 func (tx *Tx) change() (*catalog, error) {
 	if err := tx.writable(); err != nil {
 		return nil, err
 	}
-	tx.changed = true
+	if !tx.changed {
+		tx.cat = tx.cat.clone()
+		tx.changed = true
+	}
 	tx.writes++
 	return tx.cat, nil
 }
@@ -190,7 +195,9 @@ func (tx *Tx) put(key, body []byte) error {
 	if err := tx.writable(); err != nil {
 		return err
 	}
-	return tx.wrote(tx.txn.Set(key, encode(key, body)))
+	value := encode(key, body)
+	tx.room += entryRoom(key, value)
+	return tx.wrote(tx.txn.Set(key, value))
 }
 
 // remove deletes a key, which the transaction keeps.
@@ -198,6 +205,7 @@ func (tx *Tx) remove(key []byte) error {
 	if err := tx.writable(); err != nil {
 		return err
 	}
+	tx.room += entryRoom(key, nil)
 	return tx.wrote(tx.txn.Delete(key))
 }
 
@@ -229,6 +237,11 @@ func (tx *Tx) commit() error {
 			return err
 		}
 	}
+	if tx.room > 0 {
+		if err := tx.s.makeRoom(tx.room); err != nil {
+			return fmt.Errorf("nothing is written: %w", err)
+		}
+	}
 	return wrapBadger(tx.txn.Commit())
 }
 
@@ -245,6 +258,8 @@ func wrapBadger(err error) error {
 		return ErrClosed
 	case errors.Is(err, badger.ErrKeyNotFound):
 		return ErrNotFound
+	case strings.Contains(err.Error(), syscall.ENOSPC.Error()): // Badger does not wrap the system's errors
+		return fmt.Errorf("%w: %w", ErrNoSpace, err)
 	}
 	return err
 }

@@ -155,24 +155,11 @@ func (s *Uint64) toDisk(ctx context.Context) error {
 		}
 	}
 	s.keys, s.scratch = nil, nil
-	most, buffer := fanIn(s.limit)
-	for len(s.file.runs) > most {
-		merged, err := createRunFile(s.dir, buffer)
-		if err != nil {
-			return err
-		}
-		for group := range slices.Chunk(s.file.runs, most) {
-			if err := mergeUint64Into(ctx, merged, s.file, group, buffer); err != nil {
-				return errors.Join(err, merged.remove())
-			}
-		}
-		old := s.file
-		s.file = merged
-		if err := old.remove(); err != nil {
-			return err
-		}
-	}
-	return nil
+	file, err := s.file.collapse(s.dir, s.limit, func(dst, src *runFile, runs []run, buffer int) error {
+		return mergeUint64Into(ctx, dst, src, runs, buffer)
+	})
+	s.file = file
+	return err
 }
 
 func mergeUint64Into(ctx context.Context, dst, src *runFile, runs []run, buffer int) error {

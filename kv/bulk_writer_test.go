@@ -1,0 +1,226 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+	"time"
+)
+
+func beginBulk(t *testing.T, s *Store) *Bulk {
+	t.Helper()
+	b, err := s.Bulk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestAbortByMany is for the race detector.
+func TestAbortByMany(t *testing.T) {
+	s := newStore(t, Options{})
+	setNodes(t, s, 3)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for range 5 {
+				b, err := s.Bulk()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := b.Column("x", KindInt); err != nil {
+					t.Error(err)
+				}
+				b.Abort()
+			}
+		})
+	}
+	group.Wait()
+	checkNoGarbage(t, s)
+}
+
+func TestCloseWithOpenBulk(t *testing.T) {
+	s := newStore(t, Options{})
+	setNodes(t, s, 3)
+	for _, end := range []func(b *Bulk){(*Bulk).Abort, func(b *Bulk) {
+		if err := b.Commit(nil); err != nil {
+			t.Error(err)
+		}
+	}} {
+		b := beginBulk(t, s)
+		if err := s.Close(); !errors.Is(err, ErrBusy) {
+			t.Fatalf("Close while a Bulk is open: got %v, want ErrBusy", err)
+		}
+		w, err := b.Column("x", KindInt)
+		if err != nil {
+			t.Fatalf("the Bulk after Close was refused: %v", err)
+		}
+		if err := w.Put(1, IntValue(2)); err != nil {
+			t.Fatal(err)
+		}
+		end(b)
+	}
+	view(t, s, func(tx *Tx) error {
+		if got, err := tx.Value(1, "x"); err != nil || got != IntValue(2) {
+			t.Errorf("the value committed: got %v, %v; want 2", got, err)
+		}
+		return nil
+	})
+	if err := s.Close(); err != nil {
+		t.Errorf("Close after the Bulk: got %v", err)
+	}
+}
+
+func TestWaitingForAWriterEndsWithItsContext(t *testing.T) {
+	s := newStore(t, Options{})
+	setNodes(t, s, 3)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	for name, wait := range map[string]func() error{
+		"Check":   func() error { return s.Check(ctx, func(p Problem) { t.Error(p) }) },
+		"Compact": func() error { return s.Compact(ctx, nil) },
+	} {
+		update(t, s, func(*Tx) error {
+			if err := wait(); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s in an Update: got %v, want DeadlineExceeded", name, err)
+			}
+			return nil
+		})
+	}
+}
+
+// TestCheckLetsWritersThrough updates the store from within the report of a Check.
+func TestCheckLetsWritersThrough(t *testing.T) {
+	s := newStore(t, Options{})
+	setNodes(t, s, 3)
+	changeCatalog(t, s, func(c *catalog) { c.EdgeDeltas = -1 })
+	reports := 0
+	err := s.Check(t.Context(), func(Problem) {
+		reports++
+		update(t, s, func(tx *Tx) error { return tx.PutDocument("runs", fmt.Sprint(reports), reports) })
+	})
+	if err != nil || reports == 0 {
+		t.Errorf("got %v after %d problems, want some and no error", err, reports)
+	}
+	changeCatalog(t, s, func(c *catalog) { c.EdgeDeltas = 0 })
+}
+
+func nextGeneration(t *testing.T, s *Store) (next generation) {
+	t.Helper()
+	view(t, s, func(tx *Tx) error { next = tx.cat.Next; return nil })
+	return next
+}
+
+func TestBulkGenerations(t *testing.T) {
+	s := newStore(t, Options{})
+	setNodes(t, s, 3)
+	before := nextGeneration(t, s)
+	b := beginBulk(t, s)
+	const writers = 5 * minReserved
+	seen := map[generation]bool{}
+	for i := range writers {
+		w, err := b.Column(fmt.Sprint("c", i), KindInt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Put(1, IntValue(int64(i))); err != nil {
+			t.Fatal(err)
+		}
+		g := w.entry.Generation
+		if seen[g] || g < before {
+			t.Fatalf("writer %d: generation %d was handed out before", i, g)
+		}
+		if reserved := nextGeneration(t, s); g >= reserved {
+			t.Fatalf("writer %d: generation %d is not reserved, the next unused is %d", i, g, reserved)
+		}
+		seen[g] = true
+	}
+	if err := b.Commit(nil); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := nextGeneration(t, s), before+writers; got != want {
+		t.Errorf("the next generation after %d writers: got %d, want %d", writers, got, want)
+	}
+	view(t, s, func(tx *Tx) error {
+		for i := range writers {
+			if got, err := tx.Value(1, fmt.Sprint("c", i)); err != nil || got != IntValue(int64(i)) {
+				t.Errorf("column c%d: got %v, %v; want %d", i, got, err, i)
+			}
+		}
+		return nil
+	})
+	checkNoGarbage(t, s)
+}
+
+func TestGenerationsRunOut(t *testing.T) {
+	s := newStore(t, Options{})
+	setNodes(t, s, 3)
+	changeCatalog(t, s, func(c *catalog) { c.Next = math.MaxUint32 - 1 })
+	if b, err := s.Bulk(); !errors.Is(err, errGenerations) {
+		t.Errorf("Bulk: got %v, %v; want the generations used up", b, err)
+	}
+	add := func(name string) func(tx *Tx) error {
+		return func(tx *Tx) error { return tx.AddColumn(name, KindInt) }
+	}
+	update(t, s, add("last"))
+	for name, write := range map[string]func(tx *Tx) error{
+		"AddColumn":    add("beyond"),
+		"CreateMatrix": func(tx *Tx) error { return tx.CreateMatrix("m", nil) },
+		"Space.Put":    func(tx *Tx) error { return tx.Space("s").Put([]byte("k"), nil) },
+		"AddNode":      func(tx *Tx) error { _, err := tx.AddNode(Node{ID: "x"}); return err },
+		"AddEdge":      func(tx *Tx) error { return tx.AddEdge(0, 1) },
+	} {
+		if err := s.Update(write); !errors.Is(err, errGenerations) {
+			t.Errorf("%s: got %v, want the generations used up", name, err)
+		}
+	}
+}
+
+// TestCatalogueIsWrittenOnlyWhenChanged compares its version before and after Updates that leave it as it is.
+func TestCatalogueIsWrittenOnlyWhenChanged(t *testing.T) {
+	s := newStore(t, Options{})
+	setNodes(t, s, 3)
+	update(t, s, func(tx *Tx) error {
+		return errors.Join(tx.SetLabel(0, "a"), tx.SetLabel(1, "b"), tx.CreateMatrix("m", []string{"x", "y"}),
+			tx.SetRow("m", 0, []float32{1, 2}))
+	})
+	version := func() uint64 {
+		t.Helper()
+		var v uint64
+		view(t, s, func(*Tx) error { v = s.latest.Load().version; return nil })
+		return v
+	}
+	for _, test := range []struct {
+		name  string
+		write func(tx *Tx) error
+		want  bool
+	}{
+		{"a label of a known class", func(tx *Tx) error { return tx.SetLabel(0, "b") }, false},
+		{"no label", func(tx *Tx) error { return tx.SetLabel(1, "") }, false},
+		{"a row", func(tx *Tx) error { return tx.SetRow("m", 1, []float32{3, 4}) }, false},
+		{"a mark that is there", func(tx *Tx) error { return tx.SetIndexed(LabelColumn, false) }, false},
+		{"a space that is not", func(tx *Tx) error { return tx.DropSpace("none") }, false},
+		{"a new class", func(tx *Tx) error { return tx.SetLabel(2, "c") }, true},
+		{"a new column", func(tx *Tx) error { return tx.AddColumn("x", KindInt) }, true},
+		{"its first value", func(tx *Tx) error { return tx.SetValue(2, "x", IntValue(1)) }, true},
+		{"another value", func(tx *Tx) error { return tx.SetValue(2, "x", IntValue(2)) }, false},
+	} {
+		before := version()
+		update(t, s, test.write)
+		if got := version() != before; got != test.want {
+			t.Errorf("%s: the catalogue was written: %t, want %t", test.name, got, test.want)
+		}
+	}
+	view(t, s, func(tx *Tx) error {
+		for v, want := range []string{"b", "", "c"} {
+			if got, err := tx.Value(NodeID(v), LabelColumn); err != nil || got.Str() != want {
+				t.Errorf("label of node %d: got %v, %v; want %q", v, got, err, want)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,202 @@
+package kv
+
+import (
+	"context"
+	"encoding/binary"
+	"math/bits"
+	"slices"
+)
+
+// dictionary checks that positions and NodeIDs are each other's inverse, and ids and positions too. Where the blocks of
+// both directions, read one after the other, hold the same pairs, that is so for all nodes of the load; otherwise each
+// node is looked up, to say which is wrong.
+func (c *checker) dictionary(ctx context.Context) error {
+	cat := c.tx.cat
+	blocks := func(rows int) int { return (cat.LoadedNodes + rows - 1) / rows }
+	c.count(kindNodeAt, blocks(numbersPerBlock))
+	c.count(kindPosition, blocks(numbersPerBlock))
+	added := cat.Nodes - cat.LoadedNodes
+	c.count(kindAddedNode, added)
+	c.count(kindAddedID, added)
+	if cat.DenseIDs {
+		c.count(kindIDs, 0)
+		c.count(kindIDLookup, 0)
+	} else {
+		c.count(kindIDs, blocks(idsPerBlock))
+		c.count(kindIDLookup, buckets(cat.LoadedNodes))
+		if c.entries != int64(cat.LoadedNodes) {
+			c.problem("id lookup buckets", "they hold %d ids, want %d", c.entries, cat.LoadedNodes)
+		}
+	}
+	inverse, err := c.positions(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := c.ids(ctx)
+	if err != nil {
+		return err
+	}
+	first := cat.LoadedNodes
+	if !inverse || !found {
+		first = 0
+	}
+	ids := c.tx.newIDReader()
+	for position := first; position < cat.Nodes; position++ {
+		if position%contextEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := c.found("dictionary", c.node(ids, position)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// positions reports whether the two directions between the positions and the NodeIDs of the load agree.
+func (c *checker) positions(ctx context.Context) (agree bool, err error) {
+	var at, back fingerprint // of the pairs, position first
+	agree = true
+	var block []uint32
+	for first := 0; first < c.tx.cat.LoadedNodes; first += numbersPerBlock {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		for _, k := range []kind{kindNodeAt, kindPosition} {
+			block, err = c.tx.numbers(k, first/numbersPerBlock, block[:0])
+			agree = agree && err == nil
+			if err := c.found("dictionary", err); err != nil {
+				return false, err
+			}
+			for i, n := range block {
+				if k == kindNodeAt {
+					at.add(uint64(first+i), uint64(n))
+				} else {
+					back.add(uint64(n), uint64(first+i))
+				}
+			}
+		}
+	}
+	return agree && at == back, nil
+}
+
+// ids checks every id by itself, and reports whether the lookup buckets hold those of the load and nothing else.
+func (c *checker) ids(ctx context.Context) (agree bool, err error) {
+	cat := c.tx.cat
+	var want fingerprint
+	agree = true
+	integers := true
+	ids := c.tx.newIDReader()
+	for position := range cat.Nodes {
+		if position%contextEvery == 0 && ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		id, err := ids.atPosition(position)
+		if err != nil {
+			agree = false
+			if err := c.found("dictionary", err); err != nil {
+				return false, err
+			}
+			continue
+		}
+		if err := validateID(id); err != nil {
+			c.problem("dictionary", "position %d: %v", position, err)
+		}
+		_, integer := integerID(id)
+		integers = integers && integer
+		if !cat.DenseIDs && position < cat.LoadedNodes {
+			hash := hashID(id)
+			want.add(bucketPair(uint32(hash), uint32(position)), uint64(bucketOf(hash, buckets(cat.LoadedNodes))))
+		}
+	}
+	if integers != cat.IntegerIDs {
+		c.problem("catalogue", "that every id is an integer: it says %v, want %v", cat.IntegerIDs, integers)
+	}
+	if cat.DenseIDs {
+		return agree, nil
+	}
+	got, sound, err := c.lookup(ctx)
+	return agree && sound && got == want, err
+}
+
+// bucketPair is an entry of a lookup bucket in one number.
+func bucketPair(hash, position uint32) uint64 { return uint64(hash)<<32 | uint64(position) }
+
+// lookup reads the buckets of ids. Ids whose hashes are the same are looked up: they must be different ids.
+func (c *checker) lookup(ctx context.Context) (all fingerprint, sound bool, err error) {
+	ids := c.tx.newIDReader()
+	sound = true
+	var pairs []uint64
+	for bucket := range buckets(c.tx.cat.LoadedNodes) {
+		if err := ctx.Err(); err != nil {
+			return all, false, err
+		}
+		pairs = pairs[:0]
+		err := c.tx.need(numberKey(kindIDLookup, c.tx.cat.Graph, uint32(bucket)), func(body []byte) error {
+			for ; len(body) >= bucketEntry; body = body[bucketEntry:] {
+				pair := bucketPair(binary.LittleEndian.Uint32(body), binary.LittleEndian.Uint32(body[4:]))
+				all.add(pair, uint64(bucket))
+				pairs = append(pairs, pair)
+			}
+			return nil
+		})
+		sound = sound && err == nil
+		if err := c.found("dictionary", err); err != nil {
+			return all, false, err
+		}
+		slices.Sort(pairs)
+		for i := 1; i < len(pairs); i++ {
+			position := uint32(pairs[i])
+			if pairs[i-1]>>32 != pairs[i]>>32 || int64(position) >= int64(c.tx.cat.LoadedNodes) {
+				continue
+			}
+			// Looking an id up finds the first of its positions in the bucket, so that one of two is not found.
+			for _, p := range []int{int(uint32(pairs[i-1])), int(position)} {
+				if err := c.found("dictionary", c.node(ids, p)); err != nil {
+					return all, false, err
+				}
+			}
+		}
+	}
+	return all, sound, nil
+}
+
+// node checks the node at a position by looking it up in all directions.
+func (c *checker) node(ids *idReader, position int) error {
+	v, err := c.tx.NodeAt(position)
+	if err != nil {
+		return err
+	}
+	back, err := c.tx.Position(v)
+	if err != nil {
+		return err
+	}
+	if back != position {
+		c.problem("dictionary", "position %d is node number %d, which says it is at %d", position, v, back)
+		return nil
+	}
+	id, err := ids.atPosition(position)
+	if err != nil {
+		return err
+	}
+	found, err := c.tx.position(id)
+	if err != nil {
+		return err
+	}
+	if found != position {
+		c.problem("dictionary", "node %q is at position %d, and looking it up finds %d", id, position, found)
+	}
+	return nil
+}
+
+// A fingerprint is a sum of 128-bit hashes of pairs, the same in any order: two that agree are of the same pairs.
+type fingerprint struct{ low, high uint64 }
+
+func (f *fingerprint) add(a, b uint64) {
+	// Two multiplications by odd constants, folded: each half depends on every bit of the pair.
+	high, low := bits.Mul64(a^0x9e3779b97f4a7c15, b<<1^0xa0761d6478bd642f)
+	first := high ^ low
+	high, low = bits.Mul64(a^0xe7037ed1a0b428db, first|1)
+	var carry uint64
+	f.low, carry = bits.Add64(f.low, first, 0)
+	f.high, _ = bits.Add64(f.high, high^low, carry)
+}

@@ -1,0 +1,198 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// Badger writes its logs and tables through mapped files, which have no blocks on disk before they are touched. Where
+// the disk is full, touching one kills the process. So whatever makes Badger write asks for room first, for all that
+// can follow from it:
+//
+//   - the log of what is written, and the table that the log becomes;
+//   - the same for what was written before and is no table yet;
+//   - the tables that merging writes, before it deletes those it merged.
+const (
+	// spareRoom is for files and blocks begun, the manifest and rounding.
+	spareRoom = 1 << 20
+
+	// closeRoom is the part of it that Close asks for.
+	closeRoom = 64 << 10
+
+	// entryOverhead bounds what a log or table needs for an entry, beside key and value.
+	entryOverhead = 64
+
+	// mergedAtOnce bounds how many tables one merge below the base level reads: one, and those of the next level that
+	// overlap it.
+	mergedAtOnce = 21
+)
+
+// entryRoom bounds the bytes an entry takes in a log, or in a table.
+func entryRoom(key, value []byte) int64 { return int64(len(key) + len(value) + entryOverhead) }
+
+// makeRoom must be called before entries of n bytes, by entryRoom, are given to Badger. It returns ErrNoSpace where
+// they, and what follows from them, might not fit on the disk.
+func (s *Store) makeRoom(n int64) error {
+	logged, err := loggedBytes(s.dir)
+	if err != nil {
+		return err
+	}
+	// What was handed over lately may not be in the log: three transactions of a batch, each of 15% of a memtable.
+	memTable := s.db.Opts().MemTableSize
+	coming := n + min(s.written.Load(), memTable/2)
+	want := logged + 2*coming + spareRoom + s.mergeRoom(logged+coming, false)
+	if err := checkRoom(s.dir, want); err != nil {
+		return err
+	}
+	s.written.Add(n)
+	return nil
+}
+
+// closable returns ErrNoSpace where what Badger writes as it closes might not fit.
+func (s *Store) closable() error {
+	if s.written.Load() == 0 {
+		return nil
+	}
+	logged, err := loggedBytes(s.dir)
+	if err != nil {
+		return err
+	}
+	return checkRoom(s.dir, logged+closeRoom+s.mergeRoom(logged, false))
+}
+
+// mergeable returns ErrNoSpace where merging all levels might not fit.
+func (s *Store) mergeable() error {
+	logged, err := loggedBytes(s.dir)
+	if err != nil {
+		return err
+	}
+	return checkRoom(s.dir, logged+spareRoom+s.mergeRoom(logged, true))
+}
+
+// mergeRoom bounds the bytes that merging tables needs once unflushed bytes more are tables of level 0; none where
+// no level is due, unless forced.
+func (s *Store) mergeRoom(unflushed int64, forced bool) int64 {
+	opt := s.db.Opts()
+	var levels []levelSize
+	due := forced
+	for _, info := range s.db.Levels() {
+		level := levelSize{tables: info.NumTables, bytes: info.Size, largest: info.TargetFileSize}
+		if info.Level == 0 {
+			level.tables += 1 + int(unflushed/opt.MemTableSize)
+			level.bytes += unflushed
+			due = due || level.tables >= opt.NumLevelZeroTables
+		}
+		due = due || info.Score >= 1
+		levels = append(levels, level)
+	}
+	if !due {
+		return 0
+	}
+	return mergeRoom(levels)
+}
+
+// A levelSize is what a level of Badger's tree holds.
+type levelSize struct {
+	tables  int
+	bytes   int64
+	largest int64 // of its tables, in bytes
+}
+
+// mergeRoom bounds what Badger's two compactors write before they delete: one merges level 0 into the first level below
+// that has tables, one some tables of two levels further down.
+func mergeRoom(levels []levelSize) int64 {
+	var room, deeper, largest int64
+	base := 0
+	for i, level := range levels {
+		switch {
+		case i == 0:
+			room += level.bytes
+		case base == 0 && level.tables > 0:
+			base = i
+			room += level.bytes
+		}
+		if i > 0 {
+			deeper += level.bytes
+			largest = max(largest, level.largest)
+		}
+	}
+	if base == 0 || deeper == levels[base].bytes {
+		return room
+	}
+	return room + min(deeper, mergedAtOnce*largest)
+}
+
+// roomToOpen returns ErrNoSpace where opening a store for writing, which makes new logs, turns logs that a crash left
+// into tables, and may begin to merge, might not fit.
+func roomToOpen(dir string, tables []tableFile, opt badger.Options) error {
+	logged, err := loggedBytes(dir)
+	if err != nil {
+		return err
+	}
+	logs, err := memTableLogs(dir)
+	if err != nil {
+		return err
+	}
+	levels := make([]levelSize, opt.MaxLevels)
+	levels[0] = levelSize{tables: len(logs), bytes: logged}
+	below := map[int]bool{}
+	for _, t := range tables {
+		if t.level >= len(levels) {
+			return corruptFile(t.path, "its level is %d, want less than %d", t.level, len(levels))
+		}
+		level := &levels[t.level]
+		level.tables++
+		level.bytes += t.bytes
+		level.largest = max(level.largest, t.bytes)
+		if t.level > 0 {
+			below[t.level] = true
+		}
+	}
+	want := logged + spareRoom
+	if levels[0].tables >= opt.NumLevelZeroTables || len(below) > 1 {
+		want += mergeRoom(levels)
+	}
+	return checkRoom(dir, want)
+}
+
+// loggedBytes is what the logs of memtables take on the disk.
+func loggedBytes(dir string) (int64, error) {
+	logs, err := memTableLogs(dir)
+	if err != nil {
+		return 0, err
+	}
+	var total int64
+	for _, name := range logs {
+		info, err := os.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it has just become a table
+		}
+		if err != nil {
+			return 0, err
+		}
+		total += allocatedBytes(info)
+	}
+	return total, nil
+}
+
+// checkRoom returns ErrNoSpace unless the file system of dir has want bytes free.
+func checkRoom(dir string, want int64) error {
+	free, err := freeBytes(dir)
+	if err != nil {
+		return fmt.Errorf("%s: how much room is left on the disk: %w", dir, err)
+	}
+	if free < want {
+		return noSpace(dir, free, want)
+	}
+	return nil
+}
+
+func noSpace(dir string, free, want int64) error {
+	return fmt.Errorf("%s: %w: %s free, want %s", dir, ErrNoSpace, inMebibytes(free), inMebibytes(want))
+}
+
+func inMebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }

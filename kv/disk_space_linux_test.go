@@ -1,0 +1,226 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// mountSmall mounts a file system in memory, which only root may. The returned function changes its size.
+func mountSmall(t *testing.T, size string) (dir string, resize func(size string)) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+		t.Skipf("a small file system to fill needs root: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Errorf("unmounting %s: %v", dir, err)
+		}
+	})
+	return dir, func(size string) {
+		t.Helper()
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size="+size); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// fill takes all the room that is left, but for some bytes.
+func fill(t *testing.T, dir string, left int64) (file string) {
+	t.Helper()
+	free, err := freeBytes(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(dir, "filler")
+	if err := os.WriteFile(file, make([]byte, max(free-left, 0)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestLoadIntoFullDisk loads into ever larger file systems: it fails in words and leaves nothing, or succeeds.
+func TestLoadIntoFullDisk(t *testing.T) {
+	root, resize := mountSmall(t, "100k")
+	loaded := false
+	for _, kib := range []int{100, 600, 1000, 1100, 1300, 1500, 2000, 3000, 4000, 6000, 10000, 20000, 40000} {
+		resize(fmt.Sprintf("%dk", kib))
+		dir := filepath.Join(root, "store")
+		err := loadWide(dir, 3000)
+		switch {
+		case err == nil:
+			loaded = true
+			s, err := Open(dir, Options{MemoryBudget: minMemoryBudget, ReadOnly: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkClean(t, s)
+			closeStore(t, s)
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+		case loaded:
+			t.Errorf("%d KiB: got %v, want what less room was enough for", kib, err)
+		case !errors.Is(err, ErrNoSpace) && !errors.Is(err, syscall.ENOSPC):
+			t.Errorf("%d KiB: got %v, want ErrNoSpace", kib, err)
+		}
+		if left := fileNames(t, root, "*"); len(left) > 0 {
+			t.Fatalf("%d KiB: %v stays behind", kib, left)
+		}
+	}
+	if !loaded {
+		t.Error("40 MB are not enough")
+	}
+}
+
+// loadWide loads n nodes with 100 bytes of property each.
+func loadWide(dir string, n int) error {
+	l, err := NewLoader(dir, LoadOptions{
+		MemoryBudget: minMemoryBudget, Properties: []Column{{Name: "text", Kind: KindString}},
+	})
+	if err != nil {
+		return err
+	}
+	for v := range n {
+		err := l.AddNode(Node{
+			ID: fmt.Sprint("node-", v), Values: []Value{StringValue(fmt.Sprintf("%0100d", v*v))}, Source: int64(v),
+		})
+		if err != nil {
+			return errors.Join(err, l.Abort())
+		}
+	}
+	if _, err := l.Commit(context.Background(), nil); err != nil {
+		return errors.Join(err, l.Abort())
+	}
+	return nil
+}
+
+// writeMuch writes 20 MB into a Bulk, and gives it up when it fails.
+func writeMuch(s *Store) error {
+	b, err := s.Bulk()
+	if err != nil {
+		return err
+	}
+	defer b.Abort()
+	space, err := b.Space("much")
+	if err != nil {
+		return err
+	}
+	for i := range 400 {
+		if err := space.Put(fmt.Appendf(nil, "%05d", i), make([]byte, 50_000)); err != nil {
+			return err
+		}
+	}
+	return b.Commit(nil)
+}
+
+// TestFullDisk fills the disk under a store in every phase of its life.
+func TestFullDisk(t *testing.T) {
+	root, _ := mountSmall(t, "60m")
+	dir := filepath.Join(root, "store")
+	s, err := Create(dir, Options{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	addNodes(t, s, 10)
+	update(t, s, func(tx *Tx) error { return tx.AddColumn("x", KindInt) })
+	write := func(s *Store, i int64) error {
+		return s.Update(func(tx *Tx) error {
+			if err := tx.PutDocument("big", "text", strings.Repeat("0123456789", 20_000)); err != nil {
+				return err
+			}
+			return tx.SetValue(0, "x", IntValue(i))
+		})
+	}
+	verify := func(s *Store, want int64) {
+		t.Helper()
+		checkClean(t, s)
+		view(t, s, func(tx *Tx) error {
+			got, err := tx.Value(0, "x")
+			if err == nil && got.Int() != want {
+				t.Errorf("got value %d, want %d", got.Int(), want)
+			}
+			return err
+		})
+	}
+
+	// Updates until there is no more room.
+	filler := fill(t, root, 8<<20)
+	last := int64(0)
+	for {
+		err := write(s, last+1)
+		if errors.Is(err, ErrNoSpace) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		last++
+	}
+	if last == 0 {
+		t.Fatal("no update had room in 8 MiB")
+	}
+	verify(s, last)
+	if err := writeMuch(s); !errors.Is(err, ErrNoSpace) {
+		t.Errorf("Bulk: got %v, want ErrNoSpace", err)
+	}
+	verify(s, last)
+	closeStore(t, s)
+
+	// Full to the last byte: it can be read, not written.
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	filler = fill(t, root, 0)
+	if _, err := Open(dir, Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrNoSpace) ||
+		!strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "MiB free, want") {
+		t.Errorf("got %v, want ErrNoSpace that names the store and the room", err)
+	}
+	s = openStore(t, dir, Options{ReadOnly: true})
+	verify(s, last)
+	closeStore(t, s)
+
+	// Room again, and then another process takes it: the store stays open until there is room to close.
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	s, err = Open(dir, Options{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := write(s, 1000); err != nil {
+		t.Fatal(err)
+	}
+	filler = fill(t, root, 0)
+	if err := s.Close(); !errors.Is(err, ErrNoSpace) {
+		t.Errorf("Close: got %v, want ErrNoSpace", err)
+	}
+	verify(s, 1000)
+
+	// A crash in that state: reading says what is needed, writing needs room.
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	crashed := filepath.Join(root, "crashed")
+	if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	filler = fill(t, root, 0)
+	if _, err := Open(crashed, Options{ReadOnly: true}); !errors.Is(err, ErrCrashed) ||
+		!strings.Contains(err.Error(), "0.0 MiB are free") {
+		t.Errorf("crashed, read-only: got %v, want ErrCrashed and the room it needs", err)
+	}
+	if _, err := Open(crashed, Options{}); !errors.Is(err, ErrNoSpace) {
+		t.Errorf("crashed: got %v, want ErrNoSpace", err)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+}

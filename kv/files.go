@@ -1,0 +1,215 @@
+package kv
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dgraph-io/badger/v4"
+	badgeroptions "github.com/dgraph-io/badger/v4/options"
+	"github.com/dgraph-io/badger/v4/table"
+	"github.com/dgraph-io/ristretto/v2/z"
+)
+
+// Badger trusts its files when it opens them: it panics on a damaged table, and deletes the tables that its manifest
+// does not name, although the manifest may only have been cut short. So all are looked at before it runs.
+//
+// A process that writes keeps a file LOCK in the store, and removes it last. Where there is one, or a log of a
+// memtable, but no process, there was a crash, and it may have left
+//
+//   - tables the manifest does not name: they were finished, but their logs or the tables they merge are still there;
+//   - a last record of the manifest that is not complete, about such tables;
+//   - a log without a byte, by way of which Badger makes and deletes logs.
+//
+// All three are damage in a store that was closed. A table that is named and missing always is.
+
+// A tableFile is one of Badger's tables, as the manifest names it.
+type tableFile struct {
+	path  string
+	level int
+	bytes int64
+}
+
+// checkFiles returns the tables of a store that no other process writes, or an ErrCorrupt that names the file which is
+// damaged; crashed says whether it was left by a crash, in which case a read-only open must not go on (ErrCrashed)
+// where Badger would clean up.
+func checkFiles(dir string, crashed, readOnly bool) ([]tableFile, error) {
+	if err := checkRegistry(dir); err != nil {
+		return nil, err
+	}
+	empty, err := checkLogs(dir)
+	if err != nil {
+		return nil, err
+	}
+	manifest, cut, err := readManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	leftover := cmp.Or(empty, cut)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		if id, ok := table.ParseFileID(entry.Name()); ok {
+			if _, named := manifest.Tables[id]; !named && leftover == nil {
+				leftover = corruptFile(filepath.Join(dir, entry.Name()), "%s does not name it", badger.ManifestFilename)
+			}
+		}
+	}
+	switch {
+	case leftover != nil && !crashed:
+		return nil, leftover
+	case leftover != nil && readOnly:
+		return nil, crashedError(dir)
+	}
+	var tables []tableFile
+	for id, entry := range manifest.Tables {
+		t := tableFile{path: table.NewFilename(id, dir), level: int(entry.Level)}
+		if t.bytes, err = checkTable(t.path, entry.Compression); err != nil {
+			return nil, err
+		}
+		tables = append(tables, t)
+	}
+	return tables, nil
+}
+
+func corruptFile(path, format string, args ...any) error {
+	return fmt.Errorf("%s: %w: %s", path, ErrCorrupt, fmt.Sprintf(format, args...))
+}
+
+// readManifest reads the manifest as Badger does; cut is not nil where its last record is not complete.
+func readManifest(dir string) (manifest badger.Manifest, cut, err error) {
+	path := filepath.Join(dir, badger.ManifestFilename)
+	f, err := os.Open(path)
+	if err != nil {
+		return manifest, nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return manifest, nil, err
+	}
+	var end int64
+	err = guardFile(path, func() (err error) {
+		manifest, end, err = badger.ReplayManifestFile(f, 0, badger.Options{})
+		return err
+	})
+	if err == nil && end < info.Size() {
+		cut = corruptFile(path, "its last record is cut off after %d bytes", info.Size()-end)
+	}
+	return manifest, cut, err
+}
+
+// checkRegistry reads the file of keys; nothing is encrypted, so that it holds no key. Where it is missing Badger
+// makes it.
+func checkRegistry(dir string) error {
+	path := filepath.Join(dir, badger.KeyRegistryFileName)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err // Badger would not wrap it
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return guardFile(path, func() error {
+		_, err := badger.OpenKeyRegistry(badger.KeyRegistryOptions{Dir: dir, ReadOnly: true})
+		return err
+	})
+}
+
+// logHeader is the size of what a log of Badger begins with: eight bytes that number the key it is encrypted with, zero
+// for none, and twelve of no meaning then.
+const logHeader = 20
+
+// checkLogs looks at the beginning of the value logs and of the logs of memtables; empty is not nil where one is.
+func checkLogs(dir string) (empty, err error) {
+	logs, err := logFiles(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range logs {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		var header [logHeader]byte
+		n, err := f.Read(header[:])
+		if closing := f.Close(); closing != nil {
+			return nil, closing
+		}
+		switch {
+		case n == 0:
+			empty = corruptFile(path, "it is empty")
+		case err != nil:
+			return nil, err
+		case n < logHeader:
+			return nil, corruptFile(path, "it has %d bytes, want at least %d", n, logHeader)
+		case [8]byte(header[:8]) != [8]byte{}:
+			return nil, corruptFile(path, "it says that it is encrypted")
+		}
+	}
+	return empty, nil
+}
+
+// checkTable opens a table as Badger does, checks its index and its last block, and returns its size in bytes.
+func checkTable(path string, compression badgeroptions.CompressionType) (int64, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, corruptFile(path, "it is missing")
+	case err != nil:
+		return 0, err
+	case info.Size() == 0:
+		return 0, corruptFile(path, "it is empty") // and cannot be mapped
+	}
+	file, err := z.OpenMmapFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return 0, err
+	}
+	err = guardFile(path, func() error {
+		_, err := table.OpenTable(file, table.Options{Compression: compression, ChkMode: badgeroptions.OnBlockRead})
+		return err
+	})
+	return info.Size(), errors.Join(err, file.Close(-1))
+}
+
+// guardFile runs what reads a file of Badger's; any error or panic of it, but one of the system, is damage.
+func guardFile(path string, read func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = corruptFile(path, "it is cut short or overwritten")
+		}
+	}()
+	err = read()
+	if err == nil || isSystemError(err) {
+		return err
+	}
+	return corruptFile(path, "%s", strings.TrimSpace(err.Error()))
+}
+
+func isSystemError(err error) bool {
+	var pathError *fs.PathError
+	return errors.As(err, &pathError)
+}
+
+// logFiles are the value logs and the logs of memtables.
+func logFiles(dir string) ([]string, error) {
+	values, err := filepath.Glob(filepath.Join(dir, "*.vlog"))
+	if err != nil {
+		return nil, err
+	}
+	memTables, err := memTableLogs(dir)
+	return slices.Concat(memTables, values), err
+}
+
+// memTableLogs are the logs of memtables that were not flushed to a table.
+func memTableLogs(dir string) ([]string, error) { return filepath.Glob(filepath.Join(dir, "*.mem")) }
