@@ -41,7 +41,7 @@ func BenchmarkPropagate(b *testing.B) {
 func BenchmarkComputeDiagonals(b *testing.B) {
 	g := benchGraph()
 	for _, hops := range []int{2, 3, 4} {
-		price, err := DiagonalPrice(context.Background(), g, hops, Options{})
+		price, err := priceOf(g, hops)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func BenchmarkComputeDiagonals(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(price.Steps()*float64(b.N)/b.Elapsed().Seconds(), "steps/s")
+			b.ReportMetric(price.steps()*float64(b.N)/b.Elapsed().Seconds(), "steps/s")
 		})
 	}
 }
@@ -59,7 +59,7 @@ func BenchmarkComputeDiagonals(b *testing.B) {
 func BenchmarkArxivDiagonals(b *testing.B) {
 	g := arxiv(b)
 	for _, hops := range []int{3, 4, 5} {
-		price, err := DiagonalPrice(context.Background(), g, hops, Options{})
+		price, err := priceOf(g, hops)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func BenchmarkArxivDiagonals(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(price.Steps()*float64(b.N)/b.Elapsed().Seconds(), "steps/s")
+			b.ReportMetric(price.steps()*float64(b.N)/b.Elapsed().Seconds(), "steps/s")
 		})
 	}
 }

@@ -21,21 +21,41 @@ func Degrees(ctx context.Context, g Graph, opt Options) ([]uint32, error) {
 	return s.degrees, nil
 }
 
-// A survey is what one walk over the adjacency tells of its size.
-type survey struct {
-	degrees []uint32
+// Measure walks the adjacency for its Sizes.
+func Measure(ctx context.Context, g Graph, opt Options) (*Sizes, error) {
+	opt = opt.withDefaults()
+	w, err := newWalker(g, opt.Workers)
+	if err != nil {
+		return nil, err
+	}
+	s, err := w.survey(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	return &s.Sizes, nil
+}
+
+// Sizes tell how much memory the operators need on a graph.
+type Sizes struct {
+	nodes   int
 	entries int64 // directed: twice the edges
 	// The largest block, from which the workers' buffers follow.
 	maxRows, maxEntries int
 	maxDegree           uint32
 }
 
+// A survey is what one walk over the adjacency tells.
+type survey struct {
+	Sizes
+	degrees []uint32
+}
+
 // bufferBytes bounds what one worker's kv.Adjacency holds.
-func (s *survey) bufferBytes() int64 { return 4*int64(s.maxEntries) + 8*int64(s.maxRows+1) }
+func (s *Sizes) bufferBytes() int64 { return 4*int64(s.maxEntries) + 8*int64(s.maxRows+1) }
 
 func (w *walker) survey(ctx context.Context, opt Options) (*survey, error) {
 	start := time.Now()
-	s := &survey{degrees: make([]uint32, w.nodes)}
+	s := &survey{Sizes: Sizes{nodes: w.nodes}, degrees: make([]uint32, w.nodes)}
 	progress := meter{progress: opt.Progress, stage: "degrees", total: int64(w.nodes)}
 	parts := make([]struct {
 		entries             int64

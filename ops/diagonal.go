@@ -30,13 +30,15 @@ func (d *Diagonals) At(k int) []float64 { return d.hops[k-1] }
 //	k = 5:  the walks around triangles at and beside v + 2 Σ π over the 5-cycles of v
 //
 // Every cycle is found once, from its node of highest degree, so that hubs cost little: a star of any size costs
-// what it takes to read it. The work is known before it is begun, see Price; more than Options.MaxPrice is refused
-// with a *PriceError.
+// what it takes to read it. The work is counted before it is begun; more than Options.MaxPrice is refused with a
+// *PriceError.
 //
-// It holds arrays over the nodes, some 80 to 100 bytes a node and, from k = 4 on, 20 to 70 more for every worker; and the
-// adjacency, 4 bytes an edge for triangles and 8 for longer cycles. Where the adjacency does not fit Options.MemoryBudget,
-// triangles and 4-cycles take several passes over the graph; 5-cycles need all of it. What does not fit at all is a
-// *BudgetError. The values are the same bits at any budget and number of workers.
+// It holds arrays over the nodes, some 80 to 100 bytes a node and, from k = 4 on, 20 to 70 more for every worker; and
+// the adjacency, 4 bytes an edge for triangles and 8 for longer cycles. Where the adjacency does not fit
+// Options.MemoryBudget, triangles and 4-cycles take several passes over the graph; 5-cycles need all of it. What does
+// not fit at all is a *BudgetError. The values are the same bits at any budget and number of workers, and on any
+// processor: products are rounded by themselves, written float64(x*y) where one that can fuse them with a sum would
+// not.
 func ComputeDiagonals(ctx context.Context, g Graph, hops int, opt Options) (*Diagonals, error) {
 	opt = opt.withDefaults()
 	job, err := newDiagonalJob(ctx, g, hops, opt)
@@ -50,7 +52,7 @@ func ComputeDiagonals(ctx context.Context, g Graph, hops int, opt Options) (*Dia
 			return nil, err
 		}
 		job.finish("price", 0, start, opt)
-		if steps := price.Steps(); steps > opt.MaxPrice {
+		if steps := price.steps(); steps > opt.MaxPrice {
 			return nil, &PriceError{Hops: hops, Price: steps, Limit: opt.MaxPrice}
 		}
 	}
@@ -101,7 +103,7 @@ func newDiagonalJob(ctx context.Context, g Graph, hops int, opt Options) (*diago
 	if err != nil {
 		return nil, err
 	}
-	workers, capacity, err := divideBudget(w.nodes, hops, s, opt)
+	workers, capacity, err := divideBudget(hops, &s.Sizes, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +154,7 @@ func (job *diagonalJob) neighborSums(ctx context.Context, term func(v, u rank) f
 			v, list := job.graph.row(worker, adj, i)
 			sum := 0.0
 			for _, u := range list {
-				sum += term(v, u)
+				sum += float64(term(v, u))
 			}
 			sums[v] = sum
 		}
@@ -229,24 +231,38 @@ func (job *diagonalJob) entriesWalked() int64 {
 }
 
 // divideBudget returns how many workers may run and how many adjacency entries may be held.
-func divideBudget(n, hops int, s *survey, opt Options) (workers int, capacity int64, err error) {
+func divideBudget(hops int, s *Sizes, opt Options) (workers int, capacity int64, err error) {
 	if hops < 3 {
 		return opt.Workers, 0, nil
 	}
-	least := 4 * int64(s.maxDegree) // a span is never less than the lists' entries for one node
-	if hops >= 5 {
-		least = 4 * s.entries
-	}
 	for workers = opt.Workers; workers > 0; workers-- {
-		if left := opt.MemoryBudget - diagonalArrays(n, hops, workers, s); left >= least {
+		if left := opt.MemoryBudget - s.diagonalArrays(hops, workers); left >= s.leastHeld(hops) {
 			return workers, left / 4, nil
 		}
 	}
-	return 0, 0, &BudgetError{Job: "diagonal", Budget: opt.MemoryBudget, Least: diagonalArrays(n, hops, 1, s) + least}
+	return 0, 0, &BudgetError{Job: "diagonal", Budget: opt.MemoryBudget, Least: s.LeastForDiagonals(hops)}
+}
+
+// LeastForDiagonals is the least MemoryBudget with which ComputeDiagonals works.
+func (s *Sizes) LeastForDiagonals(hops int) int64 {
+	return s.diagonalArrays(hops, 1) + s.leastHeld(hops)
+}
+
+// leastHeld is the bytes of the least adjacency that is held at a time.
+func (s *Sizes) leastHeld(hops int) int64 {
+	switch {
+	case hops < 3:
+		return 0
+	case hops < 5:
+		return 4 * int64(s.maxDegree) // a span is never less than the lists' entries for one node
+	default:
+		return 4 * s.entries
+	}
 }
 
 // diagonalArrays is the bytes of everything but the adjacency held.
-func diagonalArrays(n, hops, workers int, s *survey) int64 {
+func (s *Sizes) diagonalArrays(hops, workers int) int64 {
+	n := s.nodes
 	node := int64(4*4 + 8*3 + 8 + 8 + 8*hops) // degrees, ranks, before; δ, S, triangles; units; offsets; results
 	worker := s.bufferBytes() + 4*int64(s.maxDegree) + int64(n)/8
 	if hops >= 4 {

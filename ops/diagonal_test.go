@@ -151,18 +151,18 @@ func TestDiagonalsRefuse(t *testing.T) {
 			t.Errorf("%d hops: got error %v, want ErrShape", hops, err)
 		}
 	}
-	price, err := DiagonalPrice(ctx, g, MaxHops, Options{})
+	price, err := priceOf(g, MaxHops)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ComputeDiagonals(ctx, g, MaxHops, Options{MaxPrice: price.Steps()}); err != nil {
+	if _, err := ComputeDiagonals(ctx, g, MaxHops, Options{MaxPrice: price.steps()}); err != nil {
 		t.Errorf("limit at the price: got error %v, want none", err)
 	}
-	_, err = ComputeDiagonals(ctx, g, MaxHops, Options{MaxPrice: price.Steps() - 1})
+	_, err = ComputeDiagonals(ctx, g, MaxHops, Options{MaxPrice: price.steps() - 1})
 	var refused *PriceError
 	if !errors.As(err, &refused) || !errors.Is(err, ErrPrice) ||
-		refused.Price != price.Steps() || refused.Limit != price.Steps()-1 {
-		t.Errorf("limit below the price %v: got error %v, want a *PriceError of both", price.Steps(), err)
+		refused.Price != price.steps() || refused.Limit != price.steps()-1 {
+		t.Errorf("limit below the price %v: got error %v, want a *PriceError of both", price.steps(), err)
 	}
 	for _, hops := range []int{3, 4, 5} {
 		_, err := ComputeDiagonals(ctx, g, hops, Options{MemoryBudget: 1000, Workers: 3})

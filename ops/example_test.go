@@ -63,13 +63,3 @@ func ExamplePropagate() {
 	// hop 1, nodes 0 to 3: [0.000 0.908 0.500 0.408 0.986 0.408 0.000 0.577]
 	// hop 2, nodes 0 to 3: [0.236 0.371 0.402 0.204 0.204 0.204 0.236 0.236]
 }
-
-func ExampleDiagonalPrice() {
-	price, err := ops.DiagonalPrice(context.Background(), triangleWithTail{}, 5, ops.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("%+v, %.0f steps\n", price, price.Steps())
-	// Output:
-	// {TriangleProbes:1 Wedges:2 BallProbes:4}, 14 steps
-}

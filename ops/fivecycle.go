@@ -37,7 +37,7 @@ func (job *diagonalJob) returns5(ctx context.Context) ([]float64, error) {
 	out := make([]float64, n)
 	for v := range out {
 		d := job.delta[v]
-		out[v] = 4*d*job.spread[v]*job.around[v] + 2*d*beside[v] + units.at(rank(v))
+		out[v] = float64(4*d*job.spread[v]*job.around[v]) + float64(2*d*beside[v]) + units.at(rank(v))
 	}
 	return out, nil
 }
@@ -93,12 +93,13 @@ func (job *diagonalJob) triangleWalks(
 			t := delta[x] * delta[y] * delta[z]
 			var spread, tails float64
 			for _, u := range nodes {
-				spread += delta[u] * job.spread[u]
-				tails += delta[u] * s.before[u]
+				spread += float64(delta[u] * job.spread[u])
+				tails += float64(delta[u] * s.before[u])
 			}
 			for i, u := range nodes {
 				d, a, b := delta[u], delta[nodes[(i+1)%3]], delta[nodes[(i+2)%3]]
-				walks := 2*(spread-d*job.spread[u]) - (4*d*(a+b) + 2*a*b) - 2*(tails+d*s.before[u])
+				walks := 2*(spread-float64(d*job.spread[u])) - (float64(4*d*(a+b)) + float64(2*a*b)) -
+					2*(tails+float64(d*s.before[u]))
 				units.add(u, toUnits(t*walks))
 				s.corner[u] += t
 			}
@@ -185,7 +186,7 @@ func (job *diagonalJob) fiveCycles(
 				returning += delta[paths[i]]
 			}
 		}
-		s.three[w] = walks - delta[w]*returning
+		s.three[w] = walks - float64(delta[w]*returning)
 		if err := walked.walk(ctx, len(paths)); err != nil {
 			return err
 		}
@@ -198,13 +199,13 @@ func (job *diagonalJob) fiveCycles(
 			w := paths[i]
 			walks := s.three[w] - s.twoBy[u] // w' = u
 			if s.marked.has(w) {
-				walks += delta[w] * delta[u] // both were taken away
+				walks += float64(delta[w] * delta[u]) // both were taken away
 			}
-			ofU += delta[w] * walks
-			s.back[w] += delta[u] * walks
+			ofU += float64(delta[w] * walks)
+			s.back[w] += float64(delta[u] * walks)
 		}
 		units.add(u, toUnits(2*delta[x]*delta[u]*ofU))
-		ofX += delta[u] * ofU
+		ofX += float64(delta[u] * ofU)
 		if err := walked.walk(ctx, len(paths)); err != nil {
 			return err
 		}

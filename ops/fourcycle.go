@@ -41,7 +41,7 @@ func (job *diagonalJob) returns4(ctx context.Context) ([]float64, error) {
 				if p.sum == 0 {
 					s.touched = append(s.touched, paths[i])
 				}
-				p.pairs += d * p.sum
+				p.pairs += float64(d * p.sum)
 				p.sum += d
 			}
 			if err := walked.walk(ctx, len(paths)); err != nil {
@@ -86,7 +86,7 @@ func (job *diagonalJob) returns4(ctx context.Context) ([]float64, error) {
 	out := make([]float64, n)
 	for v := range out {
 		d, s := job.delta[v], job.spread[v]
-		out[v] = d*(backAndForth[v]+d*s*s) + 2*units.at(rank(v))
+		out[v] = float64(d*(backAndForth[v]+float64(d*s*s))) + 2*units.at(rank(v))
 	}
 	return out, nil
 }

@@ -52,7 +52,7 @@ func (w *walker) limit(workers int) { w.bufs = w.bufs[:workers:workers] }
 
 // walk calls visit once for every block, concurrently for different workers. The adjacency is borrowed for the call.
 func (w *walker) walk(ctx context.Context, visit func(ctx context.Context, worker int, adj *kv.Adjacency) error) error {
-	return parallel(ctx, len(w.bufs), len(w.blocks), func(ctx context.Context, worker, block int) error {
+	return Parallel(ctx, len(w.bufs), len(w.blocks), func(ctx context.Context, worker, block int) error {
 		adj := &w.bufs[worker]
 		if err := w.graph.ReadAdjacency(w.blocks[block], adj); err != nil {
 			return err

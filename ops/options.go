@@ -1,28 +1,25 @@
 package ops
 
 import (
-	"runtime"
 	"sync"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-const (
-	defaultMemoryBudget = 256 << 20
-	defaultMaxPrice     = 2e11
-)
+const defaultMaxPrice = 2e11
 
 // Options tunes the operators. The zero value is ready to use. None of its fields changes a bit of a result.
 type Options struct {
-	// MemoryBudget bounds the bytes of dense tiles, per-node arrays and adjacency held. Zero means 256 MiB.
+	// MemoryBudget bounds the bytes of dense tiles, per-node arrays and adjacency held. Zero means
+	// kv.DefaultMemoryBudget.
 	MemoryBudget int64
 
 	// Workers is how many goroutines work at once. Zero means GOMAXPROCS. Fewer are used where the budget has
 	// no room for the buffers of all.
 	Workers int
 
-	// MaxPrice is the most elementary steps that ComputeDiagonals may take, see Price. Zero means 2e11, about
-	// ten minutes of two cores.
+	// MaxPrice is the most elementary steps that ComputeDiagonals may take, such as looking at one
+	// neighbour. Zero means 2e11, about ten minutes of two cores.
 	MaxPrice float64
 
 	// Progress is told how many adjacency entries have been walked, from one goroutine at a time.
@@ -34,11 +31,9 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.MemoryBudget <= 0 {
-		o.MemoryBudget = defaultMemoryBudget
+		o.MemoryBudget = kv.DefaultMemoryBudget()
 	}
-	if o.Workers <= 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
+	o.Workers = Workers(o.Workers)
 	if o.MaxPrice <= 0 {
 		o.MaxPrice = defaultMaxPrice
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -26,9 +27,18 @@ func (p *pace) walk(ctx context.Context, entries int) error {
 	return ctx.Err()
 }
 
-// parallel runs task for every index 0 ≤ i < tasks, handed out in order to the workers, and returns once all of
-// them have stopped. The first error stops the others and is returned; a panic in a task is raised again here.
-func parallel(ctx context.Context, workers, tasks int, task func(ctx context.Context, worker, i int) error) error {
+// Workers is the number of goroutines that are meant by an option: itself, or GOMAXPROCS where it is zero.
+func Workers(option int) int {
+	if option <= 0 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return option
+}
+
+// Parallel runs task for every index 0 ≤ i < tasks, handed out in order to the workers 0 ≤ worker < workers, and
+// returns once all of them have stopped. The first error stops the others and is returned, and so is ctx.Err(); a
+// panic in a task is raised again here.
+func Parallel(ctx context.Context, workers, tasks int, task func(ctx context.Context, worker, i int) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

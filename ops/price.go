@@ -7,36 +7,26 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Price is the work of exact diagonals, in elementary steps such as looking at one neighbour, counted from the degrees
-// before any of it is done. What K does not need is zero.
-type Price struct {
-	TriangleProbes float64 // k ≥ 3: the pairs of a later neighbour of a node and a later neighbour of that
-	Wedges         float64 // k ≥ 4: the paths x–u–w with x before u and w, in order of descending degree
-	BallProbes     float64 // k = 5: at most the entries in the lists of all w of those paths, once for every x
+// A price is the work of exact diagonals, in elementary steps such as looking at one neighbour, counted from the
+// degrees before any of it is done. What K does not need is zero.
+type price struct {
+	triangleProbes float64 // k ≥ 3: the pairs of a later neighbour of a node and a later neighbour of that
+	wedges         float64 // k ≥ 4: the paths x–u–w with x before u and w, in order of descending degree
+	ballProbes     float64 // k = 5: at most the entries in the lists of all w of those paths, once for every x
 }
 
-// Steps is the sum that Options.MaxPrice bounds: wedges are walked twice for 4-cycles and twice again for 5-cycles.
-func (p Price) Steps() float64 {
-	steps := p.TriangleProbes + 2*p.Wedges
-	if p.BallProbes > 0 {
-		steps += p.TriangleProbes + 2*p.Wedges + p.BallProbes
+// steps is the sum that Options.MaxPrice bounds: wedges are walked twice for 4-cycles and twice again for 5-cycles.
+func (p price) steps() float64 {
+	steps := p.triangleProbes + float64(2*p.wedges)
+	if p.ballProbes > 0 {
+		steps += p.triangleProbes + float64(2*p.wedges) + p.ballProbes
 	}
 	return steps
 }
 
-// DiagonalPrice counts what ComputeDiagonals would do, in two walks over the graph.
-func DiagonalPrice(ctx context.Context, g Graph, hops int, opt Options) (Price, error) {
-	opt = opt.withDefaults()
-	job, err := newDiagonalJob(ctx, g, hops, opt)
-	if err != nil || hops < 3 {
-		return Price{}, err
-	}
-	return job.price(ctx)
-}
-
 // price walks the graph once, and counts job.before on the way. Counts are integers, so that the order of the
 // workers does not show.
-func (job *diagonalJob) price(ctx context.Context) (Price, error) {
+func (job *diagonalJob) price(ctx context.Context) (price, error) {
 	var probes, wedges atomic.Int64
 	var ball []atomic.Int64 // by x, of the entries in the lists of w over the paths x–u–w
 	job.before = make([]uint32, len(job.delta))
@@ -68,14 +58,14 @@ func (job *diagonalJob) price(ctx context.Context) (Price, error) {
 		return ctx.Err()
 	})
 	if err != nil {
-		return Price{}, err
+		return price{}, err
 	}
-	p := Price{TriangleProbes: float64(probes.Load())}
+	p := price{triangleProbes: float64(probes.Load())}
 	if job.hops >= 4 {
-		p.Wedges = float64(wedges.Load())
+		p.wedges = float64(wedges.Load())
 	}
 	for x := range ball {
-		p.BallProbes += float64(min(ball[x].Load(), job.graph.survey.entries))
+		p.ballProbes += float64(min(ball[x].Load(), job.graph.survey.entries))
 	}
 	return p, nil
 }

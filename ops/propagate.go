@@ -71,7 +71,7 @@ func Propagate(ctx context.Context, g Graph, src Source, op Operator, opt Option
 	if err != nil {
 		return err
 	}
-	workers, width, err := tileShape(n, c, op.Hops, survey, opt)
+	workers, width, err := tileShape(c, op.Hops, &survey.Sizes, opt)
 	if err != nil {
 		return err
 	}
@@ -111,19 +111,13 @@ func (op Operator) validate(n int) error {
 }
 
 // tileShape divides the budget between workers and columns, such that most of both are at work.
-func tileShape(n, columns, hops int, s *survey, opt Options) (workers, width int, err error) {
-	buffers := int64(min(hops, 2)) // the last hop is only visited
-	need := func(workers, width int) int64 {
-		w := int64(stride(width))
-		scratch := s.bufferBytes() + 8*visitRows*int64(width) + 8*w
-		return 4*int64(n) + int64(workers)*scratch + buffers*4*int64(n)*w
-	}
+func tileShape(columns, hops int, s *Sizes, opt Options) (workers, width int, err error) {
 	for some := opt.Workers; some > 0; some-- {
 		for w := min(columns, maxTileWidth); w > 0; w-- {
 			if w < columns && w > 8 && w%8 != 0 {
 				continue // the kernel works on eight columns at a time
 			}
-			if need(some, w) <= opt.MemoryBudget {
+			if s.propagateBytes(hops, some, w) <= opt.MemoryBudget {
 				if some*w > workers*width {
 					workers, width = some, w
 				}
@@ -134,5 +128,16 @@ func tileShape(n, columns, hops int, s *survey, opt Options) (workers, width int
 	if workers > 0 {
 		return workers, width, nil
 	}
-	return 0, 0, &BudgetError{Job: "propagate", Budget: opt.MemoryBudget, Least: need(1, 1)}
+	return 0, 0, &BudgetError{Job: "propagate", Budget: opt.MemoryBudget, Least: s.LeastForPropagate(hops)}
+}
+
+// LeastForPropagate is the least MemoryBudget with which Propagate works, at any number of columns.
+func (s *Sizes) LeastForPropagate(hops int) int64 { return s.propagateBytes(hops, 1, 1) }
+
+// propagateBytes is what tiles of a width take.
+func (s *Sizes) propagateBytes(hops, workers, width int) int64 {
+	n, w := int64(s.nodes), int64(stride(width))
+	tiles := int64(min(hops, 2)) // the last hop is only visited
+	scratch := s.bufferBytes() + 8*visitRows*int64(width) + 8*w
+	return 4*n + int64(workers)*scratch + tiles*4*n*w
 }

@@ -103,7 +103,7 @@ func (p *propagation) scale(v kv.NodeID) float64 {
 func (p *propagation) fill(ctx context.Context, lo, hi int, tile []float32) error {
 	n, width, w := p.walker.nodes, hi-lo, stride(hi-lo)
 	chunks := (n + visitRows - 1) / visitRows
-	return parallel(ctx, len(p.scratch), chunks, func(_ context.Context, worker, chunk int) error {
+	return Parallel(ctx, len(p.scratch), chunks, func(_ context.Context, worker, chunk int) error {
 		first := chunk * visitRows
 		rows := kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(n, first+visitRows))}
 		input := p.scratch[worker].input[:int(rows.End-rows.First)*width]
