@@ -2,7 +2,6 @@ package index
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -31,16 +30,19 @@ type arranger struct {
 	order   []Order
 	limit   int
 	touched *Touched
+	worst   *worstKey // where top tells the scan that rows come from what to leave out; nil: no scan
 }
 
 // arrange yields rows, which come once each, in order. It ends without an error when yield wants no more.
-func (a *arranger) arrange(ctx context.Context, rows iter.Seq2[kv.NodeID, error], yield func(kv.NodeID, error) bool) error {
+func (a *arranger) arrange(
+	ctx context.Context, rows iter.Seq2[kv.NodeID, error], yield func(kv.NodeID, error) bool,
+) error {
 	var err error
 	switch {
 	case len(a.order) == 0:
 		err = a.byPosition(ctx, rows, yield)
 	case a.limit >= 0 && a.limit <= maxTop:
-		err = a.top(rows, yield)
+		err = a.top(ctx, rows, yield)
 	default:
 		err = a.sort(ctx, rows, yield)
 	}
@@ -55,7 +57,9 @@ var errStopped = errors.New("index: stopped")
 
 // byPosition yields rows in file order. Few have their positions looked up and sorted; many are a bitmap, one bit a
 // node at most, and the node file is walked past it.
-func (a *arranger) byPosition(ctx context.Context, rows iter.Seq2[kv.NodeID, error], yield func(kv.NodeID, error) bool) error {
+func (a *arranger) byPosition(
+	ctx context.Context, rows iter.Seq2[kv.NodeID, error], yield func(kv.NodeID, error) bool,
+) error {
 	set := roaring.New()
 	var batch []uint32
 	for v, err := range rows {
@@ -68,6 +72,11 @@ func (a *arranger) byPosition(ctx context.Context, rows iter.Seq2[kv.NodeID, err
 		}
 	}
 	set.AddMany(batch)
+	return a.inFileOrder(ctx, set, yield)
+}
+
+// inFileOrder yields the nodes of set in file order.
+func (a *arranger) inFileOrder(ctx context.Context, set *roaring.Bitmap, yield func(kv.NodeID, error) bool) error {
 	if float64(set.GetCardinality())*positionCost > fileCost*float64(a.tx.NumNodes()) {
 		return a.walkFile(ctx, set, yield)
 	}
@@ -143,46 +152,46 @@ func (a *arranger) appendSortKey(dst []byte, v kv.NodeID) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if value.IsNull() {
-			dst = append(dst, 1)
-			continue
-		}
-		dst = append(dst, 0)
-		start := len(dst)
-		dst = appendWholeKey(dst, value)
-		if o.Descending {
-			for i := start; i < len(dst); i++ {
-				dst[i] = ^dst[i]
-			}
-		}
+		dst = appendSortPart(dst, value, o)
 	}
 	return dst, nil
 }
 
-// A ranked is a node with its sort key. Its position is looked up when another has the same key.
-type ranked struct {
-	key      []byte
-	node     kv.NodeID
-	position int // -1: not known yet
+// appendSortPart appends what one value adds to a sort key.
+func appendSortPart(dst []byte, value kv.Value, o Order) []byte {
+	if value.IsNull() {
+		return append(dst, 1)
+	}
+	dst = append(dst, 0)
+	start := len(dst)
+	dst = appendWholeKey(dst, value)
+	if o.Descending {
+		for i := start; i < len(dst); i++ {
+			dst[i] = ^dst[i]
+		}
+	}
+	return dst
 }
 
-// top yields the first limit rows. It holds at most twice as many: when they are that many, the better half stays.
-func (a *arranger) top(rows iter.Seq2[kv.NodeID, error], yield func(kv.NodeID, error) bool) error {
-	var best []*ranked
-	var failed error
-	compare := func(x, y *ranked) int {
-		if c := bytes.Compare(x.key, y.key); c != 0 || x == y {
-			return c
-		}
-		for _, r := range []*ranked{x, y} {
-			if r.position < 0 && failed == nil {
-				r.position, failed = a.tx.Position(r.node)
-			}
-		}
-		return cmp.Compare(x.position, y.position)
+// A ranked is a node with its sort key.
+type ranked struct {
+	key  []byte
+	node kv.NodeID
+}
+
+func compareRanked(x, y ranked) int { return bytes.Compare(x.key, y.key) }
+
+// top yields the first limit rows. It holds at most twice as many, and as a bitmap those that have the key of the last:
+// which of these come first is told when all are known.
+func (a *arranger) top(
+	ctx context.Context, rows iter.Seq2[kv.NodeID, error], yield func(kv.NodeID, error) bool,
+) error {
+	if a.worst != nil && a.order[0].Property != propertyID { // ids have no blocks
+		a.worst.order = a.order[0]
 	}
-	var worst *ranked // of the limit best so far, once there are as many
-	var key []byte
+	var best []ranked
+	var worst, key []byte // worst is the key of the last of the limit best so far, once there are as many
+	last := roaring.New() // the nodes with that key
 	for v, err := range rows {
 		if err != nil {
 			return err
@@ -190,34 +199,55 @@ func (a *arranger) top(rows iter.Seq2[kv.NodeID, error], yield func(kv.NodeID, e
 		if key, err = a.appendSortKey(key[:0], v); err != nil {
 			return err
 		}
-		if worst != nil && bytes.Compare(key, worst.key) > 0 {
+		if worst != nil {
+			if c := bytes.Compare(key, worst); c > 0 {
+				continue
+			} else if c == 0 {
+				last.Add(uint32(v))
+				continue
+			}
+		}
+		if best = append(best, ranked{bytes.Clone(key), v}); len(best) < 2*a.limit {
 			continue
 		}
-		best = append(best, &ranked{bytes.Clone(key), v, -1})
-		if len(best) < 2*a.limit {
+		slices.SortFunc(best, compareRanked)
+		if worst = best[a.limit-1].key; a.worst != nil {
+			a.worst.key = worst
+		}
+		last.Clear()
+		better := 0
+		for _, r := range best {
+			switch bytes.Compare(r.key, worst) {
+			case -1:
+				better++
+			case 0:
+				last.Add(uint32(r.node))
+			}
+		}
+		best = best[:better]
+	}
+	slices.SortFunc(best, compareRanked)
+	var tie []kv.NodeID
+	for i, r := range best {
+		tie = append(tie, r.node)
+		if i+1 < len(best) && bytes.Equal(r.key, best[i+1].key) {
 			continue
 		}
-		slices.SortFunc(best, compare)
-		best = best[:a.limit]
-		worst = best[a.limit-1]
-		if failed != nil {
-			return failed
+		if err := a.tied(ctx, tie, yield); err != nil {
+			return err
 		}
+		tie = tie[:0]
 	}
-	slices.SortFunc(best, compare)
-	if failed != nil {
-		return failed
+	if len(best) >= a.limit {
+		return nil
 	}
-	for _, r := range best {
-		if !yield(r.node, nil) {
-			return errStopped
-		}
-	}
-	return nil
+	return a.inFileOrder(ctx, last, yield)
 }
 
 // sort yields all rows. Those of one key come together, and are then put in file order.
-func (a *arranger) sort(ctx context.Context, rows iter.Seq2[kv.NodeID, error], yield func(kv.NodeID, error) bool) (err error) {
+func (a *arranger) sort(
+	ctx context.Context, rows iter.Seq2[kv.NodeID, error], yield func(kv.NodeID, error) bool,
+) (err error) {
 	sorter := spill.New(os.TempDir(), sortMemory)
 	defer func() { err = errors.Join(err, sorter.Close()) }()
 	var key, number []byte

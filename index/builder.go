@@ -10,9 +10,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/spill"
 )
 
-// builderMemory bounds the bytes of entries a Builder sorts at a time; the rest waits in a temporary file.
-const builderMemory = 64 << 20
-
 // A Builder writes the index of a column from scratch, beside the live one, as part of a kv.Bulk that also
 // replaces the column itself:
 //
@@ -22,7 +19,8 @@ const builderMemory = 64 << 20
 //	err = b.Finish()          // before bulk.Commit
 //	err = bulk.Commit(b.Mark) // column and index become visible together
 //
-// A Builder belongs to one goroutine.
+// It sorts kv.Bulk.SortMemory bytes of entries at a time; the rest waits in a temporary file. A Builder belongs to
+// one goroutine.
 type Builder struct {
 	column string
 	sorter *spill.Sorter
@@ -38,7 +36,7 @@ func NewBuilder(b *kv.Bulk, column string) (*Builder, error) {
 	}
 	return &Builder{
 		column: column,
-		sorter: spill.New(b.Dir(), builderMemory),
+		sorter: spill.New(b.Dir(), b.SortMemory()),
 		out:    leafWriter{column: column, space: space},
 	}, nil
 }

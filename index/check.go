@@ -3,73 +3,169 @@ package index
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
-
-	"github.com/RoaringBitmap/roaring/v2"
+	"iter"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/spill"
 )
 
-// Check compares every index with its column and calls report for each entry that is missing, wrong, or out of
-// order. It returns an error only when it cannot go on: ctx.Err() when cancelled.
+// checkMemory bounds the bytes of entries that Check sorts at a time: as many as a Bulk of the least budget sorts.
+const checkMemory = 4 << 20
+
+// Check compares every index with its column and calls report for each entry that is missing, wrong, there twice or
+// out of order, and where the statistics do not count the entries of the leaves. It returns an error only when it
+// cannot go on: ctx.Err() when cancelled, or that of a file. To go by node number it sorts the entries, those beyond
+// a few megabytes in the system's directory for temporary files.
 func Check(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 	for _, c := range tx.Columns() {
 		if !c.Indexed {
 			continue
 		}
-		if err := checkIndex(ctx, tx, c, report); err != nil {
-			return err
+		k := checker{column: c, tx: tx, postings: openPostings(tx, c.Name), report: report}
+		if err := k.check(ctx); err != nil {
+			return fmt.Errorf("checking the index on %s: %w", c.Name, err)
 		}
 	}
 	return nil
 }
 
-func checkIndex(ctx context.Context, tx *kv.Tx, c kv.Column, report func(kv.Problem)) error {
-	problem := func(format string, args ...any) {
-		report(kv.Problem{Where: "index on " + c.Name, What: fmt.Sprintf(format, args...)})
-	}
-	if _, err := readStatistics(tx, c.Name); err != nil {
-		problem("%v", err)
-	}
-	seen := roaring.New()
-	var last []byte
-	groups := 0
-	for g, err := range openPostings(tx, c.Name).ascend(wholeRange(valueKind(c.Kind))) {
-		if err != nil {
-			problem("%v", err)
-			return ctx.Err()
-		}
-		if groups%checkEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		groups++
-		for _, v := range g.nodes {
-			entry := newEntry(g.key, v)
-			if bytes.Compare(entry, last) <= 0 {
-				problem("the entry of node number %d for %s is out of order", v, literal(decodeKey(g.key)))
-			}
-			last = entry
-			if !seen.CheckedAdd(uint32(v)) {
-				problem("node number %d has two entries", v)
-			}
-		}
-	}
-	values, err := tx.Reader(c.Name)
-	if err != nil {
-		return fmt.Errorf("index on %s: %w", c.Name, err)
-	}
-	for v := range kv.NodeID(tx.NumNodes()) {
-		if v%checkEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		value, err := values.At(v)
-		if err != nil {
-			problem("%v", err)
-			return nil
-		}
-		if value.IsNull() == seen.Contains(uint32(v)) {
-			problem("node number %d holds %s, and has entries: %t", v, literal(value), seen.Contains(uint32(v)))
-		}
+// A checker compares one index with its column.
+type checker struct {
+	column   kv.Column
+	tx       *kv.Tx
+	postings postings
+	report   func(kv.Problem)
+	looks    int // since the beginning, a context is looked at every checkEvery
+}
+
+func (k *checker) problem(format string, args ...any) {
+	k.report(kv.Problem{Where: "index on " + k.column.Name, What: fmt.Sprintf(format, args...)})
+}
+
+// look is ctx.Err(), looked at every checkEvery calls.
+func (k *checker) look(ctx context.Context) error {
+	if k.looks++; k.looks%checkEvery == 0 {
+		return ctx.Err()
 	}
 	return nil
 }
+
+func (k *checker) check(ctx context.Context) (err error) {
+	if err := k.leaves(ctx); err != nil {
+		return err
+	}
+	entries := spill.New("", checkMemory)
+	defer func() { err = errors.Join(err, entries.Close()) }()
+	whole, err := k.sort(ctx, entries)
+	if err != nil || !whole {
+		return err
+	}
+	return k.compare(ctx, entries)
+}
+
+// leaves checks that the leaves follow one another, each under its first entry, and that the statistics, which are
+// taken when leaves are written, count their entries.
+func (k *checker) leaves(ctx context.Context) error {
+	var count int64
+	var last []byte
+	for l, err := range k.postings.leavesUp(wholeRange(valueKind(k.column.Kind))) {
+		if err != nil {
+			return nil // the walk over the entries meets it again, and reports it
+		}
+		if err := k.look(ctx); err != nil {
+			return err
+		}
+		first := l.first()
+		if bytes.Compare(first, last) <= 0 {
+			k.problem("the leaf that begins with node number %d for %s is out of order",
+				l.nodes[0], literal(decodeKey(l.key(0))))
+		}
+		last = l.last()
+		count += int64(len(l.nodes))
+	}
+	switch statistics, err := readStatistics(k.tx, k.column.Name); {
+	case err != nil:
+		k.problem("%v", err)
+	case statistics.entries != count:
+		k.problem("its statistics count %d entries, its leaves hold %d", statistics.entries, count)
+	}
+	return nil
+}
+
+// sort hands every entry to the sorter: the node, big endian, as key and the key of its value as value. whole is
+// false where damage, which is reported, ends the walk early.
+func (k *checker) sort(ctx context.Context, entries *spill.Sorter) (whole bool, err error) {
+	var last []byte
+	for g, err := range k.postings.ascend(wholeRange(valueKind(k.column.Kind))) {
+		if err != nil {
+			k.problem("%v", err)
+			return false, ctx.Err()
+		}
+		if err := k.look(ctx); err != nil {
+			return false, err
+		}
+		for _, v := range g.nodes {
+			entry := newEntry(g.key, v)
+			if bytes.Compare(entry, last) <= 0 {
+				k.problem("the entry of node number %d for %s is out of order", v, literal(decodeKey(g.key)))
+			}
+			last = entry
+			if err := entries.Add(entry[len(g.key):], g.key); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+// compare walks the column and the entries, by node, side by side.
+func (k *checker) compare(ctx context.Context, entries *spill.Sorter) error {
+	values, err := k.tx.Reader(k.column.Name)
+	if err != nil {
+		return err
+	}
+	next, stop := iter.Pull2(entries.Sorted(ctx))
+	defer stop()
+	entry, err, more := next()
+	var want []byte
+	for v := range kv.NodeID(k.tx.NumNodes()) {
+		if err := k.look(ctx); err != nil {
+			return err
+		}
+		value, damage := values.At(v)
+		if damage != nil {
+			k.problem("%v", damage)
+			return ctx.Err()
+		}
+		if want = want[:0]; !value.IsNull() {
+			want, _ = appendKey(want, value)
+		}
+		found := 0
+		for ; more && err == nil && entryNode(entry) == v; entry, err, more = next() {
+			found++
+			if found > 1 {
+				k.problem("node number %d has entry %d for %s, want one entry at most",
+					v, found, literal(decodeKey(entry.Value)))
+			} else if !bytes.Equal(entry.Value, want) {
+				k.problem("node number %d holds %s, its entry is for %s", v, literal(value), literal(decodeKey(entry.Value)))
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if found == 0 && !value.IsNull() {
+			k.problem("node number %d holds %s, and has no entry", v, literal(value))
+		}
+	}
+	for ; more && err == nil; entry, err, more = next() {
+		k.problem("there is an entry of node number %d for %s, and there are only %d nodes",
+			entryNode(entry), literal(decodeKey(entry.Value)), k.tx.NumNodes())
+	}
+	return err
+}
+
+// entryNode is the node of an entry that sort has handed over.
+func entryNode(r spill.Record) kv.NodeID { return kv.NodeID(binary.BigEndian.Uint32(r.Key)) }

@@ -13,12 +13,17 @@ type planner struct {
 	tx     *kv.Tx
 	schema schema
 	n      float64 // nodes
+	reader *reader // of sampled values
 	stats  map[string]statistics
 	scans  map[string]*rangeScan // made so far, by column and conditions
+	shares map[string]float64    // estimated so far, by condition
 }
 
 func newPlanner(tx *kv.Tx, s schema) *planner {
-	return &planner{tx: tx, schema: s, n: float64(tx.NumNodes()), stats: map[string]statistics{}, scans: map[string]*rangeScan{}}
+	return &planner{
+		tx: tx, schema: s, n: float64(tx.NumNodes()), reader: newReader(tx),
+		stats: map[string]statistics{}, scans: map[string]*rangeScan{}, shares: map[string]float64{},
+	}
 }
 
 // choose weighs the ways to answer a simplified query.
@@ -41,6 +46,9 @@ func (pl *planner) choose(where Predicate, order []Order, limit int) (*Plan, err
 	}
 	if otherCost < cost {
 		other.match = match
+		if limit >= 0 { // without a limit the walk has one length, which is known
+			other.patience = cost
+		}
 		return other, nil
 	}
 	return match, nil
@@ -51,7 +59,7 @@ func (pl *planner) arrangeCost(rows float64, order []Order) float64 {
 	if len(order) == 0 {
 		return pl.positionsCost(rows)
 	}
-	return pl.readCost(rows, orderNames(order)) + sortCost*rows
+	return readCost(pl.n, rows, orderNames(order)) + sortCost*rows
 }
 
 func orderNames(order []Order) []string {
@@ -64,7 +72,9 @@ func orderNames(order []Order) []string {
 
 // newPlan fills in what all ways share.
 func (pl *planner) newPlan(w way, where Predicate, order []Order, limit int) *Plan {
-	return &Plan{tx: pl.tx, way: w, where: where, residual: where, order: order, limit: limit}
+	return &Plan{
+		tx: pl.tx, way: w, where: where, residual: where, order: order, limit: limit, patience: math.Inf(1),
+	}
 }
 
 // chooseMatch finds the cheapest way to the set of matching nodes: through the indexes, or a scan.
@@ -73,7 +83,10 @@ func (pl *planner) chooseMatch(where Predicate) (*Plan, float64, error) {
 		return pl.newPlan(byNothing, where, nil, -1), 0, nil
 	}
 	scan := pl.newPlan(byScan, where, nil, -1)
-	scanned := pl.readCost(pl.n, Properties(where)) + valueCost*pl.n
+	scanned, err := pl.scanCost(where)
+	if err != nil {
+		return nil, 0, err
+	}
 	a, ok, err := pl.access(where)
 	if err != nil {
 		return nil, 0, err
@@ -97,7 +110,7 @@ func (pl *planner) fileOrder(where Predicate, matching float64, limit int) (*Pla
 	plan := pl.newPlan(byFileOrder, where, nil, limit)
 	plan.expected = matching
 	walked := pl.n * pl.satisfied(limit, matching)
-	return plan, fileCost*walked + pl.batchCost(walked, Properties(where))
+	return plan, pl.walkCost(walked, pl.n, fileCost, Properties(where))
 }
 
 // satisfied is the share of a walk over matching rows that is over when limit of them are found.
@@ -139,13 +152,13 @@ func (pl *planner) orderedIndex(where Predicate, matching float64, order []Order
 	// The group of equal values in which the limit is reached is read to its end, and put in order.
 	walked := pl.satisfied(limit, scan.expected.rows*share)
 	entries := min(scan.expected.entries, walked*scan.expected.entries+stats.tieSize())
-	rows := entries * scan.expected.rows / max(1, scan.expected.entries)
-	cost := seekCost*scan.expected.seeks + entryCost*entries + pl.batchCost(rows, Properties(rest))
-	if rows *= share; stats.tieSize() > 1 {
+	cost := seekCost*scan.expected.seeks + pl.walkCost(entries, scan.expected.entries, entryCost, Properties(rest))
+	if stats.tieSize() > 1 {
+		rows := entries * share * scan.expected.rows / max(1, scan.expected.entries)
 		cost += pl.arrangeCost(rows, order[1:])
 	}
 	if plan.tail != nil && walked == 1 {
-		cost += pl.readCost(pl.n, Properties(plan.tail.where))
+		cost += readCost(pl.n, pl.n, Properties(plan.tail.where))
 	}
 	return plan, cost, nil
 }
@@ -200,7 +213,7 @@ type access struct {
 // cost is that of finding the set and of reading what is left to be decided.
 func (a access) cost(pl *planner) float64 {
 	e := a.source.estimate()
-	return e.cost() + pl.readCost(e.rows, Properties(a.residual))
+	return e.cost() + readCost(pl.n, e.rows, Properties(a.residual))
 }
 
 // access finds a source for a simplified predicate; ok is false when no index helps.
@@ -306,7 +319,7 @@ func (pl *planner) intersect(all []Predicate, candidates []candidate) access {
 		for _, part := range parts {
 			spent += part.estimate().cost()
 		}
-		if with := spent + pl.readCost(joined, Properties(rest)); with < cost {
+		if with := spent + readCost(pl.n, joined, Properties(rest)); with < cost {
 			parts = append(slices.Clone(parts), c.source)
 			best, cost, rows, answered = access{&intersection{parts}, rest}, with, joined, also
 		}

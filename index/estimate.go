@@ -15,6 +15,7 @@ const (
 	entryCost    = 0.05 // an index entry
 	valueCost    = 0.05 // a value of a block that is decoded already
 	blockCost    = 40   // decoding a block of a column
+	degreeCost   = 200  // finding the degrees of a block of nodes, which are read from their edges
 	positionCost = 50   // the position, or the external id, of one node
 	fileCost     = 0.03 // a node of the node file, which is being walked
 	sortCost     = 0.5  // a row to sort
@@ -25,29 +26,68 @@ const blockRows = 4096
 
 func (e estimate) cost() float64 { return seekCost*e.seeks + entryCost*e.entries }
 
-// readCost is the cost of reading properties at rows nodes in ascending order.
-func (pl *planner) readCost(rows float64, properties []string) float64 {
+// readCost is the cost of reading properties at rows of n nodes in ascending order.
+func readCost(n, rows float64, properties []string) float64 {
 	cost := 0.0
+	blocks := min(rows, 1+n/blockRows)
 	for _, name := range properties {
-		if name == propertyID {
+		switch name {
+		case propertyID:
 			cost += positionCost * rows
-		} else {
-			cost += blockCost*min(rows, 1+pl.n/blockRows) + valueCost*rows
+		case propertyDegree:
+			cost += degreeCost*blocks + valueCost*rows
+		default:
+			cost += blockCost*blocks + valueCost*rows
 		}
 	}
 	return cost
 }
 
-// batchCost is that of reading them in the batches of a filter.
-func (pl *planner) batchCost(rows float64, properties []string) float64 {
-	batches := math.Ceil(rows / lastBatch)
-	return batches * pl.readCost(rows/max(1, batches), properties)
+// scanCost is the cost of a scan. Nodes are numbered by descending degree when they are loaded, so that a bound on
+// degrees leaves one stretch of blocks to be read; other bounds are not counted on to leave any out.
+func (pl *planner) scanCost(where Predicate) (float64, error) {
+	rows := pl.n
+	for _, t := range terms(where) {
+		c, ok := t.(Compare)
+		if !ok || c.Property != propertyDegree || c.Op == Ne {
+			continue
+		}
+		share, err := pl.share(c)
+		if err != nil {
+			return 0, err
+		}
+		rows = min(rows, share*pl.n+blockRows)
+	}
+	leftOut := degreeCost * (pl.n - rows) / blockRows
+	return leftOut + readCost(rows, rows, Properties(where)) + valueCost*rows, nil
+}
+
+// batchCost is the cost of deciding a batch of rows by properties, each row of it found at the cost of step.
+func batchCost(n, rows, step float64, properties []string) float64 {
+	return step*rows + readCost(n, rows, properties)
+}
+
+// walkCost is that of all the batches in which rows of most are decided: each is read to its end.
+func (pl *planner) walkCost(rows, most, step float64, properties []string) float64 {
+	cost, done := 0.0, 0.0
+	for size := float64(firstBatch); done < rows && size < lastBatch; size *= 2 {
+		batch := min(size, most-done)
+		cost += batchCost(pl.n, batch, step, properties)
+		done += batch
+	}
+	if done >= rows {
+		return cost
+	}
+	rest := min(math.Ceil((rows-done)/lastBatch)*lastBatch, most-done)
+	whole := math.Floor(rest / lastBatch)
+	return cost + whole*batchCost(pl.n, lastBatch, step, properties) +
+		batchCost(pl.n, rest-whole*lastBatch, step, properties)
 }
 
 // positionsCost is that of putting rows in file order: see arranger.byPosition.
 func (pl *planner) positionsCost(rows float64) float64 { return min(positionCost*rows, fileCost*pl.n) }
 
-// Shares of nodes that conditions are taken to hold for where no index tells.
+// Shares of nodes that conditions are taken to hold for where neither an index nor a sample tells.
 const (
 	equalShare = 0.1
 	rangeShare = 0.3
@@ -80,21 +120,33 @@ func (pl *planner) share(p Predicate) (float64, error) {
 		return 1 - rest, nil
 	}
 	name := leafProperty(p)
-	if _, isNull := p.(IsNull); pl.schema[name].indexed && !isNull {
+	if pl.schema[name].indexed {
+		_, isNull := p.(IsNull)
+		if isNull {
+			p = Not{p} // those are the ones that have entries
+		}
 		scan, err := pl.rangeScan(name, []Predicate{p})
 		if err != nil {
 			return 0, err
 		}
-		return min(1, scan.expected.rows/max(1, pl.n)), nil
+		share := min(1, scan.expected.rows/max(1, pl.n))
+		if isNull {
+			share = 1 - share
+		}
+		return share, nil
 	}
-	if not, ok := p.(Not); ok {
-		share, err := pl.share(not.Term)
-		return 1 - share, err
+	memo := p.String()
+	if share, ok := pl.shares[memo]; ok {
+		return share, nil
 	}
-	return pl.guess(p), nil
+	share, err := pl.unindexedShare(p)
+	if err == nil {
+		pl.shares[memo] = share
+	}
+	return share, err
 }
 
-// guess is the share of a condition no index knows about.
+// guess is the share of a condition of which nothing is known but its form.
 func (pl *planner) guess(p Predicate) float64 {
 	equal := equalShare
 	if leafProperty(p) == propertyID {
@@ -114,6 +166,8 @@ func (pl *planner) guess(p Predicate) float64 {
 		return min(1, equal*float64(len(p.Values)))
 	case Like:
 		return likeShare
+	case Not:
+		return 1 - pl.guess(p.Term)
 	default:
 		return nullShare
 	}
@@ -158,8 +212,6 @@ func (pl *planner) acceptShare(accept Predicate) float64 {
 			share *= pl.acceptShare(t)
 		}
 		return share
-	case Not:
-		return 1 - pl.guess(p.Term)
 	case Compare:
 		if p.Op != Ne {
 			return 1 // a range whose end is a long string: all but its edge

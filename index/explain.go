@@ -23,10 +23,16 @@ func (p *Plan) String() string {
 	}
 	out.line("%s", head)
 	p.describe(out)
+	if p.gaveWay {
+		out.depth = 1
+		out.line("given up unfinished, for")
+		p.match.describe(out)
+	}
 	if p.touched != (Touched{}) {
 		out.depth = 0
 		t := p.touched
-		out.line("touched %d index entries, %d rows, %d blocks, %d skipped", t.IndexEntries, t.Rows, t.Blocks, t.SkippedBlocks)
+		out.line("touched %d index entries, %d rows, %d blocks, %d skipped",
+			t.IndexEntries, t.Rows, t.Blocks, t.SkippedBlocks)
 	}
 	return strings.TrimSuffix(out.String(), "\n")
 }

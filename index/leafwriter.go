@@ -61,7 +61,8 @@ func (w *leafWriter) mark(tx *kv.Tx) error {
 				continue
 			}
 		}
-		return fmt.Errorf("node number %d was added with %s, the column holds %s", s.node, literal(decodeKey(s.key)), literal(value))
+		return fmt.Errorf("node number %d was added with %s, the column holds %s",
+			s.node, literal(decodeKey(s.key)), literal(value))
 	}
 	if err := tx.Space(statisticsSpace).Put([]byte(w.column), w.bounds.encode()); err != nil {
 		return err

@@ -40,7 +40,12 @@ type Plan struct {
 	expected float64   // rows, before the limit
 	tail     *Plan     // of byOrderedIndex: the nodes without a value in the index, nil when none can match
 
-	match   *Plan // finds the same nodes in any order, for Count; nil where this plan does
+	// Of a walk, byFileOrder or byOrderedIndex, which may stop at the limit. Beside it stands the plan that finds all
+	// matching nodes first: it counts them, and takes over from a walk that is not over when it has cost as much.
+	match    *Plan   // the same query; nil where this plan is no walk
+	patience float64 // cost at which match takes over
+	gaveWay  bool    // match has taken over in the last Rows
+
 	touched Touched
 }
 
@@ -69,6 +74,9 @@ func (p *Plan) Touched() Touched { return p.touched }
 // NewPlan chooses the cheapest way to answer q. It returns an *UnknownPropertyError for a name that is neither a
 // column nor built in, and a *TypeError for a constant its property cannot be compared with.
 func NewPlan(tx *kv.Tx, q Query) (*Plan, error) {
+	if err := tx.Err(); err != nil {
+		return nil, err
+	}
 	names := Properties(q.Where)
 	for _, o := range q.Order {
 		names = append(names, o.Property)

@@ -30,6 +30,12 @@ func TestSuspectsTouchOnlyTheAnswer(t *testing.T) {
 		{"best ten", Query{Order: []Order{{"score", true}}, Limit: 10}, 64, 0, 0},
 		{"best ten of a condition", Query{Where: Compare{"degree", Ge, kv.IntValue(0)}, Order: []Order{{"score", true}}, Limit: 10}, 64, 64, 0},
 		{"suspects of a class", Query{Where: and(score(Gt, 0.97), suspect), Limit: -1}, 1000, 300, 0},
+		{"best twenty suspects of a class", Query{
+			Where: and(score(Gt, 0.9), suspect), Order: []Order{{"score", true}}, Limit: 20,
+		}, 1500, 700, 0},
+		{"best twenty of a class, of many", Query{
+			Where: and(score(Gt, 0.1), suspect), Order: []Order{{"score", true}}, Limit: 20,
+		}, 2100, 2100, 0},
 		{"two classes", Query{Where: or(suspect, label(Eq, "class 8")), Limit: -1}, 1300, 0, 0},
 		{"labels by pattern", Query{Where: Like{"label", "%s 7"}, Limit: -1}, 20_000, 0, 0},
 		{"one node", Query{Where: Compare{"id", Eq, text("4711")}, Limit: -1}, 0, 0, 0},

@@ -9,10 +9,29 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/kvtest"
 )
 
-// emptyStore is a store of n nodes without edges and one string column, indexed.
+// emptyStore is a store of n nodes without edges and one string column, indexed, that is sound when the test ends.
 func emptyStore(t testing.TB, n int) *kv.Store {
+	t.Helper()
+	s := storeToDamage(t, n)
+	t.Cleanup(func() { mustEndSound(t, s) })
+	return s
+}
+
+// mustEndSound fails the test where a store that it left open, or its indexes, are not sound.
+func mustEndSound(t testing.TB, s *kv.Store) {
+	t.Helper()
+	if err := s.View(func(*kv.Tx) error { return nil }); errors.Is(err, kv.ErrClosed) {
+		return
+	}
+	kvtest.Check(t, s)
+	mustBeSound(t, s)
+}
+
+// storeToDamage is an emptyStore that may end as it likes.
+func storeToDamage(t testing.TB, n int) *kv.Store {
 	t.Helper()
 	s, err := kv.Create(t.TempDir()+"/store", kv.Options{MemoryBudget: 64 << 20, OnWrite: Maintain})
 	if err != nil {
@@ -124,13 +143,13 @@ func comparePostings(tx *kv.Tx, values []string, r *rand.Rand) error {
 // mustBeSound fails the test where Check finds anything.
 func mustBeSound(t testing.TB, s *kv.Store) {
 	t.Helper()
-	view(t, s, func(tx *kv.Tx) error {
-		return Check(context.Background(), tx, func(p kv.Problem) { t.Errorf("check: %s: %s", p.Where, p.What) })
-	})
+	for _, p := range problems(t, s) {
+		t.Errorf("check: %s", p)
+	}
 }
 
 func TestCheckFindsDamage(t *testing.T) {
-	s := emptyStore(t, 10)
+	s := storeToDamage(t, 10)
 	update(t, s, func(tx *kv.Tx) error {
 		for v := range kv.NodeID(5) {
 			if err := tx.SetValue(v, "title", kv.StringValue("a")); err != nil {
@@ -144,22 +163,85 @@ func TestCheckFindsDamage(t *testing.T) {
 			p.set(kv.StringValue("b"), 7, true),  // of a node without a value
 		)
 	})
-	var got []string
-	view(t, s, func(tx *kv.Tx) error {
-		return Check(context.Background(), tx, func(p kv.Problem) { got = append(got, p.Where+": "+p.What) })
-	})
+	got := problems(t, s)
 	want := []string{
-		"index on title: node number 2 has two entries",
-		`index on title: node number 1 holds "a", and has entries: false`,
-		"index on title: node number 7 holds null, and has entries: true",
+		`index on title: node number 1 holds "a", and has no entry`,
+		`index on title: node number 2 has entry 2 for "b", want one entry at most`,
+		`index on title: node number 7 holds null, its entry is for "b"`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("check of a damaged index: got\n%q\nwant\n%q", got, want)
 	}
 }
 
+// A store whose writes do not reach the index is found out although every node with a value has one entry.
+func TestCheckFindsAnIndexLeftBehind(t *testing.T) {
+	g := kvtest.Numbered([]string{"a", "b", "a", ""}, [2]int{0, 1})
+	dir := kvtest.LoadDir(t, g)
+	s := open(t, dir)
+	if err := Create(context.Background(), s, kv.LabelColumn); err != nil {
+		t.Fatal(err)
+	}
+	mustBeSound(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := kv.Open(dir, kv.Options{MemoryBudget: 64 << 20, OnWrite: func(*kv.Tx, kv.Write) error { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var changed kv.NodeID
+	update(t, s, func(tx *kv.Tx) error {
+		v, err := tx.Node(g.Nodes[0].ID)
+		changed = v
+		return errors.Join(err, tx.SetLabel(v, "b"))
+	})
+	want := []string{fmt.Sprintf(`index on label: node number %d holds "b", its entry is for "a"`, changed)}
+	if got := problems(t, s); !slices.Equal(got, want) {
+		t.Errorf("check after a change that the index was not told of: got\n%q\nwant\n%q", got, want)
+	}
+}
+
+// A leaf under another key than its first entry, and statistics of another number of entries, are found.
+func TestCheckCountsTheLeaves(t *testing.T) {
+	s := storeToDamage(t, 4)
+	update(t, s, func(tx *kv.Tx) error {
+		for v := range kv.NodeID(4) {
+			if err := tx.SetValue(v, "title", kv.StringValue("a")); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := Compact(context.Background(), s); err != nil {
+		t.Fatal(err)
+	}
+	mustBeSound(t, s)
+	update(t, s, func(tx *kv.Tx) error {
+		return tx.Space(statisticsSpace).Put([]byte("title"), statistics{entries: 3}.encode())
+	})
+	want := []string{"index on title: its statistics count 3 entries, its leaves hold 4"}
+	if got := problems(t, s); !slices.Equal(got, want) {
+		t.Errorf("check of statistics that count too little: got\n%q\nwant\n%q", got, want)
+	}
+}
+
+// problems are what Check reports.
+func problems(t testing.TB, s *kv.Store) (got []string) {
+	t.Helper()
+	view(t, s, func(tx *kv.Tx) error {
+		return Check(context.Background(), tx, func(p kv.Problem) { got = append(got, p.String()) })
+	})
+	return got
+}
+
 func TestDamagedLeafIsAnError(t *testing.T) {
-	s := emptyStore(t, 3)
+	s := storeToDamage(t, 3)
 	update(t, s, func(tx *kv.Tx) error {
 		return tx.Space(spaceName("title")).Put(leafKey([]byte{tagString}), []byte("no leaf"))
 	})

@@ -194,6 +194,7 @@ func open(t testing.TB, dir string) *kv.Store {
 		t.Fatalf("open %s: %v", dir, err)
 	}
 	t.Cleanup(func() {
+		mustEndSound(t, s)
 		if err := s.Close(); err != nil {
 			t.Errorf("close %s: %v", dir, err)
 		}
@@ -535,16 +536,14 @@ func everyPlan(t *testing.T, tx *kv.Tx, q Query, best *Plan) []*Plan {
 	plans = append(plans, scan)
 	if len(best.order) == 0 {
 		p, _ := pl.fileOrder(best.where, 1, best.limit)
-		p.match = scan
-		plans = append(plans, p)
+		plans = append(plans, walks(p, scan)...)
 	} else if s[best.order[0].Property].indexed {
 		p, _, err := pl.orderedIndex(best.where, 1, best.order, best.limit)
 		if err != nil {
 			t.Fatalf("%v: %v", q.Where, err)
 		}
 		if p != nil {
-			p.match = scan
-			plans = append(plans, p)
+			plans = append(plans, walks(p, scan)...)
 		}
 	}
 	if a, ok, err := pl.access(best.where); err != nil {
@@ -553,6 +552,17 @@ func everyPlan(t *testing.T, tx *kv.Tx, q Query, best *Plan) []*Plan {
 		p := pl.newPlan(bySource, best.where, best.order, best.limit)
 		p.source, p.residual = a.source, a.residual
 		plans = append(plans, p)
+	}
+	return plans
+}
+
+// walks returns p, which walks in order, with all patience, with little and with none.
+func walks(p, match *Plan) []*Plan {
+	var plans []*Plan
+	for _, patience := range []float64{math.Inf(1), 150, 0} {
+		walk := *p
+		walk.match, walk.patience = match, patience
+		plans = append(plans, &walk)
 	}
 	return plans
 }

@@ -14,14 +14,14 @@ import (
 // what they are read from.
 func (p *Plan) Rows(ctx context.Context) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
-		p.touched = Touched{}
+		p.touched, p.gaveWay = Touched{}, false
 		p.run(ctx, newReader(p.tx), p.limit, &p.touched)(yield)
 	}
 }
 
 // Count returns how many nodes Rows would yield, without putting them in order.
 func (p *Plan) Count(ctx context.Context) (int64, error) {
-	p.touched = Touched{}
+	p.touched, p.gaveWay = Touched{}, false
 	match := p
 	if p.match != nil {
 		match = p.match
@@ -46,7 +46,7 @@ func (p *Plan) count(ctx context.Context, r *reader, touched *Touched) (int64, e
 		return p.source.count(ctx, r, touched)
 	}
 	total := int64(0)
-	for _, err := range p.matches(ctx, r, touched) {
+	for _, err := range p.matches(ctx, r, touched, nil) {
 		if err != nil {
 			return 0, err
 		}
@@ -61,13 +61,17 @@ func (p *Plan) run(ctx context.Context, r *reader, limit int, touched *Touched) 
 	case p.way == byNothing || limit == 0:
 		return func(func(kv.NodeID, error) bool) {}
 	case p.way == byFileOrder:
-		return take(newScanner(r, touched).inFileOrder(ctx, p.residual), limit)
+		return take(p.walk(ctx, r, limit, touched, fileCost, func(spend *allowance) iter.Seq2[kv.NodeID, error] {
+			return newScanner(r, touched).inFileOrder(ctx, p.residual, spend)
+		}), limit)
 	case p.way == byOrderedIndex:
-		return p.inIndexOrder(ctx, r, limit, touched)
+		return p.walk(ctx, r, limit, touched, entryCost, func(spend *allowance) iter.Seq2[kv.NodeID, error] {
+			return p.inIndexOrder(ctx, r, limit, touched, spend)
+		})
 	default:
-		a := arranger{reader: r, order: p.order, limit: limit, touched: touched}
+		a := arranger{reader: r, order: p.order, limit: limit, touched: touched, worst: &worstKey{}}
 		return take(func(yield func(kv.NodeID, error) bool) {
-			if err := a.arrange(ctx, p.matches(ctx, r, touched), yield); err != nil {
+			if err := a.arrange(ctx, p.matches(ctx, r, touched, a.worst), yield); err != nil {
 				yield(0, err)
 			}
 		}, limit)
@@ -90,10 +94,13 @@ func take(rows iter.Seq2[kv.NodeID, error], limit int) iter.Seq2[kv.NodeID, erro
 	}
 }
 
-// matches yields the nodes for which the predicate is true in ascending NodeID, by the plan's source or a scan.
-func (p *Plan) matches(ctx context.Context, r *reader, touched *Touched) iter.Seq2[kv.NodeID, error] {
+// matches yields the nodes for which the predicate is true in ascending NodeID, by the plan's source or a scan; the
+// scan may leave out those that sort behind worst, unless it is nil.
+func (p *Plan) matches(
+	ctx context.Context, r *reader, touched *Touched, worst *worstKey,
+) iter.Seq2[kv.NodeID, error] {
 	if p.way == byScan {
-		return newScanner(r, touched).matches(ctx, p.residual)
+		return newScanner(r, touched).matches(ctx, p.residual, worst)
 	}
 	return func(yield func(kv.NodeID, error) bool) {
 		set, err := p.source.nodes(ctx, r, touched)
@@ -127,9 +134,13 @@ func (p *Plan) matches(ctx context.Context, r *reader, touched *Touched) iter.Se
 
 // inIndexOrder yields the nodes of the plan's range scan that pass the residual, in the order of the index, and then
 // those without a value in it.
-func (p *Plan) inIndexOrder(ctx context.Context, r *reader, limit int, touched *Touched) iter.Seq2[kv.NodeID, error] {
+func (p *Plan) inIndexOrder(
+	ctx context.Context, r *reader, limit int, touched *Touched, spend *allowance,
+) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
-		w := &indexWalk{plan: p, reader: r, left: limit, touched: touched, yield: yield, size: firstBatch}
+		w := &indexWalk{
+			plan: p, reader: r, left: limit, touched: touched, spend: spend, yield: yield, size: firstBatch,
+		}
 		err := w.walk(ctx)
 		if err != nil {
 			yield(0, err)
@@ -147,10 +158,11 @@ type indexWalk struct {
 	plan    *Plan
 	reader  *reader
 	touched *Touched
+	spend   *allowance
 	filter  *filter
 	left    int // nodes still wanted; below zero all
 	yield   func(kv.NodeID, error) bool
-	stopped bool // yield wants no more, or left is zero
+	stopped bool // yield wants no more, left is zero, or nothing is left to spend
 
 	// The batch: nodes in index order, and where the groups of equal keys within it end.
 	size  int
@@ -194,6 +206,10 @@ func (w *indexWalk) walk(ctx context.Context) error {
 
 // flush filters the batch and emits every group that is complete.
 func (w *indexWalk) flush(ctx context.Context) error {
+	if !w.spend.batch(len(w.nodes)) {
+		w.stopped = true
+		return nil
+	}
 	passed, err := w.filter.decide(ctx, w.nodes)
 	if err != nil {
 		return err

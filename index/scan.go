@@ -26,9 +26,11 @@ func newScanner(r *reader, touched *Touched) *scanner {
 	return &scanner{reader: r, blocks: map[string]block{}, touched: touched}
 }
 
-// matches yields the nodes for which p, simplified, is true.
-func (s *scanner) matches(ctx context.Context, p Predicate) iter.Seq2[kv.NodeID, error] {
+// matches yields the nodes for which p, simplified, is true, but for blocks in which all sort behind worst, unless it
+// is nil.
+func (s *scanner) matches(ctx context.Context, p Predicate, worst *worstKey) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
+		p := degreesFirst(p)
 		holds, err := s.condition(p)
 		if err != nil {
 			yield(0, err)
@@ -41,6 +43,14 @@ func (s *scanner) matches(ctx context.Context, p Predicate) iter.Seq2[kv.NodeID,
 				yield(0, err)
 				return
 			}
+			if may && worst.asked() {
+				b, err := s.block(worst.order.Property, v)
+				if err != nil {
+					yield(0, err)
+					return
+				}
+				may, end = !worst.before(b), min(end, b.End)
+			}
 			end = min(end, n)
 			if !may {
 				s.touched.SkippedBlocks++
@@ -48,7 +58,9 @@ func (s *scanner) matches(ctx context.Context, p Predicate) iter.Seq2[kv.NodeID,
 				continue
 			}
 			s.touched.Blocks++
-			s.touched.Rows += int64(end - v)
+			if !isAlways(p) {
+				s.touched.Rows += int64(end - v)
+			}
 			for ; v < end; v++ {
 				if v%checkEvery == 0 && ctx.Err() != nil {
 					yield(0, ctx.Err())
@@ -95,18 +107,39 @@ func (s *scanner) may(p Predicate, v kv.NodeID) (may bool, end kv.NodeID, err er
 	if name == propertyID { // ids have no order among NodeIDs
 		return true, math.MaxUint32, nil
 	}
-	b, ok := s.blocks[name]
-	if !ok || v < b.First || v >= b.End {
-		column, err := s.column(name)
-		if err != nil {
-			return false, 0, err
-		}
-		if b.Range, b.min, b.max, err = column.Block(v); err != nil {
-			return false, 0, err
-		}
-		s.blocks[name] = b
+	b, err := s.block(name, v)
+	if err != nil {
+		return false, 0, err
 	}
 	return b.mayHold(p), b.End, nil
+}
+
+// block returns the block of a column that holds v.
+func (s *scanner) block(name string, v kv.NodeID) (block, error) {
+	b, ok := s.blocks[name]
+	if ok && v >= b.First && v < b.End {
+		return b, nil
+	}
+	column, err := s.column(name)
+	if err != nil {
+		return block{}, err
+	}
+	if b.Range, b.min, b.max, err = column.Block(v); err != nil {
+		return block{}, err
+	}
+	s.blocks[name] = b
+	return b, nil
+}
+
+// degreesFirst puts the terms of an And that bound degrees before the others. Degrees descend with NodeIDs but for
+// later changes, so that those terms rule out the most blocks.
+func degreesFirst(p Predicate) Predicate {
+	and, ok := p.(And)
+	if !ok {
+		return p
+	}
+	bounds, rest := split(and, propertyDegree)
+	return And{append(bounds, terms(rest)...)}
 }
 
 // mayHold reports whether a condition on the block's column can be true in it.
@@ -147,8 +180,8 @@ func (b block) mayHold(p Predicate) bool {
 }
 
 // inFileOrder yields the nodes for which p, simplified, is true in the order of the node file, reading values in
-// batches so that neighbours are read together.
-func (s *scanner) inFileOrder(ctx context.Context, p Predicate) iter.Seq2[kv.NodeID, error] {
+// batches so that neighbours are read together, and stops before the batch that cannot be spent.
+func (s *scanner) inFileOrder(ctx context.Context, p Predicate, spend *allowance) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
 		f, err := newFilter(s.reader, p, s.touched)
 		if err != nil {
@@ -158,6 +191,9 @@ func (s *scanner) inFileOrder(ctx context.Context, p Predicate) iter.Seq2[kv.Nod
 		var batch []kv.NodeID
 		size := firstBatch
 		flush := func() bool {
+			if !spend.batch(len(batch)) {
+				return false
+			}
 			passed, err := f.decide(ctx, batch)
 			if err != nil {
 				yield(0, err)

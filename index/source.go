@@ -76,7 +76,9 @@ func (s *rangeScan) estimate() estimate { return s.expected }
 
 // groups calls visit with what the scan accepts, in the order of values; visit returns false to stop. Within a
 // group nodes ascend; the slices are borrowed for the call.
-func (s *rangeScan) groups(ctx context.Context, r *reader, touched *Touched, descending bool, visit func(group) bool) error {
+func (s *rangeScan) groups(
+	ctx context.Context, r *reader, touched *Touched, descending bool, visit func(group) bool,
+) error {
 	accept, err := newAcceptor(r, s.accept, touched)
 	if err != nil {
 		return err

@@ -1,0 +1,246 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// propertyStore is a store of n nodes in a ring, with integer properties, which are not indexed.
+func propertyStore(tb testing.TB, n int, names []string, values func(i int) []kv.Value) *kv.Store {
+	tb.Helper()
+	dir := filepath.Join(tb.TempDir(), "store")
+	var columns []kv.Column
+	for _, name := range names {
+		columns = append(columns, kv.Column{Name: name, Kind: kv.KindInt})
+	}
+	loader, err := kv.NewLoader(dir, kv.LoadOptions{Properties: columns})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for i := range n {
+		if err := loader.AddNode(kv.Node{ID: strconv.Itoa(i), Values: values(i)}); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	for i := range n {
+		if err := loader.AddEdge(strconv.Itoa(i), strconv.Itoa((i+1)%n), 0); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if _, err := loader.Commit(context.Background(), nil); err != nil {
+		tb.Fatal(err)
+	}
+	return open(tb, dir)
+}
+
+func integer(name string, op Op, value int64) Predicate { return Compare{name, op, kv.IntValue(value)} }
+
+// exclusive is a store in which every third node has a = 1 and every third b = 1, but, against what that leads to
+// expect, none both, except the last twenty.
+func exclusive(tb testing.TB, n int) *kv.Store {
+	return propertyStore(tb, n, []string{"a", "b"}, func(i int) []kv.Value {
+		a, b := 0, 0
+		switch {
+		case i >= n-20:
+			a, b = 1, 1
+		case i%3 == 0:
+			a = 1
+		case i%3 == 1:
+			b = 1
+		}
+		return []kv.Value{kv.IntValue(int64(a)), kv.IntValue(int64(b))}
+	})
+}
+
+func TestWalkInFileOrderGivesWay(t *testing.T) {
+	const n = 20_000
+	tx := exclusive(t, n).Begin()
+	defer tx.Close()
+	plan, err := NewPlan(tx, Query{Where: and(integer("a", Eq, 1), integer("b", Eq, 1)), Limit: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.way != byFileOrder {
+		t.Fatalf("got plan %v, want a walk in file order: it should seem to meet a match in every nine nodes", plan)
+	}
+	got := rowsOf(t, plan)
+	var ids []string
+	for _, v := range got {
+		id, err := tx.ID(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	if want := []string{"19980", "19981", "19982"}; !slices.Equal(ids, want) {
+		t.Errorf("got nodes %q, want %q\n%v", ids, want, plan)
+	}
+	if rows := plan.Touched().Rows; rows > n+n/4 {
+		t.Errorf("%d rows touched for matches that come last, want at most %d\n%v", rows, n+n/4, plan)
+	}
+	want := "\n  given up unfinished, for\n    where (and (eq a 1) (eq b 1))\n      all nodes, in blocks"
+	if !strings.Contains(plan.String(), want) {
+		t.Errorf("plan after it gave way: got\n%v\nwant it to have%s", plan, want)
+	}
+	if n, err := plan.Count(context.Background()); err != nil || n != 3 || strings.Contains(plan.String(), "given up") {
+		t.Errorf("count: got %d, %v, want 3\n%v", n, err, plan)
+	}
+}
+
+// A walk in the order of an index gives way too, when the rows that the residual keeps have the least scores.
+func TestWalkOfAnIndexGivesWay(t *testing.T) {
+	const n = 20_000
+	s := propertyStore(t, n, []string{"rank", "a"}, func(i int) []kv.Value {
+		a := int64(0)
+		if i < n/50 {
+			a = 1
+		}
+		return []kv.Value{kv.IntValue(int64(i)), kv.IntValue(a)}
+	})
+	if err := Create(context.Background(), s, "rank"); err != nil {
+		t.Fatal(err)
+	}
+	tx := s.Begin()
+	defer tx.Close()
+	plan, err := NewPlan(tx, Query{Where: integer("a", Eq, 1), Order: []Order{{"rank", true}}, Limit: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.way != byOrderedIndex {
+		t.Fatalf("got plan %v, want a walk of the index on rank", plan)
+	}
+	var ranks []int64
+	for _, v := range rowsOf(t, plan) {
+		rank, err := tx.Value(v, "rank")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ranks = append(ranks, rank.Int())
+	}
+	if want := []int64{n/50 - 1, n/50 - 2}; !slices.Equal(ranks, want) {
+		t.Errorf("got ranks %d, want %d\n%v", ranks, want, plan)
+	}
+	if got := plan.Touched(); !plan.gaveWay || got.Rows > 2*n {
+		t.Errorf("touched %+v, want at most %d rows, and that the walk gave way\n%v", got, 2*n, plan)
+	}
+}
+
+func TestWalkThatGivesWayIsCancelled(t *testing.T) {
+	tx := exclusive(t, 9000).Begin()
+	defer tx.Close()
+	plan, err := NewPlan(tx, Query{Where: and(integer("a", Eq, 1), integer("b", Eq, 1)), Limit: 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan.patience = 0
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var got error
+	for _, err := range plan.Rows(ctx) {
+		got = err
+	}
+	if !errors.Is(got, context.Canceled) {
+		t.Errorf("got %v, want %v\n%v", got, context.Canceled, plan)
+	}
+}
+
+// The cost of a walk grows with the rows it decides, and never beyond that of deciding all.
+func TestWalkCost(t *testing.T) {
+	pl := &planner{n: 100_000}
+	properties := []string{"degree", "split"}
+	last := 0.0
+	for _, rows := range []float64{0, 1, 16, 17, 500, 1008, 1009, 50_000, 99_999, 100_000} {
+		cost := pl.walkCost(rows, pl.n, fileCost, properties)
+		if cost < last || (rows > 0) != (cost > 0) {
+			t.Errorf("cost of a walk past %v rows: got %v, after %v for fewer", rows, cost, last)
+		}
+		last = cost
+	}
+	spend := &allowance{left: last * (1 + 1e-9), n: pl.n, step: fileCost, properties: properties}
+	left := int(pl.n)
+	for size := firstBatch; left > 0; size = min(2*size, lastBatch) {
+		if !spend.batch(min(size, left)) {
+			t.Fatalf("the allowance for the whole walk, %v, is used up with %d rows left", last, left)
+		}
+		left -= min(size, left)
+	}
+}
+
+// A scan for the best few leaves out blocks that have none of them, in either direction, nulls among them.
+func TestScanForTheBest(t *testing.T) {
+	const n = 20_000
+	tx := propertyStore(t, n, []string{"late", "early"}, func(i int) []kv.Value {
+		values := []kv.Value{{}, {}}
+		if i >= n/2 {
+			values[0] = kv.IntValue(int64(i / 3))
+		}
+		if i < n/2 {
+			values[1] = kv.IntValue(int64(i / 3))
+		}
+		return values
+	}).Begin()
+	defer tx.Close()
+	for _, c := range []struct {
+		order Order
+		want  []string // ids
+	}{
+		{Order{"late", false}, []string{"10000", "10001", "10002", "10003"}}, // 3333 twice, 3334 thrice
+		{Order{"late", true}, []string{"19998", "19999", "19995", "19996"}},
+		{Order{"early", false}, []string{"0", "1", "2", "3"}},
+		{Order{"early", true}, []string{"9999", "9996", "9997", "9998"}},
+	} {
+		plan, err := NewPlan(tx, Query{Order: []Order{c.order}, Limit: len(c.want)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, v := range rowsOf(t, plan) {
+			id, err := tx.ID(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, id)
+		}
+		if !slices.Equal(ids, c.want) {
+			t.Errorf("best by %+v: got %q, want %q\n%v", c.order, ids, c.want, plan)
+		}
+		if got := plan.Touched(); got.SkippedBlocks == 0 && c.order != (Order{"late", true}) {
+			t.Errorf("best by %+v: touched %+v, want some blocks skipped\n%v", c.order, got, plan)
+		}
+	}
+}
+
+func BenchmarkLimit(b *testing.B) {
+	const n = 200_000
+	tx := exclusive(b, n).Begin()
+	defer tx.Close()
+	both := and(integer("a", Eq, 1), integer("b", Eq, 1))
+	for name, q := range map[string]Query{
+		"matches=last":  {Where: both, Limit: 3},
+		"matches=all":   {Where: both, Limit: -1},
+		"matches=often": {Where: integer("a", Eq, 1), Limit: 3},
+		"matches=none":  {Where: and(integer("degree", Gt, 1000), integer("a", Eq, 1)), Limit: 3},
+		"by=degree":     {Order: []Order{{"degree", true}}, Limit: 5},
+	} {
+		b.Run(fmt.Sprintf("%s/limit=%d", name, q.Limit), func(b *testing.B) {
+			rows := int64(0)
+			for b.Loop() {
+				plan, err := NewPlan(tx, q)
+				if err != nil {
+					b.Fatal(err)
+				}
+				rowsOf(b, plan)
+				rows = plan.Touched().Rows
+			}
+			b.ReportMetric(float64(rows), "rows-touched/op")
+		})
+	}
+}
