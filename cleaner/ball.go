@@ -16,18 +16,18 @@ import (
 // errBall is wrapped where the nodes around one node are too many to explain it by.
 var errBall = errors.New("cleaner: neighbourhood is too large")
 
-// Bytes a node of the ball takes in the maps of operatorRow, and the budget where none is given.
-const (
-	ballNodeBytes     = 128
-	defaultBallBudget = 256 << 20
-)
+// ballNodeBytes is what a node of the ball takes in the maps of operatorRow.
+const ballNodeBytes = 128
 
-// rowFeatures computes the agreement features of one node for every class as its label [c][2K+1], from the rows of the node
-// in S_1 … S_K alone: no propagation of the whole graph. errBall where the K-hop ball does not fit opt.MemoryBudget.
-func rowFeatures(ctx context.Context, tx *kv.Tx, v kv.NodeID, predictions ops.Source, hops int, opt ops.Options) ([][]float32, error) {
+// rowFeatures computes the agreement features of one node for every class as its label [c][2K+1], from the rows of the
+// node in S_1 … S_K alone: no propagation of the whole graph. errBall where the K-hop ball does not fit
+// opt.MemoryBudget.
+func rowFeatures(
+	ctx context.Context, tx *kv.Tx, v kv.NodeID, predictions ops.Source, hops int, opt ops.Options,
+) ([][]float32, error) {
 	budget := opt.MemoryBudget
 	if budget == 0 {
-		budget = defaultBallBudget
+		budget = kv.DefaultMemoryBudget()
 	}
 	rows, err := operatorRows(ctx, tx, v, hops, int(budget/ballNodeBytes))
 	if err != nil {
@@ -91,9 +91,9 @@ func rowFeatures(ctx context.Context, tx *kv.Tx, v kv.NodeID, predictions ops.So
 	return z, nil
 }
 
-// operatorRows returns row v of S_1 … S_K, sparse. With b_1 the neighbours of v, each 1, and b_{k+1}[w] = Σ_{u~w} b_k[u] / d_u,
-// the row of Ã^k is b_k[w] / √(d_v d_w); S_k leaves out its entry v. Adjacency and degrees are read a block at a time, so the
-// work is at most K passes over the graph. errBall where the rows hold more than limit nodes.
+// operatorRows returns row v of S_1 … S_K, sparse. With b_1 the neighbours of v, each 1, and b_{k+1}[w] = Σ_{u~w}
+// b_k[u] / d_u, the row of Ã^k is b_k[w] / √(d_v d_w); S_k leaves out its entry v. Adjacency and degrees are read a
+// block at a time, so the work is at most K passes over the graph. errBall where the rows hold more than limit nodes.
 func operatorRows(ctx context.Context, tx *kv.Tx, v kv.NodeID, hops, limit int) ([]map[kv.NodeID]float64, error) {
 	blocks, err := tx.AdjacencyBlocks()
 	if err != nil {
@@ -145,7 +145,9 @@ func operatorRows(ctx context.Context, tx *kv.Tx, v kv.NodeID, hops, limit int) 
 }
 
 // readDegrees adds the degrees of ascending nodes to those that are known.
-func readDegrees(ctx context.Context, tx *kv.Tx, blocks []kv.Range, nodes []kv.NodeID, known map[kv.NodeID]float64) error {
+func readDegrees(
+	ctx context.Context, tx *kv.Tx, blocks []kv.Range, nodes []kv.NodeID, known map[kv.NodeID]float64,
+) error {
 	unknown := make([]kv.NodeID, 0, len(nodes))
 	for _, v := range nodes {
 		if _, ok := known[v]; !ok {
@@ -166,7 +168,9 @@ func readDegrees(ctx context.Context, tx *kv.Tx, blocks []kv.Range, nodes []kv.N
 }
 
 // eachBlock calls visit for every block that holds some of the ascending nodes, with those nodes.
-func eachBlock(ctx context.Context, blocks []kv.Range, nodes []kv.NodeID, visit func(r kv.Range, nodes []kv.NodeID) error) error {
+func eachBlock(
+	ctx context.Context, blocks []kv.Range, nodes []kv.NodeID, visit func(r kv.Range, nodes []kv.NodeID) error,
+) error {
 	for len(nodes) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -182,7 +186,9 @@ func eachBlock(ctx context.Context, blocks []kv.Range, nodes []kv.NodeID, visit 
 }
 
 // readScattered reads the rows of ascending nodes, near ones together, and calls visit for each; row is borrowed.
-func readScattered(ctx context.Context, src ops.Source, nodes []kv.NodeID, visit func(v kv.NodeID, row []float32) error) error {
+func readScattered(
+	ctx context.Context, src ops.Source, nodes []kv.NodeID, visit func(v kv.NodeID, row []float32) error,
+) error {
 	const (
 		gap  = 16  // nodes further apart are read apart
 		span = 512 // rows read together at most

@@ -18,14 +18,14 @@ type PredictOptions struct {
 	// Seed fixes everything that is drawn at random.
 	Seed uint64
 
-	// Hops is over how many hops features are smoothed; zero means 2.
+	// Hops is over how many hops features are smoothed, 1 to 10; zero means 2. More would make all nodes alike.
 	Hops int
 
 	// Workers is the number of goroutines that compute; zero means GOMAXPROCS. It does not change the predictions.
 	Workers int
 
-	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: inputs that do not fit go to a
-	// temporary file. Zero means the default of ops.Options. It does not change the predictions.
+	// MemoryBudget is that of Options. Inputs and predictions that do not fit go to temporary files. It does not
+	// change the predictions.
 	MemoryBudget int64
 
 	// Progress, OnStage and Notice are those of Options.
@@ -39,20 +39,11 @@ func (o PredictOptions) withDefaults() (PredictOptions, error) {
 	if o.Hops == 0 {
 		o.Hops = baseHops
 	}
-	var problems []error
-	if o.Hops < 1 {
-		problems = append(problems, fmt.Errorf("hops %d: want none (%d) or more", o.Hops, baseHops))
+	problems := checkResources(o.Workers, &o.MemoryBudget)
+	if o.Hops < 1 || o.Hops > mostBaseHops {
+		problems = append(problems, fmt.Errorf("hops %d: want 1 to %d", o.Hops, mostBaseHops))
 	}
-	if o.Workers < 0 {
-		problems = append(problems, fmt.Errorf("workers %d: want none (all processors) or more", o.Workers))
-	}
-	if o.MemoryBudget < 0 {
-		problems = append(problems, fmt.Errorf("memory budget %d bytes: want none (the default) or more", o.MemoryBudget))
-	}
-	if len(problems) > 0 {
-		return o, fmt.Errorf("%w: %w", ErrOptions, errors.Join(problems...))
-	}
-	return o, nil
+	return o, joinOptions(problems)
 }
 
 // A PredictReport says how the base classifier was trained and how often it agrees with the given labels.
@@ -70,21 +61,26 @@ const (
 	InputStructure = "structure" // the training labels around it
 )
 
-// Predict trains the built-in base classifier on the given labels of the training split and writes its predictions of every
-// node, in place of those the store has. It is a network with one hidden layer, whose input is
+// Predict trains the built-in base classifier on the given labels of the training split and writes its predictions of
+// every node, in place of those the store has. It is a network with one hidden layer, whose input is
 //
-//	(D+I)^(-1/2)(A+I)(D+I)^(-1/2) applied Hops times to the features, each row scaled to length 1 (simplified graph convolution, arXiv:1902.07153)
+//	(D+I)^(-1/2)(A+I)(D+I)^(-1/2) applied Hops times to the features, each row scaled to length 1
+//	(simplified graph convolution, arXiv:1902.07153)
 //
 // and on a graph without features, or with features of less than half of its nodes,
 //
-//	S_k Y_train, k = 1..3 (1..4 where less than a tenth of the nodes are in the training split), each row scaled to sum 1, and the logarithm of the degree
+//	S_k Y_train, k = 1..3 (1..4 where less than a tenth of the nodes are in the training split),
+//	each row scaled to sum 1, and the logarithm of the degree
 //
-// in which no node sees its own label. Training stops, and the best network is kept, by the cross-entropy on the validation split. A
-// store without a column "split" is split at random (see Splits).
+// in which no node sees its own label. Training stops, and the best network is kept, by the cross-entropy on the
+// validation split. A store without a column "split" is split at random (see Splits).
 //
-// It needs labels in the training split: ErrNoLabels. ErrFeatures names a node whose features are no numbers to learn from, and
-// ErrOptions what is wrong with the options. Predictions are of the nodes and classes there are when it begins: where others
-// are added meanwhile it fails with ErrMissingRows or ErrUnknownClass. Cancelled or failed, it leaves the store as it was.
+// Below the least MemoryBudget for the graph it fails with an *ops.BudgetError before it learns anything.
+//
+// It needs labels in the training split: ErrNoLabels. ErrFeatures names a node whose features are no numbers to learn
+// from, and ErrOptions what is wrong with the options. Predictions are of the nodes and classes there are when it
+// begins: where others are added meanwhile it fails with ErrMissingRows or ErrUnknownClass. Cancelled or failed, it
+// leaves the store as it was.
 func Predict(ctx context.Context, s *kv.Store, opt PredictOptions) (*PredictReport, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {
@@ -154,15 +150,19 @@ func writePredictions(ctx context.Context, s *kv.Store, snapshot *kv.Tx, predict
 	return b.Commit(w.Mark)
 }
 
-// mostFeature bounds the size of a feature. Sums of so large numbers over the neighbourhoods of any graph are finite in float32.
+// mostFeature bounds the size of a feature. Sums of so large numbers over the neighbourhoods of any graph are finite in
+// float32.
 const mostFeature = 1e30
 
-// baseFeatures returns the stored features, or nil and why they are not used. A node without a row, which reads as all NaN, has none;
-// any other number that is not finite, or beyond mostFeature, is ErrFeatures.
+// structureAlone is what a notice says of a store whose features are not used.
+const structureAlone = "the base classifier learns from the structure and the training labels alone"
+
+// baseFeatures returns the stored features, or nil and why they are not used. A node without a row, which reads as all
+// NaN, has none; any other number that is not finite, or beyond mostFeature, is ErrFeatures.
 func baseFeatures(ctx context.Context, tx *kv.Tx) (features ops.Source, notice string, err error) {
 	matrix, err := tx.Matrix(FeaturesMatrix)
 	if errors.Is(err, kv.ErrNotFound) {
-		return nil, "no features in the store: the base classifier learns from the structure and the training labels alone", nil
+		return nil, "no features in the store: " + structureAlone, nil
 	}
 	if err != nil {
 		return nil, "", err
@@ -176,8 +176,10 @@ func baseFeatures(ctx context.Context, tx *kv.Tx) (features ops.Source, notice s
 			if !slices.ContainsFunc(row, func(value float32) bool { return !isNaN(value) }) {
 				continue
 			}
-			if j := slices.IndexFunc(row, func(value float32) bool { return !(value >= -mostFeature && value <= mostFeature) }); j >= 0 {
-				err := fmt.Errorf("feature %s is %v, want a number between %g and %g: %w", matrix.Columns()[j], row[j], -mostFeature, mostFeature, ErrFeatures)
+			isBad := func(value float32) bool { return !(value >= -mostFeature && value <= mostFeature) }
+			if j := slices.IndexFunc(row, isBad); j >= 0 {
+				err := fmt.Errorf("feature %s is %v, want a number between %g and %g: %w",
+					matrix.Columns()[j], row[j], -mostFeature, mostFeature, ErrFeatures)
 				return nodeError(tx, v, err)
 			}
 			if slices.ContainsFunc(row, func(value float32) bool { return value != 0 }) {
@@ -190,7 +192,7 @@ func baseFeatures(ctx context.Context, tx *kv.Tx) (features ops.Source, notice s
 		return nil, "", err
 	}
 	if n := tx.NumNodes(); 2*known < n {
-		return nil, fmt.Sprintf("only %d of %d nodes have features: the base classifier learns from the structure and the training labels alone", known, n), nil
+		return nil, fmt.Sprintf("only %d of %d nodes have features: %s", known, n, structureAlone), nil
 	}
 	return zeroMissing{matrix}, "", nil
 }
@@ -219,7 +221,13 @@ type baseProblem struct {
 	classes  int
 	splits   []Split // [n]
 	scratch  string  // directory for temporary files
+
+	sizes *ops.Sizes // of graph; nil until measured
+	keep  int64      // bytes of predictions that may stay in memory, beside a quarter of the budget; 0: no other limit
 }
+
+// hasFeatures reports whether the inputs are the features.
+func (p *baseProblem) hasFeatures() bool { return p.features != nil && p.features.Width() > 0 }
 
 // basePredictions is the ops.Source [n×classes] of a trained base classifier.
 type basePredictions struct{ *rowStore }
@@ -227,6 +235,7 @@ type basePredictions struct{ *rowStore }
 // How the base classifier is trained.
 const (
 	baseHops     = 2
+	mostBaseHops = 10
 	baseHidden   = 64
 	baseBatch    = 256
 	baseRate     = 0.01
@@ -246,17 +255,21 @@ func trainBase(ctx context.Context, p baseProblem, opt PredictOptions) (*basePre
 	if err != nil {
 		return nil, nil, err
 	}
-	budget := opt.MemoryBudget
-	if budget == 0 {
-		budget = 256 << 20
-	}
 	train, validation := p.nodesOf(SplitTrain), p.nodesOf(SplitValidation)
 	if len(train) == 0 {
 		return nil, nil, fmt.Errorf("no labelled node in the training split, want some to learn from: %w", ErrNoLabels)
 	}
+	least, err := p.leastForTraining(ctx, opt.Hops)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := requireBudget("predict", opt.MemoryBudget, least); err != nil {
+		return nil, nil, err
+	}
+	budget := opt.MemoryBudget - trainingBytes*int64(p.graph.NumNodes())
 	var inputs *rowStore
 	report := &PredictReport{Inputs: InputFeatures}
-	if p.features != nil && p.features.Width() > 0 {
+	if p.hasFeatures() {
 		inputs, err = p.smoothedFeatures(ctx, opt, budget)
 	} else {
 		report.Inputs = InputStructure
@@ -295,8 +308,11 @@ func (p *baseProblem) nodesOf(split Split) []kv.NodeID {
 	return nodes
 }
 
-// fitBase trains on inputs and returns the network with the least validation loss, or the last where there is no validation.
-func (p *baseProblem) fitBase(ctx context.Context, inputs *rowStore, train, validation []kv.NodeID, opt PredictOptions, report *PredictReport) (*Network, error) {
+// fitBase trains on inputs and returns the network with the least validation loss, or the last where there is no
+// validation.
+func (p *baseProblem) fitBase(
+	ctx context.Context, inputs *rowStore, train, validation []kv.NodeID, opt PredictOptions, report *PredictReport,
+) (*Network, error) {
 	random := rand.New(rand.NewPCG(opt.Seed, streamBase))
 	t := newTrainer(newNetwork(random, inputs.width, baseHidden, p.classes), random)
 	t.rate, t.decay, t.dropout = baseRate, baseDecay, baseDropout
@@ -343,12 +359,9 @@ func (p *baseProblem) fitBase(ctx context.Context, inputs *rowStore, train, vali
 // gather reads the inputs and labels of some nodes.
 func (p *baseProblem) gather(inputs *rowStore, nodes []kv.NodeID, x []float32, right []int) error {
 	for i, v := range nodes {
-		if err := inputs.Read(kv.Range{First: v, End: v + 1}, 0, inputs.width, x[i*inputs.width:]); err != nil {
-			return err
-		}
 		right[i] = int(p.labels[v])
 	}
-	return nil
+	return inputs.gather(nodes, x)
 }
 
 // loss is the mean cross-entropy of a network on some nodes.
@@ -372,9 +385,15 @@ func (p *baseProblem) loss(ctx context.Context, net *Network, inputs *rowStore, 
 }
 
 // predictAll applies the network to every row of inputs.
-func (p *baseProblem) predictAll(ctx context.Context, net *Network, inputs *rowStore, opt PredictOptions, budget int64) (*basePredictions, error) {
+func (p *baseProblem) predictAll(
+	ctx context.Context, net *Network, inputs *rowStore, opt PredictOptions, budget int64,
+) (*basePredictions, error) {
 	n := p.graph.NumNodes()
-	out, err := newRowStore(p.scratch, n, p.classes, budget/4)
+	limit := budget / 4
+	if p.keep > 0 {
+		limit = min(limit, p.keep)
+	}
+	out, err := newRowStore(p.scratch, n, p.classes, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -408,14 +427,8 @@ func (p *baseProblem) measure(ctx context.Context, predictions ops.Source, repor
 				continue
 			}
 			row := values[int(v-rows.First)*p.classes:][:p.classes]
-			best := 0
-			for j, value := range row {
-				if value > row[best] {
-					best = j
-				}
-			}
 			nodes[p.splits[v]]++
-			if best == int(p.labels[v]) {
+			if best, _ := largest(row); best == p.labels[v] {
 				right[p.splits[v]]++
 			}
 		}

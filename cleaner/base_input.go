@@ -9,9 +9,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// operators are the options of ops for a base classifier that keeps half of the budget for its inputs.
+// operators are the options of ops with a budget.
 func (o PredictOptions) operators(budget int64) ops.Options {
-	opt := ops.Options{MemoryBudget: budget / 2, Workers: o.Workers, Progress: o.Progress}
+	opt := ops.Options{MemoryBudget: budget, Workers: o.Workers, Progress: o.Progress}
 	if o.OnStage != nil {
 		opt.OnStage = func(s kv.Stage) {
 			if s.Name == "propagate" { // which is the name of what features are made of
@@ -23,9 +23,23 @@ func (o PredictOptions) operators(budget int64) ops.Options {
 	return opt
 }
 
+// newInputs makes the store of inputs of a width. It takes up to half of the budget, where the operators over some hops
+// can do with the rest, which is returned.
+func (p *baseProblem) newInputs(
+	ctx context.Context, width, hops int, budget int64,
+) (s *rowStore, rest int64, err error) {
+	sizes, err := p.measured(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	limit := max(0, min(budget/2, budget-sizes.LeastForPropagate(hops)))
+	s, err = newRowStore(p.scratch, p.graph.NumNodes(), width, limit)
+	return s, budget - limit, err
+}
+
 // smoothedFeatures is the input of a graph with features [n×d].
 func (p *baseProblem) smoothedFeatures(ctx context.Context, opt PredictOptions, budget int64) (*rowStore, error) {
-	s, err := newRowStore(p.scratch, p.graph.NumNodes(), p.features.Width(), budget/2)
+	s, budget, err := p.newInputs(ctx, p.features.Width(), opt.Hops, budget)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +51,8 @@ func (p *baseProblem) smoothedFeatures(ctx context.Context, opt PredictOptions, 
 		return s.write(t.Rows, t.Lo, t.Hi-t.Lo, t.Values)
 	})
 	if err == nil {
-		err = p.eachInput(ctx, s, opt, func(_ kv.NodeID, row []float32) { scaleTo1(row, func(x float64) float64 { return x * x }, math.Sqrt) })
+		square := func(x float64) float64 { return x * x }
+		err = p.eachInput(ctx, s, opt, func(_ kv.NodeID, row []float32) { scaleTo1(row, square, math.Sqrt) })
 	}
 	return s.orClose(err)
 }
@@ -49,11 +64,11 @@ const (
 	sparseLabels    = 10
 )
 
-// labelDiagonals are those of as many hops as training labels are gathered over, fewer than wanted where more are out of
-// reach.
+// labelDiagonals are those of as many hops as training labels are gathered over, fewer than wanted where more are out
+// of reach.
 func (p *baseProblem) labelDiagonals(ctx context.Context, operators ops.Options) (*ops.Diagonals, error) {
-	if sparseLabels*len(p.nodesOf(SplitTrain)) < len(p.labels) {
-		diagonals, err := ops.ComputeDiagonals(ctx, p.graph, sparseLabelHops, operators)
+	if hops := p.labelHops(); hops > labelHops {
+		diagonals, err := ops.ComputeDiagonals(ctx, p.graph, hops, operators)
 		if !errors.Is(err, ops.ErrPrice) {
 			return diagonals, err
 		}
@@ -61,18 +76,26 @@ func (p *baseProblem) labelDiagonals(ctx context.Context, operators ops.Options)
 	return ops.ComputeDiagonals(ctx, p.graph, labelHops, operators)
 }
 
+// labelHops is over how many hops training labels are gathered, unless it costs too much.
+func (p *baseProblem) labelHops() int {
+	if sparseLabels*len(p.nodesOf(SplitTrain)) < len(p.labels) {
+		return sparseLabelHops
+	}
+	return labelHops
+}
+
 // roundingShare of a diagonal is more than the hops' roundings to float32 change it by.
 const roundingShare = 1e-6
 
 // structure is the input of a graph without features [n×(hops·c+1)].
 func (p *baseProblem) structure(ctx context.Context, opt PredictOptions, budget int64) (*rowStore, error) {
-	operators := opt.operators(budget)
-	diagonals, err := p.labelDiagonals(ctx, operators)
+	diagonals, err := p.labelDiagonals(ctx, opt.operators(budget))
 	if err != nil {
 		return nil, err
 	}
 	hops := diagonals.Hops()
-	degrees, err := ops.Degrees(ctx, p.graph, operators)
+	budget -= structureBytes(int64(len(p.labels)), hops)
+	degrees, err := ops.Degrees(ctx, p.graph, opt.operators(budget))
 	if err != nil {
 		return nil, err
 	}
@@ -83,12 +106,12 @@ func (p *baseProblem) structure(ctx context.Context, opt PredictOptions, budget 
 		}
 	}
 	c := p.classes
-	s, err := newRowStore(p.scratch, p.graph.NumNodes(), hops*c+1, budget/2)
+	s, budget, err := p.newInputs(ctx, hops*c+1, hops, budget)
 	if err != nil {
 		return nil, err
 	}
 	op := ops.Operator{Hops: hops, Diagonals: diagonals}
-	err = ops.Propagate(ctx, p.graph, ops.OneHot(training, c), op, operators, func(t ops.Tile) error {
+	err = ops.Propagate(ctx, p.graph, ops.OneHot(training, c), op, opt.operators(budget), func(t ops.Tile) error {
 		return s.write(t.Rows, (t.Hop-1)*c+t.Lo, t.Hi-t.Lo, t.Values)
 	})
 	if err == nil {
@@ -96,7 +119,8 @@ func (p *baseProblem) structure(ctx context.Context, opt PredictOptions, budget 
 		err = p.eachInput(ctx, s, opt, func(v kv.NodeID, row []float32) {
 			for k := range hops {
 				hop := row[k*c : (k+1)*c]
-				// What the cleared diagonal leaves of the node's own label is rounding: scaled to 1 it would give the label away.
+				// What the cleared diagonal leaves of the node's own label is rounding: scaled to 1 it would give the
+				// label away.
 				if y := training[v]; y != kv.NoClass && float64(hop[y]) <= roundingShare*diagonals.At(k + 1)[v] {
 					hop[y] = 0
 				}
@@ -108,16 +132,10 @@ func (p *baseProblem) structure(ctx context.Context, opt PredictOptions, budget 
 	return s.orClose(err)
 }
 
-// orClose returns the store, or closes it where there is an error.
-func (s *rowStore) orClose(err error) (*rowStore, error) {
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
-}
-
 // eachInput changes every row of s in place.
-func (p *baseProblem) eachInput(ctx context.Context, s *rowStore, opt PredictOptions, change func(v kv.NodeID, row []float32)) error {
+func (p *baseProblem) eachInput(
+	ctx context.Context, s *rowStore, opt PredictOptions, change func(v kv.NodeID, row []float32),
+) error {
 	return eachRows(ctx, s, p.graph.NumNodes(), opt.Workers, func(rows kv.Range, values []float32) error {
 		for v := rows.First; v < rows.End; v++ {
 			change(v, values[int(v-rows.First)*s.width:][:s.width])

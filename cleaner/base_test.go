@@ -16,8 +16,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// newBaseProblem has n nodes in c classes, joined mostly to their own. Three in five are for training, one in five each for
-// validation and test. Where width is not zero, features are of that width: noise, and a hint of the class.
+// newBaseProblem has n nodes in c classes, joined mostly to their own. Three in five are for training, one in five each
+// for validation and test. Where width is not zero, features are of that width: noise, and a hint of the class.
 func newBaseProblem(t testing.TB, seed uint64, n, c, width int) baseProblem {
 	r := rand.New(rand.NewPCG(seed, 0))
 	p := baseProblem{order: identityOrder(n), classes: c, scratch: t.TempDir()}
@@ -118,7 +118,8 @@ func TestBaseClassifierLearns(t *testing.T) {
 	}
 }
 
-// TestPredictionsAreTheSameBits has one budget under which the inputs are in a file, and one under which predictions are, too.
+// TestPredictionsAreTheSameBits has one budget under which the inputs are in a file, and one under which predictions
+// are, too.
 func TestPredictionsAreTheSameBits(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -228,8 +229,8 @@ func TestBaseClassifierOnAwkwardGraphs(t *testing.T) {
 	}
 }
 
-// TestEarlyStopping has validation labels that say the opposite of the training labels: the longer it trains, the worse they
-// are told.
+// TestEarlyStopping has validation labels that say the opposite of the training labels: the longer it trains, the worse
+// they are told.
 func TestEarlyStopping(t *testing.T) {
 	p := newBaseProblem(t, 6, 600, 2, 40)
 	ctx := context.Background()
@@ -464,6 +465,10 @@ func TestPredictRefuses(t *testing.T) {
 		if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), field) {
 			t.Errorf("three bad options: got %v, want ErrOptions that names %s", err, field)
 		}
+	}
+	_, err = Predict(context.Background(), nil, PredictOptions{Hops: 100_000_000})
+	if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "hops 100000000: want 1 to 10") {
+		t.Errorf("more hops than anybody waits for: got %v, want ErrOptions that says 1 to 10", err)
 	}
 	dir := kvtest.LoadDir(t, kvtest.Numbered([]string{"x", "y"}))
 	s := kvtest.Open(t, dir, kv.Options{ReadOnly: true})

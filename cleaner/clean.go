@@ -22,14 +22,15 @@ const (
 	AgreementMatrix  = "agreement"  // Z [n×(2K+1)], columns P0 … PK, L1 … LK; NaN where unlabelled
 )
 
-// Clean scores every labelled node and suggests a label for every node. It writes the columns score, suggested, confidence and run,
-// the matrix "agreement", the index on score, and the Run; all become visible at once. An index on label is created where there
-// is none. Where the store has no predictions it first runs Predict, and says so by opt.Notice.
+// Clean scores every labelled node and suggests a label for every node. It writes the columns score, suggested,
+// confidence and run, the matrix "agreement", the index on score, and the Run; all become visible at once. An index on
+// label is created where there is none. Where the store has no predictions it first runs Predict, and says so by
+// opt.Notice.
 //
-// It works on the store as it is when it begins, after Predict. The write lock is held only while the results are written:
-// labels, edges and predictions may change meanwhile, and the results are those of the labels before; nodes added meanwhile get
-// none. A cancelled or failed run leaves the store as it was, but for predictions and the label index, which are
-// finished work and are found by the next run.
+// It works on the store as it is when it begins, after Predict. The write lock is held only while the results are
+// written: labels, edges and predictions may change meanwhile, and the results are those of the labels before; nodes
+// added meanwhile get none. A cancelled or failed run leaves the store as it was, but for predictions and the label
+// index, which are finished work and are found by the next run.
 //
 // The errors of too few labels are ErrNoLabels, ErrOneClass and ErrFewFittingNodes; of options, ErrOptions.
 func Clean(ctx context.Context, s *kv.Store, opt Options) (*Run, error) {
@@ -48,6 +49,9 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (*Run, error) {
 	defer tx.Close()
 	p, err := readProblem(tx, opt)
 	if err != nil {
+		return nil, err
+	}
+	if p.predictions, err = Predictions(tx); err != nil {
 		return nil, err
 	}
 	source, err := predictionSource(tx)
@@ -106,6 +110,11 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 	if err != nil {
 		return err
 	}
+	if !predicted || !indexed {
+		if err := checkBudget(ctx, s, opt, predicted); err != nil {
+			return err
+		}
+	}
 	if !predicted {
 		opt.notice("no predictions in the store: training the built-in base classifier")
 		_, err := Predict(ctx, s, PredictOptions{
@@ -128,6 +137,36 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 	return nil
 }
 
+// checkBudget says, before predictions are trained or an index is made, that the budget is too small for them or for
+// what comes after.
+func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) error {
+	return s.View(func(tx *kv.Tx) error {
+		silent := opt
+		silent.Notice = nil // all of it is said when the problem is read again
+		p, err := readProblem(tx, silent)
+		if err != nil {
+			return err
+		}
+		base := baseProblem{graph: tx, labels: p.labels, order: p.order, splits: p.splits}
+		sizes, err := base.measured(ctx)
+		if err != nil {
+			return err
+		}
+		least := leastForScore(sizes, tx.NumNodes(), fittingIn(p.labels, p.splits), opt.Preset.draws(), opt.Hops)
+		if !predicted {
+			if base.features, _, err = baseFeatures(ctx, tx); err != nil {
+				return err
+			}
+			training, err := base.leastForTraining(ctx, baseHops)
+			if err != nil {
+				return err
+			}
+			least = max(least, training)
+		}
+		return requireBudget("clean", opt.MemoryBudget, least)
+	})
+}
+
 // checkLabels says early what no base classifier could mend: labels of less than two classes.
 func checkLabels(tx *kv.Tx) error {
 	labels, err := readLabels(tx)
@@ -139,7 +178,8 @@ func checkLabels(tx *kv.Tx) error {
 	case len(given) == 0:
 		return fmt.Errorf("%d nodes, nothing to clean: %w", len(labels), ErrNoLabels)
 	case !slices.ContainsFunc(given, func(y kv.Class) bool { return y != given[0] }):
-		return fmt.Errorf("all %d labelled nodes are %q, want at least two classes: %w", len(given), tx.Classes()[given[0]], ErrOneClass)
+		return fmt.Errorf("all %d labelled nodes are %q, want at least two classes: %w",
+			len(given), tx.Classes()[given[0]], ErrOneClass)
 	}
 	return nil
 }
@@ -159,7 +199,7 @@ func labelled(labels []kv.Class) (count int64) {
 	return count
 }
 
-// readProblem reads the store's own labels, splits and predictions. Where its validation split cannot be fitted on, splits
+// readProblem reads the store's own labels and splits. Where its validation split cannot be fitted on, splits
 // are drawn, and opt.Notice is told.
 func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 	p := problem{graph: tx, classes: len(tx.Classes())}
@@ -168,9 +208,6 @@ func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 		return p, err
 	}
 	if p.order, err = fileOrder(tx); err != nil {
-		return p, err
-	}
-	if p.predictions, err = Predictions(tx); err != nil {
 		return p, err
 	}
 	var drawn bool
@@ -190,7 +227,10 @@ func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 const writeRows = 1 << 14
 
 // writeRun gives the run its ID and makes it and all it found visible in one commit.
-func writeRun(ctx context.Context, s *kv.Store, run *Run, started time.Time, result *scored, suggested []kv.Class, confidence []float32) (err error) {
+func writeRun(
+	ctx context.Context, s *kv.Store, run *Run, started time.Time, result *scored, suggested []kv.Class,
+	confidence []float32,
+) (err error) {
 	b, err := s.Bulk()
 	if err != nil {
 		return err
@@ -261,6 +301,9 @@ func writeRun(ctx context.Context, s *kv.Store, run *Run, started time.Time, res
 	if err := byScore.Finish(); err != nil {
 		return err
 	}
+	if err := writeJoint(b, runKey(run.ID), run.ConfidentJoint); err != nil {
+		return err
+	}
 	return b.Commit(func(tx *kv.Tx) error {
 		if err := byScore.Mark(tx); err != nil {
 			return err
@@ -284,6 +327,7 @@ func featureNames(hops int) []string {
 
 // Features returns the agreement features of the store's given labels, as AgreementFeatures, with hops (0: 3) for K:
 // row-major [n×(2K+1)] by NodeID, unlabelled rows NaN. It needs predictions in the store (kv.ErrNotFound) and no run.
+// opt.MemoryBudget counts the result and the labels: an *ops.BudgetError names the least that would do.
 func Features(ctx context.Context, tx *kv.Tx, hops int, opt ops.Options) ([]float32, error) {
 	if hops == 0 {
 		hops = defaultHops
@@ -296,7 +340,15 @@ func Features(ctx context.Context, tx *kv.Tx, hops int, opt ops.Options) ([]floa
 	if err != nil {
 		return nil, err
 	}
+	if opt.MemoryBudget == 0 {
+		opt.MemoryBudget = kv.DefaultMemoryBudget()
+	}
+	held, budget := labelBytes*int64(len(labels)), opt.MemoryBudget
+	opt.MemoryBudget = max(1, budget-held) // 0 would ask for the default
 	z, err := AgreementFeatures(ctx, tx, labels, predictions, [][]kv.Class{labels}, hops, opt)
+	if small := (*ops.BudgetError)(nil); errors.As(err, &small) {
+		return nil, &ops.BudgetError{Job: small.Job, Budget: budget, Least: small.Least + held}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/kvtest"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
@@ -103,9 +104,7 @@ func (p plantedPartition) load(t *testing.T, bare bool) *kv.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := s.Check(context.Background(), func(p kv.Problem) { t.Errorf("store after the test: %s: %s", p.Where, p.What) }); err != nil {
-			t.Errorf("checking the store: %v", err)
-		}
+		mustEndSound(t, s)
 		if err := s.Close(); err != nil {
 			t.Errorf("closing the store: %v", err)
 		}
@@ -114,6 +113,15 @@ func (p plantedPartition) load(t *testing.T, bare bool) *kv.Store {
 		p.predict(t, s)
 	}
 	return s
+}
+
+// mustEndSound fails the test where the store or one of its indexes is not sound.
+func mustEndSound(t *testing.T, s *kv.Store) {
+	t.Helper()
+	kvtest.Check(t, s)
+	view(t, s, func(tx *kv.Tx) error {
+		return index.Check(context.Background(), tx, func(p kv.Problem) { t.Errorf("index after the test: %s", p) })
+	})
 }
 
 // predict imports the predictions, columns in another order than the store's.
@@ -137,7 +145,9 @@ func (p plantedPartition) predict(t *testing.T, s *kv.Store) {
 }
 
 // importPredictions runs one bulk write of predictions whose rows put puts.
-func importPredictions(s *kv.Store, classes []string, opt PredictionOptions, put func(*PredictionWriter, *kv.Tx) error) error {
+func importPredictions(
+	s *kv.Store, classes []string, opt PredictionOptions, put func(*PredictionWriter, *kv.Tx) error,
+) error {
 	b, err := s.Bulk()
 	if err != nil {
 		return err

@@ -10,9 +10,9 @@ import (
 //
 //	λ = s_(B),  B = ⌈(N(1−p)+1)(1−α) + Np⌉,  s_(1) ≤ … ≤ s_(N)
 //
-// NaN scores (unlabelled nodes) are left out of the N. Where B > N no finite threshold exists and λ is +Inf; minAlpha is the
-// least alpha that has one, 1/(N(1−p)+1). Where B < 1, which only an alpha of nearly 1 reaches, λ is the least score.
-// Unless 0 < alpha < 1 and 0 ≤ mislabelRate ≤ 1, λ and minAlpha are NaN.
+// NaN scores (unlabelled nodes) are left out of the N. Where B > N no finite threshold exists and λ is +Inf; minAlpha
+// is the least alpha that has one, 1/(N(1−p)+1). Where B < 1, which only an alpha of nearly 1 reaches, λ is the least
+// score. Unless 0 < alpha < 1 and 0 ≤ mislabelRate ≤ 1, λ and minAlpha are NaN.
 //
 // scores is left as it is.
 func FalsePositiveThreshold(scores []float64, mislabelRate, alpha float64) (lambda, minAlpha float64) {
@@ -25,8 +25,8 @@ func FalsePositiveThreshold(scores []float64, mislabelRate, alpha float64) (lamb
 //	λ = s′_(B),  B = ⌈(Np+1)(1−α) + N(1−p)⌉,  s′_(1) ≤ … ≤ s′_(N)
 //
 // In terms of the score, the suspects are the nodes with s > 0.5 and 1−s ≤ λ; the guarantee is silent about mislabelled
-// nodes that score 0.5 or less, which is the price of the modification that makes it useful at small p. The least alpha that
-// has a finite threshold is 1/(Np+1). Everything else is as in FalsePositiveThreshold.
+// nodes that score 0.5 or less, which is the price of the modification that makes it useful at small p. The least alpha
+// that has a finite threshold is 1/(Np+1). Everything else is as in FalsePositiveThreshold.
 func FalseNegativeThreshold(scores []float64, mislabelRate, alpha float64) (lambda, minAlpha float64) {
 	modified := withoutNaN(scores)
 	for i, s := range modified {
@@ -39,8 +39,8 @@ func FalseNegativeThreshold(scores []float64, mislabelRate, alpha float64) (lamb
 	return conformalThreshold(modified, mislabelRate, 1-mislabelRate, alpha)
 }
 
-// conformalThreshold is the order statistic B = ⌈(N·own+1)(1−α) + N·other⌉ of values, which it sorts: own is the share of
-// the nodes that the guarantee is about, other the share that may stand anywhere.
+// conformalThreshold is the order statistic B = ⌈(N·own+1)(1−α) + N·other⌉ of values, which it sorts: own is the share
+// of the nodes that the guarantee is about, other the share that may stand anywhere.
 func conformalThreshold(values []float64, own, other, alpha float64) (lambda, minAlpha float64) {
 	if !(alpha > 0 && alpha < 1 && own >= 0 && own <= 1) {
 		return math.NaN(), math.NaN()

@@ -31,16 +31,18 @@ const (
 	detectorMost   = 20000 // and at most so many
 )
 
-// FitDetector trains a Detector on agreement features z, row-major [rows×width], to tell the rows whose label was planted,
-// by the L1 loss
+// FitDetector trains a Detector on agreement features z, row-major [rows×width], to tell the rows whose label was
+// planted, by the L1 loss
 //
 //	mean over rows of |sigmoid(network(z)) − planted|
 //
-// as the paper does (arXiv:2306.00015). Rows with a NaN or an infinity are left out. ErrShape is returned where z has not a row for each of
-// planted, ErrFewFittingNodes where there is nothing to tell apart: no row that is planted, or none that is not.
+// as the paper does (arXiv:2306.00015). Rows with a NaN or an infinity are left out. ErrShape is returned where z has
+// not a row for each of planted, ErrFewFittingNodes where there is nothing to tell apart: no row that is planted, or
+// none that is not.
 func FitDetector(ctx context.Context, z []float32, width int, planted []bool, opt DetectorOptions) (Detector, error) {
 	if width < 1 || len(z) != len(planted)*width {
-		return Detector{}, fmt.Errorf("agreement features: got %d values, want %d rows of %d: %w", len(z), len(planted), width, ErrShape)
+		return Detector{}, fmt.Errorf("agreement features: got %d values, want %d rows of %d: %w",
+			len(z), len(planted), width, ErrShape)
 	}
 	var rows []int
 	wrong := 0
@@ -53,7 +55,8 @@ func FitDetector(ctx context.Context, z []float32, width int, planted []bool, op
 		}
 	}
 	if wrong == 0 || wrong == len(rows) {
-		return Detector{}, fmt.Errorf("%d of %d fitting nodes have a planted label, want some with and some without: %w", wrong, len(rows), ErrFewFittingNodes)
+		return Detector{}, fmt.Errorf("%d of %d fitting nodes have a planted label, want some with and some without: %w",
+			wrong, len(rows), ErrFewFittingNodes)
 	}
 	d := Detector{}
 	d.standardize(z, width, rows)
@@ -135,8 +138,8 @@ func l1Loss(outputs []float32, right []bool) float64 {
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// Score writes the score of every row of z, row-major [rows×width] with the width of the fit, to dst [rows]: in [0,1], NaN
-// for a row with a NaN or an infinity. Safe for concurrent use.
+// Score writes the score of every row of z, row-major [rows×width] with the width of the fit, to dst [rows]: in [0,1],
+// NaN for a row with a NaN or an infinity. Safe for concurrent use.
 func (d *Detector) Score(z []float32, width int, dst []float64) {
 	rows := len(z) / width
 	x := make([]float32, len(z))

@@ -5,11 +5,13 @@
 //
 //	run, err := cleaner.Clean(ctx, store, cleaner.Options{})
 //
-// scores every labelled node, and leaves in the store what queries ask for: the columns score, suggested, confidence and run.
+// scores every labelled node, and leaves in the store what queries ask for: the columns score, suggested, confidence
+// and run.
 //
 // # Symbols
 //
-// n is the number of nodes, c of classes, K of hops. Rows are nodes by NodeID, columns classes in the order of kv.Tx.Classes.
+// n is the number of nodes, c of classes, K of hops. Rows are nodes by NodeID, columns classes in the order of
+// kv.Tx.Classes.
 //
 //	ỹ        given label        [n]          the label in the store, kv.NoClass where there is none
 //	y*       true label         [n]          latent
@@ -36,8 +38,8 @@
 //  2. Noise. On the fitting set: class thresholds, confident joint, joint distribution, transition matrix. They tell
 //     which classes are taken for which. A class that no fitting node is given takes no part.
 //
-//  3. Synthetic mislabels. Synthesize plants a wrong label on half of the fitting nodes: a node labelled j becomes i ≠ j with
-//     probability Q[i|j], renormalised without its diagonal (FlipDistribution).
+//  3. Synthetic mislabels. Synthesize plants a wrong label on half of the fitting nodes: a node labelled j becomes i ≠
+//     j with probability Q[i|j], renormalised without its diagonal (FlipDistribution).
 //
 //  4. Agreement features. For the label y under test of node v, in this order,
 //
@@ -53,16 +55,16 @@
 //  6. Suggestion. The class with the largest prediction, ties to the first; its probability is the confidence. It is
 //     given for every node, and never applied unless somebody accepts it.
 //
-// PresetPaper is that, with K = 3 and τ = 0.97, as published. PresetDefault plants mislabels five times over and takes the
-// mean of five detectors; everything else is the same. All labels under test, the given and the planted ones, share one
-// propagation, so the draws cost next to nothing.
+// PresetPaper is that, with K = 3 and τ = 0.97, as published. PresetDefault plants mislabels five times over and takes
+// the mean of five detectors; everything else is the same. All labels under test, the given and the planted ones, share
+// one propagation, so the draws cost next to nothing.
 //
 // Evaluate measures how well all this finds mislabels that are known.
 //
 // # Thresholds with guarantees
 //
-// FalsePositiveThreshold and FalseNegativeThreshold give the threshold that bounds the share of clean nodes flagged, or of
-// mislabelled nodes missed, from the scores and p, wherever the mislabelled nodes stand in the order. Where there
+// FalsePositiveThreshold and FalseNegativeThreshold give the threshold that bounds the share of clean nodes flagged, or
+// of mislabelled nodes missed, from the scores and p, wherever the mislabelled nodes stand in the order. Where there
 // are too few nodes for a bound they say +Inf, and the least bound that can be had.
 //
 // # What a run leaves
@@ -75,13 +77,16 @@
 //	run         int     [n]         Run.ID
 //	agreement   matrix  [n×(2K+1)]  P0 … PK, L1 … LK; NaN where unlabelled
 //
-// and the Run: what was asked, the noise that was found, and the detectors, from which Explain computes what the score
+// and the Run: what was asked, the noise that was found, the confident joint as a list of what was counted in the space
+// "joint/RUN", and the detectors, from which Explain computes what the score
 // would be had the label been another. A run describes the store as it was when it began.
 //
 // # Determinism and memory
 //
 // The same store, options and seed give the same bits at any number of workers and any memory budget. What is drawn at
 // random is drawn in the order of the node file. No [n×c] matrix is held: predictions are read in blocks of rows,
-// propagation runs in column tiles of which the features take one column a row. What is held grows with n alone: labels,
-// splits, scores, diagonals, and Z, 4(2K+1) bytes a node.
+// propagation runs in column tiles of which the features take one column a row. What is held grows with n alone:
+// labels, splits, scores, diagonals, and Z, 4(2K+1) bytes a node. Where a budget is too small for these and one column
+// of a tile, the work is refused before it begins, with an *ops.BudgetError that names the least that would do. The
+// matrices between classes, c² numbers each, come on top.
 package cleaner

@@ -20,13 +20,13 @@ type EvalOptions struct {
 	Noise       string
 	NoisyLabels []kv.Class
 
-	// Repeats is how many times noise and split are drawn and the base classifier is trained; zero means 1. Repeat r has seed
-	// Seed+r.
+	// Repeats is how many times noise and split are drawn and the base classifier is trained; zero means 1. Repeat r
+	// has seed Seed+r.
 	Repeats int
 
-	// Splits [n] by NodeID, where not nil, are used in every repeat. Else Split, where not zero, gives the shares of training,
-	// validation and test nodes to draw in every repeat. Without both it is the store's splits, and where it has none
-	// 0.8, 0.1, 0.1.
+	// Splits [n] by NodeID, where not nil, are used in every repeat. Else Split, where not zero, gives the shares of
+	// training, validation and test nodes to draw in every repeat. Without both it is the store's splits, and where it
+	// has none 0.8, 0.1, 0.1.
 	Splits []Split
 	Split  [3]float64
 
@@ -47,12 +47,13 @@ type Evaluation struct {
 	Methods []MethodResult `json:"methods"`
 }
 
-// Evaluate takes the labels of the store for true, injects noise into those of all splits, trains the built-in base classifier on
-// the noisy labels of the training split, runs the methods on the same noisy labels and predictions, and measures them on the
-// labelled nodes of the test split. Predictions in the store are not used: they have seen the labels.
+// Evaluate takes the labels of the store for true, injects noise into those of all splits, trains the built-in base
+// classifier on the noisy labels of the training split, runs the methods on the same noisy labels and predictions, and
+// measures them on the labelled nodes of the test split. Predictions in the store are not used: they have seen the
+// labels.
 //
-// The store is only read. It fails with ErrNoLabels, ErrOneClass or ErrFewFittingNodes where the labels do not suffice, and
-// with ErrOptions, or ErrShape, ErrUnknownClass and ErrSplit where what is given does not fit the store.
+// The store is only read. It fails with ErrNoLabels, ErrOneClass or ErrFewFittingNodes where the labels do not suffice,
+// and with ErrOptions, or ErrShape, ErrUnknownClass and ErrSplit where what is given does not fit the store.
 func Evaluate(ctx context.Context, s *kv.Store, opt EvalOptions) (*Evaluation, error) {
 	e, err := newEvaluator(ctx, s, opt)
 	if err != nil {
@@ -105,6 +106,7 @@ type evaluator struct {
 	noise  labelNoise
 
 	diagonals *ops.Diagonals // of Options.Hops
+	scoring   int64          // the least bytes for a method of a repeat
 }
 
 // newEvaluator checks the options and reads the store. The caller closes e.tx.
@@ -173,8 +175,40 @@ func (e *evaluator) read(ctx context.Context) error {
 	if e.stored, err = e.givenSplits(); err != nil {
 		return err
 	}
-	e.diagonals, err = ops.ComputeDiagonals(ctx, e.tx, e.opt.Hops, e.opt.ops(0))
+	if err := e.checkBudget(ctx); err != nil {
+		return err
+	}
+	held := (labelBytes + problemBytes) * int64(len(e.base.labels))
+	e.diagonals, err = ops.ComputeDiagonals(ctx, e.tx, e.opt.Hops, e.opt.ops(held))
 	return err
+}
+
+// checkBudget fails where the budget is too small for a repeat, whose every part holds the diagonals.
+func (e *evaluator) checkBudget(ctx context.Context) error {
+	sizes, err := e.base.measured(ctx)
+	if err != nil {
+		return err
+	}
+	base := e.base
+	if base.splits = e.stored; base.splits == nil {
+		base.splits = drawSplits(base.order, base.labels, e.opt.Split, e.opt.Seed)
+	}
+	if e.opt.NoisyLabels != nil {
+		base.labels = e.opt.NoisyLabels
+	}
+	n := int64(len(base.labels))
+	training, err := base.leastForTraining(ctx, baseHops)
+	if err != nil {
+		return err
+	}
+	fitting := fittingIn(base.labels, base.splits)
+	e.scoring = leastForScore(sizes, len(base.labels), fitting, PresetDefault.draws(), e.opt.Hops) + repeatBytes*n
+	return requireBudget("eval", e.opt.MemoryBudget, max(e.scoring, e.heldInTraining()+training))
+}
+
+// heldInTraining is what a repeat holds beside what trainBase counts.
+func (e *evaluator) heldInTraining() int64 {
+	return (repeatBytes + diagonalBytes*int64(e.opt.Hops)) * int64(len(e.base.labels))
 }
 
 // checkGiven looks at the vectors of the options, which the store's sizes bound.
@@ -188,7 +222,8 @@ func (e *evaluator) checkGiven() error {
 	}
 	for v, y := range e.opt.NoisyLabels {
 		if y < kv.NoClass || int(y) >= e.base.classes {
-			err := fmt.Errorf("noisy label is class number %d, want one below %d or none: %w", y, e.base.classes, ErrUnknownClass)
+			err := fmt.Errorf("noisy label is class number %d, want one below %d or none: %w",
+				y, e.base.classes, ErrUnknownClass)
 			return nodeError(e.tx, kv.NodeID(v), err)
 		}
 	}
@@ -239,8 +274,9 @@ func (e *evaluator) repeat(ctx context.Context, r int) (measured []Metrics, err 
 		return nil, fmt.Errorf("no labelled node in the test split, want some to measure on: %w", ErrNoLabels)
 	}
 
+	base.keep = max(1, e.opt.MemoryBudget-e.scoring)
 	predictions, _, err := trainBase(ctx, base, PredictOptions{
-		Seed: seed, Workers: e.opt.Workers, MemoryBudget: e.opt.MemoryBudget, Progress: e.opt.Progress,
+		Seed: seed, Workers: e.opt.Workers, MemoryBudget: e.opt.MemoryBudget - e.heldInTraining(), Progress: e.opt.Progress,
 	})
 	if err != nil {
 		return nil, err
@@ -248,10 +284,11 @@ func (e *evaluator) repeat(ctx context.Context, r int) (measured []Metrics, err 
 	defer func() { err = errors.Join(err, predictions.Close()) }()
 	p := problem{
 		graph: base.graph, diagonals: e.diagonals, order: base.order, labels: base.labels, classes: base.classes,
-		splits: base.splits, predictions: predictions,
+		splits: base.splits, predictions: predictions, sizes: base.sizes,
 	}
 	opt := e.opt.Options
 	opt.Seed = seed
+	opt.MemoryBudget -= repeatBytes*int64(len(truth)) + predictions.inMemory()
 	for _, name := range e.opt.Methods {
 		scores, flagged, err := methodNamed(name).run(ctx, p, opt)
 		if err != nil {

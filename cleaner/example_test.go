@@ -71,8 +71,8 @@ func ExampleFalsePositiveThreshold() {
 	// alpha 0.02: threshold +Inf (possible from alpha 0.0270)
 }
 
-// rings makes the store of ExampleClean in a directory of its own, which remove closes and removes: 100 nodes a ring, each joined
-// to the nearest four, with predictions that are fairly sure.
+// rings makes the store of ExampleClean in a directory of its own, which remove closes and removes: 100 nodes a ring,
+// each joined to the nearest four, with predictions that are fairly sure.
 func rings() (store *kv.Store, remove func(), err error) {
 	const size = 100
 	dir, err := os.MkdirTemp("", "cleaner")

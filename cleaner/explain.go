@@ -12,8 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// An Explanation says why a node has its score. Score, Suggested and Confidence are what the last run wrote; everything else is
-// computed from the store as it is.
+// An Explanation says why a node has its score. Score, Suggested and Confidence are what the last run wrote; everything
+// else is computed from the store as it is.
 type Explanation struct {
 	Node       kv.NodeID
 	ID         string
@@ -29,8 +29,8 @@ type Explanation struct {
 	Features   []NamedFeature // agreement features of the given label; nil where unlabelled or without predictions
 	Votes      []ClassShare   // given labels of the neighbours, most frequent first; unlabelled ones have no vote
 
-	// Counterfactual is the score had the label been another, for every class but the given one, least first: the labels that
-	// would fit best. It comes from the detectors of the last run; nil without one.
+	// Counterfactual is the score had the label been another, for every class but the given one, least first: the
+	// labels that would fit best. It comes from the detectors of the last run; nil without one.
 	Counterfactual []ClassShare
 
 	// Incomplete says why Features and Counterfactual were not computed although the node could have them; Features
@@ -51,8 +51,8 @@ type NamedFeature struct {
 	Value float64
 }
 
-// Explain explains one node. It walks the ball of K hops around it, which opt.MemoryBudget bounds: beyond it the explanation
-// is Incomplete. kv.ErrNotFound when there is no such node.
+// Explain explains one node. It walks the ball of K hops around it, which opt.MemoryBudget bounds: beyond it the
+// explanation is Incomplete. kv.ErrNotFound when there is no such node.
 func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Explanation, error) {
 	if int(v) >= tx.NumNodes() {
 		return nil, fmt.Errorf("node number %d: %w", v, kv.ErrNotFound)
@@ -68,7 +68,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	if err := e.countVotes(ctx, tx); err != nil {
 		return nil, err
 	}
-	run, err := LastRun(tx)
+	run, err := lastDetectors(tx)
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -15,7 +16,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-func mustFeatures(t *testing.T, g ops.Graph, labels []kv.Class, predictions ops.Source, tested [][]kv.Class, hops int, opt ops.Options) [][]float32 {
+func mustFeatures(
+	t *testing.T, g ops.Graph, labels []kv.Class, predictions ops.Source, tested [][]kv.Class, hops int,
+	opt ops.Options,
+) [][]float32 {
 	t.Helper()
 	z, err := AgreementFeatures(context.Background(), g, labels, predictions, tested, hops, opt)
 	if err != nil {
@@ -166,7 +170,13 @@ func TestFeaturesOfSomeNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	z, err := gatherFeatures(context.Background(), g, diagonals, labels, p, []labelling{{labels: all}, {nodes: newNodeSet(nodes), labels: some}}, hops, ops.Options{})
+	sizes, err := ops.Measure(context.Background(), g, ops.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tested := []labelling{{labels: all}, {nodes: newNodeSet(nodes), labels: some}}
+	whole := problem{graph: g, diagonals: diagonals, labels: labels, predictions: p, sizes: sizes}
+	z, err := gatherFeatures(context.Background(), whole, tested, hops, ops.Options{MemoryBudget: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,6 +299,17 @@ func TestEachRowsReadsAllOnce(t *testing.T) {
 	if !errors.Is(err, wrong) {
 		t.Errorf("a visit that fails: got %v, want its error", err)
 	}
+}
+
+func TestEachRowsRaisesAPanic(t *testing.T) {
+	defer func() {
+		if got := fmt.Sprint(recover()); !strings.Contains(got, "in a worker") {
+			t.Errorf("a visit that panics: got %q where it was called, want its panic", got)
+		}
+	}()
+	src := rowsSource{width: 1, values: make([]float32, 10)}
+	err := eachRows(context.Background(), src, 10, 2, func(kv.Range, []float32) error { panic("in a worker") })
+	t.Errorf("a visit that panics: got error %v, want the panic", err)
 }
 
 // A path of three nodes. Nodes a and c are given class 0, b class 1; a label of class 0 agrees with a's predictions

@@ -21,7 +21,8 @@ func ClassThresholds[F float32 | float64](p []F, given []kv.Class, classes int) 
 }
 
 // A thresholdSum gathers class thresholds row by row, so that predictions need not be held at once. Sums of float32
-// predictions are exact in float64 up to 2^29 rows, so a class whose rows all predict the same reaches its own threshold.
+// predictions are exact in float64 up to 2^29 rows, so a class whose rows all predict the same reaches its own
+// threshold.
 type thresholdSum struct {
 	sum, count []float64 // by class
 }

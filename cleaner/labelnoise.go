@@ -25,9 +25,9 @@ func parseLabelNoise(text string) (labelNoise, error) {
 	return labelNoise{asymmetric: kind == "asym", rate: rate}, nil
 }
 
-// inject returns labels [n] of which a share rate, rounded to whole nodes and drawn in file order over all splits, is wrong:
-// symmetric noise gives a node any other class with equal chance, asymmetric noise gives class i always class i+1, the
-// last the first. labels is left as it is.
+// inject returns labels [n] of which a share rate, rounded to whole nodes and drawn in file order over all splits, is
+// wrong: symmetric noise gives a node any other class with equal chance, asymmetric noise gives class i always class
+// i+1, the last the first. labels is left as it is.
 func (n labelNoise) inject(labels []kv.Class, order []kv.NodeID, classes int, seed uint64) []kv.Class {
 	noisy := append([]kv.Class(nil), labels...)
 	var labelled []kv.NodeID

@@ -28,11 +28,11 @@ var methods = []method{
 // MethodNames are the methods that Evaluate knows:
 //
 //   - default, paper: the presets;
-//   - labels-only, predictions-only, no-transition: preset paper, whose detector sees only the agreement with the labels or with the
-//     predictions, or whose mislabels are planted uniformly (table 3 of arXiv:2306.00015);
+//   - labels-only, predictions-only, no-transition: preset paper, whose detector sees only the agreement with the
+//     labels or with the predictions, or whose mislabels are planted uniformly (table 3 of arXiv:2306.00015);
 //   - confident-learning: a node is flagged when its confident class is not its label, ranked by the predicted
 //     probability of the label (Northcutt, Jiang, Chuang, arXiv:1911.00068);
-//   - argmax: a node is flagged when the class predicted for it is not its label, ranked likewise.
+//   - argmax: a node is flagged when another class is strictly more probable than its label, ranked likewise.
 func MethodNames() []string {
 	var names []string
 	for _, m := range methods {
@@ -86,7 +86,8 @@ func argmax(ctx context.Context, p problem, _ Options) ([]float64, []bool, error
 	return p.flagWhere(ctx, func(y kv.Class, row []float32) bool { return slices.Max(row) > row[y] })
 }
 
-// flagWhere scores labelled nodes by the predicted chance that their label is wrong, and flags those of whom wrong holds.
+// flagWhere scores labelled nodes by the predicted chance that their label is wrong, and flags those of whom wrong
+// holds.
 func (p problem) flagWhere(ctx context.Context, wrong func(y kv.Class, row []float32) bool) ([]float64, []bool, error) {
 	scores, flagged := make([]float64, len(p.labels)), make([]bool, len(p.labels))
 	err := p.eachLabelled(ctx, func(v kv.NodeID, y kv.Class, row []float32) {

@@ -12,8 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// newProblem has the graph and splits of newBaseProblem, one label in ten wrong, and a classifier that is right about four nodes
-// in five.
+// newProblem has the graph and splits of newBaseProblem, one label in ten wrong, and a classifier that is right about
+// four nodes in five.
 func newProblem(t *testing.T, seed uint64, n, c int) problem {
 	base := newBaseProblem(t, seed, n, c, 0)
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -89,8 +89,8 @@ func TestMethodsCancelled(t *testing.T) {
 	}
 }
 
-// TestClassifierMethodsAreTheirDefinitions reads the definitions off MethodNames, on random predictions with ties and classes
-// that no node is given.
+// TestClassifierMethodsAreTheirDefinitions reads the definitions off MethodNames, on random predictions with ties and
+// classes that no node is given.
 func TestClassifierMethodsAreTheirDefinitions(t *testing.T) {
 	ctx := context.Background()
 	for seed := range uint64(200) {

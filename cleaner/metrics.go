@@ -12,7 +12,8 @@ type Metrics struct {
 	// F1 is 2·Precision·Recall / (Precision+Recall), of the flagged nodes.
 	F1 float64 `json:"f1"`
 
-	// MCC is Matthews' correlation of flagged and mislabelled, in [−1,1]; 0 where all or none are flagged or mislabelled.
+	// MCC is Matthews' correlation of flagged and mislabelled, in [−1,1]; 0 where all or none are flagged or
+	// mislabelled.
 	MCC float64 `json:"mcc"`
 
 	// PAtT is the share of mislabelled nodes among the T with the highest scores, ties in file order.
@@ -24,16 +25,16 @@ type Metrics struct {
 	Precision float64 `json:"precision"` // mislabelled among the flagged
 	Recall    float64 `json:"recall"`    // flagged among the mislabelled
 
-	// AveragePrecision is the mean, over the mislabelled nodes, of the precision down to each of them in order of score; equal
-	// scores count as one step.
+	// AveragePrecision is the mean, over the mislabelled nodes, of the precision down to each of them in order of
+	// score; equal scores count as one step.
 	AveragePrecision float64 `json:"average_precision"`
 
-	// AUROC is the chance that a mislabelled node has a higher score than another, equal scores counting half; 0.5 where there
-	// are not both.
+	// AUROC is the chance that a mislabelled node has a higher score than another, equal scores counting half; 0.5
+	// where there are not both.
 	AUROC float64 `json:"auroc"`
 
-	// PAt10, PAt50 and PAt100 are the shares of mislabelled nodes among so many of the highest scores, or all where there are
-	// fewer.
+	// PAt10, PAt50 and PAt100 are the shares of mislabelled nodes among so many of the highest scores, or all where
+	// there are fewer.
 	PAt10  float64 `json:"p_at_10"`
 	PAt50  float64 `json:"p_at_50"`
 	PAt100 float64 `json:"p_at_100"`

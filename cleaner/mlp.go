@@ -98,8 +98,8 @@ func resize(s []float32, n int) []float32 {
 }
 
 // A trainer fits a network by Adam (Kingma and Ba, arXiv:1412.6980) with decoupled weight decay (arXiv:1711.05101). All
-// its memory is taken at the first batch. The bits depend on the seed and the batches alone: gonum's products add up in an
-// order that does not depend on the number of processors.
+// its memory is taken at the first batch. The bits depend on the seed and the batches alone: gonum's products add up in
+// an order that does not depend on the number of processors.
 type trainer struct {
 	net     *Network
 	rate    float64 // of learning
@@ -118,7 +118,10 @@ type trainer struct {
 }
 
 func newTrainer(net *Network, random *rand.Rand) *trainer {
-	t := &trainer{net: net, random: random, scale: make([][]float32, len(net.Weights)), errors: make([][]float32, len(net.Weights))}
+	t := &trainer{
+		net: net, random: random,
+		scale: make([][]float32, len(net.Weights)), errors: make([][]float32, len(net.Weights)),
+	}
 	for kind, parameters := range [2][][]float32{net.Weights, net.Biases} {
 		for _, p := range parameters {
 			t.gradient[kind] = append(t.gradient[kind], make([]float32, len(p)))
@@ -129,8 +132,8 @@ func newTrainer(net *Network, random *rand.Rand) *trainer {
 	return t
 }
 
-// step learns from the batch x [rows×Widths[0]], which dropout of inputs overwrites. loss turns the outputs [rows×Widths[last]] into
-// the gradient of the batch's mean loss with respect to them, in place, and returns that loss.
+// step learns from the batch x [rows×Widths[0]], which dropout of inputs overwrites. loss turns the outputs
+// [rows×Widths[last]] into the gradient of the batch's mean loss with respect to them, in place, and returns that loss.
 func (t *trainer) step(x []float32, rows int, loss func(outputs []float32) float64) float64 {
 	var drop func(int, []float32)
 	if t.inputs > 0 {
@@ -149,8 +152,8 @@ func (t *trainer) step(x []float32, rows int, loss func(outputs []float32) float
 	return value
 }
 
-// drop zeroes a share of values and scales the others so that the sum's expectation stays; kept, if not nil, gets what each
-// was multiplied by.
+// drop zeroes a share of values and scales the others so that the sum's expectation stays; kept, if not nil, gets what
+// each was multiplied by.
 func (t *trainer) drop(values, kept []float32, share float64) {
 	scale := float32(1 / (1 - share))
 	bound := uint32(share * (1 << 32))
@@ -184,7 +187,8 @@ func (t *trainer) backward(x []float32, rows int, outputs []float32) {
 		if rows == 0 || in == 0 {
 			return
 		}
-		blas32.Gemm(blas.Trans, blas.NoTrans, 1, general(rows, in, below), general(rows, out, up), 0, general(in, out, t.gradient[0][l]))
+		gradient := general(in, out, t.gradient[0][l])
+		blas32.Gemm(blas.Trans, blas.NoTrans, 1, general(rows, in, below), general(rows, out, up), 0, gradient)
 		if l == 0 {
 			return
 		}
@@ -224,8 +228,8 @@ func (t *trainer) update() {
 	}
 }
 
-// softmaxLoss is the mean cross-entropy of logits [rows×classes] against the right class of each row; it overwrites them with its
-// gradient.
+// softmaxLoss is the mean cross-entropy of logits [rows×classes] against the right class of each row; it overwrites
+// them with its gradient.
 func softmaxLoss(logits []float32, right []int) float64 {
 	classes := len(logits) / max(len(right), 1)
 	var loss float64

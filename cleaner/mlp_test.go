@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// plainOutputs is what a network computes, from its definition in float64. scale, where not nil, multiplies the hidden layers.
+// plainOutputs is what a network computes, from its definition in float64. scale, where not nil, multiplies the hidden
+// layers.
 func plainOutputs(weights, biases [][]float64, widths []int, x []float32, rows int, scale [][]float32) []float64 {
 	h := make([]float64, len(x))
 	for i, value := range x {

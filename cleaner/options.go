@@ -13,8 +13,8 @@ import (
 type Preset string
 
 const (
-	// PresetDefault plants mislabels five times over and averages the five detectors, which takes most of the chance out of
-	// the scores. All draws share one propagation.
+	// PresetDefault plants mislabels five times over and averages the five detectors, which takes most of the chance
+	// out of the scores. All draws share one propagation.
 	PresetDefault Preset = "default"
 
 	// PresetPaper is GraphCleaner as published (arXiv:2306.00015): one draw, one detector.
@@ -47,18 +47,21 @@ type Options struct {
 	// Threshold is the score above which a node is a suspect; zero means 0.97.
 	Threshold float64
 
-	// Seed fixes everything that is drawn at random: the same seed gives the same bits at any Workers and MemoryBudget.
+	// Seed fixes everything that is drawn at random: the same seed gives the same bits at any Workers and
+	// MemoryBudget. Between kinds of processors the networks may differ in their last bits.
 	Seed uint64
 
 	// Workers is the number of goroutines that compute; zero means GOMAXPROCS.
 	Workers int
 
-	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options. Zero means the
-	// default of ops.Options.
+	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: what has a
+	// number or more for every node, and the buffers of the operators. Where the least that would do is more, the
+	// work fails with an *ops.BudgetError that names it, before anything is computed. Zero means
+	// kv.DefaultMemoryBudget.
 	MemoryBudget int64
 
-	// Progress, OnStage and Notice, where not nil, are told how far the work is, which stages are finished, and what the user
-	// should know of how it was done, such as that there were no predictions.
+	// Progress, OnStage and Notice, where not nil, are told how far the work is, which stages are finished, and what
+	// the user should know of how it was done, such as that there were no predictions.
 	Progress kv.Progress
 	OnStage  func(kv.Stage)
 	Notice   func(string)
@@ -75,7 +78,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Threshold == 0 {
 		o.Threshold = defaultThreshold
 	}
-	var problems []error
+	problems := checkResources(o.Workers, &o.MemoryBudget)
 	if o.Preset != PresetDefault && o.Preset != PresetPaper {
 		problems = append(problems, fmt.Errorf("preset %q: want %s or %s", o.Preset, PresetDefault, PresetPaper))
 	}
@@ -85,16 +88,29 @@ func (o Options) withDefaults() (Options, error) {
 	if !(o.Threshold > 0 && o.Threshold < 1) {
 		problems = append(problems, fmt.Errorf("threshold %v: want a number between 0 and 1", o.Threshold))
 	}
-	if o.Workers < 0 {
-		problems = append(problems, fmt.Errorf("workers %d: want none (all processors) or more", o.Workers))
+	return o, joinOptions(problems)
+}
+
+// checkResources says what is wrong with options that every job has, and completes the budget.
+func checkResources(workers int, budget *int64) (problems []error) {
+	if workers < 0 {
+		problems = append(problems, fmt.Errorf("workers %d: want none (all processors) or more", workers))
 	}
-	if o.MemoryBudget < 0 {
-		problems = append(problems, fmt.Errorf("memory budget %d bytes: want none (the default) or more", o.MemoryBudget))
+	if *budget < 0 {
+		problems = append(problems, fmt.Errorf("memory budget %d bytes: want none (the default) or more", *budget))
 	}
-	if len(problems) > 0 {
-		return o, fmt.Errorf("%w: %w", ErrOptions, errors.Join(problems...))
+	if *budget == 0 {
+		*budget = kv.DefaultMemoryBudget()
 	}
-	return o, nil
+	return problems
+}
+
+// joinOptions makes one ErrOptions of what is wrong with options, if anything is.
+func joinOptions(problems []error) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrOptions, errors.Join(problems...))
 }
 
 // notice tells the user something, formatted.
@@ -120,10 +136,7 @@ func (o Options) stage(name string, began time.Time) {
 
 // ops are the options of the operators, with a budget of what is left of MemoryBudget beside held bytes.
 func (o Options) ops(held int64) ops.Options {
-	budget := o.MemoryBudget
-	if budget > 0 {
-		// What is held grows with n only, and ops needs something to work in: a budget below it is exceeded rather than refused.
-		budget = max(budget-held, budget/4)
+	return ops.Options{
+		MemoryBudget: o.MemoryBudget - held, Workers: o.Workers, Progress: o.Progress, OnStage: o.OnStage,
 	}
-	return ops.Options{MemoryBudget: budget, Workers: o.Workers, Progress: o.Progress, OnStage: o.OnStage}
 }

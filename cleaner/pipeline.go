@@ -21,14 +21,15 @@ type problem struct {
 	classes     int
 	splits      []Split    // [n] by NodeID
 	predictions ops.Source // [n×classes], column j is Class j
+	sizes       *ops.Sizes // of graph; nil: score measures them
 }
 
 // A variant is what a method changes in the pipeline; the zero value is PresetDefault in full.
 type variant struct {
 	preset Preset
 
-	// withoutPredictions and withoutLabels leave the agreement with the predictions (P0 … PK) or with the labels (L1 … LK)
-	// out of what the detector sees; not both.
+	// withoutPredictions and withoutLabels leave the agreement with the predictions (P0 … PK) or with the labels (L1 …
+	// LK) out of what the detector sees; not both.
 	withoutPredictions, withoutLabels bool
 
 	// uniformFlips plants uniformly over the other classes instead of by the transition matrix.
@@ -38,7 +39,7 @@ type variant struct {
 // scored is the outcome of score.
 type scored struct {
 	scores    []float64 // [n] by NodeID; NaN where the node is unlabelled
-	features  []float32 // Z of the given labels [n×(2K+1)], rows by NodeID, unlabelled rows NaN; all columns whatever the variant
+	features  []float32 // Z of the given labels [n×(2K+1)] by NodeID, unlabelled rows NaN; all columns in any variant
 	hops      int       // K
 	noise     noise
 	fitting   int // nodes of the fitting set
@@ -46,8 +47,9 @@ type scored struct {
 }
 
 // score runs the pipeline of the package documentation on the labels of p: noise on the fitting set, planted mislabels,
-// agreement features of the given and of the planted labels in one propagation, a detector a draw, and the mean of their
-// scores for every labelled node. Only Hops, Seed, Workers, MemoryBudget, Progress and OnStage of opt are looked at.
+// agreement features of the given and of the planted labels in one propagation, a detector a draw, and the mean of
+// their scores for every labelled node. Only Hops, Seed, Workers, MemoryBudget, Progress and OnStage of opt are looked
+// at.
 //
 // It fails with ErrNoLabels, ErrOneClass or ErrFewFittingNodes when the labels of the validation split do not suffice.
 func score(ctx context.Context, p problem, v variant, opt Options) (*scored, error) {
@@ -64,6 +66,15 @@ func score(ctx context.Context, p problem, v variant, opt Options) (*scored, err
 		given[r] = p.labels[u]
 	}
 	set := newNodeSet(fit)
+	n, draws := p.graph.NumNodes(), v.preset.draws()
+	if p.sizes == nil {
+		if p.sizes, err = ops.Measure(ctx, p.graph, ops.Options{Workers: opt.Workers}); err != nil {
+			return nil, err
+		}
+	}
+	if err := requireBudget("clean", opt.MemoryBudget, leastForScore(p.sizes, n, len(fit), draws, opt.Hops)); err != nil {
+		return nil, err
+	}
 
 	began := time.Now()
 	noise, err := fitNoise(ctx, p, set, given)
@@ -77,18 +88,18 @@ func score(ctx context.Context, p problem, v variant, opt Options) (*scored, err
 		flip = uniformFlips(p.classes)
 	}
 	tested, planted := []labelling{{labels: p.labels}}, [][]bool(nil)
-	for d := range v.preset.draws() {
+	for d := range draws {
 		labels, wrong := Synthesize(given, flip, sampleRate, opt.Seed+uint64(d))
 		tested, planted = append(tested, labelling{nodes: set, labels: labels}), append(planted, wrong)
 	}
 
-	operators := opt.ops(featureBytes(tested, opt.Hops))
+	operators := opt.ops(scoringBytes(n, len(fit), draws))
 	if p.diagonals == nil {
 		if p.diagonals, err = ops.ComputeDiagonals(ctx, p.graph, opt.Hops, operators); err != nil {
 			return nil, err
 		}
 	}
-	z, err := gatherFeatures(ctx, p.graph, p.diagonals, p.labels, p.predictions, tested, opt.Hops, operators)
+	z, err := gatherFeatures(ctx, p, tested, opt.Hops, operators)
 	if err != nil {
 		return nil, err
 	}
@@ -137,11 +148,13 @@ func (p problem) checkFitting(fit []kv.NodeID) error {
 		if !slices.ContainsFunc(p.labels, func(y kv.Class) bool { return y != kv.NoClass }) {
 			return fmt.Errorf("nothing to clean: %w", ErrNoLabels)
 		}
-		return fmt.Errorf("%d labelled nodes in the validation split, want at least %d: %w", len(fit), leastFitting, ErrFewFittingNodes)
+		return fmt.Errorf("%d labelled nodes in the validation split, want at least %d: %w",
+			len(fit), leastFitting, ErrFewFittingNodes)
 	}
 	first := p.labels[fit[0]]
 	if !slices.ContainsFunc(fit, func(v kv.NodeID) bool { return p.labels[v] != first }) {
-		return fmt.Errorf("the %d labelled nodes of the validation split, want at least two classes: %w", len(fit), ErrOneClass)
+		return fmt.Errorf("the %d labelled nodes of the validation split, want at least two classes: %w",
+			len(fit), ErrOneClass)
 	}
 	return nil
 }
@@ -200,36 +213,27 @@ func selectColumns(z []float32, width int, columns []int) []float32 {
 	return selected
 }
 
-// featureBytes is what the agreement features of all labellings take.
-func featureBytes(tested []labelling, hops int) int64 {
-	var rows int64
-	for _, t := range tested {
-		rows += int64(len(t.labels))
-	}
-	return rows * int64(featureWidth(hops)) * 4
-}
-
-// fitDetectors fits a detector on each draw: z[d] the features of the fitting set [rows×width], planted[d] which of its labels are
-// planted.
-func fitDetectors(ctx context.Context, z [][]float32, planted [][]bool, width int, columns []int, opt Options) ([]Detector, error) {
+// fitDetectors fits a detector on each draw: z[d] the features of the fitting set [rows×width], planted[d] which of its
+// labels are planted.
+func fitDetectors(
+	ctx context.Context, z [][]float32, planted [][]bool, width int, columns []int, opt Options,
+) ([]Detector, error) {
 	detectors := make([]Detector, len(z))
 	var (
 		telling sync.Mutex // Progress is called from one goroutine at a time
 		fitted  int64
 	)
-	err := parallel(ctx, len(z), opt.Workers, func() func(int) error {
-		return func(d int) (err error) {
-			rows := selectColumns(z[d], width, columns)
-			detectors[d], err = FitDetector(ctx, rows, len(columns), planted[d], DetectorOptions{Seed: opt.Seed + uint64(d)})
-			if err != nil {
-				return fmt.Errorf("detector %d of %d: %w", d+1, len(detectors), err)
-			}
-			telling.Lock()
-			defer telling.Unlock()
-			fitted++
-			opt.progress("detector", fitted, int64(len(detectors)))
-			return nil
+	err := ops.Parallel(ctx, ops.Workers(opt.Workers), len(z), func(ctx context.Context, _, d int) (err error) {
+		rows := selectColumns(z[d], width, columns)
+		detectors[d], err = FitDetector(ctx, rows, len(columns), planted[d], DetectorOptions{Seed: opt.Seed + uint64(d)})
+		if err != nil {
+			return fmt.Errorf("detector %d of %d: %w", d+1, len(detectors), err)
 		}
+		telling.Lock()
+		defer telling.Unlock()
+		fitted++
+		opt.progress("detector", fitted, int64(len(detectors)))
+		return nil
 	})
 	return detectors, err
 }
@@ -237,28 +241,33 @@ func fitDetectors(ctx context.Context, z [][]float32, planted [][]bool, width in
 // scoreRows is how many rows a detector scores at once.
 const scoreRows = 4096
 
-// meanScores is the mean of the detectors' scores for every row of z; NaN rows score NaN. The mean is rounded to float32,
-// as it is stored, so that thresholds mean the same before and after.
-func meanScores(ctx context.Context, detectors []Detector, z []float32, width int, columns []int, opt Options) ([]float64, error) {
+// meanScores is the mean of the detectors' scores for every row of z; NaN rows score NaN. The mean is rounded to
+// float32, as it is stored, so that thresholds mean the same before and after.
+func meanScores(
+	ctx context.Context, detectors []Detector, z []float32, width int, columns []int, opt Options,
+) ([]float64, error) {
 	n := len(z) / width
 	scores := make([]float64, n)
-	err := parallel(ctx, (n+scoreRows-1)/scoreRows, opt.Workers, func() func(int) error {
-		one := make([]float64, min(scoreRows, n))
-		return func(b int) error {
-			first, end := b*scoreRows, min((b+1)*scoreRows, n)
-			rows := selectColumns(z[first*width:end*width], width, columns)
-			sum := scores[first:end]
-			for d := range detectors {
-				detectors[d].Score(rows, len(columns), one[:end-first])
-				for i, s := range one[:end-first] {
-					sum[i] += s
-				}
-			}
-			for i := range sum {
-				sum[i] = float64(float32(sum[i] / float64(len(detectors))))
-			}
-			return nil
+	blocks := (n + scoreRows - 1) / scoreRows
+	ofOne := make([][]float64, ops.Workers(opt.Workers)) // scores of one detector, by worker
+	err := ops.Parallel(ctx, len(ofOne), blocks, func(_ context.Context, worker, b int) error {
+		first, end := b*scoreRows, min((b+1)*scoreRows, n)
+		if ofOne[worker] == nil {
+			ofOne[worker] = make([]float64, min(scoreRows, n))
 		}
+		one := ofOne[worker][:end-first]
+		rows := selectColumns(z[first*width:end*width], width, columns)
+		sum := scores[first:end]
+		for d := range detectors {
+			detectors[d].Score(rows, len(columns), one)
+			for i, s := range one {
+				sum[i] += s
+			}
+		}
+		for i := range sum {
+			sum[i] = float64(float32(sum[i] / float64(len(detectors))))
+		}
+		return nil
 	})
 	return scores, err
 }
@@ -274,22 +283,28 @@ func suspects(scores []float64, threshold float64) (count int64) {
 }
 
 // suggest returns for every node the class that is predicted for it, ties to the lower class, and its probability [n].
-func suggest(ctx context.Context, predictions ops.Source, n int, opt Options) (suggested []kv.Class, confidence []float32, err error) {
+func suggest(
+	ctx context.Context, predictions ops.Source, n int, opt Options,
+) (suggested []kv.Class, confidence []float32, err error) {
 	suggested, confidence = make([]kv.Class, n), make([]float32, n)
 	c := predictions.Width()
 	err = eachRows(ctx, predictions, n, opt.Workers, func(rows kv.Range, values []float32) error {
 		for v := rows.First; v < rows.End; v++ {
-			row := values[int(v-rows.First)*c:][:c]
-			best := kv.NoClass
-			most := float32(math.Inf(-1))
-			for j, p := range row {
-				if p > most {
-					best, most = kv.Class(j), p
-				}
-			}
-			suggested[v], confidence[v] = best, most
+			suggested[v], confidence[v] = largest(values[int(v-rows.First)*c:][:c])
 		}
 		return nil
 	})
 	return suggested, confidence, err
+}
+
+// largest is the class with the largest prediction, ties to the lower class, and that prediction; NoClass and −∞ of
+// none.
+func largest(row []float32) (best kv.Class, most float32) {
+	best, most = kv.NoClass, float32(math.Inf(-1))
+	for j, p := range row {
+		if p > most {
+			best, most = kv.Class(j), p
+		}
+	}
+	return best, most
 }

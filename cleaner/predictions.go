@@ -37,8 +37,8 @@ type PredictionOptions struct {
 	Source string
 }
 
-// A PredictionWriter checks predictions row by row and writes them to the matrix PredictionsMatrix of a bulk write. Use it
-// from one goroutine: Put every node once, in any order, then Finish, and call Mark in the final function of Commit.
+// A PredictionWriter checks predictions row by row and writes them to the matrix PredictionsMatrix of a bulk write. Use
+// it from one goroutine: Put every node once, in any order, then Finish, and call Mark in the final function of Commit.
 type PredictionWriter struct {
 	tx      *kv.Tx
 	matrix  *kv.MatrixWriter
@@ -49,8 +49,8 @@ type PredictionWriter struct {
 	stored  []float32
 }
 
-// NewPredictionWriter begins predictions whose column j is the class classes[j]. Each must be a class of the store, and no class
-// that a node is given may be missing: ErrUnknownClass names the first that is.
+// NewPredictionWriter begins predictions whose column j is the class classes[j]. Each must be a class of the store, and
+// no class that a node is given may be missing: ErrUnknownClass names the first that is.
 func NewPredictionWriter(b *kv.Bulk, classes []string, opt PredictionOptions) (*PredictionWriter, error) {
 	tx := b.Tx()
 	if err := checkClasses(tx, classes); err != nil {
@@ -79,7 +79,8 @@ func checkClasses(tx *kv.Tx, classes []string) error {
 	known := tx.Classes()
 	for j, name := range classes {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("class %q of the predictions: no node is given it, the labels have %s: %w", name, listClasses(known), ErrUnknownClass)
+			return fmt.Errorf("class %q of the predictions: no node is given it, the labels have %s: %w",
+				name, listClasses(known), ErrUnknownClass)
 		}
 		if slices.Contains(classes[:j], name) {
 			return fmt.Errorf("class %q of the predictions: it has two columns: %w", name, ErrUnknownClass)
@@ -98,7 +99,8 @@ func checkClasses(tx *kv.Tx, classes []string) error {
 	}
 	for v, y := range labels {
 		if y != kv.NoClass && !predicted[y] {
-			err := fmt.Errorf("it is given class %q, and the predictions have only %s: %w", known[y], listClasses(classes), ErrUnknownClass)
+			err := fmt.Errorf("it is given class %q, and the predictions have only %s: %w",
+				known[y], listClasses(classes), ErrUnknownClass)
 			return nodeError(tx, kv.NodeID(v), err)
 		}
 	}
@@ -117,9 +119,9 @@ func listClasses(classes []string) string {
 	return fmt.Sprintf("%q", classes)
 }
 
-// Put checks and writes the predictions of one node, in the order of the writer's classes; row is left as it is. Probabilities must be
-// from 0 to 1 and add up to 1 within 1e-3; they are then scaled to add up to 1 exactly. What is wrong with a
-// row, a second one for the same node included, is a *RowError.
+// Put checks and writes the predictions of one node, in the order of the writer's classes; row is left as it is.
+// Probabilities must be from 0 to 1 and add up to 1 within 1e-3; they are then scaled to add up to 1 exactly. What is
+// wrong with a row, a second one for the same node included, is a *RowError.
 func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 	if int(v) >= len(w.written) {
 		return fmt.Errorf("node number %d: %w", v, kv.ErrNotFound)
@@ -193,8 +195,8 @@ func softmax(row []float64, classes []string) (problem string) {
 	return ""
 }
 
-// Finish ends the rows: ErrMissingRows names the first node in file order that has none, and how many there are. Call it
-// before Commit.
+// Finish ends the rows: ErrMissingRows names the first node in file order that has none, and how many there are. Call
+// it before Commit.
 func (w *PredictionWriter) Finish() error {
 	return missingRows(w.tx, func(v kv.NodeID) bool { return !w.written[v] })
 }
@@ -284,8 +286,8 @@ func rowError(tx *kv.Tx, v kv.NodeID, problem string) error {
 	return &RowError{Node: v, ID: id, Msg: problem}
 }
 
-// Predictions returns the stored predictions [n×c], columns in the order of tx.Classes; a class that the matrix has no column
-// for is 0. kv.ErrNotFound when there are none; ErrMissingRows names the first node in file order without a row.
+// Predictions returns the stored predictions [n×c], columns in the order of tx.Classes; a class that the matrix has no
+// column for is 0. kv.ErrNotFound when there are none; ErrMissingRows names the first node in file order without a row.
 func Predictions(tx *kv.Tx) (ops.Source, error) {
 	matrix, err := tx.Matrix(PredictionsMatrix)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +22,8 @@ func closeStore(t *testing.T, s *rowStore) {
 	})
 }
 
-// TestRowStoreKeepsItsValues writes column tiles of ranges of rows concurrently and reads windows back, in memory and in a file.
+// TestRowStoreKeepsItsValues writes column tiles of ranges of rows concurrently and reads windows back, in memory and
+// in a file.
 func TestRowStoreKeepsItsValues(t *testing.T) {
 	const rows, width = 53, 11
 	r := rand.New(rand.NewPCG(1, 0))
@@ -82,6 +84,53 @@ func TestRowStoreKeepsItsValues(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRowStoreGathersRows reads rows out of order and twice, of a file of more rows than one read takes.
+func TestRowStoreGathersRows(t *testing.T) {
+	const rows, width = 3000, 50
+	values := make([]float32, rows*width)
+	for i := range values {
+		values[i] = float32(i)
+	}
+	for _, limit := range []int64{0, 1 << 30} {
+		s, err := newRowStore(t.TempDir(), rows, width, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeStore(t, s)
+		if want := int64(4*rows*width) * min(limit, 1); s.inMemory() != want {
+			t.Errorf("limit of %d bytes: %d bytes in memory, want %d", limit, s.inMemory(), want)
+		}
+		if err := s.write(kv.Range{End: rows}, 0, width, values); err != nil {
+			t.Fatal(err)
+		}
+		nodes := []kv.NodeID{2999, 0, 17, 2999, 16}
+		got := make([]float32, len(nodes)*width)
+		if err := s.gather(nodes, got); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range nodes {
+			if want := values[int(v)*width:][:width]; !slices.Equal(got[i*width:][:width], want) {
+				t.Errorf("limit of %d bytes, row %d of node %d: got %v, want %v", limit, i, v, got[i*width:][:width], want)
+			}
+		}
+	}
+}
+
+// TestRowStoreKeepsTheNameItMust closes a file that the system would not let go of while it was open.
+func TestRowStoreKeepsTheNameItMust(t *testing.T) {
+	file, err := os.CreateTemp(t.TempDir(), "rows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &rowStore{width: 1, file: file, name: file.Name()}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file.Name()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("after Close: got %v, want the file gone", err)
 	}
 }
 

@@ -3,15 +3,14 @@ package cleaner
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A Run is one finished cleaning: what was asked, what was found, and what explains its scores. Together with the columns it
-// wrote it describes the store as it was when the cleaning began.
+// A Run is one finished cleaning: what was asked, what was found, and what explains its scores. Together with the
+// columns it wrote it describes the store as it was when the cleaning began.
 type Run struct {
 	ID      int64     // 1, 2, … in the store; the value of column "run"
 	Started time.Time // to the second, UTC
@@ -41,7 +40,8 @@ type Run struct {
 	Detectors []Detector
 }
 
-// Where runs are kept: a document each by runKey, and in one more the detectors of the last, which are all that Explain needs.
+// Where runs are kept: a document each by runKey, with the confident joint beside it, and in one more document the
+// detectors of the last.
 const (
 	runsSpace      = "runs"
 	detectorsSpace = "detectors"
@@ -50,7 +50,8 @@ const (
 
 func runKey(id int64) string { return fmt.Sprintf("%012d", id) }
 
-// runRecord is a Run on disk: without the detectors, and without what setNoise derives.
+// runRecord is a Run on disk: without the detectors, and without the matrices between classes, of which the confident
+// joint is kept by writeJoint and the others are derived from it.
 type runRecord struct {
 	ID                                           int64
 	Started                                      int64 // Unix seconds
@@ -63,7 +64,7 @@ type runRecord struct {
 	PredictionSource                             string
 	Classes                                      []string
 	FittingCounts, ClassThresholds               []float64
-	ConfidentJoint                               [][]float64
+	MislabelRate                                 float64
 }
 
 // setNoise fills the fields of the noise.
@@ -76,14 +77,14 @@ func (r *Run) setNoise(n noise) {
 	r.MislabelRate = mislabelRate(n.distribution)
 }
 
-// put writes the run, in an update.
+// put writes the run without its confident joint, in an update.
 func (r *Run) put(tx *kv.Tx) error {
 	err := tx.PutDocument(runsSpace, runKey(r.ID), runRecord{
 		ID: r.ID, Started: r.Started.Unix(), Seconds: r.Seconds,
 		Preset: string(r.Preset), Hops: r.Hops, Threshold: r.Threshold, Seed: r.Seed,
 		Nodes: r.Nodes, Edges: r.Edges, Scored: r.Scored, Suspects: r.Suspects, FittingNodes: r.FittingNodes,
 		PredictionSource: r.PredictionSource, Classes: r.Classes,
-		FittingCounts: r.FittingCounts, ClassThresholds: r.ClassThresholds, ConfidentJoint: r.ConfidentJoint,
+		FittingCounts: r.FittingCounts, ClassThresholds: r.ClassThresholds, MislabelRate: r.MislabelRate,
 	})
 	if err != nil {
 		return err
@@ -91,29 +92,41 @@ func (r *Run) put(tx *kv.Tx) error {
 	return tx.PutDocument(detectorsSpace, detectorsKey, r.Detectors)
 }
 
-// readRun reads a run by its key in runsSpace, without its detectors.
+// readRun reads a run by its key in runsSpace, without its detectors and its matrices.
 func readRun(tx *kv.Tx, key string) (*Run, error) {
 	var record runRecord
 	if err := tx.Document(runsSpace, key, &record); err != nil {
 		return nil, err
 	}
 	c := len(record.Classes)
-	square := len(record.ConfidentJoint) == c && !slices.ContainsFunc(record.ConfidentJoint, func(row []float64) bool { return len(row) != c })
-	if len(record.FittingCounts) != c || len(record.ClassThresholds) != c || !square {
+	if len(record.FittingCounts) != c || len(record.ClassThresholds) != c {
 		return nil, fmt.Errorf("run %d: its noise is not of %d classes: %w", record.ID, c, kv.ErrCorrupt)
 	}
-	run := &Run{
+	return &Run{
 		ID: record.ID, Started: time.Unix(record.Started, 0).UTC(), Seconds: record.Seconds,
 		Preset: Preset(record.Preset), Hops: record.Hops, Threshold: record.Threshold, Seed: record.Seed,
 		Nodes: record.Nodes, Edges: record.Edges, Scored: record.Scored, Suspects: record.Suspects,
 		FittingNodes: record.FittingNodes, PredictionSource: record.PredictionSource, Classes: record.Classes,
-	}
-	run.setNoise(newNoise(record.FittingCounts, record.ClassThresholds, record.ConfidentJoint))
-	return run, nil
+		FittingCounts: record.FittingCounts, ClassThresholds: record.ClassThresholds, MislabelRate: record.MislabelRate,
+	}, nil
 }
 
 // LastRun returns the newest run with its detectors; kv.ErrNotFound when the store was never cleaned.
 func LastRun(tx *kv.Tx) (*Run, error) {
+	run, err := lastDetectors(tx)
+	if err != nil {
+		return nil, err
+	}
+	joint, err := readJoint(tx, runKey(run.ID), len(run.Classes))
+	if err != nil {
+		return nil, err
+	}
+	run.setNoise(newNoise(run.FittingCounts, run.ClassThresholds, joint))
+	return run, nil
+}
+
+// lastDetectors is LastRun without the matrices between classes.
+func lastDetectors(tx *kv.Tx) (*Run, error) {
 	key, err := lastRunKey(tx)
 	if err != nil {
 		return nil, err
@@ -122,13 +135,10 @@ func LastRun(tx *kv.Tx) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := tx.Document(detectorsSpace, detectorsKey, &run.Detectors); err != nil {
-		return nil, err
-	}
-	return run, nil
+	return run, tx.Document(detectorsSpace, detectorsKey, &run.Detectors)
 }
 
-// Runs returns every run, oldest first, without detectors.
+// Runs returns every run, oldest first, without detectors and matrices, which LastRun has.
 func Runs(tx *kv.Tx) ([]*Run, error) {
 	var runs []*Run
 	for key, err := range tx.Documents(runsSpace) {

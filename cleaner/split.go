@@ -28,7 +28,8 @@ func (s Split) String() string {
 	return [...]string{"none", "train", "val", "test"}[s]
 }
 
-// ParseSplit knows none (or ""), train, val (or valid, validation) and test, in upper or lower case. ErrSplit for others.
+// ParseSplit knows none (or ""), train, val (or valid, validation) and test, in upper or lower case. ErrSplit for
+// others.
 func ParseSplit(name string) (Split, error) {
 	switch strings.ToLower(name) {
 	case "", "none":
@@ -47,9 +48,9 @@ func ParseSplit(name string) (Split, error) {
 var defaultShares = [3]float64{0.8, 0.1, 0.1}
 
 // Splits reads the column "split" of the store [n]. Where the store has none it draws one from the labelled nodes, with
-// seed and in the order of the node file: 0.8 for training, 0.1 each for validation and test, and drawn is true.
-// The validation split of a small graph gets more than its tenth, so that a detector can be fitted on it. labels is [n];
-// a name that is no split fails with ErrSplit, naming the node.
+// seed and in the order of the node file: 0.8 for training, 0.1 each for validation and test, and drawn is true. The
+// validation split of a small graph gets more than its tenth, so that a detector can be fitted on it. labels is [n]; a
+// name that is no split fails with ErrSplit, naming the node.
 func Splits(tx *kv.Tx, labels []kv.Class, seed uint64) (splits []Split, drawn bool, err error) {
 	values, err := tx.Reader(splitColumn)
 	if errors.Is(err, kv.ErrNoColumn) {
@@ -78,8 +79,8 @@ func Splits(tx *kv.Tx, labels []kv.Class, seed uint64) (splits []Split, drawn bo
 	return splits, false, nil
 }
 
-// leastDrawnValidation is what the validation split drawn from a small graph is raised to, at the price of training nodes,
-// as long as it does not take more than a third of the labelled ones.
+// leastDrawnValidation is what the validation split drawn from a small graph is raised to, at the price of training
+// nodes, as long as it does not take more than a third of the labelled ones.
 const leastDrawnValidation = 30
 
 // drawSplits splits the labelled nodes of order at random by shares of training, validation and test nodes, which need

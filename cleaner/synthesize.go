@@ -6,10 +6,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Synthesize plants wrong labels: a share rate of the rows of given that have a label, chosen uniformly, get another one
-// drawn from row given[r] of flip (see FlipDistribution). It returns the labels to test and which of them are planted;
-// given is left as it is. The same given, flip, rate and seed plant the same. A chosen row whose class has
-// no other to become keeps its label and is not planted; a row given NoClass is never chosen.
+// Synthesize plants wrong labels: a share rate of the rows of given that have a label, chosen uniformly, get another
+// one drawn from row given[r] of flip (see FlipDistribution). It returns the labels to test and which of them are
+// planted; given is left as it is. The same given, flip, rate and seed plant the same. A chosen row whose class has no
+// other to become keeps its label and is not planted; a row given NoClass is never chosen.
 func Synthesize(given []kv.Class, flip [][]float64, rate float64, seed uint64) (tested []kv.Class, planted []bool) {
 	tested, planted = make([]kv.Class, len(given)), make([]bool, len(given))
 	copy(tested, given)

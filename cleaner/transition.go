@@ -2,8 +2,8 @@ package cleaner
 
 import "math"
 
-// TransitionMatrix estimates how often a node of true class j was given label i, Q[i][j] = P(ỹ = i | y* = j) [c×c]: each
-// column of the joint distribution divided by its sum. A column without mass, a class that no row confidently has,
+// TransitionMatrix estimates how often a node of true class j was given label i, Q[i][j] = P(ỹ = i | y* = j) [c×c]:
+// each column of the joint distribution divided by its sum. A column without mass, a class that no row confidently has,
 // is NaN.
 func TransitionMatrix(joint [][]float64) [][]float64 {
 	c := len(joint)
@@ -21,9 +21,9 @@ func TransitionMatrix(joint [][]float64) [][]float64 {
 }
 
 // FlipDistribution returns what synthetic mislabels are drawn from [c×c]: row j is the distribution of the label that
-// is planted on a node labelled j. It is column j of the transition matrix without its diagonal, renormalised; where the
-// column has no mass off the diagonal, or is NaN, it is uniform over the other classes. With a single class there is
-// no other, and the row is zero.
+// is planted on a node labelled j. It is column j of the transition matrix without its diagonal, renormalised; where
+// the column has no mass off the diagonal, or is NaN, it is uniform over the other classes. With a single class there
+// is no other, and the row is zero.
 func FlipDistribution(transition [][]float64) [][]float64 {
 	c := len(transition)
 	flip := newMatrix(c)
