@@ -47,16 +47,17 @@ func (q *query) classes(ctx context.Context) (*Result, error) {
 		{"class", kv.KindString}, {"nodes", kv.KindInt}, {"share", kv.KindFloat}, {"homophily", kv.KindFloat},
 		{"self_confidence", kv.KindFloat}, {"suspects", kv.KindInt},
 	}
-	rows := make([][]kv.Value, len(names))
-	for i, t := range tallies {
+	rows := make([][]kv.Value, 0, len(names))
+	for _, i := range classOrder(names) {
+		t := tallies[i]
 		suspects := kv.Value{}
 		if t.suspectsKnown {
 			suspects = kv.IntValue(t.suspects)
 		}
-		rows[i] = []kv.Value{
+		rows = append(rows, []kv.Value{
 			kv.StringValue(names[i]), kv.IntValue(t.nodes), ratio(float64(t.nodes), labelled),
 			ratio(float64(t.agreeing), t.neighbors), ratio(t.confidence, t.confident), suspects,
-		}
+		})
 	}
 	return inMemory(columns, rows), nil
 }

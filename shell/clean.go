@@ -2,21 +2,43 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // cleanCommand scores a store.
 type cleanCommand struct {
-	DB        string  `arg:"" name:"DB" help:"Directory of the store."`
-	Hops      int     `placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Without it: 3."`
-	Threshold float64 `placeholder:"T" help:"Score above which a node is a suspect. Without it: 0.97."`
-	Seed      uint64  `default:"1" help:"Seed: the same one gives the same scores, at any --memory and --threads."`
-	Preset    string  `enum:"default,paper" default:"default" help:"paper: as published, one draw of synthetic mislabels; default: several, averaged."`
-	Stats     string  `placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
+	DB string `arg:"" name:"DB" help:"Directory of the store."`
+	detection
+	Seed   uint64 `default:"1" help:"Seed: the same one gives the same scores, at any --memory and --threads."`
+	Preset string `enum:"default,paper" default:"default" help:"paper: as published, one draw of synthetic mislabels; default: several, averaged."`
+	Stats  string `placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
 	resources
+}
+
+// detection are the flags of commands that look for mislabels.
+type detection struct {
+	Hops      int     `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Without it: 3."`
+	Threshold float64 `default:"0.97" placeholder:"T" help:"Score above which a node is a suspect. Without it: 0.97."`
+}
+
+func (d *detection) check() error {
+	if !(d.Threshold > 0 && d.Threshold < 1) {
+		return usagef("--threshold %v: want a number between 0 and 1", d.Threshold)
+	}
+	return checkHops(d.Hops)
+}
+
+// checkHops refuses hops over which there are no agreement features.
+func checkHops(hops int) error {
+	if hops < 1 || hops > ops.MaxHops {
+		return usagef("--hops %d: want 1 to %d", hops, ops.MaxHops)
+	}
+	return nil
 }
 
 func (*cleanCommand) Help() string {
@@ -30,23 +52,24 @@ func (*cleanCommand) Help() string {
 }
 
 func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(); err != nil {
+	if err := firstError(c.apply(), c.check()); err != nil {
 		return err
 	}
 	stages := new(stageLog)
-	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
-		run, err := cleaner.Clean(ctx, store, c.options(s, stages))
-		if err != nil {
-			return err
-		}
-		s.progress.clear()
-		return printRun(s, c.DB, run)
+	var run *cleaner.Run
+	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {
+		run, err = cleaner.Clean(ctx, store, c.options(s, stages))
+		return err
 	})
 	if err != nil {
-		return leaving(err, "%s has the scores it had before; predictions that were completed are kept", c.DB)
+		return leaving(advised(c.inFlags(err)), "%s has the scores it had before; predictions that were completed are kept", c.DB)
+	}
+	s.progress.clear()
+	if err := firstError(printRun(s, c.DB, run), stages.write(c.Stats, s)); err != nil {
+		return unreported(err, "%s is cleaned", c.DB)
 	}
 	s.say("Next: %s shell %s -c 'suspects limit 20'", s.program, shellWord(c.DB))
-	return stages.write(c.Stats, s)
+	return nil
 }
 
 func (c *cleanCommand) options(s *streams, stages *stageLog) cleaner.Options {
@@ -61,6 +84,14 @@ func (c *cleanCommand) options(s *streams, stages *stageLog) cleaner.Options {
 		OnStage:      stages.add,
 		Notice:       s.notice,
 	}
+}
+
+// advised adds what to do where too few nodes are labelled to learn from.
+func advised(err error) error {
+	if errors.Is(err, cleaner.ErrFewFittingNodes) {
+		return fmt.Errorf("%w; label more nodes, or put more of the labelled ones into the split val (import --splits)", err)
+	}
+	return err
 }
 
 // printRun says what a run found.

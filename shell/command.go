@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -16,6 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // Exit codes of Main.
@@ -60,18 +62,30 @@ type streams struct {
 	progress *progress
 }
 
-// Main runs one command line, without the program's name, and returns its exit code: 0 done, 1 failed, 2 wrong
-// usage, 130 interrupted. ctx ends when the user interrupts; every command then stops within a second.
+// Main runs one command line, without the program's name, and returns its exit code:
+//
+//	0    done
+//	1    failed: a file or a store is not as it should be, a statement or a write failed, check found problems
+//	2    wrong usage: unknown commands or flags, or flags that cannot be meant together
+//	130  interrupted: ctx ended, which main has Ctrl-C and SIGTERM do
+//
+// Every command stops within a second of the end of ctx, removes what it left half made, and says what there is. At the
+// prompt of shell, Ctrl-C ends the statement alone and SIGTERM the process at once, as the system has it.
 func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	s := &streams{in: in, out: out, err: errOut, program: programName(), progress: newProgress(errOut)}
 	var cli commandLine
 	exited := false // --help or --version has been answered
+	written := &stickyWriter{out: out}
 	parser, err := kong.New(&cli,
 		kong.Name(s.program),
 		kong.Description(fmt.Sprintf(description, s.program)),
-		kong.Writers(out, errOut),
+		kong.Writers(written, errOut),
 		kong.Exit(func(int) { exited = true }),
-		kong.Vars{"version": version(), "methods": strings.Join(cleaner.MethodNames(), ", ")},
+		kong.Vars{
+			"version": version(),
+			"methods": strings.Join(cleaner.MethodNames(), ", "),
+			"threads": strconv.Itoa(runtime.NumCPU()),
+		},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(s),
@@ -88,7 +102,7 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 	}
 	parsed, err := parser.Parse(args)
 	if exited {
-		return exitDone
+		return s.exitCode(ctx, "", written.err)
 	}
 	if err != nil {
 		return s.usage(parser, err)
@@ -96,6 +110,19 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 	err = parsed.Run()
 	s.progress.clear()
 	return s.exitCode(ctx, parsed.Command(), err)
+}
+
+// A stickyWriter remembers the first error of writing, which who writes help drops or takes for a wrong flag.
+type stickyWriter struct {
+	out io.Writer
+	err error
+}
+
+func (w *stickyWriter) Write(p []byte) (int, error) {
+	if w.err == nil {
+		_, w.err = w.out.Write(p)
+	}
+	return len(p), nil
 }
 
 // usage prints what is wrong with the command line, and where to read on.
@@ -166,25 +193,55 @@ func leaving(err error, format string, args ...any) error {
 	return err
 }
 
+// unreported says what was done where saying so, or what came after it, failed.
+func unreported(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s, but the report of it was not written: %w", fmt.Sprintf(format, args...), err)
+}
+
 // resources are the flags of commands that compute.
 type resources struct {
 	Memory  byteSize `placeholder:"SIZE" help:"Most memory to hold, such as 512MiB or 2GiB. Without it: a quarter of the machine's."`
-	Threads int      `placeholder:"N" help:"Processors to use. Without it: all. Results do not depend on it."`
+	Threads int      `default:"${threads}" placeholder:"N" help:"Processors to use. Without it: all. Results do not depend on it."`
 }
 
 // apply completes the flags and holds the garbage collector to them.
 func (r *resources) apply() error {
-	if r.Threads < 0 {
+	if r.Threads < 1 {
 		return usagef("--threads %d: want 1 or more", r.Threads)
-	}
-	if r.Threads == 0 {
-		r.Threads = runtime.NumCPU()
 	}
 	if r.Memory == 0 {
 		r.Memory = byteSize(kv.DefaultMemoryBudget())
 	}
-	debug.SetMemoryLimit(int64(r.Memory))
+	debug.SetMemoryLimit(max(int64(r.Memory)/heapShare, leastHeap))
 	return nil
+}
+
+const (
+	// heapShare is the part of the memory that the garbage collector keeps the heap in, as a divisor: tiles, which are the
+	// better part of the work of clean, lie outside it, and so do stacks and what the collector needs itself.
+	heapShare = 2
+
+	// leastHeap is what a clean of a hundred thousand nodes has alive, in bytes: below it the collector would run all the
+	// time and free nothing.
+	leastHeap = 64 << 20
+)
+
+// inFlags words a budget that is too small as the --memory that would do.
+func (r *resources) inFlags(err error) error {
+	small, ok := errors.AsType[*ops.BudgetError](err)
+	if !ok {
+		return err
+	}
+	const mebibyte = 1 << 20
+	least := resources{Memory: (r.Memory + mebibyte - 1) / mebibyte * mebibyte}
+	for least.work() < small.Least {
+		least.Memory += mebibyte
+	}
+	given := strings.ReplaceAll(r.Memory.String(), " ", "")
+	return fmt.Errorf("--memory %s is too little for this graph: want at least %dMiB", given, least.Memory/mebibyte)
 }
 
 // store is the part of the memory that an open store may hold; work is the rest.

@@ -205,6 +205,17 @@ func TestUsage(t *testing.T) {
 		{"import file --nodes n.csv --edges e.csv", exitFailed, "file is a file, want a directory"},
 		{"import g --nodes n.csv --edges e.csv", exitFailed, "n.csv"},
 		{"clean g --memory 5GB --threads=-1", exitUsage, "--threads -1: want 1 or more"},
+		{"clean g --threads 0", exitUsage, "--threads 0: want 1 or more"},
+		{"clean g --hops 0", exitUsage, "--hops 0: want 1 to 5"},
+		{"clean g --hops 9", exitUsage, "--hops 9: want 1 to 5"},
+		{"clean g --threshold 0", exitUsage, "--threshold 0: want a number between 0 and 1"},
+		{"clean g --threshold 2", exitUsage, "--threshold 2: want a number between 0 and 1"},
+		{"clean g --threshold NaN", exitUsage, "--threshold NaN: want a number between 0 and 1"},
+		{"predict g --hops 0", exitUsage, "--hops 0: want 1 or more"},
+		{"export g features --hops 6 --out f.npy", exitUsage, "--hops 6: want 1 to 5"},
+		{"eval g --hops 0", exitUsage, "--hops 0: want 1 to 5"},
+		{"eval g --threshold 1", exitUsage, "--threshold 1: want a number between 0 and 1"},
+		{"eval g --method best", exitUsage, "--method best: want one of default, paper, confident-learning"},
 		{"clean g --memory 5parsecs", exitUsage, `got "5parsecs", want a size such as 512MiB or 2GiB`},
 		{"clean g --memory 1KiB", exitUsage, `got "1KiB", want 64 MiB or more`},
 		{"clean g", exitFailed, "g: no such store; import makes one"},
@@ -277,7 +288,7 @@ func TestInterrupted(t *testing.T) {
 		{"eval g", "interrupted: nothing was written"},
 		{"eval --nodes nodes.csv --edges edges.csv", "interrupted: nothing was written"},
 		{"check g", "interrupted"},
-		{"demo --dir d", "interrupted: there is no d"},
+		{"demo --dir d", "interrupted: nothing was kept, there is no d"},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

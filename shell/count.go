@@ -54,7 +54,7 @@ func (q *query) countBy(ctx context.Context, plan *index.Plan, by ColumnInfo) (m
 		return nil, err
 	}
 	counts := map[kv.Value]int64{}
-	for row, err := range f.rows(plan.Rows(ctx)) {
+	for row, err := range f.rows(ctx, plan.Rows(ctx)) {
 		if err != nil {
 			return nil, err
 		}

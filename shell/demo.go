@@ -54,8 +54,8 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 	s.say("A made-up graph of %d papers in %d fields, %d of them filed under a wrong one, is in %s.",
 		len(graph.field), len(graph.fields), len(graph.planted()), files)
 	s.echo("import", c.Dir, "--nodes", load.Nodes, "--edges", load.Edges, "--features", load.Features)
-	if err := load.loadTo(ctx, c.Dir, s); err != nil {
-		return leaving(err, "there is no %s", c.Dir)
+	if err := load.make(ctx, s); err != nil {
+		return err
 	}
 	if err := c.mark(files); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 		}
 		return c.show(ctx, store, graph, s)
 	})
-	return leaving(err, "%s is imported, not cleaned", c.Dir)
+	return leaving(c.inFlags(err), "%s is imported, not cleaned", c.Dir)
 }
 
 // echo prints the command that does the same, so that the demo can be followed by hand.

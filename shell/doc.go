@@ -103,8 +103,10 @@
 //
 // # Formats
 //
-// Table, for reading, rounds floats to six digits and shows control characters as escapes. csv, tsv, json and
-// jsonl are for programs: floats in full, one header line, no row counts. JSON is an array of objects, or one
+// Table, for reading, rounds floats to six digits and shows control characters as escapes; its columns are at most 64
+// wide, and a value that is wider is not cut but pushes its own line out. csv, tsv, json and jsonl are for programs:
+// floats in full, one header line, no row counts. In tsv there are no quotes; \t, \n, \r and \\ stand for a tab, the
+// ends of lines and a backslash, as import reads them. JSON is an array of objects, or one
 // object for node, explain, stats and clean; NaN and the infinities are null. Answers are written while they are
 // found, remarks and errors go to the other stream.
 //
@@ -113,4 +115,10 @@
 // A line that is a whole statement runs at once; one that is not yet goes on in the next line, until it is, or
 // until a semicolon or an empty line. Tab completes statements, keywords, properties and classes. Ctrl-C stops
 // the statement that runs and keeps the prompt; Ctrl-D leaves.
+//
+// # Exit codes
+//
+// The program, and [Main], end with 0 when all is done, with 1 when something failed, with 2 when the command line is
+// wrong, and with 130 when Ctrl-C or SIGTERM interrupted a command. At the prompt, SIGTERM ends the process as the system
+// has it.
 package shell

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,15 +20,14 @@ import (
 type evalCommand struct {
 	DB string `arg:"" optional:"" name:"DB" help:"Directory of the store; or give --nodes and --edges."`
 	graphFiles
-	Noise     string   `default:"sym:0.1" placeholder:"NOISE" help:"sym:RATE, asym:RATE or file:FILE with id, label: the noisy label of every node."`
-	Repeats   int      `default:"5" placeholder:"N" help:"Times that noise and split are drawn."`
-	Seed      uint64   `default:"1" help:"Seed of the first repeat."`
-	Method    []string `sep:"none" placeholder:"NAME" help:"Method to measure, as often as you like: ${methods}. Without it: default."`
-	Split     string   `placeholder:"0.8/0.1/0.1" help:"Shares of training, validation and test nodes, drawn in every repeat."`
-	Preset    string   `enum:"default,paper" default:"default" help:"The method where no --method is given."`
-	Hops      int      `placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Without it: 3."`
-	Threshold float64  `placeholder:"T" help:"Score above which a node is flagged. Without it: 0.97."`
-	Format    string   `enum:"table,json,csv" default:"table" help:"table, json or csv."`
+	Noise   string   `default:"sym:0.1" placeholder:"NOISE" help:"sym:RATE, asym:RATE or file:FILE with id, label: the noisy label of every node."`
+	Repeats int      `default:"5" placeholder:"N" help:"Times that noise and split are drawn."`
+	Seed    uint64   `default:"1" help:"Seed of the first repeat."`
+	Method  []string `sep:"none" placeholder:"NAME" help:"Method to measure, as often as you like: ${methods}. Without it: default."`
+	Split   string   `placeholder:"0.8/0.1/0.1" help:"Shares of training, validation and test nodes, drawn in every repeat. Without it: the column split of the graph, or 0.8/0.1/0.1."`
+	Preset  string   `enum:"default,paper" default:"default" help:"The method where no --method is given."`
+	detection
+	Format string `enum:"table,json,csv" default:"table" help:"table, json or csv."`
 	resources
 }
 
@@ -36,13 +36,16 @@ func (*evalCommand) Help() string {
 		`test nodes: F1 and MCC at the threshold, precision of as many top scores as there are mislabels (p_at_t; p_at_t_flagged counts only those above ` +
 		`the threshold), precision, recall, average precision and AUROC. The store is not changed.
 
+Nodes are split as --splits says, by --split at random in every repeat, or without both as the column split of the graph has it; where it has none, ` +
+		`by 0.8/0.1/0.1. Standard error says which it was.
+
     graphcleaner eval my.graph --noise sym:0.1 --repeats 5 --seed 1
     graphcleaner eval my.graph --noise asym:0.1 --method default --method confident-learning --format json
     graphcleaner eval --nodes nodes.csv --edges edges.csv --features words.npz --preset paper --split 0.8/0.1/0.1`
 }
 
 func (c *evalCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(); err != nil {
+	if err := firstError(c.apply(), c.check()); err != nil {
 		return err
 	}
 	opt, err := c.options(s)
@@ -63,7 +66,7 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	default:
 		err = withStoreToRead(c.DB, c.store(), func(store *kv.Store) error { return c.evaluate(ctx, store, opt, s) })
 	}
-	return leaving(err, "nothing was written")
+	return leaving(advised(c.inFlags(err)), "nothing was written")
 }
 
 // options reads the flags; noise from a file is left to evaluate.
@@ -85,6 +88,12 @@ func (c *evalCommand) options(s *streams) (cleaner.EvalOptions, error) {
 	}
 	if c.Repeats < 1 {
 		return opt, usagef("eval: --repeats %d: want 1 or more", c.Repeats)
+	}
+	for _, method := range c.Method {
+		if !slices.Contains(cleaner.MethodNames(), method) {
+			return opt, usagef("eval: --method %s: want one of %s%s", method, strings.Join(cleaner.MethodNames(), ", "),
+				didYouMean(method, cleaner.MethodNames()))
+		}
 	}
 	if len(c.Method) == 0 {
 		opt.Methods = []string{c.Preset}
@@ -165,6 +174,12 @@ func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner
 			return err
 		}
 	}
+	if err := store.View(func(tx *kv.Tx) error {
+		s.say("Split: %s.", c.splitUsed(tx))
+		return nil
+	}); err != nil {
+		return err
+	}
 	evaluation, err := cleaner.Evaluate(ctx, store, opt)
 	if err != nil {
 		return err
@@ -181,6 +196,20 @@ func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner
 		_, err = Render(s.out, evaluationSummary(evaluation), FormatTable)
 	}
 	return err
+}
+
+// splitUsed says which nodes are trained on and measured.
+func (c *evalCommand) splitUsed(tx *kv.Tx) string {
+	_, stored := tx.Column("split")
+	switch {
+	case c.Splits != "":
+		return "that of " + c.Splits
+	case c.Split != "":
+		return c.Split + " training, validation and test nodes, drawn in every repeat"
+	case stored:
+		return "that of the graph (--split 0.8/0.1/0.1 draws one in every repeat)"
+	}
+	return "0.8/0.1/0.1 training, validation and test nodes, drawn in every repeat"
 }
 
 // readNoisyLabels reads id, label: the label each node has in the evaluation. Every labelled node must have one.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -25,15 +26,17 @@ type exportCommand struct {
 }
 
 func (*exportCommand) Help() string {
-	return `Tables are .csv, .tsv, .json or .jsonl, matrices .npy, by the name of the file. Everything is in the order of the nodes file, except ` +
-		`suspects: highest score first. A file is complete or not there.
+	return `Tables are .csv, .tsv, .json or .jsonl, matrices .npy, by the name of the file; a device or a named pipe without such a name gets ` +
+		`csv, or .npy where there is nothing else. Everything is in the order of the nodes file, except suspects: highest score first. A file is ` +
+		`complete and on disk, or not there.
 
 scores: id,given_label,score,suggested_label,confidence of every node; an unlabelled one has neither label nor score.
 suspects: the same of the nodes above the threshold that nobody has decided on.
 labels: id,label as they are now, accepted corrections included.
-predictions: id,CLASS,CLASS,… or, as .npy, float32 [nodes×classes].
+predictions: id,CLASS,CLASS,… or, as .npy, float32 [nodes×classes]. Classes are sorted as numbers where all are numbers, else by bytes, as the ` +
+		`statement classes lists them and import takes them.
 features: the agreement features, .npy, float32 [nodes×(2·hops+1)]; rows of unlabelled nodes are NaN.
-transition: how often a node of the column's class is given the label of the row.
+transition: how often a node of the column's class is given the label of the row; rows are in the order of the columns, as those of predictions.
 
     graphcleaner export my.graph suspects --out suspects.csv
     graphcleaner export my.graph features --hops 2 --out features.npy
@@ -41,10 +44,10 @@ transition: how often a node of the column's class is given the label of the row
 }
 
 func (c *exportCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(); err != nil {
+	if err := firstError(c.apply(), checkHops(c.Hops)); err != nil {
 		return err
 	}
-	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy"
+	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" || c.What == "features" && isStream(c.Out)
 	var format Format
 	switch {
 	case c.What == "features" && !array:
@@ -72,13 +75,19 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 			return err
 		})
 	})
-	return leaving(err, "%s was not written", c.Out)
+	return leaving(c.inFlags(err), "%s was not written", c.Out)
+}
+
+// isStream says whether a path leads to what has no extension to go by, such as /dev/null or a named pipe.
+func isStream(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
 // formatOfFile is the format that a file's name asks for.
 func formatOfFile(path string) (Format, error) {
 	switch extension := strings.ToLower(filepath.Ext(path)); {
-	case path == "-" || extension == ".csv":
+	case extension == ".csv":
 		return FormatCSV, nil
 	case extension == ".tsv":
 		return FormatTSV, nil
@@ -86,6 +95,8 @@ func formatOfFile(path string) (Format, error) {
 		return FormatJSON, nil
 	case extension == ".jsonl":
 		return FormatJSONL, nil
+	case path == "-" || isStream(path):
+		return FormatCSV, nil
 	}
 	return 0, usagef("export: want a file that ends in .csv, .tsv, .json, .jsonl or, for matrices, .npy, got --out %s", path)
 }
@@ -127,12 +138,13 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 	if err != nil {
 		return nil, err
 	}
-	columns := make([]ColumnInfo, len(run.Classes))
-	rows := make([][]kv.Value, len(run.Classes))
-	for i, class := range run.Classes {
-		columns[i] = ColumnInfo{Name: class, Kind: kv.KindFloat}
-		for _, p := range run.Transition[i] {
-			rows[i] = append(rows[i], kv.FloatValue(p))
+	order := classOrder(run.Classes)
+	columns := make([]ColumnInfo, len(order))
+	rows := make([][]kv.Value, len(order))
+	for k, i := range order {
+		columns[k] = ColumnInfo{Name: run.Classes[i], Kind: kv.KindFloat}
+		for _, j := range order {
+			rows[k] = append(rows[k], kv.FloatValue(run.Transition[i][j]))
 		}
 	}
 	return inMemory(columns, rows), nil
@@ -160,7 +172,7 @@ func nodeTable(ctx context.Context, tx *kv.Tx, columns, properties []ColumnInfo)
 		for nodes, err := range batches(inFileOrder(ctx, tx), batch) {
 			var rest [][]kv.Value
 			if err == nil {
-				rest, err = fetch.fetch(nodes)
+				rest, err = fetch.fetch(ctx, nodes)
 			}
 			if err != nil {
 				yield(Row{}, err)
@@ -168,6 +180,9 @@ func nodeTable(ctx context.Context, tx *kv.Tx, columns, properties []ColumnInfo)
 			}
 			for i := range nodes {
 				id, err, _ := nextID()
+				if i%checkEvery == 0 && err == nil {
+					err = ctx.Err()
+				}
 				values := append([]kv.Value{kv.StringValue(id)}, rest[i]...)
 				if !yield(Row{Values: values, columns: columns}, err) || err != nil {
 					return
@@ -214,28 +229,19 @@ func inFileOrder(ctx context.Context, tx *kv.Tx) iter.Seq2[kv.NodeID, error] {
 	}
 }
 
-// openPredictions says what to do where there are none.
-func openPredictions(tx *kv.Tx) (*kv.Matrix, error) {
-	matrix, err := tx.Matrix(cleaner.PredictionsMatrix)
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil, errors.New("the store has no predictions: import some, or run predict")
-	}
-	return matrix, err
-}
-
 func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*Result, error) {
-	matrix, err := openPredictions(tx)
+	classes, predictions, err := predictionRows(ctx, tx, memory)
 	if err != nil {
 		return nil, err
 	}
 	columns := []ColumnInfo{{Name: "id"}}
-	for _, class := range matrix.Columns() {
+	for _, class := range classes {
 		columns = append(columns, ColumnInfo{Name: class, Kind: kv.KindSingle})
 	}
 	return &Result{columns: columns, rows: func(yield func(Row, error) bool) {
 		nextID, stop := iter.Pull2(tx.IDs())
 		defer stop()
-		for row, err := range matrixRows(ctx, tx, matrix, memory) {
+		for row, err := range predictions {
 			if err != nil {
 				yield(Row{}, err)
 				return
@@ -256,15 +262,15 @@ func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*Result, err
 // writeArray writes predictions or features as float32 .npy.
 func (c *exportCommand) writeArray(ctx context.Context, tx *kv.Tx, out io.Writer, s *streams) error {
 	if c.What == "predictions" {
-		matrix, err := openPredictions(tx)
+		classes, predictions, err := predictionRows(ctx, tx, c.work())
 		if err != nil {
 			return err
 		}
-		w, err := npy.NewWriter(out, tx.NumNodes(), matrix.Width())
+		w, err := npy.NewWriter(out, tx.NumNodes(), len(classes))
 		if err != nil {
 			return err
 		}
-		for row, err := range matrixRows(ctx, tx, matrix, c.work()) {
+		for row, err := range predictions {
 			if err != nil {
 				return err
 			}

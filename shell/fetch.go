@@ -2,6 +2,7 @@ package shell
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"iter"
 	"slices"
@@ -37,12 +38,12 @@ func newFetcher(tx *kv.Tx, columns []ColumnInfo) (*fetcher, error) {
 }
 
 // rows yields a row for each node, in the order of the nodes.
-func (f *fetcher) rows(nodes iter.Seq2[kv.NodeID, error]) iter.Seq2[Row, error] {
+func (f *fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		var batch []kv.NodeID
 		size := firstBatch
 		flush := func() bool {
-			values, err := f.fetch(batch)
+			values, err := f.fetch(ctx, batch)
 			if err != nil {
 				yield(Row{}, err)
 				return false
@@ -70,8 +71,8 @@ func (f *fetcher) rows(nodes iter.Seq2[kv.NodeID, error]) iter.Seq2[Row, error] 
 	}
 }
 
-// fetch reads the columns of nodes, which it visits in ascending order.
-func (f *fetcher) fetch(nodes []kv.NodeID) ([][]kv.Value, error) {
+// fetch reads the columns of nodes, which it visits in ascending order, until ctx ends.
+func (f *fetcher) fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, error) {
 	visits := make([]int, len(nodes))
 	for i := range visits {
 		visits[i] = i
@@ -85,7 +86,10 @@ func (f *fetcher) fetch(nodes []kv.NodeID) ([][]kv.Value, error) {
 		if reader == nil {
 			continue
 		}
-		for _, i := range visits {
+		for count, i := range visits {
+			if count%checkEvery == 0 && ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			value, err := reader.At(nodes[i])
 			if err != nil {
 				return nil, fmt.Errorf("property %s: %w", f.columns[c].Name, err)

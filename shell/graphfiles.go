@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,23 +59,44 @@ func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r readi
 		OnStage:      r.stages.add,
 	})
 	if err != nil {
-		return stats, err
+		return stats, placeError(dir, err)
 	}
 	defer func() { err = errors.Join(err, loader.Abort()) }()
 
-	if err := r.stages.timed("read nodes", len(nodes.in.Header()), func() error { return nodes.read(ctx, loader, r) }); err != nil {
+	err = r.stages.timed("read nodes", func(stage *kv.Stage) error {
+		err := nodes.read(ctx, loader, r)
+		stage.Columns, stage.BytesRead = len(nodes.in.Header()), nodes.in.Offset()
+		return err
+	})
+	if err != nil {
 		return stats, g.explain(err)
 	}
-	if err := r.stages.timed("read edges", 2, func() error { return edges.read(ctx, loader, r) }); err != nil {
+	err = r.stages.timed("read edges", func(stage *kv.Stage) (err error) {
+		stage.Edges, err = edges.read(ctx, loader, r)
+		stage.Columns, stage.BytesRead = 2, edges.in.Offset()
+		return err
+	})
+	if err != nil {
 		return stats, err
 	}
 	stats, err = loader.Commit(ctx, func(store *kv.Store) error {
 		if _, err := g.add(ctx, store, r); err != nil {
 			return err
 		}
-		return r.stages.timed("index", 1, func() error { return index.Create(ctx, store, kv.LabelColumn) })
+		return r.stages.timed("index", func(stage *kv.Stage) error {
+			stage.Columns = 1
+			return index.Create(ctx, store, kv.LabelColumn)
+		})
 	})
 	return stats, g.explain(err)
+}
+
+// placeError says what is wrong with the place that a store was to be made at.
+func placeError(dir string, err error) error {
+	if refused, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%s cannot be made: %s: %w", dir, filepath.Dir(refused.Path), refused.Err)
+	}
+	return err
 }
 
 // explain says at which line of which file is what the loader found wrong.
@@ -92,7 +114,7 @@ func (g *graphFiles) explain(err error) error {
 	}
 	if invalid, ok := errors.AsType[*kv.InvalidNodeError](err); ok {
 		at.Path, at.Line = g.Nodes, invalid.Source
-		at.Msg = invalid.Err.Error()
+		at.Msg = strings.TrimPrefix(invalid.Err.Error(), "kv: ") // it is the file that is wrong
 		return at
 	}
 	return err
@@ -111,13 +133,14 @@ func (g *graphFiles) add(ctx context.Context, store *kv.Store, r reading) (added
 	defer bulk.Abort()
 	w := writing{reading: r, bulk: bulk, tx: bulk.Tx()}
 	if g.Splits != "" {
-		if err := r.stages.timed("splits", 1, func() error { return w.splits(ctx, g.Splits) }); err != nil {
+		if err := r.stages.timed("splits", func(stage *kv.Stage) error { return w.splits(ctx, g.Splits, stage) }); err != nil {
 			return nil, err
 		}
 		added = append(added, "splits")
 	}
 	if g.Features != "" {
-		if err := r.stages.timed("import features", 0, func() error { return w.features(ctx, g.Features) }); err != nil {
+		err := r.stages.timed("import features", func(stage *kv.Stage) error { return w.features(ctx, g.Features, stage) })
+		if err != nil {
 			return nil, err
 		}
 		added = append(added, "features")
@@ -125,8 +148,8 @@ func (g *graphFiles) add(ctx context.Context, store *kv.Store, r reading) (added
 	mark := func(*kv.Tx) error { return nil }
 	if g.Predictions != "" {
 		var predictions *cleaner.PredictionWriter
-		err := r.stages.timed("import predictions", 0, func() (err error) {
-			predictions, err = w.predictions(ctx, g.Predictions, g.Logits)
+		err := r.stages.timed("import predictions", func(stage *kv.Stage) (err error) {
+			predictions, err = w.predictions(ctx, g.Predictions, g.Logits, stage)
 			return err
 		})
 		if err != nil {
@@ -135,7 +158,7 @@ func (g *graphFiles) add(ctx context.Context, store *kv.Store, r reading) (added
 		mark = predictions.Mark
 		added = append(added, "predictions")
 	}
-	return added, r.stages.timed("commit", 0, func() error { return bulk.Commit(mark) })
+	return added, r.stages.timed("commit", func(*kv.Stage) error { return bulk.Commit(mark) })
 }
 
 // nodesFile is a nodes file whose columns are known.
@@ -178,7 +201,10 @@ func openNodes(ctx context.Context, path string, r reading) (_ *nodesFile, err e
 	if len(n.columns) == 0 || len(n.columns) == 1 && n.split >= 0 {
 		return n, nil
 	}
-	err = r.stages.timed("property kinds", len(n.columns), func() error { return n.guess(ctx, kinds, r) })
+	err = r.stages.timed("property kinds", func(stage *kv.Stage) error {
+		stage.Columns, stage.BytesRead = len(n.columns), n.in.Size()
+		return n.guess(ctx, kinds, r)
+	})
 	return n, err
 }
 
@@ -249,7 +275,7 @@ func openEdges(path string, r reading) (*edgesFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &edgesFile{in: in, src: in.Column("src", "source", "from"), dst: in.Column("dst", "target", "to")}
+	e := &edgesFile{in: in, src: in.Column("src"), dst: in.Column("dst")}
 	switch {
 	case e.src < 0:
 		return nil, errors.Join(noColumn(in, "src"), in.Close())
@@ -268,10 +294,10 @@ func openEdges(path string, r reading) (*edgesFile, error) {
 	return e, nil
 }
 
-// read hands the edges to a loader.
-func (e *edgesFile) read(ctx context.Context, loader *kv.Loader, r reading) error {
+// read hands the edges to a loader and returns how many there were.
+func (e *edgesFile) read(ctx context.Context, loader *kv.Loader, r reading) (edges int64, err error) {
 	var from string // of the edge before: files are mostly sorted by it
-	return eachRow(ctx, e.in, r, func(row table.Row) error {
+	err = eachRow(ctx, e.in, r, func(row table.Row) error {
 		for _, column := range []int{e.src, e.dst} {
 			if len(row.Fields[column]) == 0 {
 				return e.in.Want(row, column, "the id of a node")
@@ -280,8 +306,10 @@ func (e *edgesFile) read(ctx context.Context, loader *kv.Loader, r reading) erro
 		if from != string(row.Fields[e.src]) {
 			from = string(row.Fields[e.src])
 		}
+		edges++
 		return loader.AddEdge(from, string(row.Fields[e.dst]), row.Line)
 	})
+	return edges, err
 }
 
 // eachRow calls fn for every row of a file, showing how far it is.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -26,10 +27,11 @@ type importCommand struct {
 func (*importCommand) Help() string {
 	return `Tables are ` + table.Extensions + `; their header names the columns. The nodes file has a column id; a column label, where an ` +
 		`empty field is an unlabelled node; a column split, if you like; and every other column becomes a property of its nodes. The edges ` +
-		`file has src and dst. The graph is undirected and simple: loops are dropped and parallel edges collapsed, and both are reported.
+		`file has the columns src and dst, so named. The graph is undirected and simple: loops are dropped and parallel edges collapsed, and both are reported.
 
 Predictions are the class probabilities of your own classifier. A .npy or .npz file has a row a node in the order of the nodes file and a column a ` +
-		`class, classes sorted as numbers where all are numbers, else by bytes; a table has the header id,CLASS,CLASS,… and any order.
+		`class, in the order of the statement classes: sorted as numbers where all are numbers, else by bytes. A table ` +
+		`has the header id,CLASS,CLASS,… and any order.
 
 Without --nodes the files are added to the store that is there, in place of earlier ones. Whatever fails, nothing half made is left.
 
@@ -42,6 +44,9 @@ Without --nodes the files are added to the store that is there, in place of earl
 
 func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.apply(); err != nil {
+		return err
+	}
+	if err := recoverReplaced(c.DB); err != nil {
 		return err
 	}
 	if c.Nodes == "" && c.Edges == "" {
@@ -60,35 +65,87 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	case occupied:
 		return c.replace(ctx, s)
 	}
-	return leaving(c.loadTo(ctx, c.DB, s), "nothing was kept, there is no %s", c.DB)
+	return c.make(ctx, s)
 }
 
-// loadTo makes a new store at dir and reports what is in it.
-func (c *importCommand) loadTo(ctx context.Context, dir string, s *streams) error {
+// make makes a store where none is and reports what is in it.
+func (c *importCommand) make(ctx context.Context, s *streams) error {
 	began := time.Now()
 	r := reading{s: s, stages: new(stageLog)}
-	stats, err := c.load(ctx, dir, int64(c.Memory), r)
+	stats, err := c.load(ctx, c.DB, int64(c.Memory), r)
+	if err != nil {
+		return leaving(err, "nothing was kept, there is no %s", c.DB)
+	}
+	return c.report(s, stats, r.stages, time.Since(began))
+}
+
+// report says what is in the store that was made.
+func (c *importCommand) report(s *streams, stats kv.LoadStats, stages *stageLog, took time.Duration) error {
+	s.progress.clear()
+	_, err := fmt.Fprintf(s.out,
+		"%s: %d nodes, %d edges (%d self loops dropped, %d parallel edges collapsed), %d labelled, %d classes, %.1f s\n",
+		c.DB, stats.Nodes, stats.Edges, stats.SelfLoops, stats.ParallelEdges, stats.Labelled, stats.Classes, took.Seconds())
+	return unreported(firstError(err, stages.write(c.Stats, s)), "%s is made", c.DB)
+}
+
+// replace makes the new store beside the old one, which stays, closed to others who write, until the new one is
+// complete and takes its place.
+func (c *importCommand) replace(ctx context.Context, s *streams) error {
+	db, err := filepath.EvalSymlinks(c.DB) // a link goes on to lead to the store
 	if err != nil {
 		return err
 	}
-	s.progress.clear()
-	if err := printLoad(s, c.DB, stats, time.Since(began)); err != nil {
+	began := time.Now()
+	r := reading{s: s, stages: new(stageLog)}
+	var stats kv.LoadStats
+	var replaced *replacement
+	// A store that is open to read excludes writers, and closing it touches no file, wherever it has been moved to.
+	err = withStoreHeld(db, c.store(), func() (err error) {
+		if err := c.confirmReplacing(s); err != nil {
+			return err
+		}
+		if replaced, err = beginReplacement(db); err != nil {
+			return err
+		}
+		if stats, err = c.load(ctx, replaced.made(), int64(c.Memory), r); err == nil {
+			err = replaced.swap()
+		}
+		if err != nil {
+			return leaving(err, "%s is as it was", c.DB)
+		}
+		return nil
+	})
+	if replaced != nil {
+		err = errors.Join(err, replaced.end())
+	}
+	if err != nil {
 		return err
 	}
-	return r.stages.write(c.Stats, s)
+	return c.report(s, stats, r.stages, time.Since(began))
 }
 
-func printLoad(s *streams, db string, stats kv.LoadStats, took time.Duration) error {
-	_, err := fmt.Fprintf(s.out, "%s: %d nodes, %d edges (%d self loops dropped, %d parallel edges collapsed), %d labelled, %d classes, %.1f s\n",
-		db, stats.Nodes, stats.Edges, stats.SelfLoops, stats.ParallelEdges, stats.Labelled, stats.Classes, took.Seconds())
+// withStoreHeld runs fn while a store is open to read, so that nobody can write to it.
+func withStoreHeld(dir string, memory int64, fn func() error) error {
+	opened := false
+	hold := func(*kv.Store) error {
+		opened = true
+		return fn()
+	}
+	opt := kv.Options{MemoryBudget: memory, ReadOnly: true}
+	err := withStore(dir, opt, hold)
+	if errors.Is(err, kv.ErrCrashed) {
+		repair := kv.Options{MemoryBudget: memory}
+		if err = withStore(dir, repair, func(*kv.Store) error { return nil }); err == nil {
+			err = withStore(dir, opt, hold)
+		}
+	}
+	if err != nil && !opened {
+		return fmt.Errorf("only a store that nobody writes to can be replaced: %w", err)
+	}
 	return err
 }
 
-// replace makes the new store beside the old one, which stays until the new one is complete.
-func (c *importCommand) replace(ctx context.Context, s *streams) error {
-	if err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(*kv.Store) error { return nil }); err != nil {
-		return fmt.Errorf("only a store can be replaced: %w", err)
-	}
+func (c *importCommand) confirmReplacing(s *streams) error {
 	if !c.Yes {
 		yes, err := s.confirm(fmt.Sprintf("Replace %s, with all scores and decisions in it?", c.DB))
 		if err != nil {
@@ -98,22 +155,7 @@ func (c *importCommand) replace(ctx context.Context, s *streams) error {
 			return errors.New("not replaced")
 		}
 	}
-	made, old := c.DB+".new", c.DB+".old"
-	for _, dir := range []string{made, old} {
-		if _, err := os.Lstat(dir); err == nil {
-			return fmt.Errorf("%s is in the way, from a replacement that was cut short: look whether you need it, and remove it", dir)
-		}
-	}
-	if err := c.loadTo(ctx, made, s); err != nil {
-		return leaving(err, "%s is as it was", c.DB)
-	}
-	if err := os.Rename(c.DB, old); err != nil {
-		return err
-	}
-	if err := os.Rename(made, c.DB); err != nil {
-		return errors.Join(err, os.Rename(old, c.DB))
-	}
-	return os.RemoveAll(old)
+	return nil
 }
 
 // addTo writes predictions, features and splits into a store that is there.
@@ -129,20 +171,41 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	began := time.Now()
 	r := reading{s: s, stages: new(stageLog)}
 	var added []string
+	cleaned := false
 	err := withStore(c.DB, kv.Options{MemoryBudget: int64(c.Memory)}, func(store *kv.Store) (err error) {
-		added, err = c.add(ctx, store, r)
+		if added, err = c.add(ctx, store, r); err != nil {
+			return err
+		}
+		cleaned, err = isCleaned(store)
 		return err
 	})
 	if err != nil {
 		return leaving(err, "%s is as it was", c.DB)
 	}
 	s.progress.clear()
-	_, err = fmt.Fprintf(s.out, "%s: wrote %s, %.1f s\n", c.DB, strings.Join(added, " and "), time.Since(began).Seconds())
-	if err != nil {
-		return err
+	wrote := strings.Join(added, " and ")
+	_, err = fmt.Fprintf(s.out, "%s: wrote %s, %.1f s\n", c.DB, wrote, time.Since(began).Seconds())
+	if err = firstError(err, r.stages.write(c.Stats, s)); err != nil {
+		return unreported(err, "%s are in %s", wrote, c.DB)
 	}
-	s.say("Scores and suggestions are those of the last clean. Next: %s clean %s", s.program, shellWord(c.DB))
-	return r.stages.write(c.Stats, s)
+	next := fmt.Sprintf("Next: %s clean %s", s.program, shellWord(c.DB))
+	if cleaned {
+		next = "Scores and suggestions are those of the last clean. " + next
+	}
+	s.say("%s", next)
+	return nil
+}
+
+// isCleaned says whether a store has had a run.
+func isCleaned(store *kv.Store) (bool, error) {
+	err := store.View(func(tx *kv.Tx) error {
+		_, err := lastRun(tx)
+		return err
+	})
+	if errors.Is(err, ErrNotCleaned) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // isOccupied says whether something other than an empty directory is at a path.

@@ -48,12 +48,16 @@ func TestImportErrors(t *testing.T) {
 		{"nodes duplicate", map[string]string{"nodes.csv": "id,label\na,X\nb,Y\na,X\n"}, "", `nodes.csv:4: column "id": got "a" again, as in line 2, want every id once`},
 		{"nodes parquet duplicate", map[string]string{"nodes.parquet": parquetFile(t, node{"a", "X"}, node{"b", "Y"}, node{"a", "Y"})}, "--nodes nodes.parquet", `nodes.parquet:3: column "id": got "a" again`},
 		{"nodes control character", map[string]string{"nodes.csv": "id,label\na,X\nb\x01,Y\n"}, "", "nodes.csv:3: "},
+		{"nodes long id", map[string]string{"nodes.csv": "id\n" + strings.Repeat("x", 2000) + "\n"}, "", `nodes.csv:2: invalid node id: "xxxxxxxxxxxxxxxxxxxx"… has 2000 bytes, want at most 1024`},
+		{"nodes bad class", map[string]string{"nodes.csv": "id,label\na,X\x02\n"}, "", `nodes.csv:2: invalid name: class name "X\x02" has a control character at byte 1`},
+		{"nodes no ending", nil, "--nodes /dev/stdin", "/dev/stdin: got a name without an ending, which would say what is in it, want one that ends in .csv"},
 		{"nodes split", map[string]string{"nodes.csv": "id,label,split\na,X,train\nb,Y,holdout\n"}, "", `nodes.csv:3: column "split": got "holdout", want train, val, test or none`},
 		{"nodes and splits", map[string]string{"nodes.csv": "id,split\na,train\n", "s.csv": "id,split\na,val\n"}, "--splits s.csv", "nodes.csv has a column split, and --splits gives another"},
 		// edges
 		{"edges empty", map[string]string{"edges.csv": ""}, "", "edges.csv: the file is empty"},
 		{"edges truncated", map[string]string{"edges.csv": "src,dst\na,b\nb"}, "", "edges.csv:3: got 1 fields, want 2 (src,dst)"},
 		{"edges header", map[string]string{"edges.csv": "a,b\nb,c\n"}, "", `edges.csv:1: has no column "src", got a,b`},
+		{"edges header of others", map[string]string{"edges.csv": "source,target\na,b\n"}, "", `edges.csv:1: has no column "src", got source,target`},
 		{"edges header half", map[string]string{"edges.csv": "src,weight\nb,1\n"}, "", `edges.csv:1: has no column "dst", got src,weight`},
 		{"edges no end", map[string]string{"edges.csv": "src,dst\na,b\nb,\n"}, "", `edges.csv:3: column "dst": got "", want the id of a node`},
 		{"edges unknown node", map[string]string{"edges.csv": "src,dst\na,b\nb,z\nz,a\n"}, "", `edges.csv:3: got an edge of node "z", want ids that nodes.csv has`},
@@ -140,7 +144,7 @@ func TestImportForms(t *testing.T) {
 			name: "byte order mark, CRLF, quotes, other scripts", nodes: "n.csv", edges: "e.csv",
 			files: map[string]string{
 				"n.csv": "\ufeffID,Label,born,open,rate,note\r\nÅsa,数学,1990,true,0.5,\"a, b\"\r\n\"o\"\"k\",,,false,,007\r\n",
-				"e.csv": "Source,Target,weight\r\nÅsa,\"o\"\"k\",5\r\n",
+				"e.csv": "Src,DST,weight\r\nÅsa,\"o\"\"k\",5\r\n",
 			},
 			want:  "g: 2 nodes, 1 edges (0 self loops dropped, 0 parallel edges collapsed), 1 labelled, 1 classes",
 			query: "nodes return id, label, born, open, rate, note",
@@ -154,6 +158,15 @@ func TestImportForms(t *testing.T) {
 			},
 			want:  "g: 2 nodes, 1 edges (1 self loops dropped, 1 parallel edges collapsed), 1 labelled, 1 classes",
 			query: "nodes return id, label, weight, degree", rows: "id,label,weight,degree\n10,X,0.5,1\n2,,1,1\n",
+		},
+		{
+			name: "numbers that are none", nodes: "n.parquet", edges: "e.csv",
+			files: map[string]string{
+				"n.parquet": parquetFile(t, node{1, "X", 0.5}, node{2, "", math.NaN()}, node{3, "", 1e300}, node{4, "", math.Inf(1)}),
+				"e.csv":     "SRC,Dst\n1,2\n",
+			},
+			want:  "g: 4 nodes, 1 edges (0 self loops dropped, 0 parallel edges collapsed), 1 labelled, 1 classes",
+			query: "nodes where weight > 1 or weight is null return id, weight", rows: "id,weight\n2,\n3,1e+300\n4,+Inf\n",
 		},
 		{
 			name: "gzip and tabs", nodes: "n.tsv.gz", edges: "e.csv.gz",
@@ -202,7 +215,9 @@ func TestPropertyKinds(t *testing.T) {
 	}{
 		{"", kv.KindString}, {"true False", kv.KindBool}, {"1 -2 0", kv.KindInt}, {"1 2.5", kv.KindFloat}, {"-.5 1e-3", kv.KindFloat},
 		{"1 x", kv.KindString}, {"007", kv.KindString}, {"0.5", kv.KindFloat}, {"9223372036854775807", kv.KindInt},
-		{"9223372036854775808", kv.KindFloat}, {"1e999", kv.KindString}, {"NaN", kv.KindString}, {"0x10", kv.KindString},
+		{"9223372036854775808", kv.KindFloat}, {"1e999", kv.KindString}, {"0x10", kv.KindString},
+		{"0.5 nan", kv.KindFloat}, {"1 NaN 3", kv.KindFloat}, {"NaN", kv.KindFloat}, {"0.5 -inf +Inf INFINITY", kv.KindFloat},
+		{"0.5 nano", kv.KindString}, {"+-inf", kv.KindString}, {"-nan", kv.KindString}, {"true nan", kv.KindString},
 		{"+5", kv.KindString}, {"true 1", kv.KindString}, {"-", kv.KindString}, {"1_000", kv.KindString}, {"1 _ 2", kv.KindString},
 	} {
 		guess := newKindGuess()
@@ -233,7 +248,7 @@ func TestImportIntoStore(t *testing.T) {
 	}
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
 	for _, c := range []struct{ args, want string }{
-		{"--predictions p.csv", "id,Y,X\na,0,1\nb,0.5,0.5\nc,0.25,0.75\n"},
+		{"--predictions p.csv", "id,X,Y\na,1,0\nb,0.5,0.5\nc,0.75,0.25\n"},
 		{"--predictions p.npy --features f.npz --splits s.csv", "id,X,Y\na,1,0\nb,0.5,0.5\nc,0.75,0.25\n"},
 		{"--predictions l.npy --logits", "id,X,Y\na,0.5,0.5\nb,1,0\nc,0,1\n"},
 	} {

@@ -32,7 +32,7 @@ func (q *query) list(ctx context.Context, s statement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Result{columns: columns, rows: f.rows(plan.Rows(ctx)), cost: touched(plan)}, nil
+	return &Result{columns: columns, rows: f.rows(ctx, plan.Rows(ctx)), cost: touched(plan)}, nil
 }
 
 // planOf plans a suspectsStatement or nodesStatement. Errors of types point into the text.

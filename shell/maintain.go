@@ -44,7 +44,8 @@ type checkCommand struct {
 }
 
 func (*checkCommand) Help() string {
-	return `Reads every record, compares its checksum, and checks what must agree between records. It changes nothing, and fails when it finds a problem.
+	return `Reads every record, compares its checksum, and checks what must agree between records, and between every index and its column. It ` +
+		`changes nothing, and fails when it finds a problem.
 
     graphcleaner check my.graph`
 }
@@ -57,12 +58,16 @@ func (c *checkCommand) Run(ctx context.Context, s *streams) error {
 	problems := 0
 	var printed error
 	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
-		return store.Check(ctx, func(p kv.Problem) {
+		report := func(p kv.Problem) {
 			problems++
 			if printed == nil {
 				_, printed = fmt.Fprintf(s.out, "%s: %s\n", p.Where, p.What)
 			}
-		})
+		}
+		if err := store.Check(ctx, report); err != nil {
+			return err
+		}
+		return store.View(func(tx *kv.Tx) error { return index.Check(ctx, tx, report) })
 	})
 	switch {
 	case err != nil:

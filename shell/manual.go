@@ -17,7 +17,8 @@ var manual = []entry{
 		summary: "the classes, with their share, homophily and suspects",
 		text: `Homophily is the share of labelled neighbours with the same label, over the labelled nodes of the class.
 Self-confidence is the mean predicted probability of the given label. Suspects are counted above the
-threshold of the last run.`,
+threshold of the last run. Classes are sorted as numbers where all are numbers, else by bytes: the order of the
+columns of predictions that have no header.`,
 		example: "classes",
 	},
 	{

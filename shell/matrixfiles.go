@@ -32,9 +32,9 @@ func isArray(path string) bool {
 
 // features writes the matrix of features from a numpy file in the order of the nodes, or a table with ids. Every
 // node has a row, and every value is finite.
-func (w *writing) features(ctx context.Context, path string) (err error) {
+func (w *writing) features(ctx context.Context, path string, stage *kv.Stage) (err error) {
 	if isArray(path) {
-		return w.featureArray(ctx, path)
+		return w.featureArray(ctx, path, stage)
 	}
 	in, id, err := openTable(path)
 	if err != nil {
@@ -42,6 +42,7 @@ func (w *writing) features(ctx context.Context, path string) (err error) {
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	names := slices.Delete(slices.Clone(in.Header()), id, id+1)
+	stage.Columns, stage.BytesRead = len(names), in.Size()
 	if len(names) == 0 {
 		return in.Errorf(1, "", "has no column beside id, want one a feature")
 	}
@@ -58,12 +59,13 @@ func (w *writing) features(ctx context.Context, path string) (err error) {
 	})
 }
 
-func (w *writing) featureArray(ctx context.Context, path string) (err error) {
+func (w *writing) featureArray(ctx context.Context, path string, stage *kv.Stage) (err error) {
 	in, err := npy.Open(path, cleaner.FeaturesMatrix)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
+	stage.Columns, stage.BytesRead = int(in.NumColumns()), in.Size()
 	if in.NumColumns() == 0 {
 		return &npy.Error{Path: path, Row: -1, Msg: "has no columns, want one a feature"}
 	}
@@ -96,10 +98,12 @@ func (w *writing) featureArray(ctx context.Context, path string) (err error) {
 }
 
 // predictions writes the matrix of predictions; the caller marks it when it commits.
-func (w *writing) predictions(ctx context.Context, path string, logits bool) (_ *cleaner.PredictionWriter, err error) {
+func (w *writing) predictions(
+	ctx context.Context, path string, logits bool, stage *kv.Stage,
+) (_ *cleaner.PredictionWriter, err error) {
 	opt := cleaner.PredictionOptions{Logits: logits, Source: cleaner.SourceImported}
 	if isArray(path) {
-		return w.predictionArray(ctx, path, opt)
+		return w.predictionArray(ctx, path, opt, stage)
 	}
 	in, id, err := openTable(path)
 	if err != nil {
@@ -107,6 +111,7 @@ func (w *writing) predictions(ctx context.Context, path string, logits bool) (_ 
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	classes := slices.Delete(slices.Clone(in.Header()), id, id+1)
+	stage.Columns, stage.BytesRead = len(classes), in.Size()
 	out, err := cleaner.NewPredictionWriter(w.bulk, classes, opt)
 	if err != nil {
 		return nil, in.Errorf(1, "", "%w%s", err, classesHint(err))
@@ -124,13 +129,16 @@ func (w *writing) predictions(ctx context.Context, path string, logits bool) (_ 
 	return out, out.Finish()
 }
 
-func (w *writing) predictionArray(ctx context.Context, path string, opt cleaner.PredictionOptions) (_ *cleaner.PredictionWriter, err error) {
+func (w *writing) predictionArray(
+	ctx context.Context, path string, opt cleaner.PredictionOptions, stage *kv.Stage,
+) (_ *cleaner.PredictionWriter, err error) {
 	in, err := npy.Open(path, cleaner.PredictionsMatrix)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	classes := w.tx.Classes()
+	classes := kv.SortClasses(w.tx.Classes())
+	stage.Columns, stage.BytesRead = int(in.NumColumns()), in.Size()
 	if in.NumColumns() != int64(len(classes)) {
 		return nil, &npy.Error{Path: path, Row: -1, Msg: fmt.Sprintf(
 			"has %d columns, want %d, one for each class in the order %s (--classes names classes that no node is labelled with)",
@@ -163,7 +171,8 @@ func (w *writing) predictionArray(ctx context.Context, path string, opt cleaner.
 }
 
 // splits writes the column split; a node left out is in none.
-func (w *writing) splits(ctx context.Context, path string) error {
+func (w *writing) splits(ctx context.Context, path string, stage *kv.Stage) error {
+	stage.Columns = 1
 	column, err := w.bulk.Column("split", kv.KindString)
 	if err != nil {
 		return err
@@ -227,7 +236,7 @@ func (w *writing) eachRow(ctx context.Context, in *npy.Reader, fn func(kv.NodeID
 				return err
 			}
 			if report != nil {
-				report(filepath.Base(in.Path()), row.Index, in.NumRows())
+				report(rowsStage+filepath.Base(in.Path()), row.Index, in.NumRows())
 			}
 		}
 		if err := fn(v, row); err != nil {

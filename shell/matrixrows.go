@@ -2,17 +2,21 @@ package shell
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // nodesRead is how many consecutive nodes are read from a matrix at once.
 const nodesRead = 1024
 
-// matrixRows yields the rows of a matrix in the order of the nodes file, borrowed until the next step. The store has them in another order, so they are
-// gathered in batches as large as memory (bytes) allows, each in one pass over the nodes.
+// matrixRows yields the rows of a matrix in the order of the nodes file until ctx ends, borrowed until the next step. The
+// store has them in another order, so they are gathered in batches as large as memory (bytes) allows, each in one pass
+// over the nodes.
 func matrixRows(ctx context.Context, tx *kv.Tx, matrix *kv.Matrix, memory int64) iter.Seq2[[]float32, error] {
 	return func(yield func([]float32, error) bool) {
 		width := matrix.Width()
@@ -27,12 +31,51 @@ func matrixRows(ctx context.Context, tx *kv.Tx, matrix *kv.Matrix, memory int64)
 				return
 			}
 			for i := range nodes {
+				// Who takes the rows may take long over each.
+				if i%nodesRead == 0 && ctx.Err() != nil {
+					yield(nil, ctx.Err())
+					return
+				}
 				if !yield(values[i*width:(i+1)*width], nil) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// predictionRows yields the predictions of every node in the order of the nodes file, borrowed until the next step. The
+// columns are all classes of the store in the order of kv.SortClasses, whichever of them the matrix has and where; a
+// class that it has no column for is 0.
+func predictionRows(ctx context.Context, tx *kv.Tx, memory int64) (
+	classes []string, rows iter.Seq2[[]float32, error], err error,
+) {
+	matrix, err := tx.Matrix(cleaner.PredictionsMatrix)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil, nil, errors.New("the store has no predictions: import some, or run predict")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	classes = kv.SortClasses(tx.Classes())
+	columns := matrix.Columns()
+	places := make([]int, len(columns)) // in classes
+	for j, name := range columns {
+		if places[j] = slices.Index(classes, name); places[j] < 0 {
+			return nil, nil, fmt.Errorf("predictions of class %q, which the store does not have: %w", name, kv.ErrCorrupt)
+		}
+	}
+	return classes, func(yield func([]float32, error) bool) {
+		ordered := make([]float32, len(classes))
+		for row, err := range matrixRows(ctx, tx, matrix, memory) {
+			for j, p := range row {
+				ordered[places[j]] = p
+			}
+			if !yield(ordered, err) || err != nil {
+				return
+			}
+		}
+	}, nil
 }
 
 // gather reads the rows of nodes into dst [len(nodes)×width].

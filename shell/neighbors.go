@@ -59,15 +59,17 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 		return nil, err
 	}
 	columns = append([]ColumnInfo{{"hop", kv.KindInt}}, columns...)
-	return &Result{columns: columns, rows: withHops(columns, levels[1:], f)}, nil
+	return &Result{columns: columns, rows: withHops(ctx, columns, levels[1:], f)}, nil
 }
 
 // withHops yields the rows of each level with the level's number before them.
-func withHops(columns []ColumnInfo, levels [][]kv.NodeID, f *fetcher) iter.Seq2[Row, error] {
+func withHops(
+	ctx context.Context, columns []ColumnInfo, levels [][]kv.NodeID, f *fetcher,
+) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		for i, level := range levels {
 			hop := kv.IntValue(int64(i + 1))
-			for row, err := range f.rows(each(level)) {
+			for row, err := range f.rows(ctx, each(level)) {
 				if err != nil {
 					yield(Row{}, err)
 					return

@@ -42,13 +42,12 @@ func (q *query) noise() (*Result, error) {
 // transitionSection is P(given | true): a row a given label, a column a true class.
 func transitionSection(run *cleaner.Run) section {
 	s := section{title: "P(given label | true class), true classes across", columns: []ColumnInfo{{"given", kv.KindString}}}
-	for _, class := range run.Classes {
-		s.columns = append(s.columns, ColumnInfo{class, kv.KindFloat})
-	}
-	for i, class := range run.Classes {
-		values := []kv.Value{kv.StringValue(class)}
-		for _, p := range run.Transition[i] {
-			values = append(values, number(p))
+	order := classOrder(run.Classes)
+	for _, i := range order {
+		s.columns = append(s.columns, ColumnInfo{run.Classes[i], kv.KindFloat})
+		values := []kv.Value{kv.StringValue(run.Classes[i])}
+		for _, j := range order {
+			values = append(values, number(run.Transition[i][j]))
 		}
 		s.rows = append(s.rows, values)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 )
@@ -44,6 +45,37 @@ func TestWriteFile(t *testing.T) {
 	}
 	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
 		t.Errorf("%s has become a file", os.DevNull)
+	}
+	for _, mode := range []os.FileMode{0o600, 0o640} {
+		if err := os.Chmod("a", mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := writeFile("a", &stdout, write("kept", nil)); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat("a"); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("permissions of a file that was there: got %v, %v, want %v", info.Mode(), err, mode)
+		}
+	}
+	left := ".a.KILLED" + partialSuffix
+	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	busy, err := os.Create(".a.BUSY" + partialSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lock(busy); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeFile("a", &stdout, write("again", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if names, want := listDir(t), []string{filepath.Base(busy.Name()), "a"}; !slices.Equal(names, want) {
+		t.Errorf("beside a killed and a busy process: got %v, want %v", names, want)
+	}
+	if err := errors.Join(busy.Close(), os.Remove(busy.Name())); err != nil {
+		t.Fatal(err)
 	}
 	if names := listDir(t); !slices.Equal(names, []string{"a"}) {
 		t.Errorf("left behind: %v, want a alone", names)

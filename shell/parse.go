@@ -65,7 +65,7 @@ func (p *parser) advance() {
 // fail is the error of a token that nothing wanted.
 func (p *parser) fail() error {
 	if p.current.kind == tokenBad {
-		return &ParseError{Pos: p.current.pos, Msg: p.current.text, atEnd: p.current.open}
+		return &ParseError{Pos: p.current.pos, Msg: p.current.text + p.missingEnd(), atEnd: p.current.open}
 	}
 	var labels, words []string
 	for _, w := range p.wants {
@@ -78,7 +78,24 @@ func (p *parser) fail() error {
 	if p.current.kind == tokenName {
 		msg += didYouMean(p.current.text, words)
 	}
-	return &ParseError{Pos: p.current.pos, Msg: msg, atEnd: p.current.kind == tokenEnd}
+	return &ParseError{Pos: p.current.pos, Msg: msg + p.missingEnd(), atEnd: p.current.kind == tokenEnd}
+}
+
+// missingEnd says so where the current token looks like the next statement or a dot command: it begins a line, and with a
+// word that they begin with.
+func (p *parser) missingEnd() string {
+	at := p.current.pos.Offset - p.scan.base
+	before, line := p.scan.text[:at], strings.Fields(p.scan.text[at:])
+	newline := strings.LastIndexByte(before, '\n')
+	if newline < 0 || len(line) == 0 || strings.TrimSpace(before[newline:]) != "" {
+		return ""
+	}
+	word := strings.ToLower(strings.TrimRight(line[0], ";"))
+	isDot := slices.ContainsFunc(dotCommands, func(c dotCommand) bool { return c.name == word })
+	if !isDot && !slices.Contains(statementNames(), word) {
+		return ""
+	}
+	return fmt.Sprintf("; statements end with a semicolon: is one missing before %s?", line[0])
 }
 
 // accept moves over a keyword or mark if it is the current token.

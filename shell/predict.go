@@ -13,7 +13,7 @@ import (
 type predictCommand struct {
 	DB    string `arg:"" name:"DB" help:"Directory of the store."`
 	Seed  uint64 `default:"1" help:"Seed of the training."`
-	Hops  int    `placeholder:"N" help:"Hops that the inputs are smoothed over. Without it: 2."`
+	Hops  int    `default:"2" placeholder:"N" help:"Hops that the inputs are smoothed over. Without it: 2."`
 	Stats string `placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
 	resources
 }
@@ -31,9 +31,13 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.apply(); err != nil {
 		return err
 	}
+	if c.Hops < 1 {
+		return usagef("--hops %d: want 1 or more", c.Hops)
+	}
 	stages := new(stageLog)
-	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
-		report, err := cleaner.Predict(ctx, store, cleaner.PredictOptions{
+	var report *cleaner.PredictReport
+	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {
+		report, err = cleaner.Predict(ctx, store, cleaner.PredictOptions{
 			Seed:         c.Seed,
 			Hops:         c.Hops,
 			Workers:      c.Threads,
@@ -42,22 +46,30 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 			OnStage:      stages.add,
 			Notice:       s.notice,
 		})
-		if err != nil {
-			return err
-		}
-		s.progress.clear()
-		_, err = fmt.Fprintf(s.out, "%s: predictions from %s, %d epochs, %.1f s\n  accuracy: %s in training (%d nodes), %s in validation (%d), %s in test (%d)\n",
-			c.DB, report.Inputs, report.Epochs, report.Seconds,
-			percent(report.TrainAccuracy), report.TrainNodes,
-			percent(report.ValidationAccuracy), report.ValidationNodes,
-			percent(report.TestAccuracy), report.TestNodes)
 		return err
 	})
 	if err != nil {
-		return leaving(err, "%s has the predictions it had before", c.DB)
+		return leaving(c.inFlags(err), "%s has the predictions it had before", c.DB)
+	}
+	s.progress.clear()
+	_, err = fmt.Fprintf(s.out, "%s: predictions from %s, %d epochs, %.1f s\n  accuracy: %s, %s, %s\n",
+		c.DB, report.Inputs, report.Epochs, report.Seconds,
+		accuracy(report.TrainAccuracy, report.TrainNodes, "training"),
+		accuracy(report.ValidationAccuracy, report.ValidationNodes, "validation"),
+		accuracy(report.TestAccuracy, report.TestNodes, "test"))
+	if err = firstError(err, stages.write(c.Stats, s)); err != nil {
+		return unreported(err, "%s has its predictions", c.DB)
 	}
 	s.say("Next: %s clean %s", s.program, shellWord(c.DB))
-	return stages.write(c.Stats, s)
+	return nil
+}
+
+// accuracy words the share of the nodes of a split that are predicted as they are labelled.
+func accuracy(share float64, nodes int64, split string) string {
+	if nodes == 0 {
+		return "no " + split + " nodes"
+	}
+	return fmt.Sprintf("%s of %d %s nodes", percent(share), nodes, split)
 }
 
 // notice passes on what the cleaner has to say.

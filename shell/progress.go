@@ -1,8 +1,10 @@
 package shell
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -13,8 +15,17 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// readStage begins the name of a stage that counts bytes of a file.
-const readStage = "read "
+// What the names of stages that go through a file begin with.
+const (
+	readStage = "read "    // counts bytes
+	rowsStage = "rows of " // counts nodes
+)
+
+// countedUnits says what stages count, those that go through enough of it for a rate to say something.
+var countedUnits = map[string]string{
+	"ids": "nodes", "columns": "nodes", "degrees": "nodes",
+	"edges": "edges", "diagonal": "edges", "propagate": "edges",
+}
 
 // A progress shows how far the stage of a long command is, with its rate and the time left, where standard error is a
 // terminal. Its zero value, and nil, show nothing.
@@ -24,6 +35,7 @@ type progress struct {
 	mu    sync.Mutex
 	stage string
 	total int64
+	began time.Time
 	bar   *progressbar.ProgressBar
 }
 
@@ -51,30 +63,70 @@ func (p *progress) show(stage string, done, total int64) {
 	}
 	if p.bar == nil || p.stage != stage || p.total != total {
 		p.erase()
-		p.stage, p.total = stage, total
+		p.stage, p.total, p.began = stage, total, time.Now()
 		p.bar = progressbar.NewOptions64(total, p.options()...)
 	}
-	p.draw(p.bar.Set64(done))
+	took := time.Since(p.began)
+	if took > settled {
+		progressbar.OptionSetPredictTime(true)(p.bar)
+	}
+	text := stageText(stage, done, total, took)
+	progressbar.OptionSetDescription(text)(p.bar)
+	p.draw(p.bar.Set64(done)) // which draws where the percentage is another
+	if p.bar != nil {
+		p.bar.Describe(text)
+	}
 }
 
-// options are those of the bar of the stage. A stage of unknown length has only its time to show.
+// settled is how long a stage runs before its rate tells anything of what is to come.
+const settled = time.Second
+
+// options are those of the bar of the stage. What it says stands behind the bar, which so stays in its place.
 func (p *progress) options() []progressbar.Option {
-	options := []progressbar.Option{
+	return []progressbar.Option{
 		progressbar.OptionSetWriter(p.out),
 		progressbar.OptionSetDescription(p.stage),
+		progressbar.OptionShowDescriptionAtLineEnd(),
 		progressbar.OptionSetWidth(24),
 		progressbar.OptionThrottle(100 * time.Millisecond),
-		progressbar.OptionSetPredictTime(true),
+		progressbar.OptionSetElapsedTime(true),
+		progressbar.OptionSetPredictTime(false), // until it has settled
 		progressbar.OptionClearOnFinish(),
 		progressbar.OptionUseANSICodes(true),
 	}
+}
+
+// stageText says how far a stage is, such as "propagate: 12.3 M of 31.4 M edges, 45 M/s". A stage of unknown length has
+// only its name, and one that counts a few large things, such as detectors, no rate.
+func stageText(stage string, done, total int64, took time.Duration) string {
+	count, unit := shortCount, countedUnits[stage]
 	switch {
-	case p.total < 0:
-		return options
-	case strings.HasPrefix(p.stage, readStage):
-		return append(options, progressbar.OptionShowCount(), progressbar.OptionShowBytes(true))
+	case total <= 0:
+		return stage
+	case strings.HasPrefix(stage, readStage):
+		count = func(x float64) string { return byteSize(x).String() }
+	case strings.HasPrefix(stage, rowsStage):
+		unit = "nodes"
+	case unit == "":
+		return fmt.Sprintf("%s: %d of %d", stage, done, total)
 	}
-	return append(options, progressbar.OptionShowCount(), progressbar.OptionShowIts())
+	text := stage + ": " + strings.TrimSuffix(count(float64(done))+" of "+count(float64(total))+" "+unit, " ")
+	if took > settled {
+		text += ", " + count(float64(done)/took.Seconds()) + "/s"
+	}
+	return text
+}
+
+// shortCount is a count of three digits, in thousands or millions where it has more.
+func shortCount(x float64) string {
+	unit := ""
+	for _, larger := range []string{" k", " M", " G", " T"} {
+		if x < 999.5 {
+			break
+		}
+		x, unit = x/1000, larger
+	}
+	return strconv.FormatFloat(x, 'g', 3, 64) + unit
 }
 
 // clear takes the bar off the terminal, so that a line can be printed there.
@@ -89,7 +141,7 @@ func (p *progress) clear() {
 
 func (p *progress) erase() {
 	if p.bar != nil {
-		p.draw(p.bar.Clear())
+		p.draw(p.bar.Finish()) // a bar of unknown length turns until then
 		p.bar = nil
 	}
 }

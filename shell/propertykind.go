@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"math"
 	"strconv"
 	"strings"
 
@@ -66,7 +67,8 @@ func parseValue(kind kv.Kind, text []byte) (kv.Value, bool) {
 		return kv.IntValue(i), err == nil
 	case kv.KindFloat:
 		if !startsPlainNumber(text) {
-			return kv.Value{}, false
+			f, ok := parseNonFinite(text)
+			return kv.FloatValue(f), ok
 		}
 		f, ok := parseNumber(text)
 		return kv.FloatValue(f), ok
@@ -83,8 +85,21 @@ func parseNumber(text []byte) (float64, bool) {
 	return f, err == nil
 }
 
+// parseNonFinite reads what programs write for a float that is no number, which a store keeps as null, or infinite: NaN,
+// inf and infinity, in upper or lower case, an infinity with or without its sign.
+func parseNonFinite(text []byte) (float64, bool) {
+	switch word := strings.ToLower(string(text)); strings.TrimPrefix(strings.TrimPrefix(word, "-"), "+") {
+	case "nan":
+		return math.NaN(), word == "nan"
+	case "inf", "infinity":
+		f, err := strconv.ParseFloat(word, 64)
+		return f, err == nil
+	}
+	return 0, false
+}
+
 // startsPlainNumber tells numbers from texts that strconv would take for some: 007, which is a code more likely than a
-// number, 0x10, +5 and NaN.
+// number, 0x10 and +5.
 func startsPlainNumber(text []byte) bool {
 	if text[0] == '-' {
 		text = text[1:]

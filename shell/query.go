@@ -39,6 +39,9 @@ func (e *engine) run(ctx context.Context, s statement, args ...any) (*Result, er
 		return nil, err
 	}
 	tx := e.store.Begin()
+	if err := tx.Err(); err != nil {
+		return nil, err
+	}
 	q := &query{engine: e, resolver: newResolver(tx, values)}
 	r, err := q.answer(ctx, s)
 	if err == nil {

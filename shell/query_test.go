@@ -220,3 +220,16 @@ func TestCancelledQuery(t *testing.T) {
 		}
 	}
 }
+
+// A closed store has no answers, which is not an empty answer.
+func TestQueryOfClosedStore(t *testing.T) {
+	store := cleanedStore(t)
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"nodes limit 2", "count nodes", "suspects", "stats", "classes", "node leaf"} {
+		if _, err := Query(context.Background(), store, text); !errors.Is(err, kv.ErrClosed) {
+			t.Errorf("%s: got %v, want kv.ErrClosed", text, err)
+		}
+	}
+}

@@ -28,7 +28,7 @@ func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 	}
 	run, err := cleaner.Clean(ctx, q.engine.store, opt)
 	if err != nil {
-		return nil, err
+		return nil, advised(err)
 	}
 	return recordOf(runFields(run)), nil
 }

@@ -179,15 +179,32 @@ func (s *session) sayRows(r *Result, rows int64, took time.Duration) {
 	}
 }
 
-// placed puts the name of the input to an error that says where in it.
+// A placedError is an error with the place, in a named input, of the statement that it came from.
+type placedError struct {
+	place string // such as "job.q:3:1: "
+	err   error
+}
+
+func (e *placedError) Error() string { return e.place + e.err.Error() }
+func (e *placedError) Unwrap() error { return e.err }
+
+// placed puts the name of the input to an error that says where in it. Of files that read each other, the first and the
+// last are named.
 func (s *session) placed(at step, name string, err error) error {
 	if name == "" {
 		return err
 	}
-	if _, ok := position(err); ok {
-		return fmt.Errorf("%s:%w", name, err)
+	place := fmt.Sprintf("%s:%s: ", name, at.pos)
+	if inner, ok := errors.AsType[*placedError](err); ok {
+		if innermost, ok := errors.AsType[*placedError](inner.err); ok {
+			inner = innermost
+		}
+		return &placedError{place: place, err: inner}
 	}
-	return fmt.Errorf("%s:%s: %w", name, at.pos, err)
+	if _, ok := position(err); ok {
+		place = name + ":"
+	}
+	return &placedError{place: place, err: err}
 }
 
 // sayError prints an error of a session that goes on.
@@ -199,7 +216,8 @@ func (s *session) sayError(at step, name string, err error) {
 // point shows on a terminal where in the text an error is: the line, and a caret under the place.
 func (s *session) point(at step, err error) {
 	pos, ok := position(err)
-	if !ok || !isTerminal(s.opt.Err) {
+	_, elsewhere := errors.AsType[*placedError](err) // in a file that the step read
+	if !ok || elsewhere || !isTerminal(s.opt.Err) {
 		return
 	}
 	s.say(caret(at, pos))

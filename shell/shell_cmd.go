@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -23,7 +25,8 @@ type shellCommand struct {
 }
 
 func (*shellCommand) Help() string {
-	return `Without -c and -f, statements are read from standard input, at a prompt with history and completion where that is a terminal. .help lists them.
+	return `Without -c and -f, statements are read from standard input, at a prompt with history and completion where that is a terminal. .help lists them. ` +
+		`Statements end with a semicolon or with the input, at the prompt also with the line; a dot command, such as .mode csv, has a line for itself.
 
     graphcleaner shell my.graph
     graphcleaner shell my.graph -c 'suspects where score > 0.97 and degree > 3 limit 20'
@@ -64,9 +67,13 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	default:
 		opt.Interactive = isTerminal(s.in) && isTerminal(s.out)
 	}
+	if opt.Interactive {
+		// The prompt waits for keys and not for ctx, so that it is for the system to end it.
+		signal.Reset(syscall.SIGTERM)
+	}
 	run := func(store *kv.Store) error {
 		opt.Store = store
-		return Run(ctx, opt)
+		return c.inFlags(Run(ctx, opt))
 	}
 	if c.ReadOnly || c.Command != "" && !writes(c.Command) {
 		return withStoreToRead(c.DB, c.store(), run)

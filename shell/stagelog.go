@@ -23,11 +23,13 @@ func (l *stageLog) add(stage kv.Stage) {
 	l.stages = append(l.stages, stage)
 }
 
-// timed runs a step as a stage of its own.
-func (l *stageLog) timed(name string, columns int, step func() error) error {
+// timed runs a step as a stage of its own. The step fills in what it comes to know: columns, edges, bytes.
+func (l *stageLog) timed(name string, step func(*kv.Stage) error) error {
+	stage := kv.Stage{Name: name}
 	began := time.Now()
-	err := step()
-	l.add(kv.Stage{Name: name, Columns: columns, Seconds: time.Since(began).Seconds()})
+	err := step(&stage)
+	stage.Seconds = time.Since(began).Seconds()
+	l.add(stage)
 	return err
 }
 

@@ -195,10 +195,13 @@ func putRun(tx *kv.Tx) error {
 		"Nodes": 10, "Edges": 12, "Scored": 9, "Suspects": 2, "FittingNodes": 20,
 		"PredictionSource": "imported", "Classes": []string{"Neural Nets", "Systems", "Theory"},
 		"FittingCounts": []float64{4, 6, 10}, "ClassThresholds": []float64{0.75, 0.5, 0.875},
-		"ConfidentJoint": [][]float64{{4, 0, 0}, {0, 4, 2}, {1, 0, 8}},
+		"MislabelRate": (2 + 10.0/9) / 20,
 	}
+	// The confident joint {4 0 0}, {0 4 2}, {1 0 8}: distances between the cells and counts.
+	joint := []byte{0, 4, 4, 4, 1, 2, 1, 1, 2, 8}
 	return errors.Join(
 		tx.PutDocument("runs", "000000000001", run),
+		tx.Space("joint/000000000001").Put(make([]byte, 8), joint),
 		tx.PutDocument("detectors", "last", []cleaner.Detector{}))
 }
 

@@ -15,6 +15,10 @@ import (
 // out, so that a table of any length streams.
 const measuredRows = 1000
 
+// widestColumn is the most cells of a terminal that a column is padded to. What is wider is printed in full and pushes
+// its own line out.
+const widestColumn = 64
+
 // A tablePrinter aligns columns under a header: numbers to the right, the rest to the left. Width is
 // measured in cells of a terminal, where 東 takes two and a combining accent none.
 type tablePrinter struct {
@@ -58,6 +62,7 @@ func (p *tablePrinter) measure() error {
 		for _, cells := range p.waiting {
 			p.widths[i] = max(p.widths[i], uniseg.StringWidth(cells[i]))
 		}
+		p.widths[i] = min(p.widths[i], widestColumn)
 		rule[i] = strings.Repeat("-", p.widths[i])
 	}
 	if !p.headless {

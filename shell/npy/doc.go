@@ -1,8 +1,8 @@
 // Package npy reads matrices from numpy's .npy and .npz files, row by row, and writes float32 .npy files.
 //
 // An .npy file holds one array: a header that gives its type, its order and its shape, then its values. An .npz file is
-// a zip of them. Open takes one-dimensional ([n], read as [n×1]) and two-dimensional arrays of bool, integers, float32
-// and float64 in either byte order, in C order and, outside of a compressed .npz, in Fortran order; and it takes the
+// a zip of them. Open takes one-dimensional ([n], read as [n×1]) and two-dimensional arrays of bool, integers, float16,
+// float32 and float64 in either byte order, in C order and, outside of a compressed .npz, in Fortran order; and it takes the
 // .npz of a scipy CSR matrix, the arrays data, indices, indptr and shape. Arrays of Python objects are refused: reading
 // them means running code.
 //

@@ -29,13 +29,13 @@ func parseType(descr string) (dtype, error) {
 	switch code {
 	case "b1", "?":
 		t.kind, t.size = 'b', 1
-	case "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8":
+	case "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8":
 		t.kind, t.size = code[0], int(code[1]-'0')
 	default:
 		if strings.HasPrefix(code, "O") {
 			return t, fmt.Errorf("holds Python objects (%s), which are not read because that means running code, want numbers", descr)
 		}
-		return t, fmt.Errorf("holds values of type %q, want float32, float64, integers or bool", descr)
+		return t, fmt.Errorf("holds values of type %q, want float16, float32, float64, integers or bool", descr)
 	}
 	return t, nil
 }
@@ -43,6 +43,10 @@ func parseType(descr string) (dtype, error) {
 // decode reads len(dst) values from src.
 func (t dtype) decode(dst []float64, src []byte) {
 	switch {
+	case t.kind == 'f' && t.size == 2:
+		for i := range dst {
+			dst[i] = half(t.order.Uint16(src[2*i:]))
+		}
 	case t.kind == 'f' && t.size == 4:
 		for i := range dst {
 			dst[i] = float64(math.Float32frombits(t.order.Uint32(src[4*i:])))
@@ -60,6 +64,26 @@ func (t dtype) decode(dst []float64, src []byte) {
 			dst[i] = float64(t.integer(src[t.size*i:]))
 		}
 	}
+}
+
+// half is the number that an IEEE 754 binary16 stands for: a sign, 5 bits of exponent, 10 of fraction.
+func half(bits uint16) float64 {
+	exponent, fraction := int(bits>>10&0x1f), float64(bits&0x3ff)
+	var x float64
+	switch {
+	case exponent == 0x1f && fraction != 0:
+		x = math.NaN()
+	case exponent == 0x1f:
+		x = math.Inf(1)
+	case exponent == 0:
+		x = math.Ldexp(fraction, -24)
+	default:
+		x = math.Ldexp(1024+fraction, exponent-25)
+	}
+	if bits>>15 != 0 {
+		return -x
+	}
+	return x
 }
 
 // integer reads one bool or integer; a uint64 above the largest int64 becomes negative.

@@ -261,7 +261,7 @@ func TestErrors(t *testing.T) {
 		{"a.npy", append([]byte(magic), 9, 0, 0, 0, 0, 0), "has .npy version 9, want 1, 2 or 3"},
 		{"a.npy", append([]byte(magic), 2, 0, 0xff, 0xff, 0xff, 0xff), "has a header of 4294967295 bytes"},
 		{"a.npy", array("|O", false, "(2, 2)", "pickle"), "holds Python objects (|O)"},
-		{"a.npy", array("<c8", false, "(2, 2)"), `holds values of type "<c8", want float32`},
+		{"a.npy", array("<c8", false, "(2, 2)"), `holds values of type "<c8", want float16, float32`},
 		{"a.npy", text("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }"), "the array is a structured one"},
 		{"a.npy", text("{'descr': '<f4', 'fortran_order': False, }"), "want all of descr, fortran_order and shape"},
 		{"a.npy", text("{'descr': '<f4', 'fortran_order': Maybe, 'shape': (2,), }"), `got "Maybe, 'shape': (2,)", want True or False`},
@@ -331,7 +331,8 @@ func TestWriterRoundTrip(t *testing.T) {
 	}
 }
 
-// No header makes the reader panic, or read what is not there.
+// No header makes the reader panic, or read what is not there. Files are short: go test tries each byte of those that reach
+// new code for being needed, a minute a file, and counts no execs meanwhile.
 func FuzzOpen(f *testing.F) {
 	f.Add(array("<f4", false, "(2, 2)", float32(1), float32(2), float32(3), float32(4)), false)
 	f.Add(array(">i8", true, "(2, 2)", int64(1), int64(2), int64(3), int64(4)), false)
@@ -339,6 +340,9 @@ func FuzzOpen(f *testing.F) {
 	f.Add(archive(f, zip.Deflate, csrMembers()...), true)
 	f.Add(archive(f, zip.Store, member{"a", array("<f4", true, "(1, 2)", float32(1), float32(2))}), true)
 	f.Fuzz(func(t *testing.T, content []byte, zipped bool) {
+		if len(content) > 4<<10 {
+			t.Skip("longer than what the headers of a few arrays take")
+		}
 		name := "f.npy"
 		if zipped {
 			name = "f.npz"

@@ -47,6 +47,7 @@ type Row struct {
 // A Reader reads the rows of one matrix from first to last.
 type Reader struct {
 	path   string
+	size   int64 // of the file in bytes
 	rows   int64
 	cols   int64
 	sparse bool
@@ -69,6 +70,9 @@ func Open(path, name string) (*Reader, error) {
 	}
 	r := &Reader{path: path, closes: []io.Closer{f}}
 	info, err := f.Stat()
+	if err == nil {
+		r.size = info.Size()
+	}
 	switch {
 	case err != nil:
 	case info.IsDir():
@@ -86,6 +90,9 @@ func Open(path, name string) (*Reader, error) {
 
 // Path is the file's path as given to Open.
 func (r *Reader) Path() string { return r.path }
+
+// Size is the size of the file in bytes, as it lies on disk.
+func (r *Reader) Size() int64 { return r.size }
 
 // NumRows is the number of rows.
 func (r *Reader) NumRows() int64 { return r.rows }

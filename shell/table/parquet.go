@@ -40,9 +40,15 @@ func (r *Reader) openParquet(f *os.File) (err error) {
 	}
 	file, err := parquet.OpenFile(f, r.size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
-		return &Error{Path: r.path, Msg: fmt.Sprintf("is not a whole parquet file (%v)", err)}
+		return &Error{Path: r.path, Msg: "is not a whole parquet file (its footer cannot be decoded)", Err: err}
 	}
-	p := &parquetReader{path: r.path, groups: file.RowGroups(), buffer: make([]parquet.Row, parquetBatch), promise: file.NumRows()}
+	p := &parquetReader{path: r.path, buffer: make([]parquet.Row, parquetBatch), promise: file.NumRows()}
+	for _, group := range file.RowGroups() {
+		// A group without rows has no pages, and its columns may begin nowhere.
+		if group.NumRows() > 0 {
+			p.groups = append(p.groups, group)
+		}
+	}
 	for _, column := range file.Root().Columns() {
 		appendText := textOf(column)
 		if appendText == nil {
@@ -188,7 +194,8 @@ func (p *parquetReader) fill() error {
 	case errors.Is(err, io.EOF):
 		p.ended = true
 	case err != nil:
-		return &Error{Path: p.path, Line: p.line + int64(n) + 1, Msg: fmt.Sprintf("the file cannot be read on: %s", sourceError(err))}
+		return &Error{Path: p.path, Line: p.line + int64(n) + 1, Err: err,
+			Msg: "is a damaged parquet file: from here on it cannot be decoded"}
 	}
 	return nil
 }
@@ -206,6 +213,6 @@ func (p *parquetReader) Close() error {
 // asError turns a panic of the parquet decoder, which damaged files can cause, into an error of the file.
 func asError(path string, err *error) {
 	if cause := recover(); cause != nil {
-		*err = &Error{Path: path, Msg: fmt.Sprintf("is a damaged parquet file (%v)", cause)}
+		*err = &Error{Path: path, Msg: "is a damaged parquet file", Err: fmt.Errorf("%v", cause)}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -71,7 +72,7 @@ func Open(path string) (*Reader, error) {
 	case kind == ".csv" || kind == ".tsv":
 	case kind == ".parquet" && !compressed:
 	default:
-		return nil, &Error{Path: path, Msg: fmt.Sprintf("got a name that ends in %q, want one that ends in %s", filepath.Ext(name), Extensions)}
+		return nil, &Error{Path: path, Msg: fmt.Sprintf("got a name %s, want one that ends in %s", ending(name), Extensions)}
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -108,7 +109,6 @@ func (r *Reader) openText(f *os.File, kind string, compressed bool) error {
 		if err != nil {
 			return &Error{Path: r.path, Msg: fmt.Sprintf("is not a whole gzip file (%s)", sourceError(err))}
 		}
-		r.closes = append(r.closes, z)
 		content = z
 	}
 	separator := byte(',')
@@ -156,16 +156,9 @@ func (r *Reader) Path() string { return r.path }
 // Header holds the column names, which differ from each other. The caller must not change it.
 func (r *Reader) Header() []string { return r.header }
 
-// Column returns the place in the header of the first of names that is there, upper and lower case alike, or -1.
-func (r *Reader) Column(names ...string) int {
-	for _, name := range names {
-		for i, have := range r.header {
-			if strings.EqualFold(have, name) {
-				return i
-			}
-		}
-	}
-	return -1
+// Column returns the place of a name in the header, upper and lower case alike, or -1.
+func (r *Reader) Column(name string) int {
+	return slices.IndexFunc(r.header, func(have string) bool { return strings.EqualFold(have, name) })
 }
 
 // Offset says how many of the file's Size bytes have been read, for a progress bar.
@@ -208,6 +201,14 @@ func (r *Reader) Close() error {
 	}
 	r.closes = nil
 	return err
+}
+
+// ending says for a message how a file's name ends.
+func ending(name string) string {
+	if extension := filepath.Ext(name); extension != "" {
+		return fmt.Sprintf("that ends in %q", extension)
+	}
+	return "without an ending, which would say what is in it"
 }
 
 // brief shortens a text that a message quotes.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -16,8 +17,8 @@ type textReader struct {
 	separator byte
 	line      int64  // lines read so far
 	long      []byte // the line being read, where it is longer than the buffer of in
-	quoted    []byte // the fields of a record with quotes, unquoted
-	ends      []int  // where each of them ends in quoted
+	plain     []byte // the fields of a record with quotes or escapes, without them
+	ends      []int  // where each of them ends in plain
 	fields    [][]byte
 }
 
@@ -37,9 +38,12 @@ func (t *textReader) record() (Row, error) {
 		}
 		first := t.line
 		t.fields = t.fields[:0]
-		if bytes.IndexByte(line, '"') >= 0 {
+		switch {
+		case t.separator == '\t' && bytes.IndexByte(line, '\\') >= 0:
+			err = t.splitEscaped(line)
+		case t.separator != '\t' && bytes.IndexByte(line, '"') >= 0:
 			err = t.splitQuoted(line)
-		} else {
+		default:
 			t.split(line)
 		}
 		return Row{Line: first, Fields: t.fields}, err
@@ -105,7 +109,7 @@ func (t *textReader) start(line []byte) ([]byte, error) {
 	return bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")), nil
 }
 
-// split cuts a line without quotes.
+// split cuts a line without quotes or escapes.
 func (t *textReader) split(line []byte) {
 	for {
 		i := bytes.IndexByte(line, t.separator)
@@ -122,43 +126,74 @@ func (t *textReader) split(line []byte) {
 // its field stands for itself.
 func (t *textReader) splitQuoted(line []byte) error {
 	first := t.line
-	t.quoted, t.ends = t.quoted[:0], t.ends[:0]
+	t.plain, t.ends = t.plain[:0], t.ends[:0]
 	for {
 		rest, err := t.field(line, first)
 		if err != nil {
 			return err
 		}
-		t.ends = append(t.ends, len(t.quoted))
+		t.ends = append(t.ends, len(t.plain))
 		if len(rest) == 0 {
 			break
 		}
 		line = rest[1:]
 	}
-	// Only now, because growing quoted may have moved it.
-	begin := 0
-	for _, end := range t.ends {
-		t.fields = append(t.fields, t.quoted[begin:end])
-		begin = end
-	}
+	t.cutPlain()
 	return nil
 }
 
-// field appends one field to quoted and returns what follows it: nothing, or a separator and the next field.
+// cutPlain makes the fields of plain, once it is complete: growing moves it.
+func (t *textReader) cutPlain() {
+	begin := 0
+	for _, end := range t.ends {
+		t.fields = append(t.fields, t.plain[begin:end])
+		begin = end
+	}
+}
+
+// splitEscaped cuts a line of a tsv file that has escapes: \t, \n, \r and \\ stand for a tab, the ends of lines and a
+// backslash.
+func (t *textReader) splitEscaped(line []byte) error {
+	t.plain, t.ends = t.plain[:0], t.ends[:0]
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
+		case t.separator:
+			t.ends = append(t.ends, len(t.plain))
+		case '\\':
+			i++
+			code := -1
+			if i < len(line) {
+				code = strings.IndexByte(`tnr\`, line[i])
+			}
+			if code < 0 {
+				return t.errorf(t.line, `got a backslash before %q, want \t, \n, \r or \\`, brief(string(line[i:])))
+			}
+			t.plain = append(t.plain, "\t\n\r\\"[code])
+		default:
+			t.plain = append(t.plain, line[i])
+		}
+	}
+	t.ends = append(t.ends, len(t.plain))
+	t.cutPlain()
+	return nil
+}
+
+// field appends one field to plain and returns what follows it: nothing, or a separator and the next field.
 func (t *textReader) field(line []byte, first int64) ([]byte, error) {
 	if len(line) == 0 || line[0] != '"' {
 		i := bytes.IndexByte(line, t.separator)
 		if i < 0 {
 			i = len(line)
 		}
-		t.quoted = append(t.quoted, line[:i]...)
+		t.plain = append(t.plain, line[:i]...)
 		return line[i:], nil
 	}
 	line = line[1:]
 	for {
 		i := bytes.IndexByte(line, '"')
 		if i < 0 {
-			t.quoted = append(append(t.quoted, line...), '\n')
-			next, err := t.readLine(MaxRecord - min(len(t.quoted), MaxRecord))
+			t.plain = append(append(t.plain, line...), '\n')
+			next, err := t.readLine(MaxRecord - min(len(t.plain), MaxRecord))
 			if errors.Is(err, io.EOF) {
 				return nil, t.errorf(first, "a quoted field is still open at the end of the file, want a closing quote")
 			}
@@ -168,13 +203,13 @@ func (t *textReader) field(line []byte, first int64) ([]byte, error) {
 			line = next
 			continue
 		}
-		t.quoted = append(t.quoted, line[:i]...)
+		t.plain = append(t.plain, line[:i]...)
 		line = line[i+1:]
 		switch {
 		case len(line) == 0 || line[0] == t.separator:
 			return line, nil
 		case line[0] == '"':
-			t.quoted = append(t.quoted, '"')
+			t.plain = append(t.plain, '"')
 			line = line[1:]
 		default:
 			return nil, t.errorf(t.line, "got %q after a closing quote, want the end of the field", line[:1])

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package shell
+
+import "errors"
+
+// exchange swaps two names in one step where the system can; this one cannot.
+func exchange(_, _ string) error { return errors.ErrUnsupported }

@@ -1,0 +1,151 @@
+package shell
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// From the question to the swap nobody can open the old store to write, and afterwards the new one is at its place.
+func TestReplaceHoldsTheStore(t *testing.T) {
+	writeFiles(t, map[string]string{"nodes.csv": threeNodes, "edges.csv": twoEdges})
+	mustRun(t, "import", "real", "--nodes", "nodes.csv", "--edges", "edges.csv")
+	if err := os.Symlink("real", "g"); err != nil {
+		t.Fatal(err)
+	}
+	id := storeID(t, "real")
+	err := withStoreHeld("real", 0, func() error {
+		if _, err := openStore("real", kv.Options{}); !errors.Is(err, kv.ErrLocked) {
+			t.Errorf("a writer while the store is being replaced: got %v, want it locked", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := listDir(t)
+	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--replace", "--yes")
+	if after := listDir(t); !slices.Equal(after, before) {
+		t.Errorf("left behind: %v, want %v", after, before)
+	}
+	if target, err := os.Readlink("g"); err != nil || target != "real" {
+		t.Errorf("the link to the store: got %q, %v, want real", target, err)
+	}
+	if storeID(t, "g") == id {
+		t.Error("replaced: got the store that was there before")
+	}
+	err = withStore("g", kv.Options{}, func(*kv.Store) error {
+		got := run(t, "", "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--replace", "--yes")
+		if want := "only a store that nobody writes to can be replaced"; got.code != exitFailed || !strings.Contains(got.err, want) {
+			t.Errorf("replacing an open store: got exit code %d and %s, want %s", got.code, got.err, want)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whatever a killed process left is cleared away by the next import, and the old store brought back where it is needed.
+func TestReplaceRecovers(t *testing.T) {
+	writeFiles(t, map[string]string{"nodes.csv": threeNodes, "edges.csv": twoEdges})
+	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
+	id := storeID(t, "g")
+	before := listDir(t)
+	splits := []string{"import", "g", "--splits", "s.csv"}
+	if err := os.WriteFile("s.csv", []byte("id,split\na,train\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before = append(before, "s.csv")
+	for name, leave := range map[string]func() error{
+		"killed while loading":   func() error { return os.MkdirAll("g.replacing/new.loading-1-2", 0o700) },
+		"killed before the swap": func() error { return os.CopyFS("g.replacing/new", os.DirFS("g")) },
+		"killed between two renames": func() error {
+			return errors.Join(os.MkdirAll("g.replacing/new", 0o700), os.Rename("g", "g.replacing/old"))
+		},
+	} {
+		if err := leave(); err != nil {
+			t.Fatal(err)
+		}
+		mustRun(t, splits...)
+		if after := listDir(t); !slices.Equal(after, before) {
+			t.Errorf("%s: left behind: %v, want %v", name, after, before)
+		}
+		if got := storeID(t, "g"); got != id {
+			t.Errorf("%s: got store %s, want %s", name, got, id)
+		}
+	}
+
+	if err := os.MkdirAll("g.replacing/thesis", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	got := run(t, "", splits...)
+	if want := "g.replacing is in the way"; got.code != exitFailed || !strings.Contains(got.err, want) {
+		t.Errorf("a directory of somebody else: got exit code %d and %s, want %s", got.code, got.err, want)
+	}
+	if _, err := os.Stat("g.replacing/thesis"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A replacement that runs is not taken for one that was killed.
+func TestReplaceOnce(t *testing.T) {
+	t.Chdir(t.TempDir())
+	r, err := beginReplacement("g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := recoverReplaced("g"); err != nil {
+		t.Errorf("recovery beside a running replacement: %v", err)
+	}
+	if _, err := os.Stat(r.dir); err != nil {
+		t.Errorf("the directory of a running replacement: %v", err)
+	}
+	if _, err := beginReplacement("g"); err == nil {
+		t.Error("a second replacement at once: got no error")
+	}
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	if names := listDir(t); len(names) > 0 {
+		t.Errorf("left behind: %v", names)
+	}
+}
+
+// Where directories cannot be exchanged, two renames do the same.
+func TestReplaceByTwoRenames(t *testing.T) {
+	t.Chdir(t.TempDir())
+	r, err := beginReplacement("g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"g", r.made()} {
+		if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "is"), []byte(dir), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made := r.made()
+	if err := errors.Join(r.renameBoth(), r.end()); err != nil {
+		t.Fatal(err)
+	}
+	if is, err := os.ReadFile("g/is"); err != nil || string(is) != made {
+		t.Errorf("at g: got %q, %v, want %q", is, err, made)
+	}
+}
+
+func storeID(t testing.TB, dir string) (id string) {
+	t.Helper()
+	err := withStoreToRead(dir, 0, func(store *kv.Store) error {
+		id = store.ID()
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
