@@ -15,6 +15,9 @@ import (
 // dataSet is the folder of a real data set, or skips the test.
 func dataSet(t *testing.T, name string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("trains on a real data set")
+	}
 	root := os.Getenv("GRAPHCLEANER_DATA")
 	if root == "" {
 		t.Skip("GRAPHCLEANER_DATA is not set: it names the folder of the real data sets")
