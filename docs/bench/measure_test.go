@@ -1,0 +1,242 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// holdVariable makes the test program a command that holds as many MiB of memory for a moment.
+const holdVariable = "BENCH_TEST_HOLD"
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(holdVariable); text != "" {
+		var size int
+		if _, err := fmt.Sscan(text, &size); err != nil {
+			os.Exit(2)
+		}
+		held := bytes.Repeat([]byte{1}, size<<20)
+		time.Sleep(300 * time.Millisecond)
+		os.Exit(int(held[len(held)-1]) - 1)
+	}
+	os.Exit(m.Run())
+}
+
+func limited(t *testing.T, args ...string) (measurement, int) {
+	t.Helper()
+	var out bytes.Buffer
+	code := run(append([]string{"limited"}, args...), &out, os.Stderr)
+	var m measurement
+	if err := json.Unmarshal(out.Bytes(), &m); err != nil {
+		t.Fatalf("%q: %v", out.String(), err)
+	}
+	return m, code
+}
+
+func TestLimitedReports(t *testing.T) {
+	t.Setenv(holdVariable, "64")
+	result := filepath.Join(t.TempDir(), "result.json")
+	if err := os.WriteFile(result, []byte(`{"seconds": 2}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	m, code := limited(t, "--tag", "part=test", "--result", result, "--", os.Args[0])
+	if code != 0 || m.ExitCode != 0 || m.Tags["part"] != "test" || string(m.Result) != `{"seconds":2}` {
+		t.Errorf("exit code %d, report %+v", code, m)
+	}
+	if m.Seconds < 0.3 || m.PeakResidentBytes < 64<<20 || m.PeakAnonymousBytes < 64<<20 && m.PeakAnonymousBytes != 0 {
+		t.Errorf("%v s, %d bytes resident, %d anonymous: want 0.3 s and 64 MiB or more",
+			m.Seconds, m.PeakResidentBytes, m.PeakAnonymousBytes)
+	}
+}
+
+func TestLimitedPassesTheExitCodeOn(t *testing.T) {
+	if m, code := limited(t, "--", "sh", "-c", "exit 3"); code != 3 || m.ExitCode != 3 {
+		t.Errorf("exit code %d, reported %d, want 3", code, m.ExitCode)
+	}
+	if m, code := limited(t, "--", "sh", "-c", "kill -TERM $$"); code != 143 || m.ExitCode != 143 {
+		t.Errorf("exit code %d, reported %d, want 143 for SIGTERM", code, m.ExitCode)
+	}
+}
+
+func TestLimitIsEnforcedOrTheReportSaysWhyNot(t *testing.T) {
+	t.Setenv(holdVariable, "64")
+	m, code := limited(t, "--limit", "32MiB", "--", os.Args[0])
+	switch {
+	case m.Unlimited != "":
+		if code != 0 {
+			t.Errorf("without a limit: exit code %d", code)
+		}
+	case code != 137 || m.OOMKills == 0 || m.LimitBytes != 32<<20 || m.PeakGroupBytes > 33<<20: // some pages over
+		t.Errorf("exit code %d, report %+v, want a kill at 32 MiB", code, m)
+	}
+}
+
+func TestLimitedEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := measure(ctx, []string{"sleep", "60"}, 0, time.Millisecond, os.Stdout); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestMemoryParents(t *testing.T) {
+	for membership, want := range map[string]string{
+		"5:cpu:/a\n4:memory:/b/c\n0::/d\n": "root/memory/b/c",
+		"0::/user.slice/session\n":         "root/user.slice/session root/user.slice",
+		"3:cpu,memory:/x\n":                "root/memory/x",
+		"5:cpu:/a\n":                       "",
+	} {
+		path := filepath.Join(t.TempDir(), "cgroup")
+		if err := os.WriteFile(path, []byte(membership), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		parents, _, err := memoryParents(path, "root")
+		if got := strings.Join(parents, " "); got != want || (err != nil) != (want == "") {
+			t.Errorf("%q: got %q and %v, want %q", membership, got, err, want)
+		}
+	}
+}
+
+func TestByteSize(t *testing.T) {
+	sizes := map[string]byteSize{"0": 0, "12": 12, "12B": 12, "640MiB": 640 << 20, "2Gi": 2 << 30, "1TiB": 1 << 40}
+	for text, want := range sizes {
+		var got byteSize
+		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
+			t.Errorf("%q: got %d and %v, want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "MiB", "-1", "1.5GiB", "1MB", "9999999999TiB"} {
+		if err := new(byteSize).UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+}
+
+// A script stands in for graphcleaner: it writes stages and nothing else.
+func TestGrowth(t *testing.T) {
+	dir := t.TempDir()
+	script := `#!/bin/sh
+for word; do if [ "$last" = --stats ]; then stats=$word; fi; last=$word; done
+echo '{"stages":[{"name":"diagonal","seconds":1},{"name":"propagate","seconds":2},{"name":"propagate","seconds":3}]}' >"$stats"
+`
+	binary := filepath.Join(dir, "graphcleaner")
+	if err := os.WriteFile(binary, []byte(script), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "growth")
+	var printed bytes.Buffer
+	args := []string{"growth", "--binary", binary, "--scales", "4,6", "--repeats", "2", "--scratch", dir, "--out", out}
+	code := run(args, &printed, os.Stderr)
+	if code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	lines := strings.Split(strings.TrimSpace(string(read(t, out+".csv"))), "\n")
+	if len(lines) != 1+2*2*3 {
+		t.Fatalf("got %d lines, want a header and 3 for each command and size:\n%s", len(lines), strings.Join(lines, "\n"))
+	}
+	const summed = "1024,64,clean,propagate,5.0000,4882812.50,"
+	if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, summed) }) {
+		t.Errorf("no line of 5 s of propagation of 1024 edges:\n%s", strings.Join(lines, "\n"))
+	}
+	plot := strings.TrimSpace(string(read(t, out+".svg")))
+	if !strings.Contains(plot, "clean: propagate") || !strings.HasSuffix(plot, "</svg>") {
+		t.Errorf("not a plot:\n%s", plot)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "graphcleaner-growth-*")); err != nil || len(left) != 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}
+
+func TestMedian(t *testing.T) {
+	if got := median([]float64{3, 1, 2}); got != 2 {
+		t.Errorf("got %v, want 2", got)
+	}
+	if got := median([]float64{4, 1, 2, 3}); got != 2.5 {
+		t.Errorf("got %v, want 2.5", got)
+	}
+}
+
+func TestLookupsAndAdjacency(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "graph")
+	load, err := kv.NewLoader(dir, kv.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		if err := load.AddNode(kv.Node{ID: fmt.Sprint(i), Label: fmt.Sprint(i % 3)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 100 {
+		if err := load.AddEdge(fmt.Sprint(i), fmt.Sprint((i+1)%100), int64(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := load.Commit(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if code := run([]string{"lookups", dir, "--nodes", "50"}, &out, os.Stderr); code != 0 {
+		t.Fatalf("lookups: exit code %d", code)
+	}
+	var lookups lookupReport
+	if err := json.Unmarshal(out.Bytes(), &lookups); err != nil {
+		t.Fatal(err)
+	}
+	if lookups.Nodes != 100 || lookups.Edges != 100 || len(lookups.Lookups) != 6 {
+		t.Errorf("got %+v, want 6 lookups in 100 nodes and edges", lookups)
+	}
+	for name, timing := range lookups.Lookups {
+		if !(timing.MedianUS > 0 && timing.MedianUS <= timing.P90US && timing.P90US <= timing.P99US) {
+			t.Errorf("%s: %+v", name, timing)
+		}
+	}
+	out.Reset()
+	if code := run([]string{"adjacency", dir}, &out, os.Stderr); code != 0 {
+		t.Fatalf("adjacency: exit code %d", code)
+	}
+	var adjacency adjacencyReport
+	if err := json.Unmarshal(out.Bytes(), &adjacency); err != nil {
+		t.Fatal(err)
+	}
+	if adjacency.Entries != 200 || adjacency.Bytes < 200 {
+		t.Errorf("got %+v, want 200 entries of a byte or more", adjacency)
+	}
+}
+
+func TestBandwidth(t *testing.T) {
+	c := bandwidthCommand{Size: 1 << 20, Repeats: 1, Threads: 2}
+	report, err := c.measure(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, got := range map[string]float64{
+		"read": report.ReadBytesPerSecond, "copy": report.CopyBytesPerSecond, "triad": report.TriadBytesPerSecond,
+		"lines": report.RandomLinesPerSecond, "one thread": report.RandomLinesPerSecondOneThread,
+	} {
+		if !(got > 0) {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	var out bytes.Buffer
+	if code := run([]string{"table", filepath.Join("testdata", "results.jsonl")}, &out, os.Stderr); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	if want := string(read(t, "testdata", "table.md")); out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
