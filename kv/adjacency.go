@@ -21,6 +21,11 @@ type Adjacency struct {
 	Offsets   []int64  // [Range.Len()+1], from 0
 	Neighbors []NodeID // [Offsets[Range.Len()]]
 
+	// Weights are those of the arcs to Neighbors, where Oriented.ReadAdjacency read a weighted graph; nil: all are 1.
+	Weights []float32
+
+	arcs []arc // of Neighbors, while an Oriented reads them
+
 	// BytesRead is the encoded size of what ReadAdjacency last read.
 	BytesRead int64
 }
@@ -32,12 +37,16 @@ func (a *Adjacency) Of(v NodeID) []NodeID {
 }
 
 const (
-	// adjacencyTarget is the encoded size, in bytes, at which a block is closed: large enough that reading it is one
-	// long read, small enough that one block a worker is nothing.
-	adjacencyTarget = 64 << 10
+	// adjacencyTarget is the encoded size, in bytes, at which a block is closed. Asking for one node costs what reading
+	// and checking one block costs; a scan hardly notices the size.
+	adjacencyTarget = 16 << 10
 
 	// hubDegree is the degree above which a node's list gets a block of its own, in parts of so many neighbours.
-	hubDegree = 1 << 15
+	hubDegree = 1 << 13
+
+	// scanParts is the least number of records that AdjacencyBlocks puts into one range, but the last: long enough
+	// that handing one out is nothing beside reading it, short enough that one a worker takes little memory.
+	scanParts = 4
 
 	// addedRange is the number of nodes in one range of nodes that were added after the load and have no block.
 	addedRange = 1 << 14
@@ -50,9 +59,14 @@ func (tx *Tx) AdjacencyBlocks() ([]Range, error) {
 	if err != nil {
 		return nil, err
 	}
-	ranges := make([]Range, 0, d.blocks()+1)
+	ranges := make([]Range, 0, d.blocks()/scanParts+2)
+	parts := scanParts
 	for b := range d.blocks() {
-		ranges = append(ranges, d.blockRange(b))
+		if parts >= scanParts {
+			ranges, parts = append(ranges, Range{d.starts[b], d.starts[b]}), 0
+		}
+		ranges[len(ranges)-1].End = d.starts[b+1]
+		parts += int(d.parts[b])
 	}
 	for first := tx.cat.LoadedNodes; first < tx.cat.Nodes; first += addedRange {
 		ranges = append(ranges, Range{NodeID(first), NodeID(min(first+addedRange, tx.cat.Nodes))})
@@ -72,6 +86,14 @@ func (tx *Tx) ReadAdjacency(r Range, buf *Adjacency) error {
 		return fmt.Errorf("adjacency of nodes %d to %d of %d: %w", r.First, r.End, tx.cat.Nodes, ErrShape)
 	}
 	*buf = Adjacency{Range: r, Offsets: append(buf.Offsets[:0], 0), Neighbors: buf.Neighbors[:0]}
+	if err := tx.readLoaded(d, r, buf); err != nil || tx.cat.EdgeDeltas == 0 {
+		return err
+	}
+	return tx.mergeDeltas(buf)
+}
+
+// readLoaded decodes the blocks of r behind the first offset of buf.
+func (tx *Tx) readLoaded(d *directory, r Range, buf *Adjacency) error {
 	next := r.First
 	for b := d.find(r.First); b < d.blocks() && next < r.End; b++ {
 		if d.starts[b] != next || d.starts[b+1] > r.End {
@@ -86,10 +108,7 @@ func (tx *Tx) ReadAdjacency(r Range, buf *Adjacency) error {
 	for ; next < r.End; next++ {
 		buf.Offsets = append(buf.Offsets, int64(len(buf.Neighbors)))
 	}
-	if tx.cat.EdgeDeltas == 0 {
-		return nil
-	}
-	return tx.mergeDeltas(buf)
+	return nil
 }
 
 // appendBlock decodes block b, all parts of it, behind what buf holds.
@@ -147,26 +166,49 @@ func (d *directory) maxEntries(b, size int) int {
 func (tx *Tx) readBlock(d *directory, b int, part uint32, read func(adjacencyBlock) error) error {
 	key := pairKey(kindAdjacency, d.generation, uint32(b), part)
 	return tx.readPart(d, b, part, key, func(body []byte) error {
-		first, n := binary.Uvarint(body)
-		entries, m := binary.Uvarint(body[max(n, 0):])
-		if n <= 0 || m <= 0 || first != uint64(d.starts[b]) {
-			return corrupt(key, fmt.Sprintf("it begins with node %d, want %d", first, d.starts[b]))
+		block, err := d.parse(b, body)
+		if err == nil {
+			err = read(block)
 		}
-		if entries > uint64(d.maxEntries(b, len(body))) {
-			return corrupt(key, fmt.Sprintf("%d neighbours in %d bytes", entries, len(body)))
-		}
-		block, err := gap.Parse(body[n+m:], uint32(tx.cat.LoadedNodes))
 		if err != nil {
-			return corrupt(key, err.Error())
-		}
-		if want := d.blockRange(b).Len(); block.Rows() != want {
-			return corrupt(key, fmt.Sprintf("it has %d lists, want %d", block.Rows(), want))
-		}
-		if err := read(adjacencyBlock{block, int(entries), len(body)}); err != nil {
 			return corrupt(key, err.Error())
 		}
 		return nil
 	})
+}
+
+// lookupBlock returns one part of block b, which is kept in memory for the next lookup.
+func (tx *Tx) lookupBlock(d *directory, b int, part uint32) (adjacencyBlock, error) {
+	name := recordName{kindAdjacency, d.generation, uint32(b), part}
+	r, err := tx.lookup(name)
+	if err != nil {
+		return adjacencyBlock{}, err
+	}
+	block, err := d.parse(b, r.body)
+	if err != nil {
+		return block, corrupt(name.key(), err.Error())
+	}
+	return block, nil
+}
+
+// parse reads one part of block b. The error says what is wrong with it.
+func (d *directory) parse(b int, body []byte) (adjacencyBlock, error) {
+	first, n := binary.Uvarint(body)
+	entries, m := binary.Uvarint(body[max(n, 0):])
+	if n <= 0 || m <= 0 || first != uint64(d.starts[b]) {
+		return adjacencyBlock{}, fmt.Errorf("it begins with node %d, want %d", first, d.starts[b])
+	}
+	if entries > uint64(d.maxEntries(b, len(body))) {
+		return adjacencyBlock{}, fmt.Errorf("%d neighbours in %d bytes", entries, len(body))
+	}
+	block, err := gap.Parse(body[n+m:], uint32(d.starts[d.blocks()]))
+	if err != nil {
+		return adjacencyBlock{}, err
+	}
+	if want := d.blockRange(b).Len(); block.Rows() != want {
+		return adjacencyBlock{}, fmt.Errorf("it has %d lists, want %d", block.Rows(), want)
+	}
+	return adjacencyBlock{block, int(entries), len(body)}, nil
 }
 
 // An adjacencyWriter writes the lists of nodes 0, 1, 2, … as blocks of a new generation.
@@ -174,30 +216,41 @@ type adjacencyWriter struct {
 	put       func(key, body []byte) error
 	directory directory
 	encoder   gap.Encoder[NodeID]
-	next      NodeID // the next list's node
+	arcs      arcEncoder // of a directed or weighted graph
+	next      NodeID     // the next list's node
 	body      []byte
 }
 
-// append adds the list of the next node. Its memory is the caller's again.
-func (w *adjacencyWriter) append(list []NodeID) error {
+func newAdjacencyWriter(put func(key, body []byte) error, g generation, form arcForm) *adjacencyWriter {
+	return &adjacencyWriter{put: put, directory: directory{generation: g}, arcs: arcEncoder{form: form}}
+}
+
+// append adds the list of the next node, and its arcs where the graph is directed or weighted. Their memory is the
+// caller's again.
+func (w *adjacencyWriter) append(list []NodeID, arcs []arc) error {
 	if len(list) > hubDegree {
-		return w.appendHub(list)
+		return w.appendHub(list, arcs)
 	}
 	w.encoder.Append(list)
+	w.arcs.append(arcs)
 	w.next++
-	if w.encoder.Size() >= adjacencyTarget {
+	if w.encoder.Size() >= adjacencyTarget || w.arcs.size() >= arcsTarget {
 		return w.closeBlock()
 	}
 	return nil
 }
 
-func (w *adjacencyWriter) appendHub(list []NodeID) error {
+func (w *adjacencyWriter) appendHub(list []NodeID, arcs []arc) error {
 	if err := w.closeBlock(); err != nil {
 		return err
 	}
 	parts := 0
 	for part := range slices.Chunk(list, hubDegree) {
 		w.encoder.Append(part)
+		if w.arcs.form.any() {
+			w.arcs.append(arcs[:len(part)])
+			arcs = arcs[len(part):]
+		}
 		if err := w.putPart(w.next, parts, len(list)); err != nil {
 			return err
 		}
@@ -225,7 +278,13 @@ func (w *adjacencyWriter) putPart(first NodeID, part, entries int) error {
 	w.body = binary.AppendUvarint(w.body, uint64(entries))
 	w.body = w.encoder.AppendTo(w.body)
 	w.encoder.Reset()
-	return w.put(pairKey(kindAdjacency, w.directory.generation, uint32(w.directory.blocks()), uint32(part)), w.body)
+	block := uint32(w.directory.blocks())
+	err := w.put(pairKey(kindAdjacency, w.directory.generation, block, uint32(part)), w.body)
+	if err != nil || !w.arcs.form.any() {
+		return err
+	}
+	w.body = w.arcs.appendTo(w.body[:0])
+	return w.put(pairKey(kindArcs, w.directory.generation, block, uint32(part)), w.body)
 }
 
 // close writes what is left, and the directory.

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 
 	"github.com/dgraph-io/badger/v4"
@@ -10,7 +11,8 @@ import (
 // An adjacencyCursor reads adjacency records one after the other through one iterator, whose memory it reuses: a fetch
 // by key would copy every block into new memory, three times over.
 type adjacencyCursor struct {
-	it *badger.Iterator
+	kind kind // kindAdjacency or kindArcs
+	it   *badger.Iterator
 
 	// The record behind the one last read, which costs no search.
 	nextBlock int
@@ -23,22 +25,25 @@ type cursors struct {
 	free []*adjacencyCursor
 }
 
-// take returns the cursor that stands before a part, where there is one, else any other.
-func (c *cursors) take(block int, part uint32) *adjacencyCursor {
+// take returns the cursor of a kind that stands before a part, where there is one, else any other of the kind.
+func (c *cursors) take(k kind, block int, part uint32) *adjacencyCursor {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := len(c.free)
-	if n == 0 {
-		return &adjacencyCursor{nextBlock: -1}
-	}
+	best := -1
 	for i, cursor := range c.free {
+		if cursor.kind != k {
+			continue
+		}
+		best = i
 		if cursor.nextBlock == block && cursor.nextPart == part {
-			c.free[i], c.free[n-1] = c.free[n-1], c.free[i]
 			break
 		}
 	}
-	cursor := c.free[n-1]
-	c.free = c.free[:n-1]
+	if best < 0 {
+		return &adjacencyCursor{kind: k, nextBlock: -1}
+	}
+	cursor := c.free[best]
+	c.free = slices.Delete(c.free, best, best+1)
 	return cursor
 }
 
@@ -69,10 +74,11 @@ func (tx *Tx) readPart(d *directory, b int, part uint32, key []byte, use func(bo
 		return err
 	}
 	defer tx.release()
-	c := tx.cursors.take(b, part)
+	k := kind(key[0])
+	c := tx.cursors.take(k, b, part)
 	defer tx.cursors.giveBack(c)
 	if c.it == nil {
-		c.it = tx.txn.NewIterator(badger.IteratorOptions{Prefix: generationPrefix(kindAdjacency, d.generation)})
+		c.it = tx.txn.NewIterator(badger.IteratorOptions{Prefix: generationPrefix(k, d.generation)})
 	}
 	follows := b == c.nextBlock && part == c.nextPart
 	c.nextBlock = -1

@@ -10,7 +10,7 @@ import (
 
 // A directory knows which nodes share an adjacency block. Block b holds the lists of starts[b] ≤ v < starts[b+1]; a
 // block of more than one part holds the single list of a hub. It costs 8 bytes a block, that is, about one byte in
-// eight thousand of the adjacency, so that every block can be fetched by its key, without a search on disk.
+// two thousand of the adjacency, so that every block can be fetched by its key, without a search on disk.
 type directory struct {
 	generation generation
 	starts     []NodeID // one more than blocks

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"testing"
+	"time"
 )
 
 // benchStore has n nodes with a label, a score and a matrix of width columns.
@@ -164,55 +167,120 @@ func BenchmarkUpdate(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "updates/s")
 }
 
-// BenchmarkLookup asks for one thing of one node at a time, and checks the store.
+// BenchmarkLookup asks for one thing of one node at a time, with a memory that holds what is looked up and with one
+// that does not, and checks the store.
 func BenchmarkLookup(b *testing.B) {
-	const n = 100_000
-	id := func(v int) string { return fmt.Sprint("n", v) }
+	const scale = 16
 	dir := filepath.Join(b.TempDir(), "graph")
+	id := func(v int) string { return "n" + strconv.Itoa(v) }
+	loadLabelledRMAT(b, dir, scale, id)
+	s := openTest(b, dir)
+	for _, kept := range []bool{true, false} {
+		tx := s.Begin()
+		defer tx.Close()
+		if !kept {
+			tx.records = newRecordCache(0)
+		}
+		for _, lookup := range []struct {
+			name string
+			of   func(v NodeID) error
+		}{
+			{"position", func(v NodeID) error { _, err := tx.Position(v); return err }},
+			{"id", func(v NodeID) error { _, err := tx.ID(v); return err }},
+			{"node", func(v NodeID) error { _, err := tx.Node(id(int(v))); return err }},
+			{"label", func(v NodeID) error { _, err := tx.Label(v); return err }},
+			{"degree", func(v NodeID) error { _, err := tx.Degree(v); return err }},
+			{"neighbors", func(v NodeID) (err error) {
+				for _, failed := range tx.Neighbors(v) {
+					err = failed
+				}
+				return err
+			}},
+		} {
+			b.Run(fmt.Sprintf("%s/kept=%v", lookup.name, kept), func(b *testing.B) {
+				b.ReportAllocs()
+				r := rand.New(rand.NewPCG(1, 0))
+				var took []time.Duration
+				for b.Loop() {
+					began := time.Now()
+					if err := lookup.of(NodeID(r.IntN(1 << scale))); err != nil {
+						b.Fatal(err)
+					}
+					took = append(took, time.Since(began))
+				}
+				slices.Sort(took)
+				b.ReportMetric(float64(took[len(took)/2])/1e3, "median-µs")
+			})
+		}
+	}
+	b.Run("check", func(b *testing.B) {
+		for b.Loop() {
+			checkClean(b, s)
+		}
+		b.ReportMetric(float64(int64(b.N)<<scale)/b.Elapsed().Seconds(), "nodes/s")
+	})
+}
+
+// loadLabelledRMAT loads a graph of 2^scale nodes and 16 times as many edges, which collapse to fewer.
+func loadLabelledRMAT(b *testing.B, dir string, scale int, id func(v int) string) {
+	b.Helper()
 	l, err := NewLoader(dir, LoadOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	for v := range n {
+	for v := range 1 << scale {
 		if err := l.AddNode(Node{ID: id(v), Label: fmt.Sprint(v % 40)}); err != nil {
 			b.Fatal(err)
 		}
 	}
 	r := rand.New(rand.NewPCG(1, 0))
-	for range 5 * n {
-		if err := l.AddEdge(id(r.IntN(n)), id(r.IntN(n)), 0); err != nil {
+	for range 16 << scale {
+		u, v := rmat(r, scale)
+		if err := l.AddEdge(id(u), id(v), 0); err != nil {
 			b.Fatal(err)
 		}
 	}
 	if _, err := l.Commit(b.Context(), nil); err != nil {
 		b.Fatal(err)
 	}
-	s := openTest(b, dir)
-	tx := s.Begin()
+}
+
+// BenchmarkScan reads all of the adjacency, or all degrees, on one goroutine.
+func BenchmarkScan(b *testing.B) {
+	const scale = 16
+	dir := filepath.Join(b.TempDir(), "graph")
+	loadLabelledRMAT(b, dir, scale, strconv.Itoa)
+	tx := openTest(b, dir).Begin()
 	defer tx.Close()
-	for _, lookup := range []struct {
-		name string
-		of   func(v NodeID) error
-	}{
-		{"position", func(v NodeID) error { _, err := tx.Position(v); return err }},
-		{"id", func(v NodeID) error { _, err := tx.ID(v); return err }},
-		{"node", func(v NodeID) error { _, err := tx.Node(id(int(v))); return err }},
-		{"label", func(v NodeID) error { _, err := tx.Label(v); return err }},
-		{"degree", func(v NodeID) error { _, err := tx.Degree(v); return err }},
-	} {
-		b.Run(lookup.name, func(b *testing.B) {
-			for b.Loop() {
-				if err := lookup.of(NodeID(r.IntN(n))); err != nil {
+	blocks, err := tx.AdjacencyBlocks()
+	if err != nil {
+		b.Fatal(err)
+	}
+	entries := float64(2 * tx.NumEdges())
+	b.Run("lists", func(b *testing.B) {
+		b.ReportAllocs()
+		var lists Adjacency
+		read := int64(0)
+		for b.Loop() {
+			read = 0
+			for _, r := range blocks {
+				if err := tx.ReadAdjacency(r, &lists); err != nil {
 					b.Fatal(err)
 				}
+				read += lists.BytesRead
 			}
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "nodes/s")
-		})
-	}
-	b.Run("check", func(b *testing.B) {
-		for b.Loop() {
-			checkClean(b, s)
 		}
-		b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "nodes/s")
+		b.ReportMetric(entries*float64(b.N)/b.Elapsed().Seconds(), "entries/s")
+		b.ReportMetric(float64(read)/entries, "bytes/entry")
+	})
+	b.Run("degrees", func(b *testing.B) {
+		b.ReportAllocs()
+		degrees := make([]uint32, tx.NumNodes())
+		for b.Loop() {
+			if err := tx.ReadDegrees(Range{0, NodeID(tx.NumNodes())}, degrees); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(int64(b.N)<<scale)/b.Elapsed().Seconds(), "nodes/s")
 	})
 }

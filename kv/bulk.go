@@ -150,14 +150,22 @@ func (b *Bulk) Column(name string, kind Kind) (*ColumnWriter, error) {
 	return w, nil
 }
 
-// Matrix begins a matrix [n×len(columns)], in place of one of the same name.
+// Matrix begins a matrix [n×len(columns)] that keeps every cell, in place of one of the same name.
 func (b *Bulk) Matrix(name string, columns []string) (*MatrixWriter, error) {
+	return b.EncodedMatrix(name, columns, MatrixEncoding{})
+}
+
+// EncodedMatrix is Matrix with an encoding. A negative Kept is an ErrInvalidValue.
+func (b *Bulk) EncodedMatrix(name string, columns []string, e MatrixEncoding) (*MatrixWriter, error) {
+	if e.Kept < 0 {
+		return nil, fmt.Errorf("matrix %s: %w: %d kept cells a row, want 0 or more", name, ErrInvalidValue, e.Kept)
+	}
 	_, taken := b.matrices[name]
 	g, err := b.newWriter("matrix", name, taken)
 	if err != nil {
 		return nil, err
 	}
-	w := newMatrixWriter(b, name, columns, g)
+	w := newMatrixWriter(b, name, columns, e, g)
 	b.matrices[name] = w
 	return w, nil
 }

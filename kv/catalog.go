@@ -28,7 +28,10 @@ type catalog struct {
 	Nodes       int   `msgpack:"nodes"`
 	LoadedNodes int   `msgpack:"loaded_nodes"`
 	Edges       int64 `msgpack:"edges"`       // undirected, each once, deltas included
-	EdgeDeltas  int64 `msgpack:"edge_deltas"` // edges added to or removed from the blocks
+	EdgeDeltas  int64 `msgpack:"edge_deltas"` // edges added to or removed from the blocks, or changed
+	Directed    bool  `msgpack:"directed,omitempty"`
+	Weighted    bool  `msgpack:"weighted,omitempty"`
+	Arcs        int64 `msgpack:"arcs,omitempty"` // of a directed graph, deltas included
 	IntegerIDs  bool  `msgpack:"integer_ids"`
 	// DenseIDs says that the id of a loaded node is its position in the node file, so that no id is stored.
 	DenseIDs bool `msgpack:"dense_ids"`
@@ -62,6 +65,8 @@ type matrixEntry struct {
 	Rows       uint32     `msgpack:"rows"`
 	BlockRows  uint32     `msgpack:"block_rows"`
 	Deltas     bool       `msgpack:"deltas"`
+	Half       bool       `msgpack:"half"` // of MatrixEncoding
+	Kept       uint32     `msgpack:"kept"` // of MatrixEncoding
 }
 
 func newCatalog() *catalog {
@@ -137,6 +142,9 @@ func (c *catalog) live() map[generation]bool {
 	}
 	return live
 }
+
+// arcForm says what the arcs of the graph hold.
+func (c *catalog) arcForm() arcForm { return arcForm{c.Directed, c.Weighted} }
 
 func (c *catalog) encode() ([]byte, error) { return msgpack.Marshal(c) }
 

@@ -27,6 +27,7 @@ func (s *Store) Check(ctx context.Context, report func(Problem)) error {
 	tx := s.Begin()
 	s.writer.Unlock()
 	defer tx.Close()
+	tx.records = newRecordCache(0) // what is on disk is checked
 	c := checker{tx: tx, report: report, counts: map[kind]int64{}, seen: map[Problem]bool{}}
 	if errors.Is(tx.err, ErrCorrupt) {
 		c.problem("catalogue", "%v", tx.err)

@@ -13,22 +13,24 @@ func (c *checker) adjacency(ctx context.Context) error {
 	for _, n := range d.parts {
 		parts += int(n)
 	}
+	form := c.tx.cat.arcForm()
 	c.count(kindAdjacency, parts)
+	c.count(kindArcs, parts*counted(form.any()))
 	c.count(kindAdjacencyDirectory, (d.blocks()+directoryChunk-1)/directoryChunk)
 	blocks, err := c.tx.AdjacencyBlocks()
 	if err != nil {
 		return err
 	}
-	// An edge is told by a 128-bit hash of its two ends. Summed once over the lists of the lesser ends and once over
+	// An edge is told by a 128-bit hash of its two ends and their arcs. Summed once over the lists of the lesser ends and once over
 	// those of the greater ones, the hashes agree when the same edges are under both.
 	var lesser, greater fingerprint
 	var lists Adjacency
-	entries, damaged := int64(0), false
+	entries, arcs, damaged := int64(0), int64(0), false
 	for _, r := range blocks {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := c.tx.ReadAdjacency(r, &lists)
+		err := c.tx.readLists(r, &lists)
 		if err := c.found("adjacency", err); err != nil {
 			return err
 		}
@@ -38,16 +40,25 @@ func (c *checker) adjacency(ctx context.Context) error {
 		}
 		for u := r.First; u < r.End; u++ {
 			previous := int64(-1)
-			for _, v := range lists.Of(u) {
+			of := lists.arcsOf(u)
+			for i, v := range lists.Of(u) {
+				a := arc{1, 1}
+				if form.any() {
+					a = of[i]
+				}
+				if _, ok := a.sum(); form.directed && !ok {
+					c.problem("arcs", "between nodes number %d and %d the weights are %v and %v, without a sum", u, v, a.out, a.in)
+				}
+				arcs += a.count()
 				switch {
 				case v == u:
 					c.problem("adjacency", "node number %d is its own neighbour", u)
 				case int64(v) <= previous:
 					c.problem("adjacency", "node number %d has neighbour %d after %d", u, v, previous)
 				case u < v:
-					lesser.add(loadEdge(uint32(u), uint32(v)), 0)
+					lesser.add(edgeKey(uint32(u), uint32(v), 32), a.bits())
 				default:
-					greater.add(loadEdge(uint32(v), uint32(u)), 0)
+					greater.add(edgeKey(uint32(v), uint32(u), 32), a.reversed().bits())
 				}
 				previous = int64(v)
 			}
@@ -60,8 +71,11 @@ func (c *checker) adjacency(ctx context.Context) error {
 	if entries != 2*c.tx.cat.Edges {
 		c.problem("adjacency", "the lists hold %d entries, want twice the %d edges", entries, c.tx.cat.Edges)
 	}
+	if form.directed && arcs != 2*c.tx.cat.Arcs {
+		c.problem("arcs", "the lists hold %d arcs, want twice the %d that the catalogue counts", arcs, c.tx.cat.Arcs)
+	}
 	if lesser != greater {
-		c.problem("adjacency", "some edge is in the list of one of its ends only")
+		c.problem("adjacency", "some edge is in the list of one of its ends only, or its ends have other arcs or weights")
 	}
 	return nil
 }
@@ -81,8 +95,8 @@ func (c *checker) edgeDeltas(ctx context.Context) error {
 		counts++
 		got, err := c.tx.degreeDelta(NodeID(last))
 		if err == nil && got != counted {
-			c.problem("degree deltas", "node number %d counts %d edges added and %d removed, want %d and %d",
-				last, got.added, got.removed, counted.added, counted.removed)
+			c.problem("degree deltas", "node number %d counts %d edges added, %d removed and %d changed, want %d, %d and %d",
+				last, got.added, got.removed, got.changed, counted.added, counted.removed, counted.changed)
 		}
 		return err
 	}
@@ -94,7 +108,7 @@ func (c *checker) edgeDeltas(ctx context.Context) error {
 		if done++; done%contextEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		d, err := parseEdgeDelta(r)
+		d, err := c.tx.parseEdgeDelta(r)
 		if err != nil {
 			return err
 		}
@@ -102,7 +116,7 @@ func (c *checker) edgeDeltas(ctx context.Context) error {
 			c.problem(describeKey(r.key), "there is no such edge")
 			continue
 		}
-		if back, err := c.tx.edgeDelta(d.v, d.u); err != nil || back != d.change {
+		if back, err := c.tx.edgeDelta(d.v, d.u); err != nil || back.change != d.change || back.arc != d.arc.reversed() {
 			if err != nil {
 				return err
 			}
@@ -114,11 +128,7 @@ func (c *checker) edgeDeltas(ctx context.Context) error {
 			}
 			last, counted = int64(d.u), degreeDelta{}
 		}
-		if d.change == edgeAdded {
-			counted.added++
-		} else {
-			counted.removed++
-		}
+		counted.count(d.change, 1)
 	}
 	if err := finish(); err != nil {
 		return err

@@ -134,12 +134,11 @@ func (tx *Tx) cell(v NodeID, entry columnEntry) (cell Value, err error) {
 	if uint32(v) >= entry.Rows {
 		return Value{}, nil
 	}
-	var block columnBlock
-	err = getFunc(tx.get).columnBlock(entry, uint32(v)/columnBlockRows, &block, func() error {
-		cell = block.cell(int(v)%columnBlockRows, entry.Kind)
-		return nil
-	})
-	return cell, err
+	block, err := tx.lookupColumn(entry, uint32(v)/columnBlockRows)
+	if err != nil {
+		return Value{}, err
+	}
+	return block.cell(int(v)%columnBlockRows, entry.Kind), nil
 }
 
 // columnBlock parses a block into c, which is valid within use.
@@ -203,34 +202,46 @@ func (tx *Tx) fromCell(k Kind, cell Value) (Value, error) {
 
 // ReadClasses reads a whole class column into dst, whose length must be NumNodes; null is NoClass.
 func (tx *Tx) ReadClasses(column string, dst []Class) error {
-	entry, err := tx.wholeColumn(column, len(dst))
+	return tx.ReadClassRange(column, Range{0, NodeID(tx.cat.Nodes)}, dst)
+}
+
+// ReadClassRange reads the classes of the nodes of r into dst, one for each; null is NoClass. Where len(dst) is not
+// r.Len(), or r not of nodes that are there, it is an ErrShape.
+func (tx *Tx) ReadClassRange(column string, r Range, dst []Class) error {
+	entry, err := tx.columnEntry(column)
 	if err != nil {
 		return err
+	}
+	if r.End < r.First || int64(r.End) > int64(tx.cat.Nodes) || len(dst) != r.Len() {
+		return fmt.Errorf("column %s: %w: nodes %d to %d of %d into a slice of %d",
+			column, ErrShape, r.First, r.End, tx.cat.Nodes, len(dst))
 	}
 	if entry.Kind != KindClass {
 		return fmt.Errorf("column %s: %w: it is a %s column, want class", column, ErrInvalidValue, entry.Kind)
 	}
-	err = tx.readColumn(entry, func(block *columnBlock, first int) error {
-		for i := range block.count {
+	err = tx.readColumn(entry, r, func(block *columnBlock, first NodeID, lo, hi int) error {
+		for i := lo; i < hi; i++ {
+			v := first + NodeID(i) - r.First
 			if block.isNull(i) {
-				dst[first+i] = NoClass
+				dst[v] = NoClass
 			} else {
-				dst[first+i] = Class(block.int(i))
+				dst[v] = Class(block.int(i))
 			}
 		}
 		return nil
 	}, func(v NodeID, cell Value) {
-		dst[v] = NoClass
+		dst[v-r.First] = NoClass
 		if !cell.IsNull() {
-			dst[v] = Class(cell.Int())
+			dst[v-r.First] = Class(cell.Int())
 		}
 	})
 	if err != nil {
 		return fmt.Errorf("column %s: %w", column, err)
 	}
-	for v, class := range dst {
+	for i, class := range dst {
 		if class < NoClass || int(class) >= len(tx.cat.Classes) {
-			return fmt.Errorf("column %s, node number %d: %w: class number %d of %d", column, v, ErrCorrupt, class, len(tx.cat.Classes))
+			return fmt.Errorf("column %s, node number %d: %w: class number %d of %d",
+				column, int(r.First)+i, ErrCorrupt, class, len(tx.cat.Classes))
 		}
 	}
 	return nil
@@ -251,15 +262,16 @@ func (tx *Tx) ReadFloats(column string, dst []float64) error {
 	default:
 		return fmt.Errorf("column %s: %w: it is a %s column, want numbers", column, ErrInvalidValue, entry.Kind)
 	}
-	err = tx.readColumn(entry, func(block *columnBlock, first int) error {
-		for i := range block.count {
-			switch {
+	all := Range{0, NodeID(tx.cat.Nodes)}
+	err = tx.readColumn(entry, all, func(block *columnBlock, first NodeID, lo, hi int) error {
+		for i := lo; i < hi; i++ {
+			switch v := int(first) + i; {
 			case block.isNull(i):
-				dst[first+i] = math.NaN()
+				dst[v] = math.NaN()
 			case block.encoding == blockInts:
-				dst[first+i] = float64(block.int(i))
+				dst[v] = float64(block.int(i))
 			default:
-				dst[first+i] = block.float(i)
+				dst[v] = block.float(i)
 			}
 		}
 		return nil
@@ -282,14 +294,22 @@ func (tx *Tx) wholeColumn(column string, length int) (columnEntry, error) {
 	return entry, nil
 }
 
-// readColumn hands every block of a column to block, with its first row, then every other row, and every changed one,
-// to set.
-func (tx *Tx) readColumn(entry columnEntry, block func(c *columnBlock, first int) error, set func(v NodeID, cell Value)) error {
-	blocks := (int(entry.Rows) + columnBlockRows - 1) / columnBlockRows
-	err := tx.fetch(generationPrefix(kindColumn, entry.Generation), blocks, func(get getFunc) error {
+// readColumn hands every block of a column that has nodes of r to block, with its first node and which of its rows
+// are in r, then every other node of r, and every changed one, to set.
+func (tx *Tx) readColumn(
+	entry columnEntry, r Range, block func(c *columnBlock, first NodeID, lo, hi int) error, set func(v NodeID, cell Value),
+) error {
+	begin, end := int(r.First), min(int(r.End), int(entry.Rows)) // of what is in the blocks
+	from, to := begin/columnBlockRows, (end+columnBlockRows-1)/columnBlockRows
+	if begin >= end {
+		to = from
+	}
+	err := tx.fetch(generationPrefix(kindColumn, entry.Generation), to-from, func(get getFunc) error {
 		var c columnBlock
-		for number := range blocks {
-			err := get.columnBlock(entry, uint32(number), &c, func() error { return block(&c, number*columnBlockRows) })
+		for number := from; number < to; number++ {
+			first := number * columnBlockRows
+			lo, hi := max(begin-first, 0), min(end-first, columnBlockRows)
+			err := get.columnBlock(entry, uint32(number), &c, func() error { return block(&c, NodeID(first), lo, hi) })
 			if err != nil {
 				return err
 			}
@@ -299,10 +319,10 @@ func (tx *Tx) readColumn(entry columnEntry, block func(c *columnBlock, first int
 	if err != nil {
 		return err
 	}
-	for v := int(entry.Rows); v < tx.cat.Nodes; v++ {
-		set(NodeID(v), Value{})
+	for v := max(r.First, NodeID(entry.Rows)); v < r.End; v++ {
+		set(v, Value{})
 	}
-	return tx.columnDeltas(entry, Range{0, NodeID(tx.cat.Nodes)}, set)
+	return tx.columnDeltas(entry, r, set)
 }
 
 // columnDeltas hands the changed cells of a range to set, ascending.

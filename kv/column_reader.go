@@ -18,9 +18,8 @@ type ColumnReader struct {
 	writes int   // tx.writes when it was read
 
 	// of a stored column
-	body    []byte // what block borrows
-	block   columnBlock
-	table   []Value // the block's strings, made when first asked for
+	block   *columnBlock // not changed
+	table   []Value      // the block's strings, made when first asked for
 	changes []change
 
 	ids     *idReader // of id
@@ -147,14 +146,9 @@ func (r *ColumnReader) read() error {
 	if err != nil {
 		return err
 	}
-	r.block.clear()
+	r.block = new(columnBlock)
 	if uint32(r.rng.First) < entry.Rows {
-		number := uint32(r.rng.First) / columnBlockRows
-		err := getFunc(r.tx.get).columnBody(entry, number, func(body []byte) error {
-			r.body = append(r.body[:0], body...)
-			return entry.parse(number, r.body, &r.block)
-		})
-		if err != nil {
+		if r.block, err = r.tx.lookupColumn(entry, uint32(r.rng.First)/columnBlockRows); err != nil {
 			return err
 		}
 	}

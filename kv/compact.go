@@ -108,18 +108,18 @@ func (c compaction) adjacency(ctx context.Context, g generation) error {
 	if err != nil {
 		return err
 	}
-	w := adjacencyWriter{put: c.bulk.batch.put, directory: directory{generation: g}}
+	w := newAdjacencyWriter(c.bulk.batch.put, g, tx.cat.arcForm())
 	var lists Adjacency
 	for _, r := range blocks {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		c.progress("adjacency", int64(r.First), int64(tx.NumNodes()))
-		if err := tx.ReadAdjacency(r, &lists); err != nil {
+		if err := tx.readLists(r, &lists); err != nil {
 			return err
 		}
 		for v := r.First; v < r.End; v++ {
-			if err := w.append(lists.Of(v)); err != nil {
+			if err := w.append(lists.Of(v), lists.arcsOf(v)); err != nil {
 				return err
 			}
 		}
@@ -232,7 +232,7 @@ func (c compaction) matrix(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	w, err := c.bulk.Matrix(name, m.Columns())
+	w, err := c.bulk.EncodedMatrix(name, m.Columns(), m.Encoding())
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"math"
 	"math/bits"
-	"strconv"
 )
 
 // The dictionary is on disk and never wholly in memory. Of the nodes of the load it holds
@@ -78,38 +77,59 @@ func (tx *Tx) position(id string) (int, error) {
 // lookupID finds the position of an id of the load in its bucket, or −1.
 func (tx *Tx) lookupID(id string) (int, error) {
 	hash := hashID(id)
-	key := numberKey(kindIDLookup, tx.cat.Graph, bucketOf(hash, buckets(tx.cat.LoadedNodes)))
-	var candidates []int
-	err := tx.need(key, func(body []byte) error {
-		if len(body)%bucketEntry != 0 {
-			return corrupt(key, fmt.Sprintf("it has %d bytes, want a multiple of %d", len(body), bucketEntry))
-		}
-		for ; len(body) > 0; body = body[bucketEntry:] {
-			if binary.LittleEndian.Uint32(body) != uint32(hash) {
-				continue
-			}
-			position := binary.LittleEndian.Uint32(body[4:])
-			if int64(position) >= int64(tx.cat.LoadedNodes) {
-				return corrupt(key, fmt.Sprintf("it names position %d of %d", position, tx.cat.LoadedNodes))
-			}
-			candidates = append(candidates, int(position))
-		}
-		return nil
-	})
+	name := recordName{kind: kindIDLookup, generation: tx.cat.Graph, a: bucketOf(hash, buckets(tx.cat.LoadedNodes))}
+	r, err := tx.lookup(name)
 	if err != nil {
 		return -1, err
 	}
-	ids := tx.newIDReader()
-	for _, position := range candidates {
-		got, err := ids.loaded(position)
+	body := r.body
+	if len(body)%bucketEntry != 0 {
+		return -1, corrupt(name.key(), fmt.Sprintf("it has %d bytes, want a multiple of %d", len(body), bucketEntry))
+	}
+	for ; len(body) > 0; body = body[bucketEntry:] {
+		if binary.LittleEndian.Uint32(body) != uint32(hash) {
+			continue
+		}
+		position := binary.LittleEndian.Uint32(body[4:])
+		if int64(position) >= int64(tx.cat.LoadedNodes) {
+			return -1, corrupt(name.key(), fmt.Sprintf("it names position %d of %d", position, tx.cat.LoadedNodes))
+		}
+		got, err := tx.loadedID(int(position))
 		if err != nil {
 			return -1, err
 		}
-		if got == id {
-			return position, nil
+		if string(got) == id {
+			return int(position), nil
 		}
 	}
 	return -1, nil
+}
+
+// loadedID returns the id at a position of the load, where ids are stored; borrowed, and not to be changed.
+func (tx *Tx) loadedID(position int) ([]byte, error) {
+	name := recordName{kind: kindIDs, generation: tx.cat.Graph, a: uint32(position / idsPerBlock)}
+	r, err := tx.lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	begin, end, text := 0, 0, r.body
+	block := position / idsPerBlock * idsPerBlock
+	for k := block; k < min(block+idsPerBlock, tx.cat.LoadedNodes); k++ {
+		length, n := binary.Uvarint(text)
+		if n <= 0 || length > MaxID {
+			return nil, corrupt(name.key(), fmt.Sprintf("id %d of it has no length", k-block))
+		}
+		if k < position {
+			begin += int(length)
+		} else if k == position {
+			end = begin + int(length)
+		}
+		text = text[n:]
+	}
+	if end > len(text) {
+		return nil, corrupt(name.key(), fmt.Sprintf("its ids have %d bytes, want %d", len(text), end))
+	}
+	return text[begin:end], nil
 }
 
 // ID returns the external id of a node.
@@ -118,7 +138,11 @@ func (tx *Tx) ID(v NodeID) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return tx.newIDReader().atPosition(position)
+	if position >= tx.cat.LoadedNodes || tx.cat.DenseIDs {
+		return tx.newIDReader().atPosition(position)
+	}
+	id, err := tx.loadedID(position)
+	return string(id), err
 }
 
 // Position returns the place of a node in the node file, from 0; nodes added later follow.
@@ -176,16 +200,23 @@ func (tx *Tx) InFileOrder() iter.Seq2[NodeID, error] {
 
 // number reads one number of a column of kind kindNodeAt or kindPosition.
 func (tx *Tx) number(k kind, i int) (n uint32, err error) {
-	err = tx.numberBlock(k, i/numbersPerBlock, func(body []byte) error {
-		n, err = tx.numberIn(k, i/numbersPerBlock, body, i%numbersPerBlock)
-		return err
-	})
-	return n, err
+	block := i / numbersPerBlock
+	r, err := tx.lookup(recordName{kind: k, generation: tx.cat.Graph, a: uint32(block)})
+	if err == nil {
+		err = tx.checkNumbers(k, block, r.body)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return tx.numberIn(k, block, r.body, i%numbersPerBlock)
 }
 
 // numbers appends a whole block of numbers to dst.
 func (tx *Tx) numbers(k kind, block int, dst []uint32) ([]uint32, error) {
-	err := tx.numberBlock(k, block, func(body []byte) error {
+	err := tx.need(numberKey(k, tx.cat.Graph, uint32(block)), func(body []byte) error {
+		if err := tx.checkNumbers(k, block, body); err != nil {
+			return err
+		}
 		for i := range len(body) / 4 {
 			n, err := tx.numberIn(k, block, body, i)
 			if err != nil {
@@ -198,14 +229,13 @@ func (tx *Tx) numbers(k kind, block int, dst []uint32) ([]uint32, error) {
 	return dst, err
 }
 
-func (tx *Tx) numberBlock(k kind, block int, read func(body []byte) error) error {
-	key := numberKey(k, tx.cat.Graph, uint32(block))
-	return tx.need(key, func(body []byte) error {
-		if want := 4 * min(numbersPerBlock, tx.cat.LoadedNodes-block*numbersPerBlock); len(body) != want {
-			return corrupt(key, fmt.Sprintf("it has %d bytes, want %d", len(body), want))
-		}
-		return read(body)
-	})
+// checkNumbers returns an error where a block of numbers is not as long as it should be.
+func (tx *Tx) checkNumbers(k kind, block int, body []byte) error {
+	if want := 4 * min(numbersPerBlock, tx.cat.LoadedNodes-block*numbersPerBlock); len(body) != want {
+		key := numberKey(k, tx.cat.Graph, uint32(block))
+		return corrupt(key, fmt.Sprintf("it has %d bytes, want %d", len(body), want))
+	}
+	return nil
 }
 
 func (tx *Tx) numberIn(k kind, block int, body []byte, i int) (uint32, error) {
@@ -289,13 +319,18 @@ func integerID(id string) (int64, bool) {
 	if len(digits) == 0 || len(digits) > 19 || digits[0] == '0' && id != "0" {
 		return 0, false
 	}
-	for _, c := range []byte(digits) {
-		if c < '0' || c > '9' {
+	n := uint64(0) // 19 digits fit
+	for i := range len(digits) {
+		c := digits[i] - '0'
+		if c > 9 {
 			return 0, false
 		}
+		n = 10*n + uint64(c)
 	}
-	k, err := strconv.ParseInt(id, 10, 64)
-	return k, err == nil
+	if len(digits) == len(id) {
+		return int64(n), n <= math.MaxInt64
+	}
+	return -int64(n), n <= 1<<63
 }
 
 // hashID is FNV-1a, its bits mixed so that the upper ones, which choose the bucket, depend on all of the id.

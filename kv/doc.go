@@ -31,6 +31,9 @@
 //     deleted for it.
 //   - What a user's data can cause is an error that names the thing, the value and what was wanted; see the sentinels.
 //
+// The directory "work" in a store is lent to long jobs by [Store.Work] for what they have finished. It is no part of the
+// store, and may be deleted while no process has the store open.
+//
 // There is one writer at a time: an Update, a Bulk or a Compact waits for the one before it, readers for none of them. A
 // transaction holds some megabytes ([ErrTxTooBig]); what is larger goes through Bulk or a [Loader].
 //
@@ -54,8 +57,9 @@
 //	03 space 00 key part          document
 //	10 generation block part      adjacency: the lists of consecutive nodes, gap-coded
 //	11 generation chunk           adjacency directory: which nodes are in which block
-//	12 generation node node       edge added or removed since the load, under both ends
-//	13 generation node            how many of either
+//	12 generation node node       edge added, removed or changed since the load, under both ends
+//	13 generation node            how many of each
+//	14 generation block part      arcs: of a directed or weighted graph, what joins each neighbour in the lists
 //	20 generation block           external ids, in file order
 //	21 generation bucket          external id → place in the node file
 //	22 generation block           place in the node file → node
@@ -64,9 +68,12 @@
 //	25 generation id              its node
 //	30 generation block part      column: the values of 4096 consecutive nodes, with least and greatest
 //	31 generation node            value changed since
-//	40 generation tile block      matrix: some columns of up to 1024 consecutive rows, dense or sparse
+//	40 generation tile block      matrix: columns of up to 1024 consecutive rows, dense, sparse or with one value in most cells
 //	41 generation node part       row changed since
 //	50 generation key             entry of a space
+//
+// The lists hold the neighbours of the undirected graph, whatever the direction of the arcs, so that an undirected and
+// unweighted graph has no records of arcs; [Tx.Along] puts both together.
 //
 // Kind 1 byte; generation, block, tile, chunk, bucket and node 4 bytes; part 2, of adjacency 4; the rest as it is.
 //

@@ -3,28 +3,32 @@ package kv
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 )
 
-// Edges added or removed after the load are kept beside the blocks, until Compact folds them in: one record under each
-// end of the edge, and for each node that has any a count of them, which spares the others a search. An edge that is
-// added and removed again leaves nothing.
+// Edges added, removed or changed after the load are kept beside the blocks, until Compact folds them in: one record
+// under each end of the edge, and for each node that has any a count of them, which spares the others a search. An edge
+// that is added and removed again leaves nothing.
 
-// edgeChange says what became of an edge since the load. It is the body of an edge delta.
+// edgeChange says what became of an edge since the load. It is the first byte of an edge delta; in a directed or
+// weighted graph the record of the arc follows, unless there is none left.
 type edgeChange byte
 
 const (
 	edgeKept    edgeChange = 0 // never stored
 	edgeAdded   edgeChange = 1
 	edgeRemoved edgeChange = 2
+	edgeChanged edgeChange = 3 // other arcs or weights than in the blocks
 )
 
-// An edgeDelta is the change of the edge u–v, stored under u.
+// An edgeDelta is the change of the edge u–v, stored under u, and the arc that there is since.
 type edgeDelta struct {
 	u, v   NodeID
 	change edgeChange
+	arc    arc
 }
 
-// contradiction is the error of a delta that adds an edge of the blocks, or removes one that they have not.
+// contradiction is the error of a delta that adds an edge of the blocks, or removes or changes one that they have not.
 func (d edgeDelta) contradiction() error {
 	return fmt.Errorf("edge delta %d/%d: %w: it contradicts the adjacency blocks", d.u, d.v, ErrCorrupt)
 }
@@ -36,28 +40,65 @@ func edgeDeltaKey(g generation, u, v NodeID) []byte {
 func degreeDeltaKey(g generation, v NodeID) []byte { return numberKey(kindDegreeDelta, g, uint32(v)) }
 
 // edgeDelta returns the change of the edge u–v.
-func (tx *Tx) edgeDelta(u, v NodeID) (edgeChange, error) {
+func (tx *Tx) edgeDelta(u, v NodeID) (edgeDelta, error) {
 	key := edgeDeltaKey(tx.cat.Graph, u, v)
-	change := edgeKept
-	found, err := tx.find(key, func(body []byte) (err error) {
-		change, err = decodeEdgeChange(key, body)
+	d := edgeDelta{u: u, v: v}
+	_, err := tx.find(key, func(body []byte) (err error) {
+		d.change, d.arc, err = tx.cat.arcForm().decodeDelta(key, body)
 		return err
 	})
-	if !found {
-		return edgeKept, err
-	}
-	return change, err
+	return d, err
 }
 
-func decodeEdgeChange(key, body []byte) (edgeChange, error) {
-	if len(body) != 1 || edgeChange(body[0]) != edgeAdded && edgeChange(body[0]) != edgeRemoved {
-		return edgeKept, corrupt(key, fmt.Sprintf("the change is % x", body))
+func (f arcForm) encodeDelta(d edgeDelta) []byte {
+	body := []byte{byte(d.change)}
+	if !f.any() || d.change == edgeRemoved {
+		return body
 	}
-	return edgeChange(body[0]), nil
+	e := arcEncoder{form: f}
+	e.append([]arc{d.arc})
+	return e.appendTo(body)
+}
+
+func (f arcForm) decodeDelta(key, body []byte) (edgeChange, arc, error) {
+	bad := func() (edgeChange, arc, error) {
+		return edgeKept, arc{}, corrupt(key, fmt.Sprintf("the change is % x", body))
+	}
+	if len(body) == 0 {
+		return bad()
+	}
+	change := edgeChange(body[0])
+	switch {
+	case change == edgeAdded && !f.any() && len(body) == 1:
+		return change, arc{1, 1}, nil
+	case change == edgeRemoved && len(body) == 1:
+		return change, arc{}, nil
+	case (change == edgeAdded || change == edgeChanged) && f.any():
+		arcs, err := f.appendArcs(nil, body[1:], 1)
+		if err != nil {
+			return edgeKept, arc{}, corrupt(key, err.Error())
+		}
+		if len(arcs) == 1 {
+			return change, arcs[0], nil
+		}
+	}
+	return bad()
 }
 
 // A degreeDelta counts the edge deltas of a node.
-type degreeDelta struct{ added, removed int }
+type degreeDelta struct{ added, removed, changed int }
+
+// count adds n deltas of a change.
+func (d *degreeDelta) count(change edgeChange, n int) {
+	switch change {
+	case edgeAdded:
+		d.added += n
+	case edgeRemoved:
+		d.removed += n
+	case edgeChanged:
+		d.changed += n
+	}
+}
 
 func (tx *Tx) degreeDelta(v NodeID) (degreeDelta, error) {
 	key := degreeDeltaKey(tx.cat.Graph, v)
@@ -70,12 +111,17 @@ func (tx *Tx) degreeDelta(v NodeID) (degreeDelta, error) {
 }
 
 func decodeDegreeDelta(key, body []byte) (degreeDelta, error) {
-	added, n := binary.Uvarint(body)
-	removed, m := binary.Uvarint(body[max(n, 0):])
-	if n <= 0 || m <= 0 || n+m != len(body) || added >= 1<<32 || removed >= 1<<32 || added+removed == 0 {
+	r := reader{b: body}
+	d := degreeDelta{added: int(r.uvarint(math.MaxUint32)), removed: int(r.uvarint(math.MaxUint32))}
+	if len(r.b) > 0 { // they end with the removed where none is changed
+		if d.changed = int(r.uvarint(math.MaxUint32)); d.changed == 0 {
+			r.fail()
+		}
+	}
+	if r.failed || len(r.b) > 0 || d == (degreeDelta{}) {
 		return degreeDelta{}, corrupt(key, fmt.Sprintf("the counts are % x", body))
 	}
-	return degreeDelta{int(added), int(removed)}, nil
+	return d, nil
 }
 
 // edgeDeltasOf returns the deltas of v, ascending.
@@ -98,7 +144,7 @@ func (tx *Tx) edgeDeltas(r Range) ([]edgeDelta, error) {
 		if err != nil {
 			return nil, err
 		}
-		d, err := parseEdgeDelta(rec)
+		d, err := tx.parseEdgeDelta(rec)
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +156,7 @@ func (tx *Tx) edgeDeltas(r Range) ([]edgeDelta, error) {
 	return deltas, nil
 }
 
-func parseEdgeDelta(r record) (edgeDelta, error) {
+func (tx *Tx) parseEdgeDelta(r record) (edgeDelta, error) {
 	u, err := numberAt(r.key, 0)
 	if err != nil {
 		return edgeDelta{}, err
@@ -119,8 +165,8 @@ func parseEdgeDelta(r record) (edgeDelta, error) {
 	if err != nil {
 		return edgeDelta{}, err
 	}
-	change, err := decodeEdgeChange(r.key, r.body)
-	return edgeDelta{NodeID(u), NodeID(v), change}, err
+	change, a, err := tx.cat.arcForm().decodeDelta(r.key, r.body)
+	return edgeDelta{NodeID(u), NodeID(v), change, a}, err
 }
 
 // addDegreeDeltas adds the deltas of r to its degrees.
@@ -146,108 +192,183 @@ func (tx *Tx) addDegreeDeltas(r Range, degrees []uint32) error {
 	return nil
 }
 
-// mergeDeltas applies the deltas of buf's range to its lists, in place, from the last list to the first: what is
-// written never overtakes what is still to be read, since the room for every added edge is made first.
+// mergeDeltas applies the deltas of buf's range to its lists.
 func (tx *Tx) mergeDeltas(buf *Adjacency) error {
 	deltas, err := tx.edgeDeltas(buf.Range)
 	if err != nil || len(deltas) == 0 {
 		return err
 	}
+	return buf.apply(deltas, false)
+}
+
+// apply applies deltas of the range, ascending, to the lists, and where withArcs is set to their arcs too. It does so in
+// place, from the last list to the first: what is written never overtakes what is still to be read, since the room for
+// every added edge is made first.
+func (a *Adjacency) apply(deltas []edgeDelta, withArcs bool) error {
 	added := 0
 	for _, d := range deltas {
-		if d.change == edgeAdded {
-			added++
+		added += counted(d.change == edgeAdded)
+	}
+	write := int64(len(a.Neighbors) + added)
+	a.Neighbors = append(a.Neighbors, make([]NodeID, added)...)
+	if withArcs {
+		a.arcs = append(a.arcs, make([]arc, added)...)
+	}
+	put := func(v NodeID, from arc) {
+		write--
+		a.Neighbors[write] = v
+		if withArcs {
+			a.arcs[write] = from
 		}
 	}
-	end := len(buf.Neighbors) + added
-	buf.Neighbors = append(buf.Neighbors, make([]NodeID, added)...)
-	write := end
-	for i := buf.Len() - 1; i >= 0; i-- {
-		list := buf.Neighbors[buf.Offsets[i]:buf.Offsets[i+1]]
-		buf.Offsets[i+1] = int64(write)
-		for len(deltas) > 0 {
+	arcAt := func(i int64) arc {
+		if withArcs {
+			return a.arcs[i]
+		}
+		return arc{}
+	}
+	for i := a.Len() - 1; i >= 0; i-- {
+		begin, end := a.Offsets[i], a.Offsets[i+1] // of the list what is not yet moved
+		a.Offsets[i+1] = write
+		for ; len(deltas) > 0; deltas = deltas[:len(deltas)-1] {
 			d := deltas[len(deltas)-1]
-			if d.u != buf.First+NodeID(i) {
+			if d.u != a.First+NodeID(i) {
 				break
 			}
-			deltas = deltas[:len(deltas)-1]
-			for len(list) > 0 && list[len(list)-1] > d.v {
-				write--
-				buf.Neighbors[write] = list[len(list)-1]
-				list = list[:len(list)-1]
+			for end > begin && a.Neighbors[end-1] > d.v {
+				end--
+				put(a.Neighbors[end], arcAt(end))
 			}
-			there := len(list) > 0 && list[len(list)-1] == d.v
-			if there != (d.change == edgeRemoved) {
+			there := end > begin && a.Neighbors[end-1] == d.v
+			if there == (d.change == edgeAdded) {
 				return d.contradiction()
 			}
 			if there {
-				list = list[:len(list)-1]
-			} else {
-				write--
-				buf.Neighbors[write] = d.v
+				end--
+			}
+			if d.change != edgeRemoved {
+				put(d.v, d.arc)
 			}
 		}
-		write -= len(list)
-		copy(buf.Neighbors[write:], list)
+		write -= end - begin
+		copy(a.Neighbors[write:], a.Neighbors[begin:end])
+		if withArcs {
+			copy(a.arcs[write:], a.arcs[begin:end])
+		}
 	}
 	// What removed edges left free is now before the first list.
-	buf.Neighbors = append(buf.Neighbors[:0], buf.Neighbors[write:]...)
-	for i := range buf.Len() {
-		buf.Offsets[i+1] -= int64(write)
+	a.Neighbors = append(a.Neighbors[:0], a.Neighbors[write:]...)
+	if withArcs {
+		a.arcs = append(a.arcs[:0], a.arcs[write:]...)
+	}
+	for i := range a.Len() {
+		a.Offsets[i+1] -= write
 	}
 	return nil
 }
 
-// AddEdge adds the edge u–v, in either order. A self loop is an ErrInvalidEdge, an edge that is there an ErrExists.
+// AddEdge adds the edge u–v, in either order, or in a directed graph the arc u→v, with weight 1. A self loop is an
+// ErrInvalidEdge, an edge or arc that is there an ErrExists.
 func (tx *Tx) AddEdge(u, v NodeID) error {
-	change, there, err := tx.edgeForWrite(u, v)
-	switch {
-	case err != nil:
+	p, err := tx.pairForWrite(u, v)
+	if err != nil {
 		return err
-	case there:
+	}
+	if p.after.out != 0 {
 		return fmt.Errorf("edge between nodes number %d and %d: %w", u, v, ErrExists)
-	case change == edgeRemoved:
-		return tx.setEdgeDelta(u, v, edgeRemoved, edgeKept)
 	}
-	return tx.setEdgeDelta(u, v, edgeKept, edgeAdded)
+	return tx.setWeight(p, 1)
 }
 
-// RemoveEdge removes the edge u–v, in either order. An edge that is not there is an ErrNotFound.
-func (tx *Tx) RemoveEdge(u, v NodeID) error {
-	change, there, err := tx.edgeForWrite(u, v)
+// SetEdge gives the edge u–v, in either order, or in a directed graph the arc u→v, a weight, and adds it where it is
+// not there. A self loop, a weight that is not finite and greater than 0, two arcs whose weights have no float32 for a
+// sum, and any edge of a graph without weights are an ErrInvalidEdge.
+func (tx *Tx) SetEdge(u, v NodeID, weight float32) error {
+	p, err := tx.pairForWrite(u, v)
 	switch {
 	case err != nil:
 		return err
-	case !there:
-		return fmt.Errorf("edge between nodes number %d and %d: %w", u, v, ErrNotFound)
-	case change == edgeAdded:
-		return tx.setEdgeDelta(u, v, edgeAdded, edgeKept)
+	case !tx.cat.Weighted:
+		return fmt.Errorf("edge between nodes number %d and %d: %w: the graph has no weights", u, v, ErrInvalidEdge)
+	case !validWeight(weight):
+		return fmt.Errorf("edge between nodes number %d and %d: %w: got weight %v, want one that is finite and greater than 0",
+			u, v, ErrInvalidEdge, weight)
 	}
-	return tx.setEdgeDelta(u, v, edgeKept, edgeRemoved)
+	return tx.setWeight(p, weight)
 }
 
-// edgeForWrite returns the change of an edge that is to be written, and whether the edge is there.
-func (tx *Tx) edgeForWrite(u, v NodeID) (change edgeChange, there bool, err error) {
+// RemoveEdge removes the edge u–v, in either order, or in a directed graph the arc u→v. One that is not there is an
+// ErrNotFound.
+func (tx *Tx) RemoveEdge(u, v NodeID) error {
+	p, err := tx.pairForWrite(u, v)
+	if err != nil {
+		return err
+	}
+	if p.after.out == 0 {
+		return fmt.Errorf("edge between nodes number %d and %d: %w", u, v, ErrNotFound)
+	}
+	return tx.setWeight(p, 0)
+}
+
+// A nodePair is two nodes and what joins them, as u has it.
+type nodePair struct {
+	u, v   NodeID
+	loaded arc        // in the blocks
+	change edgeChange // since
+	after  arc        // with the change
+}
+
+// pairForWrite returns a pair that is to be changed.
+func (tx *Tx) pairForWrite(u, v NodeID) (nodePair, error) {
 	if err := tx.writable(); err != nil {
-		return edgeKept, false, err
+		return nodePair{}, err
 	}
 	for _, w := range []NodeID{u, v} {
 		if err := tx.checkNode(w); err != nil {
-			return edgeKept, false, err
+			return nodePair{}, err
 		}
 	}
 	if u == v {
-		return edgeKept, false, fmt.Errorf("edge from node number %d to itself: %w", u, ErrInvalidEdge)
+		return nodePair{}, fmt.Errorf("edge from node number %d to itself: %w", u, ErrInvalidEdge)
 	}
-	if change, err = tx.edgeDelta(u, v); err != nil || change != edgeKept {
-		return change, change == edgeAdded, err
+	d, err := tx.edgeDelta(u, v)
+	if err != nil {
+		return nodePair{}, err
 	}
-	there, err = tx.hasLoadedEdge(u, v)
-	return edgeKept, there, err
+	loaded, err := tx.loadedArc(u, v)
+	if err != nil {
+		return nodePair{}, err
+	}
+	p := nodePair{u: u, v: v, loaded: loaded, change: d.change, after: d.arc}
+	if d.change == edgeKept {
+		p.after = loaded
+	}
+	return p, nil
 }
 
-// setEdgeDelta replaces the change of an edge by another, under both ends, and keeps the counts.
-func (tx *Tx) setEdgeDelta(u, v NodeID, before, after edgeChange) error {
+// setWeight sets the weight of the arc u→v, or of the edge in an undirected graph; 0 removes it.
+func (tx *Tx) setWeight(p nodePair, weight float32) error {
+	before := p.after
+	if p.after.out = weight; !tx.cat.Directed {
+		p.after.in = weight
+	} else if _, ok := p.after.sum(); !ok && p.after != (arc{}) {
+		return fmt.Errorf("edge between nodes number %d and %d: %w: the sum of the weights %v and %v is not finite",
+			p.u, p.v, ErrInvalidEdge, p.after.out, p.after.in)
+	}
+	change := edgeChanged
+	switch none := (arc{}); {
+	case p.after == p.loaded:
+		change = edgeKept
+	case p.loaded == none:
+		change = edgeAdded
+	case p.after == none:
+		change = edgeRemoved
+	}
+	return tx.setEdgeDelta(p, before, change)
+}
+
+// setEdgeDelta replaces the change of a pair by another, under both ends, and keeps the counts.
+func (tx *Tx) setEdgeDelta(p nodePair, before arc, change edgeChange) error {
 	cat, err := tx.change()
 	if err != nil {
 		return err
@@ -257,28 +378,31 @@ func (tx *Tx) setEdgeDelta(u, v NodeID, before, after edgeChange) error {
 			return err
 		}
 	}
-	for _, e := range []Edge{{u, v}, {v, u}} {
-		key := edgeDeltaKey(cat.Graph, e.U, e.V)
-		if after == edgeKept {
+	for _, d := range []edgeDelta{{p.u, p.v, change, p.after}, {p.v, p.u, change, p.after.reversed()}} {
+		key := edgeDeltaKey(cat.Graph, d.u, d.v)
+		if change == edgeKept {
 			err = tx.remove(key)
 		} else {
-			err = tx.put(key, []byte{byte(after)})
+			err = tx.put(key, cat.arcForm().encodeDelta(d))
 		}
 		if err != nil {
 			return err
 		}
-		count, err := tx.degreeDelta(e.U)
+		count, err := tx.degreeDelta(d.u)
 		if err != nil {
 			return err
 		}
-		count.added += counted(after == edgeAdded) - counted(before == edgeAdded)
-		count.removed += counted(after == edgeRemoved) - counted(before == edgeRemoved)
-		if err := tx.setDegreeDelta(cat.Graph, e.U, count); err != nil {
+		count.count(p.change, -1)
+		count.count(change, 1)
+		if err := tx.setDegreeDelta(cat.Graph, d.u, count); err != nil {
 			return err
 		}
 	}
-	cat.EdgeDeltas += int64(counted(after != edgeKept) - counted(before != edgeKept))
-	cat.Edges += int64(counted(after == edgeAdded || before == edgeRemoved) - counted(before == edgeAdded || after == edgeRemoved))
+	cat.EdgeDeltas += int64(counted(change != edgeKept) - counted(p.change != edgeKept))
+	cat.Edges += int64(counted(p.after != arc{}) - counted(before != arc{}))
+	if cat.Directed {
+		cat.Arcs += p.after.count() - before.count()
+	}
 	return nil
 }
 
@@ -288,7 +412,11 @@ func (tx *Tx) setDegreeDelta(g generation, v NodeID, d degreeDelta) error {
 		return tx.remove(key)
 	}
 	body := binary.AppendUvarint(nil, uint64(d.added))
-	return tx.put(key, binary.AppendUvarint(body, uint64(d.removed)))
+	body = binary.AppendUvarint(body, uint64(d.removed))
+	if d.changed > 0 {
+		body = binary.AppendUvarint(body, uint64(d.changed))
+	}
+	return tx.put(key, body)
 }
 
 func counted(b bool) int {

@@ -19,6 +19,7 @@ const (
 	kindAdjacencyDirectory kind = 0x11 // generation, chunk uint32: the blocks' ranges and parts
 	kindEdgeDelta          kind = 0x12 // generation, NodeID, NodeID: edge added or removed, under both ends
 	kindDegreeDelta        kind = 0x13 // generation, NodeID: how many of either
+	kindArcs               kind = 0x14 // generation, block uint32, part uint32: of the lists of adjacency
 
 	kindIDs       kind = 0x20 // generation, block uint32: position → external id
 	kindIDLookup  kind = 0x21 // generation, bucket uint32: hash of the external id → position
@@ -48,6 +49,7 @@ var kindNames = map[kind]string{
 	kindAdjacencyDirectory: "adjacency directory",
 	kindEdgeDelta:          "edge delta",
 	kindDegreeDelta:        "degree delta",
+	kindArcs:               "arcs block",
 	kindIDs:                "id block",
 	kindIDLookup:           "id lookup bucket",
 	kindNodeAt:             "file order block",

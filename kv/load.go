@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/kv/spill"
 )
 
@@ -26,6 +30,25 @@ type LoadOptions struct {
 
 	Properties []Column // columns beside id and label; none of ReservedNames, except split as a string
 	Classes    []string // classes known beside those of the labels
+
+	// Directed makes an arc src→dst of each edge. Weighted keeps its weight; those of parallel edges, or arcs, add up in
+	// float64, in ascending order, and are rounded to float32 once. Otherwise parallel ones are dropped.
+	Directed, Weighted bool
+
+	// Workers is the number of goroutines that sort and write. Zero means GOMAXPROCS. What is stored does not depend on it.
+	Workers int
+
+	// BadRow, where set, is told of rows that cannot be loaded: a *DuplicateNodeError (the first row stays), an
+	// *InvalidNodeError, an *UnknownNodeError (an edge with two unknown ends once, for the first). Nil skips the row,
+	// an error ends the load with it. Each row is told once, one at a time, in no particular order. Where BadRow is nil
+	// such rows end the load.
+	BadRow func(err error) error
+
+	// Resume, where not empty, is a fingerprint of the input and of all that shapes the load. What a load that memory did
+	// not hold has completed is kept when it is interrupted, by ctx or the end of its process, and the next load into
+	// the same target goes on with it if its Resume is the same, and removes it otherwise. With BadRow nothing is kept, and
+	// nothing of a directed or weighted graph.
+	Resume string
 
 	Progress Progress    // called while Commit works
 	OnStage  func(Stage) // called at the end of each stage of Commit
@@ -47,31 +70,41 @@ const (
 
 // A Loader writes a whole graph at once: first every node, in file order, then every edge, then Commit. It works in a
 // directory beside the store's, which Commit renames into place; until then, and after any failure, nothing is there.
-// One goroutine.
+// It belongs to one goroutine, except that each EdgeWriter may have its own.
 type Loader struct {
 	opt        LoadOptions
 	work       *loadDirectory
-	unit       int64 // bytes of memory for one sorter
+	unit       int64 // bytes of memory for one sorter of records, or the store
 	rows       *rowSpool
 	classes    *loadClasses
 	integers   integerIndex
 	integerIDs bool
-	join       *idJoin
-	edges      *spill.Uint64 // pairs of positions
-	buf        []byte
-
-	edgesBegun bool
 	over       bool
 	duplicate  duplicateNode
-	unknown    unknownNode
 	stats      LoadStats
+
+	mu         sync.Mutex // guards what follows, which the writers of edges share
+	edgesBegun bool
+	width      int           // bits of a position in a loadEdge
+	edges      *spill.Uint64 // nil before the positions of their ends are known
+	join       *idJoin
+	unknown    unknownNode
+	selfLoops  int64
+	own        *EdgeWriter // of AddEdge
+	arcLoad    *arcLoad    // of a directed or weighted load, in place of edges and arcs; else nil
+
+	arcs  *spill.Uint64  // nil before Commit made them
+	kept  bool           // there is a checkpoint
+	named loadCheckpoint // it
+
+	reporting sync.Mutex // held during a call of Progress
 
 	// In Commit.
 	store      *Store
 	batch      *batch
 	generation generation
 	denseIDs   bool
-	nodeAt     []uint32 // NodeID by position
+	nodeAt     offheap.Array[uint32] // NodeID by position
 }
 
 // NewLoader starts a load into dir, which must not be there, or be an empty directory; ErrExists otherwise. What
@@ -87,32 +120,56 @@ func NewLoader(dir string, opt LoadOptions) (*Loader, error) {
 	if opt.MemoryBudget == 0 {
 		opt.MemoryBudget = DefaultMemoryBudget()
 	}
-	work, err := newLoadDirectory(dir)
-	if err != nil {
+	unit := opt.MemoryBudget / 4
+	l := &Loader{opt: opt, unit: unit, classes: classes, integers: integerIndex{limit: unit / 8}, integerIDs: true}
+	if form := (arcForm{opt.Directed, opt.Weighted}); form.any() {
+		l.arcLoad = &arcLoad{form: form}
+	}
+	if l.work, err = newLoadDirectory(dir, l.takeOver); err != nil {
 		return nil, err
 	}
-	rows, err := newRowSpool(work.sort())
-	if err != nil {
-		return nil, errors.Join(err, work.remove())
+	l.join = newIDJoin(l.work.sort(), unit/3, opt.Weighted)
+	if l.kept {
+		return l, nil
 	}
-	// A quarter each: the edges, their arcs or their ends being joined, and the store; the index of integers has half of
-	// the last quarter, the rest is for buffers.
-	unit := opt.MemoryBudget / 4
-	return &Loader{
-		opt:        opt,
-		work:       work,
-		unit:       unit,
-		rows:       rows,
-		classes:    classes,
-		integers:   integerIndex{limit: unit / 8},
-		integerIDs: true,
-		join:       newIDJoin(work.sort(), unit/3),
-		edges:      spill.NewUint64(work.sort(), unit),
-	}, nil
+	if l.rows, err = newRowSpool(l.work.sort()); err != nil {
+		return nil, errors.Join(err, l.work.remove())
+	}
+	return l, nil
+}
+
+// takeOver restores what a dead load has completed; false where there is nothing that this one could go on with.
+func (l *Loader) takeOver(d *loadDirectory) (bool, error) {
+	l.work = d
+	if !l.keeps() {
+		return false, nil
+	}
+	c, err := d.readCheckpoint(l.opt.Resume)
+	if err == nil {
+		err = l.restore(c)
+	}
+	if err != nil {
+		return false, nil //nolint:nilerr // whatever is wrong with what was left, the load starts over
+	}
+	return true, errors.Join(l.removeUnnamed(), os.RemoveAll(d.store()))
+}
+
+// Completed reports whether the nodes and the edges are there already, from a load that was interrupted. Then they must
+// not be added again.
+func (l *Loader) Completed() (nodes, edges bool) { return l.kept, l.kept }
+
+// sortMemory is what sorting edges or their arcs may take, in bytes. An eighth of the budget is for the index of
+// integers or its like, the numbers of nodes cost 8 bytes each, and the rest is for the store and for buffers.
+func (l *Loader) sortMemory() int64 {
+	budget := l.opt.MemoryBudget
+	return max(budget*5/8-8*l.stats.Nodes, budget/8)
 }
 
 func validateLoadOptions(opt LoadOptions) error {
 	var errs []error
+	if opt.Workers < 0 {
+		errs = append(errs, fmt.Errorf("kv: Workers is %d, want 0 (GOMAXPROCS) or more", opt.Workers))
+	}
 	if opt.MemoryBudget < 0 {
 		errs = append(errs, fmt.Errorf("kv: MemoryBudget is %d, want 0 (default) or more", opt.MemoryBudget))
 	}
@@ -151,16 +208,35 @@ func (l *Loader) AddNode(n Node) error {
 		return fmt.Errorf("a store holds %d nodes, and the node at %d is one too many", int64(maxNodes), n.Source)
 	}
 	if err := l.validateNode(n); err != nil {
-		return &InvalidNodeError{ID: n.ID, Source: n.Source, Err: err}
+		err = &InvalidNodeError{ID: strings.Clone(n.ID), Source: n.Source, Err: err}
+		if l.opt.BadRow != nil {
+			return l.opt.BadRow(err)
+		}
+		return err
+	}
+	first, duplicate, err := l.integers.add(n.ID)
+	if err != nil {
+		return err
+	}
+	switch {
+	case duplicate && l.opt.BadRow != nil:
+		source, err := l.rows.source(first)
+		if err != nil {
+			return err
+		}
+		return l.opt.BadRow(&DuplicateNodeError{ID: strings.Clone(n.ID), First: source, Second: n.Source})
+	case duplicate:
+		l.duplicate.note(n.ID, first, n.Source)
+		return nil
 	}
 	label := -1
 	if n.Label != "" {
-		label = l.classes.number(n.Label)
+		label = l.classes.count(n.Label, 1)
 		l.stats.Labelled++
 	}
 	for i, v := range n.Values {
 		if l.opt.Properties[i].Kind == KindClass && !v.IsNull() && v.Str() != "" {
-			l.classes.number(v.Str())
+			l.classes.count(v.Str(), 1)
 		}
 	}
 	if err := l.rows.append(n.ID, n.Source, label, n.Values); err != nil {
@@ -170,9 +246,6 @@ func (l *Loader) AddNode(n Node) error {
 	if _, ok := integerID(n.ID); !ok {
 		l.integerIDs = false
 	}
-	if first, duplicate := l.integers.add(n.ID); duplicate {
-		l.duplicate.note(n.ID, first, n.Source)
-	}
 	return nil
 }
 
@@ -180,7 +253,7 @@ func (l *Loader) validateNode(n Node) error {
 	if err := validateID(n.ID); err != nil {
 		return err
 	}
-	if n.Label != "" {
+	if _, known := l.classes.numbers[n.Label]; !known && n.Label != "" {
 		if err := validateName("class", n.Label); err != nil {
 			return err
 		}
@@ -197,43 +270,30 @@ func (l *Loader) validateNode(n Node) error {
 	return nil
 }
 
-// AddEdge adds an edge between two external ids; its direction does not matter. Self loops and edges that are there
-// already are dropped and counted; an id that no node has shows in Commit. Source is the caller's mark for errors.
-func (l *Loader) AddEdge(src, dst string, source int64) (err error) {
-	if l.over {
-		return fmt.Errorf("loader: %w", ErrClosed)
-	}
-	l.edgesBegun = true
-	if l.integers.off {
-		l.buf, err = l.join.add(src, dst, source, l.buf)
-		return err
-	}
-	p, ok := l.integers.find(src)
-	if !ok {
-		l.unknown.note(src, source)
-		return nil
-	}
-	q, ok := l.integers.find(dst)
-	if !ok {
-		l.unknown.note(dst, source)
-		return nil
-	}
-	return l.addEdge(p, q)
-}
-
 // Commit sorts and writes what was added. finish, if not nil, runs on the loaded store before it is renamed into place.
 // An id given twice is a *DuplicateNodeError, an edge to an id that no node has an *UnknownNodeError; of several the
-// one with the least Source. After an error, of finish and of ctx too, nothing is left on disk.
+// one with the least Source. After an error, of finish too, nothing is left on disk; where ctx ends it, what
+// LoadOptions.Resume kept is.
 func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats LoadStats, err error) {
 	if l.over {
 		return LoadStats{}, fmt.Errorf("loader: %w", ErrClosed)
 	}
-	defer func() { err = errors.Join(err, l.Abort()) }()
-	if err := l.stage(ctx, stageIDs, l.resolveIDs); err != nil {
-		return LoadStats{}, err
+	defer func() {
+		if err != nil && ctx.Err() != nil && l.kept {
+			err = errors.Join(err, l.suspend())
+			return
+		}
+		err = errors.Join(err, l.Abort())
+	}()
+	if !l.kept {
+		if err := l.stage(ctx, stageIDs, l.resolveIDs); err != nil {
+			return LoadStats{}, err
+		}
 	}
-	if err := l.stage(ctx, stageEdges, l.numberNodes); err != nil {
-		return LoadStats{}, err
+	if l.arcs == nil {
+		if err := l.stage(ctx, stageEdges, l.numberNodes); err != nil {
+			return LoadStats{}, err
+		}
 	}
 	if err := l.createStore(); err != nil {
 		return LoadStats{}, err
@@ -255,7 +315,7 @@ func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats L
 	if err := l.work.place(); err != nil {
 		return LoadStats{}, err
 	}
-	l.stats.Classes = int64(len(l.classes.names))
+	l.stats.Classes = int64(len(l.classes.sorted()))
 	return l.stats, nil
 }
 
@@ -277,6 +337,8 @@ func (l *Loader) stage(ctx context.Context, name string, run func(context.Contex
 
 func (l *Loader) progress(stage string, done, total int64) {
 	if l.opt.Progress != nil {
+		l.reporting.Lock()
+		defer l.reporting.Unlock()
 		l.opt.Progress(stage, done, total)
 	}
 }
@@ -284,32 +346,36 @@ func (l *Loader) progress(stage string, done, total int64) {
 // resolveIDs finds duplicate and unknown ids, and, where the ids are not small integers, the positions of the ends of
 // edges.
 func (l *Loader) resolveIDs(ctx context.Context) (err error) {
+	if err := l.closeOwn(); err != nil {
+		return err
+	}
 	if l.integers.off {
-		ids, err := l.join.sortIDs(ctx, l.rows, &l.duplicate)
-		defer func() {
-			if closing := ids.Close(); err == nil {
-				err = closing
-			}
-		}()
-		if err != nil {
+		if err := l.joinIDs(ctx); err != nil {
 			return err
-		}
-		if !l.duplicate.found {
-			if err := l.join.resolve(ctx, ids, &l.unknown, l.addEdge); err != nil {
-				return err
-			}
 		}
 	}
 	if l.duplicate.found {
-		first, err := l.rows.source(ctx, l.duplicate.first)
+		first, err := l.rows.source(l.duplicate.first)
 		if err != nil {
 			return err
 		}
 		return &DuplicateNodeError{ID: l.duplicate.id, First: first, Second: l.duplicate.second}
 	}
+	if err := l.unknown.err(); err != nil {
+		return err
+	}
 	l.denseIDs = l.integers.isDense()
-	l.integers = integerIndex{off: true} // gives its memory back
-	return l.unknown.err()
+	if err := l.integers.turnOff(); err != nil {
+		return err
+	}
+	if l.arcLoad != nil {
+		l.beginArcs()
+		return nil
+	}
+	if err := l.beginEdges().Sort(ctx); err != nil {
+		return err
+	}
+	return l.keepEdges()
 }
 
 func (l *Loader) createStore() (err error) {
@@ -354,6 +420,16 @@ func (l *Loader) Abort() error {
 	if l.over {
 		return nil
 	}
+	return errors.Join(l.end(), l.rows.close(), l.work.remove())
+}
+
+// suspend ends the load and keeps what its checkpoint names.
+func (l *Loader) suspend() error {
+	return errors.Join(l.end(), l.rows.file.Close(), l.removeUnnamed(), os.RemoveAll(l.work.store()), l.work.unlock())
+}
+
+// end gives back all that is not on disk.
+func (l *Loader) end() error {
 	l.over = true
 	if l.batch != nil {
 		l.batch.cancel()
@@ -362,7 +438,15 @@ func (l *Loader) Abort() error {
 	if l.store != nil {
 		errs = append(errs, l.closeStore())
 	}
-	errs = append(errs, l.join.close(), l.edges.Close(), l.rows.close(), l.work.remove())
-	l.nodeAt, l.integers = nil, integerIndex{}
+	if l.edges != nil {
+		errs = append(errs, l.edges.Close())
+	}
+	if l.arcs != nil {
+		errs = append(errs, l.arcs.Close())
+	}
+	if l.arcLoad != nil {
+		errs = append(errs, l.arcLoad.close())
+	}
+	errs = append(errs, l.join.close(), l.nodeAt.Free(), l.integers.turnOff())
 	return errors.Join(errs...)
 }

@@ -1,10 +1,12 @@
 package kv
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 )
 
@@ -27,25 +29,40 @@ func rmat(r *rand.Rand, scale int) (u, v int) {
 	return u, v
 }
 
-func loadRMAT(b *testing.B, dir string, scale, degree int, prefix string, budget int64) LoadStats {
+func loadRMAT(b *testing.B, dir string, scale, degree int, prefix string, opt LoadOptions) LoadStats {
 	b.Helper()
-	l, err := NewLoader(dir, LoadOptions{MemoryBudget: budget, OnStage: func(s Stage) {
-		b.ReportMetric(s.Seconds, s.Name+"-s")
-	}})
+	opt.OnStage = func(s Stage) { b.ReportMetric(s.Seconds, s.Name+"-s") }
+	l, err := NewLoader(dir, opt)
 	if err != nil {
 		b.Fatal(err)
 	}
-	for i := range 1 << scale {
-		if err := l.AddNode(Node{ID: prefix + strconv.Itoa(i)}); err != nil {
+	ids := make([]string, 1<<scale)
+	order := rand.New(rand.NewPCG(2, 0)).Perm(len(ids))
+	for i := range ids {
+		ids[i] = prefix + strconv.Itoa(order[i])
+	}
+	for _, at := range rand.New(rand.NewPCG(3, 0)).Perm(len(ids)) {
+		if err := l.AddNode(Node{ID: ids[at], Label: "a"}); err != nil {
 			b.Fatal(err)
 		}
 	}
-	r := rand.New(rand.NewPCG(1, 0))
-	for range degree << scale {
-		u, v := rmat(r, scale)
-		if err := l.AddEdge(prefix+strconv.Itoa(u), prefix+strconv.Itoa(v), 0); err != nil {
-			b.Fatal(err)
-		}
+	writers := max(opt.Workers, 1)
+	errs := make([]error, writers)
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() {
+			w := l.EdgeWriter()
+			r := rand.New(rand.NewPCG(1, uint64(i)))
+			for range degree << scale / writers {
+				u, v := rmat(r, scale)
+				errs[i] = errors.Join(errs[i], w.Add(ids[u], ids[v], 0))
+			}
+			errs[i] = errors.Join(errs[i], w.Close())
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		b.Fatal(err)
 	}
 	stats, err := l.Commit(b.Context(), nil)
 	if err != nil {
@@ -58,12 +75,16 @@ func BenchmarkLoad(b *testing.B) {
 	const scale, degree = 16, 16
 	for _, prefix := range []string{"", "paper-"} {
 		for _, budget := range []int64{16 << 20, 1 << 30} {
-			b.Run(fmt.Sprintf("ids=%q/budget=%d", prefix, budget), func(b *testing.B) {
-				for b.Loop() {
-					loadRMAT(b, filepath.Join(b.TempDir(), "graph"), scale, degree, prefix, budget)
-				}
-				b.ReportMetric(float64(int64(degree<<scale)*int64(b.N))/b.Elapsed().Seconds(), "edges/s")
-			})
+			for _, workers := range []int{1, 2} {
+				b.Run(fmt.Sprintf("ids=%q/budget=%d/workers=%d", prefix, budget, workers), func(b *testing.B) {
+					b.ReportAllocs()
+					for b.Loop() {
+						dir := filepath.Join(b.TempDir(), "graph")
+						loadRMAT(b, dir, scale, degree, prefix, LoadOptions{MemoryBudget: budget, Workers: workers})
+					}
+					b.ReportMetric(float64(int64(degree<<scale)*int64(b.N))/b.Elapsed().Seconds(), "edges/s")
+				})
+			}
 		}
 	}
 }
@@ -71,7 +92,7 @@ func BenchmarkLoad(b *testing.B) {
 func BenchmarkReadAdjacency(b *testing.B) {
 	const scale, degree = 18, 16
 	dir := filepath.Join(b.TempDir(), "graph")
-	stats := loadRMAT(b, dir, scale, degree, "", 1<<30)
+	stats := loadRMAT(b, dir, scale, degree, "", LoadOptions{MemoryBudget: 1 << 30})
 	tx := openTest(b, dir).Begin()
 	defer tx.Close()
 	b.Run(fmt.Sprintf("scan/nodes=%d/deg=%d", 1<<scale, degree), func(b *testing.B) {

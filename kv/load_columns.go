@@ -12,15 +12,15 @@ import (
 func (l *Loader) writeDictionary(ctx context.Context) (err error) {
 	nodeAt := numberWriter{put: l.batch.put, kind: kindNodeAt, generation: l.generation}
 	position := numberWriter{put: l.batch.put, kind: kindPosition, generation: l.generation}
-	positions := make([]uint32, len(l.nodeAt))
-	for p, v := range l.nodeAt {
+	positions := make([]uint32, len(l.nodeAt.Data))
+	for p, v := range l.nodeAt.Data {
 		positions[v] = uint32(p)
 	}
-	for i := range l.nodeAt {
+	for i := range l.nodeAt.Data {
 		if i%contextEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := errors.Join(nodeAt.append(l.nodeAt[i]), position.append(positions[i])); err != nil {
+		if err := errors.Join(nodeAt.append(l.nodeAt.Data[i]), position.append(positions[i])); err != nil {
 			return err
 		}
 	}
@@ -58,7 +58,10 @@ func (l *Loader) writeCatalog() error {
 			return err
 		}
 		cat.Graph = l.generation
-		cat.Nodes, cat.LoadedNodes, cat.Edges = len(l.nodeAt), len(l.nodeAt), l.stats.Edges
+		cat.Nodes, cat.LoadedNodes, cat.Edges = len(l.nodeAt.Data), len(l.nodeAt.Data), l.stats.Edges
+		if l.arcLoad != nil {
+			cat.Directed, cat.Weighted, cat.Arcs = l.opt.Directed, l.opt.Weighted, l.arcLoad.arcs
+		}
 		cat.IntegerIDs = l.integerIDs
 		cat.DenseIDs = l.denseIDs
 		for _, name := range l.classes.sorted() {
@@ -80,7 +83,7 @@ func (l *Loader) writeColumns(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := rows.AddUint64(uint64(l.nodeAt[row.position]), row.rest); err != nil {
+		if err := rows.AddUint64(uint64(l.nodeAt.Data[row.position]), row.rest); err != nil {
 			return err
 		}
 	}

@@ -15,8 +15,9 @@ import (
 // A loadDirectory is where a load works, beside the directory the store will have, so that one rename on one file
 // system puts it into place:
 //
-//	DIR.loading-RANDOM/store   the store
-//	DIR.loading-RANDOM/sort    temporary files
+//	DIR.loading-RANDOM/store        the store
+//	DIR.loading-RANDOM/sort         temporary files
+//	DIR.loading-RANDOM/checkpoint   which of them are complete
 //
 // The load holds a lock on it, which the system gives back when the process ends, however it does. So one whose lock
 // can be taken is left over, whichever process, container or host made it. Where directories have no locks none is
@@ -35,8 +36,9 @@ const (
 )
 
 // newLoadDirectory makes the directory of a load into target, which must not be there, or be empty (ErrExists). What
-// dead processes left behind of loads into the same target is removed.
-func newLoadDirectory(target string) (_ *loadDirectory, err error) {
+// dead processes left behind of loads into the same target is removed, but that for which takeOver, if not nil, returns
+// true, which is the result.
+func newLoadDirectory(target string, takeOver func(*loadDirectory) (bool, error)) (_ *loadDirectory, err error) {
 	target, err = filepath.Abs(target)
 	if err != nil {
 		return nil, err
@@ -44,8 +46,8 @@ func newLoadDirectory(target string) (_ *loadDirectory, err error) {
 	if err := checkTarget(target); err != nil {
 		return nil, err
 	}
-	if err := removeLeftovers(target); err != nil {
-		return nil, err
+	if d, err := removeLeftovers(target, takeOver); err != nil || d != nil {
+		return d, err
 	}
 	random := rand.Text()
 	d := &loadDirectory{target: target, path: target + loadBegunMark + random}
@@ -86,34 +88,44 @@ func checkTarget(target string) error {
 	return nil
 }
 
-func removeLeftovers(target string) error {
+// removeLeftovers removes the directories of dead loads. It stops at one that is taken over, and returns it.
+func removeLeftovers(target string, takeOver func(*loadDirectory) (bool, error)) (*loadDirectory, error) {
 	siblings, err := os.ReadDir(filepath.Dir(target))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	mark := filepath.Base(target) + loadMark
 	for _, entry := range siblings {
 		if !entry.IsDir() || !strings.HasPrefix(entry.Name(), mark) {
 			continue
 		}
-		path := filepath.Join(filepath.Dir(target), entry.Name())
-		if err := removeLeftover(path); err != nil {
-			return fmt.Errorf("what an interrupted load left at %s: %w", path, err)
+		d := &loadDirectory{target: target, path: filepath.Join(filepath.Dir(target), entry.Name())}
+		taken, err := d.removeLeftover(takeOver)
+		if err != nil {
+			return nil, fmt.Errorf("what an interrupted load left at %s: %w", d.path, err)
+		}
+		if taken {
+			return d, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
-// removeLeftover removes a load directory unless its load goes on.
-func removeLeftover(path string) error {
-	unlock, err := lockDirectory(path, false)
+// removeLeftover removes a load directory unless its load goes on, or it is taken over.
+func (d *loadDirectory) removeLeftover(takeOver func(*loadDirectory) (bool, error)) (taken bool, err error) {
+	d.unlock, err = lockDirectory(d.path, false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // its load has just ended
+		return false, nil // its load has just ended
 	}
-	if err != nil || unlock == nil {
-		return err
+	if err != nil || d.unlock == nil {
+		return false, err
 	}
-	return errors.Join(os.RemoveAll(path), unlock())
+	if takeOver != nil {
+		if taken, err = takeOver(d); taken {
+			return true, err
+		}
+	}
+	return false, errors.Join(err, d.remove())
 }
 
 func (d *loadDirectory) store() string { return filepath.Join(d.path, "store") }

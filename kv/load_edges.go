@@ -2,58 +2,65 @@ package kv
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"sync/atomic"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/kv/spill"
 )
 
-// A loadEdge is a pair of numbers in one, so that edges sort as numbers.
-func loadEdge(u, v uint32) uint64 { return uint64(u)<<32 | uint64(v) }
+// edgeKey is a pair of numbers less than 2^width as one, so that edges sort as numbers.
+func edgeKey(u, v uint32, width int) uint64 { return uint64(u)<<width | uint64(v) }
 
-// addEdge adds the edge between two positions.
-func (l *Loader) addEdge(p, q uint32) error {
-	if p == q {
-		l.stats.SelfLoops++
-		return nil
-	}
-	return l.edges.Add(loadEdge(min(p, q), max(p, q)))
-}
+// loadEdge is the edgeKey of positions or NodeIDs.
+func (l *Loader) loadEdge(u, v uint32) uint64 { return edgeKey(u, v, l.width) }
 
-// distinctEdges hands every edge to each once, the lesser position first, ascending.
-func (l *Loader) distinctEdges(ctx context.Context, stage string, each func(p, q uint32) error) error {
-	previous, done := uint64(0), int64(0) // 0–0 is a loop, which is not among the edges
-	for e, err := range l.edges.Sort(ctx) {
-		if err != nil {
-			return err
-		}
-		if done++; done%contextEvery == 0 {
-			l.progress(stage, done, l.edges.Len())
-		}
-		if e == previous {
-			continue
-		}
-		previous = e
-		if err := each(uint32(e>>32), uint32(e)); err != nil {
-			return err
-		}
-	}
-	return nil
+// ends is the inverse of loadEdge.
+func (l *Loader) ends(e uint64) (u, v uint32) {
+	return uint32(e >> l.width), uint32(e & (1<<l.width - 1))
 }
 
 // numberNodes collapses parallel edges, and numbers the nodes by descending degree, ties in file order.
-func (l *Loader) numberNodes(ctx context.Context) error {
-	degrees := make([]uint32, l.rows.rows)
-	err := l.distinctEdges(ctx, stageEdges, func(p, q uint32) error {
-		degrees[p]++
-		degrees[q]++
-		l.stats.Edges++
+func (l *Loader) numberNodes(ctx context.Context) (err error) {
+	if l.arcLoad != nil {
+		return l.numberArcNodes(ctx)
+	}
+	if l.nodeAt, err = offheap.New[uint32](l.rows.len()); err != nil {
+		return err
+	}
+	degrees := l.nodeAt.Data
+	var edges atomic.Int64
+	err = l.edges.Each(ctx, func(_ int, keys []uint64) error {
+		// The edges of a first end follow each other, so that it is counted once.
+		run, of := uint32(0), uint32(0)
+		for _, e := range keys {
+			p, q := l.ends(e)
+			if p != of {
+				atomic.AddUint32(&degrees[of], run)
+				run, of = 0, p
+			}
+			run++
+			atomic.AddUint32(&degrees[q], 1)
+		}
+		if run > 0 {
+			atomic.AddUint32(&degrees[of], run)
+		}
+		l.progress(stageEdges, edges.Add(int64(len(keys))), l.edges.Len())
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+	l.stats.Edges = edges.Load()
 	l.stats.ParallelEdges = l.edges.Len() - l.stats.Edges
+	l.stats.SelfLoops = l.selfLoops
+	numberByDegree(degrees)
+	return nil
+}
 
+// numberByDegree replaces the degrees of the nodes, by position, by their numbers.
+func numberByDegree(degrees []uint32) {
 	// A counting sort: next[d] is the number of the next node of degree d.
 	next := make([]uint32, 1)
 	if len(degrees) > 0 {
@@ -65,57 +72,100 @@ func (l *Loader) numberNodes(ctx context.Context) error {
 	for d, first := len(next)-1, uint32(0); d >= 0; d-- {
 		next[d], first = first, first+next[d]
 	}
-	l.nodeAt = degrees // in place: a degree is not needed once its node has a number
-	for position, d := range degrees {
-		l.nodeAt[position] = next[d]
+	for position, d := range degrees { // in place: a degree is not needed once its node has a number
+		degrees[position] = next[d]
 		next[d]++
 	}
-	return nil
 }
 
-// writeAdjacency writes every edge under both its ends, ascending by NodeID.
-func (l *Loader) writeAdjacency(ctx context.Context) (err error) {
-	arcs := spill.NewUint64(l.work.sort(), l.unit)
-	defer func() {
-		if closing := arcs.Close(); err == nil {
-			err = closing
-		}
-	}()
-	err = l.distinctEdges(ctx, stageAdjacency, func(p, q uint32) error {
-		u, v := l.nodeAt[p], l.nodeAt[q]
-		if err := arcs.Add(loadEdge(u, v)); err != nil {
-			return err
-		}
-		return arcs.Add(loadEdge(v, u))
-	})
-	if err != nil {
+// sortArcs turns every edge into two arcs, sorts them, and gives the memory and the file of the edges back.
+func (l *Loader) sortArcs(ctx context.Context) error {
+	memory := l.sortMemory()
+	// The edges are gone once the arcs are sorted, so that only what is written meanwhile must leave room for them.
+	if arcs := 16 * l.stats.Edges; 2*arcs > memory {
+		memory = max(memory-l.edges.Held(), memory/4)
+	}
+	l.arcs = spill.NewUint64(l.work.sort(), memory, 2*l.width, l.opt.Workers)
+	if err := l.addArcs(ctx, l.arcs); err != nil {
 		return err
 	}
 	if err := l.edges.Close(); err != nil {
 		return err
 	}
-	w := adjacencyWriter{put: l.batch.put, directory: directory{generation: l.generation}}
+	if err := l.arcs.Sort(ctx); err != nil {
+		return err
+	}
+	return l.keepArcs(l.arcs)
+}
+
+// writeAdjacency writes every edge under both its ends, ascending by NodeID.
+func (l *Loader) writeAdjacency(ctx context.Context) (err error) {
+	if l.arcLoad != nil {
+		return l.writeArcs(ctx)
+	}
+	if l.arcs == nil {
+		if err := l.sortArcs(ctx); err != nil {
+			return err
+		}
+	}
+	w := newAdjacencyWriter(l.batch.put, l.generation, arcForm{})
 	var list []NodeID
-	for arc, err := range arcs.Sort(ctx) {
+	done := int64(0)
+	for keys, err := range l.arcs.Ordered(ctx) {
 		if err != nil {
 			return err
 		}
-		for w.next < NodeID(arc>>32) {
-			if err := w.append(list); err != nil {
-				return err
+		for _, arc := range keys {
+			u, v := l.ends(arc)
+			for w.next < NodeID(u) {
+				if err := w.append(list, nil); err != nil {
+					return err
+				}
+				list = list[:0]
 			}
-			list = list[:0]
+			list = append(list, NodeID(v))
 		}
-		list = append(list, NodeID(uint32(arc)))
+		done += int64(len(keys))
+		l.progress(stageAdjacency, done, l.arcs.Len())
 	}
-	for int(w.next) < len(l.nodeAt) {
+	for int(w.next) < len(l.nodeAt.Data) {
 		if err := ctx.Err(); int(w.next)%contextEvery == 0 && err != nil {
 			return err
 		}
-		if err := w.append(list); err != nil {
+		if err := w.append(list, nil); err != nil {
 			return err
 		}
 		list = list[:0]
 	}
-	return w.close()
+	if err := w.close(); err != nil {
+		return err
+	}
+	return l.arcs.Close()
+}
+
+// addArcs gives every edge in both directions, as NodeIDs, to a sorter.
+func (l *Loader) addArcs(ctx context.Context, arcs *spill.Uint64) (err error) {
+	writers := make([]*spill.Uint64Writer, l.edges.Workers())
+	for i := range writers {
+		writers[i] = arcs.Writer()
+	}
+	defer func() {
+		for _, w := range writers {
+			err = errors.Join(err, w.Close())
+		}
+	}()
+	return l.edges.Each(ctx, func(worker int, keys []uint64) error {
+		w, nodeAt := writers[worker], l.nodeAt.Data
+		for _, e := range keys {
+			p, q := l.ends(e)
+			u, v := nodeAt[p], nodeAt[q]
+			if err := w.Add(l.loadEdge(u, v)); err != nil {
+				return err
+			}
+			if err := w.Add(l.loadEdge(v, u)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

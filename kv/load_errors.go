@@ -1,6 +1,9 @@
 package kv
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // A DuplicateNodeError says that an id stands for two rows of a node file. It is an ErrExists.
 type DuplicateNodeError struct {
@@ -48,7 +51,7 @@ type duplicateNode struct {
 
 func (d *duplicateNode) note(id string, first int, second int64) {
 	if !d.found || second < d.second || second == d.second && id < d.id {
-		*d = duplicateNode{true, id, first, second}
+		*d = duplicateNode{true, strings.Clone(id), first, second}
 	}
 }
 
@@ -61,7 +64,7 @@ type unknownNode struct {
 
 func (u *unknownNode) note(id string, source int64) {
 	if !u.found || source < u.source || source == u.source && id < u.id {
-		*u = unknownNode{true, id, source}
+		*u = unknownNode{true, strings.Clone(id), source}
 	}
 }
 

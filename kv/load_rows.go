@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
 	"slices"
 )
 
@@ -18,8 +19,14 @@ type rowSpool struct {
 	file *os.File
 	w    *bufio.Writer
 	rows int
-	buf  []byte
+	size int64  // of the file
+	buf  []byte // a row
+	rest []byte // the rest of it
 	one  []byte // a value
+
+	// marks holds where each contextEvery-th row begins, dropped ones counted.
+	marks   []int64
+	dropped []uint32 // numbers of rows that were taken out, ascending
 }
 
 // A loadRow is a row as read back; all of it is borrowed until the next one.
@@ -40,38 +47,102 @@ func newRowSpool(dir string) (*rowSpool, error) {
 }
 
 func (s *rowSpool) append(id string, source int64, label int, values []Value) error {
-	b := binary.AppendUvarint(s.buf[:0], uint64(len(id)))
-	b = append(b, id...)
-	b = binary.AppendVarint(b, source)
-	rest := len(b)
-	b = binary.AppendUvarint(b, uint64(label+1))
+	s.rest = binary.AppendUvarint(s.rest[:0], uint64(label+1))
 	for _, v := range values {
 		s.one = v.append(s.one[:0])
-		b = binary.AppendUvarint(b, uint64(len(s.one)))
-		b = append(b, s.one...)
+		s.rest = binary.AppendUvarint(s.rest, uint64(len(s.one)))
+		s.rest = append(s.rest, s.one...)
 	}
-	s.buf = b
-	var length [binary.MaxVarintLen64]byte
-	n := binary.PutUvarint(length[:], uint64(len(b)-rest))
-	for _, piece := range [][]byte{b[:rest], length[:n], b[rest:]} {
-		if _, err := s.w.Write(piece); err != nil {
-			return fmt.Errorf("keeping the nodes aside needs more room on disk: %w", err)
-		}
+	s.buf = binary.AppendUvarint(s.buf[:0], uint64(len(id)))
+	s.buf = append(s.buf, id...)
+	s.buf = binary.AppendVarint(s.buf, source)
+	s.buf = binary.AppendUvarint(s.buf, uint64(len(s.rest)))
+	s.buf = append(s.buf, s.rest...)
+	if s.rows%contextEvery == 0 {
+		s.marks = append(s.marks, s.size)
 	}
+	if _, err := s.w.Write(s.buf); err != nil {
+		return spoolFull(err)
+	}
+	s.size += int64(len(s.buf))
 	s.rows++
 	return nil
 }
 
+// sync returns once the rows would survive a crash.
+func (s *rowSpool) sync() error {
+	if err := s.w.Flush(); err != nil {
+		return spoolFull(err)
+	}
+	return s.file.Sync()
+}
+
+// restoreRows opens the rows that a checkpoint names.
+func restoreRows(dir string, c loadCheckpoint) (*rowSpool, error) {
+	f, err := os.Open(filepath.Join(dir, filepath.Base(c.Rows)))
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && (info.Size() != c.RowBytes || len(c.Marks) != (c.RowCount+contextEvery-1)/contextEvery) {
+		err = errNoCheckpoint
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	s := &rowSpool{file: f, w: bufio.NewWriter(f), rows: c.RowCount, size: c.RowBytes, marks: c.Marks, dropped: c.Dropped}
+	return s, nil
+}
+
+func spoolFull(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("keeping the nodes aside needs more room on disk: %w", err)
+}
+
+// drop takes rows out, whose numbers ascend, once; the positions of those that stay close up.
+func (s *rowSpool) drop(numbers []uint32) { s.dropped = numbers }
+
+// closeUp is the position of the row of a number.
+func (s *rowSpool) closeUp(number uint32) uint32 {
+	before, _ := slices.BinarySearch(s.dropped, number)
+	return number - uint32(before)
+}
+
+// len is the number of rows.
+func (s *rowSpool) len() int { return s.rows - len(s.dropped) }
+
 // all yields the rows by position.
 func (s *rowSpool) all(ctx context.Context) iter.Seq2[loadRow, error] {
 	return func(yield func(loadRow, error) bool) {
+		dropped := s.dropped
+		for row, err := range s.from(ctx, 0) {
+			if len(dropped) > 0 && row.position == int(dropped[0]) && err == nil {
+				dropped = dropped[1:]
+				continue
+			}
+			row.position -= len(s.dropped) - len(dropped)
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+// from yields the rows from mark number m on, dropped ones too. The positions are their numbers.
+func (s *rowSpool) from(ctx context.Context, m int) iter.Seq2[loadRow, error] {
+	return func(yield func(loadRow, error) bool) {
 		if err := s.w.Flush(); err != nil {
-			yield(loadRow{}, fmt.Errorf("keeping the nodes aside needs more room on disk: %w", err))
+			yield(loadRow{}, spoolFull(err))
 			return
 		}
-		r := bufio.NewReaderSize(io.NewSectionReader(s.file, 0, 1<<62), 256<<10)
+		if m == len(s.marks) {
+			return
+		}
+		r := bufio.NewReaderSize(io.NewSectionReader(s.file, s.marks[m], s.size-s.marks[m]), 256<<10)
 		var row loadRow
-		for row.position = range s.rows {
+		for row.position = m * contextEvery; row.position < s.rows; row.position++ {
 			err := row.read(r)
 			if err == nil && row.position%contextEvery == 0 {
 				err = ctx.Err()
@@ -116,8 +187,8 @@ func spoolError(err error) error {
 }
 
 // source returns the source of the row at a position.
-func (s *rowSpool) source(ctx context.Context, position int) (int64, error) {
-	for row, err := range s.all(ctx) {
+func (s *rowSpool) source(position int) (int64, error) {
+	for row, err := range s.from(context.Background(), position/contextEvery) {
 		if err != nil || row.position == position {
 			return row.source, err
 		}

@@ -3,14 +3,16 @@ package kv
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
-// A Matrix is a stored [n×c] float32 matrix with named columns. It is safe for concurrent use, as its Tx is.
+// A Matrix is a stored [n×c] matrix with named columns, read as float32. It is safe for concurrent use, as its Tx is.
 type Matrix struct {
-	tx      *Tx
-	name    string
-	columns []string
+	tx       *Tx
+	name     string
+	columns  []string
+	encoding MatrixEncoding
 }
 
 // Matrix returns a stored matrix; ErrNotFound when there is none of that name.
@@ -19,7 +21,7 @@ func (tx *Tx) Matrix(name string) (*Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Matrix{tx, name, entry.Columns}, nil
+	return &Matrix{tx, name, entry.Columns, entry.encoding()}, nil
 }
 
 func (tx *Tx) matrixEntry(name string) (matrixEntry, error) {
@@ -42,6 +44,9 @@ func (m *Matrix) Columns() []string { return m.columns }
 // Width is the number of columns, c.
 func (m *Matrix) Width() int { return len(m.columns) }
 
+// Encoding says how the matrix is stored.
+func (m *Matrix) Encoding() MatrixEncoding { return m.encoding }
+
 // Read fills dst, row-major [(rows.End-rows.First)×(hi-lo)], with columns lo ≤ j < hi. A row that was never written is
 // NaN. Columns are stored in tiles of [Matrix.TileWidth]; reading along these reads no byte twice.
 func (m *Matrix) Read(rows Range, lo, hi int, dst []float32) error {
@@ -58,7 +63,7 @@ func (m *Matrix) Read(rows Range, lo, hi int, dst []float32) error {
 		return nil
 	}
 	blocks := (int(rows.End)-1)/int(entry.BlockRows) - int(rows.First)/int(entry.BlockRows) + 1
-	tiles := (hi-1)/tileWidth(int(entry.BlockRows)) - lo/tileWidth(int(entry.BlockRows)) + 1
+	tiles := (hi-1)/entry.tileWidth() - lo/entry.tileWidth() + 1
 	err = m.tx.fetch(generationPrefix(kindMatrix, entry.Generation), blocks*tiles, func(get getFunc) error {
 		return m.read(get, entry, rows, lo, hi, window{dst, hi - lo})
 	})
@@ -69,15 +74,14 @@ func (m *Matrix) Read(rows Range, lo, hi int, dst []float32) error {
 }
 
 // TileWidth is the number of columns stored together.
-func (m *Matrix) TileWidth() int { return tileWidth(blockRows(len(m.columns))) }
-
-// tileWidth is the number of columns of a tile of so many rows.
-func tileWidth(rows int) int { return maxTileCells / rows }
+func (m *Matrix) TileWidth() int {
+	return m.encoding.tileWidth(m.encoding.blockRows(len(m.columns)), len(m.columns))
+}
 
 // read goes tile by tile, each from the first row to the last, which is the order on disk.
 func (m *Matrix) read(get getFunc, entry matrixEntry, rows Range, lo, hi int, dst window) error {
 	height := int(entry.BlockRows)
-	width := tileWidth(height)
+	width := entry.tileWidth()
 	stored := min(int(rows.End), int(entry.Rows))
 	for left := lo / width * width; left < hi; left += width {
 		columns := min(width, len(entry.Columns)-left)
@@ -94,7 +98,7 @@ func (m *Matrix) read(get getFunc, entry matrixEntry, rows Range, lo, hi int, ds
 		}
 	}
 	for row := max(int(rows.First), stored); row < int(rows.End); row++ {
-		fillNaN(dst.row(row-int(rows.First), 0, hi-lo))
+		fillWith(dst.row(row-int(rows.First), 0, hi-lo), float32(math.NaN()))
 	}
 	return m.readDeltas(entry, rows, lo, hi, dst)
 }
@@ -137,7 +141,7 @@ func (m *Matrix) readDeltas(entry matrixEntry, rows Range, lo, hi int, dst windo
 	return nil
 }
 
-// CreateMatrix adds a matrix whose rows are all NaN; ErrExists when there is one of that name.
+// CreateMatrix adds a matrix whose rows are all NaN, every cell kept; ErrExists when there is one of that name.
 func (tx *Tx) CreateMatrix(name string, columns []string) error {
 	if err := validateName("matrix", name); err != nil {
 		return err
@@ -156,9 +160,35 @@ func (tx *Tx) CreateMatrix(name string, columns []string) error {
 	c.Matrices[name] = matrixEntry{
 		Generation: g,
 		Columns:    slices.Clone(columns),
-		BlockRows:  uint32(blockRows(len(columns))),
+		BlockRows:  uint32(MatrixEncoding{}.blockRows(len(columns))),
 	}
 	return nil
+}
+
+func (entry matrixEntry) encoding() MatrixEncoding {
+	return MatrixEncoding{entry.Half, int(entry.Kept)}
+}
+
+func (entry matrixEntry) tileWidth() int {
+	return entry.encoding().tileWidth(int(entry.BlockRows), len(entry.Columns))
+}
+
+// conform rounds the cells of a row as the matrix keeps them, or says why it cannot.
+func (entry matrixEntry) conform(row []float32) error {
+	e, fill := entry.encoding(), float32(0)
+	if e.Shares(len(row)) {
+		var ok bool
+		if fill, ok = e.share(row); !ok {
+			return fmt.Errorf("%w: more than %d cells differ from the others", ErrInvalidValue, e.Kept)
+		}
+	}
+	e.round(row, fill)
+	return nil
+}
+
+// appendRow encodes one whole row to b, exactly.
+func appendRow(b []byte, row []float32) []byte {
+	return MatrixEncoding{}.appendTile(b, window{row, len(row)}, []bool{true}, nil, 0, len(row))
 }
 
 // DropMatrix removes a matrix; ErrNotFound when there is none of that name.
@@ -175,7 +205,8 @@ func (tx *Tx) DropMatrix(name string) error {
 	return nil
 }
 
-// SetRow sets one row of a matrix, whose length must be its width.
+// SetRow sets one row of a matrix, whose length must be its width; cells are rounded as its encoding says. A row that
+// differs from one value in more cells than the encoding keeps is an ErrInvalidValue.
 func (tx *Tx) SetRow(matrix string, v NodeID, row []float32) error {
 	if err := tx.checkNode(v); err != nil {
 		return err
@@ -187,6 +218,10 @@ func (tx *Tx) SetRow(matrix string, v NodeID, row []float32) error {
 	if len(row) != len(entry.Columns) {
 		return fmt.Errorf("matrix %s, node number %d: %w: a row of %d, want %d", matrix, v, ErrShape, len(row), len(entry.Columns))
 	}
+	row = slices.Clone(row)
+	if err := entry.conform(row); err != nil {
+		return fmt.Errorf("matrix %s, node number %d: %w", matrix, v, err)
+	}
 	if !entry.Deltas {
 		c, err := tx.change()
 		if err != nil {
@@ -195,6 +230,6 @@ func (tx *Tx) SetRow(matrix string, v NodeID, row []float32) error {
 		entry.Deltas = true
 		c.Matrices[matrix] = entry
 	}
-	body := appendTile(nil, window{row, len(row)}, []bool{true}, 0, len(row))
+	body := appendRow(nil, row)
 	return tx.putChain(rowDeltaKey(entry.Generation, v), body)
 }

@@ -4,27 +4,77 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // maxTileCells is the number of cells of one tile record: 64 KiB of float32.
 const maxTileCells = 16 << 10
 
+// maxTileBytes bounds the record of a tile of rows that share a value.
+const maxTileBytes = 64 << 10
+
 // maxBlockBytes bounds what a row block, which is buffered whole while it is written, takes in memory.
 const maxBlockBytes = 4 << 20
 
+// A MatrixEncoding says how a matrix is stored. The zero value keeps every cell as a float32.
+type MatrixEncoding struct {
+	// Half keeps cells as IEEE 754 binary16: see RoundHalf for the error.
+	Half bool
+
+	// Kept says that at most so many cells of a row differ from one value, the same in all others; these alone are
+	// stored, and that value, which is a float32 even with Half. Zero stands for rows of any values. It has no effect
+	// where it is not less than half the width, or greater than 4096.
+	Kept int
+}
+
+// maxKept is the most cells of a row that are stored one by one: more of them would not fit a record.
+const maxKept = 4096
+
+// Shares reports whether Kept has an effect on a matrix of a width.
+func (e MatrixEncoding) Shares(width int) bool {
+	return e.Kept > 0 && e.Kept <= maxKept && 2*e.Kept < width
+}
+
 // blockRows is the number of rows of the blocks of a matrix: 1024, fewer where that many wide rows would not be
-// buffered. It depends on the width alone, so that the bytes on disk depend on the data alone.
-func blockRows(width int) int {
+// buffered, or not fit a record. It depends on width and encoding alone, so that the bytes on disk depend on the data
+// alone.
+func (e MatrixEncoding) blockRows(width int) int {
 	rows := 1024
-	for rows > 1 && rows*width*4 > maxBlockBytes {
+	for rows > 1 && (rows*width*4 > maxBlockBytes || e.Shares(width) && rows*e.sharedRowBytes(width) > maxTileBytes) {
 		rows /= 2
 	}
 	return rows
 }
 
+// sharedRowBytes is the most that a row whose cells share a value takes in a tile.
+func (e MatrixEncoding) sharedRowBytes(width int) int {
+	const fill, count = 4, 2
+	return fill + count + e.Kept*(indexWidth(width)+e.valueBytes())
+}
+
+func (e MatrixEncoding) valueBytes() int {
+	if e.Half {
+		return 2
+	}
+	return 4
+}
+
+// tileWidth is the number of columns of a tile of so many rows, for a matrix of a width. Rows that share a value are
+// not cut, since that value would be in each piece.
+func (e MatrixEncoding) tileWidth(rows, width int) int {
+	if e.Shares(width) {
+		return width
+	}
+	return maxTileCells / rows
+}
+
+// indexWidth is the number of bytes of a column's number within a tile.
+func indexWidth(columns int) int { return max(1, byteWidth(uint64(max(columns, 1)-1))) }
+
 // A tile is encoded as
 //
-//	encoding byte      0 dense, 1 sparse; + 0x10 when rows are absent; + 0x20 when all values of a sparse tile are equal
+//	encoding byte      0 dense, 1 sparse, 2 shared; + 0x10 when rows are absent; + 0x20 when all values of a sparse
+//	                   tile are equal; + 0x40 when values are binary16
 //	rows     uvarint
 //	columns  uvarint
 //	absent   ⌈rows/8⌉  bit i%8 of byte i/8 set: row i was never written, and reads as NaN (only with 0x10)
@@ -39,12 +89,19 @@ func blockRows(width int) int {
 //	indices  1, 2 or 4 bytes each: as many as columns-1 needs, and at least 1
 //	values   4 bytes each, or one for all with 0x20
 //
-// whichever is smaller.
+// whichever is smaller; or, shared, which the encoding of the matrix asks for,
+//
+//	fills    rows×4           float32: the value of all cells of a row but those that follow
+//	counts, indices, values   as in a sparse tile
+//
+// A value of binary16 takes 2 bytes in place of 4.
 const (
 	tileDense    = 0
 	tileSparse   = 1
+	tileShared   = 2
 	tileAbsent   = 0x10
 	tileConstant = 0x20
+	tileHalf     = 0x40
 )
 
 // A window is a rectangle of float32 in memory, row-major with a stride.
@@ -56,106 +113,146 @@ type window struct {
 // row returns cells lo ≤ j < hi of row i.
 func (w window) row(i, lo, hi int) []float32 { return w.values[i*w.stride+lo : i*w.stride+hi] }
 
-// appendTile encodes columns lo ≤ j < hi of a window's rows to b; present says which rows were written.
-func appendTile(b []byte, w window, present []bool, lo, hi int) []byte {
-	rows, columns := len(present), hi-lo
-	nonzero, absent, constant := 0, false, true
+// appendTile encodes columns lo ≤ j < hi of a window's rows to b; present says which rows were written. Values are
+// rounded already. With fills, one a row, the tile is shared.
+func (e MatrixEncoding) appendTile(b []byte, w window, present []bool, fills []float32, lo, hi int) []byte {
+	t := tileEncoder{b: b, half: e.Half, w: w, present: present, fills: fills, lo: lo, hi: hi}
+	t.append()
+	return t.b
+}
+
+// A tileEncoder appends one tile to b.
+type tileEncoder struct {
+	b       []byte
+	half    bool
+	w       window
+	present []bool
+	fills   []float32 // nil: zeros
+	lo, hi  int
+}
+
+func (t *tileEncoder) append() {
+	rows, columns := len(t.present), t.hi-t.lo
+	stored, constant := 0, true
 	first := uint32(0)
-	for i, ok := range present {
-		if !ok {
-			absent = true
-			continue
+	t.each(func(_ int, bits uint32) {
+		if stored == 0 {
+			first = bits
 		}
-		for _, x := range w.row(i, lo, hi) {
-			if bits := math.Float32bits(x); bits != 0 {
-				if nonzero == 0 {
-					first = bits
-				}
-				constant = constant && bits == first
-				nonzero++
-			}
-		}
-	}
-	constant = constant && nonzero > 0
-	width := max(1, byteWidth(uint64(max(columns, 1)-1)))
-	sparse := 2*rows + nonzero*width + 4*nonzero // counts take one or two bytes
+		constant = constant && bits == first
+		stored++
+	})
+	constant = constant && stored > 0 && t.fills == nil
+	width, size := indexWidth(columns), MatrixEncoding{Half: t.half}.valueBytes()
+	sparse := 2*rows + stored*width + size*stored // counts take one or two bytes
 	if constant {
-		sparse = 2*rows + nonzero*width + 4
+		sparse = 2*rows + stored*width + size
 	}
 	encoding := byte(tileDense)
-	if sparse < rows*columns*4 {
+	switch {
+	case t.fills != nil:
+		encoding = tileShared
+	case sparse < rows*columns*size:
 		encoding = tileSparse
 		if constant {
 			encoding |= tileConstant
 		}
 	}
+	absent := slices.Contains(t.present, false)
 	if absent {
 		encoding |= tileAbsent
 	}
-	b = append(b, encoding)
-	b = binary.AppendUvarint(b, uint64(rows))
-	b = binary.AppendUvarint(b, uint64(columns))
+	if t.half {
+		encoding |= tileHalf
+	}
+	t.b = append(t.b, encoding)
+	t.b = binary.AppendUvarint(t.b, uint64(rows))
+	t.b = binary.AppendUvarint(t.b, uint64(columns))
 	if absent {
-		at := len(b)
-		b = append(b, make([]byte, (rows+7)/8)...)
-		for i, ok := range present {
+		at := len(t.b)
+		t.b = append(t.b, make([]byte, (rows+7)/8)...)
+		for i, ok := range t.present {
 			if !ok {
-				b[at+i/8] |= 1 << (i % 8)
+				t.b[at+i/8] |= 1 << (i % 8)
 			}
 		}
 	}
-	if encoding&tileSparse == 0 {
-		return appendDense(b, w, present, lo, hi)
+	if encoding&(tileSparse|tileShared) == 0 {
+		t.appendDense()
+		return
 	}
-	return appendSparse(b, w, present, lo, hi, width, constant)
+	for _, fill := range t.fills {
+		t.b = binary.LittleEndian.AppendUint32(t.b, math.Float32bits(fill))
+	}
+	t.appendSparse(width, constant)
 }
 
-func appendDense(b []byte, w window, present []bool, lo, hi int) []byte {
-	for i, ok := range present {
+// fill is the value that row i has where nothing is stored.
+func (t *tileEncoder) fill(i int) uint32 {
+	if t.fills == nil {
+		return 0
+	}
+	return math.Float32bits(t.fills[i])
+}
+
+// each calls f with every value but the fill, row by row.
+func (t *tileEncoder) each(f func(j int, bits uint32)) {
+	for i, ok := range t.present {
 		if !ok {
-			b = append(b, make([]byte, 4*(hi-lo))...)
 			continue
 		}
-		for _, x := range w.row(i, lo, hi) {
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+		fill := t.fill(i)
+		for j, x := range t.w.row(i, t.lo, t.hi) {
+			if bits := math.Float32bits(x); bits != fill {
+				f(j, bits)
+			}
 		}
 	}
-	return b
 }
 
-func appendSparse(b []byte, w window, present []bool, lo, hi, width int, constant bool) []byte {
-	// each calls f with every value but +0, row by row.
-	each := func(f func(j int, bits uint32)) {
-		for i, ok := range present {
+func (t *tileEncoder) appendValue(bits uint32) {
+	if t.half {
+		t.b = binary.LittleEndian.AppendUint16(t.b, toHalf(math.Float32frombits(bits)))
+	} else {
+		t.b = binary.LittleEndian.AppendUint32(t.b, bits)
+	}
+}
+
+func (t *tileEncoder) appendDense() {
+	for i, ok := range t.present {
+		for _, x := range t.w.row(i, t.lo, t.hi) {
 			if !ok {
-				continue
+				x = 0
 			}
-			for j, x := range w.row(i, lo, hi) {
-				if bits := math.Float32bits(x); bits != 0 {
-					f(j, bits)
-				}
-			}
+			t.appendValue(math.Float32bits(x))
 		}
 	}
-	for i, ok := range present {
+}
+
+func (t *tileEncoder) appendSparse(width int, constant bool) {
+	for i, ok := range t.present {
 		count := 0
 		if ok {
-			for _, x := range w.row(i, lo, hi) {
-				if math.Float32bits(x) != 0 {
+			fill := t.fill(i)
+			for _, x := range t.w.row(i, t.lo, t.hi) {
+				if math.Float32bits(x) != fill {
 					count++
 				}
 			}
 		}
-		b = binary.AppendUvarint(b, uint64(count))
+		t.b = binary.AppendUvarint(t.b, uint64(count))
 	}
-	each(func(j int, _ uint32) { b = appendWidth(b, uint64(j), width) })
+	t.each(func(j int, _ uint32) { t.b = appendWidth(t.b, uint64(j), width) })
+	last := uint32(0)
+	t.each(func(_ int, bits uint32) {
+		last = bits
+		if !constant {
+			t.appendValue(bits)
+		}
+	})
 	if constant {
-		last := uint32(0)
-		each(func(_ int, bits uint32) { last = bits })
-		return binary.LittleEndian.AppendUint32(b, last)
+		t.appendValue(last)
 	}
-	each(func(_ int, bits uint32) { b = binary.LittleEndian.AppendUint32(b, bits) })
-	return b
 }
 
 // A tilePart says which rows and columns of a tile are wanted.
@@ -173,11 +270,16 @@ func decodeTile(b []byte, rows, columns int, part tilePart, dst window) (absent 
 	if encoding&tileAbsent != 0 {
 		absent = r.bytes((rows + 7) / 8)
 	}
-	switch encoding &^ tileAbsent {
+	half := encoding&tileHalf != 0
+	switch encoding &^ (tileAbsent | tileHalf) {
 	case tileDense:
-		decodeDense(&r, rows, columns, part, dst)
+		decodeDense(&r, rows, columns, half, part, dst)
 	case tileSparse, tileSparse | tileConstant:
-		decodeSparse(&r, rows, columns, encoding&tileConstant != 0, part, dst)
+		decodeSparse(&r, nil, rows, columns, half, encoding&tileConstant != 0, part, dst)
+	case tileShared:
+		if fills := r.bytes(4 * rows); !r.failed {
+			decodeSparse(&r, fills, rows, columns, half, false, part, dst)
+		}
 	default:
 		r.fail()
 	}
@@ -186,7 +288,7 @@ func decodeTile(b []byte, rows, columns int, part tilePart, dst window) (absent 
 	}
 	for i := part.rowLo; i < part.rowHi; i++ {
 		if isAbsent(absent, i) {
-			fillNaN(dst.row(i-part.rowLo, 0, part.hi-part.lo))
+			fillWith(dst.row(i-part.rowLo, 0, part.hi-part.lo), float32(math.NaN()))
 		}
 	}
 	return absent, nil
@@ -194,33 +296,58 @@ func decodeTile(b []byte, rows, columns int, part tilePart, dst window) (absent 
 
 func isAbsent(absent []byte, i int) bool { return absent != nil && absent[i/8]&(1<<(i%8)) != 0 }
 
-func decodeDense(r *reader, rows, columns int, part tilePart, dst window) {
-	values := r.bytes(rows * columns * 4)
+// stored are values as a tile has them.
+type stored struct {
+	b    []byte
+	half bool
+}
+
+// size is the number of bytes of a value.
+func (s stored) size() int { return MatrixEncoding{Half: s.half}.valueBytes() }
+
+func (s stored) at(k int) float32 {
+	if s.half {
+		return fromHalf(binary.LittleEndian.Uint16(s.b[2*k:]))
+	}
+	return math.Float32frombits(binary.LittleEndian.Uint32(s.b[4*k:]))
+}
+
+func decodeDense(r *reader, rows, columns int, half bool, part tilePart, dst window) {
+	values := stored{half: half}
+	values.b = r.bytes(rows * columns * values.size())
 	if r.failed {
 		return
 	}
 	for i := part.rowLo; i < part.rowHi; i++ {
-		from := values[4*(i*columns+part.lo) : 4*(i*columns+part.hi)]
 		to := dst.row(i-part.rowLo, 0, part.hi-part.lo)
+		from := values.b[(i*columns+part.lo)*values.size() : (i*columns+part.hi)*values.size()]
+		if half {
+			for j := range to {
+				to[j] = fromHalf(binary.LittleEndian.Uint16(from[2*j:]))
+			}
+			continue
+		}
 		for j := range to {
 			to[j] = math.Float32frombits(binary.LittleEndian.Uint32(from[4*j:]))
 		}
 	}
 }
 
-func decodeSparse(r *reader, rows, columns int, constant bool, part tilePart, dst window) {
-	width := max(1, byteWidth(uint64(max(columns, 1)-1)))
+// decodeSparse decodes what follows the fills (nil: zeros) of a sparse or shared tile.
+func decodeSparse(r *reader, fills []byte, rows, columns int, half, constant bool, part tilePart, dst window) {
+	width := indexWidth(columns)
 	counts := *r // read again below, row by row
 	total := 0
 	for range rows {
 		total += int(r.uvarint(uint64(columns)))
 	}
 	indices := packed{r.bytes(total * width), width}
-	stored := 1 // one for all
-	if !constant {
-		stored = total
+	values := stored{half: half}
+	if constant {
+		values.b = r.bytes(values.size()) // one for all
+	} else {
+		values.b = r.bytes(values.size() * total)
 	}
-	values := r.bytes(4 * stored)
 	for k := 0; !r.failed && k < total; k++ {
 		if indices.at(k) >= uint64(columns) {
 			r.fail()
@@ -237,23 +364,62 @@ func decodeSparse(r *reader, rows, columns int, constant bool, part tilePart, ds
 			continue
 		}
 		to := dst.row(i-part.rowLo, 0, part.hi-part.lo)
-		clear(to)
+		if fills == nil {
+			clear(to)
+		} else {
+			fillWith(to, stored{b: fills}.at(i))
+		}
 		for ; count > 0; count-- {
 			if j := int(indices.at(k)); j >= part.lo && j < part.hi {
-				at := 4 * k
+				at := k
 				if constant {
 					at = 0
 				}
-				to[j-part.lo] = math.Float32frombits(binary.LittleEndian.Uint32(values[at:]))
+				to[j-part.lo] = values.at(at)
 			}
 			k++
 		}
 	}
 }
 
-func fillNaN(values []float32) {
-	nan := float32(math.NaN())
+func fillWith(values []float32, x float32) {
 	for i := range values {
-		values[i] = nan
+		values[i] = x
 	}
+}
+
+// round makes the cells of a row what their encoding keeps of them. fill is the value that the others of a shared row
+// have, which is kept as it is.
+func (e MatrixEncoding) round(row []float32, fill float32) {
+	if !e.Half {
+		return
+	}
+	for j, x := range row {
+		if math.Float32bits(x) != math.Float32bits(fill) {
+			row[j] = RoundHalf(x)
+		}
+	}
+}
+
+// share returns the value that all cells of a row but at most e.Kept have, and false where there is none. It has more
+// than half of the cells, so that it is the one left when unequal cells are taken away in pairs.
+func (e MatrixEncoding) share(row []float32) (fill float32, ok bool) {
+	majority, votes := uint32(0), 0
+	for _, x := range row {
+		switch bits := math.Float32bits(x); {
+		case votes == 0:
+			majority, votes = bits, 1
+		case bits == majority:
+			votes++
+		default:
+			votes--
+		}
+	}
+	others := 0
+	for _, x := range row {
+		if math.Float32bits(x) != majority {
+			others++
+		}
+	}
+	return math.Float32frombits(majority), others <= e.Kept
 }

@@ -24,7 +24,23 @@ func TestTileRoundTrip(t *testing.T) {
 		for i := range present {
 			present[i] = rapid.IntRange(0, 5).Draw(t, "absent") > 0
 		}
-		encoded := appendTile(nil, window{values, columns}, present, 0, columns)
+		e, fills := MatrixEncoding{Half: rapid.Bool().Draw(t, "half")}, []float32(nil)
+		if rapid.Bool().Draw(t, "shared") {
+			fills = rapid.SliceOfN(value, rows, rows).Draw(t, "fills")
+			for i, x := range values {
+				if x == 0 {
+					values[i] = fills[i/columns]
+				}
+			}
+		}
+		for i := range rows * min(columns, 1) {
+			fill := float32(0)
+			if fills != nil {
+				fill = fills[i]
+			}
+			e.round(values[i*columns:(i+1)*columns], fill)
+		}
+		encoded := e.appendTile(nil, window{values, columns}, present, fills, 0, columns)
 
 		part := tilePart{}
 		part.rowLo = rapid.IntRange(0, rows).Draw(t, "first row")
@@ -77,7 +93,7 @@ func TestTileSizes(t *testing.T) {
 		for i := range values {
 			values[i] = test.cell(i)
 		}
-		if got := len(appendTile(nil, window{values, columns}, present, 0, columns)); got > test.most {
+		if got := len(MatrixEncoding{}.appendTile(nil, window{values, columns}, present, nil, 0, columns)); got > test.most {
 			t.Errorf("%s: got %d bytes, want at most %d", test.name, got, test.most)
 		}
 	}
@@ -87,8 +103,10 @@ func FuzzDecodeTile(f *testing.F) {
 	const rows, columns = 4, 3
 	full := tilePart{0, rows, 0, columns}
 	present := []bool{true, false, true, true}
-	f.Add(appendTile(nil, window{make([]float32, rows*columns), columns}, present, 0, columns))
-	f.Add(appendTile(nil, window{[]float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}, columns}, present, 0, columns))
+	f.Add(MatrixEncoding{}.appendTile(nil, window{make([]float32, rows*columns), columns}, present, nil, 0, columns))
+	f.Add(MatrixEncoding{}.appendTile(nil, window{[]float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}, columns}, present, nil, 0, columns))
+	f.Add(MatrixEncoding{Half: true}.appendTile(nil, window{[]float32{1, 2, 2, 4, 4, 6, 7, 7, 7, 1, 2, 1}, columns}, present,
+		[]float32{2, 4, 7, 1}, 0, columns))
 	f.Add(binary.AppendUvarint([]byte{tileSparse}, math.MaxUint32))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		dst := make([]float32, rows*columns)

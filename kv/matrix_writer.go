@@ -12,34 +12,46 @@ import (
 // are sorted, on disk where memory does not hold them. A row left out is NaN; one given twice is a *DuplicateRowError
 // at Commit.
 type MatrixWriter struct {
-	b       *Bulk
-	name    string
-	entry   matrixEntry
-	block   window
-	present []bool // rows of block that were put
-	first   NodeID // of block
-	next    NodeID // the least node that is still in order
+	b        *Bulk
+	name     string
+	entry    matrixEntry
+	encoding MatrixEncoding
+	block    window
+	present  []bool    // rows of block that were put
+	fills    []float32 // of the rows of block, where these share a value; else nil
+	first    NodeID    // of block
+	next     NodeID    // the least node that is still in order
 
 	sorter *spill.Sorter // of all rows, from the first one out of order on
 	row    []float32     // scratch
 	buf    []byte        // scratch
 }
 
-func newMatrixWriter(b *Bulk, name string, columns []string, g generation) *MatrixWriter {
+func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g generation) *MatrixWriter {
 	width := len(columns)
 	entry := matrixEntry{
 		Generation: g,
 		Columns:    slices.Clone(columns),
 		Rows:       uint32(b.draft.Nodes),
-		BlockRows:  uint32(blockRows(width)),
+		BlockRows:  uint32(e.blockRows(width)),
+		Half:       e.Half,
+		Kept:       uint32(e.Kept),
 	}
 	rows := min(int(entry.BlockRows), max(b.draft.Nodes, 1))
-	w := &MatrixWriter{b: b, name: name, entry: entry, block: window{make([]float32, rows*width), width}, row: make([]float32, width)}
+	w := &MatrixWriter{
+		b: b, name: name, entry: entry, encoding: e,
+		block: window{make([]float32, rows*width), width},
+		row:   make([]float32, width),
+	}
+	if e.Shares(width) {
+		w.fills = make([]float32, rows)
+	}
 	w.startBlock(0)
 	return w
 }
 
-// Put sets the row of a node, whose length must be the width. row is the caller's again.
+// Put sets the row of a node, whose length must be the width; cells are rounded as the encoding says. A row that differs
+// from one value in more cells than the encoding keeps is an ErrInvalidValue. row is the caller's again.
 func (w *MatrixWriter) Put(v NodeID, row []float32) error {
 	if err := w.b.check(); err != nil {
 		return err
@@ -87,8 +99,19 @@ func (w *MatrixWriter) set(v NodeID, row []float32) error {
 	}
 	w.next = v + 1
 	i := int(v - w.first)
+	to := w.block.row(i, 0, w.block.stride)
+	copy(to, row)
+	fill := float32(0)
+	if w.fills != nil {
+		var ok bool
+		if fill, ok = w.encoding.share(to); !ok {
+			return fmt.Errorf("matrix %s, node number %d: %w: more than %d cells differ from the others",
+				w.name, v, ErrInvalidValue, w.encoding.Kept)
+		}
+		w.fills[i] = fill
+	}
+	w.encoding.round(to, fill)
 	w.present[i] = true
-	copy(w.block.row(i, 0, w.block.stride), row)
 	return nil
 }
 
@@ -100,13 +123,19 @@ func (w *MatrixWriter) startBlock(first NodeID) {
 	}
 	w.present = slices.Grow(w.present[:0], count)[:count]
 	clear(w.present)
+	clear(w.fills)
 }
 
 func (w *MatrixWriter) flushBlock() error {
 	block := uint32(w.first) / w.entry.BlockRows
-	step := tileWidth(int(w.entry.BlockRows))
+	step := w.entry.tileWidth()
+	fills := w.fills
+	if fills != nil {
+		fills = fills[:len(w.present)]
+	}
 	for tile := 0; tile*step < len(w.entry.Columns); tile++ {
-		w.buf = appendTile(w.buf[:0], w.block, w.present, tile*step, min((tile+1)*step, len(w.entry.Columns)))
+		lo, hi := tile*step, min((tile+1)*step, len(w.entry.Columns))
+		w.buf = w.encoding.appendTile(w.buf[:0], w.block, w.present, fills, lo, hi)
 		if err := w.b.batch.put(matrixKey(w.entry.Generation, uint32(tile), block), w.buf); err != nil {
 			return err
 		}
@@ -116,7 +145,7 @@ func (w *MatrixWriter) flushBlock() error {
 }
 
 func (w *MatrixWriter) spill(v NodeID, row []float32) error {
-	w.buf = appendTile(w.buf[:0], window{row, len(row)}, []bool{true}, 0, len(row))
+	w.buf = appendRow(w.buf[:0], row)
 	return w.sorter.AddUint64(uint64(v), w.buf)
 }
 
@@ -143,7 +172,7 @@ func (w *MatrixWriter) startSorting() error {
 // spillBlock moves the rows of a written block, all full ones, into the sorter. The buffered block is free for it.
 func (w *MatrixWriter) spillBlock(tx *Tx, first NodeID) error {
 	rows, width := int(w.entry.BlockRows), len(w.entry.Columns)
-	step := tileWidth(rows)
+	step := w.entry.tileWidth()
 	var absent []byte
 	for tile := 0; tile*step < width; tile++ {
 		left, columns := tile*step, min(step, width-tile*step)

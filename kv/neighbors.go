@@ -35,17 +35,20 @@ func (tx *Tx) loadedDegree(v NodeID) (int, error) {
 		return 0, err
 	}
 	b := d.find(v)
-	var degree int
-	err = tx.readBlock(d, b, 0, func(block adjacencyBlock) error {
-		if d.parts[b] > 1 {
-			degree = block.entries
-			return nil
-		}
-		var err error
-		degree, err = block.Degree(int(v - d.starts[b]))
-		return err
-	})
-	return degree, err
+	block, err := tx.lookupBlock(d, b, 0)
+	if err != nil || d.parts[b] > 1 {
+		return block.entries, err
+	}
+	degree, err := block.Degree(int(v - d.starts[b]))
+	return degree, d.damaged(b, 0, err)
+}
+
+// damaged is the error of a part of block b that cannot be decoded; nil for none.
+func (d *directory) damaged(b int, part uint32, err error) error {
+	if err == nil {
+		return nil
+	}
+	return corrupt(pairKey(kindAdjacency, d.generation, uint32(b), part), err.Error())
 }
 
 // ReadDegrees fills dst, one number for each node of r, with their degrees. Where len(dst) is not r.Len() it is an
@@ -90,8 +93,8 @@ func (tx *Tx) HasEdge(u, v NodeID) (bool, error) {
 		}
 	}
 	if tx.cat.EdgeDeltas > 0 {
-		if change, err := tx.edgeDelta(u, v); err != nil || change != edgeKept {
-			return change == edgeAdded, err
+		if d, err := tx.edgeDelta(u, v); err != nil || d.change != edgeKept {
+			return err == nil && d.change != edgeRemoved, err
 		}
 	}
 	return tx.hasLoadedEdge(u, v)
@@ -113,12 +116,12 @@ func (tx *Tx) hasLoadedEdge(u, v NodeID) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var has bool
-	err = tx.readBlock(d, b, part, func(block adjacencyBlock) (err error) {
-		has, err = block.Contains(int(u-d.starts[b]), uint32(v))
-		return err
-	})
-	return has, err
+	block, err := tx.lookupBlock(d, b, part)
+	if err != nil {
+		return false, err
+	}
+	has, err := block.Contains(int(u-d.starts[b]), uint32(v))
+	return has, d.damaged(b, part, err)
 }
 
 // findPart returns the only part of block b that may hold neighbour v: the last one that does not begin beyond it.
@@ -128,11 +131,12 @@ func (tx *Tx) findPart(d *directory, b int, v NodeID) (uint32, error) {
 	}
 	var failed error
 	beyond := sort.Search(int(d.parts[b]), func(part int) bool {
+		block, err := tx.lookupBlock(d, b, uint32(part))
 		var first uint32
-		err := tx.readBlock(d, b, uint32(part), func(block adjacencyBlock) (err error) {
+		if err == nil {
 			first, _, err = block.First(0)
-			return err
-		})
+			err = d.damaged(b, uint32(part), err)
+		}
 		if err != nil && failed == nil {
 			failed = err
 		}
@@ -170,12 +174,14 @@ func (tx *Tx) Neighbors(v NodeID) iter.Seq2[NodeID, error] {
 					changes = changes[1:]
 				}
 				if len(changes) > 0 && changes[0].v == w {
-					if changes[0].change != edgeRemoved {
-						yield(0, changes[0].contradiction())
+					change := changes[0]
+					if changes = changes[1:]; change.change == edgeAdded {
+						yield(0, change.contradiction())
 						return
 					}
-					changes = changes[1:]
-					continue
+					if change.change == edgeRemoved {
+						continue
+					}
 				}
 				if !yield(w, nil) {
 					return
@@ -208,10 +214,11 @@ func (tx *Tx) loadedNeighbors(v NodeID) iter.Seq2[[]NodeID, error] {
 		b := d.find(v)
 		var list []NodeID
 		for part := range d.parts[b] {
-			err := tx.readBlock(d, b, part, func(block adjacencyBlock) (err error) {
+			block, err := tx.lookupBlock(d, b, part)
+			if err == nil {
 				list, err = gap.AppendRow(list[:0], block.Block, int(v-d.starts[b]))
-				return err
-			})
+				err = d.damaged(b, part, err)
+			}
 			if !yield(list, err) || err != nil {
 				return
 			}

@@ -38,7 +38,10 @@ type Store struct {
 	bulkOpen atomic.Bool // the writer is one of Store.Bulk, which its user must end
 	unswept  error       // why the last Bulk could not clean up
 
-	graph graphCache
+	worker writerLock // held by the one Work there is at a time
+
+	graph   graphCache
+	records *recordCache
 
 	// latest is the catalogue last read, so that a snapshot seldom has to decode it.
 	latest atomic.Pointer[versionedCatalog]
@@ -144,7 +147,15 @@ func openBadger(dir string, opt Options, synced bool) (*Store, error) {
 	}
 	db, err := badger.Open(b)
 	if err == nil {
-		return &Store{dir: dir, opt: opt, db: db, writer: newWriterLock(), txs: map[*Tx]struct{}{}}, nil
+		return &Store{
+			dir:     dir,
+			opt:     opt,
+			db:      db,
+			records: newRecordCache(opt.MemoryBudget),
+			writer:  newWriterLock(),
+			worker:  newWriterLock(),
+			txs:     map[*Tx]struct{}{},
+		}, nil
 	}
 	if strings.Contains(err.Error(), "Another process is using this Badger database") {
 		return nil, &LockedError{Dir: dir, PID: holder(dir)}

@@ -30,12 +30,13 @@ type Tx struct {
 	ended  bool // no new reads
 	done   chan struct{}
 
-	cursors cursors // closed with the snapshot
+	records *recordCache // of the store
+	cursors cursors      // closed with the snapshot
 }
 
 // begin starts a transaction. A writing one is begun by who holds the writer's lock.
 func (s *Store) begin(write bool) *Tx {
-	tx := &Tx{s: s, write: write, cat: newCatalog(), done: make(chan struct{})}
+	tx := &Tx{s: s, write: write, cat: newCatalog(), records: s.records, done: make(chan struct{})}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()

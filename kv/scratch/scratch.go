@@ -7,8 +7,10 @@
 package scratch
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,7 +23,10 @@ type Number interface {
 }
 
 // A Dir is a directory of arrays. The nil Dir keeps them in memory.
-type Dir struct{ path string }
+type Dir struct {
+	path      string
+	temporary bool
+}
 
 // Open makes the directory where it is not there.
 func Open(path string) (*Dir, error) {
@@ -31,15 +36,53 @@ func Open(path string) (*Dir, error) {
 	return &Dir{path: path}, nil
 }
 
+// Temporary keeps arrays in a directory that is there, in files that lose their names as soon as they are mapped: they
+// are gone with the process, however that ends. Names of arrays need not differ, and Keep finds none. Where a file that
+// is open cannot be removed, it is by Close; it is named spill-*.tmp.
+func Temporary(path string) *Dir { return &Dir{path: path, temporary: true} }
+
 // Path is the directory's path.
 func (d *Dir) Path() string { return d.path }
+
+// Put writes a small file, durably and as a whole: after a crash Get finds the last that was put, or the one before.
+func (d *Dir) Put(name string, body []byte) (err error) {
+	file, err := os.CreateTemp(d.path, name+"-*.tmp")
+	if err != nil {
+		return fmt.Errorf("scratch file %s: %w", name, err)
+	}
+	sum := crc32.Checksum(body, castagnoli)
+	_, err = file.Write(append(binary.LittleEndian.AppendUint32(nil, sum), body...))
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), filepath.Join(d.path, name))
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("scratch file %s: %w", name, err), removeFile(file.Name()))
+	}
+	return syncDirectory(d.path)
+}
+
+// Get reads what Put wrote: fs.ErrNotExist where there is nothing, or nothing whole.
+func (d *Dir) Get(name string) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(d.path, name))
+	if err != nil {
+		return nil, fmt.Errorf("scratch file: %w", err)
+	}
+	if len(text) < 4 || crc32.Checksum(text[4:], castagnoli) != binary.LittleEndian.Uint32(text) {
+		return nil, fmt.Errorf("scratch file %s is damaged: %w", name, fs.ErrNotExist)
+	}
+	return text[4:], nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // An Array is a slice in a file.
 type Array[T Number] struct {
 	Data []T // [length]; not to be used after Close
 
-	path   string
-	mapped []byte
+	path      string
+	temporary bool
+	mapped    []byte
 }
 
 // New makes an array of zeros, in the file of a name, or in memory where d is nil. A file of that name is replaced.
@@ -47,8 +90,8 @@ func New[T Number](d *Dir, name string, length int) (*Array[T], error) {
 	if d == nil || length == 0 {
 		return &Array[T]{Data: make([]T, length)}, nil
 	}
-	path := filepath.Join(d.path, name)
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	path, err := d.claim(name)
+	if err != nil {
 		return nil, fmt.Errorf("scratch array: %w", err)
 	}
 	var item T
@@ -56,12 +99,29 @@ func New[T Number](d *Dir, name string, length int) (*Array[T], error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("scratch array %s of %d numbers: %w", name, length, err), removeFile(path))
 	}
-	return view[T](path, mapped, length), nil
+	a := view[T](path, mapped, length)
+	if a.temporary = d.temporary; d.temporary && os.Remove(path) == nil {
+		a.path = ""
+	}
+	return a, nil
+}
+
+// claim returns a path where there is no file.
+func (d *Dir) claim(name string) (string, error) {
+	if !d.temporary {
+		path := filepath.Join(d.path, name)
+		return path, removeFile(path)
+	}
+	file, err := os.CreateTemp(d.path, "spill-"+name+"-*.tmp")
+	if err != nil {
+		return "", err
+	}
+	return file.Name(), errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
 // Keep maps the array of a name as it was left: fs.ErrNotExist where there is none, or none of this length.
 func Keep[T Number](d *Dir, name string, length int) (*Array[T], error) {
-	if d == nil || length == 0 {
+	if d == nil || d.temporary || length == 0 {
 		return nil, fmt.Errorf("scratch array %s: %w", name, fs.ErrNotExist)
 	}
 	path := filepath.Join(d.path, name)
@@ -79,27 +139,38 @@ func view[T Number](path string, mapped []byte, length int) *Array[T] {
 
 // Sync returns once what was written so far would survive a crash.
 func (a *Array[T]) Sync() error {
-	if a.mapped == nil {
+	if a.mapped == nil || a.temporary {
 		return nil
 	}
 	return syncMapped(a.path, a.mapped)
 }
 
-// Detach gives the memory back and leaves the file for Keep.
+// Detach gives the memory back and leaves the file for Keep, unless it is temporary. Detaching twice is harmless.
 func (a *Array[T]) Detach() error {
-	mapped := a.mapped
-	a.Data, a.mapped = nil, nil
-	return unmap(mapped)
+	if a == nil {
+		return nil
+	}
+	if a.temporary {
+		return a.Close()
+	}
+	return a.unmap()
 }
 
-// Close gives the memory back and removes the file. Closing twice is harmless.
+// Close gives the memory back and removes the file. Closing twice is harmless, and so is closing what is detached: the
+// file is removed then as well.
 func (a *Array[T]) Close() error {
 	if a == nil {
 		return nil
 	}
 	path := a.path
 	a.path = ""
-	return errors.Join(a.Detach(), removeFile(path))
+	return errors.Join(a.unmap(), removeFile(path))
+}
+
+func (a *Array[T]) unmap() error {
+	mapped := a.mapped
+	a.Data, a.mapped = nil, nil
+	return unmap(mapped)
 }
 
 func removeFile(path string) error {

@@ -69,3 +69,72 @@ func TestNoRoom(t *testing.T) {
 		t.Errorf("got %v, %v, want nothing left", entries, err)
 	}
 }
+
+func TestTemporaryArraysLeaveNoName(t *testing.T) {
+	dir := t.TempDir()
+	d := Temporary(dir)
+	var arrays []*Array[uint16]
+	for range 2 {
+		a, err := New[uint16](d, "same", 5000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		arrays = append(arrays, a)
+	}
+	arrays[0].Data[4999], arrays[1].Data[4999] = 1, 2
+	if got := arrays[0].Data[4999]; got != 1 {
+		t.Errorf("two arrays of one name: got %d in the first, want 1", got)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("while they are open: got %v, %v, want no file", entries, err)
+	}
+	if _, err := Keep[uint16](d, "same", 5000); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Keep: got %v, want fs.ErrNotExist", err)
+	}
+	for _, a := range arrays {
+		if err := errors.Join(a.Sync(), a.Close(), a.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := New[uint16](Temporary(filepath.Join(dir, "missing")), "a", 1); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("in a directory that is not there: got %v, want fs.ErrNotExist", err)
+	}
+}
+
+func TestSmallFilesAreWholeOrNotThere(t *testing.T) {
+	d, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Get("a"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("nothing put: got %v, want fs.ErrNotExist", err)
+	}
+	for _, body := range []string{"first", "", "last"} {
+		if err := d.Put("a", []byte(body)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := d.Get("a"); err != nil || string(got) != body {
+			t.Errorf("got %q, %v, want %q", got, err, body)
+		}
+	}
+	path := filepath.Join(d.Path(), "a")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range whole {
+		damaged := append([]byte(nil), whole...)
+		damaged[i] ^= 1
+		for _, text := range [][]byte{damaged, whole[:i]} {
+			if err := os.WriteFile(path, text, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := d.Get("a"); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("byte %d changed or cut: got %q, %v, want fs.ErrNotExist", i, got, err)
+			}
+		}
+	}
+	if entries, err := os.ReadDir(d.Path()); err != nil || len(entries) != 1 {
+		t.Errorf("got %v, %v, want one file", entries, err)
+	}
+}

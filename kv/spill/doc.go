@@ -1,12 +1,12 @@
 // Package spill sorts more records than memory holds.
 //
 // A sorter collects records up to a number of bytes, sorts them, and writes them as a run into one temporary file; the
-// runs are merged while they are read back. Where they are too many to give each a buffer, neighbouring runs are first
-// merged into longer ones. What never exceeds the limit never touches the disk.
+// runs are merged while they are read back. What never exceeds the limit never touches the disk.
 //
-// [Uint64] sorts plain numbers and costs 8 bytes a number and as many again while it sorts; [Sorter] sorts keys with
-// values, by the bytes of the key, and keeps records of equal keys in the order they were added.
+// [Uint64] sorts plain numbers and drops repeated ones, on many goroutines. [Sorter] sorts keys with values, by the bytes
+// of the key, and keeps records of equal keys in the order they were added; it belongs to one goroutine, and where its
+// runs are too many to give each a buffer, neighbouring runs are first merged into longer ones.
 //
-// Order depends on what was added alone, never on the limit. A sorter belongs to one goroutine. Close removes the
-// file, also after a failure.
+// Order depends on what was added alone, never on the limit or the number of goroutines. Close removes the file, also
+// after a failure.
 package spill

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"math/bits"
 	"slices"
 )
 
@@ -19,6 +20,7 @@ type Sorter struct {
 	dir     string
 	limit   int64
 	entries []entry  // not yet spilled
+	scratch []entry  // of sorting them
 	chunks  [][]byte // their keys and values
 	held    int64    // bytes of entries and chunks
 	first   []byte   // of the keys not yet spilled, the one added first
@@ -31,12 +33,15 @@ type Sorter struct {
 
 // entry locates a record in a chunk: the key first, the value behind it.
 type entry struct {
-	prefix uint64 // 8 bytes of the key behind those common to all, set before sorting
+	prefix uint64 // 8 bytes of the key behind those common to all, or the bits of them that differ; set by sorting
 	chunk  uint32
 	offset uint32
 	key    uint32
 	value  uint32
 }
+
+// checkEvery is the number of records between two looks at the context.
+const checkEvery = 1 << 12
 
 const (
 	entryBytes = 24
@@ -64,8 +69,8 @@ func (s *Sorter) AddUint64(key uint64, value []byte) error {
 // Add adds a record. It copies key and value.
 func (s *Sorter) Add(key, value []byte) error {
 	size := max(1, len(key)+len(value))
-	// Twice an entry: while the list of entries grows, the old one lives beside the new one.
-	cost := int64(size) + 2*entryBytes
+	// Three times an entry: the list of entries may be longer than what is in it, and sorting takes another.
+	cost := int64(size) + 3*entryBytes
 	if (s.held+cost > s.limit || len(s.entries) == maxRunRecords) && len(s.entries) > 0 {
 		if err := s.spill(); err != nil {
 			return err
@@ -125,34 +130,95 @@ func (s *Sorter) record(e entry) Record {
 }
 
 func (s *Sorter) sortEntries() {
-	if s.sorted {
+	if s.sorted || len(s.entries) == 0 {
 		return
 	}
-	// Most comparisons are settled by 8 bytes that lie in the entry itself. Ids often begin alike, so these are the
-	// first ones in which keys differ.
+	// Most of the order is settled by 8 bytes that lie in the entry itself. Ids often begin alike, so these are the first
+	// ones in which keys differ.
 	for i := range s.entries {
 		s.entries[i].prefix = prefix(s.record(s.entries[i]).Key[s.common:])
 	}
-	compared := uint32(s.common) + 8
-	slices.SortFunc(s.entries, func(a, b entry) int {
-		if a.prefix != b.prefix {
-			if a.prefix < b.prefix {
-				return -1
-			}
-			return 1
+	width := s.compressPrefixes()
+	if cap(s.scratch) < len(s.entries) {
+		s.scratch = make([]entry, len(s.entries))
+	}
+	s.entries, s.scratch = sortByPrefix(s.entries, s.scratch[:len(s.entries)], width)
+	for begin, end := 0, 1; begin < len(s.entries); begin, end = end, end+1 {
+		for end < len(s.entries) && s.entries[end].prefix == s.entries[begin].prefix {
+			end++
 		}
-		if a.key > compared || b.key > compared || a.key != b.key {
-			if c := bytes.Compare(s.record(a).Key, s.record(b).Key); c != 0 {
-				return c
-			}
+		if end > begin+1 {
+			s.sortEqualPrefixes(s.entries[begin:end])
 		}
-		// Chunks fill in the order of Add, which equal keys keep.
-		if a.chunk != b.chunk {
-			return int(a.chunk) - int(b.chunk)
-		}
-		return int(a.offset) - int(b.offset)
-	})
+	}
 	s.sorted = true
+}
+
+// compressPrefixes takes the bits in which all prefixes agree out of them, which keeps their order. It returns how many
+// are left.
+func (s *Sorter) compressPrefixes() (width int) {
+	first, differing := s.entries[0].prefix, uint64(0)
+	for _, e := range s.entries {
+		differing |= e.prefix ^ first
+	}
+	// Each stretch of differing bits moves down by the number of bits below it that agree.
+	type stretch struct {
+		mask  uint64
+		shift int
+	}
+	var stretches []stretch
+	for left := differing; left != 0; {
+		begin := bits.TrailingZeros64(left)
+		end := begin + bits.TrailingZeros64(^(left >> begin))
+		mask := left &^ (^uint64(0) << (end & 63))
+		if end == 64 {
+			mask = left
+		}
+		stretches = append(stretches, stretch{mask, begin - width})
+		left &^= mask
+		width += end - begin
+	}
+	for i := range s.entries {
+		compressed := uint64(0)
+		for _, part := range stretches {
+			compressed |= s.entries[i].prefix & part.mask >> (part.shift & 63)
+		}
+		s.entries[i].prefix = compressed
+	}
+	return width
+}
+
+// sortByPrefix sorts entries by the low width bits of their prefixes, those of equal ones as they are. It returns the
+// sorted entries and the other array.
+func sortByPrefix(from, to []entry, width int) (sorted, scratch []entry) {
+	const digitBits = 11
+	for shift := 0; shift < width; shift += digitBits {
+		var place [1 << digitBits]uint32
+		for i := range from {
+			place[from[i].prefix>>(shift&63)&(1<<digitBits-1)]++
+		}
+		sum := uint32(0)
+		for d, n := range place {
+			place[d] = sum
+			sum += n
+		}
+		for i := range from {
+			d := from[i].prefix >> (shift & 63) & (1<<digitBits - 1)
+			to[place[d]] = from[i]
+			place[d]++
+		}
+		from, to = to, from
+	}
+	return from, to
+}
+
+// sortEqualPrefixes orders entries that the prefix does not tell apart.
+func (s *Sorter) sortEqualPrefixes(entries []entry) {
+	compared, length := uint32(s.common)+8, entries[0].key
+	if length <= compared && !slices.ContainsFunc(entries, func(e entry) bool { return e.key != length }) {
+		return // the keys are equal, and in the order of Add
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return bytes.Compare(s.record(a).Key, s.record(b).Key) })
 }
 
 func (s *Sorter) spill() error {
@@ -247,7 +313,7 @@ func (s *Sorter) toDisk(ctx context.Context) error {
 			return err
 		}
 	}
-	s.entries, s.chunks = nil, nil
+	s.entries, s.scratch, s.chunks = nil, nil, nil
 	file, err := s.file.collapse(s.dir, s.limit, func(dst, src *runFile, runs []run, buffer int) error {
 		return s.mergeInto(ctx, dst, src, runs, buffer)
 	})
@@ -343,7 +409,7 @@ func mergeRecords(f *runFile, runs []run, buffer int, each func(Record) error) e
 
 // Close forgets the records and removes the temporary file. Closing twice is harmless.
 func (s *Sorter) Close() error {
-	s.entries, s.chunks, s.first, s.buf = nil, nil, nil, nil
+	s.entries, s.scratch, s.chunks, s.first, s.buf = nil, nil, nil, nil, nil
 	if s.file == nil {
 		return nil
 	}

@@ -21,53 +21,6 @@ func files(t *testing.T, dir string) []string {
 	return names
 }
 
-func TestUint64(t *testing.T) {
-	for seed := range uint64(60) {
-		r := rand.New(rand.NewPCG(seed, 0))
-		dir := t.TempDir()
-		limit := []int64{0, 1 << 12, 1 << 16, 1 << 30}[seed%4]
-		s := NewUint64(dir, limit)
-		var want []uint64
-		for round := range 2 {
-			for range r.IntN(30000) {
-				k := r.Uint64() >> r.IntN(64)
-				want = append(want, k)
-				if err := s.Add(k); err != nil {
-					t.Fatalf("seed %d: Add: %v", seed, err)
-				}
-			}
-			slices.Sort(want)
-			var got []uint64
-			for k, err := range s.Sort(t.Context()) {
-				if err != nil {
-					t.Fatalf("seed %d: Sort: %v", seed, err)
-				}
-				got = append(got, k)
-			}
-			if !slices.Equal(got, want) {
-				t.Fatalf("seed %d, round %d, limit %d: got %d numbers, want %d, or another order",
-					seed, round, limit, len(got), len(want))
-			}
-			if s.Len() != int64(len(want)) {
-				t.Fatalf("seed %d: Len: got %d, want %d", seed, s.Len(), len(want))
-			}
-		}
-		spilled := len(files(t, dir)) > 0
-		if small := len(want) > 1000 && limit <= 1<<12; small && !spilled {
-			t.Errorf("seed %d: %d numbers at a limit of %d bytes did not spill", seed, len(want), limit)
-		}
-		if limit == 1<<30 && spilled {
-			t.Errorf("seed %d: %d numbers at a limit of %d bytes spilled", seed, len(want), limit)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatalf("seed %d: Close: %v", seed, err)
-		}
-		if left := files(t, dir); len(left) > 0 {
-			t.Fatalf("seed %d: after Close: got files %q, want none", seed, left)
-		}
-	}
-}
-
 func TestSorterIsStable(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -154,17 +107,11 @@ func TestUint64KeysOrderAsNumbers(t *testing.T) {
 func TestBreakingOutAndCancelling(t *testing.T) {
 	for _, limit := range []int64{0, 1 << 30} {
 		dir := t.TempDir()
-		numbers, records := NewUint64(dir, limit), New(dir, limit)
+		records := New(dir, limit)
 		for i := range uint64(20000) {
-			if err := errors.Join(numbers.Add(i*7919%20000), records.AddUint64(i*7919%20000, nil)); err != nil {
+			if err := records.AddUint64(i*7919%20000, nil); err != nil {
 				t.Fatal(err)
 			}
-		}
-		for k, err := range numbers.Sort(t.Context()) {
-			if err != nil || k != 0 {
-				t.Fatalf("limit %d: first number: got %d, %v, want 0", limit, k, err)
-			}
-			break
 		}
 		for r, err := range records.Sorted(t.Context()) {
 			if err != nil || !bytes.Equal(r.Key, make([]byte, 8)) {
@@ -174,43 +121,17 @@ func TestBreakingOutAndCancelling(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		for _, err := range numbers.Sort(ctx) {
-			if !errors.Is(err, context.Canceled) {
-				t.Fatalf("limit %d: cancelled Sort: got %v", limit, err)
-			}
-		}
 		for _, err := range records.Sorted(ctx) {
 			if !errors.Is(err, context.Canceled) {
 				t.Fatalf("limit %d: cancelled Sorted: got %v", limit, err)
 			}
 		}
-		if err := errors.Join(numbers.Close(), records.Close(), numbers.Close(), records.Close()); err != nil {
+		if err := errors.Join(records.Close(), records.Close()); err != nil {
 			t.Fatal(err)
 		}
 		if left := files(t, dir); len(left) > 0 {
 			t.Fatalf("after Close: got files %q, want none", left)
 		}
-	}
-}
-
-func TestCancelledWithinTheMerge(t *testing.T) {
-	s := NewUint64(t.TempDir(), 0)
-	defer s.Close()
-	for i := range uint64(3 * checkEvery) {
-		if err := s.Add(i); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	seen := 0
-	var last error
-	for _, err := range s.Sort(ctx) {
-		cancel()
-		seen, last = seen+1, err
-	}
-	if !errors.Is(last, context.Canceled) || seen > 2*checkEvery {
-		t.Fatalf("cancelled at the first number: got %d numbers and %v, want a stop soon after", seen, last)
 	}
 }
 
@@ -247,48 +168,6 @@ func TestRunCutShort(t *testing.T) {
 	}
 	if last == nil {
 		t.Fatal("a temporary file cut short: got no error")
-	}
-}
-
-func FuzzSortUint64(f *testing.F) {
-	f.Add(uint64(1), 5000, uint(8))
-	f.Fuzz(func(t *testing.T, seed uint64, n int, shift uint) {
-		r := rand.New(rand.NewPCG(seed, 0))
-		keys := make([]uint64, uint(n)%5000)
-		for i := range keys {
-			keys[i] = r.Uint64() >> (shift % 64)
-		}
-		want := slices.Sorted(slices.Values(keys))
-		sortUint64(keys, nil)
-		if !slices.Equal(keys, want) {
-			t.Fatalf("seed %d, %d keys shifted by %d: not sorted", seed, len(keys), shift%64)
-		}
-	})
-}
-
-func BenchmarkUint64(b *testing.B) {
-	const n = 1 << 20
-	for _, limit := range []int64{2 << 20, 1 << 30} {
-		b.Run(fmt.Sprintf("keys=%d/limit=%d", n, limit), func(b *testing.B) {
-			for b.Loop() {
-				r := rand.New(rand.NewPCG(1, 0))
-				s := NewUint64(b.TempDir(), limit)
-				for range n {
-					if err := s.Add(uint64(r.Uint32N(n))<<32 | uint64(r.Uint32N(n))); err != nil {
-						b.Fatal(err)
-					}
-				}
-				for _, err := range s.Sort(b.Context()) {
-					if err != nil {
-						b.Fatal(err)
-					}
-				}
-				if err := s.Close(); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "keys/s")
-		})
 	}
 }
 

@@ -303,12 +303,18 @@ func AppendAll[N ~uint32](offsets []int64, neighbors []N, b Block) ([]int64, []N
 		if first > rowsFrom {
 			begin = offsets[first-1]
 		}
+		// All lists of the group at once: most are too short for the decoding to get going.
+		numbers, n := unpack(dst[begin:end], b.groups[at:])
+		if numbers < end-int(begin) {
+			return fail(damaged(b.header+at+n, "group %d ends early, or holds a number of more than 32 bits", g))
+		}
 		for j, stop := range offsets[first:] {
-			if at, err = b.list(at, g*groupRows+j, dst[begin:stop]); err != nil {
-				return fail(err)
+			if next := sums(dst[begin:stop]); next > b.limit {
+				return fail(b.beyond(at, g*groupRows+j, next))
 			}
 			begin = stop
 		}
+		at += n
 	}
 	if end != len(neighbors) {
 		return fail(damaged(b.header+at, "got %d entries, want %d", end-from, b.entries))
@@ -321,50 +327,19 @@ func AppendAll[N ~uint32](offsets []int64, neighbors []N, b Block) ([]int64, []N
 
 // list decodes len(dst) gaps at byte at of groups, which are the list of row, and returns where they end.
 func (b Block) list(at, row int, dst []uint32) (int, error) {
-	const (
-		high     = 0x8080808080808080
-		highFive = 0x0000008080808080 // a gap of 32 bits needs at most five bytes
-	)
-	data := b.groups
-	last := ^uint64(0) // the first neighbour is a gap from −1
-	j := 0
-	for j < len(dst) && at+8 <= len(data) {
-		w := binary.LittleEndian.Uint64(data[at:])
-		if w&high == 0 && len(dst)-j >= 8 { // eight gaps of one byte: the common case within a hub's list
-			d := dst[j : j+8 : j+8]
-			for k := range d {
-				last += w&0x7f + 1
-				d[k] = uint32(last)
-				w >>= 8
-			}
-			j, at = j+8, at+8
-			continue
-		}
-		stop := ^w & highFive
-		if stop == 0 {
-			return at, damaged(b.header+at, "row %d holds a number of more than 5 bytes", row)
-		}
-		w &= stop ^ (stop - 1) // up to the first byte that ends a number
-		at += bits.TrailingZeros64(stop)>>3 + 1
-		last += w&0x7f | w>>1&0x3f80 | w>>2&0x1fc000 | w>>3&0xfe00000 | w>>4&0x7f0000000
-		last++
-		dst[j] = uint32(last)
-		j++
+	numbers, n := unpack(dst, b.groups[at:])
+	if numbers < len(dst) {
+		return at, damaged(b.header+at+n, "row %d ends early, or holds a number of more than 32 bits", row)
 	}
-	for ; j < len(dst); j++ {
-		gap, next := uvarint(data, at)
-		if next == 0 || next-at > 5 {
-			return at, damaged(b.header+at, "row %d ends early", row)
-		}
-		at = next
-		last += gap + 1
-		dst[j] = uint32(last)
+	if next := sums(dst); next > b.limit {
+		return at, b.beyond(at, row, next)
 	}
-	// Gaps of at most 35 bits cannot wrap 64 bits within a slice, so the greatest neighbour stands for all.
-	if len(dst) > 0 && last >= b.limit {
-		return at, damaged(b.header+at, "row %d has neighbour %d, want less than %d", row, last, b.limit)
-	}
-	return at, nil
+	return at + n, nil
+}
+
+// beyond is the error of a list whose last neighbour is next − 1.
+func (b Block) beyond(at, row int, next uint64) error {
+	return damaged(b.header+at, "row %d has neighbour %d, want less than %d", row, next-1, b.limit)
 }
 
 // uvarint decodes the number at data[at:] and returns where it ends, or 0 where there is none.

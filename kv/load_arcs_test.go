@@ -1,0 +1,309 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// An arcRow is a row of an edges file.
+type arcRow struct {
+	src, dst string
+	weight   float32
+}
+
+// randomArcRows draws nodes, with ids that are dense, sparse or words, and rows of edges between them: loops, parallel
+// ones, and ones in both directions.
+func randomArcRows(r *rand.Rand, f arcForm) (ids []string, rows []arcRow) {
+	n := []int{1, 2, 6, 40}[r.IntN(4)]
+	format := []string{"%d", "%d7", "x%d"}[r.IntN(3)]
+	for i := range n {
+		ids = append(ids, fmt.Sprintf(format, i))
+	}
+	for range r.IntN(6 * n) {
+		row := arcRow{ids[r.IntN(n)], ids[r.IntN(1+r.IntN(n))], 1}
+		for range 1 + r.IntN(6)/4 {
+			if f.weighted {
+				row.weight = []float32{1, 2, r.Float32() + 0.01, 1e-6, 16777216}[r.IntN(5)]
+			}
+			rows = append(rows, row)
+			if r.IntN(2) == 0 {
+				row.src, row.dst = row.dst, row.src
+			}
+		}
+	}
+	return ids, rows
+}
+
+// arcTotals are the weights of the arcs by the ids of their ends, and what a load should count.
+func arcTotals(f arcForm, rows []arcRow) (totals map[[2]string]float32, loops, parallel int64) {
+	weights := map[[2]string][]float64{}
+	for _, row := range rows {
+		if row.src == row.dst {
+			loops++
+			continue
+		}
+		ends := [][2]string{{row.src, row.dst}}
+		if !f.directed {
+			ends = append(ends, [2]string{row.dst, row.src})
+		}
+		if len(weights[ends[0]]) > 0 {
+			parallel++
+		}
+		for _, e := range ends {
+			weights[e] = append(weights[e], float64(row.weight))
+		}
+	}
+	totals = map[[2]string]float32{}
+	for e, all := range weights {
+		slices.Sort(all)
+		sum := 0.0
+		for _, w := range all {
+			sum += w
+		}
+		if !f.weighted {
+			sum = 1
+		}
+		totals[e] = float32(sum)
+	}
+	return totals, loops, parallel
+}
+
+func loadArcs(t *testing.T, dir string, ids []string, rows []arcRow, opt LoadOptions, writers int) (LoadStats, error) {
+	t.Helper()
+	l, err := NewLoader(dir, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, id := range ids {
+		if err := l.AddNode(Node{ID: id, Source: int64(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			edges := l.EdgeWriter()
+			for i := w; i < len(rows); i += writers {
+				if err := edges.AddWeighted(rows[i].src, rows[i].dst, rows[i].weight, int64(i)); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := edges.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	return l.Commit(t.Context(), nil)
+}
+
+func TestLoadArcs(t *testing.T) {
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		f := arcForms[1+seed%3]
+		ids, rows := randomArcRows(r, f)
+		totals, loops, parallel := arcTotals(f, rows)
+		dir := filepath.Join(t.TempDir(), "graph")
+		opt := LoadOptions{MemoryBudget: []int64{1, 64 << 20}[seed%2], Directed: f.directed, Weighted: f.weighted}
+		stats, err := loadArcs(t, dir, ids, rows, opt, 1+r.IntN(3))
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		s := openTest(t, dir)
+		checkClean(t, s)
+		err = s.View(func(tx *Tx) error {
+			m := &arcModel{form: f, nodes: len(ids), arcs: map[Edge]float32{}}
+			for e, w := range totals {
+				u, err := tx.Node(e[0])
+				if err != nil {
+					return err
+				}
+				v, err := tx.Node(e[1])
+				if err != nil {
+					return err
+				}
+				m.arcs[Edge{u, v}] = w
+			}
+			m.verify(t, tx)
+			want := LoadStats{Nodes: int64(len(ids)), Edges: tx.NumEdges(), SelfLoops: loops, ParallelEdges: parallel}
+			if stats != want {
+				t.Fatalf("seed %d, %+v: got %+v, want %+v", seed, f, stats, want)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestLoadOfBothDirections compares the graph along Both with the same rows loaded without directions.
+func TestLoadOfBothDirections(t *testing.T) {
+	for seed := range uint64(8) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		weighted := seed%2 == 0
+		ids, rows := randomArcRows(r, arcForm{weighted: weighted})
+		// Arcs of one row each, so that weights are rounded in the sum of both directions only.
+		seen := map[[2]string]bool{}
+		rows = slices.DeleteFunc(rows, func(row arcRow) bool {
+			e := [2]string{row.src, row.dst}
+			defer func() { seen[e] = true }()
+			return seen[e]
+		})
+		var got [2][][]Arc
+		for i, directed := range []bool{false, true} {
+			dir := filepath.Join(t.TempDir(), "graph")
+			opt := LoadOptions{MemoryBudget: 1 << 20, Directed: directed, Weighted: weighted}
+			if _, err := loadArcs(t, dir, ids, rows, opt, 1); err != nil {
+				t.Fatal(err)
+			}
+			err := openTest(t, dir).View(func(tx *Tx) error {
+				blocks, err := tx.AdjacencyBlocks()
+				if err != nil {
+					return err
+				}
+				var lists Adjacency
+				for _, b := range blocks {
+					if err := tx.Along(Both).ReadAdjacency(b, &lists); err != nil {
+						return err
+					}
+					for v := b.First; v < b.End; v++ {
+						var list []Arc
+						for j, u := range lists.Of(v) {
+							a := Arc{Neighbor: u, Out: 1}
+							if weighted {
+								a.Out = lists.Weights[int(lists.Offsets[v-b.First])+j]
+							}
+							list = append(list, a)
+						}
+						got[i] = append(got[i], list)
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for v := range got[0] {
+			if !slices.Equal(got[0][v], got[1][v]) {
+				t.Fatalf("seed %d, node %d: got %v of arcs, want %v", seed, v, got[1][v], got[0][v])
+			}
+		}
+	}
+}
+
+func TestLoadArcsIsTheSameAtAnyBudget(t *testing.T) {
+	for _, prefix := range []string{"", "x"} {
+		var want map[string]string
+		r := rand.New(rand.NewPCG(1, 1))
+		const n = 500
+		var ids []string
+		for i := range n {
+			ids = append(ids, fmt.Sprint(prefix, i))
+		}
+		var rows []arcRow
+		for range 20000 {
+			rows = append(rows, arcRow{ids[r.IntN(n)], ids[r.IntN(1+r.IntN(n))], r.Float32() + 0.5})
+		}
+		for _, c := range []struct {
+			budget           int64
+			workers, writers int
+		}{{1, 1, 1}, {1 << 20, 3, 2}, {1 << 30, 2, 4}} {
+			dir := filepath.Join(t.TempDir(), "graph")
+			opt := LoadOptions{MemoryBudget: c.budget, Workers: c.workers, Directed: true, Weighted: true}
+			if _, err := loadArcs(t, dir, ids, rows, opt, c.writers); err != nil {
+				t.Fatal(err)
+			}
+			s := openTest(t, dir)
+			checkClean(t, s)
+			if got := graphRecords(t, s); want == nil {
+				want = got
+			} else if !maps.Equal(got, want) {
+				t.Errorf("ids like %s1, %+v: got other records than at the first budget", prefix, c)
+			}
+		}
+	}
+}
+
+func TestLoadRefusesWeights(t *testing.T) {
+	for _, c := range []struct {
+		opt    LoadOptions
+		weight float32
+	}{
+		{LoadOptions{}, 2},
+		{LoadOptions{Directed: true}, 0.5},
+		{LoadOptions{Weighted: true}, 0},
+		{LoadOptions{Weighted: true}, -1},
+		{LoadOptions{Weighted: true}, float32(math.NaN())},
+		{LoadOptions{Weighted: true}, float32(math.Inf(1))},
+	} {
+		l, err := NewLoader(filepath.Join(t.TempDir(), "graph"), c.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.AddNode(Node{ID: "0"}); err != nil {
+			t.Fatal(err)
+		}
+		w := l.EdgeWriter()
+		if err := w.AddWeighted("0", "0", c.weight, 7); !errors.Is(err, ErrInvalidEdge) || !strings.Contains(err.Error(), "edge at 7") {
+			t.Errorf("%+v, weight %v: got %v, want ErrInvalidEdge at 7", c.opt, c.weight, err)
+		}
+		if err := errors.Join(w.Close(), l.Abort()); err != nil {
+			t.Error(err)
+		}
+	}
+	const large = 3e38
+	for _, rows := range [][]arcRow{{{"a", "b", large}, {"a", "b", large}}, {{"a", "b", large}, {"b", "a", large}}} {
+		for _, directed := range []bool{false, true} {
+			_, err := loadArcs(t, filepath.Join(t.TempDir(), "graph"), []string{"c", "b", "a"}, rows,
+				LoadOptions{MemoryBudget: 1 << 20, Weighted: true, Directed: directed}, 1)
+			if !errors.Is(err, ErrInvalidEdge) || !strings.Contains(err.Error(), `nodes "b" and "a"`) {
+				t.Errorf("%v, directed %v: got %v, want ErrInvalidEdge between b and a", rows, directed, err)
+			}
+		}
+	}
+}
+
+func BenchmarkLoadArcs(b *testing.B) {
+	const nodes, edges = 1 << 14, 1 << 18
+	r := rand.New(rand.NewPCG(1, 1))
+	rows := make([]arcRow, edges)
+	for i := range rows {
+		rows[i] = arcRow{fmt.Sprint(r.IntN(nodes)), fmt.Sprint(r.IntN(1 + r.IntN(nodes))), float32(1 + r.IntN(100))}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		opt := LoadOptions{MemoryBudget: 256 << 20, Directed: true, Weighted: true}
+		l, err := NewLoader(filepath.Join(b.TempDir(), "graph"), opt)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for i := range nodes {
+			if err := l.AddNode(Node{ID: fmt.Sprint(i)}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		w := l.EdgeWriter()
+		for i, row := range rows {
+			if err := w.AddWeighted(row.src, row.dst, row.weight, int64(i)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := l.Commit(b.Context(), nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(edges)*float64(b.N)/b.Elapsed().Seconds(), "edges/s")
+}

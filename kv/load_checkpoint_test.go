@@ -1,0 +1,252 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+// resumableGraph is large enough to be spilled at the least budget.
+func resumableGraph(prefix string) *testGraph {
+	r := rand.New(rand.NewPCG(5, 5))
+	g := &testGraph{}
+	const n = 6000
+	for i := range n {
+		g.ids = append(g.ids, prefix+strconv.Itoa(n-1-i))
+		g.labels = append(g.labels, []string{"", "a", "b"}[r.IntN(3)])
+		g.years = append(g.years, IntValue(int64(r.IntN(50))))
+	}
+	for range 12000 {
+		g.src, g.dst = append(g.src, g.ids[r.IntN(n)]), append(g.dst, g.ids[r.IntN(1+r.IntN(n))])
+	}
+	return g
+}
+
+func resumableLoad(t *testing.T, dir, resume string, progress Progress) *Loader {
+	t.Helper()
+	l, err := NewLoader(dir, LoadOptions{
+		MemoryBudget: 1, Workers: 2, Resume: resume, Progress: progress,
+		Properties: []Column{{Name: "year", Kind: KindInt}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if nodes, edges := l.Completed(); nodes || edges {
+		t.Fatalf("Completed of a first load: got %v, %v", nodes, edges)
+	}
+	return l
+}
+
+// finishLoad loads what is not there yet and returns the records of the graph and what Commit counted.
+func finishLoad(t *testing.T, dir, resume string, g *testGraph, want bool) (map[string]string, LoadStats) {
+	t.Helper()
+	l, err := NewLoader(dir, LoadOptions{
+		MemoryBudget: 1, Resume: resume, Properties: []Column{{Name: "year", Kind: KindInt}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if nodes, edges := l.Completed(); nodes != want || edges != want {
+		t.Fatalf("Completed: got %v, %v, want %v", nodes, edges, want)
+	}
+	if want {
+		if err := l.AddNode(Node{ID: "again"}); err == nil {
+			t.Error("AddNode to a load that has its nodes: got no error")
+		}
+		if err := l.AddEdge("a", "b", 1); err == nil {
+			t.Error("AddEdge to a load that has its edges: got no error")
+		}
+	} else if err := errors.Join(g.addNodes(l), g.addEdges(l, 2)); err != nil {
+		t.Fatal(err)
+	}
+	stats, err := l.Commit(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(left) != 1 {
+		t.Fatalf("beside the store: got %v, %v, want the store alone", left, err)
+	}
+	s := openTest(t, dir)
+	checkClean(t, s)
+	err = s.View(func(tx *Tx) error {
+		for i, id := range g.ids {
+			v, err := tx.Node(id)
+			if err != nil {
+				return err
+			}
+			if year, err := tx.Value(v, "year"); err != nil || year != g.years[i] {
+				t.Fatalf("year of %q: got %v, %v, want %v", id, year, err, g.years[i])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return graphRecords(t, s), stats
+}
+
+func TestResumedLoads(t *testing.T) {
+	for _, prefix := range []string{"", "word "} {
+		g := resumableGraph(prefix)
+		want, wantStats := finishLoad(t, filepath.Join(t.TempDir(), "graph"), "", g, false)
+		for _, at := range []string{stageEdges, stageAdjacency, stageColumns, "finish"} {
+			dir := filepath.Join(t.TempDir(), "graph")
+			killed := filepath.Join(t.TempDir(), "graph") // where a copy of the files is taken for those of a dead process
+			ctx, cancel := context.WithCancel(t.Context())
+			var l *Loader
+			interrupt := func() {
+				if ctx.Err() != nil {
+					return
+				}
+				if err := os.CopyFS(killed+loadMark+"dead", os.DirFS(l.work.path)); err != nil {
+					t.Error(err)
+				}
+				cancel()
+			}
+			l = resumableLoad(t, dir, "input", func(stage string, done, _ int64) {
+				// The adjacency once its arcs are sorted, before that the edges are kept.
+				if stage == at && (at != stageAdjacency || done > 0) {
+					interrupt()
+				}
+			})
+			if err := errors.Join(g.addNodes(l), g.addEdges(l, 2)); err != nil {
+				t.Fatal(err)
+			}
+			_, err := l.Commit(ctx, func(*Store) error {
+				interrupt()
+				return ctx.Err()
+			})
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("interrupted at %s: got %v", at, err)
+			}
+			for _, dir := range []string{dir, killed} {
+				got, stats := finishLoad(t, dir, "input", g, true)
+				if !maps.Equal(got, want) || stats != wantStats {
+					t.Errorf("ids like %s1, interrupted at %s: got other records, or %+v, want %+v", prefix, at, stats, wantStats)
+				}
+			}
+		}
+	}
+}
+
+// interruptedLoad leaves a checkpoint at dir.
+func interruptedLoad(t *testing.T, dir, stage string, g *testGraph) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	l := resumableLoad(t, dir, "input", func(at string, done, _ int64) {
+		if at == stage {
+			cancel()
+		}
+	})
+	if err := errors.Join(g.addNodes(l), g.addEdges(l, 2)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Commit(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Fatalf("interrupted at %s: got %v", stage, err)
+	}
+}
+
+func TestCheckpointsThatDoNotFit(t *testing.T) {
+	g := resumableGraph("")
+	rewrite := func(path string, change func([]byte) []byte) error {
+		names, err := filepath.Glob(path)
+		if err != nil || len(names) == 0 {
+			return errors.Join(err, os.ErrNotExist)
+		}
+		b, err := os.ReadFile(names[0])
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(names[0], change(b), 0o600)
+	}
+	cut := func(b []byte) []byte { return b[:len(b)-1] }
+	flip := func(b []byte) []byte { b[len(b)/2] ^= 1; return b }
+	for name, damage := range map[string]func(left string) error{
+		"no checkpoint":       func(left string) error { return os.Remove(filepath.Join(left, checkpointName)) },
+		"damaged checkpoint":  func(left string) error { return rewrite(filepath.Join(left, checkpointName), flip) },
+		"empty checkpoint":    func(left string) error { return os.Truncate(filepath.Join(left, checkpointName), 0) },
+		"rows cut short":      func(left string) error { return rewrite(filepath.Join(left, "sort", "rows-*"), cut) },
+		"arcs cut short":      func(left string) error { return rewrite(filepath.Join(left, "sort", "spill-*"), cut) },
+		"numbers cut short":   func(left string) error { return rewrite(filepath.Join(left, "sort", "numbers"), cut) },
+		"a number twice":      func(left string) error { return rewrite(filepath.Join(left, "sort", "numbers"), flip) },
+		"temporary files out": func(left string) error { return os.RemoveAll(filepath.Join(left, "sort")) },
+	} {
+		dir := filepath.Join(t.TempDir(), "graph")
+		interruptedLoad(t, dir, stageColumns, g)
+		left, err := filepath.Glob(dir + loadMark + "*")
+		if err != nil || len(left) != 1 {
+			t.Fatalf("after an interruption: got %q, %v, want one directory", left, err)
+		}
+		if err := damage(left[0]); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		t.Log(name)
+		finishLoad(t, dir, "input", g, false)
+	}
+}
+
+func TestCheckpointsOfOthersAreRemoved(t *testing.T) {
+	g := resumableGraph("")
+	for _, resume := range []string{"", "another input"} {
+		dir := filepath.Join(t.TempDir(), "graph")
+		interruptedLoad(t, dir, stageEdges, g)
+		finishLoad(t, dir, resume, g, false)
+	}
+	dir := filepath.Join(t.TempDir(), "graph")
+	interruptedLoad(t, dir, stageEdges, g)
+	l, err := NewLoader(dir, LoadOptions{MemoryBudget: 1, Resume: "input", Properties: []Column{{Name: "year", Kind: KindInt}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if nodes, _ := l.Completed(); !nodes {
+		t.Fatal("Completed: got false")
+	}
+	if err := l.Abort(); err != nil {
+		t.Fatal(err)
+	}
+	emptyAfter(t, filepath.Dir(dir), "Abort of a load that was taken over")
+}
+
+func TestNothingIsKeptOfSmallOrFailedLoads(t *testing.T) {
+	g := resumableGraph("")
+	for _, test := range []struct {
+		name   string
+		budget int64
+		resume string
+		finish error
+	}{
+		{"in memory", 1 << 30, "input", context.Canceled},
+		{"no Resume", 1, "", context.Canceled},
+		{"an error of the caller", 1, "input", ErrShape},
+	} {
+		parent := t.TempDir()
+		ctx, cancel := context.WithCancel(t.Context())
+		l, err := NewLoader(filepath.Join(parent, "graph"), LoadOptions{
+			MemoryBudget: test.budget, Resume: test.resume, Properties: []Column{{Name: "year", Kind: KindInt}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(g.addNodes(l), g.addEdges(l, 1)); err != nil {
+			t.Fatal(err)
+		}
+		_, err = l.Commit(ctx, func(*Store) error {
+			if errors.Is(test.finish, context.Canceled) {
+				cancel()
+			}
+			return test.finish
+		})
+		cancel()
+		if !errors.Is(err, test.finish) {
+			t.Errorf("%s: got %v, want %v", test.name, err, test.finish)
+		}
+		emptyAfter(t, parent, test.name)
+	}
+}

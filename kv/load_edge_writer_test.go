@@ -1,0 +1,261 @@
+package kv
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+)
+
+// addEdges adds a graph's edges through so many writers at once.
+func (g *testGraph) addEdges(l *Loader, writers int) error {
+	errs := make([]error, writers)
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() {
+			w := l.EdgeWriter()
+			for j := i; j < len(g.src) && errs[i] == nil; j += writers {
+				errs[i] = w.Add(g.src[j], g.dst[j], int64(j+2))
+			}
+			errs[i] = errors.Join(errs[i], w.Close(), w.Close())
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func (g *testGraph) addNodes(l *Loader) error {
+	for i, id := range g.ids {
+		if err := l.AddNode(Node{ID: id, Label: g.labels[i], Values: []Value{g.years[i]}, Source: int64(i + 2)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestLoadIsTheSameWithAnyWorkers(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 11))
+	for _, prefix := range []string{"", "word "} {
+		g := &testGraph{}
+		const n = 2000
+		for i := range n {
+			g.ids = append(g.ids, prefix+strconv.Itoa((i*7919+5)%n*3)) // permuted, with gaps
+			g.labels = append(g.labels, "c"+strconv.Itoa(r.IntN(5)))
+			g.years = append(g.years, IntValue(int64(r.IntN(9))))
+		}
+		for range 20000 {
+			g.src, g.dst = append(g.src, g.ids[r.IntN(n)]), append(g.dst, g.ids[r.IntN(1+r.IntN(n))])
+		}
+		var want map[string]string
+		var wantStats LoadStats
+		for _, budget := range []int64{1, 1 << 18, 1 << 30} {
+			for _, workers := range []int{1, 2, 4} {
+				dir := filepath.Join(t.TempDir(), "graph")
+				l, err := NewLoader(dir, LoadOptions{
+					MemoryBudget: budget, Workers: workers, Properties: []Column{{Name: "year", Kind: KindInt}},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := errors.Join(g.addNodes(l), g.addEdges(l, workers)); err != nil {
+					t.Fatal(err)
+				}
+				stats, err := l.Commit(t.Context(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s := openTest(t, dir)
+				checkClean(t, s)
+				got := graphRecords(t, s)
+				if want == nil {
+					want, wantStats = got, stats
+				}
+				if !maps.Equal(got, want) || stats != wantStats {
+					t.Errorf("ids like %s1, budget %d, %d workers: got other records, or %+v, want %+v", prefix, budget, workers, stats, wantStats)
+				}
+			}
+		}
+	}
+}
+
+// A bad row is told once, and what is stored is what the rows that are left make.
+func TestBadRows(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		g := randomGraph(r)
+		if len(g.ids) < 2 {
+			continue
+		}
+		want := map[string]int{} // rows told of
+		type row struct {
+			n   Node
+			bad bool
+		}
+		var rows []row
+		for i, id := range g.ids {
+			rows = append(rows, row{Node{ID: id, Label: g.labels[i], Values: []Value{g.years[i]}}, false})
+			if r.IntN(8) == 0 {
+				rows = append(rows, row{Node{ID: id + "\n"}, true})
+			}
+			if r.IntN(8) == 0 {
+				rows = append(rows, row{Node{ID: g.ids[r.IntN(i+1)], Label: "only of a repeated row"}, true})
+			}
+		}
+		told := map[string]int{}
+		budget := []int64{1, 64 << 20}[seed%2]
+		dir := filepath.Join(t.TempDir(), "graph")
+		l, err := NewLoader(dir, LoadOptions{
+			MemoryBudget: budget,
+			Properties:   []Column{{Name: "year", Kind: KindInt}},
+			BadRow: func(err error) error {
+				var duplicate *DuplicateNodeError
+				var unknown *UnknownNodeError
+				var invalid *InvalidNodeError
+				switch {
+				case errors.As(err, &duplicate):
+					told[fmt.Sprint("node ", duplicate.Second)]++
+				case errors.As(err, &invalid):
+					told[fmt.Sprint("node ", invalid.Source)]++
+				case errors.As(err, &unknown):
+					told[fmt.Sprint("edge ", unknown.Source, " ", unknown.ID)]++
+				default:
+					return err
+				}
+				return nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, row := range rows {
+			row.n.Source = int64(i)
+			if row.bad {
+				want[fmt.Sprint("node ", i)]++
+			}
+			if err := l.AddNode(row.n); err != nil {
+				t.Fatalf("seed %d: AddNode(%q): %v", seed, row.n.ID, err)
+			}
+		}
+		for i, bad := range [][2]string{{"nobody", g.ids[0]}, {g.ids[1], "no one"}, {"neither", "nor"}} {
+			want[fmt.Sprint("edge ", -1-i, " ", []string{"nobody", "no one", "neither"}[i])]++
+			if err := l.AddEdge(bad[0], bad[1], int64(-1-i)); err != nil {
+				t.Fatalf("seed %d: AddEdge: %v", seed, err)
+			}
+		}
+		if err := g.addEdges(l, 2); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		stats, err := l.Commit(t.Context(), func(s *Store) error {
+			return s.View(func(tx *Tx) error {
+				g.verify(t, tx)
+				g.verifyRows(t, tx)
+				return nil
+			})
+		})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if !maps.Equal(told, want) {
+			t.Errorf("seed %d: told of %v, want %v", seed, told, want)
+		}
+		labelled := int64(0)
+		for _, label := range g.labels {
+			if label != "" {
+				labelled++
+			}
+		}
+		if stats.Nodes != int64(len(g.ids)) || stats.Labelled != labelled || stats.Edges != g.edges() {
+			t.Errorf("seed %d: got %+v, want %d nodes, %d labelled, %d edges", seed, stats, len(g.ids), labelled, g.edges())
+		}
+	}
+}
+
+func TestBadRowEndsTheLoad(t *testing.T) {
+	enough := errors.New("enough")
+	for _, ids := range [][]string{{"0", "1", "1"}, {"a", "b", "b"}, {"a", "\n"}, {"a", "b"}} {
+		l, err := NewLoader(filepath.Join(t.TempDir(), "graph"), LoadOptions{BadRow: func(error) error { return enough }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
+			err = cmp.Or(err, l.AddNode(Node{ID: id}))
+		}
+		if err == nil {
+			err = l.AddEdge("a", "c", 1)
+		}
+		if err == nil {
+			_, err = l.Commit(t.Context(), nil)
+		}
+		if !errors.Is(err, enough) {
+			t.Errorf("ids %q: got %v, want what BadRow returned", ids, err)
+		}
+		if err := l.Abort(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestEdgeWriterErrors(t *testing.T) {
+	l, err := NewLoader(filepath.Join(t.TempDir(), "graph"), LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	early := l.EdgeWriter()
+	if err := l.AddNode(Node{ID: "late"}); err == nil {
+		t.Error("AddNode after EdgeWriter: got no error")
+	}
+	if err := errors.Join(early.Close(), l.Abort()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.EdgeWriter().Add("a", "b", 1); !errors.Is(err, ErrClosed) {
+		t.Errorf("EdgeWriter after Abort: got %v, want ErrClosed", err)
+	}
+	if _, err := NewLoader(filepath.Join(t.TempDir(), "graph"), LoadOptions{Workers: -1}); err == nil {
+		t.Error("NewLoader with -1 workers: got no error")
+	}
+}
+
+func TestAddingAllocatesNothing(t *testing.T) {
+	l, err := NewLoader(filepath.Join(t.TempDir(), "graph"), LoadOptions{MemoryBudget: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.Abort(); err != nil {
+			t.Error(err)
+		}
+	}()
+	const n = 200000
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = strconv.Itoa(n - 1 - i)
+	}
+	next := 0
+	perNode := testing.AllocsPerRun(n/2, func() {
+		err = errors.Join(err, l.AddNode(Node{ID: ids[next], Label: "a", Source: int64(next)}))
+		next++
+	})
+	for ; next < n; next++ {
+		err = cmp.Or(err, l.AddNode(Node{ID: ids[next], Label: "a"}))
+	}
+	w := l.EdgeWriter()
+	edge := 0
+	perEdge := testing.AllocsPerRun(n, func() {
+		err = errors.Join(err, w.Add(ids[edge%n], ids[edge*7919%n], int64(edge)))
+		edge++
+	})
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if perNode > 0.01 || perEdge > 0.01 {
+		t.Errorf("got %v allocations a node and %v an edge, want none", perNode, perEdge)
+	}
+	if _, err := l.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+}

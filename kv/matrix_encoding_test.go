@@ -1,0 +1,257 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// sharedRow draws a row with one value but in at most kept cells.
+func sharedRow(r *rand.Rand, width, kept int) []float32 {
+	row := make([]float32, width)
+	fillWith(row, float32(r.IntN(3))/1000)
+	for range r.IntN(kept + 1) {
+		row[r.IntN(width)] = r.Float32()
+	}
+	return row
+}
+
+// TestMatrixEncodings writes rows in each encoding, changes some, compacts, and reads windows all along: what is kept
+// is what the encoding says, wherever a row is stored.
+func TestMatrixEncodings(t *testing.T) {
+	const n = 1500
+	for _, test := range []struct {
+		width    int
+		encoding MatrixEncoding
+		shared   bool
+	}{
+		{7, MatrixEncoding{Half: true}, false},
+		{40, MatrixEncoding{Half: true, Kept: 20}, false}, // as many cells as there are others
+		{40, MatrixEncoding{Kept: 3}, true},
+		{300, MatrixEncoding{Half: true, Kept: 10}, true},
+	} {
+		for _, ordered := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%+v/width=%d/ordered=%v", test.encoding, test.width, ordered), func(t *testing.T) {
+				r := rand.New(rand.NewPCG(uint64(test.width), 1))
+				if test.encoding.Shares(test.width) != test.shared {
+					t.Fatalf("shares: got %v", !test.shared)
+				}
+				dir := filepath.Join(t.TempDir(), "graph")
+				s := nodesOnly(t, dir, n)
+				want := make([][]float32, n)
+				draw := func() (given, kept []float32) {
+					given = sharedRow(r, test.width, max(test.encoding.Kept, 3))
+					fill, _ := test.encoding.share(given)
+					kept = slices.Clone(given)
+					for j, x := range kept {
+						if test.encoding.Half && (!test.shared || x != fill) {
+							kept[j] = RoundHalf(x)
+						}
+					}
+					return given, kept
+				}
+				b, err := s.Bulk()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer b.Abort()
+				columns := make([]string, test.width)
+				for j := range columns {
+					columns[j] = fmt.Sprint("c", j)
+				}
+				w, err := b.EncodedMatrix("m", columns, test.encoding)
+				if err != nil {
+					t.Fatal(err)
+				}
+				order := r.Perm(n)
+				if ordered {
+					slices.Sort(order)
+				}
+				for _, v := range order {
+					if v%50 == 49 {
+						continue // never written
+					}
+					given, kept := draw()
+					if err := w.Put(NodeID(v), given); err != nil {
+						t.Fatal(err)
+					}
+					want[v] = kept
+				}
+				if err := b.Commit(nil); err != nil {
+					t.Fatal(err)
+				}
+				verifyWindows(t, s, r, want)
+				for range 20 {
+					v := r.IntN(n)
+					given, kept := draw()
+					if err := s.Update(func(tx *Tx) error { return tx.SetRow("m", NodeID(v), given) }); err != nil {
+						t.Fatal(err)
+					}
+					want[v] = kept
+				}
+				verifyWindows(t, s, r, want)
+				if err := s.Compact(t.Context(), nil); err != nil {
+					t.Fatal(err)
+				}
+				verifyWindows(t, s, r, want)
+				checkClean(t, s)
+
+				if !test.shared {
+					return
+				}
+				varied := make([]float32, test.width)
+				for j := range varied {
+					varied[j] = float32(j)
+				}
+				err = s.Update(func(tx *Tx) error { return tx.SetRow("m", 0, varied) })
+				if !errors.Is(err, ErrInvalidValue) {
+					t.Errorf("a row of many values: got %v, want ErrInvalidValue", err)
+				}
+			})
+		}
+	}
+}
+
+// verifyWindows compares the whole matrix m, and parts of it, with rows, of which nil was never written.
+func verifyWindows(t *testing.T, s *Store, r *rand.Rand, rows [][]float32) {
+	t.Helper()
+	err := s.View(func(tx *Tx) error {
+		m, err := tx.Matrix("m")
+		if err != nil {
+			return err
+		}
+		for k := range 30 {
+			first, lo := r.IntN(len(rows)), r.IntN(m.Width())
+			end, hi := first+1+r.IntN(len(rows)-first), lo+1+r.IntN(m.Width()-lo)
+			if k == 0 {
+				first, end, lo, hi = 0, len(rows), 0, m.Width()
+			} else if m.Width() > 100 {
+				end = min(end, first+100)
+			}
+			dst := make([]float32, (end-first)*(hi-lo))
+			if err := m.Read(Range{NodeID(first), NodeID(end)}, lo, hi, dst); err != nil {
+				return err
+			}
+			for i := range end - first {
+				for j := range hi - lo {
+					want := float32(math.NaN())
+					if row := rows[first+i]; row != nil {
+						want = row[lo+j]
+					}
+					if got := dst[i*(hi-lo)+j]; math.Float32bits(got) != math.Float32bits(want) {
+						t.Fatalf("cell %d,%d: got %v, want %v", first+i, lo+j, got, want)
+					}
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// nodesOnly is a store of n nodes without edges.
+func nodesOnly(t testing.TB, dir string, n int) *Store {
+	t.Helper()
+	l, err := NewLoader(dir, LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v := range n {
+		if err := l.AddNode(Node{ID: fmt.Sprint(v)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return openTest(t, dir)
+}
+
+func TestSharedTilesAreSmall(t *testing.T) {
+	const width, kept = 1000, 10
+	for half, most := range map[bool]int{false: 4 + 1 + kept*(2+4), true: 4 + 1 + kept*(2+2)} {
+		e := MatrixEncoding{Half: half, Kept: kept}
+		rows := e.blockRows(width)
+		r := rand.New(rand.NewPCG(1, 0))
+		present, fills := make([]bool, rows), make([]float32, rows)
+		var values []float32
+		for i := range rows {
+			row := sharedRow(r, width, kept)
+			fills[i], _ = e.share(row)
+			e.round(row, fills[i])
+			present[i], values = true, append(values, row...)
+		}
+		got := len(e.appendTile(nil, window{values, width}, present, fills, 0, width))
+		if got > rows*most+10 || got > maxTileBytes {
+			t.Errorf("half=%v: got %d bytes for %d rows, want at most %d a row and %d in all", half, got, rows, most, maxTileBytes)
+		}
+	}
+}
+
+// BenchmarkMatrixEncodings writes and reads class probabilities, most of whose mass is in a few classes.
+func BenchmarkMatrixEncodings(b *testing.B) {
+	const n, width, kept, read = 4096, 1000, 10, 32
+	rows := make([][]float32, n)
+	r := rand.New(rand.NewPCG(1, 0))
+	for v := range rows {
+		rows[v] = sharedRow(r, width, kept)
+	}
+	for _, e := range []MatrixEncoding{{}, {Half: true}, {Kept: kept}, {Half: true, Kept: kept}} {
+		b.Run(fmt.Sprintf("%+v", e), func(b *testing.B) {
+			s := nodesOnly(b, filepath.Join(b.TempDir(), "graph"), n)
+			write := func(b *testing.B) {
+				bulk, err := s.Bulk()
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer bulk.Abort()
+				w, err := bulk.EncodedMatrix("m", make([]string, width), e)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for v, row := range rows {
+					if err := w.Put(NodeID(v), row); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if err := bulk.Commit(nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.Run("write", func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					write(b)
+				}
+				b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "rows/s")
+			})
+			write(b)
+			tx := s.Begin()
+			defer tx.Close()
+			m, err := tx.Matrix("m")
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, columns := range []int{read, width} {
+				b.Run(fmt.Sprintf("read=%d", columns), func(b *testing.B) {
+					b.ReportAllocs()
+					dst := make([]float32, 1024*columns)
+					for b.Loop() {
+						for first := NodeID(0); first < n; first += 1024 {
+							if err := m.Read(Range{first, first + 1024}, 0, columns, dst); err != nil {
+								b.Fatal(err)
+							}
+						}
+					}
+					b.ReportMetric(float64(n*columns*b.N)/b.Elapsed().Seconds(), "cells/s")
+				})
+			}
+		})
+	}
+}

@@ -1,0 +1,541 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// arcForms are all that a graph can be.
+var arcForms = []arcForm{{false, false}, {true, false}, {false, true}, {true, true}}
+
+// randomArcs draws what a record of the form can hold, with few or many distinct weights.
+func randomArcs(r *rand.Rand, f arcForm, n int) []arc {
+	kinds := []func() float32{
+		func() float32 { return 3 },
+		func() float32 { return float32(1 + r.IntN(5)) },
+		func() float32 { return float32(1 + r.IntN(300)) },
+		func() float32 { return r.Float32() + 1e-30 },
+		func() float32 { return math.Float32frombits(1 + r.Uint32N(math.Float32bits(math.MaxFloat32/2))) },
+	}
+	draw := kinds[r.IntN(len(kinds))]
+	arcs := make([]arc, n)
+	for i := range arcs {
+		out, in := float32(1), float32(1)
+		if f.weighted {
+			out, in = draw(), draw()
+		}
+		switch {
+		case !f.directed:
+			in = out
+		case r.IntN(3) == 0:
+			in = 0
+		case r.IntN(2) == 0:
+			out = 0
+		}
+		arcs[i] = arc{out, in}
+	}
+	return arcs
+}
+
+func TestArcsRoundTrip(t *testing.T) {
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		for _, f := range arcForms[1:] {
+			e := arcEncoder{form: f}
+			for range 2 { // the encoder is used again
+				want := randomArcs(r, f, []int{0, 1, 3, 4, 5, 60, 700}[r.IntN(7)])
+				e.append(want[:len(want)/2])
+				e.append(want[len(want)/2:])
+				bound := e.size()
+				body := e.appendTo(nil)
+				if len(body) > bound {
+					t.Fatalf("seed %d, %+v: got %d bytes of %d arcs, want at most %d", seed, f, len(body), len(want), bound)
+				}
+				before := []arc{{7, 7}}
+				got, err := f.appendArcs(before, body, len(want))
+				if err != nil || !slices.Equal(got, append(before, want...)) {
+					t.Fatalf("seed %d, %+v: got %v, %v, want %v", seed, f, got, err, want)
+				}
+				if len(want) > 0 {
+					if _, err := f.appendArcs(nil, body, len(want)-1); err == nil {
+						t.Fatalf("seed %d, %+v: %d arcs where there is room for one less: got no error", seed, f, len(want))
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestArcsOfFewWeightsAreSmall(t *testing.T) {
+	for _, c := range []struct {
+		form    arcForm
+		weights int
+		want    int // bytes of 1000 entries
+	}{
+		{arcForm{directed: true}, 1, 2 + 250},
+		{arcForm{weighted: true}, 1, 2 + 1 + 4},
+		{arcForm{weighted: true}, 5, 2 + 1 + 20 + 1000},
+		{arcForm{weighted: true}, 900, 2 + 1 + 4000},
+		{arcForm{true, true}, 1, 2 + 250 + 1 + 4},
+	} {
+		e := arcEncoder{form: c.form}
+		for i := range 1000 {
+			w := float32(1 + i%c.weights)
+			e.append([]arc{{w, w}})
+		}
+		if got := len(e.appendTo(nil)); got != c.want {
+			t.Errorf("%+v, %d weights: got %d bytes, want %d", c.form, c.weights, got, c.want)
+		}
+	}
+}
+
+func FuzzArcs(f *testing.F) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range 20 {
+		form := arcForms[1+i%3]
+		e := arcEncoder{form: form}
+		e.append(randomArcs(r, form, r.IntN(20)))
+		f.Add(uint8(i%3), e.appendTo(nil))
+	}
+	f.Fuzz(func(t *testing.T, number uint8, body []byte) {
+		form := arcForms[1+int(number)%3]
+		arcs, err := form.appendArcs(nil, body, 100)
+		if err != nil {
+			return
+		}
+		if len(arcs) > 100 {
+			t.Fatalf("got %d arcs, want at most 100", len(arcs))
+		}
+		for _, a := range arcs {
+			for _, w := range []float32{a.out, a.in} {
+				if w != 0 && !validWeight(w) || !form.weighted && w > 1 {
+					t.Fatalf("got weight %v", w)
+				}
+			}
+			if a == (arc{}) || !form.directed && a.out != a.in {
+				t.Fatalf("%+v: got %+v", form, a)
+			}
+		}
+		e := arcEncoder{form: form}
+		e.append(arcs)
+		again, err := form.appendArcs(nil, e.appendTo(nil), 100)
+		if err != nil || !slices.Equal(again, arcs) {
+			t.Fatalf("got %v, %v, want %v", again, err, arcs)
+		}
+	})
+}
+
+// An arcModel is a directed or weighted graph as a map; an undirected edge is two arcs.
+type arcModel struct {
+	form  arcForm
+	nodes int
+	arcs  map[Edge]float32
+}
+
+func (m *arcModel) set(u, v NodeID, w float32) {
+	for _, e := range []Edge{{u, v}, {v, u}} {
+		if m.arcs[e] = w; w == 0 {
+			delete(m.arcs, e)
+		}
+		if m.form.directed {
+			break
+		}
+	}
+}
+
+// lists are the neighbours and weights along a direction, straight from the definition.
+func (m *arcModel) lists(d Direction) (neighbors [][]NodeID, weights [][]float32) {
+	neighbors, weights = make([][]NodeID, m.nodes), make([][]float32, m.nodes)
+	for v := range NodeID(m.nodes) {
+		for u := range NodeID(m.nodes) {
+			out, in := m.arcs[Edge{v, u}], m.arcs[Edge{u, v}]
+			w := out
+			if m.form.directed {
+				w = [...]float32{Both: float32(float64(out) + float64(in)), Out: out, In: in}[d]
+			}
+			if w == 0 {
+				continue
+			}
+			neighbors[v] = append(neighbors[v], u)
+			if m.form.weighted {
+				weights[v] = append(weights[v], w)
+			}
+		}
+	}
+	return neighbors, weights
+}
+
+func (m *arcModel) verify(t *testing.T, tx *Tx) {
+	t.Helper()
+	undirected, _ := m.lists(Both)
+	verifyLists(t, tx, undirected)
+	if want := int64(len(m.arcs)); tx.NumArcs() != want || tx.Directed() != m.form.directed || tx.Weighted() != m.form.weighted {
+		t.Fatalf("got %d arcs, directed %v, weighted %v, want %d of %+v", tx.NumArcs(), tx.Directed(), tx.Weighted(), want, m.form)
+	}
+	for _, d := range []Direction{Both, Out, In} {
+		for _, o := range []*Oriented{tx.Along(d), tx.Along(d).Reverse().Reverse()} {
+			m.verifyAlong(t, o, d)
+		}
+	}
+	for v := range NodeID(m.nodes) {
+		var got []Arc
+		for a, err := range tx.Arcs(v) {
+			if err != nil {
+				t.Fatalf("Arcs(%d): %v", v, err)
+			}
+			got = append(got, a)
+		}
+		var want []Arc
+		for _, u := range undirected[v] {
+			want = append(want, Arc{u, m.arcs[Edge{v, u}], m.arcs[Edge{u, v}]})
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("Arcs(%d) of %+v: got %v, want %v", v, m.form, got, want)
+		}
+	}
+}
+
+func (m *arcModel) verifyAlong(t *testing.T, o *Oriented, d Direction) {
+	t.Helper()
+	neighbors, weights := m.lists(d)
+	blocks, err := o.AdjacencyBlocks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.NumNodes() != m.nodes || o.Weighted() != m.form.weighted || o.Symmetric() != (d == Both || !m.form.directed) {
+		t.Fatalf("along %v: got %d nodes, weighted %v, symmetric %v", d, o.NumNodes(), o.Weighted(), o.Symmetric())
+	}
+	var buf Adjacency
+	for _, r := range blocks {
+		if err := o.ReadAdjacency(r, &buf); err != nil {
+			t.Fatalf("along %v: ReadAdjacency(%v): %v", d, r, err)
+		}
+		for v := r.First; v < r.End; v++ {
+			if got := buf.Of(v); !slices.Equal(got, neighbors[v]) {
+				t.Fatalf("along %v: node %d: got %v, want %v", d, v, got, neighbors[v])
+			}
+			if !m.form.weighted {
+				if buf.Weights != nil {
+					t.Fatalf("along %v: got weights %v of an unweighted graph", d, buf.Weights)
+				}
+				continue
+			}
+			if got := buf.Weights[buf.Offsets[v-r.First]:buf.Offsets[v-r.First+1]]; !slices.Equal(got, weights[v]) {
+				t.Fatalf("along %v: node %d: got weights %v, want %v", d, v, got, weights[v])
+			}
+		}
+	}
+	for v := range NodeID(m.nodes) {
+		var got []NodeID
+		for u, err := range o.Neighbors(v) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, u)
+		}
+		if !slices.Equal(got, neighbors[v]) {
+			t.Fatalf("along %v: Neighbors(%d): got %v, want %v", d, v, got, neighbors[v])
+		}
+	}
+}
+
+// arcStore makes an empty store of a form.
+func arcStore(t *testing.T, f arcForm) *Store {
+	t.Helper()
+	s, err := Create(filepath.Join(t.TempDir(), "graph"), Options{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	err = s.Update(func(tx *Tx) error {
+		cat, err := tx.change()
+		if err == nil {
+			cat.Directed, cat.Weighted = f.directed, f.weighted
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// change makes one random change to the model and the transaction.
+func (m *arcModel) change(r *rand.Rand, tx *Tx) error {
+	if m.nodes < 2 || r.IntN(12) == 0 {
+		_, err := tx.AddNode(Node{ID: fmt.Sprint(m.nodes)})
+		m.nodes++
+		return err
+	}
+	u, v := NodeID(r.IntN(m.nodes)), NodeID(r.IntN(min(m.nodes, 6)))
+	if r.IntN(2) == 0 {
+		u, v = v, u
+	}
+	var got, want error
+	now := m.arcs[Edge{u, v}]
+	switch r.IntN(3) {
+	case 0:
+		got = tx.AddEdge(u, v)
+		switch {
+		case u == v:
+			want = ErrInvalidEdge
+		case now != 0:
+			want = ErrExists
+		default:
+			m.set(u, v, 1)
+		}
+	case 1:
+		w := []float32{1, 2, 0.5, r.Float32() + 0.1, 0, -1, float32(math.NaN()), float32(math.Inf(1)), 3e38}[r.IntN(9)]
+		got = tx.SetEdge(u, v, w)
+		sum := float32(float64(w) + float64(m.arcs[Edge{v, u}]))
+		if u == v || !m.form.weighted || !validWeight(w) || m.form.directed && !validWeight(sum) {
+			want = ErrInvalidEdge
+		} else {
+			m.set(u, v, w)
+		}
+	default:
+		got = tx.RemoveEdge(u, v)
+		switch {
+		case u == v:
+			want = ErrInvalidEdge
+		case now == 0:
+			want = ErrNotFound
+		default:
+			m.set(u, v, 0)
+		}
+	}
+	if !errors.Is(got, want) {
+		return fmt.Errorf("%+v, nodes %d and %d, weight %v: got %w, want %v", m.form, u, v, now, got, want)
+	}
+	return nil
+}
+
+// TestArcsAgainstModel changes arcs at random, in the store and in a map, and compares all reads within transactions,
+// after them, and after compacting.
+func TestArcsAgainstModel(t *testing.T) {
+	for seed := range uint64(16) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		m := &arcModel{form: arcForms[seed%4], arcs: map[Edge]float32{}}
+		s := arcStore(t, m.form)
+		for round := range 8 {
+			err := s.Update(func(tx *Tx) error {
+				for range r.IntN(60) {
+					if err := m.change(r, tx); err != nil {
+						return fmt.Errorf("seed %d: %w", seed, err)
+					}
+				}
+				if round%2 == 0 {
+					m.verify(t, tx)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.IntN(2) == 0 {
+				if err := s.Compact(t.Context(), nil); err != nil {
+					t.Fatalf("seed %d: Compact: %v", seed, err)
+				}
+			}
+			if err := s.View(func(tx *Tx) error { m.verify(t, tx); return nil }); err != nil {
+				t.Fatal(err)
+			}
+			checkClean(t, s)
+		}
+	}
+}
+
+// arcHub is a store with a node whose list takes two parts, compacted, and its model; the hub's changes are deltas.
+func arcHub(t *testing.T, f arcForm) (*Store, map[NodeID]arc) {
+	t.Helper()
+	const leaves = hubDegree + 500
+	s, want := arcStore(t, f), map[NodeID]arc{}
+	update := func(fn func(tx *Tx) error) {
+		t.Helper()
+		if err := s.Update(fn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set := func(tx *Tx, v NodeID, w float32) error {
+		a := want[v]
+		if a.out = w; !f.directed {
+			a.in = w
+		}
+		want[v] = a
+		return tx.SetEdge(0, v, w)
+	}
+	for first := 0; first <= leaves; first += 500 {
+		update(func(tx *Tx) error {
+			for v := first; v < min(first+500, leaves+1); v++ {
+				if _, err := tx.AddNode(Node{ID: fmt.Sprint(v)}); err != nil {
+					return err
+				}
+				if v == 0 || v%100 == 7 {
+					continue
+				}
+				if err := set(tx, NodeID(v), float32(v)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := s.Compact(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	update(func(tx *Tx) error {
+		for v := NodeID(50); v < leaves; v += 50 {
+			if err := set(tx, v, 0.5); err != nil {
+				return err
+			}
+		}
+		for v := NodeID(107); v < leaves; v += 300 {
+			if err := set(tx, v, 0.25); err != nil {
+				return err
+			}
+		}
+		for v := NodeID(61); v < leaves; v += 61 {
+			if want[v] == (arc{}) {
+				continue
+			}
+			delete(want, v)
+			if err := tx.RemoveEdge(0, v); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return s, want
+}
+
+func TestArcsOfHub(t *testing.T) {
+	for _, f := range []arcForm{{false, true}, {true, true}} {
+		s, want := arcHub(t, f)
+		for range 2 {
+			checkClean(t, s)
+			err := s.View(func(tx *Tx) error {
+				blocks, err := tx.AdjacencyBlocks()
+				if err != nil {
+					return err
+				}
+				var buf Adjacency
+				if err := tx.Along(Out).ReadAdjacency(blocks[0], &buf); err != nil {
+					return err
+				}
+				next := 0
+				for a, err := range tx.Arcs(0) {
+					if err != nil {
+						return err
+					}
+					if want[a.Neighbor] != (arc{a.Out, a.In}) {
+						t.Fatalf("%+v: got %+v, want %+v", f, a, want[a.Neighbor])
+					}
+					if buf.Of(0)[next] != a.Neighbor || buf.Weights[next] != a.Out {
+						t.Fatalf("%+v: ReadAdjacency: got %d, %v, want %+v", f, buf.Of(0)[next], buf.Weights[next], a)
+					}
+					next++
+				}
+				if next != len(want) || len(buf.Of(0)) != next {
+					t.Fatalf("%+v: got %d and %d arcs, want %d", f, next, len(buf.Of(0)), len(want))
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Compact(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestCheckFindsDamagedArcs(t *testing.T) {
+	s, _ := arcHub(t, arcForm{true, true})
+	for _, c := range []struct {
+		kind   kind
+		change func(body []byte) []byte
+	}{
+		{kindArcs, func([]byte) []byte { return nil }},                                         // no count
+		{kindArcs, func(b []byte) []byte { return append(b, 0) }},                              // too long
+		{kindArcs, func(b []byte) []byte { return b[:len(b)-1] }},                              // too short
+		{kindArcs, func(b []byte) []byte { b[2] |= 2; return b }},                              // an arc more than weights
+		{kindArcs, func(b []byte) []byte { b[2] &^= 3; return b }},                             // an entry without arcs
+		{kindArcs, func(b []byte) []byte { b[len(b)-1] = 0x7f; b[len(b)-2] = 0xff; return b }}, // NaN
+		{kindArcs, func(b []byte) []byte { b[len(b)-2]++; return b }},                          // not what the other end says
+		{kindEdgeDelta, func(b []byte) []byte { b[0] = byte(edgeAdded); return b }},
+		{kindEdgeDelta, func(b []byte) []byte { b[len(b)-2]++; return b }},
+		{kindEdgeDelta, func(b []byte) []byte { b[2] |= 0x10; return b }}, // padding
+		{kindEdgeDelta, func([]byte) []byte { return []byte{byte(edgeChanged)} }},
+		{kindDegreeDelta, func(b []byte) []byte { b[0]++; return b }},
+		{kindDegreeDelta, func(b []byte) []byte { return append(b, 0) }},
+	} {
+		key := firstKey(t, s, c.kind)
+		value := rawValue(t, s, key)
+		rewrite(t, s, key, c.change)
+		if found := problems(t, s); len(found) == 0 {
+			t.Errorf("%s changed from % .20x… to % .20x…: Check found nothing", kindNames[c.kind], value, rawValue(t, s, key))
+		}
+		writeRaw(t, s, key, value)
+	}
+	key := firstKey(t, s, kindArcs)
+	value := rawValue(t, s, key)
+	writeRaw(t, s, key, nil)
+	if found := problems(t, s); len(found) == 0 {
+		t.Error("no record of arcs: Check found nothing")
+	}
+	writeRaw(t, s, key, value)
+	checkClean(t, s)
+}
+
+func TestDirectionNames(t *testing.T) {
+	for _, d := range []Direction{Both, Out, In} {
+		if got, err := ParseDirection(d.String()); err != nil || got != d {
+			t.Errorf("%v: got %v, %v", d, got, err)
+		}
+	}
+	if _, err := ParseDirection("forth"); !errors.Is(err, ErrInvalidValue) {
+		t.Errorf("forth: got %v, want ErrInvalidValue", err)
+	}
+}
+
+// BenchmarkArcs reads records as long as those of a block, of all kinds of weights.
+func BenchmarkArcs(b *testing.B) {
+	const entries = 8192
+	for name, draw := range map[string]func(r *rand.Rand) float32{
+		"equal":    func(*rand.Rand) float32 { return 2 },
+		"integers": func(r *rand.Rand) float32 { return float32(1 + r.IntN(200)) },
+		"reals":    func(r *rand.Rand) float32 { return r.Float32() + 0.1 },
+	} {
+		for _, f := range []arcForm{{false, true}, {true, true}} {
+			b.Run(fmt.Sprintf("directed=%v/weights=%s", f.directed, name), func(b *testing.B) {
+				r := rand.New(rand.NewPCG(1, 2))
+				e := arcEncoder{form: f}
+				for range entries {
+					w := draw(r)
+					e.append([]arc{{w, w}})
+				}
+				body := e.appendTo(nil)
+				arcs := make([]arc, 0, entries)
+				b.ReportAllocs()
+				for b.Loop() {
+					var err error
+					if arcs, err = f.appendArcs(arcs[:0], body, entries); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(entries)*float64(b.N)/b.Elapsed().Seconds(), "entries/s")
+				b.ReportMetric(float64(len(body))/entries, "bytes/entry")
+			})
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package kv
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// TestRecordCache keeps random records and expects what it finds to be what was kept, within the budget.
+func TestRecordCache(t *testing.T) {
+	const budget = 1 << 20
+	c := newRecordCache(budget)
+	r := rand.New(rand.NewPCG(1, 0))
+	body := func(block uint32) []byte {
+		b := make([]byte, 16+int(block%7)*100)
+		b[0], b[1] = byte(block), byte(block>>8)
+		return b
+	}
+	hits, hot := 0, 0
+	for range 20_000 {
+		block := r.Uint32N(2000)
+		if r.IntN(2) == 0 {
+			block %= 20 // asked for all the time
+		}
+		name := recordName{kind: kindColumn, generation: 3, a: block}
+		kept := c.get(name)
+		if kept == nil {
+			c.add(&keptRecord{name: name, body: body(block)})
+			continue
+		}
+		hits++
+		if block < 20 {
+			hot++
+		}
+		if kept.name != name || kept.body[0] != byte(block) || kept.body[1] != byte(block>>8) {
+			t.Fatalf("block %d: got the record of %v", block, kept.name)
+		}
+	}
+	if hot < 9000 {
+		t.Errorf("the blocks asked for all the time: got %d hits of some 10000, want most", hot)
+	}
+	if hits == 20_000 {
+		t.Error("got hits only, want some records to have been dropped")
+	}
+	total := int64(0)
+	for i := range c.shards {
+		s := &c.shards[i]
+		sum := int64(0)
+		for _, kept := range s.ring {
+			sum += kept.size()
+			if s.records[kept.name] != kept {
+				t.Fatalf("%v is in the ring and not in the map", kept.name)
+			}
+		}
+		if sum != s.size || len(s.ring) != len(s.records) {
+			t.Errorf("shard %d: got %d bytes in %d records, counted %d in %d", i, sum, len(s.ring), s.size, len(s.records))
+		}
+		total += sum
+	}
+	if total > budget>>cacheShareLog2 {
+		t.Errorf("got %d bytes, want at most %d", total, budget>>cacheShareLog2)
+	}
+}
+
+func TestRecordCacheRefusesLargeRecords(t *testing.T) {
+	c := newRecordCache(0)
+	name := recordName{kind: kindAdjacency, generation: 1}
+	c.add(&keptRecord{name: name, body: []byte{1}})
+	if c.get(name) != nil {
+		t.Error("got a record from a cache of no bytes, want none")
+	}
+}

@@ -1,0 +1,250 @@
+package spill
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/bits"
+	"slices"
+	"sort"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/offheap"
+)
+
+// A uint64Run is a stretch of a runFile: blocks of ascending numbers, each without its first one, which is in the
+// index, as the differences between neighbours less one, as varints.
+type uint64Run struct {
+	blocks []uint64Block
+	end    int64 // of the last block in the file
+}
+
+type uint64Block struct {
+	first  uint64
+	offset int64 // in the file
+	count  int
+}
+
+const (
+	// blockKeys is the number of numbers in a block: 24 bytes of index for about as many thousand.
+	blockKeys = 1 << 12
+
+	// maxReading bounds a range that is read back, which nothing interrupts.
+	maxReading = 1 << 22
+
+	// readBytes is how much is read at once, give or take a block.
+	readBytes = 256 << 10
+)
+
+// An encodedBucket is a bucket as it is written.
+type encodedBucket struct {
+	scratch []uint64
+	bytes   []byte
+	blocks  []uint64Block // offsets from the first one
+}
+
+// writeRun sorts the buckets and writes them.
+func (s *Uint64) writeRun(buckets [][]uint64) error {
+	if s.file == nil {
+		f, err := createRunFile(s.dir, minBuffer)
+		if err != nil {
+			return err
+		}
+		s.file = f
+	}
+	places := make([]*encodedBucket, 2*s.workers)
+	for i := range places {
+		places[i] = &encodedBucket{scratch: make([]uint64, leafKeys)}
+	}
+	run := uint64Run{end: s.file.size}
+	encode := func(e *encodedBucket, i int) error {
+		if s.stop.Load() {
+			return errStopped
+		}
+		sortKeys(buckets[i], e.scratch)
+		e.encode(distinct(buckets[i]))
+		return nil
+	}
+	err := inOrder(context.Background(), s.workers, len(buckets), places, encode, func(e *encodedBucket) error {
+		for _, block := range e.blocks {
+			block.offset += run.end
+			run.blocks = append(run.blocks, block)
+		}
+		run.end += int64(len(e.bytes))
+		return s.file.write(e.bytes)
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.file.endRun(run.end - s.file.size); err != nil {
+		return err
+	}
+	s.runs = append(s.runs, run)
+	return nil
+}
+
+func (e *encodedBucket) encode(keys []uint64) {
+	e.bytes, e.blocks = e.bytes[:0], e.blocks[:0]
+	for block := range slices.Chunk(keys, blockKeys) {
+		e.blocks = append(e.blocks, uint64Block{block[0], int64(len(e.bytes)), len(block)})
+		e.bytes = slices.Grow(e.bytes, len(block)*binary.MaxVarintLen64)
+		previous := block[0]
+		b, n := e.bytes[:cap(e.bytes)], len(e.bytes)
+		for _, k := range block[1:] {
+			gap := k - previous - 1
+			previous = k
+			for gap >= 0x80 {
+				b[n] = byte(gap) | 0x80
+				gap >>= 7
+				n++
+			}
+			b[n] = byte(gap)
+			n++
+		}
+		e.bytes = b[:n]
+	}
+}
+
+// chooseCuts divides the numbers of all runs into ranges of about s.reading of them, and returns the least of each.
+func (s *Uint64) chooseCuts() []uint64 {
+	var blocks []uint64Block
+	for _, r := range s.runs {
+		blocks = append(blocks, r.blocks...)
+	}
+	slices.SortFunc(blocks, func(a, b uint64Block) int {
+		return cmp.Compare(a.first, b.first)
+	})
+	cuts := []uint64{0}
+	count := 0
+	for _, b := range blocks {
+		if count >= s.reading && b.first > cuts[len(cuts)-1] {
+			cuts = append(cuts, b.first)
+			count = 0
+		}
+		count += b.count
+	}
+	return cuts
+}
+
+// readRange returns the numbers of range i of all runs, ascending and distinct, in m.
+func (s *Uint64) readRange(m *rangeMemory, i int) ([]uint64, error) {
+	least, greatest := s.cuts[i], ^uint64(0)
+	if i+1 < len(s.cuts) {
+		greatest = s.cuts[i+1] - 1
+	}
+	most := 0
+	for _, r := range s.runs {
+		from, to := r.overlapping(least, greatest)
+		for _, b := range r.blocks[from:to] {
+			most += b.count
+		}
+	}
+	if most > len(m.keys.Data) {
+		if err := m.keys.Free(); err != nil {
+			return nil, err
+		}
+		var err error
+		if m.keys, err = offheap.New[uint64](most + most/8); err != nil {
+			return nil, err
+		}
+	}
+	n := 0
+	for _, r := range s.runs {
+		from, to := r.overlapping(least, greatest)
+		keys, err := s.readBlocks(m, r, from, to, m.keys.Data[n:])
+		if err != nil {
+			return nil, readError(s.file.file.Name(), err)
+		}
+		first, _ := slices.BinarySearch(keys, least)
+		keys = keys[first:]
+		if past, found := slices.BinarySearch(keys, greatest); found {
+			keys = keys[:past+1]
+		} else {
+			keys = keys[:past]
+		}
+		n += copy(m.keys.Data[n:], keys)
+	}
+	keys := m.keys.Data[:n]
+	if len(s.runs) > 1 {
+		sortKeys(keys, m.scratch)
+		keys = distinct(keys)
+	}
+	return keys, nil
+}
+
+// overlapping returns the blocks that may hold numbers from least to greatest.
+func (r uint64Run) overlapping(least, greatest uint64) (from, to int) {
+	from = sort.Search(len(r.blocks), func(b int) bool { return r.blocks[b].first > least })
+	to = sort.Search(len(r.blocks), func(b int) bool { return r.blocks[b].first > greatest })
+	return max(from-1, 0), to
+}
+
+// blockEnd is where block b ends in the file.
+func (r uint64Run) blockEnd(b int) int64 {
+	if b+1 < len(r.blocks) {
+		return r.blocks[b+1].offset
+	}
+	return r.end
+}
+
+// readBlocks decodes the blocks from ≤ b < to into the beginning of keys.
+func (s *Uint64) readBlocks(m *rangeMemory, r uint64Run, from, to int, keys []uint64) ([]uint64, error) {
+	n := 0
+	for from < to {
+		next := from + 1
+		begin := r.blocks[from].offset
+		for next < to && r.blockEnd(next)-begin <= readBytes {
+			next++
+		}
+		size := int(r.blockEnd(next-1) - begin)
+		m.bytes = slices.Grow(m.bytes[:0], size)[:size]
+		if _, err := s.file.file.ReadAt(m.bytes, begin); err != nil {
+			return nil, err
+		}
+		for ; from < next; from++ {
+			b := r.blocks[from]
+			encoded := m.bytes[b.offset-begin : r.blockEnd(from)-begin]
+			if err := decodeBlock(keys[n:n+b.count], b.first, encoded); err != nil {
+				return nil, err
+			}
+			n += b.count
+		}
+	}
+	return keys[:n], nil
+}
+
+// decodeBlock fills keys with the numbers of a block.
+func decodeBlock(keys []uint64, first uint64, encoded []byte) error {
+	const high = 0x8080808080808080
+	keys[0] = first
+	at, i, last := 0, 1, first
+	for ; i < len(keys) && at+8 <= len(encoded); i++ {
+		w := binary.LittleEndian.Uint64(encoded[at:])
+		stop := ^w & high
+		if stop == 0 {
+			break
+		}
+		w &= stop ^ (stop - 1) // up to the first byte that ends a number
+		at += bits.TrailingZeros64(stop)>>3 + 1
+		// Pairs of seven bits become fourteen, then 28, then 56.
+		w = w&0x007f007f007f007f | w&0x7f007f007f007f00>>1
+		w = w&0x00003fff00003fff | w&0x3fff00003fff0000>>2
+		w = w&0x000000000fffffff | w&0x0fffffff00000000>>4
+		last += w + 1
+		keys[i] = last
+	}
+	for ; i < len(keys); i++ {
+		gap, n := binary.Uvarint(encoded[at:])
+		if n <= 0 {
+			return io.ErrUnexpectedEOF
+		}
+		at += n
+		last += gap + 1
+		keys[i] = last
+	}
+	if at != len(encoded) {
+		return fmt.Errorf("a block of %d numbers has %d bytes too many", len(keys), len(encoded)-at)
+	}
+	return nil
+}

@@ -1,0 +1,376 @@
+package spill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// randomNumbers draws numbers of one of several shapes, and the number of bits they take.
+func randomNumbers(r *rand.Rand, n int) (keys []uint64, width int) {
+	shape, width := r.IntN(4), 1+r.IntN(64)
+	for i := range n {
+		k := r.Uint64() >> (64 - width)
+		switch shape {
+		case 1: // many of a few
+			k %= 7
+		case 2: // one upper half, as of the edges of a hub
+			k &= 1<<(width/2) - 1
+		case 3: // in order
+			k = uint64(i)
+		}
+		keys = append(keys, k)
+		width = max(width, bits.Len64(k))
+	}
+	return keys, width
+}
+
+// addAll adds numbers through so many writers at once.
+func addAll(s *Uint64, keys []uint64, writers int) error {
+	errs := make([]error, writers)
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() {
+			w := s.Writer()
+			for j := i; j < len(keys) && errs[i] == nil; j += writers {
+				errs[i] = w.Add(keys[j])
+			}
+			errs[i] = errors.Join(errs[i], w.Close(), w.Close())
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func TestUint64(t *testing.T) {
+	for seed := range uint64(48) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		dir := t.TempDir()
+		limit := []int64{0, 1 << 14, 1 << 18, 1 << 30}[seed%4]
+		workers := []int{1, 2, 4}[seed%3]
+		added, width := randomNumbers(r, r.IntN(60000))
+		s := NewUint64(dir, limit, width, workers)
+		if err := addAll(s, added, 1+r.IntN(5)); err != nil {
+			t.Fatalf("seed %d: Add: %v", seed, err)
+		}
+		spilled := len(files(t, dir)) > 0
+		if err := s.Sort(t.Context()); err != nil {
+			t.Fatalf("seed %d: Sort: %v", seed, err)
+		}
+		if s.Len() != int64(len(added)) {
+			t.Fatalf("seed %d: Len: got %d, want %d", seed, s.Len(), len(added))
+		}
+		want := slices.Compact(slices.Sorted(slices.Values(added)))
+		for round := range 2 {
+			var got []uint64
+			for keys, err := range s.Ordered(t.Context()) {
+				if err != nil {
+					t.Fatalf("seed %d: Ordered: %v", seed, err)
+				}
+				got = append(got, keys...)
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("seed %d, round %d, limit %d: got %d numbers, want %d, or another order",
+					seed, round, limit, len(got), len(want))
+			}
+			var mu sync.Mutex
+			got = got[:0]
+			err := s.Each(t.Context(), func(worker int, keys []uint64) error {
+				if worker < 0 || worker >= s.Workers() || !slices.IsSorted(keys) {
+					return fmt.Errorf("worker %d of %d, %d numbers, out of order or not", worker, s.Workers(), len(keys))
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				got = append(got, keys...)
+				return nil
+			})
+			slices.Sort(got)
+			if err != nil || !slices.Equal(got, want) {
+				t.Fatalf("seed %d, round %d, limit %d: Each: got %d numbers, %v, want %d", seed, round, limit, len(got), err, len(want))
+			}
+		}
+		if small := len(added) > 3000 && limit <= 1<<14; small && !spilled {
+			t.Errorf("seed %d: %d numbers at a limit of %d bytes did not spill", seed, len(added), limit)
+		}
+		if limit == 1<<30 && spilled {
+			t.Errorf("seed %d: %d numbers at a limit of %d bytes spilled", seed, len(added), limit)
+		}
+		if err := errors.Join(s.Close(), s.Close()); err != nil {
+			t.Fatalf("seed %d: Close: %v", seed, err)
+		}
+		if left := files(t, dir); len(left) > 0 {
+			t.Fatalf("seed %d: after Close: got files %q, want none", seed, left)
+		}
+	}
+}
+
+func TestUint64StoppedEarly(t *testing.T) {
+	for _, limit := range []int64{0, 1 << 30} {
+		dir := t.TempDir()
+		s := NewUint64(dir, limit, 20, 2)
+		var added []uint64
+		for i := range uint64(200000) {
+			added = append(added, i*7919%200000)
+		}
+		if err := addAll(s, added, 2); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Sort(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for keys, err := range s.Ordered(t.Context()) {
+			if err != nil || keys[0] != 0 {
+				t.Fatalf("limit %d: first number: got %v, want 0", limit, err)
+			}
+			break
+		}
+		failure := errors.New("no more")
+		if err := s.Each(t.Context(), func(int, []uint64) error { return failure }); !errors.Is(err, failure) {
+			t.Fatalf("limit %d: Each with an error: got %v", limit, err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		seen := 0
+		var last error
+		for _, err := range s.Ordered(ctx) {
+			cancel()
+			seen, last = seen+1, err
+		}
+		if !errors.Is(last, context.Canceled) || seen > 1+2*s.Workers() {
+			t.Fatalf("limit %d: cancelled at the first numbers: got %d more stretches and %v", limit, seen, last)
+		}
+		if err := s.Each(ctx, func(int, []uint64) error { return nil }); !errors.Is(err, context.Canceled) {
+			t.Fatalf("limit %d: cancelled Each: got %v", limit, err)
+		}
+		if err := s.Sort(ctx); !errors.Is(err, context.Canceled) {
+			t.Fatalf("limit %d: cancelled Sort: got %v", limit, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := addAll(s, added, 1); err == nil {
+			t.Errorf("limit %d: adding after Close: got no error", limit)
+		}
+		if left := files(t, dir); len(left) > 0 {
+			t.Fatalf("after Close: got files %q, want none", left)
+		}
+	}
+}
+
+func TestUint64ClosedWhileItSpills(t *testing.T) {
+	dir := t.TempDir()
+	s := NewUint64(dir, 0, 40, 2)
+	w := s.Writer()
+	for i := range uint64(5000) {
+		if err := w.Add(i * 7919); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left := files(t, dir); len(left) > 0 {
+		t.Fatalf("after Close: got files %q, want none", left)
+	}
+}
+
+func TestUint64DirectoryMissing(t *testing.T) {
+	s := NewUint64(filepath.Join(t.TempDir(), "absent"), 0, 20, 2)
+	err := errors.Join(addAll(s, make([]uint64, 100000), 2), s.Sort(t.Context()))
+	if !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("spilling into a missing directory: got %v, want ErrNotExist", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatalf("Close after a failure: %v", err)
+	}
+}
+
+func TestUint64RunDamaged(t *testing.T) {
+	for _, damage := range []func(name string) error{
+		func(name string) error { return os.Truncate(name, 3) },
+		func(name string) error { return os.WriteFile(name, make([]byte, 1<<20), 0o600) },
+		func(name string) error { return os.WriteFile(name, slices.Repeat([]byte{0xff}, 1<<20), 0o600) },
+	} {
+		dir := t.TempDir()
+		s := NewUint64(dir, 0, 63, 1)
+		defer s.Close()
+		r := rand.New(rand.NewPCG(1, 1))
+		added := make([]uint64, 5000)
+		for i := range added {
+			added[i] = r.Uint64() >> 1
+		}
+		if err := errors.Join(addAll(s, added, 1), s.Sort(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		if err := damage(files(t, dir)[0]); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Each(t.Context(), func(int, []uint64) error { return nil }); err == nil {
+			t.Error("a damaged temporary file: got no error")
+		}
+	}
+}
+
+func FuzzSortKeys(f *testing.F) {
+	f.Add(uint64(1), 5000)
+	f.Add(uint64(2), 70000)
+	f.Fuzz(func(t *testing.T, seed uint64, n int) {
+		keys, _ := randomNumbers(rand.New(rand.NewPCG(seed, 0)), int(uint(n)%100000))
+		want := slices.Sorted(slices.Values(keys))
+		sortKeys(keys, make([]uint64, leafKeys))
+		if !slices.Equal(keys, want) {
+			t.Fatalf("seed %d, %d keys: not sorted", seed, len(keys))
+		}
+		if got := distinct(keys); !slices.Equal(got, slices.Compact(want)) {
+			t.Fatalf("seed %d, %d keys: got %d distinct ones", seed, len(keys), len(got))
+		}
+	})
+}
+
+func BenchmarkSortKeys(b *testing.B) {
+	for _, n := range []int{1 << 14, 1 << 22} {
+		for _, width := range []int{30, 44, 64} {
+			b.Run(fmt.Sprintf("keys=%d/bits=%d", n, width), func(b *testing.B) {
+				r := rand.New(rand.NewPCG(1, 0))
+				from, keys, scratch := make([]uint64, n), make([]uint64, n), make([]uint64, leafKeys)
+				for i := range from {
+					from[i] = r.Uint64() >> (64 - width)
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					copy(keys, from)
+					sortKeys(keys, scratch)
+				}
+				b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "keys/s")
+			})
+		}
+	}
+}
+
+func BenchmarkRunBlock(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 0))
+	keys := make([]uint64, blockKeys)
+	for i := range keys[1:] {
+		keys[i+1] = keys[i] + 1 + r.Uint64N(1<<24)
+	}
+	var e encodedBucket
+	b.Run("encode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			e.encode(keys)
+		}
+		b.ReportMetric(blockKeys*float64(b.N)/b.Elapsed().Seconds(), "keys/s")
+		b.ReportMetric(float64(len(e.bytes))/blockKeys, "bytes/key")
+	})
+	b.Run("decode", func(b *testing.B) {
+		got := make([]uint64, blockKeys)
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := decodeBlock(got, keys[0], e.bytes); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(blockKeys*float64(b.N)/b.Elapsed().Seconds(), "keys/s")
+	})
+}
+
+func BenchmarkUint64(b *testing.B) {
+	const n, width = 1 << 22, 40
+	r := rand.New(rand.NewPCG(1, 0))
+	keys := make([]uint64, n)
+	for i := range keys {
+		keys[i] = r.Uint64() >> (64 - width)
+	}
+	for _, limit := range []int64{16 << 20, 1 << 30} {
+		for _, workers := range []int{1, 2} {
+			b.Run(fmt.Sprintf("keys=%d/limit=%d/workers=%d", n, limit, workers), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					s := NewUint64(b.TempDir(), limit, width, workers)
+					if err := errors.Join(addAll(s, keys, workers), s.Sort(b.Context())); err != nil {
+						b.Fatal(err)
+					}
+					for _, err := range s.Ordered(b.Context()) {
+						if err != nil {
+							b.Fatal(err)
+						}
+					}
+					if err := s.Close(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "keys/s")
+			})
+		}
+	}
+}
+
+func TestKeptNumbersAreRestored(t *testing.T) {
+	dir := t.TempDir()
+	added, width := randomNumbers(rand.New(rand.NewPCG(8, 8)), 20000)
+	s := NewUint64(dir, 0, width, 2)
+	if err := errors.Join(addAll(s, added, 2), s.Sort(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	kept, ok, err := s.Keep()
+	if err != nil || !ok {
+		t.Fatalf("Keep: got %v, %v", ok, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Compact(slices.Sorted(slices.Values(added)))
+	for _, discard := range []bool{false, true} {
+		s, err := RestoreUint64(dir, 1<<20, width, 3, kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []uint64
+		for keys, err := range s.Ordered(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, keys...)
+		}
+		if !slices.Equal(got, want) || s.Len() != int64(len(added)) {
+			t.Fatalf("got %d numbers of %d, want %d of %d", len(got), s.Len(), len(want), len(added))
+		}
+		if discard {
+			s.Discard()
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if left := len(files(t, dir)); (left == 0) != discard {
+			t.Fatalf("after Close, discarded %v: got %d files", discard, left)
+		}
+	}
+	if _, err := RestoreUint64(dir, 1<<20, width, 3, kept); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("without the file: got %v, want ErrNotExist", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, kept.File), []byte("short"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := RestoreUint64(dir, 1<<20, width, 3, kept); err == nil {
+		t.Error("a file of another length: got no error")
+	}
+	kept.Runs[0].Count[0] = blockKeys + 1
+	if _, err := RestoreUint64(dir, 1<<20, width, 3, kept); err == nil {
+		t.Error("a block that is too long: got no error")
+	}
+	memory := NewUint64(dir, 1<<20, width, 1)
+	defer memory.Close()
+	if err := errors.Join(addAll(memory, added[:10], 1), memory.Sort(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, err := memory.Keep(); ok || err != nil {
+		t.Errorf("Keep of what memory holds: got %v, %v, want false", ok, err)
+	}
+}

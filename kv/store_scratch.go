@@ -1,0 +1,170 @@
+package kv
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/graphcleaner/graphcleaner/kv/scratch"
+)
+
+// workName is the directory inside a store that Work lends. Nothing in it is part of the store: it may be deleted
+// whenever no process has the store open.
+const workName = "work"
+
+// A Work is the directory inside a store in which one long job at a time keeps what it has finished, so that it can go
+// on after it was interrupted or killed. What is in it is the job's alone.
+type Work struct {
+	store  *Store
+	dir    *scratch.Dir
+	closed bool
+}
+
+// Work lends the directory, once the job before has closed it, or returns the error of a context that ends first.
+// ErrReadOnly where the store was opened so: other processes may be reading it.
+func (s *Store) Work(ctx context.Context) (*Work, error) {
+	if s.opt.ReadOnly {
+		return nil, fmt.Errorf("%s: %w", s.dir, ErrReadOnly)
+	}
+	if err := s.worker.LockContext(ctx); err != nil {
+		return nil, err
+	}
+	dir, err := scratch.Open(filepath.Join(s.dir, workName))
+	if err != nil {
+		s.worker.Unlock()
+		return nil, err
+	}
+	return &Work{store: s, dir: dir}, nil
+}
+
+// Dir is the directory.
+func (w *Work) Dir() *scratch.Dir { return w.dir }
+
+// Close lets the next job in. An empty directory is removed, other files stay. Closing again does nothing.
+func (w *Work) Close() error {
+	if w.closed {
+		return nil
+	}
+	w.closed = true
+	defer w.store.worker.Unlock()
+	entries, err := os.ReadDir(w.dir.Path())
+	if err != nil || len(entries) > 0 {
+		return err
+	}
+	if err := os.Remove(w.dir.Path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Scratch is where arrays are kept that are gone with the process: in the directory of the store, or of the system's
+// temporary files where the store was opened read-only.
+func (s *Store) Scratch() *scratch.Dir {
+	if s.opt.ReadOnly {
+		return scratch.Temporary(os.TempDir())
+	}
+	return scratch.Temporary(s.dir)
+}
+
+// A Version names the state of a part of a store: two snapshots of one store that give the same see the same, and after
+// any change it differs. It costs a look at the keys of what changed since the part was written as a whole.
+type Version string
+
+// GraphVersion is the Version of the nodes, their external ids and order, and the edges.
+func (tx *Tx) GraphVersion() (Version, error) {
+	g := tx.cat.Graph
+	return tx.version(func(sum hash.Hash) error {
+		number(sum, int64(g), int64(tx.cat.Nodes), int64(tx.cat.LoadedNodes), tx.cat.Edges)
+		return tx.sumVersions(sum, generationPrefix(kindEdgeDelta, g), generationPrefix(kindAddedNode, g))
+	})
+}
+
+// ColumnVersion is the Version of a stored column and, where it is one of classes, of their names; ErrNoColumn when
+// there is none.
+func (tx *Tx) ColumnVersion(name string) (Version, error) {
+	entry, err := tx.columnEntry(name)
+	if err != nil {
+		return "", err
+	}
+	return tx.version(func(sum hash.Hash) error {
+		number(sum, int64(entry.Generation), int64(entry.Rows), int64(tx.cat.Nodes))
+		if entry.Kind == KindClass {
+			texts(sum, tx.cat.Classes)
+		}
+		return tx.sumVersions(sum, generationPrefix(kindColumnDelta, entry.Generation))
+	})
+}
+
+// MatrixVersion is the Version of a stored matrix; ErrNotFound when there is none.
+func (tx *Tx) MatrixVersion(name string) (Version, error) {
+	entry, err := tx.matrixEntry(name)
+	if err != nil {
+		return "", err
+	}
+	return tx.version(func(sum hash.Hash) error {
+		number(sum, int64(entry.Generation), int64(entry.Rows), int64(tx.cat.Nodes))
+		texts(sum, entry.Columns)
+		return tx.sumVersions(sum, generationPrefix(kindRowDelta, entry.Generation))
+	})
+}
+
+// version hashes what write writes, with the identity of the store.
+func (tx *Tx) version(write func(sum hash.Hash) error) (Version, error) {
+	if err := tx.Err(); err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	texts(sum, []string{tx.s.header.ID})
+	if err := write(sum); err != nil {
+		return "", err
+	}
+	return Version(hex.EncodeToString(sum.Sum(nil)[:16])), nil
+}
+
+// sumVersions adds the keys that begin with prefixes, each with the number of the commit that wrote it last.
+func (tx *Tx) sumVersions(sum hash.Hash, prefixes ...[]byte) error {
+	if err := tx.acquire(); err != nil {
+		return err
+	}
+	defer tx.release()
+	for _, prefix := range prefixes {
+		err := guard(prefix, func() error {
+			it := tx.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
+			defer it.Close()
+			for it.Seek(prefix); it.Valid(); it.Next() {
+				item := it.Item()
+				number(sum, int64(len(item.Key())), int64(item.Version()))
+				sum.Write(item.Key()) // never fails
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func number(sum hash.Hash, numbers ...int64) {
+	var b [8]byte
+	for _, x := range numbers {
+		binary.BigEndian.PutUint64(b[:], uint64(x))
+		sum.Write(b[:])
+	}
+}
+
+func texts(sum hash.Hash, list []string) {
+	number(sum, int64(len(list)))
+	for _, text := range list {
+		number(sum, int64(len(text)))
+		sum.Write([]byte(text))
+	}
+}

@@ -1,0 +1,129 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/scratch"
+)
+
+func TestWorkOutlivesTheStore(t *testing.T) {
+	s := newStore(t, Options{})
+	dir := s.Dir()
+	w, err := s.Work(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Work(waiting); !errors.Is(err, context.Canceled) {
+		t.Errorf("a second Work beside the first: got %v, want context.Canceled", err)
+	}
+	a, err := scratch.New[uint32](w.Dir(), "numbers", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Data[2] = 7
+	if err := errors.Join(a.Sync(), a.Detach(), w.Close(), w.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	s = openStore(t, dir, Options{})
+	checkClean(t, s)
+	if w, err = s.Work(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if a, err = scratch.Keep[uint32](w.Dir(), "numbers", 3); err != nil {
+		t.Fatal(err)
+	}
+	if a.Data[2] != 7 {
+		t.Errorf("after opening the store again: got %d, want 7", a.Data[2])
+	}
+	if err := errors.Join(a.Close(), w.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, workName)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an empty directory of work: got %v, want it gone", err)
+	}
+	s = openStore(t, dir, Options{ReadOnly: true})
+	if _, err := s.Work(t.Context()); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("read-only: got %v, want ErrReadOnly", err)
+	}
+	if got, want := s.Scratch().Path(), os.TempDir(); got != want {
+		t.Errorf("temporary arrays of a store opened read-only: got them in %s, want %s", got, want)
+	}
+}
+
+// TestVersions changes one part of a store at a time and looks which versions differ.
+func TestVersions(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 5)
+	const matrix = "m"
+	update(t, s, func(tx *Tx) error {
+		return errors.Join(tx.AddColumn("p", KindInt), tx.CreateMatrix(matrix, []string{"a"}), tx.AddEdge(0, 1))
+	})
+	versions := func() (got [4]Version) {
+		view(t, s, func(tx *Tx) error {
+			var errs [4]error
+			got[0], errs[0] = tx.GraphVersion()
+			got[1], errs[1] = tx.ColumnVersion(LabelColumn)
+			got[2], errs[2] = tx.ColumnVersion("p")
+			got[3], errs[3] = tx.MatrixVersion(matrix)
+			return errors.Join(errs[:]...)
+		})
+		return got
+	}
+	before := versions()
+	if again := versions(); again != before {
+		t.Errorf("nothing changed: got %v, want %v", again, before)
+	}
+	const graph, label, property, rows = 0, 1, 2, 3
+	for _, c := range []struct {
+		name    string
+		changed []int
+		change  func(tx *Tx) error
+	}{
+		{"label", []int{label}, func(tx *Tx) error { return tx.SetLabel(2, "x") }},
+		{"another label", []int{label}, func(tx *Tx) error { return tx.SetLabel(2, "y") }},
+		{"one edge for another", []int{graph}, func(tx *Tx) error {
+			return errors.Join(tx.RemoveEdge(0, 1), tx.AddEdge(2, 3))
+		}},
+		{"value", []int{property}, func(tx *Tx) error { return tx.SetValue(1, "p", IntValue(4)) }},
+		{"row", []int{rows}, func(tx *Tx) error { return tx.SetRow(matrix, 1, []float32{3}) }},
+		{"the same row", []int{rows}, func(tx *Tx) error { return tx.SetRow(matrix, 1, []float32{3}) }},
+		{"document", nil, func(tx *Tx) error { return tx.PutDocument("s", "k", 1) }},
+	} {
+		update(t, s, c.change)
+		after := versions()
+		want := before
+		for _, i := range c.changed {
+			want[i] = after[i]
+			if after[i] == before[i] {
+				t.Errorf("%s changed: version %d is the same", c.name, i)
+			}
+		}
+		if after != want {
+			t.Errorf("%s changed: got versions %v, want only %v to differ from %v", c.name, after, c.changed, before)
+		}
+		before = after
+	}
+	if err := s.Compact(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if after := versions(); after[graph] == before[graph] {
+		t.Error("compacted: the version of the graph is the same")
+	}
+	view(t, s, func(tx *Tx) error {
+		if _, err := tx.ColumnVersion("none"); !errors.Is(err, ErrNoColumn) {
+			t.Errorf("version of no column: got %v, want ErrNoColumn", err)
+		}
+		if _, err := tx.MatrixVersion("none"); !errors.Is(err, ErrNotFound) {
+			t.Errorf("version of no matrix: got %v, want ErrNotFound", err)
+		}
+		return nil
+	})
+}
