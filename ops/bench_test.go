@@ -11,31 +11,129 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 var benchGraph = sync.OnceValue(func() *listGraph { return rmat(16, 16, 1) })
 
+// BenchmarkPropagate propagates predictions and labels as rows, labels alone, and both with two wanted columns a node.
 func BenchmarkPropagate(b *testing.B) {
 	g := benchGraph()
 	n := g.NumNodes()
-	for _, columns := range []int{1, 7, 16, 32} {
-		for _, workers := range []int{1, 2} {
-			b.Run(fmt.Sprintf("columns=%d/workers=%d", columns, workers), func(b *testing.B) {
-				src := Dense(randomRows(rand.New(rand.NewPCG(1, 0)), n, columns), columns)
-				for b.Loop() {
+	for _, classes := range []int{4, 8, 16, 40} {
+		labels := make([]kv.Class, n)
+		for v := range labels {
+			labels[v] = kv.Class(v % classes)
+		}
+		predictions := Dense(randomRows(rand.New(rand.NewPCG(1, 0)), n, classes), classes)
+		plain := make([]float32, n*classes)
+		for v, y := range labels {
+			plain[v*classes+int(y)] = 1
+		}
+		wanted := func(v kv.NodeID, columns []int) []int {
+			return append(columns, int(labels[v]), classes+int(labels[v]))
+		}
+		for _, c := range []struct {
+			name   string
+			src    Source
+			wanted func(kv.NodeID, []int) []int
+			hops   int
+		}{
+			{"dense", SideBySide(predictions, Dense(plain, classes)), nil, 3},
+			{"labels", OneHot(labels, classes), nil, 1},
+			{"wanted", SideBySide(predictions, OneHot(labels, classes)), wanted, 3},
+		} {
+			for _, workers := range []int{1, 2} {
+				b.Run(fmt.Sprintf("%s/classes=%d/workers=%d", c.name, classes, workers), func(b *testing.B) {
 					opt := Options{Workers: workers}
-					err := Propagate(context.Background(), g, src, Operator{Hops: 3}, opt, func(Tile) error { return nil })
-					if err != nil {
-						b.Fatal(err)
-					}
-				}
-				// Directed entries, each once a hop.
-				rate := 3 * float64(g.entries()) * float64(b.N) / b.Elapsed().Seconds()
-				b.ReportMetric(rate, "entries/s")
-				b.ReportMetric(rate*float64(columns), "values/s")
-			})
+					op := Operator{Hops: c.hops, Wanted: c.wanted}
+					benchPropagate(b, g, c.src, op, opt)
+				})
+			}
 		}
 	}
+}
+
+func BenchmarkStrategies(b *testing.B) {
+	g := benchGraph()
+	n, c := g.NumNodes(), 16
+	src := Dense(randomRows(rand.New(rand.NewPCG(1, 0)), n, c), c)
+	s, err := Measure(context.Background(), g, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	dir := scratchDir(b)
+	for _, share := range []int64{1, 2, 4, 16} {
+		opt := Options{Workers: 2, Scratch: dir, MemoryBudget: s.workersBytes(2, c) + 8*int64(n*c)/share}
+		plan, err := Plan(s, c, 3, opt)
+		if err != nil {
+			b.Fatal(err)
+		}
+		name := fmt.Sprintf("budget=%d/strategy=%v/width=%d/stripes=%d",
+			opt.MemoryBudget, plan.Strategy, plan.Width, plan.Stripes)
+		b.Run(name, func(b *testing.B) { benchPropagate(b, g, src, Operator{Hops: 3}, opt) })
+	}
+}
+
+func benchPropagate(b *testing.B, g *listGraph, src Source, op Operator, opt Options) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := Propagate(context.Background(), g, src, op, opt, func(Tile) error { return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+	// Directed entries, each once a hop.
+	rate := float64(op.Hops) * float64(g.entries()) * float64(b.N) / b.Elapsed().Seconds()
+	b.ReportMetric(rate, "entries/s")
+	b.ReportMetric(rate*float64(src.Width()), "values/s")
+}
+
+// BenchmarkKernel adds the rows that the lists of a graph name, on one core.
+func BenchmarkKernel(b *testing.B) {
+	g := benchGraph()
+	n := g.NumNodes()
+	var adj kv.Adjacency
+	if err := g.ReadAdjacency(kv.Range{End: kv.NodeID(n)}, &adj); err != nil {
+		b.Fatal(err)
+	}
+	kernel := func(name string, bytes int, row func(v int, list []kv.NodeID, readable int)) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				for v := range n {
+					from, to := adj.Offsets[v], adj.Offsets[v+1]
+					row(v, adj.Neighbors[from:to], len(adj.Neighbors[from:]))
+				}
+			}
+			rate := float64(g.entries()) * float64(b.N) / b.Elapsed().Seconds()
+			b.ReportMetric(rate, "entries/s")
+			b.ReportMetric(rate*float64(bytes), "gathered-bytes/s")
+		})
+	}
+	for _, width := range []int{4, 8, 16, 24, 32} {
+		rows := slab{values: randomRows(rand.New(rand.NewPCG(1, 0)), n, width), stride: width}
+		sums := make([]float64, width)
+		kernel(fmt.Sprintf("rows/width=%d", width), 4*width, func(_ int, list []kv.NodeID, readable int) {
+			addRows(sums, rows, 0, list, readable)
+		})
+		kernel(fmt.Sprintf("rowsPlainly/width=%d", width), 4*width, func(_ int, list []kv.NodeID, _ int) {
+			addRowsPlainly(sums, rows, 0, list)
+		})
+		if width < 2*groupColumns {
+			continue
+		}
+		kernel(fmt.Sprintf("twoGroups/width=%d", width), 8*groupColumns, func(v int, list []kv.NodeID, readable int) {
+			left := v % (width / 2) &^ (groupColumns - 1)
+			addTwoGroups(sums, rows, left, left+width/2&^(groupColumns-1), list, readable)
+		})
+	}
+	marks, sums := make([]mark, n), make([]float64, 9)
+	for v := range marks {
+		marks[v] = mark{uint32(v*7) % 9, 0.5}
+	}
+	kernel("marks", 8, func(_ int, list []kv.NodeID, readable int) { addMarks(sums, marks, 0, list, readable) })
+	kernel("marksPlainly", 8, func(_ int, list []kv.NodeID, _ int) { addMarksPlainly(sums, marks, 0, list) })
 }
 
 func BenchmarkComputeDiagonals(b *testing.B) {

@@ -7,7 +7,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Degrees returns the degree of every node [n], by NodeID.
+// Degrees returns the degree of every node [n], by NodeID: the length of its list.
 func Degrees(ctx context.Context, g Graph, opt Options) ([]uint32, error) {
 	opt = opt.withDefaults()
 	w, err := newWalker(g, opt.Workers)
@@ -42,18 +42,30 @@ type Sizes struct {
 	// The largest block, from which the workers' buffers follow.
 	maxRows, maxEntries int
 	maxDegree           uint32
+	ranked              bool // nodes are in descending order of degree
+	weighted, directed  bool
 }
 
 // A survey is what one walk over the adjacency tells.
 type survey struct {
 	Sizes
-	degrees []uint32
+	degrees    []uint32
+	*strengths // nil of a simple graph
 }
 
-// bufferBytes bounds what one worker's kv.Adjacency holds.
-func (s *Sizes) bufferBytes() int64 { return 4*int64(s.maxEntries) + 8*int64(s.maxRows+1) }
+// bufferBytes bounds what one worker's kv.Adjacency holds, for each list that a node has.
+func (s *Sizes) bufferBytes() int64 {
+	entry := int64(4)
+	if !s.isSimple() {
+		entry = s.entryBytes() + 8 // the arcs that an Oriented reads
+	}
+	return s.sides() * (entry*int64(s.maxEntries) + 8*int64(s.maxRows+1))
+}
 
 func (w *walker) survey(ctx context.Context, opt Options) (*survey, error) {
+	if !w.isSimple() {
+		return w.surveyArcs(ctx, opt)
+	}
 	start := time.Now()
 	s := &survey{Sizes: Sizes{nodes: w.nodes}, degrees: make([]uint32, w.nodes)}
 	progress := meter{progress: opt.Progress, stage: "degrees", total: int64(w.nodes)}
@@ -86,6 +98,7 @@ func (w *walker) survey(ctx context.Context, opt Options) (*survey, error) {
 	for _, degree := range s.degrees {
 		s.maxDegree = max(s.maxDegree, degree)
 	}
+	s.ranked = isRanked(s.degrees)
 	if opt.OnStage != nil {
 		stage.Edges = s.entries / 2
 		opt.OnStage(stage)

@@ -251,21 +251,25 @@ func TestDiagonalsReport(t *testing.T) {
 	}
 }
 
-func TestSpans(t *testing.T) {
+func TestHeldSpans(t *testing.T) {
+	// A list takes 4 bytes, and 4 an entry; the end of the last 4 more.
 	for _, c := range []struct {
-		counts   []uint32
+		lengths  []uint32
+		first    int
 		capacity int64
 		want     []span
 	}{
-		{nil, 5, []span{{0, 0}}},
-		{[]uint32{9}, 5, []span{{0, 1}}},
-		{[]uint32{3, 2, 1, 0}, 6, []span{{0, 4}}},
-		{[]uint32{3, 2, 1, 0}, 5, []span{{0, 2}, {2, 4}}},
-		{[]uint32{3, 2, 1, 0}, 3, []span{{0, 1}, {1, 4}}},
-		{[]uint32{0, 0, 4, 4}, 4, []span{{0, 3}, {3, 4}}},
+		{nil, 0, 5, nil},
+		{[]uint32{9}, 0, 5, []span{{0, 1}}},
+		{[]uint32{3, 2, 1, 0}, 0, 44, []span{{0, 4}}},
+		{[]uint32{3, 2, 1, 0}, 0, 43, []span{{0, 3}, {3, 4}}},
+		{[]uint32{3, 2, 1, 0}, 0, 32, []span{{0, 2}, {2, 4}}},
+		{[]uint32{3, 2, 1, 0}, 0, 20, []span{{0, 1}, {1, 2}, {2, 4}}},
+		{[]uint32{3, 2, 1, 0}, 2, 44, []span{{2, 4}}},
+		{[]uint32{3, 2, 1, 0}, 4, 44, nil},
 	} {
-		if got := spans(c.counts, c.capacity); !slices.Equal(got, c.want) {
-			t.Errorf("counts %v in spans of %d: got %v, want %v", c.counts, c.capacity, got, c.want)
+		if got := heldSpans(c.lengths, c.first, c.capacity); !slices.Equal(got, c.want) {
+			t.Errorf("lists of %v from %d in %d bytes: got %v, want %v", c.lengths, c.first, c.capacity, got, c.want)
 		}
 	}
 }

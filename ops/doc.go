@@ -13,25 +13,38 @@
 //
 // # Propagation
 //
-// Propagate cuts the columns into tiles of w ≤ 32 and runs all K hops of a tile before the next, so that only two
-// tiles, 8·n·w bytes, are ever held; they lie outside the Go heap. Between hops a tile holds D^(-1/2)x, so that a hop
-// is a plain sum over neighbours. A row is summed in ascending neighbour order in float64 and rounded to float32 once
-// a hop. Clearing the diagonal needs X again: it is read again, range by range.
+// Propagate cuts the columns into tiles of w ≤ 32 and runs all K hops of a tile before the next, so that no dense
+// matrix is ever held. Between hops a tile holds D^(-1/2)x, so that a hop is a plain sum over neighbours. A row is summed
+// in ascending neighbour order in float64 and rounded to float32 once a hop. Clearing the diagonal needs X again: it is
+// read again, range by range.
+//
+// Where two tiles, 8·n·w bytes, are too many, the tile that a hop writes goes to a scratch array; where one is, its rows
+// are read in stripes, ascending, with the sums begun kept in a scratch array. Plan weighs width, strategy, workers and
+// keeping the decoded adjacency (4 bytes an entry) against each other.
+//
+// Two hops cost less than a row an edge. Hop 1 of labels reads a mark of 8 bytes, the node's column and scale, in place
+// of a row. The last hop reads only groups of four columns with a wanted one.
+//
+// Sums run in AVX2 kernels in assembly where a processor has it. Kernels in Go, for all others and under the build tag
+// purego, give the same bits.
 //
 // # Diagonals
 //
-// Walks that only go back and forth have closed forms in Σ δ. What is left for k = 3, 4, 5 are cycles, each found once,
-// from its node of highest degree. Sums that several workers add to are kept in fixed point, where the order of
-// additions does not matter. The work is known beforehand as a Price, and refused above Options.MaxPrice.
+// Walks that only go back and forth have closed forms in Σ δ. What is left for k = 3, 4, 5 are cycles, each found once:
+// a triangle from its node of lowest degree, the others from that of highest. Sums that several workers add to are kept
+// in fixed point, where the order of additions does not matter. The work is known beforehand as a Price, and refused
+// above Options.MaxPrice. SampleDiagonals, asked for by name, estimates the cycles from a number of samples a node and
+// tells their standard errors.
 //
 // # Memory and determinism
 //
-// Options.MemoryBudget sets the width of tiles, how much adjacency is held at a time and, if need be, how many workers
-// run; what cannot be done within it is a *BudgetError with the least budget that would do. Neither the budget nor
-// the number of workers nor the blocks of the graph change a bit of any result.
+// Options.MemoryBudget sets the plan of a propagation, how much adjacency is held at a time and, if need be, how many
+// workers run; what cannot be done within it is a *BudgetError with the least budget that would do. Neither the budget
+// nor the number of workers nor the blocks of the graph change a bit of any result.
 //
 // # Stages
 //
-// Options.OnStage is told of "degrees", "price", "diagonal" (one a hop from 2 on) and "propagate" (one a hop and tile,
-// of Columns columns). Edges is m, of which a stage walks both directions. The seconds of stages do not overlap.
+// Options.OnStage is told of "degrees", "price", "diagonal" and "sample" (one a hop from 2 on) and "propagate" (one a hop
+// and tile, of Columns columns). Edges is m, of which a stage walks both directions. The seconds of stages do not
+// overlap.
 package ops

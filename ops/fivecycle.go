@@ -1,9 +1,13 @@
 package ops
 
-import "context"
+import (
+	"context"
 
-// walkBytes is what a worker holds a node to find 5-cycles, beside pairBytes.
-const walkBytes = 8*4 + 8*2
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// walkBytes is what a worker holds a node to find 5-cycles: sums, and a place in a list.
+const walkBytes = 8*6 + 4
 
 // A closed walk of five steps goes around a triangle with a step to some neighbour and back on the way, or around a
 // 5-cycle. With t = δ_x δ_y δ_z of a triangle, T_v = Σ t over the triangles of v:
@@ -13,33 +17,53 @@ const walkBytes = 8*4 + 8*2
 //	counted twice: the step is along the triangle        −Σ t (4 δ_v (δ_y + δ_z) + 2 δ_y δ_z)
 //
 // returns5 adds to these 2 Σ π over the 5-cycles of v.
-func (job *diagonalJob) returns5(ctx context.Context) ([]float64, error) {
-	n := len(job.delta)
-	units := make(fixedSums, n)
-	workers := make([]fiveScratch, len(job.graph.lists))
-	for i := range workers {
-		workers[i] = newFiveScratch(n)
+func (job *diagonalJob) returns5(ctx context.Context) (err error) {
+	g := job.graph
+	n := g.walker.nodes
+	s := &fiveSearch{
+		delta: make([]float64, n), returns: g.byRank(job.results[2].Data), workers: make([]fiveScratch, len(g.lists)),
 	}
-	search := func(ctx context.Context, held *heldLists, worker int, x rank, list []rank) error {
+	for x := range s.delta {
+		s.delta[x] = g.delta(rank(x))
+	}
+	for i := range s.workers {
+		s.workers[i] = newFiveScratch(n)
+	}
+	if s.units, err = newFixedSums(n, g.survey.hubs(), len(g.lists)); err != nil {
+		return err
+	}
+	defer func() { err = joined(err, s.units.free()) }()
+	all := span{0, rank(n)}
+	if s.held, err = g.holdStripe(ctx, all); err != nil {
+		return err
+	}
+	defer func() { err = joined(err, s.held.free()) }()
+	err = g.walk(ctx, all, &job.progress, func(ctx context.Context, worker int, x rank, list []rank) error {
 		later := above(list, x)
-		if err := job.triangleWalks(ctx, units, held, &workers[worker], x, later); err != nil {
+		if err := s.triangleWalks(ctx, worker, x, later); err != nil {
 			return err
 		}
-		return job.fiveCycles(ctx, units, held, &workers[worker], x, later)
-	}
-	if err := job.searchSpan(ctx, span{0, rank(n)}, false, search); err != nil {
-		return nil, err
-	}
-	beside, err := job.neighborSums(ctx, func(_, u rank) float64 { return job.delta[u] * job.around[u] })
+		return s.fiveCycles(ctx, worker, x, later)
+	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out := make([]float64, n)
-	for v := range out {
-		d := job.delta[v]
-		out[v] = float64(4*d*job.spread[v]*job.around[v]) + float64(2*d*beside[v]) + units.at(rank(v))
-	}
-	return out, nil
+	s.units.settle()
+	// Half the diagonal of k = 3 is Σ t.
+	return job.keepSums(ctx, 5, func(_, u kv.NodeID, _ float64) float64 {
+		return inverse(g.survey.degrees[u]) * job.results[3].Data[u]
+	}, func(v kv.NodeID, atV, sum float64) float64 {
+		return float64(2*job.results[2].Data[v]*job.results[3].Data[v]) + float64(atV*sum) + s.units.at(g.rank(v))
+	})
+}
+
+// A fiveSearch holds the whole adjacency. Its arrays are by rank.
+type fiveSearch struct {
+	held    *heldLists
+	delta   []float64 // δ
+	returns []float64 // δ S
+	units   *fixedSums
+	workers []fiveScratch
 }
 
 // fiveScratch is zero between nodes.
@@ -63,16 +87,26 @@ func newFiveScratch(n int) fiveScratch {
 	}
 }
 
+// closing appends to dst the nodes w > y, descending, that close a triangle with y and the node whose later neighbours
+// are marked.
+func closing(dst []rank, held *heldLists, y rank, marked rankSet) []rank {
+	list := held.of(y)
+	for i := len(list) - 1; i >= 0 && list[i] > y; i-- {
+		if marked.has(list[i]) {
+			dst = append(dst, list[i])
+		}
+	}
+	return dst
+}
+
 // triangleWalks adds, for every triangle x < y < z from x, the second and third line above. It also takes away the
 // walks that fiveCycles counts among the 5-cycles although they are a triangle with a tail u–v, where u is a corner
 // and v < x: of weight t δ_u δ_v, counted once for v, twice for u and once for the other corners.
-func (job *diagonalJob) triangleWalks(
-	ctx context.Context, units fixedSums, held *heldLists, s *fiveScratch, x rank, later []rank,
-) error {
+func (f *fiveSearch) triangleWalks(ctx context.Context, worker int, x rank, later []rank) error {
 	if len(later) < 2 {
 		return nil
 	}
-	delta := job.delta
+	delta, s := f.delta, &f.workers[worker]
 	s.marked.addAll(later)
 	defer func() {
 		s.marked.removeAll(later)
@@ -81,75 +115,74 @@ func (job *diagonalJob) triangleWalks(
 		}
 		s.corner[x], s.before[x] = 0, 0
 	}()
-	s.before[x] = job.sumBefore(held, x, x)
+	s.before[x] = f.sumBefore(x, x)
 	for _, u := range later {
-		s.before[u] = job.sumBefore(held, u, x)
+		s.before[u] = f.sumBefore(u, x)
 	}
 	walked := pace(0)
 	for _, y := range later {
-		s.closed = closing(s.closed[:0], held, y, s.marked)
+		s.closed = closing(s.closed[:0], f.held, y, s.marked)
 		for _, z := range s.closed {
 			nodes := [3]rank{x, y, z}
 			t := delta[x] * delta[y] * delta[z]
 			var spread, tails float64
 			for _, u := range nodes {
-				spread += float64(delta[u] * job.spread[u])
+				spread += f.returns[u]
 				tails += float64(delta[u] * s.before[u])
 			}
 			for i, u := range nodes {
 				d, a, b := delta[u], delta[nodes[(i+1)%3]], delta[nodes[(i+2)%3]]
-				walks := 2*(spread-float64(d*job.spread[u])) - (float64(4*d*(a+b)) + float64(2*a*b)) -
+				walks := 2*(spread-f.returns[u]) - (float64(4*d*(a+b)) + float64(2*a*b)) -
 					2*(tails+float64(d*s.before[u]))
-				units.add(u, toUnits(t*walks))
+				f.units.add(worker, u, toUnits(t*walks))
 				s.corner[u] += t
 			}
 		}
-		if err := walked.walk(ctx, len(held.of(y))); err != nil {
+		if err := walked.walk(ctx, len(f.held.of(y))); err != nil {
 			return err
 		}
 	}
-	job.addTails(units, held, s, x, x)
+	f.addTails(worker, x, x)
 	for _, u := range later {
-		job.addTails(units, held, s, u, x)
+		f.addTails(worker, u, x)
 	}
 	return nil
 }
 
 // sumBefore is Σ δ over the neighbours of u before x.
-func (job *diagonalJob) sumBefore(held *heldLists, u, x rank) float64 {
+func (f *fiveSearch) sumBefore(u, x rank) float64 {
 	sum := 0.0
-	for _, v := range held.of(u) {
+	for _, v := range f.held.of(u) {
 		if v >= x {
 			break
 		}
-		sum += job.delta[v]
+		sum += f.delta[v]
 	}
 	return sum
 }
 
 // addTails takes from the neighbours v < x of the corner u the tails that end in them.
-func (job *diagonalJob) addTails(units fixedSums, held *heldLists, s *fiveScratch, u, x rank) {
-	if s.corner[u] == 0 {
+func (f *fiveSearch) addTails(worker int, u, x rank) {
+	corner := f.workers[worker].corner[u]
+	if corner == 0 {
 		return
 	}
-	for _, v := range held.of(u) {
+	for _, v := range f.held.of(u) {
 		if v >= x {
 			break
 		}
-		units.add(v, -toUnits(2*job.delta[v]*job.delta[u]*s.corner[u]))
+		f.units.add(worker, v, -toUnits(2*f.delta[v]*f.delta[u]*corner))
 	}
 }
 
 // fiveCycles adds 2π to the nodes of every 5-cycle x–u'–w'–w–u of which x is the least rank. It takes all walks
 // x–u'–w'–w that u leads back to x, less those with u' = w and those with w' = u; those with u' = u, a triangle with a
 // tail, are left to triangleWalks. A cycle is walked both ways round, so that each of its nodes is u, or w, once.
-func (job *diagonalJob) fiveCycles(
-	ctx context.Context, units fixedSums, held *heldLists, s *fiveScratch, x rank, later []rank,
-) error {
+func (f *fiveSearch) fiveCycles(ctx context.Context, worker int, x rank, later []rank) error {
 	if len(later) == 0 { // with one there is no cycle, but there are the walks that triangleWalks takes away
 		return nil
 	}
-	delta := job.delta
+	delta, s := f.delta, &f.workers[worker]
 	s.marked.addAll(later)
 	defer func() {
 		s.marked.removeAll(later)
@@ -160,7 +193,7 @@ func (job *diagonalJob) fiveCycles(
 	}()
 	walked := pace(0)
 	for _, u := range later {
-		paths := held.of(u)
+		paths := f.held.of(u)
 		for i := len(paths) - 1; i >= 0 && paths[i] > x; i-- {
 			w := paths[i]
 			if s.two[w] == 0 {
@@ -176,7 +209,7 @@ func (job *diagonalJob) fiveCycles(
 		s.twoBy[w] = delta[w] * s.two[w]
 	}
 	for _, w := range s.touched {
-		paths := held.of(w)
+		paths := f.held.of(w)
 		walks, returning := 0.0, 0.0
 		for i := len(paths) - 1; i >= 0 && paths[i] > x; i-- {
 			walks += s.twoBy[paths[i]]
@@ -193,7 +226,7 @@ func (job *diagonalJob) fiveCycles(
 	}
 	ofX := 0.0
 	for _, u := range later {
-		paths := held.of(u)
+		paths := f.held.of(u)
 		ofU := 0.0
 		for i := len(paths) - 1; i >= 0 && paths[i] > x; i-- {
 			w := paths[i]
@@ -204,15 +237,15 @@ func (job *diagonalJob) fiveCycles(
 			ofU += float64(delta[w] * walks)
 			s.back[w] += float64(delta[u] * walks)
 		}
-		units.add(u, toUnits(2*delta[x]*delta[u]*ofU))
+		f.units.add(worker, u, toUnits(2*delta[x]*delta[u]*ofU))
 		ofX += float64(delta[u] * ofU)
 		if err := walked.walk(ctx, len(paths)); err != nil {
 			return err
 		}
 	}
 	for _, w := range s.touched {
-		units.add(w, toUnits(2*delta[x]*delta[w]*s.back[w]))
+		f.units.add(worker, w, toUnits(2*delta[x]*delta[w]*s.back[w]))
 	}
-	units.add(x, toUnits(delta[x]*ofX))
+	f.units.add(worker, x, toUnits(delta[x]*ofX))
 	return nil
 }

@@ -13,14 +13,47 @@ const fixedUnit = 1 << 62
 
 func toUnits(x float64) int64 { return int64(math.RoundToEven(x * fixedUnit)) }
 
-// fixedSums are sums [n] that many goroutines may add to.
-type fixedSums []uint64
+// roundUnits is toUnits of x/fixedUnit where x is not negative, in fewer instructions.
+func roundUnits(x float64) int64 { return int64(x + 0.5) }
 
-func (s fixedSums) add(i rank, units int64) {
-	if units != 0 {
-		atomic.AddUint64(&s[i], uint64(units))
+// fixedSums are sums [n] that many goroutines may add to. Most of what is added goes to the first ranks, the hubs:
+// every worker has sums of its own for them.
+type fixedSums struct {
+	shared mapping[uint64]
+	near   [][]uint64 // a slice a worker, of the first ranks
+}
+
+func newFixedSums(n, near, workers int) (*fixedSums, error) {
+	shared, err := mapMemory[uint64](n)
+	if err != nil {
+		return nil, err
+	}
+	s := &fixedSums{shared: shared, near: make([][]uint64, workers)}
+	for i := range s.near {
+		s.near[i] = make([]uint64, near)
+	}
+	return s, nil
+}
+
+func (s *fixedSums) free() error { return s.shared.free() }
+
+func (s *fixedSums) add(worker int, i rank, units int64) {
+	if near := s.near[worker]; int(i) < len(near) {
+		near[i] += uint64(units)
+	} else if units != 0 {
+		atomic.AddUint64(&s.shared.data[i], uint64(units))
 	}
 }
 
-// at must not run beside add.
-func (s fixedSums) at(i rank) float64 { return float64(int64(s[i])) / fixedUnit }
+// settle makes at good for every rank. It must not run beside add.
+func (s *fixedSums) settle() {
+	for _, near := range s.near {
+		for i, units := range near {
+			s.shared.data[i] += units
+		}
+		clear(near)
+	}
+}
+
+// at must not run beside add, and wants settle before it.
+func (s *fixedSums) at(i rank) float64 { return float64(int64(s.shared.data[i])) / fixedUnit }

@@ -1,92 +1,296 @@
 package ops
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"math"
 
-// A pairSum is what the paths x–u–w of one x to one w add up to: Σ δ_u, and Σ δ_u δ_u' over the pairs u, u'.
-type pairSum struct{ sum, pairs float64 }
+	"github.com/graphcleaner/graphcleaner/kv"
+)
 
-// pairBytes is what a worker holds a node to find 4-cycles: a pairSum and a place in a list.
-const pairBytes = 16 + 4
+// A stripe is a span of ranks w in which the paths x–u–w are summed at a time. The first stripe is the nodes that most
+// paths lead to, and its sums fit a processor's cache. Stripes depend on nothing but the degrees.
+const (
+	firstStripe   = 1 << 15 // ranks; every later stripe is at most as wide as all before it
+	widestStripe  = 1 << 23 // ranks
+	stripeEntries = 1 << 26 // entries in the lists of a stripe, unless one node has more
+)
+
+// stripeBytes is what a worker holds a rank of the stripe: a sum of δ, what is found there, and a place in a list.
+const stripeBytes = 8 + 8 + 4
+
+// stripes cuts all ranks.
+func (g *rankedGraph) stripes() []span {
+	var out []span
+	n := len(g.degrees)
+	for first := 0; first < n; {
+		end, entries := first, int64(0)
+		for widest := min(n, first+min(max(first, firstStripe), widestStripe)); end < widest; end++ {
+			if entries += int64(g.degrees[end]); entries > stripeEntries && end > first {
+				break
+			}
+		}
+		out = append(out, span{rank(first), rank(end)})
+		first = end
+	}
+	return out
+}
+
+// With x the least rank of a 4-cycle x–u–w–u', s_w = Σ δ_u over the paths x–u–w with u, w > x. The cycles of x and w
+// are the pairs of different u; all pairs are s_w², those of the same u are known from the lists of single nodes. So
+// over all x and w
+//
+//	at x and w:  2 Σ π = Σ δ_x δ_w s_w² − Σ over paths δ_x δ_w δ_u²
+//	at u:        2 Σ π = 2 δ_u Σ δ_x δ_w s_w − 2 δ_u² Σ over paths δ_x δ_w
+type fourSearch struct {
+	graph   *rankedGraph
+	stripe  span
+	held    *heldLists
+	delta   mapping[float64] // of the stripe, by w less its first
+	units   *fixedSums
+	workers []fourScratch
+}
+
+// Arrays are by w less the stripe's first.
+type fourScratch struct {
+	sums    mapping[float64] // s_w, then units of δ_x δ_w s_w as bits; zero between nodes
+	found   mapping[uint64]  // units of w; zero between stripes
+	touched []rank
+	starts  []uint32 // where the paths of a u begin in its list
+}
+
+func (s *fourScratch) free() error { return joined(s.sums.free(), s.found.free()) }
 
 // returns4 is the walks to a neighbour and back twice, the walks to a node at two steps and back the same way, and
-// 2 Σ π over the 4-cycles of a node. A 4-cycle x–u–w–u' is found from x, its least rank, as two paths to w.
-func (job *diagonalJob) returns4(ctx context.Context) ([]float64, error) {
-	n := len(job.delta)
-	units := make(fixedSums, n)
-	type scratch struct {
-		sums    []pairSum
-		touched []rank
+// 2 Σ π over the 4-cycles of a node.
+func (job *diagonalJob) returns4(ctx context.Context) (err error) {
+	g := job.graph
+	n := g.walker.nodes
+	stripes := g.stripes()
+	widest := 0
+	for _, s := range stripes {
+		widest = max(widest, s.len())
 	}
-	workers := make([]scratch, len(job.graph.lists))
-	for i := range workers {
-		workers[i].sums = make([]pairSum, n)
+	s := &fourSearch{graph: g, workers: make([]fourScratch, len(g.lists))}
+	defer func() { err = joined(err, s.free()) }()
+	if err := s.allocate(widest); err != nil {
+		return fmt.Errorf("diagonal: memory for the sums of %d nodes: %w", widest, err)
 	}
-	err := job.searchSpans(ctx, false, func(ctx context.Context, held *heldLists, worker int, x rank, list []rank) error {
-		list = above(list, x)
-		if len(list) < 2 {
-			return nil
+	if s.units, err = newFixedSums(n, g.survey.hubs(), len(g.lists)); err != nil {
+		return err
+	}
+	defer func() { err = joined(err, s.units.free()) }()
+	for _, stripe := range stripes {
+		if err := s.searchStripe(ctx, stripe, &job.progress); err != nil {
+			return err
 		}
-		s := &workers[worker]
-		defer func() {
-			for _, w := range s.touched {
-				s.sums[w] = pairSum{}
-			}
-			s.touched = s.touched[:0]
-		}()
-		walked := pace(0)
-		for _, u := range list {
-			d, paths := job.delta[u], held.of(u)
-			for i := len(paths) - 1; i >= 0 && paths[i] > x; i-- {
-				p := &s.sums[paths[i]]
-				if p.sum == 0 {
-					s.touched = append(s.touched, paths[i])
-				}
-				p.pairs += float64(d * p.sum)
-				p.sum += d
-			}
-			if err := walked.walk(ctx, len(paths)); err != nil {
-				return err
+	}
+	if err := s.takeSamePaths(ctx, &job.progress); err != nil {
+		return err
+	}
+	s.units.settle()
+	return job.keepWalks4(ctx, s.units.at)
+}
+
+// keepWalks4 makes diag(Ã⁴) of 2 Σ π over the 4-cycles of every node, by rank.
+func (job *diagonalJob) keepWalks4(ctx context.Context, cycles func(v rank) float64) error {
+	g := job.graph
+	return job.keepSums(ctx, 4, func(_, u kv.NodeID, atV float64) float64 {
+		d := inverse(g.survey.degrees[u])
+		return d * (job.results[2].Data[u] - float64(d*atV))
+	}, func(v kv.NodeID, atV, sum float64) float64 {
+		back := job.results[2].Data[v]
+		return float64(atV*sum) + float64(back*back) + cycles(g.rank(v))
+	})
+}
+
+func (s *fourSearch) allocate(width int) (err error) {
+	if s.delta, err = mapMemory[float64](width); err != nil {
+		return err
+	}
+	for i := range s.workers {
+		if s.workers[i].sums, err = mapMemory[float64](width); err != nil {
+			return err
+		}
+		if s.workers[i].found, err = mapMemory[uint64](width); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *fourSearch) free() error {
+	err := s.delta.free()
+	for i := range s.workers {
+		err = joined(err, s.workers[i].free())
+	}
+	return err
+}
+
+// searchStripe sums the paths to the ranks of one stripe. Only ranks before its end have some.
+func (s *fourSearch) searchStripe(ctx context.Context, stripe span, progress *meter) (err error) {
+	if s.held, err = s.graph.holdStripe(ctx, stripe); err != nil {
+		return err
+	}
+	defer func() { err = joined(err, s.held.free()) }()
+	s.stripe = stripe
+	for w := range stripe.len() {
+		s.delta.data[w] = s.graph.delta(stripe.lo + rank(w))
+	}
+	if err := s.graph.walk(ctx, span{0, stripe.hi}, progress, s.search); err != nil {
+		return err
+	}
+	for i := range s.workers {
+		found := s.workers[i].found.data[:stripe.len()]
+		for w, units := range found {
+			s.units.add(i, stripe.lo+rank(w), int64(units))
+		}
+		clear(found)
+	}
+	return nil
+}
+
+func (s *fourSearch) search(ctx context.Context, worker int, x rank, list []rank) error {
+	list = above(list, x)
+	count := 0
+	for _, u := range list {
+		count += len(s.held.of(u))
+	}
+	if count == 0 {
+		return nil
+	}
+	scratch := &s.workers[worker]
+	first, inside := 0, x >= s.stripe.lo
+	if inside {
+		first = int(x-s.stripe.lo) + 1
+		scratch.starts = scratch.starts[:0]
+	}
+	// What most ranks of the stripe have paths to is looked for afterwards; else it is noted.
+	dense := count > s.stripe.len()-first
+	sums := scratch.sums.data[:s.stripe.len()]
+	defer func() {
+		if dense {
+			clear(sums[first:])
+		} else {
+			for _, w := range scratch.touched {
+				sums[w] = 0
 			}
 		}
-		ofX := int64(0)
-		for _, w := range s.touched {
-			if s.sums[w].pairs > 0 {
-				pi := toUnits(job.delta[x] * job.delta[w] * s.sums[w].pairs)
-				units.add(w, pi)
-				ofX += pi
+		scratch.touched = scratch.touched[:0]
+	}()
+	walked := pace(0)
+	for _, u := range list {
+		d, paths := s.graph.delta(u), s.held.of(u)
+		if inside {
+			later := above(paths, x-s.stripe.lo)
+			scratch.starts = append(scratch.starts, uint32(len(paths)-len(later)))
+			paths = later
+		}
+		if dense {
+			for _, w := range paths {
+				sums[w] += d
+			}
+		} else {
+			scratch.touched = addTouched(sums, scratch.touched, paths, d)
+		}
+		if err := walked.walk(ctx, len(paths)); err != nil {
+			return err
+		}
+	}
+	s.settle(worker, x, first, dense)
+	for i, u := range list {
+		paths := s.held.of(u)
+		if inside {
+			paths = paths[scratch.starts[i]:]
+		}
+		ofU := uint64(0)
+		for _, w := range paths {
+			ofU += math.Float64bits(sums[w])
+		}
+		// Rounded once a stripe, and stripes are the same always.
+		s.units.add(worker, u, int64(math.RoundToEven(2*s.graph.delta(u)*float64(ofU))))
+		if err := walked.walk(ctx, len(paths)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addTouched adds d to the sums of paths, and appends to touched those that were zero.
+func addTouched(sums []float64, touched, paths []rank, d float64) []rank {
+	found := len(touched)
+	if room := found + len(paths); room > cap(touched) {
+		grown := make([]rank, room, 2*room)
+		copy(grown, touched)
+		touched = grown
+	}
+	touched = touched[:found+len(paths)]
+	for _, w := range paths {
+		sum := sums[w]
+		touched[found] = w
+		next := found + 1
+		if math.Float64bits(sum) != 0 {
+			next = found
+		}
+		found = next
+		sums[w] = sum + d
+	}
+	return touched[:found]
+}
+
+// settle adds δ_x δ_w s_w² to x and every w, and leaves the units of δ_x δ_w s_w in place of s_w.
+func (s *fourSearch) settle(worker int, x rank, first int, dense bool) {
+	scratch := &s.workers[worker]
+	width := s.stripe.len()
+	sums, found, delta := scratch.sums.data[:width], scratch.found.data[:width], s.delta.data[:width]
+	atX, ofX := s.graph.delta(x)*fixedUnit, uint64(0)
+	if dense {
+		for w := first; w < width; w++ {
+			pairs := settlePair(atX*delta[w], &sums[w])
+			found[w] += pairs
+			ofX += pairs
+		}
+	} else {
+		for _, w := range scratch.touched {
+			pairs := settlePair(atX*delta[w], &sums[w])
+			found[w] += pairs
+			ofX += pairs
+		}
+	}
+	s.units.add(worker, x, int64(ofX))
+}
+
+// settlePair returns the units of δ_x δ_w s_w², given those of δ_x δ_w.
+func settlePair(units float64, sum *float64) uint64 {
+	walks := float64(units * *sum)
+	pairs := roundUnits(float64(walks * *sum))
+	*sum = math.Float64frombits(uint64(roundUnits(walks)))
+	return uint64(pairs)
+}
+
+// takeSamePaths takes away what the pairs of the same u have added, path by path x–u–w.
+func (s *fourSearch) takeSamePaths(ctx context.Context, progress *meter) error {
+	all := span{0, rank(s.graph.walker.nodes)}
+	return s.graph.walk(ctx, all, progress, func(_ context.Context, worker int, u rank, list []rank) error {
+		d := s.graph.delta(u)
+		before := len(below(list, u))
+		toLater, fromBefore, paths := 0.0, 0.0, 0.0
+		for i := len(list) - 1; i >= 0; i-- {
+			atV := s.graph.delta(list[i])
+			if i < before {
+				s.units.add(worker, list[i], -toUnits(d*d*atV*toLater))
+				paths += float64(atV * toLater)
+			}
+			toLater += atV
+		}
+		for i, v := range list {
+			atV := s.graph.delta(v)
+			s.units.add(worker, v, -toUnits(d*d*atV*fromBefore))
+			if i < before {
+				fromBefore += atV
 			}
 		}
-		units.add(x, ofX)
-		for _, u := range list {
-			d, paths := job.delta[u], held.of(u)
-			xu, ofU := job.delta[x]*d, int64(0)
-			for i := len(paths) - 1; i >= 0 && paths[i] > x; i-- {
-				w := paths[i]
-				if others := s.sums[w].sum - d; others > 0 {
-					// Rounded one by one, so that the spans held do not change the sum.
-					ofU += toUnits(xu * job.delta[w] * others)
-				}
-			}
-			units.add(u, ofU)
-			if err := walked.walk(ctx, len(paths)); err != nil {
-				return err
-			}
-		}
+		s.units.add(worker, u, -toUnits(2*d*d*paths))
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	backAndForth, err := job.neighborSums(ctx, func(v, u rank) float64 {
-		return job.delta[u] * job.delta[u] * (job.spread[u] - job.delta[v])
-	})
-	if err != nil {
-		return nil, err
-	}
-	out := make([]float64, n)
-	for v := range out {
-		d, s := job.delta[v], job.spread[v]
-		out[v] = float64(d*(backAndForth[v]+float64(d*s*s))) + 2*units.at(rank(v))
-	}
-	return out, nil
 }

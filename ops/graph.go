@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A Graph is what the operators walk: a simple undirected graph whose adjacency is read in blocks of consecutive
-// nodes. *kv.Tx satisfies it. Its methods are called from many goroutines at once, ReadAdjacency with a buffer each.
+// A Graph is what the operators walk: a graph whose adjacency is read in blocks of consecutive nodes. It is simple and
+// undirected unless it is a Digraph or a WeightedGraph. *kv.Tx satisfies it for a simple graph, *kv.Oriented for any. Its
+// methods are called from many goroutines at once, ReadAdjacency with a buffer each.
 type Graph interface {
 	NumNodes() int
 	// AdjacencyBlocks returns the ranges that ReadAdjacency takes, ascending, covering 0 ≤ v < NumNodes.
@@ -20,19 +22,50 @@ type Graph interface {
 
 // A walker reads the adjacency of a graph block by block, with one buffer a worker that it keeps from walk to walk.
 type walker struct {
-	graph  Graph
-	nodes  int
-	blocks []kv.Range
-	bufs   []kv.Adjacency
-	bytes  atomic.Int64 // encoded adjacency read, until somebody takes it
+	graph    Graph
+	columns  *walker // of the transposed adjacency; nil where it is the same
+	weighted bool
+	nodes    int
+	blocks   []kv.Range
+	bufs     []kv.Adjacency
+	kept     *keptLists   // nil: lists are read anew at every walk
+	bytes    atomic.Int64 // encoded adjacency read, until somebody takes it
+}
+
+// keptLists are the lists of all nodes, decoded at one walk for those after it.
+type keptLists struct {
+	degrees   []uint32
+	starts    []int64 // of the blocks, and where the last one ends
+	neighbors mapping[kv.NodeID]
+	complete  bool
 }
 
 func newWalker(g Graph, workers int) (*walker, error) {
+	w, err := newRowWalker(g, workers)
+	if err != nil {
+		return nil, err
+	}
+	if reverse := reverseOf(g); reverse != nil {
+		if w.columns, err = newRowWalker(reverse, workers); err != nil {
+			return nil, err
+		}
+		if w.columns.nodes != w.nodes || len(w.columns.blocks) != len(w.blocks) {
+			return nil, fmt.Errorf("%w: got %d nodes in %d blocks for the reverse graph, want %d in %d",
+				ErrGraph, w.columns.nodes, len(w.columns.blocks), w.nodes, len(w.blocks))
+		}
+	}
+	return w, nil
+}
+
+// newRowWalker is newWalker without the transposed adjacency.
+func newRowWalker(g Graph, workers int) (*walker, error) {
 	blocks, err := g.AdjacencyBlocks()
 	if err != nil {
 		return nil, err
 	}
-	w := &walker{graph: g, nodes: g.NumNodes(), blocks: blocks, bufs: make([]kv.Adjacency, workers)}
+	w := &walker{
+		graph: g, weighted: isWeighted(g), nodes: g.NumNodes(), blocks: blocks, bufs: make([]kv.Adjacency, workers),
+	}
 	next := kv.NodeID(0)
 	for _, r := range blocks {
 		if r.First != next || r.End <= r.First {
@@ -48,35 +81,133 @@ func newWalker(g Graph, workers int) (*walker, error) {
 }
 
 // limit keeps only so many workers.
-func (w *walker) limit(workers int) { w.bufs = w.bufs[:workers:workers] }
+func (w *walker) limit(workers int) {
+	if w.bufs = w.bufs[:workers:workers]; w.columns != nil {
+		w.columns.limit(workers)
+	}
+}
+
+// keep makes the next walk keep the lists of all nodes in memory, 4 bytes an entry, until free.
+func (w *walker) keep(degrees []uint32) (err error) {
+	k := &keptLists{degrees: degrees, starts: make([]int64, 0, len(w.blocks)+1)}
+	entries := int64(0)
+	for _, r := range w.blocks {
+		k.starts = append(k.starts, entries)
+		for _, degree := range degrees[r.First:r.End] {
+			entries += int64(degree)
+		}
+	}
+	k.starts = append(k.starts, entries)
+	if k.neighbors, err = mapMemory[kv.NodeID](int(entries)); err != nil {
+		return fmt.Errorf("memory for %d entries: %w", entries, err)
+	}
+	w.kept = k
+	return nil
+}
+
+// free gives back what keep took.
+func (w *walker) free() error {
+	if w.kept == nil {
+		return nil
+	}
+	clear(w.bufs) // some lists are in the memory that goes
+	k := w.kept
+	w.kept = nil
+	return k.neighbors.free()
+}
 
 // walk calls visit once for every block, concurrently for different workers. The adjacency is borrowed for the call.
 func (w *walker) walk(ctx context.Context, visit func(ctx context.Context, worker int, adj *kv.Adjacency) error) error {
-	return Parallel(ctx, len(w.bufs), len(w.blocks), func(ctx context.Context, worker, block int) error {
+	err := w.walkBlocks(ctx, 0, len(w.blocks), visit)
+	if err == nil && w.kept != nil {
+		w.kept.complete = true
+	}
+	return err
+}
+
+// walkBlocks is walk of the blocks first ≤ i < end.
+func (w *walker) walkBlocks(
+	ctx context.Context, first, end int, visit func(ctx context.Context, worker int, adj *kv.Adjacency) error,
+) error {
+	return Parallel(ctx, len(w.bufs), end-first, func(ctx context.Context, worker, i int) error {
 		adj := &w.bufs[worker]
-		if err := w.graph.ReadAdjacency(w.blocks[block], adj); err != nil {
-			return err
-		}
-		w.bytes.Add(adj.BytesRead)
-		if err := w.check(w.blocks[block], adj); err != nil {
+		if err := w.read(first+i, adj); err != nil {
 			return err
 		}
 		return visit(ctx, worker, adj)
 	})
 }
 
-// check guards the arrays that are indexed by what a graph says. Lists ascend, so their last entry bounds them.
+func (w *walker) read(block int, adj *kv.Adjacency) error {
+	var room []kv.NodeID
+	if k := w.kept; k != nil {
+		room = k.neighbors.data[k.starts[block]:k.starts[block+1]:k.starts[block+1]]
+		if k.complete {
+			k.offsets(w.blocks[block], adj)
+			adj.Neighbors = room
+			return nil
+		}
+		adj.Neighbors = room[:0] // where there is room for what is decoded
+	}
+	if err := w.graph.ReadAdjacency(w.blocks[block], adj); err != nil {
+		return err
+	}
+	w.bytes.Add(adj.BytesRead)
+	if err := w.check(w.blocks[block], adj); err != nil {
+		return err
+	}
+	if w.kept == nil {
+		return nil
+	}
+	if len(adj.Neighbors) != len(room) {
+		return fmt.Errorf("%w: nodes %d to %d have %d neighbours, want the %d they had",
+			ErrGraph, adj.First, adj.End, len(adj.Neighbors), len(room))
+	}
+	if unsafe.SliceData(adj.Neighbors) != unsafe.SliceData(room) {
+		copy(room, adj.Neighbors)
+	}
+	return nil
+}
+
+// offsets sets the range of adj and the offsets of its lists.
+func (k *keptLists) offsets(r kv.Range, adj *kv.Adjacency) {
+	adj.Range, adj.Offsets = r, append(adj.Offsets[:0], 0)
+	end := int64(0)
+	for _, degree := range k.degrees[r.First:r.End] {
+		end += int64(degree)
+		adj.Offsets = append(adj.Offsets, end)
+	}
+}
+
+// check guards the arrays that are indexed by what a graph says, also by kernels that check no bounds.
 func (w *walker) check(want kv.Range, adj *kv.Adjacency) error {
-	rows := int(want.End - want.First)
+	rows := want.Len()
 	if adj.Range != want || len(adj.Offsets) != rows+1 {
 		return fmt.Errorf("%w: got the lists of nodes %d to %d with %d offsets, want nodes %d to %d",
 			ErrGraph, adj.First, adj.End, len(adj.Offsets), want.First, want.End)
 	}
 	for i := range rows {
-		if list := adj.Neighbors[adj.Offsets[i]:adj.Offsets[i+1]]; len(list) > 0 && int(list[len(list)-1]) >= w.nodes {
+		list := adj.Neighbors[adj.Offsets[i]:adj.Offsets[i+1]]
+		if len(list) == 0 {
+			continue
+		}
+		if last := list[len(list)-1]; int(last) >= w.nodes {
 			return fmt.Errorf("%w: node %d has the neighbour %d, want less than %d",
-				ErrGraph, int(want.First)+i, list[len(list)-1], w.nodes)
+				ErrGraph, int(want.First)+i, last, w.nodes)
+		}
+		if !ascends(list) {
+			return fmt.Errorf("%w: the neighbours of node %d do not ascend", ErrGraph, int(want.First)+i)
 		}
 	}
-	return nil
+	return checkWeights(adj, w.weighted)
+}
+
+// ascends looks at all steps of a list together: one that is not up has a sign.
+func ascends(list []kv.NodeID) bool {
+	before, steps := list[0], int64(0)
+	for _, u := range list[1:] {
+		steps |= int64(u) - int64(before) - 1
+		before = u
+	}
+	return steps >= 0
 }

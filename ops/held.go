@@ -4,85 +4,150 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// heldLists are the neighbours lo ≤ w < hi of every node, in memory, by rank and ascending; where only later ones are
-// held, those of u with w > u.
+// A span is the ranks lo ≤ x < hi.
+type span struct{ lo, hi rank }
+
+func (s span) len() int { return int(s.hi - s.lo) }
+
+// heldLists are lists of neighbours in memory, ascending, of the ranks from first on. Offsets of 32 bits bound them to
+// maxHeld entries.
 type heldLists struct {
-	offsets []int64
+	first   rank
+	offsets mapping[uint32]
 	ranks   mapping[rank]
 }
 
-func (h *heldLists) of(u rank) []rank { return h.ranks.data[h.offsets[u]:h.offsets[u+1]] }
+const maxHeld = 1<<32 - 1
 
-// A span is the ranks lo ≤ w < hi.
-type span struct{ lo, hi rank }
-
-// spans cuts the ranks so that the lists of each span have at most capacity entries, given the number of entries
-// that each rank is found in.
-func spans(counts []uint32, capacity int64) []span {
-	var out []span
-	first, entries := 0, int64(0)
-	for w, count := range counts {
-		if entries+int64(count) > capacity && w > first {
-			out = append(out, span{rank(first), rank(w)})
-			first, entries = w, 0
-		}
-		entries += int64(count)
-	}
-	return append(out, span{rank(first), rank(len(counts))})
+func (h *heldLists) of(u rank) []rank {
+	i := u - h.first
+	return h.ranks.data[h.offsets.data[i]:h.offsets.data[i+1]]
 }
 
-// hold reads the lists of a span: once to count, once to fill.
-func (g *rankedGraph) hold(ctx context.Context, s span, later bool) (*heldLists, error) {
-	n := g.walker.nodes
-	h := &heldLists{offsets: make([]int64, n+1)}
-	part := func(worker int, adj *kv.Adjacency, i int) (rank, []rank) {
-		u, list := g.row(worker, adj, i)
-		from := s.lo
-		if later {
-			from = max(from, u+1)
-		}
-		if from > 0 {
-			list = above(list, from-1)
-		}
-		if int(s.hi) < n {
-			list = list[:len(list)-len(above(list, s.hi-1))]
-		}
-		return u, list
+func (h *heldLists) free() error { return joined(h.offsets.free(), h.ranks.free()) }
+
+// newHeldLists makes room for the lists of a span, given their lengths.
+func newHeldLists(s span, length func(u rank) uint32) (h *heldLists, err error) {
+	h = &heldLists{first: s.lo}
+	if h.offsets, err = mapMemory[uint32](s.len() + 1); err != nil {
+		return nil, fmt.Errorf("diagonal: memory for the offsets of %d nodes: %w", s.len(), err)
 	}
-	err := g.walker.walk(ctx, func(_ context.Context, worker int, adj *kv.Adjacency) error {
-		for i := range int(adj.End - adj.First) {
-			u, list := part(worker, adj, i)
-			h.offsets[u+1] = int64(len(list))
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
+	entries := int64(0)
+	for i := range s.len() {
+		entries += int64(length(s.lo + rank(i)))
+		h.offsets.data[i+1] = uint32(entries)
 	}
-	for u := range n {
-		h.offsets[u+1] += h.offsets[u]
+	if entries > maxHeld {
+		return nil, joined(fmt.Errorf("%w: got %d adjacency entries to hold, want at most %d",
+			ErrShape, entries, maxHeld), h.free())
 	}
-	if h.ranks, err = mapMemory[rank](int(h.offsets[n])); err != nil {
-		return nil, fmt.Errorf("diagonal: memory for %d entries: %w", h.offsets[n], err)
-	}
-	err = g.walker.walk(ctx, func(_ context.Context, worker int, adj *kv.Adjacency) error {
-		for i := range int(adj.End - adj.First) {
-			u, list := part(worker, adj, i)
-			if copy(h.of(u), list) != len(list) {
-				return fmt.Errorf("%w: the list of node %d changed while it was read", ErrGraph, int(adj.First)+i)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		if freeErr := h.ranks.free(); freeErr != nil {
-			err = errors.Join(err, freeErr)
-		}
-		return nil, err
+	if h.ranks, err = mapMemory[rank](int(entries)); err != nil {
+		return nil, joined(fmt.Errorf("diagonal: memory for %d entries: %w", entries, err), h.free())
 	}
 	return h, nil
+}
+
+// fill copies a part of every row of the held lists into them.
+func (h *heldLists) fill(ctx context.Context, g *rankedGraph, s span, part func(x rank, list []rank) []rank) error {
+	return g.walk(ctx, s, nil, func(_ context.Context, _ int, x rank, list []rank) error {
+		if list = part(x, list); copy(h.of(x), list) != len(list) {
+			return fmt.Errorf("%w: the list of rank %d changed while it was read", ErrGraph, x)
+		}
+		return nil
+	})
+}
+
+// heldSpans cuts the ranks from first on so that heldLists of these lengths take at most so many bytes, or are one.
+func heldSpans(lengths []uint32, first int, capacity int64) []span {
+	var out []span
+	bytes := heldBytes(0)
+	for y := first; y < len(lengths); y++ {
+		bytes += heldBytes(int64(lengths[y]))
+		if bytes > capacity && y > first {
+			out = append(out, span{rank(first), rank(y)})
+			first, bytes = y, heldBytes(0)+heldBytes(int64(lengths[y]))
+		}
+	}
+	if first < len(lengths) {
+		out = append(out, span{rank(first), rank(len(lengths))})
+	}
+	return out
+}
+
+// heldBytes is what a list of so many entries takes in heldLists.
+func heldBytes(entries int64) int64 { return 4*entries + 4 }
+
+// holdBefore reads the neighbours before y of every y of a span, given their numbers [n].
+func (g *rankedGraph) holdBefore(ctx context.Context, s span, before []uint32) (*heldLists, error) {
+	h, err := newHeldLists(s, func(y rank) uint32 { return before[y] })
+	if err != nil {
+		return nil, err
+	}
+	err = h.fill(ctx, g, s, func(y rank, list []rank) []rank { return below(list, y) })
+	if err != nil {
+		return nil, joined(err, h.free())
+	}
+	return h, nil
+}
+
+// holdStripe reads of every node the neighbours that are in a stripe, less its first rank: once to count, once to fill.
+func (g *rankedGraph) holdStripe(ctx context.Context, stripe span) (*heldLists, error) {
+	all := span{0, rank(g.walker.nodes)}
+	within := func(list []rank) []rank {
+		if stripe.lo > 0 {
+			list = above(list, stripe.lo-1)
+		}
+		if stripe.hi < all.hi {
+			list = below(list, stripe.hi)
+		}
+		return list
+	}
+	h, err := g.countStripe(ctx, stripe, within)
+	if err != nil {
+		return nil, err
+	}
+	err = h.fill(ctx, g, all, func(_ rank, list []rank) []rank {
+		list = within(list)
+		for i := range list {
+			list[i] -= stripe.lo // the buffer is the worker's
+		}
+		return list
+	})
+	if err != nil {
+		return nil, joined(err, h.free())
+	}
+	return h, nil
+}
+
+// countStripe makes room for the lists of holdStripe.
+func (g *rankedGraph) countStripe(
+	ctx context.Context, stripe span, within func(list []rank) []rank,
+) (h *heldLists, err error) {
+	all := span{0, rank(g.walker.nodes)}
+	if stripe == all {
+		return newHeldLists(all, func(u rank) uint32 { return g.degrees[u] })
+	}
+	lengths, err := mapMemory[uint32](all.len())
+	if err != nil {
+		return nil, fmt.Errorf("diagonal: memory for the lengths of %d lists: %w", all.len(), err)
+	}
+	defer func() { err = joined(err, lengths.free()) }()
+	err = g.walk(ctx, all, nil, func(_ context.Context, _ int, u rank, list []rank) error {
+		lengths.data[u] = uint32(len(within(list)))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newHeldLists(all, func(u rank) uint32 { return lengths.data[u] })
+}
+
+// joined is errors.Join of two, but an error itself where there is no other.
+func joined(err, other error) error {
+	if other == nil {
+		return err
+	}
+	return errors.Join(err, other)
 }

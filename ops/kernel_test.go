@@ -9,37 +9,145 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// addRowsPlainly is the definition of addRows.
-func addRowsPlainly(sums []float64, tile []float32, neighbors []kv.NodeID) {
-	for _, u := range neighbors {
-		for j := range sums {
-			sums[j] += float64(tile[int(u)*len(sums)+j])
+// awkwardNumbers draws numbers of many sizes; with special also ones that no sum survives.
+func awkwardNumbers(r *rand.Rand, count int, special bool) []float32 {
+	x := make([]float32, count)
+	for i := range x {
+		x[i] = float32(r.NormFloat64() * math.Pow(10, float64(r.IntN(12)-6)))
+		if special && r.IntN(50) == 0 {
+			all := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1), math.SmallestNonzeroFloat32}
+			x[i] = float32(all[r.IntN(len(all))])
+		}
+	}
+	return x
+}
+
+// sameNumbers compares bits, but for those of NaN.
+func sameNumbers[T float32 | float64](a, b []T) bool {
+	return slices.EqualFunc(a, b, func(x, y T) bool {
+		a, b := float64(x), float64(y)
+		return a == b && math.Signbit(a) == math.Signbit(b) || math.IsNaN(a) && math.IsNaN(b)
+	})
+}
+
+// A kernelCase is a list of neighbours in a slab.
+type kernelCase struct {
+	rows      slab
+	neighbors []kv.NodeID
+	readable  int
+}
+
+// each kernelCase begins anywhere in memory, at any node, and has neighbours of other lists behind it.
+func eachKernelCase(t *testing.T, strides []int, try func(r *rand.Rand, c kernelCase)) {
+	t.Helper()
+	const n = 700
+	for _, size := range strides {
+		for _, degree := range []int{0, 1, 2, 47, 48, 49, run - 1, run, run + 1, n} {
+			for _, special := range []bool{false, true} {
+				r := rand.New(rand.NewPCG(uint64(size), uint64(degree)))
+				first := kv.NodeID(r.IntN(2) * 1000)
+				shift := r.IntN(4)
+				all := make([]kv.NodeID, n)
+				for i, u := range r.Perm(n) {
+					all[i] = first + kv.NodeID(u)
+				}
+				from := r.IntN(n - degree + 1)
+				try(r, kernelCase{
+					rows:      slab{awkwardNumbers(r, shift+n*size, special)[shift:], first, size},
+					neighbors: all[from : from+degree],
+					readable:  degree + r.IntN(n-from-degree+1),
+				})
+			}
 		}
 	}
 }
 
 func TestAddRowsSameBits(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 0))
-	const n = 700
+	var strides []int
 	for width := 1; width <= 40; width++ {
-		if stride(width) != width {
-			continue
+		if stride(width) == width {
+			strides = append(strides, width)
 		}
-		tile := make([]float32, n*width)
-		for i := range tile {
-			tile[i] = float32(r.NormFloat64() * math.Pow(10, float64(r.IntN(12)-6)))
+	}
+	eachKernelCase(t, strides, func(r *rand.Rand, c kernelCase) {
+		for column := 0; column < c.rows.stride; column += groupColumns {
+			begun := make([]float64, c.rows.stride-column)
+			for j := range begun {
+				begun[j] = r.NormFloat64()
+			}
+			want := slices.Clone(begun)
+			for _, u := range c.neighbors {
+				for j := range want {
+					want[j] += float64(c.rows.values[int(u-c.rows.first)*c.rows.stride+column+j])
+				}
+			}
+			plain, got := slices.Clone(begun), slices.Clone(begun)
+			addRowsPlainly(plain, c.rows, column, c.neighbors)
+			addRows(got, c.rows, column, c.neighbors, c.readable)
+			if !sameNumbers(plain, want) || !sameNumbers(got, want) {
+				t.Fatalf("%d columns from %d on, %d neighbours: got %v, plainly %v, want %v",
+					c.rows.stride, column, len(c.neighbors), got, plain, want)
+			}
 		}
-		for _, degree := range []int{0, 1, 2, run - 1, run, run + 1, n} {
-			neighbors := make([]kv.NodeID, degree)
-			for i, u := range r.Perm(n)[:degree] {
-				neighbors[i] = kv.NodeID(u)
+	})
+}
+
+func TestAddTwoGroupsSameBits(t *testing.T) {
+	eachKernelCase(t, []int{8, 12, 16, 28, 32}, func(r *rand.Rand, c kernelCase) {
+		groups := r.Perm(c.rows.stride / groupColumns)
+		left, right := groups[0]*groupColumns, groups[1]*groupColumns
+		got, want := make([]float64, c.rows.stride), make([]float64, c.rows.stride)
+		addTwoGroups(got, c.rows, left, right, c.neighbors, c.readable)
+		for _, group := range []int{left, right} {
+			addRowsPlainly(want[group:group+groupColumns], c.rows, group, c.neighbors)
+		}
+		if !sameNumbers(got, want) {
+			t.Fatalf("groups at %d and %d of %d, %d neighbours: got %v, want %v",
+				left, right, c.rows.stride, len(c.neighbors), got, want)
+		}
+	})
+}
+
+func TestAddMarksSameBits(t *testing.T) {
+	eachKernelCase(t, []int{1, 2, 5, 32}, func(r *rand.Rand, c kernelCase) {
+		marks := make([]mark, len(c.rows.values)/c.rows.stride)
+		for i := range marks {
+			marks[i] = mark{uint32(r.IntN(c.rows.stride + 1)), c.rows.values[i]}
+		}
+		got, want := make([]float64, c.rows.stride+1), make([]float64, c.rows.stride+1)
+		addMarks(got, marks, c.rows.first, c.neighbors, c.readable)
+		addMarksPlainly(want, marks, c.rows.first, c.neighbors)
+		if !sameNumbers(got, want) {
+			t.Fatalf("%d columns, %d neighbours: got %v, want %v", c.rows.stride, len(c.neighbors), got, want)
+		}
+	})
+}
+
+func TestFinishRowSameBits(t *testing.T) {
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		width := 1 + r.IntN(maxTileWidth)
+		w := stride(width)
+		sums := make([]float64, w)
+		for j, x := range awkwardNumbers(r, w, seed%2 == 0) {
+			sums[j] = float64(x) * r.Float64()
+		}
+		input := awkwardNumbers(r, width+groupColumns, seed%2 == 0)[:width]
+		end := ending{scale: r.Float64(), next: r.Float64()}
+		if r.IntN(2) == 0 {
+			end.diagonal = r.Float64()
+		}
+		var got, want [2][]float32
+		for _, out := range []*[2][]float32{&got, &want} {
+			out[0] = make([]float32, width, width+groupColumns)
+			if seed%3 > 0 {
+				out[1] = make([]float32, w)
 			}
-			got, want := make([]float64, width), make([]float64, width)
-			addRows(got, tile, neighbors)
-			addRowsPlainly(want, tile, neighbors)
-			if !slices.Equal(got, want) {
-				t.Fatalf("%d columns, %d neighbours: got %v, want %v", width, degree, got, want)
-			}
+		}
+		finishRow(got[0], got[1], input, sums, end)
+		finishRowPlainly(want[0], want[1], input, sums, end)
+		if !sameNumbers(got[0], want[0]) || !sameNumbers(got[1], want[1]) {
+			t.Fatalf("seed %d, %d columns: got %v, want %v", seed, width, got, want)
 		}
 	}
 }

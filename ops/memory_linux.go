@@ -5,16 +5,18 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/graphcleaner/graphcleaner/kv/scratch"
 )
 
 // A mapping is zeroed memory outside the Go heap, in huge pages where the kernel grants them: rows of a tile are
 // read in random order, and with small pages every one is a miss of the TLB as well.
-type mapping[T float32 | ~uint32] struct {
+type mapping[T scratch.Number] struct {
 	data  []T
 	bytes []byte
 }
 
-func mapMemory[T float32 | ~uint32](length int) (mapping[T], error) {
+func mapMemory[T scratch.Number](length int) (mapping[T], error) {
 	if length == 0 {
 		return mapping[T]{}, nil
 	}

@@ -2,10 +2,12 @@
 
 package ops
 
-// A mapping is zeroed memory.
-type mapping[T float32 | ~uint32] struct{ data []T }
+import "github.com/graphcleaner/graphcleaner/kv/scratch"
 
-func mapMemory[T float32 | ~uint32](length int) (mapping[T], error) {
+// A mapping is zeroed memory.
+type mapping[T scratch.Number] struct{ data []T }
+
+func mapMemory[T scratch.Number](length int) (mapping[T], error) {
 	return mapping[T]{make([]T, length)}, nil
 }
 

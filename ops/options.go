@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/scratch"
 )
 
 const defaultMaxPrice = 2e11
@@ -19,8 +20,12 @@ type Options struct {
 	Workers int
 
 	// MaxPrice is the most elementary steps that ComputeDiagonals may take, such as looking at one
-	// neighbour. Zero means 2e11, about ten minutes of two cores.
+	// neighbour. Zero means 2e11, four to eight minutes of two cores.
 	MaxPrice float64
+
+	// Scratch is where arrays are kept that are only walked in order, so that they do not count towards MemoryBudget.
+	// Nil keeps them in memory.
+	Scratch *scratch.Dir
 
 	// Progress is told how many adjacency entries have been walked, from one goroutine at a time.
 	Progress kv.Progress

@@ -5,72 +5,194 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/scratch"
 )
 
 // A propagation runs the hops of one tile after the other. Between hops it keeps D^(-1/2)x rather than x, so that a
-// row of the next hop is a plain sum of its neighbours' rows.
+// row of the next hop is a plain sum of its neighbours' rows, weighted where the graph is. Of a directed graph the D by
+// which rows are kept is that of the columns of A, and the other that of its rows.
 type propagation struct {
 	walker   *walker
 	degrees  []uint32
-	source   Source
+	sums     *strengths // nil of a simple graph, where they are the degrees
+	parts    []sourcePart
 	op       Operator
+	plan     PropagatePlan
 	visit    func(Tile) error
 	onStage  func(kv.Stage)
 	progress meter
 	edges    int64
-	scratch  []rowScratch
+	workers  []rowScratch
+
+	// read holds the rows of a stripe of the tile that a hop reads. What it writes goes to next, from which the hop after
+	// it reads again as previous: another tile in memory, or scratch arrays, which are one where read holds whole tiles.
+	read           []float32
+	previous, next []float32
+	// begun are the sums of all rows over the stripes walked so far.
+	begun []float64
 }
 
-// A rowScratch is what one worker writes rows into.
+// A rowScratch is what one worker writes rows into. Where rows are not whole groups, the last one has room for its own.
 type rowScratch struct {
-	sums   []float64 // [stride]
-	values []float32 // [visitRows×width], for the visitor
-	input  []float32 // [visitRows×width], read from the source
+	sums    []float64 // [stride], and one for marks that are in no column
+	values  []float32 // [visitRows×width], for the visitor
+	input   []float32 // [visitRows×width], read from the source
+	part    []float32 // [visitRows×width], read from one of the sources side by side
+	columns []int     // wanted
+	groups  []int     // of wanted columns
 }
 
-func (p *propagation) run(ctx context.Context, columns, width int) (err error) {
-	n := p.walker.nodes
-	var tiles [2]mapping[float32]
+// propagate is Propagate by a plan for the columns that Operator.First leaves.
+func propagate(
+	ctx context.Context, w *walker, s *survey, src Source, op Operator, opt Options, plan PropagatePlan,
+	visit func(Tile) error,
+) (err error) {
+	w.limit(plan.Workers)
+	p := &propagation{
+		walker: w, degrees: s.degrees, sums: s.strengths, parts: partsOf(src), op: op, plan: plan, visit: visit, onStage: opt.OnStage,
+		edges:   s.edges(),
+		workers: make([]rowScratch, plan.Workers),
+	}
+	p.progress = meter{progress: opt.Progress, stage: "propagate", total: s.entries * int64(plan.Passes)}
+	room := visitRows*plan.Width + groupColumns
+	for i := range p.workers {
+		p.workers[i] = rowScratch{
+			sums:   make([]float64, stride(plan.Width)+1),
+			values: make([]float32, room),
+			input:  make([]float32, room),
+			part:   make([]float32, room),
+		}
+	}
+	free, err := p.allocate(opt.Scratch)
 	defer func() {
-		if freeErr := errors.Join(tiles[0].free(), tiles[1].free()); freeErr != nil {
+		if freeErr := free(); freeErr != nil {
 			err = errors.Join(err, freeErr)
 		}
 	}()
-	for i := range min(p.op.Hops, 2) {
-		if tiles[i], err = mapMemory[float32](n * stride(width)); err != nil {
-			return fmt.Errorf("propagate: memory for a tile of %d×%d: %w", n, width, err)
-		}
+	if err != nil {
+		return fmt.Errorf("propagate: %w", err)
 	}
-	for i := range p.scratch {
-		p.scratch[i] = rowScratch{
-			sums:   make([]float64, stride(width)),
-			values: make([]float32, visitRows*width),
-			input:  make([]float32, visitRows*width),
-		}
-	}
-	for lo := 0; lo < columns; lo += width {
-		hi := min(columns, lo+width)
-		length := n * stride(hi-lo)
-		from, to := tiles[0].data[:length], tiles[1].data
-		start := time.Now()
-		if err := p.fill(ctx, lo, hi, from); err != nil {
+	columns := src.Width()
+	for lo := op.First; lo < columns; lo += plan.Width {
+		hi := min(columns, lo+plan.Width)
+		if err := p.tile(ctx, lo, hi); err != nil {
 			return err
 		}
-		for hop := 1; hop <= p.op.Hops; hop++ {
-			if hop == p.op.Hops {
-				to = nil
-			} else {
-				to = to[:length]
-			}
-			if err := p.hop(ctx, hop, lo, hi, from, to); err != nil {
+		if op.OnTile != nil {
+			if err := op.OnTile(hi); err != nil {
 				return err
 			}
-			from, to = to, from
-			p.finish(hop, hi-lo, start)
-			start = time.Now()
+		}
+	}
+	return nil
+}
+
+// allocate takes what the plan says, and returns what gives it back.
+func (p *propagation) allocate(dir *scratch.Dir) (free func() error, err error) {
+	var frees []func() error
+	free = func() error {
+		var errs []error
+		for _, f := range frees {
+			errs = append(errs, f())
+		}
+		return errors.Join(errs...)
+	}
+	inMemory := func(rows int) ([]float32, error) {
+		length := rows * stride(p.plan.Width)
+		m, err := mapMemory[float32](length)
+		if err != nil {
+			return nil, fmt.Errorf("memory for %d×%d numbers: %w", rows, p.plan.Width, err)
+		}
+		frees = append(frees, m.free)
+		return m.data, nil
+	}
+	if p.plan.Held {
+		frees = append(frees, p.walker.free)
+		if err := p.walker.keep(p.degrees); err != nil {
+			return free, err
+		}
+	}
+	if p.read, err = inMemory(p.plan.StripeRows); err != nil {
+		return free, err
+	}
+	n, length := p.walker.nodes, p.walker.nodes*stride(p.plan.Width)
+	if p.plan.Stripes > 1 {
+		sums, err := scratch.New[float64](dir, "propagate-sums", length)
+		if err != nil {
+			return free, err
+		}
+		frees = append(frees, sums.Close)
+		p.begun = sums.Data
+	}
+	if p.op.Hops == 1 {
+		return free, nil
+	}
+	if p.plan.Strategy == TilesInMemory {
+		p.next, err = inMemory(n)
+		return free, err
+	}
+	written, err := scratch.New[float32](dir, "propagate-next", length)
+	if err != nil {
+		return free, err
+	}
+	frees = append(frees, written.Close)
+	p.next, p.previous = written.Data, written.Data
+	if p.plan.Stripes > 1 {
+		previous, err := scratch.New[float32](dir, "propagate-previous", length)
+		if err != nil {
+			return free, err
+		}
+		frees = append(frees, previous.Close)
+		p.previous = previous.Data
+	}
+	return free, nil
+}
+
+// A turn is a hop of a tile over one stripe of source rows.
+type turn struct {
+	hop, lo, hi int
+	rows        kv.Range  // in memory
+	from        slab      // of them
+	marks       []mark    // of them, in the columns behind those of from; nil: from has all columns
+	begin, end  bool      // the first, the last stripe
+	next        []float32 // nil at the last hop
+}
+
+func (t *turn) width() int { return t.hi - t.lo }
+
+// tile runs all hops of the columns lo ≤ j < hi.
+func (p *propagation) tile(ctx context.Context, lo, hi int) error {
+	n, length := p.walker.nodes, p.walker.nodes*stride(hi-lo)
+	for hop := 1; hop <= p.op.Hops; hop++ {
+		start := time.Now()
+		for first := 0; first < n; first += p.plan.StripeRows {
+			end := min(n, first+p.plan.StripeRows)
+			t := &turn{
+				hop: hop, lo: lo, hi: hi, rows: kv.Range{First: kv.NodeID(first), End: kv.NodeID(end)},
+				begin: first == 0, end: end == n,
+			}
+			if hop < p.op.Hops {
+				t.next = p.next[:length]
+			}
+			if err := p.load(ctx, t); err != nil {
+				return err
+			}
+			if err := p.walk(ctx, t); err != nil {
+				return err
+			}
+		}
+		p.finish(hop, hi-lo, start)
+		switch {
+		case hop == p.op.Hops: // it wrote nothing
+		case p.plan.Strategy == TilesInMemory:
+			p.read, p.next = p.next, p.read
+		default:
+			p.previous, p.next = p.next, p.previous
 		}
 	}
 	return nil
@@ -86,51 +208,144 @@ func (p *propagation) finish(hop, columns int, start time.Time) {
 	}
 }
 
-// scale is the entry of D^(-1/2), zero for an isolated node.
-func (p *propagation) scale(v kv.NodeID) float64 {
-	degree := float64(p.degrees[v])
-	if p.op.SelfLoops {
-		degree++
+// rowScale is the entry of D^(-1/2) by which the sum of a row is multiplied, zero for one without weight.
+func (p *propagation) rowScale(v kv.NodeID) float64 {
+	if p.sums == nil {
+		return p.scale(float64(p.degrees[v]))
 	}
-	if degree == 0 {
-		return 0
-	}
-	return 1 / math.Sqrt(degree)
+	return p.scale(p.sums.rows[v])
 }
 
-// fill writes D^(-1/2)x for the columns lo ≤ j < hi of the source. A node without neighbours is nobody's neighbour:
-// its row stays zero whatever the source holds.
-func (p *propagation) fill(ctx context.Context, lo, hi int, tile []float32) error {
-	n, width, w := p.walker.nodes, hi-lo, stride(hi-lo)
-	chunks := (n + visitRows - 1) / visitRows
-	return Parallel(ctx, len(p.scratch), chunks, func(_ context.Context, worker, chunk int) error {
-		first := chunk * visitRows
-		rows := kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(n, first+visitRows))}
-		input := p.scratch[worker].input[:int(rows.End-rows.First)*width]
-		if err := p.source.Read(rows, lo, hi, input); err != nil {
-			return err
+// columnScale is the entry of D^(-1/2) by which a node's own row is multiplied before others gather it.
+func (p *propagation) columnScale(v kv.NodeID) float64 {
+	if p.sums == nil {
+		return p.scale(float64(p.degrees[v]))
+	}
+	return p.scale(p.sums.columns[v])
+}
+
+// scale is the inverse root of a strength.
+func (p *propagation) scale(strength float64) float64 {
+	if p.op.SelfLoops {
+		strength++
+	}
+	if strength == 0 {
+		return 0
+	}
+	return 1 / math.Sqrt(strength)
+}
+
+// ending is what becomes of the sums of v's row.
+func (p *propagation) ending(v kv.NodeID) ending {
+	scale := p.rowScale(v)
+	if p.sums == nil {
+		return ending{scale: scale, next: scale * scale}
+	}
+	return ending{scale: scale, next: scale * p.columnScale(v)}
+}
+
+// load brings the rows of a turn into memory.
+func (p *propagation) load(ctx context.Context, t *turn) error {
+	w, rows := stride(t.width()), t.rows.Len()
+	t.from = slab{values: p.read[:rows*w], first: t.rows.First, stride: w}
+	if t.hop == 1 {
+		return p.fill(ctx, t)
+	}
+	if p.plan.Strategy == TilesInMemory {
+		return nil
+	}
+	return p.eachRows(ctx, t.rows, func(_ int, rows kv.Range) error {
+		copy(t.from.values[int(rows.First-t.rows.First)*w:], p.previous[int(rows.First)*w:int(rows.End)*w])
+		return nil
+	})
+}
+
+// eachRows calls use for parts of rows, concurrently for different workers.
+func (p *propagation) eachRows(ctx context.Context, rows kv.Range, use func(worker int, rows kv.Range) error) error {
+	parts := (rows.Len() + visitRows - 1) / visitRows
+	return Parallel(ctx, len(p.workers), parts, func(_ context.Context, worker, i int) error {
+		first := rows.First + kv.NodeID(i*visitRows)
+		return use(worker, kv.Range{First: first, End: min(rows.End, first+visitRows)})
+	})
+}
+
+// labelled returns the part of a tile that is labels, where it is at the end and its marks take less memory than its
+// rows.
+func (p *propagation) labelled(lo, hi int) (part sourcePart, ok bool) {
+	for _, part := range p.parts {
+		from, to := part.within(lo, hi)
+		if _, ok := part.Source.(oneHot); ok && from < to && part.at+to >= hi {
+			const markWords = int(unsafe.Sizeof(mark{}) / unsafe.Sizeof(float32(0)))
+			return part, stride(max(0, part.at-lo))+markWords <= stride(hi-lo)
 		}
-		for v := rows.First; v < rows.End; v++ {
-			row := tile[int(v)*w:][:w]
-			clear(row)
-			scale := p.scale(v)
-			if scale == 0 {
-				continue
+	}
+	return sourcePart{}, false
+}
+
+// fill writes D^(-1/2)x for columns of the source. A node without neighbours is nobody's neighbour: its row stays zero
+// whatever the source holds.
+func (p *propagation) fill(ctx context.Context, t *turn) error {
+	labels, marked := p.labelled(t.lo, t.hi)
+	dense := t.hi
+	if marked {
+		dense = max(t.lo, labels.at)
+		t.from.stride = stride(dense - t.lo)
+		rows := t.rows.Len()
+		t.marks = unsafe.Slice((*mark)(unsafe.Pointer(&t.from.values[rows*t.from.stride])), rows)
+		t.from.values = t.from.values[:rows*t.from.stride]
+	}
+	return p.eachRows(ctx, t.rows, func(worker int, rows kv.Range) error {
+		if dense > t.lo {
+			if err := p.fillRows(&p.workers[worker], t, rows, dense); err != nil {
+				return err
 			}
-			for j, x := range input[int(v-rows.First)*width:][:width] {
-				row[j] = float32(scale * float64(x))
-			}
+		}
+		if marked {
+			return p.fillMarks(labels, t, rows)
 		}
 		return nil
 	})
 }
 
-// hop visits the rows of one hop of one tile and, unless to is nil, keeps them for the next.
-func (p *propagation) hop(ctx context.Context, hop, lo, hi int, from, to []float32) error {
+func (p *propagation) fillRows(s *rowScratch, t *turn, rows kv.Range, dense int) error {
+	width, w := dense-t.lo, t.from.stride
+	if err := readParts(p.parts, rows, t.lo, dense, s.input[:rows.Len()*width], s.part); err != nil {
+		return err
+	}
+	for v := rows.First; v < rows.End; v++ {
+		row := t.from.values[int(v-t.rows.First)*w:][:w]
+		clear(row)
+		scale := p.columnScale(v)
+		if scale == 0 {
+			continue
+		}
+		for j, x := range s.input[int(v-rows.First)*width:][:width] {
+			row[j] = float32(scale * float64(x))
+		}
+	}
+	return nil
+}
+
+func (p *propagation) fillMarks(labels sourcePart, t *turn, rows kv.Range) error {
+	none := mark{column: uint32(stride(t.width()))}
+	marks := t.marks[rows.First-t.rows.First:][:rows.Len()]
+	for i := range marks {
+		marks[i] = none
+	}
+	return labels.Source.(oneHot).each(rows, func(i, class int) {
+		if j := labels.at + class - t.lo; 0 <= j && j < t.width() {
+			marks[i] = mark{uint32(j), float32(p.columnScale(rows.First + kv.NodeID(i)))}
+		}
+	})
+}
+
+// walk adds the rows of a turn to those of their neighbours; after the last stripe these are visited and, but for the
+// last hop, kept for the next.
+func (p *propagation) walk(ctx context.Context, t *turn) error {
 	return p.walker.walk(ctx, func(ctx context.Context, worker int, adj *kv.Adjacency) error {
 		for first := adj.First; first < adj.End; {
 			rows := kv.Range{First: first, End: min(adj.End, first+visitRows)}
-			if err := p.rows(ctx, worker, adj, Tile{Hop: hop, Lo: lo, Hi: hi, Rows: rows}, from, to); err != nil {
+			if err := p.rows(ctx, &p.workers[worker], adj, t, rows); err != nil {
 				return err
 			}
 			first = rows.End
@@ -140,106 +355,189 @@ func (p *propagation) hop(ctx context.Context, hop, lo, hi int, from, to []float
 	})
 }
 
-// rows computes and visits the rows of one tile that tile.Rows names, which adj holds.
-func (p *propagation) rows(ctx context.Context, worker int, adj *kv.Adjacency, tile Tile, from, to []float32) error {
-	width := tile.Hi - tile.Lo
-	s := &p.scratch[worker]
-	tile.Values = s.values[:int(tile.Rows.End-tile.Rows.First)*width]
-	var diagonal []float64
-	if p.op.Diagonals != nil && tile.Hop > 1 {
-		diagonal = p.op.Diagonals.At(tile.Hop)
-		if err := p.source.Read(tile.Rows, tile.Lo, tile.Hi, s.input[:len(tile.Values)]); err != nil {
-			return err
-		}
+// rows works on rows that adj holds.
+func (p *propagation) rows(ctx context.Context, s *rowScratch, adj *kv.Adjacency, t *turn, rows kv.Range) error {
+	width, w := t.width(), stride(t.width())
+	tile := Tile{Hop: t.hop, Lo: t.lo, Hi: t.hi, Rows: rows, Values: s.values[:rows.Len()*width]}
+	diagonal, err := p.input(s, t, rows)
+	if err != nil {
+		return err
 	}
-	wantedOnly := p.op.Wanted != nil && tile.Hop == p.op.Hops
-	for v := tile.Rows.First; v < tile.Rows.End; v++ {
+	wanted := p.op.Wanted != nil && t.hop == p.op.Hops
+	sums := s.sums[:w+1]
+	for v := rows.First; v < rows.End; v++ {
 		if v%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		list := adj.Neighbors[adj.Offsets[v-adj.First]:adj.Offsets[v-adj.First+1]]
-		row := tile.Values[int(v-tile.Rows.First)*width:][:width]
-		input := s.input[int(v-tile.Rows.First)*width:][:width]
-		cleared := 0.0
-		if diagonal != nil {
-			cleared = diagonal[v]
+		if wanted {
+			s.want(p.op.Wanted, v, t.lo, width)
 		}
-		if wantedOnly {
-			if err := p.wantedRow(ctx, v, list, from, tile.Lo, row, input, cleared); err != nil {
-				return err
+		clear(sums)
+		if !t.begin {
+			copy(sums, p.begun[int(v)*w:][:w])
+		}
+		from, to := adj.Offsets[v-adj.First], adj.Offsets[v-adj.First+1]
+		from, to = t.within(adj.Neighbors, from, to)
+		var weights []float32
+		if p.walker.weighted {
+			weights = adj.Weights[from:to]
+		}
+		if err := s.sum(ctx, t, adj.Neighbors[from:], weights, int(to-from), sums, wanted); err != nil {
+			return err
+		}
+		if !t.end {
+			copy(p.begun[int(v)*w:][:w], sums)
+			continue
+		}
+		at := int(v-rows.First) * width
+		input := s.input[at : at+width]
+		end := p.ending(v)
+		if p.op.SelfLoops {
+			p.addOwn(sums[:width], t, v, input)
+		}
+		if diagonal != nil {
+			end.diagonal = diagonal[v]
+		}
+		row := tile.Values[at : at+width]
+		if wanted {
+			for j := range row {
+				row[j] = float32(math.NaN())
+			}
+			for _, j := range s.columns {
+				row[j] = end.value(sums[j], input[j])
 			}
 			continue
 		}
-		sums := s.sums[:stride(width)]
-		if err := p.sumRow(ctx, v, list, from, sums); err != nil {
-			return err
+		var next []float32
+		if t.next != nil {
+			next = t.next[int(v)*w:][:w]
 		}
-		scale := p.scale(v)
-		for j := range row {
-			row[j] = value(sums[j], scale, cleared, input[j])
-		}
-		if to != nil {
-			next := to[int(v)*len(sums):][:len(sums)]
-			for j := range next {
-				next[j] = float32(scale * scale * sums[j])
-			}
-		}
+		finishRow(row, next, input, sums[:w], end)
+	}
+	if !t.end {
+		return nil
 	}
 	return p.visit(tile)
 }
 
-// value is an entry of S_k X from the sum over v's neighbours; the difference is rounded once.
-func value(sum, scale, diagonal float64, input float32) float32 {
-	x := float64(scale * sum)
-	if diagonal != 0 {
-		x -= float64(diagonal * float64(input)) // rounded by itself, also where a processor could fuse the two
+// input reads the source's rows where a row needs its own, and returns what of it is cleared, if anything.
+func (p *propagation) input(s *rowScratch, t *turn, rows kv.Range) (diagonal []float64, err error) {
+	if p.op.Diagonals != nil && t.hop > 1 {
+		diagonal = p.op.Diagonals.At(t.hop)
 	}
-	return float32(x)
+	if t.end && (diagonal != nil || p.op.SelfLoops && t.hop == 1) {
+		err = readParts(p.parts, rows, t.lo, t.hi, s.input[:rows.Len()*t.width()], s.part)
+	}
+	return diagonal, err
 }
 
-// sumRow sets sums to the sum of the rows of v's neighbours.
-func (p *propagation) sumRow(ctx context.Context, v kv.NodeID, list []kv.NodeID, from []float32, sums []float64) error {
-	clear(sums)
-	for len(list) > stretch {
-		addRows(sums, from, list[:stretch])
-		list = list[stretch:]
-		if err := ctx.Err(); err != nil {
-			return err
+// addOwn adds the row of the node itself, as the last of its neighbours, with weight 1.
+func (p *propagation) addOwn(sums []float64, t *turn, v kv.NodeID, input []float32) {
+	if t.hop == 1 {
+		scale := p.columnScale(v)
+		for j, x := range input {
+			sums[j] += float64(float32(scale * float64(x)))
 		}
+		return
 	}
-	addRows(sums, from, list)
-	if p.op.SelfLoops {
-		addRows(sums, from, []kv.NodeID{v})
+	w := stride(t.width())
+	own := p.previous
+	if p.plan.Stripes == 1 {
+		own = p.read
 	}
-	return nil
+	for j, x := range own[int(v)*w:][:len(sums)] {
+		sums[j] += float64(x)
+	}
 }
 
-// wantedRow sets row to the columns that Operator.Wanted names for v, and NaN.
-func (p *propagation) wantedRow(
-	ctx context.Context, v kv.NodeID, list []kv.NodeID, from []float32, lo int, row, input []float32, cleared float64,
-) error {
-	for j := range row {
-		row[j] = float32(math.NaN())
+// within cuts a list, Neighbors[from:to], to the rows in memory.
+func (t *turn) within(neighbors []kv.NodeID, from, to int64) (begin, end int64) {
+	list := neighbors[from:to]
+	if !t.end {
+		i, _ := slices.BinarySearch(list, t.rows.End)
+		list = list[:i]
 	}
-	for _, wanted := range p.op.Wanted {
-		j := int(wanted[v]) - lo
-		if j < 0 || j >= len(row) || !math.IsNaN(float64(row[j])) { // not of this tile, or done for another vector
+	i := 0
+	if !t.begin {
+		i, _ = slices.BinarySearch(list, t.rows.First)
+	}
+	return from + int64(i), from + int64(len(list))
+}
+
+// want sets the wanted columns of a tile for node v, and their groups.
+func (s *rowScratch) want(wanted func(kv.NodeID, []int) []int, v kv.NodeID, lo, width int) {
+	all := wanted(v, s.columns[:0])
+	s.columns, s.groups = all[:0], s.groups[:0]
+	for _, column := range all {
+		j := column - lo
+		if j < 0 || j >= width {
 			continue
 		}
-		width, sum := stride(len(row)), 0.0
-		for rest := list; len(rest) > 0; {
-			part := rest[:min(stretch, len(rest))]
-			for _, u := range part {
-				sum += float64(from[int(u)*width+j])
-			}
-			if rest = rest[len(part):]; len(rest) > 0 && ctx.Err() != nil {
-				return ctx.Err()
-			}
+		s.columns = append(s.columns, j)
+		if group := j &^ (groupColumns - 1); len(s.groups) == 0 || s.groups[len(s.groups)-1] != group {
+			s.groups = append(s.groups, group)
 		}
-		if p.op.SelfLoops {
-			sum += float64(from[int(v)*width+j])
+	}
+}
+
+// sum adds the rows of the first count neighbours to sums, each times its weight unless there are none; those behind are
+// only read ahead.
+func (s *rowScratch) sum(
+	ctx context.Context, t *turn, neighbors []kv.NodeID, weights []float32, count int, sums []float64, wanted bool,
+) error {
+	for count > 0 {
+		part := min(count, stretch)
+		list, readable := neighbors[:part], len(neighbors)
+		switch w := stride(t.width()); {
+		case wanted && len(s.columns) == 0:
+			return nil
+		case weights != nil:
+			s.sumWeighted(t, list, weights[:part], sums[:w+1], wanted)
+			weights = weights[part:]
+		case t.marks != nil:
+			addRows(sums[:t.from.stride], t.from, 0, list, readable)
+			addMarks(sums, t.marks, t.from.first, list, readable)
+		case wanted && len(s.groups)*groupColumns < w && (len(s.groups) <= 2 || 2*len(s.groups)*groupColumns < w):
+			s.gather(t.from, list, readable, sums)
+		default:
+			addRows(sums[:w], t.from, 0, list, readable)
 		}
-		row[j] = value(sum, p.scale(v), cleared, input[j])
+		neighbors = neighbors[part:]
+		if count -= part; count > 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 	}
 	return nil
+}
+
+// sumWeighted is sum of a part of the neighbours.
+func (s *rowScratch) sumWeighted(t *turn, list []kv.NodeID, weights []float32, sums []float64, wanted bool) {
+	w := len(sums) - 1
+	switch {
+	case t.marks != nil:
+		addWeightedRows(sums[:t.from.stride], t.from, 0, list, weights)
+		addWeightedMarks(sums, t.marks, t.from.first, list, weights)
+	case wanted && len(s.groups)*groupColumns < w:
+		for _, group := range s.groups {
+			addWeightedRows(sums[group:group+groupColumns], t.from, group, list, weights)
+		}
+	default:
+		addWeightedRows(sums[:w], t.from, 0, list, weights)
+	}
+}
+
+// gather adds the groups of wanted columns.
+func (s *rowScratch) gather(from slab, list []kv.NodeID, readable int, sums []float64) {
+	for len(list) > 0 {
+		part := list[:min(run, len(list))]
+		for i := 0; i < len(s.groups); i += 2 {
+			left := s.groups[i]
+			if i+1 == len(s.groups) {
+				addRows(sums[left:left+groupColumns], from, left, part, readable)
+				break
+			}
+			addTwoGroups(sums, from, left, s.groups[i+1], part, readable)
+		}
+		list, readable = list[len(part):], readable-len(part)
+	}
 }

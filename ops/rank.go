@@ -2,19 +2,26 @@ package ops
 
 import (
 	"cmp"
+	"context"
 	"slices"
+	"sort"
+	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // A rank is the place of a node when all are sorted by descending degree, ties by NodeID. Cycles are found from their
-// node of least rank; no node has more than √(2m) neighbours of a lesser rank, which keeps the search short where
-// there are hubs. After a bulk load ranks are NodeIDs; edges added since may part them.
+// node of least or greatest rank; no node has more than √(2m) neighbours of a lesser rank, which keeps the search short
+// where there are hubs. After a bulk load ranks are NodeIDs; edges added since may part them.
 type rank uint32
+
+func isRanked(degrees []uint32) bool {
+	return slices.IsSortedFunc(degrees, func(a, b uint32) int { return cmp.Compare(b, a) })
+}
 
 // rankNodes returns the rank of every node, or nil where it is the NodeID.
 func rankNodes(degrees []uint32) []rank {
-	if slices.IsSortedFunc(degrees, func(a, b uint32) int { return cmp.Compare(b, a) }) {
+	if isRanked(degrees) {
 		return nil
 	}
 	nodes := make([]kv.NodeID, len(degrees))
@@ -60,14 +67,24 @@ func (g *rankedGraph) rank(v kv.NodeID) rank {
 	return g.ranks[v]
 }
 
-// byNode returns values [n] by NodeID, given by rank; the same slice where the two are one.
-func (g *rankedGraph) byNode(values []float64) []float64 {
+// delta is δ of a rank, 1/d, and zero for an isolated node.
+func (g *rankedGraph) delta(x rank) float64 { return inverse(g.degrees[x]) }
+
+func inverse(degree uint32) float64 {
+	if degree == 0 {
+		return 0
+	}
+	return 1 / float64(degree)
+}
+
+// byRank returns values [n] by rank, given by NodeID; the same slice where the two are one.
+func (g *rankedGraph) byRank(values []float64) []float64 {
 	if g.ranks == nil {
 		return values
 	}
 	out := make([]float64, len(values))
 	for v, x := range g.ranks {
-		out[v] = values[x]
+		out[x] = values[v]
 	}
 	return out
 }
@@ -85,6 +102,44 @@ func (g *rankedGraph) row(worker int, adj *kv.Adjacency, i int) (rank, []rank) {
 	return g.rank(adj.First + kv.NodeID(i)), list
 }
 
+// walk visits the rows of ranks lo ≤ x < hi, with their neighbours, ascending and borrowed. It reads no other blocks
+// where ranks are NodeIDs, but tells progress of the whole graph.
+func (g *rankedGraph) walk(
+	ctx context.Context, s span, progress *meter,
+	visit func(ctx context.Context, worker int, x rank, list []rank) error,
+) error {
+	blocks := g.walker.blocks
+	first, end := 0, len(blocks)
+	if g.ranks == nil {
+		first = sort.Search(len(blocks), func(b int) bool { return rank(blocks[b].End) > s.lo })
+		end = max(first, sort.Search(len(blocks), func(b int) bool { return rank(blocks[b].First) >= s.hi }))
+	}
+	var walked atomic.Int64
+	err := g.walker.walkBlocks(ctx, first, end, func(ctx context.Context, worker int, adj *kv.Adjacency) error {
+		for i := range int(adj.End - adj.First) {
+			if i%256 == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if x := g.rank(adj.First + kv.NodeID(i)); x < s.lo || x >= s.hi {
+				continue
+			}
+			x, list := g.row(worker, adj, i)
+			if err := visit(ctx, worker, x, list); err != nil {
+				return err
+			}
+		}
+		if progress != nil {
+			walked.Add(int64(len(adj.Neighbors)))
+			progress.add(len(adj.Neighbors))
+		}
+		return nil
+	})
+	if skipped := g.survey.entries - walked.Load(); err == nil && progress != nil && skipped > 0 {
+		progress.add(int(skipped))
+	}
+	return err
+}
+
 // above returns the part of an ascending list that is greater than x.
 func above(list []rank, x rank) []rank {
 	i, _ := slices.BinarySearch(list, x)
@@ -92,4 +147,10 @@ func above(list []rank, x rank) []rank {
 		i++
 	}
 	return list[i:]
+}
+
+// below returns the part of an ascending list that is less than x.
+func below(list []rank, x rank) []rank {
+	i, _ := slices.BinarySearch(list, x)
+	return list[:i]
 }

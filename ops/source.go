@@ -27,22 +27,28 @@ type oneHot struct {
 func (s oneHot) Width() int { return s.classes }
 
 func (s oneHot) Read(rows kv.Range, lo, hi int, dst []float32) error {
+	width := hi - lo
+	clear(dst[:rows.Len()*width])
+	return s.each(rows, func(i, j int) {
+		if lo <= j && j < hi {
+			dst[i*width+j-lo] = 1
+		}
+	})
+}
+
+// each calls use with the number and the class of every labelled row.
+func (s oneHot) each(rows kv.Range, use func(i, class int)) error {
 	if int(rows.End) > len(s.labels) {
 		return fmt.Errorf("%w: got %d labels, want one for node %d", ErrShape, len(s.labels), rows.End-1)
 	}
-	width := hi - lo
-	clear(dst[:int(rows.End-rows.First)*width])
 	for i, class := range s.labels[rows.First:rows.End] {
 		if class == kv.NoClass {
 			continue
 		}
-		j := int(class)
-		if j < 0 || j >= s.classes {
+		if class < 0 || int(class) >= s.classes {
 			return fmt.Errorf("%w: node %d has class %d, want less than %d", ErrShape, int(rows.First)+i, class, s.classes)
 		}
-		if lo <= j && j < hi {
-			dst[i*width+j-lo] = 1
-		}
+		use(i, int(class))
 	}
 	return nil
 }
@@ -64,6 +70,62 @@ func (s dense) Read(rows kv.Range, lo, hi int, dst []float32) error {
 	}
 	for v := int(rows.First); v < int(rows.End); v++ {
 		dst = dst[copy(dst, s.values[v*s.width+lo:v*s.width+hi]):]
+	}
+	return nil
+}
+
+// SideBySide is the Source [left | right].
+func SideBySide(left, right Source) Source { return sideBySide{left, right} }
+
+type sideBySide struct{ left, right Source }
+
+func (s sideBySide) Width() int { return s.left.Width() + s.right.Width() }
+
+func (s sideBySide) Read(rows kv.Range, lo, hi int, dst []float32) error {
+	return readParts(partsOf(s), rows, lo, hi, dst, make([]float32, rows.Len()*(hi-lo)))
+}
+
+// A sourcePart is a source with the column of another where it begins.
+type sourcePart struct {
+	Source
+	at int
+}
+
+// partsOf takes apart what SideBySide put together, ascending.
+func partsOf(src Source) []sourcePart {
+	pair, ok := src.(sideBySide)
+	if !ok {
+		return []sourcePart{{src, 0}}
+	}
+	parts := partsOf(pair.left)
+	for _, part := range partsOf(pair.right) {
+		parts = append(parts, sourcePart{part.Source, part.at + pair.left.Width()})
+	}
+	return parts
+}
+
+// within cuts the columns lo ≤ j < hi to those of the part, as columns of its own.
+func (p sourcePart) within(lo, hi int) (from, to int) {
+	return max(0, lo-p.at), max(0, min(p.Width(), hi-p.at))
+}
+
+// readParts is Read of sources side by side; part has room for what is read.
+func readParts(parts []sourcePart, rows kv.Range, lo, hi int, dst, part []float32) error {
+	for _, p := range parts {
+		from, to := p.within(lo, hi)
+		if from >= to {
+			continue
+		}
+		if to-from == hi-lo {
+			return p.Read(rows, from, to, dst)
+		}
+		width := to - from
+		if err := p.Read(rows, from, to, part[:rows.Len()*width]); err != nil {
+			return err
+		}
+		for r := range rows.Len() {
+			copy(dst[r*(hi-lo)+p.at+from-lo:], part[r*width:(r+1)*width])
+		}
 	}
 	return nil
 }

@@ -1,0 +1,91 @@
+package ops
+
+import "math"
+
+// divideBudget returns how many workers may run and how many bytes of adjacency triangles may hold.
+func divideBudget(hops int, s *Sizes, opt Options) (workers int, capacity int64, err error) {
+	if hops < 3 {
+		return opt.Workers, 0, nil
+	}
+	onDisk := opt.Scratch != nil
+	for workers = opt.Workers; workers > 0; workers-- {
+		if s.diagonalBytes(hops, workers, onDisk) <= opt.MemoryBudget {
+			left := opt.MemoryBudget - s.triangleBytes(hops, workers, onDisk)
+			return workers, min(left, 4*maxHeld), nil
+		}
+	}
+	return 0, 0, &BudgetError{Job: "diagonal", Budget: opt.MemoryBudget, Least: s.diagonalBytes(hops, 1, onDisk)}
+}
+
+// LeastForDiagonals is the least MemoryBudget with which ComputeDiagonals works where Options.Scratch is set.
+func (s *Sizes) LeastForDiagonals(hops int) int64 {
+	if !s.isSimple() {
+		arrays, least := s.walkHeldBytes(hops, 1, true)
+		return arrays + least
+	}
+	return s.diagonalBytes(hops, 1, true)
+}
+
+// diagonalBytes is what the hop that holds most holds, where triangles hold no more than they must.
+func (s *Sizes) diagonalBytes(hops, workers int, onDisk bool) int64 {
+	most := s.diagonalArrays(hops, workers, onDisk)
+	if hops >= 3 {
+		before := min(int64(s.maxDegree), 1+int64(math.Sqrt(float64(s.entries))))
+		most = max(most, s.triangleBytes(hops, workers, onDisk)+heldBytes(before)+heldBytes(0))
+	}
+	if hops >= 4 {
+		most = max(most, s.fourCycleBytes(hops, workers, onDisk))
+	}
+	if hops >= 5 {
+		most = max(most, s.fiveCycleBytes(hops, workers, onDisk))
+	}
+	return most
+}
+
+// diagonalArrays is the bytes that are held at every hop: degrees, ranks, and what is not on disk of results and
+// neighbours before.
+func (s *Sizes) diagonalArrays(hops, workers int, onDisk bool) int64 {
+	node := int64(4)
+	if !s.ranked {
+		node += 4 + 4 // ranks, and degrees by rank or, before those, what is sorted
+	}
+	if !onDisk {
+		node += 8*int64(hops) + 4
+	}
+	return node*int64(s.nodes) + int64(workers)*(s.bufferBytes()+4*int64(s.maxDegree))
+}
+
+// sumBytes is the fixed-point sums.
+func (s *Sizes) sumBytes(workers int) int64 { return 8 * (int64(s.nodes) + int64(workers*s.hubs())) }
+
+// triangleBytes is all that triangles hold but the lists of ranks that are no hubs.
+func (s *Sizes) triangleBytes(hops, workers int, onDisk bool) int64 {
+	hubs := int64(s.hubs())
+	maps := 8*int64(hubMapWords(s.hubs())) + 8*hubs
+	worker := int64(s.nodes)/8 + 8 + 8*hubs
+	return s.diagonalArrays(hops, workers, onDisk) + s.sumBytes(workers) + maps + int64(workers)*worker
+}
+
+func (s *Sizes) fourCycleBytes(hops, workers int, onDisk bool) int64 {
+	n := int64(s.nodes)
+	entries := min(s.entries, max(stripeEntries, int64(s.maxDegree)))
+	width := min(n, widestStripe)
+	return s.diagonalArrays(hops, workers, onDisk) + s.sumBytes(workers) +
+		4*(n+1) + 4*max(n, entries) + 8*width + int64(workers)*(stripeBytes*width+4*int64(s.maxDegree))
+}
+
+func (s *Sizes) fiveCycleBytes(hops, workers int, onDisk bool) int64 {
+	n := int64(s.nodes)
+	node := int64(8) // δ
+	if !s.ranked {
+		node += 8 // δ S by rank
+	}
+	return s.diagonalArrays(hops, workers, onDisk) + s.sumBytes(workers) +
+		node*n + 4*(n+1) + 4*s.entries + int64(workers)*(walkBytes*n+n/8+8)
+}
+
+// hubs is the number of first ranks of which triangles hold a map of neighbours: 3√m of them take 9/16 m bytes.
+func (s *Sizes) hubs() int {
+	hubs := int(3 * math.Sqrt(float64(s.entries/2)))
+	return min(s.nodes, (hubs+63)/64*64)
+}

@@ -1,0 +1,197 @@
+package ops
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A Digraph is a Graph that is directed: the list of v holds the nodes u of the entries A_vu, and Reverse is the graph of
+// the transposed A, in the same blocks. *kv.Oriented along Out or In is one as well.
+type Digraph interface {
+	Graph
+	Reverse() Graph
+}
+
+// A WeightedGraph is a Graph whose ReadAdjacency fills kv.Adjacency.Weights if Weighted says so: A_vu > 0, finite. In any
+// other graph A_vu is 1. Without being a Digraph it must have A_vu = A_uv.
+type WeightedGraph interface {
+	Graph
+	Weighted() bool
+}
+
+func isWeighted(g Graph) bool {
+	w, ok := g.(WeightedGraph)
+	return ok && w.Weighted()
+}
+
+// reverseOf is the graph of the transposed adjacency, nil where that is the same.
+func reverseOf(g Graph) Graph {
+	switch g := g.(type) {
+	case *kv.Oriented:
+		if !g.Symmetric() {
+			return g.Reverse()
+		}
+	case Digraph:
+		return g.Reverse()
+	}
+	return nil
+}
+
+// weightsOf returns the weights of list i of adj, nil where all are 1.
+func weightsOf(adj *kv.Adjacency, i int) []float32 {
+	if adj.Weights == nil {
+		return nil
+	}
+	return adj.Weights[adj.Offsets[i]:adj.Offsets[i+1]]
+}
+
+// strength is the sum of a list's weights, ascending by neighbour.
+func strength(list []kv.NodeID, weights []float32) float64 {
+	if weights == nil {
+		return float64(len(list))
+	}
+	sum := 0.0
+	for _, w := range weights {
+		sum += float64(w)
+	}
+	return sum
+}
+
+// checkWeights guards what a weighted graph says of its weights.
+func checkWeights(adj *kv.Adjacency, weighted bool) error {
+	if !weighted {
+		if adj.Weights != nil {
+			return fmt.Errorf("%w: got weights for nodes %d to %d of an unweighted graph", ErrGraph, adj.First, adj.End)
+		}
+		return nil
+	}
+	if len(adj.Weights) != len(adj.Neighbors) {
+		return fmt.Errorf("%w: got %d weights for the %d neighbours of nodes %d to %d",
+			ErrGraph, len(adj.Weights), len(adj.Neighbors), adj.First, adj.End)
+	}
+	for _, w := range adj.Weights {
+		if !(w > 0 && w <= math.MaxFloat32) {
+			return fmt.Errorf("%w: got the weight %v at nodes %d to %d, want one that is finite and greater than 0",
+				ErrGraph, w, adj.First, adj.End)
+		}
+	}
+	return nil
+}
+
+// isSimple reports whether the graph is neither directed nor weighted.
+func (w *walker) isSimple() bool { return w.columns == nil && !w.weighted }
+
+// walkBoth is walk with the lists of the transposed adjacency as well, which are the same where A is symmetric.
+func (w *walker) walkBoth(
+	ctx context.Context, visit func(ctx context.Context, worker int, rows, columns *kv.Adjacency) error,
+) error {
+	return Parallel(ctx, len(w.bufs), len(w.blocks), func(ctx context.Context, worker, block int) error {
+		rows := &w.bufs[worker]
+		if err := w.read(block, rows); err != nil {
+			return err
+		}
+		columns := rows
+		if w.columns != nil {
+			columns = &w.columns.bufs[worker]
+			if err := w.columns.read(block, columns); err != nil {
+				return err
+			}
+			w.bytes.Add(w.columns.bytes.Swap(0))
+			if columns.Range != rows.Range {
+				return fmt.Errorf("%w: got nodes %d to %d of the reverse graph, want %d to %d",
+					ErrGraph, columns.First, columns.End, rows.First, rows.End)
+			}
+		}
+		return visit(ctx, worker, rows, columns)
+	})
+}
+
+// strengths are what a survey tells of a graph that is not simple: the sums of the rows of A and of its columns [n], and
+// the entries of the columns [n]. Where A is symmetric rows and columns are the same arrays.
+type strengths struct {
+	rows, columns []float64
+	columnDegrees []uint32
+}
+
+// surveyArcs is survey of a graph that is not simple.
+func (w *walker) surveyArcs(ctx context.Context, opt Options) (*survey, error) {
+	start := time.Now()
+	n := w.nodes
+	s := &survey{Sizes: Sizes{nodes: n, weighted: w.weighted, directed: w.columns != nil}, degrees: make([]uint32, n)}
+	s.strengths = &strengths{rows: make([]float64, n), columnDegrees: s.degrees}
+	if s.columns = s.rows; s.directed {
+		s.columns, s.columnDegrees = make([]float64, n), make([]uint32, n)
+	}
+	progress := meter{progress: opt.Progress, stage: "degrees", total: int64(n)}
+	parts := make([]Sizes, len(w.bufs))
+	err := w.walkBoth(ctx, func(_ context.Context, worker int, rows, columns *kv.Adjacency) error {
+		part := &parts[worker]
+		for i := range rows.Len() {
+			v := rows.First + kv.NodeID(i)
+			row, column := rows.Of(v), columns.Of(v)
+			s.degrees[v], s.columnDegrees[v] = uint32(len(row)), uint32(len(column))
+			s.rows[v], s.columns[v] = strength(row, weightsOf(rows, i)), strength(column, weightsOf(columns, i))
+		}
+		part.entries += int64(len(rows.Neighbors))
+		part.maxRows = max(part.maxRows, rows.Len())
+		part.maxEntries = max(part.maxEntries, len(rows.Neighbors), len(columns.Neighbors))
+		progress.add(rows.Len())
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range parts {
+		s.entries += part.entries
+		s.maxRows = max(s.maxRows, part.maxRows)
+		s.maxEntries = max(s.maxEntries, part.maxEntries)
+	}
+	for _, degree := range s.degrees {
+		s.maxDegree = max(s.maxDegree, degree)
+	}
+	if opt.OnStage != nil {
+		opt.OnStage(kv.Stage{
+			Name: "degrees", Seconds: time.Since(start).Seconds(), Edges: s.edges(), BytesRead: w.bytes.Swap(0),
+		})
+	}
+	return s, nil
+}
+
+// isSimple reports whether the graph is neither directed nor weighted.
+func (s *Sizes) isSimple() bool { return !s.directed && !s.weighted }
+
+// edges is the number of edges, or of arcs of a directed graph.
+func (s *Sizes) edges() int64 {
+	if s.directed {
+		return s.entries
+	}
+	return s.entries / 2
+}
+
+// sides is the number of lists that a node has.
+func (s *Sizes) sides() int64 {
+	if s.directed {
+		return 2
+	}
+	return 1
+}
+
+// entryBytes is what an entry held takes.
+func (s *Sizes) entryBytes() int64 {
+	if s.weighted {
+		return 8
+	}
+	return 4
+}
+
+// scaleBytes is what a node's degrees and strengths take.
+func (s *Sizes) scaleBytes() int64 {
+	if s.isSimple() {
+		return 4
+	}
+	return 12 * s.sides()
+}

@@ -1,0 +1,232 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// densePropagated is S_k X by its definition.
+func (g *arcGraph) densePropagated(x []float32, c, k int, op Operator) *mat.Dense {
+	var power, out mat.Dense
+	power.Pow(g.normalized(op.SelfLoops), k)
+	if op.Diagonals != nil {
+		for v := range g.nodes {
+			power.Set(v, v, 0)
+		}
+	}
+	input := mat.NewDense(g.nodes, c, nil)
+	for i, value := range x {
+		input.Set(i/c, i%c, float64(value))
+	}
+	out.Mul(&power, input)
+	return &out
+}
+
+func TestPropagateArcsIsItsDefinition(t *testing.T) {
+	ctx := context.Background()
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		g := randomArcGraph(r, seed%2 == 0, seed%3 > 0)
+		n, c, hops := g.nodes, 1+r.IntN(20), 1+r.IntN(MaxHops)
+		x := randomRows(r, n, c)
+		diagonals, err := ComputeDiagonals(ctx, g.graph(), hops, Options{})
+		if err != nil {
+			t.Fatalf("seed %d: diagonals: %v", seed, err)
+		}
+		for _, op := range []Operator{{Hops: hops}, {Hops: hops, Diagonals: diagonals}, {Hops: hops, SelfLoops: true}} {
+			got, err := collect(ctx, g.graph(), Dense(x, c), op, Options{Workers: 1 + r.IntN(3)})
+			if err != nil {
+				t.Fatalf("seed %d: propagate %d hops of %d×%d: %v", seed, hops, n, c, err)
+			}
+			for k := 1; k <= hops; k++ {
+				want := g.densePropagated(x, c, k, op)
+				// Entries of Ã are at most 1 where A is symmetric, else as many as there are nodes.
+				tolerance := 1e-6 * max(1, mat.Max(want))
+				for i, value := range got[k-1] {
+					if w := want.At(i/c, i%c); !(math.Abs(float64(value)-w) <= tolerance) {
+						t.Fatalf("seed %d, directed %v, weighted %v, cleared %t, self loops %t, hop %d, node %d, column %d: got %v, want %v",
+							seed, g.directed, g.weighted, op.Diagonals != nil, op.SelfLoops, k, i/c, i%c, value, w)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestPropagateArcsSameBits(t *testing.T) {
+	ctx := context.Background()
+	for seed := range uint64(8) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		g := randomArcGraph(r, seed%2 == 0, seed%4 < 2)
+		n, classes := g.nodes, 3
+		labels := make([]kv.Class, n)
+		for v := range labels {
+			labels[v] = kv.Class(r.IntN(classes+1) - 1)
+		}
+		src := SideBySide(Dense(randomRows(r, n, 6), 6), OneHot(labels, classes))
+		diagonals, err := ComputeDiagonals(ctx, g.graph(), 3, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wanted := func(v kv.NodeID, columns []int) []int {
+			if v%5 == 4 {
+				return columns
+			}
+			return append(columns, int(v)%6, 6+int(v)%classes)
+		}
+		for _, op := range []Operator{
+			{Hops: 3, Diagonals: diagonals}, {Hops: 3, SelfLoops: true}, {Hops: 3, Diagonals: diagonals, Wanted: wanted},
+		} {
+			want, err := collect(ctx, g.graph(), src, op, Options{Workers: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = Propagate(ctx, g.graph(), src, op, Options{MemoryBudget: 1}, nil)
+			var tooSmall *BudgetError
+			if !errors.As(err, &tooSmall) {
+				t.Fatalf("seed %d: a byte: got %v, want a *BudgetError", seed, err)
+			}
+			for _, opt := range []Options{
+				{Workers: 3},
+				{MemoryBudget: tooSmall.Least},
+				{MemoryBudget: tooSmall.Least, Workers: 2},
+				{Scratch: scratchDir(t), Workers: 2},
+				{Scratch: scratchDir(t), MemoryBudget: tooSmall.Least - 8*int64(n) + int64(n)},
+			} {
+				got, err := collect(ctx, g.graph(), src, op, opt)
+				if errors.Is(err, ErrBudget) && opt.Scratch != nil {
+					continue // it may be less than stripes take
+				}
+				if err != nil {
+					t.Fatalf("seed %d, %+v: %v", seed, opt, err)
+				}
+				for k := range got {
+					if !sameNumbers(got[k], want[k]) {
+						t.Fatalf("seed %d, %d workers, %d bytes, hop %d: got %v, want %v",
+							seed, opt.Workers, opt.MemoryBudget, k+1, got[k], want[k])
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestWeightsOfOne compares a graph whose weights are all 1, or all the same power of two, with the simple one, bit for
+// bit at every hop: the roots of the strengths are those of the degrees, times a power of two.
+func TestWeightsOfOne(t *testing.T) {
+	ctx := context.Background()
+	g := rmat(8, 5, 1)
+	n, c := g.NumNodes(), 9
+	x := randomRows(rand.New(rand.NewPCG(2, 0)), n, c)
+	for _, w := range []float32{1, 4} {
+		for _, op := range []Operator{{Hops: 3}, {Hops: 2, SelfLoops: true}} {
+			if op.SelfLoops && w != 1 {
+				continue
+			}
+			want, err := collect(ctx, g, Dense(x, c), op, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := collect(ctx, weightedList{g, w}, Dense(x, c), op, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k := range got {
+				if !slices.Equal(got[k], want[k]) {
+					t.Errorf("weight %v, self loops %v: hop %d differs", w, op.SelfLoops, k+1)
+				}
+			}
+		}
+	}
+}
+
+func TestSampleRefusesArcs(t *testing.T) {
+	g := randomArcGraph(rand.New(rand.NewPCG(1, 1)), true, false)
+	if _, err := SampleDiagonals(context.Background(), g.graph(), 3, SampleOptions{}, Options{}); !errors.Is(err, ErrShape) {
+		t.Errorf("got %v, want ErrShape", err)
+	}
+}
+
+func TestMalformedArcs(t *testing.T) {
+	ctx := context.Background()
+	arcs := map[[2]int]float32{{0, 1}: 1, {1, 0}: 2}
+	for name, g := range map[string]Graph{
+		"no weights":        unweightedGraph{&arcGraph{nodes: 2, weights: arcs, weighted: true, block: 1}},
+		"weights":           simpleGraph{&arcGraph{nodes: 2, weights: arcs, weighted: true, block: 1}},
+		"negative":          listWeights(-1),
+		"infinite":          listWeights(float32(math.Inf(1))),
+		"other nodes":       mismatched{&arcGraph{nodes: 2, weights: arcs, block: 1}, &arcGraph{nodes: 3, block: 1}},
+		"other blocks":      mismatched{&arcGraph{nodes: 3, weights: arcs, block: 1}, &arcGraph{nodes: 3, block: 2}},
+		"other block sizes": mismatched{&arcGraph{nodes: 3, weights: arcs, block: 2}, uneven{&arcGraph{nodes: 3, block: 2}}},
+	} {
+		if _, err := Degrees(ctx, g, Options{}); !errors.Is(err, ErrGraph) {
+			t.Errorf("%s: got error %v, want ErrGraph", name, err)
+		}
+	}
+}
+
+// An unweightedGraph says that it has weights and yields none.
+type unweightedGraph struct{ *arcGraph }
+
+func (g unweightedGraph) ReadAdjacency(r kv.Range, buf *kv.Adjacency) error {
+	err := g.arcGraph.ReadAdjacency(r, buf)
+	buf.Weights = nil
+	return err
+}
+
+// A simpleGraph says that it has no weights and yields some.
+type simpleGraph struct{ Graph }
+
+// listWeights is a graph of an edge with a weight.
+func listWeights(w float32) Graph { return weightedList{newListGraph(2, [][2]int{{0, 1}}), w} }
+
+// mismatched has a reverse that does not fit.
+type mismatched struct {
+	Graph
+	reverse Graph
+}
+
+func (g mismatched) Reverse() Graph { return g.reverse }
+
+// uneven has the blocks of 1 and 2 nodes.
+type uneven struct{ *arcGraph }
+
+func (uneven) AdjacencyBlocks() ([]kv.Range, error) {
+	return []kv.Range{{First: 0, End: 1}, {First: 1, End: 3}}, nil
+}
+
+func BenchmarkPropagateWeighted(b *testing.B) {
+	g := rmat(14, 16, 1)
+	for _, c := range []int{1, 8, 32} {
+		x := Dense(randomRows(rand.New(rand.NewPCG(2, 0)), g.NumNodes(), c), c)
+		for name, g := range map[string]Graph{"no": g, "yes": weightedList{g, 2}} {
+			b.Run(fmt.Sprintf("columns=%d/weights=%s", c, name), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					err := Propagate(context.Background(), g, x, Operator{Hops: 2}, Options{Workers: 1}, func(Tile) error { return nil })
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+				entries := 2 * rmatEntries(g)
+				b.ReportMetric(float64(entries)*float64(b.N)/b.Elapsed().Seconds(), "entries/s")
+			})
+		}
+	}
+}
+
+func rmatEntries(g Graph) int {
+	if w, ok := g.(weightedList); ok {
+		return w.entries()
+	}
+	return g.(*listGraph).entries()
+}

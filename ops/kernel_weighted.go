@@ -1,0 +1,66 @@
+package ops
+
+import "github.com/graphcleaner/graphcleaner/kv"
+
+// addWeightedRows is addRows with each row times the weight of its neighbour. The product of two float32 is exact in
+// float64, so that a processor which fuses it with the sum gets the same bits.
+func addWeightedRows(sums []float64, rows slab, column int, neighbors []kv.NodeID, weights []float32) {
+	for len(neighbors) > 0 {
+		part := neighbors[:min(run, len(neighbors))]
+		of := weights[:len(part)]
+		neighbors, weights = neighbors[len(part):], weights[len(part):]
+		j := 0
+		for ; j+8 <= len(sums); j += 8 {
+			addWeighted8((*[8]float64)(sums[j:]), rows, column+j, part, of)
+		}
+		for ; j+groupColumns <= len(sums); j += groupColumns {
+			addWeighted4((*[4]float64)(sums[j:]), rows, column+j, part, of)
+		}
+		for ; j < len(sums); j++ {
+			sum := sums[j]
+			for i, u := range part {
+				sum += float64(of[i]) * float64(rows.values[int(u-rows.first)*rows.stride+column+j])
+			}
+			sums[j] = sum
+		}
+	}
+}
+
+// addWeighted8 keeps its eight sums in registers.
+func addWeighted8(sums *[8]float64, rows slab, column int, neighbors []kv.NodeID, weights []float32) {
+	s0, s1, s2, s3, s4, s5, s6, s7 := sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7]
+	for i, u := range neighbors {
+		row := (*[8]float32)(rows.values[int(u-rows.first)*rows.stride+column:])
+		w := float64(weights[i])
+		s0 += w * float64(row[0])
+		s1 += w * float64(row[1])
+		s2 += w * float64(row[2])
+		s3 += w * float64(row[3])
+		s4 += w * float64(row[4])
+		s5 += w * float64(row[5])
+		s6 += w * float64(row[6])
+		s7 += w * float64(row[7])
+	}
+	sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7] = s0, s1, s2, s3, s4, s5, s6, s7
+}
+
+func addWeighted4(sums *[4]float64, rows slab, column int, neighbors []kv.NodeID, weights []float32) {
+	s0, s1, s2, s3 := sums[0], sums[1], sums[2], sums[3]
+	for i, u := range neighbors {
+		row := (*[4]float32)(rows.values[int(u-rows.first)*rows.stride+column:])
+		w := float64(weights[i])
+		s0 += w * float64(row[0])
+		s1 += w * float64(row[1])
+		s2 += w * float64(row[2])
+		s3 += w * float64(row[3])
+	}
+	sums[0], sums[1], sums[2], sums[3] = s0, s1, s2, s3
+}
+
+// addWeightedMarks is addMarks with each mark times the weight of its neighbour.
+func addWeightedMarks(sums []float64, marks []mark, first kv.NodeID, neighbors []kv.NodeID, weights []float32) {
+	for i, u := range neighbors {
+		m := marks[u-first]
+		sums[m.column] += float64(weights[i]) * float64(m.scale)
+	}
+}

@@ -1,0 +1,184 @@
+package ops
+
+import "math"
+
+// A Strategy is where a propagation keeps its dense matrices.
+type Strategy int
+
+const (
+	// TilesInMemory keeps the tile that a hop reads and the tile that it writes in memory.
+	TilesInMemory Strategy = iota
+
+	// TileStreamed keeps the tile that a hop reads in memory, and writes to a scratch array, which is read back.
+	TileStreamed
+
+	// TileStriped keeps some rows of the tile that a hop reads in memory, and walks the graph once for each such
+	// stripe. Tiles and the sums begun are in scratch arrays.
+	TileStriped
+)
+
+func (s Strategy) String() string {
+	switch s {
+	case TilesInMemory:
+		return "tiles in memory"
+	case TileStreamed:
+		return "tile streamed"
+	default:
+		return "tile in stripes"
+	}
+}
+
+// A PropagatePlan is how Propagate divides its work. None of it changes a bit of the result.
+type PropagatePlan struct {
+	Strategy Strategy
+	Width    int // columns of a tile
+	Workers  int
+	Tiles    int
+	Stripes  int // of source rows, each of StripeRows
+	// StripeRows is the rows of a tile that are in memory while it is read.
+	StripeRows int
+	// Passes is how often the adjacency is walked: a hop, tile and stripe once.
+	Passes int
+	// Held tells that the adjacency is kept in memory once it is decoded.
+	Held bool
+	// MemoryBytes is what counts towards Options.MemoryBudget, ScratchBytes the size of the scratch arrays.
+	MemoryBytes, ScratchBytes int64
+
+	cost float64
+}
+
+const (
+	// maxTileWidth is two cache lines of float32, which a processor fetches together. The kernel keeps the sums of so
+	// many columns in registers.
+	maxTileWidth = 32
+
+	// maxStripes bounds the walks of a hop.
+	maxStripes = 64
+
+	// visitRows is the most rows handed to a visitor at once, and read of the source at once.
+	visitRows = 512
+)
+
+// What the plan weighs, in nanoseconds of one worker: decoding an entry, adding a row of some columns to another, and
+// carrying a byte to or from a scratch array, which the workers do not speed up.
+const (
+	decodeCost = 3.5
+	addCost    = 2.0
+	columnCost = 0.13
+	missCost   = 4.0 // of a row that is not in the cache, at most
+	cacheBytes = 32 << 20
+	carryCost  = 1.0
+	stripeCost = 10 // finding the part of a list that lies in a stripe
+
+	// heldDecodes is what decoding once, into memory that is new, costs beside decoding.
+	heldDecodes = 1.5
+)
+
+// Plan divides the memory budget between workers, columns and adjacency such that a propagation of so many columns is
+// expected to take the least time. Without Options.Scratch only TilesInMemory saves memory, so that it is the only
+// strategy. Where nothing fits, the error is a *BudgetError.
+func Plan(s *Sizes, columns, hops int, opt Options) (PropagatePlan, error) {
+	opt = opt.withDefaults()
+	best := PropagatePlan{cost: math.Inf(1)}
+	for workers := opt.Workers; workers > 0; workers-- {
+		for width := min(columns, maxTileWidth); width > 0; width-- {
+			if width < columns && width > 8 && width%8 != 0 {
+				continue // rows that are not whole parts of a cache line
+			}
+			for _, strategy := range []Strategy{TilesInMemory, TileStreamed, TileStriped} {
+				if strategy != TilesInMemory && opt.Scratch == nil {
+					continue
+				}
+				for _, held := range []bool{false, true} {
+					if held && s.weighted { // only neighbours are kept
+						continue
+					}
+					p := PropagatePlan{Strategy: strategy, Width: width, Workers: workers, Held: held}
+					if p.complete(s, columns, hops, opt.MemoryBudget) && p.cost < best.cost {
+						best = p
+					}
+				}
+			}
+		}
+	}
+	if math.IsInf(best.cost, 1) {
+		return best, &BudgetError{Job: "propagate", Budget: opt.MemoryBudget, Least: s.leastForPropagate(hops, opt)}
+	}
+	return best, nil
+}
+
+// LeastForPropagate is the least MemoryBudget with which Propagate works where Options.Scratch is set, at any number of
+// columns and hops.
+func (s *Sizes) LeastForPropagate(int) int64 {
+	return s.workersBytes(1, 1) + 4*int64(s.stripeRows(maxStripes))
+}
+
+func (s *Sizes) leastForPropagate(hops int, opt Options) int64 {
+	if opt.Scratch != nil {
+		return s.LeastForPropagate(hops)
+	}
+	return s.workersBytes(1, 1) + 4*int64(s.nodes)*int64(min(hops, 2))
+}
+
+// workersBytes is what is held beside tiles and adjacency: degrees and the workers' buffers.
+func (s *Sizes) workersBytes(workers, width int) int64 {
+	scratch := s.bufferBytes() + 3*4*int64(visitRows*width+groupColumns) + 8*int64(stride(width)+1)
+	return s.scaleBytes()*int64(s.nodes) + int64(workers)*scratch
+}
+
+// stripeRows is the rows of each of so many stripes.
+func (s *Sizes) stripeRows(stripes int) int { return (s.nodes + stripes - 1) / stripes }
+
+// complete fills in what follows from strategy, width, workers and held, and reports whether the budget has room.
+func (p *PropagatePlan) complete(s *Sizes, columns, hops int, budget int64) bool {
+	n, w := int64(s.nodes), int64(stride(p.Width))
+	p.MemoryBytes = s.workersBytes(p.Workers, p.Width)
+	if p.Held {
+		p.MemoryBytes += 4 * s.entries
+	}
+	p.Tiles = (columns + p.Width - 1) / p.Width
+	p.Stripes, p.StripeRows = 1, s.nodes
+	written := min(hops-1, 1) // the last hop is only visited
+	switch p.Strategy {
+	case TilesInMemory:
+		p.MemoryBytes += 4 * n * w * int64(1+written)
+	case TileStreamed:
+		p.MemoryBytes += 4 * n * w
+		p.ScratchBytes = 4 * n * w * int64(written)
+	case TileStriped:
+		rows := max(0, budget-p.MemoryBytes) / (4 * w)
+		p.Stripes = 2
+		if rows < n/2+1 {
+			p.Stripes = int(min(maxStripes, (n+max(rows, 1)-1)/max(rows, 1)))
+		}
+		p.StripeRows = s.stripeRows(p.Stripes)
+		p.Stripes = max(1, (s.nodes+p.StripeRows-1)/max(1, p.StripeRows))
+		p.MemoryBytes += 4 * int64(p.StripeRows) * w
+		p.ScratchBytes = 4*n*w*int64(2*written) + 8*n*w
+	}
+	p.Passes = p.Tiles * hops * p.Stripes
+	p.cost = p.weigh(s, columns, hops)
+	return p.MemoryBytes <= budget
+}
+
+func (p *PropagatePlan) weigh(s *Sizes, columns, hops int) float64 {
+	n, entries, stripes := float64(s.nodes), float64(s.entries), float64(p.Stripes)
+	turns := float64(p.Tiles * hops)
+	last := columns - (p.Tiles-1)*p.Width
+	summed := float64(hops * ((p.Tiles-1)*stride(p.Width) + stride(last))) // columns
+	decodes := turns * stripes
+	if p.Held {
+		decodes = min(decodes, heldDecodes)
+	}
+	read := float64(4 * p.StripeRows * stride(p.Width)) // bytes, at random
+	add := addCost + missCost*max(0, 1-cacheBytes/read)
+	cost := (decodes*entries*decodeCost + entries*(turns*add+summed*columnCost)) / float64(p.Workers)
+	switch p.Strategy {
+	case TilesInMemory:
+	case TileStreamed:
+		cost += n * 8 * summed * carryCost
+	case TileStriped:
+		cost += n * ((8+(stripes-1)*16)*summed*carryCost + turns*stripes*stripeCost)
+	}
+	return cost
+}

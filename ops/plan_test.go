@@ -1,0 +1,242 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/scratch"
+)
+
+func scratchDir(t testing.TB) *scratch.Dir {
+	t.Helper()
+	dir, err := scratch.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// forced is collect by a plan.
+func forced(
+	ctx context.Context, g Graph, src Source, op Operator, opt Options, plan PropagatePlan,
+) ([][]float32, error) {
+	opt.Workers = plan.Workers
+	return collectWith(g, src, op, func(visit func(Tile) error) error {
+		w, err := newWalker(g, opt.Workers)
+		if err != nil {
+			return err
+		}
+		s, err := w.survey(ctx, opt)
+		if err != nil {
+			return err
+		}
+		columns := src.Width() - op.First
+		plan.Tiles = (columns + plan.Width - 1) / plan.Width
+		plan.Stripes, plan.StripeRows = max(1, plan.Stripes), g.NumNodes()
+		if plan.Strategy == TileStriped {
+			plan.StripeRows = s.stripeRows(plan.Stripes)
+			plan.Stripes = (g.NumNodes() + plan.StripeRows - 1) / plan.StripeRows
+		}
+		return propagate(ctx, w, s, src, op, opt, plan, visit)
+	})
+}
+
+// Every plan gives the bits of the plain way: the labels as rows like any others, all columns in one tile.
+func TestPlansSameBits(t *testing.T) {
+	ctx := context.Background()
+	dir := scratchDir(t)
+	for seed := range uint64(150) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		g := awkwardGraph(r)
+		if seed%10 == 0 {
+			g = rmat(7, 6, seed)
+		}
+		n, left, classes, hops := g.NumNodes(), 1+r.IntN(18), 1+r.IntN(18), 1+r.IntN(4)
+		labels := make([]kv.Class, n)
+		for v := range labels {
+			labels[v] = kv.Class(r.IntN(classes+1) - 1)
+		}
+		c := left + classes
+		predictions := randomRows(r, n, left)
+		plain := make([]float32, n*c)
+		for v, y := range labels {
+			copy(plain[v*c:], predictions[v*left:(v+1)*left])
+			if y != kv.NoClass {
+				plain[v*c+left+int(y)] = 1
+			}
+		}
+		src := SideBySide(Dense(predictions, left), OneHot(labels, classes))
+		if seed%5 == 0 {
+			src = SideBySide(Dense(predictions, left), SideBySide(OneHot(labels, classes), Dense(nil, 0)))
+		}
+		diagonals, err := ComputeDiagonals(ctx, g, hops, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wanted func(kv.NodeID, []int) []int
+		if seed%3 > 0 {
+			wanted = func(v kv.NodeID, columns []int) []int {
+				y := int(v) % (classes + 1)
+				if seed%3 == 1 && y < classes && y < left {
+					columns = append(columns, y)
+				}
+				for j := left + y; j < c; j += 5 {
+					columns = append(columns, j)
+				}
+				return columns
+			}
+		}
+		for _, op := range []Operator{
+			{Hops: hops, Diagonals: diagonals, Wanted: wanted}, {Hops: hops, SelfLoops: true, Wanted: wanted},
+		} {
+			whole := PropagatePlan{Width: maxTileWidth, Workers: 1}
+			want, err := forced(ctx, g, Dense(plain, c), op, Options{}, whole)
+			if err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			for _, plan := range []PropagatePlan{
+				{Strategy: TilesInMemory}, {Strategy: TilesInMemory, Held: true}, {Strategy: TileStreamed},
+				{Strategy: TileStriped, Stripes: 1 + r.IntN(5)}, {Strategy: TileStriped, Stripes: n, Held: true},
+			} {
+				plan.Width, plan.Workers = 1+r.IntN(maxTileWidth), 1+r.IntN(4)
+				for _, opt := range []Options{{}, {Scratch: dir}} {
+					got, err := forced(ctx, g, src, op, opt, plan)
+					if err != nil {
+						t.Fatalf("seed %d, %+v: %v", seed, plan, err)
+					}
+					for k := range want {
+						if !sameNumbers(got[k], want[k]) {
+							t.Fatalf("seed %d, %+v, self loops %t, hop %d of %d, %d+%d columns:\ngot  %v\nwant %v",
+								seed, plan, op.SelfLoops, k+1, hops, left, classes, got[k], want[k])
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestPlanKeepsItsBudget(t *testing.T) {
+	const n, entries = 1 << 26, 2_000_000_000
+	s := &Sizes{nodes: n, entries: entries, maxRows: 1 << 15, maxEntries: 2 << 20, maxDegree: 2 << 20}
+	dir := scratchDir(t)
+	for _, c := range []struct {
+		budget  int64
+		scratch *scratch.Dir
+		want    string
+	}{
+		{32 << 30, nil, "tiles in memory of 32 columns, 1 stripe, held"},
+		{5 << 30, nil, "tiles in memory of 8 columns, 1 stripe"},
+		{5 << 29, dir, "tile streamed of 8 columns, 1 stripe"},
+		{1 << 20, dir, ""},
+	} {
+		for _, workers := range []int{1, 2, 4} {
+			opt := Options{MemoryBudget: c.budget, Workers: workers, Scratch: c.scratch}
+			p, err := Plan(s, 32, 3, opt)
+			if c.want == "" {
+				var tooSmall *BudgetError
+				if !errors.As(err, &tooSmall) {
+					t.Fatalf("%+v: got %v, want a *BudgetError", c, err)
+				}
+				opt.MemoryBudget = tooSmall.Least
+				if p, err := Plan(s, 32, 3, opt); err != nil || p.MemoryBytes > tooSmall.Least {
+					t.Errorf("the least budget %d: got %+v, %v", tooSmall.Least, p, err)
+				}
+				opt.MemoryBudget--
+				if _, err := Plan(s, 32, 3, opt); !errors.Is(err, ErrBudget) {
+					t.Errorf("a byte less than the least budget: got %v, want ErrBudget", err)
+				}
+				continue
+			}
+			if err != nil || p.MemoryBytes > c.budget || p.Passes != p.Tiles*3*p.Stripes || p.Tiles*p.Width < 32 {
+				t.Errorf("%+v: got %+v, %v", c, p, err)
+			}
+			got := fmt.Sprintf("%v of %d columns, %d stripe", p.Strategy, p.Width, p.Stripes)
+			if p.Held {
+				got += ", held"
+			}
+			if got != c.want {
+				t.Errorf("%d bytes, %d workers: got %q (%+v), want %q", c.budget, workers, got, p, c.want)
+			}
+		}
+	}
+}
+
+// A budget less than one column of a tile is enough where there is a scratch directory.
+func TestPropagateInStripes(t *testing.T) {
+	ctx := context.Background()
+	g := rmat(9, 5, 1)
+	g.block = 20
+	n, c := g.NumNodes(), 9
+	src := Dense(randomRows(rand.New(rand.NewPCG(2, 0)), n, c), c)
+	op := Operator{Hops: 3}
+	want, err := collect(ctx, g, src, op, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := Options{Scratch: scratchDir(t), MemoryBudget: 1}
+	var tooSmall *BudgetError
+	if err := Propagate(ctx, g, src, op, opt, nil); !errors.As(err, &tooSmall) {
+		t.Fatalf("budget of 1 byte: got %v, want a *BudgetError", err)
+	}
+	for _, more := range []int64{0, 100, 1000, 5000, 20000} {
+		opt.MemoryBudget = tooSmall.Least + more
+		got, err := collect(ctx, g, src, op, opt)
+		if err != nil {
+			t.Fatalf("%d bytes: %v", opt.MemoryBudget, err)
+		}
+		for k := range want {
+			if !sameBits(got[k], want[k]) {
+				t.Errorf("%d bytes: hop %d differs in its bits", opt.MemoryBudget, k+1)
+			}
+		}
+	}
+}
+
+func TestPropagateGoesOn(t *testing.T) {
+	ctx := context.Background()
+	g := rmat(6, 4, 3)
+	n, c := g.NumNodes(), 40
+	src := Dense(randomRows(rand.New(rand.NewPCG(4, 0)), n, c), c)
+	want, err := collect(ctx, g, src, Operator{Hops: 2}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("stopped")
+	done, first := 0, 0
+	op := Operator{Hops: 2, OnTile: func(end int) error {
+		done++
+		if first = end; done == 1 {
+			return broken
+		}
+		return nil
+	}}
+	visit := func(Tile) error { return nil }
+	if err := Propagate(ctx, g, src, op, Options{}, visit); err != broken || first == 0 || first == c {
+		t.Fatalf("stopped after a tile: got %v at column %d, want %v after some columns", err, first, broken)
+	}
+	op.First = first
+	err = Propagate(ctx, g, src, op, Options{}, func(t Tile) error {
+		for v := t.Rows.First; v < t.Rows.End; v++ {
+			from := int(v-t.Rows.First) * (t.Hi - t.Lo)
+			if !sameBits(t.Values[from:from+t.Hi-t.Lo], want[t.Hop-1][int(v)*c+t.Lo:int(v)*c+t.Hi]) {
+				return fmt.Errorf("hop %d, node %d, columns %d to %d differ", t.Hop, v, t.Lo, t.Hi)
+			}
+		}
+		if t.Lo < op.First {
+			return fmt.Errorf("column %d was done before", t.Lo)
+		}
+		return nil
+	})
+	if err != nil || first != c {
+		t.Errorf("from column %d on: got %v, ended at %d, want %d", op.First, err, first, c)
+	}
+	op.First = c
+	if err := Propagate(ctx, g, src, op, Options{}, visit); err != nil {
+		t.Errorf("nothing left: got %v", err)
+	}
+}

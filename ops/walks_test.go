@@ -1,0 +1,342 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// An arcGraph is a directed or weighted graph in memory: a dense A, cut into blocks of so many nodes.
+type arcGraph struct {
+	nodes              int
+	weights            map[[2]int]float32 // A_vu > 0 by v, u
+	directed, weighted bool
+	block              int
+	fail               error // returned by ReadAdjacency of the last block
+}
+
+// randomArcGraph draws an awkward graph: of few nodes or many, sparse or dense, with arcs one way and both ways.
+func randomArcGraph(r *rand.Rand, directed, weighted bool) *arcGraph {
+	g := &arcGraph{
+		nodes: []int{1, 2, 3, 5, 9, 20, 45}[r.IntN(7)], weights: map[[2]int]float32{},
+		directed: directed, weighted: weighted, block: 1 + r.IntN(7),
+	}
+	scale := math.Pow(10, float64(r.IntN(7)-3))
+	density := r.Float64() * r.Float64()
+	for v := range g.nodes {
+		for u := range g.nodes {
+			if u == v || r.Float64() > density {
+				continue
+			}
+			w := float32(1)
+			if weighted {
+				w = float32((0.01 + r.ExpFloat64()) * scale)
+			}
+			g.weights[[2]int{v, u}] = w
+			if !directed || r.IntN(4) == 0 {
+				g.weights[[2]int{u, v}] = w
+			}
+		}
+	}
+	return g
+}
+
+func (g *arcGraph) NumNodes() int { return g.nodes }
+
+func (g *arcGraph) Weighted() bool { return g.weighted }
+
+func (g *arcGraph) AdjacencyBlocks() ([]kv.Range, error) {
+	var blocks []kv.Range
+	for first := 0; first < g.nodes; first += g.block {
+		blocks = append(blocks, kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(g.nodes, first+g.block))})
+	}
+	return blocks, nil
+}
+
+func (g *arcGraph) ReadAdjacency(r kv.Range, buf *kv.Adjacency) error {
+	if int(r.End) == g.nodes && g.fail != nil {
+		return g.fail
+	}
+	*buf = kv.Adjacency{Range: r, Offsets: append(buf.Offsets[:0], 0), Neighbors: buf.Neighbors[:0]}
+	for v := int(r.First); v < int(r.End); v++ {
+		for u := range g.nodes {
+			if w := g.weights[[2]int{v, u}]; w > 0 {
+				buf.Neighbors = append(buf.Neighbors, kv.NodeID(u))
+				buf.Weights = append(buf.Weights, w)
+			}
+		}
+		buf.Offsets = append(buf.Offsets, int64(len(buf.Neighbors)))
+	}
+	if !g.weighted {
+		buf.Weights = nil
+	}
+	return nil
+}
+
+// A directedGraph is an arcGraph that has a reverse.
+type directedGraph struct{ *arcGraph }
+
+func (g directedGraph) Reverse() Graph {
+	reverse := *g.arcGraph
+	reverse.weights = map[[2]int]float32{}
+	for arc, w := range g.weights {
+		reverse.weights[[2]int{arc[1], arc[0]}] = w
+	}
+	return directedGraph{&reverse}
+}
+
+// graph is what the operators take.
+func (g *arcGraph) graph() Graph {
+	if g.directed {
+		return directedGraph{g}
+	}
+	return g
+}
+
+// normalized is Ã [n×n], straight from the definition; with loops that of A + I.
+func (g *arcGraph) normalized(loops bool) *mat.Dense {
+	a := mat.NewDense(g.nodes, g.nodes, nil)
+	for arc, w := range g.weights {
+		a.Set(arc[0], arc[1], float64(w))
+	}
+	rows, columns := make([]float64, g.nodes), make([]float64, g.nodes)
+	for v := range g.nodes {
+		if loops {
+			a.Set(v, v, 1)
+		}
+		rows[v], columns[v] = mat.Sum(a.RowView(v)), 0
+	}
+	for v := range g.nodes {
+		columns[v] = mat.Sum(a.ColView(v))
+	}
+	for v := range g.nodes {
+		for u := range g.nodes {
+			if w := a.At(v, u); w > 0 {
+				a.Set(v, u, w/math.Sqrt(rows[v]*columns[u]))
+			}
+		}
+	}
+	return a
+}
+
+// walkedDiagonals are those of walkDiagonals, of a simple graph as well.
+func walkedDiagonals(g Graph, hops int, opt Options) (*Diagonals, error) {
+	opt = opt.withDefaults()
+	w, err := newWalker(g, opt.Workers)
+	if err != nil {
+		return nil, err
+	}
+	s, err := w.surveyArcs(context.Background(), opt)
+	if err != nil {
+		return nil, err
+	}
+	return walkDiagonals(context.Background(), w, s, hops, opt)
+}
+
+func TestWalkDiagonalsAreTheirDefinition(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		g := randomArcGraph(r, seed%2 == 0, seed%3 > 0)
+		got, err := ComputeDiagonals(context.Background(), g.graph(), MaxHops, Options{Workers: 1 + r.IntN(3)})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		for k := 1; k <= MaxHops; k++ {
+			var power mat.Dense
+			power.Pow(g.normalized(false), k)
+			for v, got := range got.At(k) {
+				if want := power.At(v, v); !(math.Abs(got-want) <= 1e-12*max(want, 0.01)) {
+					t.Fatalf("seed %d, %d nodes, directed %v, arcs %v: hop %d, node %d: got %v, want %v",
+						seed, g.nodes, g.directed, g.weights, k, v, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestWalkDiagonalsOfSimpleGraphs(t *testing.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		g := awkwardGraph(r)
+		if seed%20 == 0 {
+			g = shuffled(rmat(8, 1+r.IntN(8), seed), seed)
+		}
+		want, err := ComputeDiagonals(context.Background(), g, MaxHops, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := walkedDiagonals(g, MaxHops, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := 1; k <= MaxHops; k++ {
+			for v, got := range got.At(k) {
+				if math.Abs(got-want.At(k)[v]) > 1e-12 {
+					t.Fatalf("seed %d: hop %d, node %d: got %v, want %v", seed, k, v, got, want.At(k)[v])
+				}
+			}
+		}
+	}
+}
+
+func TestWalkDiagonalsSameBits(t *testing.T) {
+	ctx := context.Background()
+	for _, directed := range []bool{false, true} {
+		r := rand.New(rand.NewPCG(7, 7))
+		g := randomArcGraph(r, directed, true)
+		for g.nodes < 45 {
+			g = randomArcGraph(r, directed, true)
+		}
+		want, err := ComputeDiagonals(ctx, g.graph(), MaxHops, Options{Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, hops := range []int{2, 3, 4, 5} {
+			for _, g.block = range []int{1, 4, 100} {
+				least := int64(0)
+				if hops > 2 {
+					_, err := ComputeDiagonals(ctx, g.graph(), hops, Options{MemoryBudget: 1, Workers: 2})
+					var tooSmall *BudgetError
+					if !errors.As(err, &tooSmall) {
+						t.Fatalf("%d hops in a byte: got %v, want a *BudgetError", hops, err)
+					}
+					least = tooSmall.Least
+					if _, err := ComputeDiagonals(ctx, g.graph(), hops, Options{MemoryBudget: least - 1}); !errors.Is(err, ErrBudget) {
+						t.Fatalf("%d hops in %d bytes: got %v, want ErrBudget", hops, least-1, err)
+					}
+				}
+				for _, workers := range []int{1, 3} {
+					for _, budget := range []int64{0, least, least + 200} {
+						got, err := ComputeDiagonals(ctx, g.graph(), hops, Options{MemoryBudget: budget, Workers: workers})
+						if err != nil {
+							t.Fatal(err)
+						}
+						for k := 1; k <= hops; k++ {
+							if !slices.Equal(got.At(k), want.At(k)) {
+								t.Fatalf("directed %v, %d hops, blocks of %d, %d workers, %d bytes: hop %d differs in its bits",
+									directed, hops, g.block, workers, budget, k)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestWalkDiagonalsRefuse(t *testing.T) {
+	ctx := context.Background()
+	// From the hub 0 to each of three leaves and back: wedges u→v→w are 3·3 at the hub and 1 at a leaf.
+	g := &arcGraph{nodes: 4, weights: map[[2]int]float32{}, weighted: true, block: 3}
+	for leaf := 1; leaf < 4; leaf++ {
+		g.weights[[2]int{0, leaf}], g.weights[[2]int{leaf, 0}] = 2, 2
+	}
+	for _, c := range []struct {
+		directed bool
+		hops     int
+		want     float64
+	}{
+		{false, 3, 12}, {true, 3, 12}, {false, 4, 12 + 12}, {true, 4, 12 + 24},
+		// Rows that a row of A² reaches: of the hub its own three times, six at most; of a leaf those of all leaves.
+		{false, 5, 12 + 12 + 12 + 6 + 3*3}, {true, 5, 12 + 24 + 24 + 6 + 3*3},
+	} {
+		g.directed = c.directed
+		if _, err := ComputeDiagonals(ctx, g.graph(), c.hops, Options{MaxPrice: c.want}); err != nil {
+			t.Errorf("directed %v, %d hops, limit at the price: got %v", c.directed, c.hops, err)
+		}
+		_, err := ComputeDiagonals(ctx, g.graph(), c.hops, Options{MaxPrice: c.want - 1})
+		var refused *PriceError
+		if !errors.As(err, &refused) || refused.Price != c.want {
+			t.Errorf("directed %v, %d hops: got %v, want a *PriceError of %v", c.directed, c.hops, err, c.want)
+		}
+	}
+	for _, hops := range []int{0, MaxHops + 1} {
+		if _, err := ComputeDiagonals(ctx, g.graph(), hops, Options{}); !errors.Is(err, ErrShape) {
+			t.Errorf("%d hops: got %v, want ErrShape", hops, err)
+		}
+	}
+	bad := &arcGraph{nodes: 2, weighted: true, block: 1, weights: map[[2]int]float32{{0, 1}: float32(math.Inf(1))}}
+	if _, err := ComputeDiagonals(ctx, bad, 2, Options{}); !errors.Is(err, ErrGraph) {
+		t.Errorf("infinite weight: got %v, want ErrGraph", err)
+	}
+	broken := errors.New("disk on fire")
+	g.fail = broken
+	if _, err := ComputeDiagonals(ctx, g.graph(), 3, Options{}); !errors.Is(err, broken) {
+		t.Errorf("failing graph: got %v, want %v", err, broken)
+	}
+}
+
+func TestWalkDiagonalsStop(t *testing.T) {
+	g := randomArcGraph(rand.New(rand.NewPCG(3, 3)), true, true)
+	g.block = 1
+	for last := range MaxHops {
+		ctx, cancel := context.WithCancel(context.Background())
+		if last == 0 {
+			cancel()
+		}
+		hops := 1
+		opt := Options{Workers: 2, OnStage: func(s kv.Stage) {
+			if s.Name == "diagonal" {
+				hops = s.Hop
+			}
+			if s.Name == "price" && last == 1 || s.Name == "diagonal" && s.Hop == last {
+				cancel()
+			}
+		}}
+		_, err := ComputeDiagonals(ctx, g.graph(), MaxHops, opt)
+		cancel()
+		if !errors.Is(err, context.Canceled) || hops != max(last, 1) {
+			t.Errorf("cancelled after hop %d: got %v after hop %d, want %v", last, err, hops, context.Canceled)
+		}
+	}
+}
+
+func BenchmarkWalkDiagonals(b *testing.B) {
+	g := rmat(13, 8, 1)
+	w := weightedList{g, 2}
+	for hops := 2; hops <= MaxHops; hops++ {
+		b.Run(fmt.Sprintf("hops=%d", hops), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := ComputeDiagonals(context.Background(), w, hops, Options{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			seconds := b.Elapsed().Seconds() / float64(b.N)
+			b.ReportMetric(float64(g.entries())/seconds, "entries/s")
+			_, err := ComputeDiagonals(context.Background(), w, hops, Options{MaxPrice: 1})
+			var price *PriceError
+			if errors.As(err, &price) {
+				b.ReportMetric(price.Price/seconds, "steps/s")
+			}
+		})
+	}
+}
+
+// A weightedList is a listGraph in which all edges have the same weight.
+type weightedList struct {
+	*listGraph
+	weight float32
+}
+
+func (g weightedList) Weighted() bool { return true }
+
+func (g weightedList) ReadAdjacency(r kv.Range, buf *kv.Adjacency) error {
+	weights := buf.Weights
+	if err := g.listGraph.ReadAdjacency(r, buf); err != nil {
+		return err
+	}
+	buf.Weights = slices.Grow(weights[:0], len(buf.Neighbors))[:len(buf.Neighbors)]
+	for i := range buf.Weights {
+		buf.Weights[i] = g.weight
+	}
+	return nil
+}
