@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/scratch"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
@@ -24,9 +25,15 @@ type PredictOptions struct {
 	// Workers is the number of goroutines that compute; zero means GOMAXPROCS. It does not change the predictions.
 	Workers int
 
-	// MemoryBudget is that of Options. Inputs and predictions that do not fit go to temporary files. It does not
-	// change the predictions.
+	// MemoryBudget is that of Options. Inputs and predictions lie in temporary files. It does not change the
+	// predictions.
 	MemoryBudget int64
+
+	// Direction says which arcs of a directed graph are walked; the zero value is kv.Both.
+	Direction kv.Direction
+
+	// Encoding says how the predictions are stored.
+	Encoding PredictionEncoding
 
 	// Progress, OnStage and Notice are those of Options.
 	Progress kv.Progress
@@ -42,6 +49,9 @@ func (o PredictOptions) withDefaults() (PredictOptions, error) {
 	problems := checkResources(o.Workers, &o.MemoryBudget)
 	if o.Hops < 1 || o.Hops > mostBaseHops {
 		problems = append(problems, fmt.Errorf("hops %d: want 1 to %d", o.Hops, mostBaseHops))
+	}
+	if o.Encoding.TopK < 0 {
+		problems = append(problems, fmt.Errorf("top-k %d: want 0 or more", o.Encoding.TopK))
 	}
 	return o, joinOptions(problems)
 }
@@ -67,6 +77,7 @@ const (
 //	(D+I)^(-1/2)(A+I)(D+I)^(-1/2) applied Hops times to the features, each row scaled to length 1
 //	(simplified graph convolution, arXiv:1902.07153)
 //
+// (of a directed graph along a direction, with the row sums of A+I on the left and its column sums on the right),
 // and on a graph without features, or with features of less than half of its nodes,
 //
 //	S_k Y_train, k = 1..3 (1..4 where less than a tenth of the nodes are in the training split),
@@ -81,9 +92,8 @@ const (
 // from, and ErrOptions what is wrong with the options. Predictions are of the nodes and classes there are when it
 // begins: where others are added meanwhile it fails with ErrMissingRows or ErrUnknownClass. Cancelled or failed, it
 // leaves the store as it was.
-func Predict(ctx context.Context, s *kv.Store, opt PredictOptions) (*PredictReport, error) {
-	opt, err := opt.withDefaults()
-	if err != nil {
+func Predict(ctx context.Context, s *kv.Store, opt PredictOptions) (report *PredictReport, err error) {
+	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}
 	if s.ReadOnly() {
@@ -91,11 +101,16 @@ func Predict(ctx context.Context, s *kv.Store, opt PredictOptions) (*PredictRepo
 	}
 	tx := s.Begin()
 	defer tx.Close()
-	p := baseProblem{graph: tx, classes: len(tx.Classes()), scratch: s.Dir()}
-	if p.labels, err = readLabels(tx); err != nil {
+	place, err := openWorkplace(ctx, s, tx)
+	if err != nil {
 		return nil, err
 	}
-	if p.order, err = fileOrder(tx); err != nil {
+	defer func() { err = errors.Join(err, place.Close()) }()
+	p := baseProblem{classes: len(tx.Classes()), place: place, order: tx.InFileOrder()}
+	if p.graph, err = along(tx, opt.Direction); err != nil {
+		return nil, err
+	}
+	if p.labels, err = readLabels(tx); err != nil {
 		return nil, err
 	}
 	if p.splits, _, err = Splits(tx, p.labels, opt.Seed); err != nil {
@@ -112,20 +127,20 @@ func Predict(ctx context.Context, s *kv.Store, opt PredictOptions) (*PredictRepo
 	if err != nil {
 		return nil, err
 	}
-	if err := writePredictions(ctx, s, tx, predictions); err != nil {
-		return nil, errors.Join(err, predictions.Close())
-	}
-	return report, predictions.Close()
+	return report, errors.Join(writePredictions(ctx, s, tx, predictions, opt.Encoding), predictions.Close())
 }
 
 // writePredictions stores predictions of the nodes of a snapshot, whose columns are in the order of its classes.
-func writePredictions(ctx context.Context, s *kv.Store, snapshot *kv.Tx, predictions ops.Source) error {
+func writePredictions(
+	ctx context.Context, s *kv.Store, snapshot *kv.Tx, predictions ops.Source, encoding PredictionEncoding,
+) error {
 	b, err := s.Bulk()
 	if err != nil {
 		return err
 	}
 	defer b.Abort()
-	w, err := NewPredictionWriter(b, snapshot.Classes(), PredictionOptions{Source: SourceBuiltIn})
+	opt := PredictionOptions{Source: SourceBuiltIn, PredictionEncoding: encoding}
+	w, err := NewPredictionWriter(b, snapshot.Classes(), opt)
 	if err != nil {
 		return err
 	}
@@ -215,15 +230,14 @@ func (s zeroMissing) Read(rows kv.Range, lo, hi int, dst []float32) error {
 // A baseProblem is what a base classifier is trained on.
 type baseProblem struct {
 	graph    ops.Graph
-	features ops.Source  // [n×d]; nil: structure alone
-	order    []kv.NodeID // [n] every node in the order of the node file
-	labels   []kv.Class  // [n] given labels: of the training split they are trained on, of the validation split they stop it
+	features ops.Source // [n×d]; nil: structure alone
+	order    nodeOrder
+	labels   []kv.Class // [n] given labels: of the training split they are trained on, of the validation split they stop it
 	classes  int
 	splits   []Split // [n]
-	scratch  string  // directory for temporary files
+	place    *workplace
 
 	sizes *ops.Sizes // of graph; nil until measured
-	keep  int64      // bytes of predictions that may stay in memory, beside a quarter of the budget; 0: no other limit
 }
 
 // hasFeatures reports whether the inputs are the features.
@@ -246,6 +260,11 @@ const (
 	basePatience = 20    // epochs without a better validation loss
 	baseLeast    = 400   // steps before training may stop
 	baseMost     = 40000 // steps
+
+	// Of the training nodes no more are learned from, and of the validation nodes no more looked at, drawn uniformly:
+	// a network of this size learns nothing from others, and their inputs would not fit into memory.
+	baseTraining   = 1 << 19
+	baseValidation = 1 << 17
 )
 
 // trainBase trains the base classifier and predicts every node. The caller closes the result.
@@ -255,8 +274,7 @@ func trainBase(ctx context.Context, p baseProblem, opt PredictOptions) (*basePre
 	if err != nil {
 		return nil, nil, err
 	}
-	train, validation := p.nodesOf(SplitTrain), p.nodesOf(SplitValidation)
-	if len(train) == 0 {
+	if p.countIn(SplitTrain) == 0 {
 		return nil, nil, fmt.Errorf("no labelled node in the training split, want some to learn from: %w", ErrNoLabels)
 	}
 	least, err := p.leastForTraining(ctx, opt.Hops)
@@ -279,13 +297,13 @@ func trainBase(ctx context.Context, p baseProblem, opt PredictOptions) (*basePre
 		return nil, nil, err
 	}
 	fitted := time.Now()
-	net, err := p.fitBase(ctx, inputs, train, validation, opt, report)
+	net, err := p.fitBase(ctx, inputs, opt, report)
 	if err == nil && opt.OnStage != nil {
 		opt.OnStage(kv.Stage{Name: "train", Seconds: time.Since(fitted).Seconds(), Columns: inputs.width})
 	}
 	var predictions *basePredictions
 	if err == nil {
-		predictions, err = p.predictAll(ctx, net, inputs, opt, budget)
+		predictions, err = p.predictAll(ctx, net, inputs, opt)
 	}
 	if err = errors.Join(err, inputs.Close()); err != nil {
 		return nil, nil, err
@@ -297,56 +315,109 @@ func trainBase(ctx context.Context, p baseProblem, opt PredictOptions) (*basePre
 	return predictions, report, nil
 }
 
-// nodesOf are the labelled nodes of a split, in file order.
-func (p *baseProblem) nodesOf(split Split) []kv.NodeID {
-	var nodes []kv.NodeID
-	for _, v := range p.order {
-		if p.labels[v] != kv.NoClass && p.splits[v] == split {
-			nodes = append(nodes, v)
+// countIn is how many labelled nodes are in a split.
+func (p *baseProblem) countIn(split Split) (count int) {
+	for v, y := range p.labels {
+		if y != kv.NoClass && p.splits[v] == split {
+			count++
 		}
 	}
-	return nodes
+	return count
+}
+
+// A learned is labelled nodes with their inputs, in an order of its own.
+type learned struct {
+	width  int
+	inputs *scratch.Array[float32] // [rows×width], by ascending NodeID
+	right  []kv.Class              // [rows], likewise
+	order  []uint32                // rows, at first in file order
+}
+
+// learn copies the inputs of the labelled nodes of a split, or of so many of them drawn with seed.
+func (p *baseProblem) learn(
+	ctx context.Context, inputs *rowStore, split Split, most int, opt PredictOptions,
+) (l *learned, err error) {
+	nodes, order, err := drawNodes(p.order, len(p.labels), p.countIn(split), most, opt.Seed, func(v kv.NodeID) bool {
+		return p.labels[v] != kv.NoClass && p.splits[v] == split
+	})
+	if err != nil {
+		return nil, err
+	}
+	l = &learned{width: inputs.width, right: make([]kv.Class, len(order)), order: order}
+	if l.inputs, err = scratch.New[float32](p.place.temporary(), "learned", len(order)*l.width); err != nil {
+		return nil, err
+	}
+	err = eachRows(ctx, inputs, len(p.labels), opt.Workers, func(rows kv.Range, values []float32) error {
+		nodes.each(rows, func(rank int, v kv.NodeID) {
+			copy(l.inputs.Data[rank*l.width:], values[int(v-rows.First)*l.width:][:l.width])
+			l.right[rank] = p.labels[v]
+		})
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(err, l.inputs.Close())
+	}
+	return l, nil
+}
+
+// gather copies the inputs and labels of places first ≤ i < end of the order.
+func (l *learned) gather(first, end int, x []float32, right []int) {
+	for i, row := range l.order[first:end] {
+		copy(x[i*l.width:], l.inputs.Data[int(row)*l.width:][:l.width])
+		right[i] = int(l.right[row])
+	}
 }
 
 // fitBase trains on inputs and returns the network with the least validation loss, or the last where there is no
 // validation.
 func (p *baseProblem) fitBase(
-	ctx context.Context, inputs *rowStore, train, validation []kv.NodeID, opt PredictOptions, report *PredictReport,
-) (*Network, error) {
+	ctx context.Context, inputs *rowStore, opt PredictOptions, report *PredictReport,
+) (best *Network, err error) {
+	train, err := p.learn(ctx, inputs, SplitTrain, baseTraining, opt)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, train.inputs.Close()) }()
+	validation, err := p.learn(ctx, inputs, SplitValidation, baseValidation, opt)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, validation.inputs.Close()) }()
+
 	random := rand.New(rand.NewPCG(opt.Seed, streamBase))
 	t := newTrainer(newNetwork(random, inputs.width, baseHidden, p.classes), random)
 	t.rate, t.decay, t.dropout = baseRate, baseDecay, baseDropout
 	if report.Inputs == InputFeatures && inputs.width >= baseWide {
 		t.inputs = baseDropout
 	}
-	batch := min(baseBatch, len(train))
-	perEpoch := (len(train) + batch - 1) / batch
+	rows := train.order
+	batch := min(baseBatch, len(rows))
+	perEpoch := (len(rows) + batch - 1) / batch
 	epochs := max(baseEpochs, (baseLeast+perEpoch-1)/perEpoch)
 	x, right := make([]float32, batch*inputs.width), make([]int, batch)
-	best, bestLoss, since := t.net.clone(), math.Inf(1), 0
+	best = t.net.clone()
+	bestLoss, since := math.Inf(1), 0
 	for epoch := range epochs {
-		random.Shuffle(len(train), func(a, b int) { train[a], train[b] = train[b], train[a] })
-		for first := 0; first < len(train); first += batch {
+		random.Shuffle(len(rows), func(a, b int) { rows[a], rows[b] = rows[b], rows[a] })
+		for first := 0; first < len(rows); first += batch {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			nodes := train[first:min(first+batch, len(train))]
-			if err := p.gather(inputs, nodes, x, right); err != nil {
-				return nil, err
-			}
-			t.step(x[:len(nodes)*inputs.width], len(nodes), func(logits []float32) float64 {
-				return softmaxLoss(logits, right[:len(nodes)])
+			count := min(batch, len(rows)-first)
+			train.gather(first, first+count, x, right)
+			t.step(x[:count*inputs.width], count, func(logits []float32) float64 {
+				return softmaxLoss(logits, right[:count])
 			})
 		}
 		report.Epochs = epoch + 1
 		if opt.Progress != nil {
 			opt.Progress("train", int64(epoch+1), int64(epochs))
 		}
-		loss, err := p.loss(ctx, t.net, inputs, validation)
+		loss, err := validation.loss(ctx, t.net)
 		if err != nil {
 			return nil, err
 		}
-		if since++; loss < bestLoss || len(validation) == 0 {
+		if since++; loss < bestLoss || len(validation.order) == 0 {
 			best, bestLoss, since = t.net.clone(), loss, 0
 		}
 		if steps := (epoch + 1) * perEpoch; since >= basePatience && steps >= baseLeast || steps >= baseMost {
@@ -356,61 +427,48 @@ func (p *baseProblem) fitBase(
 	return best, nil
 }
 
-// gather reads the inputs and labels of some nodes.
-func (p *baseProblem) gather(inputs *rowStore, nodes []kv.NodeID, x []float32, right []int) error {
-	for i, v := range nodes {
-		right[i] = int(p.labels[v])
-	}
-	return inputs.gather(nodes, x)
-}
-
-// loss is the mean cross-entropy of a network on some nodes.
-func (p *baseProblem) loss(ctx context.Context, net *Network, inputs *rowStore, nodes []kv.NodeID) (float64, error) {
+// loss is the mean cross-entropy of a network.
+func (l *learned) loss(ctx context.Context, net *Network) (float64, error) {
 	var layers activations
 	var sum float64
-	batch := min(baseBatch, len(nodes))
-	x, right := make([]float32, batch*inputs.width), make([]int, batch)
-	for first := 0; first < len(nodes); first += batch {
+	batch := min(baseBatch, len(l.order))
+	x, right := make([]float32, batch*l.width), make([]int, batch)
+	for first := 0; first < len(l.order); first += batch {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		some := nodes[first:min(first+batch, len(nodes))]
-		if err := p.gather(inputs, some, x, right); err != nil {
-			return 0, err
-		}
-		logits := layers.forward(net, x, len(some), nil)
-		sum += softmaxLoss(logits, right[:len(some)]) * float64(len(some))
+		count := min(batch, len(l.order)-first)
+		l.gather(first, first+count, x, right)
+		logits := layers.forward(net, x, count, nil)
+		sum += softmaxLoss(logits, right[:count]) * float64(count)
 	}
-	return sum / float64(max(len(nodes), 1)), nil
+	return sum / float64(max(len(l.order), 1)), nil
 }
 
 // predictAll applies the network to every row of inputs.
 func (p *baseProblem) predictAll(
-	ctx context.Context, net *Network, inputs *rowStore, opt PredictOptions, budget int64,
+	ctx context.Context, net *Network, inputs *rowStore, opt PredictOptions,
 ) (*basePredictions, error) {
 	n := p.graph.NumNodes()
-	limit := budget / 4
-	if p.keep > 0 {
-		limit = min(limit, p.keep)
-	}
-	out, err := newRowStore(p.scratch, n, p.classes, limit)
+	out, err := newRowStore(p.place.temporary(), n, p.classes)
 	if err != nil {
 		return nil, err
 	}
-	err = eachRows(ctx, inputs, n, opt.Workers, func(rows kv.Range, values []float32) error {
-		// A block of narrow inputs has very many rows, whose activations together would not fit.
-		var layers activations
-		for first := rows.First; first < rows.End; first += baseBatch {
-			some := kv.Range{First: first, End: min(first+baseBatch, rows.End)}
-			logits := layers.forward(net, values[int(first-rows.First)*inputs.width:], int(some.End-some.First), nil)
-			for at := 0; at < len(logits); at += p.classes {
-				softmaxRow(logits[at : at+p.classes])
-			}
-			if err := out.write(some, 0, p.classes, logits); err != nil {
-				return err
-			}
+	// A block of narrow inputs has very many rows, whose activations together would not fit.
+	layers := make([]activations, ops.Workers(opt.Workers))
+	x := make([][]float32, len(layers))
+	err = ops.Parallel(ctx, len(layers), (n+baseBatch-1)/baseBatch, func(_ context.Context, worker, b int) error {
+		rows := kv.Range{First: kv.NodeID(b * baseBatch), End: kv.NodeID(min((b+1)*baseBatch, n))}
+		count := int(rows.End - rows.First)
+		x[worker] = resize(x[worker], count*inputs.width)
+		if err := inputs.Read(rows, 0, inputs.width, x[worker]); err != nil {
+			return err
 		}
-		return nil
+		logits := layers[worker].forward(net, x[worker], count, nil)
+		for at := 0; at < len(logits); at += p.classes {
+			softmaxRow(logits[at : at+p.classes])
+		}
+		return out.write(rows, 0, p.classes, logits)
 	})
 	if err != nil {
 		return nil, errors.Join(err, out.Close())

@@ -10,8 +10,10 @@ import (
 )
 
 // operators are the options of ops with a budget.
-func (o PredictOptions) operators(budget int64) ops.Options {
-	opt := ops.Options{MemoryBudget: budget, Workers: o.Workers, Progress: o.Progress}
+func (p *baseProblem) operators(o PredictOptions, budget int64) ops.Options {
+	opt := ops.Options{
+		MemoryBudget: budget, Workers: o.Workers, Scratch: p.place.temporary(), Progress: o.Progress,
+	}
 	if o.OnStage != nil {
 		opt.OnStage = func(s kv.Stage) {
 			if s.Name == "propagate" { // which is the name of what features are made of
@@ -23,28 +25,14 @@ func (o PredictOptions) operators(budget int64) ops.Options {
 	return opt
 }
 
-// newInputs makes the store of inputs of a width. It takes up to half of the budget, where the operators over some hops
-// can do with the rest, which is returned.
-func (p *baseProblem) newInputs(
-	ctx context.Context, width, hops int, budget int64,
-) (s *rowStore, rest int64, err error) {
-	sizes, err := p.measured(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	limit := max(0, min(budget/2, budget-sizes.LeastForPropagate(hops)))
-	s, err = newRowStore(p.scratch, p.graph.NumNodes(), width, limit)
-	return s, budget - limit, err
-}
-
 // smoothedFeatures is the input of a graph with features [n×d].
 func (p *baseProblem) smoothedFeatures(ctx context.Context, opt PredictOptions, budget int64) (*rowStore, error) {
-	s, budget, err := p.newInputs(ctx, p.features.Width(), opt.Hops, budget)
+	s, err := newRowStore(p.place.temporary(), p.graph.NumNodes(), p.features.Width())
 	if err != nil {
 		return nil, err
 	}
 	op := ops.Operator{Hops: opt.Hops, SelfLoops: true}
-	err = ops.Propagate(ctx, p.graph, p.features, op, opt.operators(budget), func(t ops.Tile) error {
+	err = ops.Propagate(ctx, p.graph, p.features, op, p.operators(opt, budget), func(t ops.Tile) error {
 		if t.Hop < opt.Hops {
 			return nil
 		}
@@ -65,20 +53,19 @@ const (
 )
 
 // labelDiagonals are those of as many hops as training labels are gathered over, fewer than wanted where more are out
-// of reach.
-func (p *baseProblem) labelDiagonals(ctx context.Context, operators ops.Options) (*ops.Diagonals, error) {
-	if hops := p.labelHops(); hops > labelHops {
-		diagonals, err := ops.ComputeDiagonals(ctx, p.graph, hops, operators)
-		if !errors.Is(err, ops.ErrPrice) {
+// of reach. They are exact: what a sampled one left of a node's own label would give it away.
+func (p *baseProblem) labelDiagonals(ctx context.Context, operators ops.Options) (*heldDiagonals, error) {
+	for hops := p.labelHops(); ; hops-- {
+		diagonals, err := p.place.diagonals(ctx, p.graph, diagonalJob{hops: hops}, operators)
+		if hops == 1 || !errors.Is(err, ops.ErrPrice) {
 			return diagonals, err
 		}
 	}
-	return ops.ComputeDiagonals(ctx, p.graph, labelHops, operators)
 }
 
 // labelHops is over how many hops training labels are gathered, unless it costs too much.
 func (p *baseProblem) labelHops() int {
-	if sparseLabels*len(p.nodesOf(SplitTrain)) < len(p.labels) {
+	if sparseLabels*p.countIn(SplitTrain) < len(p.labels) {
 		return sparseLabelHops
 	}
 	return labelHops
@@ -88,16 +75,21 @@ func (p *baseProblem) labelHops() int {
 const roundingShare = 1e-6
 
 // structure is the input of a graph without features [n×(hops·c+1)].
-func (p *baseProblem) structure(ctx context.Context, opt PredictOptions, budget int64) (*rowStore, error) {
-	diagonals, err := p.labelDiagonals(ctx, opt.operators(budget))
+func (p *baseProblem) structure(
+	ctx context.Context, opt PredictOptions, budget int64,
+) (s *rowStore, err error) {
+	operators := p.operators(opt, budget)
+	diagonals, err := p.labelDiagonals(ctx, operators)
 	if err != nil {
 		return nil, err
 	}
-	hops := diagonals.Hops()
-	budget -= structureBytes(int64(len(p.labels)), hops)
-	degrees, err := ops.Degrees(ctx, p.graph, opt.operators(budget))
-	if err != nil {
+	defer func() { err = errors.Join(err, diagonals.Close()) }()
+	hops, c := diagonals.Hops(), p.classes
+	if s, err = newRowStore(p.place.temporary(), p.graph.NumNodes(), hops*c+1); err != nil {
 		return nil, err
+	}
+	if err := p.writeDegrees(ctx, s, operators); err != nil {
+		return s.orClose(err)
 	}
 	training := make([]kv.Class, len(p.labels))
 	for v, y := range p.labels {
@@ -105,13 +97,8 @@ func (p *baseProblem) structure(ctx context.Context, opt PredictOptions, budget 
 			training[v] = y
 		}
 	}
-	c := p.classes
-	s, budget, err := p.newInputs(ctx, hops*c+1, hops, budget)
-	if err != nil {
-		return nil, err
-	}
-	op := ops.Operator{Hops: hops, Diagonals: diagonals}
-	err = ops.Propagate(ctx, p.graph, ops.OneHot(training, c), op, opt.operators(budget), func(t ops.Tile) error {
+	op := ops.Operator{Hops: hops, Diagonals: diagonals.Diagonals}
+	err = ops.Propagate(ctx, p.graph, ops.OneHot(training, c), op, operators, func(t ops.Tile) error {
 		return s.write(t.Rows, (t.Hop-1)*c+t.Lo, t.Hi-t.Lo, t.Values)
 	})
 	if err == nil {
@@ -126,10 +113,24 @@ func (p *baseProblem) structure(ctx context.Context, opt PredictOptions, budget 
 				}
 				scaleTo1(hop, identity, identity)
 			}
-			row[hops*c] = float32(math.Log1p(float64(degrees[v])) / 10)
 		})
 	}
 	return s.orClose(err)
+}
+
+// writeDegrees puts the logarithm of the degree into the last column.
+func (p *baseProblem) writeDegrees(ctx context.Context, s *rowStore, operators ops.Options) error {
+	degrees, err := ops.Degrees(ctx, p.graph, operators)
+	if err != nil {
+		return err
+	}
+	for v, degree := range degrees {
+		one := kv.Range{First: kv.NodeID(v), End: kv.NodeID(v + 1)}
+		if err := s.write(one, s.width-1, 1, []float32{float32(math.Log1p(float64(degree)) / 10)}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // eachInput changes every row of s in place.

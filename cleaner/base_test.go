@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/kv/kvtest"
+	"github.com/graphcleaner/graphcleaner/kv/scratch"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
@@ -20,7 +21,7 @@ import (
 // for validation and test. Where width is not zero, features are of that width: noise, and a hint of the class.
 func newBaseProblem(t testing.TB, seed uint64, n, c, width int) baseProblem {
 	r := rand.New(rand.NewPCG(seed, 0))
-	p := baseProblem{order: identityOrder(n), classes: c, scratch: t.TempDir()}
+	p := baseProblem{order: identityOrder(n), classes: c, place: newPlace(t)}
 	features := normals(r, n*width)
 	for v := range n {
 		y := r.IntN(c)
@@ -44,8 +45,11 @@ func newBaseProblem(t testing.TB, seed uint64, n, c, width int) baseProblem {
 	return p
 }
 
+// newPlace keeps nothing, and has its arrays in files of a directory of the test.
+func newPlace(t testing.TB) *workplace { return &workplace{scratch: scratch.Temporary(t.TempDir())} }
+
 // train returns the predictions [n×c].
-func train(t *testing.T, p baseProblem, opt PredictOptions) ([]float32, *PredictReport, bool) {
+func train(t *testing.T, p baseProblem, opt PredictOptions) ([]float32, *PredictReport) {
 	t.Helper()
 	predictions, report, err := trainBase(context.Background(), p, opt)
 	if err != nil {
@@ -56,7 +60,7 @@ func train(t *testing.T, p baseProblem, opt PredictOptions) ([]float32, *Predict
 	if err := predictions.Read(kv.Range{End: kv.NodeID(len(p.labels))}, 0, p.classes, values); err != nil {
 		t.Fatal(err)
 	}
-	return values, report, predictions.file != nil
+	return values, report
 }
 
 // checkPredictions wants rows of probabilities.
@@ -85,7 +89,7 @@ func TestBaseClassifierLearns(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := newBaseProblem(t, 1, 300, 4, c.width)
 			p.labels[7] = kv.NoClass
-			values, report, _ := train(t, p, PredictOptions{Seed: 1})
+			values, report := train(t, p, PredictOptions{Seed: 1})
 			checkPredictions(t, values, 4)
 			if report.Inputs != c.inputs || report.Epochs < 1 || report.Seconds <= 0 {
 				t.Errorf("report: got %+v, want inputs %s, epochs and seconds", report, c.inputs)
@@ -118,8 +122,7 @@ func TestBaseClassifierLearns(t *testing.T) {
 	}
 }
 
-// TestPredictionsAreTheSameBits has one budget under which the inputs are in a file, and one under which predictions
-// are, too.
+// TestPredictionsAreTheSameBits has budgets under which tiles are narrow and wide, and arrays in files and in memory.
 func TestPredictionsAreTheSameBits(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -128,29 +131,14 @@ func TestPredictionsAreTheSameBits(t *testing.T) {
 	}{{"features", 70, 140}, {"structure", 70, 0}} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newBaseProblem(t, 2, 150, c.classes, c.width)
-			const small = 150 << 10
-			opt := PredictOptions{Seed: 3, Hops: 2}
-			inputs := p.structure
-			if c.width > 0 {
-				inputs = p.smoothedFeatures
-			}
-			spilled, err := inputs(context.Background(), opt, small)
-			if err == nil {
-				closeStore(t, spilled)
-			}
-			if err != nil || spilled.file == nil {
-				t.Fatalf("inputs at %d bytes: got %+v and error %v, want them in a file", small, spilled, err)
-			}
-			want, wantReport, inFile := train(t, p, PredictOptions{Seed: 3, Workers: 1})
-			if inFile {
-				t.Fatal("predictions at the default budget are in a file, want them in memory")
-			}
-			for _, opt := range []PredictOptions{{Workers: 2, MemoryBudget: small}, {Workers: 4, MemoryBudget: 16 << 20}} {
+			want, wantReport := train(t, p, PredictOptions{Seed: 3, Workers: 1})
+			for _, opt := range []PredictOptions{{Workers: 2, MemoryBudget: 150 << 10}, {Workers: 4, MemoryBudget: 16 << 20}} {
 				opt.Seed = 3
-				got, report, inFile := train(t, p, opt)
-				if wantFile := opt.MemoryBudget == small; inFile != wantFile {
-					t.Errorf("%d bytes: predictions in a file: %v, want %v", opt.MemoryBudget, inFile, wantFile)
+				other := p
+				if opt.Workers == 4 {
+					other.place = nil
 				}
+				got, report := train(t, other, opt)
 				if !slices.Equal(got, want) {
 					t.Errorf("%d workers, %d bytes: the predictions differ from those of 1 worker", opt.Workers, opt.MemoryBudget)
 				}
@@ -159,7 +147,7 @@ func TestPredictionsAreTheSameBits(t *testing.T) {
 					t.Errorf("%d workers, %d bytes: got report %+v, want %+v", opt.Workers, opt.MemoryBudget, report, wantReport)
 				}
 			}
-			if left, err := os.ReadDir(p.scratch); err != nil || len(left) != 0 {
+			if left, err := os.ReadDir(p.place.scratch.Path()); err != nil || len(left) != 0 {
 				t.Errorf("scratch directory: got %v and error %v, want it empty", left, err)
 			}
 		})
@@ -213,7 +201,7 @@ func TestBaseClassifierOnAwkwardGraphs(t *testing.T) {
 			if c.change != nil {
 				c.change(&p)
 			}
-			values, report, _ := train(t, p, PredictOptions{Seed: 1})
+			values, report := train(t, p, PredictOptions{Seed: 1})
 			checkPredictions(t, values, c.c)
 			if report.Inputs != c.want {
 				t.Errorf("inputs: got %s, want %s", report.Inputs, c.want)
@@ -244,14 +232,23 @@ func TestEarlyStopping(t *testing.T) {
 			p.labels[v] = 1 - p.labels[v]
 		}
 	}
-	validation := p.nodesOf(SplitValidation)
 	var stopped, through PredictReport
-	best, err := p.fitBase(ctx, inputs, p.nodesOf(SplitTrain), validation, PredictOptions{}, &stopped)
+	best, err := p.fitBase(ctx, inputs, PredictOptions{}, &stopped)
 	if err != nil {
 		t.Fatal(err)
 	}
+	validation, err := p.learn(ctx, inputs, SplitValidation, baseValidation, PredictOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v := range p.splits {
+		if p.splits[v] == SplitValidation {
+			p.splits[v] = SplitNone
+		}
+	}
 	var told [2]int64
-	last, err := p.fitBase(ctx, inputs, p.nodesOf(SplitTrain), nil, PredictOptions{Progress: func(_ string, done, total int64) { told = [2]int64{done, total} }}, &through)
+	opt := PredictOptions{Progress: func(_ string, done, total int64) { told = [2]int64{done, total} }}
+	last, err := p.fitBase(ctx, inputs, opt, &through)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,11 +258,11 @@ func TestEarlyStopping(t *testing.T) {
 	if told != [2]int64{int64(through.Epochs), int64(through.Epochs)} {
 		t.Errorf("progress at the end: got %v, want %d of as many", told, through.Epochs)
 	}
-	bestLoss, err := p.loss(ctx, best, inputs, validation)
+	bestLoss, err := validation.loss(ctx, best)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lastLoss, err := p.loss(ctx, last, inputs, validation)
+	lastLoss, err := validation.loss(ctx, last)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +277,7 @@ func TestStructureDoesNotSeeOwnLabel(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		n, c := 2+r.IntN(20), 3
-		p := baseProblem{graph: awkwardGraph(r, n), order: identityOrder(n), labels: awkwardLabels(r, n, c), classes: c, scratch: t.TempDir()}
+		p := baseProblem{graph: awkwardGraph(r, n), order: identityOrder(n), labels: awkwardLabels(r, n, c), classes: c, place: newPlace(t)}
 		p.splits = make([]Split, n)
 		for v := range p.splits {
 			p.splits[v] = Split(r.IntN(4))
@@ -321,7 +318,7 @@ func TestStructureDoesNotSeeOwnLabel(t *testing.T) {
 
 func TestSmoothedFeaturesHaveLengthOne(t *testing.T) {
 	features := []float32{3, 4, 0, 2, 0, 0} // of two neighbours and an isolated node without any
-	p := baseProblem{graph: newMemoryGraph(3, [][2]kv.NodeID{{0, 1}}), features: ops.Dense(features, 2), scratch: t.TempDir()}
+	p := baseProblem{graph: newMemoryGraph(3, [][2]kv.NodeID{{0, 1}}), features: ops.Dense(features, 2)}
 	s, err := p.smoothedFeatures(context.Background(), PredictOptions{Hops: 1}, 1<<20)
 	if err != nil {
 		t.Fatal(err)
@@ -329,7 +326,7 @@ func TestSmoothedFeaturesHaveLengthOne(t *testing.T) {
 	closeStore(t, s)
 	length := math.Sqrt(1.5*1.5 + 3*3)
 	for i, want := range []float64{1.5 / length, 3 / length, 1.5 / length, 3 / length, 0, 0} {
-		if got := float64(s.values[i]); math.Abs(got-want) > 1e-6 {
+		if got := float64(s.values.Data[i]); math.Abs(got-want) > 1e-6 {
 			t.Errorf("number %d: got %v, want %v", i, got, want)
 		}
 	}
@@ -453,7 +450,7 @@ func TestPredictWritesPredictions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		if strings.HasPrefix(file.Name(), "graphcleaner-rows-") {
+		if strings.HasPrefix(file.Name(), "spill-") {
 			t.Errorf("a temporary file is left: %s", file.Name())
 		}
 	}

@@ -7,22 +7,23 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// What MemoryBudget bounds are the arrays with a number or a few for every node, and what the operators hold beside
-// them. A job adds up the least of them before it begins and fails with an *ops.BudgetError where they do not fit; what
-// is left beyond it makes tiles wider, and keeps rows out of temporary files. On top come a few megabytes for every
-// worker and the matrices between classes.
+// What MemoryBudget bounds is what is reached at random: a few numbers for every node, and what the operators hold beside
+// them. Arrays that are walked in order lie in files of package scratch and do not count. A job adds up the least of
+// what does before it begins and fails with an *ops.BudgetError where it does not fit; what is left beyond it makes
+// tiles wider. On top come a few megabytes for every worker and the matrices between classes.
 
 // Bytes a node.
 const (
-	labelBytes    = 4              // a kv.Class
-	orderBytes    = 4              // a kv.NodeID
-	problemBytes  = 4 + 4 + 1      // of a problem: labels, order, splits
-	outcomeBytes  = 8 + 4 + 4      // scores, suggested labels, confidence
-	trainingBytes = 4 + 4 + 1 + 4  // of a baseProblem: labels, order, splits, and the nodes of two splits
-	repeatBytes   = 4 + 4 + 8 + 1  // of a repeat beside its problem: true labels, nodes measured, scores, flags
-	diagonalBytes = 8              // a hop
-	fittingBytes  = 4 + 4 + 4 + 12 // a fitting node: itself, its label, and its places in the order and by NodeID
-	drawBytes     = 4 + 1          // a fitting node and draw: label and whether it is planted
+	labelBytes    = 4         // a kv.Class
+	problemBytes  = 4 + 1     // of a problem: labels, splits
+	drawnBytes    = 4         // while splits are drawn: a kv.NodeID
+	trainingBytes = 4 + 4 + 1 // of a baseProblem: labels, those of the training split alone, splits
+	repeatBytes   = 4 + 8 + 1 // of a repeat beside its problem: true labels, scores, flags
+	testedBytes   = 4         // a node measured in a repeat
+	setBytes      = 1         // of a nodeSet, at most
+	diagonalBytes = 8         // a hop, in memory
+	sampleBytes   = 4 + 4     // a node of a sample: its label, its place in file order
+	plantingBytes = 8 + 4 + 4 + 1
 )
 
 // requireBudget is an *ops.BudgetError where a job wants more than a budget.
@@ -33,26 +34,24 @@ func requireBudget(job string, budget, least int64) error {
 	return nil
 }
 
-// leastForFeatures is what agreement features need that take z bytes: diagonals first, then both and the tiles.
-func leastForFeatures(s *ops.Sizes, n, hops int, z int64) int64 {
-	return max(s.LeastForDiagonals(hops), diagonalBytes*int64(hops)*int64(n)+z+s.LeastForPropagate(hops))
+// leastForFeatures is what agreement features need: diagonals first, then the tiles. Where the diagonals do not lie in
+// files, both.
+func leastForFeatures(s *ops.Sizes, hops, n int, inFiles bool) int64 {
+	propagate := s.LeastForPropagate(hops)
+	if !inFiles {
+		propagate += diagonalBytes * int64(hops) * int64(n)
+	}
+	return max(s.LeastForDiagonals(hops), propagate)
 }
 
-// scoringBytes is what score holds whatever it is at: the problem, and the labels under test of all draws.
-func scoringBytes(n, fitting, draws int) int64 {
-	return problemBytes*int64(n) + int64(fitting)*(fittingBytes+drawBytes*int64(draws))
+// scoringBytes is what score holds whatever it is at: the problem, and the sample that mislabels are planted among.
+func scoringBytes(n, fitting int) int64 {
+	return (problemBytes+setBytes)*int64(n) + (sampleBytes+plantingBytes)*int64(plantedAmong(fitting))
 }
 
-// zBytes is the agreement features of the given labels and of those of every draw.
-func zBytes(n, fitting, draws, hops int) int64 {
-	return 4 * int64(featureWidth(hops)) * (int64(n) + int64(fitting)*int64(draws))
-}
-
-// leastForScore is what score needs for n nodes, a number of fitting nodes, and draws.
-func leastForScore(s *ops.Sizes, n, fitting, draws, hops int) int64 {
-	z := zBytes(n, fitting, draws, hops)
-	outcome := diagonalBytes*int64(hops)*int64(n) + z + outcomeBytes*int64(n)
-	return scoringBytes(n, fitting, draws) + max(leastForFeatures(s, n, hops, z), outcome)
+// leastForScore is what score needs for n nodes and a number of fitting nodes.
+func leastForScore(s *ops.Sizes, n, fitting, hops int) int64 {
+	return scoringBytes(n, fitting) + leastForFeatures(s, hops, n, true)
 }
 
 // leastForTraining is what trainBase needs.
@@ -61,16 +60,13 @@ func (p *baseProblem) leastForTraining(ctx context.Context, hops int) (int64, er
 	if err != nil {
 		return 0, err
 	}
-	n := int64(p.graph.NumNodes())
+	held := trainingBytes * int64(p.graph.NumNodes())
 	if p.hasFeatures() {
-		return trainingBytes*n + s.LeastForPropagate(hops), nil
+		return held + s.LeastForPropagate(hops), nil
 	}
 	hops = p.labelHops()
-	return trainingBytes*n + max(s.LeastForDiagonals(hops), structureBytes(n, hops)+s.LeastForPropagate(hops)), nil
+	return held + max(s.LeastForDiagonals(hops), s.LeastForPropagate(hops)), nil
 }
-
-// structureBytes is what a baseProblem holds for structural inputs: diagonals, training labels and degrees.
-func structureBytes(n int64, hops int) int64 { return n * (diagonalBytes*int64(hops) + labelBytes + 4) }
 
 // measured is the sizes of the graph, walked for them once.
 func (p *baseProblem) measured(ctx context.Context) (*ops.Sizes, error) {

@@ -23,8 +23,11 @@ func TestLeastBudgets(t *testing.T) {
 		},
 		"features": func(budget int64, stage func(kv.Stage)) error {
 			return s.View(func(tx *kv.Tx) error {
-				_, err := Features(ctx, tx, 3, ops.Options{MemoryBudget: budget, OnStage: stage, Workers: 2})
-				return err
+				z, err := Features(ctx, s, tx, 3, ops.Options{MemoryBudget: budget, OnStage: stage, Workers: 2})
+				if err != nil {
+					return err
+				}
+				return z.Close()
 			})
 		},
 		"predict": func(budget int64, stage func(kv.Stage)) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -20,6 +19,11 @@ const (
 	ConfidenceColumn = "confidence" // single: that prediction
 	RunColumn        = "run"        // int: Run.ID
 	AgreementMatrix  = "agreement"  // Z [n×(2K+1)], columns P0 … PK, L1 … LK; NaN where unlabelled
+
+	// AgreementErrorMatrix has the standard errors of Z, in its columns, from those se_k of diagonals that were
+	// sampled: se_k(v)·P[v][y] of (S_k P)[v][y], se_k(v) of (S_k Y)[v][y], y the given label. There is none where all
+	// diagonals are exact.
+	AgreementErrorMatrix = "agreement_error"
 )
 
 // Clean scores every labelled node and suggests a label for every node. It writes the columns score, suggested,
@@ -33,8 +37,8 @@ const (
 // index, which are finished work and are found by the next run.
 //
 // The errors of too few labels are ErrNoLabels, ErrOneClass and ErrFewFittingNodes; of options, ErrOptions.
-func Clean(ctx context.Context, s *kv.Store, opt Options) (*Run, error) {
-	opt, err := opt.withDefaults()
+func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) {
+	opt, err = opt.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -47,10 +51,16 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (*Run, error) {
 	}
 	tx := s.Begin()
 	defer tx.Close()
+	place, err := openWorkplace(ctx, s, tx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, place.Close()) }()
 	p, err := readProblem(tx, opt)
 	if err != nil {
 		return nil, err
 	}
+	p.place = place
 	if p.predictions, err = Predictions(tx); err != nil {
 		return nil, err
 	}
@@ -58,16 +68,20 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	key, err := runFingerprint(tx, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := place.beginRun(key); err != nil {
+		return nil, err
+	}
 	result, err := score(ctx, p, variant{preset: opt.Preset}, opt)
 	if err != nil {
 		return nil, err
 	}
-	suggested, confidence, err := suggest(ctx, p.predictions, tx.NumNodes(), opt)
-	if err != nil {
-		return nil, err
-	}
+	defer func() { err = errors.Join(err, result.Close()) }()
 
-	run := &Run{
+	run = &Run{
 		Started:          started.UTC().Truncate(time.Second),
 		Preset:           opt.Preset,
 		Hops:             opt.Hops,
@@ -75,26 +89,56 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (*Run, error) {
 		Seed:             opt.Seed,
 		Nodes:            int64(tx.NumNodes()),
 		Edges:            tx.NumEdges(),
-		Scored:           labelled(p.labels),
-		Suspects:         suspects(result.scores, opt.Threshold),
+		Scored:           int64(labelled(p.labels)),
+		Suspects:         suspects(result.scores.Data, opt.Threshold),
 		FittingNodes:     int64(result.fitting),
 		PredictionSource: source,
 		Classes:          slices.Clone(tx.Classes()),
 		Detectors:        result.detectors,
+		Diagonal:         opt.Diagonal,
+		Direction:        opt.Direction,
+	}
+	if opt.Diagonal == DiagonalSampled {
+		run.DiagonalSamples = diagonalSamples
 	}
 	run.setNoise(result.noise)
 	began := time.Now()
-	if err := writeRun(ctx, s, run, started, result, suggested, confidence); err != nil {
+	if err := writeRun(ctx, s, run, started, p.predictions, result, opt.Workers); err != nil {
 		return nil, err
 	}
 	opt.stage("write", began)
-	return run, nil
+	return run, place.finishRun()
+}
+
+// runFingerprint names everything that what is kept of a run depends on.
+func runFingerprint(tx *kv.Tx, opt Options) (string, error) {
+	graph, err := tx.GraphVersion()
+	if err != nil {
+		return "", err
+	}
+	labels, err := tx.ColumnVersion(kv.LabelColumn)
+	if err != nil {
+		return "", err
+	}
+	splits, err := tx.ColumnVersion(splitColumn)
+	if err != nil && !errors.Is(err, kv.ErrNoColumn) {
+		return "", err
+	}
+	predictions, err := tx.MatrixVersion(PredictionsMatrix)
+	if err != nil {
+		return "", err
+	}
+	return fingerprint(markFormat, graph, labels, splits, predictions, opt.Preset, opt.Hops, opt.Seed, opt.Diagonal,
+		opt.Direction), nil
 }
 
 // prepare makes what a cleaning needs and the store lacks: predictions, and the index on label.
 func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 	var predicted, indexed bool
 	err := s.View(func(tx *kv.Tx) error {
+		if _, err := opt.graphFor(tx); err != nil {
+			return err
+		}
 		if err := checkLabels(tx); err != nil {
 			return err
 		}
@@ -124,6 +168,7 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 			Progress:     opt.Progress,
 			OnStage:      opt.OnStage,
 			Notice:       opt.Notice,
+			Direction:    opt.Direction,
 		})
 		if err != nil {
 			return fmt.Errorf("base predictions: %w", err)
@@ -147,12 +192,12 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 		if err != nil {
 			return err
 		}
-		base := baseProblem{graph: tx, labels: p.labels, order: p.order, splits: p.splits}
+		base := baseProblem{graph: p.graph, labels: p.labels, order: p.order, splits: p.splits}
 		sizes, err := base.measured(ctx)
 		if err != nil {
 			return err
 		}
-		least := leastForScore(sizes, tx.NumNodes(), fittingIn(p.labels, p.splits), opt.Preset.draws(), opt.Hops)
+		least := leastForScore(sizes, tx.NumNodes(), fittingIn(p.labels, p.splits), opt.Hops)
 		if !predicted {
 			if base.features, _, err = baseFeatures(ctx, tx); err != nil {
 				return err
@@ -173,15 +218,20 @@ func checkLabels(tx *kv.Tx) error {
 	if err != nil {
 		return err
 	}
-	given := slices.DeleteFunc(labels, func(y kv.Class) bool { return y == kv.NoClass })
-	switch {
-	case len(given) == 0:
-		return fmt.Errorf("%d nodes, nothing to clean: %w", len(labels), ErrNoLabels)
-	case !slices.ContainsFunc(given, func(y kv.Class) bool { return y != given[0] }):
-		return fmt.Errorf("all %d labelled nodes are %q, want at least two classes: %w",
-			len(given), tx.Classes()[given[0]], ErrOneClass)
+	first := kv.NoClass
+	for _, y := range labels {
+		if y != kv.NoClass && first == kv.NoClass {
+			first = y
+		}
+		if y != kv.NoClass && y != first {
+			return nil
+		}
 	}
-	return nil
+	if first == kv.NoClass {
+		return fmt.Errorf("%d nodes, nothing to clean: %w", len(labels), ErrNoLabels)
+	}
+	return fmt.Errorf("all %d labelled nodes are %q, want at least two classes: %w",
+		labelled(labels), tx.Classes()[first], ErrOneClass)
 }
 
 // readLabels returns the given labels [n] by NodeID.
@@ -190,7 +240,7 @@ func readLabels(tx *kv.Tx) ([]kv.Class, error) {
 	return labels, tx.ReadClasses(kv.LabelColumn, labels)
 }
 
-func labelled(labels []kv.Class) (count int64) {
+func labelled(labels []kv.Class) (count int) {
 	for _, y := range labels {
 		if y != kv.NoClass {
 			count++
@@ -202,12 +252,12 @@ func labelled(labels []kv.Class) (count int64) {
 // readProblem reads the store's own labels and splits. Where its validation split cannot be fitted on, splits
 // are drawn, and opt.Notice is told.
 func readProblem(tx *kv.Tx, opt Options) (problem, error) {
-	p := problem{graph: tx, classes: len(tx.Classes())}
+	p := problem{classes: len(tx.Classes()), order: tx.InFileOrder()}
 	var err error
-	if p.labels, err = readLabels(tx); err != nil {
+	if p.graph, err = opt.graphFor(tx); err != nil {
 		return p, err
 	}
-	if p.order, err = fileOrder(tx); err != nil {
+	if p.labels, err = readLabels(tx); err != nil {
 		return p, err
 	}
 	var drawn bool
@@ -216,20 +266,152 @@ func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 	}
 	if drawn {
 		opt.notice("no splits in the store: fitting on a validation split drawn from the labelled nodes")
-	} else if err := p.checkFitting(p.fittingNodes()); err != nil {
+		return p, nil
+	}
+	if _, err := p.checkFitting(); err != nil {
 		opt.notice("the store's splits cannot be used (%v): fitting on a validation split drawn from the labelled nodes", err)
-		p.splits = drawSplits(p.order, p.labels, defaultShares, opt.Seed)
+		p.splits, err = drawSplits(p.order, p.labels, defaultShares, opt.Seed)
+		return p, err
 	}
 	return p, nil
 }
 
-// writeRows is how many rows are handed to the store between two looks at the context.
-const writeRows = 1 << 14
+// writeRows is how many rows are handed to the store at once.
+const writeRows = 1 << 13
+
+// A written block is what a run says of the rows of some nodes.
+type written struct {
+	rows       kv.Range
+	values     []float32 // predictions of some rows at a time
+	features   []float32 // [rows×(2K+1)]
+	suggested  []kv.Class
+	confidence []float32
+}
+
+// read computes the block of some rows.
+func (w *written) read(rows kv.Range, predictions ops.Source, features *agreement) error {
+	count, c := int(rows.End-rows.First), predictions.Width()
+	w.rows = rows
+	w.features = resize(w.features, count*features.width)
+	if err := features.Read(rows, 0, features.width, w.features); err != nil {
+		return err
+	}
+	w.suggested, w.confidence = w.suggested[:0], resize(w.confidence, 0)
+	step := rowsAtOnce(c)
+	for first := rows.First; first < rows.End; first += kv.NodeID(step) {
+		some := kv.Range{First: first, End: min(first+kv.NodeID(step), rows.End)}
+		w.values = resize(w.values, int(some.End-some.First)*c)
+		if err := predictions.Read(some, 0, c, w.values); err != nil {
+			return err
+		}
+		for at := 0; at < int(some.End-some.First); at++ {
+			y, p := largest(w.values[at*c : (at+1)*c])
+			w.suggested, w.confidence = append(w.suggested, y), append(w.confidence, p)
+		}
+	}
+	return nil
+}
+
+// A runWriter has the writers of what Clean writes by node.
+type runWriter struct {
+	run                 *Run
+	scores, confidences *kv.ColumnWriter
+	suggestions, runs   *kv.ColumnWriter
+	agreement           *kv.MatrixWriter
+	byScore             *index.Builder
+
+	standardErrors func(k int) []float64 // of the diagonals; nil: exact
+	deviations     *kv.MatrixWriter      // of the agreement; nil likewise
+	deviation      []float32             // of a row
+	sum            float64               // of all that are not exact
+	count          int64
+}
+
+func newRunWriter(b *kv.Bulk, run *Run, standardErrors func(k int) []float64) (w *runWriter, err error) {
+	w = &runWriter{run: run, standardErrors: standardErrors}
+	if standardErrors != nil {
+		w.deviation = make([]float32, featureWidth(run.Hops))
+		if w.deviations, err = b.Matrix(AgreementErrorMatrix, featureNames(run.Hops)); err != nil {
+			return nil, err
+		}
+	} else if err := b.DropMatrix(AgreementErrorMatrix); err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return nil, err
+	}
+	if w.scores, err = b.Column(ScoreColumn, kv.KindSingle); err != nil {
+		return nil, err
+	}
+	if w.suggestions, err = b.Column(SuggestedColumn, kv.KindClass); err != nil {
+		return nil, err
+	}
+	if w.confidences, err = b.Column(ConfidenceColumn, kv.KindSingle); err != nil {
+		return nil, err
+	}
+	if w.runs, err = b.Column(RunColumn, kv.KindInt); err != nil {
+		return nil, err
+	}
+	if w.agreement, err = b.Matrix(AgreementMatrix, featureNames(run.Hops)); err != nil {
+		return nil, err
+	}
+	w.byScore, err = index.NewBuilder(b, ScoreColumn)
+	return w, err
+}
+
+// put writes a block, scores those of its rows.
+func (w *runWriter) put(block *written, scores []float32) error {
+	width := featureWidth(w.run.Hops)
+	for i, score := range scores {
+		v := block.rows.First + kv.NodeID(i)
+		if err := w.runs.Put(v, kv.IntValue(w.run.ID)); err != nil {
+			return err
+		}
+		if score != score { // NaN: unlabelled
+			continue
+		}
+		if err := w.byScore.Add(v, kv.FloatValue(float64(score))); err != nil {
+			return err
+		}
+		if err := w.agreement.Put(v, block.features[i*width:][:width]); err != nil {
+			return err
+		}
+		if err := w.putDeviation(v, block.features[i*width]); err != nil {
+			return err
+		}
+	}
+	if err := w.scores.PutFloats(block.rows.First, scores); err != nil {
+		return err
+	}
+	if err := w.suggestions.PutClasses(block.rows.First, block.suggested); err != nil {
+		return err
+	}
+	return w.confidences.PutFloats(block.rows.First, block.confidence)
+}
+
+// putDeviation writes the standard errors of the features of a node whose label is given the chance p.
+func (w *runWriter) putDeviation(v kv.NodeID, p float32) error {
+	if w.deviations == nil {
+		return nil
+	}
+	clear(w.deviation)
+	hops := w.run.Hops
+	for k := 1; k <= hops; k++ {
+		sampled := w.standardErrors(k)
+		if sampled == nil {
+			continue
+		}
+		w.deviation[k] = float32(sampled[v] * float64(p))
+		w.deviation[hops+k] = float32(sampled[v])
+		for _, x := range []float32{w.deviation[k], w.deviation[hops+k]} {
+			w.sum += float64(x)
+			w.count++
+			w.run.LargestFeatureError = max(w.run.LargestFeatureError, float64(x))
+		}
+	}
+	return w.deviations.Put(v, w.deviation)
+}
 
 // writeRun gives the run its ID and makes it and all it found visible in one commit.
 func writeRun(
-	ctx context.Context, s *kv.Store, run *Run, started time.Time, result *scored, suggested []kv.Class,
-	confidence []float32,
+	ctx context.Context, s *kv.Store, run *Run, started time.Time, predictions ops.Source, result *scored, workers int,
 ) (err error) {
 	b, err := s.Bulk()
 	if err != nil {
@@ -239,78 +421,66 @@ func writeRun(
 	if run.ID, err = nextRunID(b.Tx()); err != nil {
 		return err
 	}
-	scores, err := b.Column(ScoreColumn, kv.KindSingle)
+	w, err := newRunWriter(b, run, result.standardErrors)
 	if err != nil {
 		return err
 	}
-	suggestions, err := b.Column(SuggestedColumn, kv.KindClass)
+	defer func() { err = errors.Join(err, w.byScore.Close()) }()
+	n := len(result.scores.Data)
+	rows := func(block int) kv.Range {
+		return kv.Range{First: kv.NodeID(block * writeRows), End: kv.NodeID(min((block+1)*writeRows, n))}
+	}
+	err = inOrder(ctx, workers, (n+writeRows-1)/writeRows,
+		func(block int, into *written) error { return into.read(rows(block), predictions, result.features) },
+		func(block int, from *written) error {
+			return w.put(from, result.scores.Data[from.rows.First:from.rows.End])
+		})
 	if err != nil {
 		return err
 	}
-	confidences, err := b.Column(ConfidenceColumn, kv.KindSingle)
-	if err != nil {
-		return err
+	if w.count > 0 {
+		run.MeanFeatureError = w.sum / float64(w.count)
 	}
-	runs, err := b.Column(RunColumn, kv.KindInt)
-	if err != nil {
-		return err
-	}
-	agreement, err := b.Matrix(AgreementMatrix, featureNames(run.Hops))
-	if err != nil {
-		return err
-	}
-	byScore, err := index.NewBuilder(b, ScoreColumn)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, byScore.Close()) }()
-
-	width := featureWidth(run.Hops)
-	singles := make([]float32, writeRows)
-	for first := 0; first < len(suggested); first += writeRows {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		end := min(first+writeRows, len(suggested))
-		for i, score := range result.scores[first:end] {
-			v := kv.NodeID(first + i)
-			singles[i] = float32(score)
-			if err := runs.Put(v, kv.IntValue(run.ID)); err != nil {
-				return err
-			}
-			if math.IsNaN(score) { // unlabelled
-				continue
-			}
-			if err := byScore.Add(v, kv.FloatValue(score)); err != nil {
-				return err
-			}
-			if err := agreement.Put(v, result.features[int(v)*width:][:width]); err != nil {
-				return err
-			}
-		}
-		if err := scores.PutFloats(kv.NodeID(first), singles[:end-first]); err != nil {
-			return err
-		}
-		if err := suggestions.PutClasses(kv.NodeID(first), suggested[first:end]); err != nil {
-			return err
-		}
-		if err := confidences.PutFloats(kv.NodeID(first), confidence[first:end]); err != nil {
-			return err
-		}
-	}
-	if err := byScore.Finish(); err != nil {
+	if err := w.byScore.Finish(); err != nil {
 		return err
 	}
 	if err := writeJoint(b, runKey(run.ID), run.ConfidentJoint); err != nil {
 		return err
 	}
 	return b.Commit(func(tx *kv.Tx) error {
-		if err := byScore.Mark(tx); err != nil {
+		if err := w.byScore.Mark(tx); err != nil {
 			return err
 		}
 		run.Seconds = time.Since(started).Seconds()
 		return run.put(tx)
 	})
+}
+
+// inOrder computes blocks on all workers and hands them to use in ascending order, from the caller's goroutine, while the
+// next are computed.
+func inOrder[T any](
+	ctx context.Context, workers, blocks int, compute func(block int, into *T) error, use func(block int, from *T) error,
+) error {
+	round := ops.Workers(workers)
+	var halves [2][]T
+	halves[0], halves[1] = make([]T, round), make([]T, round)
+	for first := -round; first < blocks; first += round {
+		next, last := max(first+round, 0), first
+		computed := make(chan error, 1)
+		go func() {
+			computed <- ops.Parallel(ctx, round, min(round, max(blocks-next, 0)), func(_ context.Context, _, i int) error {
+				return compute(next+i, &halves[next/round%2][i])
+			})
+		}()
+		var err error
+		for block := max(last, 0); block < min(last+round, blocks) && err == nil; block++ {
+			err = use(block, &halves[block/round%2][block%round])
+		}
+		if err := errors.Join(err, <-computed); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // featureNames are the columns of the agreement features: P0 … PK, L1 … LK.
@@ -325,12 +495,20 @@ func featureNames(hops int) []string {
 	return names
 }
 
-// Features returns the agreement features of the store's given labels, as AgreementFeatures, with hops (0: 3) for K:
-// row-major [n×(2K+1)] by NodeID, unlabelled rows NaN. It needs predictions in the store (kv.ErrNotFound) and no run.
-// opt.MemoryBudget counts the result and the labels: an *ops.BudgetError names the least that would do.
-func Features(ctx context.Context, tx *kv.Tx, hops int, opt ops.Options) ([]float32, error) {
+// Features computes the agreement features of the store's given labels, as AgreementFeatures, with hops (0: 3) for K and
+// along a direction:
+// [n×(2K+1)] by NodeID, unlabelled rows NaN, which are read as of an ops.Source and by Close given back. They lie in
+// temporary files. It needs predictions in the store (kv.ErrNotFound) and no run. opt.MemoryBudget counts the labels: an
+// *ops.BudgetError names the least that would do.
+func Features(
+	ctx context.Context, s *kv.Store, tx *kv.Tx, hops int, direction kv.Direction, opt ops.Options,
+) (*FeatureRows, error) {
 	if hops == 0 {
 		hops = defaultHops
+	}
+	graph, err := along(tx, direction)
+	if err != nil {
+		return nil, err
 	}
 	labels, err := readLabels(tx)
 	if err != nil {
@@ -345,12 +523,16 @@ func Features(ctx context.Context, tx *kv.Tx, hops int, opt ops.Options) ([]floa
 	}
 	held, budget := labelBytes*int64(len(labels)), opt.MemoryBudget
 	opt.MemoryBudget = max(1, budget-held) // 0 would ask for the default
-	z, err := AgreementFeatures(ctx, tx, labels, predictions, [][]kv.Class{labels}, hops, opt)
+	place := &workplace{scratch: s.Scratch()}
+	z, err := agreementRows(ctx, graph, labels, predictions, [][]kv.Class{labels}, hops, place, opt)
 	if small := (*ops.BudgetError)(nil); errors.As(err, &small) {
 		return nil, &ops.BudgetError{Job: small.Job, Budget: budget, Least: small.Least + held}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return z[0], nil
+	return &FeatureRows{z[0]}, nil
 }
+
+// FeatureRows are the agreement features of every node, [n×(2K+1)]. Read and Width are those of an ops.Source.
+type FeatureRows struct{ *agreement }

@@ -78,8 +78,8 @@ func newPlanted(seed uint64, n int) plantedPartition {
 	return p
 }
 
-// load makes a store of it, with predictions unless bare, closed when the test ends.
-func (p plantedPartition) load(t *testing.T, bare bool) *kv.Store {
+// loadDir makes the directory of a store of it, without predictions.
+func (p plantedPartition) loadDir(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
 	l, err := kv.NewLoader(dir, kv.LoadOptions{Properties: []kv.Column{{Name: "split", Kind: kv.KindString}}})
@@ -99,10 +99,22 @@ func (p plantedPartition) load(t *testing.T, bare bool) *kv.Store {
 	if _, err := l.Commit(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+func openPlanted(t *testing.T, dir string) *kv.Store {
+	t.Helper()
 	s, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// load makes a store of it, with predictions unless bare, closed when the test ends.
+func (p plantedPartition) load(t *testing.T, bare bool) *kv.Store {
+	t.Helper()
+	s := openPlanted(t, p.loadDir(t))
 	t.Cleanup(func() {
 		mustEndSound(t, s)
 		if err := s.Close(); err != nil {
@@ -265,12 +277,14 @@ func TestCleanWritesWhatItSays(t *testing.T) {
 			t.Errorf("columns of %s: got %s, want P0 P1 P2 L1 L2", AgreementMatrix, got)
 		}
 		// What the run stored is what Features computes.
-		want, err := Features(context.Background(), tx, 2, ops.Options{})
+		features, err := Features(context.Background(), s, tx, 2, ops.Options{})
 		if err != nil {
 			return err
 		}
-		got := make([]float32, len(want))
-		if err := matrix.Read(kv.Range{End: kv.NodeID(tx.NumNodes())}, 0, 5, got); err != nil {
+		all := kv.Range{End: kv.NodeID(tx.NumNodes())}
+		want, got := make([]float32, 5*tx.NumNodes()), make([]float32, 5*tx.NumNodes())
+		err = errors.Join(features.Read(all, 0, 5, want), matrix.Read(all, 0, 5, got), features.Close())
+		if err != nil {
 			return err
 		}
 		for i := range want {

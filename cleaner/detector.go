@@ -44,12 +44,43 @@ func FitDetector(ctx context.Context, z []float32, width int, planted []bool, op
 		return Detector{}, fmt.Errorf("agreement features: got %d values, want %d rows of %d: %w",
 			len(z), len(planted), width, ErrShape)
 	}
-	var rows []int
-	wrong := 0
+	rows := fittingRows{z: z, width: width, planted: func(row uint32) bool { return planted[row] }}
 	for r := range planted {
-		if allFinite(z[r*width : (r+1)*width]) {
+		rows.order = append(rows.order, uint32(r))
+	}
+	for f := range width {
+		rows.columns = append(rows.columns, f)
+	}
+	return rows.fit(ctx, opt)
+}
+
+// fittingRows is what a detector is fitted on.
+type fittingRows struct {
+	z       []float32 // row-major [rows×width]
+	width   int
+	columns []int    // those that the detector sees, ascending
+	order   []uint32 // the rows to begin with; fit changes it
+	planted func(row uint32) bool
+}
+
+// row copies what the detector sees of a row to x.
+func (s *fittingRows) row(r uint32, x []float32) []float32 {
+	all := s.z[int(r)*s.width:][:s.width]
+	for i, f := range s.columns {
+		x[i] = all[f]
+	}
+	return x[:len(s.columns)]
+}
+
+// fit is FitDetector.
+func (s *fittingRows) fit(ctx context.Context, opt DetectorOptions) (Detector, error) {
+	width := len(s.columns)
+	one := make([]float32, width)
+	rows, wrong := s.order[:0], 0
+	for _, r := range s.order {
+		if allFinite(s.row(r, one)) {
 			rows = append(rows, r)
-			if planted[r] {
+			if s.planted(r) {
 				wrong++
 			}
 		}
@@ -59,7 +90,7 @@ func FitDetector(ctx context.Context, z []float32, width int, planted []bool, op
 			wrong, len(rows), ErrFewFittingNodes)
 	}
 	d := Detector{}
-	d.standardize(z, width, rows)
+	s.standardize(&d, rows)
 
 	random := rand.New(rand.NewPCG(opt.Seed, streamDetector))
 	t := newTrainer(newNetwork(random, width, detectorHidden, 1), random)
@@ -80,8 +111,8 @@ func FitDetector(ctx context.Context, z []float32, width int, planted []bool, op
 			}
 			r := rows[next]
 			next++
-			d.input(z[r*width:(r+1)*width], x[i*width:])
-			right[i] = planted[r]
+			d.input(s.row(r, one), x[i*width:])
+			right[i] = s.planted(r)
 		}
 		t.step(x, batch, func(outputs []float32) float64 { return l1Loss(outputs, right) })
 	}
@@ -90,20 +121,28 @@ func FitDetector(ctx context.Context, z []float32, width int, planted []bool, op
 }
 
 // standardize measures the features of some rows; one that never varies is only centred.
-func (d *Detector) standardize(z []float32, width int, rows []int) {
+func (s *fittingRows) standardize(d *Detector, rows []uint32) {
+	width := len(s.columns)
+	one := make([]float32, width)
+	sums, squares := make([]float64, width), make([]float64, width)
+	for _, r := range rows {
+		for f, value := range s.row(r, one) {
+			sums[f] += float64(value)
+		}
+	}
 	d.Mean, d.Scale = make([]float64, width), make([]float64, width)
-	for f := range width {
-		var sum, squares float64
-		for _, r := range rows {
-			sum += float64(z[r*width+f])
-		}
+	for f, sum := range sums {
 		d.Mean[f] = sum / float64(len(rows))
-		for _, r := range rows {
-			deviation := float64(z[r*width+f]) - d.Mean[f]
-			squares += deviation * deviation
+	}
+	for _, r := range rows {
+		for f, value := range s.row(r, one) {
+			deviation := float64(value) - d.Mean[f]
+			squares[f] += deviation * deviation
 		}
+	}
+	for f, square := range squares {
 		d.Scale[f] = 1
-		if deviation := math.Sqrt(squares / float64(len(rows))); deviation > 1e-7 {
+		if deviation := math.Sqrt(square / float64(len(rows))); deviation > 1e-7 {
 			d.Scale[f] = 1 / deviation
 		}
 	}
@@ -140,14 +179,21 @@ func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
 // Score writes the score of every row of z, row-major [rows×width] with the width of the fit, to dst [rows]: in [0,1],
 // NaN for a row with a NaN or an infinity. Safe for concurrent use.
-func (d *Detector) Score(z []float32, width int, dst []float64) {
+func (d *Detector) Score(z []float32, width int, dst []float64) { new(scorer).score(d, z, width, dst) }
+
+// A scorer keeps the memory of Detector.Score from call to call; one goroutine.
+type scorer struct {
+	inputs []float32
+	layers activations
+}
+
+func (s *scorer) score(d *Detector, z []float32, width int, dst []float64) {
 	rows := len(z) / width
-	x := make([]float32, len(z))
+	s.inputs = resize(s.inputs, len(z))
 	for r := range rows {
-		d.input(z[r*width:(r+1)*width], x[r*width:])
+		d.input(z[r*width:(r+1)*width], s.inputs[r*width:])
 	}
-	var layers activations
-	outputs := layers.forward(&d.Network, x, rows, nil)
+	outputs := s.layers.forward(&d.Network, s.inputs, rows, nil)
 	for r := range rows {
 		dst[r] = sigmoid(float64(outputs[r]))
 		if !allFinite(z[r*width : (r+1)*width]) {

@@ -77,6 +77,7 @@
 //	run         int     [n]         Run.ID
 //	agreement   matrix  [n×(2K+1)]  P0 … PK, L1 … LK; NaN where unlabelled
 //
+// the matrix agreement_error with the standard errors of agreement, where diagonals were sampled,
 // and the Run: what was asked, the noise that was found, the confident joint as a list of what was counted in the space
 // "joint/RUN", and the detectors, from which Explain computes what the score
 // would be had the label been another. A run describes the store as it was when it began.
@@ -85,8 +86,16 @@
 //
 // The same store, options and seed give the same bits at any number of workers and any memory budget. What is drawn at
 // random is drawn in the order of the node file. No [n×c] matrix is held: predictions are read in blocks of rows,
-// propagation runs in column tiles of which the features take one column a row. What is held grows with n alone:
-// labels, splits, scores, diagonals, and Z, 4(2K+1) bytes a node. Where a budget is too small for these and one column
-// of a tile, the work is refused before it begins, with an *ops.BudgetError that names the least that would do. The
-// matrices between classes, c² numbers each, come on top.
+// propagation runs in column tiles of which the features take one column a row. What is held in memory grows with n
+// alone: labels and splits, five bytes a node, and what package ops holds. Z, scores, diagonals and whatever else is
+// walked in order lie in files of package scratch. Where a budget is too small for the rest and one column of a tile,
+// the work is refused before it begins, with an *ops.BudgetError that names the least that would do. Evaluate holds some
+// twenty bytes a node more. The matrices between classes, c² numbers each, come on top.
+//
+// # Interrupted runs
+//
+// Every finished stage of Clean, and of the propagation every finished tile, is kept in the directory that kv.Store.Work
+// lends, under a name made of all that the results depend on. A run that was cancelled or killed and is asked for again
+// goes on from there, at any budget and number of workers, to the same bits; what is missing or damaged is computed
+// again. Of a finished run only the diagonals stay, for the next one, until the graph changes.
 package cleaner

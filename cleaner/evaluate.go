@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // EvalOptions says what Evaluate measures. Preset of the embedded Options is not looked at: the methods have theirs.
@@ -54,13 +53,14 @@ type Evaluation struct {
 //
 // The store is only read. It fails with ErrNoLabels, ErrOneClass or ErrFewFittingNodes where the labels do not suffice,
 // and with ErrOptions, or ErrShape, ErrUnknownClass and ErrSplit where what is given does not fit the store.
-func Evaluate(ctx context.Context, s *kv.Store, opt EvalOptions) (*Evaluation, error) {
+func Evaluate(ctx context.Context, s *kv.Store, opt EvalOptions) (result *Evaluation, err error) {
 	e, err := newEvaluator(ctx, s, opt)
 	if err != nil {
 		return nil, err
 	}
 	defer e.tx.Close()
-	result := &Evaluation{}
+	defer func() { err = errors.Join(err, e.diagonals.Close()) }()
+	result = &Evaluation{}
 	for _, name := range e.opt.Methods {
 		result.Methods = append(result.Methods, MethodResult{Name: name})
 	}
@@ -105,8 +105,7 @@ type evaluator struct {
 	stored []Split     // nil: drawn in every repeat
 	noise  labelNoise
 
-	diagonals *ops.Diagonals // of Options.Hops
-	scoring   int64          // the least bytes for a method of a repeat
+	diagonals *heldDiagonals // of Options.Hops
 }
 
 // newEvaluator checks the options and reads the store. The caller closes e.tx.
@@ -134,9 +133,7 @@ func newEvaluator(ctx context.Context, s *kv.Store, opt EvalOptions) (e *evaluat
 		}
 	}
 	e = &evaluator{opt: opt}
-	if !s.ReadOnly() {
-		e.base.scratch = s.Dir() // else the system's directory for temporary files
-	}
+	e.base.place = &workplace{scratch: s.Scratch()}
 	if opt.NoisyLabels == nil {
 		if e.noise, err = parseLabelNoise(opt.Noise); err != nil {
 			return nil, err
@@ -155,13 +152,14 @@ func (e *evaluator) read(ctx context.Context) error {
 		return err
 	}
 	var err error
-	e.base.graph, e.base.classes = e.tx, len(e.tx.Classes())
+	if e.base.graph, err = e.opt.graphFor(e.tx); err != nil {
+		return err
+	}
+	e.base.classes = len(e.tx.Classes())
 	if e.base.labels, err = readLabels(e.tx); err != nil {
 		return err
 	}
-	if e.base.order, err = fileOrder(e.tx); err != nil {
-		return err
-	}
+	e.base.order = e.tx.InFileOrder()
 	var notice string
 	if e.base.features, notice, err = baseFeatures(ctx, e.tx); err != nil {
 		return err
@@ -179,11 +177,11 @@ func (e *evaluator) read(ctx context.Context) error {
 		return err
 	}
 	held := (labelBytes + problemBytes) * int64(len(e.base.labels))
-	e.diagonals, err = ops.ComputeDiagonals(ctx, e.tx, e.opt.Hops, e.opt.ops(held))
+	e.diagonals, err = e.base.place.diagonals(ctx, e.base.graph, diagonalJob{hops: e.opt.Hops}, e.opt.ops(held))
 	return err
 }
 
-// checkBudget fails where the budget is too small for a repeat, whose every part holds the diagonals.
+// checkBudget fails where the budget is too small for a repeat.
 func (e *evaluator) checkBudget(ctx context.Context) error {
 	sizes, err := e.base.measured(ctx)
 	if err != nil {
@@ -191,25 +189,24 @@ func (e *evaluator) checkBudget(ctx context.Context) error {
 	}
 	base := e.base
 	if base.splits = e.stored; base.splits == nil {
-		base.splits = drawSplits(base.order, base.labels, e.opt.Split, e.opt.Seed)
+		if base.splits, err = drawSplits(base.order, base.labels, e.opt.Split, e.opt.Seed); err != nil {
+			return err
+		}
 	}
 	if e.opt.NoisyLabels != nil {
 		base.labels = e.opt.NoisyLabels
 	}
-	n := int64(len(base.labels))
 	training, err := base.leastForTraining(ctx, baseHops)
 	if err != nil {
 		return err
 	}
-	fitting := fittingIn(base.labels, base.splits)
-	e.scoring = leastForScore(sizes, len(base.labels), fitting, PresetDefault.draws(), e.opt.Hops) + repeatBytes*n
-	return requireBudget("eval", e.opt.MemoryBudget, max(e.scoring, e.heldInTraining()+training))
+	n := len(base.labels)
+	scoring := leastForScore(sizes, n, fittingIn(base.labels, base.splits), e.opt.Hops)
+	return requireBudget("eval", e.opt.MemoryBudget, e.held()+max(scoring, training))
 }
 
-// heldInTraining is what a repeat holds beside what trainBase counts.
-func (e *evaluator) heldInTraining() int64 {
-	return (repeatBytes + diagonalBytes*int64(e.opt.Hops)) * int64(len(e.base.labels))
-}
+// held is what a repeat holds beside its problem.
+func (e *evaluator) held() int64 { return (repeatBytes + testedBytes) * int64(len(e.base.labels)) }
 
 // checkGiven looks at the vectors of the options, which the store's sizes bound.
 func (e *evaluator) checkGiven() error {
@@ -257,15 +254,22 @@ func (e *evaluator) repeat(ctx context.Context, r int) (measured []Metrics, err 
 	base := e.base
 	base.splits = e.stored
 	if base.splits == nil {
-		base.splits = drawSplits(base.order, base.labels, e.opt.Split, seed)
+		if base.splits, err = drawSplits(base.order, base.labels, e.opt.Split, seed); err != nil {
+			return nil, err
+		}
 	}
 	truth := base.labels
 	base.labels = e.opt.NoisyLabels
 	if base.labels == nil {
-		base.labels = e.noise.inject(truth, base.order, base.classes, seed)
+		if base.labels, err = e.noise.inject(truth, base.order, base.classes, seed); err != nil {
+			return nil, err
+		}
 	}
 	var tested []kv.NodeID
-	for _, v := range base.order {
+	for v, err := range base.order {
+		if err != nil {
+			return nil, err
+		}
 		if base.splits[v] == SplitTest && truth[v] != kv.NoClass && base.labels[v] != kv.NoClass {
 			tested = append(tested, v)
 		}
@@ -274,21 +278,20 @@ func (e *evaluator) repeat(ctx context.Context, r int) (measured []Metrics, err 
 		return nil, fmt.Errorf("no labelled node in the test split, want some to measure on: %w", ErrNoLabels)
 	}
 
-	base.keep = max(1, e.opt.MemoryBudget-e.scoring)
 	predictions, _, err := trainBase(ctx, base, PredictOptions{
-		Seed: seed, Workers: e.opt.Workers, MemoryBudget: e.opt.MemoryBudget - e.heldInTraining(), Progress: e.opt.Progress,
+		Seed: seed, Workers: e.opt.Workers, MemoryBudget: e.opt.MemoryBudget - e.held(), Progress: e.opt.Progress,
 	})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, predictions.Close()) }()
 	p := problem{
-		graph: base.graph, diagonals: e.diagonals, order: base.order, labels: base.labels, classes: base.classes,
+		graph: base.graph, place: base.place, diagonals: e.diagonals.Diagonals, order: base.order, labels: base.labels, classes: base.classes,
 		splits: base.splits, predictions: predictions, sizes: base.sizes,
 	}
 	opt := e.opt.Options
 	opt.Seed = seed
-	opt.MemoryBudget -= repeatBytes*int64(len(truth)) + predictions.inMemory()
+	opt.MemoryBudget -= e.held()
 	for _, name := range e.opt.Methods {
 		scores, flagged, err := methodNamed(name).run(ctx, p, opt)
 		if err != nil {

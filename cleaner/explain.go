@@ -27,7 +27,11 @@ type Explanation struct {
 
 	TopClasses []ClassShare   // predictions of the node, greatest first; Count is 0
 	Features   []NamedFeature // agreement features of the given label; nil where unlabelled or without predictions
-	Votes      []ClassShare   // given labels of the neighbours, most frequent first; unlabelled ones have no vote
+	Votes      []ClassShare   // given labels of the neighbours, greatest share first; unlabelled ones have no vote
+
+	// Direction is that of the last run, along which Votes and Features are; Degree counts all neighbours. Where the
+	// graph has weights, a vote's share is that of its weight.
+	Direction kv.Direction
 
 	// Counterfactual is the score had the label been another, for every class but the given one, least first: the
 	// labels that would fit best. It comes from the detectors of the last run; nil without one.
@@ -49,6 +53,9 @@ type ClassShare struct {
 type NamedFeature struct {
 	Name  string
 	Value float64
+
+	// StandardError is that of the feature which the last run scored the node by; zero where it was exact.
+	StandardError float64
 }
 
 // Explain explains one node. It walks the ball of K hops around it, which opt.MemoryBudget bounds: beyond it the
@@ -65,11 +72,14 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	if err != nil {
 		return nil, err
 	}
-	if err := e.countVotes(ctx, tx); err != nil {
-		return nil, err
-	}
 	run, err := lastDetectors(tx)
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return nil, err
+	}
+	if run != nil {
+		e.Direction = run.Direction
+	}
+	if err := e.countVotes(ctx, tx); err != nil {
 		return nil, err
 	}
 	matrix, err := tx.Matrix(PredictionsMatrix)
@@ -89,20 +99,25 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	if run != nil {
 		hops = run.Hops
 	}
-	z, err := rowFeatures(ctx, tx, v, predictions, hops, opt)
+	z, err := rowFeatures(ctx, tx, e.Direction, v, predictions, hops, opt)
 	if errors.Is(err, errBall) {
 		e.Incomplete = err.Error()
 		if run == nil || given == kv.NoClass {
 			return e, nil
 		}
-		e.Features, err = storedFeatures(tx, v)
-		return e, err
+		if e.Features, err = storedFeatures(tx, v); err != nil {
+			return nil, err
+		}
+		return e, e.addErrors(tx)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if given != kv.NoClass {
 		e.Features = nameFeatures(z[given], hops)
+		if err := e.addErrors(tx); err != nil {
+			return nil, err
+		}
 	}
 	if run != nil {
 		e.Counterfactual = counterfactuals(run, tx.Classes(), given, z)
@@ -161,29 +176,38 @@ func (e *Explanation) countVotes(ctx context.Context, tx *kv.Tx) error {
 	if err != nil {
 		return err
 	}
-	counts := make(map[string]int64)
-	var voters, seen int64
-	for u, err := range tx.Neighbors(e.Node) {
+	votes := make(map[string]ClassShare)
+	var all float64
+	var seen int64
+	graph := tx.Along(e.Direction)
+	for a, err := range tx.Arcs(e.Node) {
 		if err != nil {
 			return err
 		}
 		if seen++; seen%lookEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		label, err := labels.At(u)
+		weight := float64(graph.Weight(a))
+		if weight == 0 {
+			continue
+		}
+		label, err := labels.At(a.Neighbor)
 		if err != nil {
 			return err
 		}
 		if !label.IsNull() {
-			counts[label.String()]++
-			voters++
+			vote := votes[label.String()]
+			vote.Share += weight
+			vote.Count++
+			votes[label.String()] = vote
+			all += weight
 		}
 	}
-	for class, count := range counts {
-		e.Votes = append(e.Votes, ClassShare{Class: class, Share: float64(count) / float64(voters), Count: count})
+	for class, vote := range votes {
+		e.Votes = append(e.Votes, ClassShare{Class: class, Share: vote.Share / all, Count: vote.Count})
 	}
 	slices.SortFunc(e.Votes, func(a, b ClassShare) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Class, b.Class))
+		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Class, b.Class))
 	})
 	return nil
 }
@@ -215,6 +239,27 @@ func storedFeatures(tx *kv.Tx, v kv.NodeID) ([]NamedFeature, error) {
 		return nil, nil
 	}
 	return nameFeatures(row, (len(row)-1)/2), nil
+}
+
+// addErrors reads the standard errors that the last run wrote for the features of the node, where it wrote some.
+func (e *Explanation) addErrors(tx *kv.Tx) error {
+	matrix, err := tx.Matrix(AgreementErrorMatrix)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	row := make([]float32, matrix.Width())
+	if err := matrix.Read(kv.Range{First: e.Node, End: e.Node + 1}, 0, len(row), row); err != nil {
+		return err
+	}
+	for i := range min(len(row), len(e.Features)) {
+		if row[i] == row[i] { // not NaN: a node that was labelled then
+			e.Features[i].StandardError = float64(row[i])
+		}
+	}
+	return nil
 }
 
 func nameFeatures(row []float32, hops int) []NamedFeature {

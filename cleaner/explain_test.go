@@ -57,11 +57,12 @@ func TestExplainAgreesWithTheRun(t *testing.T) {
 			}
 			for _, c := range e.Counterfactual {
 				x := slices.Index(classes, c.Class)
-				want, err := meanScores(context.Background(), run.Detectors, all[x][v*width:(v+1)*width], width, variant{}.columns(run.Hops), Options{})
+				want, z := make([]float32, 1), ops.Dense(all[x][v*width:(v+1)*width], width)
+				err := meanScores(context.Background(), run.Detectors, z, variant{}.columns(run.Hops), Options{}, want)
 				if err != nil {
 					return err
 				}
-				if !near(c.Share, want[0], 1e-3) {
+				if !near(c.Share, float64(want[0]), 1e-3) {
 					t.Fatalf("node %s, had it been %s: got score %v, want %v", e.ID, c.Class, c.Share, want[0])
 				}
 			}

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/scratch"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
@@ -166,26 +167,52 @@ func TestFeaturesOfSomeNodes(t *testing.T) {
 		some[i] = kv.Class(r.IntN(c+1)) - 1
 		all[v] = some[i]
 	}
+	set := newNodeSet(n)
+	for _, v := range nodes {
+		set.add(v)
+	}
+	set.count()
+	byRank := make([]kv.Class, len(nodes))
+	for i, v := range nodes {
+		rank, _ := set.has(v)
+		byRank[rank] = some[i]
+	}
 	diagonals, err := ops.ComputeDiagonals(context.Background(), g, hops, ops.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	sizes, err := ops.Measure(context.Background(), g, ops.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tested := []labelling{{labels: all}, {nodes: newNodeSet(nodes), labels: some}}
-	whole := problem{graph: g, diagonals: diagonals, labels: labels, predictions: p, sizes: sizes}
-	z, err := gatherFeatures(context.Background(), whole, tested, hops, ops.Options{MemoryBudget: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
 	width := featureWidth(hops)
-	for i, v := range nodes {
-		for f := range width {
-			got, want := z[1][i*width+f], z[0][int(v)*width+f]
-			if math.Float32bits(got) != math.Float32bits(want) {
-				t.Fatalf("node %d, feature %d: got %v among some nodes, %v among all", v, f, got, want)
+	array := func(rows int) *scratch.Array[float32] {
+		values, err := scratch.New[float32](nil, "", rows*width)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return values
+	}
+	gather := gathering{
+		problem: problem{graph: g, diagonals: diagonals, labels: labels, predictions: p},
+		tested:  []labelling{{labels: all}, {nodes: set, labels: byRank}, {nodes: set, labels: byRank}},
+		z:       []*agreement{byColumn(array(n), n, width), byRow(array(20), 20, width), byColumn(array(20), 20, width)},
+		hops:    hops,
+	}
+	if err := gather.run(context.Background(), ops.Options{MemoryBudget: 1 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	row := func(z *agreement, r int) []float32 {
+		values := make([]float32, width)
+		if err := z.Read(kv.Range{First: kv.NodeID(r), End: kv.NodeID(r + 1)}, 0, width, values); err != nil {
+			t.Fatal(err)
+		}
+		return values
+	}
+	for _, v := range nodes {
+		rank, _ := set.has(v)
+		want := row(gather.z[0], int(v))
+		for _, z := range gather.z[1:] {
+			for f, got := range row(z, rank) {
+				if math.Float32bits(got) != math.Float32bits(want[f]) {
+					t.Fatalf("node %d, feature %d: got %v among some nodes, %v among all", v, f, got, want[f])
+				}
 			}
 		}
 	}
@@ -233,32 +260,6 @@ func TestFeaturesOfBadInput(t *testing.T) {
 	cancel()
 	if _, err := AgreementFeatures(ctx, g, labels, p, [][]kv.Class{labels}, 2, ops.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: got %v, want context.Canceled", err)
-	}
-}
-
-func TestSideBySideReadsAnyColumns(t *testing.T) {
-	r := rand.New(rand.NewPCG(2, 0))
-	left, right := randomPredictions(r, 5, 3), randomPredictions(r, 5, 4)
-	both := sideBySide{left, right}
-	rows := kv.Range{First: 1, End: 4}
-	for lo := range 7 {
-		for hi := lo + 1; hi <= 7; hi++ {
-			dst := make([]float32, 3*(hi-lo))
-			if err := both.Read(rows, lo, hi, dst); err != nil {
-				t.Fatal(err)
-			}
-			for v := 1; v < 4; v++ {
-				for j := lo; j < hi; j++ {
-					want := right.values[v*4+max(j-3, 0)]
-					if j < 3 {
-						want = left.values[v*3+j]
-					}
-					if got := dst[(v-1)*(hi-lo)+j-lo]; got != want {
-						t.Fatalf("columns %d to %d, row %d, column %d: got %v, want %v", lo, hi, v, j, got, want)
-					}
-				}
-			}
-		}
 	}
 }
 

@@ -28,10 +28,13 @@ func parseLabelNoise(text string) (labelNoise, error) {
 // inject returns labels [n] of which a share rate, rounded to whole nodes and drawn in file order over all splits, is
 // wrong: symmetric noise gives a node any other class with equal chance, asymmetric noise gives class i always class
 // i+1, the last the first. labels is left as it is.
-func (n labelNoise) inject(labels []kv.Class, order []kv.NodeID, classes int, seed uint64) []kv.Class {
+func (n labelNoise) inject(labels []kv.Class, order nodeOrder, classes int, seed uint64) ([]kv.Class, error) {
 	noisy := append([]kv.Class(nil), labels...)
 	var labelled []kv.NodeID
-	for _, v := range order {
+	for v, err := range order {
+		if err != nil {
+			return nil, err
+		}
 		if labels[v] != kv.NoClass {
 			labelled = append(labelled, v)
 		}
@@ -45,5 +48,5 @@ func (n labelNoise) inject(labels []kv.Class, order []kv.NodeID, classes int, se
 		}
 		noisy[v] = kv.Class((int(labels[v]) + step) % classes)
 	}
-	return noisy
+	return noisy, nil
 }

@@ -27,12 +27,35 @@ func TestParseLabelNoise(t *testing.T) {
 	}
 }
 
-func identityOrder(n int) []kv.NodeID {
-	order := make([]kv.NodeID, n)
-	for v := range order {
-		order[v] = kv.NodeID(v)
+func identityOrder(n int) nodeOrder {
+	return func(yield func(kv.NodeID, error) bool) {
+		for v := range n {
+			if !yield(kv.NodeID(v), nil) {
+				return
+			}
+		}
 	}
-	return order
+}
+
+// listOrder is an order of nodes by a list.
+func listOrder(nodes []kv.NodeID) nodeOrder {
+	return func(yield func(kv.NodeID, error) bool) {
+		for _, v := range nodes {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
+// mustInject is inject in an order that can be read.
+func mustInject(t *testing.T, n labelNoise, labels []kv.Class, order nodeOrder, classes int, seed uint64) []kv.Class {
+	t.Helper()
+	noisy, err := n.inject(labels, order, classes, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return noisy
 }
 
 func TestInjectedNoise(t *testing.T) {
@@ -42,7 +65,7 @@ func TestInjectedNoise(t *testing.T) {
 		labels := awkwardLabels(r, n, c)
 		before := slices.Clone(labels)
 		noise := labelNoise{asymmetric: seed%2 == 0, rate: 0.05 + 0.9*r.Float64()}
-		noisy := noise.inject(labels, identityOrder(n), c, seed)
+		noisy := mustInject(t, noise, labels, identityOrder(n), c, seed)
 		if !slices.Equal(labels, before) {
 			t.Fatalf("seed %d: the labels given were changed", seed)
 		}
@@ -63,7 +86,7 @@ func TestInjectedNoise(t *testing.T) {
 		if want := int(math.Round(noise.rate * float64(labelled(labels)))); changed != want {
 			t.Errorf("seed %d: %d of %d labels changed at rate %.3f, want %d", seed, changed, labelled(labels), noise.rate, want)
 		}
-		if again := noise.inject(labels, identityOrder(n), c, seed); !slices.Equal(again, noisy) {
+		if again := mustInject(t, noise, labels, identityOrder(n), c, seed); !slices.Equal(again, noisy) {
 			t.Errorf("seed %d: a second time it differs", seed)
 		}
 
@@ -72,7 +95,7 @@ func TestInjectedNoise(t *testing.T) {
 		for place, v := range r.Perm(n) {
 			order[place], renumbered[v] = kv.NodeID(v), labels[place]
 		}
-		other := noise.inject(renumbered, order, c, seed)
+		other := mustInject(t, noise, renumbered, listOrder(order), c, seed)
 		for place, v := range order {
 			if other[v] != noisy[place] {
 				t.Fatalf("seed %d: the node at place %d becomes %d or %d, by its number", seed, place, noisy[place], other[v])
@@ -85,7 +108,7 @@ func TestSymmetricNoiseIsUniform(t *testing.T) {
 	const n, c = 30000, 4
 	labels := make([]kv.Class, n)
 	var count [c]int
-	for _, y := range (labelNoise{rate: 0.9}).inject(labels, identityOrder(n), c, 1) {
+	for _, y := range mustInject(t, labelNoise{rate: 0.9}, labels, identityOrder(n), c, 1) {
 		count[y]++
 	}
 	if count[0] != n/10 {

@@ -60,11 +60,11 @@ func graphCleaner(v variant) func(context.Context, problem, Options) ([]float64,
 		if err != nil {
 			return nil, nil, err
 		}
-		flagged := make([]bool, len(result.scores))
-		for u, s := range result.scores {
-			flagged[u] = s > opt.Threshold
+		scores, flagged := make([]float64, len(p.labels)), make([]bool, len(p.labels))
+		for u, s := range result.scores.Data {
+			scores[u], flagged[u] = float64(s), float64(s) > opt.Threshold
 		}
-		return result.scores, flagged, nil
+		return scores, flagged, result.Close()
 	}
 }
 

@@ -29,10 +29,10 @@ func newProblem(t *testing.T, seed uint64, n, c int) problem {
 		row[y] += 4
 		softmaxRow(row)
 	}
-	labels := labelNoise{rate: 0.1}.inject(base.labels, base.order, c, seed)
+	labels := mustInject(t, labelNoise{rate: 0.1}, base.labels, base.order, c, seed)
 	labels[n/2] = kv.NoClass
 	return problem{
-		graph: base.graph, order: base.order, labels: labels, classes: c, splits: base.splits,
+		graph: base.graph, place: base.place, order: base.order, labels: labels, classes: c, splits: base.splits,
 		predictions: rowsSource{width: c, values: predictions},
 	}
 }

@@ -29,6 +29,21 @@ func (p Preset) draws() int {
 	return 5
 }
 
+// A DiagonalMode says how the diagonals are found that are cleared from the powers of the adjacency.
+type DiagonalMode string
+
+const (
+	// DiagonalExact counts every closed walk.
+	DiagonalExact DiagonalMode = "exact"
+
+	// DiagonalSampled estimates them from samples, for graphs where counting takes too long: see
+	// ops.SampleDiagonals, whose standard errors become those of the agreement features.
+	DiagonalSampled DiagonalMode = "sampled"
+)
+
+// diagonalSamples is how many draws a node and hop have in DiagonalSampled.
+const diagonalSamples = 64
+
 // What both presets follow the paper in.
 const (
 	defaultHops      = 3
@@ -41,8 +56,14 @@ type Options struct {
 	// Preset is PresetDefault when empty.
 	Preset Preset
 
-	// Hops is K, at most ops.MaxHops; zero means 3.
+	// Hops is K, at most ops.MaxHops, with DiagonalSampled ops.MaxSampledHops; zero means 3.
 	Hops int
+
+	// Diagonal is DiagonalExact when empty.
+	Diagonal DiagonalMode
+
+	// Direction says which arcs of a directed graph are walked; the zero value is kv.Both.
+	Direction kv.Direction
 
 	// Threshold is the score above which a node is a suspect; zero means 0.97.
 	Threshold float64
@@ -54,10 +75,10 @@ type Options struct {
 	// Workers is the number of goroutines that compute; zero means GOMAXPROCS.
 	Workers int
 
-	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: what has a
-	// number or more for every node, and the buffers of the operators. Where the least that would do is more, the
-	// work fails with an *ops.BudgetError that names it, before anything is computed. Zero means
-	// kv.DefaultMemoryBudget.
+	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: labels and
+	// splits of every node, and what the operators hold. Long arrays that are walked in order lie in files beside the
+	// store's and do not count. Where the least that would do is more, the work fails with an *ops.BudgetError that
+	// names it, before anything is computed. Zero means kv.DefaultMemoryBudget.
 	MemoryBudget int64
 
 	// Progress, OnStage and Notice, where not nil, are told how far the work is, which stages are finished, and what
@@ -75,6 +96,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Hops == 0 {
 		o.Hops = defaultHops
 	}
+	if o.Diagonal == "" {
+		o.Diagonal = DiagonalExact
+	}
 	if o.Threshold == 0 {
 		o.Threshold = defaultThreshold
 	}
@@ -82,8 +106,16 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Preset != PresetDefault && o.Preset != PresetPaper {
 		problems = append(problems, fmt.Errorf("preset %q: want %s or %s", o.Preset, PresetDefault, PresetPaper))
 	}
-	if o.Hops < 1 || o.Hops > ops.MaxHops {
-		problems = append(problems, fmt.Errorf("hops %d: want 1 to %d", o.Hops, ops.MaxHops))
+	most := ops.MaxHops
+	switch o.Diagonal {
+	case DiagonalExact:
+	case DiagonalSampled:
+		most = ops.MaxSampledHops
+	default:
+		problems = append(problems, fmt.Errorf("diagonal %q: want %s or %s", o.Diagonal, DiagonalExact, DiagonalSampled))
+	}
+	if o.Hops < 1 || o.Hops > most {
+		problems = append(problems, fmt.Errorf("hops %d: want 1 to %d", o.Hops, most))
 	}
 	if !(o.Threshold > 0 && o.Threshold < 1) {
 		problems = append(problems, fmt.Errorf("threshold %v: want a number between 0 and 1", o.Threshold))

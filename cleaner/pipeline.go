@@ -2,21 +2,20 @@ package cleaner
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"math"
-	"slices"
-	"sync"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/scratch"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // A problem is what one cleaning works on. Clean reads it from a store; Evaluate replaces the labels by noisy ones.
 type problem struct {
 	graph       ops.Graph
+	place       *workplace
 	diagonals   *ops.Diagonals // of at least Options.Hops hops; nil: score computes them
-	order       []kv.NodeID    // [n] every node in the order of the node file: what is drawn at random is drawn in it
+	order       nodeOrder      // what is drawn at random is drawn in it
 	labels      []kv.Class     // [n] by NodeID, the given labels, which are under test
 	classes     int
 	splits      []Split    // [n] by NodeID
@@ -38,136 +37,59 @@ type variant struct {
 
 // scored is the outcome of score.
 type scored struct {
-	scores    []float64 // [n] by NodeID; NaN where the node is unlabelled
-	features  []float32 // Z of the given labels [n×(2K+1)] by NodeID, unlabelled rows NaN; all columns in any variant
-	hops      int       // K
+	scores    *scratch.Array[float32] // [n] by NodeID; NaN where the node is unlabelled
+	features  *agreement              // Z of the given labels [n×(2K+1)] by NodeID, unlabelled rows NaN; all columns in any variant
 	noise     noise
 	fitting   int // nodes of the fitting set
 	detectors []Detector
+
+	// standardErrors, where not nil, has those of diagonal k [n], or nil.
+	standardErrors func(k int) []float64
+	held           *heldDiagonals
+}
+
+// Close gives the arrays back; those of a run that are kept stay.
+func (s *scored) Close() error {
+	return errors.Join(s.scores.Detach(), s.features.values.Detach(), s.held.Close())
 }
 
 // score runs the pipeline of the package documentation on the labels of p: noise on the fitting set, planted mislabels,
 // agreement features of the given and of the planted labels in one propagation, a detector a draw, and the mean of
-// their scores for every labelled node. Only Hops, Seed, Workers, MemoryBudget, Progress and OnStage of opt are looked
-// at.
+// their scores for every labelled node. Only Hops, Seed, Workers, MemoryBudget, Progress, OnStage and Notice of opt are
+// looked at. The caller closes the result.
 //
 // It fails with ErrNoLabels, ErrOneClass or ErrFewFittingNodes when the labels of the validation split do not suffice.
-func score(ctx context.Context, p problem, v variant, opt Options) (*scored, error) {
-	opt, err := opt.withDefaults()
+func score(ctx context.Context, p problem, v variant, opt Options) (result *scored, err error) {
+	if opt, err = opt.withDefaults(); err != nil {
+		return nil, err
+	}
+	fitting, err := p.checkFitting()
 	if err != nil {
 		return nil, err
 	}
-	fit := p.fittingNodes()
-	if err := p.checkFitting(fit); err != nil {
-		return nil, err
-	}
-	given := make([]kv.Class, len(fit))
-	for r, u := range fit {
-		given[r] = p.labels[u]
-	}
-	set := newNodeSet(fit)
-	n, draws := p.graph.NumNodes(), v.preset.draws()
+	n := p.graph.NumNodes()
 	if p.sizes == nil {
 		if p.sizes, err = ops.Measure(ctx, p.graph, ops.Options{Workers: opt.Workers}); err != nil {
 			return nil, err
 		}
 	}
-	if err := requireBudget("clean", opt.MemoryBudget, leastForScore(p.sizes, n, len(fit), draws, opt.Hops)); err != nil {
+	if err := requireBudget("clean", opt.MemoryBudget, leastForScore(p.sizes, n, fitting, opt.Hops)); err != nil {
 		return nil, err
 	}
-
-	began := time.Now()
-	noise, err := fitNoise(ctx, p, set, given)
-	if err != nil {
-		return nil, err
-	}
-	opt.stage("noise", began)
-
-	flip := FlipDistribution(noise.transition)
-	if v.uniformFlips {
-		flip = uniformFlips(p.classes)
-	}
-	tested, planted := []labelling{{labels: p.labels}}, [][]bool(nil)
-	for d := range draws {
-		labels, wrong := Synthesize(given, flip, sampleRate, opt.Seed+uint64(d))
-		tested, planted = append(tested, labelling{nodes: set, labels: labels}), append(planted, wrong)
-	}
-
-	operators := opt.ops(scoringBytes(n, len(fit), draws))
-	if p.diagonals == nil {
-		if p.diagonals, err = ops.ComputeDiagonals(ctx, p.graph, opt.Hops, operators); err != nil {
-			return nil, err
-		}
-	}
-	z, err := gatherFeatures(ctx, p, tested, opt.Hops, operators)
-	if err != nil {
-		return nil, err
-	}
-
-	began = time.Now()
-	columns := v.columns(opt.Hops)
-	detectors, err := fitDetectors(ctx, z[1:], planted, featureWidth(opt.Hops), columns, opt)
-	if err != nil {
-		return nil, err
-	}
-	opt.stage("detector", began)
-
-	began = time.Now()
-	scores, err := meanScores(ctx, detectors, z[0], featureWidth(opt.Hops), columns, opt)
-	if err != nil {
-		return nil, err
-	}
-	opt.stage("score", began)
-	return &scored{
-		scores:    scores,
-		features:  z[0],
-		hops:      opt.Hops,
-		noise:     noise,
-		fitting:   len(fit),
-		detectors: detectors,
-	}, nil
-}
-
-// fittingNodes are the labelled nodes of the validation split, in file order.
-func (p problem) fittingNodes() []kv.NodeID {
-	var fit []kv.NodeID
-	for _, v := range p.order {
-		if p.labels[v] != kv.NoClass && p.splits[v] == SplitValidation {
-			fit = append(fit, v)
-		}
-	}
-	return fit
-}
-
-// leastFitting is the fewest nodes that noise and detector are fitted on. It is far below what they need to be good.
-const leastFitting = 8
-
-// checkFitting says what the fitting set lacks.
-func (p problem) checkFitting(fit []kv.NodeID) error {
-	if len(fit) < leastFitting {
-		if !slices.ContainsFunc(p.labels, func(y kv.Class) bool { return y != kv.NoClass }) {
-			return fmt.Errorf("nothing to clean: %w", ErrNoLabels)
-		}
-		return fmt.Errorf("%d labelled nodes in the validation split, want at least %d: %w",
-			len(fit), leastFitting, ErrFewFittingNodes)
-	}
-	first := p.labels[fit[0]]
-	if !slices.ContainsFunc(fit, func(v kv.NodeID) bool { return p.labels[v] != first }) {
-		return fmt.Errorf("the %d labelled nodes of the validation split, want at least two classes: %w",
-			len(fit), ErrOneClass)
-	}
-	return nil
+	work := stages{problem: p, variant: v, opt: opt, operators: opt.ops(scoringBytes(n, fitting))}
+	return work.run(ctx, fitting)
 }
 
 // fitNoise reads the predictions of the fitting nodes twice: for the thresholds, then for the confident joint. They are
 // taken in ascending NodeID, so that sums run in one order.
-func fitNoise(ctx context.Context, p problem, fit *nodeSet, given []kv.Class) (noise, error) {
+func fitNoise(ctx context.Context, p problem) (noise, error) {
 	n, c := p.graph.NumNodes(), p.classes
 	each := func(visit func(y kv.Class, row []float32)) error {
 		return eachRows(ctx, p.predictions, n, 1, func(rows kv.Range, values []float32) error {
-			for _, r := range fit.within(rows) {
-				at := int(fit.nodes[r]-rows.First) * c
-				visit(given[r], values[at:at+c])
+			for v := rows.First; v < rows.End; v++ {
+				if p.isFitting(v) {
+					visit(p.labels[v], values[int(v-rows.First)*c:][:c])
+				}
 			}
 			return nil
 		})
@@ -199,102 +121,72 @@ func (v variant) columns(hops int) []int {
 	return columns
 }
 
-// selectColumns copies columns of z [rows×width]; z itself when they are all of them.
+// scoreRows is how many rows a detector scores at once.
+const scoreRows = 4096
+
+// meanScores writes the mean of the detectors' scores for every row of z to scores; NaN rows score NaN. The mean is
+// rounded to float32, as it is stored, so that thresholds mean the same before and after.
+func meanScores(
+	ctx context.Context, detectors []Detector, z ops.Source, columns []int, opt Options, scores []float32,
+) error {
+	n := len(scores)
+	blocks := (n + scoreRows - 1) / scoreRows
+	type scratch struct {
+		rows     []float32 // [scoreRows×width] as stored
+		one, sum []float64 // scores of one detector, and of all
+		scorer   scorer
+	}
+	workers := make([]scratch, ops.Workers(opt.Workers))
+	return ops.Parallel(ctx, len(workers), blocks, func(_ context.Context, worker, b int) error {
+		s := &workers[worker]
+		rows := kv.Range{First: kv.NodeID(b * scoreRows), End: kv.NodeID(min((b+1)*scoreRows, n))}
+		count := int(rows.End - rows.First)
+		s.rows = resize(s.rows, count*z.Width())
+		if s.one == nil {
+			s.one, s.sum = make([]float64, scoreRows), make([]float64, scoreRows)
+		}
+		if err := z.Read(rows, 0, z.Width(), s.rows); err != nil {
+			return err
+		}
+		chosen := selectColumns(s.rows, z.Width(), columns)
+		one, sum := s.one[:count], s.sum[:count]
+		clear(sum)
+		for d := range detectors {
+			s.scorer.score(&detectors[d], chosen, len(columns), one)
+			for i, x := range one {
+				sum[i] += x
+			}
+		}
+		for i, x := range sum {
+			scores[int(rows.First)+i] = float32(x / float64(len(detectors)))
+		}
+		return nil
+	})
+}
+
+// selectColumns moves some columns of z [rows×width], ascending, together in z, and returns that part.
 func selectColumns(z []float32, width int, columns []int) []float32 {
 	if len(columns) == width {
 		return z
 	}
-	selected := make([]float32, 0, len(z)/width*len(columns))
+	to := 0
 	for at := 0; at < len(z); at += width {
 		for _, f := range columns {
-			selected = append(selected, z[at+f])
+			z[to] = z[at+f]
+			to++
 		}
 	}
-	return selected
-}
-
-// fitDetectors fits a detector on each draw: z[d] the features of the fitting set [rows×width], planted[d] which of its
-// labels are planted.
-func fitDetectors(
-	ctx context.Context, z [][]float32, planted [][]bool, width int, columns []int, opt Options,
-) ([]Detector, error) {
-	detectors := make([]Detector, len(z))
-	var (
-		telling sync.Mutex // Progress is called from one goroutine at a time
-		fitted  int64
-	)
-	err := ops.Parallel(ctx, ops.Workers(opt.Workers), len(z), func(ctx context.Context, _, d int) (err error) {
-		rows := selectColumns(z[d], width, columns)
-		detectors[d], err = FitDetector(ctx, rows, len(columns), planted[d], DetectorOptions{Seed: opt.Seed + uint64(d)})
-		if err != nil {
-			return fmt.Errorf("detector %d of %d: %w", d+1, len(detectors), err)
-		}
-		telling.Lock()
-		defer telling.Unlock()
-		fitted++
-		opt.progress("detector", fitted, int64(len(detectors)))
-		return nil
-	})
-	return detectors, err
-}
-
-// scoreRows is how many rows a detector scores at once.
-const scoreRows = 4096
-
-// meanScores is the mean of the detectors' scores for every row of z; NaN rows score NaN. The mean is rounded to
-// float32, as it is stored, so that thresholds mean the same before and after.
-func meanScores(
-	ctx context.Context, detectors []Detector, z []float32, width int, columns []int, opt Options,
-) ([]float64, error) {
-	n := len(z) / width
-	scores := make([]float64, n)
-	blocks := (n + scoreRows - 1) / scoreRows
-	ofOne := make([][]float64, ops.Workers(opt.Workers)) // scores of one detector, by worker
-	err := ops.Parallel(ctx, len(ofOne), blocks, func(_ context.Context, worker, b int) error {
-		first, end := b*scoreRows, min((b+1)*scoreRows, n)
-		if ofOne[worker] == nil {
-			ofOne[worker] = make([]float64, min(scoreRows, n))
-		}
-		one := ofOne[worker][:end-first]
-		rows := selectColumns(z[first*width:end*width], width, columns)
-		sum := scores[first:end]
-		for d := range detectors {
-			detectors[d].Score(rows, len(columns), one)
-			for i, s := range one {
-				sum[i] += s
-			}
-		}
-		for i := range sum {
-			sum[i] = float64(float32(sum[i] / float64(len(detectors))))
-		}
-		return nil
-	})
-	return scores, err
+	return z[:to]
 }
 
 // suspects counts scores above a threshold; NaN is not.
-func suspects(scores []float64, threshold float64) (count int64) {
+func suspects(scores []float32, threshold float64) (count int64) {
 	for _, s := range scores {
-		if s > threshold {
+		if float64(s) > threshold {
 			count++
 		}
 	}
 	return count
-}
-
-// suggest returns for every node the class that is predicted for it, ties to the lower class, and its probability [n].
-func suggest(
-	ctx context.Context, predictions ops.Source, n int, opt Options,
-) (suggested []kv.Class, confidence []float32, err error) {
-	suggested, confidence = make([]kv.Class, n), make([]float32, n)
-	c := predictions.Width()
-	err = eachRows(ctx, predictions, n, opt.Workers, func(rows kv.Range, values []float32) error {
-		for v := rows.First; v < rows.End; v++ {
-			suggested[v], confidence[v] = largest(values[int(v-rows.First)*c:][:c])
-		}
-		return nil
-	})
-	return suggested, confidence, err
 }
 
 // largest is the class with the largest prediction, ties to the lower class, and that prediction; NoClass and −∞ of

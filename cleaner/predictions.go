@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -22,19 +23,49 @@ const (
 	SourceBuiltIn  = "built-in"
 )
 
-// Where the source of the predictions is kept: a document in a space of its own.
+// Where the source of the predictions, and what their encoding lost, are kept: documents in a space of their own.
 const (
 	predictionsSpace = "predictions"
 	sourceKey        = "source"
+	lossKey          = "loss"
 )
 
-// PredictionOptions says what the rows of a PredictionWriter are.
+// PredictionOptions says what the rows of a PredictionWriter are, and how they are stored.
 type PredictionOptions struct {
 	// Logits says that rows are logits, which become probabilities by softmax.
 	Logits bool
 
 	// Source is SourceImported when empty.
 	Source string
+
+	PredictionEncoding
+}
+
+// A PredictionEncoding says how predictions are stored. The zero value keeps every class of a row as a float32.
+type PredictionEncoding struct {
+	// TopK keeps the k largest classes of a row, ties to the lower class, and gives every other class the same share
+	// of what is left:
+	//
+	//	q_j = p_j for the k largest, else (1 − Σ q over the k largest) / (c − k)
+	//
+	// so that rows add up to 1 and the order of the classes stays. Zero keeps all classes, and so does a k of at least
+	// half of them, which would save nothing.
+	TopK int
+
+	// Float16 keeps probabilities as IEEE 754 binary16, rounded to the nearest: the relative error is at most 2^-11
+	// (absolute 2^-25 below 2^-14). With TopK the share of the other classes makes up for it; without, a row adds up to
+	// 1 within 2^-11.
+	Float16 bool
+}
+
+// A PredictionLoss is what an encoding lost: the total-variation distance ½ Σ_j |p_j − q_j| between a row as given, p,
+// and as kept, q. It is from 0 to 1, the most that the probability of any set of classes changes.
+type PredictionLoss struct {
+	Mean, Greatest float64 // over the rows
+}
+
+func (e PredictionEncoding) matrix() kv.MatrixEncoding {
+	return kv.MatrixEncoding{Half: e.Float16, Kept: e.TopK}
 }
 
 // A PredictionWriter checks predictions row by row and writes them to the matrix PredictionsMatrix of a bulk write. Use
@@ -44,9 +75,11 @@ type PredictionWriter struct {
 	matrix  *kv.MatrixWriter
 	opt     PredictionOptions
 	classes []string
-	written []bool // [n]
+	written kv.NodeSet
+	rows    int
 	row     []float64
-	stored  []float32
+	keeper  rowKeeper
+	loss    PredictionLoss // Mean: the sum
 }
 
 // NewPredictionWriter begins predictions whose column j is the class classes[j]. Each must be a class of the store, and
@@ -56,7 +89,7 @@ func NewPredictionWriter(b *kv.Bulk, classes []string, opt PredictionOptions) (*
 	if err := checkClasses(tx, classes); err != nil {
 		return nil, err
 	}
-	matrix, err := b.Matrix(PredictionsMatrix, classes)
+	matrix, err := b.EncodedMatrix(PredictionsMatrix, classes, opt.matrix())
 	if err != nil {
 		return nil, err
 	}
@@ -68,40 +101,46 @@ func NewPredictionWriter(b *kv.Bulk, classes []string, opt PredictionOptions) (*
 		matrix:  matrix,
 		opt:     opt,
 		classes: slices.Clone(classes),
-		written: make([]bool, tx.NumNodes()),
+		written: kv.NewNodeSet(tx.NumNodes()),
 		row:     make([]float64, len(classes)),
-		stored:  make([]float32, len(classes)),
+		keeper:  newRowKeeper(opt.matrix(), len(classes)),
 	}, nil
 }
 
 // checkClasses compares the classes of predictions with those of the store.
 func checkClasses(tx *kv.Tx, classes []string) error {
 	known := tx.Classes()
-	for j, name := range classes {
-		if !slices.Contains(known, name) {
+	predicted := make(map[string]bool, len(known)) // false: there is no column yet
+	for _, name := range known {
+		predicted[name] = false
+	}
+	for _, name := range classes {
+		there, ok := predicted[name]
+		if !ok {
 			return fmt.Errorf("class %q of the predictions: no node is given it, the labels have %s: %w",
 				name, listClasses(known), ErrUnknownClass)
 		}
-		if slices.Contains(classes[:j], name) {
+		if there {
 			return fmt.Errorf("class %q of the predictions: it has two columns: %w", name, ErrUnknownClass)
 		}
+		predicted[name] = true
 	}
 	if len(classes) == len(known) {
 		return nil
 	}
-	predicted := make([]bool, len(known))
-	for i, name := range known {
-		predicted[i] = slices.Contains(classes, name)
-	}
-	labels := make([]kv.Class, tx.NumNodes())
-	if err := tx.ReadClasses(kv.LabelColumn, labels); err != nil {
-		return err
-	}
-	for v, y := range labels {
-		if y != kv.NoClass && !predicted[y] {
-			err := fmt.Errorf("it is given class %q, and the predictions have only %s: %w",
-				known[y], listClasses(classes), ErrUnknownClass)
-			return nodeError(tx, kv.NodeID(v), err)
+	const step = 1 << 16
+	labels := make([]kv.Class, min(step, tx.NumNodes()))
+	for first := 0; first < tx.NumNodes(); first += step {
+		rows := kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(first+step, tx.NumNodes()))}
+		if err := tx.ReadClassRange(kv.LabelColumn, rows, labels[:rows.Len()]); err != nil {
+			return err
+		}
+		for i, y := range labels[:rows.Len()] {
+			if y != kv.NoClass && !predicted[known[y]] {
+				err := fmt.Errorf("it is given class %q, and the predictions have only %s: %w",
+					known[y], listClasses(classes), ErrUnknownClass)
+				return nodeError(tx, rows.First+kv.NodeID(i), err)
+			}
 		}
 	}
 	return nil
@@ -123,20 +162,93 @@ func listClasses(classes []string) string {
 // Probabilities must be from 0 to 1 and add up to 1 within 1e-3; they are then scaled to add up to 1 exactly. What is
 // wrong with a row, a second one for the same node included, is a *RowError.
 func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
-	if int(v) >= len(w.written) {
+	if int(v) >= w.tx.NumNodes() {
 		return fmt.Errorf("node number %d: %w", v, kv.ErrNotFound)
 	}
-	if w.written[v] {
+	if w.written.Has(v) {
 		return rowError(w.tx, v, "got a second row, want one")
 	}
 	if problem := w.normalize(row); problem != "" {
 		return rowError(w.tx, v, problem)
 	}
-	w.written[v] = true
-	for j, p := range w.row {
-		w.stored[j] = float32(p)
+	w.written.Add(v)
+	w.rows++
+	kept, loss := w.keeper.keep(w.row)
+	w.loss.Mean += loss
+	w.loss.Greatest = max(w.loss.Greatest, loss)
+	return w.matrix.Put(v, kept)
+}
+
+// Encoding is how the rows are stored: TopK is zero where every class is kept.
+func (w *PredictionWriter) Encoding() PredictionEncoding {
+	return predictionEncoding(w.keeper.encoding, len(w.classes))
+}
+
+// Loss is what the encoding lost of the rows so far.
+func (w *PredictionWriter) Loss() PredictionLoss {
+	return PredictionLoss{Mean: w.loss.Mean / float64(max(w.rows, 1)), Greatest: w.loss.Greatest}
+}
+
+// A rowKeeper makes rows of probabilities what an encoding keeps of them.
+type rowKeeper struct {
+	encoding kv.MatrixEncoding
+	top      []int     // the largest classes of a row, descending
+	kept     []float32 // what is kept of them
+	stored   []float32 // of the last row
+}
+
+func newRowKeeper(encoding kv.MatrixEncoding, classes int) rowKeeper {
+	return rowKeeper{encoding: encoding, stored: make([]float32, classes)}
+}
+
+// keep returns a row as it is kept, borrowed until the next one, and its total-variation distance from the row given.
+func (k *rowKeeper) keep(row []float64) (stored []float32, loss float64) {
+	for j, p := range row {
+		k.stored[j] = float32(p)
 	}
-	return w.matrix.Put(v, w.stored)
+	if k.encoding.Shares(len(row)) {
+		k.share(row)
+	} else if k.encoding.Half {
+		for j, p := range k.stored {
+			k.stored[j] = kv.RoundHalf(p)
+		}
+	}
+	for j, p := range row {
+		loss += math.Abs(p - float64(k.stored[j]))
+	}
+	return k.stored, loss / 2
+}
+
+// share gives all classes but the largest the same share of what these leave.
+func (k *rowKeeper) share(row []float64) {
+	k.top = k.top[:0]
+	for j, p := range row {
+		if len(k.top) == k.encoding.Kept && !(p > row[k.top[len(k.top)-1]]) {
+			continue
+		}
+		at := sort.Search(len(k.top), func(i int) bool { return row[k.top[i]] < p })
+		if len(k.top) == k.encoding.Kept {
+			k.top = k.top[:len(k.top)-1]
+		}
+		k.top = slices.Insert(k.top, at, j)
+	}
+	left := 1.0
+	k.kept = k.kept[:0]
+	for _, j := range k.top {
+		p := k.stored[j]
+		if k.encoding.Half {
+			p = kv.RoundHalf(p)
+		}
+		k.kept = append(k.kept, p)
+		left -= float64(p)
+	}
+	fill := float32(max(left, 0) / float64(len(row)-len(k.top)))
+	for j := range k.stored {
+		k.stored[j] = fill
+	}
+	for i, j := range k.top {
+		k.stored[j] = k.kept[i]
+	}
 }
 
 // normalize puts the probabilities of row into w.row, or says what is wrong with it.
@@ -198,7 +310,7 @@ func softmax(row []float64, classes []string) (problem string) {
 // Finish ends the rows: ErrMissingRows names the first node in file order that has none, and how many there are. Call
 // it before Commit.
 func (w *PredictionWriter) Finish() error {
-	return missingRows(w.tx, func(v kv.NodeID) bool { return !w.written[v] })
+	return missingRows(w.tx, func(v kv.NodeID) bool { return !w.written.Has(v) })
 }
 
 // missingRows is nil unless some node is missing.
@@ -231,13 +343,41 @@ func missingRows(tx *kv.Tx, missing func(kv.NodeID) bool) error {
 	return nil
 }
 
-// Mark records where the predictions come from. Call it in the final function of the Commit that writes them.
+// Mark records where the predictions come from and what their encoding lost. Call it in the final function of the
+// Commit that writes them.
 func (w *PredictionWriter) Mark(tx *kv.Tx) error {
+	if err := tx.PutDocument(predictionsSpace, lossKey, w.Loss()); err != nil {
+		return err
+	}
 	return tx.PutDocument(predictionsSpace, sourceKey, w.opt.Source)
 }
 
+// PredictionsEncoding says how the stored predictions are encoded, and what that lost when they were written;
+// kv.ErrNotFound when there are none.
+func PredictionsEncoding(tx *kv.Tx) (PredictionEncoding, PredictionLoss, error) {
+	matrix, err := tx.Matrix(PredictionsMatrix)
+	if err != nil {
+		return PredictionEncoding{}, PredictionLoss{}, err
+	}
+	var loss PredictionLoss
+	err = tx.Document(predictionsSpace, lossKey, &loss)
+	if errors.Is(err, kv.ErrNotFound) {
+		err = nil // rows were set one by one
+	}
+	return predictionEncoding(matrix.Encoding(), matrix.Width()), loss, err
+}
+
+// predictionEncoding is how a matrix of so many classes is encoded.
+func predictionEncoding(e kv.MatrixEncoding, classes int) PredictionEncoding {
+	encoding := PredictionEncoding{Float16: e.Half}
+	if e.Shares(classes) {
+		encoding.TopK = e.Kept
+	}
+	return encoding
+}
+
 // SetPredictions stores the predictions of one node in an update, in the order of tx.Classes. The row is checked as by
-// PredictionWriter.Put. The matrix is created where there is none; every node needs a row before Clean can use it.
+// PredictionWriter.Put, and encoded as the others are. The matrix is created where there is none; every node needs a row before Clean can use it.
 func SetPredictions(tx *kv.Tx, v kv.NodeID, row []float64) error {
 	classes := tx.Classes()
 	if len(row) != len(classes) {
@@ -249,6 +389,7 @@ func SetPredictions(tx *kv.Tx, v kv.NodeID, row []float64) error {
 	}
 	matrix, err := tx.Matrix(PredictionsMatrix)
 	var columns []string
+	var encoding kv.MatrixEncoding
 	switch {
 	case errors.Is(err, kv.ErrNotFound):
 		columns = slices.Clone(classes)
@@ -261,19 +402,22 @@ func SetPredictions(tx *kv.Tx, v kv.NodeID, row []float64) error {
 	case err != nil:
 		return err
 	default:
-		columns = matrix.Columns()
+		columns, encoding = matrix.Columns(), matrix.Encoding()
 	}
-	stored := make([]float32, len(columns))
+	ordered := make([]float64, len(columns))
+	places := columnPlaces(columns)
 	for i, p := range row {
-		j := slices.Index(columns, classes[i])
-		if j < 0 {
+		j, ok := places[classes[i]]
+		if !ok {
 			if p != 0 {
 				return rowError(tx, v, fmt.Sprintf("class %s is %v, and the stored predictions have no column for it", classes[i], p))
 			}
 			continue
 		}
-		stored[j] = float32(p)
+		ordered[j] = p
 	}
+	keeper := newRowKeeper(encoding, len(columns))
+	stored, _ := keeper.keep(ordered)
 	return tx.SetRow(PredictionsMatrix, v, stored)
 }
 
@@ -305,11 +449,25 @@ func inClassOrder(tx *kv.Tx, matrix *kv.Matrix) ops.Source {
 	if slices.Equal(columns, classes) {
 		return matrix
 	}
+	places := columnPlaces(columns)
 	place := make([]int, len(classes))
 	for i, name := range classes {
-		place[i] = slices.Index(columns, name)
+		if j, ok := places[name]; ok {
+			place[i] = j
+		} else {
+			place[i] = -1
+		}
 	}
 	return &reordered{matrix: matrix, place: place}
+}
+
+// columnPlaces are the places of columns by name.
+func columnPlaces(columns []string) map[string]int {
+	places := make(map[string]int, len(columns))
+	for j, name := range columns {
+		places[name] = j
+	}
+	return places
 }
 
 // checkRows looks for rows that were never written, which are NaN, in the first column.
@@ -318,8 +476,7 @@ func checkRows(tx *kv.Tx, matrix *kv.Matrix) error {
 		return nil
 	}
 	n := tx.NumNodes()
-	missing := make([]bool, n)
-	var any bool
+	missing, any := kv.NewNodeSet(n), false
 	const step = 1 << 16
 	values := make([]float32, min(step, n))
 	for first := 0; first < n; first += step {
@@ -330,14 +487,15 @@ func checkRows(tx *kv.Tx, matrix *kv.Matrix) error {
 		}
 		for i, p := range block {
 			if math.IsNaN(float64(p)) {
-				missing[first+i], any = true, true
+				missing.Add(kv.NodeID(first + i))
+				any = true
 			}
 		}
 	}
 	if !any {
 		return nil
 	}
-	return missingRows(tx, func(v kv.NodeID) bool { return missing[v] })
+	return missingRows(tx, missing.Has)
 }
 
 // predictionSource is where the stored predictions come from.
@@ -360,7 +518,7 @@ type reordered struct {
 
 func (s *reordered) Width() int { return len(s.place) }
 
-// Read reads all columns of the matrix between the least and the greatest that are asked for.
+// Read reads all columns of the matrix between the least and the greatest that are asked for, some rows at a time.
 func (s *reordered) Read(rows kv.Range, lo, hi int, dst []float32) error {
 	least, end := s.matrix.Width(), 0
 	for _, j := range s.place[lo:hi] {
@@ -372,17 +530,22 @@ func (s *reordered) Read(rows kv.Range, lo, hi int, dst []float32) error {
 		clear(dst)
 		return nil
 	}
-	n, width := int(rows.End-rows.First), end-least
-	values := make([]float32, n*width)
-	if err := s.matrix.Read(rows, least, end, values); err != nil {
-		return err
-	}
-	for r := range n {
-		for i, j := range s.place[lo:hi] {
-			if j < 0 {
-				dst[r*(hi-lo)+i] = 0
-			} else {
-				dst[r*(hi-lo)+i] = values[r*width+j-least]
+	width, asked := end-least, hi-lo
+	step := kv.NodeID(max(blockValues/width, 1))
+	values := make([]float32, min(rows.Len(), int(step))*width)
+	for first := rows.First; first < rows.End; first += step {
+		part := kv.Range{First: first, End: min(first+step, rows.End)}
+		if err := s.matrix.Read(part, least, end, values[:part.Len()*width]); err != nil {
+			return err
+		}
+		for r := range part.Len() {
+			to := dst[(int(first-rows.First)+r)*asked:][:asked]
+			for i, j := range s.place[lo:hi] {
+				if j < 0 {
+					to[i] = 0
+				} else {
+					to[i] = values[r*width+j-least]
+				}
 			}
 		}
 	}

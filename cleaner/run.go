@@ -27,6 +27,16 @@ type Run struct {
 	FittingNodes     int64  // labelled nodes of the validation split
 	PredictionSource string // SourceImported or SourceBuiltIn
 
+	// Direction says which arcs of a directed graph were walked.
+	Direction kv.Direction
+
+	// Diagonal is how the diagonals were found. Where they were sampled there are DiagonalSamples draws for every node
+	// and hop, and the standard errors of the agreement features that follow, in the matrix AgreementErrorMatrix, have
+	// a mean, over those of sampled hops, and a largest.
+	Diagonal                              DiagonalMode
+	DiagonalSamples                       int
+	MeanFeatureError, LargestFeatureError float64
+
 	// The noise, rows and columns in the order of Classes.
 	Classes         []string
 	FittingCounts   []float64   // fitting nodes by given label [c]
@@ -65,6 +75,10 @@ type runRecord struct {
 	Classes                                      []string
 	FittingCounts, ClassThresholds               []float64
 	MislabelRate                                 float64
+	Diagonal                                     string
+	Direction                                    uint8
+	DiagonalSamples                              int
+	MeanFeatureError, LargestFeatureError        float64
 }
 
 // setNoise fills the fields of the noise.
@@ -85,6 +99,8 @@ func (r *Run) put(tx *kv.Tx) error {
 		Nodes: r.Nodes, Edges: r.Edges, Scored: r.Scored, Suspects: r.Suspects, FittingNodes: r.FittingNodes,
 		PredictionSource: r.PredictionSource, Classes: r.Classes,
 		FittingCounts: r.FittingCounts, ClassThresholds: r.ClassThresholds, MislabelRate: r.MislabelRate,
+		Diagonal: string(r.Diagonal), DiagonalSamples: r.DiagonalSamples, Direction: uint8(r.Direction),
+		MeanFeatureError: r.MeanFeatureError, LargestFeatureError: r.LargestFeatureError,
 	})
 	if err != nil {
 		return err
@@ -108,6 +124,9 @@ func readRun(tx *kv.Tx, key string) (*Run, error) {
 		Nodes: record.Nodes, Edges: record.Edges, Scored: record.Scored, Suspects: record.Suspects,
 		FittingNodes: record.FittingNodes, PredictionSource: record.PredictionSource, Classes: record.Classes,
 		FittingCounts: record.FittingCounts, ClassThresholds: record.ClassThresholds, MislabelRate: record.MislabelRate,
+		Diagonal: DiagonalMode(record.Diagonal), DiagonalSamples: record.DiagonalSamples,
+		Direction: kv.Direction(record.Direction),
+		MeanFeatureError: record.MeanFeatureError, LargestFeatureError: record.LargestFeatureError,
 	}, nil
 }
 

@@ -3,6 +3,7 @@ package cleaner
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"strings"
 
@@ -54,11 +55,8 @@ var defaultShares = [3]float64{0.8, 0.1, 0.1}
 func Splits(tx *kv.Tx, labels []kv.Class, seed uint64) (splits []Split, drawn bool, err error) {
 	values, err := tx.Reader(splitColumn)
 	if errors.Is(err, kv.ErrNoColumn) {
-		order, err := fileOrder(tx)
-		if err != nil {
-			return nil, false, err
-		}
-		return drawSplits(order, labels, defaultShares, seed), true, nil
+		splits, err := drawSplits(tx.InFileOrder(), labels, defaultShares, seed)
+		return splits, true, err
 	}
 	if err != nil {
 		return nil, false, err
@@ -83,25 +81,31 @@ func Splits(tx *kv.Tx, labels []kv.Class, seed uint64) (splits []Split, drawn bo
 // nodes, as long as it does not take more than a third of the labelled ones.
 const leastDrawnValidation = 30
 
+// A nodeOrder yields every node in the order of the node file.
+type nodeOrder = iter.Seq2[kv.NodeID, error]
+
 // drawSplits splits the labelled nodes of order at random by shares of training, validation and test nodes, which need
 // not add up to 1: the rest is in no split. The draw depends on the places in order, not on NodeIDs.
-func drawSplits(order []kv.NodeID, labels []kv.Class, shares [3]float64, seed uint64) []Split {
-	var labelled []kv.NodeID
-	for _, v := range order {
+func drawSplits(order nodeOrder, labels []kv.Class, shares [3]float64, seed uint64) ([]Split, error) {
+	nodes := make([]kv.NodeID, 0, labelled(labels))
+	for v, err := range order {
+		if err != nil {
+			return nil, err
+		}
 		if labels[v] != kv.NoClass {
-			labelled = append(labelled, v)
+			nodes = append(nodes, v)
 		}
 	}
 	random := rand.New(rand.NewPCG(seed, streamSplit))
-	random.Shuffle(len(labelled), func(a, b int) { labelled[a], labelled[b] = labelled[b], labelled[a] })
+	random.Shuffle(len(nodes), func(a, b int) { nodes[a], nodes[b] = nodes[b], nodes[a] })
 
-	n := len(labelled)
+	n := len(nodes)
 	validation := max(int(shares[1]*float64(n)+0.5), min(leastDrawnValidation, n/3))
 	test := min(int(shares[2]*float64(n)+0.5), n-validation)
 	train := min(int((shares[0]+shares[1]+shares[2])*float64(n)+0.5), n) - validation - test
 
 	splits := make([]Split, len(labels))
-	for i, v := range labelled {
+	for i, v := range nodes {
 		switch {
 		case i < validation:
 			splits[v] = SplitValidation
@@ -111,19 +115,7 @@ func drawSplits(order []kv.NodeID, labels []kv.Class, shares [3]float64, seed ui
 			splits[v] = SplitTrain
 		}
 	}
-	return splits
-}
-
-// fileOrder returns every node in the order of the node file [n].
-func fileOrder(tx *kv.Tx) ([]kv.NodeID, error) {
-	order := make([]kv.NodeID, 0, tx.NumNodes())
-	for v, err := range tx.InFileOrder() {
-		if err != nil {
-			return nil, err
-		}
-		order = append(order, v)
-	}
-	return order, nil
+	return splits, nil
 }
 
 // nodeError says of which node err speaks, by its external id.

@@ -28,6 +28,15 @@ func TestParseSplit(t *testing.T) {
 	}
 }
 
+func mustDraw(t *testing.T, order []kv.NodeID, labels []kv.Class, shares [3]float64, seed uint64) []Split {
+	t.Helper()
+	splits, err := drawSplits(listOrder(order), labels, shares, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return splits
+}
+
 func countSplits(splits []Split) (counts [4]int) {
 	for _, s := range splits {
 		counts[s]++
@@ -52,7 +61,7 @@ func TestDrawSplitsShares(t *testing.T) {
 		{[3]float64{0.5, 0.2, 0.2}, [4]int{190, 450, 180, 180}},
 		{[3]float64{0, 0.5, 0.5}, [4]int{100, 0, 450, 450}},
 	} {
-		splits := drawSplits(order, labels, c.shares, 1)
+		splits := mustDraw(t, order, labels, c.shares, 1)
 		if got := countSplits(splits); got != c.want {
 			t.Errorf("shares %v: got %v nodes in none, train, validation, test, want %v", c.shares, got, c.want)
 		}
@@ -70,7 +79,7 @@ func TestDrawSplitsOfFewNodes(t *testing.T) {
 		for v := range order {
 			order[v] = kv.NodeID(v)
 		}
-		counts := countSplits(drawSplits(order, make([]kv.Class, n), defaultShares, 1))
+		counts := countSplits(mustDraw(t, order, make([]kv.Class, n), defaultShares, 1))
 		if counts[SplitValidation] != wantValidation || counts[SplitNone] != 0 {
 			t.Errorf("%d labelled nodes: got %v nodes in none, train, validation, test, want %d for validation and all in some",
 				n, counts, wantValidation)
@@ -88,7 +97,7 @@ func TestDrawSplitsDependOnFileOrder(t *testing.T) {
 		for position, v := range order {
 			labels[v] = fileLabels[position]
 		}
-		byNode := drawSplits(order, labels, defaultShares, 8)
+		byNode := mustDraw(t, order, labels, defaultShares, 8)
 		var byPosition [n]Split
 		for position, v := range order {
 			byPosition[position] = byNode[v]

@@ -32,6 +32,7 @@ func Synthesize(given []kv.Class, flip [][]float64, rate float64, seed uint64) (
 // Second words of the PCG seeds, so that the parts of a run that share a seed draw independent numbers.
 const (
 	streamSynthesize uint64 = 0x73796e74 // "synt"
+	streamSample     uint64 = 0x73616d70 // "samp"
 	streamSplit      uint64 = 0x73706c74 // "splt"
 	streamDetector   uint64 = 0x64657463 // "detc"
 	streamBase       uint64 = 0x62617365 // "base"

@@ -1,0 +1,134 @@
+package cleaner
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/scratch"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// An agreement holds the agreement features of one vector of labels under test, [rows×width].
+type agreement struct {
+	rows, width             int
+	rowStride, columnStride int
+	values                  *scratch.Array[float32]
+}
+
+// byColumn keeps features column after column: a hop then writes two stretches of memory from end to end, and not a
+// number or two of every row.
+func byColumn(values *scratch.Array[float32], rows, width int) *agreement {
+	return &agreement{rows: rows, width: width, rowStride: 1, columnStride: rows, values: values}
+}
+
+// byRow keeps features row after row, for who reads rows in no order.
+func byRow(values *scratch.Array[float32], rows, width int) *agreement {
+	return &agreement{rows: rows, width: width, rowStride: width, columnStride: 1, values: values}
+}
+
+// Width is the number of features, 2K+1.
+func (z *agreement) Width() int { return z.width }
+
+// Read is that of an ops.Source.
+func (z *agreement) Read(rows kv.Range, lo, hi int, dst []float32) error {
+	if lo < 0 || hi < lo || hi > z.width || rows.End < rows.First || int(rows.End) > z.rows {
+		return fmt.Errorf("agreement features: got rows %d to %d and columns %d to %d of %d×%d: %w",
+			rows.First, rows.End, lo, hi, z.rows, z.width, ErrShape)
+	}
+	values := z.values.Data
+	for f := lo; f < hi; f++ {
+		at, to := int(rows.First)*z.rowStride+f*z.columnStride, f-lo
+		for range int(rows.End - rows.First) {
+			dst[to] = values[at]
+			at += z.rowStride
+			to += hi - lo
+		}
+	}
+	return nil
+}
+
+// Close gives the memory or the file back.
+func (z *agreement) Close() error { return z.values.Close() }
+
+// setUnlabelled makes a row NaN.
+func (z *agreement) setUnlabelled(row int) {
+	for f := range z.width {
+		z.values.Data[row*z.rowStride+f*z.columnStride] = float32(math.NaN())
+	}
+}
+
+// sumRows is how many rows are summed at once.
+const sumRows = 1 << 16
+
+// sum is a checksum of those features that come from the columns before end of [P | Y], whose number of columns is 2c,
+// for labels under test [rows].
+func (z *agreement) sum(ctx context.Context, labels []kv.Class, c, end, workers int) (uint32, error) {
+	blocks := (z.rows + sumRows - 1) / sumRows
+	sums := make([]uint32, blocks)
+	bytes := make([][]byte, ops.Workers(workers))
+	hops := (z.width - 1) / 2
+	err := ops.Parallel(ctx, len(bytes), blocks, func(_ context.Context, worker, b int) error {
+		text := bytes[worker][:0]
+		first, last := b*sumRows, min((b+1)*sumRows, z.rows)
+		for f := range z.width {
+			column := z.values.Data[f*z.columnStride:]
+			for r := first; r < last; r++ {
+				y := int(labels[r])
+				if f > hops {
+					y += c
+				}
+				if f == 0 || labels[r] == kv.NoClass || y < end {
+					text = binary.LittleEndian.AppendUint32(text, math.Float32bits(column[r*z.rowStride]))
+				}
+			}
+		}
+		bytes[worker] = text
+		sums[b] = crc32.Checksum(text, castagnoli)
+		return nil
+	})
+	return sumOfSums(sums), err
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// sumOfSums makes one checksum of those of blocks.
+func sumOfSums(sums []uint32) uint32 {
+	whole := uint32(len(sums))
+	for _, sum := range sums {
+		var b [8]byte
+		binary.LittleEndian.PutUint32(b[:], whole)
+		binary.LittleEndian.PutUint32(b[4:], sum)
+		whole = crc32.Checksum(b[:], castagnoli)
+	}
+	return whole
+}
+
+// arraySum is a checksum of an array.
+func arraySum[T float32 | float64](ctx context.Context, values []T, workers int) (uint32, error) {
+	blocks := (len(values) + sumRows - 1) / sumRows
+	sums := make([]uint32, blocks)
+	bytes := make([][]byte, ops.Workers(workers))
+	err := ops.Parallel(ctx, len(bytes), blocks, func(_ context.Context, worker, b int) error {
+		text := bytes[worker][:0]
+		for _, x := range values[b*sumRows : min((b+1)*sumRows, len(values))] {
+			text = binary.LittleEndian.AppendUint64(text, math.Float64bits(float64(x)))
+		}
+		bytes[worker] = text
+		sums[b] = crc32.Checksum(text, castagnoli)
+		return nil
+	})
+	return sumOfSums(sums), err
+}
+
+// detachAll gives memory back, and leaves what is kept.
+func detachAll(all []*agreement) (err error) {
+	for _, z := range all {
+		err = errors.Join(err, z.values.Detach())
+	}
+	return err
+}

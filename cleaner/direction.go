@@ -1,0 +1,31 @@
+package cleaner
+
+import (
+	"fmt"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// along is the graph that a job walks. A direction of a graph that has none is an ErrOptions.
+func along(tx *kv.Tx, d kv.Direction) (ops.Graph, error) {
+	switch {
+	case d > kv.In:
+		return nil, fmt.Errorf("%w: %s: want both, out or in", ErrOptions, d)
+	case d != kv.Both && !tx.Directed():
+		return nil, fmt.Errorf("%w: direction %s: the graph is undirected, want none", ErrOptions, d)
+	case tx.Directed() || tx.Weighted():
+		return tx.Along(d), nil
+	}
+	return tx, nil
+}
+
+// graphFor is along for a cleaning. Sampled diagonals of a graph that is weighted, or walked along a direction, are an
+// ErrOptions.
+func (o Options) graphFor(tx *kv.Tx) (ops.Graph, error) {
+	if o.Diagonal == DiagonalSampled && (o.Direction != kv.Both || tx.Weighted()) {
+		return nil, fmt.Errorf("%w: diagonal %s: want %s where the graph is weighted or walked along a direction",
+			ErrOptions, DiagonalSampled, DiagonalExact)
+	}
+	return along(tx, o.Direction)
+}

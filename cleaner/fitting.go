@@ -1,0 +1,167 @@
+package cleaner
+
+import (
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A nodeSet is some of n nodes, found by NodeID; the rank of a member is its place among them by ascending NodeID. It
+// takes 3 bits a node.
+type nodeSet struct {
+	words  []uint64 // bit v%64 of words[v/64] says whether v is in
+	before []uint32 // members before each word
+}
+
+func newNodeSet(n int) *nodeSet {
+	words := (n + 63) / 64
+	return &nodeSet{words: make([]uint64, words), before: make([]uint32, words)}
+}
+
+// add takes a node in. Once all are, count must follow.
+func (s *nodeSet) add(v kv.NodeID) { s.words[v/64] |= 1 << (v % 64) }
+
+func (s *nodeSet) count() {
+	members := uint32(0)
+	for w, word := range s.words {
+		s.before[w] = members
+		members += uint32(bits.OnesCount64(word))
+	}
+}
+
+// has says whether a node is a member, and where.
+func (s *nodeSet) has(v kv.NodeID) (rank int, ok bool) {
+	word, bit := s.words[v/64], uint64(1)<<(v%64)
+	return int(s.before[v/64]) + bits.OnesCount64(word&(bit-1)), word&bit != 0
+}
+
+// each calls visit for the members of a range, ascending.
+func (s *nodeSet) each(r kv.Range, visit func(rank int, v kv.NodeID)) {
+	if r.First >= r.End {
+		return
+	}
+	rank, _ := s.has(r.First)
+	for w := int(r.First / 64); w <= int((r.End-1)/64); w++ {
+		word := s.words[w]
+		if w == int(r.First/64) {
+			word &= ^uint64(0) << (r.First % 64)
+		}
+		for ; word != 0; word &= word - 1 {
+			v := kv.NodeID(w*64 + bits.TrailingZeros64(word))
+			if v >= r.End {
+				return
+			}
+			visit(rank, v)
+			rank++
+		}
+	}
+}
+
+// isFitting says whether a node is of the fitting set: the labelled nodes of the validation split.
+func (p problem) isFitting(v kv.NodeID) bool {
+	return p.labels[v] != kv.NoClass && p.splits[v] == SplitValidation
+}
+
+// leastFitting is the fewest nodes that noise and detector are fitted on. It is far below what they need to be good.
+const leastFitting = 8
+
+// checkFitting counts the fitting set, or says what it lacks.
+func (p problem) checkFitting() (count int, err error) {
+	labelled, first, classes := false, kv.NoClass, 0
+	for v, y := range p.labels {
+		if y == kv.NoClass {
+			continue
+		}
+		labelled = true
+		if !p.isFitting(kv.NodeID(v)) {
+			continue
+		}
+		if count++; classes == 0 {
+			first, classes = y, 1
+		} else if y != first {
+			classes = 2
+		}
+	}
+	switch {
+	case !labelled:
+		return 0, fmt.Errorf("nothing to clean: %w", ErrNoLabels)
+	case count < leastFitting:
+		return 0, fmt.Errorf("%d labelled nodes in the validation split, want at least %d: %w",
+			count, leastFitting, ErrFewFittingNodes)
+	case classes < 2:
+		return 0, fmt.Errorf("the %d labelled nodes of the validation split, want at least two classes: %w",
+			count, ErrOneClass)
+	}
+	return count, nil
+}
+
+// mostPlanted is the most fitting nodes that mislabels are planted among: of more, a detector would not look at all
+// once in the most steps that it takes.
+const mostPlanted = detectorMost * detectorBatch
+
+// plantedAmong is how many of the fitting nodes mislabels are planted among.
+func plantedAmong(fitting int) int { return min(fitting, mostPlanted) }
+
+// A sample is the fitting nodes that mislabels are planted among.
+type sample struct {
+	nodes *nodeSet
+	given []kv.Class // labels, by rank
+	order []uint32   // ranks, in the order of the node file
+}
+
+// drawSample takes all of the fitting nodes, or mostPlanted of them, uniformly.
+func (p problem) drawSample(fitting int, seed uint64) (*sample, error) {
+	nodes, order, err := drawNodes(p.order, len(p.labels), fitting, mostPlanted, seed, p.isFitting)
+	if err != nil {
+		return nil, err
+	}
+	s := &sample{nodes: nodes, given: make([]kv.Class, len(order)), order: order}
+	nodes.each(kv.Range{End: kv.NodeID(len(p.labels))}, func(rank int, v kv.NodeID) { s.given[rank] = p.labels[v] })
+	return s, nil
+}
+
+// drawNodes takes all of the count nodes, of n, that are eligible, or most of them, drawn uniformly with seed. Their
+// ranks are in the order of the node file.
+func drawNodes(
+	order nodeOrder, n, count, most int, seed uint64, eligible func(kv.NodeID) bool,
+) (nodes *nodeSet, ranks []uint32, err error) {
+	size := min(count, most)
+	nodes, ranks = newNodeSet(n), make([]uint32, 0, size)
+	random := rand.New(rand.NewPCG(seed, streamSample))
+	left := uint64(count)
+	for v, err := range order {
+		if err != nil {
+			return nil, nil, err
+		}
+		if !eligible(v) {
+			continue
+		}
+		// Each is taken with the chance that fills the sample from those that are left.
+		wanted := uint64(size - len(ranks))
+		if wanted == left || random.Uint64N(left) < wanted {
+			nodes.add(v)
+			ranks = append(ranks, uint32(v))
+		}
+		left--
+	}
+	nodes.count()
+	for i, v := range ranks {
+		rank, _ := nodes.has(kv.NodeID(v))
+		ranks[i] = uint32(rank)
+	}
+	return nodes, ranks, nil
+}
+
+// plant returns labels of the sample by rank, some of which are planted; see Synthesize.
+func (s *sample) plant(flip [][]float64, seed uint64, byRank []kv.Class) {
+	given := make([]kv.Class, len(s.order))
+	for i, rank := range s.order {
+		given[i] = s.given[rank]
+	}
+	tested, _ := Synthesize(given, flip, sampleRate, seed)
+	for i, rank := range s.order {
+		byRank[rank] = tested[i]
+	}
+}

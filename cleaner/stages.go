@@ -1,0 +1,353 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/scratch"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// stages runs the pipeline of score one stage after the other. Where the problem has a workplace with a run, a stage
+// that was finished before is not done again.
+type stages struct {
+	problem
+	variant   variant
+	opt       Options
+	operators ops.Options // their memory is what the stages leave
+
+	held    *heldDiagonals // where they are not the problem's
+	resumed []string       // stages, and parts of stages, that were finished before
+}
+
+// Names of what is kept of a run.
+const (
+	noiseStage     = "noise"
+	agreementStage = "agreement"
+	scoreStage     = "score"
+)
+
+func detectorStage(draw int) string { return fmt.Sprintf("detector-%d", draw+1) }
+
+// run is score, once it is known that it can be done.
+func (s *stages) run(ctx context.Context, fitting int) (_ *scored, err error) {
+	result := &scored{fitting: fitting}
+	defer func() {
+		if result.held = s.held; err != nil {
+			err = errors.Join(err, s.held.Close())
+		}
+	}()
+	if result.noise, err = s.noise(ctx); err != nil {
+		return nil, err
+	}
+	draws, err := s.plant(result.noise, fitting)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, draws.labels.Close()) }()
+
+	z, err := s.agreement(ctx, draws)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err = errors.Join(err, detachAll(z[1:])); err != nil {
+			err = errors.Join(err, detachAll(z[:1]))
+		}
+	}()
+	if result.detectors, err = s.detectors(ctx, z[1:], draws); err != nil {
+		return nil, err
+	}
+	result.features = z[0]
+	if s.opt.Diagonal == DiagonalSampled {
+		if err := s.needDiagonals(ctx); err != nil {
+			return nil, err
+		}
+		result.standardErrors = s.diagonals.StandardError
+	}
+	if result.scores, err = s.scores(ctx, result.detectors, z[0]); err != nil {
+		return nil, err
+	}
+	s.tell()
+	return result, nil
+}
+
+// tell says what was finished before.
+func (s *stages) tell() {
+	if len(s.resumed) > 0 {
+		s.opt.notice("went on where an earlier run of the same was interrupted, after: %s", strings.Join(s.resumed, ", "))
+		s.resumed = nil
+	}
+}
+
+// dir is where the run is kept; nil where it is not.
+func (s *stages) dir() *scratch.Dir {
+	dir, keeps := s.place.ofRun()
+	if !keeps {
+		return nil
+	}
+	return dir
+}
+
+// A noiseMark is what the noise is made of.
+type noiseMark struct {
+	GivenCounts, Thresholds []float64
+	Joint                   [][]float64
+}
+
+func (s *stages) noise(ctx context.Context) (noise, error) {
+	if kept, ok := loadMark[noiseMark](s.dir(), noiseStage); ok {
+		s.resumed = append(s.resumed, noiseStage)
+		return newNoise(kept.GivenCounts, kept.Thresholds, kept.Joint), nil
+	}
+	began := time.Now()
+	found, err := fitNoise(ctx, s.problem)
+	if err != nil {
+		return noise{}, err
+	}
+	err = saveMark(s.dir(), noiseStage, noiseMark{
+		GivenCounts: found.givenCounts, Thresholds: found.thresholds, Joint: found.joint,
+	})
+	if err == nil {
+		s.opt.stage("noise", began)
+	}
+	return found, err
+}
+
+// draws are the labels of a sample of the fitting nodes in which mislabels are planted, a vector a draw.
+type draws struct {
+	*sample
+	count  int
+	labels *scratch.Array[kv.Class] // [count×len(order)], by rank
+}
+
+// of is one vector.
+func (d *draws) of(draw int) []kv.Class {
+	size := len(d.order)
+	return d.labels.Data[draw*size : (draw+1)*size]
+}
+
+func (s *stages) plant(found noise, fitting int) (*draws, error) {
+	flip := FlipDistribution(found.transition)
+	if s.variant.uniformFlips {
+		flip = uniformFlips(s.classes)
+	}
+	sample, err := s.drawSample(fitting, s.opt.Seed)
+	if err != nil {
+		return nil, err
+	}
+	d := &draws{sample: sample, count: s.variant.preset.draws()}
+	if d.labels, err = scratch.New[kv.Class](s.place.temporary(), "planted", d.count*len(sample.order)); err != nil {
+		return nil, err
+	}
+	for draw := range d.count {
+		sample.plant(flip, s.opt.Seed+uint64(draw), d.of(draw))
+	}
+	return d, nil
+}
+
+// An agreementMark says how far the agreement features are computed: those of the columns of [P | Y] before End, and
+// those of hop 0. Sums has a checksum for each labelling.
+type agreementMark struct {
+	End  int
+	Sums []uint32
+}
+
+// agreement computes the agreement features of the given labels, and of those of every draw.
+func (s *stages) agreement(ctx context.Context, d *draws) (z []*agreement, err error) {
+	tested := []labelling{{labels: s.labels}}
+	for draw := range d.count {
+		tested = append(tested, labelling{nodes: d.nodes, labels: d.of(draw)})
+	}
+	g := gathering{problem: s.problem, tested: tested, hops: s.opt.Hops}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, detachAll(g.z))
+		}
+	}()
+	if g.z, g.first, err = s.keptAgreement(ctx, tested); err != nil {
+		return nil, err
+	}
+	if g.done = g.z != nil; !g.done {
+		if g.z, err = s.newAgreement(tested); err != nil {
+			return nil, err
+		}
+	}
+	if g.first == 2*s.classes {
+		return g.z, nil
+	}
+	if _, keeps := s.place.ofRun(); keeps {
+		g.onTile = func(end int) error { return s.keepAgreement(ctx, g.z, tested, end) }
+	}
+	if err := s.needDiagonals(ctx); err != nil {
+		return nil, err
+	}
+	g.diagonals = s.diagonals
+	return g.z, g.run(ctx, s.operators)
+}
+
+// needDiagonals computes them where that was not done.
+func (s *stages) needDiagonals(ctx context.Context) (err error) {
+	if s.diagonals != nil {
+		return nil
+	}
+	job := diagonalJob{hops: s.opt.Hops}
+	if s.opt.Diagonal == DiagonalSampled {
+		job.sampled = &ops.SampleOptions{Samples: diagonalSamples, Seed: s.opt.Seed}
+	}
+	if s.held, err = s.place.diagonals(ctx, s.graph, job, s.operators); err != nil {
+		return err
+	}
+	s.diagonals = s.held.Diagonals
+	return nil
+}
+
+// array is what the features of one of the labellings lie in: of all nodes column after column, of a sample, which
+// detectors read in no order, row after row.
+func (s *stages) array(i int, t labelling) (name string, rows, width int, layout func(*scratch.Array[float32]) *agreement) {
+	rows, width = len(t.labels), featureWidth(s.opt.Hops)
+	if t.nodes == nil {
+		return "agreement", rows, width, func(values *scratch.Array[float32]) *agreement {
+			return byColumn(values, rows, width)
+		}
+	}
+	return fmt.Sprintf("agreement-%d", i), rows, width, func(values *scratch.Array[float32]) *agreement {
+		return byRow(values, rows, width)
+	}
+}
+
+func (s *stages) newAgreement(tested []labelling) (z []*agreement, err error) {
+	dir, _ := s.place.ofRun()
+	for i, t := range tested {
+		name, rows, width, layout := s.array(i, t)
+		values, err := scratch.New[float32](dir, name, rows*width)
+		if err != nil {
+			return nil, errors.Join(err, detachAll(z))
+		}
+		z = append(z, layout(values))
+	}
+	return z, nil
+}
+
+// keptAgreement returns the agreement features that an earlier run kept, and before which column they are done; nil where
+// there are none, or they are damaged.
+func (s *stages) keptAgreement(ctx context.Context, tested []labelling) (z []*agreement, end int, err error) {
+	kept, ok := loadMark[agreementMark](s.dir(), agreementStage)
+	if !ok || len(kept.Sums) != len(tested) {
+		return nil, 0, nil
+	}
+	for i, t := range tested {
+		name, rows, width, layout := s.array(i, t)
+		values, err := scratch.Keep[float32](s.dir(), name, rows*width)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, 0, detachAll(z)
+		}
+		if err != nil {
+			return nil, 0, errors.Join(err, detachAll(z))
+		}
+		z = append(z, layout(values))
+		sum, err := z[i].sum(ctx, t.labels, s.classes, kept.End, s.opt.Workers)
+		if err != nil || sum != kept.Sums[i] {
+			return nil, 0, errors.Join(err, detachAll(z))
+		}
+	}
+	s.resumed = append(s.resumed, fmt.Sprintf("agreement of %d of %d columns", kept.End, 2*s.classes))
+	return z, kept.End, nil
+}
+
+// keepAgreement notes that the columns before end are done.
+func (s *stages) keepAgreement(ctx context.Context, z []*agreement, tested []labelling, end int) error {
+	m := agreementMark{End: end}
+	for i := range z {
+		sum, err := z[i].sum(ctx, tested[i].labels, s.classes, end, s.opt.Workers)
+		if err != nil {
+			return err
+		}
+		if err := z[i].values.Sync(); err != nil {
+			return err
+		}
+		m.Sums = append(m.Sums, sum)
+	}
+	return saveMark(s.dir(), agreementStage, m)
+}
+
+// detectors fits a detector on each draw, z[d] the features of its labels by rank.
+func (s *stages) detectors(ctx context.Context, z []*agreement, d *draws) ([]Detector, error) {
+	began := time.Now()
+	columns := s.variant.columns(s.opt.Hops)
+	detectors := make([]Detector, len(z))
+	var (
+		telling sync.Mutex // Progress is called from one goroutine at a time
+		fitted  int64
+		kept    int
+	)
+	err := ops.Parallel(ctx, ops.Workers(s.opt.Workers), len(z), func(ctx context.Context, _, draw int) error {
+		detector, ok := loadMark[Detector](s.dir(), detectorStage(draw))
+		if !ok {
+			labels := d.of(draw)
+			rows := fittingRows{
+				z: z[draw].values.Data, width: z[draw].width, columns: columns, order: append([]uint32(nil), d.order...),
+				planted: func(rank uint32) bool { return labels[rank] != d.given[rank] },
+			}
+			var err error
+			if detector, err = rows.fit(ctx, DetectorOptions{Seed: s.opt.Seed + uint64(draw)}); err != nil {
+				return fmt.Errorf("detector %d of %d: %w", draw+1, len(detectors), err)
+			}
+			if err := saveMark(s.dir(), detectorStage(draw), detector); err != nil {
+				return err
+			}
+		}
+		detectors[draw] = detector
+		telling.Lock()
+		defer telling.Unlock()
+		if fitted++; ok {
+			kept++
+		}
+		s.opt.progress("detector", fitted, int64(len(detectors)))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if kept > 0 {
+		s.resumed = append(s.resumed, fmt.Sprintf("%d of %d detectors", kept, len(detectors)))
+	}
+	if kept < len(detectors) {
+		s.opt.stage("detector", began)
+	}
+	return detectors, nil
+}
+
+// scores are the mean of the detectors' scores [n].
+func (s *stages) scores(ctx context.Context, detectors []Detector, z *agreement) (*scratch.Array[float32], error) {
+	dir, keeps := s.place.ofRun()
+	if keeps {
+		kept, err := keptArray[float32](ctx, dir, scoreStage, len(s.labels), s.opt.Workers)
+		if err != nil || kept != nil {
+			if err == nil {
+				s.resumed = append(s.resumed, "scores")
+			}
+			return kept, err
+		}
+	}
+	began := time.Now()
+	scores, err := scratch.New[float32](dir, scoreStage, len(s.labels))
+	if err != nil {
+		return nil, err
+	}
+	err = meanScores(ctx, detectors, z, s.variant.columns(s.opt.Hops), s.opt, scores.Data)
+	if err == nil && keeps {
+		err = keepArray(ctx, dir, scoreStage, scores, s.opt.Workers)
+	}
+	if err != nil {
+		return nil, errors.Join(err, scores.Detach())
+	}
+	s.opt.stage("score", began)
+	return scores, nil
+}

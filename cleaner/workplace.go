@@ -1,0 +1,329 @@
+package cleaner
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/gob"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/scratch"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// A workplace is where a job has its long arrays, and where it keeps what it has finished. Of a store that is written
+// to it is the directory that kv.Store.Work lends:
+//
+//	graph-VERSION/   what depends on the graph alone, the diagonals, for as long as the graph is as it is
+//	run-KEY/         the finished stages of one run, until it is finished; KEY names all that its results depend on
+//
+// A finished array is an array of package scratch, on disk before the mark beside it, which has a checksum of it; a
+// stage whose mark or array is missing or damaged is done again. The nil *workplace keeps arrays in memory, and nothing
+// for later.
+type workplace struct {
+	scratch    *scratch.Dir // of arrays that are gone with the process
+	graph, run *scratch.Dir // nil: nothing is kept
+	work       *kv.Work
+}
+
+const (
+	graphPrefix = "graph-"
+	runPrefix   = "run-"
+)
+
+// openWorkplace waits for the job that works on the same store. The caller closes it.
+func openWorkplace(ctx context.Context, s *kv.Store, tx *kv.Tx) (*workplace, error) {
+	version, err := tx.GraphVersion()
+	if err != nil {
+		return nil, err
+	}
+	work, err := s.Work(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w := &workplace{scratch: s.Scratch(), work: work}
+	if w.graph, err = w.only(graphPrefix, string(version)); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+// only opens the directory of a prefix and name, and removes the others of the prefix.
+func (w *workplace) only(prefix, name string) (*scratch.Dir, error) {
+	root := w.work.Dir().Path()
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		if other := entry.Name(); strings.HasPrefix(other, prefix) && other != prefix+name {
+			if err := os.RemoveAll(filepath.Join(root, other)); err != nil {
+				return nil, fmt.Errorf("what another run left: %w", err)
+			}
+		}
+	}
+	return scratch.Open(filepath.Join(root, prefix+name))
+}
+
+// beginRun opens the directory of a run, and removes that of any other.
+func (w *workplace) beginRun(key string) (err error) {
+	w.run, err = w.only(runPrefix, key)
+	return err
+}
+
+// finishRun removes what was kept of the run, whose arrays must not be used afterwards.
+func (w *workplace) finishRun() error {
+	path := w.run.Path()
+	w.run = nil
+	return os.RemoveAll(path)
+}
+
+// Close leaves what is kept, and lets the next job in.
+func (w *workplace) Close() (err error) {
+	for _, d := range []*scratch.Dir{w.graph, w.run} {
+		if d != nil {
+			err = errors.Join(err, removeEmpty(d.Path()))
+		}
+	}
+	return errors.Join(err, w.work.Close())
+}
+
+// removeEmpty removes a directory without files.
+func removeEmpty(path string) error {
+	entries, err := os.ReadDir(path)
+	if err != nil || len(entries) > 0 {
+		return err
+	}
+	return os.Remove(path)
+}
+
+// temporary is where arrays are that are gone with the process.
+func (w *workplace) temporary() *scratch.Dir {
+	if w == nil {
+		return nil
+	}
+	return w.scratch
+}
+
+// ofRun is where arrays of the run are, and keeps says whether they are kept.
+func (w *workplace) ofRun() (dir *scratch.Dir, keeps bool) {
+	if w == nil || w.run == nil {
+		return w.temporary(), false
+	}
+	return w.run, true
+}
+
+// markFormat is part of every mark: a mark of another format is none.
+const markFormat = 1
+
+// A mark says that a stage is finished.
+type mark[T any] struct {
+	Format int
+	Value  T
+}
+
+func markName(stage string) string { return stage + ".done" }
+
+// saveMark notes in a directory, nil for none, that a stage is finished, with what is to be known of it.
+func saveMark[T any](d *scratch.Dir, stage string, value T) error {
+	if d == nil {
+		return nil
+	}
+	var text bytes.Buffer
+	if err := gob.NewEncoder(&text).Encode(mark[T]{Format: markFormat, Value: value}); err != nil {
+		return fmt.Errorf("checkpoint %s: %w", stage, err)
+	}
+	return d.Put(markName(stage), text.Bytes())
+}
+
+// loadMark returns what was noted of a stage; ok is false where it was not finished, or the mark is damaged.
+func loadMark[T any](d *scratch.Dir, stage string) (value T, ok bool) {
+	if d == nil {
+		return value, false
+	}
+	text, err := d.Get(markName(stage))
+	if err != nil {
+		return value, false
+	}
+	var m mark[T]
+	if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&m); err != nil || m.Format != markFormat {
+		return value, false
+	}
+	return m.Value, true
+}
+
+// keptArray maps an array whose mark has a checksum; nil where there is none, or it is damaged.
+func keptArray[T float32 | float64](
+	ctx context.Context, d *scratch.Dir, name string, length, workers int,
+) (*scratch.Array[T], error) {
+	want, ok := loadMark[uint32](d, name)
+	if !ok {
+		return nil, nil
+	}
+	a, err := scratch.Keep[T](d, name, length)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	sum, err := arraySum(ctx, a.Data, workers)
+	if err != nil {
+		return nil, errors.Join(err, a.Detach())
+	}
+	if sum != want {
+		return nil, a.Close()
+	}
+	return a, nil
+}
+
+// keepArray makes an array durable, and marks it finished.
+func keepArray[T float32 | float64](
+	ctx context.Context, d *scratch.Dir, name string, a *scratch.Array[T], workers int,
+) error {
+	sum, err := arraySum(ctx, a.Data, workers)
+	if err != nil {
+		return err
+	}
+	if err := a.Sync(); err != nil {
+		return err
+	}
+	return saveMark(d, name, sum)
+}
+
+// A heldDiagonals must not be used once it is closed.
+type heldDiagonals struct {
+	*ops.Diagonals
+	kept []*scratch.Array[float64]
+}
+
+// Close gives the memory back, and leaves what is kept. Closing nil is harmless.
+func (d *heldDiagonals) Close() (err error) {
+	if d == nil {
+		return nil
+	}
+	if d.Diagonals != nil {
+		err = d.Diagonals.Close()
+	}
+	for _, a := range d.kept {
+		err = errors.Join(err, a.Detach())
+	}
+	return err
+}
+
+// A diagonalJob says which diagonals are meant.
+type diagonalJob struct {
+	hops      int
+	sampled   *ops.SampleOptions // nil: exact ones
+	direction kv.Direction       // of the graph
+}
+
+// of computes them.
+func (j diagonalJob) of(ctx context.Context, g ops.Graph, opt ops.Options) (*ops.Diagonals, error) {
+	if j.sampled != nil {
+		return ops.SampleDiagonals(ctx, g, j.hops, *j.sampled, opt)
+	}
+	return ops.ComputeDiagonals(ctx, g, j.hops, opt)
+}
+
+// names are those of the arrays of hop k: its diagonal, and where it has some its standard errors.
+func (j diagonalJob) names(k int) (diagonal, standardError string) {
+	switch {
+	case j.direction != kv.Both:
+		return fmt.Sprintf("diagonal-%s-%d", j.direction, k), ""
+	case j.sampled == nil:
+		return fmt.Sprintf("diagonal-%d", k), ""
+	}
+	diagonal = fmt.Sprintf("sampled-%d-%d-%d-%d", j.sampled.Samples, j.sampled.Seed, j.hops, k)
+	if k < 3 { // back and forth: nothing is sampled
+		return diagonal, ""
+	}
+	return diagonal, diagonal + "-error"
+}
+
+// diagonals computes diagonals, or finds those that were kept of the same graph.
+func (w *workplace) diagonals(
+	ctx context.Context, g ops.Graph, job diagonalJob, opt ops.Options,
+) (*heldDiagonals, error) {
+	opt.Scratch = w.temporary()
+	if oriented, ok := g.(*kv.Oriented); ok {
+		job.direction = oriented.Direction()
+	}
+	keeps := w != nil && w.graph != nil && g.NumNodes() > 0
+	if keeps {
+		held, err := w.keptDiagonals(ctx, g.NumNodes(), job, opt.Workers)
+		if held != nil || err != nil {
+			return held, err
+		}
+	}
+	computed, err := job.of(ctx, g, opt)
+	if err != nil {
+		return nil, err
+	}
+	held := &heldDiagonals{Diagonals: computed}
+	for k := 1; keeps && k <= job.hops; k++ {
+		name, errorName := job.names(k)
+		err := w.keepDiagonal(ctx, name, computed.At(k), opt.Workers)
+		if err == nil && errorName != "" {
+			err = w.keepDiagonal(ctx, errorName, computed.StandardError(k), opt.Workers)
+		}
+		if err != nil {
+			return nil, errors.Join(err, held.Close())
+		}
+	}
+	return held, nil
+}
+
+// keptDiagonals are nil where not all of them were kept.
+func (w *workplace) keptDiagonals(ctx context.Context, n int, job diagonalJob, workers int) (*heldDiagonals, error) {
+	held := &heldDiagonals{}
+	var values, standardErrors [][]float64
+	find := func(name string) ([]float64, error) {
+		if name == "" {
+			return nil, nil
+		}
+		a, err := keptArray[float64](ctx, w.graph, name, n, workers)
+		if a == nil {
+			return nil, err
+		}
+		held.kept = append(held.kept, a)
+		return a.Data, err
+	}
+	for k := 1; k <= job.hops; k++ {
+		name, errorName := job.names(k)
+		diagonal, err := find(name)
+		if err != nil {
+			return nil, errors.Join(err, held.Close())
+		}
+		standardError, err := find(errorName)
+		if err != nil || diagonal == nil || errorName != "" && standardError == nil {
+			return nil, errors.Join(err, held.Close())
+		}
+		values, standardErrors = append(values, diagonal), append(standardErrors, standardError)
+	}
+	held.Diagonals = ops.DiagonalsOf(values, standardErrors)
+	return held, nil
+}
+
+// keepDiagonal keeps numbers of every node for as long as the graph is as it is.
+func (w *workplace) keepDiagonal(ctx context.Context, name string, values []float64, workers int) error {
+	a, err := scratch.New[float64](w.graph, name, len(values))
+	if err != nil {
+		return err
+	}
+	copy(a.Data, values)
+	return errors.Join(keepArray(ctx, w.graph, name, a, workers), a.Detach())
+}
+
+// fingerprint is a short name of some texts.
+func fingerprint(parts ...any) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", parts))
+	return hex.EncodeToString(sum[:12])
+}

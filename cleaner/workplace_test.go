@@ -1,0 +1,259 @@
+package cleaner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// narrow is a budget under which the columns of newPlanted take several tiles.
+const narrow = 40 << 10
+
+// interrupted runs Clean until so many stages are told of, and says whether it was cancelled there.
+func interrupted(t *testing.T, s *kv.Store, opt Options, stages int) bool {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	opt.OnStage = func(kv.Stage) {
+		if stages--; stages == 0 {
+			cancel()
+		}
+	}
+	_, err := Clean(ctx, s, opt)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatalf("cancelled after a stage: got %v, want context.Canceled", err)
+	}
+	return err != nil
+}
+
+// kept are the names under the store's directory of work, with slashes.
+func kept(t *testing.T, s *kv.Store) (names []string) {
+	t.Helper()
+	root := filepath.Join(s.Dir(), "work")
+	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			var name string
+			name, err = filepath.Rel(root, path)
+			names = append(names, filepath.ToSlash(name))
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestCleanGoesOnWhereItWasInterrupted(t *testing.T) {
+	opt := Options{Seed: 3, Preset: PresetPaper, MemoryBudget: narrow}
+	p := newPlanted(21, 120)
+	s := p.load(t, false)
+	mustClean(t, s, opt)
+	want := outcome(t, s)
+	if names := kept(t, s); slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, runPrefix) }) {
+		t.Errorf("after a finished run: got %v kept, want only what depends on the graph", names)
+	}
+	resumed := map[string]bool{}
+	for stages := 1; ; stages++ {
+		s := p.load(t, false)
+		if !interrupted(t, s, opt, stages) {
+			if stages < 8 {
+				t.Errorf("got %d stages, want more than one tile", stages)
+			}
+			break
+		}
+		var notices, done []string
+		again := opt
+		again.Notice = func(text string) { notices = append(notices, text) }
+		again.OnStage = func(stage kv.Stage) { done = append(done, stage.Name) }
+		mustClean(t, s, again)
+		if !bytes.Equal(outcome(t, s), want) {
+			t.Errorf("interrupted after stage %d: the outcome differs from that of a run that was not", stages)
+		}
+		if len(notices) != 1 || !strings.Contains(notices[0], "interrupted") || slices.Contains(done, "noise") {
+			t.Errorf("interrupted after stage %d: got notices %q and stages %q, want to be told and no noise again", stages, notices, done)
+		}
+		for _, stage := range []string{"noise", "diagonal", "features", "detector", "score"} {
+			if !slices.Contains(done, stage) {
+				resumed[stage] = true
+			}
+		}
+	}
+	if len(resumed) != 5 {
+		t.Errorf("stages that were not done again: got %v, want each of the five", resumed)
+	}
+}
+
+// TestCleanAfterDamage damages what a run kept, one file at a time.
+func TestCleanAfterDamage(t *testing.T) {
+	opt := Options{Seed: 3, Preset: PresetPaper, MemoryBudget: narrow}
+	s := newPlanted(22, 100).load(t, false)
+	mustClean(t, s, opt)
+	want := outcome(t, s)
+	stages := 0
+	counted := opt
+	counted.OnStage = func(kv.Stage) { stages++ }
+	mustClean(t, s, counted)
+	if !interrupted(t, s, opt, stages-1) { // all but "write"
+		t.Fatal("the run was not interrupted")
+	}
+	names := kept(t, s)
+	if len(names) < 10 {
+		t.Errorf("an interrupted run: got %v kept, want the files of every stage", names)
+	}
+	for _, name := range names {
+		for how, damage := range map[string]func(text []byte) []byte{
+			"changed": func(text []byte) []byte { text[len(text)/2] ^= 4; return text },
+			"cut":     func(text []byte) []byte { return text[:len(text)/2] },
+		} {
+			interrupted(t, s, opt, stages-1)
+			path := filepath.Join(s.Dir(), "work", filepath.FromSlash(name))
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, damage(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			mustClean(t, s, opt)
+			if !bytes.Equal(outcome(t, s), want) {
+				t.Errorf("%s %s: the outcome differs", name, how)
+			}
+		}
+	}
+}
+
+// TestKeptIsOfTheSameRun interrupts a run and then changes what it depends on.
+func TestKeptIsOfTheSameRun(t *testing.T) {
+	opt := Options{Seed: 3, Preset: PresetPaper}
+	s := newPlanted(23, 150).load(t, false)
+	directories := func() (graph, run string) {
+		for _, name := range kept(t, s) {
+			switch dir, _, _ := strings.Cut(name, "/"); {
+			case strings.HasPrefix(dir, graphPrefix) && graph != "" && graph != dir:
+				t.Errorf("kept of two graphs: %s and %s", graph, dir)
+			case strings.HasPrefix(dir, graphPrefix):
+				graph = dir
+			case run != "" && run != dir:
+				t.Errorf("kept of two runs: %s and %s", run, dir)
+			default:
+				run = dir
+			}
+		}
+		return graph, run
+	}
+	const afterFeatures = 5 // degrees, noise, price, two diagonals come before
+	if !interrupted(t, s, opt, afterFeatures) {
+		t.Fatal("the run was not interrupted")
+	}
+	graph, run := directories()
+	for _, c := range []struct {
+		name       string
+		change     func(tx *kv.Tx) error
+		options    func(*Options)
+		otherGraph bool
+	}{
+		{"seed", nil, func(o *Options) { o.Seed++ }, false},
+		{"hops", nil, func(o *Options) { o.Hops = 2 }, false},
+		{"label", func(tx *kv.Tx) error { return tx.SetLabel(3, "beta") }, nil, false},
+		{"predictions", func(tx *kv.Tx) error { return SetPredictions(tx, 3, []float64{0.1, 0.2, 0.3, 0.4}) }, nil, false},
+		{"split", func(tx *kv.Tx) error { return tx.SetValue(3, splitColumn, kv.StringValue("val")) }, nil, false},
+		{"edge", func(tx *kv.Tx) error {
+			for u, err := range tx.Neighbors(0) {
+				return errors.Join(err, tx.RemoveEdge(0, u))
+			}
+			return errors.New("node 0 has no neighbours")
+		}, nil, true},
+	} {
+		if c.change != nil {
+			if err := s.Update(c.change); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c.options != nil {
+			c.options(&opt)
+		}
+		if !interrupted(t, s, opt, afterFeatures-1) {
+			t.Fatal("the run was not interrupted")
+		}
+		otherGraph, otherRun := directories()
+		if otherRun == run {
+			t.Errorf("%s changed: what was kept of the run is used", c.name)
+		}
+		if (otherGraph != graph) != c.otherGraph {
+			t.Errorf("%s changed: got %s kept, before %s, want another: %v", c.name, otherGraph, graph, c.otherGraph)
+		}
+		graph, run = otherGraph, otherRun
+	}
+	// The outcome is that of a store which was never interrupted.
+	mustClean(t, s, opt)
+	got := outcome(t, s)
+	if err := os.RemoveAll(filepath.Join(s.Dir(), "work")); err != nil {
+		t.Fatal(err)
+	}
+	mustClean(t, s, opt)
+	if !bytes.Equal(outcome(t, s), got) {
+		t.Error("the outcome with kept diagonals differs from that without")
+	}
+}
+
+// TestCleanAfterKill kills a process in the midst of a run: the test itself is the process.
+func TestCleanAfterKill(t *testing.T) {
+	const variable = "CLEANER_TEST_KILL"
+	opt := Options{Seed: 3, Preset: PresetPaper, MemoryBudget: narrow}
+	if at := os.Getenv(variable); at != "" {
+		stage, dir, _ := strings.Cut(at, ":")
+		s := openPlanted(t, dir)
+		opt.OnStage = func(done kv.Stage) {
+			if done.Name == stage {
+				process, err := os.FindProcess(os.Getpid())
+				if err == nil {
+					err = process.Kill()
+				}
+				t.Errorf("killing this process: %v", err)
+				select {}
+			}
+		}
+		mustClean(t, s, opt)
+		t.Fatal("nobody killed this process")
+	}
+	p := newPlanted(24, 200)
+	dir := p.loadDir(t)
+	s := openPlanted(t, dir)
+	p.predict(t, s)
+	mustClean(t, s, opt)
+	want := outcome(t, s)
+	for _, stage := range []string{"features", "propagate", "detector", "score"} {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		child := exec.Command(os.Args[0], "-test.run=^TestCleanAfterKill$")
+		child.Env = append(os.Environ(), variable+"="+stage+":"+dir)
+		if text, err := child.CombinedOutput(); err == nil {
+			t.Fatalf("the child was not killed: %s", text)
+		}
+		s = openPlanted(t, dir)
+		var notices []string
+		again := opt
+		again.Notice = func(text string) { notices = append(notices, text) }
+		mustClean(t, s, again)
+		if !bytes.Equal(outcome(t, s), want) {
+			t.Errorf("killed after %s: the outcome differs", stage)
+		}
+		if len(notices) != 1 || !strings.Contains(notices[0], "interrupted") {
+			t.Errorf("killed after %s: got notices %q, want one", stage, notices)
+		}
+	}
+	mustEndSound(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
