@@ -14,9 +14,10 @@ import (
 type cleanCommand struct {
 	DB string `arg:"" name:"DB" help:"Directory of the store."`
 	detection
-	Seed   uint64 `default:"1" help:"Seed: the same one gives the same scores, at any --memory and --threads."`
-	Preset string `enum:"default,paper" default:"default" help:"paper: as published, one draw of synthetic mislabels; default: several, averaged."`
-	Stats  string `placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
+	Seed     uint64 `default:"1" help:"Seed: the same one gives the same scores, at any --memory and --threads."`
+	Diagonal string `enum:"exact,sampled" default:"exact" help:"How closed walks are counted: exact, or sampled where that takes too long; standard errors are then kept."`
+	Preset   string `enum:"default,paper" default:"default" help:"paper: as published, one draw of synthetic mislabels; default: several, averaged."`
+	Stats    string `placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
 	resources
 }
 
@@ -46,13 +47,15 @@ func (*cleanCommand) Help() string {
 		`agree with its label, and scores every labelled node. Scores, suggested labels and confidence are written into the store, all at once; labels ` +
 		`are never changed. Where the store has no predictions, predict runs first.
 
+A run that was interrupted or killed goes on where it was when it is given again with the same flags on the same store, at any --memory and --threads.
+
     graphcleaner clean my.graph
     graphcleaner clean my.graph --hops 2 --memory 2GiB --threads 2 --seed 7
     graphcleaner clean my.graph --preset paper --stats stages.json`
 }
 
 func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), c.check()); err != nil {
+	if err := firstError(c.apply(), c.check(), c.checkDiagonal()); err != nil {
 		return err
 	}
 	stages := new(stageLog)
@@ -62,7 +65,7 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	})
 	if err != nil {
-		return leaving(advised(c.inFlags(err)), "%s has the scores it had before; predictions that were completed are kept", c.DB)
+		return leaving(advised(c.inFlags(err)), "%s has the scores it had before; the same command goes on from here", c.DB)
 	}
 	s.progress.clear()
 	if err := firstError(printRun(s, c.DB, run), stages.write(c.Stats, s)); err != nil {
@@ -72,10 +75,19 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 	return nil
 }
 
+// checkDiagonal refuses hops that diagonals are not sampled over.
+func (c *cleanCommand) checkDiagonal() error {
+	if c.Diagonal == string(cleaner.DiagonalSampled) && c.Hops > ops.MaxSampledHops {
+		return usagef("--hops %d: want 1 to %d with --diagonal sampled", c.Hops, ops.MaxSampledHops)
+	}
+	return nil
+}
+
 func (c *cleanCommand) options(s *streams, stages *stageLog) cleaner.Options {
 	return cleaner.Options{
 		Preset:       cleaner.Preset(c.Preset),
 		Hops:         c.Hops,
+		Diagonal:     cleaner.DiagonalMode(c.Diagonal),
 		Threshold:    c.Threshold,
 		Seed:         c.Seed,
 		Workers:      c.Threads,
@@ -86,8 +98,11 @@ func (c *cleanCommand) options(s *streams, stages *stageLog) cleaner.Options {
 	}
 }
 
-// advised adds what to do where too few nodes are labelled to learn from.
+// advised adds what to do where too few nodes are labelled to learn from, or closed walks are too many to count.
 func advised(err error) error {
+	if errors.Is(err, ops.ErrPrice) {
+		return fmt.Errorf("%w; take fewer --hops, or --diagonal sampled", err)
+	}
 	if errors.Is(err, cleaner.ErrFewFittingNodes) {
 		return fmt.Errorf("%w; label more nodes, or put more of the labelled ones into the split val (import --splits)", err)
 	}
@@ -98,5 +113,9 @@ func advised(err error) error {
 func printRun(s *streams, db string, run *cleaner.Run) error {
 	_, err := fmt.Fprintf(s.out, "%s: %d of %d nodes scored, %d suspects above %v, estimated mislabel rate %s, %.1f s\n",
 		db, run.Scored, run.Nodes, run.Suspects, run.Threshold, percent(run.MislabelRate), run.Seconds)
+	if err == nil && run.Diagonal == cleaner.DiagonalSampled {
+		_, err = fmt.Fprintf(s.out, "  diagonals from %d samples a node: standard errors of the features are %.2g on average, %.2g at most\n",
+			run.DiagonalSamples, run.MeanFeatureError, run.LargestFeatureError)
+	}
 	return err
 }

@@ -244,9 +244,17 @@ func (r *resources) inFlags(err error) error {
 	return fmt.Errorf("--memory %s is too little for this graph: want at least %dMiB", given, least.Memory/mebibyte)
 }
 
-// store is the part of the memory that an open store may hold; work is the rest.
+// processBytes is what the program holds beside the store and the work: its code's own data, stacks, the buffers of the
+// workers, and what the garbage collector has not come to.
+const processBytes = 48 << 20
+
+// store is the part of the memory that an open store may hold; work is the rest beside what the program itself takes,
+// where there is that much.
 func (r *resources) store() int64 { return int64(r.Memory) / 4 }
-func (r *resources) work() int64  { return int64(r.Memory) - r.store() }
+func (r *resources) work() int64 {
+	rest := int64(r.Memory) - r.store()
+	return max(rest-processBytes, rest/4)
+}
 
 // openStore opens a store, saying in words why it cannot.
 func openStore(dir string, opt kv.Options) (*kv.Store, error) {

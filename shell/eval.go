@@ -55,8 +55,8 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	switch {
 	case c.DB != "" && (c.Nodes != "" || c.Edges != ""):
 		return usagef("eval: want a store or --nodes and --edges, got both")
-	case c.Predictions != "" || c.Logits:
-		return usagef("eval: every repeat trains the built-in classifier on its noisy labels, so --predictions and --logits have no use")
+	case c.Predictions != "" || c.Logits || c.predictionEncoding != (predictionEncoding{}):
+		return usagef("eval: every repeat trains the built-in classifier on its noisy labels, so --predictions and --logits have no use, nor have --top-k and --float16")
 	case c.DB != "" && (c.Features != "" || len(c.Classes) > 0):
 		return usagef("eval: --features and --classes go with --nodes and --edges, got a store")
 	case c.DB == "" && (c.Nodes == "" || c.Edges == ""):
@@ -147,7 +147,7 @@ func (c *evalCommand) evaluateFiles(ctx context.Context, opt cleaner.EvalOptions
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	db := filepath.Join(dir, "graph")
-	if _, err := c.load(ctx, db, int64(c.Memory), reading{s: s, stages: new(stageLog)}); err != nil {
+	if _, err := c.load(ctx, db, int64(c.Memory), reading{s: s, stages: new(stageLog), workers: c.Threads}); err != nil {
 		return err
 	}
 	c.Splits = "" // they are in the store now

@@ -67,8 +67,16 @@ func explanationSections(e *cleaner.Explanation) []section {
 	features := section{title: "Agreement features", columns: []ColumnInfo{
 		{"feature", kv.KindString}, {"value", kv.KindFloat}, {"meaning", kv.KindString},
 	}}
+	sampled := slices.ContainsFunc(e.Features, func(f cleaner.NamedFeature) bool { return f.StandardError > 0 })
+	if sampled {
+		features.columns = slices.Insert(features.columns, 2, ColumnInfo{"error", kv.KindFloat})
+	}
 	for _, f := range e.Features {
-		features.rows = append(features.rows, []kv.Value{kv.StringValue(f.Name), number(f.Value), text(featureMeaning(f.Name))})
+		row := []kv.Value{kv.StringValue(f.Name), number(f.Value), text(featureMeaning(f.Name))}
+		if sampled {
+			row = slices.Insert(row, 2, number(f.StandardError))
+		}
+		features.rows = append(features.rows, row)
 	}
 	votes := section{title: "Labels of the neighbours", columns: []ColumnInfo{
 		{"class", kv.KindString}, {"count", kv.KindInt}, {"share", kv.KindFloat},
@@ -149,6 +157,7 @@ type jsonVote struct {
 type jsonFeature struct {
 	Name  string    `json:"name"`
 	Value jsonFloat `json:"value"`
+	Error float64   `json:"error,omitempty"` // standard error, where diagonals were sampled
 }
 
 type jsonScore struct {
@@ -188,7 +197,7 @@ func explanationObject(e *cleaner.Explanation, integerIDs bool) jsonExplanation 
 		o.Predictions = append(o.Predictions, jsonShare{c.Class, jsonFloat(c.Share)})
 	}
 	for _, f := range e.Features {
-		o.Features = append(o.Features, jsonFeature{f.Name, jsonFloat(f.Value)})
+		o.Features = append(o.Features, jsonFeature{f.Name, jsonFloat(f.Value), f.StandardError})
 	}
 	for _, c := range e.Votes {
 		o.Neighbors = append(o.Neighbors, jsonVote{c.Class, c.Count, jsonFloat(c.Share)})

@@ -65,7 +65,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 			tx := store.Begin()
 			defer tx.Close()
 			if array {
-				return c.writeArray(ctx, tx, out, s)
+				return c.writeArray(ctx, store, tx, out, s)
 			}
 			result, err := c.result(ctx, store, tx)
 			if err != nil {
@@ -260,7 +260,9 @@ func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*Result, err
 }
 
 // writeArray writes predictions or features as float32 .npy.
-func (c *exportCommand) writeArray(ctx context.Context, tx *kv.Tx, out io.Writer, s *streams) error {
+func (c *exportCommand) writeArray(
+	ctx context.Context, store *kv.Store, tx *kv.Tx, out io.Writer, s *streams,
+) (err error) {
 	if c.What == "predictions" {
 		classes, predictions, err := predictionRows(ctx, tx, c.work())
 		if err != nil {
@@ -280,7 +282,7 @@ func (c *exportCommand) writeArray(ctx context.Context, tx *kv.Tx, out io.Writer
 		}
 		return w.Close()
 	}
-	features, err := cleaner.Features(ctx, tx, c.Hops, ops.Options{
+	features, err := cleaner.Features(ctx, store, tx, c.Hops, ops.Options{
 		MemoryBudget: c.work(),
 		Workers:      c.Threads,
 		Progress:     s.progress.report(),
@@ -291,16 +293,20 @@ func (c *exportCommand) writeArray(ctx context.Context, tx *kv.Tx, out io.Writer
 	if err != nil {
 		return err
 	}
-	width := 2*c.Hops + 1
-	w, err := npy.NewWriter(out, tx.NumNodes(), width)
+	defer func() { err = errors.Join(err, features.Close()) }()
+	w, err := npy.NewWriter(out, tx.NumNodes(), features.Width())
 	if err != nil {
 		return err
 	}
+	row := make([]float32, features.Width())
 	for v, err := range inFileOrder(ctx, tx) {
 		if err != nil {
 			return err
 		}
-		if err := w.Write(features[int(v)*width : (int(v)+1)*width]); err != nil {
+		if err := features.Read(kv.Range{First: v, End: v + 1}, 0, len(row), row); err != nil {
+			return err
+		}
+		if err := w.Write(row); err != nil {
 			return fmt.Errorf("features: %w", err)
 		}
 	}

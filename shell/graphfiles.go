@@ -5,13 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
+	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -21,21 +26,34 @@ const checkEvery = 4096
 // graphFiles are the files that a graph is read from.
 type graphFiles struct {
 	Nodes       string   `placeholder:"FILE" help:"Nodes: id, and label, split or any properties."`
-	Edges       string   `placeholder:"FILE" help:"Edges: src, dst."`
+	Edges       string   `placeholder:"FILE" help:"Edges: src, dst; or an .npy of integers with two columns."`
 	Features    string   `placeholder:"FILE" help:"Features: .npy, a scipy CSR .npz, or a table with id and a column a feature."`
 	Predictions string   `placeholder:"FILE" help:"Predictions of your classifier: .npy or .npz in the order of the nodes file, or a table with id and a column a class."`
 	Splits      string   `placeholder:"FILE" help:"Splits: id, split (train, val, test or none)."`
 	Logits      bool     `help:"The predictions are logits: turn them into probabilities."`
 	Classes     []string `placeholder:"A,B" help:"Classes that there are beside those of the labels."`
+	predictionEncoding
 }
 
 // A reading is what the steps of reading files have in common.
 type reading struct {
-	s      *streams
-	stages *stageLog
+	s       *streams
+	stages  *stageLog
+	workers int      // goroutines that read a file; zero means one a processor
+	bad     *badRows // of the nodes and edges files; nil: the first ends the reading
+	resume  bool     // go on with what an interrupted reading of the same files into the same place has kept
 }
 
-// load makes a store at dir, which nothing is at, of the files. A failure leaves nothing.
+// goroutines is how many read a file.
+func (r reading) goroutines() int {
+	if r.workers > 0 {
+		return r.workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// load makes a store at dir, which nothing is at, of the files. A failure leaves nothing; an interruption, where r.resume
+// says so, what the next load goes on with.
 func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r reading) (stats kv.LoadStats, err error) {
 	nodes, err := openNodes(ctx, g.Nodes, r)
 	if err != nil {
@@ -49,37 +67,36 @@ func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r readi
 	if err != nil {
 		return stats, err
 	}
-	defer func() { err = errors.Join(err, edges.in.Close()) }()
+	defer func() { err = errors.Join(err, edges.close()) }()
 
-	loader, err := kv.NewLoader(dir, kv.LoadOptions{
+	opt := kv.LoadOptions{
 		MemoryBudget: memory,
 		Properties:   nodes.properties,
 		Classes:      g.Classes,
+		Workers:      r.workers,
 		Progress:     r.s.progress.report(),
 		OnStage:      r.stages.add,
-	})
+	}
+	if r.bad != nil {
+		opt.BadRow = func(err error) error { return g.leaveOut(r.bad, err) }
+	}
+	if r.resume {
+		if opt.Resume, err = g.fingerprint(nodes.properties); err != nil {
+			return stats, err
+		}
+	}
+	loader, err := kv.NewLoader(dir, opt)
 	if err != nil {
 		return stats, placeError(dir, err)
 	}
 	defer func() { err = errors.Join(err, loader.Abort()) }()
-
-	err = r.stages.timed("read nodes", func(stage *kv.Stage) error {
-		err := nodes.read(ctx, loader, r)
-		stage.Columns, stage.BytesRead = len(nodes.in.Header()), nodes.in.Offset()
-		return err
-	})
-	if err != nil {
+	if err := g.fill(ctx, loader, nodes, edges, r); err != nil {
 		return stats, g.explain(err)
 	}
-	err = r.stages.timed("read edges", func(stage *kv.Stage) (err error) {
-		stage.Edges, err = edges.read(ctx, loader, r)
-		stage.Columns, stage.BytesRead = 2, edges.in.Offset()
-		return err
-	})
-	if err != nil {
-		return stats, err
-	}
 	stats, err = loader.Commit(ctx, func(store *kv.Store) error {
+		if err := r.bad.end(); err != nil {
+			return err
+		}
 		if _, err := g.add(ctx, store, r); err != nil {
 			return err
 		}
@@ -89,6 +106,47 @@ func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r readi
 		})
 	})
 	return stats, g.explain(err)
+}
+
+// fill hands nodes and edges to a loader that does not have them.
+func (g *graphFiles) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, edges edgesFile, r reading) error {
+	hasNodes, hasEdges := loader.Completed()
+	if !hasNodes {
+		err := r.stages.timed("read nodes", func(stage *kv.Stage) error {
+			err := nodes.read(ctx, loader, r)
+			stage.Columns, stage.BytesRead = len(nodes.in.Header()), nodes.in.Offset()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if hasEdges {
+		return nil
+	}
+	return r.stages.timed("read edges", func(stage *kv.Stage) (err error) {
+		stage.Edges, stage.BytesRead, err = readEdges(ctx, edges, loader, r)
+		stage.Columns = 2
+		return err
+	})
+}
+
+// fingerprint tells loads of other files, of files that were changed, or of other columns from each other.
+func (g *graphFiles) fingerprint(properties []kv.Column) (string, error) {
+	var b strings.Builder
+	for _, path := range []string{g.Nodes, g.Edges} {
+		absolute, err := filepath.Abs(path)
+		if err != nil {
+			return "", err
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "%q %d %d\n", absolute, info.Size(), info.ModTime().UnixNano())
+	}
+	fmt.Fprintf(&b, "%q %+v\n", g.Classes, properties)
+	return b.String(), nil
 }
 
 // placeError says what is wrong with the place that a store was to be made at.
@@ -101,23 +159,41 @@ func placeError(dir string, err error) error {
 
 // explain says at which line of which file is what the loader found wrong.
 func (g *graphFiles) explain(err error) error {
+	if _, ok := errors.AsType[*tooManyBadRowsError](err); ok {
+		return err
+	}
 	at := &table.Error{Err: err}
 	if duplicate, ok := errors.AsType[*kv.DuplicateNodeError](err); ok {
-		at.Path, at.Line, at.Column = g.Nodes, duplicate.Second, "id"
+		at.Path, at.Line, at.Column, at.Value = g.Nodes, duplicate.Second, "id", duplicate.ID
 		at.Msg = fmt.Sprintf("got %q again, as in line %d, want every id once", duplicate.ID, duplicate.First)
 		return at
 	}
 	if unknown, ok := errors.AsType[*kv.UnknownNodeError](err); ok {
-		at.Path, at.Line = g.Edges, unknown.Source
-		at.Msg = fmt.Sprintf("got an edge of node %q, want ids that %s has", unknown.ID, g.Nodes)
+		msg := fmt.Sprintf("got an edge of node %q, want ids that %s has", unknown.ID, g.Nodes)
+		if isArray(g.Edges) {
+			return &npy.Error{Path: g.Edges, Row: unknown.Source, Value: unknown.ID, Msg: msg}
+		}
+		at.Path, at.Line, at.Value, at.Msg = g.Edges, unknown.Source, unknown.ID, msg
 		return at
 	}
 	if invalid, ok := errors.AsType[*kv.InvalidNodeError](err); ok {
-		at.Path, at.Line = g.Nodes, invalid.Source
+		at.Path, at.Line, at.Value = g.Nodes, invalid.Source, invalid.ID
 		at.Msg = strings.TrimPrefix(invalid.Err.Error(), "kv: ") // it is the file that is wrong
 		return at
 	}
 	return err
+}
+
+// leaveOut hands what the loader found wrong with a row to bad.
+func (g *graphFiles) leaveOut(bad *badRows, err error) error {
+	explained := g.explain(err)
+	if _, ok := errors.AsType[*kv.InvalidNodeError](err); ok {
+		return bad.skip(badNode, explained)
+	}
+	if _, ok := errors.AsType[*kv.DuplicateNodeError](err); ok {
+		return bad.note(badNode, explained)
+	}
+	return bad.note(badEdge, explained)
 }
 
 // add writes features, predictions and splits, those that are given, into a store, all of them or none. It returns what
@@ -149,7 +225,7 @@ func (g *graphFiles) add(ctx context.Context, store *kv.Store, r reading) (added
 	if g.Predictions != "" {
 		var predictions *cleaner.PredictionWriter
 		err := r.stages.timed("import predictions", func(stage *kv.Stage) (err error) {
-			predictions, err = w.predictions(ctx, g.Predictions, g.Logits, stage)
+			predictions, err = w.predictions(ctx, g.Predictions, g.predictionOptions(), stage)
 			return err
 		})
 		if err != nil {
@@ -215,13 +291,28 @@ func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, r reading) (er
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	err = eachRow(ctx, in, r, func(row table.Row) error {
-		for k, column := range n.columns {
-			kinds[k].see(row.Fields[column])
+	guesses := make([][]kindGuess, r.goroutines())
+	for worker := range guesses {
+		guesses[worker] = slices.Clone(kinds)
+	}
+	err = scanRows(ctx, in, r, func(worker int, c *table.Chunk) error {
+		for row, err := range c.Rows() {
+			if err != nil && r.bad == nil {
+				return err
+			}
+			if err != nil {
+				continue // it is taken note of when the nodes are read
+			}
+			for k, column := range n.columns {
+				guesses[worker][k].see(row.Fields[column])
+			}
 		}
 		return nil
-	})
+	}, nil)
 	for k, column := range n.columns {
+		for _, guess := range guesses {
+			kinds[k].merge(guess[k])
+		}
 		if column != n.split {
 			n.properties[k].Kind = kinds[k].kind()
 		}
@@ -229,90 +320,111 @@ func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, r reading) (er
 	return err
 }
 
+// A nodeChunk is what one goroutine made of a chunk of the nodes file.
+type nodeChunk struct {
+	nodes  []kv.Node
+	values []kv.Value // of the nodes
+	bad    []error    // of the rows that are none, in the order of the file
+}
+
 // read hands the nodes to a loader.
 func (n *nodesFile) read(ctx context.Context, loader *kv.Loader, r reading) error {
-	var node kv.Node
-	classes := make(map[string]string) // one copy of each name
-	return eachRow(ctx, n.in, r, func(row table.Row) error {
-		if len(row.Fields[n.id]) == 0 {
-			return n.in.Want(row, n.id, "an id")
-		}
-		node.ID, node.Label, node.Source = string(row.Fields[n.id]), "", row.Line
-		if n.label >= 0 {
-			label, ok := classes[string(row.Fields[n.label])]
-			if !ok {
-				label = string(row.Fields[n.label])
-				classes[label] = label
+	chunks := make([]nodeChunk, r.goroutines())
+	return scanRows(ctx, n.in, r, func(worker int, c *table.Chunk) error {
+		chunk := &chunks[worker]
+		chunk.nodes, chunk.values, chunk.bad = chunk.nodes[:0], chunk.values[:0], chunk.bad[:0]
+		for row, err := range c.Rows() {
+			if err == nil {
+				err = n.parse(row, chunk)
 			}
-			node.Label = label
-		}
-		// A fresh slice, because the loader may keep it.
-		node.Values = make([]kv.Value, len(n.columns))
-		for k, column := range n.columns {
-			if column == n.split {
-				if _, err := cleaner.ParseSplit(string(row.Fields[column])); err != nil {
-					return n.in.Want(row, column, "train, val, test or none")
+			if err != nil {
+				chunk.bad = append(chunk.bad, err)
+				if r.bad == nil {
+					break
 				}
 			}
-			value, ok := parseValue(n.properties[k].Kind, row.Fields[column])
-			if !ok {
-				return n.in.Want(row, column, valueName(n.properties[k].Kind))
-			}
-			node.Values[k] = value
 		}
-		return loader.AddNode(node)
+		return nil
+	}, func(worker int, _ *table.Chunk) error {
+		chunk := &chunks[worker]
+		for _, node := range chunk.nodes {
+			if err := chunk.skipBefore(node.Source, r.bad); err != nil {
+				return err
+			}
+			if err := loader.AddNode(node); err != nil {
+				return err
+			}
+		}
+		return chunk.skipBefore(math.MaxInt64, r.bad)
 	})
 }
 
-// edgesFile is an edges file whose columns are known.
-type edgesFile struct {
-	in       *table.Reader
-	src, dst int
-}
-
-func openEdges(path string, r reading) (*edgesFile, error) {
-	in, err := table.Open(path)
-	if err != nil {
-		return nil, err
+// parse adds a row to a chunk; its texts are views of the row's.
+func (n *nodesFile) parse(row table.Row, chunk *nodeChunk) error {
+	if len(row.Fields[n.id]) == 0 {
+		return n.in.Want(row, n.id, "an id")
 	}
-	e := &edgesFile{in: in, src: in.Column("src"), dst: in.Column("dst")}
-	switch {
-	case e.src < 0:
-		return nil, errors.Join(noColumn(in, "src"), in.Close())
-	case e.dst < 0:
-		return nil, errors.Join(noColumn(in, "dst"), in.Close())
+	node := kv.Node{ID: view(row.Fields[n.id]), Source: row.Line}
+	if n.label >= 0 {
+		node.Label = view(row.Fields[n.label])
 	}
-	var extra []string
-	for i, name := range in.Header() {
-		if i != e.src && i != e.dst {
-			extra = append(extra, name)
-		}
-	}
-	if len(extra) > 0 {
-		r.s.say("%s: edges have no properties, so these columns are left out: %s", path, strings.Join(extra, ", "))
-	}
-	return e, nil
-}
-
-// read hands the edges to a loader and returns how many there were.
-func (e *edgesFile) read(ctx context.Context, loader *kv.Loader, r reading) (edges int64, err error) {
-	var from string // of the edge before: files are mostly sorted by it
-	err = eachRow(ctx, e.in, r, func(row table.Row) error {
-		for _, column := range []int{e.src, e.dst} {
-			if len(row.Fields[column]) == 0 {
-				return e.in.Want(row, column, "the id of a node")
+	first := len(chunk.values)
+	for k, column := range n.columns {
+		text := row.Fields[column]
+		if column == n.split {
+			if _, err := cleaner.ParseSplit(view(text)); err != nil {
+				return n.in.Want(row, column, "train, val, test or none")
 			}
 		}
-		if from != string(row.Fields[e.src]) {
-			from = string(row.Fields[e.src])
+		kind := n.properties[k].Kind
+		value, ok := kv.StringValue(view(text)), true
+		if kind != kv.KindString || len(text) == 0 {
+			value, ok = parseValue(kind, text)
 		}
-		edges++
-		return loader.AddEdge(from, string(row.Fields[e.dst]), row.Line)
-	})
-	return edges, err
+		if !ok {
+			return n.in.Want(row, column, valueName(kind))
+		}
+		chunk.values = append(chunk.values, value)
+	}
+	node.Values = chunk.values[first:]
+	chunk.nodes = append(chunk.nodes, node)
+	return nil
 }
 
-// eachRow calls fn for every row of a file, showing how far it is.
+// skipBefore hands on the bad rows before a line that have not been. Without bad the first is the error.
+func (c *nodeChunk) skipBefore(line int64, bad *badRows) error {
+	for len(c.bad) > 0 {
+		err := c.bad[0]
+		if at, ok := errors.AsType[*table.Error](err); ok && at.Line >= line {
+			return nil
+		}
+		if bad == nil {
+			return err
+		}
+		if err := bad.skip(badNode, err); err != nil {
+			return err
+		}
+		c.bad = c.bad[1:]
+	}
+	return nil
+}
+
+// view is a text without a copy of it.
+func view(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
+
+// scanRows reads a file as table.Reader.Scan does, showing how far it is.
+func scanRows(ctx context.Context, in *table.Reader, r reading, read, inOrder func(worker int, c *table.Chunk) error) error {
+	report := r.s.progress.report()
+	stage := readStage + filepath.Base(in.Path())
+	return in.Scan(ctx, r.goroutines(), func(worker int, c *table.Chunk) error {
+		if report != nil {
+			report(stage, in.Offset(), in.Size())
+		}
+		return read(worker, c)
+	}, inOrder)
+}
+
+// eachRow calls fn for every row of a file, one after another, showing how far it is.
 func eachRow(ctx context.Context, in *table.Reader, r reading, fn func(table.Row) error) error {
 	report := r.s.progress.report()
 	stage := readStage + filepath.Base(in.Path())

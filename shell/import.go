@@ -20,6 +20,8 @@ type importCommand struct {
 	graphFiles
 	Replace bool   `help:"Replace the store that is there by a new one of --nodes and --edges."`
 	Yes     bool   `short:"y" help:"Answer the confirmation."`
+	BadRows int64  `placeholder:"N" help:"Leave out up to N bad rows of the nodes and edges files. Without it the first ends the import."`
+	Report  string `placeholder:"FILE" help:"Write the bad rows as csv: file, line, value, reason."`
 	Stats   string `placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
 	resources
 }
@@ -27,18 +29,23 @@ type importCommand struct {
 func (*importCommand) Help() string {
 	return `Tables are ` + table.Extensions + `; their header names the columns. The nodes file has a column id; a column label, where an ` +
 		`empty field is an unlabelled node; a column split, if you like; and every other column becomes a property of its nodes. The edges ` +
-		`file has the columns src and dst, so named. The graph is undirected and simple: loops are dropped and parallel edges collapsed, and both are reported.
+		`file has the columns src and dst, so named, or is an .npy of integers [m×2], which are the ids. The graph is undirected and simple: loops are dropped and parallel edges collapsed, and both are reported.
 
 Predictions are the class probabilities of your own classifier. A .npy or .npz file has a row a node in the order of the nodes file and a column a ` +
 		`class, in the order of the statement classes: sorted as numbers where all are numbers, else by bytes. A table ` +
 		`has the header id,CLASS,CLASS,… and any order.
 
+Bad rows, such as those with too few fields, an id that was there before, or an edge of a node that is not there, end the import, unless ` +
+		`--bad-rows says how many may be left out; --report lists them. Arrays in the order of the nodes file then have rows for the nodes that were kept.
+
 Without --nodes the files are added to the store that is there, in place of earlier ones. Whatever fails, nothing half made is left.
 
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv
     graphcleaner import my.graph --nodes nodes.parquet --edges edges.csv.gz --features words.npz --splits split.csv
+    graphcleaner import my.graph --nodes nodes.csv --edges edges.npy --bad-rows 100 --report bad.csv
     graphcleaner import my.graph --predictions softmax.npy
     graphcleaner import my.graph --predictions logits.npy --logits
+    graphcleaner import my.graph --predictions softmax.npz --top-k 10 --float16
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv --replace --yes`
 }
 
@@ -47,6 +54,12 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	if err := recoverReplaced(c.DB); err != nil {
+		return err
+	}
+	if c.BadRows < 0 {
+		return usagef("import: --bad-rows %d: want 0 or more", c.BadRows)
+	}
+	if err := c.checkEncoding(); err != nil {
 		return err
 	}
 	if c.Nodes == "" && c.Edges == "" {
@@ -69,34 +82,59 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 }
 
 // make makes a store where none is and reports what is in it.
-func (c *importCommand) make(ctx context.Context, s *streams) error {
+func (c *importCommand) make(ctx context.Context, s *streams) (err error) {
 	began := time.Now()
-	r := reading{s: s, stages: new(stageLog)}
+	r := c.reading(s)
+	defer func() { err = errors.Join(err, r.bad.close()) }()
+	r.resume = true
 	stats, err := c.load(ctx, c.DB, int64(c.Memory), r)
 	if err != nil {
-		return leaving(err, "nothing was kept, there is no %s", c.DB)
+		return errors.Join(leaving(err, "there is no %s; the same import goes on with what was kept, if it is a large one", c.DB), c.reportBad(ctx, err, r))
 	}
-	return c.report(s, stats, r.stages, time.Since(began))
+	return c.report(ctx, stats, r, time.Since(began))
+}
+
+// reading is how the files of a new store are read.
+func (c *importCommand) reading(s *streams) reading {
+	r := reading{s: s, stages: new(stageLog), workers: c.Threads}
+	if c.BadRows > 0 || c.Report != "" {
+		r.bad = newBadRows(c.BadRows, int64(c.Memory)/badRowsShare)
+	}
+	return r
+}
+
+// badRowsShare is the part of the memory that bad rows are kept in, as a divisor; what exceeds it is kept on disk.
+const badRowsShare = 64
+
+// reportBad writes the report of bad rows where an import that ended with err, if any, knows them: it failed because they
+// were too many, or did not fail.
+func (c *importCommand) reportBad(ctx context.Context, err error, r reading) error {
+	if _, tooMany := errors.AsType[*tooManyBadRowsError](err); r.bad == nil || err != nil && !tooMany {
+		return nil
+	}
+	return r.bad.write(ctx, c.Report, map[badFile]string{badNode: c.Nodes, badEdge: c.Edges}, r.s)
 }
 
 // report says what is in the store that was made.
-func (c *importCommand) report(s *streams, stats kv.LoadStats, stages *stageLog, took time.Duration) error {
-	s.progress.clear()
-	_, err := fmt.Fprintf(s.out,
-		"%s: %d nodes, %d edges (%d self loops dropped, %d parallel edges collapsed), %d labelled, %d classes, %.1f s\n",
-		c.DB, stats.Nodes, stats.Edges, stats.SelfLoops, stats.ParallelEdges, stats.Labelled, stats.Classes, took.Seconds())
-	return unreported(firstError(err, stages.write(c.Stats, s)), "%s is made", c.DB)
+func (c *importCommand) report(ctx context.Context, stats kv.LoadStats, r reading, took time.Duration) error {
+	r.s.progress.clear()
+	_, err := fmt.Fprintf(r.s.out,
+		"%s: %d nodes, %d edges (%d self loops dropped, %d parallel edges collapsed), %d labelled, %d classes, %.1f s%s\n",
+		c.DB, stats.Nodes, stats.Edges, stats.SelfLoops, stats.ParallelEdges, stats.Labelled, stats.Classes, took.Seconds(),
+		r.bad.summary(c.Report))
+	return unreported(firstError(err, c.reportBad(ctx, nil, r), r.stages.write(c.Stats, r.s)), "%s is made", c.DB)
 }
 
 // replace makes the new store beside the old one, which stays, closed to others who write, until the new one is
 // complete and takes its place.
-func (c *importCommand) replace(ctx context.Context, s *streams) error {
+func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 	db, err := filepath.EvalSymlinks(c.DB) // a link goes on to lead to the store
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	r := reading{s: s, stages: new(stageLog)}
+	r := c.reading(s)
+	defer func() { err = errors.Join(err, r.bad.close()) }()
 	var stats kv.LoadStats
 	var replaced *replacement
 	// A store that is open to read excludes writers, and closing it touches no file, wherever it has been moved to.
@@ -111,7 +149,7 @@ func (c *importCommand) replace(ctx context.Context, s *streams) error {
 			err = replaced.swap()
 		}
 		if err != nil {
-			return leaving(err, "%s is as it was", c.DB)
+			return errors.Join(leaving(err, "%s is as it was", c.DB), c.reportBad(ctx, err, r))
 		}
 		return nil
 	})
@@ -121,7 +159,7 @@ func (c *importCommand) replace(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	return c.report(s, stats, r.stages, time.Since(began))
+	return c.report(ctx, stats, r, time.Since(began))
 }
 
 // withStoreHeld runs fn while a store is open to read, so that nobody can write to it.
@@ -165,6 +203,8 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 		return usagef("import: --replace needs --nodes and --edges")
 	case len(c.Classes) > 0:
 		return usagef("import: --classes needs --nodes and --edges")
+	case c.BadRows > 0 || c.Report != "":
+		return usagef("import: --bad-rows and --report need --nodes and --edges")
 	case c.Features == "" && c.Predictions == "" && c.Splits == "":
 		return usagef("import: nothing to import, want --nodes and --edges for a new store, or --predictions, --features or --splits for one that is there")
 	}

@@ -1,10 +1,17 @@
 package shell
 
 import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -63,6 +70,11 @@ func TestImportErrors(t *testing.T) {
 		{"edges unknown node", map[string]string{"edges.csv": "src,dst\na,b\nb,z\nz,a\n"}, "", `edges.csv:3: got an edge of node "z", want ids that nodes.csv has`},
 		{"edges parquet unknown node", map[string]string{"edges.parquet": parquetFile(t, edge{7, "a"})}, "--edges edges.parquet", `edges.parquet:1: got an edge of node "7", want ids that nodes.csv has`},
 		{"edges parquet truncated", map[string]string{"edges.parquet": "PAR1"}, "--edges edges.parquet", "edges.parquet: is not a whole parquet file"},
+		{"edges npy unknown node", map[string]string{"nodes.csv": "id\n1\n2\n", "e.npy": pairs("<i4", 1, 2, 2, 3, 5, 1)}, "--edges e.npy", `e.npy: row 1 got an edge of node "3", want ids that nodes.csv has`},
+		{"edges npy shape", map[string]string{"e.npy": vector(1, 2)}, "--edges e.npy", "e.npy: has shape [2], want 2 columns"},
+		{"edges npy transposed", map[string]string{"e.npy": array(2, 3, 1, 2, 3, 1, 2, 3)}, "--edges e.npy", `e.npy: holds values of type "<f4", want integers`},
+		{"edges npy truncated", map[string]string{"e.npy": pairs("<i4", 1, 2)[:76]}, "--edges e.npy", "e.npy: holds"},
+		{"edges npy not there", nil, "--edges e.npy", "open e.npy: no such file or directory"},
 		// splits
 		{"splits header", map[string]string{"s.csv": "id,set\na,train\n"}, "--splits s.csv", `s.csv:1: has no column "split", got id,set`},
 		{"splits truncated", map[string]string{"s.csv": "id,split\na,train\nb,tra"}, "--splits s.csv", `s.csv:3: column "split": got "tra", want train, val, test or none`},
@@ -122,6 +134,24 @@ func TestImportErrors(t *testing.T) {
 	}
 }
 
+// pairs returns an .npy file of integers [n×2] of a type.
+func pairs(descr string, values ...int64) string {
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, 2), }\n", descr, len(values)/2)
+	out := append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), 0)
+	out = append(out, header...)
+	for _, v := range values {
+		switch descr {
+		case "<i4":
+			out = binary.LittleEndian.AppendUint32(out, uint32(v))
+		case "<i8":
+			out = binary.LittleEndian.AppendUint64(out, uint64(v))
+		case ">u8":
+			out = binary.BigEndian.AppendUint64(out, uint64(v))
+		}
+	}
+	return string(out)
+}
+
 var nan32 = float32(math.NaN())
 
 func TestImportForms(t *testing.T) {
@@ -158,6 +188,24 @@ func TestImportForms(t *testing.T) {
 			},
 			want:  "g: 2 nodes, 1 edges (1 self loops dropped, 1 parallel edges collapsed), 1 labelled, 1 classes",
 			query: "nodes return id, label, weight, degree", rows: "id,label,weight,degree\n10,X,0.5,1\n2,,1,1\n",
+		},
+		{
+			name: "edges npy", nodes: "n.csv", edges: "e.npy",
+			files: map[string]string{
+				"n.csv": "id,label\n-1,X\n18446744073709551615,\n7,Y\n",
+				"e.npy": pairs("<i8", -1, 7, 7, -1, 7, 7),
+			},
+			want:  "g: 3 nodes, 1 edges (1 self loops dropped, 1 parallel edges collapsed), 2 labelled, 2 classes",
+			query: "nodes return id, degree", rows: "id,degree\n-1,1\n18446744073709551615,0\n7,1\n",
+		},
+		{
+			name: "edges npy unsigned", nodes: "n.csv", edges: "e.npy",
+			files: map[string]string{
+				"n.csv": "id,label\n-1,X\n18446744073709551615,\n7,Y\n",
+				"e.npy": pairs(">u8", -1, 7),
+			},
+			want:  "g: 3 nodes, 1 edges (0 self loops dropped, 0 parallel edges collapsed), 2 labelled, 2 classes",
+			query: "nodes return id, degree", rows: "id,degree\n-1,0\n18446744073709551615,1\n7,1\n",
 		},
 		{
 			name: "numbers that are none", nodes: "n.parquet", edges: "e.csv",
@@ -304,5 +352,81 @@ func TestImportReplace(t *testing.T) {
 	want := []string{"bad.csv", "edges.csv", "g", "more.csv", "nodes.csv"}
 	if got := listDir(t); !slices.Equal(got, want) {
 		t.Errorf("left behind: %v, want %v", got, want)
+	}
+}
+
+// An endingContext is cancelled once it has been asked a number of times whether it is.
+type endingContext struct {
+	context.Context
+	cancel context.CancelFunc
+	left   atomic.Int64
+}
+
+func (c *endingContext) Err() error {
+	if c.left.Add(-1) < 0 {
+		c.cancel()
+	}
+	return c.Context.Err()
+}
+
+// An import that is interrupted, wherever that is, leaves no store, and the next one makes it as if nothing had been.
+func TestImportResumes(t *testing.T) {
+	var nodes, edges strings.Builder
+	nodes.WriteString("id,label\n")
+	edges.WriteString("src,dst\n")
+	const n = 3000
+	r := rand.New(rand.NewPCG(1, 0))
+	for i := range n {
+		fmt.Fprintf(&nodes, "%d,%c\n", n-i, 'A'+r.IntN(3))
+	}
+	for range 10 * n {
+		fmt.Fprintf(&edges, "%d,%d\n", 1+r.IntN(n), 1+r.IntN(n))
+	}
+	writeFiles(t, map[string]string{"nodes.csv": nodes.String(), "edges.csv": edges.String()})
+	load := func(db string, times int64) error {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ending := &endingContext{Context: ctx, cancel: cancel}
+		ending.left.Store(times)
+		c := importCommand{
+			DB: db, graphFiles: graphFiles{Nodes: "nodes.csv", Edges: "edges.csv"}, resources: resources{Memory: 1, Threads: 2},
+		}
+		var out bytes.Buffer
+		return c.make(ending, &streams{out: &out, err: &out, progress: &progress{}})
+	}
+	degrees := func(db string) string {
+		return mustRun(t, "shell", db, "-c", "nodes return id, label, degree", "--format", "csv")
+	}
+	if err := load("whole", math.MaxInt64); err != nil {
+		t.Fatal(err)
+	}
+	want, interrupted := degrees("whole"), 0
+	for times := int64(0); times < 60; times += 6 {
+		err := load("g", times)
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatalf("interrupted at %d: got %v", times, err)
+		}
+		if err != nil {
+			interrupted++
+			if _, err := os.Stat("g"); err == nil {
+				t.Fatalf("interrupted at %d: a store is there", times)
+			}
+			err = load("g", math.MaxInt64)
+		}
+		if err != nil {
+			t.Fatalf("after an interruption at %d: %v", times, err)
+		}
+		if got := degrees("g"); got != want {
+			t.Errorf("after an interruption at %d: got another store than without", times)
+		}
+		if err := os.RemoveAll("g"); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := listDir(t), []string{"edges.csv", "nodes.csv", "whole"}; !slices.Equal(got, want) {
+			t.Errorf("after an interruption at %d: left behind: %v, want %v", times, got, want)
+		}
+	}
+	if interrupted < 3 {
+		t.Errorf("%d imports were interrupted, want some at different stages", interrupted)
 	}
 }

@@ -24,6 +24,59 @@ type writing struct {
 	tx   *kv.Tx
 }
 
+// predictionEncoding is how predictions are stored.
+type predictionEncoding struct {
+	TopK    int  `name:"top-k" placeholder:"K" help:"Keep the K largest classes of each prediction, and what is left in equal shares for the others. Without it: all."`
+	Float16 bool `name:"float16" help:"Store predictions as 16-bit floats."`
+}
+
+// check returns a usage error where the flags make no sense.
+func (e predictionEncoding) check() error {
+	if e.TopK < 0 {
+		return usagef("--top-k %d: want 1 or more", e.TopK)
+	}
+	return nil
+}
+
+func (e predictionEncoding) encoding() cleaner.PredictionEncoding {
+	return cleaner.PredictionEncoding{TopK: e.TopK, Float16: e.Float16}
+}
+
+// checkEncoding returns a usage error where the flags for predictions make no sense.
+func (g *graphFiles) checkEncoding() error {
+	if g.Predictions == "" && g.predictionEncoding != (predictionEncoding{}) {
+		return usagef("--top-k and --float16 say how predictions are stored, so they need --predictions")
+	}
+	return g.predictionEncoding.check()
+}
+
+// predictionOptions says what the rows of the predictions are.
+func (g *graphFiles) predictionOptions() cleaner.PredictionOptions {
+	return cleaner.PredictionOptions{
+		Logits: g.Logits, Source: cleaner.SourceImported, PredictionEncoding: g.predictionEncoding.encoding(),
+	}
+}
+
+// encodingWords says how predictions are stored.
+func encodingWords(e cleaner.PredictionEncoding, classes int) string {
+	words := "float32"
+	if e.Float16 {
+		words = "float16"
+	}
+	if e.TopK > 0 {
+		return fmt.Sprintf("%s, the largest %d of %d classes", words, e.TopK, classes)
+	}
+	return words
+}
+
+// sayLoss says what the encoding of predictions lost, where it can lose anything.
+func (s *streams) sayLoss(e cleaner.PredictionEncoding, classes int, loss cleaner.PredictionLoss) {
+	if e != (cleaner.PredictionEncoding{}) {
+		s.say("Predictions are kept as %s. Of the probability in a row this moves %.3g on average, %.3g at most.",
+			encodingWords(e, classes), loss.Mean, loss.Greatest)
+	}
+}
+
 // isArray says whether a file is one of numpy's, by its name.
 func isArray(path string) bool {
 	extension := strings.ToLower(filepath.Ext(path))
@@ -99,12 +152,26 @@ func (w *writing) featureArray(ctx context.Context, path string, stage *kv.Stage
 
 // predictions writes the matrix of predictions; the caller marks it when it commits.
 func (w *writing) predictions(
-	ctx context.Context, path string, logits bool, stage *kv.Stage,
-) (_ *cleaner.PredictionWriter, err error) {
-	opt := cleaner.PredictionOptions{Logits: logits, Source: cleaner.SourceImported}
+	ctx context.Context, path string, opt cleaner.PredictionOptions, stage *kv.Stage,
+) (*cleaner.PredictionWriter, error) {
+	read := w.predictionTable
 	if isArray(path) {
-		return w.predictionArray(ctx, path, opt, stage)
+		read = w.predictionArray
 	}
+	out, err := read(ctx, path, opt, stage)
+	if err != nil {
+		return nil, err
+	}
+	if err := out.Finish(); err != nil {
+		return nil, err
+	}
+	w.s.sayLoss(out.Encoding(), stage.Columns, out.Loss())
+	return out, nil
+}
+
+func (w *writing) predictionTable(
+	ctx context.Context, path string, opt cleaner.PredictionOptions, stage *kv.Stage,
+) (_ *cleaner.PredictionWriter, err error) {
 	in, id, err := openTable(path)
 	if err != nil {
 		return nil, err
@@ -123,10 +190,7 @@ func (w *writing) predictions(
 		}
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, out.Finish()
+	return out, err
 }
 
 func (w *writing) predictionArray(
@@ -164,10 +228,7 @@ func (w *writing) predictionArray(
 		}
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, out.Finish()
+	return out, err
 }
 
 // splits writes the column split; a node left out is in none.
@@ -217,8 +278,8 @@ func eachSplit(ctx context.Context, tx *kv.Tx, path string, r reading, fn func(v
 // eachRow calls fn for every row of a numpy file with the node it belongs to, by the order of the nodes file.
 func (w *writing) eachRow(ctx context.Context, in *npy.Reader, fn func(kv.NodeID, npy.Row) error) error {
 	if in.NumRows() != int64(w.tx.NumNodes()) {
-		return &npy.Error{Path: in.Path(), Row: -1, Msg: fmt.Sprintf("has %d rows, want %d, one for each node in the order of the nodes file",
-			in.NumRows(), w.tx.NumNodes())}
+		return &npy.Error{Path: in.Path(), Row: -1, Msg: fmt.Sprintf("has %d rows, want %d, one for each node%s in the order of the nodes file",
+			in.NumRows(), w.tx.NumNodes(), w.bad.leftOut())}
 	}
 	report := w.s.progress.report()
 	nextRow, stop := iter.Pull2(in.Rows())
@@ -306,7 +367,7 @@ func openTable(path string) (in *table.Reader, id int, err error) {
 // A seenNodes finds the nodes that rows name, each once. It is fast where the rows are in the order of the nodes file.
 type seenNodes struct {
 	tx    *kv.Tx
-	rows  []bool // [n]
+	rows  kv.NodeSet // named so far
 	count int
 
 	nextNode func() (kv.NodeID, error, bool) // in file order
@@ -318,7 +379,7 @@ type seenNodes struct {
 
 // newSeen returns a seenNodes; stop it.
 func newSeen(tx *kv.Tx) (*seenNodes, error) {
-	s := &seenNodes{tx: tx, rows: make([]bool, tx.NumNodes())}
+	s := &seenNodes{tx: tx, rows: kv.NewNodeSet(tx.NumNodes())}
 	nextNode, stopNodes := iter.Pull2(tx.InFileOrder())
 	nextID, stopIDs := iter.Pull2(tx.IDs())
 	s.nextNode, s.nextID = nextNode, nextID
@@ -349,10 +410,10 @@ func (s *seenNodes) node(in *table.Reader, row table.Row, column int) (kv.NodeID
 		return 0, in.Want(row, column, "the id of a node")
 	case err != nil:
 		return 0, err
-	case s.rows[v]:
+	case s.rows.Has(v):
 		return 0, in.Errorf(row.Line, in.Header()[column], "got %q again, want every id once", row.Fields[column])
 	}
-	s.rows[v] = true
+	s.rows.Add(v)
 	s.count++
 	return v, nil
 }
@@ -367,7 +428,7 @@ func (s *seenNodes) find(id []byte) (kv.NodeID, error) {
 
 // all returns an error that names the first node, in the order of the nodes file, without a row.
 func (s *seenNodes) all(in *table.Reader) error {
-	missing := len(s.rows) - s.count
+	missing := s.tx.NumNodes() - s.count
 	if missing == 0 {
 		return nil
 	}
@@ -375,14 +436,14 @@ func (s *seenNodes) all(in *table.Reader) error {
 		if err != nil {
 			return err
 		}
-		if s.rows[v] {
+		if s.rows.Has(v) {
 			continue
 		}
 		id, err := s.tx.ID(v)
 		if err != nil {
 			return err
 		}
-		return in.Errorf(0, "", "has no row for node %q (%d of %d nodes have none), want one for each", id, missing, len(s.rows))
+		return in.Errorf(0, "", "has no row for node %q (%d of %d nodes have none), want one for each", id, missing, s.tx.NumNodes())
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ type predictCommand struct {
 	Seed  uint64 `default:"1" help:"Seed of the training."`
 	Hops  int    `default:"2" placeholder:"N" help:"Hops that the inputs are smoothed over. Without it: 2."`
 	Stats string `placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
+	predictionEncoding
 	resources
 }
 
@@ -24,7 +25,8 @@ func (*predictCommand) Help() string {
 		`better: import its predictions instead. clean does this by itself where there are no predictions.
 
     graphcleaner predict my.graph
-    graphcleaner predict my.graph --seed 2 --memory 2GiB`
+    graphcleaner predict my.graph --seed 2 --memory 2GiB
+    graphcleaner predict my.graph --top-k 10 --float16`
 }
 
 func (c *predictCommand) Run(ctx context.Context, s *streams) error {
@@ -34,6 +36,9 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 	if c.Hops < 1 {
 		return usagef("--hops %d: want 1 or more", c.Hops)
 	}
+	if err := c.check(); err != nil {
+		return err
+	}
 	stages := new(stageLog)
 	var report *cleaner.PredictReport
 	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {
@@ -42,6 +47,7 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 			Hops:         c.Hops,
 			Workers:      c.Threads,
 			MemoryBudget: c.work(),
+			Encoding:     c.encoding(),
 			Progress:     s.progress.report(),
 			OnStage:      stages.add,
 			Notice:       s.notice,

@@ -31,6 +31,14 @@ func (g *kindGuess) see(text []byte) {
 	}
 }
 
+// merge adds what another guess has seen of the same column.
+func (g *kindGuess) merge(other kindGuess) {
+	g.any = g.any || other.any
+	g.isBool = g.isBool && other.isBool
+	g.isInt = g.isInt && other.isInt
+	g.isFloat = g.isFloat && other.isFloat
+}
+
 func (g *kindGuess) kind() kv.Kind {
 	switch {
 	case !g.any:

@@ -29,6 +29,10 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	predictions, lost, err := q.predictions()
+	if err != nil {
+		return nil, err
+	}
 	var columns, indexed []string
 	for _, c := range q.tx.Columns() {
 		columns = append(columns, c.Name)
@@ -45,9 +49,30 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 		{"columns", kv.KindString, kv.StringValue(joinNames(columns))},
 		{"indexes", kv.KindString, kv.StringValue(joinNames(indexed))},
 		{"matrices", kv.KindString, kv.StringValue(joinNames(q.tx.Matrices()))},
+		{"predictions", kv.KindString, predictions},
+		{"predictions_loss_mean", kv.KindFloat, lost[0]},
+		{"predictions_loss_most", kv.KindFloat, lost[1]},
 		{"runs", kv.KindInt, kv.IntValue(int64(len(runs)))},
 		{"disk_bytes", kv.KindInt, kv.IntValue(bytes)},
 	}), nil
+}
+
+// predictions says how the predictions are stored, and what of a row's probability that moved when they were, on average
+// and at most; null without predictions.
+func (q *query) predictions() (encoding kv.Value, lost [2]kv.Value, err error) {
+	e, loss, err := cleaner.PredictionsEncoding(q.tx)
+	if errors.Is(err, kv.ErrNotFound) {
+		return encoding, lost, nil
+	}
+	if err != nil {
+		return encoding, lost, err
+	}
+	matrix, err := q.tx.Matrix(cleaner.PredictionsMatrix)
+	if err != nil {
+		return encoding, lost, err
+	}
+	lost = [2]kv.Value{kv.FloatValue(loss.Mean), kv.FloatValue(loss.Greatest)}
+	return kv.StringValue(encodingWords(e, matrix.Width())), lost, nil
 }
 
 // diskBytes sums what the files of a store take on disk. A file that goes while they are counted counts nothing.

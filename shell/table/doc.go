@@ -1,4 +1,4 @@
-// Package table reads the rows of csv, tsv and parquet files, one at a time.
+// Package table reads the rows of csv, tsv and parquet files: one at a time, or in parallel.
 //
 // The extension says what a file holds: .csv and .tsv, either also with .gz behind it, and .parquet. The first record
 // of a text file is its header. Text is UTF-8; a byte order mark, CRLF line ends and blank lines are understood. A field
@@ -7,10 +7,19 @@
 // backslash. A column of a parquet file must be a flat one of booleans, integers, floats or strings, and
 // its values are handed out as the text that a csv file would hold; null is the empty text.
 //
-// Memory is bounded by the longest record (MaxRecord) or, for parquet, by a page of each column, whatever the size of
-// the file and however well it is compressed.
+// A file is read in chunks, runs of whole records. Reader.Rows takes them one after another; Reader.Scan hands them to
+// several goroutines, which parse them side by side. Text is cut at the ends of records without being parsed: a chunk
+// in which no quote is may end behind any line, and only records with quotes are followed field by field. Fields are
+// views into the chunk, so that a row costs no allocation. The text of a .gz file is unpacked in a goroutine of its own.
+// Pages of parquet files are decoded in order, their values turned into text in parallel.
+//
+// Memory is bounded by a chunk for each goroutine, which is as large as the longest record (MaxRecord) where that is
+// larger, or, for parquet, by a page of each column, whatever the size of the file and however well it is compressed.
 //
 // Every error of a file's content is an *Error, which reads
 //
 //	nodes.csv:17: column "year": got "abc", want a number
+//
+// Errors of a row alone, such as a wrong number of fields, can be skipped: the rows behind it can be read on. Those
+// behind which no row can be told from another, such as a quote left open, end the reading.
 package table

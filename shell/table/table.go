@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/gzip"
@@ -23,8 +24,9 @@ const Extensions = ".csv, .tsv, .csv.gz, .tsv.gz or .parquet"
 // An Error is what is wrong with the content of a file, and where.
 type Error struct {
 	Path   string
-	Line   int64  // 1-based line of a text file, where the record begins, or 1-based row of a parquet file; 0: the file as a whole
+	Line   int64  // 1-based line of a text file, or 1-based row of a parquet file; 0: the file as a whole
 	Column string // empty: the record as a whole
+	Value  string // the text that is not as wanted, at most maxValue bytes of it; empty where there is none
 	Msg    string
 	Err    error // what Msg was made of, if anything
 }
@@ -33,38 +35,54 @@ type Error struct {
 func (e *Error) Unwrap() error { return e.Err }
 
 func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Path)
 	if e.Line > 0 {
-		fmt.Fprintf(&b, ":%d", e.Line)
+		return fmt.Sprintf("%s:%d: %s", e.Path, e.Line, e.Reason())
 	}
-	b.WriteString(": ")
-	if e.Column != "" {
-		fmt.Fprintf(&b, "column %q: ", e.Column)
-	}
-	b.WriteString(e.Msg)
-	return b.String()
+	return e.Path + ": " + e.Reason()
 }
 
-// A Row is one record. Fields are in the order of the header, as many as it has names; they are borrowed until the
-// next step of Reader.Rows.
+// Reason is the message without the place in the file.
+func (e *Error) Reason() string {
+	if e.Column != "" {
+		return fmt.Sprintf("column %q: %s", e.Column, e.Msg)
+	}
+	return e.Msg
+}
+
+// A Row is one record. Fields are in the order of the header, as many as it has names. The slice is borrowed until the
+// next row is read, the bytes of the fields as the function says that hands out the row.
 type Row struct {
-	Line   int64 // as in Error
+	Line   int64 // as in Error; of a record of several lines the first
 	Fields [][]byte
 }
 
-// A Reader reads one file from its header to its end.
+// A Reader reads one file from its header to its end. One goroutine, but for Offset.
 type Reader struct {
 	path   string
 	header []string
 	size   int64
-	read   func() int64 // bytes of the file consumed so far
-	next   func() (Row, error)
+	read   func() int64 // bytes of the file consumed so far; any goroutine
+	chunk  rows         // being read, nil between
+	chunks func() rows  // returns an empty chunk
 	closes []io.Closer
 }
 
+// rows are some consecutive rows of a file, in memory.
+type rows interface {
+	// fill replaces them by those that follow all that have been filled before, or returns io.EOF. No two of one file may
+	// be filled at once. An error ends the file.
+	fill() error
+
+	// next returns the next of them, or io.EOF. An *Error is one of that row alone. The bytes of the fields are borrowed
+	// until fill.
+	next() (Row, error)
+}
+
 // Open opens a file and reads its header. A file without one is an *Error; one with a header alone has no rows.
-func Open(path string) (*Reader, error) {
+func Open(path string) (*Reader, error) { return open(path, chunkBytes) }
+
+// open is Open with chunks of text of another size, in bytes.
+func open(path string, chunkBytes int) (*Reader, error) {
 	name := strings.ToLower(filepath.Base(path))
 	plain, compressed := strings.CutSuffix(name, ".gz")
 	kind := filepath.Ext(plain)
@@ -89,7 +107,7 @@ func Open(path string) (*Reader, error) {
 	if kind == ".parquet" {
 		err = r.openParquet(f)
 	} else {
-		err = r.openText(f, kind, compressed)
+		err = r.openText(f, kind, compressed, chunkBytes)
 	}
 	if err == nil {
 		err = r.checkHeader()
@@ -100,23 +118,25 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-func (r *Reader) openText(f *os.File, kind string, compressed bool) error {
+func (r *Reader) openText(f *os.File, kind string, compressed bool, chunkBytes int) error {
 	counted := &countingReader{r: f}
-	r.read = func() int64 { return counted.n }
+	r.read = counted.n.Load
 	var content io.Reader = counted
 	if compressed {
 		z, err := gzip.NewReader(counted)
 		if err != nil {
 			return &Error{Path: r.path, Msg: fmt.Sprintf("is not a whole gzip file (%s)", sourceError(err))}
 		}
-		content = z
+		unpacked := newReadAhead(z)
+		r.closes = append(r.closes, unpacked)
+		content = unpacked
 	}
-	separator := byte(',')
+	text := &textFile{path: r.path, in: content, separator: ',', special: '"', chunkBytes: chunkBytes}
 	if kind == ".tsv" {
-		separator = '\t'
+		text.separator, text.special = '\t', '\\'
 	}
-	text := newTextReader(r.path, content, separator)
-	header, err := text.record()
+	r.chunks = func() rows { return &textChunk{file: text} }
+	header, err := r.row()
 	if errors.Is(err, io.EOF) {
 		return &Error{Path: r.path, Msg: "the file is empty, want a header line that names the columns"}
 	}
@@ -126,13 +146,7 @@ func (r *Reader) openText(f *os.File, kind string, compressed bool) error {
 	for _, name := range header.Fields {
 		r.header = append(r.header, strings.TrimSpace(string(name)))
 	}
-	r.next = func() (Row, error) {
-		row, err := text.record()
-		if err == nil && len(row.Fields) != len(r.header) {
-			err = r.Errorf(row.Line, "", "got %d fields, want %d (%s)", len(row.Fields), len(r.header), brief(strings.Join(r.header, ",")))
-		}
-		return row, err
-	}
+	text.header = r.header
 	return nil
 }
 
@@ -167,17 +181,34 @@ func (r *Reader) Offset() int64 { return r.read() }
 // Size is the size of the file in bytes, as it lies on disk.
 func (r *Reader) Size() int64 { return r.size }
 
-// Rows yields the rows from where the last call stopped. On failure it yields the error, once, and stops.
+// Rows yields the rows from where the last call stopped; the bytes of their fields are borrowed until the next step. On
+// failure it yields the error, once, and stops.
 func (r *Reader) Rows() iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		for {
-			row, err := r.next()
+			row, err := r.row()
 			if errors.Is(err, io.EOF) {
 				return
 			}
 			if !yield(row, err) || err != nil {
 				return
 			}
+		}
+	}
+}
+
+// row returns the next row, or io.EOF.
+func (r *Reader) row() (Row, error) {
+	if r.chunk == nil {
+		r.chunk = r.chunks()
+	}
+	for {
+		row, err := r.chunk.next()
+		if !errors.Is(err, io.EOF) {
+			return row, err
+		}
+		if err := r.chunk.fill(); err != nil {
+			return Row{}, err
 		}
 	}
 }
@@ -190,7 +221,11 @@ func (r *Reader) Errorf(line int64, column, format string, args ...any) error {
 
 // Want returns the *Error that a field reads one thing where another is wanted.
 func (r *Reader) Want(row Row, column int, want string) error {
-	return r.Errorf(row.Line, r.header[column], "got %q, want %s", brief(string(row.Fields[column])), want)
+	text := string(row.Fields[column])
+	return &Error{
+		Path: r.path, Line: row.Line, Column: r.header[column], Value: shorten(text, maxValue),
+		Msg: fmt.Sprintf("got %q, want %s", brief(text), want),
+	}
 }
 
 // Close releases the file.
@@ -211,9 +246,14 @@ func ending(name string) string {
 	return "without an ending, which would say what is in it"
 }
 
+// maxValue bounds Error.Value, in bytes; the longest id of a node fits.
+const maxValue = 1 << 10
+
 // brief shortens a text that a message quotes.
-func brief(s string) string {
-	const most = 60
+func brief(s string) string { return shorten(s, 60) }
+
+// shorten cuts a text to at most the given number of bytes, and says so.
+func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
@@ -240,11 +280,11 @@ func sourceError(err error) string {
 // A countingReader counts the bytes read through it.
 type countingReader struct {
 	r io.Reader
-	n int64
+	n atomic.Int64
 }
 
 func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
-	c.n += int64(n)
+	c.n.Add(int64(n))
 	return n, err
 }

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -10,81 +9,176 @@ import (
 	"unicode/utf8"
 )
 
-// A textReader splits separated text into records.
-type textReader struct {
-	path      string
-	in        *bufio.Reader
-	separator byte
-	line      int64  // lines read so far
-	long      []byte // the line being read, where it is longer than the buffer of in
-	plain     []byte // the fields of a record with quotes or escapes, without them
-	ends      []int  // where each of them ends in plain
-	fields    [][]byte
+// chunkBytes is how much text is cut off a file at once: small enough for a cache of the processor, large enough that
+// cutting costs nothing beside parsing.
+const chunkBytes = 256 << 10
+
+const byteOrderMark = "\xef\xbb\xbf"
+
+// A textFile cuts separated text into chunks of whole records.
+type textFile struct {
+	path       string
+	in         io.Reader
+	separator  byte
+	special    byte // what makes a record one that takes more than cutting at separators: a quote or a backslash
+	chunkBytes int
+	header     []string // nil until it has been read
+
+	begun bool
+	rest  []byte // read, but behind the last chunk
+	lines int64  // before rest
+	err   error  // that comes behind rest; io.EOF at the end of the file
 }
 
-func newTextReader(path string, in io.Reader, separator byte) *textReader {
-	return &textReader{path: path, in: bufio.NewReaderSize(in, 256<<10), separator: separator}
+// A textChunk is a run of whole records of a textFile.
+type textChunk struct {
+	file    *textFile
+	data    []byte
+	at      int   // of data, the next record
+	line    int64 // lines of the file before it
+	special bool  // some record may have file.special
+	valid   bool  // all of data is text
+	fields  [][]byte
 }
 
-// record returns the next record, blank lines skipped, or io.EOF. Its fields are borrowed until the next call.
-func (t *textReader) record() (Row, error) {
-	for {
-		line, err := t.readLine(MaxRecord)
-		if err != nil {
-			return Row{}, err
+// fill cuts the next records off the file.
+func (c *textChunk) fill() (err error) {
+	f := c.file
+	c.at, c.line = 0, f.lines
+	c.data, err = f.cut(append(c.data[:0], f.rest...))
+	if err != nil {
+		c.data = c.data[:0]
+		return err
+	}
+	f.lines += int64(bytes.Count(c.data, []byte{'\n'}))
+	c.special = bytes.IndexByte(c.data, f.special) >= 0
+	c.valid = checkText(c.data) == nil
+	return nil
+}
+
+// cut appends to data, which begins with a record, what the file holds on, and returns its whole records, at least one.
+// What is behind them it keeps as rest.
+func (f *textFile) cut(data []byte) ([]byte, error) {
+	for size := max(f.chunkBytes, len(byteOrderMark)); ; size *= 2 {
+		size = min(size, MaxRecord+1)
+		for len(data) < size && f.err == nil {
+			if cap(data) < size {
+				data = append(make([]byte, 0, size), data...)
+			}
+			var n int
+			n, f.err = f.in.Read(data[len(data):size])
+			data = data[:len(data)+n]
 		}
-		if len(line) == 0 {
-			continue
+		if !f.begun {
+			f.begun = true
+			var err error
+			if data, err = f.start(data); err != nil {
+				return nil, err
+			}
 		}
-		first := t.line
-		t.fields = t.fields[:0]
+		if whole := f.wholeRecords(data, errors.Is(f.err, io.EOF)); whole > 0 {
+			f.rest = append(f.rest[:0], data[whole:]...)
+			return data[:whole], nil
+		}
+		line := f.lines + 1
 		switch {
-		case t.separator == '\t' && bytes.IndexByte(line, '\\') >= 0:
-			err = t.splitEscaped(line)
-		case t.separator != '\t' && bytes.IndexByte(line, '"') >= 0:
-			err = t.splitQuoted(line)
-		default:
-			t.split(line)
+		case errors.Is(f.err, io.EOF) && len(data) == 0:
+			return nil, io.EOF
+		case errors.Is(f.err, io.EOF):
+			return nil, f.errorf(line, "a quoted field is still open at the end of the file, want a closing quote")
+		case f.err != nil:
+			return nil, f.errorf(line, "the file cannot be read on: %s", sourceError(f.err))
+		case size > MaxRecord:
+			return nil, f.errorf(line, "got a record of more than %d MiB, want shorter ones (is a quote left open?)", MaxRecord>>20)
 		}
-		return Row{Line: first, Fields: t.fields}, err
 	}
 }
 
-// readLine returns the next line without its end; limit bounds its length.
-func (t *textReader) readLine(limit int) ([]byte, error) {
-	t.long = t.long[:0]
-	line, err := t.in.ReadSlice('\n')
-	for errors.Is(err, bufio.ErrBufferFull) && len(t.long)+len(line) <= limit {
-		t.long = append(t.long, line...)
-		line, err = t.in.ReadSlice('\n')
+// start drops a byte order mark from the beginning of the file.
+func (f *textFile) start(data []byte) ([]byte, error) {
+	switch {
+	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
+		return nil, f.errorf(1, "got UTF-16 text, want UTF-8")
+	case bytes.HasPrefix(data, []byte("\x1f\x8b")):
+		return nil, f.errorf(1, "got gzip data, want text (a compressed file's name ends in .gz)")
 	}
-	if len(t.long) > 0 {
-		t.long = append(t.long, line...)
-		line = t.long
+	if bytes.HasPrefix(data, []byte(byteOrderMark)) {
+		data = data[:copy(data, data[len(byteOrderMark):])]
 	}
-	if len(line) > 0 {
-		t.line++
-	}
-	if errors.Is(err, bufio.ErrBufferFull) || len(line) > limit+1 {
-		return nil, t.errorf(t.line, "got a record of more than %d MiB, want shorter ones (is a quote left open?)", MaxRecord>>20)
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, t.errorf(t.line+1, "the file cannot be read on: %s", sourceError(err))
-	}
-	if len(line) == 0 {
-		return nil, io.EOF
-	}
-	if t.line == 1 {
-		if line, err = t.start(line); err != nil {
-			return nil, err
+	return data, nil
+}
+
+// wholeRecords returns how many bytes at the beginning of data, which begins with a record, are whole records. The last
+// record of a file is whole without an end of line.
+func (f *textFile) wholeRecords(data []byte, last bool) int {
+	at := 0
+	for f.special == '"' {
+		quote := bytes.IndexByte(data[at:], '"')
+		if quote < 0 {
+			break
 		}
+		at += bytes.LastIndexByte(data[at:at+quote], '\n') + 1
+		length, ok := quotedRecord(data[at:], f.separator, last)
+		if !ok {
+			return at
+		}
+		at += length
 	}
-	line = bytes.TrimSuffix(line, []byte{'\n'})
-	line = bytes.TrimSuffix(line, []byte{'\r'})
-	if err := checkText(line); err != nil {
-		return nil, t.errorf(t.line, "%v", err)
+	if last {
+		return len(data)
 	}
-	return line, nil
+	return at + bytes.LastIndexByte(data[at:], '\n') + 1
+}
+
+// quotedRecord returns the length of the record that data begins with, its end of line included; false where data ends
+// before it does. A quote that does not begin its field stands for itself. A closing quote that something follows is an
+// error of the record, which then ends where its line does.
+func quotedRecord(data []byte, separator byte, last bool) (length int, ok bool) {
+	lineEnd, quote := -1, -1 // the next ones at or behind i, as far as they are known
+	for i := 0; ; i++ {      // i is where a field begins
+		if i < len(data) && data[i] == '"' {
+			for i++; ; i += 2 {
+				n := bytes.IndexByte(data[i:], '"')
+				if n < 0 {
+					return 0, false
+				}
+				if i += n; i+1 >= len(data) || data[i+1] != '"' {
+					break
+				}
+			}
+			i++
+			if i < len(data) && data[i] == separator {
+				continue
+			}
+			if n := bytes.IndexByte(data[i:], '\n'); n >= 0 {
+				return i + n + 1, true
+			}
+			return len(data), last
+		}
+		if lineEnd < i {
+			if lineEnd = bytes.IndexByte(data[i:], '\n'); lineEnd < 0 {
+				if !last {
+					return 0, false
+				}
+				lineEnd = len(data) - i
+			}
+			lineEnd += i
+		}
+		if quote < i {
+			if quote = bytes.IndexByte(data[i:], '"'); quote < 0 {
+				quote = len(data) - i
+			}
+			quote += i
+		}
+		n := -1
+		if quote < lineEnd {
+			n = bytes.IndexByte(data[i:lineEnd], separator)
+		}
+		if n < 0 {
+			return min(lineEnd+1, len(data)), true
+		}
+		i += n
+	}
 }
 
 // checkText refuses what is no text.
@@ -98,67 +192,155 @@ func checkText(text []byte) error {
 	return nil
 }
 
-// start drops a byte order mark from the first line.
-func (t *textReader) start(line []byte) ([]byte, error) {
-	if bytes.HasPrefix(line, []byte("\xff\xfe")) || bytes.HasPrefix(line, []byte("\xfe\xff")) {
-		return nil, t.errorf(1, "got UTF-16 text, want UTF-8")
+// next returns the next record, blank lines skipped.
+func (c *textChunk) next() (Row, error) {
+	for c.at < len(c.data) {
+		record := c.data[c.at:]
+		end := bytes.IndexByte(record, '\n')
+		if end >= 0 {
+			record = record[:end]
+		}
+		if c.special && bytes.IndexByte(record, c.file.special) >= 0 {
+			return c.specialRecord()
+		}
+		c.at += len(record) + 1
+		c.line++
+		record = withoutReturn(record)
+		if len(record) == 0 {
+			continue
+		}
+		if !c.valid {
+			if err := checkText(record); err != nil {
+				return Row{}, recordError(c.file.path, c.line, record, "%v", err)
+			}
+		}
+		c.fields = c.fields[:0]
+		for field := record; ; {
+			i := bytes.IndexByte(field, c.file.separator)
+			if i < 0 {
+				c.fields = append(c.fields, field)
+				break
+			}
+			c.fields = append(c.fields, field[:i])
+			field = field[i+1:]
+		}
+		return c.row(c.line)
 	}
-	if bytes.HasPrefix(line, []byte("\x1f\x8b")) {
-		return nil, t.errorf(1, "got gzip data, want text (a compressed file's name ends in .gz)")
-	}
-	return bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")), nil
+	return Row{}, io.EOF
 }
 
-// split cuts a line without quotes or escapes.
-func (t *textReader) split(line []byte) {
+// withoutReturn drops what is left of an end of line CRLF.
+func withoutReturn(line []byte) []byte {
+	if n := len(line); n > 0 && line[n-1] == '\r' {
+		return line[:n-1]
+	}
+	return line
+}
+
+// row is the row of fields; the first, which is the header, has any number of them.
+func (c *textChunk) row(line int64) (Row, error) {
+	header := c.file.header
+	if len(c.fields) != len(header) && header != nil {
+		record := bytes.Join(c.fields, []byte{c.file.separator})
+		return Row{}, recordError(c.file.path, line, record, "got %d fields, want %d (%s)",
+			len(c.fields), len(header), brief(strings.Join(header, ",")))
+	}
+	return Row{Line: line, Fields: c.fields}, nil
+}
+
+// specialRecord is next for a record with quotes or escapes.
+func (c *textChunk) specialRecord() (Row, error) {
+	record := c.data[c.at:]
+	if c.file.special == '"' {
+		length, _ := quotedRecord(record, c.file.separator, true)
+		record = record[:length]
+	} else if end := bytes.IndexByte(record, '\n'); end >= 0 {
+		record = record[:end+1]
+	}
+	first := c.line + 1
+	c.at += len(record)
+	record = withoutReturn(bytes.TrimSuffix(record, []byte{'\n'}))
+	c.line += int64(bytes.Count(record, []byte{'\n'})) + 1
+	if !c.valid {
+		line := first
+		for part := range bytes.Lines(record) {
+			if err := checkText(part); err != nil {
+				return Row{}, recordError(c.file.path, line, part, "%v", err)
+			}
+			line++
+		}
+	}
+	var err error
+	if c.file.special == '"' {
+		err = c.splitQuoted(record)
+	} else {
+		err = c.splitEscaped(record)
+	}
+	if err != nil {
+		return Row{}, err
+	}
+	return c.row(first)
+}
+
+// splitQuoted cuts a record that has quotes, in place: its fields take no more room without them.
+func (c *textChunk) splitQuoted(record []byte) error {
+	c.fields = c.fields[:0]
+	for read, written := 0, 0; ; read++ { // read is where a field begins
+		begin := written
+		if read < len(record) && record[read] == '"' {
+			for read++; ; read++ {
+				quote := read + bytes.IndexByte(record[read:], '"')
+				written += copyLines(record[written:], record[read:quote])
+				if read = quote + 1; read >= len(record) || record[read] != '"' {
+					break
+				}
+				record[written] = '"'
+				written++
+			}
+			if read < len(record) && record[read] != c.file.separator {
+				// The record ends in this line.
+				return recordError(c.file.path, c.line, record[read:], "got %q after a closing quote, want the end of the field", record[read:read+1])
+			}
+		} else {
+			end := bytes.IndexByte(record[read:], c.file.separator)
+			if end < 0 {
+				end = len(record) - read
+			}
+			written += copy(record[written:], record[read:read+end])
+			read += end
+		}
+		c.fields = append(c.fields, record[begin:written])
+		if read == len(record) {
+			return nil
+		}
+	}
+}
+
+// copyLines copies text down, over itself, with ends of lines CRLF as LF, and returns the length of what is left.
+func copyLines(dst, text []byte) int {
+	n := 0
 	for {
-		i := bytes.IndexByte(line, t.separator)
-		if i < 0 {
-			t.fields = append(t.fields, line)
-			return
+		end := bytes.Index(text, []byte("\r\n"))
+		if end < 0 {
+			return n + copy(dst[n:], text)
 		}
-		t.fields = append(t.fields, line[:i])
-		line = line[i+1:]
+		n += copy(dst[n:], text[:end])
+		text = text[end+1:]
 	}
 }
 
-// splitQuoted cuts a record that has quotes, reading on while a quoted field spans lines. A quote that does not begin
-// its field stands for itself.
-func (t *textReader) splitQuoted(line []byte) error {
-	first := t.line
-	t.plain, t.ends = t.plain[:0], t.ends[:0]
-	for {
-		rest, err := t.field(line, first)
-		if err != nil {
-			return err
-		}
-		t.ends = append(t.ends, len(t.plain))
-		if len(rest) == 0 {
-			break
-		}
-		line = rest[1:]
-	}
-	t.cutPlain()
-	return nil
-}
-
-// cutPlain makes the fields of plain, once it is complete: growing moves it.
-func (t *textReader) cutPlain() {
-	begin := 0
-	for _, end := range t.ends {
-		t.fields = append(t.fields, t.plain[begin:end])
-		begin = end
-	}
-}
-
-// splitEscaped cuts a line of a tsv file that has escapes: \t, \n, \r and \\ stand for a tab, the ends of lines and a
-// backslash.
-func (t *textReader) splitEscaped(line []byte) error {
-	t.plain, t.ends = t.plain[:0], t.ends[:0]
+// splitEscaped cuts a line of a tsv file that has escapes, in place: \t, \n, \r and \\ stand for a tab, the ends of lines
+// and a backslash.
+func (c *textChunk) splitEscaped(line []byte) error {
+	c.fields = c.fields[:0]
+	begin, written := 0, 0
 	for i := 0; i < len(line); i++ {
-		switch line[i] {
-		case t.separator:
-			t.ends = append(t.ends, len(t.plain))
+		b := line[i]
+		switch b {
+		case c.file.separator:
+			c.fields = append(c.fields, line[begin:written])
+			begin = written
+			continue
 		case '\\':
 			i++
 			code := -1
@@ -166,57 +348,25 @@ func (t *textReader) splitEscaped(line []byte) error {
 				code = strings.IndexByte(`tnr\`, line[i])
 			}
 			if code < 0 {
-				return t.errorf(t.line, `got a backslash before %q, want \t, \n, \r or \\`, brief(string(line[i:])))
+				return recordError(c.file.path, c.line, line[i:], `got a backslash before %q, want \t, \n, \r or \\`, brief(string(line[i:])))
 			}
-			t.plain = append(t.plain, "\t\n\r\\"[code])
-		default:
-			t.plain = append(t.plain, line[i])
+			b = "\t\n\r\\"[code]
 		}
+		line[written] = b
+		written++
 	}
-	t.ends = append(t.ends, len(t.plain))
-	t.cutPlain()
+	c.fields = append(c.fields, line[begin:written])
 	return nil
 }
 
-// field appends one field to plain and returns what follows it: nothing, or a separator and the next field.
-func (t *textReader) field(line []byte, first int64) ([]byte, error) {
-	if len(line) == 0 || line[0] != '"' {
-		i := bytes.IndexByte(line, t.separator)
-		if i < 0 {
-			i = len(line)
-		}
-		t.plain = append(t.plain, line[:i]...)
-		return line[i:], nil
-	}
-	line = line[1:]
-	for {
-		i := bytes.IndexByte(line, '"')
-		if i < 0 {
-			t.plain = append(append(t.plain, line...), '\n')
-			next, err := t.readLine(MaxRecord - min(len(t.plain), MaxRecord))
-			if errors.Is(err, io.EOF) {
-				return nil, t.errorf(first, "a quoted field is still open at the end of the file, want a closing quote")
-			}
-			if err != nil {
-				return nil, err
-			}
-			line = next
-			continue
-		}
-		t.plain = append(t.plain, line[:i]...)
-		line = line[i+1:]
-		switch {
-		case len(line) == 0 || line[0] == t.separator:
-			return line, nil
-		case line[0] == '"':
-			t.plain = append(t.plain, '"')
-			line = line[1:]
-		default:
-			return nil, t.errorf(t.line, "got %q after a closing quote, want the end of the field", line[:1])
-		}
-	}
+// recordError is an error of a record, whose value is a text of it.
+func recordError(path string, line int64, text []byte, format string, args ...any) error {
+	const replacement = "\ufffd"
+	value := string(text[:min(len(text), maxValue+utf8.UTFMax)])
+	value = shorten(strings.ToValidUTF8(strings.ReplaceAll(value, "\x00", replacement), replacement), maxValue)
+	return &Error{Path: path, Line: line, Value: value, Msg: fmt.Sprintf(format, args...)}
 }
 
-func (t *textReader) errorf(line int64, format string, args ...any) error {
-	return &Error{Path: t.path, Line: line, Msg: fmt.Sprintf(format, args...)}
+func (f *textFile) errorf(line int64, format string, args ...any) error {
+	return &Error{Path: f.path, Line: line, Msg: fmt.Sprintf(format, args...)}
 }

@@ -1,0 +1,204 @@
+package shell
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+
+	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/shell/npy"
+	"github.com/graphcleaner/graphcleaner/shell/table"
+)
+
+// The files that bad rows are of, in the order of the report.
+type badFile byte
+
+const (
+	badNode badFile = iota
+	badEdge
+)
+
+// A badRows collects the rows of the nodes and edges files that an import leaves out. Those that are bad by themselves
+// are skipped while the files are read, in their order, and are too many as soon as they exceed the limit. Those that are
+// bad beside others, which are repeated ids and ends of edges that no node has, are noted whenever they are found, and
+// counted when all have been. So neither what is left out nor the report depends on how the work is divided.
+type badRows struct {
+	limit int64
+
+	mu      sync.Mutex
+	rows    *spill.Sorter // by badFile and line: whether it was skipped, the value and the reason
+	buf     []byte
+	skipped badCount
+	all     badCount
+	nodes   int64 // of all, those that are nodes
+	over    error // that there are too many
+}
+
+// A badCount is a number of rows and the first of them.
+type badCount struct {
+	rows  int64
+	file  badFile
+	line  int64
+	first error
+}
+
+func (c *badCount) add(file badFile, line int64, err error) {
+	if c.rows == 0 || file < c.file || file == c.file && line < c.line {
+		c.file, c.line, c.first = file, line, err
+	}
+	c.rows++
+}
+
+// newBadRows returns a badRows that takes up to limit rows and about memory bytes. Close it.
+func newBadRows(limit, memory int64) *badRows {
+	return &badRows{limit: limit, rows: spill.New(os.TempDir(), memory)}
+}
+
+// skip takes a row that is bad by itself. The error that it returns is of one row too many.
+func (b *badRows) skip(file badFile, err error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.add(file, err, true); err != nil {
+		return err
+	}
+	if b.skipped.rows > b.limit {
+		b.over = b.tooMany(b.skipped)
+	}
+	return b.over
+}
+
+// note takes a row that is bad beside others.
+func (b *badRows) note(file badFile, err error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.add(file, err, false)
+}
+
+// add keeps a row of which err, a *table.Error or an *npy.Error, says what is wrong.
+func (b *badRows) add(file badFile, err error, skipped bool) error {
+	var line int64
+	var value, reason string
+	if bad, ok := errors.AsType[*table.Error](err); ok {
+		line, value, reason = bad.Line, bad.Value, bad.Reason()
+	} else if bad, ok := errors.AsType[*npy.Error](err); ok {
+		line, value, reason = bad.Row, bad.Value, bad.Msg
+	} else {
+		return err
+	}
+	b.all.add(file, line, err)
+	if file == badNode {
+		b.nodes++
+	}
+	kept := byte(0)
+	if skipped {
+		b.skipped.add(file, line, err)
+		kept = 1
+	}
+	key := binary.BigEndian.AppendUint64([]byte{byte(file)}, uint64(line))
+	b.buf = binary.AppendUvarint(append(b.buf[:0], kept), uint64(len(value)))
+	b.buf = append(append(b.buf, value...), reason...)
+	return b.rows.Add(key, b.buf)
+}
+
+// end is to be called when all rows are known; its error is that they are too many.
+func (b *badRows) end() error {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over == nil && b.all.rows > b.limit {
+		b.over = b.tooMany(b.all)
+	}
+	return b.over
+}
+
+// A tooManyBadRowsError says that more rows are bad than may be.
+type tooManyBadRowsError struct {
+	first error
+	rows  int64
+	limit int64
+}
+
+func (e *tooManyBadRowsError) Error() string {
+	if e.limit == 0 {
+		return e.first.Error()
+	}
+	return fmt.Sprintf("%v: the first of %d bad rows, want at most %d (--bad-rows)", e.first, e.rows, e.limit)
+}
+
+func (e *tooManyBadRowsError) Unwrap() error { return e.first }
+
+func (b *badRows) tooMany(count badCount) error {
+	return &tooManyBadRowsError{first: count.first, rows: count.rows, limit: b.limit}
+}
+
+// leftOut says for a message how many nodes were left out, if any.
+func (b *badRows) leftOut() string {
+	if b == nil || b.nodes == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" that was kept (%s left out)", rowsText(b.nodes))
+}
+
+// rowsText is such as "1 bad row is" and "2 bad rows are".
+func rowsText(rows int64) string {
+	if rows == 1 {
+		return "1 bad row is"
+	}
+	return fmt.Sprintf("%d bad rows are", rows)
+}
+
+// summary says for the closing line what was left out; report is where it is written, if anywhere.
+func (b *badRows) summary(report string) string {
+	switch {
+	case b == nil || b.all.rows == 0:
+		return ""
+	case report != "":
+		return fmt.Sprintf("; %s left out, see %s", rowsText(b.all.rows), report)
+	}
+	return fmt.Sprintf("; %s left out, the first: %v", rowsText(b.all.rows), b.all.first)
+}
+
+// write writes the report as csv with the columns file, line, value and reason: the rows left out or, where reading
+// ended at one too many, those up to it. A path of "" writes nothing. Paths holds those of the files.
+func (b *badRows) write(ctx context.Context, path string, paths map[badFile]string, s *streams) error {
+	if path == "" {
+		return nil
+	}
+	stopped := b.skipped.rows > b.limit
+	return writeFile(path, s.out, func(out *outFile) error {
+		w := csv.NewWriter(out)
+		if err := w.Write([]string{"file", "line", "value", "reason"}); err != nil {
+			return err
+		}
+		for r, err := range b.rows.Sorted(ctx) {
+			if err != nil {
+				return err
+			}
+			if skipped := r.Value[0] == 1; stopped && !skipped {
+				continue
+			}
+			length, n := binary.Uvarint(r.Value[1:])
+			text := r.Value[1+n:]
+			line := strconv.FormatUint(binary.BigEndian.Uint64(r.Key[1:]), 10)
+			if err := w.Write([]string{paths[badFile(r.Key[0])], line, string(text[:length]), string(text[length:])}); err != nil {
+				return err
+			}
+		}
+		w.Flush()
+		return w.Error()
+	})
+}
+
+func (b *badRows) close() error {
+	if b == nil {
+		return nil
+	}
+	return b.rows.Close()
+}

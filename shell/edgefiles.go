@@ -1,0 +1,207 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/npy"
+	"github.com/graphcleaner/graphcleaner/shell/table"
+)
+
+// An edgesFile is a file whose rows are edges.
+type edgesFile interface {
+	// read hands every edge to the writer of the goroutine that reads it, and returns how many there were.
+	read(ctx context.Context, writers []*kv.EdgeWriter, r reading) (edges int64, err error)
+	offset() int64 // bytes read so far
+	close() error
+}
+
+// openEdges opens an edges file: a table with the columns src and dst, or an array of integers with two columns.
+func openEdges(path string, r reading) (edgesFile, error) {
+	if isArray(path) {
+		in, err := npy.OpenIntegers(path, 2)
+		if err != nil {
+			return nil, err
+		}
+		return &edgesArray{in: in}, nil
+	}
+	in, err := table.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	e := &edgesTable{in: in, src: in.Column("src"), dst: in.Column("dst")}
+	switch {
+	case e.src < 0:
+		return nil, errors.Join(noColumn(in, "src"), in.Close())
+	case e.dst < 0:
+		return nil, errors.Join(noColumn(in, "dst"), in.Close())
+	}
+	var extra []string
+	for i, name := range in.Header() {
+		if i != e.src && i != e.dst {
+			extra = append(extra, name)
+		}
+	}
+	if len(extra) > 0 {
+		r.s.say("%s: edges have no properties, so these columns are left out: %s", path, strings.Join(extra, ", "))
+	}
+	return e, nil
+}
+
+// readEdges hands the edges of a file to a loader.
+func readEdges(ctx context.Context, in edgesFile, loader *kv.Loader, r reading) (edges, bytesRead int64, err error) {
+	writers := make([]*kv.EdgeWriter, r.goroutines())
+	for worker := range writers {
+		writers[worker] = loader.EdgeWriter()
+	}
+	edges, err = in.read(ctx, writers, r)
+	for _, w := range writers {
+		err = firstError(err, w.Close())
+	}
+	return edges, in.offset(), err
+}
+
+// edgesTable is a table of edges.
+type edgesTable struct {
+	in       *table.Reader
+	src, dst int
+}
+
+func (e *edgesTable) offset() int64 { return e.in.Offset() }
+func (e *edgesTable) close() error  { return e.in.Close() }
+
+func (e *edgesTable) read(ctx context.Context, writers []*kv.EdgeWriter, r reading) (int64, error) {
+	var edges atomic.Int64
+	bad := make([][]error, len(writers)) // of the chunk that a goroutine has
+	read := func(worker int, c *table.Chunk) error {
+		w, count := writers[worker], int64(0)
+		for row, err := range c.Rows() {
+			if err == nil {
+				err = e.check(row)
+			}
+			switch {
+			case err == nil:
+				err = w.Add(view(row.Fields[e.src]), view(row.Fields[e.dst]), row.Line)
+				count++
+			case r.bad != nil:
+				bad[worker] = append(bad[worker], err)
+				err = nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+		edges.Add(count)
+		return nil
+	}
+	var skip func(worker int, c *table.Chunk) error
+	if r.bad != nil {
+		skip = func(worker int, _ *table.Chunk) error {
+			for _, err := range bad[worker] {
+				if err := r.bad.skip(badEdge, err); err != nil {
+					return err
+				}
+			}
+			bad[worker] = bad[worker][:0]
+			return nil
+		}
+	}
+	err := scanRows(ctx, e.in, r, read, skip)
+	return edges.Load(), err
+}
+
+func (e *edgesTable) check(row table.Row) error {
+	if len(row.Fields[e.src]) == 0 {
+		return e.in.Want(row, e.src, "the id of a node")
+	}
+	if len(row.Fields[e.dst]) == 0 {
+		return e.in.Want(row, e.dst, "the id of a node")
+	}
+	return nil
+}
+
+// edgesArray is an array of edges [m×2], whose integers are the ids.
+type edgesArray struct {
+	in   *npy.Integers
+	next atomic.Int64 // the first row that no goroutine has taken
+}
+
+// arrayRows is how many edges of an array a goroutine takes at once.
+const arrayRows = 16 << 10
+
+func (e *edgesArray) offset() int64 {
+	return e.in.Size() - (e.in.NumRows()-min(e.next.Load(), e.in.NumRows()))*e.in.RowBytes()
+}
+
+func (e *edgesArray) close() error { return e.in.Close() }
+
+func (e *edgesArray) read(ctx context.Context, writers []*kv.EdgeWriter, r reading) (int64, error) {
+	report := r.s.progress.report()
+	stage := readStage + filepath.Base(e.in.Path())
+	var mu sync.Mutex
+	var failed error
+	fail := func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if failed == nil {
+			failed = err
+		}
+		e.next.Store(e.in.NumRows())
+	}
+	var running sync.WaitGroup
+	for _, w := range writers {
+		running.Go(func() {
+			ids := make([]int64, 2*arrayRows)
+			var raw []byte
+			for {
+				first := e.next.Add(arrayRows) - arrayRows
+				if first >= e.in.NumRows() {
+					return
+				}
+				if err := ctx.Err(); err != nil {
+					fail(err)
+					return
+				}
+				if report != nil {
+					report(stage, e.offset(), e.in.Size())
+				}
+				part := ids[:2*min(arrayRows, e.in.NumRows()-first)]
+				var err error
+				if raw, err = e.in.Read(first, part, raw); err == nil {
+					err = e.add(w, first, part)
+				}
+				if err != nil {
+					fail(err)
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
+	return e.in.NumRows(), failed
+}
+
+// add hands edges [rows×2] to a writer, the first being that of a row of the array.
+func (e *edgesArray) add(w *kv.EdgeWriter, first int64, ids []int64) error {
+	var src, dst [20]byte
+	for i := 0; i < len(ids); i += 2 {
+		if err := w.Add(view(e.text(src[:0], ids[i])), view(e.text(dst[:0], ids[i+1])), first+int64(i/2)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// text is an id as a nodes file has it.
+func (e *edgesArray) text(dst []byte, id int64) []byte {
+	if e.in.Unsigned() {
+		return strconv.AppendUint(dst, uint64(id), 10)
+	}
+	return strconv.AppendInt(dst, id, 10)
+}

@@ -1,0 +1,196 @@
+package shell
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+)
+
+// floats returns a float32 .npy file [n].
+func floats(values []float32) string {
+	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d,), }\n", len(values))
+	out := append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), 0)
+	out = append(out, header...)
+	for _, v := range values {
+		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
+	}
+	return string(out)
+}
+
+// A manyClasses is a graph of communities, one a class, with predictions of five classes a node, the class of its
+// community first.
+type manyClasses struct {
+	nodes, edges string
+	wrong        map[int]bool // nodes given the label of another class
+	indptr       []int64
+	indices      []int64
+	values       []float32
+}
+
+func newManyClasses(nodes, classes int) *manyClasses {
+	r := rand.New(rand.NewPCG(1, 0))
+	g := &manyClasses{wrong: map[int]bool{}, indptr: []int64{0}}
+	var nodeRows, edgeRows strings.Builder
+	nodeRows.WriteString("id,label,split\n")
+	edgeRows.WriteString("src,dst\n")
+	for v := range nodes {
+		label := v % classes
+		if v >= 10*classes && v%40 == 0 {
+			label = (label + 1 + r.IntN(classes-1)) % classes
+			g.wrong[v] = true
+		}
+		split := [...]string{"train", "val"}[v/classes%2]
+		fmt.Fprintf(&nodeRows, "n%d,class%03d,%s\n", v, label, split)
+		for range 6 { // within the community
+			fmt.Fprintf(&edgeRows, "n%d,n%d\n", v, (v+classes*(1+r.IntN(nodes/classes)))%nodes)
+		}
+		for i, p := range []float32{0.8, 0.1, 0.05, 0.03, 0.02} {
+			g.indices = append(g.indices, int64((v+i*i*7)%classes))
+			g.values = append(g.values, p)
+		}
+		g.indptr = append(g.indptr, int64(len(g.indices)))
+	}
+	g.nodes, g.edges = nodeRows.String(), edgeRows.String()
+	return g
+}
+
+// TestThousandClasses runs the whole job on 1,000 classes, in a memory that a dense matrix of predictions or of class
+// pairs a few times over would not fit.
+func TestThousandClasses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("20,000 nodes of 1,000 classes take a while")
+	}
+	const nodes, classes = 20_000, 1000
+	g := newManyClasses(nodes, classes)
+	writeFiles(t, map[string]string{"nodes.csv": g.nodes, "edges.csv": g.edges, "p.npz": zipped(t, map[string]string{
+		"indptr": vector(g.indptr...), "indices": vector(g.indices...), "shape": vector(nodes, classes), "data": floats(g.values),
+	})})
+	got := run(t, "", "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--predictions", "p.npz",
+		"--top-k", "4", "--float16")
+	if want := "Predictions are kept as float16, the largest 4 of 1000 classes. Of the probability in a row this moves 0.02"; got.code != exitDone ||
+		!strings.Contains(got.err, want) {
+		t.Fatalf("import: got exit code %d and %s, want %q", got.code, got.err, want)
+	}
+	if size, most := matrixBytes(t), int64(nodes*(4+1+4*(2+2))+4<<20); size > most {
+		t.Errorf("the store takes %d bytes, want at most %d", size, most)
+	}
+	for _, want := range []string{"float16, the largest 4 of 1000 classes", "predictions_loss_mean"} {
+		if got := mustRun(t, "stats", "g"); !strings.Contains(got, want) {
+			t.Errorf("stats: got %s, want it to have %q", got, want)
+		}
+	}
+	mustRun(t, "clean", "g", "--hops", "2", "--memory", "256MiB")
+	suspects := strings.Split(strings.TrimSpace(mustRun(t, "shell", "g", "-c", "suspects return id", "--format", "csv")), "\n")[1:]
+	right := 0
+	for _, id := range suspects {
+		var v int
+		if _, err := fmt.Sscanf(id, "n%d", &v); err != nil {
+			t.Fatal(err)
+		}
+		if g.wrong[v] {
+			right++
+		}
+	}
+	if 10*right < 9*len(suspects) || 10*right < 9*len(g.wrong) {
+		t.Errorf("got %d suspects, %d of them among the %d planted mislabels, want most of both", len(suspects), right, len(g.wrong))
+	}
+	mustRun(t, "export", "g", "transition", "--out", "t.csv")
+	text, err := os.ReadFile("t.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows := strings.Count(string(text), "\n"); rows != classes+1 {
+		t.Errorf("transition: got %d rows, want %d", rows, classes+1)
+	}
+	if got := mustRun(t, "shell", "g", "-c", "explain n12000"); !strings.Contains(got, "class") {
+		t.Errorf("explain: got %s", got)
+	}
+	mustRun(t, "check", "g")
+}
+
+// matrixBytes is what the store g takes beside its log.
+func matrixBytes(t *testing.T) int64 {
+	t.Helper()
+	entries, err := os.ReadDir("g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := int64(0)
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(entry.Name(), ".sst") {
+			total += info.Size()
+		}
+	}
+	return total
+}
+
+// TestWideTables imports a table of 1,000 columns of probabilities, and the same as .npy: they are the same predictions.
+func TestWideTables(t *testing.T) {
+	const nodes, classes = 60, 1000
+	g := newManyClasses(classes, classes)
+	dense := make([]float32, nodes*classes)
+	var table strings.Builder
+	table.WriteString("id")
+	for j := range classes {
+		fmt.Fprintf(&table, ",class%03d", j)
+	}
+	var names []string
+	for v := range nodes {
+		for k := g.indptr[v]; k < g.indptr[v+1]; k++ {
+			dense[v*classes+int(g.indices[k])] = g.values[k]
+		}
+		fmt.Fprintf(&table, "\nn%d", v)
+		for _, p := range dense[v*classes : (v+1)*classes] {
+			fmt.Fprintf(&table, ",%g", p)
+		}
+	}
+	for j := range classes {
+		names = append(names, fmt.Sprintf("class%03d", j))
+	}
+	rows := strings.SplitAfterN(g.nodes, "\n", nodes+2)[:nodes+1]
+	writeFiles(t, map[string]string{
+		"nodes.csv": strings.Join(rows, ""), "edges.csv": "src,dst\nn1,n2\n", "p.csv": table.String() + "\n",
+		"p.npy": array(nodes, classes, dense...),
+	})
+	var exported []string
+	for _, file := range []string{"p.csv", "p.npy"} {
+		mustRun(t, "import", file+".graph", "--nodes", "nodes.csv", "--edges", "edges.csv", "--classes", strings.Join(names, ","),
+			"--predictions", file, "--top-k", "10")
+		mustRun(t, "export", file+".graph", "predictions", "--out", file+".out.csv")
+		text, err := os.ReadFile(file + ".out.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		exported = append(exported, string(text))
+	}
+	if exported[0] != exported[1] || strings.Count(exported[0], "\n") != nodes+1 {
+		t.Errorf("predictions of a table and of an array differ, or have %d lines", strings.Count(exported[0], "\n"))
+	}
+}
+
+func TestEncodingFlags(t *testing.T) {
+	writeFiles(t, map[string]string{"nodes.csv": threeNodes, "edges.csv": twoEdges, "p.npy": array(3, 2, 0.5, 0.5, 1, 0, 0, 1)})
+	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
+	for args, want := range map[string]string{
+		"import g --predictions p.npy --top-k=-1":                      "--top-k -1: want 1 or more",
+		"import g --splits s.csv --float16":                            "they need --predictions",
+		"predict g --top-k=-1":                                         "--top-k -1: want 1 or more",
+		"eval --nodes nodes.csv --edges edges.csv --top-k 3 --float16": "nor have --top-k and --float16",
+	} {
+		if got := run(t, "", strings.Fields(args)...); got.code != exitUsage || !strings.Contains(got.err, want) {
+			t.Errorf("%s: got exit code %d and %s, want %q", args, got.code, got.err, want)
+		}
+	}
+	mustRun(t, "import", "g", "--predictions", "p.npy", "--float16")
+	if got := mustRun(t, "stats", "g", "--format", "csv"); !strings.Contains(got, "float16") {
+		t.Errorf("stats: got %s, want float16 in it", got)
+	}
+}

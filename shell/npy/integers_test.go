@@ -1,0 +1,116 @@
+package npy
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// integersFile returns an .npy file of a type, in C or Fortran order, with rows drawn at random, and its values.
+func integersFile(r *rand.Rand, descr string, fortran bool, rows, cols int) (content []byte, values []int64) {
+	order := "False"
+	if fortran {
+		order = "True"
+	}
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': (%d, %d), }\n", descr, order, rows, cols)
+	content = append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), 0)
+	content = append(content, header...)
+	values = make([]int64, rows*cols)
+	begin, size := len(content), int(descr[2]-'0')
+	content = append(content, make([]byte, size*len(values))...)
+	for i := range values {
+		bits := r.Uint64()
+		place := i
+		if fortran {
+			place = i%cols*rows + i/cols
+		}
+		at := content[begin+place*size:]
+		switch descr[1:] {
+		case "i1":
+			at[0], values[i] = byte(bits), int64(int8(bits))
+		case "u2":
+			binary.BigEndian.PutUint16(at, uint16(bits))
+			values[i] = int64(uint16(bits))
+		case "i4":
+			binary.LittleEndian.PutUint32(at, uint32(bits))
+			values[i] = int64(int32(bits))
+		default:
+			binary.LittleEndian.PutUint64(at, bits)
+			values[i] = int64(bits)
+		}
+	}
+	return content, values
+}
+
+func TestIntegers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.npy")
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		descr := []string{"|i1", ">u2", "<i4", "<i8", "<u8"}[seed%5]
+		rows, cols := r.IntN(20), 1+r.IntN(3)
+		content, want := integersFile(r, descr, seed%2 == 0, rows, cols)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m, err := OpenIntegers(path, cols)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if m.NumRows() != int64(rows) || m.Unsigned() != (descr[1] == 'u') || m.RowBytes() != int64(cols)*int64(descr[2]-'0') {
+			t.Errorf("seed %d, %s: got %d rows of %d bytes, unsigned %t", seed, descr, m.NumRows(), m.RowBytes(), m.Unsigned())
+		}
+		var got []int64
+		var raw []byte
+		for row := 0; row < rows; {
+			part := make([]int64, cols*min(1+r.IntN(7), rows-row))
+			if raw, err = m.Read(int64(row), part, raw); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			got = append(got, part...)
+			row += len(part) / cols
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("seed %d, %s: got %v, want %v", seed, descr, got, want)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestIntegersErrors(t *testing.T) {
+	good, _ := integersFile(rand.New(rand.NewPCG(1, 0)), "<i4", false, 3, 2)
+	header := func(text string) []byte {
+		return append([]byte("\x93NUMPY\x01\x00\x50\x00"), fmt.Sprintf("%-80s", text)...)
+	}
+	for _, c := range []struct {
+		content []byte
+		want    string
+	}{
+		{nil, "ends early, inside of its header"},
+		{[]byte("src,dst\n1,2\n"), "is not an .npy array"},
+		{good[:len(good)-1], "holds 23 bytes of values, want 24 for its shape [3×2] of <i4"},
+		{header("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }"), `holds values of type "<f4", want integers`},
+		{header("{'descr': '|b1', 'fortran_order': False, 'shape': (1, 2), }"), `holds values of type "|b1", want integers`},
+		{header("{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }"), "has shape [2], want 2 columns"},
+		{header("{'descr': '<i8', 'fortran_order': False, 'shape': (2, 7), }"), "has shape [2×7], want 2 columns; this one has to be transposed"},
+		{header(fmt.Sprintf("{'descr': '<i8', 'fortran_order': False, 'shape': (%d, 2), }", int64(math.MaxInt64))), "want at most"},
+	} {
+		path := filepath.Join(t.TempDir(), "a.npy")
+		if err := os.WriteFile(path, c.content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenIntegers(path, 2); err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want an error with %s", err, c.want)
+		}
+	}
+	if _, err := OpenIntegers(t.TempDir(), 2); err == nil || !strings.Contains(err.Error(), "is a directory") {
+		t.Errorf("a directory: got %v", err)
+	}
+}

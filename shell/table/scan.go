@@ -1,0 +1,127 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"sync"
+)
+
+// A Chunk is a run of consecutive rows that one goroutine of Reader.Scan holds.
+type Chunk struct{ rows rows }
+
+// Rows yields the rows of the chunk from where the last call stopped. A row that is not as it should be yields its
+// *Error, behind which the next row follows. The bytes of the fields stay as they are until Scan has done with the chunk.
+func (c *Chunk) Rows() iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		for {
+			row, err := c.rows.next()
+			if err != nil && errors.Is(err, io.EOF) {
+				return
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+// Scan hands the rows that are left to a number of goroutines, in chunks. Each calls read for one chunk after another,
+// side by side with the others, and then inOrder, if not nil, for the same chunk: those calls come one at a time, in the
+// order of the file. The first argument is the number of the goroutine, from 0 to workers−1. Of several errors Scan
+// returns the one of the first chunk; those of the file come behind the rows that are before them. Where ctx ends it
+// returns its error within the time of a chunk.
+func (r *Reader) Scan(ctx context.Context, workers int, read, inOrder func(worker int, c *Chunk) error) error {
+	s := scan{read: read, inOrder: inOrder}
+	s.turned.L = &s.turns
+	var running sync.WaitGroup
+	for worker := range workers {
+		chunk := r.chunk // the first goroutine goes on with what is left of the chunk of Rows
+		r.chunk = nil
+		claimed := chunk != nil
+		if claimed {
+			s.claimed++
+		} else {
+			chunk = r.chunks()
+		}
+		running.Go(func() { s.work(ctx, worker, &Chunk{chunk}, claimed) })
+	}
+	running.Wait()
+	return s.err
+}
+
+// A scan is what the goroutines of Scan share.
+type scan struct {
+	read, inOrder func(worker int, c *Chunk) error
+
+	claims  sync.Mutex // held while a chunk is filled
+	claimed int64      // chunks
+	ended   bool       // there are no more
+
+	turns  sync.Mutex
+	turned sync.Cond
+	done   int64 // chunks that inOrder has had
+	failed int64 // the first chunk with an error
+	err    error
+}
+
+// work reads chunks until there are no more; claimed says that it has the first already.
+func (s *scan) work(ctx context.Context, worker int, c *Chunk, claimed bool) {
+	for number, err := int64(0), error(nil); ; claimed = false {
+		if !claimed {
+			if number, err = s.claim(ctx, c); errors.Is(err, io.EOF) {
+				return
+			}
+		}
+		if err == nil {
+			err = s.read(worker, c)
+		}
+		if s.inOrder != nil && s.await(number) && err == nil {
+			err = s.inOrder(worker, c)
+		}
+		if !s.end(number, err) {
+			return
+		}
+	}
+}
+
+// claim fills a chunk and returns its number. An error of doing so counts as one of this chunk.
+func (s *scan) claim(ctx context.Context, c *Chunk) (number int64, err error) {
+	s.claims.Lock()
+	defer s.claims.Unlock()
+	if s.ended {
+		return 0, io.EOF
+	}
+	if err = ctx.Err(); err == nil {
+		err = c.rows.fill()
+	}
+	if err != nil {
+		s.ended = true
+	}
+	number = s.claimed
+	s.claimed++
+	return number, err
+}
+
+// await waits until all chunks before the given one are done; false where one of them failed.
+func (s *scan) await(number int64) bool {
+	s.turns.Lock()
+	defer s.turns.Unlock()
+	for s.done < number && s.err == nil {
+		s.turned.Wait()
+	}
+	return s.err == nil
+}
+
+// end notes how a chunk ended, and returns whether to go on.
+func (s *scan) end(number int64, err error) bool {
+	s.turns.Lock()
+	defer s.turns.Unlock()
+	if err != nil && (s.err == nil || number < s.failed) {
+		s.failed, s.err = number, err
+	}
+	s.done++
+	s.turned.Broadcast()
+	return s.err == nil
+}

@@ -1,0 +1,365 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// simpleRows reads text byte by byte, as the package's documentation says: a line for every row that is there or is bad,
+// and one for what ends the reading.
+func simpleRows(path string, content []byte, columns int) (rows []string) {
+	content = bytes.TrimPrefix(content, []byte("\ufeff"))
+	separator := byte(',')
+	if strings.HasSuffix(path, ".tsv") {
+		separator = '\t'
+	}
+	header := true
+	for line := int64(1); len(content) > 0; {
+		var record []byte
+		var fields []string
+		var bad error
+		if separator == '\t' {
+			record, _, _ = bytes.Cut(content, []byte{'\n'})
+			record = content[:min(len(record)+1, len(content))]
+			fields, bad = simpleEscapes(bytes.TrimSuffix(bytes.TrimSuffix(record, []byte("\n")), []byte("\r")))
+		} else {
+			var length int
+			if fields, length, bad = simpleQuotes(content); length < 0 {
+				return append(rows, fmt.Sprintf("%d: a quoted field is still open at the end of the file, want a closing quote", line))
+			}
+			record = content[:length]
+		}
+		content = content[len(record):]
+		at := line
+		lines := slices.Collect(bytes.Lines(record))
+		line += int64(len(lines))
+		if bad != nil {
+			at = line - 1
+		}
+		for i, text := range lines {
+			if err := checkText(text); err != nil {
+				at, bad = line-int64(len(lines)-i), err
+				break
+			}
+		}
+		if string(bytes.TrimRight(record, "\n")) == "" || string(record) == "\r\n" || string(record) == "\r" {
+			continue
+		}
+		if bad == nil && !header && len(fields) != columns {
+			bad = fmt.Errorf("got %d fields", len(fields))
+		}
+		switch {
+		case bad != nil:
+			message, _, _ := strings.Cut(bad.Error(), ", want")
+			rows = append(rows, fmt.Sprintf("%d: %s", at, message))
+		case !header:
+			rows = append(rows, fmt.Sprintf("%d %q", at, fields))
+		}
+		header = false
+	}
+	return rows
+}
+
+// simpleQuotes returns the fields of the record that a csv text begins with and the record's length; −1 where a quote is
+// left open.
+func simpleQuotes(text []byte) (fields []string, length int, bad error) {
+	const (
+		begin = iota
+		plain
+		quoted
+		closed
+	)
+	var field []byte
+	state := begin
+	for i, b := range text {
+		returned := b == '\r' && (i+1 == len(text) || text[i+1] == '\n')
+		switch {
+		case bad != nil && b != '\n', returned:
+		case b == '\n' && state != quoted:
+			return append(fields, string(field)), i + 1, bad
+		case state == begin && b == '"':
+			state = quoted
+		case state == quoted && b == '"':
+			state = closed
+		case state == closed && b == '"':
+			field = append(field, '"')
+			state = quoted
+		case b == ',' && state != quoted:
+			fields, field, state = append(fields, string(field)), nil, begin
+		case state == closed:
+			bad = fmt.Errorf("got %q after a closing quote", text[i:i+1])
+		default:
+			field = append(field, b)
+			if state == begin {
+				state = plain
+			}
+		}
+	}
+	if state == quoted {
+		return nil, -1, nil
+	}
+	return append(fields, string(field)), len(text), bad
+}
+
+func simpleEscapes(line []byte) (fields []string, bad error) {
+	for _, field := range bytes.Split(line, []byte{'\t'}) {
+		text := strings.NewReplacer(`\\`, `\`, `\t`, "\t", `\n`, "\n", `\r`, "\r").Replace(string(field))
+		fields = append(fields, text)
+	}
+	for i := 0; i < len(line); i++ {
+		if line[i] != '\\' {
+			continue
+		}
+		if i+1 == len(line) || !strings.ContainsRune(`tnr\`, rune(line[i+1])) {
+			return nil, fmt.Errorf("got a backslash before %q", brief(string(line[i+1:])))
+		}
+		i++
+	}
+	return fields, nil
+}
+
+// rowText words a row or an error as simpleRows does.
+func rowText(row Row, err error) string {
+	bad, ok := errors.AsType[*Error](err)
+	if !ok && err != nil {
+		return err.Error()
+	}
+	if err == nil {
+		return fmt.Sprintf("%d %q", row.Line, row.Fields)
+	}
+	message, _, _ := strings.Cut(bad.Msg, ", want")
+	if strings.HasPrefix(message, "a quoted field") {
+		message = bad.Msg
+	}
+	return fmt.Sprintf("%d: %s", bad.Line, message)
+}
+
+// scanned returns what Scan makes of a file, in the order of the file.
+func scanned(t testing.TB, path string, chunk, workers int, ordered bool) []string {
+	t.Helper()
+	r, err := open(path, chunk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := make([][]string, workers)
+	var mu sync.Mutex
+	var got []string
+	var inOrder func(int, *Chunk) error
+	if ordered {
+		inOrder = func(worker int, _ *Chunk) error {
+			got = append(got, parts[worker]...)
+			return nil
+		}
+	}
+	err = r.Scan(t.Context(), workers, func(worker int, c *Chunk) error {
+		parts[worker] = parts[worker][:0]
+		for row, err := range c.Rows() {
+			parts[worker] = append(parts[worker], rowText(row, err))
+		}
+		if !ordered {
+			mu.Lock()
+			defer mu.Unlock()
+			got = append(got, parts[worker]...)
+		}
+		return nil
+	}, inOrder)
+	if err != nil {
+		got = append(got, rowText(Row{}, err))
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	return got
+}
+
+// againstSimple holds every way of reading a file against simpleRows.
+func againstSimple(t testing.TB, path string, content []byte, chunk int) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := open(path, chunk)
+	if err != nil {
+		return // the header, of which other tests are
+	}
+	columns := len(r.Header())
+	var rows []string
+	for row, err := r.row(); !errors.Is(err, io.EOF); row, err = r.row() {
+		rows = append(rows, rowText(row, err))
+		if _, ours := errors.AsType[*Error](err); err != nil && (!ours || strings.HasPrefix(err.(*Error).Msg, "a quoted")) {
+			break
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	want := simpleRows(path, content, columns)
+	if !slices.Equal(rows, want) {
+		t.Fatalf("%q in chunks of %d: Rows: got\n%q\nwant\n%q", content, chunk, rows, want)
+	}
+	for workers := range 3 {
+		if got := scanned(t, path, chunk, 1+workers, true); !slices.Equal(got, want) {
+			t.Fatalf("%q in chunks of %d, %d workers: got\n%q\nwant\n%q", content, chunk, 1+workers, got, want)
+		}
+	}
+	got := scanned(t, path, chunk, 2, false)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Fatalf("%q in chunks of %d, in no order: got\n%q\nwant\n%q", content, chunk, got, want)
+	}
+}
+
+// awkward draws a text of the bytes that matter.
+func awkward(r *rand.Rand, separator byte) []byte {
+	pieces := []string{
+		"a", "b", "c", string(separator), string(separator), string(separator), "\n", "\n", "\n", "\"", "\"\"",
+		"\r\n", "\r", "é", "\\t", "\\", "\\\\", "x\n" + "y" + string(separator) + "z\n", "\xff", "\x00",
+	}
+	most := len(pieces)
+	if r.IntN(3) > 0 {
+		most -= 2 // as most files, all text
+	}
+	var text []byte
+	for range r.IntN(60) {
+		text = append(text, pieces[r.IntN(most)]...)
+	}
+	return text
+}
+
+func TestReadersAgree(t *testing.T) {
+	dir := t.TempDir()
+	for seed := range uint64(3000) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		path, separator := filepath.Join(dir, "a.csv"), byte(',')
+		if seed%3 == 0 {
+			path, separator = filepath.Join(dir, "a.tsv"), '\t'
+		}
+		content := append([]byte("h"+string(separator)+"i\n"), awkward(r, separator)...)
+		if seed%5 == 0 {
+			content = append([]byte("\ufeff"), content...)
+		}
+		againstSimple(t, path, content, 1+r.IntN(40))
+	}
+}
+
+func FuzzReadersAgree(f *testing.F) {
+	f.Add([]byte("id,label\n1,\"A\n\"\"B\"\r\n"), false, 3)
+	f.Add([]byte("\xef\xbb\xbfid\tlabel\n\\t\ta\\\n"), true, 1)
+	f.Fuzz(func(t *testing.T, content []byte, tabs bool, chunk int) {
+		name := "f.csv"
+		if tabs {
+			name = "f.tsv"
+		}
+		againstSimple(t, filepath.Join(t.TempDir(), name), content, min(max(chunk, 1), 1<<16))
+	})
+}
+
+// The error of the first chunk is the one that Scan returns, whoever met it first, and nothing behind it comes in order.
+func TestScanError(t *testing.T) {
+	content := "id\n" + strings.Repeat("xyz\n", 1000)
+	path := write(t, "a.csv", []byte(content))
+	for _, ordered := range []bool{true, false} {
+		for workers := 1; workers < 5; workers++ {
+			r, err := open(path, 16)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := int64(0)
+			var inOrder func(int, *Chunk) error
+			if ordered {
+				inOrder = func(int, *Chunk) error {
+					last++
+					return nil
+				}
+			}
+			err = r.Scan(t.Context(), workers, func(_ int, c *Chunk) error {
+				for row, err := range c.Rows() {
+					if err != nil {
+						return err
+					}
+					if row.Line >= 500 {
+						return r.Errorf(row.Line, "", "the end")
+					}
+				}
+				return nil
+			}, inOrder)
+			if want := path + ":500: the end"; err == nil || err.Error() != want {
+				t.Errorf("%d workers: got %v, want %s", workers, err, want)
+			}
+			if ordered && (last < 100 || last > 499) {
+				t.Errorf("%d workers: %d chunks came in order, want those before line 500", workers, last)
+			}
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestScanCancelled(t *testing.T) {
+	path := write(t, "a.csv", []byte("id\n"+strings.Repeat("xyz\n", 1000)))
+	r, err := open(path, 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	chunks := 0
+	err = r.Scan(ctx, 2, func(int, *Chunk) error { return nil }, func(int, *Chunk) error {
+		if chunks++; chunks == 10 {
+			cancel()
+		}
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) || chunks > 12 {
+		t.Errorf("got %v after %d chunks, want it to be cancelled after 10", err, chunks)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Rows and Scan share the place in the file.
+func TestScanGoesOnAfterRows(t *testing.T) {
+	path := write(t, "a.csv", []byte("id\n1\n2\n3\n4\n5\n"))
+	for _, chunk := range []int{4, 1 << 10} {
+		r, err := open(path, chunk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row, err := range r.Rows() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if row.Line == 3 {
+				break
+			}
+		}
+		var got []int64
+		err = r.Scan(t.Context(), 1, func(_ int, c *Chunk) error {
+			for row, err := range c.Rows() {
+				if err != nil {
+					return err
+				}
+				got = append(got, row.Line)
+			}
+			return nil
+		}, nil)
+		if want := []int64{4, 5, 6}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("chunks of %d: got lines %v, %v, want %v", chunk, got, err, want)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
