@@ -392,8 +392,7 @@ func (p *baseProblem) fitBase(
 	}
 	rows := train.order
 	batch := min(baseBatch, len(rows))
-	perEpoch := (len(rows) + batch - 1) / batch
-	epochs := max(baseEpochs, (baseLeast+perEpoch-1)/perEpoch)
+	perEpoch, epochs := baseSteps(len(rows))
 	x, right := make([]float32, batch*inputs.width), make([]int, batch)
 	best = t.net.clone()
 	bestLoss, since := math.Inf(1), 0
@@ -425,6 +424,13 @@ func (p *baseProblem) fitBase(
 		}
 	}
 	return best, nil
+}
+
+// baseSteps is how many steps an epoch has, and how many epochs there are at most, where so many nodes are learned from.
+func baseSteps(rows int) (perEpoch, epochs int) {
+	batch := min(baseBatch, rows)
+	perEpoch = (rows + batch - 1) / batch
+	return perEpoch, max(baseEpochs, (baseLeast+perEpoch-1)/perEpoch)
 }
 
 // loss is the mean cross-entropy of a network.

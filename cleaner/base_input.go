@@ -64,8 +64,10 @@ func (p *baseProblem) labelDiagonals(ctx context.Context, operators ops.Options)
 }
 
 // labelHops is over how many hops training labels are gathered, unless it costs too much.
-func (p *baseProblem) labelHops() int {
-	if sparseLabels*p.countIn(SplitTrain) < len(p.labels) {
+func (p *baseProblem) labelHops() int { return labelHopsOf(p.countIn(SplitTrain), len(p.labels)) }
+
+func labelHopsOf(training, nodes int) int {
+	if sparseLabels*training < nodes {
 		return sparseLabelHops
 	}
 	return labelHops

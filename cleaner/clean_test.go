@@ -277,7 +277,7 @@ func TestCleanWritesWhatItSays(t *testing.T) {
 			t.Errorf("columns of %s: got %s, want P0 P1 P2 L1 L2", AgreementMatrix, got)
 		}
 		// What the run stored is what Features computes.
-		features, err := Features(context.Background(), s, tx, 2, ops.Options{})
+		features, err := Features(context.Background(), s, tx, 2, kv.Both, ops.Options{})
 		if err != nil {
 			return err
 		}

@@ -22,13 +22,13 @@ type DetectorOptions struct {
 
 // How a detector is trained.
 const (
-	detectorHidden = 16    // units of the one hidden layer
-	detectorBatch  = 128   // rows a step
-	detectorRate   = 0.01  // falls to zero along a cosine
-	detectorDecay  = 1     // keeps the scores of a small fitting set, which holds real mislabels too, from saturating
-	detectorEpochs = 20    // through the fitting set,
-	detectorLeast  = 500   // but at least so many steps
-	detectorMost   = 20000 // and at most so many
+	detectorHidden = 16   // units of the one hidden layer
+	detectorBatch  = 128  // rows a step
+	detectorRate   = 0.01 // falls to zero along a cosine
+	detectorDecay  = 1    // keeps the scores of a small fitting set, which holds real mislabels too, from saturating
+	detectorEpochs = 20   // through the fitting set,
+	detectorLeast  = 500  // but at least so many steps
+	detectorMost   = 5000 // and at most so many
 )
 
 // FitDetector trains a Detector on agreement features z, row-major [rows×width], to tell the rows whose label was
@@ -97,7 +97,7 @@ func (s *fittingRows) fit(ctx context.Context, opt DetectorOptions) (Detector, e
 	t.decay = detectorDecay
 	batch := min(detectorBatch, len(rows))
 	x, right := make([]float32, batch*width), make([]bool, batch)
-	steps := min(max(detectorEpochs*len(rows)/batch, detectorLeast), detectorMost)
+	steps := detectorSteps(len(rows))
 	next := len(rows)
 	for step := range steps {
 		if err := ctx.Err(); err != nil {
@@ -118,6 +118,13 @@ func (s *fittingRows) fit(ctx context.Context, opt DetectorOptions) (Detector, e
 	}
 	d.Network = *t.net
 	return d, nil
+}
+
+// detectorSteps is how many steps a detector is trained on so many rows, each of detectorBatch of them where there are
+// as many.
+func detectorSteps(rows int) int {
+	batch := max(min(detectorBatch, rows), 1)
+	return min(max(detectorEpochs*rows/batch, detectorLeast), detectorMost)
 }
 
 // standardize measures the features of some rows; one that never varies is only centred.

@@ -27,6 +27,17 @@
 //	s        score              [n] in [0,1] the detector's answer: the given label is wrong
 //	τ        Options.Threshold  (0,1)        a node is a suspect when s > τ
 //
+// # Directed and weighted graphs
+//
+// With A_vu the weight of the arc v→u, 1 where the graph is unweighted, Options.Direction says what a node agrees with:
+//
+//	kv.Both  the undirected graph of weights A_vu + A_uv; 1 where unweighted and either arc is there
+//	kv.Out   the nodes that its arcs lead to:     Ã = D_out^(-1/2) A D_in^(-1/2)
+//	kv.In    the nodes whose arcs lead to it:     the transpose of that
+//
+// where D_out holds the sums of the rows of A, D_in of its columns, and rows and columns without weight are zero. S_k
+// clears the diagonal of the power as ever. The property degree counts neighbours, whatever the direction and weight.
+//
 // # The pipeline
 //
 // The fitting set is the labelled nodes of the validation split: the base classifier was not trained on them, so

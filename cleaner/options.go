@@ -51,6 +51,8 @@ const (
 	sampleRate       = 0.5 // share of the fitting set that a draw plants mislabels on
 )
 
+const defaultCheckpointInterval = 30 * time.Second
+
 // Options tunes a cleaning. The zero value is ready to use.
 type Options struct {
 	// Preset is PresetDefault when empty.
@@ -81,6 +83,10 @@ type Options struct {
 	// names it, before anything is computed. Zero means kv.DefaultMemoryBudget.
 	MemoryBudget int64
 
+	// CheckpointInterval is the least time between two checkpoints within a stage, each of which reads and syncs what the
+	// stage has so far; zero means 30 seconds. The end of a stage is always one.
+	CheckpointInterval time.Duration
+
 	// Progress, OnStage and Notice, where not nil, are told how far the work is, which stages are finished, and what
 	// the user should know of how it was done, such as that there were no predictions.
 	Progress kv.Progress
@@ -102,6 +108,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Threshold == 0 {
 		o.Threshold = defaultThreshold
 	}
+	if o.CheckpointInterval == 0 {
+		o.CheckpointInterval = defaultCheckpointInterval
+	}
 	problems := checkResources(o.Workers, &o.MemoryBudget)
 	if o.Preset != PresetDefault && o.Preset != PresetPaper {
 		problems = append(problems, fmt.Errorf("preset %q: want %s or %s", o.Preset, PresetDefault, PresetPaper))
@@ -116,6 +125,10 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Hops < 1 || o.Hops > most {
 		problems = append(problems, fmt.Errorf("hops %d: want 1 to %d", o.Hops, most))
+	}
+	if o.CheckpointInterval < 0 {
+		problems = append(problems, fmt.Errorf("checkpoint interval %v: want none (%v) or more",
+			o.CheckpointInterval, defaultCheckpointInterval))
 	}
 	if !(o.Threshold > 0 && o.Threshold < 1) {
 		problems = append(problems, fmt.Errorf("threshold %v: want a number between 0 and 1", o.Threshold))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/kv/scratch"
@@ -80,34 +81,72 @@ func score(ctx context.Context, p problem, v variant, opt Options) (result *scor
 	return work.run(ctx, fitting)
 }
 
-// fitNoise reads the predictions of the fitting nodes twice: for the thresholds, then for the confident joint. They are
-// taken in ascending NodeID, so that sums run in one order.
-func fitNoise(ctx context.Context, p problem) (noise, error) {
-	n, c := p.graph.NumNodes(), p.classes
-	each := func(visit func(y kv.Class, row []float32)) error {
-		return eachRows(ctx, p.predictions, n, 1, func(rows kv.Range, values []float32) error {
-			for v := rows.First; v < rows.End; v++ {
-				if p.isFitting(v) {
-					visit(p.labels[v], values[int(v-rows.First)*c:][:c])
-				}
-			}
-			return nil
-		})
-	}
-	sums := newThresholdSum(c)
-	if err := each(func(y kv.Class, row []float32) { sums.add(y, float64(row[y])) }); err != nil {
+// fitNoise reads the predictions of the fitting nodes twice, on all workers: for the thresholds, whose sums run in
+// ascending NodeID, then for the confident joint, whose counts may be added in any order.
+func fitNoise(ctx context.Context, p problem, workers int) (noise, error) {
+	c := p.classes
+	sums, err := p.thresholdSums(ctx, workers)
+	if err != nil {
 		return noise{}, err
 	}
 	thresholds, joint := sums.thresholds(), newMatrix(c)
-	err := each(func(y kv.Class, row []float32) {
-		if j := confidentClass(row, thresholds); j != kv.NoClass {
-			joint[y][j]++
+	var adding sync.Mutex
+	err = eachRows(ctx, p.predictions, p.graph.NumNodes(), workers, func(rows kv.Range, values []float32) error {
+		var confident []uint64 // given·c + true class
+		for v := rows.First; v < rows.End; v++ {
+			if !p.isFitting(v) {
+				continue
+			}
+			if j := confidentClass(values[int(v-rows.First)*c:][:c], thresholds); j != kv.NoClass {
+				confident = append(confident, uint64(p.labels[v])*uint64(c)+uint64(j))
+			}
 		}
+		adding.Lock()
+		defer adding.Unlock()
+		for _, pair := range confident {
+			joint[pair/uint64(c)][pair%uint64(c)]++
+		}
+		return nil
 	})
 	if err != nil {
 		return noise{}, err
 	}
 	return newNoise(sums.count, thresholds, joint), nil
+}
+
+// thresholdSums gathers the predictions that the fitting nodes have of their own labels.
+func (p *problem) thresholdSums(ctx context.Context, workers int) (*thresholdSum, error) {
+	type own struct {
+		values []float32 // of some rows
+		labels []kv.Class
+		chance []float32 // that the label is right
+	}
+	n, c := p.graph.NumNodes(), p.classes
+	step, sums := rowsAtOnce(c), newThresholdSum(c)
+	err := inOrder(ctx, workers, (n+step-1)/step,
+		func(block int, into *own) error {
+			rows := kv.Range{First: kv.NodeID(block * step), End: kv.NodeID(min((block+1)*step, n))}
+			into.values = resize(into.values, int(rows.End-rows.First)*c)
+			into.labels, into.chance = into.labels[:0], into.chance[:0]
+			if err := p.predictions.Read(rows, 0, c, into.values); err != nil {
+				return err
+			}
+			for v := rows.First; v < rows.End; v++ {
+				if p.isFitting(v) {
+					y := p.labels[v]
+					into.labels = append(into.labels, y)
+					into.chance = append(into.chance, into.values[int(v-rows.First)*c+int(y)])
+				}
+			}
+			return nil
+		},
+		func(_ int, from *own) error {
+			for i, y := range from.labels {
+				sums.add(y, float64(from.chance[i]))
+			}
+			return nil
+		})
+	return sums, err
 }
 
 // columns are the agreement features that the detector sees, ascending.

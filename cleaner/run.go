@@ -125,7 +125,7 @@ func readRun(tx *kv.Tx, key string) (*Run, error) {
 		FittingNodes: record.FittingNodes, PredictionSource: record.PredictionSource, Classes: record.Classes,
 		FittingCounts: record.FittingCounts, ClassThresholds: record.ClassThresholds, MislabelRate: record.MislabelRate,
 		Diagonal: DiagonalMode(record.Diagonal), DiagonalSamples: record.DiagonalSamples,
-		Direction: kv.Direction(record.Direction),
+		Direction:        kv.Direction(record.Direction),
 		MeanFeatureError: record.MeanFeatureError, LargestFeatureError: record.LargestFeatureError,
 	}, nil
 }

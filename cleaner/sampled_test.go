@@ -13,7 +13,7 @@ import (
 
 func TestCleanWithSampledDiagonals(t *testing.T) {
 	s := newPlanted(31, 300).load(t, false)
-	opt := Options{Seed: 3, Preset: PresetPaper, Diagonal: DiagonalSampled, Hops: 4, MemoryBudget: narrow}
+	opt := Options{Seed: 3, Preset: PresetPaper, Diagonal: DiagonalSampled, Hops: 4, MemoryBudget: narrow, CheckpointInterval: 1}
 	run := mustClean(t, s, opt)
 	want := outcome(t, s)
 	if run.Diagonal != DiagonalSampled || run.DiagonalSamples != diagonalSamples ||

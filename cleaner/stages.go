@@ -107,7 +107,7 @@ func (s *stages) noise(ctx context.Context) (noise, error) {
 		return newNoise(kept.GivenCounts, kept.Thresholds, kept.Joint), nil
 	}
 	began := time.Now()
-	found, err := fitNoise(ctx, s.problem)
+	found, err := fitNoise(ctx, s.problem, s.opt.Workers)
 	if err != nil {
 		return noise{}, err
 	}
@@ -183,7 +183,15 @@ func (s *stages) agreement(ctx context.Context, d *draws) (z []*agreement, err e
 		return g.z, nil
 	}
 	if _, keeps := s.place.ofRun(); keeps {
-		g.onTile = func(end int) error { return s.keepAgreement(ctx, g.z, tested, end) }
+		kept := time.Now()
+		g.onTile = func(end int) error {
+			if end < 2*s.classes && time.Since(kept) < s.opt.CheckpointInterval {
+				return nil
+			}
+			err := s.keepAgreement(ctx, g.z, tested, end)
+			kept = time.Now()
+			return err
+		}
 	}
 	if err := s.needDiagonals(ctx); err != nil {
 		return nil, err

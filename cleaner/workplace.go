@@ -256,19 +256,33 @@ func (w *workplace) diagonals(
 	if oriented, ok := g.(*kv.Oriented); ok {
 		job.direction = oriented.Direction()
 	}
-	keeps := w != nil && w.graph != nil && g.NumNodes() > 0
-	if keeps {
-		held, err := w.keptDiagonals(ctx, g.NumNodes(), job, opt.Workers)
-		if held != nil || err != nil {
-			return held, err
+	if w == nil || w.graph == nil || g.NumNodes() == 0 {
+		computed, err := job.of(ctx, g, opt)
+		if err != nil {
+			return nil, err
 		}
+		return &heldDiagonals{Diagonals: computed}, nil
+	}
+	held, err := w.keptDiagonals(ctx, g.NumNodes(), job, opt.Workers)
+	if err != nil || held.Hops() == job.hops {
+		return held, err
+	}
+	for k := 1; k <= held.Hops(); k++ {
+		opt.Have = append(opt.Have, held.At(k))
+	}
+	opt.OnDiagonal = func(k int, values []float64) error {
+		name, _ := job.names(k)
+		return w.keepDiagonal(ctx, name, values, opt.Workers)
 	}
 	computed, err := job.of(ctx, g, opt)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, held.Close())
 	}
-	held := &heldDiagonals{Diagonals: computed}
-	for k := 1; keeps && k <= job.hops; k++ {
+	held.Diagonals = computed
+	if job.sampled == nil {
+		return held, nil
+	}
+	for k := 1; k <= job.hops; k++ {
 		name, errorName := job.names(k)
 		err := w.keepDiagonal(ctx, name, computed.At(k), opt.Workers)
 		if err == nil && errorName != "" {
@@ -281,7 +295,7 @@ func (w *workplace) diagonals(
 	return held, nil
 }
 
-// keptDiagonals are nil where not all of them were kept.
+// keptDiagonals are those of the first hops that were kept; of sampled ones all or none.
 func (w *workplace) keptDiagonals(ctx context.Context, n int, job diagonalJob, workers int) (*heldDiagonals, error) {
 	held := &heldDiagonals{}
 	var values, standardErrors [][]float64
@@ -303,10 +317,17 @@ func (w *workplace) keptDiagonals(ctx context.Context, n int, job diagonalJob, w
 			return nil, errors.Join(err, held.Close())
 		}
 		standardError, err := find(errorName)
-		if err != nil || diagonal == nil || errorName != "" && standardError == nil {
+		if err != nil {
 			return nil, errors.Join(err, held.Close())
 		}
+		if diagonal == nil || errorName != "" && standardError == nil {
+			break
+		}
 		values, standardErrors = append(values, diagonal), append(standardErrors, standardError)
+	}
+	if job.sampled != nil && len(values) < job.hops {
+		err := held.Close()
+		return &heldDiagonals{Diagonals: ops.DiagonalsOf(nil, nil)}, err
 	}
 	held.Diagonals = ops.DiagonalsOf(values, standardErrors)
 	return held, nil

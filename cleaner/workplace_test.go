@@ -53,7 +53,7 @@ func kept(t *testing.T, s *kv.Store) (names []string) {
 }
 
 func TestCleanGoesOnWhereItWasInterrupted(t *testing.T) {
-	opt := Options{Seed: 3, Preset: PresetPaper, MemoryBudget: narrow}
+	opt := Options{Seed: 3, Preset: PresetPaper, MemoryBudget: narrow, CheckpointInterval: 1}
 	p := newPlanted(21, 120)
 	s := p.load(t, false)
 	mustClean(t, s, opt)
@@ -94,7 +94,7 @@ func TestCleanGoesOnWhereItWasInterrupted(t *testing.T) {
 
 // TestCleanAfterDamage damages what a run kept, one file at a time.
 func TestCleanAfterDamage(t *testing.T) {
-	opt := Options{Seed: 3, Preset: PresetPaper, MemoryBudget: narrow}
+	opt := Options{Seed: 3, Preset: PresetPaper, MemoryBudget: narrow, CheckpointInterval: 1}
 	s := newPlanted(22, 100).load(t, false)
 	mustClean(t, s, opt)
 	want := outcome(t, s)
@@ -208,7 +208,7 @@ func TestKeptIsOfTheSameRun(t *testing.T) {
 // TestCleanAfterKill kills a process in the midst of a run: the test itself is the process.
 func TestCleanAfterKill(t *testing.T) {
 	const variable = "CLEANER_TEST_KILL"
-	opt := Options{Seed: 3, Preset: PresetPaper, MemoryBudget: narrow}
+	opt := Options{Seed: 3, Preset: PresetPaper, MemoryBudget: narrow, CheckpointInterval: 1}
 	if at := os.Getenv(variable); at != "" {
 		stage, dir, _ := strings.Cut(at, ":")
 		s := openPlanted(t, dir)

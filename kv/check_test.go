@@ -138,6 +138,7 @@ func rewrite(t *testing.T, s *Store, key []byte, change func(body []byte) []byte
 }
 
 func TestCheckFindsDamage(t *testing.T) {
+	t.Parallel()
 	every := []kind{
 		kindAdjacency, kindAdjacencyDirectory, kindEdgeDelta, kindDegreeDelta, kindIDs, kindIDLookup, kindNodeAt,
 		kindPosition, kindAddedNode, kindAddedID, kindColumn, kindRowDelta,

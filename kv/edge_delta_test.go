@@ -12,6 +12,7 @@ import (
 // TestEdgesAgainstModel adds and removes edges and nodes at random, in the store and in a map, and compares all reads
 // within the transaction, after it, after opening the store again and after compacting it.
 func TestEdgesAgainstModel(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		g := randomGraph(r)

@@ -90,6 +90,7 @@ func verifyDamaged(t *testing.T, dir, damage string, opt Options, want map[strin
 
 // TestDamagedFiles cuts and overwrites every file of a closed store.
 func TestDamagedFiles(t *testing.T) {
+	t.Parallel()
 	dir := closedStore(t)
 	s := openStore(t, dir, Options{ReadOnly: true})
 	want, err := contents(s)

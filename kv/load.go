@@ -54,9 +54,12 @@ type LoadOptions struct {
 	OnStage  func(Stage) // called at the end of each stage of Commit
 }
 
-// LoadStats counts what a load met.
+// LoadStats counts what a load met. Edges join two nodes, whatever the direction; Arcs are those of a directed graph.
+// ParallelEdges are the rows that repeat an edge, or an arc of a directed graph.
 type LoadStats struct {
-	Nodes, Edges, SelfLoops, ParallelEdges, Labelled, Classes int64
+	Nodes, Edges, Arcs, SelfLoops, ParallelEdges, Labelled, Classes int64
+
+	Weighted bool
 }
 
 // The stages of Commit, in this order.
@@ -77,7 +80,7 @@ type Loader struct {
 	unit       int64 // bytes of memory for one sorter of records, or the store
 	rows       *rowSpool
 	classes    *loadClasses
-	integers   integerIndex
+	ids        idIndex
 	integerIDs bool
 	over       bool
 	duplicate  duplicateNode
@@ -96,6 +99,7 @@ type Loader struct {
 	arcs  *spill.Uint64  // nil before Commit made them
 	kept  bool           // there is a checkpoint
 	named loadCheckpoint // it
+	left  bool           // it outlives the load
 
 	reporting sync.Mutex // held during a call of Progress
 
@@ -120,8 +124,8 @@ func NewLoader(dir string, opt LoadOptions) (*Loader, error) {
 	if opt.MemoryBudget == 0 {
 		opt.MemoryBudget = DefaultMemoryBudget()
 	}
-	unit := opt.MemoryBudget / 4
-	l := &Loader{opt: opt, unit: unit, classes: classes, integers: integerIndex{limit: unit / 8}, integerIDs: true}
+	unit := loadUnit(opt.MemoryBudget)
+	l := &Loader{opt: opt, unit: unit, classes: classes, ids: newIDIndex(unit), integerIDs: true}
 	if form := (arcForm{opt.Directed, opt.Weighted}); form.any() {
 		l.arcLoad = &arcLoad{form: form}
 	}
@@ -158,12 +162,19 @@ func (l *Loader) takeOver(d *loadDirectory) (bool, error) {
 // not be added again.
 func (l *Loader) Completed() (nodes, edges bool) { return l.kept, l.kept }
 
-// sortMemory is what sorting edges or their arcs may take, in bytes. An eighth of the budget is for the index of
-// integers or its like, the numbers of nodes cost 8 bytes each, and the rest is for the store and for buffers.
-func (l *Loader) sortMemory() int64 {
-	budget := l.opt.MemoryBudget
-	return max(budget*5/8-8*l.stats.Nodes, budget/8)
-}
+// loadUnit is the part of a budget for one sorter of records, or the store, in bytes.
+func loadUnit(budget int64) int64 { return budget / 4 }
+
+// sortMemory is what sorting edges or their arcs may take.
+func (l *Loader) sortMemory() int64 { return sortMemory(l.opt.MemoryBudget, l.stats.Nodes) }
+
+// Kept reports, of a load that has ended, whether it left what the next one with the same Resume goes on with.
+func (l *Loader) Kept() bool { return l.left }
+
+// sortMemory is what sorting the edges of so many nodes may take of a budget, in bytes. An eighth of it, or a
+// fifth by text, is for the index of ids, the numbers of nodes cost 8 bytes each, and the rest is for the store and for
+// buffers.
+func sortMemory(budget, nodes int64) int64 { return max(budget*5/8-8*nodes, budget/8) }
 
 func validateLoadOptions(opt LoadOptions) error {
 	var errs []error
@@ -214,7 +225,7 @@ func (l *Loader) AddNode(n Node) error {
 		}
 		return err
 	}
-	first, duplicate, err := l.integers.add(n.ID)
+	first, duplicate, err := l.ids.add(n.ID)
 	if err != nil {
 		return err
 	}
@@ -273,7 +284,7 @@ func (l *Loader) validateNode(n Node) error {
 // Commit sorts and writes what was added. finish, if not nil, runs on the loaded store before it is renamed into place.
 // An id given twice is a *DuplicateNodeError, an edge to an id that no node has an *UnknownNodeError; of several the
 // one with the least Source. After an error, of finish too, nothing is left on disk; where ctx ends it, what
-// LoadOptions.Resume kept is.
+// LoadOptions.Resume kept is, as Kept then says.
 func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats LoadStats, err error) {
 	if l.over {
 		return LoadStats{}, fmt.Errorf("loader: %w", ErrClosed)
@@ -315,7 +326,7 @@ func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats L
 	if err := l.work.place(); err != nil {
 		return LoadStats{}, err
 	}
-	l.stats.Classes = int64(len(l.classes.sorted()))
+	l.stats.Classes, l.stats.Weighted = int64(len(l.classes.sorted())), l.opt.Weighted
 	return l.stats, nil
 }
 
@@ -349,7 +360,7 @@ func (l *Loader) resolveIDs(ctx context.Context) (err error) {
 	if err := l.closeOwn(); err != nil {
 		return err
 	}
-	if l.integers.off {
+	if l.ids.off {
 		if err := l.joinIDs(ctx); err != nil {
 			return err
 		}
@@ -364,8 +375,8 @@ func (l *Loader) resolveIDs(ctx context.Context) (err error) {
 	if err := l.unknown.err(); err != nil {
 		return err
 	}
-	l.denseIDs = l.integers.isDense()
-	if err := l.integers.turnOff(); err != nil {
+	l.denseIDs = l.ids.isDense()
+	if err := l.ids.turnOff(); err != nil {
 		return err
 	}
 	if l.arcLoad != nil {
@@ -425,6 +436,7 @@ func (l *Loader) Abort() error {
 
 // suspend ends the load and keeps what its checkpoint names.
 func (l *Loader) suspend() error {
+	l.left = true
 	return errors.Join(l.end(), l.rows.file.Close(), l.removeUnnamed(), os.RemoveAll(l.work.store()), l.work.unlock())
 }
 
@@ -447,6 +459,6 @@ func (l *Loader) end() error {
 	if l.arcLoad != nil {
 		errs = append(errs, l.arcLoad.close())
 	}
-	errs = append(errs, l.join.close(), l.nodeAt.Free(), l.integers.turnOff())
+	errs = append(errs, l.join.close(), l.nodeAt.Free(), l.ids.turnOff())
 	return errors.Join(errs...)
 }

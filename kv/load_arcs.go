@@ -15,7 +15,6 @@ import (
 // An arcLoad sorts the edges of a directed or weighted load, which have more to them than two ends.
 type arcLoad struct {
 	form  arcForm
-	arcs  int64      // of a directed graph, without parallel ones
 	mu    sync.Mutex // guards rows
 	rows  *spill.Sorter
 	lists *spill.Sorter // in Commit: loadEdge of NodeIDs → arc
@@ -120,12 +119,12 @@ func (a *arcLoad) arcOf(sums [2]float64) (arc, error) {
 	got := arc{float32(sums[0]), float32(sums[1])}.directed(a.form)
 	for _, w := range []float32{got.out, got.in} {
 		if w != 0 && !validWeight(w) {
-			return got, fmt.Errorf("%w: the weights add up to %v, want at most %v", ErrInvalidEdge, max(sums[0], sums[1]),
+			return got, fmt.Errorf("%w: the weights add up to %.4g, want at most %.8g", ErrInvalidEdge, max(sums[0], sums[1]),
 				float32(math.MaxFloat32))
 		}
 	}
 	if _, ok := got.sum(); !ok && a.form.directed {
-		return got, fmt.Errorf("%w: the weights of both directions add up to %v, want at most %v", ErrInvalidEdge,
+		return got, fmt.Errorf("%w: the weights of both directions add up to %.4g, want at most %.8g", ErrInvalidEdge,
 			sums[0]+sums[1], float32(math.MaxFloat32))
 	}
 	return got, nil
@@ -160,21 +159,24 @@ func (l *Loader) numberArcNodes(ctx context.Context) (err error) {
 	if l.nodeAt, err = offheap.New[uint32](l.rows.len()); err != nil {
 		return err
 	}
-	degrees, kept, rows := l.nodeAt.Data, int64(0), l.arcLoad.rows.Len()
+	degrees, rows := l.nodeAt.Data, l.arcLoad.rows.Len()
 	err = l.eachPair(ctx, func(p, q uint32, a arc) error {
 		degrees[p]++
 		degrees[q]++
 		if l.stats.Edges++; l.stats.Edges%contextEvery == 0 {
 			l.progress(stageEdges, l.stats.Edges, rows)
 		}
-		l.arcLoad.arcs += a.count()
+		if l.arcLoad.form.directed {
+			l.stats.Arcs += a.count()
+		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if kept = l.stats.Edges; l.arcLoad.form.directed {
-		kept = l.arcLoad.arcs
+	kept := l.stats.Edges
+	if l.arcLoad.form.directed {
+		kept = l.stats.Arcs
 	}
 	l.stats.ParallelEdges, l.stats.SelfLoops = rows-kept, l.selfLoops
 	numberByDegree(degrees)

@@ -106,7 +106,8 @@ func loadArcs(t *testing.T, dir string, ids []string, rows []arcRow, opt LoadOpt
 }
 
 func TestLoadArcs(t *testing.T) {
-	for seed := range uint64(30) {
+	t.Parallel()
+	for seed := range uint64(18) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		f := arcForms[1+seed%3]
 		ids, rows := randomArcRows(r, f)
@@ -133,7 +134,10 @@ func TestLoadArcs(t *testing.T) {
 				m.arcs[Edge{u, v}] = w
 			}
 			m.verify(t, tx)
-			want := LoadStats{Nodes: int64(len(ids)), Edges: tx.NumEdges(), SelfLoops: loops, ParallelEdges: parallel}
+			want := LoadStats{Nodes: int64(len(ids)), Edges: tx.NumEdges(), SelfLoops: loops, ParallelEdges: parallel, Weighted: f.weighted}
+			if f.directed {
+				want.Arcs = int64(len(totals))
+			}
 			if stats != want {
 				t.Fatalf("seed %d, %+v: got %+v, want %+v", seed, f, stats, want)
 			}
@@ -147,7 +151,8 @@ func TestLoadArcs(t *testing.T) {
 
 // TestLoadOfBothDirections compares the graph along Both with the same rows loaded without directions.
 func TestLoadOfBothDirections(t *testing.T) {
-	for seed := range uint64(8) {
+	t.Parallel()
+	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		weighted := seed%2 == 0
 		ids, rows := randomArcRows(r, arcForm{weighted: weighted})
@@ -202,6 +207,7 @@ func TestLoadOfBothDirections(t *testing.T) {
 }
 
 func TestLoadArcsIsTheSameAtAnyBudget(t *testing.T) {
+	t.Parallel()
 	for _, prefix := range []string{"", "x"} {
 		var want map[string]string
 		r := rand.New(rand.NewPCG(1, 1))

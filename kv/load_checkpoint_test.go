@@ -92,6 +92,7 @@ func finishLoad(t *testing.T, dir, resume string, g *testGraph, want bool) (map[
 }
 
 func TestResumedLoads(t *testing.T) {
+	t.Parallel()
 	for _, prefix := range []string{"", "word "} {
 		g := resumableGraph(prefix)
 		want, wantStats := finishLoad(t, filepath.Join(t.TempDir(), "graph"), "", g, false)
@@ -125,6 +126,9 @@ func TestResumedLoads(t *testing.T) {
 			if !errors.Is(err, context.Canceled) {
 				t.Fatalf("interrupted at %s: got %v", at, err)
 			}
+			if !l.Kept() {
+				t.Errorf("interrupted at %s: Kept: got false", at)
+			}
 			for _, dir := range []string{dir, killed} {
 				got, stats := finishLoad(t, dir, "input", g, true)
 				if !maps.Equal(got, want) || stats != wantStats {
@@ -154,6 +158,7 @@ func interruptedLoad(t *testing.T, dir, stage string, g *testGraph) {
 }
 
 func TestCheckpointsThatDoNotFit(t *testing.T) {
+	t.Parallel()
 	g := resumableGraph("")
 	rewrite := func(path string, change func([]byte) []byte) error {
 		names, err := filepath.Glob(path)
@@ -193,6 +198,7 @@ func TestCheckpointsThatDoNotFit(t *testing.T) {
 }
 
 func TestCheckpointsOfOthersAreRemoved(t *testing.T) {
+	t.Parallel()
 	g := resumableGraph("")
 	for _, resume := range []string{"", "another input"} {
 		dir := filepath.Join(t.TempDir(), "graph")
@@ -211,10 +217,14 @@ func TestCheckpointsOfOthersAreRemoved(t *testing.T) {
 	if err := l.Abort(); err != nil {
 		t.Fatal(err)
 	}
+	if l.Kept() {
+		t.Error("Kept after Abort: got true")
+	}
 	emptyAfter(t, filepath.Dir(dir), "Abort of a load that was taken over")
 }
 
 func TestNothingIsKeptOfSmallOrFailedLoads(t *testing.T) {
+	t.Parallel()
 	g := resumableGraph("")
 	for _, test := range []struct {
 		name   string

@@ -40,7 +40,7 @@ func (l *Loader) writeDictionary(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := ids.append(string(row.id)); err != nil {
+		if err := ids.append(viewText(row.id)); err != nil {
 			return err
 		}
 		if row.position%contextEvery == 0 {
@@ -60,7 +60,7 @@ func (l *Loader) writeCatalog() error {
 		cat.Graph = l.generation
 		cat.Nodes, cat.LoadedNodes, cat.Edges = len(l.nodeAt.Data), len(l.nodeAt.Data), l.stats.Edges
 		if l.arcLoad != nil {
-			cat.Directed, cat.Weighted, cat.Arcs = l.opt.Directed, l.opt.Weighted, l.arcLoad.arcs
+			cat.Directed, cat.Weighted, cat.Arcs = l.opt.Directed, l.opt.Weighted, l.stats.Arcs
 		}
 		cat.IntegerIDs = l.integerIDs
 		cat.DenseIDs = l.denseIDs
@@ -96,6 +96,10 @@ func (l *Loader) writeColumns(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	classes := make([]Class, len(l.classes.names)) // by their numbers in the load
+	for class, name := range bulk.Tx().Classes() {
+		classes[l.classes.numbers[name]] = Class(class)
+	}
 	columns := make([]*ColumnWriter, len(l.opt.Properties))
 	for i, column := range l.opt.Properties {
 		if columns[i], err = bulk.Column(column.Name, column.Kind); err != nil {
@@ -115,7 +119,7 @@ func (l *Loader) writeColumns(ctx context.Context) (err error) {
 		}
 		values = parsed
 		if number >= 0 {
-			if err := label.Put(v, StringValue(l.classes.names[number])); err != nil {
+			if err := label.PutClasses(v, classes[number:number+1]); err != nil {
 				return err
 			}
 		}

@@ -3,7 +3,6 @@ package kv
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv/spill"
@@ -13,7 +12,9 @@ import (
 type EdgeWriter struct {
 	l         *Loader
 	sorter    *spill.Uint64Writer // nil where ids are joined by sorting, and of an arcLoad
+	batch     *edgeBatch          // nil where ids are joined by sorting
 	rows      []byte              // arc rows collected
+	joined    []byte              // records for the idJoin collected
 	selfLoops int64
 	err       error
 }
@@ -28,11 +29,14 @@ func (l *Loader) EdgeWriter() *EdgeWriter {
 		w.err = fmt.Errorf("loader: %w", ErrClosed)
 	case l.kept:
 		w.err = errEdgesThere
-	case l.integers.off:
+	case l.ids.off:
 	case l.arcLoad != nil:
 		l.beginArcs()
 	default:
 		w.sorter = l.beginEdges().Writer()
+	}
+	if w.err == nil && !l.ids.off {
+		w.batch = &edgeBatch{}
 	}
 	l.edgesBegun = true
 	return w
@@ -41,7 +45,7 @@ func (l *Loader) EdgeWriter() *EdgeWriter {
 // errEdgesThere is returned to who adds edges to a load that has Completed them.
 var errEdgesThere = errors.New("kv: the edges are those of the load that was interrupted")
 
-func (l *Loader) setWidth() { l.width = bits.Len64(uint64(max(l.stats.Nodes-1, 0))) }
+func (l *Loader) setWidth() { l.width = positionBits(l.stats.Nodes) }
 
 // beginEdges returns the sorter of edges, which it makes once the number of nodes is known; l is locked.
 func (l *Loader) beginEdges() *spill.Uint64 {
@@ -68,18 +72,48 @@ func (w *EdgeWriter) AddWeighted(src, dst string, weight float32, source int64) 
 	if weight != 1 && (!w.l.opt.Weighted || !validWeight(weight)) {
 		return fmt.Errorf("edge at %d: %w: got weight %v", source, ErrInvalidEdge, weight)
 	}
-	if w.l.integers.off {
+	if w.batch == nil {
 		return w.join(src, dst, weight, source)
 	}
-	p, ok := w.l.integers.find(src)
-	if !ok {
-		return w.l.unknownEnd(src, source)
+	if w.l.ids.byText {
+		w.batch.addTexts(src, dst, weight, source)
+	} else {
+		p, q := integerKey(src), integerKey(dst)
+		switch {
+		case p == noInteger || q == noInteger && !w.l.ids.integers.has(p):
+			return w.l.unknownEnd(src, source)
+		case q == noInteger:
+			return w.l.unknownEnd(dst, source)
+		}
+		w.batch.add(p, q, weight, source)
 	}
-	q, ok := w.l.integers.find(dst)
-	if !ok {
-		return w.l.unknownEnd(dst, source)
+	if w.batch.edges < batchEdges {
+		return nil
 	}
-	return w.addEdge(p, q, weight)
+	return w.flushBatch()
+}
+
+// flushBatch looks the ends of the edges collected up.
+func (w *EdgeWriter) flushBatch() error {
+	b := w.batch
+	defer b.clear()
+	b.find(&w.l.ids)
+	for i := range b.edges {
+		p, q := b.positions[2*i], b.positions[2*i+1]
+		var err error
+		switch {
+		case p == notFound:
+			err = w.l.unknownEnd(b.id(&w.l.ids, 2*i), b.sources[i])
+		case q == notFound:
+			err = w.l.unknownEnd(b.id(&w.l.ids, 2*i+1), b.sources[i])
+		default:
+			err = w.addEdge(p, q, b.weights[i])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // addEdge adds an edge between two positions.
@@ -96,19 +130,27 @@ func (w *EdgeWriter) addEdge(p, q uint32, weight float32) error {
 
 // Close hands over what is left. Closing twice is harmless.
 func (w *EdgeWriter) Close() error {
+	if w.err != nil {
+		return w.err
+	}
+	var err error
+	if w.batch != nil {
+		err = w.flushBatch()
+	}
 	w.l.mu.Lock()
 	w.l.selfLoops += w.selfLoops
 	w.l.mu.Unlock()
 	w.selfLoops = 0
-	switch {
-	case w.err != nil:
-		return w.err
-	case len(w.rows) > 0:
-		return w.flushArcs()
-	case w.sorter != nil:
-		return w.sorter.Close()
+	if len(w.joined) > 0 {
+		err = errors.Join(err, w.flushJoined())
 	}
-	return nil
+	if len(w.rows) > 0 {
+		err = errors.Join(err, w.flushArcs())
+	}
+	if w.sorter != nil {
+		err = errors.Join(err, w.sorter.Close())
+	}
+	return err
 }
 
 // AddEdge is EdgeWriter.Add for a caller with one goroutine, the Loader's.
@@ -140,9 +182,23 @@ func (l *Loader) unknownEnd(id string, source int64) error {
 	return nil
 }
 
+// joinedBytes is how much an EdgeWriter collects for the idJoin before it waits for it.
+const joinedBytes = 64 << 10
+
 // join keeps an edge until the ids have been sorted.
 func (w *EdgeWriter) join(src, dst string, weight float32, source int64) error {
+	w.joined = w.l.join.appendRecord(w.joined, src, dst, weight, source)
+	if len(w.joined) < joinedBytes {
+		return nil
+	}
+	return w.flushJoined()
+}
+
+// flushJoined hands over the records collected for the idJoin.
+func (w *EdgeWriter) flushJoined() error {
 	w.l.mu.Lock()
 	defer w.l.mu.Unlock()
-	return w.l.join.add(src, dst, weight, source)
+	err := w.l.join.add(w.joined)
+	w.joined = w.joined[:0]
+	return err
 }

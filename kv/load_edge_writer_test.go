@@ -39,6 +39,7 @@ func (g *testGraph) addNodes(l *Loader) error {
 }
 
 func TestLoadIsTheSameWithAnyWorkers(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 11))
 	for _, prefix := range []string{"", "word "} {
 		g := &testGraph{}
@@ -85,6 +86,7 @@ func TestLoadIsTheSameWithAnyWorkers(t *testing.T) {
 
 // A bad row is told once, and what is stored is what the rows that are left make.
 func TestBadRows(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		g := randomGraph(r)

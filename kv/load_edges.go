@@ -78,13 +78,18 @@ func numberByDegree(degrees []uint32) {
 	}
 }
 
+// arcsMemory is what of the memory for sorting the arcs of so many edges may take beside the edges held. These are gone
+// once the arcs are sorted, so that only what is written meanwhile must leave room for them.
+func arcsMemory(memory, edges, held int64) int64 {
+	if arcs := 16 * edges; 2*arcs > memory {
+		return max(memory-held, memory/4)
+	}
+	return memory
+}
+
 // sortArcs turns every edge into two arcs, sorts them, and gives the memory and the file of the edges back.
 func (l *Loader) sortArcs(ctx context.Context) error {
-	memory := l.sortMemory()
-	// The edges are gone once the arcs are sorted, so that only what is written meanwhile must leave room for them.
-	if arcs := 16 * l.stats.Edges; 2*arcs > memory {
-		memory = max(memory-l.edges.Held(), memory/4)
-	}
+	memory := arcsMemory(l.sortMemory(), l.stats.Edges, l.edges.Held())
 	l.arcs = spill.NewUint64(l.work.sort(), memory, 2*l.width, l.opt.Workers)
 	if err := l.addArcs(ctx, l.arcs); err != nil {
 		return err

@@ -9,80 +9,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/kv/spill"
 )
-
-// An integerIndex finds the positions of ids that are integers from 0 up to a limit that its memory sets. Ids that are
-// their positions cost nothing; else it costs four bytes for every integer up to the greatest. The first other id
-// turns it off, for good: the ends of edges are then found by sorting.
-type integerIndex struct {
-	off   bool
-	limit int64 // integers are less
-	count int   // ids so far
-
-	// positions holds, by integer, the position plus one. It is empty while each id is its position.
-	positions offheap.Array[uint32]
-}
-
-// isDense reports whether each id so far is its position.
-func (x *integerIndex) isDense() bool { return !x.off && len(x.positions.Data) == 0 }
-
-// add adds the id of the next position. Where the id is there already, it returns that position and true instead.
-func (x *integerIndex) add(id string) (first int, duplicate bool, err error) {
-	if x.off {
-		return 0, false, nil
-	}
-	position := x.count
-	k, ok := integerID(id)
-	if len(x.positions.Data) == 0 {
-		if ok && k == int64(position) {
-			x.count++
-			return 0, false, nil
-		}
-		if ok && 0 <= k && k < int64(position) {
-			return int(k), true, nil
-		}
-		if !ok || k < 0 || max(k, int64(position)) >= x.limit {
-			return 0, false, x.turnOff()
-		}
-		if x.positions, err = offheap.New[uint32](int(x.limit)); err != nil {
-			return 0, false, err
-		}
-		for i := range position {
-			x.positions.Data[i] = uint32(i) + 1
-		}
-	}
-	if !ok || k < 0 || k >= x.limit {
-		return 0, false, x.turnOff()
-	}
-	if there := x.positions.Data[k]; there > 0 {
-		return int(there) - 1, true, nil
-	}
-	x.count++
-	x.positions.Data[k] = uint32(position) + 1
-	return 0, false, nil
-}
-
-func (x *integerIndex) turnOff() error {
-	err := x.positions.Free()
-	*x = integerIndex{off: true}
-	return err
-}
-
-// find returns the position of an id.
-func (x *integerIndex) find(id string) (position uint32, ok bool) {
-	k, ok := integerID(id)
-	switch {
-	case !ok || k < 0:
-		return 0, false
-	case len(x.positions.Data) == 0:
-		return uint32(k), k < int64(x.count)
-	case k >= int64(len(x.positions.Data)) || x.positions.Data[k] == 0:
-		return 0, false
-	}
-	return x.positions.Data[k] - 1, true
-}
 
 // An idJoin finds the positions of ids by sorting: the ids of the nodes once, the edges by their first and then by
 // their second end.
@@ -91,20 +19,37 @@ type idJoin struct {
 	limit    int64
 	weighted bool
 	edges    *spill.Sorter // first end → source, weight of a weighted load, second end
-
-	key, value []byte
 }
 
 func newIDJoin(dir string, limit int64, weighted bool) *idJoin {
 	return &idJoin{dir: dir, limit: limit, weighted: weighted, edges: spill.New(dir, limit)}
 }
 
-func (j *idJoin) add(src, dst string, weight float32, source int64) error {
-	j.value = binary.AppendVarint(j.value[:0], source)
-	j.value = j.appendWeight(j.value, weight)
-	j.value = append(j.value, dst...)
-	j.key = append(j.key[:0], src...)
-	return j.edges.Add(j.key, j.value)
+// appendRecord appends the record of an edge: the lengths of both ends as varints, the first end, and the value.
+func (j *idJoin) appendRecord(dst []byte, src, second string, weight float32, source int64) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(src)))
+	dst = binary.AppendUvarint(dst, uint64(len(second)))
+	dst = append(dst, src...)
+	dst = j.appendWeight(binary.AppendVarint(dst, source), weight)
+	return append(dst, second...)
+}
+
+// add takes records of appendRecord.
+func (j *idJoin) add(records []byte) error {
+	for len(records) > 0 {
+		key, n := binary.Uvarint(records)
+		second, m := binary.Uvarint(records[n:])
+		records = records[n+m:]
+		end := int(key)
+		_, n = binary.Varint(records[end:])
+		_, m = j.weightAt(records[end+n:])
+		end += n + m + int(second)
+		if err := j.edges.Add(records[:key], records[key:end]); err != nil {
+			return err
+		}
+		records = records[end:]
+	}
+	return nil
 }
 
 func (j *idJoin) close() error { return j.edges.Close() }

@@ -141,6 +141,7 @@ func openTest(t testing.TB, dir string) *Store {
 }
 
 func TestLoadRandomGraphs(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(200) {
 		g := randomGraph(rand.New(rand.NewPCG(seed, 0)))
 		parent := t.TempDir()
@@ -162,7 +163,7 @@ func TestLoadRandomGraphs(t *testing.T) {
 				classes[label] = true
 			}
 		}
-		want := LoadStats{int64(len(g.ids)), g.edges(), g.loops, g.parallel, labelled, int64(len(classes))}
+		want := LoadStats{int64(len(g.ids)), g.edges(), 0, g.loops, g.parallel, labelled, int64(len(classes)), false}
 		if stats != want {
 			t.Fatalf("seed %d: got %+v, want %+v", seed, stats, want)
 		}
@@ -271,6 +272,7 @@ func graphRecords(t *testing.T, s *Store) map[string]string {
 }
 
 func TestLoadIsTheSameAtAnyBudget(t *testing.T) {
+	t.Parallel()
 	for _, prefix := range []string{"", "x"} {
 		var want map[string]string
 		for _, budget := range []int64{1, 1 << 18, 1 << 30} {

@@ -23,6 +23,7 @@ func sharedRow(r *rand.Rand, width, kept int) []float32 {
 // TestMatrixEncodings writes rows in each encoding, changes some, compacts, and reads windows all along: what is kept
 // is what the encoding says, wherever a row is stored.
 func TestMatrixEncodings(t *testing.T) {
+	t.Parallel()
 	const n = 1500
 	for _, test := range []struct {
 		width    int

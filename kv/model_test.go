@@ -302,6 +302,7 @@ func (m *model) checkMatrix(t *rapid.T, tx *Tx) error {
 
 // TestModel makes random changes to a store and to Go maps; both agree inside the Update, and after each reopening.
 func TestModel(t *testing.T) {
+	t.Parallel()
 	// A run opens and closes stores; rapid's hundred would take a quarter of a minute.
 	checks := flag.Lookup("rapid.checks")
 	before := checks.Value.String()

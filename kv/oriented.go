@@ -28,12 +28,14 @@ func (d Direction) String() string {
 	return fmt.Sprintf("Direction(%d)", uint8(d))
 }
 
-// ParseDirection is the inverse of String. Any other name is an ErrInvalidValue.
-func ParseDirection(name string) (Direction, error) {
-	if i := slices.Index(directionNames[:], name); i >= 0 {
-		return Direction(i), nil
+// UnmarshalText is the inverse of String.
+func (d *Direction) UnmarshalText(name []byte) error {
+	i := slices.Index(directionNames[:], string(name))
+	if i < 0 {
+		return fmt.Errorf("got %q, want both, out or in", name)
 	}
-	return Both, fmt.Errorf("direction %q: %w: want both, out or in", name, ErrInvalidValue)
+	*d = Direction(i)
+	return nil
 }
 
 // Directed reports whether the edges of the store have a direction.
@@ -140,8 +142,16 @@ func (o *Oriented) weight(a arc) (w float32, ok bool) {
 		return a.out, true
 	case o.direction == In:
 		return a.in, true
+	case !o.Weighted():
+		return 1, true
 	}
 	return a.sum()
+}
+
+// Weight is that of a neighbour along the direction, zero where it is none.
+func (o *Oriented) Weight(a Arc) float32 {
+	w, _ := o.weight(arc{a.Out, a.In})
+	return w
 }
 
 // Neighbors yields the neighbours of v along the direction, ascending. On failure it yields the error once, and stops.
@@ -155,7 +165,7 @@ func (o *Oriented) Neighbors(v NodeID) iter.Seq2[NodeID, error] {
 				yield(0, err)
 				return
 			}
-			if w, _ := o.weight(arc{a.Out, a.In}); w == 0 {
+			if o.Weight(a) == 0 {
 				continue
 			}
 			if !yield(a.Neighbor, nil) {

@@ -12,7 +12,8 @@ import (
 // MaxHops is the largest K of exact diagonals.
 const MaxHops = 5
 
-// Diagonals holds diag(Ã^k), k = 1..K: the probability that a random walk is back where it began after k steps.
+// Diagonals holds diag(Ã^k), k = 1..K. Where A is symmetric it is the probability that a random walk is back where it
+// began after k steps.
 type Diagonals struct {
 	hops   [][]float64               // hops[k-1]
 	errors [][]float64               // likewise, nil where exact; shorter where all that follow are
@@ -77,6 +78,15 @@ func ComputeDiagonals(ctx context.Context, g Graph, hops int, opt Options) (d *D
 	if hops < 1 || hops > MaxHops {
 		return nil, fmt.Errorf("%w: got %d hops, want 1 to %d", ErrShape, hops, MaxHops)
 	}
+	opt.Have = opt.Have[:min(hops, len(opt.Have))]
+	for k, values := range opt.Have {
+		if len(values) != g.NumNodes() {
+			return nil, fmt.Errorf("%w: got %d values of hop %d, want %d", ErrShape, len(values), k+1, g.NumNodes())
+		}
+	}
+	if len(opt.Have) == hops {
+		return DiagonalsOf(opt.Have, nil), nil
+	}
 	w, err := newWalker(g, opt.Workers)
 	if err != nil {
 		return nil, err
@@ -100,12 +110,12 @@ func ComputeDiagonals(ctx context.Context, g Graph, hops int, opt Options) (d *D
 			return nil, err
 		}
 		job.finish("price", 0, start, opt)
-		if steps := price.steps(); steps > opt.MaxPrice {
+		if steps := price.stepsAfter(job.have()); steps > opt.MaxPrice {
 			return nil, &PriceError{Hops: hops, Price: steps, Limit: opt.MaxPrice}
 		}
 	}
 	job.progress = meter{progress: opt.Progress, stage: "diagonal", total: job.entriesWalked()}
-	for k := 1; k <= hops; k++ {
+	for k := job.have() + 1; k <= hops; k++ {
 		start := time.Now()
 		if err := job.hop(ctx, k); err != nil {
 			return nil, err
@@ -113,8 +123,19 @@ func ComputeDiagonals(ctx context.Context, g Graph, hops int, opt Options) (d *D
 		if k > 1 {
 			job.finish("diagonal", k, start, opt)
 		}
+		if err := opt.hasDiagonal(k, job.results[k].Data); err != nil {
+			return nil, err
+		}
 	}
 	return job.diagonals(), nil
+}
+
+// hasDiagonal tells OnDiagonal.
+func (o *Options) hasDiagonal(k int, values []float64) error {
+	if o.OnDiagonal == nil {
+		return nil
+	}
+	return o.OnDiagonal(k, values)
 }
 
 // diagonals are the results.
@@ -153,11 +174,21 @@ func newDiagonalJob(w *walker, s *survey, hops int, opt Options) (*diagonalJob, 
 		return nil, err
 	}
 	w.limit(workers)
-	return &diagonalJob{
+	job := &diagonalJob{
 		graph: newRankedGraph(w, s), hops: hops, capacity: capacity, dir: opt.Scratch,
 		results: make([]*scratch.Array[float64], 1),
-	}, nil
+	}
+	for _, values := range opt.Have {
+		job.results = append(job.results, &scratch.Array[float64]{Data: values})
+	}
+	return job, nil
 }
+
+// have is the number of hops whose diagonals are known.
+func (job *diagonalJob) have() int { return len(job.results) - 1 }
+
+// lacks tells whether diag(Ã^k) is still to be computed.
+func (job *diagonalJob) lacks(k int) bool { return job.have() < k && k <= job.hops }
 
 // close gives back what was for the work, and the results as well where it has failed.
 func (job *diagonalJob) close(failed bool) error {
@@ -243,19 +274,21 @@ func (job *diagonalJob) returns2(ctx context.Context) error {
 }
 
 // entriesWalked is the total of the progress, as if every walk were of the whole graph.
-func (job *diagonalJob) entriesWalked() int64 {
-	walks := 0
-	if job.hops >= 2 {
+func (job *diagonalJob) entriesWalked() int64 { return int64(job.walks()) * job.graph.survey.entries }
+
+// walks is how often the graph is walked once its price is known.
+func (job *diagonalJob) walks() (walks int) {
+	if job.lacks(2) {
 		walks++
 	}
-	if job.hops >= 3 {
+	if job.lacks(3) {
 		walks += 1 + len(job.spans())
 	}
-	if job.hops >= 4 {
+	if job.lacks(4) {
 		walks += len(job.graph.stripes()) + 2
 	}
-	if job.hops >= 5 {
+	if job.lacks(5) {
 		walks += 2
 	}
-	return int64(walks) * job.graph.survey.entries
+	return walks
 }

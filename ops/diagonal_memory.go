@@ -30,8 +30,7 @@ func (s *Sizes) LeastForDiagonals(hops int) int64 {
 func (s *Sizes) diagonalBytes(hops, workers int, onDisk bool) int64 {
 	most := s.diagonalArrays(hops, workers, onDisk)
 	if hops >= 3 {
-		before := min(int64(s.maxDegree), 1+int64(math.Sqrt(float64(s.entries))))
-		most = max(most, s.triangleBytes(hops, workers, onDisk)+heldBytes(before)+heldBytes(0))
+		most = max(most, s.triangleBytes(hops, workers, onDisk)+heldBytes(s.mostBefore())+heldBytes(0))
 	}
 	if hops >= 4 {
 		most = max(most, s.fourCycleBytes(hops, workers, onDisk))
@@ -40,6 +39,11 @@ func (s *Sizes) diagonalBytes(hops, workers int, onDisk bool) int64 {
 		most = max(most, s.fiveCycleBytes(hops, workers, onDisk))
 	}
 	return most
+}
+
+// mostBefore bounds the neighbours of a node that are before it.
+func (s *Sizes) mostBefore() int64 {
+	return min(int64(s.maxDegree), 1+int64(math.Sqrt(float64(s.entries))))
 }
 
 // diagonalArrays is the bytes that are held at every hop: degrees, ranks, and what is not on disk of results and
@@ -62,7 +66,7 @@ func (s *Sizes) sumBytes(workers int) int64 { return 8 * (int64(s.nodes) + int64
 func (s *Sizes) triangleBytes(hops, workers int, onDisk bool) int64 {
 	hubs := int64(s.hubs())
 	maps := 8*int64(hubMapWords(s.hubs())) + 8*hubs
-	worker := int64(s.nodes)/8 + 8 + 8*hubs
+	worker := int64(s.nodes)/8 + 8 + 16*(hubs+closingSlack) + s.mostBefore()/8 + 8
 	return s.diagonalArrays(hops, workers, onDisk) + s.sumBytes(workers) + maps + int64(workers)*worker
 }
 

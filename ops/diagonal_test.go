@@ -273,3 +273,63 @@ func TestHeldSpans(t *testing.T) {
 		}
 	}
 }
+
+// The hops that are known are taken as they are, and the rest computed from them, to the same bits.
+func TestDiagonalsGoOn(t *testing.T) {
+	ctx := context.Background()
+	graphs := map[string]Graph{
+		"simple": shuffled(rmat(7, 6, 3), 1), "directed": randomArcGraph(rand.New(rand.NewPCG(4, 0)), true, true).graph(),
+	}
+	for name, g := range graphs {
+		n := g.NumNodes()
+		var kept [][]float64
+		opt := Options{Workers: 2, OnDiagonal: func(k int, values []float64) error {
+			if k != len(kept)+1 {
+				t.Errorf("%s: told of hop %d after %d", name, k, len(kept))
+			}
+			kept = append(kept, slices.Clone(values))
+			return nil
+		}}
+		want, err := ComputeDiagonals(ctx, g, MaxHops, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for have := range MaxHops + 2 {
+			told, done, total := 0, int64(0), int64(0)
+			opt := Options{Workers: 2, Have: kept[:min(have, MaxHops)], OnDiagonal: func(int, []float64) error {
+				told++
+				return nil
+			}, Progress: func(stage string, d, all int64) {
+				if stage == "diagonal" {
+					done, total = d, all
+				}
+			}}
+			got, err := ComputeDiagonals(ctx, g, MaxHops, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Hops() != MaxHops || told != max(0, MaxHops-have) || done != total {
+				t.Errorf("%s, %d hops known: got %d, told of %d, progress %d of %d", name, have, got.Hops(), told, done, total)
+			}
+			for k := 1; k <= MaxHops; k++ {
+				if !slices.Equal(got.At(k), want.At(k)) || len(kept[k-1]) != n || !slices.Equal(kept[k-1], want.At(k)) {
+					t.Errorf("%s, %d hops known: hop %d differs in its bits", name, have, k)
+				}
+			}
+		}
+		full := errors.New("no room")
+		opt = Options{OnDiagonal: func(k int, _ []float64) error {
+			if k == 3 {
+				return full
+			}
+			return nil
+		}}
+		if _, err := ComputeDiagonals(ctx, g, MaxHops, opt); !errors.Is(err, full) {
+			t.Errorf("%s, hop 3 cannot be kept: got error %v, want %v", name, err, full)
+		}
+		opt = Options{Have: [][]float64{make([]float64, n+1)}}
+		if _, err := ComputeDiagonals(ctx, g, 3, opt); !errors.Is(err, ErrShape) {
+			t.Errorf("%s, a value too many: got error %v, want ErrShape", name, err)
+		}
+	}
+}

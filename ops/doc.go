@@ -4,12 +4,25 @@
 //
 // n is the number of nodes, m of undirected edges, c of columns, K of hops.
 //
-//	A             [n×n]  adjacency of the simple undirected graph; read in blocks, never held for Propagate
+//	A             [n×n]  adjacency of the simple undirected graph; read in blocks, seldom held
 //	d, Degrees    [n]    degrees; δ_u = 1/d_u
 //	Ã             [n×n]  D^(-1/2) A D^(-1/2); the row of an isolated node is zero
 //	Diagonals     [n]    diag(Ã^k), k = 1..K ≤ 5: the chance of a random walk to be back after k steps
 //	X, Source     [n×c]  dense input, a row a node by NodeID, read in tiles
 //	S_k X, Tile   [n×c]  Ã^k X − diag(Ã^k)∘X, k = 1..K: no node is its own neighbour at any hop
+//
+// # Directed and weighted graphs
+//
+// A_vu is the weight of the entry u in the list of v: 1, unless the Graph is a WeightedGraph. Of a Digraph A is not
+// symmetric. With D_out the sums of its rows and D_in those of its columns
+//
+//	Ã = D_out^(-1/2) A D_in^(-1/2)
+//
+// in which entries of rows and columns without weight are zero: row v gathers from the nodes in its list. Elsewhere both
+// are D, the degrees or strengths. Self loops, where Operator asks for them, add I to A and so 1 to every sum. The
+// sums are kept in float64, 8·n bytes or, of a Digraph, 16·n, and a row's products of weight and value, which are exact
+// in float64, are added in ascending neighbour order. The diagonals of such graphs follow every closed walk: see
+// ComputeDiagonals.
 //
 // # Propagation
 //

@@ -69,6 +69,7 @@ const (
 	cacheBytes = 32 << 20
 	carryCost  = 1.0
 	stripeCost = 10 // finding the part of a list that lies in a stripe
+	rowCost    = 50 // beginning and ending a row of a tile
 
 	// heldDecodes is what decoding once, into memory that is new, costs beside decoding.
 	heldDecodes = 1.5
@@ -157,11 +158,20 @@ func (p *PropagatePlan) complete(s *Sizes, columns, hops int, budget int64) bool
 		p.ScratchBytes = 4*n*w*int64(2*written) + 8*n*w
 	}
 	p.Passes = p.Tiles * hops * p.Stripes
-	p.cost = p.weigh(s, columns, hops)
+	p.cost = p.weigh(s, columns, hops, p.gatherCost())
 	return p.MemoryBytes <= budget
 }
 
-func (p *PropagatePlan) weigh(s *Sizes, columns, hops int) float64 {
+// gatherCost is what adding one of the rows in memory to another is expected to cost, its columns left out.
+func (p *PropagatePlan) gatherCost() float64 {
+	return addCost + missCost*max(0, 1-cacheBytes/float64(p.tileBytes()))
+}
+
+// tileBytes is what is read at random.
+func (p *PropagatePlan) tileBytes() int64 { return 4 * int64(p.StripeRows) * int64(stride(p.Width)) }
+
+// weigh is the nanoseconds that a plan is expected to take where adding a row costs so much beside its columns.
+func (p *PropagatePlan) weigh(s *Sizes, columns, hops int, add float64) float64 {
 	n, entries, stripes := float64(s.nodes), float64(s.entries), float64(p.Stripes)
 	turns := float64(p.Tiles * hops)
 	last := columns - (p.Tiles-1)*p.Width
@@ -170,9 +180,7 @@ func (p *PropagatePlan) weigh(s *Sizes, columns, hops int) float64 {
 	if p.Held {
 		decodes = min(decodes, heldDecodes)
 	}
-	read := float64(4 * p.StripeRows * stride(p.Width)) // bytes, at random
-	add := addCost + missCost*max(0, 1-cacheBytes/read)
-	cost := (decodes*entries*decodeCost + entries*(turns*add+summed*columnCost)) / float64(p.Workers)
+	cost := (decodes*entries*decodeCost + entries*(turns*add+summed*columnCost) + n*turns*rowCost) / float64(p.Workers)
 	switch p.Strategy {
 	case TilesInMemory:
 	case TileStreamed:

@@ -26,6 +26,18 @@ func (p price) steps() float64 {
 	return steps
 }
 
+// stepsAfter is what is left of steps where the diagonals up to that of k are known.
+func (p price) stepsAfter(k int) float64 {
+	steps := p.steps()
+	if k >= 3 {
+		steps -= p.triangleProbes
+	}
+	if k >= 4 {
+		steps -= float64(2 * p.wedges)
+	}
+	return steps
+}
+
 // price walks the graph once, and counts job.before on the way. Counts are integers, so that the order of the
 // workers does not show.
 func (job *diagonalJob) price(ctx context.Context) (p price, err error) {

@@ -371,6 +371,10 @@ func (p *propagation) rows(ctx context.Context, s *rowScratch, adj *kv.Adjacency
 		}
 		if wanted {
 			s.want(p.op.Wanted, v, t.lo, width)
+			if len(s.columns) == 0 { // as of most rows where a tile has few of the columns
+				fillUnwanted(tile.Values[int(v-rows.First)*width:][:width])
+				continue
+			}
 		}
 		clear(sums)
 		if !t.begin {
@@ -400,9 +404,7 @@ func (p *propagation) rows(ctx context.Context, s *rowScratch, adj *kv.Adjacency
 		}
 		row := tile.Values[at : at+width]
 		if wanted {
-			for j := range row {
-				row[j] = float32(math.NaN())
-			}
+			fillUnwanted(row)
 			for _, j := range s.columns {
 				row[j] = end.value(sums[j], input[j])
 			}
@@ -418,6 +420,13 @@ func (p *propagation) rows(ctx context.Context, s *rowScratch, adj *kv.Adjacency
 		return nil
 	}
 	return p.visit(tile)
+}
+
+// fillUnwanted makes columns NaN that nobody wants.
+func fillUnwanted(row []float32) {
+	for j := range row {
+		row[j] = float32(math.NaN())
+	}
 }
 
 // input reads the source's rows where a row needs its own, and returns what of it is cleared, if anything.
@@ -489,8 +498,6 @@ func (s *rowScratch) sum(
 		part := min(count, stretch)
 		list, readable := neighbors[:part], len(neighbors)
 		switch w := stride(t.width()); {
-		case wanted && len(s.columns) == 0:
-			return nil
 		case weights != nil:
 			s.sumWeighted(t, list, weights[:part], sums[:w+1], wanted)
 			weights = weights[part:]

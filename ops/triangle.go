@@ -68,8 +68,7 @@ func (g *rankedGraph) mapHubs(ctx context.Context, hubs int) (*hubMaps, error) {
 func (m *hubMaps) free() error { return m.bits.free() }
 
 // A triangleSearch finds the triangles x < y < z from z: of two neighbours x < y of z, are they neighbours? It looks in
-// the map of y where y is a hub, word by word where z has many neighbours before y. For other y it looks which of the
-// list of y are neighbours of z.
+// the map of y where y is a hub. For other y it looks which of the list of y are neighbours of z.
 type triangleSearch struct {
 	graph   *rankedGraph
 	maps    *hubMaps
@@ -79,8 +78,10 @@ type triangleSearch struct {
 }
 
 type triangleScratch struct {
-	marked rankSet // neighbours of z before it; empty between nodes
-	closed []rank  // x of the triangles of one y
+	marked rankSet   // neighbours of z before it; empty between nodes
+	found  []uint64  // closed triangles of one y, by place in the list before it
+	r      []float64 // of one z, by place in its list
+	delta  []float64 // likewise δ
 }
 
 // returns3 is 2 Σ π over the triangles x < y < z of a node.
@@ -92,7 +93,9 @@ func (job *diagonalJob) returns3(ctx context.Context) (err error) {
 		s.delta[x] = g.delta(rank(x))
 	}
 	for i := range s.workers {
-		s.workers[i].marked = newRankSet(n)
+		s.workers[i] = triangleScratch{
+			marked: newRankSet(n), r: make([]float64, hubs+closingSlack), delta: make([]float64, hubs+closingSlack),
+		}
 	}
 	if s.units, err = newFixedSums(n, hubs, len(g.lists)); err != nil {
 		return err
@@ -122,56 +125,74 @@ func (job *diagonalJob) spans() []span {
 	return heldSpans(job.before.Data, job.graph.survey.hubs(), job.capacity)
 }
 
-// ofHubs finds the triangles of z, with the neighbours before it in list, of which y is a hub.
+// ofHubs finds the triangles of z, with the neighbours before it in list, of which y is a hub. With B the adjacency of
+// the hubs in list, all that is to be known is r = B δ: the triangles of z and x weigh δ_z δ_x r_x. It sums r in
+// ascending y and rounds once for each x, so that neither the workers nor their order show.
 func (s *triangleSearch) ofHubs(ctx context.Context, worker int, z rank, list []rank) error {
 	list = below(list, rank(s.maps.hubs))
 	if len(list) < 2 {
 		return nil
 	}
 	scratch := &s.workers[worker]
-	near, marked := s.units.near[worker], scratch.marked
-	marked.addAll(list)
-	defer marked.removeAll(list)
-	if cap(scratch.closed) < len(list) {
-		scratch.closed = make([]rank, 2*len(list))
+	r, delta := scratch.r[:len(list)+closingSlack], scratch.delta[:len(list)+closingSlack]
+	for i, x := range list {
+		delta[i] = s.delta[x]
 	}
-	delta := s.delta
-	ofZ, walked, atZ := uint64(0), pace(0), s.graph.delta(z)*fixedUnit
+	r[0] = 0
+	around, walked := 0.0, pace(0)
 	for j := 1; j < len(list); j++ {
-		y := list[j]
-		row := s.maps.of(y)
-		ofY, yz := uint64(0), atZ*delta[y]
-		if len(row) < j {
-			marks := marked[:len(row)]
-			for i, word := range row {
-				for word &= marks[i]; word != 0; word &= word - 1 {
-					x := i*64 + bits.TrailingZeros64(word)
-					// Rounded one by one, so that the order of triangles does not change the sum.
-					pi := uint64(roundUnits(float64(yz * delta[x])))
-					near[x] += pi
-					ofY += pi
-				}
-			}
-		} else {
-			closed, found := scratch.closed[:j], 0
-			for _, x := range list[:j] {
-				closed[found] = x
-				found += int(row[x/64] >> (x % 64) & 1)
-			}
-			for _, x := range closed[:found] {
-				pi := uint64(roundUnits(float64(yz * delta[x])))
-				near[x] += pi
-				ofY += pi
-			}
-		}
-		near[y] += ofY
-		ofZ += ofY
+		r[j] = closeWedges(r, delta, s.maps.of(list[j]), list[:j], delta[j])
+		around += float64(delta[j] * r[j])
 		if err := walked.walk(ctx, j); err != nil {
 			return err
 		}
 	}
-	s.units.add(worker, z, int64(ofZ))
+	near, atZ := s.units.near[worker], s.graph.delta(z)*fixedUnit
+	for i, x := range list {
+		near[x] += uint64(roundUnits(float64(float64(atZ*delta[i]) * r[i])))
+	}
+	s.units.add(worker, z, roundUnits(float64(atZ*around)))
 	return nil
+}
+
+// closeWedges sums in so many lanes, and may touch so many places behind a list.
+const (
+	closingLanes = 8
+	closingSlack = 7
+)
+
+// closeWedgesPlainly is closeWedges for every processor. Place i is summed in lane i mod closingLanes.
+func closeWedgesPlainly(acc, delta []float64, row rankSet, list []rank, at float64) float64 {
+	var sums [closingLanes]float64
+	for first := 0; first < len(list); first += 64 {
+		for found := lookUpBlock(row, list[first:min(first+64, len(list))]); found != 0; {
+			i := first + bits.LeadingZeros64(found)
+			found &^= 1 << (63 - i%64)
+			sums[i%closingLanes] += delta[i]
+			acc[i] += at
+		}
+	}
+	return sumLanes(&sums)
+}
+
+// lookUpPlainly is lookUp for every processor.
+func lookUpPlainly(found []uint64, set rankSet, list []rank) {
+	for i := range found {
+		found[i] = lookUpBlock(set, list[64*i:min(64*i+64, len(list))])
+	}
+}
+
+// lookUpBlock finds which of at most 64 ranks are in a set, from the highest bit on.
+func lookUpBlock(set rankSet, list []rank) uint64 {
+	found := uint64(0)
+	for i, x := range list {
+		found |= set[x/64] >> (x % 64) & 1 << (63 - i%64)
+	}
+	return found
+}
+
+func sumLanes(s *[closingLanes]float64) float64 {
+	return ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]))
 }
 
 // searchSpan finds the triangles of which y is in a span of ranks that are no hubs.
@@ -181,6 +202,13 @@ func (s *triangleSearch) searchSpan(ctx context.Context, part span, job *diagona
 		return err
 	}
 	defer func() { err = joined(err, held.free()) }()
+	longest := uint32(0)
+	for _, length := range job.before.Data[part.lo:part.hi] {
+		longest = max(longest, length)
+	}
+	for i := range s.workers {
+		s.workers[i].found = make([]uint64, (longest+63)/64)
+	}
 	later := span{part.lo, rank(s.graph.walker.nodes)}
 	return s.graph.walk(ctx, later, &job.progress, func(ctx context.Context, worker int, z rank, list []rank) error {
 		list = below(list, z)
@@ -192,25 +220,25 @@ func (s *triangleSearch) searchSpan(ctx context.Context, part span, job *diagona
 		marked := s.workers[worker].marked
 		marked.addAll(list)
 		defer marked.removeAll(list)
-		near := s.units.near[worker]
+		found := s.workers[worker].found
 		ofZ, walked, atZ := int64(0), pace(0), s.graph.delta(z)*fixedUnit
-		for _, y := range middle {
+		for j, y := range middle {
 			before := held.of(y)
 			ofY, yz := int64(0), atZ*s.graph.delta(y)
-			for _, x := range before {
-				if !marked.has(x) {
-					continue
-				}
-				pi := roundUnits(float64(yz * s.graph.delta(x)))
-				if int(x) < len(near) {
-					near[x] += uint64(pi)
-				} else {
+			for block, closed := range lookUp(found, marked, before, held.of(middle[min(j+1, len(middle)-1)])) {
+				for closed != 0 {
+					place := bits.LeadingZeros64(closed)
+					closed &^= 1 << (63 - place)
+					x := before[64*block+place]
+					pi := roundUnits(float64(yz * s.deltaOf(x)))
 					s.units.add(worker, x, pi)
+					ofY += pi
 				}
-				ofY += pi
 			}
-			s.units.add(worker, y, ofY)
-			ofZ += ofY
+			if ofY != 0 {
+				s.units.add(worker, y, ofY)
+				ofZ += ofY
+			}
 			if err := walked.walk(ctx, len(before)); err != nil {
 				return err
 			}
@@ -218,4 +246,12 @@ func (s *triangleSearch) searchSpan(ctx context.Context, part span, job *diagona
 		s.units.add(worker, z, ofZ)
 		return nil
 	})
+}
+
+// deltaOf is δ of a rank, without a division where it is a hub.
+func (s *triangleSearch) deltaOf(x rank) float64 {
+	if int(x) < len(s.delta) {
+		return s.delta[x]
+	}
+	return s.graph.delta(x)
 }

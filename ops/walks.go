@@ -28,6 +28,7 @@ type walkJob struct {
 	walker   *walker
 	survey   *survey
 	hops     int
+	have     int       // hops whose diagonals are known
 	scale    []float64 // p [n]
 	capacity int64     // entries of rows that are held at a time for k = 3
 	workers  []meeting
@@ -46,7 +47,7 @@ func (p walkPrice) steps() float64 { return p.wedges + p.squares + p.ball }
 
 // walkDiagonals is ComputeDiagonals of a graph that is directed or weighted.
 func walkDiagonals(ctx context.Context, w *walker, s *survey, hops int, opt Options) (_ *Diagonals, err error) {
-	job := &walkJob{walker: w, survey: s, hops: hops}
+	job := &walkJob{walker: w, survey: s, hops: hops, have: len(opt.Have)}
 	if err := job.divideBudget(opt); err != nil {
 		return nil, err
 	}
@@ -76,20 +77,23 @@ func walkDiagonals(ctx context.Context, w *walker, s *survey, hops int, opt Opti
 			err = joined(err, all.Close())
 		}
 	}()
-	for k := 1; k <= hops; k++ {
+	all.hops = append(all.hops, opt.Have...)
+	for k := len(opt.Have) + 1; k <= hops; k++ {
 		start := time.Now()
 		out, err := scratch.New[float64](opt.Scratch, fmt.Sprintf("diagonal-%d", k), w.nodes)
 		if err != nil {
 			return nil, err
 		}
 		all.hops, all.arrays = append(all.hops, out.Data), append(all.arrays, out)
-		if k == 1 {
-			continue
+		if k > 1 {
+			if err := job.hop(ctx, k, out.Data); err != nil {
+				return nil, err
+			}
+			job.finish("diagonal", k, start, opt)
 		}
-		if err := job.hop(ctx, k, out.Data); err != nil {
+		if err := opt.hasDiagonal(k, out.Data); err != nil {
 			return nil, err
 		}
-		job.finish("diagonal", k, start, opt)
 	}
 	return all, nil
 }
@@ -195,13 +199,17 @@ func (job *walkJob) count(ctx context.Context) error {
 	return nil
 }
 
-// entriesWalked is the total of the progress: a walk for k = 2, one a span for k = 3, one each for k = 4 and 5.
-func (job *walkJob) entriesWalked() int64 {
-	walks := max(0, job.hops-1)
-	if job.hops >= 3 {
+// entriesWalked is the total of the progress.
+func (job *walkJob) entriesWalked() int64 { return int64(job.walks()) * job.survey.entries }
+
+// walks is how often the graph is walked once its price is known: for k = 2, once a span for k = 3, once each for k = 4
+// and 5.
+func (job *walkJob) walks() int {
+	walks := max(0, job.hops-max(1, job.have))
+	if job.hops >= 3 && job.have < 3 {
 		walks += len(job.spans()) - 1
 	}
-	return int64(walks) * job.survey.entries
+	return walks
 }
 
 // hop makes diag(Ã^k) [n] of zeros, k ≥ 2.

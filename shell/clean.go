@@ -14,6 +14,7 @@ import (
 type cleanCommand struct {
 	DB string `arg:"" name:"DB" help:"Directory of the store."`
 	detection
+	orientation
 	Seed     uint64 `default:"1" help:"Seed: the same one gives the same scores, at any --memory and --threads."`
 	Diagonal string `enum:"exact,sampled" default:"exact" help:"How closed walks are counted: exact, or sampled where that takes too long; standard errors are then kept."`
 	Preset   string `enum:"default,paper" default:"default" help:"paper: as published, one draw of synthetic mislabels; default: several, averaged."`
@@ -51,6 +52,7 @@ A run that was interrupted or killed goes on where it was when it is given again
 
     graphcleaner clean my.graph
     graphcleaner clean my.graph --hops 2 --memory 2GiB --threads 2 --seed 7
+    graphcleaner clean my.graph --direction in
     graphcleaner clean my.graph --preset paper --stats stages.json`
 }
 
@@ -61,6 +63,9 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 	stages := new(stageLog)
 	var run *cleaner.Run
 	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {
+		if err := c.checkDirection(store); err != nil {
+			return err
+		}
 		run, err = cleaner.Clean(ctx, store, c.options(s, stages))
 		return err
 	})
@@ -88,6 +93,7 @@ func (c *cleanCommand) options(s *streams, stages *stageLog) cleaner.Options {
 		Preset:       cleaner.Preset(c.Preset),
 		Hops:         c.Hops,
 		Diagonal:     cleaner.DiagonalMode(c.Diagonal),
+		Direction:    c.Direction,
 		Threshold:    c.Threshold,
 		Seed:         c.Seed,
 		Workers:      c.Threads,

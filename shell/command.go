@@ -32,16 +32,17 @@ const (
 type commandLine struct {
 	Version kong.VersionFlag `help:"Print the version."`
 
-	Demo    demoCommand    `cmd:"" help:"Do the whole job on a generated graph with planted mislabels."`
-	Import  importCommand  `cmd:"" help:"Load a graph from files into a new store, or predictions into one that is there."`
-	Predict predictCommand `cmd:"" help:"Train the built-in base classifier and write its predictions."`
-	Clean   cleanCommand   `cmd:"" help:"Score every labelled node and suggest labels."`
-	Shell   shellCommand   `cmd:"" help:"Ask a store: suspects, nodes, explanations."`
-	Eval    evalCommand    `cmd:"" help:"Measure how well injected mislabels are found."`
-	Export  exportCommand  `cmd:"" help:"Write scores, suspects, labels, predictions, features or the transition matrix to a file."`
-	Stats   statsCommand   `cmd:"" help:"Print the size of a store and what it holds."`
-	Check   checkCommand   `cmd:"" help:"Verify every record of a store."`
-	Compact compactCommand `cmd:"" help:"Fold later changes into the blocks of a store."`
+	Demo     demoCommand     `cmd:"" help:"Do the whole job on a generated graph with planted mislabels."`
+	Import   importCommand   `cmd:"" help:"Load a graph from files into a new store, or predictions into one that is there."`
+	Predict  predictCommand  `cmd:"" help:"Train the built-in base classifier and write its predictions."`
+	Estimate estimateCommand `cmd:"" help:"Say what import and clean would take, before they run."`
+	Clean    cleanCommand    `cmd:"" help:"Score every labelled node and suggest labels."`
+	Shell    shellCommand    `cmd:"" help:"Ask a store: suspects, nodes, explanations."`
+	Eval     evalCommand     `cmd:"" help:"Measure how well injected mislabels are found."`
+	Export   exportCommand   `cmd:"" help:"Write scores, suspects, labels, predictions, features or the transition matrix to a file."`
+	Stats    statsCommand    `cmd:"" help:"Print the size of a store and what it holds."`
+	Check    checkCommand    `cmd:"" help:"Verify every record of a store."`
+	Compact  compactCommand  `cmd:"" help:"Fold later changes into the blocks of a store."`
 }
 
 const description = `Finds and corrects mislabelled nodes in graphs that do not fit in memory.

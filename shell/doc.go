@@ -22,7 +22,7 @@
 //	nodes       list nodes
 //	count       count suspects or nodes, in groups if asked
 //	node        everything stored about one node
-//	neighbors   the nodes around a node, nearest first
+//	neighbors   the nodes around a node, nearest first; of its own neighbours direction and weight, where there are any
 //	explain     why a node has its score
 //	classes     the classes, with their share, homophily and suspects
 //	noise       which classes are given in place of which

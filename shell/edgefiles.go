@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"errors"
+	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,11 +19,13 @@ import (
 type edgesFile interface {
 	// read hands every edge to the writer of the goroutine that reads it, and returns how many there were.
 	read(ctx context.Context, writers []*kv.EdgeWriter, r reading) (edges int64, err error)
+	weighted() bool
 	offset() int64 // bytes read so far
 	close() error
 }
 
-// openEdges opens an edges file: a table with the columns src and dst, or an array of integers with two columns.
+// openEdges opens an edges file: a table with the columns src and dst, and weight where edges have one, or an array of
+// integers with two columns.
 func openEdges(path string, r reading) (edgesFile, error) {
 	if isArray(path) {
 		in, err := npy.OpenIntegers(path, 2)
@@ -35,7 +38,7 @@ func openEdges(path string, r reading) (edgesFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &edgesTable{in: in, src: in.Column("src"), dst: in.Column("dst")}
+	e := &edgesTable{in: in, src: in.Column("src"), dst: in.Column("dst"), weight: in.Column("weight")}
 	switch {
 	case e.src < 0:
 		return nil, errors.Join(noColumn(in, "src"), in.Close())
@@ -44,12 +47,12 @@ func openEdges(path string, r reading) (edgesFile, error) {
 	}
 	var extra []string
 	for i, name := range in.Header() {
-		if i != e.src && i != e.dst {
+		if i != e.src && i != e.dst && i != e.weight {
 			extra = append(extra, name)
 		}
 	}
 	if len(extra) > 0 {
-		r.s.say("%s: edges have no properties, so these columns are left out: %s", path, strings.Join(extra, ", "))
+		r.s.say("%s: edges have no properties but a weight, so these columns are left out: %s", path, strings.Join(extra, ", "))
 	}
 	return e, nil
 }
@@ -69,12 +72,13 @@ func readEdges(ctx context.Context, in edgesFile, loader *kv.Loader, r reading) 
 
 // edgesTable is a table of edges.
 type edgesTable struct {
-	in       *table.Reader
-	src, dst int
+	in               *table.Reader
+	src, dst, weight int // columns; weight is -1 where there is none
 }
 
-func (e *edgesTable) offset() int64 { return e.in.Offset() }
-func (e *edgesTable) close() error  { return e.in.Close() }
+func (e *edgesTable) weighted() bool { return e.weight >= 0 }
+func (e *edgesTable) offset() int64  { return e.in.Offset() }
+func (e *edgesTable) close() error   { return e.in.Close() }
 
 func (e *edgesTable) read(ctx context.Context, writers []*kv.EdgeWriter, r reading) (int64, error) {
 	var edges atomic.Int64
@@ -82,12 +86,13 @@ func (e *edgesTable) read(ctx context.Context, writers []*kv.EdgeWriter, r readi
 	read := func(worker int, c *table.Chunk) error {
 		w, count := writers[worker], int64(0)
 		for row, err := range c.Rows() {
+			var weight float32
 			if err == nil {
-				err = e.check(row)
+				weight, err = e.check(row)
 			}
 			switch {
 			case err == nil:
-				err = w.Add(view(row.Fields[e.src]), view(row.Fields[e.dst]), row.Line)
+				err = w.AddWeighted(view(row.Fields[e.src]), view(row.Fields[e.dst]), weight, row.Line)
 				count++
 			case r.bad != nil:
 				bad[worker] = append(bad[worker], err)
@@ -116,14 +121,22 @@ func (e *edgesTable) read(ctx context.Context, writers []*kv.EdgeWriter, r readi
 	return edges.Load(), err
 }
 
-func (e *edgesTable) check(row table.Row) error {
+// check returns the weight of an edge, 1 where there are none, or what is wrong with it.
+func (e *edgesTable) check(row table.Row) (weight float32, err error) {
 	if len(row.Fields[e.src]) == 0 {
-		return e.in.Want(row, e.src, "the id of a node")
+		return 0, e.in.Want(row, e.src, "the id of a node")
 	}
 	if len(row.Fields[e.dst]) == 0 {
-		return e.in.Want(row, e.dst, "the id of a node")
+		return 0, e.in.Want(row, e.dst, "the id of a node")
 	}
-	return nil
+	if e.weight < 0 {
+		return 1, nil
+	}
+	x, ok := parseNumber(row.Fields[e.weight])
+	if weight = float32(x); !ok || !(weight > 0 && weight <= math.MaxFloat32) {
+		return 0, e.in.Want(row, e.weight, "a weight, a finite number greater than 0")
+	}
+	return weight, nil
 }
 
 // edgesArray is an array of edges [m×2], whose integers are the ids.
@@ -138,6 +151,8 @@ const arrayRows = 16 << 10
 func (e *edgesArray) offset() int64 {
 	return e.in.Size() - (e.in.NumRows()-min(e.next.Load(), e.in.NumRows()))*e.in.RowBytes()
 }
+
+func (e *edgesArray) weighted() bool { return false }
 
 func (e *edgesArray) close() error { return e.in.Close() }
 

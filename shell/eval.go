@@ -27,6 +27,7 @@ type evalCommand struct {
 	Split   string   `placeholder:"0.8/0.1/0.1" help:"Shares of training, validation and test nodes, drawn in every repeat. Without it: the column split of the graph, or 0.8/0.1/0.1."`
 	Preset  string   `enum:"default,paper" default:"default" help:"The method where no --method is given."`
 	detection
+	orientation
 	Format string `enum:"table,json,csv" default:"table" help:"table, json or csv."`
 	resources
 }
@@ -57,10 +58,12 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 		return usagef("eval: want a store or --nodes and --edges, got both")
 	case c.Predictions != "" || c.Logits || c.predictionEncoding != (predictionEncoding{}):
 		return usagef("eval: every repeat trains the built-in classifier on its noisy labels, so --predictions and --logits have no use, nor have --top-k and --float16")
-	case c.DB != "" && (c.Features != "" || len(c.Classes) > 0):
-		return usagef("eval: --features and --classes go with --nodes and --edges, got a store")
+	case c.DB != "" && (c.Features != "" || len(c.Classes) > 0 || c.Directed):
+		return usagef("eval: --features, --classes and --directed go with --nodes and --edges, got a store")
 	case c.DB == "" && (c.Nodes == "" || c.Edges == ""):
 		return usagef("eval: want a store, or both --nodes and --edges")
+	case c.DB == "" && c.Direction != kv.Both && !c.Directed:
+		return usagef("eval: --direction %s wants --directed", c.Direction)
 	case c.DB == "":
 		err = c.evaluateFiles(ctx, opt, s)
 	default:
@@ -75,6 +78,7 @@ func (c *evalCommand) options(s *streams) (cleaner.EvalOptions, error) {
 		Options: cleaner.Options{
 			Preset:       cleaner.Preset(c.Preset),
 			Hops:         c.Hops,
+			Direction:    c.Direction,
 			Threshold:    c.Threshold,
 			Seed:         c.Seed,
 			Workers:      c.Threads,
@@ -155,6 +159,9 @@ func (c *evalCommand) evaluateFiles(ctx context.Context, opt cleaner.EvalOptions
 }
 
 func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner.EvalOptions, s *streams) error {
+	if err := c.checkDirection(store); err != nil {
+		return err
+	}
 	r := reading{s: s, stages: new(stageLog)}
 	if path, ok := strings.CutPrefix(c.Noise, "file:"); ok {
 		err := store.View(func(tx *kv.Tx) (err error) {

@@ -78,7 +78,11 @@ func explanationSections(e *cleaner.Explanation) []section {
 		}
 		features.rows = append(features.rows, row)
 	}
-	votes := section{title: "Labels of the neighbours", columns: []ColumnInfo{
+	neighbors := "Labels of the neighbours"
+	if e.Direction != kv.Both {
+		neighbors += ", direction " + e.Direction.String()
+	}
+	votes := section{title: neighbors, columns: []ColumnInfo{
 		{"class", kv.KindString}, {"count", kv.KindInt}, {"share", kv.KindFloat},
 	}}
 	for _, c := range e.Votes {
@@ -176,6 +180,7 @@ type jsonExplanation struct {
 	Run            *int64        `json:"run"`
 	Predictions    []jsonShare   `json:"predictions"`
 	Features       []jsonFeature `json:"features"`
+	Direction      string        `json:"direction,omitempty"` // of neighbors and features, where it is one
 	Neighbors      []jsonVote    `json:"neighbors"`
 	Counterfactual []jsonScore   `json:"counterfactual"`
 	Incomplete     string        `json:"incomplete,omitempty"` // why features or counterfactual are missing
@@ -192,6 +197,9 @@ func explanationObject(e *cleaner.Explanation, integerIDs bool) jsonExplanation 
 		Confidence: jsonFloat(e.Confidence), Degree: e.Degree, Split: present(e.Split), Run: present(e.Run),
 		Predictions: []jsonShare{}, Features: []jsonFeature{}, Neighbors: []jsonVote{}, Counterfactual: []jsonScore{},
 		Incomplete: e.Incomplete,
+	}
+	if e.Direction != kv.Both {
+		o.Direction = e.Direction.String()
 	}
 	for _, c := range e.TopClasses {
 		o.Predictions = append(o.Predictions, jsonShare{c.Class, jsonFloat(c.Share)})

@@ -22,6 +22,7 @@ type exportCommand struct {
 	What string `arg:"" name:"WHAT" enum:"scores,suspects,labels,predictions,features,transition" help:"scores, suspects, labels, predictions, features or transition."`
 	Out  string `short:"o" required:"" placeholder:"FILE" help:"File to write; - is standard output (csv)."`
 	Hops int    `default:"3" placeholder:"K" help:"Hops of the features, 1 to 5."`
+	orientation
 	resources
 }
 
@@ -39,7 +40,7 @@ features: the agreement features, .npy, float32 [nodes×(2·hops+1)]; rows of un
 transition: how often a node of the column's class is given the label of the row; rows are in the order of the columns, as those of predictions.
 
     graphcleaner export my.graph suspects --out suspects.csv
-    graphcleaner export my.graph features --hops 2 --out features.npy
+    graphcleaner export my.graph features --hops 2 --direction in --out features.npy
     graphcleaner export my.graph labels --out - | sort`
 }
 
@@ -50,6 +51,8 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" || c.What == "features" && isStream(c.Out)
 	var format Format
 	switch {
+	case c.What != "features" && c.Direction != kv.Both:
+		return usagef("export: --direction goes with features, got %s", c.What)
 	case c.What == "features" && !array:
 		return usagef("export: features are written as .npy, got --out %s", c.Out)
 	case array && c.What != "features" && c.What != "predictions":
@@ -61,6 +64,9 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		}
 	}
 	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
+		if err := c.checkDirection(store); err != nil {
+			return err
+		}
 		return writeFile(c.Out, s.out, func(out *outFile) error {
 			tx := store.Begin()
 			defer tx.Close()
@@ -282,7 +288,7 @@ func (c *exportCommand) writeArray(
 		}
 		return w.Close()
 	}
-	features, err := cleaner.Features(ctx, store, tx, c.Hops, ops.Options{
+	features, err := cleaner.Features(ctx, store, tx, c.Hops, c.Direction, ops.Options{
 		MemoryBudget: c.work(),
 		Workers:      c.Threads,
 		Progress:     s.progress.report(),

@@ -26,7 +26,8 @@ const checkEvery = 4096
 // graphFiles are the files that a graph is read from.
 type graphFiles struct {
 	Nodes       string   `placeholder:"FILE" help:"Nodes: id, and label, split or any properties."`
-	Edges       string   `placeholder:"FILE" help:"Edges: src, dst; or an .npy of integers with two columns."`
+	Edges       string   `placeholder:"FILE" help:"Edges: src, dst, and weight if they have one; or an .npy of integers with two columns."`
+	Directed    bool     `help:"Edges have a direction, from src to dst."`
 	Features    string   `placeholder:"FILE" help:"Features: .npy, a scipy CSR .npz, or a table with id and a column a feature."`
 	Predictions string   `placeholder:"FILE" help:"Predictions of your classifier: .npy or .npz in the order of the nodes file, or a table with id and a column a class."`
 	Splits      string   `placeholder:"FILE" help:"Splits: id, split (train, val, test or none)."`
@@ -73,6 +74,8 @@ func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r readi
 		MemoryBudget: memory,
 		Properties:   nodes.properties,
 		Classes:      g.Classes,
+		Directed:     g.Directed,
+		Weighted:     edges.weighted(),
 		Workers:      r.workers,
 		Progress:     r.s.progress.report(),
 		OnStage:      r.stages.add,
@@ -105,8 +108,17 @@ func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r readi
 			return index.Create(ctx, store, kv.LabelColumn)
 		})
 	})
-	return stats, g.explain(err)
+	if err = g.explain(err); loader.Kept() {
+		err = &resumableError{err}
+	}
+	return stats, err
 }
+
+// A resumableError ends a load that the next one of the same files goes on with.
+type resumableError struct{ err error }
+
+func (e *resumableError) Error() string { return e.err.Error() }
+func (e *resumableError) Unwrap() error { return e.err }
 
 // fill hands nodes and edges to a loader that does not have them.
 func (g *graphFiles) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, edges edgesFile, r reading) error {
@@ -175,6 +187,9 @@ func (g *graphFiles) explain(err error) error {
 		}
 		at.Path, at.Line, at.Value, at.Msg = g.Edges, unknown.Source, unknown.ID, msg
 		return at
+	}
+	if errors.Is(err, kv.ErrInvalidEdge) {
+		return fmt.Errorf("%s: %w", g.Edges, err)
 	}
 	if invalid, ok := errors.AsType[*kv.InvalidNodeError](err); ok {
 		at.Path, at.Line, at.Value = g.Nodes, invalid.Source, invalid.ID

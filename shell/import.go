@@ -29,7 +29,8 @@ type importCommand struct {
 func (*importCommand) Help() string {
 	return `Tables are ` + table.Extensions + `; their header names the columns. The nodes file has a column id; a column label, where an ` +
 		`empty field is an unlabelled node; a column split, if you like; and every other column becomes a property of its nodes. The edges ` +
-		`file has the columns src and dst, so named, or is an .npy of integers [m×2], which are the ids. The graph is undirected and simple: loops are dropped and parallel edges collapsed, and both are reported.
+		`file has the columns src and dst, so named, or is an .npy of integers [m×2], which are the ids. Loops are dropped, parallel edges collapsed, and both reported. ` +
+		`Edges have no direction, unless --directed gives them one. A column weight, of numbers greater than 0, makes the graph weighted; the weights of parallel edges then add up.
 
 Predictions are the class probabilities of your own classifier. A .npy or .npz file has a row a node in the order of the nodes file and a column a ` +
 		`class, in the order of the statement classes: sorted as numbers where all are numbers, else by bytes. A table ` +
@@ -42,6 +43,7 @@ Without --nodes the files are added to the store that is there, in place of earl
 
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv
     graphcleaner import my.graph --nodes nodes.parquet --edges edges.csv.gz --features words.npz --splits split.csv
+    graphcleaner import my.graph --nodes nodes.csv --edges citations.csv --directed
     graphcleaner import my.graph --nodes nodes.csv --edges edges.npy --bad-rows 100 --report bad.csv
     graphcleaner import my.graph --predictions softmax.npy
     graphcleaner import my.graph --predictions logits.npy --logits
@@ -89,7 +91,11 @@ func (c *importCommand) make(ctx context.Context, s *streams) (err error) {
 	r.resume = true
 	stats, err := c.load(ctx, c.DB, int64(c.Memory), r)
 	if err != nil {
-		return errors.Join(leaving(err, "there is no %s; the same import goes on with what was kept, if it is a large one", c.DB), c.reportBad(ctx, err, r))
+		left := ""
+		if _, ok := errors.AsType[*resumableError](err); ok {
+			left = "; what was read and sorted is kept, and the same import goes on with it"
+		}
+		return errors.Join(leaving(err, "there is no %s%s", c.DB, left), c.reportBad(ctx, err, r))
 	}
 	return c.report(ctx, stats, r, time.Since(began))
 }
@@ -118,10 +124,17 @@ func (c *importCommand) reportBad(ctx context.Context, err error, r reading) err
 // report says what is in the store that was made.
 func (c *importCommand) report(ctx context.Context, stats kv.LoadStats, r reading, took time.Duration) error {
 	r.s.progress.clear()
+	edges, kind, merged := stats.Edges, "edges", "collapsed"
+	if c.Directed {
+		edges, kind = stats.Arcs, "directed edges"
+	}
+	if stats.Weighted {
+		merged = "added up"
+	}
 	_, err := fmt.Fprintf(r.s.out,
-		"%s: %d nodes, %d edges (%d self loops dropped, %d parallel edges collapsed), %d labelled, %d classes, %.1f s%s\n",
-		c.DB, stats.Nodes, stats.Edges, stats.SelfLoops, stats.ParallelEdges, stats.Labelled, stats.Classes, took.Seconds(),
-		r.bad.summary(c.Report))
+		"%s: %d nodes, %d %s (%d self loops dropped, %d parallel edges %s), %d labelled, %d classes, %.1f s%s\n",
+		c.DB, stats.Nodes, edges, kind, stats.SelfLoops, stats.ParallelEdges, merged, stats.Labelled, stats.Classes,
+		took.Seconds(), r.bad.summary(c.Report))
 	return unreported(firstError(err, c.reportBad(ctx, nil, r), r.stages.write(c.Stats, r.s)), "%s is made", c.DB)
 }
 
@@ -203,6 +216,8 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 		return usagef("import: --replace needs --nodes and --edges")
 	case len(c.Classes) > 0:
 		return usagef("import: --classes needs --nodes and --edges")
+	case c.Directed:
+		return usagef("import: --directed needs --nodes and --edges")
 	case c.BadRows > 0 || c.Report != "":
 		return usagef("import: --bad-rows and --report need --nodes and --edges")
 	case c.Features == "" && c.Predictions == "" && c.Splits == "":

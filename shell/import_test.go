@@ -174,7 +174,7 @@ func TestImportForms(t *testing.T) {
 			name: "byte order mark, CRLF, quotes, other scripts", nodes: "n.csv", edges: "e.csv",
 			files: map[string]string{
 				"n.csv": "\ufeffID,Label,born,open,rate,note\r\nÅsa,数学,1990,true,0.5,\"a, b\"\r\n\"o\"\"k\",,,false,,007\r\n",
-				"e.csv": "Src,DST,weight\r\nÅsa,\"o\"\"k\",5\r\n",
+				"e.csv": "Src,DST,since\r\nÅsa,\"o\"\"k\",5\r\n",
 			},
 			want:  "g: 2 nodes, 1 edges (0 self loops dropped, 0 parallel edges collapsed), 1 labelled, 1 classes",
 			query: "nodes return id, label, born, open, rate, note",

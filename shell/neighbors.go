@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -58,25 +59,107 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	columns = append([]ColumnInfo{{"hop", kv.KindInt}}, columns...)
-	return &Result{columns: columns, rows: withHops(ctx, columns, levels[1:], f)}, nil
+	edges, err := q.edges(ctx, v, levels[1:])
+	if err != nil {
+		return nil, err
+	}
+	columns = slices.Concat([]ColumnInfo{{"hop", kv.KindInt}}, edges.columns, columns)
+	return &Result{columns: columns, rows: withHops(ctx, columns, levels[1:], edges, f)}, nil
 }
 
-// withHops yields the rows of each level with the level's number before them.
+// neighborEdges says what joins a node to its neighbours, beyond that something does.
+type neighborEdges struct {
+	columns []ColumnInfo
+	values  map[kv.NodeID][]kv.Value // of the neighbours at one hop; nodes further away have nulls
+}
+
+// edges reads the directions and weights, those that the graph has, of the edges to the neighbours in levels.
+func (q *query) edges(ctx context.Context, v kv.NodeID, levels [][]kv.NodeID) (neighborEdges, error) {
+	var e neighborEdges
+	directed, weighted := q.tx.Directed(), q.tx.Weighted()
+	switch {
+	case directed && weighted:
+		e.columns = []ColumnInfo{{"direction", kv.KindString}, {"weight_out", kv.KindSingle}, {"weight_in", kv.KindSingle}}
+	case directed:
+		e.columns = []ColumnInfo{{"direction", kv.KindString}}
+	case weighted:
+		e.columns = []ColumnInfo{{"weight", kv.KindSingle}}
+	default:
+		return e, nil
+	}
+	if len(levels) == 0 {
+		return e, nil
+	}
+	e.values = make(map[kv.NodeID][]kv.Value, len(levels[0]))
+	seen, last := 0, levels[0][len(levels[0])-1]
+	for a, err := range q.tx.Arcs(v) {
+		if err != nil {
+			return e, err
+		}
+		if seen++; seen%checkEvery == 0 && ctx.Err() != nil {
+			return e, ctx.Err()
+		}
+		if a.Neighbor > last { // a limit left the others out
+			break
+		}
+		var values []kv.Value
+		if directed {
+			values = append(values, kv.StringValue(arcDirection(a).String()))
+		}
+		if weighted {
+			values = append(values, arcWeight(a.Out))
+		}
+		if directed && weighted {
+			values = append(values, arcWeight(a.In))
+		}
+		e.values[a.Neighbor] = values
+	}
+	return e, nil
+}
+
+// of returns the values of a neighbour, nulls where it is none.
+func (e *neighborEdges) of(v kv.NodeID) []kv.Value {
+	if values, ok := e.values[v]; ok {
+		return values
+	}
+	return make([]kv.Value, len(e.columns))
+}
+
+func arcDirection(a kv.Arc) kv.Direction {
+	switch {
+	case a.In == 0:
+		return kv.Out
+	case a.Out == 0:
+		return kv.In
+	}
+	return kv.Both
+}
+
+// arcWeight is null where there is no arc.
+func arcWeight(w float32) kv.Value {
+	if w == 0 {
+		return kv.Value{}
+	}
+	return kv.FloatValue(float64(w))
+}
+
+// withHops yields the rows of each level with the level's number and the edges before them.
 func withHops(
-	ctx context.Context, columns []ColumnInfo, levels [][]kv.NodeID, f *fetcher,
+	ctx context.Context, columns []ColumnInfo, levels [][]kv.NodeID, edges neighborEdges, f *fetcher,
 ) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		for i, level := range levels {
-			hop := kv.IntValue(int64(i + 1))
+			hop, next := []kv.Value{kv.IntValue(int64(i + 1))}, 0
 			for row, err := range f.rows(ctx, each(level)) {
 				if err != nil {
 					yield(Row{}, err)
 					return
 				}
-				if !yield(Row{Values: append([]kv.Value{hop}, row.Values...), columns: columns}, nil) {
+				values := slices.Concat(hop, edges.of(level[next]), row.Values)
+				if !yield(Row{Values: values, columns: columns}, nil) {
 					return
 				}
+				next++
 			}
 		}
 	}

@@ -15,6 +15,7 @@ type predictCommand struct {
 	Seed  uint64 `default:"1" help:"Seed of the training."`
 	Hops  int    `default:"2" placeholder:"N" help:"Hops that the inputs are smoothed over. Without it: 2."`
 	Stats string `placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
+	orientation
 	predictionEncoding
 	resources
 }
@@ -42,11 +43,15 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 	stages := new(stageLog)
 	var report *cleaner.PredictReport
 	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {
+		if err := c.checkDirection(store); err != nil {
+			return err
+		}
 		report, err = cleaner.Predict(ctx, store, cleaner.PredictOptions{
 			Seed:         c.Seed,
 			Hops:         c.Hops,
 			Workers:      c.Threads,
 			MemoryBudget: c.work(),
+			Direction:    c.Direction,
 			Encoding:     c.encoding(),
 			Progress:     s.progress.report(),
 			OnStage:      stages.add,

@@ -71,6 +71,7 @@ func runFields(run *cleaner.Run) []field {
 		{"seconds", kv.KindFloat, kv.FloatValue(run.Seconds)},
 		{"preset", kv.KindString, kv.StringValue(string(run.Preset))},
 		{"hops", kv.KindInt, kv.IntValue(int64(run.Hops))},
+		{"direction", kv.KindString, kv.StringValue(run.Direction.String())},
 		{"seed", kv.KindInt, kv.IntValue(int64(run.Seed))},
 		{"threshold", kv.KindFloat, kv.FloatValue(run.Threshold)},
 		{"predictions", kv.KindString, text(run.PredictionSource)},

@@ -44,6 +44,8 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 		{"store", kv.KindString, kv.StringValue(q.engine.store.Dir())},
 		{"nodes", kv.KindInt, kv.IntValue(int64(q.tx.NumNodes()))},
 		{"edges", kv.KindInt, kv.IntValue(q.tx.NumEdges())},
+		{"directed", kv.KindBool, kv.BoolValue(q.tx.Directed())},
+		{"weighted", kv.KindBool, kv.BoolValue(q.tx.Weighted())},
 		{"labelled", kv.KindInt, kv.IntValue(labelled)},
 		{"classes", kv.KindInt, kv.IntValue(int64(len(q.tx.Classes())))},
 		{"columns", kv.KindString, kv.StringValue(joinNames(columns))},

@@ -47,13 +47,16 @@ const (
 	entryBytes = 24
 	chunkBytes = 1 << 20
 
+	// minLimit is what the buffers of the smallest merge take: less memory would make many runs and save none.
+	minLimit = 2 * minBuffer
+
 	// maxRunRecords bounds a run, since nothing interrupts its sorting, which should be done well within a second.
 	maxRunRecords = 1 << 21
 )
 
-// New returns a sorter that holds about limit bytes and spills into a temporary file in dir.
+// New returns a sorter that holds about limit bytes, or 8 KiB if that is more, and spills into a temporary file in dir.
 func New(dir string, limit int64) *Sorter {
-	return &Sorter{dir: dir, limit: limit}
+	return &Sorter{dir: dir, limit: max(limit, minLimit)}
 }
 
 // Len is the number of records added.

@@ -4,4 +4,4 @@
 package offheap
 
 // A Number is what arrays hold.
-type Number interface{ ~uint32 | ~uint64 }
+type Number interface{ ~uint8 | ~uint32 | ~uint64 }

@@ -1,0 +1,442 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// An arcFile is rows of an edges file, with all that is wanted of them computed densely in float64 from its definition.
+type arcFile struct {
+	name        string
+	nodes       int
+	src, dst    []int
+	weights     []float32 // nil: unweighted
+	directed    bool
+	labels      []kv.Class
+	predictions [][]float32
+	powers      [][][]float64 // of Ã [n×n], 1..K, along a direction
+	classes     int
+}
+
+const arcFileHops = 4
+
+// arcFiles are two awkward directed graphs, two weighted ones and one that is both.
+func arcFiles() []*arcFile {
+	star := &arcFile{name: "directed star with an isolated node, loops and arcs back", nodes: 8, directed: true}
+	for v := 1; v < 7; v++ {
+		star.add(0, v, 1)
+		if v%2 == 0 {
+			star.add(v, 0, 1)
+		}
+		star.add(v, v, 1)
+		star.add(v, 1+v%6, 1)
+	}
+	chain := &arcFile{name: "directed chain into a cycle, with parallel arcs", nodes: 9, directed: true}
+	for v := range 8 {
+		chain.add(v, v+1, 1)
+		chain.add(v, v+1, 1)
+	}
+	chain.add(8, 5, 1)
+	chain.add(7, 5, 1)
+	clique := &arcFile{name: "weights of many sizes that add up", nodes: 7, weights: []float32{}}
+	for v := range 6 {
+		for u := range v {
+			clique.add(v, u, float32(math.Pow(10, float64(v-3))))
+			clique.add(u, v, 0.5)
+		}
+	}
+	r := rand.New(rand.NewPCG(5, 5))
+	tail := &arcFile{name: "random weights with a heavy tail", nodes: 30, weights: []float32{}}
+	both := &arcFile{name: "random arcs with weights", nodes: 30, weights: []float32{}, directed: true}
+	for range 120 {
+		u, v := r.IntN(30), r.IntN(1+r.IntN(30))
+		tail.add(u, v, float32(r.ExpFloat64()*r.ExpFloat64())+1e-3)
+		both.add(v, u, float32(1+r.IntN(4)))
+	}
+	files := []*arcFile{star, chain, clique, tail, both}
+	for i, g := range files {
+		r := rand.New(rand.NewPCG(uint64(i), 1))
+		g.classes = 3
+		for v := range g.nodes {
+			class := kv.Class(r.IntN(g.classes))
+			if v%7 == 3 {
+				class = kv.NoClass
+			}
+			g.labels = append(g.labels, class)
+			row := make([]float32, g.classes)
+			for j, x := range []int{1 + r.IntN(8), 1 + r.IntN(4), 0} {
+				row[j] = float32(x) / 16 // exact, so that rows sum to 1
+			}
+			row[2] = 1 - row[0] - row[1]
+			g.predictions = append(g.predictions, row)
+		}
+		g.labels[0], g.labels[1], g.labels[2] = 0, 1, 2
+	}
+	return files
+}
+
+func (g *arcFile) add(src, dst int, weight float32) {
+	g.src, g.dst = append(g.src, src), append(g.dst, dst)
+	if g.weights != nil {
+		g.weights = append(g.weights, weight)
+	}
+}
+
+// compute fills powers for a direction: Ã^k = (D_row^(-1/2) A D_column^(-1/2))^k, k = 1..4.
+func (g *arcFile) compute(d kv.Direction) {
+	n := g.nodes
+	matrix := func() [][]float64 {
+		m := make([][]float64, n)
+		for v := range m {
+			m[v] = make([]float64, n)
+		}
+		return m
+	}
+	arcs := matrix()
+	for i := range g.src {
+		if g.src[i] == g.dst[i] {
+			continue
+		}
+		if g.weights == nil {
+			arcs[g.src[i]][g.dst[i]] = 1
+		} else {
+			arcs[g.src[i]][g.dst[i]] += float64(g.weights[i])
+		}
+	}
+	// Weights are kept as float32: of every arc, or of every edge.
+	a := matrix()
+	for v := range n {
+		for u := range n {
+			if g.directed {
+				arcs[v][u] = float64(float32(arcs[v][u]))
+			}
+		}
+	}
+	for v := range n {
+		for u := range n {
+			switch {
+			case g.directed && d == kv.Out:
+				a[v][u] = arcs[v][u]
+			case g.directed && d == kv.In:
+				a[v][u] = arcs[u][v]
+			case g.weights == nil:
+				a[v][u] = max(arcs[v][u], arcs[u][v])
+			default:
+				a[v][u] = float64(float32(arcs[v][u] + arcs[u][v]))
+			}
+		}
+	}
+	rows, columns := make([]float64, n), make([]float64, n)
+	for v := range n {
+		for u := range n {
+			rows[v] += a[v][u]
+			columns[u] += a[v][u]
+		}
+	}
+	for v := range n {
+		for u := range n {
+			if a[v][u] > 0 {
+				a[v][u] /= math.Sqrt(rows[v] * columns[u])
+			}
+		}
+	}
+	g.powers = [][][]float64{a}
+	for k := 1; k < arcFileHops; k++ {
+		next := matrix()
+		for v := range n {
+			for u := range n {
+				for w := range n {
+					next[v][u] += g.powers[k-1][v][w] * a[w][u]
+				}
+			}
+		}
+		g.powers = append(g.powers, next)
+	}
+}
+
+// features is Z [n][2K+1] of the labels given; NaN where there is none.
+func (g *arcFile) features() [][]float64 {
+	var z [][]float64
+	for v, y := range g.labels {
+		row := slices.Repeat([]float64{math.NaN()}, featureWidth(arcFileHops))
+		if y != kv.NoClass {
+			row[0] = float64(g.predictions[v][y])
+			for k, power := range g.powers {
+				row[1+k], row[1+arcFileHops+k] = 0, 0
+				for u := range g.nodes {
+					if u == v {
+						continue
+					}
+					row[1+k] += power[v][u] * float64(g.predictions[u][y])
+					if g.labels[u] == y {
+						row[1+arcFileHops+k] += power[v][u]
+					}
+				}
+			}
+		}
+		z = append(z, row)
+	}
+	return z
+}
+
+func className(y kv.Class) string {
+	if y == kv.NoClass {
+		return ""
+	}
+	return fmt.Sprint("c", y)
+}
+
+// load makes a store of the file with its predictions, and returns the node of each row.
+func (g *arcFile) load(t *testing.T) (*kv.Store, []kv.NodeID) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "graph")
+	l, err := kv.NewLoader(dir, kv.LoadOptions{MemoryBudget: 16 << 20, Directed: g.directed, Weighted: g.weights != nil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v, y := range g.labels {
+		if err := l.AddNode(kv.Node{ID: fmt.Sprint(v), Label: className(y)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := l.EdgeWriter()
+	for i := range g.src {
+		weight := float32(1)
+		if g.weights != nil {
+			weight = g.weights[i]
+		}
+		if err := w.AddWeighted(fmt.Sprint(g.src[i]), fmt.Sprint(g.dst[i]), weight, int64(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Commit(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	s, err := kv.Open(dir, kv.Options{MemoryBudget: 16 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	nodes := make([]kv.NodeID, g.nodes)
+	view(t, s, func(tx *kv.Tx) error {
+		for i := range nodes {
+			if nodes[i], err = tx.Node(fmt.Sprint(i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	var classes []string
+	for y := range kv.Class(g.classes) {
+		classes = append(classes, className(y))
+	}
+	err = importPredictions(s, classes, PredictionOptions{}, func(w *PredictionWriter, _ *kv.Tx) error {
+		for i, v := range nodes {
+			row := make([]float64, g.classes)
+			for j, p := range g.predictions[i] {
+				row[j] = float64(p)
+			}
+			if err := w.Put(v, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, nodes
+}
+
+// directionsOf are those that a graph is walked along.
+func (g *arcFile) directionsOf() []kv.Direction {
+	if g.directed {
+		return []kv.Direction{kv.Both, kv.Out, kv.In}
+	}
+	return []kv.Direction{kv.Both}
+}
+
+func TestDirectionsAndWeightsAreTheirDefinition(t *testing.T) {
+	for _, g := range arcFiles() {
+		t.Run(g.name, func(t *testing.T) {
+			s, nodes := g.load(t)
+			for _, d := range g.directionsOf() {
+				g.compute(d)
+				view(t, s, func(tx *kv.Tx) error {
+					g.checkDiagonals(t, tx, d, nodes)
+					g.checkPropagated(t, tx, d, nodes)
+					return g.checkFeatures(t, s, tx, d, nodes)
+				})
+			}
+		})
+	}
+}
+
+func (g *arcFile) checkDiagonals(t *testing.T, tx *kv.Tx, d kv.Direction, nodes []kv.NodeID) {
+	t.Helper()
+	graph, err := along(tx, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	diagonals, err := ops.ComputeDiagonals(context.Background(), graph, arcFileHops, ops.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, power := range g.powers {
+		for v := range g.nodes {
+			if got := diagonals.At(k + 1)[nodes[v]]; !near(got, power[v][v], 1e-9) {
+				t.Errorf("%s, diagonal %d, node %d: got %v, want %v", d, k+1, v, got, power[v][v])
+			}
+		}
+	}
+}
+
+func (g *arcFile) checkPropagated(t *testing.T, tx *kv.Tx, d kv.Direction, nodes []kv.NodeID) {
+	t.Helper()
+	graph, err := along(tx, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := make([]float32, g.nodes*g.classes)
+	for v, row := range g.predictions {
+		copy(x[int(nodes[v])*g.classes:], row)
+	}
+	got := make([][]float32, arcFileHops)
+	for k := range got {
+		got[k] = make([]float32, len(x))
+	}
+	op := ops.Operator{Hops: arcFileHops}
+	err = ops.Propagate(context.Background(), graph, ops.Dense(x, g.classes), op, ops.Options{Workers: 1}, func(tile ops.Tile) error {
+		for v := tile.Rows.First; v < tile.Rows.End; v++ {
+			width := tile.Hi - tile.Lo
+			copy(got[tile.Hop-1][int(v)*g.classes+tile.Lo:][:width], tile.Values[int(v-tile.Rows.First)*width:])
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, power := range g.powers {
+		for v := range g.nodes {
+			for j := range g.classes {
+				want := 0.0
+				for u := range g.nodes {
+					want += power[v][u] * float64(g.predictions[u][j])
+				}
+				if got := float64(got[k][int(nodes[v])*g.classes+j]); !near(got, want, 1e-5) {
+					t.Errorf("%s, hop %d, node %d, class %d: got %v, want %v", d, k+1, v, j, got, want)
+				}
+			}
+		}
+	}
+}
+
+// checkFeatures compares those of all nodes, and those that Explain computes of one.
+func (g *arcFile) checkFeatures(t *testing.T, s *kv.Store, tx *kv.Tx, d kv.Direction, nodes []kv.NodeID) error {
+	t.Helper()
+	z, err := Features(context.Background(), s, tx, arcFileHops, d, ops.Options{})
+	if err != nil {
+		return err
+	}
+	predictions, err := Predictions(tx)
+	if err != nil {
+		return err
+	}
+	row := make([]float32, z.Width())
+	for v, want := range g.features() {
+		if err := z.Read(kv.Range{First: nodes[v], End: nodes[v] + 1}, 0, len(row), row); err != nil {
+			return err
+		}
+		for f := range want {
+			if !near(float64(row[f]), want[f], 1e-5) {
+				t.Errorf("%s, node %d, feature %d: got %v, want %v", d, v, f, row[f], want[f])
+			}
+		}
+		if g.labels[v] == kv.NoClass {
+			continue
+		}
+		explained, err := rowFeatures(context.Background(), tx, d, nodes[v], predictions, arcFileHops, ops.Options{})
+		if err != nil {
+			return err
+		}
+		for f, got := range explained[g.labels[v]] {
+			if !near(float64(got), want[f], 1e-5) {
+				t.Errorf("%s, node %d, feature %d explained: got %v, want %v", d, v, f, got, want[f])
+			}
+		}
+	}
+	return z.Close()
+}
+
+func TestCleanAlongADirection(t *testing.T) {
+	undirected := newPlanted(8, 300).load(t, false)
+	if _, err := Clean(context.Background(), undirected, Options{Direction: kv.Out}); !errors.Is(err, ErrOptions) {
+		t.Errorf("direction of an undirected graph: got %v, want ErrOptions", err)
+	}
+	view(t, undirected, func(tx *kv.Tx) error {
+		if _, err := along(tx, 7); !errors.Is(err, ErrOptions) {
+			t.Errorf("direction 7: got %v, want ErrOptions", err)
+		}
+		return nil
+	})
+	both := arcFiles()[4]
+	s, _ := both.load(t)
+	for _, opt := range []Options{{Diagonal: DiagonalSampled}, {Diagonal: DiagonalSampled, Direction: kv.Out}} {
+		if _, err := Clean(context.Background(), s, opt); !errors.Is(err, ErrOptions) {
+			t.Errorf("sampled diagonals: got %v, want ErrOptions", err)
+		}
+	}
+	run := mustClean(t, s, Options{Direction: kv.In, Preset: PresetPaper})
+	if run.Direction != kv.In {
+		t.Errorf("run: got direction %s, want in", run.Direction)
+	}
+	view(t, s, func(tx *kv.Tx) error {
+		last, err := LastRun(tx)
+		if err != nil || last.Direction != kv.In {
+			t.Fatalf("last run: got %+v, %v, want direction in", last, err)
+		}
+		labels, err := readLabels(tx)
+		if err != nil {
+			return err
+		}
+		for v := range kv.NodeID(tx.NumNodes()) {
+			e := mustExplain(t, tx, v, ops.Options{})
+			weights, counts, all := map[string]float64{}, map[string]int64{}, 0.0
+			for a, err := range tx.Arcs(v) {
+				if err != nil {
+					return err
+				}
+				if y := labels[a.Neighbor]; a.In > 0 && y != kv.NoClass {
+					weights[tx.Classes()[y]] += float64(a.In)
+					counts[tx.Classes()[y]]++
+					all += float64(a.In)
+				}
+			}
+			if e.Direction != kv.In || len(e.Votes) != len(weights) {
+				t.Fatalf("node %s: got direction %s and votes %v, want in and %v", e.ID, e.Direction, e.Votes, weights)
+			}
+			for _, vote := range e.Votes {
+				if !near(vote.Share, weights[vote.Class]/all, 1e-12) || vote.Count != counts[vote.Class] {
+					t.Fatalf("node %s: got votes %v, want weights %v of %v", e.ID, e.Votes, weights, all)
+				}
+			}
+		}
+		return nil
+	})
+}

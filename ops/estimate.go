@@ -1,0 +1,304 @@
+package ops
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// SizesOf are the Sizes of a simple graph that a bulk load would make of counts: so many nodes, in descending order of
+// degree, twice as many entries as edges, and blocks of at most so many rows and entries.
+func SizesOf(nodes int, edges int64, maxDegree uint32, maxRows, maxEntries int) *Sizes {
+	return &Sizes{
+		nodes: nodes, entries: 2 * edges, maxRows: maxRows, maxEntries: maxEntries, maxDegree: maxDegree, ranked: true,
+	}
+}
+
+// Nodes is n.
+func (s *Sizes) Nodes() int { return s.nodes }
+
+// Edges is the number of edges, or of arcs of a directed graph.
+func (s *Sizes) Edges() int64 { return s.edges() }
+
+// A DiagonalPlan is the work of ComputeDiagonals, known before any of it is done.
+type DiagonalPlan struct {
+	Steps   float64 // elementary, such as looking at one neighbour; at most
+	Passes  int     // walks of the adjacency, those for the degrees and the price among them
+	Workers int
+	// MemoryBytes is what counts towards Options.MemoryBudget, ScratchBytes the size of the results and scratch arrays.
+	MemoryBytes, ScratchBytes int64
+}
+
+// PlanDiagonals walks a graph for its degrees and the price of its diagonals, and says what ComputeDiagonals would do.
+// Options.MaxPrice is not looked at.
+func PlanDiagonals(ctx context.Context, g Graph, hops int, opt Options) (plan DiagonalPlan, err error) {
+	opt = opt.withDefaults()
+	w, err := newWalker(g, opt.Workers)
+	if err != nil {
+		return plan, err
+	}
+	s, err := w.survey(ctx, opt)
+	if err != nil {
+		return plan, err
+	}
+	if !w.isSimple() {
+		return planWalks(ctx, w, s, hops, opt)
+	}
+	return planSurveyed(ctx, w, s, 1, hops, opt)
+}
+
+// planSurveyed plans the diagonals of a graph of which w has a share of the edges, with the degrees of s; its Sizes are
+// those of the whole.
+func planSurveyed(
+	ctx context.Context, w *walker, s *survey, share float64, hops int, opt Options,
+) (plan DiagonalPlan, err error) {
+	job, err := newDiagonalJob(w, s, hops, opt)
+	if err != nil {
+		return plan, err
+	}
+	defer func() { err = joined(err, job.close(true)) }()
+	plan.Workers = len(w.bufs)
+	if hops < 3 {
+		plan.MemoryBytes = s.diagonalArrays(hops, plan.Workers, opt.Scratch != nil)
+	} else {
+		price, err := job.price(ctx)
+		if err != nil {
+			return plan, err
+		}
+		plan.Steps = price.ofAll(share).steps()
+		for x := range job.before.Data {
+			job.before.Data[x] = uint32(float64(job.before.Data[x]) / share)
+		}
+		for x := range job.graph.degrees {
+			job.graph.degrees[x] = uint32(float64(job.graph.degrees[x]) / share)
+		}
+		plan.MemoryBytes = max(s.diagonalBytes(hops, plan.Workers, opt.Scratch != nil),
+			s.triangleBytes(hops, plan.Workers, opt.Scratch != nil)+job.largestSpan())
+		plan.Passes = 1
+	}
+	plan.Passes += 1 + job.walks()
+	if opt.Scratch != nil {
+		plan.ScratchBytes = (8*int64(hops) + 4) * int64(s.nodes)
+	}
+	return plan, nil
+}
+
+// ofAll is the price of a graph of which p is that of a sample, with so large a share of the edges. A pair of edges is
+// in the sample with the square of the chance of one, a path of three with its cube.
+func (p price) ofAll(share float64) price {
+	pairs := share * share
+	return price{
+		triangleProbes: p.triangleProbes / pairs,
+		wedges:         p.wedges / pairs,
+		laterProbes:    p.laterProbes / pairs,
+		ballProbes:     p.ballProbes / (pairs * share),
+	}
+}
+
+// largestSpan is the most bytes that triangles hold of lists.
+func (job *diagonalJob) largestSpan() (most int64) {
+	for _, s := range job.spans() {
+		bytes := heldBytes(0)
+		for _, entries := range job.before.Data[s.lo:s.hi] {
+			bytes += heldBytes(int64(entries))
+		}
+		most = max(most, bytes)
+	}
+	return most
+}
+
+// planWalks plans the diagonals of a graph that is directed or weighted.
+func planWalks(ctx context.Context, w *walker, s *survey, hops int, opt Options) (plan DiagonalPlan, err error) {
+	job := &walkJob{walker: w, survey: s, hops: hops}
+	if err := job.divideBudget(opt); err != nil {
+		return plan, err
+	}
+	plan.Workers, plan.Passes = len(w.bufs), 1+job.walks()
+	arrays, least := s.walkHeldBytes(hops, plan.Workers, opt.Scratch != nil)
+	plan.MemoryBytes = arrays + max(least, min(job.capacity, s.entries)*s.entryBytes())
+	if hops >= 3 {
+		if err := job.count(ctx); err != nil {
+			return plan, err
+		}
+		plan.Steps = job.price.steps()
+	}
+	if opt.Scratch != nil {
+		plan.ScratchBytes = 8 * int64(hops) * int64(s.nodes)
+	}
+	return plan, nil
+}
+
+// An EdgeSample is some edges of a simple graph, drawn uniformly: of n nodes those that have an edge in it. It stands in
+// for a graph that is not stored yet.
+type EdgeSample struct {
+	share   float64
+	offsets []int64
+	lists   []kv.NodeID
+}
+
+// NewEdgeSample takes edges between two numbers less than nodes, of which share, 0 < share ≤ 1, is in the sample. Self
+// loops are left out and parallel edges collapsed.
+func NewEdgeSample(nodes int, edges [][2]uint32, share float64) *EdgeSample {
+	s := &EdgeSample{share: share, offsets: make([]int64, nodes+1)}
+	for _, e := range edges {
+		if e[0] != e[1] {
+			s.offsets[e[0]+1]++
+			s.offsets[e[1]+1]++
+		}
+	}
+	for v := range nodes {
+		s.offsets[v+1] += s.offsets[v]
+	}
+	s.lists = make([]kv.NodeID, s.offsets[nodes])
+	next := slices.Clone(s.offsets[:nodes])
+	for _, e := range edges {
+		if e[0] != e[1] {
+			s.lists[next[e[0]]], s.lists[next[e[1]]] = kv.NodeID(e[1]), kv.NodeID(e[0])
+			next[e[0]]++
+			next[e[1]]++
+		}
+	}
+	kept := int64(0)
+	for v := range nodes {
+		list := s.lists[s.offsets[v]:s.offsets[v+1]]
+		slices.Sort(list)
+		s.offsets[v] = kept
+		kept += int64(copy(s.lists[kept:], slices.Compact(list)))
+	}
+	s.offsets[nodes] = kept
+	s.lists = s.lists[:kept]
+	return s
+}
+
+// Edges is how many there are in the sample.
+func (s *EdgeSample) Edges() int64 { return int64(len(s.lists)) / 2 }
+
+// Degrees are those of the whole graph, estimated, of the nodes that have an edge in the sample, descending.
+func (s *EdgeSample) Degrees() []uint32 {
+	degrees := make([]uint32, s.NumNodes())
+	for v := range degrees {
+		degrees[v] = uint32(float64(s.offsets[v+1]-s.offsets[v])/s.share + 0.5)
+	}
+	slices.SortFunc(degrees, func(a, b uint32) int { return int(int64(b) - int64(a)) })
+	return degrees
+}
+
+// PlanDiagonals is the function of that name for the whole graph, whose Sizes are given. It is an estimate but for a
+// share of 1.
+func (s *EdgeSample) PlanDiagonals(ctx context.Context, whole *Sizes, hops int, opt Options) (DiagonalPlan, error) {
+	opt = opt.withDefaults()
+	w, err := newWalker(s, opt.Workers)
+	if err != nil {
+		return DiagonalPlan{}, err
+	}
+	found, err := w.survey(ctx, Options{Workers: opt.Workers})
+	if err != nil {
+		return DiagonalPlan{}, err
+	}
+	found.Sizes = *whole
+	return planSurveyed(ctx, w, found, s.share, hops, opt)
+}
+
+// sampleBlock is the nodes of a range of an EdgeSample.
+const sampleBlock = 1 << 12
+
+// NumNodes is that of a Graph.
+func (s *EdgeSample) NumNodes() int { return len(s.offsets) - 1 }
+
+// AdjacencyBlocks is that of a Graph.
+func (s *EdgeSample) AdjacencyBlocks() (blocks []kv.Range, err error) {
+	for first := 0; first < s.NumNodes(); first += sampleBlock {
+		blocks = append(blocks, kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(first+sampleBlock, s.NumNodes()))})
+	}
+	return blocks, nil
+}
+
+// ReadAdjacency is that of a Graph.
+func (s *EdgeSample) ReadAdjacency(r kv.Range, buf *kv.Adjacency) error {
+	from, to := s.offsets[r.First], s.offsets[r.End]
+	buf.Range, buf.Offsets = r, buf.Offsets[:0]
+	for _, at := range s.offsets[r.First : r.End+1] {
+		buf.Offsets = append(buf.Offsets, at-from)
+	}
+	buf.Neighbors = append(buf.Neighbors[:0], s.lists[from:to]...)
+	return nil
+}
+
+// gatherBytes bounds the tile that MeasureGather reads: far beyond any cache of a processor, yet made at once.
+const gatherBytes = 256 << 20
+
+// gatherEntries is how many rows each worker of MeasureGather adds in a round, and gatherList how many to one sum.
+const (
+	gatherRounds  = 6
+	gatherEntries = 1 << 18
+	gatherList    = 32
+)
+
+// MeasureGather adds rows of a tile as large as that of a plan, at most 256 MiB, as a hop does, and returns the
+// nanoseconds of a worker that one takes beside its columns: what Seconds wants to know. The rows are drawn by degrees,
+// descending.
+func (p *PropagatePlan) MeasureGather(ctx context.Context, degrees []uint32) (cost float64, err error) {
+	w := stride(p.Width)
+	rows := min(p.StripeRows, gatherBytes/(4*w))
+	if rows == 0 || len(degrees) == 0 {
+		return p.gatherCost(), nil
+	}
+	tile, err := mapMemory[float32](rows * w)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = joined(err, tile.free()) }()
+	for i := range tile.data {
+		tile.data[i] = 1
+	}
+	ends := make([]uint64, len(degrees))
+	total := uint64(0)
+	for i, d := range degrees {
+		total += uint64(d)
+		ends[i] = total
+	}
+	lists := make([][]kv.NodeID, p.Workers)
+	err = Parallel(ctx, p.Workers, p.Workers, func(_ context.Context, _, i int) error {
+		random := rand.New(rand.NewPCG(uint64(i), 1))
+		list := make([]kv.NodeID, gatherEntries)
+		for j := range list {
+			at, _ := slices.BinarySearch(ends, random.Uint64N(max(total, 1)))
+			list[j] = kv.NodeID(float64(at) / float64(len(ends)) * float64(rows))
+		}
+		for part := range slices.Chunk(list, gatherList) {
+			slices.Sort(part)
+		}
+		lists[i] = list
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	nanoseconds := make([]float64, p.Workers)
+	err = Parallel(ctx, p.Workers, p.Workers, func(_ context.Context, _, i int) error {
+		list, sums, from := lists[i], make([]float64, w), slab{values: tile.data, stride: w}
+		for round := range gatherRounds {
+			began := time.Now()
+			for at := 0; at < gatherEntries; at += gatherList {
+				addRows(sums, from, 0, list[at:at+gatherList], len(list)-at)
+			}
+			if took := float64(time.Since(began).Nanoseconds()); round == 0 || took < nanoseconds[i] {
+				nanoseconds[i] = took // others on the machine make it longer
+			}
+		}
+		return nil
+	})
+	for _, ns := range nanoseconds {
+		cost += ns / gatherEntries / float64(p.Workers)
+	}
+	return max(0, cost-columnCost*float64(w)), err
+}
+
+// Seconds is what a plan is expected to take where adding a row costs so many nanoseconds (MeasureGather). It is right in
+// proportion: one plan beside another.
+func (p *PropagatePlan) Seconds(s *Sizes, columns, hops int, gather float64) float64 {
+	return p.weigh(s, columns, hops, gather) / 1e9
+}

@@ -1,0 +1,105 @@
+package ops
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// A wedgeCase is a set of ranks below n, and a list of ranks below n.
+func wedgeCase(r *rand.Rand, n, length int) (set rankSet, list []rank) {
+	set = newRankSet(n)
+	for range r.IntN(2 * n) {
+		set.add(rank(r.IntN(n)))
+	}
+	for _, x := range r.Perm(n)[:length] {
+		list = append(list, rank(x))
+	}
+	slices.Sort(list)
+	return set, list
+}
+
+func TestCloseWedgesKernels(t *testing.T) {
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		n := 1 + r.IntN(700)
+		set, list := wedgeCase(r, n, r.IntN(n+1))
+		delta := make([]float64, len(list)+closingSlack)
+		acc := make([]float64, len(delta))
+		for i := range list {
+			delta[i], acc[i] = r.Float64(), r.Float64()
+		}
+		at := r.Float64()
+		wantSum, wantAcc, found := 0.0, slices.Clone(acc), 0
+		for i, x := range list {
+			if set.has(x) {
+				found++
+				wantSum += delta[i]
+				wantAcc[i] += at
+			}
+		}
+		plainAcc := slices.Clone(acc)
+		plain := closeWedgesPlainly(plainAcc, delta, set, list, at)
+		got := closeWedges(acc, delta, set, list, at)
+		if got != plain || !(got-wantSum <= 1e-15*float64(found+1)*wantSum && wantSum-got <= 1e-15*float64(found+1)*wantSum) {
+			t.Fatalf("seed %d, %d ranks, %d of them found: got the sum %v, plainly %v, want %v",
+				seed, len(list), found, got, plain, wantSum)
+		}
+		for i := range list {
+			if acc[i] != wantAcc[i] || plainAcc[i] != wantAcc[i] {
+				t.Fatalf("seed %d, place %d: got %v, plainly %v, want %v", seed, i, acc[i], plainAcc[i], wantAcc[i])
+			}
+		}
+	}
+}
+
+func TestLookUpKernels(t *testing.T) {
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		n := 1 + r.IntN(700)
+		set, list := wedgeCase(r, n, r.IntN(n+1))
+		room := make([]uint64, n/64+2)
+		for i := range room {
+			room[i] = r.Uint64()
+		}
+		beyond := room[(len(list)+63)/64]
+		got := lookUp(room, set, list, list[:min(1, len(list))])
+		plain := make([]uint64, len(got))
+		lookUpPlainly(plain, set, list)
+		want := make([]uint64, (len(list)+63)/64)
+		for i, x := range list {
+			if set.has(x) {
+				want[i/64] |= 1 << (63 - i%64)
+			}
+		}
+		if !slices.Equal(got, want) || !slices.Equal(plain, want) || room[len(got)] != beyond {
+			t.Fatalf("seed %d, %d ranks: got %x, plainly %x, want %x", seed, len(list), got, plain, want)
+		}
+	}
+}
+
+func BenchmarkCloseWedges(b *testing.B) {
+	for _, length := range []int{16, 64, 512} {
+		r := rand.New(rand.NewPCG(1, 1))
+		set, list := wedgeCase(r, 1<<13, length)
+		delta, acc := make([]float64, length+closingSlack), make([]float64, length+closingSlack)
+		for i := range delta {
+			delta[i] = r.Float64()
+		}
+		found := make([]uint64, length/64+1)
+		for name, kernel := range map[string]func(){
+			"close":        func() { closeWedges(acc, delta, set, list, 0) },
+			"closePlainly": func() { closeWedgesPlainly(acc, delta, set, list, 0) },
+			"lookUp":       func() { lookUp(found, set, list, list) },
+		} {
+			b.Run(fmt.Sprintf("%s/probes=%d", name, length), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					kernel()
+				}
+				b.ReportMetric(float64(length)*float64(b.N)/b.Elapsed().Seconds(), "probes/s")
+			})
+		}
+	}
+}

@@ -1,0 +1,23 @@
+package shell
+
+import (
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// orientation is the flag of commands that walk the graph.
+type orientation struct {
+	Direction kv.Direction `default:"both" placeholder:"WAY" help:"Of a directed graph, what a node gathers from: out, those its edges lead to; in, those whose edges lead to it; both. Without it: both."`
+}
+
+// checkDirection refuses a direction of a store that has none.
+func (o *orientation) checkDirection(store *kv.Store) error {
+	if o.Direction == kv.Both {
+		return nil
+	}
+	return store.View(func(tx *kv.Tx) error {
+		if !tx.Directed() {
+			return usagef("--direction %s: %s is undirected, want a store imported with --directed", o.Direction, store.Dir())
+		}
+		return nil
+	})
+}

@@ -1,0 +1,300 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/npy"
+	"github.com/graphcleaner/graphcleaner/shell/table"
+)
+
+// How much of a file is looked at, in stretches spread over it: a file of at most sampledBytes is read as a whole.
+const (
+	sampledBytes = 32 << 20
+	sampledPart  = 256 << 10
+	sampledRows  = 1 << 21 // of a file in which no place can be gone to
+)
+
+// A fileSample is some rows of a file, and how many there are.
+type fileSample struct {
+	rows  [][]string // the columns asked for
+	total int64      // rows of the file, about
+	whole bool       // rows are all of it
+}
+
+// share is the part of the rows that is in the sample.
+func (s *fileSample) share() float64 {
+	return min(1, float64(len(s.rows))/float64(max(s.total, 1)))
+}
+
+// sampleTable looks at some columns of a table; one that is not there is empty where it is optional.
+func sampleTable(ctx context.Context, path string, names []string, optional int) (*fileSample, error) {
+	in, err := table.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	columns := make([]int, len(names))
+	for i, name := range names {
+		columns[i] = in.Column(name)
+		if columns[i] < 0 && i < len(names)-optional {
+			return nil, errors.Join(noColumn(in, name), in.Close())
+		}
+	}
+	plain := strings.HasSuffix(strings.ToLower(path), ".csv") || strings.HasSuffix(strings.ToLower(path), ".tsv")
+	if plain && in.Size() > sampledBytes {
+		separator := byte(',')
+		if strings.HasSuffix(strings.ToLower(path), ".tsv") {
+			separator = '\t'
+		}
+		err := in.Close()
+		if err != nil {
+			return nil, err
+		}
+		return sampleText(ctx, path, separator, columns)
+	}
+	s := &fileSample{whole: true}
+	for row, err := range in.Rows() {
+		if err != nil {
+			return nil, errors.Join(err, in.Close())
+		}
+		if len(s.rows) == sampledRows {
+			s.whole = false
+			break
+		}
+		if len(s.rows)%checkEvery == 0 && ctx.Err() != nil {
+			return nil, errors.Join(ctx.Err(), in.Close())
+		}
+		picked := make([]string, len(columns))
+		for i, column := range columns {
+			if column >= 0 {
+				picked[i] = string(row.Fields[column])
+			}
+		}
+		s.rows = append(s.rows, picked)
+	}
+	if s.total = int64(len(s.rows)); !s.whole {
+		s.total = int64(float64(s.total) * float64(in.Size()) / float64(max(in.Offset(), 1)))
+	}
+	return s, in.Close()
+}
+
+// sampleText reads stretches of a large text file. Lines with a quote are left out.
+func sampleText(ctx context.Context, path string, separator byte, columns []int) (s *fileSample, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	s = &fileSample{}
+	parts := sampledBytes / sampledPart
+	step := info.Size() / int64(parts)
+	buf, seen := make([]byte, sampledPart), int64(0)
+	for i := range parts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		n, err := f.ReadAt(buf, int64(i)*step)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		text := buf[:n]
+		text = text[bytes.IndexByte(text, '\n')+1 : bytes.LastIndexByte(text, '\n')+1] // whole lines, no header
+		seen += int64(len(text))
+		for len(text) > 0 {
+			end := bytes.IndexByte(text, '\n')
+			line := bytes.TrimSuffix(text[:end], []byte{'\r'})
+			text = text[end+1:]
+			if bytes.IndexByte(line, '"') >= 0 {
+				continue
+			}
+			fields := bytes.Split(line, []byte{separator})
+			picked := make([]string, len(columns))
+			for j, column := range columns {
+				if column >= 0 && column < len(fields) {
+					picked[j] = string(fields[column])
+				}
+			}
+			s.rows = append(s.rows, picked)
+		}
+	}
+	s.total = int64(float64(len(s.rows)) * float64(info.Size()) / float64(max(seen, 1)))
+	return s, nil
+}
+
+// sampleArray looks at edges in an array of integers.
+func sampleArray(ctx context.Context, path string) (s *fileSample, err error) {
+	in, err := npy.OpenIntegers(path, 2)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	s = &fileSample{total: in.NumRows(), whole: in.NumRows() <= sampledRows}
+	parts := int64(1)
+	if !s.whole {
+		parts = sampledRows / arrayRows
+	}
+	var raw []byte
+	for i := range parts {
+		first, end := in.NumRows()*i/parts, in.NumRows()
+		if !s.whole {
+			end = min(end, first+arrayRows)
+		}
+		for ; first < end; first += arrayRows {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			ids := make([]int64, 2*min(arrayRows, end-first))
+			if raw, err = in.Read(first, ids, raw); err != nil {
+				return nil, err
+			}
+			for j := 0; j < len(ids); j += 2 {
+				s.rows = append(s.rows, []string{strconv.FormatInt(ids[j], 10), strconv.FormatInt(ids[j+1], 10)})
+			}
+		}
+	}
+	return s, nil
+}
+
+// An edgeCount is what is known of the edges of a graph.
+type edgeCount struct {
+	rows, edges int64 // of the file, and what is left without loops and parallel ones
+	sample      *ops.EdgeSample
+	share       float64
+	text        bool // some id is no integer
+}
+
+// countEdges looks at a file of edges.
+func countEdges(ctx context.Context, path string) (c edgeCount, err error) {
+	var s *fileSample
+	if isArray(path) {
+		s, err = sampleArray(ctx, path)
+	} else {
+		s, err = sampleTable(ctx, path, []string{"src", "dst"}, 0)
+	}
+	if err != nil {
+		return c, err
+	}
+	number := make(map[string]uint32)
+	find := func(id string) uint32 {
+		v, ok := number[id]
+		if !ok {
+			v = uint32(len(number))
+			number[id] = v
+			if _, err := strconv.ParseInt(id, 10, 64); err != nil {
+				c.text = true
+			}
+		}
+		return v
+	}
+	edges := make([][2]uint32, len(s.rows))
+	for i, row := range s.rows {
+		edges[i] = [2]uint32{find(row[0]), find(row[1])}
+	}
+	c.rows, c.share = s.total, s.share()
+	c.sample = ops.NewEdgeSample(len(number), edges, c.share)
+	c.edges = edgesLeft(edges, len(number), c.sample.Edges(), c.share)
+	return c, nil
+}
+
+// edgesLeft is how many edges there are in all of a file without loops and parallel ones. How fast the latter grow with the
+// size of a sample is seen in half of it.
+func edgesLeft(edges [][2]uint32, nodes int, kept int64, share float64) int64 {
+	loops := 0
+	var half [][2]uint32
+	for i, e := range edges {
+		if e[0] == e[1] {
+			loops++
+		}
+		if i%2 == 0 {
+			half = append(half, e)
+		}
+	}
+	parallel := float64(len(edges)) - float64(loops) - float64(kept)
+	all := float64(len(edges)-loops) / share
+	if parallel == 0 || share == 1 {
+		return int64(all - parallel/share)
+	}
+	halfLoops := 0
+	for _, e := range half {
+		if e[0] == e[1] {
+			halfLoops++
+		}
+	}
+	ofHalf := float64(len(half)-halfLoops) - float64(ops.NewEdgeSample(nodes, half, share/2).Edges())
+	power := min(max(math.Log2(parallel/max(ofHalf, 1)), 1), 2)
+	return int64(max(all-parallel*math.Pow(1/share, power), all/2))
+}
+
+// powerLaw is the edges of a graph of which nothing is known but its size: the degree of the r-th node falls with
+// r^(-2/3), so that there are d^(-2.5) times as many nodes of degree d.
+func powerLaw(nodes, edges int64) edgeCount {
+	random := rand.New(rand.NewPCG(1, 1))
+	number := make(map[int64]uint32)
+	find := func() uint32 {
+		x := random.Float64()
+		id := int64(x * x * x * float64(nodes))
+		v, ok := number[id]
+		if !ok {
+			v = uint32(len(number))
+			number[id] = v
+		}
+		return v
+	}
+	drawn := make([][2]uint32, min(edges, sampledRows/2))
+	for i := range drawn {
+		drawn[i] = [2]uint32{find(), find()}
+	}
+	c := edgeCount{rows: edges, edges: edges, share: float64(len(drawn)) / float64(max(edges, 1))}
+	c.sample = ops.NewEdgeSample(len(number), drawn, c.share)
+	return c
+}
+
+// A nodeCount is what is known of the nodes of a graph.
+type nodeCount struct {
+	nodes, labelled, idBytes int64
+	classes                  int
+	text                     bool // some id is no integer
+	fileBytes                int64
+}
+
+// countNodes looks at a file of nodes.
+func countNodes(ctx context.Context, path string) (c nodeCount, err error) {
+	s, err := sampleTable(ctx, path, []string{"id", "label"}, 1)
+	if err != nil {
+		return c, err
+	}
+	info, err := os.Stat(filepath.Clean(path))
+	if err != nil {
+		return c, err
+	}
+	c.nodes, c.fileBytes = s.total, info.Size()
+	classes := map[string]bool{}
+	for _, row := range s.rows {
+		if _, err := strconv.ParseInt(row[0], 10, 64); err != nil {
+			c.text = true
+		}
+		c.idBytes += int64(len(row[0]))
+		if row[1] != "" {
+			c.labelled++
+			classes[row[1]] = true
+		}
+	}
+	c.classes = len(classes)
+	if share := s.share(); share > 0 {
+		c.idBytes, c.labelled = int64(float64(c.idBytes)/share), min(c.nodes, int64(float64(c.labelled)/share+0.5))
+	}
+	return c, nil
+}
