@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 
 	"github.com/dgraph-io/badger/v4"
+
 	"github.com/graphcleaner/graphcleaner/kv/scratch"
 )
 

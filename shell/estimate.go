@@ -136,13 +136,15 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) error {
 		return usagef("--edges %s: want a file, or a number of edges", c.Edges)
 	case err == nil:
 		edges = powerLaw(nodes.nodes, m)
-		p.say("Assumption: degrees follow a power law (exponent 2.5). The diagonals of k ≥ 3 may cost more or less than is said here; an edges file tells.")
+		p.say("Assumption: degrees follow a power law (exponent 2.5). " +
+			"The diagonals of k ≥ 3 may cost more or less than is said here; an edges file tells.")
 	default:
 		if edges, err = countEdges(ctx, c.Edges); err != nil {
 			return err
 		}
 		if edges.share < 1 {
-			p.say("Sample: %.2g of the rows of %s; edges, degrees and the price of the diagonals are estimated from them.", edges.share, c.Edges)
+			p.say("Sample: %.2g of the rows of %s; edges, degrees and the price of the diagonals are estimated from them.",
+				edges.share, c.Edges)
 		}
 	}
 	if nodes.nodes < 1 {
@@ -250,7 +252,7 @@ func (p *projection) project(ctx context.Context, dir string) (*estimate, error)
 		stage := stageEstimate{
 			Command: "clean", Stage: work.Name, Passes: work.Passes,
 			Memory: idleBytes + work.MemoryBytes + work.MemoryBytes/garbageShare,
-			Read: work.Read + int64(work.Passes)*adjacency, Written: work.Wrote,
+			Read:   work.Read + int64(work.Passes)*adjacency, Written: work.Wrote,
 			Seconds: p.clean.Seconds(work, c.rates, p.options),
 		}
 		if p.clean.Plan.Held && work.Name == "propagate" {
@@ -263,10 +265,14 @@ func (p *projection) project(ctx context.Context, dir string) (*estimate, error)
 	}
 	e.addStage(stageEstimate{Command: "clean", Stage: "open and close", Seconds: c.openings*c.scale + c.fixed, Memory: idleBytes})
 	plan := p.clean.Plan
-	e.Plan = fmt.Sprintf("%s; width %d, %d tiles, %d stripes, %d workers%s", plan.Strategy, plan.Width, plan.Tiles, plan.Stripes,
-		plan.Workers, map[bool]string{true: "; adjacency kept decoded"}[plan.Held])
+	e.Plan = fmt.Sprintf("%s; width %d, %d tiles, %d stripes, %d workers",
+		plan.Strategy, plan.Width, plan.Tiles, plan.Stripes, plan.Workers)
+	if plan.Held {
+		e.Plan += "; adjacency kept decoded"
+	}
 	e.Calibration = fmt.Sprintf(
-		"%.1f s: a miniature of %d nodes and %d edges (1/%.0f) imported and cleaned; gather %.1f ns a row (%.1f in the miniature); disk %.0f MB/s with fsync",
+		"%.1f s: a miniature of %d nodes and %d edges (1/%.0f) imported and cleaned; "+
+			"gather %.1f ns a row (%.1f in the miniature); disk %.0f MB/s with fsync",
 		c.seconds, c.nodes, c.edges, c.scale, c.rates.Gather, c.rates.MiniatureGather, syncBytes/1e6/c.diskSeconds)
 	return e, nil
 }
@@ -333,9 +339,11 @@ func (e *estimate) print(s *streams) error {
 		fmt.Fprintf(&b, "\nplan         %s\n", e.Plan)
 		fmt.Fprintf(&b, "diagonals    %.3g steps\n", e.Steps)
 		if e.ImportPeak > 0 {
-			fmt.Fprintf(&b, "import       %.1f s, %s of anonymous memory, a store of %s\n", e.Import, byteSize(e.ImportPeak), byteSize(e.Store))
+			fmt.Fprintf(&b, "import       %.1f s, %s of anonymous memory, a store of %s\n",
+				e.Import, byteSize(e.ImportPeak), byteSize(e.Store))
 		}
-		fmt.Fprintf(&b, "clean        %.1f s, %s of anonymous memory, %d passes", e.Clean, byteSize(e.CleanPeak), e.Passes)
+		fmt.Fprintf(&b, "clean        %.1f s, %s of anonymous memory, %d passes",
+			e.Clean, byteSize(e.CleanPeak), e.Passes)
 		if e.ImportPeak > 0 {
 			fmt.Fprintf(&b, ", a store of %s", byteSize(e.Cleaned))
 		}

@@ -231,5 +231,6 @@ func measureDisk(dir string) (seconds float64, err error) {
 			return 0, errors.Join(err, f.Close())
 		}
 	}
-	return time.Since(began).Seconds(), errors.Join(f.Sync(), f.Close())
+	err = f.Sync()
+	return time.Since(began).Seconds(), errors.Join(err, f.Close())
 }
