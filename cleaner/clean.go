@@ -498,7 +498,8 @@ func featureNames(hops int) []string {
 // Features computes the agreement features of the store's given labels, as AgreementFeatures, with hops (0: 3) for K and
 // along a direction:
 // [n×(2K+1)] by NodeID, unlabelled rows NaN, which are read as of an ops.Source and by Close given back. They lie in
-// temporary files. It needs predictions in the store (kv.ErrNotFound) and no run. opt.MemoryBudget counts the labels: an
+// temporary files. Diagonals that a cleaning has kept are used. It needs predictions in the store (kv.ErrNotFound) and no
+// run. opt.MemoryBudget counts the labels: an
 // *ops.BudgetError names the least that would do.
 func Features(
 	ctx context.Context, s *kv.Store, tx *kv.Tx, hops int, direction kv.Direction, opt ops.Options,
@@ -523,7 +524,10 @@ func Features(
 	}
 	held, budget := labelBytes*int64(len(labels)), opt.MemoryBudget
 	opt.MemoryBudget = max(1, budget-held) // 0 would ask for the default
-	place := &workplace{scratch: s.Scratch()}
+	place, err := readingPlace(s, tx)
+	if err != nil {
+		return nil, err
+	}
 	z, err := agreementRows(ctx, graph, labels, predictions, [][]kv.Class{labels}, hops, place, opt)
 	if small := (*ops.BudgetError)(nil); errors.As(err, &small) {
 		return nil, &ops.BudgetError{Job: small.Job, Budget: budget, Least: small.Least + held}

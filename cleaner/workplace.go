@@ -30,7 +30,7 @@ import (
 type workplace struct {
 	scratch    *scratch.Dir // of arrays that are gone with the process
 	graph, run *scratch.Dir // nil: nothing is kept
-	work       *kv.Work
+	work       *kv.Work     // nil: what others have kept is read
 }
 
 const (
@@ -53,6 +53,25 @@ func openWorkplace(ctx context.Context, s *kv.Store, tx *kv.Tx) (*workplace, err
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
+}
+
+// readingPlace finds the diagonals that jobs have kept of the same graph, and keeps nothing. It needs no closing.
+func readingPlace(s *kv.Store, tx *kv.Tx) (*workplace, error) {
+	w := &workplace{scratch: s.Scratch()}
+	kept, err := s.Finished()
+	if err != nil || kept == nil {
+		return w, err
+	}
+	version, err := tx.GraphVersion()
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(kept.Path(), graphPrefix+string(version))
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return w, nil
+	}
+	w.graph, err = scratch.Open(path)
+	return w, err
 }
 
 // only opens the directory of a prefix and name, and removes the others of the prefix.
@@ -179,7 +198,7 @@ func keptArray[T float32 | float64](
 		return nil, errors.Join(err, a.Detach())
 	}
 	if sum != want {
-		return nil, a.Close()
+		return nil, a.Detach()
 	}
 	return a, nil
 }
@@ -270,16 +289,18 @@ func (w *workplace) diagonals(
 	for k := 1; k <= held.Hops(); k++ {
 		opt.Have = append(opt.Have, held.At(k))
 	}
-	opt.OnDiagonal = func(k int, values []float64) error {
-		name, _ := job.names(k)
-		return w.keepDiagonal(ctx, name, values, opt.Workers)
+	if w.work != nil {
+		opt.OnDiagonal = func(k int, values []float64) error {
+			name, _ := job.names(k)
+			return w.keepDiagonal(ctx, name, values, opt.Workers)
+		}
 	}
 	computed, err := job.of(ctx, g, opt)
 	if err != nil {
 		return nil, errors.Join(err, held.Close())
 	}
 	held.Diagonals = computed
-	if job.sampled == nil {
+	if job.sampled == nil || w.work == nil {
 		return held, nil
 	}
 	for k := 1; k <= job.hops; k++ {

@@ -46,6 +46,15 @@ func (s *Store) Work(ctx context.Context) (*Work, error) {
 	return &Work{store: s, dir: dir}, nil
 }
 
+// Finished is the directory that Work lends, for reading what jobs have kept there; nil where there is none.
+func (s *Store) Finished() (*scratch.Dir, error) {
+	path := filepath.Join(s.dir, workName)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return scratch.Open(path)
+}
+
 // Dir is the directory.
 func (w *Work) Dir() *scratch.Dir { return w.dir }
 

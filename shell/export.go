@@ -22,6 +22,8 @@ type exportCommand struct {
 	What string `arg:"" name:"WHAT" enum:"scores,suspects,labels,predictions,features,transition" help:"scores, suspects, labels, predictions, features or transition."`
 	Out  string `short:"o" required:"" placeholder:"FILE" help:"File to write; - is standard output (csv)."`
 	Hops int    `default:"3" placeholder:"K" help:"Hops of the features, 1 to 5."`
+	// Stats is of features; the others have no stages.
+	Stats string `placeholder:"FILE" help:"Write the seconds of each stage of features and the peak memory as json."`
 	orientation
 	resources
 }
@@ -51,6 +53,8 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" || c.What == "features" && isStream(c.Out)
 	var format Format
 	switch {
+	case c.What != "features" && c.Stats != "":
+		return usagef("export: --stats goes with features, got %s", c.What)
 	case c.What != "features" && c.Direction != kv.Both:
 		return usagef("export: --direction goes with features, got %s", c.What)
 	case c.What == "features" && !array:
@@ -63,6 +67,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 			return err
 		}
 	}
+	stages := new(stageLog)
 	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
 		if err := c.checkDirection(store); err != nil {
 			return err
@@ -71,7 +76,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 			tx := store.Begin()
 			defer tx.Close()
 			if array {
-				return c.writeArray(ctx, store, tx, out, s)
+				return c.writeArray(ctx, store, tx, out, s, stages)
 			}
 			result, err := c.result(ctx, store, tx)
 			if err != nil {
@@ -81,7 +86,10 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 			return err
 		})
 	})
-	return leaving(c.inFlags(err), "%s was not written", c.Out)
+	if err != nil {
+		return leaving(c.inFlags(err), "%s was not written", c.Out)
+	}
+	return unreported(stages.write(c.Stats, s), "%s is written", c.Out)
 }
 
 // isStream says whether a path leads to what has no extension to go by, such as /dev/null or a named pipe.
@@ -267,7 +275,7 @@ func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*Result, err
 
 // writeArray writes predictions or features as float32 .npy.
 func (c *exportCommand) writeArray(
-	ctx context.Context, store *kv.Store, tx *kv.Tx, out io.Writer, s *streams,
+	ctx context.Context, store *kv.Store, tx *kv.Tx, out io.Writer, s *streams, stages *stageLog,
 ) (err error) {
 	if c.What == "predictions" {
 		classes, predictions, err := predictionRows(ctx, tx, c.work())
@@ -292,6 +300,7 @@ func (c *exportCommand) writeArray(
 		MemoryBudget: c.work(),
 		Workers:      c.Threads,
 		Progress:     s.progress.report(),
+		OnStage:      stages.add,
 	})
 	if errors.Is(err, kv.ErrNotFound) {
 		return errors.New("features need predictions, and the store has none: import some, or run predict")
@@ -300,6 +309,14 @@ func (c *exportCommand) writeArray(
 		return err
 	}
 	defer func() { err = errors.Join(err, features.Close()) }()
+	return stages.timed("write", func(stage *kv.Stage) error {
+		stage.Columns = features.Width()
+		return writeFeatures(ctx, tx, features, out)
+	})
+}
+
+// writeFeatures writes features as .npy in the order of the nodes file.
+func writeFeatures(ctx context.Context, tx *kv.Tx, features *cleaner.FeatureRows, out io.Writer) error {
 	w, err := npy.NewWriter(out, tx.NumNodes(), features.Width())
 	if err != nil {
 		return err

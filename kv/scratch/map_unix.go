@@ -24,9 +24,14 @@ func mapNew(path string, size int64) (mapped []byte, err error) {
 	return unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 }
 
-// mapOld maps a file, which must have a size.
+// mapOld maps a file, which must have a size; only to read where it may not be written to.
 func mapOld(path string, size int64) (mapped []byte, err error) {
+	access := unix.PROT_READ | unix.PROT_WRITE
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) {
+		access = unix.PROT_READ
+		f, err = os.Open(path)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +43,7 @@ func mapOld(path string, size int64) (mapped []byte, err error) {
 	if info.Size() != size {
 		return nil, fmt.Errorf("%s has %d bytes, want %d: %w", path, info.Size(), size, fs.ErrNotExist)
 	}
-	return unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	return unix.Mmap(int(f.Fd()), 0, int(size), access, unix.MAP_SHARED)
 }
 
 func syncMapped(path string, mapped []byte) error {
