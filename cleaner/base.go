@@ -277,7 +277,7 @@ func trainBase(ctx context.Context, p baseProblem, opt PredictOptions) (*basePre
 	if p.countIn(SplitTrain) == 0 {
 		return nil, nil, fmt.Errorf("no labelled node in the training split, want some to learn from: %w", ErrNoLabels)
 	}
-	least, err := p.leastForTraining(ctx, opt.Hops)
+	least, err := p.leastForTraining(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

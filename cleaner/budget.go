@@ -37,7 +37,7 @@ func requireBudget(job string, budget, least int64) error {
 // leastForFeatures is what agreement features need: diagonals first, then the tiles. Where the diagonals do not lie in
 // files, both.
 func leastForFeatures(s *ops.Sizes, hops, n int, inFiles bool) int64 {
-	propagate := s.LeastForPropagate(hops)
+	propagate := s.LeastForPropagate()
 	if !inFiles {
 		propagate += diagonalBytes * int64(hops) * int64(n)
 	}
@@ -55,17 +55,16 @@ func leastForScore(s *ops.Sizes, n, fitting, hops int) int64 {
 }
 
 // leastForTraining is what trainBase needs.
-func (p *baseProblem) leastForTraining(ctx context.Context, hops int) (int64, error) {
+func (p *baseProblem) leastForTraining(ctx context.Context) (int64, error) {
 	s, err := p.measured(ctx)
 	if err != nil {
 		return 0, err
 	}
 	held := trainingBytes * int64(p.graph.NumNodes())
 	if p.hasFeatures() {
-		return held + s.LeastForPropagate(hops), nil
+		return held + s.LeastForPropagate(), nil
 	}
-	hops = p.labelHops()
-	return held + max(s.LeastForDiagonals(hops), s.LeastForPropagate(hops)), nil
+	return held + max(s.LeastForDiagonals(p.labelHops()), s.LeastForPropagate()), nil
 }
 
 // measured is the sizes of the graph, walked for them once.

@@ -202,7 +202,7 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 			if base.features, _, err = baseFeatures(ctx, tx); err != nil {
 				return err
 			}
-			training, err := base.leastForTraining(ctx, baseHops)
+			training, err := base.leastForTraining(ctx)
 			if err != nil {
 				return err
 			}

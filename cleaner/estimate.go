@@ -183,7 +183,7 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 	held := trainingBytes * int64(c.Nodes)
 	hops := baseHops
 	e.baseColumns, e.BaseWidth = c.Features, c.Features
-	least := held + c.Sizes.LeastForPropagate(hops)
+	least := held + c.Sizes.LeastForPropagate()
 	if c.Features == 0 {
 		hops = labelHopsOf(c.Training, c.Nodes)
 		e.baseColumns, e.BaseWidth = c.Classes, hops*c.Classes+1
@@ -267,9 +267,16 @@ type Rates struct {
 	// Gather and MiniatureGather are the nanoseconds of adding a row of the tiles planned, and of those of the miniature
 	// (ops.PropagatePlan.MeasureGather).
 	Gather, MiniatureGather float64
+	BaseGather              float64 // likewise, of the tiles of CleanEstimate.BasePlan
 
 	// Step and Predict are those of MeasureTraining.
 	Step, Predict float64
+}
+
+// InTiles are the options for cleaning a miniature in tiles as wide as those planned.
+func (e *CleanEstimate) InTiles(opt Options) Options {
+	opt.tileWidth = e.Plan.Width
+	return opt
 }
 
 // Seconds is the time of a stage by rates.
@@ -282,10 +289,13 @@ func (e *CleanEstimate) Seconds(stage StageWork, r Rates, opt Options) float64 {
 	propagated := mini.Plan.Seconds(mini.Counts.Sizes, 2*mini.Counts.Classes, opt.Hops, r.MiniatureGather)
 	switch stage.Name {
 	case "propagate":
-		return r.Seconds["propagate"] * entries(e.Plan, 2*e.Counts.Classes, opt.Hops, r.Gather) / propagated
+		// Tiles are as wide as in the miniature. What they cost beyond it is that they are less often in a cache.
+		cached := entries(e.Plan, 2*e.Counts.Classes, opt.Hops, r.MiniatureGather)
+		missed := entries(e.Plan, 2*e.Counts.Classes, opt.Hops, r.Gather) - cached
+		return r.Seconds["propagate"]*cached/propagated + max(0, missed)
 	case "smooth":
 		hops := e.BasePlan.Passes / max(1, e.BasePlan.Tiles*e.BasePlan.Stripes)
-		return r.Seconds["propagate"] * entries(e.BasePlan, e.baseColumns, hops, r.Gather) / propagated
+		return r.Seconds["propagate"] * entries(e.BasePlan, e.baseColumns, hops, r.BaseGather) / propagated
 	case "train":
 		perEpoch, _ := baseSteps(max(min(e.Counts.Training, baseTraining), 1))
 		epochs := float64(e.BaseSteps / perEpoch)

@@ -196,7 +196,7 @@ func (e *evaluator) checkBudget(ctx context.Context) error {
 	if e.opt.NoisyLabels != nil {
 		base.labels = e.opt.NoisyLabels
 	}
-	training, err := base.leastForTraining(ctx, baseHops)
+	training, err := base.leastForTraining(ctx)
 	if err != nil {
 		return err
 	}

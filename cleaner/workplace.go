@@ -66,12 +66,8 @@ func readingPlace(s *kv.Store, tx *kv.Tx) (*workplace, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(kept.Path(), graphPrefix+string(version))
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return w, nil
-	}
-	w.graph, err = scratch.Open(path)
-	return w, err
+	w.graph = scratch.Existing(filepath.Join(kept.Path(), graphPrefix+string(version)))
+	return w, nil
 }
 
 // only opens the directory of a prefix and name, and removes the others of the prefix.
@@ -178,7 +174,7 @@ func loadMark[T any](d *scratch.Dir, stage string) (value T, ok bool) {
 	return m.Value, true
 }
 
-// keptArray maps an array whose mark has a checksum; nil where there is none, or it is damaged.
+// keptArray maps an array whose mark has a checksum, to be read; nil where there is none, or it is damaged.
 func keptArray[T float32 | float64](
 	ctx context.Context, d *scratch.Dir, name string, length, workers int,
 ) (*scratch.Array[T], error) {
@@ -186,7 +182,7 @@ func keptArray[T float32 | float64](
 	if !ok {
 		return nil, nil
 	}
-	a, err := scratch.Keep[T](d, name, length)
+	a, err := scratch.KeepToRead[T](d, name, length)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -361,7 +357,10 @@ func (w *workplace) keepDiagonal(ctx context.Context, name string, values []floa
 		return err
 	}
 	copy(a.Data, values)
-	return errors.Join(keepArray(ctx, w.graph, name, a, workers), a.Detach())
+	if err := keepArray(ctx, w.graph, name, a, workers); err != nil {
+		return errors.Join(err, a.Close())
+	}
+	return a.Detach()
 }
 
 // fingerprint is a short name of some texts.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // narrow is a budget under which the columns of newPlanted take several tiles.
@@ -255,5 +256,61 @@ func TestCleanAfterKill(t *testing.T) {
 	mustEndSound(t, s)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// What could not be kept as a whole leaves no file.
+func TestDiagonalsThatAreNotKept(t *testing.T) {
+	s := newPlanted(25, 60).load(t, false)
+	err := s.View(func(tx *kv.Tx) (err error) {
+		w, err := openWorkplace(t.Context(), s, tx)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, w.Close()) }()
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := w.keepDiagonal(ended, "diagonal-9", make([]float64, tx.NumNodes()), 1); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want context.Canceled", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := kept(t, s); len(names) > 0 {
+		t.Errorf("got %v kept, want nothing", names)
+	}
+}
+
+// A job that only reads finds what others kept, and makes no directory.
+func TestReadingPlaceKeepsNothing(t *testing.T) {
+	s := newPlanted(26, 60).load(t, false)
+	const other = "work/others/file"
+	for _, path := range []string{"", other} {
+		if path != "" {
+			path = filepath.Join(s.Dir(), filepath.FromSlash(path))
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := s.View(func(tx *kv.Tx) error {
+			w, err := readingPlace(s, tx)
+			if err != nil {
+				return err
+			}
+			held, err := w.diagonals(t.Context(), tx, diagonalJob{hops: 2}, ops.Options{})
+			if err != nil {
+				return err
+			}
+			return held.Close()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries, err := os.ReadDir(filepath.Join(s.Dir(), "work"))
+		if path == "" && !errors.Is(err, os.ErrNotExist) || path != "" && (err != nil || len(entries) != 1) {
+			t.Errorf("got %v, %v in the directory of work, want only what was there", entries, err)
+		}
 	}
 }

@@ -25,6 +25,7 @@ type loadCheckpoint struct {
 
 	Rows       string // the file of the rows
 	RowBytes   int64
+	RowSum     uint32 // CRC-32C of the file
 	RowCount   int
 	Marks      []int64
 	Dropped    []uint32
@@ -37,13 +38,14 @@ type loadCheckpoint struct {
 
 	Edges *spill.KeptUint64 // nil once the arcs are there
 
-	NodeAt string            // the file of the NodeIDs by position
-	Arcs   *spill.KeptUint64 // nil before they are there
+	NodeAt    string            // the file of the NodeIDs by position
+	NodeAtSum uint32            // CRC-32C of the file
+	Arcs      *spill.KeptUint64 // nil before they are there
 }
 
 const (
 	// checkpointFormat is the version of a loadCheckpoint and of the files that it names.
-	checkpointFormat = 1
+	checkpointFormat = 2
 
 	checkpointName = "checkpoint"
 )
@@ -81,10 +83,11 @@ func (l *Loader) keepArcs(arcs *spill.Uint64) error {
 		return err
 	}
 	name := filepath.Join(l.work.sort(), "numbers")
-	if err := writeNumbers(name, l.nodeAt.Data); err != nil {
+	sum, err := writeNumbers(name, l.nodeAt.Data)
+	if err != nil {
 		return err
 	}
-	if err := l.writeCheckpoint(loadCheckpoint{NodeAt: filepath.Base(name), Arcs: &kept}); err != nil {
+	if err := l.writeCheckpoint(loadCheckpoint{NodeAt: filepath.Base(name), NodeAtSum: sum, Arcs: &kept}); err != nil {
 		return err
 	}
 	return l.removeUnnamed()
@@ -94,6 +97,7 @@ func (l *Loader) keepArcs(arcs *spill.Uint64) error {
 func (l *Loader) writeCheckpoint(c loadCheckpoint) error {
 	c.Format, c.Resume = checkpointFormat, l.opt.Resume
 	c.Rows, c.RowBytes, c.RowCount = filepath.Base(l.rows.file.Name()), l.rows.size, l.rows.rows
+	c.RowSum = l.rows.sum.sum
 	c.Marks, c.Dropped = l.rows.marks, l.rows.dropped
 	c.ClassNames, c.ClassUses = l.classes.names, l.classes.uses
 	c.IntegerIDs, c.DenseIDs = l.integerIDs, l.denseIDs
@@ -150,7 +154,20 @@ func (d *loadDirectory) readCheckpoint(resume string) (c loadCheckpoint, err err
 	return c, nil
 }
 
-// restore takes over what a checkpoint names. After an error the load has nothing of it.
+// A sumWriter keeps the CRC-32C of what it hands on.
+type sumWriter struct {
+	w   io.Writer
+	sum uint32
+}
+
+func (s *sumWriter) Write(b []byte) (int, error) {
+	n, err := s.w.Write(b)
+	s.sum = crc32.Update(s.sum, castagnoli, b[:n])
+	return n, err
+}
+
+// restore takes over what a checkpoint names, once it has read all of it and found it undamaged. After an error the
+// load has nothing of it.
 func (l *Loader) restore(c loadCheckpoint) (err error) {
 	classes, err := restoreClasses(c)
 	if err != nil {
@@ -168,7 +185,8 @@ func (l *Loader) restore(c loadCheckpoint) (err error) {
 	case rows.len() != int(c.Stats.Nodes):
 		err = errNoCheckpoint
 	case c.Arcs != nil:
-		if nodeAt, err = readNumbers(filepath.Join(l.work.sort(), filepath.Base(c.NodeAt)), rows.len()); err == nil {
+		name := filepath.Join(l.work.sort(), filepath.Base(c.NodeAt))
+		if nodeAt, err = readNumbers(name, rows.len(), c.NodeAtSum); err == nil {
 			arcs, err = spill.RestoreUint64(l.work.sort(), memory, 2*restored.width, l.opt.Workers, *c.Arcs)
 		}
 	case c.Edges != nil:
@@ -220,33 +238,39 @@ func (l *Loader) removeUnnamed() error {
 // numbersChunk is how many numbers are written or read at once.
 const numbersChunk = 64 << 10
 
-// writeNumbers writes numbers to a file of a name, durably.
-func writeNumbers(name string, numbers []uint32) (err error) {
+// writeNumbers writes numbers to a file of a name, durably, and returns the file's CRC-32C.
+func writeNumbers(name string, numbers []uint32) (sum uint32, err error) {
 	f, err := os.Create(name)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	w := &sumWriter{w: f}
 	var body []byte
 	for chunk := range slices.Chunk(numbers, numbersChunk) {
 		body = body[:0]
 		for _, n := range chunk {
 			body = binary.LittleEndian.AppendUint32(body, n)
 		}
-		if _, err := f.Write(body); err != nil {
-			return fmt.Errorf("keeping the numbers of nodes needs more room on disk: %w", err)
+		if _, err := w.Write(body); err != nil {
+			return 0, fmt.Errorf("keeping the numbers of nodes needs more room on disk: %w", err)
 		}
 	}
-	return f.Sync()
+	return w.sum, f.Sync()
 }
 
-// readNumbers is the inverse of writeNumbers. The numbers are a permutation.
-func readNumbers(name string, count int) (numbers offheap.Array[uint32], err error) {
+// readNumbers is the inverse of writeNumbers: errNoCheckpoint where the file is damaged, or the numbers are no
+// permutation.
+func readNumbers(name string, count int, want uint32) (numbers offheap.Array[uint32], err error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return numbers, err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
+	defer func() {
+		if err = errors.Join(err, f.Close()); err != nil {
+			err = errors.Join(err, numbers.Free())
+		}
+	}()
 	info, err := f.Stat()
 	if err != nil {
 		return numbers, err
@@ -259,19 +283,24 @@ func readNumbers(name string, count int) (numbers offheap.Array[uint32], err err
 	}
 	seen := make([]uint64, (count+63)/64)
 	body := make([]byte, 4*numbersChunk)
+	sum := uint32(0)
 	for chunk := range slices.Chunk(numbers.Data, numbersChunk) {
 		b := body[:4*len(chunk)]
 		if _, err := io.ReadFull(f, b); err != nil {
-			return numbers, errors.Join(err, numbers.Free())
+			return numbers, err
 		}
+		sum = crc32.Update(sum, castagnoli, b)
 		for i := range chunk {
 			n := binary.LittleEndian.Uint32(b[4*i:])
 			if int64(n) >= int64(count) || seen[n/64]&(1<<(n%64)) != 0 {
-				return numbers, errors.Join(errNoCheckpoint, numbers.Free())
+				return numbers, errNoCheckpoint
 			}
 			seen[n/64] |= 1 << (n % 64)
 			chunk[i] = n
 		}
+	}
+	if sum != want {
+		return numbers, errNoCheckpoint
 	}
 	return numbers, nil
 }

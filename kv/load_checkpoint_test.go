@@ -2,13 +2,19 @@ package kv
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/offheap"
 )
 
 // resumableGraph is large enough to be spilled at the least budget.
@@ -194,6 +200,121 @@ func TestCheckpointsThatDoNotFit(t *testing.T) {
 		}
 		t.Log(name)
 		finishLoad(t, dir, "input", g, false)
+	}
+}
+
+// TestDamagedCheckpoints damages each file of a checkpoint, at random places: the load starts over, and what it stores
+// is what one stores that never was interrupted.
+func TestDamagedCheckpoints(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(6, 6))
+	g := resumableGraph("")
+	want, wantStats := finishLoad(t, filepath.Join(t.TempDir(), "graph"), "", g, false)
+	for stage, files := range map[string]int{stageEdges: 2, stageColumns: 3} {
+		dir := filepath.Join(t.TempDir(), "graph")
+		interruptedLoad(t, dir, stage, g)
+		left, err := filepath.Glob(dir + loadMark + "*")
+		if err != nil || len(left) != 1 {
+			t.Fatalf("after an interruption: got %q, %v, want one directory", left, err)
+		}
+		names, err := filepath.Glob(filepath.Join(left[0], "sort", "*"))
+		if err != nil || len(names) != files {
+			t.Fatalf("interrupted at %s: got %q, %v, want %d files", stage, names, err, files)
+		}
+		try := func(what string, damage func(path string) error, path string, resumed, finish bool) {
+			t.Helper()
+			dir := filepath.Join(t.TempDir(), "graph")
+			dead := dir + loadMark + "dead"
+			if err := os.CopyFS(dead, os.DirFS(left[0])); err != nil {
+				t.Fatal(err)
+			}
+			if err := damage(filepath.Join(dead, "sort", filepath.Base(path))); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%s: %s %s", stage, filepath.Base(path), what)
+			if !finish {
+				if err := resumableLoad(t, dir, "input", nil).Abort(); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			got, stats := finishLoad(t, dir, "input", g, resumed)
+			if !maps.Equal(got, want) || stats != wantStats {
+				t.Errorf("%s: %s %s: got other records, or %+v, want %+v", stage, filepath.Base(path), what, stats, wantStats)
+			}
+		}
+		try("undamaged", func(string) error { return nil }, names[0], true, true)
+		for _, path := range names {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 20 {
+				at, bit := r.IntN(len(b)), r.IntN(8)
+				try("with bit "+strconv.Itoa(8*at+bit)+" changed", func(path string) error {
+					damaged := slices.Clone(b)
+					damaged[at] ^= 1 << bit
+					return os.WriteFile(path, damaged, 0o600)
+				}, path, false, i == 0)
+			}
+			try("cut", func(path string) error { return os.Truncate(path, int64(r.IntN(len(b)))) }, path, false, false)
+		}
+	}
+}
+
+func TestKeptNumbers(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "numbers")
+	write := func(numbers ...uint32) uint32 {
+		sum, err := writeNumbers(name, numbers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	sum := write(2, 0, 1)
+	numbers, err := readNumbers(name, 3, sum)
+	if err != nil || !slices.Equal(numbers.Data, []uint32{2, 0, 1}) {
+		t.Fatalf("got %v, %v, want 2, 0, 1", numbers.Data, err)
+	}
+	if err := numbers.Free(); err != nil {
+		t.Fatal(err)
+	}
+	for what, read := range map[string]func() (offheap.Array[uint32], error){
+		"another checksum": func() (offheap.Array[uint32], error) { return readNumbers(name, 3, sum+1) },
+		"another length":   func() (offheap.Array[uint32], error) { return readNumbers(name, 2, sum) },
+		"a number twice":   func() (offheap.Array[uint32], error) { return readNumbers(name, 3, write(1, 0, 1)) },
+		"a large number":   func() (offheap.Array[uint32], error) { return readNumbers(name, 3, write(3, 0, 1)) },
+	} {
+		write(2, 0, 1)
+		if numbers, err := read(); !errors.Is(err, errNoCheckpoint) || numbers.Data != nil {
+			t.Errorf("%s: got %v, %v, want errNoCheckpoint alone", what, numbers.Data, err)
+		}
+	}
+}
+
+// TestDamagedRows damages the file of rows behind the back of a load.
+func TestDamagedRows(t *testing.T) {
+	s, err := newRowSpool(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := errors.Join(s.append("a", 1, -1, nil), s.sync()); err != nil {
+		t.Fatal(err)
+	}
+	long := binary.AppendUvarint(nil, 1<<62)
+	if _, err := s.file.WriteAt(long, 0); err != nil {
+		t.Fatal(err)
+	}
+	s.size = int64(len(long)) + 3
+	for row, err := range s.all(t.Context()) {
+		if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), s.file.Name()) {
+			t.Errorf("an id of 4 EiB: got %v, %v, want io.ErrUnexpectedEOF with the name of the file", row, err)
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 // are as long as they were given.
 type rowSpool struct {
 	file *os.File
+	sum  *sumWriter // to the file
 	w    *bufio.Writer
 	rows int
 	size int64  // of the file
@@ -43,7 +44,8 @@ func newRowSpool(dir string) (*rowSpool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rowSpool{file: f, w: bufio.NewWriterSize(f, 256<<10)}, nil
+	sum := &sumWriter{w: f}
+	return &rowSpool{file: f, sum: sum, w: bufio.NewWriterSize(sum, 256<<10)}, nil
 }
 
 func (s *rowSpool) append(id string, source int64, label int, values []Value) error {
@@ -77,7 +79,7 @@ func (s *rowSpool) sync() error {
 	return s.file.Sync()
 }
 
-// restoreRows opens the rows that a checkpoint names.
+// restoreRows opens the rows that a checkpoint names: errNoCheckpoint where they are damaged.
 func restoreRows(dir string, c loadCheckpoint) (*rowSpool, error) {
 	f, err := os.Open(filepath.Join(dir, filepath.Base(c.Rows)))
 	if err != nil {
@@ -87,11 +89,20 @@ func restoreRows(dir string, c loadCheckpoint) (*rowSpool, error) {
 	if err == nil && (info.Size() != c.RowBytes || len(c.Marks) != (c.RowCount+contextEvery-1)/contextEvery) {
 		err = errNoCheckpoint
 	}
+	sum := &sumWriter{w: io.Discard}
+	if err == nil {
+		_, err = io.CopyBuffer(sum, struct{ io.Reader }{f}, make([]byte, 256<<10))
+	}
+	if err == nil && sum.sum != c.RowSum {
+		err = errNoCheckpoint
+	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	s := &rowSpool{file: f, w: bufio.NewWriter(f), rows: c.RowCount, size: c.RowBytes, marks: c.Marks, dropped: c.Dropped}
-	return s, nil
+	sum.w = f
+	return &rowSpool{
+		file: f, sum: sum, w: bufio.NewWriter(sum), rows: c.RowCount, size: c.RowBytes, marks: c.Marks, dropped: c.Dropped,
+	}, nil
 }
 
 func spoolFull(err error) error {
@@ -140,10 +151,10 @@ func (s *rowSpool) from(ctx context.Context, m int) iter.Seq2[loadRow, error] {
 		if m == len(s.marks) {
 			return
 		}
-		r := bufio.NewReaderSize(io.NewSectionReader(s.file, s.marks[m], s.size-s.marks[m]), 256<<10)
+		r := s.reader(s.marks[m])
 		var row loadRow
 		for row.position = m * contextEvery; row.position < s.rows; row.position++ {
-			err := row.read(r)
+			err := s.readError(row.read(r))
 			if err == nil && row.position%contextEvery == 0 {
 				err = ctx.Err()
 			}
@@ -157,33 +168,49 @@ func (s *rowSpool) from(ctx context.Context, m int) iter.Seq2[loadRow, error] {
 // contextEvery is the number of nodes or edges between two looks at the context, and two reports of progress.
 const contextEvery = 1 << 12
 
-func (row *loadRow) read(r *bufio.Reader) error {
-	var err error
-	if row.id, err = readBytes(r, row.id); err != nil {
+// A rowReader reads the file of a rowSpool from some place on.
+type rowReader struct {
+	*bufio.Reader
+	unread *io.LimitedReader // what is not in the buffer
+}
+
+func (s *rowSpool) reader(offset int64) *rowReader {
+	size := s.size - offset
+	unread := &io.LimitedReader{R: io.NewSectionReader(s.file, offset, size), N: size}
+	return &rowReader{bufio.NewReaderSize(unread, 256<<10), unread}
+}
+
+func (row *loadRow) read(r *rowReader) (err error) {
+	if row.id, err = r.readBytes(row.id); err != nil {
 		return err
 	}
 	if row.source, err = binary.ReadVarint(r); err != nil {
-		return spoolError(err)
+		return err
 	}
-	row.rest, err = readBytes(r, row.rest)
+	row.rest, err = r.readBytes(row.rest)
 	return err
 }
 
-func readBytes(r *bufio.Reader, memory []byte) ([]byte, error) {
+// readBytes reads a length and so many bytes, into memory where that is enough.
+func (r *rowReader) readBytes(memory []byte) ([]byte, error) {
 	length, err := binary.ReadUvarint(r)
 	if err != nil {
-		return nil, spoolError(err)
+		return nil, err
+	}
+	if left := uint64(r.unread.N) + uint64(r.Buffered()); length > left {
+		return nil, fmt.Errorf("%d bytes are to follow, but %d do: %w", length, left, io.ErrUnexpectedEOF)
 	}
 	memory = slices.Grow(memory[:0], int(length))[:length]
 	_, err = io.ReadFull(r, memory)
-	return memory, spoolError(err)
+	return memory, err
 }
 
-func spoolError(err error) error {
+// readError names the file.
+func (s *rowSpool) readError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("reading the nodes back from a temporary file: %w", err)
+	return fmt.Errorf("reading the nodes back from %s: %w", s.file.Name(), err)
 }
 
 // source returns the source of the row at a position.
@@ -193,8 +220,11 @@ func (s *rowSpool) source(position int) (int64, error) {
 			return row.source, err
 		}
 	}
-	return 0, spoolError(io.ErrUnexpectedEOF)
+	return 0, s.readError(io.ErrUnexpectedEOF)
 }
+
+// errRest says that the rest of a row is damaged.
+var errRest = errors.New("a node that was kept aside in a temporary file is damaged")
 
 // parseRest splits the rest of a row: its label's number, −1 for none, and its values, which are appended to values.
 func parseRest(rest []byte, values []Value) (label int, _ []Value, err error) {
@@ -206,13 +236,13 @@ func parseRest(rest []byte, values []Value) (label int, _ []Value, err error) {
 		}
 		v, err := parseValue(rest[n : n+int(length)])
 		if err != nil {
-			return 0, nil, spoolError(err)
+			return 0, nil, fmt.Errorf("%w: %w", errRest, err)
 		}
 		values = append(values, v)
 		rest = rest[n+int(length):]
 	}
 	if n <= 0 || len(rest) > 0 {
-		return 0, nil, spoolError(io.ErrUnexpectedEOF)
+		return 0, nil, errRest
 	}
 	return int(number) - 1, values, nil
 }

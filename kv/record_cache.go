@@ -42,8 +42,8 @@ func (r *keptRecord) size() int64 {
 }
 
 const (
-	cacheShards    = 8
-	cacheShareLog2 = 4 // the cache takes a sixteenth of the memory budget
+	cacheShards    = 8 // half of them for adjacency, of which there is so much more that it would crowd out the rest
+	cacheShareLog2 = 3 // the cache takes an eighth of the memory budget
 )
 
 // A recordCache keeps the records that were last looked up, so that asking for one node costs neither a search in
@@ -72,7 +72,11 @@ func (c *recordCache) shard(name recordName) *cacheShard {
 	h := uint64(name.a)<<32 | uint64(name.generation)<<8 | uint64(name.kind)
 	h ^= uint64(name.b) * 0x9e3779b97f4a7c15
 	hi, lo := bits.Mul64(h, 0x9e3779b97f4a7c15)
-	return &c.shards[(hi^lo)>>(64-3)]
+	shard := (hi ^ lo) % (cacheShards / 2)
+	if name.kind == kindAdjacency || name.kind == kindArcs {
+		shard += cacheShards / 2
+	}
+	return &c.shards[shard]
 }
 
 // get returns the record of a name, or nil.
@@ -116,6 +120,7 @@ func (s *cacheShard) evict() {
 		last := len(s.ring) - 1
 		s.ring[s.hand], s.ring[last] = s.ring[last], nil
 		s.ring = s.ring[:last]
+		s.hand++ // over the record that takes the place: it is the newest
 		delete(s.records, r.name)
 		s.size -= r.size()
 		return

@@ -51,8 +51,10 @@ func (s *Store) Finished() (*scratch.Dir, error) {
 	path := filepath.Join(s.dir, workName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	} else if err != nil {
+		return nil, err
 	}
-	return scratch.Open(path)
+	return scratch.Existing(path), nil
 }
 
 // Dir is the directory.
@@ -76,7 +78,8 @@ func (w *Work) Close() error {
 }
 
 // Scratch is where arrays are kept that are gone with the process: in the directory of the store, or of the system's
-// temporary files where the store was opened read-only.
+// temporary files where the store was opened read-only. Where those are on a file system in memory, a tmpfs, the arrays
+// take memory: TMPDIR names another directory.
 func (s *Store) Scratch() *scratch.Dir {
 	if s.opt.ReadOnly {
 		return scratch.Temporary(os.TempDir())

@@ -238,13 +238,13 @@ const (
 )
 
 // MeasureGather adds rows of a tile as large as that of a plan, at most 256 MiB, as a hop does, and returns the
-// nanoseconds of a worker that one takes beside its columns: what Seconds wants to know. The rows are drawn by degrees,
+// nanoseconds of a worker that one takes: what Seconds wants to know. The rows are drawn by degrees,
 // descending.
 func (p *PropagatePlan) MeasureGather(ctx context.Context, degrees []uint32) (cost float64, err error) {
 	w := stride(p.Width)
 	rows := min(p.StripeRows, gatherBytes/(4*w))
 	if rows == 0 || len(degrees) == 0 {
-		return p.gatherCost(), nil
+		return p.gatherCost() + columnCost*float64(w), nil
 	}
 	tile, err := mapMemory[float32](rows * w)
 	if err != nil {
@@ -294,11 +294,11 @@ func (p *PropagatePlan) MeasureGather(ctx context.Context, degrees []uint32) (co
 	for _, ns := range nanoseconds {
 		cost += ns / gatherEntries / float64(p.Workers)
 	}
-	return max(0, cost-columnCost*float64(w)), err
+	return cost, err
 }
 
-// Seconds is what a plan is expected to take where adding a row costs so many nanoseconds (MeasureGather). It is right in
-// proportion: one plan beside another.
+// Seconds is what a plan is expected to take where adding a row of a tile costs so many nanoseconds (MeasureGather). It is
+// right in proportion: one plan beside another.
 func (p *PropagatePlan) Seconds(s *Sizes, columns, hops int, gather float64) float64 {
-	return p.weigh(s, columns, hops, gather) / 1e9
+	return p.weigh(s, columns, hops, gather*p.summed(columns, hops)/float64(stride(p.Width))) / 1e9
 }

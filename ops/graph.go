@@ -159,9 +159,8 @@ func (w *walker) read(block int, adj *kv.Adjacency) error {
 	if w.kept == nil {
 		return nil
 	}
-	if len(adj.Neighbors) != len(room) {
-		return fmt.Errorf("%w: nodes %d to %d have %d neighbours, want the %d they had",
-			ErrGraph, adj.First, adj.End, len(adj.Neighbors), len(room))
+	if err := w.kept.checkDegrees(adj); err != nil {
+		return err
 	}
 	if unsafe.SliceData(adj.Neighbors) != unsafe.SliceData(room) {
 		copy(room, adj.Neighbors)
@@ -179,6 +178,17 @@ func (k *keptLists) offsets(r kv.Range, adj *kv.Adjacency) {
 	}
 }
 
+// checkDegrees compares the lengths of the lists of adj with the degrees that say where they are kept.
+func (k *keptLists) checkDegrees(adj *kv.Adjacency) error {
+	for i, degree := range k.degrees[adj.First:adj.End] {
+		if length := adj.Offsets[i+1] - adj.Offsets[i]; length != int64(degree) {
+			return fmt.Errorf("%w: node %d has %d neighbours, want the %d it had",
+				ErrGraph, int(adj.First)+i, length, degree)
+		}
+	}
+	return nil
+}
+
 // check guards the arrays that are indexed by what a graph says, also by kernels that check no bounds.
 func (w *walker) check(want kv.Range, adj *kv.Adjacency) error {
 	rows := want.Len()
@@ -186,8 +196,17 @@ func (w *walker) check(want kv.Range, adj *kv.Adjacency) error {
 		return fmt.Errorf("%w: got the lists of nodes %d to %d with %d offsets, want nodes %d to %d",
 			ErrGraph, adj.First, adj.End, len(adj.Offsets), want.First, want.End)
 	}
+	if first, end := adj.Offsets[0], adj.Offsets[rows]; first != 0 || end != int64(len(adj.Neighbors)) {
+		return fmt.Errorf("%w: the lists of nodes %d to %d are at %d to %d, want 0 to %d",
+			ErrGraph, adj.First, adj.End, first, end, len(adj.Neighbors))
+	}
 	for i := range rows {
-		list := adj.Neighbors[adj.Offsets[i]:adj.Offsets[i+1]]
+		from, to := adj.Offsets[i], adj.Offsets[i+1]
+		if to < from || to > int64(len(adj.Neighbors)) {
+			return fmt.Errorf("%w: the list of node %d is at %d to %d, want an end of %d to %d",
+				ErrGraph, int(want.First)+i, from, to, from, len(adj.Neighbors))
+		}
+		list := adj.Neighbors[from:to]
 		if len(list) == 0 {
 			continue
 		}

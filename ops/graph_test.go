@@ -248,6 +248,13 @@ func TestMalformedGraph(t *testing.T) {
 	for name, g := range map[string]Graph{
 		"neighbour out of range": &listGraph{lists: [][]kv.NodeID{{1}, {0, 7}}, block: 2},
 		"blocks end early":       shortGraph{newListGraph(4, nil)},
+		"too few offsets":        misplaced(1, 2),
+		"offsets not from 0":     misplaced(1, 1, 3, 4),
+		"offset below 0":         misplaced(0, -1, 3, 4),
+		"offsets that descend":   misplaced(0, 3, 2, 4),
+		"offset behind the end":  misplaced(0, 5, 3, 4),
+		"lists end early":        misplaced(0, 1, 2, 3),
+		"lists end late":         misplaced(0, 1, 2, 5),
 	} {
 		if _, err := Degrees(context.Background(), g, Options{}); !errors.Is(err, ErrGraph) {
 			t.Errorf("%s: got error %v, want ErrGraph", name, err)
@@ -264,3 +271,78 @@ func TestMalformedGraph(t *testing.T) {
 type shortGraph struct{ *listGraph }
 
 func (g shortGraph) NumNodes() int { return g.listGraph.NumNodes() + 1 }
+
+// misplaced is a graph of four nodes whose last three have the lists of these offsets.
+func misplaced(offsets ...int64) Graph {
+	g := &listGraph{lists: [][]kv.NodeID{{}, {1, 2}, {3}, {0}}, block: 3}
+	return misplacedGraph{g, offsets}
+}
+
+type misplacedGraph struct {
+	*listGraph
+	offsets []int64
+}
+
+func (g misplacedGraph) ReadAdjacency(r kv.Range, buf *kv.Adjacency) error {
+	if err := g.listGraph.ReadAdjacency(r, buf); err != nil || r.First == 0 {
+		return err
+	}
+	buf.Offsets = append(buf.Offsets[:0], g.offsets...)
+	return nil
+}
+
+// A graph that is not the one that was surveyed must not be summed, even where its blocks have as many entries.
+func TestGraphThatChanges(t *testing.T) {
+	ctx := context.Background()
+	lists := [][]kv.NodeID{{}, {1, 2}, {3}, {0}}
+	for name, after := range map[string][][]kv.NodeID{
+		"unchanged":  lists,
+		"entry down": {{}, {1}, {2, 3}, {0}},
+		"entry up":   {{}, {1, 2, 3}, {}, {0}},
+		"one less":   {{}, {1}, {3}, {0}},
+		"one more":   {{}, {1, 2}, {3}, {0, 1}},
+	} {
+		w, err := newWalker(&listGraph{lists: lists, block: 3}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := w.survey(ctx, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.graph = &listGraph{lists: after, block: 3}
+		if err := w.keep(s.degrees); err != nil {
+			t.Fatal(err)
+		}
+		for walk := range 2 {
+			var read [][]kv.NodeID
+			err := w.walk(ctx, func(_ context.Context, _ int, adj *kv.Adjacency) error {
+				for v := adj.First; v < adj.End; v++ {
+					read = append(read, slices.Clone(adj.Of(v)))
+				}
+				return nil
+			})
+			if name != "unchanged" {
+				if !errors.Is(err, ErrGraph) {
+					t.Errorf("%s, walk %d: got error %v, want ErrGraph", name, walk+1, err)
+				}
+			} else if err != nil || !slices.EqualFunc(read, lists, slices.Equal) {
+				t.Errorf("%s, walk %d: got %v, %v, want %v", name, walk+1, read, err, lists)
+			}
+		}
+		if err := w.free(); err != nil {
+			t.Error(err)
+		}
+		held, err := newRankedGraph(w, s).holdStripe(ctx, span{0, rank(len(lists))})
+		if name == "unchanged" {
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if err := held.free(); err != nil {
+				t.Error(err)
+			}
+		} else if !errors.Is(err, ErrGraph) {
+			t.Errorf("%s, held: got error %v, want ErrGraph", name, err)
+		}
+	}
+}

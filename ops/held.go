@@ -52,9 +52,11 @@ func newHeldLists(s span, length func(u rank) uint32) (h *heldLists, err error) 
 // fill copies a part of every row of the held lists into them.
 func (h *heldLists) fill(ctx context.Context, g *rankedGraph, s span, part func(x rank, list []rank) []rank) error {
 	return g.walk(ctx, s, nil, func(_ context.Context, _ int, x rank, list []rank) error {
-		if list = part(x, list); copy(h.of(x), list) != len(list) {
+		list = part(x, list)
+		if len(h.of(x)) != len(list) {
 			return fmt.Errorf("%w: the list of rank %d changed while it was read", ErrGraph, x)
 		}
+		copy(h.of(x), list)
 		return nil
 	})
 }

@@ -115,9 +115,10 @@ func addMarks(sums []float64, marks []mark, first kv.NodeID, neighbors []kv.Node
 }
 
 // finishRow makes of the sums of a row what is visited and, unless next is nil, what the next hop reads. Where row is
-// not whole groups, row and input are read and written up to the end of the last group.
+// not whole groups, row and input are read and written up to the end of the last group; next has a number for each sum.
 func finishRow(row, next, input []float32, sums []float64, e ending) {
-	if !vectorized || len(sums)%groupColumns != 0 || cap(row) < len(sums) || cap(input) < len(sums) {
+	short := cap(row) < len(sums) || cap(input) < len(sums) || next != nil && len(next) < len(sums)
+	if !vectorized || len(sums)%groupColumns != 0 || short {
 		finishRowPlainly(row, next, input, sums, e)
 		return
 	}

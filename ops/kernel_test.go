@@ -151,3 +151,28 @@ func TestFinishRowSameBits(t *testing.T) {
 		}
 	}
 }
+
+func TestFinishRowKeepsToShortRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 0))
+	sums := make([]float64, 2*groupColumns)
+	for j := range sums {
+		sums[j] = r.Float64()
+	}
+	for width := 1; width <= len(sums); width++ {
+		input := awkwardNumbers(r, len(sums), false)[:width]
+		end := ending{scale: r.Float64(), next: r.Float64(), diagonal: r.Float64()}
+		for short := range width + 1 {
+			row, next := make([]float32, width, len(sums)), make([]float32, len(sums))
+			finishRow(row, next[:short], input, sums, end)
+			for j, x := range next {
+				want := float32(0)
+				if j < short {
+					want = float32(end.next * sums[j])
+				}
+				if x != want {
+					t.Fatalf("%d columns, %d of the next hop: got %v at column %d, want %v", width, short, x, j, want)
+				}
+			}
+		}
+	}
+}

@@ -80,9 +80,12 @@ const (
 // strategy. Where nothing fits, the error is a *BudgetError.
 func Plan(s *Sizes, columns, hops int, opt Options) (PropagatePlan, error) {
 	opt = opt.withDefaults()
-	best := PropagatePlan{cost: math.Inf(1)}
+	best, widest := PropagatePlan{cost: math.Inf(1)}, min(columns, maxTileWidth)
+	if opt.TileWidth > 0 {
+		widest = min(widest, opt.TileWidth)
+	}
 	for workers := opt.Workers; workers > 0; workers-- {
-		for width := min(columns, maxTileWidth); width > 0; width-- {
+		for width := widest; width > 0; width-- {
 			if width < columns && width > 8 && width%8 != 0 {
 				continue // rows that are not whole parts of a cache line
 			}
@@ -108,15 +111,15 @@ func Plan(s *Sizes, columns, hops int, opt Options) (PropagatePlan, error) {
 	return best, nil
 }
 
-// LeastForPropagate is the least MemoryBudget with which Propagate works where Options.Scratch is set, at any number of
-// columns and hops.
-func (s *Sizes) LeastForPropagate(int) int64 {
+// LeastForPropagate is the least MemoryBudget, in bytes, with which Propagate works where Options.Scratch is set, at any
+// number of columns and hops.
+func (s *Sizes) LeastForPropagate() int64 {
 	return s.workersBytes(1, 1) + 4*int64(s.stripeRows(maxStripes))
 }
 
 func (s *Sizes) leastForPropagate(hops int, opt Options) int64 {
 	if opt.Scratch != nil {
-		return s.LeastForPropagate(hops)
+		return s.LeastForPropagate()
 	}
 	return s.workersBytes(1, 1) + 4*int64(s.nodes)*int64(min(hops, 2))
 }
@@ -158,7 +161,7 @@ func (p *PropagatePlan) complete(s *Sizes, columns, hops int, budget int64) bool
 		p.ScratchBytes = 4*n*w*int64(2*written) + 8*n*w
 	}
 	p.Passes = p.Tiles * hops * p.Stripes
-	p.cost = p.weigh(s, columns, hops, p.gatherCost())
+	p.cost = p.weigh(s, columns, hops, float64(p.Tiles*hops)*p.gatherCost()+p.summed(columns, hops)*columnCost)
 	return p.MemoryBytes <= budget
 }
 
@@ -170,17 +173,23 @@ func (p *PropagatePlan) gatherCost() float64 {
 // tileBytes is what is read at random.
 func (p *PropagatePlan) tileBytes() int64 { return 4 * int64(p.StripeRows) * int64(stride(p.Width)) }
 
-// weigh is the nanoseconds that a plan is expected to take where adding a row costs so much beside its columns.
-func (p *PropagatePlan) weigh(s *Sizes, columns, hops int, add float64) float64 {
+// summed is how many columns are added for an entry, those that rows are filled up with too.
+func (p *PropagatePlan) summed(columns, hops int) float64 {
+	last := columns - (p.Tiles-1)*p.Width
+	return float64(hops * ((p.Tiles-1)*stride(p.Width) + stride(last)))
+}
+
+// weigh is the nanoseconds that a plan is expected to take where adding the rows of an entry, of all tiles and hops, costs
+// so much.
+func (p *PropagatePlan) weigh(s *Sizes, columns, hops int, adding float64) float64 {
 	n, entries, stripes := float64(s.nodes), float64(s.entries), float64(p.Stripes)
 	turns := float64(p.Tiles * hops)
-	last := columns - (p.Tiles-1)*p.Width
-	summed := float64(hops * ((p.Tiles-1)*stride(p.Width) + stride(last))) // columns
+	summed := p.summed(columns, hops)
 	decodes := turns * stripes
 	if p.Held {
 		decodes = min(decodes, heldDecodes)
 	}
-	cost := (decodes*entries*decodeCost + entries*(turns*add+summed*columnCost) + n*turns*rowCost) / float64(p.Workers)
+	cost := (decodes*entries*decodeCost + entries*adding + n*turns*rowCost) / float64(p.Workers)
 	switch p.Strategy {
 	case TilesInMemory:
 	case TileStreamed:

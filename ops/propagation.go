@@ -54,9 +54,8 @@ func propagate(
 ) (err error) {
 	w.limit(plan.Workers)
 	p := &propagation{
-		walker: w, degrees: s.degrees, sums: s.strengths, parts: partsOf(src), op: op, plan: plan, visit: visit, onStage: opt.OnStage,
-		edges:   s.edges(),
-		workers: make([]rowScratch, plan.Workers),
+		walker: w, degrees: s.degrees, sums: s.strengths, edges: s.edges(), parts: partsOf(src), op: op, plan: plan,
+		visit: visit, onStage: opt.OnStage, workers: make([]rowScratch, plan.Workers),
 	}
 	p.progress = meter{progress: opt.Progress, stage: "propagate", total: s.entries * int64(plan.Passes)}
 	room := visitRows*plan.Width + groupColumns

@@ -264,6 +264,9 @@ func (p *projection) project(ctx context.Context, dir string) (*estimate, error)
 		e.addStage(stage)
 	}
 	e.addStage(stageEstimate{Command: "clean", Stage: "open and close", Seconds: c.openings*c.scale + c.fixed, Memory: idleBytes})
+	if p.clean.BaseSteps > 0 {
+		e.Notes = append(e.Notes, "Upper bound: the base classifier is trained for as many steps as it may be; it often stops earlier.")
+	}
 	plan := p.clean.Plan
 	e.Plan = fmt.Sprintf("%s; width %d, %d tiles, %d stripes, %d workers",
 		plan.Strategy, plan.Width, plan.Tiles, plan.Stripes, plan.Workers)

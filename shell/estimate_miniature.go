@@ -111,7 +111,7 @@ func (p *projection) openAndClose(db string) (seconds float64, err error) {
 func (p *projection) cleanMiniature(ctx context.Context, db string, c *calibration) error {
 	start := time.Now()
 	stages := new(stageLog)
-	opt := p.options
+	opt := p.clean.InTiles(p.options)
 	opt.OnStage, opt.Progress, opt.Notice = stages.add, nil, nil
 	opt.Direction = kv.Both
 	err := withStore(db, kv.Options{MemoryBudget: p.storeMemory}, func(store *kv.Store) error {
@@ -146,6 +146,9 @@ func (p *projection) cleanMiniature(ctx context.Context, db string, c *calibrati
 		return err
 	}
 	if p.clean.BaseSteps > 0 {
+		if c.rates.BaseGather, err = p.clean.BasePlan.MeasureGather(ctx, p.counts.Degrees); err != nil {
+			return err
+		}
 		c.rates.Step, c.rates.Predict, err = cleaner.MeasureTraining(ctx, p.clean.BaseWidth, p.counts.Classes)
 	}
 	return err

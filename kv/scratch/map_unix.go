@@ -24,14 +24,25 @@ func mapNew(path string, size int64) (mapped []byte, err error) {
 	return unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 }
 
-// mapOld maps a file, which must have a size; only to read where it may not be written to.
-func mapOld(path string, size int64) (mapped []byte, err error) {
-	access := unix.PROT_READ | unix.PROT_WRITE
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) {
-		access = unix.PROT_READ
-		f, err = os.Open(path)
+// mapOld maps a file that is there, whose blocks it reserves again.
+func mapOld(path string, size int64) ([]byte, error) {
+	mapped, err := mapFile(path, size, os.O_RDWR, unix.PROT_READ|unix.PROT_WRITE, reserve)
+	if errors.Is(err, unix.EROFS) {
+		err = fmt.Errorf("%w: %w", fs.ErrPermission, err)
 	}
+	return mapped, err
+}
+
+// mapToRead maps a file that is there.
+func mapToRead(path string, size int64) ([]byte, error) {
+	return mapFile(path, size, os.O_RDONLY, unix.PROT_READ, func(*os.File, int64) error { return nil })
+}
+
+// mapFile maps a file, which must have a size, after prepare.
+func mapFile(
+	path string, size int64, flag, access int, prepare func(f *os.File, size int64) error,
+) (mapped []byte, err error) {
+	f, err := os.OpenFile(path, flag, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -42,6 +53,9 @@ func mapOld(path string, size int64) (mapped []byte, err error) {
 	}
 	if info.Size() != size {
 		return nil, fmt.Errorf("%s has %d bytes, want %d: %w", path, info.Size(), size, fs.ErrNotExist)
+	}
+	if err := prepare(f, size); err != nil {
+		return nil, fmt.Errorf("%s needs %d bytes on disk: %w", path, size, err)
 	}
 	return unix.Mmap(int(f.Fd()), 0, int(size), access, unix.MAP_SHARED)
 }

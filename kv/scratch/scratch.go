@@ -36,6 +36,9 @@ func Open(path string) (*Dir, error) {
 	return &Dir{path: path}, nil
 }
 
+// Existing takes the directory as it is, and makes none: without one Keep, KeepToRead and Get find nothing.
+func Existing(path string) *Dir { return &Dir{path: path} }
+
 // Temporary keeps arrays in a directory that is there, in files that lose their names as soon as they are mapped: they
 // are gone with the process, however that ends. Names of arrays need not differ, and Keep finds none. Where a file that
 // is open cannot be removed, it is by Close; it is named spill-*.tmp.
@@ -119,14 +122,30 @@ func (d *Dir) claim(name string) (string, error) {
 	return file.Name(), errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
-// Keep maps the array of a name as it was left: fs.ErrNotExist where there is none, or none of this length.
+// Keep maps the array of a name as it was left, to go on writing to it: fs.ErrNotExist where there is none, none of
+// this length, or none that may be written to. Its file is reserved on disk again, since a copy may have left holes.
 func Keep[T Number](d *Dir, name string, length int) (*Array[T], error) {
+	return keep[T](d, name, length, mapOld)
+}
+
+// KeepToRead is Keep for an array that is only read: writing to it is a fault that ends the process. fs.ErrNotExist
+// where it may not be read.
+func KeepToRead[T Number](d *Dir, name string, length int) (*Array[T], error) {
+	return keep[T](d, name, length, mapToRead)
+}
+
+func keep[T Number](
+	d *Dir, name string, length int, mapFile func(path string, size int64) ([]byte, error),
+) (*Array[T], error) {
 	if d == nil || d.temporary || length == 0 {
 		return nil, fmt.Errorf("scratch array %s: %w", name, fs.ErrNotExist)
 	}
 	path := filepath.Join(d.path, name)
 	var item T
-	mapped, err := mapOld(path, int64(length)*int64(unsafe.Sizeof(item)))
+	mapped, err := mapFile(path, int64(length)*int64(unsafe.Sizeof(item)))
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w: %w", fs.ErrNotExist, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("scratch array %s: %w", name, err)
 	}

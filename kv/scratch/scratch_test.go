@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 )
 
@@ -136,5 +137,83 @@ func TestSmallFilesAreWholeOrNotThere(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(d.Path()); err != nil || len(entries) != 1 {
 		t.Errorf("got %v, %v, want one file", entries, err)
+	}
+}
+
+// keptOf leaves an array of the numbers from 1 on.
+func keptOf(t *testing.T, d *Dir, name string, length int) {
+	t.Helper()
+	a, err := New[uint32](d, name, length)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range a.Data {
+		a.Data[i] = uint32(i + 1)
+	}
+	if err := errors.Join(a.Sync(), a.Detach()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestKeepWritesAndKeepToReadDoesNot(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("nothing outlives a process here")
+	}
+	d, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const length = 100000
+	keptOf(t, d, "a", length)
+	written, err := Keep[uint32](d, "a", length)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written.Data[7] = 70
+	read, err := KeepToRead[uint32](Existing(d.Path()), "a", length)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read.Data[7] != 70 || read.Data[length-1] != length {
+		t.Errorf("got %d and %d, want 70 and %d", read.Data[7], read.Data[length-1], length)
+	}
+	if err := errors.Join(written.Detach(), read.Detach()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := KeepToRead[uint32](d, "a", length-1); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("KeepToRead with another length: got %v, want fs.ErrNotExist", err)
+	}
+	if os.Geteuid() == 0 {
+		return // who may do everything
+	}
+	path := filepath.Join(d.Path(), "a")
+	if err := os.Chmod(path, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Keep[uint32](d, "a", length); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Keep of a file that may only be read: got %v, want fs.ErrNotExist", err)
+	}
+	if read, err = KeepToRead[uint32](d, "a", length); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(read.Detach(), os.Chmod(path, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := KeepToRead[uint32](d, "a", length); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("KeepToRead of a file that may not be read: got %v, want fs.ErrNotExist", err)
+	}
+}
+
+func TestExistingMakesNoDirectory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "missing")
+	d := Existing(path)
+	if _, err := d.Get("a"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Get: got %v, want fs.ErrNotExist", err)
+	}
+	if _, err := KeepToRead[uint32](d, "a", 1); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("KeepToRead: got %v, want fs.ErrNotExist", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory: got %v, want fs.ErrNotExist", err)
 	}
 }

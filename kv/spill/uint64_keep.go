@@ -1,8 +1,10 @@
 package spill
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 )
@@ -20,6 +22,7 @@ type KeptRun struct {
 	First  []uint64 // of each block the least number
 	Offset []int64  // where it begins
 	Count  []int32  // how many numbers it has
+	Sum    []uint32 // CRC-32C of its bytes
 	End    int64
 }
 
@@ -36,7 +39,8 @@ func (s *Uint64) Keep() (kept KeptUint64, ok bool, err error) {
 	for _, r := range s.runs {
 		k := KeptRun{End: r.end}
 		for _, b := range r.blocks {
-			k.First, k.Offset, k.Count = append(k.First, b.first), append(k.Offset, b.offset), append(k.Count, int32(b.count))
+			k.First, k.Offset = append(k.First, b.first), append(k.Offset, b.offset)
+			k.Count, k.Sum = append(k.Count, b.count), append(k.Sum, b.sum)
 		}
 		kept.Runs = append(kept.Runs, k)
 	}
@@ -44,24 +48,26 @@ func (s *Uint64) Keep() (kept KeptUint64, ok bool, err error) {
 	return kept, true, nil
 }
 
-// Discard takes Keep back, so that Close removes the file.
-func (s *Uint64) Discard() { s.kept = false }
-
-// RestoreUint64 opens what was kept in dir, ready to be read. The other parameters are those of NewUint64. The file
-// stays kept.
+// RestoreUint64 opens what was kept in dir, ready to be read, once it has read all of it and found it undamaged. The
+// other parameters are those of NewUint64. The file stays kept.
 func RestoreUint64(dir string, memory int64, width, workers int, kept KeptUint64) (*Uint64, error) {
 	s := NewUint64(dir, memory, width, workers)
 	s.count, s.kept = kept.Count, true
 	at := int64(0)
 	for i, k := range kept.Runs {
-		if len(k.First) != len(k.Offset) || len(k.First) != len(k.Count) {
-			return nil, fmt.Errorf("spill: run %d of a file that was kept has %d numbers, %d places and %d counts of its blocks",
-				i, len(k.First), len(k.Offset), len(k.Count))
+		if n := len(k.First); len(k.Offset) != n || len(k.Count) != n || len(k.Sum) != n {
+			return nil, fmt.Errorf(
+				"spill: run %d of a file that was kept has %d numbers, %d places, %d counts and %d checksums of its blocks",
+				i, n, len(k.Offset), len(k.Count), len(k.Sum))
 		}
 		r := uint64Run{end: k.End}
 		for b, first := range k.First {
-			block := uint64Block{first, k.Offset[b], int(k.Count[b])}
-			if block.offset < at || b > 0 && first <= k.First[b-1] || block.count < 1 || block.count > blockKeys {
+			block := uint64Block{first, k.Offset[b], k.Count[b], k.Sum[b]}
+			follows := block.offset == at
+			if b > 0 {
+				follows = block.offset >= at && first > k.First[b-1]
+			}
+			if !follows || block.count < 1 || block.count > blockKeys {
 				return nil, fmt.Errorf("spill: block %d of run %d of a file that was kept is out of order", b, i)
 			}
 			at = block.offset
@@ -85,6 +91,39 @@ func RestoreUint64(dir string, memory int64, width, workers int, kept KeptUint64
 		return nil, errors.Join(err, f.Close())
 	}
 	s.file = &runFile{file: f, size: at}
+	if err := s.verify(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
 	s.cuts = s.chooseCuts()
 	return s, nil
+}
+
+// verify compares every block of the file with its checksum.
+func (s *Uint64) verify() error {
+	type stretch struct{ run, from, to int }
+	var stretches []stretch
+	for i, r := range s.runs {
+		for from := 0; from < len(r.blocks); {
+			to := r.atOnce(from, len(r.blocks))
+			stretches = append(stretches, stretch{i, from, to})
+			from = to
+		}
+	}
+	memory := make([]rangeMemory, s.workers)
+	return each(context.Background(), s.workers, len(stretches), func(worker, i int) error {
+		at, m := stretches[i], &memory[worker]
+		r := s.runs[at.run]
+		if err := s.readStretch(m, r, at.from, at.to); err != nil {
+			return readError(s.file.file.Name(), err)
+		}
+		begin := r.blocks[at.from].offset
+		for b := at.from; b < at.to; b++ {
+			block, end := r.blocks[b], r.blockEnd(b)
+			if sum := crc32.Checksum(m.bytes[block.offset-begin:end-begin], castagnoli); sum != block.sum {
+				return fmt.Errorf("spill: %s, which was kept, is damaged in its bytes %d to %d: checksum %08x, want %08x",
+					s.file.file.Name(), block.offset, end, sum, block.sum)
+			}
+		}
+		return nil
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math/bits"
 	"slices"
@@ -23,8 +24,11 @@ type uint64Run struct {
 type uint64Block struct {
 	first  uint64
 	offset int64 // in the file
-	count  int
+	count  int32
+	sum    uint32 // CRC-32C of its bytes in the file
 }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 const (
 	// blockKeys is the number of numbers in a block: 24 bytes of index for about as many thousand.
@@ -87,7 +91,7 @@ func (s *Uint64) writeRun(buckets [][]uint64) error {
 func (e *encodedBucket) encode(keys []uint64) {
 	e.bytes, e.blocks = e.bytes[:0], e.blocks[:0]
 	for block := range slices.Chunk(keys, blockKeys) {
-		e.blocks = append(e.blocks, uint64Block{block[0], int64(len(e.bytes)), len(block)})
+		begin := len(e.bytes)
 		e.bytes = slices.Grow(e.bytes, len(block)*binary.MaxVarintLen64)
 		previous := block[0]
 		b, n := e.bytes[:cap(e.bytes)], len(e.bytes)
@@ -103,6 +107,8 @@ func (e *encodedBucket) encode(keys []uint64) {
 			n++
 		}
 		e.bytes = b[:n]
+		sum := crc32.Checksum(e.bytes[begin:], castagnoli)
+		e.blocks = append(e.blocks, uint64Block{block[0], int64(begin), int32(len(block)), sum})
 	}
 }
 
@@ -122,7 +128,7 @@ func (s *Uint64) chooseCuts() []uint64 {
 			cuts = append(cuts, b.first)
 			count = 0
 		}
-		count += b.count
+		count += int(b.count)
 	}
 	return cuts
 }
@@ -137,7 +143,7 @@ func (s *Uint64) readRange(m *rangeMemory, i int) ([]uint64, error) {
 	for _, r := range s.runs {
 		from, to := r.overlapping(least, greatest)
 		for _, b := range r.blocks[from:to] {
-			most += b.count
+			most += int(b.count)
 		}
 	}
 	if most > len(m.keys.Data) {
@@ -192,26 +198,39 @@ func (r uint64Run) blockEnd(b int) int64 {
 func (s *Uint64) readBlocks(m *rangeMemory, r uint64Run, from, to int, keys []uint64) ([]uint64, error) {
 	n := 0
 	for from < to {
-		next := from + 1
-		begin := r.blocks[from].offset
-		for next < to && r.blockEnd(next)-begin <= readBytes {
-			next++
-		}
-		size := int(r.blockEnd(next-1) - begin)
-		m.bytes = slices.Grow(m.bytes[:0], size)[:size]
-		if _, err := s.file.file.ReadAt(m.bytes, begin); err != nil {
+		next := r.atOnce(from, to)
+		if err := s.readStretch(m, r, from, next); err != nil {
 			return nil, err
 		}
+		begin := r.blocks[from].offset
 		for ; from < next; from++ {
 			b := r.blocks[from]
 			encoded := m.bytes[b.offset-begin : r.blockEnd(from)-begin]
-			if err := decodeBlock(keys[n:n+b.count], b.first, encoded); err != nil {
+			if err := decodeBlock(keys[n:n+int(b.count)], b.first, encoded); err != nil {
 				return nil, err
 			}
-			n += b.count
+			n += int(b.count)
 		}
 	}
 	return keys[:n], nil
+}
+
+// atOnce returns before which block, to at most, those that are read at once with block from < to end.
+func (r uint64Run) atOnce(from, to int) int {
+	next := from + 1
+	for next < to && r.blockEnd(next)-r.blocks[from].offset <= readBytes {
+		next++
+	}
+	return next
+}
+
+// readStretch makes m.bytes those of the blocks from ≤ b < to.
+func (s *Uint64) readStretch(m *rangeMemory, r uint64Run, from, to int) error {
+	begin := r.blocks[from].offset
+	size := int(r.blockEnd(to-1) - begin)
+	m.bytes = slices.Grow(m.bytes[:0], size)[:size]
+	_, err := s.file.file.ReadAt(m.bytes, begin)
+	return err
 }
 
 // decodeBlock fills keys with the numbers of a block.

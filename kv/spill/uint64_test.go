@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -327,7 +328,7 @@ func TestKeptNumbersAreRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := slices.Compact(slices.Sorted(slices.Values(added)))
-	for _, discard := range []bool{false, true} {
+	for range 2 {
 		s, err := RestoreUint64(dir, 1<<20, width, 3, kept)
 		if err != nil {
 			t.Fatal(err)
@@ -342,15 +343,31 @@ func TestKeptNumbersAreRestored(t *testing.T) {
 		if !slices.Equal(got, want) || s.Len() != int64(len(added)) {
 			t.Fatalf("got %d numbers of %d, want %d of %d", len(got), s.Len(), len(want), len(added))
 		}
-		if discard {
-			s.Discard()
-		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if left := len(files(t, dir)); (left == 0) != discard {
-			t.Fatalf("after Close, discarded %v: got %d files", discard, left)
+		if left := files(t, dir); len(left) != 1 {
+			t.Fatalf("after Close: got %v, want one file", left)
 		}
+	}
+	path := filepath.Join(dir, kept.File)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(9, 9))
+	for _, bit := range append(r.Perm(8 * len(whole))[:200], 0, 8*len(whole)-1) {
+		damaged := slices.Clone(whole)
+		damaged[bit/8] ^= 1 << (bit % 8)
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := RestoreUint64(dir, 1<<20, width, 3, kept); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("bit %d of %d changed: got %v, want an error that names the file", bit, 8*len(whole), err)
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
 	}
 	if _, err := RestoreUint64(dir, 1<<20, width, 3, kept); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without the file: got %v, want ErrNotExist", err)
@@ -361,9 +378,16 @@ func TestKeptNumbersAreRestored(t *testing.T) {
 	if _, err := RestoreUint64(dir, 1<<20, width, 3, kept); err == nil {
 		t.Error("a file of another length: got no error")
 	}
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	kept.Runs[0].Count[0] = blockKeys + 1
 	if _, err := RestoreUint64(dir, 1<<20, width, 3, kept); err == nil {
 		t.Error("a block that is too long: got no error")
+	}
+	kept.Runs[0].Sum = nil
+	if _, err := RestoreUint64(dir, 1<<20, width, 3, kept); err == nil {
+		t.Error("no checksums: got no error")
 	}
 	memory := NewUint64(dir, 1<<20, width, 1)
 	defer memory.Close()
