@@ -193,7 +193,7 @@ func TestUsage(t *testing.T) {
 		want string // in what is printed to standard error, or to standard output where code is 0
 	}{
 		{"", exitDone, "Usage: "},
-		{"--help", exitDone, "demo       Do the whole job"},
+		{"--help", exitDone, "Do the whole job"},
 		{"--version", exitDone, "graphcleaner "},
 		{"import --help", exitDone, "import my.graph --nodes nodes.csv --edges edges.csv"},
 		{"frobnicate", exitUsage, "unexpected argument frobnicate"},
