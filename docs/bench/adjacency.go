@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"time"
 
@@ -10,10 +9,7 @@ import (
 )
 
 // adjacencyCommand scans the adjacency on one thread.
-type adjacencyCommand struct {
-	DB     string   `arg:"" name:"DB" help:"Directory of the store."`
-	Memory byteSize `default:"1GiB" help:"Memory budget of the store."`
-}
+type adjacencyCommand struct{ storeFlags }
 
 // An adjacencyReport has what the adjacency takes on disk, before Badger's own overhead, and how fast it is decoded.
 type adjacencyReport struct {
@@ -24,19 +20,8 @@ type adjacencyReport struct {
 	EntriesPerSecond float64 `json:"entries_per_second"`
 }
 
-func (c *adjacencyCommand) Run(ctx context.Context, out io.Writer) (err error) {
-	store, err := kv.Open(c.DB, kv.Options{MemoryBudget: int64(c.Memory), ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	tx := store.Begin()
-	defer tx.Close()
-	report, err := scanAdjacency(ctx, tx)
-	if err != nil {
-		return err
-	}
-	return printJSON(out, report)
+func (c *adjacencyCommand) Run(ctx context.Context, out io.Writer) error {
+	return c.report(out, func(tx *kv.Tx) (any, error) { return scanAdjacency(ctx, tx) })
 }
 
 func scanAdjacency(ctx context.Context, tx *kv.Tx) (*adjacencyReport, error) {

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unsafe"
+
+	"github.com/graphcleaner/graphcleaner/kv/offheap"
 )
 
 // bandwidthCommand measures how fast the machine's memory can be read, so that a kernel's speed can be stated as a
@@ -60,14 +62,14 @@ func (c *bandwidthCommand) measure(ctx context.Context) (report *bandwidthReport
 	part = max(part, lineBytes)
 	arrays := make([][]byte, 3)
 	for i := range arrays {
-		array, release, err := newPages(part * threads)
-		if err != nil {
-			return nil, err
+		array, failed := offheap.New[byte](part * threads)
+		if failed != nil {
+			return nil, failed
 		}
-		defer func() { err = errors.Join(err, release()) }()
-		arrays[i] = array
-		for j := range array { // every page is there before anything is timed, and no byte is the one looked for
-			array[j] = byte(j)&0x3f + 1
+		defer func() { err = errors.Join(err, array.Free()) }()
+		arrays[i] = array.Data
+		for j := range array.Data { // every page is there before anything is timed, and no byte is the one looked for
+			array.Data[j] = byte(j)&0x3f + 1
 		}
 	}
 	of := func(array, thread int) []byte { return arrays[array][thread*part : (thread+1)*part] }

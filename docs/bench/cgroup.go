@@ -91,56 +91,44 @@ func (g *memoryGroup) enter(command []string) []string {
 	return append(shell, command...)
 }
 
-// processes are the ids of the processes in the group.
-func (g *memoryGroup) processes() []int {
-	text, err := os.ReadFile(filepath.Join(g.dir, "cgroup.procs"))
-	if err != nil {
-		return nil
+// read is the text of one of the group's files, by its name in version 1 and in version 2; empty where there is none.
+func (g *memoryGroup) read(first, second string) string {
+	name := second
+	if g.version == 1 {
+		name = first
 	}
-	return parseIDs(string(text))
+	text, err := os.ReadFile(filepath.Join(g.dir, name))
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
+
+// processes are the ids of the processes in the group.
+func (g *memoryGroup) processes() []int { return parseIDs(g.read("cgroup.procs", "cgroup.procs")) }
 
 // peak is the most memory in bytes that was charged to the group, cached file pages included; zero where the
 // kernel does not keep it.
 func (g *memoryGroup) peak() int64 {
-	name := "memory.peak"
-	if g.version == 1 {
-		name = "memory.max_usage_in_bytes"
-	}
-	text, err := os.ReadFile(filepath.Join(g.dir, name))
-	if err != nil {
-		return 0
-	}
-	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	n, err := strconv.ParseInt(strings.TrimSpace(g.read("memory.max_usage_in_bytes", "memory.peak")), 10, 64)
 	if err != nil {
 		return 0
 	}
 	return n
 }
 
-// anonymous is the memory of the group in bytes that no file backs.
+// anonymous is the memory of the group in bytes that no file backs. The two versions name it differently.
 func (g *memoryGroup) anonymous() int64 {
-	text, err := os.ReadFile(filepath.Join(g.dir, "memory.stat"))
-	if err != nil {
-		return 0
-	}
+	text := g.read("memory.stat", "memory.stat")
 	if g.version == 1 {
-		return field(string(text), "rss")
+		return field(text, "rss")
 	}
-	return field(string(text), "anon")
+	return field(text, "anon")
 }
 
 // kills counts the processes of the group that the kernel killed for want of memory.
 func (g *memoryGroup) kills() int64 {
-	name := "memory.events"
-	if g.version == 1 {
-		name = "memory.oom_control"
-	}
-	text, err := os.ReadFile(filepath.Join(g.dir, name))
-	if err != nil {
-		return 0
-	}
-	return field(string(text), "oom_kill")
+	return field(g.read("memory.oom_control", "memory.events"), "oom_kill")
 }
 
 // remove takes the group away. Processes that have ended leave it a moment later.

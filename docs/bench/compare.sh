@@ -202,22 +202,13 @@ if wants propagate; then
       for i in $(seq "$repeats"); do
         say "propagation of 2^$scale nodes, $c classes, run $i of $repeats"
         "$bench" evict "$db"
-        if "$graphcleaner" export --help | grep -q -- --stats; then
-          measured "${tags[@]}" who=graphcleaner -- \
-      "$graphcleaner" export "$db" features --out "$work/features.npy" \
-            --stats "$work/result.json" "${resources[@]}"
-        else
-          measured "${tags[@]}" who=graphcleaner -- \
-      "$graphcleaner" export "$db" features --out "$work/features.npy" "${resources[@]}"
-          copied # the stages of the same work, as clean reports them
-          measured part=stages scale="$scale" classes="$c" who=graphcleaner -- \
-      "$graphcleaner" clean "$copy" --stats "$work/result.json" \
-            "${resources[@]}"
-        fi
+        measured "${tags[@]}" who=graphcleaner -- \
+          "$graphcleaner" export "$db" features --out "$work/features.npy" \
+          --stats "$work/result.json" "${resources[@]}"
         # shellcheck disable=SC2046
         measured "${tags[@]}" who=scipy -- $(peer products --prepared "$matrices")
       done
-      rm -rf "$matrices" "$work/features.npy" "$work/copy"
+      rm -rf "$matrices" "$work/features.npy"
       if [ "$scale-$c" != "$import_scale-8" ]; then rm -rf "$files" "$db"; fi
     done
   done

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -14,10 +13,9 @@ import (
 
 // lookupsCommand times point lookups.
 type lookupsCommand struct {
-	DB     string   `arg:"" name:"DB" help:"Directory of the store."`
-	Nodes  int      `default:"20000" help:"Random nodes looked up."`
-	Memory byteSize `default:"1GiB" help:"Memory budget of the store."`
-	Seed   uint64   `default:"1"`
+	storeFlags
+	Nodes int    `default:"20000" help:"Random nodes looked up."`
+	Seed  uint64 `default:"1"`
 }
 
 func (*lookupsCommand) Help() string {
@@ -41,19 +39,8 @@ type lookupTimings struct {
 	P99US    float64 `json:"p99_us"`
 }
 
-func (c *lookupsCommand) Run(ctx context.Context, out io.Writer) (err error) {
-	store, err := kv.Open(c.DB, kv.Options{MemoryBudget: int64(c.Memory), ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	tx := store.Begin()
-	defer tx.Close()
-	report, err := c.measure(ctx, tx)
-	if err != nil {
-		return err
-	}
-	return printJSON(out, report)
+func (c *lookupsCommand) Run(ctx context.Context, out io.Writer) error {
+	return c.report(out, func(tx *kv.Tx) (any, error) { return c.measure(ctx, tx) })
 }
 
 func (c *lookupsCommand) measure(ctx context.Context, tx *kv.Tx) (*lookupReport, error) {

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# Compares what graphcleaner estimate says of import and clean with what they then take. See README.md beside it.
+set -euo pipefail
+
+usage() {
+  cat <<'USAGE'
+Usage: docs/bench/estimate.sh [options] NAME DIRECTORY [NAME DIRECTORY …]
+A directory has nodes.csv and edges.csv, and may have features.npz, predictions.npy and split.csv.
+  --out DIR         where stores and results go, removed at the start (bench-estimate)
+  --memory SIZE     --memory of graphcleaner (1GiB)
+  --threads N       --threads of graphcleaner (2)
+  --limit SIZE      memory limit of the kernel (8GiB)
+  --without LIST    files not to import: features,predictions,split
+  --keep            keep the stores
+USAGE
+}
+
+out=bench-estimate memory=1GiB threads=2 limit=8GiB without='' keep=
+while [ $# -gt 0 ]; do
+  case $1 in
+  --help | -h)
+    usage
+    exit
+    ;;
+  --keep) keep=yes ;;
+  --out | --memory | --threads | --limit | --without)
+    if [ $# -lt 2 ]; then
+      echo "estimate.sh: $1 wants a value" >&2
+      exit 2
+    fi
+    declare "${1#--}=$2"
+    shift
+    ;;
+  -*)
+    echo "estimate.sh: unknown option $1" >&2
+    usage >&2
+    exit 2
+    ;;
+  *) break ;;
+  esac
+  shift
+done
+if [ $# -eq 0 ] || [ $(($# % 2)) -ne 0 ]; then
+  usage >&2
+  exit 2
+fi
+
+here=$(cd "$(dirname "$0")" && pwd)
+rm -rf "$out"
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+export CGO_ENABLED=0
+(cd "$here/../.." && go build -o "$out/graphcleaner" .)
+(cd "$here" && go build -o "$out/bench" .)
+
+# limited FILE COMMAND… measures a command, whose output goes to standard error.
+limited() {
+  local report=$1
+  shift
+  "$out/bench" limited --limit "$limit" --report "$report" -- "$@" >&2
+}
+
+echo '| graph | what | estimate | actual | ratio |'
+echo '|---|---|---|---|---|'
+while [ $# -gt 0 ]; do
+  name=$1 data=$2
+  shift 2
+  files=(--nodes "$data/nodes.csv" --edges "$data/edges.csv")
+  for file in features.npz predictions.npy split.csv; do
+    kind=${file%.*}
+    if [ -e "$data/$file" ] && [[ ",$without," != *",$kind,"* ]]; then
+      files+=("--${kind/%split/splits}" "$data/$file")
+    fi
+  done
+  resources=(--memory "$memory" --threads "$threads")
+  "$out/graphcleaner" estimate "${files[@]}" "${resources[@]}" --format json >"$out/$name.json"
+  limited "$out/$name.import" "$out/graphcleaner" import "$out/$name.store" "${files[@]}" "${resources[@]}" \
+    --stats "$out/$name.import.stages"
+  stored=$(du -s -B1 "$out/$name.store" | cut -f1)
+  limited "$out/$name.clean" "$out/graphcleaner" clean "$out/$name.store" "${resources[@]}" --stats "$out/$name.clean.stages"
+  cleaned=$(du -s -B1 "$out/$name.store" | cut -f1)
+  python3 - "$out/$name" "$name" "$stored" "$cleaned" <<'PYTHON'
+import json
+import sys
+
+base, name, stored, cleaned = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+said = json.load(open(base + ".json"))
+took = {command: json.loads(open(f"{base}.{command}").readlines()[-1]) for command in ("import", "clean")}
+
+
+def pair(what, estimate, actual, unit):
+    print(f"| {name} | {what} | {estimate:.4g} {unit} | {actual:.4g} {unit} | {estimate / actual:.2f} |")
+
+
+for command in ("import", "clean"):
+    pair(command, said[command + "_seconds"], took[command]["seconds"], "s")
+    pair(command + ", anonymous memory", said[command + "_anonymous_bytes"] / 2**20,
+         took[command]["peak_anonymous_bytes"] / 2**20, "MiB")
+pair("store", said["store_bytes"] / 2**20, stored / 2**20, "MiB")
+pair("store, cleaned", said["cleaned_store_bytes"] / 2**20, cleaned / 2**20, "MiB")
+PYTHON
+  [ -n "$keep" ] || rm -rf "$out/$name.store"
+done
