@@ -62,19 +62,11 @@ func (z *agreement) setUnlabelled(row int) {
 	}
 }
 
-// sumRows is how many rows are summed at once.
-const sumRows = 1 << 16
-
 // sum is a checksum of those features that come from the columns before end of [P | Y], whose number of columns is 2c,
 // for labels under test [rows].
 func (z *agreement) sum(ctx context.Context, labels []kv.Class, c, end, workers int) (uint32, error) {
-	blocks := (z.rows + sumRows - 1) / sumRows
-	sums := make([]uint32, blocks)
-	bytes := make([][]byte, ops.Workers(workers))
 	hops := (z.width - 1) / 2
-	err := ops.Parallel(ctx, len(bytes), blocks, func(_ context.Context, worker, b int) error {
-		text := bytes[worker][:0]
-		first, last := b*sumRows, min((b+1)*sumRows, z.rows)
+	return sumRows(ctx, z.rows, workers, func(text []byte, first, last int) []byte {
 		for f := range z.width {
 			column := z.values.Data[f*z.columnStride:]
 			for r := first; r < last; r++ {
@@ -87,17 +79,35 @@ func (z *agreement) sum(ctx context.Context, labels []kv.Class, c, end, workers 
 				}
 			}
 		}
-		bytes[worker] = text
-		sums[b] = crc32.Checksum(text, castagnoli)
-		return nil
+		return text
 	})
-	return sumOfSums(sums), err
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// arraySum is a checksum of an array.
+func arraySum[T float32 | float64](ctx context.Context, values []T, workers int) (uint32, error) {
+	return sumRows(ctx, len(values), workers, func(text []byte, first, end int) []byte {
+		for _, x := range values[first:end] {
+			text = binary.LittleEndian.AppendUint64(text, math.Float64bits(float64(x)))
+		}
+		return text
+	})
+}
 
-// sumOfSums makes one checksum of those of blocks.
-func sumOfSums(sums []uint32) uint32 {
+// summedRows is how many rows are summed at once.
+const summedRows = 1 << 16
+
+// sumRows makes one checksum of those of blocks of rows; encode appends the rows first ≤ r < end.
+func sumRows(
+	ctx context.Context, rows, workers int, encode func(text []byte, first, end int) []byte,
+) (uint32, error) {
+	blocks := (rows + summedRows - 1) / summedRows
+	sums := make([]uint32, blocks)
+	texts := make([][]byte, ops.Workers(workers))
+	err := ops.Parallel(ctx, len(texts), blocks, func(_ context.Context, worker, b int) error {
+		texts[worker] = encode(texts[worker][:0], b*summedRows, min((b+1)*summedRows, rows))
+		sums[b] = crc32.Checksum(texts[worker], castagnoli)
+		return nil
+	})
 	whole := uint32(len(sums))
 	for _, sum := range sums {
 		var b [8]byte
@@ -105,25 +115,10 @@ func sumOfSums(sums []uint32) uint32 {
 		binary.LittleEndian.PutUint32(b[4:], sum)
 		whole = crc32.Checksum(b[:], castagnoli)
 	}
-	return whole
+	return whole, err
 }
 
-// arraySum is a checksum of an array.
-func arraySum[T float32 | float64](ctx context.Context, values []T, workers int) (uint32, error) {
-	blocks := (len(values) + sumRows - 1) / sumRows
-	sums := make([]uint32, blocks)
-	bytes := make([][]byte, ops.Workers(workers))
-	err := ops.Parallel(ctx, len(bytes), blocks, func(_ context.Context, worker, b int) error {
-		text := bytes[worker][:0]
-		for _, x := range values[b*sumRows : min((b+1)*sumRows, len(values))] {
-			text = binary.LittleEndian.AppendUint64(text, math.Float64bits(float64(x)))
-		}
-		bytes[worker] = text
-		sums[b] = crc32.Checksum(text, castagnoli)
-		return nil
-	})
-	return sumOfSums(sums), err
-}
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // detachAll gives memory back, and leaves what is kept.
 func detachAll(all []*agreement) (err error) {

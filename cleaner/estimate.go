@@ -76,18 +76,25 @@ func CountStore(ctx context.Context, tx *kv.Tx, opt Options) (c Counts, err erro
 type StageWork struct {
 	Name        string
 	Passes      int     // walks of the adjacency
-	Units       float64 // that its time is in proportion to
-	MemoryBytes int64   // held meanwhile, of Options.MemoryBudget
+	Units       float64 // that its time is in proportion to, beside what it takes at any size
+	MappedBytes int64   // held by the operators meanwhile, of Options.MemoryBudget
 	Read, Wrote int64   // bytes of matrices and scratch arrays, in order
+	Stored      int64   // bytes of what is written to the store
 }
 
-// CycleStage is the name of the diagonals from k = 3 on, whose stages are otherwise called "diagonal" as that of k = 2.
-const CycleStage = "diagonal k ≥ 3"
+// Names of the diagonals from k = 3 on, whose stages are otherwise called "diagonal" or "sample" as that of k = 2.
+const (
+	cycleStage  = "diagonal k ≥ 3"
+	sampleStage = "sample k ≥ 3"
+)
 
 // StageName is the name in a CleanEstimate of a stage that Options.OnStage was told of.
 func StageName(s kv.Stage) string {
 	if s.Name == "diagonal" && s.Hop >= 3 {
-		return CycleStage
+		return cycleStage
+	}
+	if s.Name == "sample" && s.Hop >= 3 {
+		return sampleStage
 	}
 	return s.Name
 }
@@ -95,22 +102,33 @@ func StageName(s kv.Stage) string {
 // A CleanEstimate is what Clean would do, and Predict before it where there are no predictions.
 type CleanEstimate struct {
 	Counts   Counts
+	hops     int
 	Plan     ops.PropagatePlan
 	Diagonal ops.DiagonalPlan
 
-	// Of the base classifier: its plan, the width of its inputs, and the most steps of training, which often stops earlier.
-	BasePlan    ops.PropagatePlan
-	BaseWidth   int
-	BaseSteps   int
-	baseColumns int
+	// Of the base classifier: its plan, the width of its inputs, and its steps of training: the fewest after which it may
+	// stop, what is typical, and the most.
+	BasePlan                         ops.PropagatePlan
+	BaseWidth                        int
+	LeastSteps, BaseSteps, MostSteps int
+	baseColumns, baseDiagonals       int // of the diagonals: hops
 
 	Stages []StageWork
 
-	// MemoryBytes is the most that is held of Options.MemoryBudget, LeastBytes the least budget that would do.
-	MemoryBytes, LeastBytes int64
+	// HeldBytes is held all the time on the heap, and MemoryBytes the most that is held of Options.MemoryBudget. LeastBytes
+	// is the least budget that would do.
+	HeldBytes, MemoryBytes, LeastBytes int64
 
 	// TemporaryBytes is the most on disk beside what stays in the store.
 	TemporaryBytes int64
+}
+
+// Refused is the error that the cleaning would end with before it begins; nil where it would not.
+func (e *CleanEstimate) Refused() error {
+	if e.Diagonal.Refused == nil {
+		return nil
+	}
+	return e.Diagonal.Refused
 }
 
 // EstimateClean plans a cleaning. Where the budget is too small it is an *ops.BudgetError.
@@ -119,7 +137,7 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	if err != nil {
 		return nil, err
 	}
-	e := &CleanEstimate{Counts: c, LeastBytes: leastForScore(c.Sizes, c.Nodes, c.Fitting, opt.Hops)}
+	e := &CleanEstimate{Counts: c, hops: opt.Hops, LeastBytes: leastForScore(c.Sizes, c.Nodes, c.Fitting, opt.Hops)}
 	if !c.Predictions {
 		if err := e.base(ctx, opt); err != nil {
 			return nil, err
@@ -131,48 +149,97 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	held := scoringBytes(c.Nodes, c.Fitting)
 	operators := opt.ops(held)
 	operators.Scratch = scratch.Temporary(os.TempDir())
-	if e.Diagonal, err = c.Diagonals(ctx, opt.Hops, operators); err != nil {
+	if err := e.planDiagonals(ctx, opt, operators); err != nil {
 		return nil, err
 	}
 	if e.Plan, err = ops.Plan(c.Sizes, 2*c.Classes, opt.Hops, operators); err != nil {
 		return nil, err
 	}
-	n, values, entries := float64(c.Nodes), float64(c.Nodes)*float64(c.Classes), float64(2*c.Sizes.Edges())
+	n, values, entries := float64(c.Nodes), float64(c.Nodes)*float64(c.Classes), e.entries()
 	rows, draws := plantedAmong(c.Fitting), opt.Preset.draws()
 	cells := int64(featureWidth(opt.Hops)) * 4
 	z := cells * (int64(c.Nodes) + int64(draws)*int64(rows))
-	e.add(StageWork{Name: "noise", Units: values, Read: 8 * int64(values), MemoryBytes: held})
-	e.diagonals(e.Diagonal, opt.Hops, entries, held)
 	e.add(
-		StageWork{Name: "features", Units: values, Read: 4 * int64(values), Wrote: z, MemoryBytes: held},
+		StageWork{Name: "noise", Units: values, Read: 8 * int64(values)},
+		StageWork{Name: "features", Units: values, Read: 4 * int64(values), Wrote: z},
+		StageWork{Name: "degrees", Passes: 1, Units: entries},
 		StageWork{
 			Name: "propagate", Passes: e.Plan.Passes, Units: math.NaN(), Read: e.Plan.ScratchBytes, Wrote: e.Plan.ScratchBytes,
-			MemoryBytes: held + e.Plan.MemoryBytes,
+			MappedBytes: e.Plan.MemoryBytes,
 		},
-		StageWork{Name: "detector", Units: float64(draws * detectorSteps(rows)), MemoryBytes: held},
-		StageWork{Name: "score", Units: n * float64(draws), Read: cells * int64(c.Nodes), MemoryBytes: held},
-		StageWork{Name: "write", Units: n, Read: cells * int64(c.Nodes), MemoryBytes: held},
+		StageWork{Name: "detector", Units: float64(draws * detectorSteps(rows))},
+		StageWork{Name: "score", Units: n * float64(draws), Read: cells * int64(c.Nodes)},
+		StageWork{
+			Name: "write", Units: n, Read: cells*int64(c.Nodes) + 4*int64(values),
+			Stored: cells*int64(c.Labelled) + resultBytes*int64(c.Nodes),
+		},
 	)
 	e.TemporaryBytes = max(e.TemporaryBytes, e.Diagonal.ScratchBytes+e.Plan.ScratchBytes+z+4*int64(c.Nodes))
+	e.HeldBytes = max(e.HeldBytes, held)
 	for _, s := range e.Stages {
-		e.MemoryBytes = max(e.MemoryBytes, s.MemoryBytes)
+		e.MemoryBytes = max(e.MemoryBytes, e.HeldBytes+s.MappedBytes)
 	}
 	return e, nil
 }
 
-func (e *CleanEstimate) add(stages ...StageWork) { e.Stages = append(e.Stages, stages...) }
+// resultBytes is what is stored of a node beside its features: score, suggested label, confidence, and the entry of the
+// index on score.
+const resultBytes = 4 + 2 + 4 + 6
 
-// diagonals adds the stages of a plan.
-func (e *CleanEstimate) diagonals(plan ops.DiagonalPlan, hops int, entries float64, held int64) {
-	memory := held + plan.MemoryBytes
-	e.add(StageWork{Name: "degrees", Passes: 1, Units: entries, MemoryBytes: held})
+// entries is what a pass over the adjacency goes through.
+func (e *CleanEstimate) entries() float64 { return float64(2 * e.Counts.Sizes.Edges()) }
+
+// add adds stages; one of a name that is there already becomes part of that.
+func (e *CleanEstimate) add(stages ...StageWork) {
+	for _, s := range stages {
+		i := slices.IndexFunc(e.Stages, func(there StageWork) bool { return there.Name == s.Name })
+		if i < 0 {
+			e.Stages = append(e.Stages, s)
+			continue
+		}
+		there := &e.Stages[i]
+		there.Passes, there.Units = there.Passes+s.Passes, there.Units+s.Units
+		there.Read, there.Wrote, there.Stored = there.Read+s.Read, there.Wrote+s.Wrote, there.Stored+s.Stored
+		there.MappedBytes = max(there.MappedBytes, s.MappedBytes)
+	}
+}
+
+// planDiagonals adds the stages of the diagonals that are not there from those of the base classifier.
+func (e *CleanEstimate) planDiagonals(ctx context.Context, opt Options, operators ops.Options) (err error) {
+	c := e.Counts
+	if opt.Diagonal == DiagonalSampled {
+		if e.Diagonal, err = c.Sizes.PlanSampled(opt.Hops, diagonalSamples, operators); err != nil {
+			return err
+		}
+		e.add(StageWork{Name: "degrees", Passes: 1, Units: e.entries()})
+		if opt.Hops >= 2 {
+			e.add(StageWork{Name: "sample", Passes: 1, Units: e.entries()})
+		}
+		if opt.Hops >= 3 {
+			e.add(StageWork{
+				Name: sampleStage, Passes: e.Diagonal.Passes - 2, Units: e.Diagonal.Steps, Wrote: e.Diagonal.ScratchBytes,
+				MappedBytes: e.Diagonal.MemoryBytes,
+			})
+		}
+		return nil
+	}
+	if e.Diagonal, err = c.Diagonals(ctx, opt.Hops, operators); err != nil || opt.Hops <= e.baseDiagonals {
+		return err
+	}
+	e.addDiagonals(e.Diagonal, opt.Hops)
+	return nil
+}
+
+// addDiagonals adds the stages of exact diagonals.
+func (e *CleanEstimate) addDiagonals(plan ops.DiagonalPlan, hops int) {
+	e.add(StageWork{Name: "degrees", Passes: 1, Units: e.entries()})
 	if hops >= 2 {
-		e.add(StageWork{Name: "diagonal", Passes: 1, Units: entries, MemoryBytes: held})
+		e.add(StageWork{Name: "diagonal", Passes: 1, Units: e.entries()})
 	}
 	if hops >= 3 {
-		e.add(StageWork{Name: "price", Passes: 1, Units: entries, MemoryBytes: held},
+		e.add(StageWork{Name: "price", Passes: 1, Units: e.entries()},
 			StageWork{
-				Name: CycleStage, Passes: plan.Passes - 3, Units: plan.Steps, Wrote: plan.ScratchBytes, MemoryBytes: memory,
+				Name: cycleStage, Passes: plan.Passes - 3, Units: plan.Steps, Wrote: plan.ScratchBytes, MappedBytes: plan.MemoryBytes,
 			})
 	}
 }
@@ -186,7 +253,6 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 	least := held + c.Sizes.LeastForPropagate()
 	if c.Features == 0 {
 		hops = labelHopsOf(c.Training, c.Nodes)
-		e.baseColumns, e.BaseWidth = c.Classes, hops*c.Classes+1
 		least = max(least, held+c.Sizes.LeastForDiagonals(hops))
 	}
 	e.LeastBytes = max(e.LeastBytes, least)
@@ -197,28 +263,50 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 	operators.Scratch = scratch.Temporary(os.TempDir())
 	if c.Features == 0 {
 		plan, err := c.Diagonals(ctx, hops, operators)
+		for err == nil && plan.Refused != nil { // as labelDiagonals does
+			hops--
+			plan, err = c.Diagonals(ctx, hops, operators)
+		}
 		if err != nil {
 			return err
 		}
-		if hops > opt.Hops { // else they are kept for what comes after
-			e.diagonals(plan, hops, float64(2*c.Sizes.Edges()), held)
-		}
+		e.baseDiagonals, e.baseColumns, e.BaseWidth = hops, c.Classes, hops*c.Classes+1
+		e.addDiagonals(plan, hops)
+		e.add(StageWork{Name: "degrees", Passes: 1, Units: e.entries()}) // the last column of the inputs
 	}
 	if e.BasePlan, err = ops.Plan(c.Sizes, e.baseColumns, hops, operators); err != nil {
 		return err
 	}
 	inputs := 4 * int64(e.BaseWidth) * int64(c.Nodes)
-	perEpoch, epochs := baseSteps(max(min(c.Training, baseTraining), 1))
-	e.BaseSteps = min(perEpoch*epochs, (baseMost+perEpoch-1)/perEpoch*perEpoch)
+	e.LeastSteps, e.BaseSteps, e.MostSteps = trainingSteps(max(min(c.Training, baseTraining), 1), c.Validation > 0)
 	e.add(
+		StageWork{Name: "degrees", Passes: 1, Units: e.entries()},
 		StageWork{
-			Name: "smooth", Passes: e.BasePlan.Passes, Units: math.NaN(), Wrote: inputs, MemoryBytes: held + e.BasePlan.MemoryBytes,
+			Name: "smooth", Passes: e.BasePlan.Passes, Units: math.NaN(), Wrote: inputs, MappedBytes: e.BasePlan.MemoryBytes,
 		},
-		StageWork{Name: "train", Units: float64(e.BaseSteps), Read: inputs, MemoryBytes: held},
+		StageWork{
+			Name: "train", Units: float64(e.BaseSteps), Read: inputs, Stored: 4 * int64(c.Nodes) * int64(c.Classes),
+		},
 	)
 	learned := 4 * int64(e.BaseWidth) * int64(min(c.Training, baseTraining)+min(c.Validation, baseValidation))
 	e.TemporaryBytes = inputs + max(e.BasePlan.ScratchBytes, learned) + 4*int64(c.Nodes)*int64(c.Classes)
+	e.HeldBytes = held
 	return nil
+}
+
+// typicalEpochs is after how many epochs the training of the base classifier has most often stopped: 53, 79 and 105 on
+// three graphs of 7,650 to 169,343 nodes.
+const typicalEpochs = 75
+
+// trainingSteps is how many steps the base classifier is trained for on so many nodes: at least, typically and at most.
+func trainingSteps(rows int, stops bool) (least, typical, most int) {
+	perEpoch, epochs := baseSteps(rows)
+	most = min(perEpoch*epochs, (baseMost+perEpoch-1)/perEpoch*perEpoch)
+	if !stops {
+		return most, most, most
+	}
+	least = min(max((basePatience+1)*perEpoch, (baseLeast+perEpoch-1)/perEpoch*perEpoch), most)
+	return least, min(max(typicalEpochs*perEpoch, least), most), most
 }
 
 // MeasureTraining trains a base classifier of so many inputs and classes on rows that are drawn, and returns the seconds of
@@ -259,15 +347,22 @@ func MeasureTraining(ctx context.Context, width, classes int) (step, predict flo
 	return step, predict, nil
 }
 
-// Rates are how fast a miniature of a graph was cleaned.
-type Rates struct {
-	Estimate *CleanEstimate     // of the miniature
-	Seconds  map[string]float64 // of its stages, by StageName
+// A Miniature is a small graph like another, and how long it took to clean it.
+type Miniature struct {
+	Estimate *CleanEstimate
+	Seconds  map[string]float64 // by StageName
+}
 
-	// Gather and MiniatureGather are the nanoseconds of adding a row of the tiles planned, and of those of the miniature
+// Rates are how fast miniatures of a graph were cleaned.
+type Rates struct {
+	// Small and Large are two miniatures, of which Small has fewer nodes and edges. What a stage takes is on the line
+	// through both. Small may be nil where Large is the graph itself.
+	Small, Large *Miniature
+
+	// Gather and LargeGather are the nanoseconds of adding a row of the tiles planned, and of those of Large
 	// (ops.PropagatePlan.MeasureGather).
-	Gather, MiniatureGather float64
-	BaseGather              float64 // likewise, of the tiles of CleanEstimate.BasePlan
+	Gather, LargeGather float64
+	BaseGather          float64 // likewise, of the tiles of CleanEstimate.BasePlan
 
 	// Step and Predict are those of MeasureTraining.
 	Step, Predict float64
@@ -279,37 +374,59 @@ func (e *CleanEstimate) InTiles(opt Options) Options {
 	return opt
 }
 
+// Line is the value at x of the line through two points, x1 < x2, that neither falls nor is negative at zero: where it would
+// be, it goes through zero and the second point, or stays at that.
+func Line(x1, y1, x2, y2, x float64) float64 {
+	if x2 <= 0 {
+		return y2
+	}
+	slope := min(max((y2-y1)/(x2-x1), 0), y2/x2)
+	return y2 + slope*(x-x2)
+}
+
+// units is the work of a stage, zero where there is none.
+func (e *CleanEstimate) units(stage string) float64 {
+	for _, s := range e.Stages {
+		if s.Name == stage {
+			return s.Units
+		}
+	}
+	return 0
+}
+
+// at is what a stage takes that has so many units, by both miniatures.
+func (r Rates) at(stage string, units func(*CleanEstimate) float64, want float64) float64 {
+	large := units(r.Large.Estimate)
+	if large == 0 {
+		return 0
+	}
+	took := r.Large.Seconds[stage]
+	if r.Small == nil || units(r.Small.Estimate) >= large {
+		return took * want / large
+	}
+	return max(0, Line(units(r.Small.Estimate), r.Small.Seconds[stage], large, took, want))
+}
+
 // Seconds is the time of a stage by rates.
 func (e *CleanEstimate) Seconds(stage StageWork, r Rates, opt Options) float64 {
 	workers := float64(ops.Workers(opt.Workers))
-	entries := func(p ops.PropagatePlan, columns, hops int, gather float64) float64 {
-		return p.Seconds(e.Counts.Sizes, columns, hops, gather)
+	propagated := func(mini *CleanEstimate) float64 {
+		return mini.Plan.Seconds(mini.Counts.Sizes, 2*mini.Counts.Classes, e.hops, r.LargeGather)
 	}
-	mini := r.Estimate
-	propagated := mini.Plan.Seconds(mini.Counts.Sizes, 2*mini.Counts.Classes, opt.Hops, r.MiniatureGather)
 	switch stage.Name {
 	case "propagate":
-		// Tiles are as wide as in the miniature. What they cost beyond it is that they are less often in a cache.
-		cached := entries(e.Plan, 2*e.Counts.Classes, opt.Hops, r.MiniatureGather)
-		missed := entries(e.Plan, 2*e.Counts.Classes, opt.Hops, r.Gather) - cached
-		return r.Seconds["propagate"]*cached/propagated + max(0, missed)
+		// Tiles are as wide as in the miniatures. What they cost beyond these is that they are less often in a cache.
+		cached := propagated(e)
+		missed := e.Plan.Seconds(e.Counts.Sizes, 2*e.Counts.Classes, e.hops, r.Gather) - cached
+		return r.at(stage.Name, propagated, cached) + max(0, missed)
 	case "smooth":
 		hops := e.BasePlan.Passes / max(1, e.BasePlan.Tiles*e.BasePlan.Stripes)
-		return r.Seconds["propagate"] * entries(e.BasePlan, e.baseColumns, hops, r.BaseGather) / propagated
+		return r.at("propagate", propagated, e.BasePlan.Seconds(e.Counts.Sizes, e.baseColumns, hops, r.BaseGather))
 	case "train":
 		perEpoch, _ := baseSteps(max(min(e.Counts.Training, baseTraining), 1))
 		epochs := float64(e.BaseSteps / perEpoch)
 		looked := float64(min(e.Counts.Validation, baseValidation))
 		return stage.Units*r.Step + r.Predict*(epochs*looked+float64(e.Counts.Nodes)/workers)
 	}
-	units := 0.0
-	for _, s := range mini.Stages {
-		if s.Name == stage.Name {
-			units += s.Units
-		}
-	}
-	if units == 0 {
-		return 0
-	}
-	return r.Seconds[stage.Name] * stage.Units / units
+	return r.at(stage.Name, func(mini *CleanEstimate) float64 { return mini.units(stage.Name) }, stage.Units)
 }

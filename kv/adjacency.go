@@ -233,6 +233,18 @@ func (w *adjacencyWriter) append(list []NodeID, arcs []arc) error {
 	}
 	w.encoder.Append(list)
 	w.arcs.append(arcs)
+	return w.appended()
+}
+
+// appendEncoded is append of a list of at most hubDegree neighbours as gap.AppendList writes it, of a graph that is
+// neither directed nor weighted.
+func (w *adjacencyWriter) appendEncoded(degree int, list []byte) error {
+	w.encoder.AppendEncoded(degree, list)
+	return w.appended()
+}
+
+// appended closes the block where the list that was appended fills it.
+func (w *adjacencyWriter) appended() error {
 	w.next++
 	if w.encoder.Size() >= adjacencyTarget || w.arcs.size() >= arcsTarget {
 		return w.closeBlock()

@@ -55,4 +55,7 @@ func (b *batch) makeRoom(key, value []byte) error {
 func (b *batch) flush() error { return wrapBadger(b.wb.Flush()) }
 
 // cancel gives up what is not written; after flush it does nothing.
-func (b *batch) cancel() { b.wb.Cancel() }
+func (b *batch) cancel() error {
+	b.wb.Cancel()
+	return nil
+}

@@ -13,7 +13,7 @@ type Bulk struct {
 	s     *Store
 	tx    *Tx      // the store as it was
 	draft *catalog // as it will be
-	batch *batch
+	batch recordWriter
 
 	// The generations first ≤ g < limit are reserved on disk; draft.Next is the first of them that is unused.
 	first, limit generation
@@ -70,8 +70,16 @@ func (s *Store) newBulk() (*Bulk, error) {
 	}
 	b.draft = b.tx.cat.clone()
 	b.draft.Next = b.first
-	b.batch = newBatch(s)
+	b.batch = b.newRecords()
 	return b, nil
+}
+
+// newRecords begins a writer of records.
+func (b *Bulk) newRecords() recordWriter {
+	if b.s.loading {
+		return newTableBatch(b.s)
+	}
+	return newBatch(b.s)
 }
 
 // reserve takes more generations. It does so on disk, and first: should this Bulk leave garbage, the next one does not
@@ -137,6 +145,15 @@ func (b *Bulk) newWriter(what, name string, taken bool) (generation, error) {
 // Column begins a column, in place of one of the same name, of any kind. Its index mark is lost unless Commit's final
 // sets it.
 func (b *Bulk) Column(name string, kind Kind) (*ColumnWriter, error) {
+	w, err := b.ascendingColumn(name, kind)
+	if err == nil && b.s.loading { // what it wrote could not be read back
+		w.sort()
+	}
+	return w, err
+}
+
+// ascendingColumn is Column for one whose rows of a loading store ascend.
+func (b *Bulk) ascendingColumn(name string, kind Kind) (*ColumnWriter, error) {
 	if err := checkColumn(name, kind); err != nil {
 		return nil, err
 	}
@@ -166,6 +183,9 @@ func (b *Bulk) EncodedMatrix(name string, columns []string, e MatrixEncoding) (*
 		return nil, err
 	}
 	w := newMatrixWriter(b, name, columns, e, g)
+	if b.s.loading { // what it wrote could not be read back
+		w.sort()
+	}
 	b.matrices[name] = w
 	return w, nil
 }
@@ -218,6 +238,11 @@ func (b *Bulk) Commit(final func(tx *Tx) error) error {
 	}
 	if err := b.finish(); err != nil {
 		return err
+	}
+	if tables, ok := b.batch.(*tableBatch); ok {
+		if err := b.s.attach(tables); err != nil {
+			return err
+		}
 	}
 	tx := b.s.begin(true)
 	defer tx.end()
@@ -280,9 +305,9 @@ func (b *Bulk) Dir() string { return b.s.dir }
 // release gives everything back but the writer's lock, and deletes what no catalogue names.
 func (b *Bulk) release() error {
 	b.done = true
-	b.batch.cancel()
+	err := b.batch.cancel()
 	b.tx.end()
-	err := b.s.sweep()
+	err = errors.Join(err, b.s.sweep())
 	for _, w := range b.columns {
 		err = errors.Join(err, w.close())
 	}
@@ -298,7 +323,7 @@ func (b *Bulk) readBack(fn func(tx *Tx) error) error {
 	if err := b.batch.flush(); err != nil {
 		return err
 	}
-	b.batch = newBatch(b.s)
+	b.batch = b.newRecords()
 	return b.s.View(fn)
 }
 

@@ -144,9 +144,12 @@ func (w *ColumnWriter) spill(v NodeID, cell Value) error {
 	return w.sorter.AddUint64(uint64(v), w.cell)
 }
 
+// sort has all rows from here on sorted.
+func (w *ColumnWriter) sort() { w.sorter = spill.New(w.b.s.dir, w.b.SortMemory()) }
+
 // startSorting moves the rows so far into a sorter. Those on disk are read back; they will be written again.
 func (w *ColumnWriter) startSorting() error {
-	w.sorter = spill.New(w.b.s.dir, w.b.SortMemory())
+	w.sort()
 	for row, present := range w.block.present[:w.block.count] {
 		if present {
 			if err := w.spill(w.first+NodeID(row), w.block.get(row)); err != nil {

@@ -3,6 +3,8 @@
 package kv
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
@@ -10,8 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// locksDirectories says whether directories have locks.
+const locksDirectories = true
+
 // lockDirectory takes the lock that Badger takes on a directory, shared as for reading or not; unlock is nil where
-// another holds it.
+// another holds it. A directory that is removed meanwhile is an fs.ErrNotExist.
 func lockDirectory(dir string, shared bool) (unlock func() error, err error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -23,6 +28,17 @@ func lockDirectory(dir string, shared bool) (unlock func() error, err error) {
 	}
 	if err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB); err != nil {
 		return nil, f.Close()
+	}
+	locked, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	named, err := os.Stat(dir)
+	if err == nil && !os.SameFile(locked, named) {
+		err = fmt.Errorf("%s: %w", dir, fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	return f.Close, nil
 }

@@ -64,6 +64,15 @@ func (s *Store) closable() error {
 	return checkRoom(s.dir, logged+closeRoom+s.mergeRoom(logged, false))
 }
 
+// reopenable returns ErrNoSpace where what Badger writes as it closes and opens again might not fit.
+func (s *Store) reopenable() error {
+	logged, err := loggedBytes(s.dir)
+	if err != nil {
+		return err
+	}
+	return checkRoom(s.dir, logged+closeRoom+spareRoom+s.mergeRoom(logged, false))
+}
+
 // mergeable returns ErrNoSpace where merging all levels might not fit.
 func (s *Store) mergeable() error {
 	logged, err := loggedBytes(s.dir)

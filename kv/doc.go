@@ -48,6 +48,9 @@
 // The bodies of documents and of the catalogue are themselves msgpack; those of blocks are packed by the encodings
 // described beside their code.
 //
+// A load does not go through Badger's log and its merging: it writes tables of the last level itself, each byte once,
+// whose bytes depend on the graph alone, and has Badger open them.
+//
 // # Keys
 //
 // A key is a kind, one byte, and big-endian fields of fixed width, so that byte order is the order of the numbers.

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/kv/offheap"
 	"github.com/graphcleaner/graphcleaner/kv/spill"
 )
 
@@ -44,11 +45,22 @@ type LoadOptions struct {
 	// such rows end the load.
 	BadRow func(err error) error
 
-	// Resume, where not empty, is a fingerprint of the input and of all that shapes the load. What a load that memory did
-	// not hold has completed is kept when it is interrupted, by ctx or the end of its process, and the next load into
-	// the same target goes on with it if its Resume is the same, and removes it otherwise. With BadRow nothing is kept, and
-	// nothing of a directed or weighted graph.
+	// Resume, where not empty, is a fingerprint of the input and of all that shapes the load. What has been completed of a
+	// load of KeepBytes or more when it is interrupted, by ctx or the end of its process, is kept, and the next load into
+	// the same target goes on with it if its Resume is the same, and removes it otherwise. It goes on behind the last that
+	// was complete of two: nodes and edges have been read and sorted, and what they make of each node's neighbours has.
 	Resume string
+
+	// KeepBytes is how many bytes nodes and edges take, sorted, from where on what is complete is kept. A load of less, but
+	// for one that memory does not hold, starts over, as reading its files again costs less than seconds. Zero means 64 MiB.
+	KeepBytes int64
+
+	// Save and Restore keep what the caller has of the load beside what Resume keeps: once the nodes and edges are
+	// complete Save writes it, of what BadRow was told above all, which the load that goes on will not be told again, and
+	// NewLoaderContext has Restore read it. After an error of Restore the load starts over. Where BadRow is set and these
+	// are not, nothing is kept.
+	Save    func(w io.Writer) error
+	Restore func(r io.Reader) error
 
 	Progress Progress    // called while Commit works
 	OnStage  func(Stage) // called at the end of each stage of Commit
@@ -105,15 +117,22 @@ type Loader struct {
 
 	// In Commit.
 	store      *Store
-	batch      *batch
+	tables     *tableBatch
 	generation generation
 	denseIDs   bool
 	nodeAt     offheap.Array[uint32] // NodeID by position
 }
 
-// NewLoader starts a load into dir, which must not be there, or be an empty directory; ErrExists otherwise. What
-// interrupted loads into dir have left beside it is removed. A Loader must end with Commit or Abort.
+// NewLoader is NewLoaderContext without a context.
 func NewLoader(dir string, opt LoadOptions) (*Loader, error) {
+	return NewLoaderContext(context.Background(), dir, opt)
+}
+
+// NewLoaderContext starts a load into dir, which must not be there, or be an empty directory; ErrExists otherwise, and a
+// *LockedError while another load into dir is under way. What an interrupted load into dir has left beside it is read and
+// verified where this one can go on with it (LoadOptions.Resume), which ctx may end, and else removed. A Loader must end
+// with Commit or Abort.
+func NewLoaderContext(ctx context.Context, dir string, opt LoadOptions) (*Loader, error) {
 	if err := validateLoadOptions(opt); err != nil {
 		return nil, err
 	}
@@ -124,12 +143,16 @@ func NewLoader(dir string, opt LoadOptions) (*Loader, error) {
 	if opt.MemoryBudget == 0 {
 		opt.MemoryBudget = DefaultMemoryBudget()
 	}
+	if opt.KeepBytes == 0 {
+		opt.KeepBytes = defaultKeepBytes
+	}
 	unit := loadUnit(opt.MemoryBudget)
 	l := &Loader{opt: opt, unit: unit, classes: classes, ids: newIDIndex(unit), integerIDs: true}
 	if form := (arcForm{opt.Directed, opt.Weighted}); form.any() {
 		l.arcLoad = &arcLoad{form: form}
 	}
-	if l.work, err = newLoadDirectory(dir, l.takeOver); err != nil {
+	takeOver := func(d *loadDirectory) (bool, error) { return l.takeOver(ctx, d) }
+	if l.work, err = newLoadDirectory(dir, takeOver); err != nil {
 		return nil, err
 	}
 	l.join = newIDJoin(l.work.sort(), unit/3, opt.Weighted)
@@ -143,19 +166,34 @@ func NewLoader(dir string, opt LoadOptions) (*Loader, error) {
 }
 
 // takeOver restores what a dead load has completed; false where there is nothing that this one could go on with.
-func (l *Loader) takeOver(d *loadDirectory) (bool, error) {
+func (l *Loader) takeOver(ctx context.Context, d *loadDirectory) (bool, error) {
 	l.work = d
 	if !l.keeps() {
 		return false, nil
 	}
 	c, err := d.readCheckpoint(l.opt.Resume)
 	if err == nil {
-		err = l.restore(c)
+		err = l.restore(ctx, c)
+	}
+	if ctx.Err() != nil {
+		return false, errors.Join(ctx.Err(), l.giveUp())
 	}
 	if err != nil {
 		return false, nil //nolint:nilerr // whatever is wrong with what was left, the load starts over
 	}
-	return true, errors.Join(l.removeUnnamed(), os.RemoveAll(d.store()))
+	if err := errors.Join(l.removeUnnamed(), os.RemoveAll(d.store())); err != nil {
+		return false, errors.Join(err, l.giveUp())
+	}
+	return true, nil
+}
+
+// giveUp ends a load that goes on, and leaves what it goes on with as it is.
+func (l *Loader) giveUp() error {
+	l.over = true
+	if !l.kept {
+		return nil
+	}
+	return errors.Join(l.closeSorters(), l.nodeAt.Free(), l.rows.file.Close())
 }
 
 // Completed reports whether the nodes and the edges are there already, from a load that was interrupted. Then they must
@@ -180,6 +218,9 @@ func validateLoadOptions(opt LoadOptions) error {
 	var errs []error
 	if opt.Workers < 0 {
 		errs = append(errs, fmt.Errorf("kv: Workers is %d, want 0 (GOMAXPROCS) or more", opt.Workers))
+	}
+	if opt.KeepBytes < 0 {
+		errs = append(errs, fmt.Errorf("kv: KeepBytes is %d, want 0 (default) or more", opt.KeepBytes))
 	}
 	if opt.MemoryBudget < 0 {
 		errs = append(errs, fmt.Errorf("kv: MemoryBudget is %d, want 0 (default) or more", opt.MemoryBudget))
@@ -217,6 +258,8 @@ func (l *Loader) AddNode(n Node) error {
 		return errNodesFirst
 	case l.stats.Nodes >= maxNodes:
 		return fmt.Errorf("a store holds %d nodes, and the node at %d is one too many", int64(maxNodes), n.Source)
+	case l.opt.Directed && l.stats.Nodes >= maxArcNodes:
+		return fmt.Errorf("a directed graph has %d nodes at most, and the node at %d is one too many", int64(maxArcNodes), n.Source)
 	}
 	if err := l.validateNode(n); err != nil {
 		err = &InvalidNodeError{ID: strings.Clone(n.ID), Source: n.Source, Err: err}
@@ -281,7 +324,8 @@ func (l *Loader) validateNode(n Node) error {
 	return nil
 }
 
-// Commit sorts and writes what was added. finish, if not nil, runs on the loaded store before it is renamed into place.
+// Commit sorts and writes what was added. finish, if not nil, runs on the loaded store before it is renamed into place; a
+// Bulk that it commits ends all snapshots of the store.
 // An id given twice is a *DuplicateNodeError, an edge to an id that no node has an *UnknownNodeError; of several the
 // one with the least Source. After an error, of finish too, nothing is left on disk; where ctx ends it, what
 // LoadOptions.Resume kept is, as Kept then says.
@@ -301,7 +345,7 @@ func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats L
 			return LoadStats{}, err
 		}
 	}
-	if l.arcs == nil {
+	if !l.kept || l.named.Arcs == nil {
 		if err := l.stage(ctx, stageEdges, l.numberNodes); err != nil {
 			return LoadStats{}, err
 		}
@@ -379,14 +423,16 @@ func (l *Loader) resolveIDs(ctx context.Context) (err error) {
 	if err := l.ids.turnOff(); err != nil {
 		return err
 	}
+	var edges loadSorter
 	if l.arcLoad != nil {
-		l.beginArcs()
-		return nil
+		edges = l.beginArcs()
+	} else {
+		edges = l.beginEdges()
 	}
-	if err := l.beginEdges().Sort(ctx); err != nil {
+	if err := edges.Sort(ctx); err != nil {
 		return err
 	}
-	return l.keepEdges()
+	return l.keepEdges(ctx, edges)
 }
 
 func (l *Loader) createStore() (err error) {
@@ -394,7 +440,7 @@ func (l *Loader) createStore() (err error) {
 	if err != nil {
 		return err
 	}
-	l.batch = newBatch(l.store)
+	l.tables = newTableBatch(l.store)
 	return l.store.Update(func(tx *Tx) error {
 		cat, err := tx.change()
 		if err != nil {
@@ -411,7 +457,10 @@ func (l *Loader) writeNodes(ctx context.Context) error {
 	if err := l.writeDictionary(ctx); err != nil {
 		return err
 	}
-	if err := l.batch.flush(); err != nil {
+	if err := l.tables.flush(); err != nil {
+		return err
+	}
+	if err := l.store.attach(l.tables); err != nil {
 		return err
 	}
 	if err := l.writeCatalog(); err != nil {
@@ -437,19 +486,25 @@ func (l *Loader) Abort() error {
 // suspend ends the load and keeps what its checkpoint names.
 func (l *Loader) suspend() error {
 	l.left = true
-	return errors.Join(l.end(), l.rows.file.Close(), l.removeUnnamed(), os.RemoveAll(l.work.store()), l.work.unlock())
+	return errors.Join(l.end(), l.rows.file.Close(), l.removeUnnamed(), os.RemoveAll(l.work.store()), l.work.release())
 }
 
 // end gives back all that is not on disk.
 func (l *Loader) end() error {
 	l.over = true
-	if l.batch != nil {
-		l.batch.cancel()
-	}
 	var errs []error
+	if l.tables != nil {
+		errs = append(errs, l.tables.cancel())
+	}
 	if l.store != nil {
 		errs = append(errs, l.closeStore())
 	}
+	errs = append(errs, l.closeSorters(), l.join.close(), l.nodeAt.Free(), l.ids.turnOff())
+	return errors.Join(errs...)
+}
+
+func (l *Loader) closeSorters() error {
+	var errs []error
 	if l.edges != nil {
 		errs = append(errs, l.edges.Close())
 	}
@@ -459,6 +514,5 @@ func (l *Loader) end() error {
 	if l.arcLoad != nil {
 		errs = append(errs, l.arcLoad.close())
 	}
-	errs = append(errs, l.join.close(), l.nodeAt.Free(), l.ids.turnOff())
 	return errors.Join(errs...)
 }

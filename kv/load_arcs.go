@@ -2,76 +2,62 @@ package kv
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/kv/offheap"
 	"github.com/graphcleaner/graphcleaner/kv/spill"
 )
 
-// An arcLoad sorts the edges of a directed or weighted load, which have more to them than two ends.
+// An arcLoad sorts the edges of a directed or weighted load, which have more to them than two ends. Both of its sorters
+// hold the arcKey of two ends with the bits of a float32, the weight, which is 1 where there are none. As weights are
+// positive, those of parallel edges follow each other ascending.
 type arcLoad struct {
 	form  arcForm
-	mu    sync.Mutex // guards rows
-	rows  *spill.Sorter
-	lists *spill.Sorter // in Commit: loadEdge of NodeIDs → arc
+	rows  *spill.Pairs // the rows of the edges files, by positions, the lesser first; nil before there are nodes
+	lists *spill.Pairs // in Commit: every arc, collapsed, under both of its ends, by NodeIDs
 }
 
-// An arc row is a row of an edges file,
-//
-//	edgeKey uint64      the lesser and the greater position
-//	direction uint8     of a directed graph: 1 where the arc leads to the lesser
-//	weight float32      1 where there are none
-//
-// big-endian, so that rows of an arc follow each other by ascending weight.
-const arcRowBytes = 13
+// maxArcNodes is how many nodes a directed load may have: an arcKey has two of them and a direction.
+const maxArcNodes = 1 << 31
 
-// arcRowsHeld is how many rows an EdgeWriter collects before it waits for the sorter.
-const arcRowsHeld = 1 << 12
+// directionBits is what an arcKey has of the direction of an arc: 1 where it leads to the first end.
+func (f arcForm) directionBits() int { return counted(f.directed) }
+
+// arcKey is the loadEdge of two ends with a direction of directionBits.
+func (l *Loader) arcKey(u, v uint32, direction int) uint64 {
+	return l.loadEdge(u, v)<<l.arcLoad.form.directionBits() | uint64(direction)
+}
 
 // addArc adds the row of an edge between two positions.
 func (w *EdgeWriter) addArc(p, q uint32, weight float32) error {
-	w.rows = w.l.appendArcRow(w.rows, p, q, weight)
-	if len(w.rows) < arcRowsHeld*arcRowBytes {
-		return nil
-	}
-	return w.flushArcs()
+	direction := counted(p > q) & w.l.arcLoad.form.directionBits()
+	return w.arcs.Add(spill.Pair{Key: w.l.arcKey(min(p, q), max(p, q), direction), Value: math.Float32bits(weight)})
 }
 
-func (l *Loader) appendArcRow(dst []byte, p, q uint32, weight float32) []byte {
-	dst = binary.BigEndian.AppendUint64(dst, l.loadEdge(min(p, q), max(p, q)))
-	dst = append(dst, byte(counted(l.arcLoad.form.directed && p > q)))
-	return binary.BigEndian.AppendUint32(dst, math.Float32bits(weight))
+// newPairs makes a sorter of arcs.
+func (l *Loader) newPairs(memory int64) *spill.Pairs {
+	return spill.NewNumbers[spill.Pair](l.work.sort(), memory, l.arcWidth(), l.opt.Workers)
 }
 
-// flushArcs hands over the rows collected.
-func (w *EdgeWriter) flushArcs() error {
-	a := w.l.arcLoad
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for rows := w.rows; len(rows) > 0; rows = rows[arcRowBytes:] {
-		if err := a.rows.Add(rows[:arcRowBytes], nil); err != nil {
-			return err
-		}
-	}
-	w.rows = w.rows[:0]
-	return nil
-}
+// arcWidth is the number of bits of an arcKey.
+func (l *Loader) arcWidth() int { return 2*l.width + l.arcLoad.form.directionBits() }
 
-// beginArcs makes the sorter of rows once the number of nodes is known; l is locked.
-func (l *Loader) beginArcs() {
+// beginArcs returns the sorter of rows, which it makes once the number of nodes is known; l is locked.
+func (l *Loader) beginArcs() *spill.Pairs {
 	if l.arcLoad.rows == nil {
 		l.setWidth()
-		l.arcLoad.rows = spill.New(l.work.sort(), l.sortMemory()/2)
+		l.arcLoad.rows = l.newPairs(l.sortMemory())
 	}
+	return l.arcLoad.rows
 }
 
 func (a *arcLoad) close() error {
 	var errs []error
-	for _, s := range []*spill.Sorter{a.rows, a.lists} {
+	for _, s := range []*spill.Pairs{a.rows, a.lists} {
 		if s != nil {
 			errs = append(errs, s.Close())
 		}
@@ -79,36 +65,25 @@ func (a *arcLoad) close() error {
 	return errors.Join(errs...)
 }
 
-// eachPair calls use for every two positions p < q that rows join, ascending, with their arc as p has it.
-func (l *Loader) eachPair(ctx context.Context, use func(p, q uint32, a arc) error) error {
-	var sums [2]float64
-	var pair uint64
-	begun := false
-	finish := func() error {
-		if !begun {
-			return nil
+// eachArc calls use for every two ends that a stretch of either sorter joins, ascending, with the sums of their weights
+// as the first has them: out and in. The arcs of two ends are in one stretch.
+func (l *Loader) eachArc(stretch []spill.Pair, use func(u, v uint32, sums [2]float64) error) error {
+	shift := l.arcLoad.form.directionBits()
+	for len(stretch) > 0 {
+		edge := stretch[0].Key >> shift
+		var sums [2]float64
+		n := 0
+		for ; n < len(stretch) && stretch[n].Key>>shift == edge; n++ {
+			direction := stretch[n].Key & uint64(shift)
+			sums[direction] += float64(math.Float32frombits(stretch[n].Value))
 		}
-		p, q := l.ends(pair)
-		a, err := l.arcLoad.arcOf(sums)
-		if err != nil {
-			return l.describePair(ctx, p, q, err)
-		}
-		sums = [2]float64{}
-		return use(p, q, a)
-	}
-	for r, err := range l.arcLoad.rows.Sorted(ctx) {
-		if err != nil {
+		u, v := l.ends(edge)
+		if err := use(u, v, sums); err != nil {
 			return err
 		}
-		if key := binary.BigEndian.Uint64(r.Key); !begun || key != pair {
-			if err := finish(); err != nil {
-				return err
-			}
-			pair, begun = key, true
-		}
-		sums[r.Key[8]] += float64(math.Float32frombits(binary.BigEndian.Uint32(r.Key[9:])))
+		stretch = stretch[n:]
 	}
-	return finish()
+	return nil
 }
 
 // arcOf is the arc that the sums of the weights in either direction make. The error says why there is none.
@@ -138,8 +113,8 @@ func (a arc) directed(f arcForm) arc {
 	return a
 }
 
-// describePair says between which nodes an error is.
-func (l *Loader) describePair(ctx context.Context, p, q uint32, err error) error {
+// describeEdge says between which nodes an error is.
+func (l *Loader) describeEdge(ctx context.Context, p, q uint32, err error) error {
 	var ids [2]string
 	for row, failed := range l.rows.all(ctx) {
 		switch {
@@ -154,28 +129,57 @@ func (l *Loader) describePair(ctx context.Context, p, q uint32, err error) error
 	return fmt.Errorf("edges between nodes %q and %q: %w", ids[0], ids[1], err)
 }
 
+// An invalidEdge is the edge whose weights are none, of several that of the least positions.
+type invalidEdge struct {
+	mu   sync.Mutex
+	p, q uint32
+	err  error
+}
+
+func (e *invalidEdge) note(p, q uint32, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.err == nil || p < e.p || p == e.p && q < e.q {
+		e.p, e.q, e.err = p, q, err
+	}
+}
+
 // numberArcNodes is numberNodes of a directed or weighted load.
 func (l *Loader) numberArcNodes(ctx context.Context) (err error) {
 	if l.nodeAt, err = offheap.New[uint32](l.rows.len()); err != nil {
 		return err
 	}
 	degrees, rows := l.nodeAt.Data, l.arcLoad.rows.Len()
-	err = l.eachPair(ctx, func(p, q uint32, a arc) error {
-		degrees[p]++
-		degrees[q]++
-		if l.stats.Edges++; l.stats.Edges%contextEvery == 0 {
-			l.progress(stageEdges, l.stats.Edges, rows)
-		}
-		if l.arcLoad.form.directed {
-			l.stats.Arcs += a.count()
-		}
-		return nil
+	var edges, arcs, done atomic.Int64
+	var invalid invalidEdge
+	err = l.arcLoad.rows.Each(ctx, func(_ int, stretch []spill.Pair) error {
+		joined, directed := int64(0), int64(0)
+		err := l.eachArc(stretch, func(p, q uint32, sums [2]float64) error {
+			a, err := l.arcLoad.arcOf(sums)
+			if err != nil {
+				invalid.note(p, q, err)
+			}
+			atomic.AddUint32(&degrees[p], 1)
+			atomic.AddUint32(&degrees[q], 1)
+			joined++
+			directed += a.count()
+			return nil
+		})
+		edges.Add(joined)
+		arcs.Add(directed)
+		l.progress(stageEdges, done.Add(int64(len(stretch))), rows)
+		return err
 	})
 	if err != nil {
 		return err
 	}
+	if invalid.err != nil {
+		return l.describeEdge(ctx, invalid.p, invalid.q, invalid.err)
+	}
+	l.stats.Edges = edges.Load()
 	kept := l.stats.Edges
 	if l.arcLoad.form.directed {
+		l.stats.Arcs = arcs.Load()
 		kept = l.stats.Arcs
 	}
 	l.stats.ParallelEdges, l.stats.SelfLoops = rows-kept, l.selfLoops
@@ -185,10 +189,12 @@ func (l *Loader) numberArcNodes(ctx context.Context) (err error) {
 
 // writeArcs is writeAdjacency of a directed or weighted load.
 func (l *Loader) writeArcs(ctx context.Context) error {
-	if err := l.sortLists(ctx); err != nil {
-		return err
+	if l.arcLoad.lists == nil {
+		if err := l.sortLists(ctx); err != nil {
+			return err
+		}
 	}
-	w := newAdjacencyWriter(l.batch.put, l.generation, l.arcLoad.form)
+	w := newAdjacencyWriter(l.tables.put, l.generation, l.arcLoad.form)
 	var list []NodeID
 	var arcs []arc
 	upTo := func(u int) error {
@@ -203,20 +209,23 @@ func (l *Loader) writeArcs(ctx context.Context) error {
 		return nil
 	}
 	done, all := int64(0), l.arcLoad.lists.Len()
-	for r, err := range l.arcLoad.lists.Sorted(ctx) {
+	for stretch, err := range l.arcLoad.lists.Ordered(ctx) {
 		if err != nil {
 			return err
 		}
-		u, v := l.ends(binary.BigEndian.Uint64(r.Key))
-		if err := upTo(int(u)); err != nil {
+		err := l.eachArc(stretch, func(u, v uint32, weights [2]float64) error {
+			if err := upTo(int(u)); err != nil {
+				return err
+			}
+			list = append(list, NodeID(v))
+			arcs = append(arcs, arc{float32(weights[0]), float32(weights[1])}.directed(l.arcLoad.form))
+			return nil
+		})
+		if err != nil {
 			return err
 		}
-		out, in := binary.LittleEndian.Uint32(r.Value), binary.LittleEndian.Uint32(r.Value[4:])
-		list = append(list, NodeID(v))
-		arcs = append(arcs, arc{math.Float32frombits(out), math.Float32frombits(in)})
-		if done++; done%contextEvery == 0 {
-			l.progress(stageAdjacency, done, all)
-		}
+		done += int64(len(stretch))
+		l.progress(stageAdjacency, done, all)
 	}
 	if err := upTo(len(l.nodeAt.Data)); err != nil {
 		return err
@@ -227,20 +236,60 @@ func (l *Loader) writeArcs(ctx context.Context) error {
 	return l.arcLoad.lists.Close()
 }
 
-// sortLists gives every pair in both directions, as NodeIDs, to a sorter, and gives the rows back.
+// sortLists collapses the rows of every two positions, sorts the arcs under both of their ends, as NodeIDs, and gives the
+// memory and the file of the rows back.
 func (l *Loader) sortLists(ctx context.Context) error {
-	l.arcLoad.lists = spill.New(l.work.sort(), l.sortMemory()/2)
-	var value []byte
-	add := func(u, v uint32, a arc) error {
-		value = appendFloat32(appendFloat32(value[:0], a.out), a.in)
-		return l.arcLoad.lists.AddUint64(l.loadEdge(u, v), value)
-	}
-	err := l.eachPair(ctx, func(p, q uint32, a arc) error {
-		u, v := l.nodeAt.Data[p], l.nodeAt.Data[q]
-		return errors.Join(add(u, v, a), add(v, u, a.reversed()))
-	})
-	if err != nil {
+	rows := l.arcLoad.rows
+	entries := 2 * max(l.stats.Edges, l.stats.Arcs)
+	lists := l.newPairs(arcsMemory(l.sortMemory(), entries, rows.Held())) // a pair takes as much as two numbers
+	l.arcLoad.lists = lists
+	if err := l.addLists(ctx, lists); err != nil {
 		return err
 	}
-	return l.arcLoad.rows.Close()
+	if err := rows.Close(); err != nil {
+		return err
+	}
+	if err := lists.Sort(ctx); err != nil {
+		return err
+	}
+	return l.keepArcs(ctx, lists)
+}
+
+// addLists gives every arc under both of its ends, as NodeIDs, to a sorter.
+func (l *Loader) addLists(ctx context.Context, lists *spill.Pairs) (err error) {
+	rows, directed := l.arcLoad.rows, l.arcLoad.form.directed
+	writers := make([]*spill.PairsWriter, rows.Workers())
+	for i := range writers {
+		writers[i] = lists.Writer()
+	}
+	defer func() {
+		for _, w := range writers {
+			err = errors.Join(err, w.Close())
+		}
+	}()
+	return rows.Each(ctx, func(worker int, stretch []spill.Pair) error {
+		w := writers[worker]
+		// Both ends have the arc from u to v: its other end as the one that it comes in at.
+		add := func(u, v uint32, weight float32) error {
+			if weight == 0 {
+				return nil
+			}
+			value := math.Float32bits(weight)
+			if err := w.Add(spill.Pair{Key: l.arcKey(u, v, 0), Value: value}); err != nil {
+				return err
+			}
+			return w.Add(spill.Pair{Key: l.arcKey(v, u, l.arcLoad.form.directionBits()), Value: value})
+		}
+		return l.eachArc(stretch, func(p, q uint32, sums [2]float64) error {
+			a, err := l.arcLoad.arcOf(sums)
+			if err != nil {
+				return l.describeEdge(ctx, p, q, err)
+			}
+			u, v := l.nodeAt.Data[p], l.nodeAt.Data[q]
+			if err := add(u, v, a.out); err != nil || !directed {
+				return err
+			}
+			return add(v, u, a.in)
+		})
+	})
 }

@@ -1,6 +1,8 @@
 package kv
 
 import (
+	"bufio"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,12 +15,12 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/kv/offheap"
 	"github.com/graphcleaner/graphcleaner/kv/spill"
 )
 
 // A loadCheckpoint is what a load has completed. It is written once the files that it names are on disk, and read by a
-// later load with the same Resume. A load that memory holds writes none.
+// later load with the same Resume. Edges and Arcs are of numbers, or of pairs where the load is an arcLoad.
 type loadCheckpoint struct {
 	Format int
 	Resume string
@@ -36,18 +38,24 @@ type loadCheckpoint struct {
 	Stats      LoadStats
 	SelfLoops  int64
 
-	Edges *spill.KeptUint64 // nil once the arcs are there
+	Saved    string // the file of LoadOptions.Save; "" where there is none
+	SavedSum uint32 // CRC-32C of the file
 
-	NodeAt    string            // the file of the NodeIDs by position
-	NodeAtSum uint32            // CRC-32C of the file
-	Arcs      *spill.KeptUint64 // nil before they are there
+	Edges *spill.Kept // nil once the arcs are there
+
+	NodeAt    string      // the file of the NodeIDs by position
+	NodeAtSum uint32      // CRC-32C of the file
+	Arcs      *spill.Kept // nil before they are there
 }
 
 const (
 	// checkpointFormat is the version of a loadCheckpoint and of the files that it names.
-	checkpointFormat = 2
+	checkpointFormat = 3
 
 	checkpointName = "checkpoint"
+
+	// defaultKeepBytes is the default of LoadOptions.KeepBytes: that many are read in about two seconds.
+	defaultKeepBytes = 64 << 20
 )
 
 func (d *loadDirectory) checkpoint() string { return filepath.Join(d.path, checkpointName) }
@@ -55,30 +63,104 @@ func (d *loadDirectory) checkpoint() string { return filepath.Join(d.path, check
 // keeps reports whether the load is one that a later one may go on with. What was told to BadRow would not be told again,
 // and where directories have no locks nobody can know that a load is dead.
 func (l *Loader) keeps() bool {
-	return l.opt.Resume != "" && l.opt.BadRow == nil && l.arcLoad == nil && l.work.unlock != nil
+	saved := l.opt.BadRow == nil || l.opt.Save != nil && l.opt.Restore != nil
+	return l.opt.Resume != "" && saved && locksDirectories
 }
 
-// keepEdges writes the first checkpoint, where the edges were spilled: they and the nodes are complete.
-func (l *Loader) keepEdges() error {
+// A loadSorter is one of numbers or of pairs.
+type loadSorter interface {
+	Sort(ctx context.Context) error
+	Keep(ctx context.Context, always bool) (kept spill.Kept, ok bool, err error)
+	Held() int64
+	Close() error
+}
+
+// keepEdges writes the first checkpoint: the nodes and the edges are complete. Edges that memory holds, and that are not
+// many, need none.
+func (l *Loader) keepEdges(ctx context.Context, edges loadSorter) error {
 	if !l.keeps() {
 		return nil
 	}
-	edges, ok, err := l.edges.Keep()
+	kept, ok, err := edges.Keep(ctx, l.rows.size+edges.Held() >= l.opt.KeepBytes)
 	if err != nil || !ok {
 		return err
 	}
 	if err := l.rows.sync(); err != nil {
 		return err
 	}
-	return l.writeCheckpoint(loadCheckpoint{Edges: &edges})
+	c := loadCheckpoint{Edges: &kept}
+	if l.opt.Save != nil {
+		c.Saved = "saved"
+		if c.SavedSum, err = l.save(filepath.Join(l.work.sort(), c.Saved)); err != nil {
+			return err
+		}
+	}
+	return l.writeCheckpoint(c)
 }
 
-// keepArcs writes the second checkpoint: the nodes have their numbers, and the arcs are complete. The edges go.
-func (l *Loader) keepArcs(arcs *spill.Uint64) error {
+// save has the caller write a file of a name, durably, and returns its CRC-32C.
+func (l *Loader) save(name string) (sum uint32, err error) {
+	f, err := os.Create(name)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w := &sumWriter{w: f}
+	buffer := bufio.NewWriter(w)
+	if err := errors.Join(l.opt.Save(buffer), buffer.Flush(), f.Sync()); err != nil {
+		return 0, fmt.Errorf("keeping what is known of the load: %w", err)
+	}
+	return w.sum, nil
+}
+
+// restoreSaved has the caller read what save wrote: errNoCheckpoint where it is damaged.
+func (l *Loader) restoreSaved(ctx context.Context, c loadCheckpoint) (err error) {
+	if l.opt.Restore == nil || c.Saved == "" {
+		if l.opt.Restore != nil || c.Saved != "" {
+			return errNoCheckpoint
+		}
+		return nil
+	}
+	f, err := os.Open(filepath.Join(l.work.sort(), filepath.Base(c.Saved)))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	sum, err := fileSum(ctx, f)
+	if err != nil {
+		return err
+	}
+	if sum != c.SavedSum {
+		return errNoCheckpoint
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return l.opt.Restore(bufio.NewReader(f))
+}
+
+// fileSum is the CRC-32C of what is left of a file.
+func fileSum(ctx context.Context, f *os.File) (sum uint32, err error) {
+	part := make([]byte, 256<<10)
+	for {
+		n, err := f.Read(part)
+		sum = crc32.Update(sum, castagnoli, part[:n])
+		if errors.Is(err, io.EOF) {
+			return sum, nil
+		}
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// keepArcs writes the second checkpoint, where the arcs were spilled: the nodes have their numbers, and the arcs are
+// complete. The edges go.
+func (l *Loader) keepArcs(ctx context.Context, arcs loadSorter) error {
 	if !l.kept {
 		return nil
 	}
-	kept, ok, err := arcs.Keep()
+	kept, ok, err := arcs.Keep(ctx, false)
 	if err != nil || !ok {
 		return err
 	}
@@ -87,7 +169,10 @@ func (l *Loader) keepArcs(arcs *spill.Uint64) error {
 	if err != nil {
 		return err
 	}
-	if err := l.writeCheckpoint(loadCheckpoint{NodeAt: filepath.Base(name), NodeAtSum: sum, Arcs: &kept}); err != nil {
+	err = l.writeCheckpoint(loadCheckpoint{
+		NodeAt: filepath.Base(name), NodeAtSum: sum, Arcs: &kept, Saved: l.named.Saved, SavedSum: l.named.SavedSum,
+	})
+	if err != nil {
 		return err
 	}
 	return l.removeUnnamed()
@@ -168,40 +253,62 @@ func (s *sumWriter) Write(b []byte) (int, error) {
 
 // restore takes over what a checkpoint names, once it has read all of it and found it undamaged. After an error the
 // load has nothing of it.
-func (l *Loader) restore(c loadCheckpoint) (err error) {
+func (l *Loader) restore(ctx context.Context, c loadCheckpoint) (err error) {
 	classes, err := restoreClasses(c)
 	if err != nil {
 		return err
 	}
-	rows, err := restoreRows(l.work.sort(), c)
+	rows, err := restoreRows(ctx, l.work.sort(), c)
 	if err != nil {
 		return err
 	}
-	restored := &Loader{opt: l.opt, work: l.work, stats: c.Stats}
+	restored := &Loader{opt: l.opt, work: l.work, stats: c.Stats, rows: rows}
+	if l.arcLoad != nil {
+		restored.arcLoad = &arcLoad{form: l.arcLoad.form}
+	}
 	restored.setWidth()
-	var nodeAt offheap.Array[uint32]
-	var edges, arcs *spill.Uint64
-	switch memory := restored.sortMemory(); {
-	case rows.len() != int(c.Stats.Nodes):
-		err = errNoCheckpoint
-	case c.Arcs != nil:
-		name := filepath.Join(l.work.sort(), filepath.Base(c.NodeAt))
-		if nodeAt, err = readNumbers(name, rows.len(), c.NodeAtSum); err == nil {
-			arcs, err = spill.RestoreUint64(l.work.sort(), memory, 2*restored.width, l.opt.Workers, *c.Arcs)
-		}
-	case c.Edges != nil:
-		edges, err = spill.RestoreUint64(l.work.sort(), memory, 2*restored.width, l.opt.Workers, *c.Edges)
-	default:
-		err = errNoCheckpoint
+	if err = restored.restoreSorted(ctx, c); err == nil {
+		err = l.restoreSaved(ctx, c)
 	}
 	if err != nil {
-		return errors.Join(err, rows.file.Close(), nodeAt.Free())
+		return errors.Join(err, restored.closeSorters(), rows.file.Close(), restored.nodeAt.Free())
 	}
 	l.kept, l.named, l.edgesBegun = true, c, true
-	l.classes, l.rows, l.nodeAt, l.edges, l.arcs = classes, rows, nodeAt, edges, arcs
+	l.classes, l.rows, l.nodeAt = classes, rows, restored.nodeAt
+	l.edges, l.arcs, l.arcLoad = restored.edges, restored.arcs, restored.arcLoad
 	l.stats, l.selfLoops, l.width = c.Stats, c.SelfLoops, restored.width
 	l.integerIDs, l.denseIDs = c.IntegerIDs, c.DenseIDs
 	return nil
+}
+
+// restoreSorted opens the edges of a checkpoint, or the numbers of the nodes and the arcs.
+func (l *Loader) restoreSorted(ctx context.Context, c loadCheckpoint) (err error) {
+	if l.rows.len() != int(c.Stats.Nodes) {
+		return errNoCheckpoint
+	}
+	sorted := c.Edges
+	if c.Arcs != nil {
+		sorted = c.Arcs
+		name := filepath.Join(l.work.sort(), filepath.Base(c.NodeAt))
+		if l.nodeAt, err = readNumbers(ctx, name, l.rows.len(), c.NodeAtSum); err != nil {
+			return err
+		}
+	}
+	if sorted == nil {
+		return errNoCheckpoint
+	}
+	dir, memory, workers := l.work.sort(), l.sortMemory(), l.opt.Workers
+	switch arcs := c.Arcs != nil; {
+	case l.arcLoad != nil && arcs:
+		l.arcLoad.lists, err = spill.Restore[spill.Pair](ctx, dir, memory, l.arcWidth(), workers, *sorted)
+	case l.arcLoad != nil:
+		l.arcLoad.rows, err = spill.Restore[spill.Pair](ctx, dir, memory, l.arcWidth(), workers, *sorted)
+	case arcs:
+		l.arcs, err = spill.Restore[uint64](ctx, dir, memory, 2*l.width, workers, *sorted)
+	default:
+		l.edges, err = spill.Restore[uint64](ctx, dir, memory, 2*l.width, workers, *sorted)
+	}
+	return err
 }
 
 func restoreClasses(c loadCheckpoint) (*loadClasses, error) {
@@ -217,8 +324,8 @@ func restoreClasses(c loadCheckpoint) (*loadClasses, error) {
 
 // removeUnnamed deletes every file of the load that its checkpoint does not name.
 func (l *Loader) removeUnnamed() error {
-	keep := []string{l.named.Rows, l.named.NodeAt}
-	for _, sorted := range []*spill.KeptUint64{l.named.Edges, l.named.Arcs} {
+	keep := []string{l.named.Rows, l.named.NodeAt, l.named.Saved}
+	for _, sorted := range []*spill.Kept{l.named.Edges, l.named.Arcs} {
 		if sorted != nil {
 			keep = append(keep, sorted.File)
 		}
@@ -261,7 +368,7 @@ func writeNumbers(name string, numbers []uint32) (sum uint32, err error) {
 
 // readNumbers is the inverse of writeNumbers: errNoCheckpoint where the file is damaged, or the numbers are no
 // permutation.
-func readNumbers(name string, count int, want uint32) (numbers offheap.Array[uint32], err error) {
+func readNumbers(ctx context.Context, name string, count int, want uint32) (numbers offheap.Array[uint32], err error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return numbers, err
@@ -285,6 +392,9 @@ func readNumbers(name string, count int, want uint32) (numbers offheap.Array[uin
 	body := make([]byte, 4*numbersChunk)
 	sum := uint32(0)
 	for chunk := range slices.Chunk(numbers.Data, numbersChunk) {
+		if err := ctx.Err(); err != nil {
+			return numbers, err
+		}
 		b := body[:4*len(chunk)]
 		if _, err := io.ReadFull(f, b); err != nil {
 			return numbers, err

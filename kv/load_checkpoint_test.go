@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/kv/offheap"
 )
 
 // resumableGraph is large enough to be spilled at the least budget.
@@ -74,9 +74,7 @@ func finishLoad(t *testing.T, dir, resume string, g *testGraph, want bool) (map[
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(left) != 1 {
-		t.Fatalf("beside the store: got %v, %v, want the store alone", left, err)
-	}
+	emptyAfterStore(t, dir)
 	s := openTest(t, dir)
 	checkClean(t, s)
 	err = s.View(func(tx *Tx) error {
@@ -111,7 +109,7 @@ func TestResumedLoads(t *testing.T) {
 				if ctx.Err() != nil {
 					return
 				}
-				if err := os.CopyFS(killed+loadMark+"dead", os.DirFS(l.work.path)); err != nil {
+				if err := os.CopyFS(killed+loadMark, os.DirFS(l.work.path)); err != nil {
 					t.Error(err)
 				}
 				cancel()
@@ -143,6 +141,164 @@ func TestResumedLoads(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestResumedLoadsOfEveryForm interrupts loads of edges with weights and directions, of edges that memory holds, and
+// with bad rows, of which the caller keeps what it was told.
+func TestResumedLoadsOfEveryForm(t *testing.T) {
+	t.Parallel()
+	const n = 1500
+	r := rand.New(rand.NewPCG(7, 7))
+	for i, c := range []struct {
+		opt     LoadOptions
+		prefix  string
+		bad     bool
+		damaged bool // a bit of what the caller kept is changed
+	}{
+		{opt: LoadOptions{MemoryBudget: 64 << 20}},
+		{opt: LoadOptions{MemoryBudget: 64 << 20, Directed: true}},
+		{opt: LoadOptions{MemoryBudget: 1, Directed: true}, prefix: "word "},
+		{opt: LoadOptions{MemoryBudget: 1, Weighted: true}},
+		{opt: LoadOptions{MemoryBudget: 64 << 20, Directed: true, Weighted: true}, prefix: "word "},
+		{opt: LoadOptions{MemoryBudget: 1, Directed: true, Weighted: true}, bad: true},
+		{opt: LoadOptions{MemoryBudget: 1}, prefix: "word ", bad: true},
+		{opt: LoadOptions{MemoryBudget: 64 << 20}, bad: true},
+		{opt: LoadOptions{MemoryBudget: 64 << 20}, bad: true, damaged: true},
+	} {
+		var ids []string
+		for j := range n {
+			ids = append(ids, c.prefix+strconv.Itoa(n-1-j))
+		}
+		var rows []arcRow
+		for range 8 * n {
+			row := arcRow{ids[r.IntN(n)], ids[r.IntN(1+r.IntN(n))], 1}
+			if c.opt.Weighted {
+				row.weight = r.Float32() + 0.1
+			}
+			if c.bad && r.IntN(100) == 0 {
+				row.dst = "nobody"
+			}
+			rows = append(rows, row)
+		}
+		// load returns the loader's result, and what was told of bad rows.
+		load := func(ctx context.Context, dir string, progress Progress, resumed bool) (LoadStats, []string, error) {
+			opt := c.opt
+			opt.Workers, opt.Resume, opt.KeepBytes, opt.Progress = 2, "input", 1, progress
+			var told []string
+			if c.bad {
+				opt.BadRow = func(err error) error { told = append(told, err.Error()); return nil }
+				opt.Save = func(w io.Writer) error {
+					_, err := io.WriteString(w, strings.Join(told, "\n"))
+					return err
+				}
+				opt.Restore = func(r io.Reader) error {
+					b, err := io.ReadAll(r)
+					told = strings.Split(string(b), "\n")
+					return err
+				}
+			}
+			l, err := NewLoader(dir, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, edges := l.Completed(); edges != resumed {
+				t.Fatalf("load %d: Completed: got %v, want %v", i, edges, resumed)
+			}
+			if !resumed {
+				for j, id := range ids {
+					if err := l.AddNode(Node{ID: id, Source: int64(j)}); err != nil {
+						t.Fatal(err)
+					}
+					if c.bad && j%100 == 0 {
+						if err := l.AddNode(Node{ID: id, Source: int64(n + j)}); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				w := l.EdgeWriter()
+				for j, row := range rows {
+					if err := w.AddWeighted(row.src, row.dst, row.weight, int64(j)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := w.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			stats, err := l.Commit(ctx, nil)
+			slices.Sort(told)
+			return stats, told, err
+		}
+		whole := filepath.Join(t.TempDir(), "graph")
+		wantStats, wantTold, err := load(t.Context(), whole, nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := graphRecords(t, openTest(t, whole))
+		for _, at := range []string{stageEdges, stageAdjacency, stageColumns} {
+			dir := filepath.Join(t.TempDir(), "graph")
+			ctx, cancel := context.WithCancel(t.Context())
+			_, _, err := load(ctx, dir, func(stage string, done, _ int64) {
+				if stage == at && (at != stageAdjacency || done > 0) {
+					cancel()
+				}
+			}, false)
+			cancel()
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("load %d, interrupted at %s: got %v", i, at, err)
+			}
+			if c.damaged {
+				saved := filepath.Join(dir+loadMark, "sort", "saved")
+				b, err := os.ReadFile(saved)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b[len(b)/2] ^= 1
+				if err := os.WriteFile(saved, b, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			stats, told, err := load(t.Context(), dir, nil, !c.damaged)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stats != wantStats || !slices.Equal(told, wantTold) || c.bad == (len(told) == 0) {
+				t.Errorf("load %d, interrupted at %s: got %+v and %d bad rows, want %+v and %d",
+					i, at, stats, len(told), wantStats, len(wantTold))
+			}
+			s := openTest(t, dir)
+			checkClean(t, s)
+			if !maps.Equal(graphRecords(t, s), want) {
+				t.Errorf("load %d, interrupted at %s: got other records", i, at)
+			}
+			emptyAfterStore(t, dir)
+		}
+	}
+}
+
+// emptyAfterStore fails where there is something beside a store.
+func emptyAfterStore(t *testing.T, dir string) {
+	t.Helper()
+	if left, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(left) != 1 {
+		t.Errorf("beside the store: got %v, %v, want the store alone", left, err)
+	}
+}
+
+// TestResumingIsCancelled ends a load while it verifies what another has left, which stays.
+func TestResumingIsCancelled(t *testing.T) {
+	t.Parallel()
+	g := resumableGraph("")
+	dir := filepath.Join(t.TempDir(), "graph")
+	interruptedLoad(t, dir, stageColumns, g)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	l, err := NewLoaderContext(ctx, dir, LoadOptions{
+		MemoryBudget: 1, Resume: "input", Properties: []Column{{Name: "year", Kind: KindInt}},
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v, %v, want context.Canceled", l, err)
+	}
+	finishLoad(t, dir, "input", g, true)
 }
 
 // interruptedLoad leaves a checkpoint at dir.
@@ -224,7 +380,7 @@ func TestDamagedCheckpoints(t *testing.T) {
 		try := func(what string, damage func(path string) error, path string, resumed, finish bool) {
 			t.Helper()
 			dir := filepath.Join(t.TempDir(), "graph")
-			dead := dir + loadMark + "dead"
+			dead := dir + loadMark
 			if err := os.CopyFS(dead, os.DirFS(left[0])); err != nil {
 				t.Fatal(err)
 			}
@@ -272,7 +428,7 @@ func TestKeptNumbers(t *testing.T) {
 		return sum
 	}
 	sum := write(2, 0, 1)
-	numbers, err := readNumbers(name, 3, sum)
+	numbers, err := readNumbers(t.Context(), name, 3, sum)
 	if err != nil || !slices.Equal(numbers.Data, []uint32{2, 0, 1}) {
 		t.Fatalf("got %v, %v, want 2, 0, 1", numbers.Data, err)
 	}
@@ -280,10 +436,10 @@ func TestKeptNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, read := range map[string]func() (offheap.Array[uint32], error){
-		"another checksum": func() (offheap.Array[uint32], error) { return readNumbers(name, 3, sum+1) },
-		"another length":   func() (offheap.Array[uint32], error) { return readNumbers(name, 2, sum) },
-		"a number twice":   func() (offheap.Array[uint32], error) { return readNumbers(name, 3, write(1, 0, 1)) },
-		"a large number":   func() (offheap.Array[uint32], error) { return readNumbers(name, 3, write(3, 0, 1)) },
+		"another checksum": func() (offheap.Array[uint32], error) { return readNumbers(t.Context(), name, 3, sum+1) },
+		"another length":   func() (offheap.Array[uint32], error) { return readNumbers(t.Context(), name, 2, sum) },
+		"a number twice":   func() (offheap.Array[uint32], error) { return readNumbers(t.Context(), name, 3, write(1, 0, 1)) },
+		"a large number":   func() (offheap.Array[uint32], error) { return readNumbers(t.Context(), name, 3, write(3, 0, 1)) },
 	} {
 		write(2, 0, 1)
 		if numbers, err := read(); !errors.Is(err, errNoCheckpoint) || numbers.Data != nil {

@@ -4,23 +4,29 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"slices"
 
+	"github.com/graphcleaner/graphcleaner/kv/offheap"
 	"github.com/graphcleaner/graphcleaner/kv/spill"
 )
 
 // writeDictionary writes the ids in file order, and positions and NodeIDs by each other.
 func (l *Loader) writeDictionary(ctx context.Context) (err error) {
-	nodeAt := numberWriter{put: l.batch.put, kind: kindNodeAt, generation: l.generation}
-	position := numberWriter{put: l.batch.put, kind: kindPosition, generation: l.generation}
-	positions := make([]uint32, len(l.nodeAt.Data))
+	nodeAt := numberWriter{put: l.tables.put, kind: kindNodeAt, generation: l.generation}
+	position := numberWriter{put: l.tables.put, kind: kindPosition, generation: l.generation}
+	positions, err := offheap.New[uint32](len(l.nodeAt.Data))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, positions.Free()) }()
 	for p, v := range l.nodeAt.Data {
-		positions[v] = uint32(p)
+		positions.Data[v] = uint32(p)
 	}
 	for i := range l.nodeAt.Data {
 		if i%contextEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := errors.Join(nodeAt.append(l.nodeAt.Data[i]), position.append(positions[i])); err != nil {
+		if err := errors.Join(nodeAt.append(l.nodeAt.Data[i]), position.append(positions.Data[i])); err != nil {
 			return err
 		}
 	}
@@ -30,7 +36,7 @@ func (l *Loader) writeDictionary(ctx context.Context) (err error) {
 	if l.denseIDs {
 		return nil
 	}
-	ids := newIDWriter(l.batch.put, l.generation, l.work.sort(), l.unit)
+	ids := newIDWriter(l.tables.put, l.generation, l.work.sort(), l.unit)
 	defer func() {
 		if closing := ids.close(); err == nil {
 			err = closing
@@ -71,19 +77,29 @@ func (l *Loader) writeCatalog() error {
 	})
 }
 
-// writeColumns sorts the rows by NodeID and writes label and properties.
+// writeColumns writes label and properties.
 func (l *Loader) writeColumns(ctx context.Context) (err error) {
-	rows := spill.New(l.work.sort(), l.unit)
-	defer func() {
-		if closing := rows.Close(); err == nil {
-			err = closing
-		}
-	}()
+	labels, err := offheap.New[uint32](len(l.nodeAt.Data)) // by NodeID: the label's number in the load plus one
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, labels.Free()) }()
+	rows := spill.New(l.work.sort(), l.unit) // NodeID → the rest of its row, where there are properties
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	for row, err := range l.rows.all(ctx) {
 		if err != nil {
 			return err
 		}
-		if err := rows.AddUint64(uint64(l.nodeAt.Data[row.position]), row.rest); err != nil {
+		v := l.nodeAt.Data[row.position]
+		number, n := binary.Uvarint(row.rest)
+		if n <= 0 {
+			return errRest
+		}
+		labels.Data[v] = uint32(number)
+		if len(l.opt.Properties) == 0 {
+			continue
+		}
+		if err := rows.AddUint64(uint64(v), row.rest); err != nil {
 			return err
 		}
 	}
@@ -92,17 +108,51 @@ func (l *Loader) writeColumns(ctx context.Context) (err error) {
 		return err
 	}
 	defer bulk.Abort()
-	label, err := bulk.Column(LabelColumn, KindClass)
+	if err := l.writeLabels(ctx, bulk, labels.Data); err != nil {
+		return err
+	}
+	if err := l.writeProperties(ctx, bulk, rows); err != nil {
+		return err
+	}
+	return bulk.Commit(nil)
+}
+
+func (l *Loader) writeLabels(ctx context.Context, bulk *Bulk, labels []uint32) error {
+	column, err := bulk.ascendingColumn(LabelColumn, KindClass)
 	if err != nil {
 		return err
 	}
-	classes := make([]Class, len(l.classes.names)) // by their numbers in the load
+	classes := make([]Class, 1+len(l.classes.names)) // by their numbers in the load plus one
+	classes[0] = NoClass
 	for class, name := range bulk.Tx().Classes() {
-		classes[l.classes.numbers[name]] = Class(class)
+		classes[1+l.classes.numbers[name]] = Class(class)
 	}
+	var values []Class
+	first := NodeID(0)
+	for part := range slices.Chunk(labels, contextEvery) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		values = values[:0]
+		for _, number := range part {
+			if int(number) >= len(classes) {
+				return errRest
+			}
+			values = append(values, classes[number])
+		}
+		if err := column.PutClasses(first, values); err != nil {
+			return err
+		}
+		first += NodeID(len(part))
+		l.progress(stageColumns, int64(first), l.stats.Nodes)
+	}
+	return nil
+}
+
+func (l *Loader) writeProperties(ctx context.Context, bulk *Bulk, rows *spill.Sorter) (err error) {
 	columns := make([]*ColumnWriter, len(l.opt.Properties))
 	for i, column := range l.opt.Properties {
-		if columns[i], err = bulk.Column(column.Name, column.Kind); err != nil {
+		if columns[i], err = bulk.ascendingColumn(column.Name, column.Kind); err != nil {
 			return err
 		}
 	}
@@ -113,15 +163,8 @@ func (l *Loader) writeColumns(ctx context.Context) (err error) {
 			return err
 		}
 		v := NodeID(binary.BigEndian.Uint64(r.Key))
-		number, parsed, err := parseRest(r.Value, values[:0])
-		if err != nil {
+		if _, values, err = parseRest(r.Value, values[:0]); err != nil {
 			return err
-		}
-		values = parsed
-		if number >= 0 {
-			if err := label.PutClasses(v, classes[number:number+1]); err != nil {
-				return err
-			}
 		}
 		for i, value := range values {
 			if err := columns[i].Put(v, value); err != nil {
@@ -132,5 +175,5 @@ func (l *Loader) writeColumns(ctx context.Context) (err error) {
 			l.progress(stageColumns, done, l.stats.Nodes)
 		}
 	}
-	return bulk.Commit(nil)
+	return nil
 }

@@ -8,20 +8,22 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
+	"strconv"
 	"syscall"
 )
 
 // A loadDirectory is where a load works, beside the directory the store will have, so that one rename on one file
 // system puts it into place:
 //
-//	DIR.loading-RANDOM/store        the store
-//	DIR.loading-RANDOM/sort         temporary files
-//	DIR.loading-RANDOM/checkpoint   which of them are complete
+//	DIR.loading/store        the store
+//	DIR.loading/sort         temporary files
+//	DIR.loading/checkpoint   which of them are complete
+//	DIR.loading/process      who works in it
 //
 // The load holds a lock on it, which the system gives back when the process ends, however it does. So one whose lock
-// can be taken is left over, whichever process, container or host made it. Where directories have no locks none is
-// taken to be left over.
+// can be taken is left over, whichever process, container or host made it, and there is one load at a time. Where
+// directories have no locks each load has a directory of its own, whose name goes on at random, and none is taken to be
+// left over.
 type loadDirectory struct {
 	target string
 	path   string
@@ -29,15 +31,13 @@ type loadDirectory struct {
 }
 
 const (
-	loadMark = ".loading-"
-
-	// loadBegunMark is in the name of a load directory that is not locked yet, and so nobody may remove.
-	loadBegunMark = ".loading.begun-"
+	loadMark        = ".loading"
+	loadProcessName = "process"
 )
 
-// newLoadDirectory makes the directory of a load into target, which must not be there, or be empty (ErrExists). What
-// dead processes left behind of loads into the same target is removed, but that for which takeOver, if not nil, returns
-// true, which is the result.
+// newLoadDirectory makes the directory of a load into target, which must not be there, or be empty (ErrExists), while
+// there is no other (a *LockedError). What a dead process left in it is removed, unless takeOver, if not nil, returns
+// true; after an error of takeOver it stays.
 func newLoadDirectory(target string, takeOver func(*loadDirectory) (bool, error)) (_ *loadDirectory, err error) {
 	target, err = filepath.Abs(target)
 	if err != nil {
@@ -46,31 +46,72 @@ func newLoadDirectory(target string, takeOver func(*loadDirectory) (bool, error)
 	if err := checkTarget(target); err != nil {
 		return nil, err
 	}
-	if d, err := removeLeftovers(target, takeOver); err != nil || d != nil {
-		return d, err
+	d := &loadDirectory{target: target, path: target + loadMark}
+	if !locksDirectories {
+		d.path += "-" + rand.Text()
 	}
-	random := rand.Text()
-	d := &loadDirectory{target: target, path: target + loadBegunMark + random}
-	defer func() {
+	if err := d.acquire(); err != nil {
+		return nil, fmt.Errorf("no room to load into %s: %w", target, err)
+	}
+	if takeOver != nil {
+		taken, err := takeOver(d)
 		if err != nil {
-			err = errors.Join(fmt.Errorf("no room to load into %s: %w", target, err), d.remove())
+			return nil, errors.Join(fmt.Errorf("what an interrupted load left at %s: %w", d.path, err), d.release())
 		}
-	}()
-	if err := os.Mkdir(d.path, 0o777); err != nil { // as the umask has it
-		return nil, err
+		if taken {
+			return d, nil
+		}
 	}
-	if err := os.Mkdir(d.sort(), 0o777); err != nil {
-		return nil, err
+	if err := d.clear(); err != nil {
+		return nil, errors.Join(fmt.Errorf("no room to load into %s: %w", target, err), d.remove())
 	}
-	if d.unlock, err = lockDirectory(d.path, false); err != nil {
-		return nil, err
-	}
-	marked := target + loadMark + random
-	if err := os.Rename(d.path, marked); err != nil {
-		return nil, err
-	}
-	d.path = marked
 	return d, nil
+}
+
+// acquire makes the directory where it is not there, and takes its lock.
+func (d *loadDirectory) acquire() (err error) {
+	for {
+		if err := os.Mkdir(d.path, 0o777); err != nil && !errors.Is(err, fs.ErrExist) { // as the umask has it
+			return err
+		}
+		d.unlock, err = lockDirectory(d.path, false)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue // its load has just ended
+		case err != nil:
+			return err
+		case d.unlock == nil && locksDirectories:
+			return &LockedError{Dir: d.path, PID: d.process()}
+		}
+		name := filepath.Join(d.path, loadProcessName)
+		if err := os.WriteFile(name, strconv.AppendInt(nil, int64(os.Getpid()), 10), 0o666); err != nil {
+			return errors.Join(err, d.release())
+		}
+		return nil
+	}
+}
+
+// process is the process that works in the directory, zero where that is not known.
+func (d *loadDirectory) process() int {
+	text, err := os.ReadFile(filepath.Join(d.path, loadProcessName))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(string(text))
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+// clear removes what a dead load left, and makes what this one needs.
+func (d *loadDirectory) clear() error {
+	for _, left := range []string{d.checkpoint(), d.store(), d.sort()} {
+		if err := os.RemoveAll(left); err != nil {
+			return err
+		}
+	}
+	return os.Mkdir(d.sort(), 0o777)
 }
 
 func checkTarget(target string) error {
@@ -86,46 +127,6 @@ func checkTarget(target string) error {
 		return fmt.Errorf("%s: %w", target, ErrExists)
 	}
 	return nil
-}
-
-// removeLeftovers removes the directories of dead loads. It stops at one that is taken over, and returns it.
-func removeLeftovers(target string, takeOver func(*loadDirectory) (bool, error)) (*loadDirectory, error) {
-	siblings, err := os.ReadDir(filepath.Dir(target))
-	if err != nil {
-		return nil, err
-	}
-	mark := filepath.Base(target) + loadMark
-	for _, entry := range siblings {
-		if !entry.IsDir() || !strings.HasPrefix(entry.Name(), mark) {
-			continue
-		}
-		d := &loadDirectory{target: target, path: filepath.Join(filepath.Dir(target), entry.Name())}
-		taken, err := d.removeLeftover(takeOver)
-		if err != nil {
-			return nil, fmt.Errorf("what an interrupted load left at %s: %w", d.path, err)
-		}
-		if taken {
-			return d, nil
-		}
-	}
-	return nil, nil
-}
-
-// removeLeftover removes a load directory unless its load goes on, or it is taken over.
-func (d *loadDirectory) removeLeftover(takeOver func(*loadDirectory) (bool, error)) (taken bool, err error) {
-	d.unlock, err = lockDirectory(d.path, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // its load has just ended
-	}
-	if err != nil || d.unlock == nil {
-		return false, err
-	}
-	if takeOver != nil {
-		if taken, err = takeOver(d); taken {
-			return true, err
-		}
-	}
-	return false, errors.Join(err, d.remove())
 }
 
 func (d *loadDirectory) store() string { return filepath.Join(d.path, "store") }
@@ -157,10 +158,12 @@ func syncDirectory(path string) error {
 }
 
 // remove deletes all that is left, and gives the lock back.
-func (d *loadDirectory) remove() error {
-	err := os.RemoveAll(d.path)
-	if d.unlock != nil {
-		err = errors.Join(err, d.unlock())
+func (d *loadDirectory) remove() error { return errors.Join(os.RemoveAll(d.path), d.release()) }
+
+// release gives the lock back.
+func (d *loadDirectory) release() error {
+	if d.unlock == nil {
+		return nil
 	}
-	return err
+	return d.unlock()
 }

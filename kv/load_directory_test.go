@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 )
 
@@ -39,46 +40,70 @@ func TestLoadTarget(t *testing.T) {
 }
 
 func TestLeftoversOfDeadLoadsAreRemoved(t *testing.T) {
+	if !locksDirectories {
+		t.Skip("directories have no locks here")
+	}
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "graph")
-	dead := dir + loadMark + "dead"
-	living := dir + loadMark + "living"
-	other := dir + ".notes"
-	for _, path := range []string{dead, living, other} {
-		if err := os.MkdirAll(filepath.Join(path, "store"), 0o755); err != nil {
+	dead, other := filepath.Join(dir+loadMark, "store", "x"), dir+".notes"
+	for _, path := range []string{dead, other} {
+		if err := os.MkdirAll(path, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	unlock, err := lockDirectory(living, false)
+	l, err := NewLoader(dir, LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if unlock == nil {
-		t.Skip("directories have no locks here")
-	}
-	defer func() {
-		if err := unlock(); err != nil {
-			t.Error(err)
-		}
-	}()
-	first, err := NewLoader(dir, LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := NewLoader(dir, LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]bool{dead: false, living: true, other: true, first.work.path: true} {
+	for path, want := range map[string]bool{dead: false, other: true, l.work.path: true} {
 		if _, err := os.Stat(path); (err == nil) != want {
 			t.Errorf("%s: got %v, want it there: %v", path, err, want)
 		}
 	}
-	if _, err := first.Commit(t.Context(), nil); err != nil {
+	if _, err := l.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := second.Commit(t.Context(), nil); !errors.Is(err, ErrExists) {
-		t.Errorf("the second of two loads: got %v, want ErrExists", err)
+}
+
+// TestOneLoadAtATime begins loads of one target at once: one of them goes on, and the others say which.
+func TestOneLoadAtATime(t *testing.T) {
+	if !locksDirectories {
+		t.Skip("directories have no locks here")
+	}
+	dir := filepath.Join(t.TempDir(), "graph")
+	for range 20 {
+		loaders, errs := make([]*Loader, 4), make([]error, 4)
+		var wg sync.WaitGroup
+		for i := range loaders {
+			wg.Go(func() { loaders[i], errs[i] = NewLoader(dir, LoadOptions{}) })
+		}
+		wg.Wait()
+		begun := 0
+		for i, l := range loaders {
+			if l != nil {
+				begun++
+				continue
+			}
+			locked, ok := errors.AsType[*LockedError](errs[i])
+			if !ok || locked.PID != 0 && locked.PID != os.Getpid() {
+				t.Errorf("another load: got %v, want a LockedError", errs[i])
+			}
+		}
+		if begun != 1 {
+			t.Fatalf("%d loads into one target began, want one", begun)
+		}
+		_, err := NewLoader(dir, LoadOptions{})
+		if locked, ok := errors.AsType[*LockedError](err); !ok || locked.PID != os.Getpid() {
+			t.Errorf("while a load is under way: got %v, want a LockedError of this process", err)
+		}
+		for _, l := range loaders {
+			if l != nil {
+				if err := l.Abort(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		emptyAfter(t, filepath.Dir(dir), "Abort")
 	}
 }
 

@@ -13,7 +13,7 @@ type EdgeWriter struct {
 	l         *Loader
 	sorter    *spill.Uint64Writer // nil where ids are joined by sorting, and of an arcLoad
 	batch     *edgeBatch          // nil where ids are joined by sorting
-	rows      []byte              // arc rows collected
+	arcs      *spill.PairsWriter  // of an arcLoad whose ids are looked up, in place of sorter
 	joined    []byte              // records for the idJoin collected
 	selfLoops int64
 	err       error
@@ -31,7 +31,7 @@ func (l *Loader) EdgeWriter() *EdgeWriter {
 		w.err = errEdgesThere
 	case l.ids.off:
 	case l.arcLoad != nil:
-		l.beginArcs()
+		w.arcs = l.beginArcs().Writer()
 	default:
 		w.sorter = l.beginEdges().Writer()
 	}
@@ -144,8 +144,8 @@ func (w *EdgeWriter) Close() error {
 	if len(w.joined) > 0 {
 		err = errors.Join(err, w.flushJoined())
 	}
-	if len(w.rows) > 0 {
-		err = errors.Join(err, w.flushArcs())
+	if w.arcs != nil {
+		err = errors.Join(err, w.arcs.Close())
 	}
 	if w.sorter != nil {
 		err = errors.Join(err, w.sorter.Close())

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/kv/offheap"
 	"github.com/graphcleaner/graphcleaner/kv/spill"
 )
 
@@ -78,8 +78,8 @@ func numberByDegree(degrees []uint32) {
 	}
 }
 
-// arcsMemory is what of the memory for sorting the arcs of so many edges may take beside the edges held. These are gone
-// once the arcs are sorted, so that only what is written meanwhile must leave room for them.
+// arcsMemory is what of the memory for sorting the arcs of so many edges, of 8 bytes each, may take beside the edges
+// held. These are gone once the arcs are sorted, so that only what is written meanwhile must leave room for them.
 func arcsMemory(memory, edges, held int64) int64 {
 	if arcs := 16 * edges; 2*arcs > memory {
 		return max(memory-held, memory/4)
@@ -100,7 +100,7 @@ func (l *Loader) sortArcs(ctx context.Context) error {
 	if err := l.arcs.Sort(ctx); err != nil {
 		return err
 	}
-	return l.keepArcs(l.arcs)
+	return l.keepArcs(ctx, l.arcs)
 }
 
 // writeAdjacency writes every edge under both its ends, ascending by NodeID.
@@ -113,34 +113,29 @@ func (l *Loader) writeAdjacency(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	w := newAdjacencyWriter(l.batch.put, l.generation, arcForm{})
-	var list []NodeID
+	w := newAdjacencyWriter(l.tables.put, l.generation, arcForm{})
+	lists := listWriter{w: w, width: l.width}
 	done := int64(0)
-	for keys, err := range l.arcs.Ordered(ctx) {
-		if err != nil {
-			return err
-		}
-		for _, arc := range keys {
-			u, v := l.ends(arc)
-			for w.next < NodeID(u) {
-				if err := w.append(list, nil); err != nil {
-					return err
-				}
-				list = list[:0]
-			}
-			list = append(list, NodeID(v))
-		}
-		done += int64(len(keys))
-		l.progress(stageAdjacency, done, l.arcs.Len())
+	encode := func(e *encodedLists, arcs []uint64) error {
+		e.encode(arcs, l.width)
+		return nil
 	}
-	for int(w.next) < len(l.nodeAt.Data) {
-		if err := ctx.Err(); int(w.next)%contextEvery == 0 && err != nil {
+	err = spill.InOrder(ctx, l.arcs, encode, func(e *encodedLists, arcs []uint64) error {
+		done += int64(len(arcs))
+		l.progress(stageAdjacency, done, l.arcs.Len())
+		return lists.append(e, arcs)
+	})
+	if err != nil {
+		return err
+	}
+	for node := NodeID(0); int(node) < len(l.nodeAt.Data); {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := w.append(list, nil); err != nil {
+		node = NodeID(min(int(node)+contextEvery, len(l.nodeAt.Data)))
+		if err := lists.upTo(node); err != nil {
 			return err
 		}
-		list = list[:0]
 	}
 	if err := w.close(); err != nil {
 		return err

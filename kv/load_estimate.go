@@ -9,23 +9,40 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/spill"
 )
 
-// LoadCounts is what is known of a simple graph before it is loaded.
+// LoadCounts is what is known of a graph before it is loaded.
 type LoadCounts struct {
 	Nodes int64
 	Rows  int64 // of edges, loops and parallel ones too
-	Edges int64 // that are left of them
+	Edges int64 // that are left of them: pairs of nodes, whatever the direction
 
-	// Degrees are those of the nodes that have one, descending; estimates will do.
+	// Degrees are those of the nodes that have one, descending; estimates will do. They count neighbours.
 	Degrees []uint32
 
 	// IDBytes are the bytes of all ids that are not found by their value; zero where they are small integers.
 	IDBytes int64
+
+	// WeightBytes are those of the weight of an edge, or an arc, on disk: 1 where there are at most 256 weights, else 4.
+	WeightBytes int64
+
+	// OtherBytes are those of what is written before the load ends beside adjacency, ids, labels and properties.
+	OtherBytes int64
+}
+
+// A MemoryUse is what is held at a time, in bytes: Mapped outside of the Go heap, and Live on it. Blank ones of these
+// were never written to, so that there is no memory behind them, though the garbage collector counts them.
+type MemoryUse struct{ Mapped, Live, Blank int64 }
+
+// And is the memory of both.
+func (m MemoryUse) And(other MemoryUse) MemoryUse {
+	return MemoryUse{m.Mapped + other.Mapped, m.Live + other.Live, m.Blank + other.Blank}
 }
 
 // A LoadEstimate is what a load is expected to take.
 type LoadEstimate struct {
-	// MemoryBytes is the most anonymous memory at once beside that of the program itself.
-	MemoryBytes int64
+	// Reading is held while nodes and edges are added and their ids looked up, Sorting while parallel edges are
+	// collapsed, Arcs while both directions of edges are sorted, Writing while the adjacency is written, and Columns
+	// from then on.
+	Reading, Sorting, Arcs, Writing, Columns MemoryUse
 
 	// TemporaryBytes is the most on disk at once beside the store.
 	TemporaryBytes int64
@@ -40,39 +57,45 @@ type LoadEstimate struct {
 	LargestRows, LargestEntries int
 }
 
+// MemoryAt is what is held at a stage of LoadOptions.OnStage, at one time and another, or after the last of them.
+func (e *LoadEstimate) MemoryAt(stage string) []MemoryUse {
+	switch stage {
+	case stageIDs:
+		return []MemoryUse{e.Reading}
+	case stageEdges:
+		return []MemoryUse{e.Sorting}
+	case stageAdjacency:
+		return []MemoryUse{e.Arcs, e.Writing}
+	}
+	return []MemoryUse{e.Columns}
+}
+
 // EstimateLoad says from counts what a load by such options will take.
 func EstimateLoad(c LoadCounts, opt LoadOptions) LoadEstimate {
 	if opt.MemoryBudget == 0 {
 		opt.MemoryBudget = DefaultMemoryBudget()
 	}
 	var e LoadEstimate
-	width := 2 * positionBits(c.Nodes)
-	memory := sortMemory(opt.MemoryBudget, c.Nodes)
-	footprint := func(memory, count int64) spill.Footprint {
-		return spill.NewUint64("", memory, width, opt.Workers).Footprint(count, width)
-	}
-	edges := footprint(memory, c.Rows)
-	held := edges.Reading
-	if edges.File > 0 {
-		held = 0
-	}
-	arcs := footprint(arcsMemory(memory, c.Edges, held), 2*c.Edges)
-	adding := arcs.Sorting
-	if arcs.File == 0 {
-		adding /= 2 // chunks alone
-	}
 	e.AdjacencyBytes = estimateAdjacency(c)
-	numbers := 4 * c.Nodes
-	unit := loadUnit(opt.MemoryBudget)
-	e.MemoryBytes = max(
-		c.IDBytes+edges.Sorting,
-		numbers+edges.Reading+adding, // then the edges go
-		numbers+arcs.Sorting,
-		numbers+arcs.Reading+storeMemory(unit, e.AdjacencyBytes),
-		2*numbers+min(unit, 24*c.Nodes), // columns are sorted by NodeID
-	)
-	e.Spills = edges.File > 0 || arcs.File > 0
-	e.TemporaryBytes = c.IDBytes + 8*c.Nodes + edges.File + arcs.File
+	if opt.Directed {
+		e.AdjacencyBytes += 2 * c.Edges / 4
+	}
+	if opt.Weighted {
+		e.AdjacencyBytes += 2 * c.Edges * c.WeightBytes
+	}
+	numbers, unit := 4*c.Nodes, loadUnit(opt.MemoryBudget)
+	files := e.sort(c, opt)
+	e.Spills = files > 0
+	e.Reading.Mapped += c.IDBytes
+	e.Sorting.Mapped += numbers
+	e.Arcs.Mapped += numbers
+	e.Arcs = e.Arcs.And(storeOfLoad())
+	e.Writing.Mapped += numbers
+	e.Writing = e.Writing.And(storeOfLoad())
+	// Positions of NodeIDs, and columns that are sorted by NodeID.
+	e.Columns = MemoryUse{Mapped: numbers, Live: numbers + min(unit, 3*24*c.Nodes)}
+	e.Columns = e.Columns.And(WritingStore(unit, 8*c.Nodes, false)) // the indexes; the load itself holds less
+	e.TemporaryBytes = c.IDBytes + 8*c.Nodes + files
 	perEntry := max(float64(e.AdjacencyBytes)/float64(max(2*c.Edges, 1)), 1)
 	e.LargestRows = min(int(c.Nodes), scanParts*adjacencyTarget)
 	e.LargestEntries = int(float64(scanParts*adjacencyTarget) / perEntry)
@@ -82,16 +105,63 @@ func EstimateLoad(c LoadCounts, opt LoadOptions) LoadEstimate {
 	return e
 }
 
+// sort sets what sorting the edges takes, and returns the bytes of its files.
+func (e *LoadEstimate) sort(c LoadCounts, opt LoadOptions) (files int64) {
+	memory := sortMemory(opt.MemoryBudget, c.Nodes)
+	width, perArc := 2*positionBits(c.Nodes), int64(1)
+	footprint := func(memory, count int64) spill.Footprint {
+		return spill.NewUint64("", memory, width, opt.Workers).Footprint(count, width)
+	}
+	if form := (arcForm{opt.Directed, opt.Weighted}); form.any() {
+		width, perArc = width+form.directionBits(), 2
+		footprint = func(memory, count int64) spill.Footprint {
+			return spill.NewNumbers[spill.Pair]("", memory, width, opt.Workers).Footprint(count, width)
+		}
+	}
+	edges := footprint(memory, c.Rows)
+	held := edges.Reading
+	if edges.File > 0 {
+		held = 0
+	}
+	arcs := footprint(arcsMemory(memory, perArc*c.Edges, held), 2*c.Edges)
+	adding := arcs.Sorting
+	if arcs.File == 0 {
+		adding /= 2 // chunks alone
+	}
+	e.Reading.Mapped, e.Sorting.Mapped = edges.Sorting, edges.Reading
+	e.Arcs.Mapped = max(edges.Reading+adding, arcs.Sorting) // once all are added the edges go
+	e.Writing.Mapped = arcs.Reading
+	return edges.File + arcs.File
+}
+
 // positionBits is the bits of the greatest position of so many nodes.
 func positionBits(nodes int64) int { return bits.Len64(uint64(max(nodes-1, 0))) }
 
-// storeMemory is what a store that so many bytes are written to holds of them, by its memory.
-func storeMemory(budget, written int64) int64 {
-	opt, err := badgerOptions("", Options{MemoryBudget: budget}, false)
+// WritingStore is what a store that was opened with a budget holds once so many bytes were written to it since, or
+// while it is then closed.
+func WritingStore(budget, written int64, closing bool) MemoryUse {
+	opt, err := badgerOptions("", Options{MemoryBudget: max(budget, minMemoryBudget)}, true)
 	if err != nil {
-		return budget
+		return MemoryUse{Live: budget}
 	}
-	return min(int64(opt.NumMemtables+1)*opt.MemTableSize, written)
+	table := opt.MemTableSize
+	arena := arenaBytes(table)
+	tables := min(written/table, int64(opt.NumMemtables)) + 1
+	filled := min(written, tables*table)
+	built := int64(0) // of the file that a table in memory becomes
+	if closing || written > table {
+		built = min(written, table)
+	}
+	return MemoryUse{Live: tables*arena + built, Blank: tables*arena - filled}
+}
+
+// arenaBytes is what a memtable takes: Badger makes room for two batches more.
+func arenaBytes(memTable int64) int64 { return memTable + 2*(memTable*15/100) }
+
+// storeOfLoad is what the store of a load holds, whose tables are not written through it.
+func storeOfLoad() MemoryUse {
+	const opened = 2 // times, as the tables of the dictionary come first
+	return MemoryUse{Live: opened * arenaBytes(minMemTable)}
 }
 
 // How many runs of how many lists estimateAdjacency encodes, and of how many entries at most.

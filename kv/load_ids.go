@@ -74,7 +74,7 @@ func (l *Loader) joinIDs(ctx context.Context) (err error) {
 	}
 	edges := &EdgeWriter{l: l}
 	if l.arcLoad != nil {
-		l.beginArcs()
+		edges.arcs = l.beginArcs().Writer()
 	} else {
 		edges.sorter = l.beginEdges().Writer()
 	}

@@ -80,7 +80,7 @@ func (s *rowSpool) sync() error {
 }
 
 // restoreRows opens the rows that a checkpoint names: errNoCheckpoint where they are damaged.
-func restoreRows(dir string, c loadCheckpoint) (*rowSpool, error) {
+func restoreRows(ctx context.Context, dir string, c loadCheckpoint) (*rowSpool, error) {
 	f, err := os.Open(filepath.Join(dir, filepath.Base(c.Rows)))
 	if err != nil {
 		return nil, err
@@ -89,9 +89,9 @@ func restoreRows(dir string, c loadCheckpoint) (*rowSpool, error) {
 	if err == nil && (info.Size() != c.RowBytes || len(c.Marks) != (c.RowCount+contextEvery-1)/contextEvery) {
 		err = errNoCheckpoint
 	}
-	sum := &sumWriter{w: io.Discard}
+	sum := &sumWriter{w: f}
 	if err == nil {
-		_, err = io.CopyBuffer(sum, struct{ io.Reader }{f}, make([]byte, 256<<10))
+		sum.sum, err = fileSum(ctx, f)
 	}
 	if err == nil && sum.sum != c.RowSum {
 		err = errNoCheckpoint
@@ -99,7 +99,6 @@ func restoreRows(dir string, c loadCheckpoint) (*rowSpool, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	sum.w = f
 	return &rowSpool{
 		file: f, sum: sum, w: bufio.NewWriter(sum), rows: c.RowCount, size: c.RowBytes, marks: c.Marks, dropped: c.Dropped,
 	}, nil

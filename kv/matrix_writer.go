@@ -149,9 +149,12 @@ func (w *MatrixWriter) spill(v NodeID, row []float32) error {
 	return w.sorter.AddUint64(uint64(v), w.buf)
 }
 
+// sort has all rows from here on sorted.
+func (w *MatrixWriter) sort() { w.sorter = spill.New(w.b.s.dir, w.b.SortMemory()) }
+
 // startSorting moves the rows so far into a sorter. Those on disk are read back; they will be written again.
 func (w *MatrixWriter) startSorting() error {
-	w.sorter = spill.New(w.b.s.dir, w.b.SortMemory())
+	w.sort()
 	for i, present := range w.present {
 		if present {
 			if err := w.spill(w.first+NodeID(i), w.block.row(i, 0, w.block.stride)); err != nil {

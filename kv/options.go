@@ -70,6 +70,9 @@ func badgerOptions(dir string, opt Options, synced bool) (badger.Options, error)
 	if err != nil {
 		return badger.Options{}, err
 	}
+	if !synced { // a load writes its tables itself: of memtables it needs the least, each time that Badger opens
+		memTable = minMemTable
+	}
 	b := badger.DefaultOptions(dir)
 
 	b.ReadOnly = opt.ReadOnly
@@ -136,10 +139,13 @@ func badgerOptions(dir string, opt Options, synced bool) (badger.Options, error)
 	return b, nil
 }
 
+// minMemTable has room for transactions of a useful size.
+const minMemTable = 8 << 20
+
 // memTableSize is an eighth of the budget, within what transactions of a useful size need and what flushes well. A
 // log left by a crash is replayed into one memtable, so that size is never below what the store was written with.
 func memTableSize(dir string, budget int64) (int64, error) {
-	size := min(max(budget/8, 8<<20), 64<<20)
+	size := min(max(budget/8, minMemTable), 64<<20)
 	logs, err := memTableLogs(dir)
 	if err != nil {
 		return 0, err

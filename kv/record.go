@@ -31,19 +31,25 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // encode makes the record of a body under a key, in memory of its own.
 func encode(key, body []byte) []byte {
-	b := make([]byte, 0, recordHeader+5+len(body))
-	b = append(b, msgpackArray3, recordVersion, msgpackUint32, 0, 0, 0, 0)
+	return appendRecord(make([]byte, 0, recordHeader+5+len(body)), key, body)
+}
+
+// appendRecord appends the record of a body under a key to dst.
+func appendRecord(dst, key, body []byte) []byte {
+	begin := len(dst)
+	dst = append(dst, msgpackArray3, recordVersion, msgpackUint32, 0, 0, 0, 0)
 	switch {
 	case len(body) <= math.MaxUint8:
-		b = append(b, msgpackBin8, byte(len(body)))
+		dst = append(dst, msgpackBin8, byte(len(body)))
 	case len(body) <= math.MaxUint16:
-		b = binary.BigEndian.AppendUint16(append(b, msgpackBin16), uint16(len(body)))
+		dst = binary.BigEndian.AppendUint16(append(dst, msgpackBin16), uint16(len(body)))
 	default:
-		b = binary.BigEndian.AppendUint32(append(b, msgpackBin32), uint32(len(body)))
+		dst = binary.BigEndian.AppendUint32(append(dst, msgpackBin32), uint32(len(body)))
 	}
-	b = append(b, body...)
-	binary.BigEndian.PutUint32(b[3:], recordChecksum(key, b))
-	return b
+	dst = append(dst, body...)
+	record := dst[begin:]
+	binary.BigEndian.PutUint32(record[3:], recordChecksum(key, record))
+	return dst
 }
 
 func recordChecksum(key, b []byte) uint32 {

@@ -33,6 +33,9 @@ type Store struct {
 
 	written atomic.Int64 // bytes of entries given to Badger since it was opened
 
+	// loading says that the store is that of a Loader, which alone knows it: Bulks write tables.
+	loading bool
+
 	// writer is held by the one Update, Bulk or Compact there is at a time.
 	writer   writerLock
 	bulkOpen atomic.Bool // the writer is one of Store.Bulk, which its user must end
@@ -108,7 +111,7 @@ func Create(dir string, opt Options) (*Store, error) {
 	return create(dir, opt, true)
 }
 
-// create is Create. With synced false nothing is durable before Close.
+// create is Create. With synced false it is the store of a Loader, and nothing is durable before Close.
 func create(dir string, opt Options, synced bool) (*Store, error) {
 	if opt.ReadOnly {
 		return nil, fmt.Errorf("%s: %w: a store is not created read-only", dir, ErrReadOnly)
@@ -127,6 +130,7 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.loading = !synced
 	if err := s.writeHeader(); err != nil {
 		return nil, errors.Join(err, s.db.Close())
 	}

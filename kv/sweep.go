@@ -13,7 +13,7 @@ func (s *Store) sweep() error {
 	return s.View(func(tx *Tx) error {
 		live := tx.cat.live()
 		b := newBatch(s)
-		defer b.cancel()
+		defer b.wb.Cancel()
 		it := tx.txn.NewIterator(badger.IteratorOptions{})
 		defer it.Close()
 		for it.Seek([]byte{byte(firstGenerational)}); it.Valid(); {

@@ -120,6 +120,13 @@ func BenchmarkKernel(b *testing.B) {
 		kernel(fmt.Sprintf("rowsPlainly/width=%d", width), 4*width, func(_ int, list []kv.NodeID, _ int) {
 			addRowsPlainly(sums, rows, 0, list)
 		})
+		weights := randomRows(rand.New(rand.NewPCG(2, 0)), n, 1)
+		kernel(fmt.Sprintf("weightedRows/width=%d", width), 4*width+4, func(_ int, list []kv.NodeID, readable int) {
+			addWeightedRows(sums, rows, 0, list, weights, readable)
+		})
+		kernel(fmt.Sprintf("weightedRowsPlainly/width=%d", width), 4*width+4, func(_ int, list []kv.NodeID, _ int) {
+			addWeightedRowsPlainly(sums, rows, 0, list, weights)
+		})
 		if width < 2*groupColumns {
 			continue
 		}

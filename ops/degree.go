@@ -9,12 +9,7 @@ import (
 
 // Degrees returns the degree of every node [n], by NodeID: the length of its list.
 func Degrees(ctx context.Context, g Graph, opt Options) ([]uint32, error) {
-	opt = opt.withDefaults()
-	w, err := newWalker(g, opt.Workers)
-	if err != nil {
-		return nil, err
-	}
-	s, err := w.survey(ctx, opt)
+	_, s, err := surveyed(ctx, g, opt.withDefaults())
 	if err != nil {
 		return nil, err
 	}
@@ -23,12 +18,7 @@ func Degrees(ctx context.Context, g Graph, opt Options) ([]uint32, error) {
 
 // Measure walks the adjacency for its Sizes.
 func Measure(ctx context.Context, g Graph, opt Options) (*Sizes, error) {
-	opt = opt.withDefaults()
-	w, err := newWalker(g, opt.Workers)
-	if err != nil {
-		return nil, err
-	}
-	s, err := w.survey(ctx, opt)
+	_, s, err := surveyed(ctx, g, opt.withDefaults())
 	if err != nil {
 		return nil, err
 	}
@@ -62,46 +52,58 @@ func (s *Sizes) bufferBytes() int64 {
 	return s.sides() * (entry*int64(s.maxEntries) + 8*int64(s.maxRows+1))
 }
 
-func (w *walker) survey(ctx context.Context, opt Options) (*survey, error) {
-	if !w.isSimple() {
-		return w.surveyArcs(ctx, opt)
+// surveyed makes a walker, and walks the graph once for its survey. opt has its defaults.
+func surveyed(ctx context.Context, g Graph, opt Options) (*walker, *survey, error) {
+	w, err := newWalker(g, opt.Workers)
+	if err != nil {
+		return nil, nil, err
 	}
-	start := time.Now()
-	s := &survey{Sizes: Sizes{nodes: w.nodes}, degrees: make([]uint32, w.nodes)}
-	progress := meter{progress: opt.Progress, stage: "degrees", total: int64(w.nodes)}
-	parts := make([]struct {
-		entries             int64
-		maxRows, maxEntries int
-		_                   [40]byte // a cache line a worker
-	}, len(w.bufs))
-	err := w.walk(ctx, func(_ context.Context, worker int, adj *kv.Adjacency) error {
-		p := &parts[worker]
-		rows := int(adj.End - adj.First)
-		for i := range rows {
-			s.degrees[int(adj.First)+i] = uint32(adj.Offsets[i+1] - adj.Offsets[i])
+	s, err := w.survey(ctx, opt)
+	return w, s, err
+}
+
+func (w *walker) survey(ctx context.Context, opt Options) (*survey, error) {
+	start, n := time.Now(), w.nodes
+	s := &survey{Sizes: Sizes{nodes: n, weighted: w.weighted, directed: w.columns != nil}, degrees: make([]uint32, n)}
+	if !s.isSimple() {
+		s.strengths = newStrengths(s)
+	}
+	progress := meter{progress: opt.Progress, stage: "degrees", total: int64(n)}
+	parts := make([]Sizes, len(w.bufs))
+	err := w.walkBoth(ctx, func(_ context.Context, worker int, rows, columns *kv.Adjacency) error {
+		for i := range rows.Len() {
+			s.degrees[int(rows.First)+i] = uint32(rows.Offsets[i+1] - rows.Offsets[i])
 		}
-		p.entries += int64(len(adj.Neighbors))
-		p.maxRows = max(p.maxRows, rows)
-		p.maxEntries = max(p.maxEntries, len(adj.Neighbors))
-		progress.add(rows)
+		if s.strengths != nil {
+			s.take(rows, columns)
+		}
+		part := &parts[worker]
+		part.entries += int64(len(rows.Neighbors))
+		part.maxRows = max(part.maxRows, rows.Len())
+		part.maxEntries = max(part.maxEntries, len(rows.Neighbors), len(columns.Neighbors))
+		progress.add(rows.Len())
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	stage := kv.Stage{Name: "degrees", Seconds: time.Since(start).Seconds(), BytesRead: w.bytes.Swap(0)}
-	for _, p := range parts {
-		s.entries += p.entries
-		s.maxRows = max(s.maxRows, p.maxRows)
-		s.maxEntries = max(s.maxEntries, p.maxEntries)
+	for _, part := range parts {
+		s.entries += part.entries
+		s.maxRows = max(s.maxRows, part.maxRows)
+		s.maxEntries = max(s.maxEntries, part.maxEntries)
 	}
 	for _, degree := range s.degrees {
 		s.maxDegree = max(s.maxDegree, degree)
 	}
-	s.ranked = isRanked(s.degrees)
-	if opt.OnStage != nil {
-		stage.Edges = s.entries / 2
-		opt.OnStage(stage)
-	}
+	s.ranked = s.isSimple() && isRanked(s.degrees)
+	w.finish(opt.OnStage, start, kv.Stage{Name: "degrees", Edges: s.edges()})
 	return s, nil
+}
+
+// finish tells onStage, unless it is nil, of a stage that began at start, with the bytes read since the one before.
+func (w *walker) finish(onStage func(kv.Stage), start time.Time, stage kv.Stage) {
+	stage.Seconds, stage.BytesRead = time.Since(start).Seconds(), w.bytes.Swap(0)
+	if onStage != nil {
+		onStage(stage)
+	}
 }

@@ -20,6 +20,13 @@ type Diagonals struct {
 	arrays []*scratch.Array[float64] // what holds them
 }
 
+// DiagonalsOf are Diagonals that were computed before, with the standard errors that were: values[k-1] is diag(Ã^k) [n],
+// errors[k-1] its standard errors or nil. All are the caller's, who may give them back once the diagonals are not used
+// any more.
+func DiagonalsOf(values, errors [][]float64) *Diagonals {
+	return &Diagonals{hops: values, errors: errors}
+}
+
 // Hops is K.
 func (d *Diagonals) Hops() int { return len(d.hops) }
 
@@ -88,11 +95,7 @@ func ComputeDiagonals(ctx context.Context, g Graph, hops int, opt Options) (d *D
 	if len(opt.Have) == hops {
 		return DiagonalsOf(opt.Have, nil), nil
 	}
-	w, err := newWalker(g, opt.Workers)
-	if err != nil {
-		return nil, err
-	}
-	s, err := w.survey(ctx, opt)
+	w, s, err := surveyed(ctx, g, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +113,7 @@ func ComputeDiagonals(ctx context.Context, g Graph, hops int, opt Options) (d *D
 		if err != nil {
 			return nil, err
 		}
-		job.finish("price", 0, start, opt)
+		w.finish(opt.OnStage, start, kv.Stage{Name: "price", Edges: s.edges()})
 		if steps := price.stepsAfter(job.have()); steps > opt.MaxPrice {
 			return nil, &PriceError{Hops: hops, Price: steps, Limit: opt.MaxPrice}
 		}
@@ -122,7 +125,7 @@ func ComputeDiagonals(ctx context.Context, g Graph, hops int, opt Options) (d *D
 			return nil, err
 		}
 		if k > 1 {
-			job.finish("diagonal", k, start, opt)
+			w.finish(opt.OnStage, start, kv.Stage{Name: "diagonal", Hop: k, Edges: s.edges()})
 		}
 		if err := opt.hasDiagonal(k, job.results[k].Data); err != nil {
 			return nil, err
@@ -147,15 +150,6 @@ func (job *diagonalJob) diagonals() *Diagonals {
 		d.arrays = append(d.arrays, a)
 	}
 	return d
-}
-
-func (job *diagonalJob) finish(stage string, hop int, start time.Time, opt Options) {
-	bytes := job.graph.walker.bytes.Swap(0)
-	if opt.OnStage != nil {
-		opt.OnStage(kv.Stage{
-			Name: stage, Hop: hop, Seconds: time.Since(start).Seconds(), Edges: job.graph.survey.entries / 2, BytesRead: bytes,
-		})
-	}
 }
 
 // A diagonalJob computes one diagonal after the other.

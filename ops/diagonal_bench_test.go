@@ -16,7 +16,7 @@ func BenchmarkDiagonalHop(b *testing.B) {
 		for _, workers := range []int{1, 2} {
 			b.Run(fmt.Sprintf("hops=%d/workers=%d", hops, workers), func(b *testing.B) {
 				ctx := context.Background()
-				job, err := surveyed(g, hops, Options{Workers: workers, MemoryBudget: 4 << 30})
+				job, err := diagonalJobOf(g, hops, Options{Workers: workers, MemoryBudget: 4 << 30})
 				if err != nil {
 					b.Fatal(err)
 				}

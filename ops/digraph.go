@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -117,48 +116,23 @@ type strengths struct {
 	columnDegrees []uint32
 }
 
-// surveyArcs is survey of a graph that is not simple.
-func (w *walker) surveyArcs(ctx context.Context, opt Options) (*survey, error) {
-	start := time.Now()
-	n := w.nodes
-	s := &survey{Sizes: Sizes{nodes: n, weighted: w.weighted, directed: w.columns != nil}, degrees: make([]uint32, n)}
-	s.strengths = &strengths{rows: make([]float64, n), columnDegrees: s.degrees}
-	if s.columns = s.rows; s.directed {
-		s.columns, s.columnDegrees = make([]float64, n), make([]uint32, n)
+// newStrengths makes those of the sizes of a survey.
+func newStrengths(s *survey) *strengths {
+	t := &strengths{rows: make([]float64, s.nodes), columnDegrees: s.degrees}
+	if t.columns = t.rows; s.directed {
+		t.columns, t.columnDegrees = make([]float64, s.nodes), make([]uint32, s.nodes)
 	}
-	progress := meter{progress: opt.Progress, stage: "degrees", total: int64(n)}
-	parts := make([]Sizes, len(w.bufs))
-	err := w.walkBoth(ctx, func(_ context.Context, worker int, rows, columns *kv.Adjacency) error {
-		part := &parts[worker]
-		for i := range rows.Len() {
-			v := rows.First + kv.NodeID(i)
-			row, column := rows.Of(v), columns.Of(v)
-			s.degrees[v], s.columnDegrees[v] = uint32(len(row)), uint32(len(column))
-			s.rows[v], s.columns[v] = strength(row, weightsOf(rows, i)), strength(column, weightsOf(columns, i))
-		}
-		part.entries += int64(len(rows.Neighbors))
-		part.maxRows = max(part.maxRows, rows.Len())
-		part.maxEntries = max(part.maxEntries, len(rows.Neighbors), len(columns.Neighbors))
-		progress.add(rows.Len())
-		return nil
-	})
-	if err != nil {
-		return nil, err
+	return t
+}
+
+// take notes what the lists of some nodes tell.
+func (t *strengths) take(rows, columns *kv.Adjacency) {
+	for i := range rows.Len() {
+		v := rows.First + kv.NodeID(i)
+		column := columns.Of(v)
+		t.columnDegrees[v] = uint32(len(column))
+		t.rows[v], t.columns[v] = strength(rows.Of(v), weightsOf(rows, i)), strength(column, weightsOf(columns, i))
 	}
-	for _, part := range parts {
-		s.entries += part.entries
-		s.maxRows = max(s.maxRows, part.maxRows)
-		s.maxEntries = max(s.maxEntries, part.maxEntries)
-	}
-	for _, degree := range s.degrees {
-		s.maxDegree = max(s.maxDegree, degree)
-	}
-	if opt.OnStage != nil {
-		opt.OnStage(kv.Stage{
-			Name: "degrees", Seconds: time.Since(start).Seconds(), Edges: s.edges(), BytesRead: w.bytes.Swap(0),
-		})
-	}
-	return s, nil
 }
 
 // isSimple reports whether the graph is neither directed nor weighted.

@@ -7,14 +7,32 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/offheap"
 )
 
-// SizesOf are the Sizes of a simple graph that a bulk load would make of counts: so many nodes, in descending order of
-// degree, twice as many entries as edges, and blocks of at most so many rows and entries.
-func SizesOf(nodes int, edges int64, maxDegree uint32, maxRows, maxEntries int) *Sizes {
-	return &Sizes{
-		nodes: nodes, entries: 2 * edges, maxRows: maxRows, maxEntries: maxEntries, maxDegree: maxDegree, ranked: true,
+// A Shape is what is known of a graph before it is loaded.
+type Shape struct {
+	Nodes               int
+	Edges               int64  // arcs, where Directed
+	MaxDegree           uint32 // neighbours; those along the arcs, where Directed
+	MaxRows, MaxEntries int    // of the largest range that is read at once
+
+	// Directed says that the graph is walked along its arcs, or against them: along both ways it is undirected. Weighted
+	// says that entries have weights.
+	Directed, Weighted bool
+}
+
+// SizesOf are the Sizes that a graph will have once it is loaded.
+func SizesOf(s Shape) *Sizes {
+	sizes := &Sizes{
+		nodes: s.Nodes, entries: 2 * s.Edges, maxRows: s.MaxRows, maxEntries: s.MaxEntries, maxDegree: s.MaxDegree,
+		directed: s.Directed, weighted: s.Weighted,
 	}
+	if s.Directed {
+		sizes.entries = s.Edges
+	}
+	sizes.ranked = sizes.isSimple() // a load numbers nodes by degree
+	return sizes
 }
 
 // Nodes is n.
@@ -30,10 +48,18 @@ type DiagonalPlan struct {
 	Workers int
 	// MemoryBytes is what counts towards Options.MemoryBudget, ScratchBytes the size of the results and scratch arrays.
 	MemoryBytes, ScratchBytes int64
+	// Refused is what ComputeDiagonals would say of Steps above Options.MaxPrice, else nil.
+	Refused *PriceError
+}
+
+// refuse sets Refused.
+func (p *DiagonalPlan) refuse(hops int, limit float64) {
+	if p.Steps > limit {
+		p.Refused = &PriceError{Hops: hops, Price: p.Steps, Limit: limit}
+	}
 }
 
 // PlanDiagonals walks a graph for its degrees and the price of its diagonals, and says what ComputeDiagonals would do.
-// Options.MaxPrice is not looked at.
 func PlanDiagonals(ctx context.Context, g Graph, hops int, opt Options) (plan DiagonalPlan, err error) {
 	opt = opt.withDefaults()
 	w, err := newWalker(g, opt.Workers)
@@ -45,7 +71,7 @@ func PlanDiagonals(ctx context.Context, g Graph, hops int, opt Options) (plan Di
 		return plan, err
 	}
 	if !w.isSimple() {
-		return planWalks(ctx, w, s, hops, opt)
+		return planWalks(ctx, w, s, 1, hops, opt)
 	}
 	return planSurveyed(ctx, w, s, 1, hops, opt)
 }
@@ -69,6 +95,7 @@ func planSurveyed(
 			return plan, err
 		}
 		plan.Steps = price.ofAll(share).steps()
+		plan.refuse(hops, opt.MaxPrice)
 		for x := range job.before.Data {
 			job.before.Data[x] = uint32(float64(job.before.Data[x]) / share)
 		}
@@ -110,77 +137,115 @@ func (job *diagonalJob) largestSpan() (most int64) {
 	return most
 }
 
-// planWalks plans the diagonals of a graph that is directed or weighted.
-func planWalks(ctx context.Context, w *walker, s *survey, hops int, opt Options) (plan DiagonalPlan, err error) {
+// planWalks plans the diagonals of a graph that is directed or weighted, of which w has a share of the edges, with the
+// degrees of s; its Sizes are those of the whole.
+func planWalks(
+	ctx context.Context, w *walker, s *survey, share float64, hops int, opt Options,
+) (plan DiagonalPlan, err error) {
 	job := &walkJob{walker: w, survey: s, hops: hops}
 	if err := job.divideBudget(opt); err != nil {
 		return plan, err
 	}
-	plan.Workers, plan.Passes = len(w.bufs), 1+job.walks()
-	arrays, least := s.walkHeldBytes(hops, plan.Workers, opt.Scratch != nil)
-	plan.MemoryBytes = arrays + max(least, min(job.capacity, s.entries)*s.entryBytes())
 	if hops >= 3 {
 		if err := job.count(ctx); err != nil {
 			return plan, err
 		}
-		plan.Steps = job.price.steps()
+		plan.Steps = job.price.ofAll(share).steps()
+		plan.refuse(hops, opt.MaxPrice)
 	}
+	for x := range s.degrees {
+		s.degrees[x] = uint32(float64(s.degrees[x]) / share)
+	}
+	plan.Workers, plan.Passes = len(w.bufs), 1+job.walks()
+	arrays, least := s.walkHeldBytes(hops, plan.Workers, opt.Scratch != nil)
+	plan.MemoryBytes = arrays + max(least, min(job.capacity, s.entries)*s.entryBytes())
 	if opt.Scratch != nil {
 		plan.ScratchBytes = 8 * int64(hops) * int64(s.nodes)
 	}
 	return plan, nil
 }
 
-// An EdgeSample is some edges of a simple graph, drawn uniformly: of n nodes those that have an edge in it. It stands in
-// for a graph that is not stored yet.
+// ofAll is the price of a graph of which p is that of a sample, with so large a share of the edges.
+func (p walkPrice) ofAll(share float64) walkPrice {
+	pairs := share * share
+	return walkPrice{wedges: p.wedges / pairs, squares: p.squares / pairs, ball: p.ball / (pairs * share)}
+}
+
+// PlanSampled says what SampleDiagonals would do with so many samples on a simple graph of these sizes. The Steps are
+// draws.
+func (s *Sizes) PlanSampled(hops, samples int, opt Options) (plan DiagonalPlan, err error) {
+	opt = opt.withDefaults()
+	workers, capacity, err := divideSampleBudget(hops, samples, s, opt)
+	if err != nil {
+		return plan, err
+	}
+	plan.Workers, plan.Passes = workers, 1+min(hops-1, 1)
+	plan.MemoryBytes = s.sampleBytes(hops, samples, workers, opt.Scratch != nil)
+	parts := func(entries int64) (count int) {
+		bytes := 4 * (int64(s.nodes) + entries)
+		plan.MemoryBytes = max(plan.MemoryBytes,
+			s.sampleBytes(hops, samples, workers, opt.Scratch != nil)+min(bytes, max(capacity, 0)))
+		return int((bytes + max(capacity, 1) - 1) / max(capacity, 1))
+	}
+	arrays := int64(hops)
+	draws := float64(s.nodes) * float64(samples)
+	if hops >= 3 {
+		closures := parts(s.entries / 2)
+		plan.Passes += closures + 3
+		plan.Steps += draws * float64(closures)
+		arrays += 5 // its standard errors, and what they are made of
+		if hops >= 4 {
+			lists := parts(s.entries)
+			plan.Passes += closures + lists + 3
+			plan.Steps += draws * float64(closures+lists)
+			arrays += 3
+			plan.ScratchBytes = 4 * int64(samples) * int64(s.nodes)
+		}
+	}
+	if opt.Scratch == nil {
+		plan.ScratchBytes = 0
+	} else {
+		plan.ScratchBytes += (8*arrays + 4) * int64(s.nodes)
+	}
+	return plan, nil
+}
+
+// An EdgeSample is some edges of a graph, drawn uniformly: of n nodes those that have an edge in it. It stands in for a
+// graph that is not stored yet.
 type EdgeSample struct {
 	share   float64
-	offsets []int64
-	lists   []kv.NodeID
+	both    *sampledLists
+	out, in *sampledLists // nil unless arcs are walked along their direction
 }
 
 // NewEdgeSample takes edges between two numbers less than nodes, of which share, 0 < share ≤ 1, is in the sample. Self
-// loops are left out and parallel edges collapsed.
-func NewEdgeSample(nodes int, edges [][2]uint32, share float64) *EdgeSample {
-	s := &EdgeSample{share: share, offsets: make([]int64, nodes+1)}
-	for _, e := range edges {
-		if e[0] != e[1] {
-			s.offsets[e[0]+1]++
-			s.offsets[e[1]+1]++
-		}
+// loops are left out and parallel edges collapsed. Of the Shape it looks at Directed, where the edges are arcs from the
+// first number to the second, and at Weighted.
+func NewEdgeSample(nodes int, edges [][2]uint32, share float64, form Shape) *EdgeSample {
+	s := &EdgeSample{share: share, both: sampleLists(nodes, edges, form.Weighted, 0, 1)}
+	if form.Directed {
+		s.out, s.in = sampleLists(nodes, edges, form.Weighted, 0), sampleLists(nodes, edges, form.Weighted, 1)
 	}
-	for v := range nodes {
-		s.offsets[v+1] += s.offsets[v]
-	}
-	s.lists = make([]kv.NodeID, s.offsets[nodes])
-	next := slices.Clone(s.offsets[:nodes])
-	for _, e := range edges {
-		if e[0] != e[1] {
-			s.lists[next[e[0]]], s.lists[next[e[1]]] = kv.NodeID(e[1]), kv.NodeID(e[0])
-			next[e[0]]++
-			next[e[1]]++
-		}
-	}
-	kept := int64(0)
-	for v := range nodes {
-		list := s.lists[s.offsets[v]:s.offsets[v+1]]
-		slices.Sort(list)
-		s.offsets[v] = kept
-		kept += int64(copy(s.lists[kept:], slices.Compact(list)))
-	}
-	s.offsets[nodes] = kept
-	s.lists = s.lists[:kept]
 	return s
 }
 
 // Edges is how many there are in the sample.
-func (s *EdgeSample) Edges() int64 { return int64(len(s.lists)) / 2 }
+func (s *EdgeSample) Edges() int64 { return int64(len(s.both.neighbors)) / 2 }
 
-// Degrees are those of the whole graph, estimated, of the nodes that have an edge in the sample, descending.
+// Arcs is how many of them there are where they are walked along their direction, else twice the edges.
+func (s *EdgeSample) Arcs() int64 {
+	if s.out == nil {
+		return 2 * s.Edges()
+	}
+	return int64(len(s.out.neighbors))
+}
+
+// Degrees are those of the whole graph, estimated, of the nodes that have an edge in the sample, descending. They count
+// neighbours, whatever the direction.
 func (s *EdgeSample) Degrees() []uint32 {
-	degrees := make([]uint32, s.NumNodes())
+	degrees := make([]uint32, s.both.NumNodes())
 	for v := range degrees {
-		degrees[v] = uint32(float64(s.offsets[v+1]-s.offsets[v])/s.share + 0.5)
+		degrees[v] = uint32(float64(s.both.offsets[v+1]-s.both.offsets[v])/s.share + 0.5)
 	}
 	slices.SortFunc(degrees, func(a, b uint32) int { return int(int64(b) - int64(a)) })
 	return degrees
@@ -190,7 +255,11 @@ func (s *EdgeSample) Degrees() []uint32 {
 // share of 1.
 func (s *EdgeSample) PlanDiagonals(ctx context.Context, whole *Sizes, hops int, opt Options) (DiagonalPlan, error) {
 	opt = opt.withDefaults()
-	w, err := newWalker(s, opt.Workers)
+	var g Graph = s.both
+	if s.out != nil {
+		g = sampledArcs{s.out, s.in}
+	}
+	w, err := newWalker(g, opt.Workers)
 	if err != nil {
 		return DiagonalPlan{}, err
 	}
@@ -199,17 +268,76 @@ func (s *EdgeSample) PlanDiagonals(ctx context.Context, whole *Sizes, hops int, 
 		return DiagonalPlan{}, err
 	}
 	found.Sizes = *whole
+	if !w.isSimple() {
+		return planWalks(ctx, w, found, s.share, hops, opt)
+	}
 	return planSurveyed(ctx, w, found, s.share, hops, opt)
+}
+
+// sampledLists are the lists of an EdgeSample, a Graph whose weights are 1.
+type sampledLists struct {
+	offsets   []int64
+	neighbors []kv.NodeID
+	weighted  bool
+}
+
+// sampledArcs is the Digraph of an EdgeSample.
+type sampledArcs struct {
+	*sampledLists
+	in *sampledLists
+}
+
+// Reverse is that of a Digraph.
+func (s sampledArcs) Reverse() Graph { return s.in }
+
+// sampleLists puts the other end of every edge into the lists of the ends from, 0 or 1.
+func sampleLists(nodes int, edges [][2]uint32, weighted bool, from ...int) *sampledLists {
+	s := &sampledLists{offsets: make([]int64, nodes+1), weighted: weighted}
+	for _, e := range edges {
+		if e[0] == e[1] {
+			continue
+		}
+		for _, end := range from {
+			s.offsets[e[end]+1]++
+		}
+	}
+	for v := range nodes {
+		s.offsets[v+1] += s.offsets[v]
+	}
+	s.neighbors = make([]kv.NodeID, s.offsets[nodes])
+	next := slices.Clone(s.offsets[:nodes])
+	for _, e := range edges {
+		if e[0] == e[1] {
+			continue
+		}
+		for _, end := range from {
+			s.neighbors[next[e[end]]] = kv.NodeID(e[1-end])
+			next[e[end]]++
+		}
+	}
+	kept := int64(0)
+	for v := range nodes {
+		list := s.neighbors[s.offsets[v]:s.offsets[v+1]]
+		slices.Sort(list)
+		s.offsets[v] = kept
+		kept += int64(copy(s.neighbors[kept:], slices.Compact(list)))
+	}
+	s.offsets[nodes] = kept
+	s.neighbors = s.neighbors[:kept]
+	return s
 }
 
 // sampleBlock is the nodes of a range of an EdgeSample.
 const sampleBlock = 1 << 12
 
 // NumNodes is that of a Graph.
-func (s *EdgeSample) NumNodes() int { return len(s.offsets) - 1 }
+func (s *sampledLists) NumNodes() int { return len(s.offsets) - 1 }
+
+// Weighted is that of a WeightedGraph.
+func (s *sampledLists) Weighted() bool { return s.weighted }
 
 // AdjacencyBlocks is that of a Graph.
-func (s *EdgeSample) AdjacencyBlocks() (blocks []kv.Range, err error) {
+func (s *sampledLists) AdjacencyBlocks() (blocks []kv.Range, err error) {
 	for first := 0; first < s.NumNodes(); first += sampleBlock {
 		blocks = append(blocks, kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(first+sampleBlock, s.NumNodes()))})
 	}
@@ -217,13 +345,16 @@ func (s *EdgeSample) AdjacencyBlocks() (blocks []kv.Range, err error) {
 }
 
 // ReadAdjacency is that of a Graph.
-func (s *EdgeSample) ReadAdjacency(r kv.Range, buf *kv.Adjacency) error {
+func (s *sampledLists) ReadAdjacency(r kv.Range, buf *kv.Adjacency) error {
 	from, to := s.offsets[r.First], s.offsets[r.End]
 	buf.Range, buf.Offsets = r, buf.Offsets[:0]
 	for _, at := range s.offsets[r.First : r.End+1] {
 		buf.Offsets = append(buf.Offsets, at-from)
 	}
-	buf.Neighbors = append(buf.Neighbors[:0], s.lists[from:to]...)
+	buf.Neighbors = append(buf.Neighbors[:0], s.neighbors[from:to]...)
+	if s.weighted {
+		buf.Weights = slices.Repeat([]float32{1}, int(to-from))
+	}
 	return nil
 }
 
@@ -246,13 +377,13 @@ func (p *PropagatePlan) MeasureGather(ctx context.Context, degrees []uint32) (co
 	if rows == 0 || len(degrees) == 0 {
 		return p.gatherCost() + columnCost*float64(w), nil
 	}
-	tile, err := mapMemory[float32](rows * w)
+	tile, err := offheap.New[float32](rows * w)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = joined(err, tile.free()) }()
-	for i := range tile.data {
-		tile.data[i] = 1
+	defer func() { err = joined(err, tile.Free()) }()
+	for i := range tile.Data {
+		tile.Data[i] = 1
 	}
 	ends := make([]uint64, len(degrees))
 	total := uint64(0)
@@ -279,7 +410,7 @@ func (p *PropagatePlan) MeasureGather(ctx context.Context, degrees []uint32) (co
 	}
 	nanoseconds := make([]float64, p.Workers)
 	err = Parallel(ctx, p.Workers, p.Workers, func(_ context.Context, _, i int) error {
-		list, sums, from := lists[i], make([]float64, w), slab{values: tile.data, stride: w}
+		list, sums, from := lists[i], make([]float64, w), slab{values: tile.Data, stride: w}
 		for round := range gatherRounds {
 			began := time.Now()
 			for at := 0; at < gatherEntries; at += gatherList {

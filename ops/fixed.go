@@ -3,6 +3,8 @@ package ops
 import (
 	"math"
 	"sync/atomic"
+
+	"github.com/graphcleaner/graphcleaner/kv/offheap"
 )
 
 // fixedUnit is the number of units in 1. Sums of units are exact, whatever their order, so that workers may add to one
@@ -19,12 +21,12 @@ func roundUnits(x float64) int64 { return int64(x + 0.5) }
 // fixedSums are sums [n] that many goroutines may add to. Most of what is added goes to the first ranks, the hubs:
 // every worker has sums of its own for them.
 type fixedSums struct {
-	shared mapping[uint64]
+	shared offheap.Array[uint64]
 	near   [][]uint64 // a slice a worker, of the first ranks
 }
 
 func newFixedSums(n, near, workers int) (*fixedSums, error) {
-	shared, err := mapMemory[uint64](n)
+	shared, err := offheap.New[uint64](n)
 	if err != nil {
 		return nil, err
 	}
@@ -35,13 +37,13 @@ func newFixedSums(n, near, workers int) (*fixedSums, error) {
 	return s, nil
 }
 
-func (s *fixedSums) free() error { return s.shared.free() }
+func (s *fixedSums) free() error { return s.shared.Free() }
 
 func (s *fixedSums) add(worker int, i rank, units int64) {
 	if near := s.near[worker]; int(i) < len(near) {
 		near[i] += uint64(units)
 	} else if units != 0 {
-		atomic.AddUint64(&s.shared.data[i], uint64(units))
+		atomic.AddUint64(&s.shared.Data[i], uint64(units))
 	}
 }
 
@@ -49,11 +51,11 @@ func (s *fixedSums) add(worker int, i rank, units int64) {
 func (s *fixedSums) settle() {
 	for _, near := range s.near {
 		for i, units := range near {
-			s.shared.data[i] += units
+			s.shared.Data[i] += units
 		}
 		clear(near)
 	}
 }
 
 // at must not run beside add, and wants settle before it.
-func (s *fixedSums) at(i rank) float64 { return float64(int64(s.shared.data[i])) / fixedUnit }
+func (s *fixedSums) at(i rank) float64 { return float64(int64(s.shared.Data[i])) / fixedUnit }

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/offheap"
 )
 
 // A stripe is a span of ranks w in which the paths x–u–w are summed at a time. The first stripe is the nodes that most
@@ -46,20 +47,20 @@ type fourSearch struct {
 	graph   *rankedGraph
 	stripe  span
 	held    *heldLists
-	delta   mapping[float64] // of the stripe, by w less its first
+	delta   offheap.Array[float64] // of the stripe, by w less its first
 	units   *fixedSums
 	workers []fourScratch
 }
 
 // Arrays are by w less the stripe's first.
 type fourScratch struct {
-	sums    mapping[float64] // s_w, then units of δ_x δ_w s_w as bits; zero between nodes
-	found   mapping[uint64]  // units of w; zero between stripes
+	sums    offheap.Array[float64] // s_w, then units of δ_x δ_w s_w as bits; zero between nodes
+	found   offheap.Array[uint64]  // units of w; zero between stripes
 	touched []rank
 	starts  []uint32 // where the paths of a u begin in its list
 }
 
-func (s *fourScratch) free() error { return joined(s.sums.free(), s.found.free()) }
+func (s *fourScratch) free() error { return joined(s.sums.Free(), s.found.Free()) }
 
 // returns4 is the walks to a neighbour and back twice, the walks to a node at two steps and back the same way, and
 // 2 Σ π over the 4-cycles of a node.
@@ -74,7 +75,7 @@ func (job *diagonalJob) returns4(ctx context.Context) (err error) {
 	s := &fourSearch{graph: g, workers: make([]fourScratch, len(g.lists))}
 	defer func() { err = joined(err, s.free()) }()
 	if err := s.allocate(widest); err != nil {
-		return fmt.Errorf("diagonal: memory for the sums of %d nodes: %w", widest, err)
+		return fmt.Errorf("diagonal: sums of %d nodes: %w", widest, err)
 	}
 	if s.units, err = newFixedSums(n, g.survey.hubs(), len(g.lists)); err != nil {
 		return err
@@ -105,14 +106,14 @@ func (job *diagonalJob) keepWalks4(ctx context.Context, cycles func(v rank) floa
 }
 
 func (s *fourSearch) allocate(width int) (err error) {
-	if s.delta, err = mapMemory[float64](width); err != nil {
+	if s.delta, err = offheap.New[float64](width); err != nil {
 		return err
 	}
 	for i := range s.workers {
-		if s.workers[i].sums, err = mapMemory[float64](width); err != nil {
+		if s.workers[i].sums, err = offheap.New[float64](width); err != nil {
 			return err
 		}
-		if s.workers[i].found, err = mapMemory[uint64](width); err != nil {
+		if s.workers[i].found, err = offheap.New[uint64](width); err != nil {
 			return err
 		}
 	}
@@ -120,7 +121,7 @@ func (s *fourSearch) allocate(width int) (err error) {
 }
 
 func (s *fourSearch) free() error {
-	err := s.delta.free()
+	err := s.delta.Free()
 	for i := range s.workers {
 		err = joined(err, s.workers[i].free())
 	}
@@ -135,13 +136,13 @@ func (s *fourSearch) searchStripe(ctx context.Context, stripe span, progress *me
 	defer func() { err = joined(err, s.held.free()) }()
 	s.stripe = stripe
 	for w := range stripe.len() {
-		s.delta.data[w] = s.graph.delta(stripe.lo + rank(w))
+		s.delta.Data[w] = s.graph.delta(stripe.lo + rank(w))
 	}
 	if err := s.graph.walk(ctx, span{0, stripe.hi}, progress, s.search); err != nil {
 		return err
 	}
 	for i := range s.workers {
-		found := s.workers[i].found.data[:stripe.len()]
+		found := s.workers[i].found.Data[:stripe.len()]
 		for w, units := range found {
 			s.units.add(i, stripe.lo+rank(w), int64(units))
 		}
@@ -167,7 +168,7 @@ func (s *fourSearch) search(ctx context.Context, worker int, x rank, list []rank
 	}
 	// What most ranks of the stripe have paths to is looked for afterwards; else it is noted.
 	dense := count > s.stripe.len()-first
-	sums := scratch.sums.data[:s.stripe.len()]
+	sums := scratch.sums.Data[:s.stripe.len()]
 	defer func() {
 		if dense {
 			clear(sums[first:])
@@ -242,7 +243,7 @@ func addTouched(sums []float64, touched, paths []rank, d float64) []rank {
 func (s *fourSearch) settle(worker int, x rank, first int, dense bool) {
 	scratch := &s.workers[worker]
 	width := s.stripe.len()
-	sums, found, delta := scratch.sums.data[:width], scratch.found.data[:width], s.delta.data[:width]
+	sums, found, delta := scratch.sums.Data[:width], scratch.found.Data[:width], s.delta.Data[:width]
 	atX, ofX := s.graph.delta(x)*fixedUnit, uint64(0)
 	if dense {
 		for w := first; w < width; w++ {

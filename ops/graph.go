@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/offheap"
 )
 
 // A Graph is what the operators walk: a graph whose adjacency is read in blocks of consecutive nodes. It is simple and
@@ -36,7 +37,7 @@ type walker struct {
 type keptLists struct {
 	degrees   []uint32
 	starts    []int64 // of the blocks, and where the last one ends
-	neighbors mapping[kv.NodeID]
+	neighbors offheap.Array[kv.NodeID]
 	complete  bool
 }
 
@@ -98,8 +99,8 @@ func (w *walker) keep(degrees []uint32) (err error) {
 		}
 	}
 	k.starts = append(k.starts, entries)
-	if k.neighbors, err = mapMemory[kv.NodeID](int(entries)); err != nil {
-		return fmt.Errorf("memory for %d entries: %w", entries, err)
+	if k.neighbors, err = offheap.New[kv.NodeID](int(entries)); err != nil {
+		return fmt.Errorf("%d entries: %w", entries, err)
 	}
 	w.kept = k
 	return nil
@@ -113,7 +114,7 @@ func (w *walker) free() error {
 	clear(w.bufs) // some lists are in the memory that goes
 	k := w.kept
 	w.kept = nil
-	return k.neighbors.free()
+	return k.neighbors.Free()
 }
 
 // walk calls visit once for every block, concurrently for different workers. The adjacency is borrowed for the call.
@@ -141,7 +142,7 @@ func (w *walker) walkBlocks(
 func (w *walker) read(block int, adj *kv.Adjacency) error {
 	var room []kv.NodeID
 	if k := w.kept; k != nil {
-		room = k.neighbors.data[k.starts[block]:k.starts[block+1]:k.starts[block+1]]
+		room = k.neighbors.Data[k.starts[block]:k.starts[block+1]:k.starts[block+1]]
 		if k.complete {
 			k.offsets(w.blocks[block], adj)
 			adj.Neighbors = room

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/graphcleaner/graphcleaner/kv/offheap"
 )
 
 // A span is the ranks lo ≤ x < hi.
@@ -15,36 +17,36 @@ func (s span) len() int { return int(s.hi - s.lo) }
 // maxHeld entries.
 type heldLists struct {
 	first   rank
-	offsets mapping[uint32]
-	ranks   mapping[rank]
+	offsets offheap.Array[uint32]
+	ranks   offheap.Array[rank]
 }
 
 const maxHeld = 1<<32 - 1
 
 func (h *heldLists) of(u rank) []rank {
 	i := u - h.first
-	return h.ranks.data[h.offsets.data[i]:h.offsets.data[i+1]]
+	return h.ranks.Data[h.offsets.Data[i]:h.offsets.Data[i+1]]
 }
 
-func (h *heldLists) free() error { return joined(h.offsets.free(), h.ranks.free()) }
+func (h *heldLists) free() error { return joined(h.offsets.Free(), h.ranks.Free()) }
 
 // newHeldLists makes room for the lists of a span, given their lengths.
 func newHeldLists(s span, length func(u rank) uint32) (h *heldLists, err error) {
 	h = &heldLists{first: s.lo}
-	if h.offsets, err = mapMemory[uint32](s.len() + 1); err != nil {
-		return nil, fmt.Errorf("diagonal: memory for the offsets of %d nodes: %w", s.len(), err)
+	if h.offsets, err = offheap.New[uint32](s.len() + 1); err != nil {
+		return nil, fmt.Errorf("diagonal: offsets of %d nodes: %w", s.len(), err)
 	}
 	entries := int64(0)
 	for i := range s.len() {
 		entries += int64(length(s.lo + rank(i)))
-		h.offsets.data[i+1] = uint32(entries)
+		h.offsets.Data[i+1] = uint32(entries)
 	}
 	if entries > maxHeld {
 		return nil, joined(fmt.Errorf("%w: got %d adjacency entries to hold, want at most %d",
 			ErrShape, entries, maxHeld), h.free())
 	}
-	if h.ranks, err = mapMemory[rank](int(entries)); err != nil {
-		return nil, joined(fmt.Errorf("diagonal: memory for %d entries: %w", entries, err), h.free())
+	if h.ranks, err = offheap.New[rank](int(entries)); err != nil {
+		return nil, joined(fmt.Errorf("diagonal: %d entries: %w", entries, err), h.free())
 	}
 	return h, nil
 }
@@ -131,19 +133,19 @@ func (g *rankedGraph) countStripe(
 	if stripe == all {
 		return newHeldLists(all, func(u rank) uint32 { return g.degrees[u] })
 	}
-	lengths, err := mapMemory[uint32](all.len())
+	lengths, err := offheap.New[uint32](all.len())
 	if err != nil {
-		return nil, fmt.Errorf("diagonal: memory for the lengths of %d lists: %w", all.len(), err)
+		return nil, fmt.Errorf("diagonal: lengths of %d lists: %w", all.len(), err)
 	}
-	defer func() { err = joined(err, lengths.free()) }()
+	defer func() { err = joined(err, lengths.Free()) }()
 	err = g.walk(ctx, all, nil, func(_ context.Context, _ int, u rank, list []rank) error {
-		lengths.data[u] = uint32(len(within(list)))
+		lengths.Data[u] = uint32(len(within(list)))
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return newHeldLists(all, func(u rank) uint32 { return lengths.data[u] })
+	return newHeldLists(all, func(u rank) uint32 { return lengths.Data[u] })
 }
 
 // joined is errors.Join of two, but an error itself where there is no other.

@@ -14,32 +14,22 @@ import (
 // slab. Sums are in float64, and neither fused with a product nor reordered: they are those of the plain kernels.
 var vectorized = cpu.X86.HasAVX2
 
-// addGroups1 to addGroups8 add so many groups of four columns. The rows begin at rows, stride bytes apart, with that of
-// node base. readable ≥ count is how many neighbours may be read, so that rows beyond the list are prefetched.
+// mostGroups is how many groups of columns the kernels have registers for.
+const mostGroups = maxTileWidth / groupColumns
+
+// addGroups adds so many groups of four columns, 1 to mostGroups. The rows begin at rows, stride bytes apart, with that
+// of node base. readable ≥ count is how many neighbours may be read, so that rows beyond the list are prefetched.
 //
 //go:noescape
-func addGroups1(sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int)
+func addGroups(
+	sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable, groups int)
 
+// addWeightedGroups is addGroups with each row times the weight of its neighbour.
+//
 //go:noescape
-func addGroups2(sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int)
-
-//go:noescape
-func addGroups3(sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int)
-
-//go:noescape
-func addGroups4(sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int)
-
-//go:noescape
-func addGroups5(sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int)
-
-//go:noescape
-func addGroups6(sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int)
-
-//go:noescape
-func addGroups7(sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int)
-
-//go:noescape
-func addGroups8(sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int)
+func addWeightedGroups(
+	sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable, groups int,
+	weights *float32)
 
 // addPair adds the groups of columns left and right bytes into the rows to the first two groups of sums.
 //
@@ -58,35 +48,34 @@ func finishGroups(row, next, input *float32, sums *float64, groups int, scale, s
 // addRows adds to sums the columns from column on of the rows that neighbors names, each column by itself, in the order
 // of neighbors and in float64. readable ≥ len(neighbors) numbers can be read from there on, for prefetching.
 func addRows(sums []float64, rows slab, column int, neighbors []kv.NodeID, readable int) {
-	if !vectorized || len(sums)%groupColumns != 0 {
+	groups, ok := vectorizedGroups(sums)
+	if !ok {
 		addRowsPlainly(sums, rows, column, neighbors)
-		return
+	} else if len(neighbors) > 0 && groups > 0 {
+		addGroups(&sums[0], &rows.values[column], uintptr(4*rows.stride), uintptr(rows.first),
+			unsafe.SliceData(neighbors), len(neighbors), readable, groups)
 	}
-	if len(neighbors) == 0 || len(sums) == 0 {
-		return
+}
+
+// addWeightedRows is addRows with each row times the weight of its neighbour. The product of two float32 is exact in
+// float64.
+func addWeightedRows(
+	sums []float64, rows slab, column int, neighbors []kv.NodeID, weights []float32, readable int,
+) {
+	groups, ok := vectorizedGroups(sums)
+	weights = weights[:len(neighbors)]
+	if !ok {
+		addWeightedRowsPlainly(sums, rows, column, neighbors, weights)
+	} else if len(neighbors) > 0 && groups > 0 {
+		addWeightedGroups(&sums[0], &rows.values[column], uintptr(4*rows.stride), uintptr(rows.first),
+			unsafe.SliceData(neighbors), len(neighbors), readable, groups, &weights[0])
 	}
-	from, size, base := &rows.values[column], uintptr(4*rows.stride), uintptr(rows.first)
-	list, count := unsafe.SliceData(neighbors), len(neighbors)
-	switch sum := &sums[0]; len(sums) / groupColumns {
-	case 1:
-		addGroups1(sum, from, size, base, list, count, readable)
-	case 2:
-		addGroups2(sum, from, size, base, list, count, readable)
-	case 3:
-		addGroups3(sum, from, size, base, list, count, readable)
-	case 4:
-		addGroups4(sum, from, size, base, list, count, readable)
-	case 5:
-		addGroups5(sum, from, size, base, list, count, readable)
-	case 6:
-		addGroups6(sum, from, size, base, list, count, readable)
-	case 7:
-		addGroups7(sum, from, size, base, list, count, readable)
-	case 8:
-		addGroups8(sum, from, size, base, list, count, readable)
-	default:
-		addRowsPlainly(sums, rows, column, neighbors)
-	}
+}
+
+// vectorizedGroups is the groups of some sums, if there is a kernel for so many and nothing beside them.
+func vectorizedGroups(sums []float64) (groups int, ok bool) {
+	groups = len(sums) / groupColumns
+	return groups, vectorized && len(sums)%groupColumns == 0 && groups <= mostGroups
 }
 
 // addTwoGroups adds two groups of columns of the rows that neighbors names to the groups of sums at the same places.

@@ -25,16 +25,9 @@
 	IMULQ BX, R9; \
 	ADDQ  DX, R9
 
-// ARGUMENTS loads what all kernels take, and leaves in R11 how many neighbours have one AHEAD of them, in CX how
-// many have none.
-#define ARGUMENTS \
-	MOVQ    sums+0(FP), DI; \
-	MOVQ    rows+8(FP), DX; \
-	MOVQ    stride+16(FP), BX; \
-	MOVQ    base+24(FP), R8; \
-	MOVQ    neighbors+32(FP), SI; \
-	MOVQ    count+40(FP), CX; \
-	MOVQ    readable+48(FP), R11; \
+// COUNTS makes of CX neighbours, R11 of which may be read, how many have one AHEAD of them, in R11, and how many have
+// none, in CX.
+#define COUNTS \
 	SUBQ    $AHEAD, R11; \
 	XORQ    R12, R12; \
 	CMPQ    R11, R12; \
@@ -43,13 +36,24 @@
 	CMOVQGT CX, R11; \
 	SUBQ    R11, CX
 
+// ARGUMENTS loads what all kernels of rows take.
+#define ARGUMENTS \
+	MOVQ sums+0(FP), DI; \
+	MOVQ rows+8(FP), DX; \
+	MOVQ stride+16(FP), BX; \
+	MOVQ base+24(FP), R8; \
+	MOVQ neighbors+32(FP), SI; \
+	MOVQ count+40(FP), CX; \
+	MOVQ readable+48(FP), R11; \
+	COUNTS
+
 // LOOPS runs over the neighbours, with prefetching while there is something ahead.
-#define LOOPS(fetch, body) \
+#define LOOPS(fetch, row, body) \
 	TESTQ R11, R11; \
 	JZ    rest; \
 ahead: \
 	fetch; \
-	ROW; \
+	row; \
 	body; \
 	ADDQ  $4, SI; \
 	DECQ  R11; \
@@ -58,7 +62,7 @@ rest: \
 	TESTQ CX, CX; \
 	JZ    done; \
 last: \
-	ROW; \
+	row; \
 	body; \
 	ADDQ  $4, SI; \
 	DECQ  CX; \
@@ -96,77 +100,119 @@ done: \
 #define STORE7 STORE6; VMOVUPD Y6, 192(DI)
 #define STORE8 STORE7; VMOVUPD Y7, 224(DI)
 
-// func addGroups1(sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int)
-TEXT ·addGroups1(SB), NOSPLIT, $0-56
-	ARGUMENTS
-	LOAD1
-	LOOPS(FETCH, BODY1)
-	STORE1
-	VZEROUPPER
+// KERNEL is a whole function that adds some groups.
+#define KERNEL(load, fetch, body, store) \
+	ARGUMENTS; \
+	load; \
+	LOOPS(fetch, ROW, body); \
+	store; \
+	VZEROUPPER; \
 	RET
 
-// func addGroups2(sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int)
-TEXT ·addGroups2(SB), NOSPLIT, $0-56
-	ARGUMENTS
-	LOAD2
-	LOOPS(FETCH, BODY2)
-	STORE2
-	VZEROUPPER
+// CASE goes on in the kernel for a number of groups, if that is the one in AX.
+#define CASE(groups, kernel) \
+	CMPQ AX, groups; \
+	JNE  2(PC); \
+	JMP  kernel
+
+// func addGroups(
+//	sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable, groups int)
+TEXT ·addGroups(SB), NOSPLIT, $0-64
+	MOVQ groups+56(FP), AX
+	CASE($1, add1<>(SB))
+	CASE($2, add2<>(SB))
+	CASE($3, add3<>(SB))
+	CASE($4, add4<>(SB))
+	CASE($5, add5<>(SB))
+	CASE($6, add6<>(SB))
+	CASE($7, add7<>(SB))
+	CASE($8, add8<>(SB))
 	RET
 
-// func addGroups3(sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int)
-TEXT ·addGroups3(SB), NOSPLIT, $0-56
-	ARGUMENTS
-	LOAD3
-	LOOPS(FETCH2, BODY3)
-	STORE3
-	VZEROUPPER
+TEXT add1<>(SB), NOSPLIT, $0-64
+	KERNEL(LOAD1, FETCH, BODY1, STORE1)
+
+TEXT add2<>(SB), NOSPLIT, $0-64
+	KERNEL(LOAD2, FETCH, BODY2, STORE2)
+
+TEXT add3<>(SB), NOSPLIT, $0-64
+	KERNEL(LOAD3, FETCH2, BODY3, STORE3)
+
+TEXT add4<>(SB), NOSPLIT, $0-64
+	KERNEL(LOAD4, FETCH, BODY4, STORE4)
+
+TEXT add5<>(SB), NOSPLIT, $0-64
+	KERNEL(LOAD5, FETCH128, BODY5, STORE5)
+
+TEXT add6<>(SB), NOSPLIT, $0-64
+	KERNEL(LOAD6, FETCH128, BODY6, STORE6)
+
+TEXT add7<>(SB), NOSPLIT, $0-64
+	KERNEL(LOAD7, FETCH3, BODY7, STORE7)
+
+TEXT add8<>(SB), NOSPLIT, $0-64
+	KERNEL(LOAD8, FETCH128, BODY8, STORE8)
+
+// WEIGHT leaves the weight of the current neighbour in all of Y9.
+#define WEIGHT \
+	VBROADCASTSS (R13), X9; \
+	VCVTPS2PD    X9, Y9; \
+	ADDQ         $4, R13
+
+// ADDWEIGHTED is ADD of the columns times the weight.
+#define ADDWEIGHTED(offset, sum) \
+	VCVTPS2PD offset(R9), Y8; \
+	VMULPD    Y9, Y8, Y8; \
+	VADDPD    Y8, sum, sum
+
+#define WEIGHTED1 WEIGHT; ADDWEIGHTED(0, Y0)
+#define WEIGHTED2 WEIGHTED1; ADDWEIGHTED(16, Y1)
+#define WEIGHTED3 WEIGHTED2; ADDWEIGHTED(32, Y2)
+#define WEIGHTED4 WEIGHTED3; ADDWEIGHTED(48, Y3)
+#define WEIGHTED5 WEIGHTED4; ADDWEIGHTED(64, Y4)
+#define WEIGHTED6 WEIGHTED5; ADDWEIGHTED(80, Y5)
+#define WEIGHTED7 WEIGHTED6; ADDWEIGHTED(96, Y6)
+#define WEIGHTED8 WEIGHTED7; ADDWEIGHTED(112, Y7)
+
+// func addWeightedGroups(
+//	sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable, groups int,
+//	weights *float32)
+TEXT ·addWeightedGroups(SB), NOSPLIT, $0-72
+	MOVQ groups+56(FP), AX
+	MOVQ weights+64(FP), R13
+	CASE($1, addWeighted1<>(SB))
+	CASE($2, addWeighted2<>(SB))
+	CASE($3, addWeighted3<>(SB))
+	CASE($4, addWeighted4<>(SB))
+	CASE($5, addWeighted5<>(SB))
+	CASE($6, addWeighted6<>(SB))
+	CASE($7, addWeighted7<>(SB))
+	CASE($8, addWeighted8<>(SB))
 	RET
 
-// func addGroups4(sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int)
-TEXT ·addGroups4(SB), NOSPLIT, $0-56
-	ARGUMENTS
-	LOAD4
-	LOOPS(FETCH, BODY4)
-	STORE4
-	VZEROUPPER
-	RET
+TEXT addWeighted1<>(SB), NOSPLIT, $0-72
+	KERNEL(LOAD1, FETCH, WEIGHTED1, STORE1)
 
-// func addGroups5(sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int)
-TEXT ·addGroups5(SB), NOSPLIT, $0-56
-	ARGUMENTS
-	LOAD5
-	LOOPS(FETCH128, BODY5)
-	STORE5
-	VZEROUPPER
-	RET
+TEXT addWeighted2<>(SB), NOSPLIT, $0-72
+	KERNEL(LOAD2, FETCH, WEIGHTED2, STORE2)
 
-// func addGroups6(sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int)
-TEXT ·addGroups6(SB), NOSPLIT, $0-56
-	ARGUMENTS
-	LOAD6
-	LOOPS(FETCH128, BODY6)
-	STORE6
-	VZEROUPPER
-	RET
+TEXT addWeighted3<>(SB), NOSPLIT, $0-72
+	KERNEL(LOAD3, FETCH2, WEIGHTED3, STORE3)
 
-// func addGroups7(sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int)
-TEXT ·addGroups7(SB), NOSPLIT, $0-56
-	ARGUMENTS
-	LOAD7
-	LOOPS(FETCH3, BODY7)
-	STORE7
-	VZEROUPPER
-	RET
+TEXT addWeighted4<>(SB), NOSPLIT, $0-72
+	KERNEL(LOAD4, FETCH, WEIGHTED4, STORE4)
 
-// func addGroups8(sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int)
-TEXT ·addGroups8(SB), NOSPLIT, $0-56
-	ARGUMENTS
-	LOAD8
-	LOOPS(FETCH128, BODY8)
-	STORE8
-	VZEROUPPER
-	RET
+TEXT addWeighted5<>(SB), NOSPLIT, $0-72
+	KERNEL(LOAD5, FETCH128, WEIGHTED5, STORE5)
+
+TEXT addWeighted6<>(SB), NOSPLIT, $0-72
+	KERNEL(LOAD6, FETCH128, WEIGHTED6, STORE6)
+
+TEXT addWeighted7<>(SB), NOSPLIT, $0-72
+	KERNEL(LOAD7, FETCH3, WEIGHTED7, STORE7)
+
+TEXT addWeighted8<>(SB), NOSPLIT, $0-72
+	KERNEL(LOAD8, FETCH128, WEIGHTED8, STORE8)
 
 // PAIR adds the four columns at R13 and those at R14 of the row at R9.
 #define PAIR \
@@ -190,61 +236,39 @@ TEXT ·addPair(SB), NOSPLIT, $0-72
 	MOVQ left+56(FP), R13
 	MOVQ right+64(FP), R14
 	LOAD2
-	LOOPS(FETCHPAIR, PAIR)
+	LOOPS(FETCHPAIR, ROW, PAIR)
 	STORE2
 	VZEROUPPER
 	RET
 
+#define FETCHMARK \
+	MOVL       (4*AHEAD)(SI), R10; \
+	SUBL       R8, R10; \
+	PREFETCHT0 (DX)(R10*8)
+
+// MARK leaves the place of the current neighbour's mark in R9.
+#define MARK \
+	MOVL (SI), R9; \
+	SUBL R8, R9
+
+// LABEL adds the scale of a mark to the sum of its column.
+#define LABEL \
+	MOVL      (DX)(R9*8), AX; \
+	VXORPS    X0, X0, X0; \
+	VCVTSS2SD 4(DX)(R9*8), X0, X0; \
+	VADDSD    (DI)(AX*8), X0, X0; \
+	VMOVSD    X0, (DI)(AX*8)
+
 // func addLabelled(sums *float64, marks *mark, base uintptr, neighbors *kv.NodeID, count, readable int)
 TEXT ·addLabelled(SB), NOSPLIT, $0-48
-	MOVQ    sums+0(FP), DI
-	MOVQ    marks+8(FP), DX
-	MOVQ    base+16(FP), R8
-	MOVQ    neighbors+24(FP), SI
-	MOVQ    count+32(FP), CX
-	MOVQ    readable+40(FP), R11
-	SUBQ    $AHEAD, R11
-	XORQ    R12, R12
-	CMPQ    R11, R12
-	CMOVQLT R12, R11
-	CMPQ    R11, CX
-	CMOVQGT CX, R11
-	SUBQ    R11, CX
-	TESTQ   R11, R11
-	JZ      rest
-
-ahead:
-	MOVL       (4*AHEAD)(SI), R10
-	SUBL       R8, R10
-	PREFETCHT0 (DX)(R10*8)
-	MOVL       (SI), R9
-	SUBL       R8, R9
-	MOVL       (DX)(R9*8), AX
-	VXORPS     X0, X0, X0
-	VCVTSS2SD  4(DX)(R9*8), X0, X0
-	VADDSD     (DI)(AX*8), X0, X0
-	VMOVSD     X0, (DI)(AX*8)
-	ADDQ       $4, SI
-	DECQ       R11
-	JNZ        ahead
-
-rest:
-	TESTQ CX, CX
-	JZ    done
-
-last:
-	MOVL      (SI), R9
-	SUBL      R8, R9
-	MOVL      (DX)(R9*8), AX
-	VXORPS    X0, X0, X0
-	VCVTSS2SD 4(DX)(R9*8), X0, X0
-	VADDSD    (DI)(AX*8), X0, X0
-	VMOVSD    X0, (DI)(AX*8)
-	ADDQ      $4, SI
-	DECQ      CX
-	JNZ       last
-
-done:
+	MOVQ sums+0(FP), DI
+	MOVQ marks+8(FP), DX
+	MOVQ base+16(FP), R8
+	MOVQ neighbors+24(FP), SI
+	MOVQ count+32(FP), CX
+	MOVQ readable+40(FP), R11
+	COUNTS
+	LOOPS(FETCHMARK, MARK, LABEL)
 	RET
 
 // func finishGroups(row, next, input *float32, sums *float64, groups int, scale, squared, diagonal float64)

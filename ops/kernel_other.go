@@ -10,6 +10,11 @@ func addRows(sums []float64, rows slab, column int, neighbors []kv.NodeID, _ int
 	addRowsPlainly(sums, rows, column, neighbors)
 }
 
+// addWeightedRows is addRows with each row times the weight of its neighbour.
+func addWeightedRows(sums []float64, rows slab, column int, neighbors []kv.NodeID, weights []float32, _ int) {
+	addWeightedRowsPlainly(sums, rows, column, neighbors, weights)
+}
+
 // addTwoGroups adds two groups of columns of the rows that neighbors names to the groups of sums at the same places.
 func addTwoGroups(sums []float64, rows slab, left, right int, neighbors []kv.NodeID, _ int) {
 	addRowsPlainly(sums[left:left+groupColumns], rows, left, neighbors)

@@ -62,32 +62,46 @@ func eachKernelCase(t *testing.T, strides []int, try func(r *rand.Rand, c kernel
 	}
 }
 
-func TestAddRowsSameBits(t *testing.T) {
-	var strides []int
-	for width := 1; width <= 40; width++ {
+// allStrides are those of tiles, and some wider ones.
+func allStrides() (strides []int) {
+	for width := 1; width <= maxTileWidth+8; width++ {
 		if stride(width) == width {
 			strides = append(strides, width)
 		}
 	}
-	eachKernelCase(t, strides, func(r *rand.Rand, c kernelCase) {
+	return strides
+}
+
+func TestAddRowsSameBits(t *testing.T) {
+	eachKernelCase(t, allStrides(), func(r *rand.Rand, c kernelCase) {
+		weights := awkwardNumbers(r, len(c.neighbors), false)
 		for column := 0; column < c.rows.stride; column += groupColumns {
 			begun := make([]float64, c.rows.stride-column)
 			for j := range begun {
 				begun[j] = r.NormFloat64()
 			}
-			want := slices.Clone(begun)
-			for _, u := range c.neighbors {
-				for j := range want {
-					want[j] += float64(c.rows.values[int(u-c.rows.first)*c.rows.stride+column+j])
+			check := func(name string, weight func(i int) float64, add func(sums []float64)) {
+				got, want := slices.Clone(begun), slices.Clone(begun)
+				for i, u := range c.neighbors {
+					row := c.rows.values[int(u-c.rows.first)*c.rows.stride:][:c.rows.stride]
+					for j, x := range row[column:] {
+						want[j] += float64(weight(i) * float64(x))
+					}
+				}
+				if add(got); !sameNumbers(got, want) {
+					t.Fatalf("%s: %d columns from %d on, %d neighbours: got %v, want %v",
+						name, c.rows.stride, column, len(c.neighbors), got, want)
 				}
 			}
-			plain, got := slices.Clone(begun), slices.Clone(begun)
-			addRowsPlainly(plain, c.rows, column, c.neighbors)
-			addRows(got, c.rows, column, c.neighbors, c.readable)
-			if !sameNumbers(plain, want) || !sameNumbers(got, want) {
-				t.Fatalf("%d columns from %d on, %d neighbours: got %v, plainly %v, want %v",
-					c.rows.stride, column, len(c.neighbors), got, plain, want)
-			}
+			one, weight := func(int) float64 { return 1 }, func(i int) float64 { return float64(weights[i]) }
+			check("rows", one, func(sums []float64) { addRows(sums, c.rows, column, c.neighbors, c.readable) })
+			check("rows plainly", one, func(sums []float64) { addRowsPlainly(sums, c.rows, column, c.neighbors) })
+			check("weighted rows", weight, func(sums []float64) {
+				addWeightedRows(sums, c.rows, column, c.neighbors, weights, c.readable)
+			})
+			check("weighted rows plainly", weight, func(sums []float64) {
+				addWeightedRowsPlainly(sums, c.rows, column, c.neighbors, weights)
+			})
 		}
 	})
 }

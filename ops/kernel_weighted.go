@@ -2,9 +2,9 @@ package ops
 
 import "github.com/graphcleaner/graphcleaner/kv"
 
-// addWeightedRows is addRows with each row times the weight of its neighbour. The product of two float32 is exact in
-// float64, so that a processor which fuses it with the sum gets the same bits.
-func addWeightedRows(sums []float64, rows slab, column int, neighbors []kv.NodeID, weights []float32) {
+// addWeightedRowsPlainly is addWeightedRows for every processor. The product of two float32 is exact in float64, so that
+// one which fuses it with the sum gets the same bits.
+func addWeightedRowsPlainly(sums []float64, rows slab, column int, neighbors []kv.NodeID, weights []float32) {
 	for len(neighbors) > 0 {
 		part := neighbors[:min(run, len(neighbors))]
 		of := weights[:len(part)]

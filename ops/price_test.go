@@ -6,14 +6,10 @@ import (
 	"testing"
 )
 
-// surveyed is a diagonalJob of a simple graph.
-func surveyed(g Graph, hops int, opt Options) (*diagonalJob, error) {
+// diagonalJobOf is a diagonalJob of a simple graph.
+func diagonalJobOf(g Graph, hops int, opt Options) (*diagonalJob, error) {
 	opt = opt.withDefaults()
-	w, err := newWalker(g, opt.Workers)
-	if err != nil {
-		return nil, err
-	}
-	s, err := w.survey(context.Background(), opt)
+	w, s, err := surveyed(context.Background(), g, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +18,7 @@ func surveyed(g Graph, hops int, opt Options) (*diagonalJob, error) {
 
 // priceOf is the price of the diagonals of a graph.
 func priceOf(g Graph, hops int) (price, error) {
-	job, err := surveyed(g, hops, Options{Workers: 2})
+	job, err := diagonalJobOf(g, hops, Options{Workers: 2})
 	if err != nil {
 		return price{}, err
 	}

@@ -63,11 +63,7 @@ func Propagate(ctx context.Context, g Graph, src Source, op Operator, opt Option
 		return ctx.Err()
 	}
 	opt = opt.withDefaults()
-	walker, err := newWalker(g, opt.Workers)
-	if err != nil {
-		return err
-	}
-	survey, err := walker.survey(ctx, opt)
+	walker, survey, err := surveyed(ctx, g, opt)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/offheap"
 	"github.com/graphcleaner/graphcleaner/kv/scratch"
 )
 
@@ -103,12 +104,12 @@ func (p *propagation) allocate(dir *scratch.Dir) (free func() error, err error) 
 	}
 	inMemory := func(rows int) ([]float32, error) {
 		length := rows * stride(p.plan.Width)
-		m, err := mapMemory[float32](length)
+		m, err := offheap.New[float32](length)
 		if err != nil {
-			return nil, fmt.Errorf("memory for %d×%d numbers: %w", rows, p.plan.Width, err)
+			return nil, fmt.Errorf("%d×%d numbers: %w", rows, p.plan.Width, err)
 		}
-		frees = append(frees, m.free)
-		return m.data, nil
+		frees = append(frees, m.Free)
+		return m.Data, nil
 	}
 	if p.plan.Held {
 		frees = append(frees, p.walker.free)
@@ -185,7 +186,7 @@ func (p *propagation) tile(ctx context.Context, lo, hi int) error {
 				return err
 			}
 		}
-		p.finish(hop, hi-lo, start)
+		p.walker.finish(p.onStage, start, kv.Stage{Name: "propagate", Hop: hop, Edges: p.edges, Columns: hi - lo})
 		switch {
 		case hop == p.op.Hops: // it wrote nothing
 		case p.plan.Strategy == TilesInMemory:
@@ -195,16 +196,6 @@ func (p *propagation) tile(ctx context.Context, lo, hi int) error {
 		}
 	}
 	return nil
-}
-
-func (p *propagation) finish(hop, columns int, start time.Time) {
-	bytes := p.walker.bytes.Swap(0)
-	if p.onStage != nil {
-		p.onStage(kv.Stage{
-			Name: "propagate", Hop: hop, Seconds: time.Since(start).Seconds(),
-			Edges: p.edges, Columns: columns, BytesRead: bytes,
-		})
-	}
 }
 
 // rowScale is the entry of D^(-1/2) by which the sum of a row is multiplied, zero for one without weight.
@@ -498,7 +489,7 @@ func (s *rowScratch) sum(
 		list, readable := neighbors[:part], len(neighbors)
 		switch w := stride(t.width()); {
 		case weights != nil:
-			s.sumWeighted(t, list, weights[:part], sums[:w+1], wanted)
+			s.sumWeighted(t, list, weights[:part], readable, sums[:w+1], wanted)
 			weights = weights[part:]
 		case t.marks != nil:
 			addRows(sums[:t.from.stride], t.from, 0, list, readable)
@@ -517,18 +508,20 @@ func (s *rowScratch) sum(
 }
 
 // sumWeighted is sum of a part of the neighbours.
-func (s *rowScratch) sumWeighted(t *turn, list []kv.NodeID, weights []float32, sums []float64, wanted bool) {
+func (s *rowScratch) sumWeighted(
+	t *turn, list []kv.NodeID, weights []float32, readable int, sums []float64, wanted bool,
+) {
 	w := len(sums) - 1
 	switch {
 	case t.marks != nil:
-		addWeightedRows(sums[:t.from.stride], t.from, 0, list, weights)
+		addWeightedRows(sums[:t.from.stride], t.from, 0, list, weights, readable)
 		addWeightedMarks(sums, t.marks, t.from.first, list, weights)
 	case wanted && len(s.groups)*groupColumns < w:
 		for _, group := range s.groups {
-			addWeightedRows(sums[group:group+groupColumns], t.from, group, list, weights)
+			addWeightedRows(sums[group:group+groupColumns], t.from, group, list, weights, readable)
 		}
 	default:
-		addWeightedRows(sums[:w], t.from, 0, list, weights)
+		addWeightedRows(sums[:w], t.from, 0, list, weights, readable)
 	}
 }
 

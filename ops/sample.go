@@ -91,7 +91,7 @@ func SampleDiagonals(
 			return nil, err
 		}
 		if k > 1 {
-			job.finish("sample", k, start, opt)
+			w.finish(opt.OnStage, start, kv.Stage{Name: "sample", Hop: k, Edges: survey.edges()})
 		}
 	}
 	d = job.diagonals()
@@ -284,25 +284,21 @@ func newTally(samples int) tally {
 // sample3 adds up for every node the samples that close, or all pairs where they are not more than samples.
 func (job *sampleJob) sample3(ctx context.Context) (err error) {
 	n := job.graph.walker.nodes
-	sums, err := scratch.New[uint64](job.dir, "sample-sums", n) // by rank
+	tallies, err := scratch.New[uint64](job.dir, "sample-tallies", 2*n)
 	if err != nil {
 		return err
 	}
-	defer func() { err = joined(err, sums.Close()) }()
-	squares, err := scratch.New[uint64](job.dir, "sample-squares", n) // by rank
-	if err != nil {
-		return err
-	}
-	defer func() { err = joined(err, squares.Close()) }()
+	defer func() { err = joined(err, tallies.Close()) }()
+	sums, squares := tallies.Data[:n], tallies.Data[n:] // by rank
 	t := newTally(job.Samples)
 	err = job.closures(ctx, func(c *closure) error {
 		return job.walkNodes(ctx, 3, func(ctx context.Context, v rank, d *draws) error {
 			if pairs(d.list) <= job.Samples {
-				sums.Data[v] += job.allTriangles(c, v, d)
+				sums[v] += job.allTriangles(c, v, d)
 			} else {
 				sum, square := job.closed3(c, d, t)
-				sums.Data[v] += sum
-				squares.Data[v] += square
+				sums[v] += sum
+				squares[v] += square
 			}
 			return ctx.Err()
 		})
@@ -310,19 +306,15 @@ func (job *sampleJob) sample3(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	deviations, err := scratch.New[float64](job.dir, "sample-deviations", n) // by rank
+	estimates, err := scratch.New[float64](job.dir, "sample-estimates", 2*n)
 	if err != nil {
 		return err
 	}
-	defer func() { err = joined(err, deviations.Close()) }()
-	values, err := scratch.New[float64](job.dir, "sample-values", n) // by rank
-	if err != nil {
-		return err
-	}
-	defer func() { err = joined(err, values.Close()) }()
+	defer func() { err = joined(err, estimates.Close()) }()
+	values, deviations := estimates.Data[:n], estimates.Data[n:] // by rank
 	err = job.walkNodes(ctx, 3, func(ctx context.Context, v rank, d *draws) error {
 		if pairs(d.list) <= job.Samples {
-			values.Data[v] = 2 * float64(sums.Data[v]) / fixedUnit
+			values[v] = 2 * float64(sums[v]) / fixedUnit
 			return nil
 		}
 		middling := 0.0 // the mean of √δ
@@ -332,16 +324,16 @@ func (job *sampleJob) sample3(ctx context.Context) (err error) {
 		}
 		middling /= d.total()
 		scale := job.graph.delta(v) * d.total() * d.total()
-		sum, square := float64(sums.Data[v])*t.perUnit, float64(squares.Data[v])*t.perUnit
+		sum, square := float64(sums[v])*t.perUnit, float64(squares[v])*t.perUnit
 		mean, deviation := estimate(sum, square, middling*middling, job.Samples)
-		values.Data[v], deviations.Data[v] = scale*mean, scale*deviation
+		values[v], deviations[v] = scale*mean, scale*deviation
 		return ctx.Err()
 	})
 	if err != nil {
 		return err
 	}
-	job.keepErrors(3, deviations.Data)
-	return job.keep(3, func(v rank) float64 { return values.Data[v] })
+	job.keepErrors(3, deviations)
+	return job.keep(3, func(v rank) float64 { return values[v] })
 }
 
 // estimate is the mean of samples and its standard error, given their sum and that of their squares. The square of one
@@ -513,17 +505,14 @@ func (job *sampleJob) lookUp(ctx context.Context, of func(v rank) []rank) error 
 // settle4 adds up the samples that are left.
 func (job *sampleJob) settle4(ctx context.Context, of func(v rank) []rank) (err error) {
 	g := job.graph
-	cycles, err := scratch.New[float64](job.dir, "sample-cycles", g.walker.nodes) // by rank
+	n := g.walker.nodes
+	estimates, err := scratch.New[float64](job.dir, "sample-estimates", 2*n)
 	if err != nil {
 		return err
 	}
-	defer func() { err = joined(err, cycles.Close()) }()
-	spread := g.byRank(job.results[2].Data)                                               // δ S
-	deviations, err := scratch.New[float64](job.dir, "sample-deviations", g.walker.nodes) // by rank
-	if err != nil {
-		return err
-	}
-	defer func() { err = joined(err, deviations.Close()) }()
+	defer func() { err = joined(err, estimates.Close()) }()
+	cycles, deviations := estimates.Data[:n], estimates.Data[n:] // by rank
+	spread := g.byRank(job.results[2].Data)                      // δ S
 	err = job.walkNodes(ctx, 4, func(ctx context.Context, v rank, d *draws) error {
 		places := of(v)
 		exact := job.paths(d.list) <= job.Samples
@@ -548,19 +537,19 @@ func (job *sampleJob) settle4(ctx context.Context, of func(v rank) []rank) (err 
 			squares += float64(x * x)
 		})
 		if exact {
-			cycles.Data[v] = 2 * g.delta(v) * sum
+			cycles[v] = 2 * g.delta(v) * sum
 			return nil
 		}
 		scale := g.delta(v) * d.total() * d.total()
 		mean, deviation := estimate(sum, squares, middling/float64(job.Samples), job.Samples)
-		cycles.Data[v], deviations.Data[v] = scale*mean, scale*deviation
+		cycles[v], deviations[v] = scale*mean, scale*deviation
 		return ctx.Err()
 	})
 	if err != nil {
 		return err
 	}
-	job.keepErrors(4, deviations.Data)
-	return job.keepWalks4(ctx, func(v rank) float64 { return cycles.Data[v] })
+	job.keepErrors(4, deviations)
+	return job.keepWalks4(ctx, func(v rank) float64 { return cycles[v] })
 }
 
 // divideSampleBudget returns how many workers may run and how many bytes of adjacency may be held.

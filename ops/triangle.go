@@ -3,6 +3,8 @@ package ops
 import (
 	"context"
 	"math/bits"
+
+	"github.com/graphcleaner/graphcleaner/kv/offheap"
 )
 
 // A rankSet is a set of ranks, one bit each.
@@ -26,7 +28,7 @@ func (s rankSet) removeAll(list []rank) {
 // hubMaps holds for the first ranks y, the hubs, the set of their neighbours x < y, in y bits each.
 type hubMaps struct {
 	hubs int
-	bits mapping[uint64]
+	bits offheap.Array[uint64]
 }
 
 // hubMapWords is the words before the map of y, so that all of them are hubMapWords(hubs).
@@ -39,12 +41,12 @@ func hubMapWords(y int) int {
 }
 
 func (m *hubMaps) of(y rank) rankSet {
-	return m.bits.data[hubMapWords(int(y)):hubMapWords(int(y)+1)]
+	return m.bits.Data[hubMapWords(int(y)):hubMapWords(int(y)+1)]
 }
 
 // mapHubs reads the lists of the hubs.
 func (g *rankedGraph) mapHubs(ctx context.Context, hubs int) (*hubMaps, error) {
-	words, err := mapMemory[uint64](hubMapWords(hubs))
+	words, err := offheap.New[uint64](hubMapWords(hubs))
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +67,7 @@ func (g *rankedGraph) mapHubs(ctx context.Context, hubs int) (*hubMaps, error) {
 	return m, nil
 }
 
-func (m *hubMaps) free() error { return m.bits.free() }
+func (m *hubMaps) free() error { return m.bits.Free() }
 
 // A triangleSearch finds the triangles x < y < z from z: of two neighbours x < y of z, are they neighbours? It looks in
 // the map of y where y is a hub. For other y it looks which of the list of y are neighbours of z.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/offheap"
 	"github.com/graphcleaner/graphcleaner/kv/scratch"
 )
 
@@ -65,7 +66,7 @@ func walkDiagonals(ctx context.Context, w *walker, s *survey, hops int, opt Opti
 		if err := job.count(ctx); err != nil {
 			return nil, err
 		}
-		job.finish("price", 0, start, opt)
+		w.finish(opt.OnStage, start, kv.Stage{Name: "price", Edges: s.edges()})
 		if steps := job.price.steps(); steps > opt.MaxPrice {
 			return nil, &PriceError{Hops: hops, Price: steps, Limit: opt.MaxPrice}
 		}
@@ -89,22 +90,13 @@ func walkDiagonals(ctx context.Context, w *walker, s *survey, hops int, opt Opti
 			if err := job.hop(ctx, k, out.Data); err != nil {
 				return nil, err
 			}
-			job.finish("diagonal", k, start, opt)
+			w.finish(opt.OnStage, start, kv.Stage{Name: "diagonal", Hop: k, Edges: s.edges()})
 		}
 		if err := opt.hasDiagonal(k, out.Data); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
-}
-
-func (job *walkJob) finish(stage string, hop int, start time.Time, opt Options) {
-	bytes := job.walker.bytes.Swap(0)
-	if opt.OnStage != nil {
-		opt.OnStage(kv.Stage{
-			Name: stage, Hop: hop, Seconds: time.Since(start).Seconds(), Edges: job.survey.edges(), BytesRead: bytes,
-		})
-	}
 }
 
 // walkHeldBytes is all that so many workers hold but rows of A, and the least of these.
@@ -284,21 +276,21 @@ func (job *walkJob) spans() []kv.Range {
 type heldRows struct {
 	first   kv.NodeID
 	offsets []int64
-	nodes   mapping[kv.NodeID]
-	weights mapping[float32] // empty where all are 1
+	nodes   offheap.Array[kv.NodeID]
+	weights offheap.Array[float32] // empty where all are 1
 }
 
 // of returns the row of u, and its weights or nil.
 func (h *heldRows) of(u kv.NodeID) ([]kv.NodeID, []float32) {
 	i := u - h.first
 	from, to := h.offsets[i], h.offsets[i+1]
-	if h.weights.data == nil {
-		return h.nodes.data[from:to], nil
+	if h.weights.Data == nil {
+		return h.nodes.Data[from:to], nil
 	}
-	return h.nodes.data[from:to], h.weights.data[from:to]
+	return h.nodes.Data[from:to], h.weights.Data[from:to]
 }
 
-func (h *heldRows) free() error { return errors.Join(h.nodes.free(), h.weights.free()) }
+func (h *heldRows) free() error { return errors.Join(h.nodes.Free(), h.weights.Free()) }
 
 // hold reads the rows r of a walker's graph, whose lengths are given for all nodes.
 func (job *walkJob) hold(ctx context.Context, w *walker, r kv.Range, lengths []uint32) (h *heldRows, err error) {
@@ -312,12 +304,12 @@ func (job *walkJob) hold(ctx context.Context, w *walker, r kv.Range, lengths []u
 		}
 	}()
 	entries := int(h.offsets[len(h.offsets)-1])
-	if h.nodes, err = mapMemory[kv.NodeID](entries); err != nil {
-		return nil, fmt.Errorf("diagonal: memory for %d entries: %w", entries, err)
+	if h.nodes, err = offheap.New[kv.NodeID](entries); err != nil {
+		return h, fmt.Errorf("diagonal: %d entries: %w", entries, err)
 	}
 	if job.survey.weighted {
-		if h.weights, err = mapMemory[float32](entries); err != nil {
-			return nil, fmt.Errorf("diagonal: memory for %d weights: %w", entries, err)
+		if h.weights, err = offheap.New[float32](entries); err != nil {
+			return h, fmt.Errorf("diagonal: %d weights: %w", entries, err)
 		}
 	}
 	err = Parallel(ctx, len(w.bufs), len(w.blocks), func(_ context.Context, worker, block int) error {

@@ -129,16 +129,23 @@ func (g *arcGraph) normalized(loops bool) *mat.Dense {
 
 // walkedDiagonals are those of walkDiagonals, of a simple graph as well.
 func walkedDiagonals(g Graph, hops int, opt Options) (*Diagonals, error) {
+	ctx := context.Background()
 	opt = opt.withDefaults()
-	w, err := newWalker(g, opt.Workers)
+	w, s, err := surveyed(ctx, g, opt)
 	if err != nil {
 		return nil, err
 	}
-	s, err := w.surveyArcs(context.Background(), opt)
-	if err != nil {
-		return nil, err
+	if s.strengths == nil {
+		s.strengths = newStrengths(s)
+		err := w.walkBoth(ctx, func(_ context.Context, _ int, rows, columns *kv.Adjacency) error {
+			s.take(rows, columns)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
-	return walkDiagonals(context.Background(), w, s, hops, opt)
+	return walkDiagonals(ctx, w, s, hops, opt)
 }
 
 func TestWalkDiagonalsAreTheirDefinition(t *testing.T) {

@@ -3,6 +3,8 @@ package shell
 import (
 	"strconv"
 	"strings"
+
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // A statement is one parsed statement, its names not yet looked up in a store. String is its text in
@@ -38,7 +40,10 @@ type (
 		limit *literal
 	}
 
-	cleanStatement struct{ hops *literal }
+	cleanStatement struct {
+		hops      *literal
+		direction kv.Direction
+	}
 
 	// wordStatement is a statement that is only its name: classes, noise, runs, stats.
 	wordStatement struct{ word string }
@@ -172,10 +177,14 @@ func (s *neighborsStatement) String() string {
 }
 
 func (s *cleanStatement) String() string {
+	text := "clean"
 	if s.hops != nil {
-		return "clean hops " + s.hops.String()
+		text += " hops " + s.hops.String()
 	}
-	return "clean"
+	if s.direction != kv.Both {
+		text += " direction " + s.direction.String()
+	}
+	return text
 }
 
 func (c *clauses) String() string {

@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"sync"
@@ -28,7 +29,9 @@ const (
 // bad beside others, which are repeated ids and ends of edges that no node has, are noted whenever they are found, and
 // counted when all have been. So neither what is left out nor the report depends on how the work is divided.
 type badRows struct {
-	limit int64
+	limit  int64
+	memory int64 // bytes for rows
+	paths  map[badFile]string
 
 	mu      sync.Mutex
 	rows    *spill.Sorter // by badFile and line: whether it was skipped, the value and the reason
@@ -54,9 +57,9 @@ func (c *badCount) add(file badFile, line int64, err error) {
 	c.rows++
 }
 
-// newBadRows returns a badRows that takes up to limit rows and about memory bytes. Close it.
-func newBadRows(limit, memory int64) *badRows {
-	return &badRows{limit: limit, rows: spill.New(os.TempDir(), memory)}
+// newBadRows returns a badRows of the given files that takes up to limit rows and about memory bytes. Close it.
+func newBadRows(paths map[badFile]string, limit, memory int64) *badRows {
+	return &badRows{limit: limit, paths: paths, memory: memory, rows: spill.New(os.TempDir(), memory)}
 }
 
 // skip takes a row that is bad by itself. The error that it returns is of one row too many.
@@ -90,6 +93,11 @@ func (b *badRows) add(file badFile, err error, skipped bool) error {
 	} else {
 		return err
 	}
+	return b.take(file, line, value, reason, err, skipped)
+}
+
+// take keeps a row by what is wrong with it.
+func (b *badRows) take(file badFile, line int64, value, reason string, err error, skipped bool) error {
 	b.all.add(file, line, err)
 	if file == badNode {
 		b.nodes++
@@ -103,6 +111,86 @@ func (b *badRows) add(file badFile, err error, skipped bool) error {
 	b.buf = binary.AppendUvarint(append(b.buf[:0], kept), uint64(len(value)))
 	b.buf = append(append(b.buf, value...), reason...)
 	return b.rows.Add(key, b.buf)
+}
+
+// A badRow is a row as badRows keeps it.
+type badRow struct {
+	file          badFile
+	line          int64
+	skipped       bool
+	value, reason string
+}
+
+// each calls fn for all rows, in the order of the report.
+func (b *badRows) each(ctx context.Context, fn func(badRow) error) error {
+	for r, err := range b.rows.Sorted(ctx) {
+		if err != nil {
+			return err
+		}
+		length, n := binary.Uvarint(r.Value[1:])
+		text := string(r.Value[1+n:])
+		err := fn(badRow{
+			file: badFile(r.Key[0]), line: int64(binary.BigEndian.Uint64(r.Key[1:])), skipped: r.Value[0] == 1,
+			value: text[:length], reason: text[length:],
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// save writes the rows for an import that goes on with this one: csv without a header.
+func (b *badRows) save(ctx context.Context, out io.Writer) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w := csv.NewWriter(out)
+	err := b.each(ctx, func(r badRow) error {
+		return w.Write([]string{
+			strconv.Itoa(int(r.file)), strconv.FormatInt(r.line, 10), strconv.FormatBool(r.skipped), strconv.Quote(r.value), strconv.Quote(r.reason),
+		})
+	})
+	w.Flush()
+	return errors.Join(err, w.Error())
+}
+
+// restore reads what save wrote. After an error there are no rows.
+func (b *badRows) restore(in io.Reader) (err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.rows.Close())
+			b.rows, b.all, b.skipped, b.nodes = spill.New(os.TempDir(), b.memory), badCount{}, badCount{}, 0
+		}
+	}()
+	r := csv.NewReader(in)
+	r.FieldsPerRecord, r.ReuseRecord = 5, true
+	for {
+		fields, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		file, notFile := strconv.ParseUint(fields[0], 10, 8)
+		line, notLine := strconv.ParseInt(fields[1], 10, 64)
+		skipped, notSkipped := strconv.ParseBool(fields[2])
+		value, notValue := strconv.Unquote(fields[3])
+		reason, notReason := strconv.Unquote(fields[4])
+		if err := errors.Join(notFile, notLine, notSkipped, notValue, notReason); err != nil {
+			return err
+		}
+		path := b.paths[badFile(file)]
+		var what error = &table.Error{Path: path, Line: line, Value: value, Msg: reason}
+		if isArray(path) {
+			what = &npy.Error{Path: path, Row: line, Value: value, Msg: reason}
+		}
+		if err := b.take(badFile(file), line, value, reason, what, skipped); err != nil {
+			return err
+		}
+	}
 }
 
 // end is to be called when all rows are known; its error is that they are too many.
@@ -166,8 +254,8 @@ func (b *badRows) summary(report string) string {
 }
 
 // write writes the report as csv with the columns file, line, value and reason: the rows left out or, where reading
-// ended at one too many, those up to it. A path of "" writes nothing. Paths holds those of the files.
-func (b *badRows) write(ctx context.Context, path string, paths map[badFile]string, s *streams) error {
+// ended at one too many, those up to it. A path of "" writes nothing.
+func (b *badRows) write(ctx context.Context, path string, s *streams) error {
 	if path == "" {
 		return nil
 	}
@@ -177,19 +265,14 @@ func (b *badRows) write(ctx context.Context, path string, paths map[badFile]stri
 		if err := w.Write([]string{"file", "line", "value", "reason"}); err != nil {
 			return err
 		}
-		for r, err := range b.rows.Sorted(ctx) {
-			if err != nil {
-				return err
+		err := b.each(ctx, func(r badRow) error {
+			if stopped && !r.skipped {
+				return nil
 			}
-			if skipped := r.Value[0] == 1; stopped && !skipped {
-				continue
-			}
-			length, n := binary.Uvarint(r.Value[1:])
-			text := r.Value[1+n:]
-			line := strconv.FormatUint(binary.BigEndian.Uint64(r.Key[1:]), 10)
-			if err := w.Write([]string{paths[badFile(r.Key[0])], line, string(text[:length]), string(text[length:])}); err != nil {
-				return err
-			}
+			return w.Write([]string{b.paths[r.file], strconv.FormatInt(r.line, 10), r.value, r.reason})
+		})
+		if err != nil {
+			return err
 		}
 		w.Flush()
 		return w.Error()

@@ -98,6 +98,29 @@ func TestImportBadRows(t *testing.T) {
 	})
 }
 
+// A quote that is left open is one bad row, and what follows it is read.
+func TestImportOpenQuote(t *testing.T) {
+	writeFiles(t, map[string]string{"nodes.csv": "id,label\na,X\n\"b,Y\nc,Y\n", "edges.csv": "src,dst\na,\"c\nc,a\n"})
+	command := []string{"import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--report", "bad.csv"}
+	const reason = `"a quoted field is still open at the end of the file, want a closing quote"` + "\n"
+	want := "file,line,value,reason\nnodes.csv,3,\"\"\"b,Y\"," + reason
+	if got := run(t, "", command...); got.code != exitFailed || !strings.Contains(got.err, "nodes.csv:3: a quoted field is still open") {
+		t.Errorf("got exit code %d and %s", got.code, got.err)
+	}
+	if report, err := os.ReadFile("bad.csv"); err != nil || string(report) != want {
+		t.Errorf("report of the first: got %v\n%s\nwant\n%s", err, report, want)
+	}
+	mustRun(t, append(command, "--bad-rows", "2")...)
+	want += "edges.csv,2,\"a,\"\"c\"," + reason
+	if report, err := os.ReadFile("bad.csv"); err != nil || string(report) != want {
+		t.Errorf("report: got %v\n%s\nwant\n%s", err, report, want)
+	}
+	rows := mustRun(t, "shell", "g", "-c", "nodes return id, label, degree", "--format", "csv")
+	if kept := "id,label,degree\na,X,1\nc,Y,1\n"; rows != kept {
+		t.Errorf("nodes: got\n%s\nwant\n%s", rows, kept)
+	}
+}
+
 // onlyLines returns the lines of a text that begin so.
 func onlyLines(text string, prefixes ...string) string {
 	var b strings.Builder

@@ -15,8 +15,8 @@ type cleanCommand struct {
 	DB string `arg:"" name:"DB" help:"Directory of the store."`
 	detection
 	orientation
-	Seed     uint64 `default:"1" help:"Seed: the same one gives the same scores, at any --memory and --threads."`
-	Diagonal string `enum:"exact,sampled" default:"exact" help:"How closed walks are counted: exact, or sampled where that takes too long; standard errors are then kept."`
+	Seed     uint64 `default:"${seed}" help:"Seed: the same one gives the same scores, at any --memory and --threads."`
+	Diagonal string `enum:"exact,sampled" default:"exact" help:"How closed walks are counted: exact, or sampled where that takes too long; standard errors are then kept. Sampled goes up to 4 hops, and neither with weights nor with a --direction."`
 	Preset   string `enum:"default,paper" default:"default" help:"paper: as published, one draw of synthetic mislabels; default: several, averaged."`
 	Stats    string `placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
 	resources
@@ -57,7 +57,7 @@ A run that was interrupted or killed goes on where it was when it is given again
 }
 
 func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), c.check(), c.checkDiagonal()); err != nil {
+	if err := firstError(c.apply(), c.check(), checkSampledHops(c.Diagonal, c.Hops)); err != nil {
 		return err
 	}
 	stages := new(stageLog)
@@ -80,10 +80,10 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 	return nil
 }
 
-// checkDiagonal refuses hops that diagonals are not sampled over.
-func (c *cleanCommand) checkDiagonal() error {
-	if c.Diagonal == string(cleaner.DiagonalSampled) && c.Hops > ops.MaxSampledHops {
-		return usagef("--hops %d: want 1 to %d with --diagonal sampled", c.Hops, ops.MaxSampledHops)
+// checkSampledHops refuses hops that diagonals are not sampled over.
+func checkSampledHops(diagonal string, hops int) error {
+	if diagonal == string(cleaner.DiagonalSampled) && hops > ops.MaxSampledHops {
+		return usagef("--hops %d: want 1 to %d with --diagonal sampled", hops, ops.MaxSampledHops)
 	}
 	return nil
 }

@@ -84,6 +84,7 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 		kong.Exit(func(int) { exited = true }),
 		kong.Vars{
 			"version": version(),
+			"seed":    strconv.Itoa(defaultSeed),
 			"methods": strings.Join(cleaner.MethodNames(), ", "),
 			"threads": strconv.Itoa(runtime.NumCPU()),
 		},
@@ -216,7 +217,7 @@ func (r *resources) apply() error {
 	if r.Memory == 0 {
 		r.Memory = byteSize(kv.DefaultMemoryBudget())
 	}
-	debug.SetMemoryLimit(max(int64(r.Memory)/heapShare, leastHeap))
+	debug.SetMemoryLimit(heapLimit(int64(r.Memory)))
 	return nil
 }
 
@@ -229,6 +230,9 @@ const (
 	// time and free nothing.
 	leastHeap = 64 << 20
 )
+
+// heapLimit is what the garbage collector keeps the heap in for so much memory, in bytes.
+func heapLimit(memory int64) int64 { return max(memory/heapShare, leastHeap) }
 
 // inFlags words a budget that is too small as the --memory that would do.
 func (r *resources) inFlags(err error) error {

@@ -33,6 +33,8 @@ func TestCandidates(t *testing.T) {
 		{"plan ", "", []string{"suspects", "nodes", "count"}},
 		{"node ", "", nil},
 		{"neighbors p1 h", "h", []string{"hops"}},
+		{"clean ", "", []string{"hops", "direction"}},
+		{"clean direction ", "", []string{"out", "in", "both"}},
 		{"nodes wher score > ", "", nil},
 		{".he", ".he", []string{".help"}},
 		{".mode js", "js", []string{"json", "jsonl"}},

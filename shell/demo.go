@@ -15,7 +15,7 @@ import (
 // demoCommand does the whole job on a made-up graph.
 type demoCommand struct {
 	Dir  string `default:"demo.graph" placeholder:"DIR" help:"Directory of the store; the files lie beside it, in DIR.files."`
-	Seed uint64 `default:"1" help:"Seed of the graph and of the cleaning."`
+	Seed uint64 `default:"${seed}" help:"Seed of the graph and of the cleaning."`
 	resources
 }
 

@@ -51,7 +51,7 @@
 //	node       = "node" id .
 //	neighbors  = "neighbors" id [ "hops" number ] [ "limit" number ] .
 //	explain    = "explain" id .
-//	clean      = "clean" [ "hops" number ] .
+//	clean      = "clean" [ "hops" number ] [ "direction" ( "out" | "in" | "both" ) ] .
 //	plan       = "plan" ( suspects | nodes | count ) .
 //
 //	guarantee  = ( "fpr" | "fnr" ) number [ "p" number ] .

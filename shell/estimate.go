@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -21,61 +22,78 @@ type estimateCommand struct {
 	DB          string `arg:"" optional:"" name:"DB" help:"Directory of the store. Without it: --nodes and --edges."`
 	Nodes       string `placeholder:"FILE|N" help:"Nodes: a file, or their number."`
 	Edges       string `placeholder:"FILE|M" help:"Edges: a file, or their number."`
-	Classes     int    `placeholder:"C" help:"Classes. Without it: those of the labels in the file."`
-	Features    int    `placeholder:"D" help:"Columns of features that the base classifier learns from. Without it: none."`
-	Predictions bool   `help:"There will be predictions, so that no base classifier is trained."`
+	Directed    bool   `help:"Edges have a direction, as of import."`
+	Features    string `placeholder:"FILE|D" help:"Features that the base classifier learns from: a file, or the number of their columns."`
+	Predictions string `placeholder:"FILE|C" help:"Predictions: a file, or the number of their columns. Without them a base classifier is trained."`
+	Splits      string `placeholder:"FILE" help:"Splits, as of import."`
+	Classes     int    `placeholder:"C" help:"Classes. Without it: those of the predictions, or of the labels in the file."`
 	IDs         string `name:"ids" enum:"integer,text," default:"" placeholder:"KIND" help:"integer or text. Without it: as in the file, else integer."`
 	Hops        int    `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Without it: 3."`
+	Diagonal    string `enum:"exact,sampled" default:"exact" help:"exact or sampled, as of clean."`
 	Preset      string `enum:"default,paper" default:"default" help:"paper or default, as of clean."`
 	Format      string `enum:"table,json" default:"table" help:"table or json."`
+	predictionEncoding
 	orientation
 	resources
 }
 
 func (*estimateCommand) Help() string {
 	return `Says, without doing it, what clean of a store would take, or import and clean of files or of so many nodes and edges: stages and their ` +
-		`seconds, memory, disk, how the memory is divided, and whether it fits --memory. Seconds come from a miniature of the graph that is imported ` +
-		`and cleaned on this machine, which takes a few seconds and is gone afterwards.
+		`seconds, memory, disk, how the memory is divided, and whether it fits --memory. Seconds come from two miniatures of the graph, one smaller than ` +
+		`the other, that are imported and cleaned on this machine, which takes a few seconds and leaves nothing.
 
-Of a store the degrees are walked. Files are not read as a whole: rows from all over them are. Where only numbers are given, degrees are taken to follow a power law.
+Of a store the degrees are walked. Files are not read as a whole: rows from all over them are. Where only numbers are given, degrees are taken to follow a power law. ` +
+		`How long a base classifier is trained shows only then: a typical time is counted, and the least and the most are said.
 
     graphcleaner estimate my.graph --memory 2GiB
-    graphcleaner estimate --nodes nodes.csv --edges edges.csv --predictions --memory 512MiB
-    graphcleaner estimate --nodes 67108864 --edges 1000000000 --classes 16 --memory 4GiB`
+    graphcleaner estimate --nodes nodes.csv --edges edges.csv --predictions softmax.npy --memory 512MiB
+    graphcleaner estimate --nodes 67108864 --edges 1000000000 --predictions 16 --memory 4GiB`
+}
+
+// check refuses flags that cannot be meant together.
+func (c *estimateCommand) check() error {
+	stored := c.DB != ""
+	given := c.Nodes != "" || c.Edges != ""
+	switch {
+	case stored == given || given && (c.Nodes == "" || c.Edges == ""):
+		return usagef("estimate: want a store, or --nodes and --edges")
+	case stored && (c.Directed || c.Features != "" || c.Predictions != "" || c.Splits != "" || c.Classes != 0 || c.IDs != "" ||
+		c.predictionEncoding != (predictionEncoding{})):
+		return usagef("estimate: of a store only --memory, --threads and flags of clean are asked; what else there is it has")
+	case c.Predictions == "" && c.predictionEncoding != (predictionEncoding{}):
+		return usagef("--top-k and --float16 say how predictions are stored, so they need --predictions")
+	case given && !c.Directed && c.Direction != kv.Both:
+		return usagef("--direction %s: want --directed with it", c.Direction)
+	}
+	return firstError(checkHops(c.Hops), checkSampledHops(c.Diagonal, c.Hops), c.predictionEncoding.check())
 }
 
 func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), checkHops(c.Hops)); err != nil {
+	if err := firstError(c.apply(), c.check()); err != nil {
 		return err
 	}
-	p := &projection{s: s, memory: int64(c.Memory), storeMemory: c.store(), textIDs: c.IDs == "text"}
+	p := &projection{s: s, resources: c.resources, textIDs: c.IDs == "text"}
 	p.options = cleaner.Options{
-		Preset: cleaner.Preset(c.Preset), Hops: c.Hops, Direction: c.Direction, Workers: c.Threads, MemoryBudget: c.work(),
+		Preset: cleaner.Preset(c.Preset), Hops: c.Hops, Diagonal: cleaner.DiagonalMode(c.Diagonal), Direction: c.Direction,
+		Workers: c.Threads, MemoryBudget: c.work(),
 	}
 	var e *estimate
 	var err error
-	switch {
-	case c.DB != "" && c.Nodes == "" && c.Edges == "":
+	if c.DB != "" {
 		err = withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
 			if err := c.checkDirection(store); err != nil {
 				return err
 			}
 			return store.View(func(tx *kv.Tx) (err error) {
-				if p.counts, err = cleaner.CountStore(ctx, tx, p.options); err != nil {
+				if err := p.countStore(ctx, tx); err != nil {
 					return err
 				}
-				p.say("The degrees of the store were walked for the price of the diagonals.")
-				p.rows = p.counts.Sizes.Edges()
 				e, err = p.project(ctx, filepath.Dir(filepath.Clean(c.DB)))
 				return err
 			})
 		})
-	case c.DB == "" && c.Nodes != "" && c.Edges != "":
-		if err = p.count(ctx, c); err == nil {
-			e, err = p.project(ctx, os.TempDir())
-		}
-	default:
-		return usagef("estimate: want a store, or --nodes and --edges")
+	} else if err = p.count(ctx, c); err == nil {
+		e, err = p.project(ctx, os.TempDir())
 	}
 	if small := (*ops.BudgetError)(nil); errors.As(err, &small) {
 		e, err = &estimate{Notes: p.notes, Memory: int64(c.Memory), Least: c.least(small.Least)}, nil
@@ -83,7 +101,7 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return advised(err)
 	}
-	e.Fits = e.Least <= int64(c.Memory)
+	e.Fits = e.Refused == "" && e.Least <= int64(c.Memory)
 	s.progress.clear()
 	if c.Format == "json" {
 		encoder := json.NewEncoder(s.out)
@@ -105,81 +123,178 @@ func (r *resources) least(work int64) int64 {
 
 // A projection is what an estimate is made of.
 type projection struct {
-	s                   *streams
-	memory, storeMemory int64
-	options             cleaner.Options
-	notes               []string
-	textIDs             bool
-	counts              cleaner.Counts
-	rows                int64            // of the edges file
-	load                *kv.LoadEstimate // nil of a store
-	clean               *cleaner.CleanEstimate
+	s         *streams
+	resources resources
+	options   cleaner.Options
+	notes     []string
+	counts    cleaner.Counts
+	files     fileCounts
+	textIDs   bool
+	load      *kv.LoadEstimate // nil of a store
+	loaded    kv.LoadCounts
+	clean     *cleaner.CleanEstimate
+}
+
+// fileCounts is what else is known of the files that are imported, or were.
+type fileCounts struct {
+	rows          int64 // of edges
+	directed      bool
+	weights       int     // that differ; 0: there are none
+	splits        []int64 // nodes of the splits, by cleaner.Split; nil: there are none
+	features      fileShape
+	predictions   fileShape // no columns: there are none, and those that clean makes are kept in full
+	encoding      predictionEncoding
+	splitsOfNodes bool // splits are a column of the nodes file
 }
 
 func (p *projection) say(format string, args ...any) {
 	p.notes = append(p.notes, fmt.Sprintf(format, args...))
 }
 
-// count looks at files, or takes numbers.
-func (p *projection) count(ctx context.Context, c *estimateCommand) error {
-	var nodes nodeCount
-	var edges edgeCount
-	n, err := strconv.ParseInt(c.Nodes, 10, 64)
-	if err == nil {
-		nodes = nodeCount{nodes: n, labelled: n, idBytes: 8 * n}
-	} else if nodes, err = countNodes(ctx, c.Nodes); err != nil {
+// countStore looks at a store.
+func (p *projection) countStore(ctx context.Context, tx *kv.Tx) (err error) {
+	if p.counts, err = cleaner.CountStore(ctx, tx, p.options); err != nil {
 		return err
 	}
-	m, err := strconv.ParseInt(c.Edges, 10, 64)
-	switch {
-	case err == nil && (m < 1 || n < 0):
-		return usagef("--edges %s: want a file, or a number of edges", c.Edges)
-	case err == nil:
-		edges = powerLaw(nodes.nodes, m)
-		p.say("Assumption: degrees follow a power law (exponent 2.5). " +
-			"The diagonals of k ≥ 3 may cost more or less than is said here; an edges file tells.")
-	default:
-		if edges, err = countEdges(ctx, c.Edges); err != nil {
-			return err
-		}
-		if edges.share < 1 {
-			p.say("Sample: %.2g of the rows of %s; edges, degrees and the price of the diagonals are estimated from them.",
-				edges.share, c.Edges)
-		}
+	p.say("The degrees of the store were walked for the price of the diagonals.")
+	p.files = fileCounts{rows: tx.NumEdges(), directed: tx.Directed()}
+	if tx.Directed() {
+		p.files.rows = tx.NumArcs()
+	}
+	if tx.Weighted() {
+		p.files.weights = manyWeights
+	}
+	encoding, _, err := cleaner.PredictionsEncoding(tx)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	p.files.predictions.columns = p.counts.Classes
+	p.files.encoding = predictionEncoding{TopK: encoding.TopK, Float16: encoding.Float16}
+	return err
+}
+
+// count looks at files, or takes numbers.
+func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) {
+	if p.files.features, err = countColumns(ctx, c.Features, "--features", cleaner.FeaturesMatrix); err != nil {
+		return err
+	}
+	if p.files.predictions, err = countColumns(ctx, c.Predictions, "--predictions", cleaner.PredictionsMatrix); err != nil {
+		return err
+	}
+	p.files.directed, p.files.encoding = c.Directed, c.predictionEncoding
+	nodes, err := p.countNodes(ctx, c)
+	if err != nil {
+		return err
+	}
+	edges, err := p.countEdges(ctx, c, nodes.nodes)
+	if err != nil {
+		return err
+	}
+	if c.IDs == "" {
+		p.textIDs = nodes.text || edges.text
+	}
+	p.files.rows, p.files.weights = edges.rows, edges.weights
+	p.loaded = kv.LoadCounts{
+		Nodes: nodes.nodes, Rows: edges.rows, Edges: edges.edges, Degrees: edges.sample.Degrees(),
+		OtherBytes:  4 * nodes.nodes * int64(p.files.predictions.columns+int(float64(p.files.features.columns)*p.files.features.filled)),
+		WeightBytes: 4,
+	}
+	if edges.weights < manyWeights {
+		p.loaded.WeightBytes = 1
+	}
+	if p.textIDs {
+		p.loaded.IDBytes = nodes.idBytes + 16*nodes.nodes
+	}
+	load := p.estimateLoad(int64(p.resources.Memory))
+	p.load = &load
+	p.counts = cleaner.Counts{
+		Nodes: int(nodes.nodes), Labelled: int(nodes.labelled), Classes: nodes.classes, Features: p.files.features.columns,
+		Predictions: p.files.predictions.columns > 0, Degrees: p.loaded.Degrees,
+	}
+	if p.counts.SplitCounts(); p.files.splits != nil {
+		p.counts.Training = int(p.files.splits[cleaner.SplitTrain])
+		p.counts.Validation = int(p.files.splits[cleaner.SplitValidation])
+		p.counts.Fitting = p.counts.Validation
+	}
+	shape := edges.shape
+	shape.Nodes, shape.Edges, shape.MaxRows, shape.MaxEntries = int(nodes.nodes), edges.edges, load.LargestRows, load.LargestEntries
+	if len(p.loaded.Degrees) > 0 {
+		shape.MaxDegree = p.loaded.Degrees[0]
+	}
+	if shape.Directed {
+		shape.Edges = int64(float64(edges.edges) * float64(edges.sample.Arcs()) / float64(max(edges.sample.Edges(), 1)))
+	}
+	p.counts.Sizes = ops.SizesOf(shape)
+	p.counts.Diagonals = func(ctx context.Context, hops int, opt ops.Options) (ops.DiagonalPlan, error) {
+		return edges.sample.PlanDiagonals(ctx, p.counts.Sizes, hops, opt)
+	}
+	return nil
+}
+
+// countNodes looks at the nodes file, or takes their number, and says what of it is an estimate.
+func (p *projection) countNodes(ctx context.Context, c *estimateCommand) (nodes nodeCount, err error) {
+	if n, err := strconv.ParseInt(c.Nodes, 10, 64); err == nil {
+		nodes = nodeCount{nodes: n, labelled: n, idBytes: 8 * n}
+	} else if nodes, err = countNodes(ctx, c.Nodes); err != nil {
+		return nodes, err
 	}
 	if nodes.nodes < 1 {
-		return usagef("--nodes %s: want a file with nodes, or a number of them", c.Nodes)
+		return nodes, usagef("--nodes %s: want a file with nodes, or a number of them", c.Nodes)
+	}
+	if nodes.share > 0 && nodes.share < 1 {
+		p.say("Sample: %.2g of the rows of %s; nodes, labels and classes are estimated from them.", nodes.share, c.Nodes)
+	}
+	p.files.splits, p.files.splitsOfNodes = nodes.splits, nodes.splits != nil
+	if c.Splits != "" {
+		var share float64
+		if p.files.splits, share, err = countSplits(ctx, c.Splits); err != nil {
+			return nodes, err
+		}
+		if share < 1 {
+			p.say("Sample: %.2g of the rows of %s; the sizes of the splits are estimated from them.", share, c.Splits)
+		}
+	}
+	if p.files.predictions.columns > 0 {
+		nodes.classes = p.files.predictions.columns
 	}
 	if c.Classes > 0 {
 		nodes.classes = c.Classes
 	}
 	if nodes.classes < 2 {
-		return usagef("--classes: want the number of classes, 2 or more")
+		return nodes, usagef("--classes: want the number of classes, 2 or more")
 	}
-	if c.IDs == "" {
-		p.textIDs = nodes.text || edges.text
+	return nodes, nil
+}
+
+// countEdges looks at the edges file, or takes their number, and says what of it is an estimate.
+func (p *projection) countEdges(ctx context.Context, c *estimateCommand, nodes int64) (edges edgeCount, err error) {
+	shape := ops.Shape{Directed: c.Directed && c.Direction != kv.Both}
+	defer func() {
+		if err == nil && c.Diagonal == string(cleaner.DiagonalSampled) && (edges.shape.Weighted || edges.shape.Directed) {
+			err = usagef("--diagonal sampled: want exact where the graph is weighted or walked along a direction")
+		}
+	}()
+	m, err := strconv.ParseInt(c.Edges, 10, 64)
+	switch {
+	case err == nil && m < 1:
+		return edges, usagef("--edges %s: want a file, or a number of edges", c.Edges)
+	case err == nil:
+		p.say("Assumption: degrees follow a power law (exponent 2.5). " +
+			"The diagonals of k ≥ 3 may cost more or less than is said here; an edges file tells.")
+		return powerLaw(nodes, m, shape), nil
 	}
-	p.rows = edges.rows
-	counts := kv.LoadCounts{Nodes: nodes.nodes, Rows: edges.rows, Edges: edges.edges, Degrees: edges.sample.Degrees()}
-	if p.textIDs {
-		counts.IDBytes = nodes.idBytes + 16*nodes.nodes
+	if edges, err = countEdges(ctx, c.Edges, shape); err == nil && edges.share < 1 {
+		p.say("Sample: %.2g of the rows of %s; edges, degrees and the price of the diagonals are estimated from them.",
+			edges.share, c.Edges)
 	}
-	load := kv.EstimateLoad(counts, kv.LoadOptions{MemoryBudget: p.memory, Workers: p.options.Workers})
-	p.load = &load
-	p.counts = cleaner.Counts{
-		Nodes: int(nodes.nodes), Labelled: int(nodes.labelled), Classes: nodes.classes, Features: c.Features,
-		Predictions: c.Predictions, Degrees: counts.Degrees,
-	}
-	p.counts.SplitCounts()
-	maxDegree := uint32(0)
-	if len(counts.Degrees) > 0 {
-		maxDegree = counts.Degrees[0]
-	}
-	p.counts.Sizes = ops.SizesOf(int(nodes.nodes), edges.edges, maxDegree, load.LargestRows, load.LargestEntries)
-	p.counts.Diagonals = func(ctx context.Context, hops int, opt ops.Options) (ops.DiagonalPlan, error) {
-		return edges.sample.PlanDiagonals(ctx, p.counts.Sizes, hops, opt)
-	}
-	return nil
+	return edges, err
+}
+
+// estimateLoad plans the import with so much memory.
+func (p *projection) estimateLoad(memory int64) kv.LoadEstimate {
+	return kv.EstimateLoad(p.loaded, kv.LoadOptions{
+		MemoryBudget: memory, Workers: p.options.Workers, Directed: p.files.directed, Weighted: p.files.weights > 0,
+	})
 }
 
 // A stageEstimate is a line of an estimate.
@@ -213,14 +328,9 @@ type estimate struct {
 	Calibration string          `json:"calibration"`
 	Memory      int64           `json:"memory_bytes"`
 	Least       int64           `json:"least_memory_bytes"`
+	Refused     string          `json:"refused,omitempty"` // why clean would not begin
 	Fits        bool            `json:"fits"`
 }
-
-// idleBytes is what the program holds of anonymous memory at the least: its runtime, a store that is open, buffers.
-const idleBytes = 24 << 20
-
-// garbageShare is what the garbage collector has not come to, as a part of what is held, as a divisor.
-const garbageShare = 4
 
 // project plans, calibrates in a temporary directory of dir, and puts the two together.
 func (p *projection) project(ctx context.Context, dir string) (*estimate, error) {
@@ -234,38 +344,29 @@ func (p *projection) project(ctx context.Context, dir string) (*estimate, error)
 	}
 	e := &estimate{
 		Notes: p.notes, Nodes: p.counts.Nodes, Edges: p.counts.Sizes.Edges(), Classes: p.counts.Classes,
-		Steps: p.clean.Diagonal.Steps, Memory: p.memory, Least: (&resources{}).least(p.clean.LeastBytes),
-		Temporary: p.clean.TemporaryBytes,
+		Steps: p.clean.Diagonal.Steps, Memory: int64(p.resources.Memory), Least: p.resources.least(p.clean.LeastBytes),
+		Temporary: p.clean.TemporaryBytes, Calibration: c.String(),
+	}
+	if refused := p.clean.Refused(); refused != nil {
+		e.Refused = advised(refused).Error()
 	}
 	adjacency := int64(0)
 	if p.load != nil {
 		adjacency = p.load.AdjacencyBytes
 		e.importStages(p, c)
-		e.Store = adjacency + int64(float64(c.storeBytes)*c.scale)
-		if !p.counts.Predictions {
-			e.Store -= 4 * int64(p.counts.Nodes) * int64(p.counts.Classes) // of the miniature they are there
-		}
+		e.Store = adjacency + int64(c.at(func(m *miniature) float64 { return float64(m.storeBytes) }))
 		e.Temporary = max(e.Temporary, p.load.TemporaryBytes)
+		e.Least = max(e.Least, p.leastForImport(c))
 	}
-	e.Cleaned = adjacency + int64(float64(c.storeBytes+c.cleanBytes)*c.scale)
-	for _, work := range p.clean.Stages {
-		stage := stageEstimate{
-			Command: "clean", Stage: work.Name, Passes: work.Passes,
-			Memory: idleBytes + work.MemoryBytes + work.MemoryBytes/garbageShare,
-			Read:   work.Read + int64(work.Passes)*adjacency, Written: work.Wrote,
-			Seconds: p.clean.Seconds(work, c.rates, p.options),
-		}
-		if p.clean.Plan.Held && work.Name == "propagate" {
-			stage.Read = work.Read + adjacency
-		}
-		if work.Name == "write" {
-			stage.Written = int64(float64(c.cleanBytes) * c.scale)
-		}
-		e.addStage(stage)
-	}
-	e.addStage(stageEstimate{Command: "clean", Stage: "open and close", Seconds: c.openings*c.scale + c.fixed, Memory: idleBytes})
-	if p.clean.BaseSteps > 0 {
-		e.Notes = append(e.Notes, "Upper bound: the base classifier is trained for as many steps as it may be; it often stops earlier.")
+	e.Cleaned = e.Store + int64(c.at(func(m *miniature) float64 { return float64(m.cleanBytes) }))
+	e.cleanStages(p, c, adjacency)
+	if p.clean.LeastSteps < p.clean.MostSteps {
+		i := slices.IndexFunc(e.Stages, func(s stageEstimate) bool { return s.Stage == "train" })
+		train := e.Stages[i].Seconds
+		e.Notes = append(e.Notes, fmt.Sprintf("Training of the base classifier stops by itself: %d steps are counted, which is typical; "+
+			"with the least, %d, clean takes %.1f s, with the most, %d, %.1f s.",
+			p.clean.BaseSteps, p.clean.LeastSteps, e.Clean-train*(1-float64(p.clean.LeastSteps)/float64(p.clean.BaseSteps)),
+			p.clean.MostSteps, e.Clean+train*(float64(p.clean.MostSteps)/float64(p.clean.BaseSteps)-1)))
 	}
 	plan := p.clean.Plan
 	e.Plan = fmt.Sprintf("%s; width %d, %d tiles, %d stripes, %d workers",
@@ -273,31 +374,35 @@ func (p *projection) project(ctx context.Context, dir string) (*estimate, error)
 	if plan.Held {
 		e.Plan += "; adjacency kept decoded"
 	}
-	e.Calibration = fmt.Sprintf(
-		"%.1f s: a miniature of %d nodes and %d edges (1/%.0f) imported and cleaned; "+
-			"gather %.1f ns a row (%.1f in the miniature); disk %.0f MB/s with fsync",
-		c.seconds, c.nodes, c.edges, c.scale, c.rates.Gather, c.rates.MiniatureGather, syncBytes/1e6/c.diskSeconds)
 	return e, nil
+}
+
+// cleanStages adds those of clean, which reads so many bytes of adjacency in a pass.
+func (e *estimate) cleanStages(p *projection, c *calibration, adjacency int64) {
+	written := int64(0)
+	for _, work := range p.clean.Stages {
+		written += work.Stored
+		stage := stageEstimate{
+			Command: "clean", Stage: work.Name, Passes: work.Passes, Memory: p.cleanMemory(c, work, written),
+			Read: work.Read + int64(work.Passes)*adjacency, Written: work.Wrote + work.Stored,
+			Seconds: p.clean.Seconds(work, c.rates, p.options),
+		}
+		if p.clean.Plan.Held && work.Name == "propagate" {
+			stage.Read = work.Read + adjacency
+		}
+		e.addStage(stage)
+	}
+	e.addStage(stageEstimate{
+		Command: "clean", Stage: openAndClose, Memory: idleBytes, Seconds: c.at(func(m *miniature) float64 { return m.cleanRest }),
+	})
 }
 
 // importStages adds those of import.
 func (e *estimate) importStages(p *projection, c *calibration) {
-	for _, name := range []string{
-		"read nodes", "read edges", "ids", "edges", "adjacency", "columns", "import predictions", "commit", "index", "sync",
-		"open and close",
-	} {
-		scale := c.scale
-		switch {
-		case name == "sync":
-			scale = 1 // what was written is on its way to the disk by then
-		case !p.counts.Predictions && (name == "import predictions" || name == "commit"):
-			continue
-		}
+	for _, name := range c.large.stages {
 		stage := stageEstimate{
-			Command: "import", Stage: name, Seconds: c.imported[name] * scale, Memory: idleBytes + p.load.MemoryBytes,
-		}
-		if name == "open and close" {
-			stage.Seconds += c.fixed
+			Command: "import", Stage: name, Memory: p.importMemory(c, p.load, name, int64(p.resources.Memory)),
+			Seconds: c.at(func(m *miniature) float64 { return m.imported[name] }),
 		}
 		switch name {
 		case "adjacency":
@@ -355,6 +460,10 @@ func (e *estimate) print(s *streams) error {
 	verdict := "fits"
 	if !e.Fits {
 		verdict = "does not fit"
+	}
+	if e.Refused != "" {
+		verdict = "clean refuses"
+		fmt.Fprintf(&b, "refused      %s\n", e.Refused)
 	}
 	fmt.Fprintf(&b, "--memory %s: %s; want at least %s\n", strings.ReplaceAll(byteSize(e.Memory).String(), " ", ""), verdict,
 		strings.ReplaceAll(byteSize(e.Least).String(), " ", ""))

@@ -8,10 +8,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/table"
@@ -170,24 +170,29 @@ func sampleArray(ctx context.Context, path string) (s *fileSample, err error) {
 
 // An edgeCount is what is known of the edges of a graph.
 type edgeCount struct {
-	rows, edges int64 // of the file, and what is left without loops and parallel ones
+	rows, edges int64 // of the file, and what is left without loops and parallel ones, in either direction
+	weights     int   // that differ, at most manyWeights; 0: there are none
 	sample      *ops.EdgeSample
+	shape       ops.Shape // its form
 	share       float64
 	text        bool // some id is no integer
 }
 
-// countEdges looks at a file of edges.
-func countEdges(ctx context.Context, path string) (c edgeCount, err error) {
+// manyWeights is more weights than are kept in a table.
+const manyWeights = 1 << 10
+
+// countEdges looks at a file of edges. Of the shape it takes Directed.
+func countEdges(ctx context.Context, path string, shape ops.Shape) (c edgeCount, err error) {
 	var s *fileSample
 	if isArray(path) {
 		s, err = sampleArray(ctx, path)
 	} else {
-		s, err = sampleTable(ctx, path, []string{"src", "dst"}, 0)
+		s, err = sampleTable(ctx, path, []string{"src", "dst", "weight"}, 1)
 	}
 	if err != nil {
 		return c, err
 	}
-	number := make(map[string]uint32)
+	number, weights := make(map[string]uint32), make(map[string]bool)
 	find := func(id string) uint32 {
 		v, ok := number[id]
 		if !ok {
@@ -202,9 +207,13 @@ func countEdges(ctx context.Context, path string) (c edgeCount, err error) {
 	edges := make([][2]uint32, len(s.rows))
 	for i, row := range s.rows {
 		edges[i] = [2]uint32{find(row[0]), find(row[1])}
+		if len(row) > 2 && row[2] != "" && len(weights) < manyWeights {
+			weights[row[2]] = true
+		}
 	}
-	c.rows, c.share = s.total, s.share()
-	c.sample = ops.NewEdgeSample(len(number), edges, c.share)
+	shape.Weighted = len(weights) > 0
+	c.rows, c.share, c.weights, c.shape = s.total, s.share(), len(weights), shape
+	c.sample = ops.NewEdgeSample(len(number), edges, c.share, shape)
 	c.edges = edgesLeft(edges, len(number), c.sample.Edges(), c.share)
 	return c, nil
 }
@@ -233,14 +242,14 @@ func edgesLeft(edges [][2]uint32, nodes int, kept int64, share float64) int64 {
 			halfLoops++
 		}
 	}
-	ofHalf := float64(len(half)-halfLoops) - float64(ops.NewEdgeSample(nodes, half, share/2).Edges())
+	ofHalf := float64(len(half)-halfLoops) - float64(ops.NewEdgeSample(nodes, half, share/2, ops.Shape{}).Edges())
 	power := min(max(math.Log2(parallel/max(ofHalf, 1)), 1), 2)
 	return int64(max(all-parallel*math.Pow(1/share, power), all/2))
 }
 
 // powerLaw is the edges of a graph of which nothing is known but its size: the degree of the r-th node falls with
 // r^(-2/3), so that there are d^(-2.5) times as many nodes of degree d.
-func powerLaw(nodes, edges int64) edgeCount {
+func powerLaw(nodes, edges int64, shape ops.Shape) edgeCount {
 	random := rand.New(rand.NewPCG(1, 1))
 	number := make(map[int64]uint32)
 	find := func() uint32 {
@@ -257,8 +266,8 @@ func powerLaw(nodes, edges int64) edgeCount {
 	for i := range drawn {
 		drawn[i] = [2]uint32{find(), find()}
 	}
-	c := edgeCount{rows: edges, edges: edges, share: float64(len(drawn)) / float64(max(edges, 1))}
-	c.sample = ops.NewEdgeSample(len(number), drawn, c.share)
+	c := edgeCount{rows: edges, edges: edges, shape: shape, share: float64(len(drawn)) / float64(max(edges, 1))}
+	c.sample = ops.NewEdgeSample(len(number), drawn, c.share, shape)
 	return c
 }
 
@@ -266,35 +275,113 @@ func powerLaw(nodes, edges int64) edgeCount {
 type nodeCount struct {
 	nodes, labelled, idBytes int64
 	classes                  int
-	text                     bool // some id is no integer
-	fileBytes                int64
+	splits                   []int64 // of labelled nodes, by cleaner.Split; nil: the file has no such column
+	share                    float64 // of the rows that was looked at; 0: there is no file
+	text                     bool    // some id is no integer
 }
 
 // countNodes looks at a file of nodes.
 func countNodes(ctx context.Context, path string) (c nodeCount, err error) {
-	s, err := sampleTable(ctx, path, []string{"id", "label"}, 1)
+	s, err := sampleTable(ctx, path, []string{"id", "label", "split"}, 2)
 	if err != nil {
 		return c, err
 	}
-	info, err := os.Stat(filepath.Clean(path))
-	if err != nil {
-		return c, err
-	}
-	c.nodes, c.fileBytes = s.total, info.Size()
+	c.nodes, c.share = s.total, s.share()
 	classes := map[string]bool{}
+	splits := make([]int64, cleaner.SplitTest+1)
 	for _, row := range s.rows {
 		if _, err := strconv.ParseInt(row[0], 10, 64); err != nil {
 			c.text = true
 		}
 		c.idBytes += int64(len(row[0]))
-		if row[1] != "" {
-			c.labelled++
-			classes[row[1]] = true
+		if row[1] == "" {
+			continue
+		}
+		c.labelled++
+		classes[row[1]] = true
+		if split, err := cleaner.ParseSplit(row[2]); err == nil && row[2] != "" { // import says what is none
+			splits[split]++
+			c.splits = splits
 		}
 	}
 	c.classes = len(classes)
-	if share := s.share(); share > 0 {
-		c.idBytes, c.labelled = int64(float64(c.idBytes)/share), min(c.nodes, int64(float64(c.labelled)/share+0.5))
+	if c.share > 0 {
+		c.idBytes, c.labelled = int64(float64(c.idBytes)/c.share), min(c.nodes, int64(float64(c.labelled)/c.share+0.5))
+		for split := range splits {
+			splits[split] = int64(float64(splits[split])/c.share + 0.5)
+		}
 	}
 	return c, nil
+}
+
+// countSplits looks at a file of splits, whose nodes are all taken to be labelled: how many are in each, by cleaner.Split.
+func countSplits(ctx context.Context, path string) (splits []int64, share float64, err error) {
+	s, err := sampleTable(ctx, path, []string{"id", "split"}, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	splits, share = make([]int64, cleaner.SplitTest+1), s.share()
+	for _, row := range s.rows {
+		if split, err := cleaner.ParseSplit(row[1]); err == nil { // import says what is none
+			splits[split]++
+		}
+	}
+	for split := range splits {
+		splits[split] = int64(float64(splits[split])/max(share, 1e-9) + 0.5)
+	}
+	return splits, share, nil
+}
+
+// A fileShape is what is known of a matrix in a file.
+type fileShape struct {
+	columns int
+	filled  float64 // share of the values that are not zero
+	table   bool    // of text, else an array
+}
+
+// shapedRows is how many rows of a matrix are looked at.
+const shapedRows = 256
+
+// countColumns looks at a file with a matrix of a name, or takes the number of its columns; no text is no matrix.
+func countColumns(ctx context.Context, text, flag, name string) (shape fileShape, err error) {
+	if text == "" {
+		return shape, nil
+	}
+	if columns, err := strconv.Atoi(text); err == nil {
+		if columns < 1 {
+			return shape, usagef("%s %s: want a file, or a number of columns", flag, text)
+		}
+		return fileShape{columns: columns, filled: 1}, nil
+	}
+	if !isArray(text) {
+		in, _, err := openTable(text)
+		if err != nil {
+			return shape, err
+		}
+		return fileShape{columns: len(in.Header()) - 1, filled: 1, table: true}, in.Close()
+	}
+	in, err := npy.Open(text, name)
+	if err != nil {
+		return shape, err
+	}
+	shape.columns = int(in.NumColumns())
+	rows, filled := 0, 0
+	for row, err := range in.Rows() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return shape, errors.Join(err, in.Close())
+		}
+		for _, x := range row.Values {
+			if x != 0 {
+				filled++
+			}
+		}
+		if rows++; rows == shapedRows {
+			break
+		}
+	}
+	shape.filled = float64(filled) / float64(max(rows*shape.columns, 1))
+	return shape, in.Close()
 }

@@ -51,7 +51,7 @@ func estimated(t *testing.T, args ...string) (e estimate) {
 // planned is what an estimate says of files before any of it is timed.
 func planned(t *testing.T, opt cleaner.Options) *projection {
 	t.Helper()
-	p := &projection{s: &streams{}, memory: 256 << 20, options: opt}
+	p := &projection{s: &streams{}, resources: resources{Memory: 256 << 20}, options: opt}
 	if err := p.count(t.Context(), &estimateCommand{Nodes: "nodes.csv", Edges: "edges.csv"}); err != nil {
 		t.Fatal(err)
 	}
@@ -171,6 +171,95 @@ func TestEstimatePlansAsCleanDoes(t *testing.T) {
 	}
 }
 
+// What the collector lets the heap grow to, and what of it no memory is behind.
+func TestAnonymousMemory(t *testing.T) {
+	const mebibyte = 1 << 20
+	for _, c := range []struct {
+		use                          kv.MemoryUse
+		buffers, volume, limit, want int64 // in MiB
+	}{
+		{kv.MemoryUse{}, 0, 1000, 1000, 0},
+		{kv.MemoryUse{Mapped: 300, Live: 10}, 0, 1000, 1000, 322},  // twice 10, and a tenth
+		{kv.MemoryUse{Mapped: 300, Live: 10}, 10, 1000, 1000, 344}, // buffers count as what is held
+		{kv.MemoryUse{Mapped: 300, Live: 10}, 10, 5, 1000, 325},    // nothing else was allocated
+		{kv.MemoryUse{Mapped: 300, Live: 100}, 0, 1000, 120, 432},  // held to the limit
+		{kv.MemoryUse{Live: 100}, 0, 1000, 50, 100},                // what is alive is not given up
+		{kv.MemoryUse{Live: 100, Blank: 80}, 0, 1000, 1000, 140},   // a table that nothing is in
+	} {
+		use := kv.MemoryUse{Mapped: c.use.Mapped * mebibyte, Live: c.use.Live * mebibyte, Blank: c.use.Blank * mebibyte}
+		got := anonymous(use, c.buffers*mebibyte, c.volume*mebibyte, c.limit*mebibyte) - idleBytes
+		if got/mebibyte != c.want {
+			t.Errorf("%+v with %d MiB of buffers, %d allocated, at most %d: got %d MiB, want %d",
+				c.use, c.buffers, c.volume, c.limit, got/mebibyte, c.want)
+		}
+	}
+}
+
+// Importing and cleaning the same graph with less memory is said to hold less, down to the least that would do.
+func TestEstimateOfTheMemory(t *testing.T) {
+	nodes, edges := graphText(40000, 300000, 3, "", 1)
+	writeFiles(t, map[string]string{"nodes.csv": nodes, "edges.csv": edges})
+	t.Setenv("TMPDIR", t.TempDir())
+	of := func(memory string) estimate {
+		return estimated(t, "--nodes", "nodes.csv", "--edges", "edges.csv", "--hops", "2", "--predictions", "3", "--memory", memory)
+	}
+	little, much := of("128MiB"), of("2GiB")
+	for _, e := range []estimate{little, much} {
+		if !e.Fits || e.ImportPeak > e.Memory || e.CleanPeak > e.Memory || e.Least > e.Memory {
+			t.Errorf("--memory %d: got fits %v, import with %d, clean with %d bytes, at least %d",
+				e.Memory, e.Fits, e.ImportPeak, e.CleanPeak, e.Least)
+		}
+	}
+	if little.ImportPeak > much.ImportPeak || little.CleanPeak > much.CleanPeak {
+		t.Errorf("import and clean hold %d and %d bytes of 128 MiB, and %d and %d of 2 GiB",
+			little.ImportPeak, little.CleanPeak, much.ImportPeak, much.CleanPeak)
+	}
+}
+
+// Splits, features and predictions are seen in their files, in whatever form.
+func TestEstimateReadsTheFilesOfAnImport(t *testing.T) {
+	nodes, edges := graphText(300, 900, 3, "", 1)
+	nodes = strings.ReplaceAll(strings.Replace(nodes, "id,label", "id,label,split", 1), ",c0\n", ",c0,train\n")
+	nodes = strings.ReplaceAll(strings.ReplaceAll(nodes, ",c1\n", ",c1,val\n"), ",c2\n", ",c2,\n")
+	splits := "id,split\n0,val\n1,val\n2,test\n"
+	writeFiles(t, map[string]string{
+		"nodes.csv": nodes, "edges.csv": edges, "splits.csv": splits, "f.csv": "id,a,b,c\n0,1,2,3\n", "p.csv": "id,x,y\n0,1,0\n",
+		"weights.csv": "src,dst,weight\n0,1,2\n1,2,3\n2,3,2\n",
+	})
+	counted := func(c estimateCommand) *projection {
+		t.Helper()
+		p := &projection{s: &streams{}, resources: resources{Memory: 256 << 20}, options: cleaner.Options{Workers: 2}}
+		if c.Nodes = "nodes.csv"; c.Edges == "" {
+			c.Edges = "edges.csv"
+		}
+		if err := p.count(t.Context(), &c); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	p := counted(estimateCommand{})
+	if c := p.counts; c.Training != 100 || c.Validation != 100 || c.Fitting != 100 || c.Classes != 3 || c.Predictions {
+		t.Errorf("the column split: got %+v", c)
+	}
+	p = counted(estimateCommand{Splits: "splits.csv", Features: "f.csv", Predictions: "p.csv"})
+	if c := p.counts; c.Training != 0 || c.Validation != 2 || c.Features != 3 || c.Classes != 2 || !c.Predictions {
+		t.Errorf("files: got %+v", c)
+	}
+	p = counted(estimateCommand{Features: "700", Predictions: "5"})
+	if c := p.counts; c.Features != 700 || c.Classes != 5 || !c.Predictions {
+		t.Errorf("numbers: got %+v", c)
+	}
+	plain, weighted := p.load.AdjacencyBytes, counted(estimateCommand{Edges: "weights.csv"})
+	if weighted.files.weights != 2 || weighted.load.AdjacencyBytes >= plain {
+		t.Errorf("got %d weights and %d bytes of 3 edges, %d of 900 without weights",
+			weighted.files.weights, weighted.load.AdjacencyBytes, plain)
+	}
+	directed := counted(estimateCommand{Directed: true})
+	if directed.load.AdjacencyBytes <= plain {
+		t.Errorf("got %d bytes of adjacency with directions, %d without", directed.load.AdjacencyBytes, plain)
+	}
+}
+
 // A part of the edges tells what there is in all of them.
 func TestEdgeSampleTellsOfTheWhole(t *testing.T) {
 	const nodes, rows = 1 << 14, 1 << 18
@@ -182,12 +271,14 @@ func TestEdgeSampleTellsOfTheWhole(t *testing.T) {
 			edges[i][j] = uint32(x * x * nodes)
 		}
 	}
-	all := ops.NewEdgeSample(nodes, edges, 1)
+	all := ops.NewEdgeSample(nodes, edges, 1, ops.Shape{})
 	const share = 0.25
-	part := ops.NewEdgeSample(nodes, edges[:rows/4], share)
+	part := ops.NewEdgeSample(nodes, edges[:rows/4], share, ops.Shape{})
 	within(t, "edges", float64(edgesLeft(edges[:rows/4], nodes, part.Edges(), share)), float64(all.Edges()), 1.05)
 	within(t, "greatest degree", float64(part.Degrees()[0]), float64(all.Degrees()[0]), 1.25)
-	sizes := ops.SizesOf(nodes, all.Edges(), all.Degrees()[0], 1<<12, 1<<16)
+	sizes := ops.SizesOf(ops.Shape{
+		Nodes: nodes, Edges: all.Edges(), MaxDegree: all.Degrees()[0], MaxRows: 1 << 12, MaxEntries: 1 << 16,
+	})
 	opt := ops.Options{MemoryBudget: 64 << 20, Workers: 2}
 	want, err := all.PlanDiagonals(t.Context(), sizes, 4, opt)
 	if err != nil {

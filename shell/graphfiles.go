@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -82,13 +83,15 @@ func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r readi
 	}
 	if r.bad != nil {
 		opt.BadRow = func(err error) error { return g.leaveOut(r.bad, err) }
+		opt.Save = func(w io.Writer) error { return r.bad.save(ctx, w) }
+		opt.Restore = r.bad.restore
 	}
 	if r.resume {
-		if opt.Resume, err = g.fingerprint(nodes.properties); err != nil {
+		if opt.Resume, err = g.fingerprint(nodes.properties, r.bad != nil); err != nil {
 			return stats, err
 		}
 	}
-	loader, err := kv.NewLoader(dir, opt)
+	loader, err := kv.NewLoaderContext(ctx, dir, opt)
 	if err != nil {
 		return stats, placeError(dir, err)
 	}
@@ -143,8 +146,9 @@ func (g *graphFiles) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFi
 	})
 }
 
-// fingerprint tells loads of other files, of files that were changed, or of other columns from each other.
-func (g *graphFiles) fingerprint(properties []kv.Column) (string, error) {
+// fingerprint tells loads of other files, of files that were changed, of other columns, or of other forms from each
+// other; lenient ones leave bad rows out.
+func (g *graphFiles) fingerprint(properties []kv.Column, lenient bool) (string, error) {
 	var b strings.Builder
 	for _, path := range []string{g.Nodes, g.Edges} {
 		absolute, err := filepath.Abs(path)
@@ -157,7 +161,7 @@ func (g *graphFiles) fingerprint(properties []kv.Column) (string, error) {
 		}
 		fmt.Fprintf(&b, "%q %d %d\n", absolute, info.Size(), info.ModTime().UnixNano())
 	}
-	fmt.Fprintf(&b, "%q %+v\n", g.Classes, properties)
+	fmt.Fprintf(&b, "%q %+v directed %v, lenient %v\n", g.Classes, properties, g.Directed, lenient)
 	return b.String(), nil
 }
 

@@ -39,6 +39,9 @@ Predictions are the class probabilities of your own classifier. A .npy or .npz f
 Bad rows, such as those with too few fields, an id that was there before, or an edge of a node that is not there, end the import, unless ` +
 		`--bad-rows says how many may be left out; --report lists them. Arrays in the order of the nodes file then have rows for the nodes that were kept.
 
+An import that is interrupted or killed goes on when it is run again, behind the last of what was complete: that the edges were read and sorted, ` +
+		`and that they were sorted by node. One that memory holds in less than 64 MiB starts over, which takes seconds.
+
 Without --nodes the files are added to the store that is there, in place of earlier ones. Whatever fails, nothing half made is left.
 
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv
@@ -104,7 +107,7 @@ func (c *importCommand) make(ctx context.Context, s *streams) (err error) {
 func (c *importCommand) reading(s *streams) reading {
 	r := reading{s: s, stages: new(stageLog), workers: c.Threads}
 	if c.BadRows > 0 || c.Report != "" {
-		r.bad = newBadRows(c.BadRows, int64(c.Memory)/badRowsShare)
+		r.bad = newBadRows(map[badFile]string{badNode: c.Nodes, badEdge: c.Edges}, c.BadRows, int64(c.Memory)/badRowsShare)
 	}
 	return r
 }
@@ -118,7 +121,7 @@ func (c *importCommand) reportBad(ctx context.Context, err error, r reading) err
 	if _, tooMany := errors.AsType[*tooManyBadRowsError](err); r.bad == nil || err != nil && !tooMany {
 		return nil
 	}
-	return r.bad.write(ctx, c.Report, map[badFile]string{badNode: c.Nodes, badEdge: c.Edges}, r.s)
+	return r.bad.write(ctx, c.Report, r.s)
 }
 
 // report says what is in the store that was made.

@@ -23,10 +23,11 @@ columns of predictions that have no header.`,
 	},
 	{
 		name:    "clean",
-		usage:   "clean [hops K]",
+		usage:   "clean [hops K] [direction out|in|both]",
 		summary: "score every labelled node and suggest labels",
 		text: `Trains the built-in classifier first where the store has no predictions. The scores of an earlier run are
-replaced when the new ones are complete.`,
+replaced when the new ones are complete. In a directed graph a node gathers from those its edges lead to (out),
+from those whose edges lead to it (in), or from both, as it does where no direction is given.`,
 		example: "clean hops 2",
 	},
 	{

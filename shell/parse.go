@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // reserved words cannot be property names without double quotes.
@@ -356,7 +358,7 @@ func (p *parser) neighbors() (statement, error) {
 	return s, nil
 }
 
-// clean = "clean" [ "hops" number ] .
+// clean = "clean" [ "hops" number ] [ "direction" ( "out" | "in" | "both" ) ] .
 func (p *parser) clean() (statement, error) {
 	s := &cleanStatement{}
 	if p.accept("hops") {
@@ -365,6 +367,15 @@ func (p *parser) clean() (statement, error) {
 			return nil, err
 		}
 		s.hops = &hops
+	}
+	if p.accept("direction") {
+		for _, d := range []kv.Direction{kv.Out, kv.In, kv.Both} {
+			if p.accept(d.String()) {
+				s.direction = d
+				return s, nil
+			}
+		}
+		return nil, p.fail()
 	}
 	return s, nil
 }

@@ -12,7 +12,7 @@ import (
 // predictCommand trains the built-in base classifier.
 type predictCommand struct {
 	DB    string `arg:"" name:"DB" help:"Directory of the store."`
-	Seed  uint64 `default:"1" help:"Seed of the training."`
+	Seed  uint64 `default:"${seed}" help:"Seed of the training."`
 	Hops  int    `default:"2" placeholder:"N" help:"Hops that the inputs are smoothed over. Without it: 2."`
 	Stats string `placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
 	orientation

@@ -9,12 +9,17 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
+// defaultSeed is that of the commands and of the statement clean, so that both come to the same scores.
+const defaultSeed = 1
+
 // clean answers clean: it scores the store anew and returns the run.
 func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 	if q.engine.readOnly || q.engine.store.ReadOnly() {
 		return nil, errors.New("clean: the store is open for reading only")
 	}
 	opt := cleaner.Options{
+		Direction:    s.direction,
+		Seed:         defaultSeed,
 		Workers:      q.engine.workers,
 		MemoryBudget: q.engine.memory,
 		Progress:     q.engine.progress,

@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 )
@@ -18,10 +19,10 @@ const (
 	fewKeys = 96 // below it comparing is faster
 )
 
-// sortKeys sorts keys in place. scratch has leafKeys elements.
-func sortKeys(keys, scratch []uint64) {
+// sortKeys sorts by key, in place. scratch has leafKeys elements.
+func sortKeys[T Number](keys, scratch []T) {
 	if len(keys) < fewKeys {
-		slices.Sort(keys)
+		sortFew(keys)
 		return
 	}
 	width := differingBits(keys)
@@ -39,31 +40,31 @@ func sortKeys(keys, scratch []uint64) {
 }
 
 // differingBits is the number of low bits outside which all keys agree.
-func differingBits(keys []uint64) int {
-	first, all := keys[0], uint64(0)
-	for _, k := range keys {
-		all |= k ^ first
+func differingBits[T Number](keys []T) int {
+	first, all := keyOf(&keys[0]), uint64(0)
+	for i := range keys {
+		all |= keyOf(&keys[i]) ^ first
 	}
 	return bits.Len64(all)
 }
 
 // sortLeaf sorts by digits, least significant first. Keys agree outside their low width bits.
-func sortLeaf(keys, scratch []uint64, width int) {
+func sortLeaf[T Number](keys, scratch []T, width int) {
 	from, to := keys, scratch[:len(keys)]
 	swapped := false
 	for shift := 0; shift < width; shift += digitBits {
 		var place [1 << digitBits]uint32
-		for _, k := range from {
-			place[k>>(shift&63)&(1<<digitBits-1)]++
+		for i := range from {
+			place[keyOf(&from[i])>>(shift&63)&(1<<digitBits-1)]++
 		}
 		sum := uint32(0)
 		for d, n := range place {
 			place[d] = sum
 			sum += n
 		}
-		for _, k := range from {
-			d := k >> (shift & 63) & (1<<digitBits - 1)
-			to[place[d]] = k
+		for i := range from {
+			d := keyOf(&from[i]) >> (shift & 63) & (1<<digitBits - 1)
+			to[place[d]] = from[i]
 			place[d]++
 		}
 		from, to, swapped = to, from, !swapped
@@ -75,10 +76,10 @@ func sortLeaf(keys, scratch []uint64, width int) {
 
 // splitInPlace orders keys by the splitBits bits from shift on, and returns where the keys of each digit begin. All
 // keys agree in the bits above.
-func splitInPlace(keys []uint64, shift int) (begins [1<<splitBits + 1]int) {
-	digit := func(k uint64) uint64 { return k >> (shift & 63) & (1<<splitBits - 1) }
-	for _, k := range keys {
-		begins[digit(k)+1]++
+func splitInPlace[T Number](keys []T, shift int) (begins [1<<splitBits + 1]int) {
+	digit := func(x *T) uint64 { return keyOf(x) >> (shift & 63) & (1<<splitBits - 1) }
+	for i := range keys {
+		begins[digit(&keys[i])+1]++
 	}
 	for d := range 1 << splitBits {
 		begins[d+1] += begins[d]
@@ -89,7 +90,7 @@ func splitInPlace(keys []uint64, shift int) (begins [1<<splitBits + 1]int) {
 		for next[d] < end {
 			k := keys[next[d]]
 			// Follow the keys that are in each other's places until one belongs here.
-			for other := digit(k); other != d; other = digit(k) {
+			for other := digit(&k); other != d; other = digit(&k) {
 				keys[next[other]], k = k, keys[next[other]]
 				next[other]++
 			}
@@ -100,10 +101,31 @@ func splitInPlace(keys []uint64, shift int) (begins [1<<splitBits + 1]int) {
 	return begins
 }
 
-// distinct drops repeated keys of an ascending array, in place.
-func distinct(keys []uint64) []uint64 {
+// sortFew sorts by key, pairs by their values too.
+func sortFew[T Number](keys []T) {
+	switch keys := any(keys).(type) {
+	case []uint64:
+		slices.Sort(keys)
+	case []Pair:
+		slices.SortFunc(keys, func(a, b Pair) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value)) })
+	}
+}
+
+// distinct drops repeated numbers of an ascending array, in place; pairs of one key it sorts by their values.
+func distinct[T Number](keys []T) []T {
+	switch all := any(keys).(type) {
+	case []uint64:
+		return keys[:dropRepeated(all)]
+	case []Pair:
+		sortValues(all)
+	}
+	return keys
+}
+
+// dropRepeated returns how many distinct keys of an ascending array it leaves, at its beginning.
+func dropRepeated(keys []uint64) int {
 	if len(keys) == 0 {
-		return keys
+		return 0
 	}
 	n := 1
 	for _, k := range keys[1:] {
@@ -112,5 +134,19 @@ func distinct(keys []uint64) []uint64 {
 			n++
 		}
 	}
-	return keys[:n]
+	return n
+}
+
+// sortValues orders pairs that are ascending by key by their values too.
+func sortValues(pairs []Pair) {
+	for begin := 0; begin < len(pairs); {
+		end := begin + 1
+		for end < len(pairs) && pairs[end].Key == pairs[begin].Key {
+			end++
+		}
+		if end-begin > 1 {
+			slices.SortFunc(pairs[begin:end], func(a, b Pair) int { return cmp.Compare(a.Value, b.Value) })
+		}
+		begin = end
+	}
 }

@@ -8,17 +8,29 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/kv/offheap"
 )
 
-// A Uint64 sorts numbers and drops repeated ones. Any number of writers fill it at once; Sort ends that, and then Each
-// and Ordered read it, any number of times.
+// A Number is what a Numbers sorts.
+type Number interface{ uint64 | Pair }
+
+// A Pair is a number with a value. Pairs are in the order of their numbers, those of the same number in that of their
+// values.
+type Pair struct {
+	Key   uint64
+	Value uint32
+}
+
+// A Numbers sorts numbers, of which it drops repeated ones, or pairs, of which it keeps them. Any number of writers fill
+// it at once; Sort ends that, and then Each and Ordered read it, any number of times. Numbers that differ in their lowest
+// bit alone are handed out in one stretch, and so are all pairs of them: that much must fit into memory.
 //
 // Numbers are collected in chunks. Where they fit into half of the memory, Sort splits them by their upper bits into
 // buckets that fit into the second-level cache, which those who read sort. Else they are written as runs while others
 // are collected, and whole ranges of numbers are read back of all runs at once and sorted again.
-type Uint64 struct {
+type Numbers[T Number] struct {
 	dir     string
 	shift   int // of the upper fineBits bits of a number
 	workers int
@@ -29,21 +41,22 @@ type Uint64 struct {
 
 	mu       sync.Mutex
 	changed  *sync.Cond
-	memory   offheap.Array[uint64] // of the chunks
-	used     int                   // numbers of memory that are in chunks
-	free     [][]uint64            // chunks
-	full     [][]uint64
+	memory   array[T] // of the chunks
+	used     int      // numbers of memory that are in chunks
+	free     [][]T    // chunks
+	full     [][]T
 	held     int // numbers in full
 	spilling bool
 	err      error // of a run that could not be written
 	count    int64
 	stop     atomic.Bool
 
-	sorted  offheap.Array[uint64] // of the run being written, or of the buckets
-	buckets [][]uint64            // of all numbers, where there are no runs
-	ordered []bool                // buckets that are sorted and distinct
-	file    *runFile              // nil until something was spilled
-	kept    bool                  // file outlives the sorter
+	sorted  array[T] // of the run being written, or of the buckets
+	buckets [][]T    // of all numbers, where there are no runs
+	ordered []bool   // buckets that are sorted and distinct
+	file    *runFile // nil until something was spilled
+	kept    bool     // the file outlives the sorter
+	copied  bool     // the file is a copy of the buckets
 	runs    []uint64Run
 	cuts    []uint64 // the least number of each range of the runs
 }
@@ -62,44 +75,95 @@ const (
 	minMost = 1 << 9 // numbers, with the least of memory
 )
 
-// NewUint64 returns a sorter of numbers less than 2^width that takes about so many bytes of memory, sorts on so many
+type (
+	// A Uint64 sorts numbers.
+	Uint64 = Numbers[uint64]
+
+	// A Uint64Writer adds numbers to a Uint64.
+	Uint64Writer = NumbersWriter[uint64]
+
+	// A Pairs sorts pairs.
+	Pairs = Numbers[Pair]
+
+	// A PairsWriter adds pairs to a Pairs.
+	PairsWriter = NumbersWriter[Pair]
+)
+
+// NewNumbers returns a sorter of numbers less than 2^width that takes about so many bytes of memory, sorts on so many
 // goroutines (0: GOMAXPROCS), and spills into a temporary file in dir.
-func NewUint64(dir string, memory int64, width, workers int) *Uint64 {
+func NewNumbers[T Number](dir string, memory int64, width, workers int) *Numbers[T] {
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	most := int(max(memory/16, minMost))
-	s := &Uint64{
+	size := sizeOf[T]()
+	most := int(max(memory/(2*size), minMost))
+	s := &Numbers[T]{
 		dir:     dir,
-		shift:   max(width-fineBits, 0),
+		shift:   max(width-fineBits, 1), // so that the lowest bit chooses none
 		workers: workers,
 		chunk:   min(max(most/64, 64), maxChunk),
 		most:    most,
 		run:     min(most, maxRun),
 		// An eighth for reading back: each worker has a range in hand, and as many are waiting.
-		reading: int(min(max(memory/64/int64(2*workers), minMost), maxReading)),
+		reading: int(min(max(memory/(8*size)/int64(2*workers), minMost), maxReading)),
 	}
 	s.changed = sync.NewCond(&s.mu)
 	return s
 }
 
+// NewUint64 is NewNumbers of numbers.
+func NewUint64(dir string, memory int64, width, workers int) *Uint64 {
+	return NewNumbers[uint64](dir, memory, width, workers)
+}
+
+// sizeOf is the number of bytes of a T in memory.
+func sizeOf[T Number]() int64 {
+	var x T
+	return int64(unsafe.Sizeof(x))
+}
+
+// keyOf is the number that x is or, being its first field, has.
+func keyOf[T Number](x *T) uint64 { return *(*uint64)(unsafe.Pointer(x)) }
+
+// setKey is the inverse of keyOf.
+func setKey[T Number](x *T, key uint64) { *(*uint64)(unsafe.Pointer(x)) = key }
+
+// An array is memory outside of the Go heap.
+type array[T Number] struct {
+	Data   []T
+	memory offheap.Array[uint64]
+}
+
+func newArray[T Number](length int) (a array[T], err error) {
+	words := int(sizeOf[T]() / sizeOf[uint64]())
+	if a.memory, err = offheap.New[uint64](length * words); err == nil && length > 0 {
+		a.Data = unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(a.memory.Data))), length)
+	}
+	return a, err
+}
+
+func (a *array[T]) free() error {
+	a.Data = nil
+	return a.memory.Free()
+}
+
 // Len is the number of numbers that the writers have handed over, repeated ones too.
-func (s *Uint64) Len() int64 { return s.count }
+func (s *Numbers[T]) Len() int64 { return s.count }
 
 // Held is the number of bytes of memory that the numbers take, between Sort and Close.
-func (s *Uint64) Held() int64 { return 8 * int64(len(s.sorted.Data)) }
+func (s *Numbers[T]) Held() int64 { return sizeOf[T]() * int64(len(s.sorted.Data)) }
 
-// A Uint64Writer adds numbers to a Uint64. It belongs to one goroutine.
-type Uint64Writer struct {
-	s     *Uint64
-	chunk []uint64
+// A NumbersWriter adds numbers to a Numbers. It belongs to one goroutine.
+type NumbersWriter[T Number] struct {
+	s     *Numbers[T]
+	chunk []T
 }
 
 // Writer begins another writer. It must be closed before Sort.
-func (s *Uint64) Writer() *Uint64Writer { return &Uint64Writer{s: s} }
+func (s *Numbers[T]) Writer() *NumbersWriter[T] { return &NumbersWriter[T]{s: s} }
 
 // Add adds a number. Its error may be that of numbers added before, by others too.
-func (w *Uint64Writer) Add(key uint64) error {
+func (w *NumbersWriter[T]) Add(key T) error {
 	if len(w.chunk) == cap(w.chunk) {
 		if err := w.next(); err != nil {
 			return err
@@ -110,7 +174,7 @@ func (w *Uint64Writer) Add(key uint64) error {
 }
 
 // next hands the chunk over and takes another.
-func (w *Uint64Writer) next() (err error) {
+func (w *NumbersWriter[T]) next() (err error) {
 	s := w.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +184,7 @@ func (w *Uint64Writer) next() (err error) {
 }
 
 // Close hands over what is left. Closing twice is harmless.
-func (w *Uint64Writer) Close() error {
+func (w *NumbersWriter[T]) Close() error {
 	s := w.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +194,7 @@ func (w *Uint64Writer) Close() error {
 }
 
 // handOver takes a chunk back; s is locked.
-func (s *Uint64) handOver(chunk []uint64) {
+func (s *Numbers[T]) handOver(chunk []T) {
 	switch {
 	case len(chunk) > 0:
 		s.full = append(s.full, chunk)
@@ -142,7 +206,7 @@ func (s *Uint64) handOver(chunk []uint64) {
 }
 
 // freeChunk returns an empty chunk, once there is one; s is locked.
-func (s *Uint64) freeChunk() ([]uint64, error) {
+func (s *Numbers[T]) freeChunk() ([]T, error) {
 	for {
 		switch {
 		case s.err != nil:
@@ -161,7 +225,7 @@ func (s *Uint64) freeChunk() ([]uint64, error) {
 		}
 		if s.memory.Data == nil {
 			var err error
-			if s.memory, err = offheap.New[uint64](s.most); err != nil {
+			if s.memory, err = newArray[T](s.most); err != nil {
 				return nil, err
 			}
 		}
@@ -177,13 +241,13 @@ func (s *Uint64) freeChunk() ([]uint64, error) {
 			go s.spillInBackground()
 		default:
 			// More writers than chunks: each has one in hand and none is full.
-			return make([]uint64, 0, s.chunk), nil
+			return make([]T, 0, s.chunk), nil
 		}
 	}
 }
 
 // spillInBackground writes full chunks as runs, while others are being filled.
-func (s *Uint64) spillInBackground() {
+func (s *Numbers[T]) spillInBackground() {
 	err := s.spill()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,7 +257,7 @@ func (s *Uint64) spillInBackground() {
 }
 
 // takeFull takes full chunks of a run at most.
-func (s *Uint64) takeFull() [][]uint64 {
+func (s *Numbers[T]) takeFull() [][]T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	taken, numbers := 0, 0
@@ -208,7 +272,7 @@ func (s *Uint64) takeFull() [][]uint64 {
 }
 
 // spill writes the chunks that are full as runs, each as soon as the one before is written.
-func (s *Uint64) spill() error {
+func (s *Numbers[T]) spill() error {
 	for {
 		chunks := s.takeFull()
 		if len(chunks) == 0 {
@@ -222,23 +286,27 @@ func (s *Uint64) spill() error {
 		s.free = append(s.free, chunks...)
 		s.changed.Broadcast()
 		s.mu.Unlock()
-		if err := s.writeRun(buckets); err != nil {
+		ordered := func(i int, scratch []T) []T {
+			sortKeys(buckets[i], scratch)
+			return distinct(buckets[i])
+		}
+		if err := s.writeRun(len(buckets), ordered); err != nil {
 			return err
 		}
 	}
 }
 
 // partition moves the numbers of chunks to s.sorted, which it makes where it is too short, ordered by bucket.
-func (s *Uint64) partition(chunks [][]uint64) (buckets [][]uint64, err error) {
+func (s *Numbers[T]) partition(chunks [][]T) (buckets [][]T, err error) {
 	total := 0
 	for _, chunk := range chunks {
 		total += len(chunk)
 	}
 	if total > len(s.sorted.Data) {
-		if err := s.sorted.Free(); err != nil {
+		if err := s.sorted.free(); err != nil {
 			return nil, err
 		}
-		if s.sorted, err = offheap.New[uint64](total); err != nil {
+		if s.sorted, err = newArray[T](total); err != nil {
 			return nil, err
 		}
 	}
@@ -251,8 +319,9 @@ func (s *Uint64) partition(chunks [][]uint64) (buckets [][]uint64, err error) {
 			if s.stop.Load() {
 				return errStopped
 			}
-			for _, k := range chunks[i] {
-				counts[k>>(s.shift&63)&(1<<fineBits-1)]++
+			chunk := chunks[i]
+			for j := range chunk {
+				counts[keyOf(&chunk[j])>>(s.shift&63)&(1<<fineBits-1)]++
 			}
 		}
 		fine[w] = counts
@@ -282,9 +351,10 @@ func (s *Uint64) partition(chunks [][]uint64) (buckets [][]uint64, err error) {
 			if s.stop.Load() {
 				return errStopped
 			}
-			for _, k := range chunks[i] {
-				b := bucketOf[k>>(s.shift&63)&(1<<fineBits-1)]
-				to[place[b]] = k
+			chunk := chunks[i]
+			for j := range chunk {
+				b := bucketOf[keyOf(&chunk[j])>>(s.shift&63)&(1<<fineBits-1)]
+				to[place[b]] = chunk[j]
 				place[b]++
 			}
 		}
@@ -318,7 +388,7 @@ func chooseBuckets(fine [][]uint32, most int) (bucketOf []uint16, sizes []int) {
 var errStopped = errors.New("spill: stopped")
 
 // Sort ends the adding and makes the numbers ready to be read. All writers are closed.
-func (s *Uint64) Sort(ctx context.Context) error {
+func (s *Numbers[T]) Sort(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { s.stop.Store(true) })()
 	s.mu.Lock()
 	for s.spilling {
@@ -335,58 +405,66 @@ func (s *Uint64) Sort(ctx context.Context) error {
 	return err
 }
 
-func (s *Uint64) sort() (err error) {
+func (s *Numbers[T]) sort() (err error) {
 	if s.file != nil {
 		err = s.spill()
 		s.cuts = s.chooseCuts()
-		err = errors.Join(err, s.sorted.Free())
+		err = errors.Join(err, s.sorted.free())
 	} else if s.buckets == nil && s.held > 0 {
 		s.buckets, err = s.partition(s.full)
 		s.ordered = make([]bool, len(s.buckets))
 	}
 	s.full, s.free, s.held = nil, nil, 0
-	return errors.Join(err, s.memory.Free())
+	return errors.Join(err, s.memory.free())
 }
 
+// spilled reports whether the numbers are read back from runs.
+func (s *Numbers[T]) spilled() bool { return s.file != nil && !s.copied }
+
 // ranges is the number of stretches in which the numbers are read.
-func (s *Uint64) ranges() int {
-	if s.file != nil {
+func (s *Numbers[T]) ranges() int {
+	if s.spilled() {
 		return len(s.cuts)
 	}
 	return len(s.buckets)
 }
 
 // A rangeMemory is what reading one range needs.
-type rangeMemory struct {
-	keys    offheap.Array[uint64] // of what is read back
-	bytes   []byte                // of what is read back
-	scratch []uint64
-	result  []uint64
+type rangeMemory[T Number] struct {
+	keys    array[T] // of what is read back
+	bytes   []byte   // of what is read back
+	scratch []T
+	result  []T
 }
 
-func newRangeMemory() *rangeMemory { return &rangeMemory{scratch: make([]uint64, leafKeys)} }
+func newRangeMemory[T Number]() *rangeMemory[T] { return &rangeMemory[T]{scratch: make([]T, leafKeys)} }
 
 // load makes result the numbers of range i, ascending and distinct.
-func (s *Uint64) load(m *rangeMemory, i int) (err error) {
-	if s.file != nil {
+func (s *Numbers[T]) load(m *rangeMemory[T], i int) (err error) {
+	if s.spilled() {
 		m.result, err = s.readRange(m, i)
 		return err
 	}
-	if !s.ordered[i] {
-		sortKeys(s.buckets[i], m.scratch)
-		s.buckets[i] = distinct(s.buckets[i])
-		s.ordered[i] = true
-	}
+	s.order(i, m.scratch)
 	m.result = s.buckets[i]
 	return nil
 }
 
+// order sorts bucket i and drops what is repeated in it.
+func (s *Numbers[T]) order(i int, scratch []T) {
+	if !s.ordered[i] {
+		sortKeys(s.buckets[i], scratch)
+		s.buckets[i] = distinct(s.buckets[i])
+		s.ordered[i] = true
+	}
+}
+
 // Each hands all numbers to use, each once, in ascending stretches that are borrowed for the call. The calls run on the
 // sorter's goroutines, which have the numbers 0 ≤ worker < Workers.
-func (s *Uint64) Each(ctx context.Context, use func(worker int, keys []uint64) error) (err error) {
-	memory := make([]*rangeMemory, s.workers)
+func (s *Numbers[T]) Each(ctx context.Context, use func(worker int, keys []T) error) (err error) {
+	memory := make([]*rangeMemory[T], s.workers)
 	for w := range memory {
-		memory[w] = newRangeMemory()
+		memory[w] = newRangeMemory[T]()
 	}
 	defer func() { err = errors.Join(err, freeAll(memory)) }()
 	return each(ctx, s.workers, s.ranges(), func(worker, i int) error {
@@ -398,37 +476,59 @@ func (s *Uint64) Each(ctx context.Context, use func(worker int, keys []uint64) e
 }
 
 // Workers is the number of goroutines that sort.
-func (s *Uint64) Workers() int { return s.workers }
+func (s *Numbers[T]) Workers() int { return s.workers }
 
-func freeAll(memory []*rangeMemory) (err error) {
+func freeAll[T Number](memory []*rangeMemory[T]) (err error) {
 	for _, m := range memory {
-		err = errors.Join(err, m.keys.Free())
+		err = errors.Join(err, m.keys.free())
 	}
 	return err
 }
 
 // Ordered yields all numbers, each once, ascending, in stretches that are borrowed until the next step.
-func (s *Uint64) Ordered(ctx context.Context) iter.Seq2[[]uint64, error] {
-	return func(yield func([]uint64, error) bool) {
-		memory := make([]*rangeMemory, 2*s.workers)
-		for i := range memory {
-			memory[i] = newRangeMemory()
-		}
-		err := inOrder(ctx, s.workers, s.ranges(), memory, s.load, func(m *rangeMemory) error {
-			if !yield(m.result, nil) {
+func (s *Numbers[T]) Ordered(ctx context.Context) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		prepare := func(*struct{}, []T) error { return nil }
+		err := InOrder(ctx, s, prepare, func(_ *struct{}, keys []T) error {
+			if !yield(keys, nil) {
 				return errStopped
 			}
 			return nil
 		})
-		stopped := errors.Is(err, errStopped)
-		if err = errors.Join(err, freeAll(memory)); err != nil && !stopped {
+		if err != nil && !errors.Is(err, errStopped) {
 			yield(nil, err)
 		}
 	}
 }
 
+// InOrder hands all numbers of s, each once, in stretches that are borrowed for the call, to prepare, on the goroutines
+// of s, and then, ascending, with what prepare made of them, to use, on its own. What prepare fills is an M that was
+// zero at first and has been used before.
+func InOrder[T Number, M any](
+	ctx context.Context, s *Numbers[T], prepare func(to *M, keys []T) error, use func(made *M, keys []T) error,
+) (err error) {
+	type place struct {
+		memory *rangeMemory[T]
+		made   M
+	}
+	places := make([]*place, 2*s.workers)
+	memory := make([]*rangeMemory[T], len(places))
+	for i := range places {
+		memory[i] = newRangeMemory[T]()
+		places[i] = &place{memory: memory[i]}
+	}
+	defer func() { err = errors.Join(err, freeAll(memory)) }()
+	load := func(p *place, i int) error {
+		if err := s.load(p.memory, i); err != nil {
+			return err
+		}
+		return prepare(&p.made, p.memory.result)
+	}
+	return inOrder(ctx, s.workers, s.ranges(), places, load, func(p *place) error { return use(&p.made, p.memory.result) })
+}
+
 // Close forgets the numbers and removes the temporary file, unless Keep was called. Closing twice is harmless.
-func (s *Uint64) Close() error {
+func (s *Numbers[T]) Close() error {
 	s.stop.Store(true)
 	s.mu.Lock()
 	for s.spilling {
@@ -437,7 +537,7 @@ func (s *Uint64) Close() error {
 	s.changed.Broadcast()
 	s.mu.Unlock()
 	s.full, s.free, s.buckets, s.cuts, s.runs = nil, nil, nil, nil, nil
-	err := errors.Join(s.memory.Free(), s.sorted.Free())
+	err := errors.Join(s.memory.free(), s.sorted.free())
 	if s.file == nil {
 		return err
 	}

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// A KeptUint64 says where the numbers of a Uint64 are that was kept. It holds no more than its exported fields, so that
+// A Kept says where the numbers of a sorter are that was kept. It holds no more than its exported fields, so that
 // it can be stored.
-type KeptUint64 struct {
+type Kept struct {
 	File  string // its name in the directory
 	Count int64  // of the numbers that were added
 	Runs  []KeptRun
@@ -26,16 +26,21 @@ type KeptRun struct {
 	End    int64
 }
 
-// Keep makes the file of a sorter outlive its Close, durably. It returns false, and does nothing, where nothing was
-// spilled. Sort must have ended the adding.
-func (s *Uint64) Keep() (kept KeptUint64, ok bool, err error) {
+// Keep makes a file of the numbers that outlives Close, durably. Where nothing was spilled it writes one, if always, and
+// else returns false. Sort must have ended the adding.
+func (s *Numbers[T]) Keep(ctx context.Context, always bool) (kept Kept, ok bool, err error) {
 	if s.file == nil {
-		return kept, false, nil
+		if !always {
+			return kept, false, nil
+		}
+		if err := s.copyOut(ctx); err != nil {
+			return kept, false, err
+		}
 	}
 	if err := s.file.file.Sync(); err != nil {
 		return kept, false, writeError(s.file.file.Name(), err)
 	}
-	kept = KeptUint64{File: filepath.Base(s.file.file.Name()), Count: s.count}
+	kept = Kept{File: filepath.Base(s.file.file.Name()), Count: s.count}
 	for _, r := range s.runs {
 		k := KeptRun{End: r.end}
 		for _, b := range r.blocks {
@@ -48,10 +53,23 @@ func (s *Uint64) Keep() (kept KeptUint64, ok bool, err error) {
 	return kept, true, nil
 }
 
-// RestoreUint64 opens what was kept in dir, ready to be read, once it has read all of it and found it undamaged. The
-// other parameters are those of NewUint64. The file stays kept.
-func RestoreUint64(dir string, memory int64, width, workers int, kept KeptUint64) (*Uint64, error) {
-	s := NewUint64(dir, memory, width, workers)
+// copyOut writes the numbers that memory holds, and goes on to hold.
+func (s *Numbers[T]) copyOut(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() { s.stop.Store(true) })()
+	s.copied = true
+	err := s.writeRun(len(s.buckets), func(i int, scratch []T) []T {
+		s.order(i, scratch)
+		return s.buckets[i]
+	})
+	return errors.Join(ctx.Err(), err)
+}
+
+// Restore opens what was kept in dir, ready to be read, once it has read all of it and found it undamaged. The other
+// parameters are those of NewNumbers. The file stays kept.
+func Restore[T Number](
+	ctx context.Context, dir string, memory int64, width, workers int, kept Kept,
+) (*Numbers[T], error) {
+	s := NewNumbers[T](dir, memory, width, workers)
 	s.count, s.kept = kept.Count, true
 	at := int64(0)
 	for i, k := range kept.Runs {
@@ -65,7 +83,7 @@ func RestoreUint64(dir string, memory int64, width, workers int, kept KeptUint64
 			block := uint64Block{first, k.Offset[b], k.Count[b], k.Sum[b]}
 			follows := block.offset == at
 			if b > 0 {
-				follows = block.offset >= at && first > k.First[b-1]
+				follows = block.offset >= at && first >= k.First[b-1]+leastGap[T]()
 			}
 			if !follows || block.count < 1 || block.count > blockKeys {
 				return nil, fmt.Errorf("spill: block %d of run %d of a file that was kept is out of order", b, i)
@@ -91,7 +109,7 @@ func RestoreUint64(dir string, memory int64, width, workers int, kept KeptUint64
 		return nil, errors.Join(err, f.Close())
 	}
 	s.file = &runFile{file: f, size: at}
-	if err := s.verify(); err != nil {
+	if err := s.verify(ctx); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	s.cuts = s.chooseCuts()
@@ -99,7 +117,7 @@ func RestoreUint64(dir string, memory int64, width, workers int, kept KeptUint64
 }
 
 // verify compares every block of the file with its checksum.
-func (s *Uint64) verify() error {
+func (s *Numbers[T]) verify(ctx context.Context) error {
 	type stretch struct{ run, from, to int }
 	var stretches []stretch
 	for i, r := range s.runs {
@@ -109,8 +127,8 @@ func (s *Uint64) verify() error {
 			from = to
 		}
 	}
-	memory := make([]rangeMemory, s.workers)
-	return each(context.Background(), s.workers, len(stretches), func(worker, i int) error {
+	memory := make([]rangeMemory[T], s.workers)
+	return each(ctx, s.workers, len(stretches), func(worker, i int) error {
 		at, m := stretches[i], &memory[worker]
 		r := s.runs[at.run]
 		if err := s.readStretch(m, r, at.from, at.to); err != nil {

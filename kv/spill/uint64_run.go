@@ -10,12 +10,11 @@ import (
 	"math/bits"
 	"slices"
 	"sort"
-
-	"github.com/graphcleaner/graphcleaner/kv/internal/offheap"
 )
 
 // A uint64Run is a stretch of a runFile: blocks of ascending numbers, each without its first one, which is in the
-// index, as the differences between neighbours less one, as varints.
+// index, as the differences between neighbours less the least that there can be (leastGap), as varints. Blocks of pairs
+// have the values behind them, a little-endian uint32 each, or one where it is that of all.
 type uint64Run struct {
 	blocks []uint64Block
 	end    int64 // of the last block in the file
@@ -42,14 +41,22 @@ const (
 )
 
 // An encodedBucket is a bucket as it is written.
-type encodedBucket struct {
-	scratch []uint64
+type encodedBucket[T Number] struct {
+	scratch []T
 	bytes   []byte
 	blocks  []uint64Block // offsets from the first one
 }
 
-// writeRun sorts the buckets and writes them.
-func (s *Uint64) writeRun(buckets [][]uint64) error {
+// leastGap is the least difference between neighbours: pairs may have the same number.
+func leastGap[T Number]() uint64 {
+	if sizeOf[T]() > sizeOf[uint64]() {
+		return 0
+	}
+	return 1
+}
+
+// writeRun writes so many buckets, each as ordered returns it, ascending and distinct.
+func (s *Numbers[T]) writeRun(buckets int, ordered func(i int, scratch []T) []T) error {
 	if s.file == nil {
 		f, err := createRunFile(s.dir, minBuffer)
 		if err != nil {
@@ -57,20 +64,19 @@ func (s *Uint64) writeRun(buckets [][]uint64) error {
 		}
 		s.file = f
 	}
-	places := make([]*encodedBucket, 2*s.workers)
+	places := make([]*encodedBucket[T], 2*s.workers)
 	for i := range places {
-		places[i] = &encodedBucket{scratch: make([]uint64, leafKeys)}
+		places[i] = &encodedBucket[T]{scratch: make([]T, leafKeys)}
 	}
 	run := uint64Run{end: s.file.size}
-	encode := func(e *encodedBucket, i int) error {
+	encode := func(e *encodedBucket[T], i int) error {
 		if s.stop.Load() {
 			return errStopped
 		}
-		sortKeys(buckets[i], e.scratch)
-		e.encode(distinct(buckets[i]))
+		e.encode(ordered(i, e.scratch))
 		return nil
 	}
-	err := inOrder(context.Background(), s.workers, len(buckets), places, encode, func(e *encodedBucket) error {
+	err := inOrder(context.Background(), s.workers, buckets, places, encode, func(e *encodedBucket[T]) error {
 		for _, block := range e.blocks {
 			block.offset += run.end
 			run.blocks = append(run.blocks, block)
@@ -88,15 +94,18 @@ func (s *Uint64) writeRun(buckets [][]uint64) error {
 	return nil
 }
 
-func (e *encodedBucket) encode(keys []uint64) {
+func (e *encodedBucket[T]) encode(keys []T) {
+	least := leastGap[T]()
 	e.bytes, e.blocks = e.bytes[:0], e.blocks[:0]
 	for block := range slices.Chunk(keys, blockKeys) {
 		begin := len(e.bytes)
 		e.bytes = slices.Grow(e.bytes, len(block)*binary.MaxVarintLen64)
-		previous := block[0]
+		first := keyOf(&block[0])
+		previous := first
 		b, n := e.bytes[:cap(e.bytes)], len(e.bytes)
-		for _, k := range block[1:] {
-			gap := k - previous - 1
+		for i := 1; i < len(block); i++ {
+			k := keyOf(&block[i])
+			gap := k - previous - least
 			previous = k
 			for gap >= 0x80 {
 				b[n] = byte(gap) | 0x80
@@ -107,13 +116,27 @@ func (e *encodedBucket) encode(keys []uint64) {
 			n++
 		}
 		e.bytes = b[:n]
+		if pairs, ok := any(block).([]Pair); ok {
+			e.bytes = appendValues(e.bytes, pairs)
+		}
 		sum := crc32.Checksum(e.bytes[begin:], castagnoli)
-		e.blocks = append(e.blocks, uint64Block{block[0], int64(begin), int32(len(block)), sum})
+		e.blocks = append(e.blocks, uint64Block{first, int64(begin), int32(len(block)), sum})
 	}
 }
 
+func appendValues(dst []byte, pairs []Pair) []byte {
+	other := func(p Pair) bool { return p.Value != pairs[0].Value }
+	if !slices.ContainsFunc(pairs, other) {
+		pairs = pairs[:1]
+	}
+	for _, p := range pairs {
+		dst = binary.LittleEndian.AppendUint32(dst, p.Value)
+	}
+	return dst
+}
+
 // chooseCuts divides the numbers of all runs into ranges of about s.reading of them, and returns the least of each.
-func (s *Uint64) chooseCuts() []uint64 {
+func (s *Numbers[T]) chooseCuts() []uint64 {
 	var blocks []uint64Block
 	for _, r := range s.runs {
 		blocks = append(blocks, r.blocks...)
@@ -124,8 +147,8 @@ func (s *Uint64) chooseCuts() []uint64 {
 	cuts := []uint64{0}
 	count := 0
 	for _, b := range blocks {
-		if count >= s.reading && b.first > cuts[len(cuts)-1] {
-			cuts = append(cuts, b.first)
+		if least := b.first &^ 1; count >= s.reading && least > cuts[len(cuts)-1] {
+			cuts = append(cuts, least)
 			count = 0
 		}
 		count += int(b.count)
@@ -134,42 +157,37 @@ func (s *Uint64) chooseCuts() []uint64 {
 }
 
 // readRange returns the numbers of range i of all runs, ascending and distinct, in m.
-func (s *Uint64) readRange(m *rangeMemory, i int) ([]uint64, error) {
+func (s *Numbers[T]) readRange(m *rangeMemory[T], i int) ([]T, error) {
 	least, greatest := s.cuts[i], ^uint64(0)
 	if i+1 < len(s.cuts) {
 		greatest = s.cuts[i+1] - 1
 	}
 	most := 0
 	for _, r := range s.runs {
-		from, to := r.overlapping(least, greatest)
+		from, to := r.overlapping(least, greatest, leastGap[T]())
 		for _, b := range r.blocks[from:to] {
 			most += int(b.count)
 		}
 	}
 	if most > len(m.keys.Data) {
-		if err := m.keys.Free(); err != nil {
+		if err := m.keys.free(); err != nil {
 			return nil, err
 		}
 		var err error
-		if m.keys, err = offheap.New[uint64](most + most/8); err != nil {
+		if m.keys, err = newArray[T](most + most/8); err != nil {
 			return nil, err
 		}
 	}
 	n := 0
 	for _, r := range s.runs {
-		from, to := r.overlapping(least, greatest)
+		from, to := r.overlapping(least, greatest, leastGap[T]())
 		keys, err := s.readBlocks(m, r, from, to, m.keys.Data[n:])
 		if err != nil {
 			return nil, readError(s.file.file.Name(), err)
 		}
-		first, _ := slices.BinarySearch(keys, least)
-		keys = keys[first:]
-		if past, found := slices.BinarySearch(keys, greatest); found {
-			keys = keys[:past+1]
-		} else {
-			keys = keys[:past]
-		}
-		n += copy(m.keys.Data[n:], keys)
+		first := sort.Search(len(keys), func(i int) bool { return keyOf(&keys[i]) >= least })
+		past := sort.Search(len(keys), func(i int) bool { return keyOf(&keys[i]) > greatest })
+		n += copy(m.keys.Data[n:], keys[first:past])
 	}
 	keys := m.keys.Data[:n]
 	if len(s.runs) > 1 {
@@ -179,9 +197,9 @@ func (s *Uint64) readRange(m *rangeMemory, i int) ([]uint64, error) {
 	return keys, nil
 }
 
-// overlapping returns the blocks that may hold numbers from least to greatest.
-func (r uint64Run) overlapping(least, greatest uint64) (from, to int) {
-	from = sort.Search(len(r.blocks), func(b int) bool { return r.blocks[b].first > least })
+// overlapping returns the blocks that may hold numbers from least to greatest, which differ by leastGap at least.
+func (r uint64Run) overlapping(least, greatest, leastGap uint64) (from, to int) {
+	from = sort.Search(len(r.blocks), func(b int) bool { return r.blocks[b].first >= least+leastGap })
 	to = sort.Search(len(r.blocks), func(b int) bool { return r.blocks[b].first > greatest })
 	return max(from-1, 0), to
 }
@@ -195,7 +213,7 @@ func (r uint64Run) blockEnd(b int) int64 {
 }
 
 // readBlocks decodes the blocks from ≤ b < to into the beginning of keys.
-func (s *Uint64) readBlocks(m *rangeMemory, r uint64Run, from, to int, keys []uint64) ([]uint64, error) {
+func (s *Numbers[T]) readBlocks(m *rangeMemory[T], r uint64Run, from, to int, keys []T) ([]T, error) {
 	n := 0
 	for from < to {
 		next := r.atOnce(from, to)
@@ -225,7 +243,7 @@ func (r uint64Run) atOnce(from, to int) int {
 }
 
 // readStretch makes m.bytes those of the blocks from ≤ b < to.
-func (s *Uint64) readStretch(m *rangeMemory, r uint64Run, from, to int) error {
+func (s *Numbers[T]) readStretch(m *rangeMemory[T], r uint64Run, from, to int) error {
 	begin := r.blocks[from].offset
 	size := int(r.blockEnd(to-1) - begin)
 	m.bytes = slices.Grow(m.bytes[:0], size)[:size]
@@ -234,9 +252,10 @@ func (s *Uint64) readStretch(m *rangeMemory, r uint64Run, from, to int) error {
 }
 
 // decodeBlock fills keys with the numbers of a block.
-func decodeBlock(keys []uint64, first uint64, encoded []byte) error {
+func decodeBlock[T Number](keys []T, first uint64, encoded []byte) error {
 	const high = 0x8080808080808080
-	keys[0] = first
+	least := leastGap[T]()
+	setKey(&keys[0], first)
 	at, i, last := 0, 1, first
 	for ; i < len(keys) && at+8 <= len(encoded); i++ {
 		w := binary.LittleEndian.Uint64(encoded[at:])
@@ -250,8 +269,8 @@ func decodeBlock(keys []uint64, first uint64, encoded []byte) error {
 		w = w&0x007f007f007f007f | w&0x7f007f007f007f00>>1
 		w = w&0x00003fff00003fff | w&0x3fff00003fff0000>>2
 		w = w&0x000000000fffffff | w&0x0fffffff00000000>>4
-		last += w + 1
-		keys[i] = last
+		last += w + least
+		setKey(&keys[i], last)
 	}
 	for ; i < len(keys); i++ {
 		gap, n := binary.Uvarint(encoded[at:])
@@ -259,11 +278,30 @@ func decodeBlock(keys []uint64, first uint64, encoded []byte) error {
 			return io.ErrUnexpectedEOF
 		}
 		at += n
-		last += gap + 1
-		keys[i] = last
+		last += gap + least
+		setKey(&keys[i], last)
+	}
+	if pairs, ok := any(keys).([]Pair); ok {
+		return decodeValues(pairs, encoded[at:])
 	}
 	if at != len(encoded) {
 		return fmt.Errorf("a block of %d numbers has %d bytes too many", len(keys), len(encoded)-at)
+	}
+	return nil
+}
+
+func decodeValues(pairs []Pair, encoded []byte) error {
+	const size = 4
+	step := size
+	switch len(encoded) {
+	case size * len(pairs):
+	case size:
+		step = 0
+	default:
+		return fmt.Errorf("a block of %d pairs has %d bytes of values", len(pairs), len(encoded))
+	}
+	for i := range pairs {
+		pairs[i].Value = binary.LittleEndian.Uint32(encoded[step*i:])
 	}
 	return nil
 }

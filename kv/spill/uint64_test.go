@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,6 +110,75 @@ func TestUint64(t *testing.T) {
 		if left := files(t, dir); len(left) > 0 {
 			t.Fatalf("seed %d: after Close: got files %q, want none", seed, left)
 		}
+	}
+}
+
+// readPairs returns all pairs of a sorter, and that no two which differ in the lowest bit of their keys alone are in two
+// stretches.
+func readPairs(s *Pairs) (all []Pair, err error) {
+	for stretch, err := range s.Ordered(context.Background()) {
+		if err != nil {
+			return all, err
+		}
+		if last := len(all) - 1; len(stretch) > 0 && last >= 0 && stretch[0].Key>>1 == all[last].Key>>1 {
+			return all, fmt.Errorf("pairs of key %d are in two stretches", stretch[0].Key)
+		}
+		all = append(all, stretch...)
+	}
+	return all, nil
+}
+
+// TestPairs holds sorters of pairs, with and without runs, and what was kept of them, against slices.SortFunc.
+func TestPairs(t *testing.T) {
+	for seed := range uint64(32) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		dir := t.TempDir()
+		limit := []int64{0, 1 << 15, 1 << 19, 1 << 30}[seed%4]
+		keys, width := randomNumbers(r, r.IntN(40000))
+		values := []uint32{1, 3, 1 << 30}[r.IntN(3)]
+		var added []Pair
+		for _, k := range keys {
+			added = append(added, Pair{k, r.Uint32N(values)})
+		}
+		s := NewNumbers[Pair](dir, limit, width, 1+r.IntN(3))
+		errs := make([]error, 3)
+		var wg sync.WaitGroup
+		for i := range errs {
+			wg.Go(func() {
+				w := s.Writer()
+				for j := i; j < len(added) && errs[i] == nil; j += len(errs) {
+					errs[i] = w.Add(added[j])
+				}
+				errs[i] = errors.Join(errs[i], w.Close())
+			})
+		}
+		wg.Wait()
+		if err := errors.Join(append(errs, s.Sort(t.Context()))...); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		want := slices.Clone(added)
+		slices.SortFunc(want, func(a, b Pair) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value)) })
+		compare := func(what string, s *Pairs) {
+			t.Helper()
+			for range 2 {
+				if got, err := readPairs(s); err != nil || !slices.Equal(got, want) {
+					t.Fatalf("seed %d, limit %d, %s: got %d pairs, %v, want %d, or another order", seed, limit, what, len(got), err, len(want))
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		kept, ok, err := s.Keep(t.Context(), true)
+		if err != nil || !ok {
+			t.Fatalf("seed %d: Keep: got %v, %v", seed, ok, err)
+		}
+		compare("kept", s)
+		restored, err := Restore[Pair](t.Context(), dir, limit, width, 2, kept)
+		if err != nil {
+			t.Fatalf("seed %d: Restore: %v", seed, err)
+		}
+		compare("restored", restored)
 	}
 }
 
@@ -261,7 +331,7 @@ func BenchmarkRunBlock(b *testing.B) {
 	for i := range keys[1:] {
 		keys[i+1] = keys[i] + 1 + r.Uint64N(1<<24)
 	}
-	var e encodedBucket
+	var e encodedBucket[uint64]
 	b.Run("encode", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -280,6 +350,41 @@ func BenchmarkRunBlock(b *testing.B) {
 		}
 		b.ReportMetric(blockKeys*float64(b.N)/b.Elapsed().Seconds(), "keys/s")
 	})
+}
+
+func BenchmarkPairs(b *testing.B) {
+	const n, width = 1 << 21, 41
+	r := rand.New(rand.NewPCG(1, 0))
+	pairs := make([]Pair, n)
+	for i := range pairs {
+		pairs[i] = Pair{r.Uint64() >> (64 - width), r.Uint32()}
+	}
+	for _, limit := range []int64{16 << 20, 1 << 30} {
+		b.Run(fmt.Sprintf("pairs=%d/limit=%d/workers=2", n, limit), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				s := NewNumbers[Pair](b.TempDir(), limit, width, 2)
+				w := s.Writer()
+				for _, p := range pairs {
+					if err := w.Add(p); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if err := errors.Join(w.Close(), s.Sort(b.Context())); err != nil {
+					b.Fatal(err)
+				}
+				for _, err := range s.Ordered(b.Context()) {
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+				if err := s.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
+		})
+	}
 }
 
 func BenchmarkUint64(b *testing.B) {
@@ -320,7 +425,7 @@ func TestKeptNumbersAreRestored(t *testing.T) {
 	if err := errors.Join(addAll(s, added, 2), s.Sort(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	kept, ok, err := s.Keep()
+	kept, ok, err := s.Keep(t.Context(), false)
 	if err != nil || !ok {
 		t.Fatalf("Keep: got %v, %v", ok, err)
 	}
@@ -329,7 +434,7 @@ func TestKeptNumbersAreRestored(t *testing.T) {
 	}
 	want := slices.Compact(slices.Sorted(slices.Values(added)))
 	for range 2 {
-		s, err := RestoreUint64(dir, 1<<20, width, 3, kept)
+		s, err := Restore[uint64](t.Context(), dir, 1<<20, width, 3, kept)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -362,31 +467,31 @@ func TestKeptNumbersAreRestored(t *testing.T) {
 		if err := os.WriteFile(path, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := RestoreUint64(dir, 1<<20, width, 3, kept); err == nil || !strings.Contains(err.Error(), path) {
+		if _, err := Restore[uint64](t.Context(), dir, 1<<20, width, 3, kept); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("bit %d of %d changed: got %v, want an error that names the file", bit, 8*len(whole), err)
 		}
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := RestoreUint64(dir, 1<<20, width, 3, kept); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Restore[uint64](t.Context(), dir, 1<<20, width, 3, kept); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without the file: got %v, want ErrNotExist", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, kept.File), []byte("short"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := RestoreUint64(dir, 1<<20, width, 3, kept); err == nil {
+	if _, err := Restore[uint64](t.Context(), dir, 1<<20, width, 3, kept); err == nil {
 		t.Error("a file of another length: got no error")
 	}
 	if err := os.WriteFile(path, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	kept.Runs[0].Count[0] = blockKeys + 1
-	if _, err := RestoreUint64(dir, 1<<20, width, 3, kept); err == nil {
+	if _, err := Restore[uint64](t.Context(), dir, 1<<20, width, 3, kept); err == nil {
 		t.Error("a block that is too long: got no error")
 	}
 	kept.Runs[0].Sum = nil
-	if _, err := RestoreUint64(dir, 1<<20, width, 3, kept); err == nil {
+	if _, err := Restore[uint64](t.Context(), dir, 1<<20, width, 3, kept); err == nil {
 		t.Error("no checksums: got no error")
 	}
 	memory := NewUint64(dir, 1<<20, width, 1)
@@ -394,7 +499,7 @@ func TestKeptNumbersAreRestored(t *testing.T) {
 	if err := errors.Join(addAll(memory, added[:10], 1), memory.Sort(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, err := memory.Keep(); ok || err != nil {
+	if _, ok, err := memory.Keep(t.Context(), false); ok || err != nil {
 		t.Errorf("Keep of what memory holds: got %v, %v, want false", ok, err)
 	}
 }

@@ -27,7 +27,7 @@ func simpleRows(path string, content []byte, columns int) (rows []string) {
 	for line := int64(1); len(content) > 0; {
 		var record []byte
 		var fields []string
-		var bad error
+		var bad, open error
 		if separator == '\t' {
 			record, _, _ = bytes.Cut(content, []byte{'\n'})
 			record = content[:min(len(record)+1, len(content))]
@@ -35,7 +35,8 @@ func simpleRows(path string, content []byte, columns int) (rows []string) {
 		} else {
 			var length int
 			if fields, length, bad = simpleQuotes(content); length < 0 {
-				return append(rows, fmt.Sprintf("%d: a quoted field is still open at the end of the file, want a closing quote", line))
+				length = lineEnd(content)
+				open = errors.New("a quoted field is still open at the end of the file")
 			}
 			record = content[:length]
 		}
@@ -51,6 +52,9 @@ func simpleRows(path string, content []byte, columns int) (rows []string) {
 				at, bad = line-int64(len(lines)-i), err
 				break
 			}
+		}
+		if open != nil {
+			at, bad = line-1, open
 		}
 		if string(bytes.TrimRight(record, "\n")) == "" || string(record) == "\r\n" || string(record) == "\r" {
 			continue
@@ -138,9 +142,6 @@ func rowText(row Row, err error) string {
 		return fmt.Sprintf("%d %q", row.Line, row.Fields)
 	}
 	message, _, _ := strings.Cut(bad.Msg, ", want")
-	if strings.HasPrefix(message, "a quoted field") {
-		message = bad.Msg
-	}
 	return fmt.Sprintf("%d: %s", bad.Line, message)
 }
 
@@ -196,7 +197,7 @@ func againstSimple(t testing.TB, path string, content []byte, chunk int) {
 	var rows []string
 	for row, err := r.row(); !errors.Is(err, io.EOF); row, err = r.row() {
 		rows = append(rows, rowText(row, err))
-		if _, ours := errors.AsType[*Error](err); err != nil && (!ours || strings.HasPrefix(err.(*Error).Msg, "a quoted")) {
+		if _, ours := errors.AsType[*Error](err); err != nil && !ours {
 			break
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -87,6 +88,47 @@ func TestText(t *testing.T) {
 		got, err = read(write(t, c.name+".gz", zipped(t, c.content)))
 		if err != nil || got != c.want {
 			t.Errorf("%s.gz: got %s, %v, want %s", c.name, got, err, c.want)
+		}
+	}
+}
+
+// A quote that is left open spoils the line that it is in, however much follows.
+func TestOpenQuotes(t *testing.T) {
+	follow := strings.Repeat("1,2\n", MaxRecord/4+1000)
+	for _, c := range []struct {
+		content string
+		rows    int
+		want    string
+	}{
+		{"id,label\n1,\"A\n2,B\n3,C", 2, ":2: a quoted field is still open at the end of the file, want a closing quote"},
+		{"id,label\n1,\"A\n" + follow, MaxRecord/4 + 1000, ":2: got a record of more than 16 MiB, want shorter ones"},
+		{"id,label\n1,\"A\n" + follow + "4,\"\n5,B\n", MaxRecord/4 + 1001, ":2: got a record of more than 16 MiB, want shorter ones"},
+	} {
+		r, err := Open(write(t, "a.csv", []byte(c.content)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var mu sync.Mutex
+		rows := 0
+		var bad []error
+		err = r.Scan(t.Context(), 2, func(_ int, chunk *Chunk) error {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, err := range chunk.Rows() {
+				if err == nil {
+					rows++
+				} else {
+					bad = append(bad, err)
+				}
+			}
+			return nil
+		}, nil)
+		if err := errors.Join(err, r.Close()); err != nil {
+			t.Fatal(err)
+		}
+		first, ok := errors.AsType[*Error](errors.Join(bad...))
+		if !ok || rows != c.rows || !strings.Contains(errors.Join(bad...).Error(), c.want) || first.Value == "" {
+			t.Errorf("%.30q: got %d rows and %v, want %d and %s", c.content, rows, bad, c.rows, c.want)
 		}
 	}
 }

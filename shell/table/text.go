@@ -38,6 +38,7 @@ type textChunk struct {
 	line    int64 // lines of the file before it
 	special bool  // some record may have file.special
 	valid   bool  // all of data is text
+	broken  error // what is wrong with data, a line whose record does not end; nil where it is whole records
 	fields  [][]byte
 }
 
@@ -45,7 +46,7 @@ type textChunk struct {
 func (c *textChunk) fill() (err error) {
 	f := c.file
 	c.at, c.line = 0, f.lines
-	c.data, err = f.cut(append(c.data[:0], f.rest...))
+	c.data, c.broken, err = f.cut(append(c.data[:0], f.rest...))
 	if err != nil {
 		c.data = c.data[:0]
 		return err
@@ -57,8 +58,9 @@ func (c *textChunk) fill() (err error) {
 }
 
 // cut appends to data, which begins with a record, what the file holds on, and returns its whole records, at least one.
-// What is behind them it keeps as rest.
-func (f *textFile) cut(data []byte) ([]byte, error) {
+// Where the first record begins a quoted field that the file, or MaxRecord, ends before, it returns the line in which the
+// record begins, and broken says so: the next line begins another. What is behind it keeps as rest.
+func (f *textFile) cut(data []byte) (_ []byte, broken, err error) {
 	for size := max(f.chunkBytes, len(byteOrderMark)); ; size *= 2 {
 		size = min(size, MaxRecord+1)
 		for len(data) < size && f.err == nil {
@@ -71,28 +73,48 @@ func (f *textFile) cut(data []byte) ([]byte, error) {
 		}
 		if !f.begun {
 			f.begun = true
-			var err error
 			if data, err = f.start(data); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		if whole := f.wholeRecords(data, errors.Is(f.err, io.EOF)); whole > 0 {
 			f.rest = append(f.rest[:0], data[whole:]...)
-			return data[:whole], nil
+			return data[:whole], nil, nil
 		}
 		line := f.lines + 1
 		switch {
 		case errors.Is(f.err, io.EOF) && len(data) == 0:
-			return nil, io.EOF
+			return nil, nil, io.EOF
 		case errors.Is(f.err, io.EOF):
-			return nil, f.errorf(line, "a quoted field is still open at the end of the file, want a closing quote")
+			end := lineEnd(data)
+			f.rest = append(f.rest[:0], data[end:]...)
+			return data[:end], recordError(f.path, line, withoutEnd(data[:end]),
+				"a quoted field is still open at the end of the file, want a closing quote"), nil
 		case f.err != nil:
-			return nil, f.errorf(line, "the file cannot be read on: %s", sourceError(f.err))
+			return nil, nil, f.errorf(line, "the file cannot be read on: %s", sourceError(f.err))
 		case size > MaxRecord:
-			return nil, f.errorf(line, "got a record of more than %d MiB, want shorter ones (is a quote left open?)", MaxRecord>>20)
+			end := lineEnd(data)
+			broken := recordError(f.path, line, withoutEnd(data[:end]),
+				"got a record of more than %d MiB, want shorter ones (is a quote left open?)", MaxRecord>>20)
+			if end == len(data) {
+				return nil, nil, broken // nor does the line end
+			}
+			f.rest = append(f.rest[:0], data[end:]...)
+			return data[:end], broken, nil
 		}
 	}
 }
+
+// lineEnd is where the line that data begins with ends.
+func lineEnd(data []byte) int {
+	if end := bytes.IndexByte(data, '\n'); end >= 0 {
+		return end + 1
+	}
+	return len(data)
+}
+
+// withoutEnd drops an end of line.
+func withoutEnd(line []byte) []byte { return withoutReturn(bytes.TrimSuffix(line, []byte{'\n'})) }
 
 // start drops a byte order mark from the beginning of the file.
 func (f *textFile) start(data []byte) ([]byte, error) {
@@ -194,6 +216,10 @@ func checkText(text []byte) error {
 
 // next returns the next record, blank lines skipped.
 func (c *textChunk) next() (Row, error) {
+	if err := c.broken; err != nil {
+		c.broken, c.at = nil, len(c.data)
+		return Row{}, err
+	}
 	for c.at < len(c.data) {
 		record := c.data[c.at:]
 		end := bytes.IndexByte(record, '\n')
@@ -259,7 +285,7 @@ func (c *textChunk) specialRecord() (Row, error) {
 	}
 	first := c.line + 1
 	c.at += len(record)
-	record = withoutReturn(bytes.TrimSuffix(record, []byte{'\n'}))
+	record = withoutEnd(record)
 	c.line += int64(bytes.Count(record, []byte{'\n'})) + 1
 	if !c.valid {
 		line := first

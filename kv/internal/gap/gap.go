@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // groupRows is the number of rows that share an entry of the offset table.
@@ -51,22 +52,47 @@ type Encoder[N ~uint32] struct {
 // Append adds the next row. The list ascends strictly; that it does is the caller's duty, and Append panics where it
 // does not, since no later check could repair the order.
 func (e *Encoder[N]) Append(list []N) {
+	e.begin(len(list))
+	e.lists = AppendList(e.lists, list)
+}
+
+// AppendEncoded adds the next row, of so many neighbours, as AppendList writes it.
+func (e *Encoder[N]) AppendEncoded(degree int, list []byte) {
+	e.begin(degree)
+	e.lists = append(e.lists, list...)
+}
+
+// begin adds the next row but for its list.
+func (e *Encoder[N]) begin(degree int) {
 	if e.rows%groupRows == 0 {
 		e.closeGroup()
 		e.starts = binary.LittleEndian.AppendUint32(e.starts, uint32(len(e.groups)))
 	}
-	e.degrees = binary.AppendUvarint(e.degrees, uint64(len(list)))
+	e.degrees = binary.AppendUvarint(e.degrees, uint64(degree))
+	e.rows++
+	e.entries += degree
+}
+
+// AppendList writes a list, for which what Append says holds, behind dst as it is in a group.
+func AppendList[N ~uint32](dst []byte, list []N) []byte {
+	n := len(dst)
+	dst = slices.Grow(dst, len(list)*binary.MaxVarintLen32)
+	dst = dst[:cap(dst)]
 	previous := int64(-1)
 	for _, v := range list {
-		gap := int64(v) - previous - 1
-		if gap < 0 {
+		gap := uint64(int64(v) - previous - 1)
+		if gap > math.MaxUint32 {
 			panic(fmt.Sprintf("gap: neighbour %d follows %d", v, previous))
 		}
-		e.lists = binary.AppendUvarint(e.lists, uint64(gap))
 		previous = int64(v)
+		for ; gap >= 0x80; n++ {
+			dst[n] = byte(gap) | 0x80
+			gap >>= 7
+		}
+		dst[n] = byte(gap)
+		n++
 	}
-	e.rows++
-	e.entries += len(list)
+	return dst[:n]
 }
 
 // Rows is the number of rows appended since the last Reset.

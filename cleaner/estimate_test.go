@@ -1,0 +1,176 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// counted are the Counts of a graph of so many nodes, each of degree 16, whose diagonals from k = 3 on cost so much a hop.
+func counted(nodes, classes int, price float64) Counts {
+	c := Counts{
+		Nodes: nodes, Labelled: nodes, Classes: classes, Predictions: true,
+		Sizes: ops.SizesOf(ops.Shape{Nodes: nodes, Edges: int64(8 * nodes), MaxDegree: 16, MaxRows: 4096, MaxEntries: 1 << 16}),
+	}
+	c.SplitCounts()
+	c.Diagonals = func(_ context.Context, hops int, opt ops.Options) (plan ops.DiagonalPlan, err error) {
+		if plan.Steps = price * float64(hops); plan.Steps > 2e11 {
+			plan.Refused = &ops.PriceError{Hops: hops, Price: plan.Steps, Limit: 2e11}
+		}
+		return plan, err
+	}
+	return c
+}
+
+func estimatedClean(t *testing.T, c Counts, opt Options) *CleanEstimate {
+	t.Helper()
+	opt.MemoryBudget, opt.Workers = 256<<20, 2
+	e, err := EstimateClean(t.Context(), c, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func stageNames(e *CleanEstimate) (names []string) {
+	for _, s := range e.Stages {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func TestEstimateHasTheStagesOfTheRun(t *testing.T) {
+	c := counted(1<<16, 40, 1e6)
+	after := []string{"noise", "features", "propagate", "detector", "score", "write"}
+	exact := []string{"degrees", "diagonal", "price", cycleStage}
+	for _, test := range []struct {
+		of   func(*Counts)
+		opt  Options
+		want []string
+	}{
+		{func(*Counts) {}, Options{}, slices.Concat(exact, after)},
+		{func(*Counts) {}, Options{Hops: 2}, slices.Concat(exact[:2], after)},
+		{func(*Counts) {}, Options{Diagonal: DiagonalSampled}, slices.Concat([]string{"degrees", "sample", sampleStage}, after)},
+		{func(c *Counts) { c.Predictions = false }, Options{}, slices.Concat(exact, []string{"smooth", "train"}, after)},
+		{
+			func(c *Counts) { c.Predictions, c.Features = false, 9 },
+			Options{}, slices.Concat([]string{"degrees", "smooth", "train"}, exact[1:], after),
+		},
+	} {
+		of := c
+		test.of(&of)
+		e := estimatedClean(t, of, test.opt)
+		if got := stageNames(e); !slices.Equal(got, test.want) {
+			t.Errorf("%+v: got the stages %q, want %q", test.opt, got, test.want)
+		}
+		if e.MemoryBytes > 256<<20 || e.HeldBytes <= 0 || e.TemporaryBytes <= 0 {
+			t.Errorf("%+v: got %d bytes held of %d in all, %d temporary", test.opt, e.HeldBytes, e.MemoryBytes, e.TemporaryBytes)
+		}
+	}
+}
+
+// The base classifier takes diagonals of fewer hops where more are refused, as labelDiagonals does; the cleaning does not.
+func TestEstimateOfRefusedDiagonals(t *testing.T) {
+	c := counted(1<<16, 40, 1e11)
+	e := estimatedClean(t, c, Options{})
+	if !errors.Is(e.Refused(), ops.ErrPrice) {
+		t.Errorf("got %v, want a price that is refused", e.Refused())
+	}
+	c.Predictions = false
+	e = estimatedClean(t, c, Options{Hops: 2})
+	if e.Refused() != nil || e.baseDiagonals != 2 || e.BaseWidth != 2*40+1 {
+		t.Errorf("got %v, the base classifier over %d hops with %d inputs, want it over 2 with 81", e.Refused(), e.baseDiagonals, e.BaseWidth)
+	}
+}
+
+// A miniature is cleaned in tiles as wide as the graph would be.
+func TestInTilesBoundsTheTiles(t *testing.T) {
+	c := counted(1<<22, 40, 1e6)
+	e := estimatedClean(t, c, Options{})
+	small := counted(1<<12, 40, 1e6)
+	free := estimatedClean(t, small, Options{})
+	bound := estimatedClean(t, small, e.InTiles(Options{}))
+	if e.Plan.Width >= free.Plan.Width || bound.Plan.Width != e.Plan.Width {
+		t.Errorf("tiles of %d columns in the whole, of %d in a miniature and of %d in one bound to those, want the first and last alike",
+			e.Plan.Width, free.Plan.Width, bound.Plan.Width)
+	}
+}
+
+func TestTrainingSteps(t *testing.T) {
+	for _, test := range []struct {
+		rows                 int
+		stops                bool
+		least, typical, most int
+	}{
+		{140, true, 400, 400, 400},                // an epoch is a step
+		{6120, true, 504, 1800, 4800},             // 24 steps an epoch, at most 200 epochs
+		{90941, true, 7476, 26700, 40228},         // 356 steps: at most the epoch with step 40000
+		{baseTraining, true, 40960, 40960, 40960}, // 2048 steps: likewise, and no earlier
+		{6120, false, 4800, 4800, 4800},           // nothing to stop by
+	} {
+		least, typical, most := trainingSteps(test.rows, test.stops)
+		if least != test.least || typical != test.typical || most != test.most {
+			t.Errorf("%d rows: got %d, %d and %d steps, want %d, %d and %d",
+				test.rows, least, typical, most, test.least, test.typical, test.most)
+		}
+	}
+}
+
+func TestLine(t *testing.T) {
+	for _, test := range []struct{ x1, y1, x2, y2, x, want float64 }{
+		{1, 3, 2, 4, 10, 12}, // two at zero, one a unit
+		{1, 1, 4, 4, 8, 8},   // in proportion
+		{1, 1, 4, 8, 8, 16},  // below zero at zero: in proportion
+		{1, 5, 4, 4, 100, 4}, // it falls: no growth is seen
+		{1, 1, 4, 4, 4, 4},
+	} {
+		if got := Line(test.x1, test.y1, test.x2, test.y2, test.x); math.Abs(got-test.want) > 1e-12 {
+			t.Errorf("through (%g, %g) and (%g, %g): got %g at %g, want %g", test.x1, test.y1, test.x2, test.y2, got, test.x, test.want)
+		}
+	}
+}
+
+// The seconds of a stage are what it takes at any size, and what it takes for its units.
+func TestSecondsAreOnTheLine(t *testing.T) {
+	opt := Options{}
+	whole := estimatedClean(t, counted(1<<16, 40, 1e6), opt)
+	took := func(nodes int) *Miniature {
+		m := &Miniature{Estimate: estimatedClean(t, counted(nodes, 40, 1e6), opt), Seconds: map[string]float64{}}
+		for _, s := range m.Estimate.Stages {
+			m.Seconds[s.Name] = 0.5 + 1e-6*s.Units
+		}
+		return m
+	}
+	rates := Rates{Small: took(1 << 10), Large: took(1 << 13)}
+	for _, s := range whole.Stages {
+		if math.IsNaN(s.Units) || s.Name == "detector" || s.Name == cycleStage {
+			continue
+		}
+		if got, want := whole.Seconds(s, rates, opt), 0.5+1e-6*s.Units; math.Abs(got-want) > 1e-9*want {
+			t.Errorf("%s: got %g s, want %g", s.Name, got, want)
+		}
+	}
+	alone := Rates{Large: took(1 << 16)}
+	alone.LargeGather, alone.Gather = 2, 2
+	alone.Large.Seconds["propagate"] = 3
+	i := slices.Index(stageNames(whole), "propagate")
+	if got := whole.Seconds(whole.Stages[i], alone, opt); math.Abs(got-3) > 1e-9 {
+		t.Errorf("the graph itself: got %g s of propagation, want the 3 that it took", got)
+	}
+}
+
+func TestStageName(t *testing.T) {
+	for want, s := range map[string]kv.Stage{
+		"diagonal": {Name: "diagonal", Hop: 2}, cycleStage: {Name: "diagonal", Hop: 4},
+		"sample": {Name: "sample", Hop: 2}, sampleStage: {Name: "sample", Hop: 3}, "propagate": {Name: "propagate", Hop: 3},
+	} {
+		if got := StageName(s); got != want {
+			t.Errorf("%+v: got %q, want %q", s, got, want)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package kv
+
+import "github.com/graphcleaner/graphcleaner/kv/internal/gap"
+
+// encodedLists are the lists of a stretch of sorted arcs, u << width | v for a neighbour v of u. The first and the last
+// list may go on in other stretches and stay as they are, as does that of a hub, which is written in parts.
+type encodedLists struct {
+	lists []encodedList
+	bytes []byte
+	list  []NodeID // scratch
+}
+
+// An encodedList is the list of a node: arcs from ≤ i < to of the stretch, and where it is encoded the bytes from the end
+// of the list before up to end.
+type encodedList struct {
+	node     NodeID
+	from, to int
+	encoded  bool
+	end      int
+}
+
+// encode encodes the lists of a stretch of arcs, in place of those it held.
+func (e *encodedLists) encode(arcs []uint64, width int) {
+	e.lists, e.bytes = e.lists[:0], e.bytes[:0]
+	for from := 0; from < len(arcs); {
+		u := arcs[from] >> width
+		to := from + 1
+		for to < len(arcs) && arcs[to]>>width == u {
+			to++
+		}
+		list := encodedList{node: NodeID(u), from: from, to: to}
+		if from > 0 && to < len(arcs) && to-from <= hubDegree {
+			list.encoded = true
+			e.list = appendNeighbors(e.list[:0], arcs[from:to], width)
+			e.bytes = gap.AppendList(e.bytes, e.list)
+		}
+		list.end = len(e.bytes)
+		e.lists = append(e.lists, list)
+		from = to
+	}
+}
+
+// appendNeighbors appends the neighbours of arcs.
+func appendNeighbors(dst []NodeID, arcs []uint64, width int) []NodeID {
+	for _, a := range arcs {
+		dst = append(dst, NodeID(a&(1<<width-1)))
+	}
+	return dst
+}
+
+// A listWriter puts the lists of stretches that follow each other together.
+type listWriter struct {
+	w     *adjacencyWriter
+	width int
+	node  NodeID // of the list that may go on
+	list  []NodeID
+}
+
+// upTo writes the list that was held, and empty ones, so that node is next.
+func (l *listWriter) upTo(node NodeID) error {
+	for l.w.next < node {
+		list := []NodeID(nil)
+		if l.w.next == l.node {
+			list = l.list
+		}
+		if err := l.w.append(list, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// append writes the lists of the next stretch but what may go on.
+func (l *listWriter) append(e *encodedLists, arcs []uint64) error {
+	begin := 0
+	for _, list := range e.lists {
+		if err := l.upTo(list.node); err != nil {
+			return err
+		}
+		if list.encoded {
+			if err := l.w.appendEncoded(list.to-list.from, e.bytes[begin:list.end]); err != nil {
+				return err
+			}
+			begin = list.end
+			continue
+		}
+		if list.node != l.node {
+			l.node, l.list = list.node, l.list[:0]
+		}
+		l.list = appendNeighbors(l.list, arcs[list.from:list.to], l.width)
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package ops
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+)
+
+// shapeOf is the Shape of a graph that was measured.
+func shapeOf(s *Sizes) Shape {
+	return Shape{
+		Nodes: s.nodes, Edges: s.edges(), MaxDegree: s.maxDegree, MaxRows: s.maxRows, MaxEntries: s.maxEntries,
+		Directed: s.directed, Weighted: s.weighted,
+	}
+}
+
+// A sample of all edges plans the diagonals as the graph itself does, whatever its form.
+func TestSampleOfAllPlansAsTheGraph(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		graph := randomArcGraph(r, seed%2 == 0, seed%3 == 0)
+		g := graph.graph()
+		if !graph.directed && !graph.weighted {
+			g = unweightedGraph{graph}
+		}
+		sizes, err := Measure(t.Context(), g, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var edges [][2]uint32
+		for arc := range graph.weights {
+			edges = append(edges, [2]uint32{uint32(arc[0]), uint32(arc[1])})
+		}
+		shape := shapeOf(sizes)
+		sample, of := NewEdgeSample(graph.nodes, edges, 1, shape), SizesOf(shape)
+		if of.ranked = sizes.ranked; *of != *sizes {
+			t.Fatalf("seed %d: got sizes %+v, want %+v", seed, *of, *sizes)
+		}
+		if graph.directed && sample.Arcs() != sizes.entries {
+			t.Errorf("seed %d: got %d arcs, want %d", seed, sample.Arcs(), sizes.entries)
+		}
+		hops, opt := 1+int(seed%MaxHops), Options{MemoryBudget: 64 << 20, Workers: 2, MaxPrice: 40}
+		want, err := PlanDiagonals(t.Context(), g, hops, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := sample.PlanDiagonals(t.Context(), of, hops, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (got.Refused == nil) != (want.Refused == nil) {
+			t.Errorf("seed %d: got refused %v, want %v", seed, got.Refused, want.Refused)
+		}
+		got.Refused, want.Refused = nil, nil
+		if got != want {
+			t.Errorf("seed %d: got %+v, want %+v", seed, got, want)
+		}
+	}
+}
+
+// A plan says what ComputeDiagonals refuses, and nothing else.
+func TestPlanRefusesAsComputingDoes(t *testing.T) {
+	for _, g := range []Graph{rmat(8, 6, 1), listWeights(1)} {
+		for hops := 1; hops <= MaxHops; hops++ {
+			for _, limit := range []float64{1, 100, 1e6, 1e12} {
+				opt := Options{MaxPrice: limit, MemoryBudget: 64 << 20, Workers: 1}
+				plan, err := PlanDiagonals(t.Context(), g, hops, opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				d, err := ComputeDiagonals(t.Context(), g, hops, opt)
+				if refused := errors.Is(err, ErrPrice); refused != (plan.Refused != nil) {
+					t.Errorf("%d hops for at most %g steps: planned %v, computing says %v", hops, limit, plan.Refused, err)
+				}
+				if err == nil {
+					if err := d.Close(); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Sampling stays within the memory it is planned to hold, and is refused where it is.
+func TestPlanSampled(t *testing.T) {
+	g := rmat(9, 8, 1)
+	sizes, err := Measure(t.Context(), g, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := scratchDir(t)
+	steps := 0.0
+	for hops := 1; hops <= MaxSampledHops; hops++ {
+		opt := Options{MemoryBudget: 4 << 20, Workers: 2, Scratch: dir}
+		plan, err := sizes.PlanSampled(hops, 32, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plan.MemoryBytes > opt.MemoryBudget || plan.Passes <= 0 || hops > 2 && plan.Steps <= steps {
+			t.Errorf("%d hops: got %+v within %d bytes, after %g steps of a hop less", hops, plan, opt.MemoryBudget, steps)
+		}
+		steps = plan.Steps
+		opt.MemoryBudget = 1
+		_, err = sizes.PlanSampled(hops, 32, opt)
+		_, computing := SampleDiagonals(t.Context(), g, hops, SampleOptions{Samples: 32}, opt)
+		if errors.Is(err, ErrBudget) != errors.Is(computing, ErrBudget) {
+			t.Errorf("%d hops in a byte: planning says %v, sampling %v", hops, err, computing)
+		}
+	}
+}
+
+// Options.TileWidth bounds the tiles, and nothing else of the result.
+func TestTileWidthBoundsPlans(t *testing.T) {
+	sizes := SizesOf(Shape{Nodes: 1 << 16, Edges: 1 << 20, MaxDegree: 1 << 10, MaxRows: 1 << 12, MaxEntries: 1 << 16})
+	for _, columns := range []int{1, 7, 16, 80} {
+		free, err := Plan(sizes, columns, 3, Options{MemoryBudget: 64 << 20, Workers: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, width := range []int{1, 4, 8, 32} {
+			plan, err := Plan(sizes, columns, 3, Options{MemoryBudget: 64 << 20, Workers: 2, TileWidth: width})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if plan.Width > width || plan.Tiles*plan.Width < columns || width >= free.Width && plan != free {
+				t.Errorf("%d columns in tiles of at most %d: got %+v, without a bound %+v", columns, width, plan, free)
+			}
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package shell
+
+import (
+	"math"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+const (
+	// idleBytes is what the program holds of anonymous memory at the least.
+	idleBytes = 8 << 20
+
+	// workerBytes is what a goroutine that computes has for its blocks of rows, and edgeBytes what an edge fills of that.
+	workerBytes = 6 << 20
+	edgeBytes   = 12
+)
+
+// anonymous is the anonymous memory of a process whose workers have buffers beside what is held, that has allocated a volume of
+// bytes in small objects, and whose garbage collector is held to a limit. It collects when the heap is twice what is
+// alive, and keeps a tenth more from the system.
+func anonymous(use kv.MemoryUse, buffers, volume, limit int64) int64 {
+	live := use.Live + buffers
+	heap := min(max(live, min(2*live, limit)*11/10), live+volume)
+	return idleBytes + use.Mapped + heap - use.Blank
+}
+
+// buffers is what the workers of a job hold.
+func (p *projection) buffers() int64 {
+	filled := edgeBytes*p.files.rows + 4*int64(p.counts.Nodes)*int64(p.counts.Classes)
+	return min(workerBytes*int64(ops.Workers(p.options.Workers)), filled)
+}
+
+// cleanMemory is the anonymous memory of a stage of clean, by whose end so many bytes were written to the store.
+func (p *projection) cleanMemory(c *calibration, work cleaner.StageWork, written int64) int64 {
+	volume := int64(c.at(func(m *miniature) float64 { return float64(m.cleanVolume) }))
+	if p.clean.BaseSteps > 0 {
+		volume = math.MaxInt64 / 2 // training leaves the garbage of a network for every epoch
+	}
+	use := kv.MemoryUse{Mapped: work.MappedBytes, Live: p.clean.HeldBytes}
+	use = use.And(kv.WritingStore(p.resources.store(), written, work.Name == "write"))
+	return anonymous(use, p.buffers(), volume, heapLimit(int64(p.resources.Memory)))
+}
+
+// importMemory is the anonymous memory of a stage of an import with so much memory.
+func (p *projection) importMemory(c *calibration, load *kv.LoadEstimate, stage string, memory int64) (most int64) {
+	if strings.HasPrefix(stage, "read ") || stage == "property kinds" {
+		stage = "ids" // whose work begins with the first node
+	}
+	volume := int64(c.at(func(m *miniature) float64 { return float64(m.importVolume) }))
+	for _, use := range load.MemoryAt(stage) {
+		most = max(most, anonymous(use, p.buffers(), volume, heapLimit(memory)))
+	}
+	return most
+}
+
+// leastForImport is the --memory that an import stays within, in whole MiB.
+func (p *projection) leastForImport(c *calibration) int64 {
+	const mebibyte = 1 << 20
+	memory := int64(leastMemory)
+	for {
+		load, most := p.estimateLoad(memory), int64(0)
+		for _, stage := range c.large.stages {
+			most = max(most, p.importMemory(c, &load, stage, memory))
+		}
+		if most <= memory {
+			return memory
+		}
+		memory += max(memory/16, mebibyte) / mebibyte * mebibyte
+	}
+}
