@@ -37,7 +37,7 @@ const (
 
 // newLoadDirectory makes the directory of a load into target, which must not be there, or be empty (ErrExists), while
 // there is no other (a *LockedError). What a dead process left in it is removed, unless takeOver, if not nil, returns
-// true; after an error of takeOver it stays.
+// true; after an error of takeOver what is complete stays.
 func newLoadDirectory(target string, takeOver func(*loadDirectory) (bool, error)) (_ *loadDirectory, err error) {
 	target, err = filepath.Abs(target)
 	if err != nil {
@@ -56,7 +56,7 @@ func newLoadDirectory(target string, takeOver func(*loadDirectory) (bool, error)
 	if takeOver != nil {
 		taken, err := takeOver(d)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("what an interrupted load left at %s: %w", d.path, err), d.release())
+			return nil, errors.Join(fmt.Errorf("what an interrupted load left at %s: %w", d.path, err), d.leave())
 		}
 		if taken {
 			return d, nil
@@ -155,6 +155,14 @@ func syncDirectory(path string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
+}
+
+// leave gives the lock back, and deletes a directory in which nothing is complete.
+func (d *loadDirectory) leave() error {
+	if _, err := os.Stat(d.checkpoint()); errors.Is(err, fs.ErrNotExist) {
+		return d.remove()
+	}
+	return d.release()
 }
 
 // remove deletes all that is left, and gives the lock back.
