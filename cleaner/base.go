@@ -59,8 +59,8 @@ func (o PredictOptions) withDefaults() (PredictOptions, error) {
 // A PredictReport says how the base classifier was trained and how often it agrees with the given labels.
 type PredictReport struct {
 	Inputs                                          string  // InputFeatures or InputStructure
-	TrainNodes, ValidationNodes, TestNodes          int64   // labelled nodes of the splits
-	TrainAccuracy, ValidationAccuracy, TestAccuracy float64 // NaN for an empty split
+	TrainNodes, ValidationNodes, TestNodes          int64   // labelled nodes: learned from, and of the other splits
+	TrainAccuracy, ValidationAccuracy, TestAccuracy float64 // as predicted: see Predict; NaN for an empty split
 	Epochs                                          int     // until training stopped
 	Seconds                                         float64
 }
@@ -71,24 +71,31 @@ const (
 	InputStructure = "structure" // the training labels around it
 )
 
-// Predict trains the built-in base classifier on the given labels of the training split and writes its predictions of
-// every node, in place of those the store has. It is a network with one hidden layer, whose input is
+// Predict trains the built-in base classifier on the given labels of all nodes outside the validation and test splits,
+// and writes its predictions of every node, in place of those the store has. It is a network with one hidden layer,
+// whose input is
 //
-//	(D+I)^(-1/2)(A+I)(D+I)^(-1/2) applied Hops times to the features, each row scaled to length 1
-//	(simplified graph convolution, arXiv:1902.07153)
+//	Σ_k Ŝ^k X, k = 0..Hops, Ŝ = (D+I)^(-1/2)(A+I)(D+I)^(-1/2), X the features, each row scaled to length 1
+//	(simple spectral graph convolution, Zhu and Koniusz 2021)
 //
 // (of a directed graph along a direction, with the row sums of A+I on the left and its column sums on the right),
 // and on a graph without features, or with features of less than half of its nodes,
 //
-//	S_k Y_train, k = 1..3 (1..4 where less than a tenth of the nodes are in the training split),
+//	S_k Y_train, k = 1..3 (1..4 where less than a tenth of the nodes are learned from),
 //	each row scaled to sum 1, and the logarithm of the degree
 //
 // in which no node sees its own label. Training stops, and the best network is kept, by the cross-entropy on the
 // validation split. A store without a column "split" is split at random (see Splits).
 //
+// It is trained several times over, each time on all but a part of the nodes (cross-fitting), so that every node is
+// predicted by a network that has not learned its label, wrong as it may be; nodes that none has learned are predicted by
+// the mean of all. From features, each network's predictions are corrected and smoothed by the labels it has learned, as
+// far as this lowers the cross-entropy on labels that it has not seen (see smoothing). Fewer than 40 nodes to learn from
+// are learned by one network.
+//
 // Below the least MemoryBudget for the graph it fails with an *ops.BudgetError before it learns anything.
 //
-// It needs labels in the training split: ErrNoLabels. ErrFeatures names a node whose features are no numbers to learn
+// It needs labels outside the validation and test splits: ErrNoLabels. ErrFeatures names a node whose features are no numbers to learn
 // from, and ErrOptions what is wrong with the options. Predictions are of the nodes and classes there are when it
 // begins: where others are added meanwhile it fails with ErrMissingRows or ErrUnknownClass. Cancelled or failed, it
 // leaves the store as it was.
@@ -232,12 +239,29 @@ type baseProblem struct {
 	graph    ops.Graph
 	features ops.Source // [n×d]; nil: structure alone
 	order    nodeOrder
-	labels   []kv.Class // [n] given labels: of the training split they are trained on, of the validation split they stop it
+	labels   []kv.Class // [n] given labels: see teaches and stops
 	classes  int
 	splits   []Split // [n]
 	place    *workplace
 
+	// observe, where not nil, sees the network after every epoch of training, with what it learns from. Both are borrowed
+	// for the call, whose error ends the training.
+	observe func(epoch int, net *Network, train *learned) error
+
 	sizes *ops.Sizes // of graph; nil until measured
+}
+
+// A role is what the label of a node does to the base classifier.
+type role func(v kv.NodeID) bool
+
+// teaches reports whether the network learns the label of a node: one outside the validation and test splits.
+func (p *baseProblem) teaches(v kv.NodeID) bool {
+	return p.labels[v] != kv.NoClass && p.splits[v] != SplitValidation && p.splits[v] != SplitTest
+}
+
+// stops reports whether the label of a node tells when to stop.
+func (p *baseProblem) stops(v kv.NodeID) bool {
+	return p.labels[v] != kv.NoClass && p.splits[v] == SplitValidation
 }
 
 // hasFeatures reports whether the inputs are the features.
@@ -254,18 +278,27 @@ const (
 	baseBatch    = 256
 	baseRate     = 0.01
 	baseDecay    = 0.05
-	baseDropout  = 0.5 // of hidden activations, and of the inputs
-	baseWide     = 64  // where there are at least so many features: of few, none can be spared
+	baseDropout  = 0.5 // of hidden activations
+	baseWide     = 64  // features of which some can be spared: see inputDropouts
+	leastFolded  = 40  // nodes that are learned from in folds
+	leastFolds   = 4
+	mostFolds    = 10
+	foldedRows   = 2048 // are shared out to that many folds: few nodes cannot spare a quarter of them
 	baseEpochs   = 200
-	basePatience = 20    // epochs without a better validation loss
+	basePatience = 10    // epochs without a better validation loss
 	baseLeast    = 400   // steps before training may stop
 	baseMost     = 40000 // steps
+	baseLook     = 8     // steps at least from one look at the validation nodes to the next
 
 	// Of the training nodes no more are learned from, and of the validation nodes no more looked at, drawn uniformly:
 	// a network of this size learns nothing from others, and their inputs would not fit into memory.
 	baseTraining   = 1 << 19
 	baseValidation = 1 << 17
 )
+
+// inputDropouts are tried on the first fold, and the one with the least validation loss is kept: few labels want much,
+// many want little. Where there is no validation it is the first.
+var inputDropouts = []float64{0.5, 0.2}
 
 // trainBase trains the base classifier and predicts every node. The caller closes the result.
 func trainBase(ctx context.Context, p baseProblem, opt PredictOptions) (*basePredictions, *PredictReport, error) {
@@ -274,8 +307,9 @@ func trainBase(ctx context.Context, p baseProblem, opt PredictOptions) (*basePre
 	if err != nil {
 		return nil, nil, err
 	}
-	if p.countIn(SplitTrain) == 0 {
-		return nil, nil, fmt.Errorf("no labelled node in the training split, want some to learn from: %w", ErrNoLabels)
+	if p.count(p.teaches) == 0 {
+		return nil, nil, fmt.Errorf(
+			"no labelled node in the training split or in none, want some to learn from: %w", ErrNoLabels)
 	}
 	least, err := p.leastForTraining(ctx)
 	if err != nil {
@@ -297,13 +331,13 @@ func trainBase(ctx context.Context, p baseProblem, opt PredictOptions) (*basePre
 		return nil, nil, err
 	}
 	fitted := time.Now()
-	net, err := p.fitBase(ctx, inputs, opt, report)
+	fit, err := p.fitBase(ctx, inputs, opt, report)
 	if err == nil && opt.OnStage != nil {
 		opt.OnStage(kv.Stage{Name: "train", Seconds: time.Since(fitted).Seconds(), Columns: inputs.width})
 	}
 	var predictions *basePredictions
 	if err == nil {
-		predictions, err = p.predictAll(ctx, net, inputs, opt)
+		predictions, err = p.predictAll(ctx, fit, inputs, opt, budget)
 	}
 	if err = errors.Join(err, inputs.Close()); err != nil {
 		return nil, nil, err
@@ -315,10 +349,10 @@ func trainBase(ctx context.Context, p baseProblem, opt PredictOptions) (*basePre
 	return predictions, report, nil
 }
 
-// countIn is how many labelled nodes are in a split.
-func (p *baseProblem) countIn(split Split) (count int) {
-	for v, y := range p.labels {
-		if y != kv.NoClass && p.splits[v] == split {
+// count is how many nodes have a role.
+func (p *baseProblem) count(has role) (count int) {
+	for v := range p.labels {
+		if has(kv.NodeID(v)) {
 			count++
 		}
 	}
@@ -331,19 +365,18 @@ type learned struct {
 	inputs *scratch.Array[float32] // [rows×width], by ascending NodeID
 	right  []kv.Class              // [rows], likewise
 	order  []uint32                // rows, at first in file order
+	nodes  *nodeSet                // whose ranks are the rows
 }
 
-// learn copies the inputs of the labelled nodes of a split, or of so many of them drawn with seed.
+// learn copies the inputs of the nodes that have a role, or of so many of them drawn with seed.
 func (p *baseProblem) learn(
-	ctx context.Context, inputs *rowStore, split Split, most int, opt PredictOptions,
+	ctx context.Context, inputs *rowStore, has role, most int, opt PredictOptions,
 ) (l *learned, err error) {
-	nodes, order, err := drawNodes(p.order, len(p.labels), p.countIn(split), most, opt.Seed, func(v kv.NodeID) bool {
-		return p.labels[v] != kv.NoClass && p.splits[v] == split
-	})
+	nodes, order, err := drawNodes(p.order, len(p.labels), p.count(has), most, opt.Seed, has)
 	if err != nil {
 		return nil, err
 	}
-	l = &learned{width: inputs.width, right: make([]kv.Class, len(order)), order: order}
+	l = &learned{width: inputs.width, right: make([]kv.Class, len(order)), order: order, nodes: nodes}
 	if l.inputs, err = scratch.New[float32](p.place.temporary(), "learned", len(order)*l.width); err != nil {
 		return nil, err
 	}
@@ -360,70 +393,178 @@ func (p *baseProblem) learn(
 	return l, nil
 }
 
-// gather copies the inputs and labels of places first ≤ i < end of the order.
-func (l *learned) gather(first, end int, x []float32, right []int) {
-	for i, row := range l.order[first:end] {
-		copy(x[i*l.width:], l.inputs.Data[int(row)*l.width:][:l.width])
-		right[i] = int(l.right[row])
-	}
+// gather copies the inputs and labels of rows.
+func (l *learned) gather(rows []uint32, workers int, x []float32, right []int) {
+	inParts(min(workers, 1+len(rows)*l.width/parallelNumbers), len(rows), func(_, first, end int) {
+		for i, row := range rows[first:end] {
+			copy(x[(first+i)*l.width:], l.inputs.Data[int(row)*l.width:][:l.width])
+			right[first+i] = int(l.right[row])
+		}
+	})
 }
 
-// fitBase trains on inputs and returns the network with the least validation loss, or the last where there is no
+// A crossFit is networks of which each has learned from all nodes but those of its fold, so that there is one for every
+// node that has not seen the node's label. A single network has learned from all.
+type crossFit struct {
+	nets  []*Network
+	nodes *nodeSet // that were learned from
+	folds []uint8  // of them, by rank
+}
+
+// judge is the network that a node is predicted by, and false where all of them are to be asked.
+func (f *crossFit) judge(v kv.NodeID) (net int, alone bool) {
+	if len(f.nets) == 1 {
+		return 0, true
+	}
+	if rank, ok := f.nodes.has(v); ok {
+		return int(f.folds[rank]), true
+	}
+	return 0, false
+}
+
+// foldsOf is how many networks learn from so many nodes.
+func foldsOf(rows int) int {
+	if rows < leastFolded {
+		return 1
+	}
+	return min(max(foldedRows/rows, leastFolds), mostFolds)
+}
+
+// assignFolds deals the rows of every class to the folds in turn, in a random order.
+func (l *learned) assignFolds(random *rand.Rand, classes, folds int) []uint8 {
+	order := slices.Clone(l.order)
+	random.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
+	next, assigned := make([]int, classes), make([]uint8, len(order))
+	for _, row := range order {
+		y := int(l.right[row])
+		assigned[row] = uint8((y + next[y]) % folds)
+		next[y]++
+	}
+	return assigned
+}
+
+// fitBase trains on inputs. Each network is the one with the least validation loss, or the last where there is no
 // validation.
 func (p *baseProblem) fitBase(
 	ctx context.Context, inputs *rowStore, opt PredictOptions, report *PredictReport,
-) (best *Network, err error) {
-	train, err := p.learn(ctx, inputs, SplitTrain, baseTraining, opt)
+) (fit *crossFit, err error) {
+	train, err := p.learn(ctx, inputs, p.teaches, baseTraining, opt)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, train.inputs.Close()) }()
-	validation, err := p.learn(ctx, inputs, SplitValidation, baseValidation, opt)
+	validation, err := p.learn(ctx, inputs, p.stops, baseValidation, opt)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, validation.inputs.Close()) }()
 
 	random := rand.New(rand.NewPCG(opt.Seed, streamBase))
-	t := newTrainer(newNetwork(random, inputs.width, baseHidden, p.classes), random)
-	t.rate, t.decay, t.dropout = baseRate, baseDecay, baseDropout
-	if report.Inputs == InputFeatures && inputs.width >= baseWide {
-		t.inputs = baseDropout
+	folds := foldsOf(len(train.order))
+	if p.observe != nil {
+		folds = 1
 	}
-	rows := train.order
-	batch := min(baseBatch, len(rows))
-	perEpoch, epochs := baseSteps(len(rows))
-	x, right := make([]float32, batch*inputs.width), make([]int, batch)
-	best = t.net.clone()
-	bestLoss, since := math.Inf(1), 0
-	for epoch := range epochs {
-		random.Shuffle(len(rows), func(a, b int) { rows[a], rows[b] = rows[b], rows[a] })
-		for first := 0; first < len(rows); first += batch {
-			if err := ctx.Err(); err != nil {
+	fit = &crossFit{nodes: train.nodes, folds: train.assignFolds(random, p.classes, folds)}
+	dropouts := []float64{0}
+	if report.Inputs == InputFeatures && inputs.width >= baseWide {
+		dropouts = inputDropouts
+	}
+	if p.observe != nil || len(validation.order) == 0 {
+		dropouts = dropouts[:1]
+	}
+	for fold := range folds {
+		rows := train.order
+		if folds > 1 {
+			rows = slices.DeleteFunc(slices.Clone(rows), func(row uint32) bool { return int(fit.folds[row]) == fold })
+		}
+		seed := random.Uint64()
+		var best *training
+		for _, dropout := range dropouts {
+			t := &training{
+				baseProblem: p, train: train, rows: slices.Clone(rows), validation: validation, dropout: dropout,
+				random: rand.New(rand.NewPCG(seed, 0)), workers: opt.Workers,
+			}
+			t.progress = func(epoch, most int) {
+				if opt.Progress != nil {
+					opt.Progress("train", int64(fold*most+epoch), int64(folds*most))
+				}
+			}
+			if err := t.fit(ctx); err != nil {
 				return nil, err
 			}
+			if best == nil || t.loss < best.loss {
+				best = t
+			}
+		}
+		dropouts = []float64{best.dropout} // which the first fold has chosen
+		fit.nets = append(fit.nets, best.net)
+		report.Epochs = max(report.Epochs, best.epochs)
+	}
+	return fit, nil
+}
+
+// A training makes one network.
+type training struct {
+	*baseProblem
+	train, validation *learned
+	rows              []uint32 // of train, that are learned from
+	dropout           float64  // of inputs
+	random            *rand.Rand
+	workers           int
+	progress          func(epoch, most int)
+
+	net    *Network
+	loss   float64 // on the validation nodes
+	epochs int
+}
+
+// fit trains the network and keeps the one with the least validation loss.
+func (f *training) fit(ctx context.Context) error {
+	width := f.train.width
+	t := newTrainer(newNetwork(f.random, width, baseHidden, f.classes), f.random)
+	t.rate, t.decay, t.dropout, t.inputs = baseRate, baseDecay, baseDropout, f.dropout
+	t.forward.product.workers = ops.Workers(f.workers)
+	rows := f.rows
+	batch := min(baseBatch, len(rows))
+	perEpoch, most := baseSteps(len(rows))
+	between := (baseLook + perEpoch - 1) / perEpoch
+	x, right := make([]float32, batch*width), make([]int, batch)
+	f.net, f.loss = t.net.clone(), math.Inf(1)
+	since := 0
+	for epoch := range most {
+		f.random.Shuffle(len(rows), func(a, b int) { rows[a], rows[b] = rows[b], rows[a] })
+		for first := 0; first < len(rows); first += batch {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			count := min(batch, len(rows)-first)
-			train.gather(first, first+count, x, right)
-			t.step(x[:count*inputs.width], count, func(logits []float32) float64 {
+			f.train.gather(rows[first:first+count], ops.Workers(f.workers), x, right)
+			t.step(x[:count*width], count, func(logits []float32) float64 {
 				return softmaxLoss(logits, right[:count])
 			})
 		}
-		report.Epochs = epoch + 1
-		if opt.Progress != nil {
-			opt.Progress("train", int64(epoch+1), int64(epochs))
+		f.epochs = epoch + 1
+		f.progress(f.epochs, most)
+		if f.observe != nil {
+			if err := f.observe(epoch, t.net, f.train); err != nil {
+				return err
+			}
 		}
-		loss, err := validation.loss(ctx, t.net)
-		if err != nil {
-			return nil, err
+		since++
+		if f.epochs%between == 0 || f.epochs == most {
+			loss, err := f.validation.meanLoss(ctx, t.net, f.workers)
+			if err != nil {
+				return err
+			}
+			if loss < f.loss || len(f.validation.order) == 0 {
+				f.net, f.loss, since = t.net.clone(), loss, 0
+			}
 		}
-		if since++; loss < bestLoss || len(validation.order) == 0 {
-			best, bestLoss, since = t.net.clone(), loss, 0
-		}
-		if steps := (epoch + 1) * perEpoch; since >= basePatience && steps >= baseLeast || steps >= baseMost {
+		if steps := f.epochs * perEpoch; since >= basePatience && steps >= baseLeast || steps >= baseMost {
 			break
 		}
 	}
-	return best, nil
+	return nil
 }
 
 // baseSteps is how many steps an epoch has, and how many epochs there are at most, where so many nodes are learned from.
@@ -433,9 +574,9 @@ func baseSteps(rows int) (perEpoch, epochs int) {
 	return perEpoch, max(baseEpochs, (baseLeast+perEpoch-1)/perEpoch)
 }
 
-// loss is the mean cross-entropy of a network.
-func (l *learned) loss(ctx context.Context, net *Network) (float64, error) {
-	var layers activations
+// meanLoss is the mean cross-entropy of a network.
+func (l *learned) meanLoss(ctx context.Context, net *Network, workers int) (float64, error) {
+	layers := activations{product: multiplier{workers: ops.Workers(workers)}}
 	var sum float64
 	batch := min(baseBatch, len(l.order))
 	x, right := make([]float32, batch*l.width), make([]int, batch)
@@ -444,26 +585,71 @@ func (l *learned) loss(ctx context.Context, net *Network) (float64, error) {
 			return 0, err
 		}
 		count := min(batch, len(l.order)-first)
-		l.gather(first, first+count, x, right)
+		l.gather(l.order[first:first+count], ops.Workers(workers), x, right)
 		logits := layers.forward(net, x, count, nil)
 		sum += softmaxLoss(logits, right[:count]) * float64(count)
 	}
 	return sum / float64(max(len(l.order), 1)), nil
 }
 
-// predictAll applies the network to every row of inputs.
+// predictAll predicts every row of inputs: a node that was learned from by the network that has not seen it, others by
+// the mean of all networks. Where there are several they are corrected and smoothed, unless the inputs are of labels.
 func (p *baseProblem) predictAll(
-	ctx context.Context, net *Network, inputs *rowStore, opt PredictOptions,
-) (*basePredictions, error) {
-	n := p.graph.NumNodes()
-	out, err := newRowStore(p.place.temporary(), n, p.classes)
+	ctx context.Context, fit *crossFit, inputs *rowStore, opt PredictOptions, budget int64,
+) (out *basePredictions, err error) {
+	all, err := newRowStore(p.place.temporary(), p.graph.NumNodes(), p.classes)
 	if err != nil {
 		return nil, err
 	}
+	own, err := newRowStore(p.place.temporary(), p.graph.NumNodes(), p.classes)
+	if err != nil {
+		return nil, errors.Join(err, all.Close())
+	}
+	defer func() { err = errors.Join(err, own.Close()) }()
+	refiner := refiner{baseProblem: p, fit: fit, opt: opt, budget: budget}
+	for net := range fit.nets {
+		err := p.predictBy(ctx, fit.nets[net], inputs, own, opt.Workers)
+		if err == nil && len(fit.nets) > 1 && p.hasFeatures() {
+			err = refiner.refine(ctx, net, own)
+		}
+		if err == nil {
+			err = fit.gather(ctx, net, own, all, opt.Workers)
+		}
+		if err != nil {
+			return nil, errors.Join(err, all.Close())
+		}
+	}
+	return &basePredictions{all}, nil
+}
+
+// gather takes into all [n×c] what a network predicts.
+func (f *crossFit) gather(ctx context.Context, net int, own, all *rowStore, workers int) error {
+	return eachRows(ctx, own, own.rows, workers, func(rows kv.Range, values []float32) error {
+		for v := rows.First; v < rows.End; v++ {
+			judge, alone := f.judge(v)
+			if alone && judge != net {
+				continue
+			}
+			share := float32(1)
+			if !alone {
+				share /= float32(len(f.nets))
+			}
+			row := values[int(v-rows.First)*own.width:][:own.width]
+			if err := all.add(kv.Range{First: v, End: v + 1}, 0, own.width, share, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// predictBy applies a network to every row of inputs.
+func (p *baseProblem) predictBy(ctx context.Context, net *Network, inputs, out *rowStore, workers int) error {
 	// A block of narrow inputs has very many rows, whose activations together would not fit.
-	layers := make([]activations, ops.Workers(opt.Workers))
+	layers := make([]activations, ops.Workers(workers))
 	x := make([][]float32, len(layers))
-	err = ops.Parallel(ctx, len(layers), (n+baseBatch-1)/baseBatch, func(_ context.Context, worker, b int) error {
+	n := inputs.rows
+	return ops.Parallel(ctx, len(layers), (n+baseBatch-1)/baseBatch, func(_ context.Context, worker, b int) error {
 		rows := kv.Range{First: kv.NodeID(b * baseBatch), End: kv.NodeID(min((b+1)*baseBatch, n))}
 		count := int(rows.End - rows.First)
 		x[worker] = resize(x[worker], count*inputs.width)
@@ -476,10 +662,6 @@ func (p *baseProblem) predictAll(
 		}
 		return out.write(rows, 0, p.classes, logits)
 	})
-	if err != nil {
-		return nil, errors.Join(err, out.Close())
-	}
-	return &basePredictions{out}, nil
 }
 
 // measure fills the report's counts and accuracies.
@@ -491,9 +673,13 @@ func (p *baseProblem) measure(ctx context.Context, predictions ops.Source, repor
 				continue
 			}
 			row := values[int(v-rows.First)*p.classes:][:p.classes]
-			nodes[p.splits[v]]++
+			split := p.splits[v]
+			if p.teaches(v) {
+				split = SplitTrain
+			}
+			nodes[split]++
 			if best, _ := largest(row); best == p.labels[v] {
-				right[p.splits[v]]++
+				right[split]++
 			}
 		}
 		return nil

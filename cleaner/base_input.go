@@ -9,15 +9,15 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// operators are the options of ops with a budget.
-func (p *baseProblem) operators(o PredictOptions, budget int64) ops.Options {
+// operators are the options of ops with a budget. stage is what propagation is called.
+func (p *baseProblem) operators(o PredictOptions, budget int64, stage string) ops.Options {
 	opt := ops.Options{
 		MemoryBudget: budget, Workers: o.Workers, Scratch: p.place.temporary(), Progress: o.Progress,
 	}
 	if o.OnStage != nil {
 		opt.OnStage = func(s kv.Stage) {
 			if s.Name == "propagate" { // which is the name of what features are made of
-				s.Name = "smooth"
+				s.Name = stage
 			}
 			o.OnStage(s)
 		}
@@ -31,13 +31,15 @@ func (p *baseProblem) smoothedFeatures(ctx context.Context, opt PredictOptions, 
 	if err != nil {
 		return nil, err
 	}
-	op := ops.Operator{Hops: opt.Hops, SelfLoops: true}
-	err = ops.Propagate(ctx, p.graph, p.features, op, p.operators(opt, budget), func(t ops.Tile) error {
-		if t.Hop < opt.Hops {
-			return nil
-		}
-		return s.write(t.Rows, t.Lo, t.Hi-t.Lo, t.Values)
+	err = eachRows(ctx, p.features, s.rows, opt.Workers, func(rows kv.Range, values []float32) error {
+		return s.write(rows, 0, s.width, values)
 	})
+	if err == nil {
+		op := ops.Operator{Hops: opt.Hops, SelfLoops: true}
+		err = ops.Propagate(ctx, p.graph, p.features, op, p.operators(opt, budget, "smooth"), func(t ops.Tile) error {
+			return s.add(t.Rows, t.Lo, t.Hi-t.Lo, 1, t.Values)
+		})
+	}
 	if err == nil {
 		square := func(x float64) float64 { return x * x }
 		err = p.eachInput(ctx, s, opt, func(_ kv.NodeID, row []float32) { scaleTo1(row, square, math.Sqrt) })
@@ -64,7 +66,7 @@ func (p *baseProblem) labelDiagonals(ctx context.Context, operators ops.Options)
 }
 
 // labelHops is over how many hops training labels are gathered, unless it costs too much.
-func (p *baseProblem) labelHops() int { return labelHopsOf(p.countIn(SplitTrain), len(p.labels)) }
+func (p *baseProblem) labelHops() int { return labelHopsOf(p.count(p.teaches), len(p.labels)) }
 
 func labelHopsOf(training, nodes int) int {
 	if sparseLabels*training < nodes {
@@ -80,7 +82,7 @@ const roundingShare = 1e-6
 func (p *baseProblem) structure(
 	ctx context.Context, opt PredictOptions, budget int64,
 ) (s *rowStore, err error) {
-	operators := p.operators(opt, budget)
+	operators := p.operators(opt, budget, "smooth")
 	diagonals, err := p.labelDiagonals(ctx, operators)
 	if err != nil {
 		return nil, err
@@ -95,7 +97,7 @@ func (p *baseProblem) structure(
 	}
 	training := make([]kv.Class, len(p.labels))
 	for v, y := range p.labels {
-		if training[v] = kv.NoClass; p.splits[v] == SplitTrain {
+		if training[v] = kv.NoClass; p.teaches(kv.NodeID(v)) {
 			training[v] = y
 		}
 	}

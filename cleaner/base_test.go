@@ -130,9 +130,9 @@ func TestPredictionsAreTheSameBits(t *testing.T) {
 		width   int
 	}{{"features", 70, 140}, {"structure", 70, 0}} {
 		t.Run(c.name, func(t *testing.T) {
-			p := newBaseProblem(t, 2, 150, c.classes, c.width)
+			p := newBaseProblem(t, 2, 70, c.classes, c.width)
 			want, wantReport := train(t, p, PredictOptions{Seed: 3, Workers: 1})
-			for _, opt := range []PredictOptions{{Workers: 2, MemoryBudget: 150 << 10}, {Workers: 4, MemoryBudget: 16 << 20}} {
+			for _, opt := range []PredictOptions{{Workers: 2, MemoryBudget: 70 << 10}, {Workers: 4, MemoryBudget: 16 << 20}} {
 				opt.Seed = 3
 				other := p
 				if opt.Workers == 4 {
@@ -237,13 +237,13 @@ func TestEarlyStopping(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	validation, err := p.learn(ctx, inputs, SplitValidation, baseValidation, PredictOptions{})
+	validation, err := p.learn(ctx, inputs, p.stops, baseValidation, PredictOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for v := range p.splits {
 		if p.splits[v] == SplitValidation {
-			p.splits[v] = SplitNone
+			p.labels[v] = kv.NoClass
 		}
 	}
 	var told [2]int64
@@ -255,14 +255,14 @@ func TestEarlyStopping(t *testing.T) {
 	if stopped.Epochs > through.Epochs {
 		t.Errorf("epochs: got %d with validation that turns bad, want no more than the %d without validation", stopped.Epochs, through.Epochs)
 	}
-	if told != [2]int64{int64(through.Epochs), int64(through.Epochs)} {
-		t.Errorf("progress at the end: got %v, want %d of as many", told, through.Epochs)
+	if most := int64(len(last.nets) * through.Epochs); told != [2]int64{most, most} {
+		t.Errorf("progress at the end: got %v, want %d of as many", told, most)
 	}
-	bestLoss, err := validation.loss(ctx, best)
+	bestLoss, err := validation.meanLoss(ctx, best.nets[0], 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lastLoss, err := validation.loss(ctx, last)
+	lastLoss, err := validation.meanLoss(ctx, last.nets[0], 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,8 +324,9 @@ func TestSmoothedFeaturesHaveLengthOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	closeStore(t, s)
-	length := math.Sqrt(1.5*1.5 + 3*3)
-	for i, want := range []float64{1.5 / length, 3 / length, 1.5 / length, 3 / length, 0, 0} {
+	// (3, 4) + (1.5, 3), and (0, 2) + (1.5, 3).
+	left, right := math.Sqrt(4.5*4.5+7*7), math.Sqrt(1.5*1.5+5*5)
+	for i, want := range []float64{4.5 / left, 7 / left, 1.5 / right, 5 / right, 0, 0} {
 		if got := float64(s.values.Data[i]); math.Abs(got-want) > 1e-6 {
 			t.Errorf("number %d: got %v, want %v", i, got, want)
 		}

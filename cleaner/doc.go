@@ -22,10 +22,10 @@
 //	C        ConfidentJoint     [c×c]        counts, row given, column confidently predicted
 //	Q[i][j]  JointDistribution  [c×c]        P(ỹ = i, y* = j)
 //	Q[i|j]   TransitionMatrix   [c×c]        P(ỹ = i | y* = j), columns sum to 1
-//	p        Run.MislabelRate   (0,1)        mass of Q off its diagonal
+//	p        Run.MislabelRate   (0,1)        share of wrong labels, estimated
 //	Z        AgreementFeatures  [n×(2K+1)]   how far the label under test agrees with what is around the node
-//	s        score              [n] in [0,1] the detector's answer: the given label is wrong
-//	τ        Options.Threshold  (0,1)        a node is a suspect when s > τ
+//	s        score              [n] in [0,1] the answer: the given label is wrong
+//	τ        Run.Threshold      (0,1)        a node is a suspect when s > τ
 //
 // # Directed and weighted graphs
 //
@@ -44,31 +44,36 @@
 // what it predicts for them is honest. Where the store has no split, or one that cannot be fitted on, Splits draws it.
 //
 //  1. Predictions. The store's own, imported through a PredictionWriter or set by SetPredictions; where there are none,
-//     Predict trains the built-in base classifier on the training split and writes them.
+//     Predict trains the built-in base classifier on the labels outside the validation and test splits and writes them.
 //
 //  2. Noise. On the fitting set: class thresholds, confident joint, joint distribution, transition matrix. They tell
 //     which classes are taken for which. A class that no fitting node is given takes no part.
 //
-//  3. Synthetic mislabels. Synthesize plants a wrong label on half of the fitting nodes: a node labelled j becomes i ≠
-//     j with probability Q[i|j], renormalised without its diagonal (FlipDistribution).
-//
-//  4. Agreement features. For the label y under test of node v, in this order,
+//  3. Agreement features. For the label y under test of node v, in this order,
 //
 //     P[v][y], (S_1 P)[v][y] … (S_K P)[v][y], (S_1 Y)[v][y] … (S_K Y)[v][y]
 //
-//     The label under test is the planted one in the fitting set and the given one where scores are wanted. Y is always the
-//     given labels: a planted label changes its own features only. Clearing the diagonal keeps a label from
-//     voting for itself over a closed walk.
+//     Labels under test are the given ones, and those that they are compared with. Y is always the given labels: a label
+//     under test changes its own features only. Clearing the diagonal keeps a label from voting for itself over a
+//     closed walk. All labels under test share one propagation.
 //
-//  5. Detector. A small network learns from Z which labels of the fitting set were planted (L1 loss), and scores the
-//     given label of every labelled node.
+//  4. Score, by the preset.
 //
-//  6. Suggestion. The class with the largest prediction, ties to the first; its probability is the confidence. It is
+//  5. Suggestion. The class with the largest prediction, ties to the first; its probability is the confidence. It is
 //     given for every node, and never applied unless somebody accepts it.
 //
-// PresetPaper is that, with K = 3 and τ = 0.97, as published. PresetDefault plants mislabels five times over and takes
-// the mean of five detectors; everything else is the same. All labels under test, the given and the planted ones, share
-// one propagation, so the draws cost next to nothing.
+// PresetPaper is GraphCleaner as published, with K = 3 and τ = 0.97. Synthesize plants a wrong label on half of the
+// fitting nodes: a node labelled j becomes i ≠ j with probability Q[i|j], renormalised without its diagonal
+// (FlipDistribution). A small network, the Detector, learns from Z which labels of the fitting set were planted (L1
+// loss), and scores the given label of every labelled node. p is the mass of Q off its diagonal.
+//
+// PresetDefault asks for the posterior of the true class instead (LabelModel). Each class k of a node has a utility, a
+// weighted sum of the logarithms of its features Z[v][k], and the softmax of the utilities is the chance that it is the
+// true one; a share p of the labels is wrong, in a way that is learned too. Weights, p and the way are fitted to the
+// given labels of the held-out nodes, those of the validation and test splits, which the base classifier was not
+// trained on: nothing is planted. The score is P(y* ≠ ỹ), a chance; p is the mean of what the labels say of it; and τ is
+// the threshold with the greatest expected F1 on the held-out nodes, unless Options.Threshold sets it. Of the classes
+// that a label could be mistaken for, the four with the largest predictions are looked at.
 //
 // Evaluate measures how well all this finds mislabels that are known.
 //
@@ -90,7 +95,7 @@
 //
 // the matrix agreement_error with the standard errors of agreement, where diagonals were sampled,
 // and the Run: what was asked, the noise that was found, the confident joint as a list of what was counted in the space
-// "joint/RUN", and the detectors, from which Explain computes what the score
+// "joint/RUN", and the detector or the label model, from which Explain computes what the score
 // would be had the label been another. A run describes the store as it was when it began.
 //
 // # Determinism and memory
@@ -101,7 +106,7 @@
 // alone: labels and splits, five bytes a node, and what package ops holds. Z, scores, diagonals and whatever else is
 // walked in order lie in files of package scratch. Where a budget is too small for the rest and one column of a tile,
 // the work is refused before it begins, with an *ops.BudgetError that names the least that would do. Evaluate holds some
-// twenty bytes a node more. The matrices between classes, c² numbers each, come on top.
+// thirty bytes a node more. The matrices between classes, c² numbers each, come on top.
 //
 // # Interrupted runs
 //
@@ -109,4 +114,6 @@
 // lends, under a name made of all that the results depend on. A run that was cancelled or killed and is asked for again
 // goes on from there, at any budget and number of workers, to the same bits; what is missing or damaged is computed
 // again. Of a finished run only the diagonals stay, for the next one, until the graph changes.
+//
+// Evaluate, which only reads the store, keeps what finished repeats measured where EvalOptions.Checkpoint says.
 package cleaner

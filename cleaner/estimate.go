@@ -47,7 +47,7 @@ func CountStore(ctx context.Context, tx *kv.Tx, opt Options) (c Counts, err erro
 	base := baseProblem{labels: p.labels, splits: p.splits}
 	c = Counts{
 		Nodes: tx.NumNodes(), Labelled: labelled(p.labels), Classes: len(tx.Classes()),
-		Fitting: fittingIn(p.labels, p.splits), Training: base.countIn(SplitTrain), Validation: base.countIn(SplitValidation),
+		Fitting: fittingIn(p.labels, p.splits), Training: base.count(base.teaches), Validation: base.count(base.stops),
 	}
 	if _, err := tx.Matrix(PredictionsMatrix); err == nil {
 		c.Predictions = true
@@ -106,9 +106,9 @@ type CleanEstimate struct {
 	Plan     ops.PropagatePlan
 	Diagonal ops.DiagonalPlan
 
-	// Of the base classifier: its plan, the width of its inputs, and its steps of training: the fewest after which it may
-	// stop, what is typical, and the most.
-	BasePlan                         ops.PropagatePlan
+	// Of the base classifier: its plan, that of refining its predictions, the width of its inputs, and its steps of
+	// training: the fewest after which it may stop, what is typical, and the most.
+	BasePlan, RefinePlan             ops.PropagatePlan
 	BaseWidth                        int
 	LeastSteps, BaseSteps, MostSteps int
 	baseColumns, baseDiagonals       int // of the diagonals: hops
@@ -159,6 +159,14 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	rows, draws := plantedAmong(c.Fitting), opt.Preset.draws()
 	cells := int64(featureWidth(opt.Hops)) * 4
 	z := cells * (int64(c.Nodes) + int64(draws)*int64(rows))
+	learn := StageWork{Name: "detector", Units: float64(draws * detectorSteps(rows))}
+	labellings := draws
+	if opt.Preset == PresetDefault {
+		most := int64(min(c.Labelled, mostHeldOut(c.Classes))) * int64(c.Classes)
+		labellings = 1 + countRivals(c.Classes)
+		z = cells * (int64(labellings)*int64(c.Nodes) + 2*most) // of which the logarithms are kept beside them
+		learn = StageWork{Name: "label model", Units: float64(most)}
+	}
 	e.add(
 		StageWork{Name: "noise", Units: values, Read: 8 * int64(values)},
 		StageWork{Name: "features", Units: values, Read: 4 * int64(values), Wrote: z},
@@ -167,8 +175,8 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 			Name: "propagate", Passes: e.Plan.Passes, Units: math.NaN(), Read: e.Plan.ScratchBytes, Wrote: e.Plan.ScratchBytes,
 			MappedBytes: e.Plan.MemoryBytes,
 		},
-		StageWork{Name: "detector", Units: float64(draws * detectorSteps(rows))},
-		StageWork{Name: "score", Units: n * float64(draws), Read: cells * int64(c.Nodes)},
+		learn,
+		StageWork{Name: "score", Units: n * float64(labellings), Read: cells * int64(c.Nodes) * int64(labellings)},
 		StageWork{
 			Name: "write", Units: n, Read: cells*int64(c.Nodes) + 4*int64(values),
 			Stored: cells*int64(c.Labelled) + resultBytes*int64(c.Nodes),
@@ -278,7 +286,8 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 		return err
 	}
 	inputs := 4 * int64(e.BaseWidth) * int64(c.Nodes)
-	e.LeastSteps, e.BaseSteps, e.MostSteps = trainingSteps(max(min(c.Training, baseTraining), 1), c.Validation > 0)
+	perEpoch, epochs, trainings := e.trainings()
+	e.LeastSteps, e.BaseSteps, e.MostSteps = trainingSteps(perEpoch, epochs, trainings, c.Validation > 0)
 	e.add(
 		StageWork{Name: "degrees", Passes: 1, Units: e.entries()},
 		StageWork{
@@ -288,25 +297,60 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 			Name: "train", Units: float64(e.BaseSteps), Read: inputs, Stored: 4 * int64(c.Nodes) * int64(c.Classes),
 		},
 	)
+	matrices := int64(2) // of predictions: those of a network, and of all
+	if c.Features > 0 {
+		if e.RefinePlan, err = ops.Plan(c.Sizes, c.Classes+1, smoothHops, operators); err != nil {
+			return err
+		}
+		matrices += 2
+		e.add(StageWork{
+			Name: "refine", Passes: e.refinements() * e.RefinePlan.Passes, Units: math.NaN(),
+			Wrote: int64(e.refinements()) * 4 * int64(c.Classes+1) * int64(c.Nodes), MappedBytes: e.RefinePlan.MemoryBytes,
+		})
+	}
 	learned := 4 * int64(e.BaseWidth) * int64(min(c.Training, baseTraining)+min(c.Validation, baseValidation))
-	e.TemporaryBytes = inputs + max(e.BasePlan.ScratchBytes, learned) + 4*int64(c.Nodes)*int64(c.Classes)
+	e.TemporaryBytes = inputs + max(e.BasePlan.ScratchBytes, learned,
+		e.RefinePlan.ScratchBytes+matrices*4*int64(c.Nodes)*int64(c.Classes+1))
 	e.HeldBytes = held
 	return nil
 }
 
-// typicalEpochs is after how many epochs the training of the base classifier has most often stopped: 53, 79 and 105 on
-// three graphs of 7,650 to 169,343 nodes.
+// trainings is the steps of an epoch, the most epochs of a training, and how many trainings there are.
+func (e *CleanEstimate) trainings() (perEpoch, epochs, trainings int) {
+	rows := max(min(e.Counts.Training, baseTraining), 1)
+	folds := foldsOf(rows)
+	if folds > 1 {
+		rows -= rows / folds
+	}
+	trainings = folds
+	if e.Counts.Features >= baseWide && e.Counts.Validation > 0 {
+		trainings += len(inputDropouts) - 1
+	}
+	perEpoch, epochs = baseSteps(rows)
+	return perEpoch, epochs, trainings
+}
+
+// typicalEpochs is after how many epochs a training of the base classifier most often stops.
 const typicalEpochs = 75
 
-// trainingSteps is how many steps the base classifier is trained for on so many nodes: at least, typically and at most.
-func trainingSteps(rows int, stops bool) (least, typical, most int) {
-	perEpoch, epochs := baseSteps(rows)
+// trainingSteps is how many steps so many trainings take together, of so many epochs at most each: at least, typically and at
+// most.
+func trainingSteps(perEpoch, epochs, trainings int, stops bool) (least, typical, most int) {
 	most = min(perEpoch*epochs, (baseMost+perEpoch-1)/perEpoch*perEpoch)
-	if !stops {
-		return most, most, most
+	least, typical = most, most
+	if stops {
+		least = min(max((basePatience+1)*perEpoch, (baseLeast+perEpoch-1)/perEpoch*perEpoch), most)
+		typical = min(max(typicalEpochs*perEpoch, least), most)
 	}
-	least = min(max((basePatience+1)*perEpoch, (baseLeast+perEpoch-1)/perEpoch*perEpoch), most)
-	return least, min(max(typicalEpochs*perEpoch, least), most), most
+	return trainings * least, trainings * typical, trainings * most
+}
+
+// refinements is how often predictions are propagated at most.
+func (e *CleanEstimate) refinements() int {
+	if folds := foldsOf(max(e.Counts.Training, 1)); folds > 1 {
+		return 2 * folds
+	}
+	return 0
 }
 
 // MeasureTraining trains a base classifier of so many inputs and classes on rows that are drawn, and returns the seconds of
@@ -422,11 +466,15 @@ func (e *CleanEstimate) Seconds(stage StageWork, r Rates, opt Options) float64 {
 	case "smooth":
 		hops := e.BasePlan.Passes / max(1, e.BasePlan.Tiles*e.BasePlan.Stripes)
 		return r.at("propagate", propagated, e.BasePlan.Seconds(e.Counts.Sizes, e.baseColumns, hops, r.BaseGather))
+	case "refine":
+		once := e.RefinePlan.Seconds(e.Counts.Sizes, e.Counts.Classes+1, smoothHops, r.BaseGather)
+		return r.at("propagate", propagated, float64(e.refinements())*once)
 	case "train":
-		perEpoch, _ := baseSteps(max(min(e.Counts.Training, baseTraining), 1))
-		epochs := float64(e.BaseSteps / perEpoch)
+		perEpoch, _, _ := e.trainings()
+		epochs := float64(e.BaseSteps / max(perEpoch, baseLook))
 		looked := float64(min(e.Counts.Validation, baseValidation))
-		return stage.Units*r.Step + r.Predict*(epochs*looked+float64(e.Counts.Nodes)/workers)
+		networks := float64(foldsOf(max(min(e.Counts.Training, baseTraining), 1)))
+		return stage.Units*r.Step + r.Predict*(epochs*looked+networks*float64(e.Counts.Nodes))/workers
 	}
 	return r.at(stage.Name, func(mini *CleanEstimate) float64 { return mini.units(stage.Name) }, stage.Units)
 }

@@ -46,7 +46,8 @@ func stageNames(e *CleanEstimate) (names []string) {
 
 func TestEstimateHasTheStagesOfTheRun(t *testing.T) {
 	c := counted(1<<16, 40, 1e6)
-	after := []string{"noise", "features", "propagate", "detector", "score", "write"}
+	after := []string{"noise", "features", "propagate", "label model", "score", "write"}
+	published := []string{"noise", "features", "propagate", "detector", "score", "write"}
 	exact := []string{"degrees", "diagonal", "price", cycleStage}
 	for _, test := range []struct {
 		of   func(*Counts)
@@ -54,12 +55,13 @@ func TestEstimateHasTheStagesOfTheRun(t *testing.T) {
 		want []string
 	}{
 		{func(*Counts) {}, Options{}, slices.Concat(exact, after)},
+		{func(*Counts) {}, Options{Preset: PresetPaper}, slices.Concat(exact, published)},
 		{func(*Counts) {}, Options{Hops: 2}, slices.Concat(exact[:2], after)},
 		{func(*Counts) {}, Options{Diagonal: DiagonalSampled}, slices.Concat([]string{"degrees", "sample", sampleStage}, after)},
 		{func(c *Counts) { c.Predictions = false }, Options{}, slices.Concat(exact, []string{"smooth", "train"}, after)},
 		{
 			func(c *Counts) { c.Predictions, c.Features = false, 9 },
-			Options{}, slices.Concat([]string{"degrees", "smooth", "train"}, exact[1:], after),
+			Options{}, slices.Concat([]string{"degrees", "smooth", "train", "refine"}, exact[1:], after),
 		},
 	} {
 		of := c
@@ -108,12 +110,13 @@ func TestTrainingSteps(t *testing.T) {
 		least, typical, most int
 	}{
 		{140, true, 400, 400, 400},                // an epoch is a step
-		{6120, true, 504, 1800, 4800},             // 24 steps an epoch, at most 200 epochs
-		{90941, true, 7476, 26700, 40228},         // 356 steps: at most the epoch with step 40000
-		{baseTraining, true, 40960, 40960, 40960}, // 2048 steps: likewise, and no earlier
+		{6120, true, 408, 1800, 4800},             // 24 steps an epoch, at most 200 epochs
+		{90941, true, 3916, 26700, 40228},         // 356 steps: at most the epoch with step 40000
+		{baseTraining, true, 22528, 40960, 40960}, // 2048 steps: likewise
 		{6120, false, 4800, 4800, 4800},           // nothing to stop by
 	} {
-		least, typical, most := trainingSteps(test.rows, test.stops)
+		perEpoch, epochs := baseSteps(test.rows)
+		least, typical, most := trainingSteps(perEpoch, epochs, 1, test.stops)
 		if least != test.least || typical != test.typical || most != test.most {
 			t.Errorf("%d rows: got %d, %d and %d steps, want %d, %d and %d",
 				test.rows, least, typical, most, test.least, test.typical, test.most)

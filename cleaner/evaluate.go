@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -14,31 +14,74 @@ import (
 type EvalOptions struct {
 	Options
 
-	// Noise is sym:RATE or asym:RATE. NoisyLabels [n] by NodeID, where not nil, are used in its place; NoClass in them
-	// leaves a node unlabelled.
+	// Noise is sym:RATE or asym:RATE. In its place, where not nil, NoisyLabels [n] by NodeID are used, where NoClass
+	// leaves a node unlabelled, or labels drawn from NoiseMatrix [c×c], which is a TransitionMatrix in the order of
+	// kv.Tx.Classes; not both.
 	Noise       string
 	NoisyLabels []kv.Class
+	NoiseMatrix [][]float64
 
-	// Repeats is how many times noise and split are drawn and the base classifier is trained; zero means 1. Repeat r
-	// has seed Seed+r.
-	Repeats int
+	// Repeats is how many times noise and split are drawn, and ModelSeeds how many times the base classifier is trained
+	// on each; zero means 1. Draw r has seed Seed+r, and so has its first classifier.
+	Repeats    int
+	ModelSeeds int
+
+	// Predictions, where there are any, are what the methods are given in place of those of the base classifier: there
+	// are as many model seeds as of them. Who made them has seen the noisy labels, so they want NoisyLabels and a split
+	// that is given.
+	Predictions []PredictionSet
 
 	// Splits [n] by NodeID, where not nil, are used in every repeat. Else Split, where not zero, gives the shares of
-	// training, validation and test nodes to draw in every repeat. Without both it is the store's splits, and where it
-	// has none 0.8, 0.1, 0.1.
-	Splits []Split
-	Split  [3]float64
+	// training, validation and test nodes to draw in every repeat, or SplitByClass their numbers. Without all of them
+	// it is the store's splits, and where it has none 0.8, 0.1, 0.1.
+	Splits       []Split
+	Split        [3]float64
+	SplitByClass SplitCounts
 
 	// Methods are some of MethodNames; empty means "default".
 	Methods []string
+
+	// OnMeasured, where not nil, is told what was measured of every node under test, after each method of each repeat.
+	OnMeasured func(Measured) error
+
+	// Checkpoint, where not nil, keeps what is finished.
+	Checkpoint *Checkpoint
+}
+
+// A PredictionSet is the predictions of one model from outside.
+type PredictionSet struct {
+	// Name tells them from others for a Checkpoint.
+	Name string
+
+	// Read begins a writer for the classes that it has, and puts every row. It calls neither Finish nor Mark.
+	Read func(
+		ctx context.Context, tx *kv.Tx, begin func(classes []string, opt PredictionOptions) (*PredictionWriter, error),
+	) error
+}
+
+// Measured is what one method says of the nodes under test in one repeat.
+type Measured struct {
+	Repeat       int // from 0
+	Method       string
+	Nodes        []kv.NodeID // under test, in file order
+	Truth, Given []kv.Class  // [n] by NodeID: labels of the store, and noisy ones
+	Scores       []float64   // [n] by NodeID
+	Flagged      []bool      // [n] by NodeID
+	MislabelRate float64     // of all labelled nodes, as the method estimates it; NaN where it does not
 }
 
 // A MethodResult is what one method reached.
 type MethodResult struct {
-	Name    string    `json:"name"`
-	Mean    Metrics   `json:"mean"`
-	Std     Metrics   `json:"std"` // of the sample; 0 for one repeat
-	Repeats []Metrics `json:"repeats"`
+	Name string  `json:"name"`
+	Mean Metrics `json:"mean"`
+	Std  Metrics `json:"std"` // of the sample; 0 for one repeat
+
+	// P has the two-sided p values of the paired t-test against the first method, metric by metric: the chance that
+	// differences as large as these come about where there is none. The pairs are the draws of noise, each the mean of
+	// its model seeds; of a single draw, the model seeds. It is nil for the first method, and where there is one pair.
+	P *Metrics `json:"p,omitempty"`
+
+	Repeats []Metrics `json:"repeats"` // draw by draw, of each the model seeds
 }
 
 // An Evaluation is what the methods reached, in the order asked.
@@ -47,54 +90,57 @@ type Evaluation struct {
 }
 
 // Evaluate takes the labels of the store for true, injects noise into those of all splits, trains the built-in base
-// classifier on the noisy labels of the training split, runs the methods on the same noisy labels and predictions, and
-// measures them on the labelled nodes of the test split. Predictions in the store are not used: they have seen the
-// labels.
+// classifier on the noisy labels, runs the methods on the same noisy labels and predictions, and measures them on the
+// labelled nodes of the test split. Predictions in the store are not used: they have seen the labels.
 //
-// The store is only read. It fails with ErrNoLabels, ErrOneClass or ErrFewFittingNodes where the labels do not suffice,
-// and with ErrOptions, or ErrShape, ErrUnknownClass and ErrSplit where what is given does not fit the store.
+// The store is only read. OnStage is told the seconds of every training, as "base", and of every method, by its name.
+// It fails with ErrNoLabels, ErrOneClass or ErrFewFittingNodes where the labels do not suffice, and with ErrOptions, or
+// ErrShape, ErrUnknownClass and ErrSplit where what is given does not fit the store.
 func Evaluate(ctx context.Context, s *kv.Store, opt EvalOptions) (result *Evaluation, err error) {
 	e, err := newEvaluator(ctx, s, opt)
 	if err != nil {
 		return nil, err
 	}
-	defer e.tx.Close()
-	defer func() { err = errors.Join(err, e.diagonals.Close()) }()
-	result = &Evaluation{}
-	for _, name := range e.opt.Methods {
-		result.Methods = append(result.Methods, MethodResult{Name: name})
-	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	measured := e.resume()
+	all := e.opt.Repeats * e.opt.ModelSeeds
 	for r := range e.opt.Repeats {
-		e.opt.progress("repeat", int64(r), int64(e.opt.Repeats))
-		measured, err := e.repeat(ctx, r)
+		if len(measured) >= (r+1)*e.opt.ModelSeeds {
+			continue
+		}
+		d, err := e.draw(r)
 		if err != nil {
-			return nil, fmt.Errorf("repeat %d of %d: %w", r+1, e.opt.Repeats, err)
+			return nil, fmt.Errorf("repeat %d of %d: %w", r*e.opt.ModelSeeds+1, all, err)
 		}
-		for i, m := range measured {
-			result.Methods[i].Repeats = append(result.Methods[i].Repeats, m)
+		for len(measured) < (r+1)*e.opt.ModelSeeds {
+			e.opt.progress("repeat", int64(len(measured)), int64(all))
+			one, err := e.measure(ctx, d, len(measured))
+			if err != nil {
+				return nil, fmt.Errorf("repeat %d of %d: %w", len(measured)+1, all, err)
+			}
+			measured = append(measured, one)
+			e.keep(measured)
 		}
 	}
-	e.opt.progress("repeat", int64(e.opt.Repeats), int64(e.opt.Repeats))
-	for i := range result.Methods {
-		result.Methods[i].summarize()
-	}
-	return result, nil
+	e.opt.progress("repeat", int64(all), int64(all))
+	return e.summarize(measured), e.forget()
 }
 
-// summarize fills Mean and Std from Repeats.
-func (r *MethodResult) summarize() {
-	mean, std := r.Mean.fields(), r.Std.fields()
-	n := float64(len(r.Repeats))
-	for f := range mean {
-		for i := range r.Repeats {
-			*mean[f] += *r.Repeats[i].fields()[f] / n
+// summarize turns the metrics of repeats, each by method, into results.
+func (e *evaluator) summarize(measured [][]Metrics) *Evaluation {
+	result := &Evaluation{}
+	for i, name := range e.opt.Methods {
+		m := MethodResult{Name: name}
+		for _, repeat := range measured {
+			m.Repeats = append(m.Repeats, repeat[i])
 		}
-		for i := range r.Repeats {
-			deviation := *r.Repeats[i].fields()[f] - *mean[f]
-			*std[f] += deviation * deviation / max(n-1, 1)
+		m.summarize()
+		if i > 0 {
+			m.P = pairedTest(m.Repeats, result.Methods[0].Repeats, e.opt.ModelSeeds)
 		}
-		*std[f] = math.Sqrt(*std[f])
+		result.Methods = append(result.Methods, m)
 	}
+	return result
 }
 
 // An evaluator holds what the repeats share.
@@ -105,46 +151,89 @@ type evaluator struct {
 	stored []Split     // nil: drawn in every repeat
 	noise  labelNoise
 
-	diagonals *heldDiagonals // of Options.Hops
+	hops      int            // the most that a method walks; 0: none does
+	diagonals *heldDiagonals // of so many
+	key       string         // of the checkpoint
 }
 
-// newEvaluator checks the options and reads the store. The caller closes e.tx.
-func newEvaluator(ctx context.Context, s *kv.Store, opt EvalOptions) (e *evaluator, err error) {
-	if opt.Options, err = opt.Options.withDefaults(); err != nil {
+// Close gives back what the evaluator holds.
+func (e *evaluator) Close() error {
+	e.tx.Close()
+	return e.diagonals.Close()
+}
+
+// newEvaluator checks the options and reads the store. The caller closes it.
+func newEvaluator(ctx context.Context, s *kv.Store, opt EvalOptions) (*evaluator, error) {
+	opt, err := opt.withDefaults()
+	if err != nil {
 		return nil, err
 	}
-	if opt.Repeats < 0 {
-		return nil, fmt.Errorf("%d repeats: want 1 or more: %w", opt.Repeats, ErrOptions)
-	}
-	opt.Repeats = max(opt.Repeats, 1)
-	var shares float64
-	for _, share := range opt.Split {
-		shares += share
-		if !(share >= 0 && share <= 1) || shares > 1+1e-9 {
-			return nil, fmt.Errorf("split %v: want shares from 0 to 1 that add up to 1 at most: %w", opt.Split, ErrOptions)
-		}
-	}
-	if len(opt.Methods) == 0 {
-		opt.Methods = []string{"default"}
-	}
-	for _, name := range opt.Methods {
-		if methodNamed(name) == nil {
-			return nil, fmt.Errorf("method %q: want one of %s: %w", name, strings.Join(MethodNames(), ", "), ErrOptions)
-		}
-	}
-	e = &evaluator{opt: opt}
+	e := &evaluator{opt: opt}
 	e.base.place = &workplace{scratch: s.Scratch()}
-	if opt.NoisyLabels == nil {
+	if opt.NoisyLabels == nil && opt.NoiseMatrix == nil {
 		if e.noise, err = parseLabelNoise(opt.Noise); err != nil {
 			return nil, err
 		}
 	}
+	for _, name := range opt.Methods {
+		if m := methodNamed(name); m.walks {
+			e.hops = max(e.hops, m.options(opt.Options).Hops)
+		}
+	}
 	e.tx = s.Begin()
 	if err := e.read(ctx); err != nil {
-		e.tx.Close()
-		return nil, err
+		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
+}
+
+// withDefaults completes the options, or says what is wrong with them.
+func (o EvalOptions) withDefaults() (EvalOptions, error) {
+	var err error
+	if o.Options, err = o.Options.withDefaults(); err != nil {
+		return o, err
+	}
+	if o.Repeats < 0 || o.ModelSeeds < 0 {
+		return o, fmt.Errorf("%d repeats and %d model seeds: want 1 or more of each: %w",
+			o.Repeats, o.ModelSeeds, ErrOptions)
+	}
+	o.Repeats, o.ModelSeeds = max(o.Repeats, 1), max(o.ModelSeeds, 1)
+	var shares float64
+	for _, share := range o.Split {
+		shares += share
+		if !(share >= 0 && share <= 1) || shares > 1+1e-9 {
+			return o, fmt.Errorf("split %v: want shares from 0 to 1 that add up to 1 at most: %w", o.Split, ErrOptions)
+		}
+	}
+	if o.SplitByClass != (SplitCounts{}) {
+		if err := o.SplitByClass.check(); err != nil {
+			return o, err
+		}
+	}
+	if o.NoisyLabels != nil && o.NoiseMatrix != nil {
+		return o, fmt.Errorf("noisy labels and a transition matrix: want one of them: %w", ErrOptions)
+	}
+	if len(o.Predictions) > 0 {
+		if o.NoisyLabels == nil {
+			return o, fmt.Errorf("predictions without the noisy labels that they were made from: %w", ErrOptions)
+		}
+		o.Repeats, o.ModelSeeds = 1, len(o.Predictions)
+	}
+	if len(o.Methods) == 0 {
+		o.Methods = []string{"default"}
+	}
+	for _, name := range o.Methods {
+		if methodNamed(name) == nil {
+			return o, fmt.Errorf("method %q: want one of %s: %w", name, strings.Join(MethodNames(), ", "), ErrOptions)
+		}
+	}
+	return o, nil
+}
+
+// trains says whether the built-in base classifier is trained.
+func (e *evaluator) trains() bool {
+	train := func(name string) bool { return methodNamed(name).trains }
+	return len(e.opt.Predictions) == 0 || slices.ContainsFunc(e.opt.Methods, train)
 }
 
 func (e *evaluator) read(ctx context.Context) error {
@@ -155,17 +244,25 @@ func (e *evaluator) read(ctx context.Context) error {
 	if e.base.graph, err = e.opt.graphFor(e.tx); err != nil {
 		return err
 	}
-	e.base.classes = len(e.tx.Classes())
+	classes := e.tx.Classes()
+	e.base.classes = len(classes)
 	if e.base.labels, err = readLabels(e.tx); err != nil {
 		return err
 	}
 	e.base.order = e.tx.InFileOrder()
-	var notice string
-	if e.base.features, notice, err = baseFeatures(ctx, e.tx); err != nil {
-		return err
+	if e.opt.NoiseMatrix != nil {
+		if e.noise, err = matrixNoise(e.opt.NoiseMatrix, classes); err != nil {
+			return err
+		}
 	}
-	if notice != "" {
-		e.opt.notice("%s", notice)
+	if e.trains() {
+		var notice string
+		if e.base.features, notice, err = baseFeatures(ctx, e.tx); err != nil {
+			return err
+		}
+		if notice != "" {
+			e.opt.notice("%s", notice)
+		}
 	}
 	if err := e.checkGiven(); err != nil {
 		return err
@@ -173,11 +270,20 @@ func (e *evaluator) read(ctx context.Context) error {
 	if e.stored, err = e.givenSplits(); err != nil {
 		return err
 	}
+	if e.stored == nil && len(e.opt.Predictions) > 0 {
+		return fmt.Errorf("predictions without the split that they were made with: %w", ErrOptions)
+	}
 	if err := e.checkBudget(ctx); err != nil {
 		return err
 	}
+	if err := e.identify(); err != nil {
+		return err
+	}
+	if e.hops == 0 {
+		return nil
+	}
 	held := (labelBytes + problemBytes) * int64(len(e.base.labels))
-	e.diagonals, err = e.base.place.diagonals(ctx, e.base.graph, diagonalJob{hops: e.opt.Hops}, e.opt.ops(held))
+	e.diagonals, err = e.base.place.diagonals(ctx, e.base.graph, diagonalJob{hops: e.hops}, e.opt.ops(held))
 	return err
 }
 
@@ -188,25 +294,32 @@ func (e *evaluator) checkBudget(ctx context.Context) error {
 		return err
 	}
 	base := e.base
-	if base.splits = e.stored; base.splits == nil {
-		if base.splits, err = drawSplits(base.order, base.labels, e.opt.Split, e.opt.Seed); err != nil {
-			return err
-		}
+	if base.splits, err = e.splits(e.opt.Seed); err != nil {
+		return err
 	}
 	if e.opt.NoisyLabels != nil {
 		base.labels = e.opt.NoisyLabels
 	}
-	training, err := base.leastForTraining(ctx)
-	if err != nil {
-		return err
+	var least int64
+	if e.trains() {
+		if least, err = base.leastForTraining(ctx); err != nil {
+			return err
+		}
 	}
-	n := len(base.labels)
-	scoring := leastForScore(sizes, n, fittingIn(base.labels, base.splits), e.opt.Hops)
-	return requireBudget("eval", e.opt.MemoryBudget, e.held()+max(scoring, training))
+	if e.hops > 0 {
+		n := len(base.labels)
+		least = max(least, leastForScore(sizes, n, fittingIn(base.labels, base.splits), e.hops))
+	}
+	return requireBudget("eval", e.opt.MemoryBudget, e.held()+least)
 }
 
+// competitorBytes a node is what a method holds beside its verdict: margins, losses, or areas.
+const competitorBytes = 16
+
 // held is what a repeat holds beside its problem.
-func (e *evaluator) held() int64 { return (repeatBytes + testedBytes) * int64(len(e.base.labels)) }
+func (e *evaluator) held() int64 {
+	return (repeatBytes + testedBytes + competitorBytes) * int64(len(e.base.labels))
+}
 
 // checkGiven looks at the vectors of the options, which the store's sizes bound.
 func (e *evaluator) checkGiven() error {
@@ -226,7 +339,8 @@ func (e *evaluator) checkGiven() error {
 	}
 	for v, split := range e.opt.Splits {
 		if split > SplitTest {
-			return nodeError(e.tx, kv.NodeID(v), fmt.Errorf("split number %d, want one up to %d: %w", split, SplitTest, ErrSplit))
+			err := fmt.Errorf("split number %d, want one up to %d: %w", split, SplitTest, ErrSplit)
+			return nodeError(e.tx, kv.NodeID(v), err)
 		}
 	}
 	return nil
@@ -237,7 +351,7 @@ func (e *evaluator) givenSplits() ([]Split, error) {
 	if e.opt.Splits != nil {
 		return e.opt.Splits, nil
 	}
-	if e.opt.Split != [3]float64{} {
+	if e.opt.Split != [3]float64{} || e.opt.SplitByClass != (SplitCounts{}) {
 		return nil, nil
 	}
 	splits, drawn, err := Splits(e.tx, e.base.labels, e.opt.Seed)
@@ -248,65 +362,13 @@ func (e *evaluator) givenSplits() ([]Split, error) {
 	return splits, nil
 }
 
-// repeat measures every method once.
-func (e *evaluator) repeat(ctx context.Context, r int) (measured []Metrics, err error) {
-	seed := e.opt.Seed + uint64(r)
-	base := e.base
-	base.splits = e.stored
-	if base.splits == nil {
-		if base.splits, err = drawSplits(base.order, base.labels, e.opt.Split, seed); err != nil {
-			return nil, err
-		}
+// splits are those of a draw.
+func (e *evaluator) splits(seed uint64) ([]Split, error) {
+	switch {
+	case e.stored != nil:
+		return e.stored, nil
+	case e.opt.SplitByClass != (SplitCounts{}):
+		return drawSplitsByClass(e.base.order, e.base.labels, e.base.classes, e.opt.SplitByClass, seed)
 	}
-	truth := base.labels
-	base.labels = e.opt.NoisyLabels
-	if base.labels == nil {
-		if base.labels, err = e.noise.inject(truth, base.order, base.classes, seed); err != nil {
-			return nil, err
-		}
-	}
-	var tested []kv.NodeID
-	for v, err := range base.order {
-		if err != nil {
-			return nil, err
-		}
-		if base.splits[v] == SplitTest && truth[v] != kv.NoClass && base.labels[v] != kv.NoClass {
-			tested = append(tested, v)
-		}
-	}
-	if len(tested) == 0 {
-		return nil, fmt.Errorf("no labelled node in the test split, want some to measure on: %w", ErrNoLabels)
-	}
-
-	predictions, _, err := trainBase(ctx, base, PredictOptions{
-		Seed: seed, Workers: e.opt.Workers, MemoryBudget: e.opt.MemoryBudget - e.held(), Progress: e.opt.Progress,
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, predictions.Close()) }()
-	p := problem{
-		graph: base.graph, place: base.place, diagonals: e.diagonals.Diagonals, order: base.order, labels: base.labels, classes: base.classes,
-		splits: base.splits, predictions: predictions, sizes: base.sizes,
-	}
-	opt := e.opt.Options
-	opt.Seed = seed
-	opt.MemoryBudget -= e.held()
-	for _, name := range e.opt.Methods {
-		scores, flagged, err := methodNamed(name).run(ctx, p, opt)
-		if err != nil {
-			return nil, fmt.Errorf("method %s: %w", name, err)
-		}
-		measured = append(measured, measureNodes(tested, truth, base.labels, scores, flagged))
-	}
-	return measured, nil
-}
-
-// measureNodes takes the Metrics of some nodes.
-func measureNodes(nodes []kv.NodeID, truth, given []kv.Class, scores []float64, flagged []bool) Metrics {
-	some, flags, wrong := make([]float64, len(nodes)), make([]bool, len(nodes)), make([]bool, len(nodes))
-	for i, v := range nodes {
-		some[i], flags[i], wrong[i] = scores[v], flagged[v], truth[v] != given[v]
-	}
-	return measureScores(some, flags, wrong)
+	return drawSplits(e.base.order, e.base.labels, e.opt.Split, seed)
 }

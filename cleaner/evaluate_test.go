@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -97,7 +100,7 @@ func TestEvaluate(t *testing.T) {
 	if e.Methods[0].Repeats[0] == e.Methods[0].Repeats[1] {
 		t.Error("the two repeats are the same, want noise of their own")
 	}
-	if asJSON(t, e.Methods[0]) != asJSON(t, e.Methods[2]) {
+	if asJSON(t, e.Methods[0].Repeats) != asJSON(t, e.Methods[2].Repeats) {
 		t.Error("the same method twice: got two results, want it to see the same noise and predictions")
 	}
 	if want := [][2]int64{{0, 2}, {1, 2}, {2, 2}}; !slices.Equal(told, want) {
@@ -176,7 +179,13 @@ func TestEvaluateRefuses(t *testing.T) {
 		{"no noise", EvalOptions{}, ErrOptions, "sym:RATE"},
 		{"bad noise", EvalOptions{Noise: "sym:2"}, ErrOptions, `"sym:2"`},
 		{"negative repeats", EvalOptions{Noise: "sym:0.1", Repeats: -1}, ErrOptions, "-1 repeats"},
-		{"unknown method", EvalOptions{Noise: "sym:0.1", Methods: []string{"paper", "best"}}, ErrOptions, `"best": want one of default, paper, confident-learning`},
+		{"negative model seeds", EvalOptions{Noise: "sym:0.1", ModelSeeds: -2}, ErrOptions, "-2 model seeds"},
+		{"a split by class of nothing", EvalOptions{Noise: "sym:0.1", SplitByClass: SplitCounts{Training: 3}}, ErrOptions, "split by class 3/0/0"},
+		{"a split by class of too many", EvalOptions{Noise: "sym:0.1", SplitByClass: SplitCounts{5, 500, 5}}, ErrNoLabels, "for validation"},
+		{"a matrix of another size", EvalOptions{NoiseMatrix: [][]float64{{1}}}, ErrShape, "got 1 rows, want 4"},
+		{"labels and a matrix", EvalOptions{NoisyLabels: labels, NoiseMatrix: [][]float64{{1}}}, ErrOptions, "want one of them"},
+		{"predictions of unknown labels", EvalOptions{Noise: "sym:0.1", Predictions: []PredictionSet{{}}}, ErrOptions, "the noisy labels that they were made from"},
+		{"unknown method", EvalOptions{Noise: "sym:0.1", Methods: []string{"paper", "best"}}, ErrOptions, `"best": want one of default, paper, confident-learning, argmax, argmin, aum, dyb, labels-only`},
 		{"bad options", EvalOptions{Options: Options{Hops: 9}, Noise: "sym:0.1"}, ErrOptions, "hops 9"},
 		{"a negative share", EvalOptions{Noise: "sym:0.1", Split: [3]float64{0.8, -0.1, 0.1}}, ErrOptions, "shares"},
 		{"a share of NaN", EvalOptions{Noise: "sym:0.1", Split: [3]float64{0.8, math.NaN(), 0.1}}, ErrOptions, "shares"},
@@ -225,5 +234,232 @@ func TestEvaluateCancelled(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled in %s: got %v, want context.Canceled", when, err)
 		}
+	}
+}
+
+// evaluateUntil ends an evaluation once a number of repeats is measured.
+func evaluateUntil(t *testing.T, s *kv.Store, opt EvalOptions, after int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	opt.Progress = func(stage string, done, _ int64) {
+		if stage == "repeat" && done == int64(after) {
+			cancel()
+		}
+	}
+	if _, err := Evaluate(ctx, s, opt); !errors.Is(err, context.Canceled) {
+		t.Fatalf("interrupted after %d repeats: got %v, want context.Canceled", after, err)
+	}
+	if opt.Checkpoint.Kept != after {
+		t.Errorf("interrupted after %d repeats: %d are kept", after, opt.Checkpoint.Kept)
+	}
+}
+
+func TestEvaluateGoesOn(t *testing.T) {
+	s, _ := evaluated(t, 16, 40)
+	opt := EvalOptions{Noise: "sym:0.2", Repeats: 2, ModelSeeds: 2, Split: defaultShares, Methods: []string{"argmax", "argmin"}}
+	want := asJSON(t, evaluate(t, s, opt))
+
+	var notices []string
+	trained := 0
+	dir := filepath.Join(t.TempDir(), "kept")
+	again := func(opt EvalOptions) EvalOptions {
+		opt.Checkpoint = &Checkpoint{Dir: dir}
+		opt.Notice = func(n string) { notices = append(notices, n) }
+		opt.OnStage = func(stage kv.Stage) {
+			if stage.Name == "base" {
+				trained++
+			}
+		}
+		return opt
+	}
+	evaluateUntil(t, s, again(opt), 0)
+	evaluateUntil(t, s, again(opt), 3)
+	other := again(opt)
+	other.Seed = 9
+	evaluateUntil(t, s, other, 1)
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 2 {
+		t.Fatalf("two interrupted evaluations: %d checkpoints (%v), want 2", len(files), err)
+	}
+
+	trained, notices = 0, nil
+	opt.Workers, opt.MemoryBudget = 1, 64<<20
+	if got := asJSON(t, evaluate(t, s, again(opt))); got != want {
+		t.Errorf("gone on after three repeats: got\n%s\nwant\n%s", got, want)
+	}
+	if trained != 1 || !slices.ContainsFunc(notices, func(n string) bool { return strings.Contains(n, "after 3 of 4 repeats") }) {
+		t.Errorf("gone on after three repeats: %d classifiers were trained, and told %q; want 1", trained, notices)
+	}
+	trained = 0
+	if got := asJSON(t, evaluate(t, s, again(opt))); got != want || trained != 4 {
+		t.Errorf("after it was finished: %d classifiers trained, want 4 and the same", trained)
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+		t.Errorf("after it was finished: %d checkpoints (%v), want the other one", len(files), err)
+	}
+
+	// Where nothing can be kept it is measured all the same.
+	notices = nil
+	nowhere := again(opt)
+	nowhere.Checkpoint.Dir = filepath.Join(dir, files[0].Name(), "below a file")
+	if err := os.WriteFile(filepath.Join(dir, files[0].Name()), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := asJSON(t, evaluate(t, s, nowhere)); got != want {
+		t.Errorf("nowhere to keep: got\n%s\nwant\n%s", got, want)
+	}
+	if !slices.ContainsFunc(notices, func(n string) bool { return strings.Contains(n, "will not go on from here") }) {
+		t.Errorf("nowhere to keep: told %q, want that nothing is kept", notices)
+	}
+
+	// A damaged checkpoint is none.
+	other.Progress, trained = nil, 0
+	for _, file := range files {
+		if err := os.WriteFile(filepath.Join(dir, file.Name()), []byte("?"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	evaluate(t, s, again(other))
+	if trained != 4 {
+		t.Errorf("damaged checkpoint: %d classifiers trained, want 4", trained)
+	}
+}
+
+// TestEvaluateModelSeeds wants the draws of noise to stay while the classifier is trained again.
+func TestEvaluateModelSeeds(t *testing.T) {
+	s, _ := evaluated(t, 17, 60)
+	opt := EvalOptions{
+		Noise: "asym:0.2", Repeats: 2, ModelSeeds: 2, Split: [3]float64{0.6, 0.2, 0.2}, Methods: []string{"argmax", "dyb"},
+	}
+	var given [4]string
+	var classifiers [4]string
+	opt.OnMeasured = func(m Measured) error {
+		if m.Method == "argmax" {
+			given[m.Repeat], classifiers[m.Repeat] = fmt.Sprint(m.Given, m.Nodes), fmt.Sprint(m.Scores)
+		}
+		return nil
+	}
+	e := evaluate(t, s, opt)
+	if given[0] != given[1] || given[2] != given[3] || given[0] == given[2] {
+		t.Error("want one draw of noise and split for two classifiers each, and two draws")
+	}
+	if classifiers[0] == classifiers[1] || classifiers[2] == classifiers[3] {
+		t.Error("two seeds of the classifier gave the same predictions")
+	}
+	if m := e.Methods[1]; len(m.Repeats) != 4 || m.P == nil || !(m.P.F1 >= 0 && m.P.F1 <= 1) {
+		t.Errorf("method dyb: got %s, want four repeats and p values", asJSON(t, m))
+	}
+	if e.Methods[0].P != nil {
+		t.Error("the first method has p values, want none")
+	}
+	failing := errors.New("full")
+	opt.OnMeasured = func(Measured) error { return failing }
+	if _, err := Evaluate(context.Background(), s, opt); !errors.Is(err, failing) {
+		t.Errorf("OnMeasured fails: got %v, want its error", err)
+	}
+}
+
+// TestEvaluatePredictions gives the methods what others predicted.
+func TestEvaluatePredictions(t *testing.T) {
+	p := newPlanted(18, 160)
+	s := p.load(t, true)
+	var truth []kv.Class
+	var classes []string
+	view(t, s, func(tx *kv.Tx) (err error) {
+		truth, err = readLabels(tx)
+		classes = slices.Clone(tx.Classes())
+		return err
+	})
+	slices.Reverse(classes) // the file has another order
+	noisy, splits := slices.Clone(truth), make([]Split, len(truth))
+	for v, y := range truth {
+		splits[v] = []Split{SplitTrain, SplitValidation, SplitTest}[v%3]
+		if v%7 == 0 && y != kv.NoClass {
+			noisy[v] = (y + 1) % kv.Class(len(classes))
+		}
+	}
+	set := func(name string, sure float64) PredictionSet {
+		return PredictionSet{Name: name, Read: func(
+			_ context.Context, tx *kv.Tx, begin func([]string, PredictionOptions) (*PredictionWriter, error),
+		) error {
+			w, err := begin(classes, PredictionOptions{})
+			if err != nil {
+				return err
+			}
+			for v, y := range truth {
+				row := slices.Repeat([]float64{(1 - sure) / float64(len(classes)-1)}, len(classes))
+				row[len(classes)-1-int(max(y, 0))] = sure
+				if err := w.Put(kv.NodeID(v), row); err != nil {
+					return err
+				}
+			}
+			return nil
+		}}
+	}
+	var notices []string
+	opt := EvalOptions{
+		Options: Options{Notice: func(n string) { notices = append(notices, n) }}, NoisyLabels: noisy, Splits: splits,
+		Predictions: []PredictionSet{set("a", 0.9), set("b", 0.8)}, Methods: []string{"argmax", "paper"},
+	}
+	e := evaluate(t, s, opt)
+	argmax := e.Methods[0]
+	if len(argmax.Repeats) != 2 || argmax.Mean.F1 != 1 {
+		t.Errorf("predictions that are right: got %s, want two repeats of F1 1", asJSON(t, argmax))
+	}
+	if a, b := argmax.Repeats[0].Brier, argmax.Repeats[1].Brier; a == b {
+		t.Error("two files of predictions gave the same scores")
+	}
+	if len(notices) != 0 {
+		t.Errorf("notices: got %q, want none: nothing is trained", notices)
+	}
+
+	missing := set("c", 0.9)
+	missing.Read = func(_ context.Context, tx *kv.Tx, begin func([]string, PredictionOptions) (*PredictionWriter, error)) error {
+		w, err := begin(classes, PredictionOptions{})
+		if err != nil {
+			return err
+		}
+		return w.Put(0, []float64{1, 0, 0, 0})
+	}
+	opt.Predictions = []PredictionSet{missing}
+	if _, err := Evaluate(context.Background(), s, opt); !errors.Is(err, ErrMissingRows) {
+		t.Errorf("one row: got %v, want ErrMissingRows", err)
+	}
+	opt.Predictions, classes = []PredictionSet{set("d", 0.9)}, []string{"alpha", "beta", "gamma", "poetry"}
+	if _, err := Evaluate(context.Background(), s, opt); !errors.Is(err, ErrUnknownClass) {
+		t.Errorf("an unknown class: got %v, want ErrUnknownClass", err)
+	}
+	opt.Predictions, opt.Splits, opt.Split = []PredictionSet{set("e", 0.9)}, nil, defaultShares
+	if _, err := Evaluate(context.Background(), s, opt); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "split") {
+		t.Errorf("a split that is drawn: got %v, want ErrOptions", err)
+	}
+}
+
+func TestEvaluateByClassAndMatrix(t *testing.T) {
+	s, _ := evaluated(t, 19, 200)
+	matrix := [][]float64{{0.8, 0, 0, 0}, {0.2, 0.7, 0, 0}, {0, 0.3, 1, 0.1}, {0, 0, 0, 0.9}}
+	count := 0
+	opt := EvalOptions{
+		NoiseMatrix: matrix, SplitByClass: SplitCounts{Training: 15, Validation: 30, Test: AllTheRest}, Methods: []string{"argmax"},
+		OnMeasured: func(m Measured) error {
+			for v, y := range m.Truth {
+				if y == kv.NoClass {
+					continue
+				}
+				count++
+				if matrix[m.Given[v]][y] == 0 {
+					t.Errorf("node %d of class %d was given %d, which the matrix does not have", v, y, m.Given[v])
+				}
+			}
+			if want := count - 4*15 - 30; len(m.Nodes) != want {
+				t.Errorf("got %d nodes under test of %d labelled ones, want %d", len(m.Nodes), count, want)
+			}
+			return nil
+		},
+	}
+	m := evaluate(t, s, opt).Methods[0]
+	if share := m.Mean.Mislabelled / float64(count-90); share < 0.05 || share > 0.3 {
+		t.Errorf("got %.3f of the nodes mislabelled, want about .15", share)
 	}
 }

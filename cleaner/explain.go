@@ -270,20 +270,26 @@ func nameFeatures(row []float32, hops int) []NamedFeature {
 	return features
 }
 
-// counterfactuals scores the features of every class but the given one, z [c][2K+1], with the detectors of a run.
+// counterfactuals scores the features of every class but the given one, z [c][2K+1], with what a run has learned.
 func counterfactuals(run *Run, classes []string, given kv.Class, z [][]float32) []ClassShare {
 	var shares []ClassShare
-	score := make([]float64, 1)
-	for x, row := range z {
-		if kv.Class(x) == given {
-			continue
-		}
+	score := func(x kv.Class) float64 {
 		var sum float64
+		one := make([]float64, 1)
 		for d := range run.Detectors {
-			run.Detectors[d].Score(row, len(row), score)
-			sum += score[0]
+			run.Detectors[d].Score(z[x], len(z[x]), one)
+			sum += one[0]
 		}
-		shares = append(shares, ClassShare{Class: classes[x], Share: float64(float32(sum / float64(len(run.Detectors))))})
+		return sum / float64(len(run.Detectors))
+	}
+	if run.Model != nil {
+		model := run.Model.dense()
+		score = func(x kv.Class) float64 { return model.hypothetical(x, z) }
+	}
+	for x := range z {
+		if kv.Class(x) != given {
+			shares = append(shares, ClassShare{Class: classes[x], Share: float64(float32(score(kv.Class(x))))})
+		}
 	}
 	slices.SortStableFunc(shares, func(a, b ClassShare) int { return cmp.Compare(a.Share, b.Share) })
 	return shares

@@ -117,7 +117,14 @@ func checkLabelling(what string, labels []kv.Class, n, classes int) error {
 // A labelling is one vector of labels under test.
 type labelling struct {
 	nodes  *nodeSet   // whom the labels are of, by rank; nil: every node, by NodeID
-	labels []kv.Class // one a member, or [n]
+	labels []kv.Class // fold a member one after the other, or [n]
+	fold   int        // labels of each member; 0 means 1
+}
+
+// rows are those of a member, whose first is returned.
+func (t *labelling) rows(rank int) (first, end int) {
+	fold := max(t.fold, 1)
+	return rank * fold, (rank + 1) * fold
 }
 
 // featureWidth is 2K+1.
@@ -191,8 +198,11 @@ func (g *gathering) setUnlabelled(rows kv.Range) {
 			continue
 		}
 		t.nodes.each(rows, func(rank int, _ kv.NodeID) {
-			if t.labels[rank] == kv.NoClass {
-				g.z[i].setUnlabelled(rank)
+			first, end := t.rows(rank)
+			for r := first; r < end; r++ {
+				if t.labels[r] == kv.NoClass {
+					g.z[i].setUnlabelled(r)
+				}
 			}
 		})
 	}
@@ -213,8 +223,11 @@ func (g *gathering) take(rows kv.Range, lo, hi int, values []float32, stride, f 
 			continue
 		}
 		t.nodes.each(rows, func(rank int, v kv.NodeID) {
-			if y := int(t.labels[rank]); lo <= y && y < hi {
-				column[rank*step] = values[int(v-rows.First)*stride+y-lo]
+			first, end := t.rows(rank)
+			for r := first; r < end; r++ {
+				if y := int(t.labels[r]); lo <= y && y < hi {
+					column[r*step] = values[int(v-rows.First)*stride+y-lo]
+				}
 			}
 		})
 	}
@@ -225,17 +238,19 @@ func (g *gathering) wanted(v kv.NodeID, columns []int) []int {
 	begin, classes := len(columns), g.predictions.Width()
 	rank, member := 0, false
 	for i, t := range g.tested {
-		r := int(v)
+		first, end := int(v), int(v)+1
 		if t.nodes != nil {
 			if i == 0 || t.nodes != g.tested[i-1].nodes {
 				rank, member = t.nodes.has(v)
 			}
-			if r = rank; !member {
+			if first, end = t.rows(rank); !member {
 				continue
 			}
 		}
-		if y := int(t.labels[r]); y != int(kv.NoClass) && !slices.Contains(columns[begin:], y) {
-			columns = append(columns, y)
+		for _, label := range t.labels[first:end] {
+			if y := int(label); label != kv.NoClass && !slices.Contains(columns[begin:], y) {
+				columns = append(columns, y)
+			}
 		}
 	}
 	slices.Sort(columns[begin:])

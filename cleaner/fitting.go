@@ -64,6 +64,12 @@ func (p problem) isFitting(v kv.NodeID) bool {
 	return p.labels[v] != kv.NoClass && p.splits[v] == SplitValidation
 }
 
+// isHeldOut says whether a node is labelled and in the validation or test split: the base classifier was not trained on
+// its label.
+func (p problem) isHeldOut(v kv.NodeID) bool {
+	return p.labels[v] != kv.NoClass && (p.splits[v] == SplitValidation || p.splits[v] == SplitTest)
+}
+
 // leastFitting is the fewest nodes that noise and detector are fitted on. It is far below what they need to be good.
 const leastFitting = 8
 
@@ -113,7 +119,28 @@ type sample struct {
 
 // drawSample takes all of the fitting nodes, or mostPlanted of them, uniformly.
 func (p problem) drawSample(fitting int, seed uint64) (*sample, error) {
-	nodes, order, err := drawNodes(p.order, len(p.labels), fitting, mostPlanted, seed, p.isFitting)
+	return p.drawSampleOf(fitting, mostPlanted, seed, p.isFitting)
+}
+
+// drawHeldOut takes all of the held-out nodes, or as many of them, uniformly, as a label model is fitted on.
+func (p problem) drawHeldOut(seed uint64) (*sample, error) {
+	count := 0
+	for v := range p.labels {
+		if p.isHeldOut(kv.NodeID(v)) {
+			count++
+		}
+	}
+	return p.drawSampleOf(count, mostHeldOut(p.classes), seed, p.isHeldOut)
+}
+
+// mostHeldOut is the most nodes that a label model of so many classes is fitted on.
+func mostHeldOut(classes int) int {
+	return max(min(modelCells/max(classes, 1), modelRows), leastFitting)
+}
+
+// drawSampleOf takes most of the count nodes that are eligible.
+func (p problem) drawSampleOf(count, most int, seed uint64, eligible func(kv.NodeID) bool) (*sample, error) {
+	nodes, order, err := drawNodes(p.order, len(p.labels), count, most, seed, eligible)
 	if err != nil {
 		return nil, err
 	}

@@ -2,37 +2,84 @@ package cleaner
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 )
+
+// A trial is what a method is tried on: a graph with noisy labels, and what a classifier predicts.
+type trial struct {
+	problem
+	base   baseProblem // of the same graph, labels and splits, for methods that watch a classifier learn
+	tested int         // nodes under test: labelled ones of the test split
+}
+
+// A verdict is what a method says of every node; only nodes under test are looked at.
+type verdict struct {
+	scores  []float64 // [n] by NodeID; the higher, the more suspect
+	flagged []bool    // [n] by NodeID
+	rate    float64   // share of mislabels, estimated; NaN where the method does not
+}
+
+func newVerdict(n int) *verdict {
+	return &verdict{scores: make([]float64, n), flagged: make([]bool, n), rate: math.NaN()}
+}
 
 // A method scores nodes and flags some of them as mislabelled.
 type method struct {
 	name string
-	// run returns scores [n] and flags [n] by NodeID; only those of labelled nodes are looked at.
-	run func(ctx context.Context, p problem, opt Options) (scores []float64, flagged []bool, err error)
+	hops int // K, where it is not that of the options
+
+	walks  bool // it is the pipeline of score, which needs diagonals
+	trains bool // it trains the base classifier itself
+
+	run func(ctx context.Context, t trial, opt Options) (*verdict, error)
 }
 
 // methods are all that Evaluate knows, in the order in which they are listed.
-var methods = []method{
-	{"default", graphCleaner(variant{preset: PresetDefault})},
-	{"paper", graphCleaner(variant{preset: PresetPaper})},
-	{"confident-learning", confidentLearning},
-	{"argmax", argmax},
-	{"labels-only", graphCleaner(variant{preset: PresetPaper, withoutPredictions: true})},
-	{"predictions-only", graphCleaner(variant{preset: PresetPaper, withoutLabels: true})},
-	{"no-transition", graphCleaner(variant{preset: PresetPaper, uniformFlips: true})},
+var methods = append([]method{
+	{name: "default", walks: true, run: graphCleaner(variant{preset: PresetDefault})},
+	{name: "paper", walks: true, run: graphCleaner(variant{preset: PresetPaper})},
+	{name: "confident-learning", run: confidentLearning},
+	{name: "argmax", run: argmax},
+	{name: "argmin", run: argmin},
+	{name: "aum", trains: true, run: areaUnderMargin},
+	{name: "dyb", run: dynamicBootstrap},
+	{name: "labels-only", walks: true, run: graphCleaner(variant{preset: PresetPaper, withoutPredictions: true})},
+	{name: "predictions-only", walks: true, run: graphCleaner(variant{preset: PresetPaper, withoutLabels: true})},
+	{name: "no-transition", walks: true, run: graphCleaner(variant{preset: PresetPaper, uniformFlips: true})},
+}, byHops()...)
+
+// byHops are the ablations of the number of hops.
+func byHops() (list []method) {
+	for k := 1; k <= ops.MaxHops; k++ {
+		list = append(list, method{
+			name: fmt.Sprintf("hops-%d", k), hops: k, walks: true, run: graphCleaner(variant{preset: PresetPaper}),
+		})
+	}
+	return list
 }
 
 // MethodNames are the methods that Evaluate knows:
 //
 //   - default, paper: the presets;
+//   - confident-learning: the most confident disagreements, as many as the calibrated confident joint counts
+//     (Northcutt, Jiang, Chuang, arXiv:1911.00068), with the flags of cleanlab 2.9's find_label_issues;
+//   - argmax: a node is flagged when another class is strictly more probable than its label (find_predicted_neq_given
+//     of cleanlab);
+//   - argmin: a node is flagged when no class is less probable than its label, the baseline of table 1 of
+//     arXiv:2306.00015 as its code computes it;
+//   - aum: area under the margin (Pleiss, Zhang, Elenberg, Weinberger, arXiv:2001.10528), from the built-in base
+//     classifier as it learns all labels;
+//   - dyb: a mixture of two beta distributions of the losses (Arazo and others, arXiv:1904.11238);
 //   - labels-only, predictions-only, no-transition: preset paper, whose detector sees only the agreement with the
 //     labels or with the predictions, or whose mislabels are planted uniformly (table 3 of arXiv:2306.00015);
-//   - confident-learning: a node is flagged when its confident class is not its label, ranked by the predicted
-//     probability of the label (Northcutt, Jiang, Chuang, arXiv:1911.00068);
-//   - argmax: a node is flagged when another class is strictly more probable than its label, ranked likewise.
+//   - hops-1 … hops-5: preset paper with so many hops.
+//
+// confident-learning, argmax and argmin rank by the predicted chance that the label is wrong.
 func MethodNames() []string {
 	var names []string
 	for _, m := range methods {
@@ -49,59 +96,62 @@ func methodNamed(name string) *method {
 	return nil
 }
 
+// options are those of an evaluation, for the method.
+func (m *method) options(opt Options) Options {
+	if m.hops > 0 {
+		opt.Hops = m.hops
+	}
+	return opt
+}
+
 // graphCleaner is the pipeline of score; flagged are the scores above the threshold.
-func graphCleaner(v variant) func(context.Context, problem, Options) ([]float64, []bool, error) {
-	return func(ctx context.Context, p problem, opt Options) ([]float64, []bool, error) {
+func graphCleaner(v variant) func(context.Context, trial, Options) (*verdict, error) {
+	return func(ctx context.Context, t trial, opt Options) (*verdict, error) {
 		opt, err := opt.withDefaults()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		result, err := score(ctx, p, v, opt)
+		scored, err := score(ctx, t.problem, v, opt)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		scores, flagged := make([]float64, len(p.labels)), make([]bool, len(p.labels))
-		for u, s := range result.scores.Data {
-			scores[u], flagged[u] = float64(s), float64(s) > opt.Threshold
+		result := newVerdict(len(t.labels))
+		result.rate = scored.rate
+		for u, s := range scored.scores.Data {
+			result.scores[u], result.flagged[u] = float64(s), float64(s) > scored.threshold
 		}
-		return scores, flagged, result.Close()
+		return result, scored.Close()
 	}
 }
 
-// confidentLearning takes its class thresholds from all labelled nodes, as there is no set apart for them.
-func confidentLearning(ctx context.Context, p problem, opt Options) ([]float64, []bool, error) {
-	sums := newThresholdSum(p.classes)
-	err := p.eachLabelled(ctx, func(_ kv.NodeID, y kv.Class, row []float32) { sums.add(y, float64(row[y])) })
-	if err != nil {
-		return nil, nil, err
-	}
-	thresholds := sums.thresholds()
-	return p.flagWhere(ctx, func(y kv.Class, row []float32) bool {
-		confident := confidentClass(row, thresholds)
-		return confident != kv.NoClass && confident != y
+func argmax(ctx context.Context, t trial, _ Options) (*verdict, error) {
+	return t.flagWhere(ctx, func(own float32, row []float32) bool { return slices.Max(row) > own })
+}
+
+func argmin(ctx context.Context, t trial, _ Options) (*verdict, error) {
+	return t.flagWhere(ctx, func(own float32, row []float32) bool { return slices.Min(row) == own })
+}
+
+// flagWhere scores nodes by the predicted chance that their label is wrong, and flags those of whom wrong holds; own is
+// the prediction of the label.
+func (t trial) flagWhere(ctx context.Context, wrong func(own float32, row []float32) bool) (*verdict, error) {
+	result := newVerdict(len(t.labels))
+	return result, t.eachTested(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
+		result.scores[v], result.flagged[v] = 1-float64(row[y]), wrong(row[y], row)
 	})
 }
 
-func argmax(ctx context.Context, p problem, _ Options) ([]float64, []bool, error) {
-	return p.flagWhere(ctx, func(y kv.Class, row []float32) bool { return slices.Max(row) > row[y] })
+// isTested says whether a node is under test.
+func (p *problem) isTested(v kv.NodeID) bool {
+	return p.labels[v] != kv.NoClass && p.splits[v] == SplitTest
 }
 
-// flagWhere scores labelled nodes by the predicted chance that their label is wrong, and flags those of whom wrong
-// holds.
-func (p problem) flagWhere(ctx context.Context, wrong func(y kv.Class, row []float32) bool) ([]float64, []bool, error) {
-	scores, flagged := make([]float64, len(p.labels)), make([]bool, len(p.labels))
-	err := p.eachLabelled(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
-		scores[v], flagged[v] = 1-float64(row[y]), wrong(y, row)
-	})
-	return scores, flagged, err
-}
-
-// eachLabelled visits the labelled nodes with their label and predictions [classes], ascending.
-func (p problem) eachLabelled(ctx context.Context, visit func(v kv.NodeID, y kv.Class, row []float32)) error {
-	return eachRows(ctx, p.predictions, p.graph.NumNodes(), 1, func(rows kv.Range, values []float32) error {
+// eachTested visits the nodes under test with their label and predictions [classes], ascending.
+func (t trial) eachTested(ctx context.Context, visit func(v kv.NodeID, y kv.Class, row []float32)) error {
+	return eachRows(ctx, t.predictions, t.graph.NumNodes(), 1, func(rows kv.Range, values []float32) error {
 		for v := rows.First; v < rows.End; v++ {
-			if y := p.labels[v]; y != kv.NoClass {
-				visit(v, y, values[int(v-rows.First)*p.classes:][:p.classes])
+			if t.isTested(v) {
+				visit(v, t.labels[v], values[int(v-rows.First)*t.classes:][:t.classes])
 			}
 		}
 		return nil

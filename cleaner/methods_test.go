@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -12,9 +11,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// newProblem has the graph and splits of newBaseProblem, one label in ten wrong, and a classifier that is right about
+// newTrial has the graph and splits of newBaseProblem, one label in ten wrong, and a classifier that is right about
 // four nodes in five.
-func newProblem(t *testing.T, seed uint64, n, c int) problem {
+func newTrial(t *testing.T, seed uint64, n, c int) trial {
 	base := newBaseProblem(t, seed, n, c, 0)
 	r := rand.New(rand.NewPCG(seed, 1))
 	predictions := make([]float32, n*c)
@@ -29,45 +28,67 @@ func newProblem(t *testing.T, seed uint64, n, c int) problem {
 		row[y] += 4
 		softmaxRow(row)
 	}
-	labels := mustInject(t, labelNoise{rate: 0.1}, base.labels, base.order, c, seed)
-	labels[n/2] = kv.NoClass
-	return problem{
-		graph: base.graph, place: base.place, order: base.order, labels: labels, classes: c, splits: base.splits,
+	base.labels = mustInject(t, labelNoise{rate: 0.1}, base.labels, base.order, c, seed)
+	base.labels[n/2] = kv.NoClass
+	return trial{base: base, tested: n / 5, problem: problem{
+		graph: base.graph, place: base.place, order: base.order, labels: base.labels, classes: c, splits: base.splits,
 		predictions: rowsSource{width: c, values: predictions},
+	}}
+}
+
+// randomTrial is nodes under test with predictions that tie, classes that no node is given, and a node here and there
+// that is not under test.
+func randomTrial(r *rand.Rand) (t trial, predictions []float32) {
+	n, c := 1+r.IntN(60), 1+r.IntN(6)
+	predictions = make([]float32, n*c)
+	for i := range predictions {
+		predictions[i] = float32(r.IntN(5)) / 4
 	}
+	t.graph, t.labels, t.classes, t.predictions = make(memoryGraph, n), awkwardLabels(r, n, c), c, rowsSource{c, predictions}
+	t.splits = make([]Split, n)
+	for v := range t.splits {
+		if t.splits[v] = SplitTest; r.IntN(4) == 0 {
+			t.splits[v] = SplitValidation
+		}
+		if t.isTested(kv.NodeID(v)) {
+			t.tested++
+		}
+	}
+	return t, predictions
 }
 
 func TestMethodsRun(t *testing.T) {
-	p := newProblem(t, 1, 120, 3)
+	p := newTrial(t, 1, 120, 3)
 	opt := Options{Seed: 1, Threshold: 0.6}
 	seen := map[string]string{}
 	for _, name := range MethodNames() {
-		scores, flagged, err := methodNamed(name).run(context.Background(), p, opt)
+		m := methodNamed(name)
+		result, err := m.run(context.Background(), p, m.options(opt))
 		if err != nil {
 			t.Errorf("method %s: %v", name, err)
 			continue
 		}
-		if len(scores) != 120 || len(flagged) != 120 {
-			t.Fatalf("method %s: got %d scores and %d flags, want 120 of each", name, len(scores), len(flagged))
+		if len(result.scores) != 120 || len(result.flagged) != 120 {
+			t.Fatalf("method %s: got %d scores and %d flags, want 120 of each", name, len(result.scores), len(result.flagged))
 		}
-		for v, s := range scores {
-			if p.labels[v] == kv.NoClass {
-				if flagged[v] {
-					t.Errorf("method %s: node %d has no label and is flagged", name, v)
-				}
+		for v, s := range result.scores {
+			if p.labels[v] == kv.NoClass && result.flagged[v] {
+				t.Errorf("method %s: node %d has no label and is flagged", name, v)
+			}
+			if !p.isTested(kv.NodeID(v)) {
 				continue
 			}
 			if !(s >= 0 && s <= 1) {
 				t.Fatalf("method %s: node %d scores %v, want a number from 0 to 1", name, v, s)
 			}
-			if byThreshold := name != "argmax" && name != "confident-learning"; byThreshold && flagged[v] != (s > 0.6) {
-				t.Errorf("method %s: node %d scores %v, flagged: %v, want those above 0.6", name, v, s, flagged[v])
+			if m.walks && name != "default" && result.flagged[v] != (s > 0.6) {
+				t.Errorf("method %s: node %d scores %v, flagged: %v, want those above 0.6", name, v, s, result.flagged[v])
 			}
 		}
-		if slices.Contains([]string{"argmax", "confident-learning"}, name) {
-			continue // they rank alike
+		if slices.Contains([]string{"argmin", "confident-learning"}, name) || name == "hops-3" {
+			continue // which rank as argmax and paper do
 		}
-		outcome := fmt.Sprint(scores)
+		outcome := fmt.Sprint(result.scores)
 		if other, ok := seen[outcome]; ok {
 			t.Errorf("methods %s and %s have the same scores", name, other)
 		}
@@ -78,72 +99,70 @@ func TestMethodsRun(t *testing.T) {
 	}
 }
 
+func TestHopsMethods(t *testing.T) {
+	p := newTrial(t, 2, 100, 3)
+	run := func(name string, opt Options) string {
+		m := methodNamed(name)
+		result, err := m.run(context.Background(), p, m.options(opt))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(result.scores)
+	}
+	for k := 1; k <= 5; k++ {
+		name := fmt.Sprintf("hops-%d", k)
+		if run(name, Options{Hops: 2}) != run("paper", Options{Hops: k}) {
+			t.Errorf("method %s differs from paper with %d hops", name, k)
+		}
+	}
+}
+
 func TestMethodsCancelled(t *testing.T) {
-	p := newProblem(t, 1, 60, 3)
+	p := newTrial(t, 1, 60, 3)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, name := range MethodNames() {
-		if _, _, err := methodNamed(name).run(ctx, p, Options{}); !errors.Is(err, context.Canceled) {
+		if _, err := methodNamed(name).run(ctx, p, Options{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("method %s, cancelled: got %v, want context.Canceled", name, err)
 		}
 	}
 }
 
-// TestClassifierMethodsAreTheirDefinitions reads the definitions off MethodNames, on random predictions with ties and
-// classes that no node is given.
-func TestClassifierMethodsAreTheirDefinitions(t *testing.T) {
+func TestArgmaxAndArgmin(t *testing.T) {
 	ctx := context.Background()
 	for seed := range uint64(200) {
-		r := rand.New(rand.NewPCG(seed, 0))
-		n, c := 1+r.IntN(60), 1+r.IntN(6)
-		predictions := make([]float32, n*c)
-		for i := range predictions {
-			predictions[i] = float32(r.IntN(5)) / 4
-		}
-		p := problem{graph: make(memoryGraph, n), labels: awkwardLabels(r, n, c), classes: c, predictions: rowsSource{c, predictions}}
-
-		threshold := make([]float64, c)
-		for j := range threshold {
-			var sum, count float64
-			for v, y := range p.labels {
-				if int(y) == j {
-					sum += float64(predictions[v*c+j])
-					count++
-				}
-			}
-			threshold[j] = sum / count // NaN for a class of no node, which nothing reaches
-		}
-		scores, confident, err := confidentLearning(ctx, p, Options{})
+		p, predictions := randomTrial(rand.New(rand.NewPCG(seed, 0)))
+		most, err := argmax(ctx, p, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ranks, beaten, err := argmax(ctx, p, Options{})
+		least, err := argmin(ctx, p, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for v, y := range p.labels {
-			if y == kv.NoClass {
-				if confident[v] || beaten[v] {
-					t.Errorf("seed %d, node %d: it has no label and is flagged", seed, v)
+			if !p.isTested(kv.NodeID(v)) {
+				if most.flagged[v] || least.flagged[v] {
+					t.Errorf("seed %d, node %d: it is not under test and is flagged", seed, v)
 				}
 				continue
 			}
-			row := predictions[v*c : (v+1)*c]
-			wantBeaten := false
-			best, most := -1, math.Inf(-1)
-			for j, value := range row {
-				wantBeaten = wantBeaten || value > row[y]
-				if float64(value) >= threshold[j] && float64(value) > most {
-					best, most = j, float64(value)
+			row := predictions[v*p.classes : (v+1)*p.classes]
+			more, fewer := 0, 0
+			for _, value := range row {
+				if value > row[y] {
+					more++
+				}
+				if value < row[y] {
+					fewer++
 				}
 			}
-			wantConfident := best >= 0 && best != int(y)
-			if confident[v] != wantConfident || beaten[v] != wantBeaten {
-				t.Errorf("seed %d, node %d given %d, predictions %v, thresholds %v: flagged by confident-learning %v and argmax %v, want %v and %v",
-					seed, v, y, row, threshold, confident[v], beaten[v], wantConfident, wantBeaten)
+			if most.flagged[v] != (more > 0) || least.flagged[v] != (fewer == 0) {
+				t.Errorf("seed %d, node %d given %d, predictions %v: flagged by argmax %v and argmin %v",
+					seed, v, y, row, most.flagged[v], least.flagged[v])
 			}
-			if want := 1 - float64(row[y]); scores[v] != want || ranks[v] != want {
-				t.Errorf("seed %d, node %d: got scores %v and %v, want %v", seed, v, scores[v], ranks[v], want)
+			if want := 1 - float64(row[y]); most.scores[v] != want || least.scores[v] != want {
+				t.Errorf("seed %d, node %d: got scores %v and %v, want %v", seed, v, most.scores[v], least.scores[v], want)
 			}
 		}
 	}

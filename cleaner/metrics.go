@@ -41,13 +41,21 @@ type Metrics struct {
 
 	Flagged     float64 `json:"flagged"`     // nodes
 	Mislabelled float64 `json:"mislabelled"` // T
+
+	// ECE is the expected calibration error of the scores as chances to be mislabelled (Guo et al., arXiv:1706.04599):
+	// the mean, over the nodes, of |mean score − share of mislabelled| of their bin, of ten of equal width. It says
+	// nothing of a score that is no probability.
+	ECE float64 `json:"ece"`
+
+	// Brier is the mean of (score − mislabelled)².
+	Brier float64 `json:"brier"`
 }
 
 // fields are the metrics in the order of their declaration, for means over repeats.
 func (m *Metrics) fields() []*float64 {
 	return []*float64{
 		&m.F1, &m.MCC, &m.PAtT, &m.PAtTFlagged, &m.Precision, &m.Recall, &m.AveragePrecision, &m.AUROC,
-		&m.PAt10, &m.PAt50, &m.PAt100, &m.Flagged, &m.Mislabelled,
+		&m.PAt10, &m.PAt50, &m.PAt100, &m.Flagged, &m.Mislabelled, &m.ECE, &m.Brier,
 	}
 }
 
@@ -90,7 +98,34 @@ func measureScores(scores []float64, flagged, mislabelled []bool) Metrics {
 	m.PAtTFlagged = top(int(wrong), func(i int) bool { return mislabelled[i] && flagged[i] })
 	m.PAt10, m.PAt50, m.PAt100 = top(10, isWrong), top(50, isWrong), top(100, isWrong)
 	m.AveragePrecision, m.AUROC = ranking(scores, mislabelled, order, wrong)
+	m.ECE, m.Brier = calibration(scores, mislabelled)
 	return m
+}
+
+// calibrationBins is the number of bins of Metrics.ECE.
+const calibrationBins = 10
+
+// calibration computes Metrics.ECE and Metrics.Brier. A score of NaN is taken for 0, as it ranks last.
+func calibration(scores []float64, mislabelled []bool) (ece, brier float64) {
+	var sums, wrong [calibrationBins]float64
+	for i, score := range scores {
+		if math.IsNaN(score) {
+			score = 0
+		}
+		bin := min(max(int(score*calibrationBins), 0), calibrationBins-1)
+		sums[bin] += score
+		truth := 0.0
+		if mislabelled[i] {
+			truth = 1
+		}
+		wrong[bin] += truth
+		brier += (score - truth) * (score - truth)
+	}
+	for bin := range sums {
+		ece += math.Abs(sums[bin] - wrong[bin])
+	}
+	n := float64(len(scores))
+	return share(ece, n), share(brier, n)
 }
 
 // ranking walks down order, one step for each run of equal scores.

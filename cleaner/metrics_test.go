@@ -81,6 +81,29 @@ func plainMetrics(scores []float64, flagged, wrong []bool) Metrics {
 	m.PAtT = top(int(m.Mislabelled), mislabelled)
 	m.PAtTFlagged = top(int(m.Mislabelled), func(i int) bool { return wrong[i] && flagged[i] })
 	m.PAt10, m.PAt50, m.PAt100 = top(10, mislabelled), top(50, mislabelled), top(100, mislabelled)
+	n := float64(len(scores))
+	for bin := range 10 {
+		var count, sum, hits float64
+		for i, score := range scores {
+			if lo := float64(bin) / 10; score < lo || score >= lo+0.1 && bin < 9 {
+				continue
+			}
+			count++
+			sum += score
+			if wrong[i] {
+				hits++
+			}
+		}
+		if count > 0 {
+			m.ECE += count / n * math.Abs(sum/count-hits/count)
+		}
+	}
+	for i, score := range scores {
+		if wrong[i] {
+			score--
+		}
+		m.Brier += score * score / n
+	}
 	return m
 }
 
@@ -100,7 +123,7 @@ func TestMetricsAreTheirDefinitions(t *testing.T) {
 		n := 2 + r.IntN(120)
 		scores, flagged, wrong := make([]float64, n), make([]bool, n), make([]bool, n)
 		for i := range n {
-			scores[i] = float64(r.IntN(1+r.IntN(20))) / 20 // with ties
+			scores[i] = (float64(r.IntN(1+r.IntN(20))) + 0.5) / 20 // with ties, off the edges of bins
 			flagged[i], wrong[i] = r.IntN(3) == 0, r.IntN(4) == 0
 		}
 		flagged[0], flagged[1], wrong[0], wrong[1] = true, false, seed%2 == 0, seed%2 == 1
@@ -118,27 +141,27 @@ func TestMetricsByHand(t *testing.T) {
 	}{
 		{
 			"one hit, one miss, one false alarm", []float64{.9, .8, .3, .1}, []bool{yes, yes, no, no}, []bool{yes, no, yes, no},
-			Metrics{F1: .5, PAtT: .5, PAtTFlagged: .5, Precision: .5, Recall: .5, AveragePrecision: 5. / 6, AUROC: .75, PAt10: .5, PAt50: .5, PAt100: .5, Flagged: 2, Mislabelled: 2},
+			Metrics{F1: .5, PAtT: .5, PAtTFlagged: .5, Precision: .5, Recall: .5, AveragePrecision: 5. / 6, AUROC: .75, PAt10: .5, PAt50: .5, PAt100: .5, Flagged: 2, Mislabelled: 2, ECE: .425, Brier: (.01 + .64 + .49 + .01) / 4},
 		}, {
 			"perfect", []float64{.1, .99, .2}, []bool{no, yes, no}, []bool{no, yes, no},
-			Metrics{F1: 1, MCC: 1, PAtT: 1, PAtTFlagged: 1, Precision: 1, Recall: 1, AveragePrecision: 1, AUROC: 1, PAt10: 1. / 3, PAt50: 1. / 3, PAt100: 1. / 3, Flagged: 1, Mislabelled: 1},
+			Metrics{F1: 1, MCC: 1, PAtT: 1, PAtTFlagged: 1, Precision: 1, Recall: 1, AveragePrecision: 1, AUROC: 1, PAt10: 1. / 3, PAt50: 1. / 3, PAt100: 1. / 3, Flagged: 1, Mislabelled: 1, ECE: .31 / 3, Brier: (.01 + .0001 + .04) / 3},
 		}, {
 			"upside down", []float64{.9, .1}, []bool{yes, no}, []bool{no, yes},
-			Metrics{MCC: -1, AveragePrecision: .5, PAt10: .5, PAt50: .5, PAt100: .5, Flagged: 1, Mislabelled: 1},
+			Metrics{MCC: -1, AveragePrecision: .5, PAt10: .5, PAt50: .5, PAt100: .5, Flagged: 1, Mislabelled: 1, ECE: .9, Brier: .81},
 		}, {
 			"found, but below the threshold", []float64{.9, .1}, []bool{no, no}, []bool{yes, no},
-			Metrics{PAtT: 1, AveragePrecision: 1, AUROC: 1, PAt10: .5, PAt50: .5, PAt100: .5, Mislabelled: 1},
+			Metrics{PAtT: 1, AveragePrecision: 1, AUROC: 1, PAt10: .5, PAt50: .5, PAt100: .5, Mislabelled: 1, ECE: .1, Brier: .01},
 		}, {
-			"none mislabelled", []float64{.9, .1}, []bool{yes, no}, []bool{no, no}, Metrics{AUROC: .5, Flagged: 1},
+			"none mislabelled", []float64{.9, .1}, []bool{yes, no}, []bool{no, no}, Metrics{AUROC: .5, Flagged: 1, ECE: .5, Brier: .41},
 		}, {
 			"all mislabelled and flagged", []float64{.9, .1}, []bool{yes, yes}, []bool{yes, yes},
-			Metrics{F1: 1, PAtT: 1, PAtTFlagged: 1, Precision: 1, Recall: 1, AveragePrecision: 1, AUROC: .5, PAt10: 1, PAt50: 1, PAt100: 1, Flagged: 2, Mislabelled: 2},
+			Metrics{F1: 1, PAtT: 1, PAtTFlagged: 1, Precision: 1, Recall: 1, AveragePrecision: 1, AUROC: .5, PAt10: 1, PAt50: 1, PAt100: 1, Flagged: 2, Mislabelled: 2, ECE: .5, Brier: .41},
 		}, {
 			"all tied: file order counts", []float64{.5, .5}, []bool{no, no}, []bool{no, yes},
-			Metrics{AveragePrecision: .5, AUROC: .5, PAt10: .5, PAt50: .5, PAt100: .5, Mislabelled: 1},
+			Metrics{AveragePrecision: .5, AUROC: .5, PAt10: .5, PAt50: .5, PAt100: .5, Mislabelled: 1, Brier: .25},
 		}, {
 			"NaN is last", []float64{math.NaN(), .1, math.NaN()}, []bool{no, no, no}, []bool{no, yes, no},
-			Metrics{PAtT: 1, AveragePrecision: 1, AUROC: 1, PAt10: 1. / 3, PAt50: 1. / 3, PAt100: 1. / 3, Mislabelled: 1},
+			Metrics{PAtT: 1, AveragePrecision: 1, AUROC: 1, PAt10: 1. / 3, PAt50: 1. / 3, PAt100: 1. / 3, Mislabelled: 1, ECE: .3, Brier: .27},
 		},
 		{"no nodes", nil, nil, nil, Metrics{AUROC: .5}},
 	} {

@@ -3,9 +3,6 @@ package cleaner
 import (
 	"math"
 	"math/rand/v2"
-
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas32"
 )
 
 // A Network is a fully connected network with ReLU between its layers:
@@ -45,18 +42,13 @@ func (net *Network) clone() *Network {
 	return twin
 }
 
-// weights is W_l as gonum takes it.
-func (net *Network) weights(l int) blas32.General {
-	return general(net.Widths[l], net.Widths[l+1], net.Weights[l])
-}
+// weights is W_l.
+func (net *Network) weights(l int) matrixView { return rowsOf(net.Weights[l], net.Widths[l+1]) }
 
-func general(rows, columns int, data []float32) blas32.General {
-	return blas32.General{Rows: rows, Cols: columns, Stride: max(columns, 1), Data: data[:rows*columns]}
-}
-
-// activations are the layers' outputs for a batch, reused from batch to batch; one goroutine.
+// activations are the layers' outputs for a batch, reused from batch to batch.
 type activations struct {
-	layers [][]float32 // layers[l] [rows×Widths[l+1]]
+	layers  [][]float32 // layers[l] [rows×Widths[l+1]]
+	product multiplier
 }
 
 // forward computes the outputs of the batch x [rows×Widths[0]], borrowed until the next call. drop, if not nil, is
@@ -69,13 +61,8 @@ func (a *activations) forward(net *Network, x []float32, rows int, drop func(lay
 	for l := range net.Weights {
 		out := net.Widths[l+1]
 		a.layers[l] = resize(a.layers[l], rows*out)
-		h := a.layers[l]
-		for r := range rows {
-			copy(h[r*out:], net.Biases[l])
-		}
-		if rows > 0 && net.Widths[l] > 0 {
-			blas32.Gemm(blas.NoTrans, blas.NoTrans, 1, general(rows, net.Widths[l], x), net.weights(l), 1, general(rows, out, h))
-		}
+		h, in := a.layers[l], net.Widths[l]
+		a.product.multiply(rows, in, out, rowsOf(x, in), net.weights(l), net.Biases[l], h)
 		if l < last {
 			for i, value := range h {
 				h[i] = max(value, 0)
@@ -98,8 +85,8 @@ func resize(s []float32, n int) []float32 {
 }
 
 // A trainer fits a network by Adam (Kingma and Ba, arXiv:1412.6980) with decoupled weight decay (arXiv:1711.05101). All
-// its memory is taken at the first batch. The bits depend on the seed and the batches alone: gonum's products add up in
-// an order that does not depend on the number of processors.
+// its memory is taken at the first batch. The bits depend on the seed and the batches alone, not on the number of
+// workers.
 type trainer struct {
 	net     *Network
 	rate    float64 // of learning
@@ -109,7 +96,7 @@ type trainer struct {
 	random  *rand.Rand
 
 	steps    int
-	forward  activations
+	forward  activations // whose product.workers share the work of a step
 	scale    [][]float32 // what dropout multiplied each hidden activation by
 	errors   [][]float32 // loss gradients of the layers' outputs
 	gradient [2][][]float32
@@ -132,6 +119,14 @@ func newTrainer(net *Network, random *rand.Rand) *trainer {
 	return t
 }
 
+// share is how many goroutines share so many cheap numbers.
+func (t *trainer) share(numbers int) int {
+	return min(t.forward.product.workers, 1+numbers/parallelNumbers)
+}
+
+// parallelNumbers are worth another goroutine.
+const parallelNumbers = 1 << 14
+
 // step learns from the batch x [rows×Widths[0]], which dropout of inputs overwrites. loss turns the outputs
 // [rows×Widths[last]] into the gradient of the batch's mean loss with respect to them, in place, and returns that loss.
 func (t *trainer) step(x []float32, rows int, loss func(outputs []float32) float64) float64 {
@@ -152,21 +147,36 @@ func (t *trainer) step(x []float32, rows int, loss func(outputs []float32) float
 	return value
 }
 
-// drop zeroes a share of values and scales the others so that the sum's expectation stays; kept, if not nil, gets what
-// each was multiplied by.
+// dropRun is how many values draw from a generator of their own, so that workers share them.
+const dropRun = 4096
+
+// drop zeroes a share of values, to 1/256, and scales the others so that the sum's expectation stays; kept, if not nil,
+// gets what each was multiplied by.
 func (t *trainer) drop(values, kept []float32, share float64) {
-	scale := float32(1 / (1 - share))
-	bound := uint32(share * (1 << 32))
-	for i := range values {
-		factor := scale
-		if values[i] == 0 || t.random.Uint32() < bound {
-			factor = 0
+	bound := uint64(math.Round(share * 256))
+	scale := math.Float32bits(float32(256 / float64(256-bound)))
+	seed := t.random.Uint64()
+	runs := (len(values) + dropRun - 1) / dropRun
+	inParts(t.share(len(values)), runs, func(_, first, end int) {
+		var random rand.PCG
+		for run := first; run < end; run++ {
+			random.Seed(seed, uint64(run))
+			part := values[run*dropRun : min((run+1)*dropRun, len(values))]
+			var bits uint64
+			for i, value := range part {
+				if i%8 == 0 {
+					bits = random.Uint64()
+				}
+				dropped := uint32(int32(uint32(bits&255)-uint32(bound)) >> 31) // all bits or none, without a branch
+				bits >>= 8
+				factor := math.Float32frombits(scale &^ dropped)
+				part[i] = value * factor
+				if kept != nil {
+					kept[run*dropRun+i] = factor
+				}
+			}
 		}
-		values[i] *= factor
-		if kept != nil {
-			kept[i] = factor
-		}
-	}
+	})
 }
 
 // backward fills the gradients, given that of the outputs.
@@ -184,17 +194,14 @@ func (t *trainer) backward(x []float32, rows int, outputs []float32) {
 				t.gradient[1][l][j] += g
 			}
 		}
-		if rows == 0 || in == 0 {
-			return
-		}
-		gradient := general(in, out, t.gradient[0][l])
-		blas32.Gemm(blas.Trans, blas.NoTrans, 1, general(rows, in, below), general(rows, out, up), 0, gradient)
+		product := &t.forward.product
+		product.multiply(in, rows, out, rowsOf(below, in).transposed(), rowsOf(up, out), nil, t.gradient[0][l])
 		if l == 0 {
 			return
 		}
 		t.errors[l-1] = resize(t.errors[l-1], rows*in)
 		down := t.errors[l-1]
-		blas32.Gemm(blas.NoTrans, blas.Trans, 1, general(rows, out, up), t.net.weights(l), 0, general(rows, in, down))
+		product.multiply(rows, out, in, rowsOf(up, out), t.net.weights(l).transposed(), nil, down)
 		for i, h := range below {
 			switch {
 			case h <= 0: // off, or dropped
@@ -215,15 +222,18 @@ func (t *trainer) update() {
 	shrink := float32(1 - t.rate*t.decay)
 	for kind, parameters := range [2][][]float32{t.net.Weights, t.net.Biases} {
 		for l, p := range parameters {
-			mean, square := t.mean[kind][l], t.square[kind][l]
-			for i, g := range t.gradient[kind][l] {
-				mean[i] = beta1*mean[i] + (1-beta1)*g
-				square[i] = beta2*square[i] + (1-beta2)*g*g
-				if kind == 0 {
-					p[i] *= shrink
+			mean, square, gradient := t.mean[kind][l], t.square[kind][l], t.gradient[kind][l]
+			inParts(t.share(len(p)), len(p), func(_, first, end int) {
+				for i := first; i < end; i++ {
+					g := gradient[i]
+					mean[i] = beta1*mean[i] + (1-beta1)*g
+					square[i] = beta2*square[i] + (1-beta2)*g*g
+					if kind == 0 {
+						p[i] *= shrink
+					}
+					p[i] -= rate * mean[i] / (float32(math.Sqrt(float64(square[i]))) + epsilon)
 				}
-				p[i] -= rate * mean[i] / (float32(math.Sqrt(float64(square[i]))) + epsilon)
-			}
+			})
 		}
 	}
 }

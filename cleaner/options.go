@@ -9,15 +9,15 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A Preset names a way of cleaning. The two differ only in how many times mislabels are planted.
+// A Preset names a way of cleaning.
 type Preset string
 
 const (
-	// PresetDefault plants mislabels five times over and averages the five detectors, which takes most of the chance
-	// out of the scores. All draws share one propagation.
+	// PresetDefault scores a label by the posterior of the true class (see LabelModel): a chance, with a threshold
+	// that follows from the mislabel rate that is estimated with it.
 	PresetDefault Preset = "default"
 
-	// PresetPaper is GraphCleaner as published (arXiv:2306.00015): one draw, one detector.
+	// PresetPaper is GraphCleaner as published (arXiv:2306.00015): a detector learns which labels were planted.
 	PresetPaper Preset = "paper"
 )
 
@@ -26,7 +26,7 @@ func (p Preset) draws() int {
 	if p == PresetPaper {
 		return 1
 	}
-	return 5
+	return 0
 }
 
 // A DiagonalMode says how the diagonals are found that are cleared from the powers of the adjacency.
@@ -44,11 +44,11 @@ const (
 // diagonalSamples is how many draws a node and hop have in DiagonalSampled.
 const diagonalSamples = 64
 
-// What both presets follow the paper in.
+// What the paper says.
 const (
-	defaultHops      = 3
-	defaultThreshold = 0.97
-	sampleRate       = 0.5 // share of the fitting set that a draw plants mislabels on
+	defaultHops      = 3    // in both presets
+	defaultThreshold = 0.97 // of PresetPaper
+	sampleRate       = 0.5  // share of the fitting set that a draw plants mislabels on
 )
 
 const defaultCheckpointInterval = 30 * time.Second
@@ -67,7 +67,8 @@ type Options struct {
 	// Direction says which arcs of a directed graph are walked; the zero value is kv.Both.
 	Direction kv.Direction
 
-	// Threshold is the score above which a node is a suspect; zero means 0.97.
+	// Threshold is the score above which a node is a suspect. Zero means 0.97 with PresetPaper, and with PresetDefault
+	// the one with the greatest expected F1.
 	Threshold float64
 
 	// Seed fixes everything that is drawn at random: the same seed gives the same bits at any Workers and
@@ -107,9 +108,6 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Diagonal == "" {
 		o.Diagonal = DiagonalExact
 	}
-	if o.Threshold == 0 {
-		o.Threshold = defaultThreshold
-	}
 	if o.CheckpointInterval == 0 {
 		o.CheckpointInterval = defaultCheckpointInterval
 	}
@@ -132,8 +130,8 @@ func (o Options) withDefaults() (Options, error) {
 		problems = append(problems, fmt.Errorf("checkpoint interval %v: want none (%v) or more",
 			o.CheckpointInterval, defaultCheckpointInterval))
 	}
-	if !(o.Threshold > 0 && o.Threshold < 1) {
-		problems = append(problems, fmt.Errorf("threshold %v: want a number between 0 and 1", o.Threshold))
+	if !(o.Threshold >= 0 && o.Threshold < 1) {
+		problems = append(problems, fmt.Errorf("threshold %v: want none or a number between 0 and 1", o.Threshold))
 	}
 	return o, joinOptions(problems)
 }

@@ -41,8 +41,12 @@ type scored struct {
 	scores    *scratch.Array[float32] // [n] by NodeID; NaN where the node is unlabelled
 	features  *agreement              // Z of the given labels [n×(2K+1)] by NodeID, unlabelled rows NaN; all columns in any variant
 	noise     noise
-	fitting   int // nodes of the fitting set
-	detectors []Detector
+	fitting   int     // nodes of the fitting set
+	rate      float64 // share of mislabels, estimated
+	threshold float64 // above it a node is a suspect
+
+	detectors []Detector  // of PresetPaper
+	model     *LabelModel // of PresetDefault
 
 	// standardErrors, where not nil, has those of diagonal k [n], or nil.
 	standardErrors func(k int) []float64
@@ -54,10 +58,9 @@ func (s *scored) Close() error {
 	return errors.Join(s.scores.Detach(), s.features.values.Detach(), s.held.Close())
 }
 
-// score runs the pipeline of the package documentation on the labels of p: noise on the fitting set, planted mislabels,
-// agreement features of the given and of the planted labels in one propagation, a detector a draw, and the mean of
-// their scores for every labelled node. Only Hops, Seed, Workers, MemoryBudget, Progress, OnStage and Notice of opt are
-// looked at. The caller closes the result.
+// score runs the pipeline of the package documentation on the labels of p: noise on the fitting set, agreement features
+// of the given labels and of those they are compared with in one propagation, a label model or a detector, and the
+// score of every labelled node. Preset of opt is not looked at. The caller closes the result.
 //
 // It fails with ErrNoLabels, ErrOneClass or ErrFewFittingNodes when the labels of the validation split do not suffice.
 func score(ctx context.Context, p problem, v variant, opt Options) (result *scored, err error) {

@@ -1,6 +1,7 @@
 package cleaner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"sort"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/scratch"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
@@ -72,7 +74,7 @@ func (e PredictionEncoding) matrix() kv.MatrixEncoding {
 // it from one goroutine: Put every node once, in any order, then Finish, and call Mark in the final function of Commit.
 type PredictionWriter struct {
 	tx      *kv.Tx
-	matrix  *kv.MatrixWriter
+	write   func(v kv.NodeID, row []float32) error // of encoded rows, borrowed
 	opt     PredictionOptions
 	classes []string
 	written kv.NodeSet
@@ -93,18 +95,58 @@ func NewPredictionWriter(b *kv.Bulk, classes []string, opt PredictionOptions) (*
 	if err != nil {
 		return nil, err
 	}
+	return newPredictionWriter(tx, classes, opt, matrix.Put), nil
+}
+
+// newPredictionWriter begins predictions of classes that fit the store.
+func newPredictionWriter(
+	tx *kv.Tx, classes []string, opt PredictionOptions, write func(kv.NodeID, []float32) error,
+) *PredictionWriter {
 	if opt.Source == "" {
 		opt.Source = SourceImported
 	}
 	return &PredictionWriter{
 		tx:      tx,
-		matrix:  matrix,
+		write:   write,
 		opt:     opt,
 		classes: slices.Clone(classes),
 		written: kv.NewNodeSet(tx.NumNodes()),
 		row:     make([]float64, len(classes)),
 		keeper:  newRowKeeper(opt.matrix(), len(classes)),
-	}, nil
+	}
+}
+
+// readPredictions holds predictions from outside, columns in the order of tx.Classes, in a scratch array. The caller
+// closes them.
+func readPredictions(ctx context.Context, tx *kv.Tx, dir *scratch.Dir, set PredictionSet) (held *rowStore, err error) {
+	var writer *PredictionWriter
+	err = set.Read(ctx, tx, func(classes []string, opt PredictionOptions) (*PredictionWriter, error) {
+		if err := checkClasses(tx, classes); err != nil {
+			return nil, err
+		}
+		names := tx.Classes()
+		if held, err = newRowStore(dir, tx.NumNodes(), len(names)); err != nil {
+			return nil, err
+		}
+		places, ordered := columnPlaces(names), make([]float32, len(names))
+		writer = newPredictionWriter(tx, classes, opt, func(v kv.NodeID, row []float32) error {
+			for j, p := range row {
+				ordered[places[classes[j]]] = p
+			}
+			return held.write(kv.Range{First: v, End: v + 1}, 0, len(ordered), ordered)
+		})
+		return writer, nil
+	})
+	if err == nil && writer == nil {
+		err = fmt.Errorf("predictions %s: none were begun: %w", set.Name, ErrMissingRows)
+	}
+	if err == nil {
+		err = writer.Finish()
+	}
+	if err != nil && held != nil {
+		err = errors.Join(err, held.Close())
+	}
+	return held, err
 }
 
 // checkClasses compares the classes of predictions with those of the store.
@@ -176,7 +218,7 @@ func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 	kept, loss := w.keeper.keep(w.row)
 	w.loss.Mean += loss
 	w.loss.Greatest = max(w.loss.Greatest, loss)
-	return w.matrix.Put(v, kept)
+	return w.write(v, kept)
 }
 
 // Encoding is how the rows are stored: TopK is zero where every class is kept.

@@ -42,6 +42,15 @@ func (s *rowStore) write(rows kv.Range, lo, columns int, values []float32) error
 	})
 }
 
+// add adds factor times values, as write takes them.
+func (s *rowStore) add(rows kv.Range, lo, columns int, factor float32, values []float32) error {
+	return s.each(rows, lo, lo+columns, len(values), func(stored []float32, at int) {
+		for j := range stored {
+			stored[j] += float32(factor * values[at+j])
+		}
+	})
+}
+
 // Read is that of an ops.Source.
 func (s *rowStore) Read(rows kv.Range, lo, hi int, dst []float32) error {
 	return s.each(rows, lo, hi, len(dst), func(stored []float32, at int) {

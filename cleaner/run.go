@@ -44,10 +44,11 @@ type Run struct {
 	ClassThresholds []float64   // [c]; NaN: the class takes no part
 	Joint           [][]float64 // [c×c], sums to 1
 	Transition      [][]float64 // [c×c], P(given i | true j); a column of NaN has no mass
-	MislabelRate    float64     // mass of Joint off its diagonal: the p of the conformal thresholds
+	MislabelRate    float64     // estimated: the p of the conformal thresholds
 
-	// Detectors are kept of the last run only.
+	// Detectors, of PresetPaper, and Model, of PresetDefault, are kept of the last run only.
 	Detectors []Detector
+	Model     *LabelModel
 }
 
 // Where runs are kept: a document each by runKey, with the confident joint beside it, and in one more document the
@@ -56,6 +57,7 @@ const (
 	runsSpace      = "runs"
 	detectorsSpace = "detectors"
 	detectorsKey   = "last"
+	modelKey       = "last-model"
 )
 
 func runKey(id int64) string { return fmt.Sprintf("%012d", id) }
@@ -88,7 +90,6 @@ func (r *Run) setNoise(n noise) {
 	r.ClassThresholds = n.thresholds
 	r.Joint = n.distribution
 	r.Transition = n.transition
-	r.MislabelRate = mislabelRate(n.distribution)
 }
 
 // put writes the run without its confident joint, in an update.
@@ -105,7 +106,12 @@ func (r *Run) put(tx *kv.Tx) error {
 	if err != nil {
 		return err
 	}
-	return tx.PutDocument(detectorsSpace, detectorsKey, r.Detectors)
+	if r.Model == nil {
+		err = tx.DeleteDocument(detectorsSpace, modelKey)
+	} else {
+		err = tx.PutDocument(detectorsSpace, modelKey, r.Model)
+	}
+	return errors.Join(err, tx.PutDocument(detectorsSpace, detectorsKey, r.Detectors))
 }
 
 // readRun reads a run by its key in runsSpace, without its detectors and its matrices.
@@ -154,7 +160,11 @@ func lastDetectors(tx *kv.Tx) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return run, tx.Document(detectorsSpace, detectorsKey, &run.Detectors)
+	err = tx.Document(detectorsSpace, modelKey, &run.Model)
+	if errors.Is(err, kv.ErrNotFound) {
+		err = nil
+	}
+	return run, errors.Join(err, tx.Document(detectorsSpace, detectorsKey, &run.Detectors))
 }
 
 // Runs returns every run, oldest first, without detectors and matrices, which LastRun has.

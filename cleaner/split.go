@@ -15,7 +15,7 @@ type Split uint8
 
 // The splits, by the names that the column "split" has for them: none (or empty), train, val, test.
 const (
-	SplitNone       Split = iota // for nothing, but it may still be scored
+	SplitNone       Split = iota // to train the built-in base classifier, as the training split
 	SplitTrain                   // to train the base classifier
 	SplitValidation              // to stop its training, and to fit the noise and the detector on
 	SplitTest                    // to measure the base classifier

@@ -46,15 +46,39 @@ func (s *stages) run(ctx context.Context, fitting int) (_ *scored, err error) {
 	if result.noise, err = s.noise(ctx); err != nil {
 		return nil, err
 	}
-	draws, err := s.plant(result.noise, fitting)
+	if s.variant.preset == PresetDefault {
+		err = s.posterior(ctx, result)
+	} else {
+		err = s.detection(ctx, result)
+	}
 	if err != nil {
 		return nil, err
 	}
+	if s.opt.Diagonal == DiagonalSampled {
+		if err := s.needDiagonals(ctx); err != nil {
+			return nil, errors.Join(err, result.scores.Detach(), result.features.values.Detach())
+		}
+		result.standardErrors = s.diagonals.StandardError
+	}
+	s.tell()
+	return result, nil
+}
+
+// detection is the pipeline of PresetPaper from the noise on.
+func (s *stages) detection(ctx context.Context, result *scored) (err error) {
+	draws, err := s.plant(result.noise, result.fitting)
+	if err != nil {
+		return err
+	}
 	defer func() { err = errors.Join(err, draws.labels.Close()) }()
 
-	z, err := s.agreement(ctx, draws)
+	tested := []labelling{{labels: s.labels}}
+	for draw := range draws.count {
+		tested = append(tested, labelling{nodes: draws.nodes, labels: draws.of(draw)})
+	}
+	z, err := s.agreement(ctx, tested)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() {
 		if err = errors.Join(err, detachAll(z[1:])); err != nil {
@@ -62,20 +86,16 @@ func (s *stages) run(ctx context.Context, fitting int) (_ *scored, err error) {
 		}
 	}()
 	if result.detectors, err = s.detectors(ctx, z[1:], draws); err != nil {
-		return nil, err
+		return err
 	}
-	result.features = z[0]
-	if s.opt.Diagonal == DiagonalSampled {
-		if err := s.needDiagonals(ctx); err != nil {
-			return nil, err
-		}
-		result.standardErrors = s.diagonals.StandardError
+	result.features, result.rate = z[0], mislabelRate(result.noise.distribution)
+	if result.threshold = s.opt.Threshold; result.threshold == 0 {
+		result.threshold = defaultThreshold
 	}
-	if result.scores, err = s.scores(ctx, result.detectors, z[0]); err != nil {
-		return nil, err
-	}
-	s.tell()
-	return result, nil
+	result.scores, err = s.scores(ctx, func(scores []float32) error {
+		return meanScores(ctx, result.detectors, z[0], s.variant.columns(s.opt.Hops), s.opt, scores)
+	})
+	return err
 }
 
 // tell says what was finished before.
@@ -159,12 +179,8 @@ type agreementMark struct {
 	Sums []uint32
 }
 
-// agreement computes the agreement features of the given labels, and of those of every draw.
-func (s *stages) agreement(ctx context.Context, d *draws) (z []*agreement, err error) {
-	tested := []labelling{{labels: s.labels}}
-	for draw := range d.count {
-		tested = append(tested, labelling{nodes: d.nodes, labels: d.of(draw)})
-	}
+// agreement computes the agreement features of labels under test, the given ones first.
+func (s *stages) agreement(ctx context.Context, tested []labelling) (z []*agreement, err error) {
 	g := gathering{problem: s.problem, tested: tested, hops: s.opt.Hops}
 	defer func() {
 		if err != nil {
@@ -220,12 +236,16 @@ func (s *stages) needDiagonals(ctx context.Context) (err error) {
 // detectors read in no order, row after row.
 func (s *stages) array(i int, t labelling) (name string, rows, width int, layout func(*scratch.Array[float32]) *agreement) {
 	rows, width = len(t.labels), featureWidth(s.opt.Hops)
+	name = "agreement"
+	if i > 0 {
+		name = fmt.Sprintf("agreement-%d", i)
+	}
 	if t.nodes == nil {
-		return "agreement", rows, width, func(values *scratch.Array[float32]) *agreement {
+		return name, rows, width, func(values *scratch.Array[float32]) *agreement {
 			return byColumn(values, rows, width)
 		}
 	}
-	return fmt.Sprintf("agreement-%d", i), rows, width, func(values *scratch.Array[float32]) *agreement {
+	return name, rows, width, func(values *scratch.Array[float32]) *agreement {
 		return byRow(values, rows, width)
 	}
 }
@@ -332,8 +352,10 @@ func (s *stages) detectors(ctx context.Context, z []*agreement, d *draws) ([]Det
 	return detectors, nil
 }
 
-// scores are the mean of the detectors' scores [n].
-func (s *stages) scores(ctx context.Context, detectors []Detector, z *agreement) (*scratch.Array[float32], error) {
+// scores are what compute writes [n].
+func (s *stages) scores(
+	ctx context.Context, compute func(scores []float32) error,
+) (*scratch.Array[float32], error) {
 	dir, keeps := s.place.ofRun()
 	if keeps {
 		kept, err := keptArray[float32](ctx, dir, scoreStage, len(s.labels), s.opt.Workers)
@@ -349,7 +371,7 @@ func (s *stages) scores(ctx context.Context, detectors []Detector, z *agreement)
 	if err != nil {
 		return nil, err
 	}
-	err = meanScores(ctx, detectors, z, s.variant.columns(s.opt.Hops), s.opt, scores.Data)
+	err = compute(scores.Data)
 	if err == nil && keeps {
 		err = keepArray(ctx, dir, scoreStage, scores, s.opt.Workers)
 	}

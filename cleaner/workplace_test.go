@@ -54,7 +54,14 @@ func kept(t *testing.T, s *kv.Store) (names []string) {
 }
 
 func TestCleanGoesOnWhereItWasInterrupted(t *testing.T) {
-	opt := Options{Seed: 3, Preset: PresetPaper, MemoryBudget: narrow, CheckpointInterval: 1}
+	t.Run("paper", func(t *testing.T) { goesOn(t, PresetPaper, "detector") })
+	t.Run("default", func(t *testing.T) { goesOn(t, PresetDefault, "label model") })
+}
+
+// goesOn interrupts runs of a preset, which learns in a stage of that name, after every stage.
+func goesOn(t *testing.T, preset Preset, learning string) {
+	t.Helper()
+	opt := Options{Seed: 3, Preset: preset, MemoryBudget: narrow, CheckpointInterval: 1}
 	p := newPlanted(21, 120)
 	s := p.load(t, false)
 	mustClean(t, s, opt)
@@ -82,7 +89,7 @@ func TestCleanGoesOnWhereItWasInterrupted(t *testing.T) {
 		if len(notices) != 1 || !strings.Contains(notices[0], "interrupted") || slices.Contains(done, "noise") {
 			t.Errorf("interrupted after stage %d: got notices %q and stages %q, want to be told and no noise again", stages, notices, done)
 		}
-		for _, stage := range []string{"noise", "diagonal", "features", "detector", "score"} {
+		for _, stage := range []string{"noise", "diagonal", "features", learning, "score"} {
 			if !slices.Contains(done, stage) {
 				resumed[stage] = true
 			}

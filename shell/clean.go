@@ -17,22 +17,31 @@ type cleanCommand struct {
 	orientation
 	Seed     uint64 `default:"${seed}" help:"Seed: the same one gives the same scores, at any --memory and --threads."`
 	Diagonal string `enum:"exact,sampled" default:"exact" help:"How closed walks are counted: exact, or sampled where that takes too long; standard errors are then kept. Sampled goes up to 4 hops, and neither with weights nor with a --direction."`
-	Preset   string `enum:"default,paper" default:"default" help:"paper: as published, one draw of synthetic mislabels; default: several, averaged."`
+	Preset   string `enum:"default,paper" default:"default" help:"default: scores are chances, with a threshold that follows from the estimated mislabel rate; paper: GraphCleaner as published."`
 	Stats    string `placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
+	Report   string `placeholder:"FILE" help:"Write a page, html to read offline: scores, transition matrix, top suspects."`
 	resources
 }
 
 // detection are the flags of commands that look for mislabels.
 type detection struct {
-	Hops      int     `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Without it: 3."`
-	Threshold float64 `default:"0.97" placeholder:"T" help:"Score above which a node is a suspect. Without it: 0.97."`
+	Hops      int      `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Without it: 3."`
+	Threshold *float64 `placeholder:"T" help:"Score above which a node is a suspect. Without it the one with the greatest expected F1, which follows from the estimated mislabel rate; with preset paper 0.97."`
 }
 
 func (d *detection) check() error {
-	if !(d.Threshold > 0 && d.Threshold < 1) {
-		return usagef("--threshold %v: want a number between 0 and 1", d.Threshold)
+	if d.Threshold != nil && !(*d.Threshold > 0 && *d.Threshold < 1) {
+		return usagef("--threshold %v: want a number between 0 and 1", *d.Threshold)
 	}
 	return checkHops(d.Hops)
+}
+
+// threshold is the one asked for, zero where none is.
+func (d *detection) threshold() float64 {
+	if d.Threshold == nil {
+		return 0
+	}
+	return *d.Threshold
 }
 
 // checkHops refuses hops over which there are no agreement features.
@@ -44,8 +53,8 @@ func checkHops(hops int) error {
 }
 
 func (*cleanCommand) Help() string {
-	return `Learns from the predictions how labels are confused, plants such mislabels, trains a detector on how predictions and labels around a node ` +
-		`agree with its label, and scores every labelled node. Scores, suggested labels and confidence are written into the store, all at once; labels ` +
+	return `Learns from the nodes that the base classifier was not trained on how predictions and labels around a node tell its class, and how many labels ` +
+		`are wrong, and scores every labelled node with the chance that its label is. Scores, suggested labels and confidence are written into the store, all at once; labels ` +
 		`are never changed. Where the store has no predictions, predict runs first.
 
 A run that was interrupted or killed goes on where it was when it is given again with the same flags on the same store, at any --memory and --threads.
@@ -53,11 +62,12 @@ A run that was interrupted or killed goes on where it was when it is given again
     graphcleaner clean my.graph
     graphcleaner clean my.graph --hops 2 --memory 2GiB --threads 2 --seed 7
     graphcleaner clean my.graph --direction in
-    graphcleaner clean my.graph --preset paper --stats stages.json`
+    graphcleaner clean my.graph --preset paper --stats stages.json
+    graphcleaner clean my.graph --report suspects.html`
 }
 
 func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), c.check(), checkSampledHops(c.Diagonal, c.Hops)); err != nil {
+	if err := firstError(c.apply(), c.check(), checkSampledHops(c.Diagonal, c.Hops), checkReport(c.Report)); err != nil {
 		return err
 	}
 	stages := new(stageLog)
@@ -73,7 +83,7 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 		return leaving(advised(c.inFlags(err)), "%s has the scores it had before; the same command goes on from here", c.DB)
 	}
 	s.progress.clear()
-	if err := firstError(printRun(s, c.DB, run), stages.write(c.Stats, s)); err != nil {
+	if err := firstError(printRun(s, c.DB, run), stages.write(c.Stats, s), c.writeReport(ctx, s)); err != nil {
 		return unreported(err, "%s is cleaned", c.DB)
 	}
 	s.say("Next: %s shell %s -c 'suspects limit 20'", s.program, shellWord(c.DB))
@@ -94,7 +104,7 @@ func (c *cleanCommand) options(s *streams, stages *stageLog) cleaner.Options {
 		Hops:         c.Hops,
 		Diagonal:     cleaner.DiagonalMode(c.Diagonal),
 		Direction:    c.Direction,
-		Threshold:    c.Threshold,
+		Threshold:    c.threshold(),
 		Seed:         c.Seed,
 		Workers:      c.Threads,
 		MemoryBudget: c.work(),
@@ -117,7 +127,7 @@ func advised(err error) error {
 
 // printRun says what a run found.
 func printRun(s *streams, db string, run *cleaner.Run) error {
-	_, err := fmt.Fprintf(s.out, "%s: %d of %d nodes scored, %d suspects above %v, estimated mislabel rate %s, %.1f s\n",
+	_, err := fmt.Fprintf(s.out, "%s: %d of %d nodes scored, %d suspects above %.4g, estimated mislabel rate %s, %.1f s\n",
 		db, run.Scored, run.Nodes, run.Suspects, run.Threshold, percent(run.MislabelRate), run.Seconds)
 	if err == nil && run.Diagonal == cleaner.DiagonalSampled {
 		_, err = fmt.Fprintf(s.out, "  diagonals from %d samples a node: standard errors of the features are %.2g on average, %.2g at most\n",

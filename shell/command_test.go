@@ -55,6 +55,7 @@ func TestScripts(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "splits.csv"), []byte(splits), 0o600); err != nil {
 				return err
 			}
+			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, "cache"))
 			return g.write(dir)
 		},
 	})
@@ -230,7 +231,15 @@ func TestUsage(t *testing.T) {
 		{"eval", exitUsage, "want a store, or both --nodes and --edges"},
 		{"eval g --nodes n.csv", exitUsage, "want a store or --nodes and --edges, got both"},
 		{"eval g --features f.npy", exitUsage, "go with --nodes and --edges"},
-		{"eval g --predictions p.npy", exitUsage, "--predictions and --logits have no use"},
+		{"eval g --predictions p.npy", exitUsage, "--predictions want the noisy labels that they were made from: --noise file:FILE, got --noise sym:0.1"},
+		{"eval g --noise file:n.csv --predictions p.npy --repeats 2", exitUsage, "--predictions have a repeat a file"},
+		{"eval g --noise file:n.csv --predictions p.npy --split 0.8/0.1/0.1", exitUsage, "got --split, which draws one: give --splits"},
+		{"eval g --logits", exitUsage, "--logits says what --predictions are"},
+		{"eval g --model-seeds 0", exitUsage, "--model-seeds 0: want 1 or more"},
+		{"eval g --split by-class:20/500", exitUsage, "--split by-class:20/500: want numbers of training nodes of a class"},
+		{"eval g --split by-class:rest/5/5", exitUsage, "--split by-class:rest/5/5: want numbers"},
+		{"eval g --split by-class:0/5/5", exitUsage, "--split by-class:0/5/5: want numbers"},
+		{"eval g --noise matrix:", exitUsage, "--noise matrix:: want sym:RATE"},
 		{"eval g --noise loud", exitUsage, "--noise loud: want sym:RATE"},
 		{"eval g --noise sym:2", exitUsage, "a rate between 0 and 1"},
 		{"eval g --repeats 0", exitUsage, "--repeats 0: want 1 or more"},

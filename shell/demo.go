@@ -46,11 +46,11 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 	if err := graph.write(files); err != nil {
 		return err
 	}
-	load := importCommand{DB: c.Dir, resources: c.resources, graphFiles: graphFiles{
+	load := importCommand{DB: c.Dir, resources: c.resources, graphFiles: graphFiles{inputFiles: inputFiles{
 		Nodes:    filepath.Join(files, "nodes.csv"),
 		Edges:    filepath.Join(files, "edges.csv"),
 		Features: filepath.Join(files, "features.csv"),
-	}}
+	}}}
 	s.say("A made-up graph of %d papers in %d fields, %d of them filed under a wrong one, is in %s.",
 		len(graph.field), len(graph.fields), len(graph.planted()), files)
 	s.echo("import", c.Dir, "--nodes", load.Nodes, "--edges", load.Edges, "--features", load.Features)

@@ -150,7 +150,7 @@ func (p *projection) runMiniature(ctx context.Context, dir string, part float64)
 		return nil, err
 	}
 	if files.Predictions == "" {
-		files = &graphFiles{Predictions: predictions}
+		files = &graphFiles{predictionFile: predictionFile{Predictions: predictions}}
 		err := withStore(db, kv.Options{MemoryBudget: p.resources.store()}, func(store *kv.Store) error {
 			_, err := files.add(ctx, store, reading{s: p.quiet(), stages: new(stageLog), workers: p.options.Workers})
 			return err
@@ -287,8 +287,10 @@ func (p *projection) writeMiniature(dir string, part float64) (files *graphFiles
 	}
 	w.order = random.Perm(w.nodes)
 	files = &graphFiles{
-		Nodes: filepath.Join(dir, "nodes.csv"), Edges: filepath.Join(dir, "edges.csv"), Directed: p.files.directed,
-		predictionEncoding: p.files.encoding,
+		inputFiles: inputFiles{
+			Nodes: filepath.Join(dir, "nodes.csv"), Edges: filepath.Join(dir, "edges.csv"), Directed: p.files.directed,
+		},
+		predictionFile: predictionFile{predictionEncoding: p.files.encoding},
 	}
 	if err := w.writeNodes(files.Nodes); err != nil {
 		return nil, err

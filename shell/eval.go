@@ -2,9 +2,7 @@ package shell
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,51 +11,73 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
 // evalCommand measures methods on injected noise.
 type evalCommand struct {
 	DB string `arg:"" optional:"" name:"DB" help:"Directory of the store; or give --nodes and --edges."`
-	graphFiles
-	Noise   string   `default:"sym:0.1" placeholder:"NOISE" help:"sym:RATE, asym:RATE or file:FILE with id, label: the noisy label of every node."`
-	Repeats int      `default:"5" placeholder:"N" help:"Times that noise and split are drawn."`
-	Seed    uint64   `default:"1" help:"Seed of the first repeat."`
-	Method  []string `sep:"none" placeholder:"NAME" help:"Method to measure, as often as you like: ${methods}. Without it: default."`
-	Split   string   `placeholder:"0.8/0.1/0.1" help:"Shares of training, validation and test nodes, drawn in every repeat. Without it: the column split of the graph, or 0.8/0.1/0.1."`
-	Preset  string   `enum:"default,paper" default:"default" help:"The method where no --method is given."`
+	inputFiles
+	Noise       string   `default:"sym:0.1" placeholder:"NOISE" help:"sym:RATE; asym:RATE; matrix:FILE, a transition matrix as export transition writes it; or file:FILE with id, label: the noisy label of every node."`
+	Repeats     *int     `placeholder:"N" help:"Times that noise and split are drawn. Without it: 5."`
+	ModelSeeds  int      `default:"1" placeholder:"N" help:"Times that the base classifier is trained on each of them."`
+	Predictions []string `sep:"none" placeholder:"FILE" help:"Predictions of your own classifier, trained on the noisy labels of --noise file:FILE; a file for each seed that it was trained with."`
+	Logits      bool     `help:"The predictions are logits: turn them into probabilities."`
+	Seed        uint64   `default:"${seed}" help:"Seed of the first repeat."`
+	Method      []string `sep:"none" placeholder:"NAME" help:"Method to measure, as often as you like: ${methods}. Without it: default."`
+	Split       string   `placeholder:"SPLIT" help:"Drawn in every repeat: shares of training, validation and test nodes such as 0.8/0.1/0.1, or by-class:20/500/1000, so many training nodes of each class, validation and test nodes (or rest). Without it: the column split of the graph, or 0.8/0.1/0.1."`
+	Preset      string   `enum:"default,paper" default:"default" help:"The method where no --method is given."`
 	detection
 	orientation
 	Format string `enum:"table,json,csv" default:"table" help:"table, json or csv."`
+	Flags  string `placeholder:"FILE" help:"Write csv: what each method says of each test node in each repeat."`
+	Stats  string `placeholder:"FILE" help:"Write the seconds of the base classifier and of each method, and the peak memory, as json."`
+	Report string `placeholder:"FILE" help:"Write a page, html to read offline: metrics, precision and recall, reliability, scores, noise, top suspects."`
 	resources
+
+	report *evalReport `kong:"-"` // gathers for Report
 }
+
+// defaultRepeats is how many times noise and split are drawn.
+const defaultRepeats = 5
 
 func (*evalCommand) Help() string {
 	return `Takes the labels of the graph for true, injects noise into those of all splits, trains the base classifier on the noisy labels, and scores the ` +
-		`test nodes: F1 and MCC at the threshold, precision of as many top scores as there are mislabels (p_at_t; p_at_t_flagged counts only those above ` +
-		`the threshold), precision, recall, average precision and AUROC. The store is not changed.
+		`test nodes by every method: F1 and MCC at the threshold, precision of as many top scores as there are mislabels (p_at_t; p_at_t_flagged counts ` +
+		`only those that are flagged), precision, recall, average precision, AUROC, precision of the 10, 50 and 100 top scores, and how far scores are from ` +
+		`probabilities (ece, brier). The store is not changed. On a graph of your own this says what to expect of clean before you review anything.
 
-Nodes are split as --splits says, by --split at random in every repeat, or without both as the column split of the graph has it; where it has none, ` +
-		`by 0.8/0.1/0.1. Standard error says which it was.
+Methods beside the presets default and paper are their competitors (confident-learning, argmax, argmin, aum, dyb) and paper without some of its parts ` +
+		`(labels-only, predictions-only, no-transition, hops-1 to hops-5). They all get the same noisy labels and predictions. With two repeats or more, p is ` +
+		`the p value of a paired t-test against the first method; its pairs are the draws of noise, or the seeds of the model where noise is drawn once.
+
+Noise sym gives a share of the labels any other class, asym the next one; a matrix gives every node a label drawn from the column of its class; a file says ` +
+		`what the noisy labels are. Nodes are split as --splits says, by --split at random in every repeat, or without both as the column split of the graph ` +
+		`has it; where it has none, by 0.8/0.1/0.1. Standard error says which it was.
+
+An evaluation that was interrupted or killed goes on after its last finished repeat when it is given again with the same flags; it may be given more ` +
+		`--repeats. What was measured is kept until it is finished, in the directory graphcleaner/eval of your cache directory (XDG_CACHE_HOME). With --flags ` +
+		`or --report it begins anew.
 
     graphcleaner eval my.graph --noise sym:0.1 --repeats 5 --seed 1
     graphcleaner eval my.graph --noise asym:0.1 --method default --method confident-learning --format json
-    graphcleaner eval --nodes nodes.csv --edges edges.csv --features words.npz --preset paper --split 0.8/0.1/0.1`
+    graphcleaner eval my.graph --noise matrix:transition.csv --repeats 3 --model-seeds 3
+    graphcleaner eval my.graph --split by-class:20/500/1000 --report eval.html
+    graphcleaner eval --nodes nodes.csv --edges edges.csv --features words.npz --preset paper --split 0.8/0.1/0.1
+    graphcleaner eval my.graph --noise file:noisy.csv --predictions seed1.npy --predictions seed2.npy --method paper`
 }
 
 func (c *evalCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), c.check()); err != nil {
+	if err := firstError(c.apply(), c.check(), checkReport(c.Report)); err != nil {
 		return err
 	}
-	opt, err := c.options(s)
+	stages := new(stageLog)
+	opt, err := c.options(s, stages)
 	if err != nil {
 		return err
 	}
 	switch {
 	case c.DB != "" && (c.Nodes != "" || c.Edges != ""):
 		return usagef("eval: want a store or --nodes and --edges, got both")
-	case c.Predictions != "" || c.Logits || c.predictionEncoding != (predictionEncoding{}):
-		return usagef("eval: every repeat trains the built-in classifier on its noisy labels, so --predictions and --logits have no use, nor have --top-k and --float16")
 	case c.DB != "" && (c.Features != "" || len(c.Classes) > 0 || c.Directed):
 		return usagef("eval: --features, --classes and --directed go with --nodes and --edges, got a store")
 	case c.DB == "" && (c.Nodes == "" || c.Edges == ""):
@@ -69,29 +89,43 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	default:
 		err = withStoreToRead(c.DB, c.store(), func(store *kv.Store) error { return c.evaluate(ctx, store, opt, s) })
 	}
-	return leaving(advised(c.inFlags(err)), "nothing was written")
+	if err != nil {
+		if kept := opt.Checkpoint; kept != nil && kept.Kept > 0 {
+			return leaving(advised(c.inFlags(err)), "%d finished repeats are kept, and the same command goes on after them", kept.Kept)
+		}
+		return leaving(advised(c.inFlags(err)), "nothing was written")
+	}
+	return unreported(stages.write(c.Stats, s), "the evaluation is finished")
 }
 
-// options reads the flags; noise from a file is left to evaluate.
-func (c *evalCommand) options(s *streams) (cleaner.EvalOptions, error) {
-	opt := cleaner.EvalOptions{
+// options reads the flags; what is in files is left to evaluate.
+func (c *evalCommand) options(s *streams, stages *stageLog) (opt cleaner.EvalOptions, err error) {
+	opt = cleaner.EvalOptions{
 		Options: cleaner.Options{
 			Preset:       cleaner.Preset(c.Preset),
 			Hops:         c.Hops,
 			Direction:    c.Direction,
-			Threshold:    c.Threshold,
+			Threshold:    c.threshold(),
 			Seed:         c.Seed,
 			Workers:      c.Threads,
 			MemoryBudget: c.work(),
 			Progress:     s.progress.report(),
 			Notice:       s.notice,
+			OnStage:      stages.add,
 		},
-		Noise:   c.Noise,
-		Repeats: c.Repeats,
-		Methods: c.Method,
+		Noise:      c.Noise,
+		Repeats:    defaultRepeats,
+		ModelSeeds: c.ModelSeeds,
+		Methods:    c.Method,
 	}
-	if c.Repeats < 1 {
-		return opt, usagef("eval: --repeats %d: want 1 or more", c.Repeats)
+	if c.Repeats != nil {
+		opt.Repeats = *c.Repeats
+	}
+	if opt.Repeats < 1 {
+		return opt, usagef("eval: --repeats %d: want 1 or more", opt.Repeats)
+	}
+	if c.ModelSeeds < 1 {
+		return opt, usagef("eval: --model-seeds %d: want 1 or more", c.ModelSeeds)
 	}
 	for _, method := range c.Method {
 		if !slices.Contains(cleaner.MethodNames(), method) {
@@ -102,25 +136,45 @@ func (c *evalCommand) options(s *streams) (cleaner.EvalOptions, error) {
 	if len(c.Method) == 0 {
 		opt.Methods = []string{c.Preset}
 	}
-	kind, rate, _ := strings.Cut(c.Noise, ":")
-	switch r, err := strconv.ParseFloat(rate, 64); {
-	case kind == "file" && rate != "":
+	kind, of, _ := strings.Cut(c.Noise, ":")
+	switch r, err := strconv.ParseFloat(of, 64); {
+	case (kind == "file" || kind == "matrix") && of != "":
 		opt.Noise = ""
 	case (kind == "sym" || kind == "asym") && err == nil && r > 0 && r < 1:
 	default:
-		return opt, usagef("eval: --noise %s: want sym:RATE or asym:RATE with a rate between 0 and 1, or file:FILE", c.Noise)
+		return opt, usagef("eval: --noise %s: want sym:RATE or asym:RATE with a rate between 0 and 1, matrix:FILE, or file:FILE", c.Noise)
 	}
-	if c.Split != "" && c.Splits != "" {
+	switch {
+	case len(c.Predictions) == 0 && c.Logits:
+		return opt, usagef("eval: --logits says what --predictions are, want some")
+	case len(c.Predictions) > 0 && kind != "file":
+		return opt, usagef("eval: --predictions want the noisy labels that they were made from: --noise file:FILE, got --noise %s", c.Noise)
+	case len(c.Predictions) > 0 && (c.Repeats != nil || c.ModelSeeds > 1):
+		return opt, usagef("eval: --predictions have a repeat a file, so --repeats and --model-seeds have no use")
+	case c.Split != "" && c.Splits != "":
 		return opt, usagef("eval: want --split or --splits, got both")
+	case c.Split != "" && len(c.Predictions) > 0:
+		return opt, usagef("eval: --predictions want the split that they were made with, got --split, which draws one: give --splits")
 	}
-	if c.Split != "" {
-		shares, err := parseShares(c.Split)
-		if err != nil {
-			return opt, err
-		}
-		opt.Split = shares
+	if err := c.parseSplit(&opt); err != nil {
+		return opt, err
 	}
-	return opt, nil
+	opt.Checkpoint, err = c.checkpoint()
+	return opt, err
+}
+
+const byClass = "by-class:"
+
+// parseSplit reads --split.
+func (c *evalCommand) parseSplit(opt *cleaner.EvalOptions) (err error) {
+	counts, isByClass := strings.CutPrefix(c.Split, byClass)
+	switch {
+	case isByClass:
+		opt.SplitByClass, err = parseSplitCounts(counts)
+	case c.Split != "":
+		opt.Split, err = parseShares(c.Split)
+	}
+	return err
 }
 
 // parseShares reads three shares such as 0.8/0.1/0.1.
@@ -140,7 +194,42 @@ func parseShares(text string) (shares [3]float64, err error) {
 			return shares, nil
 		}
 	}
-	return shares, usagef("eval: --split %s: want shares of training, validation and test nodes such as 0.8/0.1/0.1", text)
+	return shares, usagef("eval: --split %s: want shares of training, validation and test nodes such as 0.8/0.1/0.1, or by-class:20/500/1000", text)
+}
+
+// parseSplitCounts reads three numbers such as 20/500/1000; the last may be rest.
+func parseSplitCounts(text string) (counts cleaner.SplitCounts, err error) {
+	parts := strings.Split(text, "/")
+	if len(parts) == 3 {
+		for i, count := range []*int{&counts.Training, &counts.Validation, &counts.Test} {
+			if i == 2 && parts[i] == "rest" {
+				*count = cleaner.AllTheRest
+				return counts, nil
+			}
+			if *count, err = strconv.Atoi(parts[i]); err != nil || *count < 1 {
+				break
+			}
+			if i == 2 {
+				return counts, nil
+			}
+		}
+	}
+	return counts, usagef("eval: --split %s%s: want numbers of training nodes of a class, of validation and of test nodes, such as 20/500/1000 or 20/500/rest",
+		byClass, text)
+}
+
+// checkpoint is where finished repeats are kept; nil where the user has no place for it.
+func (c *evalCommand) checkpoint() (*cleaner.Checkpoint, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil, nil //nolint:nilerr // there is no home: nothing is kept
+	}
+	kept := &cleaner.Checkpoint{Dir: filepath.Join(cache, "graphcleaner", "eval")}
+	if c.DB != "" {
+		return kept, nil
+	}
+	kept.Graph, err = c.name()
+	return kept, err
 }
 
 // evaluateFiles makes a store of the files for the time of the evaluation.
@@ -151,7 +240,8 @@ func (c *evalCommand) evaluateFiles(ctx context.Context, opt cleaner.EvalOptions
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	db := filepath.Join(dir, "graph")
-	if _, err := c.load(ctx, db, int64(c.Memory), reading{s: s, stages: new(stageLog), workers: c.Threads}); err != nil {
+	files := graphFiles{inputFiles: c.inputFiles}
+	if _, err := files.load(ctx, db, int64(c.Memory), reading{s: s, stages: new(stageLog), workers: c.Threads}); err != nil {
 		return err
 	}
 	c.Splits = "" // they are in the store now
@@ -162,47 +252,30 @@ func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner
 	if err := c.checkDirection(store); err != nil {
 		return err
 	}
-	r := reading{s: s, stages: new(stageLog)}
-	if path, ok := strings.CutPrefix(c.Noise, "file:"); ok {
-		err := store.View(func(tx *kv.Tx) (err error) {
-			opt.NoisyLabels, err = readNoisyLabels(ctx, tx, path, r)
-			return err
-		})
-		if err != nil {
+	var evaluation *cleaner.Evaluation
+	err := store.View(func(tx *kv.Tx) error {
+		if err := c.readInputs(ctx, tx, &opt, s); err != nil {
 			return err
 		}
-	}
-	if c.Splits != "" {
-		err := store.View(func(tx *kv.Tx) (err error) {
-			opt.Splits, err = readSplits(ctx, tx, c.Splits, r)
+		split := c.splitUsed(tx)
+		s.say("Split: %s.", split)
+		return c.writingFlags(tx, &opt, s, func() (err error) {
+			if c.Report != "" {
+				c.report = newEvalReport(tx.Classes(), c.optionFacts(opt, split))
+				c.report.watch(tx, &opt)
+			}
+			evaluation, err = cleaner.Evaluate(ctx, store, opt)
 			return err
 		})
-		if err != nil {
-			return err
-		}
-	}
-	if err := store.View(func(tx *kv.Tx) error {
-		s.say("Split: %s.", c.splitUsed(tx))
-		return nil
-	}); err != nil {
-		return err
-	}
-	evaluation, err := cleaner.Evaluate(ctx, store, opt)
+	})
 	if err != nil {
 		return err
 	}
 	s.progress.clear()
-	switch c.Format {
-	case "json":
-		encoder := json.NewEncoder(s.out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(evaluation)
-	case "csv":
-		_, err = Render(s.out, evaluationRows(evaluation), FormatCSV)
-	default:
-		_, err = Render(s.out, evaluationSummary(evaluation), FormatTable)
+	if err := printEvaluation(s.out, evaluation, c.Format); err != nil || c.report == nil {
+		return err
 	}
-	return err
+	return unreported(c.report.page("Evaluation of "+c.graphName(), evaluation).write(c.Report, s), "the evaluation is finished")
 }
 
 // splitUsed says which nodes are trained on and measured.
@@ -211,138 +284,12 @@ func (c *evalCommand) splitUsed(tx *kv.Tx) string {
 	switch {
 	case c.Splits != "":
 		return "that of " + c.Splits
+	case strings.HasPrefix(c.Split, byClass):
+		return strings.TrimPrefix(c.Split, byClass) + " training nodes of a class, validation and test nodes, drawn in every repeat"
 	case c.Split != "":
 		return c.Split + " training, validation and test nodes, drawn in every repeat"
 	case stored:
 		return "that of the graph (--split 0.8/0.1/0.1 draws one in every repeat)"
 	}
 	return "0.8/0.1/0.1 training, validation and test nodes, drawn in every repeat"
-}
-
-// readNoisyLabels reads id, label: the label each node has in the evaluation. Every labelled node must have one.
-func readNoisyLabels(ctx context.Context, tx *kv.Tx, path string, r reading) (labels []kv.Class, err error) {
-	in, id, err := openTable(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, in.Close()) }()
-	label := in.Column("label")
-	if label < 0 {
-		return nil, noColumn(in, "label")
-	}
-	classes := make(map[string]kv.Class)
-	for i, name := range tx.Classes() {
-		classes[name] = kv.Class(i)
-	}
-	labels = make([]kv.Class, tx.NumNodes())
-	for v := range labels {
-		labels[v] = kv.NoClass
-	}
-	seen, err := newSeen(tx)
-	if err != nil {
-		return nil, err
-	}
-	defer seen.stop()
-	err = eachRow(ctx, in, r, func(row table.Row) error {
-		v, err := seen.node(in, row, id)
-		if err != nil || len(row.Fields[label]) == 0 {
-			return err
-		}
-		class, ok := classes[string(row.Fields[label])]
-		if !ok {
-			return in.Want(row, label, "a class of the store")
-		}
-		labels[v] = class
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	given := make([]kv.Class, len(labels))
-	if err := tx.ReadClasses(kv.LabelColumn, given); err != nil {
-		return nil, err
-	}
-	for v := range labels {
-		if given[v] != kv.NoClass && labels[v] == kv.NoClass {
-			id, err := tx.ID(kv.NodeID(v))
-			if err != nil {
-				return nil, err
-			}
-			return nil, in.Errorf(0, "", "has no label for node %q, want one for every labelled node", id)
-		}
-	}
-	return labels, nil
-}
-
-// readSplits reads id, split; a node left out is in none.
-func readSplits(ctx context.Context, tx *kv.Tx, path string, r reading) (splits []cleaner.Split, err error) {
-	splits = make([]cleaner.Split, tx.NumNodes())
-	err = eachSplit(ctx, tx, path, r, func(v kv.NodeID, name string) (err error) {
-		splits[v], err = cleaner.ParseSplit(name)
-		return err
-	})
-	return splits, err
-}
-
-// evaluationMetrics are the columns of an evaluation, in the order of cleaner.Metrics.
-var evaluationMetrics = []struct {
-	name string
-	of   func(cleaner.Metrics) float64
-}{
-	{"f1", func(m cleaner.Metrics) float64 { return m.F1 }},
-	{"mcc", func(m cleaner.Metrics) float64 { return m.MCC }},
-	{"p_at_t", func(m cleaner.Metrics) float64 { return m.PAtT }},
-	{"p_at_t_flagged", func(m cleaner.Metrics) float64 { return m.PAtTFlagged }},
-	{"precision", func(m cleaner.Metrics) float64 { return m.Precision }},
-	{"recall", func(m cleaner.Metrics) float64 { return m.Recall }},
-	{"average_precision", func(m cleaner.Metrics) float64 { return m.AveragePrecision }},
-	{"auroc", func(m cleaner.Metrics) float64 { return m.AUROC }},
-	{"p_at_10", func(m cleaner.Metrics) float64 { return m.PAt10 }},
-	{"p_at_50", func(m cleaner.Metrics) float64 { return m.PAt50 }},
-	{"p_at_100", func(m cleaner.Metrics) float64 { return m.PAt100 }},
-	{"flagged", func(m cleaner.Metrics) float64 { return m.Flagged }},
-	{"mislabelled", func(m cleaner.Metrics) float64 { return m.Mislabelled }},
-}
-
-// evaluationRows has a row for each repeat of each method, and its mean and standard deviation.
-func evaluationRows(evaluation *cleaner.Evaluation) *Result {
-	columns := []ColumnInfo{{Name: "method", Kind: kv.KindString}, {Name: "repeat", Kind: kv.KindString}}
-	for _, m := range evaluationMetrics {
-		columns = append(columns, ColumnInfo{Name: m.name, Kind: kv.KindFloat})
-	}
-	var rows [][]kv.Value
-	add := func(method, repeat string, values cleaner.Metrics) {
-		row := []kv.Value{kv.StringValue(method), kv.StringValue(repeat)}
-		for _, m := range evaluationMetrics {
-			row = append(row, number(m.of(values)))
-		}
-		rows = append(rows, row)
-	}
-	for _, method := range evaluation.Methods {
-		for i, values := range method.Repeats {
-			add(method.Name, strconv.Itoa(i+1), values)
-		}
-		add(method.Name, "mean", method.Mean)
-		add(method.Name, "std", method.Std)
-	}
-	return inMemory(columns, rows)
-}
-
-// summarized is how many of evaluationMetrics fit a line of a terminal.
-const summarized = 6
-
-// evaluationSummary has a row for each method: mean ± standard deviation.
-func evaluationSummary(evaluation *cleaner.Evaluation) *Result {
-	columns := []ColumnInfo{{Name: "method", Kind: kv.KindString}}
-	for _, m := range evaluationMetrics[:summarized] {
-		columns = append(columns, ColumnInfo{Name: m.name, Kind: kv.KindString})
-	}
-	rows := make([][]kv.Value, len(evaluation.Methods))
-	for i, method := range evaluation.Methods {
-		rows[i] = append(rows[i], kv.StringValue(method.Name))
-		for _, m := range evaluationMetrics[:summarized] {
-			rows[i] = append(rows[i], kv.StringValue(fmt.Sprintf("%.3f ± %.3f", m.of(method.Mean), m.of(method.Std))))
-		}
-	}
-	return inMemory(columns, rows)
 }

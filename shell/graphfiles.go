@@ -24,17 +24,27 @@ import (
 // checkEvery is how many rows are read between two looks at the context.
 const checkEvery = 4096
 
-// graphFiles are the files that a graph is read from.
-type graphFiles struct {
-	Nodes       string   `placeholder:"FILE" help:"Nodes: id, and label, split or any properties."`
-	Edges       string   `placeholder:"FILE" help:"Edges: src, dst, and weight if they have one; or an .npy of integers with two columns."`
-	Directed    bool     `help:"Edges have a direction, from src to dst."`
-	Features    string   `placeholder:"FILE" help:"Features: .npy, a scipy CSR .npz, or a table with id and a column a feature."`
-	Predictions string   `placeholder:"FILE" help:"Predictions of your classifier: .npy or .npz in the order of the nodes file, or a table with id and a column a class."`
-	Splits      string   `placeholder:"FILE" help:"Splits: id, split (train, val, test or none)."`
-	Logits      bool     `help:"The predictions are logits: turn them into probabilities."`
-	Classes     []string `placeholder:"A,B" help:"Classes that there are beside those of the labels."`
+// inputFiles are the files of a graph itself.
+type inputFiles struct {
+	Nodes    string   `placeholder:"FILE" help:"Nodes: id, and label, split or any properties."`
+	Edges    string   `placeholder:"FILE" help:"Edges: src, dst, and weight if they have one; or an .npy of integers with two columns."`
+	Directed bool     `help:"Edges have a direction, from src to dst."`
+	Features string   `placeholder:"FILE" help:"Features: .npy, a scipy CSR .npz, or a table with id and a column a feature."`
+	Splits   string   `placeholder:"FILE" help:"Splits: id, split (train, val, test or none)."`
+	Classes  []string `placeholder:"A,B" help:"Classes that there are beside those of the labels."`
+}
+
+// predictionFile is what a classifier says of a graph.
+type predictionFile struct {
+	Predictions string `placeholder:"FILE" help:"Predictions of your classifier: .npy or .npz in the order of the nodes file, or a table with id and a column a class."`
+	Logits      bool   `help:"The predictions are logits: turn them into probabilities."`
 	predictionEncoding
+}
+
+// graphFiles are the files that a store is made of, or that are added to one.
+type graphFiles struct {
+	inputFiles
+	predictionFile
 }
 
 // A reading is what the steps of reading files have in common.
@@ -227,6 +237,9 @@ func (g *graphFiles) add(ctx context.Context, store *kv.Store, r reading) (added
 	}
 	defer bulk.Abort()
 	w := writing{reading: r, bulk: bulk, tx: bulk.Tx()}
+	w.begin = func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
+		return cleaner.NewPredictionWriter(bulk, classes, opt)
+	}
 	if g.Splits != "" {
 		if err := r.stages.timed("splits", func(stage *kv.Stage) error { return w.splits(ctx, g.Splits, stage) }); err != nil {
 			return nil, err

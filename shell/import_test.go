@@ -389,7 +389,7 @@ func TestImportResumes(t *testing.T) {
 		ending := &endingContext{Context: ctx, cancel: cancel}
 		ending.left.Store(times)
 		c := importCommand{
-			DB: db, graphFiles: graphFiles{Nodes: "nodes.csv", Edges: "edges.csv"}, resources: resources{Memory: 1, Threads: 2},
+			DB: db, graphFiles: graphFiles{inputFiles: inputFiles{Nodes: "nodes.csv", Edges: "edges.csv"}}, resources: resources{Memory: 1, Threads: 2},
 		}
 		var out bytes.Buffer
 		return c.make(ending, &streams{out: &out, err: &out, progress: &progress{}})

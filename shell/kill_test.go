@@ -26,7 +26,7 @@ const (
 // killedImports are the imports that are killed, of nodes.csv and edges.csv in the working directory.
 var killedImports = map[string]importCommand{
 	"text ids":          {},
-	"directed weighted": {graphFiles: graphFiles{Directed: true}},
+	"directed weighted": {graphFiles: graphFiles{inputFiles: inputFiles{Directed: true}}},
 	"bad rows":          {BadRows: 1 << 30, Report: "bad.csv"},
 }
 

@@ -183,7 +183,7 @@ func TestEncodingFlags(t *testing.T) {
 		"import g --predictions p.npy --top-k=-1":                      "--top-k -1: want 1 or more",
 		"import g --splits s.csv --float16":                            "they need --predictions",
 		"predict g --top-k=-1":                                         "--top-k -1: want 1 or more",
-		"eval --nodes nodes.csv --edges edges.csv --top-k 3 --float16": "nor have --top-k and --float16",
+		"eval --nodes nodes.csv --edges edges.csv --top-k 3 --float16": "unknown flag --top-k",
 	} {
 		if got := run(t, "", strings.Fields(args)...); got.code != exitUsage || !strings.Contains(got.err, want) {
 			t.Errorf("%s: got exit code %d and %s, want %q", args, got.code, got.err, want)

@@ -17,11 +17,12 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
-// A writing puts files into a store through one bulk write.
+// A writing puts files into a store through one bulk write; begin, which begins predictions, may put them elsewhere.
 type writing struct {
 	reading
-	bulk *kv.Bulk
-	tx   *kv.Tx
+	bulk  *kv.Bulk
+	tx    *kv.Tx
+	begin func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error)
 }
 
 // predictionEncoding is how predictions are stored.
@@ -154,11 +155,7 @@ func (w *writing) featureArray(ctx context.Context, path string, stage *kv.Stage
 func (w *writing) predictions(
 	ctx context.Context, path string, opt cleaner.PredictionOptions, stage *kv.Stage,
 ) (*cleaner.PredictionWriter, error) {
-	read := w.predictionTable
-	if isArray(path) {
-		read = w.predictionArray
-	}
-	out, err := read(ctx, path, opt, stage)
+	out, err := w.putPredictions(ctx, path, opt, stage)
 	if err != nil {
 		return nil, err
 	}
@@ -167,6 +164,16 @@ func (w *writing) predictions(
 	}
 	w.s.sayLoss(out.Encoding(), stage.Columns, out.Loss())
 	return out, nil
+}
+
+// putPredictions puts every row of a file.
+func (w *writing) putPredictions(
+	ctx context.Context, path string, opt cleaner.PredictionOptions, stage *kv.Stage,
+) (*cleaner.PredictionWriter, error) {
+	if isArray(path) {
+		return w.predictionArray(ctx, path, opt, stage)
+	}
+	return w.predictionTable(ctx, path, opt, stage)
 }
 
 func (w *writing) predictionTable(
@@ -179,7 +186,7 @@ func (w *writing) predictionTable(
 	defer func() { err = errors.Join(err, in.Close()) }()
 	classes := slices.Delete(slices.Clone(in.Header()), id, id+1)
 	stage.Columns, stage.BytesRead = len(classes), in.Size()
-	out, err := cleaner.NewPredictionWriter(w.bulk, classes, opt)
+	out, err := w.begin(classes, opt)
 	if err != nil {
 		return nil, in.Errorf(1, "", "%w%s", err, classesHint(err))
 	}
@@ -208,7 +215,7 @@ func (w *writing) predictionArray(
 			"has %d columns, want %d, one for each class in the order %s (--classes names classes that no node is labelled with)",
 			in.NumColumns(), len(classes), listNames(classes))}
 	}
-	out, err := cleaner.NewPredictionWriter(w.bulk, classes, opt)
+	out, err := w.begin(classes, opt)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

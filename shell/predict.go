@@ -21,9 +21,9 @@ type predictCommand struct {
 }
 
 func (*predictCommand) Help() string {
-	return `Trains a classifier on the nodes of the training split, from their features smoothed over the graph, or from the labels around them where ` +
-		`the store has no features, and writes class probabilities for every node in place of earlier ones. Your own classifier is most likely ` +
-		`better: import its predictions instead. clean does this by itself where there are no predictions.
+	return `Trains a classifier on the labelled nodes outside the validation and test splits, from their features smoothed over the graph, or from the ` +
+		`labels around them where the store has no features, and writes class probabilities for every node in place of earlier ones. A node it ` +
+		`learns from is predicted by a network that has not seen its label. clean does this by itself where there are no predictions.
 
     graphcleaner predict my.graph
     graphcleaner predict my.graph --seed 2 --memory 2GiB

@@ -35,7 +35,7 @@ func main() {
 		return nil
 	}))
 	must(cleaner.Clean(ctx, store, cleaner.Options{Seed: 1, Progress: func(stage string, done, total int64) { log.Print(stage, " ", done, "/", total) }}))
-	for row, err := range must(shell.Query(ctx, store, "suspects where score>0.97")).Rows() {
+	for row, err := range must(shell.Query(ctx, store, "suspects")).Rows() {
 		fmt.Println(must(row, err).Text("id"), row.Text("label"), "should be", row.Text("suggested"))
 	}
 }

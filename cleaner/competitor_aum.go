@@ -1,0 +1,177 @@
+package cleaner
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// What arXiv:2001.10528 fixes of AUM.
+const (
+	thresholdPercentile = 0.99
+	areaRuns            = 2 // with threshold samples of their own
+)
+
+// areaUnderMargin is AUM (Pleiss, Zhang, Elenberg, Weinberger: "Identifying Mislabeled Data using the Area Under the
+// Margin Ranking", arXiv:2001.10528). The built-in base classifier learns all labels, and no validation stops it, with
+// one class more: n/(c+1) of the n labelled nodes, the threshold samples, are given it instead of their label. With z
+// the logits after an epoch,
+//
+//	AUM[v] = mean over epochs of z[v][y] − max over j ≠ y of z[v][j]
+//
+// y the label that was learned. A node is flagged where its AUM is at most the 99th percentile of those of the
+// threshold samples. It is done twice, with other samples, and a node takes the first run of which it is none. The
+// score is sigmoid(threshold − AUM), which has the two runs on one scale.
+//
+// Logits come from the network as it learns, so predictions from outside are not looked at. ErrOptions where there are
+// more labelled nodes than the base classifier learns from.
+func areaUnderMargin(ctx context.Context, t trial, opt Options) (*verdict, error) {
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	count := labelled(t.labels)
+	if count > baseTraining {
+		return nil, fmt.Errorf("%d labelled nodes, and the base classifier learns from %d at most: %w",
+			count, baseTraining, ErrOptions)
+	}
+	samples, err := thresholdSamples(t.order, t.labels, count/(t.classes+1), opt.Seed)
+	if err != nil {
+		return nil, err
+	}
+	result := newVerdict(len(t.labels))
+	for run := range areaRuns {
+		areas, err := t.areas(ctx, samples, uint8(run+1), opt)
+		if err != nil {
+			return nil, err
+		}
+		threshold := areas.threshold(samples, uint8(run+1))
+		areas.nodes.each(kv.Range{End: kv.NodeID(len(t.labels))}, func(rank int, v kv.NodeID) {
+			if run == 0 && samples[v] != 1 || run == 1 && samples[v] == 1 {
+				result.scores[v] = sigmoid(threshold - areas.sum[rank])
+				result.flagged[v] = areas.sum[rank] <= threshold
+			}
+		})
+	}
+	return result, nil
+}
+
+// thresholdSamples draws size labelled nodes for each run, by their places in order [n]: the run that a node is a
+// sample of, from 1, or 0.
+func thresholdSamples(order nodeOrder, labels []kv.Class, size int, seed uint64) ([]uint8, error) {
+	nodes := make([]kv.NodeID, 0, labelled(labels))
+	for v, err := range order {
+		if err != nil {
+			return nil, err
+		}
+		if labels[v] != kv.NoClass {
+			nodes = append(nodes, v)
+		}
+	}
+	if size < 1 {
+		return nil, fmt.Errorf("%d labelled nodes, too few for a threshold sample: %w", len(nodes), ErrNoLabels)
+	}
+	random := rand.New(rand.NewPCG(seed, streamThreshold))
+	random.Shuffle(len(nodes), func(a, b int) { nodes[a], nodes[b] = nodes[b], nodes[a] })
+	samples := make([]uint8, len(labels))
+	for run := range areaRuns {
+		for _, v := range nodes[run*size : (run+1)*size] {
+			samples[v] = uint8(run + 1)
+		}
+	}
+	return samples, nil
+}
+
+// streamThreshold is the second word of the seed of threshold samples; see streamSynthesize.
+const streamThreshold uint64 = 0x74687265 // "thre"
+
+// areas are the AUM of labelled nodes, by rank.
+type areas struct {
+	nodes *nodeSet
+	sum   []float64
+}
+
+// areas trains a classifier with the threshold samples of a run.
+func (t trial) areas(ctx context.Context, samples []uint8, run uint8, opt Options) (*areas, error) {
+	base := t.base
+	base.classes++
+	base.labels = slices.Clone(t.labels)
+	base.splits = make([]Split, len(base.labels))
+	a := &areas{nodes: newNodeSet(len(base.labels))}
+	count := 0
+	for v, y := range base.labels {
+		if y == kv.NoClass {
+			continue
+		}
+		if samples[v] == run {
+			base.labels[v] = kv.Class(t.classes)
+		}
+		base.splits[v] = SplitTrain
+		a.nodes.add(kv.NodeID(v))
+		count++
+	}
+	a.nodes.count()
+	a.sum = make([]float64, count)
+	epochs := 0
+	base.observe = func(_ int, net *Network, train *learned) error {
+		epochs++
+		return train.addMargins(ctx, net, a.sum)
+	}
+	predictions, _, err := trainBase(ctx, base, PredictOptions{
+		Seed: opt.Seed + uint64(run-1)<<32, Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for rank := range a.sum {
+		a.sum[rank] /= float64(epochs)
+	}
+	return a, predictions.Close()
+}
+
+// threshold is the percentile of the samples of a run.
+func (a *areas) threshold(samples []uint8, run uint8) float64 {
+	var of []float64
+	a.nodes.each(kv.Range{End: kv.NodeID(len(samples))}, func(rank int, v kv.NodeID) {
+		if samples[v] == run {
+			of = append(of, a.sum[rank])
+		}
+	})
+	slices.Sort(of)
+	return percentile(of, thresholdPercentile)
+}
+
+// addMargins adds the margin of every row between its label and the largest other logit to sums [rows].
+func (l *learned) addMargins(ctx context.Context, net *Network, sums []float64) error {
+	if len(l.right) != len(sums) {
+		return fmt.Errorf("%d rows learned, want %d: %w", len(l.right), len(sums), ErrShape)
+	}
+	var layers activations
+	classes := net.Widths[len(net.Widths)-1]
+	for first := 0; first < len(l.right); first += baseBatch {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		count := min(baseBatch, len(l.right)-first)
+		logits := layers.forward(net, l.inputs.Data[first*l.width:(first+count)*l.width], count, nil)
+		for i := range count {
+			sums[first+i] += logitMargin(logits[i*classes:(i+1)*classes], l.right[first+i])
+		}
+	}
+	return nil
+}
+
+// logitMargin is the logit of a label less the largest of the others.
+func logitMargin(row []float32, y kv.Class) float64 {
+	other := math.Inf(-1)
+	for j, z := range row {
+		if kv.Class(j) != y {
+			other = max(other, float64(z))
+		}
+	}
+	return float64(row[y]) - other
+}

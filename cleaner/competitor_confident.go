@@ -1,0 +1,300 @@
+package cleaner
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// Confident learning (Northcutt, Jiang, Chuang, arXiv:1911.00068) as cleanlab 2.9 does it where nothing else is asked
+// for (filter_by="prune_by_noise_rate"), flag by flag, with its tolerances and its way of rounding:
+//
+//  1. t_j = mean P[v][j] over the nodes given j, at least 2e-6; no threshold where there is no such node.
+//  2. Node v counts in C[ỹ][j] where P[v][j] ≥ t_j − 1e-6 for a single class j; where it holds for several, j is the
+//     class with the largest P[v]. The diagonal is at least 1.
+//  3. C is calibrated: row i scaled to the number of nodes given i, and rounded to whole nodes so that rows keep their
+//     sums.
+//  4. Where a class has no node left on the diagonal it gets one, at the price of the others of its row.
+//  5. For all i ≠ j the C[i][j] nodes given i with the largest P[v][j] − P[v][i] are flagged, unless i is their only
+//     node.
+//  6. No node whose label is the class with the largest prediction, within 1e-6, is flagged.
+//
+// The nodes are those under test: predictions must not have seen the labels that they speak of. All numbers are
+// float64, so cleanlab agrees when it is given predictions as float64. Of nodes with equal differences, where not all
+// can be flagged, the first by NodeID are; cleanlab takes those that its sort happens to leave first.
+const (
+	confidentTolerance = 1e-6
+	leastThreshold     = 2e-6
+)
+
+// confidentLearning flags as above; the score is 1 − P[v][ỹ], cleanlab's self-confidence from the other side.
+func confidentLearning(ctx context.Context, t trial, _ Options) (*verdict, error) {
+	joint, given, err := t.confidentCounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result := newVerdict(len(t.labels))
+	if err := t.flagLargestMargins(ctx, pruneCounts(joint, given), given, result.flagged); err != nil {
+		return nil, err
+	}
+	return result, t.eachTested(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
+		result.scores[v] = 1 - float64(row[y])
+		own := float64(row[y]) + confidentTolerance
+		for j, p := range row {
+			if float64(p) > own || float64(p) == own && j < int(y) {
+				return // another class is the largest
+			}
+		}
+		result.flagged[v] = false
+	})
+}
+
+// confidentCounts are steps 1 and 2, and how many nodes are given each class.
+func (t trial) confidentCounts(ctx context.Context) (joint [][]float64, given []int, err error) {
+	sums := newThresholdSum(t.classes)
+	given = make([]int, t.classes)
+	err = t.eachTested(ctx, func(_ kv.NodeID, y kv.Class, row []float32) {
+		sums.add(y, float64(row[y]))
+		given[y]++
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	thresholds := sums.thresholds()
+	for j, threshold := range thresholds {
+		thresholds[j] = max(threshold, leastThreshold) - confidentTolerance // NaN stays
+	}
+	joint = newMatrix(t.classes)
+	err = t.eachTested(ctx, func(_ kv.NodeID, y kv.Class, row []float32) {
+		confident, several := kv.NoClass, false
+		for j, p := range row {
+			if float64(p) >= thresholds[j] {
+				if confident != kv.NoClass {
+					several = true
+					break
+				}
+				confident = kv.Class(j)
+			}
+		}
+		if several {
+			confident, _ = largest(row)
+		}
+		if confident != kv.NoClass {
+			joint[y][confident]++
+		}
+	})
+	return joint, given, err
+}
+
+// pruneCounts are steps 3 and 4: how many nodes given i are taken for nodes of j.
+func pruneCounts(joint [][]float64, given []int) [][]int {
+	c := len(joint)
+	calibrated, byTrue := newMatrix(c), make([]float64, c*c)
+	count := 0
+	for i, row := range joint {
+		row[i] = max(row[i], 1)
+		var sum float64
+		for _, n := range row {
+			sum += n
+		}
+		for j, n := range row {
+			calibrated[i][j] = n / sum * float64(given[i])
+			byTrue[j*c+i] = calibrated[i][j]
+		}
+		count += given[i]
+	}
+	total := pairwiseSum(byTrue)
+	prune := make([][]int, c)
+	for i, row := range calibrated {
+		for j := range row {
+			row[j] = row[j] / max(total, math.SmallestNonzeroFloat64) * float64(count)
+		}
+		prune[i] = roundKeepingSum(row)
+	}
+	for i, row := range prune {
+		if row[i] >= 1 {
+			continue
+		}
+		kinds := 0.0
+		for _, n := range row {
+			if n != 0 {
+				kinds++
+			}
+		}
+		less := float64(1-row[i]) / max(kinds-1, 1)
+		for j, n := range row {
+			row[j] = int(max(float64(n)-less, 0))
+		}
+		row[i] = 1
+	}
+	return prune
+}
+
+// roundKeepingSum rounds numbers to integers, halves to even, and then changes those that were rounded the farthest by
+// 1 until their sum is the rounded sum of the numbers.
+func roundKeepingSum(values []float64) []int {
+	rounded := make([]float64, len(values))
+	var sum float64
+	for i, x := range values {
+		rounded[i] = math.RoundToEven(x)
+		sum += rounded[i]
+	}
+	for wanted := math.RoundToEven(pairwiseSum(values)); sum != wanted; {
+		left := make([]float64, len(values))
+		for i, x := range values {
+			left[i] = x - rounded[i]
+		}
+		order := numpyOrder(left)
+		step := -1.0
+		if wanted > sum {
+			step = 1
+			slices.Reverse(order)
+		}
+		for _, i := range order[:min(int(math.Abs(wanted-sum)), len(order))] {
+			rounded[i] += step
+			sum += step
+		}
+	}
+	whole := make([]int, len(values))
+	for i, x := range rounded {
+		whole[i] = int(x)
+	}
+	return whole
+}
+
+// mostNetwork is how many numbers numpy sorts by a network.
+const mostNetwork = 256
+
+// numpyOrder is argsort of numpy 2 on processors with AVX2, equal numbers included: up to mostNetwork numbers go
+// through a bitonic network over the next power of two, from 8 on, in which equal ones are not exchanged. Of more
+// numbers equal ones stay in their order, which is one of those that numpy may leave.
+func numpyOrder(values []float64) []int {
+	n, size := len(values), 8
+	for size < n {
+		size *= 2
+	}
+	order := make([]int, size)
+	for i := range order {
+		order[i] = i
+	}
+	if n > mostNetwork {
+		slices.SortStableFunc(order[:n], func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+		return order[:n]
+	}
+	exchange := func(a, b int) {
+		i, j := order[a], order[b]
+		if j < n && (i >= n || values[j] < values[i]) { // places behind the last number hold +Inf
+			order[a], order[b] = j, i
+		}
+	}
+	for run := 2; run <= size; run *= 2 {
+		for first := 0; first < size; first += run {
+			for i := range run / 2 {
+				exchange(first+i, first+run-1-i)
+			}
+		}
+		for distance := run / 4; distance >= 1; distance /= 2 {
+			for first := 0; first < size; first += 2 * distance {
+				for i := range distance {
+					exchange(first+i, first+i+distance)
+				}
+			}
+		}
+	}
+	return order[:n]
+}
+
+// pairwiseSum adds numbers in the order that numpy does: up to 128 in eight interleaved sums, more in halves.
+func pairwiseSum(values []float64) (sum float64) {
+	n := len(values)
+	switch {
+	case n < 8:
+		for _, x := range values {
+			sum += x
+		}
+		return sum
+	case n <= 128:
+		var part [8]float64
+		copy(part[:], values)
+		i := 8
+		for ; i < n-n%8; i += 8 {
+			for k := range part {
+				part[k] += values[i+k]
+			}
+		}
+		sum = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]))
+		for _, x := range values[i:] {
+			sum += x
+		}
+		return sum
+	}
+	half := n / 2
+	half -= half % 8
+	return pairwiseSum(values[:half]) + pairwiseSum(values[half:])
+}
+
+// flagLargestMargins is step 5. It holds at most as many margins as there are nodes under test, since the rows of prune
+// add up to given.
+func (t trial) flagLargestMargins(ctx context.Context, prune [][]int, given []int, flagged []bool) error {
+	type pair struct {
+		class kv.Class
+		kept  margins
+		most  int
+	}
+	pairs := make([][]*pair, len(prune)) // by given label
+	for i, row := range prune {
+		for j, most := range row {
+			if i != j && most > 0 && given[i] > 1 {
+				pairs[i] = append(pairs[i], &pair{class: kv.Class(j), most: most})
+			}
+		}
+	}
+	err := t.eachTested(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
+		for _, p := range pairs[y] {
+			m := margin{v, float64(row[p.class]) - float64(row[y])}
+			switch {
+			case len(p.kept) < p.most:
+				heap.Push(&p.kept, m)
+			case p.kept[0].below(m):
+				p.kept[0] = m
+				heap.Fix(&p.kept, 0)
+			}
+		}
+	})
+	for _, row := range pairs {
+		for _, p := range row {
+			for _, m := range p.kept {
+				flagged[m.node] = true
+			}
+		}
+	}
+	return err
+}
+
+// A margin is P[v][j] − P[v][ỹ] of a node.
+type margin struct {
+	node  kv.NodeID
+	value float64
+}
+
+// below orders margins; of equal ones the node that comes first is above.
+func (m margin) below(other margin) bool {
+	return m.value < other.value || m.value == other.value && m.node > other.node
+}
+
+// margins is a heap with the least on top.
+type margins []margin
+
+func (h margins) Len() int           { return len(h) }
+func (h margins) Less(i, j int) bool { return h[i].below(h[j]) }
+func (h margins) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *margins) Push(m any)        { *h = append(*h, m.(margin)) }
+func (h *margins) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}

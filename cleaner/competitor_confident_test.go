@@ -1,0 +1,240 @@
+package cleaner
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sort"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// TestConfidentLearningIsCleanlab compares the flags with those of a cleanlab, made by testdata/cleanlab/make.py.
+func TestConfidentLearningIsCleanlab(t *testing.T) {
+	text, err := os.ReadFile("testdata/cleanlab/cases.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var golden struct {
+		Cleanlab string
+		Cases    []struct {
+			Seed, Classes int
+			Labels        []kv.Class
+			Predictions   [][]float32
+			Flagged       []int
+		}
+	}
+	if err := json.Unmarshal(text, &golden); err != nil {
+		t.Fatal(err)
+	}
+	if len(golden.Cases) < 40 {
+		t.Fatalf("got %d cases of cleanlab %s, want 40", len(golden.Cases), golden.Cleanlab)
+	}
+	flagged := 0
+	for _, c := range golden.Cases {
+		p := trial{tested: len(c.Labels), problem: problem{
+			graph: make(memoryGraph, len(c.Labels)), labels: c.Labels, classes: c.Classes,
+			splits:      slices.Repeat([]Split{SplitTest}, len(c.Labels)),
+			predictions: rowsSource{c.Classes, slices.Concat(c.Predictions...)},
+		}}
+		result, err := confidentLearning(context.Background(), p, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		for v, flag := range result.flagged {
+			if flag {
+				got = append(got, v)
+			}
+		}
+		if !slices.Equal(got, c.Flagged) {
+			t.Errorf("case %d: got %v flagged, cleanlab %s has %v", c.Seed, got, golden.Cleanlab, c.Flagged)
+		}
+		flagged += len(got)
+	}
+	if flagged < 100 {
+		t.Errorf("got %d nodes flagged in all cases, want 100 or more to compare", flagged)
+	}
+}
+
+// plainConfidentLearning is confidentLearning from its steps, all nodes at once.
+func plainConfidentLearning(p trial, predictions []float32) []bool {
+	c := p.classes
+	of := func(v, j int) float64 { return float64(predictions[v*c+j]) }
+	var tested []int
+	given := make([]int, c)
+	for v := range p.labels {
+		if p.isTested(kv.NodeID(v)) {
+			tested = append(tested, v)
+			given[p.labels[v]]++
+		}
+	}
+	threshold := make([]float64, c)
+	for j := range threshold {
+		sum := 0.0
+		for _, v := range tested {
+			if int(p.labels[v]) == j {
+				sum += of(v, j)
+			}
+		}
+		if threshold[j] = math.Inf(1); given[j] > 0 {
+			threshold[j] = max(sum/float64(given[j]), 2e-6)
+		}
+	}
+	joint := newMatrix(c)
+	for _, v := range tested {
+		var reached []int
+		for j, t := range threshold {
+			if of(v, j) >= t-1e-6 {
+				reached = append(reached, j)
+			}
+		}
+		switch len(reached) {
+		case 0:
+		case 1:
+			joint[p.labels[v]][reached[0]]++
+		default:
+			best := 0
+			for j := range c {
+				if of(v, j) > of(v, best) {
+					best = j
+				}
+			}
+			joint[p.labels[v]][best]++
+		}
+	}
+	prune := pruneCounts(joint, given)
+	flagged := make([]bool, len(p.labels))
+	for i := range c {
+		for j := range c {
+			if i == j || given[i] < 2 {
+				continue
+			}
+			var nodes []int
+			for _, v := range tested {
+				if int(p.labels[v]) == i {
+					nodes = append(nodes, v)
+				}
+			}
+			margin := func(v int) float64 { return of(v, j) - of(v, i) }
+			sort.SliceStable(nodes, func(a, b int) bool { return margin(nodes[a]) > margin(nodes[b]) })
+			for _, v := range nodes[:min(prune[i][j], len(nodes))] {
+				flagged[v] = true
+			}
+		}
+	}
+	for _, v := range tested {
+		best, most := -1, math.Inf(-1)
+		for j := range c {
+			x := of(v, j)
+			if j == int(p.labels[v]) {
+				x += 1e-6
+			}
+			if x > most {
+				best, most = j, x
+			}
+		}
+		if best == int(p.labels[v]) {
+			flagged[v] = false
+		}
+	}
+	return flagged
+}
+
+func TestConfidentLearningIsItsDefinition(t *testing.T) {
+	for seed := range uint64(300) {
+		p, predictions := randomTrial(rand.New(rand.NewPCG(seed, 0)))
+		result, err := confidentLearning(context.Background(), p, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := plainConfidentLearning(p, predictions); !slices.Equal(result.flagged, want) {
+			t.Errorf("seed %d: got flags %v, want %v", seed, result.flagged, want)
+		}
+		for v, y := range p.labels {
+			if p.isTested(kv.NodeID(v)) && result.scores[v] != 1-float64(predictions[v*p.classes+int(y)]) {
+				t.Errorf("seed %d, node %d: got score %v, want one less its prediction", seed, v, result.scores[v])
+			}
+		}
+	}
+}
+
+// TestRoundKeepingSum wants integers next to the numbers, halves to even, that add up to the rounded sum.
+func TestRoundKeepingSum(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   []int
+	}{
+		{[]float64{1.4, 2.4, 3.2}, []int{1, 3, 3}}, // of equal remainders the one that the network has last
+		{[]float64{0.5, 1.5, 2}, []int{0, 2, 2}},
+		{[]float64{0.6, 0.6, 0.8}, []int{0, 1, 1}},
+		{nil, []int{}},
+	} {
+		if got := roundKeepingSum(c.values); !slices.Equal(got, c.want) {
+			t.Errorf("%v: got %v, want %v", c.values, got, c.want)
+		}
+	}
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		values := make([]float64, 1+r.IntN(30))
+		for i := range values {
+			values[i] = r.Float64() * float64(r.IntN(20))
+		}
+		sum := 0
+		for i, n := range roundKeepingSum(values) {
+			sum += n
+			if math.Abs(float64(n)-values[i]) >= 1.5 {
+				t.Errorf("seed %d: %v became %d", seed, values[i], n)
+			}
+		}
+		if want := int(math.RoundToEven(pairwiseSum(values))); sum != want {
+			t.Errorf("seed %d: the sum is %d, want %d", seed, sum, want)
+		}
+	}
+}
+
+// TestNumpyOrder wants the order of the numbers; that of equal ones is what numpy 2.4 printed for
+// np.argsort([1/4]*2 + [0]*3 + [1/4] + [0]*3 + [1/4]).
+func TestNumpyOrder(t *testing.T) {
+	tied := []float64{.25, .25, 0, 0, 0, .25, 0, 0, 0, .25}
+	if got, want := numpyOrder(tied), []int{3, 2, 6, 4, 7, 8, 0, 1, 5, 9}; !slices.Equal(got, want) {
+		t.Errorf("%v: got %v, want %v", tied, got, want)
+	}
+	for n := range 600 {
+		r := rand.New(rand.NewPCG(uint64(n), 0))
+		values := make([]float64, n)
+		for i := range values {
+			values[i] = float64(r.IntN(1 + n/2))
+		}
+		order := numpyOrder(values)
+		seen := make([]bool, n)
+		for place, i := range order {
+			if seen[i] || place > 0 && values[order[place-1]] > values[i] {
+				t.Fatalf("%v: got the order %v", values, order)
+			}
+			seen[i] = true
+		}
+		if len(order) != n {
+			t.Fatalf("%d numbers: got the order of %d", n, len(order))
+		}
+	}
+}
+
+func TestPairwiseSum(t *testing.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		values := make([]float64, r.IntN(1000))
+		plain := 0.0
+		for i := range values {
+			values[i] = r.Float64()
+			plain += values[i]
+		}
+		if got := pairwiseSum(values); math.Abs(got-plain) > 1e-9 {
+			t.Errorf("seed %d: got %v, want %v", seed, got, plain)
+		}
+	}
+}

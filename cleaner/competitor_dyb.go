@@ -1,0 +1,157 @@
+package cleaner
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// How the mixture of losses is fitted, as the code of arXiv:1904.11238 does it.
+const (
+	mixtureSteps   = 10
+	mixtureTail    = 0.05 // share of the losses that is left out at either end
+	mixtureEdge    = 1e-3 // how near losses come to 0 and 1
+	mixturePoints  = 100  // at which the posterior is looked for its greatest
+	leastVariance  = 1e-8
+	tiedByLoss     = 1e-9 // of the score: it orders nodes of one posterior by their loss
+	leastPredicted = 1e-12
+)
+
+// dynamicBootstrap is the detector of DYB (Arazo, Ortego, Albert, O'Connor, McGuinness: "Unsupervised Label Noise
+// Modeling and Loss Correction", arXiv:1904.11238): the cross-entropies −log P[v][ỹ] of the nodes under test, scaled to
+// [0,1] between their 5th and 95th percentile, are taken for a mixture of two beta distributions, fitted by expectation
+// maximization with moments, and a node is flagged where the posterior of the component with the larger mean exceeds
+// 0.5. Beyond its greatest the posterior does not fall again. The score is that posterior; equal ones are in the order
+// of the losses.
+//
+// Where all losses between the percentiles are the same there is nothing to tell apart, and no node is flagged.
+func dynamicBootstrap(ctx context.Context, t trial, _ Options) (*verdict, error) {
+	result := newVerdict(len(t.labels))
+	losses := make([]float64, 0, t.tested)
+	err := t.eachTested(ctx, func(_ kv.NodeID, y kv.Class, row []float32) {
+		losses = append(losses, -math.Log(max(float64(row[y]), leastPredicted)))
+	})
+	if err != nil {
+		return nil, err
+	}
+	m := fitLossMixture(losses)
+	return result, t.eachTested(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
+		posterior := m.posterior(-math.Log(max(float64(row[y]), leastPredicted)))
+		result.flagged[v] = posterior > 0.5
+		result.scores[v] = (1-tiedByLoss)*posterior + tiedByLoss*(1-float64(row[y]))
+	})
+}
+
+// A lossMixture says which losses are high.
+type lossMixture struct {
+	low, span float64 // of the losses that are scaled to [0,1]; span 0: nothing can be told apart
+	of        [2]betaComponent
+	high      int     // the component with the larger mean
+	greatest  float64 // the scaled loss with the greatest posterior
+}
+
+// A betaComponent is a weighted beta distribution.
+type betaComponent struct{ a, b, weight float64 }
+
+// logDensity is the logarithm of its weighted density at 0 < x < 1.
+func (c betaComponent) logDensity(x float64) float64 {
+	all, _ := math.Lgamma(c.a + c.b)
+	one, _ := math.Lgamma(c.a)
+	other, _ := math.Lgamma(c.b)
+	return math.Log(c.weight) + all - one - other + (c.a-1)*math.Log(x) + (c.b-1)*math.Log1p(-x)
+}
+
+func (c betaComponent) mean() float64 { return c.a / (c.a + c.b) }
+
+// fitLossMixture fits the mixture to losses, which it overwrites.
+func fitLossMixture(losses []float64) *lossMixture {
+	m := &lossMixture{of: [2]betaComponent{{1, 2, 0.5}, {2, 1, 0.5}}}
+	if len(losses) == 0 {
+		return m
+	}
+	slices.Sort(losses) // so that the sums do not depend on the order of the nodes
+	m.low = percentile(losses, mixtureTail)
+	high := percentile(losses, 1-mixtureTail)
+	m.span = high - m.low
+	if m.span <= 0 {
+		m.span = 0
+		return m
+	}
+	x := losses[:0]
+	for _, loss := range losses {
+		if loss >= m.low && loss <= high {
+			x = append(x, m.scaled(loss))
+		}
+	}
+	for range mixtureSteps {
+		var weight, first, second [2]float64
+		for _, x := range x {
+			share := m.shareOf1(x)
+			for k, r := range [2]float64{1 - share, share} {
+				weight[k] += r
+				first[k] += r * x
+				second[k] += r * x * x
+			}
+		}
+		for k := range m.of {
+			if weight[k] == 0 {
+				continue
+			}
+			mean := first[k] / weight[k]
+			variance := max(second[k]/weight[k]-mean*mean, leastVariance)
+			a := mean * (mean*(1-mean)/variance - 1)
+			m.of[k] = betaComponent{a, a * (1 - mean) / mean, weight[k] / float64(len(x))}
+		}
+	}
+	if m.of[0].mean() > m.of[1].mean() {
+		m.high = 0
+	} else {
+		m.high = 1
+	}
+	most := math.Inf(-1)
+	for i := range mixturePoints {
+		at := mixtureEdge + (1-2*mixtureEdge)*float64(i)/(mixturePoints-1)
+		if p := m.at(at); p > most {
+			most, m.greatest = p, at
+		}
+	}
+	return m
+}
+
+// percentile is the value below which a share of sorted values lie, interpolated between neighbours.
+func percentile(sorted []float64, share float64) float64 {
+	at := share * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 == len(sorted) {
+		return sorted[i]
+	}
+	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+}
+
+// scaled brings a loss into the open interval from 0 to 1.
+func (m *lossMixture) scaled(loss float64) float64 {
+	return min(max((loss-m.low)/m.span, mixtureEdge), 1-mixtureEdge)
+}
+
+// shareOf1 is the posterior of component 1 at a scaled loss.
+func (m *lossMixture) shareOf1(x float64) float64 {
+	return sigmoid(m.of[1].logDensity(x) - m.of[0].logDensity(x))
+}
+
+// at is the posterior of the component of high losses at a scaled loss.
+func (m *lossMixture) at(x float64) float64 {
+	if m.high == 0 {
+		return 1 - m.shareOf1(x)
+	}
+	return m.shareOf1(x)
+}
+
+// posterior is the chance that a loss is of the component of high losses.
+func (m *lossMixture) posterior(loss float64) float64 {
+	if m.span == 0 {
+		return 0
+	}
+	return m.at(min(m.scaled(loss), m.greatest))
+}

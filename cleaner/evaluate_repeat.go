@@ -1,0 +1,128 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// A drawing is a graph with noise and split drawn.
+type drawing struct {
+	base   baseProblem // of the noisy labels
+	truth  []kv.Class
+	tested []kv.NodeID // nodes that are measured, in file order
+	seed   uint64
+}
+
+// draw draws noise and split of draw r.
+func (e *evaluator) draw(r int) (*drawing, error) {
+	d := &drawing{base: e.base, truth: e.base.labels, seed: e.opt.Seed + uint64(r)}
+	var err error
+	if d.base.splits, err = e.splits(d.seed); err != nil {
+		return nil, err
+	}
+	if d.base.labels = e.opt.NoisyLabels; d.base.labels == nil {
+		if d.base.labels, err = e.noise.inject(d.truth, e.base.order, e.base.classes, d.seed); err != nil {
+			return nil, err
+		}
+	}
+	for v, err := range e.base.order {
+		if err != nil {
+			return nil, err
+		}
+		if d.base.splits[v] == SplitTest && d.truth[v] != kv.NoClass && d.base.labels[v] != kv.NoClass {
+			d.tested = append(d.tested, v)
+		}
+	}
+	if len(d.tested) == 0 {
+		return nil, fmt.Errorf("no labelled node in the test split, want some to measure on: %w", ErrNoLabels)
+	}
+	return d, nil
+}
+
+// modelSeed is the seed of a classifier: that of the draw for the first.
+func (d *drawing) modelSeed(model int) uint64 { return d.seed + uint64(model)<<32 }
+
+// measure trains a classifier, or reads its predictions, and measures every method on it once. Repeats count the model
+// seeds of all draws.
+func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (measured []Metrics, err error) {
+	seed := d.modelSeed(repeat % e.opt.ModelSeeds)
+	predictions, err := e.predictions(ctx, d, repeat%e.opt.ModelSeeds)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, predictions.Close()) }()
+	t := trial{base: d.base, problem: problem{
+		graph: d.base.graph, place: d.base.place, order: d.base.order, labels: d.base.labels, classes: d.base.classes,
+		splits: d.base.splits, predictions: predictions, sizes: d.base.sizes,
+	}}
+	if e.diagonals != nil {
+		t.diagonals = e.diagonals.Diagonals
+	}
+	for v := range t.labels {
+		if t.isTested(kv.NodeID(v)) {
+			t.tested++
+		}
+	}
+	opt := e.opt.Options
+	opt.Seed = seed
+	opt.MemoryBudget -= e.held()
+	opt.OnStage = nil // of the parts of a method
+	for _, name := range e.opt.Methods {
+		began := time.Now()
+		m := methodNamed(name)
+		verdict, err := m.run(ctx, t, m.options(opt))
+		if err != nil {
+			return nil, fmt.Errorf("method %s: %w", name, err)
+		}
+		e.opt.stage(name, began)
+		measured = append(measured, verdict.measure(d))
+		if e.opt.OnMeasured == nil {
+			continue
+		}
+		err = e.opt.OnMeasured(Measured{
+			Repeat: repeat, Method: name, Nodes: d.tested, Truth: d.truth, Given: t.labels,
+			Scores: verdict.scores, Flagged: verdict.flagged, MislabelRate: verdict.rate,
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return measured, nil
+}
+
+// A heldSource is predictions [n×c] until it is closed.
+type heldSource interface {
+	ops.Source
+	Close() error
+}
+
+// predictions are those of a model.
+func (e *evaluator) predictions(ctx context.Context, d *drawing, model int) (heldSource, error) {
+	if len(e.opt.Predictions) > 0 {
+		return readPredictions(ctx, e.tx, e.base.place.temporary(), e.opt.Predictions[model])
+	}
+	began := time.Now()
+	predictions, _, err := trainBase(ctx, d.base, PredictOptions{
+		Seed: d.modelSeed(model), Workers: e.opt.Workers, MemoryBudget: e.opt.MemoryBudget - e.held(),
+		Progress: e.opt.Progress,
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.opt.stage("base", began)
+	return predictions, nil
+}
+
+// measure takes the Metrics of the nodes that are measured.
+func (v *verdict) measure(d *drawing) Metrics {
+	some, flags, wrong := make([]float64, len(d.tested)), make([]bool, len(d.tested)), make([]bool, len(d.tested))
+	for i, u := range d.tested {
+		some[i], flags[i], wrong[i] = v.scores[u], v.flagged[u], d.truth[u] != d.base.labels[u]
+	}
+	return measureScores(some, flags, wrong)
+}

@@ -1,0 +1,195 @@
+package cleaner
+
+import (
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A LabelModel gives the posterior of a node's true class, and with it the chance that its given label is wrong, from
+// the agreement features Z[v][k] of its classes k [2K+1]. With top the class of the largest prediction of v,
+//
+//	x_f(v,k) = log(ε + max(0, Z_f[v][k] − B[top][k] · Z_f[v][top]))   B[top][top] = 0
+//	u(v,k)   = Σ_f Weights[f] · x_f(v,k)
+//	P(y* = k)         ∝ exp(u(v,k))
+//	P(ỹ = i | y* = k) = 1−p where i = k, else p · U[k][i]
+//	score             = P(y* ≠ ỹ | ỹ)
+//
+// p is Rate. B is the background: what a classifier that was trained on wrong labels predicts of class k for nodes that
+// are clearly of another. Without it a systematic confusion of labels would pass for doubt about the nodes. U is how
+// labels go wrong: of a node of true class k that is given a wrong label, the distribution of that label.
+//
+// Its fields are exported so that a store can keep it; they are read only.
+type LabelModel struct {
+	Classes int
+	Rate    float64   // p
+	Weights []float64 // [2K+1]
+
+	// Background has the entries of B that are not zero, Row the top class. Flips has expected counts of wrong labels,
+	// Row the true class k and Column the given one i. With V[k][i] the count and Prior/(Classes−1), over the sum of row
+	// k and Prior, U[k][i] = λ/(Classes−1) + (1−λ)·V[k][i]: a share λ of the wrong labels may be anything.
+	Background, Flips []Cell
+	Prior             float64
+}
+
+// A Cell is an entry of a matrix between classes that is mostly zero.
+type Cell struct {
+	Row, Column int
+	Value       float64
+}
+
+// How a label model sees features.
+const (
+	featureFloor = 1e-3 // ε: less agreement is none
+	anyFlip      = 0.25 // λ
+	modelClasses = 4    // rivals of a label under test: of the other classes those with the largest predictions
+)
+
+// A labelModel is a LabelModel with its matrices as they are used.
+type labelModel struct {
+	rate       float64
+	weights    []float64
+	background [][]float64 // B [c×c]
+	flip       [][]float64 // U [c×c]
+}
+
+// dense lays the matrices out.
+func (m *LabelModel) dense() *labelModel {
+	d := &labelModel{rate: m.Rate, weights: m.Weights, background: newMatrix(m.Classes), flip: newMatrix(m.Classes)}
+	for _, cell := range m.Background {
+		d.background[cell.Row][cell.Column] = cell.Value
+	}
+	for _, cell := range m.Flips {
+		d.flip[cell.Row][cell.Column] = cell.Value
+	}
+	normalizeFlips(d.flip, m.Prior)
+	blendFlips(d.flip)
+	return d
+}
+
+// normalizeFlips turns expected counts of wrong labels, row the true class, into distributions that lean to the uniform
+// one by prior counts a row.
+func normalizeFlips(counts [][]float64, prior float64) {
+	each := prior / float64(max(len(counts)-1, 1))
+	for k, row := range counts {
+		row[k] = 0
+		mass := prior
+		for _, count := range row {
+			mass += count
+		}
+		for i := range row {
+			if i != k {
+				row[i] = (row[i] + each) / mass
+			}
+		}
+	}
+}
+
+// blendFlips turns V into U, in place.
+func blendFlips(flip [][]float64) {
+	for k, row := range flip {
+		for i := range row {
+			if i != k {
+				row[i] = anyFlip/float64(len(row)-1) + (1-anyFlip)*row[i]
+			}
+		}
+	}
+}
+
+// topClass is the class of the largest prediction among classes with features z [len(classes)×width], ties to the lower
+// class. The first feature of a class is its prediction.
+func topClass(classes []kv.Class, z []float32, width int) (place int) {
+	for i := range classes {
+		p, most := z[i*width], z[place*width]
+		if p > most || p == most && classes[i] < classes[place] {
+			place = i
+		}
+	}
+	return place
+}
+
+// logFeatures writes x of a class under test to dst [width], from its features and those of the top class.
+func logFeatures[F float32 | float64](z, top []float32, background float64, dst []F) {
+	for f := range dst {
+		dst[f] = F(math.Log(featureFloor + max(0, float64(z[f])-background*float64(top[f]))))
+	}
+}
+
+// score is the chance that the label classes[0] is wrong, where classes are all that the true one may be and z
+// [len(classes)×(2K+1)] their features; NaN where one of them is not finite. memory [len(classes)+2K+1] is overwritten.
+func (m *labelModel) score(classes []kv.Class, z []float32, memory []float64) float64 {
+	if !allFinite(z) {
+		return math.NaN()
+	}
+	width := len(m.weights)
+	utility, x := memory[:len(classes)], memory[len(classes):][:width]
+	top := topClass(classes, z, width)
+	most := math.Inf(-1)
+	for i, k := range classes {
+		logFeatures(z[i*width:(i+1)*width], z[top*width:(top+1)*width], m.background[classes[top]][k], x)
+		utility[i] = 0
+		for f, weight := range m.weights {
+			utility[i] += weight * x[f]
+		}
+		most = max(most, utility[i])
+	}
+	right := (1 - m.rate) * math.Exp(utility[0]-most)
+	var wrong float64
+	for i, k := range classes[1:] {
+		wrong += m.rate * m.flip[k][classes[0]] * math.Exp(utility[i+1]-most)
+	}
+	return wrong / (right + wrong)
+}
+
+// rivals writes the classes that a label is tested against: those with the largest predictions [c] but for the label,
+// greatest first, ties to the lower class, as many as dst has.
+func rivals(label kv.Class, predictions []float32, dst []kv.Class) {
+	found := 0
+	for k, p := range predictions {
+		if kv.Class(k) == label {
+			continue
+		}
+		at := found
+		for at > 0 && predictions[dst[at-1]] < p {
+			at--
+		}
+		if at == len(dst) {
+			continue
+		}
+		found = min(found+1, len(dst))
+		copy(dst[at+1:found], dst[at:found-1])
+		dst[at] = kv.Class(k)
+	}
+}
+
+// countRivals is how many a label of so many classes has.
+func countRivals(classes int) int { return max(min(modelClasses, classes-1), 0) }
+
+// hypothetical is the score of a node, had it label, from the features of all its classes z [c][2K+1].
+func (m *labelModel) hypothetical(label kv.Class, z [][]float32) float64 {
+	predictions := make([]float32, len(z))
+	for k := range z {
+		predictions[k] = z[k][0]
+	}
+	classes := make([]kv.Class, 1+countRivals(len(z)))
+	classes[0] = label
+	rivals(label, predictions, classes[1:])
+	var rows []float32
+	for _, k := range classes {
+		rows = append(rows, z[k]...)
+	}
+	return m.score(classes, rows, make([]float64, len(classes)+len(m.weights)))
+}
+
+// sparse keeps the entries of a matrix that are not below least, by row and column.
+func sparse(matrix [][]float64, least float64) (cells []Cell) {
+	for i, row := range matrix {
+		for j, value := range row {
+			if value >= least {
+				cells = append(cells, Cell{Row: i, Column: j, Value: value})
+			}
+		}
+	}
+	return slices.Clip(cells)
+}

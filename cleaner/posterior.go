@@ -1,0 +1,174 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/scratch"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// posteriorStage names what is kept of a label model.
+const posteriorStage = "label-model"
+
+// posterior is the pipeline of PresetDefault from the noise on.
+func (s *stages) posterior(ctx context.Context, result *scored) (err error) {
+	heldOut, err := s.drawHeldOut(s.opt.Seed)
+	if err != nil {
+		return err
+	}
+	rivals, err := s.rivals(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rivals.Close()) }()
+	every, err := s.everyLabel(heldOut)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, every.Close()) }()
+
+	tested := []labelling{{labels: s.labels}}
+	for r := range countRivals(s.classes) {
+		tested = append(tested, labelling{labels: rivals.Data[r*len(s.labels) : (r+1)*len(s.labels)]})
+	}
+	tested = append(tested, labelling{nodes: heldOut.nodes, labels: every.Data, fold: s.classes})
+	z, err := s.agreement(ctx, tested)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err = errors.Join(err, detachAll(z[1:])); err != nil {
+			err = errors.Join(err, detachAll(z[:1]))
+		}
+	}()
+	last := len(z) - 1
+	if result.model, err = s.labelModel(ctx, heldOut, z[last]); err != nil {
+		return err
+	}
+	result.features, result.rate = z[0], result.model.Rate
+	result.scores, err = s.scores(ctx, func(scores []float32) error {
+		return s.posteriorScores(ctx, result.model, z[:last], tested[:last], scores)
+	})
+	if err != nil {
+		return err
+	}
+	if result.threshold = s.opt.Threshold; result.threshold == 0 {
+		var known []float64
+		heldOut.nodes.each(kv.Range{End: kv.NodeID(len(s.labels))}, func(_ int, v kv.NodeID) {
+			known = append(known, float64(result.scores.Data[v]))
+		})
+		result.threshold = chooseThreshold(known)
+	}
+	return nil
+}
+
+// rivals are the classes that the given labels are tested against [countRivals×n], none where unlabelled.
+func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
+	n, count := len(s.labels), countRivals(s.classes)
+	all, err := scratch.New[kv.Class](s.place.temporary(), "rivals", count*n)
+	if err != nil {
+		return nil, err
+	}
+	err = eachRows(ctx, s.predictions, n, s.opt.Workers, func(rows kv.Range, values []float32) error {
+		own := make([]kv.Class, count)
+		for v := rows.First; v < rows.End; v++ {
+			for r := range own {
+				own[r] = kv.NoClass
+			}
+			if s.labels[v] != kv.NoClass {
+				rivals(s.labels[v], values[int(v-rows.First)*s.classes:][:s.classes], own)
+			}
+			for r, k := range own {
+				all.Data[r*n+int(v)] = k
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(err, all.Close())
+	}
+	return all, nil
+}
+
+// everyLabel puts every class under test for the nodes of a sample [rows×classes].
+func (s *stages) everyLabel(sample *sample) (*scratch.Array[kv.Class], error) {
+	every, err := scratch.New[kv.Class](s.place.temporary(), "every", len(sample.given)*s.classes)
+	if err != nil {
+		return nil, err
+	}
+	for i := range every.Data {
+		every.Data[i] = kv.Class(i % s.classes)
+	}
+	return every, nil
+}
+
+// labelModel fits a model to the features z [rows×classes×(2K+1)] of a sample.
+func (s *stages) labelModel(ctx context.Context, sample *sample, z *agreement) (*LabelModel, error) {
+	if kept, ok := loadMark[LabelModel](s.dir(), posteriorStage); ok {
+		s.resumed = append(s.resumed, "label model")
+		return &kept, nil
+	}
+	began := time.Now()
+	fit, err := newLabelFit(ctx, s.place.temporary(), sample.given, z.values.Data, s.classes, z.width, s.opt.Workers)
+	if err != nil {
+		return nil, err
+	}
+	model, err := fit.fit(ctx, func(rates, of int) { s.opt.progress("label model", int64(rates), int64(of)) })
+	if err = errors.Join(err, fit.Close()); err != nil {
+		return nil, fmt.Errorf("label model: %w", err)
+	}
+	if err := saveMark(s.dir(), posteriorStage, *model); err != nil {
+		return nil, err
+	}
+	s.opt.stage("label model", began)
+	return model, nil
+}
+
+// posteriorScores are the scores of the labels tested[0], from the features z[i] of tested[i]: the given labels, and
+// their rivals.
+func (s *stages) posteriorScores(
+	ctx context.Context, m *LabelModel, z []*agreement, tested []labelling, scores []float32,
+) error {
+	model, width := m.dense(), z[0].width
+	type memory struct {
+		rows    [][]float32 // of each labelling [scoreRows×width]
+		node    []float32   // [labellings×width]
+		classes []kv.Class
+		numbers []float64
+	}
+	workers := make([]memory, ops.Workers(s.opt.Workers))
+	blocks := (len(scores) + scoreRows - 1) / scoreRows
+	return ops.Parallel(ctx, len(workers), blocks, func(_ context.Context, worker, b int) error {
+		w := &workers[worker]
+		if w.rows == nil {
+			for range z {
+				w.rows = append(w.rows, make([]float32, scoreRows*width))
+			}
+			w.node, w.classes = make([]float32, len(z)*width), make([]kv.Class, len(z))
+			w.numbers = make([]float64, len(z)+width)
+		}
+		rows := kv.Range{First: kv.NodeID(b * scoreRows), End: kv.NodeID(min((b+1)*scoreRows, len(scores)))}
+		for i := range z {
+			if err := z[i].Read(rows, 0, width, w.rows[i]); err != nil {
+				return err
+			}
+		}
+		for v := rows.First; v < rows.End; v++ {
+			if tested[0].labels[v] == kv.NoClass {
+				scores[v] = float32(math.NaN())
+				continue
+			}
+			for i := range z {
+				w.classes[i] = tested[i].labels[v]
+				copy(w.node[i*width:], w.rows[i][int(v-rows.First)*width:][:width])
+			}
+			scores[v] = float32(model.score(w.classes, w.node, w.numbers))
+		}
+		return nil
+	})
+}

@@ -1,0 +1,494 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/scratch"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// rateGrid are the mislabel rates at which a label model is fitted, to learn which of them the labels speak for.
+var rateGrid = []float64{.002, .005, .01, .015, .02, .03, .04, .055, .075, .1, .13, .17, .22, .3, .4}
+
+// How a label model is fitted.
+const (
+	// modelCells bounds the rows of a fit times the classes: more would not make a handful of weights better.
+	modelCells = 1 << 19
+	modelRows  = 1 << 16
+
+	// The prior of the rate is a beta distribution with a mean of 9 %: p^(priorWrong−1) (1−p)^(priorRight−1). Neighbours
+	// share what they know, so that the labels say less than as many independent ones would: their likelihood counts to
+	// the power 1/dependence.
+	priorWrong, priorRight = 2, 20
+	dependence             = 3
+
+	weightPenalty   = 1     // half the square of each standardized weight, of the log-likelihood
+	flipShare       = 0.004 // of the rows: the counts that lean wrong labels to the uniform distribution,
+	leastFlips      = 2     // but at least so many
+	leastFlipCount  = 1e-3  // expected wrong labels of a pair of classes that are kept
+	leastBackground = 1e-3  // share of the top class that is kept
+	leastOfTop      = 10    // rows of a top class to have a background
+
+	modelSweeps    = 60 // at a rate
+	leastSweeps    = 6
+	pathTolerance  = 1e-2 // gain in log-likelihood below which the sweeps end, on the grid
+	finalTolerance = 1e-3 // and at the rate chosen
+	sweepRows      = 256  // rows whose sums are one term of all sums
+)
+
+// A labelFit fits a LabelModel to given labels by maximum a posteriori. Rows are nodes that the base classifier was not
+// trained on, whose labels therefore say something that their predictions have not seen. With x as in LabelModel, the
+// likelihood of given label i is
+//
+//	L_v = Σ_k P(y* = k) · P(ỹ = i | y* = k)
+//
+// At a fixed rate p the weights and U are found by expectation maximization: q_v(k), the posterior of the true class,
+// then one Newton step of the weights on Σ_v Σ_k q_v(k) log P(y* = k), which is concave, and U from the expected counts
+// of wrong labels.
+//
+// The likelihood has little to say of p where flips look like doubt: its profile over p is flat, and its maximum may be
+// at zero. So p is the mean of its distribution given the labels,
+//
+//	p ~ exp(log-likelihood(p)/dependence) · prior(p)
+type labelFit struct {
+	classes, width int
+	given          []kv.Class // [rows]
+	background     [][]float64
+	scale          []float64               // of each feature: its standard deviation between the classes of a row
+	x              *scratch.Array[float32] // [rows×classes×width], centred on each row, divided by scale
+	posterior      *scratch.Array[float32] // q [rows×classes]
+	workers        int
+	prior          float64 // counts a true class
+}
+
+// newLabelFit takes the features z [rows×classes×width] of rows with given labels. Rows that are not finite are left
+// out: their x is zero for all classes.
+func newLabelFit(
+	ctx context.Context, dir *scratch.Dir, given []kv.Class, z []float32, classes, width, workers int,
+) (f *labelFit, err error) {
+	rows := len(given)
+	f = &labelFit{
+		classes: classes, width: width, workers: workers,
+		prior: max(leastFlips, flipShare*float64(rows)) / float64(classes),
+	}
+	for r, y := range given {
+		if !allFinite(z[r*classes*width : (r+1)*classes*width]) {
+			y = kv.NoClass
+		}
+		f.given = append(f.given, y)
+	}
+	if f.x, err = scratch.New[float32](dir, "log-features", rows*classes*width); err != nil {
+		return nil, err
+	}
+	if f.posterior, err = scratch.New[float32](dir, "posterior", rows*classes); err != nil {
+		return nil, errors.Join(err, f.x.Close())
+	}
+	tops := f.tops(z)
+	f.background = f.measureBackground(z, tops)
+	if err := f.takeLogs(ctx, z, tops); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, f.standardize(ctx)
+}
+
+// Close gives the arrays back.
+func (f *labelFit) Close() error { return errors.Join(f.x.Close(), f.posterior.Close()) }
+
+// tops are the top classes of the rows.
+func (f *labelFit) tops(z []float32) []kv.Class {
+	all := make([]kv.Class, f.classes)
+	for k := range all {
+		all[k] = kv.Class(k)
+	}
+	tops := make([]kv.Class, len(f.given))
+	for r := range tops {
+		tops[r] = kv.Class(topClass(all, z[r*f.classes*f.width:], f.width))
+	}
+	return tops
+}
+
+// measureBackground is B: of the rows with a top class, the first decile of what is predicted of each other class, over
+// that of the top class. Nearly all of them are predicted as much, clear ones too.
+func (f *labelFit) measureBackground(z []float32, tops []kv.Class) [][]float64 {
+	background := newMatrix(f.classes)
+	byTop := make([][]int, f.classes)
+	for r, top := range tops {
+		if f.given[r] != kv.NoClass {
+			byTop[top] = append(byTop[top], r)
+		}
+	}
+	var values []float32
+	for top, rows := range byTop {
+		if len(rows) < leastOfTop {
+			continue
+		}
+		decile := func(k int) float64 {
+			values = values[:0]
+			for _, r := range rows {
+				values = append(values, z[(r*f.classes+k)*f.width])
+			}
+			slices.Sort(values)
+			return float64(values[(len(values)-1)/10])
+		}
+		own := decile(top)
+		for k := range f.classes {
+			if k == top || own <= 0 {
+				continue
+			}
+			if share := min(decile(k)/own, 1); share >= leastBackground {
+				background[top][k] = share
+			}
+		}
+	}
+	return background
+}
+
+// blocks calls visit for blocks of rows, concurrently.
+func (f *labelFit) blocks(ctx context.Context, visit func(block, first, end int)) error {
+	rows := len(f.given)
+	return ops.Parallel(ctx, ops.Workers(f.workers), f.countBlocks(), func(_ context.Context, _, b int) error {
+		visit(b, b*sweepRows, min((b+1)*sweepRows, rows))
+		return nil
+	})
+}
+
+func (f *labelFit) countBlocks() int { return (len(f.given) + sweepRows - 1) / sweepRows }
+
+// row is x of a row [classes×width].
+func (f *labelFit) row(r int) []float32 { return f.x.Data[r*f.classes*f.width:][:f.classes*f.width] }
+
+// takeLogs fills x, not yet divided by scale.
+func (f *labelFit) takeLogs(ctx context.Context, z []float32, tops []kv.Class) error {
+	return f.blocks(ctx, func(_, first, end int) {
+		for r := first; r < end; r++ {
+			if f.given[r] == kv.NoClass {
+				continue
+			}
+			x, of := f.row(r), z[r*f.classes*f.width:]
+			top := int(tops[r])
+			for k := range f.classes {
+				logFeatures(of[k*f.width:(k+1)*f.width], of[top*f.width:(top+1)*f.width], f.background[top][k],
+					x[k*f.width:(k+1)*f.width])
+			}
+			for j := range f.width {
+				var mean float64
+				for k := range f.classes {
+					mean += float64(x[k*f.width+j]) / float64(f.classes)
+				}
+				for k := range f.classes {
+					x[k*f.width+j] -= float32(mean)
+				}
+			}
+		}
+	})
+}
+
+// standardize measures scale and divides x by it; a feature that is the same of all classes is left as it is.
+func (f *labelFit) standardize(ctx context.Context) error {
+	partial := make([]float64, f.countBlocks()*f.width)
+	err := f.blocks(ctx, func(b, first, end int) {
+		sums := partial[b*f.width:][:f.width]
+		for i, value := range f.x.Data[first*f.classes*f.width : end*f.classes*f.width] {
+			sums[i%f.width] += float64(value) * float64(value)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	sums := addParts(partial, f.width)
+	used := 0
+	for _, y := range f.given {
+		if y != kv.NoClass {
+			used++
+		}
+	}
+	f.scale = make([]float64, f.width)
+	for j, sum := range sums {
+		if f.scale[j] = math.Sqrt(sum / float64(max(used*f.classes, 1))); f.scale[j] < 1e-6 {
+			f.scale[j] = 1
+		}
+	}
+	return f.blocks(ctx, func(_, first, end int) {
+		x := f.x.Data[first*f.classes*f.width : end*f.classes*f.width]
+		for i := range x {
+			x[i] = float32(float64(x[i]) / f.scale[i%f.width])
+		}
+	})
+}
+
+// addParts sums vectors of a width, one after the other in order.
+func addParts(parts []float64, width int) []float64 {
+	sums := make([]float64, width)
+	for i, part := range parts {
+		sums[i%width] += part
+	}
+	return sums
+}
+
+// A modelState is where a fit is.
+type modelState struct {
+	rate    float64
+	weights []float64   // standardized
+	counts  [][]float64 // expected wrong labels that are not just anything, row the true class
+	learned [][]float64 // V
+	flip    [][]float64 // U
+}
+
+// start leaves all to the predictions, and has wrong labels go anywhere.
+func (f *labelFit) start() *modelState {
+	c := f.classes
+	s := &modelState{weights: make([]float64, f.width), counts: newMatrix(c), learned: newMatrix(c), flip: newMatrix(c)}
+	s.weights[0] = 1
+	s.setFlips(f.prior)
+	return s
+}
+
+// setFlips computes V and U from the counts.
+func (s *modelState) setFlips(prior float64) {
+	for k, row := range s.counts {
+		copy(s.learned[k], row)
+	}
+	normalizeFlips(s.learned, prior)
+	for k, row := range s.learned {
+		copy(s.flip[k], row)
+	}
+	blendFlips(s.flip)
+}
+
+// What a sweep sums up over rows: the log-likelihood, the gradient [width], and the upper triangle of the curvature
+// [width×(width+1)/2] of the weights.
+func (f *labelFit) sumWidth() int { return 1 + f.width + f.width*(f.width+1)/2 }
+
+// sweep computes the posteriors of a state, and the sums.
+func (f *labelFit) sweep(ctx context.Context, s *modelState) ([]float64, error) {
+	partial := make([]float64, f.countBlocks()*f.sumWidth())
+	err := f.blocks(ctx, func(b, first, end int) {
+		sums := partial[b*f.sumWidth():][:f.sumWidth()]
+		chance, mean := make([]float64, f.classes), make([]float64, f.width)
+		for r := first; r < end; r++ {
+			if f.given[r] != kv.NoClass {
+				f.sweepRow(s, r, chance, mean, sums)
+			}
+		}
+	})
+	return addParts(partial, f.sumWidth()), err
+}
+
+// sweepRow adds a row to the sums; chance [classes] and mean [width] are overwritten.
+func (f *labelFit) sweepRow(s *modelState, r int, chance, mean, sums []float64) {
+	x, q, y := f.row(r), f.posterior.Data[r*f.classes:][:f.classes], int(f.given[r])
+	most := math.Inf(-1)
+	for k := range chance {
+		chance[k] = 0
+		for j, weight := range s.weights {
+			chance[k] += weight * float64(x[k*f.width+j])
+		}
+		most = max(most, chance[k])
+	}
+	var whole float64
+	for k := range chance {
+		chance[k] = math.Exp(chance[k] - most)
+		whole += chance[k]
+	}
+	var likelihood float64
+	for k := range chance {
+		chance[k] /= whole
+		noise := s.rate * s.flip[k][y]
+		if k == y {
+			noise = 1 - s.rate
+		}
+		likelihood += chance[k] * noise
+		q[k] = float32(chance[k] * noise)
+	}
+	sums[0] += math.Log(likelihood)
+	gradient, curvature := sums[1:][:f.width], sums[1+f.width:]
+	clear(mean)
+	for k, p := range chance {
+		q[k] = float32(float64(q[k]) / likelihood)
+		excess := float64(q[k]) - p
+		for j := range mean {
+			value := float64(x[k*f.width+j])
+			mean[j] += p * value
+			gradient[j] += excess * value
+		}
+	}
+	for k, p := range chance {
+		if p < 1e-9 {
+			continue
+		}
+		at := 0
+		for i := range mean {
+			deviation := p * (float64(x[k*f.width+i]) - mean[i])
+			for j := i; j < f.width; j++ {
+				curvature[at] += deviation * (float64(x[k*f.width+j]) - mean[j])
+				at++
+			}
+		}
+	}
+}
+
+// maximize improves a state at its rate, and returns the penalized log-likelihood it has come to.
+func (f *labelFit) maximize(ctx context.Context, s *modelState, tolerance float64) (float64, error) {
+	last := math.Inf(-1)
+	for sweep := range modelSweeps {
+		sums, err := f.sweep(ctx, s)
+		if err != nil {
+			return 0, err
+		}
+		value := sums[0] + f.penalty(s)
+		if err := f.stepWeights(s, sums); err != nil {
+			return 0, err
+		}
+		f.stepFlips(s)
+		if sweep+1 >= leastSweeps && math.Abs(value-last) < tolerance {
+			return value, nil
+		}
+		last = value
+	}
+	return last, nil
+}
+
+// penalty is the logarithm of the priors of weights and U, but for constants.
+func (f *labelFit) penalty(s *modelState) (value float64) {
+	for _, weight := range s.weights {
+		value -= weightPenalty * weight * weight / 2
+	}
+	each := f.prior / float64(max(f.classes-1, 1))
+	for k, row := range s.learned {
+		for i, share := range row {
+			if i != k {
+				value += each * math.Log(share)
+			}
+		}
+	}
+	return value
+}
+
+// stepWeights takes a Newton step, no weight further than 1.
+func (f *labelFit) stepWeights(s *modelState, sums []float64) error {
+	gradient := mat.NewVecDense(f.width, nil)
+	curvature := mat.NewSymDense(f.width, nil)
+	at := 1 + f.width
+	for i, weight := range s.weights {
+		gradient.SetVec(i, sums[1+i]-weightPenalty*weight)
+		for j := i; j < f.width; j++ {
+			value := sums[at]
+			if at++; i == j {
+				value += weightPenalty
+			}
+			curvature.SetSym(i, j, value)
+		}
+	}
+	var factors mat.Cholesky
+	var step mat.VecDense
+	if !factors.Factorize(curvature) {
+		return fmt.Errorf("label model: the curvature of %d weights has no Cholesky factors", f.width)
+	}
+	if err := factors.SolveVecTo(&step, gradient); err != nil {
+		var condition mat.Condition
+		if !errors.As(err, &condition) {
+			return fmt.Errorf("label model: %w", err)
+		}
+	}
+	furthest := 1.0
+	for i := range s.weights {
+		furthest = max(furthest, math.Abs(step.AtVec(i)))
+	}
+	for i := range s.weights {
+		s.weights[i] += step.AtVec(i) / furthest
+	}
+	return nil
+}
+
+// stepFlips takes U from the posteriors.
+func (f *labelFit) stepFlips(s *modelState) {
+	for _, row := range s.counts {
+		clear(row)
+	}
+	for r, y := range f.given {
+		if y == kv.NoClass {
+			continue
+		}
+		for k, q := range f.posterior.Data[r*f.classes:][:f.classes] {
+			s.counts[k][y] += float64(q)
+		}
+	}
+	for k, row := range s.counts {
+		row[k] = 0
+		for i := range row {
+			if i != k { // the part that V has in U
+				row[i] *= (1 - anyFlip) * s.learned[k][i] / s.flip[k][i]
+			}
+		}
+	}
+	s.setFlips(f.prior)
+}
+
+// fit finds the rate, and the model at that rate. done, where not nil, is told of every rate that was tried.
+func (f *labelFit) fit(ctx context.Context, done func(rates, of int)) (*LabelModel, error) {
+	state := f.start()
+	weights, values := make([][]float64, len(rateGrid)), make([]float64, len(rateGrid))
+	for i := len(rateGrid) - 1; i >= 0; i-- { // each from where the next higher came to
+		state.rate = rateGrid[i]
+		var err error
+		if values[i], err = f.maximize(ctx, state, pathTolerance); err != nil {
+			return nil, err
+		}
+		if weights[i] = slices.Clone(state.weights); done != nil {
+			done(len(rateGrid)-i, len(rateGrid)+1)
+		}
+	}
+	rate := expectedRate(rateGrid, values)
+	nearest := 0
+	for i, p := range rateGrid {
+		if math.Abs(p-rate) < math.Abs(rateGrid[nearest]-rate) {
+			nearest = i
+		}
+	}
+	state.rate, state.weights = rate, weights[nearest]
+	if _, err := f.maximize(ctx, state, finalTolerance); err != nil {
+		return nil, err
+	}
+	if done != nil {
+		done(len(rateGrid)+1, len(rateGrid)+1)
+	}
+	return f.model(state), nil
+}
+
+// model is a state in the terms of features as they are.
+func (f *labelFit) model(s *modelState) *LabelModel {
+	m := &LabelModel{Classes: f.classes, Rate: s.rate, Prior: f.prior, Background: sparse(f.background, leastBackground)}
+	for j, weight := range s.weights {
+		m.Weights = append(m.Weights, weight/f.scale[j])
+	}
+	m.Flips = sparse(s.counts, leastFlipCount)
+	return m
+}
+
+// expectedRate is the mean of the mislabel rate given the log-likelihoods at those of a grid, ascending.
+func expectedRate(grid, logLikelihoods []float64) float64 {
+	logs := make([]float64, len(grid))
+	for i, p := range grid {
+		below, above := grid[max(i-1, 0)], grid[min(i+1, len(grid)-1)]
+		span := (above - below) / 2
+		if i == 0 || i == len(grid)-1 {
+			span = above - below
+		}
+		logs[i] = logLikelihoods[i]/dependence + (priorWrong-1)*math.Log(p) + (priorRight-1)*math.Log(1-p) + math.Log(span)
+	}
+	most := slices.Max(logs)
+	var sum, whole float64
+	for i, p := range grid {
+		weight := math.Exp(logs[i] - most)
+		sum += weight * p
+		whole += weight
+	}
+	return sum / whole
+}

@@ -1,0 +1,171 @@
+package shell
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// printEvaluation prints as table, json or csv.
+func printEvaluation(out io.Writer, evaluation *cleaner.Evaluation, format string) (err error) {
+	switch format {
+	case "json":
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(evaluation)
+	case "csv":
+		_, err = Render(out, evaluationRows(evaluation), FormatCSV)
+	default:
+		_, err = Render(out, evaluationSummary(evaluation), FormatTable)
+	}
+	return err
+}
+
+// evaluationMetrics are the columns of an evaluation, in the order of cleaner.Metrics.
+var evaluationMetrics = []struct {
+	name string
+	of   func(cleaner.Metrics) float64
+}{
+	{"f1", func(m cleaner.Metrics) float64 { return m.F1 }},
+	{"mcc", func(m cleaner.Metrics) float64 { return m.MCC }},
+	{"p_at_t", func(m cleaner.Metrics) float64 { return m.PAtT }},
+	{"p_at_t_flagged", func(m cleaner.Metrics) float64 { return m.PAtTFlagged }},
+	{"precision", func(m cleaner.Metrics) float64 { return m.Precision }},
+	{"recall", func(m cleaner.Metrics) float64 { return m.Recall }},
+	{"average_precision", func(m cleaner.Metrics) float64 { return m.AveragePrecision }},
+	{"auroc", func(m cleaner.Metrics) float64 { return m.AUROC }},
+	{"p_at_10", func(m cleaner.Metrics) float64 { return m.PAt10 }},
+	{"p_at_50", func(m cleaner.Metrics) float64 { return m.PAt50 }},
+	{"p_at_100", func(m cleaner.Metrics) float64 { return m.PAt100 }},
+	{"flagged", func(m cleaner.Metrics) float64 { return m.Flagged }},
+	{"mislabelled", func(m cleaner.Metrics) float64 { return m.Mislabelled }},
+	{"ece", func(m cleaner.Metrics) float64 { return m.ECE }},
+	{"brier", func(m cleaner.Metrics) float64 { return m.Brier }},
+}
+
+// evaluationRows has a row for each repeat of each method, and its mean, standard deviation and p values.
+func evaluationRows(evaluation *cleaner.Evaluation) *Result {
+	columns := []ColumnInfo{{Name: "method", Kind: kv.KindString}, {Name: "repeat", Kind: kv.KindString}}
+	for _, m := range evaluationMetrics {
+		columns = append(columns, ColumnInfo{Name: m.name, Kind: kv.KindFloat})
+	}
+	var rows [][]kv.Value
+	add := func(method, repeat string, values cleaner.Metrics) {
+		row := []kv.Value{kv.StringValue(method), kv.StringValue(repeat)}
+		for _, m := range evaluationMetrics {
+			row = append(row, number(m.of(values)))
+		}
+		rows = append(rows, row)
+	}
+	for _, method := range evaluation.Methods {
+		for i, values := range method.Repeats {
+			add(method.Name, strconv.Itoa(i+1), values)
+		}
+		add(method.Name, "mean", method.Mean)
+		add(method.Name, "std", method.Std)
+		if method.P != nil {
+			add(method.Name, "p", *method.P)
+		}
+	}
+	return inMemory(columns, rows)
+}
+
+// summarized is how many of evaluationMetrics fit a line of a terminal.
+const summarized = 6
+
+// evaluationSummary has a row for each method: mean ± standard deviation, and where methods are compared the p value of
+// the F1.
+func evaluationSummary(evaluation *cleaner.Evaluation) *Result {
+	columns := []ColumnInfo{{Name: "method", Kind: kv.KindString}}
+	for _, m := range evaluationMetrics[:summarized] {
+		columns = append(columns, ColumnInfo{Name: m.name, Kind: kv.KindString})
+	}
+	compared := false
+	for _, method := range evaluation.Methods {
+		compared = compared || method.P != nil
+	}
+	if compared {
+		columns = append(columns, ColumnInfo{Name: "p(f1)", Kind: kv.KindString})
+	}
+	rows := make([][]kv.Value, len(evaluation.Methods))
+	for i, method := range evaluation.Methods {
+		rows[i] = append(rows[i], kv.StringValue(method.Name))
+		for _, m := range evaluationMetrics[:summarized] {
+			rows[i] = append(rows[i], kv.StringValue(fmt.Sprintf("%.3f ± %.3f", m.of(method.Mean), m.of(method.Std))))
+		}
+		if compared {
+			p := kv.Value{}
+			if method.P != nil {
+				p = kv.StringValue(strconv.FormatFloat(method.P.F1, 'g', 2, 64))
+			}
+			rows[i] = append(rows[i], p)
+		}
+	}
+	return inMemory(columns, rows)
+}
+
+// writingFlags calls evaluate, and writes what it measures to the file of --flags, where there is one:
+//
+//	repeat,method,id,true_label,given_label,score,flagged
+//
+// with a row for each test node, in file order, of each method and repeat; flagged is 1 or 0.
+func (c *evalCommand) writingFlags(tx *kv.Tx, opt *cleaner.EvalOptions, s *streams, evaluate func() error) error {
+	if c.Flags == "" {
+		return evaluate()
+	}
+	return writeFile(c.Flags, s.out, func(out *outFile) error {
+		w := csv.NewWriter(out)
+		err := w.Write([]string{"repeat", "method", "id", "true_label", "given_label", "score", "flagged"})
+		if err != nil {
+			return err
+		}
+		opt.OnMeasured = func(m cleaner.Measured) error { return writeMeasured(tx, w, m) }
+		if err := evaluate(); err != nil {
+			return err
+		}
+		w.Flush()
+		return w.Error()
+	})
+}
+
+// writeMeasured writes a row for each node.
+func writeMeasured(tx *kv.Tx, w *csv.Writer, m cleaner.Measured) error {
+	classes := tx.Classes()
+	nextID, stop := iter.Pull2(tx.IDs())
+	defer stop()
+	at := 0
+	for v, err := range tx.InFileOrder() {
+		if err != nil {
+			return err
+		}
+		if at == len(m.Nodes) {
+			break
+		}
+		id, err, _ := nextID()
+		if err != nil {
+			return err
+		}
+		if v != m.Nodes[at] {
+			continue
+		}
+		at++
+		flagged := "0"
+		if m.Flagged[v] {
+			flagged = "1"
+		}
+		err = w.Write([]string{
+			strconv.Itoa(m.Repeat + 1), m.Method, id, classes[m.Truth[v]], classes[m.Given[v]],
+			strconv.FormatFloat(m.Scores[v], 'g', -1, 64), flagged,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,296 @@
+package shell
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rivo/uniseg"
+)
+
+// Colours of figures that all readers can tell apart (Okabe and Ito).
+const (
+	blue       = "#0072b2"
+	vermillion = "#d55e00"
+	grey       = "#8a8a8a"
+)
+
+// lineColors are of lines in one figure, by turns; from the second turn on they are dashed.
+var lineColors = []string{blue, vermillion, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"}
+
+// A chart is a figure with two axes. What is drawn is in pixels of its svg, y downwards.
+type chart struct {
+	Title, XLabel, YLabel string
+	XTicks, YTicks        []tick
+	Bars                  []bar
+	Lines                 []line
+	Dots                  []dot
+	Legend                []legendEntry
+
+	x, y axis
+}
+
+type (
+	tick struct {
+		At   float64
+		Text string
+	}
+	bar struct {
+		X, Y, Width, Height float64
+		Color, Text         string
+	}
+	line struct {
+		Points, Color string
+		Dashed        bool
+	}
+	dot struct {
+		X, Y        float64
+		Color, Text string
+	}
+	legendEntry struct {
+		Y           float64
+		Color, Text string
+		Dashed      bool
+	}
+	frame struct{ X, Y, Width, Height, Right, Foot float64 }
+)
+
+// chartFrame is where the axes are.
+var chartFrame = frame{X: 56, Y: 12, Width: 412, Height: 240, Right: 468, Foot: 252}
+
+const (
+	legendTop  = 300.0
+	legendLine = 18.0
+)
+
+// Frame is where the axes are.
+func (c *chart) Frame() frame { return chartFrame }
+
+// Height is that of the figure.
+func (c *chart) Height() float64 { return legendTop + legendLine*float64(len(c.Legend)) }
+
+// An axis maps its values to [0,1]; what is outside of least and most stands at the end.
+type axis struct {
+	least, most float64
+	log         bool
+}
+
+var unitAxis = axis{least: 0, most: 1}
+
+func (a axis) at(value float64) float64 {
+	least, most := a.least, a.most
+	if a.log {
+		least, most, value = math.Log(least), math.Log(most), math.Log(value)
+	}
+	if !(most > least) {
+		return 0
+	}
+	return min(max((value-least)/(most-least), 0), 1)
+}
+
+// ticks are powers of ten, or six values at equal distances.
+func (a axis) ticks() (values []float64) {
+	if a.log {
+		for value := 1.0; value <= a.most; value *= 10 {
+			values = append(values, value)
+		}
+		return values
+	}
+	const steps = 5
+	for i := range steps + 1 {
+		values = append(values, a.least+(a.most-a.least)*float64(i)/steps)
+	}
+	return values
+}
+
+func newChart(title, xLabel, yLabel string, x, y axis) *chart {
+	c := &chart{Title: title, XLabel: xLabel, YLabel: yLabel, x: x, y: y}
+	for _, value := range x.ticks() {
+		c.XTicks = append(c.XTicks, tick{c.left(value), strconv.FormatFloat(value, 'g', 3, 64)})
+	}
+	for _, value := range y.ticks() {
+		c.YTicks = append(c.YTicks, tick{c.top(value), strconv.FormatFloat(value, 'g', 7, 64)})
+	}
+	return c
+}
+
+// left and top place a value, to a tenth of a pixel.
+func (c *chart) left(x float64) float64 { return pixel(chartFrame.X + chartFrame.Width*c.x.at(x)) }
+func (c *chart) top(y float64) float64  { return pixel(chartFrame.Foot - chartFrame.Height*c.y.at(y)) }
+
+func pixel(at float64) float64 { return math.Round(10*at) / 10 }
+
+// bar draws from the foot up to y, from x to end.
+func (c *chart) bar(x, end, y float64, color, text string) {
+	left, top := c.left(x), c.top(y)
+	c.Bars = append(c.Bars, bar{
+		X: left, Y: top, Width: pixel(max(c.left(end)-left-1, 1)), Height: pixel(chartFrame.Foot - top), Color: color, Text: text,
+	})
+}
+
+// line draws through points of x and y.
+func (c *chart) line(points [][2]float64, color string, dashed bool) {
+	var text strings.Builder
+	for i, point := range points {
+		if i > 0 {
+			text.WriteByte(' ')
+		}
+		fmt.Fprintf(&text, "%v,%v", c.left(point[0]), c.top(point[1]))
+	}
+	c.Lines = append(c.Lines, line{Points: text.String(), Color: color, Dashed: dashed})
+}
+
+func (c *chart) dot(x, y float64, color, text string) {
+	c.Dots = append(c.Dots, dot{X: c.left(x), Y: c.top(y), Color: color, Text: text})
+}
+
+func (c *chart) legend(color, text string, dashed bool) {
+	at := legendTop + legendLine*float64(len(c.Legend))
+	c.Legend = append(c.Legend, legendEntry{Y: at, Color: color, Text: text, Dashed: dashed})
+}
+
+// A histogram counts scores.
+type histogram struct {
+	axis
+	all, wrong [histogramBins]int64 // wrong: of them, known to be mislabelled
+}
+
+const histogramBins = 40
+
+// histogramOf has the axis of probabilities where all scores are some, and else one that just holds the scores.
+func histogramOf(scores []float64) *histogram {
+	h := &histogram{axis: unitAxis}
+	for _, score := range scores {
+		if !math.IsNaN(score) && !math.IsInf(score, 0) {
+			h.least, h.most = min(h.least, score), max(h.most, score)
+		}
+	}
+	return h
+}
+
+// add counts a score; NaN ranks last, so it counts as the least.
+func (h *histogram) add(score float64, wrong bool) {
+	if math.IsNaN(score) {
+		score = h.least
+	}
+	bin := min(int(h.at(score)*histogramBins), histogramBins-1)
+	h.all[bin]++
+	if wrong {
+		h.wrong[bin]++
+	}
+}
+
+// chart draws the histogram. Counts are on a log scale: most scores are of correct labels, far from the suspects.
+func (h *histogram) chart(title string, known bool) *chart {
+	counts := axis{least: 0.5, most: max(10, float64(slices.Max(h.all[:]))), log: true}
+	c := newChart(title, "score", "nodes, log scale", h.axis, counts)
+	width := (h.most - h.least) / histogramBins
+	for i, all := range h.all {
+		x := h.least + width*float64(i)
+		text := fmt.Sprintf("score %.3g to %.3g: %d nodes", x, x+width, all)
+		if known {
+			text += fmt.Sprintf(", %d of them mislabelled", h.wrong[i])
+		}
+		if all > 0 {
+			c.bar(x, x+width, float64(all), blue, text)
+		}
+		if h.wrong[i] > 0 {
+			c.bar(x, x+width, float64(h.wrong[i]), vermillion, text)
+		}
+	}
+	c.legend(blue, "nodes", false)
+	if known {
+		c.legend(vermillion, "mislabelled nodes", false)
+	}
+	return c
+}
+
+// A heatMap shows a matrix of classes.
+type heatMap struct {
+	Title         string
+	Width, Height float64
+	Rows, Columns []heatName
+	Cells         []heatCell
+}
+
+type heatName struct {
+	X, Y        float64
+	Name, Short string
+}
+
+type heatCell struct {
+	X, Y, Size, Opacity float64
+	Color, Text         string
+}
+
+// Of a heat map: how many classes it shows, and its sizes in pixels.
+const (
+	heatClasses    = 24
+	heatSide       = 26.0
+	heatLeft       = 180.0
+	heatTop        = 130.0
+	heatNameLength = 18 // characters
+)
+
+// newHeatMap draws P(given label | true class), a row a given label, a column a true class, of at most heatClasses classes:
+// those with the greatest confused, which is the mass of a class that is confused with others. Off the diagonal, the
+// darkest is the greatest probability that is shown. NaN is drawn as none.
+func newHeatMap(title string, classes []string, confused []float64, probability func(given, truth int) float64) *heatMap {
+	shown := classOrder(classes)
+	if len(shown) > heatClasses {
+		slices.SortStableFunc(shown, func(a, b int) int { return cmp.Compare(confused[b], confused[a]) })
+		chosen := make(map[int]bool)
+		for _, i := range shown[:heatClasses] {
+			chosen[i] = true
+		}
+		shown = slices.DeleteFunc(classOrder(classes), func(i int) bool { return !chosen[i] })
+	}
+	most := 0.0
+	for _, i := range shown {
+		for _, j := range shown {
+			if p := probability(i, j); i != j && p > most {
+				most = p
+			}
+		}
+	}
+	size := heatSide * float64(len(shown))
+	m := &heatMap{Title: title, Width: heatLeft + size + heatTop, Height: heatTop + size + 2}
+	for row, i := range shown {
+		y := heatTop + heatSide*float64(row)
+		x := pixel(heatLeft + heatSide*(float64(row)+0.6))
+		m.Rows = append(m.Rows, heatName{heatLeft - 6, y + 17, classes[i], shortened(classes[i])})
+		m.Columns = append(m.Columns, heatName{x, heatTop - 6, classes[i], shortened(classes[i])})
+		for column, j := range shown {
+			cell := heatCell{X: heatLeft + heatSide*float64(column), Y: y, Size: heatSide, Color: vermillion}
+			p := probability(i, j)
+			switch {
+			case math.IsNaN(p):
+				cell.Color, cell.Opacity = grey, 0.3
+			case i == j:
+				cell.Color, cell.Opacity = blue, p
+			case most > 0:
+				cell.Opacity = p / most
+			}
+			cell.Opacity = math.Round(1000*cell.Opacity) / 1000
+			cell.Text = fmt.Sprintf("%s given to a node of %s: %s", classes[i], classes[j], percent(p))
+			m.Cells = append(m.Cells, cell)
+		}
+	}
+	return m
+}
+
+// shortened cuts a name that is too long for the side of a heat map.
+func shortened(name string) string {
+	var text strings.Builder
+	clusters := uniseg.NewGraphemes(name)
+	for count := 0; clusters.Next(); count++ {
+		if count == heatNameLength {
+			return text.String() + "…"
+		}
+		text.WriteString(clusters.Str())
+	}
+	return name
+}

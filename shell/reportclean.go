@@ -1,0 +1,144 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// writeReport writes the page of the last run to the file of --report, where there is one.
+func (c *cleanCommand) writeReport(ctx context.Context, s *streams) error {
+	if c.Report == "" {
+		return nil
+	}
+	var page *reportPage
+	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) (err error) {
+		page, err = cleanPage(ctx, store, "Suspect labels of "+c.DB)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return page.write(c.Report, s)
+}
+
+// cleanPage is the page of the last run of a store.
+func cleanPage(ctx context.Context, store *kv.Store, title string) (page *reportPage, err error) {
+	err = store.View(func(tx *kv.Tx) error {
+		run, err := lastRun(tx)
+		if err != nil {
+			return err
+		}
+		page = &reportPage{Title: title, Options: runOptions(run)}
+		if err := page.addScores(tx, run); err != nil {
+			return err
+		}
+		page.addTransition(run)
+		return page.addSuspects(ctx, store)
+	})
+	return page, err
+}
+
+// addScores adds the headline and the histogram of the scores.
+func (p *reportPage) addScores(tx *kv.Tx, run *cleaner.Run) error {
+	scores := make([]float64, tx.NumNodes())
+	if err := tx.ReadFloats(cleaner.ScoreColumn, scores); err != nil {
+		return err
+	}
+	h := &histogram{axis: unitAxis}
+	expected := 0.0
+	for _, score := range scores {
+		if score != score { // NaN: unlabelled
+			continue
+		}
+		h.add(score, false)
+		if score > run.Threshold {
+			expected += score
+		}
+	}
+	p.Headline = []fact{
+		{"nodes scored", strconv.FormatInt(run.Scored, 10)},
+		{fmt.Sprintf("suspects above %.4g", run.Threshold), strconv.FormatInt(run.Suspects, 10)},
+		{"estimated mislabel rate", percent(run.MislabelRate)},
+	}
+	if run.Preset == cleaner.PresetDefault && run.Suspects > 0 {
+		p.Headline = append(p.Headline, fact{"expected precision of the suspects", percent(expected / float64(run.Suspects))})
+	}
+	note := "The score is the chance that the given label is wrong."
+	if run.Preset != cleaner.PresetDefault {
+		note = "The higher the score, the more suspect the label; it is no calibrated probability."
+	}
+	c := h.chart("Scores of the labelled nodes", false)
+	c.line([][2]float64{{run.Threshold, c.y.least}, {run.Threshold, c.y.most}}, vermillion, true)
+	c.legend(vermillion, fmt.Sprintf("threshold %.4g", run.Threshold), true)
+	p.Sections = append(p.Sections, pageSection{Title: "Scores", Note: note, Charts: []*chart{c}})
+	return nil
+}
+
+// addTransition adds the heat map of the noise, as the run estimates it.
+func (p *reportPage) addTransition(run *cleaner.Run) {
+	confused := make([]float64, len(run.Classes))
+	for i, row := range run.Joint {
+		for j, mass := range row {
+			if i != j && mass > 0 {
+				confused[i] += mass
+				confused[j] += mass
+			}
+		}
+	}
+	p.Sections = append(p.Sections, pageSection{
+		Title: "Transition matrix",
+		Note:  "Estimated from confident predictions. Grey: no confident example of the true class." + heatNote(len(run.Classes)),
+		Heat: newHeatMap("P(given label | true class), true classes across", run.Classes, confused,
+			func(given, truth int) float64 { return run.Transition[given][truth] }),
+	})
+}
+
+// addSuspects lists the highest scores of nodes that nobody has decided on.
+func (p *reportPage) addSuspects(ctx context.Context, store *kv.Store) error {
+	found, err := Query(ctx, store, fmt.Sprintf("suspects limit %d return id, label, suggested, confidence, score", pageSuspects))
+	if err != nil {
+		return err
+	}
+	table := &pageTable{Header: []string{"", "id", "given label", "suggested label", "confidence", "score"}}
+	for row, err := range found.Rows() {
+		if err != nil {
+			return err
+		}
+		table.Rows = append(table.Rows, []string{
+			strconv.Itoa(len(table.Rows) + 1), row.Text("id"), row.Text("label"), row.Text("suggested"),
+			strconv.FormatFloat(row.Float("confidence"), 'f', 4, 64), strconv.FormatFloat(row.Float("score"), 'f', 4, 64),
+		})
+	}
+	section := pageSection{
+		Title: "Top suspects", Table: table,
+		Note: "Not decided on, highest score first. Labels are never changed on their own.",
+	}
+	if len(table.Rows) == 0 {
+		section.Note, section.Table = "No node is above the threshold.", nil
+	}
+	p.Sections = append(p.Sections, section)
+	return nil
+}
+
+// runOptions are what a run was asked, and of what.
+func runOptions(run *cleaner.Run) []fact {
+	return []fact{
+		{"run", strconv.FormatInt(run.ID, 10)},
+		{"started", run.Started.UTC().Format(time.RFC3339)},
+		{"seconds", fmt.Sprintf("%.1f", run.Seconds)},
+		{"nodes", strconv.FormatInt(run.Nodes, 10)},
+		{"edges", strconv.FormatInt(run.Edges, 10)},
+		{"preset", string(run.Preset)},
+		{"predictions", run.PredictionSource},
+		{"hops", strconv.Itoa(run.Hops)},
+		{"direction", run.Direction.String()},
+		{"diagonal", string(run.Diagonal)},
+		{"threshold", strconv.FormatFloat(run.Threshold, 'g', -1, 64)},
+		{"seed", strconv.FormatUint(run.Seed, 10)},
+	}
+}

@@ -1,0 +1,339 @@
+package shell
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// An evalReport gathers what a page shows of an evaluation while it is measured. It holds no more than a few numbers of a
+// method, and the scores of one repeat at a time.
+type evalReport struct {
+	classes  []string
+	options  []fact
+	methods  map[string]*measuredMethod
+	noise    map[classPair]int64 // nodes under test, of all repeats
+	suspects [][]string          // of the first method in the first repeat
+	first    string              // that method
+}
+
+// A classPair is the label of a node before and after the noise.
+type classPair struct{ given, truth kv.Class }
+
+// A measuredMethod is what a method says of the nodes under test, all repeats together.
+type measuredMethod struct {
+	scores      *histogram
+	reliability reliability
+	precision   [recallSteps + 1]float64 // at recall i/recallSteps, added up over repeats
+	repeats     int                      // that had mislabels
+}
+
+const (
+	recallSteps     = 100
+	reliabilityBins = 10
+)
+
+// A reliability compares scores in bins of equal width with the share of mislabelled nodes.
+type reliability struct {
+	sums         [reliabilityBins]float64 // of scores
+	nodes, wrong [reliabilityBins]int64
+	improper     bool // a score was no probability
+}
+
+func (r *reliability) add(score float64, wrong bool) {
+	if !(score >= 0 && score <= 1) {
+		r.improper = true
+		return
+	}
+	bin := min(int(score*reliabilityBins), reliabilityBins-1)
+	r.sums[bin] += score
+	r.nodes[bin]++
+	if wrong {
+		r.wrong[bin]++
+	}
+}
+
+func (r *reliability) chart() *chart {
+	c := newChart("Reliability of the score as a probability", "mean score", "share mislabelled", unitAxis, unitAxis)
+	c.line([][2]float64{{0, 0}, {1, 1}}, grey, true)
+	var points [][2]float64
+	for bin, nodes := range r.nodes {
+		if nodes == 0 {
+			continue
+		}
+		mean, share := r.sums[bin]/float64(nodes), float64(r.wrong[bin])/float64(nodes)
+		points = append(points, [2]float64{mean, share})
+		c.dot(mean, share, blue, fmt.Sprintf("mean score %.3f, nodes: %d, of them mislabelled: %s", mean, nodes, percent(share)))
+	}
+	c.line(points, blue, false)
+	return c
+}
+
+// newEvalReport is of a store whose classes and options are known.
+func newEvalReport(classes []string, options []fact) *evalReport {
+	return &evalReport{
+		classes: slices.Clone(classes), options: options,
+		methods: make(map[string]*measuredMethod), noise: make(map[classPair]int64),
+	}
+}
+
+// watch gathers what evaluation measures, beside those who watch already.
+func (r *evalReport) watch(tx *kv.Tx, opt *cleaner.EvalOptions) {
+	others := opt.OnMeasured
+	opt.OnMeasured = func(m cleaner.Measured) error {
+		if others != nil {
+			if err := others(m); err != nil {
+				return err
+			}
+		}
+		return r.add(tx, m)
+	}
+}
+
+func (r *evalReport) add(tx *kv.Tx, m cleaner.Measured) error {
+	if r.first == "" {
+		r.first = m.Method
+	}
+	scores, wrong := make([]float64, len(m.Nodes)), make([]bool, len(m.Nodes))
+	for i, v := range m.Nodes {
+		scores[i], wrong[i] = m.Scores[v], m.Truth[v] != m.Given[v]
+		if m.Method == r.first {
+			r.noise[classPair{given: m.Given[v], truth: m.Truth[v]}]++
+		}
+	}
+	method := r.methods[m.Method]
+	if method == nil {
+		method = &measuredMethod{scores: histogramOf(scores)}
+		r.methods[m.Method] = method
+	}
+	for i, score := range scores {
+		method.scores.add(score, wrong[i])
+		method.reliability.add(score, wrong[i])
+	}
+	order := make([]int, len(scores))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
+	method.addPrecision(scores, wrong, order)
+	if m.Method == r.first && m.Repeat == 0 && len(r.suspects) == 0 {
+		return r.addSuspects(tx, m, order)
+	}
+	return nil
+}
+
+// addPrecision adds the precision of the fewest highest scores, equal ones together, that reach each recall; order sorts
+// scores downwards.
+func (m *measuredMethod) addPrecision(scores []float64, wrong []bool, order []int) {
+	all := 0
+	for _, is := range wrong {
+		if is {
+			all++
+		}
+	}
+	if all == 0 {
+		return
+	}
+	m.repeats++
+	hits, next := 0, 1
+	for i, at := range order {
+		if wrong[at] {
+			hits++
+		}
+		if i+1 < len(order) && cmp.Compare(scores[order[i+1]], scores[at]) == 0 {
+			continue
+		}
+		for ; next <= recallSteps && next*all <= hits*recallSteps; next++ {
+			m.precision[next] += float64(hits) / float64(i+1)
+		}
+	}
+}
+
+// addSuspects lists the highest scores among the flagged nodes.
+func (r *evalReport) addSuspects(tx *kv.Tx, m cleaner.Measured, order []int) error {
+	for _, i := range order {
+		v := m.Nodes[i]
+		if !m.Flagged[v] {
+			continue
+		}
+		if len(r.suspects) == pageSuspects {
+			break
+		}
+		id, err := tx.ID(v)
+		if err != nil {
+			return err
+		}
+		found := "no"
+		if m.Truth[v] != m.Given[v] {
+			found = "yes"
+		}
+		r.suspects = append(r.suspects, []string{
+			strconv.Itoa(len(r.suspects) + 1), id, r.classes[m.Given[v]], r.classes[m.Truth[v]],
+			strconv.FormatFloat(m.Scores[v], 'f', 4, 64), found,
+		})
+	}
+	return nil
+}
+
+// page is the page of a finished evaluation.
+func (r *evalReport) page(title string, evaluation *cleaner.Evaluation) *reportPage {
+	best := evaluation.Methods[0]
+	p := &reportPage{
+		Title: title,
+		Headline: []fact{
+			{"F1 of " + best.Name, fmt.Sprintf("%.3f", best.Mean.F1)},
+			{"MCC", fmt.Sprintf("%.3f", best.Mean.MCC)},
+			{"P@T", fmt.Sprintf("%.3f", best.Mean.PAtT)},
+			{"precision of the flags", fmt.Sprintf("%.3f", best.Mean.Precision)},
+			{"mislabels found", fmt.Sprintf("%.3f", best.Mean.Recall)},
+			{"repeats", strconv.Itoa(len(best.Repeats))},
+		},
+		Options: r.options,
+	}
+	p.Sections = append(p.Sections, metricsSection(evaluation), r.precisionSection(evaluation))
+	shown := make(map[string]bool)
+	for _, method := range evaluation.Methods {
+		if measured := r.methods[method.Name]; measured != nil && !shown[method.Name] {
+			shown[method.Name] = true
+			p.Sections = append(p.Sections, measured.section(method))
+		}
+	}
+	p.Sections = append(p.Sections, r.noiseSection())
+	suspects := pageSection{Title: "Top suspects", Note: "Flagged by " + r.first + " in the first repeat."}
+	if len(r.suspects) == 0 {
+		suspects.Note = "No node was flagged by " + r.first + " in the first repeat."
+	} else {
+		suspects.Table = &pageTable{
+			Header: []string{"", "id", "given label", "true label", "score", "mislabelled"}, Rows: r.suspects,
+		}
+	}
+	p.Sections = append(p.Sections, suspects)
+	return p
+}
+
+// metricsSection has a row for each metric and a column for each method.
+func metricsSection(evaluation *cleaner.Evaluation) pageSection {
+	table := &pageTable{Header: []string{"metric"}}
+	for _, method := range evaluation.Methods {
+		table.Header = append(table.Header, method.Name)
+	}
+	for _, m := range evaluationMetrics {
+		row := []string{m.name}
+		for _, method := range evaluation.Methods {
+			row = append(row, fmt.Sprintf("%.3f ± %.3f", m.of(method.Mean), m.of(method.Std)))
+		}
+		table.Rows = append(table.Rows, row)
+	}
+	return pageSection{
+		Title: "Metrics", Note: "Mean and standard deviation over the repeats, of the nodes under test.", Table: table,
+	}
+}
+
+func (r *evalReport) precisionSection(evaluation *cleaner.Evaluation) pageSection {
+	c := newChart("Precision and recall", "recall", "precision", unitAxis, unitAxis)
+	for i, method := range evaluation.Methods {
+		measured := r.methods[method.Name]
+		if measured == nil || measured.repeats == 0 {
+			continue
+		}
+		color, dashed := lineColors[i%len(lineColors)], i >= len(lineColors)
+		var points [][2]float64
+		for step := 1; step <= recallSteps; step++ {
+			points = append(points, [2]float64{float64(step) / recallSteps, measured.precision[step] / float64(measured.repeats)})
+		}
+		c.line(points, color, dashed)
+		c.dot(method.Mean.Recall, method.Mean.Precision, color,
+			fmt.Sprintf("flags of %s: precision %.3f, recall %.3f", method.Name, method.Mean.Precision, method.Mean.Recall))
+		c.legend(color, fmt.Sprintf("%s, average precision %.3f", method.Name, method.Mean.AveragePrecision), dashed)
+	}
+	return pageSection{
+		Title:  "Precision and recall",
+		Note:   "Lines: the highest scores, mean precision over the repeats at each recall. Dots: what the methods flag.",
+		Charts: []*chart{c},
+	}
+}
+
+// section shows the scores of a method.
+func (m *measuredMethod) section(result cleaner.MethodResult) pageSection {
+	s := pageSection{Title: "Scores of " + result.Name, Charts: []*chart{m.scores.chart("Scores", true)}}
+	if m.reliability.improper {
+		s.Note = "These scores are no probabilities."
+		return s
+	}
+	s.Note = fmt.Sprintf("As probabilities: expected calibration error %.3f, Brier score %.3f.", result.Mean.ECE, result.Mean.Brier)
+	s.Charts = append(s.Charts, m.reliability.chart())
+	return s
+}
+
+// noiseSection shows which labels the noise gave.
+func (r *evalReport) noiseSection() pageSection {
+	totals, confused := make([]float64, len(r.classes)), make([]float64, len(r.classes))
+	for pair, count := range r.noise {
+		totals[pair.truth] += float64(count)
+		if pair.given != pair.truth {
+			confused[pair.given] += float64(count)
+			confused[pair.truth] += float64(count)
+		}
+	}
+	heat := newHeatMap("P(given label | true class), true classes across", r.classes, confused, func(given, truth int) float64 {
+		if totals[truth] == 0 {
+			return math.NaN()
+		}
+		return float64(r.noise[classPair{given: kv.Class(given), truth: kv.Class(truth)}]) / totals[truth]
+	})
+	return pageSection{
+		Title: "Transition matrix",
+		Note:  "Of the noise that was injected, among the nodes under test of all repeats." + heatNote(len(r.classes)),
+		Heat:  heat,
+	}
+}
+
+// heatNote says that not all classes are shown.
+func heatNote(classes int) string {
+	if classes <= heatClasses {
+		return ""
+	}
+	return fmt.Sprintf(" Of %d classes, the %d that are confused most.", classes, heatClasses)
+}
+
+// graphName says what is evaluated.
+func (c *evalCommand) graphName() string {
+	switch {
+	case c.DB != "":
+		return c.DB
+	case c.Features != "":
+		return c.Nodes + ", " + c.Edges + ", " + c.Features
+	}
+	return c.Nodes + ", " + c.Edges
+}
+
+// optionFacts are the options of the evaluation.
+func (c *evalCommand) optionFacts(opt cleaner.EvalOptions, split string) []fact {
+	facts := []fact{{"graph", c.graphName()}, {"noise", c.Noise}, {"split", split}}
+	for _, file := range c.Predictions {
+		facts = append(facts, fact{"predictions", file})
+	}
+	if len(c.Predictions) == 0 {
+		facts = append(facts, fact{"repeats", strconv.Itoa(opt.Repeats)}, fact{"model seeds", strconv.Itoa(opt.ModelSeeds)})
+	}
+	facts = append(facts, fact{"seed", strconv.FormatUint(opt.Seed, 10)})
+	for _, method := range opt.Methods {
+		facts = append(facts, fact{"method", method})
+	}
+	return append(facts,
+		fact{"hops", strconv.Itoa(opt.Hops)}, fact{"direction", opt.Direction.String()},
+		fact{"threshold", thresholdText(opt.Threshold)})
+}
+
+// thresholdText is a threshold that was asked for.
+func thresholdText(threshold float64) string {
+	if threshold == 0 {
+		return "of each preset"
+	}
+	return strconv.FormatFloat(threshold, 'g', -1, 64)
+}

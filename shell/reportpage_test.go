@@ -1,0 +1,268 @@
+package shell
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// rendered is a page as a browser gets it. Its figures are well-formed, and nothing in it leads outside or runs.
+func rendered(t *testing.T, p *reportPage) string {
+	t.Helper()
+	var text strings.Builder
+	if err := reportTemplate.Execute(&text, p); err != nil {
+		t.Fatal(err)
+	}
+	checkPage(t, text.String())
+	return text.String()
+}
+
+func checkPage(t *testing.T, page string) {
+	t.Helper()
+	if !strings.HasPrefix(page, "<!DOCTYPE html>") || !strings.HasSuffix(strings.TrimSpace(page), "</html>") {
+		t.Error("page: it does not begin or end as one")
+	}
+	for _, unwanted := range []string{"<script", "http:", "https:", "src=", "href=", "@import", "url(", "ZgotmplZ", "NaN", "+Inf"} {
+		if strings.Contains(page, unwanted) {
+			t.Errorf("page: has %q", unwanted)
+		}
+	}
+	for i, part := range strings.Split(page, "<svg")[1:] {
+		figure, _, closed := strings.Cut(part, "</svg>")
+		if !closed {
+			t.Fatalf("figure %d has no end", i+1)
+		}
+		for decoder := xml.NewDecoder(strings.NewReader("<svg" + figure + "</svg>")); ; {
+			_, err := decoder.Token()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("figure %d: %v", i+1, err)
+			}
+		}
+	}
+}
+
+// watched is a report of nodes with random labels and scores, of which a tenth is mislabelled.
+func watched(classes []string, scores func(wrong bool, random *rand.Rand) float64, threshold float64) (*evalReport, *cleaner.Evaluation) {
+	const nodes = 500
+	random := rand.New(rand.NewPCG(1, 1))
+	m := cleaner.Measured{
+		Method: "default", Truth: make([]kv.Class, nodes), Given: make([]kv.Class, nodes), Scores: make([]float64, nodes),
+		Flagged: make([]bool, nodes),
+	}
+	for v := range nodes {
+		m.Nodes = append(m.Nodes, kv.NodeID(v))
+		m.Truth[v] = kv.Class(random.IntN(len(classes)))
+		m.Given[v] = m.Truth[v]
+		if random.IntN(10) == 0 {
+			m.Given[v] = (m.Truth[v] + 1) % kv.Class(len(classes))
+		}
+		m.Scores[v] = scores(m.Given[v] != m.Truth[v], random)
+		m.Flagged[v] = m.Scores[v] > threshold
+	}
+	r := newEvalReport(classes, []fact{{"seed", "1"}})
+	m.Repeat = 1 // whose suspects are not listed, so that no store is needed
+	if err := r.add(nil, m); err != nil {
+		panic(err)
+	}
+	result := cleaner.MethodResult{Name: "default", Repeats: make([]cleaner.Metrics, 2)}
+	return r, &cleaner.Evaluation{Methods: []cleaner.MethodResult{result}}
+}
+
+func probable(wrong bool, random *rand.Rand) float64 {
+	if wrong {
+		return math.Sqrt(random.Float64())
+	}
+	return random.Float64() / 2
+}
+
+func TestPageEscapes(t *testing.T) {
+	const name = `</title><script>alert("x")</script>&'`
+	r, evaluation := watched([]string{name, "b"}, probable, 0.5)
+	r.suspects = [][]string{{"1", name, name, "b", "0.9", "yes"}}
+	r.options = []fact{{"graph", name}}
+	evaluation.Methods[0].Name = "default"
+	page := rendered(t, r.page("Evaluation of "+name, evaluation))
+	if strings.Contains(page, "alert(\"x\")") || strings.Count(page, "&lt;script&gt;") < 5 {
+		t.Errorf("page: a class name is not escaped")
+	}
+}
+
+func TestPageOfEvaluation(t *testing.T) {
+	for name, test := range map[string]struct {
+		classes  []string
+		scores   func(bool, *rand.Rand) float64
+		figures  int
+		cells    int
+		contains []string
+	}{
+		"two classes": {[]string{"a", "b"}, probable, 4, 4, []string{"expected calibration error", "Reliability", "No node was flagged"}},
+		"no probability": {[]string{"a", "b", "c"}, func(wrong bool, random *rand.Rand) float64 { return -3 + 7*probable(wrong, random) }, 3, 9,
+			[]string{"These scores are no probabilities."}},
+		"equal scores": {[]string{"a", "b"}, func(bool, *rand.Rand) float64 { return 1 }, 4, 4, nil},
+		"no score":     {[]string{"a", "b"}, func(bool, *rand.Rand) float64 { return math.NaN() }, 3, 4, nil},
+		"1000 classes": {manyNames(1000), probable, 4, heatClasses * heatClasses, []string{"Of 1000 classes, the 24 that are confused most."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, evaluation := watched(test.classes, test.scores, 2)
+			page := rendered(t, r.page("Evaluation", evaluation))
+			if got := strings.Count(page, "<svg"); got != test.figures {
+				t.Errorf("got %d figures, want %d", got, test.figures)
+			}
+			if got := strings.Count(page, `class="cell"`); got != test.cells {
+				t.Errorf("got %d cells of the heat map, want %d", got, test.cells)
+			}
+			for _, want := range test.contains {
+				if !strings.Contains(page, want) {
+					t.Errorf("page: has no %q", want)
+				}
+			}
+		})
+	}
+}
+
+func manyNames(count int) (names []string) {
+	for i := range count {
+		names = append(names, fmt.Sprintf("class %d with a name longer than its place", i))
+	}
+	return names
+}
+
+// TestPrecisionAtRecall is of five nodes, the second and third with equal scores.
+func TestPrecisionAtRecall(t *testing.T) {
+	var m measuredMethod
+	scores, wrong := []float64{0.9, 0.8, 0.8, 0.5, 0.1}, []bool{true, false, true, false, true}
+	m.addPrecision(scores, wrong, []int{0, 1, 2, 3, 4})
+	for recall, want := range map[int]float64{1: 1, 33: 1, 34: 2. / 3, 66: 2. / 3, 67: 3. / 5, 100: 3. / 5} {
+		if got := m.precision[recall]; got != want {
+			t.Errorf("precision at recall %d%%: got %v, want %v", recall, got, want)
+		}
+	}
+	if m.addPrecision([]float64{1}, []bool{false}, []int{0}); m.repeats != 1 {
+		t.Errorf("got %d repeats, want that with mislabels alone", m.repeats)
+	}
+}
+
+// TestHeatMapShowsTheMostConfused has one pair of classes that are confused among a thousand.
+func TestHeatMapShowsTheMostConfused(t *testing.T) {
+	classes, confused := manyNames(1000), make([]float64, 1000)
+	confused[17], confused[980] = 3, 3
+	m := newHeatMap("", classes, confused, func(given, truth int) float64 {
+		switch {
+		case truth == 3:
+			return math.NaN()
+		case given == truth:
+			return 0.75
+		case given == 17 && truth == 980:
+			return 0.25
+		}
+		return 0
+	})
+	shown := map[string]bool{}
+	for _, row := range m.Rows {
+		shown[row.Name] = true
+	}
+	if len(shown) != heatClasses || !shown[classes[17]] || !shown[classes[980]] {
+		t.Errorf("got %d classes, want %d and among them those that are confused", len(shown), heatClasses)
+	}
+	dark := 0
+	for _, cell := range m.Cells {
+		if cell.Color == vermillion && cell.Opacity > 0 {
+			dark++
+			if cell.Opacity != 1 || !strings.Contains(cell.Text, "25.0%") {
+				t.Errorf("got %+v, want the only confusion to be darkest", cell)
+			}
+		}
+	}
+	if dark != 1 {
+		t.Errorf("got %d cells off the diagonal, want 1", dark)
+	}
+}
+
+func TestHistogramPlacesScores(t *testing.T) {
+	h := histogramOf([]float64{0.2, math.NaN(), 1})
+	for _, score := range []float64{0, 1, 0.999, math.NaN(), 0.5} {
+		h.add(score, score == 1)
+	}
+	if h.all[0] != 2 || h.all[histogramBins-1] != 2 || h.all[histogramBins/2] != 1 || h.wrong[histogramBins-1] != 1 {
+		t.Errorf("got %v and %v", h.all, h.wrong)
+	}
+	if h := histogramOf([]float64{-2, 5}); h.least != -2 || h.most != 5 {
+		t.Errorf("got an axis from %v to %v, want -2 to 5", h.least, h.most)
+	}
+}
+
+// TestReportCommands writes pages by eval and clean, over one that is there, and none where there is no place.
+func TestReportCommands(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("XDG_CACHE_HOME", dir)
+	if err := newDemoGraph(300, 1).write(dir); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
+	if err := os.WriteFile("eval.html", []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	without := mustRun(t, "eval", "g", "--repeats", "1", "--method", "paper", "--method", "argmax", "--format", "json")
+	with := mustRun(t, "eval", "g", "--repeats", "1", "--method", "paper", "--method", "argmax", "--format", "json",
+		"--report", "eval.html", "--flags", "flags.csv")
+	if with != without {
+		t.Error("eval: --report changes what is printed")
+	}
+	page := readPage(t, "eval.html")
+	for _, want := range []string{"Precision and recall", "Reliability", "Transition matrix", "Top suspects", "sym:0.1", "Scores of argmax", "<dt>seed</dt>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("eval.html: has no %q", want)
+		}
+	}
+	mustRun(t, "clean", "g", "--preset", "paper", "--threshold", "0.5", "--report", "clean.html")
+	page = readPage(t, "clean.html")
+	for _, want := range []string{"Scores of the labelled nodes", "threshold 0.5", "Transition matrix", "suggested label", "<dt>preset</dt><dd>paper</dd>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("clean.html: has no %q", want)
+		}
+	}
+	mustRun(t, "clean", "g", "--preset", "paper", "--threshold", "0.9999999", "--report", "clean.html")
+	if page = readPage(t, "clean.html"); !strings.Contains(page, "No node is above the threshold.") {
+		t.Error("clean.html: suspects where there are none")
+	}
+
+	for _, args := range []string{"clean g --report nowhere/x.html", "eval g --report nowhere/x.html"} {
+		got := run(t, "", strings.Fields(args)...)
+		if got.code != exitFailed || !strings.Contains(got.err, "--report nowhere/x.html") {
+			t.Errorf("%s: got exit code %d and %s", args, got.code, got.err)
+		}
+	}
+	if err := checkReport("g/x"); err != nil {
+		t.Errorf("a directory: got %v", err)
+	}
+	if err := checkReport("nodes.csv/x"); err == nil {
+		t.Error("a file in place of a directory: got no error")
+	}
+	if names, err := fs.Glob(os.DirFS("."), ".*.partial"); err != nil || len(names) > 0 {
+		t.Errorf("left behind: %v (%v)", names, err)
+	}
+}
+
+func readPage(t *testing.T, path string) string {
+	t.Helper()
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPage(t, string(page))
+	return string(page)
+}
