@@ -1,0 +1,175 @@
+"""The data sets of the tables, the splits of the GraphCleaner paper's runs, and its noisy labels.
+
+Data lie in DATA/<folder>/csv: nodes.csv (id,label), edges.csv (src,dst), features.npz (scipy CSR), split.csv
+(id,split) and meta.json, whose "classes" gives the class names in the order of the class numbers of the original data.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+KINDS = ("sym", "asym")
+RATES = ("0.1", "0.05", "0.025")
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """name is that of the paper's tables; without features, base classifiers see the structure alone."""
+
+    name: str
+    folder: str
+    has_features: bool = True
+    split_by_index: bool = False  # 60/20/20 in the order of the nodes, as the paper's code; else split.csv
+
+
+DATASETS = {
+    d.name: d
+    for d in (
+        Dataset("cora", "cora"),
+        Dataset("citeseer", "citeseer"),
+        Dataset("computers", "amazon_computers", split_by_index=True),
+        Dataset("photo", "amazon_photo", split_by_index=True),
+        Dataset("pubmed", "pubmed", has_features=False),
+        Dataset("ogbn-arxiv", "ogbn_arxiv", has_features=False),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of the paper's table 1: a data set with one kind and rate of noise."""
+
+    dataset: Dataset
+    kind: str
+    rate: str
+
+    def __str__(self) -> str:
+        return f"{self.dataset.name}-{self.kind}-{self.rate}"
+
+
+class Files:
+    """Makes the files of data sets and cells in a working directory, once."""
+
+    def __init__(self, data: Path, work: Path):
+        self.data, self.work = data, work
+
+    def source(self, d: Dataset, name: str) -> Path:
+        path = self.data / d.folder / "csv" / name
+        if not path.exists():
+            raise FileNotFoundError(f"{path}: not there; want the data set {d.name} under GRAPHCLEANER_DATA")
+        return path
+
+    def graph(self, d: Dataset) -> list[str]:
+        """The arguments that give the graph to graphcleaner and to interop/pyg."""
+        args = ["--nodes", str(self.source(d, "nodes.csv")), "--edges", str(self.source(d, "edges.csv"))]
+        if d.has_features:
+            args += ["--features", str(self.source(d, "features.npz"))]
+        return args
+
+    def labels(self, d: Dataset) -> tuple[list[str], np.ndarray, list[str]]:
+        """Ids, class numbers (-1: none) and class names."""
+        classes = json.loads(self.source(d, "meta.json").read_text(encoding="utf-8"))["classes"]
+        number = {name: j for j, name in enumerate(classes)}
+        rows = _read(self.source(d, "nodes.csv"))
+        return [r["id"] for r in rows], np.array([number.get(r["label"], -1) for r in rows]), classes
+
+    def splits(self, d: Dataset) -> Path:
+        """File id,split."""
+        if not d.split_by_index:
+            return self.source(d, "split.csv")
+        path = self._path(d, "splits.csv")
+        if not path.exists():
+            ids, _, _ = self.labels(d)
+            n = len(ids)
+            ends = ((int(0.6 * n), "train"), (int(0.8 * n), "val"), (n, "test"))
+            names = [next(name for end, name in ends if i < end) for i in range(n)]
+            _write(path, ("id", "split"), zip(ids, names))
+        return path
+
+    def splits_by_class(self, d: Dataset, seed: int) -> Path:
+        """File id,split with 20 training nodes of each class, 30 a class for validation and the rest for test."""
+        path = self._path(d, f"splits-by-class-{seed}.csv")
+        if not path.exists():
+            ids, y, classes = self.labels(d)
+            order = np.random.default_rng(seed).permutation(len(ids))
+            names = np.full(len(ids), "test", dtype="<U5")
+            for j in range(len(classes)):
+                members = order[y[order] == j]
+                names[members[:20]], names[members[20:50]] = "train", "val"
+            _write(path, ("id", "split"), zip(ids, names))
+        return path
+
+    def labelled_only(self, d: Dataset) -> Path:
+        """File id,label like nodes.csv, without the labels of nodes in no split."""
+        path = self._path(d, "nodes-in-splits.csv")
+        if not path.exists():
+            ids, y, classes = self.labels(d)
+            split = {r["id"]: r["split"] for r in _read(self.splits(d))}
+            known = [y[i] >= 0 and split[v] != "none" for i, v in enumerate(ids)]
+            _write(path, ("id", "label"), ((v, classes[y[i]] if known[i] else "") for i, v in enumerate(ids)))
+        return path
+
+    def noisy_labels(self, cell: Cell) -> Path:
+        """File id,label with the noisy label of every labelled node."""
+        path = self._path(cell.dataset, f"noise-{cell.kind}-{cell.rate}.csv")
+        if not path.exists():
+            ids, truth, classes = self.labels(cell.dataset)
+            split = {r["id"]: r["split"] for r in _read(self.splits(cell.dataset))}
+            noisy = inject(truth, [split[v] for v in ids], len(classes), cell.kind, float(cell.rate))
+            names = [classes[y] if truth[v] >= 0 else "" for v, y in enumerate(noisy)]
+            _write(path, ("id", "label"), zip(ids, names))
+        return path
+
+    def predictions(self, cell: Cell, model: str, seed: int) -> Path:
+        """Where the predictions of a model of interop/pyg lie."""
+        return self._path(cell.dataset, f"{model}-{cell.kind}-{cell.rate}-{seed}.npy")
+
+    def _path(self, d: Dataset, name: str) -> Path:
+        folder = self.work / d.name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / name
+
+
+def inject(truth: np.ndarray, split: list[str], classes: int, kind: str, rate: float) -> np.ndarray:
+    """The noisy labels [n] of the paper's runs.
+
+    In the training, validation and test nodes, in this order, where all that is in no split counts as training, and
+    class by class, ⌊rate·size⌋ nodes are drawn. Symmetric noise gives each another label, uniformly, in the order
+    drawn; asymmetric noise the next class. Unlabelled nodes count as class 0, as where that code reads them, so that
+    the draws are the same. The generator is numpy's of seed 1119.
+    """
+    random = np.random.RandomState(1119)
+    y = np.maximum(truth, 0)
+    group = np.array([{"val": 1, "test": 2}.get(name, 0) for name in split])
+    drawn = []
+    for g in range(3):
+        for j in range(classes):
+            members = np.flatnonzero((group == g) & (y == j))
+            if len(members):
+                drawn += list(random.choice(members, size=int(len(members) * rate), replace=False))
+    noisy = y.copy()
+    for v in drawn:
+        if kind == "sym":
+            noisy[v] = random.choice([j for j in range(classes) if j != y[v]], size=1, replace=False)[0]
+        else:
+            noisy[v] = (y[v] + 1) % classes
+    return noisy
+
+
+def _read(path: Path) -> list[dict[str, str]]:
+    with open(path, encoding="utf-8", newline="") as text:
+        return list(csv.DictReader(text))
+
+
+def _write(path: Path, header, rows) -> None:
+    part = path.with_name(path.name + ".part")
+    with open(part, "w", encoding="utf-8", newline="") as text:
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+    part.replace(path)
