@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -472,35 +473,73 @@ func (p *baseProblem) fitBase(
 	if p.observe != nil || len(validation.order) == 0 {
 		dropouts = dropouts[:1]
 	}
-	for fold := range folds {
-		rows := train.order
-		if folds > 1 {
-			rows = slices.DeleteFunc(slices.Clone(rows), func(row uint32) bool { return int(fit.folds[row]) == fold })
-		}
-		seed := random.Uint64()
-		var best *training
-		for _, dropout := range dropouts {
-			t := &training{
-				baseProblem: p, train: train, rows: slices.Clone(rows), validation: validation, dropout: dropout,
-				random: rand.New(rand.NewPCG(seed, 0)), workers: opt.Workers,
-			}
-			t.progress = func(epoch, most int) {
-				if opt.Progress != nil {
-					opt.Progress("train", int64(fold*most+epoch), int64(folds*most))
-				}
-			}
-			if err := t.fit(ctx); err != nil {
-				return nil, err
-			}
-			if best == nil || t.loss < best.loss {
-				best = t
-			}
-		}
-		dropouts = []float64{best.dropout} // which the first fold has chosen
-		fit.nets = append(fit.nets, best.net)
-		report.Epochs = max(report.Epochs, best.epochs)
+	fit.nets = make([]*Network, folds)
+	seeds := make([]uint64, folds)
+	for fold := range seeds {
+		seeds[fold] = random.Uint64()
 	}
-	return fit, nil
+	progress := &foldProgress{progress: opt.Progress, epochs: make([]int, folds)}
+	one := func(ctx context.Context, fold, workers int, dropout float64) (*training, error) {
+		t := &training{
+			baseProblem: p, train: train, rows: fit.rowsFor(fold, train.order), validation: validation, dropout: dropout,
+			random: rand.New(rand.NewPCG(seeds[fold], 0)), workers: workers,
+			progress: func(epoch, most int) { progress.tell(fold, epoch, most) },
+		}
+		return t, t.fit(ctx)
+	}
+	var chosen *training
+	for _, dropout := range dropouts {
+		t, err := one(ctx, 0, opt.Workers, dropout)
+		if err != nil {
+			return nil, err
+		}
+		if chosen == nil || t.loss < chosen.loss {
+			chosen = t
+		}
+	}
+	fit.nets[0], report.Epochs = chosen.net, chosen.epochs
+	// The other folds do as the first has chosen, side by side.
+	epochs := make([]int, folds)
+	workers := min(ops.Workers(opt.Workers), max(folds-1, 1))
+	err = ops.Parallel(ctx, workers, folds-1, func(ctx context.Context, _, i int) error {
+		t, err := one(ctx, i+1, max(ops.Workers(opt.Workers)/workers, 1), chosen.dropout)
+		if err == nil {
+			fit.nets[i+1], epochs[i+1] = t.net, t.epochs
+		}
+		return err
+	})
+	report.Epochs = max(report.Epochs, slices.Max(epochs))
+	return fit, err
+}
+
+// rowsFor are the rows that the network of a fold learns from.
+func (f *crossFit) rowsFor(fold int, rows []uint32) []uint32 {
+	rows = slices.Clone(rows)
+	if len(f.nets) == 1 {
+		return rows
+	}
+	return slices.DeleteFunc(rows, func(row uint32) bool { return int(f.folds[row]) == fold })
+}
+
+// foldProgress adds up how far the trainings of the folds are.
+type foldProgress struct {
+	progress kv.Progress // nil: nobody is told
+	mu       sync.Mutex  // guards epochs, and calls of progress
+	epochs   []int
+}
+
+func (f *foldProgress) tell(fold, epoch, most int) {
+	if f.progress == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.epochs[fold] = epoch
+	done := 0
+	for _, epochs := range f.epochs {
+		done += epochs
+	}
+	f.progress("train", int64(done), int64(len(f.epochs)*most))
 }
 
 // A training makes one network.
