@@ -441,6 +441,15 @@ func (l *learned) assignFolds(random *rand.Rand, classes, folds int) []uint8 {
 		assigned[row] = uint8((y + next[y]) % folds)
 		next[y]++
 	}
+	sizes := make([]int, folds)
+	for _, fold := range assigned {
+		sizes[fold]++
+	}
+	if 2*slices.Max(sizes) > len(order) && folds > 2 { // classes of so few nodes that the deal is uneven
+		for i, row := range order {
+			assigned[row] = uint8(i % folds)
+		}
+	}
 	return assigned
 }
 

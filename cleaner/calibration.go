@@ -11,8 +11,8 @@ import (
 //
 //	2 Σ_{i≤k} s_i / (k + Σ_i s_i)
 //
-// and the threshold lies between s_k and s_(k+1) for the best k. NaN scores are left out. Without scores, or where all
-// are zero, it is one half.
+// and the threshold lies between s_k and s_(k+1) for the best k. NaN scores are left out. Where not even one mislabel is
+// expected, that term is all there is, and the threshold is one half.
 func chooseThreshold(scores []float64) float64 {
 	sorted := slices.DeleteFunc(slices.Clone(scores), math.IsNaN)
 	slices.SortFunc(sorted, func(a, b float64) int {
@@ -28,7 +28,7 @@ func chooseThreshold(scores []float64) float64 {
 	for _, s := range sorted {
 		expected += s
 	}
-	if expected == 0 {
+	if expected < 1 {
 		return 0.5
 	}
 	var found, most float64

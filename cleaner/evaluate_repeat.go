@@ -92,6 +92,9 @@ func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (measur
 			return nil, err
 		}
 	}
+	if measured[0].Mislabelled == 0 {
+		e.opt.notice("repeat %d: no test node is mislabelled, so that F1, MCC and precision are 0 there", repeat)
+	}
 	return measured, nil
 }
 

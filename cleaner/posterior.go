@@ -59,13 +59,28 @@ func (s *stages) posterior(ctx context.Context, result *scored) (err error) {
 	}
 	if result.threshold = s.opt.Threshold; result.threshold == 0 {
 		var known []float64
+		expected := 0.0
 		heldOut.nodes.each(kv.Range{End: kv.NodeID(len(s.labels))}, func(_ int, v kv.NodeID) {
 			known = append(known, float64(result.scores.Data[v]))
+			expected += float64(result.scores.Data[v])
 		})
+		if expected < fewExpected && len(s.labels) <= fewNodes {
+			known = known[:0]
+			for _, score := range result.scores.Data {
+				known = append(known, float64(score))
+			}
+		}
 		result.threshold = chooseThreshold(known)
 	}
 	return nil
 }
+
+// A threshold is chosen on the nodes that were held out, whose scores are chances as they are. Where those are so few that
+// hardly a mislabel is among them, it is chosen on all nodes of a graph that is not large.
+const (
+	fewExpected = 5 // mislabels
+	fewNodes    = 1 << 20
+)
 
 // rivals are the classes that the given labels are tested against [countRivals×n], none where unlabelled.
 func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {

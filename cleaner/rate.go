@@ -95,7 +95,10 @@ func newLabelFit(
 	if err := f.takeLogs(ctx, z, tops); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return f, f.standardize(ctx)
+	if err := f.standardize(ctx); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // Close gives the arrays back.

@@ -43,6 +43,9 @@ func newLoadDirectory(target string, takeOver func(*loadDirectory) (bool, error)
 	if err != nil {
 		return nil, err
 	}
+	if linked, err := filepath.EvalSymlinks(target); err == nil {
+		target = linked // the store goes where the link leads
+	}
 	if err := checkTarget(target); err != nil {
 		return nil, err
 	}
@@ -73,6 +76,9 @@ func (d *loadDirectory) acquire() (err error) {
 	for {
 		if err := os.Mkdir(d.path, 0o777); err != nil && !errors.Is(err, fs.ErrExist) { // as the umask has it
 			return err
+		}
+		if info, err := os.Lstat(d.path); err == nil && !info.IsDir() {
+			return fmt.Errorf("%s: %w: it is no directory", d.path, ErrExists)
 		}
 		d.unlock, err = lockDirectory(d.path, false)
 		switch {

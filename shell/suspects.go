@@ -93,7 +93,7 @@ func (q *query) guaranteed(g *guarantee, run *cleaner.Run) ([]index.Predicate, e
 		return nil, noThreshold("false negative", alpha, rate, least)
 	}
 	// λ bounds 1−score among scores above ½; see FalseNegativeThreshold.
-	q.notices = append(q.notices, fmt.Sprintf("false negative rate ≤ %g: λ = %.6g, p = %.4g (%s): score of 1−λ = %.6g or more", alpha, lambda, rate, from, 1-lambda))
+	q.notices = append(q.notices, fmt.Sprintf("false negative rate ≤ %g: λ = %.6g, p = %.4g (%s): score of 1−λ = %.6g or more; scores of 0.5 or less are not covered", alpha, lambda, rate, from, 1-lambda))
 	return []index.Predicate{
 		index.Compare{Property: "score", Op: index.Gt, Value: kv.FloatValue(0.5)},
 		index.Compare{Property: "score", Op: index.Ge, Value: kv.FloatValue(1 - lambda)},
