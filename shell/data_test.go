@@ -45,12 +45,12 @@ func TestCoraEvaluation(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "cora.graph")
 	succeed(t, "import", db, "--nodes", data+"/nodes.csv", "--edges", data+"/edges.csv", "--features", data+"/features.npz")
 	var got cleaner.Evaluation
-	text := succeed(t, "eval", db, "--noise", "sym:0.1", "--repeats", "5", "--preset", "paper", "--format", "json")
+	text := succeed(t, "eval", db, "--noise", "sym:0.1", "--repeats", "2", "--preset", "paper", "--format", "json")
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatalf("eval printed %q: %v", text, err)
 	}
-	if len(got.Methods) != 1 || len(got.Methods[0].Repeats) != 5 {
-		t.Fatalf("eval printed %q, want one method with five repeats", text)
+	if len(got.Methods) != 1 || len(got.Methods[0].Repeats) != 2 {
+		t.Fatalf("eval printed %q, want one method with two repeats", text)
 	}
 	if f1 := got.Methods[0].Mean.F1; f1 < 0.74 {
 		t.Errorf("mean F1 of preset paper is %.3f, want at least 0.74", f1)
