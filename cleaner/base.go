@@ -177,7 +177,7 @@ func writePredictions(
 // float32.
 const mostFeature = 1e30
 
-// structureAlone is what a notice says of a store whose features are not used.
+// structureAlone is what a notice says of a graph whose features are not used.
 const structureAlone = "the base classifier learns from the structure and the training labels alone"
 
 // baseFeatures returns the stored features, or nil and why they are not used. A node without a row, which reads as all
@@ -185,7 +185,7 @@ const structureAlone = "the base classifier learns from the structure and the tr
 func baseFeatures(ctx context.Context, tx *kv.Tx) (features ops.Source, notice string, err error) {
 	matrix, err := tx.Matrix(FeaturesMatrix)
 	if errors.Is(err, kv.ErrNotFound) {
-		return nil, "no features in the store: " + structureAlone, nil
+		return nil, "no features: " + structureAlone, nil
 	}
 	if err != nil {
 		return nil, "", err
@@ -302,52 +302,85 @@ const (
 var inputDropouts = []float64{0.5, 0.2}
 
 // trainBase trains the base classifier and predicts every node. The caller closes the result.
-func trainBase(ctx context.Context, p baseProblem, opt PredictOptions) (*basePredictions, *PredictReport, error) {
+func trainBase(
+	ctx context.Context, p baseProblem, opt PredictOptions,
+) (predictions *basePredictions, report *PredictReport, err error) {
 	began := time.Now()
-	opt, err := opt.withDefaults()
+	t, err := p.train(ctx, opt)
 	if err != nil {
 		return nil, nil, err
 	}
+	predictions, err = p.predictAll(ctx, t.fit, t.inputs, t.opt, t.budget)
+	err = errors.Join(err, t.inputs.Close())
+	if err == nil {
+		err = p.measure(ctx, predictions, t.report)
+	}
+	if err != nil && predictions != nil {
+		err = errors.Join(err, predictions.Close())
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	t.report.Seconds = time.Since(began).Seconds()
+	return predictions, t.report, nil
+}
+
+// watchBase trains the base classifier for what observe sees of it, and predicts nothing.
+func watchBase(ctx context.Context, p baseProblem, opt PredictOptions) error {
+	t, err := p.train(ctx, opt)
+	if err != nil {
+		return err
+	}
+	return t.inputs.Close()
+}
+
+// A trainedBase is a base classifier before it predicts.
+type trainedBase struct {
+	fit    *crossFit
+	inputs *rowStore      // of every node; whoever has trained closes it
+	opt    PredictOptions // with defaults
+	budget int64          // what is left of the memory for inputs and predictions
+	report *PredictReport // without accuracies
+}
+
+// train trains the base classifier.
+func (p *baseProblem) train(ctx context.Context, opt PredictOptions) (*trainedBase, error) {
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return nil, err
+	}
 	if p.count(p.teaches) == 0 {
-		return nil, nil, fmt.Errorf(
+		return nil, fmt.Errorf(
 			"no labelled node in the training split or in none, want some to learn from: %w", ErrNoLabels)
 	}
 	least, err := p.leastForTraining(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := requireBudget("predict", opt.MemoryBudget, least); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	budget := opt.MemoryBudget - trainingBytes*int64(p.graph.NumNodes())
-	var inputs *rowStore
-	report := &PredictReport{Inputs: InputFeatures}
+	t := &trainedBase{
+		opt: opt, budget: opt.MemoryBudget - trainingBytes*int64(p.graph.NumNodes()),
+		report: &PredictReport{Inputs: InputFeatures},
+	}
 	if p.hasFeatures() {
-		inputs, err = p.smoothedFeatures(ctx, opt, budget)
+		t.inputs, err = p.smoothedFeatures(ctx, opt, t.budget)
 	} else {
-		report.Inputs = InputStructure
-		inputs, err = p.structure(ctx, opt, budget)
+		t.report.Inputs = InputStructure
+		t.inputs, err = p.structure(ctx, opt, t.budget)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	fitted := time.Now()
-	fit, err := p.fitBase(ctx, inputs, opt, report)
-	if err == nil && opt.OnStage != nil {
-		opt.OnStage(kv.Stage{Name: "train", Seconds: time.Since(fitted).Seconds(), Columns: inputs.width})
+	began := time.Now()
+	if t.fit, err = p.fitBase(ctx, t.inputs, opt, t.report); err != nil {
+		return nil, errors.Join(err, t.inputs.Close())
 	}
-	var predictions *basePredictions
-	if err == nil {
-		predictions, err = p.predictAll(ctx, fit, inputs, opt, budget)
+	if opt.OnStage != nil {
+		opt.OnStage(kv.Stage{Name: "train", Seconds: time.Since(began).Seconds(), Columns: t.inputs.width})
 	}
-	if err = errors.Join(err, inputs.Close()); err != nil {
-		return nil, nil, err
-	}
-	if err := p.measure(ctx, predictions, report); err != nil {
-		return nil, nil, errors.Join(err, predictions.Close())
-	}
-	report.Seconds = time.Since(began).Seconds()
-	return predictions, report, nil
+	return t, nil
 }
 
 // count is how many nodes have a role.

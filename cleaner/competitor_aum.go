@@ -16,6 +16,10 @@ const (
 	areaRuns            = 2 // with threshold samples of their own
 )
 
+// areaRunSeed is the bit of the seed that tells the trainings of two runs apart. Model seeds, which are fewer, use the
+// bits from 32 on.
+const areaRunSeed = 63
+
 // areaUnderMargin is AUM (Pleiss, Zhang, Elenberg, Weinberger: "Identifying Mislabeled Data using the Area Under the
 // Margin Ranking", arXiv:2001.10528). The built-in base classifier learns all labels, and no validation stops it, with
 // one class more: n/(c+1) of the n labelled nodes, the threshold samples, are given it instead of their label. With z
@@ -27,19 +31,14 @@ const (
 // threshold samples. It is done twice, with other samples, and a node takes the first run of which it is none. The
 // score is sigmoid(threshold − AUM), which has the two runs on one scale.
 //
-// Logits come from the network as it learns, so predictions from outside are not looked at. ErrOptions where there are
-// more labelled nodes than the base classifier learns from.
+// Logits come from the network as it learns, so predictions from outside are not looked at. The labels must suffice; see
+// checkAreaUnderMargin.
 func areaUnderMargin(ctx context.Context, t trial, opt Options) (*verdict, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	count := labelled(t.labels)
-	if count > baseTraining {
-		return nil, fmt.Errorf("%d labelled nodes, and the base classifier learns from %d at most: %w",
-			count, baseTraining, ErrOptions)
-	}
-	samples, err := thresholdSamples(t.order, t.labels, count/(t.classes+1), opt.Seed)
+	samples, err := thresholdSamples(t.order, t.labels, thresholdSize(labelled(t.labels), t.classes), opt.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +59,23 @@ func areaUnderMargin(ctx context.Context, t trial, opt Options) (*verdict, error
 	return result, nil
 }
 
+// thresholdSize is how many threshold samples a run has.
+func thresholdSize(labelled, classes int) int { return labelled / (classes + 1) }
+
+// checkAreaUnderMargin says that the labels of so many nodes are too few for a threshold sample (ErrNoLabels), or more
+// than the base classifier learns from (ErrOptions).
+func checkAreaUnderMargin(labelled, classes int) error {
+	switch {
+	case labelled > baseTraining:
+		return fmt.Errorf("%d labelled nodes, and the base classifier that it watches learns from %d at most: %w",
+			labelled, baseTraining, ErrOptions)
+	case thresholdSize(labelled, classes) < 1:
+		return fmt.Errorf("%d labelled nodes of %d classes, too few for a threshold sample, want %d or more: %w",
+			labelled, classes, classes+1, ErrNoLabels)
+	}
+	return nil
+}
+
 // thresholdSamples draws size labelled nodes for each run, by their places in order [n]: the run that a node is a
 // sample of, from 1, or 0.
 func thresholdSamples(order nodeOrder, labels []kv.Class, size int, seed uint64) ([]uint8, error) {
@@ -71,9 +87,6 @@ func thresholdSamples(order nodeOrder, labels []kv.Class, size int, seed uint64)
 		if labels[v] != kv.NoClass {
 			nodes = append(nodes, v)
 		}
-	}
-	if size < 1 {
-		return nil, fmt.Errorf("%d labelled nodes, too few for a threshold sample: %w", len(nodes), ErrNoLabels)
 	}
 	random := rand.New(rand.NewPCG(seed, streamThreshold))
 	random.Shuffle(len(nodes), func(a, b int) { nodes[a], nodes[b] = nodes[b], nodes[a] })
@@ -121,8 +134,9 @@ func (t trial) areas(ctx context.Context, samples []uint8, run uint8, opt Option
 		epochs++
 		return train.addMargins(ctx, net, a.sum)
 	}
-	predictions, _, err := trainBase(ctx, base, PredictOptions{
-		Seed: opt.Seed + uint64(run-1)<<32, Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress,
+	err := watchBase(ctx, base, PredictOptions{
+		Seed: opt.Seed ^ uint64(run-1)<<areaRunSeed, Workers: opt.Workers, MemoryBudget: opt.MemoryBudget,
+		Progress: opt.Progress,
 	})
 	if err != nil {
 		return nil, err
@@ -130,7 +144,7 @@ func (t trial) areas(ctx context.Context, samples []uint8, run uint8, opt Option
 	for rank := range a.sum {
 		a.sum[rank] /= float64(epochs)
 	}
-	return a, predictions.Close()
+	return a, nil
 }
 
 // threshold is the percentile of the samples of a run.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -63,7 +64,7 @@ func TestAreaUnderMarginIsItsDefinition(t *testing.T) {
 			}
 			return nil
 		}
-		predictions, report, err := trainBase(ctx, base, PredictOptions{Seed: seed + uint64(run-1)<<32})
+		predictions, report, err := trainBase(ctx, base, PredictOptions{Seed: seed ^ uint64(run-1)<<63})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,16 +98,18 @@ func TestAreaUnderMarginIsItsDefinition(t *testing.T) {
 }
 
 func TestAreaUnderMarginRefuses(t *testing.T) {
-	p := newTrial(t, 8, 30, 3)
-	for v := range p.labels[3:] {
-		p.labels[v+3] = kv.NoClass
-	}
-	if _, err := areaUnderMargin(context.Background(), p, Options{}); !errors.Is(err, ErrNoLabels) {
-		t.Errorf("three labelled nodes of three classes: got %v, want ErrNoLabels", err)
-	}
-	p.labels = make([]kv.Class, baseTraining+1)
-	if _, err := areaUnderMargin(context.Background(), p, Options{}); !errors.Is(err, ErrOptions) {
-		t.Errorf("more labelled nodes than are learned from: got %v, want ErrOptions", err)
+	for _, c := range []struct {
+		labelled, classes int
+		want              error
+		says              string
+	}{
+		{3, 3, ErrNoLabels, "want 4 or more"}, {4, 3, nil, ""}, {baseTraining, 3, nil, ""},
+		{baseTraining + 1, 3, ErrOptions, "learns from 524288 at most"},
+	} {
+		err := checkAreaUnderMargin(c.labelled, c.classes)
+		if !errors.Is(err, c.want) || c.want != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%d labelled nodes of %d classes: got %v, want %v and %q", c.labelled, c.classes, err, c.want, c.says)
+		}
 	}
 }
 

@@ -38,7 +38,7 @@ type EvalOptions struct {
 	Split        [3]float64
 	SplitByClass SplitCounts
 
-	// Methods are some of MethodNames; empty means "default".
+	// Methods are some of MethodNames, each measured once, however often it is named; empty means "default".
 	Methods []string
 
 	// OnMeasured, where not nil, is told what was measured of every node under test, after each method of each repeat.
@@ -84,7 +84,7 @@ type MethodResult struct {
 	Repeats []Metrics `json:"repeats"` // draw by draw, of each the model seeds
 }
 
-// An Evaluation is what the methods reached, in the order asked.
+// An Evaluation is what the methods reached, in the order in which they were first asked for.
 type Evaluation struct {
 	Methods []MethodResult `json:"methods"`
 }
@@ -219,12 +219,17 @@ func (o EvalOptions) withDefaults() (EvalOptions, error) {
 		}
 		o.Repeats, o.ModelSeeds = 1, len(o.Predictions)
 	}
-	if len(o.Methods) == 0 {
-		o.Methods = []string{"default"}
+	asked := o.Methods
+	if len(asked) == 0 {
+		asked = []string{"default"}
 	}
-	for _, name := range o.Methods {
+	o.Methods = nil
+	for _, name := range asked {
 		if methodNamed(name) == nil {
 			return o, fmt.Errorf("method %q: want one of %s: %w", name, strings.Join(MethodNames(), ", "), ErrOptions)
+		}
+		if !slices.Contains(o.Methods, name) {
+			o.Methods = append(o.Methods, name)
 		}
 	}
 	return o, nil
@@ -273,6 +278,9 @@ func (e *evaluator) read(ctx context.Context) error {
 	if e.stored == nil && len(e.opt.Predictions) > 0 {
 		return fmt.Errorf("predictions without the split that they were made with: %w", ErrOptions)
 	}
+	if err := e.checkMethods(); err != nil {
+		return err
+	}
 	if err := e.checkBudget(ctx); err != nil {
 		return err
 	}
@@ -285,6 +293,25 @@ func (e *evaluator) read(ctx context.Context) error {
 	held := (labelBytes + problemBytes) * int64(len(e.base.labels))
 	e.diagonals, err = e.base.place.diagonals(ctx, e.base.graph, diagonalJob{hops: e.hops}, e.opt.ops(held))
 	return err
+}
+
+// checkMethods fails where a method cannot do with the labels.
+func (e *evaluator) checkMethods() error {
+	labels := e.base.labels // noise that is drawn leaves as many
+	if e.opt.NoisyLabels != nil {
+		labels = e.opt.NoisyLabels
+	}
+	count := labelled(labels)
+	for _, name := range e.opt.Methods {
+		m := methodNamed(name)
+		if m.check == nil {
+			continue
+		}
+		if err := m.check(count, e.base.classes); err != nil {
+			return fmt.Errorf("method %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // checkBudget fails where the budget is too small for a repeat.

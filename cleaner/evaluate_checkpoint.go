@@ -5,17 +5,19 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/kv/scratch"
 )
 
 // A Checkpoint keeps the measures of finished repeats, a small file for an evaluation, until all are finished. An
-// evaluation that was cancelled or killed and is asked for again, with as many repeats or others, goes on after them.
-// With OnMeasured nothing is kept.
+// evaluation that was cancelled or killed and is asked for again of the same executable, with as many repeats or others,
+// goes on after them. With OnMeasured nothing is kept.
 type Checkpoint struct {
 	// Dir is where; it is made where it is not there.
 	Dir string
@@ -28,12 +30,39 @@ type Checkpoint struct {
 	Kept int
 }
 
-// evalFormat is part of the name of every checkpoint. It changes with what methods measure.
-const evalFormat = 1
+// thisBuild names the executable that runs, by its content: another one may measure something else. The version in its
+// build information would not do. It says nothing of changes since the commit, nor of the processor it is for, whose
+// rounding may differ, nor, in a program that has this package from a directory of its own, of this package.
+var thisBuild = sync.OnceValues(func() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	return buildOf(path)
+})
+
+// buildOf names an executable file.
+func buildOf(path string) (name string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:12]), nil
+}
 
 // identify names everything that the measures depend on but the number of repeats.
 func (e *evaluator) identify() error {
 	if e.opt.Checkpoint == nil || e.opt.OnMeasured != nil {
+		return nil
+	}
+	build, err := thisBuild()
+	if err != nil {
+		e.keepNothing(err)
 		return nil
 	}
 	graph := []string{e.opt.Checkpoint.Graph}
@@ -58,7 +87,7 @@ func (e *evaluator) identify() error {
 	}
 	o := &e.opt
 	e.key = "eval-" + fingerprint(
-		evalFormat, graph, predictions, o.Noise, checksum(o.NoisyLabels), o.NoiseMatrix, o.ModelSeeds, checksum(o.Splits),
+		build, graph, predictions, o.Noise, checksum(o.NoisyLabels), o.NoiseMatrix, o.ModelSeeds, checksum(o.Splits),
 		o.Split, o.SplitByClass, o.Methods, o.Hops, o.Diagonal, o.Direction, o.Threshold, o.Seed,
 	)
 	return nil
@@ -108,11 +137,16 @@ func (e *evaluator) keep(measured [][]Metrics) {
 		err = saveMark(dir, e.key, measured)
 	}
 	if err != nil {
-		e.opt.notice("an interrupted evaluation will not go on from here: %v", err)
-		e.key = ""
+		e.keepNothing(err)
 		return
 	}
 	e.opt.Checkpoint.Kept = len(measured)
+}
+
+// keepNothing says that nothing is kept from here on.
+func (e *evaluator) keepNothing(why error) {
+	e.opt.notice("an interrupted evaluation will not go on from here: %v", why)
+	e.key = ""
 }
 
 // forget removes the checkpoint of an evaluation that is finished.

@@ -93,7 +93,7 @@ func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (measur
 		}
 	}
 	if measured[0].Mislabelled == 0 {
-		e.opt.notice("repeat %d: no test node is mislabelled, so that F1, MCC and precision are 0 there", repeat)
+		e.opt.notice("repeat %d: no test node is mislabelled, so that F1, MCC and precision are 0 there", repeat+1)
 	}
 	return measured, nil
 }

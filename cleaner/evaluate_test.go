@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -69,11 +70,11 @@ func TestEvaluate(t *testing.T) {
 				}
 			},
 		},
-		Noise: "sym:0.2", Repeats: 2, Methods: []string{"argmax", "paper", "argmax"},
+		Noise: "sym:0.2", Repeats: 2, Methods: []string{"argmax", "paper", "argmax", "hops-3"},
 	}
 	e := evaluate(t, s, opt)
-	if len(e.Methods) != 3 || e.Methods[0].Name != "argmax" || e.Methods[1].Name != "paper" || e.Methods[2].Name != "argmax" {
-		t.Fatalf("methods: got %s, want those asked, in their order", asJSON(t, e))
+	if len(e.Methods) != 3 || e.Methods[0].Name != "argmax" || e.Methods[1].Name != "paper" || e.Methods[2].Name != "hops-3" {
+		t.Fatalf("methods: got %s, want those asked, each once, in the order first named", asJSON(t, e))
 	}
 	tested := 0
 	for _, n := range p.nodes {
@@ -100,8 +101,8 @@ func TestEvaluate(t *testing.T) {
 	if e.Methods[0].Repeats[0] == e.Methods[0].Repeats[1] {
 		t.Error("the two repeats are the same, want noise of their own")
 	}
-	if asJSON(t, e.Methods[0].Repeats) != asJSON(t, e.Methods[2].Repeats) {
-		t.Error("the same method twice: got two results, want it to see the same noise and predictions")
+	if asJSON(t, e.Methods[1].Repeats) != asJSON(t, e.Methods[2].Repeats) {
+		t.Error("paper has 3 hops: got another result from hops-3, want it to see the same noise and predictions")
 	}
 	if want := [][2]int64{{0, 2}, {1, 2}, {2, 2}}; !slices.Equal(told, want) {
 		t.Errorf("progress of the repeats: got %v, want %v", told, want)
@@ -299,6 +300,16 @@ func TestEvaluateGoesOn(t *testing.T) {
 		t.Errorf("after it was finished: %d checkpoints (%v), want the other one", len(files), err)
 	}
 
+	// Another build may measure something else.
+	build := thisBuild
+	thisBuild = func() (string, error) { return "another", nil }
+	trained, other.Progress = 0, nil
+	evaluate(t, s, again(other))
+	thisBuild = build
+	if left, err := os.ReadDir(dir); trained != 4 || err != nil || len(left) != 1 {
+		t.Errorf("another build: %d classifiers trained, want 4, and %d checkpoints (%v), want 1", trained, len(left), err)
+	}
+
 	// Where nothing can be kept it is measured all the same.
 	notices = nil
 	nowhere := again(opt)
@@ -314,7 +325,7 @@ func TestEvaluateGoesOn(t *testing.T) {
 	}
 
 	// A damaged checkpoint is none.
-	other.Progress, trained = nil, 0
+	trained = 0
 	for _, file := range files {
 		if err := os.WriteFile(filepath.Join(dir, file.Name()), []byte("?"), 0o600); err != nil {
 			t.Fatal(err)
@@ -357,6 +368,29 @@ func TestEvaluateModelSeeds(t *testing.T) {
 	opt.OnMeasured = func(Measured) error { return failing }
 	if _, err := Evaluate(context.Background(), s, opt); !errors.Is(err, failing) {
 		t.Errorf("OnMeasured fails: got %v, want its error", err)
+	}
+}
+
+// TestBuildsAreToldApart names files by what is in them.
+func TestBuildsAreToldApart(t *testing.T) {
+	dir := t.TempDir()
+	names := make(map[string]bool)
+	for file, content := range map[string]string{"a": "one", "b": "two", "c": "one"} {
+		path := filepath.Join(dir, file)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		name, err := buildOf(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names[name] = true
+	}
+	if len(names) != 2 {
+		t.Errorf("three files with two contents: got %d names, want 2", len(names))
+	}
+	if _, err := buildOf(filepath.Join(dir, "nowhere")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: got %v, want fs.ErrNotExist", err)
 	}
 }
 

@@ -36,6 +36,9 @@ type method struct {
 	walks  bool // it is the pipeline of score, which needs diagonals
 	trains bool // it trains the base classifier itself
 
+	// check, where not nil, says that it cannot do with so many labelled nodes.
+	check func(labelled, classes int) error
+
 	run func(ctx context.Context, t trial, opt Options) (*verdict, error)
 }
 
@@ -46,7 +49,7 @@ var methods = append([]method{
 	{name: "confident-learning", run: confidentLearning},
 	{name: "argmax", run: argmax},
 	{name: "argmin", run: argmin},
-	{name: "aum", trains: true, run: areaUnderMargin},
+	{name: "aum", trains: true, check: checkAreaUnderMargin, run: areaUnderMargin},
 	{name: "dyb", run: dynamicBootstrap},
 	{name: "labels-only", walks: true, run: graphCleaner(variant{preset: PresetPaper, withoutPredictions: true})},
 	{name: "predictions-only", walks: true, run: graphCleaner(variant{preset: PresetPaper, withoutLabels: true})},

@@ -31,6 +31,19 @@ func mountSmall(t *testing.T, size string) (dir string, resize func(size string)
 	}
 }
 
+// TestLoadIntoMountPoint is refused at the start: the store cannot take the place of what a file system is mounted on.
+func TestLoadIntoMountPoint(t *testing.T) {
+	dir, _ := mountSmall(t, "1m")
+	_, err := NewLoader(dir, LoadOptions{})
+	if !errors.Is(err, syscall.EBUSY) || !strings.Contains(err.Error(), "such as "+filepath.Join(dir, "graph")) {
+		t.Errorf("got %v, want EBUSY and another path", err)
+	}
+	left, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil || len(left) != 1 {
+		t.Errorf("got %v (%v) beside the mount point, want nothing left behind", left, err)
+	}
+}
+
 // fill takes all the room that is left, but for some bytes.
 func fill(t *testing.T, dir string, left int64) (file string) {
 	t.Helper()

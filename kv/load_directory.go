@@ -35,8 +35,8 @@ const (
 	loadProcessName = "process"
 )
 
-// newLoadDirectory makes the directory of a load into target, which must not be there, or be empty (ErrExists), while
-// there is no other (a *LockedError). What a dead process left in it is removed, unless takeOver, if not nil, returns
+// newLoadDirectory makes the directory of a load into target, which must not be there, or be empty (ErrExists) and no
+// mount point, while there is no other (a *LockedError). What a dead process left in it is removed, unless takeOver, if not nil, returns
 // true; after an error of takeOver what is complete stays.
 func newLoadDirectory(target string, takeOver func(*loadDirectory) (bool, error)) (_ *loadDirectory, err error) {
 	target, err = filepath.Abs(target)
@@ -55,6 +55,9 @@ func newLoadDirectory(target string, takeOver func(*loadDirectory) (bool, error)
 	}
 	if err := d.acquire(); err != nil {
 		return nil, fmt.Errorf("no room to load into %s: %w", target, err)
+	}
+	if err := d.checkRoom(); err != nil {
+		return nil, errors.Join(err, d.leave())
 	}
 	if takeOver != nil {
 		taken, err := takeOver(d)
@@ -135,6 +138,32 @@ func checkTarget(target string) error {
 	return nil
 }
 
+// checkRoom finds out, before the load, that an empty directory cannot make room for the store, as one that a file system
+// is mounted on or that is in use cannot: it moves it aside for a moment, which asks for the same.
+func (d *loadDirectory) checkRoom() error {
+	aside := d.path + "-aside"
+	err := os.Rename(d.target, aside)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return noRoom(d.target, err)
+	}
+	return os.Rename(aside, d.target)
+}
+
+// noRoom says why an empty directory stays where it is.
+func noRoom(target string, err error) error {
+	if link, ok := errors.AsType[*os.LinkError](err); ok {
+		err = link.Err
+	}
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		err = path.Err
+	}
+	return fmt.Errorf("%s: an empty directory that the store cannot take the place of: %w: want a path at which nothing is, such as %s",
+		target, err, filepath.Join(target, "graph"))
+}
+
 func (d *loadDirectory) store() string { return filepath.Join(d.path, "store") }
 
 func (d *loadDirectory) sort() string { return filepath.Join(d.path, "sort") }
@@ -143,7 +172,10 @@ func (d *loadDirectory) sort() string { return filepath.Join(d.path, "sort") }
 func (d *loadDirectory) place() error {
 	// Where the target is an empty directory, it makes room. One that has been filled meanwhile cannot be removed.
 	if err := os.Remove(d.target); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w meanwhile", d.target, ErrExists)
+		if filled := checkTarget(d.target); filled != nil {
+			return fmt.Errorf("%w meanwhile", filled)
+		}
+		return noRoom(d.target, err)
 	}
 	if err := os.Rename(d.store(), d.target); err != nil {
 		return err

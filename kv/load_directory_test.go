@@ -39,6 +39,25 @@ func TestLoadTarget(t *testing.T) {
 	}
 }
 
+// TestAbortLeavesTheEmptyDirectory has the directory itself there after a load that was given up, not one like it.
+func TestAbortLeavesTheEmptyDirectory(t *testing.T) {
+	dir := t.TempDir()
+	before, err := os.Stat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := NewLoader(dir, LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Abort(); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.Stat(dir); err != nil || !os.SameFile(before, after) {
+		t.Errorf("got %v, want the directory that was there", err)
+	}
+}
+
 func TestLeftoversOfDeadLoadsAreRemoved(t *testing.T) {
 	if !locksDirectories {
 		t.Skip("directories have no locks here")

@@ -23,7 +23,7 @@ type evalCommand struct {
 	Predictions []string `sep:"none" placeholder:"FILE" help:"Predictions of your own classifier, trained on the noisy labels of --noise file:FILE; a file for each seed that it was trained with."`
 	Logits      bool     `help:"The predictions are logits: turn them into probabilities."`
 	Seed        uint64   `default:"${seed}" help:"Seed of the first repeat."`
-	Method      []string `sep:"none" placeholder:"NAME" help:"Method to measure, as often as you like: ${methods}. Without it: default."`
+	Method      []string `sep:"none" placeholder:"NAME" help:"Method to measure; give it as often as you like, each counts once: ${methods}. Without it: default."`
 	Split       string   `placeholder:"SPLIT" help:"Drawn in every repeat: shares of training, validation and test nodes such as 0.8/0.1/0.1, or by-class:20/500/1000, so many training nodes of each class, validation and test nodes (or rest). Without it: the column split of the graph, or 0.8/0.1/0.1."`
 	Preset      string   `enum:"default,paper" default:"default" help:"The method where no --method is given."`
 	detection
@@ -44,7 +44,7 @@ func (*evalCommand) Help() string {
 	return `Takes the labels of the graph for true, injects noise into those of all splits, trains the base classifier on the noisy labels, and scores the ` +
 		`test nodes by every method: F1 and MCC at the threshold, precision of as many top scores as there are mislabels (p_at_t; p_at_t_flagged counts ` +
 		`only those that are flagged), precision, recall, average precision, AUROC, precision of the 10, 50 and 100 top scores, and how far scores are from ` +
-		`probabilities (ece, brier). The store is not changed. On a graph of your own this says what to expect of clean before you review anything.
+		`probabilities (ece, brier). The table shows the first six of them, --format csv and json all. The store is not changed. On a graph of your own this says what to expect of clean before you review anything.
 
 Methods beside the presets default and paper are their competitors (confident-learning, argmax, argmin, aum, dyb) and paper without some of its parts ` +
 		`(labels-only, predictions-only, no-transition, hops-1 to hops-5). They all get the same noisy labels and predictions. With two repeats or more, p is ` +
@@ -54,8 +54,8 @@ Noise sym gives a share of the labels any other class, asym the next one; a matr
 		`what the noisy labels are. Nodes are split as --splits says, by --split at random in every repeat, or without both as the column split of the graph ` +
 		`has it; where it has none, by 0.8/0.1/0.1. Standard error says which it was.
 
-An evaluation that was interrupted or killed goes on after its last finished repeat when it is given again with the same flags; it may be given more ` +
-		`--repeats. What was measured is kept until it is finished, in the directory graphcleaner/eval of your cache directory (XDG_CACHE_HOME). With --flags ` +
+An evaluation that was interrupted or killed goes on after its last finished repeat when it is given again to the same program with the same flags; it ` +
+		`may be given more --repeats. What was measured is kept until it is finished, in the directory graphcleaner/eval of your cache directory (XDG_CACHE_HOME). With --flags ` +
 		`or --report it begins anew.
 
     graphcleaner eval my.graph --noise sym:0.1 --repeats 5 --seed 1

@@ -109,14 +109,14 @@ func readTransition(ctx context.Context, tx *kv.Tx, path string, r reading) (mat
 	for k, name := range in.Header() {
 		i, ok := classes[name]
 		if !ok {
-			return nil, in.Errorf(1, name, "want the name of a class")
+			return nil, in.HeaderErrorf(name, "want the name of a class")
 		}
 		place[k] = i
 		delete(classes, name)
 	}
 	for _, name := range tx.Classes() {
 		if _, missing := classes[name]; missing {
-			return nil, in.Errorf(1, "", "has no column %q, want one for each class", name)
+			return nil, in.HeaderErrorf("", "has no column %q, want one for each class", name)
 		}
 	}
 	matrix = make([][]float64, len(place))
@@ -180,7 +180,7 @@ func readNoisyLabels(ctx context.Context, tx *kv.Tx, path string, r reading) (la
 		}
 		class, ok := classes[string(row.Fields[label])]
 		if !ok {
-			return in.Want(row, label, "a class of the store")
+			return in.Want(row, label, "a class of the graph")
 		}
 		labels[v] = class
 		return nil

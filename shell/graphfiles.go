@@ -300,7 +300,7 @@ func openNodes(ctx context.Context, path string, r reading) (_ *nodesFile, err e
 		case i == n.split:
 			name = "split"
 		case slices.ContainsFunc(kv.ReservedNames, func(reserved string) bool { return strings.EqualFold(reserved, name) }):
-			return nil, in.Errorf(1, name, "is the name of a built-in property, want another")
+			return nil, in.HeaderErrorf(name, "is the name of a built-in property, want another")
 		}
 		n.properties = append(n.properties, kv.Column{Name: name, Kind: kv.KindString})
 		n.columns = append(n.columns, i)
@@ -482,5 +482,5 @@ func eachRow(ctx context.Context, in *table.Reader, r reading, fn func(table.Row
 }
 
 func noColumn(in *table.Reader, name string) error {
-	return in.Errorf(1, "", "has no column %q, got %s", name, strings.Join(in.Header(), ","))
+	return in.HeaderErrorf("", "has no column %q, got %s", name, strings.Join(in.Header(), ","))
 }

@@ -106,6 +106,7 @@ func TestImportErrors(t *testing.T) {
 		{"predictions unknown node", map[string]string{"p.csv": "id,X,Y\na,1,0\nz,0,1\n"}, "--predictions p.csv", `p.csv:3: column "id": got "z"`},
 		{"predictions duplicate", map[string]string{"p.csv": "id,X,Y\na,1,0\na,0,1\n"}, "--predictions p.csv", `p.csv:3: column "id": got "a" again`},
 		{"predictions unknown class", map[string]string{"p.csv": "id,X,Y,Z\na,1,0,0\nb,0,1,0\nc,0,0,1\n"}, "--predictions p.csv", `p.csv:1: class "Z" of the predictions`},
+		{"predictions header below", map[string]string{"p.csv": "\n\nid,X,Y,Z\na,1,0,0\nb,0,1,0\nc,0,0,1\n"}, "--predictions p.csv", `p.csv:3: class "Z" of the predictions`},
 		{"label outside predictions", map[string]string{"p.csv": "id,X\na,1\nb,1\nc,1\n"}, "--predictions p.csv", `p.csv:1: node b: it is given class "Y"`},
 		{"predictions npy truncated", map[string]string{"p.npy": predictions[:30]}, "--predictions p.npy", "p.npy: ends early, inside of its header"},
 		{"predictions npy classes", map[string]string{"p.npy": array(3, 3, 1, 0, 0, 0, 1, 0, 0, 0, 1)}, "--predictions p.npy", "p.npy: has 3 columns, want 2, one for each class in the order X, Y"},

@@ -98,11 +98,11 @@ func (w *writing) features(ctx context.Context, path string, stage *kv.Stage) (e
 	names := slices.Delete(slices.Clone(in.Header()), id, id+1)
 	stage.Columns, stage.BytesRead = len(names), in.Size()
 	if len(names) == 0 {
-		return in.Errorf(1, "", "has no column beside id, want one a feature")
+		return in.HeaderErrorf("", "has no column beside id, want one a feature")
 	}
 	matrix, err := w.bulk.Matrix(cleaner.FeaturesMatrix, names)
 	if err != nil {
-		return in.Errorf(1, "", "%w", err)
+		return in.Errorf(0, "", "%w", err)
 	}
 	row := make([]float32, len(names))
 	return w.eachNode(ctx, in, id, func(v kv.NodeID, _ table.Row, values []float64) error {
@@ -187,8 +187,11 @@ func (w *writing) predictionTable(
 	classes := slices.Delete(slices.Clone(in.Header()), id, id+1)
 	stage.Columns, stage.BytesRead = len(classes), in.Size()
 	out, err := w.begin(classes, opt)
+	if errors.Is(err, cleaner.ErrUnknownClass) {
+		return nil, in.HeaderErrorf("", "%w%s", err, classesHint(err))
+	}
 	if err != nil {
-		return nil, in.Errorf(1, "", "%w%s", err, classesHint(err))
+		return nil, in.Errorf(0, "", "%w", err)
 	}
 	err = w.eachNode(ctx, in, id, func(v kv.NodeID, row table.Row, values []float64) error {
 		err := out.Put(v, values)

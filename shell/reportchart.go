@@ -152,35 +152,59 @@ func (c *chart) legend(color, text string, dashed bool) {
 	c.Legend = append(c.Legend, legendEntry{Y: at, Color: color, Text: text, Dashed: dashed})
 }
 
-// A histogram counts scores.
+// A histogram counts scores, as many as there are, in the same few bytes. Its axis is that of probabilities until there
+// is a score beyond it.
 type histogram struct {
 	axis
 	all, wrong [histogramBins]int64 // wrong: of them, known to be mislabelled
 }
 
-const histogramBins = 40
+const histogramBins = 40 // an even number: see widen
 
-// histogramOf has the axis of probabilities where all scores are some, and else one that just holds the scores.
-func histogramOf(scores []float64) *histogram {
-	h := &histogram{axis: unitAxis}
-	for _, score := range scores {
-		if !math.IsNaN(score) && !math.IsInf(score, 0) {
-			h.least, h.most = min(h.least, score), max(h.most, score)
-		}
-	}
-	return h
-}
+func newHistogram() *histogram { return &histogram{axis: unitAxis} }
 
-// add counts a score; NaN ranks last, so it counts as the least.
+// add counts a score; NaN counts as 0, as for cleaner.Metrics.ECE. An infinite one stands at the end that the axis then
+// has.
 func (h *histogram) add(score float64, wrong bool) {
 	if math.IsNaN(score) {
-		score = h.least
+		score = 0
+	}
+	if !math.IsInf(score, 0) {
+		h.widen(score)
 	}
 	bin := min(int(h.at(score)*histogramBins), histogramBins-1)
 	h.all[bin]++
 	if wrong {
 		h.wrong[bin]++
 	}
+}
+
+// widen doubles the axis, two bins becoming one, until it has the score, or no number is beyond it.
+func (h *histogram) widen(score float64) {
+	for score < h.least || score > h.most {
+		width, up := h.most-h.least, score > h.most
+		wider := axis{least: h.least - width, most: h.most}
+		if up {
+			wider = axis{least: h.least, most: h.most + width}
+		}
+		if math.IsInf(wider.most-wider.least, 0) {
+			return
+		}
+		h.axis = wider
+		h.all, h.wrong = halved(h.all, up), halved(h.wrong, up)
+	}
+}
+
+// halved adds up two bins to one, for the first half of the bins or the second.
+func halved(bins [histogramBins]int64, first bool) (sums [histogramBins]int64) {
+	at := histogramBins / 2
+	if first {
+		at = 0
+	}
+	for i, count := range bins {
+		sums[at+i/2] += count
+	}
+	return sums
 }
 
 // chart draws the histogram. Counts are on a log scale: most scores are of correct labels, far from the suspects.

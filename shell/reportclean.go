@@ -34,7 +34,7 @@ func cleanPage(ctx context.Context, store *kv.Store, title string) (page *report
 			return err
 		}
 		page = &reportPage{Title: title, Options: runOptions(run)}
-		if err := page.addScores(tx, run); err != nil {
+		if err := page.addScores(ctx, tx, run); err != nil {
 			return err
 		}
 		page.addTransition(run)
@@ -44,17 +44,25 @@ func cleanPage(ctx context.Context, store *kv.Store, title string) (page *report
 }
 
 // addScores adds the headline and the histogram of the scores.
-func (p *reportPage) addScores(tx *kv.Tx, run *cleaner.Run) error {
-	scores := make([]float64, tx.NumNodes())
-	if err := tx.ReadFloats(cleaner.ScoreColumn, scores); err != nil {
+func (p *reportPage) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run) error {
+	scores, err := tx.Reader(cleaner.ScoreColumn) // which holds a block at a time
+	if err != nil {
 		return err
 	}
-	h := &histogram{axis: unitAxis}
+	h := newHistogram()
 	expected := 0.0
-	for _, score := range scores {
-		if score != score { // NaN: unlabelled
+	for v := range kv.NodeID(tx.NumNodes()) {
+		if v%(1<<14) == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		value, err := scores.At(v)
+		if err != nil {
+			return err
+		}
+		if value.IsNull() { // unlabelled
 			continue
 		}
+		score := value.Float()
 		h.add(score, false)
 		if score > run.Threshold {
 			expected += score

@@ -45,7 +45,11 @@ type reliability struct {
 	improper     bool // a score was no probability
 }
 
+// add counts a score; NaN counts as 0, as for cleaner.Metrics.ECE.
 func (r *reliability) add(score float64, wrong bool) {
+	if math.IsNaN(score) {
+		score = 0
+	}
 	if !(score >= 0 && score <= 1) {
 		r.improper = true
 		return
@@ -108,7 +112,7 @@ func (r *evalReport) add(tx *kv.Tx, m cleaner.Measured) error {
 	}
 	method := r.methods[m.Method]
 	if method == nil {
-		method = &measuredMethod{scores: histogramOf(scores)}
+		method = &measuredMethod{scores: newHistogram()}
 		r.methods[m.Method] = method
 	}
 	for i, score := range scores {
@@ -193,13 +197,12 @@ func (r *evalReport) page(title string, evaluation *cleaner.Evaluation) *reportP
 			{"mislabels found", fmt.Sprintf("%.3f", best.Mean.Recall)},
 			{"repeats", strconv.Itoa(len(best.Repeats))},
 		},
-		Options: r.options,
+		Options: slices.Clone(r.options),
 	}
 	p.Sections = append(p.Sections, metricsSection(evaluation), r.precisionSection(evaluation))
-	shown := make(map[string]bool)
 	for _, method := range evaluation.Methods {
-		if measured := r.methods[method.Name]; measured != nil && !shown[method.Name] {
-			shown[method.Name] = true
+		p.Options = append(p.Options, fact{"method", method.Name})
+		if measured := r.methods[method.Name]; measured != nil {
 			p.Sections = append(p.Sections, measured.section(method))
 		}
 	}
@@ -322,9 +325,6 @@ func (c *evalCommand) optionFacts(opt cleaner.EvalOptions, split string) []fact 
 		facts = append(facts, fact{"repeats", strconv.Itoa(opt.Repeats)}, fact{"model seeds", strconv.Itoa(opt.ModelSeeds)})
 	}
 	facts = append(facts, fact{"seed", strconv.FormatUint(opt.Seed, 10)})
-	for _, method := range opt.Methods {
-		facts = append(facts, fact{"method", method})
-	}
 	return append(facts,
 		fact{"hops", strconv.Itoa(opt.Hops)}, fact{"direction", opt.Direction.String()},
 		fact{"threshold", thresholdText(opt.Threshold)})

@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,7 +113,7 @@ func TestPageOfEvaluation(t *testing.T) {
 		"no probability": {[]string{"a", "b", "c"}, func(wrong bool, random *rand.Rand) float64 { return -3 + 7*probable(wrong, random) }, 3, 9,
 			[]string{"These scores are no probabilities."}},
 		"equal scores": {[]string{"a", "b"}, func(bool, *rand.Rand) float64 { return 1 }, 4, 4, nil},
-		"no score":     {[]string{"a", "b"}, func(bool, *rand.Rand) float64 { return math.NaN() }, 3, 4, nil},
+		"no score":     {[]string{"a", "b"}, func(bool, *rand.Rand) float64 { return math.NaN() }, 4, 4, []string{"expected calibration error"}},
 		"1000 classes": {manyNames(1000), probable, 4, heatClasses * heatClasses, []string{"Of 1000 classes, the 24 that are confused most."}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -192,15 +193,48 @@ func TestHeatMapShowsTheMostConfused(t *testing.T) {
 }
 
 func TestHistogramPlacesScores(t *testing.T) {
-	h := histogramOf([]float64{0.2, math.NaN(), 1})
+	h := newHistogram()
 	for _, score := range []float64{0, 1, 0.999, math.NaN(), 0.5} {
 		h.add(score, score == 1)
 	}
 	if h.all[0] != 2 || h.all[histogramBins-1] != 2 || h.all[histogramBins/2] != 1 || h.wrong[histogramBins-1] != 1 {
 		t.Errorf("got %v and %v", h.all, h.wrong)
 	}
-	if h := histogramOf([]float64{-2, 5}); h.least != -2 || h.most != 5 {
-		t.Errorf("got an axis from %v to %v, want -2 to 5", h.least, h.most)
+}
+
+// TestHistogramWidens counts scores beyond the axis, far ones last, and compares with the same counted on the last axis.
+func TestHistogramWidens(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var scores []float64
+	for _, reach := range []float64{1, 3, 20} {
+		for range 200 {
+			scores = append(scores, reach*(2*random.Float64()-1))
+		}
+	}
+	h := newHistogram()
+	for _, score := range scores {
+		h.add(score, score > 0)
+	}
+	if h.least > slices.Min(scores) || h.most < slices.Max(scores) || h.most-h.least > 64 {
+		t.Fatalf("got an axis from %v to %v, want one that just holds -20 to 20", h.least, h.most)
+	}
+	want := histogram{axis: h.axis}
+	for _, score := range scores {
+		want.add(score, score > 0)
+	}
+	if *h != want {
+		t.Errorf("got %v, %v\nwant %v, %v", h.all, h.wrong, want.all, want.wrong)
+	}
+	far := newHistogram()
+	for _, score := range []float64{math.MaxFloat64, -math.MaxFloat64, math.Inf(1), math.Inf(-1), math.NaN()} {
+		far.add(score, false)
+	}
+	total := int64(0)
+	for _, count := range far.all {
+		total += count
+	}
+	if total != 5 || math.IsInf(far.most-far.least, 0) {
+		t.Errorf("got %v on %v to %v, want five scores on a finite axis", far.all, far.least, far.most)
 	}
 }
 

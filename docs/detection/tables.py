@@ -22,6 +22,7 @@ from programs import CLEANLAB, Programs
 HERE = Path(__file__).parent
 METRICS = (("f1", "f1", "F1"), ("mcc", "mcc", "MCC"), ("p_at_t_flagged", "p_at_t", "P@T"))
 FAR = 0.1
+NONE = "–"
 METHODS = {  # of the paper's tables, as eval names them
     "baseline": "argmin",
     "DYB": "dyb",
@@ -206,8 +207,8 @@ class Maker:
                     nodes, splits = draw(seed)
                     ours.append(100 * self.programs.accuracy_of_built_in(d, nodes, splits, seed))
                     theirs.append(100 * self.programs.accuracy_of_tuned(d, nodes, splits, seed))
-                rows.append([name, title, *(f"{np.mean(a):.1f} ± {np.std(a, ddof=1) if len(a) > 1 else 0:.1f}"
-                                            for a in (ours, theirs)), f"{np.mean(ours) - np.mean(theirs):+.1f}"])
+                rows.append([name, title, _accuracy(ours), _accuracy(theirs),
+                             f"{np.mean(ours) - np.mean(theirs):+.1f}"])
         return _markdown(["data set", "split", "built-in, %", "tuned GCN, %", "difference"], rows)
 
     # Parts of tables.
@@ -301,7 +302,14 @@ def _compared(got: dict, published: dict) -> list[str]:
 
 
 def _spread(got: dict) -> list[str]:
-    return [_number(got["std"]["f1"]), _number(got["std"]["mcc"]), _number(got["mean"]["p_at_t"])]
+    """Standard deviations, which a single repeat has not, and the P@T without regard to the flags."""
+    several = len(got["repeats"]) > 1
+    return [*(_number(got["std"][key]) if several else NONE for key in ("f1", "mcc")), _number(got["mean"]["p_at_t"])]
+
+
+def _accuracy(some: list[float]) -> str:
+    spread = f"{np.std(some, ddof=1):.1f}" if len(some) > 1 else NONE
+    return f"{np.mean(some):.1f} ± {spread}"
 
 
 def _mean_pair(pairs: list[tuple[dict, dict]]) -> tuple[dict, dict]:

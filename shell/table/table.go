@@ -60,6 +60,7 @@ type Row struct {
 type Reader struct {
 	path   string
 	header []string
+	line   int64 // of the header, as in Error
 	size   int64
 	read   func() int64 // bytes of the file consumed so far; any goroutine
 	chunk  rows         // being read, nil between
@@ -143,6 +144,7 @@ func (r *Reader) openText(f *os.File, kind string, compressed bool, chunkBytes i
 	if err != nil {
 		return err
 	}
+	r.line = header.Line
 	for _, name := range header.Fields {
 		r.header = append(r.header, strings.TrimSpace(string(name)))
 	}
@@ -155,9 +157,9 @@ func (r *Reader) checkHeader() error {
 	for i, name := range r.header {
 		switch {
 		case name == "":
-			return r.Errorf(1, "", "column %d has no name in the header", i+1)
+			return r.HeaderErrorf("", "column %d has no name in the header", i+1)
 		case seen[name]:
-			return r.Errorf(1, name, "the header names it twice")
+			return r.HeaderErrorf(name, "the header names it twice")
 		}
 		seen[name] = true
 	}
@@ -217,6 +219,11 @@ func (r *Reader) row() (Row, error) {
 func (r *Reader) Errorf(line int64, column, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Path: r.path, Line: line, Column: column, Msg: err.Error(), Err: errors.Unwrap(err)}
+}
+
+// HeaderErrorf is Errorf at the line of the header, or where the file has none, as parquet, about the file as a whole.
+func (r *Reader) HeaderErrorf(column, format string, args ...any) error {
+	return r.Errorf(r.line, column, format, args...)
 }
 
 // Want returns the *Error that a field reads one thing where another is wanted.
