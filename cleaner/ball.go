@@ -19,12 +19,12 @@ var errBall = errors.New("cleaner: neighbourhood is too large")
 // ballNodeBytes is what a node of the ball takes in the maps of operatorRow.
 const ballNodeBytes = 128
 
-// rowFeatures computes the agreement features of one node for every class as its label [c][2K+1], from the rows of the
-// node in S_1 … S_K alone: no propagation of the whole graph. errBall where the K-hop ball does not fit
-// opt.MemoryBudget.
-func rowFeatures(
-	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, predictions ops.Source, hops int, opt ops.Options,
-) ([][]float32, error) {
+// surround computes the surrounding of one node with a given label, or kv.NoClass, from the rows of the node in S_1 … S_K
+// alone: no propagation of the whole graph. errBall where the K-hop ball does not fit opt.MemoryBudget.
+func surround(
+	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, given kv.Class, predictions ops.Source, hops int,
+	opt ops.Options,
+) (*surrounding, error) {
 	budget := opt.MemoryBudget
 	if budget == 0 {
 		budget = kv.DefaultMemoryBudget()
@@ -54,6 +54,10 @@ func rowFeatures(
 	for x := range sums {
 		sums[x] = make([]float64, width)
 	}
+	around := &surrounding{features: make([][]float32, c), labels: make([][]int64, hops)}
+	for k := range around.labels {
+		around.labels[k] = make([]int64, c)
+	}
 	err = readScattered(ctx, predictions, slices.Sorted(maps.Keys(ball)), func(u kv.NodeID, p []float32) error {
 		if u == v {
 			for x := range c {
@@ -73,22 +77,26 @@ func rowFeatures(
 				sums[x][k+1] += weight * float64(p[x])
 			}
 			if !label.IsNull() {
-				sums[number[label.String()]][hops+k+1] += weight
+				y := number[label.String()]
+				sums[y][hops+k+1] += weight
+				around.labels[k][y]++
 			}
+		}
+		if weight := rows[0][u]; weight != 0 && given != kv.NoClass {
+			around.oppose(tx, u, weight, given, label, p)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	z := make([][]float32, c)
-	for x := range z {
-		z[x] = make([]float32, width)
+	for x := range around.features {
+		around.features[x] = make([]float32, width)
 		for f, sum := range sums[x] {
-			z[x][f] = float32(sum)
+			around.features[x][f] = float32(sum)
 		}
 	}
-	return z, nil
+	return around, nil
 }
 
 // operatorRows returns row v of S_1 … S_K along a direction, sparse. With b_1[w] = A_vw, and b_{k+1}[w] = Σ_u b_k[u] A_uw /

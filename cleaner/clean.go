@@ -27,9 +27,9 @@ const (
 )
 
 // Clean scores every labelled node and suggests a label for every node. It writes the columns score, suggested,
-// confidence and run, the matrix "agreement", the index on score, and the Run; all become visible at once. An index on
-// label is created where there is none. Where the store has no predictions it first runs Predict, and says so by
-// opt.Notice.
+// confidence and run, the matrix "agreement", the index on score and those that the other columns had, and the Run; all
+// become visible at once. An index on label is created where there is none. Where the store has no predictions it first
+// runs Predict, and says so by opt.Notice.
 //
 // It works on the store as it is when it begins, after Predict. The write lock is held only while the results are
 // written: labels, edges and predictions may change meanwhile, and the results are those of the labels before; nodes
@@ -68,6 +68,10 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if err != nil {
 		return nil, err
 	}
+	decided, err := lastDecision(tx)
+	if err != nil {
+		return nil, err
+	}
 	key, err := runFingerprint(tx, opt)
 	if err != nil {
 		return nil, err
@@ -93,6 +97,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		Suspects:         suspects(result.scores.Data, result.threshold),
 		FittingNodes:     int64(result.fitting),
 		PredictionSource: source,
+		Decisions:        decided.Seq,
 		Classes:          slices.Clone(tx.Classes()),
 		MislabelRate:     result.rate,
 		Detectors:        result.detectors,
@@ -104,8 +109,15 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		run.DiagonalSamples = diagonalSamples
 	}
 	run.setNoise(result.noise)
+	if opt.Preset == PresetDefault {
+		run.meanScores = meanScoresByLabel(p.labels, result.scores.Data, p.classes)
+	}
+	fitting, err := newYardstick(p, result)
+	if err != nil {
+		return nil, err
+	}
 	began := time.Now()
-	if err := writeRun(ctx, s, run, started, p.predictions, result, opt.Workers); err != nil {
+	if err := writeRun(ctx, s, run, started, p.predictions, result, fitting, opt.Workers); err != nil {
 		return nil, err
 	}
 	opt.stage("write", began)
@@ -320,7 +332,11 @@ type runWriter struct {
 	scores, confidences *kv.ColumnWriter
 	suggestions, runs   *kv.ColumnWriter
 	agreement           *kv.MatrixWriter
-	byScore             *index.Builder
+	classes             []string
+
+	// The indexes: that on score, and of the others those that there were before, nil where there was none.
+	byScore, byConfidence *index.Builder
+	bySuggestion, byRun   *index.Builder
 
 	standardErrors func(k int) []float64 // of the diagonals; nil: exact
 	deviations     *kv.MatrixWriter      // of the agreement; nil likewise
@@ -330,7 +346,7 @@ type runWriter struct {
 }
 
 func newRunWriter(b *kv.Bulk, run *Run, standardErrors func(k int) []float64) (w *runWriter, err error) {
-	w = &runWriter{run: run, standardErrors: standardErrors}
+	w = &runWriter{run: run, standardErrors: standardErrors, classes: b.Tx().Classes()}
 	if standardErrors != nil {
 		w.deviation = make([]float32, featureWidth(run.Hops))
 		if w.deviations, err = b.Matrix(AgreementErrorMatrix, featureNames(run.Hops)); err != nil {
@@ -354,8 +370,57 @@ func newRunWriter(b *kv.Bulk, run *Run, standardErrors func(k int) []float64) (w
 	if w.agreement, err = b.Matrix(AgreementMatrix, featureNames(run.Hops)); err != nil {
 		return nil, err
 	}
-	w.byScore, err = index.NewBuilder(b, ScoreColumn)
-	return w, err
+	return w, w.beginIndexes(b)
+}
+
+// beginIndexes begins the index on score, and those on the other columns that had one, which is lost with what they held.
+func (w *runWriter) beginIndexes(b *kv.Bulk) (err error) {
+	for _, column := range []struct {
+		name    string
+		builder **index.Builder
+	}{
+		{ScoreColumn, &w.byScore}, {ConfidenceColumn, &w.byConfidence},
+		{SuggestedColumn, &w.bySuggestion}, {RunColumn, &w.byRun},
+	} {
+		if before, _ := b.Tx().Column(column.name); before.Indexed || column.name == ScoreColumn {
+			if *column.builder, err = index.NewBuilder(b, column.name); err != nil {
+				return errors.Join(err, w.closeIndexes())
+			}
+		}
+	}
+	return nil
+}
+
+// indexes are those that are written.
+func (w *runWriter) indexes() []*index.Builder {
+	all := []*index.Builder{w.byScore, w.byConfidence, w.bySuggestion, w.byRun}
+	return slices.DeleteFunc(all, func(b *index.Builder) bool { return b == nil })
+}
+
+func (w *runWriter) closeIndexes() (err error) {
+	for _, b := range w.indexes() {
+		err = errors.Join(err, b.Close())
+	}
+	return err
+}
+
+// addEntries adds what row i of a block has in the indexes that users asked for.
+func (w *runWriter) addEntries(block *written, i int) error {
+	v := block.rows.First + kv.NodeID(i)
+	if w.byConfidence != nil {
+		if err := w.byConfidence.Add(v, kv.FloatValue(float64(block.confidence[i]))); err != nil {
+			return err
+		}
+	}
+	if class := block.suggested[i]; w.bySuggestion != nil && class != kv.NoClass {
+		if err := w.bySuggestion.Add(v, kv.StringValue(w.classes[class])); err != nil {
+			return err
+		}
+	}
+	if w.byRun != nil {
+		return w.byRun.Add(v, kv.IntValue(w.run.ID))
+	}
+	return nil
 }
 
 // put writes a block, scores those of its rows.
@@ -364,6 +429,9 @@ func (w *runWriter) put(block *written, scores []float32) error {
 	for i, score := range scores {
 		v := block.rows.First + kv.NodeID(i)
 		if err := w.runs.Put(v, kv.IntValue(w.run.ID)); err != nil {
+			return err
+		}
+		if err := w.addEntries(block, i); err != nil {
 			return err
 		}
 		if score != score { // NaN: unlabelled
@@ -413,7 +481,8 @@ func (w *runWriter) putDeviation(v kv.NodeID, p float32) error {
 
 // writeRun gives the run its ID and makes it and all it found visible in one commit.
 func writeRun(
-	ctx context.Context, s *kv.Store, run *Run, started time.Time, predictions ops.Source, result *scored, workers int,
+	ctx context.Context, s *kv.Store, run *Run, started time.Time, predictions ops.Source, result *scored,
+	fitting *yardstick, workers int,
 ) (err error) {
 	b, err := s.Bulk()
 	if err != nil {
@@ -427,7 +496,7 @@ func writeRun(
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.byScore.Close()) }()
+	defer func() { err = errors.Join(err, w.closeIndexes()) }()
 	n := len(result.scores.Data)
 	rows := func(block int) kv.Range {
 		return kv.Range{First: kv.NodeID(block * writeRows), End: kv.NodeID(min((block+1)*writeRows, n))}
@@ -443,14 +512,22 @@ func writeRun(
 	if w.count > 0 {
 		run.MeanFeatureError = w.sum / float64(w.count)
 	}
-	if err := w.byScore.Finish(); err != nil {
-		return err
+	for _, b := range w.indexes() {
+		if err := b.Finish(); err != nil {
+			return err
+		}
 	}
 	if err := writeJoint(b, runKey(run.ID), run.ConfidentJoint); err != nil {
 		return err
 	}
 	return b.Commit(func(tx *kv.Tx) error {
-		if err := w.byScore.Mark(tx); err != nil {
+		for _, b := range w.indexes() {
+			if err := b.Mark(tx); err != nil {
+				return err
+			}
+		}
+		fitting.Run = run.ID
+		if err := tx.PutDocument(detectorsSpace, yardstickKey, fitting); err != nil {
 			return err
 		}
 		run.Seconds = time.Since(started).Seconds()

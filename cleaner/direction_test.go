@@ -371,11 +371,11 @@ func (g *arcFile) checkFeatures(t *testing.T, s *kv.Store, tx *kv.Tx, d kv.Direc
 		if g.labels[v] == kv.NoClass {
 			continue
 		}
-		explained, err := rowFeatures(context.Background(), tx, d, nodes[v], predictions, arcFileHops, ops.Options{})
+		explained, err := surround(context.Background(), tx, d, nodes[v], g.labels[v], predictions, arcFileHops, ops.Options{})
 		if err != nil {
 			return err
 		}
-		for f, got := range explained[g.labels[v]] {
+		for f, got := range explained.features[g.labels[v]] {
 			if !near(float64(got), want[f], 1e-5) {
 				t.Errorf("%s, node %d, feature %d explained: got %v, want %v", d, v, f, got, want[f])
 			}

@@ -75,7 +75,8 @@
 // the threshold with the greatest expected F1 on the held-out nodes, unless Options.Threshold sets it. Of the classes
 // that a label could be mistaken for, the four with the largest predictions are looked at.
 //
-// Evaluate measures how well all this finds mislabels that are known.
+// Evaluate measures how well all this finds mislabels that are known. It works where neighbours mostly have the same
+// label: [Statistics] measures whether they have.
 //
 // # Thresholds with guarantees
 //
@@ -95,8 +96,22 @@
 //
 // the matrix agreement_error with the standard errors of agreement, where diagonals were sampled,
 // and the Run: what was asked, the noise that was found, the confident joint as a list of what was counted in the space
-// "joint/RUN", and the detector or the label model, from which Explain computes what the score
-// would be had the label been another. A run describes the store as it was when it began.
+// "joint/RUN", the detector or the label model, from which Explain computes what the score
+// would be had the label been another, and how the agreement features of the fitting nodes are distributed. A run
+// describes the store as it was when it began.
+//
+// # Decisions
+//
+// What people decide about labels, [Decide] writes at once to three places, in one transaction that is synced:
+//
+//	label     class   what the decision makes of it
+//	decision  string  accept, reject, relabel, unlabel or unsure; null where there is none in force
+//	history   space   one entry a decision, with who, when, why, and from which run and score
+//
+// The history is only ever added to: [Undo] adds entries that take others back, which puts the labels and decisions from
+// before in force again. [History] reads it, [LabelsAsOf] reads the past from it, and [Check] compares it with the
+// columns; [Repair] puts right what damage has done to it. A run writes none of the three, and neither does an import of
+// predictions.
 //
 // # Determinism and memory
 //

@@ -55,6 +55,46 @@ func ExampleClean() {
 	// most suspect: a7, given biology, suggested algebra
 }
 
+// A person accepts the suggestion for paper a7, thinks again, and takes it back.
+func ExampleDecide() {
+	store, remove, err := rings()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer remove()
+	ctx := context.Background()
+	if _, err := cleaner.Clean(ctx, store, cleaner.Options{Seed: 1}); err != nil {
+		log.Fatal(err)
+	}
+	tx := store.Begin()
+	paper, err := tx.Node("a7")
+	tx.Close()
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	accept := cleaner.DecisionRequest{Node: paper, Kind: cleaner.Accept}
+	_, err = cleaner.Decide(ctx, store, []cleaner.DecisionRequest{accept}, cleaner.DecideOptions{Who: "ada", Why: "about rings"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := cleaner.Undo(ctx, store, 1, cleaner.DecideOptions{Who: "ada"}); err != nil {
+		log.Fatal(err)
+	}
+
+	tx = store.Begin()
+	defer tx.Close()
+	for d, err := range cleaner.History(ctx, tx, paper) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%d: %s %s of %s, %s → %s, takes back %d\n", d.Seq, d.Who, d.Kind, d.ID, d.From, d.To, d.Undoes)
+	}
+	// Output:
+	// 1: ada accept of a7, biology → algebra, takes back 0
+	// 2: ada accept of a7, algebra → biology, takes back 1
+}
+
 // Of 40 scores a tenth is estimated to belong to mislabelled nodes. Few enough false alarms can be promised down to one
 // clean node in 37.
 func ExampleFalsePositiveThreshold() {

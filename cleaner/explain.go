@@ -25,6 +25,9 @@ type Explanation struct {
 	Degree     int
 	Run        int64 // 0: never scored
 
+	Decision DecisionKind // in force; NoDecision: nobody has decided
+	History  []Decision   // of the node, oldest first
+
 	TopClasses []ClassShare   // predictions of the node, greatest first; Count is 0
 	Features   []NamedFeature // agreement features of the given label; nil where unlabelled or without predictions
 	Votes      []ClassShare   // given labels of the neighbours, greatest share first; unlabelled ones have no vote
@@ -32,6 +35,16 @@ type Explanation struct {
 	// Direction is that of the last run, along which Votes and Features are; Degree counts all neighbours. Where the
 	// graph has weights, a vote's share is that of its weight.
 	Direction kv.Direction
+
+	// Hops are the votes of the nodes that walks of length 1 … K end at, by hop, greatest weight of labels first; classes
+	// that nobody speaks for are left out. Opponents are the ten neighbours that speak most against the given label. Both
+	// are nil without predictions, and where the explanation is Incomplete.
+	Hops      []HopVote
+	Opponents []Opponent
+
+	// FittingRight and FittingWrong are how many of the fitting nodes of the last run that were looked at are taken to be
+	// rightly and wrongly labelled: sums of 1−score, and of scores. The ranks of Features are among these.
+	FittingRight, FittingWrong float64
 
 	// Counterfactual is the score had the label been another, for every class but the given one, least first: the
 	// labels that would fit best. It comes from the detectors of the last run; nil without one.
@@ -56,6 +69,12 @@ type NamedFeature struct {
 
 	// StandardError is that of the feature which the last run scored the node by; zero where it was exact.
 	StandardError float64
+
+	// RankRight and RankWrong are where the value lies among the rightly and the wrongly labelled fitting nodes of the last
+	// run: the share of them, 0 to 1 in steps of about 1/100, that has less of the feature, equals counted half. A fitting
+	// node counts with its score as wrongly labelled, and with the rest as rightly. NaN without a run, or with less than one
+	// such node.
+	RankRight, RankWrong float64
 }
 
 // Explain explains one node. It walks the ball of K hops around it, which opt.MemoryBudget bounds: beyond it the
@@ -65,7 +84,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 		return nil, fmt.Errorf("node number %d: %w", v, kv.ErrNotFound)
 	}
 	e := &Explanation{Node: v}
-	if err := e.readNode(tx); err != nil {
+	if err := errors.Join(e.readNode(tx), e.readHistory(ctx, tx)); err != nil {
 		return nil, err
 	}
 	given, err := tx.Label(v)
@@ -99,7 +118,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	if run != nil {
 		hops = run.Hops
 	}
-	z, err := rowFeatures(ctx, tx, e.Direction, v, predictions, hops, opt)
+	around, err := surround(ctx, tx, e.Direction, v, given, predictions, hops, opt)
 	if errors.Is(err, errBall) {
 		e.Incomplete = err.Error()
 		if run == nil || given == kv.NoClass {
@@ -108,19 +127,23 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 		if e.Features, err = storedFeatures(tx, v); err != nil {
 			return nil, err
 		}
-		return e, e.addErrors(tx)
+		return e, errors.Join(e.addErrors(tx), e.addRanks(tx, run))
 	}
 	if err != nil {
 		return nil, err
 	}
+	if err := e.addNeighbors(tx, around, hops); err != nil {
+		return nil, err
+	}
 	if given != kv.NoClass {
-		e.Features = nameFeatures(z[given], hops)
-		if err := e.addErrors(tx); err != nil {
+		e.Features = nameFeatures(around.features[given], hops)
+		if err := errors.Join(e.addErrors(tx), e.addRanks(tx, run)); err != nil {
 			return nil, err
 		}
 	}
 	if run != nil {
-		e.Counterfactual = counterfactuals(run, tx.Classes(), given, z)
+		// Classes that were first used after the run are ones of which it has learned nothing.
+		e.Counterfactual = counterfactuals(run, run.Classes, given, around.features[:len(run.Classes)])
 	}
 	return e, nil
 }
@@ -164,7 +187,23 @@ func (e *Explanation) readNode(tx *kv.Tx) error {
 	if id := value(RunColumn); !id.IsNull() {
 		e.Run = id.Int()
 	}
+	word := value(DecisionColumn)
+	if err != nil {
+		return err
+	}
+	e.Decision, err = parseStored(word)
 	return err
+}
+
+// readHistory reads what was decided about the node.
+func (e *Explanation) readHistory(ctx context.Context, tx *kv.Tx) error {
+	for d, err := range History(ctx, tx, e.Node) {
+		if err != nil {
+			return err
+		}
+		e.History = append(e.History, d)
+	}
+	return nil
 }
 
 // lookEvery is how many neighbours are counted between two looks at the context.
@@ -262,15 +301,34 @@ func (e *Explanation) addErrors(tx *kv.Tx) error {
 	return nil
 }
 
+// addRanks places the features among those of the fitting nodes of a run, where it has written these.
+func (e *Explanation) addRanks(tx *kv.Tx, run *Run) error {
+	if run == nil {
+		return nil
+	}
+	fitting, err := readYardstick(tx, run)
+	if err != nil || fitting == nil {
+		return err
+	}
+	e.FittingRight, e.FittingWrong = fitting.Right.Weight, fitting.Wrong.Weight
+	for f := range e.Features {
+		e.Features[f].RankRight = fitting.Right.rank(f, e.Features[f].Value)
+		e.Features[f].RankWrong = fitting.Wrong.rank(f, e.Features[f].Value)
+	}
+	return nil
+}
+
 func nameFeatures(row []float32, hops int) []NamedFeature {
 	var features []NamedFeature
 	for f, name := range featureNames(hops) {
-		features = append(features, NamedFeature{Name: name, Value: float64(row[f])})
+		features = append(features, NamedFeature{
+			Name: name, Value: float64(row[f]), RankRight: math.NaN(), RankWrong: math.NaN(),
+		})
 	}
 	return features
 }
 
-// counterfactuals scores the features of every class but the given one, z [c][2K+1], with what a run has learned.
+// counterfactuals scores the features of every class of a run but the given one, z [c][2K+1], with what it has learned.
 func counterfactuals(run *Run, classes []string, given kv.Class, z [][]float32) []ClassShare {
 	var shares []ClassShare
 	score := func(x kv.Class) float64 {

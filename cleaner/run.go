@@ -26,6 +26,7 @@ type Run struct {
 	Suspects         int64  // of them, scores above Threshold
 	FittingNodes     int64  // labelled nodes of the validation split
 	PredictionSource string // SourceImported or SourceBuiltIn
+	Decisions        int64  // Decision.Seq of the newest entry of the history whose label it has seen; 0: none
 
 	// Direction says which arcs of a directed graph were walked.
 	Direction kv.Direction
@@ -49,6 +50,8 @@ type Run struct {
 	// Detectors, of PresetPaper, and Model, of PresetDefault, are kept of the last run only.
 	Detectors []Detector
 	Model     *LabelModel
+
+	meanScores []float64 // of PresetDefault, by given label [c]; see ClassMislabelRates
 }
 
 // Where runs are kept: a document each by runKey, with the confident joint beside it, and in one more document the
@@ -58,6 +61,7 @@ const (
 	detectorsSpace = "detectors"
 	detectorsKey   = "last"
 	modelKey       = "last-model"
+	yardstickKey   = "last-yardstick"
 )
 
 func runKey(id int64) string { return fmt.Sprintf("%012d", id) }
@@ -74,8 +78,9 @@ type runRecord struct {
 	Seed                                         uint64
 	Nodes, Edges, Scored, Suspects, FittingNodes int64
 	PredictionSource                             string
+	Decisions                                    int64
 	Classes                                      []string
-	FittingCounts, ClassThresholds               []float64
+	FittingCounts, ClassThresholds, MeanScores   []float64
 	MislabelRate                                 float64
 	Diagonal                                     string
 	Direction                                    uint8
@@ -98,8 +103,8 @@ func (r *Run) put(tx *kv.Tx) error {
 		ID: r.ID, Started: r.Started.Unix(), Seconds: r.Seconds,
 		Preset: string(r.Preset), Hops: r.Hops, Threshold: r.Threshold, Seed: r.Seed,
 		Nodes: r.Nodes, Edges: r.Edges, Scored: r.Scored, Suspects: r.Suspects, FittingNodes: r.FittingNodes,
-		PredictionSource: r.PredictionSource, Classes: r.Classes,
-		FittingCounts: r.FittingCounts, ClassThresholds: r.ClassThresholds, MislabelRate: r.MislabelRate,
+		PredictionSource: r.PredictionSource, Decisions: r.Decisions, Classes: r.Classes,
+		FittingCounts: r.FittingCounts, ClassThresholds: r.ClassThresholds, MeanScores: r.meanScores, MislabelRate: r.MislabelRate,
 		Diagonal: string(r.Diagonal), DiagonalSamples: r.DiagonalSamples, Direction: uint8(r.Direction),
 		MeanFeatureError: r.MeanFeatureError, LargestFeatureError: r.LargestFeatureError,
 	})
@@ -121,17 +126,20 @@ func readRun(tx *kv.Tx, key string) (*Run, error) {
 		return nil, err
 	}
 	c := len(record.Classes)
-	if len(record.FittingCounts) != c || len(record.ClassThresholds) != c {
+	if len(record.FittingCounts) != c || len(record.ClassThresholds) != c ||
+		record.MeanScores != nil && len(record.MeanScores) != c {
 		return nil, fmt.Errorf("run %d: its noise is not of %d classes: %w", record.ID, c, kv.ErrCorrupt)
 	}
 	return &Run{
 		ID: record.ID, Started: time.Unix(record.Started, 0).UTC(), Seconds: record.Seconds,
 		Preset: Preset(record.Preset), Hops: record.Hops, Threshold: record.Threshold, Seed: record.Seed,
 		Nodes: record.Nodes, Edges: record.Edges, Scored: record.Scored, Suspects: record.Suspects,
-		FittingNodes: record.FittingNodes, PredictionSource: record.PredictionSource, Classes: record.Classes,
+		FittingNodes: record.FittingNodes, PredictionSource: record.PredictionSource, Decisions: record.Decisions,
+		Classes:       record.Classes,
 		FittingCounts: record.FittingCounts, ClassThresholds: record.ClassThresholds, MislabelRate: record.MislabelRate,
 		Diagonal: DiagonalMode(record.Diagonal), DiagonalSamples: record.DiagonalSamples,
 		Direction:        kv.Direction(record.Direction),
+		meanScores:       record.MeanScores,
 		MeanFeatureError: record.MeanFeatureError, LargestFeatureError: record.LargestFeatureError,
 	}, nil
 }

@@ -24,10 +24,18 @@ func Check(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 		if !c.Indexed {
 			continue
 		}
-		k := checker{column: c, tx: tx, postings: openPostings(tx, c.Name), report: report}
-		if err := k.check(ctx); err != nil {
-			return fmt.Errorf("checking the index on %s: %w", c.Name, err)
+		if err := checkColumn(ctx, tx, c, report); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// checkColumn is Check of one index.
+func checkColumn(ctx context.Context, tx *kv.Tx, c kv.Column, report func(kv.Problem)) error {
+	k := checker{column: c, tx: tx, postings: openPostings(tx, c.Name), report: report}
+	if err := k.check(ctx); err != nil {
+		return fmt.Errorf("checking the index on %s: %w", c.Name, err)
 	}
 	return nil
 }

@@ -87,5 +87,5 @@
 // (1), entries, number of bounds, and for each bound, at most 256, its length and the first 32 bytes of a key.
 //
 // Checksums are those of kv's records. Whatever gets past them, decoding returns kv.ErrCorrupt and does not panic.
-// [Check] compares every index with its column.
+// [Check] compares every index with its column, and [Repair] builds those anew that are damaged.
 package index

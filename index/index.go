@@ -2,7 +2,6 @@ package index
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -42,41 +41,8 @@ func Maintain(tx *kv.Tx, w kv.Write) error {
 // Create builds the index of a stored column. It holds the store's write lock meanwhile; readers go on. It returns
 // kv.ErrExists when the column has an index and kv.ErrNoColumn when there is no such column: id needs no index
 // and degree cannot have one.
-func Create(ctx context.Context, s *kv.Store, column string) (err error) {
-	bulk, err := s.Bulk()
-	if err != nil {
-		return fmt.Errorf("index on %s: %w", column, err)
-	}
-	defer bulk.Abort()
-	tx := bulk.Tx()
-	if err := creatable(tx, column); err != nil {
-		return err
-	}
-	b, err := NewBuilder(bulk, column)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, b.Close()) }()
-	values, err := tx.Reader(column)
-	if err != nil {
-		return fmt.Errorf("index on %s: %w", column, err)
-	}
-	for v := range kv.NodeID(tx.NumNodes()) {
-		if v%checkEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		value, err := values.At(v)
-		if err != nil {
-			return fmt.Errorf("index on %s: %w", column, err)
-		}
-		if err := b.Add(v, value); err != nil {
-			return err
-		}
-	}
-	if err := b.finish(ctx); err != nil {
-		return err
-	}
-	return bulk.Commit(b.Mark)
+func Create(ctx context.Context, s *kv.Store, column string) error {
+	return build(ctx, s, column, func(tx *kv.Tx) error { return creatable(tx, column) })
 }
 
 // checkEvery is how many nodes a walk passes between two looks at its context.

@@ -46,6 +46,7 @@ type Plan struct {
 	patience float64 // cost at which match takes over
 	gaveWay  bool    // match has taken over in the last Rows
 
+	known   kv.Value // of Known
 	touched Touched
 }
 
@@ -70,6 +71,15 @@ type Touched struct {
 
 // Touched returns what the last Rows or Count has looked at so far.
 func (p *Plan) Touched() Touched { return p.touched }
+
+// Known returns, for the row that Rows has just yielded, a property with its value that the plan came across on the way,
+// and which so need not be read again; "" where there is none.
+func (p *Plan) Known() (property string, value kv.Value) {
+	if p.known.IsNull() {
+		return "", kv.Value{}
+	}
+	return p.order[0].Property, p.known
+}
 
 // NewPlan chooses the cheapest way to answer q. It returns an *UnknownPropertyError for a name that is neither a
 // column nor built in, and a *TypeError for a constant its property cannot be compared with.

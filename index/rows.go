@@ -14,7 +14,7 @@ import (
 // what they are read from.
 func (p *Plan) Rows(ctx context.Context) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
-		p.touched, p.gaveWay = Touched{}, false
+		p.touched, p.gaveWay, p.known = Touched{}, false, kv.Value{}
 		p.run(ctx, newReader(p.tx), p.limit, &p.touched)(yield)
 	}
 }
@@ -146,7 +146,7 @@ func (p *Plan) inIndexOrder(
 			yield(0, err)
 			return
 		}
-		if w.stopped || p.tail == nil {
+		if p.known = (kv.Value{}); w.stopped || p.tail == nil {
 			return
 		}
 		p.tail.run(ctx, r, w.left, touched)(yield)
@@ -236,10 +236,11 @@ func (w *indexWalk) flush(ctx context.Context) error {
 
 // emit yields the nodes of one group in the order that the rest of the query asks for.
 func (w *indexWalk) emit(ctx context.Context) error {
-	switch len(w.tie) {
-	case 0:
+	if len(w.tie) == 0 {
 		return nil
-	case 1:
+	}
+	w.plan.known = knownValue(w.tieKey)
+	if len(w.tie) == 1 {
 		w.give(w.tie[0], nil)
 		w.tie = w.tie[:0]
 		return nil
@@ -253,6 +254,19 @@ func (w *indexWalk) emit(ctx context.Context) error {
 	err := a.arrange(ctx, each(w.tie), w.give)
 	w.tie = w.tie[:0]
 	return err
+}
+
+// knownValue is the value that a key stands for, null where it stands for several: for strings that begin alike, and for
+// zero and minus zero.
+func knownValue(key []byte) kv.Value {
+	if keyIsCut(key) {
+		return kv.Value{}
+	}
+	value := decodeKey(key)
+	if value.Kind() == kv.KindFloat && value.Float() == 0 {
+		return kv.Value{}
+	}
+	return value
 }
 
 // give yields one node, and notes whether it was the last one wanted.

@@ -45,7 +45,7 @@ func (p *Plan) walk(
 		if !spend.refused {
 			return
 		}
-		p.gaveWay = true
+		p.gaveWay, p.known = true, kv.Value{}
 		for v, err := range p.match.run(ctx, r, limit, touched) {
 			if given > 0 && err == nil {
 				given--

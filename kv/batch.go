@@ -48,6 +48,8 @@ func (b *batch) makeRoom(key, value []byte) error {
 		b.room += batchRoom + n
 	}
 	b.room -= n
+	b.s.tally.bulkRecords.Add(1)
+	b.s.tally.bulkBytes.Add(int64(len(key) + len(value)))
 	return nil
 }
 

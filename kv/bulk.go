@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // A Bulk writes whole columns, matrices and spaces beside the live data. Commit makes them all visible in one
@@ -22,6 +23,9 @@ type Bulk struct {
 	matrices map[string]*MatrixWriter
 	spaces   map[string]*SpaceWriter
 	done     bool
+
+	began                      time.Time
+	beforeRecords, beforeBytes int64 // of the tally, when it began
 }
 
 // minReserved is the number of generations a Bulk reserves at first; each further time it doubles what it has.
@@ -60,6 +64,7 @@ func (s *Store) newBulk() (*Bulk, error) {
 	}
 	b := &Bulk{
 		s: s, columns: map[string]*ColumnWriter{}, matrices: map[string]*MatrixWriter{}, spaces: map[string]*SpaceWriter{},
+		began: time.Now(), beforeRecords: s.tally.bulkRecords.Load(), beforeBytes: s.tally.bulkBytes.Load(),
 	}
 	if err := b.reserve(); err != nil {
 		return nil, err
@@ -87,7 +92,7 @@ func (b *Bulk) newRecords() recordWriter {
 func (b *Bulk) reserve() error {
 	count := max(b.limit-b.first, minReserved)
 	return b.s.update(func(tx *Tx) error {
-		c, err := tx.change()
+		c, err := tx.count()
 		if err != nil {
 			return err
 		}
@@ -236,9 +241,28 @@ func (b *Bulk) Commit(final func(tx *Tx) error) error {
 	if err := b.check(); err != nil {
 		return err
 	}
-	if err := b.finish(); err != nil {
+	err := b.finish()
+	records, bytes := b.s.tally.bulkRecords.Load()-b.beforeRecords, b.s.tally.bulkBytes.Load()-b.beforeBytes
+	b.s.observe(Event{Kind: EventBulkWrite, Records: records, Bytes: bytes, Err: err}, b.began)
+	if err != nil {
 		return err
 	}
+	began := time.Now()
+	err = b.switchOver(final)
+	b.s.observe(Event{Kind: EventBulkSwitch, Err: err}, began)
+	if err != nil {
+		return err
+	}
+	b.s.tally.bulks.Add(1)
+	defer b.s.writer.Unlock()
+	if b.s.unswept = b.release(); b.s.unswept != nil {
+		return fmt.Errorf("committed, but removing what was replaced: %w", b.s.unswept)
+	}
+	return nil
+}
+
+// switchOver has the catalogue name what was written.
+func (b *Bulk) switchOver(final func(tx *Tx) error) error {
 	if tables, ok := b.batch.(*tableBatch); ok {
 		if err := b.s.attach(tables); err != nil {
 			return err
@@ -258,14 +282,7 @@ func (b *Bulk) Commit(final func(tx *Tx) error) error {
 			return err
 		}
 	}
-	if err := tx.commit(); err != nil {
-		return err
-	}
-	defer b.s.writer.Unlock()
-	if b.s.unswept = b.release(); b.s.unswept != nil {
-		return fmt.Errorf("committed, but removing what was replaced: %w", b.s.unswept)
-	}
-	return nil
+	return tx.commit()
 }
 
 // finish writes what the writers buffer and enters them in the draft.

@@ -81,7 +81,7 @@ func TestWaitingForAWriterEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	for name, wait := range map[string]func() error{
-		"Check":   func() error { return s.Check(ctx, func(p Problem) { t.Error(p) }) },
+		"Check":   func() error { return s.Check(ctx, nil, func(p Problem) { t.Error(p) }) },
 		"Compact": func() error { return s.Compact(ctx, nil) },
 	} {
 		update(t, s, func(*Tx) error {
@@ -99,7 +99,7 @@ func TestCheckLetsWritersThrough(t *testing.T) {
 	setNodes(t, s, 3)
 	changeCatalog(t, s, func(c *catalog) { c.EdgeDeltas = -1 })
 	reports := 0
-	err := s.Check(t.Context(), func(Problem) {
+	err := s.Check(t.Context(), nil, func(Problem) {
 		reports++
 		update(t, s, func(tx *Tx) error { return tx.PutDocument("runs", fmt.Sprint(reports), reports) })
 	})

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -10,8 +11,8 @@ import (
 )
 
 // formatVersion is the version of everything on disk. A change that an older program would misread adds one, and a
-// line to the history in doc.go.
-const formatVersion = 1
+// line to the history in doc.go, a step to migrations, and before it a store to testdata (see TestKeepStores).
+const formatVersion = 2
 
 // A header is the first record written, and the only one whose form every format version shares.
 type header struct {
@@ -21,24 +22,20 @@ type header struct {
 }
 
 // A catalog says what is in the store: counts, classes, and which generation of each column, matrix and space counts.
-// What no generation of it names is garbage. Snapshots share one catalog and must not change it; an Update clones it
-// before the first change, and writes the clone with its transaction.
+// What no generation of it names is garbage. Snapshots share one catalog and must not change it; an Update copies it
+// before the first change, and writes the copy with its transaction: the counts alone where it changes nothing else.
 type catalog struct {
-	// Nodes counts all nodes, LoadedNodes those in the blocks of the graph's generation; the rest are deltas.
-	Nodes       int   `msgpack:"nodes"`
-	LoadedNodes int   `msgpack:"loaded_nodes"`
-	Edges       int64 `msgpack:"edges"`       // undirected, each once, deltas included
-	EdgeDeltas  int64 `msgpack:"edge_deltas"` // edges added to or removed from the blocks, or changed
-	Directed    bool  `msgpack:"directed,omitempty"`
-	Weighted    bool  `msgpack:"weighted,omitempty"`
-	Arcs        int64 `msgpack:"arcs,omitempty"` // of a directed graph, deltas included
-	IntegerIDs  bool  `msgpack:"integer_ids"`
+	counts `msgpack:"-"`
+
+	// LoadedNodes counts the nodes in the blocks of the graph's generation; the rest are deltas.
+	LoadedNodes int  `msgpack:"loaded_nodes"`
+	Directed    bool `msgpack:"directed,omitempty"`
+	Weighted    bool `msgpack:"weighted,omitempty"`
 	// DenseIDs says that the id of a loaded node is its position in the node file, so that no id is stored.
 	DenseIDs bool `msgpack:"dense_ids"`
 
 	// Graph is the generation of the adjacency and dictionary blocks and deltas; zero when there are none.
 	Graph generation `msgpack:"graph"`
-	Next  generation `msgpack:"next"` // the next unused
 
 	Classes  []string               `msgpack:"classes"` // append only: a Class is a position
 	Columns  map[string]columnEntry `msgpack:"columns"`
@@ -46,6 +43,17 @@ type catalog struct {
 	Spaces   map[string]generation  `msgpack:"spaces"`
 
 	classNumbers map[string]Class // the inverse of Classes
+}
+
+// The counts are what adding a node or an edge changes. They are a record of their own, of some dozen bytes, so that it
+// need not write the rest of the catalogue, which grows with the classes and the columns of matrices.
+type counts struct {
+	Nodes      int        `msgpack:"nodes"`          // those added since the load included
+	Edges      int64      `msgpack:"edges"`          // undirected, each once, deltas included
+	EdgeDeltas int64      `msgpack:"edge_deltas"`    // edges added to or removed from the blocks, or changed
+	Arcs       int64      `msgpack:"arcs,omitempty"` // of a directed graph, deltas included
+	IntegerIDs bool       `msgpack:"integer_ids"`    // of every id so far
+	Next       generation `msgpack:"next"`           // the next unused
 }
 
 // A columnEntry is a stored column. Its blocks cover the nodes v < Rows; values of later nodes, and changes, are
@@ -71,8 +79,7 @@ type matrixEntry struct {
 
 func newCatalog() *catalog {
 	return &catalog{
-		IntegerIDs:   true, // of every id so far
-		Next:         1,
+		counts:       counts{IntegerIDs: true, Next: 1},
 		Columns:      map[string]columnEntry{},
 		Matrices:     map[string]matrixEntry{},
 		Spaces:       map[string]generation{},
@@ -96,10 +103,10 @@ var errGenerations = errors.New("kv: the store was rewritten so often that its g
 	"export the graph and import it into a new one")
 
 // newGeneration hands out a generation that was never used.
-func (c *catalog) newGeneration() (generation, error) { return c.newGenerations(1) }
+func (c *counts) newGeneration() (generation, error) { return c.newGenerations(1) }
 
 // newGenerations hands out count generations in a row and returns the first.
-func (c *catalog) newGenerations(count generation) (generation, error) {
+func (c *counts) newGenerations(count generation) (generation, error) {
 	if count > math.MaxUint32-c.Next {
 		return 0, errGenerations
 	}
@@ -146,19 +153,34 @@ func (c *catalog) live() map[generation]bool {
 // arcForm says what the arcs of the graph hold.
 func (c *catalog) arcForm() arcForm { return arcForm{c.Directed, c.Weighted} }
 
-func (c *catalog) encode() ([]byte, error) { return msgpack.Marshal(c) }
+func catalogKey() []byte { return []byte{byte(kindCatalog)} } // of the chain
+func countsKey() []byte  { return []byte{byte(kindCounts)} }
 
+// decodeCatalog decodes a catalogue whose counts are decoded by themselves.
 func decodeCatalog(body []byte) (*catalog, error) {
 	c := newCatalog()
 	if err := msgpack.Unmarshal(body, c); err != nil {
-		return nil, corrupt([]byte{byte(kindCatalog)}, err.Error())
+		return nil, corrupt(catalogKey(), err.Error())
 	}
 	// msgpack sets a map to nil where the record holds nil.
-	if c.Columns == nil || c.Matrices == nil || c.Spaces == nil || c.Nodes < 0 || c.LoadedNodes > c.Nodes {
-		return nil, corrupt([]byte{byte(kindCatalog)}, "its entries contradict each other")
+	if c.Columns == nil || c.Matrices == nil || c.Spaces == nil || c.LoadedNodes < 0 {
+		return nil, corrupt(catalogKey(), "its entries contradict each other")
 	}
 	for i, name := range c.Classes {
 		c.classNumbers[name] = Class(i)
 	}
 	return c, nil
+}
+
+// withCounts is the catalogue with the counts of a record; it shares all else with c, which nobody may change then.
+func (c *catalog) withCounts(body []byte) (*catalog, error) {
+	d := *c
+	d.counts = counts{}
+	if err := msgpack.Unmarshal(body, &d.counts); err != nil {
+		return nil, corrupt(countsKey(), err.Error())
+	}
+	if d.Nodes < d.LoadedNodes {
+		return nil, corrupt(countsKey(), fmt.Sprintf("there are %d nodes, and %d were loaded", d.Nodes, d.LoadedNodes))
+	}
+	return &d, nil
 }

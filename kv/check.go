@@ -5,9 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/table"
 )
 
 // A Problem is something that is wrong with a store: where, such as "adjacency block 3/0 of generation 2", and what.
@@ -19,7 +22,9 @@ func (p Problem) String() string { return p.Where + ": " + p.What }
 // error only where it cannot go on. It looks at a snapshot, taken once the Update, Bulk or Compact that is running has
 // ended; later ones do not wait for it. It
 // holds a few blocks at a time.
-func (s *Store) Check(ctx context.Context, report func(Problem)) error {
+func (s *Store) Check(ctx context.Context, progress Progress, report func(Problem)) (err error) {
+	began := time.Now()
+	defer func() { s.observe(Event{Kind: EventCheck, Err: err}, began) }()
 	// Between two writers no generation is half written, or replaced and not yet deleted.
 	if err := s.writer.LockContext(ctx); err != nil {
 		return err
@@ -27,8 +32,7 @@ func (s *Store) Check(ctx context.Context, report func(Problem)) error {
 	tx := s.Begin()
 	s.writer.Unlock()
 	defer tx.Close()
-	tx.records = newRecordCache(0) // what is on disk is checked
-	c := checker{tx: tx, report: report, counts: map[kind]int64{}, seen: map[Problem]bool{}}
+	c := newChecker(tx, progress, report)
 	if errors.Is(tx.err, ErrCorrupt) {
 		c.problem("catalogue", "%v", tx.err)
 		return nil
@@ -38,23 +42,29 @@ func (s *Store) Check(ctx context.Context, report func(Problem)) error {
 	}
 	c.catalog()
 	for _, step := range []func(context.Context) error{
-		c.records, c.dictionary, c.adjacency, c.edgeDeltas, c.columns, c.matrices,
+		c.tables, c.records, c.documents, c.dictionary, c.adjacency, c.edgeDeltas, c.columns, c.matrices,
 	} {
 		if err := c.found("store", step(ctx)); err != nil {
 			return err
 		}
 	}
-	err := guard([]byte{byte(kindHeader)}, s.db.VerifyChecksum)
-	if err != nil {
-		c.problem("tables", "%v", wrapBadger(err))
-	}
 	return ctx.Err()
+}
+
+// newChecker returns a checker of a snapshot, which reads all from disk.
+func newChecker(tx *Tx, progress Progress, report func(Problem)) *checker {
+	tx.records = newRecordCache(0)
+	if progress == nil {
+		progress = func(string, int64, int64) {}
+	}
+	return &checker{tx: tx, progress: progress, report: report, counts: map[kind]int64{}, seen: map[Problem]bool{}}
 }
 
 // A checker is one run of Check.
 type checker struct {
-	tx     *Tx
-	report func(Problem)
+	tx       *Tx
+	progress Progress
+	report   func(Problem)
 
 	// counts are the records of the graph's generation by kind, entries the ids in the lookup buckets.
 	counts  map[kind]int64
@@ -131,6 +141,37 @@ func (c *checker) catalog() {
 	}
 }
 
+// tables compares the checksums of all blocks of all tables, those too that no record is read from.
+func (c *checker) tables(ctx context.Context) error {
+	return c.tx.s.holdTables(func(tables []uint64) error {
+		for i, id := range tables {
+			c.progress("tables", int64(i), int64(len(tables)))
+			path := table.NewFilename(id, c.tx.s.dir)
+			err := findDamage(ctx, path, func(damage error) bool {
+				c.problem(filepath.Base(path), "%v", damage)
+				return true
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// documents reads every document, of which no part may be missing.
+func (c *checker) documents(ctx context.Context) error {
+	for _, err := range c.tx.scanChains([]byte{byte(kindDocument)}, nil) {
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
 // records checks every record by itself: kind, generation, version and checksum.
 func (c *checker) records(ctx context.Context) error {
 	live := c.tx.cat.live()
@@ -146,8 +187,11 @@ func (c *checker) records(ctx context.Context) error {
 		if !it.Valid() {
 			return nil
 		}
-		if done++; done%contextEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
+		if done++; done%contextEvery == 0 {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			c.progress("records", int64(done), 0)
 		}
 		r, _, damage := current(it)
 		if err := c.found(describeKey(r.key), damage); err != nil {
@@ -199,20 +243,28 @@ func (c *checker) count(k kind, want int) {
 // columns reads every block of every column, with its deltas.
 func (c *checker) columns(ctx context.Context) error {
 	for _, column := range c.tx.Columns() {
-		r, err := c.tx.Reader(column.Name)
-		if err != nil {
+		if err := c.column(ctx, column.Name); err != nil {
 			return err
 		}
-		for v := NodeID(0); int(v) < c.tx.NumNodes(); {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			rng, err := c.columnBlock(r, v)
-			if err := c.found("column "+column.Name, err); err != nil {
-				return err
-			}
-			v = rng.End
+	}
+	return nil
+}
+
+func (c *checker) column(ctx context.Context, name string) error {
+	r, err := c.tx.Reader(name)
+	if err != nil {
+		return err
+	}
+	for v := NodeID(0); int(v) < c.tx.NumNodes(); {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
+		c.progress("column "+name, int64(v), int64(c.tx.NumNodes()))
+		rng, err := c.columnBlock(r, v)
+		if err := c.found("column "+name, err); err != nil {
+			return err
+		}
+		v = rng.End
 	}
 	return nil
 }
@@ -239,25 +291,33 @@ func (c *checker) columnBlock(r *ColumnReader, v NodeID) (Range, error) {
 // matrices reads every row of every matrix.
 func (c *checker) matrices(ctx context.Context) error {
 	for _, name := range c.tx.Matrices() {
-		entry := c.tx.cat.Matrices[name]
-		if entry.BlockRows == 0 {
-			c.problem("matrix "+name, "its blocks have no rows")
-			continue
-		}
-		m, err := c.tx.Matrix(name)
-		if err != nil {
+		if err := c.matrix(ctx, name); err != nil {
 			return err
 		}
-		var rows []float32
-		for first := 0; first < c.tx.NumNodes(); first += int(entry.BlockRows) {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			r := Range{NodeID(first), NodeID(min(first+int(entry.BlockRows), c.tx.NumNodes()))}
-			rows = slices.Grow(rows[:0], r.Len()*m.Width())[:r.Len()*m.Width()]
-			if err := c.found("matrix "+name, m.Read(r, 0, m.Width(), rows)); err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+func (c *checker) matrix(ctx context.Context, name string) error {
+	entry := c.tx.cat.Matrices[name]
+	if entry.BlockRows == 0 {
+		c.problem("matrix "+name, "its blocks have no rows")
+		return nil
+	}
+	m, err := c.tx.Matrix(name)
+	if err != nil {
+		return err
+	}
+	var rows []float32
+	for first := 0; first < c.tx.NumNodes(); first += int(entry.BlockRows) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		c.progress("matrix "+name, int64(first), int64(c.tx.NumNodes()))
+		r := Range{NodeID(first), NodeID(min(first+int(entry.BlockRows), c.tx.NumNodes()))}
+		rows = slices.Grow(rows[:0], r.Len()*m.Width())[:r.Len()*m.Width()]
+		if err := c.found("matrix "+name, m.Read(r, 0, m.Width(), rows)); err != nil {
+			return err
 		}
 	}
 	return nil

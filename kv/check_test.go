@@ -18,7 +18,7 @@ import (
 func problems(t testing.TB, s *Store) []string {
 	t.Helper()
 	var found []string
-	if err := s.Check(t.Context(), func(p Problem) { found = append(found, p.String()) }); err != nil {
+	if err := s.Check(t.Context(), nil, func(p Problem) { found = append(found, p.String()) }); err != nil {
 		t.Fatalf("Check: %v", err)
 	}
 	return found
@@ -114,6 +114,7 @@ func rawValue(t *testing.T, s *Store, key []byte) []byte {
 
 func writeRaw(t *testing.T, s *Store, key, value []byte) {
 	t.Helper()
+	damagedStores.Store(s.dir, true)
 	err := s.db.Update(func(txn *badger.Txn) error {
 		if value == nil {
 			return txn.Delete(key)
@@ -201,10 +202,10 @@ func TestCheckFindsDamage(t *testing.T) {
 		rewriteLists(t, s, lists, func(rows [][]uint32) { rows[0] = append([]uint32{0}, rows[0]...) })
 	}, "its own neighbour")
 
-	plant("catalogue: edges", partKey([]byte{byte(kindCatalog)}, 0), func() {
+	plant("catalogue: edges", countsKey(), func() {
 		changeCatalog(t, s, func(c *catalog) { c.Edges++ })
 	}, "twice the")
-	plant("catalogue: integer ids", partKey([]byte{byte(kindCatalog)}, 0), func() {
+	plant("catalogue: integer ids", countsKey(), func() {
 		changeCatalog(t, s, func(c *catalog) { c.IntegerIDs = true })
 	}, "every id is an integer")
 	plant("catalogue: shared generation", partKey([]byte{byte(kindCatalog)}, 0), func() {
@@ -254,6 +255,7 @@ func TestCheckFindsAnIDTwice(t *testing.T) {
 
 func changeCatalog(t *testing.T, s *Store, change func(*catalog)) {
 	t.Helper()
+	damagedStores.Store(s.dir, true)
 	err := s.Update(func(tx *Tx) error {
 		cat, err := tx.change()
 		if err == nil {

@@ -292,6 +292,17 @@ func (c *columnBlock) consistent(k Kind) bool {
 
 // below reports whether every packed value is at most limit.
 func (c *columnBlock) below(limit uint64) bool {
+	if c.values.width < 8 && limit >= 1<<(8*c.values.width)-1 {
+		return true // as is any number of so many bytes
+	}
+	if c.values.width == 1 {
+		for _, value := range c.values.b {
+			if uint64(value) > limit {
+				return false
+			}
+		}
+		return true
+	}
 	for i := range c.count {
 		if c.values.at(i) > limit {
 			return false

@@ -221,6 +221,7 @@ func TestReaderBlocks(t *testing.T) {
 // setNodes gives a store n nodes without ids or edges, for tests of columns.
 func setNodes(t *testing.T, s *Store, n int) {
 	t.Helper()
+	damagedStores.Store(s.dir, true)
 	update(t, s, func(tx *Tx) error {
 		c, err := tx.change()
 		if err != nil {

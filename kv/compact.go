@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 )
 
 // Compact folds edge, node, column and matrix deltas into blocks and drops what is no longer referenced. NodeIDs stay.
 // What changes is written beside the live data and replaces it in one transaction: readers and a crash see the store
 // as it was, or as it then is. Writers wait. It needs room on disk for a second copy of what changes.
-func (s *Store) Compact(ctx context.Context, progress Progress) error {
+func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
+	began := time.Now()
+	defer func() { s.observe(Event{Kind: EventCompact, Err: err}, began) }()
 	if progress == nil {
 		progress = func(string, int64, int64) {}
 	}

@@ -277,34 +277,46 @@ func (tx *Tx) AddNode(n Node) (NodeID, error) {
 	case !errors.Is(err, ErrNotFound):
 		return 0, err
 	}
-	cat, err := tx.change()
+	if tx.cat.Nodes >= maxNodes {
+		return 0, fmt.Errorf("node %q: the store is full: it has %d nodes", n.ID, tx.cat.Nodes)
+	}
+	g, err := tx.graphForWrite()
+	if err != nil {
+		return 0, fmt.Errorf("node %q: %w", n.ID, err)
+	}
+	v := NodeID(tx.cat.Nodes)
+	if err := tx.put(addedNodeKey(g, v), []byte(n.ID)); err != nil {
+		return 0, err
+	}
+	if err := tx.put(addedIDKey(g, n.ID), binary.AppendUvarint(nil, uint64(v))); err != nil {
+		return 0, err
+	}
+	counts, err := tx.count()
 	if err != nil {
 		return 0, err
 	}
-	if cat.Nodes >= maxNodes {
-		return 0, fmt.Errorf("node %q: the store is full: it has %d nodes", n.ID, cat.Nodes)
-	}
-	if cat.Graph == 0 {
-		if cat.Graph, err = cat.newGeneration(); err != nil {
-			return 0, fmt.Errorf("node %q: %w", n.ID, err)
-		}
-	}
-	v := NodeID(cat.Nodes)
-	if err := tx.put(addedNodeKey(cat.Graph, v), []byte(n.ID)); err != nil {
-		return 0, err
-	}
-	if err := tx.put(addedIDKey(cat.Graph, n.ID), binary.AppendUvarint(nil, uint64(v))); err != nil {
-		return 0, err
-	}
 	_, integer := integerID(n.ID)
-	cat.IntegerIDs = cat.IntegerIDs && integer
-	cat.Nodes++
+	counts.IntegerIDs = counts.IntegerIDs && integer
+	counts.Nodes++
 	if n.Label != "" {
 		if err := tx.SetLabel(v, n.Label); err != nil {
 			return 0, tx.fail(fmt.Errorf("node %q: %w", n.ID, err))
 		}
 	}
 	return v, nil
+}
+
+// graphForWrite is the generation of the graph, which a graph without one is given.
+func (tx *Tx) graphForWrite() (generation, error) {
+	if tx.cat.Graph != 0 {
+		return tx.cat.Graph, nil
+	}
+	c, err := tx.change()
+	if err != nil {
+		return 0, err
+	}
+	c.Graph, err = c.newGeneration()
+	return c.Graph, err
 }
 
 // maxNodes leaves the end of a full range a NodeID.

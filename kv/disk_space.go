@@ -37,6 +37,9 @@ func entryRoom(key, value []byte) int64 { return int64(len(key) + len(value) + e
 // makeRoom must be called before entries of n bytes, by entryRoom, are given to Badger. It returns ErrNoSpace where
 // they, and what follows from them, might not fit on the disk.
 func (s *Store) makeRoom(n int64) error {
+	if err := s.awaitFlush(); err != nil {
+		return err
+	}
 	logged, err := loggedBytes(s.dir)
 	if err != nil {
 		return err
@@ -44,8 +47,13 @@ func (s *Store) makeRoom(n int64) error {
 	// What was handed over lately may not be in the log: three transactions of a batch, each of 15% of a memtable.
 	memTable := s.db.Opts().MemTableSize
 	coming := n + min(s.written.Load(), memTable/2)
-	want := logged + 2*coming + spareRoom + s.mergeRoom(logged+coming, false)
-	if err := checkRoom(s.dir, want); err != nil {
+	merge := s.mergeRoom(logged+coming, false)
+	if merge > 0 {
+		if err := s.verifyTables(); err != nil {
+			return err
+		}
+	}
+	if err := checkRoom(s.dir, logged+2*coming+spareRoom+merge); err != nil {
 		return err
 	}
 	s.written.Add(n)
@@ -73,10 +81,13 @@ func (s *Store) reopenable() error {
 	return checkRoom(s.dir, logged+closeRoom+spareRoom+s.mergeRoom(logged, false))
 }
 
-// mergeable returns ErrNoSpace where merging all levels might not fit.
+// mergeable returns ErrNoSpace where merging all levels might not fit, ErrCorrupt where a table is damaged.
 func (s *Store) mergeable() error {
 	logged, err := loggedBytes(s.dir)
 	if err != nil {
+		return err
+	}
+	if err := s.verifyTables(); err != nil {
 		return err
 	}
 	return checkRoom(s.dir, logged+spareRoom+s.mergeRoom(logged, true))
@@ -187,6 +198,10 @@ func loggedBytes(dir string) (int64, error) {
 	}
 	return total, nil
 }
+
+// CheckRoom returns ErrNoSpace unless the file system of a directory has so many bytes free, for a file that is to be
+// written to it.
+func CheckRoom(dir string, bytes int64) error { return checkRoom(dir, bytes) }
 
 // checkRoom returns ErrNoSpace unless the file system of dir has want bytes free.
 func checkRoom(dir string, want int64) error {

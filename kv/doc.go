@@ -11,6 +11,10 @@
 //	Store.Bulk                whole columns, matrices and spaces, written beside the live ones and switched at once
 //	Store.Compact             folds what Updates changed into the blocks
 //	Store.Check               looks for damage
+//	Store.Backup              writes a snapshot, or what changed since an earlier one, to one file
+//	Store.Counters            what it did so far; Options.Observe and Options.Logger tell of each thing as it happens
+//
+// [Repair] makes a damaged store one that opens and answers for what is not lost. [Restore] makes a store of backups, and [Migrate] one of this format of one of an older format.
 //
 // Nodes are numbered densely, 0 ≤ v < [Tx.NumNodes], by descending degree at the load; nodes added later follow. Every
 // node has the columns of the store, each value of which may be null. The column "label" holds the given labels; id and
@@ -29,13 +33,36 @@
 //     that room between the question and the write does the system kill this one, as by any crash.
 //   - A file of the store that is cut short, overwritten or missing is [ErrCorrupt] when the store is opened; none is
 //     deleted for it.
+//   - A changed byte, wherever it is in the files of a closed store, is found by Open, by a read or by Store.Check, or
+//     changes nothing that can be read. That a change, a document or an entry of a space is gone altogether, Check alone can
+//     tell. Tables that were there when the store was opened are compared with their checksums before they are merged,
+//     so that merging does not hide it.
+//   - [Repair] of a store of which one byte was changed loses nothing, of a whole store it changes nothing, and what it
+//     takes out is kept.
+//   - A backup holds one snapshot, whatever is written meanwhile. One that is cut short or damaged is an [ErrBackup], and
+//     what is restored of those that are whole has the records, the commits and the ID of the store that was backed up.
+//     A [Restore] or [Migrate] that is killed leaves nothing half made.
+//   - A write that the disk fails, in the background too, ends the writing with [ErrFailed]. What was committed is there
+//     when the store is opened again. The exception is a table that cannot be made while tables are merged: Badger 4.9.6
+//     goes on as if it had been, and what is missing then is [ErrCorrupt].
 //   - What a user's data can cause is an error that names the thing, the value and what was wanted; see the sentinels.
 //
+// Tests hold these: of package shell TestKilledJobs, TestFailedJobs, TestFullDisk, TestHostileFiles, TestDamagedFiles and
+// TestSoak, of package cleaner TestStoreModel, and here TestModel and the fuzz targets of every decoder. The command
+// docs/durability/run runs them for long.
+//
 // The directory "work" in a store is lent to long jobs by [Store.Work] for what they have finished. It is no part of the
-// store, and may be deleted while no process has the store open.
+// store, and may be deleted while no process has the store open. Nor is "quarantine", where Repair keeps what it took out.
 //
 // There is one writer at a time: an Update, a Bulk or a Compact waits for the one before it, readers for none of them. A
 // transaction holds some megabytes ([ErrTxTooBig]); what is larger goes through Bulk or a [Loader].
+//
+// # File modes
+//
+// A store is its owner's alone: its directory, and those that a load or a Restore works in, are made with the mode 0700.
+// The files in the directory of a store have its mode without the bits to execute, so 0600, whatever the umask is; they are
+// given it when the store is opened for writing and when it is closed. Who wants to share a store changes the mode of its
+// directory, and the files follow. One that is loaded or restored into an empty directory takes over that one's mode.
 //
 // # Records
 //
@@ -58,6 +85,7 @@
 //	01                            header: format version, store id, creation
 //	02 part                       catalogue
 //	03 space 00 key part          document
+//	04                            counts: what small writes change of the catalogue
 //	10 generation block part      adjacency: the lists of consecutive nodes, gap-coded
 //	11 generation chunk           adjacency directory: which nodes are in which block
 //	12 generation node node       edge added, removed or changed since the load, under both ends
@@ -80,15 +108,18 @@
 //
 // Kind 1 byte; generation, block, tile, chunk, bucket and node 4 bytes; part 2, of adjacency 4; the rest as it is.
 //
-// The catalogue holds the counts and the classes, and names the one generation of the graph and of each column, matrix
-// and space that counts. A generation is written once, as a whole, and afterwards only gets small delta records, which
+// The catalogue holds the classes, and names the one generation of the graph and of each column, matrix
+// and space that counts; how many nodes and edges there are is a small record beside it, so that adding some does not
+// write the whole catalogue. A generation is written once, as a whole, and afterwards only gets small delta records, which
 // all reads merge in. What replaces it is a new generation; a single transaction switches the catalogue over, and the
 // records of generations no catalogue names are deleted after it, or, after a crash, when the store is next opened for
 // writing.
 //
 // # Format version
 //
-// A store of another version is refused with a [*VersionError].
+// A store of another version is refused with a [*VersionError]. [Migrate] brings one of an earlier version to the present
+// one; testdata keeps stores of each.
 //
 //	1   the first
+//	2   the counts are a record of their own
 package kv

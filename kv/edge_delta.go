@@ -369,21 +369,16 @@ func (tx *Tx) setWeight(p nodePair, weight float32) error {
 
 // setEdgeDelta replaces the change of a pair by another, under both ends, and keeps the counts.
 func (tx *Tx) setEdgeDelta(p nodePair, before arc, change edgeChange) error {
-	cat, err := tx.change()
+	g, err := tx.graphForWrite()
 	if err != nil {
 		return err
 	}
-	if cat.Graph == 0 {
-		if cat.Graph, err = cat.newGeneration(); err != nil {
-			return err
-		}
-	}
 	for _, d := range []edgeDelta{{p.u, p.v, change, p.after}, {p.v, p.u, change, p.after.reversed()}} {
-		key := edgeDeltaKey(cat.Graph, d.u, d.v)
+		key := edgeDeltaKey(g, d.u, d.v)
 		if change == edgeKept {
 			err = tx.remove(key)
 		} else {
-			err = tx.put(key, cat.arcForm().encodeDelta(d))
+			err = tx.put(key, tx.cat.arcForm().encodeDelta(d))
 		}
 		if err != nil {
 			return err
@@ -394,14 +389,18 @@ func (tx *Tx) setEdgeDelta(p nodePair, before arc, change edgeChange) error {
 		}
 		count.count(p.change, -1)
 		count.count(change, 1)
-		if err := tx.setDegreeDelta(cat.Graph, d.u, count); err != nil {
+		if err := tx.setDegreeDelta(g, d.u, count); err != nil {
 			return err
 		}
 	}
-	cat.EdgeDeltas += int64(counted(change != edgeKept) - counted(p.change != edgeKept))
-	cat.Edges += int64(counted(p.after != arc{}) - counted(before != arc{}))
-	if cat.Directed {
-		cat.Arcs += p.after.count() - before.count()
+	counts, err := tx.count()
+	if err != nil {
+		return err
+	}
+	counts.EdgeDeltas += int64(counted(change != edgeKept) - counted(p.change != edgeKept))
+	counts.Edges += int64(counted(p.after != arc{}) - counted(before != arc{}))
+	if tx.cat.Directed {
+		counts.Arcs += p.after.count() - before.count()
 	}
 	return nil
 }

@@ -11,11 +11,12 @@ var (
 	// ErrNotStore is returned by Open for a directory that holds no store.
 	ErrNotStore = errors.New("kv: not a graphcleaner store")
 
-	// ErrVersion is returned by Open for a store of another format version; the error is a *VersionError.
+	// ErrVersion is returned by Open for a store of another format version, and by Migrate and Restore for one of a newer;
+	// the error is a *VersionError. It is also that of a single record whose form is another.
 	ErrVersion = errors.New("kv: unknown format version")
 
-	// ErrLocked is returned by Open for a store that another process, or this one, holds open; the error is a
-	// *LockedError.
+	// ErrLocked is returned for a store that another process, or this one, holds open, and by a load or a Restore into a
+	// directory while there is another; the error is a *LockedError.
 	ErrLocked = errors.New("kv: store is locked")
 
 	// ErrCrashed is returned by a read-only Open of a store that was not closed: its log must be replayed first,
@@ -73,6 +74,10 @@ var (
 	// of that write is done.
 	ErrNoSpace = errors.New("kv: not enough room on disk")
 
+	// ErrFailed is returned by writes to a store, and by its Close, after the disk failed a write of it. What was committed
+	// before is on the disk; a store that is closed and opened again goes on from there.
+	ErrFailed = errors.New("kv: a write to the disk failed, close the store and open it again")
+
 	// ErrTxTooBig is returned when an Update has written more than a transaction can hold.
 	ErrTxTooBig = errors.New("kv: transaction too big: write less in one Update, or use Store.Bulk or a Loader")
 
@@ -80,7 +85,18 @@ var (
 	ErrDuplicateRow = errors.New("kv: node given twice")
 )
 
-// A VersionError says that a store has a format this program does not read. It is an ErrVersion.
+// Errors returned when reading backups.
+var (
+	// ErrBackup is returned for a file that is no backup, or is cut short or damaged. The error is a *BackupError.
+	ErrBackup = errors.New("kv: damaged backup")
+
+	// ErrBackupOrder is returned for backups that do not follow one another: each must be of the same store, and made
+	// since the one before. The error is a *BackupError.
+	ErrBackupOrder = errors.New("kv: backups do not follow one another")
+)
+
+// A VersionError says that a store has a format this program does not read: an older one, which Migrate makes one that it
+// does, or a newer. It is an ErrVersion.
 type VersionError struct {
 	Dir  string
 	Got  int // as the store says
@@ -90,7 +106,7 @@ type VersionError struct {
 func (e *VersionError) Error() string {
 	advice := "it was written by a newer graphcleaner: use that one"
 	if e.Got < e.Want {
-		advice = "it was written by an older graphcleaner: import the graph again"
+		advice = "it was written by an older graphcleaner: bring it to this one's with graphcleaner migrate, or kv.Migrate"
 	}
 	return fmt.Sprintf("%s has format version %d, want %d: %s", e.Dir, e.Got, e.Want, advice)
 }
@@ -99,8 +115,14 @@ func (e *VersionError) Unwrap() error { return ErrVersion }
 
 // A LockedError says who holds a store open. It is an ErrLocked.
 type LockedError struct {
-	Dir string
-	PID int // the holder's process id, zero where it is not known
+	Dir     string
+	PID     int    // the holder's process id, zero where it is not known
+	Command string // its command line, "" where it is not known
+}
+
+// newLockedError is for a directory that a process holds, zero where it is not known which.
+func newLockedError(dir string, pid int) *LockedError {
+	return &LockedError{Dir: dir, PID: pid, Command: commandOf(pid)}
 }
 
 func (e *LockedError) Error() string {
@@ -109,6 +131,9 @@ func (e *LockedError) Error() string {
 		return fmt.Sprintf("%s is in use by another process", e.Dir)
 	case os.Getpid():
 		return fmt.Sprintf("%s is already open in this process", e.Dir)
+	}
+	if e.Command != "" {
+		return fmt.Sprintf("%s is in use by process %d (%s)", e.Dir, e.PID, e.Command)
 	}
 	return fmt.Sprintf("%s is in use by process %d", e.Dir, e.PID)
 }
@@ -126,3 +151,22 @@ func (e *DuplicateRowError) Error() string {
 }
 
 func (e *DuplicateRowError) Unwrap() error { return ErrDuplicateRow }
+
+// A BackupError says which of the files that were handed in is wrong, and where. It is an ErrBackup or an
+// ErrBackupOrder.
+type BackupError struct {
+	File   int   // from 0
+	Offset int64 // bytes from its beginning; −1 where what is wrong has no place
+	Msg    string
+	Err    error // ErrBackup or ErrBackupOrder
+}
+
+func (e *BackupError) Error() string {
+	where := ""
+	if e.Offset >= 0 {
+		where = fmt.Sprintf(" at byte %d", e.Offset)
+	}
+	return fmt.Sprintf("backup %d: %v%s: %s", e.File+1, e.Err, where, e.Msg)
+}
+
+func (e *BackupError) Unwrap() error { return e.Err }

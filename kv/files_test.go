@@ -66,6 +66,7 @@ func verifyDamaged(t *testing.T, dir, damage string, opt Options, want map[strin
 			t.Errorf("%s: got tables %v after a read-only open, want %v", damage, got, tables)
 		}
 	}()
+	damagedStores.Store(dir, true)
 	opt.MemoryBudget = minMemoryBudget
 	s, err := Open(dir, opt)
 	if err != nil {
@@ -76,7 +77,7 @@ func verifyDamaged(t *testing.T, dir, damage string, opt Options, want map[strin
 	}
 	defer closeStore(t, s)
 	var found []Problem
-	if err := s.Check(context.Background(), func(p Problem) { found = append(found, p) }); err != nil {
+	if err := s.Check(context.Background(), nil, func(p Problem) { found = append(found, p) }); err != nil {
 		t.Errorf("%s: checking: %v", damage, err)
 	}
 	if len(found) > 0 {

@@ -6,20 +6,41 @@ import (
 	"strconv"
 )
 
-// An idReader reads external ids and keeps the blocks it last decoded, so that neighbouring nodes, and neighbouring
+// An idReader reads external ids and keeps the blocks it last read, so that neighbouring nodes, and neighbouring
 // positions even more so, cost little. One goroutine.
 type idReader struct {
 	tx *Tx
 
 	block int    // of ids, −1 for none
 	ends  []int  // where the ids of the block end in text
-	text  []byte // the ids of the block
+	text  []byte // the ids of the block, borrowed
 
-	positions      []uint32 // of the nodes of a block
-	positionsBlock int      // −1 for none
+	positions      []byte // a block of them by node, borrowed
+	positionsBlock int    // −1 for none
 }
 
 func (tx *Tx) newIDReader() *idReader { return &idReader{tx: tx, block: -1, positionsBlock: -1} }
+
+// record returns the body of a record behind the last one that was read of its kind, which is borrowed. One that does
+// not follow it is a lookup; one that does is probably of a walk over all of them, and is not kept.
+func (r *idReader) record(name recordName, last int) ([]byte, error) {
+	if int(name.a) != last+1 {
+		kept, err := r.tx.lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		return kept.body, nil
+	}
+	if kept := r.tx.records.get(name); kept != nil {
+		return kept.body, nil
+	}
+	var body []byte
+	err := r.tx.need(name.key(), func(read []byte) error {
+		body = read
+		return nil
+	})
+	return body, err
+}
 
 // at returns the id of v.
 func (r *idReader) at(v NodeID) (string, error) {
@@ -29,15 +50,23 @@ func (r *idReader) at(v NodeID) (string, error) {
 	if int(v) >= r.tx.cat.LoadedNodes {
 		return r.atPosition(int(v))
 	}
-	if block := int(v) / numbersPerBlock; block != r.positionsBlock {
-		r.positionsBlock = -1
-		var err error
-		if r.positions, err = r.tx.numbers(kindPosition, block, r.positions[:0]); err != nil {
+	block := int(v) / numbersPerBlock
+	if block != r.positionsBlock {
+		name := recordName{kind: kindPosition, generation: r.tx.cat.Graph, a: uint32(block)}
+		body, err := r.record(name, r.positionsBlock)
+		if err == nil {
+			err = r.tx.checkNumbers(kindPosition, block, body)
+		}
+		if err != nil {
 			return "", err
 		}
-		r.positionsBlock = block
+		r.positions, r.positionsBlock = body, block
 	}
-	return r.atPosition(int(r.positions[v%numbersPerBlock]))
+	position, err := r.tx.numberIn(kindPosition, block, r.positions, int(v)%numbersPerBlock)
+	if err != nil {
+		return "", err
+	}
+	return r.atPosition(int(position))
 }
 
 // atPosition returns the id at a position, which must be less than the number of nodes.
@@ -59,8 +88,9 @@ func (r *idReader) loaded(position int) (string, error) {
 		return strconv.Itoa(position), nil
 	}
 	if block := position / idsPerBlock; r.block != block {
+		last := r.block
 		r.block = -1
-		if err := r.read(block); err != nil {
+		if err := r.read(block, last); err != nil {
 			return "", err
 		}
 		r.block = block
@@ -73,25 +103,27 @@ func (r *idReader) loaded(position int) (string, error) {
 	return string(r.text[begin:r.ends[i]]), nil
 }
 
-// read decodes a block of ids: their lengths as varints, then their bytes.
-func (r *idReader) read(block int) error {
-	key := numberKey(kindIDs, r.tx.cat.Graph, uint32(block))
-	return r.tx.need(key, func(body []byte) error {
-		r.ends = r.ends[:0]
-		end := 0
-		for range min(idsPerBlock, r.tx.cat.LoadedNodes-block*idsPerBlock) {
-			length, n := binary.Uvarint(body)
-			if n <= 0 || length > MaxID {
-				return corrupt(key, fmt.Sprintf("id %d of it has no length", len(r.ends)))
-			}
-			end += int(length)
-			r.ends = append(r.ends, end)
-			body = body[n:]
+// read decodes a block of ids, the one read before being last: their lengths as varints, then their bytes.
+func (r *idReader) read(block, last int) error {
+	name := recordName{kind: kindIDs, generation: r.tx.cat.Graph, a: uint32(block)}
+	body, err := r.record(name, last)
+	if err != nil {
+		return err
+	}
+	r.ends = r.ends[:0]
+	end := 0
+	for range min(idsPerBlock, r.tx.cat.LoadedNodes-block*idsPerBlock) {
+		length, n := binary.Uvarint(body)
+		if n <= 0 || length > MaxID {
+			return corrupt(name.key(), fmt.Sprintf("id %d of it has no length", len(r.ends)))
 		}
-		if len(body) != end {
-			return corrupt(key, fmt.Sprintf("its ids have %d bytes, want %d", len(body), end))
-		}
-		r.text = append(r.text[:0], body...)
-		return nil
-	})
+		end += int(length)
+		r.ends = append(r.ends, end)
+		body = body[n:]
+	}
+	if len(body) != end {
+		return corrupt(name.key(), fmt.Sprintf("its ids have %d bytes, want %d", len(body), end))
+	}
+	r.text = body
+	return nil
 }

@@ -11,9 +11,10 @@ import (
 type kind byte
 
 const (
-	kindHeader   kind = 0x01 // format version and store id, never changed
+	kindHeader   kind = 0x01 // format version and store id; only a migration changes it
 	kindCatalog  kind = 0x02 // part uint16
 	kindDocument kind = 0x03 // space 0x00 key 0x00 part uint16
+	kindCounts   kind = 0x04 // what small writes change of the catalogue
 
 	kindAdjacency          kind = 0x10 // generation, block uint32, part uint32
 	kindAdjacencyDirectory kind = 0x11 // generation, chunk uint32: the blocks' ranges and parts
@@ -45,6 +46,7 @@ var kindNames = map[kind]string{
 	kindHeader:             "header",
 	kindCatalog:            "catalogue",
 	kindDocument:           "document",
+	kindCounts:             "counts",
 	kindAdjacency:          "adjacency block",
 	kindAdjacencyDirectory: "adjacency directory",
 	kindEdgeDelta:          "edge delta",
@@ -105,6 +107,12 @@ func numberAt(key []byte, i int) (uint32, error) {
 		return 0, fmt.Errorf("%s: %w: the key is too short", describeKey(key), ErrCorrupt)
 	}
 	return binary.BigEndian.Uint32(key[at:]), nil
+}
+
+// numberOf is numberAt for a key of which nothing is known.
+func numberOf(key []byte, i int) (n uint32, ok bool) {
+	n, err := numberAt(key, i)
+	return n, err == nil
 }
 
 // describeKey says in words what a key is of, for errors.

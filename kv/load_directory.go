@@ -12,13 +12,15 @@ import (
 	"syscall"
 )
 
-// A loadDirectory is where a load works, beside the directory the store will have, so that one rename on one file
+// A loadDirectory is where a load works, or a Restore, beside the directory the store will have, so that one rename on one file
 // system puts it into place:
 //
 //	DIR.loading/store        the store
 //	DIR.loading/sort         temporary files
 //	DIR.loading/checkpoint   which of them are complete
 //	DIR.loading/process      who works in it
+//
+// Of a Restore it is DIR.restoring.
 //
 // The load holds a lock on it, which the system gives back when the process ends, however it does. So one whose lock
 // can be taken is left over, whichever process, container or host made it, and there is one load at a time. Where
@@ -38,7 +40,14 @@ const (
 // newLoadDirectory makes the directory of a load into target, which must not be there, or be empty (ErrExists) and no
 // mount point, while there is no other (a *LockedError). What a dead process left in it is removed, unless takeOver, if not nil, returns
 // true; after an error of takeOver what is complete stays.
-func newLoadDirectory(target string, takeOver func(*loadDirectory) (bool, error)) (_ *loadDirectory, err error) {
+func newLoadDirectory(target string, takeOver func(*loadDirectory) (bool, error)) (*loadDirectory, error) {
+	return newDirectoryBeside(target, loadMark, takeOver)
+}
+
+// newDirectoryBeside is newLoadDirectory for a directory whose name ends in mark.
+func newDirectoryBeside(
+	target, mark string, takeOver func(*loadDirectory) (bool, error),
+) (_ *loadDirectory, err error) {
 	target, err = filepath.Abs(target)
 	if err != nil {
 		return nil, err
@@ -49,12 +58,12 @@ func newLoadDirectory(target string, takeOver func(*loadDirectory) (bool, error)
 	if err := checkTarget(target); err != nil {
 		return nil, err
 	}
-	d := &loadDirectory{target: target, path: target + loadMark}
+	d := &loadDirectory{target: target, path: target + mark}
 	if !locksDirectories {
 		d.path += "-" + rand.Text()
 	}
 	if err := d.acquire(); err != nil {
-		return nil, fmt.Errorf("no room to load into %s: %w", target, err)
+		return nil, fmt.Errorf("no room to make %s: %w", target, err)
 	}
 	if err := d.checkRoom(); err != nil {
 		return nil, errors.Join(err, d.leave())
@@ -69,7 +78,7 @@ func newLoadDirectory(target string, takeOver func(*loadDirectory) (bool, error)
 		}
 	}
 	if err := d.clear(); err != nil {
-		return nil, errors.Join(fmt.Errorf("no room to load into %s: %w", target, err), d.remove())
+		return nil, errors.Join(fmt.Errorf("no room to make %s: %w", target, err), d.remove())
 	}
 	return d, nil
 }
@@ -77,7 +86,7 @@ func newLoadDirectory(target string, takeOver func(*loadDirectory) (bool, error)
 // acquire makes the directory where it is not there, and takes its lock.
 func (d *loadDirectory) acquire() (err error) {
 	for {
-		if err := os.Mkdir(d.path, 0o777); err != nil && !errors.Is(err, fs.ErrExist) { // as the umask has it
+		if err := os.Mkdir(d.path, storeMode); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 		if info, err := os.Lstat(d.path); err == nil && !info.IsDir() {
@@ -90,10 +99,10 @@ func (d *loadDirectory) acquire() (err error) {
 		case err != nil:
 			return err
 		case d.unlock == nil && locksDirectories:
-			return &LockedError{Dir: d.path, PID: d.process()}
+			return newLockedError(d.path, d.process())
 		}
 		name := filepath.Join(d.path, loadProcessName)
-		if err := os.WriteFile(name, strconv.AppendInt(nil, int64(os.Getpid()), 10), 0o666); err != nil {
+		if err := os.WriteFile(name, strconv.AppendInt(nil, int64(os.Getpid()), 10), fileMode(storeMode)); err != nil {
 			return errors.Join(err, d.release())
 		}
 		return nil
@@ -120,7 +129,7 @@ func (d *loadDirectory) clear() error {
 			return err
 		}
 	}
-	return os.Mkdir(d.sort(), 0o777)
+	return os.Mkdir(d.sort(), storeMode)
 }
 
 func checkTarget(target string) error {
@@ -170,7 +179,13 @@ func (d *loadDirectory) sort() string { return filepath.Join(d.path, "sort") }
 
 // place renames the finished store to the target, durably.
 func (d *loadDirectory) place() error {
-	// Where the target is an empty directory, it makes room. One that has been filled meanwhile cannot be removed.
+	// Where the target is an empty directory, it makes room, and who may read it may read the store. One that has been
+	// filled meanwhile cannot be removed.
+	if info, err := os.Stat(d.target); err == nil {
+		if err := errors.Join(os.Chmod(d.store(), info.Mode()), alignModes(d.store())); err != nil {
+			return err
+		}
+	}
 	if err := os.Remove(d.target); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		if filled := checkTarget(d.target); filled != nil {
 			return fmt.Errorf("%w meanwhile", filled)

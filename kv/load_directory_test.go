@@ -125,32 +125,3 @@ func TestOneLoadAtATime(t *testing.T) {
 		emptyAfter(t, filepath.Dir(dir), "Abort")
 	}
 }
-
-func TestLoadDirectoriesFollowTheUmask(t *testing.T) {
-	parent := t.TempDir()
-	made := filepath.Join(parent, "made")
-	if err := os.Mkdir(made, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(made)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := info.Mode()
-	dir := filepath.Join(parent, "graph")
-	l, err := NewLoader(dir, LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	check := func(path string) {
-		t.Helper()
-		if info, err := os.Stat(path); err != nil || info.Mode() != want {
-			t.Errorf("%s: got mode %v, %v; want %v", path, info.Mode(), err, want)
-		}
-	}
-	check(l.work.path)
-	if _, err := l.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	check(dir)
-}

@@ -77,3 +77,26 @@ func lockHolder(dir string) int {
 	}
 	return 0
 }
+
+// commandOf is the command line of a process, cut where it is long; "" where it is not seen.
+func commandOf(pid int) string {
+	if pid <= 0 {
+		return ""
+	}
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	if err != nil {
+		return "" // it has ended, or is another user's
+	}
+	words := strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
+	words[0] = filepath.Base(words[0])
+	line := strings.Map(func(r rune) rune {
+		if isControl(r) || r == '\t' {
+			return ' '
+		}
+		return r
+	}, strings.Join(words, " "))
+	if cut := firstRunes(line, 80); cut != line {
+		return cut + "…"
+	}
+	return line
+}

@@ -372,7 +372,7 @@ func TestModel(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := s.Check(context.Background(), func(p Problem) { t.Errorf("%s: %s", p.Where, p.What) }); err != nil {
+		if err := s.Check(context.Background(), nil, func(p Problem) { t.Errorf("%s: %s", p.Where, p.What) }); err != nil {
 			t.Fatal(err)
 		}
 	})

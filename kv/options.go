@@ -2,6 +2,7 @@ package kv
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 
 	"github.com/dgraph-io/badger/v4"
@@ -21,6 +22,14 @@ type Options struct {
 	// change is made. Its error is the write's. A store that has indexed columns refuses writes to them when opened
 	// without it (ErrIndexed).
 	OnWrite func(tx *Tx, w Write) error
+
+	// Logger, where set, is told of every Event, and of what Badger logs. Commits and sweeps are on the level of
+	// debugging, what failed is a warning, damage an error.
+	Logger *slog.Logger
+
+	// Observe, where set, is called with every Event, at its end, by the goroutine that made it: many may at once, and it
+	// must not wait for this store. Store.Counters has the totals, and counts what is too frequent for events.
+	Observe func(Event)
 }
 
 // Write is one change of one value. A new node's writes arrive as Before null.
@@ -77,6 +86,9 @@ func badgerOptions(dir string, opt Options, synced bool) (badger.Options, error)
 
 	b.ReadOnly = opt.ReadOnly
 	b.Logger = nil // what matters comes back as an error
+	if opt.Logger != nil {
+		b.Logger = badgerLog{opt.Logger}
+	}
 
 	// A write is on disk when Update returns. db.Sync after each would not do: it syncs the current memtable's log
 	// but not that of one just rotated away, and a power cut could lose an earlier commit and keep a later one.

@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"bytes"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -52,7 +51,9 @@ const (
 type recordCache struct{ shards [cacheShards]cacheShard }
 
 type cacheShard struct {
-	mu      sync.RWMutex
+	mu           sync.RWMutex
+	hits, misses atomic.Int64 // on the line of mu, which every lookup writes to anyway
+
 	limit   int64 // bytes
 	size    int64
 	records map[recordName]*keptRecord
@@ -63,7 +64,8 @@ type cacheShard struct {
 func newRecordCache(budget int64) *recordCache {
 	c := new(recordCache)
 	for i := range c.shards {
-		c.shards[i] = cacheShard{limit: budget >> cacheShareLog2 / cacheShards, records: map[recordName]*keptRecord{}}
+		c.shards[i].limit = budget >> cacheShareLog2 / cacheShards
+		c.shards[i].records = map[recordName]*keptRecord{}
 	}
 	return c
 }
@@ -85,10 +87,24 @@ func (c *recordCache) get(name recordName) *keptRecord {
 	s.mu.RLock()
 	r := s.records[name]
 	s.mu.RUnlock()
-	if r != nil && !r.used.Load() { // a store to what others read would cost them a cache line
+	if r == nil {
+		s.misses.Add(1)
+		return nil
+	}
+	s.hits.Add(1)
+	if !r.used.Load() { // a store to what others read would cost them a cache line
 		r.used.Store(true)
 	}
 	return r
+}
+
+// lookups counts the records that were asked for, those that were there and those that were not.
+func (c *recordCache) lookups() (hits, misses int64) {
+	for i := range c.shards {
+		hits += c.shards[i].hits.Load()
+		misses += c.shards[i].misses.Load()
+	}
+	return hits, misses
 }
 
 // add keeps a record where it is not too large to be worth it.
@@ -134,7 +150,7 @@ func (tx *Tx) lookup(name recordName) (*keptRecord, error) {
 	}
 	r := &keptRecord{name: name}
 	err := tx.need(name.key(), func(body []byte) error {
-		r.body = bytes.Clone(body)
+		r.body = body
 		return nil
 	})
 	if err != nil {
@@ -152,7 +168,7 @@ func (tx *Tx) lookupColumn(entry columnEntry, number uint32) (*columnBlock, erro
 	}
 	r := &keptRecord{name: name, column: new(columnBlock)}
 	err := getFunc(tx.get).columnBody(entry, number, func(body []byte) error {
-		r.body = bytes.Clone(body)
+		r.body = body
 		return entry.parse(number, r.body, r.column)
 	})
 	if err != nil {

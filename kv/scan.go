@@ -9,7 +9,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// get calls use with the body of the record under key, borrowed; ErrNotFound when there is none.
+// get calls use with the body of the record under key, which is use's to keep and not to change; ErrNotFound when there is
+// none.
 func (tx *Tx) get(key []byte, use func(body []byte) error) error {
 	if err := tx.acquire(); err != nil {
 		return err
@@ -34,7 +35,7 @@ func (tx *Tx) get(key []byte, use func(body []byte) error) error {
 	}
 	body, err := decode(key, value)
 	if err != nil {
-		return err
+		return tx.s.damaged(err)
 	}
 	return use(body)
 }
@@ -55,12 +56,13 @@ func (tx *Tx) fetch(prefix []byte, count int, read func(get getFunc) error) erro
 	defer tx.release()
 	it := tx.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
 	defer it.Close()
-	c := cursor{it: it}
+	c := cursor{s: tx.s, it: it}
 	return read(c.get)
 }
 
 // A cursor reads records by key with one iterator.
 type cursor struct {
+	s  *Store
 	it *badger.Iterator
 	// hits and misses count how often the next record was the one wanted, and how often not.
 	hits, misses int
@@ -87,7 +89,7 @@ func (c *cursor) get(key []byte, use func(body []byte) error) error {
 	}
 	r, _, err := current(c.it)
 	if err != nil {
-		return err
+		return c.s.damaged(err)
 	}
 	return use(r.body)
 }
@@ -145,7 +147,7 @@ func (tx *Tx) iterate(prefix, from []byte, reverse bool) iter.Seq2[record, error
 			r, ok, err2 := current(it)
 			if err2 != nil || !ok {
 				if err2 != nil {
-					yield(record{}, err2)
+					yield(record{}, tx.s.damaged(err2))
 				}
 				return
 			}
@@ -217,7 +219,7 @@ func (tx *Tx) readChunk(opt badger.IteratorOptions, seek, skip []byte, size int)
 		}
 		r, ok, err2 := current(it)
 		if err2 != nil || !ok {
-			return chunk, err2
+			return chunk, tx.s.damaged(err2)
 		}
 		if !bytes.Equal(r.key, skip) {
 			chunk = append(chunk, record{bytes.Clone(r.key), bytes.Clone(r.body)})

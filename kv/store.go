@@ -31,7 +31,9 @@ type Store struct {
 	db     *badger.DB
 	header header
 
+	failure *writeFailure
 	written atomic.Int64 // bytes of entries given to Badger since it was opened
+	tally   tally
 
 	// loading says that the store is that of a Loader, which alone knows it: Bulks write tables.
 	loading bool
@@ -46,6 +48,8 @@ type Store struct {
 	graph   graphCache
 	records *recordCache
 
+	verified *verifiedTables
+
 	// latest is the catalogue last read, so that a snapshot seldom has to decode it.
 	latest atomic.Pointer[versionedCatalog]
 
@@ -56,6 +60,7 @@ type Store struct {
 
 type versionedCatalog struct {
 	version uint64 // Badger's, of the first part
+	counts  uint64 // Badger's, of the counts
 	catalog *catalog
 }
 
@@ -63,6 +68,20 @@ type versionedCatalog struct {
 // directory), a *VersionError for a store of another format, a *LockedError where another process writes, or this one
 // would write while another reads.
 func Open(dir string, opt Options) (*Store, error) {
+	began := time.Now()
+	s, err := openDirectory(dir, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.start(); err != nil {
+		return nil, errors.Join(err, s.db.Close())
+	}
+	s.observe(Event{Kind: EventOpen}, began)
+	return s, nil
+}
+
+// openDirectory opens what is in a directory, of whatever format version, and reads nothing of it.
+func openDirectory(dir string, opt Options) (*Store, error) {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("no store at %s: %w", dir, fs.ErrNotExist)
@@ -76,20 +95,16 @@ func Open(dir string, opt Options) (*Store, error) {
 	if _, err := os.Stat(filepath.Join(dir, badger.ManifestFilename)); err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, ErrNotStore)
 	}
-	s, err := openBadger(dir, opt, true)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.start(); err != nil {
-		return nil, errors.Join(err, s.db.Close())
-	}
-	return s, nil
+	return openBadger(dir, opt, true)
 }
 
 // start reads what must be there, and drops what a crash left behind.
 func (s *Store) start() error {
 	if err := s.readHeader(); err != nil {
 		return err
+	}
+	if s.header.Version != formatVersion {
+		return &VersionError{Dir: s.dir, Got: s.header.Version, Want: formatVersion}
 	}
 	if s.opt.ReadOnly {
 		return s.View(func(*Tx) error { return nil }) // the catalogue must decode
@@ -123,9 +138,10 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 	if len(entries) > 0 {
 		return nil, fmt.Errorf("%s: %w", dir, ErrExists)
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil { // as the umask has it
+	if err := makeStoreDirectory(dir); err != nil {
 		return nil, err
 	}
+	began := time.Now()
 	s, err := openBadger(dir, opt, synced)
 	if err != nil {
 		return nil, err
@@ -134,6 +150,7 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 	if err := s.writeHeader(); err != nil {
 		return nil, errors.Join(err, s.db.Close())
 	}
+	s.observe(Event{Kind: EventOpen}, began)
 	return s, nil
 }
 
@@ -146,23 +163,36 @@ func openBadger(dir string, opt Options, synced bool) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	failure := new(writeFailure)
+	b.Logger = watchedLog{b.Logger, failure}
 	if err := prepare(dir, b); err != nil {
 		return nil, err
 	}
 	db, err := badger.Open(b)
+	if err == nil && !opt.ReadOnly {
+		if err := alignModes(dir); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
 	if err == nil {
-		return &Store{
-			dir:     dir,
-			opt:     opt,
-			db:      db,
-			records: newRecordCache(opt.MemoryBudget),
-			writer:  newWriterLock(),
-			worker:  newWriterLock(),
-			txs:     map[*Tx]struct{}{},
-		}, nil
+		s := &Store{
+			dir:      dir,
+			opt:      opt,
+			db:       db,
+			failure:  failure,
+			verified: newVerifiedTables(db),
+			records:  newRecordCache(opt.MemoryBudget),
+			writer:   newWriterLock(),
+			worker:   newWriterLock(),
+			txs:      map[*Tx]struct{}{},
+		}
+		if err := s.verifyDue(); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+		return s, nil
 	}
 	if strings.Contains(err.Error(), "Another process is using this Badger database") {
-		return nil, &LockedError{Dir: dir, PID: holder(dir)}
+		return nil, newLockedError(dir, holder(dir))
 	}
 	return nil, fmt.Errorf("%s: %w", dir, wrapBadger(err))
 }
@@ -183,7 +213,9 @@ func prepare(dir string, b badger.Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if b.ReadOnly && len(logs) > 0 {
+	_, lockFile := os.Stat(filepath.Join(dir, lockFileName))
+	crashed := len(logs) > 0 || lockFile == nil
+	if b.ReadOnly && crashed {
 		return crashedError(dir)
 	}
 	if !b.ReadOnly {
@@ -194,15 +226,17 @@ func prepare(dir string, b badger.Options) (err error) {
 	var tables []tableFile
 	_, err = os.Stat(filepath.Join(dir, badger.ManifestFilename))
 	if err == nil {
-		_, lockFile := os.Stat(filepath.Join(dir, lockFileName))
-		tables, err = checkFiles(dir, len(logs) > 0 || lockFile == nil, b.ReadOnly)
+		tables, err = checkFiles(dir, crashed, b.ReadOnly)
 	} else if errors.Is(err, fs.ErrNotExist) {
 		err = nil // it is being created
 	}
 	if err != nil || b.ReadOnly {
 		return err
 	}
-	return roomToOpen(dir, tables, b)
+	if err := roomToOpen(dir, tables, b); err != nil {
+		return err
+	}
+	return verifyToOpen(tables, b)
 }
 
 // crashedError is for a read-only open of what a crash left.
@@ -261,17 +295,19 @@ func headerKey() []byte { return []byte{byte(kindHeader)} }
 
 func (s *Store) readHeader() error {
 	var body []byte
-	err := s.db.View(func(txn *badger.Txn) error {
-		item, err := txn.Get(headerKey())
-		if err != nil {
+	err := guard(headerKey(), func() error {
+		return s.db.View(func(txn *badger.Txn) error {
+			item, err := txn.Get(headerKey())
+			if err != nil {
+				return err
+			}
+			value, err := item.ValueCopy(nil)
+			if err != nil {
+				return err
+			}
+			body, err = decode(headerKey(), value)
 			return err
-		}
-		value, err := item.ValueCopy(nil)
-		if err != nil {
-			return err
-		}
-		body, err = decode(headerKey(), value)
-		return err
+		})
 	})
 	if errors.Is(err, badger.ErrKeyNotFound) {
 		return fmt.Errorf("%s: %w", s.dir, ErrNotStore)
@@ -282,17 +318,23 @@ func (s *Store) readHeader() error {
 	if err := msgpack.Unmarshal(body, &s.header); err != nil {
 		return fmt.Errorf("%s: %w", s.dir, corrupt(headerKey(), err.Error()))
 	}
-	if s.header.Version != formatVersion {
-		return &VersionError{Dir: s.dir, Got: s.header.Version, Want: formatVersion}
+	if s.header.Version < 1 {
+		what := fmt.Sprintf("the format version is %d", s.header.Version)
+		return fmt.Errorf("%s: %w", s.dir, corrupt(headerKey(), what))
 	}
 	return nil
 }
 
-// writeHeader writes the header and the catalogue of an empty store.
-func (s *Store) writeHeader() error {
+// newHeader is the header of a store that is being made.
+func newHeader() header {
 	var id [16]byte
 	rand.Read(id[:]) // never fails
-	s.header = header{Version: formatVersion, ID: hex.EncodeToString(id[:]), Created: time.Now().Unix()}
+	return header{Version: formatVersion, ID: hex.EncodeToString(id[:]), Created: time.Now().Unix()}
+}
+
+// writeHeader writes the header and the catalogue of an empty store.
+func (s *Store) writeHeader() error {
+	s.header = newHeader()
 	body, err := msgpack.Marshal(s.header)
 	if err != nil {
 		return err
@@ -303,8 +345,11 @@ func (s *Store) writeHeader() error {
 		return err
 	}
 	c.Columns[LabelColumn] = columnEntry{Generation: g, Kind: KindClass}
-	tx := s.begin(true)
+	tx := s.beginBare(true)
 	defer tx.end()
+	if tx.err != nil {
+		return tx.err
+	}
 	tx.cat, tx.changed = c, true
 	if err := tx.put(headerKey(), body); err != nil {
 		return err
@@ -333,6 +378,7 @@ func (s *Store) Close() error {
 		return fmt.Errorf("closing: %w", err)
 	}
 	s.closed = true
+	began := time.Now()
 	txs := make([]*Tx, 0, len(s.txs))
 	for tx := range s.txs {
 		txs = append(txs, tx)
@@ -342,7 +388,12 @@ func (s *Store) Close() error {
 		tx.end()
 		<-tx.done
 	}
-	return wrapBadger(s.db.Close())
+	err := s.afterClose(wrapBadger(s.db.Close()))
+	if err == nil && !s.opt.ReadOnly {
+		err = alignModes(s.dir)
+	}
+	s.observe(Event{Kind: EventClose, Err: err}, began)
+	return err
 }
 
 // ID names the store, the same wherever it is copied to: 128 random bits in hexadecimal.

@@ -37,8 +37,10 @@ type recordWriter interface {
 type tableBatch struct {
 	dir     string
 	opt     badger.Options
-	most    int64 // bytes at which a table ends
-	begun   int   // tables
+	most    int64  // bytes at which a table ends
+	begun   int    // tables
+	record  []byte // scratch
+	newest  uint64 // version that tables say they have, at least
 	streams map[tableStream]*tableWriter
 	ended   []*tableWriter // in the order of their end
 
@@ -61,7 +63,7 @@ const (
 
 func newTableBatch(s *Store) *tableBatch {
 	return &tableBatch{
-		dir: s.dir, opt: s.db.Opts(), most: tableBytes, streams: map[tableStream]*tableWriter{},
+		dir: s.dir, opt: s.db.Opts(), most: tableBytes, newest: tableVersion, streams: map[tableStream]*tableWriter{},
 		syncing: make(chan struct{}, tableSyncs),
 	}
 }
@@ -78,17 +80,23 @@ func streamOf(key []byte) (s tableStream) {
 
 func (b *tableBatch) put(key, body []byte) error { return b.wrap(b.add(key, body)) }
 
-func (b *tableBatch) add(key, body []byte) (err error) {
-	name := streamOf(key)
+func (b *tableBatch) add(key, body []byte) error {
+	b.record = appendRecord(b.record[:0], key, body)
+	return b.addRecord(streamOf(key), key, b.record, tableVersion)
+}
+
+// addRecord adds a record of a version to the table of a stream.
+func (b *tableBatch) addRecord(name tableStream, key, record []byte, version uint64) (err error) {
 	t := b.streams[name]
 	if t == nil {
 		b.begun++
 		if t, err = newTableWriter(filepath.Join(b.dir, fmt.Sprintf("spill-table-%d.tmp", b.begun))); err != nil {
 			return err
 		}
+		t.newest = b.newest
 		b.streams[name] = t
 	}
-	if err := t.add(key, body, b.opt); err != nil {
+	if err := t.add(key, record, version, b.opt); err != nil {
 		return err
 	}
 	if t.bytes() < b.most {
@@ -180,8 +188,8 @@ func (s *Store) attach(b *tableBatch) error {
 		return err
 	}
 	opt := s.db.Opts()
-	if err := s.db.Close(); err != nil {
-		return wrapBadger(err)
+	if err := errors.Join(wrapBadger(s.db.Close()), s.failure.err()); err != nil {
+		return err
 	}
 	err := b.install(s.dir)
 	db, opening := badger.Open(opt)

@@ -53,7 +53,7 @@ func TestTableWriterWritesAsBadger(t *testing.T) {
 		for i := range 1 + r.IntN(300) {
 			key := spaceKey(generation(seed), fmt.Appendf(nil, "%03d%0*d", i, r.IntN(30), 7))
 			body := randomBody(r)
-			if err := w.add(key, body, opt); err != nil {
+			if err := w.add(key, encode(key, body), tableVersion, opt); err != nil {
 				t.Fatal(err)
 			}
 			builder.Add(y.KeyWithTs(key, tableVersion), y.ValueStruct{Value: encode(key, body)}, 0)

@@ -47,7 +47,7 @@ type tableWriter struct {
 	keys   []byte   // of the blocks, one after the other
 	hashes []uint32 // of all keys
 	key    []byte   // scratch, with its version
-	record []byte   // scratch
+	newest uint64   // version
 }
 
 // A tableBlock is a block of a table: its first key ends at keyEnd of tableWriter.keys.
@@ -62,23 +62,22 @@ const tableWriteBytes = 128 << 10
 
 // newTableWriter begins a table in a new file, which is removed when the store is next opened: see Bulk.Dir.
 func newTableWriter(path string) (*tableWriter, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o666) // as the umask has it
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, fileMode(storeMode))
 	if err != nil {
 		return nil, err
 	}
 	return &tableWriter{file: f, w: bufio.NewWriterSize(f, tableWriteBytes)}, nil
 }
 
-// add adds the record of a body under a key, which is greater than the one before. Both are the caller's again.
-func (t *tableWriter) add(key, body []byte, opt badger.Options) error {
-	t.record = appendRecord(t.record[:0], key, body)
-	if len(t.starts) > 0 && t.blockWith(len(key), len(t.record)) > opt.BlockSize {
+// add adds a record of a version under a key, which is greater than the one before. Both are the caller's again.
+func (t *tableWriter) add(key, record []byte, version uint64, opt badger.Options) error {
+	if len(t.starts) > 0 && t.blockWith(len(key), len(record)) > opt.BlockSize {
 		if err := t.endBlock(); err != nil {
 			return err
 		}
 	}
 	t.hashes = append(t.hashes, y.Hash(key))
-	t.key = binary.BigEndian.AppendUint64(append(t.key[:0], key...), ^uint64(tableVersion))
+	t.key = binary.BigEndian.AppendUint64(append(t.key[:0], key...), ^version)
 	overlap := 0
 	if len(t.starts) == 0 {
 		t.first = append(t.first[:0], t.key...)
@@ -92,7 +91,8 @@ func (t *tableWriter) add(key, body []byte, opt badger.Options) error {
 	t.block = binary.NativeEndian.AppendUint16(t.block, uint16(len(t.key)-overlap))
 	t.block = append(t.block, t.key[overlap:]...)
 	t.block = append(t.block, 0, 0, 0)
-	t.block = append(t.block, t.record...)
+	t.block = append(t.block, record...)
+	t.newest = max(t.newest, version)
 	return nil
 }
 
@@ -177,7 +177,7 @@ func (t *tableWriter) index(opt badger.Options) []byte {
 	fb.TableIndexStart(b)
 	fb.TableIndexAddOffsets(b, vector)
 	fb.TableIndexAddBloomFilter(b, bloom)
-	fb.TableIndexAddMaxVersion(b, tableVersion)
+	fb.TableIndexAddMaxVersion(b, t.newest)
 	fb.TableIndexAddUncompressedSize(b, uint32(t.size))
 	fb.TableIndexAddKeyCount(b, uint32(len(t.hashes)))
 	fb.TableIndexAddOnDiskSize(b, uint32(t.size))

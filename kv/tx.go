@@ -6,8 +6,10 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
+	"github.com/vmihailenco/msgpack/v5"
 )
 
 // A Tx sees the store as it was when it began, and in an Update what it wrote itself. A Tx of View and Begin may be
@@ -15,15 +17,18 @@ import (
 type Tx struct {
 	s   *Store
 	txn *badger.Txn
-	cat *catalog // shared with other snapshots, a clone once changed
+	cat *catalog // shared with other snapshots, a clone once changed, a copy once counted
 	err error    // why the snapshot could not begin
 
 	write   bool
 	changed bool  // the catalogue is a clone, and to be written
+	counted bool  // only the counts of the catalogue are a copy, and to be written
 	dropped bool  // generations were dropped, to be swept after the commit
 	failed  error // a write failed half-way: the transaction must not commit
 	room    int64 // that its writes take on the disk, by entryRoom
-	writes  int   // counts writes, so that readers inside an Update notice them
+
+	puts, putBytes int64 // records written and deleted, and the bytes of their keys and values
+	writes         int   // counts writes, so that readers inside an Update notice them
 
 	mu     sync.Mutex
 	active int  // reads under way
@@ -36,6 +41,15 @@ type Tx struct {
 
 // begin starts a transaction. A writing one is begun by who holds the writer's lock.
 func (s *Store) begin(write bool) *Tx {
+	tx := s.beginBare(write)
+	if tx.err == nil {
+		tx.err = tx.loadCatalog()
+	}
+	return tx
+}
+
+// beginBare is begin without the catalogue.
+func (s *Store) beginBare(write bool) *Tx {
 	tx := &Tx{s: s, write: write, cat: newCatalog(), records: s.records, done: make(chan struct{})}
 	s.mu.Lock()
 	if s.closed {
@@ -48,38 +62,59 @@ func (s *Store) begin(write bool) *Tx {
 	s.txs[tx] = struct{}{}
 	tx.txn = s.db.NewTransaction(write)
 	s.mu.Unlock()
-	tx.err = tx.loadCatalog()
+	s.tally.snapshots.Add(1)
 	return tx
 }
 
 func (tx *Tx) loadCatalog() error {
-	prefix := []byte{byte(kindCatalog)}
-	item, err := tx.txn.Get(partKey(prefix, 0))
-	if errors.Is(err, badger.ErrKeyNotFound) {
-		if tx.write {
-			return nil // being created
-		}
-		return corrupt(prefix, "it is missing")
-	}
-	if err != nil {
-		return wrapBadger(err)
-	}
-	version := item.Version()
-	latest := tx.s.latest.Load()
-	if latest == nil || latest.version != version {
-		c := (*catalog)(nil)
-		err := tx.getChain(prefix, func(body []byte) (err error) {
-			c, err = decodeCatalog(body)
+	var versions [2]uint64 // of the first part of the catalogue, and of the counts
+	for i, key := range [][]byte{partKey(catalogKey(), 0), countsKey()} {
+		var item *badger.Item
+		err := guard(key, func() (err error) {
+			item, err = tx.txn.Get(key)
 			return err
 		})
+		if errors.Is(err, badger.ErrKeyNotFound) {
+			return corrupt(key, "it is missing")
+		}
+		if err != nil {
+			return wrapBadger(err)
+		}
+		versions[i] = item.Version()
+	}
+	latest := tx.s.latest.Load()
+	if latest == nil || latest.version != versions[0] || latest.counts != versions[1] {
+		var c *catalog
+		if latest != nil && latest.version == versions[0] {
+			c = latest.catalog
+		}
+		c, err := tx.readCatalog(c)
 		if err != nil {
 			return err
 		}
-		latest = &versionedCatalog{version, c}
+		latest = &versionedCatalog{versions[0], versions[1], c}
 		tx.s.latest.Store(latest)
 	}
 	tx.cat = latest.catalog
 	return nil
+}
+
+// readCatalog reads the counts, and the rest of the catalogue where there is none that counts but for them.
+func (tx *Tx) readCatalog(c *catalog) (*catalog, error) {
+	if c == nil {
+		err := tx.getChain(catalogKey(), func(body []byte) (err error) {
+			c, err = decodeCatalog(body)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	err := tx.get(countsKey(), func(body []byte) (err error) {
+		c, err = c.withCounts(body)
+		return err
+	})
+	return c, err
 }
 
 // Close ends a snapshot of Begin. Reads under way on other goroutines end first; later ones return ErrClosed.
@@ -191,13 +226,27 @@ func (tx *Tx) change() (*catalog, error) {
 	return tx.cat, nil
 }
 
+// count returns the counts to change, which are then written with the transaction. What change changes is theirs too.
+func (tx *Tx) count() (*counts, error) {
+	if err := tx.writable(); err != nil {
+		return nil, err
+	}
+	if !tx.changed && !tx.counted {
+		c := *tx.cat
+		tx.cat = &c
+		tx.counted = true
+	}
+	tx.writes++
+	return &tx.cat.counts, nil
+}
+
 // put writes the record of a body under key, which the transaction keeps.
 func (tx *Tx) put(key, body []byte) error {
 	if err := tx.writable(); err != nil {
 		return err
 	}
 	value := encode(key, body)
-	tx.room += entryRoom(key, value)
+	tx.tally(key, value)
 	return tx.wrote(tx.txn.Set(key, value))
 }
 
@@ -206,8 +255,15 @@ func (tx *Tx) remove(key []byte) error {
 	if err := tx.writable(); err != nil {
 		return err
 	}
-	tx.room += entryRoom(key, nil)
+	tx.tally(key, nil)
 	return tx.wrote(tx.txn.Delete(key))
+}
+
+// tally counts a record that is written, or deleted.
+func (tx *Tx) tally(key, value []byte) {
+	tx.room += entryRoom(key, value)
+	tx.puts++
+	tx.putBytes += int64(len(key) + len(value))
 }
 
 // wrote notes a write. After one that failed the transaction cannot commit: part of a change may be in it.
@@ -229,21 +285,39 @@ func (tx *Tx) commit() error {
 	if tx.failed != nil {
 		return fmt.Errorf("nothing is written: %w", tx.failed)
 	}
-	if tx.changed {
-		body, err := tx.cat.encode()
-		if err != nil {
-			return err
-		}
-		if err := tx.putChain([]byte{byte(kindCatalog)}, body); err != nil {
-			return err
-		}
+	if err := tx.writeCatalog(); err != nil {
+		return err
 	}
 	if tx.room > 0 {
 		if err := tx.s.makeRoom(tx.room); err != nil {
 			return fmt.Errorf("nothing is written: %w", err)
 		}
 	}
-	return wrapBadger(tx.txn.Commit())
+	began := time.Now()
+	err := wrapBadger(tx.txn.Commit())
+	tx.s.committed(tx, began, err)
+	return err
+}
+
+// writeCatalog writes what changed of the catalogue.
+func (tx *Tx) writeCatalog() error {
+	if tx.changed {
+		body, err := msgpack.Marshal(tx.cat)
+		if err != nil {
+			return err
+		}
+		if err := tx.putChain(catalogKey(), body); err != nil {
+			return err
+		}
+	}
+	if !tx.changed && !tx.counted {
+		return nil
+	}
+	body, err := msgpack.Marshal(tx.cat.counts)
+	if err != nil {
+		return err
+	}
+	return tx.put(countsKey(), body)
 }
 
 // wrapBadger turns Badger's errors into ours, so that no other room depends on Badger's.

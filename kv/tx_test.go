@@ -183,6 +183,7 @@ func TestDamagedRecordIsCorrupt(t *testing.T) {
 	})
 	damage := func(key []byte) {
 		t.Helper()
+		damagedStores.Store(s.dir, true)
 		update(t, s, func(tx *Tx) error { return tx.txn.Set(key, []byte{}) })
 	}
 	var g generation

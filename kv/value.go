@@ -16,6 +16,9 @@ import (
 // degree (ties in file order); nodes added later follow.
 type NodeID uint32
 
+// NoNode is no node: a store has at most this many, numbered below it.
+const NoNode NodeID = math.MaxUint32
+
 // A Class is a position in Tx.Classes; NoClass means unlabelled.
 type Class int32
 

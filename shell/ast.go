@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -20,7 +21,11 @@ type (
 		clauses
 	}
 
-	nodesStatement struct{ clauses }
+	// nodesStatement lists nodes; moment, if any, is when they had the labels that are asked for.
+	nodesStatement struct {
+		moment *moment
+		clauses
+	}
 
 	// countStatement counts what a suspectsStatement or nodesStatement finds.
 	countStatement struct {
@@ -41,13 +46,39 @@ type (
 	}
 
 	cleanStatement struct {
-		hops      *literal
-		direction kv.Direction
+		hops, threshold, seed *literal
+		direction             kv.Direction
+		preset                cleaner.Preset       // "" where not given
+		diagonal              cleaner.DiagonalMode // "" where not given
+	}
+
+	// decideStatement decides on the nodes of ids, or where ids is nil on those that a condition is true of.
+	decideStatement struct {
+		kind  cleaner.DecisionKind
+		ids   []literal
+		where expression
+		label *literal // of relabel
+		why   *literal
+	}
+
+	undoStatement    struct{ steps *literal }
+	historyStatement struct{ id *literal }
+
+	// indexStatement creates or drops the index of a property.
+	indexStatement struct {
+		verb     string // create or drop
+		property name
 	}
 
 	// wordStatement is a statement that is only its name: classes, noise, runs, stats.
 	wordStatement struct{ word string }
 )
+
+// A moment is after a run of clean or at a time.
+type moment struct {
+	run  *literal
+	time *literal // where run is nil
+}
 
 // A guarantee asks for the threshold that bounds an error rate by alpha; rate is the mislabel rate p,
 // where the run's own estimate is not wanted.
@@ -150,7 +181,19 @@ func (s *suspectsStatement) String() string {
 	return text + s.clauses.String()
 }
 
-func (s *nodesStatement) String() string { return "nodes" + s.clauses.String() }
+func (s *nodesStatement) String() string { return "nodes" + s.moment.String() + s.clauses.String() }
+
+// String is " as of …", "" of no moment.
+func (m *moment) String() string {
+	switch {
+	case m == nil:
+		return ""
+	case m.run != nil:
+		return " as of run " + m.run.String()
+	default:
+		return " as of " + m.time.String()
+	}
+}
 
 func (s *countStatement) String() string {
 	text := "count " + s.of.String()
@@ -178,14 +221,42 @@ func (s *neighborsStatement) String() string {
 
 func (s *cleanStatement) String() string {
 	text := "clean"
-	if s.hops != nil {
-		text += " hops " + s.hops.String()
+	option := func(name, value string) {
+		if value != "" {
+			text += " " + name + " " + value
+		}
 	}
+	option("hops", s.hops.orNothing())
+	option("preset", string(s.preset))
 	if s.direction != kv.Both {
-		text += " direction " + s.direction.String()
+		option("direction", s.direction.String())
+	}
+	option("diagonal", string(s.diagonal))
+	option("threshold", s.threshold.orNothing())
+	option("seed", s.seed.orNothing())
+	return text
+}
+
+func (s *decideStatement) String() string {
+	text := s.kind.String()
+	for i, id := range s.ids {
+		text += []string{" ", ", "}[min(i, 1)] + id.String()
+	}
+	if s.label != nil {
+		text += " " + s.label.String()
+	}
+	if s.where != nil {
+		text += " where " + s.where.String()
+	}
+	if s.why != nil {
+		text += " because " + s.why.String()
 	}
 	return text
 }
+
+func (s *undoStatement) String() string    { return strings.TrimSpace("undo " + s.steps.orNothing()) }
+func (s *historyStatement) String() string { return strings.TrimSpace("history " + s.id.orNothing()) }
+func (s *indexStatement) String() string   { return s.verb + " index on " + s.property.String() }
 
 func (c *clauses) String() string {
 	var text strings.Builder
@@ -222,6 +293,14 @@ func (l literal) String() string {
 	default:
 		return "null"
 	}
+}
+
+// orNothing is the text of a literal that may be left out.
+func (l *literal) orNothing() string {
+	if l == nil {
+		return ""
+	}
+	return l.String()
 }
 
 func (e *logical) String() string {

@@ -33,15 +33,20 @@ type commandLine struct {
 	Version kong.VersionFlag `help:"Print the version."`
 
 	Demo     demoCommand     `cmd:"" help:"Do the whole job on a generated graph with planted mislabels."`
-	Import   importCommand   `cmd:"" help:"Load a graph from files into a new store, or predictions into one that is there."`
+	Import   importCommand   `cmd:"" help:"Load a graph from files into a new store, or predictions or decisions into one that is there."`
 	Predict  predictCommand  `cmd:"" help:"Train the built-in base classifier and write its predictions."`
 	Estimate estimateCommand `cmd:"" help:"Say what import and clean would take, before they run."`
 	Clean    cleanCommand    `cmd:"" help:"Score every labelled node and suggest labels."`
 	Shell    shellCommand    `cmd:"" help:"Ask a store: suspects, nodes, explanations."`
+	Review   reviewCommand   `cmd:"" help:"Decide about one suspect after another, each with its evidence."`
+	Gate     gateCommand     `cmd:"" help:"Fail where there are more suspects than allowed, or other ones than before."`
 	Eval     evalCommand     `cmd:"" help:"Measure how well injected mislabels are found."`
-	Export   exportCommand   `cmd:"" help:"Write scores, suspects, labels, predictions, features or the transition matrix to a file."`
+	Export   exportCommand   `cmd:"" help:"Write scores, suspects, labels, decisions, predictions, features or the transition matrix to a file."`
 	Stats    statsCommand    `cmd:"" help:"Print the size of a store and what it holds."`
 	Check    checkCommand    `cmd:"" help:"Verify every record of a store."`
+	Backup   backupCommand   `cmd:"" help:"Write a store, or what has changed in it since the last backup, to one file."`
+	Restore  restoreCommand  `cmd:"" help:"Make a store of a backup and those that follow it."`
+	Migrate  migrateCommand  `cmd:"" help:"Bring a store of an older graphcleaner to the format of this one."`
 	Compact  compactCommand  `cmd:"" help:"Fold later changes into the blocks of a store."`
 }
 
@@ -151,7 +156,7 @@ func (s *streams) exitCode(ctx context.Context, command string, err error) int {
 		s.say("%s: %v", s.program, err)
 		s.say("Run %q for help.", s.program+" "+strings.Fields(command)[0]+" --help")
 		return exitUsage
-	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		message := "interrupted"
 		var kept *interruptedError
 		if errors.As(err, &kept) {
@@ -267,13 +272,18 @@ func openStore(dir string, opt kv.Options) (*kv.Store, error) {
 		return nil, fmt.Errorf("%s: no such store; import makes one", dir)
 	}
 	store, err := index.Open(dir, opt)
+	return store, wayToOpen(err)
+}
+
+// wayToOpen says what to do about a store that cannot be opened.
+func wayToOpen(err error) error {
 	if errors.Is(err, kv.ErrNotStore) {
-		return nil, fmt.Errorf("%w: want the directory that import made", err)
+		return fmt.Errorf("%w: want the directory that import made", err)
 	}
 	if locked, ok := errors.AsType[*kv.LockedError](err); ok && locked.PID != 0 {
-		return nil, fmt.Errorf("%w: wait for it, or end it", err)
+		return fmt.Errorf("%w: wait for it, or end it", err)
 	}
-	return store, err
+	return err
 }
 
 // withStore opens a store, runs fn, and closes it.

@@ -22,7 +22,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	if name := os.Getenv(jobVariable); name != "" {
+		os.Exit(doJob(name))
+	}
+	if peak := os.Getenv(programVariable); peak != "" {
+		os.Exit(beProgram(peak))
+	}
+	testscript.Main(withTemplates{m}, map[string]func(){
 		"graphcleaner": func() {
 			os.Exit(Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
@@ -325,9 +331,10 @@ func TestLocked(t *testing.T) {
 			// TestMain makes a process of that name the program.
 			program := &exec.Cmd{Path: test, Args: append([]string{"graphcleaner"}, strings.Fields(args)...)}
 			out, err := program.CombinedOutput()
-			want := fmt.Sprintf("g is in use by process %d: wait for it, or end it", os.Getpid())
-			if program.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(out), want) {
-				t.Errorf("%s: got %v and %s, want exit code %d and %s", args, err, out, exitFailed, want)
+			holder, advice := fmt.Sprintf("g is in use by process %d", os.Getpid()), ": wait for it, or end it"
+			if program.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(out), holder) ||
+				!strings.Contains(string(out), advice) {
+				t.Errorf("%s: got %v and %s, want exit code %d and %s … %s", args, err, out, exitFailed, holder, advice)
 			}
 		}
 		return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reeflective/readline"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 )
 
@@ -19,6 +20,10 @@ type candidate struct{ text, note string }
 // completions is what the prompt offers after the text before the cursor.
 func (s *session) completions(before string) readline.Completions {
 	candidates, prefix := s.candidates(before)
+	// The menu must not be longer than the screen, whose end the editor does not know.
+	if lines := screenOf(s.opt.Out).height - strings.Count(before, "\n") - 3; lines > 0 && len(candidates) > lines {
+		candidates = candidates[:lines]
+	}
 	pairs := make([]string, 0, 2*len(candidates))
 	for _, c := range candidates {
 		pairs = append(pairs, c.text, c.note)
@@ -73,6 +78,10 @@ func (s *session) wanted(w want) []candidate {
 			classes := tx.Classes()
 			for _, class := range classes[:min(len(classes), maxClasses)] {
 				candidates = append(candidates, candidate{text: quoteString(class)})
+			}
+		case cleaner.DecisionColumn:
+			for _, kind := range decisionKinds {
+				candidates = append(candidates, candidate{text: quoteString(kind.String())})
 			}
 		case "split":
 			for _, split := range []string{"train", "val", "test"} {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -17,21 +16,21 @@ var countColumn = ColumnInfo{Name: "count", Kind: kv.KindInt}
 
 // count answers count.
 func (q *query) count(ctx context.Context, s *countStatement) (*Result, error) {
-	plan, err := q.planOf(s.of)
+	found, err := q.find(ctx, s.of)
 	if err != nil {
 		return nil, err
 	}
 	if s.groupBy == nil {
-		n, err := plan.Count(ctx)
+		n, err := found.count(ctx)
 		r := inMemory([]ColumnInfo{countColumn}, [][]kv.Value{{kv.IntValue(n)}})
-		r.cost = touched(plan)
+		r.cost = touched(found.plan)
 		return r, err
 	}
 	by, err := q.property(*s.groupBy)
 	if err != nil {
 		return nil, err
 	}
-	counts, err := q.countBy(ctx, plan, by)
+	counts, err := q.countBy(ctx, found, by)
 	if err != nil {
 		return nil, err
 	}
@@ -43,22 +42,41 @@ func (q *query) count(ctx context.Context, s *countStatement) (*Result, error) {
 		return cmp.Or(cmp.Compare(b[1].Int(), a[1].Int()), compareValues(a[0], b[0]))
 	})
 	r := inMemory([]ColumnInfo{by, countColumn}, rows)
-	r.cost = touched(plan)
+	r.cost = touched(found.plan)
 	return r, nil
 }
 
-// countBy counts the rows of a plan by the value of a property.
-func (q *query) countBy(ctx context.Context, plan *index.Plan, by ColumnInfo) (map[kv.Value]int64, error) {
+// count counts the nodes. Those of today are not put in order for it.
+func (f *finding) count(ctx context.Context) (n int64, err error) {
+	if f.past == nil {
+		return f.plan.Count(ctx)
+	}
+	for _, err := range f.nodes(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// countBy counts nodes by the value of a property.
+func (q *query) countBy(ctx context.Context, found *finding, by ColumnInfo) (map[kv.Value]int64, error) {
 	f, err := newFetcher(q.tx, []ColumnInfo{by})
 	if err != nil {
 		return nil, err
 	}
+	f.past = found.past
 	counts := map[kv.Value]int64{}
-	for row, err := range f.rows(ctx, plan.Rows(ctx)) {
+	for row, err := range f.rows(ctx, found.nodes(ctx)) {
 		if err != nil {
 			return nil, err
 		}
-		counts[row.Values[0]]++
+		value := row.Values[0]
+		if value.Kind() == kv.KindFloat && value.Float() == 0 {
+			value = kv.FloatValue(0) // minus zero is equal to it
+		}
+		counts[value]++
 		if len(counts) > maxGroups {
 			return nil, fmt.Errorf("%s has more than %d different values: too many groups to count", by.Name, maxGroups)
 		}
@@ -75,6 +93,8 @@ func compareValues(a, b kv.Value) int {
 		return cmp.Compare(a.Str(), b.Str())
 	case a.Kind() == kv.KindBool && b.Kind() == kv.KindBool:
 		return cmp.Compare(a.String(), b.String())
+	case a.Kind() == kv.KindInt && b.Kind() == kv.KindInt:
+		return cmp.Compare(a.Int(), b.Int())
 	default:
 		return cmp.Compare(a.Float(), b.Float())
 	}

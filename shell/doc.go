@@ -43,17 +43,29 @@
 //
 //	script     = { [ statement ] ";" | command } [ statement ] .
 //	statement  = suspects | nodes | count | node | neighbors | explain | clean | plan
+//	           | decide | undo | history | index
 //	           | "classes" | "noise" | "runs" | "stats" .
 //
 //	suspects   = "suspects" [ guarantee ] clauses .
-//	nodes      = "nodes" clauses .
-//	count      = "count" ( "suspects" [ guarantee ] | "nodes" ) [ where ] [ "group" "by" property ] .
+//	nodes      = "nodes" [ moment ] clauses .
+//	count      = "count" ( "suspects" [ guarantee ] | "nodes" [ moment ] ) [ where ] [ "group" "by" property ] .
 //	node       = "node" id .
 //	neighbors  = "neighbors" id [ "hops" number ] [ "limit" number ] .
 //	explain    = "explain" id .
-//	clean      = "clean" [ "hops" number ] [ "direction" ( "out" | "in" | "both" ) ] .
+//	clean      = "clean" { "hops" number | "preset" ( "default" | "paper" )
+//	           | "direction" ( "out" | "in" | "both" ) | "diagonal" ( "exact" | "sampled" )
+//	           | "threshold" number | "seed" number } .           (each once at most, in any order)
 //	plan       = "plan" ( suspects | nodes | count ) .
+//	decide     = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids | where ) [ because ]
+//	           | "relabel" ( ids class | class where ) [ because ] .
+//	undo       = "undo" [ number ] .
+//	history    = "history" [ id ] .
+//	index      = ( "create" | "drop" ) "index" "on" property .
 //
+//	ids        = id { "," id } .
+//	class      = string | number | parameter .
+//	because    = "because" ( string | parameter ) .
+//	moment     = "as" "of" ( "run" number | string | parameter ) .
 //	guarantee  = ( "fpr" | "fnr" ) number [ "p" number ] .
 //	clauses    = { where | order | limit | return } .             (each once at most, in any order)
 //	where      = "where" expression .
@@ -81,6 +93,9 @@
 //	word       = one or more characters other than white space ' " , ( ) ; $ .
 //	comment    = "--" to the end of the line, where white space, ";" or nothing stands before it .
 //
+// In a decision, where stands for the clause, and a node of that id takes quotes. A moment that is no run is a time, such
+// as '2026-01-31', '2026-01-31 18:00' or '2026-01-31T18:00:00+01:00', in UTC where it has no offset.
+//
 // Keywords may be written in upper or lower case; as names of properties they need double quotes. White space
 // separates words and means nothing else.
 //
@@ -98,13 +113,15 @@
 //
 // # Dot commands
 //
-// A line that begins with a dot is for the session: .help, .mode FORMAT, .timing on|off, .output FILE, .read FILE,
-// .quit. Their names cannot be shortened.
+// A line that begins with a dot is for the session: .help, .mode FORMAT, .timing on|off, .pager on|off, .output FILE,
+// .read FILE, .quit. Their names cannot be shortened.
 //
 // # Formats
 //
-// Table, for reading, rounds floats to six digits and shows control characters as escapes; its columns are at most 64
-// wide, and a value that is wider is not cut but pushes its own line out. csv, tsv, json and jsonl are for programs:
+// Table, for reading, rounds floats to six digits and shows control characters as escapes. In a file or a pipe its
+// columns are at most 64 wide, and a value that is wider is not cut but pushes its own line out. On a terminal that it is
+// too wide for, its widest columns of text are narrowed, and values in them cut; ids and numbers are not. Line prints a
+// line a value, behind the name of its column, in full. csv, tsv, json and jsonl are for programs:
 // floats in full, one header line, no row counts. In tsv there are no quotes; \t, \n, \r and \\ stand for a tab, the
 // ends of lines and a backslash, as import reads them. JSON is an array of objects, or one
 // object for node, explain, stats and clean; NaN and the infinities are null. Answers are written while they are
@@ -114,7 +131,27 @@
 //
 // A line that is a whole statement runs at once; one that is not yet goes on in the next line, until it is, or
 // until a semicolon or an empty line. Tab completes statements, keywords, properties and classes. Ctrl-C stops
-// the statement that runs and keeps the prompt; Ctrl-D leaves.
+// the statement that runs, also clean, and keeps the prompt; Ctrl-D leaves.
+//
+// Lines are remembered across sessions in graphcleaner/history of the directory XDG_STATE_HOME, or else of
+// ~/.local/state, and not at all with --no-history. Answers longer than the terminal go through the program that PAGER
+// names, or less; an empty PAGER, or cat, is none. Keywords and the headers of tables are coloured, unless NO_COLOR is
+// set or TERM is dumb.
+//
+// # Files of decisions
+//
+// The command export writes the history, an entry a row: seq, step, time, id, decision, from, to, who, why, run, score and
+// undoes, the seq of the entry that it takes back. The command import reads such files again, .jsonl or a table, and any
+// other with an id and the label that is right; only id and one of label, to and decision must be there. An entry about a
+// node ends where a later one about it begins, or one that undoes it. What is left is compared with the store:
+//
+//	the store has it         accept, reject and relabel to the same label are one; nothing is done
+//	it is older              than what the store has decided about the node itself: left out
+//	it is about another      label, in from or original_label, than the store has: left out
+//	label
+//	all else                 is decided, as accept, reject or relabel by what the store suggests and has
+//
+// Entries of one step stay one, with their who, why and time; the time never goes behind that of an earlier decision.
 //
 // # Exit codes
 //

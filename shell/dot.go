@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +22,7 @@ var dotCommands = []dotCommand{
 	{".help", ".help [STATEMENT]", "what can be asked, or more about one statement", nil},
 	{".mode", ".mode [FORMAT]", "print or set the output format: " + strings.Join(formatNames, ", "), formatNames},
 	{".output", ".output [FILE]", "write answers to a file; stdout or nothing brings them back", []string{"stdout"}},
+	{".pager", ".pager [on|off]", "show long answers through $PAGER, or less, at the prompt", []string{"on", "off"}},
 	{".quit", ".quit", "leave", nil},
 	{".read", ".read FILE", "run the statements of a file", nil},
 	{".timing", ".timing [on|off]", "print the time and the work of each statement", []string{"on", "off"}},
@@ -47,16 +49,9 @@ func (s *session) dot(ctx context.Context, at step, depth int) error {
 		}
 		return err
 	case ".timing":
-		switch argument {
-		case "on", "off":
-			s.timing = argument == "on"
-		case "":
-			s.timing = !s.timing
-			s.say("timing is " + map[bool]string{true: "on", false: "off"}[s.timing])
-		default:
-			return fmt.Errorf(".timing %s: want on or off", argument)
-		}
-		return nil
+		return s.turn(&s.timing, "timing", argument)
+	case ".pager":
+		return s.turn(&s.pages, "pager", argument)
 	case ".output":
 		if argument == "stdout" {
 			argument = ""
@@ -72,6 +67,20 @@ func (s *session) dot(ctx context.Context, at step, depth int) error {
 		names = append(names, c.name)
 	}
 	return fmt.Errorf("unknown command %s%s (commands: %s)", word, didYouMean(word, names), strings.Join(names, ", "))
+}
+
+// turn turns a setting on or off, or over where the argument is neither.
+func (s *session) turn(setting *bool, name, argument string) error {
+	switch argument {
+	case "on", "off":
+		*setting = argument == "on"
+	case "":
+		*setting = !*setting
+		s.say(name + " is " + map[bool]string{true: "on", false: "off"}[*setting])
+	default:
+		return fmt.Errorf(".%s %s: want on or off", name, argument)
+	}
+	return nil
 }
 
 // redirect sends answers to a file, or with "" back to where they went at first.
@@ -116,8 +125,7 @@ func (s *session) help(of string) error {
 		for _, m := range manual {
 			if strings.EqualFold(m.name, of) {
 				fmt.Fprintf(&page, "%s\n\n%s.\n\n%s\n\nExample:\n    %s\n", m.usage, sentence(m.summary), m.text, m.example)
-				_, err := fmt.Fprint(s.out, page.String())
-				return err
+				return s.printText(page.String())
 			}
 		}
 		return fmt.Errorf("unknown statement %s%s (statements: %s)", of, didYouMean(of, statementNames()), strings.Join(statementNames(), ", "))
@@ -131,8 +139,15 @@ func (s *session) help(of string) error {
 		fmt.Fprintf(&page, "  %-18s %s\n", c.usage, c.summary)
 	}
 	page.WriteString("\n.help suspects prints more about suspects.\n")
-	_, err := fmt.Fprint(s.out, page.String())
-	return err
+	return s.printText(page.String())
+}
+
+// printText prints a text as an answer.
+func (s *session) printText(text string) error {
+	return s.print(func(out io.Writer) error {
+		_, err := io.WriteString(out, text)
+		return err
+	})
 }
 
 // sentence begins a text with a capital letter.

@@ -2,19 +2,25 @@ package shell
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// explainScore answers explain. Its rows are the sections one after another: what is explained, its name, and
-// its number.
+// What a table of an explanation shows at most; formats for programs have it all.
+const (
+	shownClasses    = 10
+	shownHopClasses = 5 // a hop
+)
+
+// explainScore answers explain.
 func (q *query) explainScore(ctx context.Context, s *explainStatement) (*Result, error) {
 	v, err := q.findNode(s.id)
 	if err != nil {
@@ -27,56 +33,94 @@ func (q *query) explainScore(ctx context.Context, s *explainStatement) (*Result,
 	if e.Incomplete != "" {
 		q.notices = append(q.notices, e.Incomplete)
 	}
-	sections := explanationSections(e)
-	columns := []ColumnInfo{{"section", kv.KindString}, {"name", kv.KindString}, {"value", kv.KindNull}, {"count", kv.KindInt}}
-	var rows [][]kv.Value
-	for _, part := range []struct {
-		name  string
-		of    section
-		value int // column of the section, and of count, 0 for none
-		count int
-	}{
-		{"node", sections[0], 1, 0}, {"prediction", sections[1], 1, 0}, {"feature", sections[2], 1, 0},
-		{"neighbors", sections[3], 2, 1}, {"counterfactual", sections[4], 1, 0},
-	} {
-		for _, values := range part.of.rows {
-			count := kv.Value{}
-			if part.count > 0 {
-				count = values[part.count]
-			}
-			rows = append(rows, []kv.Value{kv.StringValue(part.name), values[0], values[part.value], count})
-		}
-	}
-	r := inMemory(columns, rows)
-	r.sections = slices.DeleteFunc(sections, func(s section) bool { return len(s.rows) == 0 })
+	r := inMemory(explanationColumns, explanationRows(e))
+	r.sections = slices.DeleteFunc(explanationSections(e, q.tx.IntegerIDs()), func(s section) bool { return len(s.rows) == 0 })
 	r.object = explanationObject(e, q.tx.IntegerIDs())
 	return r, nil
 }
 
-// explanationSections lays an explanation out for reading.
-func explanationSections(e *cleaner.Explanation) []section {
-	node := section{title: explanationTitle(e), columns: recordColumns}
-	for _, f := range []field{
+// explanationColumns are those of an explanation as rows: what is told, of what, the number it has, and how many there
+// are.
+var explanationColumns = []ColumnInfo{
+	{"section", kv.KindString}, {"name", kv.KindString}, {"value", kv.KindNull}, {"count", kv.KindInt},
+}
+
+// explanationRows lays an explanation out as rows of one kind.
+func explanationRows(e *cleaner.Explanation) (rows [][]kv.Value) {
+	tell := func(section, name string, value kv.Value, count kv.Value) {
+		rows = append(rows, []kv.Value{kv.StringValue(section), kv.StringValue(name), value, count})
+	}
+	for _, f := range nodeFields(e) {
+		tell("node", f.name, f.value, kv.Value{})
+	}
+	for _, c := range e.TopClasses {
+		tell("prediction", c.Class, number(c.Share), kv.Value{})
+	}
+	for _, f := range e.Features {
+		tell("feature", f.Name, number(f.Value), kv.Value{})
+	}
+	for _, f := range e.Features {
+		if right, wrong := percentile(f.RankRight), percentile(f.RankWrong); !right.IsNull() || !wrong.IsNull() {
+			tell("percentile among right", f.Name, right, kv.Value{})
+			tell("percentile among wrong", f.Name, wrong, kv.Value{})
+		}
+	}
+	for _, c := range e.Votes {
+		tell("neighbors", c.Class, number(c.Share), kv.IntValue(c.Count))
+	}
+	for _, h := range e.Hops {
+		tell(fmt.Sprintf("hop %d labels", h.Hop), h.Class, number(h.Labels), kv.IntValue(h.Nodes))
+		tell(fmt.Sprintf("hop %d predictions", h.Hop), h.Class, number(h.Predictions), kv.Value{})
+	}
+	for _, o := range e.Opponents {
+		tell("opponent", o.ID, number(o.Against), kv.Value{})
+	}
+	for _, c := range e.Counterfactual {
+		tell("counterfactual", c.Class, number(c.Share), kv.Value{})
+	}
+	for _, d := range e.History {
+		tell("history", d.Time.Format(time.RFC3339Nano), kv.StringValue(decisionSummary(d)), kv.IntValue(d.Seq))
+	}
+	return rows
+}
+
+// decisionSummary is an entry of the history in a few words, such as "accept: Systems → Theory".
+func decisionSummary(d cleaner.Decision) string {
+	orNone := func(label string) string {
+		if label == "" {
+			return "no label"
+		}
+		return label
+	}
+	what := d.Kind.String()
+	if d.Undoes != 0 {
+		what += " undone"
+	}
+	if d.From != d.To {
+		what += ": " + orNone(d.From) + " → " + orNone(d.To)
+	}
+	return what
+}
+
+// nodeFields are what an explanation says of the node itself.
+func nodeFields(e *cleaner.Explanation) []field {
+	fields := []field{
 		{name: "label", value: text(e.Given)}, {name: "suggested", value: text(e.Suggested)},
 		{name: "score", value: number(e.Score)}, {name: "confidence", value: number(e.Confidence)},
 		{name: "degree", value: kv.IntValue(int64(e.Degree))}, {name: "split", value: text(e.Split)},
 		{name: "run", value: runNumber(e.Run)},
-	} {
+	}
+	if e.Decision != cleaner.NoDecision {
+		fields = append(fields, field{name: "decision", value: text(e.Decision.String())})
+	}
+	return fields
+}
+
+// explanationSections lays an explanation out for reading.
+func explanationSections(e *cleaner.Explanation, integerIDs bool) []section {
+	node := section{title: explanationTitle(e), columns: recordColumns}
+	for _, f := range nodeFields(e) {
 		node.rows = append(node.rows, []kv.Value{kv.StringValue(f.name), f.value})
-	}
-	features := section{title: "Agreement features", columns: []ColumnInfo{
-		{"feature", kv.KindString}, {"value", kv.KindFloat}, {"meaning", kv.KindString},
-	}}
-	sampled := slices.ContainsFunc(e.Features, func(f cleaner.NamedFeature) bool { return f.StandardError > 0 })
-	if sampled {
-		features.columns = slices.Insert(features.columns, 2, ColumnInfo{"error", kv.KindFloat})
-	}
-	for _, f := range e.Features {
-		row := []kv.Value{kv.StringValue(f.Name), number(f.Value), text(featureMeaning(f.Name))}
-		if sampled {
-			row = slices.Insert(row, 2, number(f.StandardError))
-		}
-		features.rows = append(features.rows, row)
 	}
 	neighbors := "Labels of the neighbours"
 	if e.Direction != kv.Both {
@@ -91,10 +135,95 @@ func explanationSections(e *cleaner.Explanation) []section {
 	return []section{
 		node,
 		shareSection("Predicted classes", "probability", e.TopClasses),
-		features,
+		featureSection(e),
 		votes,
+		hopSection(e),
+		opponentSection(e, integerIDs),
 		shareSection("Score, had the label been", "score", e.Counterfactual),
+		historySection(e),
 	}
+}
+
+// featureSection shows the agreement features, with their standard errors and places among fitting nodes where those
+// are known.
+func featureSection(e *cleaner.Explanation) section {
+	s := section{title: "Agreement features", columns: []ColumnInfo{{"feature", kv.KindString}, {"value", kv.KindFloat}}}
+	sampled := slices.ContainsFunc(e.Features, func(f cleaner.NamedFeature) bool { return f.StandardError > 0 })
+	if sampled {
+		s.columns = append(s.columns, ColumnInfo{"error", kv.KindFloat})
+	}
+	ranked := slices.ContainsFunc(e.Features, func(f cleaner.NamedFeature) bool {
+		return !math.IsNaN(f.RankRight) || !math.IsNaN(f.RankWrong)
+	})
+	if ranked {
+		s.title += fmt.Sprintf(", and their percentiles among about %.0f rightly and %.0f wrongly labelled nodes",
+			e.FittingRight, e.FittingWrong)
+		s.columns = append(s.columns, ColumnInfo{"among_right", kv.KindFloat}, ColumnInfo{"among_wrong", kv.KindFloat})
+	}
+	s.columns = append(s.columns, ColumnInfo{"meaning", kv.KindString})
+	for _, f := range e.Features {
+		row := []kv.Value{kv.StringValue(f.Name), number(f.Value)}
+		if sampled {
+			row = append(row, number(f.StandardError))
+		}
+		if ranked {
+			row = append(row, percentile(f.RankRight), percentile(f.RankWrong))
+		}
+		s.rows = append(s.rows, append(row, text(featureMeaning(f.Name))))
+	}
+	return s
+}
+
+// percentile is a share in percent, to a tenth.
+func percentile(share float64) kv.Value { return number(math.Round(1000*share) / 10) }
+
+// hopSection shows what nodes at each distance say, of the classes with most weight.
+func hopSection(e *cleaner.Explanation) section {
+	s := section{title: "What the nodes at the end of walks say, by weight", columns: []ColumnInfo{
+		{"length", kv.KindInt}, {"class", kv.KindString}, {"nodes", kv.KindInt}, {"labels", kv.KindFloat}, {"predictions", kv.KindFloat},
+	}}
+	shown, left := map[int]int{}, false
+	for _, h := range e.Hops {
+		if shown[h.Hop]++; shown[h.Hop] > shownHopClasses {
+			left = true
+			continue
+		}
+		s.rows = append(s.rows, []kv.Value{
+			kv.IntValue(int64(h.Hop)), kv.StringValue(h.Class), kv.IntValue(h.Nodes), number(h.Labels), number(h.Predictions),
+		})
+	}
+	if left {
+		s.title += ", of the first " + strconv.Itoa(shownHopClasses) + " classes"
+	}
+	return s
+}
+
+// opponentSection shows the neighbours that speak most against the label.
+func opponentSection(e *cleaner.Explanation, integerIDs bool) section {
+	s := section{title: "Neighbours that speak most against the label", columns: []ColumnInfo{
+		{"id", idKind(integerIDs)}, {"label", kv.KindString}, {"predicted", kv.KindString}, {"confidence", kv.KindFloat},
+		{"of_given", kv.KindFloat}, {"score", kv.KindFloat}, {"weight", kv.KindFloat}, {"against", kv.KindFloat},
+	}}
+	for _, o := range e.Opponents {
+		s.rows = append(s.rows, []kv.Value{
+			idValue(o.ID, integerIDs), text(o.Label), text(o.Predicted), number(o.Confidence),
+			number(o.Prediction), number(o.Score), number(o.Weight), number(o.Against),
+		})
+	}
+	return s
+}
+
+// historySection shows what was decided on the node.
+func historySection(e *cleaner.Explanation) section {
+	s := section{title: "History", columns: []ColumnInfo{
+		{"time", kv.KindString}, {"decision", kv.KindString}, {"who", kv.KindString}, {"why", kv.KindString},
+	}}
+	for _, d := range e.History {
+		s.rows = append(s.rows, []kv.Value{
+			kv.StringValue(d.Time.Format(time.RFC3339Nano)), kv.StringValue(decisionSummary(d)), text(d.Who), text(d.Why),
+		})
+	}
+	return s
 }
 
 // runNumber is null for a node that was never scored.
@@ -114,6 +243,10 @@ func explanationTitle(e *cleaner.Explanation) string {
 }
 
 func shareSection(title, share string, classes []cleaner.ClassShare) section {
+	if len(classes) > shownClasses {
+		title += fmt.Sprintf(": the first %d of %d classes", shownClasses, len(classes))
+		classes = classes[:shownClasses]
+	}
 	s := section{title: title, columns: []ColumnInfo{{"class", kv.KindString}, {share, kv.KindFloat}}}
 	for _, c := range classes {
 		s.rows = append(s.rows, []kv.Value{kv.StringValue(c.Class), number(c.Share)})
@@ -134,93 +267,4 @@ func featureMeaning(feature string) string {
 	default:
 		return fmt.Sprintf("given labels like its own over walks of length %s", hop)
 	}
-}
-
-// A jsonFloat is null in JSON where it is no finite number.
-type jsonFloat float64
-
-// MarshalJSON writes the number or null.
-func (f jsonFloat) MarshalJSON() ([]byte, error) {
-	if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
-		return []byte("null"), nil
-	}
-	return []byte(exact(kv.FloatValue(float64(f)), kv.KindNull)), nil
-}
-
-type jsonShare struct {
-	Class string    `json:"class"`
-	Share jsonFloat `json:"share"`
-}
-
-type jsonVote struct {
-	Class string    `json:"class"`
-	Count int64     `json:"count"`
-	Share jsonFloat `json:"share"`
-}
-
-type jsonFeature struct {
-	Name  string    `json:"name"`
-	Value jsonFloat `json:"value"`
-	Error float64   `json:"error,omitempty"` // standard error, where diagonals were sampled
-}
-
-type jsonScore struct {
-	Class string    `json:"class"`
-	Score jsonFloat `json:"score"`
-}
-
-type jsonExplanation struct {
-	ID             any           `json:"id"` // as elsewhere: a number where all ids are integers
-	Label          *string       `json:"label"`
-	Suggested      *string       `json:"suggested"`
-	Score          jsonFloat     `json:"score"`
-	Confidence     jsonFloat     `json:"confidence"`
-	Degree         int           `json:"degree"`
-	Split          *string       `json:"split"`
-	Run            *int64        `json:"run"`
-	Predictions    []jsonShare   `json:"predictions"`
-	Features       []jsonFeature `json:"features"`
-	Direction      string        `json:"direction,omitempty"` // of neighbors and features, where it is one
-	Neighbors      []jsonVote    `json:"neighbors"`
-	Counterfactual []jsonScore   `json:"counterfactual"`
-	Incomplete     string        `json:"incomplete,omitempty"` // why features or counterfactual are missing
-}
-
-// explanationObject lays an explanation out for JSON.
-func explanationObject(e *cleaner.Explanation, integerIDs bool) jsonExplanation {
-	var id any = e.ID
-	if integerIDs {
-		id = json.Number(e.ID)
-	}
-	o := jsonExplanation{
-		ID: id, Label: present(e.Given), Suggested: present(e.Suggested), Score: jsonFloat(e.Score),
-		Confidence: jsonFloat(e.Confidence), Degree: e.Degree, Split: present(e.Split), Run: present(e.Run),
-		Predictions: []jsonShare{}, Features: []jsonFeature{}, Neighbors: []jsonVote{}, Counterfactual: []jsonScore{},
-		Incomplete: e.Incomplete,
-	}
-	if e.Direction != kv.Both {
-		o.Direction = e.Direction.String()
-	}
-	for _, c := range e.TopClasses {
-		o.Predictions = append(o.Predictions, jsonShare{c.Class, jsonFloat(c.Share)})
-	}
-	for _, f := range e.Features {
-		o.Features = append(o.Features, jsonFeature{f.Name, jsonFloat(f.Value), f.StandardError})
-	}
-	for _, c := range e.Votes {
-		o.Neighbors = append(o.Neighbors, jsonVote{c.Class, c.Count, jsonFloat(c.Share)})
-	}
-	for _, c := range e.Counterfactual {
-		o.Counterfactual = append(o.Counterfactual, jsonScore{c.Class, jsonFloat(c.Share)})
-	}
-	return o
-}
-
-// present is nil for what is not there.
-func present[T string | int64](v T) *T {
-	var none T
-	if v == none {
-		return nil
-	}
-	return &v
 }

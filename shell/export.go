@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -19,9 +20,14 @@ import (
 // exportCommand writes what a store holds to a file.
 type exportCommand struct {
 	DB   string `arg:"" name:"DB" help:"Directory of the store."`
-	What string `arg:"" name:"WHAT" enum:"scores,suspects,labels,predictions,features,transition" help:"scores, suspects, labels, predictions, features or transition."`
+	What string `arg:"" name:"WHAT" enum:"scores,suspects,labels,decisions,predictions,features,transition" help:"scores, suspects, labels, decisions, predictions, features or transition."`
 	Out  string `short:"o" required:"" placeholder:"FILE" help:"File to write; - is standard output (csv)."`
-	Hops int    `default:"3" placeholder:"K" help:"Hops of the features, 1 to 5."`
+
+	WithoutSuspects bool `help:"Labels without those of suspects, whose rows stay."`
+	MultiLabel      bool `help:"Labels with the suggested one of suspects beside them."`
+	suspicion
+
+	Hops int `default:"3" placeholder:"K" help:"Hops of the features, 1 to 5."`
 	// Stats is of features; the others have no stages.
 	Stats string `placeholder:"FILE" help:"Write the seconds of each stage of features and the peak memory as json."`
 	orientation
@@ -35,7 +41,10 @@ func (*exportCommand) Help() string {
 
 scores: id,given_label,score,suggested_label,confidence of every node; an unlabelled one has neither label nor score.
 suspects: the same of the nodes above the threshold that nobody has decided on.
-labels: id,label as they are now, accepted corrections included.
+labels: id,label,original_label: the label as it is now, corrections included, and as it was before anybody decided. With --without-suspects the label of nodes ` +
+		`above the threshold is empty, with --multi-label there is the column second_label with what is suggested for them, unless somebody has accepted, rejected, ` +
+		`relabelled or unlabelled them.
+decisions: every decision and every undo, oldest first: seq,step,time,id,decision,from,to,who,why,run,score,undoes; import --decisions takes them back.
 predictions: id,CLASS,CLASS,… or, as .npy, float32 [nodes×classes]. Classes are sorted as numbers where all are numbers, else by bytes, as the ` +
 		`statement classes lists them and import takes them.
 features: the agreement features, .npy, float32 [nodes×(2·hops+1)]; rows of unlabelled nodes are NaN.
@@ -43,11 +52,13 @@ transition: how often a node of the column's class is given the label of the row
 
     graphcleaner export my.graph suspects --out suspects.csv
     graphcleaner export my.graph features --hops 2 --direction in --out features.npy
-    graphcleaner export my.graph labels --out - | sort`
+    graphcleaner export my.graph labels --out - | sort
+    graphcleaner export my.graph labels --without-suspects --threshold 0.9 --out clean.csv
+    graphcleaner export my.graph decisions --out decisions.jsonl`
 }
 
 func (c *exportCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), checkHops(c.Hops)); err != nil {
+	if err := firstError(c.apply(), checkHops(c.Hops), c.checkThreshold()); err != nil {
 		return err
 	}
 	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" || c.What == "features" && isStream(c.Out)
@@ -55,6 +66,12 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	switch {
 	case c.What != "features" && c.Stats != "":
 		return usagef("export: --stats goes with features, got %s", c.What)
+	case c.What != "labels" && (c.WithoutSuspects || c.MultiLabel):
+		return usagef("export: --without-suspects and --multi-label go with labels, got %s", c.What)
+	case c.WithoutSuspects && c.MultiLabel:
+		return usagef("export: want --without-suspects or --multi-label, got both")
+	case c.Threshold != nil && !c.WithoutSuspects && !c.MultiLabel && c.What != "suspects":
+		return usagef("export: --threshold goes with suspects, and with labels --without-suspects or --multi-label")
 	case c.What != "features" && c.Direction != kv.Both:
 		return usagef("export: --direction goes with features, got %s", c.What)
 	case c.What == "features" && !array:
@@ -134,17 +151,17 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 		if _, err := lastRun(tx); err != nil {
 			return nil, err
 		}
-		return nodeTable(ctx, tx, scoreColumns, scoreProperties)
+		return nodeTable(ctx, tx, scoreColumns, scoreProperties, nil)
 	case "suspects":
-		result, err := Query(ctx, store, "suspects return "+strings.Join(columnNames(scoreProperties), ", "))
+		threshold, err := c.threshold(tx)
 		if err != nil {
 			return nil, err
 		}
-		result.columns = scoreColumns
-		return result, nil
+		return suspectsAbove(ctx, store, threshold)
 	case "labels":
-		columns := []ColumnInfo{{Name: "id"}, {Name: "label", Kind: kv.KindClass}}
-		return nodeTable(ctx, tx, columns, columns)
+		return c.labelTable(ctx, tx)
+	case "decisions":
+		return Query(ctx, store, "history")
 	case "predictions":
 		return predictionTable(ctx, tx, c.work())
 	}
@@ -172,8 +189,59 @@ func lastRun(tx *kv.Tx) (*cleaner.Run, error) {
 	return run, err
 }
 
-// nodeTable has a row for every node, in file order; the first column is the id.
-func nodeTable(ctx context.Context, tx *kv.Tx, columns, properties []ColumnInfo) (*Result, error) {
+// labelTable has the label of every node, as it is and as it was before the first decision.
+func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*Result, error) {
+	original, err := cleaner.OriginalLabels(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	before := func(v kv.NodeID, label kv.Value) kv.Value {
+		if was, ok := original[v]; ok {
+			return text(was)
+		}
+		return label
+	}
+	properties := []ColumnInfo{{Name: "id"}, {Name: "label"}, {Name: "suggested"}, {Name: "score"}, {Name: "decision"}}
+	columns := []ColumnInfo{
+		{Name: "id"}, {Name: "label", Kind: kv.KindClass}, {Name: "second_label", Kind: kv.KindClass}, {Name: "original_label", Kind: kv.KindClass},
+	}
+	if !c.WithoutSuspects && !c.MultiLabel {
+		columns = slices.Delete(columns, 2, 3)
+		return nodeTable(ctx, tx, columns, properties[:2], func(v kv.NodeID, values []kv.Value) []kv.Value {
+			return append(values, before(v, values[1]))
+		})
+	}
+	threshold, err := c.threshold(tx)
+	if err != nil {
+		return nil, err
+	}
+	if c.WithoutSuspects {
+		columns = slices.Delete(columns, 2, 3)
+	}
+	return nodeTable(ctx, tx, columns, properties, func(v kv.NodeID, values []kv.Value) []kv.Value {
+		label, suggested, score, decision := values[1], values[2], values[3], values[4]
+		settled := !decision.IsNull() && decision.Str() != cleaner.Unsure.String()
+		doubtful := score.Float() > threshold && !settled // NaN, where there is no score, is not
+		kept, second := label, kv.Value{}
+		if doubtful && c.WithoutSuspects {
+			kept = kv.Value{}
+		}
+		if doubtful && suggested != label {
+			second = suggested
+		}
+		values = append(values[:1], kept)
+		if c.MultiLabel {
+			values = append(values, second)
+		}
+		return append(values, before(v, label))
+	})
+}
+
+// nodeTable has a row for every node, in file order. The first property is the id. Where finish is not nil it makes the
+// values of the columns from those of the properties.
+func nodeTable(
+	ctx context.Context, tx *kv.Tx, columns, properties []ColumnInfo, finish func(v kv.NodeID, values []kv.Value) []kv.Value,
+) (*Result, error) {
 	fetch, err := newFetcher(tx, properties[1:])
 	if err != nil {
 		return nil, err
@@ -192,12 +260,15 @@ func nodeTable(ctx context.Context, tx *kv.Tx, columns, properties []ColumnInfo)
 				yield(Row{}, err)
 				return
 			}
-			for i := range nodes {
+			for i, v := range nodes {
 				id, err, _ := nextID()
 				if i%checkEvery == 0 && err == nil {
 					err = ctx.Err()
 				}
 				values := append([]kv.Value{kv.StringValue(id)}, rest[i]...)
+				if finish != nil {
+					values = finish(v, values)
+				}
 				if !yield(Row{Values: values, columns: columns}, err) || err != nil {
 					return
 				}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // Rows are fetched in batches that grow from the first size to the last: the first rows come at once, and
@@ -21,7 +22,15 @@ const (
 type fetcher struct {
 	columns []ColumnInfo
 	readers []*kv.ColumnReader // nil for a property that the store does not hold
+	past    past               // whose values stand in place of the stored ones
+
+	// known names a property of the node that was yielded last, with its value, where finding the node told it, and is
+	// "" elsewhere. It is always the same property. May be nil.
+	known func() (string, kv.Value)
 }
+
+// sideBySide is from how many nodes on the columns are read by several goroutines.
+const sideBySide = 64
 
 func newFetcher(tx *kv.Tx, columns []ColumnInfo) (*fetcher, error) {
 	f := &fetcher{columns: columns, readers: make([]*kv.ColumnReader, len(columns))}
@@ -41,9 +50,10 @@ func newFetcher(tx *kv.Tx, columns []ColumnInfo) (*fetcher, error) {
 func (f *fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		var batch []kv.NodeID
-		size := firstBatch
+		var known []kv.Value // of one column, by the nodes of the batch
+		column, size := -1, firstBatch
 		flush := func() bool {
-			values, err := f.fetch(ctx, batch)
+			values, err := f.fetchBeside(ctx, batch, column, known)
 			if err != nil {
 				yield(Row{}, err)
 				return false
@@ -53,7 +63,7 @@ func (f *fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) i
 					return false
 				}
 			}
-			batch, size = batch[:0], min(2*size, lastBatch)
+			batch, known, size = batch[:0], known[:0], min(2*size, lastBatch)
 			return true
 		}
 		for v, err := range nodes {
@@ -62,6 +72,13 @@ func (f *fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) i
 					yield(Row{}, err)
 				}
 				return
+			}
+			if f.known != nil {
+				name, value := f.known()
+				if column < 0 && name != "" {
+					column = slices.IndexFunc(f.columns, func(c ColumnInfo) bool { return c.Name == name })
+				}
+				known = append(known, value)
 			}
 			if batch = append(batch, v); len(batch) == size && !flush() {
 				return
@@ -73,6 +90,13 @@ func (f *fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) i
 
 // fetch reads the columns of nodes, which it visits in ascending order, until ctx ends.
 func (f *fetcher) fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, error) {
+	return f.fetchBeside(ctx, nodes, -1, nil)
+}
+
+// fetchBeside is fetch, but of the column known, −1 for none, it reads only what is null in values.
+func (f *fetcher) fetchBeside(
+	ctx context.Context, nodes []kv.NodeID, known int, values []kv.Value,
+) ([][]kv.Value, error) {
 	visits := make([]int, len(nodes))
 	for i := range visits {
 		visits[i] = i
@@ -81,20 +105,42 @@ func (f *fetcher) fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, e
 	rows := make([][]kv.Value, len(nodes))
 	for i := range rows {
 		rows[i] = make([]kv.Value, len(f.columns))
+		if known >= 0 {
+			rows[i][known] = values[i]
+		}
 	}
-	for c, reader := range f.readers {
+	workers := 1
+	if len(nodes) >= sideBySide {
+		workers = 0 // as many as there are processors
+	}
+	err := ops.Parallel(ctx, ops.Workers(workers), len(f.readers), func(ctx context.Context, _, c int) error {
+		reader := f.readers[c]
 		if reader == nil {
-			continue
+			return nil
 		}
 		for count, i := range visits {
 			if count%checkEvery == 0 && ctx.Err() != nil {
-				return nil, ctx.Err()
+				return ctx.Err()
+			}
+			if !rows[i][c].IsNull() {
+				continue
 			}
 			value, err := reader.At(nodes[i])
 			if err != nil {
-				return nil, fmt.Errorf("property %s: %w", f.columns[c].Name, err)
+				return fmt.Errorf("property %s: %w", f.columns[c].Name, err)
 			}
 			rows[i][c] = value
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range nodes {
+		for c, column := range f.columns {
+			if value, ok := f.past.value(v, column.Name); ok {
+				rows[i][c] = value
+			}
 		}
 	}
 	return rows, nil

@@ -25,9 +25,11 @@ const (
 	FormatJSONL
 	// FormatMarkdown is a table of GitHub-flavoured markdown.
 	FormatMarkdown
+	// FormatLine is a line a value, and a blank one between rows.
+	FormatLine
 )
 
-var formatNames = []string{"table", "csv", "tsv", "json", "jsonl", "markdown"}
+var formatNames = []string{"table", "csv", "tsv", "json", "jsonl", "markdown", "line"}
 
 // String is the name that ParseFormat takes.
 func (f Format) String() string {
@@ -37,7 +39,7 @@ func (f Format) String() string {
 	return "format" + strconv.Itoa(int(f))
 }
 
-// ParseFormat finds a format by name: table, csv, tsv, json, jsonl or markdown.
+// ParseFormat finds a format by name: table, csv, tsv, json, jsonl, markdown or line.
 func ParseFormat(name string) (Format, error) {
 	for i, known := range formatNames {
 		if strings.EqualFold(name, known) {

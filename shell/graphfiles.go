@@ -47,6 +47,11 @@ type graphFiles struct {
 	predictionFile
 }
 
+// any reports whether any file is named.
+func (g *graphFiles) any() bool {
+	return g.Nodes != "" || g.Edges != "" || g.Features != "" || g.Splits != "" || g.Predictions != "" || len(g.Classes) > 0 || g.Directed
+}
+
 // A reading is what the steps of reading files have in common.
 type reading struct {
 	s       *streams
@@ -195,7 +200,7 @@ func (g *graphFiles) explain(err error) error {
 		return at
 	}
 	if unknown, ok := errors.AsType[*kv.UnknownNodeError](err); ok {
-		msg := fmt.Sprintf("got an edge of node %q, want ids that %s has", unknown.ID, g.Nodes)
+		msg := fmt.Sprintf("got an edge of node %q, want ids that %s has", briefID(unknown.ID), g.Nodes)
 		if isArray(g.Edges) {
 			return &npy.Error{Path: g.Edges, Row: unknown.Source, Value: unknown.ID, Msg: msg}
 		}
@@ -483,4 +488,12 @@ func eachRow(ctx context.Context, in *table.Reader, r reading, fn func(table.Row
 
 func noColumn(in *table.Reader, name string) error {
 	return in.HeaderErrorf("", "has no column %q, got %s", name, strings.Join(in.Header(), ","))
+}
+
+// briefID is an id for a message: one that is too long to be an id is cut.
+func briefID(id string) string {
+	if len(id) <= kv.MaxID {
+		return id
+	}
+	return strings.ToValidUTF8(id[:kv.MaxID], "") + "…"
 }

@@ -18,11 +18,12 @@ import (
 type importCommand struct {
 	DB string `arg:"" name:"DB" help:"Directory of the store."`
 	graphFiles
-	Replace bool   `help:"Replace the store that is there by a new one of --nodes and --edges."`
-	Yes     bool   `short:"y" help:"Answer the confirmation."`
-	BadRows int64  `placeholder:"N" help:"Leave out up to N bad rows of the nodes and edges files. Without it the first ends the import."`
-	Report  string `placeholder:"FILE" help:"Write the bad rows as csv: file, line, value, reason."`
-	Stats   string `placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
+	Decisions string `placeholder:"FILE" help:"Decisions about labels for a store that is there: .jsonl, or a table with id and label."`
+	Replace   bool   `help:"Replace the store that is there by a new one of --nodes and --edges."`
+	Yes       bool   `short:"y" help:"Answer the confirmation."`
+	BadRows   int64  `placeholder:"N" help:"Leave out up to N bad rows of the nodes and edges files. Without it the first ends the import."`
+	Report    string `placeholder:"FILE" help:"Write the bad rows as csv: file, line, value, reason."`
+	Stats     string `placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
 	resources
 }
 
@@ -44,6 +45,11 @@ An import that is interrupted or killed goes on when it is run again, behind the
 
 Without --nodes the files are added to the store that is there, in place of earlier ones. Whatever fails, nothing half made is left.
 
+Decisions are those of an export, with who, when and why, or of any table or .jsonl file with the columns id and label: the label that is right, empty ` +
+		`for none. They may also name a decision (accept, reject, relabel, unlabel, unsure), who, why, time, and from, the label that it was about; of several ` +
+		`about one node the last counts, and those that an undo took back do not. Decisions that the store has, that are older than its own, or that are about another ` +
+		`label than it has, are left out and counted, so that a file can be imported again.
+
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv
     graphcleaner import my.graph --nodes nodes.parquet --edges edges.csv.gz --features words.npz --splits split.csv
     graphcleaner import my.graph --nodes nodes.csv --edges citations.csv --directed
@@ -51,6 +57,7 @@ Without --nodes the files are added to the store that is there, in place of earl
     graphcleaner import my.graph --predictions softmax.npy
     graphcleaner import my.graph --predictions logits.npy --logits
     graphcleaner import my.graph --predictions softmax.npz --top-k 10 --float16
+    graphcleaner import my.graph --decisions decisions.jsonl
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv --replace --yes`
 }
 
@@ -66,6 +73,9 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	}
 	if err := c.checkEncoding(); err != nil {
 		return err
+	}
+	if c.Decisions != "" {
+		return c.adopt(ctx, s)
 	}
 	if c.Nodes == "" && c.Edges == "" {
 		return c.addTo(ctx, s)
@@ -224,7 +234,7 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	case c.BadRows > 0 || c.Report != "":
 		return usagef("import: --bad-rows and --report need --nodes and --edges")
 	case c.Features == "" && c.Predictions == "" && c.Splits == "":
-		return usagef("import: nothing to import, want --nodes and --edges for a new store, or --predictions, --features or --splits for one that is there")
+		return usagef("import: nothing to import, want --nodes and --edges for a new store, or --predictions, --features, --splits or --decisions for one that is there")
 	}
 	began := time.Now()
 	r := reading{s: s, stages: new(stageLog)}
@@ -252,6 +262,46 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	}
 	s.say("%s", next)
 	return nil
+}
+
+// adopt decides in the store that is there as a file says.
+func (c *importCommand) adopt(ctx context.Context, s *streams) error {
+	if c.graphFiles.any() || c.Replace || c.BadRows > 0 || c.Report != "" {
+		return usagef("import: --decisions go into a store that is there, and alone: import the rest before")
+	}
+	began := time.Now()
+	var got adoption
+	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {
+		got, err = adoptDecisions(ctx, store, c.Decisions, userName(), c.work(), s)
+		return err
+	})
+	s.progress.clear()
+	if err != nil {
+		if got.steps > 0 {
+			err = fmt.Errorf("%w; %d decisions are taken, and the same import goes on with the rest", err, got.taken)
+		}
+		return leaving(err, "%d decisions are taken, and the same import goes on with the rest", got.taken)
+	}
+	_, err = fmt.Fprintf(s.out, "%s: %s taken in %s, %d were there, %.1f s\n", c.DB,
+		countText(got.taken, "decision", "decisions"), countText(got.steps, "step", "steps"), got.there, time.Since(began).Seconds())
+	if err != nil {
+		return unreported(err, "decisions of %s are in %s", c.Decisions, c.DB)
+	}
+	s.sayLeftOut(got.older, "older than what the store has decided itself", got.someOlder)
+	s.sayLeftOut(got.other, "about another label than the store has", got.someOther)
+	return nil
+}
+
+// sayLeftOut says which decisions of a file were not taken, and why.
+func (s *streams) sayLeftOut(count int, why string, some []string) {
+	if count == 0 {
+		return
+	}
+	more := ""
+	if count > len(some) {
+		more = fmt.Sprintf(" and %d more", count-len(some))
+	}
+	s.say("%d left out, %s: %s%s", count, why, strings.Join(some, ", "), more)
 }
 
 // isCleaned says whether a store has had a run.

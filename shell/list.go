@@ -14,7 +14,7 @@ var suspectColumns = []string{"id", "label", "suggested", "score", "confidence"}
 
 // list answers suspects and nodes.
 func (q *query) list(ctx context.Context, s statement) (*Result, error) {
-	plan, err := q.planOf(s)
+	found, err := q.find(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,10 @@ func (q *query) list(ctx context.Context, s statement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Result{columns: columns, rows: f.rows(ctx, plan.Rows(ctx)), cost: touched(plan)}, nil
+	if f.past = found.past; f.past == nil {
+		f.known = found.plan.Known
+	}
+	return &Result{columns: columns, rows: f.rows(ctx, found.nodes(ctx)), cost: touched(found.plan)}, nil
 }
 
 // planOf plans a suspectsStatement or nodesStatement. Errors of types point into the text.
@@ -93,15 +96,19 @@ func touched(plan *index.Plan) func() string {
 }
 
 // explainPlan answers plan.
-func (q *query) explainPlan(of statement) (*Result, error) {
+func (q *query) explainPlan(ctx context.Context, of statement) (*Result, error) {
 	if counted, ok := of.(*countStatement); ok {
 		of = counted.of
 	}
-	plan, err := q.planOf(of)
+	found, err := q.find(ctx, of)
 	if err != nil {
 		return nil, err
 	}
-	r := inMemory([]ColumnInfo{{Name: "plan", Kind: kv.KindString}}, [][]kv.Value{{kv.StringValue(plan.String())}})
+	text := found.plan.String()
+	if found.past != nil {
+		text += fmt.Sprintf("\nlabels and decisions of the past in place of today's: %s", nodesText(len(found.past)))
+	}
+	r := inMemory([]ColumnInfo{{Name: "plan", Kind: kv.KindString}}, [][]kv.Value{{kv.StringValue(text)}})
 	r.bare = true
 	return r, nil
 }

@@ -37,50 +37,6 @@ func (c *statsCommand) Run(ctx context.Context, s *streams) error {
 	})
 }
 
-// checkCommand verifies a store.
-type checkCommand struct {
-	DB string `arg:"" name:"DB" help:"Directory of the store."`
-	resources
-}
-
-func (*checkCommand) Help() string {
-	return `Reads every record, compares its checksum, and checks what must agree between records, and between every index and its column. It ` +
-		`changes nothing, and fails when it finds a problem.
-
-    graphcleaner check my.graph`
-}
-
-func (c *checkCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(); err != nil {
-		return err
-	}
-	began := time.Now()
-	problems := 0
-	var printed error
-	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
-		report := func(p kv.Problem) {
-			problems++
-			if printed == nil {
-				_, printed = fmt.Fprintf(s.out, "%s: %s\n", p.Where, p.What)
-			}
-		}
-		if err := store.Check(ctx, report); err != nil {
-			return err
-		}
-		return store.View(func(tx *kv.Tx) error { return index.Check(ctx, tx, report) })
-	})
-	switch {
-	case err != nil:
-		return leaving(err, "%d problems were found until then", problems)
-	case printed != nil:
-		return printed
-	case problems > 0:
-		return fmt.Errorf("%s has %d problems", c.DB, problems)
-	}
-	_, err = fmt.Fprintf(s.out, "%s: no problems, %.1f s\n", c.DB, time.Since(began).Seconds())
-	return err
-}
-
 // compactCommand folds later changes into the blocks.
 type compactCommand struct {
 	DB string `arg:"" name:"DB" help:"Directory of the store."`

@@ -12,6 +12,15 @@ type entry struct {
 // manual lists the statements by name.
 var manual = []entry{
 	{
+		name:    "accept",
+		usage:   "accept ID[, ID…] [because 'WHY']  |  accept where CONDITION [because 'WHY']",
+		summary: "decide that suggested labels are right, and take them",
+		text: `With a condition it decides on the nodes that suspects lists under it, says how many there are and asks; without
+a terminal it wants --yes. All of a statement is one step, which undo takes back. What was decided is kept with its
+time, who, why, run and score, and stays through later runs of clean; decided nodes are suspects no more.`,
+		example: "accept where score > 0.99 because 'seen on the plot'",
+	},
+	{
 		name:    "classes",
 		usage:   "classes",
 		summary: "the classes, with their share, homophily and suspects",
@@ -23,19 +32,37 @@ columns of predictions that have no header.`,
 	},
 	{
 		name:    "clean",
-		usage:   "clean [hops K] [direction out|in|both]",
+		usage:   "clean [hops K] [preset default|paper] [direction out|in|both] [diagonal exact|sampled] [threshold T] [seed N]",
 		summary: "score every labelled node and suggest labels",
 		text: `Trains the built-in classifier first where the store has no predictions. The scores of an earlier run are
 replaced when the new ones are complete. In a directed graph a node gathers from those its edges lead to (out),
-from those whose edges lead to it (in), or from both, as it does where no direction is given.`,
-		example: "clean hops 2",
+from those whose edges lead to it (in), or from both, as it does where no direction is given. The preset paper is
+GraphCleaner as published. Closed walks are counted (exact) or, where that takes too long, sampled. Without a
+threshold it follows from the estimated mislabel rate; without a seed that is 1. Ctrl-C stops it, and given again it
+goes on from there.`,
+		example: "clean hops 2 preset paper",
 	},
 	{
 		name:    "count",
-		usage:   "count suspects|nodes [where CONDITION] [group by PROPERTY]",
+		usage:   "count suspects [fpr A|fnr A [p R]]|nodes [as of …] [where CONDITION] [group by PROPERTY]",
 		summary: "count suspects or nodes, in groups if asked",
 		text:    "Groups are printed largest first.",
 		example: "count suspects where score > 0.97 group by label",
+	},
+	{
+		name:    "create",
+		usage:   "create index on PROPERTY",
+		summary: "index a property, so that conditions on it are fast",
+		text: `Queries use the index by themselves where it helps; plan shows whether they do. Writes keep it in step. id and
+degree need none.`,
+		example: "create index on split",
+	},
+	{
+		name:    "drop",
+		usage:   "drop index on PROPERTY",
+		summary: "remove the index of a property",
+		text:    "Answers stay the same without it.",
+		example: "drop index on split",
 	},
 	{
 		name:    "explain",
@@ -44,6 +71,14 @@ from those whose edges lead to it (in), or from both, as it does where no direct
 		text: `Prints the prediction, the agreement features, how the neighbours are labelled, and the score that the node
 would have had under each other label.`,
 		example: "explain 1042",
+	},
+	{
+		name:    "history",
+		usage:   "history [ID]",
+		summary: "every decision made, or those on one node, oldest first",
+		text: `Decisions are never deleted: one that was undone stays, and another follows it that names it in undoes. Those of
+one statement have the same step. From and to are the labels before and after.`,
+		example: "history 1042",
 	},
 	{
 		name:    "neighbors",
@@ -61,10 +96,12 @@ would have had under each other label.`,
 	},
 	{
 		name:    "nodes",
-		usage:   "nodes [where CONDITION] [order by P [desc], …] [limit N] [return P, …]",
+		usage:   "nodes [as of run N|as of 'TIME'] [where CONDITION] [order by P [desc], …] [limit N] [return P, …]",
 		summary: "list nodes",
 		text: `A condition compares properties with constants: = != < <= > >=, in ('a', 'b'), like 'graph%', between 1 and 5,
-is null, joined by and, or, not and brackets. Text takes single quotes, names with odd characters double ones.`,
+is null, joined by and, or, not and brackets. Text takes single quotes, names with odd characters double ones.
+as of shows and searches labels and decisions as they were when a run began, or at a time such as '2026-01-31 18:00'
+(UTC, or with an offset as in 2026-01-31T18:00:00+01:00); other properties are those of today.`,
 		example: "nodes where label = 'Theory' and degree > 10 and not (split = 'train') limit 20",
 	},
 	{
@@ -81,6 +118,21 @@ pairs of classes that are confused most. Formats for programs have one row a pai
 		summary: "how a query would be answered, without running it",
 		text:    "Shows which index is read, and the condition left to test on each row.",
 		example: "plan suspects where score > 0.97",
+	},
+	{
+		name:    "reject",
+		usage:   "reject ID[, ID…] [because 'WHY']  |  reject where CONDITION [because 'WHY']",
+		summary: "decide that given labels are right, and keep them",
+		text:    "The nodes are suspects no more. Conditions, steps and history are as for accept.",
+		example: "reject 1042, 1043",
+	},
+	{
+		name:    "relabel",
+		usage:   "relabel ID[, ID…] 'CLASS' [because 'WHY']  |  relabel 'CLASS' where CONDITION [because 'WHY']",
+		summary: "give nodes a label of your choice",
+		text: `With a condition it decides on all nodes, scored or not, of which it is true and that nobody has decided on, unless it
+speaks of decision itself. Steps and history are as for accept.`,
+		example: "relabel 1042 'Theory'",
 	},
 	{
 		name:    "runs",
@@ -100,11 +152,34 @@ pairs of classes that are confused most. Formats for programs have one row a pai
 		name:    "suspects",
 		usage:   "suspects [fpr A|fnr A [p R]] [where CONDITION] [order by P [desc], …] [limit N] [return P, …]",
 		summary: "nodes whose label is probably wrong, highest score first",
-		text: `Lists scored nodes that nobody has decided on. They are above the threshold of the last run, unless the
-condition speaks of score and so replaces it. fpr 0.05 takes the threshold that flags a correct label
-with probability 0.05 at most, fnr 0.1 the one that misses a wrong label with probability 0.1 at most;
-p replaces the run's estimate of the share of wrong labels.`,
+		text: `Lists scored nodes that nobody has decided on, unless the condition speaks of decision. They are above the threshold
+of the last run, unless the condition speaks of score and so replaces it. fpr 0.05 takes the threshold that flags a
+correct label with probability 0.05 at most, fnr 0.1 the one that misses a wrong label with probability 0.1 at most;
+p replaces the run's estimate of the share of wrong labels. The number of scores, p and the threshold λ are printed.`,
 		example: "suspects where score > 0.97 and degree > 3 limit 20 return id, label, suggested, score",
+	},
+	{
+		name:    "undo",
+		usage:   "undo [N]",
+		summary: "take back the last step of decisions, or the last N",
+		text: `Labels and decisions are again as they were before. The history keeps both the decision and that it was taken back;
+a further undo takes back the step before.`,
+		example: "undo 2",
+	},
+	{
+		name:    "unlabel",
+		usage:   "unlabel ID[, ID…] [because 'WHY']  |  unlabel where CONDITION [because 'WHY']",
+		summary: "remove labels, and keep the nodes",
+		text:    "For labels that are wrong where no right one is known. Conditions, steps and history are as for relabel.",
+		example: "unlabel where score > 0.9 and confidence < 0.3",
+	},
+	{
+		name:    "unsure",
+		usage:   "unsure ID[, ID…] [because 'WHY']  |  unsure where CONDITION [because 'WHY']",
+		summary: "put nodes aside undecided",
+		text: `They keep their labels and leave the list of suspects; suspects where decision = 'unsure' lists them. Conditions, steps
+and history are as for accept.`,
+		example: "unsure 1042 because 'two fields at once'",
 	},
 }
 

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -35,8 +36,21 @@ func (q *query) noise() (*Result, error) {
 		title:   "Most confused classes",
 		columns: pairColumns,
 		rows:    pairs[:min(len(pairs), shownPairs)],
-	})
+	}, rateSection(run))
 	return r, nil
+}
+
+// rateSection says of each given label how often it is wrong.
+func rateSection(run *cleaner.Run) section {
+	s := section{
+		title:   fmt.Sprintf("Estimated share of wrong labels, %.4g of all", run.MislabelRate),
+		columns: []ColumnInfo{{"given", kv.KindString}, {"mislabel_rate", kv.KindFloat}},
+	}
+	rates := run.ClassMislabelRates()
+	for _, i := range classOrder(run.Classes) {
+		s.rows = append(s.rows, []kv.Value{kv.StringValue(run.Classes[i]), number(rates[i])})
+	}
+	return s
 }
 
 // transitionSection is P(given | true): a row a given label, a column a true class.

@@ -21,13 +21,18 @@ type outFile struct {
 // what was there before. A file that was there keeps its permissions, and a link goes on to lead to it. The path "-" is
 // standard output; devices and pipes are written to as they are.
 func writeFile(path string, stdout io.Writer, fn func(*outFile) error) error {
+	return writeFileOf(0o666, path, stdout, fn) // as the umask has it
+}
+
+// writeFileOf is writeFile for a new file of a mode.
+func writeFileOf(mode fs.FileMode, path string, stdout io.Writer, fn func(*outFile) error) error {
 	if path == "-" {
 		return writeTo(stdout, fn)
 	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return replaceFile(path, nil, fn)
+		return replaceFile(path, nil, mode, fn)
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
@@ -36,7 +41,7 @@ func writeFile(path string, stdout io.Writer, fn func(*outFile) error) error {
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return err
 	}
-	return replaceFile(path, info, fn)
+	return replaceFile(path, info, mode, fn)
 }
 
 func writeTo(w io.Writer, fn func(*outFile) error) error {
@@ -52,7 +57,7 @@ const partialSuffix = ".partial"
 
 // replaceFile writes a file under a temporary name and renames it over the one that was there, described by before; nil
 // where none was.
-func replaceFile(path string, before fs.FileInfo, fn func(*outFile) error) error {
+func replaceFile(path string, before fs.FileInfo, mode fs.FileMode, fn func(*outFile) error) error {
 	dir, name := filepath.Split(path)
 	err := removePartial(filepath.Clean(dir), "."+name+".")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +67,7 @@ func replaceFile(path string, before fs.FileInfo, fn func(*outFile) error) error
 		return err
 	}
 	temporary := filepath.Join(dir, "."+name+"."+rand.Text()+partialSuffix)
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		return &fs.PathError{Op: failed.Op, Path: path, Err: failed.Err}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -143,7 +144,9 @@ func (p *parser) statement() (statement, error) {
 	return s, nil
 }
 
-// body = suspects | nodes | count | plan | node | neighbors | explain | clean | "classes" | … .
+// body = suspects | nodes | count | plan | node | neighbors | explain | clean | decide | undo | history | index
+//
+//	| "classes" | … .
 func (p *parser) body() (statement, error) {
 	first := p.current
 	switch {
@@ -163,6 +166,20 @@ func (p *parser) body() (statement, error) {
 		return p.explain()
 	case p.accept("clean"):
 		return p.clean()
+	case p.accept("undo"):
+		return p.undo()
+	case p.accept("history"):
+		return p.history()
+	}
+	for _, kind := range decisionKinds {
+		if p.accept(kind.String()) {
+			return p.decide(kind)
+		}
+	}
+	for _, verb := range []string{"create", "drop"} {
+		if p.accept(verb) {
+			return p.index(verb)
+		}
 	}
 	for _, word := range []string{"classes", "noise", "runs", "stats"} {
 		if p.accept(word) {
@@ -210,10 +227,34 @@ func (p *parser) guarantee() (*guarantee, error) {
 	return nil, nil
 }
 
-// nodes = "nodes" clauses .
+// nodes = "nodes" [ moment ] clauses .
 func (p *parser) nodes() (statement, error) {
 	s := &nodesStatement{}
+	var err error
+	if s.moment, err = p.moment(); err != nil {
+		return nil, err
+	}
 	return s, p.clauses(&s.clauses)
+}
+
+// moment = "as" "of" ( "run" number | string | parameter ) .
+func (p *parser) moment() (*moment, error) {
+	if !p.accept("as") {
+		return nil, nil
+	}
+	if err := p.expect("of"); err != nil {
+		return nil, err
+	}
+	if p.accept("run") {
+		run, err := p.number("the number of a run")
+		return &moment{run: &run}, err
+	}
+	if p.current.kind != tokenString && p.current.kind != tokenParam {
+		p.wants = append(p.wants, want{label: "a time in single quotes, as '2026-01-31 18:00'"})
+		return nil, p.fail()
+	}
+	at, err := p.literal()
+	return &moment{time: &at}, err
 }
 
 // clauses = { where | order | limit | return } , each at most once.
@@ -271,7 +312,7 @@ func (p *parser) names() ([]name, error) {
 	}
 }
 
-// count = "count" ( "suspects" [ guarantee ] | "nodes" ) [ where ] [ "group" "by" property ] .
+// count = "count" ( "suspects" [ guarantee ] | "nodes" [ moment ] ) [ where ] [ "group" "by" property ] .
 func (p *parser) count() (statement, error) {
 	s := &countStatement{}
 	var counted *clauses
@@ -284,7 +325,11 @@ func (p *parser) count() (statement, error) {
 		suspects := &suspectsStatement{guarantee: g}
 		s.of, counted = suspects, &suspects.clauses
 	case p.accept("nodes"):
-		nodes := &nodesStatement{}
+		m, err := p.moment()
+		if err != nil {
+			return nil, err
+		}
+		nodes := &nodesStatement{moment: m}
 		s.of, counted = nodes, &nodes.clauses
 	default:
 		return nil, p.fail()
@@ -358,24 +403,166 @@ func (p *parser) neighbors() (statement, error) {
 	return s, nil
 }
 
-// clean = "clean" [ "hops" number ] [ "direction" ( "out" | "in" | "both" ) ] .
+// clean = "clean" { "hops" number | "preset" ( "default" | "paper" ) | "direction" ( "out" | "in" | "both" )
+//
+//	| "diagonal" ( "exact" | "sampled" ) | "threshold" number | "seed" number } , each at most once.
 func (p *parser) clean() (statement, error) {
 	s := &cleanStatement{}
-	if p.accept("hops") {
-		hops, err := p.number("a number of hops")
+	number := func(into **literal, label string) error {
+		l, err := p.number(label)
+		*into = &l
+		return err
+	}
+	type option struct {
+		name string
+		read func() error
+	}
+	options := []option{
+		{"hops", func() error { return number(&s.hops, "a number of hops") }},
+		{"preset", func() (err error) {
+			s.preset, err = oneOf(p, cleaner.PresetDefault, cleaner.PresetPaper)
+			return err
+		}},
+		{"direction", func() (err error) {
+			s.direction, err = oneOf(p, kv.Out, kv.In, kv.Both)
+			return err
+		}},
+		{"diagonal", func() (err error) {
+			s.diagonal, err = oneOf(p, cleaner.DiagonalExact, cleaner.DiagonalSampled)
+			return err
+		}},
+		{"threshold", func() error { return number(&s.threshold, "a score between 0 and 1") }},
+		{"seed", func() error { return number(&s.seed, "a whole number") }},
+	}
+	for {
+		i := slices.IndexFunc(options, func(o option) bool { return p.accept(o.name) })
+		if i < 0 {
+			return s, nil
+		}
+		if err := options[i].read(); err != nil {
+			return nil, err
+		}
+		options = slices.Delete(options, i, i+1)
+	}
+}
+
+// oneOf reads one of some words, each the printed form of a value.
+func oneOf[T any](p *parser, values ...T) (none T, err error) {
+	for _, value := range values {
+		if p.accept(fmt.Sprint(value)) {
+			return value, nil
+		}
+	}
+	return none, p.fail()
+}
+
+// decisionKinds are those that statements make; each is the name of its statement.
+var decisionKinds = []cleaner.DecisionKind{
+	cleaner.Accept, cleaner.Reject, cleaner.Relabel, cleaner.Unlabel, cleaner.Unsure,
+}
+
+// decide = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids | where ) [ because ]
+//
+//	| "relabel" ( ids class | class where ) [ because ] .
+func (p *parser) decide(kind cleaner.DecisionKind) (statement, error) {
+	s := &decideStatement{kind: kind}
+	err := p.decided(s)
+	if err != nil || !p.accept("because") {
+		return s, err
+	}
+	if p.current.kind != tokenString && p.current.kind != tokenParam {
+		p.wants = append(p.wants, want{label: "a reason in single quotes"})
+		return nil, p.fail()
+	}
+	why, err := p.literal()
+	s.why = &why
+	return s, err
+}
+
+// decided reads what a decision is about, and the class of relabel.
+func (p *parser) decided(s *decideStatement) (err error) {
+	relabel := s.kind == cleaner.Relabel
+	if relabel {
+		p.wants = append(p.wants, want{label: "a class in single quotes", complete: completeValues, property: kv.LabelColumn})
+	} else if p.accept("where") {
+		s.where, err = p.expression()
+		return err
+	}
+	if s.ids, err = p.ids(); err != nil || !relabel {
+		return err
+	}
+	// What stands before where is the class, and what follows ids too.
+	if only := s.ids[0]; len(s.ids) == 1 && only.kind != literalWord && p.accept("where") {
+		s.ids, s.label = nil, &only
+		s.where, err = p.expression()
+		return err
+	}
+	class, err := p.class()
+	s.label = &class
+	return err
+}
+
+// ids = id { "," id } .
+func (p *parser) ids() ([]literal, error) {
+	var ids []literal
+	for {
+		id, err := p.id()
 		if err != nil {
 			return nil, err
 		}
-		s.hops = &hops
-	}
-	if p.accept("direction") {
-		for _, d := range []kv.Direction{kv.Out, kv.In, kv.Both} {
-			if p.accept(d.String()) {
-				s.direction = d
-				return s, nil
-			}
+		if ids = append(ids, id); !p.accept(",") {
+			return ids, nil
 		}
-		return nil, p.fail()
 	}
-	return s, nil
+}
+
+// class = string | number | parameter .
+func (p *parser) class() (literal, error) {
+	if k := p.current.kind; k == tokenString || k == tokenNumber || k == tokenParam {
+		return p.literal()
+	}
+	p.wants = append(p.wants, want{label: "a class in single quotes", complete: completeValues, property: kv.LabelColumn})
+	return literal{}, p.fail()
+}
+
+// undo = "undo" [ number ] .
+func (p *parser) undo() (statement, error) {
+	s := &undoStatement{}
+	if p.ended("a number of steps") {
+		return s, nil
+	}
+	steps, err := p.number("a number of steps")
+	s.steps = &steps
+	return s, err
+}
+
+// history = "history" [ id ] .
+func (p *parser) history() (statement, error) {
+	s := &historyStatement{}
+	if p.ended("the id of a node") {
+		return s, nil
+	}
+	id, err := p.id()
+	s.id = &id
+	return s, err
+}
+
+// ended reports whether a statement is over where one more thing could follow, called label in errors.
+func (p *parser) ended(label string) bool {
+	if p.current.kind != tokenEnd && !p.current.is(";") {
+		return false
+	}
+	p.wants = append(p.wants, want{label: label})
+	return true
+}
+
+// index = ( "create" | "drop" ) "index" "on" property .
+func (p *parser) index(verb string) (statement, error) {
+	for _, word := range []string{"index", "on"} {
+		if err := p.expect(word); err != nil {
+			return nil, err
+		}
+	}
+	property, err := p.property()
+	return &indexStatement{verb: verb, property: property}, err
 }

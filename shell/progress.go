@@ -21,6 +21,12 @@ const (
 	rowsStage = "rows of " // counts nodes
 )
 
+// Stages that count bytes of records.
+const (
+	backupStage  = "backup"
+	restoreStage = "restore"
+)
+
 // countedUnits says what stages count, those that go through enough of it for a rate to say something.
 var countedUnits = map[string]string{
 	"ids": "nodes", "columns": "nodes", "degrees": "nodes",
@@ -103,7 +109,7 @@ func stageText(stage string, done, total int64, took time.Duration) string {
 	switch {
 	case total <= 0:
 		return stage
-	case strings.HasPrefix(stage, readStage):
+	case strings.HasPrefix(stage, readStage), stage == backupStage, stage == restoreStage:
 		count = func(x float64) string { return byteSize(x).String() }
 	case strings.HasPrefix(stage, rowsStage):
 		unit = "nodes"

@@ -13,18 +13,20 @@ import (
 
 	"github.com/reeflective/readline"
 	"github.com/reeflective/readline/inputrc"
+	"github.com/rivo/uniseg"
 )
 
 const (
 	promptText   = "graphcleaner> "
-	continueText = "          ...> "
+	continueText = "         ...> "
 )
 
 // converse prompts for statements until Ctrl-D or .quit. The errors of statements are printed; only what
 // makes the terminal unusable is returned.
 func (s *session) converse(ctx context.Context) error {
 	s.say(`Type .help for help, Ctrl-D to leave.`)
-	read := s.plainReader()
+	s.typed = bufio.NewReader(s.opt.In)
+	read := s.readLines
 	if isTerminal(s.opt.In) && isTerminal(s.opt.Out) && os.Getenv("TERM") != "dumb" {
 		var err error
 		if read, err = s.lineEditor(); err != nil {
@@ -83,13 +85,19 @@ func untilInterrupted(ctx context.Context, interrupts <-chan os.Signal, run func
 // lineEditor returns a function that reads statements with history and completion.
 func (s *session) lineEditor() (func() (string, error), error) {
 	editor := readline.NewShell()
-	// Pasted lines are one text, and Tab shows what fits before it chooses.
-	for _, setting := range []string{"enable-bracketed-paste", "menu-complete-display-prefix"} {
-		if err := editor.Config.Set(setting, true); err != nil {
+	coloured := takesColour(s.opt.Out)
+	// Pasted lines are one text, and Tab shows what fits before it chooses. The terminal is not asked where the cursor is:
+	// keys that come together with its answer would be lost. So the editor does not know the last line of the screen, and is
+	// given lines below it. The marks before the lines of a text are coloured.
+	for setting, on := range map[string]bool{
+		"enable-bracketed-paste": true, "menu-complete-display-prefix": true, "cursor-position-probe": false,
+		"multiline-column": coloured,
+	} {
+		if err := editor.Config.Set(setting, on); err != nil {
 			return nil, err
 		}
 	}
-	if os.Getenv("NO_COLOR") != "" {
+	if !coloured {
 		// The editor paints the chosen completion; this undoes it and inverts instead.
 		if err := editor.Config.Set("completion-selection-style", "\x1b[0;7m"); err != nil {
 			return nil, err
@@ -106,13 +114,53 @@ func (s *session) lineEditor() (func() (string, error), error) {
 	editor.Completer = func(line []rune, cursor int) readline.Completions {
 		return s.completions(string(line[:cursor]))
 	}
+	below := lineRoom{terminal: s.opt.Out}
+	editor.SyntaxHighlighter = func(line []rune) string {
+		below.make(string(line))
+		if coloured {
+			return highlight(string(line))
+		}
+		return string(line)
+	}
+	read := func() (string, error) {
+		below.made = 0
+		below.make("")
+		return editor.Readline()
+	}
+	if s.opt.NoHistory {
+		return read, nil // lines of this session are remembered until its end
+	}
 	if file, err := s.openHistory(); err != nil {
 		s.say(fmt.Sprintf("history of this session is not kept: %v", err))
 	} else {
 		editor.History.Delete()
 		editor.History.Add("history", file)
 	}
-	return editor.Readline, nil
+	return read, nil
+}
+
+// A lineRoom keeps lines of a terminal free below the cursor, for what is typed and one more.
+type lineRoom struct {
+	terminal io.Writer
+	made     int
+}
+
+// make makes room for a text behind the prompt. Where the screen ends it is scrolled; the cursor stays in its line.
+func (r *lineRoom) make(text string) {
+	rows, width := 1, screenOf(r.terminal).width
+	for line := range strings.Lines(text + "\n") {
+		rows++
+		if width > 0 {
+			rows += (len(promptText) + uniseg.StringWidth(line)) / width
+		}
+	}
+	if rows <= r.made {
+		return
+	}
+	const index, up = "\x1bD", "\x1b[A"
+	// A terminal that cannot be written to ends the session at the next answer.
+	_, _ = fmt.Fprint(r.terminal, strings.Repeat(index, rows)+strings.Repeat(up, rows))
+	r.made = rows
 }
 
 // openHistory opens the file of typed lines, made if need be for its owner alone.
@@ -163,27 +211,24 @@ func isComplete(text string) bool {
 	}
 }
 
-// plainReader returns a function that reads lines from a terminal that cannot be edited on.
-func (s *session) plainReader() func() (string, error) {
-	in := bufio.NewReader(s.opt.In)
-	return func() (string, error) {
-		text, prompt := "", promptText
-		for {
-			if _, err := fmt.Fprint(s.opt.Err, prompt); err != nil {
-				return "", err
-			}
-			line, err := in.ReadString('\n')
-			text += line
-			if errors.Is(err, io.EOF) && strings.TrimSpace(text) != "" {
-				return text, nil
-			}
-			if err != nil {
-				return "", err
-			}
-			if isComplete(strings.TrimSuffix(text, "\n")) {
-				return text, nil
-			}
-			prompt = continueText
+// readLines reads statements from what cannot be edited on.
+func (s *session) readLines() (string, error) {
+	text, prompt := "", promptText
+	for {
+		if _, err := fmt.Fprint(s.opt.Err, prompt); err != nil {
+			return "", err
 		}
+		line, err := s.typed.ReadString('\n')
+		text += line
+		if errors.Is(err, io.EOF) && strings.TrimSpace(text) != "" {
+			return text, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if isComplete(strings.TrimSuffix(text, "\n")) {
+			return text, nil
+		}
+		prompt = continueText
 	}
 }

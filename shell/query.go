@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -12,13 +13,13 @@ import (
 //
 // The answer is read from one snapshot of the store while its Rows are ranged over, under the same ctx. A
 // text that is no statement is a *ParseError, one that does not fit the store a *ResolveError; scores that
-// are not there yet are ErrNotCleaned.
+// are not there yet are ErrNotCleaned. What a statement writes is on disk when Query returns; nobody is asked to confirm.
 func Query(ctx context.Context, s *kv.Store, text string, args ...any) (*Result, error) {
 	parsed, err := parse(text, startOfText)
 	if err != nil {
 		return nil, err
 	}
-	e := engine{store: s}
+	e := engine{store: s, yes: true}
 	return e.run(ctx, parsed, args...)
 }
 
@@ -30,6 +31,12 @@ type engine struct {
 	progress kv.Progress
 	notice   func(string) // may be nil
 	readOnly bool
+
+	// Of decisions: who makes them and when, and the answer to whether to decide on all nodes of a condition.
+	who     string           // "" is the user's name
+	now     func() time.Time // nil is time.Now
+	yes     bool
+	confirm func(ctx context.Context, question string) (bool, error)
 }
 
 // run answers a statement. The Result holds a snapshot until it is closed.
@@ -69,7 +76,7 @@ func (q *query) answer(ctx context.Context, s statement) (*Result, error) {
 	case *countStatement:
 		return q.count(ctx, s)
 	case *planStatement:
-		return q.explainPlan(s.of)
+		return q.explainPlan(ctx, s.of)
 	case *nodeStatement:
 		return q.describeNode(s)
 	case *neighborsStatement:
@@ -78,6 +85,14 @@ func (q *query) answer(ctx context.Context, s statement) (*Result, error) {
 		return q.explainScore(ctx, s)
 	case *cleanStatement:
 		return q.clean(ctx, s)
+	case *decideStatement:
+		return q.decide(ctx, s)
+	case *undoStatement:
+		return q.undo(ctx, s)
+	case *historyStatement:
+		return q.history(ctx, s)
+	case *indexStatement:
+		return q.index(ctx, s)
 	case *wordStatement:
 		switch s.word {
 		case "classes":

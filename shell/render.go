@@ -15,9 +15,14 @@ import (
 // Render prints a Result and returns how many rows it had. Rows are written as they come, in blocks; a
 // table takes its widths from the first thousand. The Result is closed afterwards.
 func Render(w io.Writer, r *Result, f Format) (rows int64, err error) {
+	return render(w, r, f, &screen{})
+}
+
+// render is Render for a screen.
+func render(w io.Writer, r *Result, f Format, on *screen) (rows int64, err error) {
 	defer r.Close()
 	out := bufio.NewWriterSize(w, 1<<16)
-	p, err := newPrinter(out, r, f)
+	p, err := newPrinter(out, r, f, on)
 	if err != nil {
 		return 0, err
 	}
@@ -59,21 +64,21 @@ type printer interface {
 }
 
 // newPrinter writes the head of a format.
-func newPrinter(out *bufio.Writer, r *Result, f Format) (printer, error) {
+func newPrinter(out *bufio.Writer, r *Result, f Format, on *screen) (printer, error) {
 	switch f {
 	case FormatTable:
 		switch {
 		case r.sections != nil:
 			return &sectionPrinter{sections: r.sections, print: func(s section) error {
-				fmt.Fprintf(out, "%s\n\n", escapeControls(s.title))
-				return printAll(&tablePrinter{out: out, columns: s.columns}, s.rows)
+				fmt.Fprintf(out, "%s\n\n", on.paint(paintTitle, escapeControls(s.title)))
+				return printAll(&tablePrinter{out: out, columns: s.columns, screen: on}, s.rows)
 			}, between: out}, nil
 		case r.bare:
 			return &barePrinter{out}, nil
 		case r.record:
-			return &recordPrinter{columns: r.columns, into: &tablePrinter{out: out, columns: recordColumns, headless: true}}, nil
+			return &recordPrinter{columns: r.columns, into: &tablePrinter{out: out, columns: recordColumns, screen: on, headless: true}}, nil
 		}
-		return &tablePrinter{out: out, columns: r.columns}, nil
+		return &tablePrinter{out: out, columns: r.columns, screen: on}, nil
 	case FormatMarkdown:
 		switch {
 		case r.sections != nil:
@@ -94,6 +99,8 @@ func newPrinter(out *bufio.Writer, r *Result, f Format) (printer, error) {
 	case FormatJSON, FormatJSONL:
 		p := &jsonPrinter{out: out, columns: r.columns, object: r.object, array: f == FormatJSON && !r.record}
 		return p, nil
+	case FormatLine:
+		return newLinePrinter(out, r.columns), nil
 	default:
 		return nil, fmt.Errorf("unknown format %s", f)
 	}

@@ -2,7 +2,8 @@ package shell
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"math"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -14,22 +15,40 @@ const defaultSeed = 1
 
 // clean answers clean: it scores the store anew and returns the run.
 func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
-	if q.engine.readOnly || q.engine.store.ReadOnly() {
-		return nil, errors.New("clean: the store is open for reading only")
+	if err := q.writable("clean"); err != nil {
+		return nil, err
 	}
 	opt := cleaner.Options{
+		Preset:       s.preset,
 		Direction:    s.direction,
+		Diagonal:     s.diagonal,
 		Seed:         defaultSeed,
 		Workers:      q.engine.workers,
 		MemoryBudget: q.engine.memory,
 		Progress:     q.engine.progress,
 		Notice:       func(remark string) { q.remark(remark) },
 	}
+	if s.direction != kv.Both && !q.tx.Directed() {
+		return nil, fmt.Errorf("clean direction %s: the store is undirected, want one imported with --directed", s.direction)
+	}
 	if s.hops != nil {
 		var err error
 		if opt.Hops, err = q.hops(*s.hops); err != nil {
 			return nil, err
 		}
+	}
+	if s.threshold != nil {
+		var err error
+		if opt.Threshold, err = q.share(*s.threshold, "a threshold"); err != nil {
+			return nil, err
+		}
+	}
+	if s.seed != nil {
+		seed, err := q.whole(*s.seed, "a seed", math.MaxInt)
+		if err != nil {
+			return nil, err
+		}
+		opt.Seed = uint64(seed)
 	}
 	run, err := cleaner.Clean(ctx, q.engine.store, opt)
 	if err != nil {

@@ -126,7 +126,8 @@ func writes(text string) bool {
 			return true
 		}
 		if parsed, err := parse(next.text, next.pos); err == nil {
-			if _, ok := parsed.(*cleanStatement); ok {
+			switch parsed.(type) {
+			case *cleanStatement, *decideStatement, *undoStatement, *indexStatement:
 				return true
 			}
 		}

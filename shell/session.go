@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -36,8 +37,9 @@ type SessionOptions struct {
 	Interactive bool
 
 	// History is the file of the lines typed at the prompt. "" is graphcleaner/history in the directory
-	// XDG_STATE_HOME, or else in ~/.local/state.
-	History string
+	// XDG_STATE_HOME, or else in ~/.local/state. NoHistory reads and writes none.
+	History   string
+	NoHistory bool
 
 	// KeepGoing runs what follows a statement that failed. Run still returns an error at the end.
 	KeepGoing bool
@@ -45,9 +47,20 @@ type SessionOptions struct {
 	// ReadOnly refuses statements that write.
 	ReadOnly bool
 
+	// Decisions on the nodes of a condition want a yes: Yes gives it to all, and else Confirm is asked, at the prompt the
+	// terminal. Where there is neither they are refused with ErrNotConfirmed.
+	Yes     bool
+	Confirm func(ctx context.Context, question string) (bool, error)
+
+	// Who decides, as the history has it. "" is the user's name.
+	Who string
+
 	Workers      int   // of statements that compute; zero means GOMAXPROCS
 	MemoryBudget int64 // bytes for statements that compute; zero leaves it to them
 	Progress     kv.Progress
+
+	clearProgress func()           // off the terminal, before something is printed there; may be nil
+	now           func() time.Time // of decisions; nil is time.Now
 }
 
 // Run answers the statements of an input in turn. It stops at the first that fails, unless told otherwise,
@@ -65,9 +78,17 @@ func Run(ctx context.Context, opt SessionOptions) error {
 			memory:   opt.MemoryBudget,
 			readOnly: opt.ReadOnly,
 			progress: opt.Progress,
+			yes:      opt.Yes,
+			confirm:  opt.Confirm,
+			who:      opt.Who,
+			now:      opt.now,
 		},
+		pages: true,
 	}
 	s.engine.notice = s.say
+	if opt.Confirm == nil && opt.Interactive {
+		s.engine.confirm = s.ask
+	}
 	var err error
 	if opt.Interactive {
 		err = s.converse(context.WithoutCancel(ctx))
@@ -94,11 +115,14 @@ type session struct {
 	file         *os.File // that out was redirected to, or nil
 	format       Format
 	timing       bool
-	done, failed int // statements
+	pages        bool          // long answers on a terminal, at the prompt
+	typed        *bufio.Reader // lines at a prompt that has no editor
+	done, failed int           // statements
 }
 
 // say prints a line for people.
 func (s *session) say(line string) {
+	s.clearProgress()
 	// Where standard error cannot be written to there is nobody to be told.
 	_, _ = fmt.Fprintln(s.opt.Err, line)
 }
@@ -149,16 +173,46 @@ func (s *session) step(ctx context.Context, next step, depth int) error {
 	for _, notice := range result.Notices() {
 		s.say(notice)
 	}
-	rows, err := Render(s.out, result, s.format)
+	on := screenOf(s.out)
+	var rows int64
+	err = s.print(func(out io.Writer) (err error) {
+		rows, err = render(out, result, s.format, on)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	s.sayRows(result, rows, time.Since(started))
+	s.sayRows(result, rows, on.cut, time.Since(started))
 	return nil
 }
 
+// print has an answer written, at the prompt through a pager.
+func (s *session) print(answer func(io.Writer) error) error {
+	s.clearProgress()
+	terminal, ok := s.out.(*os.File)
+	if !ok || !s.pages || !s.opt.Interactive || !isTerminal(terminal) {
+		return answer(s.out)
+	}
+	p := newPager(terminal)
+	if p == nil {
+		return answer(s.out)
+	}
+	err := answer(p)
+	if errors.Is(err, errPagerLeft) {
+		err = nil
+	}
+	return firstError(err, p.Close())
+}
+
+// clearProgress takes a bar off the terminal.
+func (s *session) clearProgress() {
+	if s.opt.clearProgress != nil {
+		s.opt.clearProgress()
+	}
+}
+
 // sayRows prints how many rows a table had, to people, and the time if asked.
-func (s *session) sayRows(r *Result, rows int64, took time.Duration) {
+func (s *session) sayRows(r *Result, rows int64, cut bool, took time.Duration) {
 	var parts []string
 	listed := !r.record && !r.bare && r.sections == nil
 	if listed && (s.timing || s.file == nil && s.format == FormatTable && isTerminal(s.out)) {
@@ -167,6 +221,9 @@ func (s *session) sayRows(r *Result, rows int64, took time.Duration) {
 		} else {
 			parts = append(parts, fmt.Sprintf("%d rows", rows))
 		}
+	}
+	if cut {
+		parts = append(parts, "values with … are cut to fit: .mode line shows them whole")
 	}
 	if s.timing {
 		parts = append(parts, took.Round(time.Microsecond).String())

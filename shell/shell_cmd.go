@@ -17,10 +17,13 @@ type shellCommand struct {
 	DB        string `arg:"" name:"DB" help:"Directory of the store."`
 	Command   string `short:"c" placeholder:"QUERY" help:"Answer this and exit."`
 	File      string `short:"f" placeholder:"FILE" help:"Answer the statements of a file and exit."`
-	Format    Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl or markdown."`
+	Format    Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or line."`
 	ReadOnly  bool   `help:"Refuse statements that write, and let others read at the same time."`
 	KeepGoing bool   `help:"Go on behind a statement that failed."`
 	Timing    bool   `help:"Print how long each statement took."`
+	NoHistory bool   `help:"Do not read or keep the lines typed at the prompt."`
+	Yes       bool   `short:"y" help:"Confirm decisions on all nodes of a condition."`
+	Who       string `placeholder:"NAME" help:"Who decides, in the history of decisions. Without it: the user's name."`
 	resources
 }
 
@@ -32,6 +35,7 @@ func (*shellCommand) Help() string {
     graphcleaner shell my.graph -c 'suspects where score > 0.97 and degree > 3 limit 20'
     graphcleaner shell my.graph -c "nodes where label = 'Theory' order by degree desc limit 5" --format csv
     graphcleaner shell my.graph -c 'explain 1042'
+    graphcleaner shell my.graph -c 'accept where score > 0.99' --yes
     echo 'stats; classes' | graphcleaner shell my.graph --format json`
 }
 
@@ -49,10 +53,22 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 		Format:       c.Format,
 		Timing:       c.Timing,
 		KeepGoing:    c.KeepGoing,
+		NoHistory:    c.NoHistory,
 		ReadOnly:     c.ReadOnly,
+		Yes:          c.Yes,
+		Who:          c.Who,
 		Workers:      c.Threads,
 		MemoryBudget: c.work(),
 		Progress:     s.progress.report(),
+
+		clearProgress: s.progress.clear,
+	}
+	// Statements do not come from the terminal, so that it can be asked.
+	if in, ok := s.in.(*os.File); ok && c.Command+c.File != "" && isTerminal(s.in) && isTerminal(s.err) {
+		opt.Confirm = func(ctx context.Context, question string) (bool, error) {
+			s.progress.clear()
+			return askTerminal(ctx, in, s.err, question)
+		}
 	}
 	switch {
 	case c.Command != "":

@@ -11,8 +11,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// suspectQuery says which nodes are suspects: scored, not decided on, and above a threshold unless the
-// condition speaks of score itself. Without an order the highest score comes first.
+// suspectQuery says which nodes are suspects: scored, above a threshold unless the condition speaks of score itself, and
+// not decided on unless it speaks of decision. Without an order the highest score comes first.
 func (q *query) suspectQuery(s *suspectsStatement) (index.Query, error) {
 	run, err := q.lastRun()
 	if err != nil {
@@ -34,19 +34,29 @@ func (q *query) suspectQuery(s *suspectsStatement) (index.Query, error) {
 		}
 		terms = append(terms, above...)
 	case slices.Contains(index.Properties(find.Where), "score"):
-		terms = append(terms, index.Not{Term: index.IsNull{Property: "score"}})
+		terms = append(terms, hasValue("score"))
 	default:
 		terms = append(terms, aboveThreshold(run))
 	}
-	find.Where = index.And{Terms: append(terms, undecided)}
+	find.Where = index.And{Terms: append(terms, undecided(find.Where)...)}
 	if find.Order == nil {
 		find.Order = []index.Order{{Property: "score", Descending: true}}
 	}
 	return find, nil
 }
 
-// undecided is true of nodes that nobody has accepted, rejected or relabelled.
-var undecided = index.IsNull{Property: "decision"}
+// undecided are the terms that leave out nodes that somebody has decided on, none where a condition speaks of that.
+func undecided(condition index.Predicate) []index.Predicate {
+	if slices.Contains(index.Properties(condition), cleaner.DecisionColumn) {
+		return nil
+	}
+	return []index.Predicate{index.IsNull{Property: cleaner.DecisionColumn}}
+}
+
+// hasValue is true of nodes for which a property is not null.
+func hasValue(property string) index.Predicate {
+	return index.Not{Term: index.IsNull{Property: property}}
+}
 
 // aboveThreshold is true of nodes that a run suspects.
 func aboveThreshold(run *cleaner.Run) index.Predicate {
@@ -80,20 +90,27 @@ func (q *query) guaranteed(g *guarantee, run *cleaner.Run) ([]index.Predicate, e
 	if err := q.tx.ReadFloats("score", scores); err != nil {
 		return nil, err
 	}
-	if g.kind == "fpr" {
-		lambda, least := cleaner.FalsePositiveThreshold(scores, rate, alpha)
-		if math.IsInf(lambda, 0) || math.IsNaN(lambda) {
-			return nil, noThreshold("false positive", alpha, rate, least)
+	scored := 0
+	for _, score := range scores {
+		if !math.IsNaN(score) {
+			scored++
 		}
-		q.notices = append(q.notices, fmt.Sprintf("false positive rate ≤ %g: λ = %.6g, p = %.4g (%s): score above λ", alpha, lambda, rate, from))
+	}
+	what, threshold := "false positive", cleaner.FalsePositiveThreshold
+	if g.kind == "fnr" {
+		what, threshold = "false negative", cleaner.FalseNegativeThreshold
+	}
+	lambda, least := threshold(scores, rate, alpha)
+	if math.IsInf(lambda, 0) || math.IsNaN(lambda) {
+		return nil, noThreshold(what, alpha, rate, least)
+	}
+	found := fmt.Sprintf("%s rate ≤ %g: N = %d scores, p = %.4g (%s), λ = %.6g", what, alpha, scored, rate, from, lambda)
+	if g.kind == "fpr" {
+		q.notices = append(q.notices, found+": score above λ")
 		return []index.Predicate{index.Compare{Property: "score", Op: index.Gt, Value: kv.FloatValue(lambda)}}, nil
 	}
-	lambda, least := cleaner.FalseNegativeThreshold(scores, rate, alpha)
-	if math.IsInf(lambda, 0) || math.IsNaN(lambda) {
-		return nil, noThreshold("false negative", alpha, rate, least)
-	}
 	// λ bounds 1−score among scores above ½; see FalseNegativeThreshold.
-	q.notices = append(q.notices, fmt.Sprintf("false negative rate ≤ %g: λ = %.6g, p = %.4g (%s): score of 1−λ = %.6g or more; scores of 0.5 or less are not covered", alpha, lambda, rate, from, 1-lambda))
+	q.notices = append(q.notices, fmt.Sprintf("%s: score of 1−λ = %.6g or more; scores of 0.5 or less are not covered", found, 1-lambda))
 	return []index.Predicate{
 		index.Compare{Property: "score", Op: index.Gt, Value: kv.FloatValue(0.5)},
 		index.Compare{Property: "score", Op: index.Ge, Value: kv.FloatValue(1 - lambda)},

@@ -22,6 +22,8 @@ type commands struct {
 	RMAT      rmatCommand      `cmd:"" name:"rmat" help:"Generate an R-MAT graph with labels and predictions."`
 	Limited   limitedCommand   `cmd:"" help:"Run a command under a memory limit and report time and memory."`
 	Growth    growthCommand    `cmd:"" help:"Import and clean graphs of growing size; write a table and a plot."`
+	Scored    scoredCommand    `cmd:"" help:"Make a store of any size with scores, for timing queries."`
+	Ask       askCommand       `cmd:"" help:"Time a statement of the shell's language."`
 	Lookups   lookupsCommand   `cmd:"" help:"Time point lookups in a store."`
 	Adjacency adjacencyCommand `cmd:"" help:"Scan a store's adjacency and report its bytes and speed."`
 	Bandwidth bandwidthCommand `cmd:"" help:"Measure the machine's memory bandwidth."`

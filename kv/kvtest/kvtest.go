@@ -94,7 +94,7 @@ func LoadDir(t testing.TB, g Graph) string {
 // Check reports every problem that Store.Check finds as an error of the test.
 func Check(t testing.TB, s *kv.Store) {
 	t.Helper()
-	err := s.Check(context.Background(), func(p kv.Problem) { t.Errorf("store %s: %s: %s", s.Dir(), p.Where, p.What) })
+	err := s.Check(context.Background(), nil, func(p kv.Problem) { t.Errorf("store %s: %s: %s", s.Dir(), p.Where, p.What) })
 	if err != nil {
 		t.Errorf("checking store %s: %v", s.Dir(), err)
 	}

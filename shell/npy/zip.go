@@ -45,9 +45,25 @@ func (r *Reader) openZip(content io.ReaderAt, size int64, name string) error {
 	case len(names) == 1:
 		name = names[0]
 	default:
-		return r.errorf("holds the arrays [%s], want one, or one called %q, or a scipy CSR matrix", strings.Join(names, " "), name)
+		return r.errorf("holds the arrays [%s], want one, or one called %q, or a scipy CSR matrix", someNames(names), name)
 	}
 	return r.openMember(members[name], content, name)
+}
+
+// someNames are the first of many names, for a message, and of each the beginning.
+func someNames(names []string) string {
+	const most, longest = 10, 60
+	var shown []string
+	for _, name := range names[:min(len(names), most)] {
+		if len(name) > longest {
+			name = strings.ToValidUTF8(name[:longest], "") + "…"
+		}
+		shown = append(shown, name)
+	}
+	if len(names) > most {
+		shown = append(shown, fmt.Sprintf("… and %d more", len(names)-most))
+	}
+	return strings.Join(shown, " ")
 }
 
 func (r *Reader) openMember(f *zip.File, content io.ReaderAt, name string) error {

@@ -18,6 +18,9 @@ import (
 // MaxRecord is the longest record of a text file, in bytes, line ends inside of quotes included.
 const MaxRecord = 16 << 20
 
+// maxColumns bounds the columns of a file, each of which takes memory while it is read.
+const maxColumns = 1 << 17
+
 // Extensions says, for messages and help, which files Open reads.
 const Extensions = ".csv, .tsv, .csv.gz, .tsv.gz or .parquet"
 
@@ -153,6 +156,9 @@ func (r *Reader) openText(f *os.File, kind string, compressed bool, chunkBytes i
 }
 
 func (r *Reader) checkHeader() error {
+	if len(r.header) > maxColumns {
+		return r.Errorf(1, "", "got a header of %d columns, want at most %d", len(r.header), maxColumns)
+	}
 	seen := make(map[string]bool, len(r.header))
 	for i, name := range r.header {
 		switch {

@@ -1,0 +1,253 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// LowHomophily is the adjusted homophily below which neighbours add little to what the predictions say of a label. Of
+// planted partitions with four classes, 1500 nodes, 6000 edges and a tenth of wrong labels, cleaning had an average
+// precision of 1.00 at 0.68, 0.94 at 0.44, 0.76 at 0.25, 0.56 at 0.14, and 0.43, that of the predictions alone, at 0.
+const LowHomophily = 0.2
+
+// LabelStatistics says how the labels of a store lie in its graph and what the last run made of them.
+type LabelStatistics struct {
+	Classes  []ClassStatistics // by kv.Class
+	Labelled int64             // nodes
+
+	// Homophily is the share of neighbours with the same label, of all pairs of neighbours that are both labelled.
+	// ChanceHomophily is what it would be were the labels dealt to the nodes at random, each class keeping its sum D_k of
+	// degrees, and AdjustedHomophily is zero where both are the same, and 1 where all neighbours agree:
+	//
+	//	chance = Σ_k (D_k / Σ D)²    adjusted = (homophily − chance) / (1 − chance)
+	//
+	// All are NaN where no labelled nodes are neighbours, the last also of a single class.
+	Homophily, ChanceHomophily, AdjustedHomophily float64
+
+	// Run is the run that the suspects and rates are from; zero where there was none.
+	Run int64
+
+	// NoConfidence says why no class has a SelfConfidence although the store has predictions.
+	NoConfidence string
+}
+
+// ClassStatistics are those of one class, NaN what there is none of.
+type ClassStatistics struct {
+	Class          string
+	Nodes          int64   // given the class
+	Homophily      float64 // share of its nodes' labelled neighbours that are given it too
+	SelfConfidence float64 // mean of what its nodes are predicted to be of it
+	Suspects       int64   // its nodes above the threshold of the last run that nobody has decided on
+	MislabelRate   float64 // share of its labels that are wrong, as the last run estimates
+}
+
+// Warning says so where the labels do not suit the method, which takes it that neighbours mostly have the same label;
+// empty where they do.
+func (s *LabelStatistics) Warning() string {
+	if !(s.AdjustedHomophily < LowHomophily) { // also where it is NaN
+		return ""
+	}
+	return fmt.Sprintf("low homophily: %.3g of labelled neighbours agree, %.3g would by chance (adjusted homophily %.3g, want %.3g "+
+		"or more): scores take it that neighbours mostly have the same label, and are less reliable here",
+		s.Homophily, s.ChanceHomophily, s.AdjustedHomophily, LowHomophily)
+}
+
+// Statistics reads labels, adjacency, predictions and scores once each. Neighbours are those along either direction,
+// each counted once. It holds four bytes a node.
+func Statistics(ctx context.Context, tx *kv.Tx) (*LabelStatistics, error) {
+	labels, err := readLabels(tx)
+	if err != nil {
+		return nil, err
+	}
+	s := &LabelStatistics{Classes: make([]ClassStatistics, len(tx.Classes()))}
+	for k, name := range tx.Classes() {
+		s.Classes[k] = ClassStatistics{Class: name, Homophily: math.NaN(), SelfConfidence: math.NaN(), MislabelRate: math.NaN()}
+	}
+	for _, y := range labels {
+		if y != kv.NoClass {
+			s.Classes[y].Nodes++
+			s.Labelled++
+		}
+	}
+	for _, measure := range []func(context.Context, *kv.Tx, []kv.Class) error{
+		s.measureHomophily, s.measureConfidence, s.measureRun,
+	} {
+		if err := measure(ctx, tx, labels); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *LabelStatistics) measureHomophily(ctx context.Context, tx *kv.Tx, labels []kv.Class) error {
+	blocks, err := tx.AdjacencyBlocks()
+	if err != nil {
+		return err
+	}
+	agreeing, neighbors := make([]int64, len(s.Classes)), make([]int64, len(s.Classes))
+	var lists kv.Adjacency
+	for _, block := range blocks {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := tx.ReadAdjacency(block, &lists); err != nil {
+			return err
+		}
+		for v := block.First; v < block.End; v++ {
+			y := labels[v]
+			if y == kv.NoClass {
+				continue
+			}
+			for _, u := range lists.Of(v) {
+				if labels[u] != kv.NoClass {
+					neighbors[y]++
+				}
+				if labels[u] == y {
+					agreeing[y]++
+				}
+			}
+		}
+	}
+	s.setHomophily(agreeing, neighbors)
+	return nil
+}
+
+// setHomophily computes homophily from the labelled neighbours of the nodes of each class [c], and those that agree.
+func (s *LabelStatistics) setHomophily(agreeing, neighbors []int64) {
+	var same, all float64
+	for k := range s.Classes {
+		same += float64(agreeing[k])
+		all += float64(neighbors[k])
+		s.Classes[k].Homophily = float64(agreeing[k]) / float64(neighbors[k]) // 0/0 is NaN
+	}
+	chance := 0.0
+	for k := range s.Classes {
+		share := float64(neighbors[k]) / all
+		chance += share * share
+	}
+	s.Homophily, s.ChanceHomophily = same/all, chance
+	s.AdjustedHomophily = (s.Homophily - chance) / (1 - chance)
+	if chance == 1 {
+		s.AdjustedHomophily = math.NaN()
+	}
+}
+
+func (s *LabelStatistics) measureConfidence(ctx context.Context, tx *kv.Tx, labels []kv.Class) error {
+	predictions, err := Predictions(tx)
+	switch {
+	case errors.Is(err, kv.ErrNotFound):
+		return nil
+	case errors.Is(err, ErrMissingRows):
+		s.NoConfidence = err.Error()
+		return nil
+	case err != nil:
+		return err
+	}
+	c, sums := predictions.Width(), make([]float64, len(s.Classes))
+	step := rowsAtOnce(c)
+	values := make([]float32, min(step, len(labels))*c)
+	for first := 0; first < len(labels); first += step {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		rows := kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(first+step, len(labels)))}
+		if err := predictions.Read(rows, 0, c, values[:rows.Len()*c]); err != nil {
+			return err
+		}
+		for i, y := range labels[rows.First:rows.End] {
+			if y != kv.NoClass {
+				sums[y] += float64(values[i*c+int(y)])
+			}
+		}
+	}
+	for k := range s.Classes {
+		s.Classes[k].SelfConfidence = sums[k] / float64(s.Classes[k].Nodes) // 0/0 is NaN
+	}
+	return nil
+}
+
+// measureRun counts suspects, and reads what the last run estimates.
+func (s *LabelStatistics) measureRun(ctx context.Context, tx *kv.Tx, labels []kv.Class) error {
+	run, err := LastRun(tx)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.Run = run.ID
+	for k, rate := range run.ClassMislabelRates() {
+		s.Classes[k].MislabelRate = rate
+	}
+	scores, err := tx.Reader(ScoreColumn)
+	if err != nil {
+		return err
+	}
+	decisions, err := tx.Reader(DecisionColumn)
+	if err != nil && !errors.Is(err, kv.ErrNoColumn) {
+		return err
+	}
+	for i, y := range labels {
+		if i%lookEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if y == kv.NoClass {
+			continue
+		}
+		score, err := scores.At(kv.NodeID(i))
+		if err != nil {
+			return err
+		}
+		if !(score.Float() > run.Threshold) {
+			continue
+		}
+		if decisions != nil {
+			decision, err := decisions.At(kv.NodeID(i))
+			if err != nil {
+				return err
+			}
+			if !decision.IsNull() {
+				continue
+			}
+		}
+		s.Classes[y].Suspects++
+	}
+	return nil
+}
+
+// ClassMislabelRates estimates the share of wrong labels among those of each class, in the order of Classes; NaN of a
+// class that nobody was given. With PresetDefault it is the mean score of the nodes that were given the class, with
+// PresetPaper 1 − Q[i][i] / Σ_j Q[i][j] of the joint distribution. It is for a run of LastRun.
+func (r *Run) ClassMislabelRates() []float64 {
+	if r.meanScores != nil {
+		return r.meanScores
+	}
+	rates := make([]float64, len(r.Joint))
+	for i := range rates {
+		var mass float64
+		for _, q := range r.Joint[i] {
+			mass += q
+		}
+		rates[i] = 1 - r.Joint[i][i]/mass // 0/0 is NaN
+	}
+	return rates
+}
+
+// meanScoresByLabel are the means of the scores by given label [c]; NaN of a label that no node has.
+func meanScoresByLabel(labels []kv.Class, scores []float32, classes int) []float64 {
+	means, counts := make([]float64, classes), make([]int64, classes)
+	for v, y := range labels {
+		if y != kv.NoClass {
+			means[y] += float64(scores[v])
+			counts[y]++
+		}
+	}
+	for k := range means {
+		means[k] /= float64(counts[k]) // 0/0 is NaN
+	}
+	return means
+}

@@ -1,0 +1,163 @@
+package cleaner
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+func mustStatistics(t *testing.T, s *kv.Store) (got *LabelStatistics) {
+	t.Helper()
+	view(t, s, func(tx *kv.Tx) (err error) {
+		got, err = Statistics(context.Background(), tx)
+		return err
+	})
+	return got
+}
+
+// A path a–b–c–d–e, labelled x x y y and not at all. Pairs of labelled neighbours, from either end: a–b agrees, b–c does
+// not, c–d agrees; d–e does not count. So 4 of 6 agree. x has the degrees 1 + 2, y likewise: by chance (3/6)² + (3/6)² = ½
+// would agree, and the adjusted homophily is (4/6 − ½) / ½ = ⅓.
+func TestStatisticsByHand(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	l, err := kv.NewLoader(dir, kv.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, label := range []string{"x", "x", "y", "y", ""} {
+		if err := l.AddNode(kv.Node{ID: string(rune('a' + i)), Label: label}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, e := range []string{"ab", "bc", "cd", "de"} {
+		if err := l.AddEdge(e[:1], e[1:], 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Commit(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	s, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	got := mustStatistics(t, s)
+	if got.Labelled != 4 || !near(got.Homophily, 4./6, 1e-12) || !near(got.ChanceHomophily, 0.5, 1e-12) || !near(got.AdjustedHomophily, 1./3, 1e-12) {
+		t.Errorf("got %+v, want 4 labelled, homophily 2/3, by chance 1/2, adjusted 1/3", got)
+	}
+	for k, name := range []string{"x", "y"} {
+		c := got.Classes[k]
+		if c.Class != name || c.Nodes != 2 || !near(c.Homophily, 2./3, 1e-12) || !math.IsNaN(c.SelfConfidence) || !math.IsNaN(c.MislabelRate) || c.Suspects != 0 {
+			t.Errorf("class %s: got %+v, want 2 nodes, homophily 2/3 and nothing else", name, c)
+		}
+	}
+	if got.Run != 0 || got.NoConfidence != "" || got.Warning() != "" {
+		t.Errorf("got run %d, %q, warning %q, want none", got.Run, got.NoConfidence, got.Warning())
+	}
+	// Neighbours that agree less than by chance.
+	got.setHomophily([]int64{1, 1}, []int64{10, 10})
+	if warning := got.Warning(); !strings.Contains(warning, "0.1 of labelled neighbours agree, 0.5 would by chance (adjusted homophily -0.8") {
+		t.Errorf("homophily 0.1: got warning %q", warning)
+	}
+	for _, nothing := range [][2][]int64{{{0, 0}, {0, 0}}, {{4, 0}, {4, 0}}} {
+		got.setHomophily(nothing[0], nothing[1])
+		if !math.IsNaN(got.AdjustedHomophily) || got.Warning() != "" {
+			t.Errorf("%v agreeing of %v: got adjusted homophily %v, warning %q, want NaN and none", nothing[0], nothing[1], got.AdjustedHomophily, got.Warning())
+		}
+	}
+}
+
+// Statistics of a run, against sums over all nodes.
+func TestStatisticsOfARun(t *testing.T) {
+	for _, preset := range []Preset{PresetPaper, PresetDefault} {
+		s := newPlanted(31, 300).load(t, false)
+		run := mustClean(t, s, Options{Preset: preset, Seed: 1, Threshold: 0.6})
+		var decided kv.NodeID
+		view(t, s, func(tx *kv.Tx) error {
+			for mustReadNode(t, tx, decided).Score <= 0.6 || math.IsNaN(mustReadNode(t, tx, decided).Score) {
+				decided++
+			}
+			return nil
+		})
+		mustDecide(t, s, DecideOptions{}, DecisionRequest{Node: decided, Kind: Reject})
+		got := mustStatistics(t, s)
+		view(t, s, func(tx *kv.Tx) error {
+			predictions, err := Predictions(tx)
+			if err != nil {
+				return err
+			}
+			for k, name := range tx.Classes() {
+				var nodes, suspects int64
+				var confidence, scores float64
+				for v := range kv.NodeID(tx.NumNodes()) {
+					e := mustReadNode(t, tx, v)
+					if e.Given != name {
+						continue
+					}
+					p := make([]float32, 1)
+					if err := predictions.Read(kv.Range{First: v, End: v + 1}, k, k+1, p); err != nil {
+						return err
+					}
+					nodes++
+					confidence += float64(p[0])
+					scores += e.Score
+					if e.Score > 0.6 && v != decided {
+						suspects++
+					}
+				}
+				c := got.Classes[k]
+				if c.Class != name || c.Nodes != nodes || c.Suspects != suspects || !near(c.SelfConfidence, confidence/float64(nodes), 1e-6) {
+					t.Errorf("%s, class %s: got %+v, want %d nodes, %d suspects, self-confidence %v",
+						preset, name, c, nodes, suspects, confidence/float64(nodes))
+				}
+				want := scores / float64(nodes)
+				if preset == PresetPaper {
+					mass := 0.0
+					for _, q := range run.Joint[k] {
+						mass += q
+					}
+					want = 1 - run.Joint[k][k]/mass
+				}
+				if !near(c.MislabelRate, want, 1e-6) {
+					t.Errorf("%s, class %s: got mislabel rate %v, want %v", preset, name, c.MislabelRate, want)
+				}
+			}
+			return nil
+		})
+		if got.Run != run.ID || got.AdjustedHomophily < 0.4 || got.Warning() != "" {
+			t.Errorf("%s: got run %d, adjusted homophily %v, warning %q, want run %d and none", preset, got.Run, got.AdjustedHomophily, got.Warning(), run.ID)
+		}
+	}
+}
+
+// Neighbours of another class more and more often: the warning comes where they no longer tell much.
+func TestStatisticsWarnOfLowHomophily(t *testing.T) {
+	for _, test := range []struct {
+		between float64 // share of the edges between classes
+		warns   bool
+	}{{0.1, false}, {0.4, false}, {0.7, true}, {0.95, true}} {
+		p := newPlanted(32, 400)
+		r := rand.New(rand.NewPCG(33, 0))
+		p.edges = nil
+		for len(p.edges) < 1600 {
+			between := r.Float64() < test.between
+			u, v := r.IntN(len(p.nodes)), r.IntN(len(p.nodes))
+			for (p.truth[u] != p.truth[v]) != between {
+				u, v = r.IntN(len(p.nodes)), r.IntN(len(p.nodes))
+			}
+			p.edges = append(p.edges, [2]int{u, v})
+		}
+		got := mustStatistics(t, p.load(t, true))
+		if warning := got.Warning(); (warning != "") != test.warns || test.warns && !strings.HasPrefix(warning, "low homophily: ") {
+			t.Errorf("%v of the edges between classes, adjusted homophily %v: got warning %q, want one: %v",
+				test.between, got.AdjustedHomophily, warning, test.warns)
+		}
+	}
+}

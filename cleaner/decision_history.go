@@ -1,0 +1,199 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// History yields the entries of a node, or with kv.NoNode those of all nodes, oldest first; of a store without decisions
+// none. On failure it yields the error, once, and stops. An entry that is missing between others is kv.ErrCorrupt.
+func History(ctx context.Context, tx *kv.Tx, node kv.NodeID) iter.Seq2[Decision, error] {
+	if node == kv.NoNode {
+		return wholeHistory(ctx, tx)
+	}
+	return func(yield func(Decision, error) bool) {
+		for seq, err := range entriesOf(tx, node) {
+			var d historyRecord
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err == nil {
+				d, err = readDecision(tx, seq)
+			}
+			if err == nil && d.Node != node {
+				err = corruptEntry(seq, fmt.Sprintf("it is about node number %d, want %d", d.Node, node))
+			}
+			if err != nil {
+				yield(Decision{}, err)
+				return
+			}
+			if !yield(d.Decision, nil) {
+				return
+			}
+		}
+	}
+}
+
+// entriesOf yields the numbers of the entries about a node, ascending.
+func entriesOf(tx *kv.Tx, node kv.NodeID) iter.Seq2[int64, error] {
+	return func(yield func(int64, error) bool) {
+		for e, err := range tx.Space(historySpace).Ascend(nodeEntries(node)) {
+			if err != nil {
+				yield(0, fmt.Errorf("history: %w", err))
+				return
+			}
+			v, seq, ok := parseNodeKey(e.Key)
+			if !ok {
+				yield(0, fmt.Errorf("history: %w: a node's entry under %x", kv.ErrCorrupt, e.Key))
+				return
+			}
+			if v != node || !yield(seq, nil) {
+				return
+			}
+		}
+	}
+}
+
+func wholeHistory(ctx context.Context, tx *kv.Tx) iter.Seq2[Decision, error] {
+	return func(yield func(Decision, error) bool) {
+		for d, err := range historyRecords(ctx, tx) {
+			if !yield(d.Decision, err) {
+				return
+			}
+		}
+	}
+}
+
+// historyRecords yields all entries, oldest first.
+func historyRecords(ctx context.Context, tx *kv.Tx) iter.Seq2[historyRecord, error] {
+	return func(yield func(historyRecord, error) bool) {
+		last := int64(0)
+		for e, err := range tx.Space(historySpace).Ascend([]byte{entryTag}) {
+			if err == nil && e.Key[0] != entryTag {
+				return
+			}
+			if err == nil && last%lookEvery == 0 {
+				err = ctx.Err()
+			}
+			var d historyRecord
+			if err == nil {
+				d, err = nextDecision(last, e)
+			}
+			if err != nil {
+				yield(historyRecord{}, fmt.Errorf("history: %w", err))
+				return
+			}
+			if last = d.Seq; !yield(d, nil) {
+				return
+			}
+		}
+	}
+}
+
+// nextDecision is the entry that follows entry last.
+func nextDecision(last int64, e kv.Entry) (historyRecord, error) {
+	seq, err := parseEntryKey(e.Key)
+	if err != nil {
+		return historyRecord{}, err
+	}
+	if seq != last+1 {
+		return historyRecord{}, corruptEntry(last+1, "it is missing")
+	}
+	return parseDecision(seq, e.Value)
+}
+
+// AsOf names a moment in the past of a store: that at which a run read the labels, or a time. One of the two is set.
+type AsOf struct {
+	Run  int64     // of which run; 0: none
+	Time time.Time // what was decided at or before it counts; zero: none
+}
+
+// A PastLabel is what decisions had made of a node.
+type PastLabel struct {
+	Label    string       // "" is none
+	Decision DecisionKind // in force then
+}
+
+// LabelsAsOf returns what label and decision were at a moment of the past, of the nodes that were decided on since; all
+// others have been what they are. kv.ErrNotFound where there is no such run, ErrOptions unless at has one of the two.
+func LabelsAsOf(ctx context.Context, tx *kv.Tx, at AsOf) (map[kv.NodeID]PastLabel, error) {
+	kept := int64(0) // entries up to here count
+	switch {
+	case (at.Run != 0) == !at.Time.IsZero():
+		return nil, fmt.Errorf("labels as of run %d, time %v: want one of the two: %w", at.Run, at.Time, ErrOptions)
+	case at.Run != 0:
+		run, err := readRun(tx, runKey(at.Run))
+		if errors.Is(err, kv.ErrNotFound) {
+			return nil, fmt.Errorf("labels as of run %d: %w", at.Run, kv.ErrNotFound)
+		}
+		if err != nil {
+			return nil, err
+		}
+		kept = run.Decisions
+	}
+	labels := map[kv.NodeID]PastLabel{}
+	for d, err := range historyBackwards(ctx, tx) {
+		if err != nil {
+			return nil, err
+		}
+		if d.Seq <= kept || at.Run == 0 && !d.Time.After(at.Time) {
+			break
+		}
+		labels[d.Node] = PastLabel{d.From, d.Before}
+	}
+	return labels, nil
+}
+
+// historyBackwards yields all entries, newest first.
+func historyBackwards(ctx context.Context, tx *kv.Tx) iter.Seq2[historyRecord, error] {
+	return func(yield func(historyRecord, error) bool) {
+		before := int64(0) // the number of the entry before the one last read; 0: none was read
+		for e, err := range tx.Space(historySpace).Descend(entryKey(math.MaxInt64)) {
+			if err == nil && before%lookEvery == 0 {
+				err = ctx.Err()
+			}
+			var seq int64
+			if err == nil {
+				seq, err = parseEntryKey(e.Key)
+			}
+			if err == nil && before > 0 && seq != before {
+				err = corruptEntry(before, "it is missing")
+			}
+			var d historyRecord
+			if err == nil {
+				d, err = parseDecision(seq, e.Value)
+			}
+			if err != nil {
+				yield(historyRecord{}, fmt.Errorf("history: %w", err))
+				return
+			}
+			if before = seq - 1; !yield(d, nil) {
+				return
+			}
+		}
+		if before > 0 {
+			yield(historyRecord{}, fmt.Errorf("history: %w", corruptEntry(before, "it is missing")))
+		}
+	}
+}
+
+// OriginalLabels returns the labels that nodes had before the first decision about them, "" where there was none, of the
+// nodes that were ever decided on.
+func OriginalLabels(ctx context.Context, tx *kv.Tx) (map[kv.NodeID]string, error) {
+	labels := map[kv.NodeID]string{}
+	for d, err := range wholeHistory(ctx, tx) {
+		if err != nil {
+			return nil, err
+		}
+		if _, later := labels[d.Node]; !later {
+			labels[d.Node] = d.From
+		}
+	}
+	return labels, nil
+}

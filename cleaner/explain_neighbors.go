@@ -1,0 +1,95 @@
+package cleaner
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A HopVote is what the nodes at the end of walks of one length say of one class. Weights are those of S_k: Labels and
+// Predictions are the agreement features that the node would have, had it the class for its label.
+type HopVote struct {
+	Hop         int // k, the length of the walks
+	Class       string
+	Nodes       int64   // given the class
+	Labels      float64 // (S_k Y)[v][class]: the weight of these nodes
+	Predictions float64 // (S_k P)[v][class]: the weight of all nodes, times what they are predicted to be of the class
+}
+
+// An Opponent is a neighbour that speaks against a label y. With its weight w in S_1, and p what it is predicted to be of
+// y, it does so by w·(1−p), and by w once more where it is given another label.
+type Opponent struct {
+	Node       kv.NodeID
+	ID         string
+	Label      string  // "" where unlabelled
+	Predicted  string  // the class of its largest prediction
+	Confidence float64 // that prediction
+	Prediction float64 // p
+	Score      float64 // that its own label is wrong; NaN where there is none
+	Weight     float64 // w
+	Against    float64
+}
+
+// mostOpponents is how many opponents are listed.
+const mostOpponents = 10
+
+// A surrounding is what the nodes around one node say of it.
+type surrounding struct {
+	features  [][]float32 // agreement features with each class for its label [c][2K+1]
+	labels    [][]int64   // nodes by hop and class that they are given [K][c]
+	opponents []Opponent  // most against first, Node to Against but for ID and Score
+}
+
+// oppose takes a neighbour in among the opponents of a label. p are its predictions.
+func (s *surrounding) oppose(tx *kv.Tx, u kv.NodeID, weight float64, given kv.Class, label kv.Value, p []float32) {
+	names := tx.Classes()
+	o := Opponent{Node: u, Label: label.Str(), Confidence: math.NaN(), Prediction: float64(p[given]), Weight: weight}
+	if best, most := largest(p); best != kv.NoClass { // NaN where the node has no predictions
+		o.Predicted, o.Confidence = names[best], float64(most)
+		o.Against = weight * (1 - o.Prediction)
+	}
+	if !label.IsNull() && label.Str() != names[given] {
+		o.Against += weight
+	}
+	at, _ := slices.BinarySearchFunc(s.opponents, o, func(a, b Opponent) int {
+		return cmp.Or(cmp.Compare(b.Against, a.Against), cmp.Compare(a.Node, b.Node))
+	})
+	if at < mostOpponents {
+		s.opponents = slices.Insert(s.opponents, at, o)
+		s.opponents = s.opponents[:min(len(s.opponents), mostOpponents)]
+	}
+}
+
+// addNeighbors puts what the neighbours say into an explanation.
+func (e *Explanation) addNeighbors(tx *kv.Tx, around *surrounding, hops int) (err error) {
+	for k := range hops {
+		first := len(e.Hops)
+		for x, name := range tx.Classes() {
+			vote := HopVote{
+				Hop: k + 1, Class: name, Nodes: around.labels[k][x],
+				Labels: float64(around.features[x][hops+k+1]), Predictions: float64(around.features[x][k+1]),
+			}
+			if vote.Nodes > 0 || vote.Predictions > 0 {
+				e.Hops = append(e.Hops, vote)
+			}
+		}
+		slices.SortStableFunc(e.Hops[first:], func(a, b HopVote) int {
+			return cmp.Or(cmp.Compare(b.Labels, a.Labels), cmp.Compare(b.Predictions, a.Predictions))
+		})
+	}
+	e.Opponents = around.opponents
+	for i := range e.Opponents {
+		o := &e.Opponents[i]
+		if o.ID, err = tx.ID(o.Node); err != nil {
+			return err
+		}
+		score, err := valueOrNull(tx, o.Node, ScoreColumn)
+		if err != nil {
+			return err
+		}
+		o.Score = score.Float()
+	}
+	return nil
+}

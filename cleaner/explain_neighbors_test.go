@@ -1,0 +1,127 @@
+package cleaner
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// neighborsOf reads the neighbours of a node of an undirected graph.
+func neighborsOf(t *testing.T, tx *kv.Tx, v kv.NodeID) (list []kv.NodeID) {
+	t.Helper()
+	for u, err := range tx.Neighbors(v) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, u)
+	}
+	return list
+}
+
+// checkHops compares the votes by hop with the agreement features of each class, and with the nodes that walks end at.
+func checkHops(t *testing.T, tx *kv.Tx, e *Explanation, hops int, feature func(x, f int) float64) {
+	t.Helper()
+	classes := tx.Classes()
+	votes := map[[2]int]HopVote{}
+	for _, vote := range e.Hops {
+		votes[[2]int{vote.Hop, slices.Index(classes, vote.Class)}] = vote
+	}
+	if len(votes) != len(e.Hops) {
+		t.Errorf("node %s: got votes %+v, want one a hop and class", e.ID, e.Hops)
+	}
+	if !slices.IsSortedFunc(e.Hops, func(a, b HopVote) int {
+		return cmp.Or(cmp.Compare(a.Hop, b.Hop), cmp.Compare(b.Labels, a.Labels))
+	}) {
+		t.Errorf("node %s: got votes %+v, want them by hop, the greatest weight first", e.ID, e.Hops)
+	}
+	ends := map[kv.NodeID]bool{e.Node: true}
+	for k := 1; k <= hops; k++ {
+		next := map[kv.NodeID]bool{}
+		for u := range ends {
+			for _, w := range neighborsOf(t, tx, u) {
+				next[w] = true
+			}
+		}
+		ends = next
+		counts := make([]int64, len(classes))
+		for u := range ends {
+			label, err := tx.Label(u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if u != e.Node && label != kv.NoClass {
+				counts[label]++
+			}
+		}
+		for x := range classes {
+			got := votes[[2]int{k, x}]
+			if got.Nodes != counts[x] || !near(got.Labels, feature(x, hops+k), 1e-5) || !near(got.Predictions, feature(x, k), 1e-5) {
+				t.Errorf("node %s, hop %d, class %s: got %+v, want %d nodes, labels %v, predictions %v",
+					e.ID, k, classes[x], got, counts[x], feature(x, hops+k), feature(x, k))
+			}
+		}
+	}
+}
+
+// checkOpponents compares the opponents with all neighbours, weighed one by one.
+func checkOpponents(t *testing.T, tx *kv.Tx, e *Explanation) {
+	t.Helper()
+	given, err := tx.Label(e.Node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	predictions, err := Predictions(tx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []Opponent
+	if given != kv.NoClass {
+		for _, u := range neighborsOf(t, tx, e.Node) {
+			label, err := tx.Label(u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			degree, err := tx.Degree(u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := make([]float32, len(tx.Classes()))
+			if err := predictions.Read(kv.Range{First: u, End: u + 1}, 0, len(p), p); err != nil {
+				t.Fatal(err)
+			}
+			o := Opponent{Node: u, Weight: 1 / math.Sqrt(float64(degree)*float64(e.Degree))}
+			o.Against = o.Weight * (1 - float64(p[given]))
+			if label != kv.NoClass && label != given {
+				o.Against += o.Weight
+			}
+			want = append(want, o)
+		}
+	}
+	slices.SortFunc(want, func(a, b Opponent) int { return cmp.Compare(b.Against, a.Against) })
+	want = want[:min(len(want), 10)]
+	if len(e.Opponents) != len(want) {
+		t.Fatalf("node %s: got %d opponents, want %d", e.ID, len(e.Opponents), len(want))
+	}
+	for i, got := range e.Opponents {
+		if !near(got.Against, want[i].Against, 1e-6) {
+			t.Errorf("node %s, opponent %d: got %+v, want %+v", e.ID, i, got, want[i])
+		}
+		whole := mustReadNode(t, tx, got.Node)
+		if got.ID != whole.ID || got.Label != whole.Given || got.Predicted != whole.Suggested || !near(got.Confidence, whole.Confidence, 1e-6) ||
+			got.Score != whole.Score && !(math.IsNaN(got.Score) && math.IsNaN(whole.Score)) {
+			t.Errorf("node %s, opponent %d: got %+v, want what is stored: %+v", e.ID, i, got, whole)
+		}
+	}
+}
+
+func mustReadNode(t *testing.T, tx *kv.Tx, v kv.NodeID) *Explanation {
+	t.Helper()
+	e := &Explanation{Node: v}
+	if err := e.readNode(tx); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}

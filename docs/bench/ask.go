@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell"
+)
+
+// askCommand times a statement, from its text to the last value of the last row.
+type askCommand struct {
+	storeFlags
+	Statement string `arg:"" help:"A statement, such as 'suspects where score>0.97'."`
+	Repeats   int    `default:"1" help:"How many times it is asked of the open store."`
+}
+
+func (*askCommand) Help() string {
+	return `The first answer is from a store that this process has just opened; what it reads is in the page cache or, ` +
+		`behind "bench evict", is not. Every value of every row is looked at.`
+}
+
+// An askReport has milliseconds; the lists have one number for each repetition.
+type askReport struct {
+	Statement string    `json:"statement"`
+	OpenMS    float64   `json:"open_ms"`
+	FirstMS   []float64 `json:"first_ms"` // until the first row is there
+	AllMS     []float64 `json:"all_ms"`
+	Rows      int       `json:"rows"`
+	Checksum  float64   `json:"checksum"` // of the numbers in the answer, so that answers can be compared
+}
+
+func (c *askCommand) Run(ctx context.Context, out io.Writer) (err error) {
+	if c.Repeats < 1 {
+		return fmt.Errorf("--repeats %d: want 1 or more", c.Repeats)
+	}
+	report := &askReport{Statement: c.Statement}
+	began := time.Now()
+	store, err := index.Open(c.DB, kv.Options{MemoryBudget: int64(c.Memory), ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	report.OpenMS = milliseconds(began)
+	for range c.Repeats {
+		if err := report.ask(ctx, store); err != nil {
+			return err
+		}
+	}
+	return printJSON(out, report)
+}
+
+// ask asks once.
+func (r *askReport) ask(ctx context.Context, store *kv.Store) error {
+	began := time.Now()
+	answer, err := shell.Query(ctx, store, r.Statement)
+	if err != nil {
+		return err
+	}
+	r.Rows, r.Checksum = 0, 0
+	for row, err := range answer.Rows() {
+		if err != nil {
+			return err
+		}
+		if r.Rows++; r.Rows == 1 {
+			r.FirstMS = append(r.FirstMS, milliseconds(began))
+		}
+		for _, value := range row.Values {
+			if kind := value.Kind(); kind == kv.KindInt || kind == kv.KindFloat {
+				r.Checksum += value.Float()
+			}
+		}
+	}
+	r.AllMS = append(r.AllMS, milliseconds(began))
+	return nil
+}
+
+func milliseconds(since time.Time) float64 { return 1e3 * time.Since(since).Seconds() }

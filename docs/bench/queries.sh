@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Times questions about a store of ten million nodes, and the same questions about the same table in SQLite, side by side
+# in one run. Prints a markdown table of the medians and leaves every measurement in OUT/queries.jsonl. See README.md
+# beside it.
+set -euo pipefail
+
+usage() {
+  cat <<'USAGE'
+Usage: docs/bench/queries.sh [options]
+  --out DIR        where the store, the database and the results go (bench-queries)
+  --nodes N        nodes of the store (10000000)
+  --suspects N     of them, with a score above 0.97 (1000)
+  --repeats N      runs of each question, taking turns (7)
+  --memory SIZE    --memory of graphcleaner (1GiB)
+  --keep           keep the store and the database, and use those that are there
+USAGE
+}
+
+out=bench-queries nodes=10000000 suspects=1000 repeats=7 memory=1GiB keep=
+
+while [ $# -gt 0 ]; do
+  case $1 in
+  --help | -h)
+    usage
+    exit
+    ;;
+  --keep) keep=yes ;;
+  --out | --nodes | --suspects | --repeats | --memory)
+    if [ $# -lt 2 ]; then
+      echo "queries.sh: $1 wants a value" >&2
+      exit 2
+    fi
+    declare "${1#--}=$2"
+    shift
+    ;;
+  *)
+    echo "queries.sh: unknown option $1" >&2
+    usage >&2
+    exit 2
+    ;;
+  esac
+  shift
+done
+
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+bench=$out/bench
+graphcleaner=$out/graphcleaner
+store=$out/scored.graph
+database=$out/scored.sqlite
+trap '[ -n "$keep" ] || rm -rf "$store" "$database" "$bench" "$graphcleaner"' EXIT
+
+(cd "$here" && CGO_ENABLED=0 go build -o "$bench" .)
+(cd "$here/../.." && CGO_ENABLED=0 go build -o "$graphcleaner" .)
+
+if [ ! -e "$store" ]; then
+  "$bench" scored --nodes "$nodes" --suspects "$suspects" --out "$store" >&2
+fi
+if [ ! -e "$database" ]; then
+  "$graphcleaner" shell "$store" --read-only --format tsv \
+    -c 'nodes return id, label, suggested, score, confidence, run, year, source' |
+    python3 "$here/queries.py" load "$database" >&2
+fi
+python3 "$here/queries.py" measure --bench "$bench" --graphcleaner "$graphcleaner" --store "$store" \
+  --database "$database" --repeats "$repeats" --memory "$memory" --results "$out/queries.jsonl" | tee "$out/queries.md"

@@ -1,0 +1,64 @@
+package index
+
+import (
+	"fmt"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// Holds prepares a predicate for values that need not be the stored ones. The function that it returns reports whether
+// the predicate is true of a node, given one that returns the node's value of a property. Errors are those of NewPlan,
+// and those of value.
+func Holds(tx *kv.Tx, p Predicate) (func(value func(property string) (kv.Value, error)) (bool, error), error) {
+	s, err := newSchema(tx, Properties(p))
+	if err != nil {
+		return nil, err
+	}
+	if err := s.check(p); err != nil {
+		return nil, err
+	}
+	holds := prepare(s.simplify(p))
+	return func(value func(string) (kv.Value, error)) (bool, error) {
+		outcome, err := holds(value)
+		return outcome == isTrue, err
+	}, nil
+}
+
+// prepare makes the evaluation of a simplified predicate.
+func prepare(p Predicate) func(value func(property string) (kv.Value, error)) (truth, error) {
+	switch p := p.(type) {
+	case And:
+		return prepareAll(p.Terms, isFalse)
+	case Or:
+		return prepareAll(p.Terms, isTrue)
+	}
+	name, holds := leafProperty(p), newTest(p)
+	return func(value func(string) (kv.Value, error)) (truth, error) {
+		v, err := value(name)
+		if err != nil {
+			return isUnknown, fmt.Errorf("property %s: %w", name, err)
+		}
+		return holds(v), nil
+	}
+}
+
+// prepareAll makes the evaluation of terms in turn until one decides: isFalse for And, isTrue for Or.
+func prepareAll(terms []Predicate, decides truth) func(value func(property string) (kv.Value, error)) (truth, error) {
+	parts := make([]func(func(string) (kv.Value, error)) (truth, error), len(terms))
+	for i, term := range terms {
+		parts[i] = prepare(term)
+	}
+	return func(value func(string) (kv.Value, error)) (truth, error) {
+		outcome := -decides
+		for _, part := range parts {
+			t, err := part(value)
+			if err != nil || t == decides {
+				return t, err
+			}
+			if t == isUnknown {
+				outcome = isUnknown
+			}
+		}
+		return outcome, nil
+	}
+}

@@ -1,0 +1,85 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// Repair builds every index anew in which Check finds a problem, from its column, and calls report for each. It is for a
+// store that kv.Repair has repaired. After an error, or a kill, it can be run again.
+func Repair(ctx context.Context, s *kv.Store, report func(kv.Mend)) error {
+	damaged := map[string]kv.Problem{} // the first problem of an index
+	var columns []string
+	err := s.View(func(tx *kv.Tx) error {
+		for _, c := range tx.Columns() {
+			if !c.Indexed {
+				continue
+			}
+			columns = append(columns, c.Name)
+			err := checkColumn(ctx, tx, c, func(p kv.Problem) {
+				if _, there := damaged[c.Name]; !there {
+					damaged[c.Name] = p
+				}
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, column := range columns {
+		p, there := damaged[column]
+		if !there {
+			continue
+		}
+		if err := build(ctx, s, column, func(*kv.Tx) error { return nil }); err != nil {
+			return err
+		}
+		report(kv.Mend{Where: p.Where, What: p.What, Done: "built anew"})
+	}
+	return nil
+}
+
+// build builds the index of a column, in place of one that is there, where allowed returns nil.
+func build(ctx context.Context, s *kv.Store, column string, allowed func(tx *kv.Tx) error) (err error) {
+	bulk, err := s.Bulk()
+	if err != nil {
+		return fmt.Errorf("index on %s: %w", column, err)
+	}
+	defer bulk.Abort()
+	tx := bulk.Tx()
+	if err := allowed(tx); err != nil {
+		return err
+	}
+	b, err := NewBuilder(bulk, column)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	values, err := tx.Reader(column)
+	if err != nil {
+		return fmt.Errorf("index on %s: %w", column, err)
+	}
+	for v := range kv.NodeID(tx.NumNodes()) {
+		if v%checkEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		value, err := values.At(v)
+		if err != nil {
+			return fmt.Errorf("index on %s: %w", column, err)
+		}
+		if err := b.Add(v, value); err != nil {
+			return err
+		}
+	}
+	if err := b.finish(ctx); err != nil {
+		return err
+	}
+	return bulk.Commit(b.Mark)
+}

@@ -1,0 +1,50 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// TestRepair damages an index in several ways and leaves another alone.
+func TestRepair(t *testing.T) {
+	ctx := context.Background()
+	s := storeToDamage(t, 10)
+	update(t, s, func(tx *kv.Tx) error {
+		for v := range kv.NodeID(5) {
+			if err := errors.Join(tx.SetValue(v, "title", kv.StringValue("a")), tx.SetLabel(v, "x")); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := Create(ctx, s, kv.LabelColumn); err != nil {
+		t.Fatal(err)
+	}
+	repair := func() (done []kv.Mend) {
+		t.Helper()
+		if err := Repair(ctx, s, func(m kv.Mend) { done = append(done, m) }); err != nil {
+			t.Fatal(err)
+		}
+		return done
+	}
+	if done := repair(); len(done) > 0 {
+		t.Errorf("sound indexes: got %v, want nothing done", done)
+	}
+	update(t, s, func(tx *kv.Tx) error {
+		p := openPostings(tx, "title")
+		return errors.Join(
+			p.set(kv.StringValue("a"), 1, false), p.set(kv.StringValue("b"), 2, true), p.set(kv.StringValue("b"), 7, true),
+			tx.Space(statisticsSpace).Delete([]byte("title")),
+		)
+	})
+	if done := repair(); len(done) != 1 || done[0].Where != "index on title" {
+		t.Errorf("got %v, want the index on title built anew", done)
+	}
+	mustEndSound(t, s)
+	if done := repair(); len(done) > 0 {
+		t.Errorf("repaired indexes: got %v, want nothing done", done)
+	}
+}

@@ -1,0 +1,442 @@
+package kv
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"math"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// A backup is one file:
+//
+//	"graphcleaner backup\n"
+//	a frame of kind head
+//	frames of kind records
+//	a frame of kind end, with which the file ends
+//
+// and a frame
+//
+//	kind      byte
+//	stored    uint32  bytes of the body as it is stored, this and the next big-endian
+//	raw       uint32  bytes of the body
+//	body              of records compressed by zstd; of head and end a msgpack map, as it is
+//	checksum  uint32  CRC-32C of the frame up to here
+//
+// A body of records is one entry after the other, by ascending key over the whole file:
+//
+//	shared    uvarint  bytes that the key shares with the one before; 0 for the first of a frame
+//	rest      uvarint  bytes of the key that follow
+//	the rest of the key
+//	version   uvarint  the commit that wrote the record, as Badger numbers them
+//	length    uvarint  of the record; 0 where it is kept: it is that of the backup before
+//	the record, or where it is kept its checksum
+//
+// There is an entry for every record that the snapshot has, so that the entries of a backup say which records of the one
+// before are gone. Two backups of the same snapshot since the same backup are the same bytes.
+const (
+	backupMagic   = "graphcleaner backup\n"
+	backupVersion = 1
+
+	frameHead    = 'h'
+	frameRecords = 'r'
+	frameEnd     = 'e'
+
+	frameHeader   = 9        // bytes before the body
+	frameTarget   = 1 << 20  // bytes of records at which a frame ends
+	maxFrame      = 4 << 20  // bytes of a body, compressed or not
+	maxSmallFrame = 16 << 10 // of head or end
+	maxBackupKey  = 1 << 15  // Badger's own limit is not much above
+
+	// maxSnapshot leaves a store that is restored all the commits it will ever make.
+	maxSnapshot = math.MaxInt64 / 2
+)
+
+// A backupHead says what a backup is of.
+type backupHead struct {
+	Version  int    `msgpack:"version"`  // backupVersion
+	Format   int    `msgpack:"format"`   // of the store
+	Store    string `msgpack:"store"`    // its ID
+	Snapshot uint64 `msgpack:"snapshot"` // the last commit that is in it
+	Since    uint64 `msgpack:"since"`    // Snapshot of the backup before, where Full is not set
+	Full     bool   `msgpack:"full"`
+	Records  int64  `msgpack:"records"` // of the snapshot
+	Bytes    int64  `msgpack:"bytes"`   // of their keys and records
+}
+
+// A backupEnd says what came before it.
+type backupEnd struct {
+	Records int64  `msgpack:"records"`
+	Changed int64  `msgpack:"changed"` // those that are not kept
+	Base    []byte `msgpack:"base"`    // Digest of the backup before; nil of a full one
+	Digest  []byte `msgpack:"digest"`  // SHA-256 of the file up to the frame of this, and of Base
+}
+
+// A backupEntry is a record of a snapshot.
+type backupEntry struct {
+	key     []byte
+	version uint64
+	sum     uint32 // of the record
+	record  []byte // nil where it is kept
+}
+
+// recordSum is the checksum that a record carries.
+func recordSum(record []byte) (uint32, bool) {
+	if len(record) < recordHeader {
+		return 0, false
+	}
+	return binary.BigEndian.Uint32(record[3:]), true
+}
+
+// A backupWriter writes the frames of a backup.
+type backupWriter struct {
+	w      io.Writer
+	zstd   *zstd.Encoder
+	digest hash.Hash
+	bytes  int64 // written
+	raw    []byte
+	key    []byte // of the entry before, in the frame
+	frame  []byte
+	end    backupEnd
+}
+
+func newBackupWriter(w io.Writer, head backupHead) (*backupWriter, error) {
+	// Blocks are packed by their own encodings: a slower level takes three times as long and saves hardly more.
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderCRC(false), zstd.WithWindowSize(frameTarget))
+	if err != nil {
+		return nil, err
+	}
+	b := &backupWriter{w: w, zstd: encoder, digest: sha256.New()}
+	if err := b.write([]byte(backupMagic)); err != nil {
+		return nil, err
+	}
+	return b, b.small(frameHead, head)
+}
+
+// add writes an entry.
+func (b *backupWriter) add(e backupEntry) error {
+	shared := 0
+	for shared < min(len(b.key), len(e.key)) && b.key[shared] == e.key[shared] {
+		shared++
+	}
+	b.key = append(b.key[:0], e.key...)
+	b.raw = binary.AppendUvarint(b.raw, uint64(shared))
+	b.raw = binary.AppendUvarint(b.raw, uint64(len(e.key)-shared))
+	b.raw = append(b.raw, e.key[shared:]...)
+	b.raw = binary.AppendUvarint(b.raw, e.version)
+	b.raw = binary.AppendUvarint(b.raw, uint64(len(e.record)))
+	if e.record == nil {
+		b.raw = binary.BigEndian.AppendUint32(b.raw, e.sum)
+	} else {
+		b.raw = append(b.raw, e.record...)
+		b.end.Changed++
+	}
+	b.end.Records++
+	if len(b.raw) < frameTarget {
+		return nil
+	}
+	return b.flush()
+}
+
+// flush ends a frame of records.
+func (b *backupWriter) flush() error {
+	if len(b.raw) == 0 {
+		return nil
+	}
+	if len(b.raw) > maxFrame {
+		return fmt.Errorf("%s: %w: a record of %d bytes is too large for a backup",
+			describeKey(b.key), ErrInvalidValue, len(b.raw))
+	}
+	b.begin(frameRecords, len(b.raw))
+	b.frame = b.zstd.EncodeAll(b.raw, b.frame)
+	b.raw, b.key = b.raw[:0], b.key[:0]
+	return b.endFrame()
+}
+
+func (b *backupWriter) begin(kind byte, raw int) {
+	b.frame = append(b.frame[:0], kind, 0, 0, 0, 0)
+	b.frame = binary.BigEndian.AppendUint32(b.frame, uint32(raw))
+}
+
+// endFrame completes the frame and writes it.
+func (b *backupWriter) endFrame() error {
+	stored := len(b.frame) - frameHeader
+	if stored > maxFrame { // of bytes that do not compress, little less than allowed
+		return fmt.Errorf("a frame of %d bytes is too large for a backup: %w", stored, ErrInvalidValue)
+	}
+	binary.BigEndian.PutUint32(b.frame[1:], uint32(stored))
+	return b.write(binary.BigEndian.AppendUint32(b.frame, crc32.Checksum(b.frame, castagnoli)))
+}
+
+func (b *backupWriter) small(kind byte, v any) error {
+	body, err := msgpack.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b.begin(kind, len(body))
+	b.frame = append(b.frame, body...)
+	return b.endFrame()
+}
+
+func (b *backupWriter) write(p []byte) error {
+	b.digest.Write(p) // never fails
+	n, err := b.w.Write(p)
+	b.bytes += int64(n)
+	return wrapBadger(err)
+}
+
+// close ends the file, of a backup made since the one with the digest base.
+func (b *backupWriter) close(base []byte) error {
+	if err := b.flush(); err != nil {
+		return err
+	}
+	b.digest.Write(base)
+	b.end.Base, b.end.Digest = base, b.digest.Sum(nil)
+	return b.small(frameEnd, b.end)
+}
+
+// A backupReader reads the entries of a backup. It trusts nothing: what it allocates is bounded, whatever the file says.
+type backupReader struct {
+	r      *bufio.Reader
+	file   int // which of several
+	zstd   *zstd.Decoder
+	digest hash.Hash
+	head   backupHead
+	end    backupEnd
+	offset int64 // of what is read next
+
+	frame, raw []byte
+	rest       []byte // of raw, to be parsed
+	first      bool   // rest begins a frame
+	entry      backupEntry
+	key        []byte // of entry
+	done       bool
+	count      backupEnd // so far
+}
+
+func newBackupReader(r io.Reader, file int) (*backupReader, error) {
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxMemory(maxFrame), zstd.WithDecoderMaxWindow(maxFrame))
+	if err != nil {
+		return nil, err
+	}
+	b := &backupReader{r: bufio.NewReaderSize(r, 256<<10), file: file, zstd: decoder, digest: sha256.New()}
+	if err := b.open(); err != nil {
+		b.close()
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *backupReader) close() { b.zstd.Close() }
+
+// fail is the error of what is read at an offset.
+func (b *backupReader) fail(offset int64, format string, args ...any) error {
+	return &BackupError{File: b.file, Offset: offset, Msg: fmt.Sprintf(format, args...), Err: ErrBackup}
+}
+
+func (b *backupReader) open() error {
+	magic := make([]byte, len(backupMagic))
+	if err := b.read(magic); err != nil {
+		return err
+	}
+	if string(magic) != backupMagic {
+		return b.fail(0, "it does not begin like one")
+	}
+	b.digest.Write(magic)
+	kind, body, err := b.readFrame()
+	if err != nil {
+		return err
+	}
+	b.digest.Write(b.frame)
+	if kind != frameHead {
+		return b.fail(int64(len(magic)), "the first frame is no head")
+	}
+	if err := msgpack.Unmarshal(body, &b.head); err != nil {
+		return b.fail(int64(len(magic)), "the head: %v", err)
+	}
+	h := b.head
+	switch {
+	case h.Version != backupVersion:
+		return b.fail(int64(len(magic)), "it has version %d of backups, want %d: another graphcleaner wrote it",
+			h.Version, backupVersion)
+	case h.Format < 1 || h.Snapshot > maxSnapshot || h.Since > h.Snapshot || h.Records < 0 || h.Bytes < 0:
+		return b.fail(int64(len(magic)), "the head contradicts itself")
+	}
+	return nil
+}
+
+// read fills p. What is not there is a file that is cut short.
+func (b *backupReader) read(p []byte) error {
+	n, err := io.ReadFull(b.r, p)
+	b.offset += int64(n)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return b.fail(b.offset, "it is cut short")
+	}
+	return err
+}
+
+// readFrame reads a frame into memory that the next one takes. Its body may be compressed.
+func (b *backupReader) readFrame() (kind byte, body []byte, err error) {
+	begin := b.offset
+	b.frame = grown(b.frame, frameHeader)
+	if err := b.read(b.frame); err != nil {
+		return 0, nil, err
+	}
+	kind = b.frame[0]
+	stored, raw := binary.BigEndian.Uint32(b.frame[1:]), binary.BigEndian.Uint32(b.frame[5:])
+	most := uint32(maxSmallFrame)
+	switch {
+	case kind == frameRecords:
+		most = maxFrame
+	case kind != frameHead && kind != frameEnd:
+		return 0, nil, b.fail(begin, "there is no frame of kind %#02x", kind)
+	case stored != raw:
+		return 0, nil, b.fail(begin, "a frame of %d bytes is said to be %d long", stored, raw)
+	}
+	if stored > most || raw > most || raw == 0 {
+		return 0, nil, b.fail(begin, "a frame says that it has %d bytes for %d, want at most %d", stored, raw, most)
+	}
+	b.frame = grown(b.frame, frameHeader+int(stored)+4)
+	if err := b.read(b.frame[frameHeader:]); err != nil {
+		return 0, nil, err
+	}
+	body = b.frame[frameHeader : frameHeader+stored]
+	if crc32.Checksum(b.frame[:frameHeader+stored], castagnoli) != binary.BigEndian.Uint32(b.frame[frameHeader+stored:]) {
+		return 0, nil, b.fail(begin, "the checksum of a frame does not match")
+	}
+	if kind != frameRecords {
+		return kind, body, nil
+	}
+	b.raw = grown(b.raw, int(raw))
+	b.raw, err = b.zstd.DecodeAll(body, b.raw[:0])
+	if err != nil {
+		return 0, nil, b.fail(begin, "a frame cannot be decompressed: %v", err)
+	}
+	if len(b.raw) != int(raw) {
+		return 0, nil, b.fail(begin, "a frame has %d bytes, want %d", len(b.raw), raw)
+	}
+	return kind, b.raw, nil
+}
+
+// grown is b with a length, and what it holds.
+func grown(b []byte, length int) []byte {
+	if cap(b) < length {
+		b = append(make([]byte, 0, length), b...)
+	}
+	return b[:length]
+}
+
+// next reads the next entry into b.entry, borrowed until the one after; false at the end of a file that is whole.
+func (b *backupReader) next() (bool, error) {
+	for len(b.rest) == 0 {
+		if b.done {
+			return false, nil
+		}
+		begin := b.offset
+		kind, body, err := b.readFrame()
+		switch {
+		case err != nil:
+			return false, err
+		case kind == frameHead:
+			return false, b.fail(begin, "there is a second head")
+		case kind == frameEnd:
+			if err := b.readEnd(begin, body); err != nil {
+				return false, err
+			}
+			continue
+		}
+		b.digest.Write(b.frame)
+		b.rest, b.first = body, true
+	}
+	if err := b.parse(); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// parse takes an entry off b.rest.
+func (b *backupReader) parse() error {
+	r := reader{b: b.rest}
+	shared := r.uvarint(maxBackupKey)
+	rest := r.bytes(int(r.uvarint(maxBackupKey)))
+	version := r.uvarint(maxSnapshot)
+	length := r.uvarint(maxFrame)
+	record, sum := []byte(nil), uint32(0)
+	if length == 0 {
+		if kept := r.bytes(4); !r.failed {
+			sum = binary.BigEndian.Uint32(kept)
+		}
+	} else {
+		record = r.bytes(int(length))
+	}
+	last := b.entry.key
+	switch {
+	case r.failed || shared > uint64(len(last)) || b.first && shared > 0:
+		return b.fail(b.offset, "an entry in the frame before is damaged")
+	case length == 0 && b.head.Full:
+		return b.fail(b.offset, "an entry in the frame before is kept, and there is no backup before this one")
+	case version == 0 || version > b.head.Snapshot:
+		return b.fail(b.offset, "an entry in the frame before is of version %d, want 1 to %d", version, b.head.Snapshot)
+	}
+	b.key = append(b.key[:0], last[:shared]...)
+	b.key = append(b.key, rest...)
+	key := b.key
+	if len(key) == 0 || len(key) > maxBackupKey || b.count.Records > 0 && bytes.Compare(key, last) <= 0 {
+		return b.fail(b.offset, "the keys in the frame before do not ascend")
+	}
+	if record != nil {
+		if _, err := decode(key, record); err != nil {
+			return b.fail(b.offset, "in the frame before: %v", err)
+		}
+		sum, _ = recordSum(record)
+		b.count.Changed++
+	}
+	b.key, b.entry = b.entry.key, backupEntry{key: key, version: version, sum: sum, record: record}
+	b.count.Records++
+	b.rest, b.first = r.b, false
+	return nil
+}
+
+// readEnd compares what was read with what the end says.
+func (b *backupReader) readEnd(begin int64, body []byte) error {
+	if err := msgpack.Unmarshal(body, &b.end); err != nil {
+		return b.fail(begin, "the end: %v", err)
+	}
+	b.digest.Write(b.end.Base)
+	b.done = true
+	switch digest := b.digest.Sum(nil); {
+	case !bytes.Equal(b.end.Digest, digest):
+		return b.fail(begin, "the checksum of the whole does not match")
+	case b.end.Records != b.count.Records || b.end.Changed != b.count.Changed || b.count.Records != b.head.Records:
+		return b.fail(begin, "it has %d records, %d of them changed, want %d and %d of %d",
+			b.count.Records, b.count.Changed, b.end.Records, b.end.Changed, b.head.Records)
+	case b.head.Full != (len(b.end.Base) == 0):
+		return b.fail(begin, "the end contradicts the head")
+	}
+	switch _, err := b.r.ReadByte(); {
+	case err == nil:
+		return b.fail(b.offset, "there is more behind the end")
+	case !errors.Is(err, io.EOF):
+		return err
+	}
+	return nil
+}
+
+// drain reads to the end.
+func (b *backupReader) drain() error {
+	for {
+		if more, err := b.next(); err != nil || !more {
+			return err
+		}
+	}
+}

@@ -1,0 +1,795 @@
+package kv
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+func backupOf(t testing.TB, s *Store, since []byte) ([]byte, BackupInfo) {
+	t.Helper()
+	var opt BackupOptions
+	if since != nil {
+		opt.Since = bytes.NewReader(since)
+	}
+	var out bytes.Buffer
+	info, err := s.Backup(t.Context(), &out, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Stored != int64(out.Len()) {
+		t.Errorf("the backup says that it has %d bytes, and has %d", info.Stored, out.Len())
+	}
+	return out.Bytes(), info
+}
+
+func readers(files ...[]byte) []io.Reader {
+	var list []io.Reader
+	for _, file := range files {
+		list = append(list, bytes.NewReader(file))
+	}
+	return list
+}
+
+// restoreAll restores a chain and opens the store.
+func restoreAll(t *testing.T, files ...[]byte) *Store {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "restored")
+	if _, err := Restore(t.Context(), dir, readers(files...), RestoreOptions{MemoryBudget: minMemoryBudget}); err != nil {
+		t.Fatal(err)
+	}
+	return openStore(t, dir, Options{})
+}
+
+// versionedContents are all records that a snapshot can see, with the commits that wrote them.
+func versionedContents(t testing.TB, s *Store) map[string]string {
+	t.Helper()
+	records := map[string]string{}
+	tx := s.Begin()
+	defer tx.Close()
+	it := tx.txn.NewIterator(badger.IteratorOptions{})
+	defer it.Close()
+	for it.Rewind(); it.Valid(); it.Next() {
+		value, err := it.Item().ValueCopy(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records[describeKey(it.Item().Key())+fmt.Sprintf(" %x", it.Item().Key())] = fmt.Sprintf("%d %x", it.Item().Version(), value)
+	}
+	return records
+}
+
+// compareContents fails where two stores do not hold the same records of the same commits.
+func compareContents(t *testing.T, got, want map[string]string) {
+	t.Helper()
+	for key, record := range want {
+		if got[key] != record {
+			t.Errorf("%s: got %.80q, want %.80q", key, got[key], record)
+		}
+	}
+	for key := range got {
+		if _, ok := want[key]; !ok {
+			t.Errorf("%s: there is one, want none", key)
+		}
+	}
+}
+
+func TestBackupAndRestore(t *testing.T) {
+	for name, make := range keptStores {
+		t.Run(name, func(t *testing.T) {
+			s := openStore(t, make(t), Options{})
+			file, info := backupOf(t, s, nil)
+			if again, _ := backupOf(t, s, nil); !bytes.Equal(again, file) {
+				t.Error("two backups of the same snapshot differ")
+			}
+			if !info.Full || info.Store != s.ID() || info.Changed != info.Records || info.Since != "" {
+				t.Errorf("a full backup says of itself %+v", info)
+			}
+			restored := restoreAll(t, file)
+			compareContents(t, versionedContents(t, restored), versionedContents(t, s))
+			if got, want := describeStore(t, restored), describeStore(t, s); got != want {
+				t.Errorf("it is another store than was backed up:\n%s", difference(got, want))
+			}
+			checkClean(t, restored)
+			verified, err := VerifyBackup(t.Context(), readers(file), nil)
+			if err != nil || verified != info {
+				t.Errorf("VerifyBackup: got %+v, %v; want %+v", verified, err, info)
+			}
+			if again, _ := backupOf(t, restored, nil); !bytes.Equal(again, file) {
+				t.Error("the backup of what was restored differs from the backup it was restored from")
+			}
+			// It goes on as a store does, and the versions of its parts with it.
+			version := func(s *Store) (v Version) {
+				view(t, s, func(tx *Tx) (err error) { v, err = tx.GraphVersion(); return err })
+				return v
+			}
+			before := version(restored)
+			if want := version(s); before != want {
+				t.Errorf("the graph has version %s, want %s", before, want)
+			}
+			changeKeptAgain(t, restored, 1)
+			if version(restored) == before {
+				t.Error("the graph was changed and its version was not")
+			}
+			if err := restored.Compact(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			checkClean(t, restored)
+		})
+	}
+}
+
+// changeKeptAgain changes, adds and deletes records of every kind that is not written by a Bulk.
+func changeKeptAgain(t *testing.T, s *Store, round int) {
+	t.Helper()
+	update(t, s, func(tx *Tx) error {
+		name := strconv.Itoa(round)
+		v, err := tx.AddNode(Node{ID: "round " + name, Label: "added"})
+		if err != nil {
+			return err
+		}
+		if err := tx.AddEdge(v, NodeID(round)); err != nil {
+			return err
+		}
+		if round > 1 { // so that deltas go
+			before, err := tx.Node("round " + strconv.Itoa(round-1))
+			if err != nil {
+				return err
+			}
+			if err := tx.RemoveEdge(before, NodeID(round-1)); err != nil {
+				return err
+			}
+			if err := tx.DeleteDocument("rounds", strconv.Itoa(round-1)); err != nil {
+				return err
+			}
+		}
+		long := strings.Repeat("long ", 40_000/round) // a chain that becomes shorter
+		return errors.Join(
+			tx.PutDocument("rounds", name, round), tx.PutDocument("settings", "long", long),
+			tx.SetLabel(NodeID(20+round%7), "label "+strconv.Itoa(round%3)), tx.SetRow("rows", NodeID(round), []float32{1, float32(round)}),
+			tx.Space("history").Put([]byte(name), []byte(name)), tx.Space("history").Delete([]byte(strconv.Itoa(round-2))),
+		)
+	})
+}
+
+// bulkKept replaces a column and a matrix by a Bulk.
+func bulkKept(t *testing.T, s *Store, round int) {
+	t.Helper()
+	b, err := s.Bulk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Abort()
+	w, err := b.Column("score", KindFloat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := b.Matrix("bulk", []string{"a", "b", "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v := range NodeID(b.Tx().NumNodes()) {
+		row := []float32{1, float32(v), float32(round)}
+		if err := errors.Join(w.Put(v, FloatValue(float64(v)/float64(round))), m.Put(v, row)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Commit(nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBackupChains makes random changes between the backups of a chain, and restores every beginning of it.
+func TestBackupChains(t *testing.T) {
+	for name, make := range keptStores {
+		t.Run(name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(1, 2))
+			s := openStore(t, make(t), Options{})
+			var files [][]byte
+			var want []map[string]string
+			last, info := []byte(nil), BackupInfo{}
+			round, backedUp := 0, 0
+			for step := range 7 {
+				backedUp = round
+				since := info.ID
+				last, info = backupOf(t, s, last)
+				if info.Since != since || info.Full != (step == 0) {
+					t.Errorf("backup %d: got %+v, want it since %s", step, info, since)
+				}
+				files, want = append(files, last), append(want, versionedContents(t, s))
+				if step == 3 {
+					continue // nothing changes
+				}
+				for range 1 + r.IntN(4) {
+					round++
+					changeKeptAgain(t, s, round)
+				}
+				switch step % 3 {
+				case 1:
+					bulkKept(t, s, round)
+				case 2:
+					if err := s.Compact(t.Context(), nil); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			for i := range files {
+				restored := restoreAll(t, files[:i+1]...)
+				compareContents(t, versionedContents(t, restored), want[i])
+				checkClean(t, restored)
+				closeStore(t, restored)
+			}
+			// What was restored goes on with the same chain.
+			restored := restoreAll(t, files...)
+			changeKeptAgain(t, restored, backedUp+1)
+			next, _ := backupOf(t, restored, last)
+			if len(next) > len(files[0])/2 {
+				t.Errorf("a backup of one change has %d bytes, the full one %d", len(next), len(files[0]))
+			}
+			compareContents(t, versionedContents(t, restoreAll(t, append(files, next)...)), versionedContents(t, restored))
+		})
+	}
+}
+
+// TestBackupOfACopy has a store that was copied go on twice. Since what it was before, and since what only its copy was,
+// a backup is right.
+func TestBackupOfACopy(t *testing.T) {
+	s := openStore(t, keptPlain(t), Options{})
+	full, _ := backupOf(t, s, nil)
+	other := openStore(t, copyStore(t, s.Dir()), Options{})
+	changeKeptAgain(t, s, 1)
+	since, _ := backupOf(t, s, full)
+	for round := range 5 {
+		changeKeptAgain(t, other, round+1)
+	}
+	next, _ := backupOf(t, other, since)
+	compareContents(t, versionedContents(t, restoreAll(t, full, since, next)), versionedContents(t, other))
+	// But what is since the one does not follow the other.
+	beside, _ := backupOf(t, other, full)
+	for name, files := range map[string][][]byte{
+		"of another": {full, beside, next}, "left out": {full, next}, "twice": {full, since, since},
+	} {
+		_, err := VerifyBackup(t.Context(), readers(files...), nil)
+		if !errors.Is(err, ErrBackupOrder) {
+			t.Errorf("%s: got %v, want ErrBackupOrder", name, err)
+		}
+	}
+	if _, err := s.Backup(t.Context(), io.Discard, BackupOptions{Since: bytes.NewReader(next)}); !errors.Is(err, ErrBackupOrder) {
+		t.Errorf("since a commit that the store has not come to: got %v, want ErrBackupOrder", err)
+	}
+	_, err := newStore(t, Options{}).Backup(t.Context(), io.Discard, BackupOptions{Since: bytes.NewReader(full)})
+	if !errors.Is(err, ErrBackupOrder) {
+		t.Errorf("since a backup of another store: got %v, want ErrBackupOrder", err)
+	}
+}
+
+func TestRestoreRefuses(t *testing.T) {
+	s := openStore(t, keptArcs(t), Options{})
+	full, _ := backupOf(t, s, nil)
+	changeKeptAgain(t, s, 1)
+	next, _ := backupOf(t, s, full)
+	for name, test := range map[string]struct {
+		files [][]byte
+		want  error
+	}{
+		"nothing":            {nil, ErrBackupOrder},
+		"no full one":        {[][]byte{next}, ErrBackupOrder},
+		"the wrong order":    {[][]byte{next, full}, ErrBackupOrder},
+		"two full ones":      {[][]byte{full, full}, ErrBackupOrder},
+		"an empty file":      {[][]byte{{}}, ErrBackup},
+		"another file":       {[][]byte{[]byte("id,label\n1,a\n, and so on for some while")}, ErrBackup},
+		"more behind it":     {[][]byte{append(slices.Clone(full), 0)}, ErrBackup},
+		"more behind it all": {[][]byte{append(slices.Clone(full), full...)}, ErrBackup},
+		"a later one cut":    {[][]byte{full, next[:len(next)-1]}, ErrBackup},
+		"the first one cut":  {[][]byte{full[:len(full)-1], next}, ErrBackup},
+	} {
+		dir := filepath.Join(t.TempDir(), "restored")
+		_, err := Restore(t.Context(), dir, readers(test.files...), RestoreOptions{MemoryBudget: minMemoryBudget})
+		if !errors.Is(err, test.want) {
+			t.Errorf("%s: got %v, want %v", name, err, test.want)
+		}
+		checkNothingLeft(t, dir)
+	}
+	occupied := t.TempDir()
+	if err := os.WriteFile(filepath.Join(occupied, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(t.Context(), occupied, readers(full), RestoreOptions{}); !errors.Is(err, ErrExists) {
+		t.Errorf("where there is something: got %v, want ErrExists", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	dir := filepath.Join(t.TempDir(), "restored")
+	_, err := Restore(ctx, dir, readers(full), RestoreOptions{
+		MemoryBudget: minMemoryBudget, Progress: func(string, int64, int64) { cancel() },
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that ends: got %v, want context.Canceled", err)
+	}
+	checkNothingLeft(t, dir)
+}
+
+// checkNothingLeft fails where something is at a directory that was not to be made, or beside it.
+func checkNothingLeft(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil || len(entries) > 0 {
+		t.Errorf("got %v, %v; want nothing left", entries, err)
+	}
+}
+
+// TestTruncatedBackups cuts a backup off at the ends of all frames and at random places.
+func TestTruncatedBackups(t *testing.T) {
+	s := openStore(t, keptPlain(t), Options{})
+	full, _ := backupOf(t, s, nil)
+	changeKeptAgain(t, s, 1)
+	next, _ := backupOf(t, s, full)
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, file := range [][]byte{full, next} {
+		cuts := frameEnds(t, file)
+		if last := cuts[len(cuts)-1]; last != len(file) {
+			t.Fatalf("the last frame ends at byte %d of %d", last, len(file))
+		}
+		cuts = append(cuts[:len(cuts)-1], 0, 1, len(file)-1)
+		for range 300 {
+			cuts = append(cuts, r.IntN(len(file)))
+		}
+		for _, cut := range cuts {
+			files := readers(full, file[:cut])
+			if bytes.Equal(file, full) {
+				files = readers(file[:cut])
+			}
+			if _, err := VerifyBackup(t.Context(), files, nil); !errors.Is(err, ErrBackup) {
+				t.Fatalf("cut to %d of %d bytes: got %v, want ErrBackup", cut, len(file), err)
+			}
+		}
+		cut := bytes.NewReader(file[:len(file)-1])
+		if _, err := s.Backup(t.Context(), io.Discard, BackupOptions{Since: cut}); !errors.Is(err, ErrBackup) {
+			t.Errorf("a backup since one that is cut short: got %v, want ErrBackup", err)
+		}
+	}
+}
+
+// frameEnds are the places where the frames of a backup end.
+func frameEnds(t *testing.T, file []byte) (ends []int) {
+	t.Helper()
+	b, err := newBackupReader(bytes.NewReader(file), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	ends = []int{len(backupMagic), int(b.offset)}
+	for !b.done {
+		if _, err := b.next(); err != nil {
+			t.Fatal(err)
+		}
+		if at := int(b.offset); at != ends[len(ends)-1] {
+			ends = append(ends, at)
+		}
+	}
+	return ends
+}
+
+// TestFlippedBackups flips bits of a backup, everywhere in head and end, and at random places between.
+func TestFlippedBackups(t *testing.T) {
+	s := openStore(t, keptPlain(t), Options{})
+	full, _ := backupOf(t, s, nil)
+	changeKeptAgain(t, s, 1)
+	next, _ := backupOf(t, s, full)
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, file := range [][]byte{full, next} {
+		ends := frameEnds(t, file)
+		var places []int
+		for at := range ends[1] {
+			places = append(places, at)
+		}
+		for at := ends[len(ends)-2]; at < len(file); at++ {
+			places = append(places, at)
+		}
+		for range 500 {
+			places = append(places, r.IntN(len(file)))
+		}
+		for _, at := range places {
+			damaged := slices.Clone(file)
+			damaged[at] ^= 1 << r.IntN(8)
+			files := readers(full, damaged)
+			if bytes.Equal(file, full) {
+				files = readers(damaged)
+			}
+			if _, err := VerifyBackup(t.Context(), files, nil); !errors.Is(err, ErrBackup) && !errors.Is(err, ErrBackupOrder) {
+				t.Fatalf("byte %d of %d is flipped: got %v, want ErrBackup", at, len(file), err)
+			}
+		}
+	}
+}
+
+// TestBackupOfDamage flips a byte of a record: its backup is refused, with the record's name, and one since before the
+// damage too.
+func TestBackupOfDamage(t *testing.T) {
+	s := openStore(t, keptPlain(t), Options{})
+	key := firstKey(t, s, kindColumn)
+	value := slices.Clone(rawValue(t, s, key))
+	value[len(value)-1] ^= 1
+	writeRaw(t, s, key, value)
+	_, err := s.Backup(t.Context(), io.Discard, BackupOptions{})
+	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), describeKey(key)) {
+		t.Errorf("got %v, want ErrCorrupt with the name of the record", err)
+	}
+}
+
+// TestBackupWhileWriting backs a store up at moments of a Bulk, and while others write.
+func TestBackupWhileWriting(t *testing.T) {
+	s := openStore(t, keptPlain(t), Options{})
+	want := versionedContents(t, s)
+	b := beginBulk(t, s)
+	reserved := versionedContents(t, s)
+	w, err := b.Column("half", KindInt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v := range NodeID(100) {
+		if err := w.Put(v, IntValue(int64(v))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.finish(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.batch.flush(); err != nil {
+		t.Fatal(err)
+	}
+	if len(versionedContents(t, s)) <= len(want) {
+		t.Fatal("the Bulk has written nothing: the test shows nothing")
+	}
+	file, _ := backupOf(t, s, nil)
+	b.batch = b.newRecords()
+	b.Abort()
+	compareContents(t, versionedContents(t, restoreAll(t, file)), reserved)
+
+	// A writer that writes in step with what is read.
+	round := 0
+	var out bytes.Buffer
+	want = versionedContents(t, s)
+	_, err = s.Backup(t.Context(), writerFunc(func(p []byte) (int, error) {
+		round++
+		changeKeptAgain(t, s, round)
+		return out.Write(p)
+	}), BackupOptions{})
+	if err != nil || round < 3 {
+		t.Fatalf("got %v after %d writes", err, round)
+	}
+	compareContents(t, versionedContents(t, restoreAll(t, out.Bytes())), want)
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// TestBackupFailures has the writer fail at every write, and the reader of what it is restored from.
+func TestBackupFailures(t *testing.T) {
+	s := openStore(t, keptArcs(t), Options{})
+	failure := errors.New("failure")
+	var file bytes.Buffer
+	for n := 0; ; n++ {
+		file.Reset()
+		writes := 0
+		_, err := s.Backup(t.Context(), writerFunc(func(p []byte) (int, error) {
+			if writes++; writes > n {
+				return 0, failure
+			}
+			return file.Write(p)
+		}), BackupOptions{})
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, failure) {
+			t.Fatalf("write %d failed: got %v", n, err)
+		}
+		if _, err := VerifyBackup(t.Context(), readers(file.Bytes()), nil); !errors.Is(err, ErrBackup) {
+			t.Errorf("what was written before write %d: got %v, want ErrBackup", n, err)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "restored")
+	broken := io.MultiReader(bytes.NewReader(file.Bytes()[:file.Len()/2]), readerFunc(func([]byte) (int, error) { return 0, failure }))
+	_, err := Restore(t.Context(), dir, []io.Reader{broken}, RestoreOptions{MemoryBudget: minMemoryBudget})
+	if !errors.Is(err, failure) {
+		t.Errorf("a reader that fails: got %v, want its failure", err)
+	}
+	checkNothingLeft(t, dir)
+	if _, err := s.Backup(t.Context(), io.Discard, BackupOptions{Begin: func(most int64) error {
+		if most < int64(file.Len()) {
+			t.Errorf("it says that it takes %d bytes at most, and takes %d", most, file.Len())
+		}
+		return failure
+	}}); !errors.Is(err, failure) {
+		t.Errorf("Begin fails: got %v, want its failure", err)
+	}
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// TestBackupReadOnly backs a store up whose files and directory cannot be written to.
+func TestBackupReadOnly(t *testing.T) {
+	s := openStore(t, keptPlain(t), Options{})
+	want, _ := backupOf(t, s, nil)
+	closeStore(t, s)
+	before := fileNames(t, s.Dir(), "*")
+	s = openStore(t, s.Dir(), Options{ReadOnly: true})
+	if got, _ := backupOf(t, s, nil); !bytes.Equal(got, want) {
+		t.Error("the backup of a store that is open read-only differs from that of one that is not")
+	}
+	closeStore(t, s)
+	if after := fileNames(t, s.Dir(), "*"); !slices.Equal(after, before) {
+		t.Errorf("got the files %q, want %q", after, before)
+	}
+}
+
+// TestCloseDuringBackup has the store closed from beside.
+func TestCloseDuringBackup(t *testing.T) {
+	s := newStore(t, Options{})
+	for i := range 2 * contextEvery / 1000 {
+		update(t, s, func(tx *Tx) error {
+			for j := range 1000 {
+				if err := tx.PutDocument("many", strconv.Itoa(1000*i+j), j); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	closed := make(chan error, 1)
+	began := false
+	_, err := s.Backup(t.Context(), io.Discard, BackupOptions{Progress: func(string, int64, int64) {
+		if !began {
+			began = true
+			s.mu.Lock()
+			txs := slices.Collect(maps.Keys(s.txs)) // that of the backup
+			s.mu.Unlock()
+			go func() { closed <- s.Close() }()
+			for txs[0].Err() == nil {
+				runtime.Gosched()
+			}
+		}
+	}})
+	if !errors.Is(err, ErrClosed) {
+		t.Errorf("got %v, want ErrClosed", err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Backup(t.Context(), io.Discard, BackupOptions{}); !errors.Is(err, ErrClosed) {
+		t.Errorf("of a closed store: got %v, want ErrClosed", err)
+	}
+}
+
+// FuzzReadBackup reads files that may be anything.
+func FuzzReadBackup(f *testing.F) {
+	for _, seed := range fuzzBackups(f) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		info, err := VerifyBackup(t.Context(), readers(resealed(file)), nil)
+		if err != nil {
+			if _, ok := errors.AsType[*BackupError](err); !ok {
+				t.Errorf("got %v, want a *BackupError", err)
+			}
+			return
+		}
+		if info.Records < 0 || info.Changed > info.Records {
+			t.Errorf("a backup that can be read says %+v", info)
+		}
+	})
+}
+
+// fuzzBackups are small backups: of an empty store, of a small one, and one since that.
+func fuzzBackups(f testing.TB) (files [][]byte) {
+	f.Helper()
+	s, err := Create(filepath.Join(f.TempDir(), "store"), Options{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			f.Error(err)
+		}
+	}()
+	var last []byte
+	for i := range 3 {
+		last, _ = backupOf(f, s, last)
+		files = append(files, last)
+		err := s.Update(func(tx *Tx) error {
+			_, err := tx.AddNode(Node{ID: fmt.Sprint("node ", i), Label: "a"})
+			return err
+		})
+		if err != nil {
+			f.Fatal(err)
+		}
+	}
+	return append(files, []byte(backupMagic), nil)
+}
+
+// TestHostileBackupAllocatesLittle bounds what reading a hostile file allocates.
+func TestHostileBackupAllocatesLittle(t *testing.T) {
+	head := []byte(backupMagic)
+	for _, frame := range [][]byte{
+		{frameHead, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
+		{frameRecords, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 1},
+		{frameRecords, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff},
+	} {
+		file := append(slices.Clone(head), frame...)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := VerifyBackup(t.Context(), readers(file), nil); !errors.Is(err, ErrBackup) {
+			t.Errorf("frame % x: got %v, want ErrBackup", frame, err)
+		}
+		runtime.ReadMemStats(&after)
+		if got := after.TotalAlloc - before.TotalAlloc; got > 2*maxFrame {
+			t.Errorf("frame % x: reading it allocates %d bytes, want at most %d", frame, got, 2*maxFrame)
+		}
+	}
+}
+
+func TestRestoreClearsWhatWasLeft(t *testing.T) {
+	s := openStore(t, keptArcs(t), Options{})
+	file, _ := backupOf(t, s, nil)
+	dir := filepath.Join(t.TempDir(), "restored")
+	left := filepath.Join(dir+restoreMark, "store")
+	if err := os.MkdirAll(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(left, badger.ManifestFilename), []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(t.Context(), dir, readers(file), RestoreOptions{MemoryBudget: minMemoryBudget}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir + restoreMark); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what was beside the store is still there: %v", err)
+	}
+	restored := openStore(t, dir, Options{})
+	if !maps.Equal(versionedContents(t, restored), versionedContents(t, s)) {
+		t.Error("it is another store than was backed up")
+	}
+}
+
+// resealed gives the frames of a file the checksums that they should have, so that what lies behind them is reached.
+func resealed(file []byte) []byte {
+	file = slices.Clone(file)
+	if len(file) < len(backupMagic) {
+		return file
+	}
+	digest := sha256.New()
+	digest.Write(file[:len(backupMagic)])
+	for rest := file[len(backupMagic):]; len(rest) >= frameHeader+4; {
+		stored := int64(binary.BigEndian.Uint32(rest[1:]))
+		if stored > int64(len(rest))-frameHeader-4 {
+			break
+		}
+		frame := rest[:frameHeader+stored+4]
+		rest = rest[len(frame):]
+		var end backupEnd
+		body := frame[frameHeader : frameHeader+stored]
+		if frame[0] == frameEnd && msgpack.Unmarshal(body, &end) == nil {
+			digest.Write(end.Base)
+			end.Digest = digest.Sum(nil)
+			if sealed, err := msgpack.Marshal(end); err == nil && len(sealed) == len(body) {
+				copy(body, sealed)
+			}
+		}
+		binary.BigEndian.PutUint32(frame[frameHeader+stored:], crc32.Checksum(frame[:frameHeader+stored], castagnoli))
+		digest.Write(frame)
+	}
+	return file
+}
+
+// TestRestoreOfOlderFormats restores backups of the kept stores, of every earlier format version.
+func TestRestoreOfOlderFormats(t *testing.T) {
+	for version := 1; version < formatVersion; version++ {
+		for name := range keptStores {
+			dir, want := unpackKept(t, version, name)
+			s, err := openDirectory(dir, Options{MemoryBudget: minMemoryBudget})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.readHeader(); err != nil {
+				t.Fatal(err)
+			}
+			restored := restoreAll(t, backupAsItIs(t, s))
+			if got := describeStore(t, restored); got != want {
+				t.Errorf("%s of version %d is another store than it was:\n%s", name, version, difference(got, want))
+			}
+			checkClean(t, restored)
+			closeStore(t, s)
+		}
+	}
+	s := newStore(t, Options{})
+	s.header.Version++
+	dir := filepath.Join(t.TempDir(), "restored")
+	_, err := Restore(t.Context(), dir, readers(backupAsItIs(t, s)), RestoreOptions{MemoryBudget: minMemoryBudget})
+	if !errors.Is(err, ErrVersion) {
+		t.Errorf("of a newer format: got %v, want a *VersionError", err)
+	}
+	checkNothingLeft(t, dir)
+}
+
+// backupAsItIs writes all records of a store of any format version.
+func backupAsItIs(t *testing.T, s *Store) []byte {
+	t.Helper()
+	tx := s.beginBare(false)
+	defer tx.Close()
+	var entries []backupEntry
+	head := backupHead{
+		Version: backupVersion, Format: s.header.Version, Store: s.header.ID, Snapshot: tx.txn.ReadTs(), Full: true,
+	}
+	it := tx.txn.NewIterator(badger.IteratorOptions{})
+	defer it.Close()
+	for it.Rewind(); it.Valid(); it.Next() {
+		record, err := it.Item().ValueCopy(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries = append(entries, backupEntry{key: it.Item().KeyCopy(nil), version: it.Item().Version(), record: record})
+		head.Records++
+		head.Bytes += it.Item().KeySize() + int64(len(record))
+	}
+	var file bytes.Buffer
+	w, err := newBackupWriter(&file, head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.zstd.Close()
+	for _, e := range entries {
+		if err := w.add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.close(nil); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// TestMutatedBackups changes bytes of small backups, whose checksums are then made right again: what is read of them is an
+// error, or hangs together.
+func TestMutatedBackups(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 9))
+	seeds := fuzzBackups(t)[:3]
+	refused := 0
+	const rounds = 1000
+	for range rounds {
+		file := slices.Clone(seeds[r.IntN(len(seeds))])
+		for range 1 + r.IntN(3) {
+			file[r.IntN(len(file))] = byte(r.IntN(256))
+		}
+		_, err := VerifyBackup(t.Context(), readers(resealed(file)), nil)
+		if err == nil {
+			continue // the change was in a checksum
+		}
+		if _, ok := errors.AsType[*BackupError](err); !ok {
+			t.Fatalf("got %v, want a *BackupError", err)
+		}
+		refused++
+	}
+	if refused < rounds/4 {
+		t.Errorf("%d of %d were refused: the test shows little", refused, rounds)
+	}
+}

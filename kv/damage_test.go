@@ -1,0 +1,337 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// flipsAsked says how many bytes TestFlippedBytes changes.
+const flipsAsked = "GRAPHCLEANER_TEST_FLIPS"
+
+// everyKind makes a store with records of every kind, in the tables of a load and in later ones, and closes it. The
+// later ones hold newer versions of records in the earlier ones.
+func everyKind(t testing.TB, nodes int) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "store")
+	l, err := NewLoader(dir, LoadOptions{
+		MemoryBudget: minMemoryBudget, Directed: true, Weighted: true,
+		Properties: []Column{{Name: "year", Kind: KindInt}, {Name: "title", Kind: KindString}, {Name: "x", Kind: KindFloat}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	id := func(i int) string { return "n" + strconv.Itoa(i) }
+	for i := range nodes {
+		n := Node{ID: id(i), Label: "class " + strconv.Itoa(r.IntN(4)), Values: []Value{
+			IntValue(int64(1990 + r.IntN(30))), StringValue("title " + strconv.Itoa(r.IntN(nodes))), FloatValue(r.Float64()),
+		}}
+		if i%17 == 0 {
+			n.Label, n.Values[2] = "", Value{}
+		}
+		if err := l.AddNode(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edges := l.EdgeWriter()
+	for i := range nodes {
+		for _, j := range []int{0, r.IntN(nodes), r.IntN(nodes)} {
+			if err := edges.AddWeighted(id(i), id(j), float32(1+r.IntN(9)), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := edges.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	for round := range 3 {
+		s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeEveryKind(t, s, r, round)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
+	t.Helper()
+	if round == 0 {
+		b, err := s.Bulk()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Abort()
+		m, err := b.Matrix("m", []string{"a", "b", "c"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := b.Space("lent")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for v := range b.Tx().NumNodes() {
+			if err := m.Put(NodeID(v), []float32{float32(v), r.Float32(), 1}); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Put([]byte(fmt.Sprintf("key %06d", v)), []byte("lent "+strconv.Itoa(v))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.Commit(nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for step := range 20 {
+		err := s.Update(func(tx *Tx) error {
+			v, err := tx.AddNode(Node{ID: fmt.Sprintf("extra %d/%d", round, step), Label: "new"})
+			if err != nil {
+				return err
+			}
+			u := NodeID(r.IntN(int(v)))
+			return errors.Join(
+				tx.SetEdge(v, u, 2), tx.SetEdge(u, v, 3),
+				tx.SetValue(u, "year", IntValue(int64(round*100+step))), tx.SetLabel(u, "class "+strconv.Itoa(round)),
+				tx.SetRow("m", u, []float32{float32(round), float32(step), 0}),
+				tx.PutDocument("documents", strconv.Itoa(step), strings.Repeat("text ", 20)+strconv.Itoa(round)),
+				tx.Space("lent").Put([]byte(fmt.Sprintf("later %d", step)), []byte(strconv.Itoa(round))),
+				tx.PutDocument("long", "document", strings.Repeat("long ", 20_000)+strconv.Itoa(round*step)),
+			)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// export reads everything a store has through what its users call, and returns a hash of it.
+func export(s *Store) (sum uint64, err error) {
+	h := fnv.New64a()
+	add := func(v ...any) { fmt.Fprintln(h, v...) }
+	err = s.View(func(tx *Tx) error {
+		add(tx.NumNodes(), tx.NumEdges(), tx.NumArcs(), tx.IntegerIDs(), tx.Classes(), tx.Columns(), tx.Matrices())
+		for v, err := range tx.InFileOrder() {
+			if err != nil {
+				return err
+			}
+			id, err := tx.ID(v)
+			if err != nil {
+				return err
+			}
+			back, err := tx.Node(id)
+			if err != nil {
+				return err
+			}
+			add(id, v, back)
+			for _, column := range tx.Columns() {
+				value, err := tx.Value(v, column.Name)
+				if err != nil {
+					return err
+				}
+				add(value)
+			}
+			degree, err := tx.Degree(v)
+			if err != nil {
+				return err
+			}
+			add(degree)
+			for a, err := range tx.Arcs(v) {
+				if err != nil {
+					return err
+				}
+				add(a.Neighbor, a.Out, a.In)
+			}
+		}
+		if err := exportScans(tx, add); err != nil {
+			return err
+		}
+		return nil
+	})
+	return h.Sum64(), err
+}
+
+// exportScans reads in blocks what export reads node by node, and what belongs to no node.
+func exportScans(tx *Tx, add func(...any)) error {
+	for _, column := range tx.Columns() {
+		r, err := tx.Reader(column.Name)
+		if err != nil {
+			return err
+		}
+		for v := range tx.NumNodes() {
+			value, err := r.At(NodeID(v))
+			if err != nil {
+				return err
+			}
+			add(value)
+		}
+	}
+	for e, err := range tx.Edges() {
+		if err != nil {
+			return err
+		}
+		add(e)
+	}
+	for _, name := range tx.Matrices() {
+		m, err := tx.Matrix(name)
+		if err != nil {
+			return err
+		}
+		rows := make([]float32, tx.NumNodes()*m.Width())
+		if err := m.Read(Range{0, NodeID(tx.NumNodes())}, 0, m.Width(), rows); err != nil {
+			return err
+		}
+		add(rows)
+	}
+	for _, space := range sortedNames(tx.cat.Spaces) {
+		for e, err := range tx.Space(space).Ascend(nil) {
+			if err != nil {
+				return err
+			}
+			add(e.Key, e.Value)
+		}
+	}
+	for _, space := range []string{"documents", "long"} {
+		for key, err := range tx.Documents(space) {
+			if err != nil {
+				return err
+			}
+			var text string
+			if err := tx.Document(space, key, &text); err != nil {
+				return err
+			}
+			add(key, text)
+		}
+	}
+	return nil
+}
+
+// A damageCount says what came of damaged stores.
+type damageCount struct {
+	tried, detected, harmless, lost int
+	unnoticed                       int // of detected: only Check found them, and a read without it saw other data
+}
+
+func (c *damageCount) String() string {
+	return fmt.Sprintf("flipped %d detected %d harmless %d lost %d", c.tried, c.detected, c.harmless, c.lost)
+}
+
+// look opens a damaged store: it must be refused, or have a problem, or hold what it held.
+func (c *damageCount) look(t *testing.T, dir, damage string, opt Options, want uint64) {
+	t.Helper()
+	c.tried++
+	opt.MemoryBudget = minMemoryBudget
+	s, err := Open(dir, opt)
+	if err != nil {
+		c.detected++
+		if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNotStore) && !errors.Is(err, ErrVersion) {
+			t.Errorf("%s: got %v, want ErrCorrupt", damage, err)
+		}
+		return
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("%s: closing: %v", damage, err)
+		}
+	}()
+	got, reading := export(s)
+	found := 0
+	err = s.Check(context.Background(), nil, func(p Problem) {
+		found++
+		if p.Where == "" || p.What == "" {
+			t.Errorf("%s: got problem %q", damage, p)
+		}
+	})
+	switch {
+	case err != nil:
+		t.Errorf("%s: checking: %v", damage, err)
+	case found > 0:
+		c.detected++
+		c.unnoticed += counted(reading == nil && got != want)
+	case reading != nil:
+		t.Errorf("%s: Check finds no problem, and reading %v", damage, reading)
+	case got != want:
+		c.lost++
+		t.Errorf("%s: Check finds no problem, and other data is read", damage)
+	default:
+		c.harmless++
+	}
+}
+
+// TestFlippedBytes changes bytes of all files of a closed store, one at a time, over the whole length of each.
+func TestFlippedBytes(t *testing.T) {
+	t.Parallel()
+	positions := 300
+	if asked := os.Getenv(flipsAsked); asked != "" {
+		var err error
+		if positions, err = strconv.Atoi(asked); err != nil {
+			t.Fatalf("%s: %v", flipsAsked, err)
+		}
+	}
+	dir := everyKind(t, 700)
+	s := openStore(t, dir, Options{ReadOnly: true})
+	want, err := export(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkClean(t, s)
+	closeStore(t, s)
+	var count damageCount
+	r := rand.New(rand.NewPCG(9, 9))
+	for _, name := range fileNames(t, dir, "*") {
+		path := filepath.Join(dir, name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		share := positions / len(fileNames(t, dir, "*"))
+		for i := range min(share, len(text)) {
+			at := i*len(text)/share + r.IntN(max(len(text)/share, 1))
+			if share >= len(text) {
+				at = i
+			}
+			flipped := slices.Clone(text)
+			flipped[at] ^= byte(1 << r.IntN(8))
+			if i%3 == 0 {
+				flipped[at] = text[at] ^ byte(1+r.IntN(255))
+			}
+			if i%10 == 0 { // opened for writing, a store changes
+				copied := copyStore(t, dir)
+				if err := os.WriteFile(filepath.Join(copied, name), flipped, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				count.look(t, copied, fmt.Sprintf("%s with byte %d of %d changed, for writing", name, at, len(text)), Options{}, want)
+				if err := os.RemoveAll(copied); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			if err := os.WriteFile(path, flipped, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			count.look(t, dir, fmt.Sprintf("%s with byte %d of %d changed", name, at, len(text)), Options{ReadOnly: true}, want)
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%v, of the detected %d are seen by Check alone", &count, count.unnoticed)
+	fmt.Println(&count)
+	if count.detected == 0 || count.harmless+count.detected != count.tried {
+		t.Errorf("got %v", &count)
+	}
+}

@@ -1,0 +1,256 @@
+//go:build linux && (amd64 || arm64)
+
+package faults
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Supported returns ErrUnsupported where Run cannot watch a process.
+func Supported() error {
+	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
+	if errno != 0 {
+		return fmt.Errorf("%w: %w", ErrUnsupported, errno)
+	}
+	return nil
+}
+
+// Run starts a command, which calls Begin, and waits for its end. The command must have no ExtraFiles, and an Env.
+func Run(command *exec.Cmd, plan Plan) (outcome Outcome, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return outcome, err
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "watcher"), os.NewFile(uintptr(pair[1]), "watched")
+	defer func() { err = errors.Join(err, ours.Close()) }()
+	const firstExtra = 3
+	command.ExtraFiles = []*os.File{theirs}
+	command.Env = append(command.Env, variable+"="+strconv.Itoa(firstExtra))
+	if err := command.Start(); err != nil {
+		return outcome, errors.Join(err, theirs.Close())
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	if err := theirs.Close(); err != nil {
+		return outcome, errors.Join(err, command.Process.Kill(), <-ended)
+	}
+	listener, err := receive(pair[0])
+	if err != nil {
+		killing := command.Process.Kill()
+		return outcome, errors.Join(fmt.Errorf("a process that does not call Begin: %w", err), killing, <-ended)
+	}
+	w := &watcher{plan: plan, listener: listener, process: command.Process, watched: make(chan error, 1)}
+	go func() { w.watched <- w.watch() }()
+	most := plan.Most
+	if most == 0 {
+		most = time.Minute
+	}
+	limit := time.NewTimer(most)
+	defer limit.Stop()
+	select {
+	case outcome.Err = <-ended:
+	case <-limit.C:
+		killing := command.Process.Kill()
+		outcome.Err = errors.Join(ErrHung, killing, <-ended)
+	}
+	err = errors.Join(<-w.watched, unix.Close(listener))
+	outcome.Operations, outcome.Met = w.count, w.met
+	return outcome, err
+}
+
+// receive takes the file that Begin sends.
+func receive(socket int) (int, error) {
+	message, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
+	n, length, _, _, err := unix.Recvmsg(socket, message, rights, unix.MSG_CMSG_CLOEXEC)
+	if err != nil {
+		return 0, err
+	}
+	if n == 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	messages, err := unix.ParseSocketControlMessage(rights[:length])
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range messages {
+		files, err := unix.ParseUnixRights(&m)
+		if err != nil {
+			return 0, err
+		}
+		if len(files) == 1 {
+			return files[0], nil
+		}
+	}
+	return 0, io.ErrUnexpectedEOF
+}
+
+// A watcher answers the operations of one process.
+type watcher struct {
+	plan     Plan
+	listener int
+	process  *os.Process
+	watched  chan error
+
+	count int64
+	met   string
+}
+
+// A notice is the kernel's struct seccomp_notif, an answer its struct seccomp_notif_resp.
+type (
+	notice struct {
+		id    uint64
+		pid   uint32
+		flags uint32
+		call  int32
+		arch  uint32
+		at    uint64
+		args  [6]uint64
+	}
+	answer struct {
+		id    uint64
+		value int64
+		errno int32
+		flags uint32
+	}
+)
+
+// watch answers until the process has ended.
+func (w *watcher) watch() error {
+	for {
+		poll := []unix.PollFd{{Fd: int32(w.listener), Events: unix.POLLIN}}
+		_, err := unix.Poll(poll, -1)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if poll[0].Revents&unix.POLLIN == 0 {
+			return nil // it has no threads left
+		}
+		var asked notice
+		err = w.control(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&asked))
+		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINTR) {
+			continue // the thread has ended
+		}
+		if err != nil {
+			return err
+		}
+		answered := answer{id: asked.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+		errno, killed := w.meet(&asked)
+		if killed {
+			if err := w.process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				return err
+			}
+			continue
+		}
+		if errno != 0 {
+			answered = answer{id: asked.id, errno: -int32(errno)}
+		}
+		err = w.control(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&answered))
+		if err != nil && !errors.Is(err, unix.ENOENT) {
+			return err
+		}
+	}
+}
+
+func (w *watcher) control(request uintptr, data unsafe.Pointer) error {
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(w.listener), request, uintptr(data))
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// meet counts an operation, and returns what becomes of it: an error, the end of the process, or nothing.
+func (w *watcher) meet(asked *notice) (errno unix.Errno, killed bool) {
+	op := operations[asked.call]
+	path, ours := w.path(asked, op)
+	if !ours {
+		return 0, false
+	}
+	switch w.plan.Kind {
+	case NoSpace:
+		if op.class != grows && op.class != creates || op.class == creates && exists(path) {
+			return 0, false
+		}
+		errno = unix.ENOSPC
+	case IO:
+		if op.class == removes {
+			return 0, false
+		}
+		errno = unix.EIO
+	}
+	w.count++
+	if w.plan.At == 0 || w.count < w.plan.At || w.count > w.plan.At && !w.plan.Lasting {
+		return 0, false
+	}
+	if w.met == "" {
+		w.met = strings.TrimSpace(op.name + " " + path)
+	}
+	return errno, w.plan.Kind == Kill
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// path is that of the file which an operation is about, and whether it is under the directory of the plan. A mapping
+// has none, and is under it.
+func (w *watcher) path(asked *notice, op operation) (path string, ours bool) {
+	process := fmt.Sprintf("/proc/%d/", asked.pid)
+	switch {
+	case op.file != noArgument:
+		path = readLink(process + fmt.Sprintf("fd/%d", int32(asked.args[op.file])))
+	case op.path != noArgument:
+		path = readPath(process+"mem", int64(asked.args[op.path]))
+		if !filepath.IsAbs(path) {
+			from := process + "cwd"
+			if directory := int32(asked.args[op.path-1]); directory != unix.AT_FDCWD {
+				from = process + fmt.Sprintf("fd/%d", directory)
+			}
+			path = filepath.Join(readLink(from), path)
+		}
+	default:
+		return "", true
+	}
+	return path, path == w.plan.Dir || strings.HasPrefix(path, w.plan.Dir+string(filepath.Separator))
+}
+
+// readLink is where a link of /proc leads; empty where there is none, of a file that is not open.
+func readLink(name string) string {
+	path, err := os.Readlink(name)
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// readPath reads a path from the memory of a process; empty where there is none.
+func readPath(memory string, at int64) string {
+	f, err := os.Open(memory)
+	if err != nil {
+		return "" // the process has ended
+	}
+	text := make([]byte, unix.PathMax)
+	n, err := f.ReadAt(text, at)
+	if err = errors.Join(err, f.Close()); n == 0 && err != nil {
+		return ""
+	}
+	path, _, _ := bytes.Cut(text[:n], []byte{0}) // as far as it is mapped
+	return string(path)
+}

@@ -1,0 +1,365 @@
+package kv
+
+import (
+	"archive/zip"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The stores kept in testdata are zip files, one for every format version there was: version1.zip holds the directory
+// of each store of keptStores, and NAME.txt, what describeStore says of it. One is made before the format changes, with
+//
+//	go test ./kv -run TestKeepStores -update
+//
+// which writes the stores of the format version that the code then has, where the file is not there.
+var updateKept = flag.Bool("update", false, "write testdata/versionN.zip for the present format version, where it is not there")
+
+// keptStores are made, and described, by name.
+var keptStores = map[string]func(t *testing.T) string{
+	"plain": keptPlain,
+	"arcs":  keptArcs,
+}
+
+func TestKeepStores(t *testing.T) {
+	if !*updateKept {
+		t.Skip("writes testdata only with -update")
+	}
+	path := filepath.Join("testdata", fmt.Sprintf("version%d.zip", formatVersion))
+	if err := os.MkdirAll("testdata", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := zip.NewWriter(f)
+	for _, name := range sortedNames(keptStores) {
+		dir := keptStores[name](t)
+		keep(t, w, name, dir)
+		text, err := w.Create(name + ".txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(text, describeStore(t, openStore(t, dir, Options{}))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// keep adds the files of a store to an archive.
+func keep(t *testing.T, w *zip.Writer, name, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		body, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := w.Create(name + "/" + entry.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := file.Write(body); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// keptPlain has records of every kind but those of arcs, and was closed.
+func keptPlain(t *testing.T) string {
+	dir := filepath.Join(t.TempDir(), "plain")
+	l, err := NewLoader(dir, LoadOptions{MemoryBudget: minMemoryBudget, Classes: []string{"never used"}, Properties: []Column{
+		{Name: "year", Kind: KindInt}, {Name: "weight", Kind: KindFloat}, {Name: "open", Kind: KindBool},
+		{Name: "title", Kind: KindString}, {Name: "venue", Kind: KindClass}, {Name: "gone", Kind: KindInt},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 300
+	id := func(i int) string { return "paper " + strconv.Itoa(i*7919%n) }
+	for i := range n {
+		node := Node{ID: id(i), Values: []Value{
+			IntValue(int64(1990 + i%30)), FloatValue(float64(i) / 7), BoolValue(i%3 == 0), StringValue("Títle " + strconv.Itoa(i)),
+			StringValue("venue " + strconv.Itoa(i%5)), IntValue(int64(i)),
+		}}
+		if i%11 == 0 {
+			node.Values = node.Values[:i%5]
+		} else {
+			node.Label = "class " + strconv.Itoa(i%4)
+		}
+		if err := l.AddNode(node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range n {
+		for _, j := range []int{i + 1, i * i, 0, 3 * i} {
+			if err := l.AddEdge(id(i), id(j%n), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := l.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	s := openKept(t, dir)
+	b, err := s.Bulk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Abort()
+	matrices := []struct {
+		name     string
+		columns  int
+		encoding MatrixEncoding
+	}{{"dense", 3, MatrixEncoding{}}, {"half", 20, MatrixEncoding{Half: true}}, {"kept", 40, MatrixEncoding{Half: true, Kept: 2}}}
+	for _, m := range matrices {
+		columns := make([]string, m.columns)
+		for j := range columns {
+			columns[j] = "column " + strconv.Itoa(j)
+		}
+		w, err := b.EncodedMatrix(m.name, columns, m.encoding)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for v := range NodeID(n) {
+			if v%13 == 5 {
+				continue
+			}
+			row := make([]float32, m.columns)
+			row[int(v)%m.columns] = float32(v) / 256
+			row[int(v)%3] += 0.5
+			if err := w.Put(v, row); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	space, err := b.Space("index")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		if err := space.Put([]byte(fmt.Sprintf("key %03d", i)), []byte(strings.Repeat("value", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Commit(func(tx *Tx) error { return tx.PutDocument("runs", "1", map[string]string{"seed": "1"}) }); err != nil {
+		t.Fatal(err)
+	}
+	changeKept(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// keptArcs is directed and weighted, its ids are numbers, and it was not closed.
+func keptArcs(t *testing.T) string {
+	dir := filepath.Join(t.TempDir(), "arcs")
+	l, err := NewLoader(dir, LoadOptions{MemoryBudget: minMemoryBudget, Directed: true, Weighted: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 200
+	for i := range n {
+		if err := l.AddNode(Node{ID: strconv.Itoa(i), Label: strconv.Itoa(i % 7)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := l.EdgeWriter()
+	for i := range n {
+		for k, j := range []int{i + 1, i * i, 3*i + 2} {
+			if err := w.AddWeighted(strconv.Itoa(i), strconv.Itoa(j%n), float32(k)+0.5, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	s := openKept(t, dir)
+	changeKept(t, s)
+	dir = copyStore(t, dir)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// openKept opens a store that its user closes.
+func openKept(t *testing.T, dir string) *Store {
+	t.Helper()
+	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// changeKept makes deltas of every kind, in two transactions.
+func changeKept(t *testing.T, s *Store) {
+	t.Helper()
+	update(t, s, func(tx *Tx) error {
+		for i := range 5 {
+			v, err := tx.AddNode(Node{ID: strconv.Itoa(1000 + i), Label: "added"})
+			if err != nil {
+				return err
+			}
+			if err := tx.AddEdge(v, NodeID(i)); err != nil {
+				return err
+			}
+		}
+		if err := tx.CreateMatrix("rows", []string{"a", "b"}); err != nil {
+			return err
+		}
+		if err := tx.SetRow("rows", 3, []float32{1, float32(math.NaN())}); err != nil {
+			return err
+		}
+		if err := tx.Space("history").Put([]byte("first"), []byte("entry")); err != nil {
+			return err
+		}
+		return tx.PutDocument("settings", "limits", []int{1, 2, 3})
+	})
+	update(t, s, func(tx *Tx) error {
+		for u := range NodeID(4) {
+			var neighbor NodeID
+			for v, err := range tx.Neighbors(u) {
+				if err != nil {
+					return err
+				}
+				neighbor = v
+			}
+			remove := tx.RemoveEdge
+			if out, err := isArc(tx, u, neighbor); err != nil {
+				return err
+			} else if !out {
+				remove = func(u, v NodeID) error { return tx.RemoveEdge(v, u) }
+			}
+			if err := remove(u, neighbor); err != nil {
+				return err
+			}
+		}
+		if tx.Weighted() {
+			if err := tx.SetEdge(7, 9, 2.25); err != nil {
+				return err
+			}
+		}
+		if _, ok := tx.Column("gone"); ok {
+			if err := tx.DropColumn("gone"); err != nil {
+				return err
+			}
+		}
+		if err := tx.AddColumn("note", KindString); err != nil {
+			return err
+		}
+		if err := tx.SetValue(5, "note", StringValue("looked at")); err != nil {
+			return err
+		}
+		if err := tx.SetLabel(6, ""); err != nil {
+			return err
+		}
+		return tx.SetLabel(8, "a class that came later")
+	})
+}
+
+// isArc reports whether an edge leads from u to v.
+func isArc(tx *Tx, u, v NodeID) (bool, error) {
+	for a, err := range tx.Arcs(u) {
+		if err != nil || a.Neighbor == v {
+			return a.Out != 0, err
+		}
+	}
+	return false, nil
+}
+
+// describeStore says all that can be read of a store, as text that no format version changes.
+func describeStore(t *testing.T, s *Store) string {
+	t.Helper()
+	var text strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
+	view(t, s, func(tx *Tx) error {
+		line("store %s of %d", s.ID(), s.Created().Unix())
+		line("%d nodes, %d edges, %d arcs, integer ids %t, directed %t, weighted %t",
+			tx.NumNodes(), tx.NumEdges(), tx.NumArcs(), tx.IntegerIDs(), tx.Directed(), tx.Weighted())
+		line("classes %q", tx.Classes())
+		line("columns %v", tx.Columns())
+		for v, err := range tx.InFileOrder() {
+			if err != nil {
+				return err
+			}
+			id, err := tx.ID(v)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&text, "node %d %q:", v, id)
+			for _, column := range tx.Columns() {
+				value, err := tx.Value(v, column.Name)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(&text, " %s=%q", column.Name, value)
+			}
+			for a, err := range tx.Arcs(v) {
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(&text, " %d/%v/%v", a.Neighbor, a.Out, a.In)
+			}
+			line("")
+		}
+		for _, name := range tx.Matrices() {
+			m, err := tx.Matrix(name)
+			if err != nil {
+				return err
+			}
+			line("matrix %s %q %v", name, m.Columns(), m.Encoding())
+			rows := make([]float32, tx.NumNodes()*m.Width())
+			if err := m.Read(Range{0, NodeID(tx.NumNodes())}, 0, m.Width(), rows); err != nil {
+				return err
+			}
+			for v := range tx.NumNodes() {
+				line("%v", rows[v*m.Width():(v+1)*m.Width()])
+			}
+		}
+		for _, name := range []string{"index", "history"} {
+			for e, err := range tx.Space(name).Ascend(nil) {
+				if err != nil {
+					return err
+				}
+				line("space %s: %q is %q", name, e.Key, e.Value)
+			}
+		}
+		for _, space := range []string{"runs", "settings"} {
+			for key, err := range tx.Documents(space) {
+				if err != nil {
+					return err
+				}
+				var value any
+				if err := tx.Document(space, key, &value); err != nil {
+					return err
+				}
+				line("document %s/%s: %v", space, key, value)
+			}
+		}
+		return nil
+	})
+	return text.String()
+}

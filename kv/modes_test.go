@@ -1,0 +1,107 @@
+//go:build linux || darwin
+
+package kv
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// checkModes compares the modes of a store's directory and of all that is in it.
+func checkModes(t *testing.T, dir string, want fs.FileMode) {
+	t.Helper()
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		mode := want
+		if !entry.IsDir() {
+			files++
+			mode = want & 0o666
+		}
+		if info.Mode().Perm() != mode {
+			t.Errorf("%s has mode %v, want %v", path, info.Mode().Perm(), mode)
+		}
+		return nil
+	})
+	if err != nil || files < 3 {
+		t.Errorf("got %d files, %v", files, err)
+	}
+}
+
+// TestModes makes stores in every way, whatever the umask is, and shares one.
+func TestModes(t *testing.T) {
+	for _, umask := range []int{0, 0o022, 0o077} {
+		t.Run("", func(t *testing.T) {
+			before := syscall.Umask(umask)
+			defer syscall.Umask(before)
+			s := openKept(t, keptPlain(t)) // of a load
+			if err := s.Compact(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			file, _ := backupOf(t, s, nil)
+			work, err := s.Work(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := work.Dir().Put("kept", []byte("text")); err != nil {
+				t.Fatal(err)
+			}
+			if err := work.Close(); err != nil {
+				t.Fatal(err)
+			}
+			closeStore(t, s)
+			checkModes(t, s.Dir(), storeMode)
+			restored := restoreAll(t, file)
+			closeStore(t, restored)
+			checkModes(t, restored.Dir(), storeMode)
+			created := newStore(t, Options{})
+			addNodes(t, created, 3)
+			closeStore(t, created)
+			checkModes(t, created.Dir(), storeMode)
+
+			if err := os.Chmod(created.Dir(), 0o750); err != nil {
+				t.Fatal(err)
+			}
+			s = openKept(t, created.Dir())
+			update(t, s, func(tx *Tx) error { return tx.AddEdge(0, 1) })
+			closeStore(t, s)
+			checkModes(t, created.Dir(), 0o750)
+		})
+	}
+}
+
+// TestModesOfLoads looks at the directory that a load works in, and loads into an empty one that is there.
+func TestModesOfLoads(t *testing.T) {
+	for _, mode := range []fs.FileMode{0, storeMode, 0o750, 0o755} {
+		dir, want := filepath.Join(t.TempDir(), "graph"), storeMode
+		if mode != 0 {
+			want = mode
+			if err := os.Mkdir(dir, mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l, err := NewLoader(dir, LoadOptions{MemoryBudget: minMemoryBudget})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.AddNode(Node{ID: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(l.work.path); err != nil || info.Mode().Perm() != storeMode {
+			t.Errorf("%s: got mode %v, %v; want %v", l.work.path, info.Mode(), err, storeMode)
+		}
+		if _, err := l.Commit(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		checkModes(t, dir, want)
+	}
+}

@@ -1,0 +1,182 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// An Event is something that an open store did, for Options.Observe.
+type Event struct {
+	Kind     EventKind
+	Dir      string        // of the store
+	Duration time.Duration // that it took, zero for what has no duration
+	Records  int64         // written, deleted or read, where that is counted
+	Bytes    int64         // of their keys and values
+	Err      error         // why it failed; nil where it did not
+}
+
+// An EventKind says what an Event is.
+type EventKind uint8
+
+// The events of a store. Those marked with a star have Records and Bytes.
+const (
+	EventOpen       EventKind = iota + 1 // Open or Create, with what a crash left replayed and swept
+	EventCommit                          // * one transaction was made durable, or was not; without what its closure took
+	EventBulkWrite                       // * a Bulk, from its begin until all that it writes is on disk, or Abort
+	EventBulkSwitch                      // Bulk.Commit made what was written visible
+	EventSweep                           // * what is no longer used was deleted
+	EventCompact                         // Compact
+	EventCheck                           // Check
+	EventBackup                          // * Backup
+	EventCorrupt                         // a damaged record was met; Err is an ErrCorrupt that names it
+	EventClose                           // Close
+)
+
+var eventNames = map[EventKind]string{
+	EventOpen:       "open",
+	EventCommit:     "commit",
+	EventBulkWrite:  "bulk write",
+	EventBulkSwitch: "bulk switch",
+	EventSweep:      "sweep",
+	EventCompact:    "compact",
+	EventCheck:      "check",
+	EventBackup:     "backup",
+	EventCorrupt:    "corrupt record",
+	EventClose:      "close",
+}
+
+// String is the event's name, such as "commit".
+func (k EventKind) String() string {
+	if name, ok := eventNames[k]; ok {
+		return name
+	}
+	return fmt.Sprintf("event %d", uint8(k))
+}
+
+// level is how much an event matters to who reads a log.
+func (e Event) level() slog.Level {
+	switch {
+	case e.Kind == EventCorrupt:
+		return slog.LevelError
+	case e.Err != nil:
+		return slog.LevelWarn
+	case e.Kind == EventCommit || e.Kind == EventSweep:
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
+}
+
+// Counters count what a store did since it was opened. They only grow; the difference of two is what happened between.
+type Counters struct {
+	Snapshots int64 // begun, those of Updates included
+
+	Commits       int64 // transactions made durable, each by one sync of the log
+	FailedCommits int64
+	CommitRecords int64 // records written and deleted by Commits
+	CommitBytes   int64 // of their keys and values
+	CommitTime    time.Duration
+
+	Bulks       int64 // Bulk.Commit and Compact that made visible what they wrote
+	BulkRecords int64 // written, also by those that were aborted, and deleted by sweeps
+	BulkBytes   int64 // of their keys and values
+
+	CacheHits   int64 // records that lookups found in memory, checked already
+	CacheMisses int64 // and those that they read from disk
+
+	Corrupt int64 // damaged records that were met
+}
+
+// A tally is what Counters are taken from.
+type tally struct {
+	snapshots                          atomic.Int64
+	commits, failedCommits             atomic.Int64
+	commitRecords, commitBytes, commit atomic.Int64 // commit in nanoseconds
+	bulks, bulkRecords, bulkBytes      atomic.Int64
+	corrupt                            atomic.Int64
+}
+
+// Counters returns what was counted so far. It may be called at any time, also after Close.
+func (s *Store) Counters() Counters {
+	t := &s.tally
+	hits, misses := s.records.lookups()
+	return Counters{
+		Snapshots: t.snapshots.Load(),
+		Commits:   t.commits.Load(), FailedCommits: t.failedCommits.Load(),
+		CommitRecords: t.commitRecords.Load(), CommitBytes: t.commitBytes.Load(), CommitTime: time.Duration(t.commit.Load()),
+		Bulks: t.bulks.Load(), BulkRecords: t.bulkRecords.Load(), BulkBytes: t.bulkBytes.Load(),
+		CacheHits: hits, CacheMisses: misses,
+		Corrupt: t.corrupt.Load(),
+	}
+}
+
+// observe tells of an event that began at a time, zero where it has no duration.
+func (s *Store) observe(e Event, began time.Time) {
+	e.Dir = s.dir
+	if !began.IsZero() {
+		e.Duration = time.Since(began)
+	}
+	if s.opt.Logger != nil {
+		logEvent(s.opt.Logger, e)
+	}
+	if s.opt.Observe != nil {
+		s.opt.Observe(e)
+	}
+}
+
+func logEvent(log *slog.Logger, e Event) {
+	attrs := []slog.Attr{slog.String("store", e.Dir)}
+	if e.Duration > 0 {
+		attrs = append(attrs, slog.Duration("duration", e.Duration))
+	}
+	if e.Records > 0 {
+		attrs = append(attrs, slog.Int64("records", e.Records), slog.Int64("bytes", e.Bytes))
+	}
+	if e.Err != nil {
+		attrs = append(attrs, slog.Any("error", e.Err))
+	}
+	log.LogAttrs(context.Background(), e.level(), e.Kind.String(), attrs...)
+}
+
+// damaged counts a record that could not be decoded, and returns err.
+func (s *Store) damaged(err error) error {
+	if err != nil && errors.Is(err, ErrCorrupt) {
+		s.tally.corrupt.Add(1)
+		s.observe(Event{Kind: EventCorrupt, Err: err}, time.Time{})
+	}
+	return err
+}
+
+// committed counts a transaction that was made durable, or was not.
+func (s *Store) committed(tx *Tx, began time.Time, err error) {
+	t := &s.tally
+	if err != nil {
+		t.failedCommits.Add(1)
+	} else {
+		t.commits.Add(1)
+		t.commitRecords.Add(tx.puts)
+		t.commitBytes.Add(tx.putBytes)
+		t.commit.Add(int64(time.Since(began)))
+	}
+	s.observe(Event{Kind: EventCommit, Records: tx.puts, Bytes: tx.putBytes, Err: err}, began)
+}
+
+// A badgerLog hands on what Badger says of itself. Its information, of which there is much at every opening, is for who
+// looks for a fault.
+type badgerLog struct{ log *slog.Logger }
+
+func (l badgerLog) say(level slog.Level, format string, args []any) {
+	ctx := context.Background()
+	if l.log.Enabled(ctx, level) {
+		l.log.LogAttrs(ctx, level, strings.TrimSpace(fmt.Sprintf(format, args...)), slog.String("by", "badger"))
+	}
+}
+
+func (l badgerLog) Errorf(format string, args ...any)   { l.say(slog.LevelError, format, args) }
+func (l badgerLog) Warningf(format string, args ...any) { l.say(slog.LevelWarn, format, args) }
+func (l badgerLog) Infof(format string, args ...any)    { l.say(slog.LevelDebug, format, args) }
+func (l badgerLog) Debugf(format string, args ...any)   { l.say(slog.LevelDebug, format, args) }

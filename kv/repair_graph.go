@@ -1,0 +1,409 @@
+package kv
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
+	"github.com/graphcleaner/graphcleaner/kv/spill"
+)
+
+// graph writes adjacency and dictionary again where they are damaged or do not agree, and counts what it writes.
+func (r *repair) graph(ctx context.Context, found damagedRecords) error {
+	cat := r.tx.cat
+	damaged := found.generations[cat.Graph]
+	if !damaged {
+		c := newChecker(r.tx, r.progress, func(Problem) {})
+		err := c.records(ctx) // counts them
+		if err == nil {
+			damaged, err = r.broken(ctx, c, (*checker).dictionary, (*checker).adjacency, (*checker).edgeDeltas)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !damaged {
+		return nil
+	}
+	bulk, err := r.write()
+	if err != nil {
+		return err
+	}
+	g, err := bulk.newGeneration()
+	if err != nil {
+		return err
+	}
+	bulk.draft.Graph = g
+	bulk.draft.LoadedNodes, bulk.draft.EdgeDeltas = cat.Nodes, 0
+	if err := r.adjacency(ctx, g); err != nil {
+		return err
+	}
+	return r.dictionary(ctx, g)
+}
+
+// A listRepair reads the lists of a damaged graph.
+type listRepair struct {
+	*repair
+	dir  *directory
+	bad  []bool // by block: some part of it cannot be read
+	all  bool   // every list gets what the lists of others say of it
+	form arcForm
+}
+
+// adjacency writes the lists again. The lists of a block that cannot be read are made from those of the other ends; where
+// sound blocks contradict each other, so are all.
+func (r *repair) adjacency(ctx context.Context, g generation) (err error) {
+	l := &listRepair{repair: r, form: r.tx.cat.arcForm()}
+	if l.dir, err = r.directory(ctx); err != nil {
+		return err
+	}
+	l.bad = make([]bool, l.dir.blocks())
+	for b := range l.bad {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		damage := l.read(b, new(Adjacency))
+		if damage == nil {
+			continue
+		}
+		if !errors.Is(damage, ErrCorrupt) {
+			return damage
+		}
+		l.bad[b] = true
+		rng := l.dir.blockRange(b)
+		if rng.Len() == 0 {
+			continue
+		}
+		err := r.done(fmt.Sprintf("adjacency, node numbers %d to %d", rng.First, int64(rng.End)-1), damage.Error(),
+			"made again from the lists of their neighbours")
+		if err != nil {
+			return err
+		}
+	}
+	halves := spill.New(r.bulk.Dir(), r.bulk.SortMemory())
+	defer func() { err = errors.Join(err, halves.Close()) }()
+	agree, err := l.collect(ctx, halves)
+	if err != nil {
+		return err
+	}
+	if !agree {
+		if err := r.done("adjacency", "some edge is in the list of one of its ends only", "put into both"); err != nil {
+			return err
+		}
+		if err := halves.Close(); err != nil {
+			return err
+		}
+		halves = spill.New(r.bulk.Dir(), r.bulk.SortMemory())
+		l.all = true
+		if _, err := l.collect(ctx, halves); err != nil {
+			return err
+		}
+	}
+	deltas := spill.New(r.bulk.Dir(), r.bulk.SortMemory())
+	defer func() { err = errors.Join(err, deltas.Close()) }()
+	if err := l.deltas(ctx, deltas); err != nil {
+		return err
+	}
+	return l.write(ctx, g, halves, deltas)
+}
+
+// directory returns which nodes are in which block, from the blocks where its own records are damaged. The range of a
+// block that cannot be read is what is left between its neighbours; of several in a row the first has it.
+func (r *repair) directory(ctx context.Context) (*directory, error) {
+	d, damage := r.tx.readDirectory()
+	if damage == nil || !errors.Is(damage, ErrCorrupt) {
+		return d, damage
+	}
+	d = &directory{generation: r.tx.cat.Graph, starts: []NodeID{0}}
+	prefix := generationPrefix(kindAdjacency, r.tx.cat.Graph)
+	last, end := -1, uint64(0) // the last block that could be read, and where it ends
+	err := eachRecord(ctx, r.s.db, prefix, nil, func(rec record, _ []byte, broken error) error {
+		b, _ := numberOf(rec.key, 0)
+		part, ok := numberOf(rec.key, 1)
+		if !ok || int64(b) > int64(d.blocks())+int64(r.tx.cat.LoadedNodes) {
+			return nil // no reader finds it
+		}
+		for d.blocks() <= int(b) {
+			d.starts = append(d.starts, d.starts[len(d.starts)-1])
+			d.parts = append(d.parts, 1)
+		}
+		d.parts[b] = max(d.parts[b], part+1)
+		sound := broken == nil && part == 0
+		if !sound {
+			return nil
+		}
+		first, rows, sound := blockRows(rec.body)
+		if !sound || first < end || last == int(b)-1 && first > end || first+rows > uint64(r.tx.cat.LoadedNodes) {
+			return nil
+		}
+		for i := last + 2; i <= int(b); i++ {
+			d.starts[i] = NodeID(first)
+		}
+		last, end = int(b), first+rows
+		d.starts[b+1] = NodeID(end)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := last + 2; i <= d.blocks(); i++ {
+		d.starts[i] = NodeID(r.tx.cat.LoadedNodes)
+	}
+	if left := uint64(r.tx.cat.LoadedNodes) - uint64(d.starts[d.blocks()]); left > 0 {
+		d.add(int(left), 1)
+	}
+	return d, r.done("adjacency directory", damage.Error(), "made again from the blocks")
+}
+
+// blockRows are the first node of an adjacency block and its number of nodes.
+func blockRows(body []byte) (first, rows uint64, ok bool) {
+	first, n := binary.Uvarint(body)
+	_, m := binary.Uvarint(body[max(n, 0):])
+	if n <= 0 || m <= 0 {
+		return 0, 0, false
+	}
+	block, err := gap.Parse(body[n+m:], math.MaxUint32)
+	return first, uint64(block.Rows()), err == nil
+}
+
+// read reads the lists of a block, with their arcs, and checks that they ascend and that no node is its own neighbour.
+func (l *listRepair) read(b int, buf *Adjacency) error {
+	*buf = Adjacency{
+		Range: l.dir.blockRange(b), Offsets: append(buf.Offsets[:0], 0), Neighbors: buf.Neighbors[:0], arcs: buf.arcs[:0],
+	}
+	if err := l.tx.appendBlock(l.dir, b, buf); err != nil {
+		return err
+	}
+	if l.form.any() {
+		if err := l.tx.readBlockArcs(l.dir, b, buf); err != nil {
+			return err
+		}
+	}
+	for v := buf.First; v < buf.End; v++ {
+		list := buf.Of(v)
+		for i, u := range list {
+			if u == v || i > 0 && u <= list[i-1] {
+				return corrupt(pairKey(kindAdjacency, l.dir.generation, uint32(b), 0), fmt.Sprintf("the list of node number %d is no list", v))
+			}
+		}
+		if !l.form.directed {
+			continue
+		}
+		for i, a := range buf.arcsOf(v) {
+			if _, ok := a.sum(); !ok {
+				return corrupt(pairKey(kindArcs, l.dir.generation, uint32(b), 0),
+					fmt.Sprintf("between nodes number %d and %d the weights are %v and %v", v, list[i], a.out, a.in))
+			}
+		}
+	}
+	return nil
+}
+
+// collect adds what sound lists say of those that are to be made again, and says whether sound lists agree.
+func (l *listRepair) collect(ctx context.Context, halves *spill.Sorter) (agree bool, err error) {
+	var lesser, greater fingerprint
+	var lists Adjacency
+	for b := range l.bad {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		l.progress("lists of neighbours", int64(b), int64(len(l.bad)))
+		if l.bad[b] {
+			continue
+		}
+		if err := l.read(b, &lists); err != nil {
+			return false, err
+		}
+		for u := lists.First; u < lists.End; u++ {
+			arcs := lists.arcsOf(u)
+			for i, v := range lists.Of(u) {
+				a := arc{1, 1}
+				if l.form.any() {
+					a = arcs[i]
+				}
+				bad := l.bad[l.dir.find(v)]
+				if bad || l.all {
+					if err := halves.Add(pairBytes(v, u), appendArc(nil, a.reversed())); err != nil {
+						return false, err
+					}
+				}
+				switch {
+				case bad:
+				case u < v:
+					lesser.add(edgeKey(uint32(u), uint32(v), 32), a.bits())
+				default:
+					greater.add(edgeKey(uint32(v), uint32(u), 32), a.reversed().bits())
+				}
+			}
+		}
+	}
+	return lesser == greater, nil
+}
+
+// deltas adds every change of an edge that can be read under either end, under both.
+func (l *listRepair) deltas(ctx context.Context, deltas *spill.Sorter) error {
+	nodes := int64(l.tx.cat.Nodes)
+	prefix := generationPrefix(kindEdgeDelta, l.tx.cat.Graph)
+	return eachRecord(ctx, l.s.db, prefix, nil, func(rec record, _ []byte, damage error) error {
+		if damage != nil {
+			return l.done(describeKey(rec.key), damage.Error(), "taken from the other end of the edge, if it is there")
+		}
+		d, err := l.tx.parseEdgeDelta(rec)
+		if err != nil || int64(max(d.u, d.v)) >= nodes || d.u == d.v {
+			return l.done(describeKey(rec.key), "it is no change of an edge", "removed")
+		}
+		for _, d := range []edgeDelta{d, {d.v, d.u, d.change, d.arc.reversed()}} {
+			if err := deltas.Add(pairBytes(d.u, d.v), appendArc([]byte{byte(d.change)}, d.arc)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func pairBytes(u, v NodeID) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(u)), uint32(v))
+}
+
+func pairOf(b []byte) (u, v NodeID) {
+	return NodeID(binary.BigEndian.Uint32(b)), NodeID(binary.BigEndian.Uint32(b[4:]))
+}
+
+func appendArc(b []byte, a arc) []byte { return appendFloat32(appendFloat32(b, a.out), a.in) }
+
+func arcOf(b []byte) arc {
+	r := reader{b: b}
+	return arc{readFloat32(&r), readFloat32(&r)}
+}
+
+// A neighborList is the list of one node while it is put together.
+type neighborList struct {
+	nodes []NodeID
+	arcs  []arc
+}
+
+// set gives the list a neighbour, or another arc to it; with none it takes it away.
+func (n *neighborList) set(v NodeID, a arc) {
+	i, there := slices.BinarySearch(n.nodes, v)
+	switch {
+	case a == arc{} && there:
+		n.nodes, n.arcs = slices.Delete(n.nodes, i, i+1), slices.Delete(n.arcs, i, i+1)
+	case a == arc{}:
+	case there:
+		n.arcs[i] = a
+	default:
+		n.nodes, n.arcs = slices.Insert(n.nodes, i, v), slices.Insert(n.arcs, i, a)
+	}
+}
+
+// write writes the lists of a new generation.
+func (l *listRepair) write(ctx context.Context, g generation, halves, deltas *spill.Sorter) error {
+	nextHalf, stopHalves := iter.Pull2(halves.Sorted(ctx))
+	defer stopHalves()
+	nextDelta, stopDeltas := iter.Pull2(deltas.Sorted(ctx))
+	defer stopDeltas()
+	half, err, moreHalves := nextHalf()
+	if err != nil {
+		return err
+	}
+	delta, err, moreDeltas := nextDelta()
+	if err != nil {
+		return err
+	}
+	w := newAdjacencyWriter(l.bulk.batch.put, g, l.form)
+	var lists Adjacency
+	var list neighborList
+	entries, arcs := int64(0), int64(0)
+	at := -1 // the block that lists holds
+	for v := NodeID(0); int(v) < l.tx.cat.Nodes; v++ {
+		if v%contextEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			l.progress("adjacency", int64(v), int64(l.tx.cat.Nodes))
+		}
+		list.nodes, list.arcs = list.nodes[:0], list.arcs[:0]
+		if int(v) < l.tx.cat.LoadedNodes {
+			b := l.dir.find(v)
+			if b != at && !l.bad[b] {
+				if err := l.read(b, &lists); err != nil {
+					return err
+				}
+			}
+			at = b
+			if !l.bad[b] {
+				list.nodes = append(list.nodes, lists.Of(v)...)
+				list.arcs = append(list.arcs, lists.arcsOf(v)...)
+				for len(list.arcs) < len(list.nodes) {
+					list.arcs = append(list.arcs, arc{1, 1})
+				}
+			}
+		}
+		for ; moreHalves; half, err, moreHalves = nextHalf() {
+			if err != nil {
+				return err
+			}
+			u, neighbor := pairOf(half.Key)
+			if u != v {
+				break
+			}
+			l.join(&list, v, neighbor, arcOf(half.Value))
+		}
+		for ; moreDeltas; delta, err, moreDeltas = nextDelta() {
+			if err != nil {
+				return err
+			}
+			u, neighbor := pairOf(delta.Key)
+			if u != v {
+				break
+			}
+			a := arcOf(delta.Value[1:])
+			if edgeChange(delta.Value[0]) == edgeRemoved {
+				a = arc{}
+			}
+			list.set(neighbor, a)
+		}
+		entries += int64(len(list.nodes))
+		for _, a := range list.arcs {
+			arcs += a.count()
+		}
+		ofList := list.arcs
+		if !l.form.any() {
+			ofList = nil
+		}
+		if err := w.append(list.nodes, ofList); err != nil {
+			return err
+		}
+	}
+	if err := w.close(); err != nil {
+		return err
+	}
+	return l.count(entries, arcs)
+}
+
+// join gives the list of v what the list of a neighbour says of v. Where both say something of the arcs, that of the
+// lesser node holds.
+func (l *listRepair) join(list *neighborList, v, neighbor NodeID, a arc) {
+	if _, there := slices.BinarySearch(list.nodes, neighbor); !there || neighbor < v {
+		list.set(neighbor, a)
+	}
+}
+
+// count takes over the numbers of edges and arcs that were written.
+func (l *listRepair) count(entries, arcs int64) error {
+	draft := l.bulk.draft
+	before := l.tx.cat.Edges
+	draft.Edges = entries / 2
+	if draft.Directed {
+		draft.Arcs = arcs / 2
+	}
+	if draft.Edges == before {
+		return nil
+	}
+	return l.done("edges", fmt.Sprintf("%d were counted, %d are left", before, draft.Edges), "counted again")
+}

@@ -1,0 +1,386 @@
+package kv
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// records makes the records of a store, whose files are sound, agree with each other. What is damaged is written again
+// under a new generation, all of it at once.
+func (r *repair) records(ctx context.Context) (err error) {
+	found, err := r.scan(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.kept.sync(); err != nil {
+		return err
+	}
+	if err := r.root(found); err != nil {
+		return err
+	}
+	if err := r.s.removeAll(found.removed); err != nil {
+		return err
+	}
+	if err := r.s.sweep(); err != nil {
+		return err
+	}
+	defer func() {
+		if r.bulk != nil {
+			r.bulk.Abort()
+		}
+	}()
+	if r.tx = r.s.Begin(); r.tx.err != nil {
+		return r.tx.err
+	}
+	defer r.tx.Close()
+	steps := []func(context.Context, damagedRecords) error{r.graph, r.columns, r.matrices, r.spaces}
+	for _, step := range steps {
+		if err := step(ctx, found); err != nil {
+			return err
+		}
+	}
+	if r.bulk == nil {
+		return nil
+	}
+	if err := r.kept.sync(); err != nil {
+		return err
+	}
+	marked := r.tx.Columns()
+	return r.bulk.Commit(func(tx *Tx) error {
+		for _, column := range marked {
+			if err := tx.SetIndexed(column.Name, column.Indexed); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// write begins what writes again.
+func (r *repair) write() (*Bulk, error) {
+	if r.bulk != nil {
+		return r.bulk, nil
+	}
+	var err error
+	r.bulk, err = r.s.beginBulk(context.Background())
+	return r.bulk, err
+}
+
+// damagedRecords are what a scan of all records found.
+type damagedRecords struct {
+	// generations have records that cannot be read.
+	generations map[generation]bool
+
+	// removed are the keys of what no reader could use: records of unknown kinds, and documents.
+	removed [][]byte
+
+	header, counts bool // cannot be read
+
+	last  generation // the greatest of any record
+	added uint32     // one more than the greatest node that was added
+}
+
+// scan reads every record by itself, and keeps those that are damaged.
+func (r *repair) scan(ctx context.Context) (found damagedRecords, err error) {
+	found.generations = map[generation]bool{}
+	seen := map[kind]bool{}
+	documents := map[string]error{} // damaged, by their keys without the part
+	err = eachRecord(ctx, r.s.db, nil, nil, func(rec record, value []byte, damage error) error {
+		k := kind(0)
+		if len(rec.key) > 0 {
+			k = kind(rec.key[0])
+		}
+		known := kindNames[k] != "" && (k < firstGenerational || len(rec.key) >= 5)
+		if known && damage == nil {
+			seen[k] = true
+			r.note(&found, rec.key)
+			return nil
+		}
+		if err := r.kept.keepRecord(rec.key, value); err != nil {
+			return err
+		}
+		what := "no record has this key"
+		if damage != nil {
+			what = damage.Error()
+		}
+		switch {
+		case !known:
+			found.removed = append(found.removed, bytes.Clone(rec.key))
+			return r.done(describeKey(rec.key), what, "removed")
+		case k == kindDegreeDelta || k == kindIDLookup || k == kindAddedID:
+			found.generations[generation(binary.BigEndian.Uint32(rec.key[1:]))] = true
+			return r.done(describeKey(rec.key), what, "made again")
+		case k == kindDocument && len(rec.key) > 2:
+			documents[string(rec.key[:len(rec.key)-2])] = damage
+		case k >= firstGenerational:
+			found.generations[generation(binary.BigEndian.Uint32(rec.key[1:]))] = true
+			r.note(&found, rec.key)
+		}
+		return nil
+	})
+	if err != nil {
+		return found, err
+	}
+	found.header, found.counts = !seen[kindHeader], !seen[kindCounts]
+	return found, r.documents(ctx, &found, documents)
+}
+
+func (r *repair) note(found *damagedRecords, key []byte) {
+	if kind(key[0]) < firstGenerational {
+		return
+	}
+	found.last = max(found.last, generation(binary.BigEndian.Uint32(key[1:])))
+	if v, err := numberAt(key, 0); err == nil && kind(key[0]) == kindAddedNode {
+		found.added = max(found.added, v+1)
+	}
+}
+
+// documents finds those of which a part is damaged or missing.
+func (r *repair) documents(ctx context.Context, found *damagedRecords, damaged map[string]error) error {
+	return eachChain(ctx, r.s.db, []byte{byte(kindDocument)}, func(key []byte, keys [][]byte, body []byte, damage error) error {
+		if damage == nil && damaged[string(key)] == nil {
+			return nil
+		}
+		if damage == nil {
+			damage = damaged[string(key)]
+		}
+		found.removed = append(found.removed, keys...)
+		space, name, _ := bytes.Cut(key[1:], []byte{0})
+		return r.done(fmt.Sprintf("document %s/%s", space, name), damage.Error(), "removed")
+	})
+}
+
+// errEnough ends eachRecord, which then returns nil.
+var errEnough = errors.New("enough")
+
+// eachRecord calls use with every record whose key begins with prefix and is not less than from (nil: all), borrowed,
+// with its value as it is stored, and with what is wrong with it.
+func eachRecord(
+	ctx context.Context, db *badger.DB, prefix, from []byte, use func(r record, value []byte, damage error) error,
+) error {
+	err := db.View(func(txn *badger.Txn) error {
+		it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
+		defer it.Close()
+		done := 0
+		if from == nil {
+			from = prefix
+		}
+		for it.Seek(from); it.Valid(); it.Next() { // tables are sound by now
+			if done++; done%contextEvery == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			r := record{key: it.Item().Key()}
+			var value []byte
+			damage := it.Item().Value(func(b []byte) error { value = b; return nil })
+			if damage == nil {
+				r.body, damage = decode(r.key, value)
+			} else {
+				damage = corrupt(r.key, damage.Error())
+			}
+			if err := use(r, value, damage); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return wrapBadger(err)
+}
+
+// eachChain calls use with every chain whose keys begin with prefix: its key without the part, the keys of the parts
+// that are there, and its body, or what is wrong with it.
+func eachChain(
+	ctx context.Context, db *badger.DB, prefix []byte, use func(key []byte, keys [][]byte, body []byte, damage error) error,
+) error {
+	var key, body []byte
+	var keys [][]byte
+	var damage error
+	parts := 0
+	end := func() error {
+		if len(keys) == 0 {
+			return nil
+		}
+		if damage == nil && len(keys) != parts {
+			damage = corrupt(key, fmt.Sprintf("%d of its %d parts are there", len(keys), parts))
+		}
+		return use(key, keys, body, damage)
+	}
+	err := eachRecord(ctx, db, prefix, nil, func(r record, _ []byte, broken error) error {
+		if len(r.key) < len(prefix)+2 {
+			return nil
+		}
+		part := int(binary.BigEndian.Uint16(r.key[len(r.key)-2:]))
+		if whole := r.key[:len(r.key)-2]; len(keys) == 0 || !bytes.Equal(whole, key) {
+			if err := end(); err != nil {
+				return err
+			}
+			key, keys, body, damage, parts = bytes.Clone(whole), nil, nil, nil, 0
+		}
+		piece := r.body
+		if broken == nil && part == 0 {
+			parts, piece, broken = firstPart(r.key, r.body)
+		}
+		if broken == nil && part != len(keys) {
+			broken = corrupt(r.key, "the parts before it are missing")
+		}
+		if damage == nil {
+			damage = broken
+		}
+		keys = append(keys, bytes.Clone(r.key))
+		body = append(body, piece...)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return end()
+}
+
+// root repairs the header, and the counts as far as it needs them to go on: the graph is then written again, which
+// counts what it writes.
+func (r *repair) root(found damagedRecords) error {
+	if err := r.s.readHeader(); err == nil && r.s.header.Version != formatVersion {
+		return &VersionError{Dir: r.dir, Got: r.s.header.Version, Want: formatVersion}
+	}
+	cat, err := r.catalog()
+	if err != nil {
+		return fmt.Errorf("%w; it cannot be made again: restore a backup", err)
+	}
+	if found.header {
+		r.s.header = newHeader()
+		body, err := msgpack.Marshal(r.s.header)
+		if err != nil {
+			return err
+		}
+		if err := r.s.setRecord(headerKey(), body); err != nil {
+			return err
+		}
+		if err := r.done("header", "it cannot be read", "made again: the store is another one to its backups"); err != nil {
+			return err
+		}
+	}
+	if !found.counts {
+		return nil
+	}
+	found.generations[cat.Graph] = true
+	cat.Nodes = max(cat.LoadedNodes, int(found.added))
+	cat.Next = found.last + 1
+	for g := range cat.live() {
+		cat.Next = max(cat.Next, g+1)
+	}
+	body, err := msgpack.Marshal(cat.counts)
+	if err != nil {
+		return err
+	}
+	if err := r.s.setRecord(countsKey(), body); err != nil {
+		return err
+	}
+	return r.done("counts", "they cannot be read", "made again: %d nodes", cat.Nodes)
+}
+
+// catalog reads the catalogue but for the counts.
+func (r *repair) catalog() (cat *catalog, err error) {
+	err = r.s.db.View(func(txn *badger.Txn) error {
+		get := getFunc(func(key []byte, use func(body []byte) error) error {
+			item, err := txn.Get(key)
+			if errors.Is(err, badger.ErrKeyNotFound) {
+				return corrupt(key, "it is missing")
+			}
+			if err != nil {
+				return err
+			}
+			return item.Value(func(value []byte) error {
+				body, err := decode(key, value)
+				if err != nil {
+					return err
+				}
+				return use(body)
+			})
+		})
+		return get.chain(catalogKey(), func(body []byte) (err error) {
+			cat, err = decodeCatalog(body)
+			return err
+		})
+	})
+	return cat, err
+}
+
+// setRecord writes one record, durably, whatever the catalogue says.
+func (s *Store) setRecord(key, body []byte) error {
+	return wrapBadger(s.db.Update(func(txn *badger.Txn) error { return txn.Set(key, encode(key, body)) }))
+}
+
+// removeAll deletes keys.
+func (s *Store) removeAll(keys [][]byte) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	b := newBatch(s)
+	defer b.wb.Cancel()
+	for _, key := range keys {
+		if err := b.remove(key); err != nil {
+			return err
+		}
+	}
+	return b.flush()
+}
+
+// broken reports whether steps of Check find any problem, and tells of the first.
+func (r *repair) broken(ctx context.Context, c *checker, steps ...func(*checker, context.Context) error) (bool, error) {
+	var first *Problem
+	c.report = func(p Problem) {
+		if first == nil {
+			first = &p
+		}
+	}
+	for _, step := range steps {
+		if err := c.found("store", step(c, ctx)); err != nil {
+			return false, err
+		}
+	}
+	if first == nil {
+		return false, nil
+	}
+	return true, r.done(first.Where, first.What, "written again")
+}
+
+// spaces writes those again of which records are damaged, without these.
+func (r *repair) spaces(ctx context.Context, found damagedRecords) error {
+	for _, name := range sortedNames(r.tx.cat.Spaces) {
+		g := r.tx.cat.Spaces[name]
+		if !found.generations[g] {
+			continue
+		}
+		bulk, err := r.write()
+		if err != nil {
+			return err
+		}
+		w, err := bulk.Space(name)
+		if err != nil {
+			return err
+		}
+		prefix, lost := generationPrefix(kindSpace, g), 0
+		err = eachRecord(ctx, r.s.db, prefix, nil, func(rec record, _ []byte, damage error) error {
+			if sound := damage == nil && len(rec.key) > len(prefix); sound {
+				return w.Put(rec.key[len(prefix):], rec.body)
+			}
+			lost++
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := r.done("space "+name, fmt.Sprintf("%d of its entries are damaged", lost), "removed"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

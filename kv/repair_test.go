@@ -1,0 +1,317 @@
+package kv
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// repaired repairs a store and returns what was done.
+func repaired(t *testing.T, dir string) []Mend {
+	t.Helper()
+	var done []Mend
+	err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(m Mend) { done = append(done, m) })
+	if err != nil {
+		t.Fatalf("repairing: %v, after %v", err, done)
+	}
+	return done
+}
+
+// exported opens a store in which Check must find nothing, and reads all of it.
+func exported(t *testing.T, dir string) uint64 {
+	t.Helper()
+	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore(t, s)
+	damagedStores.Delete(dir) // it must be sound
+	sum, err := export(s)
+	if err != nil {
+		t.Errorf("reading after the repair: %v", err)
+	}
+	return sum
+}
+
+func TestRepairLeavesAnUndamagedStoreAlone(t *testing.T) {
+	t.Parallel()
+	for _, crashed := range []bool{false, true} {
+		dir := everyKind(t, 700)
+		if crashed {
+			s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
+			if err != nil {
+				t.Fatal(err)
+			}
+			update(t, s, func(tx *Tx) error { return tx.PutDocument("documents", "last", "committed") })
+			dir = copyStore(t, dir)
+			closeStore(t, s)
+		}
+		want, err := contentsOf(t, copyStore(t, dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done := repaired(t, dir); len(done) > 0 {
+			t.Errorf("crashed %t: got %v, want nothing done", crashed, done)
+		}
+		if _, err := os.Stat(filepath.Join(dir, quarantineName)); err == nil {
+			t.Errorf("crashed %t: there is a quarantine", crashed)
+		}
+		got, err := contentsOf(t, dir)
+		if err != nil || !maps.Equal(got, want) {
+			t.Errorf("crashed %t: the records are others (%v)", crashed, err)
+		}
+	}
+}
+
+func contentsOf(t *testing.T, dir string) (map[string]string, error) {
+	t.Helper()
+	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore(t, s)
+	return contents(s)
+}
+
+// TestRepairOfOneByte changes one byte of a file: nothing is lost, wherever it is.
+func TestRepairOfOneByte(t *testing.T) {
+	t.Parallel()
+	dir := everyKind(t, 700)
+	want := exported(t, copyStore(t, dir))
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, name := range fileNames(t, dir, "*") {
+		for range 3 {
+			copied := copyStore(t, dir)
+			text, err := os.ReadFile(filepath.Join(copied, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := r.IntN(len(text))
+			text[at] ^= byte(1 + r.IntN(255))
+			if err := os.WriteFile(filepath.Join(copied, name), text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			done := repaired(t, copied)
+			if got := exported(t, copied); got != want {
+				t.Errorf("%s with byte %d of %d changed: other data after %v", name, at, len(text), done)
+			}
+			if again := repaired(t, copied); len(again) > 0 {
+				t.Errorf("%s with byte %d of %d changed: repairing again did %v", name, at, len(text), again)
+			}
+			if err := os.RemoveAll(copied); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestRepairOfRecords damages records of every kind; what can be made again is as it was.
+func TestRepairOfRecords(t *testing.T) {
+	t.Parallel()
+	dir := everyKind(t, 700)
+	want := exported(t, copyStore(t, dir))
+	derived := []kind{
+		kindAdjacencyDirectory, kindEdgeDelta, kindDegreeDelta, kindIDLookup, kindNodeAt,
+		kindPosition, kindAddedNode, kindAddedID, kindCounts, kindHeader,
+	}
+	lossy := map[kind]string{
+		kindAdjacency: "made again from", kindArcs: "made again from", // but for edges within the block
+		kindIDs: "lost-", kindColumn: "null", kindColumnDelta: "null", kindMatrix: "NaN", kindRowDelta: "NaN",
+		kindDocument: "removed", kindSpace: "removed",
+	}
+	for _, k := range slices.Concat(derived, slices.Sorted(maps.Keys(lossy))) {
+		for _, damage := range []string{"flipped", "deleted"} {
+			name := kindNames[k] + " " + damage
+			copied := copyStore(t, dir)
+			s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
+			if err != nil {
+				t.Fatal(err)
+			}
+			key := firstKey(t, s, k)
+			value := slices.Clone(rawValue(t, s, key))
+			switch damage {
+			case "flipped":
+				value[len(value)-1] ^= 1
+			case "deleted":
+				value = nil
+			}
+			writeRaw(t, s, key, value)
+			closeStore(t, s)
+			done := repaired(t, copied)
+			got := exported(t, copied)
+			text := lossy[k]
+			gone := damage == "deleted" && (k == kindColumnDelta || k == kindRowDelta || k == kindSpace || k == kindDocument)
+			switch {
+			case gone: // nobody can know that it was there
+			case text == "" && got != want:
+				t.Errorf("%s: other data after %v", name, done)
+			case text == "" && len(done) == 0, text != "" && !strings.Contains(fmt.Sprint(done), text):
+				t.Errorf("%s: done is %v, want %q in it", name, done, text)
+			case text != "" && got == want:
+				t.Errorf("%s: nothing is lost after %v", name, done)
+			}
+			if err := os.RemoveAll(copied); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestRepairOfFiles damages whole files.
+func TestRepairOfFiles(t *testing.T) {
+	t.Parallel()
+	dir := everyKind(t, 700)
+	want := exported(t, copyStore(t, dir))
+	tables := fileNames(t, dir, "*.sst")
+	cases := map[string]struct {
+		file  string
+		text  func(text []byte) []byte // nil: no file
+		whole bool                     // nothing is lost
+	}{
+		"no manifest":         {"MANIFEST", nil, true},
+		"an empty manifest":   {"MANIFEST", func([]byte) []byte { return nil }, true},
+		"a cut manifest":      {"MANIFEST", func(b []byte) []byte { return b[:len(b)/2] }, true},
+		"a manifest of zeros": {"MANIFEST", func(b []byte) []byte { return make([]byte, len(b)) }, true},
+		"no keys":             {"KEYREGISTRY", func([]byte) []byte { return nil }, true},
+		"no discard":          {"DISCARD", nil, true},
+		"a cut value log":     {fileNames(t, dir, "*.vlog")[0], func(b []byte) []byte { return b[:7] }, true},
+	}
+	for _, name := range tables {
+		cases[name+" in part overwritten"] = struct {
+			file  string
+			text  func(text []byte) []byte
+			whole bool
+		}{name, func(b []byte) []byte {
+			clear(b[len(b)/3 : len(b)/3+40])
+			return b
+		}, false}
+	}
+	for _, name := range []string{tables[len(tables)/2]} {
+		cases[name+" cut"] = struct {
+			file  string
+			text  func(text []byte) []byte
+			whole bool
+		}{name, func(b []byte) []byte { return b[:len(b)-10] }, false}
+	}
+	for name, c := range cases {
+		copied := copyStore(t, dir)
+		path := filepath.Join(copied, c.file)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if c.text == nil {
+			err = os.Remove(path)
+		} else {
+			err = os.WriteFile(path, c.text(text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var done []Mend
+		err = Repair(t.Context(), copied, Options{MemoryBudget: minMemoryBudget}, nil, func(m Mend) { done = append(done, m) })
+		if err != nil {
+			t.Errorf("%s: %v after %v", name, err, done)
+			continue
+		}
+		got := exported(t, copied)
+		if c.whole && got != want {
+			t.Errorf("%s: other data after %v", name, done)
+		}
+		if !c.whole && len(done) == 0 {
+			t.Errorf("%s: nothing was done", name)
+		}
+	}
+}
+
+// TestRepairOfLists damages a block of lists of a graph of several: only edges within the block are lost.
+func TestRepairOfLists(t *testing.T) {
+	t.Parallel()
+	dir := everyKind(t, 6000)
+	before := arcsOf(t, copyStore(t, dir))
+	for _, k := range []kind{kindAdjacency, kindArcs} {
+		copied := copyStore(t, dir)
+		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rng Range
+		view(t, s, func(tx *Tx) error {
+			d, err := tx.directory()
+			if err == nil && d.blocks() < 3 {
+				t.Fatalf("got %d blocks, want several", d.blocks())
+			}
+			rng = d.blockRange(1)
+			value := rawValue(t, s, pairKey(k, tx.cat.Graph, 1, 0))
+			writeRaw(t, s, pairKey(k, tx.cat.Graph, 1, 0), value[:len(value)-1])
+			return err
+		})
+		closeStore(t, s)
+		repaired(t, copied)
+		exported(t, copied)
+		after := arcsOf(t, copied)
+		inside := func(v NodeID) bool { return v >= rng.First && v < rng.End }
+		lost := 0
+		for ends, weight := range before {
+			got, there := after[ends]
+			switch {
+			case there && got != weight:
+				t.Errorf("%s: arc %v has weight %v, want %v", kindNames[k], ends, got, weight)
+			case !there && (!inside(ends[0]) || !inside(ends[1])):
+				t.Errorf("%s: arc %v is lost, and the block is that of %v", kindNames[k], ends, rng)
+			case !there:
+				lost++
+			}
+			delete(after, ends)
+		}
+		if len(after) > 0 || lost > len(before)/10 {
+			t.Errorf("%s: %d arcs that were not there, %d of %d lost", kindNames[k], len(after), lost, len(before))
+		}
+	}
+}
+
+// arcsOf are the weights of all arcs of a store.
+func arcsOf(t *testing.T, dir string) map[[2]NodeID]float32 {
+	t.Helper()
+	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore(t, s)
+	arcs := map[[2]NodeID]float32{}
+	view(t, s, func(tx *Tx) error {
+		for v := range NodeID(tx.NumNodes()) {
+			for a, err := range tx.Arcs(v) {
+				if err != nil {
+					return err
+				}
+				if a.Out != 0 {
+					arcs[[2]NodeID{v, a.Neighbor}] = a.Out
+				}
+			}
+		}
+		return nil
+	})
+	return arcs
+}
+
+// TestRepairOfListsThatDisagree has an edge in the list of one of its ends only, with a right checksum.
+func TestRepairOfListsThatDisagree(t *testing.T) {
+	s := checkedStore(t)
+	want, err := export(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := firstKey(t, s, kindAdjacency)
+	rewriteLists(t, s, key, func(rows [][]uint32) { rows[100] = rows[100][1:] })
+	closeStore(t, s)
+	done := repaired(t, s.Dir())
+	if got := exported(t, s.Dir()); got != want || !strings.Contains(fmt.Sprint(done), "put into both") {
+		t.Errorf("got other data after %v", done)
+	}
+}

@@ -1,0 +1,260 @@
+package kv
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/pb"
+	"github.com/dgraph-io/badger/v4/table"
+	"google.golang.org/protobuf/proto"
+)
+
+// Badger writes tables in the background, and where that fails it tells only its log: a memtable that cannot become a
+// table it tries again for ever, Close waits for it, and what it had put into the manifest about the table stays there.
+// So the first such failure ends the writing. The store refuses more (ErrFailed), reads go on, and Close leaves
+// a store that was not closed properly: what was committed is in the logs, and the manifest names the tables that are
+// there. Opening it again for writing goes on from that.
+
+// A writeFailure is the first write in the background that failed; nil inside as long as none did.
+type writeFailure struct{ first atomic.Pointer[error] }
+
+func (f *writeFailure) set(err error) { f.first.CompareAndSwap(nil, &err) }
+
+// err is an ErrFailed where a write failed.
+func (f *writeFailure) err() error {
+	if err := f.first.Load(); err != nil {
+		return fmt.Errorf("%w: %w", ErrFailed, *err)
+	}
+	return nil
+}
+
+// A watchedLog learns from what Badger logs which writes failed, and hands it on.
+type watchedLog struct {
+	next    badger.Logger // nil where nobody listens
+	failure *writeFailure
+}
+
+// What Badger logs of writes that failed begins so; tests with failing writes hold it to that.
+const (
+	commitFailed  = "writeRequests:"
+	flushFailed   = "error flushing memtable to disk"
+	compactFailed = "[Compactor: %d] LOG Compact FAILED"
+)
+
+// Errorf takes note of a transaction of which nobody knows how much is on disk, and ends the goroutine that flushes
+// memtables where it would try for ever; Badger has it end like any other.
+func (l watchedLog) Errorf(format string, args ...any) {
+	if l.next != nil {
+		l.next.Errorf(format, args...)
+	}
+	switch {
+	case strings.HasPrefix(format, commitFailed):
+		l.failure.set(firstError(args))
+	case strings.HasPrefix(format, flushFailed):
+		l.failure.set(firstError(args))
+		runtime.Goexit()
+	}
+}
+
+// Warningf takes a merge of tables that failed for what it is; Badger tries that again with other tables.
+func (l watchedLog) Warningf(format string, args ...any) {
+	if l.next != nil {
+		l.next.Warningf(format, args...)
+	}
+	if strings.HasPrefix(format, compactFailed) {
+		l.failure.set(firstError(args))
+	}
+}
+
+func (l watchedLog) Infof(format string, args ...any) {
+	if l.next != nil {
+		l.next.Infof(format, args...)
+	}
+}
+
+func (l watchedLog) Debugf(format string, args ...any) {
+	if l.next != nil {
+		l.next.Debugf(format, args...)
+	}
+}
+
+// firstError is the error among the arguments of a message.
+func firstError(args []any) error {
+	for _, arg := range args {
+		if err, ok := arg.(error); ok {
+			return err
+		}
+	}
+	return errors.New("a table was not written")
+}
+
+const (
+	// mostLogs is how many memtables there may be when another transaction is handed to Badger: the one that is written
+	// to, one that is flushed, and one that waits. So there is always room for the last, where Close puts it.
+	mostLogs = 3
+
+	// flushWait is between two looks at whether there are fewer.
+	flushWait = 2 * time.Millisecond
+)
+
+// awaitFlush waits until Badger can take another transaction, or returns an ErrFailed.
+func (s *Store) awaitFlush() error {
+	for {
+		if err := s.failure.err(); err != nil {
+			return err
+		}
+		logs, err := memTableLogs(s.dir)
+		if err != nil || len(logs) < mostLogs {
+			return err
+		}
+		time.Sleep(flushWait)
+	}
+}
+
+// afterClose completes a Close, which ended with err. Where a write failed the manifest is made to name the tables that are
+// there; and where there are others, which were not finished or could not be removed, or records that no catalogue names,
+// the store is left as one that was not closed properly, so that the next open for writing removes them.
+func (s *Store) afterClose(err error) error {
+	if s.opt.ReadOnly {
+		return err
+	}
+	failure := s.failure.err()
+	if failure != nil {
+		failure = errors.Join(fmt.Errorf("%s: %w", s.dir, failure), reviseManifest(s.dir))
+	}
+	unnamed, reading := hasUnnamedTables(s.dir)
+	if failure != nil || unnamed || s.unswept != nil {
+		reading = errors.Join(reading, os.WriteFile(filepath.Join(s.dir, lockFileName), nil, 0o600))
+	}
+	return errors.Join(failure, err, reading)
+}
+
+// hasUnnamedTables says whether there are tables that the manifest does not name, or its last change is cut off.
+func hasUnnamedTables(dir string) (bool, error) {
+	manifest, cut, err := readManifest(dir)
+	if err != nil || cut != nil {
+		return cut != nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	for _, entry := range entries {
+		if id, ok := table.ParseFileID(entry.Name()); ok {
+			if _, named := manifest.Tables[id]; !named {
+				return true, nil
+			}
+		}
+	}
+	return false, err
+}
+
+// reviseManifest leaves out of the manifest every change that made a table which is not there, and was not removed
+// since: it was never carried out. Badger, which wrote it, is closed.
+func reviseManifest(dir string) error {
+	path := filepath.Join(dir, badger.ManifestFilename)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	sets, err := manifestChanges(text)
+	if err != nil {
+		return corruptFile(path, "%v", err)
+	}
+	removed := map[uint64]bool{}
+	for _, set := range sets {
+		for _, change := range set.Changes {
+			removed[change.Id] = removed[change.Id] || change.Op == pb.ManifestChange_DELETE
+		}
+	}
+	var kept pb.ManifestChangeSet
+	whole := true
+	for _, set := range sets {
+		done, err := carriedOut(dir, set, removed)
+		if err != nil {
+			return err
+		}
+		if whole = whole && done; done {
+			kept.Changes = append(kept.Changes, set.Changes...)
+		}
+	}
+	if whole {
+		return nil
+	}
+	again, err := manifestText(&kept)
+	if err != nil {
+		return err
+	}
+	begun := filepath.Join(dir, "spill-manifest.tmp") // which the next open removes
+	if err := writeSynced(begun, again); err != nil {
+		return err
+	}
+	if err := os.Rename(begun, path); err != nil {
+		return err
+	}
+	return syncDirectory(dir)
+}
+
+// carriedOut says whether all tables that a change made are there, or were removed later.
+func carriedOut(dir string, set *pb.ManifestChangeSet, removed map[uint64]bool) (bool, error) {
+	for _, change := range set.Changes {
+		if change.Op != pb.ManifestChange_CREATE || removed[change.Id] {
+			continue
+		}
+		_, err := os.Stat(table.NewFilename(change.Id, dir))
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// manifestMagic is what Badger's manifest begins with: a mark, no version of ours, and the version of its form. Each
+// change follows as its length, its CRC-32C, both big-endian, and itself.
+const manifestMagic = "Bdgr\x00\x00\x00\x08"
+
+// manifestChanges are the changes of a manifest, but for one that is cut off at its end.
+func manifestChanges(text []byte) (sets []*pb.ManifestChangeSet, err error) {
+	if !strings.HasPrefix(string(text), manifestMagic) {
+		return nil, errors.New("it does not begin as a manifest")
+	}
+	const head = 8
+	for text = text[len(manifestMagic):]; len(text) >= head; {
+		length, sum := int(binary.BigEndian.Uint32(text)), binary.BigEndian.Uint32(text[4:])
+		if length > len(text)-head {
+			break
+		}
+		body := text[head : head+length]
+		text = text[head+length:]
+		if crc32.Checksum(body, castagnoli) != sum {
+			return nil, errors.New("the checksum of a change is wrong")
+		}
+		set := new(pb.ManifestChangeSet)
+		if err := proto.Unmarshal(body, set); err != nil {
+			return nil, err
+		}
+		sets = append(sets, set)
+	}
+	return sets, nil
+}
+
+// manifestText is a manifest of one change.
+func manifestText(changes *pb.ManifestChangeSet) ([]byte, error) {
+	body, err := proto.Marshal(changes)
+	if err != nil {
+		return nil, err
+	}
+	text := binary.BigEndian.AppendUint32([]byte(manifestMagic), uint32(len(body)))
+	text = binary.BigEndian.AppendUint32(text, crc32.Checksum(body, castagnoli))
+	return append(text, body...), nil
+}

@@ -1,0 +1,208 @@
+package shell
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// backupMode is that of a new backup: its owner's alone, as the store is.
+const backupMode fs.FileMode = 0o600
+
+// backupCommand writes a backup.
+type backupCommand struct {
+	DB    string `arg:"" name:"DB" help:"Directory of the store."`
+	File  string `arg:"" name:"FILE" help:"File to write, which must not be there, or - for standard output."`
+	Since string `placeholder:"FILE" help:"The last backup of the store: only what has changed since it is written."`
+	resources
+}
+
+func (*backupCommand) Help() string {
+	return `One file, compressed, with a checksum over every part and over the whole. It is written under another name until it is complete. With --since ` +
+		`it holds what has changed since that backup, which is read and verified; restore then wants both, in order, and so on for each that follows.
+
+The directory work in a store, with what jobs have finished, is no part of it. Each record is compared with its checksum: a damaged store is refused.
+
+    graphcleaner backup my.graph monday.backup
+    graphcleaner backup my.graph tuesday.backup --since monday.backup
+    graphcleaner backup my.graph - | ssh far 'cat > my.backup'`
+}
+
+func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
+	if err := c.apply(); err != nil {
+		return err
+	}
+	if c.File == "-" && isTerminal(s.out) {
+		return usagef("backup: want standard output in a file or a pipe, not on a terminal")
+	}
+	if info, err := os.Stat(c.File); err == nil && info.Mode().IsRegular() {
+		return usagef("backup: %s is there already: want another name", c.File)
+	}
+	opt := kv.BackupOptions{Progress: s.progress.report()}
+	if c.File != "-" {
+		opt.Begin = func(most int64) error { return kv.CheckRoom(filepath.Dir(c.File), most) }
+	}
+	if c.Since != "" {
+		since, failed := os.Open(c.Since)
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, since.Close()) }()
+		opt.Since = since
+	}
+	began := time.Now()
+	var info kv.BackupInfo
+	err = withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
+		return writeFileOf(backupMode, c.File, s.out, func(out *outFile) (err error) {
+			info, err = store.Backup(ctx, out, opt)
+			return err
+		})
+	})
+	if err != nil {
+		return leaving(namedBackup(err, []string{c.Since}), "there is no %s", c.File)
+	}
+	s.progress.clear()
+	text := fmt.Sprintf("%s: %d of %d records, %s, %.1f s",
+		c.File, info.Changed, info.Records, byteSize(info.Stored), time.Since(began).Seconds())
+	if c.File == "-" {
+		s.say("%s", text)
+		return nil
+	}
+	_, err = fmt.Fprintln(s.out, text)
+	return unreported(err, "%s is complete", c.File)
+}
+
+// namedBackup says which of the files that were read is wrong.
+func namedBackup(err error, files []string) error {
+	wrong, ok := errors.AsType[*kv.BackupError](err)
+	if !ok || wrong.File >= len(files) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", files[wrong.File], err)
+}
+
+// restoreCommand makes a store of backups.
+type restoreCommand struct {
+	Paths  []string `arg:"" name:"FILE… DB" help:"A full backup and those that follow it, in order, or - for one on standard input; last the directory of the new store."`
+	Verify bool     `help:"Read the files, of which all arguments are names, as they would be restored, and make no store."`
+	resources
+}
+
+func (*restoreCommand) Help() string {
+	return `The store is made beside DB and renamed when it is complete, so that nothing half made is left whatever happens: a restore that is interrupted or ` +
+		`killed is run again. DB must not be there. Every part of every file is compared with its checksum, and every record with its own.
+
+    graphcleaner restore monday.backup my.graph
+    graphcleaner restore monday.backup tuesday.backup my.graph
+    graphcleaner restore - my.graph < my.backup
+    graphcleaner restore --verify monday.backup tuesday.backup`
+}
+
+func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
+	if err := c.apply(); err != nil {
+		return err
+	}
+	names, db := c.Paths, ""
+	if !c.Verify {
+		names, db = names[:len(names)-1], names[len(names)-1]
+		if len(names) == 0 {
+			return usagef("restore: want the files of a backup and then the directory of the store to be made")
+		}
+		occupied, err := isOccupied(db)
+		if err != nil {
+			return err
+		}
+		if occupied {
+			return usagef("restore: %s is there already: want another directory", db)
+		}
+	}
+	began := time.Now()
+	files, closeFiles, err := openBackups(names, s.in)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeFiles()) }()
+	var info kv.BackupInfo
+	if c.Verify {
+		info, err = kv.VerifyBackup(ctx, files, s.progress.report())
+	} else {
+		info, err = kv.Restore(ctx, db, files, kv.RestoreOptions{MemoryBudget: c.store(), Progress: s.progress.report()})
+	}
+	switch {
+	case err != nil && c.Verify:
+		return namedBackup(err, names)
+	case err != nil:
+		return leaving(namedBackup(wayToOpen(err), names), "there is no %s; run restore again", db)
+	}
+	s.progress.clear()
+	what := fmt.Sprintf("%d records of store %s, commit %d, %.1f s", info.Records, info.Store, info.Snapshot, time.Since(began).Seconds())
+	if c.Verify {
+		_, err = fmt.Fprintf(s.out, "%s: no problems, %s\n", names[len(names)-1], what)
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "%s: restored %s\n", db, what)
+	return unreported(err, "%s is restored", db)
+}
+
+// openBackups opens files to be read, of which one alone may be standard input.
+func openBackups(names []string, stdin io.Reader) (files []io.Reader, closeFiles func() error, err error) {
+	var opened []*os.File
+	closeFiles = func() (err error) {
+		for _, f := range opened {
+			err = errors.Join(err, f.Close())
+		}
+		return err
+	}
+	for _, name := range names {
+		if name == "-" {
+			if len(names) > 1 {
+				return nil, nil, errors.Join(usagef("restore: - is one backup alone"), closeFiles())
+			}
+			files = append(files, bufio.NewReader(stdin))
+			continue
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, nil, errors.Join(err, closeFiles())
+		}
+		opened, files = append(opened, f), append(files, f)
+	}
+	return files, closeFiles, nil
+}
+
+// migrateCommand brings a store to the present format.
+type migrateCommand struct {
+	DB string `arg:"" name:"DB" help:"Directory of the store."`
+	resources
+}
+
+func (*migrateCommand) Help() string {
+	return `A store of an older format cannot be opened before. Each step is one transaction: a migration that is killed leaves the store as it was or as it then is, ` +
+		`and is run again. There is no way back: make a copy of the directory first if you want to use an older graphcleaner again.
+
+    graphcleaner migrate my.graph`
+}
+
+func (c *migrateCommand) Run(ctx context.Context, s *streams) error {
+	if err := c.apply(); err != nil {
+		return err
+	}
+	from, to, err := kv.Migrate(ctx, c.DB, kv.Options{MemoryBudget: c.store()})
+	if err != nil {
+		return leaving(wayToOpen(err), "%s is whole; run migrate again to go on", c.DB)
+	}
+	if from == to {
+		_, err = fmt.Fprintf(s.out, "%s: it has format version %d already\n", c.DB, to)
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "%s: migrated from format version %d to %d\n", c.DB, from, to)
+	return unreported(err, "%s is migrated", c.DB)
+}

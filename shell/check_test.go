@@ -1,0 +1,215 @@
+package shell
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// reviewedStore imports a graph of two communities, cleans it and decides on some nodes: a store "g" with indexes, runs
+// and a history in the working directory, closed.
+func reviewedStore(t testing.TB) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(4, 4))
+	const n = 240
+	var nodes, edges strings.Builder
+	nodes.WriteString("id,label,year\n")
+	edges.WriteString("src,dst\n")
+	for v := range n {
+		label := []string{"even", "odd"}[v%2]
+		if v%20 == 3 {
+			label = "even"
+		}
+		fmt.Fprintf(&nodes, "node %d,%s,%d\n", v, label, 1990+r.IntN(30))
+		for range 3 {
+			fmt.Fprintf(&edges, "node %d,node %d\n", v, (v+2*(1+r.IntN(n/2-1)))%n)
+		}
+	}
+	writeFiles(t, map[string]string{"nodes.csv": nodes.String(), "edges.csv": edges.String()})
+	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
+	mustRun(t, "clean", "g", "--preset", "paper", "--hops", "2")
+	err := withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
+		for v := range kv.NodeID(12) {
+			requests := []cleaner.DecisionRequest{
+				{Node: v, Kind: cleaner.Relabel, To: "odd"}, {Node: v + 20, Kind: cleaner.Reject}, {Node: v + 40, Kind: cleaner.Unlabel},
+			}
+			if _, err := cleaner.Decide(t.Context(), s, requests, cleaner.DecideOptions{Who: "tester"}); err != nil {
+				return err
+			}
+		}
+		_, err := cleaner.Undo(t.Context(), s, 2, cleaner.DecideOptions{Who: "tester"})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// exports are what a user gets out of the store "g": the first that fails is the error.
+func exports(t testing.TB) (all string, err error) {
+	t.Helper()
+	for _, args := range [][]string{
+		{"export", "g", "scores", "--out", "-"}, {"export", "g", "labels", "--out", "-"},
+		{"export", "g", "decisions", "--out", "-"}, {"export", "g", "predictions", "--out", "-"},
+		{"shell", "g", "--read-only", "-c", "nodes where score > 0.2 and year > 2000 order by score desc"},
+		{"shell", "g", "--read-only", "-c", "history"},
+	} {
+		got := run(t, "", args...)
+		if got.code != exitDone {
+			return all, fmt.Errorf("%q: exit code %d and %s", args, got.code, got.err)
+		}
+		all += got.out
+	}
+	return all, nil
+}
+
+// TestCheckRepair changes a byte of a file of a reviewed store, at places spread over all of them: check finds it, or all
+// that can be got out of the store is the same; afterwards check --repair has it all the same again.
+func TestCheckRepair(t *testing.T) {
+	reviewedStore(t)
+	want, err := exports(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := mustRun(t, "check", "g", "--repair"); !strings.HasPrefix(got, "g: no problems") {
+		t.Errorf("before any damage: got %q", got)
+	}
+	if err := os.Rename("g", "sound"); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join("sound", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = slices.DeleteFunc(files, func(name string) bool { info, err := os.Stat(name); return err != nil || info.IsDir() })
+	r := rand.New(rand.NewPCG(6, 6))
+	detected, harmless := 0, 0
+	tries := asked(t, "GRAPHCLEANER_TEST_REPAIRS", 12)
+	for try := range tries {
+		if err := os.CopyFS("g", os.DirFS("sound")); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join("g", filepath.Base(files[try%len(files)]))
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := r.IntN(len(text))
+		text[at] ^= byte(1 + r.IntN(255))
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		name := fmt.Sprintf("%s with byte %d of %d changed", path, at, len(text))
+		checked := run(t, "", "check", "g")
+		got, reading := exports(t)
+		switch {
+		case checked.code == exitFailed:
+			detected++
+			if !strings.Contains(checked.err, "check g --repair") {
+				t.Errorf("%s: check says %s, and not how to go on", name, checked.err)
+			}
+		case checked.code != exitDone || reading != nil || got != want:
+			t.Errorf("%s: check has exit code %d and %s, and the exports are others (%v)", name, checked.code, checked.err, reading)
+		default:
+			harmless++
+		}
+		if refused := run(t, "n\n", "check", "g", "--repair"); checked.code == exitFailed &&
+			(refused.code != exitFailed || !strings.Contains(refused.err, "not confirmed")) {
+			t.Errorf("%s: repair unconfirmed: got exit code %d and %s", name, refused.code, refused.err)
+		}
+		repaired := run(t, "", "check", "g", "--repair", "--yes", "--report", "report.jsonl")
+		if repaired.code != exitDone {
+			t.Errorf("%s: repair: got exit code %d and %s%s", name, repaired.code, repaired.out, repaired.err)
+		}
+		if got, err := exports(t); err != nil || got != want {
+			t.Errorf("%s: the exports are others after the repair (%v), which did %s", name, err, repaired.out)
+		}
+		if err := os.RemoveAll("g"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fmt.Printf("repaired %d detected %d harmless %d lost 0\n", tries, detected, harmless)
+	if detected == 0 {
+		t.Errorf("of %d damages none is detected", tries)
+	}
+	if _, err := os.Stat("report.jsonl"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCheckRepairOfRecords takes records away that upper rooms keep: the index, the history and the labels agree again.
+func TestCheckRepairOfRecords(t *testing.T) {
+	reviewedStore(t)
+	err := withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
+		return s.Update(func(tx *kv.Tx) error {
+			decided, index := 0, 0
+			for e, err := range tx.Space("history").Ascend(nil) {
+				if err != nil {
+					return err
+				}
+				if decided++; decided%5 == 0 && e.Key[0] == 'D' {
+					if err := tx.Space("history").Delete(slices.Clone(e.Key)); err != nil {
+						return err
+					}
+				}
+			}
+			for e, err := range tx.Space("index/score").Ascend(nil) {
+				if err != nil {
+					return err
+				}
+				if index++; index == 1 {
+					if err := tx.Space("index/score").Delete(slices.Clone(e.Key)); err != nil {
+						return err
+					}
+				}
+			}
+			if decided == 0 || index == 0 {
+				return errors.New("there is no history, or no index")
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, "", "check", "g"); got.code != exitFailed || !strings.Contains(got.out, "history") || !strings.Contains(got.out, "index on score") {
+		t.Errorf("check: got exit code %d and %s, want history and index on score", got.code, got.out)
+	}
+	out := mustRun(t, "check", "g", "--repair", "--yes", "--report", "-")
+	var done []kv.Mend
+	for line := range strings.Lines(out) {
+		var m kv.Mend
+		if strings.HasPrefix(line, "{") {
+			if err := json.Unmarshal([]byte(line), &m); err != nil {
+				t.Fatal(err)
+			}
+			done = append(done, m)
+		}
+	}
+	if len(done) < 2 || !strings.Contains(out, "g: no problems after") {
+		t.Errorf("got %d repairs and %s", len(done), out)
+	}
+	mustRun(t, "check", "g")
+	if _, err := exports(t); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCheckUsage(t *testing.T) {
+	writeFiles(t, nil)
+	if got := run(t, "", "check", "nowhere"); got.code != exitFailed || !strings.Contains(got.err, "no such store") {
+		t.Errorf("no store: got exit code %d and %s", got.code, got.err)
+	}
+	if got := run(t, "", "check", "nowhere", "--report", "f"); got.code != exitUsage {
+		t.Errorf("--report without --repair: got exit code %d and %s, want %d", got.code, got.err, exitUsage)
+	}
+}

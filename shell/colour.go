@@ -1,0 +1,104 @@
+package shell
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// A screen is what a table is printed on. The zero value is no terminal: a file or a pipe.
+type screen struct {
+	width    int // in cells; 0 has no end
+	height   int // in lines; 0 has no end
+	coloured bool
+	cut      bool // set where a value did not fit
+}
+
+// screenOf is the terminal that a stream leads to, if it does.
+func screenOf(stream any) *screen {
+	file, ok := stream.(*os.File)
+	if !ok || !isTerminal(stream) {
+		return &screen{}
+	}
+	width, height, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		width, height = 0, 0
+	}
+	return &screen{width: width, height: height, coloured: takesColour(stream)}
+}
+
+// takesColour reports whether a stream leads to a terminal that shows colours, to somebody who wants any
+// (https://no-color.org).
+func takesColour(stream any) bool {
+	return isTerminal(stream) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// A paint is the escape sequence of a way to write on a terminal.
+type paint string
+
+const (
+	paintNothing paint = ""
+	paintTitle   paint = "\x1b[1m"
+	paintHeader  paint = "\x1b[1m"
+	paintRule    paint = "\x1b[2m"
+
+	paintKeyword paint = "\x1b[1;34m"
+	paintText    paint = "\x1b[32m"
+	paintNumber  paint = "\x1b[36m"
+	paintComment paint = "\x1b[2m"
+
+	paintEnd = "\x1b[0m"
+)
+
+// paint returns a text with the escape sequences that paint it, where the screen has colours.
+func (s *screen) paint(colour paint, text string) string {
+	if !s.coloured || colour == paintNothing || text == "" {
+		return text
+	}
+	return string(colour) + text + paintEnd
+}
+
+// highlight paints the keywords, texts, numbers and comments of typed statements.
+func highlight(text string) string {
+	var out strings.Builder
+	on := &screen{coloured: true}
+	scan := newScanner(text, startOfText)
+	first := true // of a statement
+	for {
+		blank := scan.pos.Offset
+		scan.skipBlank()
+		out.WriteString(paintComments(on, text[blank:scan.pos.Offset]))
+		t := scan.next()
+		if t.kind == tokenEnd {
+			return out.String()
+		}
+		colour := paintNothing
+		switch word := strings.ToLower(t.text); {
+		case t.kind == tokenString:
+			colour = paintText
+		case t.kind == tokenNumber:
+			colour = paintNumber
+		case t.kind == tokenName && (reserved[word] || first && slices.Contains(statementNames(), word)):
+			colour = paintKeyword
+		}
+		out.WriteString(on.paint(colour, text[t.pos.Offset:scan.pos.Offset]))
+		// plan and count go before a statement.
+		first = t.is(";") || first && (t.is("plan") || t.is("count"))
+	}
+}
+
+// paintComments paints the comments among blanks.
+func paintComments(on *screen, blanks string) string {
+	var out strings.Builder
+	for {
+		begin := strings.Index(blanks, "--")
+		if begin < 0 {
+			return out.String() + blanks
+		}
+		end := begin + strings.IndexByte(blanks[begin:]+"\n", '\n')
+		out.WriteString(blanks[:begin] + on.paint(paintComment, blanks[begin:end]))
+		blanks = blanks[end:]
+	}
+}

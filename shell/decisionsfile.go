@@ -1,0 +1,529 @@
+package shell
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/table"
+)
+
+// A filedDecision is what a file says about the label of one node.
+type filedDecision struct {
+	line int64
+	node kv.NodeID
+	id   string
+
+	// kind is NoDecision where the file says no more than the label that is right.
+	kind cleaner.DecisionKind
+
+	from, to       string   // labels before and after; "" is none
+	hasFrom, hasTo bool     // the file says so
+	passed         []string // labels that the node had by the file, of all decisions about it
+
+	who, why string
+	time     time.Time // zero where the file does not say
+
+	seq, step, undoes int64
+}
+
+// heldBytes is about what a filedDecision takes in memory, its texts included.
+func (d *filedDecision) heldBytes() int64 {
+	return 256 + int64(len(d.id)+len(d.from)+len(d.to)+len(d.who)+len(d.why))
+}
+
+// A decisionsFile is a file of decisions while it is read. Those that it says were taken back are dropped, and of several
+// about one node the last counts.
+type decisionsFile struct {
+	path    string
+	tx      *kv.Tx
+	classes map[string]bool
+	budget  int64                          // bytes
+	taken   int64                          // of them
+	nodes   map[kv.NodeID][]*filedDecision // those not taken back, in the order of the file
+}
+
+// readDecisions reads a file of decisions, .jsonl or a table, whose nodes and classes the store must have. They come in the
+// order of the file, one a node.
+func readDecisions(ctx context.Context, path string, tx *kv.Tx, memory int64, s *streams) ([]*filedDecision, error) {
+	f := &decisionsFile{
+		path: path, tx: tx, budget: memory,
+		classes: make(map[string]bool, len(tx.Classes())), nodes: make(map[kv.NodeID][]*filedDecision),
+	}
+	for _, class := range tx.Classes() {
+		f.classes[class] = true
+	}
+	read := f.readTable
+	if strings.EqualFold(filepath.Ext(path), ".jsonl") {
+		read = f.readLines
+	}
+	if err := read(ctx, s); err != nil {
+		return nil, err
+	}
+	decisions := make([]*filedDecision, 0, len(f.nodes))
+	for _, of := range f.nodes {
+		last := of[len(of)-1]
+		for _, d := range of {
+			if d.hasFrom {
+				last.passed = append(last.passed, d.from)
+			}
+			if d.hasTo {
+				last.passed = append(last.passed, d.to)
+			}
+		}
+		decisions = append(decisions, last)
+	}
+	slices.SortFunc(decisions, func(a, b *filedDecision) int { return cmp.Compare(a.line, b.line) })
+	return decisions, nil
+}
+
+// errorf is what is wrong with a field, "" for the record as a whole.
+func (f *decisionsFile) errorf(line int64, column, format string, args ...any) error {
+	return &table.Error{Path: f.path, Line: line, Column: column, Msg: fmt.Sprintf(format, args...)}
+}
+
+// readTable reads decisions from a table.
+func (f *decisionsFile) readTable(ctx context.Context, s *streams) (err error) {
+	in, err := table.Open(f.path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	return eachRow(ctx, in, reading{s: s}, func(row table.Row) error {
+		return f.add(row.Line, func(name string) (string, bool) {
+			column := in.Column(name)
+			if column < 0 {
+				return "", false
+			}
+			return string(row.Fields[column]), true
+		})
+	})
+}
+
+// maxLine is the longest line of a .jsonl file, in bytes: more than the longest id, labels and reason take.
+const maxLine = 1 << 20
+
+// readLines reads decisions from a file with an object a line.
+func (f *decisionsFile) readLines(ctx context.Context, _ *streams) (err error) {
+	in, err := os.Open(f.path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxLine)
+	number := int64(0)
+	var object decisionObject
+	fields := object.fields()
+	for lines.Scan() {
+		if number++; number%checkEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		text := lines.Bytes()
+		if number == 1 {
+			text = bytes.TrimPrefix(text, []byte("\ufeff"))
+		}
+		if text = bytes.TrimSpace(text); len(text) == 0 {
+			continue
+		}
+		if text[0] != '{' {
+			return f.errorf(number, "", "got %q, want an object in one line", shortText(string(text)))
+		}
+		for _, value := range fields {
+			*value = (*value)[:0]
+		}
+		if err := json.Unmarshal(text, &object); err != nil {
+			return f.errorf(number, "", "%v, want an object in one line", err)
+		}
+		err := f.add(number, func(name string) (string, bool) { return plainText(*fields[name]) })
+		if err != nil {
+			return err
+		}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return f.errorf(number+1, "", "the line is longer than %d bytes", maxLine)
+	}
+	return lines.Err()
+}
+
+// A decisionObject is the fields of a record as they are written; those that are not there are empty.
+type decisionObject struct {
+	ID            json.RawMessage `json:"id"`
+	Decision      json.RawMessage `json:"decision"`
+	From          json.RawMessage `json:"from"`
+	OriginalLabel json.RawMessage `json:"original_label"`
+	To            json.RawMessage `json:"to"`
+	Label         json.RawMessage `json:"label"`
+	Who           json.RawMessage `json:"who"`
+	Why           json.RawMessage `json:"why"`
+	Time          json.RawMessage `json:"time"`
+	Seq           json.RawMessage `json:"seq"`
+	Step          json.RawMessage `json:"step"`
+	Undoes        json.RawMessage `json:"undoes"`
+}
+
+// fields are all fields, by name.
+func (o *decisionObject) fields() map[string]*json.RawMessage {
+	return map[string]*json.RawMessage{
+		"id": &o.ID, "decision": &o.Decision, "from": &o.From, "original_label": &o.OriginalLabel, "to": &o.To, "label": &o.Label,
+		"who": &o.Who, "why": &o.Why, "time": &o.Time, "seq": &o.Seq, "step": &o.Step, "undoes": &o.Undoes,
+	}
+}
+
+// plainText is what a JSON value says: a string as it is, a number as it is written, nothing of null. Of others there is
+// none.
+func plainText(value json.RawMessage) (string, bool) {
+	if len(value) == 0 {
+		return "", false
+	}
+	switch c := value[0]; {
+	case c == '"' && bytes.IndexByte(value, '\\') < 0 && utf8.Valid(value):
+		return string(value[1 : len(value)-1]), true
+	case c == '"':
+		var text string
+		err := json.Unmarshal(value, &text)
+		return text, err == nil
+	case c == 'n':
+		return "", true
+	case c == '-' || c >= '0' && c <= '9':
+		return string(value), true
+	}
+	return "", false
+}
+
+// add takes a record whose fields are looked up by name.
+func (f *decisionsFile) add(line int64, field func(name string) (string, bool)) error {
+	d, err := f.parse(line, field)
+	if err != nil || d == nil {
+		return err
+	}
+	of := f.nodes[d.node]
+	if d.undoes != 0 {
+		i := slices.IndexFunc(of, func(earlier *filedDecision) bool { return earlier.seq == d.undoes })
+		if i >= 0 {
+			of = slices.Delete(of, i, i+1)
+		}
+		if f.nodes[d.node] = of; len(of) == 0 {
+			delete(f.nodes, d.node)
+		}
+		return nil
+	}
+	if f.taken += d.heldBytes(); f.taken > f.budget {
+		return f.errorf(line, "", "the decisions up to here take more than --memory allows")
+	}
+	f.nodes[d.node] = append(of, d)
+	return nil
+}
+
+// parse reads a record; nil where it decides nothing.
+func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)) (*filedDecision, error) {
+	d := &filedDecision{line: line}
+	id, ok := field("id")
+	if !ok {
+		return nil, f.errorf(line, "", `has no field "id", which names the node`)
+	}
+	var err error
+	if d.node, err = f.tx.Node(id); errors.Is(err, kv.ErrNotFound) {
+		return nil, f.errorf(line, "id", "got %q, want the id of a node", shortText(id))
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.id = id
+	if d.to, d.hasTo = field("to"); !d.hasTo {
+		d.to, d.hasTo = field("label")
+	}
+	if d.from, d.hasFrom = field("from"); !d.hasFrom {
+		d.from, d.hasFrom = field("original_label")
+	}
+	d.who, _ = field("who")
+	d.why, _ = field("why")
+	if err := f.parseNumbers(d, field); err != nil {
+		return nil, err
+	}
+	if word, _ := field("decision"); word != "" {
+		if d.kind, err = cleaner.ParseDecisionKind(word); err != nil {
+			return nil, f.errorf(line, "decision", "got %q, want accept, reject, relabel, unlabel or unsure", shortText(word))
+		}
+	}
+	switch {
+	case d.kind == cleaner.NoDecision && !d.hasTo:
+		return nil, f.errorf(line, "", `has neither a "label" nor a "decision"`)
+	case d.kind == cleaner.NoDecision && d.hasFrom && d.from == d.to:
+		return nil, nil // a row of exported labels that was not changed
+	case d.kind == cleaner.Relabel && d.to == "":
+		return nil, f.errorf(line, "label", "is empty, want the class that relabel gives")
+	case d.kind == cleaner.Unlabel:
+		d.to, d.hasTo = "", true
+	case d.kind == cleaner.Accept && d.to == "":
+		d.hasTo = false
+	}
+	if len(d.who) > cleaner.MaxWho || len(d.why) > cleaner.MaxWhy {
+		return nil, f.errorf(line, "", "who and why may have %d and %d bytes", cleaner.MaxWho, cleaner.MaxWhy)
+	}
+	if d.hasTo && d.to != "" && !f.classes[d.to] {
+		return nil, f.errorf(line, "label", "got %q, which is no class of the store%s", shortText(d.to), didYouMean(d.to, f.tx.Classes()))
+	}
+	return d, nil
+}
+
+// parseNumbers reads the fields time, seq, step and undoes, where there are any.
+func (f *decisionsFile) parseNumbers(d *filedDecision, field func(name string) (string, bool)) (err error) {
+	if text, _ := field("time"); text != "" {
+		if d.time, err = time.Parse(time.RFC3339Nano, text); err != nil {
+			return f.errorf(d.line, "time", "got %q, want a time as 2026-01-31T18:00:00Z", shortText(text))
+		}
+	}
+	for _, number := range []struct {
+		name string
+		into *int64
+	}{{"seq", &d.seq}, {"step", &d.step}, {"undoes", &d.undoes}} {
+		text, _ := field(number.name)
+		if text == "" {
+			continue
+		}
+		if *number.into, err = strconv.ParseInt(text, 10, 64); err != nil || *number.into < 0 {
+			return f.errorf(d.line, number.name, "got %q, want the number of a decision", shortText(text))
+		}
+	}
+	return nil
+}
+
+// shortText cuts what an error quotes.
+func shortText(text string) string {
+	const longest = 80
+	if len(text) > longest {
+		return strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	return text
+}
+
+// An adoption is what became of the decisions of a file.
+type adoption struct {
+	taken, steps int
+	there        int // the store has them
+
+	// Left out: those older than what the store has decided itself, and those about another label than the store has.
+	older, other         int
+	someOlder, someOther []string // ids of the first of them
+}
+
+// A decisionBatch is what is decided in one step.
+type decisionBatch struct {
+	requests []cleaner.DecisionRequest
+	who, why string
+	time     time.Time
+	step     int64 // in the file
+}
+
+// continues reports whether a batch goes on with what a later one begins.
+func (b *decisionBatch) continues(next decisionBatch) bool {
+	return b.who == next.who && b.why == next.why && b.step == next.step && b.time.Equal(next.time)
+}
+
+// adoptDecisions decides in a store as a file says. Nothing is decided before the whole file is known to fit the store. What
+// the store has already is left alone, so that a file can be taken again.
+func adoptDecisions(
+	ctx context.Context, store *kv.Store, path, who string, memory int64, s *streams,
+) (result adoption, err error) {
+	var batches []decisionBatch
+	err = store.View(func(tx *kv.Tx) error {
+		decisions, err := readDecisions(ctx, path, tx, memory, s)
+		if err != nil {
+			return err
+		}
+		batches, err = result.plan(ctx, tx, decisions, who, filepath.Base(path))
+		return err
+	})
+	if err != nil {
+		return result, err
+	}
+	for _, b := range batches {
+		opt := cleaner.DecideOptions{Who: b.who, Why: b.why}
+		if !b.time.IsZero() {
+			opt.Now = func() time.Time { return b.time }
+		}
+		made, err := cleaner.Decide(ctx, store, b.requests, opt)
+		if err != nil {
+			return result, err
+		}
+		result.taken += len(made)
+		result.steps++
+	}
+	return result, nil
+}
+
+// plan makes the requests that bring a store to what the decisions say. Neighbouring ones of one moment and person become
+// one step, as they were.
+func (a *adoption) plan(
+	ctx context.Context, tx *kv.Tx, decisions []*filedDecision, who, file string,
+) (batches []decisionBatch, err error) {
+	decided, err := decidedAt(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	label, err := tx.Reader(kv.LabelColumn)
+	if err != nil {
+		return nil, err
+	}
+	// value is null where the store has no such column.
+	value := func(v kv.NodeID, column string) (kv.Value, error) {
+		if _, ok := tx.Column(column); !ok {
+			return kv.Value{}, nil
+		}
+		return tx.Value(v, column)
+	}
+	for i, d := range decisions {
+		if i%checkEvery == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		given, err := label.At(d.node)
+		if err != nil {
+			return nil, err
+		}
+		word, err := value(d.node, cleaner.DecisionColumn)
+		if err != nil {
+			return nil, err
+		}
+		suggested, err := value(d.node, cleaner.SuggestedColumn)
+		if err != nil {
+			return nil, err
+		}
+		now := labelState{given: given.Str(), suggested: suggested.Str(), decision: word.Str()}
+		request, fate := d.against(now, decided[d.node])
+		switch fate {
+		case fateThere:
+			a.there++
+			continue
+		case fateOlder:
+			a.older++
+			a.someOlder = appendFew(a.someOlder, d.id)
+			continue
+		case fateOther:
+			a.other++
+			a.someOther = appendFew(a.someOther, d.id)
+			continue
+		}
+		b := decisionBatch{who: cmp.Or(d.who, who), why: d.why, time: d.time, step: d.step}
+		if b.why == "" && d.kind == cleaner.NoDecision {
+			b.why = "imported from " + shortText(file)
+		}
+		if n := len(batches); n > 0 && batches[n-1].continues(b) {
+			batches[n-1].requests = append(batches[n-1].requests, request)
+			continue
+		}
+		b.requests = []cleaner.DecisionRequest{request}
+		batches = append(batches, b)
+	}
+	return batches, nil
+}
+
+// appendFew keeps the first few of many, for a message.
+func appendFew(list []string, item string) []string {
+	const few = 5
+	if len(list) == few {
+		return list
+	}
+	return append(list, item)
+}
+
+// decidedAt is when each node that was decided on was so last, taken back or not.
+func decidedAt(ctx context.Context, tx *kv.Tx) (map[kv.NodeID]time.Time, error) {
+	at := make(map[kv.NodeID]time.Time)
+	count := 0
+	for d, err := range cleaner.History(ctx, tx, kv.NoNode) {
+		if err != nil {
+			return nil, err
+		}
+		if count++; count%checkEvery == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		at[d.Node] = d.Time
+	}
+	return at, nil
+}
+
+// A labelState is what a store holds of a node that a decision could change.
+type labelState struct{ given, suggested, decision string } // "" is none
+
+type fate uint8
+
+// What can become of a decision of a file.
+const (
+	fateTaken fate = iota
+	fateThere      // the store has it
+	fateOlder      // the store has a later one
+	fateOther      // it is about another label than the store has
+)
+
+// against compares a decision with a node of the store, where the last decision was at a time, if any.
+func (d *filedDecision) against(now labelState, last time.Time) (cleaner.DecisionRequest, fate) {
+	request := cleaner.DecisionRequest{Node: d.node, Kind: d.kind}
+	if d.kind == cleaner.Accept && !d.hasTo {
+		if now.suggested == "" {
+			return request, fateOther
+		}
+		d.to, d.hasTo = now.suggested, true
+	}
+	if !d.hasTo {
+		d.to = now.given
+	}
+	switch {
+	case d.isThere(now):
+		return request, fateThere
+	case now.decision != "" && !d.time.IsZero() && last.After(d.time):
+		return request, fateOlder
+	case d.hasFrom && !slices.Contains(d.passed, now.given):
+		return request, fateOther
+	case d.kind == cleaner.Unsure:
+		return request, fateTaken
+	case d.to == "" && now.given == "":
+		// There is no label to remove, and none that could be right.
+		return request, fateThere
+	case d.to == "":
+		request.Kind = cleaner.Unlabel
+	case d.to == now.given:
+		request.Kind = cleaner.Reject
+	case d.to == now.suggested && d.kind != cleaner.Relabel:
+		request.Kind = cleaner.Accept
+	default:
+		request.Kind, request.To = cleaner.Relabel, d.to
+	}
+	return request, fateTaken
+}
+
+// isThere reports whether a node has the label and the decision that the file has. Accept, reject and relabel come to the
+// same: that the label is right.
+func (d *filedDecision) isThere(now labelState) bool {
+	if now.decision == "" || now.given != d.to {
+		return false
+	}
+	says := func(kind string) string {
+		switch kind {
+		case cleaner.Accept.String(), cleaner.Reject.String(), cleaner.Relabel.String():
+			return "right"
+		}
+		return kind
+	}
+	kind := d.kind.String()
+	if d.kind == cleaner.NoDecision {
+		kind = cleaner.Reject.String()
+		if d.to == "" {
+			kind = cleaner.Unlabel.String()
+		}
+	}
+	return says(kind) == says(now.decision)
+}

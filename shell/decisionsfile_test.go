@@ -1,0 +1,252 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// labelsNow lists the labels that differ from those of the papers, and all decisions, such as "p4 Theory accept".
+func labelsNow(t *testing.T, store *kv.Store) []string {
+	t.Helper()
+	var now []string
+	err := store.View(func(tx *kv.Tx) error {
+		for _, p := range papers {
+			v, err := tx.Node(p.id)
+			if err != nil {
+				return err
+			}
+			label, err := tx.Value(v, kv.LabelColumn)
+			if err != nil {
+				return err
+			}
+			decision, err := tx.Value(v, cleaner.DecisionColumn)
+			if err != nil && !errors.Is(err, kv.ErrNoColumn) {
+				return err
+			}
+			if label.Str() != p.label || !decision.IsNull() {
+				now = append(now, strings.TrimSpace(fmt.Sprintf("%s %s %s", p.id, label.Str(), decision.Str())))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now
+}
+
+// adopt takes the decisions of a file with a text.
+func adopt(t *testing.T, store *kv.Store, name, text string) (adoption, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return adoptDecisions(t.Context(), store, path, "tester", 1<<20, &streams{err: new(bytes.Buffer)})
+}
+
+// decideNow decides about one paper at a time.
+func decideNow(t *testing.T, store *kv.Store, at time.Time, id string, kind cleaner.DecisionKind, to string) {
+	t.Helper()
+	var v kv.NodeID
+	err := store.View(func(tx *kv.Tx) (err error) {
+		v, err = tx.Node(id)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = cleaner.Decide(t.Context(), store, []cleaner.DecisionRequest{{Node: v, Kind: kind, To: to}},
+		cleaner.DecideOptions{Who: "tester", Now: func() time.Time { return at }})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAdoptDecisions(t *testing.T) {
+	may := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		name, file, text string
+		before           func(store *kv.Store)
+		want             adoption
+		labels           []string
+	}{
+		{
+			name: "labels", file: "d.csv", text: "id,label\np4,Theory\np1,Theory\ns1,Theory\np2,\n東,\n",
+			want:   adoption{taken: 4, steps: 1, there: 1},
+			labels: []string{"p1 Theory reject", "p2  unlabel", "p4 Theory accept", "s1 Theory relabel"},
+		},
+		{
+			name: "exported labels", file: "d.tsv", text: "id\tlabel\toriginal_label\np4\tTheory\tSystems\np1\tTheory\tTheory\n東\t\t\n",
+			want: adoption{taken: 1, steps: 1}, labels: []string{"p4 Theory accept"},
+		},
+		{
+			name: "about another label", file: "d.jsonl",
+			text: `{"id":"p4","from":"Neural Nets","to":"Theory"}` + "\n" + `{"id":"s3","from":"Theory","to":"Theory","decision":"reject"}`,
+			want: adoption{other: 2, someOther: []string{"p4", "s3"}},
+		},
+		{
+			name: "no labels named", file: "d.jsonl",
+			text: `{"id":"p4","decision":"accept"}` + "\n\n" + `{"id":"p1","decision":"unsure","why":"read it twice"}` + "\n" +
+				`{"id":"p2","decision":"unlabel"}` + "\n" + `{"id":"p3","decision":"reject","extra":[1,{"a":2}]}`,
+			want:   adoption{taken: 4, steps: 3},
+			labels: []string{"p1 Theory unsure", "p2  unlabel", "p3 Theory reject", "p4 Theory accept"},
+		},
+		{
+			name: "the last counts, and undone ones do not", file: "d.jsonl",
+			text: strings.Join([]string{
+				`{"seq":1,"step":1,"id":"p1","decision":"relabel","from":"Theory","to":"Systems"}`,
+				`{"seq":2,"step":2,"id":"p2","decision":"unlabel","from":"Theory","to":null}`,
+				`{"seq":3,"step":3,"id":"p1","decision":"relabel","from":"Systems","to":"Theory","undoes":1}`,
+				`{"seq":4,"step":4,"id":"p2","decision":"relabel","from":null,"to":"Systems"}`,
+				`{"seq":5,"step":5,"id":"p3","decision":"reject","from":"Theory","to":"Theory"}`,
+				`{"seq":6,"step":6,"id":"p3","decision":"unlabel","from":"Theory","to":null}`,
+				`{"seq":7,"step":7,"id":"p3","decision":"unlabel","from":null,"to":"Theory","undoes":6}`,
+			}, "\n"),
+			// The last decision about p2 was one about no label; the store has the label from before.
+			want: adoption{taken: 2, steps: 2}, labels: []string{"p2 Systems relabel", "p3 Theory reject"},
+		},
+		{
+			name: "older than the store's own", file: "d.csv",
+			text: "id,label,time\np4,Theory,2026-04-01T00:00:00Z\np1,Systems,2026-06-01T00:00:00Z\n",
+			before: func(store *kv.Store) {
+				decideNow(t, store, may, "p4", cleaner.Reject, "")
+				decideNow(t, store, may, "p1", cleaner.Reject, "")
+			},
+			want: adoption{taken: 1, steps: 1, older: 1, someOlder: []string{"p4"}}, labels: []string{"p1 Systems relabel", "p4 Systems reject"},
+		},
+		{
+			name: "there in other words", file: "d.jsonl", text: `{"id":"p4","decision":"relabel","from":"Systems","to":"Theory"}`,
+			before: func(store *kv.Store) { decideNow(t, store, may, "p4", cleaner.Accept, "") },
+			want:   adoption{there: 1}, labels: []string{"p4 Theory accept"},
+		},
+		{
+			name: "unsure is settled by a label", file: "d.csv", text: "id,label\np4,Systems\n",
+			before: func(store *kv.Store) { decideNow(t, store, may, "p4", cleaner.Unsure, "") },
+			want:   adoption{taken: 1, steps: 1}, labels: []string{"p4 Systems reject"},
+		},
+		{
+			name: "the label was given since", file: "d.jsonl", text: `{"id":"p4","decision":"accept","from":"Theory","to":"Systems"}`,
+			want: adoption{taken: 1, steps: 1}, labels: []string{"p4 Systems reject"},
+		},
+		{
+			name: "a class nobody suggests", file: "d.jsonl", text: `{"id":"p4","decision":"accept","from":"Systems","to":"Neural Nets"}`,
+			want: adoption{taken: 1, steps: 1}, labels: []string{"p4 Neural Nets relabel"},
+		},
+		{name: "nothing", file: "d.jsonl", text: "\ufeff\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			store := cleanedStore(t)
+			if test.before != nil {
+				test.before(store)
+			}
+			got, err := adopt(t, store, test.file, test.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if fmt.Sprint(got) != fmt.Sprint(test.want) {
+				t.Errorf("got %+v, want %+v", got, test.want)
+			}
+			labels := labelsNow(t, store)
+			if !slices.Equal(labels, test.labels) {
+				t.Errorf("labels and decisions are %q, want %q", labels, test.labels)
+			}
+			again, err := adopt(t, store, test.file, test.text)
+			if err != nil || again.taken != 0 || again.there != got.there+got.taken {
+				t.Errorf("the same file again: got %+v and error %v, want all to be there", again, err)
+			}
+		})
+	}
+}
+
+// What is wrong with a file is said with its place, and nothing of it is decided.
+func TestBadDecisions(t *testing.T) {
+	store := cleanedStore(t)
+	for _, test := range []struct{ file, text, want string }{
+		{"d.csv", "id,label\np4,Theory\nzz,Theory\n", `d.csv:3: column "id": got "zz", want the id of a node`},
+		{"d.csv", "label\nTheory\n", `d.csv:2: has no field "id"`},
+		{"d.csv", "id,text\np4,a\n", `d.csv:2: has neither a "label" nor a "decision"`},
+		{"d.csv", "id,label\np4,Theroy\n", `d.csv:2: column "label": got "Theroy", which is no class of the store; did you mean Theory?`},
+		{"d.csv", "id,decision\np4,agree\n", `d.csv:2: column "decision": got "agree", want accept, reject, relabel, unlabel or unsure`},
+		{"d.csv", "id,decision,label\np4,relabel,\n", `d.csv:2: column "label": is empty, want the class that relabel gives`},
+		{"d.csv", "id,label,time\np4,Theory,noon\n", `d.csv:2: column "time": got "noon", want a time as 2026-01-31T18:00:00Z`},
+		{"d.csv", "id,label,undoes\np4,Theory,x\n", `d.csv:2: column "undoes": got "x", want the number of a decision`},
+		{"d.csv", "id,label,why\np4,Theory," + strings.Repeat("x", cleaner.MaxWhy+1) + "\n", `d.csv:2: who and why may have 256 and 4096 bytes`},
+		{"d.jsonl", `{"id":"p4","label":"Theory"` + "\n", `d.jsonl:1: unexpected end of JSON input, want an object in one line`},
+		{"d.jsonl", "{\"id\":\"p4\",\"label\":\"Theory\"}\n[1]\n", `d.jsonl:2: `},
+		{"d.jsonl", "null\n", `d.jsonl:1: got "null", want an object in one line`},
+		{"d.jsonl", `{"id":"p4","label":"Theory"} {}`, `d.jsonl:1: invalid character '{' after top-level value`},
+		{"d.jsonl", "{\"id\":\"p4\",\"label\":\"Theory\"}\n{\"id\":\"" + strings.Repeat("x", maxLine) + "\"}\n", `d.jsonl:2: the line is longer than 1048576 bytes`},
+		{"d.jsonl", "{\"id\":\"p\x00\xff4\",\"label\":\"Theory\"}", `d.jsonl:1: `},
+		{"d.json", "{}", `want one that ends in`},
+	} {
+		_, err := adopt(t, store, test.file, test.text)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%.80q: got error %v, want %q in it", test.text, err, test.want)
+		}
+	}
+	if got := labelsNow(t, store); got != nil {
+		t.Errorf("files that are wrong decided %q, want nothing", got)
+	}
+}
+
+// A file whose decisions do not fit into the memory is refused where they stop to fit.
+func TestDecisionsBeyondMemory(t *testing.T) {
+	store := scoredStore(t, 100)
+	text := "id,label\n"
+	for v := range 100 {
+		text += fmt.Sprintf("%d,A\n", v)
+	}
+	path := filepath.Join(t.TempDir(), "d.csv")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := adoptDecisions(t.Context(), store, path, "", 5000, &streams{err: new(bytes.Buffer)})
+	if err == nil || !strings.Contains(err.Error(), "d.csv:21: ") || !strings.Contains(err.Error(), "more than --memory allows") {
+		t.Errorf("got error %v, want that of line 21, which exceeds the memory", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := adoptDecisions(ctx, store, path, "", 1<<20, &streams{err: new(bytes.Buffer)}); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: got error %v, want %v", err, context.Canceled)
+	}
+}
+
+// FuzzDecisions holds that no file makes the reader panic, and that what it takes fits the store.
+func FuzzDecisions(f *testing.F) {
+	f.Add(`{"id":"p4","decision":"accept","from":"Systems","to":"Theory","seq":1,"undoes":1,"time":"2026-01-01T00:00:00Z"}`)
+	f.Add("{\"id\":\"p1\",\"label\":null}\n\n{\"id\":1e999,\"label\":\"\\ud800\"}")
+	f.Add(`{"id":"p1","label":[],"decision":{}}`)
+	store := cleanedStore(f)
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, text string) {
+		path := filepath.Join(dir, "d.jsonl")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		tx := store.Begin()
+		defer tx.Close()
+		decisions, err := readDecisions(t.Context(), path, tx, 1<<20, &streams{})
+		if err != nil {
+			return
+		}
+		seen := map[kv.NodeID]bool{}
+		for _, d := range decisions {
+			if seen[d.node] || int(d.node) >= tx.NumNodes() || d.to != "" && !slices.Contains(tx.Classes(), d.to) {
+				t.Errorf("%q: got the decision %+v, want one a node, of a class of the store", text, d)
+			}
+			seen[d.node] = true
+		}
+	})
+}

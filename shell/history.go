@@ -1,0 +1,102 @@
+package shell
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// historyColumns are what is told of past decisions.
+var historyColumns = []string{
+	"seq", "step", "time", "id", "decision", "from", "to", "who", "why", "run", "score", "undoes",
+}
+
+// history answers history, oldest first.
+func (q *query) history(ctx context.Context, s *historyStatement) (*Result, error) {
+	of := kv.NoNode
+	if s.id != nil {
+		var err error
+		if of, err = q.findNode(*s.id); err != nil {
+			return nil, err
+		}
+	}
+	return q.decisionRows(cleaner.History(ctx, q.tx, of), historyColumns), nil
+}
+
+// decisions is the Result of decisions in memory.
+func (q *query) decisions(made []cleaner.Decision, names []string) *Result {
+	return q.decisionRows(func(yield func(cleaner.Decision, error) bool) {
+		for _, d := range made {
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}, names)
+}
+
+// decisionRows is the Result of decisions, with what names says of each.
+func (q *query) decisionRows(decisions iter.Seq2[cleaner.Decision, error], names []string) *Result {
+	integerIDs := q.tx.IntegerIDs()
+	var columns []ColumnInfo
+	for _, f := range decisionFields(cleaner.Decision{}, integerIDs) {
+		if slices.Contains(names, f.name) {
+			columns = append(columns, ColumnInfo{Name: f.name, Kind: f.kind})
+		}
+	}
+	return &Result{columns: columns, rows: func(yield func(Row, error) bool) {
+		for d, err := range decisions {
+			if err != nil {
+				yield(Row{}, err)
+				return
+			}
+			values := make([]kv.Value, 0, len(columns))
+			for _, f := range decisionFields(d, integerIDs) {
+				if slices.Contains(names, f.name) {
+					values = append(values, f.value)
+				}
+			}
+			if !yield(Row{Values: values, columns: columns}, nil) {
+				return
+			}
+		}
+	}}
+}
+
+// decisionFields are all that is said of a decision.
+func decisionFields(d cleaner.Decision, integerIDs bool) []field {
+	return []field{
+		{"seq", kv.KindInt, kv.IntValue(d.Seq)},
+		{"step", kv.KindInt, kv.IntValue(d.Step)},
+		{"time", kv.KindString, kv.StringValue(d.Time.UTC().Format(time.RFC3339Nano))},
+		{"id", idKind(integerIDs), idValue(d.ID, integerIDs)},
+		{"decision", kv.KindString, kv.StringValue(d.Kind.String())},
+		{"from", kv.KindString, text(d.From)},
+		{"to", kv.KindString, text(d.To)},
+		{"who", kv.KindString, text(d.Who)},
+		{"why", kv.KindString, text(d.Why)},
+		{"run", kv.KindInt, runNumber(d.Run)},
+		{"score", kv.KindSingle, number(d.Score)},
+		{"undoes", kv.KindInt, runNumber(d.Undoes)},
+	}
+}
+
+// idKind is the kind of the column id.
+func idKind(integer bool) kv.Kind {
+	if integer {
+		return kv.KindInt
+	}
+	return kv.KindString
+}
+
+// idValue is an id as the column id has it.
+func idValue(id string, integer bool) kv.Value {
+	if n, err := strconv.ParseInt(id, 10, 64); integer && err == nil {
+		return kv.IntValue(n)
+	}
+	return kv.StringValue(id)
+}

@@ -1,0 +1,371 @@
+package shell
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// A hostileNode is a row of a parquet file of nodes.
+type hostileNode struct {
+	ID    string `parquet:"id,snappy"`
+	Label string `parquet:"label,dict"`
+	Year  int64  `parquet:"year"`
+}
+
+// endless is the content of a pipe that goes on until nobody reads it any more.
+const endless = "endless"
+
+// hostileMemory is the --memory of imports of hostile files. Of the process no more may be resident, but what the test
+// binary takes beyond the program.
+const (
+	hostileMemory = 128 << 20
+	testBinary    = 16 << 20
+)
+
+// TestHostileFiles imports files that are made to harm: each is refused with a message that names it, within the memory
+// given, leaves nothing, and makes nothing elsewhere.
+func TestHostileFiles(t *testing.T) {
+	const nodes, edges = "id,label\na,X\nb,Y\nc,X\n", "src,dst\na,b\nb,c\n"
+	long := strings.Repeat("x", 1<<20)
+	line := strings.Repeat("x", 16<<20)
+	bomb := strings.Repeat(gz(t, line), 640) // 10 GiB of one line
+	quoted := gz(t, "id,label\n\"") + bomb
+	header := func(descr, shape string, size int) string {
+		text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }\n", descr, shape)
+		out := append([]byte("\x93NUMPY\x01\x00"), byte(len(text)), byte(len(text)>>8))
+		return string(append(out, text...)) + strings.Repeat("\x00", size)
+	}
+	pickle := "\x80\x04cposix\nsystem\n(S'touch pwned'\ntR."
+	parquetNodes := parquetFile(t, hostileNode{"a", "X", 1}, hostileNode{"b", "Y", 2}, hostileNode{"c", "X", 3})
+	footer := func(length uint32) string { // the length that the end of the file claims
+		b := []byte(parquetNodes)
+		binary.LittleEndian.PutUint32(b[len(b)-8:], length)
+		return string(b)
+	}
+	claims := zipped(t, map[string]string{"a": header("<f4", "(3, 2)", 24)})
+	claimed := string(binary.LittleEndian.AppendUint32(nil, uint32(len(header("<f4", "(3, 2)", 24)))))
+	for _, c := range []struct {
+		name  string
+		files map[string]string // beside nodes.csv and edges.csv, or in their place
+		args  string
+		want  string
+	}{
+		{"one endless line", map[string]string{"nodes.csv": endless}, "", "nodes.csv"},
+		{"one endless line of edges", map[string]string{"edges.csv": endless}, "", "edges.csv"},
+		{"10 GiB on one line, compressed", map[string]string{"nodes.csv.gz": bomb}, "--nodes=nodes.csv.gz", "nodes.csv.gz:1: got a record of more than 16 MiB"},
+		{"10 GiB in a quote, compressed", map[string]string{"nodes.csv.gz": quoted}, "--nodes=nodes.csv.gz", "nodes.csv.gz:2: got a record of more than 16 MiB"},
+		{"10 GiB on one line of edges", map[string]string{"edges.tsv.gz": bomb}, "--edges=edges.tsv.gz", "edges.tsv.gz:1: got a record of more than 16 MiB"},
+		{"a million columns", map[string]string{"nodes.csv": "id" + commas(1<<20) + "\na" + strings.Repeat(",", 1<<20) + "\n"}, "", "nodes.csv"},
+		{"gzip header alone", map[string]string{"nodes.csv.gz": "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"}, "--nodes=nodes.csv.gz", "nodes.csv.gz"},
+		{"gzip of a wrong checksum", map[string]string{"nodes.csv.gz": wrongChecksum(gz(t, nodes))}, "--nodes=nodes.csv.gz", "checksum"},
+		{"a NUL byte", map[string]string{"nodes.csv": "id,label\na,X\x00\n"}, "", "nodes.csv:2: got a NUL byte"},
+		{"NUL bytes alone", map[string]string{"nodes.csv": strings.Repeat("\x00", 1<<20)}, "", "nodes.csv:1: got a NUL byte"},
+		{"a NUL byte in a header", map[string]string{"nodes.csv": "id,la\x00bel\na,X\n"}, "", "nodes.csv:1: got a NUL byte"},
+		{"a NUL byte in an edge", map[string]string{"edges.csv": "src,dst\na,b\x00\n"}, "", "edges.csv:2: got a NUL byte"},
+		{"no UTF-8", map[string]string{"nodes.csv": "id,label\na\xff,X\n"}, "", "nodes.csv:2: got bytes that are not UTF-8"},
+		{"no UTF-8 in an edge", map[string]string{"edges.csv": "src,dst\na,\xc3\n"}, "", "edges.csv:2: got bytes that are not UTF-8"},
+		{"surrogates", map[string]string{"nodes.csv": "id,label\n\xed\xa0\x80,X\n"}, "", "nodes.csv:2: got bytes that are not UTF-8"},
+		{"UTF-16", map[string]string{"nodes.csv": "\xff\xfei\x00d\x00\n\x00"}, "", "UTF-16"},
+		{"an id of 1 MB", map[string]string{"nodes.csv": "id,label\n" + long + ",X\n"}, "", "nodes.csv:2: invalid node id"},
+		{"a label of 1 MB", map[string]string{"nodes.csv": "id,label\na," + long + "\n"}, "", "nodes.csv:2: "},
+		{"a column name of 1 MB", map[string]string{"nodes.csv": "id," + long + "\na,1\n"}, "", "has 1048576 bytes, want at most 256"},
+		{"an edge of 1 MB", map[string]string{"edges.csv": "src,dst\na," + long + "\n"}, "", "edges.csv:2: "},
+		{"a split of 1 MB", map[string]string{"s.csv": "id,split\na," + long + "\n"}, "--splits=s.csv", "s.csv:2: "},
+		{"a prediction of an id of 1 MB", map[string]string{"p.csv": "id,X,Y\n" + long + ",1,0\n"}, "--predictions=p.csv", "p.csv:2: "},
+		{"an id that ends the line for terminals", map[string]string{"nodes.csv": "id,label\n\x1b[2J,X\n"}, "", "nodes.csv:2: invalid node id"},
+
+		{"npy of more rows than bytes", map[string]string{"f.npy": header("<f4", "(3, 1000000)", 24)}, "--features=f.npy", "f.npy: holds 24 bytes of values"},
+		{"npy of 2^63 values", map[string]string{"f.npy": header("<f8", "(9223372036854775807, 1)", 24)}, "--features=f.npy", "f.npy: "},
+		{"npy whose size wraps to 0", map[string]string{"f.npy": header("<f8", "(4294967296, 536870912)", 0)}, "--features=f.npy", "f.npy: "},
+		{"npy of a header of 4 GiB", map[string]string{"f.npy": "\x93NUMPY\x02\x00\xff\xff\xff\xff{"}, "--features=f.npy", "f.npy: has a header of 4294967295 bytes"},
+		{"npy of objects", map[string]string{"f.npy": header("|O", "(3, 1)", 0) + pickle}, "--features=f.npy", "f.npy: holds Python objects"},
+		{"npz of objects", map[string]string{"f.npz": zipped(t, map[string]string{"features": header("|O", "(3, 1)", 0) + pickle})}, "--features=f.npz", "holds Python objects"},
+		{"a pickle", map[string]string{"f.npy": pickle}, "--features=f.npy", "f.npy: is not an .npy array"},
+		{"a pickle in an npz", map[string]string{"f.npz": archived(t, "features.pkl", pickle)}, "--features=f.npz", `holds "features.pkl", want arrays of numpy alone`},
+		{"a path out of the archive", map[string]string{"f.npz": archived(t, "../../pwned", "x")}, "--features=f.npz", "want arrays of numpy alone"},
+		{"an array of a path out of the archive", map[string]string{"f.npz": archived(t, "/tmp/../pwned.npy", array(2, 1, 1, 2))}, "--features=f.npz", "f.npz: "},
+		{"npz that claims 16 EiB", map[string]string{"f.npz": strings.ReplaceAll(claims, claimed, "\xff\xff\xff\xff")}, "--features=f.npz", "f.npz: "},
+		{"npz of one wide row", map[string]string{"f.npz": zipped(t, map[string]string{"features": header("<f8", "(3, 5000000)", 3*8*5000000)})}, "--features=f.npz", "f.npz: "},
+		{"npz of 2^20 empty members", map[string]string{"f.npz": manyMembers(t, 1<<16)}, "--features=f.npz", "f.npz: "},
+		{"csr of 2^62 rows", map[string]string{"f.npz": sparse(t, 1<<62, 4, []int64{0, 1, 2, 3}, []int64{0, 1, 2})}, "--features=f.npz", "f.npz: "},
+		{"csr of 2^62 columns", map[string]string{"f.npz": sparse(t, 3, 1<<62, []int64{0, 1, 2, 3}, []int64{0, 1, 2})}, "--features=f.npz", "f.npz: "},
+		{"csr that runs backwards", map[string]string{"f.npz": sparse(t, 3, 4, []int64{0, 2, 1, 3}, []int64{0, 1, 2})}, "--features=f.npz", "f.npz: "},
+		{"csr of a negative column", map[string]string{"f.npz": sparse(t, 3, 4, []int64{0, 1, 2, 3}, []int64{0, -1, 2})}, "--features=f.npz", "f.npz: "},
+		{"csr of a row of 2^40 values", map[string]string{"f.npz": sparse(t, 3, 4, []int64{0, 1 << 40, 1 << 40, 3}, []int64{0, 1, 2})}, "--features=f.npz", "f.npz: "},
+		{"edges.npy of 2^61 rows", map[string]string{"e.npy": header("<i8", "(2305843009213693952, 2)", 0)}, "--edges=e.npy", "e.npy: "},
+		{"edges.npy beyond the nodes", map[string]string{"e.npy": pairs("<i8", 0, 1<<62)}, "--edges=e.npy", "e.npy"},
+		{"edges.npy of objects", map[string]string{"e.npy": header("|O", "(1, 2)", 0) + pickle}, "--edges=e.npy", "e.npy: "},
+		{"predictions of infinity", map[string]string{"p.csv": "id,X,Y\na,inf,0\nb,1,0\nc,1,0\n"}, "--predictions=p.csv", "p.csv:2: "},
+		{"predictions of 10^400", map[string]string{"p.csv": "id,X,Y\na,1e400,0\nb,1,0\nc,1,0\n"}, "--predictions=p.csv", "p.csv:2: "},
+
+		{"parquet of a footer of 4 GiB", map[string]string{"n.parquet": footer(1<<32 - 1)}, "--nodes=n.parquet", "n.parquet: is not a whole parquet file"},
+		{"parquet of a footer of another place", map[string]string{"n.parquet": footer(16)}, "--nodes=n.parquet", "n.parquet: "},
+		{"parquet without a beginning", map[string]string{"n.parquet": parquetNodes[40:]}, "--nodes=n.parquet", "n.parquet: "},
+		{"parquet that is empty", map[string]string{"n.parquet": ""}, "--nodes=n.parquet", "n.parquet: "},
+		{"parquet of a million rows of nothing", map[string]string{"n.parquet": emptyIDs(t, 1<<20)}, "--nodes=n.parquet", "n.parquet:1: "},
+		{"parquet of a long id", map[string]string{"n.parquet": parquetFile(t, hostileNode{strings.Repeat("x", 4<<20), "X", 1})}, "--nodes=n.parquet", "n.parquet:1: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			files := map[string]string{"nodes.csv": nodes, "edges.csv": edges}
+			for name, content := range c.files {
+				files[name] = content
+			}
+			for name, content := range files {
+				if err := writeHostile(t, filepath.Join(dir, name), content); err != nil {
+					t.Fatal(err)
+				}
+			}
+			args := []string{"import", "g", "--nodes=nodes.csv", "--edges=edges.csv", "--threads=2"}
+			for _, arg := range append(strings.Fields(c.args), fmt.Sprint("--memory=", hostileMemory)) {
+				name, _, _ := strings.Cut(arg, "=")
+				args = slices.DeleteFunc(args, func(before string) bool { return strings.HasPrefix(before, name+"=") })
+				args = append(args, arg)
+			}
+			child := exec.Command(os.Args[0], args...)
+			child.Dir = dir
+			peak := filepath.Join(t.TempDir(), "peak")
+			child.Env = append(os.Environ(), programVariable+"="+peak, "TMPDIR="+dir)
+			var out bytes.Buffer
+			child.Stdout, child.Stderr = &out, &out
+			err := child.Run()
+			exit, failed := errors.AsType[*exec.ExitError](err)
+			if !failed || exit.ExitCode() != exitFailed || !strings.Contains(out.String(), c.want) || out.Len() > 4<<10 {
+				t.Errorf("%q: got %v and %.4096s\nwant exit code 1 and %s", args, err, out.String(), c.want)
+			}
+			resident := readPeak(t, peak)
+			if resident > hostileMemory+testBinary {
+				t.Errorf("%d MiB were resident, want %d at most", resident>>20, (hostileMemory+testBinary)>>20)
+			}
+			entries, err := os.ReadDir(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, entry := range entries {
+				if _, ours := files[entry.Name()]; !ours {
+					t.Errorf("left behind: %s", entry.Name())
+				}
+			}
+			t.Logf("durability: memory: %d MiB of %d", resident>>20, hostileMemory>>20)
+			if !t.Failed() {
+				report(t, "malformed inputs", c.name, 1, 1)
+			}
+		})
+	}
+}
+
+// programVariable makes the test binary the program, which writes how much memory it had resident, in KiB, to the file of
+// that name.
+const programVariable = "GRAPHCLEANER_TEST_PROGRAM"
+
+// beProgram runs the program.
+func beProgram(peak string) int {
+	code := Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return code // only Linux says
+	}
+	for line := range strings.Lines(string(status)) {
+		if most, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			if err := os.WriteFile(peak, []byte(strings.Fields(most)[0]), 0o600); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+			}
+		}
+	}
+	return code
+}
+
+// readPeak is what beProgram wrote, in bytes; zero where it could not.
+func readPeak(t *testing.T, path string) int64 {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	peak, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return peak << 10
+}
+
+// commas are so many columns of a header, each with a name.
+func commas(columns int) string {
+	var b strings.Builder
+	for i := range columns {
+		fmt.Fprintf(&b, ",c%d", i)
+	}
+	return b.String()
+}
+
+func wrongChecksum(compressed string) string {
+	b := []byte(compressed)
+	b[len(b)-8] ^= 1
+	return string(b)
+}
+
+func emptyIDs(t *testing.T, rows int) string {
+	t.Helper()
+	var out bytes.Buffer
+	w := parquet.NewGenericWriter[hostileNode](&out)
+	for range rows / 1024 {
+		if _, err := w.Write(make([]hostileNode, 1024)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestDamagedFiles imports files with bytes changed and cut off, at random: each is taken or refused, nothing panics, and
+// of what is refused nothing is left.
+func TestDamagedFiles(t *testing.T) {
+	g := newDemoGraph(40, 2)
+	t.Chdir(t.TempDir())
+	if err := g.write("."); err != nil {
+		t.Fatal(err)
+	}
+	var nodes []hostileNode
+	var splits, predictions strings.Builder
+	splits.WriteString("id,split\n")
+	classes := slices.Sorted(slices.Values(g.fields))
+	predictions.WriteString("id," + strings.Join(classes, ",") + "\n")
+	var values []float32
+	var edgeValues []int64
+	for v, f := range g.filed {
+		nodes = append(nodes, hostileNode{g.id(v), g.fields[f], int64(g.year[v])})
+		fmt.Fprintf(&splits, "%s,val\n", g.id(v))
+		predictions.WriteString(g.id(v))
+		for c := range classes {
+			value := float32(0)
+			if c == f {
+				value = 1
+			}
+			values = append(values, value)
+			fmt.Fprintf(&predictions, ",%g", value)
+		}
+		predictions.WriteString("\n")
+		edgeValues = append(edgeValues, int64(v), int64((v+1)%len(g.filed)))
+	}
+	read := func(name string) string {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	numbered := "id,label\n"
+	for v, f := range g.filed {
+		numbered += fmt.Sprintf("%d,%s\n", v, g.fields[f])
+	}
+	matrix := array(len(g.filed), len(classes), values...)
+	tries := asked(t, "GRAPHCLEANER_TEST_DAMAGES", 12)
+	survived, tried := 0, 0
+	for name, content := range map[string]string{
+		"nodes.csv": read("nodes.csv"), "nodes.csv.gz": gz(t, read("nodes.csv")), "nodes.parquet": parquetFile(t, nodes...),
+		"edges.csv": read("edges.csv"), "edges.tsv.gz": gz(t, strings.ReplaceAll(read("edges.csv"), ",", "\t")),
+		"features.csv": read("features.csv"), "features.npy": matrix,
+		"features.npz": zipped(t, map[string]string{"features": matrix}), "predictions.npy": matrix,
+		"predictions.csv": predictions.String(), "splits.csv": splits.String(),
+		"edges.npy": pairs("<i8", edgeValues...),
+	} {
+		r := rand.New(rand.NewPCG(uint64(tries), uint64(len(name))))
+		kind, _, _ := strings.Cut(name, ".")
+		args := map[string]string{"nodes": "nodes.csv", "edges": "edges.csv", kind: "damaged/" + name}
+		if name == "edges.npy" {
+			args["nodes"] = "numbered.csv"
+			if err := os.WriteFile("numbered.csv", []byte(numbered), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		line := []string{"import", "g", "--memory=64MiB"}
+		for flag, file := range args {
+			line = append(line, "--"+flag+"="+file)
+		}
+		if err := os.MkdirAll("damaged", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for range tries {
+			tried++
+			damaged := []byte(content)
+			for range 1 + r.IntN(3) {
+				damaged[r.IntN(len(damaged))] = byte(r.Uint32())
+			}
+			if r.IntN(4) == 0 {
+				damaged = damaged[:r.IntN(len(damaged))]
+			}
+			if err := os.WriteFile("damaged/"+name, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got := run(t, "", line...)
+			_, err := os.Stat("g")
+			made := err == nil
+			if got.code == exitDone != made || got.code > exitFailed {
+				t.Errorf("%s: got exit code %d, %s; store made: %v", name, got.code, got.err, made)
+				continue
+			}
+			if made {
+				mustRun(t, "check", "g")
+			}
+			survived++
+			if err := os.RemoveAll("g"); err != nil {
+				t.Fatal(err)
+			}
+			if names := listDir(t); slices.Contains(names, "g.loading") {
+				t.Errorf("%s: left behind: %v", name, names)
+			}
+		}
+	}
+	report(t, "damaged inputs", "taken or refused", survived, tried)
+}
+
+// archived returns a zip of one member of any name.
+func archived(t *testing.T, name, content string) string {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	w, err := z.Create(name)
+	if err == nil {
+		_, err = w.Write([]byte(content))
+	}
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// manyMembers returns a zip of so many empty arrays.
+func manyMembers(t *testing.T, members int) string {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for i := range members {
+		if _, err := z.CreateHeader(&zip.FileHeader{Name: fmt.Sprintf("%d.npy", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}

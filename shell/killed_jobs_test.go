@@ -1,0 +1,90 @@
+package shell
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/faults"
+)
+
+const (
+	faultsAsked = "GRAPHCLEANER_TEST_FAULTS" // how many operations of a job fail in each way; all where there are fewer
+	someKills   = 2                          // without killsAsked, of each job
+	someFaults  = 1                          // without faultsAsked
+)
+
+// TestKilledJobs kills the processes of jobs in place of operations on files: the store opens and holds what was there
+// or what comes of it, no less than was acknowledged, and the same job again comes to the same end.
+func TestKilledJobs(t *testing.T) {
+	disturb(t, "kills", asked(t, killsAsked, someKills), []faults.Plan{{Kind: faults.Kill}})
+}
+
+// TestFailedJobs has operations on files fail, one or all from one on: a job ends with a message, or does what it should
+// all the same.
+func TestFailedJobs(t *testing.T) {
+	disturb(t, "faults", asked(t, faultsAsked, someFaults), []faults.Plan{
+		{Kind: faults.IO}, {Kind: faults.NoSpace}, {Kind: faults.NoSpace, Lasting: true},
+	})
+}
+
+// disturb does every job again and again, each time with another operation that meets a fault.
+func disturb(t *testing.T, what string, tries int, plans []faults.Plan) {
+	if err := faults.Supported(); err != nil {
+		t.Skip(err)
+	}
+	for _, name := range jobNames() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if what == "faults" && name == "compact" && os.Getenv(faultsAsked) == "" {
+				t.Skip("Badger 4.9.6 removes the tables that it merges also where it could not make the one they become: " +
+					"Throttle.Done gets the error of a moment before")
+			}
+			tr := newTrial(t, name)
+			survived, tried := 0, 0
+			for _, plan := range plans {
+				for _, at := range tr.operationsOf(t, plan.Kind, tries) {
+					plan.At = at
+					dir := tr.directory(t)
+					got := tr.run(t, dir, plan)
+					if got.Met == "" {
+						continue // it made fewer operations than the time before
+					}
+					tried++
+					wrong := tr.judge(t, dir, got)
+					if len(wrong) == 0 {
+						survived++
+					}
+					for _, text := range wrong {
+						t.Errorf("%s (lasting: %v) at operation %d, %s: %s\nthe process said: %s", plan.Kind, plan.Lasting, at, got.Met, text, got.text)
+					}
+					if err := os.RemoveAll(dir); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			report(t, what, name, survived, tried)
+		})
+	}
+}
+
+// operationsOf draws operations of the job that a fault of the kind can meet, ascending.
+func (tr *trial) operationsOf(t *testing.T, kind faults.Kind, most int) []int64 {
+	t.Helper()
+	dir := tr.directory(t)
+	// None is so late that it is met.
+	counted := tr.run(t, dir, faults.Plan{Kind: kind})
+	if err := errors.Join(counted.err, os.RemoveAll(dir)); err != nil {
+		t.Fatalf("%v: %s", err, counted.text)
+	}
+	t.Logf("%s: %d operations", kind, counted.Operations)
+	r := rand.New(rand.NewPCG(uint64(most), uint64(counted.Operations)))
+	var drawn []int64
+	for _, at := range r.Perm(int(counted.Operations))[:min(most, int(counted.Operations))] {
+		drawn = append(drawn, int64(at)+1)
+	}
+	slices.Sort(drawn)
+	return drawn
+}

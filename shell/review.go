@@ -1,0 +1,550 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// reviewCommand shows suspects one at a time and takes decisions about them.
+type reviewCommand struct {
+	DB    string `arg:"" name:"DB" help:"Directory of the store."`
+	Where string `placeholder:"EXPR" help:"Suspects that this condition is true of, as in the statement suspects."`
+	Limit int    `placeholder:"N" help:"Stop behind N suspects. Without it: all."`
+	Who   string `placeholder:"NAME" help:"Who decides. Without it: the user that is logged in."`
+	resources
+}
+
+func (*reviewCommand) Help() string {
+	return `Shows the suspects one at a time, highest score first, each with its evidence, and takes a key: ` + reviewKeysText() + `.
+
+Every decision is on disk before the next suspect is shown, and a suspect that was decided on does not come again, so that a review can be left and taken up ` +
+		`at any time. Skipped ones come again in the next review; those that nobody is sure of are found by suspects where decision = 'unsure'.
+
+Where standard input or output is no terminal, keys are read as lines: a key or its word, and behind l the label, behind w the reason. An ` +
+		`line that cannot be meant then ends the review.
+
+    graphcleaner review my.graph
+    graphcleaner review my.graph --where "label = 'Theory' and degree > 3" --limit 50
+    printf 'y\nn\nl Theory\nz\nq\n' | graphcleaner review my.graph`
+}
+
+// A reviewKey is what a reviewer can say.
+type reviewKey struct {
+	key  rune
+	word string // for lines
+	help string
+}
+
+var reviewKeys = []reviewKey{
+	{'y', "accept", "take the suggested label"},
+	{'n', "reject", "the label is right"},
+	{'l', "relabel", "another label"},
+	{'u', "unlabel", "remove the label"},
+	{'d', "unsure", "do not know"},
+	{'s', "skip", "skip"},
+	{'z', "undo", "take back the last reply"},
+	{'w', "why", "reason of the next decision"},
+	{'e', "explain", "all the evidence"},
+	{'?', "help", "the keys"},
+	{'q', "quit", "leave"},
+}
+
+func reviewKeysText() string {
+	parts := make([]string, len(reviewKeys))
+	for i, k := range reviewKeys {
+		parts[i] = fmt.Sprintf("%c %s", k.key, k.help)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
+	if err := c.apply(); err != nil {
+		return err
+	}
+	if c.Limit < 0 {
+		return usagef("--limit %d: want 0 or more", c.Limit)
+	}
+	where, err := parseCondition(c.Where)
+	if err != nil {
+		return usagef("--where: %v", err)
+	}
+	if c.Who == "" {
+		c.Who = userName()
+	}
+	r := &review{s: s, who: c.Who, decided: make(map[cleaner.DecisionKind]int)}
+	err = withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
+		r.engine = engine{store: store, workers: c.Threads, memory: c.work()}
+		if err := r.find(ctx, where, c.Limit); err != nil {
+			return err
+		}
+		r.replies = newReplies(s)
+		return r.run(ctx)
+	})
+	if err != nil {
+		return leaving(c.inFlags(err), "%s", r.summary())
+	}
+	return nil
+}
+
+// parseCondition parses what may follow where; nil of an empty text.
+func parseCondition(text string) (expression, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	p := newParser(text, startOfText)
+	where, err := p.expression()
+	if err != nil {
+		return nil, err
+	}
+	if p.current.kind != tokenEnd {
+		p.wants = append(p.wants, want{label: "the end of the condition"})
+		return nil, p.fail()
+	}
+	return where, nil
+}
+
+// A reply is what a reviewer says about a suspect.
+type reply struct {
+	key  rune   // of reviewKeys
+	text string // that came with it: a label or a reason
+}
+
+// replies are where a review takes what the reviewer says from.
+type replies interface {
+	// next waits for a reply to what is shown; io.EOF when there are no more. Prompt is for a person.
+	next(ctx context.Context, prompt string) (reply, error)
+
+	// word waits for a label or a reason that did not come with its key; choices, if any, complete it. It is empty where the
+	// reviewer thinks better of it.
+	word(ctx context.Context, prompt string, choices []string) (string, error)
+
+	// forgiving reports whether there is somebody to be told that a reply cannot be meant.
+	forgiving() bool
+}
+
+// A pastReply is one that z takes back.
+type pastReply struct {
+	at   int // place in the queue
+	kind cleaner.DecisionKind
+}
+
+// A review goes through a queue of suspects.
+type review struct {
+	s       *streams
+	engine  engine
+	who     string
+	replies replies
+
+	queue []kv.NodeID
+	at    int
+	past  []pastReply
+
+	why     string // of the next decision
+	decided map[cleaner.DecisionKind]int
+	skipped int
+}
+
+// find lists the suspects, a limit of 0 being none.
+func (r *review) find(ctx context.Context, where expression, limit int) error {
+	tx := r.engine.store.Begin()
+	defer tx.Close()
+	if err := tx.Err(); err != nil {
+		return err
+	}
+	q := &query{engine: &r.engine, resolver: newResolver(tx, nil)}
+	plan, err := q.planOf(&suspectsStatement{clauses: clauses{where: where}})
+	if _, ok := position(err); ok {
+		return fmt.Errorf("--where: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	for _, notice := range q.notices {
+		r.s.say("%s", notice)
+	}
+	for v, err := range plan.Rows(ctx) {
+		if err != nil {
+			return err
+		}
+		r.queue = append(r.queue, v)
+		if len(r.queue) == limit {
+			break
+		}
+	}
+	return nil
+}
+
+// run shows one suspect after another until there are no more, or no more replies.
+func (r *review) run(ctx context.Context) error {
+	if len(r.queue) == 0 {
+		r.s.say("no suspects are left")
+		return nil
+	}
+	for done := false; !done; {
+		var err error
+		if r.at == len(r.queue) {
+			done, err = r.close(ctx)
+		} else {
+			done, err = r.show(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	r.s.say("%s", r.summary())
+	return nil
+}
+
+// show shows the suspect whose turn it is and takes replies until one moves on, or is the wish to leave: done.
+func (r *review) show(ctx context.Context) (done bool, err error) {
+	e, err := r.read(ctx)
+	if err != nil {
+		return false, err
+	}
+	if _, err := io.WriteString(r.s.out, r.card(e)); err != nil {
+		return false, err
+	}
+	return r.replied(ctx, r.prompt(e), func(a reply) (bool, error) { return r.take(ctx, e, a) })
+}
+
+// close lets the last reply be taken back before the review ends.
+func (r *review) close(ctx context.Context) (done bool, err error) {
+	return r.replied(ctx, "no suspects are left: [z] undo [q]uit: ", func(a reply) (bool, error) {
+		if a.key != 'z' {
+			return false, replyErrorf("no suspects are left: want z or q")
+		}
+		return r.undo(ctx)
+	})
+}
+
+// replied takes replies until take says that something else is to be shown; done is the wish to leave, or the end of the
+// replies.
+func (r *review) replied(ctx context.Context, prompt string, take func(reply) (moved bool, err error)) (done bool, err error) {
+	for {
+		a, err := r.replies.next(ctx, prompt)
+		if errors.Is(err, io.EOF) || err == nil && a.key == 'q' {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		moved, err := take(a)
+		wrong, ok := errors.AsType[*replyError](err)
+		switch {
+		case ok && r.replies.forgiving():
+			r.s.say("%s", wrong.msg)
+		case err != nil:
+			return false, err
+		case moved:
+			return false, nil
+		}
+	}
+}
+
+// summary says what was decided.
+func (r *review) summary() string {
+	var parts []string
+	for _, kind := range []cleaner.DecisionKind{cleaner.Accept, cleaner.Reject, cleaner.Relabel, cleaner.Unlabel, cleaner.Unsure} {
+		if n := r.decided[kind]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, reviewedWords[kind]))
+		}
+	}
+	if r.skipped > 0 {
+		parts = append(parts, fmt.Sprintf("%d skipped", r.skipped))
+	}
+	if parts == nil {
+		parts = []string{"nothing decided"}
+	}
+	return fmt.Sprintf("%s; %d left", strings.Join(parts, ", "), len(r.queue)-r.at)
+}
+
+var reviewedWords = map[cleaner.DecisionKind]string{
+	cleaner.Accept: "accepted", cleaner.Reject: "rejected", cleaner.Relabel: "relabelled",
+	cleaner.Unlabel: "unlabelled", cleaner.Unsure: "unsure",
+}
+
+// A subject is the suspect that is shown.
+type subject struct {
+	*cleaner.Explanation
+	properties []field // those of the user that have a value
+	classes    []string
+}
+
+// read reads what there is to show of the suspect whose turn it is.
+func (r *review) read(ctx context.Context) (*subject, error) {
+	tx := r.engine.store.Begin()
+	defer tx.Close()
+	v := r.queue[r.at]
+	e, err := cleaner.Explain(ctx, tx, v, ops.Options{Workers: r.engine.workers, MemoryBudget: r.engine.memory})
+	if err != nil {
+		return nil, err
+	}
+	subject := &subject{Explanation: e, classes: tx.Classes()}
+	q := &query{engine: &r.engine, resolver: newResolver(tx, nil)}
+	for _, name := range q.userColumns() {
+		value, err := tx.Value(v, name)
+		if err != nil {
+			return nil, err
+		}
+		if !value.IsNull() && value.String() != "" {
+			subject.properties = append(subject.properties, field{name: name, value: value})
+		}
+	}
+	return subject, nil
+}
+
+// What a card shows at most.
+const (
+	cardClasses   = 4   // also neighbours
+	cardDecisions = 3   // the newest
+	cardText      = 300 // characters of a property or a reason
+)
+
+// card lays out the suspect whose turn it is for a person.
+func (r *review) card(e *subject) string {
+	var b strings.Builder
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "  %-12s %s\n", escapeControls(name), escapeControls(value))
+		}
+	}
+	fmt.Fprintf(&b, "\n%d of %d: node %s\n", r.at+1, len(r.queue), escapeControls(e.ID))
+	line("label", e.Given)
+	line("suggested", e.Suggested)
+	scores := fmt.Sprintf("%.6g", e.Score)
+	if e.Confidence == e.Confidence { // not NaN
+		scores += fmt.Sprintf(", confidence in the suggestion %.4g", e.Confidence)
+	}
+	line("score", scores)
+	degree := fmt.Sprint(e.Degree)
+	if e.Split != "" {
+		degree += ", split " + e.Split
+	}
+	line("degree", degree)
+	for _, p := range e.properties {
+		line(p.name, cutText(brief(p.value), cardText))
+	}
+	line("predicted", sharesText(e.TopClasses, "%s %.3g"))
+	var votes []string
+	for _, vote := range e.Votes[:min(len(e.Votes), cardClasses)] {
+		votes = append(votes, fmt.Sprintf("%s %d (%.0f%%)", vote.Class, vote.Count, 100*vote.Share))
+	}
+	line("neighbours", strings.Join(votes, ", "))
+	line("against", opponentsText(e.Opponents))
+	line("score as", sharesText(e.Counterfactual, "%s %.3g"))
+	line("incomplete", e.Incomplete)
+	for _, d := range e.History[max(0, len(e.History)-cardDecisions):] {
+		line("decided", decidedBefore(d))
+	}
+	return b.String()
+}
+
+// opponentsText lists the first neighbours that speak against the label, each with its own.
+func opponentsText(opponents []cleaner.Opponent) string {
+	var parts []string
+	for _, o := range opponents[:min(len(opponents), cardClasses)] {
+		parts = append(parts, strings.TrimSpace(o.ID+" "+o.Label))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// decidedBefore says what an entry of the history was.
+func decidedBefore(d cleaner.Decision) string {
+	words := d.Kind.String()
+	if d.Undoes != 0 {
+		words += " taken back"
+	}
+	if d.Who != "" {
+		words += " by " + d.Who
+	}
+	words += ", " + d.Time.Format(time.DateOnly)
+	if d.Why != "" {
+		words += ": " + cutText(d.Why, cardText)
+	}
+	return words
+}
+
+// sharesText lists the first classes with their numbers.
+func sharesText(classes []cleaner.ClassShare, format string) string {
+	var parts []string
+	for _, c := range classes[:min(len(classes), cardClasses)] {
+		parts = append(parts, fmt.Sprintf(format, c.Class, c.Share))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// cutText is the beginning of a long text.
+func cutText(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}
+
+// A replyError is what is wrong with a reply.
+type replyError struct{ msg string }
+
+func (e *replyError) Error() string { return e.msg }
+
+func replyErrorf(format string, args ...any) error { return &replyError{fmt.Sprintf(format, args...)} }
+
+// prompt asks a person about a suspect.
+func (r *review) prompt(e *subject) string {
+	accept := ""
+	if e.Suggested != "" && e.Suggested != e.Given {
+		accept = "[y] " + e.Suggested + "  "
+	}
+	return escapeControls(fmt.Sprintf("%s[n] %s is right  [l]abel [u]nlabel [d]on't know [s]kip [z] undo [?] [q]uit: ", accept, e.Given))
+}
+
+// take does what a reply asks for; moved says that another suspect is to be shown.
+func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err error) {
+	if (a.key == 'n' || a.key == 'u') && e.Given == "" {
+		return false, replyErrorf("node %s has no label: want y, l, d or s", e.ID)
+	}
+	switch a.key {
+	case 'y':
+		if e.Suggested == "" || e.Suggested == e.Given {
+			return false, replyErrorf("node %s: no other label is suggested: want n, l, u, d or s", e.ID)
+		}
+		return true, r.decide(ctx, e, cleaner.Accept, "")
+	case 'n':
+		return true, r.decide(ctx, e, cleaner.Reject, "")
+	case 'l':
+		return r.relabel(ctx, e, a.text)
+	case 'u':
+		return true, r.decide(ctx, e, cleaner.Unlabel, "")
+	case 'd':
+		return true, r.decide(ctx, e, cleaner.Unsure, "")
+	case 's':
+		r.past = append(r.past, pastReply{at: r.at})
+		r.skipped++
+		r.at++
+		return true, nil
+	case 'z':
+		return r.undo(ctx)
+	case 'w':
+		if a.text == "" {
+			a.text, err = r.replies.word(ctx, "reason: ", nil)
+		}
+		if len(a.text) > cleaner.MaxWhy {
+			return false, replyErrorf("the reason has %d bytes, want at most %d", len(a.text), cleaner.MaxWhy)
+		}
+		r.why = a.text
+		return false, err
+	case 'e':
+		result, err := r.engine.run(ctx, &explainStatement{id: literal{kind: literalString, text: e.ID, pos: startOfText}})
+		if err == nil {
+			_, err = Render(r.s.out, result, FormatTable)
+		}
+		return false, err
+	default:
+		for _, k := range reviewKeys {
+			r.s.say("  %c  %-8s %s", k.key, k.word, k.help)
+		}
+		return false, nil
+	}
+}
+
+// relabel gives a suspect a label of the reviewer's.
+func (r *review) relabel(ctx context.Context, e *subject, label string) (moved bool, err error) {
+	if label == "" {
+		if label, err = r.replies.word(ctx, "label (Tab completes): ", e.choices()); err != nil || label == "" {
+			return false, err
+		}
+	}
+	switch {
+	case !slices.Contains(e.classes, label):
+		return false, replyErrorf("no class is named %s%s", quoteString(label), didYouMean(label, e.classes))
+	case label == e.Given:
+		return true, r.decide(ctx, e, cleaner.Reject, "")
+	}
+	return true, r.decide(ctx, e, cleaner.Relabel, label)
+}
+
+// choices are the classes a suspect could have, the most likely first, the one it has last.
+func (e *subject) choices() []string {
+	var choices []string
+	for _, c := range e.TopClasses {
+		choices = append(choices, c.Class)
+	}
+	for _, class := range e.classes {
+		if len(choices) < len(e.classes) && !slices.Contains(choices, class) {
+			choices = append(choices, class)
+		}
+	}
+	if i := slices.Index(choices, e.Given); i >= 0 {
+		choices = append(slices.Delete(choices, i, i+1), e.Given)
+	}
+	return choices
+}
+
+// decide writes a decision and moves on.
+func (r *review) decide(ctx context.Context, e *subject, kind cleaner.DecisionKind, label string) error {
+	request := cleaner.DecisionRequest{Node: e.Node, Kind: kind, To: label}
+	made, err := cleaner.Decide(ctx, r.engine.store, []cleaner.DecisionRequest{request}, cleaner.DecideOptions{Who: r.who, Why: r.why})
+	if err != nil {
+		return err
+	}
+	r.why = ""
+	r.decided[kind]++
+	r.past = append(r.past, pastReply{at: r.at, kind: kind})
+	r.at++
+	return r.report(made[0])
+}
+
+// report says what was decided.
+func (r *review) report(d cleaner.Decision) error {
+	change := ""
+	if d.From != d.To {
+		to := d.To
+		if to == "" {
+			to = "no label"
+		}
+		change = fmt.Sprintf(": %s → %s", d.From, to)
+	}
+	_, err := fmt.Fprintln(r.s.out, escapeControls(fmt.Sprintf("%s %s%s", d.ID, reviewedWords[d.Kind], change)))
+	return err
+}
+
+// undo takes the last reply back and shows what it was about again.
+func (r *review) undo(ctx context.Context) (moved bool, err error) {
+	if len(r.past) == 0 {
+		return false, replyErrorf("this review has nothing to take back; the statement undo of the shell takes back earlier decisions")
+	}
+	last := r.past[len(r.past)-1]
+	if last.kind == cleaner.NoDecision {
+		r.skipped--
+	} else {
+		taken, err := cleaner.Undo(ctx, r.engine.store, 1, cleaner.DecideOptions{Who: r.who})
+		if err != nil {
+			return false, err
+		}
+		r.decided[last.kind]--
+		if _, err := fmt.Fprintln(r.s.out, escapeControls(fmt.Sprintf("%s %s taken back", taken[0].ID, last.kind))); err != nil {
+			return false, err
+		}
+	}
+	r.past = r.past[:len(r.past)-1]
+	r.at = last.at
+	return true, nil
+}
+
+// newReplies reads keys from a terminal, and lines from everything else.
+func newReplies(s *streams) replies {
+	in, ok := s.in.(*os.File)
+	if ok && isTerminal(in) && isTerminal(s.out) && os.Getenv("TERM") != "dumb" {
+		return newKeyboard(in, s.err)
+	}
+	return newReplyLines(s.in, s.err, ok && isTerminal(in))
+}

@@ -1,0 +1,99 @@
+//go:build unix
+
+package shell
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// reviewIn runs a review of a store in a terminal, and behind it says how it ended and whether the terminal is as it was.
+func reviewIn(term *terminal, store string) {
+	term.t.Helper()
+	term.must("new-session", "-d", "-s", "shell", "-x", "120", "-y", "40", "sh", "-c",
+		`"$1" review "$2"; echo "ended with $?"; stty -a | tr ' ;' '\n\n' | grep -E '^-?(icanon|echo|isig)$' | tr '\n' ' '; sleep 600`,
+		"sh", filepath.Join(term.dir, "graphcleaner"), store)
+}
+
+// restored is the end of a review whose terminal hands on lines, echoes, and makes a signal of Ctrl-C again.
+func restored(code string) string {
+	return `ended with ` + code + `\n(isig icanon echo|icanon echo isig)`
+}
+
+func TestTerminalReviews(t *testing.T) {
+	term := newTerminal(t)
+	store := terminalStore(t, cleanedStore(t))
+	reviewIn(term, store)
+	term.wait("the first suspect", `(?s)1 of 2: node s3.*\[y\] Theory .*\[q\]uit:$`)
+	term.keys("Up", "x")
+	term.text("l")
+	term.wait("the question for a label", `relabel\nlabel \(Tab completes\):$`)
+	term.text("ne")
+	term.keys("Tab")
+	term.wait("the class", `label \(Tab completes\): Neural Nets$`)
+	term.keys("Enter")
+	term.wait("the second suspect", `(?s)s3 relabelled: Systems → Neural Nets\n.*2 of 2: node p4.*uit:$`)
+	term.text("z")
+	term.wait("the first one again", `(?s)s3 relabel taken back\n.*1 of 2: node s3.*uit:$`)
+	term.text("y")
+	term.wait("the decision", `(?s)s3 accepted: Systems → Theory\n.*2 of 2: node p4.*uit:$`)
+	term.text("e")
+	term.wait("all the evidence", `(?s)Score, had the label been.*uit:$`)
+	term.keys("C-c")
+	term.wait("the end by Ctrl-C", `(?s)interrupted: 1 accepted; 1 left\n`+restored("130"))
+	term.stop()
+
+	reviewIn(term, store)
+	term.wait("what is left", `(?s)1 of 1: node p4.*uit:$`)
+	term.text("w")
+	term.wait("the question for a reason", `reason:$`)
+	term.text("on graphs")
+	term.keys("Enter")
+	term.text("n")
+	term.wait("the end of the queue", `(?s)p4 rejected\n.*no suspects are left: \[z\] undo \[q\]uit:$`)
+	term.text("q")
+	term.wait("the end", `(?s)1 rejected; 0 left\n`+restored("0"))
+	term.stop()
+
+	opened := reopen(t, store)
+	if got, want := labelsNow(t, opened), []string{"p4 Systems reject", "s3 Theory accept"}; !slices.Equal(got, want) {
+		t.Errorf("labels and decisions are %q, want %q", got, want)
+	}
+	if got := reasonsOf(t, opened); !slices.Equal(got, []string{"", "", "", "on graphs"}) {
+		t.Errorf("the reasons of the history are %q, want one for the last alone", got)
+	}
+}
+
+func reasonsOf(t *testing.T, store *kv.Store) []string {
+	t.Helper()
+	result, err := Query(t.Context(), store, "history")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reasons []string
+	for row, err := range result.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		reasons = append(reasons, row.Text("why"))
+	}
+	return reasons
+}
+
+// Ctrl-D gives a label up, and then the review.
+func TestTerminalReviewGivenUp(t *testing.T) {
+	term := newTerminal(t)
+	store := terminalStore(t, cleanedStore(t))
+	reviewIn(term, store)
+	term.wait("the first suspect", `(?s)1 of 2: node s3.*uit:$`)
+	term.text("l")
+	term.wait("the question for a label", `label \(Tab completes\):$`)
+	term.keys("C-d")
+	term.wait("the question before", `uit:$`)
+	term.keys("C-d")
+	term.wait("the end by Ctrl-D", `(?s)nothing decided; 2 left\n`+restored("0"))
+	term.stop()
+}

@@ -1,0 +1,441 @@
+package shell
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// reviewed runs a review of a store with lines of replies.
+func reviewed(t *testing.T, store *kv.Store, where, lines string) (out, people string, err error) {
+	t.Helper()
+	var outBuffer, errBuffer bytes.Buffer
+	condition, err := parseCondition(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &review{
+		s: &streams{out: &outBuffer, err: &errBuffer}, engine: engine{store: store}, who: "tester",
+		replies: newReplyLines(strings.NewReader(lines), nil, false), decided: make(map[cleaner.DecisionKind]int),
+	}
+	if err = r.find(t.Context(), condition, 0); err == nil {
+		err = r.run(t.Context())
+	}
+	return outBuffer.String(), errBuffer.String(), err
+}
+
+// undoAll takes every decision back.
+func undoAll(t *testing.T, store *kv.Store) {
+	t.Helper()
+	for {
+		_, err := cleaner.Undo(t.Context(), store, 1, cleaner.DecideOptions{})
+		if errors.Is(err, cleaner.ErrNothingToUndo) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Every reply does what it says; s3 and p4 are the suspects, in this order.
+func TestReview(t *testing.T) {
+	store := cleanedStore(t)
+	for _, test := range []struct {
+		name, where, lines string
+		says               string
+		labels             []string
+	}{
+		{name: "accept and reject", lines: "y\nn\n", says: "1 accepted, 1 rejected; 0 left\n", labels: []string{"p4 Systems reject", "s3 Theory accept"}},
+		{name: "words", lines: "relabel Neural Nets\nunlabel\n", says: "1 relabelled, 1 unlabelled; 0 left\n", labels: []string{"p4  unlabel", "s3 Neural Nets relabel"}},
+		{name: "unsure and skip", lines: "d\ns\n", says: "1 unsure, 1 skipped; 0 left\n", labels: []string{"s3 Systems unsure"}},
+		{name: "the same label", lines: "l Systems\nq\n", says: "1 rejected; 1 left\n", labels: []string{"s3 Systems reject"}},
+		{name: "undo of a decision", lines: "y\nz\nn\nq\n", says: "1 rejected; 1 left\n", labels: []string{"s3 Systems reject"}},
+		{name: "undo of a skip", lines: "s\nz\ny\nq\n", says: "1 accepted; 1 left\n", labels: []string{"s3 Theory accept"}},
+		{name: "undo twice", lines: "y\nu\nz\nz\nq\n", says: "nothing decided; 2 left\n"},
+		{name: "undo at the end", lines: "y\nn\nz\nu\n", says: "1 accepted, 1 unlabelled; 0 left\n", labels: []string{"p4  unlabel", "s3 Theory accept"}},
+		{name: "end of the input", lines: "y", says: "1 accepted; 1 left\n", labels: []string{"s3 Theory accept"}},
+		{name: "nothing", says: "nothing decided; 2 left\n"},
+		{name: "a condition", where: "label = 'Systems' and score between 0.7 and 0.99", lines: "y\n", says: "1 accepted; 0 left\n", labels: []string{"p4 Theory accept"}},
+		{name: "none", where: "score > 0.999", says: "no suspects are left\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			undoAll(t, store)
+			_, people, err := reviewed(t, store, test.where, test.lines)
+			if err != nil || people != test.says {
+				t.Errorf("got %q and error %v, want %q", people, err, test.says)
+			}
+			if got := labelsNow(t, store); !slices.Equal(got, test.labels) {
+				t.Errorf("labels and decisions are %q, want %q", got, test.labels)
+			}
+		})
+	}
+}
+
+func TestReviewRefuses(t *testing.T) {
+	store := cleanedStore(t)
+	for _, test := range []struct{ where, lines, want string }{
+		{"", "z\n", "this review has nothing to take back"},
+		{"", "l Theroy\n", "no class is named 'Theroy'; did you mean Theory?"},
+		{"score > 0.99", "s\ny\n", "no suspects are left: want z or q"},
+		{"", "x\n", `line 1: got "x", want one of`},
+		{"", "w " + strings.Repeat("x", cleaner.MaxWhy+1) + "\n", "the reason has 4097 bytes, want at most 4096"},
+		{"label = 'Systems' and score between 0.3 and 0.6", "y\n", "node s2: no other label is suggested"},
+	} {
+		_, _, err := reviewed(t, store, test.where, test.lines)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%.40q: got error %v, want %q", test.lines, err, test.want)
+		}
+		if got := labelsNow(t, store); got != nil {
+			t.Errorf("%.40q: decided %q, want nothing", test.lines, got)
+		}
+	}
+	for where, want := range map[string]string{"score >": "1:8: ", "score > 0.5 limit 3": "1:13: got limit, want", "scroe > 1": ""} {
+		_, err := parseCondition(where)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("condition %q: got error %v, want %q", where, err, want)
+		}
+	}
+}
+
+// A card shows what there is to know, and no control characters.
+func TestReviewCard(t *testing.T) {
+	out, _, err := reviewed(t, cleanedStore(t), "", "w seen in print\ny\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\n1 of 2: node s3\n", "  label        Systems\n", "  suggested    Theory\n", "  score        0.992188, confidence in the suggestion 0.5\n",
+		"  degree       2, split test\n", `  title        Nets\tand\nlines` + "\n", "  year         2012\n", "  predicted    Theory 0.5, ",
+		"  neighbours   Systems 1 (100%)\n", "s3 accepted: Systems → Theory\n", "\n2 of 2: node p4\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the cards lack %q:\n%s", want, out)
+		}
+	}
+}
+
+// A planted graph has labels of which some are wrong, and which they should be.
+type planted struct {
+	ids          []string // in the order of the nodes file
+	given, truth map[string]string
+	files        []string // flags of import
+}
+
+// readPlanted reads a table of ids and labels.
+func readPlanted(t *testing.T, path string) (ids []string, labels map[string]string) {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels = make(map[string]string)
+	for _, row := range rows[1:] {
+		ids = append(ids, row[0])
+		labels[row[0]] = row[1]
+	}
+	return ids, labels
+}
+
+func TestReviewOfMadeUpGraph(t *testing.T) {
+	if testing.Short() {
+		t.Skip("cleans a graph of a thousand nodes")
+	}
+	dir := t.TempDir()
+	if err := newDemoGraph(1000, 1).write(dir); err != nil {
+		t.Fatal(err)
+	}
+	nodes := filepath.Join(dir, "nodes.csv")
+	g := planted{files: []string{"--nodes", nodes, "--edges", filepath.Join(dir, "edges.csv"), "--features", filepath.Join(dir, "features.csv")}}
+	g.ids, g.given = readPlanted(t, nodes)
+	_, g.truth = readPlanted(t, filepath.Join(dir, "truth.csv"))
+	reviewFifty(t, g)
+}
+
+// Of Cora's labels one in twenty is replaced by another.
+func TestReviewOfCora(t *testing.T) {
+	data := dataSet(t, "cora")
+	dir := t.TempDir()
+	nodes := filepath.Join(dir, "nodes.csv")
+	g := planted{given: make(map[string]string), files: []string{
+		"--nodes", nodes, "--edges", data + "/edges.csv", "--features", data + "/features.npz", "--splits", data + "/split.csv",
+	}}
+	g.ids, g.truth = readPlanted(t, data+"/nodes.csv")
+	var classes []string
+	for _, id := range g.ids {
+		if g.given[id] = g.truth[id]; !slices.Contains(classes, g.truth[id]) {
+			classes = append(classes, g.truth[id])
+		}
+	}
+	slices.Sort(classes)
+	r := rand.New(rand.NewPCG(5, 0))
+	for _, i := range r.Perm(len(g.ids))[:len(g.ids)/20] {
+		right := slices.Index(classes, g.truth[g.ids[i]])
+		g.given[g.ids[i]] = classes[(right+1+r.IntN(len(classes)-1))%len(classes)]
+	}
+	var text strings.Builder
+	fmt.Fprintln(&text, "id,label")
+	for _, id := range g.ids {
+		fmt.Fprintf(&text, "%s,%s\n", id, g.given[id])
+	}
+	if err := os.WriteFile(nodes, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reviewFifty(t, g)
+}
+
+// reviewFifty reviews the first fifty suspects of a graph as somebody would who knows the truth, in two sittings and with
+// slips that are taken back, and compares the exported labels with the truth.
+func reviewFifty(t *testing.T, g planted) {
+	dir := t.TempDir()
+	db := filepath.Join(dir, "graph")
+	mustRun(t, append([]string{"import", db}, g.files...)...)
+	mustRun(t, "clean", db)
+	suspects, err := csv.NewReader(strings.NewReader(
+		mustRun(t, "shell", db, "-c", "suspects limit 50 return id, label, suggested", "--format", "csv"))).ReadAll()
+	if err != nil || len(suspects) != 51 {
+		t.Fatalf("got %d suspects and error %v, want 50 below a header", len(suspects)-1, err)
+	}
+	suspects = suspects[1:]
+	right := func(i int) string {
+		id, label, suggested := suspects[i][0], suspects[i][1], suspects[i][2]
+		switch g.truth[id] {
+		case label:
+			return "n\n"
+		case suggested:
+			return "y\n"
+		default:
+			return "l " + g.truth[id] + "\n"
+		}
+	}
+	first, second := "", ""
+	for i := range 30 {
+		if i%10 == 4 {
+			first += "u\nz\ns\nz\n" // two slips, taken back
+		}
+		first += right(i)
+	}
+	for i := 30; i < 50; i++ {
+		second += right(i)
+	}
+	sitting := func(lines, left string, flags ...string) {
+		t.Helper()
+		got := run(t, lines, append([]string{"review", db, "--who", "tester"}, flags...)...)
+		if got.code != exitDone || !strings.HasSuffix(got.err, left) {
+			t.Fatalf("review %q: exit code %d and %s, want %q at the end", flags, got.code, got.err, left)
+		}
+	}
+	sitting(first+"q\n", "; 20 left\n", "--limit", "50")
+	sitting(second, "; 0 left\n", "--limit", "20")
+	// The last decision is taken back in the shell, and made again.
+	mustRun(t, "shell", db, "-c", "undo")
+	sitting(second[strings.LastIndex(strings.TrimSuffix(second, "\n"), "\n")+1:], "; 0 left\n", "--limit", "1")
+	if got := mustRun(t, "check", db); !strings.Contains(got, "no problems") {
+		t.Errorf("check printed %q", got)
+	}
+
+	labels := filepath.Join(dir, "labels.csv")
+	mustRun(t, "export", db, "labels", "--out", labels)
+	rows, err := csv.NewReader(strings.NewReader(string(mustRead(t, labels)))).ReadAll()
+	if err != nil || len(rows) != len(g.ids)+1 || !slices.Equal(rows[0], []string{"id", "label", "original_label"}) {
+		t.Fatalf("exported %d rows below %q, error %v, want %d below id,label,original_label", len(rows)-1, rows[0], err, len(g.ids))
+	}
+	reviewedIDs := make(map[string]bool)
+	for _, s := range suspects {
+		reviewedIDs[s[0]] = true
+	}
+	before, after, fixed := 0, 0, 0
+	for i, row := range rows[1:] {
+		id, label, original := row[0], row[1], row[2]
+		want := g.given[id]
+		if reviewedIDs[id] {
+			want = g.truth[id]
+		}
+		if id != g.ids[i] || label != want || original != g.given[id] {
+			t.Errorf("row %d is %q, want %s,%s,%s", i+1, row, g.ids[i], want, g.given[id])
+		}
+		if g.given[id] != g.truth[id] {
+			before++
+			if reviewedIDs[id] {
+				fixed++
+			}
+		}
+		if label != g.truth[id] {
+			after++
+		}
+	}
+	t.Logf("%d of %d labels are wrong before, %d after the review of 50 suspects, %d of which were wrong", before, len(g.ids), after, fixed)
+	if after != before-fixed || fixed == 0 {
+		t.Errorf("%d labels are wrong after the review, want %d", after, before-fixed)
+	}
+
+	// The decisions make the same labels of the graph as it was imported, where nothing was suggested.
+	decisions := filepath.Join(dir, "decisions.jsonl")
+	mustRun(t, "export", db, "decisions", "--out", decisions)
+	fresh := filepath.Join(dir, "fresh")
+	mustRun(t, append([]string{"import", fresh}, g.files...)...)
+	if got := mustRun(t, "import", fresh, "--decisions", decisions); !strings.Contains(got, ": 50 decisions taken in ") {
+		t.Errorf("import of the decisions printed %q, want 50 taken", got)
+	}
+	if got := mustRun(t, "import", fresh, "--decisions", decisions); !strings.Contains(got, ": 0 decisions taken in 0 steps, 50 were there") {
+		t.Errorf("the second import of the decisions printed %q, want none taken", got)
+	}
+	if got := mustRun(t, "export", fresh, "labels", "--out", "-"); got != string(mustRead(t, labels)) {
+		t.Error("the labels that the imported decisions make differ from those of the review")
+	}
+	who := mustRun(t, "shell", fresh, "-c", "history", "--format", "csv")
+	if n := strings.Count(who, ",tester,"); n != 50 {
+		t.Errorf("%d of the imported decisions are of who made them, want 50:\n%s", n, who)
+	}
+}
+
+func mustRead(t *testing.T, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// Labels for those who leave suspects out, and for those who take both labels.
+func TestExportedLabels(t *testing.T) {
+	store := cleanedStore(t)
+	if _, _, err := reviewed(t, store, "", "y\nd\n"); err != nil { // s3 is Theory, p4 unsure
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		command exportCommand
+		want    string
+	}{
+		{exportCommand{}, "id,label,original_label|p4,Systems,Systems|p5,Theory,Theory|s3,Theory,Systems|e 1,Neural Nets,Neural Nets|東,,"},
+		{exportCommand{WithoutSuspects: true}, "id,label,original_label|p4,,Systems|p5,Theory,Theory|s3,Theory,Systems|e 1,Neural Nets,Neural Nets|東,,"},
+		{exportCommand{MultiLabel: true}, "id,label,second_label,original_label|p4,Systems,Theory,Systems|p5,Theory,,Theory|s3,Theory,,Systems|" +
+			"e 1,Neural Nets,,Neural Nets|東,,,"},
+		// e 1 is labelled as suggested: it has no second label.
+		{exportCommand{MultiLabel: true, suspicion: suspicion{ptr(0.7)}}, "id,label,second_label,original_label|p4,Systems,Theory,Systems|" +
+			"p5,Theory,Neural Nets,Theory|s3,Theory,,Systems|e 1,Neural Nets,,Neural Nets|東,,,"},
+	} {
+		tx := store.Begin()
+		test.command.What = "labels"
+		result, err := test.command.result(t.Context(), store, tx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if _, err := Render(&out, result, FormatCSV); err != nil {
+			t.Fatal(err)
+		}
+		tx.Close()
+		var kept []string
+		for line := range strings.Lines(out.String()) {
+			if id, _, _ := strings.Cut(line, ","); slices.Contains([]string{"id", "p4", "p5", "s3", "e 1", "東"}, id) {
+				kept = append(kept, strings.TrimSuffix(line, "\n"))
+			}
+		}
+		if got := strings.Join(kept, "|"); got != test.want {
+			t.Errorf("%+v:\ngot  %s\nwant %s", test.command, got, test.want)
+		}
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestGate(t *testing.T) {
+	store := cleanedStore(t)
+	dir := t.TempDir()
+	known := filepath.Join(dir, "known.csv")
+	judged := func(c gateCommand) (out, people string, err error) {
+		t.Helper()
+		var outBuffer, errBuffer bytes.Buffer
+		s := &streams{out: &outBuffer, err: &errBuffer}
+		c.DB, c.Format, c.Memory = "g", FormatCSV, 64<<20
+		if c.Limit == 0 {
+			c.Limit = 20
+		}
+		if err := c.check(); err != nil {
+			t.Fatal(err)
+		}
+		if c.WriteBaseline != "" {
+			err = c.writeBaseline(t.Context(), store, s)
+		} else {
+			var before baseline
+			if before, err = c.readBaseline(t.Context(), s); err == nil {
+				err = c.judge(t.Context(), store, before, s)
+			}
+		}
+		return outBuffer.String(), errBuffer.String(), err
+	}
+	const head = "id,given_label,score,suggested_label,confidence\n"
+	const s3, p4, p5 = "s3,Systems,0.9921875,Theory,0.5\n", "p4,Systems,0.984375,Theory,0.875\n", "p5,Theory,0.96875,Neural Nets,0.5\n"
+	write := func(text string) string {
+		path := filepath.Join(dir, strconv.Itoa(len(text))+".csv")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, test := range []struct {
+		command     gateCommand
+		out, people string
+		fails       string
+	}{
+		{command: gateCommand{Most: ptr[int64](2)}, people: "g: 2 of 9 scored nodes are suspects above 0.97: passed\n"},
+		{command: gateCommand{Most: ptr[int64](1)}, out: head + s3 + p4, fails: "2 suspects above 0.97, want at most 1"},
+		{command: gateCommand{Most: ptr[int64](1), Limit: 1}, out: head + s3, people: "and 1 more: --limit 2 prints them\n", fails: "2 suspects"},
+		{command: gateCommand{MostShare: ptr(0.3)}, people: "g: 2 of 9 scored nodes are suspects above 0.97: passed\n"},
+		{
+			command: gateCommand{MostShare: ptr(0.3), suspicion: suspicion{ptr(0.9)}}, out: head + s3 + p4 + p5,
+			fails: "3 of 9 scored nodes are suspects above 0.9, a share of 0.3333, want at most 0.3",
+		},
+		{command: gateCommand{WriteBaseline: known}, people: "g: wrote 2 suspects above 0.97 to " + known + "\n"},
+		{command: gateCommand{Baseline: known}, people: "g: 2 of 9 scored nodes are suspects above 0.97: passed\n"},
+		{
+			command: gateCommand{Baseline: known, suspicion: suspicion{ptr(0.9)}}, out: head + p5,
+			fails: "3 suspects above 0.9, 1 of them not in " + known,
+		},
+		{
+			command: gateCommand{Baseline: known, Most: ptr[int64](1), suspicion: suspicion{ptr(0.9)}}, out: head + p5,
+			fails: "3 suspects above 0.9, want at most 1; 3 suspects above 0.9, 1 of them not in " + known,
+		},
+		{command: gateCommand{Baseline: write("id,given_label\np4,Systems\ns3,Theory\n")}, out: head + s3, fails: "2 suspects above 0.97, 1 of them not in"},
+		{command: gateCommand{Baseline: write("id\ns3\np4\ngone\n")}, people: "g: 2 of 9 scored nodes are suspects above 0.97: passed\n"},
+		{command: gateCommand{Baseline: write("id\ns3\np4\ns3\n")}, fails: `:4: column "id": got "s3" again, want every id once`},
+		{command: gateCommand{Baseline: write("name\ns3\n")}, fails: `has no column "id"`},
+	} {
+		out, people, err := judged(test.command)
+		if out != test.out || people != test.people {
+			t.Errorf("%+v: got %q and %q, want %q and %q", test.command, out, people, test.out, test.people)
+		}
+		if (err == nil) != (test.fails == "") || err != nil && !strings.Contains(err.Error(), test.fails) {
+			t.Errorf("%+v: got error %v, want %q", test.command, err, test.fails)
+		}
+	}
+	// In the order of the nodes file.
+	if got := string(mustRead(t, known)); got != head+p4+s3 {
+		t.Errorf("the baseline is %q, want %q", got, head+p4+s3)
+	}
+	// What was decided is no suspect.
+	if _, _, err := reviewed(t, store, "", "n\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, people, err := judged(gateCommand{Most: ptr[int64](1)}); err != nil || !strings.HasPrefix(people, "g: 1 of 9") {
+		t.Errorf("after a decision: got %q and error %v, want one suspect", people, err)
+	}
+}

@@ -1,0 +1,219 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// errInterrupted is Ctrl-C, typed where it is a key as any other.
+var errInterrupted = fmt.Errorf("Ctrl-C: %w", context.Canceled)
+
+// Keys that print nothing, as terminals send them.
+const (
+	keyInterrupt = 0x03 // Ctrl-C
+	keyEnd       = 0x04 // Ctrl-D
+	keyTab       = '\t'
+	keyEnter     = '\r'
+	keyClear     = 0x15 // Ctrl-U
+	keyEscape    = 0x1b
+	keyBackspace = 0x7f
+	keyErase     = 0x08 // Ctrl-H
+	keyNone      = -1   // a sequence of a key that means nothing here, such as an arrow
+)
+
+// A keyboard takes replies from the keys of a terminal. The terminal is raw only while a key is waited for.
+type keyboard struct {
+	out     io.Writer // of the terminal
+	chunks  *waiter[[]byte]
+	typed   []byte // and not yet used
+	makeRaw func() (restore func() error, err error)
+}
+
+func newKeyboard(in *os.File, out io.Writer) *keyboard {
+	return &keyboard{out: out, chunks: newWaiter(chunksOf(in)), makeRaw: func() (func() error, error) {
+		state, err := term.MakeRaw(int(in.Fd()))
+		if err != nil {
+			return nil, err
+		}
+		return func() error { return term.Restore(int(in.Fd()), state) }, nil
+	}}
+}
+
+// chunksOf reads what was typed since the last read.
+func chunksOf(in io.Reader) func() ([]byte, error) {
+	return func() ([]byte, error) {
+		buffer := make([]byte, 256)
+		n, err := in.Read(buffer)
+		if n > 0 {
+			err = nil // it comes again
+		}
+		return buffer[:n], err
+	}
+}
+
+func (k *keyboard) forgiving() bool { return true }
+
+// whileRaw runs fn while the terminal hands on every key.
+func (k *keyboard) whileRaw(fn func() error) (err error) {
+	restore, err := k.makeRaw()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, restore()) }()
+	return fn()
+}
+
+// key waits for a key; the terminal is raw.
+func (k *keyboard) key(ctx context.Context) (rune, error) {
+	for !utf8.FullRune(k.typed) {
+		chunk, err := k.chunks.next(ctx)
+		if err != nil {
+			return 0, err
+		}
+		k.typed = append(k.typed, chunk...)
+	}
+	if k.typed[0] == keyEscape && len(k.typed) > 1 {
+		k.typed = nil // the rest of the sequence came with it
+		return keyNone, nil
+	}
+	key, size := utf8.DecodeRune(k.typed)
+	if k.typed = k.typed[size:]; key == keyInterrupt {
+		return 0, errInterrupted
+	}
+	return key, nil
+}
+
+func (k *keyboard) next(ctx context.Context, prompt string) (a reply, err error) {
+	if _, err := fmt.Fprint(k.out, prompt); err != nil {
+		return a, err
+	}
+	err = k.whileRaw(func() error {
+		for {
+			key, err := k.key(ctx)
+			if err != nil {
+				return err
+			}
+			if key == keyEnd {
+				return io.EOF
+			}
+			for _, known := range reviewKeys {
+				if unicode.ToLower(key) == known.key {
+					a.key = known.key
+					_, err := fmt.Fprint(k.out, known.word, "\r\n")
+					return err
+				}
+			}
+			// A bell: no reply has this key.
+			if _, err := fmt.Fprint(k.out, "\a"); err != nil {
+				return err
+			}
+		}
+	})
+	if err != nil {
+		_, _ = fmt.Fprintln(k.out) // what ends the review stands in a line of its own
+	}
+	return a, err
+}
+
+// word reads a line with completion: Tab puts one choice after another that begins as what was typed.
+func (k *keyboard) word(ctx context.Context, prompt string, choices []string) (text string, err error) {
+	err = k.whileRaw(func() error {
+		defer func() { _, _ = fmt.Fprint(k.out, "\r\n") }()
+		line := &wordLine{choices: choices}
+		for {
+			// Back to the margin, and clear the line.
+			if _, err := fmt.Fprint(k.out, "\r\x1b[K", prompt, escapeControls(string(line.text))); err != nil {
+				return err
+			}
+			key, err := k.key(ctx)
+			if err != nil {
+				return err
+			}
+			if done := line.press(key); done {
+				text = line.result()
+				return nil
+			}
+		}
+	})
+	return text, err
+}
+
+// A wordLine is a line that is being typed.
+type wordLine struct {
+	choices []string
+	text    []rune
+	prefix  string // what was typed before the first Tab
+	tabs    int    // since something was typed
+}
+
+// press takes a key; done when the line is complete, or given up.
+func (l *wordLine) press(key rune) (done bool) {
+	if key == keyTab {
+		l.complete()
+		return false
+	}
+	l.tabs = 0
+	switch key {
+	case keyEnter, '\n':
+		return true
+	case keyEscape, keyEnd:
+		l.text = nil
+		return true
+	case keyClear:
+		l.text = nil
+	case keyBackspace, keyErase:
+		if len(l.text) > 0 {
+			l.text = l.text[:len(l.text)-1]
+		}
+	default:
+		if unicode.IsPrint(key) {
+			l.text = append(l.text, key)
+		}
+	}
+	return false
+}
+
+// matches are the choices that begin with a text, upper and lower case alike.
+func (l *wordLine) matches(prefix string) []string {
+	var matches []string
+	for _, choice := range l.choices {
+		if len(choice) >= len(prefix) && strings.EqualFold(choice[:len(prefix)], prefix) {
+			matches = append(matches, choice)
+		}
+	}
+	return matches
+}
+
+// complete puts the next choice.
+func (l *wordLine) complete() {
+	if l.tabs == 0 {
+		l.prefix = string(l.text)
+	}
+	if matches := l.matches(l.prefix); len(matches) > 0 {
+		l.text = []rune(matches[l.tabs%len(matches)])
+		l.tabs++
+	}
+}
+
+// result is the line, completed where it is the beginning of one choice alone.
+func (l *wordLine) result() string {
+	text := strings.TrimSpace(string(l.text))
+	matches := l.matches(text)
+	for _, match := range matches {
+		if match == text {
+			return text
+		}
+	}
+	if text != "" && len(matches) == 1 {
+		return matches[0]
+	}
+	return text
+}

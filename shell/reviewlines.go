@@ -1,0 +1,130 @@
+package shell
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// A waiter lets ctx end the wait for a read that nothing can interrupt. A read that is left alone goes on, and the next
+// call gets what it read.
+type waiter[T any] struct {
+	read    func() (T, error)
+	waiting bool
+	got     chan outcomeOf[T]
+}
+
+type outcomeOf[T any] struct {
+	value T
+	err   error
+}
+
+func newWaiter[T any](read func() (T, error)) *waiter[T] {
+	return &waiter[T]{read: read, got: make(chan outcomeOf[T], 1)}
+}
+
+func (w *waiter[T]) next(ctx context.Context) (T, error) {
+	if !w.waiting {
+		w.waiting = true
+		go func() {
+			value, err := w.read()
+			w.got <- outcomeOf[T]{value, err}
+		}()
+	}
+	select {
+	case o := <-w.got:
+		w.waiting = false
+		return o.value, o.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
+
+// replyLines are replies of a line each: a key of reviewKeys or its word, and what belongs to it.
+type replyLines struct {
+	lines  *waiter[string]
+	number int
+	prompt io.Writer // nil where nobody is asked
+}
+
+// longestReply bounds a line, in bytes.
+const longestReply = 64 << 10
+
+// newReplyLines reads lines; asked says that a person is to be prompted for them.
+func newReplyLines(in io.Reader, errOut io.Writer, asked bool) *replyLines {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, longestReply)
+	a := &replyLines{lines: newWaiter(func() (string, error) {
+		if lines.Scan() {
+			return lines.Text(), nil
+		}
+		if err := lines.Err(); err != nil {
+			return "", err
+		}
+		return "", io.EOF
+	})}
+	if asked {
+		a.prompt = errOut
+	}
+	return a
+}
+
+func (a *replyLines) forgiving() bool { return a.prompt != nil }
+
+// line reads the next line.
+func (a *replyLines) line(ctx context.Context, prompt string) (string, error) {
+	if a.prompt != nil {
+		if _, err := fmt.Fprint(a.prompt, prompt); err != nil {
+			return "", err
+		}
+	}
+	line, err := a.lines.next(ctx)
+	if err != nil {
+		return "", err
+	}
+	a.number++
+	return strings.TrimSpace(line), nil
+}
+
+func (a *replyLines) next(ctx context.Context, prompt string) (reply, error) {
+	for {
+		line, err := a.line(ctx, prompt)
+		if err != nil {
+			return reply{}, err
+		}
+		if line == "" {
+			continue
+		}
+		word, rest, _ := strings.Cut(line, " ")
+		for _, k := range reviewKeys {
+			if !strings.EqualFold(word, string(k.key)) && !strings.EqualFold(word, k.word) {
+				continue
+			}
+			rest = strings.TrimSpace(rest)
+			if takesText := k.key == 'l' || k.key == 'w'; takesText || rest == "" {
+				return reply{key: k.key, text: rest}, nil
+			}
+		}
+		err = a.errorf("got %q, want one of: %s", shortText(line), reviewKeysText())
+		if !a.forgiving() {
+			return reply{}, err
+		}
+		if _, err := fmt.Fprintln(a.prompt, err); err != nil {
+			return reply{}, err
+		}
+	}
+}
+
+func (a *replyLines) word(ctx context.Context, prompt string, _ []string) (string, error) {
+	if !a.forgiving() {
+		return "", a.errorf("want a label or a reason behind its key")
+	}
+	return a.line(ctx, prompt)
+}
+
+func (a *replyLines) errorf(format string, args ...any) error {
+	return fmt.Errorf("line %d: %s", a.number, fmt.Sprintf(format, args...))
+}

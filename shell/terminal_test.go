@@ -1,0 +1,373 @@
+//go:build unix
+
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A terminal is a shell in a tmux of its own, driven by keys and looked at by what is on its screen.
+type terminal struct {
+	t           *testing.T
+	dir         string
+	socket      string // of the tmux of the shell that was started last, "" where it has ended
+	starts      int
+	environment []string
+}
+
+// screenWait is how long a terminal may take to show what is waited for.
+const screenWait = 30 * time.Second
+
+// newTerminal prepares a terminal whose shell keeps its history in a directory of the test.
+func newTerminal(t *testing.T, environment ...string) *terminal {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("there is no tmux to drive a terminal with")
+	}
+	dir := t.TempDir()
+	test, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// TestMain makes a process of that name the program.
+	if err := os.Symlink(test, filepath.Join(dir, "graphcleaner")); err != nil {
+		t.Fatal(err)
+	}
+	term := &terminal{
+		t: t, dir: dir,
+		environment: append([]string{"XDG_STATE_HOME=" + filepath.Join(dir, "state")}, environment...),
+	}
+	t.Cleanup(func() {
+		if term.socket != "" {
+			term.stop()
+		}
+	})
+	return term
+}
+
+func (term *terminal) tmux(args ...string) (string, error) {
+	out, err := exec.Command("tmux", append([]string{"-S", term.socket, "-f", os.DevNull}, args...)...).CombinedOutput()
+	return string(out), err
+}
+
+func (term *terminal) must(args ...string) string {
+	term.t.Helper()
+	out, err := term.tmux(args...)
+	if err != nil {
+		term.t.Fatalf("tmux %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// start runs the shell on a store and waits for its prompt.
+func (term *terminal) start(store string, flags ...string) {
+	term.t.Helper()
+	term.run(store, flags...)
+	term.wait("the prompt", `(?m)^graphcleaner> *$`)
+}
+
+// run runs the shell on a store. What it leaves on the screen stays, behind it how it ended.
+func (term *terminal) run(store string, flags ...string) {
+	term.t.Helper()
+	without := []string{"env", "-u", "PAGER", "-u", "LESS", "-u", "NO_COLOR"}
+	words := append(append(without, term.environment...), filepath.Join(term.dir, "graphcleaner"), "shell", store)
+	var quoted []string
+	for _, word := range append(words, flags...) {
+		quoted = append(quoted, "'"+strings.ReplaceAll(word, "'", `'\''`)+"'")
+	}
+	// Ctrl-C interrupts every process of the terminal; the one around the shell stays, to tell how the shell ended.
+	command := "trap : INT; " + strings.Join(quoted, " ") + `; echo "ended with $?"; sleep 600`
+	term.starts++
+	term.socket = filepath.Join(term.dir, "tmux"+strconv.Itoa(term.starts))
+	term.must("new-session", "-d", "-s", "shell", "-x", "100", "-y", "24", "sh", "-c", command)
+}
+
+// stop ends tmux with all that runs in it.
+func (term *terminal) stop() {
+	term.t.Helper()
+	term.must("kill-server")
+	term.socket = ""
+}
+
+// keys presses keys by tmux's names of them, such as Tab or C-c.
+func (term *terminal) keys(names ...string) {
+	term.t.Helper()
+	term.must(append([]string{"send-keys", "-t", "shell"}, names...)...)
+}
+
+// text types a text.
+func (term *terminal) text(text string) {
+	term.t.Helper()
+	term.must("send-keys", "-t", "shell", "-l", text)
+}
+
+// screen is what the terminal shows, without the blanks at the ends of lines.
+func (term *terminal) screen() string {
+	term.t.Helper()
+	var lines []string
+	for line := range strings.Lines(term.must("capture-pane", "-p", "-t", "shell")) {
+		lines = append(lines, strings.TrimRight(line, " \n"))
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
+}
+
+// wait waits until the screen matches a pattern, and returns it.
+func (term *terminal) wait(what, pattern string) string {
+	term.t.Helper()
+	want, deadline := regexp.MustCompile(pattern), time.Now().Add(screenWait)
+	for {
+		screen := term.screen()
+		if want.MatchString(screen) {
+			return screen
+		}
+		if time.Now().After(deadline) {
+			term.t.Fatalf("waited for %s, %s; the screen is\n%s", what, pattern, screen)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// clear takes what was typed off the line, and waits for the empty prompt.
+func (term *terminal) clear() {
+	term.t.Helper()
+	term.keys("C-c")
+	term.wait("an empty prompt", `graphcleaner> *$`)
+}
+
+// leave ends the shell by Ctrl-D.
+func (term *terminal) leave() {
+	term.t.Helper()
+	term.keys("C-d")
+	term.wait("the end of the shell", `ended with 0`)
+	term.stop()
+}
+
+// terminalStore closes a store, for the program to open.
+func terminalStore(t *testing.T, store *kv.Store) string {
+	t.Helper()
+	dir := store.Dir()
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestTerminalCompletes(t *testing.T) {
+	term := newTerminal(t)
+	term.start(terminalStore(t, cleanedStore(t)))
+	term.text("susp")
+	term.keys("Tab")
+	term.wait("the statement", `graphcleaner> suspects`)
+	term.text(" wh")
+	term.keys("Tab")
+	term.wait("the keyword", `suspects +where`)
+	term.text(" conf")
+	term.keys("Tab")
+	term.wait("the property", `where +confidence`)
+	term.clear()
+	term.text("nodes where label = 'Th")
+	term.keys("Tab")
+	term.wait("the class", `label = 'Theory'`)
+	term.keys("Enter")
+	term.wait("the answer", `(?s)p1 .*p5 `)
+	term.text("no")
+	term.keys("Tab", "Tab")
+	term.wait("all that begin so", `(?s)graphcleaner> no.*nodes.*noise`)
+	term.keys("C-c")
+	term.wait("the line without what was offered", `graphcleaner> no$`)
+	term.clear()
+	term.leave()
+}
+
+func TestTerminalKeepsHistory(t *testing.T) {
+	term := newTerminal(t)
+	store := terminalStore(t, cleanedStore(t))
+	term.start(store)
+	term.text("count nodes where label = 'Systems'")
+	term.keys("Enter")
+	term.wait("the count", `(?m)^ *4$`)
+	term.leave()
+	if left, err := os.ReadDir(filepath.Join(term.dir, "state")); err != nil || len(left) == 0 {
+		t.Errorf("the user's state directory has %v, %v, want the history", left, err)
+	}
+
+	term.start(store)
+	term.keys("Up")
+	term.wait("the line of the session before", `graphcleaner> count nodes where label = 'Systems'`)
+	term.keys("Enter")
+	term.wait("the count", `(?m)^ *4$`)
+	term.leave()
+
+	term.start(store, "--no-history")
+	term.keys("Up")
+	term.text("stats")
+	term.wait("a line without history", `graphcleaner> stats$`)
+	term.clear()
+	term.text("count nodes where label is null")
+	term.keys("Enter")
+	term.wait("the count", `(?m)^ *1$`)
+	term.leave()
+
+	term.start(store)
+	term.keys("Up")
+	term.wait("the line of the session with history", `graphcleaner> count nodes where label = 'Systems'`)
+	term.clear()
+	term.leave()
+}
+
+func TestTerminalContinuesLines(t *testing.T) {
+	term := newTerminal(t)
+	term.start(terminalStore(t, cleanedStore(t)))
+	term.text("count nodes where")
+	term.keys("Enter")
+	term.text("year > 2010")
+	term.wait("a statement of two lines", `graphcleaner> count nodes where\n.*year > 2010$`)
+	term.keys("Enter")
+	term.wait("the count", `(?m)^ *6$`)
+	term.text("nodes wher")
+	term.keys("Enter")
+	term.wait("the place of the error", `(?s)nodes wher\n +\^.*1:7: got wher.*did you mean where`)
+	term.leave()
+}
+
+// TestTerminalInterrupts cancels a clean that would take long, twice, and goes on.
+func TestTerminalInterrupts(t *testing.T) {
+	term := newTerminal(t)
+	term.start(longToClean(t))
+	for range 2 {
+		term.text("clean hops 3")
+		term.keys("Enter")
+		term.wait("the progress of clean", `(?m)(%|/s|of \d)`)
+		term.keys("C-c")
+		term.wait("the interruption", `(?s)interrupted.*graphcleaner> *$`)
+		term.text("count nodes")
+		term.keys("Enter")
+		term.wait("an answer", `(?m)^ *`+strconv.Itoa(longNodes)+`$`)
+		term.keys("C-l") // off the screen
+		term.wait("an empty screen", `^graphcleaner> *$`)
+	}
+	term.text("suspects")
+	term.keys("Enter")
+	term.wait("what there is before the first run", `run clean first`)
+	term.text("half a line")
+	term.wait("what was typed", `half a line$`)
+	term.clear()
+	term.leave()
+}
+
+const longNodes = 60_000
+
+// longToClean is a store without predictions, which clean would have to make first.
+func longToClean(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "store")
+	load, err := kv.NewLoader(dir, kv.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range longNodes {
+		if err := load.AddNode(kv.Node{ID: strconv.Itoa(i), Label: fmt.Sprint("class ", i%40)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range longNodes {
+		for step := range 10 {
+			err := load.AddEdge(strconv.Itoa(i), strconv.Itoa((i+40*(step*step+1))%longNodes), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := load.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestTerminalPages looks at a long answer through a pager that shows some lines and waits for a key.
+func TestTerminalPages(t *testing.T) {
+	pager := filepath.Join(t.TempDir(), "pager")
+	script := "#!/bin/sh\nsed -n '1,4p;$p'\nprintf 'paged: press Enter'\nread -r key </dev/tty\n"
+	if err := os.WriteFile(pager, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	term := newTerminal(t, "PAGER="+pager)
+	term.start(terminalStore(t, scoredStore(t, 300)))
+	term.text("nodes return id, label")
+	term.keys("Enter")
+	term.wait("the pager", `(?s)id.*label.*paged: press Enter`)
+	term.keys("Enter")
+	term.wait("the prompt", `graphcleaner> *$`)
+	term.text("count nodes")
+	term.keys("Enter")
+	screen := term.wait("an answer of one line", `(?m)^ *300$`)
+	if strings.Count(screen, "paged:") != 1 {
+		t.Errorf("a short answer went through the pager:\n%s", screen)
+	}
+	term.text(".pager off")
+	term.keys("Enter")
+	term.text("nodes limit 30 return id")
+	term.keys("Enter")
+	term.wait("all the rows", `(?s)29 *\n.*graphcleaner> *$`)
+	term.leave()
+}
+
+// TestTerminalPagesWithLess leaves less, the pager where none is named, in the middle of an answer.
+func TestTerminalPagesWithLess(t *testing.T) {
+	if _, err := exec.LookPath("less"); err != nil {
+		t.Skip("there is no less")
+	}
+	term := newTerminal(t)
+	term.start(terminalStore(t, scoredStore(t, 5000)))
+	term.text("nodes return id, label")
+	term.keys("Enter")
+	term.wait("the first page", `(?s)id.*label.*\n:$`)
+	term.keys("Space")
+	term.wait("the second page", `(?s)\n *3\d +.*\n:$`)
+	term.keys("q")
+	term.wait("the prompt", `graphcleaner> *$`)
+	term.text("count nodes")
+	term.keys("Enter")
+	term.wait("an answer", `(?m)^ *5000$`)
+	term.leave()
+}
+
+// TestTerminalWithoutColour holds that NO_COLOR is honoured: what is on the screen has no colours.
+func TestTerminalWithoutColour(t *testing.T) {
+	colours := regexp.MustCompile(`\x1b\[(?:\d+;)*(?:3[0-7]|38;[\d;]+|9[0-7])m`)
+	for environment, want := range map[string]bool{"NO_COLOR=1": false, "NO_COLOR=": true} {
+		term := newTerminal(t, environment)
+		term.start(terminalStore(t, cleanedStore(t)))
+		term.text("suspects where score > 0.5")
+		term.keys("Enter")
+		term.wait("the answer", `(?s)s3 .*graphcleaner> *$`)
+		if got := colours.MatchString(term.must("capture-pane", "-p", "-e", "-t", "shell")); got != want {
+			t.Errorf("with %s: colours on the screen: %v, want %v", environment, got, want)
+		}
+		term.leave()
+	}
+}
+
+// TestTerminalIsPlainWhereItIsDumb asks at a terminal that cannot be edited on.
+func TestTerminalIsPlainWhereItIsDumb(t *testing.T) {
+	term := newTerminal(t, "TERM=dumb")
+	term.start(terminalStore(t, cleanedStore(t)))
+	term.text("count nodes")
+	term.keys("Enter")
+	term.wait("the count", `(?m)^ *10$`)
+	term.leave()
+	if _, err := os.Stat(filepath.Join(term.dir, "state", "graphcleaner", "history")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("history of a dumb terminal: got %v, want no file", err)
+	}
+}
