@@ -19,7 +19,7 @@ const cutsAsked = "GRAPHCLEANER_TEST_CUTS"
 // log that is cut where it is full of zeros, or not at all, has all.
 func TestCrashKeepsPrefix(t *testing.T) {
 	t.Parallel()
-	cuts := 25
+	cuts := 10
 	if asked := os.Getenv(cutsAsked); asked != "" {
 		var err error
 		if cuts, err = strconv.Atoi(asked); err != nil {

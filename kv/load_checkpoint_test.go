@@ -405,7 +405,7 @@ func TestDamagedCheckpoints(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i := range 20 {
+			for i := range 6 {
 				at, bit := r.IntN(len(b)), r.IntN(8)
 				try("with bit "+strconv.Itoa(8*at+bit)+" changed", func(path string) error {
 					damaged := slices.Clone(b)

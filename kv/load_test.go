@@ -142,7 +142,7 @@ func openTest(t testing.TB, dir string) *Store {
 
 func TestLoadRandomGraphs(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(64) {
+	for seed := range uint64(32) {
 		g := randomGraph(rand.New(rand.NewPCG(seed, 0)))
 		parent := t.TempDir()
 		dir := filepath.Join(parent, "graph")
