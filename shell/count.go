@@ -51,6 +51,11 @@ func (f *finding) count(ctx context.Context) (n int64, err error) {
 	if f.past == nil {
 		return f.plan.Count(ctx)
 	}
+	return f.walk(ctx)
+}
+
+// walk counts the nodes by finding them one by one, in order.
+func (f *finding) walk(ctx context.Context) (n int64, err error) {
 	for _, err := range f.nodes(ctx) {
 		if err != nil {
 			return 0, err

@@ -29,7 +29,7 @@
 //	runs        every run of clean
 //	stats       the size of the store and what it holds
 //	clean       score every labelled node and suggest labels
-//	plan        how a query would be answered, without running it
+//	plan        how a query is answered: what was expected, what there is, and what was read for it
 //
 // Suspects are the scored nodes that nobody has decided on. They score above the threshold of the last run,
 // unless the condition speaks of score and so replaces that threshold, or fpr or fnr asks for one with a

@@ -95,16 +95,26 @@ func touched(plan *index.Plan) func() string {
 	}
 }
 
-// explainPlan answers plan.
+// explainPlan answers plan. It finds the rows, so that what was expected stands beside what there is.
 func (q *query) explainPlan(ctx context.Context, of statement) (*Result, error) {
-	if counted, ok := of.(*countStatement); ok {
+	counted, counts := of.(*countStatement)
+	if counts {
 		of = counted.of
 	}
 	found, err := q.find(ctx, of)
 	if err != nil {
 		return nil, err
 	}
-	text := found.plan.String()
+	var rows int64
+	if counts && counted.groupBy == nil {
+		rows, err = found.count(ctx)
+	} else {
+		rows, err = found.walk(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	text := found.plan.String() + "\nfound " + countText(int(rows), "row", "rows")
 	if found.past != nil {
 		text += fmt.Sprintf("\nlabels and decisions of the past in place of today's: %s", nodesText(len(found.past)))
 	}

@@ -115,8 +115,9 @@ pairs of classes that are confused most. Formats for programs have one row a pai
 	{
 		name:    "plan",
 		usage:   "plan suspects|nodes|count …",
-		summary: "how a query would be answered, without running it",
-		text:    "Shows which index is read, and the condition left to test on each row.",
+		summary: "how a query is answered, and what that takes",
+		text: `Shows which index is read, the condition left to test on each row, the rows and entries that were expected, and
+then, having found them, the rows there are and what was read for them.`,
 		example: "plan suspects where score > 0.97",
 	},
 	{
