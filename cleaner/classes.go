@@ -1,10 +1,12 @@
 package cleaner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -219,12 +221,18 @@ func (s *LabelStatistics) measureRun(ctx context.Context, tx *kv.Tx, labels []kv
 	return nil
 }
 
-// ClassMislabelRates estimates the share of wrong labels among those of each class, in the order of Classes; NaN of a
-// class that nobody was given. With PresetDefault it is the mean score of the nodes that were given the class, with
-// PresetPaper 1 − Q[i][i] / Σ_j Q[i][j] of the joint distribution. It is for a run of LastRun.
+// ClassMislabelRates estimates the share r_k of wrong labels among those of each class k, in the order of Classes; NaN
+// of a class that nobody was given. Their mean by the sizes of the classes is the p of MislabelRate:
+//
+//	Σ_k n_k r_k / Σ_k n_k = p
+//
+// With PresetDefault n_k is the number of nodes that were given the class, and r_k = min(1, λ m_k) with m_k the mean of
+// their scores; the mean of all scores is not quite p, and one λ for all classes makes it p. With
+// PresetPaper, of the fitting nodes alone, n_k = Σ_j Q[k][j] and r_k = 1 − Q[k][k] / n_k of the joint distribution.
+// It is for a run of LastRun.
 func (r *Run) ClassMislabelRates() []float64 {
 	if r.meanScores != nil {
-		return r.meanScores
+		return ratesOfMean(r.meanScores, r.labelCounts, r.MislabelRate)
 	}
 	rates := make([]float64, len(r.Joint))
 	for i := range rates {
@@ -237,9 +245,47 @@ func (r *Run) ClassMislabelRates() []float64 {
 	return rates
 }
 
-// meanScoresByLabel are the means of the scores by given label [c]; NaN of a label that no node has.
-func meanScoresByLabel(labels []kv.Class, scores []float32, classes int) []float64 {
-	means, counts := make([]float64, classes), make([]int64, classes)
+// leastMean is what a smaller mean of scores counts as in ratesOfMean, so that there is a factor for every rate.
+const leastMean = 1e-12
+
+// ratesOfMean are min(1, λ means_k), NaN where counts_k is zero, with the λ for which their mean by counts is rate, in
+// [0,1]. Classes reach 1 in descending order of their means, so that λ is found by going through them once.
+func ratesOfMean(means, counts []float64, rate float64) []float64 {
+	rates := make([]float64, len(means))
+	var order []int // of the classes with nodes, by descending mean
+	var wrong float64
+	for k, n := range counts {
+		rates[k] = math.NaN()
+		if n > 0 {
+			order = append(order, k)
+			rates[k] = max(means[k], leastMean)
+			wrong += rate * n
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rates[b], rates[a]) })
+	masses := make([]float64, len(order)) // Σ counts·means from a class on
+	var mass float64
+	for i, k := range slices.Backward(order) {
+		mass += counts[k] * rates[k]
+		masses[i] = mass
+	}
+	for i, k := range order {
+		if rates[k]*wrong < masses[i] { // nor does a class after it reach 1
+			for _, k := range order[i:] {
+				rates[k] *= wrong / masses[i]
+			}
+			break
+		}
+		rates[k] = 1
+		wrong = max(0, wrong-counts[k])
+	}
+	return rates
+}
+
+// meanScoresByLabel are the means of the scores by given label [c], NaN of a label that no node has, and the numbers of
+// nodes with it [c].
+func meanScoresByLabel(labels []kv.Class, scores []float32, classes int) (means, counts []float64) {
+	means, counts = make([]float64, classes), make([]float64, classes)
 	for v, y := range labels {
 		if y != kv.NoClass {
 			means[y] += float64(scores[v])
@@ -247,7 +293,7 @@ func meanScoresByLabel(labels []kv.Class, scores []float32, classes int) []float
 		}
 	}
 	for k := range means {
-		means[k] /= float64(counts[k]) // 0/0 is NaN
+		means[k] /= counts[k] // 0/0 is NaN
 	}
-	return means
+	return means, counts
 }

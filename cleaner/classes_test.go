@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,6 +94,16 @@ func TestStatisticsOfARun(t *testing.T) {
 			if err != nil {
 				return err
 			}
+			last, err := LastRun(tx)
+			if err != nil {
+				return err
+			}
+			rates := last.ClassMislabelRates()
+			if again := run.ClassMislabelRates(); !slices.Equal(rates, again) {
+				t.Errorf("%s: got mislabel rates %v of LastRun, %v of Clean", preset, rates, again)
+			}
+			var wrong, sizes float64
+			var ofDefault []float64 // mislabel rate by mean score
 			for k, name := range tx.Classes() {
 				var nodes, suspects int64
 				var confidence, scores float64
@@ -117,22 +128,75 @@ func TestStatisticsOfARun(t *testing.T) {
 					t.Errorf("%s, class %s: got %+v, want %d nodes, %d suspects, self-confidence %v",
 						preset, name, c, nodes, suspects, confidence/float64(nodes))
 				}
-				want := scores / float64(nodes)
+				size := float64(nodes)
 				if preset == PresetPaper {
-					mass := 0.0
+					size = 0
 					for _, q := range run.Joint[k] {
-						mass += q
+						size += q
 					}
-					want = 1 - run.Joint[k][k]/mass
+					if want := 1 - run.Joint[k][k]/size; !near(c.MislabelRate, want, 1e-6) {
+						t.Errorf("%s, class %s: got mislabel rate %v, want %v", preset, name, c.MislabelRate, want)
+					}
+				} else {
+					ofDefault = append(ofDefault, c.MislabelRate/(scores/float64(nodes)))
 				}
-				if !near(c.MislabelRate, want, 1e-6) {
-					t.Errorf("%s, class %s: got mislabel rate %v, want %v", preset, name, c.MislabelRate, want)
+				wrong, sizes = wrong+size*c.MislabelRate, sizes+size
+			}
+			if !near(wrong/sizes, run.MislabelRate, 1e-9) {
+				t.Errorf("%s: the classes have the mislabel rate %v by their sizes, want that of the run, %v", preset, wrong/sizes, run.MislabelRate)
+			}
+			for _, factor := range ofDefault {
+				if !near(factor, ofDefault[0], 1e-6) {
+					t.Errorf("%s: got mislabel rates %v times the mean scores, want one factor", preset, ofDefault)
 				}
 			}
 			return nil
 		})
 		if got.Run != run.ID || got.AdjustedHomophily < 0.4 || got.Warning() != "" {
 			t.Errorf("%s: got run %d, adjusted homophily %v, warning %q, want run %d and none", preset, got.Run, got.AdjustedHomophily, got.Warning(), run.ID)
+		}
+	}
+}
+
+func TestRatesOfMean(t *testing.T) {
+	none := math.NaN()
+	for _, test := range []struct {
+		means, counts []float64
+		rate          float64
+		want          []float64
+	}{
+		{[]float64{0.1, 0.3}, []float64{10, 10}, 0.1, []float64{0.05, 0.15}},
+		{[]float64{0.1, none, 0.3}, []float64{30, 0, 10}, 0.3, []float64{0.2, none, 0.6}},
+		{[]float64{0.1, 0.9}, []float64{10, 10}, 0.75, []float64{0.5, 1}}, // of 15 wrong labels 10 are all of the second class
+		{[]float64{0, 0}, []float64{5, 20}, 0.2, []float64{0.2, 0.2}},     // no score tells the classes apart
+		{[]float64{0.9, 0}, []float64{5, 5}, 0.6, []float64{1, 0.2}},
+		{[]float64{0.2, 0.4}, []float64{5, 5}, 1, []float64{1, 1}},
+		{[]float64{0.2, 0.4}, []float64{5, 5}, 0, []float64{0, 0}},
+		{nil, nil, 0.1, nil},
+	} {
+		got := ratesOfMean(test.means, test.counts, test.rate)
+		same := func(a, b float64) bool { return near(a, b, 1e-9) || math.IsNaN(a) && math.IsNaN(b) }
+		if !slices.EqualFunc(got, test.want, same) {
+			t.Errorf("means %v of %v nodes, rate %v: got %v, want %v", test.means, test.counts, test.rate, got, test.want)
+		}
+	}
+	r := rand.New(rand.NewPCG(34, 0))
+	for range 2000 {
+		means, counts := make([]float64, 1+r.IntN(8)), make([]float64, 8)
+		counts = counts[:len(means)]
+		for k := range means {
+			means[k], counts[k] = math.Pow(r.Float64(), 1+20*r.Float64()), float64(1+r.IntN(1000))
+		}
+		rate := r.Float64()
+		var wrong, nodes float64
+		for k, got := range ratesOfMean(means, counts, rate) {
+			if !(got >= 0 && got <= 1) {
+				t.Fatalf("means %v of %v nodes, rate %v: got %v of class %d, want it in [0,1]", means, counts, rate, got, k)
+			}
+			wrong, nodes = wrong+got*counts[k], nodes+counts[k]
+		}
+		if !near(wrong/nodes, rate, 1e-9) {
+			t.Fatalf("means %v of %v nodes: got the rate %v over all, want %v", means, counts, wrong/nodes, rate)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	}
 	run.setNoise(result.noise)
 	if opt.Preset == PresetDefault {
-		run.meanScores = meanScoresByLabel(p.labels, result.scores.Data, p.classes)
+		run.meanScores, run.labelCounts = meanScoresByLabel(p.labels, result.scores.Data, p.classes)
 	}
 	fitting, err := newYardstick(p, result)
 	if err != nil {

@@ -70,6 +70,10 @@ type Decision struct {
 	Score    float64 // its score then; NaN: none
 
 	Undoes int64 // Seq of the entry that this one takes back; 0: it is a decision
+
+	// Unscored, of what Undo returns alone: the last run scored the node under the label that was taken back, and that
+	// score is removed. The node is no suspect until it is cleaned again.
+	Unscored bool
 }
 
 // A DecisionRequest asks for one decision.
@@ -170,7 +174,8 @@ func checkNodes(tx *kv.Tx, reqs []DecisionRequest) error {
 // nothing is deleted, and what Undo wrote is not taken back in turn. Where there are fewer such steps it is
 // ErrNothingToUndo, and nothing is done.
 //
-// A label that was changed since by other means than decisions is set back all the same; From says what it was.
+// A label that was changed since by other means than decisions is set back all the same; From says what it was. A score
+// of the label that is taken back, by a run after the decision, is removed: see Decision.Unscored.
 func Undo(ctx context.Context, s *kv.Store, steps int, opt DecideOptions) ([]Decision, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {
@@ -182,6 +187,9 @@ func Undo(ctx context.Context, s *kv.Store, steps int, opt DecideOptions) ([]Dec
 	return opt.write(ctx, s, func(l *ledger) error {
 		found, err := undoable(ctx, l.tx, l.seq, steps)
 		if err != nil {
+			return err
+		}
+		if l.seen, err = seenByLastRun(l.tx); err != nil {
 			return err
 		}
 		if len(found) < steps {
@@ -246,6 +254,7 @@ type ledger struct {
 	seq      int64 // of the newest entry
 	step     int64 // of the newest entry
 	place    int64 // of the next entry in its step
+	seen     int64 // the newest entry that the last run has seen
 
 	made []Decision
 
@@ -375,8 +384,24 @@ func (l *ledger) takeBack(seq int64) error {
 	}
 	return l.enter(Decision{
 		Node: undone.Node, Kind: undone.Kind, From: now.label, To: undone.From, Before: now.decision, After: undone.Before,
-		Undoes: seq,
+		Undoes: seq, Unscored: seq <= l.seen && undone.From != undone.To,
 	})
+}
+
+// seenByLastRun is the newest entry whose label the last run has seen; 0 without a run.
+func seenByLastRun(tx *kv.Tx) (int64, error) {
+	key, err := lastRunKey(tx)
+	if errors.Is(err, kv.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	run, err := readRun(tx, key)
+	if err != nil {
+		return 0, err
+	}
+	return run.Decisions, nil
 }
 
 // enter completes an entry and writes it.

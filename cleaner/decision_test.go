@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -397,6 +398,62 @@ func TestDecisionsSurviveCleanAndImport(t *testing.T) {
 }
 
 // What is decided while a cleaning computes stays, and is in the future of its run.
+// A score is of a label. Undo removes that of a label which it takes back, and leaves one of the label it restores.
+func TestUndoAfterClean(t *testing.T) {
+	p := newPlanted(9, 300)
+	s := p.load(t, false)
+	t.Cleanup(func() { mustEndTrue(t, s) })
+	mustClean(t, s, Options{Preset: PresetPaper})
+	v := labelledNode(t, s, 0)
+	w := labelledNode(t, s, v+1)
+	var before, other string
+	view(t, s, func(tx *kv.Tx) error {
+		label, err := tx.Value(v, kv.LabelColumn)
+		before = label.Str()
+		for _, class := range tx.Classes() {
+			if class != before {
+				other = class
+			}
+		}
+		return err
+	})
+	explained := func() (e *Explanation) {
+		view(t, s, func(tx *kv.Tx) (err error) {
+			e, err = Explain(context.Background(), tx, v, ops.Options{})
+			return err
+		})
+		return e
+	}
+	relabel := DecisionRequest{Node: v, Kind: Relabel, To: other}
+	mustDecide(t, s, DecideOptions{Now: at(noon)}, relabel, DecisionRequest{Node: w, Kind: Reject})
+	if e := explained(); e.ScoredAs != before || e.Given != other ||
+		slices.ContainsFunc(e.Counterfactual, func(c ClassShare) bool { return c.Class == before }) {
+		t.Errorf("relabelled: got given %q, scored as %q, counterfactuals %v, want %q, %q, none of it",
+			e.Given, e.ScoredAs, e.Counterfactual, other, before)
+	}
+	for _, d := range mustUndo(t, s, 1) {
+		if d.Unscored {
+			t.Errorf("undo before another run: got %+v, want the score kept", d)
+		}
+	}
+	if e := explained(); math.IsNaN(e.Score) || e.ScoredAs != before {
+		t.Errorf("undone: got score %v of %q, want that of %q", e.Score, e.ScoredAs, before)
+	}
+	mustDecide(t, s, DecideOptions{Now: at(noon)}, relabel, DecisionRequest{Node: w, Kind: Reject})
+	mustClean(t, s, Options{Preset: PresetPaper})
+	for _, d := range mustUndo(t, s, 1) {
+		if d.Unscored != (d.Node == v) {
+			t.Errorf("undo after another run: got %+v, want the score of the relabelled node removed", d)
+		}
+	}
+	if e := explained(); !math.IsNaN(e.Score) || e.ScoredAs != "" || e.Given != before {
+		t.Errorf("undone after another run: got score %v of %q, given %q, want none, %q", e.Score, e.ScoredAs, e.Given, before)
+	}
+	view(t, s, func(tx *kv.Tx) error {
+		return Check(context.Background(), tx, func(p kv.Problem) { t.Errorf("check: %v", p) })
+	})
+}
+
 func TestDecideDuringClean(t *testing.T) {
 	s := newPlanted(10, 200).load(t, false)
 	t.Cleanup(func() { mustEndTrue(t, s) })

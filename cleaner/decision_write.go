@@ -43,6 +43,11 @@ func (l *ledger) put(d historyRecord) error {
 			return err
 		}
 	}
+	if d.Unscored {
+		if err := l.tx.SetValue(d.Node, ScoreColumn, kv.Value{}); err != nil {
+			return err
+		}
+	}
 	if _, there := l.tx.Column(DecisionColumn); !there {
 		if err := l.tx.AddColumn(DecisionColumn, kv.KindString); err != nil {
 			return err
@@ -78,12 +83,15 @@ func (opt DecideOptions) writeBulk(ctx context.Context, s *kv.Store, enter func(
 		return nil, err
 	}
 	var records []historyRecord
-	relabelled := false
+	relabelled, unscored := false, map[kv.NodeID]bool{}
 	l.changed = map[kv.NodeID]nodeState{}
 	l.write = func(d historyRecord) error {
 		records = append(records, d)
 		l.changed[d.Node] = nodeState{label: d.To, decision: d.After}
 		relabelled = relabelled || d.From != d.To
+		if d.Unscored {
+			unscored[d.Node] = true
+		}
 		return nil
 	}
 	if err := enter(l); err != nil {
@@ -98,6 +106,15 @@ func (opt DecideOptions) writeBulk(ctx context.Context, s *kv.Store, enter func(
 				return kv.Value{}, changed
 			}
 			return kv.StringValue(state.label), changed
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(unscored) > 0 {
+		scores, _ := b.Tx().Column(ScoreColumn)
+		err = w.column(ctx, ScoreColumn, scores.Kind, func(v kv.NodeID) (kv.Value, bool) {
+			return kv.Value{}, unscored[v]
 		})
 		if err != nil {
 			return nil, err

@@ -23,7 +23,8 @@ type Explanation struct {
 	Score      float64
 	Confidence float64 // NaN, as Score, where there is none
 	Degree     int
-	Run        int64 // 0: never scored
+	Run        int64  // 0: never scored
+	ScoredAs   string // the label that Score is of, which decisions may have changed since; "" without a score
 
 	Decision DecisionKind // in force; NoDecision: nobody has decided
 	History  []Decision   // of the node, oldest first
@@ -46,7 +47,7 @@ type Explanation struct {
 	// rightly and wrongly labelled: sums of 1−score, and of scores. The ranks of Features are among these.
 	FittingRight, FittingWrong float64
 
-	// Counterfactual is the score had the label been another, for every class but the given one, least first: the
+	// Counterfactual is the score had the label been another, for every class but ScoredAs, least first: the
 	// labels that would fit best. It comes from the detectors of the last run; nil without one.
 	Counterfactual []ClassShare
 
@@ -84,7 +85,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 		return nil, fmt.Errorf("node number %d: %w", v, kv.ErrNotFound)
 	}
 	e := &Explanation{Node: v}
-	if err := errors.Join(e.readNode(tx), e.readHistory(ctx, tx)); err != nil {
+	if err := errors.Join(e.readNode(tx), e.readHistory(ctx, tx), e.findScored(tx)); err != nil {
 		return nil, err
 	}
 	given, err := tx.Label(v)
@@ -143,7 +144,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	}
 	if run != nil {
 		// Classes that were first used after the run are ones of which it has learned nothing.
-		e.Counterfactual = counterfactuals(run, run.Classes, given, around.features[:len(run.Classes)])
+		e.Counterfactual = counterfactuals(run, run.Classes, slices.Index(run.Classes, e.ScoredAs), around.features[:len(run.Classes)])
 	}
 	return e, nil
 }
@@ -202,6 +203,25 @@ func (e *Explanation) readHistory(ctx context.Context, tx *kv.Tx) error {
 			return err
 		}
 		e.History = append(e.History, d)
+	}
+	return nil
+}
+
+// findScored finds the label that the score is of: that before the first decision which the run had not seen.
+func (e *Explanation) findScored(tx *kv.Tx) error {
+	if math.IsNaN(e.Score) {
+		return nil
+	}
+	run, err := readRun(tx, runKey(e.Run))
+	if err != nil {
+		return err
+	}
+	e.ScoredAs = e.Given
+	for _, d := range e.History {
+		if d.Seq > run.Decisions {
+			e.ScoredAs = d.From
+			return nil
+		}
 	}
 	return nil
 }
@@ -329,7 +349,7 @@ func nameFeatures(row []float32, hops int) []NamedFeature {
 }
 
 // counterfactuals scores the features of every class of a run but the given one, z [c][2K+1], with what it has learned.
-func counterfactuals(run *Run, classes []string, given kv.Class, z [][]float32) []ClassShare {
+func counterfactuals(run *Run, classes []string, scored int, z [][]float32) []ClassShare {
 	var shares []ClassShare
 	score := func(x kv.Class) float64 {
 		var sum float64
@@ -345,7 +365,7 @@ func counterfactuals(run *Run, classes []string, given kv.Class, z [][]float32) 
 		score = func(x kv.Class) float64 { return model.hypothetical(x, z) }
 	}
 	for x := range z {
-		if kv.Class(x) != given {
+		if x != scored {
 			shares = append(shares, ClassShare{Class: classes[x], Share: float64(float32(score(kv.Class(x))))})
 		}
 	}

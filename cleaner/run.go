@@ -51,7 +51,7 @@ type Run struct {
 	Detectors []Detector
 	Model     *LabelModel
 
-	meanScores []float64 // of PresetDefault, by given label [c]; see ClassMislabelRates
+	meanScores, labelCounts []float64 // of PresetDefault, by given label [c]; see ClassMislabelRates
 }
 
 // Where runs are kept: a document each by runKey, with the confident joint beside it, and in one more document the
@@ -80,7 +80,8 @@ type runRecord struct {
 	PredictionSource                             string
 	Decisions                                    int64
 	Classes                                      []string
-	FittingCounts, ClassThresholds, MeanScores   []float64
+	FittingCounts, ClassThresholds               []float64
+	MeanScores, LabelCounts                      []float64
 	MislabelRate                                 float64
 	Diagonal                                     string
 	Direction                                    uint8
@@ -104,7 +105,8 @@ func (r *Run) put(tx *kv.Tx) error {
 		Preset: string(r.Preset), Hops: r.Hops, Threshold: r.Threshold, Seed: r.Seed,
 		Nodes: r.Nodes, Edges: r.Edges, Scored: r.Scored, Suspects: r.Suspects, FittingNodes: r.FittingNodes,
 		PredictionSource: r.PredictionSource, Decisions: r.Decisions, Classes: r.Classes,
-		FittingCounts: r.FittingCounts, ClassThresholds: r.ClassThresholds, MeanScores: r.meanScores, MislabelRate: r.MislabelRate,
+		FittingCounts: r.FittingCounts, ClassThresholds: r.ClassThresholds, MislabelRate: r.MislabelRate,
+		MeanScores: r.meanScores, LabelCounts: r.labelCounts,
 		Diagonal: string(r.Diagonal), DiagonalSamples: r.DiagonalSamples, Direction: uint8(r.Direction),
 		MeanFeatureError: r.MeanFeatureError, LargestFeatureError: r.LargestFeatureError,
 	})
@@ -127,8 +129,11 @@ func readRun(tx *kv.Tx, key string) (*Run, error) {
 	}
 	c := len(record.Classes)
 	if len(record.FittingCounts) != c || len(record.ClassThresholds) != c ||
-		record.MeanScores != nil && len(record.MeanScores) != c {
+		record.MeanScores != nil && len(record.MeanScores) != c || record.LabelCounts != nil && len(record.LabelCounts) != c {
 		return nil, fmt.Errorf("run %d: its noise is not of %d classes: %w", record.ID, c, kv.ErrCorrupt)
+	}
+	if record.LabelCounts == nil {
+		record.LabelCounts = record.FittingCounts // of a run that was kept without, the sizes that it has
 	}
 	return &Run{
 		ID: record.ID, Started: time.Unix(record.Started, 0).UTC(), Seconds: record.Seconds,
@@ -138,8 +143,8 @@ func readRun(tx *kv.Tx, key string) (*Run, error) {
 		Classes:       record.Classes,
 		FittingCounts: record.FittingCounts, ClassThresholds: record.ClassThresholds, MislabelRate: record.MislabelRate,
 		Diagonal: DiagonalMode(record.Diagonal), DiagonalSamples: record.DiagonalSamples,
-		Direction:        kv.Direction(record.Direction),
-		meanScores:       record.MeanScores,
+		Direction:  kv.Direction(record.Direction),
+		meanScores: record.MeanScores, labelCounts: record.LabelCounts,
 		MeanFeatureError: record.MeanFeatureError, LargestFeatureError: record.LargestFeatureError,
 	}, nil
 }

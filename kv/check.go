@@ -20,8 +20,7 @@ func (p Problem) String() string { return p.Where + ": " + p.What }
 
 // Check walks every record and every invariant that spans records, and calls report for each that fails. It returns an
 // error only where it cannot go on. It looks at a snapshot, taken once the Update, Bulk or Compact that is running has
-// ended; later ones do not wait for it. It
-// holds a few blocks at a time.
+// ended; later ones do not wait for it. It holds a few blocks at a time.
 func (s *Store) Check(ctx context.Context, progress Progress, report func(Problem)) (err error) {
 	began := time.Now()
 	defer func() { s.observe(Event{Kind: EventCheck, Err: err}, began) }()

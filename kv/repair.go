@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -38,10 +36,8 @@ func Repair(ctx context.Context, dir string, opt Options, progress Progress, rep
 	if progress == nil {
 		progress = func(string, int64, int64) {}
 	}
-	if _, err := os.Stat(filepath.Join(dir, badger.ManifestFilename)); err != nil {
-		if tables, globbing := filepath.Glob(filepath.Join(dir, "*.sst")); globbing != nil || len(tables) == 0 {
-			return fmt.Errorf("%s: %w", dir, ErrNotStore)
-		}
+	if err := checkManifestThere(dir); err != nil && !errors.Is(err, ErrCorrupt) {
+		return err
 	}
 	r := &repair{dir: dir, progress: progress, report: report, kept: &quarantine{store: dir}}
 	if opt, err = opt.withDefaults(); err != nil {

@@ -24,6 +24,9 @@ func (r *repair) records(ctx context.Context) (err error) {
 	if err := r.root(found); err != nil {
 		return err
 	}
+	if err := r.s.checkNewest(); err != nil {
+		return err
+	}
 	if err := r.s.removeAll(found.removed); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/table"
 	"github.com/vmihailenco/msgpack/v5"
 )
 
@@ -32,6 +33,7 @@ type Store struct {
 	header header
 
 	failure *writeFailure
+	pinned  atomic.Int64 // logs of memtables that readers keep, as awaitFlush has found
 	written atomic.Int64 // bytes of entries given to Badger since it was opened
 	tally   tally
 
@@ -65,8 +67,8 @@ type versionedCatalog struct {
 }
 
 // Open opens a store. It returns ErrNotStore for a directory without one (fs.ErrNotExist where there is no
-// directory), a *VersionError for a store of another format, a *LockedError where another process writes, or this one
-// would write while another reads.
+// directory), ErrCorrupt where a file of it is damaged or missing, a *VersionError for a store of another format, a
+// *LockedError where another process writes, or this one would write while another reads.
 func Open(dir string, opt Options) (*Store, error) {
 	began := time.Now()
 	s, err := openDirectory(dir, opt)
@@ -92,10 +94,30 @@ func openDirectory(dir string, opt Options) (*Store, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s: %w: it is a file", dir, ErrNotStore)
 	}
-	if _, err := os.Stat(filepath.Join(dir, badger.ManifestFilename)); err != nil {
-		return nil, fmt.Errorf("%s: %w", dir, ErrNotStore)
+	if err := checkManifestThere(dir); err != nil {
+		return nil, err
 	}
 	return openBadger(dir, opt, true)
+}
+
+// checkManifestThere returns ErrNotStore for a directory that has no manifest, and ErrCorrupt where tables say that it
+// had one.
+func checkManifestThere(dir string) error {
+	path := filepath.Join(dir, badger.ManifestFilename)
+	_, err := os.Stat(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, entry := range entries {
+		if _, ok := table.ParseFileID(entry.Name()); ok {
+			return corruptFile(path, "it is missing, and %s is there", entry.Name())
+		}
+	}
+	return fmt.Errorf("%s: %w", dir, ErrNotStore)
 }
 
 // start reads what must be there, and drops what a crash left behind.

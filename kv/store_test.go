@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -96,6 +97,24 @@ func copyStore(t *testing.T, dir string) string {
 		damagedStores.Store(to, true)
 	}
 	return to
+}
+
+// A store without its manifest is a damaged one, to whoever opens it.
+func TestOpenWithoutManifest(t *testing.T) {
+	dir := copyStore(t, everyKind(t, 50))
+	if err := os.Remove(filepath.Join(dir, "MANIFEST")); err != nil {
+		t.Fatal(err)
+	}
+	before := fileNames(t, dir, "*")
+	for _, readOnly := range []bool{false, true} {
+		_, err := Open(dir, Options{ReadOnly: readOnly})
+		if !errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNotStore) || !strings.Contains(err.Error(), filepath.Join(dir, "MANIFEST")) {
+			t.Errorf("read-only %v: got %v, want ErrCorrupt and the file", readOnly, err)
+		}
+	}
+	if after := fileNames(t, dir, "*"); !slices.Equal(after, before) {
+		t.Errorf("Open left the files %v, want %v", after, before)
+	}
 }
 
 func TestOpenWhatIsNoStore(t *testing.T) {

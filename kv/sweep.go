@@ -3,6 +3,7 @@ package kv
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -18,40 +19,83 @@ func (s *Store) sweep() (err error) {
 			s.observe(Event{Kind: EventSweep, Records: removed, Bytes: t.bulkBytes.Load() - size, Err: err}, began)
 		}
 	}()
-	return s.View(func(tx *Tx) error {
-		live := tx.cat.live()
-		b := newBatch(s)
-		defer b.wb.Cancel()
-		// A panic of Badger's is damage: see guard.
-		err := guard(generationPrefix(firstGenerational, 0), func() error { return removeDead(tx, live, b.remove) })
+	b := newBatch(s)
+	defer b.wb.Cancel()
+	for from := []byte{byte(firstGenerational)}; from != nil; {
+		var dead [][]byte
+		err := s.View(func(tx *Tx) error {
+			// A panic of Badger's is damage: see guard.
+			return guard(generationPrefix(firstGenerational, 0), func() (err error) {
+				dead, from, err = deadKeys(tx, from)
+				return err
+			})
+		})
 		if err != nil {
 			return err
 		}
-		return b.flush()
-	})
+		// While nothing is being read: an iterator keeps the memtables that the deletions fill, and the log of each.
+		for _, key := range dead {
+			if err := b.remove(key); err != nil {
+				return err
+			}
+		}
+	}
+	return b.flush()
 }
 
-// removeDead hands the key of every record of a generation that is not live to remove.
-func removeDead(tx *Tx, live map[generation]bool, remove func(key []byte) error) error {
+// mostDead is how many keys sweep holds at once.
+const mostDead = 1 << 14
+
+// deadKeys returns keys of records of generations that are not live, at most mostDead, and the key to go on from; nil
+// where there are no more.
+func deadKeys(tx *Tx, from []byte) (dead [][]byte, next []byte, err error) {
+	live := tx.cat.live()
 	it := tx.txn.NewIterator(badger.IteratorOptions{})
 	defer it.Close()
-	for it.Seek([]byte{byte(firstGenerational)}); it.Valid(); {
+	for it.Seek(from); it.Valid(); {
 		key := it.Item().Key()
 		if kind(key[0]) >= endGenerational {
 			break
 		}
 		if len(key) < 5 {
-			return corrupt(key, "the key is too short")
+			return nil, nil, corrupt(key, "the key is too short")
 		}
 		g := generation(binary.BigEndian.Uint32(key[1:]))
 		if live[g] {
 			it.Seek(generationPrefix(kind(key[0]), g+1))
 			continue
 		}
-		if err := remove(bytes.Clone(key)); err != nil {
-			return err
+		if len(dead) == mostDead {
+			return dead, bytes.Clone(key), nil
 		}
+		dead = append(dead, bytes.Clone(key))
 		it.Next()
 	}
-	return nil
+	return dead, nil, nil
+}
+
+// checkNewest is an ErrCorrupt where there are records of a generation that the catalogue has not handed out: a later
+// catalogue, which named them, is lost.
+func (s *Store) checkNewest() error {
+	return s.View(func(tx *Tx) error {
+		it := tx.txn.NewIterator(badger.IteratorOptions{})
+		defer it.Close()
+		for it.Seek([]byte{byte(firstGenerational)}); it.Valid(); {
+			key := it.Item().Key()
+			if kind(key[0]) >= endGenerational {
+				break
+			}
+			if len(key) < 5 {
+				it.Next()
+				continue
+			}
+			g := generation(binary.BigEndian.Uint32(key[1:]))
+			if g >= tx.cat.Next {
+				return corrupt(key, fmt.Sprintf("it is of generation %d, and the catalogue ends at %d: a later catalogue is lost, "+
+					"and with it what was committed since; nothing was removed. Restore a backup", g, tx.cat.Next))
+			}
+			it.Seek(generationPrefix(kind(key[0]), g+1))
+		}
+		return nil
+	})
 }

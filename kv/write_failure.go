@@ -105,17 +105,29 @@ const (
 
 	// flushWait is between two looks at whether there are fewer.
 	flushWait = 2 * time.Millisecond
+
+	// pinnedAfter is how long a log may stay before it is taken to be one that a reader keeps: Badger removes the log of a
+	// memtable that is flushed once no iterator looks at it.
+	pinnedAfter = time.Second
 )
 
-// awaitFlush waits until Badger can take another transaction, or returns an ErrFailed.
+// awaitFlush waits until Badger can take another transaction, or returns an ErrFailed. It does not wait for readers: one
+// that keeps a memtable delays writing by pinnedAfter for each.
 func (s *Store) awaitFlush() error {
-	for {
+	for began := time.Now(); ; {
 		if err := s.failure.err(); err != nil {
 			return err
 		}
 		logs, err := memTableLogs(s.dir)
-		if err != nil || len(logs) < mostLogs {
+		if err != nil || int64(len(logs)) < mostLogs+s.pinned.Load() {
+			if err == nil && len(logs) < mostLogs {
+				s.pinned.Store(0)
+			}
 			return err
+		}
+		if time.Since(began) > pinnedAfter {
+			s.pinned.Store(int64(len(logs)) - mostLogs + 1)
+			return nil
 		}
 		time.Sleep(flushWait)
 	}

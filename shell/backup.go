@@ -29,7 +29,7 @@ func (*backupCommand) Help() string {
 	return `One file, compressed, with a checksum over every part and over the whole. It is written under another name until it is complete. With --since ` +
 		`it holds what has changed since that backup, which is read and verified; restore then wants both, in order, and so on for each that follows.
 
-The directory work in a store, with what jobs have finished, is no part of it. Each record is compared with its checksum: a damaged store is refused.
+The directory work in a store, with what jobs have finished, is no part of it. Each record that is written is compared with its checksum: a damaged one is refused.
 
     graphcleaner backup my.graph monday.backup
     graphcleaner backup my.graph tuesday.backup --since monday.backup

@@ -146,6 +146,30 @@ func TestCheckRepair(t *testing.T) {
 	}
 }
 
+// TestCheckRepairOfManifest takes the manifest away: check names it, and check --repair makes it again.
+func TestCheckRepairOfManifest(t *testing.T) {
+	reviewedStore(t)
+	want, err := exports(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join("g", "MANIFEST")); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"check", "g"}, {"shell", "g", "-c", "history"}} {
+		got := run(t, "", args...)
+		if all := got.out + got.err; got.code != exitFailed || !strings.Contains(all, "MANIFEST") || strings.Contains(all, "not a graphcleaner store") {
+			t.Errorf("%q: got exit code %d and %s, want that the manifest is missing", args, got.code, all)
+		}
+	}
+	if out := mustRun(t, "check", "g", "--repair", "--yes"); !strings.Contains(out, "MANIFEST: ") || !strings.Contains(out, "g: no problems after ") {
+		t.Errorf("check --repair: got %s, want the manifest made again", out)
+	}
+	if got, err := exports(t); err != nil || got != want {
+		t.Errorf("after the repair: got other data, %v", err)
+	}
+}
+
 // TestCheckRepairOfRecords takes records away that upper rooms keep: the index, the history and the labels agree again.
 func TestCheckRepairOfRecords(t *testing.T) {
 	reviewedStore(t)

@@ -72,19 +72,34 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 	}
 	stages := new(stageLog)
 	var run *cleaner.Run
+	var warning string
 	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {
 		if err := c.checkDirection(store); err != nil {
 			return err
 		}
-		run, err = cleaner.Clean(ctx, store, c.options(s, stages))
-		return err
+		if run, err = cleaner.Clean(ctx, store, c.options(s, stages)); err != nil {
+			return err
+		}
+		return store.View(func(tx *kv.Tx) error {
+			statistics, err := cleaner.Statistics(ctx, tx)
+			if err == nil {
+				warning = statistics.Warning()
+			}
+			return err
+		})
 	})
+	if err != nil && run != nil {
+		return unreported(err, "%s is cleaned", c.DB)
+	}
 	if err != nil {
 		return leaving(advised(c.inFlags(err)), "%s has the scores it had before; the same command goes on from here", c.DB)
 	}
 	s.progress.clear()
 	if err := firstError(printRun(s, c.DB, run), stages.write(c.Stats, s), c.writeReport(ctx, s)); err != nil {
 		return unreported(err, "%s is cleaned", c.DB)
+	}
+	if warning != "" {
+		s.say("%s", warning)
 	}
 	s.say("Next: %s shell %s -c 'suspects limit 20'", s.program, shellWord(c.DB))
 	return nil

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 
@@ -301,9 +303,24 @@ func withStore(dir string, opt kv.Options, fn func(*kv.Store) error) (err error)
 func withStoreToRead(dir string, memory int64, fn func(*kv.Store) error) error {
 	err := withStore(dir, kv.Options{MemoryBudget: memory, ReadOnly: true}, fn)
 	if errors.Is(err, kv.ErrCrashed) {
-		return withStore(dir, kv.Options{MemoryBudget: memory}, fn)
+		return withCrashedStore(dir, memory, err, fn)
 	}
 	return err
+}
+
+// withCrashedStore is withStore for writing, which repairs a store that was not closed properly. Where it cannot be
+// written to the error is crashed, that of opening it to read, with the reason.
+func withCrashedStore(dir string, memory int64, crashed error, fn func(*kv.Store) error) (err error) {
+	store, err := openStore(dir, kv.Options{MemoryBudget: memory})
+	reason, ok := errors.AsType[syscall.Errno](err)
+	if ok && (reason == syscall.EROFS || errors.Is(reason, fs.ErrPermission)) {
+		return fmt.Errorf("%w; here it cannot be written to (%w): open it, or a copy of it, where it can be", crashed, reason)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return fn(store)
 }
 
 // programName is how the user calls the program: go run keeps what it builds in a cache of that name.

@@ -1,18 +1,33 @@
 package shell
 
 import (
+	"context"
+	"fmt"
+	"iter"
 	"slices"
 	"strings"
+	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/reeflective/readline"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // maxClasses bounds how many class names are offered at once.
 const maxClasses = 200
+
+// Ids are not sorted in the store: to find those that begin with a text, as many are read, and for suspects as long is
+// waited, and as many are offered.
+const (
+	maxIDs          = 30
+	maxIDsRead      = 100_000
+	maxSuspectsRead = 1000
+	maxWait         = 300 * time.Millisecond
+)
 
 // A candidate is a text that could be typed next.
 type candidate struct{ text, note string }
@@ -41,16 +56,15 @@ func (s *session) candidates(before string) (candidates []candidate, prefix stri
 		return dotCandidates(trimmed)
 	}
 	begin := wordStart(before)
+	wants := wantsAfter(before[:begin])
+	if at := idStart(before); at < begin {
+		if ofID := wantsAfter(before[:at]); slices.ContainsFunc(ofID, func(w want) bool { return w.complete == completeIDs }) {
+			begin, wants = at, ofID
+		}
+	}
 	prefix = before[begin:]
-	p := newParser(before[:begin], startOfText)
-	if _, err := p.statement(); err == nil && p.current.kind != tokenEnd || p.current.kind == tokenBad {
-		return nil, prefix
-	}
-	if p.current.kind != tokenEnd {
-		return nil, prefix
-	}
-	for _, w := range p.wants {
-		candidates = append(candidates, s.wanted(w)...)
+	for _, w := range wants {
+		candidates = append(candidates, s.wanted(w, prefix)...)
 	}
 	matches := func(c candidate) bool {
 		return len(c.text) >= len(prefix) && strings.EqualFold(c.text[:len(prefix)], prefix)
@@ -58,12 +72,24 @@ func (s *session) candidates(before string) (candidates []candidate, prefix stri
 	return slices.DeleteFunc(candidates, func(c candidate) bool { return !matches(c) }), prefix
 }
 
-// wanted lists what a want can be met with.
-func (s *session) wanted(w want) []candidate {
+// wantsAfter returns what the grammar accepts behind a text, nothing where it does not accept the text.
+func wantsAfter(text string) []want {
+	p := newParser(text, startOfText)
+	// A text that can go on fails at its end, for what is missing.
+	if _, err := p.statement(); err != nil && p.current.kind != tokenEnd {
+		return nil
+	}
+	return p.wants
+}
+
+// wanted lists what a want can be met with. Of ids it lists only those that begin with a prefix: the rest are many.
+func (s *session) wanted(w want, prefix string) []candidate {
 	var candidates []candidate
 	tx := s.engine.store.Begin()
 	defer tx.Close()
 	switch w.complete {
+	case completeIDs:
+		return s.idCandidates(tx, prefix)
 	case completeProperties:
 		for _, property := range index.Names(tx) {
 			note := ""
@@ -101,6 +127,62 @@ func (s *session) wanted(w want) []candidate {
 		}
 	}
 	return candidates
+}
+
+// idCandidates lists ids that begin with a prefix, as they are to be typed: suspects first, the highest score before the
+// others, then nodes in the order of the node file. What fails, or takes too long, ends the list.
+func (s *session) idCandidates(tx *kv.Tx, prefix string) (candidates []candidate) {
+	seen := make(map[string]bool)
+	// add reports whether there is room for more.
+	add := func(id, note string) bool {
+		text := quoteID(id)
+		if strings.HasPrefix(prefix, "'") {
+			text = quoteString(id)
+		}
+		if strings.HasPrefix(text, prefix) && !seen[id] && !hasControls(id) {
+			seen[id] = true
+			candidates = append(candidates, candidate{text, note})
+		}
+		return len(candidates) < maxIDs
+	}
+	for id := range s.suspectIDs() {
+		if !add(id, "suspect") {
+			return candidates
+		}
+	}
+	read := 0
+	for id, err := range tx.IDs() {
+		if read++; err != nil || read > maxIDsRead || !add(id, "") {
+			break
+		}
+	}
+	return candidates
+}
+
+// suspectIDs yields the ids of the suspects with the highest scores, none where the store has no scores.
+func (s *session) suspectIDs() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		ctx, cancel := context.WithTimeout(context.Background(), maxWait)
+		defer cancel()
+		suspects, err := parse(fmt.Sprintf("suspects limit %d return id", maxSuspectsRead), startOfText)
+		if err != nil {
+			return
+		}
+		found, err := s.engine.run(ctx, suspects)
+		if err != nil {
+			return
+		}
+		for row, err := range found.Rows() {
+			if err != nil || !yield(row.Text("id")) {
+				return
+			}
+		}
+	}
+}
+
+// hasControls reports whether a text cannot be shown in a menu as it is.
+func hasControls(text string) bool {
+	return !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 // dotCandidates completes a dot command or its argument.
@@ -152,13 +234,14 @@ func wordStart(text string) int {
 	if cut.inside == '\'' || cut.inside == '"' {
 		return strings.LastIndexByte(text, byte(cut.inside))
 	}
-	begin := len(text)
-	for begin > 0 {
-		r, size := utf8.DecodeLastRuneInString(text[:begin])
-		if !continuesName(r) {
-			break
-		}
-		begin -= size
+	return len(strings.TrimRightFunc(text, continuesName))
+}
+
+// idStart is where an id that is being typed at the end of a text begins, with or without a quote.
+func idStart(text string) int {
+	begin := wordStart(text)
+	if strings.HasPrefix(text[begin:], "'") || strings.HasPrefix(text[begin:], `"`) {
+		return begin
 	}
-	return begin
+	return len(strings.TrimRightFunc(text[:begin], continuesID))
 }

@@ -1,8 +1,12 @@
 package shell
 
 import (
+	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 func TestCandidates(t *testing.T) {
@@ -31,7 +35,19 @@ func TestCandidates(t *testing.T) {
 		{"count no", "no", []string{"nodes"}},
 		{"count suspects gr", "gr", []string{"group"}},
 		{"plan ", "", []string{"suspects", "nodes", "count"}},
-		{"node ", "", nil},
+		{"node ", "", []string{"s3", "p4", "p1", "p2", "p3", "p5", "s1", "s2", "'e 1'", "東"}},
+		{"explain p", "p", []string{"p4", "p1", "p2", "p3", "p5"}},
+		{"explain P", "P", nil},
+		{"neighbors 'e", "'e", []string{"'e 1'"}},
+		{"accept p1, s", "s", []string{"s3", "s1", "s2"}},
+		{"reject ", "", []string{"where", "s3", "p4", "p1", "p2", "p3", "p5", "s1", "s2", "'e 1'", "東"}},
+		{"relabel s", "s", []string{"s3", "s1", "s2"}},
+		{"unlabel 東", "東", []string{"東"}},
+		{"unsure 's", "'s", []string{"'s3'", "'s1'", "'s2'"}},
+		{"history e", "e", nil},
+		{"history '", "'", []string{"'s3'", "'p4'", "'p1'", "'p2'", "'p3'", "'p5'", "'s1'", "'s2'", "'e 1'", "'東'"}},
+		{"undo ", "", nil},
+		{"node p-", "p-", nil},
 		{"neighbors p1 h", "h", []string{"hops"}},
 		{"clean ", "", []string{"hops", "preset", "direction", "diagonal", "threshold", "seed"}},
 		{"clean preset paper hops 2 d", "d", []string{"direction", "diagonal"}},
@@ -61,6 +77,54 @@ func TestCandidates(t *testing.T) {
 		}
 		if !slices.Equal(got, test.want) || prefix != test.prefix {
 			t.Errorf("after %q: got %q for %q, want %q for %q", test.before, got, prefix, test.want, test.prefix)
+		}
+	}
+}
+
+// Ids are offered in a bounded number, as one word whatever is in them, and in a form that reads back.
+func TestIDCandidates(t *testing.T) {
+	var nodes []kv.Node
+	for i := range 2 * maxIDs {
+		nodes = append(nodes, kv.Node{ID: fmt.Sprintf("a-%d.x", i)})
+	}
+	odd := []string{"where", "--b", "c,d", "it's", "$1", "x y", "W/é:1"}
+	for _, id := range append(odd, "tab\tbed", "tab\u202ebed") {
+		nodes = append(nodes, kv.Node{ID: id})
+	}
+	dir := filepath.Join(t.TempDir(), "store")
+	load, err := kv.NewLoader(dir, kv.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := load.Abort(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, node := range nodes {
+		if err := load.AddNode(node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := load.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	s := &session{engine: engine{store: reopen(t, dir)}}
+	if got, prefix := s.candidates("node a-"); len(got) != maxIDs || prefix != "a-" || got[0].text != "a-0.x" {
+		t.Errorf("got %d ids for %q, want %d for %q", len(got), prefix, maxIDs, "a-")
+	}
+	if got, prefix := s.candidates("node a-59.x"); len(got) != 1 || prefix != "a-59.x" {
+		t.Errorf("got %v for %q, want one id for %q", got, prefix, "a-59.x")
+	}
+	if got, _ := s.candidates("node 'tab"); len(got) != 0 {
+		t.Errorf("got %q, want no id that a menu cannot show", got)
+	}
+	for _, id := range odd {
+		parsed, err := parse("reject "+quoteID(id), startOfText)
+		if err != nil {
+			t.Errorf("%q: %v", id, err)
+		} else if ids := parsed.(*decideStatement).ids; len(ids) != 1 || ids[0].text != id {
+			t.Errorf("%q: read back as %v", id, ids)
 		}
 	}
 }

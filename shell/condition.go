@@ -191,7 +191,7 @@ func (p *parser) id() (literal, error) {
 	p.scan.pos = p.current.pos
 	p.current = p.scan.word()
 	if p.current.kind != tokenWord {
-		p.wants = append(p.wants, want{label: "the id of a node"})
+		p.wants = append(p.wants, want{label: "the id of a node", complete: completeIDs})
 		return literal{}, p.fail()
 	}
 	id := literal{kind: literalWord, text: p.current.text, pos: p.current.pos}

@@ -298,6 +298,15 @@ func (q *query) undo(ctx context.Context, s *undoStatement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	unscored := 0
+	for i := range made {
+		if made[i].Unscored {
+			unscored++
+		}
+	}
+	if unscored > 0 {
+		q.notices = append(q.notices, nodesText(unscored)+" scored under the label that was taken back: without a score until the next clean")
+	}
 	q.notices = append(q.notices, "taken back: "+countText(steps, "step", "steps")+", "+countText(len(made), "decision", "decisions"))
 	return q.decisions(made, []string{"id", "decision", "from", "to", "undoes"}), nil
 }

@@ -45,6 +45,10 @@ func (d *filedDecision) heldBytes() int64 {
 	return 256 + int64(len(d.id)+len(d.from)+len(d.to)+len(d.who)+len(d.why))
 }
 
+// maxAhead is how far the clock of who made a decision may be ahead of the one here. A time further ahead is a mistake, and
+// would be that of all later decisions too.
+const maxAhead = 5 * time.Minute
+
 // A decisionsFile is a file of decisions while it is read. Those that it says were taken back are dropped, and of several
 // about one node the last counts.
 type decisionsFile struct {
@@ -53,6 +57,7 @@ type decisionsFile struct {
 	classes map[string]bool
 	budget  int64                          // bytes
 	taken   int64                          // of them
+	latest  time.Time                      // that a decision can have been made
 	nodes   map[kv.NodeID][]*filedDecision // those not taken back, in the order of the file
 }
 
@@ -60,7 +65,7 @@ type decisionsFile struct {
 // order of the file, one a node.
 func readDecisions(ctx context.Context, path string, tx *kv.Tx, memory int64, s *streams) ([]*filedDecision, error) {
 	f := &decisionsFile{
-		path: path, tx: tx, budget: memory,
+		path: path, tx: tx, budget: memory, latest: time.Now().Add(maxAhead),
 		classes: make(map[string]bool, len(tx.Classes())), nodes: make(map[kv.NodeID][]*filedDecision),
 	}
 	for _, class := range tx.Classes() {
@@ -98,6 +103,9 @@ func (f *decisionsFile) errorf(line int64, column, format string, args ...any) e
 // readTable reads decisions from a table.
 func (f *decisionsFile) readTable(ctx context.Context, s *streams) (err error) {
 	in, err := table.Open(f.path)
+	if bad, ok := errors.AsType[*table.Error](err); ok && strings.HasSuffix(bad.Msg, table.Extensions) {
+		bad.Msg += ", or a .jsonl of decisions"
+	}
 	if err != nil {
 		return err
 	}
@@ -254,6 +262,9 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 	if err := f.parseNumbers(d, field); err != nil {
 		return nil, err
 	}
+	if d.undoes != 0 {
+		return d, nil // what it says besides is of the decision that it takes back
+	}
 	if word, _ := field("decision"); word != "" {
 		if d.kind, err = cleaner.ParseDecisionKind(word); err != nil {
 			return nil, f.errorf(line, "decision", "got %q, want accept, reject, relabel, unlabel or unsure", shortText(word))
@@ -285,6 +296,10 @@ func (f *decisionsFile) parseNumbers(d *filedDecision, field func(name string) (
 	if text, _ := field("time"); text != "" {
 		if d.time, err = time.Parse(time.RFC3339Nano, text); err != nil {
 			return f.errorf(d.line, "time", "got %q, want a time as 2026-01-31T18:00:00Z", shortText(text))
+		}
+		if d.time.After(f.latest) {
+			return f.errorf(d.line, "time", "got %q, want a time that is not ahead of the clock by more than %d minutes",
+				shortText(text), int(maxAhead.Minutes()))
 		}
 	}
 	for _, number := range []struct {

@@ -189,7 +189,11 @@ func TestBadDecisions(t *testing.T) {
 		{"d.jsonl", `{"id":"p4","label":"Theory"} {}`, `d.jsonl:1: invalid character '{' after top-level value`},
 		{"d.jsonl", "{\"id\":\"p4\",\"label\":\"Theory\"}\n{\"id\":\"" + strings.Repeat("x", maxLine) + "\"}\n", `d.jsonl:2: the line is longer than 1048576 bytes`},
 		{"d.jsonl", "{\"id\":\"p\x00\xff4\",\"label\":\"Theory\"}", `d.jsonl:1: `},
-		{"d.json", "{}", `want one that ends in`},
+		{"d.json", "{}", `want one that ends in .csv, .tsv, .csv.gz, .tsv.gz or .parquet, or a .jsonl of decisions`},
+		{"d", "{}", `without an ending, which would say what is in it, want one that ends in .csv, .tsv, .csv.gz, .tsv.gz or .parquet, or a .jsonl`},
+		{"d.csv", "id,label,time\np1,Theory,2020-01-31T18:00:00Z\np4,Theory,2999-01-31T18:00:00Z\n",
+			`d.csv:3: column "time": got "2999-01-31T18:00:00Z", want a time that is not ahead of the clock by more than 5 minutes`},
+		{"d.jsonl", `{"id":"p4","label":"Theory","time":"2999-01-31T18:00:00Z"}`, `d.jsonl:1: column "time": got "2999-01-31T18:00:00Z"`},
 	} {
 		_, err := adopt(t, store, test.file, test.text)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -198,6 +202,17 @@ func TestBadDecisions(t *testing.T) {
 	}
 	if got := labelsNow(t, store); got != nil {
 		t.Errorf("files that are wrong decided %q, want nothing", got)
+	}
+}
+
+// What takes back a decision about a node that had no label has no label to give.
+func TestDecisionsTakenBackAboutUnlabelled(t *testing.T) {
+	store := cleanedStore(t)
+	got, err := adopt(t, store, "d.jsonl", `{"seq":1,"id":"p4","decision":"relabel","from":null,"to":"Theory"}
+{"seq":2,"id":"p4","decision":"relabel","from":"Theory","to":null,"undoes":1}
+`)
+	if err != nil || got.taken != 0 {
+		t.Errorf("got %+v, %v, want nothing taken and no error", got, err)
 	}
 }
 

@@ -86,7 +86,7 @@
 //	property   = name | '"' characters '"' .                      ("" inside stands for ")
 //	value      = string | number | "true" | "false" | parameter .
 //	string     = "'" characters "'" .                             ('' inside stands for ')
-//	number     = [ "+" | "-" ] digits [ "." digits ] [ ( "e" | "E" ) [ "+" | "-" ] digits ] .
+//	number     = [ "+" | "-" ] ( digits [ "." [ digits ] ] | "." digits ) [ ( "e" | "E" ) [ "+" | "-" ] digits ] .
 //	parameter  = "$" digits .                                     (from Go only; $1 is the first argument)
 //	name       = letter { letter | digit } .                      (_ is a letter)
 //	id         = string | parameter | word .
@@ -124,13 +124,14 @@
 // line a value, behind the name of its column, in full. csv, tsv, json and jsonl are for programs:
 // floats in full, one header line, no row counts. In tsv there are no quotes; \t, \n, \r and \\ stand for a tab, the
 // ends of lines and a backslash, as import reads them. JSON is an array of objects, or one
-// object for node, explain, stats and clean; NaN and the infinities are null. Answers are written while they are
+// object for node, explain, noise, stats and clean; NaN and the infinities are null. Answers are written while they are
 // found, remarks and errors go to the other stream.
 //
 // # The prompt
 //
 // A line that is a whole statement runs at once; one that is not yet goes on in the next line, until it is, or
-// until a semicolon or an empty line. Tab completes statements, keywords, properties and classes. Ctrl-C stops
+// until a semicolon or an empty line. Tab completes statements, keywords, properties, classes and ids, those of
+// suspects first; of a large store it looks through the first 100000. Ctrl-C stops
 // the statement that runs, also clean, and keeps the prompt; Ctrl-D leaves.
 //
 // Lines are remembered across sessions in graphcleaner/history of the directory XDG_STATE_HOME, or else of
@@ -151,7 +152,8 @@
 //	label
 //	all else                 is decided, as accept, reject or relabel by what the store suggests and has
 //
-// Entries of one step stay one, with their who, why and time; the time never goes behind that of an earlier decision.
+// Entries of one step stay one, with their who, why and time; the time never goes behind that of an earlier decision,
+// and a file that has one more than five minutes ahead of the clock is refused.
 //
 // # Exit codes
 //

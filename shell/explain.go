@@ -237,9 +237,14 @@ func runNumber(run int64) kv.Value {
 func explanationTitle(e *cleaner.Explanation) string {
 	title := "Node " + e.ID
 	if e.Given == "" {
-		return title + ", not labelled"
+		title += ", not labelled"
+	} else {
+		title += ", labelled " + e.Given
 	}
-	return title + ", labelled " + e.Given
+	if e.ScoredAs != "" && e.ScoredAs != e.Given {
+		title += ", scored as " + e.ScoredAs
+	}
+	return title
 }
 
 func shareSection(title, share string, classes []cleaner.ClassShare) section {

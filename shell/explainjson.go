@@ -89,6 +89,7 @@ type jsonExplanation struct {
 	Label          *string       `json:"label"`
 	Suggested      *string       `json:"suggested"`
 	Score          jsonFloat     `json:"score"`
+	ScoredAs       *string       `json:"scored_as"` // the label that score is of
 	Confidence     jsonFloat     `json:"confidence"`
 	Degree         int           `json:"degree"`
 	Split          *string       `json:"split"`
@@ -118,6 +119,7 @@ func explanationObject(e *cleaner.Explanation, integerIDs bool) jsonExplanation 
 	}
 	o := jsonExplanation{
 		ID: id(e.ID), Label: present(e.Given), Suggested: present(e.Suggested), Score: jsonFloat(e.Score),
+		ScoredAs:   present(e.ScoredAs),
 		Confidence: jsonFloat(e.Confidence), Degree: e.Degree, Split: present(e.Split), Run: present(e.Run),
 		Decision:    present(e.Decision.String()),
 		Predictions: []jsonShare{}, Features: []jsonFeature{}, Neighbors: []jsonVote{}, Counterfactual: []jsonScore{},

@@ -39,7 +39,8 @@ func (*exportCommand) Help() string {
 		`csv, or .npy where there is nothing else. Everything is in the order of the nodes file, except suspects: highest score first. A file is ` +
 		`complete and on disk, or not there.
 
-scores: id,given_label,score,suggested_label,confidence of every node; an unlabelled one has neither label nor score.
+scores: id,given_label,score,suggested_label,confidence of every node, with the label that the last run scored; ` +
+		`one that was unlabelled has neither label nor score.
 suspects: the same of the nodes above the threshold that nobody has decided on.
 labels: id,label,original_label: the label as it is now, corrections included, and as it was before anybody decided. With --without-suspects the label of nodes ` +
 		`above the threshold is empty, with --multi-label there is the column second_label with what is suggested for them, unless somebody has accepted, rejected, ` +
@@ -148,10 +149,23 @@ var (
 func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) (*Result, error) {
 	switch c.What {
 	case "scores":
-		if _, err := lastRun(tx); err != nil {
+		run, err := lastRun(tx)
+		if err != nil {
 			return nil, err
 		}
-		return nodeTable(ctx, tx, scoreColumns, scoreProperties, nil)
+		scored, err := cleaner.LabelsAsOf(ctx, tx, cleaner.AsOf{Run: run.ID})
+		if err != nil {
+			return nil, err
+		}
+		return nodeTable(ctx, tx, scoreColumns, scoreProperties, func(v kv.NodeID, values []kv.Value) []kv.Value {
+			if label, ok := scored[v]; ok {
+				values[1] = kv.Value{}
+				if label.Label != "" {
+					values[1] = kv.StringValue(label.Label)
+				}
+			}
+			return values
+		})
 	case "suspects":
 		threshold, err := c.threshold(tx)
 		if err != nil {

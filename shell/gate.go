@@ -118,6 +118,7 @@ type census struct {
 	threshold       float64
 	scored          int64 // nodes
 	suspects, fresh int64 // fresh: those that the baseline does not have
+	unscored        int64 // labelled nodes that nobody has decided on
 	first           [][]kv.Value
 	firstFresh      [][]kv.Value
 }
@@ -133,6 +134,9 @@ func (c *gateCommand) judge(ctx context.Context, store *kv.Store, known baseline
 	var wrong []string
 	if c.Most != nil && found.suspects > *c.Most {
 		wrong = append(wrong, fmt.Sprintf("%s, want at most %d", suspects, *c.Most))
+	}
+	if found.unscored > 0 {
+		s.say("%s: %s without a score and so not judged: run clean", c.DB, countText(int(found.unscored), "labelled node is", "labelled nodes are"))
 	}
 	share := float64(found.suspects) / float64(max(found.scored, 1))
 	if c.MostShare != nil && share > *c.MostShare {
@@ -185,6 +189,16 @@ func (c *gateCommand) count(ctx context.Context, store *kv.Store, known baseline
 	})
 	if err != nil {
 		return found, err
+	}
+	unscored, err := Query(ctx, store, "count nodes where label is not null and score is null and decision is null")
+	if err != nil {
+		return found, err
+	}
+	for row, err := range unscored.Rows() {
+		if err != nil {
+			return found, err
+		}
+		found.unscored = row.Values[0].Int()
 	}
 	result, err := suspectsAbove(ctx, store, found.threshold)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
-// importCommand makes a store of files, or adds predictions, features or splits to one.
+// importCommand makes a store of files, or adds predictions, features, splits or decisions to one.
 type importCommand struct {
 	DB string `arg:"" name:"DB" help:"Directory of the store."`
 	graphFiles
@@ -277,8 +277,8 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 	})
 	s.progress.clear()
 	if err != nil {
-		if got.steps > 0 {
-			err = fmt.Errorf("%w; %d decisions are taken, and the same import goes on with the rest", err, got.taken)
+		if got.steps > 0 && !errors.Is(err, context.Canceled) {
+			err = fmt.Errorf("after %d decisions, which are kept, so that the same import goes on with the rest: %w", got.taken, err)
 		}
 		return leaving(err, "%d decisions are taken, and the same import goes on with the rest", got.taken)
 	}

@@ -109,7 +109,8 @@ as of shows and searches labels and decisions as they were when a run began, or 
 		usage:   "noise",
 		summary: "which classes are given in place of which",
 		text: `The transition matrix: in the column of a true class, the probability of each given label. Below it stand the
-pairs of classes that are confused most. Formats for programs have one row a pair.`,
+pairs of classes that are confused most, and of each label the share that is wrong. csv and tsv have one row a pair; json
+and jsonl have all in one object: mislabel_rate, mislabel_rates, confused, and transition in the order of classes.`,
 		example: "noise",
 	},
 	{

@@ -3,6 +3,7 @@ package shell
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -21,7 +22,7 @@ var pairColumns = []ColumnInfo{
 }
 
 // noise answers noise: the pairs of classes that are confused, the most frequent first, and for reading
-// the transition matrix where it is narrow enough.
+// the transition matrix where it is narrow enough. JSON has the matrix at any width.
 func (q *query) noise() (*Result, error) {
 	run, err := q.lastRun()
 	if err != nil {
@@ -37,7 +38,57 @@ func (q *query) noise() (*Result, error) {
 		columns: pairColumns,
 		rows:    pairs[:min(len(pairs), shownPairs)],
 	}, rateSection(run))
+	r.object = noiseObject(run, pairs)
 	return r, nil
+}
+
+type jsonRate struct {
+	Given        string    `json:"given"`
+	MislabelRate jsonFloat `json:"mislabel_rate"`
+}
+
+type jsonPair struct {
+	Given       string    `json:"given"`
+	True        string    `json:"true"`
+	Probability jsonFloat `json:"probability"`
+	Joint       jsonFloat `json:"joint"`
+	Count       int64     `json:"count"`
+}
+
+type jsonNoise struct {
+	MislabelRate jsonFloat     `json:"mislabel_rate"` // of all labels
+	Rates        []jsonRate    `json:"mislabel_rates"`
+	Confused     []jsonPair    `json:"confused"`
+	Classes      []string      `json:"classes"`
+	Transition   [][]jsonFloat `json:"transition"` // P(given|true) [c×c], row given, column true, both in the order of classes
+}
+
+// noiseObject lays the noise out for JSON.
+func noiseObject(run *cleaner.Run, pairs [][]kv.Value) jsonNoise {
+	o := jsonNoise{
+		MislabelRate: jsonFloat(run.MislabelRate),
+		Rates:        []jsonRate{}, Confused: []jsonPair{}, Classes: []string{}, Transition: [][]jsonFloat{},
+	}
+	rates, order := run.ClassMislabelRates(), classOrder(run.Classes)
+	for _, i := range order {
+		o.Classes = append(o.Classes, run.Classes[i])
+		o.Rates = append(o.Rates, jsonRate{run.Classes[i], jsonFloat(rates[i])})
+		row := make([]jsonFloat, len(order))
+		for at, j := range order {
+			row[at] = jsonFloat(run.Transition[i][j])
+		}
+		o.Transition = append(o.Transition, row)
+	}
+	for _, pair := range pairs {
+		probability := jsonFloat(math.NaN())
+		if !pair[2].IsNull() {
+			probability = jsonFloat(pair[2].Float())
+		}
+		o.Confused = append(o.Confused, jsonPair{
+			pair[0].Str(), pair[1].Str(), probability, jsonFloat(pair[3].Float()), pair[4].Int(),
+		})
+	}
+	return o
 }
 
 // rateSection says of each given label how often it is wrong.

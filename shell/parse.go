@@ -51,6 +51,7 @@ const (
 	completeWords completion = iota
 	completeProperties
 	completeValues
+	completeIDs
 )
 
 func newParser(text string, at Pos) *parser {
@@ -488,11 +489,19 @@ func (p *parser) decided(s *decideStatement) (err error) {
 		s.where, err = p.expression()
 		return err
 	}
+	first := p.current
 	if s.ids, err = p.ids(); err != nil || !relabel {
 		return err
 	}
-	// What stands before where is the class, and what follows ids too.
-	if only := s.ids[0]; len(s.ids) == 1 && only.kind != literalWord && p.accept("where") {
+	// What stands before where is the class, and what follows ids too. A number was read as an id, which it may be as well.
+	only := s.ids[0]
+	isNumber := first.kind == tokenNumber && first.text == only.text
+	if len(s.ids) == 1 && (only.kind != literalWord || isNumber) && p.accept("where") {
+		if isNumber {
+			if only, err = newParser(only.text, only.pos).literal(); err != nil {
+				return err
+			}
+		}
 		s.ids, s.label = nil, &only
 		s.where, err = p.expression()
 		return err
@@ -528,7 +537,7 @@ func (p *parser) class() (literal, error) {
 // undo = "undo" [ number ] .
 func (p *parser) undo() (statement, error) {
 	s := &undoStatement{}
-	if p.ended("a number of steps") {
+	if p.ended(want{label: "a number of steps"}) {
 		return s, nil
 	}
 	steps, err := p.number("a number of steps")
@@ -539,7 +548,7 @@ func (p *parser) undo() (statement, error) {
 // history = "history" [ id ] .
 func (p *parser) history() (statement, error) {
 	s := &historyStatement{}
-	if p.ended("the id of a node") {
+	if p.ended(want{label: "the id of a node", complete: completeIDs}) {
 		return s, nil
 	}
 	id, err := p.id()
@@ -547,12 +556,12 @@ func (p *parser) history() (statement, error) {
 	return s, err
 }
 
-// ended reports whether a statement is over where one more thing could follow, called label in errors.
-func (p *parser) ended(label string) bool {
+// ended reports whether a statement is over where one more thing could follow.
+func (p *parser) ended(more want) bool {
 	if p.current.kind != tokenEnd && !p.current.is(";") {
 		return false
 	}
-	p.wants = append(p.wants, want{label: label})
+	p.wants = append(p.wants, more)
 	return true
 }
 

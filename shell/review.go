@@ -30,7 +30,7 @@ func (*reviewCommand) Help() string {
 Every decision is on disk before the next suspect is shown, and a suspect that was decided on does not come again, so that a review can be left and taken up ` +
 		`at any time. Skipped ones come again in the next review; those that nobody is sure of are found by suspects where decision = 'unsure'.
 
-Where standard input or output is no terminal, keys are read as lines: a key or its word, and behind l the label, behind w the reason. An ` +
+Where standard input or output is no terminal, keys are read as lines: a key or its word, and behind l the label, behind w the reason. A ` +
 		`line that cannot be meant then ends the review.
 
     graphcleaner review my.graph

@@ -160,9 +160,7 @@ func (s *scanner) next() token {
 // or a semicolon.
 func (s *scanner) word() token {
 	s.skipBlank()
-	n := lengthOf(s.rest(), func(r rune) bool {
-		return !unicode.IsSpace(r) && unicode.IsPrint(r) && !strings.ContainsRune(`'",();$`, r)
-	})
+	n := lengthOf(s.rest(), continuesID)
 	if n == 0 {
 		return s.next()
 	}
@@ -240,7 +238,10 @@ func (s *scanner) number() token {
 
 func startsName(r rune) bool    { return r == '_' || unicode.IsLetter(r) }
 func continuesName(r rune) bool { return startsName(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
-func isDigit(r rune) bool       { return '0' <= r && r <= '9' }
+func continuesID(r rune) bool {
+	return !unicode.IsSpace(r) && unicode.IsPrint(r) && !strings.ContainsRune(`'",();$`, r)
+}
+func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
 // startsNumber reports whether text begins with a digit, or with a sign or point before one.
 func startsNumber(text string) bool {
@@ -255,6 +256,14 @@ func lengthOf(text string, of func(rune) bool) int {
 
 // quoteString writes text as the language reads it.
 func quoteString(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// quoteID writes an id as the language reads it: bare where it can be.
+func quoteID(id string) string {
+	if id == "" || lengthOf(id, continuesID) < len(id) || strings.HasPrefix(id, "--") || strings.EqualFold(id, "where") {
+		return quoteString(id)
+	}
+	return id
+}
 
 // quoteName writes a property name as the language reads it: bare where it can be.
 func quoteName(name string) string {

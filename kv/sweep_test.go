@@ -1,0 +1,63 @@
+package kv
+
+import (
+	"encoding/binary"
+	"iter"
+	"math/rand/v2"
+	"testing"
+)
+
+// Badger keeps the logs of memtables that an iterator looks at. Writing goes on all the same, and so does what is
+// deleted after it.
+func TestReadersDoNotStopWriting(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	fill := func() {
+		t.Helper()
+		b, err := s.Bulk()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Abort()
+		w, err := b.Space("large")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(1, 2))
+		value := make([]byte, 32<<10)
+		for i := range uint32(1000) { // 32 MB, several memtables
+			for at := 0; at < len(value); at += 8 {
+				binary.LittleEndian.PutUint64(value[at:], r.Uint64())
+			}
+			if err := w.Put(binary.BigEndian.AppendUint32(nil, i), value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.Commit(nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill()
+	tx := s.Begin()
+	defer tx.Close()
+	next, stop := iter.Pull2(tx.Space("large").Ascend(nil))
+	defer stop()
+	read := 0
+	step := func() bool {
+		_, err, more := next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if more {
+			read++
+		}
+		return more
+	}
+	step()
+	fill()
+	for step() {
+	}
+	if read != 1000 {
+		t.Errorf("read %d entries while others were written, want 1000", read)
+	}
+}
