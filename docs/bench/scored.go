@@ -113,7 +113,7 @@ func (g *scoredGraph) label(row int) int { return g.classes.at(g.draw(streamLabe
 func (g *scoredGraph) scoreOf(row int) float64 {
 	rank, near := int(g.ranks.of(uint64(row))), nearFactor*g.Suspects
 	between := func(low, high float64, i, n int) float64 { return low + (high-low)*(float64(i)+0.5)/float64(n) }
-	score := 0.0
+	var score float64
 	switch {
 	case rank < g.Suspects:
 		score = between(suspectScore, 1, rank, g.Suspects)
