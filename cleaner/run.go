@@ -132,7 +132,7 @@ func readRun(tx *kv.Tx, key string) (*Run, error) {
 		record.MeanScores != nil && len(record.MeanScores) != c || record.LabelCounts != nil && len(record.LabelCounts) != c {
 		return nil, fmt.Errorf("run %d: its noise is not of %d classes: %w", record.ID, c, kv.ErrCorrupt)
 	}
-	if record.LabelCounts == nil {
+	if record.LabelCounts == nil && record.MeanScores != nil {
 		record.LabelCounts = record.FittingCounts // of a run that was kept without, the sizes that it has
 	}
 	return &Run{

@@ -106,7 +106,7 @@ func TestThousandClasses(t *testing.T) {
 	if rows := strings.Count(string(text), "\n"); rows != classes+1 {
 		t.Errorf("transition: got %d rows, want %d", rows, classes+1)
 	}
-	if got := mustRun(t, "shell", "g", "-c", "explain n12000"); !strings.Contains(got, "class") {
+	if got := mustRun(t, "shell", "g", "-c", "explain n2000"); !strings.Contains(got, "class") {
 		t.Errorf("explain: got %s", got)
 	}
 	mustRun(t, "check", "g")
