@@ -390,14 +390,10 @@ func (l *ledger) takeBack(seq int64) error {
 
 // seenByLastRun is the newest entry whose label the last run has seen; 0 without a run.
 func seenByLastRun(tx *kv.Tx) (int64, error) {
-	key, err := lastRunKey(tx)
+	run, err := lastRun(tx)
 	if errors.Is(err, kv.ErrNotFound) {
 		return 0, nil
 	}
-	if err != nil {
-		return 0, err
-	}
-	run, err := readRun(tx, key)
 	if err != nil {
 		return 0, err
 	}

@@ -85,7 +85,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 		return nil, fmt.Errorf("node number %d: %w", v, kv.ErrNotFound)
 	}
 	e := &Explanation{Node: v}
-	if err := errors.Join(e.readNode(tx), e.readHistory(ctx, tx), e.findScored(tx)); err != nil {
+	if err := errors.Join(e.readNode(tx), e.readHistory(ctx, tx)); err != nil {
 		return nil, err
 	}
 	given, err := tx.Label(v)
@@ -98,6 +98,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	}
 	if run != nil {
 		e.Direction = run.Direction
+		e.findScored(run)
 	}
 	if err := e.countVotes(ctx, tx); err != nil {
 		return nil, err
@@ -207,23 +208,16 @@ func (e *Explanation) readHistory(ctx context.Context, tx *kv.Tx) error {
 	return nil
 }
 
-// findScored finds the label that the score is of: that before the first decision which the run had not seen.
-func (e *Explanation) findScored(tx *kv.Tx) error {
+// findScored finds the label that the score, which is the last run's, is of: that before the first decision which the
+// run had not seen.
+func (e *Explanation) findScored(run *Run) {
 	if math.IsNaN(e.Score) {
-		return nil
-	}
-	run, err := readRun(tx, runKey(e.Run))
-	if err != nil {
-		return err
+		return
 	}
 	e.ScoredAs = e.Given
-	for _, d := range e.History {
-		if d.Seq > run.Decisions {
-			e.ScoredAs = d.From
-			return nil
-		}
+	if i := slices.IndexFunc(e.History, func(d Decision) bool { return d.Seq > run.Decisions }); i >= 0 {
+		e.ScoredAs = e.History[i].From
 	}
-	return nil
 }
 
 // lookEvery is how many neighbours are counted between two looks at the context.

@@ -165,11 +165,7 @@ func LastRun(tx *kv.Tx) (*Run, error) {
 
 // lastDetectors is LastRun without the matrices between classes.
 func lastDetectors(tx *kv.Tx) (*Run, error) {
-	key, err := lastRunKey(tx)
-	if err != nil {
-		return nil, err
-	}
-	run, err := readRun(tx, key)
+	run, err := lastRun(tx)
 	if err != nil {
 		return nil, err
 	}
@@ -178,6 +174,15 @@ func lastDetectors(tx *kv.Tx) (*Run, error) {
 		err = nil
 	}
 	return run, errors.Join(err, tx.Document(detectorsSpace, detectorsKey, &run.Detectors))
+}
+
+// lastRun is LastRun as Runs returns it.
+func lastRun(tx *kv.Tx) (*Run, error) {
+	key, err := lastRunKey(tx)
+	if err != nil {
+		return nil, err
+	}
+	return readRun(tx, key)
 }
 
 // Runs returns every run, oldest first, without detectors and matrices, which LastRun has.

@@ -3,7 +3,6 @@ package kv
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -235,7 +234,7 @@ func (b *backup) records(ctx context.Context, use func(item *badger.Item) error)
 		item := it.Item()
 		key := item.Key()
 		if k := kind(key[0]); k >= firstGenerational && k < endGenerational && len(key) >= 5 {
-			if g := generation(binary.BigEndian.Uint32(key[1:])); !b.live[g] {
+			if g := generationOf(key); !b.live[g] {
 				err = seek(generationPrefix(k, g+1))
 				continue
 			}

@@ -77,6 +77,9 @@ func generationPrefix(k kind, g generation) []byte {
 	return key
 }
 
+// generationOf is the generation in a key of five bytes or more, of a kind that has one.
+func generationOf(key []byte) generation { return generation(binary.BigEndian.Uint32(key[1:])) }
+
 // numberKey is a generation's key followed by one number, such as a block or a NodeID.
 func numberKey(k kind, g generation, n uint32) []byte {
 	return binary.BigEndian.AppendUint32(generationPrefix(k, g), n)
@@ -129,7 +132,7 @@ func describeKey(key []byte) string {
 		return name
 	}
 	rest := key[5:]
-	g := binary.BigEndian.Uint32(key[1:])
+	g := generationOf(key)
 	switch {
 	case k == kindSpace || k == kindAddedID || len(rest) == 0:
 		return fmt.Sprintf("%s %q of generation %d", name, rest, g)

@@ -24,9 +24,6 @@ func (r *repair) records(ctx context.Context) (err error) {
 	if err := r.root(found); err != nil {
 		return err
 	}
-	if err := r.s.checkNewest(); err != nil {
-		return err
-	}
 	if err := r.s.removeAll(found.removed); err != nil {
 		return err
 	}
@@ -117,12 +114,12 @@ func (r *repair) scan(ctx context.Context) (found damagedRecords, err error) {
 			found.removed = append(found.removed, bytes.Clone(rec.key))
 			return r.done(describeKey(rec.key), what, "removed")
 		case k == kindDegreeDelta || k == kindIDLookup || k == kindAddedID:
-			found.generations[generation(binary.BigEndian.Uint32(rec.key[1:]))] = true
+			found.generations[generationOf(rec.key)] = true
 			return r.done(describeKey(rec.key), what, "made again")
 		case k == kindDocument && len(rec.key) > 2:
 			documents[string(rec.key[:len(rec.key)-2])] = damage
 		case k >= firstGenerational:
-			found.generations[generation(binary.BigEndian.Uint32(rec.key[1:]))] = true
+			found.generations[generationOf(rec.key)] = true
 			r.note(&found, rec.key)
 		}
 		return nil
@@ -138,7 +135,7 @@ func (r *repair) note(found *damagedRecords, key []byte) {
 	if kind(key[0]) < firstGenerational {
 		return
 	}
-	found.last = max(found.last, generation(binary.BigEndian.Uint32(key[1:])))
+	found.last = max(found.last, generationOf(key))
 	if v, err := numberAt(key, 0); err == nil && kind(key[0]) == kindAddedNode {
 		found.added = max(found.added, v+1)
 	}
@@ -271,7 +268,13 @@ func (r *repair) root(found damagedRecords) error {
 		}
 	}
 	if !found.counts {
-		return nil
+		return r.s.View(func(tx *Tx) error {
+			if found.last < tx.cat.Next {
+				return nil
+			}
+			return corrupt(countsKey(), fmt.Sprintf("they end before generation %d, and there are records of %d: a later catalogue is lost, "+
+				"and with it what was committed since; no record was removed. Restore a backup", tx.cat.Next, found.last))
+		})
 	}
 	found.generations[cat.Graph] = true
 	cat.Nodes = max(cat.LoadedNodes, int(found.added))

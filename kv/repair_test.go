@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -158,6 +159,32 @@ func TestRepairOfRecords(t *testing.T) {
 			if err := os.RemoveAll(copied); err != nil {
 				t.Fatal(err)
 			}
+		}
+	}
+}
+
+// TestRepairOfALostCatalogue has records newer than the catalogue, as where a table is lost: they are what was committed
+// last, and no repair may remove them.
+func TestRepairOfALostCatalogue(t *testing.T) {
+	t.Parallel()
+	dir := everyKind(t, 700)
+	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var key []byte
+	view(t, s, func(tx *Tx) error {
+		key = spaceKey(tx.cat.Next, []byte("newer"))
+		return nil
+	})
+	writeRaw(t, s, key, encode(key, []byte("committed")))
+	dir = copyStore(t, dir) // as a crash leaves it, since opening it would remove the record
+	damagedStores.Store(s.dir, true)
+	closeStore(t, s)
+	for range 2 {
+		err = Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {})
+		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "a later catalogue is lost") {
+			t.Fatalf("got %v, want ErrCorrupt of a catalogue that is lost", err)
 		}
 	}
 }

@@ -2,8 +2,6 @@ package kv
 
 import (
 	"bytes"
-	"encoding/binary"
-	"fmt"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -60,7 +58,7 @@ func deadKeys(tx *Tx, from []byte) (dead [][]byte, next []byte, err error) {
 		if len(key) < 5 {
 			return nil, nil, corrupt(key, "the key is too short")
 		}
-		g := generation(binary.BigEndian.Uint32(key[1:]))
+		g := generationOf(key)
 		if live[g] {
 			it.Seek(generationPrefix(kind(key[0]), g+1))
 			continue
@@ -72,30 +70,4 @@ func deadKeys(tx *Tx, from []byte) (dead [][]byte, next []byte, err error) {
 		it.Next()
 	}
 	return dead, nil, nil
-}
-
-// checkNewest is an ErrCorrupt where there are records of a generation that the catalogue has not handed out: a later
-// catalogue, which named them, is lost.
-func (s *Store) checkNewest() error {
-	return s.View(func(tx *Tx) error {
-		it := tx.txn.NewIterator(badger.IteratorOptions{})
-		defer it.Close()
-		for it.Seek([]byte{byte(firstGenerational)}); it.Valid(); {
-			key := it.Item().Key()
-			if kind(key[0]) >= endGenerational {
-				break
-			}
-			if len(key) < 5 {
-				it.Next()
-				continue
-			}
-			g := generation(binary.BigEndian.Uint32(key[1:]))
-			if g >= tx.cat.Next {
-				return corrupt(key, fmt.Sprintf("it is of generation %d, and the catalogue ends at %d: a later catalogue is lost, "+
-					"and with it what was committed since; nothing was removed. Restore a backup", g, tx.cat.Next))
-			}
-			it.Seek(generationPrefix(kind(key[0]), g+1))
-		}
-		return nil
-	})
 }

@@ -81,7 +81,7 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 			return err
 		}
 		return store.View(func(tx *kv.Tx) error {
-			statistics, err := cleaner.Statistics(ctx, tx)
+			statistics, err := cleaner.Homophily(ctx, tx)
 			if err == nil {
 				warning = statistics.Warning()
 			}

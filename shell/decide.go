@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/term"
-
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -211,29 +209,20 @@ func askTerminal(ctx context.Context, in *os.File, out io.Writer, question strin
 	if _, err := fmt.Fprint(out, question+" [y/N] "); err != nil {
 		return false, err
 	}
-	state, err := term.MakeRaw(int(in.Fd()))
-	if err != nil {
-		return false, err
-	}
-	pressed := make(chan byte, 1)
-	go func() {
-		keys := make([]byte, 16) // all that one key may send
-		if n, err := in.Read(keys); n > 0 && err == nil {
-			pressed <- keys[0]
+	keys := newKeyboard(in, out)
+	err = keys.whileRaw(func() error {
+		key, err := keys.key(ctx)
+		yes = err == nil && (key == 'y' || key == 'Y')
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
-		close(pressed)
-	}()
-	select {
-	case key := <-pressed:
-		yes = key == 'y' || key == 'Y'
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
+		return nil // Ctrl-C, as a key, and the end of the input are a no
+	})
 	answer := "no"
 	if yes {
 		answer = "yes"
 	}
-	return yes, errors.Join(err, term.Restore(int(in.Fd()), state), printed(out, answer))
+	return yes, errors.Join(err, printed(out, answer))
 }
 
 func printed(out io.Writer, line string) error {

@@ -159,10 +159,7 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 		}
 		return nodeTable(ctx, tx, scoreColumns, scoreProperties, func(v kv.NodeID, values []kv.Value) []kv.Value {
 			if label, ok := scored[v]; ok {
-				values[1] = kv.Value{}
-				if label.Label != "" {
-					values[1] = kv.StringValue(label.Label)
-				}
+				values[1] = text(label.Label)
 			}
 			return values
 		})

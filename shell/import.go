@@ -198,8 +198,7 @@ func withStoreHeld(dir string, memory int64, fn func() error) error {
 	opt := kv.Options{MemoryBudget: memory, ReadOnly: true}
 	err := withStore(dir, opt, hold)
 	if errors.Is(err, kv.ErrCrashed) {
-		repair := kv.Options{MemoryBudget: memory}
-		if err = withStore(dir, repair, func(*kv.Store) error { return nil }); err == nil {
+		if err = withCrashedStore(dir, memory, err, func(*kv.Store) error { return nil }); err == nil {
 			err = withStore(dir, opt, hold)
 		}
 	}
