@@ -24,34 +24,11 @@ USAGE
 out=bench-results parts=import,propagate,powers,cleanlab scales=20,22 classes=8,40 import_scale=20
 power_scales=12,14,16,18 power_limit=8GiB power_timeout=1800 repeats=5 memory=1GiB threads=2 keep=
 numpy=2.4.6 scipy=1.17.1 cleanlab=2.9.0 kuzu=0.11.3
-
-while [ $# -gt 0 ]; do
-  case $1 in
-  --help | -h)
-    usage
-    exit
-    ;;
-  --keep) keep=yes ;;
-  --out | --parts | --scales | --classes | --import-scale | --power-scales | --power-limit | --power-timeout | \
-    --repeats | --memory | --threads)
-    if [ $# -lt 2 ]; then
-      echo "compare.sh: $1 wants a value" >&2
-      exit 2
-    fi
-    name=${1#--}
-    declare "${name//-/_}=$2"
-    shift
-    ;;
-  *)
-    echo "compare.sh: unknown option $1" >&2
-    usage >&2
-    exit 2
-    ;;
-  esac
-  shift
-done
-
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/options.sh"
+read_options "$@"
+no_arguments
+
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 work=$out/work

@@ -16,36 +16,15 @@ USAGE
 }
 
 out=bench-estimate memory=1GiB threads=2 limit=8GiB without='' keep=
-while [ $# -gt 0 ]; do
-  case $1 in
-  --help | -h)
-    usage
-    exit
-    ;;
-  --keep) keep=yes ;;
-  --out | --memory | --threads | --limit | --without)
-    if [ $# -lt 2 ]; then
-      echo "estimate.sh: $1 wants a value" >&2
-      exit 2
-    fi
-    declare "${1#--}=$2"
-    shift
-    ;;
-  -*)
-    echo "estimate.sh: unknown option $1" >&2
-    usage >&2
-    exit 2
-    ;;
-  *) break ;;
-  esac
-  shift
-done
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/options.sh"
+read_options "$@"
+set -- "${arguments[@]}"
 if [ $# -eq 0 ] || [ $(($# % 2)) -ne 0 ]; then
   usage >&2
   exit 2
 fi
 
-here=$(cd "$(dirname "$0")" && pwd)
 rm -rf "$out"
 mkdir -p "$out"
 out=$(cd "$out" && pwd)

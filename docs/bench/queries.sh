@@ -17,32 +17,11 @@ USAGE
 }
 
 out=bench-queries nodes=10000000 suspects=1000 repeats=7 memory=1GiB keep=
-
-while [ $# -gt 0 ]; do
-  case $1 in
-  --help | -h)
-    usage
-    exit
-    ;;
-  --keep) keep=yes ;;
-  --out | --nodes | --suspects | --repeats | --memory)
-    if [ $# -lt 2 ]; then
-      echo "queries.sh: $1 wants a value" >&2
-      exit 2
-    fi
-    declare "${1#--}=$2"
-    shift
-    ;;
-  *)
-    echo "queries.sh: unknown option $1" >&2
-    usage >&2
-    exit 2
-    ;;
-  esac
-  shift
-done
-
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/options.sh"
+read_options "$@"
+no_arguments
+
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 bench=$out/bench
