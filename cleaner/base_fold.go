@@ -1,0 +1,159 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// A crossFit is networks of which each has learned from all nodes but those of its fold, so that there is one for every
+// node that has not seen the node's label. A single network has learned from all.
+type crossFit struct {
+	nets  []*Network
+	nodes *nodeSet // that were learned from
+	folds []uint8  // of them, by rank
+}
+
+// judge is the network that a node is predicted by, and false where all of them are to be asked.
+func (f *crossFit) judge(v kv.NodeID) (net int, alone bool) {
+	if len(f.nets) == 1 {
+		return 0, true
+	}
+	if rank, ok := f.nodes.has(v); ok {
+		return int(f.folds[rank]), true
+	}
+	return 0, false
+}
+
+// foldsOf is how many networks learn from so many nodes.
+func foldsOf(rows int) int {
+	if rows < leastFolded {
+		return 1
+	}
+	return min(max(foldedRows/rows, leastFolds), mostFolds)
+}
+
+// assignFolds deals the rows of every class to the folds in turn, in a random order.
+func (l *learned) assignFolds(random *rand.Rand, classes, folds int) []uint8 {
+	order := slices.Clone(l.order)
+	random.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
+	next, assigned := make([]int, classes), make([]uint8, len(order))
+	for _, row := range order {
+		y := int(l.right[row])
+		assigned[row] = uint8((y + next[y]) % folds)
+		next[y]++
+	}
+	sizes := make([]int, folds)
+	for _, fold := range assigned {
+		sizes[fold]++
+	}
+	if 2*slices.Max(sizes) > len(order) && folds > 2 { // classes of so few nodes that the deal is uneven
+		for i, row := range order {
+			assigned[row] = uint8(i % folds)
+		}
+	}
+	return assigned
+}
+
+// fitBase trains on inputs. Each network is the one with the least validation loss, or the last where there is no
+// validation.
+func (p *baseProblem) fitBase(
+	ctx context.Context, inputs *rowStore, opt PredictOptions, report *PredictReport,
+) (fit *crossFit, err error) {
+	train, err := p.learn(ctx, inputs, p.teaches, baseTraining, opt)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, train.inputs.Close()) }()
+	validation, err := p.learn(ctx, inputs, p.stops, baseValidation, opt)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, validation.inputs.Close()) }()
+
+	random := rand.New(rand.NewPCG(opt.Seed, streamBase))
+	folds := foldsOf(len(train.order))
+	if p.observe != nil {
+		folds = 1
+	}
+	fit = &crossFit{nodes: train.nodes, folds: train.assignFolds(random, p.classes, folds)}
+	dropouts := []float64{0}
+	if report.Inputs == InputFeatures && inputs.width >= baseWide {
+		dropouts = inputDropouts
+	}
+	if p.observe != nil || len(validation.order) == 0 {
+		dropouts = dropouts[:1]
+	}
+	fit.nets = make([]*Network, folds)
+	seeds := make([]uint64, folds)
+	for fold := range seeds {
+		seeds[fold] = random.Uint64()
+	}
+	progress := &foldProgress{progress: opt.Progress, epochs: make([]int, folds)}
+	one := func(ctx context.Context, fold, workers int, dropout float64) (*training, error) {
+		t := &training{
+			baseProblem: p, train: train, rows: fit.rowsFor(fold, train.order), validation: validation, dropout: dropout,
+			random: rand.New(rand.NewPCG(seeds[fold], 0)), workers: workers,
+			progress: func(epoch, most int) { progress.tell(fold, epoch, most) },
+		}
+		return t, t.fit(ctx)
+	}
+	var chosen *training
+	for _, dropout := range dropouts {
+		t, err := one(ctx, 0, opt.Workers, dropout)
+		if err != nil {
+			return nil, err
+		}
+		if chosen == nil || t.loss < chosen.loss {
+			chosen = t
+		}
+	}
+	fit.nets[0], report.Epochs = chosen.net, chosen.epochs
+	// The other folds do as the first has chosen, side by side.
+	epochs := make([]int, folds)
+	workers := min(ops.Workers(opt.Workers), max(folds-1, 1))
+	err = ops.Parallel(ctx, workers, folds-1, func(ctx context.Context, _, i int) error {
+		t, err := one(ctx, i+1, max(ops.Workers(opt.Workers)/workers, 1), chosen.dropout)
+		if err == nil {
+			fit.nets[i+1], epochs[i+1] = t.net, t.epochs
+		}
+		return err
+	})
+	report.Epochs = max(report.Epochs, slices.Max(epochs))
+	return fit, err
+}
+
+// rowsFor are the rows that the network of a fold learns from.
+func (f *crossFit) rowsFor(fold int, rows []uint32) []uint32 {
+	rows = slices.Clone(rows)
+	if len(f.nets) == 1 {
+		return rows
+	}
+	return slices.DeleteFunc(rows, func(row uint32) bool { return int(f.folds[row]) == fold })
+}
+
+// foldProgress adds up how far the trainings of the folds are.
+type foldProgress struct {
+	progress kv.Progress // nil: nobody is told
+	mu       sync.Mutex  // guards epochs, and calls of progress
+	epochs   []int
+}
+
+func (f *foldProgress) tell(fold, epoch, most int) {
+	if f.progress == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.epochs[fold] = epoch
+	done := 0
+	for _, epochs := range f.epochs {
+		done += epochs
+	}
+	f.progress("train", int64(done), int64(len(f.epochs)*most))
+}

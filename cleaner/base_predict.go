@@ -1,0 +1,108 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// predictAll predicts every row of inputs: a node that was learned from by the network that has not seen it, others by
+// the mean of all networks. Where there are several they are corrected and smoothed, unless the inputs are of labels.
+func (p *baseProblem) predictAll(
+	ctx context.Context, fit *crossFit, inputs *rowStore, opt PredictOptions, budget int64,
+) (out *basePredictions, err error) {
+	all, err := newRowStore(p.place.temporary(), p.graph.NumNodes(), p.classes)
+	if err != nil {
+		return nil, err
+	}
+	own, err := newRowStore(p.place.temporary(), p.graph.NumNodes(), p.classes)
+	if err != nil {
+		return nil, errors.Join(err, all.Close())
+	}
+	defer func() { err = errors.Join(err, own.Close()) }()
+	refiner := refiner{baseProblem: p, fit: fit, opt: opt, budget: budget}
+	for net := range fit.nets {
+		err := p.predictBy(ctx, fit.nets[net], inputs, own, opt.Workers)
+		if err == nil && len(fit.nets) > 1 && p.hasFeatures() {
+			err = refiner.refine(ctx, net, own)
+		}
+		if err == nil {
+			err = fit.gather(ctx, net, own, all, opt.Workers)
+		}
+		if err != nil {
+			return nil, errors.Join(err, all.Close())
+		}
+	}
+	return &basePredictions{all}, nil
+}
+
+// gather takes into all [n×c] what a network predicts.
+func (f *crossFit) gather(ctx context.Context, net int, own, all *rowStore, workers int) error {
+	return eachRows(ctx, own, own.rows, workers, func(rows kv.Range, values []float32) error {
+		for v := rows.First; v < rows.End; v++ {
+			judge, alone := f.judge(v)
+			if alone && judge != net {
+				continue
+			}
+			share := float32(1)
+			if !alone {
+				share /= float32(len(f.nets))
+			}
+			row := values[int(v-rows.First)*own.width:][:own.width]
+			if err := all.add(kv.Range{First: v, End: v + 1}, 0, own.width, share, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// predictBy applies a network to every row of inputs.
+func (p *baseProblem) predictBy(ctx context.Context, net *Network, inputs, out *rowStore, workers int) error {
+	// A block of narrow inputs has very many rows, whose activations together would not fit.
+	layers := make([]activations, ops.Workers(workers))
+	x := make([][]float32, len(layers))
+	n := inputs.rows
+	return ops.Parallel(ctx, len(layers), (n+baseBatch-1)/baseBatch, func(_ context.Context, worker, b int) error {
+		rows := kv.Range{First: kv.NodeID(b * baseBatch), End: kv.NodeID(min((b+1)*baseBatch, n))}
+		count := int(rows.End - rows.First)
+		x[worker] = resize(x[worker], count*inputs.width)
+		if err := inputs.Read(rows, 0, inputs.width, x[worker]); err != nil {
+			return err
+		}
+		logits := layers[worker].forward(net, x[worker], count, nil)
+		for at := 0; at < len(logits); at += p.classes {
+			softmaxRow(logits[at : at+p.classes])
+		}
+		return out.write(rows, 0, p.classes, logits)
+	})
+}
+
+// measure fills the report's counts and accuracies.
+func (p *baseProblem) measure(ctx context.Context, predictions ops.Source, report *PredictReport) error {
+	var nodes, right [SplitTest + 1]int64
+	err := eachRows(ctx, predictions, p.graph.NumNodes(), 1, func(rows kv.Range, values []float32) error {
+		for v := rows.First; v < rows.End; v++ {
+			if p.labels[v] == kv.NoClass {
+				continue
+			}
+			row := values[int(v-rows.First)*p.classes:][:p.classes]
+			split := p.splits[v]
+			if p.teaches(v) {
+				split = SplitTrain
+			}
+			nodes[split]++
+			if best, _ := largest(row); best == p.labels[v] {
+				right[split]++
+			}
+		}
+		return nil
+	})
+	accuracy := func(s Split) float64 { return float64(right[s]) / float64(nodes[s]) }
+	report.TrainNodes, report.TrainAccuracy = nodes[SplitTrain], accuracy(SplitTrain)
+	report.ValidationNodes, report.ValidationAccuracy = nodes[SplitValidation], accuracy(SplitValidation)
+	report.TestNodes, report.TestAccuracy = nodes[SplitTest], accuracy(SplitTest)
+	return err
+}

@@ -1,0 +1,145 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/scratch"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// A learned is labelled nodes with their inputs, in an order of its own.
+type learned struct {
+	width  int
+	inputs *scratch.Array[float32] // [rows×width], by ascending NodeID
+	right  []kv.Class              // [rows], likewise
+	order  []uint32                // rows, at first in file order
+	nodes  *nodeSet                // whose ranks are the rows
+}
+
+// learn copies the inputs of the nodes that have a role, or of so many of them drawn with seed.
+func (p *baseProblem) learn(
+	ctx context.Context, inputs *rowStore, has role, most int, opt PredictOptions,
+) (l *learned, err error) {
+	nodes, order, err := drawNodes(p.order, len(p.labels), p.count(has), most, opt.Seed, has)
+	if err != nil {
+		return nil, err
+	}
+	l = &learned{width: inputs.width, right: make([]kv.Class, len(order)), order: order, nodes: nodes}
+	if l.inputs, err = scratch.New[float32](p.place.temporary(), "learned", len(order)*l.width); err != nil {
+		return nil, err
+	}
+	err = eachRows(ctx, inputs, len(p.labels), opt.Workers, func(rows kv.Range, values []float32) error {
+		nodes.each(rows, func(rank int, v kv.NodeID) {
+			copy(l.inputs.Data[rank*l.width:], values[int(v-rows.First)*l.width:][:l.width])
+			l.right[rank] = p.labels[v]
+		})
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(err, l.inputs.Close())
+	}
+	return l, nil
+}
+
+// gather copies the inputs and labels of rows.
+func (l *learned) gather(rows []uint32, workers int, x []float32, right []int) {
+	inParts(min(workers, 1+len(rows)*l.width/parallelNumbers), len(rows), func(_, first, end int) {
+		for i, row := range rows[first:end] {
+			copy(x[(first+i)*l.width:], l.inputs.Data[int(row)*l.width:][:l.width])
+			right[first+i] = int(l.right[row])
+		}
+	})
+}
+
+// A training makes one network.
+type training struct {
+	*baseProblem
+	train, validation *learned
+	rows              []uint32 // of train, that are learned from
+	dropout           float64  // of inputs
+	random            *rand.Rand
+	workers           int
+	progress          func(epoch, most int)
+
+	net    *Network
+	loss   float64 // on the validation nodes
+	epochs int
+}
+
+// fit trains the network and keeps the one with the least validation loss.
+func (f *training) fit(ctx context.Context) error {
+	width := f.train.width
+	t := newTrainer(newNetwork(f.random, width, baseHidden, f.classes), f.random)
+	t.rate, t.decay, t.dropout, t.inputs = baseRate, baseDecay, baseDropout, f.dropout
+	t.forward.product.workers = ops.Workers(f.workers)
+	rows := f.rows
+	batch := min(baseBatch, len(rows))
+	perEpoch, most := baseSteps(len(rows))
+	between := (baseLook + perEpoch - 1) / perEpoch
+	x, right := make([]float32, batch*width), make([]int, batch)
+	f.net, f.loss = t.net.clone(), math.Inf(1)
+	since := 0
+	for epoch := range most {
+		f.random.Shuffle(len(rows), func(a, b int) { rows[a], rows[b] = rows[b], rows[a] })
+		for first := 0; first < len(rows); first += batch {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			count := min(batch, len(rows)-first)
+			f.train.gather(rows[first:first+count], ops.Workers(f.workers), x, right)
+			t.step(x[:count*width], count, func(logits []float32) float64 {
+				return softmaxLoss(logits, right[:count])
+			})
+		}
+		f.epochs = epoch + 1
+		f.progress(f.epochs, most)
+		if f.observe != nil {
+			if err := f.observe(epoch, t.net, f.train); err != nil {
+				return err
+			}
+		}
+		since++
+		if f.epochs%between == 0 || f.epochs == most {
+			loss, err := f.validation.meanLoss(ctx, t.net, f.workers)
+			if err != nil {
+				return err
+			}
+			if loss < f.loss || len(f.validation.order) == 0 {
+				f.net, f.loss, since = t.net.clone(), loss, 0
+			}
+		}
+		if steps := f.epochs * perEpoch; since >= basePatience && steps >= baseLeast || steps >= baseMost {
+			break
+		}
+	}
+	return nil
+}
+
+// baseSteps is how many steps an epoch has, and how many epochs there are at most, where so many nodes are learned from.
+func baseSteps(rows int) (perEpoch, epochs int) {
+	batch := min(baseBatch, rows)
+	perEpoch = (rows + batch - 1) / batch
+	return perEpoch, max(baseEpochs, (baseLeast+perEpoch-1)/perEpoch)
+}
+
+// meanLoss is the mean cross-entropy of a network.
+func (l *learned) meanLoss(ctx context.Context, net *Network, workers int) (float64, error) {
+	layers := activations{product: multiplier{workers: ops.Workers(workers)}}
+	var sum float64
+	batch := min(baseBatch, len(l.order))
+	x, right := make([]float32, batch*l.width), make([]int, batch)
+	for first := 0; first < len(l.order); first += batch {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		count := min(batch, len(l.order)-first)
+		l.gather(l.order[first:first+count], ops.Workers(workers), x, right)
+		logits := layers.forward(net, x, count, nil)
+		sum += softmaxLoss(logits, right[:count]) * float64(count)
+	}
+	return sum / float64(max(len(l.order), 1)), nil
+}

@@ -1,0 +1,231 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// PredictOptions tunes the built-in base classifier. The zero value is ready to use.
+type PredictOptions struct {
+	// Seed fixes everything that is drawn at random.
+	Seed uint64
+
+	// Hops is over how many hops features are smoothed, 1 to 10; zero means 2. More would make all nodes alike.
+	Hops int
+
+	// Workers is the number of goroutines that compute; zero means GOMAXPROCS. It does not change the predictions.
+	Workers int
+
+	// MemoryBudget is that of Options. Inputs and predictions lie in temporary files. It does not change the
+	// predictions.
+	MemoryBudget int64
+
+	// Direction says which arcs of a directed graph are walked; the zero value is kv.Both.
+	Direction kv.Direction
+
+	// Encoding says how the predictions are stored.
+	Encoding PredictionEncoding
+
+	// Progress, OnStage and Notice are those of Options.
+	Progress kv.Progress
+	OnStage  func(kv.Stage)
+	Notice   func(string)
+}
+
+// withDefaults completes the options, or says what is wrong with all of them (ErrOptions).
+func (o PredictOptions) withDefaults() (PredictOptions, error) {
+	if o.Hops == 0 {
+		o.Hops = baseHops
+	}
+	problems := checkResources(o.Workers, &o.MemoryBudget)
+	if o.Hops < 1 || o.Hops > mostBaseHops {
+		problems = append(problems, fmt.Errorf("hops %d: want 1 to %d", o.Hops, mostBaseHops))
+	}
+	if o.Encoding.TopK < 0 {
+		problems = append(problems, fmt.Errorf("top-k %d: want 0 or more", o.Encoding.TopK))
+	}
+	return o, joinOptions(problems)
+}
+
+// A PredictReport says how the base classifier was trained and how often it agrees with the given labels.
+type PredictReport struct {
+	Inputs                                          string  // InputFeatures or InputStructure
+	TrainNodes, ValidationNodes, TestNodes          int64   // labelled nodes: learned from, and of the other splits
+	TrainAccuracy, ValidationAccuracy, TestAccuracy float64 // as predicted: see Predict; NaN for an empty split
+	Epochs                                          int     // until training stopped
+	Seconds                                         float64
+}
+
+// What the base classifier sees of a node.
+const (
+	InputFeatures  = "features"  // the stored features, smoothed over its neighbourhood
+	InputStructure = "structure" // the training labels around it
+)
+
+// Predict trains the built-in base classifier on the given labels of all nodes outside the validation and test splits,
+// and writes its predictions of every node, in place of those the store has. It is a network with one hidden layer,
+// whose input is
+//
+//	Σ_k Ŝ^k X, k = 0..Hops, Ŝ = (D+I)^(-1/2)(A+I)(D+I)^(-1/2), X the features, each row scaled to length 1
+//	(simple spectral graph convolution, Zhu and Koniusz 2021)
+//
+// (of a directed graph along a direction, with the row sums of A+I on the left and its column sums on the right),
+// and on a graph without features, or with features of less than half of its nodes,
+//
+//	S_k Y_train, k = 1..3 (1..4 where less than a tenth of the nodes are learned from),
+//	each row scaled to sum 1, and the logarithm of the degree
+//
+// in which no node sees its own label. Training stops, and the best network is kept, by the cross-entropy on the
+// validation split. A store without a column "split" is split at random (see Splits).
+//
+// It is trained several times over, each time on all but a part of the nodes (cross-fitting), so that every node is
+// predicted by a network that has not learned its label, wrong as it may be; nodes that none has learned are predicted by
+// the mean of all. From features, each network's predictions are corrected and smoothed by the labels it has learned, as
+// far as this lowers the cross-entropy on labels that it has not seen (see smoothing). Fewer than 40 nodes to learn from
+// are learned by one network.
+//
+// Below the least MemoryBudget for the graph it fails with an *ops.BudgetError before it learns anything.
+//
+// It needs labels outside the validation and test splits: ErrNoLabels. ErrFeatures names a node whose features are no numbers to learn
+// from, and ErrOptions what is wrong with the options. Predictions are of the nodes and classes there are when it
+// begins: where others are added meanwhile it fails with ErrMissingRows or ErrUnknownClass. Cancelled or failed, it
+// leaves the store as it was.
+func Predict(ctx context.Context, s *kv.Store, opt PredictOptions) (report *PredictReport, err error) {
+	if opt, err = opt.withDefaults(); err != nil {
+		return nil, err
+	}
+	if s.ReadOnly() {
+		return nil, fmt.Errorf("predict: %w", kv.ErrReadOnly) // now, not when everything is computed
+	}
+	tx := s.Begin()
+	defer tx.Close()
+	place, err := openWorkplace(ctx, s, tx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, place.Close()) }()
+	p := baseProblem{classes: len(tx.Classes()), place: place, order: tx.InFileOrder()}
+	if p.graph, err = along(tx, opt.Direction); err != nil {
+		return nil, err
+	}
+	if p.labels, err = readLabels(tx); err != nil {
+		return nil, err
+	}
+	if p.splits, _, err = Splits(tx, p.labels, opt.Seed); err != nil {
+		return nil, err
+	}
+	var notice string
+	if p.features, notice, err = baseFeatures(ctx, tx); err != nil {
+		return nil, err
+	}
+	if opt.Notice != nil && notice != "" {
+		opt.Notice(notice)
+	}
+	predictions, report, err := trainBase(ctx, p, opt)
+	if err != nil {
+		return nil, err
+	}
+	return report, errors.Join(writePredictions(ctx, s, tx, predictions, opt.Encoding), predictions.Close())
+}
+
+// writePredictions stores predictions of the nodes of a snapshot, whose columns are in the order of its classes.
+func writePredictions(
+	ctx context.Context, s *kv.Store, snapshot *kv.Tx, predictions ops.Source, encoding PredictionEncoding,
+) error {
+	b, err := s.Bulk()
+	if err != nil {
+		return err
+	}
+	defer b.Abort()
+	opt := PredictionOptions{Source: SourceBuiltIn, PredictionEncoding: encoding}
+	w, err := NewPredictionWriter(b, snapshot.Classes(), opt)
+	if err != nil {
+		return err
+	}
+	wide := make([]float64, predictions.Width())
+	err = eachRows(ctx, predictions, snapshot.NumNodes(), 1, func(rows kv.Range, values []float32) error {
+		for v := rows.First; v < rows.End; v++ {
+			for j := range wide {
+				wide[j] = float64(values[int(v-rows.First)*len(wide)+j])
+			}
+			if err := w.Put(v, wide); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.Finish(); err != nil {
+		return err
+	}
+	return b.Commit(w.Mark)
+}
+
+// mostFeature bounds the size of a feature. Sums of so large numbers over the neighbourhoods of any graph are finite in
+// float32.
+const mostFeature = 1e30
+
+// structureAlone is what a notice says of a graph whose features are not used.
+const structureAlone = "the base classifier learns from the structure and the training labels alone"
+
+// baseFeatures returns the stored features, or nil and why they are not used. A node without a row, which reads as all
+// NaN, has none; any other number that is not finite, or beyond mostFeature, is ErrFeatures.
+func baseFeatures(ctx context.Context, tx *kv.Tx) (features ops.Source, notice string, err error) {
+	matrix, err := tx.Matrix(FeaturesMatrix)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil, "no features: " + structureAlone, nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	known := 0
+	width := matrix.Width()
+	err = eachRows(ctx, matrix, tx.NumNodes(), 1, func(rows kv.Range, values []float32) error {
+		for v := rows.First; v < rows.End; v++ {
+			row := values[int(v-rows.First)*width:][:width]
+			isNaN := func(value float32) bool { return value != value }
+			if !slices.ContainsFunc(row, func(value float32) bool { return !isNaN(value) }) {
+				continue
+			}
+			isBad := func(value float32) bool { return !(value >= -mostFeature && value <= mostFeature) }
+			if j := slices.IndexFunc(row, isBad); j >= 0 {
+				err := fmt.Errorf("feature %s is %v, want a number between %g and %g: %w",
+					matrix.Columns()[j], row[j], -mostFeature, mostFeature, ErrFeatures)
+				return nodeError(tx, v, err)
+			}
+			if slices.ContainsFunc(row, func(value float32) bool { return value != 0 }) {
+				known++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	if n := tx.NumNodes(); 2*known < n {
+		return nil, fmt.Sprintf("only %d of %d nodes have features: %s", known, n, structureAlone), nil
+	}
+	return zeroMissing{matrix}, "", nil
+}
+
+// zeroMissing reads rows that were never written as zeros.
+type zeroMissing struct{ ops.Source }
+
+func (s zeroMissing) Read(rows kv.Range, lo, hi int, dst []float32) error {
+	if err := s.Source.Read(rows, lo, hi, dst); err != nil {
+		return err
+	}
+	for i, value := range dst[:int(rows.End-rows.First)*(hi-lo)] {
+		if value != value {
+			dst[i] = 0
+		}
+	}
+	return nil
+}
