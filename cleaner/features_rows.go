@@ -1,0 +1,66 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// featureNames are the columns of the agreement features: P0 … PK, L1 … LK.
+func featureNames(hops int) []string {
+	var names []string
+	for k := range hops + 1 {
+		names = append(names, fmt.Sprintf("P%d", k))
+	}
+	for k := range hops {
+		names = append(names, fmt.Sprintf("L%d", k+1))
+	}
+	return names
+}
+
+// Features computes the agreement features of the store's given labels, as AgreementFeatures, with hops (0: 3) for K and
+// along a direction: [n×(2K+1)] by NodeID, unlabelled rows NaN, which are read as of an ops.Source and given back by
+// Close. They lie in temporary files. Diagonals that a cleaning has kept are used. It needs predictions in the store
+// (kv.ErrNotFound) and no run. opt.MemoryBudget counts the labels: an *ops.BudgetError names the least that would do.
+func Features(
+	ctx context.Context, s *kv.Store, tx *kv.Tx, hops int, direction kv.Direction, opt ops.Options,
+) (*FeatureRows, error) {
+	if hops == 0 {
+		hops = defaultHops
+	}
+	graph, err := along(tx, direction)
+	if err != nil {
+		return nil, err
+	}
+	labels, err := readLabels(tx)
+	if err != nil {
+		return nil, err
+	}
+	predictions, err := Predictions(tx)
+	if err != nil {
+		return nil, err
+	}
+	if opt.MemoryBudget == 0 {
+		opt.MemoryBudget = kv.DefaultMemoryBudget()
+	}
+	held, budget := labelBytes*int64(len(labels)), opt.MemoryBudget
+	opt.MemoryBudget = max(1, budget-held) // 0 would ask for the default
+	place, err := readingPlace(s, tx)
+	if err != nil {
+		return nil, err
+	}
+	z, err := agreementRows(ctx, graph, labels, predictions, [][]kv.Class{labels}, hops, place, opt)
+	if small := (*ops.BudgetError)(nil); errors.As(err, &small) {
+		return nil, &ops.BudgetError{Job: small.Job, Budget: budget, Least: small.Least + held}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &FeatureRows{z[0]}, nil
+}
+
+// FeatureRows are the agreement features of every node, [n×(2K+1)]. Read and Width are those of an ops.Source.
+type FeatureRows struct{ *agreement }

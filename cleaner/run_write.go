@@ -1,0 +1,281 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// A written block is what a run says of the rows of some nodes.
+type written struct {
+	rows       kv.Range
+	values     []float32 // predictions of some rows at a time
+	features   []float32 // [rows×(2K+1)]
+	suggested  []kv.Class
+	confidence []float32
+}
+
+// read computes the block of some rows.
+func (w *written) read(rows kv.Range, predictions ops.Source, features *agreement) error {
+	count, c := int(rows.End-rows.First), predictions.Width()
+	w.rows = rows
+	w.features = resize(w.features, count*features.width)
+	if err := features.Read(rows, 0, features.width, w.features); err != nil {
+		return err
+	}
+	w.suggested, w.confidence = w.suggested[:0], resize(w.confidence, 0)
+	step := rowsAtOnce(c)
+	for first := rows.First; first < rows.End; first += kv.NodeID(step) {
+		some := kv.Range{First: first, End: min(first+kv.NodeID(step), rows.End)}
+		w.values = resize(w.values, int(some.End-some.First)*c)
+		if err := predictions.Read(some, 0, c, w.values); err != nil {
+			return err
+		}
+		for at := 0; at < int(some.End-some.First); at++ {
+			y, p := largest(w.values[at*c : (at+1)*c])
+			w.suggested, w.confidence = append(w.suggested, y), append(w.confidence, p)
+		}
+	}
+	return nil
+}
+
+// A runWriter has the writers of what Clean writes by node.
+type runWriter struct {
+	run                 *Run
+	scores, confidences *kv.ColumnWriter
+	suggestions, runs   *kv.ColumnWriter
+	agreement           *kv.MatrixWriter
+	classes             []string
+
+	// The indexes: that on score, and of the others those that there were before, nil where there was none.
+	byScore, byConfidence *index.Builder
+	bySuggestion, byRun   *index.Builder
+
+	standardErrors func(k int) []float64 // of the diagonals; nil: exact
+	deviations     *kv.MatrixWriter      // of the agreement; nil likewise
+	deviation      []float32             // of a row
+	sum            float64               // of all that are not exact
+	count          int64
+}
+
+func newRunWriter(b *kv.Bulk, run *Run, standardErrors func(k int) []float64) (w *runWriter, err error) {
+	w = &runWriter{run: run, standardErrors: standardErrors, classes: b.Tx().Classes()}
+	if standardErrors != nil {
+		w.deviation = make([]float32, featureWidth(run.Hops))
+		if w.deviations, err = b.Matrix(AgreementErrorMatrix, featureNames(run.Hops)); err != nil {
+			return nil, err
+		}
+	} else if err := b.DropMatrix(AgreementErrorMatrix); err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return nil, err
+	}
+	if w.scores, err = b.Column(ScoreColumn, kv.KindSingle); err != nil {
+		return nil, err
+	}
+	if w.suggestions, err = b.Column(SuggestedColumn, kv.KindClass); err != nil {
+		return nil, err
+	}
+	if w.confidences, err = b.Column(ConfidenceColumn, kv.KindSingle); err != nil {
+		return nil, err
+	}
+	if w.runs, err = b.Column(RunColumn, kv.KindInt); err != nil {
+		return nil, err
+	}
+	if w.agreement, err = b.Matrix(AgreementMatrix, featureNames(run.Hops)); err != nil {
+		return nil, err
+	}
+	return w, w.beginIndexes(b)
+}
+
+// beginIndexes begins the index on score, and those on the other columns that had one, which is lost with what they held.
+func (w *runWriter) beginIndexes(b *kv.Bulk) (err error) {
+	for _, column := range []struct {
+		name    string
+		builder **index.Builder
+	}{
+		{ScoreColumn, &w.byScore}, {ConfidenceColumn, &w.byConfidence},
+		{SuggestedColumn, &w.bySuggestion}, {RunColumn, &w.byRun},
+	} {
+		if before, _ := b.Tx().Column(column.name); before.Indexed || column.name == ScoreColumn {
+			if *column.builder, err = index.NewBuilder(b, column.name); err != nil {
+				return errors.Join(err, w.closeIndexes())
+			}
+		}
+	}
+	return nil
+}
+
+// indexes are those that are written.
+func (w *runWriter) indexes() []*index.Builder {
+	all := []*index.Builder{w.byScore, w.byConfidence, w.bySuggestion, w.byRun}
+	return slices.DeleteFunc(all, func(b *index.Builder) bool { return b == nil })
+}
+
+func (w *runWriter) closeIndexes() (err error) {
+	for _, b := range w.indexes() {
+		err = errors.Join(err, b.Close())
+	}
+	return err
+}
+
+// addEntries adds what row i of a block has in the indexes that users asked for.
+func (w *runWriter) addEntries(block *written, i int) error {
+	v := block.rows.First + kv.NodeID(i)
+	if w.byConfidence != nil {
+		if err := w.byConfidence.Add(v, kv.FloatValue(float64(block.confidence[i]))); err != nil {
+			return err
+		}
+	}
+	if class := block.suggested[i]; w.bySuggestion != nil && class != kv.NoClass {
+		if err := w.bySuggestion.Add(v, kv.StringValue(w.classes[class])); err != nil {
+			return err
+		}
+	}
+	if w.byRun != nil {
+		return w.byRun.Add(v, kv.IntValue(w.run.ID))
+	}
+	return nil
+}
+
+// put writes a block, scores those of its rows.
+func (w *runWriter) put(block *written, scores []float32) error {
+	width := featureWidth(w.run.Hops)
+	for i, score := range scores {
+		v := block.rows.First + kv.NodeID(i)
+		if err := w.runs.Put(v, kv.IntValue(w.run.ID)); err != nil {
+			return err
+		}
+		if err := w.addEntries(block, i); err != nil {
+			return err
+		}
+		if score != score { // NaN: unlabelled
+			continue
+		}
+		if err := w.byScore.Add(v, kv.FloatValue(float64(score))); err != nil {
+			return err
+		}
+		if err := w.agreement.Put(v, block.features[i*width:][:width]); err != nil {
+			return err
+		}
+		if err := w.putDeviation(v, block.features[i*width]); err != nil {
+			return err
+		}
+	}
+	if err := w.scores.PutFloats(block.rows.First, scores); err != nil {
+		return err
+	}
+	if err := w.suggestions.PutClasses(block.rows.First, block.suggested); err != nil {
+		return err
+	}
+	return w.confidences.PutFloats(block.rows.First, block.confidence)
+}
+
+// putDeviation writes the standard errors of the features of a node whose label is given the chance p.
+func (w *runWriter) putDeviation(v kv.NodeID, p float32) error {
+	if w.deviations == nil {
+		return nil
+	}
+	clear(w.deviation)
+	hops := w.run.Hops
+	for k := 1; k <= hops; k++ {
+		sampled := w.standardErrors(k)
+		if sampled == nil {
+			continue
+		}
+		w.deviation[k] = float32(sampled[v] * float64(p))
+		w.deviation[hops+k] = float32(sampled[v])
+		for _, x := range []float32{w.deviation[k], w.deviation[hops+k]} {
+			w.sum += float64(x)
+			w.count++
+			w.run.LargestFeatureError = max(w.run.LargestFeatureError, float64(x))
+		}
+	}
+	return w.deviations.Put(v, w.deviation)
+}
+
+// writeRun gives the run its ID and makes it and all it found visible in one commit.
+func writeRun(
+	ctx context.Context, s *kv.Store, run *Run, started time.Time, predictions ops.Source, result *scored,
+	fitting *yardstick, workers int,
+) (err error) {
+	b, err := s.Bulk()
+	if err != nil {
+		return err
+	}
+	defer b.Abort()
+	if run.ID, err = nextRunID(b.Tx()); err != nil {
+		return err
+	}
+	w, err := newRunWriter(b, run, result.standardErrors)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.closeIndexes()) }()
+	n := len(result.scores.Data)
+	rows := func(block int) kv.Range {
+		return kv.Range{First: kv.NodeID(block * writeRows), End: kv.NodeID(min((block+1)*writeRows, n))}
+	}
+	err = inOrder(ctx, workers, (n+writeRows-1)/writeRows,
+		func(block int, into *written) error { return into.read(rows(block), predictions, result.features) },
+		func(block int, from *written) error {
+			return w.put(from, result.scores.Data[from.rows.First:from.rows.End])
+		})
+	if err != nil {
+		return err
+	}
+	if w.count > 0 {
+		run.MeanFeatureError = w.sum / float64(w.count)
+	}
+	for _, b := range w.indexes() {
+		if err := b.Finish(); err != nil {
+			return err
+		}
+	}
+	if err := writeJoint(b, runKey(run.ID), run.ConfidentJoint); err != nil {
+		return err
+	}
+	return b.Commit(func(tx *kv.Tx) error {
+		for _, b := range w.indexes() {
+			if err := b.Mark(tx); err != nil {
+				return err
+			}
+		}
+		fitting.Run = run.ID
+		if err := tx.PutDocument(detectorsSpace, yardstickKey, fitting); err != nil {
+			return err
+		}
+		run.Seconds = time.Since(started).Seconds()
+		return run.put(tx)
+	})
+}
+
+// inOrder computes blocks on all workers and hands them to use in ascending order, from the caller's goroutine, while the
+// next are computed.
+func inOrder[T any](
+	ctx context.Context, workers, blocks int, compute func(block int, into *T) error, use func(block int, from *T) error,
+) error {
+	round := ops.Workers(workers)
+	var halves [2][]T
+	halves[0], halves[1] = make([]T, round), make([]T, round)
+	for first := -round; first < blocks; first += round {
+		next, last := max(first+round, 0), first
+		computed := make(chan error, 1)
+		go func() {
+			computed <- ops.Parallel(ctx, round, min(round, max(blocks-next, 0)), func(_ context.Context, _, i int) error {
+				return compute(next+i, &halves[next/round%2][i])
+			})
+		}()
+		var err error
+		for block := max(last, 0); block < min(last+round, blocks) && err == nil; block++ {
+			err = use(block, &halves[block/round%2][block%round])
+		}
+		if err := errors.Join(err, <-computed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
