@@ -54,9 +54,13 @@ func ParseDecisionKind(word string) (DecisionKind, error) {
 
 // A Decision is one entry of the history: a decision about one node, or that one was taken back.
 type Decision struct {
-	Seq  int64     // 1, 2, … without gaps
-	Step int64     // 1, 2, …: what one Decide made, or what Undo made to take one back
-	Time time.Time // UTC, to the microsecond; never before that of an earlier entry
+	Seq  int64 // 1, 2, … without gaps
+	Step int64 // 1, 2, …: what one Decide made, or what Undo made to take one back
+
+	// Times are UTC, to the microsecond. Entered is never before that of an earlier entry; Time can be, where decisions
+	// are entered that were made elsewhere.
+	Time    time.Time // when the decision was made
+	Entered time.Time // when it came into this history
 
 	Node kv.NodeID
 	ID   string       // the node's external id
@@ -85,9 +89,16 @@ type DecisionRequest struct {
 
 // DecideOptions says who decides.
 type DecideOptions struct {
-	Who string           // at most MaxWho bytes of UTF-8
-	Why string           // at most MaxWhy bytes of UTF-8
-	Now func() time.Time // nil: time.Now. Where it is behind the newest entry's time, that is taken.
+	Who  string           // at most MaxWho bytes of UTF-8
+	Why  string           // at most MaxWhy bytes of UTF-8
+	Made time.Time        // when the decision was made, of a year up to 9999; zero: Now
+	Now  func() time.Time // nil: time.Now. Where it is behind the newest entry's Entered, that is taken for Entered.
+}
+
+// A DecisionStep is decisions that are made as one, and taken back as one.
+type DecisionStep struct {
+	Requests []DecisionRequest
+	Options  DecideOptions
 }
 
 // Limits on what a decision says, in bytes.
@@ -96,11 +107,18 @@ const (
 	MaxWhy = 4096
 )
 
+// withDefaults checks the options, and has Now stand still.
 func (opt DecideOptions) withDefaults() (DecideOptions, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	return opt, errors.Join(checkRemark("Who", opt.Who, MaxWho), checkRemark("Why", opt.Why, MaxWhy))
+	now := opt.Now().UTC().Truncate(time.Microsecond)
+	opt.Now = func() time.Time { return now }
+	var err error
+	if year := opt.Made.Year(); year < 0 || year > 9999 {
+		err = fmt.Errorf("Made is of the year %d, want 0 to 9999: %w", year, ErrOptions)
+	}
+	return opt, errors.Join(checkRemark("Who", opt.Who, MaxWho), checkRemark("Why", opt.Why, MaxWhy), err)
 }
 
 // checkRemark checks a text that goes into the history.
@@ -126,32 +144,54 @@ func checkRemark(what, text string, limit int) error {
 // ErrUnknownClass: a slip of the pen does not make a class. A node that is asked for twice is ErrDecidedTwice, one that
 // is not there kv.ErrNotFound. Requests and options that are no decision are ErrOptions.
 func Decide(ctx context.Context, s *kv.Store, reqs []DecisionRequest, opt DecideOptions) ([]Decision, error) {
-	opt, err := opt.withDefaults()
-	if err != nil {
-		return nil, fmt.Errorf("decision: %w", err)
+	return DecideSteps(ctx, s, []DecisionStep{{reqs, opt}})
+}
+
+// DecideSteps is Decide for several steps, in one write: all of them are on disk when it returns, or nothing has
+// happened. A node may be asked for once in each step. Of a step without requests nothing is written.
+func DecideSteps(ctx context.Context, s *kv.Store, steps []DecisionStep) ([]Decision, error) {
+	var asked []DecisionStep
+	for _, step := range steps {
+		var err error
+		if step.Options, err = step.Options.withDefaults(); err != nil {
+			return nil, fmt.Errorf("decision: %w", err)
+		}
+		if len(step.Requests) > 0 {
+			asked = append(asked, step)
+		}
 	}
-	if len(reqs) == 0 {
+	if len(asked) == 0 {
 		return nil, ctx.Err()
 	}
-	return opt.write(ctx, s, func(l *ledger) error {
-		if err := checkNodes(l.tx, reqs); err != nil {
-			return err
-		}
+	return writeEntries(ctx, s, func(l *ledger) error {
 		classes := make(map[string]bool, len(l.tx.Classes()))
 		for _, name := range l.tx.Classes() {
 			classes[name] = true
 		}
-		l.beginStep()
-		for _, req := range reqs {
-			if err := l.look(ctx); err != nil {
+		for _, step := range asked {
+			if err := l.decideStep(ctx, step, classes); err != nil {
 				return err
-			}
-			if err := l.decide(req, classes); err != nil {
-				return nodeError(l.tx, req.Node, err)
 			}
 		}
 		return nil
 	})
+}
+
+// decideStep makes the entries of a step.
+func (l *ledger) decideStep(ctx context.Context, step DecisionStep, classes map[string]bool) error {
+	if err := checkNodes(l.tx, step.Requests); err != nil {
+		return err
+	}
+	l.beginStep(step.Options)
+	for _, req := range step.Requests {
+		if err := l.look(ctx); err != nil {
+			return err
+		}
+		if err := l.decide(req, classes); err != nil {
+			return nodeError(l.tx, req.Node, err)
+		}
+	}
+	return nil
 }
 
 // checkNodes returns the error of a node that is not there, or that several requests are about.
@@ -184,7 +224,7 @@ func Undo(ctx context.Context, s *kv.Store, steps int, opt DecideOptions) ([]Dec
 	if steps < 1 {
 		return nil, fmt.Errorf("undo %d steps: want 1 or more: %w", steps, ErrOptions)
 	}
-	return opt.write(ctx, s, func(l *ledger) error {
+	return writeEntries(ctx, s, func(l *ledger) error {
 		found, err := undoable(ctx, l.tx, l.seq, steps)
 		if err != nil {
 			return err
@@ -196,7 +236,7 @@ func Undo(ctx context.Context, s *kv.Store, steps int, opt DecideOptions) ([]Dec
 			return fmt.Errorf("undo %d steps: %d can be taken back: %w", steps, len(found), ErrNothingToUndo)
 		}
 		for _, step := range found {
-			l.beginStep()
+			l.beginStep(opt)
 			for seq := step.last; seq >= step.first; seq-- {
 				if err := l.look(ctx); err != nil {
 					return err
@@ -249,12 +289,13 @@ type nodeState struct {
 // A ledger makes entries at the end of the history.
 type ledger struct {
 	tx       *kv.Tx
-	who, why string
-	now      time.Time
-	seq      int64 // of the newest entry
-	step     int64 // of the newest entry
-	place    int64 // of the next entry in its step
-	seen     int64 // the newest entry that the last run has seen
+	who, why string    // of the step
+	time     time.Time // of the step
+	entered  time.Time // of the newest entry, and of the step
+	seq      int64     // of the newest entry
+	step     int64     // of the newest entry
+	place    int64     // of the next entry in its step
+	seen     int64     // the newest entry that the last run has seen
 
 	made []Decision
 
@@ -264,20 +305,26 @@ type ledger struct {
 }
 
 // newLedger begins where the history ends.
-func newLedger(tx *kv.Tx, opt DecideOptions) (*ledger, error) {
-	l := &ledger{tx: tx, who: opt.Who, why: opt.Why, now: opt.Now().UTC().Truncate(time.Microsecond)}
+func newLedger(tx *kv.Tx) (*ledger, error) {
 	last, err := lastDecision(tx)
 	if err != nil {
 		return nil, err
 	}
-	l.seq, l.step = last.Seq, last.Step
-	if last.Time.After(l.now) {
-		l.now = last.Time
-	}
-	return l, nil
+	return &ledger{tx: tx, seq: last.Seq, step: last.Step, entered: last.Entered}, nil
 }
 
-func (l *ledger) beginStep() { l.step, l.place = l.step+1, 0 }
+// beginStep begins a step of options with their defaults.
+func (l *ledger) beginStep(opt DecideOptions) {
+	l.step, l.place = l.step+1, 0
+	l.who, l.why = opt.Who, opt.Why
+	now := opt.Now()
+	if l.time = now; !opt.Made.IsZero() {
+		l.time = opt.Made.UTC().Truncate(time.Microsecond)
+	}
+	if now.After(l.entered) {
+		l.entered = now
+	}
+}
 
 // look is ctx.Err(), looked at every few hundred entries.
 func (l *ledger) look(ctx context.Context) error {
@@ -418,7 +465,7 @@ func (l *ledger) enter(d Decision) error {
 	if !score.IsNull() {
 		d.Score = score.Float()
 	}
-	d.Seq, d.Step, d.Time, d.Who, d.Why = l.seq+1, l.step, l.now, l.who, l.why
+	d.Seq, d.Step, d.Time, d.Entered, d.Who, d.Why = l.seq+1, l.step, l.time, l.entered, l.who, l.why
 	if err := l.write(historyRecord{d, l.place}); err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (c *historyChecker) entries(ctx context.Context) error {
 		d, err := parseDecision(seq, e.Value)
 		if err != nil {
 			c.problem("%v", err)
-			last = historyRecord{Decision: Decision{Seq: seq, Step: last.Step, Time: last.Time}, place: last.place + 1}
+			last = historyRecord{Decision: Decision{Seq: seq, Step: last.Step, Entered: last.Entered}, place: last.place + 1}
 			continue
 		}
 		c.count++
@@ -77,8 +77,8 @@ func (c *historyChecker) follows(d, last historyRecord) {
 	if !next {
 		c.problem("entry %d is place %d of step %d, after place %d of step %d", d.Seq, d.place, d.Step, last.place, last.Step)
 	}
-	if d.Time.Before(last.Time) {
-		c.problem("entry %d is of %s, before the entry before it", d.Seq, d.Time.Format(time.RFC3339Nano))
+	if d.Entered.Before(last.Entered) {
+		c.problem("entry %d was entered at %s, before the entry before it", d.Seq, d.Entered.Format(time.RFC3339Nano))
 	}
 }
 

@@ -111,7 +111,7 @@ func nextDecision(last int64, e kv.Entry) (historyRecord, error) {
 // AsOf names a moment in the past of a store: that at which a run read the labels, or a time. One of the two is set.
 type AsOf struct {
 	Run  int64     // of which run; 0: none
-	Time time.Time // what was decided at or before it counts; zero: none
+	Time time.Time // what was entered at or before it counts; zero: none
 }
 
 // A PastLabel is what decisions had made of a node.
@@ -121,7 +121,8 @@ type PastLabel struct {
 }
 
 // LabelsAsOf returns what label and decision were at a moment of the past, of the nodes that were decided on since; all
-// others have been what they are. kv.ErrNotFound where there is no such run, ErrOptions unless at has one of the two.
+// others have been what they are. A decision that was made elsewhere counts from when it was entered. The work is that of
+// the entries since, and the map takes some 100 bytes a node. kv.ErrNotFound where there is no such run, ErrOptions unless at has one of the two.
 func LabelsAsOf(ctx context.Context, tx *kv.Tx, at AsOf) (map[kv.NodeID]PastLabel, error) {
 	kept := int64(0) // entries up to here count
 	switch {
@@ -142,7 +143,7 @@ func LabelsAsOf(ctx context.Context, tx *kv.Tx, at AsOf) (map[kv.NodeID]PastLabe
 		if err != nil {
 			return nil, err
 		}
-		if d.Seq <= kept || at.Run == 0 && !d.Time.After(at.Time) {
+		if d.Seq <= kept || at.Run == 0 && !d.Entered.After(at.Time) {
 			break
 		}
 		labels[d.Node] = PastLabel{d.From, d.Before}
@@ -184,7 +185,7 @@ func historyBackwards(ctx context.Context, tx *kv.Tx) iter.Seq2[historyRecord, e
 }
 
 // OriginalLabels returns the labels that nodes had before the first decision about them, "" where there was none, of the
-// nodes that were ever decided on.
+// nodes that were ever decided on. It reads the whole history, and the map takes some 50 bytes a node.
 func OriginalLabels(ctx context.Context, tx *kv.Tx) (map[kv.NodeID]string, error) {
 	labels := map[kv.NodeID]string{}
 	for d, err := range wholeHistory(ctx, tx) {

@@ -16,10 +16,10 @@ import (
 //	'D' seq       an entry
 //	'N' node seq  nothing: entry seq is about the node
 //
-// seq in 8 bytes, node in 4, big endian. An entry is, after a byte for the form, 1,
+// seq in 8 bytes, node in 4, big endian. An entry is, after a byte for the form, 2,
 //
 //	step, place     uvarints, place counted from 0 in the step
-//	time            varint, microseconds since 1970
+//	time, entered   varints, microseconds since 1970
 //	node            uvarint
 //	kind, before, after  a byte each
 //	run             varint
@@ -27,14 +27,16 @@ import (
 //	undoes          uvarint
 //	id, from, to, who, why   a uvarint for the length, and the bytes
 //
-// The id is there so that a history can be read by itself.
+// The id is there so that a history can be read by itself. Entries of form 1 have no entered: time is both. They are read
+// as they are, and stay so.
 const (
 	historySpace = "history"
 
 	entryTag = 'D'
 	nodeTag  = 'N'
 
-	historyForm = 1
+	historyForm        = 2
+	historyFormOneTime = 1
 )
 
 // A historyRecord is an entry with its place in its step.
@@ -68,6 +70,7 @@ func (d *historyRecord) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(d.Step))
 	b = binary.AppendUvarint(b, uint64(d.place))
 	b = binary.AppendVarint(b, d.Time.UnixMicro())
+	b = binary.AppendVarint(b, d.Entered.UnixMicro())
 	b = binary.AppendUvarint(b, uint64(d.Node))
 	b = append(b, byte(d.Kind), byte(d.Before), byte(d.After))
 	b = binary.AppendVarint(b, d.Run)
@@ -82,12 +85,15 @@ func (d *historyRecord) append(b []byte) []byte {
 
 // parseDecision reads the record of entry seq; kv.ErrCorrupt where it is none.
 func parseDecision(seq int64, b []byte) (d historyRecord, err error) {
-	if len(b) == 0 || b[0] != historyForm {
+	if len(b) == 0 || b[0] != historyForm && b[0] != historyFormOneTime {
 		return d, corruptEntry(seq, "it has another form")
 	}
 	r := recordReader{b: b[1:]}
 	d.Seq, d.Step, d.place = seq, r.count(), r.count()
 	d.Time = time.UnixMicro(r.varint()).UTC()
+	if d.Entered = d.Time; b[0] == historyForm {
+		d.Entered = time.UnixMicro(r.varint()).UTC()
+	}
 	node := r.count()
 	d.Node = kv.NodeID(node)
 	d.Kind, d.Before, d.After = DecisionKind(r.byte()), DecisionKind(r.byte()), DecisionKind(r.byte())

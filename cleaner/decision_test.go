@@ -170,7 +170,7 @@ func TestDecide(t *testing.T) {
 	view(t, s, func(tx *kv.Tx) error {
 		for i, req := range reqs {
 			want := Decision{
-				Seq: int64(i + 1), Step: 1, Time: noon, Node: req.Node, Kind: req.Kind, From: before[req.Node].label,
+				Seq: int64(i + 1), Step: 1, Time: noon, Entered: noon, Node: req.Node, Kind: req.Kind, From: before[req.Node].label,
 				To: before[req.Node].label, After: req.Kind, Who: "ada", Why: "title says so", Run: 1, Score: made[i].Score,
 			}
 			suggested, err := tx.Value(req.Node, SuggestedColumn)
@@ -335,12 +335,99 @@ func TestDecideKeepsTimesInOrder(t *testing.T) {
 	s := cleaned(t, 8, 120)
 	v := labelledNode(t, s, 0)
 	mustDecide(t, s, DecideOptions{Now: at(noon)}, DecisionRequest{Node: v, Kind: Unsure})
-	made := mustDecide(t, s, DecideOptions{Now: at(noon.Add(-time.Hour))}, DecisionRequest{Node: v, Kind: Reject})
-	if !made[0].Time.Equal(noon) {
-		t.Errorf("clock an hour back: got %v, want %v", made[0].Time, noon)
+	earlier := noon.Add(-time.Hour)
+	made := mustDecide(t, s, DecideOptions{Now: at(earlier)}, DecisionRequest{Node: v, Kind: Reject})
+	if !made[0].Time.Equal(earlier) || !made[0].Entered.Equal(noon) {
+		t.Errorf("clock an hour back: got %v, entered %v, want %v, %v", made[0].Time, made[0].Entered, earlier, noon)
 	}
 	if made[0].Before != Unsure {
 		t.Errorf("decided again: got %s before, want unsure", made[0].Before)
+	}
+}
+
+// Steps that were made elsewhere keep the times at which they were made, are entered at one moment, and are taken back
+// one by one; as of a time before that moment none of them is there. It does not matter whether they fit into a
+// transaction.
+func TestDecideSteps(t *testing.T) {
+	var want [][]Decision
+	for _, why := range []string{"", strings.Repeat("w", MaxWhy)} {
+		s := newPlanted(31, 400).load(t, true)
+		t.Cleanup(func() { mustEndTrue(t, s) })
+		before := states(t, s)
+		var steps []DecisionStep
+		for i := range 200 {
+			opt := DecideOptions{Who: fmt.Sprint("person ", i%3), Why: why, Made: noon.Add(-time.Duration(i*37%200) * time.Minute), Now: at(noon)}
+			steps = append(steps, DecisionStep{Options: opt}, DecisionStep{Options: opt, Requests: []DecisionRequest{
+				{Node: kv.NodeID(2 * i), Kind: Unsure}, {Node: kv.NodeID(2*i + 1), Kind: Relabel, To: "beta"},
+			}})
+		}
+		twice := DecisionRequest{Node: 7, Kind: Relabel, To: "gamma"}
+		steps = append(steps, DecisionStep{Options: DecideOptions{Now: at(noon)}, Requests: []DecisionRequest{twice}})
+		made, err := DecideSteps(context.Background(), s, steps)
+		if err != nil || len(made) != 401 {
+			t.Fatalf("got %d decisions, %v, want 401", len(made), err)
+		}
+		for i, d := range made[:400] {
+			if opt := steps[i/2*2].Options; d.Step != int64(i/2+1) || !d.Time.Equal(opt.Made) || !d.Entered.Equal(noon) || d.Who != opt.Who {
+				t.Fatalf("decision %d: got %+v, want step %d, made at %v by %s, entered at %v", i, d, i/2+1, opt.Made, opt.Who, noon)
+			}
+		}
+		if last := made[400]; last.From != "beta" || last.Before != Relabel || !last.Time.Equal(noon) {
+			t.Errorf("decided on again: got %+v, want from beta, at %v", last, noon)
+		}
+		if got := historyOf(t, s, kv.NoNode); !sameEntries(got, made) {
+			t.Errorf("history: got %v, want %v", got, made)
+		}
+		view(t, s, func(tx *kv.Tx) error {
+			for moment, nodes := range map[time.Time]int{noon.Add(-time.Second): 400, noon: 0} {
+				differ, err := LabelsAsOf(context.Background(), tx, AsOf{Time: moment})
+				if err != nil {
+					return err
+				}
+				if len(differ) != nodes {
+					t.Errorf("as of %v: got %d nodes that differ, want %d", moment, len(differ), nodes)
+				}
+			}
+			return nil
+		})
+		back := mustUndo(t, s, 2)
+		if len(back) != 3 || back[0].Node != 7 || states(t, s)[7].label != "beta" {
+			t.Errorf("two steps taken back: got %+v, want node 7 and two of the step before", back)
+		}
+		mustUndo(t, s, 199)
+		if got := states(t, s); !maps.Equal(got, before) {
+			t.Errorf("all taken back: got %v, want %v", got, before)
+		}
+		for i := range made {
+			made[i].Why = ""
+		}
+		want = append(want, made)
+	}
+	if !sameEntries(want[0], want[1]) {
+		t.Error("the steps of a transaction and those of a bulk write differ")
+	}
+}
+
+// Of steps of which one cannot be made none is.
+func TestDecideStepsRefuses(t *testing.T) {
+	s := cleaned(t, 32, 120)
+	good := DecisionStep{Requests: []DecisionRequest{{Node: 1, Kind: Unsure}}}
+	for name, test := range map[string]struct {
+		bad  DecisionStep
+		want error
+	}{
+		"node twice": {DecisionStep{Requests: []DecisionRequest{{Node: 2, Kind: Unsure}, {Node: 2, Kind: Unsure}}}, ErrDecidedTwice},
+		"no node":    {DecisionStep{Requests: []DecisionRequest{{Node: 120, Kind: Unsure}}}, kv.ErrNotFound},
+		"no class":   {DecisionStep{Requests: []DecisionRequest{{Node: 2, Kind: Relabel, To: "x"}}}, ErrUnknownClass},
+		"year 10000": {DecisionStep{Options: DecideOptions{Made: noon.AddDate(10000, 0, 0)}, Requests: good.Requests}, ErrOptions},
+	} {
+		made, err := DecideSteps(context.Background(), s, []DecisionStep{good, test.bad})
+		if !errors.Is(err, test.want) || made != nil || len(historyOf(t, s, kv.NoNode)) > 0 {
+			t.Errorf("%s: got %v, %v, want %v and nothing written", name, made, err, test.want)
+		}
+	}
+	if made, err := DecideSteps(context.Background(), s, []DecisionStep{{}}); err != nil || made != nil {
+		t.Errorf("a step without requests: got %v, %v, want nothing", made, err)
 	}
 }
 
@@ -775,7 +862,7 @@ func TestCheckHistoryFinds(t *testing.T) {
 		{"key", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put([]byte("Dx"), []byte{9}) }, "an entry under 4478"},
 		{"node's key", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put([]byte("N"), nil) }, "an entry under 4e"},
 		{"column", func(tx *kv.Tx, _ kv.NodeID) error { return tx.DropColumn(DecisionColumn) }, "no column decision"},
-		{"time", rewritten(2, func(d *historyRecord) { d.Time = noon.Add(-1) }), "before the entry before it"},
+		{"time", rewritten(2, func(d *historyRecord) { d.Entered = noon.Add(-time.Second) }), "before the entry before it"},
 		{"step", rewritten(2, func(d *historyRecord) { d.Step = 3 }), "place 0 of step 3, after place 0 of step 1"},
 		{"place", rewritten(2, func(d *historyRecord) { d.place = 2 }), "contradicts its place"},
 		{"kind", rewritten(2, func(d *historyRecord) { d.Kind = 7 }), "it is no decision"},
@@ -809,12 +896,36 @@ func TestCheckHistoryFinds(t *testing.T) {
 	}
 }
 
+// oneTimeEntry is an entry of form 1.
+var oneTimeEntry = []byte("\x01\x04\x01\x80\xc0\xa9\xf3\xb1\x8c\xa6\x06\x03\x01\x00\x01\x00" +
+	"\x00\x00\x00\x00\x00\x00\xe0\x3f\x02\x02p3\x01a\x01b\x01w\x00")
+
+// Entries of form 1 are read with one time for both, and written again as the others are.
+func TestParseDecisionOfOneTime(t *testing.T) {
+	got, err := parseDecision(9, oneTimeEntry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := historyRecord{Decision{
+		Seq: 9, Step: 4, Time: noon, Entered: noon, Node: 3, ID: "p3", Kind: Accept, From: "a", To: "b", After: Accept,
+		Who: "w", Score: 0.5, Undoes: 2,
+	}, 1}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	again, err := parseDecision(9, got.append(nil))
+	if err != nil || again != want {
+		t.Errorf("written again: got %+v, %v, want %+v", again, err, want)
+	}
+}
+
 func FuzzParseDecision(f *testing.F) {
 	d := historyRecord{Decision{
-		Seq: 9, Step: 4, Time: noon, Node: 3, ID: "p3", Kind: Accept, From: "a", To: "b", After: Accept, Who: "w", Score: 0.5, Undoes: 2,
+		Seq: 9, Step: 4, Time: noon, Entered: noon.Add(time.Hour), Node: 3, ID: "p3", Kind: Accept, From: "a", To: "b", After: Accept, Who: "w", Score: 0.5, Undoes: 2,
 	}, 1}
 	f.Add(int64(9), d.append(nil))
 	f.Add(int64(1), []byte{historyForm})
+	f.Add(int64(9), oneTimeEntry)
 	f.Fuzz(func(t *testing.T, seq int64, body []byte) {
 		d, err := parseDecision(seq, body)
 		if err != nil {

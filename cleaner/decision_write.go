@@ -11,12 +11,12 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// write makes entries in one transaction, or where they do not fit into one, in a bulk write. In both it calls enter,
-// which makes them.
-func (opt DecideOptions) write(ctx context.Context, s *kv.Store, enter func(l *ledger) error) ([]Decision, error) {
+// writeEntries makes entries in one transaction, or where they do not fit into one, in a bulk write. In both it calls
+// enter, which makes them.
+func writeEntries(ctx context.Context, s *kv.Store, enter func(l *ledger) error) ([]Decision, error) {
 	var made []Decision
 	err := s.Update(func(tx *kv.Tx) error {
-		l, err := newLedger(tx, opt)
+		l, err := newLedger(tx)
 		if err != nil {
 			return err
 		}
@@ -28,7 +28,7 @@ func (opt DecideOptions) write(ctx context.Context, s *kv.Store, enter func(l *l
 		return nil
 	})
 	if errors.Is(err, kv.ErrTxTooBig) {
-		return opt.writeBulk(ctx, s, enter)
+		return writeEntriesBulk(ctx, s, enter)
 	}
 	if err != nil {
 		return nil, err
@@ -71,14 +71,14 @@ func (k DecisionKind) value() kv.Value {
 	return kv.StringValue(k.String())
 }
 
-// writeBulk is write for more than a transaction holds.
-func (opt DecideOptions) writeBulk(ctx context.Context, s *kv.Store, enter func(l *ledger) error) (_ []Decision, err error) {
+// writeEntriesBulk is writeEntries for more than a transaction holds.
+func writeEntriesBulk(ctx context.Context, s *kv.Store, enter func(l *ledger) error) (_ []Decision, err error) {
 	b, err := s.Bulk()
 	if err != nil {
 		return nil, err
 	}
 	defer b.Abort()
-	l, err := newLedger(b.Tx(), opt)
+	l, err := newLedger(b.Tx())
 	if err != nil {
 		return nil, err
 	}

@@ -409,7 +409,7 @@ func (w *modelWalk) agreeHistory(tx *kv.Tx, v kv.NodeID, id string) error {
 		if err != nil {
 			return err
 		}
-		d.Time, d.Node, d.Who = time.Time{}, 0, ""
+		d.Time, d.Entered, d.Node, d.Who = time.Time{}, time.Time{}, 0, ""
 		got = append(got, fmt.Sprintf("%+v", d))
 	}
 	for _, d := range w.model.history {

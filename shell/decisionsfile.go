@@ -40,13 +40,13 @@ type filedDecision struct {
 	seq, step, undoes int64
 }
 
-// heldBytes is about what a filedDecision takes in memory, its texts included.
+// heldBytes is about what a filedDecision takes in memory, its texts and the decision that is made of it included.
 func (d *filedDecision) heldBytes() int64 {
-	return 256 + int64(len(d.id)+len(d.from)+len(d.to)+len(d.who)+len(d.why))
+	return 1000 + int64(len(d.id)+len(d.from)+len(d.to)+len(d.who)+len(d.why))
 }
 
 // maxAhead is how far the clock of who made a decision may be ahead of the one here. A time further ahead is a mistake, and
-// would be that of all later decisions too.
+// would make all that others decide about the node older.
 const maxAhead = 5 * time.Minute
 
 // A decisionsFile is a file of decisions while it is read. Those that it says were taken back are dropped, and of several
@@ -220,9 +220,12 @@ func (f *decisionsFile) add(line int64, field func(name string) (string, bool)) 
 	}
 	of := f.nodes[d.node]
 	if d.undoes != 0 {
-		i := slices.IndexFunc(of, func(earlier *filedDecision) bool { return earlier.seq == d.undoes })
-		if i >= 0 {
-			of = slices.Delete(of, i, i+1)
+		// The latest of that number: files of several people, one after the other, count from 1 each.
+		for i, earlier := range slices.Backward(of) {
+			if earlier.seq == d.undoes {
+				of = slices.Delete(of, i, i+1)
+				break
+			}
 		}
 		if f.nodes[d.node] = of; len(of) == 0 {
 			delete(f.nodes, d.node)
@@ -336,48 +339,28 @@ type adoption struct {
 	someOlder, someOther []string // ids of the first of them
 }
 
-// A decisionBatch is what is decided in one step.
-type decisionBatch struct {
-	requests []cleaner.DecisionRequest
-	who, why string
-	time     time.Time
-	step     int64 // in the file
-}
-
-// continues reports whether a batch goes on with what a later one begins.
-func (b *decisionBatch) continues(next decisionBatch) bool {
-	return b.who == next.who && b.why == next.why && b.step == next.step && b.time.Equal(next.time)
-}
-
-// adoptDecisions decides in a store as a file says. Nothing is decided before the whole file is known to fit the store. What
-// the store has already is left alone, so that a file can be taken again.
+// adoptDecisions decides in a store as a file says, in one write: all that it takes is on disk when it returns, or nothing
+// is decided. What the store has already is left alone, so that a file can be taken again.
 func adoptDecisions(
 	ctx context.Context, store *kv.Store, path, who string, memory int64, s *streams,
 ) (result adoption, err error) {
-	var batches []decisionBatch
+	var steps []cleaner.DecisionStep
 	err = store.View(func(tx *kv.Tx) error {
 		decisions, err := readDecisions(ctx, path, tx, memory, s)
 		if err != nil {
 			return err
 		}
-		batches, err = result.plan(ctx, tx, decisions, who, filepath.Base(path))
+		steps, err = result.plan(ctx, tx, decisions, who, filepath.Base(path))
 		return err
 	})
 	if err != nil {
 		return result, err
 	}
-	for _, b := range batches {
-		opt := cleaner.DecideOptions{Who: b.who, Why: b.why}
-		if !b.time.IsZero() {
-			opt.Now = func() time.Time { return b.time }
-		}
-		made, err := cleaner.Decide(ctx, store, b.requests, opt)
-		if err != nil {
-			return result, err
-		}
-		result.taken += len(made)
-		result.steps++
+	made, err := cleaner.DecideSteps(ctx, store, steps)
+	if err != nil {
+		return result, err
 	}
+	result.taken, result.steps = len(made), len(steps)
 	return result, nil
 }
 
@@ -385,8 +368,8 @@ func adoptDecisions(
 // one step, as they were.
 func (a *adoption) plan(
 	ctx context.Context, tx *kv.Tx, decisions []*filedDecision, who, file string,
-) (batches []decisionBatch, err error) {
-	decided, err := decidedAt(ctx, tx)
+) (steps []cleaner.DecisionStep, err error) {
+	decided, err := decidedAt(ctx, tx, decisions)
 	if err != nil {
 		return nil, err
 	}
@@ -401,6 +384,7 @@ func (a *adoption) plan(
 		}
 		return tx.Value(v, column)
 	}
+	var last *filedDecision // of those taken
 	for i, d := range decisions {
 		if i%checkEvery == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -432,18 +416,23 @@ func (a *adoption) plan(
 			a.someOther = appendFew(a.someOther, d.id)
 			continue
 		}
-		b := decisionBatch{who: cmp.Or(d.who, who), why: d.why, time: d.time, step: d.step}
-		if b.why == "" && d.kind == cleaner.NoDecision {
-			b.why = "imported from " + shortText(file)
+		opt := cleaner.DecideOptions{Who: cmp.Or(d.who, who), Why: d.why, Made: d.time}
+		if opt.Why == "" && d.kind == cleaner.NoDecision {
+			opt.Why = "imported from " + shortText(file)
 		}
-		if n := len(batches); n > 0 && batches[n-1].continues(b) {
-			batches[n-1].requests = append(batches[n-1].requests, request)
-			continue
+		if last == nil || !last.isOfStep(d) || steps[len(steps)-1].Options.Why != opt.Why {
+			steps = append(steps, cleaner.DecisionStep{Options: opt})
 		}
-		b.requests = []cleaner.DecisionRequest{request}
-		batches = append(batches, b)
+		step := &steps[len(steps)-1]
+		step.Requests = append(step.Requests, request)
+		last = d
 	}
-	return batches, nil
+	return steps, nil
+}
+
+// isOfStep reports whether a decision that follows is of the same step.
+func (d *filedDecision) isOfStep(next *filedDecision) bool {
+	return d.who == next.who && d.step == next.step && d.time.Equal(next.time)
 }
 
 // appendFew keeps the first few of many, for a message.
@@ -455,9 +444,12 @@ func appendFew(list []string, item string) []string {
 	return append(list, item)
 }
 
-// decidedAt is when each node that was decided on was so last, taken back or not.
-func decidedAt(ctx context.Context, tx *kv.Tx) (map[kv.NodeID]time.Time, error) {
-	at := make(map[kv.NodeID]time.Time)
+// decidedAt is when the last decision about each of some nodes was made, taken back or not; zero where there is none.
+func decidedAt(ctx context.Context, tx *kv.Tx, decisions []*filedDecision) (map[kv.NodeID]time.Time, error) {
+	at := make(map[kv.NodeID]time.Time, len(decisions))
+	for _, d := range decisions {
+		at[d.node] = time.Time{}
+	}
 	count := 0
 	for d, err := range cleaner.History(ctx, tx, kv.NoNode) {
 		if err != nil {
@@ -466,7 +458,9 @@ func decidedAt(ctx context.Context, tx *kv.Tx) (map[kv.NodeID]time.Time, error) 
 		if count++; count%checkEvery == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		at[d.Node] = d.Time
+		if _, asked := at[d.Node]; asked {
+			at[d.Node] = d.Time
+		}
 	}
 	return at, nil
 }

@@ -228,13 +228,125 @@ func TestDecisionsBeyondMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := adoptDecisions(t.Context(), store, path, "", 5000, &streams{err: new(bytes.Buffer)})
-	if err == nil || !strings.Contains(err.Error(), "d.csv:21: ") || !strings.Contains(err.Error(), "more than --memory allows") {
-		t.Errorf("got error %v, want that of line 21, which exceeds the memory", err)
+	if err == nil || !strings.Contains(err.Error(), "d.csv:6: ") || !strings.Contains(err.Error(), "more than --memory allows") {
+		t.Errorf("got error %v, want that of line 6, which exceeds the memory", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := adoptDecisions(ctx, store, path, "", 1<<20, &streams{err: new(bytes.Buffer)}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: got error %v, want %v", err, context.Canceled)
+	}
+}
+
+// decisionsOf exports the history of a store as lines.
+func decisionsOf(t *testing.T, store *kv.Store) string {
+	t.Helper()
+	result, err := Query(t.Context(), store, "history")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if _, err := Render(&text, result, FormatJSONL); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+// Decisions that several people made in stores of their own, at times that interleave, come together in one store, file by
+// file or in one file, and from there in another: each keeps its time and who made it, and of two about one node the one
+// that was made later stays.
+func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
+	at := func(day int) time.Time { return time.Date(2026, 5, day, 12, 0, 0, 1000, time.UTC) }
+	ann, bob := cleanedStore(t), cleanedStore(t)
+	decideNow(t, ann, at(3), "p4", cleaner.Accept, "")
+	decideNow(t, ann, at(9), "p1", cleaner.Reject, "")
+	decideNow(t, ann, at(11), "s1", cleaner.Reject, "")
+	decideNow(t, bob, at(2), "p2", cleaner.Unlabel, "")
+	decideNow(t, bob, at(5), "p1", cleaner.Unsure, "")
+	decideNow(t, bob, at(6), "p3", cleaner.Unsure, "")
+	if _, err := cleaner.Undo(t.Context(), bob, 1, cleaner.DecideOptions{Now: func() time.Time { return at(7) }}); err != nil {
+		t.Fatal(err)
+	}
+	decideNow(t, bob, at(10), "p3", cleaner.Relabel, "Systems")
+	files := map[string]string{
+		"ann": strings.ReplaceAll(decisionsOf(t, ann), "tester", "ann"), "bob": strings.ReplaceAll(decisionsOf(t, bob), "tester", "bob"),
+	}
+	want := []string{
+		"p1 Theory reject ann 9", "p2  unlabel bob 2", "p3 Systems relabel bob 10", "p4 Theory accept ann 3", "s1 Systems reject ann 11",
+	}
+	// inForce lists the decisions in force, each with who made it and on which day.
+	inForce := func(store *kv.Store) (lines []string) {
+		last := map[string]cleaner.Decision{}
+		err := store.View(func(tx *kv.Tx) error {
+			for d, err := range cleaner.History(t.Context(), tx, kv.NoNode) {
+				if err != nil {
+					return err
+				}
+				last[d.ID] = d
+			}
+			return cleaner.CheckHistory(t.Context(), tx, func(p kv.Problem) { t.Errorf("check: %s", p) })
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, d := range last {
+			if !d.Time.Equal(at(d.Time.Day())) || !d.Entered.After(d.Time) {
+				t.Errorf("%s: made at %v and entered at %v, want noon of a day, and later", id, d.Time, d.Entered)
+			}
+			lines = append(lines, fmt.Sprintf("%s %s %s %s %d", id, d.To, d.After, d.Who, d.Time.Day()))
+		}
+		slices.Sort(lines)
+		return lines
+	}
+	for _, order := range [][]string{{"ann", "bob"}, {"bob", "ann"}} {
+		store := cleanedStore(t)
+		before := store.Counters()
+		for _, name := range order {
+			if _, err := adopt(t, store, name+".jsonl", files[name]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if commits := store.Counters().Commits - before.Commits; commits != 2 {
+			t.Errorf("%v: got %d commits, want one a file", order, commits)
+		}
+		if got := inForce(store); !slices.Equal(got, want) {
+			t.Errorf("%v: got %q, want %q", order, got, want)
+		}
+		other := cleanedStore(t)
+		if _, err := adopt(t, other, "all.jsonl", decisionsOf(t, store)); err != nil {
+			t.Fatal(err)
+		}
+		if got := inForce(other); !slices.Equal(got, want) {
+			t.Errorf("%v, from there to another store: got %q, want %q", order, got, want)
+		}
+	}
+	together := cleanedStore(t)
+	if _, err := adopt(t, together, "all.jsonl", files["bob"]+files["ann"]); err != nil {
+		t.Fatal(err)
+	}
+	if got := inForce(together); !slices.Equal(got, want) {
+		t.Errorf("in one file: got %q, want %q", got, want)
+	}
+}
+
+// A file is taken as a whole: what cannot be written takes the rest with it.
+func TestAdoptDecisionsAtOnce(t *testing.T) {
+	store := cleanedStore(t)
+	path := filepath.Join(t.TempDir(), "d.csv")
+	text := "id,label,time\np1,Systems,2026-01-02T00:00:00Z\np2,Systems,2026-01-03T00:00:00Z\np3,Systems,2026-01-01T00:00:00Z\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("x", cleaner.MaxWho+1)
+	if _, err := adoptDecisions(t.Context(), store, path, long, 1<<20, &streams{err: new(bytes.Buffer)}); !errors.Is(err, cleaner.ErrOptions) {
+		t.Errorf("who is too long: got error %v, want ErrOptions", err)
+	}
+	if got := labelsNow(t, store); got != nil {
+		t.Errorf("a file that was refused decided %q, want nothing", got)
+	}
+	got, err := adoptDecisions(t.Context(), store, path, "ann", 1<<20, &streams{err: new(bytes.Buffer)})
+	if err != nil || got.taken != 3 || got.steps != 3 {
+		t.Errorf("got %+v, %v, want 3 decisions in 3 steps", got, err)
 	}
 }
 

@@ -152,8 +152,9 @@
 //	label
 //	all else                 is decided, as accept, reject or relabel by what the store suggests and has
 //
-// Entries of one step stay one, with their who, why and time; the time never goes behind that of an earlier decision,
-// and a file that has one more than five minutes ahead of the clock is refused.
+// Entries of one step stay one, with their who, why and the time at which each was made, whatever the time of those that
+// the store has; a file that has one more than five minutes ahead of the clock is refused. All that is taken of a file is
+// written at once. As of a time before the import none of it is there.
 //
 // # Exit codes
 //

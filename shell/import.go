@@ -276,10 +276,7 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 	})
 	s.progress.clear()
 	if err != nil {
-		if got.steps > 0 && !errors.Is(err, context.Canceled) {
-			err = fmt.Errorf("after %d decisions, which are kept, so that the same import goes on with the rest: %w", got.taken, err)
-		}
-		return leaving(err, "%d decisions are taken, and the same import goes on with the rest", got.taken)
+		return leaving(err, "%s is as it was", c.DB)
 	}
 	_, err = fmt.Fprintf(s.out, "%s: %s taken in %s, %d were there, %.1f s\n", c.DB,
 		countText(got.taken, "decision", "decisions"), countText(got.steps, "step", "steps"), got.there, time.Since(began).Seconds())
