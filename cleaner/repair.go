@@ -1,78 +1,129 @@
 package cleaner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// lostEntry is the Why of an entry that Repair puts in the place of one that was lost.
-const lostEntry = "this entry was damaged: what is known of it comes from the entries beside it"
+// lostEntryWhy is the Why of an entry that Repair puts in the place of one that was lost.
+const lostEntryWhy = "this entry was damaged: what is known of it comes from the entries beside it"
 
 // Repair makes history, labels and decisions agree again, and calls report for what it did. It is for a store that
-// kv.Repair has repaired, opened by index.Open. An entry that is missing is made up from those before and after it about
-// the same node, so that no other loses its number; a label that is missing is what the last entry about its node says,
-// and every decision is. After an error, or a kill, it can be run again.
+// kv.Repair has repaired, opened by index.Open, that nobody else writes to. An entry that is missing is made up from those
+// before and after it about the same node, so that no other loses its number; a label that is missing is what the last
+// entry about its node says, and every decision is.
+//
+// It writes a thousand entries or nodes in a transaction, and reports what is in one once it is on disk. After an error,
+// or a kill, it can be run again, and ends with the same as if it had not been stopped. The work is that of reading the
+// history a few times, and it holds some 200 bytes a missing entry.
 func Repair(ctx context.Context, s *kv.Store, report func(kv.Mend)) error {
+	r := historyRepair{store: s, report: report, atOnce: 1000}
+	return r.run(ctx)
+}
+
+// A historyRepair is one run of Repair.
+type historyRepair struct {
+	store  *kv.Store
+	report func(kv.Mend)
+	atOnce int // entries or nodes in a transaction, at most
+
+	last int64       // the number of the last entry
+	keys []keyMend   // of the history that are to be removed or added
+	lost []lostEntry // ascending by seq
+
+	labels, decisions int // set
+}
+
+// A keyMend is a key of the history that is too many, or too few.
+type keyMend struct {
+	key    []byte
+	remove bool // else it is added
+	mend   kv.Mend
+}
+
+// A lostEntry is what is known, or made up, of an entry that cannot be read.
+type lostEntry struct {
+	seq, step, place int64
+	entered          time.Time
+	node             kv.NodeID // kv.NoNode: not known
+	guessed          bool      // the node is that of the entry before: it changes nothing
+	kind             DecisionKind
+	takenBack        bool // kind and from are what an entry that takes it back says
+	from, to         nodeState
+}
+
+// run finds out in snapshots what is to be done, and does it in an order in which every part of it, done alone, leaves the
+// rest as it was: entries by their numbers, as each depends on the one before, and columns when all entries are there.
+func (r *historyRepair) run(ctx context.Context) error {
 	sound := true
-	err := s.View(func(tx *kv.Tx) error {
+	err := r.store.View(func(tx *kv.Tx) error {
 		return CheckHistory(ctx, tx, func(kv.Problem) { sound = false })
 	})
 	if err != nil || sound {
 		return err
 	}
-	r := historyRepair{report: report, missing: map[int64]kv.NodeID{}, made: map[int64]historyRecord{}}
-	if err := s.Update(func(tx *kv.Tx) error { return r.history(ctx, tx) }); err != nil {
-		return fmt.Errorf("history: %w", err)
-	}
-	for first := kv.NodeID(0); ; first += repairedAtOnce {
-		more := false
-		err := s.Update(func(tx *kv.Tx) error {
-			more = int64(first)+repairedAtOnce < int64(tx.NumNodes())
-			return r.columns(ctx, tx, first)
-		})
-		if err != nil {
+	for _, step := range []func(context.Context) error{r.find, r.mendKeys, r.findStates, r.makeEntries, r.mendColumns} {
+		if err := step(ctx); err != nil {
 			return fmt.Errorf("history: %w", err)
 		}
-		if !more {
-			break
-		}
-	}
-	if r.labels+r.decisions > 0 {
-		report(kv.Mend{
-			Where: "history", What: "nodes that do not have what their last entries say",
-			Done: fmt.Sprintf("%d labels and %d decisions set again", r.labels, r.decisions),
-		})
 	}
 	return nil
 }
 
-// repairedAtOnce is how many nodes are looked at in a transaction.
-const repairedAtOnce = 1000
-
-// A historyRepair is one run of Repair.
-type historyRepair struct {
-	report  func(kv.Mend)
-	last    int64                   // the number of the last entry
-	missing map[int64]kv.NodeID     // numbers of entries that cannot be read, with their nodes; kv.NoNode: not known
-	made    map[int64]historyRecord // in their place
-
-	labels, decisions int // set
+// inBatches has write do what there is from 0 up to n, a range in a transaction, and calls done when that is on disk. What
+// does not fit into a transaction is halved.
+func (r *historyRepair) inBatches(
+	ctx context.Context, n int, write func(tx *kv.Tx, first, end int) error, done func(first, end int),
+) error {
+	size := r.atOnce
+	for first := 0; first < n; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		end := min(first+size, n)
+		err := r.store.Update(func(tx *kv.Tx) error { return write(tx, first, end) })
+		if errors.Is(err, kv.ErrTxTooBig) && size > 1 {
+			size = (end - first + 1) / 2
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		done(first, end)
+		first = end
+	}
+	return nil
 }
 
-// history makes the entries follow one another, and be found by their nodes.
-func (r *historyRepair) history(ctx context.Context, tx *kv.Tx) error {
+// find finds the keys that are wrong, and the entries that are lost, with their nodes, steps and times.
+func (r *historyRepair) find(ctx context.Context) error {
+	return r.store.View(func(tx *kv.Tx) error {
+		if err := r.findEntries(ctx, tx); err != nil {
+			return err
+		}
+		if err := r.findNodes(ctx, tx); err != nil {
+			return err
+		}
+		return r.findPlaces(ctx, tx)
+	})
+}
+
+// findEntries reads all entries.
+func (r *historyRepair) findEntries(ctx context.Context, tx *kv.Tx) error {
 	space := tx.Space(historySpace)
-	remove := func(key []byte, what string) error {
-		r.report(kv.Mend{Where: "history", What: what, Done: "removed"})
-		return space.Delete(key)
-	}
+	count := 0
 	for e, err := range space.Ascend([]byte{entryTag}) {
-		if err = errors.Join(err, ctx.Err()); err != nil {
+		if count++; err == nil && count%lookEvery == 0 {
+			err = ctx.Err()
+		}
+		if err != nil {
 			return err
 		}
 		if e.Key[0] != entryTag {
@@ -80,122 +131,161 @@ func (r *historyRepair) history(ctx context.Context, tx *kv.Tx) error {
 		}
 		seq, err := parseEntryKey(e.Key)
 		if err != nil {
-			if err := remove(e.Key, err.Error()); err != nil {
-				return err
-			}
+			r.removeKey(e.Key, err.Error())
 			continue
 		}
-		r.missUpTo(seq)
+		r.loseUpTo(seq)
+		r.last = seq
 		d, err := parseDecision(seq, e.Value)
 		if err != nil || int64(d.Node) >= int64(tx.NumNodes()) {
-			r.missing[seq] = kv.NoNode
+			r.lost = append(r.lost, lostEntry{seq: seq, node: kv.NoNode})
 			continue
 		}
-		if _, err := space.Get(nodeKey(d.Node, seq)); errors.Is(err, kv.ErrNotFound) {
-			if err := space.Put(nodeKey(d.Node, seq), nil); err != nil {
-				return err
-			}
-			r.report(kv.Mend{Where: "history", What: fmt.Sprintf("entry %d was not found by its node %s", seq, d.ID), Done: "put right"})
+		if l := r.lostAs(d.Undoes); l != nil && !l.takenBack {
+			l.node, l.kind, l.takenBack = d.Node, d.Kind, true
+			l.from = nodeState{d.To, d.After}
+		}
+		_, err = space.Get(nodeKey(d.Node, seq))
+		switch {
+		case errors.Is(err, kv.ErrNotFound):
+			r.keys = append(r.keys, keyMend{key: nodeKey(d.Node, seq), mend: kv.Mend{
+				Where: "history", What: fmt.Sprintf("entry %d was not found by its node %s", seq, d.ID), Done: "put right",
+			}})
+		case err != nil:
+			return err
 		}
 	}
-	for e, err := range space.Ascend([]byte{nodeTag}) {
-		if err = errors.Join(err, ctx.Err()); err != nil {
+	return nil
+}
+
+// loseUpTo notes that the entries between the last one and seq are lost.
+func (r *historyRepair) loseUpTo(seq int64) {
+	for n := r.last + 1; n < seq; n++ {
+		r.lost = append(r.lost, lostEntry{seq: n, node: kv.NoNode})
+	}
+}
+
+// lostAs is what is known of a lost entry; nil where it is not lost.
+func (r *historyRepair) lostAs(seq int64) *lostEntry {
+	i, found := slices.BinarySearchFunc(r.lost, seq, func(l lostEntry, seq int64) int { return cmp.Compare(l.seq, seq) })
+	if !found {
+		return nil
+	}
+	return &r.lost[i]
+}
+
+func (r *historyRepair) removeKey(key []byte, what string) {
+	r.keys = append(r.keys, keyMend{
+		key: slices.Clone(key), remove: true, mend: kv.Mend{Where: "history", What: what, Done: "removed"},
+	})
+}
+
+// findNodes reads all keys by node. They tell of the nodes of lost entries, also of those behind the last that is there.
+func (r *historyRepair) findNodes(ctx context.Context, tx *kv.Tx) error {
+	var behind []lostEntry
+	count := 0
+	for e, err := range tx.Space(historySpace).Ascend([]byte{nodeTag}) {
+		if count++; err == nil && count%lookEvery == 0 {
+			err = ctx.Err()
+		}
+		if err != nil {
 			return err
 		}
 		v, seq, ok := parseNodeKey(e.Key)
+		ok = ok && seq > 0 && int64(v) < int64(tx.NumNodes())
 		if ok && seq > r.last {
-			r.missUpTo(seq)
-			r.missing[seq] = kv.NoNode
-		}
-		if _, lost := r.missing[seq]; ok && lost && int64(v) < int64(tx.NumNodes()) {
-			r.missing[seq] = v
+			behind = append(behind, lostEntry{seq: seq, node: v})
 			continue
 		}
 		if ok {
-			d, err := readDecision(tx, seq)
-			ok = err == nil && d.Node == v
+			ok = r.isOf(tx, v, seq)
 		}
 		if !ok {
-			if err := remove(e.Key, fmt.Sprintf("an entry under %x", e.Key)); err != nil {
-				return err
-			}
+			r.removeKey(e.Key, fmt.Sprintf("an entry under %x", e.Key))
 		}
 	}
-	for seq := int64(1); seq <= r.last; seq++ {
-		if _, lost := r.missing[seq]; lost {
-			if err := r.make(ctx, tx, seq); err != nil {
-				return err
-			}
+	slices.SortStableFunc(behind, func(a, b lostEntry) int { return cmp.Compare(a.seq, b.seq) })
+	for _, l := range behind {
+		if l.seq == r.last { // of two nodes
+			r.removeKey(nodeKey(l.node, l.seq), fmt.Sprintf("an entry under %x", nodeKey(l.node, l.seq)))
+			continue
 		}
+		r.loseUpTo(l.seq)
+		r.lost = append(r.lost, l)
+		r.last = l.seq
 	}
 	return nil
 }
 
-// missUpTo notes that the entries between the last and seq are missing.
-func (r *historyRepair) missUpTo(seq int64) {
-	for n := r.last + 1; n < seq; n++ {
-		r.missing[n] = kv.NoNode
-	}
-	r.last = max(r.last, seq)
-}
-
-// entry is entry seq, or what was made in its place; false where it is not there, or not yet.
-func (r *historyRepair) entry(tx *kv.Tx, seq int64) (historyRecord, bool) {
-	if d, ok := r.made[seq]; ok {
-		return d, true
-	}
-	if _, lost := r.missing[seq]; lost || seq < 1 || seq > r.last {
-		return historyRecord{}, false
+// isOf reports whether an entry up to the last is about a node. Of a lost one whose node is not known it takes that.
+func (r *historyRepair) isOf(tx *kv.Tx, v kv.NodeID, seq int64) bool {
+	if l := r.lostAs(seq); l != nil {
+		if l.node == kv.NoNode {
+			l.node = v
+		}
+		return l.node == v
 	}
 	d, err := readDecision(tx, seq)
-	return d, err == nil
+	return err == nil && d.Node == v
 }
 
-// make writes an entry in the place of one that is missing; those before it are there.
-func (r *historyRepair) make(ctx context.Context, tx *kv.Tx, seq int64) error {
-	before, _ := r.entry(tx, seq-1)
-	after, there := historyRecord{}, false
-	for n := seq + 1; n <= r.last && !there; n++ {
-		after, there = r.entry(tx, n)
+// findPlaces finds steps and times of lost entries, and the nodes that are not known, from the entries beside them.
+func (r *historyRepair) findPlaces(ctx context.Context, tx *kv.Tx) error {
+	var before, after historyRecord
+	for i := range r.lost {
+		if i%lookEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		l := &r.lost[i]
+		if i == 0 || r.lost[i-1].seq != l.seq-1 {
+			var err error
+			if before, after, err = r.beside(tx, i); err != nil {
+				return err
+			}
+		}
+		if l.node == kv.NoNode {
+			l.node, l.guessed = before.Node, true
+		}
+		l.step, l.place = placeBetween(l.seq, before, after)
+		l.entered = before.Entered
+		before = historyRecord{Decision{Seq: l.seq, Step: l.step, Node: l.node, Entered: l.entered}, l.place}
 	}
-	d := historyRecord{Decision: Decision{Seq: seq, Node: r.missing[seq], Time: before.Time, Why: lostEntry, Score: math.NaN()}}
-	d.Step, d.place = placeBetween(seq, before, after, there)
-	if d.Time.IsZero() {
-		d.Time = time.Unix(0, 0).UTC()
-	}
-	known := d.Node != kv.NoNode
-	if !known {
-		d.Node = before.Node
-	}
-	var err error
-	if d.ID, err = tx.ID(d.Node); err != nil {
-		return err
-	}
-	if err := r.states(tx, &d); err != nil {
-		return err
-	}
-	if !known {
-		d.To, d.After = d.From, d.Before // of another node: it changes nothing
-	}
-	if d.Kind, err = r.kind(ctx, tx, d); err != nil {
-		return err
-	}
-	r.made[seq] = d
-	space := tx.Space(historySpace)
-	if err := errors.Join(space.Put(entryKey(seq), d.append(nil)), space.Put(nodeKey(d.Node, seq), nil)); err != nil {
-		return err
-	}
-	r.report(kv.Mend{
-		Where: "history", What: fmt.Sprintf("entry %d is missing", seq),
-		Done: fmt.Sprintf("made up from those beside it: node %s, label %q to %q", d.ID, d.From, d.To),
-	})
 	return nil
+}
+
+// beside are the entries before and after a run of lost ones that begins with r.lost[i]. Where there is none before, what
+// is to be known of it is made up; where there is none after it is zero.
+func (r *historyRepair) beside(tx *kv.Tx, i int) (before, after historyRecord, err error) {
+	end := i + 1
+	for end < len(r.lost) && r.lost[end].seq == r.lost[end-1].seq+1 {
+		end++
+	}
+	if next := r.lost[end-1].seq + 1; next <= r.last {
+		if after, err = readDecision(tx, next); err != nil {
+			return before, after, err
+		}
+	}
+	if r.lost[i].seq > 1 {
+		before, err = readDecision(tx, r.lost[i].seq-1)
+		return before, after, err
+	}
+	before.Node, before.Entered = after.Node, time.Unix(0, 0).UTC()
+	if after.Seq > 0 && after.Entered.Before(before.Entered) {
+		before.Entered = after.Entered
+	}
+	for _, l := range r.lost[i:end] {
+		if l.node != kv.NoNode {
+			before.Node = l.node
+			break
+		}
+	}
+	return before, after, nil
 }
 
 // placeBetween is the step of an entry, and its place in it, that fits between the one before it and the next that is
-// there.
-func placeBetween(seq int64, before, after historyRecord, there bool) (step, place int64) {
-	if !there {
+// there, if any.
+func placeBetween(seq int64, before, after historyRecord) (step, place int64) {
+	if after.Seq == 0 {
 		return before.Step + 1, 0
 	}
 	distance := after.Seq - seq
@@ -209,66 +299,192 @@ func placeBetween(seq int64, before, after historyRecord, there bool) (step, pla
 	return before.Step, before.place + 1
 }
 
-// states finds what label and decision of the node of a missing entry were before and after it: what the entries about
-// it say, or where there are none what they are.
-func (r *historyRepair) states(tx *kv.Tx, d *historyRecord) error {
-	now, err := readState(tx, d.Node)
-	if err != nil {
-		return err
+// mendKeys makes the entries that are there be found by their nodes, and nothing else.
+func (r *historyRepair) mendKeys(ctx context.Context) error {
+	return r.inBatches(ctx, len(r.keys), func(tx *kv.Tx, first, end int) error {
+		space := tx.Space(historySpace)
+		for _, k := range r.keys[first:end] {
+			var err error
+			if k.remove {
+				err = space.Delete(k.key)
+			} else {
+				err = space.Put(k.key, nil)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}, func(first, end int) {
+		for _, k := range r.keys[first:end] {
+			r.report(k.mend)
+		}
+	})
+}
+
+// findStates finds what lost entries have changed, from the other entries about their nodes.
+func (r *historyRepair) findStates(ctx context.Context) error {
+	byNode := make([]*lostEntry, len(r.lost))
+	for i := range r.lost {
+		byNode[i] = &r.lost[i]
 	}
-	d.From, d.Before, d.To, d.After = now.label, NoDecision, now.label, now.decision
-	first := true // no entry before it
-	for seq, err := range entriesOf(tx, d.Node) {
+	slices.SortStableFunc(byNode, func(a, b *lostEntry) int { return cmp.Compare(a.node, b.node) })
+	return r.store.View(func(tx *kv.Tx) error {
+		for len(byNode) > 0 {
+			end := 1
+			for end < len(byNode) && byNode[end].node == byNode[0].node {
+				end++
+			}
+			if err := r.findStatesOf(ctx, tx, byNode[:end]); err != nil {
+				return err
+			}
+			byNode = byNode[end:]
+		}
+		return nil
+	})
+}
+
+// findStatesOf is findStates for the entries about one node, ascending.
+func (r *historyRepair) findStatesOf(ctx context.Context, tx *kv.Tx, lost []*lostEntry) error {
+	var last nodeState // after the entries before the first of lost
+	there := false     // there are entries before it
+	fill := func(end int, next nodeState) {
+		for _, l := range lost[:end] {
+			switch {
+			case l.takenBack: // what was before it is known
+			case there:
+				l.from = last
+			default:
+				l.from = nodeState{label: next.label}
+			}
+			if l.to = next; l.guessed {
+				l.to = l.from
+			}
+			last, there = l.to, true
+		}
+		lost = lost[end:]
+	}
+	// fillUpTo fills those before an entry, next being the state that it found.
+	fillUpTo := func(seq int64, next nodeState) {
+		end := 0
+		for end < len(lost) && lost[end].seq < seq {
+			if lost[end].takenBack && end > 0 {
+				fill(end, lost[end].from)
+				end = 0
+			}
+			end++
+		}
+		fill(end, next)
+	}
+	node, count := lost[0].node, 0
+	for seq, err := range entriesOf(tx, node) {
+		if count++; err == nil && count%lookEvery == 0 {
+			err = ctx.Err()
+		}
 		if err != nil {
 			return err
 		}
-		other, ok := r.entry(tx, seq)
-		switch {
-		case !ok:
-		case seq < d.Seq:
-			d.From, d.Before, first = other.To, other.After, false
-		case seq > d.Seq:
-			d.To, d.After = other.From, other.Before
-			if first {
-				d.From = other.From
-			}
-			return nil
+		if r.lostAs(seq) != nil {
+			continue
 		}
+		d, err := readDecision(tx, seq)
+		if err != nil {
+			return err
+		}
+		fillUpTo(seq, nodeState{d.From, d.Before})
+		last, there = nodeState{d.To, d.After}, true
 	}
+	now, err := readState(tx, node)
+	if err != nil {
+		return err
+	}
+	fillUpTo(math.MaxInt64, now)
 	return nil
 }
 
-// kind is what an entry that takes d back calls it, or what DecisionColumn says after it.
-func (r *historyRepair) kind(ctx context.Context, tx *kv.Tx, d historyRecord) (DecisionKind, error) {
-	for seq, err := range entriesOf(tx, d.Node) {
-		if err = errors.Join(err, ctx.Err()); err != nil {
-			return NoDecision, err
+// makeEntries writes entries in the place of those that are lost.
+func (r *historyRepair) makeEntries(ctx context.Context) error {
+	var mends []kv.Mend
+	return r.inBatches(ctx, len(r.lost), func(tx *kv.Tx, first, end int) error {
+		mends = mends[:0]
+		space := tx.Space(historySpace)
+		for _, l := range r.lost[first:end] {
+			id, err := tx.ID(l.node)
+			if err != nil {
+				return err
+			}
+			d := l.record(id)
+			err = errors.Join(space.Put(entryKey(l.seq), d.append(nil)), space.Put(nodeKey(l.node, l.seq), nil))
+			if err != nil {
+				return err
+			}
+			mends = append(mends, kv.Mend{
+				Where: "history", What: fmt.Sprintf("entry %d is missing", l.seq),
+				Done: fmt.Sprintf("made up from those beside it: node %s, label %q to %q", id, d.From, d.To),
+			})
 		}
-		if other, ok := r.entry(tx, seq); ok && other.Undoes == d.Seq {
-			return other.Kind, nil
+		return nil
+	}, func(int, int) {
+		for _, m := range mends {
+			r.report(m)
 		}
-	}
-	if d.After.isDecision() {
-		return d.After, nil
-	}
-	return Unsure, nil
+	})
 }
 
-// columns sets labels that are missing, and decisions, of some nodes to what their last entries say.
-func (r *historyRepair) columns(ctx context.Context, tx *kv.Tx, first kv.NodeID) error {
+// record is the entry in the place of a lost one. Its kind is what an entry that takes it back calls it, or what
+// DecisionColumn says after it.
+func (l *lostEntry) record(id string) historyRecord {
+	d := Decision{
+		Seq: l.seq, Step: l.step, Time: l.entered, Entered: l.entered, Node: l.node, ID: id, Kind: Unsure,
+		From: l.from.label, To: l.to.label, Before: l.from.decision, After: l.to.decision, Why: lostEntryWhy, Score: math.NaN(),
+	}
+	switch {
+	case l.takenBack:
+		d.Kind = l.kind
+	case d.After.isDecision():
+		d.Kind = d.After
+	}
+	return historyRecord{d, l.place}
+}
+
+// mendColumns sets labels that are missing, and decisions, to what the last entries about their nodes say.
+func (r *historyRepair) mendColumns(ctx context.Context) error {
+	nodes := 0
+	err := r.store.View(func(tx *kv.Tx) error {
+		nodes = tx.NumNodes()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var labels, decisions int // of the transaction
+	err = r.inBatches(ctx, nodes, func(tx *kv.Tx, first, end int) (err error) {
+		labels, decisions, err = r.mendNodes(ctx, tx, kv.NodeID(first), kv.NodeID(end))
+		return err
+	}, func(int, int) { r.labels, r.decisions = r.labels+labels, r.decisions+decisions })
+	if r.labels+r.decisions > 0 {
+		r.report(kv.Mend{
+			Where: "history", What: "nodes that do not have what their last entries say",
+			Done: fmt.Sprintf("%d labels and %d decisions set again", r.labels, r.decisions),
+		})
+	}
+	return err
+}
+
+// mendNodes is mendColumns for the nodes first ≤ v < end, and counts what it sets.
+func (r *historyRepair) mendNodes(ctx context.Context, tx *kv.Tx, first, end kv.NodeID) (labels, decisions int, err error) {
 	if _, ok := tx.Column(DecisionColumn); !ok {
 		if r.last == 0 {
-			return nil
+			return 0, 0, nil
 		}
 		if err := tx.AddColumn(DecisionColumn, kv.KindString); err != nil {
-			return err
+			return 0, 0, err
 		}
 	}
-	end := kv.NodeID(min(int64(first)+repairedAtOnce, int64(tx.NumNodes())))
 	last := map[kv.NodeID]int64{}
 	for e, err := range tx.Space(historySpace).Ascend(nodeEntries(first)) {
 		if err = errors.Join(err, ctx.Err()); err != nil {
-			return err
+			return 0, 0, err
 		}
 		v, seq, ok := parseNodeKey(e.Key)
 		if !ok || v >= end {
@@ -279,31 +495,31 @@ func (r *historyRepair) columns(ctx context.Context, tx *kv.Tx, first kv.NodeID)
 	for v := first; v < end; v++ {
 		word, err := tx.Value(v, DecisionColumn)
 		if err != nil {
-			return err
+			return 0, 0, err
 		}
 		want := historyRecord{}
 		if seq, decided := last[v]; decided {
 			if want, err = readDecision(tx, seq); err != nil {
-				return err
+				return 0, 0, err
 			}
 			label, err := tx.Value(v, kv.LabelColumn)
 			if err != nil {
-				return err
+				return 0, 0, err
 			}
 			if label.IsNull() && want.To != "" {
-				r.labels++
+				labels++
 				if err := tx.SetLabel(v, want.To); err != nil {
-					return err
+					return 0, 0, err
 				}
 			}
 		}
 		if word == want.After.value() {
 			continue
 		}
-		r.decisions++
+		decisions++
 		if err := tx.SetValue(v, DecisionColumn, want.After.value()); err != nil {
-			return err
+			return 0, 0, err
 		}
 	}
-	return nil
+	return labels, decisions, nil
 }
