@@ -116,7 +116,7 @@ func (opt DecideOptions) withDefaults() (DecideOptions, error) {
 	opt.Now = func() time.Time { return now }
 	var err error
 	if year := opt.Made.Year(); year < 0 || year > 9999 {
-		err = fmt.Errorf("Made is of the year %d, want 0 to 9999: %w", year, ErrOptions)
+		err = fmt.Errorf("the year of Made is %d, want 0 to 9999: %w", year, ErrOptions)
 	}
 	return opt, errors.Join(checkRemark("Who", opt.Who, MaxWho), checkRemark("Why", opt.Why, MaxWhy), err)
 }
