@@ -17,8 +17,8 @@ import (
 func blockTables(t *testing.T, s *Store, count uint64) (unblock func()) {
 	t.Helper()
 	var newest uint64
-	manifest, _, err := readManifest(s.dir)
-	if err != nil {
+	manifest, cut, err := readManifest(s.dir)
+	if err := errors.Join(err, cut); err != nil {
 		t.Fatal(err)
 	}
 	for id := range manifest.Tables {
@@ -198,8 +198,8 @@ func TestLacking(t *testing.T) {
 func TestUndoMerges(t *testing.T) {
 	t.Parallel()
 	some := documentStore(t)
-	manifest, _, err := readManifest(some)
-	if err != nil {
+	manifest, cut, err := readManifest(some)
+	if err := errors.Join(err, cut); err != nil {
 		t.Fatal(err)
 	}
 	var whole []byte
