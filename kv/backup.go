@@ -39,8 +39,9 @@ type BackupOptions struct {
 }
 
 // Backup writes a snapshot of the store to w: everything that a Tx can read, but not the files that jobs keep (see
-// Work). Others may read and write meanwhile. It holds a few megabytes. Every record that it writes is compared with its
-// checksum. A backup that is not complete says so when it is read; nothing else marks it as one.
+// Work). Others may read and write meanwhile. It holds a few megabytes. Every record of the
+// snapshot is compared with its checksum, also one that is left out because it has not changed. A backup that is not
+// complete says so when it is read; nothing else marks it as one.
 //
 // A damaged record is an ErrCorrupt, an earlier backup that cannot be read an ErrBackup, and one of another store, or
 // of a snapshot that this store has not come to, an ErrBackupOrder.
@@ -178,18 +179,17 @@ func (b *backup) add(item *badger.Item, out *backupWriter) error {
 	e := backupEntry{key: item.Key(), version: item.Version()}
 	return guard(e.key, func() error {
 		return item.Value(func(record []byte) error {
-			sum, ok := recordSum(record)
-			kept, err := b.isKept(e.key, e.version, sum)
-			if err != nil {
-				return err
-			}
-			if e.sum = sum; kept && ok {
-				return out.add(e)
-			}
 			if _, err := decode(e.key, record); err != nil {
 				return b.tx.s.damaged(err)
 			}
-			e.record = record
+			e.sum = recordSum(record)
+			kept, err := b.isKept(e.key, e.version, e.sum)
+			if err != nil {
+				return err
+			}
+			if !kept {
+				e.record = record
+			}
 			return out.add(e)
 		})
 	})

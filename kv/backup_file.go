@@ -88,13 +88,8 @@ type backupEntry struct {
 	record  []byte // nil where it is kept
 }
 
-// recordSum is the checksum that a record carries.
-func recordSum(record []byte) (uint32, bool) {
-	if len(record) < recordHeader {
-		return 0, false
-	}
-	return binary.BigEndian.Uint32(record[3:]), true
-}
+// recordSum is the checksum that a record carries, one that decodes.
+func recordSum(record []byte) uint32 { return binary.BigEndian.Uint32(record[3:]) }
 
 // A backupWriter writes the frames of a backup.
 type backupWriter struct {
@@ -398,7 +393,7 @@ func (b *backupReader) parse() error {
 		if _, err := decode(key, record); err != nil {
 			return b.fail(b.offset, "in the frame before: %v", err)
 		}
-		sum, _ = recordSum(record)
+		sum = recordSum(record)
 		b.count.Changed++
 	}
 	b.key, b.entry = b.entry.key, backupEntry{key: key, version: version, sum: sum, record: record}

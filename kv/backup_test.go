@@ -387,6 +387,57 @@ func frameEnds(t *testing.T, file []byte) (ends []int) {
 	return ends
 }
 
+// TestBackupSinceOfDamagedStore damages a record that has not changed since the backup before.
+func TestBackupSinceOfDamagedStore(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "store")
+	s, err := Create(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.Update(func(tx *Tx) error {
+		for i := range 20 { // each in a block of its own
+			if err := tx.PutDocument("kept", fmt.Sprintf("%02d", i), strings.Repeat(fmt.Sprintf("text %02d ", i), 1000)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	var full bytes.Buffer
+	if err == nil {
+		_, err = s.Backup(t.Context(), &full, BackupOptions{})
+	}
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	damagedStores.Store(dir, true)
+	tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
+	if err != nil || len(tables) != 1 {
+		t.Fatalf("got tables %q, want one: %v", tables, err)
+	}
+	text, err := os.ReadFile(tables[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(text, []byte("text 07 text"))
+	if at < 0 {
+		t.Fatal("the document is not in the table")
+	}
+	text[at+4000] ^= 1
+	if err := os.WriteFile(tables[0], text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err = Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore(t, s)
+	_, err = s.Backup(t.Context(), io.Discard, BackupOptions{Since: &full})
+	if !errors.Is(err, ErrCorrupt) {
+		t.Errorf("got %v, want ErrCorrupt", err)
+	}
+}
+
 // TestFlippedBackups flips bits of a backup, everywhere in head and end, and at random places between.
 func TestFlippedBackups(t *testing.T) {
 	s := openStore(t, keptPlain(t), Options{})

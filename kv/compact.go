@@ -68,7 +68,10 @@ func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 	if err := s.mergeable(); err != nil {
 		return fmt.Errorf("committed, but merging tables: %w", err)
 	}
-	return wrapBadger(s.db.Flatten(1))
+	if err := s.flatten(); err != nil {
+		return fmt.Errorf("committed, but merging tables: %w", err)
+	}
+	return nil
 }
 
 // A compaction is what the steps of one Compact share.

@@ -39,12 +39,14 @@
 //     so that merging does not hide it.
 //   - [Repair] of a store of which one byte was changed loses nothing, of a whole store it changes nothing, and what it
 //     takes out is kept.
-//   - A backup holds one snapshot, whatever is written meanwhile. One that is cut short or damaged is an [ErrBackup], and
+//   - A backup holds one snapshot, whatever is written meanwhile, and each record of it was compared with its checksum,
+//     also one that an earlier backup has. One that is cut short or damaged is an [ErrBackup], and
 //     what is restored of those that are whole has the records, the commits and the ID of the store that was backed up.
 //     A [Restore] or [Migrate] that is killed leaves nothing half made.
 //   - A write that the disk fails, in the background too, ends the writing with [ErrFailed]. What was committed is there
-//     when the store is opened again. The exception is a table that cannot be made while tables are merged: Badger 4.9.6
-//     goes on as if it had been, and what is missing then is [ErrCorrupt].
+//     when the store is opened again. The exception is a table that cannot be made while Badger merges tables in the
+//     background: version 4.9.6 removes what it merged all the same. The store then ends the reading as well, and says
+//     with [ErrCorrupt] that records are lost. Compact keeps what it merges until the tables it made are all there.
 //   - What a user's data can cause is an error that names the thing, the value and what was wanted; see the sentinels.
 //
 // Tests hold these: of package shell TestKilledJobs, TestFailedJobs, TestFullDisk, TestHostileFiles, TestDamagedFiles and

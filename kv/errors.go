@@ -75,7 +75,8 @@ var (
 	ErrNoSpace = errors.New("kv: not enough room on disk")
 
 	// ErrFailed is returned by writes to a store, and by its Close, after the disk failed a write of it. What was committed
-	// before is on the disk; a store that is closed and opened again goes on from there.
+	// before is on the disk; a store that is closed and opened again goes on from there. Reads return it where what failed
+	// was a merge of tables, the records of which they would not find; where it is an ErrCorrupt too, they are lost.
 	ErrFailed = errors.New("kv: a write to the disk failed, close the store and open it again")
 
 	// ErrTxTooBig is returned when an Update has written more than a transaction can hold.

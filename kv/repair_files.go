@@ -39,6 +39,12 @@ func (r *repair) files(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if crashed {
+		err := undoMerges(r.dir)
+		if err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	return r.tables(ctx, crashed)
 }
 

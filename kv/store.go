@@ -33,6 +33,7 @@ type Store struct {
 	header header
 
 	failure *writeFailure
+	merges  *mergeGuard
 	pinned  atomic.Int64 // logs of memtables that readers keep, as awaitFlush has found
 	written atomic.Int64 // bytes of entries given to Badger since it was opened
 	tally   tally
@@ -186,7 +187,8 @@ func openBadger(dir string, opt Options, synced bool) (*Store, error) {
 		return nil, err
 	}
 	failure := new(writeFailure)
-	b.Logger = watchedLog{b.Logger, failure}
+	merges := newMergeGuard(failure)
+	b.Logger = watchedLog{b.Logger, failure, merges}
 	if err := prepare(dir, b); err != nil {
 		return nil, err
 	}
@@ -197,11 +199,13 @@ func openBadger(dir string, opt Options, synced bool) (*Store, error) {
 		}
 	}
 	if err == nil {
+		merges.watch(db)
 		s := &Store{
 			dir:      dir,
 			opt:      opt,
 			db:       db,
 			failure:  failure,
+			merges:   merges,
 			verified: newVerifiedTables(db),
 			records:  newRecordCache(opt.MemoryBudget),
 			writer:   newWriterLock(),
@@ -247,6 +251,9 @@ func prepare(dir string, b badger.Options) (err error) {
 	}
 	var tables []tableFile
 	_, err = os.Stat(filepath.Join(dir, badger.ManifestFilename))
+	if err == nil && crashed {
+		err = undoMerges(dir)
+	}
 	if err == nil {
 		tables, err = checkFiles(dir, crashed, b.ReadOnly)
 	} else if errors.Is(err, fs.ErrNotExist) {

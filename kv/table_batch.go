@@ -192,9 +192,11 @@ func (s *Store) attach(b *tableBatch) error {
 		return err
 	}
 	err := b.install(s.dir)
+	s.merges.watch(nil)
 	db, opening := badger.Open(opt)
 	if opening == nil {
 		s.db = db
+		s.merges.watch(db)
 		s.written.Store(0)
 	}
 	return errors.Join(err, wrapBadger(opening))

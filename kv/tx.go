@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -43,7 +44,8 @@ type Tx struct {
 func (s *Store) begin(write bool) *Tx {
 	tx := s.beginBare(write)
 	if tx.err == nil {
-		tx.err = tx.loadCatalog()
+		loading := tx.loadCatalog()
+		tx.err = cmp.Or(s.failure.readErr(), loading)
 	}
 	return tx
 }
@@ -165,7 +167,7 @@ func (tx *Tx) usable() error {
 	if tx.err == nil && tx.ended {
 		return fmt.Errorf("transaction: %w", ErrClosed)
 	}
-	return tx.err
+	return cmp.Or(tx.err, tx.s.failure.readErr())
 }
 
 func (tx *Tx) release() {

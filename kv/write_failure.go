@@ -26,9 +26,26 @@ import (
 // there. Opening it again for writing goes on from that.
 
 // A writeFailure is the first write in the background that failed; nil inside as long as none did.
-type writeFailure struct{ first atomic.Pointer[error] }
+type writeFailure struct {
+	first atomic.Pointer[error]
+	lost  atomic.Pointer[error] // where tables that hold records cannot be read
+}
 
 func (f *writeFailure) set(err error) { f.first.CompareAndSwap(nil, &err) }
+
+// lose is set for a failure after which reads would not find everything.
+func (f *writeFailure) lose(err error) {
+	f.set(err)
+	f.lost.CompareAndSwap(nil, &err)
+}
+
+// readErr is an ErrFailed where reads would not find everything.
+func (f *writeFailure) readErr() error {
+	if err := f.lost.Load(); err != nil {
+		return fmt.Errorf("%w: %w", ErrFailed, *err)
+	}
+	return nil
+}
 
 // err is an ErrFailed where a write failed.
 func (f *writeFailure) err() error {
@@ -42,13 +59,16 @@ func (f *writeFailure) err() error {
 type watchedLog struct {
 	next    badger.Logger // nil where nobody listens
 	failure *writeFailure
+	merges  *mergeGuard
 }
 
-// What Badger logs of writes that failed begins so; tests with failing writes hold it to that.
+// What Badger logs of writes that failed, and of merges, begins so; tests with failing writes hold it to that.
 const (
 	commitFailed  = "writeRequests:"
 	flushFailed   = "error flushing memtable to disk"
 	compactFailed = "[Compactor: %d] LOG Compact FAILED"
+	compactMakes  = "[%d] LOG Compact. Added %d keys."              // who, keys as uint64
+	compactEnded  = "[Compactor: %d] Compaction for level: %d DONE" // who, level
 )
 
 // Errorf takes note of a transaction of which nobody knows how much is on disk, and ends the goroutine that flushes
@@ -73,6 +93,7 @@ func (l watchedLog) Warningf(format string, args ...any) {
 	}
 	if strings.HasPrefix(format, compactFailed) {
 		l.failure.set(firstError(args))
+		l.merges.failed(firstNumber(args))
 	}
 }
 
@@ -82,10 +103,25 @@ func (l watchedLog) Infof(format string, args ...any) {
 	}
 }
 
+// Debugf follows the merges of tables.
 func (l watchedLog) Debugf(format string, args ...any) {
 	if l.next != nil {
 		l.next.Debugf(format, args...)
 	}
+	switch {
+	case strings.HasPrefix(format, compactMakes):
+		keys, _ := args[1].(uint64)
+		l.merges.makes(firstNumber(args), int(keys))
+	case strings.HasPrefix(format, compactEnded):
+		level, _ := args[1].(int)
+		l.merges.ended(firstNumber(args), level)
+	}
+}
+
+// firstNumber is the first argument of a message, which says who merges.
+func firstNumber(args []any) int {
+	n, _ := args[0].(int)
+	return n
 }
 
 // firstError is the error among the arguments of a message.
@@ -142,7 +178,7 @@ func (s *Store) afterClose(err error) error {
 	}
 	failure := s.failure.err()
 	if failure != nil {
-		failure = errors.Join(fmt.Errorf("%s: %w", s.dir, failure), reviseManifest(s.dir))
+		failure = errors.Join(fmt.Errorf("%s: %w", s.dir, failure), reviseManifest(s.dir), undoMerges(s.dir))
 	}
 	unnamed, reading := hasUnnamedTables(s.dir)
 	if failure != nil || unnamed || s.unswept != nil {
@@ -200,12 +236,18 @@ func reviseManifest(dir string) error {
 	if whole {
 		return nil
 	}
-	again, err := manifestText(&kept)
+	return writeManifest(dir, &kept)
+}
+
+// writeManifest replaces the manifest by one of one change.
+func writeManifest(dir string, changes *pb.ManifestChangeSet) error {
+	path := filepath.Join(dir, badger.ManifestFilename)
+	text, err := manifestText(changes)
 	if err != nil {
 		return err
 	}
 	begun := filepath.Join(dir, "spill-manifest.tmp") // which the next open removes
-	if err := writeSynced(begun, again); err != nil {
+	if err := writeSynced(begun, text); err != nil {
 		return err
 	}
 	if err := os.Rename(begun, path); err != nil {

@@ -38,10 +38,6 @@ func disturb(t *testing.T, what string, tries int, plans []faults.Plan) {
 	for _, name := range jobNames() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if what == "faults" && name == "compact" && os.Getenv(faultsAsked) == "" {
-				t.Skip("Badger 4.9.6 removes the tables that it merges also where it could not make the one they become: " +
-					"Throttle.Done gets the error of a moment before")
-			}
 			tr := newTrial(t, name)
 			survived, tried := 0, 0
 			for _, plan := range plans {
