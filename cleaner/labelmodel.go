@@ -11,14 +11,15 @@ import (
 // the agreement features Z[v][k] of its classes k [2K+1]. With top the class of the largest prediction of v,
 //
 //	x_f(v,k) = log(ε + max(0, Z_f[v][k] − B[top][k] · Z_f[v][top]))   B[top][top] = 0
-//	u(v,k)   = Σ_f Weights[f] · x_f(v,k)
+//	u(v,k)   = Σ_f Weights[f] · x_f(v,k)                              Weights[f] ≥ 0
 //	P(y* = k)         ∝ exp(u(v,k))
 //	P(ỹ = i | y* = k) = 1−p where i = k, else p · U[k][i]
 //	score             = P(y* ≠ ỹ | ỹ)
 //
 // p is Rate. B is the background: what a classifier that was trained on wrong labels predicts of class k for nodes that
-// are clearly of another. Without it a systematic confusion of labels would pass for doubt about the nodes. U is how
-// labels go wrong: of a node of true class k that is given a wrong label, the distribution of that label.
+// are clearly of another; it may be zero. U is how labels go wrong: of a node of true class k that is given a wrong label,
+// the distribution of that label. Agreement with a class never speaks against it: features of neighbouring hops say nearly
+// the same, and few labels would give them large weights of either sign, which order the most suspect nodes by noise.
 //
 // Its fields are exported so that a store can keep it; they are read only.
 type LabelModel struct {

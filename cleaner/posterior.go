@@ -129,12 +129,9 @@ func (s *stages) labelModel(ctx context.Context, sample *sample, z *agreement) (
 		return &kept, nil
 	}
 	began := time.Now()
-	fit, err := newLabelFit(ctx, s.place.temporary(), sample.given, z.values.Data, s.classes, z.width, s.opt.Workers)
+	model, err := fitLabels(ctx, s.place.temporary(), sample.given, z.values.Data, s.classes, z.width, s.opt.Workers,
+		func(rates, of int) { s.opt.progress("label model", int64(rates), int64(of)) })
 	if err != nil {
-		return nil, err
-	}
-	model, err := fit.fit(ctx, func(rates, of int) { s.opt.progress("label model", int64(rates), int64(of)) })
-	if err = errors.Join(err, fit.Close()); err != nil {
 		return nil, fmt.Errorf("label model: %w", err)
 	}
 	if err := saveMark(s.dir(), posteriorStage, *model); err != nil {

@@ -35,6 +35,7 @@ const (
 	leastFlipCount  = 1e-3  // expected wrong labels of a pair of classes that are kept
 	leastBackground = 1e-3  // share of the top class that is kept
 	leastOfTop      = 10    // rows of a top class to have a background
+	confusedRate    = 0.75  // of the rate with a background: where it is below without, labels are confused systematically
 
 	modelSweeps    = 60 // at a rate
 	leastSweeps    = 6
@@ -68,10 +69,41 @@ type labelFit struct {
 	prior          float64 // counts a true class
 }
 
+// fitLabels fits a LabelModel to rows with given labels and features z [rows×classes×width]. done, where not nil, is told
+// of every rate that was tried.
+//
+// Two are fitted: with a background and without. Without it a systematic confusion that the classifier has learned passes
+// for doubt about the nodes, and the rate comes out too low. With it classes that are hard to tell apart look certain,
+// and the nodes with the least agreement are not told apart. So it is left out unless the rate is far lower without it.
+func fitLabels(
+	ctx context.Context, dir *scratch.Dir, given []kv.Class, z []float32, classes, width, workers int,
+	done func(rates, of int),
+) (model *LabelModel, err error) {
+	var fitted [2]*LabelModel
+	for i, background := range []bool{false, true} {
+		f, err := newLabelFit(ctx, dir, given, z, classes, width, workers, background)
+		if err != nil {
+			return nil, err
+		}
+		fitted[i], err = f.fit(ctx, func(rates, of int) {
+			if done != nil {
+				done(i*of+rates, len(fitted)*of)
+			}
+		})
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+	}
+	if fitted[0].Rate < confusedRate*fitted[1].Rate {
+		return fitted[1], nil
+	}
+	return fitted[0], nil
+}
+
 // newLabelFit takes the features z [rows×classes×width] of rows with given labels. Rows that are not finite are left
 // out: their x is zero for all classes.
 func newLabelFit(
-	ctx context.Context, dir *scratch.Dir, given []kv.Class, z []float32, classes, width, workers int,
+	ctx context.Context, dir *scratch.Dir, given []kv.Class, z []float32, classes, width, workers int, background bool,
 ) (f *labelFit, err error) {
 	rows := len(given)
 	f = &labelFit{
@@ -91,7 +123,9 @@ func newLabelFit(
 		return nil, errors.Join(err, f.x.Close())
 	}
 	tops := f.tops(z)
-	f.background = f.measureBackground(z, tops)
+	if f.background = newMatrix(classes); background {
+		f.measureBackground(z, tops)
+	}
 	if err := f.takeLogs(ctx, z, tops); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -119,8 +153,7 @@ func (f *labelFit) tops(z []float32) []kv.Class {
 
 // measureBackground is B: of the rows with a top class, the first decile of what is predicted of each other class, over
 // that of the top class. Nearly all of them are predicted as much, clear ones too.
-func (f *labelFit) measureBackground(z []float32, tops []kv.Class) [][]float64 {
-	background := newMatrix(f.classes)
+func (f *labelFit) measureBackground(z []float32, tops []kv.Class) {
 	byTop := make([][]int, f.classes)
 	for r, top := range tops {
 		if f.given[r] != kv.NoClass {
@@ -146,11 +179,10 @@ func (f *labelFit) measureBackground(z []float32, tops []kv.Class) [][]float64 {
 				continue
 			}
 			if share := min(decile(k)/own, 1); share >= leastBackground {
-				background[top][k] = share
+				f.background[top][k] = share
 			}
 		}
 	}
-	return background
 }
 
 // blocks calls visit for blocks of rows, concurrently.
@@ -374,13 +406,41 @@ func (f *labelFit) penalty(s *modelState) (value float64) {
 	return value
 }
 
-// stepWeights takes a Newton step, no weight further than 1.
+// stepWeights takes a Newton step to weights that are not negative, no weight further than 1: of the quadratic that the
+// sums describe, the maximum over the weights that are free, until none of them would pass zero; the others go to zero.
 func (f *labelFit) stepWeights(s *modelState, sums []float64) error {
-	gradient := mat.NewVecDense(f.width, nil)
-	curvature := mat.NewSymDense(f.width, nil)
+	gradient, curvature := f.quadratic(s, sums)
+	step := make([]float64, f.width)
+	var free []int
+	for i := range f.width {
+		free = append(free, i)
+	}
+	for {
+		if err := f.stepFree(s, gradient, curvature, free, step); err != nil {
+			return err
+		}
+		left := slices.DeleteFunc(slices.Clone(free), func(i int) bool { return s.weights[i]+step[i] < 0 })
+		if len(left) == len(free) {
+			break
+		}
+		free = left
+	}
+	furthest := 1.0
+	for _, length := range step {
+		furthest = max(furthest, math.Abs(length))
+	}
+	for i, length := range step {
+		s.weights[i] = max(0, s.weights[i]+length/furthest)
+	}
+	return nil
+}
+
+// quadratic is the penalized gradient of the weights [width], and minus their second derivatives [width×width].
+func (f *labelFit) quadratic(s *modelState, sums []float64) (gradient []float64, curvature *mat.SymDense) {
+	gradient, curvature = make([]float64, f.width), mat.NewSymDense(f.width, nil)
 	at := 1 + f.width
 	for i, weight := range s.weights {
-		gradient.SetVec(i, sums[1+i]-weightPenalty*weight)
+		gradient[i] = sums[1+i] - weightPenalty*weight
 		for j := i; j < f.width; j++ {
 			value := sums[at]
 			if at++; i == j {
@@ -389,23 +449,43 @@ func (f *labelFit) stepWeights(s *modelState, sums []float64) error {
 			curvature.SetSym(i, j, value)
 		}
 	}
-	var factors mat.Cholesky
-	var step mat.VecDense
-	if !factors.Factorize(curvature) {
-		return fmt.Errorf("label model: the curvature of %d weights has no Cholesky factors", f.width)
+	return gradient, curvature
+}
+
+// stepFree writes to step where free weights have the maximum of a quadratic when all others go to zero.
+func (f *labelFit) stepFree(s *modelState, gradient []float64, curvature *mat.SymDense, free []int, step []float64) error {
+	for i, weight := range s.weights {
+		step[i] = -weight
 	}
-	if err := factors.SolveVecTo(&step, gradient); err != nil {
+	if len(free) == 0 {
+		return nil
+	}
+	of, right := mat.NewSymDense(len(free), nil), mat.NewVecDense(len(free), nil)
+	for a, i := range free {
+		for b, j := range free[a:] {
+			of.SetSym(a, a+b, curvature.At(i, j))
+		}
+		value := gradient[i]
+		for j := range f.width {
+			if !slices.Contains(free, j) {
+				value -= curvature.At(i, j) * step[j]
+			}
+		}
+		right.SetVec(a, value)
+	}
+	var factors mat.Cholesky
+	if !factors.Factorize(of) {
+		return fmt.Errorf("label model: the curvature of %d weights has no Cholesky factors", len(free))
+	}
+	var solved mat.VecDense
+	if err := factors.SolveVecTo(&solved, right); err != nil {
 		var condition mat.Condition
 		if !errors.As(err, &condition) {
 			return fmt.Errorf("label model: %w", err)
 		}
 	}
-	furthest := 1.0
-	for i := range s.weights {
-		furthest = max(furthest, math.Abs(step.AtVec(i)))
-	}
-	for i := range s.weights {
-		s.weights[i] += step.AtVec(i) / furthest
+	for a, i := range free {
+		step[i] = solved.AtVec(a)
 	}
 	return nil
 }
