@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/kv/kvtest"
 	"github.com/graphcleaner/graphcleaner/kv/scratch"
@@ -124,7 +125,7 @@ func TestBaseClassifierLearns(t *testing.T) {
 
 // TestPredictionsAreTheSameBits has budgets under which tiles are narrow and wide, and arrays in files and in memory.
 func TestPredictionsAreTheSameBits(t *testing.T) {
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name    string
 		classes int
 		width   int
@@ -133,6 +134,9 @@ func TestPredictionsAreTheSameBits(t *testing.T) {
 			p := newBaseProblem(t, 2, 70, c.classes, c.width)
 			want, wantReport := train(t, p, PredictOptions{Seed: 3, Workers: 1})
 			for _, opt := range []PredictOptions{{Workers: 2, MemoryBudget: 70 << 10}, {Workers: 4, MemoryBudget: 16 << 20}} {
+				if !longtest.Asked && (i == 0) == (opt.Workers == 4) {
+					continue
+				}
 				opt.Seed = 3
 				other := p
 				if opt.Workers == 4 {

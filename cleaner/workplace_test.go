@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -54,29 +55,33 @@ func kept(t *testing.T, s *kv.Store) (names []string) {
 }
 
 func TestCleanGoesOnWhereItWasInterrupted(t *testing.T) {
-	t.Run("paper", func(t *testing.T) { goesOn(t, PresetPaper, "detector") })
-	t.Run("default", func(t *testing.T) { goesOn(t, PresetDefault, "label model") })
+	step := longtest.Of(3, 1)
+	t.Run("paper", func(t *testing.T) { goesOn(t, PresetPaper, "detector", step) })
+	t.Run("default", func(t *testing.T) { goesOn(t, PresetDefault, "label model", step) })
 }
 
 // goesOn interrupts runs of a preset, which learns in a stage of that name, after every stage.
-func goesOn(t *testing.T, preset Preset, learning string) {
+func goesOn(t *testing.T, preset Preset, learning string, step int) {
 	t.Helper()
 	opt := Options{Seed: 3, Preset: preset, MemoryBudget: narrow, CheckpointInterval: 1}
 	p := newPlanted(21, 120)
 	s := p.load(t, false)
-	mustClean(t, s, opt)
+	last := 0
+	counted := opt
+	counted.OnStage = func(kv.Stage) { last++ }
+	mustClean(t, s, counted)
+	if last < 8 {
+		t.Errorf("got %d stages, want more than one tile", last)
+	}
 	want := outcome(t, s)
 	if names := kept(t, s); slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, runPrefix) }) {
 		t.Errorf("after a finished run: got %v kept, want only what depends on the graph", names)
 	}
 	resumed := map[string]bool{}
-	for stages := 1; ; stages++ {
+	for stages := last - 1; stages > 0; stages -= step {
 		s := p.load(t, false)
 		if !interrupted(t, s, opt, stages) {
-			if stages < 8 {
-				t.Errorf("got %d stages, want more than one tile", stages)
-			}
-			break
+			t.Fatalf("the run was not interrupted after stage %d of %d", stages, last)
 		}
 		var notices, done []string
 		again := opt

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/kv/kvtest"
 )
@@ -59,7 +60,7 @@ func storeToDamage(t testing.TB, n int) *kv.Store {
 // Entries set and unset in transactions, before and after they are folded into leaves, are those of a sorted slice, in
 // any range, up and down.
 func TestPostingsAgainstSortedSlice(t *testing.T) {
-	for seed := range uint64(4) {
+	for seed := range uint64(longtest.Of(2, 12)) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		s := emptyStore(t, 4000)
 		values := make([]string, 4000) // of each node; "" for none

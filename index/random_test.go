@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -427,7 +428,7 @@ func TestPlanAnswersAsTheDefinition(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		// The largest has more than one block a column.
 		s, m := randomStore(t, r, []int{1, 2, 40, 300, 500, 900, 3, 100, 200, 300, 600, 4500}[seed])
-		queries(t, s, m, r, fmt.Sprint("seed ", seed), []int{100, 15}[seed/11], ways)
+		queries(t, s, m, r, fmt.Sprint("seed ", seed), []int{longtest.Of(50, 500), longtest.Of(8, 80)}[seed/11], ways)
 		if seed%3 == 0 {
 			dir := s.Dir()
 			if err := s.Close(); err != nil {

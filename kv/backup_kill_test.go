@@ -17,7 +17,7 @@ import (
 const (
 	killedVariable = "GRAPHCLEANER_TEST_KILLED_BACKUP" // in the process that is killed: what it does
 	killsVariable  = "GRAPHCLEANER_TEST_KILLS"         // how many processes are killed of each form
-	fewKills       = 4                                 // without it
+	fewKills       = 2                                 // without it
 )
 
 // killedJobs are what the processes that are killed do in a directory that holds a store and a backup of it.

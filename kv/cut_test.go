@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
 // cutsAsked says how many lengths TestCrashKeepsPrefix cuts a log to.
@@ -19,7 +21,7 @@ const cutsAsked = "GRAPHCLEANER_TEST_CUTS"
 // log that is cut where it is full of zeros, or not at all, has all.
 func TestCrashKeepsPrefix(t *testing.T) {
 	t.Parallel()
-	cuts := 10
+	cuts := longtest.Of(5, 100)
 	if asked := os.Getenv(cutsAsked); asked != "" {
 		var err error
 		if cuts, err = strconv.Atoi(asked); err != nil {

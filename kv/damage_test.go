@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
 // flipsAsked says how many bytes TestFlippedBytes changes.
@@ -275,7 +277,7 @@ func (c *damageCount) look(t *testing.T, dir, damage string, opt Options, want u
 // TestFlippedBytes changes bytes of all files of a closed store, one at a time, over the whole length of each.
 func TestFlippedBytes(t *testing.T) {
 	t.Parallel()
-	positions := 120
+	positions := longtest.Of(50, 600)
 	if asked := os.Getenv(flipsAsked); asked != "" {
 		var err error
 		if positions, err = strconv.Atoi(asked); err != nil {

@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
 // TestEdgesAgainstModel adds and removes edges and nodes at random, in the store and in a map, and compares all reads
 // within the transaction, after it, after opening the store again and after compacting it.
 func TestEdgesAgainstModel(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(6) {
+	for seed := range uint64(longtest.Of(3, 18)) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		g := randomGraph(r)
 		dir := filepath.Join(t.TempDir(), "graph")

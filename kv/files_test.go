@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
 // closedStore is a store with records of every kind in two tables, closed.
@@ -125,8 +127,12 @@ func TestDamagedFiles(t *testing.T) {
 		tail := slices.Clone(text)
 		clear(tail[size-min(size, 12):])
 		damages[name+" with its end zeroed"] = tail
-		for damage, text := range damages {
+		for i, damage := range slices.Sorted(maps.Keys(damages)) {
+			text := damages[damage]
 			for _, readOnly := range []bool{true, false} {
+				if !longtest.Asked && readOnly == (i%3 == 0) {
+					continue
+				}
 				copied := copyStore(t, dir)
 				if err := os.WriteFile(filepath.Join(copied, name), text, 0o600); err != nil {
 					t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
 // An arcRow is a row of an edges file.
@@ -107,7 +109,7 @@ func loadArcs(t *testing.T, dir string, ids []string, rows []arcRow, opt LoadOpt
 
 func TestLoadArcs(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(18) {
+	for seed := range uint64(longtest.Of(9, 54)) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		f := arcForms[1+seed%3]
 		ids, rows := randomArcRows(r, f)

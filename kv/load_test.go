@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
 // A testGraph is what a load is given, with what it should make of it.
@@ -142,7 +144,7 @@ func openTest(t testing.TB, dir string) *Store {
 
 func TestLoadRandomGraphs(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(32) {
+	for seed := range uint64(longtest.Of(10, 96)) {
 		g := randomGraph(rand.New(rand.NewPCG(seed, 0)))
 		parent := t.TempDir()
 		dir := filepath.Join(parent, "graph")

@@ -139,7 +139,7 @@ func badgerOptions(dir string, opt Options, synced bool) (badger.Options, error)
 	b.ValueThreshold = valueThreshold
 	b.VLogPercentile = 0 // a fixed threshold
 	// Badger maps twice this much for a log that stays empty.
-	b.ValueLogFileSize = 4 << 20
+	b.ValueLogFileSize = 1 << 20
 	b.ValueLogMaxEntries = 1 << 20
 
 	b.MetricsEnabled = false // they are global to the process

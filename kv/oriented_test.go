@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
 // arcForms are all that a graph can be.
@@ -323,7 +325,7 @@ func (m *arcModel) change(r *rand.Rand, tx *Tx) error {
 // after them, and after compacting.
 func TestArcsAgainstModel(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(16) {
+	for seed := range uint64(longtest.Of(8, 48)) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		m := &arcModel{form: arcForms[seed%4], arcs: map[Edge]float32{}}
 		s := arcStore(t, m.form)

@@ -15,6 +15,8 @@ import (
 	"github.com/dgraph-io/badger/v4/table"
 	"github.com/dgraph-io/badger/v4/y"
 	"github.com/dgraph-io/ristretto/v2/z"
+
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
 // randomBody draws a body, mostly small, some longer than a block of a table.
@@ -226,11 +228,12 @@ func TestLoadWritesSameTables(t *testing.T) {
 		t.Fatalf("got %d tables, want one a stream", len(want))
 	}
 	for _, opt := range []LoadOptions{
-		{MemoryBudget: 1 << 30, Workers: 2},
 		{MemoryBudget: 1 << 30, Workers: 4},
+		{MemoryBudget: 1 << 21, Workers: 2},
+		{MemoryBudget: 1 << 30, Workers: 2},
 		{MemoryBudget: 1 << 21, Workers: 1},
 		{MemoryBudget: 1 << 21, Workers: 4},
-	} {
+	}[:longtest.Of(2, 5)] {
 		if got := load(opt); !slices.EqualFunc(got, want, bytes.Equal) {
 			t.Errorf("budget %d, %d workers: got other tables", opt.MemoryBudget, opt.Workers)
 		}

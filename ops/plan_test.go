@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/kv/scratch"
 )
@@ -49,7 +50,7 @@ func forced(
 func TestPlansSameBits(t *testing.T) {
 	ctx := context.Background()
 	dir := scratchDir(t)
-	for seed := range uint64(150) {
+	for seed := range uint64(longtest.Of(70, 600)) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		g := awkwardGraph(r)
 		if seed%10 == 0 {

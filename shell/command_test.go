@@ -18,6 +18,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -35,10 +36,21 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// The scripts of testdata/script run the program in a directory that holds the files of a small made-up graph in graph/.
-func TestScripts(t *testing.T) {
+// The scripts of testdata/script run the program in a directory that holds the files of a made-up graph in graph/, and
+// of a smaller one, which is learned faster, in graph/small/.
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
+
+// TestLongScripts runs what takes minutes: commands that train or measure, with all their flags.
+func TestLongScripts(t *testing.T) {
+	if !longtest.Asked {
+		t.Skip("trains and measures again and again")
+	}
+	runScripts(t, "testdata/longscript")
+}
+
+func runScripts(t *testing.T, dir string) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			// samebytes A B is cmp for files that nobody can read.
@@ -49,20 +61,25 @@ func TestScripts(t *testing.T) {
 			},
 		},
 		Setup: func(env *testscript.Env) error {
-			dir := filepath.Join(env.WorkDir, "graph")
-			if err := os.MkdirAll(dir, 0o755); err != nil {
-				return err
-			}
-			g := newDemoGraph(400, 1)
-			splits := "id,split\n"
-			for v := range g.field {
-				splits += g.id(v) + "," + []string{"train", "val", "test"}[v%3] + "\n"
-			}
-			if err := os.WriteFile(filepath.Join(dir, "splits.csv"), []byte(splits), 0o600); err != nil {
-				return err
-			}
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, "cache"))
-			return g.write(dir)
+			for name, nodes := range map[string]int{"graph": 400, "graph/small": 140} {
+				dir := filepath.Join(env.WorkDir, filepath.FromSlash(name))
+				if err := os.MkdirAll(dir, 0o755); err != nil {
+					return err
+				}
+				g := newDemoGraph(nodes, 1)
+				splits := "id,split\n"
+				for v := range g.field {
+					splits += g.id(v) + "," + []string{"train", "val", "test"}[v%3] + "\n"
+				}
+				if err := os.WriteFile(filepath.Join(dir, "splits.csv"), []byte(splits), 0o600); err != nil {
+					return err
+				}
+				if err := g.write(dir); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
 // dataSet is the folder of a real data set, or skips the test.
@@ -41,6 +42,9 @@ func succeed(t *testing.T, args ...string) string {
 
 // The published F1 of the method on Cora is 0.790; 0.74 leaves room for other splits, noise and base classifier.
 func TestCoraEvaluation(t *testing.T) {
+	if !longtest.Asked {
+		t.Skip("trains for a while")
+	}
 	data := dataSet(t, "cora")
 	db := filepath.Join(t.TempDir(), "cora.graph")
 	succeed(t, "import", db, "--nodes", data+"/nodes.csv", "--edges", data+"/edges.csv", "--features", data+"/features.npz")
@@ -58,6 +62,9 @@ func TestCoraEvaluation(t *testing.T) {
 }
 
 func TestCoraSameBytes(t *testing.T) {
+	if !longtest.Asked {
+		t.Skip("trains for a while; testdata/script/same.txtar holds the same of a small graph")
+	}
 	data := dataSet(t, "cora")
 	exports := func(flags ...string) map[string]string {
 		dir := t.TempDir()

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -106,7 +107,8 @@ func TestEstimateIsWhatHappens(t *testing.T) {
 }
 
 func TestEstimateOfTheDisk(t *testing.T) {
-	nodes, edges := graphText(40000, 300000, 3, "", 1)
+	size := longtest.Of(10_000, 40_000)
+	nodes, edges := graphText(size, 15*size/2, 3, "", 1)
 	writeFiles(t, map[string]string{"nodes.csv": nodes, "edges.csv": edges})
 	t.Setenv("TMPDIR", t.TempDir())
 	before := estimated(t, "--nodes", "nodes.csv", "--edges", "edges.csv", "--hops", "2")
@@ -197,7 +199,8 @@ func TestAnonymousMemory(t *testing.T) {
 
 // Importing and cleaning the same graph with less memory is said to hold less, down to the least that would do.
 func TestEstimateOfTheMemory(t *testing.T) {
-	nodes, edges := graphText(40000, 300000, 3, "", 1)
+	size := longtest.Of(10_000, 40_000)
+	nodes, edges := graphText(size, 15*size/2, 3, "", 1)
 	writeFiles(t, map[string]string{"nodes.csv": nodes, "edges.csv": edges})
 	t.Setenv("TMPDIR", t.TempDir())
 	of := func(memory string) estimate {

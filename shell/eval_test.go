@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
 // TestEvalGoesOn ends an evaluation after its first repeats and gives it again, of a store and of files.
 func TestEvalGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	if err := newDemoGraph(200, 1).write(dir); err != nil {
+	if err := newDemoGraph(longtest.Of(100, 200), 1).write(dir); err != nil {
 		t.Fatal(err)
 	}
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")

@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
 // A hostileNode is a row of a parquet file of nodes.
@@ -279,7 +281,7 @@ func TestDamagedFiles(t *testing.T) {
 		numbered += fmt.Sprintf("%d,%s\n", v, g.fields[f])
 	}
 	matrix := array(len(g.filed), len(classes), values...)
-	tries := asked(t, "GRAPHCLEANER_TEST_DAMAGES", 6)
+	tries := asked(t, "GRAPHCLEANER_TEST_DAMAGES", longtest.Of(3, 24))
 	survived, tried := 0, 0
 	for name, content := range map[string]string{
 		"nodes.csv": read("nodes.csv"), "nodes.csv.gz": gz(t, read("nodes.csv")), "nodes.parquet": parquetFile(t, nodes...),

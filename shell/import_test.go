@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -402,7 +403,7 @@ func TestImportResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, interrupted := degrees("whole"), 0
-	for times := int64(0); times < 60; times += 6 {
+	for times := int64(0); times < 60; times += int64(longtest.Of(12, 3)) {
 		err := load("g", times)
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Fatalf("interrupted at %d: got %v", times, err)

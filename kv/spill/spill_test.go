@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
 func files(t *testing.T, dir string) []string {
@@ -22,7 +24,7 @@ func files(t *testing.T, dir string) []string {
 }
 
 func TestSorterIsStable(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(longtest.Of(24, 240)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		dir := t.TempDir()
 		s := New(dir, []int64{0, 1 << 14, 1 << 17, 1 << 30}[seed%4])

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
 // randomNumbers draws numbers of one of several shapes, and the number of bits they take.
@@ -52,7 +54,7 @@ func addAll(s *Uint64, keys []uint64, writers int) error {
 }
 
 func TestUint64(t *testing.T) {
-	for seed := range uint64(48) {
+	for seed := range uint64(longtest.Of(24, 240)) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		dir := t.TempDir()
 		limit := []int64{0, 1 << 14, 1 << 18, 1 << 30}[seed%4]
@@ -130,7 +132,7 @@ func readPairs(s *Pairs) (all []Pair, err error) {
 
 // TestPairs holds sorters of pairs, with and without runs, and what was kept of them, against slices.SortFunc.
 func TestPairs(t *testing.T) {
-	for seed := range uint64(32) {
+	for seed := range uint64(longtest.Of(16, 160)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		dir := t.TempDir()
 		limit := []int64{0, 1 << 15, 1 << 19, 1 << 30}[seed%4]
