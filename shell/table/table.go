@@ -166,6 +166,8 @@ func (r *Reader) checkHeader() error {
 		switch {
 		case name == "":
 			return r.HeaderErrorf("", "column %d has no name in the header", i+1)
+		case strings.Contains(name, "\r"):
+			return r.HeaderErrorf("", "got a carriage return in the header, want lines that end with LF or CRLF")
 		case seen[name]:
 			return r.HeaderErrorf(name, "the header names it twice")
 		}

@@ -152,6 +152,7 @@ func TestTextErrors(t *testing.T) {
 		{"a.csv", []byte("id,label\n1,A\x00\n"), ":2: got a NUL byte, want text"},
 		{"a.csv", []byte("id,label\n1,\xff\n"), ":2: got bytes that are not UTF-8"},
 		{"a.csv", []byte("\xff\xfei\x00d\x00"), ":1: got UTF-16 text, want UTF-8"},
+		{"a.csv", []byte("id,label\ra,X\rb,Y\r"), ":1: got a carriage return in the header, want lines that end with LF or CRLF"},
 		{"a.csv", gz, ":1: got gzip data, want text (a compressed file's name ends in .gz)"},
 		{"a.csv", []byte("id,label\n" + long), ":2: got a record of more than 16 MiB"},
 		{"a.csv", []byte("id,label\n1,\"" + strings.Repeat("xxxxxxx\n", MaxRecord/8+1)), ": got a record of more than 16 MiB"},
