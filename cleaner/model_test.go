@@ -481,7 +481,16 @@ func TestStoreModel(t *testing.T) {
 			t.Fatalf("%s: %v", modelWalks, err)
 		}
 	}
-	operations, agreed := 0, 0
+	operations, agreed, tried := 0, 0, 0
+	defer func() {
+		t.Logf("durability: model: agreements after %d operations: %d of %d", operations, agreed, tried)
+	}()
+	agree := func(w *modelWalk) {
+		tried++
+		if w.agree(); !t.Failed() {
+			agreed++
+		}
+	}
 	for seed := range uint64(walks) {
 		p := newPlanted(100+seed, 50)
 		dir := p.loadDir(t)
@@ -509,12 +518,10 @@ func TestStoreModel(t *testing.T) {
 				w.clean()
 			default:
 				w.reopen()
-				w.agree()
-				agreed++
+				agree(w)
 			}
 		}
-		w.agree()
-		agreed++
+		agree(w)
 		if err := errors.Join(w.store.Close(), os.RemoveAll(dir)); err != nil {
 			t.Fatal(err)
 		}
@@ -522,5 +529,4 @@ func TestStoreModel(t *testing.T) {
 			t.Fatalf("seed %d", seed)
 		}
 	}
-	t.Logf("durability: model: agreements after %d operations: %d of %d", operations, agreed, agreed)
 }

@@ -88,6 +88,9 @@ func commandOf(pid int) string {
 		return "" // it has ended, or is another user's
 	}
 	words := strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
+	if words[0] == "" {
+		return "" // it is ending, or has written over its arguments
+	}
 	words[0] = filepath.Base(words[0])
 	line := strings.Map(func(r rune) rune {
 		if isControl(r) || r == '\t' {

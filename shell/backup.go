@@ -140,7 +140,7 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 	case err != nil && c.Verify:
 		return namedBackup(err, names)
 	case err != nil:
-		return leaving(namedBackup(wayToOpen(err), names), "there is no %s; run restore again", db)
+		return leaving(namedBackup(wayToOpen(makingError(db, err)), names), "there is no %s; run restore again", db)
 	}
 	s.progress.clear()
 	what := fmt.Sprintf("%d records of store %s, commit %d, %.1f s", info.Records, info.Store, info.Snapshot, time.Since(began).Seconds())

@@ -102,7 +102,7 @@ func (f *decisionsFile) errorf(line int64, column, format string, args ...any) e
 
 // readTable reads decisions from a table.
 func (f *decisionsFile) readTable(ctx context.Context, s *streams) (err error) {
-	in, err := table.Open(f.path)
+	in, err := table.Open(f.path, f.budget)
 	if bad, ok := errors.AsType[*table.Error](err); ok && strings.HasSuffix(bad.Msg, table.Extensions) {
 		bad.Msg += ", or a .jsonl of decisions"
 	}

@@ -34,7 +34,7 @@ func openEdges(path string, r reading) (edgesFile, error) {
 		}
 		return &edgesArray{in: in}, nil
 	}
-	in, err := table.Open(path)
+	in, err := table.Open(path, r.memory)
 	if err != nil {
 		return nil, err
 	}

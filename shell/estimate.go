@@ -175,10 +175,10 @@ func (p *projection) countStore(ctx context.Context, tx *kv.Tx) (err error) {
 
 // count looks at files, or takes numbers.
 func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) {
-	if p.files.features, err = countColumns(ctx, c.Features, "--features", cleaner.FeaturesMatrix); err != nil {
+	if p.files.features, err = countColumns(ctx, c.Features, "--features", cleaner.FeaturesMatrix, c.work()); err != nil {
 		return err
 	}
-	if p.files.predictions, err = countColumns(ctx, c.Predictions, "--predictions", cleaner.PredictionsMatrix); err != nil {
+	if p.files.predictions, err = countColumns(ctx, c.Predictions, "--predictions", cleaner.PredictionsMatrix, c.work()); err != nil {
 		return err
 	}
 	p.files.directed, p.files.encoding = c.Directed, c.predictionEncoding
@@ -235,7 +235,7 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) 
 func (p *projection) countNodes(ctx context.Context, c *estimateCommand) (nodes nodeCount, err error) {
 	if n, err := strconv.ParseInt(c.Nodes, 10, 64); err == nil {
 		nodes = nodeCount{nodes: n, labelled: n, idBytes: 8 * n}
-	} else if nodes, err = countNodes(ctx, c.Nodes); err != nil {
+	} else if nodes, err = countNodes(ctx, c.Nodes, c.work()); err != nil {
 		return nodes, err
 	}
 	if nodes.nodes < 1 {
@@ -247,7 +247,7 @@ func (p *projection) countNodes(ctx context.Context, c *estimateCommand) (nodes 
 	p.files.splits, p.files.splitsOfNodes = nodes.splits, nodes.splits != nil
 	if c.Splits != "" {
 		var share float64
-		if p.files.splits, share, err = countSplits(ctx, c.Splits); err != nil {
+		if p.files.splits, share, err = countSplits(ctx, c.Splits, c.work()); err != nil {
 			return nodes, err
 		}
 		if share < 1 {
@@ -283,7 +283,7 @@ func (p *projection) countEdges(ctx context.Context, c *estimateCommand, nodes i
 			"The diagonals of k ≥ 3 may cost more or less than is said here; an edges file tells.")
 		return powerLaw(nodes, m, shape), nil
 	}
-	if edges, err = countEdges(ctx, c.Edges, shape); err == nil && edges.share < 1 {
+	if edges, err = countEdges(ctx, c.Edges, c.work(), shape); err == nil && edges.share < 1 {
 		p.say("Sample: %.2g of the rows of %s; edges, degrees and the price of the diagonals are estimated from them.",
 			edges.share, c.Edges)
 	}

@@ -152,7 +152,9 @@ func (p *projection) runMiniature(ctx context.Context, dir string, part float64)
 	if files.Predictions == "" {
 		files = &graphFiles{predictionFile: predictionFile{Predictions: predictions}}
 		err := withStore(db, kv.Options{MemoryBudget: p.resources.store()}, func(store *kv.Store) error {
-			_, err := files.add(ctx, store, reading{s: p.quiet(), stages: new(stageLog), workers: p.options.Workers})
+			_, err := files.add(ctx, store, reading{
+				s: p.quiet(), stages: new(stageLog), workers: p.options.Workers, memory: int64(p.resources.Memory),
+			})
 			return err
 		})
 		if err != nil {
@@ -177,7 +179,7 @@ func (p *projection) quiet() *streams {
 func (p *projection) importMiniature(ctx context.Context, files *graphFiles, db string, m *miniature) error {
 	stages, memory := new(stageLog), int64(float64(p.resources.Memory)*m.part)
 	began, allocated := time.Now(), allocatedBytes()
-	stats, err := files.load(ctx, db, memory, reading{s: p.quiet(), stages: stages, workers: p.options.Workers})
+	stats, err := files.load(ctx, db, memory, reading{s: p.quiet(), stages: stages, workers: p.options.Workers, memory: memory})
 	if err != nil {
 		return err
 	}

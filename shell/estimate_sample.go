@@ -37,8 +37,8 @@ func (s *fileSample) share() float64 {
 }
 
 // sampleTable looks at some columns of a table; one that is not there is empty where it is optional.
-func sampleTable(ctx context.Context, path string, names []string, optional int) (*fileSample, error) {
-	in, err := table.Open(path)
+func sampleTable(ctx context.Context, path string, memory int64, names []string, optional int) (*fileSample, error) {
+	in, err := table.Open(path, memory)
 	if err != nil {
 		return nil, err
 	}
@@ -182,12 +182,12 @@ type edgeCount struct {
 const manyWeights = 1 << 10
 
 // countEdges looks at a file of edges. Of the shape it takes Directed.
-func countEdges(ctx context.Context, path string, shape ops.Shape) (c edgeCount, err error) {
+func countEdges(ctx context.Context, path string, memory int64, shape ops.Shape) (c edgeCount, err error) {
 	var s *fileSample
 	if isArray(path) {
 		s, err = sampleArray(ctx, path)
 	} else {
-		s, err = sampleTable(ctx, path, []string{"src", "dst", "weight"}, 1)
+		s, err = sampleTable(ctx, path, memory, []string{"src", "dst", "weight"}, 1)
 	}
 	if err != nil {
 		return c, err
@@ -281,8 +281,8 @@ type nodeCount struct {
 }
 
 // countNodes looks at a file of nodes.
-func countNodes(ctx context.Context, path string) (c nodeCount, err error) {
-	s, err := sampleTable(ctx, path, []string{"id", "label", "split"}, 2)
+func countNodes(ctx context.Context, path string, memory int64) (c nodeCount, err error) {
+	s, err := sampleTable(ctx, path, memory, []string{"id", "label", "split"}, 2)
 	if err != nil {
 		return c, err
 	}
@@ -315,8 +315,8 @@ func countNodes(ctx context.Context, path string) (c nodeCount, err error) {
 }
 
 // countSplits looks at a file of splits, whose nodes are all taken to be labelled: how many are in each, by cleaner.Split.
-func countSplits(ctx context.Context, path string) (splits []int64, share float64, err error) {
-	s, err := sampleTable(ctx, path, []string{"id", "split"}, 0)
+func countSplits(ctx context.Context, path string, memory int64) (splits []int64, share float64, err error) {
+	s, err := sampleTable(ctx, path, memory, []string{"id", "split"}, 0)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -343,7 +343,7 @@ type fileShape struct {
 const shapedRows = 256
 
 // countColumns looks at a file with a matrix of a name, or takes the number of its columns; no text is no matrix.
-func countColumns(ctx context.Context, text, flag, name string) (shape fileShape, err error) {
+func countColumns(ctx context.Context, text, flag, name string, memory int64) (shape fileShape, err error) {
 	if text == "" {
 		return shape, nil
 	}
@@ -354,7 +354,7 @@ func countColumns(ctx context.Context, text, flag, name string) (shape fileShape
 		return fileShape{columns: columns, filled: 1}, nil
 	}
 	if !isArray(text) {
-		in, _, err := openTable(text)
+		in, _, err := openTable(text, memory)
 		if err != nil {
 			return shape, err
 		}

@@ -241,7 +241,7 @@ func (c *evalCommand) evaluateFiles(ctx context.Context, opt cleaner.EvalOptions
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	db := filepath.Join(dir, "graph")
 	files := graphFiles{inputFiles: c.inputFiles}
-	if _, err := files.load(ctx, db, int64(c.Memory), reading{s: s, stages: new(stageLog), workers: c.Threads}); err != nil {
+	if _, err := files.load(ctx, db, int64(c.Memory), reading{s: s, stages: new(stageLog), workers: c.Threads, memory: int64(c.Memory)}); err != nil {
 		return err
 	}
 	c.Splits = "" // they are in the store now

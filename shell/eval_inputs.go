@@ -46,7 +46,7 @@ func fileName(path string) (string, error) {
 
 // readInputs reads noise, splits and predictions from the files that flags name; predictions when their turn comes.
 func (c *evalCommand) readInputs(ctx context.Context, tx *kv.Tx, opt *cleaner.EvalOptions, s *streams) (err error) {
-	r := reading{s: s, stages: new(stageLog)}
+	r := reading{s: s, stages: new(stageLog), memory: c.work()}
 	kind, path, _ := strings.Cut(c.Noise, ":")
 	switch kind {
 	case "file":
@@ -96,7 +96,7 @@ func (c *evalCommand) predictionSet(path string, r reading) (set cleaner.Predict
 // each of them in that order, P(given the class of the row | the class of the column). Fields may be empty where a
 // class has no mass. It returns it in the order of tx.Classes.
 func readTransition(ctx context.Context, tx *kv.Tx, path string, r reading) (matrix [][]float64, err error) {
-	in, err := table.Open(path)
+	in, err := table.Open(path, r.memory)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func readTransition(ctx context.Context, tx *kv.Tx, path string, r reading) (mat
 
 // readNoisyLabels reads id, label: the label each node has in the evaluation. Every labelled node must have one.
 func readNoisyLabels(ctx context.Context, tx *kv.Tx, path string, r reading) (labels []kv.Class, err error) {
-	in, id, err := openTable(path)
+	in, id, err := openTable(path, r.memory)
 	if err != nil {
 		return nil, err
 	}

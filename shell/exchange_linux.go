@@ -8,6 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// renameBusy renames one directory onto another, which is not empty and so is no place for it, and returns an EBUSY of that
+// alone: os.Rename does not ask the system.
+func renameBusy(dir, full string) error {
+	if err := unix.Rename(dir, full); errors.Is(err, unix.EBUSY) {
+		return unix.EBUSY
+	}
+	return nil
+}
+
 // exchange swaps two names in one step, or returns an errors.ErrUnsupported.
 func exchange(a, b string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)

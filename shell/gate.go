@@ -237,7 +237,7 @@ func (c *gateCommand) readBaseline(ctx context.Context, s *streams) (known basel
 	if c.Baseline == "" {
 		return known, nil
 	}
-	in, id, err := openTable(c.Baseline)
+	in, id, err := openTable(c.Baseline, c.work())
 	if err != nil {
 		return known, err
 	}

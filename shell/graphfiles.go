@@ -57,6 +57,7 @@ type reading struct {
 	s       *streams
 	stages  *stageLog
 	workers int      // goroutines that read a file; zero means one a processor
+	memory  int64    // bytes; what reading a file takes is held against it
 	bad     *badRows // of the nodes and edges files; nil: the first ends the reading
 	resume  bool     // go on with what an interrupted reading of the same files into the same place has kept
 }
@@ -188,6 +189,14 @@ func placeError(dir string, err error) error {
 	return err
 }
 
+// makingError is placeError where a directory could not be made.
+func makingError(dir string, err error) error {
+	if refused, ok := errors.AsType[*fs.PathError](err); ok && refused.Op == "mkdir" {
+		return placeError(dir, err)
+	}
+	return err
+}
+
 // explain says at which line of which file is what the loader found wrong.
 func (g *graphFiles) explain(err error) error {
 	if _, ok := errors.AsType[*tooManyBadRowsError](err); ok {
@@ -251,8 +260,13 @@ func (g *graphFiles) add(ctx context.Context, store *kv.Store, r reading) (added
 		}
 		added = append(added, "splits")
 	}
+	features := 0
 	if g.Features != "" {
-		err := r.stages.timed("import features", func(stage *kv.Stage) error { return w.features(ctx, g.Features, stage) })
+		err := r.stages.timed("import features", func(stage *kv.Stage) error {
+			err := w.features(ctx, g.Features, stage)
+			features = stage.Columns
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -271,7 +285,11 @@ func (g *graphFiles) add(ctx context.Context, store *kv.Store, r reading) (added
 		mark = predictions.Mark
 		added = append(added, "predictions")
 	}
-	return added, r.stages.timed("commit", func(*kv.Stage) error { return bulk.Commit(mark) })
+	err = r.stages.timed("commit", func(*kv.Stage) error { return bulk.Commit(mark) })
+	if errors.Is(err, kv.ErrTxTooBig) && features > 0 {
+		err = fmt.Errorf("%s: the names of its %d columns do not fit into a transaction, want fewer columns or more memory: %w", g.Features, features, err)
+	}
+	return added, err
 }
 
 // nodesFile is a nodes file whose columns are known.
@@ -284,7 +302,7 @@ type nodesFile struct {
 
 // openNodes opens a nodes file and decides, by reading it once, of which kind its properties are.
 func openNodes(ctx context.Context, path string, r reading) (_ *nodesFile, err error) {
-	in, err := table.Open(path)
+	in, err := table.Open(path, r.memory)
 	if err != nil {
 		return nil, err
 	}
@@ -323,7 +341,7 @@ func openNodes(ctx context.Context, path string, r reading) (_ *nodesFile, err e
 
 // guess reads the file once, through a reader of its own.
 func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, r reading) (err error) {
-	in, err := table.Open(n.in.Path())
+	in, err := table.Open(n.in.Path(), r.memory)
 	if err != nil {
 		return err
 	}

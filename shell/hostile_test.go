@@ -17,6 +17,9 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
@@ -102,6 +105,9 @@ func TestHostileFiles(t *testing.T) {
 		{"an array of a path out of the archive", map[string]string{"f.npz": archived(t, "/tmp/../pwned.npy", array(2, 1, 1, 2))}, "--features=f.npz", "f.npz: "},
 		{"npz that claims 16 EiB", map[string]string{"f.npz": strings.ReplaceAll(claims, claimed, "\xff\xff\xff\xff")}, "--features=f.npz", "f.npz: "},
 		{"npz of one wide row", map[string]string{"f.npz": zipped(t, map[string]string{"features": header("<f8", "(3, 5000000)", 3*8*5000000)})}, "--features=f.npz", "f.npz: "},
+		{"npz of 4 million columns", map[string]string{"f.npz": zipped(t, map[string]string{"features": header("<f4", "(3, 4000000)", 3*4*4000000)})}, "--features=f.npz", "f.npz: has 4000000 columns"},
+		{"csr of 4 million columns", map[string]string{"f.npz": sparse(t, 3, 4000000, []int64{0, 1, 2, 3}, []int64{0, 1, 2})}, "--features=f.npz", "f.npz: has 4000000 columns"},
+		{"csr of half a million columns", map[string]string{"f.npz": sparse(t, 3, 500000, []int64{0, 1, 2, 3}, []int64{0, 1, 2})}, "--features=f.npz", "f.npz: the names of its 500000 columns"},
 		{"npz of 2^20 empty members", map[string]string{"f.npz": manyMembers(t, 1<<16)}, "--features=f.npz", "f.npz: "},
 		{"csr of 2^62 rows", map[string]string{"f.npz": sparse(t, 1<<62, 4, []int64{0, 1, 2, 3}, []int64{0, 1, 2})}, "--features=f.npz", "f.npz: "},
 		{"csr of 2^62 columns", map[string]string{"f.npz": sparse(t, 3, 1<<62, []int64{0, 1, 2, 3}, []int64{0, 1, 2})}, "--features=f.npz", "f.npz: "},
@@ -119,6 +125,11 @@ func TestHostileFiles(t *testing.T) {
 		{"parquet without a beginning", map[string]string{"n.parquet": parquetNodes[40:]}, "--nodes=n.parquet", "n.parquet: "},
 		{"parquet that is empty", map[string]string{"n.parquet": ""}, "--nodes=n.parquet", "n.parquet: "},
 		{"parquet of a million rows of nothing", map[string]string{"n.parquet": emptyIDs(t, 1<<20)}, "--nodes=n.parquet", "n.parquet:1: "},
+		{"parquet of an id of 64 MiB", map[string]string{"n.parquet": longTexts(t, 1, 64<<20, "id")}, "--nodes=n.parquet", `n.parquet:1: column "id": got a page that takes`},
+		{"parquet of a label of 64 MiB", map[string]string{"n.parquet": longTexts(t, 1, 64<<20, "label")}, "--nodes=n.parquet", `n.parquet:1: column "label": got a page that takes`},
+		{"parquet of ids that fill the memory", map[string]string{"n.parquet": longTexts(t, 1000, 1<<20, "id")}, "--nodes=n.parquet", "n.parquet:1: "},
+		{"parquet of properties that fill the memory", map[string]string{"n.parquet": longTexts(t, 1000, 1<<20, "title")}, "--nodes=n.parquet", "n.parquet:1: "},
+		{"parquet of 2^15 columns", map[string]string{"n.parquet": wideParquet(t, 1<<15)}, "--nodes=n.parquet", "n.parquet: "},
 		{"parquet of a long id", map[string]string{"n.parquet": parquetFile(t, hostileNode{strings.Repeat("x", 4<<20), "X", 1})}, "--nodes=n.parquet", "n.parquet:1: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -164,9 +175,11 @@ func TestHostileFiles(t *testing.T) {
 				}
 			}
 			t.Logf("durability: memory: %d MiB of %d", resident>>20, hostileMemory>>20)
-			if !t.Failed() {
-				report(t, "malformed inputs", c.name, 1, 1)
+			survived := 1
+			if t.Failed() {
+				survived = 0
 			}
+			report(t, "malformed inputs", c.name, survived, 1)
 		})
 	}
 }
@@ -222,6 +235,81 @@ func wrongChecksum(compressed string) string {
 	b := []byte(compressed)
 	b[len(b)-8] ^= 1
 	return string(b)
+}
+
+// A madeColumn is a column of a parquet file in one group of rows. Columns may share their pages.
+type madeColumn struct {
+	name  string
+	kind  format.Type
+	codec format.CompressionCodec
+	at    int // of the pages in the file
+	pages string
+}
+
+// parquetPages are so many pages of one value each, all alike.
+func parquetPages(t *testing.T, pages int, codec compress.Codec, page []byte) string {
+	t.Helper()
+	packed, err := codec.Encode(nil, page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	header, err := thrift.Marshal(new(thrift.CompactProtocol), &format.PageHeader{
+		UncompressedPageSize: int32(len(page)), CompressedPageSize: int32(len(packed)),
+		DataPageHeader: thrift.New(format.DataPageHeader{NumValues: 1}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Repeat(string(header)+string(packed), pages)
+}
+
+// madeParquet is a parquet file of so many rows, whatever its pages hold.
+func madeParquet(t *testing.T, rows int, columns ...madeColumn) string {
+	t.Helper()
+	meta := format.FileMetaData{
+		Version: 1, NumRows: int64(rows), RowGroups: []format.RowGroup{{NumRows: int64(rows)}},
+		Schema: []format.SchemaElement{{Name: "schema", NumChildren: thrift.New(int32(len(columns)))}},
+	}
+	file := "PAR1"
+	for _, c := range columns {
+		if c.at == 0 {
+			c.at = len(file)
+			file += c.pages
+		}
+		meta.Schema = append(meta.Schema, format.SchemaElement{
+			Name: c.name, Type: thrift.New(c.kind), RepetitionType: thrift.New(format.Required),
+		})
+		meta.RowGroups[0].Columns = append(meta.RowGroups[0].Columns, format.ColumnChunk{MetaData: format.ColumnMetaData{
+			Type: c.kind, PathInSchema: []string{c.name}, Codec: c.codec, NumValues: int64(rows),
+			TotalCompressedSize: int64(len(c.pages)), DataPageOffset: int64(c.at),
+		}})
+	}
+	footer, err := thrift.Marshal(new(thrift.CompactProtocol), &meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file + string(binary.LittleEndian.AppendUint32(footer, uint32(len(footer)))) + "PAR1"
+}
+
+// longTexts is a parquet file of so many rows, of which a column holds texts of so many bytes.
+func longTexts(t *testing.T, rows, size int, column string) string {
+	t.Helper()
+	text := append(binary.LittleEndian.AppendUint32(nil, uint32(size)), strings.Repeat("x", size)...)
+	columns := []madeColumn{{name: column, kind: format.ByteArray, codec: format.Zstd, pages: parquetPages(t, rows, &parquet.Zstd, text)}}
+	if column != "id" {
+		columns = append(columns, madeColumn{name: "id", kind: format.Int64, pages: parquetPages(t, rows, &parquet.Uncompressed, make([]byte, 8))})
+	}
+	return madeParquet(t, rows, columns...)
+}
+
+// wideParquet is a parquet file of one row of so many columns.
+func wideParquet(t *testing.T, columns int) string {
+	t.Helper()
+	made := []madeColumn{{name: "id", kind: format.Int64, pages: parquetPages(t, 1, &parquet.Uncompressed, make([]byte, 8))}}
+	for i := range columns {
+		made = append(made, madeColumn{name: fmt.Sprint("c", i), kind: format.Int64, pages: made[0].pages, at: len("PAR1")})
+	}
+	return madeParquet(t, 1, made...)
 }
 
 func emptyIDs(t *testing.T, rows int) string {

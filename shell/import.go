@@ -115,7 +115,7 @@ func (c *importCommand) make(ctx context.Context, s *streams) (err error) {
 
 // reading is how the files of a new store are read.
 func (c *importCommand) reading(s *streams) reading {
-	r := reading{s: s, stages: new(stageLog), workers: c.Threads}
+	r := reading{s: s, stages: new(stageLog), workers: c.Threads, memory: int64(c.Memory)}
 	if c.BadRows > 0 || c.Report != "" {
 		r.bad = newBadRows(map[badFile]string{badNode: c.Nodes, badEdge: c.Edges}, c.BadRows, int64(c.Memory)/badRowsShare)
 	}
@@ -236,7 +236,7 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 		return usagef("import: nothing to import, want --nodes and --edges for a new store, or --predictions, --features, --splits or --decisions for one that is there")
 	}
 	began := time.Now()
-	r := reading{s: s, stages: new(stageLog)}
+	r := reading{s: s, stages: new(stageLog), memory: c.work()}
 	var added []string
 	cleaned := false
 	err := withStore(c.DB, kv.Options{MemoryBudget: int64(c.Memory)}, func(store *kv.Store) (err error) {

@@ -90,7 +90,7 @@ func (w *writing) features(ctx context.Context, path string, stage *kv.Stage) (e
 	if isArray(path) {
 		return w.featureArray(ctx, path, stage)
 	}
-	in, id, err := openTable(path)
+	in, id, err := openTable(path, w.memory)
 	if err != nil {
 		return err
 	}
@@ -113,6 +113,13 @@ func (w *writing) features(ctx context.Context, path string, stage *kv.Stage) (e
 	})
 }
 
+// columnCost is what a column of features takes while it is imported, about: its name, in the catalogue and on the way
+// there, and its values in a row. Columns may take a part of the memory, of which columnShare is the divisor.
+const (
+	columnCost  = 96
+	columnShare = 2
+)
+
 func (w *writing) featureArray(ctx context.Context, path string, stage *kv.Stage) (err error) {
 	in, err := npy.Open(path, cleaner.FeaturesMatrix)
 	if err != nil {
@@ -122,6 +129,10 @@ func (w *writing) featureArray(ctx context.Context, path string, stage *kv.Stage
 	stage.Columns, stage.BytesRead = int(in.NumColumns()), in.Size()
 	if in.NumColumns() == 0 {
 		return &npy.Error{Path: path, Row: -1, Msg: "has no columns, want one a feature"}
+	}
+	if most := w.memory / (columnCost * columnShare); in.NumColumns() > most {
+		return &npy.Error{Path: path, Row: -1, Msg: fmt.Sprintf(
+			"has %d columns, whose names and rows take more memory than there is, want at most %d", in.NumColumns(), most)}
 	}
 	names := make([]string, in.NumColumns())
 	for j := range names {
@@ -179,7 +190,7 @@ func (w *writing) putPredictions(
 func (w *writing) predictionTable(
 	ctx context.Context, path string, opt cleaner.PredictionOptions, stage *kv.Stage,
 ) (_ *cleaner.PredictionWriter, err error) {
-	in, id, err := openTable(path)
+	in, id, err := openTable(path, w.memory)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +269,7 @@ func (w *writing) splits(ctx context.Context, path string, stage *kv.Stage) erro
 
 // eachSplit calls fn for every row of a splits file, whose names cleaner.ParseSplit knows.
 func eachSplit(ctx context.Context, tx *kv.Tx, path string, r reading, fn func(v kv.NodeID, name string) error) (err error) {
-	in, id, err := openTable(path)
+	in, id, err := openTable(path, r.memory)
 	if err != nil {
 		return err
 	}
@@ -363,8 +374,8 @@ func (w *writing) rowError(path string, row npy.Row, v kv.NodeID, msg string) er
 }
 
 // openTable opens a table whose rows name nodes, and finds the column that does.
-func openTable(path string) (in *table.Reader, id int, err error) {
-	in, err = table.Open(path)
+func openTable(path string, memory int64) (in *table.Reader, id int, err error) {
+	in, err = table.Open(path, memory)
 	if err != nil {
 		return nil, 0, err
 	}

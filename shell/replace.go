@@ -40,7 +40,25 @@ func beginReplacement(db string) (*replacement, error) {
 	if r.locked, err = openLocked(r.dir); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, errors.Join(err, os.Remove(r.dir))
 	}
+	if err := r.checkMovable(); err != nil {
+		return nil, errors.Join(err, r.end())
+	}
 	return r, nil
+}
+
+// checkMovable finds out, before the new store is made, that the old one cannot be moved, as one that a file system is
+// mounted on cannot. It tries to rename it onto a directory that is not empty, which fails for any, and for such a one in
+// another way.
+func (r *replacement) checkMovable() error {
+	full := r.made() + ".full"
+	if err := os.MkdirAll(filepath.Join(full, "full"), 0o777); err != nil {
+		return err
+	}
+	if err := renameBusy(r.db, full); err != nil {
+		return fmt.Errorf("%s cannot be replaced: a file system is mounted on it (%w): want a store in a directory in it, such as %s",
+			r.db, err, filepath.Join(r.db, "graph"))
+	}
+	return os.RemoveAll(full)
 }
 
 // made is where the new store is made.

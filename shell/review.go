@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -436,6 +437,9 @@ func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err
 	case 'w':
 		if a.text == "" {
 			a.text, err = r.replies.word(ctx, "reason: ", nil)
+		}
+		if !utf8.ValidString(a.text) {
+			return false, replyErrorf("the reason %q is no UTF-8 text", shortText(a.text))
 		}
 		if len(a.text) > cleaner.MaxWhy {
 			return false, replyErrorf("the reason has %d bytes, want at most %d", len(a.text), cleaner.MaxWhy)

@@ -90,6 +90,8 @@ func TestReviewRefuses(t *testing.T) {
 		{"", "l Theroy\n", "no class is named 'Theroy'; did you mean Theory?"},
 		{"score > 0.99", "s\ny\n", "no suspects are left: want z or q"},
 		{"", "x\n", `line 1: got "x", want one of`},
+		{"", "w caf\xe9\n", `the reason "caf\xe9" is no UTF-8 text`},
+		{"", "s\nw " + strings.Repeat("x", longestReply), "line 2: got more than 64 KiB, want one of: y take"},
 		{"", "w " + strings.Repeat("x", cleaner.MaxWhy+1) + "\n", "the reason has 4097 bytes, want at most 4096"},
 		{"label = 'Systems' and score between 0.3 and 0.6", "y\n", "node s2: no other label is suggested"},
 	} {

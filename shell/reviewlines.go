@@ -3,6 +3,7 @@ package shell
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -82,6 +83,10 @@ func (a *replyLines) line(ctx context.Context, prompt string) (string, error) {
 		}
 	}
 	line, err := a.lines.next(ctx)
+	if errors.Is(err, bufio.ErrTooLong) {
+		a.number++
+		return "", a.errorf("got more than %d KiB, want one of: %s", longestReply>>10, reviewKeysText())
+	}
 	if err != nil {
 		return "", err
 	}

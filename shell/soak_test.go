@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -40,9 +42,17 @@ func TestSoak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	leaks := goleak.IgnoreCurrent()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &soak{store: store, scores: map[int64]string{}}
 	began := time.Now()
+	defer func() {
+		tried, failed := s.operations.Load(), s.failed.Load()
+		if t.Failed() {
+			failed = max(failed, 1) // what was checked at the end
+		}
+		t.Logf("durability: soak: %.1f minutes, operations: %d of %d", time.Since(began).Minutes(), tried-failed, tried)
+	}()
 	var working sync.WaitGroup
 	for reader := range 3 {
 		working.Go(func() { s.until(ctx, t, func() error { return s.read(ctx, reader) }) })
@@ -50,29 +60,29 @@ func TestSoak(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	working.Go(func() { s.until(ctx, t, func() error { return s.decide(ctx, r) }) })
 	for seed := uint64(2); (seed < 2+soakRuns || time.Since(began) < least) && !t.Failed(); seed++ {
-		if _, err := cleaner.Clean(ctx, store, cleaner.Options{Seed: seed, Hops: 2, Workers: 2}); err != nil {
-			t.Error(err)
-		}
-		if err := errors.Join(store.Compact(ctx, nil), index.Compact(ctx, store)); err != nil {
-			t.Error(err)
-		}
+		s.do(ctx, t, func() error {
+			_, err := cleaner.Clean(ctx, store, cleaner.Options{Seed: seed, Hops: 2, Workers: 2})
+			return err
+		})
+		s.do(ctx, t, func() error { return errors.Join(store.Compact(ctx, nil), index.Compact(ctx, store)) })
 	}
 	cancel()
 	working.Wait()
 	if err := store.Close(); err != nil {
 		t.Error(err)
 	}
+	goleak.VerifyNone(t, leaks)
 	mustRun(t, "check", filepath.Join(dir, "g"))
 	if s.operations.Load() == 0 {
 		t.Error("nothing was done")
 	}
-	t.Logf("durability: soak: %.1f minutes, operations: %d of %d", time.Since(began).Minutes(), s.operations.Load(), s.operations.Load())
 }
 
 // A soak is what those who work at a store know of it.
 type soak struct {
 	store      *kv.Store
 	operations atomic.Int64
+	failed     atomic.Int64 // of them
 	decided    atomic.Int64 // the last entry of the history that was acknowledged
 
 	mu     sync.Mutex
@@ -81,13 +91,22 @@ type soak struct {
 
 // until does something again and again.
 func (s *soak) until(ctx context.Context, t *testing.T, do func() error) {
-	for ctx.Err() == nil {
-		if err := do(); err != nil && ctx.Err() == nil {
-			t.Error(err)
-			return
-		}
-		s.operations.Add(1)
+	for ctx.Err() == nil && s.do(ctx, t, do) {
 	}
+}
+
+// do does something once, and reports whether to go on: one that was interrupted does not count.
+func (s *soak) do(ctx context.Context, t *testing.T, do func() error) bool {
+	err := do()
+	if err != nil && ctx.Err() != nil {
+		return false
+	}
+	s.operations.Add(1)
+	if err != nil {
+		s.failed.Add(1)
+		t.Error(err)
+	}
+	return err == nil
 }
 
 // read asks one of several questions, and holds the scores of a snapshot to be those of one run.

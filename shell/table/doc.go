@@ -14,7 +14,10 @@
 // Pages of parquet files are decoded in order, their values turned into text in parallel.
 //
 // Memory is bounded by a chunk for each goroutine, which is as large as the longest record (MaxRecord) where that is
-// larger, or, for parquet, by a page of each column, whatever the size of the file and however well it is compressed.
+// larger, whatever the size of the file and however well it is compressed. What the metadata and the pages of a parquet
+// file say of their sizes, and the runs in pages of their lengths, is held against the memory given to Open and against
+// the file before anything is allocated: a page that takes more, with the pages of the other columns that are read side
+// by side with it, is refused, and so is one that unpacks to more than its header says.
 //
 // Every error of a file's content is an *Error, which reads
 //

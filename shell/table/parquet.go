@@ -1,45 +1,78 @@
 package table
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// parquetRows is how many rows a chunk holds.
-const parquetRows = 4096
+const (
+	// parquetRows is how many rows a chunk holds at most, and parquetValues how many values where a row has fewer.
+	parquetRows   = 4096
+	parquetValues = 1 << 17
+	// parquetShare is the part of the memory that the pages of a file take, as a divisor.
+	parquetShare = 4
+	// structCost is what a struct of a file's metadata takes when it is decoded, about, and footerShare the part of the
+	// memory that they take, as a divisor.
+	structCost  = 1 << 10
+	footerShare = 4
+)
 
 // A parquetReader reads the columns of a flat parquet file side by side.
 type parquetReader struct {
 	path    string
-	groups  []parquet.RowGroup // still to be read
+	content io.ReaderAt
+	groups  []parquetGroup // still to be read
 	columns []parquetColumn
 	left    int64        // rows of the group being read
 	rows    atomic.Int64 // handed out
 	promise int64        // rows that the footer counts
+
+	memory  int64 // bytes that pages may take
+	held    int64 // that they take
+	fresh   int64 // of those that were opened since a chunk began
+	readers int64 // chunks there are
+
+	header, packed, plain []byte // of the page being unpacked
+	unpacker              unpacker
+}
+
+// A parquetGroup is a group of rows.
+type parquetGroup struct {
+	rows   parquet.RowGroup
+	places []pagePlace // of its columns
 }
 
 // A parquetColumn is a column of the group being read.
 type parquetColumn struct {
-	name   string
-	append func(dst []byte, v parquet.Value) []byte // the value as text; nil where its bytes are
-	pages  parquet.Pages
-	page   parquet.Page // nil where there is none
-	values parquet.ValueReader
+	name     string
+	append   func(dst []byte, v parquet.Value) []byte // the value as text; nil where its bytes are
+	optional bool
+	source   *pageSource
+	pages    parquet.Pages
+	page     parquet.Page // nil where there is none
+	rest     int64        // values of the page that are still to be read
+	values   parquet.ValueReader
+
+	pageBytes, dictionaryBytes int64 // what they take
 }
 
 // A parquetChunk is a run of rows of one group.
 type parquetChunk struct {
 	file   *parquetReader
-	values []parquet.Value // [columns×parquetRows]
+	values []parquet.Value // [columns×most]
+	most   int             // rows
 	rows   int
 	at     int    // the next row
 	line   int64  // rows of the file before the chunk
@@ -48,20 +81,25 @@ type parquetChunk struct {
 	fields [][]byte
 }
 
-func (r *Reader) openParquet(f *os.File) (err error) {
+func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 	defer asError(r.path, &err)
-	if err := checkFooter(f, r.size); err != nil {
-		return &Error{Path: r.path, Msg: fmt.Sprintf("is not a whole parquet file (%v)", err)}
-	}
-	file, err := parquet.OpenFile(f, r.size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	meta, err := readFooter(f, r.size, memory)
 	if err != nil {
-		return &Error{Path: r.path, Msg: "is not a whole parquet file (its footer cannot be decoded)", Err: err}
+		return &Error{Path: r.path, Msg: fmt.Sprintf("is not a whole parquet file (%v)", err), Err: err}
 	}
-	p := &parquetReader{path: r.path, promise: file.NumRows()}
-	for _, group := range file.RowGroups() {
+	p := &parquetReader{path: r.path, content: f, memory: memory / parquetShare, promise: meta.NumRows}
+	places, err := takePlaces(meta, r.size)
+	if err != nil {
+		return &Error{Path: r.path, Msg: err.Error()}
+	}
+	file, err := openFooter(meta)
+	if err != nil {
+		return &Error{Path: r.path, Msg: "is not a whole parquet file (" + errFooter.Error() + ")", Err: err}
+	}
+	for i, group := range file.RowGroups() {
 		// A group without rows has no pages, and its columns may begin nowhere.
 		if group.NumRows() > 0 {
-			p.groups = append(p.groups, group)
+			p.groups = append(p.groups, parquetGroup{group, places[i]})
 		}
 	}
 	for _, column := range file.Root().Columns() {
@@ -71,36 +109,111 @@ func (r *Reader) openParquet(f *os.File) (err error) {
 				Msg: "got a nested or unusual type, want booleans, integers, floats, strings, dates or timestamps"}
 		}
 		r.header = append(r.header, column.Name())
-		p.columns = append(p.columns, parquetColumn{name: column.Name(), append: appendText})
+		p.columns = append(p.columns, parquetColumn{name: column.Name(), append: appendText, optional: column.Optional()})
 	}
 	if len(r.header) == 0 {
 		return &Error{Path: r.path, Msg: "has no columns"}
 	}
-	r.chunks = func() rows { return &parquetChunk{file: p} }
+	r.chunks = func() rows {
+		p.readers++
+		return &parquetChunk{file: p, most: min(max(parquetValues/len(p.columns), 1), parquetRows)}
+	}
 	r.closes = append(r.closes, p)
 	total := max(p.promise, 1)
 	r.read = func() int64 { return int64(float64(r.size) * float64(min(p.rows.Load(), total)) / float64(total)) }
 	return nil
 }
 
-// checkFooter holds the length that the file's end gives against the file, before anything of that length is allocated.
-func checkFooter(f *os.File, size int64) error {
+var errFooter = errors.New("its footer cannot be decoded")
+
+// readFooter reads the metadata at the end of a file. The lengths in it are held against the file, and what decoding takes
+// against the memory, before anything of them is allocated.
+func readFooter(f io.ReaderAt, size, memory int64) (*format.FileMetaData, error) {
 	const ends = 12 // "PAR1" at both ends and the length of the footer
 	if size < ends {
-		return errors.New("it ends early")
+		return nil, errors.New("it ends early")
 	}
+	var first [4]byte
 	var tail [8]byte
-	if _, err := f.ReadAt(tail[:], size-int64(len(tail))); err != nil {
-		return err
+	if err := errors.Join(readWhole(f, first[:], 0), readWhole(f, tail[:], size-int64(len(tail)))); err != nil {
+		return nil, err
 	}
 	if string(tail[4:]) != "PAR1" {
-		return errors.New("it ends early: no PAR1 at its end")
+		return nil, errors.New("it ends early: no PAR1 at its end")
 	}
-	if n := int64(binary.LittleEndian.Uint32(tail[:4])); n > size-ends {
-		return fmt.Errorf("its footer claims %d bytes of a file of %d", n, size)
+	if string(first[:]) != "PAR1" {
+		return nil, errors.New("no PAR1 at its beginning")
 	}
-	return nil
+	length := int64(binary.LittleEndian.Uint32(tail[:4]))
+	if length > size-ends {
+		return nil, fmt.Errorf("its footer claims %d bytes of a file of %d", length, size)
+	}
+	if most := memory / (2 * footerShare); length > most {
+		return nil, fmt.Errorf("its footer of %d bytes takes more memory than there is, want at most %d", length, most)
+	}
+	text := make([]byte, length)
+	if err := readWhole(f, text, size-int64(len(tail))-length); err != nil {
+		return nil, err
+	}
+	walk := thriftWalk{data: text}
+	if err := walk.strukt(0); err != nil {
+		return nil, errFooter
+	}
+	if wants, has := walk.structs*structCost, memory/footerShare; wants > has {
+		return nil, fmt.Errorf("its footer takes %d MiB of memory, want at most %d MiB: fewer groups of rows or columns, or more memory",
+			(wants+1<<20-1)>>20, has>>20)
+	}
+	meta := new(format.FileMetaData)
+	if err := thrift.Unmarshal(new(thrift.CompactProtocol), text, meta); err != nil {
+		return nil, errFooter
+	}
+	return meta, nil
 }
+
+// takePlaces returns where the pages of each group of rows lie, and takes from the metadata what is of no use to a decoder
+// that has them from a pageSource.
+func takePlaces(meta *format.FileMetaData, size int64) ([][]pagePlace, error) {
+	places := make([][]pagePlace, len(meta.RowGroups))
+	for g := range meta.RowGroups {
+		columns := meta.RowGroups[g].Columns
+		places[g] = make([]pagePlace, len(columns))
+		for i := range columns {
+			c := &columns[i]
+			if c.FilePath != "" {
+				return nil, fmt.Errorf("has values in another file (%q), want them in this one", brief(c.FilePath))
+			}
+			m := &c.MetaData
+			begin := m.DataPageOffset
+			if m.DictionaryPageOffset != 0 {
+				begin = m.DictionaryPageOffset
+			}
+			if meta.RowGroups[g].NumRows > 0 && (begin < 0 || m.TotalCompressedSize < 0 || begin > size || m.TotalCompressedSize > size-begin) {
+				return nil, fmt.Errorf("is a damaged parquet file: column %d of group %d of rows claims %d bytes from byte %d on, of %d",
+					i+1, g+1, m.TotalCompressedSize, begin, size)
+			}
+			places[g][i] = pagePlace{at: begin, end: begin + m.TotalCompressedSize, codec: m.Codec}
+			m.Codec, m.Statistics, m.KeyValueMetadata = format.Uncompressed, format.Statistics{}, nil
+			m.DataPageOffset, m.DictionaryPageOffset, m.TotalCompressedSize = 0, 0, math.MaxInt64
+		}
+	}
+	meta.KeyValueMetadata = nil
+	return places, nil
+}
+
+// openFooter opens a file of metadata alone.
+func openFooter(meta *format.FileMetaData) (*parquet.File, error) {
+	text, err := thrift.Marshal(new(thrift.CompactProtocol), meta)
+	if err != nil {
+		return nil, err
+	}
+	file := append([]byte("PAR1"), text...)
+	file = append(binary.LittleEndian.AppendUint32(file, uint32(len(text))), "PAR1"...)
+	return parquet.OpenFile(bytes.NewReader(file), int64(len(file)),
+		parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(pageBuffer))
+}
+
+// pageBuffer is what the decoder reads the header of a page through, in bytes; there is one a column.
+const pageBuffer = 256
 
 // textOf returns how a column's values read as text, nil where they are text; false where they cannot be read.
 func textOf(column *parquet.Column) (appendText func([]byte, parquet.Value) []byte, ok bool) {
@@ -166,24 +279,47 @@ func (c *parquetChunk) fill() (err error) {
 		}
 	}
 	if c.values == nil {
-		c.values = make([]parquet.Value, len(p.columns)*parquetRows)
+		c.values = make([]parquet.Value, len(p.columns)*c.most)
 	}
-	rows := int(min(p.left, parquetRows))
+	most := int(min(p.left, int64(c.most)))
+	for p.fresh = 0; c.rows < most; {
+		rows, err := p.alike(c.line + int64(c.rows))
+		if err != nil {
+			return err
+		}
+		// Texts are views of their pages, so that a chunk keeps all that it has rows of.
+		if c.rows > 0 && p.fresh > p.memory/(1+p.readers) {
+			break
+		}
+		rows = min(rows, most-c.rows)
+		for i := range p.columns {
+			if err := p.columns[i].read(c.values[i*c.most+c.rows:][:rows]); err != nil {
+				return damagedFrom(p.path, c.line+int64(c.rows)+1, p.columns[i].name, err)
+			}
+		}
+		c.rows += rows
+	}
+	p.left -= int64(c.rows)
+	p.rows.Add(int64(c.rows))
+	return nil
+}
+
+// alike sees to it that every column has a page, and returns how many rows all of them have. before is how many rows of the
+// file have been read.
+func (p *parquetReader) alike(before int64) (rows int, err error) {
+	rows = parquetRows
 	for i := range p.columns {
 		column := &p.columns[i]
-		n, err := column.read(c.values[i*parquetRows:][:rows])
+		err := column.nextPage()
 		if errors.Is(err, io.EOF) {
-			return &Error{Path: p.path, Line: c.line + int64(n) + 1, Column: column.name,
-				Msg: "is a damaged column: it ends early"}
+			return 0, &Error{Path: p.path, Line: before + 1, Column: column.name, Msg: "is a damaged column: it ends early"}
 		}
 		if err != nil {
-			return damagedFrom(p.path, c.line+int64(n)+1, err)
+			return 0, damagedFrom(p.path, before+1, column.name, err)
 		}
+		rows = int(min(int64(rows), column.rest))
 	}
-	c.rows = rows
-	p.left -= int64(rows)
-	p.rows.Add(int64(rows))
-	return nil
+	return rows, nil
 }
 
 // nextGroup ends the group that has been read and begins the next one, or returns io.EOF.
@@ -194,14 +330,12 @@ func (p *parquetReader) nextGroup() error {
 		if column.pages == nil {
 			continue
 		}
-		var more [1]parquet.Value
-		n, err := column.read(more[:])
-		if n > 0 {
+		switch err := column.nextPage(); {
+		case err == nil:
 			return &Error{Path: p.path, Line: rows + 1, Column: column.name,
 				Msg: "is a damaged column: it has more rows than the footer counts"}
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return damagedFrom(p.path, rows+1, err)
+		case !errors.Is(err, io.EOF):
+			return damagedFrom(p.path, rows+1, column.name, err)
 		}
 	}
 	if err := p.Close(); err != nil {
@@ -215,49 +349,65 @@ func (p *parquetReader) nextGroup() error {
 	}
 	group := p.groups[0]
 	p.groups = p.groups[1:]
-	chunks := group.ColumnChunks()
-	if len(chunks) != len(p.columns) {
+	chunks := group.rows.ColumnChunks()
+	if len(chunks) != len(p.columns) || len(group.places) != len(p.columns) {
 		return &Error{Path: p.path, Line: rows + 1, Msg: fmt.Sprintf(
 			"is a damaged parquet file: got %d columns in a group of rows, want %d", len(chunks), len(p.columns))}
 	}
 	for i, chunk := range chunks {
-		p.columns[i].pages = chunk.Pages()
+		column := &p.columns[i]
+		column.source = &pageSource{file: p, column: column, pagePlace: group.places[i]}
+		column.pages = chunk.(*parquet.FileColumnChunk).PagesFrom(column.source)
 	}
-	p.left = group.NumRows()
+	p.left = group.rows.NumRows()
 	return nil
 }
 
-func damagedFrom(path string, row int64, err error) error {
-	return &Error{Path: path, Line: row, Err: err, Msg: "is a damaged parquet file: from here on it cannot be decoded"}
+// damagedFrom is what is wrong with a page that begins at a row.
+func damagedFrom(path string, row int64, column string, err error) error {
+	if noRoom, ok := errors.AsType[*roomError](err); ok {
+		return &Error{Path: path, Line: row, Column: column, Err: err, Msg: noRoom.Error()}
+	}
+	return &Error{Path: path, Line: row, Column: column, Err: err, Msg: "is a damaged parquet file: from here on it cannot be decoded"}
 }
 
-// read decodes values. Where the column ends it returns how many it had, and io.EOF.
-func (c *parquetColumn) read(values []parquet.Value) (n int, err error) {
-	for n < len(values) {
-		if c.page == nil {
-			if c.page, err = c.pages.ReadPage(); err != nil {
-				return n, err
+// nextPage sees to it that the column has a page of which values are left; io.EOF where there are no more.
+func (c *parquetColumn) nextPage() (err error) {
+	for c.rest == 0 {
+		c.endPage()
+		if c.page, err = c.pages.ReadPage(); err != nil {
+			if c.source.err != nil {
+				return c.source.err // the decoder may have put it into other words
 			}
-			c.values = c.page.Values()
+			return err
 		}
-		more, err := c.values.ReadValues(values[n:])
-		n += more
-		switch {
-		case errors.Is(err, io.EOF):
-			c.endPage()
-		case err != nil:
-			return n, err
+		c.values, c.rest = c.page.Values(), c.page.NumValues()
+	}
+	return nil
+}
+
+// read decodes values of the page, which has so many.
+func (c *parquetColumn) read(values []parquet.Value) error {
+	for len(values) > 0 {
+		n, err := c.values.ReadValues(values)
+		if n == 0 && err == nil {
+			err = io.ErrNoProgress
+		}
+		values = values[n:]
+		c.rest -= int64(n)
+		if err != nil && len(values) > 0 {
+			return err
 		}
 	}
-	return n, nil
+	return nil
 }
 
 // endPage gives the memory of a page back, but for bytes, which rows may still be views of: the collector has that.
 func (c *parquetColumn) endPage() {
-	if c.append != nil {
+	if c.append != nil && c.page != nil {
 		parquet.Release(c.page)
 	}
-	c.page, c.values = nil, nil
+	c.page, c.values, c.rest = nil, nil, 0
 }
 
 // next turns the next row into text.
@@ -268,7 +418,7 @@ func (c *parquetChunk) next() (Row, error) {
 	c.fields, c.ends = c.fields[:0], c.ends[:0]
 	begin := len(c.text)
 	for i := range c.file.columns {
-		v := c.values[i*parquetRows+c.at]
+		v := c.values[i*c.most+c.at]
 		if appendText := c.file.columns[i].append; appendText != nil && !v.IsNull() {
 			c.text = appendText(c.text, v)
 		}
@@ -279,7 +429,7 @@ func (c *parquetChunk) next() (Row, error) {
 	for i, end := range c.ends { // the text may have moved while it grew
 		field := c.text[begin:end]
 		if c.file.columns[i].append == nil {
-			field = c.values[i*parquetRows+c.at-1].ByteArray()
+			field = c.values[i*c.most+c.at-1].ByteArray()
 			if err := checkText(field); err != nil {
 				return Row{}, recordError(c.file.path, line, field, "%v", err)
 			}
@@ -296,7 +446,9 @@ func (p *parquetReader) Close() error {
 	for i := range p.columns {
 		if column := &p.columns[i]; column.pages != nil {
 			err = errors.Join(err, column.pages.Close())
-			column.pages, column.page, column.values = nil, nil, nil
+			column.pages, column.page, column.values, column.rest = nil, nil, nil, 0
+			p.held -= column.pageBytes + column.dictionaryBytes
+			column.pageBytes, column.dictionaryBytes = 0, 0
 		}
 	}
 	return err

@@ -82,11 +82,13 @@ type rows interface {
 	next() (Row, error)
 }
 
-// Open opens a file and reads its header. A file without one is an *Error; one with a header alone has no rows.
-func Open(path string) (*Reader, error) { return open(path, chunkBytes) }
+// Open opens a file and reads its header. A file without one is an *Error; one with a header alone has no rows. memory, in
+// bytes, is what reading may take: a parquet file whose metadata or pages take more is an *Error, before they are
+// allocated.
+func Open(path string, memory int64) (*Reader, error) { return open(path, memory, chunkBytes) }
 
 // open is Open with chunks of text of another size, in bytes.
-func open(path string, chunkBytes int) (*Reader, error) {
+func open(path string, memory int64, chunkBytes int) (*Reader, error) {
 	name := strings.ToLower(filepath.Base(path))
 	plain, compressed := strings.CutSuffix(name, ".gz")
 	kind := filepath.Ext(plain)
@@ -109,7 +111,7 @@ func open(path string, chunkBytes int) (*Reader, error) {
 	}
 	r := &Reader{path: path, size: info.Size(), closes: []io.Closer{f}}
 	if kind == ".parquet" {
-		err = r.openParquet(f)
+		err = r.openParquet(f, memory)
 	} else {
 		err = r.openText(f, kind, compressed, chunkBytes)
 	}
@@ -164,6 +166,8 @@ func (r *Reader) checkHeader() error {
 		switch {
 		case name == "":
 			return r.HeaderErrorf("", "column %d has no name in the header", i+1)
+		case strings.Contains(name, "\r"):
+			return r.HeaderErrorf("", "got a carriage return in the header, want lines that end with LF or CRLF")
 		case seen[name]:
 			return r.HeaderErrorf(name, "the header names it twice")
 		}

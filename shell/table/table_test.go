@@ -51,7 +51,7 @@ func parquetFile[T any](t testing.TB, rows ...T) []byte {
 
 // read returns the header and the rows, each as its line and its fields, quoted.
 func read(path string) (string, error) {
-	r, err := Open(path)
+	r, err := Open(path, testMemory)
 	if err != nil {
 		return "", err
 	}
@@ -104,7 +104,7 @@ func TestOpenQuotes(t *testing.T) {
 		{"id,label\n1,\"A\n" + follow, MaxRecord/4 + 1000, ":2: got a record of more than 16 MiB, want shorter ones"},
 		{"id,label\n1,\"A\n" + follow + "4,\"\n5,B\n", MaxRecord/4 + 1001, ":2: got a record of more than 16 MiB, want shorter ones"},
 	} {
-		r, err := Open(write(t, "a.csv", []byte(c.content)))
+		r, err := Open(write(t, "a.csv", []byte(c.content)), testMemory)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,6 +152,7 @@ func TestTextErrors(t *testing.T) {
 		{"a.csv", []byte("id,label\n1,A\x00\n"), ":2: got a NUL byte, want text"},
 		{"a.csv", []byte("id,label\n1,\xff\n"), ":2: got bytes that are not UTF-8"},
 		{"a.csv", []byte("\xff\xfei\x00d\x00"), ":1: got UTF-16 text, want UTF-8"},
+		{"a.csv", []byte("id,label\ra,X\rb,Y\r"), ":1: got a carriage return in the header, want lines that end with LF or CRLF"},
 		{"a.csv", gz, ":1: got gzip data, want text (a compressed file's name ends in .gz)"},
 		{"a.csv", []byte("id,label\n" + long), ":2: got a record of more than 16 MiB"},
 		{"a.csv", []byte("id,label\n1,\"" + strings.Repeat("xxxxxxx\n", MaxRecord/8+1)), ": got a record of more than 16 MiB"},
@@ -299,7 +300,7 @@ func TestParquetDamage(t *testing.T) {
 
 func TestColumnAndWant(t *testing.T) {
 	path := write(t, "a.csv", []byte("Src,year\nx,"+strings.Repeat("é", 40)+"\n"))
-	r, err := Open(path)
+	r, err := Open(path, testMemory)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,3 +323,6 @@ func TestColumnAndWant(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// testMemory is far more than the files of tests take to read.
+const testMemory = 1 << 30

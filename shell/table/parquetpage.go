@@ -1,0 +1,384 @@
+package table
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+const (
+	// pageHeader is how much of a file is read for the header of a page, in bytes; one that is longer, up to
+	// maxPageHeader, has more read.
+	pageHeader    = 4 << 10
+	maxPageHeader = 1 << 20
+	// valueCost is what a value takes beside its bytes, at most: an offset or an index, a level, and a number that was
+	// packed.
+	valueCost = 16
+	// runPadding is how many values more than a page has its runs may hold.
+	runPadding = 1 << 12
+)
+
+// A pagePlace is where in a file the pages of a column of a group of rows lie, and how they are compressed.
+type pagePlace struct {
+	at, end int64
+	codec   format.CompressionCodec
+}
+
+// A pageSource hands the pages of a column of a group of rows to the decoder, uncompressed. The decoder allocates what
+// the header of a page says, and what the runs in it say; so these are held against the memory first, and a page that
+// unpacks to more than its header says is refused.
+type pageSource struct {
+	file   *parquetReader
+	column *parquetColumn
+	pagePlace
+	left  []byte // of the page that is handed out
+	given int64  // bytes handed out
+	err   error  // that was returned, but io.EOF
+}
+
+// ReadAt implements io.ReaderAt for a decoder that reads on from where it stopped. It may return less than was asked for:
+// it stops at the end of a page, so that no page is unpacked before the one before it has been taken.
+func (s *pageSource) ReadAt(p []byte, offset int64) (int, error) {
+	if offset != s.given {
+		s.err = errors.New("the dictionary is missing")
+		return 0, s.err
+	}
+	for len(s.left) == 0 {
+		if s.at >= s.end {
+			return 0, io.EOF
+		}
+		if err := s.next(); err != nil {
+			s.err = err
+			return 0, err
+		}
+	}
+	n := copy(p, s.left)
+	s.left = s.left[n:]
+	s.given += int64(n)
+	return n, nil
+}
+
+// next unpacks the next page.
+func (s *pageSource) next() error {
+	header, length, err := s.header()
+	if err != nil {
+		return err
+	}
+	packed, size := int64(header.CompressedPageSize), int64(header.UncompressedPageSize)
+	if s.at += length; packed < 0 || size < 0 || packed > s.end-s.at {
+		return fmt.Errorf("a page claims %d bytes where %d are left", packed, s.end-s.at)
+	}
+	var values int64
+	switch header.Type {
+	case format.DataPage:
+		values = int64(header.DataPageHeader.V.NumValues)
+	case format.DataPageV2:
+		values = int64(header.DataPageHeaderV2.V.NumValues)
+	case format.DictionaryPage:
+		values = int64(header.DictionaryPageHeader.V.NumValues)
+	}
+	p := s.file
+	if err := p.room(s.column, header.Type, packed+size+max(size, packed)+valueCost*max(values, 0)); err != nil {
+		return err
+	}
+	p.packed = grown(p.packed, packed)
+	if err := readWhole(p.content, p.packed, s.at); err != nil {
+		return err
+	}
+	s.at += packed
+	if header.CRC != 0 && uint32(header.CRC) != crc32.ChecksumIEEE(p.packed) {
+		return errors.New("the checksum of a page is wrong")
+	}
+	page, err := s.unpack(&header, int(size))
+	if err != nil {
+		return err
+	}
+	grows, err := s.checkRuns(&header, page, values)
+	if err != nil {
+		return err
+	}
+	if err := p.hold(s.column, header.Type, int64(len(page))+grows+valueCost*max(values, 0)); err != nil {
+		return err
+	}
+	plainHeader, err := plainPageHeader(&header, len(page))
+	if err != nil {
+		return err
+	}
+	// The page lies behind room for its header.
+	from := maxPlainHeader - len(plainHeader)
+	copy(p.plain[from:], plainHeader)
+	s.left = p.plain[from : maxPlainHeader+len(page)]
+	return nil
+}
+
+// header reads the header of the next page, and returns its length.
+func (s *pageSource) header() (header format.PageHeader, length int64, err error) {
+	p := s.file
+	for size := int64(pageHeader); ; size *= 4 {
+		size = min(size, s.end-s.at, maxPageHeader)
+		p.header = grown(p.header, size)
+		if err := readWhole(p.content, p.header, s.at); err != nil {
+			return header, 0, err
+		}
+		walk := thriftWalk{data: p.header}
+		err := walk.strukt(0)
+		if errors.Is(err, errThriftShort) && size < min(s.end-s.at, maxPageHeader) {
+			continue
+		}
+		if err == nil {
+			err = thrift.Unmarshal(new(thrift.CompactProtocol), p.header[:walk.at], &header)
+		}
+		if err != nil {
+			return header, 0, fmt.Errorf("the header of a page: %w", err)
+		}
+		return header, int64(walk.at), nil
+	}
+}
+
+// unpack unpacks the values of a page into parquetReader.plain, behind maxPlainHeader bytes, and returns them there.
+func (s *pageSource) unpack(header *format.PageHeader, size int) ([]byte, error) {
+	p := s.file
+	codec, levels := s.codec, 0
+	if header.Type == format.DataPageV2 { // its levels are not compressed
+		h := &header.DataPageHeaderV2.V
+		if h.DefinitionLevelsByteLength < 0 || h.RepetitionLevelsByteLength < 0 ||
+			int64(h.DefinitionLevelsByteLength)+int64(h.RepetitionLevelsByteLength) > int64(len(p.packed)) {
+			return nil, errors.New("the levels of a page are longer than the page")
+		}
+		levels = int(h.DefinitionLevelsByteLength + h.RepetitionLevelsByteLength)
+		if h.IsCompressed.Valid && !h.IsCompressed.V {
+			codec = format.Uncompressed
+		}
+	}
+	if codec == format.Uncompressed {
+		size = len(p.packed)
+	}
+	p.plain = grown(p.plain, int64(maxPlainHeader+levels+size))
+	copy(p.plain[maxPlainHeader:], p.packed[:levels])
+	values, err := p.unpacker.unpack(codec, p.plain[maxPlainHeader+levels:][:size:size], p.packed[levels:])
+	if err != nil {
+		return nil, err
+	}
+	return p.plain[maxPlainHeader:][:levels+values], nil
+}
+
+// maxPlainHeader is more than the header of a page without statistics takes.
+const maxPlainHeader = 128
+
+// plainPageHeader is the header of a page that has been unpacked to so many bytes.
+func plainPageHeader(header *format.PageHeader, size int) ([]byte, error) {
+	plain := format.PageHeader{Type: header.Type, CompressedPageSize: int32(size), UncompressedPageSize: int32(size)}
+	switch header.Type {
+	case format.DataPage:
+		plain.DataPageHeader = header.DataPageHeader
+		plain.DataPageHeader.V.Statistics = format.Statistics{}
+	case format.DataPageV2:
+		plain.DataPageHeaderV2 = header.DataPageHeaderV2
+		plain.DataPageHeaderV2.V.Statistics = format.Statistics{}
+		plain.DataPageHeaderV2.V.IsCompressed = thrift.New(false)
+	case format.DictionaryPage:
+		plain.DictionaryPageHeader = header.DictionaryPageHeader
+	}
+	text, err := thrift.Marshal(new(thrift.CompactProtocol), &plain)
+	if err == nil && len(text) > maxPlainHeader {
+		err = errors.New("the header of a page is too long")
+	}
+	return text, err
+}
+
+// checkRuns holds the runs of a page against its number of values, and returns by how many bytes the values may grow when
+// they are decoded.
+func (s *pageSource) checkRuns(header *format.PageHeader, page []byte, values int64) (grows int64, err error) {
+	var encoding format.Encoding
+	switch header.Type {
+	case format.DataPage:
+		encoding = header.DataPageHeader.V.Encoding
+		if s.column.optional {
+			if len(page) < 4 || uint64(binary.LittleEndian.Uint32(page)) > uint64(len(page)-4) {
+				return 0, errors.New("the levels of a page are longer than the page")
+			}
+			levels := 4 + int(binary.LittleEndian.Uint32(page))
+			if header.DataPageHeader.V.DefinitionLevelEncoding == format.RLE {
+				err = checkRLE(page[4:levels], 1, values)
+			}
+			page = page[levels:]
+		}
+	case format.DataPageV2:
+		h := &header.DataPageHeaderV2.V
+		encoding = h.Encoding
+		levels := page[h.RepetitionLevelsByteLength:][:h.DefinitionLevelsByteLength]
+		if s.column.optional {
+			err = checkRLE(levels, 1, values)
+		}
+		page = page[h.RepetitionLevelsByteLength+h.DefinitionLevelsByteLength:]
+	default:
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	switch encoding {
+	case format.RLEDictionary, format.PlainDictionary:
+		if len(page) > 0 {
+			err = checkRLE(page[1:], uint64(page[0]), values)
+		}
+	case format.RLE:
+		if len(page) >= 4 {
+			err = checkRLE(page[4:], 1, values)
+		}
+	case format.DeltaBinaryPacked, format.DeltaLengthByteArray:
+		_, err = skipDelta(page, values)
+	case format.DeltaByteArray:
+		grows, err = prefixBytes(page, values)
+	}
+	return grows, err
+}
+
+// checkRLE goes over runs of values of so many bits, as levels and the indices of dictionaries are stored.
+func checkRLE(data []byte, width uint64, values int64) error {
+	for held := uint64(0); len(data) > 0; {
+		head, n := binary.Uvarint(data)
+		if n <= 0 {
+			return errors.New("a run of values cannot be decoded")
+		}
+		data = data[n:]
+		count, size := head>>1, (width+7)/8
+		if head&1 != 0 {
+			size = min(count, 1<<40) * width
+			count = min(count, 1<<40) * 8
+		}
+		if held += min(count, 1<<40); held > uint64(values)+runPadding {
+			return fmt.Errorf("a run of %d values, in a page of %d", count, values)
+		}
+		data = data[min(size, uint64(len(data))):]
+	}
+	return nil
+}
+
+// skipDelta goes over integers that are packed as differences, and returns what is behind them.
+func skipDelta(data []byte, values int64) (rest []byte, err error) {
+	broken := errors.New("packed integers cannot be decoded")
+	var head [4]uint64 // values of a block, parts of a block, values, the first of them
+	for i := range head {
+		v, n := binary.Uvarint(data)
+		if n <= 0 {
+			return nil, broken
+		}
+		head[i], data = v, data[n:]
+	}
+	block, parts, left := head[0], head[1], head[2]
+	if left > uint64(values)+1 {
+		return nil, fmt.Errorf("%d packed integers, in a page of %d values", left, values)
+	}
+	if block == 0 || parts == 0 || parts > block || block > 1<<20 {
+		return nil, broken
+	}
+	left -= min(left, 1)
+	for left > 0 {
+		_, n := binary.Uvarint(data)
+		if n <= 0 || uint64(len(data)-n) < parts {
+			return nil, broken
+		}
+		widths := data[n:][:parts]
+		data = data[n+int(parts):]
+		for _, width := range widths {
+			if left == 0 {
+				break
+			}
+			left -= min(left, block/parts)
+			data = data[min(block/parts*uint64(width)/8, uint64(len(data))):]
+		}
+	}
+	return data, nil
+}
+
+// prefixBytes is how many bytes the values of a page take from those before them.
+func prefixBytes(page []byte, values int64) (int64, error) {
+	suffixes, err := skipDelta(page, values)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := skipDelta(suffixes, values); err != nil {
+		return 0, err
+	}
+	var packed delta.BinaryPackedEncoding
+	prefixes, err := packed.DecodeInt32(nil, bytes.Clone(page[:len(page)-len(suffixes)]))
+	if err != nil {
+		return 0, err
+	}
+	total := int64(0)
+	for _, n := range prefixes {
+		total += int64(max(n, 0))
+	}
+	return total, nil
+}
+
+// A roomError says that a page takes more memory than there is for it.
+type roomError struct{ wants, has int64 }
+
+func (e *roomError) Error() string {
+	return fmt.Sprintf("got a page that takes %d KiB of memory, want at most %d KiB (smaller pages or fewer columns, or more memory)",
+		(e.wants+1<<10-1)>>10, max(e.has, 0)>>10)
+}
+
+// room returns an error where unpacking the next page of a column takes more than there is beside the pages that are
+// held.
+func (p *parquetReader) room(c *parquetColumn, kind format.PageType, bytes int64) error {
+	if has := p.memory - p.held; p.weight(c, kind)*bytes > has {
+		return &roomError{p.weight(c, kind) * bytes, has}
+	}
+	return nil
+}
+
+// hold notes what the next page of a column takes, in place of the page before it.
+func (p *parquetReader) hold(c *parquetColumn, kind format.PageType, bytes int64) error {
+	bytes *= p.weight(c, kind)
+	if has := p.memory - p.held; bytes > has {
+		return &roomError{bytes, has}
+	}
+	of := &c.pageBytes
+	if kind == format.DictionaryPage {
+		of = &c.dictionaryBytes
+	} else {
+		p.fresh += bytes
+	}
+	p.held += bytes - *of
+	*of = bytes
+	return nil
+}
+
+// weight is in how many copies a page is held: the decoder keeps the last page until it has the next, and the chunks of the
+// goroutines that read have views of texts.
+func (p *parquetReader) weight(c *parquetColumn, kind format.PageType) int64 {
+	if c.append == nil && kind != format.DictionaryPage {
+		return 1 + p.readers
+	}
+	return 2
+}
+
+// grown returns a slice of n bytes, in the memory of another where that suffices.
+func grown(b []byte, n int64) []byte {
+	if int64(cap(b)) < n {
+		return make([]byte, n)
+	}
+	return b[:n]
+}
+
+// readWhole reads all of p, which was held against the size of the file.
+func readWhole(content io.ReaderAt, p []byte, at int64) error {
+	n, err := content.ReadAt(p, at)
+	if n == len(p) {
+		return nil
+	}
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
