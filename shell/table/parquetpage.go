@@ -225,7 +225,7 @@ func (s *pageSource) checkRuns(header *format.PageHeader, page []byte, values in
 		return 0, err
 	}
 	switch encoding {
-	case format.RLEDictionary, format.PlainDictionary:
+	case format.RLEDictionary, format.PlainDictionary: //nolint:staticcheck // deprecated, and in files of old writers
 		if len(page) > 0 {
 			err = checkRLE(page[1:], uint64(page[0]), values)
 		}
