@@ -206,11 +206,11 @@ func (s *session) ask(ctx context.Context, question string) (bool, error) {
 
 // askTerminal asks a question that the key y affirms and any other denies.
 func askTerminal(ctx context.Context, in *os.File, out io.Writer, question string) (yes bool, err error) {
-	if _, err := fmt.Fprint(out, question+" [y/N] "); err != nil {
-		return false, err
-	}
 	keys := newKeyboard(in, out)
 	err = keys.whileRaw(func() error {
+		if err := keys.prompt(question + " [y/N] "); err != nil {
+			return err
+		}
 		key, err := keys.key(ctx)
 		yes = err == nil && (key == 'y' || key == 'Y')
 		if ctx.Err() != nil {

@@ -39,7 +39,7 @@ func TestEmbedExample(t *testing.T) {
 	if got, want := string(out), "late graphics should be databases\n"; got != want {
 		t.Errorf("the program printed %q, want %q", got, want)
 	}
-	if !strings.Contains(progress.String(), "label model 16/16") {
+	if !strings.Contains(progress.String(), "label model 32/32") {
 		t.Errorf("the program reported %q, want the progress of its label model", &progress)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // reviewIn runs a review of a store in a terminal, and behind it says how it ended and whether the terminal is as it was.
 func reviewIn(term *terminal, store string) {
 	term.t.Helper()
-	term.must("new-session", "-d", "-s", "shell", "-x", "120", "-y", "40", "sh", "-c",
+	term.session(120, 40, "sh", "-c",
 		`"$1" review "$2"; echo "ended with $?"; stty -a | tr ' ;' '\n\n' | grep -E '^-?(icanon|echo|isig)$' | tr '\n' ' '; sleep 600`,
 		"sh", filepath.Join(term.dir, "graphcleaner"), store)
 }

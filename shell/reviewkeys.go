@@ -80,8 +80,8 @@ func (k *keyboard) key(ctx context.Context) (rune, error) {
 		}
 		k.typed = append(k.typed, chunk...)
 	}
-	if k.typed[0] == keyEscape && len(k.typed) > 1 {
-		k.typed = nil // the rest of the sequence came with it
+	if size := escapeSequence(k.typed); size > 1 {
+		k.typed = k.typed[size:]
 		return keyNone, nil
 	}
 	key, size := utf8.DecodeRune(k.typed)
@@ -91,11 +91,39 @@ func (k *keyboard) key(ctx context.Context) (rune, error) {
 	return key, nil
 }
 
-func (k *keyboard) next(ctx context.Context, prompt string) (a reply, err error) {
-	if _, err := fmt.Fprint(k.out, prompt); err != nil {
-		return a, err
+// escapeSequence is how many bytes the sequence of a key takes that typed begins with, such as ESC [ A of an arrow: what was
+// typed behind it may have come with it. An ESC alone takes one byte, and what begins with none takes none.
+func escapeSequence(typed []byte) int {
+	switch {
+	case len(typed) == 0 || typed[0] != keyEscape:
+		return 0
+	case len(typed) == 1:
+		return 1
+	case typed[1] == 'O': // and a letter
+		return min(3, len(typed))
+	case typed[1] != '[': // a key with Alt
+		_, size := utf8.DecodeRune(typed[1:])
+		return 1 + size
 	}
+	for i, c := range typed[2:] {
+		if c >= '@' && c <= '~' {
+			return i + 3
+		}
+	}
+	return len(typed)
+}
+
+// prompt writes a question; the terminal is raw, so that no key that follows is echoed or taken as a part of a line.
+func (k *keyboard) prompt(text string) error {
+	_, err := fmt.Fprint(k.out, strings.ReplaceAll(text, "\n", "\r\n"))
+	return err
+}
+
+func (k *keyboard) next(ctx context.Context, prompt string) (a reply, err error) {
 	err = k.whileRaw(func() error {
+		if err := k.prompt(prompt); err != nil {
+			return err
+		}
 		for {
 			key, err := k.key(ctx)
 			if err != nil {

@@ -30,21 +30,31 @@ func pressed(chunks ...string) (k *keyboard, out *bytes.Buffer, raw, restored *i
 
 func TestKeys(t *testing.T) {
 	k, out, raw, restored := pressed("x\x1b[A", "\x1b[A", "Yn", "\x1bOPz", "u")
-	for _, want := range []rune{'y', 'n', 'u'} {
+	for _, want := range []rune{'y', 'n', 'z', 'u'} {
 		got, err := k.next(t.Context(), "? ")
 		if err != nil || got.key != want {
 			t.Fatalf("got %c and error %v, want %c", got.key, err, want)
 		}
 	}
-	if *raw != 3 || *restored != 3 {
-		t.Errorf("the terminal was made raw %d times and restored %d times, want 3 and 3", *raw, *restored)
+	if *raw != 4 || *restored != 4 {
+		t.Errorf("the terminal was made raw %d times and restored %d times, want 4 and 4", *raw, *restored)
 	}
-	if want := "? \a\a\aaccept\r\n? reject\r\n? \aunlabel\r\n"; out.String() != want {
+	if want := "? \a\a\aaccept\r\n? reject\r\n? \aundo\r\n? unlabel\r\n"; out.String() != want {
 		t.Errorf("the terminal shows %q, want %q", out, want)
 	}
 	// The error of a terminal that is gone.
 	if _, err := k.next(t.Context(), ""); !errors.Is(err, io.ErrUnexpectedEOF) || *raw != *restored {
 		t.Errorf("a failing read: got error %v, raw %d, restored %d", err, *raw, *restored)
+	}
+}
+
+func TestEscapeSequences(t *testing.T) {
+	for typed, want := range map[string]int{
+		"": 0, "y": 0, "\x1b": 1, "\x1b[A": 3, "\x1b[Ay": 3, "\x1b[1;5Cy": 6, "\x1bOPy": 3, "\x1bO": 2, "\x1b[": 2, "\x1bé": 3, "\x1b[12": 4,
+	} {
+		if got := escapeSequence([]byte(typed)); got != want {
+			t.Errorf("escapeSequence(%q) = %d, want %d", typed, got, want)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -88,9 +89,16 @@ func (term *terminal) run(store string, flags ...string) {
 	}
 	// Ctrl-C interrupts every process of the terminal; the one around the shell stays, to tell how the shell ended.
 	command := "trap : INT; " + strings.Join(quoted, " ") + `; echo "ended with $?"; sleep 600`
+	term.session(100, 24, "sh", "-c", command)
+}
+
+// session runs a command in a terminal of so many columns and lines.
+func (term *terminal) session(columns, lines int, command ...string) {
+	term.t.Helper()
 	term.starts++
 	term.socket = filepath.Join(term.dir, "tmux"+strconv.Itoa(term.starts))
-	term.must("new-session", "-d", "-s", "shell", "-x", "100", "-y", "24", "sh", "-c", command)
+	size := []string{"-x", strconv.Itoa(columns), "-y", strconv.Itoa(lines)}
+	term.must(slices.Concat([]string{"new-session", "-d", "-s", "shell"}, size, command)...)
 }
 
 // stop ends tmux with all that runs in it.
