@@ -115,8 +115,8 @@ func (opt DecideOptions) withDefaults() (DecideOptions, error) {
 	now := opt.Now().UTC().Truncate(time.Microsecond)
 	opt.Now = func() time.Time { return now }
 	var err error
-	if year := opt.Made.Year(); year < 0 || year > 9999 {
-		err = fmt.Errorf("the year of Made is %d, want 0 to 9999: %w", year, ErrOptions)
+	if year := opt.Made.UTC().Year(); year < 1 || year > 9999 {
+		err = fmt.Errorf("the year of Made is %d, want 1 to 9999: %w", year, ErrOptions)
 	}
 	return opt, errors.Join(checkRemark("Who", opt.Who, MaxWho), checkRemark("Why", opt.Why, MaxWhy), err)
 }

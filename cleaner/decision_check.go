@@ -10,10 +10,9 @@ import (
 )
 
 // CheckHistory compares the history with itself and with the columns, and calls report for each entry that is missing,
-// damaged or out of order, for each node whose decision is not what the last entry about it says, and for each that has
-// no label where that says one. Another label is no problem: kv.Tx.SetLabel may give it, and the next entry about the node
-// says in From what it found. One that SetLabel takes away cannot be told from one that is lost: Unlabel is the way to do
-// that. It returns an error only where it cannot go on, as ctx.Err().
+// damaged or out of order, and for each node whose label or decision is not what the last entry about it says. A label
+// that kv.Tx.SetLabel gave to a node that was decided on is one of these, as it cannot be told from a decision that was
+// lost: Decide is the way to change such a label. It returns an error only where it cannot go on, as ctx.Err().
 func CheckHistory(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 	c := historyChecker{tx: tx, report: report}
 	if err := c.entries(ctx); err != nil {
@@ -192,8 +191,8 @@ func (c *historyChecker) compare(v kv.NodeID, seq int64, labels, decisions *kv.C
 		return
 	}
 	label, err := labels.At(v)
-	if err != nil || label.IsNull() && d.To != "" {
-		c.problem("node %s has no label, and its last entry, %d, says %q%s", d.ID, seq, d.To, orNothing(err))
+	if err != nil || label.Str() != d.To {
+		c.problem("node %s has the label %q, and its last entry, %d, says %q%s", d.ID, label, seq, d.To, orNothing(err))
 	}
 	word, err := decisions.At(v)
 	if err != nil || word != d.After.value() {

@@ -121,9 +121,9 @@ type PastLabel struct {
 }
 
 // LabelsAsOf returns what label and decision were at a moment of the past, of the nodes that were decided on since; all
-// others have been what they are. A label that was set past Decide is as old as the entry before it, and a decision that was made elsewhere
-// counts from when it was entered. The work is that of
-// the entries since, and the map takes some 100 bytes a node. kv.ErrNotFound where there is no such run, ErrOptions unless at has one of the two.
+// others have been what they are. A decision that was made elsewhere counts from when it was entered. The work is that of
+// the entries since, and the map takes some 100 bytes a node. kv.ErrNotFound where there is no such run, ErrOptions unless
+// at has one of the two.
 func LabelsAsOf(ctx context.Context, tx *kv.Tx, at AsOf) (map[kv.NodeID]PastLabel, error) {
 	kept := int64(0) // entries up to here count
 	switch {

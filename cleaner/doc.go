@@ -110,9 +110,8 @@
 //
 // The history is only ever added to: [Undo] adds entries that take others back, which puts the labels and decisions from
 // before in force again. [History] reads it, [LabelsAsOf] reads the past from it, and [Check] compares it with the
-// columns; [Repair] puts right what damage has done to it. A label that a program sets past Decide is not in it, until an
-// entry says that it found it. A run writes none of the three, and neither does an import of
-// predictions.
+// columns; [Repair] puts right what damage has done to it, and labels of decided nodes that are not what it says. A run
+// writes none of the three, and neither does an import of predictions.
 //
 // # Determinism and memory
 //

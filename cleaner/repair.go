@@ -17,8 +17,8 @@ const lostEntryWhy = "this entry was damaged: what is known of it comes from the
 
 // Repair makes history, labels and decisions agree again, and calls report for what it did. It is for a store that
 // kv.Repair has repaired, opened by index.Open, that nobody else writes to. An entry that is missing is made up from those
-// before and after it about the same node, so that no other loses its number; a label that is missing is what the last
-// entry about its node says, and every decision is.
+// before and after it about the same node, so that no other loses its number; label and decision of a node that was decided
+// on become what the last entry about it says.
 //
 // It writes a thousand entries or nodes in a transaction, and reports what is in one once it is on disk. After an error,
 // or a kill, it can be run again, and ends with the same as if it had not been stopped. The work is that of reading the
@@ -506,7 +506,7 @@ func (r *historyRepair) mendNodes(ctx context.Context, tx *kv.Tx, first, end kv.
 			if err != nil {
 				return 0, 0, err
 			}
-			if label.IsNull() && want.To != "" {
+			if label.Str() != want.To {
 				labels++
 				if err := tx.SetLabel(v, want.To); err != nil {
 					return 0, 0, err

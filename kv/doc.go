@@ -14,7 +14,8 @@
 //	Store.Backup              writes a snapshot, or what changed since an earlier one, to one file
 //	Store.Counters            what it did so far; Options.Observe and Options.Logger tell of each thing as it happens
 //
-// [Repair] makes a damaged store one that opens and answers for what is not lost. [Restore] makes a store of backups, and [Migrate] one of this format of one of an older format.
+// [Repair] makes a damaged store one that opens and answers for what is not lost. [Restore] makes a store of backups, and
+// [Migrate] one of this format of one of an older format.
 //
 // Nodes are numbered densely, 0 ≤ v < [Tx.NumNodes], by descending degree at the load; nodes added later follow. Every
 // node has the columns of the store, each value of which may be null. The column "label" holds the given labels; id and
@@ -22,36 +23,45 @@
 //
 // # Promises
 //
+// In brackets the tests that hold them; those of other packages with its name.
+//
 //   - What Update or Bulk.Commit wrote is there after a crash or a power cut once they have returned, and a crash leaves a
-//     prefix of the commits: never a part of one, never a later one without an earlier.
+//     prefix of the commits: never a part of one, never a later one without an earlier
+//     (TestCrashKeepsPrefix, TestCrashInBulk, TestUpdateIsAllOrNothing; shell TestKilledJobs).
 //   - A record that is empty, damaged, or under another key is [ErrCorrupt], never an empty answer. So is a block that
-//     should be there and is not.
+//     should be there and is not (TestRecordDamage, TestDamagedRecordIsCorrupt, TestCheckFindsDamage).
 //   - One number, Options.MemoryBudget, bounds what the store holds at any size of graph. The bytes stored do not depend
-//     on it.
-//   - A snapshot sees the store as it was when it began, also while a Bulk commits. It may be used by many goroutines.
+//     on it (TestBudgets, TestLoadIsTheSameAtAnyBudget; shell TestHostileFiles).
+//   - A snapshot sees the store as it was when it began, also while a Bulk commits. It may be used by many goroutines
+//     (TestSnapshotsDoNotMove, TestBulkIsInvisibleUntilCommit, TestConcurrentReads; shell TestSoak; cleaner
+//     TestReadersDuringClean).
 //   - Before anything is written the disk is asked for the room it needs ([ErrNoSpace]). Only where another process takes
-//     that room between the question and the write does the system kill this one, as by any crash.
+//     that room between the question and the write does the system kill this one, as by any crash (TestFullDisk,
+//     TestLoadIntoFullDisk; shell TestFullDisk).
 //   - A file of the store that is cut short, overwritten or missing is [ErrCorrupt] when the store is opened; none is
-//     deleted for it.
+//     deleted for it (TestDamagedFiles, TestDamageNamesItsFile, TestOpenWithoutManifest).
 //   - A changed byte, wherever it is in the files of a closed store, is found by Open, by a read or by Store.Check, or
 //     changes nothing that can be read. That a change, a document or an entry of a space is gone altogether, Check alone can
 //     tell. Tables that were there when the store was opened are compared with their checksums before they are merged,
-//     so that merging does not hide it.
+//     so that merging does not hide it (TestFlippedBytes; shell TestDamagedFiles).
 //   - [Repair] of a store of which one byte was changed loses nothing, of a whole store it changes nothing, and what it
-//     takes out is kept.
+//     takes out is kept (TestRepairOfOneByte, TestRepairLeavesAnUndamagedStoreAlone, TestRepairOfRecords,
+//     TestRepairOfFiles, TestRepairOfLists).
 //   - A backup holds one snapshot, whatever is written meanwhile, and each record of it was compared with its checksum,
 //     also one that an earlier backup has. One that is cut short or damaged is an [ErrBackup], and
 //     what is restored of those that are whole has the records, the commits and the ID of the store that was backed up.
-//     A [Restore] or [Migrate] that is killed leaves nothing half made.
+//     A [Restore] or [Migrate] that is killed leaves nothing half made (TestBackupWhileWriting, TestBackupChains,
+//     TestFlippedBackups, TestTruncatedBackups, TestKilledBackups, TestMigrationIsAtomic).
 //   - A write that the disk fails, in the background too, ends the writing with [ErrFailed]. What was committed is there
 //     when the store is opened again. The exception is a table that cannot be made while Badger merges tables in the
 //     background: version 4.9.6 removes what it merged all the same. The store then ends the reading as well, and says
-//     with [ErrCorrupt] that records are lost. Compact keeps what it merges until the tables it made are all there.
-//   - What a user's data can cause is an error that names the thing, the value and what was wanted; see the sentinels.
+//     with [ErrCorrupt] that records are lost. Compact keeps what it merges until the tables it made are all there
+//     (TestCompactKeepsWhatItCannotMerge, TestLostTableIsTold, TestUndoMerges; shell TestFailedJobs).
+//   - What a user's data can cause is an error that names the thing, the value and what was wanted; see the sentinels
+//     (shell TestHostileFiles and TestImportErrors, and the fuzz targets of every decoder and reader of files).
 //
-// Tests hold these: of package shell TestKilledJobs, TestFailedJobs, TestFullDisk, TestHostileFiles, TestDamagedFiles and
-// TestSoak, of package cleaner TestStoreModel, and here TestModel and the fuzz targets of every decoder. The command
-// docs/durability/run runs them for long.
+// TestModel, and cleaner TestStoreModel, hold all that is written and read against a plain model. The command
+// docs/durability/run runs the tests of crashes and damage for long.
 //
 // The directory "work" in a store is lent to long jobs by [Store.Work] for what they have finished. It is no part of the
 // store, and may be deleted while no process has the store open. Nor is "quarantine", where Repair keeps what it took out.

@@ -126,7 +126,8 @@ func (q *quarantine) sync() error {
 	if q.path == "" {
 		return nil
 	}
-	return errors.Join(q.report.Sync(), q.records.Sync(), syncDirectory(q.path), syncDirectory(filepath.Dir(q.path)))
+	return errors.Join(q.report.Sync(), q.records.Sync(),
+		syncDirectory(q.path), syncDirectory(filepath.Dir(q.path)), syncDirectory(q.store))
 }
 
 func (q *quarantine) close() error {

@@ -85,6 +85,9 @@ func (r *repair) logs() (crashed bool, err error) {
 			}
 		case [8]byte(head) != [8]byte{}:
 			if err = r.kept.copyFile(path); err == nil {
+				err = r.kept.sync()
+			}
+			if err == nil {
 				err = overwrite(path, make([]byte, 8))
 			}
 			if err == nil {
@@ -408,7 +411,10 @@ func (r *repair) salvage(t *tableReader, text []byte, bad map[int]bool) (usable 
 		}
 	}
 	if b.Empty() {
-		return false, os.Remove(t.path) // a copy is kept
+		if err := r.kept.sync(); err != nil { // a copy is kept
+			return false, err
+		}
+		return false, os.Remove(t.path)
 	}
 	return true, r.replaceFile(t.path, b.Finish())
 }

@@ -77,7 +77,7 @@ func Open(dir string, opt Options) (*Store, error) {
 		return nil, err
 	}
 	if err := s.start(); err != nil {
-		return nil, errors.Join(err, s.db.Close())
+		return nil, errors.Join(err, s.closeBadger())
 	}
 	s.observe(Event{Kind: EventOpen}, began)
 	return s, nil
@@ -171,7 +171,7 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 	}
 	s.loading = !synced
 	if err := s.writeHeader(); err != nil {
-		return nil, errors.Join(err, s.db.Close())
+		return nil, errors.Join(err, s.closeBadger())
 	}
 	s.observe(Event{Kind: EventOpen}, began)
 	return s, nil
@@ -213,7 +213,7 @@ func openBadger(dir string, opt Options, synced bool) (*Store, error) {
 			txs:      map[*Tx]struct{}{},
 		}
 		if err := s.verifyDue(); err != nil {
-			return nil, errors.Join(err, db.Close())
+			return nil, errors.Join(err, s.closeBadger())
 		}
 		return s, nil
 	}
@@ -417,11 +417,17 @@ func (s *Store) Close() error {
 		tx.end()
 		<-tx.done
 	}
+	err := s.closeBadger()
+	s.observe(Event{Kind: EventClose, Err: err}, began)
+	return err
+}
+
+// closeBadger closes what openBadger has opened, and leaves files that can be opened again.
+func (s *Store) closeBadger() error {
 	err := s.afterClose(wrapBadger(s.db.Close()))
 	if err == nil && !s.opt.ReadOnly {
 		err = alignModes(s.dir)
 	}
-	s.observe(Event{Kind: EventClose, Err: err}, began)
 	return err
 }
 

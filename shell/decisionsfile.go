@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -134,8 +135,7 @@ func (f *decisionsFile) readLines(ctx context.Context, _ *streams) (err error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
 	number := int64(0)
-	var object decisionObject
-	fields := object.fields()
+	fields := map[string]string{}
 	for lines.Scan() {
 		if number++; number%checkEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -150,13 +150,18 @@ func (f *decisionsFile) readLines(ctx context.Context, _ *streams) (err error) {
 		if text[0] != '{' {
 			return f.errorf(number, "", "got %q, want an object in one line", shortText(string(text)))
 		}
-		for _, value := range fields {
-			*value = (*value)[:0]
+		clear(fields)
+		err := readDecisionObject(text, fields)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			err = errors.New("the object has no end")
 		}
-		if err := json.Unmarshal(text, &object); err != nil {
+		if err != nil {
 			return f.errorf(number, "", "%v, want an object in one line", err)
 		}
-		err := f.add(number, func(name string) (string, bool) { return plainText(*fields[name]) })
+		err = f.add(number, func(name string) (string, bool) {
+			value, ok := fields[name]
+			return value, ok
+		})
 		if err != nil {
 			return err
 		}
@@ -167,49 +172,56 @@ func (f *decisionsFile) readLines(ctx context.Context, _ *streams) (err error) {
 	return lines.Err()
 }
 
-// A decisionObject is the fields of a record as they are written; those that are not there are empty.
-type decisionObject struct {
-	ID            json.RawMessage `json:"id"`
-	Decision      json.RawMessage `json:"decision"`
-	From          json.RawMessage `json:"from"`
-	OriginalLabel json.RawMessage `json:"original_label"`
-	To            json.RawMessage `json:"to"`
-	Label         json.RawMessage `json:"label"`
-	Who           json.RawMessage `json:"who"`
-	Why           json.RawMessage `json:"why"`
-	Time          json.RawMessage `json:"time"`
-	Seq           json.RawMessage `json:"seq"`
-	Step          json.RawMessage `json:"step"`
-	Undoes        json.RawMessage `json:"undoes"`
+// filedFields are the fields of a record that mean something. Others are passed over.
+var filedFields = []string{
+	"id", "decision", "from", "original_label", "to", "label", "who", "why", "time", "seq", "step", "undoes",
 }
 
-// fields are all fields, by name.
-func (o *decisionObject) fields() map[string]*json.RawMessage {
-	return map[string]*json.RawMessage{
-		"id": &o.ID, "decision": &o.Decision, "from": &o.From, "original_label": &o.OriginalLabel, "to": &o.To, "label": &o.Label,
-		"who": &o.Who, "why": &o.Why, "time": &o.Time, "seq": &o.Seq, "step": &o.Step, "undoes": &o.Undoes,
+// readDecisionObject reads the fields of a JSON object that mean something: strings as they are, numbers as they are
+// written, null as an empty text.
+func readDecisionObject(text []byte, fields map[string]string) error {
+	if !utf8.Valid(text) {
+		return errors.New("got bytes that are not UTF-8")
 	}
-}
-
-// plainText is what a JSON value says: a string as it is, a number as it is written, nothing of null. Of others there is
-// none.
-func plainText(value json.RawMessage) (string, bool) {
-	if len(value) == 0 {
-		return "", false
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if _, err := decoder.Token(); err != nil { // the brace
+		return err
 	}
-	switch c := value[0]; {
-	case c == '"' && bytes.IndexByte(value, '\\') < 0 && utf8.Valid(value):
-		return string(value[1 : len(value)-1]), true
-	case c == '"':
-		var text string
-		err := json.Unmarshal(value, &text)
-		return text, err == nil
-	case c == 'n':
-		return "", true
-	case c == '-' || c >= '0' && c <= '9':
-		return string(value), true
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := key.(string) // a key is one
+		var value any
+		if err := decoder.Decode(&value); err != nil {
+			return err
+		}
+		if !slices.Contains(filedFields, name) {
+			continue
+		}
+		if _, twice := fields[name]; twice {
+			return fmt.Errorf("the field %q is there twice", name)
+		}
+		switch value := value.(type) {
+		case nil:
+			fields[name] = ""
+		case string:
+			fields[name] = value
+		case json.Number:
+			fields[name] = value.String()
+		default:
+			return fmt.Errorf("the field %q is neither a text nor a number", name)
+		}
 	}
-	return "", false
+	if _, err := decoder.Token(); err != nil { // the other brace
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("got more than an object")
+	}
+	return nil
 }
 
 // add takes a record whose fields are looked up by name.
@@ -299,6 +311,9 @@ func (f *decisionsFile) parseNumbers(d *filedDecision, field func(name string) (
 	if text, _ := field("time"); text != "" {
 		if d.time, err = time.Parse(time.RFC3339Nano, text); err != nil {
 			return f.errorf(d.line, "time", "got %q, want a time as 2026-01-31T18:00:00Z", shortText(text))
+		}
+		if year := d.time.UTC().Year(); d.time.IsZero() || year < 1 || year > 9999 {
+			return f.errorf(d.line, "time", "got %q, want a time of the years 1 to 9999", shortText(text))
 		}
 		if d.time.After(f.latest) {
 			return f.errorf(d.line, "time", "got %q, want a time that is not ahead of the clock by more than %d minutes",

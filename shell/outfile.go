@@ -29,6 +29,10 @@ func writeFileOf(mode fs.FileMode, path string, stdout io.Writer, fn func(*outFi
 	if path == "-" {
 		return writeTo(stdout, fn)
 	}
+	// A store takes a file that it does not know for damage, or for what a crash left behind.
+	if _, err := os.Stat(filepath.Join(filepath.Dir(path), "MANIFEST")); err == nil {
+		return fmt.Errorf("%s: the directory is a store, want the file elsewhere", path)
+	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
