@@ -27,10 +27,11 @@ type storeModel struct {
 	history  []Decision
 	steps    []modelStep // that can be taken back, the latest last
 
-	score     map[string]float64 // of the last run, whatever was changed since
+	score     map[string]float64 // of the last run, but of labels that were taken back since
 	suggested map[string]string
 	run       int64
-	scored    int // nodes there were when it ran
+	scored    int   // nodes there were when it ran
+	seen      int64 // and entries of the history
 
 	changed bool // since the last run, in a way that another run would notice
 }
@@ -261,6 +262,9 @@ func (w *modelWalk) undo() {
 			if !scored {
 				score = math.NaN()
 			}
+			if undone := m.history[e.seq-1]; e.seq <= m.seen && undone.From != undone.To {
+				delete(m.score, e.id) // which is that of the label that is taken back
+			}
 			m.history = append(m.history, Decision{
 				Seq: int64(len(m.history)) + 1, Step: number, ID: e.id, Kind: e.kind, From: m.label[e.id], To: e.label,
 				Before: m.decision[e.id], After: e.decision, Score: score, Run: m.runOf(e.id), Undoes: e.seq,
@@ -284,7 +288,7 @@ func (w *modelWalk) clean() {
 	if run.ID <= m.run {
 		w.t.Fatalf("got run %d after run %d", run.ID, m.run)
 	}
-	m.run, m.changed, m.scored = run.ID, false, len(m.ids)
+	m.run, m.changed, m.scored, m.seen = run.ID, false, len(m.ids), int64(len(m.history))
 	m.score, m.suggested = map[string]float64{}, map[string]string{}
 	view(w.t, w.store, func(tx *kv.Tx) error {
 		for _, id := range m.ids {
