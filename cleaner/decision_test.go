@@ -484,7 +484,6 @@ func TestDecisionsSurviveCleanAndImport(t *testing.T) {
 	})
 }
 
-// What is decided while a cleaning computes stays, and is in the future of its run.
 // A score is of a label. Undo removes that of a label which it takes back, and leaves one of the label it restores.
 func TestUndoAfterClean(t *testing.T) {
 	p := newPlanted(9, 300)
@@ -541,6 +540,7 @@ func TestUndoAfterClean(t *testing.T) {
 	})
 }
 
+// What is decided while a cleaning computes stays, and is in the future of its run.
 func TestDecideDuringClean(t *testing.T) {
 	s := newPlanted(10, 200).load(t, false)
 	t.Cleanup(func() { mustEndTrue(t, s) })

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -170,14 +169,9 @@ func (s *Store) flatten() error {
 // named no more. Merges before one of which a table is gone were. The tables that memtables became meanwhile stay.
 // Badger is closed.
 func undoMerges(dir string) error {
-	path := filepath.Join(dir, badger.ManifestFilename)
-	text, err := os.ReadFile(path)
+	sets, err := readManifestChanges(dir)
 	if err != nil {
 		return err
-	}
-	sets, err := manifestChanges(text)
-	if err != nil {
-		return corruptFile(path, "%v", err)
 	}
 	undone := len(sets)
 	for i, set := range slices.Backward(sets) {

@@ -207,14 +207,9 @@ func hasUnnamedTables(dir string) (bool, error) {
 // reviseManifest leaves out of the manifest every change that made a table which is not there, and was not removed
 // since: it was never carried out. Badger, which wrote it, is closed.
 func reviseManifest(dir string) error {
-	path := filepath.Join(dir, badger.ManifestFilename)
-	text, err := os.ReadFile(path)
+	sets, err := readManifestChanges(dir)
 	if err != nil {
 		return err
-	}
-	sets, err := manifestChanges(text)
-	if err != nil {
-		return corruptFile(path, "%v", err)
 	}
 	removed := map[uint64]bool{}
 	for _, set := range sets {
@@ -237,6 +232,20 @@ func reviseManifest(dir string) error {
 		return nil
 	}
 	return writeManifest(dir, &kept)
+}
+
+// readManifestChanges reads the whole changes of the manifest in dir.
+func readManifestChanges(dir string) ([]*pb.ManifestChangeSet, error) {
+	path := filepath.Join(dir, badger.ManifestFilename)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	sets, err := manifestChanges(text)
+	if err != nil {
+		return nil, corruptFile(path, "%v", err)
+	}
+	return sets, nil
 }
 
 // writeManifest replaces the manifest by one of one change.

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // An outFile is a file being written under a temporary name.
@@ -30,7 +32,7 @@ func writeFileOf(mode fs.FileMode, path string, stdout io.Writer, fn func(*outFi
 		return writeTo(stdout, fn)
 	}
 	// A store takes a file that it does not know for damage, or for what a crash left behind.
-	if _, err := os.Stat(filepath.Join(filepath.Dir(path), "MANIFEST")); err == nil {
+	if kv.IsStore(filepath.Dir(path)) {
 		return fmt.Errorf("%s: the directory is a store, want the file elsewhere", path)
 	}
 	info, err := os.Stat(path)

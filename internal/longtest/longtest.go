@@ -1,8 +1,5 @@
-// Package longtest says whether tests are to run at length. By default they keep every promise with a few tries, so that
-// go test ./... takes two or three minutes; with the build tag long, go test -tags long, they try more: more damages, stages,
-// forms, seeds and data sets.
-//
-// Only test functions use it, not what they call: .ci/run finds the long tests by its name in them.
+// Package longtest says whether tests are to run at length. By default they keep every promise with a few tries; with the
+// build tag long, go test -tags long, they try more: more damages, stages, forms, seeds and data sets.
 package longtest
 
 // Of is how often to try: few times, or many where that is asked for.
