@@ -38,7 +38,10 @@ func TestMain(m *testing.M) {
 
 // The scripts of testdata/script run the program in a directory that holds the files of a made-up graph in graph/, and
 // of a smaller one, which is learned faster, in graph/small/.
-func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	runScripts(t, "testdata/script")
+}
 
 // TestLongScripts runs what takes minutes: commands that train or measure, with all their flags.
 func TestLongScripts(t *testing.T) {
@@ -62,7 +65,7 @@ func runScripts(t *testing.T, dir string) {
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, "cache"))
-			for name, nodes := range map[string]int{"graph": 400, "graph/small": 140} {
+			for name, nodes := range map[string]int{"graph": 400, "graph/small": 60} {
 				dir := filepath.Join(env.WorkDir, filepath.FromSlash(name))
 				if err := os.MkdirAll(dir, 0o755); err != nil {
 					return err

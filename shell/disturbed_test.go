@@ -108,7 +108,7 @@ func decisions(store *kv.Store, acknowledge func(int)) error {
 		} else {
 			var requests []cleaner.DecisionRequest
 			for i := range 1 + step%3 {
-				request := cleaner.DecisionRequest{Node: kv.NodeID(7*step + i), Kind: kinds[(step+i)%len(kinds)]}
+				request := cleaner.DecisionRequest{Node: kv.NodeID(4*step + i), Kind: kinds[(step+i)%len(kinds)]}
 				if request.Kind == cleaner.Relabel {
 					request.To = demoFields[step%len(demoFields)]
 				}
@@ -158,7 +158,7 @@ var templates = struct {
 	name string
 	make func(dir string) error
 }{
-	{"files", func(dir string) error { return newDemoGraph(140, 1).write(dir) }},
+	{"files", func(dir string) error { return newDemoGraph(64, 1).write(dir) }},
 	{"predicted", func(dir string) error {
 		return errors.Join(
 			command("import", filepath.Join(dir, "g"), "--nodes="+filepath.Join(dir, "nodes.csv"),

@@ -107,7 +107,7 @@ func TestEstimateIsWhatHappens(t *testing.T) {
 }
 
 func TestEstimateOfTheDisk(t *testing.T) {
-	size := longtest.Of(10_000, 40_000)
+	size := longtest.Of(4_000, 40_000)
 	nodes, edges := graphText(size, 15*size/2, 3, "", 1)
 	writeFiles(t, map[string]string{"nodes.csv": nodes, "edges.csv": edges})
 	t.Setenv("TMPDIR", t.TempDir())
@@ -199,7 +199,7 @@ func TestAnonymousMemory(t *testing.T) {
 
 // Importing and cleaning the same graph with less memory is said to hold less, down to the least that would do.
 func TestEstimateOfTheMemory(t *testing.T) {
-	size := longtest.Of(10_000, 40_000)
+	size := longtest.Of(4_000, 40_000)
 	nodes, edges := graphText(size, 15*size/2, 3, "", 1)
 	writeFiles(t, map[string]string{"nodes.csv": nodes, "edges.csv": edges})
 	t.Setenv("TMPDIR", t.TempDir())

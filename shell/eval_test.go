@@ -18,7 +18,7 @@ import (
 func TestEvalGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	if err := newDemoGraph(longtest.Of(100, 200), 1).write(dir); err != nil {
+	if err := newDemoGraph(longtest.Of(60, 200), 1).write(dir); err != nil {
 		t.Fatal(err)
 	}
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")

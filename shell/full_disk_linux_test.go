@@ -73,6 +73,8 @@ func (d *smallDisk) unmount() error {
 // room, what was there can be read, and with more room the same job comes to its end.
 func TestFullDisk(t *testing.T) {
 	disks := asked(t, disksAsked, someDisks)
+	templateDir(t, "files") // as in disturb
+	t.Parallel()
 	for _, name := range jobNames() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -376,7 +376,7 @@ func TestImportResumes(t *testing.T) {
 	var nodes, edges strings.Builder
 	nodes.WriteString("id,label\n")
 	edges.WriteString("src,dst\n")
-	const n = 3000
+	const n = 1500
 	r := rand.New(rand.NewPCG(1, 0))
 	for i := range n {
 		fmt.Fprintf(&nodes, "%d,%c\n", n-i, 'A'+r.IntN(3))

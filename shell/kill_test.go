@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -41,7 +42,7 @@ func writeKilledImport(t *testing.T, form string) {
 	var nodes, edges strings.Builder
 	nodes.WriteString("id,label,year\n")
 	edges.WriteString(header)
-	const n = 3000
+	n := longtest.Of(1500, 3000)
 	for i := range n {
 		fmt.Fprintf(&nodes, "%s%d,%c,%d\n", prefix, n-i, 'A'+r.IntN(3), r.IntN(40))
 		if form == "bad rows" && r.IntN(50) == 0 {

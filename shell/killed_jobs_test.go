@@ -35,6 +35,8 @@ func disturb(t *testing.T, what string, tries int, plans []faults.Plan) {
 	if err := faults.Supported(); err != nil {
 		t.Skip(err)
 	}
+	templateDir(t, "files") // all are made while no other test begins processes, which would hold their stores
+	t.Parallel()
 	for _, name := range jobNames() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

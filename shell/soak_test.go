@@ -181,7 +181,7 @@ func (s *soak) decide(ctx context.Context, r *rand.Rand) error {
 			return nil
 		}
 	} else {
-		request := cleaner.DecisionRequest{Node: kv.NodeID(r.IntN(100)), Kind: cleaner.Unsure}
+		request := cleaner.DecisionRequest{Node: kv.NodeID(r.IntN(60)), Kind: cleaner.Unsure}
 		if r.IntN(2) == 0 {
 			request.Kind = cleaner.Accept
 		}
