@@ -278,7 +278,7 @@ func TestEarlyStopping(t *testing.T) {
 // TestStructureDoesNotSeeOwnLabel changes labels of training nodes one at a time.
 func TestStructureDoesNotSeeOwnLabel(t *testing.T) {
 	ctx := context.Background()
-	for seed := range uint64(200) {
+	for seed := range uint64(longtest.Of(50, 200)) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		n, c := 2+r.IntN(20), 3
 		p := baseProblem{graph: awkwardGraph(r, n), order: identityOrder(n), labels: awkwardLabels(r, n, c), classes: c, place: newPlace(t)}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -155,21 +156,22 @@ func lose(t *testing.T, s *kv.Store, lost []Decision) {
 func TestRepairOfManyEntries(t *testing.T) {
 	ctx := context.Background()
 	const nodes = 2000
+	thousands := longtest.Of(10, 50)
 	s := newPlanted(33, nodes).load(t, true)
-	made, err := DecideSteps(ctx, s, decidedSteps(rand.New(rand.NewPCG(33, 0)), nodes, 10_000, 20))
-	if err != nil || len(made) != 50_000 {
-		t.Fatalf("got %d decisions, %v, want 50000", len(made), err)
+	made, err := DecideSteps(ctx, s, decidedSteps(rand.New(rand.NewPCG(33, 0)), nodes, 200*thousands, 2*thousands/5))
+	if err != nil || len(made) != 1000*thousands {
+		t.Fatalf("got %d decisions, %v, want %d thousand", len(made), err, thousands)
 	}
 	var lost, kept []Decision
 	for i, d := range made {
-		if i >= 2_000 && i < 10_000 || i >= 20_000 && i < 44_000 && i%2 == 0 {
+		if i >= 40*thousands && i < 200*thousands || i >= 400*thousands && i < 880*thousands && i%2 == 0 {
 			lost = append(lost, d)
 		} else {
 			kept = append(kept, d)
 		}
 	}
-	if len(lost) != 20_000 {
-		t.Fatalf("got %d entries to lose, want 20000", len(lost))
+	if len(lost) != 400*thousands {
+		t.Fatalf("got %d entries to lose, want %d", len(lost), 400*thousands)
 	}
 	want := states(t, s)
 	lose(t, s, lost)
@@ -179,16 +181,16 @@ func TestRepairOfManyEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := s.Counters()
-	if commits := after.Commits - before.Commits; commits != 20+2 || reported < 20_000 {
-		t.Errorf("got %d commits and %d repairs, want 22 and one an entry", commits, reported)
+	if commits := after.Commits - before.Commits; commits != int64(len(lost))/1000+2 || reported < len(lost) {
+		t.Errorf("got %d commits and %d repairs, want %d and one an entry", commits, reported, len(lost)/1000+2)
 	}
-	if records := after.CommitRecords - before.CommitRecords; records > 2*20_000+2*nodes {
+	if records := after.CommitRecords - before.CommitRecords; records > 2*int64(len(lost))+2*nodes {
 		t.Errorf("got %d records written, want two an entry at most, and two a node", records)
 	}
 	mustEndTrue(t, s)
 	got := historyOf(t, s, kv.NoNode)
-	if len(got) != 50_000 {
-		t.Fatalf("got %d entries, want 50000", len(got))
+	if len(got) != len(made) {
+		t.Fatalf("got %d entries, want %d", len(got), len(made))
 	}
 	i := 0
 	for _, d := range got {
