@@ -277,7 +277,7 @@ func (c *damageCount) look(t *testing.T, dir, damage string, opt Options, want u
 // TestFlippedBytes changes bytes of all files of a closed store, one at a time, over the whole length of each.
 func TestFlippedBytes(t *testing.T) {
 	t.Parallel()
-	positions := longtest.Of(50, 600)
+	positions := longtest.Of(30, 600)
 	if asked := os.Getenv(flipsAsked); asked != "" {
 		var err error
 		if positions, err = strconv.Atoi(asked); err != nil {

@@ -87,7 +87,7 @@ func TestRepairOfOneByte(t *testing.T) {
 	dir := everyKind(t, 700)
 	want := exported(t, copyStore(t, dir))
 	r := rand.New(rand.NewPCG(3, 4))
-	every := longtest.Of(5, 1)
+	every := longtest.Of(9, 1)
 	for i, name := range fileNames(t, dir, "*") {
 		if i%every != 0 && strings.HasSuffix(name, ".sst") {
 			continue
@@ -217,7 +217,7 @@ func TestRepairOfFiles(t *testing.T) {
 		"no discard":          {"DISCARD", nil, true},
 		"a cut value log":     {fileNames(t, dir, "*.vlog")[0], func(b []byte) []byte { return b[:7] }, true},
 	}
-	every := longtest.Of(5, 1)
+	every := longtest.Of(9, 1)
 	for i, name := range tables {
 		if i%every != 0 {
 			continue
