@@ -10,6 +10,7 @@ import gzip
 import io
 import math
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,17 @@ import numpy as np
 from scipy import sparse
 
 SPLITS = ("none", "train", "val", "test")
+# How far from 1 the predictions of a node may add up, as `graphcleaner import` has it.
+_SUM_TOLERANCE = 1e-3
+# What Go's strconv.ParseFloat takes, without NaN: graphcleaner orders classes as numbers where it takes all of them.
+_DIGITS, _HEX = "[0-9](?:_?[0-9])*", "[0-9a-f](?:_?[0-9a-f])*"
+_DECIMAL_NUMBER = re.compile(
+    rf"[+-]?(?:(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:e[+-]?{_DIGITS})?|inf(?:inity)?)",
+    re.IGNORECASE | re.ASCII,
+)
+_HEX_NUMBER = re.compile(
+    rf"[+-]?0x(?:_?{_HEX}(?:\.(?:{_HEX})?)?|\.{_HEX})p[+-]?{_DIGITS}", re.IGNORECASE | re.ASCII
+)
 _SPLIT_NAMES = {"": 0, "none": 0, "train": 1, "val": 2, "valid": 2, "validation": 2, "test": 3}
 
 
@@ -102,22 +114,32 @@ def read_graph(nodes, edges, features=None, splits=None, labels=None) -> Graph:
 
 
 def read_labels(path, graph: Graph) -> np.ndarray:
-    """Labels [n] of a file with header id,label; -1 where the file has none. Their classes are those of graph."""
+    """Labels [n] of a file with header id,label, whose classes are those of graph.
+
+    An empty label is none, -1. Nodes without a label in graph may be left out, others not.
+    """
     number = {name: j for j, name in enumerate(graph.classes)}
     number[""] = -1
-    return _read_column(path, graph, "label", number, "one of the classes " + ", ".join(graph.classes), np.int64, -1)
+    want = "one of the classes " + ", ".join(graph.classes)
+    labels, there = _read_column(path, graph, "label", number, want, np.int64, -1)
+    without = (graph.labels >= 0) & ~there
+    if without.any():
+        v = graph.ids[int(np.argmax(without))]
+        raise ValueError(f'{path}: has no label for node "{v}", want one for every labelled node')
+    return labels
 
 
 def read_splits(path, graph: Graph) -> np.ndarray:
     """Splits [n] of a file with header id,split; none where the file has none."""
-    return _read_column(path, graph, "split", _SPLIT_NAMES, "train, val, test or none", np.int8, 0)
+    return _read_column(path, graph, "split", _SPLIT_NAMES, "train, val, test or none", np.int8, 0)[0]
 
 
 def write_predictions(path, predictions, graph: Graph) -> None:
     """Writes predictions [n, c] as float32 .npy for `graphcleaner import --predictions`.
 
-    Rows are in the order of the node file, columns in that of graph.classes. They are numpy or torch, and not
-    negative; each row is divided by its sum. The file is there whole or not at all.
+    Rows are in the order of the node file, columns in that of graph.classes. They are numpy or torch, and
+    probabilities: each row adds up to 1 within 0.001, and is divided by its sum. The file is there whole or not
+    at all.
     """
     if hasattr(predictions, "detach"):
         predictions = predictions.detach().cpu().numpy()
@@ -125,12 +147,16 @@ def write_predictions(path, predictions, graph: Graph) -> None:
     want = (graph.num_nodes, len(graph.classes))
     if p.shape != want:
         raise ValueError(f"predictions: got shape {p.shape}, want {want}")
-    if not np.isfinite(p).all() or (p < 0).any():
-        v = int(np.argmax(~np.isfinite(p).all(axis=1) | (p < 0).any(axis=1)))
-        raise ValueError(f"predictions of node {graph.ids[v]}: got {p[v].tolist()}, want probabilities")
+    bad = ~((p >= 0) & (p <= 1 + _SUM_TOLERANCE))  # also where p is NaN
+    if bad.any():
+        v, j = np.argwhere(bad)[0]
+        raise ValueError(f"predictions of node {graph.ids[v]}: class {graph.classes[j]} is {p[v, j]:g}, "
+                         "want a probability from 0 to 1")
     sums = p.sum(axis=1, keepdims=True)
-    if (sums == 0).any():
-        raise ValueError(f"predictions of node {graph.ids[int(np.argmin(sums))]}: all are 0, want a sum of 1")
+    far = np.abs(sums[:, 0] - 1) > _SUM_TOLERANCE
+    if far.any():
+        v = int(np.argmax(far))
+        raise ValueError(f"predictions of node {graph.ids[v]}: they add up to {sums[v, 0]:g}, want 1")
     path = Path(path)
     part = path.with_name(path.name + ".part")
     try:
@@ -143,18 +169,28 @@ def write_predictions(path, predictions, graph: Graph) -> None:
 
 def class_order(names: set[str]) -> list[str]:
     """Class names in the order of graphcleaner: as numbers where all are numbers, else by bytes."""
-    try:
-        numbers = {name: float(name) for name in names}
-    except ValueError:
-        numbers = None
-    if numbers is not None and all(math.isfinite(value) for value in numbers.values()):
-        return sorted(names, key=lambda name: (numbers[name], name.encode()))
-    return sorted(names, key=str.encode)
+    numbers = {name: _number(name) for name in names}
+    if None in numbers.values():
+        return sorted(names, key=str.encode)
+    return sorted(names, key=lambda name: (numbers[name], name.encode()))
+
+
+def _number(name: str) -> float | None:
+    """The number that graphcleaner takes a class name for. One beyond the range of float64 is none."""
+    if _HEX_NUMBER.fullmatch(name):
+        try:
+            return float.fromhex(name.replace("_", ""))
+        except OverflowError:
+            return None
+    if not _DECIMAL_NUMBER.fullmatch(name):
+        return None
+    value = float(name.replace("_", ""))
+    return None if math.isinf(value) and "n" not in name.lower() else value
 
 
 def _open_text(path) -> io.TextIOBase:
     if str(path).endswith(".gz"):
-        return gzip.open(path, "rt", encoding="utf-8", newline="")
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
     return open(path, encoding="utf-8-sig", newline="")
 
 
@@ -178,13 +214,13 @@ def _rows(path, *wanted: str, optional: Sequence[str] = ()) -> Iterator[tuple[in
 
 def _read_nodes(path) -> tuple[list[str], list[str], np.ndarray | None]:
     ids, names, splits = [], [], []
-    seen = set()
+    seen = {}
     for line, (v, name, split) in _rows(path, "id", "label", optional=("split",)):
         if v in seen:
-            raise ValueError(f"{path}:{line}: id {v} is there twice, want every id once")
+            raise ValueError(f'{path}:{line}: column "id": got "{v}" again, as in line {seen[v]}, want every id once')
         if split not in _SPLIT_NAMES:
             raise ValueError(f"{path}:{line}: split {split}: want train, val, test or none")
-        seen.add(v)
+        seen[v] = line
         ids.append(v)
         names.append(name)
         splits.append(_SPLIT_NAMES[split])
@@ -217,13 +253,20 @@ def _read_features(path, n: int) -> sparse.csr_matrix | np.ndarray:
     return features
 
 
-def _read_column(path, graph: Graph, column: str, values: dict[str, int], want: str, dtype, missing) -> np.ndarray:
+def _read_column(
+    path, graph: Graph, column: str, values: dict[str, int], want: str, dtype, missing
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values [n] of a column, and for which nodes there is a row."""
     places = {v: i for i, v in enumerate(graph.ids)}
     result = np.full(graph.num_nodes, missing, dtype)
+    there = np.zeros(graph.num_nodes, bool)
     for line, (v, value) in _rows(path, "id", column):
         if v not in places:
             raise ValueError(f"{path}:{line}: unknown node {v}, want an id of the node file")
+        if there[places[v]]:
+            raise ValueError(f'{path}:{line}: column "id": got "{v}" again, want every id once')
         if value not in values:
             raise ValueError(f"{path}:{line}: {column} {value}: want {want}")
         result[places[v]] = values[value]
-    return result
+        there[places[v]] = True
+    return result, there
