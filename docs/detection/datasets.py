@@ -64,11 +64,11 @@ class Files:
             raise FileNotFoundError(f"{path}: not there; want the data set {d.name} under GRAPHCLEANER_DATA")
         return path
 
-    def graph(self, d: Dataset) -> list[str]:
+    def graph(self, d: Dataset) -> list[str | Path]:
         """The arguments that give the graph to graphcleaner and to interop/pyg."""
-        args = ["--nodes", str(self.source(d, "nodes.csv")), "--edges", str(self.source(d, "edges.csv"))]
+        args = ["--nodes", self.source(d, "nodes.csv"), "--edges", self.source(d, "edges.csv")]
         if d.has_features:
-            args += ["--features", str(self.source(d, "features.npz"))]
+            args += ["--features", self.source(d, "features.npz")]
         return args
 
     def labels(self, d: Dataset) -> tuple[list[str], np.ndarray, list[str]]:
@@ -125,9 +125,9 @@ class Files:
             _write(path, ("id", "label"), zip(ids, names))
         return path
 
-    def predictions(self, cell: Cell, model: str, seed: int) -> Path:
-        """Where the predictions of a model of interop/pyg lie."""
-        return self._path(cell.dataset, f"{model}-{cell.kind}-{cell.rate}-{seed}.npy")
+    def predictions(self, cell: Cell, model: str, seed: int, made_of: str) -> Path:
+        """Where the predictions of a model of interop/pyg lie; made_of tells what else they depend on."""
+        return self._path(cell.dataset, f"{model}-{cell.kind}-{cell.rate}-{seed}-{made_of}.npy")
 
     def _path(self, d: Dataset, name: str) -> Path:
         folder = self.work / d.name

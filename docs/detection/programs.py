@@ -12,12 +12,16 @@ import venv
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import graphcleaner_pyg
 import numpy as np
+import torch
+import torch_geometric
 from graphcleaner_pyg import RECIPES, predict, read_graph, read_labels, write_predictions
 
 from datasets import Cell, Dataset, Files
 
 CLEANLAB = "cleanlab==2.9.0"
+_TRAINING = [Path(graphcleaner_pyg.__file__).with_name(name) for name in ("files.py", "models.py", "training.py")]
 
 
 @dataclass(frozen=True)
@@ -43,19 +47,17 @@ def run(args: list[str]) -> Ran:
 
 
 class Programs:
-    """binary is graphcleaner; what it found is kept for the same binary only."""
+    """binary is graphcleaner; what it found is kept for the same binary and the same contents of files only."""
 
     def __init__(self, files: Files, binary: Path, threads: int):
         self.files, self.binary, self.threads = files, binary, threads
-        digest = hashlib.sha256(binary.read_bytes()).hexdigest()[:12]
-        self.kept = files.work / "results" / digest
+        self.digest = hashlib.sha256(binary.read_bytes()).hexdigest()[:12]
+        self.kept = files.work / "results" / self.digest
         self.kept.mkdir(parents=True, exist_ok=True)
 
     def version(self) -> str:
-        """That of the binary, and the commit of the tree that the tables are made in."""
-        here = Path(__file__).parent
-        commit = run(["git", "-C", str(here), "describe", "--always", "--dirty"]).stdout.strip()
-        return f"{self.graphcleaner('--version').stdout.strip()} at {commit}"
+        """That of the binary, with the first digits of its sha256."""
+        return f"{self.graphcleaner('--version').stdout.strip()} (sha256 {self.digest})"
 
     def graphcleaner(self, *args: str | Path) -> Ran:
         return run([str(self.binary), *map(str, args)])
@@ -65,26 +67,35 @@ class Programs:
 
         Predictions are files, one a seed; with none, the built-in base classifier makes them.
         """
-        args = ["eval", *self.files.graph(cell.dataset), "--splits", str(self.files.splits(cell.dataset))]
-        args += ["--noise", f"file:{self.files.noisy_labels(cell)}", "--format", "json", *more]
+        noisy = self.files.noisy_labels(cell)
+        args = ["eval", *self.files.graph(cell.dataset), "--splits", self.files.splits(cell.dataset)]
+        args += ["--format", "json", *more]
         for path in predictions:
-            args += ["--predictions", str(path)]
+            args += ["--predictions", path]
         for method in methods:
             args += ["--method", method]
-        path = self.kept / f"{cell}-{hashlib.sha256(' '.join(args).encode()).hexdigest()[:12]}.json"
+        path = self.kept / f"{cell}-{key(*args, '--noise', noisy)}.json"
         if not path.exists():
             print(f"{cell}: {', '.join(methods)}", file=sys.stderr, flush=True)
-            ran = self.graphcleaner(*args, "--threads", str(self.threads))
-            path.write_text(ran.stdout, encoding="utf-8")
+            ran = self.graphcleaner(*args, "--noise", f"file:{noisy}", "--threads", str(self.threads))
+            part = path.with_name(path.name + ".part")
+            part.write_text(ran.stdout, encoding="utf-8")
+            part.replace(path)
         return {m["name"]: m for m in json.loads(path.read_text(encoding="utf-8"))["methods"]}
 
     def predictions(self, cell: Cell, model: str, seeds: list[int]) -> list[Path]:
-        """Predictions of a model of interop/pyg trained on the noisy labels, a file a seed."""
-        paths = [self.files.predictions(cell, model, seed) for seed in seeds]
+        """Predictions of a model of interop/pyg trained on the noisy labels, a file a seed.
+
+        They are kept for the same graph, code of training, versions of PyTorch and threads only.
+        """
+        splits, noisy = self.files.splits(cell.dataset), self.files.noisy_labels(cell)
+        made_of = key(*_TRAINING, torch.__version__, torch_geometric.__version__, str(self.threads),
+                      *self.files.graph(cell.dataset), "--splits", splits, "--labels", noisy)
+        paths = [self.files.predictions(cell, model, seed, made_of) for seed in seeds]
         if all(path.exists() for path in paths):
             return paths
-        graph = self._graph(cell.dataset, self.files.splits(cell.dataset))
-        graph = replace(graph, labels=read_labels(self.files.noisy_labels(cell), graph))
+        graph = self._graph(cell.dataset, splits)
+        graph = replace(graph, labels=read_labels(noisy, graph))
         for seed, path in zip(seeds, paths):
             if not path.exists():
                 print(f"{cell}: {model}, seed {seed}", file=sys.stderr, flush=True)
@@ -106,8 +117,7 @@ class Programs:
     def built_in(self, d: Dataset, nodes: Path, splits: Path, seed: int) -> Path:
         """Predictions of the built-in base classifier trained on the labels of nodes."""
         given = self.files.graph(d)[2:]
-        key = hashlib.sha256(" ".join([str(nodes), str(splits), *given]).encode()).hexdigest()[:12]
-        out = self.kept / f"built-in-{d.name}-{key}-{seed}.npy"
+        out = self.kept / f"built-in-{d.name}-{key(nodes, splits, *given)}-{seed}.npy"
         if not out.exists():
             store = out.with_suffix(".graph")
             self.graphcleaner("import", store, "--nodes", nodes, *given, "--splits", splits, "--replace", "--yes")
@@ -129,6 +139,12 @@ class Programs:
     def _graph(self, d: Dataset, splits: Path, nodes: Path | None = None):
         args = dict(zip(*[iter(self.files.graph(d))] * 2))
         return read_graph(nodes or args["--nodes"], args["--edges"], args.get("--features"), splits)
+
+
+def key(*parts: str | Path) -> str:
+    """Twelve digits that tell apart words, and files by what they have in them."""
+    digests = [hashlib.sha256(part.read_bytes() if isinstance(part, Path) else part.encode()) for part in parts]
+    return hashlib.sha256(b"".join(digest.digest() for digest in digests)).hexdigest()[:12]
 
 
 def _test_accuracy(graph, predictions: np.ndarray) -> float:

@@ -68,9 +68,10 @@ class Maker:
             group = "features" if cell.dataset.has_features else "structure alone"
             means.setdefault(group, []).append((got["mean"], published))
             far += [f"{cell} {label} {got['mean'][key]:.3f}, paper {published[column]:.3f}"
-                    for key, column, label in METRICS if abs(got["mean"][key] - published[column]) > FAR]
+                    for key, column, label in METRICS
+                    if got["mean"][key] is not None and abs(got["mean"][key] - published[column]) > FAR]
         for group, pairs in means.items():
-            rows.append([f"**mean of {len(pairs)} cells, {group}**", *_compared(*_mean_pair(pairs)), "", "", ""])
+            rows.append([f"**mean of {len(pairs)} cells, {group}**", *_compared_means(pairs), "", "", ""])
         header = ["cell", *_columns(), "std F1", "std MCC", "P@T uncapped"]
         lines = _markdown(header, rows)
         if far:
@@ -132,10 +133,11 @@ class Maker:
             rows.append([_name(cell), *_compared(got["mean"], published), *_spread(got), _number(got["mean"]["ece"])])
             group = "features" if cell.dataset.has_features else cell.dataset.name + ", structure alone"
             means.setdefault(group, []).append((got["mean"], published))
-            below += [f"{cell} {label} {got['mean'][key]:.3f}, paper {published[column]:.3f}"
-                      for key, column, label in METRICS if got["mean"][key] <= published[column]]
+            below += [f"{cell} {label} {_number(got['mean'][key])}, paper {published[column]:.3f}"
+                      for key, column, label in METRICS
+                      if got["mean"][key] is None or got["mean"][key] <= published[column]]
         for group, pairs in means.items():
-            rows.append([f"**mean of {len(pairs)} cells, {group}**", *_compared(*_mean_pair(pairs)), "", "", "", ""])
+            rows.append([f"**mean of {len(pairs)} cells, {group}**", *_compared_means(pairs), "", "", "", ""])
         lines = _markdown(["cell", *_columns(), "std F1", "std MCC", "P@T uncapped", "ECE"], rows)
         return lines + ["", "Cells that are not above:", "", *(f"- {line}" for line in below or ["none"])]
 
@@ -146,8 +148,8 @@ class Maker:
         for name in self.asked.datasets:
             found = [self.measure_built_in(cell, methods) for cell in self.cells([name])]
             for method in methods:
-                mean = {key: np.mean([got[method]["mean"][key] for got in found]) for key, _, _ in METRICS}
-                rows.append([f"{name}{_mark(DATASETS[name])}", method, *(_number(mean[key]) for key, _, _ in METRICS)])
+                means = [_mean([got[method]["mean"][key] for got in found]) for key, _, _ in METRICS]
+                rows.append([f"{name}{_mark(DATASETS[name])}", method, *means])
         cells = f"mean of {len(KINDS) * len(self.asked.rates)} cells"
         return _markdown([cells, "method", *(label for _, _, label in METRICS)], rows)
 
@@ -295,10 +297,25 @@ def _compared(got: dict, published: dict) -> list[str]:
     """Ours, the paper's, and the difference, of each metric."""
     parts = []
     for key, column, _ in METRICS:
-        delta = got[key] - published[column]
-        sign = f"{delta:+.3f}"
-        parts += [_number(got[key]), _number(published[column]), f"**{sign}**" if abs(delta) > FAR else sign]
+        parts += [_number(got[key]), _number(published[column]), _difference(got[key], published[column])]
     return parts
+
+
+def _compared_means(pairs: list[tuple[dict, dict]]) -> list[str]:
+    """Means of ours, of the paper's, and the difference, of each metric, over the cells where ours is defined."""
+    parts = []
+    for key, column, _ in METRICS:
+        defined = [(got[key], want[column]) for got, want in pairs if got[key] is not None]
+        ours, paper = (float(np.mean(side)) for side in zip(*defined)) if defined else (None, None)
+        parts += [_mean([got[key] for got, _ in pairs]), _number(paper), _difference(ours, paper)]
+    return parts
+
+
+def _difference(got: float | None, published: float | None) -> str:
+    if got is None or published is None:
+        return NONE
+    sign = f"{got - published:+.3f}"
+    return f"**{sign}**" if abs(got - published) > FAR else sign
 
 
 def _spread(got: dict) -> list[str]:
@@ -312,12 +329,6 @@ def _accuracy(some: list[float]) -> str:
     return f"{np.mean(some):.1f} ± {spread}"
 
 
-def _mean_pair(pairs: list[tuple[dict, dict]]) -> tuple[dict, dict]:
-    ours = {key: float(np.mean([got[key] for got, _ in pairs])) for key, _, _ in METRICS}
-    paper = {column: float(np.mean([want[column] for _, want in pairs])) for _, column, _ in METRICS}
-    return ours, paper
-
-
 def _mark(d: Dataset) -> str:
     return "" if d.has_features else " (structure)"
 
@@ -326,8 +337,18 @@ def _name(cell: Cell) -> str:
     return f"{cell.dataset.name}{_mark(cell.dataset)} {cell.kind} {float(cell.rate):.1%}"
 
 
-def _number(value: float) -> str:
-    return f"{value:.3f}"
+def _mean(values: list[float | None]) -> str:
+    """The mean of the values that are defined, with their count where some are not."""
+    defined = [value for value in values if value is not None]
+    if not defined:
+        return NONE
+    count = f" ({len(defined)})" if len(defined) < len(values) else ""
+    return _number(float(np.mean(defined))) + count
+
+
+def _number(value: float | None) -> str:
+    """Three digits; a dash for null, by which eval says that a number is not defined."""
+    return NONE if value is None else f"{value:.3f}"
 
 
 def _mib(size: int) -> str:
