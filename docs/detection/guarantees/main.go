@@ -183,12 +183,16 @@ func (s *series) add(d *drawn, seed uint64) {
 	}
 }
 
-// number has three digits, and a dash where there is none.
-func number(m mean) string {
+// number has three digits, and a dash where there is none. Where not all draws have a value, it says how many have.
+func number(m mean, draws int) string {
 	if m.count == 0 {
 		return "–"
 	}
-	return strconv.FormatFloat(m.value(), 'f', 3, 64)
+	text := strconv.FormatFloat(m.value(), 'f', 3, 64)
+	if m.count < draws {
+		text += fmt.Sprintf(" (%d)", m.count)
+	}
+	return text
 }
 
 // shownAlphas are those of the table for reading.
@@ -205,7 +209,8 @@ func markdown(stamp string, a asked, all []*series) string {
 - FNR: share of the mislabelled nodes that the bound of "fnr α" counts as missed: with a score above 0.5, below the threshold.
 - All missed: with those of a score of 0.5 or less, of which the bound says nothing.
 - True p: thresholds from the share of mislabels of that half. Estimated p: from the method's estimate.
-- A dash: no finite threshold. **Bold**: above α by more than two standard errors.
+- A number in brackets: the mean is over so many draws; the others have no finite threshold, or no node to measure. A dash: all.
+- **Bold**: above α by more than two standard errors; a value of one draw, which has no standard error: above α.
 
 ![Error rates against α](guarantees.svg)
 
@@ -220,21 +225,26 @@ func markdown(stamp string, a asked, all []*series) string {
 				known, estimated := &s.known[i], &s.estimated[i]
 				fmt.Fprintf(&text, "| %s | %s | %s | %d | %.3f | %.3f | %g | %s | %s | %s | %s | %s | %s |\n",
 					s.dataset.Title(), s.noise, s.method, s.draws, s.truth, s.estimate, alpha,
-					bounded(known.falsePositives, alpha), bounded(estimated.falsePositives, alpha),
-					bounded(known.falseNegatives, alpha), bounded(estimated.falseNegatives, alpha),
-					number(known.missed), number(estimated.missed))
+					bounded(known.falsePositives, s.draws, alpha), bounded(estimated.falsePositives, s.draws, alpha),
+					bounded(known.falseNegatives, s.draws, alpha), bounded(estimated.falseNegatives, s.draws, alpha),
+					number(known.missed, s.draws), number(estimated.missed, s.draws))
 			}
 		}
 	}
 	return text.String()
 }
 
-// bounded is a rate, bold where it is above its bound by more than chance.
-func bounded(m mean, alpha float64) string {
-	if m.count > 0 && m.value()-2*m.standardError() > alpha {
-		return "**" + number(m) + "**"
+// bounded is a rate, bold where it is above its bound by more than chance. One value, of which chance is not known, is
+// bold wherever it is above.
+func bounded(m mean, draws int, alpha float64) string {
+	var chance float64
+	if m.count > 1 {
+		chance = 2 * m.standardError()
 	}
-	return number(m)
+	if m.count > 0 && m.value()-chance > alpha {
+		return "**" + number(m, draws) + "**"
+	}
+	return number(m, draws)
 }
 
 func writeCSV(path string, all []*series) (err error) {

@@ -51,3 +51,28 @@ func TestRatesWithoutThreshold(t *testing.T) {
 		t.Errorf("no finite threshold: got %+v, want nothing", r)
 	}
 }
+
+func TestBounded(t *testing.T) {
+	for _, test := range []struct {
+		shares []float64
+		draws  int
+		want   string // at 0.1
+	}{
+		{nil, 3, "–"},
+		{[]float64{0.2}, 1, "**0.200**"},
+		{[]float64{0.1}, 1, "0.100"},
+		{[]float64{0.2}, 3, "**0.200 (1)**"},
+		{[]float64{0.05}, 3, "0.050 (1)"},
+		{[]float64{0.2, 0.2}, 2, "**0.200**"},
+		{[]float64{0, 0.3}, 2, "0.150"},
+		{[]float64{0, 0.3}, 3, "0.150 (2)"},
+	} {
+		var m mean
+		for _, share := range test.shares {
+			m.add(share, 1)
+		}
+		if got := bounded(m, test.draws, 0.1); got != test.want {
+			t.Errorf("%v of %d draws: got %s, want %s", test.shares, test.draws, got, test.want)
+		}
+	}
+}
