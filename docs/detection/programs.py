@@ -57,7 +57,7 @@ class Programs:
 
     def version(self) -> str:
         """That of the binary, with the first digits of its sha256."""
-        return f"{self.graphcleaner('--version').stdout.strip()} (sha256 {self.digest})"
+        return f"{self.graphcleaner('--version').stdout.strip()}, sha256 {self.digest}"
 
     def graphcleaner(self, *args: str | Path) -> Ran:
         return run([str(self.binary), *map(str, args)])

@@ -113,4 +113,4 @@ def test_predictions_are_kept_by_code_versions_and_contents(made, monkeypatch, t
 
 def test_version_is_that_of_the_binary(made):
     digest = hashlib.sha256(made.binary.read_bytes()).hexdigest()[:12]
-    assert made.version() == f"graphcleaner v9 (sha256 {digest})"
+    assert made.version() == f"graphcleaner v9, sha256 {digest}"
