@@ -30,9 +30,9 @@ type baseProblem struct {
 // A role is what the label of a node does to the base classifier.
 type role func(v kv.NodeID) bool
 
-// teaches reports whether the network learns the label of a node: one outside the validation and test splits.
+// teaches reports whether the network learns the label of a node: one of the training split or of none.
 func (p *baseProblem) teaches(v kv.NodeID) bool {
-	return p.labels[v] != kv.NoClass && p.splits[v] != SplitValidation && p.splits[v] != SplitTest
+	return p.labels[v] != kv.NoClass && (p.splits[v] == SplitTrain || p.splits[v] == SplitNone)
 }
 
 // stops reports whether the label of a node tells when to stop.

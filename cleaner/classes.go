@@ -54,7 +54,7 @@ func (s *LabelStatistics) Warning() string {
 		return ""
 	}
 	return fmt.Sprintf("low homophily: %.3g of labelled neighbours agree, %.3g would by chance (adjusted homophily %.3g, want %.3g "+
-		"or more): scores take it that neighbours mostly have the same label, and are less reliable here",
+		"or more): scores take it that neighbours mostly have the same label, and are less reliable here; preset paper may do better",
 		s.Homophily, s.ChanceHomophily, s.AdjustedHomophily, LowHomophily)
 }
 

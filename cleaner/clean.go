@@ -83,6 +83,9 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, result.Close()) }()
+	if doubt := result.doubt(); opt.Preset == PresetDefault && doubt != "" {
+		opt.notice("%s", doubt)
+	}
 
 	run = &Run{
 		Started:          started.UTC().Truncate(time.Second),

@@ -28,12 +28,10 @@ type Counts struct {
 	Diagonals func(ctx context.Context, hops int, opt ops.Options) (ops.DiagonalPlan, error)
 }
 
-// SplitCounts sets what would be drawn where there are no splits.
-func (c *Counts) SplitCounts() {
-	n := c.Labelled
-	c.Validation = max(int(defaultShares[1]*float64(n)+0.5), min(leastDrawnValidation, n/3))
-	c.Fitting = c.Validation
-	c.Training = int(defaultShares[0]*float64(n) + 0.5)
+// DrawSplit sets what would be drawn where there are no splits.
+func (c *Counts) DrawSplit() {
+	sizes := sizesOf(c.Labelled, defaultShares)
+	c.Training, c.Validation, c.Fitting = sizes.training, sizes.validation, sizes.validation
 }
 
 // CountStore counts a store: labels and splits are read, and the adjacency is walked once for the degrees. Walking it

@@ -17,7 +17,7 @@ func counted(nodes, classes int, price float64) Counts {
 		Nodes: nodes, Labelled: nodes, Classes: classes, Predictions: true,
 		Sizes: ops.SizesOf(ops.Shape{Nodes: nodes, Edges: int64(8 * nodes), MaxDegree: 16, MaxRows: 4096, MaxEntries: 1 << 16}),
 	}
-	c.SplitCounts()
+	c.DrawSplit()
 	c.Diagonals = func(_ context.Context, hops int, opt ops.Options) (plan ops.DiagonalPlan, err error) {
 		if plan.Steps = price * float64(hops); plan.Steps > 2e11 {
 			plan.Refused = &ops.PriceError{Hops: hops, Price: plan.Steps, Limit: 2e11}

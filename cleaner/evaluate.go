@@ -32,8 +32,8 @@ type EvalOptions struct {
 	Predictions []PredictionSet
 
 	// Splits [n] by NodeID, where not nil, are used in every repeat. Else Split, where not zero, gives the shares of
-	// training, validation and test nodes to draw in every repeat, or SplitByClass their numbers. Without all of them
-	// it is the store's splits, and where it has none 0.8, 0.1, 0.1.
+	// training, validation and test nodes to draw in every repeat, or SplitByClass their numbers; the labels of those
+	// that are left teach nothing. Without all of them it is the store's splits, and where it has none 0.8, 0.1, 0.1.
 	Splits       []Split
 	Split        [3]float64
 	SplitByClass SplitCounts
@@ -44,7 +44,7 @@ type EvalOptions struct {
 	// OnMeasured, where not nil, is told what was measured of every node under test, after each method of each repeat.
 	OnMeasured func(Measured) error
 
-	// Checkpoint, where not nil, keeps what is finished.
+	// Checkpoint, where not nil, keeps what is finished, until Checkpoint.Forget.
 	Checkpoint *Checkpoint
 }
 
@@ -74,7 +74,7 @@ type Measured struct {
 type MethodResult struct {
 	Name string  `json:"name"`
 	Mean Metrics `json:"mean"`
-	Std  Metrics `json:"std"` // of the sample; 0 for one repeat
+	Std  Metrics `json:"std"` // of the sample; 0 for one repeat or none
 
 	// P has the two-sided p values of the paired t-test against the first method, metric by metric: the chance that
 	// differences as large as these come about where there is none. The pairs are the draws of noise, each the mean of
@@ -123,7 +123,7 @@ func Evaluate(ctx context.Context, s *kv.Store, opt EvalOptions) (result *Evalua
 		}
 	}
 	e.opt.progress("repeat", int64(all), int64(all))
-	return e.summarize(measured), e.forget()
+	return e.summarize(measured), nil
 }
 
 // summarize turns the metrics of repeats, each by method, into results.
@@ -187,6 +187,9 @@ func newEvaluator(ctx context.Context, s *kv.Store, opt EvalOptions) (*evaluator
 	return e, nil
 }
 
+// mostRepeats bounds Repeats·ModelSeeds.
+const mostRepeats = 1 << 20
+
 // withDefaults completes the options, or says what is wrong with them.
 func (o EvalOptions) withDefaults() (EvalOptions, error) {
 	var err error
@@ -198,6 +201,10 @@ func (o EvalOptions) withDefaults() (EvalOptions, error) {
 			o.Repeats, o.ModelSeeds, ErrOptions)
 	}
 	o.Repeats, o.ModelSeeds = max(o.Repeats, 1), max(o.ModelSeeds, 1)
+	if o.Repeats > mostRepeats/o.ModelSeeds {
+		return o, fmt.Errorf("%d repeats of %d model seeds: want no more than %d of both: %w",
+			o.Repeats, o.ModelSeeds, mostRepeats, ErrOptions)
+	}
 	var shares float64
 	for _, share := range o.Split {
 		shares += share

@@ -15,9 +15,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/scratch"
 )
 
-// A Checkpoint keeps the measures of finished repeats, a small file for an evaluation, until all are finished. An
-// evaluation that was cancelled or killed and is asked for again of the same executable, with as many repeats or others,
-// goes on after them. With OnMeasured nothing is kept.
+// A Checkpoint keeps the measures of finished repeats, a small file for an evaluation, until Forget. An evaluation that was
+// cancelled or killed, or whose results were lost, and that is asked for again of the same executable, with as many repeats
+// or others, goes on after them. With OnMeasured nothing is kept.
 type Checkpoint struct {
 	// Dir is where; it is made where it is not there.
 	Dir string
@@ -28,6 +28,20 @@ type Checkpoint struct {
 
 	// Kept is set by Evaluate: how many repeats are finished and kept.
 	Kept int
+
+	file string // where they are, set by Evaluate
+}
+
+// Forget removes what the last evaluation has kept: its results are where they are wanted.
+func (c *Checkpoint) Forget() error {
+	if c.file == "" {
+		return nil
+	}
+	c.Kept = 0
+	if err := os.Remove(c.file); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // thisBuild names the executable that runs, by its content: another one may measure something else. The version in its
@@ -122,6 +136,7 @@ func (e *evaluator) resume() [][]Metrics {
 	kept = kept[:min(len(kept), all)]
 	e.opt.Checkpoint.Kept = len(kept)
 	if len(kept) > 0 {
+		e.opt.Checkpoint.file = e.keptFile()
 		e.opt.notice("went on after %d of %d repeats that an earlier evaluation of the same finished", len(kept), all)
 	}
 	return kept
@@ -140,24 +155,14 @@ func (e *evaluator) keep(measured [][]Metrics) {
 		e.keepNothing(err)
 		return
 	}
-	e.opt.Checkpoint.Kept = len(measured)
+	e.opt.Checkpoint.Kept, e.opt.Checkpoint.file = len(measured), e.keptFile()
 }
+
+// keptFile is where the measures are kept.
+func (e *evaluator) keptFile() string { return filepath.Join(e.opt.Checkpoint.Dir, markName(e.key)) }
 
 // keepNothing says that nothing is kept from here on.
 func (e *evaluator) keepNothing(why error) {
 	e.opt.notice("an interrupted evaluation will not go on from here: %v", why)
 	e.key = ""
-}
-
-// forget removes the checkpoint of an evaluation that is finished.
-func (e *evaluator) forget() error {
-	if e.key == "" {
-		return nil
-	}
-	e.opt.Checkpoint.Kept = 0
-	err := os.Remove(filepath.Join(e.opt.Checkpoint.Dir, markName(e.key)))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }

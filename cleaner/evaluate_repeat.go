@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -93,7 +94,7 @@ func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (measur
 		}
 	}
 	if measured[0].Mislabelled == 0 {
-		e.opt.notice("repeat %d: no test node is mislabelled, so that F1, MCC and precision are 0 there", repeat+1)
+		e.opt.notice("repeat %d: no test node is mislabelled: what is a share of them is left out of the means", repeat+1)
 	}
 	return measured, nil
 }
@@ -127,5 +128,24 @@ func (v *verdict) measure(d *drawing) Metrics {
 	for i, u := range d.tested {
 		some[i], flags[i], wrong[i] = v.scores[u], v.flagged[u], d.truth[u] != d.base.labels[u]
 	}
-	return measureScores(some, flags, wrong)
+	m := measureScores(some, flags, wrong)
+	if !math.IsNaN(v.rate) {
+		m.EstimatedRate = v.rate
+	}
+	m.TrueRate = d.mislabelRate()
+	return m
+}
+
+// mislabelRate is the share of wrong labels among the labelled nodes.
+func (d *drawing) mislabelRate() float64 {
+	wrong, labelled := 0.0, 0.0
+	for v, y := range d.base.labels {
+		if y == kv.NoClass || d.truth[v] == kv.NoClass {
+			continue
+		}
+		if labelled++; y != d.truth[v] {
+			wrong++
+		}
+	}
+	return share(wrong, labelled)
 }

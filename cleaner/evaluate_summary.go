@@ -2,6 +2,7 @@ package cleaner
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -11,60 +12,78 @@ func (r *MethodResult) summarize() {
 	r.Mean, r.Std = meanAndDeviation(r.Repeats)
 }
 
-// meanAndDeviation are the mean of some metrics, and their standard deviation as that of a sample; 0 for one.
+// meanAndDeviation are the mean of some metrics, and their standard deviation as that of a sample; 0 for one, and for none.
+// What is undefined of one is left out.
 func meanAndDeviation(some []Metrics) (mean, deviation Metrics) {
 	means, deviations := mean.fields(), deviation.fields()
-	n := float64(len(some))
 	for f := range means {
-		for i := range some {
-			*means[f] += *some[i].fields()[f] / n
-		}
-		for i := range some {
-			d := *some[i].fields()[f] - *means[f]
-			*deviations[f] += d * d / max(n-1, 1)
-		}
-		*deviations[f] = math.Sqrt(*deviations[f])
+		*means[f], *deviations[f] = meanOf(valuesOf(some, f))
 	}
 	return mean, deviation
 }
 
+// valuesOf are the values of a field of some metrics that are defined.
+func valuesOf(some []Metrics, f int) (values []float64) {
+	for i := range some {
+		if value := some[i].fields()[f]; !slices.Contains(some[i].undefined(), value) {
+			values = append(values, *value)
+		}
+	}
+	return values
+}
+
+// meanOf is the mean of values and their standard deviation as that of a sample.
+func meanOf(values []float64) (mean, deviation float64) {
+	n := float64(len(values))
+	for _, value := range values {
+		mean += value / n
+	}
+	for _, value := range values {
+		d := value - mean
+		deviation += d * d / max(n-1, 1)
+	}
+	return mean, math.Sqrt(deviation)
+}
+
 // pairedTest compares two methods over the same repeats, as MethodResult.P has it; nil where there is one pair. With d
-// the n differences of a metric,
+// the n differences of a metric, of the pairs where both have it,
 //
 //	t = mean(d) / (std(d)/√n),  p = 2·P(T > |t|),  T of Student's t distribution with n−1 degrees of freedom
 //
-// Differences that are all the same have p 1 where they are zero, and 0 else.
+// Differences that are all the same have p 1 where they are zero, and 0 else; fewer than two have p 1.
 func pairedTest(repeats, first []Metrics, modelSeeds int) *Metrics {
-	pairs := make([]Metrics, len(repeats)) // differences
-	for i := range repeats {
-		difference, one := pairs[i].fields(), repeats[i].fields()
-		for f, other := range first[i].fields() {
-			*difference[f] = *one[f] - *other
-		}
+	if len(repeats) <= modelSeeds {
+		modelSeeds = 1
 	}
-	if len(pairs) > modelSeeds {
-		var draws []Metrics
-		for at := 0; at < len(pairs); at += modelSeeds {
-			mean, _ := meanAndDeviation(pairs[at : at+modelSeeds])
-			draws = append(draws, mean)
-		}
-		pairs = draws
-	}
-	n := float64(len(pairs))
-	if n < 2 {
+	if len(repeats)/modelSeeds < 2 {
 		return nil
 	}
-	student := distuv.StudentsT{Sigma: 1, Nu: n - 1}
 	var p Metrics
-	mean, deviation := meanAndDeviation(pairs)
-	means, deviations := mean.fields(), deviation.fields()
 	for f, value := range p.fields() {
-		switch {
-		case *deviations[f] > 0:
-			*value = 2 * student.CDF(-math.Abs(*means[f])/(*deviations[f]/math.Sqrt(n)))
-		case *means[f] == 0:
-			*value = 1
-		}
+		*value = pairedP(repeats, first, modelSeeds, f)
 	}
 	return &p
+}
+
+// pairedP is the p value of a field, whose pairs are the means of as many repeats as there are model seeds.
+func pairedP(repeats, first []Metrics, modelSeeds, f int) float64 {
+	var differences []float64
+	for at := 0; at < len(repeats); at += modelSeeds {
+		ours, theirs := valuesOf(repeats[at:at+modelSeeds], f), valuesOf(first[at:at+modelSeeds], f)
+		if len(ours) > 0 && len(theirs) > 0 {
+			a, _ := meanOf(ours)
+			b, _ := meanOf(theirs)
+			differences = append(differences, a-b)
+		}
+	}
+	n := float64(len(differences))
+	mean, deviation := meanOf(differences)
+	switch {
+	case n < 2 || deviation == 0 && mean == 0:
+		return 1
+	case deviation == 0:
+		return 0
+	}
+	student := distuv.StudentsT{Sigma: 1, Nu: n - 1}
+	return 2 * student.CDF(-math.Abs(mean)/(deviation/math.Sqrt(n)))
 }

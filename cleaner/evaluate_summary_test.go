@@ -3,13 +3,14 @@ package cleaner
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
 func TestPairedTest(t *testing.T) {
 	of := func(f1 ...float64) (some []Metrics) {
 		for _, x := range f1 {
-			some = append(some, Metrics{F1: x})
+			some = append(some, Metrics{F1: x, Flagged: 1, Mislabelled: 1})
 		}
 		return some
 	}
@@ -39,6 +40,12 @@ func TestPairedTest(t *testing.T) {
 	if p := pairedTest(of(0.5, 0.75), of(0.25, 0.5), 1); p.F1 != 0 {
 		t.Errorf("differences that are all .25: got %v, want 0", p.F1)
 	}
+	// Where one of a pair has none, the pair is left out.
+	undefined := slices.Concat(of(0.52, 0.61, 0.58), []Metrics{{}}, of(0.72, 0.67))
+	p = pairedTest(undefined, of(0.50, 0.60, 0.55, 0.9, 0.70, 0.65), 1)
+	if math.Abs(p.F1-0.0032) > 5e-5 {
+		t.Errorf("p of the F1 with one that is undefined: got %v, want 0.0032", p.F1)
+	}
 }
 
 // TestPairedTestKeepsItsLevel compares equal methods: one in twenty must have p below 0.05.
@@ -50,8 +57,8 @@ func TestPairedTestKeepsItsLevel(t *testing.T) {
 		var a, b []Metrics
 		for range 5 {
 			draw := r.NormFloat64() // which both share
-			a = append(a, Metrics{F1: draw + 0.3*r.NormFloat64()})
-			b = append(b, Metrics{F1: draw + 0.3*r.NormFloat64()})
+			a = append(a, Metrics{F1: draw + 0.3*r.NormFloat64(), Flagged: 1})
+			b = append(b, Metrics{F1: draw + 0.3*r.NormFloat64(), Flagged: 1})
 		}
 		if pairedTest(a, b, 1).F1 < 0.05 {
 			below++

@@ -22,10 +22,22 @@ func TestSummarize(t *testing.T) {
 	r.summarize()
 	sameMetrics(t, "mean of three repeats", r.Mean, Metrics{F1: 0.7, Flagged: 2})
 	sameMetrics(t, "deviation of three repeats", r.Std, Metrics{F1: 0.2, Flagged: math.Sqrt(3)})
-	one := MethodResult{Repeats: []Metrics{{F1: 0.5, MCC: -1}}}
+	one := MethodResult{Repeats: []Metrics{{F1: 0.5, MCC: -1, Mislabelled: 2}}}
 	one.summarize()
-	sameMetrics(t, "mean of one repeat", one.Mean, Metrics{F1: 0.5, MCC: -1})
+	sameMetrics(t, "mean of one repeat", one.Mean, Metrics{F1: 0.5, MCC: -1, Mislabelled: 2})
 	sameMetrics(t, "deviation of one repeat", one.Std, Metrics{})
+	// Shares of nothing are no zeros in a mean: of no flags there is no precision, of no mislabels no recall.
+	some := MethodResult{Repeats: []Metrics{
+		{F1: 1, MCC: 1, Precision: 1, Recall: 1, PAtT: 1, AUROC: 1, AveragePrecision: 1, PAtTFlagged: 1, Flagged: 3, Mislabelled: 3},
+		{AUROC: 0.5},
+		{Mislabelled: 3, AUROC: 0.5},
+		{Flagged: 3},
+	}}
+	some.summarize()
+	sameMetrics(t, "mean with shares of nothing", some.Mean, Metrics{
+		F1: 1.0 / 3, MCC: 0.5, Precision: 0.5, Recall: 0.5, PAtT: 0.5, AUROC: 0.75, AveragePrecision: 0.5, PAtTFlagged: 0.5,
+		Flagged: 1.5, Mislabelled: 1.5,
+	})
 }
 
 // evaluated is a store with known labels, of which none is wrong, and predictions that Evaluate must not use.
@@ -180,6 +192,7 @@ func TestEvaluateRefuses(t *testing.T) {
 		{"no noise", EvalOptions{}, ErrOptions, "sym:RATE"},
 		{"bad noise", EvalOptions{Noise: "sym:2"}, ErrOptions, `"sym:2"`},
 		{"negative repeats", EvalOptions{Noise: "sym:0.1", Repeats: -1}, ErrOptions, "-1 repeats"},
+		{"repeats beyond count", EvalOptions{Noise: "sym:0.1", Repeats: math.MaxInt, ModelSeeds: 2}, ErrOptions, "want no more than 1048576"},
 		{"negative model seeds", EvalOptions{Noise: "sym:0.1", ModelSeeds: -2}, ErrOptions, "-2 model seeds"},
 		{"a split by class of nothing", EvalOptions{Noise: "sym:0.1", SplitByClass: SplitCounts{Training: 3}}, ErrOptions, "split by class 3/0/0"},
 		{"a split by class of too many", EvalOptions{Noise: "sym:0.1", SplitByClass: SplitCounts{5, 500, 5}}, ErrNoLabels, "for validation"},
@@ -293,19 +306,34 @@ func TestEvaluateGoesOn(t *testing.T) {
 		t.Errorf("gone on after three repeats: %d classifiers were trained, and told %q; want 1", trained, notices)
 	}
 	trained = 0
-	if got := asJSON(t, evaluate(t, s, again(opt))); got != want || trained != 4 {
-		t.Errorf("after it was finished: %d classifiers trained, want 4 and the same", trained)
+	finished := again(opt)
+	if got := asJSON(t, evaluate(t, s, finished)); got != want || trained != 0 {
+		t.Errorf("after it was finished: %d classifiers trained, want none and the same", trained)
+	}
+	if err := finished.Checkpoint.Forget(); err != nil || finished.Checkpoint.Kept != 0 {
+		t.Errorf("forgetting: %d kept (%v), want none", finished.Checkpoint.Kept, err)
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
-		t.Errorf("after it was finished: %d checkpoints (%v), want the other one", len(files), err)
+		t.Errorf("after it was forgotten: %d checkpoints (%v), want the other one", len(files), err)
+	}
+	finished = again(opt)
+	if got := asJSON(t, evaluate(t, s, finished)); got != want || trained != 4 {
+		t.Errorf("after it was forgotten: %d classifiers trained, want 4 and the same", trained)
+	}
+	if err := finished.Checkpoint.Forget(); err != nil {
+		t.Error(err)
 	}
 
 	// Another build may measure something else.
 	build := thisBuild
 	thisBuild = func() (string, error) { return "another", nil }
 	trained, other.Progress = 0, nil
-	evaluate(t, s, again(other))
+	elsewhere := again(other)
+	evaluate(t, s, elsewhere)
 	thisBuild = build
+	if err := elsewhere.Checkpoint.Forget(); err != nil {
+		t.Error(err)
+	}
 	if left, err := os.ReadDir(dir); trained != 4 || err != nil || len(left) != 1 {
 		t.Errorf("another build: %d classifiers trained, want 4, and %d checkpoints (%v), want 1", trained, len(left), err)
 	}
@@ -495,5 +523,53 @@ func TestEvaluateByClassAndMatrix(t *testing.T) {
 	m := evaluate(t, s, opt).Methods[0]
 	if share := m.Mean.Mislabelled / float64(count-90); share < 0.05 || share > 0.3 {
 		t.Errorf("got %.3f of the nodes mislabelled, want about .15", share)
+	}
+}
+
+// TestEvaluateTrainsOnItsShare asks how many labels a drawn split leaves to learn from: as many as its share.
+func TestEvaluateTrainsOnItsShare(t *testing.T) {
+	s, p := evaluated(t, 23, 300)
+	var all int
+	for _, node := range p.nodes {
+		if node.Label != "" {
+			all++
+		}
+	}
+	for _, c := range []struct {
+		opt  EvalOptions
+		want int
+	}{
+		{EvalOptions{Split: [3]float64{0.2, 0.2, 0.2}}, int(0.6*float64(all)+0.5) - 2*int(0.2*float64(all)+0.5)},
+		{EvalOptions{SplitByClass: SplitCounts{Training: 7, Validation: 50, Test: 60}}, 7 * 4},
+	} {
+		c.opt.Noise = "sym:0.1"
+		e, err := newEvaluator(t.Context(), s, c.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := e.draw(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.base.count(d.base.teaches); got != c.want {
+			t.Errorf("split %v %v of %d nodes: %d teach, want %d", c.opt.Split, c.opt.SplitByClass, all, got, c.want)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestEvaluateTellsRates compares the rates of a result with the noise that was asked for.
+func TestEvaluateTellsRates(t *testing.T) {
+	s, _ := evaluated(t, 24, 300)
+	e := evaluate(t, s, EvalOptions{Noise: "sym:0.2", Methods: []string{"default", "argmax"}})
+	for _, m := range e.Methods {
+		if math.Abs(m.Mean.TrueRate-0.2) > 0.01 {
+			t.Errorf("%s: got a true rate of %v, want 0.2", m.Name, m.Mean.TrueRate)
+		}
+		if estimated := m.Mean.EstimatedRate; estimated != 0 && m.Name == "argmax" || m.Name == "default" && math.Abs(estimated-0.2) > 0.1 {
+			t.Errorf("%s: got an estimated rate of %v", m.Name, estimated)
+		}
 	}
 }

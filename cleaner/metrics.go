@@ -7,7 +7,7 @@ import (
 )
 
 // Metrics measure how well scores and flags find the mislabelled among N nodes, of which T are mislabelled. A share of
-// nothing is 0, so that all of them are numbers.
+// nothing is 0, so that all of them are numbers; means over repeats leave it out.
 type Metrics struct {
 	// F1 is 2·Precision·Recall / (Precision+Recall), of the flagged nodes.
 	F1 float64 `json:"f1"`
@@ -49,14 +49,33 @@ type Metrics struct {
 
 	// Brier is the mean of (score − mislabelled)².
 	Brier float64 `json:"brier"`
+
+	// EstimatedRate is the share of wrong labels among all labelled nodes as the method estimates it, 0 where it does
+	// not, and TrueRate what it is.
+	EstimatedRate float64 `json:"estimated_rate"`
+	TrueRate      float64 `json:"true_rate"`
 }
 
 // fields are the metrics in the order of their declaration, for means over repeats.
 func (m *Metrics) fields() []*float64 {
 	return []*float64{
 		&m.F1, &m.MCC, &m.PAtT, &m.PAtTFlagged, &m.Precision, &m.Recall, &m.AveragePrecision, &m.AUROC,
-		&m.PAt10, &m.PAt50, &m.PAt100, &m.Flagged, &m.Mislabelled, &m.ECE, &m.Brier,
+		&m.PAt10, &m.PAt50, &m.PAt100, &m.Flagged, &m.Mislabelled, &m.ECE, &m.Brier, &m.EstimatedRate, &m.TrueRate,
 	}
+}
+
+// undefined are those of the fields that are shares of nothing.
+func (m *Metrics) undefined() (none []*float64) {
+	if m.Flagged == 0 {
+		none = append(none, &m.Precision)
+	}
+	if m.Mislabelled == 0 {
+		none = append(none, &m.PAtT, &m.PAtTFlagged, &m.Recall, &m.AveragePrecision, &m.AUROC, &m.MCC)
+	}
+	if m.Flagged == 0 && m.Mislabelled == 0 {
+		none = append(none, &m.F1)
+	}
+	return none
 }
 
 // measureScores computes the Metrics of nodes in file order.

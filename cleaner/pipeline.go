@@ -3,6 +3,7 @@ package cleaner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"sync"
 
@@ -51,6 +52,22 @@ type scored struct {
 	// standardErrors, where not nil, has those of diagonal k [n], or nil.
 	standardErrors func(k int) []float64
 	held           *heldDiagonals
+}
+
+// Where the confident joint has far more wrong labels than the estimated rate, one of them errs.
+const (
+	leastDoubted = 0.2
+	doubtedTimes = 2.5
+)
+
+// doubt says so where the estimated rate may be far too low; empty where it need not be.
+func (s *scored) doubt() string {
+	joint := mislabelRate(s.noise.distribution)
+	if joint < leastDoubted || joint < doubtedTimes*s.rate {
+		return ""
+	}
+	return fmt.Sprintf("the mislabel rate is estimated at %.1f%%, but the predictions contradict %.0f%% of the labels that they were not trained on: "+
+		"if most of those are wrong, scores are too low; if most are hard to tell, they are not", 100*s.rate, 100*joint)
 }
 
 // Close gives the arrays back; those of a run that are kept stay.

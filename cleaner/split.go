@@ -19,6 +19,8 @@ const (
 	SplitTrain                   // to train the base classifier
 	SplitValidation              // to stop its training, and to fit the noise and the detector on
 	SplitTest                    // to measure the base classifier
+
+	splitUnused // of a drawn split, what none of the shares takes: its labels teach nothing
 )
 
 // splitColumn is the string column that Splits reads.
@@ -26,7 +28,7 @@ const splitColumn = "split"
 
 // String returns the name by which ParseSplit knows it.
 func (s Split) String() string {
-	return [...]string{"none", "train", "val", "test"}[s]
+	return [...]string{"none", "train", "val", "test", "unused"}[s]
 }
 
 // ParseSplit knows none (or ""), train, val (or valid, validation) and test, in upper or lower case. ErrSplit for
@@ -78,14 +80,30 @@ func Splits(tx *kv.Tx, labels []kv.Class, seed uint64) (splits []Split, drawn bo
 }
 
 // leastDrawnValidation is what the validation split drawn from a small graph is raised to, at the price of training
-// nodes, as long as it does not take more than a third of the labelled ones.
+// nodes: as long as it does not take more than a third of the labelled ones, nor more than half of those for training.
 const leastDrawnValidation = 30
 
 // A nodeOrder yields every node in the order of the node file.
 type nodeOrder = iter.Seq2[kv.NodeID, error]
 
+// splitSizes are numbers of training, validation and test nodes.
+type splitSizes struct{ training, validation, test int }
+
+// sizesOf are shares of n labelled nodes, rounded, which together are no more than n, with the validation nodes of a small
+// graph.
+func sizesOf(n int, shares [3]float64) (sizes splitSizes) {
+	sizes.validation = min(int(shares[1]*float64(n)+0.5), n)
+	sizes.test = min(int(shares[2]*float64(n)+0.5), n-sizes.validation)
+	sizes.training = min(int((shares[0]+shares[1]+shares[2])*float64(n)+0.5), n) - sizes.validation - sizes.test
+	if raise := min(min(leastDrawnValidation, n/3)-sizes.validation, sizes.training/2); raise > 0 {
+		sizes.validation += raise
+		sizes.training -= raise
+	}
+	return sizes
+}
+
 // drawSplits splits the labelled nodes of order at random by shares of training, validation and test nodes, which need
-// not add up to 1: the rest is in no split. The draw depends on the places in order, not on NodeIDs.
+// not add up to 1: the rest is unused. The draw depends on the places in order, not on NodeIDs.
 func drawSplits(order nodeOrder, labels []kv.Class, shares [3]float64, seed uint64) ([]Split, error) {
 	nodes := make([]kv.NodeID, 0, labelled(labels))
 	for v, err := range order {
@@ -99,20 +117,18 @@ func drawSplits(order nodeOrder, labels []kv.Class, shares [3]float64, seed uint
 	random := rand.New(rand.NewPCG(seed, streamSplit))
 	random.Shuffle(len(nodes), func(a, b int) { nodes[a], nodes[b] = nodes[b], nodes[a] })
 
-	n := len(nodes)
-	validation := max(int(shares[1]*float64(n)+0.5), min(leastDrawnValidation, n/3))
-	test := min(int(shares[2]*float64(n)+0.5), n-validation)
-	train := min(int((shares[0]+shares[1]+shares[2])*float64(n)+0.5), n) - validation - test
-
+	sizes := sizesOf(len(nodes), shares)
 	splits := make([]Split, len(labels))
 	for i, v := range nodes {
 		switch {
-		case i < validation:
+		case i < sizes.validation:
 			splits[v] = SplitValidation
-		case i < validation+test:
+		case i < sizes.validation+sizes.test:
 			splits[v] = SplitTest
-		case i < validation+test+train:
+		case i < sizes.validation+sizes.test+sizes.training:
 			splits[v] = SplitTrain
+		default:
+			splits[v] = splitUnused
 		}
 	}
 	return splits, nil

@@ -28,8 +28,8 @@ func (s SplitCounts) check() error {
 	return nil
 }
 
-// drawSplitsByClass draws a split of labelled nodes uniformly, by their places in order; nodes that are left are in
-// none. ErrNoLabels where there are too few nodes.
+// drawSplitsByClass draws a split of labelled nodes uniformly, by their places in order; nodes that are left are
+// unused. ErrNoLabels where there are too few nodes.
 func drawSplitsByClass(
 	order nodeOrder, labels []kv.Class, classes int, counts SplitCounts, seed uint64,
 ) ([]Split, error) {
@@ -67,6 +67,8 @@ func drawSplitsByClass(
 		case tested < test:
 			splits[v] = SplitTest
 			tested++
+		default:
+			splits[v] = splitUnused
 		}
 	}
 	if validation > 0 || tested == 0 || counts.Test != AllTheRest && tested < counts.Test {

@@ -34,14 +34,17 @@ func TestDrawSplitsByClass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var of [classes + 1][4]int
-		var all [4]int
+		var of [classes + 1][splitUnused + 1]int
+		var all [splitUnused + 1]int
 		for v, split := range splits {
 			of[labels[v]+1][split]++
 			all[split]++
 		}
-		if unlabelled := of[0]; unlabelled[SplitTrain]+unlabelled[SplitValidation]+unlabelled[SplitTest] > 0 {
+		if unlabelled := of[0]; unlabelled[SplitNone] != n-labelled(labels) {
 			t.Errorf("seed %d: unlabelled nodes in splits: %v", seed, unlabelled)
+		}
+		if all[SplitNone] != of[0][SplitNone] {
+			t.Errorf("seed %d: got %d labelled nodes in none, where they would teach, want them unused", seed, all[SplitNone]-of[0][SplitNone])
 		}
 		for y, size := range sizes {
 			if got, want := of[y+1][SplitTrain], min(10, (size+1)/2); got != want {

@@ -37,7 +37,7 @@ func mustDraw(t *testing.T, order []kv.NodeID, labels []kv.Class, shares [3]floa
 	return splits
 }
 
-func countSplits(splits []Split) (counts [4]int) {
+func countSplits(splits []Split) (counts [splitUnused + 1]int) {
 	for _, s := range splits {
 		counts[s]++
 	}
@@ -55,11 +55,13 @@ func TestDrawSplitsShares(t *testing.T) {
 	}
 	for _, c := range []struct {
 		shares [3]float64
-		want   [4]int // none, train, validation, test
+		want   [splitUnused + 1]int // none, train, validation, test, unused
 	}{
-		{defaultShares, [4]int{100, 720, 90, 90}},
-		{[3]float64{0.5, 0.2, 0.2}, [4]int{190, 450, 180, 180}},
-		{[3]float64{0, 0.5, 0.5}, [4]int{100, 0, 450, 450}},
+		{defaultShares, [5]int{100, 720, 90, 90}},
+		{[3]float64{0.5, 0.2, 0.2}, [5]int{100, 450, 180, 180, 90}},
+		{[3]float64{0, 0.5, 0.5}, [5]int{100, 0, 450, 450}},
+		{[3]float64{0.01, 0.1, 0.1}, [5]int{100, 9, 90, 90, 711}},
+		{[3]float64{0.05, 0.01, 0.9}, [5]int{100, 24, 30, 810, 36}},
 	} {
 		splits := mustDraw(t, order, labels, c.shares, 1)
 		if got := countSplits(splits); got != c.want {

@@ -211,7 +211,7 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) 
 		Nodes: int(nodes.nodes), Labelled: int(nodes.labelled), Classes: nodes.classes, Features: p.files.features.columns,
 		Predictions: p.files.predictions.columns > 0, Degrees: p.loaded.Degrees,
 	}
-	if p.counts.SplitCounts(); p.files.splits != nil {
+	if p.counts.DrawSplit(); p.files.splits != nil {
 		p.counts.Training = int(p.files.splits[cleaner.SplitTrain])
 		p.counts.Validation = int(p.files.splits[cleaner.SplitValidation])
 		p.counts.Fitting = p.counts.Validation

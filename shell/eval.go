@@ -25,7 +25,7 @@ type evalCommand struct {
 	Seed        uint64   `default:"${seed}" help:"Seed of the first repeat."`
 	Method      []string `sep:"none" placeholder:"NAME" help:"Method to measure; give it as often as you like, each counts once: ${methods}. Without it: default."`
 	Split       string   `placeholder:"SPLIT" help:"Drawn in every repeat: shares of training, validation and test nodes such as 0.8/0.1/0.1, or by-class:20/500/1000, so many training nodes of each class, validation and test nodes (or rest). Without it: the column split of the graph, or 0.8/0.1/0.1."`
-	Preset      string   `enum:"default,paper" default:"default" help:"The method where no --method is given."`
+	Preset      string   `enum:",default,paper" default:"" placeholder:"NAME" help:"default or paper: the same as --method of that name."`
 	detection
 	orientation
 	Format string `enum:"table,json,csv" default:"table" help:"table, json or csv."`
@@ -44,7 +44,7 @@ func (*evalCommand) Help() string {
 	return `Takes the labels of the graph for true, injects noise into those of all splits, trains the base classifier on the noisy labels, and scores the ` +
 		`test nodes by every method: F1 and MCC at the threshold, precision of as many top scores as there are mislabels (p_at_t; p_at_t_flagged counts ` +
 		`only those that are flagged), precision, recall, average precision, AUROC, precision of the 10, 50 and 100 top scores, and how far scores are from ` +
-		`probabilities (ece, brier). The table shows the first six of them, --format csv and json all. The store is not changed. On a graph of your own this says what to expect of clean before you review anything.
+		`probabilities (ece, brier). The table shows the first six of them, and the mislabel rate with what the methods estimate it to be; --format csv and json show all. The store is not changed. On a graph of your own this says what to expect of clean before you review anything.
 
 Methods beside the presets default and paper are their competitors (confident-learning, argmax, argmin, aum, dyb) and paper without some of its parts ` +
 		`(labels-only, predictions-only, no-transition, hops-1 to hops-5). They all get the same noisy labels and predictions. With two repeats or more, p is ` +
@@ -102,7 +102,6 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 func (c *evalCommand) options(s *streams, stages *stageLog) (opt cleaner.EvalOptions, err error) {
 	opt = cleaner.EvalOptions{
 		Options: cleaner.Options{
-			Preset:       cleaner.Preset(c.Preset),
 			Hops:         c.Hops,
 			Direction:    c.Direction,
 			Threshold:    c.threshold(),
@@ -133,8 +132,12 @@ func (c *evalCommand) options(s *streams, stages *stageLog) (opt cleaner.EvalOpt
 				didYouMean(method, cleaner.MethodNames()))
 		}
 	}
-	if len(c.Method) == 0 {
+	switch {
+	case c.Preset == "":
+	case len(c.Method) == 0:
 		opt.Methods = []string{c.Preset}
+	case !slices.Contains(c.Method, c.Preset):
+		return opt, usagef("eval: --preset %s is a method: give --method %[1]s beside the others", c.Preset)
 	}
 	kind, of, _ := strings.Cut(c.Noise, ":")
 	switch r, err := strconv.ParseFloat(of, 64); {
@@ -272,8 +275,16 @@ func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner
 		return err
 	}
 	s.progress.clear()
-	if err := printEvaluation(s.out, evaluation, c.Format); err != nil || c.report == nil {
+	if err := printEvaluation(s.out, evaluation, c.Format); err != nil {
 		return err
+	}
+	if opt.Checkpoint != nil {
+		if err := opt.Checkpoint.Forget(); err != nil {
+			s.say("Finished repeats are still kept: %v.", err)
+		}
+	}
+	if c.report == nil {
+		return nil
 	}
 	return unreported(c.report.page("Evaluation of "+c.graphName(), evaluation).write(c.Report, s), "the evaluation is finished")
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"strconv"
+	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -22,9 +23,36 @@ func printEvaluation(out io.Writer, evaluation *cleaner.Evaluation, format strin
 	case "csv":
 		_, err = Render(out, evaluationRows(evaluation), FormatCSV)
 	default:
-		_, err = Render(out, evaluationSummary(evaluation), FormatTable)
+		if _, err = Render(out, evaluationSummary(evaluation), FormatTable); err == nil {
+			_, err = fmt.Fprintln(out, ratesFound(evaluation))
+		}
 	}
 	return err
+}
+
+// meanAndSpread is a metric's mean and, of several repeats, its standard deviation.
+func meanAndSpread(method cleaner.MethodResult, of func(cleaner.Metrics) float64) string {
+	if len(method.Repeats) == 1 {
+		return fmt.Sprintf("%.3f", of(method.Mean))
+	}
+	return fmt.Sprintf("%.3f ± %.3f", of(method.Mean), of(method.Std))
+}
+
+// ratesFound is what the methods estimate the mislabel rate to be, and what it is.
+func ratesFound(evaluation *cleaner.Evaluation) string {
+	text := "Mislabel rate: " + percent(evaluation.Methods[0].Mean.TrueRate)
+	for i, method := range evaluation.Methods {
+		switch {
+		case method.Mean.EstimatedRate == 0:
+			continue
+		case !strings.Contains(text, "estimated"):
+			text += "; estimated by "
+		case i > 0:
+			text += ", "
+		}
+		text += method.Name + " " + percent(method.Mean.EstimatedRate)
+	}
+	return text + "."
 }
 
 // evaluationMetrics are the columns of an evaluation, in the order of cleaner.Metrics.
@@ -47,6 +75,8 @@ var evaluationMetrics = []struct {
 	{"mislabelled", func(m cleaner.Metrics) float64 { return m.Mislabelled }},
 	{"ece", func(m cleaner.Metrics) float64 { return m.ECE }},
 	{"brier", func(m cleaner.Metrics) float64 { return m.Brier }},
+	{"estimated_rate", func(m cleaner.Metrics) float64 { return m.EstimatedRate }},
+	{"true_rate", func(m cleaner.Metrics) float64 { return m.TrueRate }},
 }
 
 // evaluationRows has a row for each repeat of each method, and its mean, standard deviation and p values.
@@ -97,7 +127,7 @@ func evaluationSummary(evaluation *cleaner.Evaluation) *Result {
 	for i, method := range evaluation.Methods {
 		rows[i] = append(rows[i], kv.StringValue(method.Name))
 		for _, m := range evaluationMetrics[:summarized] {
-			rows[i] = append(rows[i], kv.StringValue(fmt.Sprintf("%.3f ± %.3f", m.of(method.Mean), m.of(method.Std))))
+			rows[i] = append(rows[i], kv.StringValue(meanAndSpread(method, m.of)))
 		}
 		if compared {
 			p := kv.Value{}

@@ -219,7 +219,7 @@ func (r *evalReport) page(title string, evaluation *cleaner.Evaluation) *reportP
 	return p
 }
 
-// metricsSection has a row for each metric and a column for each method.
+// metricsSection has a row for each metric and a column for each method, with p values where they are compared.
 func metricsSection(evaluation *cleaner.Evaluation) pageSection {
 	table := &pageTable{Header: []string{"metric"}}
 	for _, method := range evaluation.Methods {
@@ -228,12 +228,19 @@ func metricsSection(evaluation *cleaner.Evaluation) pageSection {
 	for _, m := range evaluationMetrics {
 		row := []string{m.name}
 		for _, method := range evaluation.Methods {
-			row = append(row, fmt.Sprintf("%.3f ± %.3f", m.of(method.Mean), m.of(method.Std)))
+			cell := meanAndSpread(method, m.of)
+			if method.P != nil {
+				cell += fmt.Sprintf(", p %.2g", m.of(*method.P))
+			}
+			row = append(row, cell)
 		}
 		table.Rows = append(table.Rows, row)
 	}
 	return pageSection{
-		Title: "Metrics", Note: "Mean and standard deviation over the repeats, of the nodes under test.", Table: table,
+		Title: "Metrics",
+		Note: "Mean and standard deviation over the repeats, of the nodes under test; estimated_rate and true_rate of all labelled nodes. " +
+			"p is that of a paired t-test against the first method.",
+		Table: table,
 	}
 }
 
