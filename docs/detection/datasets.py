@@ -106,12 +106,18 @@ class Files:
 
     def labelled_only(self, d: Dataset) -> Path:
         """File id,label like nodes.csv, without the labels of nodes in no split."""
-        path = self._path(d, "nodes-in-splits.csv")
+        return self._in_splits(d, self.source(d, "nodes.csv"), "nodes-in-splits.csv")
+
+    def noisy_in_splits(self, cell: Cell) -> Path:
+        """File id,label like noisy_labels, without the labels of nodes in no split."""
+        return self._in_splits(cell.dataset, self.noisy_labels(cell), f"noise-in-splits-{cell.kind}-{cell.rate}.csv")
+
+    def _in_splits(self, d: Dataset, labels: Path, name: str) -> Path:
+        path = self._path(d, name)
         if not path.exists():
-            ids, y, classes = self.labels(d)
             split = {r["id"]: r["split"] for r in _read(self.splits(d))}
-            known = [y[i] >= 0 and split[v] != "none" for i, v in enumerate(ids)]
-            _write(path, ("id", "label"), ((v, classes[y[i]] if known[i] else "") for i, v in enumerate(ids)))
+            _write(path, ("id", "label"), ((r["id"], r["label"] if split[r["id"]] != "none" else "")
+                                           for r in _read(labels)))
         return path
 
     def noisy_labels(self, cell: Cell) -> Path:

@@ -69,9 +69,9 @@ class Maker:
             means.setdefault(group, []).append((got["mean"], published))
             far += [f"{cell} {label} {got['mean'][key]:.3f}, paper {published[column]:.3f}"
                     for key, column, label in METRICS
-                    if got["mean"][key] is not None and abs(got["mean"][key] - published[column]) > FAR]
+                    if abs(got["mean"][key] - published[column]) > FAR]
         for group, pairs in means.items():
-            rows.append([f"**mean of {len(pairs)} cells, {group}**", *_compared_means(pairs), "", "", ""])
+            rows.append([f"**mean of {len(pairs)} cells, {group}**", *_compared(*_mean_pair(pairs)), "", "", ""])
         header = ["cell", *_columns(), "std F1", "std MCC", "P@T uncapped"]
         lines = _markdown(header, rows)
         if far:
@@ -125,33 +125,34 @@ class Maker:
 
     def ahead(self) -> list[str]:
         """Preset default with the built-in base classifier beside the paper's GraphCleaner."""
-        want = _published("table1.csv", "dataset", "noise", "rate", "method")
-        rows, means, below = [], {}, []
-        for cell in self.cells():
-            got = self.measure_built_in(cell, ["default"])["default"]
-            published = want[cell.dataset.name, cell.kind, cell.rate, "GraphCleaner"]
-            rows.append([_name(cell), *_compared(got["mean"], published), *_spread(got), _number(got["mean"]["ece"])])
-            group = "features" if cell.dataset.has_features else cell.dataset.name + ", structure alone"
-            means.setdefault(group, []).append((got["mean"], published))
-            below += [f"{cell} {label} {_number(got['mean'][key])}, paper {published[column]:.3f}"
-                      for key, column, label in METRICS
-                      if got["mean"][key] is None or got["mean"][key] <= published[column]]
-        for group, pairs in means.items():
-            rows.append([f"**mean of {len(pairs)} cells, {group}**", *_compared_means(pairs), "", "", "", ""])
-        lines = _markdown(["cell", *_columns(), "std F1", "std MCC", "P@T uncapped", "ECE"], rows)
-        return lines + ["", "Cells that are not above:", "", *(f"- {line}" for line in below or ["none"])]
+        return self._beside_graphcleaner(self.cells(), lambda cell: self.measure_built_in(cell, ["default"]))
+
+    def few(self) -> list[str]:
+        """Preset default with the built-in base classifier trained on the 20 labels a class of the public split alone."""
+
+        def measure(cell: Cell) -> dict[str, dict]:
+            noisy, splits = self.files.noisy_in_splits(cell), self.files.splits(cell.dataset)
+            made = [self.programs.built_in(cell.dataset, noisy, splits, seed) for seed in self.asked.seeds]
+            return self.programs.eval(cell, ["default"], made)
+
+        return self._beside_graphcleaner([c for c in self.cells() if not c.dataset.split_by_index], measure)
 
     def same(self) -> list[str]:
         """Preset default and the competitors on the same predictions, those of the built-in base classifier."""
         methods = ["default", "paper", "confident-learning", "dyb", "aum", "argmin", "argmax"]
-        rows = []
+        rows, below = [], []
         for name in self.asked.datasets:
             found = [self.measure_built_in(cell, methods) for cell in self.cells([name])]
-            for method in methods:
-                means = [_mean([got[method]["mean"][key] for got in found]) for key, _, _ in METRICS]
-                rows.append([f"{name}{_mark(DATASETS[name])}", method, *means])
+            means = {method: [np.mean([got[method]["mean"][key] for got in found]) for key, _, _ in METRICS]
+                     for method in methods}
+            rows += [[f"{name}{_mark(DATASETS[name])}", method, *map(_number, means[method])] for method in methods]
+            below += [f"{name} {label} {ours:.3f}, {method} {theirs:.3f}"
+                      for method in methods[1:]
+                      for (_, _, label), ours, theirs in zip(METRICS, means["default"], means[method])
+                      if ours <= theirs]
         cells = f"mean of {len(KINDS) * len(self.asked.rates)} cells"
-        return _markdown([cells, "method", *(label for _, _, label in METRICS)], rows)
+        lines = _markdown([cells, "method", *(label for _, _, label in METRICS)], rows)
+        return lines + ["", "Means of default that are not above:", "", *(f"- {line}" for line in below or ["none"])]
 
     def cleanlab(self) -> list[str]:
         """Flags of confident-learning and of cleanlab on the same predictions, node for node."""
@@ -215,6 +216,23 @@ class Maker:
 
     # Parts of tables.
 
+    def _beside_graphcleaner(self, cells: Iterable[Cell], measure) -> list[str]:
+        """Preset default as measure has it, by method, and what is not above the paper's GraphCleaner."""
+        want = _published("table1.csv", "dataset", "noise", "rate", "method")
+        rows, means, below = [], {}, []
+        for cell in cells:
+            got = measure(cell)["default"]
+            published = want[cell.dataset.name, cell.kind, cell.rate, "GraphCleaner"]
+            rows.append([_name(cell), *_compared(got["mean"], published), *_spread(got), _number(got["mean"]["ece"])])
+            group = "features" if cell.dataset.has_features else cell.dataset.name + ", structure alone"
+            means.setdefault(group, []).append((got["mean"], published))
+            below += [f"{cell} {label} {got['mean'][key]:.3f}, paper {published[column]:.3f}"
+                      for key, column, label in METRICS if got["mean"][key] <= published[column]]
+        for group, pairs in means.items():
+            rows.append([f"**mean of {len(pairs)} cells, {group}**", *_compared(*_mean_pair(pairs)), "", "", "", ""])
+        lines = _markdown(["cell", *_columns(), "std F1", "std MCC", "P@T uncapped", "ECE"], rows)
+        return lines + ["", "Cells that are not above:", "", *(f"- {line}" for line in below or ["none"])]
+
     def _side_by_side(self, titles: list[str], published) -> list[str]:
         rows = []
         for cell in self.cells():
@@ -258,7 +276,7 @@ class Maker:
         yield "60/20/20 in file order", lambda seed: (nodes, self.files.splits(d))
 
 
-TABLES = ("reproduction", "competitors", "classifiers", "ablation", "ahead", "same", "cleanlab", "cost", "accuracy")
+TABLES = ("reproduction", "competitors", "classifiers", "ablation", "ahead", "few", "same", "cleanlab", "cost", "accuracy")
 
 
 def _published(name: str, *key: str) -> dict[tuple[str, ...], dict[str, float]]:
@@ -297,25 +315,10 @@ def _compared(got: dict, published: dict) -> list[str]:
     """Ours, the paper's, and the difference, of each metric."""
     parts = []
     for key, column, _ in METRICS:
-        parts += [_number(got[key]), _number(published[column]), _difference(got[key], published[column])]
+        delta = got[key] - published[column]
+        sign = f"{delta:+.3f}"
+        parts += [_number(got[key]), _number(published[column]), f"**{sign}**" if abs(delta) > FAR else sign]
     return parts
-
-
-def _compared_means(pairs: list[tuple[dict, dict]]) -> list[str]:
-    """Means of ours, of the paper's, and the difference, of each metric, over the cells where ours is defined."""
-    parts = []
-    for key, column, _ in METRICS:
-        defined = [(got[key], want[column]) for got, want in pairs if got[key] is not None]
-        ours, paper = (float(np.mean(side)) for side in zip(*defined)) if defined else (None, None)
-        parts += [_mean([got[key] for got, _ in pairs]), _number(paper), _difference(ours, paper)]
-    return parts
-
-
-def _difference(got: float | None, published: float | None) -> str:
-    if got is None or published is None:
-        return NONE
-    sign = f"{got - published:+.3f}"
-    return f"**{sign}**" if abs(got - published) > FAR else sign
 
 
 def _spread(got: dict) -> list[str]:
@@ -337,18 +340,14 @@ def _name(cell: Cell) -> str:
     return f"{cell.dataset.name}{_mark(cell.dataset)} {cell.kind} {float(cell.rate):.1%}"
 
 
-def _mean(values: list[float | None]) -> str:
-    """The mean of the values that are defined, with their count where some are not."""
-    defined = [value for value in values if value is not None]
-    if not defined:
-        return NONE
-    count = f" ({len(defined)})" if len(defined) < len(values) else ""
-    return _number(float(np.mean(defined))) + count
+def _mean_pair(pairs: list[tuple[dict, dict]]) -> tuple[dict, dict]:
+    ours = {key: float(np.mean([got[key] for got, _ in pairs])) for key, _, _ in METRICS}
+    paper = {column: float(np.mean([want[column] for _, want in pairs])) for _, column, _ in METRICS}
+    return ours, paper
 
 
-def _number(value: float | None) -> str:
-    """Three digits; a dash for null, by which eval says that a number is not defined."""
-    return NONE if value is None else f"{value:.3f}"
+def _number(value: float) -> str:
+    return f"{value:.3f}"
 
 
 def _mib(size: int) -> str:
