@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/graphcleaner/graphcleaner/internal/memdir"
 )
 
 // A store that was closed leaves no goroutine behind.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(memdir.Tests(m)) }

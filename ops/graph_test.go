@@ -12,10 +12,11 @@ import (
 	"go.uber.org/goleak"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/graphcleaner/graphcleaner/internal/memdir"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(memdir.Tests(m)) }
 
 // A listGraph is a Graph in memory, cut into blocks of 1, block, 1, block … nodes.
 type listGraph struct {

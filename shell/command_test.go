@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/memdir"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 	if peak := os.Getenv(programVariable); peak != "" {
 		os.Exit(beProgram(peak))
 	}
-	testscript.Main(withTemplates{m}, map[string]func(){
+	testscript.Main(memdir.Tests(withTemplates{m}), map[string]func(){
 		"graphcleaner": func() {
 			os.Exit(Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},

@@ -1,0 +1,61 @@
+// Package memdir has tests keep their temporary files in memory. They make and remove thousands of small stores, and on some
+// file systems making a file takes the longer, the more were just removed. What they show of crashes and faults does not
+// depend on where the files are: processes are killed and system calls fail, the power stays on.
+package memdir
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// A Runner runs tests, as testing.M does.
+type Runner interface{ Run() int }
+
+// Tests is m with TMPDIR in memory, where the system has a file system there with room. A TMPDIR that is set is left.
+func Tests(m Runner) Runner { return tests{m} }
+
+type tests struct{ m Runner }
+
+// leastRoom is what all packages together may take at a time.
+const leastRoom = 4 << 30
+
+const prefix = "graphcleaner-tests-"
+
+func (t tests) Run() int {
+	if os.Getenv("TMPDIR") != "" || room() < leastRoom {
+		return t.m.Run()
+	}
+	removeLeft()
+	dir, err := os.MkdirTemp(memory, prefix+strconv.Itoa(os.Getpid())+"-")
+	if err != nil {
+		return t.m.Run()
+	}
+	defer func() {
+		if err := os.RemoveAll(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}()
+	if err := os.Setenv("TMPDIR", dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return t.m.Run()
+}
+
+// removeLeft removes what tests that were killed have left.
+func removeLeft() {
+	left, err := filepath.Glob(filepath.Join(memory, prefix+"*"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	for _, dir := range left {
+		process, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), prefix), "-")
+		if _, err := os.Stat(filepath.Join("/proc", process)); os.IsNotExist(err) {
+			if err := os.RemoveAll(dir); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+			}
+		}
+	}
+}
