@@ -67,7 +67,7 @@ A run that was interrupted or killed goes on where it was when it is given again
 }
 
 func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), c.check(), checkSampledHops(c.Diagonal, c.Hops), checkReport(c.Report)); err != nil {
+	if err := firstError(c.apply(), c.check(), checkSampledHops(c.Diagonal, c.Hops), checkPlace("--report", c.Report), checkPlace("--stats", c.Stats)); err != nil {
 		return err
 	}
 	stages := new(stageLog)

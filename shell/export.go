@@ -59,7 +59,7 @@ transition: how often a node of the column's class is given the label of the row
 }
 
 func (c *exportCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), checkHops(c.Hops), c.checkThreshold()); err != nil {
+	if err := firstError(c.apply(), checkHops(c.Hops), c.checkThreshold(), checkPlace("--stats", c.Stats)); err != nil {
 		return err
 	}
 	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" || c.What == "features" && isStream(c.Out)

@@ -62,7 +62,7 @@ Decisions are those of an export, with who, when and why, or of any table or .js
 }
 
 func (c *importCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(); err != nil {
+	if err := firstError(c.apply(), checkPlace("--stats", c.Stats)); err != nil {
 		return err
 	}
 	if err := recoverReplaced(c.DB); err != nil {

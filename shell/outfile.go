@@ -144,3 +144,19 @@ func writeInPlace(path string, fn func(*outFile) error) (err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	return writeTo(f, fn)
 }
+
+// checkPlace says, before hours of work, that there is no place for the file of a flag.
+func checkPlace(flag, path string) error {
+	if path == "" || path == "-" {
+		return nil
+	}
+	dir := filepath.Dir(path)
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", flag, path, err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s %s: %s is no directory: %w", flag, path, dir, fs.ErrInvalid)
+	}
+	return nil
+}

@@ -31,7 +31,7 @@ func (*predictCommand) Help() string {
 }
 
 func (c *predictCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(); err != nil {
+	if err := firstError(c.apply(), checkPlace("--stats", c.Stats)); err != nil {
 		return err
 	}
 	if c.Hops < 1 {

@@ -2,11 +2,7 @@ package shell
 
 import (
 	_ "embed" // for the page
-	"fmt"
 	"html/template"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -50,20 +46,4 @@ const pageSuspects = 50
 func (p *reportPage) write(path string, s *streams) error {
 	p.Version, p.Written = strings.TrimSpace(version()), time.Now().UTC().Format(time.RFC3339)
 	return writeFile(path, s.out, func(out *outFile) error { return reportTemplate.Execute(out, p) })
-}
-
-// checkReport says, before hours of work, that there is no place for the page.
-func checkReport(path string) error {
-	if path == "" || path == "-" {
-		return nil
-	}
-	dir := filepath.Dir(path)
-	info, err := os.Stat(dir)
-	if err != nil {
-		return fmt.Errorf("--report %s: %w", path, err)
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("--report %s: %s is no directory: %w", path, dir, fs.ErrInvalid)
-	}
-	return nil
 }

@@ -274,16 +274,19 @@ func TestReportCommands(t *testing.T) {
 		t.Error("clean.html: suspects where there are none")
 	}
 
-	for _, args := range []string{"clean g --report nowhere/x.html", "eval g --report nowhere/x.html"} {
+	for _, args := range []string{
+		"clean g --report nowhere/x.html", "eval g --report nowhere/x.html", "clean g --stats nowhere/x.json", "eval g --stats nowhere/x.json",
+		"predict g --stats nowhere/x.json", "export g features --out z.npy --stats nowhere/x.json", "import h --stats nowhere/x.json",
+	} {
 		got := run(t, "", strings.Fields(args)...)
-		if got.code != exitFailed || !strings.Contains(got.err, "--report nowhere/x.html") {
+		if fields := strings.Fields(args); got.code != exitFailed || !strings.Contains(got.err, strings.Join(fields[len(fields)-2:], " ")) {
 			t.Errorf("%s: got exit code %d and %s", args, got.code, got.err)
 		}
 	}
-	if err := checkReport("g/x"); err != nil {
+	if err := checkPlace("--report", "g/x"); err != nil {
 		t.Errorf("a directory: got %v", err)
 	}
-	if err := checkReport("nodes.csv/x"); err == nil {
+	if err := checkPlace("--report", "nodes.csv/x"); err == nil {
 		t.Error("a file in place of a directory: got no error")
 	}
 	if names, err := fs.Glob(os.DirFS("."), ".*.partial"); err != nil || len(names) > 0 {
