@@ -104,6 +104,7 @@ func (e *evaluator) identify() error {
 		build, graph, predictions, o.Noise, checksum(o.NoisyLabels), o.NoiseMatrix, o.ModelSeeds, checksum(o.Splits),
 		o.Split, o.SplitByClass, o.Methods, o.Hops, o.Diagonal, o.Direction, o.Threshold, o.Seed,
 	)
+	o.Checkpoint.file = filepath.Join(o.Checkpoint.Dir, markName(e.key))
 	return nil
 }
 
@@ -136,7 +137,6 @@ func (e *evaluator) resume() [][]Metrics {
 	kept = kept[:min(len(kept), all)]
 	e.opt.Checkpoint.Kept = len(kept)
 	if len(kept) > 0 {
-		e.opt.Checkpoint.file = e.keptFile()
 		e.opt.notice("went on after %d of %d repeats that an earlier evaluation of the same finished", len(kept), all)
 	}
 	return kept
@@ -155,14 +155,11 @@ func (e *evaluator) keep(measured [][]Metrics) {
 		e.keepNothing(err)
 		return
 	}
-	e.opt.Checkpoint.Kept, e.opt.Checkpoint.file = len(measured), e.keptFile()
+	e.opt.Checkpoint.Kept = len(measured)
 }
-
-// keptFile is where the measures are kept.
-func (e *evaluator) keptFile() string { return filepath.Join(e.opt.Checkpoint.Dir, markName(e.key)) }
 
 // keepNothing says that nothing is kept from here on.
 func (e *evaluator) keepNothing(why error) {
 	e.opt.notice("an interrupted evaluation will not go on from here: %v", why)
-	e.key = ""
+	e.key, e.opt.Checkpoint.file = "", ""
 }

@@ -16,6 +16,7 @@ type drawing struct {
 	base   baseProblem // of the noisy labels
 	truth  []kv.Class
 	tested []kv.NodeID // nodes that are measured, in file order
+	rate   float64     // share of wrong labels among the labelled nodes
 	seed   uint64
 }
 
@@ -31,14 +32,22 @@ func (e *evaluator) draw(r int) (*drawing, error) {
 			return nil, err
 		}
 	}
+	var labelled, wrong float64
 	for v, err := range e.base.order {
 		if err != nil {
 			return nil, err
 		}
-		if d.base.splits[v] == SplitTest && d.truth[v] != kv.NoClass && d.base.labels[v] != kv.NoClass {
+		if d.truth[v] == kv.NoClass || d.base.labels[v] == kv.NoClass {
+			continue
+		}
+		if labelled++; d.base.labels[v] != d.truth[v] {
+			wrong++
+		}
+		if d.base.splits[v] == SplitTest {
 			d.tested = append(d.tested, v)
 		}
 	}
+	d.rate = share(wrong, labelled)
 	if len(d.tested) == 0 {
 		return nil, fmt.Errorf("no labelled node in the test split, want some to measure on: %w", ErrNoLabels)
 	}
@@ -132,20 +141,6 @@ func (v *verdict) measure(d *drawing) Metrics {
 	if !math.IsNaN(v.rate) {
 		m.EstimatedRate = v.rate
 	}
-	m.TrueRate = d.mislabelRate()
+	m.TrueRate = d.rate
 	return m
-}
-
-// mislabelRate is the share of wrong labels among the labelled nodes.
-func (d *drawing) mislabelRate() float64 {
-	wrong, labelled := 0.0, 0.0
-	for v, y := range d.base.labels {
-		if y == kv.NoClass || d.truth[v] == kv.NoClass {
-			continue
-		}
-		if labelled++; y != d.truth[v] {
-			wrong++
-		}
-	}
-	return share(wrong, labelled)
 }

@@ -41,16 +41,14 @@ func meanAndSpread(method cleaner.MethodResult, of func(cleaner.Metrics) float64
 // ratesFound is what the methods estimate the mislabel rate to be, and what it is.
 func ratesFound(evaluation *cleaner.Evaluation) string {
 	text := "Mislabel rate: " + percent(evaluation.Methods[0].Mean.TrueRate)
-	for i, method := range evaluation.Methods {
-		switch {
-		case method.Mean.EstimatedRate == 0:
-			continue
-		case !strings.Contains(text, "estimated"):
-			text += "; estimated by "
-		case i > 0:
-			text += ", "
+	var estimates []string
+	for _, method := range evaluation.Methods {
+		if rate := method.Mean.EstimatedRate; rate != 0 {
+			estimates = append(estimates, method.Name+" "+percent(rate))
 		}
-		text += method.Name + " " + percent(method.Mean.EstimatedRate)
+	}
+	if len(estimates) > 0 {
+		text += "; estimated by " + strings.Join(estimates, ", ")
 	}
 	return text + "."
 }
