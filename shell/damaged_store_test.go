@@ -1,0 +1,308 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+const (
+	positionsAsked = "GRAPHCLEANER_TEST_POSITIONS" // at how many positions of a file each way of damage is tried
+	somePositions  = 1                             // without positionsAsked
+)
+
+// A lifetime is a small store at several moments of its life, each a copy of its directory.
+type lifetime struct {
+	before  []string // closed stores, oldest first
+	closed  string   // the last one
+	crashed string   // the same, as a process leaves it that is killed once everything is acknowledged
+	want    string   // what is in both
+}
+
+// newLifetime makes a store that was cleaned, decided on and changed, in several sessions.
+func newLifetime(t *testing.T) *lifetime {
+	t.Helper()
+	var l lifetime
+	dir := t.TempDir()
+	db := filepath.Join(dir, "g")
+	l.before = append(l.before, filepath.Join(templateDir(t, "cleaned"), "g"))
+	copySparse(t, l.before[0], db)
+	opt := cleaner.DecideOptions{Who: "a person", Why: "seen", Now: func() time.Time { return time.Unix(1e9, 0) }}
+	session := func(number int) {
+		err := withStore(db, kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
+			for i := range 3 {
+				node := kv.NodeID(7*number + 2*i)
+				request := cleaner.DecisionRequest{Node: node, Kind: cleaner.Relabel, To: demoFields[(number+i)%len(demoFields)]}
+				if _, err := cleaner.Decide(context.Background(), store, []cleaner.DecisionRequest{request}, opt); err != nil {
+					return err
+				}
+				err := store.Update(func(tx *kv.Tx) error {
+					added, err := tx.AddNode(kv.Node{ID: fmt.Sprintf("added %d/%d", number, i), Label: demoFields[0]})
+					return errors.Join(err, tx.SetValue(node+1, "year", kv.IntValue(int64(100*number+i))),
+						tx.PutDocument("steps", "done", number), tx.AddEdge(added, node))
+				})
+				if err != nil {
+					return err
+				}
+			}
+			if number == 5 {
+				l.want = storeContents(t, store)
+				l.crashed = filepath.Join(dir, "crashed")
+				copySparse(t, db, l.crashed)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for number := range 6 {
+		session(number)
+		copied := filepath.Join(dir, fmt.Sprint("closed", number))
+		copySparse(t, db, copied)
+		l.before = append(l.before, copied)
+	}
+	l.closed = l.before[len(l.before)-1]
+	l.before = l.before[:len(l.before)-1]
+	if got := contents(t, l.closed); got != l.want {
+		t.Fatalf("the store has other contents once it is closed: %s", firstDifference(got, l.want))
+	}
+	return &l
+}
+
+// copySparse copies a directory, of each file only what is before the zeros at its end; its length stays.
+func copySparse(t *testing.T, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, name)
+		if entry.IsDir() {
+			return os.MkdirAll(target, 0o700)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return errors.Join(os.WriteFile(target, bytes.TrimRight(text, "\x00"), 0o600), os.Truncate(target, int64(len(text))))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A damage changes the file of that name in a store.
+type damage struct {
+	way  string // a row of the table
+	what string
+	file string
+	text []byte // what is in the file afterwards; nil where it is missing
+}
+
+// damages are the ways in which a file can be damaged, at some positions: a byte is flipped, the file is cut, emptied,
+// missing, or as it was at an earlier moment, whole or the page at a position.
+func (l *lifetime) damages(t *testing.T, db, file string, positions int) (all []damage) {
+	t.Helper()
+	text := readFile(t, filepath.Join(db, file))
+	used := len(bytes.TrimRight(text, "\x00")) // logs are files of zeros that are written from the front
+	add := func(way, what string, damaged []byte) {
+		if !bytes.Equal(damaged, text) || damaged == nil {
+			all = append(all, damage{way: way, what: what, file: file, text: damaged})
+		}
+	}
+	add("missing", "missing", nil)
+	if len(text) == 0 {
+		return all
+	}
+	add("emptied", "emptied", []byte{})
+	const page = 4096
+	r := rand.New(rand.NewPCG(uint64(len(text)), uint64(positions)))
+	var old [][]byte
+	for _, before := range l.before {
+		earlier, err := os.ReadFile(filepath.Join(before, file))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if err == nil && !bytes.Equal(earlier, text) && !slices.ContainsFunc(old, func(b []byte) bool { return bytes.Equal(b, earlier) }) {
+			old = append(old, earlier)
+			add("old copy", fmt.Sprintf("as in %s", filepath.Base(before)), earlier)
+		}
+	}
+	for i := range min(positions, max(used, 1)) {
+		at := i * used / positions
+		if width := used / positions; width > 1 {
+			at += r.IntN(width)
+		}
+		flipped := slices.Clone(text)
+		flipped[at] ^= byte(1 + r.IntN(255))
+		add("byte flipped", fmt.Sprintf("byte %d of %d flipped", at, len(text)), flipped)
+		add("cut", fmt.Sprintf("cut to %d of %d bytes", at, len(text)), slices.Clone(text[:at]))
+		zeroed := slices.Clone(text)
+		clear(zeroed[at:min(at+page, len(zeroed))])
+		add("emptied", fmt.Sprintf("zeros from byte %d", at), zeroed)
+		if len(old) > 0 {
+			earlier := old[i%len(old)]
+			mixed := slices.Clone(text)
+			from := at / page * page
+			if from < len(earlier) {
+				copy(mixed[from:min(from+page, len(mixed))], earlier[from:min(from+page, len(earlier))])
+			}
+			add("old copy", fmt.Sprintf("its page at byte %d is old", from), mixed)
+		}
+	}
+	return all
+}
+
+func readFile(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestDamagedStores damages each file of a store that was closed, and of one that was left by a crash, in each way. What
+// was acknowledged is all there, or opening, reading or check says that something is wrong. Then check --repair has it
+// all again, or says what is lost for good; of decisions none is lost.
+func TestDamagedStores(t *testing.T) {
+	templateDir(t, "files")
+	l := newLifetime(t)
+	positions := asked(t, positionsAsked, somePositions)
+	for _, state := range []struct{ name, db string }{{"closed", l.closed}, {"after a crash", l.crashed}} {
+		t.Run(state.name, func(t *testing.T) {
+			t.Parallel()
+			count := map[string]*damageOutcomes{}
+			for _, file := range filesOfStore(t, state.db) {
+				for _, d := range l.damages(t, state.db, file, positions) {
+					if count[d.way] == nil {
+						count[d.way] = &damageOutcomes{}
+					}
+					for _, wrong := range count[d.way].judge(t, state.db, l.want, d) {
+						t.Errorf("%s: %s: %s", d.file, d.what, wrong)
+					}
+				}
+			}
+			for _, way := range slices.Sorted(maps.Keys(count)) {
+				c := count[way]
+				t.Logf("damaged: %s, %s: %d %d %d %d %d %d", way, state.name,
+					c.tried, c.harmless, c.repaired, c.explained, c.unrepairable, c.tried-c.sound)
+			}
+		})
+	}
+}
+
+// filesOfStore are the files in the directory of a store.
+func filesOfStore(t *testing.T, db string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if entry.Type().IsRegular() {
+			names = append(names, entry.Name())
+		}
+	}
+	return names
+}
+
+// damageOutcomes counts what came of stores with a damaged file.
+type damageOutcomes struct {
+	tried        int
+	sound        int // nothing was wrong with how the program took them
+	harmless     int // the store held all, and check found nothing
+	repaired     int // check found the damage, and the repair lost nothing
+	explained    int // check found the damage, and the repair told of its losses
+	unrepairable int // the repair asked for a backup
+}
+
+// judge says what is wrong with how the program takes a damaged store.
+func (c *damageOutcomes) judge(t *testing.T, sound, want string, d damage) (wrong []string) {
+	t.Helper()
+	c.tried++
+	dir, err := os.MkdirTemp("", "damaged")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+		if len(wrong) == 0 {
+			c.sound++
+		}
+	}()
+	db := filepath.Join(dir, "g")
+	copySparse(t, sound, db)
+	path := filepath.Join(db, d.file)
+	if d.text == nil {
+		err = os.Remove(path)
+	} else {
+		err = os.WriteFile(path, d.text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := contents(t, db)
+	found := problems(t, db)
+	if found == "" {
+		if got != want {
+			return []string{"check finds no problem, and the store has other contents: " + firstDifference(got, want)}
+		}
+		c.harmless++
+		return nil
+	}
+	repaired := run(t, "", "check", db, "--repair", "--yes", jobMemory)
+	said := repaired.out + repaired.err
+	after := contents(t, db)
+	switch {
+	case strings.HasPrefix(after, "cannot be"):
+		if c.unrepairable++; !strings.Contains(said, "backup") {
+			wrong = append(wrong, "it is not repaired, and no backup is asked for: "+said)
+		}
+		return wrong
+	case after == want:
+		c.repaired++
+	case !strings.Contains(said, "lost for good: "):
+		wrong = append(wrong, "after the repair the store has other contents, and no loss is told: "+
+			firstDifference(after, want)+"\n"+said)
+	default:
+		c.explained++
+	}
+	if left := problems(t, db); left != "" {
+		wrong = append(wrong, "check after the repair finds "+left+"\n"+said)
+	}
+	if lost := lostDecisions(after, want); lost != "" {
+		wrong = append(wrong, "a decision is lost: "+lost+"\n"+said)
+	}
+	return wrong
+}
+
+// lostDecisions is the first decision in the contents of a store that is not in those of another.
+func lostDecisions(got, want string) string {
+	for line := range strings.Lines(want) {
+		if strings.HasPrefix(line, "decision ") && !strings.Contains(got, line) {
+			return line
+		}
+	}
+	return ""
+}
