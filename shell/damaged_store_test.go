@@ -203,7 +203,7 @@ func TestDamagedStores(t *testing.T) {
 			}
 			for _, way := range slices.Sorted(maps.Keys(count)) {
 				c := count[way]
-				t.Logf("damaged: %s, %s: %d %d %d %d %d %d", way, state.name,
+				t.Logf("damage table: %s, %s: %d %d %d %d %d %d", way, state.name,
 					c.tried, c.harmless, c.repaired, c.explained, c.unrepairable, c.tried-c.sound)
 			}
 		})
