@@ -238,6 +238,11 @@ func (b *Bulk) DropMatrix(name string) error {
 // transaction, which sees it. It is on disk when Commit returns. After an error nothing has changed, and Abort must
 // follow; only when the error says "committed" has the commit happened.
 func (b *Bulk) Commit(final func(tx *Tx) error) error {
+	return b.commit(final, func() error { return nil })
+}
+
+// commit is Commit, with what is to be done after it before another may write.
+func (b *Bulk) commit(final func(tx *Tx) error, after func() error) error {
 	if err := b.check(); err != nil {
 		return err
 	}
@@ -258,7 +263,7 @@ func (b *Bulk) Commit(final func(tx *Tx) error) error {
 	if b.s.unswept = b.release(); b.s.unswept != nil {
 		return fmt.Errorf("committed, but removing what was replaced: %w", b.s.unswept)
 	}
-	return nil
+	return after()
 }
 
 // switchOver has the catalogue name what was written.
