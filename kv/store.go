@@ -429,6 +429,22 @@ func (s *Store) Close() error {
 	return err
 }
 
+// abandon closes a store whose directory is to be removed. It does so also where Close cannot, as the disk has no room for
+// what would be written or a Bulk is open; the directory is gone then, and Badger writes nothing there.
+func (s *Store) abandon() (err error) {
+	closing := s.Close()
+	s.endSnapshots()
+	open := !s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if !open {
+		return closing
+	}
+	err = os.RemoveAll(s.dir)
+	s.db.Close() //nolint:errcheck // it misses its files
+	return err
+}
+
 // endSnapshots ends all snapshots and waits for their reads. It returns with s.mu locked, so that there is none.
 func (s *Store) endSnapshots() {
 	for s.mu.Lock(); len(s.txs) > 0; s.mu.Lock() {
