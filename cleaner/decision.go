@@ -1,6 +1,7 @@
 package cleaner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -199,7 +200,7 @@ func checkNodes(tx *kv.Tx, reqs []DecisionRequest) error {
 	seen := make(map[kv.NodeID]struct{}, len(reqs))
 	for _, req := range reqs {
 		if int64(req.Node) >= int64(tx.NumNodes()) {
-			return fmt.Errorf("node number %d of %d: %w", req.Node, tx.NumNodes(), kv.ErrNotFound)
+			return cmp.Or(tx.Err(), fmt.Errorf("node number %d of %d: %w", req.Node, tx.NumNodes(), kv.ErrNotFound))
 		}
 		if _, twice := seen[req.Node]; twice {
 			return nodeError(tx, req.Node, ErrDecidedTwice)

@@ -82,7 +82,7 @@ type NamedFeature struct {
 // explanation is Incomplete. kv.ErrNotFound when there is no such node.
 func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Explanation, error) {
 	if int(v) >= tx.NumNodes() {
-		return nil, fmt.Errorf("node number %d: %w", v, kv.ErrNotFound)
+		return nil, cmp.Or(tx.Err(), fmt.Errorf("node number %d: %w", v, kv.ErrNotFound))
 	}
 	e := &Explanation{Node: v}
 	if err := errors.Join(e.readNode(tx), e.readHistory(ctx, tx)); err != nil {

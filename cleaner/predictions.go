@@ -1,6 +1,7 @@
 package cleaner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -206,7 +207,7 @@ func listClasses(classes []string) string {
 // wrong with a row, a second one for the same node included, is a *RowError.
 func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 	if int(v) >= w.tx.NumNodes() {
-		return fmt.Errorf("node number %d: %w", v, kv.ErrNotFound)
+		return cmp.Or(w.tx.Err(), fmt.Errorf("node number %d: %w", v, kv.ErrNotFound))
 	}
 	if w.written.Has(v) {
 		return rowError(w.tx, v, "got a second row, want one")

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ type Bulk struct {
 	matrices map[string]*MatrixWriter
 	spaces   map[string]*SpaceWriter
 	done     bool
+	failed   error // of the first row that was not written
 
 	began                      time.Time
 	beforeRecords, beforeBytes int64 // of the tally, when it began
@@ -124,6 +126,14 @@ func (b *Bulk) check() error {
 		return fmt.Errorf("bulk: %w", ErrClosed)
 	}
 	return nil
+}
+
+// fail keeps the first error of a row, with which Commit fails, and returns err.
+func (b *Bulk) fail(err error) error {
+	if b.failed == nil {
+		b.failed = err
+	}
+	return err
 }
 
 // Tx is a read view of the store as it was when the Bulk began. It ends with the Bulk.
@@ -235,10 +245,15 @@ func (b *Bulk) DropMatrix(name string) error {
 }
 
 // Commit makes all that was written visible at once, together with what final, if not nil, writes in the same
-// transaction, which sees it. It is on disk when Commit returns. After an error nothing has changed, and Abort must
-// follow; only when the error says "committed" has the commit happened.
+// transaction, which sees it. It is on disk when Commit returns. Where a writer of the Bulk returned an error for a row,
+// Commit returns it too. After an error nothing has changed, and Abort must follow; only when the error says "committed" has the commit happened.
 func (b *Bulk) Commit(final func(tx *Tx) error) error {
-	if err := b.check(); err != nil {
+	return b.commit(final, func() error { return nil })
+}
+
+// commit is Commit, with what is to be done after it before another may write.
+func (b *Bulk) commit(final func(tx *Tx) error, after func() error) error {
+	if err := cmp.Or(b.check(), b.failed); err != nil {
 		return err
 	}
 	err := b.finish()
@@ -258,7 +273,7 @@ func (b *Bulk) Commit(final func(tx *Tx) error) error {
 	if b.s.unswept = b.release(); b.s.unswept != nil {
 		return fmt.Errorf("committed, but removing what was replaced: %w", b.s.unswept)
 	}
-	return nil
+	return after()
 }
 
 // switchOver has the catalogue name what was written.

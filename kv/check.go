@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -19,7 +20,7 @@ type Problem struct{ Where, What string }
 func (p Problem) String() string { return p.Where + ": " + p.What }
 
 // Check walks every record and every invariant that spans records, and calls report for each that fails. It returns an
-// error only where it cannot go on. It looks at a snapshot, taken once the Update, Bulk or Compact that is running has
+// error only where it cannot go on, ErrClosed where the store is closed meanwhile. It looks at a snapshot, taken once the Update, Bulk or Compact that is running has
 // ended; later ones do not wait for it. It holds a few blocks at a time.
 func (s *Store) Check(ctx context.Context, progress Progress, report func(Problem)) (err error) {
 	began := time.Now()
@@ -36,9 +37,10 @@ func (s *Store) Check(ctx context.Context, progress Progress, report func(Proble
 		c.problem("catalogue", "%v", tx.err)
 		return nil
 	}
-	if tx.err != nil {
-		return tx.err
+	if err := tx.acquire(); err != nil {
+		return err
 	}
+	defer tx.release()
 	c.catalog()
 	for _, step := range []func(context.Context) error{
 		c.tables, c.records, c.documents, c.dictionary, c.adjacency, c.edgeDeltas, c.columns, c.matrices,
@@ -142,6 +144,9 @@ func (c *checker) catalog() {
 
 // tables compares the checksums of all blocks of all tables, those too that no record is read from.
 func (c *checker) tables(ctx context.Context) error {
+	if err := c.tx.s.checkSizes(); err != nil {
+		return err
+	}
 	return c.tx.s.holdTables(func(tables []uint64) error {
 		for i, id := range tables {
 			c.progress("tables", int64(i), int64(len(tables)))
@@ -150,6 +155,7 @@ func (c *checker) tables(ctx context.Context) error {
 				c.problem(filepath.Base(path), "%v", damage)
 				return true
 			})
+			err = cmp.Or(err, c.tx.Err())
 			if err != nil {
 				return err
 			}
@@ -187,8 +193,8 @@ func (c *checker) records(ctx context.Context) error {
 			return nil
 		}
 		if done++; done%contextEvery == 0 {
-			if ctx.Err() != nil {
-				return ctx.Err()
+			if err := cmp.Or(ctx.Err(), c.tx.Err()); err != nil { // who closes the store waits for this
+				return err
 			}
 			c.progress("records", int64(done), 0)
 		}

@@ -355,6 +355,9 @@ func (tx *Tx) columnDeltas(entry columnEntry, r Range, set func(v NodeID, cell V
 }
 
 func (tx *Tx) readDegreeFloats(dst []float64) error {
+	if err := tx.Err(); err != nil {
+		return err
+	}
 	if len(dst) != tx.cat.Nodes {
 		return fmt.Errorf("column %s: %w: a slice of %d for %d nodes", degreeColumn, ErrShape, len(dst), tx.cat.Nodes)
 	}

@@ -34,6 +34,9 @@ type change struct {
 
 // Reader returns a reader of a column, of id or of degree; ErrNoColumn when there is none.
 func (tx *Tx) Reader(column string) (*ColumnReader, error) {
+	if err := tx.Err(); err != nil {
+		return nil, err
+	}
 	info, ok := tx.Column(column)
 	if !ok {
 		return nil, noColumn(column)

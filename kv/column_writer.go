@@ -35,7 +35,9 @@ func newColumnWriter(b *Bulk, name string, kind Kind, g generation) *ColumnWrite
 }
 
 // Put sets the value of a node. A class column takes class names, new ones are added to Classes by Commit.
-func (w *ColumnWriter) Put(v NodeID, value Value) error {
+func (w *ColumnWriter) Put(v NodeID, value Value) error { return w.b.fail(w.putValue(v, value)) }
+
+func (w *ColumnWriter) putValue(v NodeID, value Value) error {
 	value, err := w.entry.Kind.fit(value)
 	if err != nil {
 		return fmt.Errorf("column %s: %w", w.name, err)
@@ -45,6 +47,10 @@ func (w *ColumnWriter) Put(v NodeID, value Value) error {
 
 // PutFloats sets the values of consecutive nodes of a float or single column; NaN is null.
 func (w *ColumnWriter) PutFloats(first NodeID, values []float32) error {
+	return w.b.fail(w.putFloats(first, values))
+}
+
+func (w *ColumnWriter) putFloats(first NodeID, values []float32) error {
 	if w.entry.Kind != KindFloat && w.entry.Kind != KindSingle {
 		return fmt.Errorf("column %s: %w: floats for a %s column", w.name, ErrInvalidValue, w.entry.Kind)
 	}
@@ -58,6 +64,10 @@ func (w *ColumnWriter) PutFloats(first NodeID, values []float32) error {
 
 // PutClasses sets the values of consecutive nodes of a class column, by number in the Classes of Bulk.Tx.
 func (w *ColumnWriter) PutClasses(first NodeID, values []Class) error {
+	return w.b.fail(w.putClasses(first, values))
+}
+
+func (w *ColumnWriter) putClasses(first NodeID, values []Class) error {
 	if w.entry.Kind != KindClass {
 		return fmt.Errorf("column %s: %w: classes for a %s column", w.name, ErrInvalidValue, w.entry.Kind)
 	}

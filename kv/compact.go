@@ -52,7 +52,7 @@ func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 			return err
 		}
 	}
-	err = bulk.Commit(func(tx *Tx) error {
+	final := func(tx *Tx) error {
 		for _, name := range indexed {
 			// The values are the same, and so are the entries of the index.
 			if err := tx.SetIndexed(name, true); err != nil {
@@ -60,15 +60,17 @@ func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 			}
 		}
 		return nil
-	})
+	}
+	return bulk.commit(final, s.mergeAll)
+}
+
+// mergeAll merges the tables, so that records that were deleted give their room back. The caller holds the writer's lock.
+func (s *Store) mergeAll() error {
+	err := s.mergeable()
+	if err == nil {
+		err = s.flatten()
+	}
 	if err != nil {
-		return err
-	}
-	// What was replaced is deleted, and gives its room back once Badger merges its tables.
-	if err := s.mergeable(); err != nil {
-		return fmt.Errorf("committed, but merging tables: %w", err)
-	}
-	if err := s.flatten(); err != nil {
 		return fmt.Errorf("committed, but merging tables: %w", err)
 	}
 	return nil

@@ -319,8 +319,8 @@ func (tx *Tx) graphForWrite() (generation, error) {
 	return c.Graph, err
 }
 
-// maxNodes leaves the end of a full range a NodeID.
-const maxNodes = math.MaxUint32
+// maxNodes leaves the end of a full range a NodeID, also that of its last block, of a column, a matrix or the numbers.
+const maxNodes = math.MaxUint32 + 1 - columnBlockRows
 
 // integerID parses an id that is an integer in its shortest form.
 func integerID(id string) (int64, bool) {

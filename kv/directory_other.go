@@ -5,6 +5,7 @@ package kv
 import (
 	"io/fs"
 	"math"
+	"os"
 )
 
 // locksDirectories says whether directories have locks.
@@ -17,6 +18,15 @@ func lockDirectory(string, bool) (unlock func() error, err error) { return nil, 
 func freeBytes(string) (int64, error) { return math.MaxInt64, nil }
 
 func allocatedBytes(info fs.FileInfo) int64 { return info.Size() }
+
+// markTable returns the mark of a table's file.
+func markTable(path string) (tableMark, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return tableMark{}, err
+	}
+	return tableMark{Size: info.Size(), Modified: info.ModTime().UnixNano()}, nil
+}
 
 // writable leaves it to Badger to find out.
 func writable(string) error { return nil }

@@ -60,5 +60,14 @@ func allocatedBytes(info fs.FileInfo) int64 {
 	return info.Size()
 }
 
+// markTable returns the mark of a table's file.
+func markTable(path string) (tableMark, error) {
+	var stat unix.Stat_t
+	if err := unix.Stat(path, &stat); err != nil {
+		return tableMark{}, &fs.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return tableMark{Size: stat.Size, Modified: stat.Mtim.Nano(), Changed: stat.Ctim.Nano(), Number: stat.Ino}, nil
+}
+
 // writable returns why files cannot be made in a directory, nil where they can.
 func writable(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }

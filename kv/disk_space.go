@@ -40,10 +40,7 @@ func (s *Store) makeRoom(n int64) error {
 	if err := s.awaitFlush(); err != nil {
 		return err
 	}
-	logged, err := loggedBytes(s.dir)
-	if err != nil {
-		return err
-	}
+	logged := s.logs.bytes + s.written.Load() - s.logs.written
 	// What was handed over lately may not be in the log: three transactions of a batch, each of 15% of a memtable.
 	memTable := s.db.Opts().MemTableSize
 	coming := n + min(s.written.Load(), memTable/2)
@@ -53,7 +50,14 @@ func (s *Store) makeRoom(n int64) error {
 			return err
 		}
 	}
-	if err := checkRoom(s.dir, logged+2*coming+spareRoom+merge); err != nil {
+	err := checkRoom(s.dir, logged+2*coming+spareRoom+merge)
+	if errors.Is(err, ErrNoSpace) { // logged may be more than there is
+		if err := s.countLogs(); err != nil {
+			return err
+		}
+		err = checkRoom(s.dir, s.logs.bytes+2*coming+spareRoom+merge)
+	}
+	if err != nil {
 		return err
 	}
 	s.written.Add(n)
@@ -181,22 +185,25 @@ func roomToOpen(dir string, tables []tableFile, opt badger.Options) error {
 
 // loggedBytes is what the logs of memtables take on the disk.
 func loggedBytes(dir string) (int64, error) {
+	_, bytes, err := logUse(dir)
+	return bytes, err
+}
+
+// logUse is how many logs of memtables there are, and what they take on the disk.
+func logUse(dir string) (count int, bytes int64, err error) {
 	logs, err := memTableLogs(dir)
-	if err != nil {
-		return 0, err
-	}
-	var total int64
 	for _, name := range logs {
 		info, err := os.Stat(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // it has just become a table
 		}
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
-		total += allocatedBytes(info)
+		count++
+		bytes += allocatedBytes(info)
 	}
-	return total, nil
+	return count, bytes, err
 }
 
 // CheckRoom returns ErrNoSpace unless the file system of a directory has so many bytes free, for a file that is to be

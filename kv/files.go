@@ -14,6 +14,8 @@ import (
 	badgeroptions "github.com/dgraph-io/badger/v4/options"
 	"github.com/dgraph-io/badger/v4/table"
 	"github.com/dgraph-io/ristretto/v2/z"
+
+	"github.com/graphcleaner/graphcleaner/internal/mapped"
 )
 
 // Badger trusts its files when it opens them: it panics on a damaged table, and deletes the tables that its manifest
@@ -184,9 +186,10 @@ func checkTable(path string, compression badgeroptions.CompressionType) (int64, 
 
 // guardFile runs what reads a file of Badger's; any error or panic of it, but one of the system, is damage.
 func guardFile(path string, read func() error) (err error) {
+	defer mapped.Watch()()
 	defer func() {
 		if r := recover(); r != nil {
-			err = corruptFile(path, "it is cut short or overwritten")
+			err = corruptFile(path, "it is cut short or overwritten, or the disk cannot read it")
 		}
 	}()
 	err = read()
@@ -203,7 +206,7 @@ func isSystemError(err error) bool {
 
 // logFiles are the value logs and the logs of memtables.
 func logFiles(dir string) ([]string, error) {
-	values, err := filepath.Glob(filepath.Join(dir, "*.vlog"))
+	values, err := filesNamed(dir, "", ".vlog")
 	if err != nil {
 		return nil, err
 	}
@@ -212,4 +215,19 @@ func logFiles(dir string) ([]string, error) {
 }
 
 // memTableLogs are the logs of memtables that were not flushed to a table.
-func memTableLogs(dir string) ([]string, error) { return filepath.Glob(filepath.Join(dir, "*.mem")) }
+func memTableLogs(dir string) ([]string, error) { return filesNamed(dir, "", ".mem") }
+
+// filesNamed are the paths of the files in a directory whose names begin and end so, in order; none where there is no
+// directory.
+func filesNamed(dir, prefix, suffix string) (paths []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, entry := range entries {
+		if name := entry.Name(); strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix) {
+			paths = append(paths, filepath.Join(dir, name))
+		}
+	}
+	return paths, err
+}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv/offheap"
@@ -95,6 +96,7 @@ type Loader struct {
 	ids        idIndex
 	integerIDs bool
 	over       bool
+	failed     atomic.Pointer[error] // the first error of a row, with which Commit fails
 	duplicate  duplicateNode
 	stats      LoadStats
 
@@ -106,6 +108,7 @@ type Loader struct {
 	unknown    unknownNode
 	selfLoops  int64
 	own        *EdgeWriter // of AddEdge
+	writers    int         // of edges that are not closed
 	arcLoad    *arcLoad    // of a directed or weighted load, in place of edges and arcs; else nil
 
 	arcs  *spill.Uint64  // nil before Commit made them
@@ -249,11 +252,26 @@ func validateLoadOptions(opt LoadOptions) error {
 var errNodesFirst = errors.New("kv: all nodes are added before the first edge")
 
 // AddNode adds the next node of the node file. What is wrong with it alone is an *InvalidNodeError; that its id is there
-// already shows in Commit.
+// already shows in Commit. An error ends the load: Commit fails with it.
 func (l *Loader) AddNode(n Node) error {
-	switch {
-	case l.over:
+	if l.over {
 		return fmt.Errorf("loader: %w", ErrClosed)
+	}
+	return l.fail(l.addNode(n))
+}
+
+// fail keeps the first error of a row, with which Commit fails, and returns err. A load that has its rows already loses
+// none.
+func (l *Loader) fail(err error) error {
+	if err != nil && !l.kept {
+		first := err // err itself would take memory in every call
+		l.failed.CompareAndSwap(nil, &first)
+	}
+	return err
+}
+
+func (l *Loader) addNode(n Node) error {
+	switch {
 	case l.edgesBegun:
 		return errNodesFirst
 	case l.stats.Nodes >= maxNodes:
@@ -327,19 +345,23 @@ func (l *Loader) validateNode(n Node) error {
 // Commit sorts and writes what was added. finish, if not nil, runs on the loaded store before it is renamed into place; a
 // Bulk that it commits ends all snapshots of the store.
 // An id given twice is a *DuplicateNodeError, an edge to an id that no node has an *UnknownNodeError; of several the
-// one with the least Source. After an error, of finish too, nothing is left on disk; where ctx ends it, what
-// LoadOptions.Resume kept is, as Kept then says.
+// one with the least Source. Where AddNode, AddEdge or an EdgeWriter returned an error, Commit returns the first of them.
+// After an error, of finish too, nothing is left on disk; where ctx ends it, what LoadOptions.Resume kept is, as Kept then
+// says.
 func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats LoadStats, err error) {
 	if l.over {
 		return LoadStats{}, fmt.Errorf("loader: %w", ErrClosed)
 	}
 	defer func() {
-		if err != nil && ctx.Err() != nil && l.kept {
+		if err != nil && ctx.Err() != nil && l.kept && !l.over {
 			err = errors.Join(err, l.suspend())
 			return
 		}
 		err = errors.Join(err, l.Abort())
 	}()
+	if failed := l.failed.Load(); failed != nil {
+		return LoadStats{}, *failed
+	}
 	if !l.kept {
 		if err := l.stage(ctx, stageIDs, l.resolveIDs); err != nil {
 			return LoadStats{}, err
@@ -367,11 +389,24 @@ func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats L
 	if err := l.stage(ctx, stageSync, func(context.Context) error { return l.closeStore() }); err != nil {
 		return LoadStats{}, err
 	}
-	if err := l.work.place(); err != nil {
+	if err := l.place(); err != nil {
 		return LoadStats{}, err
 	}
 	l.stats.Classes, l.stats.Weighted = int64(len(l.classes.sorted())), l.opt.Weighted
 	return l.stats, nil
+}
+
+// place puts the store into its place. That is the last that can fail: all else that the load holds it gives back before.
+func (l *Loader) place() error {
+	err := errors.Join(l.end(), l.rows.close())
+	if err == nil {
+		err = l.work.place()
+	}
+	if err != nil {
+		return errors.Join(err, l.work.remove())
+	}
+	l.work.leaveBehind()
+	return nil
 }
 
 // stage runs one step of Commit and reports it.
@@ -401,7 +436,7 @@ func (l *Loader) progress(stage string, done, total int64) {
 // resolveIDs finds duplicate and unknown ids, and, where the ids are not small integers, the positions of the ends of
 // edges.
 func (l *Loader) resolveIDs(ctx context.Context) (err error) {
-	if err := l.closeOwn(); err != nil {
+	if err := l.closeWriters(); err != nil {
 		return err
 	}
 	if l.ids.off {
@@ -470,9 +505,11 @@ func (l *Loader) writeNodes(ctx context.Context) error {
 }
 
 func (l *Loader) closeStore() error {
-	s := l.store
+	if err := l.store.Close(); err != nil {
+		return err
+	}
 	l.store = nil
-	return s.Close()
+	return nil
 }
 
 // Abort ends the load and removes what it wrote. After Commit it does nothing.
@@ -496,10 +533,11 @@ func (l *Loader) end() error {
 	if l.tables != nil {
 		errs = append(errs, l.tables.cancel())
 	}
-	if l.store != nil {
-		errs = append(errs, l.closeStore())
-	}
 	errs = append(errs, l.closeSorters(), l.join.close(), l.nodeAt.Free(), l.ids.turnOff())
+	if l.store != nil { // last: what was given back is room to close it
+		errs = append(errs, l.store.abandon())
+		l.store = nil
+	}
 	return errors.Join(errs...)
 }
 

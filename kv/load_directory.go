@@ -195,7 +195,16 @@ func (d *loadDirectory) place() error {
 	if err := os.Rename(d.store(), d.target); err != nil {
 		return err
 	}
-	return syncDirectory(filepath.Dir(d.target))
+	if err := syncDirectory(filepath.Dir(d.target)); err != nil {
+		return errors.Join(err, os.Rename(d.target, d.store()))
+	}
+	return nil
+}
+
+// leaveBehind is remove once the store is in its place, which no error takes back. What cannot be removed, the next load
+// or Restore into the same target removes.
+func (d *loadDirectory) leaveBehind() {
+	d.remove() //nolint:errcheck // see above
 }
 
 // syncDirectory makes the names in a directory durable, where the system can.

@@ -8,7 +8,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/spill"
 )
 
-// An EdgeWriter adds edges to a load. Any number may be used at once, each by one goroutine. Close it before Commit.
+// An EdgeWriter adds edges to a load. Any number may be used at once, each by one goroutine. Close it before Commit, which
+// fails otherwise. An error of it ends the load: Commit fails with it.
 type EdgeWriter struct {
 	l         *Loader
 	sorter    *spill.Uint64Writer // nil where ids are joined by sorting, and of an arcLoad
@@ -16,7 +17,8 @@ type EdgeWriter struct {
 	arcs      *spill.PairsWriter  // of an arcLoad whose ids are looked up, in place of sorter
 	joined    []byte              // records for the idJoin collected
 	selfLoops int64
-	err       error
+	err       error // why it could not begin
+	closed    bool
 }
 
 // EdgeWriter begins another writer of edges. All nodes must have been added.
@@ -35,8 +37,11 @@ func (l *Loader) EdgeWriter() *EdgeWriter {
 	default:
 		w.sorter = l.beginEdges().Writer()
 	}
-	if w.err == nil && !l.ids.off {
-		w.batch = &edgeBatch{}
+	if w.err == nil {
+		l.writers++
+		if !l.ids.off {
+			w.batch = &edgeBatch{}
+		}
 	}
 	l.edgesBegun = true
 	return w
@@ -68,6 +73,13 @@ func (w *EdgeWriter) Add(src, dst string, source int64) error {
 func (w *EdgeWriter) AddWeighted(src, dst string, weight float32, source int64) error {
 	if w.err != nil {
 		return w.err
+	}
+	return w.l.fail(w.add(src, dst, weight, source))
+}
+
+func (w *EdgeWriter) add(src, dst string, weight float32, source int64) error {
+	if w.closed {
+		return fmt.Errorf("edge writer: %w", ErrClosed)
 	}
 	if weight != 1 && (!w.l.opt.Weighted || !validWeight(weight)) {
 		return fmt.Errorf("edge at %d: %w: got weight %v", source, ErrInvalidEdge, weight)
@@ -128,11 +140,21 @@ func (w *EdgeWriter) addEdge(p, q uint32, weight float32) error {
 	return w.sorter.Add(w.l.loadEdge(min(p, q), max(p, q)))
 }
 
-// Close hands over what is left. Closing twice is harmless.
+// Close hands over the edges that are left. Closing twice is harmless.
 func (w *EdgeWriter) Close() error {
-	if w.err != nil {
+	if w.err != nil || w.closed {
 		return w.err
 	}
+	w.closed = true
+	err := w.l.fail(w.handOver())
+	w.l.mu.Lock()
+	defer w.l.mu.Unlock()
+	w.l.writers--
+	return err
+}
+
+// handOver gives all that the writer has collected to the load.
+func (w *EdgeWriter) handOver() error {
 	var err error
 	if w.batch != nil {
 		err = w.flushBatch()
@@ -140,7 +162,6 @@ func (w *EdgeWriter) Close() error {
 	w.l.mu.Lock()
 	w.l.selfLoops += w.selfLoops
 	w.l.mu.Unlock()
-	w.selfLoops = 0
 	if len(w.joined) > 0 {
 		err = errors.Join(err, w.flushJoined())
 	}
@@ -153,6 +174,9 @@ func (w *EdgeWriter) Close() error {
 	return err
 }
 
+// errWriterOpen is returned by Commit, which does not have the last edges then.
+var errWriterOpen = errors.New("kv: an EdgeWriter of the load is not closed")
+
 // AddEdge is EdgeWriter.Add for a caller with one goroutine, the Loader's.
 func (l *Loader) AddEdge(src, dst string, source int64) error {
 	if l.over {
@@ -164,11 +188,19 @@ func (l *Loader) AddEdge(src, dst string, source int64) error {
 	return l.own.Add(src, dst, source)
 }
 
-func (l *Loader) closeOwn() error {
-	if l.own == nil {
-		return nil
+// closeWriters closes the writer of AddEdge, and makes sure that nobody has another open.
+func (l *Loader) closeWriters() error {
+	if l.own != nil {
+		if err := l.own.Close(); err != nil {
+			return err
+		}
 	}
-	return l.own.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.writers > 0 {
+		return errWriterOpen
+	}
+	return nil
 }
 
 // unknownEnd deals with an edge that ends at an id that no node has.

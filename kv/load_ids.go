@@ -78,7 +78,7 @@ func (l *Loader) joinIDs(ctx context.Context) (err error) {
 	} else {
 		edges.sorter = l.beginEdges().Writer()
 	}
-	return errors.Join(l.resolveEnds(ctx, ids, edges), edges.Close())
+	return errors.Join(l.resolveEnds(ctx, ids, edges), edges.handOver())
 }
 
 // findRepeated notes ids that are there twice, or tells of them and drops their rows but the first.

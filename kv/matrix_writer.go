@@ -52,7 +52,9 @@ func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g
 
 // Put sets the row of a node, whose length must be the width; cells are rounded as the encoding says. A row that differs
 // from one value in more cells than the encoding keeps is an ErrInvalidValue. row is the caller's again.
-func (w *MatrixWriter) Put(v NodeID, row []float32) error {
+func (w *MatrixWriter) Put(v NodeID, row []float32) error { return w.b.fail(w.put(v, row)) }
+
+func (w *MatrixWriter) put(v NodeID, row []float32) error {
 	if err := w.b.check(); err != nil {
 		return err
 	}
@@ -75,6 +77,10 @@ func (w *MatrixWriter) Put(v NodeID, row []float32) error {
 
 // PutSparse sets the row of a node to values in the columns cols, in any order, and zero elsewhere.
 func (w *MatrixWriter) PutSparse(v NodeID, cols []uint32, values []float32) error {
+	return w.b.fail(w.putSparse(v, cols, values))
+}
+
+func (w *MatrixWriter) putSparse(v NodeID, cols []uint32, values []float32) error {
 	if len(cols) != len(values) {
 		return fmt.Errorf("matrix %s, node number %d: %w: %d columns for %d values", w.name, v, ErrShape, len(cols), len(values))
 	}
@@ -87,7 +93,7 @@ func (w *MatrixWriter) PutSparse(v NodeID, cols []uint32, values []float32) erro
 	for i, j := range cols {
 		w.row[j] = values[i]
 	}
-	return w.Put(v, w.row)
+	return w.put(v, w.row)
 }
 
 // set takes the next row in order.

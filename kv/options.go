@@ -1,7 +1,9 @@
 package kv
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 
@@ -164,6 +166,9 @@ func memTableSize(dir string, budget int64) (int64, error) {
 	}
 	for _, name := range logs {
 		info, err := os.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the process that has the store open has just made a table of it
+		}
 		if err != nil {
 			return 0, err
 		}

@@ -47,7 +47,7 @@ func Repair(ctx context.Context, dir string, opt Options, progress Progress, rep
 		return err
 	}
 	defer func() { err = errors.Join(err, r.kept.close()) }()
-	if err := r.files(ctx); err != nil {
+	if err := guardFaults(func() error { return r.files(ctx) }); err != nil {
 		return err
 	}
 	s, err := openBadger(dir, opt, true)

@@ -41,7 +41,13 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	if err != nil {
 		return info, err
 	}
-	defer func() { err = errors.Join(err, d.remove()) }()
+	defer func() {
+		if err == nil {
+			d.leaveBehind()
+			return
+		}
+		err = errors.Join(err, d.remove())
+	}()
 	head := chain.head()
 	// What is in the tables beside keys and records.
 	if err := checkRoom(d.path, head.Bytes+entryOverhead*head.Records+spareRoom); err != nil {
@@ -55,10 +61,10 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 		return info, err
 	}
 	if info, err = s.restore(ctx, chain, opt.Progress); err != nil {
-		return info, errors.Join(err, s.Close())
+		return info, errors.Join(err, s.abandon())
 	}
 	if err := s.Close(); err != nil {
-		return info, err
+		return info, errors.Join(err, s.abandon())
 	}
 	return info, d.place()
 }

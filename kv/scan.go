@@ -7,6 +7,8 @@ import (
 	"iter"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/graphcleaner/graphcleaner/internal/mapped"
 )
 
 // get calls use with the body of the record under key, which is use's to keep and not to change; ErrNotFound when there is
@@ -96,14 +98,28 @@ func (c *cursor) get(key []byte, use func(body []byte) error) error {
 
 func (c *cursor) onKey(key []byte) bool { return c.it.Valid() && bytes.Equal(c.it.Item().Key(), key) }
 
-// guard turns a panic while Badger reads a damaged table into the error it should have been.
+// guard turns a panic while Badger reads a damaged table into the error it should have been. A table is mapped: where its
+// file is cut short meanwhile, or the disk cannot read a page of it, that is such a panic too.
 func guard(key []byte, read func() error) (err error) {
+	defer mapped.Watch()()
 	defer func() {
 		if p := recover(); p != nil {
+			if fault := mapped.FaultOf(p); fault != nil {
+				p = fault
+			}
 			err = corrupt(key, fmt.Sprintf("its table cannot be read: %v", p))
 		}
 	}()
 	return read()
+}
+
+// guardFaults has a fault of a mapped file, in the calling goroutine, be an ErrCorrupt that names the file.
+func guardFaults(read func() error) error {
+	err := mapped.Guard(read)
+	if fault, ok := errors.AsType[*mapped.Fault](err); ok && !errors.Is(err, ErrCorrupt) {
+		return fmt.Errorf("%w: %w", ErrCorrupt, fault)
+	}
+	return err
 }
 
 // A record is a key with the body of its record, as a scan yields it.

@@ -143,7 +143,9 @@ type SpaceWriter struct {
 }
 
 // Put takes keys in ascending order, each once. Key and value are the caller's again.
-func (w *SpaceWriter) Put(key, value []byte) error {
+func (w *SpaceWriter) Put(key, value []byte) error { return w.b.fail(w.put(key, value)) }
+
+func (w *SpaceWriter) put(key, value []byte) error {
 	if err := w.b.check(); err != nil {
 		return err
 	}

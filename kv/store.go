@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,7 +36,8 @@ type Store struct {
 
 	failure *writeFailure
 	merges  *mergeGuard
-	pinned  atomic.Int64 // logs of memtables that readers keep, as awaitFlush has found
+	pinned  int          // logs of memtables that readers keep, as awaitFlush has found; of who holds the writer's lock
+	logs    logCount     // of who holds the writer's lock
 	written atomic.Int64 // bytes of entries given to Badger since it was opened
 	tally   tally
 
@@ -138,7 +141,7 @@ func (s *Store) start() error {
 	if s.opt.ReadOnly {
 		return s.View(func(*Tx) error { return nil }) // the catalogue must decode
 	}
-	temporary, err := filepath.Glob(filepath.Join(s.dir, "spill-*.tmp"))
+	temporary, err := filesNamed(s.dir, "spill-", ".tmp")
 	if err != nil {
 		return err
 	}
@@ -198,7 +201,11 @@ func openBadger(dir string, opt Options, synced bool) (*Store, error) {
 	if err := prepare(dir, b); err != nil {
 		return nil, err
 	}
-	db, err := badger.Open(b)
+	var db *badger.DB
+	err = guardFaults(func() (err error) {
+		db, err = badger.Open(b)
+		return err
+	})
 	if err == nil && !opt.ReadOnly {
 		if err := alignModes(dir); err != nil {
 			return nil, errors.Join(err, db.Close())
@@ -212,13 +219,13 @@ func openBadger(dir string, opt Options, synced bool) (*Store, error) {
 			db:       db,
 			failure:  failure,
 			merges:   merges,
-			verified: newVerifiedTables(db),
+			verified: readVerified(dir),
 			records:  newRecordCache(opt.MemoryBudget),
 			writer:   newWriterLock(),
 			worker:   newWriterLock(),
 			txs:      map[*Tx]struct{}{},
 		}
-		if err := s.verifyDue(); err != nil {
+		if err := s.verified.opened(db); err != nil {
 			return nil, errors.Join(err, s.closeBadger())
 		}
 		return s, nil
@@ -271,7 +278,7 @@ func prepare(dir string, b badger.Options) (err error) {
 	if err := roomToOpen(dir, tables, b); err != nil {
 		return err
 	}
-	return verifyToOpen(tables, b)
+	return verifyToOpen(dir, tables, len(logs), b)
 }
 
 // crashedError is for a read-only open of what a crash left.
@@ -413,19 +420,41 @@ func (s *Store) Close() error {
 		return fmt.Errorf("closing: %w", err)
 	}
 	s.closed = true
-	began := time.Now()
-	txs := make([]*Tx, 0, len(s.txs))
-	for tx := range s.txs {
-		txs = append(txs, tx)
-	}
 	s.mu.Unlock()
-	for _, tx := range txs {
-		tx.end()
-		<-tx.done
-	}
+	began := time.Now()
+	s.endSnapshots()
+	s.mu.Unlock()
 	err := s.closeBadger()
 	s.observe(Event{Kind: EventClose, Err: err}, began)
 	return err
+}
+
+// abandon closes a store whose directory is to be removed. It does so also where Close cannot, as the disk has no room for
+// what would be written or a Bulk is open; the directory is gone then, and Badger writes nothing there.
+func (s *Store) abandon() (err error) {
+	closing := s.Close()
+	s.endSnapshots()
+	open := !s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if !open {
+		return closing
+	}
+	err = os.RemoveAll(s.dir)
+	s.db.Close() //nolint:errcheck // it misses its files
+	return err
+}
+
+// endSnapshots ends all snapshots and waits for their reads. It returns with s.mu locked, so that there is none.
+func (s *Store) endSnapshots() {
+	for s.mu.Lock(); len(s.txs) > 0; s.mu.Lock() {
+		txs := slices.Collect(maps.Keys(s.txs))
+		s.mu.Unlock()
+		for _, tx := range txs {
+			tx.end()
+			<-tx.done
+		}
+	}
 }
 
 // closeBadger closes what openBadger has opened, and leaves files that can be opened again.

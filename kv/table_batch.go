@@ -169,37 +169,34 @@ func (b *tableBatch) cancel() (err error) {
 }
 
 // attach makes a flushed tableBatch part of the store, which it opens anew. It ends all snapshots, and waits for their
-// reads. The caller holds the writer's lock, or is the only one who knows the store.
+// reads; who begins one meanwhile waits for it. The caller holds the writer's lock, or is the only one who knows the store.
+// Where Badger cannot be opened again the store is closed.
 func (s *Store) attach(b *tableBatch) error {
 	if len(b.ended) == 0 {
 		return nil
 	}
-	s.mu.Lock()
-	txs := make([]*Tx, 0, len(s.txs))
-	for tx := range s.txs {
-		txs = append(txs, tx)
-	}
-	s.mu.Unlock()
-	for _, tx := range txs {
-		tx.end()
-		<-tx.done
-	}
 	if err := s.reopenable(); err != nil {
 		return err
 	}
+	s.endSnapshots()
+	defer s.mu.Unlock()
 	opt := s.db.Opts()
 	if err := errors.Join(wrapBadger(s.db.Close()), s.failure.err()); err != nil {
+		s.closed = true
 		return err
 	}
 	err := b.install(s.dir)
 	s.merges.watch(nil)
 	db, opening := badger.Open(opt)
-	if opening == nil {
-		s.db = db
-		s.merges.watch(db)
-		s.written.Store(0)
+	if opening != nil {
+		s.closed = true
+		return errors.Join(err, wrapBadger(opening))
 	}
-	return errors.Join(err, wrapBadger(opening))
+	s.db = db
+	s.merges.watch(db)
+	s.written.Store(0)
+	s.logs = logCount{}
+	return err
 }
 
 // install gives the tables the names that Badger knows them by, and enters them in its manifest. Badger is closed.

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ type tableReader struct {
 	file  *z.MmapFile
 	data  []byte // the file, mapped
 	index *fb.TableIndex
+	count int // of blocks
 }
 
 // openTableReader maps a table and checks its index; damage to that is an ErrCorrupt.
@@ -46,13 +48,13 @@ func openTableReader(path string) (*tableReader, error) {
 func (t *tableReader) close() error { return t.file.Close(-1) }
 
 func (t *tableReader) parse() error {
-	index, ok := tableIndex(t.data)
-	if !ok {
-		return corruptFile(t.path, "the checksum of its index does not match")
-	}
 	return guardFile(t.path, func() error {
+		index, ok := tableIndex(t.data)
+		if !ok {
+			return errors.New("the checksum of its index does not match")
+		}
 		t.index = fb.GetRootAsTableIndex(index, 0)
-		if t.index.OffsetsLength() == 0 {
+		if t.count = t.index.OffsetsLength(); t.count == 0 {
 			return errors.New("it has no blocks")
 		}
 		return nil
@@ -93,7 +95,7 @@ func cutTableChecksum(data []byte) (body []byte, sum uint32, ok bool) {
 }
 
 // blocks is the number of blocks.
-func (t *tableReader) blocks() int { return t.index.OffsetsLength() }
+func (t *tableReader) blocks() int { return t.count }
 
 // place is where block i lies in the file. An index that points beyond it is an ErrCorrupt.
 func (t *tableReader) place(i int) (from, to int, err error) {
@@ -111,14 +113,14 @@ func (t *tableReader) place(i int) (from, to int, err error) {
 	return from, to, err
 }
 
-// first is the first key of block i, borrowed and without its version.
+// first is the first key of block i, without its version.
 func (t *tableReader) first(i int) (key []byte, err error) {
 	err = guardFile(t.path, func() error {
 		var at fb.BlockOffset
 		if !t.index.Offsets(&at, i) || len(at.KeyBytes()) < 8 {
 			return fmt.Errorf("block %d has no key", i)
 		}
-		key = y.ParseKey(at.KeyBytes())
+		key = bytes.Clone(y.ParseKey(at.KeyBytes()))
 		return nil
 	})
 	return key, err
@@ -130,8 +132,13 @@ func (t *tableReader) verify(i int) error {
 	if err != nil {
 		return err
 	}
-	if soundBlock(t.data[from:to]) {
+	sound := false
+	err = guardFile(t.path, func() error {
+		sound = soundBlock(t.data[from:to])
 		return nil
+	})
+	if err != nil || sound {
+		return err
 	}
 	key, err := t.first(i)
 	if err != nil {

@@ -44,8 +44,7 @@ type Tx struct {
 func (s *Store) begin(write bool) *Tx {
 	tx := s.beginBare(write)
 	if tx.err == nil {
-		loading := tx.loadCatalog()
-		tx.err = cmp.Or(s.failure.readErr(), loading)
+		tx.err = tx.start()
 	}
 	return tx
 }
@@ -66,6 +65,15 @@ func (s *Store) beginBare(write bool) *Tx {
 	s.mu.Unlock()
 	s.tally.snapshots.Add(1)
 	return tx
+}
+
+// start reads the catalogue, which a Close waits for.
+func (tx *Tx) start() error {
+	if err := tx.acquire(); err != nil {
+		return err
+	}
+	defer tx.release()
+	return tx.loadCatalog()
 }
 
 func (tx *Tx) loadCatalog() error {

@@ -2,7 +2,12 @@ package kv
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/dgraph-io/badger/v4"
@@ -12,55 +17,169 @@ import (
 // A record that is damaged is found when it is read, since its checksum is over its key and its body. But it may be the
 // version or the mark beside them that is damaged, or the key, so that the record is not found at all; only the checksum
 // of the block it lies in tells. Badger, when it merges tables, would write a new block without it, and a right checksum.
-// So a table is not merged before its blocks were compared with their checksums, once while the store is open. That
-// reads what the merge would read.
+// So the blocks of a table are compared with their checksums before the table is merged. That reads what the merge would
+// read.
+//
+// A table never changes once it is written. So the store keeps a list of the tables that were compared, with the size, the
+// times and the number that the file system gave their files then, and a table whose file still has these is not compared
+// again. Without the list a store with as many tables of level 0 as make a merge due would be read as a whole whenever it
+// is opened. What changes a byte of a file changes these, but for the medium itself.
+
+// verifiedName is the file of a store that lists the tables which were compared with their checksums. It may be deleted:
+// they are compared again then.
+const verifiedName = "verified"
+
+// A tableMark tells a file from one that was put in its place, or changed, since. Times are in nanoseconds since 1970.
+type tableMark struct {
+	Size              int64
+	Modified, Changed int64  // of the content, and of the file altogether; Changed is 0 where the system does not say
+	Number            uint64 // of the file in its file system, 0 where the system does not say
+}
 
 // verifiedTables are those of a store that need no more comparing.
 type verifiedTables struct {
+	dir string
+
 	mu sync.Mutex
 
 	// newest is the number of the last table there was when the store was opened: later ones have come out of this
 	// process.
 	newest uint64
-	done   map[uint64]bool
-	all    bool
+	known  map[uint64]tableMark // the tables that were compared
+	all    bool                 // those up to newest are known
+	sizes  map[uint64]int64     // of the files of tables, in bytes, as they were first seen
 }
 
-func newVerifiedTables(db *badger.DB) *verifiedTables {
-	v := &verifiedTables{done: map[uint64]bool{}}
-	for _, info := range db.Tables() {
-		v.newest = max(v.newest, info.ID)
+// readVerified reads which tables of a store were compared. Where the list is damaged, none was.
+func readVerified(dir string) *verifiedTables {
+	v := &verifiedTables{dir: dir, known: map[uint64]tableMark{}, sizes: map[uint64]int64{}}
+	text, err := os.ReadFile(filepath.Join(dir, verifiedName))
+	if err == nil {
+		err = json.Unmarshal(text, &v.known)
+	}
+	if err != nil || v.known == nil {
+		v.known = map[uint64]tableMark{}
 	}
 	return v
 }
 
-// verifyTables compares the checksums of all tables that were there when the store was opened, each once. It is to be
-// called before tables may be merged.
+// opened takes note of the tables that Badger has opened.
+func (v *verifiedTables) opened(db *badger.DB) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, info := range db.Tables() {
+		v.newest = max(v.newest, info.ID)
+	}
+	return v.checkSizes()
+}
+
+// compare compares the blocks of tables with their checksums, where that was not done before. All tables that there are
+// must be among them, up to some number.
+func (v *verifiedTables) compare(ids []uint64) (err error) {
+	compared := map[uint64]tableMark{}
+	changed := false
+	defer func() {
+		v.known = compared
+		if changed {
+			v.save()
+		}
+	}()
+	for _, id := range ids {
+		path := table.NewFilename(id, v.dir)
+		mark, err := markTable(path)
+		if err != nil {
+			return err
+		}
+		if v.known[id] != mark {
+			if err := verifyTable(path); err != nil {
+				return err
+			}
+			changed = true
+		}
+		compared[id] = mark
+	}
+	return nil
+}
+
+// save writes the list. It saves time only: where it cannot be written, the tables are compared again.
+func (v *verifiedTables) save() {
+	text, err := json.Marshal(v.known)
+	if err != nil {
+		return
+	}
+	begun := filepath.Join(v.dir, "spill-verified.tmp") // which the next open removes
+	if os.WriteFile(begun, text, fileMode(storeMode)) != nil || os.Rename(begun, filepath.Join(v.dir, verifiedName)) != nil {
+		return
+	}
+}
+
+// checkSizes returns an ErrCorrupt for a table whose file has become shorter since it was first seen: Badger has it mapped,
+// and would touch pages that are no more. The caller holds v.mu.
+func (v *verifiedTables) checkSizes() error {
+	entries, err := os.ReadDir(v.dir)
+	if err != nil {
+		return err
+	}
+	sizes := map[uint64]int64{}
+	for _, entry := range entries {
+		id, ok := table.ParseFileID(entry.Name())
+		if !ok {
+			continue
+		}
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // Badger has just removed it
+		}
+		if err != nil {
+			return err
+		}
+		if size := v.sizes[id]; info.Size() < size {
+			if named, err := v.isNamed(id); err != nil {
+				return err
+			} else if !named {
+				continue // Badger cuts a table to no bytes before it removes it
+			}
+			return corruptFile(table.NewFilename(id, v.dir), "it has %d bytes, and had %d", info.Size(), size)
+		}
+		sizes[id] = info.Size()
+	}
+	v.sizes = sizes
+	return nil
+}
+
+// isNamed says whether the manifest names a table.
+func (v *verifiedTables) isNamed(id uint64) (bool, error) {
+	manifest, _, err := readManifest(v.dir)
+	_, named := manifest.Tables[id]
+	return named, err
+}
+
+// verifyTables compares the checksums of all tables that were there when the store was opened, and makes sure that no table
+// was cut short since. It is to be called before tables may be merged.
 func (s *Store) verifyTables() error {
 	v := s.verified
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.all {
-		return nil
+	if err := v.checkSizes(); err != nil || v.all {
+		return err
 	}
 	err := s.holdTables(func(tables []uint64) error {
-		for _, id := range tables {
-			if id > v.newest || v.done[id] {
-				continue
-			}
-			if err := verifyTable(table.NewFilename(id, s.dir)); err != nil {
-				return err
-			}
-			v.done[id] = true
-		}
-		return nil
+		return v.compare(slices.DeleteFunc(tables, func(id uint64) bool { return id > v.newest }))
 	})
 	v.all = err == nil
 	return err
 }
 
+// checkSizes makes sure that no table was cut short since it was first seen.
+func (s *Store) checkSizes() error {
+	s.verified.mu.Lock()
+	defer s.verified.mu.Unlock()
+	return s.verified.checkSizes()
+}
+
 // holdTables calls use with the numbers of the tables there are, which Badger, when it has merged them, leaves until use
-// returns. Those that it makes at this moment are not among them.
+// returns. Those that it makes at this moment are not among them. The caller holds the writer's lock, or has acquired a
+// snapshot.
 func (s *Store) holdTables(use func(tables []uint64) error) error {
 	return s.db.View(func(txn *badger.Txn) error {
 		before := map[uint64]bool{}
@@ -79,29 +198,22 @@ func (s *Store) holdTables(use func(tables []uint64) error) error {
 	})
 }
 
-// verifyDue is verifyTables where Badger is about to merge levels.
-func (s *Store) verifyDue() error {
-	if s.opt.ReadOnly || s.mergeRoom(0, false) == 0 {
-		return nil
-	}
-	return s.verifyTables()
-}
-
-// verifyToOpen compares the checksums of tables where Badger, once it is opened, would merge level 0 at once.
-func verifyToOpen(tables []tableFile, opt badger.Options) error {
-	first := 0
+// verifyToOpen compares the checksums of tables where Badger, once it is opened, would begin to merge them: there are enough
+// tables of level 0, with those that it makes of so many logs, or tables of a level above the last.
+func verifyToOpen(dir string, tables []tableFile, logs int, opt badger.Options) error {
+	first, due := logs, false
+	var ids []uint64
 	for _, t := range tables {
 		first += counted(t.level == 0)
-	}
-	if first < opt.NumLevelZeroTables {
-		return nil
-	}
-	for _, t := range tables {
-		if err := verifyTable(t.path); err != nil {
-			return err
+		due = due || t.level > 0 && t.level < opt.MaxLevels-1
+		if id, ok := table.ParseFileID(filepath.Base(t.path)); ok {
+			ids = append(ids, id)
 		}
 	}
-	return nil
+	if !due && first < opt.NumLevelZeroTables {
+		return nil
+	}
+	return readVerified(dir).compare(ids)
 }
 
 // verifyTable returns the first damage to a table as an ErrCorrupt.

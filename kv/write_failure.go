@@ -148,25 +148,75 @@ const (
 )
 
 // awaitFlush waits until Badger can take another transaction, or returns an ErrFailed. It does not wait for readers: one
-// that keeps a memtable delays writing by pinnedAfter for each.
+// that keeps a memtable delays writing by pinnedAfter for each. The caller holds the writer's lock.
 func (s *Store) awaitFlush() error {
+	if err := s.failure.err(); err != nil || s.logs.enough(s.written.Load(), s.db.Opts().MemTableSize) {
+		return err
+	}
 	for began := time.Now(); ; {
 		if err := s.failure.err(); err != nil {
 			return err
 		}
-		logs, err := memTableLogs(s.dir)
-		if err != nil || int64(len(logs)) < mostLogs+s.pinned.Load() {
-			if err == nil && len(logs) < mostLogs {
-				s.pinned.Store(0)
-			}
+		if err := s.countLogs(); err != nil {
 			return err
 		}
+		if s.logs.count < mostLogs || !s.logsPinned() {
+			s.pinned = 0
+			began = time.Now() // Badger is waited for, however long it takes
+		}
+		if s.logs.count < mostLogs+s.pinned {
+			return nil
+		}
 		if time.Since(began) > pinnedAfter {
-			s.pinned.Store(int64(len(logs)) - mostLogs + 1)
+			s.pinned = s.logs.count - mostLogs + 1
 			return nil
 		}
 		time.Sleep(flushWait)
 	}
+}
+
+// logsPinned says whether readers may be why there are as many logs as there are: there is a snapshot to read from, and
+// Badger has not stopped flushing, as it does where there are too many tables of level 0.
+func (s *Store) logsPinned() bool {
+	if s.db.Levels()[0].NumTables >= s.db.Opts().NumLevelZeroTablesStall {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for tx := range s.txs {
+		if !tx.write {
+			return true
+		}
+	}
+	return false
+}
+
+// A logCount is what was found when the logs of memtables were last looked at. It saves most commits from listing the
+// directory.
+type logCount struct {
+	count   int   // 0 before the first look
+	bytes   int64 // that they took on disk
+	written int64 // Store.written then
+}
+
+// recount is the part of a memtable, one in so many, that may be written until the logs are looked at again. Less than a
+// memtable adds one log at most.
+const recount = 8
+
+// enough says whether there are certainly few logs, after so many bytes were written in all.
+func (c logCount) enough(written, memTable int64) bool {
+	since := written - c.written
+	return c.count > 0 && c.count+1 < mostLogs && since >= 0 && since < memTable/recount
+}
+
+// countLogs looks at the logs. The caller holds the writer's lock.
+func (s *Store) countLogs() error {
+	written := s.written.Load()
+	count, bytes, err := logUse(s.dir)
+	if err == nil {
+		s.logs = logCount{count, bytes, written}
+	}
+	return err
 }
 
 // afterClose completes a Close, which ended with err. Where a write failed the manifest is made to name the tables that are

@@ -46,14 +46,18 @@ func (t tests) Run() int {
 
 // removeLeft removes what tests that were killed have left.
 func removeLeft() {
-	left, err := filepath.Glob(filepath.Join(memory, prefix+"*"))
+	left, err := os.ReadDir(memory)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
-	for _, dir := range left {
-		process, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), prefix), "-")
+	for _, entry := range left {
+		name, ours := strings.CutPrefix(entry.Name(), prefix)
+		if !ours {
+			continue
+		}
+		process, _, _ := strings.Cut(name, "-")
 		if _, err := os.Stat(filepath.Join("/proc", process)); os.IsNotExist(err) {
-			if err := os.RemoveAll(dir); err != nil {
+			if err := os.RemoveAll(filepath.Join(memory, entry.Name())); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 			}
 		}
