@@ -95,6 +95,9 @@ func openDirectory(dir string, opt Options) (*Store, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s: %w: it is a file", dir, ErrNotStore)
 	}
+	if err := checkSwitched(dir); err != nil {
+		return nil, err
+	}
 	if err := checkManifestThere(dir); err != nil {
 		return nil, err
 	}
@@ -241,12 +244,10 @@ func prepare(dir string, b badger.Options) (err error) {
 		return err // another process writes, or this one would while it reads: opening will say so
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	logs, err := memTableLogs(dir)
+	crashed, err := leftByCrash(dir)
 	if err != nil {
 		return err
 	}
-	_, lockFile := os.Stat(filepath.Join(dir, lockFileName))
-	crashed := len(logs) > 0 || lockFile == nil
 	if b.ReadOnly && crashed {
 		return crashedError(dir)
 	}
@@ -272,6 +273,13 @@ func prepare(dir string, b badger.Options) (err error) {
 		return err
 	}
 	return verifyToOpen(tables, b)
+}
+
+// leftByCrash says whether a store, which no process has open for writing, was not closed by the last one that had.
+func leftByCrash(dir string) (bool, error) {
+	logs, err := memTableLogs(dir)
+	_, lockFile := os.Stat(filepath.Join(dir, lockFileName))
+	return len(logs) > 0 || lockFile == nil, err
 }
 
 // crashedError is for a read-only open of what a crash left.
