@@ -2,6 +2,7 @@ package kv
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -33,14 +34,21 @@ func (l *Losses) add(loss Loss) {
 	*l = append(*l, loss)
 }
 
-// LossesOf sums up what mends lost for good.
+// LossesOf sums up what mends, in their order, lost for good.
 func LossesOf(mends []Mend) (lost Losses) {
 	for _, m := range mends {
-		for _, loss := range m.Lost {
-			lost.add(loss)
-		}
+		lost.include(m)
 	}
 	return lost
+}
+
+func (l *Losses) include(m Mend) {
+	if m.Regained != "" {
+		*l = slices.DeleteFunc(*l, func(loss Loss) bool { return loss.Kind == m.Regained })
+	}
+	for _, loss := range m.Lost {
+		l.add(loss)
+	}
 }
 
 // String is such as "12 labels, at most 40 edges, an unknown number of commits"; "nothing" where there are none.

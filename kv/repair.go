@@ -17,7 +17,14 @@ type Mend struct {
 	What  string `json:"what"`
 	Done  string `json:"done"`
 	Lost  Losses `json:"lost,omitempty"`
+
+	// Regained is the kind of a Loss of earlier mends that this one made good, or tells of better; empty for none. Entries
+	// of a space are of the kind EntriesOf.
+	Regained string `json:"regained,omitempty"`
 }
+
+// EntriesOf is the kind of a Loss of entries of a space.
+func EntriesOf(space string) string { return "entry of space " + space }
 
 func (m Mend) String() string { return m.Where + ": " + m.What + ": " + m.Done }
 
@@ -60,7 +67,7 @@ func Repair(
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	if _, _, err := finishSwitch(dir); err != nil {
+	if _, err := finishSwitch(dir); err != nil {
 		return nil, err
 	}
 	if err := checkManifestThere(dir); err != nil && !errors.Is(err, ErrCorrupt) {
@@ -179,9 +186,7 @@ func (r *repair) tell(m Mend) error {
 	}
 	m.What = strings.ReplaceAll(m.What, r.dir, r.store)
 	r.changed = true
-	for _, loss := range m.Lost {
-		r.lost.add(loss)
-	}
+	r.lost.include(m)
 	if err := r.kept.note(m); err != nil {
 		return err
 	}

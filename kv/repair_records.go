@@ -384,7 +384,7 @@ func (r *repair) spaces(ctx context.Context, found damagedRecords) error {
 			continue
 		}
 		what := fmt.Sprintf("%d of its entries are damaged", lost)
-		if err := r.lose(Loss{Kind: "entry of space " + name, Count: lost}, "space "+name, what, "removed"); err != nil {
+		if err := r.lose(Loss{Kind: EntriesOf(name), Count: lost}, "space "+name, what, "removed"); err != nil {
 			return err
 		}
 	}

@@ -104,10 +104,11 @@ func openDirectory(dir string, opt Options) (*Store, error) {
 	return openBadger(dir, opt, true)
 }
 
-// IsStore says whether a directory has the file that every store has. What is in it, Open tells.
+// IsStore says whether a directory has the file that every store has, or a repair of one that was stopped. What is in it,
+// Open tells.
 func IsStore(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, badger.ManifestFilename))
-	return err == nil
+	return err == nil || checkSwitched(dir) != nil
 }
 
 // checkManifestThere returns ErrNotStore for a directory that has no manifest, and ErrCorrupt where tables say that it

@@ -111,21 +111,29 @@ func (s fileSwitch) complete(store string) error {
 	return os.RemoveAll(filepath.Join(quarantinePath(store, s.Repair), s.InFrom))
 }
 
-// finishSwitch finishes a switch that was stopped; undid says that there was one, and that it undoes a repair. The caller
-// holds the lock of the directory.
-func finishSwitch(store string) (found, undid bool, err error) {
-	text, err := os.ReadFile(switchPath(store))
+// finishSwitch finishes a switch that was stopped, if there is one; undid says that it undoes a repair. The caller holds
+// the lock of the directory.
+func finishSwitch(store string) (undid bool, err error) {
+	s, err := readSwitch(store)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, false, nil
+		return false, nil
 	}
 	if err != nil {
-		return false, false, err
+		return false, err
 	}
-	var s fileSwitch
+	return s.Undoes, s.finish(store)
+}
+
+// readSwitch reads a switch that was begun and not finished; fs.ErrNotExist where there is none.
+func readSwitch(store string) (s fileSwitch, err error) {
+	text, err := os.ReadFile(switchPath(store))
+	if err != nil {
+		return s, err
+	}
 	if err := json.Unmarshal(text, &s); err != nil {
-		return false, false, corruptFile(switchPath(store), "%v", err)
+		return s, corruptFile(switchPath(store), "%v", err)
 	}
-	return true, s.Undoes, s.finish(store)
+	return s, nil
 }
 
 // checkSwitched returns ErrCorrupt where a switch was stopped.

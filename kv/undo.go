@@ -38,6 +38,14 @@ func LastRepair(dir string) (last RepairToUndo, err error) {
 }
 
 func lastRepair(dir string) (number int, kept keptRepair, err error) {
+	stopped, err := readSwitch(dir)
+	if err == nil {
+		kept, err := readKeptRepair(dir, stopped.Repair)
+		return stopped.Repair, kept, err
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return 0, kept, err
+	}
 	numbers, err := quarantines(dir)
 	if err != nil {
 		return 0, kept, err
@@ -67,7 +75,7 @@ func UndoRepair(ctx context.Context, dir string, opt Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	if _, undid, err := finishSwitch(dir); err != nil || undid {
+	if undid, err := finishSwitch(dir); err != nil || undid {
 		return err
 	}
 	if err := removeAbandoned(dir); err != nil {
