@@ -317,6 +317,7 @@ func (r *historyRepair) mendKeys(ctx context.Context) error {
 		return nil
 	}, func(first, end int) {
 		for _, k := range r.keys[first:end] {
+			k.mend.Regained = kv.EntriesOf(historySpace)
 			r.report(k.mend)
 		}
 	})
@@ -420,7 +421,9 @@ func (r *historyRepair) makeEntries(ctx context.Context) error {
 			}
 			mends = append(mends, kv.Mend{
 				Where: "history", What: fmt.Sprintf("entry %d is missing", l.seq),
-				Done: fmt.Sprintf("made up from those beside it: node %s, label %q to %q", id, d.From, d.To),
+				Done:     fmt.Sprintf("made up from those beside it: node %s, label %q to %q", id, d.From, d.To),
+				Lost:     kv.Losses{{Kind: "entry of the history", Count: 1}},
+				Regained: kv.EntriesOf(historySpace),
 			})
 		}
 		return nil

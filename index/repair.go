@@ -41,7 +41,7 @@ func Repair(ctx context.Context, s *kv.Store, report func(kv.Mend)) error {
 		if err := build(ctx, s, column, func(*kv.Tx) error { return nil }); err != nil {
 			return err
 		}
-		report(kv.Mend{Where: p.Where, What: p.What, Done: "built anew"})
+		report(kv.Mend{Where: p.Where, What: p.What, Done: "built anew", Regained: kv.EntriesOf(spaceName(column))})
 	}
 	return nil
 }

@@ -24,7 +24,8 @@ import (
 // A process that writes keeps a file LOCK in the store, and removes it last. Where there is one, or a log of a
 // memtable, but no process, there was a crash, and it may have left
 //
-//   - tables the manifest does not name: they were finished, but their logs or the tables they merge are still there;
+//   - tables the manifest does not name: they were finished, but their logs or the tables they merge are still there, which
+//     clearUnnamed makes sure of;
 //   - a last record of the manifest that is not complete, about such tables;
 //   - a log without a byte, by way of which Badger makes and deletes logs.
 //
@@ -57,10 +58,12 @@ func checkFiles(dir string, crashed, readOnly bool) ([]tableFile, error) {
 	if err != nil {
 		return nil, err
 	}
+	var unnamed []uint64
 	for _, entry := range entries {
 		if id, ok := table.ParseFileID(entry.Name()); ok {
-			if _, named := manifest.Tables[id]; !named && leftover == nil {
-				leftover = corruptFile(filepath.Join(dir, entry.Name()), "%s does not name it", badger.ManifestFilename)
+			if _, named := manifest.Tables[id]; !named {
+				unnamed = append(unnamed, id)
+				leftover = cmp.Or(leftover, corruptFile(filepath.Join(dir, entry.Name()), "%s does not name it", badger.ManifestFilename))
 			}
 		}
 	}
@@ -77,6 +80,9 @@ func checkFiles(dir string, crashed, readOnly bool) ([]tableFile, error) {
 			return nil, err
 		}
 		tables = append(tables, t)
+	}
+	if len(unnamed) > 0 {
+		return tables, clearUnnamed(dir, manifest, unnamed)
 	}
 	return tables, nil
 }

@@ -28,8 +28,11 @@ func makeStoreDirectory(dir string) error {
 
 // alignModes gives what is in the directory of a store the mode that follows from the directory's. What belongs to
 // another user stays as it is: only its owner may change it.
-func alignModes(dir string) error {
-	info, err := os.Stat(dir)
+func alignModes(dir string) error { return alignModesAs(dir, dir) }
+
+// alignModesAs is alignModes with the mode of another directory.
+func alignModesAs(dir, like string) error {
+	info, err := os.Stat(like)
 	if err != nil {
 		return err
 	}

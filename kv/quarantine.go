@@ -5,57 +5,98 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 )
 
-// quarantineName is the directory inside a store where Repair puts what it takes out of it. Nothing in it is part of the
-// store: it may be deleted.
+// quarantineName is the directory inside a store where Repair keeps what the store was before. Nothing in it is part of
+// the store: it may be deleted while no process has the store open.
 const quarantineName = "quarantine"
 
-// A quarantine is the directory of one repair, quarantine/1, quarantine/2 and so on, made when there is something to put
-// into it:
+// A quarantine is the directory of one repair, quarantine/1, quarantine/2 and so on:
 //
 //	report.jsonl    every Mend, in order
-//	records.jsonl   records as they were: {"key": hexadecimal, "record": in words, "value": base64}
-//	files of the store, as they were
+//	records.jsonl   damaged records as they were: {"key": hexadecimal, "record": in words, "value": base64}
+//	repair.json     a keptRepair
+//	before          the files that the store had before
+//	after           while Repair works: the copy that it works on
+//	repaired        after UndoRepair: the files that the store had before that
 type quarantine struct {
 	store   string // its directory
-	path    string // "" before it is made
+	number  int
+	path    string
 	report  *os.File
 	records *os.File
 }
 
-// make makes the directory.
-func (q *quarantine) make() error {
-	if q.path != "" {
-		return nil
+// Directories in a quarantine.
+const (
+	beforeName   = "before"
+	afterName    = "after"
+	repairedName = "repaired"
+)
+
+// A keptRepair is what is known of a repair that is complete.
+type keptRepair struct {
+	Version uint64     `json:"version"` // Badger's, of the last commit of the repaired store
+	Before  []keptFile `json:"before"`
+	After   []keptFile `json:"after"`
+}
+
+// A keptFile is a file of a store.
+type keptFile struct {
+	Name     string      `json:"name"` // relative to the directory of the store, with slashes
+	Size     int64       `json:"size"`
+	Checksum uint32      `json:"crc32c"`
+	Mode     fs.FileMode `json:"mode"`
+}
+
+// newQuarantine makes the directory of the next repair.
+func newQuarantine(store string) (q *quarantine, err error) {
+	numbers, err := quarantines(store)
+	if err != nil {
+		return nil, err
 	}
-	all := filepath.Join(q.store, quarantineName)
-	if err := os.Mkdir(all, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+	q = &quarantine{store: store, number: 1}
+	if len(numbers) > 0 {
+		q.number = numbers[len(numbers)-1] + 1
 	}
-	for n := 1; ; n++ {
-		path := filepath.Join(all, strconv.Itoa(n))
-		err := os.Mkdir(path, 0o700)
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		q.path = path
-		break
+	q.path = quarantinePath(store, q.number)
+	if err := os.MkdirAll(q.path, storeMode); err != nil {
+		return nil, err
 	}
-	var err error
 	if q.report, err = createPrivate(filepath.Join(q.path, "report.jsonl")); err != nil {
-		return err
+		return nil, err
 	}
-	q.records, err = createPrivate(filepath.Join(q.path, "records.jsonl"))
-	return err
+	if q.records, err = createPrivate(filepath.Join(q.path, "records.jsonl")); err != nil {
+		return nil, errors.Join(err, q.report.Close())
+	}
+	return q, nil
+}
+
+func quarantinePath(store string, number int) string {
+	return filepath.Join(store, quarantineName, strconv.Itoa(number))
+}
+
+// quarantines are the numbers of the repairs that are kept, ascending.
+func quarantines(store string) (numbers []int, err error) {
+	entries, err := os.ReadDir(filepath.Join(store, quarantineName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, entry := range entries {
+		if n, err := strconv.Atoi(entry.Name()); err == nil && n > 0 {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers, err
 }
 
 // createPrivate makes a file that is its owner's alone.
@@ -63,40 +104,8 @@ func createPrivate(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 }
 
-// copyFile keeps a file of the store as it is.
-func (q *quarantine) copyFile(path string) (err error) {
-	if err := q.make(); err != nil {
-		return err
-	}
-	from, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, from.Close()) }()
-	to, err := createPrivate(filepath.Join(q.path, filepath.Base(path)))
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(to, from)
-	if err == nil {
-		err = to.Sync()
-	}
-	return errors.Join(wrapSpace(err), to.Close())
-}
-
-// moveFile keeps a file of the store, which is then no longer in it.
-func (q *quarantine) moveFile(path string) error {
-	if err := q.make(); err != nil {
-		return err
-	}
-	return os.Rename(path, filepath.Join(q.path, filepath.Base(path)))
-}
-
 // keepRecord keeps a record as it is.
 func (q *quarantine) keepRecord(key, value []byte) error {
-	if err := q.make(); err != nil {
-		return err
-	}
 	return appendJSON(q.records, struct {
 		Key    string `json:"key"`
 		Record string `json:"record"`
@@ -105,12 +114,7 @@ func (q *quarantine) keepRecord(key, value []byte) error {
 }
 
 // note keeps what was done.
-func (q *quarantine) note(m Mend) error {
-	if err := q.make(); err != nil {
-		return err
-	}
-	return appendJSON(q.report, m)
-}
+func (q *quarantine) note(m Mend) error { return appendJSON(q.report, m) }
 
 func appendJSON(f *os.File, v any) error {
 	line, err := json.Marshal(v)
@@ -121,20 +125,246 @@ func appendJSON(f *os.File, v any) error {
 	return wrapSpace(err)
 }
 
-// sync makes durable what was put in, before what it was taken from is changed.
-func (q *quarantine) sync() error {
-	if q.path == "" {
-		return nil
-	}
-	return errors.Join(q.report.Sync(), q.records.Sync(),
-		syncDirectory(q.path), syncDirectory(filepath.Dir(q.path)), syncDirectory(q.store))
+// close makes report and records durable.
+func (q *quarantine) close() error {
+	return errors.Join(q.report.Sync(), q.records.Sync(), q.report.Close(), q.records.Close())
 }
 
-func (q *quarantine) close() error {
-	if q.path == "" {
-		return nil
+// remove removes the quarantine of a repair that changed nothing.
+func (q *quarantine) remove() error {
+	err := errors.Join(q.report.Close(), q.records.Close(), os.RemoveAll(q.path))
+	removeIfEmpty(filepath.Dir(q.path))
+	return err
+}
+
+// removeIfEmpty removes a directory. One that has something in it stays.
+func removeIfEmpty(dir string) {
+	if err := os.Remove(dir); err != nil {
+		return // what is in it is of use
 	}
-	return errors.Join(q.sync(), q.report.Close(), q.records.Close())
+}
+
+// removeAbandoned removes the copies on which repairs worked that were killed. No switch is under way.
+func removeAbandoned(store string) error {
+	numbers, err := quarantines(store)
+	if err != nil {
+		return err
+	}
+	for _, n := range numbers {
+		path := quarantinePath(store, n)
+		if _, err := os.Stat(filepath.Join(path, afterName)); err == nil {
+			if err := os.RemoveAll(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// storeFiles are the files in the directory of a store that are part of it, relative to it.
+func storeFiles(dir string) (names []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (name == quarantineName || name == workName):
+			return fs.SkipDir
+		case !entry.IsDir():
+			names = append(names, filepath.ToSlash(name))
+		}
+		return nil
+	})
+	return names, err
+}
+
+// copyStoreFiles copies the files of a store into its quarantine, after it has asked for the room.
+func (q *quarantine) copyStoreFiles(progress Progress) (before []keptFile, err error) {
+	names, err := storeFiles(q.store)
+	if err != nil {
+		return nil, err
+	}
+	var room, done int64
+	for _, name := range names {
+		info, err := os.Stat(filepath.Join(q.store, name))
+		if err != nil {
+			return nil, err
+		}
+		room += allocatedBytes(info)
+	}
+	if err := checkRoom(q.store, room+spareRoom); err != nil {
+		return nil, fmt.Errorf("repairing works on a copy of the store and keeps what it was: %w", err)
+	}
+	for _, name := range names {
+		f, err := copyStoreFile(filepath.Join(q.store, name), filepath.Join(q.path, afterName, name))
+		if err != nil {
+			return nil, wrapSpace(err)
+		}
+		f.Name = name
+		before = append(before, f)
+		done += f.Size
+		progress("copying", done, room)
+	}
+	return before, nil
+}
+
+// copyStoreFile copies a file, and leaves out blocks of zeros where the file has them: logs are mostly that.
+func copyStoreFile(from, to string) (f keptFile, err error) {
+	if err := os.MkdirAll(filepath.Dir(to), storeMode); err != nil {
+		return f, err
+	}
+	source, err := os.Open(from)
+	if err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	info, err := source.Stat()
+	if err != nil {
+		return f, err
+	}
+	target, err := createPrivate(to)
+	if err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	f.Mode = info.Mode().Perm()
+	buf := make([]byte, 256<<10)
+	for {
+		n, err := io.ReadFull(source, buf)
+		if n > 0 {
+			f.Checksum = crc32.Update(f.Checksum, castagnoli, buf[:n])
+			if !isZero(buf[:n]) {
+				if _, err := target.WriteAt(buf[:n], f.Size); err != nil {
+					return f, err
+				}
+			}
+			f.Size += int64(n)
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+		if err != nil {
+			return f, err
+		}
+	}
+	return f, target.Truncate(f.Size)
+}
+
+func isZero(b []byte) bool {
+	for _, x := range b {
+		if x != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// describeFiles reads the files of a store, and makes them durable where sync says so.
+func describeFiles(dir string, sync bool) (files []keptFile, err error) {
+	names, err := storeFiles(dir)
+	if err != nil {
+		return nil, err
+	}
+	directories := map[string]bool{}
+	for _, name := range names {
+		f, err := describeFile(filepath.Join(dir, name), sync)
+		if err != nil {
+			return nil, err
+		}
+		f.Name = name
+		files = append(files, f)
+		directories[filepath.Dir(filepath.Join(dir, name))] = true
+	}
+	for path := range directories {
+		if sync {
+			if err := syncDirectory(path); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return files, nil
+}
+
+func describeFile(path string, sync bool) (f keptFile, err error) {
+	how := os.O_RDONLY
+	if sync {
+		how = os.O_RDWR // which Windows wants for it
+	}
+	file, err := os.OpenFile(path, how, 0)
+	if err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	info, err := file.Stat()
+	if err != nil {
+		return f, err
+	}
+	sum := crc32.New(castagnoli)
+	if f.Size, err = io.Copy(sum, file); err != nil {
+		return f, err
+	}
+	f.Checksum, f.Mode = sum.Sum32(), info.Mode().Perm()
+	if sync {
+		err = file.Sync()
+	}
+	return f, err
+}
+
+// sameFiles reports whether two lists are of the same files, but for the mark of the process that writes.
+func sameFiles(a, b []keptFile) bool {
+	plain := func(files []keptFile) []keptFile {
+		files = slices.Clone(files)
+		for i := range files {
+			files[i].Mode = 0
+		}
+		files = slices.DeleteFunc(files, func(f keptFile) bool { return f.Name == lockFileName })
+		slices.SortFunc(files, func(x, y keptFile) int { return strings.Compare(x.Name, y.Name) })
+		return files
+	}
+	return slices.Equal(plain(a), plain(b))
+}
+
+// repairFile is the name of the file of a keptRepair.
+const repairFile = "repair.json"
+
+func readKeptRepair(store string, number int) (kept keptRepair, err error) {
+	path := filepath.Join(quarantinePath(store, number), repairFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return kept, err
+	}
+	if err := json.Unmarshal(text, &kept); err != nil {
+		return kept, corruptFile(path, "%v", err)
+	}
+	return kept, nil
+}
+
+func writeKeptRepair(store string, number int, kept keptRepair) error {
+	return replaceJSON(filepath.Join(quarantinePath(store, number), repairFile), kept)
+}
+
+// replaceJSON puts a value in the place of a file, at once and durably.
+func replaceJSON(path string, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return replaceFile(path, text)
+}
+
+// replaceFile puts a text in the place of a file, at once and durably.
+func replaceFile(path string, text []byte) error {
+	begun := filepath.Join(filepath.Dir(path), "spill-repair.tmp") // which the next open of a store removes
+	if err := writeSynced(begun, text); err != nil {
+		return wrapSpace(err)
+	}
+	if err := os.Rename(begun, path); err != nil {
+		return err
+	}
+	return syncDirectory(filepath.Dir(path))
 }
 
 // wrapSpace is wrapBadger for an error of the system.

@@ -4,79 +4,232 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/dgraph-io/badger/v4"
 )
 
-// A Mend is one thing that Repair did: where, what was wrong there, and what became of it.
+// A Mend is one thing that Repair did: where, what was wrong there, what became of it, and what of it is lost for good.
 type Mend struct {
 	Where string `json:"where"`
 	What  string `json:"what"`
 	Done  string `json:"done"`
+	Lost  Losses `json:"lost,omitempty"`
+
+	// Regained is the kind of a Loss of earlier mends that this one made good, or tells of better; empty for none. Entries
+	// of a space are of the kind EntriesOf.
+	Regained string `json:"regained,omitempty"`
 }
+
+// EntriesOf is the kind of a Loss of entries of a space.
+func EntriesOf(space string) string { return "entry of space " + space }
 
 func (m Mend) String() string { return m.Where + ": " + m.What + ": " + m.Done }
 
+// A RoomRepair repairs what an upper room keeps in a store that Repair has repaired, such as index.Repair.
+type RoomRepair func(ctx context.Context, s *Store, report func(Mend)) error
+
 // Repair makes a damaged store one that opens, that Check finds no problem in, and that answers for all that is not
-// lost. Whatever it changes it keeps in the directory quarantine of the store, with a report; see Mend.
+// lost. It returns what is lost for good.
+//
+// It works on a copy of the store, and puts that in the place of the store once it is whole. So an error, or a kill,
+// leaves the store as it was, and no Mend that was told of until then holds; Repair can be run again. A Repair that was
+// killed while files changed places goes on with that first. The files that the store had before are kept, as they were,
+// in the directory quarantine of the store, with a report and the records that were taken out; UndoRepair puts them back.
+// The copy needs as much room on the disk as the store takes (ErrNoSpace), and an undamaged store stays as it is.
 //
 //   - A table of which one byte is wrong is put right: its checksums tell which. What else can be read of a table stays.
-//   - The manifest is made again from the tables, the counts from what they count, and the dictionary's reverse
-//     directions from each other.
+//   - The manifest is made again, where tables hold records that no table has which it names. The versions of records then
+//     decide which is the last one, and records that a merge of tables dropped stay out.
+//   - The counts are made again from what they count, and the dictionary's reverse directions from each other.
 //   - The lists of a damaged adjacency block are made again from those of the other ends; an edge between two nodes of
 //     damaged blocks is lost.
 //   - A value in a damaged block or record of a column becomes null, a row of a matrix NaN, an id "lost-N" with the
 //     place N in the node file.
-//   - Damaged entries of spaces, and damaged documents, are removed. The rooms they belong to check and repair them:
-//     see index.Repair.
+//   - Damaged entries of spaces, and damaged documents, are removed. The rooms they belong to check and repair them: they
+//     are given as rooms, and run in their order, with opt, on the store that is otherwise repaired.
 //
 // The catalogue cannot be made again: where more than a byte of it is wrong that is ErrCorrupt, and only a backup helps.
-// The store must not be open. An undamaged store stays as it is. After an error, or a kill, Repair can be run again.
-func Repair(ctx context.Context, dir string, opt Options, progress Progress, report func(Mend)) (err error) {
+// The store must not be open.
+func Repair(
+	ctx context.Context, dir string, opt Options, progress Progress, report func(Mend), rooms ...RoomRepair,
+) (lost Losses, err error) {
 	if progress == nil {
 		progress = func(string, int64, int64) {}
 	}
-	if err := checkManifestThere(dir); err != nil && !errors.Is(err, ErrCorrupt) {
-		return err
-	}
-	r := &repair{dir: dir, progress: progress, report: report, kept: &quarantine{store: dir}}
 	if opt, err = opt.withDefaults(); err != nil {
-		return err
+		return nil, err
 	}
-	if r.badger, err = badgerOptions(dir, opt, true); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.kept.close()) }()
-	if err := guardFaults(func() error { return r.files(ctx) }); err != nil {
-		return err
-	}
-	s, err := openBadger(dir, opt, true)
+	unlock, err := lockToRepair(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r.s = s
-	return errors.Join(r.records(ctx), s.Close())
+	defer func() { err = errors.Join(err, unlock()) }()
+	if _, err := finishSwitch(dir); err != nil {
+		return nil, err
+	}
+	if err := checkManifestThere(dir); err != nil && !errors.Is(err, ErrCorrupt) {
+		return nil, err
+	}
+	if err := removeAbandoned(dir); err != nil {
+		return nil, err
+	}
+	kept, err := newQuarantine(dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &repair{store: dir, dir: filepath.Join(kept.path, afterName), progress: progress, report: report, kept: kept}
+	record, err := r.run(ctx, opt, rooms)
+	if err != nil || !r.changed {
+		return nil, errors.Join(renamed(err, r.dir, dir), kept.remove())
+	}
+	return r.lost, kept.install(record)
+}
+
+// lockToRepair locks the directory of a store that can be written to.
+func lockToRepair(dir string) (unlock func() error, err error) {
+	if _, err := os.Stat(dir); err != nil {
+		return nil, err
+	}
+	if err := writable(dir); err != nil {
+		return nil, fmt.Errorf("%s cannot be written to, and so not be repaired: %w", dir, err)
+	}
+	unlock, err = lockDirectory(dir, false)
+	if err != nil {
+		return nil, err
+	}
+	if unlock != nil {
+		return unlock, nil
+	}
+	if locksDirectories {
+		return nil, newLockedError(dir, holder(dir))
+	}
+	return func() error { return nil }, nil
 }
 
 // A repair is one run of Repair.
 type repair struct {
-	dir      string
-	badger   badger.Options
-	progress Progress
-	report   func(Mend)
-	kept     *quarantine
+	store     string // its directory
+	dir       string // that of the copy, on which the repair works
+	badger    badger.Options
+	progress  Progress
+	report    func(Mend)
+	kept      *quarantine
+	changed   bool
+	lost      Losses
+	uncounted bool    // nobody knows how many edges there were
+	delayed   *[]Mend // not nil: mends go there, and are not told of
 
 	s    *Store
 	tx   *Tx   // the store as it was
 	bulk *Bulk // nil where nothing is to be written again
 }
 
+// run repairs a copy of the store.
+func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (record keptRepair, err error) {
+	if record.Before, err = r.kept.copyStoreFiles(r.progress); err != nil {
+		return record, err
+	}
+	if r.badger, err = badgerOptions(r.dir, opt, true); err != nil {
+		return record, err
+	}
+	if err := guardFaults(func() error { return r.files(ctx) }); err != nil {
+		return record, err
+	}
+	if r.s, err = openBadger(r.dir, opt, true); err != nil {
+		return record, err
+	}
+	err = r.records(ctx)
+	record.Version = r.s.db.MaxVersion()
+	if err := errors.Join(err, r.s.Close()); err != nil || len(rooms) == 0 {
+		return record, err
+	}
+	if record.Version, err = r.rooms(ctx, opt, rooms); err != nil || !r.changed {
+		return record, err
+	}
+	return record, nil
+}
+
+// rooms has the upper rooms repair what they keep, and returns the version of the last commit.
+func (r *repair) rooms(ctx context.Context, opt Options, rooms []RoomRepair) (version uint64, err error) {
+	s, err := Open(r.dir, opt)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	var noting error
+	for _, room := range rooms {
+		err := room(ctx, s, func(m Mend) { noting = errors.Join(noting, r.tell(m)) })
+		if err := errors.Join(err, noting); err != nil {
+			return 0, err
+		}
+	}
+	return s.db.MaxVersion(), nil
+}
+
 // done tells of something that was done, or is about to be.
 func (r *repair) done(where, what, done string, args ...any) error {
-	m := Mend{where, what, fmt.Sprintf(done, args...)}
+	return r.tell(Mend{Where: where, What: what, Done: fmt.Sprintf(done, args...)})
+}
+
+// lose is done for what loses something for good.
+func (r *repair) lose(loss Loss, where, what, done string, args ...any) error {
+	return r.tell(Mend{Where: where, What: what, Done: fmt.Sprintf(done, args...), Lost: Losses{loss}})
+}
+
+func (r *repair) tell(m Mend) error {
+	if r.delayed != nil {
+		*r.delayed = append(*r.delayed, m)
+		return nil
+	}
+	m.What = strings.ReplaceAll(m.What, r.dir, r.store)
+	r.changed = true
+	r.lost.include(m)
 	if err := r.kept.note(m); err != nil {
 		return err
 	}
 	r.report(m)
 	return nil
+}
+
+// A renamedError tells of files by the directory that the user knows.
+type renamedError struct {
+	err      error
+	from, to string
+}
+
+// renamed is an error that says to for from; nil for nil.
+func renamed(err error, from, to string) error {
+	if err == nil {
+		return nil
+	}
+	return &renamedError{err, from, to}
+}
+
+func (e *renamedError) Error() string { return strings.ReplaceAll(e.err.Error(), e.from, e.to) }
+func (e *renamedError) Unwrap() error { return e.err }
+
+// install puts the repaired copy in the place of the store.
+func (q *quarantine) install(record keptRepair) error {
+	after := filepath.Join(q.path, afterName)
+	err := alignModesAs(after, q.store)
+	if err == nil {
+		record.After, err = describeFiles(after, true)
+	}
+	if err == nil {
+		err = writeKeptRepair(q.store, q.number, record)
+	}
+	if err != nil {
+		return errors.Join(err, q.remove())
+	}
+	if err := errors.Join(q.close(), syncDirectory(filepath.Dir(q.path))); err != nil {
+		return err
+	}
+	s, err := newSwitch(q.store, q.number, beforeName, afterName)
+	if err != nil {
+		return err
+	}
+	return s.begin(q.store)
 }

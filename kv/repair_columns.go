@@ -35,10 +35,11 @@ type stretch struct {
 	what string
 }
 
-// nulls tells of a stretch of lost values, where there is one, and begins another.
-func (r *repair) nulls(where, now string, s *stretch, next stretch) error {
+// nulls tells of a stretch of lost values of a kind, where there is one, and begins another. Some may have been null.
+func (r *repair) nulls(kind, where, now string, s *stretch, next stretch) error {
 	if s.Len() > 0 && (next.Len() == 0 || next.First != s.End || next.what != s.what) {
-		if err := r.done(fmt.Sprintf("%s, node numbers %d to %d", where, s.First, s.End-1), s.what, "%s", now); err != nil {
+		lost := Loss{Kind: kind, Count: int64(s.Len()), AtMost: true}
+		if err := r.lose(lost, fmt.Sprintf("%s, node numbers %d to %d", where, s.First, s.End-1), s.what, "%s", now); err != nil {
 			return err
 		}
 		*s = next
@@ -62,10 +63,13 @@ func (r *repair) column(ctx context.Context, column Column) error {
 		return err
 	}
 	entry := r.tx.cat.Columns[column.Name]
-	where := "column " + column.Name
+	where, kind := "column "+column.Name, "value of "+column.Name
+	if column.Name == LabelColumn {
+		kind = "label"
+	}
 	var lost stretch
 	null := func(first, end NodeID, damage error) error {
-		return r.nulls(where, "set to null", &lost, stretch{Range{first, end}, damage.Error()})
+		return r.nulls(kind, where, "set to null", &lost, stretch{Range{first, end}, damage.Error()})
 	}
 	var block columnBlock
 	for first := NodeID(0); int(first) < r.tx.NumNodes(); first += columnBlockRows {
@@ -130,7 +134,7 @@ func (r *repair) column(ctx context.Context, column Column) error {
 			}
 		}
 	}
-	return r.nulls(where, "set to null", &lost, stretch{})
+	return r.nulls(kind, where, "set to null", &lost, stretch{})
 }
 
 // A columnChange is a delta of a column, or what is wrong with it.
@@ -254,7 +258,7 @@ func (r *repair) matrix(ctx context.Context, name string) error {
 				return err
 			}
 			if broken != nil {
-				if err := r.nulls(where, "set to NaN", &lost, stretch{Range{v, v + 1}, broken.Error()}); err != nil {
+				if err := r.nulls("row of "+where, where, "set to NaN", &lost, stretch{Range{v, v + 1}, broken.Error()}); err != nil {
 					return err
 				}
 				fillWith(row, float32(math.NaN()))
@@ -267,7 +271,7 @@ func (r *repair) matrix(ctx context.Context, name string) error {
 			}
 		}
 	}
-	return r.nulls(where, "set to NaN", &lost, stretch{})
+	return r.nulls("row of "+where, where, "set to NaN", &lost, stretch{})
 }
 
 // A rowChange is a delta of a matrix, or what is wrong with it.

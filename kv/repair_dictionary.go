@@ -240,7 +240,8 @@ func (n *nameRepair) writeIDs(ctx context.Context, g generation) (err error) {
 func (n *nameRepair) places(s *stretch, next stretch) error {
 	if s.Len() > 0 && (next.Len() == 0 || next.First != s.End) {
 		where := fmt.Sprintf("ids of places %d to %d", s.First, s.End-1)
-		if err := n.done(where, s.what, "they are %s%d to %s%d", n.lost, s.First, n.lost, s.End-1); err != nil {
+		lost := Loss{Kind: "id", Count: int64(s.Len())}
+		if err := n.lose(lost, where, s.what, "they are %s%d to %s%d", n.lost, s.First, n.lost, s.End-1); err != nil {
 			return err
 		}
 		*s = next

@@ -251,11 +251,13 @@ func (l *listRepair) deltas(ctx context.Context, deltas *spill.Sorter) error {
 	prefix := generationPrefix(kindEdgeDelta, l.tx.cat.Graph)
 	return eachRecord(ctx, l.s.db, prefix, nil, func(rec record, _ []byte, damage error) error {
 		if damage != nil {
-			return l.done(describeKey(rec.key), damage.Error(), "taken from the other end of the edge, if it is there")
+			lost := Loss{Kind: "change of an edge", Count: 1, AtMost: true}
+			return l.lose(lost, describeKey(rec.key), damage.Error(), "taken from the other end of the edge, if it is there")
 		}
 		d, err := l.tx.parseEdgeDelta(rec)
 		if err != nil || int64(max(d.u, d.v)) >= nodes || d.u == d.v {
-			return l.done(describeKey(rec.key), "it is no change of an edge", "removed")
+			lost := Loss{Kind: "change of an edge", Count: 1, AtMost: true}
+			return l.lose(lost, describeKey(rec.key), "it is no change of an edge", "removed")
 		}
 		for _, d := range []edgeDelta{d, {d.v, d.u, d.change, d.arc.reversed()}} {
 			if err := deltas.Add(pairBytes(d.u, d.v), appendArc([]byte{byte(d.change)}, d.arc)); err != nil {
@@ -397,13 +399,22 @@ func (l *listRepair) join(list *neighborList, v, neighbor NodeID, a arc) {
 // count takes over the numbers of edges and arcs that were written.
 func (l *listRepair) count(entries, arcs int64) error {
 	draft := l.bulk.draft
-	before := l.tx.cat.Edges
+	before, arcsBefore := l.tx.cat.Edges, l.tx.cat.Arcs
 	draft.Edges = entries / 2
 	if draft.Directed {
 		draft.Arcs = arcs / 2
 	}
-	if draft.Edges == before {
+	m := Mend{Where: "edges", What: fmt.Sprintf("%d were counted, %d are left", before, draft.Edges), Done: "counted again"}
+	switch {
+	case l.uncounted && slices.Contains(l.bad, true):
+		m.Lost = Losses{{Kind: "edge"}}
+	case draft.Edges < before:
+		m.Lost = Losses{{Kind: "edge", Count: before - draft.Edges}}
+	case draft.Edges == before && draft.Arcs < arcsBefore:
+		m.What = fmt.Sprintf("%d arcs were counted, %d are left", arcsBefore, draft.Arcs)
+		m.Lost = Losses{{Kind: "arc", Count: arcsBefore - draft.Arcs}}
+	case draft.Edges == before:
 		return nil
 	}
-	return l.done("edges", fmt.Sprintf("%d were counted, %d are left", before, draft.Edges), "counted again")
+	return l.tell(m)
 }

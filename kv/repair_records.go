@@ -18,9 +18,6 @@ func (r *repair) records(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := r.kept.sync(); err != nil {
-		return err
-	}
 	if err := r.root(found); err != nil {
 		return err
 	}
@@ -47,9 +44,6 @@ func (r *repair) records(ctx context.Context) (err error) {
 	}
 	if r.bulk == nil {
 		return nil
-	}
-	if err := r.kept.sync(); err != nil {
-		return err
 	}
 	marked := r.tx.Columns()
 	return r.bulk.Commit(func(tx *Tx) error {
@@ -112,7 +106,7 @@ func (r *repair) scan(ctx context.Context) (found damagedRecords, err error) {
 		switch {
 		case !known:
 			found.removed = append(found.removed, bytes.Clone(rec.key))
-			return r.done(describeKey(rec.key), what, "removed")
+			return r.lose(Loss{Kind: "record of no known kind", Count: 1}, describeKey(rec.key), what, "removed")
 		case k == kindDegreeDelta || k == kindIDLookup || k == kindAddedID:
 			found.generations[generationOf(rec.key)] = true
 			return r.done(describeKey(rec.key), what, "made again")
@@ -152,7 +146,7 @@ func (r *repair) documents(ctx context.Context, found *damagedRecords, damaged m
 		}
 		found.removed = append(found.removed, keys...)
 		space, name, _ := bytes.Cut(key[1:], []byte{0})
-		return r.done(fmt.Sprintf("document %s/%s", space, name), damage.Error(), "removed")
+		return r.lose(Loss{Kind: "document", Count: 1}, fmt.Sprintf("document %s/%s", space, name), damage.Error(), "removed")
 	})
 }
 
@@ -263,7 +257,8 @@ func (r *repair) root(found damagedRecords) error {
 		if err := r.s.setRecord(headerKey(), body); err != nil {
 			return err
 		}
-		if err := r.done("header", "it cannot be read", "made again: the store is another one to its backups"); err != nil {
+		err = r.lose(Loss{Kind: "identity of the store", Count: 1}, "header", "it cannot be read", "made again: the store is another one to its backups")
+		if err != nil {
 			return err
 		}
 	}
@@ -277,6 +272,7 @@ func (r *repair) root(found damagedRecords) error {
 		})
 	}
 	found.generations[cat.Graph] = true
+	r.uncounted = true
 	cat.Nodes = max(cat.LoadedNodes, int(found.added))
 	cat.Next = found.last + 1
 	for g := range cat.live() {
@@ -373,7 +369,7 @@ func (r *repair) spaces(ctx context.Context, found damagedRecords) error {
 		if err != nil {
 			return err
 		}
-		prefix, lost := generationPrefix(kindSpace, g), 0
+		prefix, lost := generationPrefix(kindSpace, g), int64(0)
 		err = eachRecord(ctx, r.s.db, prefix, nil, func(rec record, _ []byte, damage error) error {
 			if sound := damage == nil && len(rec.key) > len(prefix); sound {
 				return w.Put(rec.key[len(prefix):], rec.body)
@@ -384,7 +380,11 @@ func (r *repair) spaces(ctx context.Context, found damagedRecords) error {
 		if err != nil {
 			return err
 		}
-		if err := r.done("space "+name, fmt.Sprintf("%d of its entries are damaged", lost), "removed"); err != nil {
+		if lost == 0 {
+			continue
+		}
+		what := fmt.Sprintf("%d of its entries are damaged", lost)
+		if err := r.lose(Loss{Kind: EntriesOf(name), Count: lost}, "space "+name, what, "removed"); err != nil {
 			return err
 		}
 	}

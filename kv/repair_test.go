@@ -18,7 +18,7 @@ import (
 func repaired(t *testing.T, dir string) []Mend {
 	t.Helper()
 	var done []Mend
-	err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(m Mend) { done = append(done, m) })
+	_, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(m Mend) { done = append(done, m) })
 	if err != nil {
 		t.Fatalf("repairing: %v, after %v", err, done)
 	}
@@ -191,7 +191,7 @@ func TestRepairOfALostCatalogue(t *testing.T) {
 	damagedStores.Store(s.dir, true)
 	closeStore(t, s)
 	for range 2 {
-		err = Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {})
+		_, err = Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {})
 		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "a later catalogue is lost") {
 			t.Fatalf("got %v, want ErrCorrupt of a catalogue that is lost", err)
 		}
@@ -254,7 +254,7 @@ func TestRepairOfFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		var done []Mend
-		err = Repair(t.Context(), copied, Options{MemoryBudget: minMemoryBudget}, nil, func(m Mend) { done = append(done, m) })
+		_, err = Repair(t.Context(), copied, Options{MemoryBudget: minMemoryBudget}, nil, func(m Mend) { done = append(done, m) })
 		if err != nil {
 			t.Errorf("%s: %v after %v", name, err, done)
 			continue

@@ -98,16 +98,20 @@ func openDirectory(dir string, opt Options) (*Store, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s: %w: it is a file", dir, ErrNotStore)
 	}
+	if err := checkSwitched(dir); err != nil {
+		return nil, err
+	}
 	if err := checkManifestThere(dir); err != nil {
 		return nil, err
 	}
 	return openBadger(dir, opt, true)
 }
 
-// IsStore says whether a directory has the file that every store has. What is in it, Open tells.
+// IsStore says whether a directory has the file that every store has, or a repair of one that was stopped. What is in it,
+// Open tells.
 func IsStore(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, badger.ManifestFilename))
-	return err == nil
+	return err == nil || checkSwitched(dir) != nil
 }
 
 // checkManifestThere returns ErrNotStore for a directory that has no manifest, and ErrCorrupt where tables say that it
@@ -248,12 +252,10 @@ func prepare(dir string, b badger.Options) (err error) {
 		return err // another process writes, or this one would while it reads: opening will say so
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	logs, err := memTableLogs(dir)
+	crashed, err := leftByCrash(dir)
 	if err != nil {
 		return err
 	}
-	_, lockFile := os.Stat(filepath.Join(dir, lockFileName))
-	crashed := len(logs) > 0 || lockFile == nil
 	if b.ReadOnly && crashed {
 		return crashedError(dir)
 	}
@@ -278,7 +280,18 @@ func prepare(dir string, b badger.Options) (err error) {
 	if err := roomToOpen(dir, tables, b); err != nil {
 		return err
 	}
+	logs, err := memTableLogs(dir)
+	if err != nil {
+		return err
+	}
 	return verifyToOpen(dir, tables, len(logs), b)
+}
+
+// leftByCrash says whether a store, which no process has open for writing, was not closed by the last one that had.
+func leftByCrash(dir string) (bool, error) {
+	logs, err := memTableLogs(dir)
+	_, lockFile := os.Stat(filepath.Join(dir, lockFileName))
+	return len(logs) > 0 || lockFile == nil, err
 }
 
 // crashedError is for a read-only open of what a crash left.

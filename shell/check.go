@@ -16,6 +16,7 @@ import (
 type checkCommand struct {
 	DB     string `arg:"" name:"DB" help:"Directory of the store."`
 	Repair bool   `help:"Make again what can be, and take out the rest, where there is a problem."`
+	Undo   bool   `help:"With --repair: put back the files that the store had before its last repair."`
 	Report string `placeholder:"FILE" help:"Of --repair: what was done, one JSON object a line; - for standard output."`
 	Yes    bool   `short:"y" help:"Answer the confirmation."`
 	resources
@@ -29,11 +30,17 @@ func (*checkCommand) Help() string {
     graphcleaner check my.graph
 
 With --repair a store that has problems is repaired, once you have confirmed it. A block of which one byte is wrong is put right; indexes, degrees, ` +
-		`lists of neighbours, the dictionary and counts are made again from what they derive from; a value that cannot be read becomes null. What ` +
-		`is taken out is kept in the directory quarantine of the store, with a report. A repair that was interrupted can be run again. ` +
-		`Where you have a backup, that is the better way.
+		`lists of neighbours, the dictionary and counts are made again from what they derive from; a value that cannot be read becomes null. ` +
+		`The last line says what is lost for good. The exit code is 0 where the store has no problems afterwards, also where something is lost. ` +
+		`A repair that fails or is killed changes nothing; run it again. Where you have a backup, that is the better way.
 
-    graphcleaner check my.graph --repair --report repair.jsonl`
+    graphcleaner check my.graph --repair --report repair.jsonl
+
+The repair works on a copy, so it needs as much room on the disk as the store takes. It keeps the files that the store had, with a report, in ` +
+		`the directory quarantine of the store. Delete that directory to free its room; then the repair cannot be undone. With --undo ` +
+		`these files are put back, byte for byte. A store that was written to since is refused, as its last commits would be lost.
+
+    graphcleaner check my.graph --repair --undo`
 }
 
 func (c *checkCommand) Run(ctx context.Context, s *streams) error {
@@ -42,6 +49,12 @@ func (c *checkCommand) Run(ctx context.Context, s *streams) error {
 	}
 	if c.Report != "" && !c.Repair {
 		return usagef("--report says what --repair did: want both")
+	}
+	if c.Undo {
+		if !c.Repair || c.Report != "" {
+			return usagef("--undo undoes a repair: want --repair --undo, without --report")
+		}
+		return c.undo(ctx, s)
 	}
 	began := time.Now()
 	problems, err := c.check(ctx, s)
@@ -105,38 +118,59 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 		}
 	}
 	var done []kv.Mend
-	err := c.mend(ctx, s, func(m kv.Mend) { done = append(done, m) })
+	opt := kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}
+	lost, err := kv.Repair(ctx, c.DB, opt, s.progress.report(), func(m kv.Mend) { done = append(done, m) }, index.Repair, cleaner.Repair)
 	s.progress.clear()
-	if reporting := c.tell(s, done); reporting != nil {
-		err = errors.Join(err, unreported(reporting, "%s is repaired", c.DB))
-	}
 	if err != nil {
-		return leaving(err, "%d repairs were made; run it again to go on", len(done))
+		return leaving(err, "%s is as it was; run it again", c.DB)
+	}
+	if err := c.tell(s, done); err != nil {
+		return unreported(err, "%s is repaired", c.DB)
 	}
 	left, err := c.check(ctx, s)
 	if err != nil {
 		return leaving(err, "%s is repaired, and was not checked again to the end", c.DB)
 	}
 	if left > 0 {
-		return fmt.Errorf("%s has %s left after %s", c.DB, countText(left, "problem", "problems"), countText(len(done), "repair", "repairs"))
+		return fmt.Errorf("%s has %s left after %s; lost for good: %v",
+			c.DB, countText(left, "problem", "problems"), countText(len(done), "repair", "repairs"), lost)
 	}
 	s.progress.clear()
-	_, err = fmt.Fprintf(s.out, "%s: no problems after %s\n", c.DB, countText(len(done), "repair", "repairs"))
+	_, err = fmt.Fprintf(s.out, "%s: no problems after %s\n%s: %s\n", c.DB, countText(len(done), "repair", "repairs"), c.DB, c.lossText(s, lost))
 	return err
 }
 
-// mend repairs the store from the lowest room up.
-func (c *checkCommand) mend(ctx context.Context, s *streams, report func(kv.Mend)) error {
-	opt := kv.Options{MemoryBudget: c.store()}
-	if err := kv.Repair(ctx, c.DB, opt, s.progress.report(), report); err != nil {
+// lossText says what a repair lost, and where to get it from.
+func (c *checkCommand) lossText(s *streams, lost kv.Losses) string {
+	if len(lost) == 0 {
+		return "nothing is lost"
+	}
+	return fmt.Sprintf("lost for good: %v; restore it from a backup (%s restore), or import the files again that it was made from", lost, s.program)
+}
+
+// undo puts back the files that the store had before its last repair.
+func (c *checkCommand) undo(ctx context.Context, s *streams) error {
+	last, err := kv.LastRepair(c.DB)
+	if err != nil {
 		return err
 	}
-	return withStore(c.DB, opt, func(store *kv.Store) error {
-		if err := index.Repair(ctx, store, report); err != nil {
+	if !c.Yes {
+		question := fmt.Sprintf("Undo repair %d of %s? %s, %s, are put back, and the store has its problems again.",
+			last.Number, c.DB, countText(last.Files, "file", "files"), byteSize(last.Bytes))
+		yes, err := s.confirm(question)
+		if err != nil {
 			return err
 		}
-		return cleaner.Repair(ctx, store, report)
-	})
+		if !yes {
+			return fmt.Errorf("%s is as it was: it was not confirmed", c.DB)
+		}
+	}
+	if err := kv.UndoRepair(ctx, c.DB, kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "%s: repair %d is undone; the files of the repaired store are in its directory quarantine/%d/repaired\n",
+		c.DB, last.Number, last.Number)
+	return err
 }
 
 // tell prints what was done, or writes it to the file that was asked for.

@@ -1,0 +1,92 @@
+package kv
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Loss is how many things of one kind Repair could not bring back.
+type Loss struct {
+	Kind   string `json:"kind"`    // such as "label", "id", "edge", "row of matrix m"
+	Count  int64  `json:"count"`   // 0: nobody knows how many
+	AtMost bool   `json:"at_most"` // Count is a bound
+}
+
+// Losses are what a repair lost for good, each kind once, in the order in which it was met.
+type Losses []Loss
+
+// add adds a loss to that of the same kind. A sum with an unknown number is unknown.
+func (l *Losses) add(loss Loss) {
+	for i := range *l {
+		sum := &(*l)[i]
+		if sum.Kind != loss.Kind {
+			continue
+		}
+		if sum.Count == 0 || loss.Count == 0 {
+			sum.Count = 0
+		} else {
+			sum.Count += loss.Count
+		}
+		sum.AtMost = sum.AtMost || loss.AtMost
+		return
+	}
+	*l = append(*l, loss)
+}
+
+// LossesOf sums up what mends, in their order, lost for good.
+func LossesOf(mends []Mend) (lost Losses) {
+	for _, m := range mends {
+		lost.include(m)
+	}
+	return lost
+}
+
+func (l *Losses) include(m Mend) {
+	if m.Regained != "" {
+		*l = slices.DeleteFunc(*l, func(loss Loss) bool { return loss.Kind == m.Regained })
+	}
+	for _, loss := range m.Lost {
+		l.add(loss)
+	}
+}
+
+// String is such as "12 labels, at most 40 edges, an unknown number of commits"; "nothing" where there are none.
+func (l Losses) String() string {
+	if len(l) == 0 {
+		return "nothing"
+	}
+	var parts []string
+	for _, loss := range l {
+		parts = append(parts, loss.String())
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (l Loss) String() string {
+	what := l.Kind
+	if l.Count != 1 {
+		what = plural(what)
+	}
+	switch {
+	case l.Count == 0:
+		return "an unknown number of " + what
+	case l.AtMost:
+		return fmt.Sprintf("at most %d %s", l.Count, what)
+	}
+	return fmt.Sprintf("%d %s", l.Count, what)
+}
+
+// plural is the plural of a kind, the noun of which stands before the first " of ".
+func plural(kind string) string {
+	noun, rest, of := strings.Cut(kind, " of ")
+	if strings.HasSuffix(noun, "y") {
+		noun = strings.TrimSuffix(noun, "y") + "ies"
+	} else {
+		noun += "s"
+	}
+	if of {
+		return noun + " of " + rest
+	}
+	return noun
+}

@@ -1,0 +1,336 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
+)
+
+// A mergedStore has tables that were merged, with deletions in them and since, in the states that its directory had.
+type mergedStore struct {
+	closed  string   // a directory
+	crashed string   // a directory as a kill leaves it: its last commits are in a log
+	old     [][]byte // manifests that it had before
+	merged  string   // a directory with the tables that were merged
+}
+
+func newMergedStore(t *testing.T) (m mergedStore) {
+	t.Helper()
+	dir := everyKind(t, 700)
+	keepManifest := func() {
+		text, err := os.ReadFile(filepath.Join(dir, "MANIFEST"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.old = append(m.old, text)
+	}
+	keepManifest()
+	m.merged = t.TempDir()
+	there := map[string]bool{}
+	for session := range 4 {
+		s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
+		if err != nil {
+			t.Fatal(err)
+		}
+		update(t, s, func(tx *Tx) error {
+			return errors.Join(
+				tx.PutDocument("sessions", strconv.Itoa(session), session),
+				tx.PutDocument("deleted", strconv.Itoa(session), session),
+				tx.SetLabel(NodeID(session), "relabelled"))
+		})
+		if session == 1 || session == 3 { // of which the merge then drops what was deleted
+			update(t, s, func(tx *Tx) error {
+				return errors.Join(tx.DeleteDocument("deleted", strconv.Itoa(session)), tx.DeleteDocument("deleted", strconv.Itoa(session-1)),
+					tx.Space("lent").Delete(fmt.Appendf(nil, "key %06d", 100*session)))
+			})
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		keepManifest()
+		if session%2 == 0 {
+			continue
+		}
+		before := os.DirFS(copyStore(t, dir))
+		if s, err = Open(dir, Options{MemoryBudget: minMemoryBudget}); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(s.db.Flatten(1), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		keepManifest()
+		for _, name := range fileNames(t, dir, "*.sst") {
+			there[name] = true
+		}
+		tables, err := fs.Glob(before, "*.sst")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range tables {
+			text, err := fs.ReadFile(before, name)
+			if err == nil && !there[name] {
+				err = os.WriteFile(filepath.Join(m.merged, name), text, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m.closed = copyStore(t, dir)
+	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	update(t, s, func(tx *Tx) error { return tx.SetLabel(9, "in the log") })
+	m.crashed = copyStore(t, dir)
+	closeStore(t, s)
+	return m
+}
+
+// bytesOf are the files of a directory, by their paths in it, without those of the quarantine.
+func bytesOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	names, err := storeFiles(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = string(text)
+	}
+	return files
+}
+
+// A damageCase is a store with damaged files.
+type damageCase struct {
+	name   string
+	dir    string // the store that is damaged, in a copy
+	damage func(dir string) error
+	whole  bool // nothing is lost
+}
+
+// wantRepaired damages a copy of a store and opens it, which removes no table that is needed. It repairs another copy:
+// every record is there, or a loss is told of; every byte is in the store or in its quarantine; and undoing the repair puts
+// every byte back.
+func wantRepaired(t *testing.T, c damageCase, want map[string]string) {
+	t.Helper()
+	damaged := copyStore(t, c.dir)
+	defer func() {
+		if err := os.RemoveAll(damaged); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := c.damage(damaged); err != nil {
+		t.Fatal(err)
+	}
+	before := bytesOf(t, damaged)
+	opened := copyStore(t, damaged)
+	defer func() {
+		if err := os.RemoveAll(opened); err != nil {
+			t.Error(err)
+		}
+	}()
+	s, err := Open(opened, Options{MemoryBudget: minMemoryBudget})
+	switch {
+	case err == nil:
+		got, reading := contents(s)
+		damagedStores.Store(opened, true)
+		closeStore(t, s)
+		if reading != nil && !errors.Is(reading, ErrCorrupt) || reading == nil && !maps.Equal(got, want) {
+			t.Errorf("%s: it opens with %d of %d records (%v)", c.name, len(got), len(want), reading)
+		}
+	case !errors.Is(err, ErrCorrupt):
+		t.Errorf("%s: opening: got %v, want ErrCorrupt", c.name, err)
+	default:
+		after := bytesOf(t, opened)
+		for name, text := range before {
+			if filepath.Ext(name) == ".sst" && after[name] != text {
+				t.Errorf("%s: opening, which failed with %v, removed or changed %s", c.name, err, name)
+			}
+		}
+	}
+	var done []Mend
+	lost, err := Repair(t.Context(), damaged, Options{MemoryBudget: minMemoryBudget}, nil, func(m Mend) { done = append(done, m) })
+	if err != nil {
+		if c.whole || !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: repairing: %v after %v", c.name, err, done)
+		}
+		if got := bytesOf(t, damaged); !maps.Equal(got, before) {
+			t.Errorf("%s: a repair that failed changed files", c.name)
+		}
+		return
+	}
+	if fmt.Sprint(lost) != fmt.Sprint(LossesOf(done)) {
+		t.Errorf("%s: Repair returns losses %v, and its mends %v", c.name, lost, LossesOf(done))
+	}
+	repaired := copyStore(t, damaged)
+	defer func() {
+		if err := os.RemoveAll(repaired); err != nil {
+			t.Error(err)
+		}
+	}()
+	got, err := contentsOf(t, repaired)
+	if same := maps.Equal(got, want); err != nil || !same && len(lost) == 0 || c.whole && (!same || len(lost) > 0) {
+		missing, changed := 0, 0
+		for key, value := range want {
+			if other, there := got[key]; !there {
+				missing++
+			} else if other != value {
+				changed++
+			}
+		}
+		t.Errorf("%s: of %d records %d are missing and %d changed, now there are %d (%v); lost %v; after %v",
+			c.name, len(want), missing, changed, len(got), err, lost, done)
+	}
+	if len(done) == 0 {
+		if got := bytesOf(t, damaged); !maps.Equal(got, before) {
+			t.Errorf("%s: nothing was done, and files changed", c.name)
+		}
+		return
+	}
+	if kept := bytesOf(t, filepath.Join(damaged, quarantineName, "1", beforeName)); !maps.Equal(kept, before) {
+		t.Errorf("%s: the quarantine has %v, want %v", c.name, sortedNames(kept), sortedNames(before))
+	}
+	if err := UndoRepair(t.Context(), damaged, Options{MemoryBudget: minMemoryBudget}); err != nil {
+		t.Errorf("%s: undoing: %v", c.name, err)
+	}
+	if got := bytesOf(t, damaged); !maps.Equal(got, before) {
+		t.Errorf("%s: after undoing the files are %v, want %v", c.name, sortedNames(got), sortedNames(before))
+	}
+}
+
+// inFile damages one file.
+func inFile(name string, change func(text []byte) []byte) func(dir string) error {
+	return func(dir string) error {
+		path := filepath.Join(dir, name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if text = change(text); text == nil {
+			return os.Remove(path)
+		}
+		return os.WriteFile(path, text, 0o600)
+	}
+}
+
+// TestRepairOfManifest cuts, changes, empties, removes and replaces the manifest of a store that was closed, and of one
+// that crashed: no table is lost.
+func TestRepairOfManifest(t *testing.T) {
+	t.Parallel()
+	m := newMergedStore(t)
+	for state, dir := range map[string]string{"closed": m.closed, "crashed": m.crashed} {
+		want, err := contentsOf(t, copyStore(t, dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(filepath.Join(dir, "MANIFEST"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := int(info.Size())
+		try := func(name string, change func(text []byte) []byte) {
+			wantRepaired(t, damageCase{state + ", MANIFEST " + name, dir, inFile("MANIFEST", change), true}, want)
+		}
+		step := longtest.Of(size/5+1, 1)
+		for cut := 1; cut <= size; cut += min(step, cut+2) {
+			try(fmt.Sprintf("cut by %d of %d bytes", cut, size), func(text []byte) []byte { return text[:size-cut : size-cut] })
+		}
+		for at := 0; at < size; at += step {
+			try(fmt.Sprintf("with byte %d of %d changed", at, size), func(text []byte) []byte {
+				text[at] ^= byte(1 + at%255)
+				return text
+			})
+		}
+		try("emptied", func([]byte) []byte { return []byte{} })
+		try("removed", func([]byte) []byte { return nil })
+		try("overwritten", func(text []byte) []byte { return make([]byte, len(text)) })
+		for i, old := range m.old {
+			try(fmt.Sprintf("of %d changes before the last", len(m.old)-i), func([]byte) []byte { return slices.Clone(old) })
+		}
+	}
+}
+
+// TestRepairOfTables empties, cuts, removes and changes tables: what is in the others is there, and the loss is told of.
+func TestRepairOfTables(t *testing.T) {
+	t.Parallel()
+	m := newMergedStore(t)
+	for state, dir := range map[string]string{"closed": m.closed, "crashed": m.crashed} {
+		want, err := contentsOf(t, copyStore(t, dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range fileNames(t, dir, "*.sst") {
+			for damage, change := range map[string]func(text []byte) []byte{
+				"emptied": func([]byte) []byte { return []byte{} },
+				"cut":     func(text []byte) []byte { return text[:len(text)*2/3] },
+				"removed": func([]byte) []byte { return nil },
+				"overwritten": func(text []byte) []byte {
+					clear(text[len(text)/3:][:min(5000, len(text)/3)])
+					return text
+				},
+			} {
+				wantRepaired(t, damageCase{state + ", " + name + " " + damage, dir, inFile(name, change), false}, want)
+			}
+		}
+	}
+}
+
+// TestRepairBesideMergedTables has tables that were merged beside those they became, as a crash leaves them, or a copy
+// that was made meanwhile. What was deleted stays so, whether the manifest is there or not.
+func TestRepairBesideMergedTables(t *testing.T) {
+	t.Parallel()
+	m := newMergedStore(t)
+	merged := fileNames(t, m.merged, "*.sst")
+	if len(merged) < 6 {
+		t.Fatalf("got merged tables %v, want several", merged)
+	}
+	manifests := map[string]func(text []byte) []byte{
+		"whole": func(text []byte) []byte { return text },
+		"cut":   func(text []byte) []byte { return text[:len(text)-3] },
+		"gone":  func([]byte) []byte { return nil },
+	}
+	for i, old := range m.old {
+		if longtest.Asked || i == 2 {
+			manifests[fmt.Sprintf("of %d changes before the last", len(m.old)-i)] = func([]byte) []byte { return slices.Clone(old) }
+		}
+	}
+	groups := map[string][]string{"all": merged}
+	for i, name := range merged {
+		if i%longtest.Of(len(merged)/3, 1) == 0 {
+			groups[name] = []string{name}
+		}
+	}
+	want, err := contentsOf(t, copyStore(t, m.crashed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for manifest, change := range manifests {
+		for group, names := range groups {
+			wantRepaired(t, damageCase{"MANIFEST " + manifest + " beside " + group, m.crashed, func(dir string) error {
+				for _, name := range names {
+					text, err := os.ReadFile(filepath.Join(m.merged, name))
+					if err == nil {
+						err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
+					}
+					if err != nil {
+						return err
+					}
+				}
+				return inFile("MANIFEST", change)(dir)
+			}, true}, want)
+		}
+	}
+}

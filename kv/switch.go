@@ -1,0 +1,149 @@
+package kv
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A fileSwitch takes the files of a store out of it and puts others in their place. It is written down before the first
+// of them moves, so that one that was stopped at any moment is finished later. Until then the store does not open.
+type fileSwitch struct {
+	Repair int      `json:"repair"`  // the number of the quarantine
+	OutTo  string   `json:"out_to"`  // a directory in it
+	Out    []string `json:"out"`     // what lies in the directory of the store and moves
+	InFrom string   `json:"in_from"` // a directory in the quarantine
+	In     []string `json:"in"`      // what lies in it and moves
+	Undoes bool     `json:"undoes"`  // it undoes the repair
+}
+
+func switchPath(store string) string { return filepath.Join(store, quarantineName, "switch.json") }
+
+// newSwitch is the switch for all files of a store. The directories are in the quarantine of that number.
+func newSwitch(store string, number int, outTo, inFrom string) (s fileSwitch, err error) {
+	s = fileSwitch{Repair: number, OutTo: outTo, InFrom: inFrom}
+	if s.Out, err = topNames(store); err != nil {
+		return s, err
+	}
+	s.In, err = topNames(filepath.Join(quarantinePath(store, number), inFrom))
+	return s, err
+}
+
+// topNames are the files of a store, and the directories with such.
+func topNames(dir string) (tops []string, err error) {
+	names, err := storeFiles(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		top, _, _ := strings.Cut(name, "/")
+		tops = append(tops, top)
+	}
+	slices.Sort(tops)
+	return slices.Compact(tops), nil
+}
+
+// begin writes the switch down, and carries it out.
+func (s fileSwitch) begin(store string) error {
+	if err := syncDirectory(quarantinePath(store, s.Repair)); err != nil {
+		return err
+	}
+	if err := replaceJSON(switchPath(store), s); err != nil {
+		return err
+	}
+	return s.finish(store)
+}
+
+// finish carries out what is left to do. All files go out before the first comes in; so one that is at its new place has
+// been moved.
+func (s fileSwitch) finish(store string) error {
+	path := quarantinePath(store, s.Repair)
+	outTo, inFrom := filepath.Join(path, s.OutTo), filepath.Join(path, s.InFrom)
+	if err := os.MkdirAll(outTo, storeMode); err != nil {
+		return err
+	}
+	for _, name := range s.Out {
+		if _, err := os.Lstat(filepath.Join(outTo, name)); err == nil {
+			continue
+		}
+		if err := os.Rename(filepath.Join(store, name), filepath.Join(outTo, name)); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(syncDirectory(outTo), syncDirectory(path), syncDirectory(store)); err != nil {
+		return err
+	}
+	for _, name := range s.In {
+		err := os.Rename(filepath.Join(inFrom, name), filepath.Join(store, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := syncDirectory(store); err != nil {
+		return err
+	}
+	if err := s.complete(store); err != nil {
+		return err
+	}
+	if err := os.Remove(switchPath(store)); err != nil {
+		return err
+	}
+	return syncDirectory(filepath.Join(store, quarantineName))
+}
+
+// complete gives files that are put back the modes that they had, and removes the directory that the files came from.
+func (s fileSwitch) complete(store string) error {
+	if s.Undoes {
+		kept, err := readKeptRepair(store, s.Repair)
+		if err != nil {
+			return err
+		}
+		for _, f := range kept.Before {
+			if err := os.Chmod(filepath.Join(store, f.Name), f.Mode); err != nil {
+				return err
+			}
+		}
+	}
+	return os.RemoveAll(filepath.Join(quarantinePath(store, s.Repair), s.InFrom))
+}
+
+// finishSwitch finishes a switch that was stopped, if there is one; undid says that it undoes a repair. The caller holds
+// the lock of the directory.
+func finishSwitch(store string) (undid bool, err error) {
+	s, err := readSwitch(store)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return s.Undoes, s.finish(store)
+}
+
+// readSwitch reads a switch that was begun and not finished; fs.ErrNotExist where there is none.
+func readSwitch(store string) (s fileSwitch, err error) {
+	text, err := os.ReadFile(switchPath(store))
+	if err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return s, corruptFile(switchPath(store), "%v", err)
+	}
+	return s, nil
+}
+
+// checkSwitched returns ErrCorrupt where a switch was stopped.
+func checkSwitched(store string) error {
+	_, err := os.Stat(switchPath(store))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return corruptFile(store, "a repair of it, or the undoing of one, was stopped while files changed places; repair it again, which goes on")
+}

@@ -1,0 +1,141 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// ErrNoRepair is returned by UndoRepair for a store of which no repair is kept that is not undone.
+var ErrNoRepair = errors.New("kv: no repair to undo")
+
+// ErrWrittenSince is returned by UndoRepair for a store that was written to since it was repaired: what was written
+// would be lost.
+var ErrWrittenSince = errors.New("kv: the store was written to since it was repaired")
+
+// A RepairToUndo is the last repair of a store that is not undone.
+type RepairToUndo struct {
+	Number int   // of its directory in the quarantine
+	Files  int   // that the store had before
+	Bytes  int64 // of these
+}
+
+// LastRepair returns the repair that UndoRepair would undo, ErrNoRepair where there is none.
+func LastRepair(dir string) (last RepairToUndo, err error) {
+	number, kept, err := lastRepair(dir)
+	if err != nil {
+		return last, err
+	}
+	last = RepairToUndo{Number: number, Files: len(kept.Before)}
+	for _, f := range kept.Before {
+		last.Bytes += f.Size
+	}
+	return last, nil
+}
+
+func lastRepair(dir string) (number int, kept keptRepair, err error) {
+	stopped, err := readSwitch(dir)
+	if err == nil {
+		kept, err := readKeptRepair(dir, stopped.Repair)
+		return stopped.Repair, kept, err
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return 0, kept, err
+	}
+	numbers, err := quarantines(dir)
+	if err != nil {
+		return 0, kept, err
+	}
+	for _, n := range slices.Backward(numbers) {
+		if _, err := os.Stat(filepath.Join(quarantinePath(dir, n), beforeName)); errors.Is(err, fs.ErrNotExist) {
+			continue // it is undone, was not completed, or is of an earlier version of this program
+		}
+		kept, err := readKeptRepair(dir, n)
+		if err != nil {
+			return 0, kept, err
+		}
+		return n, kept, nil
+	}
+	return 0, kept, fmt.Errorf("%s: %w: none is kept in its directory %s", dir, ErrNoRepair, quarantineName)
+}
+
+// UndoRepair puts back the files that a store had before its last Repair that is not undone, byte for byte. The files
+// that the store has until then are moved into the quarantine of that repair, so that they are not lost either.
+//
+// A store that was written to since is refused (ErrWrittenSince), and so are files in the quarantine that are not as they
+// were put there (ErrCorrupt). One that was only opened is not. After a kill run it again, which goes on. The store must
+// not be open.
+func UndoRepair(ctx context.Context, dir string, opt Options) (err error) {
+	unlock, err := lockToRepair(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	if undid, err := finishSwitch(dir); err != nil || undid {
+		return err
+	}
+	if err := removeAbandoned(dir); err != nil {
+		return err
+	}
+	number, kept, err := lastRepair(dir)
+	if err != nil {
+		return err
+	}
+	before, err := describeFiles(filepath.Join(quarantinePath(dir, number), beforeName), false)
+	if err != nil {
+		return err
+	}
+	for _, f := range kept.Before {
+		there := func(other keptFile) bool { return sameFiles([]keptFile{f}, []keptFile{other}) }
+		if f.Name != lockFileName && !slices.ContainsFunc(before, there) {
+			path := filepath.Join(quarantinePath(dir, number), beforeName, f.Name)
+			return corruptFile(path, "it is missing or changed; nothing was undone")
+		}
+	}
+	now, err := describeFiles(dir, false)
+	if err != nil {
+		return err
+	}
+	if !sameFiles(now, kept.After) {
+		if err := unlock(); err != nil {
+			return err
+		}
+		commits, err := commitsSince(dir, opt, kept.Version)
+		again, locking := lockToRepair(dir)
+		if locking != nil {
+			unlock = func() error { return nil }
+			return errors.Join(err, locking)
+		}
+		unlock = again
+		if err != nil {
+			return fmt.Errorf("%s: what was written since it was repaired is not known, nothing was undone: %w", dir, err)
+		}
+		if commits > 0 {
+			return fmt.Errorf("%s: %w: undoing would lose its last %d commits; nothing was undone", dir, ErrWrittenSince, commits)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s, err := newSwitch(dir, number, repairedName, beforeName)
+	if err != nil {
+		return err
+	}
+	s.Undoes = true
+	return s.begin(dir)
+}
+
+// commitsSince opens a store, and counts its commits since one.
+func commitsSince(dir string, opt Options, version uint64) (commits uint64, err error) {
+	opt.ReadOnly = false
+	s, err := Open(dir, opt)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return max(s.db.MaxVersion(), version) - version, nil
+}

@@ -1,0 +1,214 @@
+package kv
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/table"
+	"github.com/dgraph-io/badger/v4/y"
+	"github.com/dgraph-io/ristretto/v2/z"
+)
+
+// Badger removes the tables that its manifest does not name when it opens a store. After a crash there are such tables:
+// one that was finished and not named yet, the records of which are in a log or in the tables it was merged of, and those
+// that were merged. But the manifest may be an old one, or cut short. Then they hold the only copies of records.
+
+// clearUnnamed makes sure that Badger may remove the unnamed tables of a store that a crash left, whose manifest and
+// named tables are sound. It returns ErrCorrupt where one holds records that are nowhere else. Those that cannot be read
+// are moved into the quarantine.
+func clearUnnamed(dir string, named badger.Manifest, unnamed []uint64) (err error) {
+	c := &census{}
+	defer func() { err = errors.Join(err, c.close()) }()
+	var unreadable []uint64
+	var spans []tableSpan
+	for _, id := range unnamed {
+		t, err := openCensusTable(table.NewFilename(id, dir), id)
+		if errors.Is(err, ErrCorrupt) {
+			unreadable = append(unreadable, id)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		c.tables = append(c.tables, t)
+		spans = append(spans, t.span)
+	}
+	damaged, err := c.dropDamaged()
+	if err != nil {
+		return err
+	}
+	unreadable = append(unreadable, damaged...)
+	if len(c.tables) > 0 {
+		if err := c.addNamed(dir, named, spans); err != nil {
+			return err
+		}
+		logged, err := loggedVersions(dir)
+		if err != nil {
+			return err
+		}
+		if err := c.countOnly(context.Background(), logged); err != nil {
+			return err
+		}
+	}
+	for _, t := range c.tables {
+		if t.only > 0 {
+			return corruptFile(t.reader.path, "%s does not name it, and %d of its records are nowhere else", badger.ManifestFilename, t.only)
+		}
+	}
+	for _, id := range unreadable {
+		if err := setAside(dir, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropDamaged takes tables out of the census of which a block is damaged.
+func (c *census) dropDamaged() (damaged []uint64, err error) {
+	var sound []*censusTable
+	for _, t := range c.tables {
+		err := verifyTable(t.reader.path)
+		switch {
+		case errors.Is(err, ErrCorrupt):
+			damaged = append(damaged, t.id)
+			err = t.reader.close()
+		case err == nil:
+			sound = append(sound, t)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	c.tables = sound
+	return damaged, nil
+}
+
+// addNamed adds the named tables that overlap spans, to be looked up. One whose last block is damaged counts for nothing.
+func (c *census) addNamed(dir string, named badger.Manifest, spans []tableSpan) error {
+	for id := range named.Tables {
+		t, err := openCensusTable(table.NewFilename(id, dir), id)
+		if errors.Is(err, ErrCorrupt) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		overlaps := false
+		for _, span := range spans {
+			overlaps = overlaps || span.overlaps(t.span)
+		}
+		if !overlaps {
+			if err := t.reader.close(); err != nil {
+				return err
+			}
+			continue
+		}
+		t.named = true
+		c.tables = append(c.tables, t)
+	}
+	return nil
+}
+
+// setAside moves a table that no manifest names into the quarantine.
+func setAside(dir string, id uint64) error {
+	to := filepath.Join(dir, quarantineName, "unnamed")
+	if err := os.MkdirAll(to, storeMode); err != nil {
+		return err
+	}
+	name := table.IDToFilename(id)
+	free := filepath.Join(to, name)
+	for n := 1; ; n++ {
+		if _, err := os.Lstat(free); errors.Is(err, fs.ErrNotExist) {
+			break
+		} else if err != nil {
+			return err
+		}
+		free = filepath.Join(to, name+"."+strconv.Itoa(n))
+	}
+	if err := os.Rename(filepath.Join(dir, name), free); err != nil {
+		return err
+	}
+	return errors.Join(syncDirectory(to), syncDirectory(dir))
+}
+
+// loggedVersions are the versions of all commits that the logs of memtables have.
+func loggedVersions(dir string) (versions map[uint64]bool, err error) {
+	logs, err := memTableLogs(dir)
+	if err != nil {
+		return nil, err
+	}
+	versions = map[uint64]bool{}
+	for _, path := range logs {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		if info.Size() == 0 {
+			continue // and cannot be mapped
+		}
+		file, err := z.OpenMmapFile(path, os.O_RDONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		addLoggedVersions(file.Data, versions)
+		if err := file.Close(-1); err != nil {
+			return nil, err
+		}
+	}
+	return versions, nil
+}
+
+// addLoggedVersions adds the versions of the commits in a log, up to where Badger stops to read it. Behind the beginning a
+// log has entries:
+//
+//	mark, mark of the user     a byte each
+//	length of key, of value    uvarint
+//	when it expires            uvarint
+//	key, with its version      of the end of a commit: without meaning, and the version is the value, in decimal
+//	value
+//	checksum                   CRC-32C of all that, big-endian
+func addLoggedVersions(text []byte, versions map[uint64]bool) {
+	if len(text) < logHeader {
+		return
+	}
+	const mostKey = 1 << 16
+	for text = text[logHeader:]; len(text) > 2; {
+		mark, at := text[0], 2
+		var lengths [3]uint64
+		for i := range lengths {
+			x, n := binary.Uvarint(text[at:])
+			if n <= 0 {
+				return
+			}
+			lengths[i], at = x, at+n
+		}
+		if lengths[0] > mostKey || lengths[1] > uint64(len(text)) {
+			return
+		}
+		keyEnd := at + int(lengths[0])
+		end := keyEnd + int(lengths[1])
+		if end+crc32.Size > len(text) || lengths[0] == 0 || crc32.Checksum(text[:end], castagnoli) != binary.BigEndian.Uint32(text[end:]) {
+			return
+		}
+		key, value := text[at:keyEnd], text[keyEnd:end]
+		switch {
+		case mark&markEndOfTransaction != 0:
+			version, err := strconv.ParseUint(string(bytes.TrimSpace(value)), 10, 64)
+			if err != nil {
+				return
+			}
+			versions[version] = true
+		case mark&markOfTransaction == 0 && len(key) > 8:
+			versions[y.ParseTs(key)] = true
+		}
+		text = text[end+crc32.Size:]
+	}
+}
