@@ -10,6 +10,9 @@ import (
 // the predicate is true of a node, given one that returns the node's value of a property. Errors are those of NewPlan,
 // and those of value.
 func Holds(tx *kv.Tx, p Predicate) (func(value func(property string) (kv.Value, error)) (bool, error), error) {
+	if err := validate(p); err != nil {
+		return nil, err
+	}
 	s, err := newSchema(tx, Properties(p))
 	if err != nil {
 		return nil, err

@@ -1,0 +1,48 @@
+package index
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// Equalities of one property become one In, however many they are and whatever stands between them, and what an And
+// takes out of it is gone. Simplifying compares values about n·log n times: the number of terms here makes a square of it
+// minutes.
+func TestManyTerms(t *testing.T) {
+	const n = 400_000
+	var equal, unequal, pairs []Predicate
+	for i := range int64(n) {
+		equal = append(equal, year(Eq, n-i))
+		unequal = append(unequal, year(Ne, i))
+		pairs = append(pairs, year(Eq, i), label(Eq, fmt.Sprint(i)))
+	}
+	in := In{"year", nil}
+	for i := range int64(n) {
+		in.Values = append(in.Values, kv.IntValue(i))
+	}
+	for _, c := range []struct {
+		name string
+		p    Predicate
+		want []int // the values of each In of the outcome; nil for false
+	}{
+		{"equalities", or(equal...), []int{n}},
+		{"equalities between others", or(pairs...), []int{n, n}},
+		{"inequalities", not(and(unequal...)), []int{n}},
+		{"equalities and inequalities", and(or(equal...), and(unequal...)), nil}, // but n, which is one value
+		{"two lists", and(in, not(In{"year", in.Values[:n/2]})), []int{n / 2}},
+		{"two lists that both hold", and(in, or(equal...)), []int{n - 1}},
+	} {
+		p := testSchema.simplify(c.p)
+		var got []int
+		walk(p, func(leaf Predicate) {
+			if in, ok := leaf.(In); ok {
+				got = append(got, len(in.Values))
+			}
+		})
+		if fmt.Sprint(got) != fmt.Sprint(c.want) {
+			t.Errorf("%s: got lists of %v values, want %v", c.name, got, c.want)
+		}
+	}
+}
