@@ -20,7 +20,11 @@ func Holds(tx *kv.Tx, p Predicate) (func(value func(property string) (kv.Value, 
 	if err := s.check(p); err != nil {
 		return nil, err
 	}
-	holds := prepare(s.simplify(p))
+	where := s.simplify(p)
+	if err := boundTerms(where); err != nil {
+		return nil, err
+	}
+	holds := prepare(where)
 	return func(value func(string) (kv.Value, error)) (bool, error) {
 		outcome, err := holds(value)
 		return outcome == isTrue, err

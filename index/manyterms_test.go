@@ -1,6 +1,7 @@
 package index
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -45,4 +46,36 @@ func TestManyTerms(t *testing.T) {
 			t.Errorf("%s: got lists of %v values, want %v", c.name, got, c.want)
 		}
 	}
+}
+
+// Conditions that no list joins are bounded, as each is looked at for every node.
+func TestTooManyTerms(t *testing.T) {
+	s := emptyStore(t, 3)
+	var likes, pairs []Predicate
+	for i := range maxTerms + 1 {
+		likes = append(likes, Like{"title", fmt.Sprint("a%", i)})
+		pairs = append(pairs, or(Compare{"id", Eq, text(fmt.Sprint(i))}, Compare{"title", Eq, text("a")}))
+	}
+	view(t, s, func(tx *kv.Tx) error {
+		for _, c := range []struct {
+			name   string
+			p      Predicate
+			refuse bool
+		}{
+			{"one too many", or(likes...), true},
+			{"the most", or(likes[1:]...), false},
+			{"the most of an And", and(likes[1:]...), false},
+			{"an And of many Ors", and(pairs[:maxTerms/2]...), false},
+			{"an And of too many Ors", and(pairs...), true},
+		} {
+			_, planned := NewPlan(tx, Query{Where: c.p, Limit: -1})
+			_, held := Holds(tx, c.p)
+			for call, err := range map[string]error{"NewPlan": planned, "Holds": held} {
+				if got := errors.Is(err, ErrPredicate); got != c.refuse || err != nil && !c.refuse {
+					t.Errorf("%s: %s: got %v, want an ErrPredicate: %v", c.name, call, err, c.refuse)
+				}
+			}
+		}
+		return nil
+	})
 }

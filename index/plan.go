@@ -102,7 +102,11 @@ func NewPlan(tx *kv.Tx, q Query) (*Plan, error) {
 	if err := s.check(q.Where); err != nil {
 		return nil, err
 	}
-	plan, err := newPlanner(tx, s).choose(s.simplify(q.Where), s.orders(q.Order), q.Limit)
+	where := s.simplify(q.Where)
+	if err := boundTerms(where); err != nil {
+		return nil, err
+	}
+	plan, err := newPlanner(tx, s).choose(where, s.orders(q.Order), q.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}

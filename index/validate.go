@@ -6,8 +6,23 @@ import (
 )
 
 // ErrPredicate is a predicate that has no meaning: a nil term, a pointer or a type of another package, an Op that there
-// is none of, or more than MaxDepth levels.
-var ErrPredicate = errors.New("index: no valid predicate")
+// is none of, more than MaxDepth levels, or too many conditions that are no list.
+var ErrPredicate = errors.New("invalid condition")
+
+// maxTerms is the most conditions on a property that a simplified predicate has: each is looked at for every node that
+// comes into question, and a walk looks at its context once in checkEvery nodes.
+const maxTerms = 2000
+
+// boundTerms returns an ErrPredicate for a simplified predicate of too many conditions.
+func boundTerms(p Predicate) error {
+	count := 0
+	walk(p, func(Predicate) { count++ })
+	if count <= maxTerms {
+		return nil
+	}
+	return fmt.Errorf("%w: %d conditions, want at most %d (in takes a list of any length as one condition, and equalities of one property "+
+		"that are joined by or are such a list)", ErrPredicate, count, maxTerms)
+}
 
 // MaxDepth is the most levels of And, Or and Not within each other. It keeps a predicate from exhausting the stack.
 const MaxDepth = 1000
