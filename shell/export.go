@@ -157,7 +157,7 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 		if err != nil {
 			return nil, err
 		}
-		return nodeTable(ctx, tx, scoreColumns, scoreProperties, func(v kv.NodeID, values []kv.Value) []kv.Value {
+		return c.nodeTable(ctx, tx, scoreColumns, scoreProperties, func(v kv.NodeID, values []kv.Value) []kv.Value {
 			if label, ok := scored[v]; ok {
 				values[1] = text(label.Label)
 			}
@@ -218,7 +218,7 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*Result, err
 	}
 	if !c.WithoutSuspects && !c.MultiLabel {
 		columns = slices.Delete(columns, 2, 3)
-		return nodeTable(ctx, tx, columns, properties[:2], func(v kv.NodeID, values []kv.Value) []kv.Value {
+		return c.nodeTable(ctx, tx, columns, properties[:2], func(v kv.NodeID, values []kv.Value) []kv.Value {
 			return append(values, before(v, values[1]))
 		})
 	}
@@ -229,7 +229,7 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*Result, err
 	if c.WithoutSuspects {
 		columns = slices.Delete(columns, 2, 3)
 	}
-	return nodeTable(ctx, tx, columns, properties, func(v kv.NodeID, values []kv.Value) []kv.Value {
+	return c.nodeTable(ctx, tx, columns, properties, func(v kv.NodeID, values []kv.Value) []kv.Value {
 		label, suggested, score, decision := values[1], values[2], values[3], values[4]
 		settled := !decision.IsNull() && decision.Str() != cleaner.Unsure.String()
 		doubtful := score.Float() > threshold && !settled // NaN, where there is no score, is not
@@ -250,10 +250,10 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*Result, err
 
 // nodeTable has a row for every node, in file order. The first property is the id. Where finish is not nil it makes the
 // values of the columns from those of the properties.
-func nodeTable(
+func (c *exportCommand) nodeTable(
 	ctx context.Context, tx *kv.Tx, columns, properties []ColumnInfo, finish func(v kv.NodeID, values []kv.Value) []kv.Value,
 ) (*Result, error) {
-	fetch, err := newFetcher(tx, properties[1:])
+	fetch, err := newFetcher(tx, properties[1:], c.Threads)
 	if err != nil {
 		return nil, err
 	}
