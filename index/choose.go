@@ -234,7 +234,7 @@ func (pl *planner) access(p Predicate) (a access, ok bool, err error) {
 // A candidate is a source that answers some of the terms of an And.
 type candidate struct {
 	source  source
-	answers []bool // by term
+	answers []int // terms, by their number
 }
 
 // candidates lists every source that helps with an And.
@@ -243,22 +243,23 @@ func (pl *planner) candidates(p Predicate) ([]candidate, error) {
 	all := terms(p)
 	byColumn := map[string][]int{}
 	for i, t := range all {
-		one := make([]bool, len(all))
-		one[i] = true
 		if or, isOr := t.(Or); isOr {
 			a, ok, err := pl.unionOf(or)
 			if err != nil {
 				return nil, err
 			}
 			if ok {
-				one[i] = isAlways(a.residual)
-				found = append(found, candidate{a.source, one})
+				c := candidate{source: a.source}
+				if isAlways(a.residual) {
+					c.answers = []int{i}
+				}
+				found = append(found, c)
 			}
 			continue
 		}
 		name := leafProperty(t)
 		if ids, ok := idsOf(t); ok {
-			found = append(found, candidate{&lookup{ids}, one})
+			found = append(found, candidate{&lookup{ids}, []int{i}})
 		} else if _, null := t.(IsNull); pl.schema[name].indexed && !null {
 			byColumn[name] = append(byColumn[name], i)
 		}
@@ -272,18 +273,15 @@ func (pl *planner) candidates(p Predicate) ([]candidate, error) {
 		if len(places) == 0 || places[0] != i {
 			continue
 		}
-		c := candidate{answers: make([]bool, len(all))}
 		var mine []Predicate
 		for _, place := range places {
-			c.answers[place] = true
 			mine = append(mine, all[place])
 		}
 		scan, err := pl.rangeScan(name, mine)
 		if err != nil {
 			return nil, err
 		}
-		c.source = scan
-		found = append(found, c)
+		found = append(found, candidate{scan, places})
 	}
 	return found, nil
 }
@@ -299,18 +297,24 @@ func idsOf(t Predicate) ([]kv.Value, bool) {
 	return nil, false
 }
 
+// maxJoined is how many candidates are looked at, those of fewest rows: a further one hardly leaves out more.
+const maxJoined = 32
+
 // intersect takes the candidate of fewest rows and joins others to it while that saves more reading of rows than it
 // costs. There is at least one candidate.
 func (pl *planner) intersect(all []Predicate, candidates []candidate) access {
-	answered := slices.Clone(candidates[0].answers)
+	answered := make([]bool, len(all))
+	for _, i := range candidates[0].answers {
+		answered[i] = true
+	}
 	parts := []source{candidates[0].source}
 	best := access{parts[0], unanswered(all, answered)}
 	rows := parts[0].estimate().rows
 	cost := best.cost(pl)
-	for _, c := range candidates[1:] {
+	for _, c := range candidates[1:min(len(candidates), maxJoined)] {
 		also := slices.Clone(answered)
-		for i, a := range c.answers {
-			also[i] = also[i] || a
+		for _, i := range c.answers {
+			also[i] = true
 		}
 		e := c.source.estimate()
 		joined := rows * min(1, e.rows/max(1, pl.n))

@@ -61,11 +61,14 @@ func (c *constraint) restrict(values []kv.Value) {
 		c.in, c.hasIn = slices.Clone(values), true
 		return
 	}
-	c.in = slices.DeleteFunc(c.in, func(v kv.Value) bool { return !contains(values, v) })
+	allowed := sortedSet(values)
+	c.in = slices.DeleteFunc(c.in, func(v kv.Value) bool { return !contains(allowed, v) })
 }
 
-func contains(values []kv.Value, v kv.Value) bool {
-	return slices.ContainsFunc(values, func(w kv.Value) bool { return compareValues(v, w) == 0 })
+// contains looks up v in a sorted set.
+func contains(set []kv.Value, v kv.Value) bool {
+	_, found := slices.BinarySearchFunc(set, v, compareValues)
+	return found
 }
 
 // inRange reports whether v lies between the bounds.
@@ -93,8 +96,9 @@ func (c *constraint) predicates() []Predicate {
 		}
 	}
 	if c.hasIn {
+		out, isLiked := sortedSet(c.out), c.likeTest()
 		values := slices.DeleteFunc(c.in, func(v kv.Value) bool {
-			return !c.inRange(v) || contains(c.out, v) || !c.isLiked(v)
+			return !c.inRange(v) || contains(out, v) || !isLiked(v)
 		})
 		return []Predicate{oneOf(name, values)}
 	}
@@ -116,12 +120,13 @@ func (c *constraint) predicates() []Predicate {
 	return terms
 }
 
-// isLiked reports whether v satisfies every Like.
-func (c *constraint) isLiked(v kv.Value) bool {
+// likeTest returns the function that reports whether a value satisfies every Like.
+func (c *constraint) likeTest() func(kv.Value) bool {
+	var tests []func(kv.Value) truth
 	for _, like := range c.likes {
-		if test(like, v) != isTrue {
-			return false
-		}
+		tests = append(tests, newTest(like))
 	}
-	return true
+	return func(v kv.Value) bool {
+		return !slices.ContainsFunc(tests, func(test func(kv.Value) truth) bool { return test(v) != isTrue })
+	}
 }

@@ -23,10 +23,7 @@ func truthOf(b bool) truth {
 	return isFalse
 }
 
-// test evaluates a condition on one property, a Compare, In, Like or IsNull or a Not of one, for its value.
-func test(p Predicate, v kv.Value) truth { return newTest(p)(v) }
-
-// newTest prepares a condition on one property for many values.
+// newTest prepares a condition on one property, a Compare, In, Like or IsNull or a Not of one, for its values.
 func newTest(p Predicate) func(kv.Value) truth {
 	valued := func(holds func(kv.Value) bool) func(kv.Value) truth {
 		return func(v kv.Value) truth {

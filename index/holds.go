@@ -10,6 +10,9 @@ import (
 // the predicate is true of a node, given one that returns the node's value of a property. Errors are those of NewPlan,
 // and those of value.
 func Holds(tx *kv.Tx, p Predicate) (func(value func(property string) (kv.Value, error)) (bool, error), error) {
+	if err := validate(p); err != nil {
+		return nil, err
+	}
 	s, err := newSchema(tx, Properties(p))
 	if err != nil {
 		return nil, err
@@ -17,7 +20,11 @@ func Holds(tx *kv.Tx, p Predicate) (func(value func(property string) (kv.Value, 
 	if err := s.check(p); err != nil {
 		return nil, err
 	}
-	holds := prepare(s.simplify(p))
+	where := s.simplify(p)
+	if err := boundTerms(where); err != nil {
+		return nil, err
+	}
+	holds := prepare(where)
 	return func(value func(string) (kv.Value, error)) (bool, error) {
 		outcome, err := holds(value)
 		return outcome == isTrue, err

@@ -82,9 +82,13 @@ func (p *Plan) Known() (property string, value kv.Value) {
 }
 
 // NewPlan chooses the cheapest way to answer q. It returns an *UnknownPropertyError for a name that is neither a
-// column nor built in, and a *TypeError for a constant its property cannot be compared with.
+// column nor built in, a *TypeError for a constant its property cannot be compared with, and ErrPredicate for a condition
+// that has no meaning.
 func NewPlan(tx *kv.Tx, q Query) (*Plan, error) {
 	if err := tx.Err(); err != nil {
+		return nil, err
+	}
+	if err := validate(q.Where); err != nil {
 		return nil, err
 	}
 	names := Properties(q.Where)
@@ -98,7 +102,11 @@ func NewPlan(tx *kv.Tx, q Query) (*Plan, error) {
 	if err := s.check(q.Where); err != nil {
 		return nil, err
 	}
-	plan, err := newPlanner(tx, s).choose(s.simplify(q.Where), s.orders(q.Order), q.Limit)
+	where := s.simplify(q.Where)
+	if err := boundTerms(where); err != nil {
+		return nil, err
+	}
+	plan, err := newPlanner(tx, s).choose(where, s.orders(q.Order), q.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}

@@ -13,7 +13,8 @@ import (
 // Conditions have three outcomes, as in SQL: a comparison with null, on either side, is neither true nor false,
 // and so is its negation. A query answers with the nodes for which its predicate is true.
 //
-// The types below are all there are: handing in another one is a slip that panics.
+// The types below are all there are, as values and not as pointers: NewPlan and Holds answer anything else, and a nil
+// term, with ErrPredicate.
 type Predicate interface{ String() string }
 
 // An Op compares a property with a constant.
@@ -143,6 +144,10 @@ func list(name string, terms []Predicate) string {
 	var b strings.Builder
 	b.WriteString("(" + name)
 	for _, t := range terms {
+		if t == nil {
+			b.WriteString(" nil")
+			continue
+		}
 		b.WriteString(" " + t.String())
 	}
 	return b.String() + ")"
@@ -160,8 +165,8 @@ func literal(v kv.Value) string {
 	}
 }
 
-// Properties lists the names a predicate speaks of, each once, in the order of first mention. A nil predicate
-// has none.
+// Properties lists the names a predicate speaks of, each once, in the order of first mention. Nil has none, and neither
+// has anything else that is no predicate.
 func Properties(p Predicate) []string {
 	var names []string
 	seen := map[string]bool{}
@@ -183,7 +188,6 @@ func Properties(p Predicate) []string {
 // walk calls visit for every term of p that names a property.
 func walk(p Predicate, visit func(Predicate)) {
 	switch p := p.(type) {
-	case nil:
 	case And:
 		for _, t := range p.Terms {
 			walk(t, visit)
@@ -194,7 +198,7 @@ func walk(p Predicate, visit func(Predicate)) {
 		}
 	case Not:
 		walk(p.Term, visit)
-	default:
+	case Compare, CompareProperties, In, Like, IsNull:
 		visit(p)
 	}
 }
@@ -214,6 +218,6 @@ func propertyOf(p Predicate) string {
 	case IsNull:
 		return p.Property
 	default:
-		panic("index: a predicate of a foreign type: " + p.String()) // only this package's types are predicates
+		panic("index: no condition on a property: " + p.String()) // validate has refused foreign types
 	}
 }

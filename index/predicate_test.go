@@ -186,8 +186,10 @@ func TestTypeError(t *testing.T) {
 		{Compare{"score", Lt, kv.IntValue(1)}, ""},
 		{Compare{"score", Lt, null}, ""},
 		{Compare{"id", Eq, text("x")}, ""},
-		{Compare{"id", Lt, text("12")}, ""},
-		{Compare{"id", Lt, text("x")}, `property id holds integers and cannot be compared with the string "x"`},
+		{Compare{"id", Lt, text("12")}, `the ids of this store are integers, and text has no order among them: got the string "12", want a number without quotes`},
+		{Compare{"id", Lt, text("x")}, `the ids of this store are integers, and text has no order among them: got the string "x", want a number without quotes`},
+		{Compare{"id", Eq, text("12")}, ""},
+		{Compare{"id", Eq, kv.BoolValue(true)}, "ids cannot be compared with true"},
 		{Like{"id", "1%"}, ""},
 		{Compare{"split", Eq, number(1)}, "property split holds strings and cannot be compared with the number 1"},
 	} {

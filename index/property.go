@@ -112,12 +112,30 @@ func (e *TypeError) Error() string {
 	constant := map[kv.Kind]string{
 		kv.KindBool: "", kv.KindInt: "the number ", kv.KindFloat: "the number ", kv.KindString: "the string ",
 	}
+	if e.Property == propertyID && e.Other == "" {
+		return e.idError(constant[e.Value.Kind()])
+	}
 	if e.Other != "" {
 		return fmt.Sprintf("property %s holds %s and cannot be compared with %s, which holds %s",
 			e.Property, holds[e.Kind], e.Other, holds[e.OtherKind])
 	}
 	return fmt.Sprintf("property %s holds %s and cannot be compared with %s%s",
 		e.Property, holds[e.Kind], constant[e.Value.Kind()], literal(e.Value))
+}
+
+// idError is Error for id, whose kind depends on what ids the store has.
+func (e *TypeError) idError(constant string) string {
+	number := e.Value.Kind() == kv.KindInt || e.Value.Kind() == kv.KindFloat
+	switch {
+	case e.Kind == kv.KindString && number:
+		return fmt.Sprintf("the ids of this store are text, since not all of them are integers, and text has no order among numbers: "+
+			"got %s%s, which compares as text in quotes: '%[2]s'", constant, e.Value)
+	case e.Kind == kv.KindInt && e.Value.Kind() == kv.KindString:
+		return fmt.Sprintf("the ids of this store are integers, and text has no order among them: got %s%s, want a number without quotes",
+			constant, literal(e.Value))
+	default:
+		return fmt.Sprintf("ids cannot be compared with %s%s", constant, literal(e.Value))
+	}
 }
 
 // check returns a *TypeError for the first constant of p that does not go with its property.
@@ -144,7 +162,7 @@ func (s schema) check(p Predicate) error {
 			}
 		}
 		for _, c := range constants {
-			if failed == nil && (!prop.comparable(c) || isOrder(leaf) && !prop.ordered(c)) {
+			if failed == nil && (!prop.comparable(c) || isOrder(leaf) && !prop.hasOrder(c)) {
 				failed = &TypeError{Property: prop.name, Kind: prop.kind, Value: c}
 			}
 		}
@@ -153,7 +171,7 @@ func (s schema) check(p Predicate) error {
 }
 
 // comparable reports whether c can stand against the property: null always, numbers with numbers, and an id, text
-// or integer, with the constant that writes it in the other way.
+// or integer, with the constant that writes it in the other way; hasOrder says which of those have an order.
 func (p property) comparable(c kv.Value) bool {
 	switch kind := c.Kind(); {
 	case kind == kv.KindNull:
@@ -174,14 +192,11 @@ func isOrder(p Predicate) bool {
 	return ok && c.Op != Eq && c.Op != Ne
 }
 
-// ordered reports whether a comparable constant has a place among the property's values: text that is no number
-// has none among integer ids.
-func (p property) ordered(c kv.Value) bool {
-	if p.kind == kv.KindInt && c.Kind() == kv.KindString {
-		_, exact, _ := p.hold(c)
-		return exact
-	}
-	return true
+// hasOrder reports whether a comparable constant has a place among the property's values: text has none among integer
+// ids, and a number none among ids that are text. An id that turns the ids of a store into text so turns a condition into
+// an error, and never into another condition.
+func (p property) hasOrder(c kv.Value) bool {
+	return p.name != propertyID || c.IsNull() || (p.kind == kv.KindString) == (c.Kind() == kv.KindString)
 }
 
 // Nearest returns up to three of known that name may be a slip for, best first: those at an edit distance of at

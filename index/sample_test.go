@@ -113,7 +113,7 @@ func TestDegreeShares(t *testing.T) {
 			}
 			want := 0.0
 			for _, d := range degrees {
-				if test(p, kv.IntValue(int64(d))) == isTrue {
+				if newTest(p)(kv.IntValue(int64(d))) == isTrue {
 					want++
 				}
 			}

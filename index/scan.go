@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -163,13 +164,9 @@ func (b block) mayHold(p Predicate) bool {
 		default:
 			return p.Op.holds(compareValues(b.max, p.Value))
 		}
-	case In:
-		for _, v := range p.Values {
-			if within(v) {
-				return true
-			}
-		}
-		return false
+	case In: // its values ascend
+		least, _ := slices.BinarySearchFunc(p.Values, b.min, compareValues)
+		return least < len(p.Values) && within(p.Values[least])
 	case Like:
 		prefix := parsePattern(p.Pattern).prefix()
 		least := b.min.Str()

@@ -228,23 +228,26 @@ func (s schema) mergeAnd(terms []Predicate) Predicate {
 }
 
 // mergeOr joins simplified terms: equalities of one property become one In, and of comparisons in one direction
-// the widest stays.
+// the widest stays. What terms are merged into stands in the place of the first of them.
 func mergeOr(terms []Predicate) Predicate {
-	equal := map[string][]kv.Value{}
 	type direction struct {
 		name string
 		up   bool
 	}
+	equal := map[string][]kv.Value{}
 	widest := map[direction]Compare{}
 	var merged []Predicate
-	place := map[any]int{} // in merged, of what grows as more terms come
-	keep := func(key any, p Predicate) {
-		if at, ok := place[key]; ok {
-			merged[at] = p
-			return
+	var fill []func() // the places of what grows as more terms come, once all have
+	hold := func(of func() Predicate) {
+		at := len(merged)
+		merged = append(merged, nil)
+		fill = append(fill, func() { merged[at] = of() })
+	}
+	equals := func(name string, values ...kv.Value) {
+		if _, held := equal[name]; !held {
+			hold(func() Predicate { return oneOf(name, equal[name]) })
 		}
-		place[key] = len(merged)
-		merged = append(merged, p)
+		equal[name] = append(equal[name], values...)
 	}
 	for _, t := range flatten(terms, func(p Predicate) ([]Predicate, bool) { o, ok := p.(Or); return o.Terms, ok }) {
 		if isAlways(t) {
@@ -252,25 +255,29 @@ func mergeOr(terms []Predicate) Predicate {
 		}
 		switch t := t.(type) {
 		case In:
-			equal[t.Property] = append(equal[t.Property], t.Values...)
-			keep(t.Property, oneOf(t.Property, equal[t.Property]))
+			equals(t.Property, t.Values...)
 		case Compare:
 			switch t.Op {
 			case Eq:
-				equal[t.Property] = append(equal[t.Property], t.Value)
-				keep(t.Property, oneOf(t.Property, equal[t.Property]))
+				equals(t.Property, t.Value)
 			case Ne:
 				merged = append(merged, t)
 			default:
 				d := direction{t.Property, t.Op == Gt || t.Op == Ge}
-				if before, ok := widest[d]; !ok || wider(t, before) {
+				before, held := widest[d]
+				if !held {
+					hold(func() Predicate { return widest[d] })
+				}
+				if !held || wider(t, before) {
 					widest[d] = t
 				}
-				keep(d, widest[d])
 			}
 		default:
 			merged = append(merged, t)
 		}
+	}
+	for _, f := range fill {
+		f()
 	}
 	if merged = distinct(merged); len(merged) == 1 {
 		return merged[0]

@@ -66,7 +66,7 @@ func TestImportBadRows(t *testing.T) {
 			writeFiles(t, map[string]string{
 				"nodes.csv": someBadNodes, "edges.csv": someBadEdges, "p.npy": array(3, 1, 1, 1, 1),
 			})
-			got := run(t, "", append([]string{"import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv"}, strings.Fields(c.args)...)...)
+			got := run(t, "", importArgs(c.args)...)
 			if got.code != c.code || !strings.Contains(got.out+got.err, c.want) {
 				t.Errorf("got exit code %d and %s%s\nwant %d and %s", got.code, got.out, got.err, c.code, c.want)
 			}

@@ -118,9 +118,27 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 	if err != nil {
 		return s.usage(parser, err)
 	}
-	err = parsed.Run()
+	if err = checkRepeated(parsed); err == nil {
+		err = parsed.Run()
+	}
 	s.progress.clear()
 	return s.exitCode(ctx, parsed.Command(), err)
+}
+
+// checkRepeated returns an error where a flag of one value is given twice: the last would count and the others be lost
+// without a word.
+func checkRepeated(parsed *kong.Context) error {
+	given := map[*kong.Flag]bool{}
+	for _, at := range parsed.Path {
+		if at.Flag == nil || at.Flag.IsCumulative() {
+			continue
+		}
+		if given[at.Flag] {
+			return usagef("--%s is given twice, want it once", at.Flag.Name)
+		}
+		given[at.Flag] = true
+	}
+	return nil
 }
 
 // A stickyWriter remembers the first error of writing, which who writes help drops or takes for a wrong flag.

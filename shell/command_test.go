@@ -112,6 +112,17 @@ func mustRun(t testing.TB, args ...string) string {
 	return got.out
 }
 
+// importArgs is the command line of an import into g, of nodes.csv and edges.csv where more does not name others.
+func importArgs(more string) []string {
+	args := append([]string{"import", "g"}, strings.Fields(more)...)
+	for _, flag := range []string{"nodes", "edges"} {
+		if !slices.Contains(args, "--"+flag) {
+			args = append(args, "--"+flag, flag+".csv")
+		}
+	}
+	return args
+}
+
 // writeFiles writes files into a new directory, which it makes the working one.
 func writeFiles(t testing.TB, files map[string]string) {
 	t.Helper()

@@ -67,7 +67,7 @@ func (f *finding) walk(ctx context.Context) (n int64, err error) {
 
 // countBy counts nodes by the value of a property.
 func (q *query) countBy(ctx context.Context, found *finding, by ColumnInfo) (map[kv.Value]int64, error) {
-	f, err := newFetcher(q.tx, []ColumnInfo{by})
+	f, err := newFetcher(q.tx, []ColumnInfo{by}, q.engine.workers)
 	if err != nil {
 		return nil, err
 	}

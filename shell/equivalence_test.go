@@ -284,14 +284,14 @@ func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
 	}
 	name := s.names[r.IntN(len(s.names))]
 	var c condition
-	// constant draws one, and returns its text.
-	constant := func() (kv.Value, string) {
+	// constant draws one, to compare by order or not, and returns its text.
+	constant := func(ordered bool) (kv.Value, string) {
 		value := s.drawConstant(r, name)
 		if r.IntN(6) == 0 {
 			c.args = append(c.args, value)
 			return value, "$" + strconv.Itoa(first+len(c.args)-1)
 		}
-		return value, s.spell(r, name, value)
+		return value, s.spell(r, name, value, ordered)
 	}
 	quoted := quoteName(name)
 	if r.IntN(8) == 0 {
@@ -314,7 +314,7 @@ func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
 		values := make([]kv.Value, 1+r.IntN(4))
 		texts := make([]string, len(values))
 		for i := range values {
-			values[i], texts[i] = constant()
+			values[i], texts[i] = constant(false)
 		}
 		c.text += "in (" + strings.Join(texts, ",") + ")"
 		c.of = func(row map[string]kv.Value) float64 {
@@ -325,8 +325,8 @@ func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
 			return greatest
 		}
 	case kind == 2:
-		low, lowText := constant()
-		high, highText := constant()
+		low, lowText := constant(true)
+		high, highText := constant(true)
 		c.text += "between " + lowText + " and " + highText
 		c.of = func(row map[string]kv.Value) float64 {
 			return min(meets(row[name], ">=", low), meets(row[name], "<=", high))
@@ -343,7 +343,7 @@ func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
 	default:
 		not = false
 		operator := []string{"=", "!=", "<>", "<", "<=", ">", ">="}[r.IntN(7)]
-		value, text := constant()
+		value, text := constant(strings.ContainsAny(operator, "<>") && operator != "<>")
 		c.text = quoted + []string{"", " "}[r.IntN(2)] + operator + " " + text
 		c.of = func(row map[string]kv.Value) float64 { return meets(row[name], operator, value) }
 	}
@@ -387,12 +387,12 @@ func (s *drawnStore) drawConstant(r *rand.Rand, name string) kv.Value {
 	}
 }
 
-// spell writes a constant in one of the ways that the language has for it.
-func (s *drawnStore) spell(r *rand.Rand, name string, value kv.Value) string {
+// spell writes a constant in one of the ways that the language has for it, to compare by order or not.
+func (s *drawnStore) spell(r *rand.Rand, name string, value kv.Value, ordered bool) string {
 	switch value.Kind() {
 	case kv.KindString:
 		_, err := strconv.ParseFloat(value.Str(), 64)
-		if err == nil && s.kinds[name] == kv.KindClass && r.IntN(2) == 0 {
+		if err == nil && s.kinds[name] == kv.KindClass && !ordered && r.IntN(2) == 0 {
 			return value.Str() // classes that look like numbers may be written so
 		}
 		return quoteString(value.Str())

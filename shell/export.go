@@ -164,7 +164,7 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 		if err != nil {
 			return nil, err
 		}
-		return nodeTable(ctx, tx, scoreColumns, scoreProperties, func(v kv.NodeID, values []kv.Value) []kv.Value {
+		return c.nodeTable(ctx, tx, scoreColumns, scoreProperties, func(v kv.NodeID, values []kv.Value) []kv.Value {
 			if label, ok := scored[v]; ok {
 				values[1] = text(label.Label)
 			}
@@ -175,7 +175,7 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 		if err != nil {
 			return nil, err
 		}
-		return suspectsAbove(ctx, tx, threshold, byScore)
+		return suspectsAbove(ctx, tx, threshold, byScore, c.Threads)
 	case "labels":
 		return c.labelTable(ctx, tx)
 	case "decisions":
@@ -225,7 +225,7 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*Result, err
 	}
 	if !c.WithoutSuspects && !c.MultiLabel {
 		columns = slices.Delete(columns, 2, 3)
-		return nodeTable(ctx, tx, columns, properties[:2], func(v kv.NodeID, values []kv.Value) []kv.Value {
+		return c.nodeTable(ctx, tx, columns, properties[:2], func(v kv.NodeID, values []kv.Value) []kv.Value {
 			return append(values, before(v, values[1]))
 		})
 	}
@@ -236,7 +236,7 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*Result, err
 	if c.WithoutSuspects {
 		columns = slices.Delete(columns, 2, 3)
 	}
-	return nodeTable(ctx, tx, columns, properties, func(v kv.NodeID, values []kv.Value) []kv.Value {
+	return c.nodeTable(ctx, tx, columns, properties, func(v kv.NodeID, values []kv.Value) []kv.Value {
 		label, suggested, score, decision := values[1], values[2], values[3], values[4]
 		kept, second := label, kv.Value{}
 		if cleaner.IsSuspect(threshold, score, label, suggested, decision) {
@@ -255,10 +255,10 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*Result, err
 
 // nodeTable has a row for every node, in file order. The first property is the id. Where finish is not nil it makes the
 // values of the columns from those of the properties.
-func nodeTable(
+func (c *exportCommand) nodeTable(
 	ctx context.Context, tx *kv.Tx, columns, properties []ColumnInfo, finish func(v kv.NodeID, values []kv.Value) []kv.Value,
 ) (*Result, error) {
-	fetch, err := newFetcher(tx, properties[1:])
+	fetch, err := newFetcher(tx, properties[1:], c.Threads)
 	if err != nil {
 		return nil, err
 	}

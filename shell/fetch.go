@@ -22,6 +22,7 @@ const (
 type fetcher struct {
 	columns []ColumnInfo
 	readers []*kv.ColumnReader // nil for a property that the store does not hold
+	workers int                // that read; zero means GOMAXPROCS
 	past    past               // whose values stand in place of the stored ones
 
 	// known names a property of the node that was yielded last, with its value, where finding the node told it, and is
@@ -32,8 +33,8 @@ type fetcher struct {
 // sideBySide is from how many nodes on the columns are read by several goroutines.
 const sideBySide = 64
 
-func newFetcher(tx *kv.Tx, columns []ColumnInfo) (*fetcher, error) {
-	f := &fetcher{columns: columns, readers: make([]*kv.ColumnReader, len(columns))}
+func newFetcher(tx *kv.Tx, columns []ColumnInfo, workers int) (*fetcher, error) {
+	f := &fetcher{columns: columns, readers: make([]*kv.ColumnReader, len(columns)), workers: workers}
 	for i, c := range columns {
 		if _, stored := tx.Column(c.Name); !stored {
 			continue
@@ -44,6 +45,14 @@ func newFetcher(tx *kv.Tx, columns []ColumnInfo) (*fetcher, error) {
 		}
 	}
 	return f, nil
+}
+
+// goroutines is how many read the columns of so many nodes.
+func (f *fetcher) goroutines(nodes int) int {
+	if nodes < sideBySide {
+		return 1
+	}
+	return ops.Workers(f.workers)
 }
 
 // rows yields a row for each node, in the order of the nodes.
@@ -109,11 +118,7 @@ func (f *fetcher) fetchBeside(
 			rows[i][known] = values[i]
 		}
 	}
-	workers := 1
-	if len(nodes) >= sideBySide {
-		workers = 0 // as many as there are processors
-	}
-	err := ops.Parallel(ctx, ops.Workers(workers), len(f.readers), func(ctx context.Context, _, c int) error {
+	err := ops.Parallel(ctx, f.goroutines(len(nodes)), len(f.readers), func(ctx context.Context, _, c int) error {
 		reader := f.readers[c]
 		if reader == nil {
 			return nil

@@ -200,7 +200,7 @@ func (c *gateCommand) count(ctx context.Context, store *kv.Store, known baseline
 	if found.unsure, err = plan.Count(ctx); err != nil {
 		return found, err
 	}
-	result, err := suspectsAbove(ctx, tx, found.threshold, byScore)
+	result, err := suspectsAbove(ctx, tx, found.threshold, byScore, c.Threads)
 	if err != nil {
 		return found, err
 	}
@@ -321,7 +321,7 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *str
 	if err != nil {
 		return err
 	}
-	result, err := suspectsAbove(ctx, tx, threshold, nil)
+	result, err := suspectsAbove(ctx, tx, threshold, nil, c.Threads)
 	if err != nil {
 		return err
 	}

@@ -254,8 +254,14 @@ func (g *graphFiles) add(ctx context.Context, store *kv.Store, r reading) (added
 	w.begin = func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
 		return cleaner.NewPredictionWriter(bulk, classes, opt)
 	}
+	var marks []func(*kv.Tx) error
 	if g.Splits != "" {
-		if err := r.stages.timed("splits", func(stage *kv.Stage) error { return w.splits(ctx, g.Splits, stage) }); err != nil {
+		err := r.stages.timed("splits", func(stage *kv.Stage) error {
+			mark, err := w.splits(ctx, g.Splits, stage)
+			marks = append(marks, mark)
+			return err
+		})
+		if err != nil {
 			return nil, err
 		}
 		added = append(added, "splits")
@@ -272,7 +278,6 @@ func (g *graphFiles) add(ctx context.Context, store *kv.Store, r reading) (added
 		}
 		added = append(added, "features")
 	}
-	mark := func(*kv.Tx) error { return nil }
 	if g.Predictions != "" {
 		var predictions *cleaner.PredictionWriter
 		err := r.stages.timed("import predictions", func(stage *kv.Stage) (err error) {
@@ -282,10 +287,19 @@ func (g *graphFiles) add(ctx context.Context, store *kv.Store, r reading) (added
 		if err != nil {
 			return nil, err
 		}
-		mark = predictions.Mark
+		marks = append(marks, predictions.Mark)
 		added = append(added, "predictions")
 	}
-	err = r.stages.timed("commit", func(*kv.Stage) error { return bulk.Commit(mark) })
+	err = r.stages.timed("commit", func(*kv.Stage) error {
+		return bulk.Commit(func(tx *kv.Tx) error {
+			for _, mark := range marks {
+				if err := mark(tx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
 	if errors.Is(err, kv.ErrTxTooBig) && features > 0 {
 		err = fmt.Errorf("%s: the names of its %d columns do not fit into a transaction, want fewer columns or more memory: %w", g.Features, features, err)
 	}

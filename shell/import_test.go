@@ -124,8 +124,7 @@ func TestImportErrors(t *testing.T) {
 			}
 			writeFiles(t, files)
 			before := listDir(t)
-			args := append([]string{"import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv"}, strings.Fields(c.args)...)
-			got := run(t, "", args...)
+			got := run(t, "", importArgs(c.args)...)
 			if got.code != exitFailed && got.code != exitUsage || !strings.Contains(got.err, c.want) {
 				t.Errorf("got exit code %d and %s\nwant a failure with %s", got.code, got.err, c.want)
 			}

@@ -28,7 +28,7 @@ func (q *query) list(ctx context.Context, s statement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFetcher(q.tx, columns)
+	f, err := newFetcher(q.tx, columns, q.engine.workers)
 	if err != nil {
 		return nil, err
 	}

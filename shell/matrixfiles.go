@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/table"
@@ -252,18 +253,35 @@ func (w *writing) predictionArray(
 	return out, err
 }
 
-// splits writes the column split; a node left out is in none.
-func (w *writing) splits(ctx context.Context, path string, stage *kv.Stage) error {
+// splits writes the column split, in which a node left out is in none, and the index on it where there was one. Mark,
+// which counts the index, is for the commit.
+func (w *writing) splits(ctx context.Context, path string, stage *kv.Stage) (mark func(*kv.Tx) error, err error) {
 	stage.Columns = 1
 	column, err := w.bulk.Column("split", kv.KindString)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return eachSplit(ctx, w.tx, path, w.reading, func(v kv.NodeID, name string) error {
+	mark, put := func(*kv.Tx) error { return nil }, column.Put
+	if before, _ := w.tx.Column("split"); before.Indexed {
+		entries, failed := index.NewBuilder(w.bulk, "split")
+		if failed != nil {
+			return nil, failed
+		}
+		defer func() {
+			if err == nil {
+				err = entries.Finish()
+			}
+			err = errors.Join(err, entries.Close())
+		}()
+		mark, put = entries.Mark, func(v kv.NodeID, value kv.Value) error {
+			return firstError(column.Put(v, value), entries.Add(v, value))
+		}
+	}
+	return mark, eachSplit(ctx, w.tx, path, w.reading, func(v kv.NodeID, name string) error {
 		if name == "" {
 			return nil
 		}
-		return column.Put(v, kv.StringValue(name))
+		return put(v, kv.StringValue(name))
 	})
 }
 

@@ -55,7 +55,7 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFetcher(q.tx, columns)
+	f, err := newFetcher(q.tx, columns, q.engine.workers)
 	if err != nil {
 		return nil, err
 	}

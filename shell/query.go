@@ -59,7 +59,7 @@ func (e *engine) run(ctx context.Context, s statement, args ...any) (*Result, er
 		return nil, err
 	}
 	r.release = tx.Close
-	r.notices = append(q.notices, r.notices...)
+	r.notices = append(q.remarks(), r.notices...)
 	return r, nil
 }
 

@@ -18,6 +18,9 @@ type resolver struct {
 	used      []bool // of args
 	constants []constant
 	notices   []string
+
+	classes map[string]bool // of the store; nil until one is asked for
+	unnamed []string        // constants that name none of them
 }
 
 // A constant is where a condition compares a property with a value.
@@ -119,23 +122,23 @@ func (r *resolver) predicate(e expression) (index.Predicate, error) {
 		term, err := r.predicate(e.term)
 		return index.Not{Term: term}, err
 	case *comparison:
-		value, err := r.compared(e.property, e.value)
+		value, err := r.compared(e.property, e.value, isOrder(operators[e.operator]))
 		return index.Compare{Property: e.property.text, Op: operators[e.operator], Value: value}, err
 	case *membership:
 		values := make([]kv.Value, len(e.values))
 		for i, value := range e.values {
 			var err error
-			if values[i], err = r.compared(e.property, value); err != nil {
+			if values[i], err = r.compared(e.property, value, false); err != nil {
 				return nil, err
 			}
 		}
 		return index.In{Property: e.property.text, Values: values}, nil
 	case *between:
-		low, err := r.compared(e.property, e.low)
+		low, err := r.compared(e.property, e.low, true)
 		if err != nil {
 			return nil, err
 		}
-		high, err := r.compared(e.property, e.high)
+		high, err := r.compared(e.property, e.high, true)
 		return index.And{Terms: []index.Predicate{
 			index.Compare{Property: e.property.text, Op: index.Ge, Value: low},
 			index.Compare{Property: e.property.text, Op: index.Le, Value: high},
@@ -154,9 +157,12 @@ var operators = map[string]index.Op{
 	"=": index.Eq, "!=": index.Ne, "<": index.Lt, "<=": index.Le, ">": index.Gt, ">=": index.Ge,
 }
 
-// compared resolves a property and the value it is compared with. Whether the two can be compared is the
-// plan's to say, and located finds the place again.
-func (r *resolver) compared(n name, l literal) (kv.Value, error) {
+// isOrder reports whether an operator asks for the order of two values.
+func isOrder(op index.Op) bool { return op != index.Eq && op != index.Ne }
+
+// compared resolves a property and the value it is compared with, by their order or not. Whether the two can be compared
+// is the plan's to say, and located finds the place again.
+func (r *resolver) compared(n name, l literal, ordered bool) (kv.Value, error) {
 	column, err := r.property(n)
 	if err != nil {
 		return kv.Value{}, err
@@ -169,7 +175,14 @@ func (r *resolver) compared(n name, l literal) (kv.Value, error) {
 		return value, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("%s is null: write %s is null", l, n)}
 	}
 	if column.Kind == kv.KindClass {
+		if ordered && isNumber(value) {
+			return value, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf(
+				"classes are text, which has no order among numbers: got %s, which compares as text in quotes: %[2]s", l, quoteString(numberText(value, l)))}
+		}
 		value = r.class(value, l)
+	}
+	if n.text == "id" && column.Kind == kv.KindString && !ordered && isNumber(value) {
+		value = kv.StringValue(numberText(value, l)) // 007 is another id than 7
 	}
 	r.constants = append(r.constants, constant{property: n.text, value: value, pos: l.pos})
 	return value, nil
@@ -178,17 +191,49 @@ func (r *resolver) compared(n name, l literal) (kv.Value, error) {
 // class reads a value as the name of a class, which may look like a number, and remarks on one that the
 // store does not have.
 func (r *resolver) class(value kv.Value, l literal) kv.Value {
-	if kind := value.Kind(); kind == kv.KindInt || kind == kv.KindFloat {
-		name := value.String()
-		if l.kind != literalParam {
-			name = l.text
-		}
-		value = kv.StringValue(name)
+	if isNumber(value) {
+		value = kv.StringValue(numberText(value, l))
 	}
-	if classes := r.tx.Classes(); value.Kind() == kv.KindString && !slices.Contains(classes, value.Str()) {
-		r.notices = append(r.notices, fmt.Sprintf("no class is named %s%s", quoteString(value.Str()), didYouMean(value.Str(), classes)))
+	if value.Kind() == kv.KindString {
+		r.checkClass(value.Str())
 	}
 	return value
+}
+
+func isNumber(v kv.Value) bool { return v.Kind() == kv.KindInt || v.Kind() == kv.KindFloat }
+
+// numberText is a number as the statement writes it.
+func numberText(v kv.Value, l literal) string {
+	if l.kind == literalParam {
+		return v.String()
+	}
+	return l.text
+}
+
+// checkClass takes note of a name that no class has.
+func (r *resolver) checkClass(name string) {
+	if r.classes == nil {
+		r.classes = map[string]bool{}
+		for _, class := range r.tx.Classes() {
+			r.classes[class] = true
+		}
+	}
+	if !r.classes[name] {
+		r.unnamed = append(r.unnamed, name)
+	}
+}
+
+// remarks are the notices, those on names that no class has first.
+func (r *resolver) remarks() []string {
+	const most = 8 // remarked on one by one
+	var remarks []string
+	for _, name := range r.unnamed[:min(len(r.unnamed), most)] {
+		remarks = append(remarks, fmt.Sprintf("no class is named %s%s", quoteString(name), didYouMean(name, r.tx.Classes())))
+	}
+	if more := len(r.unnamed) - most; more > 0 {
+		remarks = append(remarks, fmt.Sprintf("%d more of the names are of no class", more))
+	}
+	return append(remarks, r.notices...)
 }
 
 func (r *resolver) like(e *likeness) (index.Predicate, error) {

@@ -170,7 +170,7 @@ func (r *review) find(ctx context.Context, where expression, limit int) error {
 	if err != nil {
 		return err
 	}
-	for _, notice := range q.notices {
+	for _, notice := range q.remarks() {
 		r.s.say("%s", notice)
 	}
 	for v, err := range plan.Rows(ctx) {

@@ -51,12 +51,12 @@ var byScore = []index.Order{{Property: cleaner.ScoreColumn, Descending: true}}
 
 // suspectsAbove lists the suspects above a threshold in an order, that of the node file where there is none. Its columns
 // are scoreColumns.
-func suspectsAbove(ctx context.Context, tx *kv.Tx, threshold float64, order []index.Order) (*Result, error) {
+func suspectsAbove(ctx context.Context, tx *kv.Tx, threshold float64, order []index.Order, workers int) (*Result, error) {
 	plan, err := index.NewPlan(tx, index.Query{Where: cleaner.Suspects(threshold), Order: order, Limit: -1})
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFetcher(tx, scoreProperties)
+	f, err := newFetcher(tx, scoreProperties, workers)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,30 @@
+package shell
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// Fetching keeps to the workers that the caller allows.
+func TestFetchWorkers(t *testing.T) {
+	s := cleanedStore(t)
+	err := s.View(func(tx *kv.Tx) error {
+		for _, c := range []struct{ workers, nodes, want int }{
+			{1, lastBatch, 1}, {3, lastBatch, 3}, {3, sideBySide, 3}, {3, sideBySide - 1, 1}, {0, lastBatch, runtime.GOMAXPROCS(0)},
+		} {
+			f, err := newFetcher(tx, []ColumnInfo{{Name: "label"}, {Name: "degree"}}, c.workers)
+			if err != nil {
+				return err
+			}
+			if got := f.goroutines(c.nodes); got != c.want {
+				t.Errorf("%d workers, %d nodes: got %d goroutines, want %d", c.workers, c.nodes, got, c.want)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
