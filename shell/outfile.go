@@ -96,6 +96,9 @@ func beginOutput(ctx context.Context, path string, mode fs.FileMode) (*output, e
 // checkOutsideStores refuses a file in a store, which takes one that it does not know for damage, or for what a crash left
 // behind.
 func checkOutsideStores(path string) error {
+	if linked, err := filepath.EvalSymlinks(path); err == nil {
+		path = linked
+	}
 	store, err := kv.StoreAround(path)
 	if err == nil && store != "" {
 		return fmt.Errorf("%s: the directory %s is a store, want the file elsewhere", path, store)

@@ -46,8 +46,12 @@ func (s *script) next() (step, error) {
 			cut.read = 0
 		}
 		if len(s.pending) > maxStatement {
+			begin := s.start // of a comment, where nothing else has begun
+			if !cut.blank() {
+				begin = s.hand(len(s.pending), false).pos
+			}
 			return step{}, &ParseError{
-				Pos: s.hand(len(s.pending), false).pos,
+				Pos: begin,
 				Msg: fmt.Sprintf("got a statement of more than %s, want a semicolon before that", byteSize(maxStatement)),
 			}
 		}
