@@ -13,9 +13,14 @@ import (
 
 func main() { os.Exit(run()) }
 
-// run ends the context at the first Ctrl-C or SIGTERM; from then on a second one kills the program.
+// run ends the context at the first Ctrl-C, SIGTERM or SIGHUP; from then on a second one kills the program. A SIGHUP that is
+// ignored, as nohup has it, stays ignored.
 func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	return shell.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)

@@ -55,6 +55,9 @@ var (
 	// ErrExists is returned when what should be made is there already.
 	ErrExists = errors.New("kv: exists already")
 
+	// ErrInStore is returned when a store should be made in the directory of another, which would take it for damage.
+	ErrInStore = errors.New("kv: lies in the store")
+
 	// ErrInvalidID is returned for an external node id that is empty, too long, not UTF-8 or has control characters.
 	ErrInvalidID = errors.New("kv: invalid node id")
 

@@ -38,7 +38,7 @@ const (
 )
 
 // newLoadDirectory makes the directory of a load into target, which must not be there, or be empty (ErrExists) and no
-// mount point, while there is no other (a *LockedError). What a dead process left in it is removed, unless takeOver, if not nil, returns
+// mount point, nor lie in another store (ErrInStore), while there is no other (a *LockedError). What a dead process left in it is removed, unless takeOver, if not nil, returns
 // true; after an error of takeOver what is complete stays.
 func newLoadDirectory(target string, takeOver func(*loadDirectory) (bool, error)) (*loadDirectory, error) {
 	return newDirectoryBeside(target, loadMark, takeOver)
@@ -57,6 +57,13 @@ func newDirectoryBeside(
 	}
 	if err := checkTarget(target); err != nil {
 		return nil, err
+	}
+	around, err := StoreAround(target)
+	if err != nil {
+		return nil, err
+	}
+	if around != "" {
+		return nil, fmt.Errorf("%s: %w %s", target, ErrInStore, around)
 	}
 	d := &loadDirectory{target: target, path: target + mark}
 	if !locksDirectories {

@@ -114,6 +114,30 @@ func IsStore(dir string) bool {
 	return err == nil || checkSwitched(dir) != nil
 }
 
+// StoreAround returns the store that a path, which need not be there, lies in: a directory above it, links followed. It is
+// "" where there is none.
+func StoreAround(path string) (string, error) {
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return "", err
+	}
+	if linked, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = linked
+	}
+	for above := dir; ; above = filepath.Dir(above) {
+		if IsStore(above) {
+			// Further up a file of the name of a manifest may be anybody's.
+			_, err := os.Stat(filepath.Join(above, badger.KeyRegistryFileName))
+			if err == nil || above == dir {
+				return above, nil
+			}
+		}
+		if above == filepath.Dir(above) {
+			return "", nil
+		}
+	}
+}
+
 // checkManifestThere returns ErrNotStore for a directory that has no manifest, and ErrCorrupt where tables say that it
 // had one.
 func checkManifestThere(dir string) error {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // backupMode is that of a new backup: its owner's alone, as the store is.
@@ -51,7 +52,7 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 		opt.Begin = func(most int64) error { return kv.CheckRoom(filepath.Dir(c.File), most) }
 	}
 	if c.Since != "" {
-		since, failed := os.Open(c.Since)
+		since, failed := stream.Open(ctx, c.Since)
 		if failed != nil {
 			return failed
 		}
@@ -61,7 +62,7 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 	began := time.Now()
 	var info kv.BackupInfo
 	err = withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
-		return writeFileOf(backupMode, c.File, s.out, func(out *outFile) (err error) {
+		return writeFileOf(ctx, backupMode, c.File, s.out, func(out *outFile) (err error) {
 			info, err = store.Backup(ctx, out, opt)
 			return err
 		})
@@ -125,7 +126,7 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 		}
 	}
 	began := time.Now()
-	files, closeFiles, err := openBackups(names, s.in)
+	files, closeFiles, err := openBackups(ctx, names, s.in)
 	if err != nil {
 		return err
 	}
@@ -153,8 +154,8 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 }
 
 // openBackups opens files to be read, of which one alone may be standard input.
-func openBackups(names []string, stdin io.Reader) (files []io.Reader, closeFiles func() error, err error) {
-	var opened []*os.File
+func openBackups(ctx context.Context, names []string, stdin io.Reader) (files []io.Reader, closeFiles func() error, err error) {
+	var opened []*stream.File
 	closeFiles = func() (err error) {
 		for _, f := range opened {
 			err = errors.Join(err, f.Close())
@@ -166,10 +167,10 @@ func openBackups(names []string, stdin io.Reader) (files []io.Reader, closeFiles
 			if len(names) > 1 {
 				return nil, nil, errors.Join(usagef("restore: - is one backup alone"), closeFiles())
 			}
-			files = append(files, bufio.NewReader(stdin))
+			files = append(files, bufio.NewReader(stream.NewReader(ctx, stdin)))
 			continue
 		}
-		f, err := os.Open(name)
+		f, err := stream.Open(ctx, name)
 		if err != nil {
 			return nil, nil, errors.Join(err, closeFiles())
 		}

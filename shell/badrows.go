@@ -260,7 +260,7 @@ func (b *badRows) write(ctx context.Context, path string, s *streams) error {
 		return nil
 	}
 	stopped := b.skipped.rows > b.limit
-	return writeFile(path, s.out, func(out *outFile) error {
+	return s.writeFile(path, func(out *outFile) error {
 		w := csv.NewWriter(out)
 		if err := w.Write([]string{"file", "line", "value", "reason"}); err != nil {
 			return err

@@ -56,6 +56,9 @@ func (c *checkCommand) Run(ctx context.Context, s *streams) error {
 		}
 		return c.undo(ctx, s)
 	}
+	if err := checkPlace("--report", c.Report); err != nil {
+		return err
+	}
 	began := time.Now()
 	problems, err := c.check(ctx, s)
 	if err != nil {
@@ -109,7 +112,7 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 	if !c.Yes {
 		question := fmt.Sprintf("Repair %s, which has %s? What cannot be made again is taken out.",
 			c.DB, countText(problems, "problem", "problems"))
-		yes, err := s.confirm(question)
+		yes, err := s.confirm(ctx, question)
 		if err != nil {
 			return err
 		}
@@ -157,7 +160,7 @@ func (c *checkCommand) undo(ctx context.Context, s *streams) error {
 	if !c.Yes {
 		question := fmt.Sprintf("Undo repair %d of %s? %s, %s, are put back, and the store has its problems again.",
 			last.Number, c.DB, countText(last.Files, "file", "files"), byteSize(last.Bytes))
-		yes, err := s.confirm(question)
+		yes, err := s.confirm(ctx, question)
 		if err != nil {
 			return err
 		}
@@ -183,7 +186,7 @@ func (c *checkCommand) tell(s *streams, done []kv.Mend) error {
 		}
 		return nil
 	}
-	return writeFile(c.Report, s.out, func(f *outFile) error {
+	return s.writeFile(c.Report, func(f *outFile) error {
 		encoder := json.NewEncoder(f)
 		for _, m := range done {
 			if err := encoder.Encode(m); err != nil {

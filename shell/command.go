@@ -20,6 +20,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // Exit codes of Main.
@@ -65,6 +66,7 @@ A team's way: import the graph, its labels and its classifier's predictions (wit
 
 // A streams is what a command reads and writes: data to out, and what people should know to err.
 type streams struct {
+	ctx      context.Context // of the command; it ends the wait for the other end of a pipe
 	in       io.Reader
 	out, err io.Writer
 	program  string // as the user calls it, for advice
@@ -77,12 +79,14 @@ type streams struct {
 //	1    failed: a file or a store is not as it should be, a statement or a write failed, check found problems
 //	2    wrong usage: unknown commands or flags, or flags that cannot be meant together
 //	3    the verdict of gate: the store may not pass
-//	130  interrupted: ctx ended, which main has Ctrl-C and SIGTERM do
+//	130  interrupted: ctx ended, which main has Ctrl-C, SIGTERM and SIGHUP do
 //
-// Every command stops within a second of the end of ctx, removes what it left half made, and says what there is. At the
-// prompt of shell, Ctrl-C ends the statement alone and SIGTERM the process at once, as the system has it.
+// Every command stops within a second of the end of ctx, also while it waits for input, for the other end of a pipe or for
+// an answer. It removes what it left half made, and says what there is. At the prompt of shell, Ctrl-C ends the statement
+// alone. Only a Write to an out or errOut that is no file goes on, and a Read of such an in does so alone.
 func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
-	s := &streams{in: in, out: out, err: errOut, program: programName(), progress: newProgress(errOut)}
+	out, errOut = stream.NewWriter(ctx, out), stream.NewWriter(ctx, errOut)
+	s := &streams{ctx: ctx, in: in, out: out, err: errOut, program: programName(), progress: newProgress(errOut)}
 	var cli commandLine
 	exited := false // --help or --version has been answered
 	written := &stickyWriter{out: out}

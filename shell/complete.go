@@ -218,7 +218,7 @@ func dotCandidates(before string) (candidates []candidate, prefix string) {
 func lastStatement(text string) string {
 	for {
 		var cut cutter
-		end, dot := cut.find([]byte(text))
+		end, dot := cut.find([]byte(text), true)
 		if end < 0 || dot {
 			return text
 		}
@@ -230,7 +230,7 @@ func lastStatement(text string) string {
 // text since an open quote.
 func wordStart(text string) int {
 	var cut cutter
-	cut.find([]byte(text))
+	cut.find([]byte(text), true)
 	if cut.inside == '\'' || cut.inside == '"' {
 		return strings.LastIndexByte(text, byte(cut.inside))
 	}

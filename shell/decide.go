@@ -206,12 +206,12 @@ func (s *session) ask(ctx context.Context, question string) (bool, error) {
 
 // askTerminal asks a question that the key y affirms and any other denies.
 func askTerminal(ctx context.Context, in *os.File, out io.Writer, question string) (yes bool, err error) {
-	keys := newKeyboard(in, out)
+	keys := newKeyboard(ctx, in, out)
 	err = keys.whileRaw(func() error {
 		if err := keys.prompt(question + " [y/N] "); err != nil {
 			return err
 		}
-		key, err := keys.key(ctx)
+		key, err := keys.key()
 		yes = err == nil && (key == 'y' || key == 'Y')
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -103,7 +103,7 @@ func (f *decisionsFile) errorf(line int64, column, format string, args ...any) e
 
 // readTable reads decisions from a table.
 func (f *decisionsFile) readTable(ctx context.Context, s *streams) (err error) {
-	in, err := table.Open(f.path, f.budget)
+	in, err := table.Open(ctx, f.path, f.budget)
 	if bad, ok := errors.AsType[*table.Error](err); ok && strings.HasSuffix(bad.Msg, table.Extensions) {
 		bad.Msg += ", or a .jsonl of decisions"
 	}
@@ -127,7 +127,7 @@ const maxLine = 1 << 20
 
 // readLines reads decisions from a file with an object a line.
 func (f *decisionsFile) readLines(ctx context.Context, _ *streams) (err error) {
-	in, err := os.Open(f.path)
+	in, err := stream.Open(ctx, f.path)
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,9 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 	}
 	c.Dir = filepath.Clean(c.Dir)
 	files := c.Dir + ".files"
+	if err := checkOutsideStores(c.Dir); err != nil {
+		return err
+	}
 	if err := c.clear(files); err != nil {
 		return err
 	}

@@ -1,11 +1,11 @@
 package shell
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -155,7 +155,7 @@ func (g *demoGraph) write(dir string) error {
 		},
 		"features.csv": g.writeFeatures,
 	} {
-		err := writeFile(filepath.Join(dir, name), os.Stdout, func(out *outFile) error {
+		err := writeFile(context.Background(), filepath.Join(dir, name), io.Discard, func(out *outFile) error {
 			content(out) // the buffer keeps the first error for its Flush
 			return nil
 		})

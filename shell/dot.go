@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // A dotCommand changes the session rather than asking the store.
@@ -28,11 +32,8 @@ var dotCommands = []dotCommand{
 	{".timing", ".timing [on|off]", "print the time and the work of each statement", []string{"on", "off"}},
 }
 
-// maxReads bounds files that .read each other.
-const maxReads = 16
-
 // dot runs a dot command.
-func (s *session) dot(ctx context.Context, at step, depth int) error {
+func (s *session) dot(ctx context.Context, at step) error {
 	word, argument, _ := strings.Cut(strings.TrimSpace(at.text), " ")
 	argument = strings.TrimSuffix(strings.TrimSpace(argument), ";")
 	switch strings.TrimSuffix(word, ";") {
@@ -53,12 +54,12 @@ func (s *session) dot(ctx context.Context, at step, depth int) error {
 	case ".pager":
 		return s.turn(&s.pages, "pager", argument)
 	case ".output":
-		if argument == "stdout" {
+		if argument == "stdout" || argument == "-" {
 			argument = ""
 		}
-		return s.redirect(argument)
+		return s.redirect(ctx, argument)
 	case ".read":
-		return s.read(ctx, argument, depth)
+		return s.read(ctx, argument)
 	case ".quit", ".exit":
 		return errQuit
 	}
@@ -83,39 +84,38 @@ func (s *session) turn(setting *bool, name, argument string) error {
 	return nil
 }
 
-// redirect sends answers to a file, or with "" back to where they went at first.
-func (s *session) redirect(file string) error {
-	if s.file != nil {
-		before := s.file
-		s.file, s.out = nil, s.opt.Out
-		if err := before.Close(); err != nil {
-			return err
-		}
-	}
-	if file == "" {
-		return nil
-	}
-	created, err := os.Create(file)
-	if err != nil {
-		return fmt.Errorf(".output: %w", err)
-	}
-	s.file, s.out = created, created
-	return nil
-}
-
 // read runs the statements of a file.
-func (s *session) read(ctx context.Context, file string, depth int) error {
+func (s *session) read(ctx context.Context, file string) error {
 	if file == "" {
-		return fmt.Errorf(".read: want the name of a file")
+		return errors.New(".read: want the name of a file")
 	}
-	if depth == maxReads {
-		return fmt.Errorf(".read %s: more than %d files that read each other", file, maxReads)
-	}
-	in, err := os.Open(file)
+	in, err := openScript(ctx, file)
 	if err != nil {
 		return fmt.Errorf(".read: %w", err)
 	}
-	return errors.Join(s.runScript(ctx, in, filepath.ToSlash(file), depth+1), in.Close())
+	info, err := in.Stat()
+	if err == nil && slices.ContainsFunc(s.reading, func(outer fs.FileInfo) bool { return os.SameFile(outer, info) }) {
+		err = fmt.Errorf(".read: %s is being read: it cannot read itself", file)
+	}
+	if err != nil {
+		return errors.Join(err, in.Close())
+	}
+	s.reading = append(s.reading, info)
+	defer func() { s.reading = s.reading[:len(s.reading)-1] }()
+	return errors.Join(s.runScript(ctx, in, filepath.ToSlash(file)), in.Close())
+}
+
+// openScript opens a file of statements, or a pipe that brings some.
+func openScript(ctx context.Context, path string) (*stream.File, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil: // the open says it
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a directory, want a file of statements", path)
+	case info.Mode()&fs.ModeDevice != 0:
+		return nil, fmt.Errorf("%s is a device, want a file of statements, or a pipe", path)
+	}
+	return stream.Open(ctx, path)
 }
 
 // help prints the manual, or the page of one statement.

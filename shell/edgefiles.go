@@ -26,7 +26,7 @@ type edgesFile interface {
 
 // openEdges opens an edges file: a table with the columns src and dst, and weight where edges have one, or an array of
 // integers with two columns.
-func openEdges(path string, r reading) (edgesFile, error) {
+func openEdges(ctx context.Context, path string, r reading) (edgesFile, error) {
 	if isArray(path) {
 		in, err := npy.OpenIntegers(path, 2)
 		if err != nil {
@@ -34,7 +34,7 @@ func openEdges(path string, r reading) (edgesFile, error) {
 		}
 		return &edgesArray{in: in}, nil
 	}
-	in, err := table.Open(path, r.memory)
+	in, err := table.Open(ctx, path, r.memory)
 	if err != nil {
 		return nil, err
 	}

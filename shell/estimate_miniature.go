@@ -394,7 +394,7 @@ func (w *miniatureWriter) writeMatrix(path string, shape fileShape, fill func(v 
 	row := make([]float32, shape.columns)
 	if !shape.table {
 		path += ".npy"
-		return path, writeFile(path, io.Discard, func(file *outFile) error {
+		return path, writeFile(context.Background(), path, io.Discard, func(file *outFile) error {
 			out, err := npy.NewWriter(file, w.nodes, shape.columns)
 			for v := 0; v < w.nodes && err == nil; v++ {
 				fill(v, row)
@@ -423,7 +423,7 @@ func (w *miniatureWriter) writeMatrix(path string, shape fileShape, fill func(v 
 }
 
 func writeLines(path string, write func(out *bufio.Writer)) error {
-	return writeFile(path, io.Discard, func(out *outFile) error {
+	return writeFile(context.Background(), path, io.Discard, func(out *outFile) error {
 		write(out.Writer)
 		return nil // Flush has the error
 	})

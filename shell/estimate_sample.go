@@ -38,7 +38,7 @@ func (s *fileSample) share() float64 {
 
 // sampleTable looks at some columns of a table; one that is not there is empty where it is optional.
 func sampleTable(ctx context.Context, path string, memory int64, names []string, optional int) (*fileSample, error) {
-	in, err := table.Open(path, memory)
+	in, err := table.Open(ctx, path, memory)
 	if err != nil {
 		return nil, err
 	}
@@ -354,7 +354,7 @@ func countColumns(ctx context.Context, text, flag, name string, memory int64) (s
 		return fileShape{columns: columns, filled: 1}, nil
 	}
 	if !isArray(text) {
-		in, _, err := openTable(text, memory)
+		in, _, err := openTable(ctx, text, memory)
 		if err != nil {
 			return shape, err
 		}

@@ -67,7 +67,7 @@ An evaluation that was interrupted or killed goes on after its last finished rep
 }
 
 func (c *evalCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), c.check(), checkPlace("--report", c.Report), checkPlace("--stats", c.Stats)); err != nil {
+	if err := firstError(c.apply(), c.check(), checkPlace("--report", c.Report), checkPlace("--stats", c.Stats), checkPlace("--flags", c.Flags)); err != nil {
 		return err
 	}
 	stages := new(stageLog)

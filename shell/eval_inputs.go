@@ -96,7 +96,7 @@ func (c *evalCommand) predictionSet(path string, r reading) (set cleaner.Predict
 // each of them in that order, P(given the class of the row | the class of the column). Fields may be empty where a
 // class has no mass. It returns it in the order of tx.Classes.
 func readTransition(ctx context.Context, tx *kv.Tx, path string, r reading) (matrix [][]float64, err error) {
-	in, err := table.Open(path, r.memory)
+	in, err := table.Open(ctx, path, r.memory)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func readTransition(ctx context.Context, tx *kv.Tx, path string, r reading) (mat
 
 // readNoisyLabels reads id, label: the label each node has in the evaluation. Every labelled node must have one.
 func readNoisyLabels(ctx context.Context, tx *kv.Tx, path string, r reading) (labels []kv.Class, err error) {
-	in, id, err := openTable(path, r.memory)
+	in, id, err := openTable(ctx, path, r.memory)
 	if err != nil {
 		return nil, err
 	}

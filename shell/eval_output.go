@@ -147,7 +147,7 @@ func (c *evalCommand) writingFlags(tx *kv.Tx, opt *cleaner.EvalOptions, s *strea
 	if c.Flags == "" {
 		return evaluate()
 	}
-	return writeFile(c.Flags, s.out, func(out *outFile) error {
+	return s.writeFile(c.Flags, func(out *outFile) error {
 		w := csv.NewWriter(out)
 		err := w.Write([]string{"repeat", "method", "id", "true_label", "given_label", "score", "flagged"})
 		if err != nil {

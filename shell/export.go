@@ -97,7 +97,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		if err := c.checkSuspects(ctx, store, s); err != nil {
 			return err
 		}
-		return writeFile(c.Out, s.out, func(out *outFile) error {
+		return s.writeFile(c.Out, func(out *outFile) error {
 			tx := store.Begin()
 			defer tx.Close()
 			if array {

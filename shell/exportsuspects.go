@@ -39,7 +39,7 @@ func (c *exportCommand) checkSuspects(ctx context.Context, store *kv.Store, s *s
 	if !isTerminal(s.in) {
 		return fmt.Errorf("without suspects above %.4g %s: %w: there is no terminal to ask at, and --yes was not given", threshold, lost, ErrNotConfirmed)
 	}
-	yes, err := s.confirm(fmt.Sprintf("Without suspects above %.4g %s. Write the labels all the same?", threshold, lost))
+	yes, err := s.confirm(ctx, fmt.Sprintf("Without suspects above %.4g %s. Write the labels all the same?", threshold, lost))
 	if err == nil && !yes {
 		err = fmt.Errorf("the labels were not written: %w", ErrNotConfirmed)
 	}

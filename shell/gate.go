@@ -282,7 +282,7 @@ func (c *gateCommand) readBaseline(ctx context.Context, s *streams) (known basel
 	if c.Baseline == "" {
 		return known, nil
 	}
-	in, id, err := openTable(c.Baseline, c.work())
+	in, id, err := openTable(ctx, c.Baseline, c.work())
 	if err != nil {
 		return known, err
 	}
@@ -326,7 +326,7 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *str
 		return err
 	}
 	var rows int64
-	err = writeFile(c.WriteBaseline, s.out, func(out *outFile) (err error) {
+	err = s.writeFile(c.WriteBaseline, func(out *outFile) (err error) {
 		rows, err = Render(out, result, format)
 		return err
 	})

@@ -81,7 +81,7 @@ func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r readi
 	if g.Splits != "" && nodes.split >= 0 {
 		return stats, usagef("%s has a column split, and --splits gives another: want one of them", g.Nodes)
 	}
-	edges, err := openEdges(g.Edges, r)
+	edges, err := openEdges(ctx, g.Edges, r)
 	if err != nil {
 		return stats, err
 	}
@@ -316,7 +316,7 @@ type nodesFile struct {
 
 // openNodes opens a nodes file and decides, by reading it once, of which kind its properties are.
 func openNodes(ctx context.Context, path string, r reading) (_ *nodesFile, err error) {
-	in, err := table.Open(path, r.memory)
+	in, err := table.Open(ctx, path, r.memory)
 	if err != nil {
 		return nil, err
 	}
@@ -346,6 +346,10 @@ func openNodes(ctx context.Context, path string, r reading) (_ *nodesFile, err e
 	if len(n.columns) == 0 || len(n.columns) == 1 && n.split >= 0 {
 		return n, nil
 	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, in.Errorf(0, "", "got a pipe or a device, of which nothing can be read twice, as the kinds of properties take: "+
+			"want a file, or the columns id and label alone")
+	}
 	err = r.stages.timed("property kinds", func(stage *kv.Stage) error {
 		stage.Columns, stage.BytesRead = len(n.columns), n.in.Size()
 		return n.guess(ctx, kinds, r)
@@ -355,7 +359,7 @@ func openNodes(ctx context.Context, path string, r reading) (_ *nodesFile, err e
 
 // guess reads the file once, through a reader of its own.
 func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, r reading) (err error) {
-	in, err := table.Open(n.in.Path(), r.memory)
+	in, err := table.Open(ctx, n.in.Path(), r.memory)
 	if err != nil {
 		return err
 	}

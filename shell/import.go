@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -62,7 +64,7 @@ Decisions are those of an export, with who, when and why, or of any table or .js
 }
 
 func (c *importCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), checkPlace("--stats", c.Stats)); err != nil {
+	if err := firstError(c.apply(), checkPlace("--stats", c.Stats), checkPlace("--report", c.Report)); err != nil {
 		return err
 	}
 	if err := recoverReplaced(c.DB); err != nil {
@@ -165,7 +167,7 @@ func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 	var replaced *replacement
 	// A store that is open to read excludes writers, and closing it touches no file, wherever it has been moved to.
 	err = withStoreHeld(db, c.store(), func() (err error) {
-		if err := c.confirmReplacing(s); err != nil {
+		if err := c.confirmReplacing(ctx, s); err != nil {
 			return err
 		}
 		if replaced, err = beginReplacement(db); err != nil {
@@ -208,9 +210,9 @@ func withStoreHeld(dir string, memory int64, fn func() error) error {
 	return err
 }
 
-func (c *importCommand) confirmReplacing(s *streams) error {
+func (c *importCommand) confirmReplacing(ctx context.Context, s *streams) error {
 	if !c.Yes {
-		yes, err := s.confirm(fmt.Sprintf("Replace %s, with all scores and decisions in it?", c.DB))
+		yes, err := s.confirm(ctx, fmt.Sprintf("Replace %s, with all scores and decisions in it?", c.DB))
 		if err != nil {
 			return err
 		}
@@ -328,14 +330,22 @@ func isOccupied(path string) (bool, error) {
 	return len(entries) > 0, err
 }
 
+// longestAnswer bounds the line that answers a question, in bytes.
+const longestAnswer = 4 << 10
+
 // confirm asks a question that y or yes affirms.
-func (s *streams) confirm(question string) (bool, error) {
+func (s *streams) confirm(ctx context.Context, question string) (bool, error) {
 	s.progress.clear()
 	if _, err := fmt.Fprintf(s.err, "%s [y/N] ", question); err != nil {
 		return false, err
 	}
 	// The end of the input is a no.
-	line, err := bufio.NewReader(s.in).ReadString('\n')
+	in := io.LimitReader(stream.NewReader(ctx, s.in), longestAnswer)
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if ctx.Err() != nil {
+		s.say("")
+		return false, ctx.Err()
+	}
 	if err != nil && line == "" {
 		s.say("")
 		return false, nil

@@ -91,7 +91,7 @@ func (w *writing) features(ctx context.Context, path string, stage *kv.Stage) (e
 	if isArray(path) {
 		return w.featureArray(ctx, path, stage)
 	}
-	in, id, err := openTable(path, w.memory)
+	in, id, err := openTable(ctx, path, w.memory)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (w *writing) putPredictions(
 func (w *writing) predictionTable(
 	ctx context.Context, path string, opt cleaner.PredictionOptions, stage *kv.Stage,
 ) (_ *cleaner.PredictionWriter, err error) {
-	in, id, err := openTable(path, w.memory)
+	in, id, err := openTable(ctx, path, w.memory)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +287,7 @@ func (w *writing) splits(ctx context.Context, path string, stage *kv.Stage) (mar
 
 // eachSplit calls fn for every row of a splits file, whose names cleaner.ParseSplit knows.
 func eachSplit(ctx context.Context, tx *kv.Tx, path string, r reading, fn func(v kv.NodeID, name string) error) (err error) {
-	in, id, err := openTable(path, r.memory)
+	in, id, err := openTable(ctx, path, r.memory)
 	if err != nil {
 		return err
 	}
@@ -392,8 +392,8 @@ func (w *writing) rowError(path string, row npy.Row, v kv.NodeID, msg string) er
 }
 
 // openTable opens a table whose rows name nodes, and finds the column that does.
-func openTable(path string, memory int64) (in *table.Reader, id int, err error) {
-	in, err = table.Open(path, memory)
+func openTable(ctx context.Context, path string, memory int64) (in *table.Reader, id int, err error) {
+	in, err = table.Open(ctx, path, memory)
 	if err != nil {
 		return nil, 0, err
 	}

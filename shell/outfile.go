@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bufio"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -12,42 +13,39 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
-// An outFile is a file being written under a temporary name.
+// An outFile is what a file is written through.
 type outFile struct {
 	*bufio.Writer
 }
 
-// writeFile writes a file through fn and renames it into place when it is complete and on disk, so that a failure leaves
-// what was there before. A file that was there keeps its permissions, and a link goes on to lead to it. The path "-" is
-// standard output; devices and pipes are written to as they are.
-func writeFile(path string, stdout io.Writer, fn func(*outFile) error) error {
-	return writeFileOf(0o666, path, stdout, fn) // as the umask has it
+// writeFile writes a file through fn and puts it into place when it is complete and on disk, so that a failure leaves
+// the file that was there before. A file that was there keeps its permissions, and a link goes on to lead to it. The path
+// "-" is standard output; devices and pipes are written to as they are. No file is written into a store.
+func writeFile(ctx context.Context, path string, stdout io.Writer, fn func(*outFile) error) error {
+	return writeFileOf(ctx, 0o666, path, stdout, fn) // as the umask has it
+}
+
+// writeFile is writeFile for a file that a flag names, until the command is interrupted.
+func (s *streams) writeFile(path string, fn func(*outFile) error) error {
+	return writeFile(s.ctx, path, s.out, fn)
 }
 
 // writeFileOf is writeFile for a new file of a mode.
-func writeFileOf(mode fs.FileMode, path string, stdout io.Writer, fn func(*outFile) error) error {
+func writeFileOf(ctx context.Context, mode fs.FileMode, path string, stdout io.Writer, fn func(*outFile) error) error {
 	if path == "-" {
 		return writeTo(stdout, fn)
 	}
-	// A store takes a file that it does not know for damage, or for what a crash left behind.
-	if kv.IsStore(filepath.Dir(path)) {
-		return fmt.Errorf("%s: the directory is a store, want the file elsewhere", path)
-	}
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return replaceFile(path, nil, mode, fn)
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return writeInPlace(path, fn)
-	}
-	if path, err = filepath.EvalSymlinks(path); err != nil {
+	o, err := beginOutput(ctx, path, mode)
+	if err != nil {
 		return err
 	}
-	return replaceFile(path, info, mode, fn)
+	if err := writeTo(o.Writer, fn); err != nil {
+		return errors.Join(err, o.discard())
+	}
+	return o.commit()
 }
 
 func writeTo(w io.Writer, fn func(*outFile) error) error {
@@ -58,53 +56,123 @@ func writeTo(w io.Writer, fn func(*outFile) error) error {
 	return out.Flush()
 }
 
+// An output is a file that is being written. It must end with commit or discard.
+type output struct {
+	io.Writer
+	path      string
+	file      *os.File
+	temporary string // the name of the file until commit; "" of a device or a pipe, which is written to as it is
+}
+
 // partialSuffix ends the temporary name of a file, .NAME.RANDOM.partial.
 const partialSuffix = ".partial"
 
-// replaceFile writes a file under a temporary name and renames it over the one that was there, described by before; nil
-// where none was.
-func replaceFile(path string, before fs.FileInfo, mode fs.FileMode, fn func(*outFile) error) error {
+// beginOutput begins to write a file, which gets a mode where none was there. Until ctx ends it waits for the reader of a
+// named pipe.
+func beginOutput(ctx context.Context, path string, mode fs.FileMode) (*output, error) {
+	before, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		before = nil
+	case err != nil:
+		return nil, err
+	case before.Mode()&fs.ModeNamedPipe != 0:
+		return outputInPlace(ctx, path, stream.OpenPipeToWrite)
+	case !before.Mode().IsRegular():
+		return outputInPlace(ctx, path, func(_ context.Context, path string) (*os.File, error) {
+			return os.OpenFile(path, os.O_WRONLY, 0)
+		})
+	default:
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return nil, err
+		}
+	}
+	if err := checkOutsideStores(path); err != nil {
+		return nil, err
+	}
+	return newOutput(path, before, mode)
+}
+
+// checkOutsideStores refuses a file in a store, which takes one that it does not know for damage, or for what a crash left
+// behind.
+func checkOutsideStores(path string) error {
+	if linked, err := filepath.EvalSymlinks(path); err == nil {
+		path = linked
+	}
+	store, err := kv.StoreAround(path)
+	if err == nil && store != "" {
+		return fmt.Errorf("%s: the directory %s is a store, want the file elsewhere", path, store)
+	}
+	return err
+}
+
+// outputInPlace opens a device or a pipe, which no file can be renamed over.
+func outputInPlace(
+	ctx context.Context, path string, open func(context.Context, string) (*os.File, error),
+) (*output, error) {
+	f, err := open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return &output{Writer: stream.NewWriter(ctx, f), path: path, file: f}, nil
+}
+
+// newOutput makes the temporary file of an output, which it locks. The file that is there is described by before, nil
+// where there is none.
+func newOutput(path string, before fs.FileInfo, mode fs.FileMode) (*output, error) {
 	dir, name := filepath.Split(path)
 	err := removePartial(filepath.Clean(dir), "."+name+".")
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: there is no directory %s: %w", path, filepath.Dir(path), fs.ErrNotExist)
+		return nil, fmt.Errorf("%s: there is no directory %s: %w", path, filepath.Dir(path), fs.ErrNotExist)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	temporary := filepath.Join(dir, "."+name+"."+rand.Text()+partialSuffix)
 	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
-		return &fs.PathError{Op: failed.Op, Path: path, Err: failed.Err}
+		return nil, &fs.PathError{Op: failed.Op, Path: path, Err: failed.Err}
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	// Closed before the rename, which not every system does with open files.
-	err = errors.Join(fillFile(f, before, fn), f.Close())
-	if err == nil {
-		err = os.Rename(temporary, path)
+	o := &output{Writer: f, path: path, file: f, temporary: temporary}
+	err = lock(f)
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	if err == nil && before != nil {
+		err = f.Chmod(before.Mode().Perm())
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(temporary))
+		return nil, errors.Join(err, o.discard())
 	}
-	return syncDirectory(filepath.Dir(path))
+	return o, nil
 }
 
-// fillFile writes a temporary file, which it locks, through fn to the disk.
-func fillFile(f *os.File, before fs.FileInfo, fn func(*outFile) error) error {
-	if err := lock(f); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return err
+// commit puts the file into place, complete and on disk.
+func (o *output) commit() error {
+	if o.temporary == "" {
+		return o.file.Close()
 	}
-	if before != nil {
-		if err := f.Chmod(before.Mode().Perm()); err != nil {
-			return err
-		}
+	// Closed before the rename, which not every system does with open files.
+	err := errors.Join(o.file.Sync(), o.file.Close())
+	if err == nil {
+		err = os.Rename(o.temporary, o.path)
 	}
-	if err := writeTo(f, fn); err != nil {
-		return err
+	if err != nil {
+		return errors.Join(err, os.Remove(o.temporary))
 	}
-	return f.Sync()
+	return syncDirectory(filepath.Dir(o.path))
+}
+
+// discard leaves the file that was there, if any.
+func (o *output) discard() error {
+	err := o.file.Close()
+	if o.temporary != "" {
+		err = errors.Join(err, os.Remove(o.temporary))
+	}
+	return err
 }
 
 // removePartial removes the temporary files, whose names begin alike, of processes that were killed.
@@ -135,17 +203,7 @@ func removePartial(dir, prefix string) error {
 	return nil
 }
 
-// writeInPlace writes to what no file can be renamed over, such as /dev/null or a pipe.
-func writeInPlace(path string, fn func(*outFile) error) (err error) {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return writeTo(f, fn)
-}
-
-// checkPlace says, before hours of work, that there is no place for the file of a flag.
+// checkPlace says, before hours of work, that there is no place for the file of a flag, or that it would lie in a store.
 func checkPlace(flag, path string) error {
 	if path == "" || path == "-" {
 		return nil
@@ -157,6 +215,9 @@ func checkPlace(flag, path string) error {
 	}
 	if !info.IsDir() {
 		return fmt.Errorf("%s %s: %s is no directory: %w", flag, path, dir, fs.ErrInvalid)
+	}
+	if err := checkOutsideStores(path); err != nil {
+		return fmt.Errorf("%s %w", flag, err)
 	}
 	return nil
 }

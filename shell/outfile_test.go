@@ -20,27 +20,27 @@ func TestWriteFile(t *testing.T) {
 		}
 	}
 	var stdout bytes.Buffer
-	if err := writeFile("a", &stdout, write("first", nil)); err != nil {
+	if err := writeFile(t.Context(), "a", &stdout, write("first", nil)); err != nil {
 		t.Fatal(err)
 	}
 	failure := errors.New("disk on fire")
-	if err := writeFile("a", &stdout, write("second", failure)); !errors.Is(err, failure) {
+	if err := writeFile(t.Context(), "a", &stdout, write("second", failure)); !errors.Is(err, failure) {
 		t.Errorf("a failure: got %v", err)
 	}
 	content, err := os.ReadFile("a")
 	if err != nil || string(content) != "first" {
 		t.Errorf("after a failure: got %q, %v, want what was there before", content, err)
 	}
-	if err := writeFile("a", &stdout, write("third", nil)); err != nil {
+	if err := writeFile(t.Context(), "a", &stdout, write("third", nil)); err != nil {
 		t.Fatal(err)
 	}
 	if content, err = os.ReadFile("a"); err != nil || string(content) != "third" {
 		t.Errorf("written again: got %q, %v", content, err)
 	}
-	if err := writeFile("-", &stdout, write("out", nil)); err != nil || stdout.String() != "out" {
+	if err := writeFile(t.Context(), "-", &stdout, write("out", nil)); err != nil || stdout.String() != "out" {
 		t.Errorf("standard output: got %q, %v", stdout.String(), err)
 	}
-	if err := writeFile(os.DevNull, &stdout, write("gone", nil)); err != nil {
+	if err := writeFile(t.Context(), os.DevNull, &stdout, write("gone", nil)); err != nil {
 		t.Errorf("%s: %v", os.DevNull, err)
 	}
 	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
@@ -50,7 +50,7 @@ func TestWriteFile(t *testing.T) {
 		if err := os.Chmod("a", mode); err != nil {
 			t.Fatal(err)
 		}
-		if err := writeFile("a", &stdout, write("kept", nil)); err != nil {
+		if err := writeFile(t.Context(), "a", &stdout, write("kept", nil)); err != nil {
 			t.Fatal(err)
 		}
 		if info, err := os.Stat("a"); err != nil || info.Mode().Perm() != mode {
@@ -68,7 +68,7 @@ func TestWriteFile(t *testing.T) {
 	if err := lock(busy); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFile("a", &stdout, write("again", nil)); err != nil {
+	if err := writeFile(t.Context(), "a", &stdout, write("again", nil)); err != nil {
 		t.Fatal(err)
 	}
 	if names, want := listDir(t), []string{filepath.Base(busy.Name()), "a"}; !slices.Equal(names, want) {

@@ -2,11 +2,14 @@ package shell
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
+	"time"
 
 	"golang.org/x/term"
 )
@@ -17,6 +20,7 @@ var errPagerLeft = errors.New("the pager was left")
 // A pager shows what is written to it on a terminal: as it is where that fits, and else through another program, which
 // it starts when there is too much. It is made for one answer and closed behind it.
 type pager struct {
+	ctx      context.Context // ends the program
 	terminal *os.File
 	command  []string
 	room     int // lines of the terminal, beside one for the prompt
@@ -26,6 +30,9 @@ type pager struct {
 	program *exec.Cmd    // nil until then
 	in      io.WriteCloser
 }
+
+// pagerEnd is how long a pager that is to end may take before it is killed.
+const pagerEnd = 300 * time.Millisecond
 
 // pagerCommand is the program that pages: what PAGER says, or less. It is nil where there is none, or PAGER is empty or
 // cat.
@@ -44,13 +51,13 @@ func pagerCommand() []string {
 }
 
 // newPager makes the pager of a terminal, nil where nothing can be paged.
-func newPager(terminal *os.File) *pager {
+func newPager(ctx context.Context, terminal *os.File) *pager {
 	command := pagerCommand()
 	width, height, err := term.GetSize(int(terminal.Fd()))
 	if command == nil || err != nil || width < 1 || height < 2 || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
-	return &pager{terminal: terminal, command: command, room: height - 1, width: width}
+	return &pager{ctx: ctx, terminal: terminal, command: command, room: height - 1, width: width}
 }
 
 // Write shows a piece, or holds it back while all may still fit.
@@ -76,7 +83,9 @@ func (p *pager) fits() bool {
 }
 
 func (p *pager) start() error {
-	program := exec.Command(p.command[0], p.command[1:]...)
+	program := exec.CommandContext(p.ctx, p.command[0], p.command[1:]...)
+	program.Cancel = func() error { return program.Process.Signal(syscall.SIGTERM) } // so that it restores the terminal
+	program.WaitDelay = pagerEnd
 	program.Stdout, program.Stderr = p.terminal, os.Stderr
 	program.Env = os.Environ()
 	if _, set := os.LookupEnv("LESS"); !set {
@@ -111,7 +120,9 @@ func (p *pager) Close() error {
 	}
 	err := p.in.Close()
 	// Its exit code says nothing about the answer.
-	if ended := p.program.Wait(); !errors.As(ended, new(*exec.ExitError)) {
+	if ended := p.program.Wait(); p.ctx.Err() != nil {
+		err = p.ctx.Err()
+	} else if !errors.As(ended, new(*exec.ExitError)) {
 		err = firstError(err, ended)
 	}
 	return err

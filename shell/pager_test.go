@@ -19,7 +19,7 @@ func pageOn(t *testing.T, command []string, pieces ...string) (string, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pager{terminal: file, command: command, room: 3, width: 10}
+	p := &pager{ctx: t.Context(), terminal: file, command: command, room: 3, width: 10}
 	var wrote error
 	for _, piece := range pieces {
 		if _, wrote = io.WriteString(p, piece); wrote != nil {

@@ -14,24 +14,31 @@ import (
 	"github.com/reeflective/readline"
 	"github.com/reeflective/readline/inputrc"
 	"github.com/rivo/uniseg"
+	"golang.org/x/term"
+
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 const (
 	promptText   = "graphcleaner> "
 	continueText = "         ...> "
+
+	longestLine = 64 << 10 // of a prompt that has no editor, in bytes
 )
 
-// converse prompts for statements until Ctrl-D or .quit. The errors of statements are printed; only what
-// makes the terminal unusable is returned.
+// converse prompts for statements until Ctrl-D, .quit or the end of ctx. The errors of statements are printed; only the end
+// of ctx, and what makes the terminal unusable, is returned.
 func (s *session) converse(ctx context.Context) error {
 	s.say(`Type .help for help, Ctrl-D to leave.`)
-	s.typed = bufio.NewReader(s.opt.In)
+	s.typed = bufio.NewReaderSize(stream.NewReader(ctx, s.opt.In), longestLine)
 	read := s.readLines
 	if isTerminal(s.opt.In) && isTerminal(s.opt.Out) && os.Getenv("TERM") != "dumb" {
 		var err error
 		if read, err = s.lineEditor(); err != nil {
 			return err
 		}
+		edit := read
+		read = func() (string, error) { return edited(ctx, s.opt.In.(*os.File), edit) }
 	}
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
@@ -39,6 +46,9 @@ func (s *session) converse(ctx context.Context) error {
 	for {
 		text, err := read()
 		switch {
+		case ctx.Err() != nil:
+			s.say("")
+			return ctx.Err()
 		case errors.Is(err, readline.ErrInterrupt):
 			continue
 		case errors.Is(err, io.EOF):
@@ -48,14 +58,40 @@ func (s *session) converse(ctx context.Context) error {
 			return err
 		}
 		err = untilInterrupted(ctx, interrupts, func(ctx context.Context) error {
-			return s.runScript(ctx, strings.NewReader(text), "", 0)
+			return s.runScript(ctx, strings.NewReader(text), "")
 		})
 		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
 		case errors.Is(err, context.Canceled):
 			s.say("interrupted")
 		case err != nil:
 			return err
 		}
+	}
+}
+
+// edited reads a text by an editor until ctx ends. The editor waits for keys alone: it is then left to itself, and the
+// terminal is made what it was before.
+func edited(ctx context.Context, terminal *os.File, edit func() (string, error)) (string, error) {
+	before, err := term.GetState(int(terminal.Fd()))
+	if err != nil {
+		return "", err
+	}
+	type typed struct {
+		text string
+		err  error
+	}
+	got := make(chan typed, 1)
+	go func() {
+		text, err := edit()
+		got <- typed{text, err}
+	}()
+	select {
+	case t := <-got:
+		return t.text, t.err
+	case <-ctx.Done():
+		return "", errors.Join(ctx.Err(), term.Restore(int(terminal.Fd()), before))
 	}
 }
 
@@ -177,6 +213,9 @@ func (s *session) openHistory() (readline.History, error) {
 		}
 		file = filepath.Join(state, "graphcleaner", "history")
 	}
+	if err := checkOutsideStores(file); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, err
 	}
@@ -218,10 +257,13 @@ func (s *session) readLines() (string, error) {
 		if _, err := fmt.Fprint(s.opt.Err, prompt); err != nil {
 			return "", err
 		}
-		line, err := s.typed.ReadString('\n')
-		text += line
+		line, err := s.typed.ReadSlice('\n')
+		text += string(line)
 		if errors.Is(err, io.EOF) && strings.TrimSpace(text) != "" {
 			return text, nil
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			err = fmt.Errorf("got a line of more than %s", byteSize(longestLine))
 		}
 		if err != nil {
 			return "", err

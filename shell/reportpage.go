@@ -45,5 +45,5 @@ const pageSuspects = 50
 // write writes the page, dated now, whole or not at all.
 func (p *reportPage) write(path string, s *streams) error {
 	p.Version, p.Written = strings.TrimSpace(version()), time.Now().UTC().Format(time.RFC3339)
-	return writeFile(path, s.out, func(out *outFile) error { return reportTemplate.Execute(out, p) })
+	return s.writeFile(path, func(out *outFile) error { return reportTemplate.Execute(out, p) })
 }

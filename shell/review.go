@@ -14,6 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // reviewCommand shows suspects one at a time and takes decisions about them.
@@ -88,7 +89,7 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
 		if err := r.find(ctx, where, c.Limit); err != nil {
 			return err
 		}
-		r.replies = newReplies(s)
+		r.replies = newReplies(ctx, s)
 		return r.run(ctx)
 	})
 	if err != nil {
@@ -123,11 +124,11 @@ type reply struct {
 // replies are where a review takes what the reviewer says from.
 type replies interface {
 	// next waits for a reply to what is shown; io.EOF when there are no more. Prompt is for a person.
-	next(ctx context.Context, prompt string) (reply, error)
+	next(prompt string) (reply, error)
 
 	// word waits for a label or a reason that did not come with its key; choices, if any, complete it. It is empty where the
 	// reviewer thinks better of it.
-	word(ctx context.Context, prompt string, choices []string) (string, error)
+	word(prompt string, choices []string) (string, error)
 
 	// forgiving reports whether there is somebody to be told that a reply cannot be meant.
 	forgiving() bool
@@ -215,12 +216,12 @@ func (r *review) show(ctx context.Context) (done bool, err error) {
 	if _, err := io.WriteString(r.s.out, r.card(e)); err != nil {
 		return false, err
 	}
-	return r.replied(ctx, r.prompt(e), func(a reply) (bool, error) { return r.take(ctx, e, a) })
+	return r.replied(r.prompt(e), func(a reply) (bool, error) { return r.take(ctx, e, a) })
 }
 
 // close lets the last reply be taken back before the review ends.
 func (r *review) close(ctx context.Context) (done bool, err error) {
-	return r.replied(ctx, "no suspects are left: [z] undo [q]uit: ", func(a reply) (bool, error) {
+	return r.replied("no suspects are left: [z] undo [q]uit: ", func(a reply) (bool, error) {
 		if a.key != 'z' {
 			return false, replyErrorf("no suspects are left: want z or q")
 		}
@@ -230,9 +231,9 @@ func (r *review) close(ctx context.Context) (done bool, err error) {
 
 // replied takes replies until take says that something else is to be shown; done is the wish to leave, or the end of the
 // replies.
-func (r *review) replied(ctx context.Context, prompt string, take func(reply) (moved bool, err error)) (done bool, err error) {
+func (r *review) replied(prompt string, take func(reply) (moved bool, err error)) (done bool, err error) {
 	for {
-		a, err := r.replies.next(ctx, prompt)
+		a, err := r.replies.next(prompt)
 		if errors.Is(err, io.EOF) || err == nil && a.key == 'q' {
 			return true, nil
 		}
@@ -436,7 +437,7 @@ func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err
 		return r.undo(ctx)
 	case 'w':
 		if a.text == "" {
-			a.text, err = r.replies.word(ctx, "reason: ", nil)
+			a.text, err = r.replies.word("reason: ", nil)
 		}
 		if !utf8.ValidString(a.text) {
 			return false, replyErrorf("the reason %q is no UTF-8 text", shortText(a.text))
@@ -463,7 +464,7 @@ func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err
 // relabel gives a suspect a label of the reviewer's.
 func (r *review) relabel(ctx context.Context, e *subject, label string) (moved bool, err error) {
 	if label == "" {
-		if label, err = r.replies.word(ctx, "label (Tab completes): ", e.choices()); err != nil || label == "" {
+		if label, err = r.replies.word("label (Tab completes): ", e.choices()); err != nil || label == "" {
 			return false, err
 		}
 	}
@@ -545,10 +546,10 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 }
 
 // newReplies reads keys from a terminal, and lines from everything else.
-func newReplies(s *streams) replies {
+func newReplies(ctx context.Context, s *streams) replies {
 	in, ok := s.in.(*os.File)
 	if ok && isTerminal(in) && isTerminal(s.out) && os.Getenv("TERM") != "dumb" {
-		return newKeyboard(in, s.err)
+		return newKeyboard(ctx, in, s.err)
 	}
-	return newReplyLines(s.in, s.err, ok && isTerminal(in))
+	return newReplyLines(stream.NewReader(ctx, s.in), s.err, ok && isTerminal(in))
 }

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // errInterrupted is Ctrl-C, typed where it is a key as any other.
@@ -31,14 +33,14 @@ const (
 
 // A keyboard takes replies from the keys of a terminal. The terminal is raw only while a key is waited for.
 type keyboard struct {
-	out     io.Writer // of the terminal
-	chunks  *waiter[[]byte]
-	typed   []byte // and not yet used
+	out     io.Writer              // of the terminal
+	chunks  func() ([]byte, error) // what was typed since the last
+	typed   []byte                 // and not yet used
 	makeRaw func() (restore func() error, err error)
 }
 
-func newKeyboard(in *os.File, out io.Writer) *keyboard {
-	return &keyboard{out: out, chunks: newWaiter(chunksOf(in)), makeRaw: func() (func() error, error) {
+func newKeyboard(ctx context.Context, in *os.File, out io.Writer) *keyboard {
+	return &keyboard{out: out, chunks: chunksOf(stream.NewReader(ctx, in)), makeRaw: func() (func() error, error) {
 		state, err := term.MakeRaw(int(in.Fd()))
 		if err != nil {
 			return nil, err
@@ -72,9 +74,9 @@ func (k *keyboard) whileRaw(fn func() error) (err error) {
 }
 
 // key waits for a key; the terminal is raw.
-func (k *keyboard) key(ctx context.Context) (rune, error) {
+func (k *keyboard) key() (rune, error) {
 	for !utf8.FullRune(k.typed) {
-		chunk, err := k.chunks.next(ctx)
+		chunk, err := k.chunks()
 		if err != nil {
 			return 0, err
 		}
@@ -119,13 +121,13 @@ func (k *keyboard) prompt(text string) error {
 	return err
 }
 
-func (k *keyboard) next(ctx context.Context, prompt string) (a reply, err error) {
+func (k *keyboard) next(prompt string) (a reply, err error) {
 	err = k.whileRaw(func() error {
 		if err := k.prompt(prompt); err != nil {
 			return err
 		}
 		for {
-			key, err := k.key(ctx)
+			key, err := k.key()
 			if err != nil {
 				return err
 			}
@@ -152,7 +154,7 @@ func (k *keyboard) next(ctx context.Context, prompt string) (a reply, err error)
 }
 
 // word reads a line with completion: Tab puts one choice after another that begins as what was typed.
-func (k *keyboard) word(ctx context.Context, prompt string, choices []string) (text string, err error) {
+func (k *keyboard) word(prompt string, choices []string) (text string, err error) {
 	err = k.whileRaw(func() error {
 		defer func() { _, _ = fmt.Fprint(k.out, "\r\n") }()
 		line := &wordLine{choices: choices}
@@ -161,7 +163,7 @@ func (k *keyboard) word(ctx context.Context, prompt string, choices []string) (t
 			if _, err := fmt.Fprint(k.out, "\r\x1b[K", prompt, escapeControls(string(line.text))); err != nil {
 				return err
 			}
-			key, err := k.key(ctx)
+			key, err := k.key()
 			if err != nil {
 				return err
 			}

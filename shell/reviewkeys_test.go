@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // pressed is a keyboard on which chunks of keys are typed, one a read, and which counts how often its terminal was made
@@ -22,7 +25,7 @@ func pressed(chunks ...string) (k *keyboard, out *bytes.Buffer, raw, restored *i
 		chunks = chunks[1:]
 		return []byte(chunk), nil
 	}
-	return &keyboard{out: out, chunks: newWaiter(read), makeRaw: func() (func() error, error) {
+	return &keyboard{out: out, chunks: read, makeRaw: func() (func() error, error) {
 		*raw++
 		return func() error { *restored++; return nil }, nil
 	}}, out, raw, restored
@@ -31,7 +34,7 @@ func pressed(chunks ...string) (k *keyboard, out *bytes.Buffer, raw, restored *i
 func TestKeys(t *testing.T) {
 	k, out, raw, restored := pressed("x\x1b[A", "\x1b[A", "Yn", "\x1bOPz", "u")
 	for _, want := range []rune{'y', 'n', 'z', 'u'} {
-		got, err := k.next(t.Context(), "? ")
+		got, err := k.next("? ")
 		if err != nil || got.key != want {
 			t.Fatalf("got %c and error %v, want %c", got.key, err, want)
 		}
@@ -43,7 +46,7 @@ func TestKeys(t *testing.T) {
 		t.Errorf("the terminal shows %q, want %q", out, want)
 	}
 	// The error of a terminal that is gone.
-	if _, err := k.next(t.Context(), ""); !errors.Is(err, io.ErrUnexpectedEOF) || *raw != *restored {
+	if _, err := k.next(""); !errors.Is(err, io.ErrUnexpectedEOF) || *raw != *restored {
 		t.Errorf("a failing read: got error %v, raw %d, restored %d", err, *raw, *restored)
 	}
 }
@@ -61,29 +64,36 @@ func TestEscapeSequences(t *testing.T) {
 func TestKeysThatLeave(t *testing.T) {
 	for chunk, want := range map[string]error{"\x03": errInterrupted, "\x04": io.EOF} {
 		k, _, raw, restored := pressed(chunk)
-		if _, err := k.next(t.Context(), ""); !errors.Is(err, want) || *raw != 1 || *restored != 1 {
+		if _, err := k.next(""); !errors.Is(err, want) || *raw != 1 || *restored != 1 {
 			t.Errorf("%q: got error %v, raw %d, restored %d, want %v, 1 and 1", chunk, err, *raw, *restored, want)
 		}
 		k, _, raw, restored = pressed("abc" + chunk)
-		text, err := k.word(t.Context(), "", nil)
+		text, err := k.word("", nil)
 		if want := map[bool]error{true: errInterrupted}[chunk == "\x03"]; !errors.Is(err, want) || text != "" || *raw != 1 || *restored != 1 {
 			t.Errorf("abc%q: got %q, error %v, raw %d, restored %d, want error %v", chunk, text, err, *raw, *restored, want)
 		}
 	}
 }
 
-// A wait ends with its context, and what is typed later is not lost.
+// A wait ends with its context, and what is typed later is left to who reads next.
 func TestKeysInterrupted(t *testing.T) {
+	in, typed, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = errors.Join(in.Close(), typed.Close()) }()
 	k, _, raw, restored := pressed()
-	typed := make(chan []byte)
-	k.chunks = newWaiter(func() ([]byte, error) { return <-typed, nil })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if _, err := k.next(ctx, ""); !errors.Is(err, context.DeadlineExceeded) || *raw != 1 || *restored != 1 {
+	k.chunks = chunksOf(stream.NewReader(ctx, in))
+	if _, err := k.next(""); !errors.Is(err, context.DeadlineExceeded) || *raw != 1 || *restored != 1 {
 		t.Errorf("got error %v, raw %d, restored %d, want %v, 1 and 1", err, *raw, *restored, context.DeadlineExceeded)
 	}
-	typed <- []byte("y")
-	if got, err := k.next(t.Context(), ""); err != nil || got.key != 'y' {
+	if _, err := typed.WriteString("y"); err != nil {
+		t.Fatal(err)
+	}
+	k.chunks = chunksOf(stream.NewReader(t.Context(), in))
+	if got, err := k.next(""); err != nil || got.key != 'y' {
 		t.Errorf("got %c and error %v, want y", got.key, err)
 	}
 }
@@ -107,14 +117,14 @@ func TestWords(t *testing.T) {
 		{"\x7f\r", ""},
 	} {
 		k, _, raw, restored := pressed(test.typed)
-		got, err := k.word(t.Context(), "label: ", choices)
+		got, err := k.word("label: ", choices)
 		if err != nil || got != test.want || *raw != 1 || *restored != 1 {
 			t.Errorf("%q: got %q and error %v, raw %d, restored %d, want %q", test.typed, got, err, *raw, *restored, test.want)
 		}
 	}
 	// A character that comes in pieces.
 	k, out, _, _ := pressed("\xe6\x9d", "\xb1\r")
-	if got, err := k.word(t.Context(), "label: ", choices); err != nil || got != "東京" || !strings.Contains(out.String(), "label: 東") {
+	if got, err := k.word("label: ", choices); err != nil || got != "東京" || !strings.Contains(out.String(), "label: 東") {
 		t.Errorf("got %q and error %v, shown as %q", got, err, out)
 	}
 }
@@ -122,28 +132,28 @@ func TestWords(t *testing.T) {
 func TestReplyLines(t *testing.T) {
 	lines := newReplyLines(strings.NewReader("y\n\n  Reject \nl Neural  Nets\nw because\nL\nskip it\n"), nil, false)
 	for _, want := range []reply{{key: 'y'}, {key: 'n'}, {key: 'l', text: "Neural  Nets"}, {key: 'w', text: "because"}, {key: 'l'}} {
-		if got, err := lines.next(t.Context(), ""); err != nil || got != want {
+		if got, err := lines.next(""); err != nil || got != want {
 			t.Fatalf("got %+v and error %v, want %+v", got, err, want)
 		}
 	}
-	if _, err := lines.word(t.Context(), "", nil); err == nil || !strings.HasPrefix(err.Error(), "line 6: want a label") {
+	if _, err := lines.word("", nil); err == nil || !strings.HasPrefix(err.Error(), "line 6: want a label") {
 		t.Errorf("a label that is missing: got error %v", err)
 	}
-	if _, err := lines.next(t.Context(), ""); err == nil || !strings.HasPrefix(err.Error(), `line 7: got "skip it", want one of: y take`) {
+	if _, err := lines.next(""); err == nil || !strings.HasPrefix(err.Error(), `line 7: got "skip it", want one of: y take`) {
 		t.Errorf("a line that is no reply: got error %v", err)
 	}
-	if _, err := lines.next(t.Context(), ""); !errors.Is(err, io.EOF) {
+	if _, err := lines.next(""); !errors.Is(err, io.EOF) {
 		t.Errorf("behind the last line: got error %v, want %v", err, io.EOF)
 	}
 	// A person is asked again.
 	var asked bytes.Buffer
 	lines = newReplyLines(strings.NewReader("what\nn\n"), &asked, true)
-	got, err := lines.next(t.Context(), ">> ")
+	got, err := lines.next(">> ")
 	if err != nil || got.key != 'n' || strings.Count(asked.String(), ">> ") != 2 {
 		t.Errorf("got %+v and error %v, asked %q, want n at the second prompt", got, err, &asked)
 	}
 	long := newReplyLines(strings.NewReader(strings.Repeat("x", longestReply+1)), nil, false)
-	if _, err := long.next(t.Context(), ""); err == nil {
+	if _, err := long.next(""); err == nil {
 		t.Error("a line of more than the longest: got no error")
 	}
 }

@@ -2,51 +2,15 @@ package shell
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 )
 
-// A waiter lets ctx end the wait for a read that nothing can interrupt. A read that is left alone goes on, and the next
-// call gets what it read.
-type waiter[T any] struct {
-	read    func() (T, error)
-	waiting bool
-	got     chan outcomeOf[T]
-}
-
-type outcomeOf[T any] struct {
-	value T
-	err   error
-}
-
-func newWaiter[T any](read func() (T, error)) *waiter[T] {
-	return &waiter[T]{read: read, got: make(chan outcomeOf[T], 1)}
-}
-
-func (w *waiter[T]) next(ctx context.Context) (T, error) {
-	if !w.waiting {
-		w.waiting = true
-		go func() {
-			value, err := w.read()
-			w.got <- outcomeOf[T]{value, err}
-		}()
-	}
-	select {
-	case o := <-w.got:
-		w.waiting = false
-		return o.value, o.err
-	case <-ctx.Done():
-		var none T
-		return none, ctx.Err()
-	}
-}
-
 // replyLines are replies of a line each: a key of reviewKeys or its word, and what belongs to it.
 type replyLines struct {
-	lines  *waiter[string]
+	read   func() (string, error) // the next line
 	number int
 	prompt io.Writer // nil where nobody is asked
 }
@@ -58,7 +22,7 @@ const longestReply = 64 << 10
 func newReplyLines(in io.Reader, errOut io.Writer, asked bool) *replyLines {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, longestReply)
-	a := &replyLines{lines: newWaiter(func() (string, error) {
+	a := &replyLines{read: func() (string, error) {
 		if lines.Scan() {
 			return lines.Text(), nil
 		}
@@ -66,7 +30,7 @@ func newReplyLines(in io.Reader, errOut io.Writer, asked bool) *replyLines {
 			return "", err
 		}
 		return "", io.EOF
-	})}
+	}}
 	if asked {
 		a.prompt = errOut
 	}
@@ -76,13 +40,13 @@ func newReplyLines(in io.Reader, errOut io.Writer, asked bool) *replyLines {
 func (a *replyLines) forgiving() bool { return a.prompt != nil }
 
 // line reads the next line.
-func (a *replyLines) line(ctx context.Context, prompt string) (string, error) {
+func (a *replyLines) line(prompt string) (string, error) {
 	if a.prompt != nil {
 		if _, err := fmt.Fprint(a.prompt, prompt); err != nil {
 			return "", err
 		}
 	}
-	line, err := a.lines.next(ctx)
+	line, err := a.read()
 	if errors.Is(err, bufio.ErrTooLong) {
 		a.number++
 		return "", a.errorf("got more than %d KiB, want one of: %s", longestReply>>10, reviewKeysText())
@@ -94,9 +58,9 @@ func (a *replyLines) line(ctx context.Context, prompt string) (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
-func (a *replyLines) next(ctx context.Context, prompt string) (reply, error) {
+func (a *replyLines) next(prompt string) (reply, error) {
 	for {
-		line, err := a.line(ctx, prompt)
+		line, err := a.line(prompt)
 		if err != nil {
 			return reply{}, err
 		}
@@ -123,11 +87,11 @@ func (a *replyLines) next(ctx context.Context, prompt string) (reply, error) {
 	}
 }
 
-func (a *replyLines) word(ctx context.Context, prompt string, _ []string) (string, error) {
+func (a *replyLines) word(prompt string, _ []string) (string, error) {
 	if !a.forgiving() {
 		return "", a.errorf("want a label or a reason behind its key")
 	}
-	return a.line(ctx, prompt)
+	return a.line(prompt)
 }
 
 func (a *replyLines) errorf(format string, args ...any) error {

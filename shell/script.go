@@ -4,16 +4,21 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
+// maxStatement bounds a statement, in bytes. It also bounds how much of a script is held at once.
+const maxStatement = 1 << 20
+
 // A script cuts text that arrives line by line into statements and dot commands.
 type script struct {
 	in      *bufio.Reader
 	pending []byte // read and not handed out
+	whole   bool   // pending ends with a line, or with the input
 	start   Pos    // of pending
 }
 
@@ -28,20 +33,39 @@ func newScript(in io.Reader) *script {
 	return &script{in: bufio.NewReader(in), start: startOfText}
 }
 
-// next returns the next step, io.EOF after the last.
+// next returns the next step, io.EOF after the last. A statement that is too long is a *ParseError; nothing behind it can
+// be read.
 func (s *script) next() (step, error) {
 	var cut cutter
 	for {
-		if end, dot := cut.find(s.pending); end >= 0 {
+		if end, dot := cut.find(s.pending, s.whole); end >= 0 {
 			return s.hand(end, dot), nil
 		}
-		line, err := s.in.ReadBytes('\n')
-		if s.start.Offset == 0 && len(s.pending) == 0 {
-			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		if cut.blank() && cut.inside == 0 {
+			s.drop(cut.read)
+			cut.read = 0
 		}
-		s.pending = append(s.pending, line...)
+		if len(s.pending) > maxStatement {
+			begin := s.start // of a comment, where nothing else has begun
+			if !cut.blank() {
+				begin = s.hand(len(s.pending), false).pos
+			}
+			return step{}, &ParseError{
+				Pos: begin,
+				Msg: fmt.Sprintf("got a statement of more than %s, want a semicolon before that", byteSize(maxStatement)),
+			}
+		}
+		piece, err := s.in.ReadSlice('\n')
+		s.whole = !errors.Is(err, bufio.ErrBufferFull)
+		if !s.whole {
+			err = nil
+		}
+		if s.start.Offset == 0 && len(s.pending) == 0 {
+			piece = bytes.TrimPrefix(piece, []byte("\ufeff"))
+		}
+		s.pending = append(s.pending, piece...)
 		if errors.Is(err, io.EOF) {
-			end, dot := cut.find(s.pending)
+			end, dot := cut.find(s.pending, true)
 			if end < 0 && cut.blank() {
 				return step{}, io.EOF
 			}
@@ -62,9 +86,14 @@ func (s *script) hand(end int, dot bool) step {
 	skipped := newScanner(text, s.start)
 	skipped.skipBlank()
 	given := step{text: skipped.rest(), pos: skipped.pos, dot: dot}
-	s.start = s.start.after(text)
-	s.pending = s.pending[end:]
+	s.drop(end)
 	return given
+}
+
+// drop forgets the first bytes of what is pending.
+func (s *script) drop(end int) {
+	s.start = s.start.after(string(s.pending[:end]))
+	s.pending = s.pending[end:]
 }
 
 // A cutter looks for the end of a statement in a text that grows at its end. It knows as much of the
@@ -79,9 +108,10 @@ type cutter struct {
 // blank reports whether there was nothing but blanks and comments.
 func (c *cutter) blank() bool { return !c.begun }
 
-// find returns the offset just after the first statement or dot command, -1 where it does not end yet.
-func (c *cutter) find(text []byte) (end int, dot bool) {
-	for c.read < len(text) {
+// find returns the offset just after the first statement or dot command, -1 where it does not end yet. Where the text is
+// not whole, its last bytes may be a part of a rune or of the mark of a comment: they are looked at with those that follow.
+func (c *cutter) find(text []byte, whole bool) (end int, dot bool) {
+	for c.read < len(text) && (whole || len(text)-c.read >= utf8.UTFMax) {
 		at := c.read
 		r, size := utf8.DecodeRune(text[at:])
 		c.read += size
@@ -120,7 +150,7 @@ func writes(text string) bool {
 	for source := newScript(strings.NewReader(text)); ; {
 		next, err := source.next()
 		if err != nil {
-			return false // the end: a string has no other error
+			return false // the end, or a statement that is too long
 		}
 		if next.dot && strings.HasPrefix(next.text, ".read") {
 			return true

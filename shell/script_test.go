@@ -3,6 +3,7 @@ package shell
 import (
 	"errors"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -43,6 +44,98 @@ func TestScript(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("steps of %q:\ngot  %q\nwant %q", text, got, want)
+		}
+	}
+}
+
+// repeated is a text many times, read in pieces, and counts what was read of it.
+type repeated struct {
+	text  string
+	times int
+	read  int
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	left := len(r.text)*r.times - r.read
+	if left == 0 {
+		return 0, io.EOF
+	}
+	p = p[:min(len(p), left)]
+	for i := range p {
+		p[i] = r.text[(r.read+i)%len(r.text)]
+	}
+	r.read += len(p)
+	return len(p), nil
+}
+
+// TestScriptsAreHeldInPieces reads texts of many times the length of the longest statement.
+func TestScriptsAreHeldInPieces(t *testing.T) {
+	const long = 16 << 20
+	for _, c := range []struct {
+		name, text string
+		steps      int
+		err        string // in that of a statement that does not end; "" where all do
+	}{
+		{"no end", "xy ", 0, "1:1: got a statement of more than 1 MiB"},
+		{"lines of a statement", "a, ab\n", 0, "1:1: got a statement of more than 1 MiB"},
+		{"no text", "\x00", 0, "1:1: got a statement of more than 1 MiB"},
+		{"an open quote", "'é;", 0, ""},
+		{"a dot command", ".x", 0, "1:1: got a statement of more than 1 MiB"},
+		{"an open comment", "--- ", 0, "1:1: got a statement of more than 1 MiB"},
+		{"blank lines", " \r\n", 0, ""},
+		{"comments", "-- é; 'x\n", 0, ""},
+		{"statements in one line", "a 'é;' b-- ;", 0, ""},
+		{"statements", "count nodes;\n", long / 13, ""},
+	} {
+		in := &repeated{text: c.text, times: long / len(c.text)}
+		source, steps := newScript(in), 0
+		var err error
+		for err == nil {
+			if _, err = source.next(); err == nil {
+				steps++
+			}
+			if most := 4 * maxStatement; cap(source.pending) > most {
+				t.Fatalf("%s: %d bytes are held, want at most %d", c.name, cap(source.pending), most)
+			}
+		}
+		switch {
+		case c.err != "" && !strings.HasPrefix(err.Error(), c.err):
+			t.Errorf("%s: got error %v, want %s", c.name, err, c.err)
+		case c.err != "" && in.read > 4*maxStatement:
+			t.Errorf("%s: %d bytes were read", c.name, in.read)
+		case c.err == "" && !errors.Is(err, io.EOF):
+			t.Errorf("%s: got error %v, want the end", c.name, err)
+		case c.steps > 0 && steps != c.steps:
+			t.Errorf("%s: got %d steps, want %d", c.name, steps, c.steps)
+		}
+	}
+}
+
+// TestALongStatementIsNamed holds that the error of one names the file, the line it began in, and the limit.
+func TestALongStatementIsNamed(t *testing.T) {
+	long := "count nodes;\n-- next\n nodes where id in (" + strings.Repeat("1,", maxStatement)
+	_, _, err := answer(t, SessionOptions{Store: emptyStore(t), Name: "job.q", KeepGoing: true}, long)
+	if want := "job.q:3:2: got a statement of more than 1 MiB, want a semicolon before that"; err == nil || err.Error() != want {
+		t.Errorf("got error %v, want %s", err, want)
+	}
+	ids := strings.Repeat("1,", (maxStatement-100)/2)
+	if _, _, err := answer(t, SessionOptions{Store: emptyStore(t)}, "count nodes where id in ("+ids+"1);"); err != nil {
+		t.Errorf("a statement of nearly as much: %v", err)
+	}
+}
+
+// TestReadRefusesWhatIsNoScript holds that directories and devices are no files of statements.
+func TestReadRefusesWhatIsNoScript(t *testing.T) {
+	writeFiles(t, map[string]string{"nodes.csv": threeNodes, "edges.csv": twoEdges})
+	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
+	for path, want := range map[string]string{".": ". is a directory, want a file of statements", "/dev/zero": "/dev/zero is a device, want a file"} {
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		for _, args := range [][]string{{"shell", "g", "-f", path}, {"shell", "g", "-c", ".read " + path}} {
+			if got := run(t, "", args...); got.code != exitFailed || !strings.Contains(got.err, want) {
+				t.Errorf("%s: got exit code %d and %s, want %d and %s", args, got.code, got.err, exitFailed, want)
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -14,14 +15,16 @@ import (
 	"golang.org/x/term"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // SessionOptions says where a session reads statements and how it answers.
 type SessionOptions struct {
 	Store *kv.Store
 
-	// In holds statements that end with a semicolon or with the input, and dot commands of a line each.
-	// Answers go to Out and everything else, such as the threshold a guarantee came to, to Err.
+	// In holds statements that end with a semicolon or with the input, and dot commands of a line each; a statement has a
+	// MiB at most. The end of ctx ends the wait for In. Where In is no file, a Read of it that is under way then goes on
+	// alone. Answers go to Out and everything else, such as the threshold a guarantee came to, to Err.
 	In       io.Reader
 	Out, Err io.Writer
 
@@ -32,8 +35,8 @@ type SessionOptions struct {
 	Timing bool
 
 	// Interactive prompts for statements on the terminal. Errors are printed and the session goes on; Ctrl-C
-	// ends the statement that runs, or clears the line, and Ctrl-D the session. It then answers to SIGINT
-	// itself and not to the end of ctx.
+	// ends the statement that runs, or clears the line, and Ctrl-D the session. It answers to SIGINT itself, so ctx, which
+	// ends the session, should not end by it.
 	Interactive bool
 
 	// History is the file of the lines typed at the prompt. "" is graphcleaner/history in the directory
@@ -83,7 +86,8 @@ func Run(ctx context.Context, opt SessionOptions) error {
 			who:      opt.Who,
 			now:      opt.now,
 		},
-		pages: true,
+		pages:    true,
+		terminal: ctx,
 	}
 	s.engine.notice = s.say
 	if opt.Confirm == nil && opt.Interactive {
@@ -91,17 +95,18 @@ func Run(ctx context.Context, opt SessionOptions) error {
 	}
 	var err error
 	if opt.Interactive {
-		err = s.converse(context.WithoutCancel(ctx))
+		err = s.converse(ctx)
 	} else {
-		err = s.runScript(ctx, opt.In, opt.Name, 0)
+		err = s.runInput(ctx)
 	}
 	if errors.Is(err, errQuit) {
 		err = nil
 	}
+	err = firstError(err, s.endOutput(err != nil))
 	if err == nil && s.failed > 0 && !opt.Interactive {
 		err = fmt.Errorf("%d of %d statements failed", s.failed, s.done+s.failed)
 	}
-	return firstError(err, s.redirect(""))
+	return err
 }
 
 // errQuit is the wish to leave.
@@ -112,7 +117,9 @@ type session struct {
 	opt          SessionOptions
 	engine       engine
 	out          io.Writer
-	file         *os.File // that out was redirected to, or nil
+	redirected   *redirection    // nil where out is opt.Out
+	reading      []fs.FileInfo   // the files that are being read, each by a .read of the one before
+	terminal     context.Context // of the session; it ends a pager
 	format       Format
 	timing       bool
 	pages        bool          // long answers on a terminal, at the prompt
@@ -127,17 +134,31 @@ func (s *session) say(line string) {
 	_, _ = fmt.Fprintln(s.opt.Err, line)
 }
 
-// runScript answers everything an input holds. Depth counts the .read commands it is inside of.
-func (s *session) runScript(ctx context.Context, in io.Reader, name string, depth int) error {
-	for source := newScript(in); ; {
-		next, err := source.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err = firstError(err, ctx.Err()); err != nil {
+// runInput answers everything that In holds.
+func (s *session) runInput(ctx context.Context) error {
+	if file, ok := s.opt.In.(interface{ Stat() (fs.FileInfo, error) }); ok {
+		info, err := file.Stat()
+		if err != nil {
 			return err
 		}
-		err = s.step(ctx, next, depth)
+		s.reading = append(s.reading, info)
+	}
+	return s.runScript(ctx, stream.NewReader(ctx, s.opt.In), s.opt.Name)
+}
+
+// runScript answers everything an input holds.
+func (s *session) runScript(ctx context.Context, in io.Reader, name string) error {
+	for source := newScript(in); ; {
+		next, err := source.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil: // nothing behind it can be read
+			return s.placed(next, name, err)
+		}
+		err = s.answered(s.step(ctx, next))
 		switch {
 		case err == nil:
 			s.done++
@@ -154,9 +175,9 @@ func (s *session) runScript(ctx context.Context, in io.Reader, name string, dept
 }
 
 // step answers one statement or dot command.
-func (s *session) step(ctx context.Context, next step, depth int) error {
+func (s *session) step(ctx context.Context, next step) error {
 	if next.dot {
-		return s.dot(ctx, next, depth)
+		return s.dot(ctx, next)
 	}
 	if strings.TrimSpace(next.text) == ";" {
 		return nil
@@ -193,7 +214,7 @@ func (s *session) print(answer func(io.Writer) error) error {
 	if !ok || !s.pages || !s.opt.Interactive || !isTerminal(terminal) {
 		return answer(s.out)
 	}
-	p := newPager(terminal)
+	p := newPager(s.terminal, terminal)
 	if p == nil {
 		return answer(s.out)
 	}
@@ -215,7 +236,7 @@ func (s *session) clearProgress() {
 func (s *session) sayRows(r *Result, rows int64, cut bool, took time.Duration) {
 	var parts []string
 	listed := !r.record && !r.bare && r.sections == nil
-	if listed && (s.timing || s.file == nil && s.format == FormatTable && isTerminal(s.out)) {
+	if listed && (s.timing || s.redirected == nil && s.format == FormatTable && isTerminal(s.out)) {
 		if rows == 1 {
 			parts = append(parts, "1 row")
 		} else {

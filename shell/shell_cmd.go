@@ -7,7 +7,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -74,7 +73,7 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	case c.Command != "":
 		opt.In = strings.NewReader(c.Command)
 	case c.File != "":
-		file, err := os.Open(c.File)
+		file, err := openScript(ctx, c.File)
 		if err != nil {
 			return err
 		}
@@ -83,12 +82,13 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	default:
 		opt.Interactive = isTerminal(s.in) && isTerminal(s.out)
 	}
-	if opt.Interactive {
-		// The prompt waits for keys and not for ctx, so that it is for the system to end it.
-		signal.Reset(syscall.SIGTERM)
-	}
 	run := func(store *kv.Store) error {
 		opt.Store = store
+		if opt.Interactive {
+			// The prompt listens for Ctrl-C itself, and ctx ends by the other signals alone. Once it has ended, the store is closed.
+			signal.Ignore(os.Interrupt)
+			defer signal.Ignore(os.Interrupt)
+		}
 		return c.inFlags(Run(ctx, opt))
 	}
 	if c.ReadOnly || c.Command != "" && !writes(c.Command) {

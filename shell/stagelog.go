@@ -44,7 +44,7 @@ func (l *stageLog) write(path string, s *streams) error {
 	if stages == nil {
 		stages = []kv.Stage{}
 	}
-	return writeFile(path, s.out, func(out *outFile) error {
+	return s.writeFile(path, func(out *outFile) error {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(struct {

@@ -23,7 +23,7 @@ type Integers struct {
 // OpenIntegers opens an .npy file of integers with the given number of columns, and checks all that can be checked before
 // reading its values.
 func OpenIntegers(path string, columns int) (_ *Integers, err error) {
-	f, err := os.Open(path)
+	f, size, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -32,14 +32,7 @@ func OpenIntegers(path string, columns int) (_ *Integers, err error) {
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	m := &Integers{path: path, file: f, size: info.Size()}
-	if info.IsDir() {
-		return nil, m.errorf(-1, "is a directory, want a file")
-	}
+	m := &Integers{path: path, file: f, size: size}
 	h, err := readHeader(f)
 	if err != nil {
 		return nil, m.errorf(-1, "%v", err)

@@ -65,28 +65,35 @@ func Open(path, name string) (*Reader, error) {
 	if extension != ".npy" && extension != ".npz" {
 		return nil, &Error{Path: path, Row: -1, Msg: fmt.Sprintf("has a name that ends in %q, want one that ends in %s", extension, Extensions)}
 	}
-	f, err := os.Open(path)
+	f, size, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{path: path, closes: []io.Closer{f}}
-	info, err := f.Stat()
-	if err == nil {
-		r.size = info.Size()
-	}
-	switch {
-	case err != nil:
-	case info.IsDir():
-		err = r.errorf("is a directory, want a file")
-	case extension == ".npy":
-		err = r.openArray(f, info.Size(), "")
-	default:
-		err = r.openZip(f, info.Size(), name)
+	r := &Reader{path: path, size: size, closes: []io.Closer{f}}
+	if extension == ".npy" {
+		err = r.openArray(f, size, "")
+	} else {
+		err = r.openZip(f, size, name)
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
+}
+
+// openFile opens a file and returns its size in bytes, which nothing else has: a pipe is refused before it is waited for.
+func openFile(path string) (*os.File, int64, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case info.IsDir():
+		return nil, 0, &Error{Path: path, Row: -1, Msg: "is a directory, want a file"}
+	case !info.Mode().IsRegular():
+		return nil, 0, &Error{Path: path, Row: -1, Msg: "is a pipe or a device, want a file"}
+	}
+	f, err := os.Open(path)
+	return f, info.Size(), err
 }
 
 // Path is the file's path as given to Open.

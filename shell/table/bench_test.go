@@ -60,7 +60,7 @@ func BenchmarkScan(b *testing.B) {
 				b.ReportAllocs()
 				b.SetBytes(int64(len(file.content)))
 				for b.Loop() {
-					r, err := Open(path, testMemory)
+					r, err := Open(b.Context(), path, testMemory)
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -183,7 +184,7 @@ func TestParquetClaims(t *testing.T) {
 }
 
 func readWithin(path string, memory int64) error {
-	r, err := Open(path, memory)
+	r, err := Open(context.Background(), path, memory)
 	if err != nil {
 		return err
 	}

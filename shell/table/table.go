@@ -1,11 +1,11 @@
 package table
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // MaxRecord is the longest record of a text file, in bytes, line ends inside of quotes included.
@@ -84,11 +86,13 @@ type rows interface {
 
 // Open opens a file and reads its header. A file without one is an *Error; one with a header alone has no rows. memory, in
 // bytes, is what reading may take: a parquet file whose metadata or pages take more is an *Error, before they are
-// allocated.
-func Open(path string, memory int64) (*Reader, error) { return open(path, memory, chunkBytes) }
+// allocated. Where the file is a named pipe, ctx ends the wait for what is written to it, also that of Rows and Scan.
+func Open(ctx context.Context, path string, memory int64) (*Reader, error) {
+	return open(ctx, path, memory, chunkBytes)
+}
 
 // open is Open with chunks of text of another size, in bytes.
-func open(path string, memory int64, chunkBytes int) (*Reader, error) {
+func open(ctx context.Context, path string, memory int64, chunkBytes int) (*Reader, error) {
 	name := strings.ToLower(filepath.Base(path))
 	plain, compressed := strings.CutSuffix(name, ".gz")
 	kind := filepath.Ext(plain)
@@ -98,7 +102,7 @@ func open(path string, memory int64, chunkBytes int) (*Reader, error) {
 	default:
 		return nil, &Error{Path: path, Msg: fmt.Sprintf("got a name %s, want one that ends in %s", ending(name), Extensions)}
 	}
-	f, err := os.Open(path)
+	f, err := stream.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -106,12 +110,15 @@ func open(path string, memory int64, chunkBytes int) (*Reader, error) {
 	if err == nil && info.IsDir() {
 		err = &Error{Path: path, Msg: "got a directory, want a file"}
 	}
+	if err == nil && kind == ".parquet" && !info.Mode().IsRegular() {
+		err = &Error{Path: path, Msg: "got a pipe or a device, want a file: parquet is not read from its beginning to its end"}
+	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	r := &Reader{path: path, size: info.Size(), closes: []io.Closer{f}}
 	if kind == ".parquet" {
-		err = r.openParquet(f, memory)
+		err = r.openParquet(f.File, memory)
 	} else {
 		err = r.openText(f, kind, compressed, chunkBytes)
 	}
@@ -124,14 +131,14 @@ func open(path string, memory int64, chunkBytes int) (*Reader, error) {
 	return r, nil
 }
 
-func (r *Reader) openText(f *os.File, kind string, compressed bool, chunkBytes int) error {
+func (r *Reader) openText(f io.Reader, kind string, compressed bool, chunkBytes int) error {
 	counted := &countingReader{r: f}
 	r.read = counted.n.Load
 	var content io.Reader = counted
 	if compressed {
 		z, err := gzip.NewReader(counted)
 		if err != nil {
-			return &Error{Path: r.path, Msg: fmt.Sprintf("is not a whole gzip file (%s)", sourceError(err))}
+			return &Error{Path: r.path, Msg: fmt.Sprintf("is not a whole gzip file (%s)", sourceError(err)), Err: err}
 		}
 		unpacked := newReadAhead(z)
 		r.closes = append(r.closes, unpacked)

@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -51,7 +52,7 @@ func parquetFile[T any](t testing.TB, rows ...T) []byte {
 
 // read returns the header and the rows, each as its line and its fields, quoted.
 func read(path string) (string, error) {
-	r, err := Open(path, testMemory)
+	r, err := Open(context.Background(), path, testMemory)
 	if err != nil {
 		return "", err
 	}
@@ -104,7 +105,7 @@ func TestOpenQuotes(t *testing.T) {
 		{"id,label\n1,\"A\n" + follow, MaxRecord/4 + 1000, ":2: got a record of more than 16 MiB, want shorter ones"},
 		{"id,label\n1,\"A\n" + follow + "4,\"\n5,B\n", MaxRecord/4 + 1001, ":2: got a record of more than 16 MiB, want shorter ones"},
 	} {
-		r, err := Open(write(t, "a.csv", []byte(c.content)), testMemory)
+		r, err := Open(t.Context(), write(t, "a.csv", []byte(c.content)), testMemory)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,7 +301,7 @@ func TestParquetDamage(t *testing.T) {
 
 func TestColumnAndWant(t *testing.T) {
 	path := write(t, "a.csv", []byte("Src,year\nx,"+strings.Repeat("é", 40)+"\n"))
-	r, err := Open(path, testMemory)
+	r, err := Open(t.Context(), path, testMemory)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,7 @@ func (f *textFile) cut(data []byte) (_ []byte, broken, err error) {
 			return data[:end], recordError(f.path, line, withoutEnd(data[:end]),
 				"a quoted field is still open at the end of the file, want a closing quote"), nil
 		case f.err != nil:
-			return nil, nil, f.errorf(line, "the file cannot be read on: %s", sourceError(f.err))
+			return nil, nil, &Error{Path: f.path, Line: line, Msg: "the file cannot be read on: " + sourceError(f.err), Err: f.err}
 		case size > MaxRecord:
 			end := lineEnd(data)
 			broken := recordError(f.path, line, withoutEnd(data[:end]),

@@ -1,0 +1,233 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// programVariable makes a process of the test the program.
+const programVariable = "GRAPHCLEANER_TEST_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(programVariable) != "" {
+		os.Exit(run())
+	}
+	os.Exit(m.Run())
+}
+
+// hung is when a process is taken to hang; what is measured does not depend on it.
+const hung = 30 * time.Second
+
+// program is a command of the program in a directory.
+func program(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	test, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(test, args...)
+	c.Dir, c.Env = dir, append(os.Environ(), programVariable+"=1")
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // nobody to be asked but standard input
+	return c
+}
+
+// must runs a command that succeeds.
+func must(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	out, err := program(t, dir, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%q: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// storeDirectory is a directory with a store g of so many nodes and the files it was made of.
+func storeDirectory(t *testing.T, nodes int) string {
+	t.Helper()
+	dir := t.TempDir()
+	nodeLines, edgeLines := []byte("id,label\n"), []byte("src,dst\n")
+	for i := range nodes {
+		nodeLines = fmt.Appendf(nodeLines, "node%d,%c\n", i, 'A'+i%3)
+		edgeLines = fmt.Appendf(edgeLines, "node%d,node%d\n", i, (i+1)%nodes)
+	}
+	for name, content := range map[string][]byte{"nodes.csv": nodeLines, "edges.csv": edgeLines} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(t, dir, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--memory", "64MiB")
+	return dir
+}
+
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+// TestSignals holds that the first signal ends a command cleanly wherever it is blocked.
+func TestSignals(t *testing.T) {
+	dir := storeDirectory(t, 20_000)
+	for _, pipe := range []string{"silent.csv", "silent.csv.gz", "silent.jsonl", "closed"} {
+		path := filepath.Join(dir, pipe)
+		if err := unix.Mkfifo(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if pipe == "closed" {
+			continue
+		}
+		f, err := os.OpenFile(path, os.O_RDWR, 0) // a writer that writes nothing
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = f.Close() }()
+	}
+	before := names(t, dir)
+	const many = "nodes return id, label, degree"
+	for _, c := range []struct {
+		name, args string
+		input      string // before standard input falls silent
+		out, err   string // to wait for, on standard output or error; "" waits a moment
+	}{
+		{name: "standard input", args: "shell g --format csv", input: "count nodes;\n", out: "20000\n"},
+		{name: "standard input, to read", args: "shell g --format csv --read-only", input: "count nodes;\n", out: "20000\n"},
+		{name: "a pipe of a compressed file", args: "import g --splits silent.csv.gz"},
+		{name: "the question of --replace", args: "import g --nodes nodes.csv --edges edges.csv --replace", err: "[y/N] "},
+		{name: "a backup from standard input", args: "restore - h"},
+		{name: "a pipe that nobody writes to, of statements", args: "shell g -f closed"},
+		{name: "the same by .read", args: "shell g -c .read+closed"},
+		{name: "the same of a backup", args: "restore closed h"},
+		{name: "a silent pipe of nodes", args: "import h --nodes silent.csv --edges edges.csv"},
+		{name: "a silent pipe of edges", args: "import h --nodes nodes.csv --edges silent.csv"},
+		{name: "a silent pipe of splits", args: "import g --splits silent.csv"},
+		{name: "a silent pipe of decisions", args: "import g --decisions silent.jsonl"},
+		{name: "a silent pipe of statements", args: "shell g -f silent.jsonl"},
+		{name: "a silent pipe of an estimate", args: "estimate --nodes silent.csv --edges edges.csv"},
+		{name: "a file that nobody reads", args: "export g labels --out closed"},
+		{name: "the same of .output", args: "shell g -c .output+closed"},
+		{name: "a full pipe", args: "shell g --format csv -c " + strings.ReplaceAll(many, " ", "+")},
+		{name: "a full pipe of an export", args: "export g labels --out -"},
+	} {
+		for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+			args := strings.Fields(c.args)
+			for i := range args {
+				args[i] = strings.ReplaceAll(args[i], "+", " ")
+			}
+			p := program(t, dir, args...)
+			blocked := begin(t, p, c.input)
+			switch {
+			case c.out != "":
+				blocked.wait(t, blocked.out, c.out)
+			case c.err != "":
+				blocked.wait(t, blocked.err, c.err)
+			default:
+				time.Sleep(300 * time.Millisecond) // an earlier signal would have it end as well
+			}
+			text, code := blocked.signal(t, signal)
+			if code != 130 || !strings.Contains(text, "interrupted") {
+				t.Errorf("%s, %s: got exit code %d and %q, want 130 and interrupted", c.name, signal, code, text)
+			}
+			if after := names(t, dir); !slices.Equal(after, before) {
+				t.Errorf("%s, %s: left behind %v, want %v", c.name, signal, after, before)
+			}
+		}
+	}
+	if got := must(t, dir, "check", "g"); !strings.Contains(got, "no problems") {
+		t.Errorf("check: got %s", got)
+	}
+}
+
+// A blockedProcess is one whose standard input stays open and whose standard output is not read but by wait.
+type blockedProcess struct {
+	cmd      *exec.Cmd
+	in       io.Closer
+	out, err *os.File
+	said     bytes.Buffer // from err
+}
+
+func begin(t *testing.T, cmd *exec.Cmd, input string) *blockedProcess {
+	t.Helper()
+	p := &blockedProcess{cmd: cmd}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.in = in
+	var out, errOut *os.File
+	for _, pipe := range []struct{ read, write **os.File }{{&p.out, &out}, {&p.err, &errOut}} {
+		if *pipe.read, *pipe.write, err = os.Pipe(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd.Stdout, cmd.Stderr = out, errOut
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(out.Close(), errOut.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(in, input); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// wait reads a pipe of the process until a text has come.
+func (p *blockedProcess) wait(t *testing.T, pipe *os.File, want string) {
+	t.Helper()
+	if err := pipe.SetReadDeadline(time.Now().Add(hung)); err != nil {
+		t.Fatal(err)
+	}
+	var got []byte
+	piece := make([]byte, 4096)
+	for !strings.Contains(string(got), want) {
+		n, err := pipe.Read(piece)
+		got = append(got, piece[:n]...)
+		if err != nil {
+			t.Fatalf("%q: got %q and %v, want %q", p.cmd.Args[1:], got, err, want)
+		}
+	}
+	if err := pipe.SetReadDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// signal sends one signal and returns what the process said and its exit code, -1 where the signal killed it or it hung.
+func (p *blockedProcess) signal(t *testing.T, signal syscall.Signal) (said string, code int) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+	guard := time.AfterFunc(hung, func() { _ = p.cmd.Process.Kill() })
+	defer guard.Stop()
+	if _, err := p.said.ReadFrom(p.err); err != nil {
+		t.Fatal(err)
+	}
+	// The process is waited for itself: its standard input stays open until then.
+	state, err := p.cmd.Process.Wait()
+	if err := errors.Join(err, p.in.Close(), p.out.Close(), p.err.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return p.said.String(), state.ExitCode()
+}

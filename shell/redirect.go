@@ -1,0 +1,72 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// A redirection is the file that answers go to. It takes the place of the one that was there when .output names another,
+// or when the session ends: not before, and not where the session ends by an error or every statement failed. An answer
+// that fails half way is taken out of it.
+type redirection struct {
+	*output
+	whole    int64 // bytes, those of answers that are complete
+	answered bool  // a statement did not fail
+	failed   bool  // a statement failed
+}
+
+// redirect sends answers to a file, or with "" back to where they went at first.
+func (s *session) redirect(ctx context.Context, file string) error {
+	if err := s.endOutput(false); err != nil || file == "" {
+		return err
+	}
+	begun, err := beginOutput(ctx, file, 0o666)
+	if err != nil {
+		return fmt.Errorf(".output: %w", err)
+	}
+	s.redirected, s.out = &redirection{output: begun}, begun.Writer
+	return nil
+}
+
+// endOutput puts the file of .output, if any, into place. Where the session failed, or every statement did, the file that
+// was there stays.
+func (s *session) endOutput(failed bool) error {
+	r := s.redirected
+	if r == nil {
+		return nil
+	}
+	s.redirected, s.out = nil, s.opt.Out
+	if !failed && (r.answered || !r.failed) {
+		return r.commit()
+	}
+	if r.temporary != "" {
+		s.say(fmt.Sprintf("%s was not written", r.path))
+	}
+	return r.discard()
+}
+
+// answered keeps what a statement wrote to the file of .output, or takes it out again where the statement failed with err,
+// which it returns.
+func (s *session) answered(err error) error {
+	r := s.redirected
+	switch {
+	case r == nil || errors.Is(err, errQuit):
+		return err
+	case err != nil:
+		r.failed = true
+	}
+	if r.temporary == "" {
+		r.answered = r.answered || err == nil
+		return err
+	}
+	if err != nil {
+		_, seeking := r.file.Seek(r.whole, io.SeekStart)
+		return errors.Join(err, seeking, r.file.Truncate(r.whole))
+	}
+	end, err := r.file.Seek(0, io.SeekCurrent)
+	r.answered = r.answered || end > r.whole
+	r.whole = end
+	return err
+}

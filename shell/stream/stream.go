@@ -1,0 +1,118 @@
+// Package stream reads and writes files that may block, such as pipes and terminals, until a context ends.
+package stream
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// look is how long a wait goes on before it looks at its context again.
+const look = 100 * time.Millisecond
+
+// A File is a file that is open to be read. Its Read ends with the error of the context.
+type File struct {
+	*os.File
+	in io.Reader
+}
+
+// Open opens a file to be read. Until ctx ends it waits for the writer of a named pipe.
+func Open(ctx context.Context, path string) (*File, error) {
+	open := os.Open
+	if isPipe(path) {
+		open = func(path string) (*os.File, error) { return openPipe(ctx, path) }
+	}
+	f, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &File{File: f, in: NewReader(ctx, f)}, nil
+}
+
+// Read reads as the file does, until the context of Open ends.
+func (f *File) Read(p []byte) (int, error) { return f.in.Read(p) }
+
+// OpenPipeToWrite opens a named pipe. Until ctx ends it waits for the reader of the pipe.
+func OpenPipeToWrite(ctx context.Context, path string) (*os.File, error) {
+	return openPipeToWrite(ctx, path)
+}
+
+// NewReader returns a reader that reads what r does until ctx ends; then it returns the error of ctx. A file is read only
+// once it has something to read. Any other reader, and a file on Windows, is read by a goroutine of its own: a Read that
+// is under way when ctx ends goes on alone, and what it reads is lost. A File already ends with its own context.
+func NewReader(ctx context.Context, r io.Reader) io.Reader {
+	switch f := r.(type) {
+	case *File:
+		return f
+	case *os.File:
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			return f
+		}
+		return newFileReader(ctx, f)
+	}
+	return newRelay(ctx, r)
+}
+
+// NewWriter returns a writer that writes to w. Where w is a pipe or a socket, and is full, it waits until ctx ends; then it
+// returns the error of ctx. Anything else is returned as it is.
+func NewWriter(ctx context.Context, w io.Writer) io.Writer {
+	if f, ok := w.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
+			return newFileWriter(ctx, f)
+		}
+	}
+	return w
+}
+
+// isPipe reports whether a named pipe is at a path.
+func isPipe(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&fs.ModeNamedPipe != 0
+}
+
+// A relay reads through a goroutine, so that ctx can end the wait for it.
+type relay struct {
+	ctx    context.Context
+	from   io.Reader
+	buffer []byte // of the goroutine while it reads
+	rest   []byte // read and not handed out; a part of buffer
+	err    error  // behind rest
+	got    chan relayed
+}
+
+type relayed struct {
+	n   int
+	err error
+}
+
+// relayBytes is the most that a relay reads at once.
+const relayBytes = 64 << 10
+
+func newRelay(ctx context.Context, from io.Reader) *relay {
+	return &relay{ctx: ctx, from: from, buffer: make([]byte, relayBytes), got: make(chan relayed, 1)}
+}
+
+func (r *relay) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if len(r.rest) == 0 && r.err == nil && len(p) > 0 {
+		go func() {
+			n, err := r.from.Read(r.buffer[:min(len(p), relayBytes)])
+			r.got <- relayed{n, err}
+		}()
+		select {
+		case got := <-r.got:
+			r.rest, r.err = r.buffer[:got.n], got.err
+		case <-r.ctx.Done():
+			return 0, r.ctx.Err() // from now on the buffer is the goroutine's
+		}
+	}
+	n := copy(p, r.rest)
+	if r.rest = r.rest[n:]; len(r.rest) > 0 {
+		return n, nil
+	}
+	return n, r.err
+}
