@@ -14,7 +14,7 @@ import (
 // What Clean writes, beside the Run.
 const (
 	ScoreColumn      = "score"      // single: the chance that the given label is wrong; null where unlabelled
-	SuggestedColumn  = "suggested"  // class with the largest prediction, of every node
+	SuggestedColumn  = "suggested"  // class with the largest prediction, of every node; see step 5 of the package
 	ConfidenceColumn = "confidence" // single: that prediction
 	RunColumn        = "run"        // int: Run.ID
 	AgreementMatrix  = "agreement"  // Z [n×(2K+1)], columns P0 … PK, L1 … LK; NaN where unlabelled
@@ -119,7 +119,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	began := time.Now()
-	if err := writeRun(ctx, s, run, started, p.predictions, result, fitting, opt.Workers); err != nil {
+	if err := writeRun(ctx, s, run, started, &p, result, fitting, opt.Workers); err != nil {
 		return nil, err
 	}
 	opt.stage("write", began)
@@ -268,7 +268,7 @@ func labelled(labels []kv.Class) (count int) {
 // readProblem reads the store's own labels and splits. Where its validation split cannot be fitted on, splits
 // are drawn, and opt.Notice is told.
 func readProblem(tx *kv.Tx, opt Options) (problem, error) {
-	p := problem{classes: len(tx.Classes()), order: tx.InFileOrder()}
+	p := problem{classes: len(tx.Classes()), names: tx.Classes(), order: tx.InFileOrder()}
 	var err error
 	if p.graph, err = opt.graphFor(tx); err != nil {
 		return p, err

@@ -59,8 +59,9 @@
 //
 //  4. Score, by the preset.
 //
-//  5. Suggestion. The class with the largest prediction, ties to the first; its probability is the confidence. It is
-//     given for every node, and never applied unless somebody accepts it.
+//  5. Suggestion. The class with the largest prediction; its probability is the confidence. Where several classes have
+//     it, the one that most neighbours are given; of those with as many, the given label, or else the one that most nodes
+//     are given, and at last the first by name. It is given for every node, and never applied unless somebody accepts it.
 //
 // PresetPaper is GraphCleaner as published, with K = 3 and τ = 0.97. Synthesize plants a wrong label on half of the
 // fitting nodes: a node labelled j becomes i ≠ j with probability Q[i|j], renormalised without its diagonal
@@ -72,8 +73,9 @@
 // true one; a share p of the labels is wrong, in a way that is learned too. Weights, p and the way are fitted to the
 // given labels of the held-out nodes, those of the validation and test splits, which the base classifier was not
 // trained on: nothing is planted. The score is P(y* ≠ ỹ), a chance; p is the mean of what the labels say of it; and τ is
-// the threshold with the greatest expected F1 on the held-out nodes, unless Options.Threshold sets it. Of the classes
-// that a label could be mistaken for, the four with the largest predictions are looked at.
+// the threshold with the greatest expected F1 on the held-out nodes, unless Options.Threshold sets it. A label is tested
+// against four other classes: the three with the largest predictions, equals told apart as for the suggestion, and of
+// the rest the one that most neighbours are given.
 //
 // Evaluate measures how well all this finds mislabels that are known. It works where neighbours mostly have the same
 // label: [Statistics] measures whether they have.
@@ -116,7 +118,8 @@
 // # Determinism and memory
 //
 // The same store, options and seed give the same bits at any number of workers and any memory budget. What is drawn at
-// random is drawn in the order of the node file. No [n×c] matrix is held: predictions are read in blocks of rows,
+// random is drawn in the order of the node file. With given predictions, nothing in PresetDefault but the rounding of
+// sums depends on the order of the classes. No [n×c] matrix is held: predictions are read in blocks of rows,
 // propagation runs in column tiles of which the features take one column a row. What is held in memory grows with n
 // alone: labels and splits, five bytes a node, and what package ops holds. Z, scores, diagonals and whatever else is
 // walked in order lie in files of package scratch. Where a budget is too small for the rest and one column of a tile,

@@ -138,25 +138,21 @@ func newLabelFit(
 // Close gives the arrays back.
 func (f *labelFit) Close() error { return errors.Join(f.x.Close(), f.posterior.Close()) }
 
-// tops are the top classes of the rows.
-func (f *labelFit) tops(z []float32) []kv.Class {
-	all := make([]kv.Class, f.classes)
-	for k := range all {
-		all[k] = kv.Class(k)
-	}
-	tops := make([]kv.Class, len(f.given))
+// tops are the top classes of the rows, noTop where several have the largest prediction.
+func (f *labelFit) tops(z []float32) []int {
+	tops := make([]int, len(f.given))
 	for r := range tops {
-		tops[r] = kv.Class(topClass(all, z[r*f.classes*f.width:], f.width))
+		tops[r] = topClass(z[r*f.classes*f.width:], f.classes, f.width)
 	}
 	return tops
 }
 
 // measureBackground is B: of the rows with a top class, the first decile of what is predicted of each other class, over
 // that of the top class. Nearly all of them are predicted as much, clear ones too.
-func (f *labelFit) measureBackground(z []float32, tops []kv.Class) {
+func (f *labelFit) measureBackground(z []float32, tops []int) {
 	byTop := make([][]int, f.classes)
 	for r, top := range tops {
-		if f.given[r] != kv.NoClass {
+		if f.given[r] != kv.NoClass && top != noTop {
 			byTop[top] = append(byTop[top], r)
 		}
 	}
@@ -200,17 +196,21 @@ func (f *labelFit) countBlocks() int { return (len(f.given) + sweepRows - 1) / s
 func (f *labelFit) row(r int) []float32 { return f.x.Data[r*f.classes*f.width:][:f.classes*f.width] }
 
 // takeLogs fills x, not yet divided by scale.
-func (f *labelFit) takeLogs(ctx context.Context, z []float32, tops []kv.Class) error {
+func (f *labelFit) takeLogs(ctx context.Context, z []float32, tops []int) error {
 	return f.blocks(ctx, func(_, first, end int) {
 		for r := first; r < end; r++ {
 			if f.given[r] == kv.NoClass {
 				continue
 			}
 			x, of := f.row(r), z[r*f.classes*f.width:]
-			top := int(tops[r])
+			top := tops[r]
 			for k := range f.classes {
-				logFeatures(of[k*f.width:(k+1)*f.width], of[top*f.width:(top+1)*f.width], f.background[top][k],
-					x[k*f.width:(k+1)*f.width])
+				own, to := of[k*f.width:(k+1)*f.width], x[k*f.width:(k+1)*f.width]
+				if top == noTop {
+					logFeatures(own, own, 0, to)
+				} else {
+					logFeatures(own, of[top*f.width:(top+1)*f.width], f.background[top][k], to)
+				}
 			}
 			for j := range f.width {
 				var mean float64

@@ -20,6 +20,7 @@ type problem struct {
 	order       nodeOrder      // what is drawn at random is drawn in it
 	labels      []kv.Class     // [n] by NodeID, the given labels, which are under test
 	classes     int
+	names       []string   // of the classes; nil: they have none
 	splits      []Split    // [n] by NodeID
 	predictions ops.Source // [n×classes], column j is Class j
 	sizes       *ops.Sizes // of graph; nil: score measures them
@@ -117,7 +118,7 @@ func fitNoise(ctx context.Context, p problem, workers int) (noise, error) {
 			if !p.isFitting(v) {
 				continue
 			}
-			if j := confidentClass(values[int(v-rows.First)*c:][:c], thresholds); j != kv.NoClass {
+			if j := confidentClass(values[int(v-rows.First)*c:][:c], p.labels[v], thresholds); j != kv.NoClass {
 				confident = append(confident, uint64(p.labels[v])*uint64(c)+uint64(j))
 			}
 		}
@@ -248,14 +249,17 @@ func suspects(scores []float32, threshold float64) (count int64) {
 	return count
 }
 
-// largest is the class with the largest prediction, ties to the lower class, and that prediction; NoClass and −∞ of
-// none.
-func largest(row []float32) (best kv.Class, most float32) {
+// largest is the class with the largest prediction, and that prediction; NoClass and −∞ of none. tied says that another
+// class, of a higher number, has the same.
+func largest(row []float32) (best kv.Class, most float32, tied bool) {
 	best, most = kv.NoClass, float32(math.Inf(-1))
 	for j, p := range row {
-		if p > most {
-			best, most = kv.Class(j), p
+		switch {
+		case p > most:
+			best, most, tied = kv.Class(j), p, false
+		case p == most:
+			tied = true
 		}
 	}
-	return best, most
+	return best, most, tied
 }

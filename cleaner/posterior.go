@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -84,19 +85,31 @@ const (
 
 // rivals are the classes that the given labels are tested against [countRivals×n], none where unlabelled.
 func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
-	n, count := len(s.labels), countRivals(s.classes)
+	n, count, ranks := len(s.labels), countRivals(s.classes), s.rankClasses()
 	all, err := scratch.New[kv.Class](s.place.temporary(), "rivals", count*n)
 	if err != nil {
 		return nil, err
 	}
-	err = eachRows(ctx, s.predictions, n, s.opt.Workers, func(rows kv.Range, values []float32) error {
+	var polls sync.Pool
+	err = eachRows(ctx, s.predictions, n, s.opt.Workers, func(rows kv.Range, values []float32) (err error) {
+		around, _ := polls.Get().(*poll)
+		if around == nil {
+			if around, err = newPoll(&s.problem); err != nil {
+				return err
+			}
+		}
+		defer polls.Put(around)
 		own := make([]kv.Class, count)
 		for v := rows.First; v < rows.End; v++ {
 			for r := range own {
 				own[r] = kv.NoClass
 			}
-			if s.labels[v] != kv.NoClass {
-				rivals(s.labels[v], values[int(v-rows.First)*s.classes:][:s.classes], own)
+			if label := s.labels[v]; label != kv.NoClass {
+				by := evidence{predictions: values[int(v-rows.First)*s.classes:][:s.classes], ranks: ranks}
+				if by.votes, err = around.of(v); err != nil {
+					return err
+				}
+				by.chooseRivals(label, own)
 			}
 			for r, k := range own {
 				all.Data[r*n+int(v)] = k
