@@ -32,7 +32,7 @@ type role func(v kv.NodeID) bool
 
 // teaches reports whether the network learns the label of a node: one of the training split or of none.
 func (p *baseProblem) teaches(v kv.NodeID) bool {
-	return p.labels[v] != kv.NoClass && (p.splits[v] == SplitTrain || p.splits[v] == SplitNone)
+	return p.labels[v] != kv.NoClass && p.splits[v].teaches()
 }
 
 // stops reports whether the label of a node tells when to stop.

@@ -63,6 +63,9 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if p.predictions, err = Predictions(tx); err != nil {
 		return nil, err
 	}
+	if untaught := p.tellUntaught(); untaught != "" {
+		opt.notice("%s", untaught)
+	}
 	source, err := predictionSource(tx)
 	if err != nil {
 		return nil, err
@@ -280,6 +283,7 @@ func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 	if p.splits, drawn, err = Splits(tx, p.labels, opt.Seed); err != nil {
 		return p, err
 	}
+	p.taught = p.countTaught()
 	if drawn {
 		opt.notice("no splits in the store: fitting on a validation split drawn from the labelled nodes")
 		return p, nil
@@ -287,6 +291,7 @@ func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 	if _, err := p.checkFitting(); err != nil {
 		opt.notice("the store's splits cannot be used (%v): fitting on a validation split drawn from the labelled nodes", err)
 		p.splits, err = drawSplits(p.order, p.labels, defaultShares, opt.Seed)
+		p.taught = p.countTaught()
 		return p, err
 	}
 	return p, nil

@@ -43,6 +43,12 @@
 // The fitting set is the labelled nodes of the validation split: the base classifier was not trained on them, so
 // what it predicts for them is honest. Where the store has no split, or one that cannot be fitted on, Splits draws it.
 //
+// A node is untaught where no other node with its label is in the training split or in none. The base classifier predicts
+// that label of no other node, so that its predictions say nothing of whether the label is right: they are left out of
+// the score of the node, for which the labels around it alone count, and the node is not in the fitting set. Clean names
+// the classes of such nodes by Options.Notice. Where the store has no node at all in the training split or in none, the
+// classifier has learned elsewhere, and no node is untaught.
+//
 //  1. Predictions. The store's own, imported through a PredictionWriter or set by SetPredictions; where there are none,
 //     Predict trains the built-in base classifier on the labels outside the validation and test splits and writes them.
 //

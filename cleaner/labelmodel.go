@@ -32,6 +32,10 @@ type LabelModel struct {
 	// k and Prior, U[k][i] = λ/(Classes−1) + (1−λ)·V[k][i]: a share λ of the wrong labels may be anything.
 	Background, Flips []Cell
 	Prior             float64
+
+	// Untaught are the classes that the classifier has not learned, ascending. For a label of theirs Weights of the
+	// agreement with predictions are zero.
+	Untaught []kv.Class
 }
 
 // A Cell is an entry of a matrix between classes that is mostly zero.
@@ -53,11 +57,14 @@ type labelModel struct {
 	weights    []float64
 	background [][]float64 // B [c×c]
 	flip       [][]float64 // U [c×c]
+	untaught   []kv.Class
 }
 
 // dense lays the matrices out.
 func (m *LabelModel) dense() *labelModel {
-	d := &labelModel{rate: m.Rate, weights: m.Weights, background: newMatrix(m.Classes), flip: newMatrix(m.Classes)}
+	d := &labelModel{
+		rate: m.Rate, weights: m.Weights, background: newMatrix(m.Classes), flip: newMatrix(m.Classes), untaught: m.Untaught,
+	}
 	for _, cell := range m.Background {
 		d.background[cell.Row][cell.Column] = cell.Value
 	}
@@ -127,8 +134,9 @@ func logFeatures[F float32 | float64](z, top []float32, background float64, dst 
 }
 
 // score is the chance that the label classes[0] is wrong, where classes are all that the true one may be and z
-// [len(classes)×(2K+1)] their features; NaN where one of them is not finite. memory [len(classes)+2K+1] is overwritten.
-func (m *labelModel) score(classes []kv.Class, z []float32, memory []float64) float64 {
+// [len(classes)×(2K+1)] their features; NaN where one of them is not finite. Of an untaught label the features of
+// predictions do not count. memory [len(classes)+2K+1] is overwritten.
+func (m *labelModel) score(classes []kv.Class, z []float32, untaught bool, memory []float64) float64 {
 	if !allFinite(z) {
 		return math.NaN()
 	}
@@ -145,7 +153,9 @@ func (m *labelModel) score(classes []kv.Class, z []float32, memory []float64) fl
 		}
 		utility[i] = 0
 		for f, weight := range m.weights {
-			utility[i] += weight * x[f]
+			if !untaught || f > width/2 {
+				utility[i] += weight * x[f]
+			}
 		}
 		most = max(most, utility[i])
 	}
@@ -170,7 +180,8 @@ func (m *labelModel) hypothetical(label kv.Class, z [][]float32, by evidence) fl
 	for _, k := range classes {
 		rows = append(rows, z[k]...)
 	}
-	return m.score(classes, rows, make([]float64, len(classes)+len(m.weights)))
+	_, untaught := slices.BinarySearch(m.untaught, label)
+	return m.score(classes, rows, untaught, make([]float64, len(classes)+len(m.weights)))
 }
 
 // sparse keeps the entries of a matrix that are not below least, by row and column.

@@ -22,6 +22,7 @@ type problem struct {
 	classes     int
 	names       []string   // of the classes; nil: they have none
 	splits      []Split    // [n] by NodeID
+	taught      []int      // see countTaught; score sets it
 	predictions ops.Source // [n×classes], column j is Class j
 	sizes       *ops.Sizes // of graph; nil: score measures them
 }
@@ -85,6 +86,7 @@ func score(ctx context.Context, p problem, v variant, opt Options) (result *scor
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}
+	p.taught = p.countTaught()
 	fitting, err := p.checkFitting()
 	if err != nil {
 		return nil, err
@@ -185,9 +187,11 @@ func (v variant) columns(hops int) []int {
 const scoreRows = 4096
 
 // meanScores writes the mean of the detectors' scores for every row of z to scores; NaN rows score NaN. The mean is
-// rounded to float32, as it is stored, so that thresholds mean the same before and after.
+// rounded to float32, as it is stored, so that thresholds mean the same before and after. Of the rows that untaught
+// reports, nil for none, the agreement with predictions is taken to be that of the mean fitting node.
 func meanScores(
-	ctx context.Context, detectors []Detector, z ops.Source, columns []int, opt Options, scores []float32,
+	ctx context.Context, detectors []Detector, z ops.Source, columns []int, untaught func(v kv.NodeID) bool, opt Options,
+	scores []float32,
 ) error {
 	n := len(scores)
 	blocks := (n + scoreRows - 1) / scoreRows
@@ -212,6 +216,16 @@ func meanScores(
 		one, sum := s.one[:count], s.sum[:count]
 		clear(sum)
 		for d := range detectors {
+			for i := range count {
+				if untaught == nil || !untaught(rows.First+kv.NodeID(i)) {
+					continue
+				}
+				for j, f := range columns {
+					if f <= opt.Hops {
+						chosen[i*len(columns)+j] = float32(detectors[d].Mean[j])
+					}
+				}
+			}
 			s.scorer.score(&detectors[d], chosen, len(columns), one)
 			for i, x := range one {
 				sum[i] += x

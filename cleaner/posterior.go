@@ -147,6 +147,7 @@ func (s *stages) labelModel(ctx context.Context, sample *sample, z *agreement) (
 	if err != nil {
 		return nil, fmt.Errorf("label model: %w", err)
 	}
+	model.Untaught = s.untaughtClasses()
 	if err := saveMark(s.dir(), posteriorStage, *model); err != nil {
 		return nil, err
 	}
@@ -192,7 +193,7 @@ func (s *stages) posteriorScores(
 				w.classes[i] = tested[i].labels[v]
 				copy(w.node[i*width:], w.rows[i][int(v-rows.First)*width:][:width])
 			}
-			scores[v] = float32(model.score(w.classes, w.node, w.numbers))
+			scores[v] = float32(model.score(w.classes, w.node, s.isUntaught(v), w.numbers))
 		}
 		return nil
 	})

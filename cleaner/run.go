@@ -24,7 +24,7 @@ type Run struct {
 	Nodes, Edges     int64
 	Scored           int64  // labelled nodes
 	Suspects         int64  // of them, scores above Threshold
-	FittingNodes     int64  // labelled nodes of the validation split
+	FittingNodes     int64  // labelled nodes of the validation split, of classes that other nodes teach
 	PredictionSource string // SourceImported or SourceBuiltIn
 	Decisions        int64  // Decision.Seq of the newest entry of the history whose label it has seen; 0: none
 
