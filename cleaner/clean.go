@@ -89,6 +89,10 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if doubt := result.doubt(); opt.Preset == PresetDefault && doubt != "" {
 		opt.notice("%s", doubt)
 	}
+	if m := result.model; m != nil && m.Unsettled > 0 {
+		opt.notice("the label model still improved when %d of its %d fits were ended after %d sweeps: scores and the mislabel rate may be off",
+			m.Unsettled, len(rateGrid)+1, modelSweeps)
+	}
 
 	run = &Run{
 		Started:          started.UTC().Truncate(time.Second),

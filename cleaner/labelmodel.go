@@ -33,6 +33,10 @@ type LabelModel struct {
 	Background, Flips []Cell
 	Prior             float64
 
+	// Unsettled is how many of the fits, one at every rate that was tried and one at Rate, still improved when they were
+	// ended.
+	Unsettled int
+
 	// Untaught are the classes that the classifier has not learned, ascending. For a label of theirs Weights of the
 	// agreement with predictions are zero.
 	Untaught []kv.Class
