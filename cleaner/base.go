@@ -132,11 +132,11 @@ func (p *baseProblem) train(ctx context.Context, opt PredictOptions) (*trainedBa
 	if err != nil {
 		return nil, err
 	}
-	if err := requireBudget("predict", opt.MemoryBudget, least); err != nil {
+	if err := requireBudget("predict", opt.MemoryBudget, least, p.classes, p.classBytes()); err != nil {
 		return nil, err
 	}
 	t := &trainedBase{
-		opt: opt, budget: opt.MemoryBudget - trainingBytes*int64(p.graph.NumNodes()),
+		opt: opt, budget: opt.MemoryBudget - p.heldInTraining(),
 		report: &PredictReport{Inputs: InputFeatures},
 	}
 	if p.hasFeatures() {

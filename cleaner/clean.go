@@ -215,12 +215,12 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 		if err != nil {
 			return err
 		}
-		base := baseProblem{graph: p.graph, labels: p.labels, order: p.order, splits: p.splits}
+		base := baseProblem{graph: p.graph, labels: p.labels, order: p.order, splits: p.splits, classes: p.classes}
 		sizes, err := base.measured(ctx)
 		if err != nil {
 			return err
 		}
-		least := leastForScore(sizes, tx.NumNodes(), fittingIn(p.labels, p.splits), opt.Hops)
+		least := leastForScore(sizes, tx.NumNodes(), fittingIn(p.labels, p.splits), p.classes, opt.Hops)
 		if !predicted {
 			if base.features, _, err = baseFeatures(ctx, tx); err != nil {
 				return err
@@ -231,7 +231,7 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 			}
 			least = max(least, training)
 		}
-		return requireBudget("clean", opt.MemoryBudget, least)
+		return p.requireForScore(opt, least)
 	})
 }
 

@@ -39,7 +39,7 @@ const (
 
 	modelSweeps    = 60 // at a rate, at most
 	leastSweeps    = 6
-	mostHalvings   = 8 // of a Newton step
+	mostHalvings   = 8    // of a Newton step
 	pathTolerance  = 1e-2 // gain in log-likelihood below which the sweeps end, on the grid
 	finalTolerance = 1e-3 // and at the rate chosen
 	sweepRows      = 256  // rows whose sums are one term of all sums

@@ -97,11 +97,16 @@ func score(ctx context.Context, p problem, v variant, opt Options) (result *scor
 			return nil, err
 		}
 	}
-	if err := requireBudget("clean", opt.MemoryBudget, leastForScore(p.sizes, n, fitting, opt.Hops)); err != nil {
+	if err := p.requireForScore(opt, leastForScore(p.sizes, n, fitting, p.classes, opt.Hops)); err != nil {
 		return nil, err
 	}
-	work := stages{problem: p, variant: v, opt: opt, operators: opt.ops(scoringBytes(n, fitting))}
+	work := stages{problem: p, variant: v, opt: opt, operators: opt.ops(scoringBytes(n, fitting, p.classes))}
 	return work.run(ctx, fitting)
+}
+
+// requireForScore is an *ops.BudgetError where score wants more than its budget.
+func (p *problem) requireForScore(opt Options, least int64) error {
+	return requireBudget("clean", opt.MemoryBudget, least, p.classes, matrixBytes(scoreMatrices, p.classes))
 }
 
 // fitNoise reads the predictions of the fitting nodes twice, on all workers: for the thresholds, whose sums run in

@@ -149,7 +149,8 @@ func readRun(tx *kv.Tx, key string) (*Run, error) {
 	}, nil
 }
 
-// LastRun returns the newest run with its detectors; kv.ErrNotFound when the store was never cleaned.
+// LastRun returns the newest run with its detectors; kv.ErrNotFound when the store was never cleaned. Its three matrices
+// between classes lie in memory, whatever they take: see CheckNoise.
 func LastRun(tx *kv.Tx) (*Run, error) {
 	run, err := lastDetectors(tx)
 	if err != nil {
