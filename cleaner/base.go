@@ -32,7 +32,7 @@ type role func(v kv.NodeID) bool
 
 // teaches reports whether the network learns the label of a node: one of the training split or of none.
 func (p *baseProblem) teaches(v kv.NodeID) bool {
-	return p.labels[v] != kv.NoClass && (p.splits[v] == SplitTrain || p.splits[v] == SplitNone)
+	return p.labels[v] != kv.NoClass && p.splits[v].teaches()
 }
 
 // stops reports whether the label of a node tells when to stop.
@@ -132,11 +132,11 @@ func (p *baseProblem) train(ctx context.Context, opt PredictOptions) (*trainedBa
 	if err != nil {
 		return nil, err
 	}
-	if err := requireBudget("predict", opt.MemoryBudget, least); err != nil {
+	if err := requireBudget("predict", opt.MemoryBudget, least, p.classes, p.classBytes()); err != nil {
 		return nil, err
 	}
 	t := &trainedBase{
-		opt: opt, budget: opt.MemoryBudget - trainingBytes*int64(p.graph.NumNodes()),
+		opt: opt, budget: opt.MemoryBudget - p.heldInTraining(),
 		report: &PredictReport{Inputs: InputFeatures},
 	}
 	if p.hasFeatures() {

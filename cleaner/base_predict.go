@@ -94,7 +94,7 @@ func (p *baseProblem) measure(ctx context.Context, predictions ops.Source, repor
 				split = SplitTrain
 			}
 			nodes[split]++
-			if best, _ := largest(row); best == p.labels[v] {
+			if best, _, tied := largest(row); best == p.labels[v] && !tied {
 				right[split]++
 			}
 		}

@@ -133,7 +133,7 @@ func TestPredictionsAreTheSameBits(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := newBaseProblem(t, 2, 70, c.classes, c.width)
 			want, wantReport := train(t, p, PredictOptions{Seed: 3, Workers: 1})
-			for _, opt := range []PredictOptions{{Workers: 2, MemoryBudget: 70 << 10}, {Workers: 4, MemoryBudget: 16 << 20}} {
+			for _, opt := range []PredictOptions{{Workers: 2, MemoryBudget: 70<<10 + p.classBytes()}, {Workers: 4, MemoryBudget: 16 << 20}} {
 				if !longtest.Asked && (i == 0) == (opt.Workers == 4) {
 					continue
 				}

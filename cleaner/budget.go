@@ -2,6 +2,7 @@ package cleaner
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -10,7 +11,7 @@ import (
 // What MemoryBudget bounds is what is reached at random: a few numbers for every node, and what the operators hold beside
 // them. Arrays that are walked in order lie in files of package scratch and do not count. A job adds up the least of
 // what does before it begins and fails with an *ops.BudgetError where it does not fit; what is left beyond it makes
-// tiles wider. On top come a few megabytes for every worker and the matrices between classes.
+// tiles wider. On top come a few megabytes for every worker.
 
 // Bytes a node.
 const (
@@ -26,12 +27,49 @@ const (
 	plantingBytes = 8 + 4 + 4 + 1
 )
 
-// requireBudget is an *ops.BudgetError where a job wants more than a budget.
-func requireBudget(job string, budget, least int64) error {
-	if budget < least {
-		return &ops.BudgetError{Job: job, Budget: budget, Least: least}
+// Matrices between classes [c×c] of float64, held at once.
+const (
+	noiseMatrices = 3                             // of noise: what is counted, the joint distribution, the transition matrix
+	fitMatrices   = 4                             // of a labelFit: its background, and what a modelState has
+	scoreMatrices = noiseMatrices + 2*fitMatrices // those of the fit before may still be there
+)
+
+// matrixBytes is what so many matrices between classes take.
+func matrixBytes(matrices, classes int) int64 {
+	return 8 * int64(matrices) * int64(classes) * int64(classes)
+}
+
+// Networks of the base classifier that are held at once: those of the folds, and what training one takes.
+const heldNetworks = mostFolds + 5
+
+// classBytes is what training a base classifier takes of memory for its classes, over so many hops of training labels,
+// none where it learns from features: weights that lead to and from the hidden layer, and two batches of both ends.
+func classBytes(classes, hops int) int64 {
+	ends := int64(classes) * int64(1+hops)
+	return 4 * ends * (baseHidden*heldNetworks + 2*baseBatch)
+}
+
+// requireBudget is an *ops.BudgetError where a job wants more than a budget, of which its classes take some.
+func requireBudget(job string, budget, least int64, classes int, ofClasses int64) error {
+	if budget >= least {
+		return nil
 	}
-	return nil
+	err := &ops.BudgetError{Job: job, Budget: budget, Least: least}
+	if ofClasses > budget/2 {
+		err.Note = fmt.Sprintf("%d classes take %d MiB of it, and fewer take less", classes, ofClasses>>20)
+	}
+	return err
+}
+
+// CheckNoise is an *ops.BudgetError where the matrices between the classes of a store, which LastRun reads, take more than
+// a budget of bytes; zero means kv.DefaultMemoryBudget.
+func CheckNoise(tx *kv.Tx, budget int64) error {
+	if budget == 0 {
+		budget = kv.DefaultMemoryBudget()
+	}
+	classes := len(tx.Classes())
+	least := matrixBytes(noiseMatrices, classes)
+	return requireBudget("noise", budget, least, classes, least)
 }
 
 // leastForFeatures is what agreement features need: diagonals first, then the tiles. Where the diagonals do not lie in
@@ -44,14 +82,16 @@ func leastForFeatures(s *ops.Sizes, hops, n int, inFiles bool) int64 {
 	return max(s.LeastForDiagonals(hops), propagate)
 }
 
-// scoringBytes is what score holds whatever it is at: the problem, and the sample that mislabels are planted among.
-func scoringBytes(n, fitting int) int64 {
-	return (problemBytes+setBytes)*int64(n) + (sampleBytes+plantingBytes)*int64(plantedAmong(fitting))
+// scoringBytes is what score holds whatever it is at: the problem, the sample that mislabels are planted among, and the
+// matrices between classes.
+func scoringBytes(n, fitting, classes int) int64 {
+	return (problemBytes+setBytes)*int64(n) + (sampleBytes+plantingBytes)*int64(plantedAmong(fitting)) +
+		matrixBytes(scoreMatrices, classes)
 }
 
-// leastForScore is what score needs for n nodes and a number of fitting nodes.
-func leastForScore(s *ops.Sizes, n, fitting, hops int) int64 {
-	return scoringBytes(n, fitting) + leastForFeatures(s, hops, n, true)
+// leastForScore is what score needs for n nodes, a number of fitting nodes, and classes.
+func leastForScore(s *ops.Sizes, n, fitting, classes, hops int) int64 {
+	return scoringBytes(n, fitting, classes) + leastForFeatures(s, hops, n, true)
 }
 
 // leastForTraining is what trainBase needs.
@@ -60,11 +100,23 @@ func (p *baseProblem) leastForTraining(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	held := trainingBytes * int64(p.graph.NumNodes())
+	held := p.heldInTraining()
 	if p.hasFeatures() {
 		return held + s.LeastForPropagate(), nil
 	}
 	return held + max(s.LeastForDiagonals(p.labelHops()), s.LeastForPropagate()), nil
+}
+
+// heldInTraining is what trainBase holds whatever it is at.
+func (p *baseProblem) heldInTraining() int64 {
+	return trainingBytes*int64(p.graph.NumNodes()) + p.classBytes()
+}
+
+func (p *baseProblem) classBytes() int64 {
+	if p.hasFeatures() {
+		return classBytes(p.classes, 0)
+	}
+	return classBytes(p.classes, p.labelHops())
 }
 
 // measured is the sizes of the graph, walked for them once.

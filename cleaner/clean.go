@@ -14,7 +14,7 @@ import (
 // What Clean writes, beside the Run.
 const (
 	ScoreColumn      = "score"      // single: the chance that the given label is wrong; null where unlabelled
-	SuggestedColumn  = "suggested"  // class with the largest prediction, of every node
+	SuggestedColumn  = "suggested"  // class with the largest prediction, of every node; see step 5 of the package
 	ConfidenceColumn = "confidence" // single: that prediction
 	RunColumn        = "run"        // int: Run.ID
 	AgreementMatrix  = "agreement"  // Z [n×(2K+1)], columns P0 … PK, L1 … LK; NaN where unlabelled
@@ -63,6 +63,9 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if p.predictions, err = Predictions(tx); err != nil {
 		return nil, err
 	}
+	if untaught := p.tellUntaught(); untaught != "" {
+		opt.notice("%s", untaught)
+	}
 	source, err := predictionSource(tx)
 	if err != nil {
 		return nil, err
@@ -93,6 +96,10 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	}
 	for _, warning := range warnings {
 		opt.notice("%s", warning)
+	}
+	if m := result.model; m != nil && m.Unsettled > 0 {
+		opt.notice("the label model still improved when %d of its %d fits were ended after %d sweeps: scores and the mislabel rate may be off",
+			m.Unsettled, len(rateGrid)+1, modelSweeps)
 	}
 
 	run = &Run{
@@ -128,7 +135,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	began := time.Now()
-	if err := writeRun(ctx, s, tx, run, started, p, result, fitting, opt.Workers); err != nil {
+	if err := writeRun(ctx, s, tx, run, started, &p, result, fitting, opt.Workers); err != nil {
 		return nil, err
 	}
 	opt.stage("write", began)
@@ -233,12 +240,12 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 		if err != nil {
 			return err
 		}
-		base := baseProblem{graph: p.graph, labels: p.labels, order: p.order, splits: p.splits}
+		base := baseProblem{graph: p.graph, labels: p.labels, order: p.order, splits: p.splits, classes: p.classes}
 		sizes, err := base.measured(ctx)
 		if err != nil {
 			return err
 		}
-		least := leastForScore(sizes, tx.NumNodes(), fittingIn(p.labels, p.splits), opt.Hops)
+		least := leastForScore(sizes, tx.NumNodes(), fittingIn(p.labels, p.splits), p.classes, opt.Hops)
 		if !predicted {
 			if base.features, _, err = baseFeatures(ctx, tx); err != nil {
 				return err
@@ -249,7 +256,7 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 			}
 			least = max(least, training)
 		}
-		return requireBudget("clean", opt.MemoryBudget, least)
+		return p.requireForScore(opt, least)
 	})
 }
 
@@ -293,7 +300,7 @@ func labelled(labels []kv.Class) (count int) {
 // readProblem reads the store's own labels and splits. Where its validation split cannot be fitted on, splits
 // are drawn, and opt.Notice is told.
 func readProblem(tx *kv.Tx, opt Options) (problem, error) {
-	p := problem{classes: len(tx.Classes()), order: tx.InFileOrder()}
+	p := problem{classes: len(tx.Classes()), names: tx.Classes(), order: tx.InFileOrder()}
 	var err error
 	if p.graph, err = opt.graphFor(tx); err != nil {
 		return p, err
@@ -305,6 +312,7 @@ func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 	if p.splits, drawn, err = Splits(tx, p.labels, opt.Seed); err != nil {
 		return p, err
 	}
+	p.taught = p.countTaught()
 	if drawn {
 		opt.notice("no splits in the store: fitting on a validation split drawn from the labelled nodes")
 		return p, nil
@@ -312,6 +320,7 @@ func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 	if _, err := p.checkFitting(); err != nil {
 		opt.notice("the store's splits cannot be used (%v): fitting on a validation split drawn from the labelled nodes", err)
 		p.splits, err = drawSplits(p.order, p.labels, defaultShares, opt.Seed)
+		p.taught = p.countTaught()
 		return p, err
 	}
 	return p, nil

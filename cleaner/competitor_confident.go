@@ -81,7 +81,7 @@ func (t trial) confidentCounts(ctx context.Context) (joint [][]float64, given []
 			}
 		}
 		if several {
-			confident, _ = largest(row)
+			confident, _, _ = largest(row) // of equals the first, as numpy.argmax
 		}
 		if confident != kv.NoClass {
 			joint[y][confident]++

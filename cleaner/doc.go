@@ -43,6 +43,12 @@
 // The fitting set is the labelled nodes of the validation split: the base classifier was not trained on them, so
 // what it predicts for them is honest. Where the store has no split, or one that cannot be fitted on, Splits draws it.
 //
+// A node is untaught where no other node with its label is in the training split or in none. The base classifier predicts
+// that label of no other node, so that its predictions say nothing of whether the label is right: they are left out of
+// the score of the node, for which the labels around it alone count, and the node is not in the fitting set. Clean names
+// the classes of such nodes by Options.Notice. Where the store has no node at all in the training split or in none, the
+// classifier has learned elsewhere, and no node is untaught.
+//
 //  1. Predictions. The store's own, imported through a PredictionWriter or set by SetPredictions; where there are none,
 //     Predict trains the built-in base classifier on the labels outside the validation and test splits and writes them.
 //
@@ -59,8 +65,9 @@
 //
 //  4. Score, by the preset.
 //
-//  5. Suggestion. The class with the largest prediction, ties to the first; its probability is the confidence. It is
-//     given for every node, and never applied unless somebody accepts it.
+//  5. Suggestion. The class with the largest prediction; its probability is the confidence. Where several classes have
+//     it, the one that most neighbours are given; of those with as many, the given label, or else the one that most nodes
+//     are given, and at last the first by name. It is given for every node, and never applied unless somebody accepts it.
 //
 // PresetPaper is GraphCleaner as published, with K = 3 and τ = 0.97. Synthesize plants a wrong label on half of the
 // fitting nodes: a node labelled j becomes i ≠ j with probability Q[i|j], renormalised without its diagonal
@@ -72,8 +79,9 @@
 // true one; a share p of the labels is wrong, in a way that is learned too. Weights, p and the way are fitted to the
 // given labels of the held-out nodes, those of the validation and test splits, which the base classifier was not
 // trained on: nothing is planted. The score is P(y* ≠ ỹ), a chance; p is the mean of what the labels say of it; and τ is
-// the threshold with the greatest expected F1 on the held-out nodes, unless Options.Threshold sets it. Of the classes
-// that a label could be mistaken for, the four with the largest predictions are looked at.
+// the threshold with the greatest expected F1 on the held-out nodes, unless Options.Threshold sets it. A label is tested
+// against four other classes: the three with the largest predictions, equals told apart as for the suggestion, and of
+// the rest the one that most neighbours are given.
 //
 // Evaluate measures how well all this finds mislabels that are known. It works where neighbours mostly have the same
 // label: [Statistics] measures whether they have.
@@ -116,12 +124,14 @@
 // # Determinism and memory
 //
 // The same store, options and seed give the same bits at any number of workers and any memory budget. What is drawn at
-// random is drawn in the order of the node file. No [n×c] matrix is held: predictions are read in blocks of rows,
+// random is drawn in the order of the node file. With given predictions, nothing in PresetDefault but the rounding of
+// sums depends on the order of the classes. No [n×c] matrix is held: predictions are read in blocks of rows,
 // propagation runs in column tiles of which the features take one column a row. What is held in memory grows with n
 // alone: labels and splits, five bytes a node, and what package ops holds. Z, scores, diagonals and whatever else is
 // walked in order lie in files of package scratch. Where a budget is too small for the rest and one column of a tile,
 // the work is refused before it begins, with an *ops.BudgetError that names the least that would do. Evaluate holds some
-// thirty bytes a node more. The matrices between classes, c² numbers each, come on top.
+// thirty bytes a node more. The matrices between classes, c² numbers each, count too, eleven of them: 88 MB for 1,000
+// classes, and 35 GB for 20,000.
 //
 // # Interrupted runs
 //

@@ -117,6 +117,8 @@ type CleanEstimate struct {
 	// is the least budget that would do.
 	HeldBytes, MemoryBytes, LeastBytes int64
 
+	MatrixBytes int64 // of HeldBytes, the matrices between classes
+
 	// TemporaryBytes is the most on disk beside what stays in the store.
 	TemporaryBytes int64
 }
@@ -135,16 +137,17 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	if err != nil {
 		return nil, err
 	}
-	e := &CleanEstimate{Counts: c, hops: opt.Hops, LeastBytes: leastForScore(c.Sizes, c.Nodes, c.Fitting, opt.Hops)}
+	matrices := matrixBytes(scoreMatrices, c.Classes)
+	e := &CleanEstimate{Counts: c, MatrixBytes: matrices, hops: opt.Hops, LeastBytes: leastForScore(c.Sizes, c.Nodes, c.Fitting, c.Classes, opt.Hops)}
 	if !c.Predictions {
 		if err := e.base(ctx, opt); err != nil {
 			return nil, err
 		}
 	}
-	if err := requireBudget("clean", opt.MemoryBudget, e.LeastBytes); err != nil {
+	if err := requireBudget("clean", opt.MemoryBudget, e.LeastBytes, c.Classes, matrices); err != nil {
 		return nil, err
 	}
-	held := scoringBytes(c.Nodes, c.Fitting)
+	held := scoringBytes(c.Nodes, c.Fitting, c.Classes)
 	operators := opt.ops(held)
 	operators.Scratch = scratch.Temporary(os.TempDir())
 	if err := e.planDiagonals(ctx, opt, operators); err != nil {
@@ -253,16 +256,17 @@ func (e *CleanEstimate) addDiagonals(plan ops.DiagonalPlan, hops int) {
 // base plans the base classifier.
 func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 	c := e.Counts
-	held := trainingBytes * int64(c.Nodes)
-	hops := baseHops
+	hops, ofClasses := baseHops, classBytes(c.Classes, 0)
 	e.baseColumns, e.BaseWidth = c.Features, c.Features
-	least := held + c.Sizes.LeastForPropagate()
+	least := c.Sizes.LeastForPropagate()
 	if c.Features == 0 {
 		hops = labelHopsOf(c.Training, c.Nodes)
-		least = max(least, held+c.Sizes.LeastForDiagonals(hops))
+		ofClasses = classBytes(c.Classes, hops)
+		least = max(least, c.Sizes.LeastForDiagonals(hops))
 	}
-	e.LeastBytes = max(e.LeastBytes, least)
-	if err := requireBudget("predict", opt.MemoryBudget, e.LeastBytes); err != nil {
+	held := trainingBytes*int64(c.Nodes) + ofClasses
+	e.LeastBytes = max(e.LeastBytes, held+least)
+	if err := requireBudget("predict", opt.MemoryBudget, e.LeastBytes, c.Classes, max(ofClasses, e.MatrixBytes)); err != nil {
 		return err
 	}
 	operators := opt.ops(held)

@@ -342,9 +342,10 @@ func (e *evaluator) checkBudget(ctx context.Context) error {
 	}
 	if e.hops > 0 {
 		n := len(base.labels)
-		least = max(least, leastForScore(sizes, n, fittingIn(base.labels, base.splits), e.hops))
+		least = max(least, leastForScore(sizes, n, fittingIn(base.labels, base.splits), base.classes, e.hops))
 	}
-	return requireBudget("eval", e.opt.MemoryBudget, e.held()+least)
+	matrices := matrixBytes(scoreMatrices, base.classes)
+	return requireBudget("eval", e.opt.MemoryBudget, e.held()+max(least, matrices), base.classes, matrices)
 }
 
 // competitorBytes a node is what a method holds beside its verdict: margins, losses, or areas.

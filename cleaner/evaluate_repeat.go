@@ -68,7 +68,7 @@ func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (measur
 	defer func() { err = errors.Join(err, predictions.Close()) }()
 	t := trial{base: d.base, problem: problem{
 		graph: d.base.graph, place: d.base.place, order: d.base.order, labels: d.base.labels, classes: d.base.classes,
-		splits: d.base.splits, predictions: predictions, sizes: d.base.sizes,
+		names: e.tx.Classes(), splits: d.base.splits, predictions: predictions, sizes: d.base.sizes,
 	}}
 	if e.diagonals != nil {
 		t.diagonals = e.diagonals.Diagonals

@@ -145,7 +145,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	}
 	if run != nil {
 		// Classes that were first used after the run are ones of which it has learned nothing.
-		e.Counterfactual = counterfactuals(run, run.Classes, slices.Index(run.Classes, e.ScoredAs), around.features[:len(run.Classes)])
+		e.Counterfactual = counterfactuals(run, slices.Index(run.Classes, e.ScoredAs), around.features[:len(run.Classes)], e.Votes)
 	}
 	return e, nil
 }
@@ -343,7 +343,7 @@ func nameFeatures(row []float32, hops int) []NamedFeature {
 }
 
 // counterfactuals scores the features of every class of a run but the given one, z [c][2K+1], with what it has learned.
-func counterfactuals(run *Run, classes []string, scored int, z [][]float32) []ClassShare {
+func counterfactuals(run *Run, scored int, z [][]float32, votes []ClassShare) []ClassShare {
 	var shares []ClassShare
 	score := func(x kv.Class) float64 {
 		var sum float64
@@ -355,14 +355,29 @@ func counterfactuals(run *Run, classes []string, scored int, z [][]float32) []Cl
 		return sum / float64(len(run.Detectors))
 	}
 	if run.Model != nil {
-		model := run.Model.dense()
-		score = func(x kv.Class) float64 { return model.hypothetical(x, z) }
+		model, by := run.Model.dense(), run.evidence(votes)
+		score = func(x kv.Class) float64 { return model.hypothetical(x, z, by) }
 	}
 	for x := range z {
 		if x != scored {
-			shares = append(shares, ClassShare{Class: classes[x], Share: float64(float32(score(kv.Class(x))))})
+			shares = append(shares, ClassShare{Class: run.Classes[x], Share: float64(float32(score(kv.Class(x))))})
 		}
 	}
 	slices.SortStableFunc(shares, func(a, b ClassShare) int { return cmp.Compare(a.Share, b.Share) })
 	return shares
+}
+
+// evidence is that of votes, by the classes of a run. It has no predictions.
+func (r *Run) evidence(votes []ClassShare) evidence {
+	counts := r.labelCounts
+	if counts == nil {
+		counts = r.FittingCounts
+	}
+	by := evidence{votes: make([]float64, len(r.Classes)), ranks: rankClasses(counts, r.Classes)}
+	for _, vote := range votes {
+		if k := slices.Index(r.Classes, vote.Class); k >= 0 {
+			by.votes[k] = vote.Share
+		}
+	}
+	return by
 }

@@ -46,7 +46,7 @@ type surrounding struct {
 func (s *surrounding) oppose(tx *kv.Tx, u kv.NodeID, weight float64, given kv.Class, label kv.Value, p []float32) {
 	names := tx.Classes()
 	o := Opponent{Node: u, Label: label.Str(), Confidence: math.NaN(), Prediction: float64(p[given]), Weight: weight}
-	if best, most := largest(p); best != kv.NoClass { // NaN where the node has no predictions
+	if best, most, _ := largest(p); best != kv.NoClass { // NaN where the node has no predictions
 		o.Predicted, o.Confidence = names[best], float64(most)
 		o.Against = weight * (1 - o.Prediction)
 	}

@@ -58,7 +58,7 @@ func TestExplainAgreesWithTheRun(t *testing.T) {
 			for _, c := range e.Counterfactual {
 				x := slices.Index(classes, c.Class)
 				want, z := make([]float32, 1), ops.Dense(all[x][v*width:(v+1)*width], width)
-				err := meanScores(context.Background(), run.Detectors, z, variant{}.columns(run.Hops), Options{}, want)
+				err := meanScores(context.Background(), run.Detectors, z, variant{}.columns(run.Hops), nil, Options{}, want)
 				if err != nil {
 					return err
 				}

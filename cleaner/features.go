@@ -73,7 +73,7 @@ func agreementRows(
 		held = 4 * int64(featureWidth(hops)) * int64(n) * int64(len(tested))
 	}
 	least := leastForFeatures(p.sizes, hops, n, place != nil) + held
-	if err := requireBudget("features", opt.MemoryBudget, least); err != nil {
+	if err := requireBudget("features", opt.MemoryBudget, least, classes, 0); err != nil {
 		return nil, err
 	}
 	opt.MemoryBudget -= held

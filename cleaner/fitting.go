@@ -59,15 +59,15 @@ func (s *nodeSet) each(r kv.Range, visit func(rank int, v kv.NodeID)) {
 	}
 }
 
-// isFitting says whether a node is of the fitting set: the labelled nodes of the validation split.
+// isFitting says whether a node is of the fitting set: the labelled nodes of the validation split but for untaught ones.
 func (p problem) isFitting(v kv.NodeID) bool {
-	return p.labels[v] != kv.NoClass && p.splits[v] == SplitValidation
+	return p.labels[v] != kv.NoClass && p.splits[v] == SplitValidation && !p.isUntaught(v)
 }
 
-// isHeldOut says whether a node is labelled and in the validation or test split: the base classifier was not trained on
-// its label.
+// isHeldOut says whether a node is labelled and in the validation or test split, so that the base classifier was not
+// trained on its label, and not untaught.
 func (p problem) isHeldOut(v kv.NodeID) bool {
-	return p.labels[v] != kv.NoClass && (p.splits[v] == SplitValidation || p.splits[v] == SplitTest)
+	return p.labels[v] != kv.NoClass && (p.splits[v] == SplitValidation || p.splits[v] == SplitTest) && !p.isUntaught(v)
 }
 
 // leastFitting is the fewest nodes that noise and detector are fitted on. It is far below what they need to be good.

@@ -46,8 +46,9 @@ func (t *thresholdSum) thresholds() []float64 {
 }
 
 // ConfidentJoint returns the counts C[i][j] of rows with given label i whose class j has the largest prediction among
-// the classes l with P[v][l] ≥ t_l, ties to the lower class; [c×c], c = len(thresholds). A row that reaches no
-// threshold is not counted. The diagonal is counted too, as the appendix of arXiv:2306.00015 has it.
+// the classes l with P[v][l] ≥ t_l; [c×c], c = len(thresholds). Where several have the largest, the row counts as rightly
+// labelled if the given label is one of them, and is not counted otherwise. Nor is a row that reaches no threshold. The
+// diagonal is counted too, as the appendix of arXiv:2306.00015 has it.
 //
 // p is as in ClassThresholds.
 func ConfidentJoint[F float32 | float64](p []F, given []kv.Class, thresholds []float64) [][]float64 {
@@ -57,7 +58,7 @@ func ConfidentJoint[F float32 | float64](p []F, given []kv.Class, thresholds []f
 		if y == kv.NoClass {
 			continue
 		}
-		if j := confidentClass(p[r*c:(r+1)*c], thresholds); j != kv.NoClass {
+		if j := confidentClass(p[r*c:(r+1)*c], y, thresholds); j != kv.NoClass {
 			joint[y][j]++
 		}
 	}
@@ -65,12 +66,18 @@ func ConfidentJoint[F float32 | float64](p []F, given []kv.Class, thresholds []f
 }
 
 // confidentClass is the class with the largest prediction among those that reach their threshold, NoClass where none
-// does. A NaN threshold is never reached.
-func confidentClass[F float32 | float64](row []F, thresholds []float64) kv.Class {
+// does. Of several it is the given one, or else NoClass. A NaN threshold is never reached.
+func confidentClass[F float32 | float64](row []F, given kv.Class, thresholds []float64) kv.Class {
 	best, most := kv.NoClass, math.Inf(-1)
 	for j, t := range thresholds {
-		if p := float64(row[j]); p >= t && p > most {
+		switch p := float64(row[j]); {
+		case !(p >= t):
+		case p > most:
 			best, most = kv.Class(j), p
+		case p == most && kv.Class(j) == given:
+			best = given
+		case p == most && best != given:
+			best = kv.NoClass
 		}
 	}
 	return best

@@ -20,15 +20,16 @@ import (
 //
 // Thresholds: t_0 = (0.75 + 0.25 + 0.5)/3 = 0.5, t_1 = (0.5 + 0.5)/2 = 0.5, t_2 has no node.
 //
-// Confident classes: a → 0. b → 1. c → 0, just. d → 1, just. e reaches both thresholds with the same 0.5, and the lower
-// class 0 takes it. f is unlabelled and not counted. So
+// Confident classes: a → 0. b → 1. c → 0, just. d → 1, just. e reaches both thresholds with the same 0.5, and its
+// given class 1 takes it. f is unlabelled and not counted. So
 //
 //	C = 2 1 0      rows normalised, times the given counts 3 and 2:   2 1 0     divided by 5:   0.4 0.2 0
-//	    1 1 0                                                         1 1 0                     0.2 0.2 0
+//	    0 2 0                                                         0 2 0                     0   0.4 0
 //	    0 0 0                                                         0 0 0                     0   0   0
 //
-// Transition, column by column: 0.4/0.6 and 0.2/0.6; 0.5 and 0.5; the column of class 2 has no mass.
-// Without its diagonal column 0 is all class 1, column 1 is all class 0, and class 2 flips to either.
+// Transition, column by column: all 0.4; 0.2/0.6 and 0.4/0.6; the column of class 2 has no mass.
+// Without its diagonal column 0 has no mass either, so that class 0 flips to any other, column 1 is all class 0, and
+// class 2 flips to either.
 func TestNoiseByHand(t *testing.T) {
 	p := []float32{
 		0.75, 0.25, 0,
@@ -44,14 +45,14 @@ func TestNoiseByHand(t *testing.T) {
 	thresholds := ClassThresholds(p, given, 3)
 	wantNumbers(t, "class thresholds", thresholds, []number{0.5, 0.5, nan}, 0)
 	joint := ConfidentJoint(p, given, thresholds)
-	wantMatrix(t, "confident joint", joint, [][]number{{2, 1, 0}, {1, 1, 0}, {0, 0, 0}}, 0)
+	wantMatrix(t, "confident joint", joint, [][]number{{2, 1, 0}, {0, 2, 0}, {0, 0, 0}}, 0)
 	distribution := JointDistribution(joint, []float64{3, 2, 0})
-	wantMatrix(t, "joint", distribution, [][]number{{0.4, 0.2, 0}, {0.2, 0.2, 0}, {0, 0, 0}}, 1e-15)
+	wantMatrix(t, "joint", distribution, [][]number{{0.4, 0.2, 0}, {0, 0.4, 0}, {0, 0, 0}}, 1e-15)
 	transition := TransitionMatrix(distribution)
-	wantMatrix(t, "transition", transition, [][]number{{2. / 3, 0.5, nan}, {1. / 3, 0.5, nan}, {0, 0, nan}}, 1e-15)
-	wantMatrix(t, "flip", FlipDistribution(transition), [][]number{{0, 1, 0}, {1, 0, 0}, {0.5, 0.5, 0}}, 1e-15)
-	if got := mislabelRate(distribution); math.Abs(got-0.4) > 1e-15 {
-		t.Errorf("mislabel rate: got %v, want 0.4", got)
+	wantMatrix(t, "transition", transition, [][]number{{1, 1. / 3, nan}, {0, 2. / 3, nan}, {0, 0, nan}}, 1e-15)
+	wantMatrix(t, "flip", FlipDistribution(transition), [][]number{{0, 0.5, 0.5}, {1, 0, 0}, {0.5, 0.5, 0}}, 1e-15)
+	if got := mislabelRate(distribution); math.Abs(got-0.2) > 1e-15 {
+		t.Errorf("mislabel rate: got %v, want 0.2", got)
 	}
 }
 

@@ -37,8 +37,9 @@ const (
 	leastOfTop      = 10    // rows of a top class to have a background
 	confusedRate    = 0.75  // of the rate with a background: where it is below without, labels are confused systematically
 
-	modelSweeps    = 60 // at a rate
+	modelSweeps    = 60 // at a rate, at most
 	leastSweeps    = 6
+	mostHalvings   = 8    // of a Newton step
 	pathTolerance  = 1e-2 // gain in log-likelihood below which the sweeps end, on the grid
 	finalTolerance = 1e-3 // and at the rate chosen
 	sweepRows      = 256  // rows whose sums are one term of all sums
@@ -138,25 +139,21 @@ func newLabelFit(
 // Close gives the arrays back.
 func (f *labelFit) Close() error { return errors.Join(f.x.Close(), f.posterior.Close()) }
 
-// tops are the top classes of the rows.
-func (f *labelFit) tops(z []float32) []kv.Class {
-	all := make([]kv.Class, f.classes)
-	for k := range all {
-		all[k] = kv.Class(k)
-	}
-	tops := make([]kv.Class, len(f.given))
+// tops are the top classes of the rows, noTop where several have the largest prediction.
+func (f *labelFit) tops(z []float32) []int {
+	tops := make([]int, len(f.given))
 	for r := range tops {
-		tops[r] = kv.Class(topClass(all, z[r*f.classes*f.width:], f.width))
+		tops[r] = topClass(z[r*f.classes*f.width:], f.classes, f.width)
 	}
 	return tops
 }
 
 // measureBackground is B: of the rows with a top class, the first decile of what is predicted of each other class, over
 // that of the top class. Nearly all of them are predicted as much, clear ones too.
-func (f *labelFit) measureBackground(z []float32, tops []kv.Class) {
+func (f *labelFit) measureBackground(z []float32, tops []int) {
 	byTop := make([][]int, f.classes)
 	for r, top := range tops {
-		if f.given[r] != kv.NoClass {
+		if f.given[r] != kv.NoClass && top != noTop {
 			byTop[top] = append(byTop[top], r)
 		}
 	}
@@ -200,17 +197,21 @@ func (f *labelFit) countBlocks() int { return (len(f.given) + sweepRows - 1) / s
 func (f *labelFit) row(r int) []float32 { return f.x.Data[r*f.classes*f.width:][:f.classes*f.width] }
 
 // takeLogs fills x, not yet divided by scale.
-func (f *labelFit) takeLogs(ctx context.Context, z []float32, tops []kv.Class) error {
+func (f *labelFit) takeLogs(ctx context.Context, z []float32, tops []int) error {
 	return f.blocks(ctx, func(_, first, end int) {
 		for r := first; r < end; r++ {
 			if f.given[r] == kv.NoClass {
 				continue
 			}
 			x, of := f.row(r), z[r*f.classes*f.width:]
-			top := int(tops[r])
+			top := tops[r]
 			for k := range f.classes {
-				logFeatures(of[k*f.width:(k+1)*f.width], of[top*f.width:(top+1)*f.width], f.background[top][k],
-					x[k*f.width:(k+1)*f.width])
+				own, to := of[k*f.width:(k+1)*f.width], x[k*f.width:(k+1)*f.width]
+				if top == noTop {
+					logFeatures(own, own, 0, to)
+				} else {
+					logFeatures(own, of[top*f.width:(top+1)*f.width], f.background[top][k], to)
+				}
 			}
 			for j := range f.width {
 				var mean float64
@@ -369,25 +370,37 @@ func (f *labelFit) sweepRow(s *modelState, r int, chance, mean, sums []float64) 
 	}
 }
 
-// maximize improves a state at its rate, and returns the penalized log-likelihood it has come to.
-func (f *labelFit) maximize(ctx context.Context, s *modelState, tolerance float64) (float64, error) {
-	last := math.Inf(-1)
+// maximize improves a state at its rate until a sweep gains less than tolerance, and returns the penalized log-likelihood it
+// has come to. settled is false where it still gained after modelSweeps.
+//
+// A sweep that U and weights have made worse is a Newton step that went too far: the weights go half of the way back.
+func (f *labelFit) maximize(ctx context.Context, s *modelState, tolerance float64) (value float64, settled bool, err error) {
+	last, halvings := math.Inf(-1), 0
+	before := slices.Clone(s.weights)
 	for sweep := range modelSweeps {
 		sums, err := f.sweep(ctx, s)
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		value := sums[0] + f.penalty(s)
+		if value < last && halvings < mostHalvings {
+			for i, weight := range s.weights {
+				s.weights[i] = (weight + before[i]) / 2
+			}
+			halvings++
+			continue
+		}
+		if sweep+1 >= leastSweeps && value-last < tolerance {
+			return value, true, nil
+		}
+		last, halvings = value, 0
+		copy(before, s.weights)
 		if err := f.stepWeights(s, sums); err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		f.stepFlips(s)
-		if sweep+1 >= leastSweeps && math.Abs(value-last) < tolerance {
-			return value, nil
-		}
-		last = value
 	}
-	return last, nil
+	return last, false, nil
 }
 
 // penalty is the logarithm of the priors of weights and U, but for constants.
@@ -514,35 +527,70 @@ func (f *labelFit) stepFlips(s *modelState) {
 	s.setFlips(f.prior)
 }
 
-// fit finds the rate, and the model at that rate. done, where not nil, is told of every rate that was tried.
-func (f *labelFit) fit(ctx context.Context, done func(rates, of int)) (*LabelModel, error) {
-	state := f.start()
-	weights, values := make([][]float64, len(rateGrid)), make([]float64, len(rateGrid))
-	for i := len(rateGrid) - 1; i >= 0; i-- { // each from where the next higher came to
+// A fitAtRate is where a fit has come to at a rate of the grid.
+type fitAtRate struct {
+	value   float64 // penalized log-likelihood
+	settled bool
+	weights []float64
+	counts  []Cell // of modelState
+}
+
+// tryRates fits at every rate of the grid, descending, each from where the one before came to.
+func (f *labelFit) tryRates(ctx context.Context, done func(rates, of int)) ([]fitAtRate, error) {
+	state, tried := f.start(), make([]fitAtRate, len(rateGrid))
+	for i := len(rateGrid) - 1; i >= 0; i-- {
 		state.rate = rateGrid[i]
-		var err error
-		if values[i], err = f.maximize(ctx, state, pathTolerance); err != nil {
+		value, settled, err := f.maximize(ctx, state, pathTolerance)
+		if err != nil {
 			return nil, err
 		}
-		if weights[i] = slices.Clone(state.weights); done != nil {
+		tried[i] = fitAtRate{value, settled, slices.Clone(state.weights), sparse(state.counts, leastFlipCount)}
+		if done != nil {
 			done(len(rateGrid)-i, len(rateGrid)+1)
 		}
 	}
-	rate := expectedRate(rateGrid, values)
+	return tried, nil
+}
+
+// from is the state at a rate with the weights and U that were found there.
+func (f *labelFit) from(at fitAtRate, rate float64) *modelState {
+	state := f.start()
+	state.rate, state.weights = rate, slices.Clone(at.weights)
+	for _, cell := range at.counts {
+		state.counts[cell.Row][cell.Column] = cell.Value
+	}
+	state.setFlips(f.prior)
+	return state
+}
+
+// fit finds the rate, and the model at that rate. done, where not nil, is told of every rate that was tried.
+func (f *labelFit) fit(ctx context.Context, done func(rates, of int)) (*LabelModel, error) {
+	tried, err := f.tryRates(ctx, done)
+	if err != nil {
+		return nil, err
+	}
+	rate := expectedRate(rateGrid, tried)
 	nearest := 0
 	for i, p := range rateGrid {
 		if math.Abs(p-rate) < math.Abs(rateGrid[nearest]-rate) {
 			nearest = i
 		}
 	}
-	state.rate, state.weights = rate, weights[nearest]
-	if _, err := f.maximize(ctx, state, finalTolerance); err != nil {
+	state := f.from(tried[nearest], rate)
+	_, settled, err := f.maximize(ctx, state, finalTolerance)
+	if err != nil {
 		return nil, err
+	}
+	m := f.model(state)
+	for _, one := range append(tried, fitAtRate{settled: settled}) {
+		if !one.settled {
+			m.Unsettled++
+		}
 	}
 	if done != nil {
 		done(len(rateGrid)+1, len(rateGrid)+1)
 	}
-	return f.model(state), nil
+	return m, nil
 }
 
 // model is a state in the terms of features as they are.
@@ -555,8 +603,8 @@ func (f *labelFit) model(s *modelState) *LabelModel {
 	return m
 }
 
-// expectedRate is the mean of the mislabel rate given the log-likelihoods at those of a grid, ascending.
-func expectedRate(grid, logLikelihoods []float64) float64 {
+// expectedRate is the mean of the mislabel rate given the fits at those of a grid, ascending.
+func expectedRate(grid []float64, tried []fitAtRate) float64 {
 	logs := make([]float64, len(grid))
 	for i, p := range grid {
 		below, above := grid[max(i-1, 0)], grid[min(i+1, len(grid)-1)]
@@ -564,7 +612,7 @@ func expectedRate(grid, logLikelihoods []float64) float64 {
 		if i == 0 || i == len(grid)-1 {
 			span = above - below
 		}
-		logs[i] = logLikelihoods[i]/dependence + (priorWrong-1)*math.Log(p) + (priorRight-1)*math.Log(1-p) + math.Log(span)
+		logs[i] = tried[i].value/dependence + (priorWrong-1)*math.Log(p) + (priorRight-1)*math.Log(1-p) + math.Log(span)
 	}
 	most := slices.Max(logs)
 	var sum, whole float64

@@ -89,7 +89,7 @@ func TestRateOfMixtures(t *testing.T) {
 						at := (r*5 + int(classes[i])) * m.width
 						rows = append(rows, m.z[at:at+m.width]...)
 					}
-					score := dense.score(classes, rows, make([]float64, 8))
+					score := dense.score(classes, rows, false, make([]float64, 8))
 					if expected += score; m.wrong[r] {
 						wrong++
 						found += score
@@ -169,16 +169,109 @@ func TestFitIsCancelled(t *testing.T) {
 
 func TestExpectedRate(t *testing.T) {
 	// With flat likelihoods it is the mean of the prior on the grid, with sharp ones where they are.
-	flat := make([]float64, len(rateGrid))
+	flat := make([]fitAtRate, len(rateGrid))
 	if got := expectedRate(rateGrid, flat); math.Abs(got-2./22) > 0.02 {
 		t.Errorf("without a word from the labels: got %v, want about the mean of the prior, %v", got, 2./22)
 	}
 	for i, p := range rateGrid {
-		sharp := make([]float64, len(rateGrid))
-		sharp[i] = 500
+		sharp := make([]fitAtRate, len(rateGrid))
+		sharp[i].value = 500
 		if got := expectedRate(rateGrid, sharp); math.Abs(got-p) > 1e-9 {
 			t.Errorf("all for %v: got %v", p, got)
 		}
+	}
+}
+
+// newFit takes the rows of a mixture.
+func (m mixture) newFit(t *testing.T, classes int, background bool) *labelFit {
+	t.Helper()
+	f, err := newLabelFit(context.Background(), nil, m.given, m.z, classes, m.width, 1, background)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+// TestFitGoesOnFromARate: weights and matrix of a rate belong together, and are as likely as they were when it was tried.
+func TestFitGoesOnFromARate(t *testing.T) {
+	f := newMixture(7, 3000, 5, 0.2, true, true).newFit(t, 5, false)
+	tried, err := f.tryRates(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, at := range tried {
+		state := f.from(at, rateGrid[i])
+		sums, err := f.sweep(context.Background(), state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if value := sums[0] + f.penalty(state); value < at.value-0.1 {
+			t.Errorf("rate %v: got log-likelihood %v to go on from, want %v", rateGrid[i], value, at.value)
+		}
+	}
+}
+
+// TestFitNeverGoesDown: what a fit comes to is no less likely than what it has passed. From where these few rows are begun
+// with, plain Newton steps go too far.
+func TestFitNeverGoesDown(t *testing.T) {
+	ctx := context.Background()
+	for _, seed := range []uint64{652, 1166, 2347, 2803, 4021, 4930, 5960, 8191, 8678, 13162, 15409, 17170} {
+		r := rand.New(rand.NewPCG(seed, 0))
+		classes := 2 + r.IntN(6)
+		m := newMixture(r.Uint64(), 5+r.IntN(60), classes, r.Float64()/2, seed%2 == 0, false)
+		for i := range m.z {
+			switch r.IntN(4) {
+			case 0:
+				m.z[i] = 0
+			case 1:
+				m.z[i] = float32(math.Pow(10, -6*r.Float64()))
+			}
+		}
+		f := m.newFit(t, classes, false)
+		start := func() *modelState {
+			s := f.start()
+			s.rate = []float64{0.4, 0.02, 0.1}[seed%3]
+			for i := range s.weights {
+				s.weights[i] = float64(seed >> i % 2 * 6)
+			}
+			return s
+		}
+		value, settled, err := f.maximize(ctx, start(), pathTolerance)
+		if err != nil || !settled {
+			t.Fatalf("seed %d: got settled %v and error %v, want true and none", seed, settled, err)
+		}
+		passed, plain := math.Inf(-1), start()
+		for range modelSweeps {
+			sums, err := f.sweep(ctx, plain)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := sums[0] + f.penalty(plain)
+			if at < passed {
+				break
+			}
+			passed = at
+			if err := f.stepWeights(plain, sums); err != nil {
+				t.Fatal(err)
+			}
+			f.stepFlips(plain)
+		}
+		if value < passed-1e-6 {
+			t.Errorf("seed %d: came to log-likelihood %v, having passed %v", seed, value, passed)
+		}
+	}
+}
+
+// TestFitThatDoesNotSettle asks for gains that none has.
+func TestFitThatDoesNotSettle(t *testing.T) {
+	f := newMixture(7, 200, 3, 0.2, true, false).newFit(t, 3, false)
+	if _, settled, err := f.maximize(context.Background(), f.start(), math.Inf(-1)); settled || err != nil {
+		t.Errorf("got settled %v and error %v, want false and none", settled, err)
 	}
 }
 

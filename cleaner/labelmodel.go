@@ -10,7 +10,7 @@ import (
 // A LabelModel gives the posterior of a node's true class, and with it the chance that its given label is wrong, from
 // the agreement features Z[v][k] of its classes k [2K+1]. With top the class of the largest prediction of v,
 //
-//	x_f(v,k) = log(ε + max(0, Z_f[v][k] − B[top][k] · Z_f[v][top]))   B[top][top] = 0
+//	x_f(v,k) = log(ε + max(0, Z_f[v][k] − B[top][k] · Z_f[v][top]))   B[top][top] = 0; no B where several are largest
 //	u(v,k)   = Σ_f Weights[f] · x_f(v,k)                              Weights[f] ≥ 0
 //	P(y* = k)         ∝ exp(u(v,k))
 //	P(ỹ = i | y* = k) = 1−p where i = k, else p · U[k][i]
@@ -32,6 +32,14 @@ type LabelModel struct {
 	// k and Prior, U[k][i] = λ/(Classes−1) + (1−λ)·V[k][i]: a share λ of the wrong labels may be anything.
 	Background, Flips []Cell
 	Prior             float64
+
+	// Unsettled is how many of the fits, one at every rate that was tried and one at Rate, still improved when they were
+	// ended.
+	Unsettled int
+
+	// Untaught are the classes that the classifier has not learned, ascending. For a label of theirs Weights of the
+	// agreement with predictions are zero.
+	Untaught []kv.Class
 }
 
 // A Cell is an entry of a matrix between classes that is mostly zero.
@@ -44,7 +52,7 @@ type Cell struct {
 const (
 	featureFloor = 1e-3 // ε: less agreement is none
 	anyFlip      = 0.25 // λ
-	modelClasses = 4    // rivals of a label under test: of the other classes those with the largest predictions
+	modelClasses = 4    // rivals of a label under test; see chooseRivals
 )
 
 // A labelModel is a LabelModel with its matrices as they are used.
@@ -53,11 +61,14 @@ type labelModel struct {
 	weights    []float64
 	background [][]float64 // B [c×c]
 	flip       [][]float64 // U [c×c]
+	untaught   []kv.Class
 }
 
 // dense lays the matrices out.
 func (m *LabelModel) dense() *labelModel {
-	d := &labelModel{rate: m.Rate, weights: m.Weights, background: newMatrix(m.Classes), flip: newMatrix(m.Classes)}
+	d := &labelModel{
+		rate: m.Rate, weights: m.Weights, background: newMatrix(m.Classes), flip: newMatrix(m.Classes), untaught: m.Untaught,
+	}
 	for _, cell := range m.Background {
 		d.background[cell.Row][cell.Column] = cell.Value
 	}
@@ -98,14 +109,23 @@ func blendFlips(flip [][]float64) {
 	}
 }
 
-// topClass is the class of the largest prediction among classes with features z [len(classes)×width], ties to the lower
-// class. The first feature of a class is its prediction.
-func topClass(classes []kv.Class, z []float32, width int) (place int) {
-	for i := range classes {
-		p, most := z[i*width], z[place*width]
-		if p > most || p == most && classes[i] < classes[place] {
-			place = i
+// noTop is the place of the top class where several classes have the largest prediction.
+const noTop = -1
+
+// topClass is the place of the class with the largest prediction among count classes with features z [count×width]. The
+// first feature of a class is its prediction.
+func topClass(z []float32, count, width int) (place int) {
+	tied := false
+	for i := 1; i < count; i++ {
+		switch p, most := z[i*width], z[place*width]; {
+		case p > most:
+			place, tied = i, false
+		case p == most:
+			tied = true
 		}
+	}
+	if tied {
+		return noTop
 	}
 	return place
 }
@@ -118,20 +138,28 @@ func logFeatures[F float32 | float64](z, top []float32, background float64, dst 
 }
 
 // score is the chance that the label classes[0] is wrong, where classes are all that the true one may be and z
-// [len(classes)×(2K+1)] their features; NaN where one of them is not finite. memory [len(classes)+2K+1] is overwritten.
-func (m *labelModel) score(classes []kv.Class, z []float32, memory []float64) float64 {
+// [len(classes)×(2K+1)] their features; NaN where one of them is not finite. Of an untaught label the features of
+// predictions do not count. memory [len(classes)+2K+1] is overwritten.
+func (m *labelModel) score(classes []kv.Class, z []float32, untaught bool, memory []float64) float64 {
 	if !allFinite(z) {
 		return math.NaN()
 	}
 	width := len(m.weights)
 	utility, x := memory[:len(classes)], memory[len(classes):][:width]
-	top := topClass(classes, z, width)
+	top := topClass(z, len(classes), width)
 	most := math.Inf(-1)
 	for i, k := range classes {
-		logFeatures(z[i*width:(i+1)*width], z[top*width:(top+1)*width], m.background[classes[top]][k], x)
+		own := z[i*width : (i+1)*width]
+		if top == noTop {
+			logFeatures(own, own, 0, x)
+		} else {
+			logFeatures(own, z[top*width:(top+1)*width], m.background[classes[top]][k], x)
+		}
 		utility[i] = 0
 		for f, weight := range m.weights {
-			utility[i] += weight * x[f]
+			if !untaught || f > width/2 {
+				utility[i] += weight * x[f]
+			}
 		}
 		most = max(most, utility[i])
 	}
@@ -143,44 +171,21 @@ func (m *labelModel) score(classes []kv.Class, z []float32, memory []float64) fl
 	return wrong / (right + wrong)
 }
 
-// rivals writes the classes that a label is tested against: those with the largest predictions [c] but for the label,
-// greatest first, ties to the lower class, as many as dst has.
-func rivals(label kv.Class, predictions []float32, dst []kv.Class) {
-	found := 0
-	for k, p := range predictions {
-		if kv.Class(k) == label {
-			continue
-		}
-		at := found
-		for at > 0 && predictions[dst[at-1]] < p {
-			at--
-		}
-		if at == len(dst) {
-			continue
-		}
-		found = min(found+1, len(dst))
-		copy(dst[at+1:found], dst[at:found-1])
-		dst[at] = kv.Class(k)
-	}
-}
-
-// countRivals is how many a label of so many classes has.
-func countRivals(classes int) int { return max(min(modelClasses, classes-1), 0) }
-
 // hypothetical is the score of a node, had it label, from the features of all its classes z [c][2K+1].
-func (m *labelModel) hypothetical(label kv.Class, z [][]float32) float64 {
-	predictions := make([]float32, len(z))
+func (m *labelModel) hypothetical(label kv.Class, z [][]float32, by evidence) float64 {
+	by.predictions = make([]float32, len(z))
 	for k := range z {
-		predictions[k] = z[k][0]
+		by.predictions[k] = z[k][0]
 	}
 	classes := make([]kv.Class, 1+countRivals(len(z)))
 	classes[0] = label
-	rivals(label, predictions, classes[1:])
+	by.chooseRivals(label, classes[1:])
 	var rows []float32
 	for _, k := range classes {
 		rows = append(rows, z[k]...)
 	}
-	return m.score(classes, rows, make([]float64, len(classes)+len(m.weights)))
+	_, untaught := slices.BinarySearch(m.untaught, label)
+	return m.score(classes, rows, untaught, make([]float64, len(classes)+len(m.weights)))
 }
 
 // sparse keeps the entries of a matrix that are not below least, by row and column.

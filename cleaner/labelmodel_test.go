@@ -1,7 +1,6 @@
 package cleaner
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -11,30 +10,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
-
-func TestRivalsAreTheLargestOthers(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 0))
-	for range 500 {
-		c := 2 + r.IntN(9)
-		predictions := make([]float32, c)
-		for k := range predictions {
-			predictions[k] = float32(r.IntN(4)) / 4
-		}
-		label := kv.Class(r.IntN(c))
-		got := make([]kv.Class, countRivals(c))
-		rivals(label, predictions, got)
-		var want []kv.Class
-		for k := range c {
-			if kv.Class(k) != label {
-				want = append(want, kv.Class(k))
-			}
-		}
-		slices.SortStableFunc(want, func(a, b kv.Class) int { return cmp.Compare(predictions[b], predictions[a]) })
-		if want = want[:len(got)]; !slices.Equal(got, want) {
-			t.Fatalf("label %d of predictions %v: got rivals %v, want %v", label, predictions, got, want)
-		}
-	}
-}
 
 // randomModel has features of c classes [c×width] too.
 func randomModel(r *rand.Rand, c, width int) (m *LabelModel, z []float32) {
@@ -97,7 +72,7 @@ func TestScoreIsThePosterior(t *testing.T) {
 				classes, rows = append(classes, kv.Class(k)), append(rows, z[k*width:(k+1)*width]...)
 			}
 			want := wrong / (wrong + (1-m.Rate)*chance[y])
-			got := m.dense().score(classes, rows, make([]float64, c+width))
+			got := m.dense().score(classes, rows, false, make([]float64, c+width))
 			if !near(got, want, 1e-9) {
 				t.Fatalf("label %d of %d classes: got %v, want %v", y, c, got, want)
 			}
@@ -108,7 +83,7 @@ func TestScoreIsThePosterior(t *testing.T) {
 func TestScoreOfBadFeatures(t *testing.T) {
 	m, z := randomModel(rand.New(rand.NewPCG(3, 0)), 3, 3)
 	z[4] = float32(math.NaN())
-	if got := m.dense().score([]kv.Class{0, 1, 2}, z, make([]float64, 6)); !math.IsNaN(got) {
+	if got := m.dense().score([]kv.Class{0, 1, 2}, z, false, make([]float64, 6)); !math.IsNaN(got) {
 		t.Errorf("a feature that is no number: got score %v, want NaN", got)
 	}
 }
@@ -141,17 +116,18 @@ func TestModelExplains(t *testing.T) {
 		all := mustFeatures(t, tx, labels, predictions, everyClass(tx.NumNodes(), c), run.Hops, ops.Options{})
 		for v := range tx.NumNodes() {
 			e := mustExplain(t, tx, kv.NodeID(v), ops.Options{})
+			by := run.evidence(e.Votes)
 			z := make([][]float32, c)
 			for k := range z {
 				z[k] = all[k][v*width:][:width]
 			}
 			model := run.Model.dense()
-			if y := labels[v]; y != kv.NoClass && !near(e.Score, model.hypothetical(y, z), 1e-4) {
-				t.Fatalf("node %s: got score %v, want %v", e.ID, e.Score, model.hypothetical(y, z))
+			if y := labels[v]; y != kv.NoClass && !near(e.Score, model.hypothetical(y, z, by), 1e-4) {
+				t.Fatalf("node %s: got score %v, want %v", e.ID, e.Score, model.hypothetical(y, z, by))
 			}
 			for _, other := range e.Counterfactual {
 				k := kv.Class(slices.Index(tx.Classes(), other.Class))
-				if want := model.hypothetical(k, z); !near(other.Share, want, 1e-3) {
+				if want := model.hypothetical(k, z, by); !near(other.Share, want, 1e-3) {
 					t.Fatalf("node %s, had it been %s: got score %v, want %v", e.ID, other.Class, other.Share, want)
 				}
 			}

@@ -20,7 +20,9 @@ type problem struct {
 	order       nodeOrder      // what is drawn at random is drawn in it
 	labels      []kv.Class     // [n] by NodeID, the given labels, which are under test
 	classes     int
+	names       []string   // of the classes; nil: they have none
 	splits      []Split    // [n] by NodeID
+	taught      []int      // see countTaught; score sets it
 	predictions ops.Source // [n×classes], column j is Class j
 	sizes       *ops.Sizes // of graph; nil: score measures them
 }
@@ -84,6 +86,7 @@ func score(ctx context.Context, p problem, v variant, opt Options) (result *scor
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}
+	p.taught = p.countTaught()
 	fitting, err := p.checkFitting()
 	if err != nil {
 		return nil, err
@@ -94,11 +97,16 @@ func score(ctx context.Context, p problem, v variant, opt Options) (result *scor
 			return nil, err
 		}
 	}
-	if err := requireBudget("clean", opt.MemoryBudget, leastForScore(p.sizes, n, fitting, opt.Hops)); err != nil {
+	if err := p.requireForScore(opt, leastForScore(p.sizes, n, fitting, p.classes, opt.Hops)); err != nil {
 		return nil, err
 	}
-	work := stages{problem: p, variant: v, opt: opt, operators: opt.ops(scoringBytes(n, fitting))}
+	work := stages{problem: p, variant: v, opt: opt, operators: opt.ops(scoringBytes(n, fitting, p.classes))}
 	return work.run(ctx, fitting)
+}
+
+// requireForScore is an *ops.BudgetError where score wants more than its budget.
+func (p *problem) requireForScore(opt Options, least int64) error {
+	return requireBudget("clean", opt.MemoryBudget, least, p.classes, matrixBytes(scoreMatrices, p.classes))
 }
 
 // fitNoise reads the predictions of the fitting nodes twice, on all workers: for the thresholds, whose sums run in
@@ -117,7 +125,7 @@ func fitNoise(ctx context.Context, p problem, workers int) (noise, error) {
 			if !p.isFitting(v) {
 				continue
 			}
-			if j := confidentClass(values[int(v-rows.First)*c:][:c], thresholds); j != kv.NoClass {
+			if j := confidentClass(values[int(v-rows.First)*c:][:c], p.labels[v], thresholds); j != kv.NoClass {
 				confident = append(confident, uint64(p.labels[v])*uint64(c)+uint64(j))
 			}
 		}
@@ -184,9 +192,11 @@ func (v variant) columns(hops int) []int {
 const scoreRows = 4096
 
 // meanScores writes the mean of the detectors' scores for every row of z to scores; NaN rows score NaN. The mean is
-// rounded to float32, as it is stored, so that thresholds mean the same before and after.
+// rounded to float32, as it is stored, so that thresholds mean the same before and after. Of the rows that untaught
+// reports, nil for none, the agreement with predictions is taken to be that of the mean fitting node.
 func meanScores(
-	ctx context.Context, detectors []Detector, z ops.Source, columns []int, opt Options, scores []float32,
+	ctx context.Context, detectors []Detector, z ops.Source, columns []int, untaught func(v kv.NodeID) bool, opt Options,
+	scores []float32,
 ) error {
 	n := len(scores)
 	blocks := (n + scoreRows - 1) / scoreRows
@@ -211,6 +221,16 @@ func meanScores(
 		one, sum := s.one[:count], s.sum[:count]
 		clear(sum)
 		for d := range detectors {
+			for i := range count {
+				if untaught == nil || !untaught(rows.First+kv.NodeID(i)) {
+					continue
+				}
+				for j, f := range columns {
+					if f <= opt.Hops {
+						chosen[i*len(columns)+j] = float32(detectors[d].Mean[j])
+					}
+				}
+			}
 			s.scorer.score(&detectors[d], chosen, len(columns), one)
 			for i, x := range one {
 				sum[i] += x
@@ -238,14 +258,17 @@ func selectColumns(z []float32, width int, columns []int) []float32 {
 	return z[:to]
 }
 
-// largest is the class with the largest prediction, ties to the lower class, and that prediction; NoClass and −∞ of
-// none.
-func largest(row []float32) (best kv.Class, most float32) {
+// largest is the class with the largest prediction, and that prediction; NoClass and −∞ of none. tied says that another
+// class, of a higher number, has the same.
+func largest(row []float32) (best kv.Class, most float32, tied bool) {
 	best, most = kv.NoClass, float32(math.Inf(-1))
 	for j, p := range row {
-		if p > most {
-			best, most = kv.Class(j), p
+		switch {
+		case p > most:
+			best, most, tied = kv.Class(j), p, false
+		case p == most:
+			tied = true
 		}
 	}
-	return best, most
+	return best, most, tied
 }

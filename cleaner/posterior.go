@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -84,19 +85,31 @@ const (
 
 // rivals are the classes that the given labels are tested against [countRivals×n], none where unlabelled.
 func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
-	n, count := len(s.labels), countRivals(s.classes)
+	n, count, ranks := len(s.labels), countRivals(s.classes), s.rankClasses()
 	all, err := scratch.New[kv.Class](s.place.temporary(), "rivals", count*n)
 	if err != nil {
 		return nil, err
 	}
-	err = eachRows(ctx, s.predictions, n, s.opt.Workers, func(rows kv.Range, values []float32) error {
+	var polls sync.Pool
+	err = eachRows(ctx, s.predictions, n, s.opt.Workers, func(rows kv.Range, values []float32) (err error) {
+		around, _ := polls.Get().(*poll)
+		if around == nil {
+			if around, err = newPoll(&s.problem); err != nil {
+				return err
+			}
+		}
+		defer polls.Put(around)
 		own := make([]kv.Class, count)
 		for v := rows.First; v < rows.End; v++ {
 			for r := range own {
 				own[r] = kv.NoClass
 			}
-			if s.labels[v] != kv.NoClass {
-				rivals(s.labels[v], values[int(v-rows.First)*s.classes:][:s.classes], own)
+			if label := s.labels[v]; label != kv.NoClass {
+				by := evidence{predictions: values[int(v-rows.First)*s.classes:][:s.classes], ranks: ranks}
+				if by.votes, err = around.of(v); err != nil {
+					return err
+				}
+				by.chooseRivals(label, own)
 			}
 			for r, k := range own {
 				all.Data[r*n+int(v)] = k
@@ -134,6 +147,7 @@ func (s *stages) labelModel(ctx context.Context, sample *sample, z *agreement) (
 	if err != nil {
 		return nil, fmt.Errorf("label model: %w", err)
 	}
+	model.Untaught = s.untaughtClasses()
 	if err := saveMark(s.dir(), posteriorStage, *model); err != nil {
 		return nil, err
 	}
@@ -179,7 +193,7 @@ func (s *stages) posteriorScores(
 				w.classes[i] = tested[i].labels[v]
 				copy(w.node[i*width:], w.rows[i][int(v-rows.First)*width:][:width])
 			}
-			scores[v] = float32(model.score(w.classes, w.node, w.numbers))
+			scores[v] = float32(model.score(w.classes, w.node, s.isUntaught(v), w.numbers))
 		}
 		return nil
 	})

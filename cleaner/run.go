@@ -24,7 +24,7 @@ type Run struct {
 	Nodes, Edges     int64
 	Scored           int64  // labelled nodes
 	Suspects         int64  // of them, those that Suspects(Threshold) is true of when the run began
-	FittingNodes     int64  // labelled nodes of the validation split
+	FittingNodes     int64  // labelled nodes of the validation split, of classes that other nodes teach
 	PredictionSource string // SourceImported or SourceBuiltIn
 	PredictionWrites int64  // how often predictions had been written when it began; see Outdated
 	Decisions        int64  // Decision.Seq of the newest entry of the history whose label it has seen; 0: none
@@ -156,7 +156,8 @@ func readRun(tx *kv.Tx, key string) (*Run, error) {
 	}, nil
 }
 
-// LastRun returns the newest run with its detectors; kv.ErrNotFound when the store was never cleaned.
+// LastRun returns the newest run with its detectors; kv.ErrNotFound when the store was never cleaned. Its three matrices
+// between classes lie in memory, whatever they take: see CheckNoise.
 func LastRun(tx *kv.Tx) (*Run, error) {
 	run, err := lastDetectors(tx)
 	if err != nil {

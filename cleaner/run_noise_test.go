@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // TestCleanOfManyClasses cleans a small graph with more classes than a transaction holds pairs of.
@@ -65,7 +67,30 @@ func TestCleanOfManyClasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := Clean(context.Background(), s, Options{Preset: PresetPaper, MemoryBudget: 64 << 20})
+	// Matrices of 32 MB each are refused before the work, with the number that would do.
+	const little = 64 << 20
+	var small, evaluated *ops.BudgetError
+	_, err = Clean(context.Background(), s, Options{Preset: PresetPaper, MemoryBudget: little})
+	if !errors.As(err, &small) || small.Least < 3*8*c*c || !strings.Contains(err.Error(), "2000 classes take 335 MiB of it") {
+		t.Fatalf("cleaning %d classes in %d bytes: got %v, want a budget error that names them", c, little, err)
+	}
+	_, err = Evaluate(context.Background(), s, EvalOptions{Options: Options{MemoryBudget: little}, Noise: "sym:0.1", Methods: []string{"argmax"}})
+	if !errors.As(err, &evaluated) || evaluated.Job != "eval" {
+		t.Errorf("evaluating %d classes in %d bytes: got %v, want a budget error", c, little, err)
+	}
+	var untrained *ops.BudgetError
+	_, err = Predict(context.Background(), s, PredictOptions{MemoryBudget: 16 << 20})
+	if !errors.As(err, &untrained) || !strings.Contains(err.Error(), "2000 classes take 44 MiB of it") {
+		t.Errorf("training %d classes in 16 MiB: got %v, want a budget error that names them", c, err)
+	}
+	view(t, s, func(tx *kv.Tx) error {
+		const matrices = 3 * 8 * c * c
+		if err := CheckNoise(tx, matrices-1); !errors.Is(err, ops.ErrBudget) {
+			t.Errorf("reading the noise in a byte too little: got %v, want a budget error", err)
+		}
+		return CheckNoise(tx, matrices)
+	})
+	run, err := Clean(context.Background(), s, Options{Preset: PresetPaper, MemoryBudget: small.Least})
 	if err != nil {
 		t.Fatalf("cleaning %d classes: %v", c, err)
 	}

@@ -18,11 +18,12 @@ type written struct {
 	features   []float32 // [rows×(2K+1)]
 	suggested  []kv.Class
 	confidence []float32
+	around     *poll // of the nodes whose predictions do not say one class; nil until there is one
 }
 
 // read computes the block of some rows.
-func (w *written) read(rows kv.Range, predictions ops.Source, features *agreement) error {
-	count, c := int(rows.End-rows.First), predictions.Width()
+func (w *written) read(rows kv.Range, p *problem, ranks []int32, features *agreement) error {
+	count, c := int(rows.End-rows.First), p.classes
 	w.rows = rows
 	w.features = resize(w.features, count*features.width)
 	if err := features.Read(rows, 0, features.width, w.features); err != nil {
@@ -33,15 +34,35 @@ func (w *written) read(rows kv.Range, predictions ops.Source, features *agreemen
 	for first := rows.First; first < rows.End; first += kv.NodeID(step) {
 		some := kv.Range{First: first, End: min(first+kv.NodeID(step), rows.End)}
 		w.values = resize(w.values, int(some.End-some.First)*c)
-		if err := predictions.Read(some, 0, c, w.values); err != nil {
+		if err := p.predictions.Read(some, 0, c, w.values); err != nil {
 			return err
 		}
-		for at := 0; at < int(some.End-some.First); at++ {
-			y, p := largest(w.values[at*c : (at+1)*c])
-			w.suggested, w.confidence = append(w.suggested, y), append(w.confidence, p)
+		for v := some.First; v < some.End; v++ {
+			row := w.values[int(v-some.First)*c:][:c]
+			class, most, tied := largest(row)
+			if tied {
+				var err error
+				if class, err = w.settle(v, p, evidence{predictions: row, ranks: ranks}); err != nil {
+					return err
+				}
+			}
+			w.suggested, w.confidence = append(w.suggested, class), append(w.confidence, most)
 		}
 	}
 	return nil
+}
+
+// settle suggests one of the classes with the largest prediction of a node.
+func (w *written) settle(v kv.NodeID, p *problem, by evidence) (class kv.Class, err error) {
+	if w.around == nil {
+		if w.around, err = newPoll(p); err != nil {
+			return kv.NoClass, err
+		}
+	}
+	if by.votes, err = w.around.of(v); err != nil {
+		return kv.NoClass, err
+	}
+	return by.suggest(p.labels[v]), nil
 }
 
 // A runWriter has the writers of what Clean writes by node.
@@ -231,7 +252,7 @@ func (w *runWriter) putDeviation(v kv.NodeID, p float32) error {
 // writeRun gives the run its ID and makes it and all it found visible in one commit. From is the snapshot that it began
 // with.
 func writeRun(
-	ctx context.Context, s *kv.Store, from *kv.Tx, run *Run, started time.Time, p problem, result *scored,
+	ctx context.Context, s *kv.Store, from *kv.Tx, run *Run, started time.Time, p *problem, result *scored,
 	fitting *yardstick, workers int,
 ) (err error) {
 	b, err := s.Bulk()
@@ -251,12 +272,12 @@ func writeRun(
 	if w.decisions, err = from.Reader(DecisionColumn); err != nil && !errors.Is(err, kv.ErrNoColumn) {
 		return err
 	}
-	n := len(result.scores.Data)
+	n, ranks := len(result.scores.Data), p.rankClasses()
 	rows := func(block int) kv.Range {
 		return kv.Range{First: kv.NodeID(block * writeRows), End: kv.NodeID(min((block+1)*writeRows, n))}
 	}
 	err = inOrder(ctx, workers, (n+writeRows-1)/writeRows,
-		func(block int, into *written) error { return into.read(rows(block), p.predictions, result.features) },
+		func(block int, into *written) error { return into.read(rows(block), p, ranks, result.features) },
 		func(block int, from *written) error {
 			return w.put(from, result.scores.Data[from.rows.First:from.rows.End])
 		})

@@ -23,6 +23,9 @@ const (
 	splitUnused // of a drawn split, what none of the shares takes: its labels teach nothing
 )
 
+// teaches says whether the base classifier learns from such nodes.
+func (s Split) teaches() bool { return s == SplitTrain || s == SplitNone }
+
 // splitColumn is the string column that Splits reads.
 const splitColumn = "split"
 
@@ -52,8 +55,9 @@ var defaultShares = [3]float64{0.8, 0.1, 0.1}
 
 // Splits reads the column "split" of the store [n]. Where the store has none it draws one from the labelled nodes, with
 // seed and in the order of the node file: 0.8 for training, 0.1 each for validation and test, and drawn is true. The
-// validation split of a small graph gets more than its tenth, so that a detector can be fitted on it. labels is [n]; a
-// name that is no split fails with ErrSplit, naming the node.
+// validation split of a small graph gets more than its tenth, so that a detector can be fitted on it. Every class of two
+// nodes or more has one for training, as long as there are as many training nodes. labels is [n]; a name that is no split
+// fails with ErrSplit, naming the node.
 func Splits(tx *kv.Tx, labels []kv.Class, seed uint64) (splits []Split, drawn bool, err error) {
 	values, err := tx.Reader(splitColumn)
 	if errors.Is(err, kv.ErrNoColumn) {
@@ -103,7 +107,8 @@ func sizesOf(n int, shares [3]float64) (sizes splitSizes) {
 }
 
 // drawSplits splits the labelled nodes of order at random by shares of training, validation and test nodes, which need
-// not add up to 1: the rest is unused. The draw depends on the places in order, not on NodeIDs.
+// not add up to 1: the rest is unused. See teachClasses for small classes. The draw depends on the places in order, not
+// on NodeIDs.
 func drawSplits(order nodeOrder, labels []kv.Class, shares [3]float64, seed uint64) ([]Split, error) {
 	nodes := make([]kv.NodeID, 0, labelled(labels))
 	for v, err := range order {
@@ -131,7 +136,40 @@ func drawSplits(order nodeOrder, labels []kv.Class, shares [3]float64, seed uint
 			splits[v] = splitUnused
 		}
 	}
+	teachClasses(nodes, labels, splits)
 	return splits, nil
+}
+
+// teachClasses gives a training node to every class of several nodes that was drawn without one: the first of its nodes
+// as drawn, in exchange for the last training node of a class that keeps others.
+func teachClasses(drawn []kv.NodeID, labels []kv.Class, splits []Split) {
+	classes := kv.Class(0)
+	for _, v := range drawn {
+		classes = max(classes, labels[v]+1)
+	}
+	nodes, taught := make([]int, classes), make([]int, classes)
+	for _, v := range drawn {
+		if nodes[labels[v]]++; splits[v] == SplitTrain {
+			taught[labels[v]]++
+		}
+	}
+	giver := len(drawn) - 1
+	for _, v := range drawn {
+		y := labels[v]
+		if nodes[y] < 2 || taught[y] > 0 {
+			continue
+		}
+		for giver >= 0 && (splits[drawn[giver]] != SplitTrain || taught[labels[drawn[giver]]] < 2) {
+			giver--
+		}
+		if giver < 0 {
+			return
+		}
+		from := drawn[giver]
+		splits[v], splits[from] = splits[from], splits[v]
+		taught[y]++
+		taught[labels[from]]--
+	}
 }
 
 // nodeError says of which node err speaks, by its external id.

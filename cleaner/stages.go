@@ -93,7 +93,7 @@ func (s *stages) detection(ctx context.Context, result *scored) (err error) {
 		result.threshold = defaultThreshold
 	}
 	result.scores, err = s.scores(ctx, func(scores []float32) error {
-		return meanScores(ctx, result.detectors, z[0], s.variant.columns(s.opt.Hops), s.opt, scores)
+		return meanScores(ctx, result.detectors, z[0], s.variant.columns(s.opt.Hops), s.isUntaught, s.opt, scores)
 	})
 	return err
 }

@@ -136,7 +136,7 @@ func (w *workplace) ofRun() (dir *scratch.Dir, keeps bool) {
 }
 
 // markFormat is part of every mark: a mark of another format is none.
-const markFormat = 2
+const markFormat = 3
 
 // A mark says that a stage is finished.
 type mark[T any] struct {

@@ -82,6 +82,10 @@ var (
 	// was a merge of tables, the records of which they would not find; where it is an ErrCorrupt too, they are lost.
 	ErrFailed = errors.New("kv: a write to the disk failed, close the store and open it again")
 
+	// ErrCatalogTooBig is returned where the names of classes and of the columns of matrices, which are written together,
+	// are more than a transaction can hold: about 1.1 MB at least, more with a larger memory budget.
+	ErrCatalogTooBig = errors.New("kv: too many names")
+
 	// ErrTxTooBig is returned when an Update has written more than a transaction can hold.
 	ErrTxTooBig = errors.New("kv: transaction too big: write less in one Update, or use Store.Bulk or a Loader")
 

@@ -316,6 +316,9 @@ func (tx *Tx) writeCatalog() error {
 		if err != nil {
 			return err
 		}
+		if err := tx.checkCatalog(len(body)); err != nil {
+			return err
+		}
 		if err := tx.putChain(catalogKey(), body); err != nil {
 			return err
 		}
@@ -328,6 +331,20 @@ func (tx *Tx) writeCatalog() error {
 		return err
 	}
 	return tx.put(countsKey(), body)
+}
+
+// checkCatalog refuses a catalogue of so many bytes that it does not fit into a transaction beside its counts.
+func (tx *Tx) checkCatalog(size int) error {
+	limit := int(tx.s.db.MaxBatchSize()) - partSize
+	if size <= limit {
+		return nil
+	}
+	columns := 0
+	for _, m := range tx.cat.Matrices {
+		columns += len(m.Columns)
+	}
+	return fmt.Errorf("%w: %d classes and %d columns of matrices take %d bytes, and the catalogue takes at most %d: want fewer or shorter ones",
+		ErrCatalogTooBig, len(tx.cat.Classes), columns, size, limit)
 }
 
 // wrapBadger turns Badger's errors into ours, so that no other room depends on Badger's.

@@ -24,10 +24,15 @@ type BudgetError struct {
 	Job    string // "propagate", "diagonal"
 	Budget int64  // bytes given
 	Least  int64  // bytes that would do, with one worker
+	Note   string // what takes so much, and what else would do; may be empty
 }
 
 func (e *BudgetError) Error() string {
-	return fmt.Sprintf("%s: got a memory budget of %d bytes, want at least %d", e.Job, e.Budget, e.Least)
+	text := fmt.Sprintf("%s: got a memory budget of %d bytes, want at least %d", e.Job, e.Budget, e.Least)
+	if e.Note != "" {
+		text += ": " + e.Note
+	}
+	return text
 }
 
 // Is makes a BudgetError an ErrBudget.

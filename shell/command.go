@@ -285,7 +285,11 @@ func (r *resources) inFlags(err error) error {
 		least.Memory += mebibyte
 	}
 	given := strings.ReplaceAll(r.Memory.String(), " ", "")
-	return fmt.Errorf("--memory %s is too little for this graph: want at least %dMiB", given, least.Memory/mebibyte)
+	want := fmt.Sprintf("want at least %dMiB", least.Memory/mebibyte)
+	if small.Note != "" {
+		want += "; " + small.Note
+	}
+	return fmt.Errorf("--memory %s is too little for this graph: %s", given, want)
 }
 
 // processBytes is what the program holds beside the store and the work: its code's own data, stacks, the buffers of the

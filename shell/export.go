@@ -183,6 +183,9 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 	case "predictions":
 		return predictionTable(ctx, tx, c.work())
 	}
+	if err := cleaner.CheckNoise(tx, c.work()); err != nil {
+		return nil, err
+	}
 	run, err := lastRun(tx)
 	if err != nil {
 		return nil, err

@@ -24,6 +24,9 @@ var pairColumns = []ColumnInfo{
 // noise answers noise: the pairs of classes that are confused, the most frequent first, and for reading
 // the transition matrix where it is narrow enough. JSON has the matrix at any width.
 func (q *query) noise() (*Result, error) {
+	if err := cleaner.CheckNoise(q.tx, q.engine.memory); err != nil {
+		return nil, err
+	}
 	run, err := q.lastRun()
 	if err != nil {
 		return nil, err

@@ -1,0 +1,216 @@
+package cleaner
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// randomEvidence has many equal predictions and votes.
+func randomEvidence(r *rand.Rand, c int) evidence {
+	e := evidence{predictions: make([]float32, c), votes: make([]float64, c), ranks: make([]int32, c)}
+	for k := range c {
+		e.predictions[k] = float32(r.IntN(3)) / 4
+		e.votes[k] = float64(r.IntN(3))
+	}
+	for rank, k := range r.Perm(c) {
+		e.ranks[k] = int32(rank)
+	}
+	return e
+}
+
+func TestRivalsAreTheLargestOthers(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 0))
+	for range 500 {
+		c := 2 + r.IntN(9)
+		e, label := randomEvidence(r, c), kv.Class(r.IntN(c))
+		got := make([]kv.Class, countRivals(c))
+		e.chooseRivals(label, got)
+		var want []kv.Class
+		for k := range c {
+			if kv.Class(k) != label {
+				want = append(want, kv.Class(k))
+			}
+		}
+		slices.SortFunc(want, e.byPrediction)
+		slices.SortFunc(want[len(got)-1:], e.byVotes)
+		if want = want[:len(got)]; !slices.Equal(got, want) {
+			t.Fatalf("label %d of %+v: got rivals %v, want %v", label, e, got, want)
+		}
+	}
+}
+
+func TestSuggestion(t *testing.T) {
+	predictions, ranks := []float32{0.1, 0.3, 0.3, 0.3}, []int32{0, 3, 2, 1}
+	for _, c := range []struct {
+		votes       []float64
+		label, want kv.Class
+	}{
+		{[]float64{9, 1, 2, 1}, 1, 2}, // the votes
+		{[]float64{9, 2, 1, 2}, 1, 1}, // the label
+		{[]float64{9, 2, 1, 2}, 2, 3}, // the rank
+		{[]float64{0, 0, 0, 0}, kv.NoClass, 3},
+		{[]float64{0, 0, 0, 0}, 0, 3},
+	} {
+		if got := (evidence{predictions, c.votes, ranks}).suggest(c.label); got != c.want {
+			t.Errorf("votes %v, label %d: got class %d, want %d", c.votes, c.label, got, c.want)
+		}
+	}
+}
+
+// communities is a problem of c classes with hard predictions, as they are where a classifier says the class alone. One
+// label in ten is wrong, two predictions in ten repeat the label and four say anything. Neighbours are of the same class.
+func communities(seed uint64, n, c int) (p problem, truth []kv.Class) {
+	r := rand.New(rand.NewPCG(seed, 0))
+	p = problem{order: inOrderOfIDs(n), classes: c}
+	values := make([]float32, n*c)
+	var edges [][2]kv.NodeID
+	for v := range n {
+		k := r.IntN(c)
+		if v < c {
+			k = v
+		}
+		given, predicted := k, k
+		if v >= c && r.IntN(10) == 0 {
+			given = (k + 1 + r.IntN(c-1)) % c
+		}
+		switch u := r.IntN(10); {
+		case v < c:
+		case u < 2:
+			predicted = given // it has learned the label
+		case u < 6:
+			predicted = r.IntN(c)
+		}
+		truth = append(truth, kv.Class(k))
+		p.labels = append(p.labels, kv.Class(given))
+		p.splits = append(p.splits, []Split{SplitTrain, SplitTrain, SplitValidation}[r.IntN(3)])
+		values[v*c+predicted] = 1
+		if v%17 == 3 { // torn between two
+			values[v*c+predicted] = 0.5
+			values[v*c+(predicted+c/2)%c] += 0.5
+		}
+		for range 6 {
+			if u := r.IntN(v + 1); truth[u] == kv.Class(k) {
+				edges = append(edges, [2]kv.NodeID{kv.NodeID(u), kv.NodeID(v)})
+			}
+		}
+		for u := v - 1; u >= max(0, v-3*c); u-- {
+			if truth[u] == kv.Class(k) {
+				edges = append(edges, [2]kv.NodeID{kv.NodeID(u), kv.NodeID(v)})
+			}
+		}
+	}
+	for k := range c {
+		p.names = append(p.names, fmt.Sprintf("class %d", k*7919%c))
+	}
+	p.graph, p.predictions = newMemoryGraph(n, edges), rowsSource{c, values}
+	return p, truth
+}
+
+func inOrderOfIDs(n int) nodeOrder {
+	return func(yield func(kv.NodeID, error) bool) {
+		for v := range kv.NodeID(n) {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
+// permuted is the same problem with class k as class to[k].
+func (p problem) permuted(t *testing.T, to []int) problem {
+	t.Helper()
+	n, c := len(p.labels), p.classes
+	rows := make([]float32, n*c)
+	if err := p.predictions.Read(kv.Range{End: kv.NodeID(n)}, 0, c, rows); err != nil {
+		t.Fatal(err)
+	}
+	q := p
+	q.labels, q.names = slices.Clone(p.labels), slices.Clone(p.names)
+	values := make([]float32, n*c)
+	for v, y := range p.labels {
+		if y != kv.NoClass {
+			q.labels[v] = kv.Class(to[y])
+		}
+		for k := range c {
+			values[v*c+to[k]] = rows[v*c+k]
+		}
+	}
+	for k := range c {
+		q.names[to[k]] = p.names[k]
+	}
+	q.predictions = rowsSource{c, values}
+	return q
+}
+
+// result is the scores and suggestions of a problem.
+func (p problem) result(t *testing.T) (scores []float32, suggested []kv.Class) {
+	t.Helper()
+	result, err := score(context.Background(), p, variant{preset: PresetDefault}, Options{Hops: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scores = slices.Clone(result.scores.Data)
+	var block written
+	if err := block.read(kv.Range{End: kv.NodeID(len(p.labels))}, &p, p.rankClasses(), result.features); err != nil {
+		t.Fatal(err)
+	}
+	if err := result.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return scores, block.suggested
+}
+
+// TestNeighborsAreHeard: of 40 classes, hard predictions say one; the class of all neighbours is tested nevertheless.
+func TestNeighborsAreHeard(t *testing.T) {
+	p, truth := communities(3, 2400, 40)
+	scores, _ := p.result(t)
+	row := make([]float32, p.classes)
+	learned, found := 0, 0
+	for v, y := range p.labels {
+		if err := p.predictions.Read(kv.Range{First: kv.NodeID(v), End: kv.NodeID(v + 1)}, 0, p.classes, row); err != nil {
+			t.Fatal(err)
+		}
+		if y != truth[v] && row[y] == 1 { // what is predicted is the wrong label: the neighbours alone say so
+			if learned++; scores[v] > 0.5 {
+				found++
+			}
+		}
+	}
+	if learned < 10 || 10*found < 8*learned {
+		t.Errorf("wrong labels that the predictions repeat: got %d of %d with a score above 0.5, want most", found, learned)
+	}
+}
+
+// TestClassOrderDoesNotMatter: another order of the classes, and of the columns of the predictions, gives the same scores
+// and suggestions, but for rounding.
+func TestClassOrderDoesNotMatter(t *testing.T) {
+	for seed, c := range []int{2, 4, 7, 12} {
+		p, _ := communities(uint64(seed), 600, c)
+		r := rand.New(rand.NewPCG(uint64(seed), 1))
+		scores, suggested := p.result(t)
+		to := r.Perm(c)
+		otherScores, otherSuggested := p.permuted(t, to).result(t)
+		for v := range scores {
+			if math.Abs(float64(scores[v]-otherScores[v])) > 1e-4 {
+				t.Fatalf("%d classes, node %d: got score %v, and %v with its classes in the order %v", c, v, scores[v], otherScores[v], to)
+			}
+			if kv.Class(to[suggested[v]]) != otherSuggested[v] {
+				t.Fatalf("%d classes, node %d: class %d is suggested, now number %d, and class %d in the order %v",
+					c, v, suggested[v], to[suggested[v]], otherSuggested[v], to)
+			}
+		}
+	}
+}
+
+// TestJointOfEqualPredictions: the given label is the confident one of equals, and without it none is.
+func TestJointOfEqualPredictions(t *testing.T) {
+	p := []float32{.4, .4, .2, .4, .4, .2, .4, .4, .2, .1, .2, .7}
+	joint := ConfidentJoint(p, []kv.Class{0, 1, 2, 2}, []float64{.3, .3, .3})
+	wantMatrix(t, "joint", joint, [][]number{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, 0)
+}

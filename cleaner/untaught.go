@@ -1,0 +1,95 @@
+package cleaner
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// teaches reports whether the base classifier learns the label of a node: one of the training split or of none.
+func (p problem) teaches(v kv.NodeID) bool {
+	return p.labels[v] != kv.NoClass && p.splits[v].teaches()
+}
+
+// countTaught counts the nodes that the base classifier learns from by given label [classes]; nil where there are none,
+// because it has learned from others.
+func (p problem) countTaught() []int {
+	taught, some := make([]int, p.classes), false
+	for v := range p.labels {
+		if p.teaches(kv.NodeID(v)) {
+			taught[p.labels[v]]++
+			some = true
+		}
+	}
+	if !some {
+		return nil
+	}
+	return taught
+}
+
+// isUntaught reports whether the base classifier has learned from no other node with the label of v. It then predicts
+// that label of no node but v: predictions that do not agree with it say nothing against it.
+func (p problem) isUntaught(v kv.NodeID) bool {
+	if p.taught == nil || p.labels[v] == kv.NoClass {
+		return false
+	}
+	others := p.taught[p.labels[v]]
+	if p.teaches(v) {
+		others--
+	}
+	return others == 0
+}
+
+// untaughtClasses are the classes that the base classifier has not learned, ascending.
+func (p problem) untaughtClasses() (classes []kv.Class) {
+	for k, taught := range p.taught {
+		if taught == 0 {
+			classes = append(classes, kv.Class(k))
+		}
+	}
+	return classes
+}
+
+// listedClasses is how many classes a message names.
+const listedClasses = 5
+
+// tellUntaught says which classes have untaught nodes, the largest first; empty where none has.
+func (p problem) tellUntaught() string {
+	nodes := make([]int, p.classes)
+	for v := range p.labels {
+		if p.isUntaught(kv.NodeID(v)) {
+			nodes[p.labels[v]]++
+		}
+	}
+	var classes []int
+	for k, count := range nodes {
+		if count > 0 {
+			classes = append(classes, k)
+		}
+	}
+	if len(classes) == 0 {
+		return ""
+	}
+	slices.SortFunc(classes, func(a, b int) int {
+		return cmp.Or(cmp.Compare(nodes[b], nodes[a]), cmp.Compare(p.names[a], p.names[b]))
+	})
+	var names []string
+	for _, k := range classes[:min(len(classes), listedClasses)] {
+		names = append(names, fmt.Sprintf("%q (%s)", p.names[k], plural(nodes[k], "node")))
+	}
+	if more := len(classes) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return "nodes whose class no other training node has are judged by the labels around them alone: " + strings.Join(names, ", ")
+}
+
+// plural is a count with a noun.
+func plural(count int, noun string) string {
+	if count != 1 {
+		noun += "s"
+	}
+	return fmt.Sprint(count, " ", noun)
+}

@@ -1,0 +1,162 @@
+package cleaner
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// TestEveryClassIsTaught draws splits of classes of one to four nodes beside large ones.
+func TestEveryClassIsTaught(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 0))
+	for seed := range uint64(40) {
+		var labels []kv.Class
+		for k := range 30 {
+			for range 1 + k%4 {
+				labels = append(labels, kv.Class(k))
+			}
+		}
+		for range 200 {
+			labels = append(labels, kv.Class(30+r.IntN(3)))
+		}
+		order := make([]kv.NodeID, len(labels))
+		for i, v := range r.Perm(len(labels)) {
+			order[i] = kv.NodeID(v)
+		}
+		for _, shares := range [][3]float64{defaultShares, {0.3, 0.3, 0.4}, {0.2, 0.1, 0.1}} {
+			splits := mustDraw(t, order, labels, shares, seed)
+			sizes := sizesOf(len(labels), shares)
+			counts := countSplits(splits)
+			if counts[SplitTrain] != sizes.training || counts[SplitValidation] != sizes.validation || counts[SplitTest] != sizes.test {
+				t.Fatalf("shares %v: got %v nodes by split, want %+v", shares, counts, sizes)
+			}
+			taught := make([]int, 33)
+			for v, y := range labels {
+				if splits[v] == SplitTrain {
+					taught[y]++
+				}
+			}
+			for k, count := range taught {
+				if count == 0 && (k >= 30 || k%4 > 0) {
+					t.Fatalf("seed %d, shares %v: class %d has several nodes, and none for training", seed, shares, k)
+				}
+			}
+		}
+	}
+	two := mustDraw(t, []kv.NodeID{0, 1, 2, 3}, []kv.Class{0, 0, 1, 1}, [3]float64{0, 0.5, 0.5}, 1)
+	if slices.Contains(two, SplitTrain) {
+		t.Errorf("no share for training: got splits %v", two)
+	}
+}
+
+// keepUntaught has a good classifier that has not learned a class: its training nodes move to the validation split, and
+// it predicts the next class for all its nodes. Half of these have no neighbours.
+func (p *problem) keepUntaught(class kv.Class, truth []kv.Class) {
+	values := p.predictions.(rowsSource).values
+	for v, y := range p.labels {
+		if v%20 > 0 {
+			clear(values[v*p.classes:][:p.classes])
+			values[v*p.classes+int(truth[v])] = 1
+		}
+		if y == class && p.splits[v] == SplitTrain {
+			p.splits[v] = SplitValidation
+		}
+		row := values[v*p.classes:][:p.classes]
+		if row[class] > 0 {
+			row[(int(class)+1)%p.classes] += row[class]
+			row[class] = 0
+		}
+	}
+	graph := p.graph.(memoryGraph)
+	for v := range graph {
+		alone := func(u kv.NodeID) bool { return truth[u] == class && u%2 == 0 }
+		if graph[v] = slices.DeleteFunc(graph[v], alone); alone(kv.NodeID(v)) {
+			graph[v] = nil
+		}
+	}
+}
+
+// TestUntaughtClass: where the classifier has not learned a class, the nodes around say whether a label of it is right.
+func TestUntaughtClass(t *testing.T) {
+	p, truth := communities(5, 2400, 40)
+	const class = 2
+	p.keepUntaught(class, truth)
+	for _, preset := range []Preset{PresetDefault, PresetPaper} {
+		result, err := score(context.Background(), p, variant{preset: preset}, Options{Hops: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		right, accused := 0, 0
+		for v, y := range p.labels {
+			if y != class || truth[v] != class {
+				continue
+			}
+			if right++; float64(result.scores.Data[v]) > result.threshold {
+				accused++
+			}
+		}
+		if right < 30 || 5*accused > right {
+			t.Errorf("preset %s: got %d suspects of %d rightly labelled nodes of a class without training nodes", preset, accused, right)
+		}
+		if result.noise.givenCounts[class] != 0 {
+			t.Errorf("preset %s: the class takes part in the noise", preset)
+		}
+		if m := result.model; m != nil && !slices.Equal(m.Untaught, []kv.Class{class}) {
+			t.Errorf("got untaught classes %v, want %d alone", m.Untaught, class)
+		}
+		if err := result.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestUntaughtNode: a training node that is the only one of its class has been predicted by a network that does not know it.
+func TestUntaughtNode(t *testing.T) {
+	p := problem{
+		classes: 4, labels: []kv.Class{0, 0, 1, 2, 2, 3, kv.NoClass},
+		splits: []Split{SplitTrain, SplitNone, SplitTrain, SplitTrain, SplitTest, SplitValidation, SplitTrain},
+	}
+	p.taught = p.countTaught()
+	var got []int
+	for v := range p.labels {
+		if p.isUntaught(kv.NodeID(v)) {
+			got = append(got, v)
+		}
+	}
+	if want := []int{2, 3, 5}; !slices.Equal(got, want) {
+		t.Errorf("got untaught nodes %v, want %v", got, want)
+	}
+	p.splits = slices.Repeat([]Split{SplitValidation}, len(p.labels))
+	if p.taught = p.countTaught(); p.isUntaught(0) {
+		t.Error("without any training node: got an untaught one, want none, since the classifier has learned elsewhere")
+	}
+}
+
+// TestCleanNamesUntaughtClasses wants the notice of a cleaning, which stays short.
+func TestCleanNamesUntaughtClasses(t *testing.T) {
+	p := newPlanted(8, 300)
+	for i := range p.nodes {
+		if p.nodes[i].Label == "beta" && p.nodes[i].Values[0].Str() == "train" {
+			p.nodes[i].Values = []kv.Value{kv.StringValue("val")}
+		}
+	}
+	var notices []string
+	mustClean(t, p.load(t, false), Options{Notice: func(text string) { notices = append(notices, text) }})
+	if got := strings.Join(notices, "\n"); !strings.Contains(got, `judged by the labels around them alone: "beta" (`) {
+		t.Errorf("got notices %q, want one that names beta", notices)
+	}
+
+	many := problem{classes: 900}
+	for k := range 900 {
+		many.labels, many.splits = append(many.labels, kv.Class(k)), append(many.splits, SplitTrain)
+		many.names = append(many.names, strings.Repeat("x", k%7))
+	}
+	many.taught = many.countTaught()
+	if got := many.tellUntaught(); !strings.HasSuffix(got, "and 895 more") || len(got) > 300 {
+		t.Errorf("900 classes: got %q", got)
+	}
+}
