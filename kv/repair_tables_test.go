@@ -246,7 +246,7 @@ func TestRepairOfManifest(t *testing.T) {
 		}
 		step := longtest.Of(size/5+1, 1)
 		for cut := 1; cut <= size; cut += min(step, cut+2) {
-			try(fmt.Sprintf("cut by %d of %d bytes", cut, size), func(text []byte) []byte { return text[:size-cut : size-cut] })
+			try(fmt.Sprintf("cut by %d of %d bytes", cut, size), func(text []byte) []byte { return text[: size-cut : size-cut] })
 		}
 		for at := 0; at < size; at += step {
 			try(fmt.Sprintf("with byte %d of %d changed", at, size), func(text []byte) []byte {
