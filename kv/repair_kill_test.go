@@ -17,15 +17,15 @@ import (
 // killedRepairVariable says, in the process that is killed, what it does to the store "store" in its working directory.
 const killedRepairVariable = "GRAPHCLEANER_TEST_KILLED_REPAIR"
 
-// repairOrUndo repairs a store, or undoes that.
-func repairOrUndo(t *testing.T, job, dir string) error {
+// repairOrUndo repairs a store, or undoes that, and counts what a repair tells of.
+func repairOrUndo(t *testing.T, job, dir string) (mends int, err error) {
 	t.Helper()
 	opt := Options{MemoryBudget: minMemoryBudget}
 	if job == "undo" {
-		return UndoRepair(t.Context(), dir, opt)
+		return 0, UndoRepair(t.Context(), dir, opt)
 	}
-	_, err := Repair(t.Context(), dir, opt, nil, func(Mend) {})
-	return err
+	_, err = Repair(t.Context(), dir, opt, nil, func(Mend) { mends++ })
+	return mends, err
 }
 
 // TestKilledRepair kills processes that repair a store, or undo the repair, in place of operations on files. The store is
@@ -33,7 +33,10 @@ func repairOrUndo(t *testing.T, job, dir string) error {
 // undoing puts every byte back.
 func TestKilledRepair(t *testing.T) {
 	if job := os.Getenv(killedRepairVariable); job != "" {
-		if err := errors.Join(faults.Begin(), repairOrUndo(t, job, "store")); err != nil {
+		if err := faults.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := repairOrUndo(t, job, "store"); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -92,14 +95,19 @@ func TestKilledRepair(t *testing.T) {
 					t.Errorf("%s killed at %d, %s: opening half of it: got %v, want ErrCorrupt", job, at, killed.Met, err)
 				}
 			}
-			if err := repairOrUndo(t, job, dir); err != nil && !errors.Is(err, ErrNoRepair) {
+			switching := checkSwitched(dir) != nil
+			mends, err := repairOrUndo(t, job, dir)
+			if err != nil && !errors.Is(err, ErrNoRepair) {
 				t.Errorf("%s killed at %d, %s: again: %v", job, at, killed.Met, err)
+			}
+			if job == "repair" && switching && mends == 0 {
+				t.Errorf("repair killed at %d, %s: the next does not tell what was done", at, killed.Met)
 			}
 			if job == "repair" {
 				if got, err := contentsOf(t, copyStore(t, dir)); err != nil || !maps.Equal(got, want) {
 					t.Errorf("repair killed at %d, %s: %d records after the next, want %d (%v)", at, killed.Met, len(got), len(want), err)
 				}
-				if err := repairOrUndo(t, "undo", dir); err != nil {
+				if _, err := repairOrUndo(t, "undo", dir); err != nil {
 					t.Errorf("repair killed at %d, %s: undoing: %v", at, killed.Met, err)
 				}
 			}
