@@ -14,8 +14,8 @@
 //	Store.Backup              writes a snapshot, or what changed since an earlier one, to one file
 //	Store.Counters            what it did so far; Options.Observe and Options.Logger tell of each thing as it happens
 //
-// [Repair] makes a damaged store one that opens and answers for what is not lost. [Restore] makes a store of backups, and
-// [Migrate] one of this format of one of an older format.
+// [Repair] makes a damaged store one that opens and answers for what is not lost, and [UndoRepair] puts back what the store
+// was before. [Restore] makes a store of backups, and [Migrate] one of this format of one of an older format.
 //
 // Nodes are numbered densely, 0 ≤ v < [Tx.NumNodes], by descending degree at the load; nodes added later follow. Every
 // node has the columns of the store, each value of which may be null. The column "label" holds the given labels; id and
@@ -38,15 +38,32 @@
 //   - Before anything is written the disk is asked for the room it needs ([ErrNoSpace]). Only where another process takes
 //     that room between the question and the write does the system kill this one, as by any crash (TestFullDisk,
 //     TestLoadIntoFullDisk; shell TestFullDisk).
-//   - A file of the store that is cut short, overwritten or missing is [ErrCorrupt] when the store is opened; none is
-//     deleted for it (TestDamagedFiles, TestDamageNamesItsFile, TestOpenWithoutManifest).
+//   - Of a store that was closed, a file that is missing or cut short is [ErrCorrupt] when the store is opened, and so is a
+//     manifest that is damaged; none is deleted for it (TestDamagedFiles, TestDamageNamesItsFile, TestOpenWithoutManifest).
+//   - Of a store that crashed, tables that the manifest does not name are removed when it is opened, as Badger does, but
+//     only where all of their records are in other tables or in the log, or were dropped by a merge. One that holds the only
+//     copy of a record is [ErrCorrupt], and one that cannot be read is moved into the quarantine. So a manifest that is cut
+//     short, or an old one beside newer tables, loses no table (TestRepairOfManifest, TestRepairBesideMergedTables). That the
+//     end of a log is lost, by which Badger would replay the last commits, is not noticed.
+//   - Records that were committed with a catalogue which is lost are [ErrCorrupt] when the store is opened for writing, and
+//     stay (TestRepairOfALostCatalogue).
 //   - A changed byte, wherever it is in the files of a closed store, is found by Open, by a read or by Store.Check, or
 //     changes nothing that can be read. That a change, a document or an entry of a space is gone altogether, Check alone can
 //     tell. Tables that were there when the store was opened are compared with their checksums before they are merged,
 //     so that merging does not hide it (TestFlippedBytes; shell TestDamagedFiles).
-//   - [Repair] of a store of which one byte was changed loses nothing, of a whole store it changes nothing, and what it
-//     takes out is kept (TestRepairOfOneByte, TestRepairLeavesAnUndamagedStoreAlone, TestRepairOfRecords,
-//     TestRepairOfFiles, TestRepairOfLists).
+//   - [Repair] of a closed store of which one byte was changed loses nothing, and of a whole store it changes nothing
+//     (TestRepairOfOneByte, TestRepairLeavesAnUndamagedStoreAlone).
+//   - Where only the manifest is lost, old or damaged, Repair loses no record, and brings none back that was deleted and
+//     whose table a merge made another of. The exception is a record before the first or behind the last key of all that the
+//     merge made (TestRepairOfManifest, TestRepairBesideMergedTables).
+//   - Repair returns what it lost for good, by kind. A number is exact, or a bound that it calls so, or unknown. That a
+//     change is gone altogether with the table, or the block of one, that held it is counted as records of tables
+//     (TestLosses, TestRepairOfTables, TestRepairOfRecords, TestRepairOfFiles, TestRepairOfLists).
+//   - Every file that the store had is in its quarantine after a Repair, as it was, and UndoRepair puts it back, byte for
+//     byte. It refuses a store that was written to since, and files that were changed in the quarantine. A Repair that fails
+//     changes nothing. Killed at any moment, Repair and UndoRepair come to the same end when they are run again; a store that
+//     is half of each does not open until then (TestRepairOfManifest, TestRepairOfTables, TestKilledRepair,
+//     TestUndoRepairOfWrittenStore, TestUndoRepairs, TestUndoRepairOfDamagedQuarantine; shell TestCheckRepairAfterCrash).
 //   - A backup holds one snapshot, whatever is written meanwhile, and each record of it was compared with its checksum,
 //     also one that an earlier backup has. One that is cut short or damaged is an [ErrBackup], and
 //     what is restored of those that are whole has the records, the commits and the ID of the store that was backed up.
@@ -64,7 +81,10 @@
 // docs/durability/run runs the tests of crashes and damage for long.
 //
 // The directory "work" in a store is lent to long jobs by [Store.Work] for what they have finished. It is no part of the
-// store, and may be deleted while no process has the store open. Nor is "quarantine", where Repair keeps what it took out.
+// store, and may be deleted while no process has the store open. Nor is "quarantine", where Repair keeps the files that the
+// store had before: as much as the store takes, for each repair. Delete it, or one of its numbered directories, to free that
+// room; that repair can then not be undone. A file quarantine/switch.json says that a repair was stopped while files changed
+// places: then run Repair again first.
 //
 // There is one writer at a time: an Update, a Bulk or a Compact waits for the one before it, readers for none of them. A
 // transaction holds some megabytes ([ErrTxTooBig]); what is larger goes through Bulk or a [Loader].

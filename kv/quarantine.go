@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -115,6 +116,23 @@ func (q *quarantine) keepRecord(key, value []byte) error {
 
 // note keeps what was done.
 func (q *quarantine) note(m Mend) error { return appendJSON(q.report, m) }
+
+// readReport reads the report of a repair.
+func readReport(store string, number int) (mends []Mend, err error) {
+	path := filepath.Join(quarantinePath(store, number), "report.jsonl")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(text) {
+		var m Mend
+		if err := json.Unmarshal(line, &m); err != nil {
+			return nil, corruptFile(path, "%v", err)
+		}
+		mends = append(mends, m)
+	}
+	return mends, nil
+}
 
 func appendJSON(f *os.File, v any) error {
 	line, err := json.Marshal(v)

@@ -35,10 +35,11 @@ type RoomRepair func(ctx context.Context, s *Store, report func(Mend)) error
 // lost. It returns what is lost for good.
 //
 // It works on a copy of the store, and puts that in the place of the store once it is whole. So an error, or a kill,
-// leaves the store as it was, and no Mend that was told of until then holds; Repair can be run again. A Repair that was
-// killed while files changed places goes on with that first. The files that the store had before are kept, as they were,
-// in the directory quarantine of the store, with a report and the records that were taken out; UndoRepair puts them back.
-// The copy needs as much room on the disk as the store takes (ErrNoSpace), and an undamaged store stays as it is.
+// leaves the store as it was, and no Mend that was told of until then holds; Repair can be run again. One that was killed
+// while files changed places goes on with that first, and tells of what it had done. The files that the store had before
+// are kept, as they were, in the directory quarantine of the store, with a report and the records that were taken out;
+// UndoRepair puts them back. The copy needs as much room on the disk as the store takes (ErrNoSpace); one that a killed
+// Repair leaves is removed by the next. An undamaged store stays as it is.
 //
 //   - A table of which one byte is wrong is put right: its checksums tell which. What else can be read of a table stays.
 //   - The manifest is made again, where tables hold records that no table has which it names. The versions of records then
@@ -67,7 +68,7 @@ func Repair(
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	if _, err := finishSwitch(dir); err != nil {
+	if lost, err = finishRepair(dir, report); err != nil {
 		return nil, err
 	}
 	if err := checkManifestThere(dir); err != nil && !errors.Is(err, ErrCorrupt) {
@@ -80,12 +81,26 @@ func Repair(
 	if err != nil {
 		return nil, err
 	}
-	r := &repair{store: dir, dir: filepath.Join(kept.path, afterName), progress: progress, report: report, kept: kept}
+	r := &repair{store: dir, dir: filepath.Join(kept.path, afterName), progress: progress, report: report, kept: kept, lost: lost}
 	record, err := r.run(ctx, opt, rooms)
 	if err != nil || !r.changed {
-		return nil, errors.Join(renamed(err, r.dir, dir), kept.remove())
+		return lost, errors.Join(renamed(err, r.dir, dir), kept.remove())
 	}
 	return r.lost, kept.install(record)
+}
+
+// finishRepair finishes a switch that was stopped. Where that of a repair was, it tells of what that did, and returns what
+// it lost.
+func finishRepair(dir string, report func(Mend)) (lost Losses, err error) {
+	stopped, err := finishSwitch(dir)
+	if err != nil || stopped == nil || stopped.Undoes {
+		return nil, err
+	}
+	mends, err := readReport(dir, stopped.Repair)
+	for _, m := range mends {
+		report(m)
+	}
+	return LossesOf(mends), err
 }
 
 // lockToRepair locks the directory of a store that can be written to.

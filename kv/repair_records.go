@@ -267,8 +267,7 @@ func (r *repair) root(found damagedRecords) error {
 			if found.last < tx.cat.Next {
 				return nil
 			}
-			return corrupt(countsKey(), fmt.Sprintf("they end before generation %d, and there are records of %d: a later catalogue is lost, "+
-				"and with it what was committed since; no record was removed. Restore a backup", tx.cat.Next, found.last))
+			return laterCatalogLost(tx.cat.Next, found.last)
 		})
 	}
 	found.generations[cat.Graph] = true

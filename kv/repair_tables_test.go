@@ -121,9 +121,9 @@ type damageCase struct {
 	whole  bool // nothing is lost
 }
 
-// wantRepaired damages a copy of a store and opens it, which removes no table that is needed. It repairs another copy:
-// every record is there, or a loss is told of; every byte is in the store or in its quarantine; and undoing the repair puts
-// every byte back.
+// wantRepaired damages a copy of a store and opens it: it is refused, and no table changes, or it has all records, or
+// Check finds a problem. It repairs another copy: every record is there, or a loss is told of; every byte is in the store
+// or in its quarantine; and undoing the repair puts every byte back.
 func wantRepaired(t *testing.T, c damageCase, want map[string]string) {
 	t.Helper()
 	damaged := copyStore(t, c.dir)
@@ -146,10 +146,12 @@ func wantRepaired(t *testing.T, c damageCase, want map[string]string) {
 	switch {
 	case err == nil:
 		got, reading := contents(s)
+		found := 0
+		checking := s.Check(t.Context(), nil, func(Problem) { found++ })
 		damagedStores.Store(opened, true)
 		closeStore(t, s)
-		if reading != nil && !errors.Is(reading, ErrCorrupt) || reading == nil && !maps.Equal(got, want) {
-			t.Errorf("%s: it opens with %d of %d records (%v)", c.name, len(got), len(want), reading)
+		if checking != nil || found == 0 && (reading != nil || !maps.Equal(got, want)) {
+			t.Errorf("%s: it opens with %d of %d records (%v), and Check finds nothing (%v)", c.name, len(got), len(want), reading, checking)
 		}
 	case !errors.Is(err, ErrCorrupt):
 		t.Errorf("%s: opening: got %v, want ErrCorrupt", c.name, err)
@@ -246,7 +248,7 @@ func TestRepairOfManifest(t *testing.T) {
 		}
 		step := longtest.Of(size/5+1, 1)
 		for cut := 1; cut <= size; cut += min(step, cut+2) {
-			try(fmt.Sprintf("cut by %d of %d bytes", cut, size), func(text []byte) []byte { return text[:size-cut : size-cut] })
+			try(fmt.Sprintf("cut by %d of %d bytes", cut, size), func(text []byte) []byte { return text[: size-cut : size-cut] })
 		}
 		for at := 0; at < size; at += step {
 			try(fmt.Sprintf("with byte %d of %d changed", at, size), func(text []byte) []byte {

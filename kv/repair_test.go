@@ -173,7 +173,7 @@ func TestRepairOfRecords(t *testing.T) {
 }
 
 // TestRepairOfALostCatalogue has records newer than the catalogue, as where a table is lost: they are what was committed
-// last, and no repair may remove them.
+// last, and neither a repair nor opening the store may remove them.
 func TestRepairOfALostCatalogue(t *testing.T) {
 	t.Parallel()
 	dir := everyKind(t, 700)
@@ -187,10 +187,14 @@ func TestRepairOfALostCatalogue(t *testing.T) {
 		return nil
 	})
 	writeRaw(t, s, key, encode(key, []byte("committed")))
-	dir = copyStore(t, dir) // as a crash leaves it, since opening it would remove the record
+	dir = copyStore(t, dir) // as a crash leaves it
 	damagedStores.Store(s.dir, true)
 	closeStore(t, s)
 	for range 2 {
+		_, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
+		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "a later catalogue is lost") {
+			t.Fatalf("opening: got %v, want ErrCorrupt of a catalogue that is lost", err)
+		}
 		_, err = Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {})
 		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "a later catalogue is lost") {
 			t.Fatalf("got %v, want ErrCorrupt of a catalogue that is lost", err)

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"bytes"
+	"fmt"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -41,6 +42,13 @@ func (s *Store) sweep() (err error) {
 	return b.flush()
 }
 
+// laterCatalogLost is for records of a generation that the catalogue did not give out: they were committed with a later
+// one.
+func laterCatalogLost(next, found generation) error {
+	return corrupt(countsKey(), fmt.Sprintf("they end before generation %d, and there are records of %d: a later catalogue is lost, "+
+		"and with it what was committed since; no record was removed. Restore a backup", next, found))
+}
+
 // mostDead is how many keys sweep holds at once.
 const mostDead = 1 << 14
 
@@ -59,6 +67,9 @@ func deadKeys(tx *Tx, from []byte) (dead [][]byte, next []byte, err error) {
 			return nil, nil, corrupt(key, "the key is too short")
 		}
 		g := generationOf(key)
+		if g >= tx.cat.Next {
+			return nil, nil, laterCatalogLost(tx.cat.Next, g)
+		}
 		if live[g] {
 			it.Seek(generationPrefix(kind(key[0]), g+1))
 			continue

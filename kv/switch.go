@@ -111,17 +111,17 @@ func (s fileSwitch) complete(store string) error {
 	return os.RemoveAll(filepath.Join(quarantinePath(store, s.Repair), s.InFrom))
 }
 
-// finishSwitch finishes a switch that was stopped, if there is one; undid says that it undoes a repair. The caller holds
-// the lock of the directory.
-func finishSwitch(store string) (undid bool, err error) {
+// finishSwitch finishes the switch that was stopped, if there is one, and returns it; nil where there is none. The caller
+// holds the lock of the directory.
+func finishSwitch(store string) (*fileSwitch, error) {
 	s, err := readSwitch(store)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	return s.Undoes, s.finish(store)
+	return &s, s.finish(store)
 }
 
 // readSwitch reads a switch that was begun and not finished; fs.ErrNotExist where there is none.

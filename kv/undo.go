@@ -75,7 +75,7 @@ func UndoRepair(ctx context.Context, dir string, opt Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	if undid, err := finishSwitch(dir); err != nil || undid {
+	if stopped, err := finishSwitch(dir); err != nil || stopped != nil && stopped.Undoes {
 		return err
 	}
 	if err := removeAbandoned(dir); err != nil {

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -228,10 +229,95 @@ func TestCheckRepairOfRecords(t *testing.T) {
 	}
 }
 
+// TestCheckRepairAfterCrash takes three bytes off the manifest of a store whose process was killed: check --repair loses
+// nothing and says so, and --undo puts every byte back.
+func TestCheckRepairAfterCrash(t *testing.T) {
+	reviewedStore(t)
+	for range 5 { // so many tables are merged
+		mustRun(t, "shell", "g", "-c", "relabel 'node 7' 'odd'")
+		mustRun(t, "shell", "g", "-c", "relabel 'node 7' 'even'")
+	}
+	err := withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
+		if err := s.Compact(t.Context(), nil); err != nil {
+			return err
+		}
+		_, err := cleaner.Decide(t.Context(), s, []cleaner.DecisionRequest{{Node: 9, Kind: cleaner.Relabel, To: "odd"}}, cleaner.DecideOptions{})
+		return errors.Join(err, os.CopyFS("killed", os.DirFS("g")))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := exports(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.RemoveAll("g"), os.Rename("killed", "g")); err != nil {
+		t.Fatal(err)
+	}
+	manifest := filepath.Join("g", "MANIFEST")
+	info, err := os.Stat(manifest)
+	if err == nil {
+		err = os.Truncate(manifest, info.Size()-3)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := directoryText(t, "g")
+	if got := run(t, "", "check", "g"); got.code != exitFailed || !strings.Contains(got.err, "check g --repair") {
+		t.Errorf("check: got exit code %d and %s%s", got.code, got.out, got.err)
+	}
+	if got := directoryText(t, "g"); got != before {
+		t.Error("check changed files of the store")
+	}
+	out := mustRun(t, "check", "g", "--repair", "--yes")
+	if !strings.HasSuffix(out, "g: nothing is lost\n") {
+		t.Errorf("check --repair: got %s", out)
+	}
+	if got, err := exports(t); err != nil || got != want {
+		t.Errorf("after the repair: got other data, %v", err)
+	}
+	if got := run(t, "n\n", "check", "g", "--repair", "--undo"); got.code != exitFailed || !strings.Contains(got.err, "not confirmed") {
+		t.Errorf("undo unconfirmed: got exit code %d and %s", got.code, got.err)
+	}
+	if out := mustRun(t, "check", "g", "--repair", "--undo", "--yes"); !strings.Contains(out, "repair 1 is undone") {
+		t.Errorf("undo: got %s", out)
+	}
+	if got := directoryText(t, "g"); got != before {
+		t.Error("after undoing: the files are others")
+	}
+	if got := run(t, "", "check", "g", "--repair", "--undo", "--yes"); got.code != exitFailed || !strings.Contains(got.err, "no repair to undo") {
+		t.Errorf("undo again: got exit code %d and %s", got.code, got.err)
+	}
+}
+
+// directoryText are the files in a directory, with their names.
+func directoryText(t *testing.T, dir string) string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, name := range names {
+		if info, err := os.Stat(name); err != nil || info.IsDir() {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&all, "%s %d %x\n", name, len(text), sha256.Sum256(text))
+	}
+	return all.String()
+}
+
 func TestCheckUsage(t *testing.T) {
 	writeFiles(t, nil)
 	if got := run(t, "", "check", "nowhere"); got.code != exitFailed || !strings.Contains(got.err, "no such store") {
 		t.Errorf("no store: got exit code %d and %s", got.code, got.err)
+	}
+	if got := run(t, "", "check", "nowhere", "--undo"); got.code != exitUsage {
+		t.Errorf("--undo without --repair: got exit code %d and %s, want %d", got.code, got.err, exitUsage)
 	}
 	if got := run(t, "", "check", "nowhere", "--report", "f"); got.code != exitUsage {
 		t.Errorf("--report without --repair: got exit code %d and %s, want %d", got.code, got.err, exitUsage)

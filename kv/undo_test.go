@@ -1,0 +1,177 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// flippedStore is a store of which one byte was changed, repaired, and its files before that.
+func flippedStore(t *testing.T) (dir string, before map[string]string) {
+	t.Helper()
+	dir = everyKind(t, 50)
+	flipTable(t, dir)
+	before = bytesOf(t, dir)
+	repaired(t, dir)
+	return dir, before
+}
+
+func flipTable(t *testing.T, dir string) {
+	t.Helper()
+	err := inFile(fileNames(t, dir, "*.sst")[0], func(text []byte) []byte {
+		text[len(text)/2] ^= 1
+		return text
+	})(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func undo(t *testing.T, dir string) error {
+	t.Helper()
+	return UndoRepair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget})
+}
+
+// TestUndoRepairOfWrittenStore refuses to undo a repair after which the store was written to, and says how many commits
+// would be lost. That it was opened is no reason.
+func TestUndoRepairOfWrittenStore(t *testing.T) {
+	t.Parallel()
+	dir, before := flippedStore(t)
+	written := copyStore(t, dir)
+	openedToo := copyStore(t, dir)
+	s, err := Open(written, Options{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		update(t, s, func(tx *Tx) error { return tx.SetLabel(1, "since "+strconv.Itoa(i)) })
+	}
+	if err := undo(t, written); !errors.Is(err, ErrLocked) {
+		t.Errorf("while it is open: got %v, want ErrLocked", err)
+	}
+	closeStore(t, s)
+	if err := undo(t, written); !errors.Is(err, ErrWrittenSince) || !strings.Contains(err.Error(), "its last 3 commits") {
+		t.Errorf("written to since: got %v, want ErrWrittenSince of 3 commits", err)
+	}
+	s, err = Open(written, Options{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	view(t, s, func(tx *Tx) error {
+		value, err := tx.Value(1, LabelColumn)
+		if err == nil && value.Str() != "since 2" {
+			t.Errorf("after undoing was refused: got label %v", value)
+		}
+		return err
+	})
+	closeStore(t, s)
+	s, err = Open(openedToo, Options{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.db.Flatten(1), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := undo(t, openedToo); err != nil {
+		t.Errorf("opened and merged since: got %v", err)
+	}
+	if got := bytesOf(t, openedToo); !maps.Equal(got, before) {
+		t.Errorf("opened since: got files %v, want %v", sortedNames(got), sortedNames(before))
+	}
+}
+
+// TestUndoRepairs undoes two repairs, the last one first. There is then none to undo, and what the store was in between is
+// in the quarantine.
+func TestUndoRepairs(t *testing.T) {
+	t.Parallel()
+	dir, first := flippedStore(t)
+	between := bytesOf(t, dir)
+	flipTable(t, dir)
+	second := bytesOf(t, dir)
+	repaired(t, dir)
+	last, err := LastRepair(dir)
+	if err != nil || last.Number != 2 || last.Files != len(second) {
+		t.Errorf("got %+v, %v, want number 2 and %d files", last, err, len(second))
+	}
+	if err := undo(t, dir); err != nil {
+		t.Fatal(err)
+	}
+	if got := bytesOf(t, dir); !maps.Equal(got, second) {
+		t.Errorf("after the first: got files %v, want %v", sortedNames(got), sortedNames(second))
+	}
+	for name, text := range between { // the damage is one that a repair does not get
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := undo(t, dir); err != nil {
+		t.Fatal(err)
+	}
+	if got := bytesOf(t, dir); !maps.Equal(got, first) {
+		t.Errorf("after the second: got files %v, want %v", sortedNames(got), sortedNames(first))
+	}
+	if got := bytesOf(t, filepath.Join(dir, quarantineName, "1", repairedName)); !maps.Equal(got, between) {
+		t.Errorf("in the quarantine: got files %v, want %v", sortedNames(got), sortedNames(between))
+	}
+	if err := undo(t, dir); !errors.Is(err, ErrNoRepair) {
+		t.Errorf("once more: got %v, want ErrNoRepair", err)
+	}
+}
+
+// TestUndoRepairOfDamagedQuarantine refuses to put back a file that was changed in the quarantine.
+func TestUndoRepairOfDamagedQuarantine(t *testing.T) {
+	t.Parallel()
+	dir, _ := flippedStore(t)
+	now := bytesOf(t, dir)
+	name := fileNames(t, dir, "*.sst")[1]
+	if err := inFile(name, func(text []byte) []byte { return text[1:] })(filepath.Join(dir, quarantineName, "1", beforeName)); err != nil {
+		t.Fatal(err)
+	}
+	if err := undo(t, dir); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), name) {
+		t.Errorf("got %v, want ErrCorrupt that names %s", err, name)
+	}
+	if got := bytesOf(t, dir); !maps.Equal(got, now) {
+		t.Error("files of the store changed")
+	}
+}
+
+// TestLosses damages records that cannot be made again, and counts what is lost.
+func TestLosses(t *testing.T) {
+	t.Parallel()
+	dir := everyKind(t, 700)
+	for _, test := range []struct {
+		kind kind
+		want string
+	}{
+		{kindIDs, "256 ids"}, {kindDocument, "1 document"}, {kindSpace, "1 entry of space lent"},
+		{kindRowDelta, "at most 1 row of matrix m"}, {kindIDLookup, "nothing"}, {kindAdjacencyDirectory, "nothing"},
+	} {
+		copied := copyStore(t, dir)
+		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := firstKey(t, s, test.kind)
+		value := []byte(strings.Clone(string(rawValue(t, s, key))))
+		value[len(value)-1] ^= 1
+		writeRaw(t, s, key, value)
+		damagedStores.Store(copied, true)
+		closeStore(t, s)
+		lost, err := Repair(t.Context(), copied, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {})
+		if err != nil || lost.String() != test.want {
+			t.Errorf("%s: lost %q (%v), want %q", kindNames[test.kind], lost, err, test.want)
+		}
+	}
+	var sum Losses
+	for _, loss := range []Loss{{Kind: "edge", Count: 2}, {Kind: "edge", Count: 3, AtMost: true}, {Kind: "entry of space x"}, {Kind: "entry of space x", Count: 1}} {
+		sum.add(loss)
+	}
+	if got, want := fmt.Sprint(sum), "at most 5 edges, an unknown number of entries of space x"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
