@@ -55,6 +55,9 @@ const (
 // AdjacencyBlocks returns the ranges that decode together, ascending, covering 0 ≤ v < NumNodes. The slice is the
 // caller's.
 func (tx *Tx) AdjacencyBlocks() ([]Range, error) {
+	if err := tx.Err(); err != nil {
+		return nil, err
+	}
 	d, err := tx.directory()
 	if err != nil {
 		return nil, err
@@ -78,6 +81,9 @@ func (tx *Tx) AdjacencyBlocks() ([]Range, error) {
 // edges added and removed since the load are merged in. Any other range is an ErrShape. It is safe for concurrent use
 // with a buf each.
 func (tx *Tx) ReadAdjacency(r Range, buf *Adjacency) error {
+	if err := tx.Err(); err != nil {
+		return err
+	}
 	d, err := tx.directory()
 	if err != nil {
 		return err

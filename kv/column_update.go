@@ -7,6 +7,9 @@ import (
 
 // AddColumn adds a column of nulls; ErrExists when there is one of that name.
 func (tx *Tx) AddColumn(name string, kind Kind) error {
+	if err := tx.writable(); err != nil {
+		return err
+	}
 	if err := checkColumn(name, kind); err != nil {
 		return err
 	}
@@ -44,6 +47,9 @@ func checkColumn(name string, kind Kind) error {
 
 // DropColumn removes a column with its values; ErrNoColumn when there is none. The label column stays.
 func (tx *Tx) DropColumn(name string) error {
+	if err := tx.writable(); err != nil {
+		return err
+	}
 	if name == LabelColumn {
 		return fmt.Errorf("%w: column %s cannot be dropped", ErrInvalidName, name)
 	}

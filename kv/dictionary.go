@@ -34,6 +34,9 @@ func addedIDKey(g generation, id string) []byte {
 
 // Node returns the node of an external id; ErrNotFound where there is none.
 func (tx *Tx) Node(id string) (NodeID, error) {
+	if err := tx.Err(); err != nil {
+		return 0, err
+	}
 	position, err := tx.position(id)
 	if err == nil && position >= 0 {
 		return tx.NodeAt(position)
@@ -159,6 +162,9 @@ func (tx *Tx) Position(v NodeID) (int, error) {
 
 // NodeAt returns the node at a place in the node file; it is the inverse of Position.
 func (tx *Tx) NodeAt(position int) (NodeID, error) {
+	if err := tx.Err(); err != nil {
+		return 0, err
+	}
 	if position < 0 || position >= tx.cat.Nodes {
 		return 0, fmt.Errorf("node at position %d of %d: %w", position, tx.cat.Nodes, ErrNotFound)
 	}
@@ -249,6 +255,10 @@ func (tx *Tx) numberIn(k kind, block int, body []byte, i int) (uint32, error) {
 // IDs yields every external id in the order of InFileOrder. On failure it yields the error once, and stops.
 func (tx *Tx) IDs() iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
+		if err := tx.Err(); err != nil {
+			yield("", err)
+			return
+		}
 		ids := tx.newIDReader()
 		for position := range tx.cat.Nodes {
 			id, err := ids.atPosition(position)

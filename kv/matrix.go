@@ -143,6 +143,9 @@ func (m *Matrix) readDeltas(entry matrixEntry, rows Range, lo, hi int, dst windo
 
 // CreateMatrix adds a matrix whose rows are all NaN, every cell kept; ErrExists when there is one of that name.
 func (tx *Tx) CreateMatrix(name string, columns []string) error {
+	if err := tx.writable(); err != nil {
+		return err
+	}
 	if err := validateName("matrix", name); err != nil {
 		return err
 	}

@@ -54,6 +54,9 @@ func (d *directory) damaged(b int, part uint32, err error) error {
 // ReadDegrees fills dst, one number for each node of r, with their degrees. Where len(dst) is not r.Len() it is an
 // ErrShape. Whole blocks are cheapest, but any range will do.
 func (tx *Tx) ReadDegrees(r Range, dst []uint32) error {
+	if err := tx.Err(); err != nil {
+		return err
+	}
 	if r.End < r.First || int(r.End) > tx.cat.Nodes || len(dst) != r.Len() {
 		return fmt.Errorf("degrees of nodes %d to %d of %d into %d numbers: %w",
 			r.First, r.End, tx.cat.Nodes, len(dst), ErrShape)

@@ -57,10 +57,10 @@ func (s *Space) Get(key []byte) (value []byte, err error) {
 
 // Put writes a value, over one that is there.
 func (s *Space) Put(key, value []byte) error {
-	if err := checkEntry(s.name, key, value); err != nil {
+	if err := s.tx.writable(); err != nil {
 		return err
 	}
-	if err := s.tx.writable(); err != nil {
+	if err := checkEntry(s.name, key, value); err != nil {
 		return err
 	}
 	g, ok := s.tx.cat.Spaces[s.name]

@@ -1,0 +1,347 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
+)
+
+// besideClose are the operations of a store, each to be run again and again by a goroutine of its own. They return an error
+// that says that the store is closed, sooner or later.
+var besideClose = map[string]func(ctx context.Context, s *Store) error{
+	"compact": func(ctx context.Context, s *Store) error { return s.Compact(ctx, nil) },
+	"check": func(ctx context.Context, s *Store) error {
+		var found error
+		err := s.Check(ctx, nil, func(p Problem) { found = fmt.Errorf("problem: %s", p) })
+		return errors.Join(found, err)
+	},
+	"backup": func(ctx context.Context, s *Store) error {
+		_, err := s.Backup(ctx, io.Discard, BackupOptions{})
+		return err
+	},
+	"update": func(_ context.Context, s *Store) error {
+		return s.Update(func(tx *Tx) error { return tx.SetValue(3, "year", IntValue(4)) })
+	},
+	"drop": func(_ context.Context, s *Store) error {
+		err := s.Update(func(tx *Tx) error { return tx.Space("dropped").Put([]byte("key"), []byte("value")) })
+		if err != nil {
+			return err
+		}
+		return s.Update(func(tx *Tx) error { return tx.DropSpace("dropped") })
+	},
+	"bulk": func(_ context.Context, s *Store) error {
+		b, err := s.Bulk()
+		if err != nil {
+			return err
+		}
+		defer b.Abort()
+		w, err := b.Column("bulk", KindInt)
+		if err != nil {
+			return err
+		}
+		for v := range NodeID(100) {
+			if err := w.Put(100-v, IntValue(int64(v))); err != nil {
+				return err
+			}
+		}
+		return b.Commit(nil)
+	},
+	"verify": func(_ context.Context, s *Store) error {
+		s.writer.Lock()
+		defer s.writer.Unlock()
+		return s.update(func(*Tx) error { return s.verifyTables() })
+	},
+	"work": func(ctx context.Context, s *Store) error {
+		w, err := s.Work(ctx)
+		if err != nil {
+			return err
+		}
+		s.Counters()
+		return errors.Join(s.View(func(*Tx) error { return nil }), w.Close())
+	},
+	"read": func(_ context.Context, s *Store) error {
+		tx := s.Begin()
+		defer tx.Close()
+		if err := tx.Err(); err != nil {
+			return err
+		}
+		for v := range NodeID(600) {
+			_, err := tx.Value(v, "year")
+			_, err2 := tx.Degree(v)
+			_, err3 := tx.Node(fmt.Sprintf("n%d", v))
+			if err := errors.Join(err, err2, err3); err != nil {
+				return err
+			}
+		}
+		_, err := tx.GraphVersion()
+		return err
+	},
+	"walk": func(_ context.Context, s *Store) error {
+		tx := s.Begin()
+		defer tx.Close()
+		for _, err := range tx.Edges() {
+			if err != nil {
+				return err
+			}
+		}
+		for _, err := range tx.IDs() {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+}
+
+// TestOperationsBesideClose closes a store while everything else is done with it. Nothing but ErrClosed comes of that, and
+// the store is whole after it.
+func TestOperationsBesideClose(t *testing.T) {
+	for round := range longtest.Of(8, 100) {
+		s := checkedStore(t)
+		var running, started sync.WaitGroup
+		for name, operation := range besideClose {
+			started.Add(1)
+			running.Go(func() {
+				for first := true; ; first = false {
+					err := operation(t.Context(), s)
+					if first {
+						started.Done()
+					}
+					if errors.Is(err, ErrClosed) {
+						return
+					}
+					if err != nil {
+						t.Errorf("%s beside Close: got %v, want ErrClosed", name, err)
+						return
+					}
+				}
+			})
+		}
+		if round%2 == 0 {
+			started.Wait()
+		}
+		for {
+			err := s.Close()
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, ErrBusy) { // a Bulk was open
+				t.Fatal(err)
+			}
+		}
+		running.Wait()
+		if t.Failed() {
+			return
+		}
+		checkClean(t, openTest(t, s.Dir()))
+	}
+}
+
+// TestCompactHoldsOffWriters has the merging of tables be a part of Compact: nobody writes, or closes the store, before it
+// ends.
+func TestCompactHoldsOffWriters(t *testing.T) {
+	s := checkedStore(t)
+	b, err := s.beginBulk(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	merged := false
+	err = b.commit(nil, func() error {
+		if len(s.writer) == 0 {
+			t.Error("the writer's lock is free before Compact has merged the tables")
+		}
+		merged = true
+		return s.mergeAll()
+	})
+	if err != nil || !merged {
+		t.Errorf("got %v, want merged tables", err)
+	}
+	if len(s.writer) > 0 {
+		t.Error("the writer's lock is still held after Commit")
+	}
+}
+
+// errorOf is the error among what a method has returned, or the first that an iterator of it yields.
+func errorOf(results []reflect.Value) (err error, has bool) {
+	for _, result := range results {
+		switch value := result.Interface().(type) {
+		case error:
+			return value, true
+		case iter.Seq2[NodeID, error]:
+			for _, err := range value {
+				return err, true
+			}
+			return nil, true
+		case iter.Seq2[string, error]:
+			for _, err := range value {
+				return err, true
+			}
+			return nil, true
+		case iter.Seq2[Edge, error]:
+			for _, err := range value {
+				return err, true
+			}
+			return nil, true
+		case iter.Seq2[Arc, error]:
+			for _, err := range value {
+				return err, true
+			}
+			return nil, true
+		case iter.Seq2[Entry, error]:
+			for _, err := range value {
+				return err, true
+			}
+			return nil, true
+		case nil:
+			has = has || result.Type() == reflect.TypeFor[error]()
+		}
+	}
+	return nil, has
+}
+
+// TestClosedSnapshotsSaySo calls every method of a Tx whose store was closed before it began, while it was open, and of one
+// that was closed itself: it is an ErrClosed, whatever the method is given.
+func TestClosedSnapshotsSaySo(t *testing.T) {
+	s := checkedStore(t)
+	before, closed := s.Begin(), s.Begin()
+	closed.Close()
+	closeStore(t, s)
+	after := s.Begin()
+	names := []string{"", "id", "degree", "label", "year", "m", "none"}
+	for _, tx := range []*Tx{before, closed, after} {
+		targets := []any{tx, tx.Space("space"), tx.Along(Out)}
+		for _, target := range targets {
+			methods := reflect.ValueOf(target)
+			for i := range methods.NumMethod() {
+				method, name := methods.Method(i), reflect.TypeOf(target).Method(i).Name
+				for _, text := range names {
+					arguments := make([]reflect.Value, method.Type().NumIn())
+					for j := range arguments {
+						arguments[j] = reflect.Zero(method.Type().In(j))
+						switch arguments[j].Interface().(type) {
+						case string:
+							arguments[j] = reflect.ValueOf(text)
+						case *Adjacency:
+							arguments[j] = reflect.ValueOf(new(Adjacency))
+						}
+					}
+					got := method.Call(arguments)
+					if err, has := errorOf(got); has && !errors.Is(err, ErrClosed) {
+						t.Errorf("%T.%s(%q): got %v, want ErrClosed", target, name, text, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestLoaderFinishBesideReaders begins snapshots while the Bulks of a load's finish have Badger opened anew.
+func TestLoaderFinishBesideReaders(t *testing.T) {
+	l, err := NewLoader(filepath.Join(t.TempDir(), "graph"), LoadOptions{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		if err := l.AddNode(Node{ID: fmt.Sprint(i), Label: "a"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = l.Commit(t.Context(), func(s *Store) error {
+		done := make(chan struct{})
+		var readers sync.WaitGroup
+		for range 4 {
+			readers.Go(func() {
+				for {
+					select {
+					case <-done:
+						return
+					default:
+					}
+					err := s.View(func(tx *Tx) error {
+						_, err := tx.Label(7)
+						return err
+					})
+					if err != nil && !errors.Is(err, ErrClosed) { // the snapshot ends as the store is opened anew
+						t.Errorf("reading beside Bulk.Commit: %v", err)
+						return
+					}
+				}
+			})
+		}
+		defer readers.Wait()
+		defer close(done)
+		for i := range longtest.Of(20, 200) {
+			b, err := s.Bulk()
+			if err != nil {
+				return err
+			}
+			defer b.Abort()
+			w, err := b.Column(fmt.Sprint("column", i), KindInt)
+			if err != nil {
+				return err
+			}
+			if err := w.Put(0, IntValue(int64(i))); err != nil {
+				return err
+			}
+			if err := b.Commit(nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAbandonedStores has a finish leave a Bulk open, so that the store cannot be closed. Nothing stays, neither files nor
+// what Badger runs (see TestMain).
+func TestAbandonedStores(t *testing.T) {
+	parent := t.TempDir()
+	l, err := NewLoader(filepath.Join(parent, "graph"), LoadOptions{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.AddNode(Node{ID: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.Commit(t.Context(), func(s *Store) error {
+		_, err := s.Bulk()
+		return err
+	})
+	if !errors.Is(err, ErrBusy) {
+		t.Errorf("got %v, want ErrBusy", err)
+	}
+	emptyAfter(t, parent, "Commit")
+}
+
+// TestPlaceIsLast has a load fail that cannot give back what it holds: nothing is at its target then.
+func TestPlaceIsLast(t *testing.T) {
+	parent := t.TempDir()
+	target := filepath.Join(parent, "graph")
+	l, err := NewLoader(target, LoadOptions{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.AddNode(Node{ID: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.Commit(t.Context(), func(*Store) error { return os.Remove(l.rows.file.Name()) })
+	if err == nil || !strings.Contains(err.Error(), "rows-") {
+		t.Errorf("got %v, want an error about the file of rows", err)
+	}
+	emptyAfter(t, parent, "Commit")
+	if _, err := os.Stat(target); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the store is there (%v), and Commit returned an error", err)
+	}
+}

@@ -1,0 +1,225 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+)
+
+// edgeLoad is a load of nodes 0 to 99, with text ids or numbers.
+func edgeLoad(t *testing.T, dir, prefix string, opt LoadOptions) *Loader {
+	t.Helper()
+	opt.MemoryBudget = minMemoryBudget
+	l, err := NewLoader(dir, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		if err := l.AddNode(Node{ID: fmt.Sprint(prefix, i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return l
+}
+
+// TestRowErrorsEndTheLoad ignores an error of each kind of row, and goes on: Commit fails with the error, and there is no
+// store.
+func TestRowErrorsEndTheLoad(t *testing.T) {
+	refused := errors.New("a refused row")
+	refuse := func(error) error { return refused }
+	for name, c := range map[string]struct {
+		opt  LoadOptions
+		want error
+		add  func(l *Loader) error
+	}{
+		"an invalid node": {LoadOptions{}, ErrInvalidID, func(l *Loader) error { return l.AddNode(Node{}) }},
+		"a refused node":  {LoadOptions{BadRow: refuse}, refused, func(l *Loader) error { return l.AddNode(Node{}) }},
+		"a node after edges": {LoadOptions{}, errNodesFirst, func(l *Loader) error {
+			return errors.Join(l.AddEdge("p1", "p2", 1), l.AddNode(Node{ID: "late"}))
+		}},
+		"an unknown end": {LoadOptions{BadRow: refuse}, refused, func(l *Loader) error {
+			var errs error
+			for i := range 600 { // more than a batch
+				end := fmt.Sprint("p", (i+1)%100)
+				if i == 7 {
+					end = "nobody"
+				}
+				errs = errors.Join(errs, l.AddEdge(fmt.Sprint("p", i%100), end, int64(i)))
+			}
+			return errs
+		}},
+		"a weight": {LoadOptions{}, ErrInvalidEdge, func(l *Loader) error {
+			w := l.EdgeWriter()
+			return errors.Join(w.AddWeighted("p1", "p2", 2, 7), w.Close())
+		}},
+		"an arc's weight": {LoadOptions{Weighted: true, Directed: true}, ErrInvalidEdge, func(l *Loader) error {
+			w := l.EdgeWriter()
+			return errors.Join(w.AddWeighted("p1", "p2", -1, 7), w.Close())
+		}},
+		"a closed writer": {LoadOptions{}, ErrClosed, func(l *Loader) error {
+			w := l.EdgeWriter()
+			return errors.Join(w.Close(), w.Add("p1", "p2", 1))
+		}},
+		"an open writer": {LoadOptions{}, errWriterOpen, func(l *Loader) error {
+			if err := l.EdgeWriter().Add("p1", "p2", 1); err != nil {
+				t.Error(err)
+			}
+			return errWriterOpen
+		}},
+	} {
+		parent := t.TempDir()
+		l := edgeLoad(t, filepath.Join(parent, "graph"), "p", c.opt)
+		if err := c.add(l); !errors.Is(err, c.want) {
+			t.Errorf("%s: got %v, want %v", name, err, c.want)
+		}
+		if err := l.AddEdge("p3", "p4", 8); err != nil {
+			t.Errorf("%s: the row after it: %v", name, err)
+		}
+		if _, err := l.Commit(t.Context(), nil); !errors.Is(err, c.want) {
+			t.Errorf("%s: Commit: got %v, want %v", name, err, c.want)
+		}
+		emptyAfter(t, parent, name)
+	}
+}
+
+// TestSkippedRowsDoNotEndTheLoad has BadRow skip what it is told of.
+func TestSkippedRowsDoNotEndTheLoad(t *testing.T) {
+	told := 0
+	opt := LoadOptions{BadRow: func(error) error { told++; return nil }}
+	l := edgeLoad(t, filepath.Join(t.TempDir(), "graph"), "p", opt)
+	err := errors.Join(l.AddNode(Node{}), l.AddEdge("p1", "p2", 1), l.AddEdge("p1", "nobody", 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stats, err := l.Commit(t.Context(), nil)
+	if err != nil || stats.Nodes != 100 || stats.Edges != 1 || told != 2 {
+		t.Errorf("got %+v and %d rows told (%v), want 100 nodes, an edge and 2 rows", stats, told, err)
+	}
+}
+
+// TestRowErrorsEndTheBulk ignores an error of each kind of row of a Bulk.
+func TestRowErrorsEndTheBulk(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 10)
+	for name, put := range map[string]func(b *Bulk) error{
+		"a value": func(b *Bulk) error {
+			w, err := b.Column("c", KindInt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w.Put(1, StringValue("text"))
+		},
+		"a node": func(b *Bulk) error {
+			w, err := b.Column("c", KindInt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w.Put(10, IntValue(1))
+		},
+		"floats": func(b *Bulk) error {
+			w, err := b.Column("c", KindInt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w.PutFloats(0, []float32{1})
+		},
+		"classes": func(b *Bulk) error {
+			w, err := b.Column("c", KindClass)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w.PutClasses(0, []Class{77})
+		},
+		"a row": func(b *Bulk) error {
+			w, err := b.Matrix("m", []string{"a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w.Put(0, []float32{1, 2})
+		},
+		"a sparse row": func(b *Bulk) error {
+			w, err := b.Matrix("m", []string{"a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w.PutSparse(0, []uint32{7}, []float32{1})
+		},
+		"an entry": func(b *Bulk) error {
+			w, err := b.Space("s")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return errors.Join(w.Put([]byte("b"), nil), w.Put([]byte("a"), nil))
+		},
+	} {
+		b, err := s.Bulk()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := put(b)
+		if want == nil {
+			t.Fatalf("%s: got no error", name)
+		}
+		if err := b.Commit(nil); err == nil || err.Error() != want.Error() {
+			t.Errorf("%s: Commit: got %v, want %v", name, err, want)
+		}
+		b.Abort()
+		view(t, s, func(tx *Tx) error {
+			if _, there := tx.Column("c"); there || len(tx.Matrices()) > 0 {
+				t.Errorf("%s: something was committed", name)
+			}
+			return nil
+		})
+	}
+}
+
+// TestLastBlocks ends a column and a matrix of as many nodes as there may be. Their last blocks end below the number behind
+// which numbers of nodes begin again.
+func TestLastBlocks(t *testing.T) {
+	s := newStore(t, Options{})
+	b, err := s.Bulk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Abort()
+	const rows = maxNodes
+	column, err := b.Column("c", KindInt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	matrix, err := b.Matrix("m", []string{"a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writes := 0
+	b.batch = countedRecords{b.batch, &writes}
+	column.entry.Rows, matrix.entry.Rows = rows, rows
+	column.startBlock(rows / columnBlockRows * columnBlockRows)
+	if uint32(column.first) == rows {
+		column.startBlock(column.first - columnBlockRows)
+	}
+	if _, err := column.finish(); err != nil || writes == 0 {
+		t.Errorf("column: %d records (%v)", writes, err)
+	}
+	height := NodeID(matrix.entry.BlockRows)
+	matrix.block = window{make([]float32, height), 1}
+	matrix.startBlock((rows - height) / height * height)
+	writes = 0
+	if _, err := matrix.finish(); err != nil || writes == 0 {
+		t.Errorf("matrix: %d records (%v)", writes, err)
+	}
+}
+
+// countedRecords counts records, and ends where there are far too many.
+type countedRecords struct {
+	recordWriter
+	count *int
+}
+
+func (w countedRecords) put(_, _ []byte) error {
+	if *w.count++; *w.count > 100 {
+		return errors.New("it writes for ever")
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package kv
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// TestPathsAreNoPatterns opens stores whose paths have the characters of a pattern: each finds its own files, and leaves
+// those of others.
+func TestPathsAreNoPatterns(t *testing.T) {
+	parent := t.TempDir()
+	other := filepath.Join(parent, "run1", "spill-table-1.tmp")
+	if err := os.Mkdir(filepath.Dir(other), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(other, []byte("of a load"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"run[1]", "a[b", "[!x]"}
+	if runtime.GOOS != "windows" {
+		names = append(names, "a*", "b?", `c\`, "{d,e}")
+	}
+	for _, name := range names {
+		dir := filepath.Join(parent, name)
+		s, err := Create(dir, Options{MemoryBudget: minMemoryBudget})
+		if err != nil {
+			t.Fatal(err)
+		}
+		addNodes(t, s, 3)
+		logs, err := memTableLogs(dir)
+		if err != nil || len(logs) != 1 {
+			t.Errorf("%s: got logs %v (%v), want one", name, logs, err)
+		}
+		if logged, err := loggedBytes(dir); err != nil || logged == 0 {
+			t.Errorf("%s: got %d bytes of logs (%v), want some", name, logged, err)
+		}
+		closeStore(t, s)
+		own := filepath.Join(dir, "spill-table-1.tmp")
+		if err := os.WriteFile(own, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		closeStore(t, openStore(t, dir, Options{}))
+		if _, err := os.Stat(own); !os.IsNotExist(err) {
+			t.Errorf("%s: its temporary file is still there (%v)", name, err)
+		}
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Errorf("opening other stores removed a file of run1: %v", err)
+	}
+}
+
+// TestMemTableSizeOfLogsThatGo looks at the logs of a store of which another process makes a table at this moment: a log
+// that is listed and gone.
+func TestMemTableSizeOfLogsThatGo(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink(filepath.Join(dir, "gone"), filepath.Join(dir, "00001.mem")); err != nil {
+		t.Skip(err)
+	}
+	if size, err := memTableSize(dir, minMemoryBudget); err != nil || size != minMemTable {
+		t.Errorf("got %d (%v), want %d", size, err, minMemTable)
+	}
+}
