@@ -331,6 +331,7 @@ func (b *Bulk) release() error {
 	for _, w := range b.matrices {
 		err = errors.Join(err, w.close())
 	}
+	b.s.rotateJournal()
 	b.s.bulkOpen.Store(false)
 	return err
 }

@@ -12,7 +12,7 @@ import (
 
 // formatVersion is the version of everything on disk. A change that an older program would misread adds one, and a
 // line to the history in doc.go, a step to migrations, and before it a store to testdata (see TestKeepStores).
-const formatVersion = 2
+const formatVersion = 3
 
 // A header is the first record written, and the only one whose form every format version shares.
 type header struct {

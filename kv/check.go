@@ -29,9 +29,13 @@ func (s *Store) Check(ctx context.Context, progress Progress, report func(Proble
 		return err
 	}
 	tx := s.Begin()
+	journal := s.checkJournal()
 	s.writer.Unlock()
 	defer tx.Close()
 	c := newChecker(tx, progress, report)
+	if err := c.found(journalName, journal); err != nil {
+		return err
+	}
 	if errors.Is(tx.err, ErrCorrupt) {
 		c.problem("catalogue", "%v", tx.err)
 		return nil

@@ -14,6 +14,8 @@ import (
 	badgeroptions "github.com/dgraph-io/badger/v4/options"
 	"github.com/dgraph-io/badger/v4/table"
 	"github.com/dgraph-io/ristretto/v2/z"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
 // Badger trusts its files when it opens them: it panics on a damaged table, and deletes the tables that its manifest
@@ -158,6 +160,42 @@ func checkLogs(dir string) (empty, err error) {
 		}
 	}
 	return empty, nil
+}
+
+// setLogsAside puts logs of memtables that Badger would not open into the quarantine, where the journal has what they hold.
+func setLogsAside(dir string) (err error) {
+	files, err := journal.Files(dir, journalName)
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	logs, err := memTableLogs(dir)
+	if err != nil {
+		return err
+	}
+	kept := &quarantine{store: dir}
+	defer func() { err = errors.Join(err, kept.close()) }()
+	for _, path := range logs {
+		head, err := readHead(path, logHeader)
+		if err != nil {
+			return err
+		}
+		what := ""
+		switch {
+		case len(head) < logHeader:
+			what = fmt.Sprintf("it has %d bytes, want at least %d", len(head), logHeader)
+		case [8]byte(head) != [8]byte{}:
+			what = "it says that it is encrypted"
+		default:
+			continue
+		}
+		if err := kept.moveFile(path); err != nil {
+			return err
+		}
+		if err := kept.note(Mend{filepath.Base(path), what, "taken out: the journal has what it held"}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkTable opens a table as Badger does, checks its index and its last block, and returns its size in bytes.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
 // A Mend is one thing that Repair did: where, what was wrong there, and what became of it.
@@ -21,6 +23,8 @@ func (m Mend) String() string { return m.Where + ": " + m.What + ": " + m.Done }
 // lost. Whatever it changes it keeps in the directory quarantine of the store, with a report; see Mend.
 //
 //   - A table of which one byte is wrong is put right: its checksums tell which. What else can be read of a table stays.
+//   - What Badger's logs lack and the journal has is written again. A damaged journal is made again; the report says which
+//     commits neither had.
 //   - The manifest is made again from the tables, the counts from what they count, and the dictionary's reverse
 //     directions from each other.
 //   - The lists of a damaged adjacency block are made again from those of the other ends; an edge between two nodes of
@@ -55,7 +59,13 @@ func Repair(ctx context.Context, dir string, opt Options, progress Progress, rep
 		return err
 	}
 	r.s = s
-	return errors.Join(r.records(ctx), s.Close())
+	if err := r.journal(); err != nil {
+		return errors.Join(err, s.Close())
+	}
+	if err := errors.Join(r.records(ctx), s.Close()); err != nil {
+		return err
+	}
+	return r.makeJournal()
 }
 
 // A repair is one run of Repair.
@@ -66,8 +76,13 @@ type repair struct {
 	report   func(Mend)
 	kept     *quarantine
 
-	s    *Store
-	tx   *Tx   // the store as it was
+	s  *Store
+	tx *Tx // the store as it was
+
+	journals []string      // the files of a journal that is to be made again
+	remade   bool          // it is
+	identity journal.Store // as the journal has it
+
 	bulk *Bulk // nil where nothing is to be written again
 }
 

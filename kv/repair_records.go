@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
 // records makes the records of a store, whose files are sound, agree with each other. What is damaged is written again
@@ -256,6 +259,11 @@ func (r *repair) root(found damagedRecords) error {
 	}
 	if found.header {
 		r.s.header = newHeader()
+		done := "made again: the store is another one to its backups"
+		if r.identity != (journal.Store{}) {
+			r.s.header.ID = hex.EncodeToString(r.identity[:])
+			done = "made again, with the ID that the journal has"
+		}
 		body, err := msgpack.Marshal(r.s.header)
 		if err != nil {
 			return err
@@ -263,7 +271,7 @@ func (r *repair) root(found damagedRecords) error {
 		if err := r.s.setRecord(headerKey(), body); err != nil {
 			return err
 		}
-		if err := r.done("header", "it cannot be read", "made again: the store is another one to its backups"); err != nil {
+		if err := r.done("header", "it cannot be read", "%s", done); err != nil {
 			return err
 		}
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/table"
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
 // A Store is a graph on disk, with its labels, properties and matrices. It may be used by many goroutines at once: any
@@ -31,6 +33,12 @@ type Store struct {
 	opt    Options
 	db     *badger.DB
 	header header
+
+	// journal is nil in a store that is read-only or being loaded, or of a format without one. The writer's lock guards it.
+	journal *journal.Log
+	ends    []uint64 // Badger's version at the end of each segment of it but the last
+	commits uint64   // the number of the last commit
+	synced  bool     // commits are durable; not those of a load
 
 	failure *writeFailure
 	merges  *mergeGuard
@@ -98,7 +106,14 @@ func openDirectory(dir string, opt Options) (*Store, error) {
 	if err := checkManifestThere(dir); err != nil {
 		return nil, err
 	}
-	return openBadger(dir, opt, true)
+	s, err := openBadger(dir, opt, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.openJournal(); err != nil {
+		return nil, errors.Join(err, s.closeBadger())
+	}
+	return s, nil
 }
 
 // IsStore says whether a directory has the file that every store has. What is in it, Open tells.
@@ -209,6 +224,7 @@ func openBadger(dir string, opt Options, synced bool) (*Store, error) {
 		s := &Store{
 			dir:      dir,
 			opt:      opt,
+			synced:   synced,
 			db:       db,
 			failure:  failure,
 			merges:   merges,
@@ -252,6 +268,9 @@ func prepare(dir string, b badger.Options) (err error) {
 	}
 	if !b.ReadOnly {
 		if err := removeEmptyLogs(dir); err != nil {
+			return err
+		}
+		if err := setLogsAside(dir); err != nil {
 			return err
 		}
 	}
@@ -380,6 +399,11 @@ func (s *Store) writeHeader() error {
 		return err
 	}
 	c.Columns[LabelColumn] = columnEntry{Generation: g, Kind: KindClass}
+	if s.synced {
+		if err := s.createJournal(); err != nil {
+			return err
+		}
+	}
 	tx := s.beginBare(true)
 	defer tx.end()
 	if tx.err != nil {
@@ -431,6 +455,7 @@ func (s *Store) Close() error {
 // closeBadger closes what openBadger has opened, and leaves files that can be opened again.
 func (s *Store) closeBadger() error {
 	err := s.afterClose(wrapBadger(s.db.Close()))
+	err = errors.Join(err, s.closeJournal(err == nil))
 	if err == nil && !s.opt.ReadOnly {
 		err = alignModes(s.dir)
 	}
@@ -470,6 +495,7 @@ func (s *Store) Begin() *Tx { return s.begin(false) }
 func (s *Store) Update(fn func(*Tx) error) error {
 	s.writer.Lock()
 	defer s.writer.Unlock()
+	defer s.rotateJournal()
 	return s.update(fn)
 }
 
