@@ -213,6 +213,11 @@ func openBadger(dir string, opt Options, synced bool) (*Store, error) {
 	if err := prepare(dir, b); err != nil {
 		return nil, err
 	}
+	if !opt.ReadOnly {
+		if err := makeDiscards(dir); err != nil {
+			return nil, err
+		}
+	}
 	db, err := badger.Open(b)
 	if err == nil && !opt.ReadOnly {
 		if err := alignModes(dir); err != nil {
@@ -291,6 +296,21 @@ func prepare(dir string, b badger.Options) (err error) {
 		return err
 	}
 	return verifyToOpen(tables, b)
+}
+
+// makeDiscards makes the file in which Badger counts what its value log could discard: where Badger cannot make it, Badger
+// ends the process.
+func makeDiscards(dir string) error {
+	const size = 1 << 20 // as Badger makes it; it has no blocks on disk
+	f, err := os.OpenFile(filepath.Join(dir, "DISCARD"), os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() == 0 {
+		err = f.Truncate(size)
+	}
+	return errors.Join(wrapBadger(err), f.Close())
 }
 
 // crashedError is for a read-only open of what a crash left.
