@@ -1,8 +1,6 @@
 package kv
 
 import (
-	"cmp"
-
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
@@ -40,7 +38,10 @@ func (b *batch) put(key, body []byte) error {
 	value := encode(key, body)
 	if b.s.journal != nil {
 		if b.bytes >= frameBytes {
-			if err := cmp.Or(b.record(), b.rotate()); err != nil {
+			if err := b.record(); err != nil {
+				return err
+			}
+			if err := b.rotate(); err != nil {
 				return err
 			}
 		}

@@ -30,9 +30,18 @@ func (s *Store) Check(ctx context.Context, progress Progress, report func(Proble
 	}
 	tx := s.Begin()
 	journal := s.checkJournal()
+	copied := new(spaceCopy)
+	defer copied.end()
+	if journal == nil && tx.err == nil {
+		err = s.beginCheckCopy(tx, copied)
+	}
 	s.writer.Unlock()
 	defer tx.Close()
 	c := newChecker(tx, progress, report)
+	c.copied = copied
+	if err := c.found(copyName, err); err != nil {
+		return err
+	}
 	if err := c.found(journalName, journal); err != nil {
 		return err
 	}
@@ -46,6 +55,7 @@ func (s *Store) Check(ctx context.Context, progress Progress, report func(Proble
 	c.catalog()
 	for _, step := range []func(context.Context) error{
 		c.tables, c.records, c.documents, c.dictionary, c.adjacency, c.edgeDeltas, c.columns, c.matrices,
+		c.copies,
 	} {
 		if err := c.found("store", step(ctx)); err != nil {
 			return err
@@ -72,6 +82,8 @@ type checker struct {
 	// counts are the records of the graph's generation by kind, entries the ids in the lookup buckets.
 	counts  map[kind]int64
 	entries int64
+
+	copied *spaceCopy
 
 	// seen are problems reported: one damaged block is met once for each of its nodes.
 	seen map[Problem]bool

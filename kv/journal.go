@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -322,8 +323,15 @@ func (s *Store) rotateJournal() {
 	if s.journal.Failed() != nil {
 		s.failure.set(err)
 	}
-	if err != nil && s.opt.Logger != nil {
-		s.opt.Logger.Warn("the journal could not be made shorter", "store", s.dir, "error", err)
+	if err != nil {
+		s.warn("the journal could not be made shorter", err)
+	}
+}
+
+// warn logs what went wrong beside a commit, which it does not undo.
+func (s *Store) warn(what string, err error) {
+	if s.opt.Logger != nil {
+		s.opt.Logger.Warn(what, "store", s.dir, "error", err)
 	}
 }
 
@@ -341,6 +349,9 @@ func (s *Store) trimJournal() error {
 		return nil
 	}
 	if err := syncDirectory(s.dir); err != nil { // Badger has synced the tables, not their names
+		return err
+	}
+	if err := s.updateCopy(); err != nil {
 		return err
 	}
 	s.ends = s.ends[n:]
@@ -365,4 +376,14 @@ func (s *Store) closeJournal(flushed bool) error {
 		}
 	}
 	return s.journal.Close()
+}
+
+// removeFiles removes files.
+func removeFiles(paths []string) error {
+	for _, path := range paths {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	return nil
 }

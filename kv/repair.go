@@ -25,6 +25,7 @@ func (m Mend) String() string { return m.Where + ": " + m.What + ": " + m.Done }
 //   - A table of which one byte is wrong is put right: its checksums tell which. What else can be read of a table stays.
 //   - What Badger's logs lack and the journal has is written again. A damaged journal is made again; the report says which
 //     commits neither had.
+//   - Entries of spaces that are kept twice are put back from their second copy. A damaged copy is made again.
 //   - The manifest is made again from the tables, the counts from what they count, and the dictionary's reverse
 //     directions from each other.
 //   - The lists of a damaged adjacency block are made again from those of the other ends; an edge between two nodes of
@@ -62,7 +63,12 @@ func Repair(ctx context.Context, dir string, opt Options, progress Progress, rep
 	if err := r.journal(); err != nil {
 		return errors.Join(err, s.Close())
 	}
-	if err := errors.Join(r.records(ctx), s.Close()); err != nil {
+	for _, step := range []func(context.Context) error{r.copies, r.records, r.remakeCopy} {
+		if err := step(ctx); err != nil {
+			return errors.Join(err, s.Close())
+		}
+	}
+	if err := s.Close(); err != nil {
 		return err
 	}
 	return r.makeJournal()
@@ -79,9 +85,10 @@ type repair struct {
 	s  *Store
 	tx *Tx // the store as it was
 
-	journals []string      // the files of a journal that is to be made again
-	remade   bool          // it is
-	identity journal.Store // as the journal has it
+	journals   []string      // the files of a journal that is to be made again
+	remade     bool          // it is
+	copyDamage error         // of the second copy of spaces
+	identity   journal.Store // as the journal has it
 
 	bulk *Bulk // nil where nothing is to be written again
 }

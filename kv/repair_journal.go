@@ -3,7 +3,6 @@ package kv
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -107,10 +106,8 @@ func (r *repair) makeJournal() error {
 	if err := r.s.createJournal(); err != nil {
 		return err
 	}
-	for _, path := range r.journals {
-		if err := os.Remove(path); err != nil {
-			return err
-		}
+	if err := removeFiles(r.journals); err != nil {
+		return err
 	}
 	return errors.Join(r.s.journal.Close(), syncDirectory(r.dir), alignModes(r.dir))
 }

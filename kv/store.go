@@ -36,9 +36,10 @@ type Store struct {
 
 	// journal is nil in a store that is read-only or being loaded, or of a format without one. The writer's lock guards it.
 	journal *journal.Log
-	ends    []uint64 // Badger's version at the end of each segment of it but the last
-	commits uint64   // the number of the last commit
-	synced  bool     // commits are durable; not those of a load
+	ends    []uint64     // Badger's version at the end of each segment of it but the last
+	commits uint64       // the number of the last commit
+	synced  bool         // commits are durable; not those of a load
+	copying sync.RWMutex // guards the files of the copy
 
 	failure *writeFailure
 	merges  *mergeGuard
@@ -474,8 +475,17 @@ func (s *Store) Close() error {
 
 // closeBadger closes what openBadger has opened, and leaves files that can be opened again.
 func (s *Store) closeBadger() error {
+	copied := s.failure.err()
+	if copied == nil && !s.opt.ReadOnly && s.header.Version >= journaledFormat {
+		if copied = s.updateCopy(); copied != nil {
+			s.warn("the second copy could not be written, so the journal stays as it is", copied)
+		}
+	}
 	err := s.afterClose(wrapBadger(s.db.Close()))
-	err = errors.Join(err, s.closeJournal(err == nil))
+	if !s.synced {
+		err = errors.Join(err, copied)
+	}
+	err = errors.Join(err, s.closeJournal(err == nil && copied == nil))
 	if err == nil && !s.opt.ReadOnly {
 		err = alignModes(s.dir)
 	}

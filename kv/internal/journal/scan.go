@@ -246,3 +246,16 @@ func (s *scan) search(file io.ReaderAt, sequence uint64, from, size int64) (int6
 	}
 	return -1, nil
 }
+
+// ScanTail is Scan of the last segment alone.
+func ScanTail(dir, name string, visit func(Frame) error) (*Contents, error) {
+	segments, err := list(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	s := scan{c: &Contents{}, visit: visit}
+	if n := len(segments); n > 0 {
+		err = s.segment(&segments[n-1], true)
+	}
+	return s.c, err
+}
