@@ -57,6 +57,9 @@ func (l *ledger) put(d historyRecord) error {
 		return err
 	}
 	history := l.tx.Space(historySpace)
+	if err := history.KeepTwice(); err != nil {
+		return err
+	}
 	if err := history.Put(entryKey(d.Seq), d.append(nil)); err != nil {
 		return err
 	}
@@ -156,7 +159,7 @@ func (w *decisionWriter) mark(tx *kv.Tx) error {
 			return err
 		}
 	}
-	return nil
+	return tx.Space(historySpace).KeepTwice()
 }
 
 // column rewrites a column, and its index where it has one, with the values that changed.

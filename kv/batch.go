@@ -2,6 +2,8 @@ package kv
 
 import (
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
 // A batch writes many records outside any transaction a reader could see half of: its keys belong to generations that
@@ -10,21 +12,66 @@ type batch struct {
 	s    *Store
 	wb   *badger.WriteBatch
 	room int64 // bytes of entries that the disk has room for
+
+	// What the journal is still to be given, with its bytes.
+	entries []journal.Entry
+	bytes   int
 }
 
 // batchRoom is what a batch asks for at once.
 const batchRoom = 1 << 20
 
 func newBatch(s *Store) *batch {
-	wb := s.db.NewWriteBatch()
+	b := &batch{s: s}
+	b.begin()
+	return b
+}
+
+func (b *batch) begin() {
+	b.wb = b.s.db.NewWriteBatch()
 	// Each pending transaction holds up to 15% of a memtable; one is filled while another is written.
-	wb.SetMaxPendingTxns(2)
-	return &batch{s: s, wb: wb}
+	b.wb.SetMaxPendingTxns(2)
 }
 
 // put writes the record of a body. The batch keeps key; body is the caller's again.
 func (b *batch) put(key, body []byte) error {
 	value := encode(key, body)
+	if b.s.journal != nil {
+		if b.bytes >= frameBytes {
+			if err := b.record(); err != nil {
+				return err
+			}
+			if err := b.rotate(); err != nil {
+				return err
+			}
+		}
+		b.entries = append(b.entries, journal.Entry{Key: key, Value: value})
+		b.bytes += len(key) + len(value)
+	}
+	return b.write(key, value)
+}
+
+// frameBytes is what the journal is given at once, or little more.
+const frameBytes = 256 << 10
+
+// record gives the journal what it is still to be given.
+func (b *batch) record() error {
+	if len(b.entries) == 0 {
+		return nil
+	}
+	if err := b.s.journal.AppendData(b.entries); err != nil {
+		return wrapBadger(err)
+	}
+	clear(b.entries)
+	b.entries, b.bytes = b.entries[:0], 0
+	return nil
+}
+
+// write writes a record, or deletes a key where there is none, without the journal. The batch keeps both.
+func (b *batch) write(key, value []byte) error {
+	if value == nil {
+		return b.remove(key)
+	}
 	if err := b.makeRoom(key, value); err != nil {
 		return err
 	}
@@ -53,8 +100,26 @@ func (b *batch) makeRoom(key, value []byte) error {
 	return nil
 }
 
+// rotate is Store.rotateJournal for what the batch has been given, which it has Badger write first.
+func (b *batch) rotate() error {
+	if !b.s.journalIsDue() {
+		return nil
+	}
+	if err := b.wb.Flush(); err != nil {
+		return wrapBadger(err)
+	}
+	b.begin()
+	b.s.rotateJournal()
+	return nil
+}
+
 // flush waits until all is written. The batch is done.
-func (b *batch) flush() error { return wrapBadger(b.wb.Flush()) }
+func (b *batch) flush() error {
+	if err := b.record(); err != nil {
+		return err
+	}
+	return wrapBadger(b.wb.Flush())
+}
 
 // cancel gives up what is not written; after flush it does nothing.
 func (b *batch) cancel() error {

@@ -270,6 +270,14 @@ func (b *Bulk) commit(final func(tx *Tx) error, after func() error) error {
 	}
 	b.s.tally.bulks.Add(1)
 	defer b.s.writer.Unlock()
+	for name := range b.spaces {
+		if _, twice := b.draft.Twice[name]; twice {
+			if err := b.s.updateCopy(); err != nil {
+				b.s.warn("the second copy could not be written", err)
+			}
+			break
+		}
+	}
 	if b.s.unswept = b.release(); b.s.unswept != nil {
 		return fmt.Errorf("committed, but removing what was replaced: %w", b.s.unswept)
 	}
@@ -346,6 +354,7 @@ func (b *Bulk) release() error {
 	for _, w := range b.matrices {
 		err = errors.Join(err, w.close())
 	}
+	b.s.rotateJournal()
 	b.s.bulkOpen.Store(false)
 	return err
 }

@@ -12,7 +12,7 @@ import (
 
 // formatVersion is the version of everything on disk. A change that an older program would misread adds one, and a
 // line to the history in doc.go, a step to migrations, and before it a store to testdata (see TestKeepStores).
-const formatVersion = 2
+const formatVersion = 3
 
 // A header is the first record written, and the only one whose form every format version shares.
 type header struct {
@@ -41,6 +41,9 @@ type catalog struct {
 	Columns  map[string]columnEntry `msgpack:"columns"`
 	Matrices map[string]matrixEntry `msgpack:"matrices"`
 	Spaces   map[string]generation  `msgpack:"spaces"`
+
+	// Twice has the spaces that are kept twice, each with the number of the commit that began it.
+	Twice map[string]uint64 `msgpack:"twice,omitempty"`
 
 	classNumbers map[string]Class // the inverse of Classes
 }
@@ -83,6 +86,7 @@ func newCatalog() *catalog {
 		Columns:      map[string]columnEntry{},
 		Matrices:     map[string]matrixEntry{},
 		Spaces:       map[string]generation{},
+		Twice:        map[string]uint64{},
 		classNumbers: map[string]Class{},
 	}
 }
@@ -94,6 +98,7 @@ func (c *catalog) clone() *catalog {
 	d.Columns = maps.Clone(c.Columns)
 	d.Matrices = maps.Clone(c.Matrices)
 	d.Spaces = maps.Clone(c.Spaces)
+	d.Twice = maps.Clone(c.Twice)
 	d.classNumbers = maps.Clone(c.classNumbers)
 	return &d
 }
@@ -163,7 +168,7 @@ func decodeCatalog(body []byte) (*catalog, error) {
 		return nil, corrupt(catalogKey(), err.Error())
 	}
 	// msgpack sets a map to nil where the record holds nil.
-	if c.Columns == nil || c.Matrices == nil || c.Spaces == nil || c.LoadedNodes < 0 {
+	if c.Columns == nil || c.Matrices == nil || c.Spaces == nil || c.Twice == nil || c.LoadedNodes < 0 {
 		return nil, corrupt(catalogKey(), "its entries contradict each other")
 	}
 	for i, name := range c.Classes {

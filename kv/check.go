@@ -30,9 +30,22 @@ func (s *Store) Check(ctx context.Context, progress Progress, report func(Proble
 		return err
 	}
 	tx := s.Begin()
+	journal := s.checkJournal()
+	copied := new(spaceCopy)
+	defer copied.end()
+	if journal == nil && tx.err == nil {
+		err = s.beginCheckCopy(tx, copied)
+	}
 	s.writer.Unlock()
 	defer tx.Close()
 	c := newChecker(tx, progress, report)
+	c.copied = copied
+	if err := c.found(copyName, err); err != nil {
+		return err
+	}
+	if err := c.found(journalName, journal); err != nil {
+		return err
+	}
 	if errors.Is(tx.err, ErrCorrupt) {
 		c.problem("catalogue", "%v", tx.err)
 		return nil
@@ -44,6 +57,7 @@ func (s *Store) Check(ctx context.Context, progress Progress, report func(Proble
 	c.catalog()
 	for _, step := range []func(context.Context) error{
 		c.tables, c.records, c.documents, c.dictionary, c.adjacency, c.edgeDeltas, c.columns, c.matrices,
+		c.copies,
 	} {
 		if err := c.found("store", step(ctx)); err != nil {
 			return err
@@ -70,6 +84,8 @@ type checker struct {
 	// counts are the records of the graph's generation by kind, entries the ids in the lookup buckets.
 	counts  map[kind]int64
 	entries int64
+
+	copied *spaceCopy
 
 	// seen are problems reported: one damaged block is met once for each of its nodes.
 	seen map[Problem]bool

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
@@ -16,9 +17,10 @@ import (
 // cutsAsked says how many lengths TestCrashKeepsPrefix cuts a log to.
 const cutsAsked = "GRAPHCLEANER_TEST_CUTS"
 
-// TestCrashKeepsPrefix commits transactions of very different sizes, copies the files of the open store, cuts the newest, its
-// log, to many lengths, and opens each copy: a prefix of the commits is there, each of them whole, and Check is clean. A
-// log that is cut where it is full of zeros, or not at all, has all.
+// TestCrashKeepsPrefix commits transactions of very different sizes, copies the files of the open store, and cuts the newest to
+// many lengths, as a power cut may leave them. With Badger's log cut all commits are there, as the journal has them. With
+// the journal cut and a log that holds no more, a prefix of the commits is there, each of them whole; with one that holds
+// more, Open says which are in doubt. Check is clean.
 func TestCrashKeepsPrefix(t *testing.T) {
 	t.Parallel()
 	cuts := longtest.Of(5, 100)
@@ -36,7 +38,8 @@ func TestCrashKeepsPrefix(t *testing.T) {
 	closeStore(t, s)
 	s = openStore(t, s.Dir(), Options{})
 	r := rand.New(rand.NewPCG(8, 2))
-	ends := []int64{logEnd(t, s.Dir())} // of the log, after each commit
+	ends := []int64{logEnd(t, s.Dir())}         // of the log, after each commit
+	recorded := []int64{journalEnd(t, s.Dir())} // of the journal
 	const commits = 60
 	for n := range int64(commits) {
 		update(t, s, func(tx *Tx) error {
@@ -49,37 +52,71 @@ func TestCrashKeepsPrefix(t *testing.T) {
 			return tx.PutDocument("commits", "last", n+1)
 		})
 		ends = append(ends, logEnd(t, s.Dir()))
+		recorded = append(recorded, journalEnd(t, s.Dir()))
 	}
 	size := ends[len(ends)-1]
 	lengths := []int64{size, size - 1, size + 100, ends[0], ends[0] + 1}
 	for i := range int64(cuts) {
 		lengths = append(lengths, ends[0]+i*(size-ends[0])/int64(cuts)+r.Int64N((size-ends[0])/int64(cuts)))
 	}
-	survived := 0
-	for _, length := range lengths {
+	survived, tried := 0, 0
+	try := func(name string, want int, cut func(dir string) error) {
+		t.Helper()
+		tried++
 		copied := copyStore(t, s.Dir())
-		if err := os.Truncate(onlyLog(t, copied), length); err != nil {
+		defer os.RemoveAll(copied)
+		if err := cut(copied); err != nil {
 			t.Fatal(err)
 		}
 		opened, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
 		if err != nil {
-			t.Errorf("cut to %d of %d bytes: %v", length, size, err)
-			continue
+			t.Errorf("%s: %v", name, err)
+			return
 		}
-		want, _ := slices.BinarySearch(ends, length+1)
-		want-- // commits that end at or before the cut
 		if got := committed(t, opened); got != want {
-			t.Errorf("cut to %d of %d bytes: got %d commits, want %d", length, size, got, want)
+			t.Errorf("%s: got %d commits, want %d", name, got, want)
 		} else {
 			survived++
 		}
 		checkClean(t, opened)
 		closeStore(t, opened)
+	}
+	for _, length := range lengths {
+		try(fmt.Sprintf("log cut to %d of %d bytes", length, size), commits, func(dir string) error {
+			return os.Truncate(onlyLog(t, dir), length)
+		})
+	}
+	begin, end := recorded[0], recorded[commits]
+	lengths = []int64{end, end - 1, begin, begin + 1}
+	for i := range int64(cuts) {
+		lengths = append(lengths, begin+i*(end-begin)/int64(cuts)+r.Int64N((end-begin)/int64(cuts)))
+	}
+	for i, length := range lengths {
+		want, _ := slices.BinarySearch(recorded, length+1)
+		want-- // commits that end at or before the cut
+		try(fmt.Sprintf("journal cut to %d of %d bytes", length, end), want, func(dir string) error {
+			log := ends[want] // of what the journal had then, Badger may have less
+			if i%2 == 0 {
+				log = ends[want/2]
+			}
+			return errors.Join(os.Truncate(onlyLog(t, dir), log), os.Truncate(onlyJournal(t, dir), length))
+		})
+		if want == commits {
+			continue
+		}
+		copied := copyStore(t, s.Dir())
+		if err := os.Truncate(onlyJournal(t, copied), length); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
+		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), filepath.Base(onlyJournal(t, copied))) {
+			t.Errorf("only the journal cut to %d of %d bytes: got %v, want ErrCorrupt that names it", length, end, err)
+		}
 		if err := os.RemoveAll(copied); err != nil {
 			t.Fatal(err)
 		}
 	}
-	fmt.Printf("truncated %d survived %d\n", len(lengths), survived)
+	fmt.Printf("truncated %d survived %d\n", tried, survived)
 }
 
 // committed is the number of the last commit, of which everything must be there, and nothing of a later one.
@@ -120,6 +157,26 @@ func onlyLog(t *testing.T, dir string) string {
 		t.Fatalf("got logs %v, want one", logs)
 	}
 	return filepath.Join(dir, logs[0])
+}
+
+// onlyJournal is the one segment of the journal.
+func onlyJournal(t *testing.T, dir string) string {
+	t.Helper()
+	files := fileNames(t, dir, journalName+"-*.log")
+	if len(files) != 1 {
+		t.Fatalf("got a journal of %v, want one file", files)
+	}
+	return filepath.Join(dir, files[0])
+}
+
+// journalEnd is the size of the journal.
+func journalEnd(t *testing.T, dir string) int64 {
+	t.Helper()
+	info, err := os.Stat(onlyJournal(t, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
 }
 
 // logEnd is where the log of the one memtable ends: what follows is zero.

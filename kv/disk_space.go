@@ -15,7 +15,8 @@ import (
 //
 //   - the log of what is written, and the table that the log becomes;
 //   - the same for what was written before and is no table yet;
-//   - the tables that merging writes, before it deletes those it merged.
+//   - the tables that merging writes, before it deletes those it merged;
+//   - the journal, which has all of it too.
 const (
 	// spareRoom is for files and blocks begun, the manifest and rounding.
 	spareRoom = 1 << 20
@@ -50,12 +51,12 @@ func (s *Store) makeRoom(n int64) error {
 			return err
 		}
 	}
-	err := checkRoom(s.dir, logged+2*coming+spareRoom+merge)
+	err := checkRoom(s.dir, logged+3*coming+spareRoom+merge)
 	if errors.Is(err, ErrNoSpace) { // logged may be more than there is
 		if err := s.countLogs(); err != nil {
 			return err
 		}
-		err = checkRoom(s.dir, s.logs.bytes+2*coming+spareRoom+merge)
+		err = checkRoom(s.dir, s.logs.bytes+3*coming+spareRoom+merge)
 	}
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"github.com/dgraph-io/ristretto/v2/z"
 
 	"github.com/graphcleaner/graphcleaner/internal/mapped"
+	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
 // Badger trusts its files when it opens them: it panics on a damaged table, and deletes the tables that its manifest
@@ -166,6 +167,30 @@ func checkLogs(dir string) (empty, err error) {
 		}
 	}
 	return empty, nil
+}
+
+// setLogsAside puts logs of memtables that Badger would not open into the quarantine, where the journal has what they hold.
+func setLogsAside(dir string) error {
+	files, err := journal.Files(dir, journalName)
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	logs, err := memTableLogs(dir)
+	if err != nil {
+		return err
+	}
+	for _, path := range logs {
+		head, err := readHead(path, logHeader)
+		if err != nil {
+			return err
+		}
+		if len(head) < logHeader || [8]byte(head) != [8]byte{} {
+			if err := setAside(dir, filepath.Base(path)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // checkTable opens a table as Badger does, checks its index and its last block, and returns its size in bytes.

@@ -15,6 +15,7 @@ const (
 	kindCatalog  kind = 0x02 // part uint16
 	kindDocument kind = 0x03 // space 0x00 key 0x00 part uint16
 	kindCounts   kind = 0x04 // what small writes change of the catalogue
+	kindCommit   kind = 0x05 // number of the last commit
 
 	kindAdjacency          kind = 0x10 // generation, block uint32, part uint32
 	kindAdjacencyDirectory kind = 0x11 // generation, chunk uint32: the blocks' ranges and parts
@@ -47,6 +48,7 @@ var kindNames = map[kind]string{
 	kindCatalog:            "catalogue",
 	kindDocument:           "document",
 	kindCounts:             "counts",
+	kindCommit:             "commit number",
 	kindAdjacency:          "adjacency block",
 	kindAdjacencyDirectory: "adjacency directory",
 	kindEdgeDelta:          "edge delta",

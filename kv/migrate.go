@@ -14,6 +14,7 @@ import (
 // all, and one that was killed is run again.
 var migrations = []func(tx *Tx) error{
 	splitCatalog,
+	func(tx *Tx) error { return tx.commit() }, // which the journal, and a number, are for
 }
 
 // Migrate brings the store in a directory to the format version that this package writes, one version after the other,
@@ -36,6 +37,11 @@ func Migrate(ctx context.Context, dir string, opt Options) (from, to int, err er
 	}
 	from = s.header.Version
 	for s.header.Version < formatVersion {
+		if s.journal == nil {
+			if err := s.createJournal(); err != nil {
+				return from, s.header.Version, err
+			}
+		}
 		if err := ctx.Err(); err != nil {
 			return from, s.header.Version, err
 		}

@@ -35,6 +35,7 @@ const (
 	EventBackup                          // * Backup
 	EventCorrupt                         // a damaged record was met; Err is an ErrCorrupt that names it
 	EventClose                           // Close
+	EventReplay                          // * Open wrote again what Badger's log lacked of the journal
 )
 
 var eventNames = map[EventKind]string{
@@ -48,6 +49,7 @@ var eventNames = map[EventKind]string{
 	EventBackup:     "backup",
 	EventCorrupt:    "corrupt record",
 	EventClose:      "close",
+	EventReplay:     "replay",
 }
 
 // String is the event's name, such as "commit".

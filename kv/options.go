@@ -75,7 +75,7 @@ func DefaultMemoryBudget() int64 { return max(machineMemory()/4, minMemoryBudget
 const valueThreshold = 1 << 20
 
 // badgerOptions derives every option of Badger from the one memory budget; none is left to Badger's defaults. With
-// synced false a write is durable only once the store is closed, which is enough for a load that a crash starts over.
+// synced false the store is that of a load, durable once it is closed: a crash starts it over.
 func badgerOptions(dir string, opt Options, synced bool) (badger.Options, error) {
 	memTable, err := memTableSize(dir, opt.MemoryBudget)
 	if err != nil {
@@ -92,9 +92,8 @@ func badgerOptions(dir string, opt Options, synced bool) (badger.Options, error)
 		b.Logger = badgerLog{opt.Logger}
 	}
 
-	// A write is on disk when Update returns. db.Sync after each would not do: it syncs the current memtable's log
-	// but not that of one just rotated away, and a power cut could lose an earlier commit and keep a later one.
-	b.SyncWrites = synced
+	// The journal is synced with each commit, so that Badger's logs need not be.
+	b.SyncWrites = false
 
 	// One writer at a time, held by a mutex, cannot conflict; recording reads to detect it would cost memory.
 	b.DetectConflicts = false

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
 // A Mend is one thing that Repair did: where, what was wrong there, what became of it, and what of it is lost for good.
@@ -45,6 +47,9 @@ type RoomRepair func(ctx context.Context, s *Store, report func(Mend)) error
 //   - The manifest is made again, where tables hold records that no table has which it names. The versions of records then
 //     decide which is the last one, and records that a merge of tables dropped stay out.
 //   - The counts are made again from what they count, and the dictionary's reverse directions from each other.
+//   - What Badger's logs lack and the journal has is written again. A damaged journal is made again; the report says which
+//     commits neither had.
+//   - Entries of spaces that are kept twice are put back from their second copy. A damaged copy is made again.
 //   - The lists of a damaged adjacency block are made again from those of the other ends; an edge between two nodes of
 //     damaged blocks is lost.
 //   - A value in a damaged block or record of a column becomes null, a row of a matrix NaN, an id "lost-N" with the
@@ -137,8 +142,14 @@ type repair struct {
 	uncounted bool    // nobody knows how many edges there were
 	delayed   *[]Mend // not nil: mends go there, and are not told of
 
-	s    *Store
-	tx   *Tx   // the store as it was
+	s  *Store
+	tx *Tx // the store as it was
+
+	journals   []string      // the files of a journal that is to be made again
+	remade     bool          // it is
+	copyDamage error         // of the second copy of spaces
+	identity   journal.Store // as the journal has it
+
 	bulk *Bulk // nil where nothing is to be written again
 }
 
@@ -156,9 +167,17 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (reco
 	if r.s, err = openBadger(r.dir, opt, true); err != nil {
 		return record, err
 	}
-	err = r.records(ctx)
+	err = r.journal()
+	for _, step := range []func(context.Context) error{r.copies, r.records, r.remakeCopy} {
+		if err == nil {
+			err = step(ctx)
+		}
+	}
 	record.Version = r.s.db.MaxVersion()
-	if err := errors.Join(err, r.s.Close()); err != nil || len(rooms) == 0 {
+	if err := errors.Join(err, r.s.Close()); err != nil {
+		return record, err
+	}
+	if err := r.makeJournal(); err != nil || len(rooms) == 0 {
 		return record, err
 	}
 	if record.Version, err = r.rooms(ctx, opt, rooms); err != nil || !r.changed {

@@ -53,7 +53,7 @@ func (r *repair) logs() error {
 			err = os.Remove(path)
 		case len(head) < logHeader && filepath.Ext(path) == ".mem":
 			if err = os.Remove(path); err == nil {
-				err = r.lose(Loss{Kind: "last commit"}, name, short, "taken out: the commits that it had are lost")
+				err = r.done(name, short, "taken out: the journal has the commits that it had")
 			}
 		case len(head) < logHeader:
 			if err = os.Remove(path); err == nil {

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
 // records makes the records of a store, whose files are sound, agree with each other. What is damaged is written again
@@ -250,6 +253,9 @@ func (r *repair) root(found damagedRecords) error {
 	}
 	if found.header {
 		r.s.header = newHeader()
+		if r.identity != (journal.Store{}) {
+			r.s.header.ID = hex.EncodeToString(r.identity[:])
+		}
 		body, err := msgpack.Marshal(r.s.header)
 		if err != nil {
 			return err
@@ -257,7 +263,12 @@ func (r *repair) root(found damagedRecords) error {
 		if err := r.s.setRecord(headerKey(), body); err != nil {
 			return err
 		}
-		err = r.lose(Loss{Kind: "identity of the store", Count: 1}, "header", "it cannot be read", "made again: the store is another one to its backups")
+		if r.identity != (journal.Store{}) {
+			err = r.done("header", "it cannot be read", "made again, with the ID that the journal has")
+		} else {
+			err = r.lose(Loss{Kind: "identity of the store", Count: 1}, "header", "it cannot be read",
+				"made again: the store is another one to its backups")
+		}
 		if err != nil {
 			return err
 		}

@@ -124,7 +124,7 @@ func TestRepairOfRecords(t *testing.T) {
 	want := exported(t, copyStore(t, dir))
 	derived := []kind{
 		kindAdjacencyDirectory, kindEdgeDelta, kindDegreeDelta, kindIDLookup, kindNodeAt,
-		kindPosition, kindAddedNode, kindAddedID, kindCounts, kindHeader,
+		kindPosition, kindAddedNode, kindAddedID, kindCounts, kindHeader, kindCommit,
 	}
 	lossy := map[kind]string{
 		kindAdjacency: "made again from", kindArcs: "made again from", // but for edges within the block

@@ -90,6 +90,9 @@ func (s *Store) restore(ctx context.Context, chain *backupChain, progress Progre
 	if err := s.readHeader(); err != nil {
 		return info, err
 	}
+	if s.commits, err = s.storedCommit(); err != nil {
+		return info, err
+	}
 	if head := chain.head(); s.header.ID != head.Store || s.header.Version != head.Format {
 		return info, chain.last().fail(-1, "it is of the store %s in format version %d, and its records of %s in %d",
 			head.Store, head.Format, s.header.ID, s.header.Version)

@@ -35,6 +35,7 @@ func (tx *Tx) DropSpace(name string) error {
 		return err
 	}
 	delete(c.Spaces, name)
+	delete(c.Twice, name)
 	tx.dropped = true
 	return nil
 }

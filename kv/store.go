@@ -19,6 +19,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/table"
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
 // A Store is a graph on disk, with its labels, properties and matrices. It may be used by many goroutines at once: any
@@ -33,6 +35,13 @@ type Store struct {
 	opt    Options
 	db     *badger.DB
 	header header
+
+	// journal is nil in a store that is read-only or being loaded, or of a format without one. The writer's lock guards it.
+	journal *journal.Log
+	ends    []uint64     // Badger's version at the end of each segment of it but the last
+	commits uint64       // the number of the last commit
+	synced  bool         // commits are durable; not those of a load
+	copying sync.RWMutex // guards the files of the copy
 
 	failure *writeFailure
 	merges  *mergeGuard
@@ -104,7 +113,14 @@ func openDirectory(dir string, opt Options) (*Store, error) {
 	if err := checkManifestThere(dir); err != nil {
 		return nil, err
 	}
-	return openBadger(dir, opt, true)
+	s, err := openBadger(dir, opt, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.openJournal(); err != nil {
+		return nil, errors.Join(err, s.closeBadger())
+	}
+	return s, nil
 }
 
 // IsStore says whether a directory has the file that every store has, or a repair of one that was stopped. What is in it,
@@ -229,6 +245,11 @@ func openBadger(dir string, opt Options, synced bool) (*Store, error) {
 	if err := prepare(dir, b); err != nil {
 		return nil, err
 	}
+	if !opt.ReadOnly {
+		if err := makeDiscards(dir); err != nil {
+			return nil, err
+		}
+	}
 	var db *badger.DB
 	err = guardFaults(func() (err error) {
 		db, err = badger.Open(b)
@@ -244,6 +265,7 @@ func openBadger(dir string, opt Options, synced bool) (*Store, error) {
 		s := &Store{
 			dir:      dir,
 			opt:      opt,
+			synced:   synced,
 			db:       db,
 			failure:  failure,
 			merges:   merges,
@@ -287,6 +309,9 @@ func prepare(dir string, b badger.Options) (err error) {
 		if err := removeEmptyLogs(dir); err != nil {
 			return err
 		}
+		if err := setLogsAside(dir); err != nil {
+			return err
+		}
 	}
 	var tables []tableFile
 	_, err = os.Stat(filepath.Join(dir, badger.ManifestFilename))
@@ -316,6 +341,21 @@ func leftByCrash(dir string) (bool, error) {
 	logs, err := memTableLogs(dir)
 	_, lockFile := os.Stat(filepath.Join(dir, lockFileName))
 	return len(logs) > 0 || lockFile == nil, err
+}
+
+// makeDiscards makes the file in which Badger counts what its value log could discard: where Badger cannot make it, Badger
+// ends the process.
+func makeDiscards(dir string) error {
+	const size = 1 << 20 // as Badger makes it; it has no blocks on disk
+	f, err := os.OpenFile(filepath.Join(dir, "DISCARD"), os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() == 0 {
+		err = f.Truncate(size)
+	}
+	return errors.Join(wrapBadger(err), f.Close())
 }
 
 // crashedError is for a read-only open of what a crash left.
@@ -424,6 +464,11 @@ func (s *Store) writeHeader() error {
 		return err
 	}
 	c.Columns[LabelColumn] = columnEntry{Generation: g, Kind: KindClass}
+	if s.synced {
+		if err := s.createJournal(); err != nil {
+			return err
+		}
+	}
 	tx := s.beginBare(true)
 	defer tx.end()
 	if tx.err != nil {
@@ -496,7 +541,17 @@ func (s *Store) endSnapshots() {
 
 // closeBadger closes what openBadger has opened, and leaves files that can be opened again.
 func (s *Store) closeBadger() error {
+	copied := s.failure.err()
+	if copied == nil && !s.opt.ReadOnly && s.header.Version >= journaledFormat {
+		if copied = s.updateCopy(); copied != nil {
+			s.warn("the second copy could not be written, so the journal stays as it is", copied)
+		}
+	}
 	err := s.afterClose(wrapBadger(s.db.Close()))
+	if !s.synced {
+		err = errors.Join(err, copied)
+	}
+	err = errors.Join(err, s.closeJournal(err == nil && copied == nil))
 	if err == nil && !s.opt.ReadOnly {
 		err = alignModes(s.dir)
 	}
@@ -536,6 +591,7 @@ func (s *Store) Begin() *Tx { return s.begin(false) }
 func (s *Store) Update(fn func(*Tx) error) error {
 	s.writer.Lock()
 	defer s.writer.Unlock()
+	defer s.rotateJournal()
 	return s.update(fn)
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
 // A Tx sees the store as it was when it began, and in an Update what it wrote itself. A Tx of View and Begin may be
@@ -28,8 +30,9 @@ type Tx struct {
 	failed  error // a write failed half-way: the transaction must not commit
 	room    int64 // that its writes take on the disk, by entryRoom
 
-	puts, putBytes int64 // records written and deleted, and the bytes of their keys and values
-	writes         int   // counts writes, so that readers inside an Update notice them
+	entries        []journal.Entry // for the journal
+	puts, putBytes int64           // records written and deleted, and the bytes of their keys and values
+	writes         int             // counts writes, so that readers inside an Update notice them
 
 	mu     sync.Mutex
 	active int  // reads under way
@@ -257,6 +260,7 @@ func (tx *Tx) put(key, body []byte) error {
 	}
 	value := encode(key, body)
 	tx.tally(key, value)
+	tx.entries = append(tx.entries, journal.Entry{Key: key, Value: value})
 	return tx.wrote(tx.txn.Set(key, value))
 }
 
@@ -266,6 +270,7 @@ func (tx *Tx) remove(key []byte) error {
 		return err
 	}
 	tx.tally(key, nil)
+	tx.entries = append(tx.entries, journal.Entry{Key: key})
 	return tx.wrote(tx.txn.Delete(key))
 }
 
@@ -304,9 +309,36 @@ func (tx *Tx) commit() error {
 		}
 	}
 	began := time.Now()
-	err := wrapBadger(tx.txn.Commit())
+	err := tx.record()
+	if err == nil {
+		err = wrapBadger(tx.txn.Commit())
+	}
 	tx.s.committed(tx, began, err)
 	return err
+}
+
+// record numbers the transaction, and puts it into the journal, where it is durable.
+func (tx *Tx) record() error {
+	s := tx.s
+	if len(tx.entries) == 0 || s.synced && s.journal == nil { // it changes nothing, or there is no journal yet
+		return nil
+	}
+	number := s.commits + 1
+	e := journal.Entry{Key: commitKey()}
+	e.Value = encode(e.Key, commitBody(number))
+	if err := tx.txn.Set(e.Key, e.Value); err != nil {
+		return fmt.Errorf("nothing is written: %w", wrapBadger(err))
+	}
+	if s.journal != nil {
+		if err := s.journal.AppendCommit(append(tx.entries, e)); err != nil {
+			if s.journal.Failed() != nil {
+				s.failure.set(err)
+			}
+			return fmt.Errorf("nothing is written: %w", wrapBadger(err))
+		}
+	}
+	s.commits = number
+	return nil
 }
 
 // writeCatalog writes what changed of the catalogue.

@@ -64,7 +64,7 @@ func clearUnnamed(dir string, named badger.Manifest, unnamed []uint64) (err erro
 		}
 	}
 	for _, id := range unreadable {
-		if err := setAside(dir, id); err != nil {
+		if err := setAside(dir, table.IDToFilename(id)); err != nil {
 			return err
 		}
 	}
@@ -117,13 +117,12 @@ func (c *census) addNamed(dir string, named badger.Manifest, spans []tableSpan) 
 	return nil
 }
 
-// setAside moves a table that no manifest names into the quarantine.
-func setAside(dir string, id uint64) error {
-	to := filepath.Join(dir, quarantineName, "unnamed")
+// setAside moves a file of the store, which Badger is to do without, into the quarantine.
+func setAside(dir, name string) error {
+	to := filepath.Join(dir, quarantineName, "aside")
 	if err := os.MkdirAll(to, storeMode); err != nil {
 		return err
 	}
-	name := table.IDToFilename(id)
 	free := filepath.Join(to, name)
 	for n := 1; ; n++ {
 		if _, err := os.Lstat(free); errors.Is(err, fs.ErrNotExist) {

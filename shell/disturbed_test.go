@@ -420,8 +420,8 @@ func (tr *trial) expects(t *testing.T, name string) bool {
 		name == tr.db+"/LOCK" || strings.HasPrefix(name, tr.db+".loading/") || strings.HasPrefix(name, tr.db+"/work/")
 }
 
-// filesIn are the names of the files under a directory, but for those of Badger in stores, of which there may be any
-// number, and the digits that name a run.
+// filesIn are the names of the files under a directory, but for those of Badger and of the journal in stores, of which
+// there may be any number, and the digits that name a run.
 func filesIn(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -432,6 +432,10 @@ func filesIn(t *testing.T, dir string) (names []string) {
 		switch filepath.Ext(name) {
 		case ".sst", ".vlog", ".mem":
 			return err
+		case ".log":
+			if strings.HasPrefix(filepath.Base(name), "journal-") {
+				return err
+			}
 		}
 		names = append(names, filepath.ToSlash(name))
 		return err

@@ -1,0 +1,111 @@
+package kv
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+)
+
+// A spaceCopy is the second copy of spaces, as it is when a Check begins.
+type spaceCopy struct {
+	letGo  func() // lets writers change it again
+	state  *copyState
+	damage error
+	later  []copiedEntry // that the journal has
+}
+
+// A copiedEntry is an entry of a space; the body is nil where it was deleted.
+type copiedEntry struct {
+	name      string
+	key, body []byte
+}
+
+// beginCheckCopy holds the copy as it is. The caller holds the writer's lock, has begun the snapshot, and found the journal
+// whole.
+func (s *Store) beginCheckCopy(tx *Tx, c *spaceCopy) error {
+	if len(tx.cat.Twice) == 0 || !s.synced {
+		return nil
+	}
+	s.copying.RLock()
+	c.letGo = s.copying.RUnlock
+	state, err := s.readCopy(false)
+	if err != nil {
+		return err
+	}
+	held, err := s.storedCommit()
+	if err != nil {
+		return err
+	}
+	contents, err := journal.Scan(s.dir, journalName, nil)
+	if err != nil || len(contents.Segments) == 0 {
+		return err
+	}
+	if c.damage = s.fitsCopy(state, tx.cat, contents.Base(), held); c.damage != nil || !state.known {
+		return nil
+	}
+	if !bytes.Equal(state.kept, tx.cat.keptTwice()) {
+		return nil // it is written anew before the journal is made shorter
+	}
+	c.state = state
+	return eachCopied(s.dir, tx.cat, state.commit, held, func(name string, key, body []byte) error {
+		c.later = append(c.later, copiedEntry{name, bytes.Clone(key), bytes.Clone(body)})
+		return nil
+	})
+}
+
+// end lets writers go on; again does nothing.
+func (c *spaceCopy) end() {
+	if c.letGo != nil {
+		c.letGo()
+		c.letGo = nil
+	}
+}
+
+// copies compares the spaces that are kept twice with their copy.
+func (c *checker) copies(ctx context.Context) error {
+	defer c.copied.end()
+	if c.copied.damage != nil || c.copied.state == nil {
+		return c.copied.damage
+	}
+	s := c.tx.s
+	whole, err := s.readCopy(true)
+	if err != nil {
+		return err
+	}
+	if len(whole.Damage) > 0 {
+		return corruptFile(whole.Damage[0].Path, "%s", whole.Damage[0].What)
+	}
+	other := map[string]string{} // entries that are not as the copy has them so far, with the space
+	count := 0
+	use := func(name string, key, body []byte) error {
+		if count++; count%contextEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if _, twice := c.tx.cat.Twice[name]; !twice {
+			return nil
+		}
+		same, err := sameEntry(c.tx.txn, c.tx.cat, name, key, body)
+		if err != nil {
+			return err
+		}
+		if id := name + "\x00" + string(key); same {
+			delete(other, id)
+		} else if len(other) < maxSeen {
+			other[id] = name
+		}
+		return nil
+	}
+	if err := whole.each(s.dir, use); err != nil {
+		return err
+	}
+	for _, e := range c.copied.later {
+		if err := use(e.name, e.key, e.body); err != nil {
+			return err
+		}
+	}
+	for _, id := range sortedNames(other) {
+		c.problem("space "+other[id], "the entry %q is missing, or not as its second copy has it", id[len(other[id])+1:])
+	}
+	return nil
+}

@@ -1,0 +1,261 @@
+package journal
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+)
+
+var testStore = Store{1, 2, 3}
+
+// write makes a journal of three segments with commits 6 to 15, and data before every third; ends are where the frames of the
+// last segment end.
+func write(t testing.TB, dir string) (frames []string, ends []int64) {
+	t.Helper()
+	l, err := Create(dir, "j", testStore, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 {
+		if i == 4 || i == 7 {
+			if err := l.Rotate(); err != nil {
+				t.Fatal(err)
+			}
+			ends = nil
+		}
+		entries := []Entry{{[]byte(fmt.Sprint("key ", i)), bytes.Repeat([]byte{byte(i)}, 100*i)}, {Key: []byte("deleted")}}
+		if i%3 == 0 {
+			if err := l.AppendData(entries[:1]); err != nil {
+				t.Fatal(err)
+			}
+			frames = append(frames, describe(Frame{l.Last() + 1, Data, nil}, entries[:1]))
+			ends = append(ends, l.Size())
+		}
+		if err := l.AppendCommit(entries); err != nil {
+			t.Fatal(err)
+		}
+		frames = append(frames, describe(Frame{l.Last(), Commit, nil}, entries))
+		ends = append(ends, l.Size())
+	}
+	if l.Last() != 15 || len(l.Segments()) != 3 {
+		t.Fatalf("got commit %d and %d segments, want 15 and 3", l.Last(), len(l.Segments()))
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return frames, ends
+}
+
+func describe(f Frame, entries []Entry) string {
+	text := fmt.Sprint(f.Number, f.Kind)
+	for _, e := range entries {
+		text += fmt.Sprintf(" %s=%x,%t", e.Key, e.Value, e.Value == nil)
+	}
+	return text
+}
+
+func read(t testing.TB, dir string) (*Contents, []string) {
+	t.Helper()
+	var frames []string
+	c, err := Scan(dir, "j", func(f Frame) error {
+		var entries []Entry
+		for e, err := range f.Entries() {
+			if err != nil {
+				return err
+			}
+			entries = append(entries, e)
+		}
+		frames = append(frames, describe(f, entries))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, frames
+}
+
+func TestJournal(t *testing.T) {
+	dir := t.TempDir()
+	if c, err := Scan(dir, "j", nil); err != nil || len(c.Segments) != 0 {
+		t.Fatalf("of nothing: got %v, %v", c, err)
+	}
+	want, _ := write(t, dir)
+	c, got := read(t, dir)
+	if !reflect.DeepEqual(got, want) || c.Base() != 5 || c.Last() != 15 || c.Torn || len(c.Damage) > 0 || c.Segments[2].Store != testStore {
+		t.Errorf("got %+v and %d frames, want %d frames of commits 6 to 15", c, len(got), len(want))
+	}
+	l, err := Continue(dir, "j", c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Remove(2); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.AppendCommit([]Entry{{[]byte("more"), []byte{}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if c, got := read(t, dir); c.Base() != 12 || c.Last() != 16 || got[len(got)-1] != "16 0 more=,false" {
+		t.Errorf("got %+v and %q after another commit", c, got[len(got)-1])
+	}
+}
+
+// TestTornEnd cuts the last segment to every length: what is left is a prefix, and the journal goes on after it.
+func TestTornEnd(t *testing.T) {
+	dir := t.TempDir()
+	want, ends := write(t, dir)
+	path := segmentPath(dir, "j", 3)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for length := segmentHead; length < len(text); length += 7 {
+		if err := os.WriteFile(path, text[:length], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cut := 0
+		for _, end := range ends {
+			if end > int64(length) {
+				cut++
+			}
+		}
+		c, got := read(t, dir)
+		if !reflect.DeepEqual(got, want[:len(want)-cut]) || len(c.Damage) > 0 {
+			t.Fatalf("cut to %d: got %d frames and %v, want %d", length, len(got), c.Damage, len(want)-cut)
+		}
+		l, err := Continue(dir, "j", c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.AppendCommit(nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if c, after := read(t, dir); c.Torn || len(c.Damage) > 0 || len(after) != len(got)+1 {
+			t.Fatalf("cut to %d, and continued: got %d frames, %+v", length, len(after), c)
+		}
+	}
+}
+
+// TestDamage changes every byte of a journal but for those of the last frame: it is damage, and names commits that cover
+// those which are not read.
+func TestDamage(t *testing.T) {
+	dir := t.TempDir()
+	want, ends := write(t, dir)
+	for sequence := uint64(1); sequence <= 3; sequence++ {
+		path := segmentPath(dir, "j", sequence)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := int64(len(text))
+		if sequence == 3 {
+			last = ends[len(ends)-2]
+		}
+		for at := int64(0); at < last; at += 3 {
+			text[at] ^= 8
+			if err := os.WriteFile(path, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			text[at] ^= 8
+			c, got := read(t, dir)
+			if len(c.Damage) != 1 || c.Damage[0].Path != path || c.Torn {
+				t.Fatalf("byte %d of segment %d changed: got %+v", at, sequence, c)
+			}
+			if missing := len(want) - len(got); missing > 1 || c.Last() != 15 {
+				t.Fatalf("byte %d of segment %d changed: %d frames are not read, want at most one", at, sequence, missing)
+			}
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for sequence, commits := range map[uint64][2]uint64{2: {10, 12}, 1: {0, 0}} {
+		copied := t.TempDir()
+		if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(segmentPath(copied, "j", sequence)); err != nil {
+			t.Fatal(err)
+		}
+		c, _ := read(t, copied)
+		if sequence == 1 && (c.Base() != 9 || len(c.Damage) > 0) {
+			t.Errorf("without the first segment: got base %d and %v, want 9", c.Base(), c.Damage)
+		}
+		if sequence == 2 && (len(c.Damage) != 1 || c.Damage[0].First != commits[0] || c.Damage[0].Last != commits[1]) {
+			t.Errorf("without the second segment: got %+v, want commits 10 to 12", c.Damage)
+		}
+	}
+}
+
+// FuzzScan reads a segment of any bytes: it neither fails nor reads a frame that was not written.
+func FuzzScan(f *testing.F) {
+	dir := f.TempDir()
+	want, _ := write(f, dir)
+	for sequence := uint64(1); sequence <= 3; sequence++ {
+		text, err := os.ReadFile(segmentPath(dir, "j", sequence))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+		f.Add(text[:len(text)/2])
+	}
+	known := map[string]bool{}
+	for _, frame := range want {
+		known[frame] = true
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "j-000003.log"), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, got := read(t, dir)
+		for _, frame := range got {
+			if !known[frame] {
+				t.Errorf("read %q, which was never written", frame)
+			}
+		}
+		if c.Segments[0].End > int64(len(text)) && len(text) > 0 {
+			t.Errorf("the segment ends at %d of %d bytes", c.Segments[0].End, len(text))
+		}
+	})
+}
+
+// FuzzEntries decodes bodies of any bytes.
+func FuzzEntries(f *testing.F) {
+	frame, err := appendFrame(nil, 1, 0, 1, Commit, []Entry{{[]byte("key"), []byte("value")}, {Key: []byte("gone")}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(frame[frameHead:])
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var entries []Entry
+		for e, err := range (Frame{Body: body}).Entries() {
+			if err != nil {
+				return
+			}
+			entries = append(entries, e)
+		}
+		again, err := appendFrame(nil, 1, 0, 1, Commit, entries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var second []Entry
+		for e, err := range (Frame{Body: again[frameHead:]}).Entries() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			second = append(second, e)
+		}
+		if !reflect.DeepEqual(entries, second) {
+			t.Errorf("got %v, want %v", second, entries)
+		}
+	})
+}

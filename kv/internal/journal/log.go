@@ -1,0 +1,199 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// A Log is a journal that is appended to. One goroutine at a time.
+type Log struct {
+	dir, name string
+	segments  []Segment // the last is appended to
+	file      *os.File
+	buf       []byte
+	failed    error // nothing more can be appended
+}
+
+// mostKept is how large a buffer may be to be kept.
+const mostKept = 1 << 20
+
+// Create begins a journal that follows a commit. Segments of this name that are there stay, and are not part of it.
+func Create(dir, name string, store Store, base uint64) (*Log, error) {
+	there, err := list(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	sequence := uint64(1)
+	if len(there) > 0 {
+		sequence = there[len(there)-1].Sequence + 1
+	}
+	l := &Log{dir: dir, name: name}
+	if err := l.begin(Segment{Sequence: sequence, Base: base, Store: store}); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Continue appends to a journal that was scanned, and has no damage. A frame that is not complete is cut off.
+func Continue(dir, name string, c *Contents) (*Log, error) {
+	l := &Log{dir: dir, name: name, segments: c.Segments}
+	last := l.last()
+	file, err := os.OpenFile(last.Path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	if c.Torn {
+		if err := errors.Join(file.Truncate(last.End), file.Sync()); err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+	}
+	l.file = file
+	return l, nil
+}
+
+func (l *Log) last() *Segment { return &l.segments[len(l.segments)-1] }
+
+// begin begins a segment, durably.
+func (l *Log) begin(s Segment) error {
+	s.Path, s.Last = segmentPath(l.dir, l.name, s.Sequence), s.Base
+	head := s.appendHead(nil)
+	s.End = int64(len(head))
+	begun := filepath.Join(l.dir, "spill-"+l.name+".tmp")
+	file, err := os.OpenFile(begun, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(head)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err := errors.Join(err, file.Close()); err != nil { // some systems rename no file that is open
+		return errors.Join(err, os.Remove(begun))
+	}
+	if err := errors.Join(os.Rename(begun, s.Path), syncDirectory(l.dir)); err != nil {
+		return err
+	}
+	if file, err = os.OpenFile(s.Path, os.O_RDWR, 0); err != nil {
+		return err
+	}
+	l.segments = append(l.segments, s)
+	l.file = file
+	return nil
+}
+
+// syncDirectory makes durable which files are in a directory.
+func syncDirectory(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil // directories cannot be synced there, and renames are journalled
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Last is the number of the last commit.
+func (l *Log) Last() uint64 { return l.last().Last }
+
+// Segments are the segments, the last of which is appended to. The caller must not change them.
+func (l *Log) Segments() []Segment { return l.segments }
+
+// Empty says whether it has no frame, and one segment.
+func (l *Log) Empty() bool { return len(l.segments) == 1 && l.last().End == int64(segmentHead) }
+
+// Size is the number of bytes of the segment that is appended to.
+func (l *Log) Size() int64 { return l.last().End }
+
+// AppendData appends data that the next commit makes visible, or none. It is durable with that commit.
+func (l *Log) AppendData(entries []Entry) error { return l.append(l.Last()+1, Data, entries) }
+
+// AppendCommit appends the next commit, and returns once it is durable. After an error it is not in the journal; after one
+// of syncing, nothing can be appended any more.
+func (l *Log) AppendCommit(entries []Entry) error {
+	s := *l.last()
+	if err := l.append(s.Last+1, Commit, entries); err != nil {
+		return err
+	}
+	if err := l.sync(); err != nil {
+		return errors.Join(err, l.cut(s))
+	}
+	return nil
+}
+
+func (l *Log) append(number uint64, kind Kind, entries []Entry) error {
+	if l.failed != nil {
+		return l.failed
+	}
+	s := l.last()
+	frame, err := appendFrame(l.buf[:0], s.Sequence, s.End, number, kind, entries)
+	if err != nil {
+		return err
+	}
+	if l.buf = frame; cap(frame) > mostKept {
+		l.buf = nil
+	}
+	if _, err := l.file.WriteAt(frame, s.End); err != nil {
+		return errors.Join(err, l.cut(*s))
+	}
+	s.End += int64(len(frame))
+	if kind == Commit {
+		s.Last = number
+	}
+	return nil
+}
+
+// cut takes the last segment back to what it was.
+func (l *Log) cut(s Segment) error {
+	*l.last() = s
+	err := l.file.Truncate(s.End)
+	if err != nil {
+		l.failed = fmt.Errorf("journal: what is not complete cannot be cut off: %w", err)
+	}
+	return err
+}
+
+// sync makes what was appended durable.
+func (l *Log) sync() error {
+	if l.failed != nil {
+		return l.failed
+	}
+	if err := l.file.Sync(); err != nil {
+		l.failed = err // what was not written may be taken for written later
+		return err
+	}
+	return nil
+}
+
+// Failed is the error after which nothing can be appended.
+func (l *Log) Failed() error { return l.failed }
+
+// Rotate makes what was appended durable, and begins another segment.
+func (l *Log) Rotate() error {
+	if err := l.sync(); err != nil {
+		return err
+	}
+	s, file := *l.last(), l.file
+	if err := l.begin(Segment{Sequence: s.Sequence + 1, Base: s.Last, Before: s.End, Store: s.Store}); err != nil {
+		return err
+	}
+	return file.Close()
+}
+
+// Remove removes the oldest n segments, of which there must be more.
+func (l *Log) Remove(n int) error {
+	for range n {
+		if err := os.Remove(l.segments[0].Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		l.segments = l.segments[1:]
+	}
+	return nil
+}
+
+// Close closes the file. What was appended last is durable only if it was a commit.
+func (l *Log) Close() error { return l.file.Close() }

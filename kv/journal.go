@@ -1,0 +1,389 @@
+package kv
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+)
+
+// Badger's own log cannot tell that it holds fewer commits than there were: it ends, for Badger, before the first entry
+// that is damaged. So the store keeps a journal beside it, and Badger's log need not be synced:
+//
+//   - A transaction is numbered, appended to the journal and synced, and then given to Badger, with its number as a
+//     record. What a Bulk writes goes to the journal too, unsynced: the transaction that makes it visible syncs it.
+//   - After a crash whatever Badger does not hold of the journal is written again. That Badger holds a later commit than
+//     the journal, or the journal begins after what Badger holds, or misses something in between, is ErrCorrupt.
+//   - A segment of the journal is removed once all that is in it is in tables, at the latest by Close.
+
+// journalName begins the names of the files of the journal.
+const journalName = "journal"
+
+// journaledFormat is the first format version of stores that have a journal.
+const journaledFormat = 3
+
+// commitKey is the key of the number of the last commit.
+func commitKey() []byte { return []byte{byte(kindCommit)} }
+
+// commitBody is the body of its record.
+func commitBody(number uint64) []byte { return binary.BigEndian.AppendUint64(nil, number) }
+
+// storedCommit is the number of the last commit that Badger holds, zero where there was none.
+func (s *Store) storedCommit() (number uint64, err error) {
+	err = guard(commitKey(), func() error {
+		return s.db.View(func(txn *badger.Txn) error {
+			item, err := txn.Get(commitKey())
+			if err != nil {
+				return err
+			}
+			return item.Value(func(value []byte) error {
+				body, err := decode(commitKey(), value)
+				if err == nil && len(body) != 8 {
+					err = corrupt(commitKey(), "it is no number")
+				}
+				if err == nil {
+					number = binary.BigEndian.Uint64(body)
+				}
+				return err
+			})
+		})
+	})
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return 0, nil
+	}
+	return number, wrapBadger(err)
+}
+
+// identity is the ID of the store as its journal has it.
+func (h header) identity() (id journal.Store) {
+	if b, err := hex.DecodeString(h.ID); err == nil {
+		copy(id[:], b)
+	}
+	return id
+}
+
+// createJournal begins the journal of a store whose commits so far are in tables.
+func (s *Store) createJournal() (err error) {
+	s.journal, err = journal.Create(s.dir, journalName, s.header.identity(), s.commits)
+	return wrapBadger(err)
+}
+
+// openJournal brings Badger to what the journal holds, and goes on with the journal. A store that has no header yet, or
+// is of a format without a journal, has none. What is missing in the journal, or in Badger and the journal, is an ErrCorrupt
+// that says which commits.
+func (s *Store) openJournal() error {
+	held, err := s.storedCommit()
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.dir, err)
+	}
+	s.commits = held
+	r, err := s.readJournal()
+	if err != nil {
+		return err
+	}
+	reading := s.readHeader()
+	if len(r.Segments) == 0 {
+		if reading == nil && s.header.Version >= journaledFormat {
+			return s.missingJournal(held)
+		}
+		if errors.Is(reading, ErrNotStore) {
+			return nil
+		}
+		return reading
+	}
+	if reading != nil && !errors.Is(reading, ErrNotStore) {
+		return reading
+	}
+	if err := s.fits(r.Contents, held, reading == nil); err != nil {
+		return err
+	}
+	if s.opt.ReadOnly {
+		if held < r.Last() {
+			return crashedError(s.dir)
+		}
+		return nil
+	}
+	if err := s.replay(r, held); err != nil {
+		return err
+	}
+	if s.journal, err = journal.Continue(s.dir, journalName, r.Contents); err != nil {
+		return wrapBadger(err)
+	}
+	s.commits = s.journal.Last()
+	for range len(r.Segments) - 1 {
+		s.ends = append(s.ends, s.version())
+	}
+	return nil
+}
+
+// fits returns an ErrCorrupt where a journal is damaged, or is not the one of what Badger holds.
+func (s *Store) fits(c *journal.Contents, held uint64, identified bool) error {
+	for _, segment := range c.Segments {
+		if identified && segment.Store != s.header.identity() && len(c.Damage) == 0 {
+			return corruptFile(segment.Path, "it is the journal of the store %x", segment.Store)
+		}
+	}
+	if len(c.Damage) > 0 {
+		d := c.Damage[0]
+		switch {
+		case d.Open:
+			return corruptFile(d.Path, "%s; commits after %d may be missing", d.What, max(d.Last, held))
+		case d.First <= d.Last:
+			return corruptFile(d.Path, "%s; %s missing in it", d.What, commits(d.First, d.Last))
+		}
+		return corruptFile(d.Path, "%s; what was written before commit %d is missing in it", d.What, d.Last+1)
+	}
+	switch last := c.Segments[len(c.Segments)-1]; {
+	case held > c.Last():
+		return corruptFile(last.Path, "it ends with commit %d, and the store has come to %d: %s missing in it",
+			c.Last(), held, commits(c.Last()+1, held))
+	case held < c.Base():
+		return corruptFile(s.dir, "the tables end with commit %d, and the journal begins after %d: %s missing",
+			held, c.Base(), commits(held+1, c.Base()))
+	}
+	return nil
+}
+
+// checkJournal returns an ErrCorrupt where the journal does not fit the store. The caller holds the writer's lock.
+func (s *Store) checkJournal() error {
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed || !s.synced || s.header.Version < journaledFormat {
+		return nil
+	}
+	held, err := s.storedCommit()
+	if err != nil {
+		return err
+	}
+	c, err := journal.Scan(s.dir, journalName, nil)
+	switch {
+	case err != nil:
+		return err
+	case len(c.Segments) == 0:
+		return s.missingJournal(held)
+	case c.Torn:
+		return corruptFile(c.Segments[len(c.Segments)-1].Path, "it ends with a frame that is cut off")
+	}
+	return s.fits(c, held, true)
+}
+
+func (s *Store) missingJournal(held uint64) error {
+	return corruptFile(filepath.Join(s.dir, journalName+"-*.log"), "the journal is missing: "+
+		"whether there were commits after %d is not known", held)
+}
+
+// commits names commits, with the verb that follows.
+func commits(first, last uint64) string {
+	if first == last {
+		return fmt.Sprintf("commit %d is", first)
+	}
+	return fmt.Sprintf("commits %d to %d are", first, last)
+}
+
+// A keySum stands for a key.
+type keySum [16]byte
+
+func sumKey(key []byte) (sum keySum) {
+	all := sha256.Sum256(key)
+	copy(sum[:], all[:])
+	return sum
+}
+
+// A replay is a journal to be written again.
+type replay struct {
+	*journal.Contents
+
+	// latest is the place, among all entries, of the last entry of a key that transactions wrote.
+	latest map[keySum]int
+}
+
+// readJournal reads the journal for the first time.
+func (s *Store) readJournal() (*replay, error) {
+	r := &replay{latest: map[keySum]int{}}
+	place := 0
+	var err error
+	r.Contents, err = journal.Scan(s.dir, journalName, func(f journal.Frame) error {
+		for e, err := range f.Entries() {
+			if err != nil {
+				return err
+			}
+			if place++; f.Kind == journal.Commit {
+				r.latest[sumKey(e.Key)] = place
+			}
+		}
+		return nil
+	})
+	return r, err
+}
+
+// replay writes what Badger lacks of a journal. It stays in the journal, so that a crash here does no harm.
+func (s *Store) replay(r *replay, held uint64) error {
+	if r.Size() == 0 {
+		return nil
+	}
+	began := time.Now()
+	var records, size int64
+	txn := s.db.NewTransaction(false)
+	defer txn.Discard()
+	b := newBatch(s)
+	defer b.wb.Cancel()
+	place := 0
+	_, err := journal.Scan(s.dir, journalName, func(f journal.Frame) error {
+		for e, err := range f.Entries() {
+			if err != nil {
+				return err
+			}
+			if place++; r.latest[sumKey(e.Key)] > place {
+				continue
+			}
+			same, err := holds(txn, e)
+			if err != nil {
+				return err
+			}
+			if same {
+				continue
+			}
+			records++
+			size += int64(len(e.Key) + len(e.Value))
+			if err := b.write(bytes.Clone(e.Key), bytes.Clone(e.Value)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = b.flush()
+	}
+	if records > 0 || err != nil {
+		s.observe(Event{Kind: EventReplay, Records: records, Bytes: size, Err: err}, began)
+	}
+	if records > 0 && s.opt.Logger != nil {
+		s.opt.Logger.Warn("the log of Badger held less than the journal", "store", s.dir, "commit", held, "journal", r.Last(),
+			"records", records)
+	}
+	return err
+}
+
+// holds says whether Badger has an entry as it is.
+func holds(txn *badger.Txn, e journal.Entry) (same bool, err error) {
+	err = guard(e.Key, func() error {
+		item, err := txn.Get(e.Key)
+		if errors.Is(err, badger.ErrKeyNotFound) {
+			same = e.Value == nil
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return item.Value(func(value []byte) error {
+			same = e.Value != nil && bytes.Equal(value, e.Value)
+			return nil
+		})
+	})
+	if errors.Is(err, ErrCorrupt) {
+		return false, nil
+	}
+	return same, wrapBadger(err)
+}
+
+// version is Badger's number of what was committed last. What was handed to Badger must have been written.
+func (s *Store) version() uint64 {
+	txn := s.db.NewTransaction(false)
+	defer txn.Discard()
+	return txn.ReadTs()
+}
+
+// journalIsDue says whether the last segment of the journal has grown to half a memtable.
+func (s *Store) journalIsDue() bool {
+	return s.journal != nil && s.journal.Size() >= s.db.Opts().MemTableSize/2 && s.journal.Failed() == nil
+}
+
+// rotateJournal begins another segment where it is due, and removes those of which all is in tables. Where it cannot, the
+// journal stays as it is, and the next call tries again. The caller holds the writer's lock, and what was handed to Badger
+// is written.
+func (s *Store) rotateJournal() {
+	if !s.journalIsDue() {
+		return
+	}
+	err := s.journal.Rotate()
+	if err == nil {
+		s.ends = append(s.ends, s.version())
+		err = s.trimJournal()
+	}
+	if s.journal.Failed() != nil {
+		s.failure.set(err)
+	}
+	if err != nil {
+		s.warn("the journal could not be made shorter", err)
+	}
+}
+
+// warn logs what went wrong beside a commit, which it does not undo.
+func (s *Store) warn(what string, err error) {
+	if s.opt.Logger != nil {
+		s.opt.Logger.Warn(what, "store", s.dir, "error", err)
+	}
+}
+
+// trimJournal removes the segments of which all is in tables.
+func (s *Store) trimJournal() error {
+	flushed := uint64(0)
+	for _, t := range s.db.Tables() {
+		flushed = max(flushed, t.MaxVersion) // memtables become tables in the order they were written
+	}
+	n := 0
+	for n < len(s.ends) && s.ends[n] <= flushed {
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	if err := syncDirectory(s.dir); err != nil { // Badger has synced the tables, not their names
+		return err
+	}
+	if err := s.updateCopy(); err != nil {
+		return err
+	}
+	s.ends = s.ends[n:]
+	return s.journal.Remove(n)
+}
+
+// closeJournal ends the journal of a store that Badger has closed; flushed says that everything is in tables.
+func (s *Store) closeJournal(flushed bool) error {
+	switch {
+	case s.journal == nil && flushed && !s.synced && s.header.Version >= journaledFormat:
+		if err := s.createJournal(); err != nil {
+			return err
+		}
+	case s.journal == nil:
+		return nil
+	case flushed && s.journal.Failed() == nil && !s.journal.Empty():
+		if err := s.journal.Rotate(); err != nil {
+			return errors.Join(wrapBadger(err), s.journal.Close())
+		}
+		if err := s.journal.Remove(len(s.journal.Segments()) - 1); err != nil {
+			return errors.Join(err, s.journal.Close())
+		}
+	}
+	return s.journal.Close()
+}
+
+// removeFiles removes files.
+func removeFiles(paths []string) error {
+	for _, path := range paths {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+)
+
+// journal opens the journal. Where it is damaged, or does not fit what Badger holds, everything that can be read of it, and is
+// not older than what Badger holds, is written again, and makeJournal makes another.
+func (r *repair) journal() error {
+	damage := r.s.openJournal()
+	if r.s.journal != nil {
+		r.identity = r.s.journal.Segments()[0].Store
+	}
+	if !errors.Is(damage, ErrCorrupt) {
+		return damage
+	}
+	held, err := r.s.storedCommit()
+	if err != nil && !errors.Is(err, ErrCorrupt) {
+		return err
+	}
+	known := err == nil && held > 0
+	if r.journals, err = journal.Files(r.dir, journalName); err != nil {
+		return err
+	}
+	all, err := r.s.readJournal()
+	if err != nil {
+		return err
+	}
+	if len(all.Segments) > 0 {
+		r.identity = all.Segments[0].Store
+	}
+	r.s.commits = held
+	done := fmt.Sprintf("made again; the store has come to commit %d", held)
+	var lost Losses
+	if len(all.Segments) > 0 && !r.isForeign(all.Contents) && (!known || held <= all.Last()) {
+		if err := r.s.replay(all, held); err != nil {
+			return err
+		}
+		r.s.commits = max(held, all.Last())
+		var what string
+		what, lost = lostCommits(all.Contents, held, known)
+		done = fmt.Sprintf("made again; the store has come to commit %d%s", r.s.commits, what)
+	}
+	r.remade = true
+	if err := r.s.setRecord(commitKey(), commitBody(r.s.commits)); err != nil {
+		return err
+	}
+	name := journalName
+	if len(r.journals) > 0 {
+		name = filepath.Base(r.journals[len(r.journals)-1])
+	}
+	return r.tell(Mend{Where: name, What: damage.Error(), Done: done, Lost: lost})
+}
+
+// isForeign says whether a journal is that of another store.
+func (r *repair) isForeign(c *journal.Contents) bool {
+	if err := r.s.readHeader(); err != nil {
+		return false
+	}
+	for _, segment := range c.Segments {
+		if segment.Store != (journal.Store{}) && segment.Store != r.s.header.identity() {
+			return true
+		}
+	}
+	return false
+}
+
+// lostCommits says which commits neither Badger, which held them up to one, nor the journal has.
+func lostCommits(c *journal.Contents, held uint64, known bool) (what string, losses Losses) {
+	if !known {
+		return "; how many of them the tables hold is not known", Losses{{Kind: "commit"}}
+	}
+	var lost []string
+	lose := func(first, last uint64) {
+		if first = max(first, held+1); first <= last {
+			lost = append(lost, commits(first, last)+" lost")
+			losses.add(Loss{Kind: "commit", Count: int64(last - first + 1)})
+		}
+	}
+	lose(held+1, c.Base())
+	for _, d := range c.Damage {
+		if lose(max(d.First, c.Base()+1), d.Last); d.Open && d.Last >= held {
+			lost = append(lost, fmt.Sprintf("commits after %d may be lost", d.Last))
+			losses.add(Loss{Kind: "commit"})
+		}
+	}
+	if len(lost) == 0 {
+		return "; no commit is lost", nil
+	}
+	return "; " + strings.Join(lost, ", "), losses
+}
+
+// makeJournal makes the journal again of a store that is closed, where it has to be.
+func (r *repair) makeJournal() error {
+	if !r.remade {
+		return nil
+	}
+	if err := r.s.createJournal(); err != nil {
+		return err
+	}
+	if err := removeFiles(r.journals); err != nil {
+		return err
+	}
+	return errors.Join(r.s.journal.Close(), syncDirectory(r.dir), alignModes(r.dir))
+}

@@ -1,0 +1,347 @@
+package kv
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"path/filepath"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+)
+
+// Spaces that are kept twice have a copy beside the tables, in files that are only appended to, of the form of the journal.
+// An entry of the copy has as its key the name of the space, a zero and the key there. The last entry of a commit's frame says
+// of which commit and which generations the copy is; what was committed since is in the journal, of which nothing is
+// removed before the copy has it. So copy and journal hold every entry, and a commit is synced once.
+//
+// Where a Bulk has replaced a space the copy is written anew, from the tables: that begins with an entry which says so.
+
+// copyName begins the names of the files of the copy.
+const copyName = "copy"
+
+// Keys of the copy that are no entries of a space: names of spaces begin with neither.
+const (
+	copyCovers = 0x00 // commit uint64, then keptTwice of the catalogue
+	copyAnew   = 0x01 // what comes before it no longer counts
+)
+
+// copySegment is from how many bytes on the copy goes on in another file: to append, only the last is read.
+const copySegment = 8 << 20
+
+// KeepTwice has the store keep a second copy of the entries, from which Check tells that an entry is gone, and Repair puts
+// it back. It may be called again.
+func (s *Space) KeepTwice() error {
+	if err := s.tx.writable(); err != nil {
+		return err
+	}
+	if _, marked := s.tx.cat.Twice[s.name]; marked {
+		return nil
+	}
+	if err := validateName("space", s.name); err != nil {
+		return err
+	}
+	c, err := s.tx.change()
+	if err != nil {
+		return err
+	}
+	c.Twice[s.name] = s.tx.s.commits + 1
+	return nil
+}
+
+// keptTwice are the spaces that are kept twice, with their generations.
+func (c *catalog) keptTwice() (list []byte) {
+	for _, name := range sortedNames(c.Twice) {
+		list = append(append(list, name...), 0)
+		list = binary.BigEndian.AppendUint32(list, uint32(c.Spaces[name]))
+	}
+	return list
+}
+
+// A copyState is how far the copy has come.
+type copyState struct {
+	*journal.Contents
+	commit uint64
+	kept   []byte // keptTwice
+	known  bool   // both are
+	frames int    // before the first that counts
+}
+
+// readCopy reads the copy, or only its last file.
+func (s *Store) readCopy(whole bool) (*copyState, error) {
+	scan := journal.Scan
+	if !whole {
+		scan = journal.ScanTail
+	}
+	c := &copyState{}
+	number, anew := 0, 0
+	contents, err := scan(s.dir, copyName, func(f journal.Frame) error {
+		for e, err := range f.Entries() {
+			switch {
+			case err != nil:
+				return err
+			case len(e.Key) == 1 && e.Key[0] == copyAnew:
+				anew = number
+			case len(e.Key) == 1 && e.Key[0] == copyCovers && len(e.Value) >= 8:
+				c.commit, c.kept, c.known = binary.BigEndian.Uint64(e.Value), bytes.Clone(e.Value[8:]), true
+				c.frames = anew
+			}
+		}
+		number++
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !whole && !c.known && len(contents.Segments) > 0 && len(contents.Damage) == 0 {
+		return s.readCopy(true)
+	}
+	c.Contents = contents
+	return c, nil
+}
+
+// fitsCopy returns an ErrCorrupt where the copy is damaged, or does not go as far as the journal of a store begins after; base
+// is that commit, and last the last of the store.
+func (s *Store) fitsCopy(c *copyState, cat *catalog, base, last uint64) error {
+	path := filepath.Join(s.dir, copyName+"-*.log")
+	if len(c.Segments) > 0 {
+		path = c.Segments[len(c.Segments)-1].Path
+	}
+	switch {
+	case len(c.Damage) > 0:
+		return corruptFile(c.Damage[0].Path, "%s", c.Damage[0].What)
+	case c.known && c.commit > last:
+		return corruptFile(path, "it is of commit %d, and the store has come to %d", c.commit, last)
+	case c.known && c.commit < base:
+		return corruptFile(path, "it is of commit %d, and the journal begins after %d: it is an earlier copy", c.commit, base)
+	}
+	for _, name := range sortedNames(cat.Twice) {
+		if !c.known && cat.Twice[name] <= base {
+			return corruptFile(path, "the second copy of the space %s is missing", name)
+		}
+	}
+	return nil
+}
+
+// updateCopy has the copy hold what was committed. The caller holds the writer's lock, or is the only one who knows the store.
+func (s *Store) updateCopy() error {
+	if s.synced && (s.journal == nil || s.journal.Empty()) {
+		return nil
+	}
+	return s.lastView(func(tx *Tx) error {
+		kept := tx.cat.keptTwice()
+		if len(kept) == 0 {
+			return nil
+		}
+		s.copying.Lock()
+		defer s.copying.Unlock()
+		c, err := s.readCopy(false)
+		if err != nil {
+			return err
+		}
+		base := uint64(0)
+		if s.journal != nil {
+			base = s.journal.Segments()[0].Base
+			if err := s.fitsCopy(c, tx.cat, base, s.commits); err != nil {
+				return err
+			}
+		}
+		w := copyWriter{s: s}
+		if len(c.Segments) == 0 {
+			w.log, err = journal.Create(s.dir, copyName, s.header.identity(), 0)
+		} else {
+			w.log, err = journal.Continue(s.dir, copyName, c.Contents)
+		}
+		if err != nil {
+			return wrapBadger(err)
+		}
+		switch {
+		case !c.known || !bytes.Equal(c.kept, kept):
+			err = w.anew(tx, len(c.Segments) > 0)
+		case c.commit < s.commits:
+			err = w.follow(tx.cat, c.commit)
+		}
+		if err == nil && w.log.Size() >= copySegment {
+			if err = w.log.Rotate(); err == nil {
+				err = w.end(tx.cat)
+			}
+		}
+		return errors.Join(wrapBadger(err), w.log.Close())
+	})
+}
+
+// remakeCopy writes the copy anew whatever is there.
+func (s *Store) remakeCopy() error {
+	return s.lastView(func(tx *Tx) error {
+		old, err := journal.Files(s.dir, copyName)
+		if err != nil {
+			return err
+		}
+		w := copyWriter{s: s}
+		if w.log, err = journal.Create(s.dir, copyName, s.header.identity(), 0); err != nil {
+			return wrapBadger(err)
+		}
+		err = w.anew(tx, false)
+		if err := errors.Join(wrapBadger(err), w.log.Close()); err != nil {
+			return err
+		}
+		return removeFiles(old)
+	})
+}
+
+// lastView runs fn on a snapshot that Close does not end.
+func (s *Store) lastView(fn func(tx *Tx) error) error {
+	tx := &Tx{s: s, cat: newCatalog(), records: s.records, done: make(chan struct{}), txn: s.db.NewTransaction(false)}
+	defer tx.txn.Discard()
+	defer tx.cursors.close()
+	if err := tx.loadCatalog(); err != nil {
+		return err
+	}
+	return fn(tx)
+}
+
+// A copyWriter appends to the copy.
+type copyWriter struct {
+	s       *Store
+	log     *journal.Log
+	entries []journal.Entry
+	bytes   int
+}
+
+func (w *copyWriter) put(name string, key, body []byte) error {
+	e := journal.Entry{Key: append(append([]byte(name), 0), key...)}
+	if body != nil {
+		e.Value = append([]byte{}, body...)
+	}
+	w.entries = append(w.entries, e)
+	if w.bytes += len(e.Key) + len(e.Value); w.bytes < frameBytes {
+		return nil
+	}
+	return w.flush()
+}
+
+func (w *copyWriter) flush() error {
+	if len(w.entries) == 0 {
+		return nil
+	}
+	err := w.log.AppendData(w.entries)
+	clear(w.entries)
+	w.entries, w.bytes = w.entries[:0], 0
+	return err
+}
+
+// end makes durable what was put, and says of which commit the copy is.
+func (w *copyWriter) end(cat *catalog) error {
+	covers := append(commitBody(w.s.commits), cat.keptTwice()...)
+	return w.log.AppendCommit(append(w.entries, journal.Entry{Key: []byte{copyCovers}, Value: covers}))
+}
+
+// anew writes all entries of a snapshot, in another file where older ones are to go.
+func (w *copyWriter) anew(tx *Tx, older bool) error {
+	if older {
+		if err := w.log.Rotate(); err != nil {
+			return err
+		}
+	}
+	w.entries = append(w.entries, journal.Entry{Key: []byte{copyAnew}, Value: []byte{}})
+	for _, name := range sortedNames(tx.cat.Twice) {
+		for e, err := range tx.Space(name).Ascend(nil) {
+			if err != nil {
+				return err
+			}
+			if err := w.put(name, e.Key, append([]byte{}, e.Value...)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := w.end(tx.cat); err != nil {
+		return err
+	}
+	files, err := journal.Files(w.s.dir, copyName)
+	if err != nil || !older {
+		return err
+	}
+	return removeFiles(files[:len(files)-1])
+}
+
+// follow appends what the journal has of later commits.
+func (w *copyWriter) follow(cat *catalog, commit uint64) error {
+	err := eachCopied(w.s.dir, cat, commit, w.s.commits, w.put)
+	if err != nil {
+		return err
+	}
+	return w.end(cat)
+}
+
+// eachCopied calls use with the entries of spaces that are kept twice which the journal has of the commits after one up to
+// another, in order; the body is nil where an entry was deleted.
+func eachCopied(dir string, cat *catalog, after, last uint64, use func(name string, key, body []byte) error) error {
+	names := map[generation]string{}
+	for name := range cat.Twice {
+		if g, ok := cat.Spaces[name]; ok {
+			names[g] = name
+		}
+	}
+	_, err := journal.Scan(dir, journalName, func(f journal.Frame) error {
+		if f.Kind != journal.Commit || f.Number <= after || f.Number > last {
+			return nil
+		}
+		for e, err := range f.Entries() {
+			if err != nil {
+				return err
+			}
+			if len(e.Key) <= 5 || kind(e.Key[0]) != kindSpace || names[generationOf(e.Key)] == "" {
+				continue
+			}
+			var body []byte
+			if e.Value != nil {
+				if body, err = decode(e.Key, e.Value); err != nil {
+					return err
+				}
+			}
+			if err := use(names[generationOf(e.Key)], e.Key[5:], body); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// each calls use with the entries of the copy that count, in order.
+func (c *copyState) each(dir string, use func(name string, key, body []byte) error) error {
+	number := 0
+	_, err := journal.Scan(dir, copyName, func(f journal.Frame) error {
+		if number++; number <= c.frames {
+			return nil
+		}
+		for e, err := range f.Entries() {
+			if err != nil {
+				return err
+			}
+			name, key, ok := bytes.Cut(e.Key, []byte{0})
+			if len(e.Key) < 3 || !ok {
+				continue
+			}
+			if err := use(string(name), key, e.Value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// sameEntry says whether a space has an entry as it is in the copy; nil for none.
+func sameEntry(txn *badger.Txn, cat *catalog, name string, key, body []byte) (same bool, err error) {
+	g, ok := cat.Spaces[name]
+	if !ok {
+		return body == nil, nil
+	}
+	e := journal.Entry{Key: spaceKey(g, key)}
+	if body != nil {
+		e.Value = encode(e.Key, body)
+	}
+	return holds(txn, e)
+}

@@ -1,0 +1,278 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// decidedStore is a closed store with a space of entries that is kept twice, and its contents; all but the last three entries
+// are in one table, and the copy.
+func decidedStore(t *testing.T) (dir string, want map[string]string) {
+	t.Helper()
+	s := newStore(t, Options{})
+	addNodes(t, s, 5)
+	decide := func(s *Store, first, end int) {
+		for i := first; i < end; i++ {
+			update(t, s, func(tx *Tx) error {
+				space := tx.Space("decisions")
+				return errors.Join(space.KeepTwice(), space.Put(fmt.Appendf(nil, "%03d", i), fmt.Append(nil, "decision ", i)),
+					space.Put(fmt.Appendf(nil, "by node %d", i%5), fmt.Append(nil, i)), space.Delete(fmt.Appendf(nil, "by node %d", (i+1)%5)))
+			})
+		}
+	}
+	decide(s, 0, 20)
+	closeStore(t, s)
+	s = openStore(t, s.Dir(), Options{})
+	decide(s, 20, 23)
+	closeStore(t, s)
+	s = openStore(t, s.Dir(), Options{ReadOnly: true})
+	want, err := contents(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkClean(t, s)
+	closeStore(t, s)
+	return s.Dir(), want
+}
+
+func onlyCopy(t *testing.T, dir string) string {
+	t.Helper()
+	files := fileNames(t, dir, copyName+"-*.log")
+	if len(files) != 1 {
+		t.Fatalf("got a copy of %v, want one file", files)
+	}
+	return filepath.Join(dir, files[0])
+}
+
+// TestLostEntriesAreBroughtBack deletes and damages entries of a space that is kept twice: Check finds each, and Repair
+// puts it back.
+func TestLostEntriesAreBroughtBack(t *testing.T) {
+	t.Parallel()
+	dir, want := decidedStore(t)
+	for _, how := range []string{"deleted", "flipped", "other"} {
+		copied := copyStore(t, dir)
+		damagedStores.Store(copied, true)
+		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := generation(0)
+		view(t, s, func(tx *Tx) error { g = tx.cat.Spaces["decisions"]; return nil })
+		for _, i := range []int{0, 7, 22} {
+			key := spaceKey(g, fmt.Appendf(nil, "%03d", i))
+			value := rawValue(t, s, key)
+			switch how {
+			case "deleted":
+				value = nil
+			case "flipped":
+				value[len(value)-1] ^= 1
+			case "other":
+				value = encode(key, []byte("another"))
+			}
+			writeRaw(t, s, key, value)
+		}
+		problems := 0
+		err = s.Check(t.Context(), nil, func(p Problem) { problems += counted(strings.HasPrefix(p.Where, "space decisions")) })
+		if err != nil || problems != 3 {
+			t.Errorf("%s: Check finds %d entries (%v), want 3", how, problems, err)
+		}
+		closeStore(t, s)
+		if done := fmt.Sprint(repaired(t, copied)); !strings.Contains(done, "space decisions: 3 of its entries") {
+			t.Errorf("%s: repairing did %s, want 3 entries put back", how, done)
+		}
+		damagedStores.Delete(copied)
+		sameContents(t, how, copied, want)
+	}
+}
+
+// TestDamagedCopyIsTold damages the copy of a closed store: Check finds it, writing goes on, and Repair makes it again.
+func TestDamagedCopyIsTold(t *testing.T) {
+	t.Parallel()
+	dir, want := decidedStore(t)
+	earlier := t.TempDir()
+	s := openStore(t, copyStore(t, dir), Options{})
+	update(t, s, func(tx *Tx) error { return tx.Space("decisions").Put([]byte("after"), []byte("x")) })
+	closeStore(t, s)
+	later := s.Dir()
+	if err := os.Rename(onlyCopy(t, copyStore(t, dir)), filepath.Join(earlier, filepath.Base(onlyCopy(t, later)))); err != nil {
+		t.Fatal(err)
+	}
+	for name, damage := range fileDamages(700, earlier) {
+		from, want := dir, maps.Clone(want)
+		if name == "earlier" {
+			from = later
+			s := openStore(t, later, Options{ReadOnly: true})
+			var err error
+			if want, err = contents(s); err != nil {
+				t.Fatal(err)
+			}
+			closeStore(t, s)
+		}
+		copied := copyStore(t, from)
+		damagedStores.Store(copied, true)
+		if err := damage(onlyCopy(t, copied)); err != nil {
+			t.Fatal(err)
+		}
+		for round := range 2 { // a session that writes does not hide it
+			s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			found := 0
+			if err := s.Check(t.Context(), nil, func(p Problem) { found += counted(strings.Contains(p.String(), copyName)) }); err != nil || found == 0 {
+				t.Errorf("%s, round %d: Check finds nothing (%v)", name, round, err)
+			}
+			if round == 0 {
+				update(t, s, func(tx *Tx) error { return tx.PutDocument("d", "x", 1) })
+				update(t, s, func(tx *Tx) error { return tx.DeleteDocument("d", "x") })
+			}
+			closeStore(t, s)
+		}
+		if done := fmt.Sprint(repaired(t, copied)); !strings.Contains(done, copyName) {
+			t.Errorf("%s: repairing did %s, want the copy made again", name, done)
+		}
+		damagedStores.Delete(copied)
+		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := contents(s)
+		delete(got, fmt.Sprintf("%02x", byte(kindCommit)))
+		delete(want, fmt.Sprintf("%02x", byte(kindCommit)))
+		if err != nil || !maps.Equal(got, want) {
+			t.Errorf("%s: got %d records (%v), want %d", name, len(got), err, len(want))
+		}
+		checkClean(t, s)
+		closeStore(t, s)
+	}
+}
+
+// TestCopyFollowsBulks rewrites a space that is kept twice, drops it, and marks one that is there already; what is restored of
+// a backup has a copy too.
+func TestCopyFollowsBulks(t *testing.T) {
+	t.Parallel()
+	dir, _ := decidedStore(t)
+	s := openStore(t, copyStore(t, dir), Options{})
+	b, err := s.Bulk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Abort()
+	w, err := b.Space("decisions")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 {
+		if err := w.Put(fmt.Append(nil, i), []byte("new")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Commit(nil); err != nil {
+		t.Fatal(err)
+	}
+	entries := func(s *Store) string {
+		t.Helper()
+		got := map[string]string{}
+		err := s.lastView(func(tx *Tx) error {
+			c, err := s.readCopy(true)
+			if err != nil {
+				return err
+			}
+			put := func(name string, key, body []byte) error {
+				if got[name+" "+string(key)] = string(body); body == nil {
+					delete(got, name+" "+string(key))
+				}
+				return nil
+			}
+			return errors.Join(c.each(s.Dir(), put), eachCopied(s.Dir(), tx.cat, c.commit, s.commits, put))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(got)
+	}
+	want := map[string]string{}
+	for i := range 10 {
+		want["decisions "+fmt.Sprint(i)] = "new"
+	}
+	if got := entries(s); got != fmt.Sprint(want) {
+		t.Errorf("after a Bulk: got %s, want %v", got, want)
+	}
+	checkClean(t, s)
+	update(t, s, func(tx *Tx) error { return tx.Space("other").Put([]byte("k"), []byte("v")) })
+	closeStore(t, s)
+	s = openStore(t, s.Dir(), Options{})
+	update(t, s, func(tx *Tx) error {
+		return errors.Join(tx.Space("other").KeepTwice(), tx.Space("decisions").Delete([]byte("3")))
+	})
+	closeStore(t, s)
+	delete(want, "decisions 3")
+	want["other k"] = "v"
+	s = openStore(t, s.Dir(), Options{})
+	if got := entries(s); got != fmt.Sprint(want) {
+		t.Errorf("of two spaces: got %s, want %v", got, want)
+	}
+	restored := restoreAll(t, backupAsItIs(t, s))
+	if got := entries(restored); got != fmt.Sprint(want) {
+		t.Errorf("restored: got %s, want %v", got, want)
+	}
+	checkClean(t, restored)
+	update(t, s, func(tx *Tx) error { return tx.DropSpace("decisions") })
+	closeStore(t, s)
+	s = openStore(t, s.Dir(), Options{})
+	if got := entries(s); got != "map[other k:v]" {
+		t.Errorf("after dropping a space: got %s", got)
+	}
+	checkClean(t, s)
+}
+
+// TestLostTableOfDecisions takes out the table that has most decisions, as a fault of the disk may: Repair brings all back.
+func TestLostTableOfDecisions(t *testing.T) {
+	t.Parallel()
+	dir, want := decidedStore(t)
+	damagedStores.Store(dir, true)
+	tables := fileNames(t, dir, "*.sst")
+	found := false
+	for _, table := range tables {
+		copied := copyStore(t, dir)
+		text, err := os.ReadFile(filepath.Join(copied, table))
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := strings.Index(string(text), "decision 3")
+		if from < 0 {
+			continue
+		}
+		found = true
+		copy(text[from-40:], make([]byte, 80))
+		if err := os.WriteFile(filepath.Join(copied, table), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		done := repaired(t, copied)
+		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
+		if err != nil {
+			t.Fatalf("after %v: %v", done, err)
+		}
+		lost := 0
+		view(t, s, func(tx *Tx) error {
+			for i := range 23 {
+				value, err := tx.Space("decisions").Get(fmt.Appendf(nil, "%03d", i))
+				lost += counted(err != nil || string(value) != fmt.Sprint("decision ", i))
+			}
+			return nil
+		})
+		if lost > 0 {
+			t.Errorf("%d of 23 decisions are lost after %v", lost, done)
+		}
+		checkClean(t, s)
+		closeStore(t, s)
+	}
+	if !found || len(want) == 0 {
+		t.Errorf("no table of %v has the decisions", tables)
+	}
+}
