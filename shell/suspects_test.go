@@ -271,3 +271,53 @@ func TestGateEndsWith(t *testing.T) {
 		t.Errorf("never cleaned: got exit code %d and %s, want %d", got.code, got.err, exitVerdict)
 	}
 }
+
+// What is not known of a node that came after the run is said, and is no number.
+func TestNodesWithoutPredictions(t *testing.T) {
+	reviewedStore(t)
+	err := withStore("g", kv.Options{}, func(s *kv.Store) error {
+		return s.Update(func(tx *kv.Tx) error {
+			v, err := tx.AddNode(kv.Node{ID: "new", Label: "odd"})
+			if err != nil {
+				return err
+			}
+			return tx.AddEdge(0, v)
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var beside string
+	err = withStore("g", kv.Options{}, func(s *kv.Store) error {
+		return s.View(func(tx *kv.Tx) (err error) {
+			beside, err = tx.ID(0)
+			return err
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{"table", "csv", "json", "line"} {
+		got := run(t, "", "shell", "g", "-c", "explain new", "--format", format)
+		if got.code != exitDone || strings.Contains(got.out, "NaN") || strings.Contains(got.out, "prediction,") ||
+			strings.Contains(got.out, "counterfactual,") || !strings.Contains(got.err, "node new has no predictions: what needs them is unknown") ||
+			!strings.Contains(got.err, "run predict") {
+			t.Errorf("explain new as %s: got exit code %d, %s and %s", format, got.code, got.out, got.err)
+		}
+		if format == "json" && !strings.Contains(got.out, `"incomplete":"node new has no predictions`) {
+			t.Errorf("explain new as json: got %s", got.out)
+		}
+		got = run(t, "", "shell", "g", "-c", "neighbors new", "--format", format)
+		if got.code != exitDone || strings.Contains(got.out, "NaN") ||
+			!strings.Contains(got.err, "node new has no predictions, and so no score: run predict") {
+			t.Errorf("neighbors new as %s: got exit code %d, %s and %s", format, got.code, got.out, got.err)
+		}
+		got = run(t, "", "shell", "g", "-c", "explain "+quoteString(beside), "--format", format)
+		if got.code != exitDone || strings.Contains(got.out, "NaN") || !strings.Contains(got.err, "some nodes within 2 hops have no predictions") {
+			t.Errorf("explain of its neighbour as %s: got exit code %d, %s and %s", format, got.code, got.out, got.err)
+		}
+	}
+	if got := run(t, "", "shell", "g", "-c", "explain "+quoteString(beside)+"; neighbors "+quoteString(beside)); strings.Contains(got.err, "and so no score") {
+		t.Errorf("of a node with predictions: got %s", got.err)
+	}
+}
