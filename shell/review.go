@@ -33,6 +33,9 @@ func (*reviewCommand) Help() string {
 Every decision is on disk before the next suspect is shown, and a suspect that was decided on does not come again, so that a review can be left and taken up ` +
 		`at any time. Skipped ones come again in the next review; those that nobody is sure of are found by suspects where decision = 'unsure'.
 
+Behind l the classes are listed: type a name, its beginning, or the number in the list; a number that is a name, or that names begin with, is meant ` +
+		`as one. A wrong label is asked for again. Keys are taken one at a time: what was pasted, or typed before a suspect is shown, is no reply to it.
+
 Where standard input or output is no terminal, keys are read as lines: a key or its word, and behind l the label, behind w the reason. A ` +
 		`line that cannot be meant then ends the review.
 

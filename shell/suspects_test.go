@@ -35,10 +35,20 @@ func column(t *testing.T, text, name string, keep func(row map[string]string) bo
 	return values
 }
 
+// closedStore closes a store, for commands to open.
+func closedStore(t *testing.T, store *kv.Store) string {
+	t.Helper()
+	dir := store.Dir()
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // Whoever speaks of suspects speaks of the same nodes: of those above 0.7, p4 is put aside as unsure, and e 1 has its
 // suggested label.
 func TestSuspectsAreTheSameEverywhere(t *testing.T) {
-	db := terminalStore(t, cleanedStore(t))
+	db := closedStore(t, cleanedStore(t))
 	baseline := filepath.Join(t.TempDir(), "known.csv")
 	mustRun(t, "shell", db, "-c", "unsure p4")
 	every := func(map[string]string) bool { return true }
@@ -137,9 +147,9 @@ func TestWarningsStayWithTheScores(t *testing.T) {
 
 // Labels of a whole class, or most labels, are not left out unasked.
 func TestLabelsAreNotLostUnasked(t *testing.T) {
-	classless := terminalStore(t, cleanedStore(t))
+	classless := closedStore(t, cleanedStore(t))
 	mustRun(t, "shell", classless, "-c", "unlabel s1, s2") // p4 and s3 are what is left of Systems
-	many := terminalStore(t, scoredStore(t, 100))
+	many := closedStore(t, scoredStore(t, 100))
 	for _, test := range []struct {
 		db, threshold string
 		says          string // "" where it is done
