@@ -25,7 +25,7 @@
 //	p        Run.MislabelRate   (0,1)        share of wrong labels, estimated
 //	Z        AgreementFeatures  [n×(2K+1)]   how far the label under test agrees with what is around the node
 //	s        score              [n] in [0,1] the answer: the given label is wrong
-//	τ        Run.Threshold      (0,1)        a node is a suspect when s > τ
+//	τ        Run.Threshold      (0,1)        a suspect has s > τ; see Suspects for the rest
 //
 // # Directed and weighted graphs
 //
@@ -105,8 +105,9 @@
 // the matrix agreement_error with the standard errors of agreement, where diagonals were sampled,
 // and the Run: what was asked, the noise that was found, the confident joint as a list of what was counted in the space
 // "joint/RUN", the detector or the label model, from which Explain computes what the score
-// would be had the label been another, and how the agreement features of the fitting nodes are distributed. A run
-// describes the store as it was when it began.
+// would be had the label been another, and how the agreement features of the fitting nodes are distributed. Run.Warnings says
+// why scores may be less reliable than they look. A run describes the store as it was when it began; [Outdated] says what has
+// changed since.
 //
 // # Decisions
 //

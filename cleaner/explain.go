@@ -29,8 +29,8 @@ type Explanation struct {
 	Decision DecisionKind // in force; NoDecision: nobody has decided
 	History  []Decision   // of the node, oldest first
 
-	TopClasses []ClassShare   // predictions of the node, greatest first; Count is 0
-	Features   []NamedFeature // agreement features of the given label; nil where unlabelled or without predictions
+	TopClasses []ClassShare   // predictions of the node, greatest first; Count is 0; nil where it has none
+	Features   []NamedFeature // agreement features of the given label; nil where unlabelled or the store has no predictions
 	Votes      []ClassShare   // given labels of the neighbours, greatest share first; unlabelled ones have no vote
 
 	// Direction is that of the last run, along which Votes and Features are; Degree counts all neighbours. Where the
@@ -51,8 +51,9 @@ type Explanation struct {
 	// labels that would fit best. It comes from the detectors of the last run; nil without one.
 	Counterfactual []ClassShare
 
-	// Incomplete says why Features and Counterfactual were not computed although the node could have them; Features
-	// are then those of the last run, where it has them.
+	// Incomplete says what could not be computed, and why. Where the ball of the node is too large, Features are those of
+	// the last run, where it has them, and Counterfactual is nil. Where the node, or others in its ball, have no
+	// predictions, the features that need these are NaN, as are Predictions in Hops, and Counterfactual is nil.
 	Incomplete string
 }
 
@@ -110,7 +111,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	if err != nil {
 		return nil, err
 	}
-	// Not Predictions, which looks at every row: here a node without one shows as NaN.
+	// Not Predictions, which looks at every row: here only those of the ball matter, and one that is missing is NaN.
 	predictions := inClassOrder(tx, matrix)
 	if err := e.rankClasses(tx, predictions); err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	}
 	around, err := surround(ctx, tx, e.Direction, v, given, predictions, hops, opt)
 	if errors.Is(err, errBall) {
-		e.Incomplete = err.Error()
+		e.lacks(err.Error())
 		if run == nil || given == kv.NoClass {
 			return e, nil
 		}
@@ -147,7 +148,30 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 		// Classes that were first used after the run are ones of which it has learned nothing.
 		e.Counterfactual = counterfactuals(run, slices.Index(run.Classes, e.ScoredAs), around.features[:len(run.Classes)], e.Votes)
 	}
+	e.leaveOutUnpredicted(around, hops)
 	return e, nil
+}
+
+// lacks adds what is missing in the explanation.
+func (e *Explanation) lacks(what string) {
+	if e.Incomplete != "" {
+		e.Incomplete += "; "
+	}
+	e.Incomplete += what
+}
+
+// leaveOutUnpredicted says so where predictions of the ball are missing, and leaves out the scores that need them.
+func (e *Explanation) leaveOutUnpredicted(around *surrounding, hops int) {
+	missing := slices.ContainsFunc(around.features, func(row []float32) bool {
+		return slices.ContainsFunc(row, func(x float32) bool { return math.IsNaN(float64(x)) })
+	})
+	if !missing {
+		return
+	}
+	e.Counterfactual = nil
+	if e.TopClasses != nil { // else it has been said of the node itself
+		e.lacks(fmt.Sprintf("some nodes within %d hops have no predictions: the features over walks to them are unknown", hops))
+	}
 }
 
 // readNode reads what is stored of the node itself.
@@ -270,6 +294,10 @@ func (e *Explanation) rankClasses(tx *kv.Tx, predictions ops.Source) error {
 	row := make([]float32, predictions.Width())
 	if err := predictions.Read(kv.Range{First: e.Node, End: e.Node + 1}, 0, len(row), row); err != nil {
 		return err
+	}
+	if slices.ContainsFunc(row, func(p float32) bool { return math.IsNaN(float64(p)) }) {
+		e.lacks(fmt.Sprintf("node %s has no predictions: what needs them is unknown", e.ID))
+		return nil
 	}
 	for j, p := range row {
 		e.TopClasses = append(e.TopClasses, ClassShare{Class: tx.Classes()[j], Share: float64(p)})

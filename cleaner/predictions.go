@@ -504,6 +504,22 @@ func Predictions(tx *kv.Tx) (ops.Source, error) {
 	return inClassOrder(tx, matrix), nil
 }
 
+// Predicted reports whether a node has predictions.
+func Predicted(tx *kv.Tx, v kv.NodeID) (bool, error) {
+	matrix, err := tx.Matrix(PredictionsMatrix)
+	if errors.Is(err, kv.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	first := make([]float32, 1)
+	if err := matrix.Read(kv.Range{First: v, End: v + 1}, 0, len(first), first); err != nil {
+		return false, err
+	}
+	return !math.IsNaN(float64(first[0])), nil
+}
+
 // inClassOrder is a matrix of predictions with its columns in the order of tx.Classes.
 func inClassOrder(tx *kv.Tx, matrix *kv.Matrix) ops.Source {
 	columns, classes := matrix.Columns(), tx.Classes()

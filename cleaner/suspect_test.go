@@ -67,3 +67,37 @@ func TestSuspects(t *testing.T) {
 		}
 	}
 }
+
+// A run counts the suspects that a query finds behind it, without those that somebody had decided on.
+func TestRunCountsSuspects(t *testing.T) {
+	s := newPlanted(8, 300).load(t, false)
+	first := mustClean(t, s, Options{Seed: 2})
+	count := func(threshold float64) (found []kv.NodeID) {
+		view(t, s, func(tx *kv.Tx) error {
+			plan, err := index.NewPlan(tx, index.Query{Where: Suspects(threshold), Limit: -1})
+			if err != nil {
+				return err
+			}
+			for v, err := range plan.Rows(t.Context()) {
+				if err != nil {
+					return err
+				}
+				found = append(found, v)
+			}
+			return nil
+		})
+		return found
+	}
+	found := count(first.Threshold)
+	if int64(len(found)) != first.Suspects || len(found) < 3 {
+		t.Fatalf("the run counts %d suspects, a query finds %d, want as many, and some", first.Suspects, len(found))
+	}
+	requests := []DecisionRequest{{Node: found[0], Kind: Unsure}, {Node: found[1], Kind: Reject}}
+	if _, err := Decide(t.Context(), s, requests, DecideOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	second := mustClean(t, s, Options{Seed: 2})
+	if found := count(second.Threshold); int64(len(found)) != second.Suspects || second.Suspects != first.Suspects-2 {
+		t.Errorf("behind two decisions the run counts %d suspects, a query finds %d, want both to find %d", second.Suspects, len(found), first.Suspects-2)
+	}
+}

@@ -31,9 +31,16 @@
 //	clean       score every labelled node and suggest labels
 //	plan        how a query is answered: what was expected, what there is, and what was read for it
 //
-// Suspects are the scored nodes that nobody has decided on. They score above the threshold of the last run,
-// unless the condition speaks of score and so replaces that threshold, or fpr or fnr asks for one with a
-// guarantee: fpr 0.05 flags a correctly labelled node with probability 0.05 at most, fnr 0.1 misses a
+// A suspect is what cleaner.Suspects says: a node that scores above the threshold of the last run, whose suggested label
+// is not its own, and that nobody has decided on. Two parts of that give way to a condition. One that speaks of score
+// takes the place of the threshold, and one that speaks of decision lists decided nodes too. Each alternative of or
+// counts by itself, wherever it stands:
+//
+//	suspects where score > 0.5                    all above 0.5
+//	suspects where label = 'A' or score > 0.5     nodes of A above the threshold, and all above 0.5
+//	suspects where decision = 'unsure'            above the threshold, and put aside
+//
+// A guarantee sets the threshold: fpr 0.05 flags a correctly labelled node with probability 0.05 at most, fnr 0.1 misses a
 // mislabelled one with probability 0.1 at most. Both need the mislabel rate, which is the run's estimate or
 // what p says; the threshold they come to is printed beside the answer.
 //

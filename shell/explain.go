@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -33,10 +34,25 @@ func (q *query) explainScore(ctx context.Context, s *explainStatement) (*Result,
 	if e.Incomplete != "" {
 		q.notices = append(q.notices, e.Incomplete)
 	}
+	if err := q.remarkUnpredicted(v, "to give it some"); err != nil {
+		return nil, err
+	}
 	r := inMemory(explanationColumns, explanationRows(e))
 	r.sections = slices.DeleteFunc(explanationSections(e, q.tx.IntegerIDs()), func(s section) bool { return len(s.rows) == 0 })
 	r.object = explanationObject(e, q.tx.IntegerIDs())
 	return r, nil
+}
+
+// remarkUnpredicted says, behind what, how a node gets predictions that has none, where others have some.
+func (q *query) remarkUnpredicted(v kv.NodeID, what string) error {
+	if _, err := q.tx.Matrix(cleaner.PredictionsMatrix); errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	predicted, err := cleaner.Predicted(q.tx, v)
+	if err == nil && !predicted {
+		q.notices = append(q.notices, fmt.Sprintf("%s: %s, and then clean", what, wayToPredict))
+	}
+	return err
 }
 
 // explanationColumns are those of an explanation as rows: what is told, of what, the number it has, and how many there

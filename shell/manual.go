@@ -25,8 +25,8 @@ time, who, why, run and score, and stays through later runs of clean; decided no
 		usage:   "classes",
 		summary: "the classes, with their share, homophily and suspects",
 		text: `Homophily is the share of labelled neighbours with the same label, over the labelled nodes of the class.
-Self-confidence is the mean predicted probability of the given label. Suspects are counted above the
-threshold of the last run. Classes are sorted as numbers where all are numbers, else by bytes: the order of the
+Self-confidence is the mean predicted probability of the given label. Suspects are those of the statement suspects
+without a condition. Classes are sorted as numbers where all are numbers, else by bytes: the order of the
 columns of predictions that have no header.`,
 		example: "classes",
 	},
@@ -155,9 +155,12 @@ speaks of decision itself. Steps and history are as for accept.`,
 		name:    "suspects",
 		usage:   "suspects [fpr A|fnr A [p R]] [where CONDITION] [order by P [desc], …] [limit N] [return P, …]",
 		summary: "nodes whose label is probably wrong, highest score first",
-		text: `Lists scored nodes that nobody has decided on, unless the condition speaks of decision. They are above the threshold
-of the last run, unless the condition speaks of score and so replaces it. fpr 0.05 takes the threshold that flags a
-correct label with probability 0.05 at most, fnr 0.1 the one that misses a wrong label with probability 0.1 at most;
+		text: `A suspect scores above the threshold of the last run, has a suggested label other than its own, and nobody has decided
+on it. A condition that speaks of score takes the place of the threshold; one that speaks of decision lists decided
+nodes too. Each alternative of or counts by itself: label = 'A' or score > 0.5 lists nodes of A above the threshold,
+and all others above 0.5. Nodes that score high although their own label is suggested are found by nodes.
+fpr 0.05 takes the threshold that flags a correct label with probability 0.05 at most, fnr 0.1 the one that misses a
+wrong label with probability 0.1 at most;
 p replaces the run's estimate of the share of wrong labels. The number of scores, p and the threshold λ are printed.`,
 		example: "suspects where score > 0.97 and degree > 3 limit 20 return id, label, suggested, score",
 	},

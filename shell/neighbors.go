@@ -23,6 +23,13 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 	if err != nil {
 		return nil, err
 	}
+	id, err := q.tx.ID(v)
+	if err == nil {
+		err = q.remarkUnpredicted(v, fmt.Sprintf("node %s has no predictions, and so no score", id))
+	}
+	if err != nil {
+		return nil, err
+	}
 	hops, wanted := 1, -1
 	if s.hops != nil {
 		if hops, err = q.hops(*s.hops); err != nil {

@@ -1,12 +1,14 @@
 package shell
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -33,32 +35,47 @@ const (
 
 // A keyboard takes replies from the keys of a terminal. The terminal is raw only while a key is waited for.
 type keyboard struct {
-	out     io.Writer              // of the terminal
-	chunks  func() ([]byte, error) // what was typed since the last
-	typed   []byte                 // and not yet used
+	out     io.Writer // of the terminal
+	typed   []byte    // and not yet used
 	makeRaw func() (restore func() error, err error)
+	drop    func() error // what was typed and not yet read
+
+	// chunk is what was typed since the last, once there is something. It is empty where nothing came for a while; a
+	// while of zero has no end.
+	chunk func(while time.Duration) ([]byte, error)
 }
 
+// pasteQuiet is how long nothing must come for a paste to be over. The parts of one come much faster, and nobody reads a
+// remark and presses a key in that time.
+const pasteQuiet = 50 * time.Millisecond
+
 func newKeyboard(ctx context.Context, in *os.File, out io.Writer) *keyboard {
-	return &keyboard{out: out, chunks: chunksOf(stream.NewReader(ctx, in)), makeRaw: func() (func() error, error) {
+	makeRaw := func() (func() error, error) {
 		state, err := term.MakeRaw(int(in.Fd()))
 		if err != nil {
 			return nil, err
 		}
 		return func() error { return term.Restore(int(in.Fd()), state) }, nil
-	}}
+	}
+	chunk := func(while time.Duration) ([]byte, error) { return chunkOf(ctx, in, while) }
+	drop := func() error { return dropTyped(in) }
+	return &keyboard{out: out, makeRaw: makeRaw, drop: drop, chunk: chunk}
 }
 
-// chunksOf reads what was typed since the last read.
-func chunksOf(in io.Reader) func() ([]byte, error) {
-	return func() ([]byte, error) {
-		buffer := make([]byte, 256)
-		n, err := in.Read(buffer)
-		if n > 0 {
-			err = nil // it comes again
-		}
-		return buffer[:n], err
+// chunkOf reads what was typed; see keyboard.chunk.
+func chunkOf(ctx context.Context, in io.Reader, while time.Duration) ([]byte, error) {
+	soon := ctx
+	if while > 0 {
+		var cancel context.CancelFunc
+		soon, cancel = context.WithTimeout(ctx, while)
+		defer cancel()
 	}
+	buffer := make([]byte, 256)
+	n, err := stream.NewReader(soon, in).Read(buffer)
+	if n > 0 || ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		err = nil // that of a read comes again
+	}
+	return buffer[:n], err
 }
 
 func (k *keyboard) forgiving() bool { return true }
@@ -76,7 +93,7 @@ func (k *keyboard) whileRaw(fn func() error) (err error) {
 // key waits for a key; the terminal is raw.
 func (k *keyboard) key() (rune, error) {
 	for !utf8.FullRune(k.typed) {
-		chunk, err := k.chunks()
+		chunk, err := k.chunk(0)
 		if err != nil {
 			return 0, err
 		}
@@ -115,8 +132,13 @@ func escapeSequence(typed []byte) int {
 	return len(typed)
 }
 
-// prompt writes a question; the terminal is raw, so that no key that follows is echoed or taken as a part of a line.
+// prompt writes a question that a key answers; the terminal is raw, so that no key that follows is echoed or taken as a
+// part of a line. What was typed before the question was there to be read is no answer to it, and is dropped.
 func (k *keyboard) prompt(text string) error {
+	k.typed = nil
+	if err := k.drop(); err != nil {
+		return err
+	}
 	_, err := fmt.Fprint(k.out, strings.ReplaceAll(text, "\n", "\r\n"))
 	return err
 }
@@ -134,16 +156,20 @@ func (k *keyboard) next(prompt string) (a reply, err error) {
 			if key == keyEnd {
 				return io.EOF
 			}
-			for _, known := range reviewKeys {
-				if unicode.ToLower(key) == known.key {
-					a.key = known.key
-					_, err := fmt.Fprint(k.out, known.word, "\r\n")
+			known, is := replyOf(key)
+			switch {
+			case is && (len(k.typed) == 0 || known.takesText()):
+				a.key = known.key
+				_, err := fmt.Fprint(k.out, known.word, "\r\n")
+				return err
+			case len(k.typed) > 0 || key == keyEscape:
+				if err := k.refuse(prompt); err != nil {
 					return err
 				}
-			}
-			// A bell: no reply has this key.
-			if _, err := fmt.Fprint(k.out, "\a"); err != nil {
-				return err
+			default: // a bell: no reply has this key
+				if _, err := fmt.Fprint(k.out, "\a"); err != nil {
+					return err
+				}
 			}
 		}
 	})
@@ -151,6 +177,32 @@ func (k *keyboard) next(prompt string) (a reply, err error) {
 		_, _ = fmt.Fprintln(k.out) // what ends the review stands in a line of its own
 	}
 	return a, err
+}
+
+// refuse drops a text that came where a key was waited for, up to its end, and asks again: keys come one at a time, and
+// several at once were pasted, or typed for something else. An Escape alone may be the first part of the sequence of a key.
+func (k *keyboard) refuse(prompt string) error {
+	several := len(k.typed) > 0
+	for {
+		if bytes.IndexByte(k.typed, keyInterrupt) >= 0 {
+			return errInterrupted
+		}
+		chunk, err := k.chunk(pasteQuiet)
+		if err != nil {
+			return err
+		}
+		if len(chunk) == 0 {
+			break
+		}
+		k.typed = chunk
+	}
+	k.typed = nil
+	remark := "\a"
+	if several {
+		remark = "\a\r\nseveral keys at once are no reply: nothing is done\r\n" + prompt
+	}
+	_, err := fmt.Fprint(k.out, remark)
+	return err
 }
 
 // word reads a line with completion: Tab puts one choice after another that begins as what was typed.

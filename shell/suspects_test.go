@@ -35,10 +35,20 @@ func column(t *testing.T, text, name string, keep func(row map[string]string) bo
 	return values
 }
 
+// closedStore closes a store, for commands to open.
+func closedStore(t *testing.T, store *kv.Store) string {
+	t.Helper()
+	dir := store.Dir()
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // Whoever speaks of suspects speaks of the same nodes: of those above 0.7, p4 is put aside as unsure, and e 1 has its
 // suggested label.
 func TestSuspectsAreTheSameEverywhere(t *testing.T) {
-	db := terminalStore(t, cleanedStore(t))
+	db := closedStore(t, cleanedStore(t))
 	baseline := filepath.Join(t.TempDir(), "known.csv")
 	mustRun(t, "shell", db, "-c", "unsure p4")
 	every := func(map[string]string) bool { return true }
@@ -137,9 +147,9 @@ func TestWarningsStayWithTheScores(t *testing.T) {
 
 // Labels of a whole class, or most labels, are not left out unasked.
 func TestLabelsAreNotLostUnasked(t *testing.T) {
-	classless := terminalStore(t, cleanedStore(t))
+	classless := closedStore(t, cleanedStore(t))
 	mustRun(t, "shell", classless, "-c", "unlabel s1, s2") // p4 and s3 are what is left of Systems
-	many := terminalStore(t, scoredStore(t, 100))
+	many := closedStore(t, scoredStore(t, 100))
 	for _, test := range []struct {
 		db, threshold string
 		says          string // "" where it is done
@@ -269,5 +279,55 @@ func TestGateEndsWith(t *testing.T) {
 	mustRun(t, "import", "h", "--nodes", "nodes.csv", "--edges", "edges.csv")
 	if got := run(t, "", "gate", "h", "--most", "241"); got.code != exitVerdict || !strings.Contains(got.err, "run clean") {
 		t.Errorf("never cleaned: got exit code %d and %s, want %d", got.code, got.err, exitVerdict)
+	}
+}
+
+// What is not known of a node that came after the run is said, and is no number.
+func TestNodesWithoutPredictions(t *testing.T) {
+	reviewedStore(t)
+	err := withStore("g", kv.Options{}, func(s *kv.Store) error {
+		return s.Update(func(tx *kv.Tx) error {
+			v, err := tx.AddNode(kv.Node{ID: "new", Label: "odd"})
+			if err != nil {
+				return err
+			}
+			return tx.AddEdge(0, v)
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var beside string
+	err = withStore("g", kv.Options{}, func(s *kv.Store) error {
+		return s.View(func(tx *kv.Tx) (err error) {
+			beside, err = tx.ID(0)
+			return err
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{"table", "csv", "json", "line"} {
+		got := run(t, "", "shell", "g", "-c", "explain new", "--format", format)
+		if got.code != exitDone || strings.Contains(got.out, "NaN") || strings.Contains(got.out, "prediction,") ||
+			strings.Contains(got.out, "counterfactual,") || !strings.Contains(got.err, "node new has no predictions: what needs them is unknown") ||
+			!strings.Contains(got.err, "run predict") {
+			t.Errorf("explain new as %s: got exit code %d, %s and %s", format, got.code, got.out, got.err)
+		}
+		if format == "json" && !strings.Contains(got.out, `"incomplete":"node new has no predictions`) {
+			t.Errorf("explain new as json: got %s", got.out)
+		}
+		got = run(t, "", "shell", "g", "-c", "neighbors new", "--format", format)
+		if got.code != exitDone || strings.Contains(got.out, "NaN") ||
+			!strings.Contains(got.err, "node new has no predictions, and so no score: run predict") {
+			t.Errorf("neighbors new as %s: got exit code %d, %s and %s", format, got.code, got.out, got.err)
+		}
+		got = run(t, "", "shell", "g", "-c", "explain "+quoteString(beside), "--format", format)
+		if got.code != exitDone || strings.Contains(got.out, "NaN") || !strings.Contains(got.err, "some nodes within 2 hops have no predictions") {
+			t.Errorf("explain of its neighbour as %s: got exit code %d, %s and %s", format, got.code, got.out, got.err)
+		}
+	}
+	if got := run(t, "", "shell", "g", "-c", "explain "+quoteString(beside)+"; neighbors "+quoteString(beside)); strings.Contains(got.err, "and so no score") {
+		t.Errorf("of a node with predictions: got %s", got.err)
 	}
 }
