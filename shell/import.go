@@ -115,7 +115,7 @@ func (c *importCommand) make(ctx context.Context, s *streams) (err error) {
 
 // reading is how the files of a new store are read.
 func (c *importCommand) reading(s *streams) reading {
-	r := reading{s: s, stages: new(stageLog), workers: c.Threads, memory: int64(c.Memory)}
+	r := reading{s: s, stages: new(stageLog), workers: c.Threads, memory: int64(c.Memory), form: c.labelForm}
 	if c.BadRows > 0 || c.Report != "" {
 		r.bad = newBadRows(map[badFile]string{badNode: c.Nodes, badEdge: c.Edges}, c.BadRows, int64(c.Memory)/badRowsShare)
 	}
@@ -232,11 +232,13 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 		return usagef("import: --directed needs --nodes and --edges")
 	case c.BadRows > 0 || c.Report != "":
 		return usagef("import: --bad-rows and --report need --nodes and --edges")
+	case c.labelForm != (labelForm{}) && c.Predictions == "":
+		return usagef("import: --trim and --nfc need --nodes and --edges, or --predictions")
 	case c.Features == "" && c.Predictions == "" && c.Splits == "":
 		return usagef("import: nothing to import, want --nodes and --edges for a new store, or --predictions, --features, --splits or --decisions for one that is there")
 	}
 	began := time.Now()
-	r := reading{s: s, stages: new(stageLog), memory: c.work()}
+	r := reading{s: s, stages: new(stageLog), memory: c.work(), form: c.labelForm}
 	var added []string
 	cleaned := false
 	err := withStore(c.DB, kv.Options{MemoryBudget: int64(c.Memory)}, func(store *kv.Store) (err error) {
@@ -265,7 +267,7 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 
 // adopt decides in the store that is there as a file says.
 func (c *importCommand) adopt(ctx context.Context, s *streams) error {
-	if c.graphFiles.any() || c.Replace || c.BadRows > 0 || c.Report != "" {
+	if c.graphFiles.any() || c.labelForm != (labelForm{}) || c.Replace || c.BadRows > 0 || c.Report != "" {
 		return usagef("import: --decisions go into a store that is there, and alone: import the rest before")
 	}
 	began := time.Now()
