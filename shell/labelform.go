@@ -124,31 +124,47 @@ func (s *streams) sayLookAlikes(ctx context.Context, tx *kv.Tx) error {
 
 // sayTextIDs says that ids are text though some are integers, and names one that is none.
 func (s *streams) sayTextIDs(ctx context.Context, tx *kv.Tx) error {
-	if tx.IntegerIDs() {
-		return nil
+	if mixed, err := mixedIDs(tx); err != nil || !mixed {
+		return err
 	}
-	const sample = 1000 // the first ids; text ids among which integers are rarer are not taken for integers
-	seen, integer, other := 0, "", ""
+	seen := 0
 	for id, err := range tx.IDs() {
 		if err != nil {
 			return err
 		}
-		if _, err := strconv.ParseInt(id, 10, 64); err == nil && startsPlainNumber([]byte(id)) {
-			integer = id
-		} else if other == "" {
-			other = id
+		if !isInteger(id) {
+			s.say("Ids are text, since %q is no integer: id is ordered as text, in which 10 comes before 9, and cannot be compared with numbers by order.", id)
+			return nil
 		}
-		if seen++; integer != "" && other != "" || integer == "" && seen == sample {
-			break
-		}
-		if seen%checkEvery == 0 && ctx.Err() != nil {
+		if seen++; seen%checkEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
-	if integer == "" || other == "" {
-		return nil
-	}
-	s.say("Ids are text, since %s is no integer: id is ordered as text, in which 10 comes before 9, and cannot be compared with numbers by order.",
-		strconv.Quote(other))
 	return nil
+}
+
+// mixedIDs reports whether ids are text though some are integers. It looks at the first thousand: text among which
+// integers are rarer is not taken for integers.
+func mixedIDs(tx *kv.Tx) (bool, error) {
+	if tx.IntegerIDs() {
+		return false, nil
+	}
+	seen := 0
+	for id, err := range tx.IDs() {
+		if err != nil {
+			return false, err
+		}
+		if isInteger(id) {
+			return true, nil
+		}
+		if seen++; seen == 1000 {
+			break
+		}
+	}
+	return false, nil
+}
+
+func isInteger(id string) bool {
+	_, isInt := parseValue(kv.KindInt, []byte(id))
+	return isInt
 }

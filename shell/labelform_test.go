@@ -84,6 +84,8 @@ func TestImportRemarks(t *testing.T) {
 		"nan.csv":         "id,x\n1,nan\n2,0.5\n3,NaN\n",
 		"plain.csv":       "id,x,s\n1,1,a\n2,,\n3,3,c\n",
 		"text.csv":        "id,label\na,A\nb,B\n",
+		"numbers.csv":     "id,label\n1,9\n2,10\n3,1\n",
+		"codes.csv":       "id\n007\n7\n1\n2\n",
 		"nan.parquet":     parquetFile(t, measured{"1", "A", 1}, measured{"2", "B", math.NaN()}),
 		"classes.parquet": parquetFile(t, numbered{"1", 1}, numbered{"2", math.NaN()}),
 	})
@@ -96,6 +98,8 @@ func TestImportRemarks(t *testing.T) {
 		{"classes.parquet", `NaN is the class of 1 node: where it stands for a missing label, leave the field empty.`},
 		{"plain.csv", ""},
 		{"text.csv", ""},
+		{"numbers.csv", ""},
+		{"codes.csv", `Ids are text, since "007" is no integer: id is ordered as text, in which 10 comes before 9, and cannot be compared with numbers by order.`},
 	} {
 		edges := "edges.csv"
 		if c.nodes == "text.csv" {
@@ -108,6 +112,30 @@ func TestImportRemarks(t *testing.T) {
 	}
 	if got := run(t, "", "shell", "g-ids.csv", "-c", "count nodes where id >= 2"); got.code != exitFailed || !strings.Contains(got.err, "1:25: the ids of this store are text") {
 		t.Errorf("order of text ids: got %d, %s and %s", got.code, got.out, got.err)
+	}
+	const ordered = " is ordered as text, in which 10 comes before 9"
+	for _, c := range []struct{ store, query, want string }{
+		{"ids.csv", "nodes order by id", "id" + ordered},
+		{"ids.csv", "nodes order by label, id desc", "id" + ordered},
+		{"ids.csv", "nodes order by label", ""},
+		{"text.csv", "nodes order by id", ""},
+		{"plain.csv", "nodes order by id", ""},
+		{"numbers.csv", "nodes order by label", "label" + ordered},
+		{"numbers.csv", "nodes where label >= 9", "classes are text, which has no order among numbers: got 9, which compares as text in quotes: '9'"},
+		{"numbers.csv", "nodes where label between '1' and 12", "got 12, which compares as text in quotes: '12'"},
+		{"numbers.csv", "nodes where label = 9 and label in (9, 10) and label > '1'", ""},
+		{"codes.csv", "count nodes where id = 007", ""},
+		{"codes.csv", "count nodes where id in (007, 7)", ""},
+	} {
+		got := run(t, "", "shell", "g-"+c.store, "-c", c.query)
+		if c.want == "" && got.err != "" || !strings.Contains(got.err, c.want) {
+			t.Errorf("%s: %s: got %s, want %q", c.store, c.query, got.err, c.want)
+		}
+	}
+	for query, want := range map[string]string{"id = 007": "1", "id in (007, 7)": "2", "id = 7": "1", "id != 007": "3"} {
+		if got := mustRun(t, "shell", "g-codes.csv", "-c", "nodes where "+query+" return degree", "--format", "csv"); strings.Count(got, "\n") != 1+int(want[0]-'0') {
+			t.Errorf("nodes where %s: got %s, want %s", query, got, want)
+		}
 	}
 	if got := mustRun(t, "shell", "g-hashes.csv", "-c", "nodes where hash = '12345678901234567890' return hash", "--format", "csv"); got != "hash\n12345678901234567890\n" {
 		t.Errorf("a hash: got %s, want all its digits", got)
