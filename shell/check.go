@@ -50,7 +50,7 @@ func (c *checkCommand) Run(ctx context.Context, s *streams) error {
 	}
 	s.progress.clear()
 	if problems == 0 {
-		_, err = fmt.Fprintf(s.out, "%s: no problems, %.1f s\n", c.DB, time.Since(began).Seconds())
+		_, err = s.printf("%s: no problems, %.1f s\n", c.DB, time.Since(began).Seconds())
 		return err
 	}
 	if !c.Repair {
@@ -67,7 +67,7 @@ func (c *checkCommand) check(ctx context.Context, s *streams) (problems int, err
 		problems++
 		s.progress.clear()
 		if printed == nil {
-			_, printed = fmt.Fprintf(s.out, "%s: %s\n", p.Where, p.What)
+			_, printed = s.printf("%s: %s\n", p.Where, p.What)
 		}
 	}
 	opened := false
@@ -121,7 +121,7 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 		return fmt.Errorf("%s has %s left after %s", c.DB, countText(left, "problem", "problems"), countText(len(done), "repair", "repairs"))
 	}
 	s.progress.clear()
-	_, err = fmt.Fprintf(s.out, "%s: no problems after %s\n", c.DB, countText(len(done), "repair", "repairs"))
+	_, err = s.printf("%s: no problems after %s\n", c.DB, countText(len(done), "repair", "repairs"))
 	return err
 }
 
@@ -143,7 +143,7 @@ func (c *checkCommand) mend(ctx context.Context, s *streams, report func(kv.Mend
 func (c *checkCommand) tell(s *streams, done []kv.Mend) error {
 	if c.Report == "" {
 		for _, m := range done {
-			if _, err := fmt.Fprintf(s.out, "%s: %s: %s\n", m.Where, m.What, m.Done); err != nil {
+			if _, err := s.printf("%s: %s: %s\n", m.Where, m.What, m.Done); err != nil {
 				return err
 			}
 		}

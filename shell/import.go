@@ -144,8 +144,7 @@ func (c *importCommand) report(ctx context.Context, stats kv.LoadStats, r readin
 	if stats.Weighted {
 		merged = "added up"
 	}
-	_, err := fmt.Fprintf(r.s.out,
-		"%s: %d nodes, %d %s (%d self loops dropped, %d parallel edges %s), %d labelled, %d classes, %.1f s%s\n",
+	_, err := r.s.printf("%s: %d nodes, %d %s (%d self loops dropped, %d parallel edges %s), %d labelled, %d classes, %.1f s%s\n",
 		c.DB, stats.Nodes, edges, kind, stats.SelfLoops, stats.ParallelEdges, merged, stats.Labelled, stats.Classes,
 		took.Seconds(), r.bad.summary(c.Report))
 	return unreported(firstError(err, c.reportBad(ctx, nil, r), r.stages.write(c.Stats, r.s)), "%s is made", c.DB)
@@ -253,7 +252,7 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	}
 	s.progress.clear()
 	wrote := strings.Join(added, " and ")
-	_, err = fmt.Fprintf(s.out, "%s: wrote %s, %.1f s\n", c.DB, wrote, time.Since(began).Seconds())
+	_, err = s.printf("%s: wrote %s, %.1f s\n", c.DB, wrote, time.Since(began).Seconds())
 	if err = firstError(err, r.stages.write(c.Stats, s)); err != nil {
 		return unreported(err, "%s are in %s", wrote, c.DB)
 	}
@@ -280,7 +279,7 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 	if err != nil {
 		return leaving(err, "%s is as it was", c.DB)
 	}
-	_, err = fmt.Fprintf(s.out, "%s: %s taken in %s, %d were there, %.1f s\n", c.DB,
+	_, err = s.printf("%s: %s taken in %s, %d were there, %.1f s\n", c.DB,
 		countText(got.taken, "decision", "decisions"), countText(got.steps, "step", "steps"), got.there, time.Since(began).Seconds())
 	if err != nil {
 		return unreported(err, "decisions of %s are in %s", c.Decisions, c.DB)
@@ -333,7 +332,7 @@ func isOccupied(path string) (bool, error) {
 // confirm asks a question that y or yes affirms.
 func (s *streams) confirm(question string) (bool, error) {
 	s.progress.clear()
-	if _, err := fmt.Fprintf(s.err, "%s [y/N] ", question); err != nil {
+	if _, err := fmt.Fprintf(s.err, "%s [y/N] ", escapeLines(question)); err != nil {
 		return false, err
 	}
 	// The end of the input is a no.
