@@ -50,9 +50,14 @@ Decisions are those of an export, with who, when and why, or of any table or .js
 		`about one node the last counts, and those that an undo took back do not. Decisions that the store has, that are older than its own, or that are about another ` +
 		`label than it has, are left out and counted, so that a file can be imported again.
 
+Ids, labels and values are taken as they are. Import says which classes differ by white space, Unicode form or invisible characters alone, with the nodes of each; ` +
+		`--trim and --nfc join them, in labels, --classes and the header of predictions, and leave ids and properties alone. It also says ` +
+		`where an id that is no integer makes all ids text, where few values make a property of numbers text, and how many values are NaN and so null.
+
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv
     graphcleaner import my.graph --nodes nodes.parquet --edges edges.csv.gz --features words.npz --splits split.csv
     graphcleaner import my.graph --nodes nodes.csv --edges citations.csv --directed
+    graphcleaner import my.graph --nodes nodes.csv --edges edges.csv --trim --nfc
     graphcleaner import my.graph --nodes nodes.csv --edges edges.npy --bad-rows 100 --report bad.csv
     graphcleaner import my.graph --predictions softmax.npy
     graphcleaner import my.graph --predictions logits.npy --logits
