@@ -25,7 +25,12 @@
 // The names are those of the stored columns, and these, which a store may lack and which are then null for every node:
 // label, suggested, score, confidence, split, decision, run. Two more are no columns: id, the external id, and degree.
 // A name that is neither is an [*UnknownPropertyError]; a constant that cannot be compared with its property a
-// [*TypeError]. Integers and floats are compared exactly with each other, and an id with text as with integers.
+// [*TypeError]. Integers and floats are compared exactly with each other. An id equals the text and the integer that write
+// it. Ids are ordered as integers where all of them are, and as text otherwise, by bytes; a constant of the other kind has
+// no order among them and is a TypeError, so that an id that turns ids into text changes the meaning of no condition.
+//
+// A nil term, a pointer, a type of another package, more than [MaxDepth] levels, or more than 2000 conditions that are no
+// list is an [ErrPredicate]. A list, In, may be of any length; equalities of one property joined by Or are one list.
 //
 // # Plans
 //

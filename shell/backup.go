@@ -77,7 +77,7 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 		s.say("%s", text)
 		return nil
 	}
-	_, err = fmt.Fprintln(s.out, text)
+	_, err = s.printf("%s\n", text)
 	return unreported(err, "%s is complete", c.File)
 }
 
@@ -146,10 +146,10 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 	s.progress.clear()
 	what := fmt.Sprintf("%d records of store %s, commit %d, %.1f s", info.Records, info.Store, info.Snapshot, time.Since(began).Seconds())
 	if c.Verify {
-		_, err = fmt.Fprintf(s.out, "%s: no problems, %s\n", names[len(names)-1], what)
+		_, err = s.printf("%s: no problems, %s\n", names[len(names)-1], what)
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "%s: restored %s\n", db, what)
+	_, err = s.printf("%s: restored %s\n", db, what)
 	return unreported(err, "%s is restored", db)
 }
 
@@ -201,9 +201,9 @@ func (c *migrateCommand) Run(ctx context.Context, s *streams) error {
 		return leaving(wayToOpen(err), "%s is whole; run migrate again to go on", c.DB)
 	}
 	if from == to {
-		_, err = fmt.Fprintf(s.out, "%s: it has format version %d already\n", c.DB, to)
+		_, err = s.printf("%s: it has format version %d already\n", c.DB, to)
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "%s: migrated from format version %d to %d\n", c.DB, from, to)
+	_, err = s.printf("%s: migrated from format version %d to %d\n", c.DB, from, to)
 	return unreported(err, "%s is migrated", c.DB)
 }

@@ -66,7 +66,7 @@ func (c *checkCommand) Run(ctx context.Context, s *streams) error {
 	}
 	s.progress.clear()
 	if problems == 0 {
-		_, err = fmt.Fprintf(s.out, "%s: no problems, %.1f s\n", c.DB, time.Since(began).Seconds())
+		_, err = s.printf("%s: no problems, %.1f s\n", c.DB, time.Since(began).Seconds())
 		return err
 	}
 	if !c.Repair {
@@ -83,7 +83,7 @@ func (c *checkCommand) check(ctx context.Context, s *streams) (problems int, err
 		problems++
 		s.progress.clear()
 		if printed == nil {
-			_, printed = fmt.Fprintf(s.out, "%s: %s\n", p.Where, p.What)
+			_, printed = s.printf("%s: %s\n", p.Where, p.What)
 		}
 	}
 	opened := false
@@ -139,7 +139,7 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 			c.DB, countText(left, "problem", "problems"), countText(len(done), "repair", "repairs"), lost)
 	}
 	s.progress.clear()
-	_, err = fmt.Fprintf(s.out, "%s: no problems after %s\n%s: %s\n", c.DB, countText(len(done), "repair", "repairs"), c.DB, c.lossText(s, lost))
+	_, err = s.printf("%s: no problems after %s\n%s: %s\n", c.DB, countText(len(done), "repair", "repairs"), c.DB, c.lossText(s, lost))
 	return err
 }
 
@@ -180,7 +180,7 @@ func (c *checkCommand) undo(ctx context.Context, s *streams) error {
 func (c *checkCommand) tell(s *streams, done []kv.Mend) error {
 	if c.Report == "" {
 		for _, m := range done {
-			if _, err := fmt.Fprintf(s.out, "%s: %s: %s\n", m.Where, m.What, m.Done); err != nil {
+			if _, err := s.printf("%s: %s: %s\n", m.Where, m.What, m.Done); err != nil {
 				return err
 			}
 		}

@@ -137,10 +137,10 @@ func advised(err error) error {
 
 // printRun says what a run found.
 func printRun(s *streams, db string, run *cleaner.Run) error {
-	_, err := fmt.Fprintf(s.out, "%s: %d of %d nodes scored, %d suspects above %.4g, estimated mislabel rate %s, %.1f s\n",
+	_, err := s.printf("%s: %d of %d nodes scored, %d suspects above %.4g, estimated mislabel rate %s, %.1f s\n",
 		db, run.Scored, run.Nodes, run.Suspects, run.Threshold, percent(run.MislabelRate), run.Seconds)
 	if err == nil && run.Diagonal == cleaner.DiagonalSampled {
-		_, err = fmt.Fprintf(s.out, "  diagonals from %d samples a node: standard errors of the features are %.2g on average, %.2g at most\n",
+		_, err = s.printf("  diagonals from %d samples a node: standard errors of the features are %.2g on average, %.2g at most\n",
 			run.DiagonalSamples, run.MeanFeatureError, run.LargestFeatureError)
 	}
 	return err

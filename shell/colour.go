@@ -8,10 +8,12 @@ import (
 	"golang.org/x/term"
 )
 
-// A screen is what a table is printed on. The zero value is no terminal: a file or a pipe.
+// A screen is what answers are printed on. The zero value is no terminal: a file or a pipe.
 type screen struct {
-	width    int // in cells; 0 has no end
-	height   int // in lines; 0 has no end
+	terminal bool // which obeys the control characters that it is sent
+	safeCSV  bool // texts of csv and tsv are SafeTexts
+	width    int  // in cells; 0 has no end
+	height   int  // in lines; 0 has no end
 	coloured bool
 	cut      bool // set where a value did not fit
 }
@@ -26,7 +28,7 @@ func screenOf(stream any) *screen {
 	if err != nil {
 		width, height = 0, 0
 	}
-	return &screen{width: width, height: height, coloured: takesColour(stream)}
+	return &screen{terminal: true, width: width, height: height, coloured: takesColour(stream)}
 }
 
 // takesColour reports whether a stream leads to a terminal that shows colours, to somebody who wants any

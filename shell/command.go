@@ -202,7 +202,12 @@ func (s *streams) exitCode(ctx context.Context, command string, err error) int {
 func (s *streams) say(format string, args ...any) {
 	s.progress.clear()
 	// Where standard error cannot be written to there is nobody to be told.
-	_, _ = fmt.Fprintf(s.err, format+"\n", args...)
+	_, _ = fmt.Fprintln(s.err, escapeLines(fmt.Sprintf(format, args...)))
+}
+
+// printf writes to standard output what people should know of what was done: names of files and stores, and no data.
+func (s *streams) printf(format string, args ...any) (int, error) {
+	return fmt.Fprint(s.out, escapeLines(fmt.Sprintf(format, args...)))
 }
 
 // A usageError is a command line that cannot be meant.

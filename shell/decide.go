@@ -208,7 +208,7 @@ func (s *session) ask(ctx context.Context, question string) (bool, error) {
 func askTerminal(ctx context.Context, in *os.File, out io.Writer, question string) (yes bool, err error) {
 	keys := newKeyboard(ctx, in, out)
 	err = keys.whileRaw(func() error {
-		if err := keys.prompt(question + " [y/N] "); err != nil {
+		if err := keys.prompt(escapeControls(question) + " [y/N] "); err != nil {
 			return err
 		}
 		key, err := keys.key()

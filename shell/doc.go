@@ -110,13 +110,18 @@
 //
 // Properties are the columns of the store and the built-in ones: id, label, degree, split, and after a run
 // suggested, score, confidence and run; decision is null until somebody decides. A property is compared with
-// constants of its own type. Labels are text, and may be written as a number where they look like one. A
-// comparison with a property that has no value is neither true nor false, and neither is its negation: is null
+// constants of its own type. Labels are text, and may be written as a number where they look like one, but for <, <=,
+// >, >= and between. Ids are integers where all of them are, and else text: then id >= 100 is an error, and
+// id >= '100' compares as text. A comparison with a property that has no value is neither true nor false, and neither is its negation: is null
 // is the way to ask. In a pattern of like, % stands for any characters, _ for one, and \ makes the next one
 // stand for itself.
 //
 // Without an order, nodes come in the order of the node file and suspects by descending score. What is equal in
-// order stays in the order of the node file; what has no value comes last.
+// order stays in the order of the node file; what has no value comes last. Text is ordered by its bytes, in which 10 comes
+// before 9; where ids or classes look like numbers, order by says so.
+//
+// A condition has up to 200 levels of brackets and not, and up to 2000 parts, of which in (…) with any number of values is
+// one, and so are equalities of one property joined by or.
 //
 // # Dot commands
 //
@@ -130,7 +135,9 @@
 // too wide for, its widest columns of text are narrowed, and values in them cut; ids and numbers are not. Line prints a
 // line a value, behind the name of its column, in full. csv, tsv, json and jsonl are for programs:
 // floats in full, one header line, no row counts. In tsv there are no quotes; \t, \n, \r and \\ stand for a tab, the
-// ends of lines and a backslash, as import reads them. JSON is an array of objects, or one
+// ends of lines and a backslash, as import reads them. With --safe-csv, or SafeCSV, texts in csv and tsv that a spreadsheet
+// would take for formulas begin with an apostrophe; see [SafeText]. In a file or a pipe csv, tsv and json are exact; on a
+// terminal all formats show control characters as escapes, and remarks and errors do so everywhere. JSON is an array of objects, or one
 // object for node, explain, noise, stats and clean; NaN and the infinities are null. Answers are written while they are
 // found, remarks and errors go to the other stream.
 //

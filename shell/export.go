@@ -28,6 +28,8 @@ type exportCommand struct {
 	MultiLabel      bool `help:"Labels with the suggested one of suspects beside them."`
 	suspicion
 
+	SafeCSV bool `name:"safe-csv" help:"Put an apostrophe before texts in csv and tsv that a spreadsheet would take for formulas. This changes them."`
+
 	Hops int `default:"3" placeholder:"K" help:"Hops of the features, 1 to 5."`
 	// Stats is of features; the others have no stages.
 	Stats string `placeholder:"FILE" help:"Write the seconds of each stage of features and the peak memory as json."`
@@ -38,7 +40,8 @@ type exportCommand struct {
 func (*exportCommand) Help() string {
 	return `Tables are .csv, .tsv, .json or .jsonl, matrices .npy, by the name of the file; a device or a named pipe without such a name gets ` +
 		`csv, or .npy where there is nothing else. Everything is in the order of the nodes file, except suspects: highest score first. A file is ` +
-		`complete and on disk, or not there.
+		`complete and on disk, or not there. Texts are written as they are. A spreadsheet takes some for formulas; with --safe-csv those that begin with =, +, -, @, a ` +
+		`tab or a return, and are no numbers, begin with an apostrophe instead. The file is then for reading: what is imported from it has the apostrophes too.
 
 scores: id,given_label,score,suggested_label,confidence of every node, with the label that the last run scored; ` +
 		`one that was unlabelled has neither label nor score.
@@ -89,6 +92,14 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 			return err
 		}
 	}
+	if c.SafeCSV && (array || format != FormatCSV && format != FormatTSV) {
+		return usagef("export: --safe-csv goes with .csv and .tsv, got --out %s", c.Out)
+	}
+	on := &screen{}
+	if c.Out == "-" {
+		on = screenOf(s.out)
+	}
+	on.safeCSV = c.SafeCSV
 	stages := new(stageLog)
 	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
 		if err := c.checkDirection(store); err != nil {
@@ -107,7 +118,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 			if err != nil {
 				return err
 			}
-			_, err = Render(out, result, format)
+			_, err = render(out, result, format, on)
 			return err
 		})
 	})

@@ -45,6 +45,7 @@ type predictionFile struct {
 type graphFiles struct {
 	inputFiles
 	predictionFile
+	labelForm
 }
 
 // any reports whether any file is named.
@@ -59,7 +60,8 @@ type reading struct {
 	workers int      // goroutines that read a file; zero means one a processor
 	memory  int64    // bytes; what reading a file takes is held against it
 	bad     *badRows // of the nodes and edges files; nil: the first ends the reading
-	resume  bool     // go on with what an interrupted reading of the same files into the same place has kept
+	form    labelForm
+	resume  bool // go on with what an interrupted reading of the same files into the same place has kept
 }
 
 // goroutines is how many read a file.
@@ -90,7 +92,7 @@ func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r readi
 	opt := kv.LoadOptions{
 		MemoryBudget: memory,
 		Properties:   nodes.properties,
-		Classes:      g.Classes,
+		Classes:      r.form.ofAll(g.Classes),
 		Directed:     g.Directed,
 		Weighted:     edges.weighted(),
 		Workers:      r.workers,
@@ -120,6 +122,12 @@ func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r readi
 			return err
 		}
 		if _, err := g.add(ctx, store, r); err != nil {
+			return err
+		}
+		err := store.View(func(tx *kv.Tx) error {
+			return firstError(r.s.sayTextIDs(ctx, tx), r.s.sayLookAlikes(ctx, tx))
+		})
+		if err != nil {
 			return err
 		}
 		return r.stages.timed("index", func(stage *kv.Stage) error {
@@ -177,7 +185,7 @@ func (g *graphFiles) fingerprint(properties []kv.Column, lenient bool) (string, 
 		}
 		fmt.Fprintf(&b, "%q %d %d\n", absolute, info.Size(), info.ModTime().UnixNano())
 	}
-	fmt.Fprintf(&b, "%q %+v directed %v, lenient %v\n", g.Classes, properties, g.Directed, lenient)
+	fmt.Fprintf(&b, "%q %+v directed %v, lenient %v, %+v\n", g.Classes, properties, g.Directed, lenient, g.labelForm)
 	return b.String(), nil
 }
 
@@ -312,6 +320,7 @@ type nodesFile struct {
 	id, label, split int // columns; label and split are -1 where there are none
 	properties       []kv.Column
 	columns          []int // of the properties
+	form             labelForm
 }
 
 // openNodes opens a nodes file and decides, by reading it once, of which kind its properties are.
@@ -325,7 +334,7 @@ func openNodes(ctx context.Context, path string, r reading) (_ *nodesFile, err e
 			err = errors.Join(err, in.Close())
 		}
 	}()
-	n := &nodesFile{in: in, id: in.Column("id"), label: in.Column("label"), split: in.Column("split")}
+	n := &nodesFile{in: in, id: in.Column("id"), label: in.Column("label"), split: in.Column("split"), form: r.form}
 	if n.id < 0 {
 		return nil, noColumn(in, "id")
 	}
@@ -377,7 +386,7 @@ func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, r reading) (er
 				continue // it is taken note of when the nodes are read
 			}
 			for k, column := range n.columns {
-				guesses[worker][k].see(row.Fields[column])
+				guesses[worker][k].see(row.Line, row.Fields[column])
 			}
 		}
 		return nil
@@ -390,7 +399,15 @@ func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, r reading) (er
 			n.properties[k].Kind = kinds[k].kind()
 		}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	for k, column := range n.columns {
+		if column != n.split {
+			kinds[k].remark(r.s, n.in.Path(), n.properties[k])
+		}
+	}
+	return nil
 }
 
 // A nodeChunk is what one goroutine made of a chunk of the nodes file.
@@ -439,7 +456,7 @@ func (n *nodesFile) parse(row table.Row, chunk *nodeChunk) error {
 	}
 	node := kv.Node{ID: view(row.Fields[n.id]), Source: row.Line}
 	if n.label >= 0 {
-		node.Label = view(row.Fields[n.label])
+		node.Label = n.form.of(view(row.Fields[n.label]))
 	}
 	first := len(chunk.values)
 	for k, column := range n.columns {

@@ -52,9 +52,14 @@ Decisions are those of an export, with who, when and why, or of any table or .js
 		`about one node the last counts, and those that an undo took back do not. Decisions that the store has, that are older than its own, or that are about another ` +
 		`label than it has, are left out and counted, so that a file can be imported again.
 
+Ids, labels and values are taken as they are. Import says which classes differ by white space, Unicode form or invisible characters alone, with the nodes of each; ` +
+		`--trim and --nfc join them, in labels, --classes and the header of predictions, and leave ids and properties alone. It also says ` +
+		`where an id that is no integer makes all ids text, where few values make a property of numbers text, and how many values are NaN and so null.
+
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv
     graphcleaner import my.graph --nodes nodes.parquet --edges edges.csv.gz --features words.npz --splits split.csv
     graphcleaner import my.graph --nodes nodes.csv --edges citations.csv --directed
+    graphcleaner import my.graph --nodes nodes.csv --edges edges.csv --trim --nfc
     graphcleaner import my.graph --nodes nodes.csv --edges edges.npy --bad-rows 100 --report bad.csv
     graphcleaner import my.graph --predictions softmax.npy
     graphcleaner import my.graph --predictions logits.npy --logits
@@ -117,7 +122,7 @@ func (c *importCommand) make(ctx context.Context, s *streams) (err error) {
 
 // reading is how the files of a new store are read.
 func (c *importCommand) reading(s *streams) reading {
-	r := reading{s: s, stages: new(stageLog), workers: c.Threads, memory: int64(c.Memory)}
+	r := reading{s: s, stages: new(stageLog), workers: c.Threads, memory: int64(c.Memory), form: c.labelForm}
 	if c.BadRows > 0 || c.Report != "" {
 		r.bad = newBadRows(map[badFile]string{badNode: c.Nodes, badEdge: c.Edges}, c.BadRows, int64(c.Memory)/badRowsShare)
 	}
@@ -146,8 +151,7 @@ func (c *importCommand) report(ctx context.Context, stats kv.LoadStats, r readin
 	if stats.Weighted {
 		merged = "added up"
 	}
-	_, err := fmt.Fprintf(r.s.out,
-		"%s: %d nodes, %d %s (%d self loops dropped, %d parallel edges %s), %d labelled, %d classes, %.1f s%s\n",
+	_, err := r.s.printf("%s: %d nodes, %d %s (%d self loops dropped, %d parallel edges %s), %d labelled, %d classes, %.1f s%s\n",
 		c.DB, stats.Nodes, edges, kind, stats.SelfLoops, stats.ParallelEdges, merged, stats.Labelled, stats.Classes,
 		took.Seconds(), r.bad.summary(c.Report))
 	return unreported(firstError(err, c.reportBad(ctx, nil, r), r.stages.write(c.Stats, r.s)), "%s is made", c.DB)
@@ -234,11 +238,13 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 		return usagef("import: --directed needs --nodes and --edges")
 	case c.BadRows > 0 || c.Report != "":
 		return usagef("import: --bad-rows and --report need --nodes and --edges")
+	case c.labelForm != (labelForm{}) && c.Predictions == "":
+		return usagef("import: --trim and --nfc need --nodes and --edges, or --predictions")
 	case c.Features == "" && c.Predictions == "" && c.Splits == "":
 		return usagef("import: nothing to import, want --nodes and --edges for a new store, or --predictions, --features, --splits or --decisions for one that is there")
 	}
 	began := time.Now()
-	r := reading{s: s, stages: new(stageLog), memory: c.work()}
+	r := reading{s: s, stages: new(stageLog), memory: c.work(), form: c.labelForm}
 	var added []string
 	cleaned := false
 	err := withStore(c.DB, kv.Options{MemoryBudget: int64(c.Memory)}, func(store *kv.Store) (err error) {
@@ -253,7 +259,7 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	}
 	s.progress.clear()
 	wrote := strings.Join(added, " and ")
-	_, err = fmt.Fprintf(s.out, "%s: wrote %s, %.1f s\n", c.DB, wrote, time.Since(began).Seconds())
+	_, err = s.printf("%s: wrote %s, %.1f s\n", c.DB, wrote, time.Since(began).Seconds())
 	if err = firstError(err, r.stages.write(c.Stats, s)); err != nil {
 		return unreported(err, "%s are in %s", wrote, c.DB)
 	}
@@ -267,7 +273,7 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 
 // adopt decides in the store that is there as a file says.
 func (c *importCommand) adopt(ctx context.Context, s *streams) error {
-	if c.graphFiles.any() || c.Replace || c.BadRows > 0 || c.Report != "" {
+	if c.graphFiles.any() || c.labelForm != (labelForm{}) || c.Replace || c.BadRows > 0 || c.Report != "" {
 		return usagef("import: --decisions go into a store that is there, and alone: import the rest before")
 	}
 	began := time.Now()
@@ -280,7 +286,7 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 	if err != nil {
 		return leaving(err, "%s is as it was", c.DB)
 	}
-	_, err = fmt.Fprintf(s.out, "%s: %s taken in %s, %d were there, %.1f s\n", c.DB,
+	_, err = s.printf("%s: %s taken in %s, %d were there, %.1f s\n", c.DB,
 		countText(got.taken, "decision", "decisions"), countText(got.steps, "step", "steps"), got.there, time.Since(began).Seconds())
 	if err != nil {
 		return unreported(err, "decisions of %s are in %s", c.Decisions, c.DB)
@@ -336,7 +342,7 @@ const longestAnswer = 4 << 10
 // confirm asks a question that y or yes affirms.
 func (s *streams) confirm(ctx context.Context, question string) (bool, error) {
 	s.progress.clear()
-	if _, err := fmt.Fprintf(s.err, "%s [y/N] ", question); err != nil {
+	if _, err := fmt.Fprintf(s.err, "%s [y/N] ", escapeLines(question)); err != nil {
 		return false, err
 	}
 	// The end of the input is a no.

@@ -268,11 +268,13 @@ func TestPropertyKinds(t *testing.T) {
 		{"0.5 nan", kv.KindFloat}, {"1 NaN 3", kv.KindFloat}, {"NaN", kv.KindFloat}, {"0.5 -inf +Inf INFINITY", kv.KindFloat},
 		{"0.5 nano", kv.KindString}, {"+-inf", kv.KindString}, {"-nan", kv.KindString}, {"true nan", kv.KindString},
 		{"+5", kv.KindString}, {"true 1", kv.KindString}, {"-", kv.KindString}, {"1_000", kv.KindString}, {"1 _ 2", kv.KindString},
+		{"9007199254740993", kv.KindInt}, {"9007199254740992 0.5", kv.KindFloat},
+		{"9007199254740993 0.5", kv.KindString}, {"12345678901234567890", kv.KindString}, {"-12345678901234567890", kv.KindString},
 	} {
 		guess := newKindGuess()
-		guess.see(nil)
-		for _, value := range strings.Fields(c.values) {
-			guess.see([]byte(value))
+		guess.see(1, nil)
+		for i, value := range strings.Fields(c.values) {
+			guess.see(int64(i+2), []byte(value))
 		}
 		if got := guess.kind(); got != c.want {
 			t.Errorf("%q: got kind %v, want %v", c.values, got, c.want)

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/index"
@@ -65,6 +64,6 @@ func (c *compactCommand) Run(ctx context.Context, s *streams) error {
 		return leaving(err, "%s is whole; run compact again to go on", c.DB)
 	}
 	s.progress.clear()
-	_, err = fmt.Fprintf(s.out, "%s: compacted, %.1f s\n", c.DB, time.Since(began).Seconds())
+	_, err = s.printf("%s: compacted, %.1f s\n", c.DB, time.Since(began).Seconds())
 	return err
 }

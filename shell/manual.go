@@ -100,6 +100,8 @@ one statement have the same step. From and to are the labels before and after.`,
 		summary: "list nodes",
 		text: `A condition compares properties with constants: = != < <= > >=, in ('a', 'b'), like 'graph%', between 1 and 5,
 is null, joined by and, or, not and brackets. Text takes single quotes, names with odd characters double ones.
+Ids that are not all integers are text, and so are classes: < <= > >= and between then take text, as in id >= '100',
+and go by its bytes, in which 10 comes before 9.
 as of shows and searches labels and decisions as they were when a run began, or at a time such as '2026-01-31 18:00'
 (UTC, or with an offset as in 2026-01-31T18:00:00+01:00); other properties are those of today. Decisions of a file count
 from when they were imported.`,

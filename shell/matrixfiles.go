@@ -196,7 +196,7 @@ func (w *writing) predictionTable(
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	classes := slices.Delete(slices.Clone(in.Header()), id, id+1)
+	classes := w.form.ofAll(slices.Delete(slices.Clone(in.Header()), id, id+1))
 	stage.Columns, stage.BytesRead = len(classes), in.Size()
 	out, err := w.begin(classes, opt)
 	if errors.Is(err, cleaner.ErrUnknownClass) {

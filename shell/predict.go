@@ -63,7 +63,7 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 		return leaving(c.inFlags(err), "%s has the predictions it had before", c.DB)
 	}
 	s.progress.clear()
-	_, err = fmt.Fprintf(s.out, "%s: predictions from %s, %d epochs, %.1f s\n  accuracy: %s, %s, %s\n",
+	_, err = s.printf("%s: predictions from %s, %d epochs, %.1f s\n  accuracy: %s, %s, %s\n",
 		c.DB, report.Inputs, report.Epochs, report.Seconds,
 		accuracy(report.TrainAccuracy, report.TrainNodes, "training"),
 		accuracy(report.ValidationAccuracy, report.ValidationNodes, "validation"),

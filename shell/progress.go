@@ -76,7 +76,7 @@ func (p *progress) show(stage string, done, total int64) {
 	if took > settled {
 		progressbar.OptionSetPredictTime(true)(p.bar)
 	}
-	text := stageText(stage, done, total, took)
+	text := escapeControls(stageText(stage, done, total, took))
 	progressbar.OptionSetDescription(text)(p.bar)
 	p.draw(p.bar.Set64(done)) // which draws where the percentage is another
 	if p.bar != nil {
@@ -91,7 +91,7 @@ const settled = time.Second
 func (p *progress) options() []progressbar.Option {
 	return []progressbar.Option{
 		progressbar.OptionSetWriter(p.out),
-		progressbar.OptionSetDescription(p.stage),
+		progressbar.OptionSetDescription(escapeControls(p.stage)),
 		progressbar.OptionShowDescriptionAtLineEnd(),
 		progressbar.OptionSetWidth(24),
 		progressbar.OptionThrottle(100 * time.Millisecond),

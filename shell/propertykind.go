@@ -11,37 +11,84 @@ import (
 
 // A kindGuess finds the narrowest kind that all values of a column have: bool, int, float, else string. Empty values are
 // null and have every kind.
-type kindGuess struct{ any, isBool, isInt, isFloat bool }
+type kindGuess struct {
+	isBool, isInt, isFloat bool
+
+	values, numbers int64 // numbers are the values that a float can hold
+	nans            int64 // of the numbers
+	odd             string
+	oddLine         int64 // of the first value that is no such number; 0 where there is none
+}
 
 func newKindGuess() kindGuess { return kindGuess{isBool: true, isInt: true, isFloat: true} }
 
-func (g *kindGuess) see(text []byte) {
+// see takes the value in a line, or in a row.
+func (g *kindGuess) see(line int64, text []byte) {
 	if len(text) == 0 {
 		return
 	}
-	g.any = true
+	g.values++
 	if g.isBool {
 		_, g.isBool = parseValue(kv.KindBool, text)
 	}
 	if g.isInt {
 		_, g.isInt = parseValue(kv.KindInt, text)
 	}
-	if g.isFloat {
-		_, g.isFloat = parseValue(kv.KindFloat, text)
+	number, ok := parseValue(kv.KindFloat, text)
+	switch {
+	case !ok:
+		g.isFloat = false
+		g.seeOdd(line, func() string { return string(text[:min(len(text), maxOdd)]) })
+	case number.IsNull():
+		g.nans++
+		g.numbers++
+	default:
+		g.numbers++
+	}
+}
+
+// maxOdd is how many bytes of a value that is no number are kept for a message.
+const maxOdd = 64
+
+func (g *kindGuess) seeOdd(line int64, text func() string) {
+	if g.oddLine == 0 || line < g.oddLine {
+		g.oddLine, g.odd = line, text()
 	}
 }
 
 // merge adds what another guess has seen of the same column.
 func (g *kindGuess) merge(other kindGuess) {
-	g.any = g.any || other.any
 	g.isBool = g.isBool && other.isBool
 	g.isInt = g.isInt && other.isInt
 	g.isFloat = g.isFloat && other.isFloat
+	g.values, g.numbers, g.nans = g.values+other.values, g.numbers+other.numbers, g.nans+other.nans
+	if other.oddLine > 0 {
+		g.seeOdd(other.oddLine, func() string { return other.odd })
+	}
+}
+
+// remark says where the values of a property are kept as something else than most of them are.
+func (g *kindGuess) remark(s *streams, path string, property kv.Column) {
+	switch {
+	case property.Kind == kv.KindFloat && g.nans > 0:
+		s.say("%s: property %s: %s NaN and kept as null", path, strconv.Quote(property.Name), valuesAre(g.nans))
+	case property.Kind == kv.KindString && g.oddLine > 0 && 2*g.numbers >= g.values:
+		s.say("%s: property %s is text, though %d of its %d values are numbers: line %d has %q, which is none, or has more digits than a number keeps",
+			path, strconv.Quote(property.Name), g.numbers, g.values, g.oddLine, g.odd)
+	}
+}
+
+// valuesAre is such as "1 value is" and "2 values are".
+func valuesAre(count int64) string {
+	if count == 1 {
+		return "1 value is"
+	}
+	return strconv.FormatInt(count, 10) + " values are"
 }
 
 func (g *kindGuess) kind() kv.Kind {
 	switch {
-	case !g.any:
+	case g.values == 0:
 		return kv.KindString
 	case g.isBool:
 		return kv.KindBool
@@ -79,7 +126,7 @@ func parseValue(kind kv.Kind, text []byte) (kv.Value, bool) {
 			return kv.FloatValue(f), ok
 		}
 		f, ok := parseNumber(text)
-		return kv.FloatValue(f), ok
+		return kv.FloatValue(f), ok && keepsDigits(f, text)
 	}
 	return kv.StringValue(string(text)), true
 }
@@ -93,9 +140,22 @@ func parseNumber(text []byte) (float64, bool) {
 	return f, err == nil
 }
 
+// keepsDigits reports whether a float holds all digits of the integer that a text writes, such as those of a hash, which
+// the nearest float would silently change. Of other numbers it does not ask.
+func keepsDigits(f float64, text []byte) bool {
+	const always = 15 // digits that every float keeps
+	if len(text) <= always || bytes.ContainsAny(text, ".eE") {
+		return true
+	}
+	return strconv.FormatFloat(f, 'f', 0, 64) == string(text)
+}
+
 // parseNonFinite reads what programs write for a float that is no number, which a store keeps as null, or infinite: NaN,
 // inf and infinity, in upper or lower case, an infinity with or without its sign.
 func parseNonFinite(text []byte) (float64, bool) {
+	if len(text) > len("-infinity") {
+		return 0, false
+	}
 	switch word := strings.ToLower(string(text)); strings.TrimPrefix(strings.TrimPrefix(word, "-"), "+") {
 	case "nan":
 		return math.NaN(), word == "nan"

@@ -13,14 +13,20 @@ import (
 )
 
 // Render prints a Result and returns how many rows it had. Rows are written as they come, in blocks; a
-// table takes its widths from the first thousand. The Result is closed afterwards.
+// table takes its widths from the first thousand. On a terminal, control characters are escaped in every format. The
+// Result is closed afterwards.
 func Render(w io.Writer, r *Result, f Format) (rows int64, err error) {
-	return render(w, r, f, &screen{})
+	return render(w, r, f, &screen{terminal: isTerminal(w)})
 }
 
 // render is Render for a screen.
 func render(w io.Writer, r *Result, f Format, on *screen) (rows int64, err error) {
 	defer r.Close()
+	if on.terminal && (f != FormatTable || r.bare) { // tables escape their cells, beside the colours that they have
+		escaped := &escapeWriter{out: w}
+		w = escaped
+		defer func() { err = firstError(err, escaped.end()) }()
+	}
 	out := bufio.NewWriterSize(w, 1<<16)
 	p, err := newPrinter(out, r, f, on)
 	if err != nil {
@@ -91,11 +97,11 @@ func newPrinter(out *bufio.Writer, r *Result, f Format, on *screen) (printer, er
 		}
 		return newMarkdownPrinter(out, r.columns), nil
 	case FormatCSV:
-		p := &csvPrinter{out: csv.NewWriter(out), columns: r.columns}
-		return p, p.out.Write(columnNames(r.columns))
+		p := &csvPrinter{out: csv.NewWriter(out), columns: r.columns, safe: on.safeCSV}
+		return p, p.out.Write(fieldNames(r.columns, on.safeCSV))
 	case FormatTSV:
-		p := &tsvPrinter{out: out, columns: r.columns}
-		return p, p.line(columnNames(r.columns))
+		p := &tsvPrinter{out: out, columns: r.columns, safe: on.safeCSV}
+		return p, p.line(fieldNames(r.columns, on.safeCSV))
 	case FormatJSON, FormatJSONL:
 		p := &jsonPrinter{out: out, columns: r.columns, object: r.object, array: f == FormatJSON && !r.record}
 		return p, nil
@@ -181,12 +187,13 @@ func (p *barePrinter) end() error { return nil }
 type csvPrinter struct {
 	out     *csv.Writer
 	columns []ColumnInfo
+	safe    bool
 }
 
 func (p *csvPrinter) row(values []kv.Value) error {
 	fields := make([]string, len(values))
 	for i, v := range values {
-		fields[i] = exact(v, p.columns[i].Kind)
+		fields[i] = fieldText(v, p.columns[i].Kind, p.safe)
 	}
 	err := p.out.Write(fields)
 	p.out.Flush()
@@ -201,6 +208,7 @@ func (p *csvPrinter) end() error {
 type tsvPrinter struct {
 	out     *bufio.Writer
 	columns []ColumnInfo
+	safe    bool
 }
 
 var tsvEscapes = strings.NewReplacer("\t", `\t`, "\n", `\n`, "\r", `\r`, `\`, `\\`)
@@ -218,7 +226,7 @@ func (p *tsvPrinter) line(fields []string) error {
 func (p *tsvPrinter) row(values []kv.Value) error {
 	fields := make([]string, len(values))
 	for i, v := range values {
-		fields[i] = exact(v, p.columns[i].Kind)
+		fields[i] = fieldText(v, p.columns[i].Kind, p.safe)
 	}
 	return p.line(fields)
 }

@@ -95,12 +95,34 @@ func (r *resolver) query(c clauses) (index.Query, error) {
 		if err != nil {
 			return q, err
 		}
+		if err := r.checkOrder(column); err != nil {
+			return q, err
+		}
 		q.Order = append(q.Order, index.Order{Property: column.Name, Descending: term.descending})
 	}
 	if c.limit != nil {
 		q.Limit, err = r.whole(*c.limit, "a limit", math.MaxInt)
 	}
 	return q, err
+}
+
+// checkOrder remarks on a property that is ordered as text and looks like numbers.
+func (r *resolver) checkOrder(column ColumnInfo) error {
+	looksNumeric := false
+	switch {
+	case column.Kind == kv.KindClass:
+		byText := slices.Sorted(slices.Values(r.tx.Classes()))
+		looksNumeric = !slices.Equal(kv.SortClasses(r.tx.Classes()), byText)
+	case column.Name == "id":
+		var err error
+		if looksNumeric, err = mixedIDs(r.tx); err != nil {
+			return err
+		}
+	}
+	if looksNumeric {
+		r.notices = append(r.notices, fmt.Sprintf("%s is ordered as text, in which 10 comes before 9", column.Name))
+	}
+	return nil
 }
 
 // predicate resolves a condition.

@@ -34,6 +34,9 @@ type SessionOptions struct {
 	Format Format
 	Timing bool
 
+	// SafeCSV keeps spreadsheets from taking texts in csv and tsv for formulas: see SafeText.
+	SafeCSV bool
+
 	// Interactive prompts for statements on the terminal. Errors are printed and the session goes on; Ctrl-C
 	// ends the statement that runs, or clears the line, and Ctrl-D the session. It answers to SIGINT itself, so ctx, which
 	// ends the session, should not end by it.
@@ -131,7 +134,7 @@ type session struct {
 func (s *session) say(line string) {
 	s.clearProgress()
 	// Where standard error cannot be written to there is nobody to be told.
-	_, _ = fmt.Fprintln(s.opt.Err, line)
+	_, _ = fmt.Fprintln(s.opt.Err, escapeLines(line))
 }
 
 // runInput answers everything that In holds.
@@ -195,6 +198,7 @@ func (s *session) step(ctx context.Context, next step) error {
 		s.say(notice)
 	}
 	on := screenOf(s.out)
+	on.safeCSV = s.opt.SafeCSV
 	var rows int64
 	err = s.print(func(out io.Writer) (err error) {
 		rows, err = render(out, result, s.format, on)

@@ -17,6 +17,7 @@ type shellCommand struct {
 	Command   string `short:"c" placeholder:"QUERY" help:"Answer this and exit."`
 	File      string `short:"f" placeholder:"FILE" help:"Answer the statements of a file and exit."`
 	Format    Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or line."`
+	SafeCSV   bool   `name:"safe-csv" help:"Put an apostrophe before texts in csv and tsv that a spreadsheet would take for formulas. This changes them."`
 	ReadOnly  bool   `help:"Refuse statements that write, and let others read at the same time."`
 	KeepGoing bool   `help:"Go on behind a statement that failed."`
 	Timing    bool   `help:"Print how long each statement took."`
@@ -50,6 +51,7 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 		Out:          s.out,
 		Err:          s.err,
 		Format:       c.Format,
+		SafeCSV:      c.SafeCSV,
 		Timing:       c.Timing,
 		KeepGoing:    c.KeepGoing,
 		NoHistory:    c.NoHistory,

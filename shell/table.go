@@ -2,9 +2,7 @@ package shell
 
 import (
 	"bufio"
-	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/rivo/uniseg"
 
@@ -149,25 +147,6 @@ func cutToWidth(s string, most int) (string, int) {
 		end, width = end+len(cluster), width+w
 	}
 	return s[:end] + "…", width + 1
-}
-
-// escapeControls writes characters that would move the cursor or hide text as \n, \x1b or \u202e.
-func escapeControls(s string) string {
-	const joiner = '\u200d' // holds an emoji of several people together
-	odd := func(r rune) bool { return !unicode.IsPrint(r) && r != joiner }
-	if strings.IndexFunc(s, odd) < 0 {
-		return s
-	}
-	var out strings.Builder
-	for _, r := range s {
-		if odd(r) {
-			quoted := strconv.QuoteRune(r)
-			out.WriteString(quoted[1 : len(quoted)-1])
-		} else {
-			out.WriteRune(r)
-		}
-	}
-	return out.String()
 }
 
 // A markdownPrinter writes a table of GitHub-flavoured markdown.

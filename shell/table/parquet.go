@@ -102,6 +102,12 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 			p.groups = append(p.groups, parquetGroup{group, places[i]})
 		}
 	}
+	for _, element := range meta.Schema {
+		// The decoder knows no such type and takes the values for bytes.
+		if _, half := element.LogicalType.Value.(*format.Float16Type); half {
+			return &Error{Path: r.path, Column: element.Name, Msg: "got 16-bit floats, want floats of 32 or 64 bits"}
+		}
+	}
 	for _, column := range file.Root().Columns() {
 		appendText, ok := textOf(column)
 		if !ok {
@@ -225,7 +231,7 @@ func textOf(column *parquet.Column) (appendText func([]byte, parquet.Value) []by
 		logical = t.Value
 	}
 	switch t := logical.(type) {
-	case *format.DecimalType, *format.TimeType, *format.UUIDType, *format.Float16Type:
+	case *format.DecimalType, *format.TimeType, *format.UUIDType:
 		return nil, false
 	case *format.DateType:
 		return func(dst []byte, v parquet.Value) []byte {

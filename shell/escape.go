@@ -1,0 +1,105 @@
+package shell
+
+import (
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// escapeControls writes characters that would move the cursor or hide text as \n, \x1b or \u202e, and bytes that are no
+// character as \x9b.
+func escapeControls(s string) string { return escape(s, "") }
+
+// escapeLines is escapeControls for a text of several lines.
+func escapeLines(s string) string { return escape(s, "\n") }
+
+// escape is escapeControls without the characters kept.
+func escape(s, kept string) string {
+	const joiner = '\u200d' // holds an emoji of several people together
+	odd := func(r rune, size int) bool {
+		return r == utf8.RuneError && size == 1 || !unicode.IsPrint(r) && r != joiner && !strings.ContainsRune(kept, r)
+	}
+	var out strings.Builder
+	plain := 0 // bytes that have been written
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if odd(r, size) {
+			out.WriteString(s[plain:i])
+			quoted := strconv.Quote(s[i : i+size])
+			out.WriteString(quoted[1 : len(quoted)-1])
+			plain = i + size
+		}
+		i += size
+	}
+	if plain == 0 {
+		return s
+	}
+	out.WriteString(s[plain:])
+	return out.String()
+}
+
+// An escapeWriter writes to a terminal text of a format for programs, its control characters escaped but for the ends of
+// lines and the tabs between fields.
+type escapeWriter struct {
+	out  io.Writer
+	rest []byte // the beginning of a character whose end has not come
+}
+
+func (w *escapeWriter) Write(p []byte) (int, error) {
+	text := append(w.rest, p...)
+	whole := len(text)
+	for i := max(0, len(text)-utf8.UTFMax+1); i < len(text); i++ {
+		if utf8.RuneStart(text[i]) && !utf8.FullRune(text[i:]) {
+			whole = i
+			break
+		}
+	}
+	w.rest = append([]byte(nil), text[whole:]...)
+	if _, err := io.WriteString(w.out, escape(string(text[:whole]), "\n\t")); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// end writes the beginning of a character that nothing ended.
+func (w *escapeWriter) end() error {
+	_, err := io.WriteString(w.out, escapeControls(string(w.rest)))
+	w.rest = nil
+	return err
+}
+
+// SafeText puts an apostrophe before a text that a spreadsheet would take for a formula: one that begins with =, +, -, @,
+// a tab or a return and is no number. Whether an apostrophe was there before cannot be told afterwards.
+func SafeText(text string) string {
+	if text == "" || !strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return text
+	}
+	if _, isNumber := parseNumber([]byte(text)); isNumber {
+		return text
+	}
+	return "'" + text
+}
+
+// fieldText is a value in csv or tsv.
+func fieldText(v kv.Value, kind kv.Kind, safe bool) string {
+	text := exact(v, kind)
+	if safe && v.Kind() == kv.KindString {
+		return SafeText(text)
+	}
+	return text
+}
+
+// fieldNames are the names of columns in csv or tsv.
+func fieldNames(columns []ColumnInfo, safe bool) []string {
+	names := columnNames(columns)
+	for i, name := range names {
+		if safe {
+			names[i] = SafeText(name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,170 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// labelForm says in which form the names of classes are taken from files. Ids and the values of properties are always
+// taken as they are: an id stands for a node in other files too, and nothing is made of the values.
+type labelForm struct {
+	Trim bool `help:"Take white space off both ends of the names of classes, and make one space of white space within. A name of white space alone is then no label."`
+	NFC  bool `name:"nfc" help:"Bring the names of classes into the Unicode form NFC, in which é is one character."`
+}
+
+// of brings the name of a class into the form.
+func (f labelForm) of(name string) string {
+	if f.NFC {
+		name = norm.NFC.String(name)
+	}
+	if f.Trim {
+		name = strings.Join(strings.Fields(name), " ")
+	}
+	return name
+}
+
+// ofAll brings names into the form.
+func (f labelForm) ofAll(names []string) []string {
+	formed := make([]string, len(names))
+	for i, name := range names {
+		formed[i] = f.of(name)
+	}
+	return formed
+}
+
+// looks is the same of names that look alike: it is without what differs in white space, Unicode form, and characters
+// of no width.
+func looks(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, name)
+	return labelForm{Trim: true, NFC: true}.of(name)
+}
+
+// lookAlikes are the classes that look like others, or like none, in groups.
+func lookAlikes(classes []string) [][]string {
+	groups := map[string][]string{}
+	for _, class := range classes {
+		key := looks(class)
+		groups[key] = append(groups[key], class)
+	}
+	var alike [][]string
+	for key, group := range groups {
+		if len(group) > 1 || key == "" {
+			slices.Sort(group)
+			alike = append(alike, group)
+		}
+	}
+	slices.SortFunc(alike, slices.Compare)
+	return alike
+}
+
+// sayLookAlikes says which classes look alike, or like a number that is missing, and how many nodes have each.
+func (s *streams) sayLookAlikes(ctx context.Context, tx *kv.Tx) error {
+	alike := lookAlikes(tx.Classes())
+	notNumbers := slices.DeleteFunc(slices.Clone(tx.Classes()), func(class string) bool { return !strings.EqualFold(class, "nan") })
+	if len(alike) == 0 && len(notNumbers) == 0 {
+		return nil
+	}
+	counts := map[string]int64{}
+	for _, class := range slices.Concat(append(alike, notNumbers)...) {
+		counts[class] = 0
+	}
+	labels, err := tx.Reader(kv.LabelColumn)
+	if err != nil {
+		return err
+	}
+	for v := range kv.NodeID(tx.NumNodes()) {
+		if v%checkEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		label, err := labels.At(v)
+		if err != nil {
+			return err
+		}
+		if count, ok := counts[label.String()]; ok && !label.IsNull() {
+			counts[label.Str()] = count + 1
+		}
+	}
+	for _, class := range notNumbers {
+		s.say("%s is the class of %s: where it stands for a missing label, leave the field empty.", class, nodesText(int(counts[class])))
+	}
+	if len(alike) == 0 {
+		return nil
+	}
+	s.say("Classes that differ by white space, Unicode form or invisible characters alone:")
+	const most = 10
+	for _, group := range alike[:min(len(alike), most)] {
+		var parts []string
+		for _, class := range group[:min(len(group), most)] {
+			parts = append(parts, fmt.Sprintf("%s: %s", strconv.QuoteToASCII(class), nodesText(int(counts[class]))))
+		}
+		if more := len(group) - most; more > 0 {
+			parts = append(parts, fmt.Sprintf("and %d more", more))
+		}
+		s.say("  %s", strings.Join(parts, ", "))
+	}
+	if more := len(alike) - most; more > 0 {
+		s.say("  and %d more groups", more)
+	}
+	s.say("They stay classes of their own. import --trim joins those that differ by white space, --nfc those that differ by Unicode form.")
+	return nil
+}
+
+// sayTextIDs says that ids are text though some are integers, and names one that is none.
+func (s *streams) sayTextIDs(ctx context.Context, tx *kv.Tx) error {
+	if mixed, err := mixedIDs(tx); err != nil || !mixed {
+		return err
+	}
+	seen := 0
+	for id, err := range tx.IDs() {
+		if err != nil {
+			return err
+		}
+		if !isInteger(id) {
+			s.say("Ids are text, since %q is no integer: id is ordered as text, in which 10 comes before 9, and cannot be compared with numbers by order.", id)
+			return nil
+		}
+		if seen++; seen%checkEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// mixedIDs reports whether ids are text though some are integers. It looks at the first thousand: text among which
+// integers are rarer is not taken for integers.
+func mixedIDs(tx *kv.Tx) (bool, error) {
+	if tx.IntegerIDs() {
+		return false, nil
+	}
+	seen := 0
+	for id, err := range tx.IDs() {
+		if err != nil {
+			return false, err
+		}
+		if isInteger(id) {
+			return true, nil
+		}
+		if seen++; seen == 1000 {
+			break
+		}
+	}
+	return false, nil
+}
+
+func isInteger(id string) bool {
+	_, isInt := parseValue(kv.KindInt, []byte(id))
+	return isInt
+}
