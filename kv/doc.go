@@ -50,7 +50,19 @@
 //   - A changed byte, wherever it is in the files of a closed store, is found by Open, by a read or by Store.Check, or
 //     changes nothing that can be read. That a change, a document or an entry of a space is gone altogether, Check alone can
 //     tell. Tables that were there when the store was opened are compared with their checksums before they are merged,
-//     so that merging does not hide it (TestFlippedBytes; shell TestDamagedFiles).
+//     so that merging does not hide it (TestFlippedBytes; shell TestDamagedFiles). That is done once for a table: the file
+//     "verified" remembers the size, the times and the number of its file, and a file in which these have changed is compared
+//     again (TestTablesAreVerifiedOnce). So a byte that the medium itself changes, after its table was compared, may be hidden
+//     by merging where it is not in the body of a record.
+//   - A table that is cut short below an open store, or a page of it that the disk cannot read, is [ErrCorrupt] to who reads
+//     it; the process goes on (TestTablesCutShortBelowAStore). The sizes of the tables are compared before the store asks for
+//     what may merge them. What remains: Badger merges tables, and writes its logs, through mapped files in goroutines of its
+//     own, and has no other way to read them. Where a file is cut short or a page cannot be read while Badger itself touches it,
+//     the system ends the process, as by any crash.
+//   - Close may be called beside everything else. It waits for a Compact to its end; a Check or Backup that runs, and every
+//     snapshot, ends with [ErrClosed] (TestOperationsBesideClose, TestClosedSnapshotsSaySo).
+//   - An error of a row, of a Loader or of a writer of a Bulk, has Commit fail with it, also where the caller ignores it
+//     (TestRowErrorsEndTheLoad, TestRowErrorsEndTheBulk). A row that LoadOptions.BadRow skips is no error.
 //   - [Repair] of a closed store of which one byte was changed loses nothing, and of a whole store it changes nothing
 //     (TestRepairOfOneByte, TestRepairLeavesAnUndamagedStoreAlone).
 //   - Where only the manifest is lost, old or damaged, Repair loses no record, and brings none back that was deleted and
@@ -81,7 +93,8 @@
 // docs/durability/run runs the tests of crashes and damage for long.
 //
 // The directory "work" in a store is lent to long jobs by [Store.Work] for what they have finished. It is no part of the
-// store, and may be deleted while no process has the store open. Nor is "quarantine", where Repair keeps the files that the
+// store, and may be deleted while no process has the store open. Nor are the file "verified", which remembers the
+// tables that were compared, and "quarantine", where Repair keeps the files that the
 // store had before: as much as the store takes, for each repair. Delete it, or one of its numbered directories, to free that
 // room; that repair can then not be undone. A file quarantine/switch.json says that a repair was stopped while files changed
 // places: then run Repair again first.

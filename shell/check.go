@@ -171,7 +171,7 @@ func (c *checkCommand) undo(ctx context.Context, s *streams) error {
 	if err := kv.UndoRepair(ctx, c.DB, kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "%s: repair %d is undone; the files of the repaired store are in its directory quarantine/%d/repaired\n",
+	_, err = s.printf("%s: repair %d is undone; the files of the repaired store are in its directory quarantine/%d/repaired\n",
 		c.DB, last.Number, last.Number)
 	return err
 }

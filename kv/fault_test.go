@@ -1,0 +1,138 @@
+//go:build linux || darwin
+
+package kv
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/mapped"
+)
+
+// faultyStore is an open store of one large table that is cut short below it, with a snapshot that began before.
+func faultyStore(t *testing.T, size int64) (*Store, *Tx) {
+	t.Helper()
+	dir := copyStore(t, everyKind(t, 50))
+	damagedStores.Store(dir, true)
+	s := openStore(t, dir, Options{})
+	tx := s.Begin()
+	t.Cleanup(tx.Close)
+	tables := fileNames(t, dir, "*.sst")
+	if len(tables) == 0 {
+		t.Fatal("the store has no table")
+	}
+	for _, name := range tables {
+		if err := os.Truncate(filepath.Join(dir, name), size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s, tx
+}
+
+// TestTablesCutShortBelowAStore cuts the tables of an open store short, so that what is mapped of them is no more: reading
+// them is an ErrCorrupt that names a table, whatever reads, and never the end of the process.
+func TestTablesCutShortBelowAStore(t *testing.T) {
+	for name, read := range map[string]func(s *Store, tx *Tx) error{
+		"a document": func(_ *Store, tx *Tx) error {
+			var v any
+			return tx.Document("none", "of this name", &v)
+		},
+		"edges": func(_ *Store, tx *Tx) error {
+			for _, err := range tx.Edges() {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"ids": func(_ *Store, tx *Tx) error {
+			for _, err := range tx.scan([]byte{}, nil) {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"entries": func(_ *Store, tx *Tx) error {
+			for _, err := range tx.scanDown([]byte{}, nil) {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"an update": func(s *Store, _ *Tx) error {
+			return s.Update(func(tx *Tx) error {
+				for _, err := range tx.scan([]byte{}, nil) {
+					if err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+		"backup": func(s *Store, _ *Tx) error {
+			_, err := s.Backup(t.Context(), io.Discard, BackupOptions{})
+			return err
+		},
+		"check": func(s *Store, _ *Tx) error {
+			found := []error{}
+			err := s.Check(t.Context(), nil, func(p Problem) { found = append(found, errors.New(p.String())) })
+			if len(found) > 0 {
+				err = errors.Join(append(found, err, ErrCorrupt)...)
+			}
+			return err
+		},
+		"compact": func(s *Store, _ *Tx) error { return s.Compact(t.Context(), nil) },
+		"a table": func(s *Store, _ *Tx) error {
+			return verifyTable(filepath.Join(s.dir, fileNames(t, s.dir, "*.sst")[0]))
+		},
+	} {
+		s, tx := faultyStore(t, 0)
+		err := read(s, tx)
+		if !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: got %v, want ErrCorrupt", name, err)
+		} else if runtime.GOOS == "linux" && !strings.Contains(err.Error(), ".sst") {
+			t.Errorf("%s: got %v, want an error that names a table", name, err)
+		}
+		tx.Close()
+		if err := s.Close(); err != nil && !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: Close: %v", name, err)
+		}
+	}
+}
+
+// TestFaultOfATableReader cuts a table short while it is being verified.
+func TestFaultOfATableReader(t *testing.T) {
+	dir := copyStore(t, everyKind(t, 50))
+	path := filepath.Join(dir, fileNames(t, dir, "*.sst")[0])
+	r, err := openTableReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	for i := range r.blocks() {
+		if err := r.verify(i); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), path) {
+			t.Errorf("block %d: got %v, want ErrCorrupt of %s", i, err, path)
+		}
+	}
+}
+
+// TestGuardFaults has a fault be an ErrCorrupt, and leaves other errors.
+func TestGuardFaults(t *testing.T) {
+	want := errors.New("another error")
+	if err := guardFaults(func() error { return want }); err != want {
+		t.Errorf("got %v, want %v", err, want)
+	}
+	if err := guardFaults(func() error { return &mapped.Fault{Path: "x"} }); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("got %v, want ErrCorrupt", err)
+	}
+}
