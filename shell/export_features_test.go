@@ -46,7 +46,7 @@ func TestExportFeaturesOfTheRun(t *testing.T) {
 	if other, _ := export("--hops", "1"); !strings.Contains(other, "(800, 3)") {
 		t.Errorf("--hops 1: got %q, want three columns", other[:80])
 	}
-	writeFiles(t, map[string]string{"z.npy": got})
+	export()
 	wantFeaturesOfRun(t, "g", "z.npy")
 }
 
