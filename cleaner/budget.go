@@ -39,6 +39,9 @@ func matrixBytes(matrices, classes int) int64 {
 	return 8 * int64(matrices) * int64(classes) * int64(classes)
 }
 
+// MatrixBytes is what a cleaning or an evaluation takes of its memory for the matrices between so many classes.
+func MatrixBytes(classes int) int64 { return matrixBytes(scoreMatrices, classes) }
+
 // Networks of the base classifier that are held at once: those of the folds, and what training one takes.
 const heldNetworks = mostFolds + 5
 
@@ -86,7 +89,7 @@ func leastForFeatures(s *ops.Sizes, hops, n int, inFiles bool) int64 {
 // matrices between classes.
 func scoringBytes(n, fitting, classes int) int64 {
 	return (problemBytes+setBytes)*int64(n) + (sampleBytes+plantingBytes)*int64(plantedAmong(fitting)) +
-		matrixBytes(scoreMatrices, classes)
+		MatrixBytes(classes)
 }
 
 // leastForScore is what score needs for n nodes, a number of fitting nodes, and classes.

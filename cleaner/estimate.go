@@ -117,8 +117,6 @@ type CleanEstimate struct {
 	// is the least budget that would do.
 	HeldBytes, MemoryBytes, LeastBytes int64
 
-	MatrixBytes int64 // of HeldBytes, the matrices between classes
-
 	// TemporaryBytes is the most on disk beside what stays in the store.
 	TemporaryBytes int64
 }
@@ -137,8 +135,8 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	if err != nil {
 		return nil, err
 	}
-	matrices := matrixBytes(scoreMatrices, c.Classes)
-	e := &CleanEstimate{Counts: c, MatrixBytes: matrices, hops: opt.Hops, LeastBytes: leastForScore(c.Sizes, c.Nodes, c.Fitting, c.Classes, opt.Hops)}
+	matrices := MatrixBytes(c.Classes)
+	e := &CleanEstimate{Counts: c, hops: opt.Hops, LeastBytes: leastForScore(c.Sizes, c.Nodes, c.Fitting, c.Classes, opt.Hops)}
 	if !c.Predictions {
 		if err := e.base(ctx, opt); err != nil {
 			return nil, err
@@ -266,7 +264,7 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 	}
 	held := trainingBytes*int64(c.Nodes) + ofClasses
 	e.LeastBytes = max(e.LeastBytes, held+least)
-	if err := requireBudget("predict", opt.MemoryBudget, e.LeastBytes, c.Classes, max(ofClasses, e.MatrixBytes)); err != nil {
+	if err := requireBudget("predict", opt.MemoryBudget, e.LeastBytes, c.Classes, max(ofClasses, MatrixBytes(c.Classes))); err != nil {
 		return err
 	}
 	operators := opt.ops(held)

@@ -344,7 +344,7 @@ func (e *evaluator) checkBudget(ctx context.Context) error {
 		n := len(base.labels)
 		least = max(least, leastForScore(sizes, n, fittingIn(base.labels, base.splits), base.classes, e.hops))
 	}
-	matrices := matrixBytes(scoreMatrices, base.classes)
+	matrices := MatrixBytes(base.classes)
 	return requireBudget("eval", e.opt.MemoryBudget, e.held()+max(least, matrices), base.classes, matrices)
 }
 

@@ -75,12 +75,15 @@ const leastFitting = 8
 
 // checkFitting counts the fitting set, or says what it lacks.
 func (p problem) checkFitting() (count int, err error) {
-	labelled, first, classes := false, kv.NoClass, 0
+	labelled, untaught, first, classes := false, 0, kv.NoClass, 0
 	for v, y := range p.labels {
 		if y == kv.NoClass {
 			continue
 		}
 		labelled = true
+		if p.splits[v] == SplitValidation && p.isUntaught(kv.NodeID(v)) {
+			untaught++
+		}
 		if !p.isFitting(kv.NodeID(v)) {
 			continue
 		}
@@ -93,6 +96,9 @@ func (p problem) checkFitting() (count int, err error) {
 	switch {
 	case !labelled:
 		return 0, fmt.Errorf("nothing to clean: %w", ErrNoLabels)
+	case count < leastFitting && untaught > 0:
+		return 0, fmt.Errorf("%d labelled nodes in the validation split, and %d more of classes without a training node, want at least %d: %w",
+			count, untaught, leastFitting, ErrFewFittingNodes)
 	case count < leastFitting:
 		return 0, fmt.Errorf("%d labelled nodes in the validation split, want at least %d: %w",
 			count, leastFitting, ErrFewFittingNodes)

@@ -71,15 +71,16 @@ type Options struct {
 	// the one with the greatest expected F1.
 	Threshold float64
 
-	// Seed fixes everything that is drawn at random: the same seed gives the same bits at any Workers and
-	// MemoryBudget. Between kinds of processors the networks may differ in their last bits.
+	// Seed fixes everything that is drawn at random: the same seed gives the same bits at any Workers and MemoryBudget,
+	// on one kind of processor. Between kinds the networks, the label model, and with them predictions and scores may
+	// differ in their last bits; the agreement features of given predictions are the same.
 	Seed uint64
 
 	// Workers is the number of goroutines that compute; zero means GOMAXPROCS.
 	Workers int
 
 	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: labels and
-	// splits of every node, and what the operators hold. Long arrays that are walked in order lie in files beside the
+	// splits of every node, the matrices between classes (see MatrixBytes), and what the operators hold. Long arrays that are walked in order lie in files beside the
 	// store's and do not count. Where the least that would do is more, the work fails with an *ops.BudgetError that
 	// names it, before anything is computed. Zero means kv.DefaultMemoryBudget.
 	MemoryBudget int64

@@ -106,7 +106,7 @@ func score(ctx context.Context, p problem, v variant, opt Options) (result *scor
 
 // requireForScore is an *ops.BudgetError where score wants more than its budget.
 func (p *problem) requireForScore(opt Options, least int64) error {
-	return requireBudget("clean", opt.MemoryBudget, least, p.classes, matrixBytes(scoreMatrices, p.classes))
+	return requireBudget("clean", opt.MemoryBudget, least, p.classes, MatrixBytes(p.classes))
 }
 
 // fitNoise reads the predictions of the fitting nodes twice, on all workers: for the thresholds, whose sums run in

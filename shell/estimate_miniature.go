@@ -270,9 +270,13 @@ func allocatedBytes() (total int64) {
 type miniatureWriter struct {
 	*projection
 	nodes, classes int
+	used           int   // classes that nodes are given: several nodes each
 	order          []int // ids, by descending degree
 	random         *rand.Rand
 }
+
+// classNodes is how many nodes of a miniature are given a class at least.
+const classNodes = 16
 
 func (w *miniatureWriter) id(v int) string {
 	if w.textIDs {
@@ -287,12 +291,15 @@ func (p *projection) writeMiniature(dir string, part float64) (files *graphFiles
 	w := &miniatureWriter{
 		projection: p, nodes: max(int(float64(p.counts.Nodes)*part), 64), classes: max(p.counts.Classes, 2), random: random,
 	}
-	w.order = random.Perm(w.nodes)
+	w.order, w.used = random.Perm(w.nodes), min(w.classes, w.nodes/classNodes)
 	files = &graphFiles{
 		inputFiles: inputFiles{
 			Nodes: filepath.Join(dir, "nodes.csv"), Edges: filepath.Join(dir, "edges.csv"), Directed: p.files.directed,
 		},
 		predictionFile: predictionFile{predictionEncoding: p.files.encoding},
+	}
+	for k := range w.classes {
+		files.Classes = append(files.Classes, strconv.Itoa(k)) // also those that no node is given
 	}
 	if err := w.writeNodes(files.Nodes); err != nil {
 		return nil, err
@@ -330,7 +337,7 @@ func (p *projection) writeMiniature(dir string, part float64) (files *graphFiles
 		for j := range row {
 			row[j] = 0.3 / float32(w.classes)
 		}
-		row[(v+random.IntN(10)/9)%w.classes] += 0.7 // one in ten has another class first
+		row[(v+random.IntN(10)/9)%w.used] += 0.7 // one in ten has another class first
 	})
 	return files, err
 }
@@ -346,7 +353,7 @@ func (w *miniatureWriter) writeNodes(path string) error {
 			if splits != "" {
 				splits = "," + w.split()
 			}
-			fmt.Fprintf(out, "%s,%d%s\n", w.id(v), v%w.classes, splits)
+			fmt.Fprintf(out, "%s,%d%s\n", w.id(v), v%w.used, splits)
 		}
 	})
 }

@@ -298,3 +298,18 @@ func TestEdgeSampleTellsOfTheWhole(t *testing.T) {
 		t.Errorf("passes: got %d, want %d", got.Passes, want.Passes)
 	}
 }
+
+// TestEstimateOfManyClasses: a miniature has fewer nodes than the whole has classes.
+func TestEstimateOfManyClasses(t *testing.T) {
+	e := estimated(t, "--nodes", "400", "--edges", "1200", "--classes", "150", "--predictions", "150")
+	if e.Classes != 150 || !e.Fits {
+		t.Errorf("got %+v, want an estimate of 150 classes that fits", e)
+	}
+	if notes := strings.Join(e.Notes, "\n"); !strings.Contains(notes, "The matrices between 150 classes take 1.9 MiB of the memory of clean.") {
+		t.Errorf("got notes %q, want what the matrices take", notes)
+	}
+	small := estimated(t, "--nodes", "1000", "--edges", "3000", "--classes", "20000", "--memory", "1GiB")
+	if small.Fits || small.Least < 32<<30 {
+		t.Errorf("20,000 classes in 1 GiB: got %+v, want more memory", small)
+	}
+}

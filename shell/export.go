@@ -30,7 +30,7 @@ type exportCommand struct {
 
 	SafeCSV bool `name:"safe-csv" help:"Put an apostrophe before texts in csv and tsv that a spreadsheet would take for formulas. This changes them."`
 
-	Hops int `default:"3" placeholder:"K" help:"Hops of the features, 1 to 5."`
+	Hops *int `placeholder:"K" help:"Hops of the features, 1 to 5. Without it: hops and direction of the last run, or 3."`
 	// Stats is of features; the others have no stages.
 	Stats string `placeholder:"FILE" help:"Write the seconds of each stage of features and the peak memory as json."`
 	orientation
@@ -53,7 +53,9 @@ labels: id,label,original_label: the label as it is now, corrections included, a
 decisions: every decision and every undo, oldest first: seq,step,time,id,decision,from,to,who,why,run,score,undoes; import --decisions takes them back.
 predictions: id,CLASS,CLASS,… or, as .npy, float32 [nodes×classes]. Classes are sorted as numbers where all are numbers, else by bytes, as the ` +
 		`statement classes lists them and import takes them.
-features: the agreement features, .npy, float32 [nodes×(2·hops+1)]; rows of unlabelled nodes are NaN.
+features: the agreement features of the labels as they are now, .npy, float32 [nodes×(2·hops+1)]; rows of unlabelled nodes are NaN. ` +
+		`Diagonals are exact, also after a run that sampled them. Without --hops they are of the hops of the last run, and without --direction too along ` +
+		`its direction; standard error says which run that is.
 transition: how often a node of the column's class is given the label of the row; rows are in the order of the columns, as those of predictions.
 
     graphcleaner export my.graph suspects --out suspects.csv
@@ -64,7 +66,7 @@ transition: how often a node of the column's class is given the label of the row
 }
 
 func (c *exportCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), checkHops(c.Hops), c.checkThreshold(), checkPlace("--stats", c.Stats)); err != nil {
+	if err := firstError(c.apply(), c.checkHops(), c.checkThreshold(), checkPlace("--stats", c.Stats)); err != nil {
 		return err
 	}
 	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" || c.What == "features" && isStream(c.Out)
@@ -397,7 +399,11 @@ func (c *exportCommand) writeArray(
 		}
 		return w.Close()
 	}
-	features, err := cleaner.Features(ctx, store, tx, c.Hops, c.Direction, ops.Options{
+	hops, direction, err := c.featureOptions(tx, s)
+	if err != nil {
+		return err
+	}
+	features, err := cleaner.Features(ctx, store, tx, hops, direction, ops.Options{
 		MemoryBudget: c.work(),
 		Workers:      c.Threads,
 		Progress:     s.progress.report(),
@@ -414,6 +420,31 @@ func (c *exportCommand) writeArray(
 		stage.Columns = features.Width()
 		return writeFeatures(ctx, tx, features, out)
 	})
+}
+
+// checkHops refuses hops that are given and cannot be.
+func (c *exportCommand) checkHops() error {
+	if c.Hops == nil {
+		return nil
+	}
+	return checkHops(*c.Hops)
+}
+
+// featureOptions are the hops that are given, or else hops and direction of the last run, where there is one.
+func (c *exportCommand) featureOptions(tx *kv.Tx, s *streams) (hops int, direction kv.Direction, err error) {
+	if c.Hops != nil {
+		return *c.Hops, c.Direction, nil
+	}
+	runs, err := cleaner.Runs(tx)
+	if err != nil || len(runs) == 0 {
+		return 0, c.Direction, err
+	}
+	last := runs[len(runs)-1]
+	if direction = c.Direction; direction == kv.Both {
+		direction = last.Direction
+	}
+	s.say("Features of %d hops, direction %s, as of run %d.", last.Hops, direction, last.ID)
+	return last.Hops, direction, nil
 }
 
 // writeFeatures writes features as .npy in the order of the nodes file.

@@ -1,0 +1,97 @@
+package shell
+
+import (
+	"iter"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/npy"
+)
+
+// TestExportFeaturesOfTheRun: without --hops the features are those that the last run used.
+func TestExportFeaturesOfTheRun(t *testing.T) {
+	const nodes, classes = 800, 40
+	g := newManyClasses(nodes, classes)
+	writeFiles(t, map[string]string{"nodes.csv": g.nodes, "edges.csv": g.edges, "p.npz": zipped(t, map[string]string{
+		"indptr": vector(g.indptr...), "indices": vector(g.indices...), "shape": vector(nodes, classes), "data": floats(g.values),
+	})})
+	mustRun(t, "import", "g", "--directed", "--nodes", "nodes.csv", "--edges", "edges.csv", "--predictions", "p.npz")
+	export := func(flags ...string) (text, said string) {
+		t.Helper()
+		got := run(t, "", append([]string{"export", "g", "features", "--out", "z.npy"}, flags...)...)
+		if got.code != exitDone {
+			t.Fatalf("export features: got exit code %d and %s", got.code, got.err)
+		}
+		file, err := os.ReadFile("z.npy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(file), got.err
+	}
+	if got, said := export(); !strings.Contains(got, "(800, 7)") || strings.Contains(said, "as of run") {
+		t.Errorf("before any run: got %q and %q, want features of 3 hops", got[:80], said)
+	}
+	mustRun(t, "clean", "g", "--hops", "2", "--direction", "in")
+	got, said := export()
+	if want, _ := export("--hops", "2", "--direction", "in"); got != want {
+		t.Error("features without --hops differ from those with the hops and direction of the run")
+	}
+	if !strings.Contains(said, "Features of 2 hops, direction in, as of run 1.") {
+		t.Errorf("got %q, want the run in it", said)
+	}
+	if other, _ := export("--hops", "1"); !strings.Contains(other, "(800, 3)") {
+		t.Errorf("--hops 1: got %q, want three columns", other[:80])
+	}
+	export()
+	wantFeaturesOfRun(t, "g", "z.npy")
+}
+
+// wantFeaturesOfRun compares an array with the features that a run has left in a store.
+func wantFeaturesOfRun(t *testing.T, db, path string) {
+	t.Helper()
+	in, err := npy.Open(path, "features")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	err = withStoreToRead(db, 64<<20, func(store *kv.Store) error {
+		return store.View(func(tx *kv.Tx) error {
+			kept, err := tx.Matrix(cleaner.AgreementMatrix)
+			if err != nil {
+				return err
+			}
+			want := make([]float32, kept.Width())
+			next, stop := iter.Pull2(in.Rows())
+			defer stop()
+			for v, err := range inFileOrder(t.Context(), tx) {
+				if err != nil {
+					return err
+				}
+				row, err, _ := next()
+				if err != nil {
+					return err
+				}
+				if err := kept.Read(kv.Range{First: v, End: v + 1}, 0, len(want), want); err != nil {
+					return err
+				}
+				for f := range want {
+					if math.Float32bits(float32(row.Values[f])) != math.Float32bits(want[f]) {
+						t.Fatalf("node number %d: got features %v, want those of the run, %v", v, row.Values, want)
+					}
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
