@@ -3,25 +3,15 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/graphcleaner/graphcleaner/shell"
 )
 
 func main() { os.Exit(run()) }
 
-// run ends the context at the first Ctrl-C, SIGTERM or SIGHUP; from then on a second one kills the program. A SIGHUP that is
-// ignored, as nohup has it, stays ignored.
 func run() int {
-	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
-		signals = append(signals, syscall.SIGHUP)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	ctx, stop := shell.UntilSignal()
 	defer stop()
-	context.AfterFunc(ctx, stop)
 	return shell.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }

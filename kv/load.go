@@ -52,6 +52,9 @@ type LoadOptions struct {
 	// was complete of two: nodes and edges have been read and sorted, and what they make of each node's neighbours has.
 	Resume string
 
+	// Origin is what TakePlacement returns of the load where its process is killed behind its last step.
+	Origin string
+
 	// KeepBytes is how many bytes nodes and edges take, sorted, from where on what is complete is kept. A load of less, but
 	// for one that memory does not hold, starts over, as reading its files again costs less than seconds. Zero means 64 MiB.
 	KeepBytes int64
@@ -386,21 +389,22 @@ func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats L
 			return LoadStats{}, err
 		}
 	}
+	id := l.store.ID()
 	if err := l.stage(ctx, stageSync, func(context.Context) error { return l.closeStore() }); err != nil {
 		return LoadStats{}, err
 	}
-	if err := l.place(); err != nil {
+	l.stats.Classes, l.stats.Weighted = int64(len(l.classes.sorted())), l.opt.Weighted
+	if err := l.place(Placement{Store: id, Origin: l.opt.Origin, Load: l.stats}); err != nil {
 		return LoadStats{}, err
 	}
-	l.stats.Classes, l.stats.Weighted = int64(len(l.classes.sorted())), l.opt.Weighted
 	return l.stats, nil
 }
 
 // place puts the store into its place. That is the last that can fail: all else that the load holds it gives back before.
-func (l *Loader) place() error {
+func (l *Loader) place(p Placement) error {
 	err := errors.Join(l.end(), l.rows.close())
 	if err == nil {
-		err = l.work.place()
+		err = l.work.place(p)
 	}
 	if err != nil {
 		return errors.Join(err, l.work.remove())

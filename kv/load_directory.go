@@ -19,6 +19,7 @@ import (
 //	DIR.loading/sort         temporary files
 //	DIR.loading/checkpoint   which of them are complete
 //	DIR.loading/process      who works in it
+//	DIR.loading/placed       the Placement of the store, from before the rename on
 //
 // Of a Restore it is DIR.restoring.
 //
@@ -131,7 +132,7 @@ func (d *loadDirectory) process() int {
 
 // clear removes what a dead load left, and makes what this one needs.
 func (d *loadDirectory) clear() error {
-	for _, left := range []string{d.checkpoint(), d.store(), d.sort()} {
+	for _, left := range []string{d.checkpoint(), d.placement(), d.store(), d.sort()} {
 		if err := os.RemoveAll(left); err != nil {
 			return err
 		}
@@ -185,7 +186,10 @@ func (d *loadDirectory) store() string { return filepath.Join(d.path, "store") }
 func (d *loadDirectory) sort() string { return filepath.Join(d.path, "sort") }
 
 // place renames the finished store to the target, durably.
-func (d *loadDirectory) place() error {
+func (d *loadDirectory) place(p Placement) error {
+	if err := d.writePlacement(p); err != nil {
+		return err
+	}
 	// Where the target is an empty directory, it makes room, and who may read it may read the store. One that has been
 	// filled meanwhile cannot be removed.
 	if info, err := os.Stat(d.target); err == nil {
@@ -234,8 +238,14 @@ func (d *loadDirectory) leave() error {
 	return d.release()
 }
 
-// remove deletes all that is left, and gives the lock back.
-func (d *loadDirectory) remove() error { return errors.Join(os.RemoveAll(d.path), d.release()) }
+// remove deletes all that is left, the Placement last, and gives the lock back.
+func (d *loadDirectory) remove() error {
+	var errs []error
+	for _, left := range []string{d.checkpoint(), d.store(), d.sort(), filepath.Join(d.path, loadProcessName)} {
+		errs = append(errs, os.RemoveAll(left))
+	}
+	return errors.Join(append(errs, os.RemoveAll(d.path), d.release())...)
+}
 
 // release gives the lock back.
 func (d *loadDirectory) release() error {

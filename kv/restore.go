@@ -23,7 +23,8 @@ const restoreMark = ".restoring"
 // Restore makes a store in dir of a full backup and those that follow it, in order. dir must not be there, or be empty
 // (ErrExists). The store is made beside it and renamed into place when it is complete and durable: after an error, or
 // when the process is killed, nothing is at dir, and what is beside it is removed by the next Restore; one at a time,
-// others are a *LockedError. The store has the ID, the records and the commits that the one which was backed up had; one
+// others are a *LockedError. A Restore that is killed behind its last step has made the store: the same Restore then returns
+// what it would have, and clears up. The store has the ID, the records and the commits that the one which was backed up had; one
 // of an older format is migrated. It returns what the last backup says of itself.
 //
 // A file that is damaged or cut short is an ErrBackup, one that does not follow the one before an ErrBackupOrder, one of a
@@ -38,6 +39,16 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 		return info, &VersionError{Dir: fmt.Sprintf("the store of backup %d", len(files)), Got: got, Want: formatVersion}
 	}
 	d, err := newDirectoryBeside(dir, restoreMark, nil)
+	if errors.Is(err, ErrExists) {
+		placed, taking := takePlacement(dir, restoreMark)
+		if head := chain.head(); placed != nil && placed.Store == head.Store && placed.Backup.Snapshot == head.Snapshot {
+			return placed.Backup, taking
+		}
+		if placed != nil {
+			err = fmt.Errorf("%w: it was complete when its restore was killed", err)
+		}
+		err = errors.Join(err, taking)
+	}
 	if err != nil {
 		return info, err
 	}
@@ -66,7 +77,7 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	if err := s.Close(); err != nil {
 		return info, errors.Join(err, s.abandon())
 	}
-	return info, d.place()
+	return info, d.place(Placement{Store: info.Store, Backup: info})
 }
 
 // restore fills a store that is empty, and makes sure that it can be opened.

@@ -117,13 +117,6 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 		if len(names) == 0 {
 			return usagef("restore: want the files of a backup and then the directory of the store to be made")
 		}
-		occupied, err := isOccupied(db)
-		if err != nil {
-			return err
-		}
-		if occupied {
-			return usagef("restore: %s is there already: want another directory", db)
-		}
 	}
 	began := time.Now()
 	files, closeFiles, err := openBackups(ctx, names, s.in)
@@ -138,6 +131,8 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 		info, err = kv.Restore(ctx, db, files, kv.RestoreOptions{MemoryBudget: c.store(), Progress: s.progress.report()})
 	}
 	switch {
+	case errors.Is(err, kv.ErrExists):
+		return usagef("restore: %s is there already: want another directory (%v)", db, err)
 	case err != nil && c.Verify:
 		return namedBackup(err, names)
 	case err != nil:

@@ -32,7 +32,8 @@ func TestMain(m *testing.M) {
 	}
 	testscript.Main(memdir.Tests(withTemplates{m}), map[string]func(){
 		"graphcleaner": func() {
-			os.Exit(Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+			ctx, _ := UntilSignal()
+			os.Exit(Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
 	})
 }

@@ -57,10 +57,7 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 	s.say("A made-up graph of %d papers in %d fields, %d of them filed under a wrong one, is in %s.",
 		len(graph.field), len(graph.fields), len(graph.planted()), files)
 	s.echo("import", c.Dir, "--nodes", load.Nodes, "--edges", load.Edges, "--features", load.Features)
-	if err := load.make(ctx, s); err != nil {
-		return err
-	}
-	if err := c.mark(files); err != nil {
+	if err := load.make(ctx, s, func(store *kv.Store) error { return mark(files, store) }); err != nil {
 		return err
 	}
 	s.echo("clean", c.Dir)
@@ -112,16 +109,9 @@ func (c *demoCommand) clear(files string) error {
 	return os.RemoveAll(c.Dir)
 }
 
-func (c *demoCommand) mark(files string) error {
-	var id string
-	err := withStoreToRead(c.Dir, c.store(), func(store *kv.Store) error {
-		id = store.ID()
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(files, demoMark), []byte(id+"\n"), 0o644)
+// mark says that a store is of a demo.
+func mark(files string, store *kv.Store) error {
+	return os.WriteFile(filepath.Join(files, demoMark), []byte(store.ID()+"\n"), 0o644)
 }
 
 // planted are the papers that are filed under a wrong field.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 func TestDemoGraph(t *testing.T) {
@@ -54,7 +56,7 @@ func TestDemoClear(t *testing.T) {
 		t.Errorf("another store where a demo was: got %v", err)
 	}
 	mustRun(t, "check", "g")
-	if err := c.mark("g.files"); err != nil {
+	if err := withStore("g", kv.Options{}, func(store *kv.Store) error { return mark("g.files", store) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.clear("g.files"); err != nil {

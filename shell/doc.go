@@ -128,6 +128,12 @@
 // A line that begins with a dot is for the session: .help, .mode FORMAT, .timing on|off, .pager on|off, .output FILE,
 // .read FILE, .quit. Their names cannot be shortened.
 //
+// The file of .output holds whole answers; a statement that fails leaves nothing in it. It takes the place of an earlier
+// file at the next .output, or when the session ends. The earlier file stays where the session ends by an error, or where
+// every statement failed. Devices and pipes are written to at once. No file is written into a store.
+//
+// A statement has at most 1 MiB. The file of .read may be a named pipe, but no device, and no file that is being read.
+//
 // # Formats
 //
 // Table, for reading, rounds floats to six digits and shows control characters as escapes. In a file or a pipe its
@@ -173,6 +179,7 @@
 // # Exit codes
 //
 // The program, and [Main], end with 0 when all is done, with 1 when something failed, with 2 when the command line is
-// wrong, with 3 when gate does not let a store pass, and with 130 when Ctrl-C or SIGTERM interrupted a command. At the prompt, SIGTERM ends the process as the system
-// has it.
+// wrong, with 3 when gate does not let a store pass, and with 130 when Ctrl-C, SIGTERM or SIGHUP interrupted a command. A
+// command is interrupted wherever it waits: for input, for the other end of a pipe, for an answer. At the prompt, SIGTERM and
+// SIGHUP end the session; Ctrl-C does not. A second signal kills the process.
 package shell

@@ -61,7 +61,9 @@ type reading struct {
 	memory  int64    // bytes; what reading a file takes is held against it
 	bad     *badRows // of the nodes and edges files; nil: the first ends the reading
 	form    labelForm
-	resume  bool // go on with what an interrupted reading of the same files into the same place has kept
+	origin  string                // tells the command from others, where it makes a store
+	resume  bool                  // go on with what an interrupted reading of the same files into the same place has kept
+	made    func(*kv.Store) error // is called before the store is put into place; may be nil
 }
 
 // goroutines is how many read a file.
@@ -96,6 +98,7 @@ func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r readi
 		Directed:     g.Directed,
 		Weighted:     edges.weighted(),
 		Workers:      r.workers,
+		Origin:       r.origin,
 		Progress:     r.s.progress.report(),
 		OnStage:      r.stages.add,
 	}
@@ -118,6 +121,11 @@ func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r readi
 		return stats, g.explain(err)
 	}
 	stats, err = loader.Commit(ctx, func(store *kv.Store) error {
+		if r.made != nil {
+			if err := r.made(store); err != nil {
+				return err
+			}
+		}
 		if err := r.bad.end(); err != nil {
 			return err
 		}
@@ -173,19 +181,25 @@ func (g *graphFiles) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFi
 // fingerprint tells loads of other files, of files that were changed, of other columns, or of other forms from each
 // other; lenient ones leave bad rows out.
 func (g *graphFiles) fingerprint(properties []kv.Column, lenient bool) (string, error) {
+	files, err := filesText(g.Nodes, g.Edges)
+	return fmt.Sprintf("%s%q %+v directed %v, lenient %v, %+v\n", files, g.Classes, properties, g.Directed, lenient, g.labelForm), err
+}
+
+// filesText tells files from others, and from themselves once they are changed. Of one that is not there, which its opening
+// tells, there is no more than the name.
+func filesText(paths ...string) (string, error) {
 	var b strings.Builder
-	for _, path := range []string{g.Nodes, g.Edges} {
+	for _, path := range paths {
 		absolute, err := filepath.Abs(path)
 		if err != nil {
 			return "", err
 		}
-		info, err := os.Stat(path)
-		if err != nil {
-			return "", err
+		fmt.Fprintf(&b, "%q", absolute)
+		if info, err := os.Stat(path); err == nil {
+			fmt.Fprintf(&b, " %d %d", info.Size(), info.ModTime().UnixNano())
 		}
-		fmt.Fprintf(&b, "%q %d %d\n", absolute, info.Size(), info.ModTime().UnixNano())
+		b.WriteByte('\n')
 	}
-	fmt.Fprintf(&b, "%q %+v directed %v, lenient %v, %+v\n", g.Classes, properties, g.Directed, lenient, g.labelForm)
 	return b.String(), nil
 }
 

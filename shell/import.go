@@ -96,17 +96,47 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	}
 	switch {
 	case occupied && !c.Replace:
+		if finished, err := c.finished(ctx, s); finished || err != nil {
+			return err
+		}
 		return usagef("import: %s is there already: want another directory, --replace to make it anew, or no --nodes to add to it", c.DB)
 	case occupied:
 		return c.replace(ctx, s)
 	}
-	return c.make(ctx, s)
+	return c.make(ctx, s, nil)
 }
 
-// make makes a store where none is and reports what is in it.
-func (c *importCommand) make(ctx context.Context, s *streams) (err error) {
+// finished reports what is in a store that this very command had made when it was killed; false where it had not.
+func (c *importCommand) finished(ctx context.Context, s *streams) (bool, error) {
+	placed, err := kv.TakePlacement(c.DB)
+	if err != nil || placed == nil {
+		return false, err
+	}
+	s.say("%s was complete when its import was killed", c.DB)
+	origin, err := c.origin()
+	if err != nil || origin != placed.Origin {
+		return false, err
+	}
+	if c.Report != "" {
+		return true, fmt.Errorf("%s is made, but what was to be written to %s is lost: import it again with --replace", c.DB, c.Report)
+	}
+	return true, c.report(ctx, placed.Load, reading{s: s, stages: new(stageLog)}, 0)
+}
+
+// origin tells the command from others.
+func (c *importCommand) origin() (string, error) {
+	files, err := filesText(c.Nodes, c.Edges, c.Features, c.Predictions, c.Splits)
+	return fmt.Sprintf("%s%+v %d", files, c.graphFiles, c.BadRows), err
+}
+
+// make makes a store where none is and reports what is in it. It calls made, if not nil, before it puts the store into place.
+func (c *importCommand) make(ctx context.Context, s *streams, made func(*kv.Store) error) (err error) {
 	began := time.Now()
 	r := c.reading(s)
+	r.made = made
+	if r.origin, err = c.origin(); err != nil {
+		return err
+	}
 	defer func() { err = errors.Join(err, r.bad.close()) }()
 	r.resume = true
 	stats, err := c.load(ctx, c.DB, int64(c.Memory), r)

@@ -395,7 +395,7 @@ func TestImportResumes(t *testing.T) {
 			DB: db, graphFiles: graphFiles{inputFiles: inputFiles{Nodes: "nodes.csv", Edges: "edges.csv"}}, resources: resources{Memory: 1, Threads: 2},
 		}
 		var out bytes.Buffer
-		return c.make(ending, &streams{out: &out, err: &out, progress: &progress{}})
+		return c.make(ending, &streams{out: &out, err: &out, progress: &progress{}}, nil)
 	}
 	degrees := func(db string) string {
 		return mustRun(t, "shell", db, "-c", "nodes return id, label, degree", "--format", "csv")

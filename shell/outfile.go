@@ -101,7 +101,7 @@ func checkOutsideStores(path string) error {
 	}
 	store, err := kv.StoreAround(path)
 	if err == nil && store != "" {
-		return fmt.Errorf("%s: the directory %s is a store, want the file elsewhere", path, store)
+		return fmt.Errorf("%s: the directory is a store, want the file elsewhere", path)
 	}
 	return err
 }

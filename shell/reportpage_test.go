@@ -283,8 +283,11 @@ func TestReportCommands(t *testing.T) {
 			t.Errorf("%s: got exit code %d and %s", args, got.code, got.err)
 		}
 	}
-	if err := checkPlace("--report", "g/x"); err != nil {
+	if err := checkPlace("--report", "x"); err != nil {
 		t.Errorf("a directory: got %v", err)
+	}
+	if err := checkPlace("--report", "g/x"); err == nil {
+		t.Error("a file in a store: got no error")
 	}
 	if err := checkPlace("--report", "nodes.csv/x"); err == nil {
 		t.Error("a file in place of a directory: got no error")

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -82,14 +83,35 @@ func (term *terminal) start(store string, flags ...string) {
 func (term *terminal) run(store string, flags ...string) {
 	term.t.Helper()
 	without := []string{"env", "-u", "PAGER", "-u", "LESS", "-u", "NO_COLOR"}
-	words := append(append(without, term.environment...), filepath.Join(term.dir, "graphcleaner"), "shell", store)
+	without = append(without, term.environment...)
+	without = append(without, "sh", "-c", `echo $$ > "$0"; exec "$@"`, term.pidFile())
+	words := append(without, filepath.Join(term.dir, "graphcleaner"), "shell", store)
 	var quoted []string
 	for _, word := range append(words, flags...) {
 		quoted = append(quoted, "'"+strings.ReplaceAll(word, "'", `'\''`)+"'")
 	}
 	// Ctrl-C interrupts every process of the terminal; the one around the shell stays, to tell how the shell ended.
-	command := "trap : INT; " + strings.Join(quoted, " ") + `; echo "ended with $?"; sleep 600`
+	command := "trap : INT; " + strings.Join(quoted, " ") + `; echo "ended with $?"; stty -a | grep -q -e ' -icanon' -e ' -echo ' && echo raw; sleep 600`
 	term.session(100, 24, "sh", "-c", command)
+}
+
+// pidFile holds the process of the shell.
+func (term *terminal) pidFile() string { return filepath.Join(term.dir, "pid") }
+
+// signal sends the shell a signal.
+func (term *terminal) signal(signal syscall.Signal) {
+	term.t.Helper()
+	text, err := os.ReadFile(term.pidFile())
+	if err != nil {
+		term.t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err == nil {
+		err = syscall.Kill(pid, signal)
+	}
+	if err != nil {
+		term.t.Fatal(err)
+	}
 }
 
 // session runs a command in a terminal of so many columns and lines.

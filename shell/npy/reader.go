@@ -85,15 +85,20 @@ func Open(path, name string) (*Reader, error) {
 func openFile(path string) (*os.File, int64, error) {
 	info, err := os.Stat(path)
 	switch {
-	case err != nil:
-		return nil, 0, err
+	case err != nil: // the open says it
 	case info.IsDir():
 		return nil, 0, &Error{Path: path, Row: -1, Msg: "is a directory, want a file"}
 	case !info.Mode().IsRegular():
 		return nil, 0, &Error{Path: path, Row: -1, Msg: "is a pipe or a device, want a file"}
 	}
 	f, err := os.Open(path)
-	return f, info.Size(), err
+	if err != nil {
+		return nil, 0, err
+	}
+	if info, err = f.Stat(); err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
 }
 
 // Path is the file's path as given to Open.

@@ -1,0 +1,88 @@
+package kv
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// A Placement is a store that a load, or a Restore, had put into its place when its process was killed.
+type Placement struct {
+	Store  string     // its ID
+	Origin string     // of LoadOptions; "" of a Restore
+	Load   LoadStats  // of a load
+	Backup BackupInfo // of a Restore
+}
+
+const placementName = "placed"
+
+func (d *loadDirectory) placement() string { return filepath.Join(d.path, placementName) }
+
+// TakePlacement returns how the store at dir came into its place, and removes what lies beside it, where the load that made
+// it was killed behind its last step. It returns nil where there is nothing of such a load, where another store is there,
+// and where the load is alive, or directories have no locks to tell. Where the directory beside dir alone was left to be
+// removed, the Placement is empty: the load is complete, and nothing is known of it.
+func TakePlacement(dir string) (*Placement, error) { return takePlacement(dir, loadMark) }
+
+// takePlacement is TakePlacement for a directory whose name ends in mark.
+func takePlacement(dir, mark string) (_ *Placement, err error) {
+	target, err := filepath.Abs(dir)
+	if err != nil || !locksDirectories {
+		return nil, err
+	}
+	if linked, err := filepath.EvalSymlinks(target); err == nil {
+		target = linked
+	}
+	d := &loadDirectory{target: target, path: target + mark}
+	if left, err := os.ReadDir(d.path); err == nil && len(left) == 0 {
+		return new(Placement), os.Remove(d.path)
+	}
+	if _, err := os.Stat(d.placement()); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	if d.unlock, err = lockDirectory(d.path, false); err != nil || d.unlock == nil {
+		return nil, err
+	}
+	p, err := d.readPlacement()
+	if err != nil || p == nil {
+		return nil, errors.Join(err, d.release())
+	}
+	return p, d.remove()
+}
+
+// readPlacement returns what was written before the store was renamed, nil where it was not renamed, or another is there.
+func (d *loadDirectory) readPlacement() (*Placement, error) {
+	if _, err := os.Stat(d.store()); !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	text, err := os.ReadFile(d.placement())
+	if err != nil {
+		return nil, err
+	}
+	p := new(Placement)
+	if err := json.Unmarshal(text, p); err != nil {
+		return nil, nil //nolint:nilnil,nilerr // it was killed while it wrote this
+	}
+	s, err := Open(d.target, Options{ReadOnly: true, MemoryBudget: minMemoryBudget})
+	if err != nil {
+		return nil, nil //nolint:nilnil,nilerr // who opens the store is told why it cannot be
+	}
+	if s.ID() != p.Store {
+		p = nil
+	}
+	return p, s.Close()
+}
+
+// writePlacement writes what TakePlacement returns, durably.
+func (d *loadDirectory) writePlacement(p Placement) error {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	if err := writeSynced(d.placement(), text); err != nil {
+		return err
+	}
+	return syncDirectory(d.path)
+}

@@ -1,0 +1,63 @@
+package shell
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/faults"
+)
+
+// TestKilledBehindTheLastStep kills imports and restores at their last operations on files, of which some come after the
+// store is in its place: the same command then succeeds and says what it would have said, or says at least that it was complete, and leaves nothing beside the store.
+func TestKilledBehindTheLastStep(t *testing.T) {
+	if err := faults.Supported(); err != nil {
+		t.Skip(err)
+	}
+	const last = 24 // operations: there are fewer behind the rename
+	templateDir(t, "files")
+	for _, name := range []string{"import", "restore"} {
+		t.Run(name, func(t *testing.T) {
+			tr := newTrial(t, name)
+			whole := tr.run(t, tr.directory(t), faults.Plan{Kind: faults.Kill})
+			line, _, _ := strings.Cut(whole.text, " (")
+			placed := 0
+			for at := whole.Operations; at > max(0, whole.Operations-last); at-- {
+				dir := tr.directory(t)
+				got := tr.run(t, dir, faults.Plan{Kind: faults.Kill, At: at})
+				if got.Met == "" {
+					continue
+				}
+				if made, err := isOccupied(filepath.Join(dir, tr.db)); err != nil {
+					t.Fatal(err)
+				} else if made {
+					placed++
+				}
+				again := tr.run(t, dir, faults.Plan{})
+				want := line
+				if at == whole.Operations { // only an empty directory is left, which does not tell whose it was
+					want = "it was complete when its restore was killed"
+					if name == "import" {
+						want = "g was complete when its import was killed"
+					}
+				}
+				if (again.err != nil) != (at == whole.Operations) || !strings.Contains(again.text, want) {
+					t.Errorf("killed at %s, operation %d of %d, and done again: %v: %s, want %s", got.Met, at, whole.Operations, again.err, again.text, want)
+				}
+				for _, mark := range []string{".loading", ".restoring"} {
+					if _, err := os.Stat(filepath.Join(dir, tr.db+mark)); !os.IsNotExist(err) {
+						t.Errorf("killed at %s: %s stays: %v", got.Met, tr.db+mark, err)
+					}
+				}
+				if state := contents(t, filepath.Join(dir, tr.db)); state != tr.states[len(tr.states)-1] {
+					t.Errorf("killed at %s: another content", got.Met)
+				}
+			}
+			if placed == 0 {
+				t.Errorf("no kill came after the store was in its place")
+			}
+			t.Logf("%d of the last %d operations come after the store is in its place", placed, last)
+		})
+	}
+}

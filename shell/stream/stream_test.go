@@ -1,0 +1,116 @@
+//go:build unix
+
+package stream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// ended calls fn with a context that ends while fn waits, and wants its error.
+func ended(t *testing.T, what string, fn func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := fn(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%s: got error %v, want %v", what, err, context.DeadlineExceeded)
+	}
+}
+
+// TestWaitsEnd ends waits for both ends of pipes. No goroutine stays behind, as TestMain makes sure.
+func TestWaitsEnd(t *testing.T) {
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = errors.Join(in.Close(), out.Close()) }()
+	ended(t, "an empty pipe", func(ctx context.Context) error {
+		_, err := io.ReadAll(NewReader(ctx, in))
+		return err
+	})
+	if _, err := out.WriteString("later"); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 16)
+	if n, err := NewReader(t.Context(), in).Read(got); err != nil || string(got[:n]) != "later" {
+		t.Errorf("what came later: got %q, %v", got[:n], err)
+	}
+	ended(t, "a full pipe", func(ctx context.Context) error {
+		_, err := NewWriter(ctx, out).Write(make([]byte, 1<<20))
+		return err
+	})
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ended(t, "a pipe that nobody writes to", func(ctx context.Context) error {
+		_, err := Open(ctx, path)
+		return err
+	})
+	ended(t, "a pipe that nobody reads", func(ctx context.Context) error {
+		_, err := OpenPipeToWrite(ctx, path)
+		return err
+	})
+	other, writer := io.Pipe()
+	ended(t, "a reader that is no file", func(ctx context.Context) error {
+		_, err := io.ReadAll(NewReader(ctx, other))
+		return err
+	})
+	if err := writer.Close(); err != nil { // so that the Read that goes on alone ends
+		t.Fatal(err)
+	}
+}
+
+// TestStreamsCarryAll sends more than a pipe holds through each kind of stream.
+func TestStreamsCarryAll(t *testing.T) {
+	want := bytes.Repeat([]byte("0123456789abcde\n"), 20_000)
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wrote := make(chan error, 1)
+	go func() {
+		f, err := OpenPipeToWrite(t.Context(), path)
+		if err == nil {
+			_, err = NewWriter(t.Context(), f).Write(want)
+			err = errors.Join(err, f.Close())
+		}
+		wrote <- err
+	}()
+	in, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(in)
+	if err := errors.Join(err, in.Close(), <-wrote); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("a named pipe: got %d bytes and error %v, want %d", len(got), err, len(want))
+	}
+	failure := errors.New("failure")
+	for name, r := range map[string]io.Reader{
+		"bytes": bytes.NewReader(want), "one byte": iotest.OneByteReader(bytes.NewReader(want[:100])),
+		"an error with data": iotest.DataErrReader(io.MultiReader(bytes.NewReader(want), iotest.ErrReader(failure))),
+	} {
+		got, err := io.ReadAll(NewReader(t.Context(), r))
+		switch {
+		case name == "one byte":
+			if err != nil || !bytes.Equal(got, want[:100]) {
+				t.Errorf("%s: got %q, %v", name, got, err)
+			}
+		case !bytes.Equal(got, want), errors.Is(err, failure) != strings.HasPrefix(name, "an error"):
+			t.Errorf("%s: got %d bytes and error %v", name, len(got), err)
+		}
+	}
+}

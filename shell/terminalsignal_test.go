@@ -1,0 +1,87 @@
+//go:build unix
+
+package shell
+
+import (
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// TestTerminalEnds ends the prompt by signals in all that it waits for: the terminal is what it was before, and the store
+// is closed.
+func TestTerminalEnds(t *testing.T) {
+	if _, err := exec.LookPath("less"); err != nil {
+		t.Skip("there is no less")
+	}
+	paged := terminalStore(t, scoredStore(t, 5000))
+	long := longToClean(t)
+	for _, c := range []struct {
+		name, store string
+		typed       string
+		waits       string // a pattern on the screen while it waits
+		environment []string
+	}{
+		{name: "at the prompt", store: paged, waits: `(?m)^graphcleaner> *$`},
+		{name: "in a line", store: paged, typed: "count nod", waits: `count nod$`},
+		{name: "in a pager", store: paged, typed: "nodes return id, label\n", waits: `(?s)id.*label.*\n:$`},
+		{name: "at a question", store: paged, typed: "unlabel where id < 10\n", waits: `\[y/N\] *$`},
+		{name: "in a clean", store: long, typed: "clean hops 3\n", waits: `(?m)(%|/s|of \d)`},
+		{name: "at a prompt without an editor", store: paged, environment: []string{"TERM=dumb"}, waits: `(?m)^graphcleaner> *$`},
+	} {
+		for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
+			term := newTerminal(t, c.environment...)
+			term.start(c.store)
+			if line, entered := strings.CutSuffix(c.typed, "\n"); line != "" {
+				term.text(line)
+				if entered {
+					term.keys("Enter")
+				}
+			}
+			term.wait(c.name, c.waits)
+			term.signal(signal)
+			screen := term.wait("the end, "+c.name+" by "+signal.String(), `ended with \d+`)
+			if !strings.Contains(screen, "ended with 130") || !strings.Contains(screen, "interrupted") {
+				t.Errorf("%s, %s: the screen is\n%s", c.name, signal, screen)
+			}
+			if strings.Contains(screen, "\nraw") {
+				t.Errorf("%s, %s: the terminal is left raw:\n%s", c.name, signal, screen)
+			}
+			term.stop()
+			// A store that was not closed cannot be opened to read alone.
+			err := withStore(c.store, kv.Options{ReadOnly: true}, func(*kv.Store) error { return nil })
+			if err != nil {
+				t.Errorf("%s, %s: %v", c.name, signal, err)
+			}
+		}
+	}
+}
+
+// TestTerminalPagerTakesCtrlC presses Ctrl-C in less, which takes it itself; the prompt comes when less is left.
+func TestTerminalPagerTakesCtrlC(t *testing.T) {
+	if _, err := exec.LookPath("less"); err != nil {
+		t.Skip("there is no less")
+	}
+	term := newTerminal(t)
+	term.start(terminalStore(t, scoredStore(t, 5000)))
+	term.text("nodes return id, label")
+	term.keys("Enter")
+	term.wait("the first page", `(?s)id.*label.*\n:$`)
+	term.keys("C-c")
+	time.Sleep(500 * time.Millisecond) // less drops the keys that come with it
+	term.keys("q")
+	term.wait("the prompt", `graphcleaner> *$`)
+	term.text("unlabel where id < 10")
+	term.keys("Enter")
+	term.wait("the question", `\[y/N\] *$`)
+	term.keys("C-c")
+	term.wait("the refusal", `(?s)no\n.*not confirmed.*graphcleaner> *$`)
+	term.text("count nodes")
+	term.keys("Enter")
+	term.wait("an answer", `(?m)^ *5000$`)
+	term.leave()
+}
