@@ -195,7 +195,7 @@ func conjunction(terms []Predicate) Predicate {
 func split(p Predicate, name string) (mine []Predicate, rest Predicate) {
 	var others []Predicate
 	for _, t := range terms(p) {
-		if _, or := t.(Or); !or && leafProperty(t) == name {
+		if !isUndivided(t) && leafProperty(t) == name {
 			mine = append(mine, t)
 		} else {
 			others = append(others, t)
@@ -264,7 +264,7 @@ func (pl *planner) candidates(p Predicate) ([]candidate, error) {
 		}
 	}
 	for i, t := range all { // in the order of the terms, so that a query has one plan
-		if _, isOr := t.(Or); isOr {
+		if isUndivided(t) {
 			continue
 		}
 		name := leafProperty(t)

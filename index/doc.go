@@ -14,7 +14,8 @@
 //
 // # Predicates
 //
-// A [Predicate] is a tree of Compare, In, Like, IsNull, And, Or and Not, and prints itself:
+// A [Predicate] is a tree of Compare, CompareProperties, In, Like, IsNull, And, Or and Not, and prints
+// itself:
 //
 //	(and (gt score 0.97) (not (in label "Theory" "Case_Based")))
 //

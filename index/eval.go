@@ -104,6 +104,8 @@ func (r *reader) condition(p Predicate) (condition, error) {
 		return r.join(p.Terms, isFalse)
 	case Or:
 		return r.join(p.Terms, isTrue)
+	case CompareProperties:
+		return r.pair(p)
 	}
 	name := leafProperty(p)
 	column, err := r.column(name)

@@ -31,6 +31,8 @@ func prepare(p Predicate) func(value func(property string) (kv.Value, error)) (t
 		return prepareAll(p.Terms, isFalse)
 	case Or:
 		return prepareAll(p.Terms, isTrue)
+	case CompareProperties:
+		return preparePair(p)
 	}
 	name, holds := leafProperty(p), newTest(p)
 	return func(value func(string) (kv.Value, error)) (truth, error) {

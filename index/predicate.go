@@ -69,6 +69,14 @@ type (
 		Value    kv.Value
 	}
 
+	// CompareProperties is true where two properties of the node stand in the relation Op to each other, as Compare
+	// has it: (ne label suggested) where both have values and these differ.
+	CompareProperties struct {
+		Property string
+		Op       Op
+		Other    string
+	}
+
 	// In is true where the property equals one of Values; of no values it is false.
 	In struct {
 		Property string
@@ -94,6 +102,10 @@ type (
 
 func (p Compare) String() string {
 	return "(" + p.Op.String() + " " + p.Property + " " + literal(p.Value) + ")"
+}
+
+func (p CompareProperties) String() string {
+	return "(" + p.Op.String() + " " + p.Property + " " + p.Other + ")"
 }
 
 func (p In) String() string {
@@ -154,9 +166,15 @@ func Properties(p Predicate) []string {
 	var names []string
 	seen := map[string]bool{}
 	walk(p, func(leaf Predicate) {
-		if name := propertyOf(leaf); !seen[name] {
-			seen[name] = true
-			names = append(names, name)
+		spoken := []string{propertyOf(leaf)}
+		if pair, ok := leaf.(CompareProperties); ok {
+			spoken = []string{pair.Property, pair.Other}
+		}
+		for _, name := range spoken {
+			if !seen[name] {
+				seen[name] = true
+				names = append(names, name)
+			}
 		}
 	})
 	return names
@@ -181,11 +199,14 @@ func walk(p Predicate, visit func(Predicate)) {
 	}
 }
 
-// propertyOf is the name that a Compare, In, Like or IsNull speaks of.
+// propertyOf is the name that a Compare, In, Like or IsNull speaks of, and "" of a CompareProperties, which no single
+// property decides.
 func propertyOf(p Predicate) string {
 	switch p := p.(type) {
 	case Compare:
 		return p.Property
+	case CompareProperties:
+		return ""
 	case In:
 		return p.Property
 	case Like:

@@ -38,6 +38,7 @@ func TestPredicateString(t *testing.T) {
 	}{
 		{and(score(Gt, 0.97), label(Eq, "Theory")), `(and (gt score 0.97) (eq label "Theory"))`},
 		{or(year(Ne, 2019), not(IsNull{"label"})), `(or (ne year 2019) (not (null label)))`},
+		{CompareProperties{"label", Ne, "title"}, "(ne label title)"},
 		{In{"label", []kv.Value{text(`a"b`), null}}, `(in label "a\"b" null)`},
 		{In{"label", nil}, `(in label)`},
 		{Like{"label", `50\%_%`}, `(like label "50\\%_%")`},
@@ -73,6 +74,13 @@ func TestSimplify(t *testing.T) {
 		{not(IsNull{"year"}), "(not (null year))"},
 		{not(Like{"label", "a%"}), `(not (like label "a%"))`},
 		{not(In{"year", []kv.Value{kv.IntValue(2), kv.IntValue(1), kv.IntValue(2)}}), "(not (in year 1 2))"},
+
+		// Two properties.
+		{and(year(Gt, 1), CompareProperties{"year", Lt, "score"}, year(Gt, 2)), "(and (gt year 2) (lt year score))"},
+		{not(CompareProperties{"year", Lt, "score"}), "(ge year score)"},
+		{or(CompareProperties{"year", Eq, "score"}, CompareProperties{"year", Eq, "score"}), "(eq year score)"},
+		{CompareProperties{"label", Ne, "split"}, "false"},
+		{not(CompareProperties{"split", Ne, "label"}), "false"},
 
 		// Ranges of one property.
 		{and(score(Gt, 1), score(Gt, 2), score(Lt, 9), score(Le, 9)), "(and (gt score 2) (lt score 9))"},
@@ -170,6 +178,8 @@ func TestTypeError(t *testing.T) {
 		{not(Compare{"score", Gt, text("high")}), `property score holds numbers and cannot be compared with the string "high"`},
 		{or(In{"year", []kv.Value{kv.IntValue(1), text("2019")}}), `property year holds integers and cannot be compared with the string "2019"`},
 		{Like{"year", "20%"}, `property year holds integers and cannot be compared with the string "20%"`},
+		{CompareProperties{"year", Lt, "score"}, ""},
+		{CompareProperties{"year", Lt, "label"}, "property year holds integers and cannot be compared with label, which holds strings"},
 		{Compare{"flag", Eq, kv.IntValue(1)}, "property flag holds true or false and cannot be compared with the number 1"},
 		{Compare{"score", Eq, kv.BoolValue(true)}, "property score holds numbers and cannot be compared with true"},
 		{Compare{"year", Lt, number(1.5)}, ""},

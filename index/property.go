@@ -94,11 +94,15 @@ func (e *UnknownPropertyError) Error() string {
 	return text
 }
 
-// A TypeError says that a property is compared with a constant its values cannot be compared with.
+// A TypeError says that a property is compared with a constant, or with another property, that its values cannot be
+// compared with.
 type TypeError struct {
 	Property string
 	Kind     kv.Kind  // of the property's values: KindBool, KindInt, KindFloat or KindString
 	Value    kv.Value // the constant
+
+	Other     string  // the other property; "" where it is a constant
+	OtherKind kv.Kind // of the other property's values
 }
 
 func (e *TypeError) Error() string {
@@ -108,6 +112,10 @@ func (e *TypeError) Error() string {
 	constant := map[kv.Kind]string{
 		kv.KindBool: "", kv.KindInt: "the number ", kv.KindFloat: "the number ", kv.KindString: "the string ",
 	}
+	if e.Other != "" {
+		return fmt.Sprintf("property %s holds %s and cannot be compared with %s, which holds %s",
+			e.Property, holds[e.Kind], e.Other, holds[e.OtherKind])
+	}
 	return fmt.Sprintf("property %s holds %s and cannot be compared with %s%s",
 		e.Property, holds[e.Kind], constant[e.Value.Kind()], literal(e.Value))
 }
@@ -116,6 +124,12 @@ func (e *TypeError) Error() string {
 func (s schema) check(p Predicate) error {
 	var failed error
 	walk(p, func(leaf Predicate) {
+		if pair, ok := leaf.(CompareProperties); ok {
+			if failed == nil {
+				failed = s.checkPair(pair)
+			}
+			return
+		}
 		prop := s[propertyOf(leaf)]
 		var constants []kv.Value
 		switch leaf := leaf.(type) {

@@ -248,6 +248,9 @@ func (m *model) holds(p Predicate, v int) truth {
 			return isUnknown
 		}
 		return truthOf(slowLike([]rune(value.Str()), []rune(p.Pattern)))
+	case CompareProperties:
+		other := m.value(v, p.Other)
+		return m.holds(Compare{p.Property, p.Op, other}, v)
 	case Compare:
 		value := m.value(v, p.Property)
 		if value.IsNull() || p.Value.IsNull() {
@@ -356,9 +359,13 @@ func randomPredicate(r *rand.Rand, m *model, depth int) Predicate {
 	names := []string{"label", "flag", "year", "weight", "share", "title", "venue", "id", "degree", "score", "decision"}
 	name := names[r.IntN(len(names))]
 	text := name == "label" || name == "title" || name == "venue" || name == "id" || name == "decision"
-	switch r.IntN(8) {
+	switch r.IntN(9) {
 	case 0:
 		return IsNull{name}
+	case 8:
+		pairs := [][2]string{{"label", "venue"}, {"title", "id"}, {"venue", "decision"}, {"year", "weight"}, {"share", "degree"}, {"score", "year"}, {"flag", "flag"}}
+		pair := pairs[r.IntN(len(pairs))]
+		return CompareProperties{pair[0], Op(r.IntN(6)), pair[1]}
 	case 1:
 		var values []kv.Value
 		for range r.IntN(4) {

@@ -104,7 +104,7 @@ func (s *scanner) may(p Predicate, v kv.NodeID) (may bool, end kv.NodeID, err er
 		return may, end, nil
 	}
 	name := leafProperty(p)
-	if name == propertyID { // ids have no order among NodeIDs
+	if name == "" || name == propertyID { // no column rules a pair out, and ids have no order among NodeIDs
 		return true, math.MaxUint32, nil
 	}
 	b, err := s.block(name, v)

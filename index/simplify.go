@@ -43,6 +43,8 @@ func (s schema) push(p Predicate, negate bool) Predicate {
 			return s.mergeAnd(s.pushAll(p.Terms, negate))
 		}
 		return mergeOr(s.pushAll(p.Terms, negate))
+	case CompareProperties:
+		return s.simplifyPair(p, negate)
 	}
 	prop := s[propertyOf(p)]
 	if prop.absent {
@@ -200,7 +202,7 @@ func (s schema) mergeAnd(terms []Predicate) Predicate {
 		if isNever(t) {
 			return never
 		}
-		if _, ok := t.(Or); ok {
+		if isUndivided(t) {
 			rest = append(rest, t)
 			continue
 		}
@@ -309,7 +311,16 @@ func distinct(terms []Predicate) []Predicate {
 	})
 }
 
-// leafProperty is the property of a simplified term that is not And or Or.
+// isUndivided reports whether a simplified term, no And, speaks of more than one property.
+func isUndivided(t Predicate) bool {
+	switch t.(type) {
+	case Or, CompareProperties:
+		return true
+	}
+	return false
+}
+
+// leafProperty is the property of a simplified term that is not And or Or; "" of a CompareProperties.
 func leafProperty(t Predicate) string {
 	if not, ok := t.(Not); ok {
 		t = not.Term

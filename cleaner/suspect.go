@@ -1,0 +1,33 @@
+package cleaner
+
+import (
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// Suspects is the condition that a node is a suspect at a threshold: its label is [Disputed], and nobody has decided on
+// it. Every decision in force takes a node out, [Unsure] too; Undo brings it back. This is the one definition of a
+// suspect, for queries, counts, reports, the gate and exports; [IsSuspect] is the same of values at hand.
+//
+// With the threshold math.Inf(-1) the score does not matter, but there must be one.
+func Suspects(threshold float64) index.Predicate {
+	return index.And{Terms: []index.Predicate{Disputed(threshold), index.IsNull{Property: DecisionColumn}}}
+}
+
+// Disputed is the condition that the last run speaks against the label of a node, whatever people have decided: the node
+// has a score above the threshold, and its suggested label is another one than its label.
+//
+// A node without a label has no label that could be wrong. A node without a suggestion, or whose suggestion is its label,
+// gives nobody anything to put right. A node without a score was not judged. None of these is disputed.
+func Disputed(threshold float64) index.Predicate {
+	return index.And{Terms: []index.Predicate{
+		index.Compare{Property: ScoreColumn, Op: index.Gt, Value: kv.FloatValue(threshold)},
+		index.CompareProperties{Property: kv.LabelColumn, Op: index.Ne, Other: SuggestedColumn},
+	}}
+}
+
+// IsSuspect reports whether Suspects is true of a node with these values, any of which may be null.
+func IsSuspect(threshold float64, score, label, suggested, decision kv.Value) bool {
+	return !score.IsNull() && score.Float() > threshold &&
+		!label.IsNull() && !suggested.IsNull() && label != suggested && decision.IsNull()
+}

@@ -1,0 +1,69 @@
+package cleaner
+
+import (
+	"math"
+	"path/filepath"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// TestSuspects holds the condition and the function to one definition, written down case by case.
+func TestSuspects(t *testing.T) {
+	null, text, number := kv.Value{}, kv.StringValue, kv.FloatValue
+	cases := []struct {
+		name                              string
+		score, label, suggested, decision kv.Value
+		want                              bool
+	}{
+		{"above, other suggestion", number(0.8), text("A"), text("B"), null, true},
+		{"at the threshold", number(0.5), text("A"), text("B"), null, false},
+		{"below", number(0.2), text("A"), text("B"), null, false},
+		{"no score", null, text("A"), text("B"), null, false},
+		{"suggestion is the label", number(0.8), text("A"), text("A"), null, false},
+		{"no suggestion", number(0.8), text("A"), null, null, false},
+		{"no label", number(0.8), null, text("B"), null, false},
+		{"neither", number(0.8), null, null, null, false},
+		{"rejected", number(0.8), text("A"), text("B"), text("reject"), false},
+		{"unsure", number(0.8), text("A"), text("B"), text("unsure"), false},
+	}
+	s, err := kv.Create(filepath.Join(t.TempDir(), "g"), kv.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	err = s.Update(func(tx *kv.Tx) error {
+		for column, kind := range map[string]kv.Kind{ScoreColumn: kv.KindFloat, SuggestedColumn: kv.KindClass, DecisionColumn: kv.KindString} {
+			if err := tx.AddColumn(column, kind); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := s.Begin()
+	defer tx.Close()
+	for _, c := range cases {
+		for _, threshold := range []float64{0.5, math.Inf(-1)} {
+			want := c.want
+			if threshold < 0 { // all scores are above
+				want = c.want || c.name == "below" || c.name == "at the threshold"
+			}
+			holds, err := index.Holds(tx, Suspects(threshold))
+			if err != nil {
+				t.Fatal(err)
+			}
+			values := map[string]kv.Value{ScoreColumn: c.score, kv.LabelColumn: c.label, SuggestedColumn: c.suggested, DecisionColumn: c.decision}
+			got, err := holds(func(property string) (kv.Value, error) { return values[property], nil })
+			if got != want || err != nil {
+				t.Errorf("%s, above %v: the condition is %v, %v, want %v", c.name, threshold, got, err, want)
+			}
+			if got := IsSuspect(threshold, c.score, c.label, c.suggested, c.decision); got != want {
+				t.Errorf("%s, above %v: IsSuspect is %v, want %v", c.name, threshold, got, want)
+			}
+		}
+	}
+}
