@@ -62,7 +62,7 @@ func entriesOf(tx *kv.Tx, node kv.NodeID) iter.Seq2[int64, error] {
 
 func wholeHistory(ctx context.Context, tx *kv.Tx) iter.Seq2[Decision, error] {
 	return func(yield func(Decision, error) bool) {
-		for d, err := range historyRecords(ctx, tx) {
+		for d, err := range historyRecords(ctx, tx, 1) {
 			if !yield(d.Decision, err) {
 				return
 			}
@@ -70,11 +70,11 @@ func wholeHistory(ctx context.Context, tx *kv.Tx) iter.Seq2[Decision, error] {
 	}
 }
 
-// historyRecords yields all entries, oldest first.
-func historyRecords(ctx context.Context, tx *kv.Tx) iter.Seq2[historyRecord, error] {
+// historyRecords yields the entries from one on, oldest first.
+func historyRecords(ctx context.Context, tx *kv.Tx, from int64) iter.Seq2[historyRecord, error] {
 	return func(yield func(historyRecord, error) bool) {
-		last := int64(0)
-		for e, err := range tx.Space(historySpace).Ascend([]byte{entryTag}) {
+		last := from - 1
+		for e, err := range tx.Space(historySpace).Ascend(entryKey(from)) {
 			if err == nil && e.Key[0] != entryTag {
 				return
 			}

@@ -45,7 +45,7 @@ suspects: the same of the nodes above the threshold that nobody has decided on.
 labels: id,label,original_label: the label as it is now, corrections included, and as it was before anybody decided. With --without-suspects the label of nodes ` +
 		`above the threshold is empty, with --multi-label there is the column second_label with what is suggested for them, unless somebody has accepted, rejected, ` +
 		`relabelled or unlabelled them.
-decisions: every decision and every undo, oldest first: seq,step,time,id,decision,from,to,who,why,run,score,undoes; import --decisions takes them back.
+decisions: every decision and every undo, oldest first: seq,step,time,id,decision,from,to,who,why,run,score,undoes; import --decisions decides so again, without those undone or decided over since.
 predictions: id,CLASS,CLASS,… or, as .npy, float32 [nodes×classes]. Classes are sorted as numbers where all are numbers, else by bytes, as the ` +
 		`statement classes lists them and import takes them.
 features: the agreement features, .npy, float32 [nodes×(2·hops+1)]; rows of unlabelled nodes are NaN.

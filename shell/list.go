@@ -35,7 +35,7 @@ func (q *query) list(ctx context.Context, s statement) (*Result, error) {
 	if f.past = found.past; f.past == nil {
 		f.known = found.plan.Known
 	}
-	return &Result{columns: columns, rows: f.rows(ctx, found.nodes(ctx)), cost: touched(found.plan)}, nil
+	return &Result{columns: columns, reads: true, rows: f.rows(ctx, found.nodes(ctx)), cost: touched(found.plan)}, nil
 }
 
 // planOf plans a suspectsStatement or nodesStatement. Errors of types point into the text.
