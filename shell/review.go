@@ -165,7 +165,7 @@ func (r *review) find(ctx context.Context, where expression, limit int) error {
 		return err
 	}
 	q := &query{engine: &r.engine, resolver: newResolver(tx, nil)}
-	plan, err := q.planOf(&suspectsStatement{clauses: clauses{where: where}})
+	plan, err := q.planOf(ctx, &suspectsStatement{clauses: clauses{where: where}})
 	if _, ok := position(err); ok {
 		return fmt.Errorf("--where: %w", err)
 	}

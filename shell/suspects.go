@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -13,7 +14,7 @@ import (
 
 // suspectQuery says which nodes are suspects: scored, above a threshold unless the condition speaks of score itself, and
 // not decided on unless it speaks of decision. Without an order the highest score comes first.
-func (q *query) suspectQuery(s *suspectsStatement) (index.Query, error) {
+func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Query, error) {
 	run, err := q.lastRun()
 	if err != nil {
 		return index.Query{}, err
@@ -28,7 +29,7 @@ func (q *query) suspectQuery(s *suspectsStatement) (index.Query, error) {
 	}
 	switch {
 	case s.guarantee != nil:
-		above, err := q.guaranteed(s.guarantee, run)
+		above, err := q.guaranteed(ctx, s.guarantee, run)
 		if err != nil {
 			return find, err
 		}
@@ -74,7 +75,7 @@ func (q *query) lastRun() (*cleaner.Run, error) {
 
 // guaranteed turns a bound on an error rate into the condition on scores that keeps it, and remarks on
 // the threshold found.
-func (q *query) guaranteed(g *guarantee, run *cleaner.Run) ([]index.Predicate, error) {
+func (q *query) guaranteed(ctx context.Context, g *guarantee, run *cleaner.Run) ([]index.Predicate, error) {
 	alpha, err := q.share(g.alpha, "an error rate")
 	if err != nil {
 		return nil, err
@@ -86,25 +87,19 @@ func (q *query) guaranteed(g *guarantee, run *cleaner.Run) ([]index.Predicate, e
 		}
 		from = "as given"
 	}
-	scores := make([]float64, q.tx.NumNodes())
-	if err := q.tx.ReadFloats("score", scores); err != nil {
+	what, threshold := "false positive", cleaner.StoredFalsePositiveThreshold
+	if g.kind == "fnr" {
+		what, threshold = "false negative", cleaner.StoredFalseNegativeThreshold
+	}
+	t, err := threshold(ctx, q.tx, rate, alpha)
+	if err != nil {
 		return nil, err
 	}
-	scored := 0
-	for _, score := range scores {
-		if !math.IsNaN(score) {
-			scored++
-		}
-	}
-	what, threshold := "false positive", cleaner.FalsePositiveThreshold
-	if g.kind == "fnr" {
-		what, threshold = "false negative", cleaner.FalseNegativeThreshold
-	}
-	lambda, least := threshold(scores, rate, alpha)
+	lambda := t.Lambda
 	if math.IsInf(lambda, 0) || math.IsNaN(lambda) {
-		return nil, noThreshold(what, alpha, rate, least)
+		return nil, noThreshold(what, alpha, rate, t.MinAlpha)
 	}
-	found := fmt.Sprintf("%s rate ≤ %g: N = %d scores, p = %.4g (%s), λ = %.6g", what, alpha, scored, rate, from, lambda)
+	found := fmt.Sprintf("%s rate ≤ %g: N = %d scores, p = %.4g (%s), λ = %.6g", what, alpha, t.Scored, rate, from, lambda)
 	if g.kind == "fpr" {
 		q.notices = append(q.notices, found+": score above λ")
 		return []index.Predicate{index.Compare{Property: "score", Op: index.Gt, Value: kv.FloatValue(lambda)}}, nil
