@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -43,7 +44,7 @@ type ClassStatistics struct {
 	Nodes          int64   // given the class
 	Homophily      float64 // share of its nodes' labelled neighbours that are given it too
 	SelfConfidence float64 // mean of what its nodes are predicted to be of it
-	Suspects       int64   // its nodes above the threshold of the last run that nobody has decided on
+	Suspects       int64   // its nodes that are suspects at the threshold of the last run; see Suspects
 	MislabelRate   float64 // share of its labels that are wrong, as the last run estimates
 }
 
@@ -77,6 +78,10 @@ func statistics(ctx context.Context, tx *kv.Tx, measures ...measure) (*LabelStat
 	if err != nil {
 		return nil, err
 	}
+	return statisticsOf(ctx, tx, labels, measures...)
+}
+
+func statisticsOf(ctx context.Context, tx *kv.Tx, labels []kv.Class, measures ...measure) (*LabelStatistics, error) {
 	s := &LabelStatistics{Classes: make([]ClassStatistics, len(tx.Classes()))}
 	for k, name := range tx.Classes() {
 		s.Classes[k] = ClassStatistics{Class: name, Homophily: math.NaN(), SelfConfidence: math.NaN(), MislabelRate: math.NaN()}
@@ -195,38 +200,15 @@ func (s *LabelStatistics) measureRun(ctx context.Context, tx *kv.Tx, labels []kv
 	for k, rate := range run.ClassMislabelRates() {
 		s.Classes[k].MislabelRate = rate
 	}
-	scores, err := tx.Reader(ScoreColumn)
+	plan, err := index.NewPlan(tx, index.Query{Where: Suspects(run.Threshold), Limit: -1})
 	if err != nil {
 		return err
 	}
-	decisions, err := tx.Reader(DecisionColumn)
-	if err != nil && !errors.Is(err, kv.ErrNoColumn) {
-		return err
-	}
-	for i, y := range labels {
-		if i%lookEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if y == kv.NoClass {
-			continue
-		}
-		score, err := scores.At(kv.NodeID(i))
+	for v, err := range plan.Rows(ctx) {
 		if err != nil {
 			return err
 		}
-		if !(score.Float() > run.Threshold) {
-			continue
-		}
-		if decisions != nil {
-			decision, err := decisions.At(kv.NodeID(i))
-			if err != nil {
-				return err
-			}
-			if !decision.IsNull() {
-				continue
-			}
-		}
-		s.Classes[y].Suspects++
+		s.Classes[labels[v]].Suspects++
 	}
 	return nil
 }

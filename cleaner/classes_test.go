@@ -119,7 +119,7 @@ func TestStatisticsOfARun(t *testing.T) {
 					nodes++
 					confidence += float64(p[0])
 					scores += e.Score
-					if e.Score > 0.6 && v != decided {
+					if e.Score > 0.6 && e.Suggested != e.Given && v != decided {
 						suspects++
 					}
 				}

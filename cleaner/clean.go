@@ -67,6 +67,10 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if err != nil {
 		return nil, err
 	}
+	writes, err := predictionWrites(tx)
+	if err != nil {
+		return nil, err
+	}
 	decided, err := lastDecision(tx)
 	if err != nil {
 		return nil, err
@@ -83,8 +87,12 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, result.Close()) }()
-	if doubt := result.doubt(); opt.Preset == PresetDefault && doubt != "" {
-		opt.notice("%s", doubt)
+	warnings, err := p.warnings(ctx, tx, result, opt)
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range warnings {
+		opt.notice("%s", warning)
 	}
 
 	run = &Run{
@@ -96,9 +104,10 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		Nodes:            int64(tx.NumNodes()),
 		Edges:            tx.NumEdges(),
 		Scored:           int64(labelled(p.labels)),
-		Suspects:         suspects(result.scores.Data, result.threshold),
 		FittingNodes:     int64(result.fitting),
 		PredictionSource: source,
+		PredictionWrites: writes,
+		Warnings:         warnings,
 		Decisions:        decided.Seq,
 		Classes:          slices.Clone(tx.Classes()),
 		MislabelRate:     result.rate,
@@ -119,11 +128,27 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	began := time.Now()
-	if err := writeRun(ctx, s, run, started, p.predictions, result, fitting, opt.Workers); err != nil {
+	if err := writeRun(ctx, s, tx, run, started, p, result, fitting, opt.Workers); err != nil {
 		return nil, err
 	}
 	opt.stage("write", began)
 	return run, place.finishRun()
+}
+
+// warnings are those of Run.Warnings.
+func (p problem) warnings(ctx context.Context, tx *kv.Tx, result *scored, opt Options) ([]string, error) {
+	var warnings []string
+	if doubt := result.doubt(); opt.Preset == PresetDefault && doubt != "" {
+		warnings = append(warnings, doubt)
+	}
+	homophily, err := statisticsOf(ctx, tx, p.labels, (*LabelStatistics).measureHomophily)
+	if err != nil {
+		return nil, err
+	}
+	if warning := homophily.Warning(); warning != "" {
+		warnings = append(warnings, warning)
+	}
+	return warnings, nil
 }
 
 // runFingerprint names everything that what is kept of a run depends on.

@@ -201,7 +201,7 @@ func TestCleanFindsPlantedMislabels(t *testing.T) {
 			s := p.load(t, false)
 			run := mustClean(t, s, Options{Preset: preset, Seed: 1})
 			view(t, s, func(tx *kv.Tx) error {
-				var flagged, right, wrong int
+				var flagged, suspects, right, wrong int
 				for position, n := range p.nodes {
 					v, err := tx.NodeAt(position)
 					if err != nil {
@@ -218,6 +218,13 @@ func TestCleanFindsPlantedMislabels(t *testing.T) {
 					if mislabelled {
 						wrong++
 					}
+					suggested, err := tx.Value(v, SuggestedColumn)
+					if err != nil {
+						return err
+					}
+					if !score.IsNull() && score.Float() > run.Threshold && suggested.Str() != n.Label {
+						suspects++
+					}
 					if !score.IsNull() && score.Float() > run.Threshold {
 						flagged++
 						if mislabelled {
@@ -225,8 +232,8 @@ func TestCleanFindsPlantedMislabels(t *testing.T) {
 						}
 					}
 				}
-				if int64(flagged) != run.Suspects {
-					t.Errorf("suspects: the run says %d, the column has %d", run.Suspects, flagged)
+				if int64(suspects) != run.Suspects {
+					t.Errorf("suspects: the run says %d, the columns have %d", run.Suspects, suspects)
 				}
 				precision, recall := float64(right)/float64(flagged), float64(right)/float64(wrong)
 				t.Logf("%d mislabelled, %d flagged: precision %.3f, recall %.3f, estimated rate %.3f", wrong, flagged, precision, recall, run.MislabelRate)

@@ -238,16 +238,6 @@ func selectColumns(z []float32, width int, columns []int) []float32 {
 	return z[:to]
 }
 
-// suspects counts scores above a threshold; NaN is not.
-func suspects(scores []float32, threshold float64) (count int64) {
-	for _, s := range scores {
-		if float64(s) > threshold {
-			count++
-		}
-	}
-	return count
-}
-
 // largest is the class with the largest prediction, ties to the lower class, and that prediction; NoClass and −∞ of
 // none.
 func largest(row []float32) (best kv.Class, most float32) {

@@ -25,11 +25,12 @@ const (
 	SourceBuiltIn  = "built-in"
 )
 
-// Where the source of the predictions, and what their encoding lost, are kept: documents in a space of their own.
+// Where the source of the predictions, what their encoding lost and how often they were written are kept: documents in a space of their own.
 const (
 	predictionsSpace = "predictions"
 	sourceKey        = "source"
 	lossKey          = "loss"
+	writesKey        = "writes" // how often predictions were written
 )
 
 // PredictionOptions says what the rows of a PredictionWriter are, and how they are stored.
@@ -391,7 +392,24 @@ func (w *PredictionWriter) Mark(tx *kv.Tx) error {
 	if err := tx.PutDocument(predictionsSpace, lossKey, w.Loss()); err != nil {
 		return err
 	}
-	return tx.PutDocument(predictionsSpace, sourceKey, w.opt.Source)
+	return errors.Join(tx.PutDocument(predictionsSpace, sourceKey, w.opt.Source), countPredictionWrite(tx))
+}
+
+// predictionWrites is how often predictions were written.
+func predictionWrites(tx *kv.Tx) (count int64, err error) {
+	err = tx.Document(predictionsSpace, writesKey, &count)
+	if errors.Is(err, kv.ErrNotFound) {
+		return 0, nil
+	}
+	return count, err
+}
+
+func countPredictionWrite(tx *kv.Tx) error {
+	count, err := predictionWrites(tx)
+	if err != nil {
+		return err
+	}
+	return tx.PutDocument(predictionsSpace, writesKey, count+1)
 }
 
 // PredictionsEncoding says how the stored predictions are encoded, and what that lost when they were written;
@@ -460,7 +478,7 @@ func SetPredictions(tx *kv.Tx, v kv.NodeID, row []float64) error {
 	}
 	keeper := newRowKeeper(encoding, len(columns))
 	stored, _ := keeper.keep(ordered)
-	return tx.SetRow(PredictionsMatrix, v, stored)
+	return errors.Join(tx.SetRow(PredictionsMatrix, v, stored), countPredictionWrite(tx))
 }
 
 // rowError is a *RowError with the node's external id.

@@ -23,9 +23,10 @@ type Run struct {
 
 	Nodes, Edges     int64
 	Scored           int64  // labelled nodes
-	Suspects         int64  // of them, scores above Threshold
+	Suspects         int64  // of them, those that Suspects(Threshold) is true of when the run began
 	FittingNodes     int64  // labelled nodes of the validation split
 	PredictionSource string // SourceImported or SourceBuiltIn
+	PredictionWrites int64  // how often predictions had been written when it began; see Outdated
 	Decisions        int64  // Decision.Seq of the newest entry of the history whose label it has seen; 0: none
 
 	// Direction says which arcs of a directed graph were walked.
@@ -37,6 +38,9 @@ type Run struct {
 	Diagonal                              DiagonalMode
 	DiagonalSamples                       int
 	MeanFeatureError, LargestFeatureError float64
+
+	// Warnings say why the scores may be less reliable than they look, a text each; none where nothing speaks against them.
+	Warnings []string
 
 	// The noise, rows and columns in the order of Classes.
 	Classes         []string
@@ -78,7 +82,8 @@ type runRecord struct {
 	Seed                                         uint64
 	Nodes, Edges, Scored, Suspects, FittingNodes int64
 	PredictionSource                             string
-	Decisions                                    int64
+	PredictionWrites, Decisions                  int64
+	Warnings                                     []string
 	Classes                                      []string
 	FittingCounts, ClassThresholds               []float64
 	MeanScores, LabelCounts                      []float64
@@ -104,7 +109,8 @@ func (r *Run) put(tx *kv.Tx) error {
 		ID: r.ID, Started: r.Started.Unix(), Seconds: r.Seconds,
 		Preset: string(r.Preset), Hops: r.Hops, Threshold: r.Threshold, Seed: r.Seed,
 		Nodes: r.Nodes, Edges: r.Edges, Scored: r.Scored, Suspects: r.Suspects, FittingNodes: r.FittingNodes,
-		PredictionSource: r.PredictionSource, Decisions: r.Decisions, Classes: r.Classes,
+		PredictionSource: r.PredictionSource, PredictionWrites: r.PredictionWrites, Decisions: r.Decisions,
+		Warnings: r.Warnings, Classes: r.Classes,
 		FittingCounts: r.FittingCounts, ClassThresholds: r.ClassThresholds, MislabelRate: r.MislabelRate,
 		MeanScores: r.meanScores, LabelCounts: r.labelCounts,
 		Diagonal: string(r.Diagonal), DiagonalSamples: r.DiagonalSamples, Direction: uint8(r.Direction),
@@ -139,8 +145,9 @@ func readRun(tx *kv.Tx, key string) (*Run, error) {
 		ID: record.ID, Started: time.Unix(record.Started, 0).UTC(), Seconds: record.Seconds,
 		Preset: Preset(record.Preset), Hops: record.Hops, Threshold: record.Threshold, Seed: record.Seed,
 		Nodes: record.Nodes, Edges: record.Edges, Scored: record.Scored, Suspects: record.Suspects,
-		FittingNodes: record.FittingNodes, PredictionSource: record.PredictionSource, Decisions: record.Decisions,
-		Classes:       record.Classes,
+		FittingNodes: record.FittingNodes, PredictionSource: record.PredictionSource,
+		PredictionWrites: record.PredictionWrites, Decisions: record.Decisions,
+		Warnings: record.Warnings, Classes: record.Classes,
 		FittingCounts: record.FittingCounts, ClassThresholds: record.ClassThresholds, MislabelRate: record.MislabelRate,
 		Diagonal: DiagonalMode(record.Diagonal), DiagonalSamples: record.DiagonalSamples,
 		Direction:  kv.Direction(record.Direction),

@@ -56,6 +56,10 @@ type runWriter struct {
 	byScore, byConfidence *index.Builder
 	bySuggestion, byRun   *index.Builder
 
+	// Of the suspects, which are counted: the given labels [n], and the decisions, nil where there are none.
+	labels    []kv.Class
+	decisions *kv.ColumnReader
+
 	standardErrors func(k int) []float64 // of the diagonals; nil: exact
 	deviations     *kv.MatrixWriter      // of the agreement; nil likewise
 	deviation      []float32             // of a row
@@ -158,6 +162,9 @@ func (w *runWriter) put(block *written, scores []float32) error {
 		if err := w.byScore.Add(v, kv.FloatValue(float64(score))); err != nil {
 			return err
 		}
+		if err := w.countSuspect(v, score, block.suggested[i]); err != nil {
+			return err
+		}
 		if err := w.agreement.Put(v, block.features[i*width:][:width]); err != nil {
 			return err
 		}
@@ -172,6 +179,30 @@ func (w *runWriter) put(block *written, scores []float32) error {
 		return err
 	}
 	return w.confidences.PutFloats(block.rows.First, block.confidence)
+}
+
+// countSuspect counts a node, whose label and decision are those of when the run began, if it is a suspect.
+func (w *runWriter) countSuspect(v kv.NodeID, score float32, suggested kv.Class) error {
+	if !(float64(score) > w.run.Threshold) {
+		return nil
+	}
+	name := func(class kv.Class) kv.Value {
+		if class == kv.NoClass {
+			return kv.Value{}
+		}
+		return kv.StringValue(w.classes[class])
+	}
+	decision := kv.Value{}
+	if w.decisions != nil {
+		var err error
+		if decision, err = w.decisions.At(v); err != nil {
+			return err
+		}
+	}
+	if IsSuspect(w.run.Threshold, kv.FloatValue(float64(score)), name(w.labels[v]), name(suggested), decision) {
+		w.run.Suspects++
+	}
+	return nil
 }
 
 // putDeviation writes the standard errors of the features of a node whose label is given the chance p.
@@ -197,9 +228,10 @@ func (w *runWriter) putDeviation(v kv.NodeID, p float32) error {
 	return w.deviations.Put(v, w.deviation)
 }
 
-// writeRun gives the run its ID and makes it and all it found visible in one commit.
+// writeRun gives the run its ID and makes it and all it found visible in one commit. From is the snapshot that it began
+// with.
 func writeRun(
-	ctx context.Context, s *kv.Store, run *Run, started time.Time, predictions ops.Source, result *scored,
+	ctx context.Context, s *kv.Store, from *kv.Tx, run *Run, started time.Time, p problem, result *scored,
 	fitting *yardstick, workers int,
 ) (err error) {
 	b, err := s.Bulk()
@@ -215,12 +247,16 @@ func writeRun(
 		return err
 	}
 	defer func() { err = errors.Join(err, w.closeIndexes()) }()
+	w.labels = p.labels
+	if w.decisions, err = from.Reader(DecisionColumn); err != nil && !errors.Is(err, kv.ErrNoColumn) {
+		return err
+	}
 	n := len(result.scores.Data)
 	rows := func(block int) kv.Range {
 		return kv.Range{First: kv.NodeID(block * writeRows), End: kv.NodeID(min((block+1)*writeRows, n))}
 	}
 	err = inOrder(ctx, workers, (n+writeRows-1)/writeRows,
-		func(block int, into *written) error { return into.read(rows(block), predictions, result.features) },
+		func(block int, into *written) error { return into.read(rows(block), p.predictions, result.features) },
 		func(block int, from *written) error {
 			return w.put(from, result.scores.Data[from.rows.First:from.rows.End])
 		})

@@ -1,6 +1,8 @@
 package cleaner
 
 import (
+	"math"
+
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -9,7 +11,7 @@ import (
 // it. Every decision in force takes a node out, [Unsure] too; Undo brings it back. This is the one definition of a
 // suspect, for queries, counts, reports, the gate and exports; [IsSuspect] is the same of values at hand.
 //
-// With the threshold math.Inf(-1) the score does not matter, but there must be one.
+// With the threshold math.Inf(-1) any score will do, but there must be one.
 func Suspects(threshold float64) index.Predicate {
 	return index.And{Terms: []index.Predicate{Disputed(threshold), index.IsNull{Property: DecisionColumn}}}
 }
@@ -21,9 +23,17 @@ func Suspects(threshold float64) index.Predicate {
 // gives nobody anything to put right. A node without a score was not judged. None of these is disputed.
 func Disputed(threshold float64) index.Predicate {
 	return index.And{Terms: []index.Predicate{
-		index.Compare{Property: ScoreColumn, Op: index.Gt, Value: kv.FloatValue(threshold)},
+		ScoreAbove(threshold),
 		index.CompareProperties{Property: kv.LabelColumn, Op: index.Ne, Other: SuggestedColumn},
 	}}
+}
+
+// ScoreAbove is the condition that a node has a score above a threshold, any score where that is math.Inf(-1).
+func ScoreAbove(threshold float64) index.Predicate {
+	if math.IsInf(threshold, -1) {
+		return index.Not{Term: index.IsNull{Property: ScoreColumn}}
+	}
+	return index.Compare{Property: ScoreColumn, Op: index.Gt, Value: kv.FloatValue(threshold)}
 }
 
 // IsSuspect reports whether Suspects is true of a node with these values, any of which may be null.

@@ -72,21 +72,12 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 	}
 	stages := new(stageLog)
 	var run *cleaner.Run
-	var warning string
 	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {
 		if err := c.checkDirection(store); err != nil {
 			return err
 		}
-		if run, err = cleaner.Clean(ctx, store, c.options(s, stages)); err != nil {
-			return err
-		}
-		return store.View(func(tx *kv.Tx) error {
-			statistics, err := cleaner.Homophily(ctx, tx)
-			if err == nil {
-				warning = statistics.Warning()
-			}
-			return err
-		})
+		run, err = cleaner.Clean(ctx, store, c.options(s, stages))
+		return err
 	})
 	if err != nil && run != nil {
 		return unreported(err, "%s is cleaned", c.DB)
@@ -97,9 +88,6 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 	s.progress.clear()
 	if err := firstError(printRun(s, c.DB, run), stages.write(c.Stats, s), c.writeReport(ctx, s)); err != nil {
 		return unreported(err, "%s is cleaned", c.DB)
-	}
-	if warning != "" {
-		s.say("%s", warning)
 	}
 	s.say("Next: %s shell %s -c 'suspects limit 20'", s.program, shellWord(c.DB))
 	return nil
@@ -129,10 +117,17 @@ func (c *cleanCommand) options(s *streams, stages *stageLog) cleaner.Options {
 	}
 }
 
-// advised adds what to do where too few nodes are labelled to learn from, or closed walks are too many to count.
+// wayToPredict is what to do about nodes without predictions.
+const wayToPredict = "run predict, which trains a classifier and predicts all nodes, or import --predictions of all nodes"
+
+// advised adds what to do where too few nodes are labelled to learn from, nodes have no predictions, or closed walks are
+// too many to count.
 func advised(err error) error {
 	if errors.Is(err, ops.ErrPrice) {
 		return fmt.Errorf("%w; take fewer --hops, or --diagonal sampled", err)
+	}
+	if errors.Is(err, cleaner.ErrMissingRows) {
+		return fmt.Errorf("%w; %s", err, wayToPredict)
 	}
 	if errors.Is(err, cleaner.ErrFewFittingNodes) {
 		return fmt.Errorf("%w; label more nodes, or put more of the labelled ones into the split val (import --splits)", err)

@@ -27,6 +27,7 @@ const (
 	exitDone        = 0
 	exitFailed      = 1
 	exitUsage       = 2
+	exitVerdict     = 3
 	exitInterrupted = 130
 )
 
@@ -75,6 +76,7 @@ type streams struct {
 //	0    done
 //	1    failed: a file or a store is not as it should be, a statement or a write failed, check found problems
 //	2    wrong usage: unknown commands or flags, or flags that cannot be meant together
+//	3    the verdict of gate: the store may not pass
 //	130  interrupted: ctx ended, which main has Ctrl-C and SIGTERM do
 //
 // Every command stops within a second of the end of ctx, removes what it left half made, and says what there is. At the
@@ -168,6 +170,9 @@ func (s *streams) exitCode(ctx context.Context, command string, err error) int {
 		return exitInterrupted
 	}
 	s.say("%s: %v", s.program, err)
+	if _, ok := errors.AsType[*verdictError](err); ok {
+		return exitVerdict
+	}
 	return exitFailed
 }
 
@@ -184,6 +189,11 @@ type usageError struct{ msg string }
 func (e *usageError) Error() string { return e.msg }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// A verdictError says why a store may not pass a gate.
+type verdictError struct{ msg string }
+
+func (e *verdictError) Error() string { return e.msg }
 
 // An interruptedError says what a command that was interrupted leaves behind.
 type interruptedError struct {

@@ -191,14 +191,14 @@ func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
 	if err != nil {
 		return find, err
 	}
-	terms := []index.Predicate{find.Where}
-	switch {
-	case !s.all:
-		terms = append(terms, cleaner.Suspects(run.Threshold))
-	case needsScore:
-		terms = append(append(terms, hasValue(cleaner.ScoreColumn)), undecided(find.Where)...)
-	default:
-		terms = append(terms, undecided(find.Where)...)
+	var terms []index.Predicate
+	if s.all {
+		terms = append(terms, unlessSpoken(find.Where, cleaner.DecisionColumn, index.IsNull{Property: cleaner.DecisionColumn}))
+		if needsScore {
+			terms = append(terms, hasValue(cleaner.ScoreColumn))
+		}
+	} else {
+		terms = append(terms, find.Where, cleaner.Suspects(run.Threshold))
 	}
 	switch s.kind {
 	case cleaner.Accept:

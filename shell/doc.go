@@ -181,6 +181,6 @@
 // # Exit codes
 //
 // The program, and [Main], end with 0 when all is done, with 1 when something failed, with 2 when the command line is
-// wrong, and with 130 when Ctrl-C or SIGTERM interrupted a command. At the prompt, SIGTERM ends the process as the system
+// wrong, with 3 when gate does not let a store pass, and with 130 when Ctrl-C or SIGTERM interrupted a command. At the prompt, SIGTERM ends the process as the system
 // has it.
 package shell

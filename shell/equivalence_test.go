@@ -215,8 +215,44 @@ type condition struct {
 	text string
 	of   func(row map[string]kv.Value) float64
 	args []any
-	// It speaks of score, and of decision: then it replaces what suspects asks of these.
+	// The conjunctions of tests, one of which must be true for the condition to be, and those of its negation.
+	alternatives, negated []alternative
+}
+
+// An alternative is true where all its tests are. If one of them is of score, or of decision, that replaces what suspects
+// asks of these.
+type alternative struct {
+	tests               []func(row map[string]kv.Value) float64
 	ofScore, ofDecision bool
+}
+
+// together are the alternatives of two conditions joined by and.
+func together(a, b []alternative) (joined []alternative) {
+	for _, x := range a {
+		for _, y := range b {
+			joined = append(joined, alternative{
+				tests:   slices.Concat(x.tests, y.tests),
+				ofScore: x.ofScore || y.ofScore, ofDecision: x.ofDecision || y.ofDecision,
+			})
+		}
+	}
+	return joined
+}
+
+// suspects says whether a row is a suspect that the condition is true of.
+func (c condition) suspects(row map[string]kv.Value) bool {
+	score, label, suggested := row["score"], row["label"], row["suggested"]
+	if score.IsNull() || label.IsNull() || suggested.IsNull() || label == suggested {
+		return false
+	}
+	return slices.ContainsFunc(c.alternatives, func(a alternative) bool {
+		for _, test := range a.tests {
+			if test(row) != 1 {
+				return false
+			}
+		}
+		return (a.ofScore || score.Float() > 0.97) && (a.ofDecision || row["decision"].IsNull())
+	})
 }
 
 // drawCondition draws a condition of a depth. Of its constants some are parameters, numbered from first.
@@ -228,25 +264,26 @@ func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
 			not := []string{"not (%s)", "NOT (%s)"}[r.IntN(2)]
 			inner := a.of
 			a.text, a.of = fmt.Sprintf(not, a.text), func(row map[string]kv.Value) float64 { return 1 - inner(row) }
+			a.alternatives, a.negated = a.negated, a.alternatives
 			return a
 		case 1:
 			b := s.drawCondition(r, depth-1, first+len(a.args))
 			return condition{
-				text: "(" + a.text + ") or\n(" + b.text + ")", args: append(a.args, b.args...), ofScore: a.ofScore || b.ofScore,
-				ofDecision: a.ofDecision || b.ofDecision,
-				of:         func(row map[string]kv.Value) float64 { return max(a.of(row), b.of(row)) },
+				text: "(" + a.text + ") or\n(" + b.text + ")", args: append(a.args, b.args...),
+				alternatives: slices.Concat(a.alternatives, b.alternatives), negated: together(a.negated, b.negated),
+				of: func(row map[string]kv.Value) float64 { return max(a.of(row), b.of(row)) },
 			}
 		default:
 			b := s.drawCondition(r, depth-1, first+len(a.args))
 			return condition{
-				text: "(" + a.text + ") AND (" + b.text + ")", args: append(a.args, b.args...), ofScore: a.ofScore || b.ofScore,
-				ofDecision: a.ofDecision || b.ofDecision,
-				of:         func(row map[string]kv.Value) float64 { return min(a.of(row), b.of(row)) },
+				text: "(" + a.text + ") AND (" + b.text + ")", args: append(a.args, b.args...),
+				alternatives: together(a.alternatives, b.alternatives), negated: slices.Concat(a.negated, b.negated),
+				of: func(row map[string]kv.Value) float64 { return min(a.of(row), b.of(row)) },
 			}
 		}
 	}
 	name := s.names[r.IntN(len(s.names))]
-	c := condition{ofScore: name == "score", ofDecision: name == "decision"}
+	var c condition
 	// constant draws one, and returns its text.
 	constant := func() (kv.Value, string) {
 		value := s.drawConstant(r, name)
@@ -314,6 +351,13 @@ func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
 		inner := c.of
 		c.of = func(row map[string]kv.Value) float64 { return 1 - inner(row) }
 	}
+	holds := c.of
+	fails := func(row map[string]kv.Value) float64 { return 1 - holds(row) }
+	spoken := alternative{ofScore: name == "score", ofDecision: name == "decision"}
+	spoken.tests = []func(map[string]kv.Value) float64{holds}
+	c.alternatives = []alternative{spoken}
+	spoken.tests = []func(map[string]kv.Value) float64{fails}
+	c.negated = []alternative{spoken}
 	return c
 }
 
@@ -468,7 +512,7 @@ func (s *drawnStore) drawQuestion(r *rand.Rand) question {
 	q := question{text: statement}
 	c := s.drawCondition(r, r.IntN(4), 1)
 	if r.IntN(8) == 0 {
-		c = condition{of: func(map[string]kv.Value) float64 { return 1 }}
+		c = condition{of: func(map[string]kv.Value) float64 { return 1 }, alternatives: make([]alternative, 1)}
 	}
 	if c.text != "" {
 		q.text += " where " + c.text
@@ -476,9 +520,7 @@ func (s *drawnStore) drawQuestion(r *rand.Rand) question {
 	q.args = c.args
 	var found []map[string]kv.Value
 	for _, row := range s.rows {
-		score := row["score"]
-		above := !score.IsNull() && (c.ofScore || score.Float() > 0.97)
-		if c.of(row) == 1 && (statement == "nodes" || above && (c.ofDecision || row["decision"].IsNull())) {
+		if statement == "nodes" && c.of(row) == 1 || statement == "suspects" && c.suspects(row) {
 			found = append(found, row)
 		}
 	}

@@ -24,6 +24,7 @@ type exportCommand struct {
 	Out  string `short:"o" required:"" placeholder:"FILE" help:"File to write; - is standard output (csv)."`
 
 	WithoutSuspects bool `help:"Labels without those of suspects, whose rows stay."`
+	Yes             bool `help:"Leave out the labels of suspects without asking, also where a class loses all of its labels, or more than half of all go."`
 	MultiLabel      bool `help:"Labels with the suggested one of suspects beside them."`
 	suspicion
 
@@ -41,10 +42,11 @@ func (*exportCommand) Help() string {
 
 scores: id,given_label,score,suggested_label,confidence of every node, with the label that the last run scored; ` +
 		`one that was unlabelled has neither label nor score.
-suspects: the same of the nodes above the threshold that nobody has decided on.
-labels: id,label,original_label: the label as it is now, corrections included, and as it was before anybody decided. With --without-suspects the label of nodes ` +
-		`above the threshold is empty, with --multi-label there is the column second_label with what is suggested for them, unless somebody has accepted, rejected, ` +
-		`relabelled or unlabelled them.
+suspects: the same of the nodes above the threshold whose suggested label is not their own and that nobody has decided on.
+labels: id,label,original_label: the label as it is now, corrections included, and as it was before anybody decided. With --without-suspects the label of ` +
+		`suspects is empty, with --multi-label there is the column second_label with what is suggested for them. A node that somebody has decided on keeps its label, ` +
+		`also one that was put aside as unsure. Where a class would lose all of its labels, or more than half of all labels would go, --without-suspects asks first; ` +
+		`without a terminal to ask at it refuses, unless --yes is given.
 decisions: every decision and every undo, oldest first: seq,step,time,id,decision,from,to,who,why,run,score,undoes; import --decisions decides so again, without those undone or decided over since.
 predictions: id,CLASS,CLASS,… or, as .npy, float32 [nodes×classes]. Classes are sorted as numbers where all are numbers, else by bytes, as the ` +
 		`statement classes lists them and import takes them.
@@ -69,6 +71,8 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		return usagef("export: --stats goes with features, got %s", c.What)
 	case c.What != "labels" && (c.WithoutSuspects || c.MultiLabel):
 		return usagef("export: --without-suspects and --multi-label go with labels, got %s", c.What)
+	case c.Yes && !c.WithoutSuspects:
+		return usagef("export: --yes goes with --without-suspects")
 	case c.WithoutSuspects && c.MultiLabel:
 		return usagef("export: want --without-suspects or --multi-label, got both")
 	case c.Threshold != nil && !c.WithoutSuspects && !c.MultiLabel && c.What != "suspects":
@@ -88,6 +92,9 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	stages := new(stageLog)
 	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
 		if err := c.checkDirection(store); err != nil {
+			return err
+		}
+		if err := c.checkSuspects(ctx, store, s); err != nil {
 			return err
 		}
 		return writeFile(c.Out, s.out, func(out *outFile) error {
@@ -168,7 +175,7 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 		if err != nil {
 			return nil, err
 		}
-		return suspectsAbove(ctx, store, threshold)
+		return suspectsAbove(ctx, tx, threshold, byScore)
 	case "labels":
 		return c.labelTable(ctx, tx)
 	case "decisions":
@@ -231,14 +238,12 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*Result, err
 	}
 	return nodeTable(ctx, tx, columns, properties, func(v kv.NodeID, values []kv.Value) []kv.Value {
 		label, suggested, score, decision := values[1], values[2], values[3], values[4]
-		settled := !decision.IsNull() && decision.Str() != cleaner.Unsure.String()
-		doubtful := score.Float() > threshold && !settled // NaN, where there is no score, is not
 		kept, second := label, kv.Value{}
-		if doubtful && c.WithoutSuspects {
-			kept = kv.Value{}
-		}
-		if doubtful && suggested != label {
+		if cleaner.IsSuspect(threshold, score, label, suggested, decision) {
 			second = suggested
+			if c.WithoutSuspects {
+				kept = kv.Value{}
+			}
 		}
 		values = append(values[:1], kept)
 		if c.MultiLabel {

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
@@ -25,8 +28,15 @@ type gateCommand struct {
 }
 
 func (*gateCommand) Help() string {
-	return `For a job that checks labels whenever they change: it ends with 1 where there are more suspects than allowed, or some that a baseline does not have, and ` +
-		`prints them; otherwise with 0. Suspects score above the threshold and nobody has decided on them. The table goes to standard output, the verdict to standard error.
+	return `For a job that checks labels whenever they change. It ends with 0 where the store may pass, and with 3 where it may not: there are more suspects than ` +
+		`allowed, or some that a baseline does not have, or the scores are not those of the store as it is. It ends with 1 where it could not tell, as where there ` +
+		`is no such store or no such baseline, or another process holds the store.
+
+A suspect scores above the threshold, has a suggested label other than its own, and nobody has decided on it. One that was put aside as unsure is no ` +
+		`suspect: the verdict says how many of those there are. The table of suspects goes to standard output, the verdict to standard error.
+
+Scores are not those of the store as it is where it was never cleaned, where predictions were written, or nodes or edges came or went since clean began, and where ` +
+		`labelled nodes that nobody has decided on have no score. Then run clean, and before it predict or import --predictions where nodes have no predictions.
 
 A baseline is a table with the columns id and given_label, as --write-baseline and the export of suspects make it. A suspect that was given another label since ` +
 		`is not in it; without the column given_label it is the id alone that counts.
@@ -59,23 +69,6 @@ func (f suspicion) threshold(tx *kv.Tx) (float64, error) {
 		return *f.Threshold, nil
 	}
 	return run.Threshold, nil
-}
-
-// scoreAbove is the condition that a node scores above a threshold.
-func scoreAbove(threshold float64) expression {
-	return &comparison{
-		property: name{text: "score", pos: startOfText}, operator: ">",
-		value: literal{kind: literalFloat, text: exact(kv.FloatValue(threshold), kv.KindFloat), float: threshold, pos: startOfText},
-	}
-}
-
-// namesOf are the names of columns, as a return clause has them.
-func namesOf(columns []ColumnInfo) []name {
-	names := make([]name, len(columns))
-	for i, c := range columns {
-		names[i] = name{text: c.Name, pos: startOfText}
-	}
-	return names
 }
 
 func (c *gateCommand) check() error {
@@ -116,9 +109,11 @@ func (c *gateCommand) Run(ctx context.Context, s *streams) error {
 // A census is what a gate knows of the suspects of a store.
 type census struct {
 	threshold       float64
-	scored          int64 // nodes
-	suspects, fresh int64 // fresh: those that the baseline does not have
-	unscored        int64 // labelled nodes that nobody has decided on
+	warnings        []string // of the run
+	outdated        []string // why the scores are not those of the store as it is
+	scored          int64    // nodes
+	suspects, fresh int64    // fresh: those that the baseline does not have
+	unsure          int64    // that would be suspects, had nobody decided on them
 	first           [][]kv.Value
 	firstFresh      [][]kv.Value
 }
@@ -126,20 +121,26 @@ type census struct {
 // judge compares the suspects with what is allowed.
 func (c *gateCommand) judge(ctx context.Context, store *kv.Store, known baseline, s *streams) error {
 	found, err := c.count(ctx, store, known)
+	if errors.Is(err, ErrNotCleaned) {
+		return &verdictError{err.Error()}
+	}
 	if err != nil {
 		return err
 	}
+	sayWarnings(s, found.warnings)
 	above := fmt.Sprintf("above %.4g", found.threshold)
-	suspects := countText(int(found.suspects), "suspect", "suspects") + " " + above
-	var wrong []string
-	if c.Most != nil && found.suspects > *c.Most {
-		wrong = append(wrong, fmt.Sprintf("%s, want at most %d", suspects, *c.Most))
+	if found.unsure > 0 {
+		above += fmt.Sprintf(", without %d put aside as unsure", found.unsure)
 	}
-	if found.unscored > 0 {
-		s.say("%s: %s without a score and so not judged: run clean", c.DB, countText(int(found.unscored), "labelled node is", "labelled nodes are"))
+	suspects := countText(int(found.suspects), "suspect", "suspects") + " " + above
+	wrong := slices.Clone(found.outdated)
+	tooMany := c.Most != nil && found.suspects > *c.Most
+	if tooMany {
+		wrong = append(wrong, fmt.Sprintf("%s, want at most %d", suspects, *c.Most))
 	}
 	share := float64(found.suspects) / float64(max(found.scored, 1))
 	if c.MostShare != nil && share > *c.MostShare {
+		tooMany = true
 		wrong = append(wrong, fmt.Sprintf("%d of %d scored nodes are suspects %s, a share of %.4g, want at most %.4g",
 			found.suspects, found.scored, above, share, *c.MostShare))
 	}
@@ -150,9 +151,13 @@ func (c *gateCommand) judge(ctx context.Context, store *kv.Store, known baseline
 		s.say("%s: %d of %d scored nodes are suspects %s: passed", c.DB, found.suspects, found.scored, above)
 		return nil
 	}
-	shown, all := found.first, found.suspects
-	if found.fresh > 0 {
+	var shown [][]kv.Value
+	all := int64(0)
+	switch {
+	case found.fresh > 0:
 		shown, all = found.firstFresh, found.fresh
+	case tooMany:
+		shown, all = found.first, found.suspects
 	}
 	if len(shown) > 0 {
 		if _, err := Render(s.out, inMemory(scoreColumns, shown), c.Format); err != nil {
@@ -162,45 +167,40 @@ func (c *gateCommand) judge(ctx context.Context, store *kv.Store, known baseline
 	if hidden := all - int64(len(shown)); hidden > 0 {
 		s.say("and %d more: --limit %d prints them", hidden, all)
 	}
-	return errors.New(strings.Join(wrong, "; "))
+	return &verdictError{strings.Join(wrong, "; ")}
 }
 
-// suspectsAbove answers suspects with a threshold, highest score first; its columns are scoreColumns.
-func suspectsAbove(ctx context.Context, store *kv.Store, threshold float64) (*Result, error) {
-	e := engine{store: store}
-	result, err := e.run(ctx, &suspectsStatement{clauses: clauses{where: scoreAbove(threshold), columns: namesOf(scoreProperties)}})
-	if err != nil {
-		return nil, err
+// sayWarnings repeats what a run said of its scores.
+func sayWarnings(s *streams, warnings []string) {
+	for _, warning := range warnings {
+		s.say("%s", warning)
 	}
-	result.columns = scoreColumns
-	return result, nil
 }
 
 // count goes through the suspects.
 func (c *gateCommand) count(ctx context.Context, store *kv.Store, known baseline) (found census, err error) {
-	err = store.View(func(tx *kv.Tx) error {
-		run, err := lastRun(tx)
-		if err != nil {
-			return err
-		}
-		found.scored = run.Scored
-		found.threshold, err = c.threshold(tx)
-		return err
-	})
+	tx := store.Begin()
+	defer tx.Close()
+	run, err := lastRun(tx)
 	if err != nil {
 		return found, err
 	}
-	unscored, err := Query(ctx, store, "count nodes where label is not null and score is null and decision is null")
+	found.scored, found.warnings = run.Scored, run.Warnings
+	if found.threshold, err = c.threshold(tx); err != nil {
+		return found, err
+	}
+	if found.outdated, err = outdated(ctx, tx, run); err != nil {
+		return found, err
+	}
+	unsure := index.Compare{Property: cleaner.DecisionColumn, Op: index.Eq, Value: kv.StringValue(cleaner.Unsure.String())}
+	plan, err := index.NewPlan(tx, index.Query{Where: index.And{Terms: []index.Predicate{cleaner.Disputed(found.threshold), unsure}}, Limit: -1})
 	if err != nil {
 		return found, err
 	}
-	for row, err := range unscored.Rows() {
-		if err != nil {
-			return found, err
-		}
-		found.unscored = row.Values[0].Int()
+	if found.unsure, err = plan.Count(ctx); err != nil {
+		return found, err
 	}
-	result, err := suspectsAbove(ctx, store, found.threshold)
+	result, err := suspectsAbove(ctx, tx, found.threshold, byScore)
 	if err != nil {
 		return found, err
 	}
@@ -219,6 +219,51 @@ func (c *gateCommand) count(ctx context.Context, store *kv.Store, known baseline
 		}
 	}
 	return found, nil
+}
+
+// outdated says why scores are not those of the store as it is, and what to do about it.
+func outdated(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error) {
+	changes, err := cleaner.Outdated(tx, run)
+	if err != nil {
+		return nil, err
+	}
+	// Decided ones are not judged: what a person said of them stands.
+	plan, err := index.NewPlan(tx, index.Query{Limit: -1, Where: index.And{Terms: []index.Predicate{
+		hasValue(kv.LabelColumn), index.IsNull{Property: cleaner.ScoreColumn}, index.IsNull{Property: cleaner.DecisionColumn},
+	}}})
+	if err != nil {
+		return nil, err
+	}
+	unscored, example := 0, ""
+	for v, err := range plan.Rows(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if unscored++; unscored > 1 {
+			continue
+		}
+		if example, err = tx.ID(v); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case unscored == 1:
+		changes = append(changes, fmt.Sprintf("labelled node %s has no score", quoteString(example)))
+	case unscored > 1:
+		changes = append(changes, fmt.Sprintf("%d labelled nodes have no score, such as %s", unscored, quoteString(example)))
+	}
+	if changes == nil {
+		return nil, nil
+	}
+	advice := "run clean"
+	_, err = cleaner.Predictions(tx)
+	if errors.Is(err, cleaner.ErrMissingRows) {
+		advice, err = fmt.Sprintf("%v: %s, and then clean", err, wayToPredict), nil
+	}
+	if errors.Is(err, kv.ErrNotFound) {
+		err = nil // clean trains the built-in classifier
+	}
+	return []string{fmt.Sprintf("the scores are out of date: %s: %s", strings.Join(changes, ", "), advice)}, err
 }
 
 // A baseline holds the suspects that are known, with the label they were given.
@@ -270,29 +315,21 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *str
 	if err != nil {
 		return err
 	}
-	var threshold float64
-	err = store.View(func(tx *kv.Tx) (err error) {
-		threshold, err = c.threshold(tx)
-		return err
-	})
+	tx := store.Begin()
+	defer tx.Close()
+	threshold, err := c.threshold(tx)
 	if err != nil {
 		return err
 	}
-	undecidedAbove := &logical{operator: "and", terms: []expression{
-		scoreAbove(threshold), &isNull{property: name{text: "decision", pos: startOfText}},
-	}}
-	e := engine{store: store}
-	result, err := e.run(ctx, &nodesStatement{clauses: clauses{where: undecidedAbove, columns: namesOf(scoreProperties)}})
+	result, err := suspectsAbove(ctx, tx, threshold, nil)
 	if err != nil {
 		return err
 	}
-	result.columns = scoreColumns
 	var rows int64
 	err = writeFile(c.WriteBaseline, s.out, func(out *outFile) (err error) {
 		rows, err = Render(out, result, format)
 		return err
 	})
-	result.Close() // where the file could not be made
 	if err != nil {
 		return leaving(err, "%s was not written", c.WriteBaseline)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -50,7 +51,6 @@ func (p *reportPage) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run)
 		return err
 	}
 	h := newHistogram()
-	expected := 0.0
 	for v := range kv.NodeID(tx.NumNodes()) {
 		if v%(1<<14) == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -62,23 +62,37 @@ func (p *reportPage) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run)
 		if value.IsNull() { // unlabelled
 			continue
 		}
-		score := value.Float()
-		h.add(score, false)
-		if score > run.Threshold {
-			expected += score
+		h.add(value.Float(), false)
+	}
+	plan, err := index.NewPlan(tx, index.Query{Where: cleaner.Suspects(run.Threshold), Limit: -1})
+	if err != nil {
+		return err
+	}
+	suspects, expected := int64(0), 0.0
+	for v, err := range plan.Rows(ctx) {
+		if err != nil {
+			return err
 		}
+		score, err := scores.At(v)
+		if err != nil {
+			return err
+		}
+		suspects, expected = suspects+1, expected+score.Float()
 	}
 	p.Headline = []fact{
 		{"nodes scored", strconv.FormatInt(run.Scored, 10)},
-		{fmt.Sprintf("suspects above %.4g", run.Threshold), strconv.FormatInt(run.Suspects, 10)},
+		{fmt.Sprintf("suspects above %.4g", run.Threshold), strconv.FormatInt(suspects, 10)},
 		{"estimated mislabel rate", percent(run.MislabelRate)},
 	}
-	if run.Preset == cleaner.PresetDefault && run.Suspects > 0 {
-		p.Headline = append(p.Headline, fact{"expected precision of the suspects", percent(expected / float64(run.Suspects))})
+	if run.Preset == cleaner.PresetDefault && suspects > 0 {
+		p.Headline = append(p.Headline, fact{"expected precision of the suspects", percent(expected / float64(suspects))})
 	}
 	note := "The score is the chance that the given label is wrong."
 	if run.Preset != cleaner.PresetDefault {
 		note = "The higher the score, the more suspect the label; it is no calibrated probability."
+	}
+	for _, warning := range run.Warnings {
+		note += " " + sentence(warning) + "."
 	}
 	c := h.chart("Scores of the labelled nodes", false)
 	c.line([][2]float64{{run.Threshold, c.y.least}, {run.Threshold, c.y.most}}, vermillion, true)
@@ -124,10 +138,10 @@ func (p *reportPage) addSuspects(ctx context.Context, store *kv.Store) error {
 	}
 	section := pageSection{
 		Title: "Top suspects", Table: table,
-		Note: "Not decided on, highest score first. Labels are never changed on their own.",
+		Note: "Suggested another label and not decided on, highest score first. Labels are never changed on their own.",
 	}
 	if len(table.Rows) == 0 {
-		section.Note, section.Table = "No node is above the threshold.", nil
+		section.Note, section.Table = "No node is a suspect.", nil
 	}
 	p.Sections = append(p.Sections, section)
 	return nil

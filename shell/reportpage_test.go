@@ -270,7 +270,7 @@ func TestReportCommands(t *testing.T) {
 		}
 	}
 	mustRun(t, "clean", "g", "--preset", "paper", "--threshold", "0.9999999", "--report", "clean.html")
-	if page = readPage(t, "clean.html"); !strings.Contains(page, "No node is above the threshold.") {
+	if page = readPage(t, "clean.html"); !strings.Contains(page, "No node is a suspect.") {
 		t.Error("clean.html: suspects where there are none")
 	}
 

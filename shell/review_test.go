@@ -320,7 +320,8 @@ func mustRead(t *testing.T, path string) []byte {
 	return content
 }
 
-// Labels for those who leave suspects out, and for those who take both labels.
+// Labels for those who leave suspects out, and for those who take both labels. A node that is put aside as unsure is no
+// suspect.
 func TestExportedLabels(t *testing.T) {
 	store := cleanedStore(t)
 	if _, _, err := reviewed(t, store, "", "y\nd\n"); err != nil { // s3 is Theory, p4 unsure
@@ -331,11 +332,15 @@ func TestExportedLabels(t *testing.T) {
 		want    string
 	}{
 		{exportCommand{}, "id,label,original_label|p4,Systems,Systems|p5,Theory,Theory|s3,Theory,Systems|e 1,Neural Nets,Neural Nets|東,,"},
-		{exportCommand{WithoutSuspects: true}, "id,label,original_label|p4,,Systems|p5,Theory,Theory|s3,Theory,Systems|e 1,Neural Nets,Neural Nets|東,,"},
-		{exportCommand{MultiLabel: true}, "id,label,second_label,original_label|p4,Systems,Theory,Systems|p5,Theory,,Theory|s3,Theory,,Systems|" +
+		{exportCommand{WithoutSuspects: true}, "id,label,original_label|p4,Systems,Systems|p5,Theory,Theory|s3,Theory,Systems|e 1,Neural Nets,Neural Nets|東,,"},
+		{
+			exportCommand{WithoutSuspects: true, suspicion: suspicion{ptr(0.7)}},
+			"id,label,original_label|p4,Systems,Systems|p5,,Theory|s3,Theory,Systems|e 1,Neural Nets,Neural Nets|東,,",
+		},
+		{exportCommand{MultiLabel: true}, "id,label,second_label,original_label|p4,Systems,,Systems|p5,Theory,,Theory|s3,Theory,,Systems|" +
 			"e 1,Neural Nets,,Neural Nets|東,,,"},
 		// e 1 is labelled as suggested: it has no second label.
-		{exportCommand{MultiLabel: true, suspicion: suspicion{ptr(0.7)}}, "id,label,second_label,original_label|p4,Systems,Theory,Systems|" +
+		{exportCommand{MultiLabel: true, suspicion: suspicion{ptr(0.7)}}, "id,label,second_label,original_label|p4,Systems,,Systems|" +
 			"p5,Theory,Neural Nets,Theory|s3,Theory,,Systems|e 1,Neural Nets,,Neural Nets|東,,,"},
 	} {
 		tx := store.Begin()

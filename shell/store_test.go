@@ -135,11 +135,11 @@ func cleanedStore(t testing.TB) *kv.Store {
 	return store
 }
 
-// scoredStore holds n nodes of class A with the scores 0/n … (n-1)/n, indexed, and nothing else.
+// scoredStore holds n nodes of class A, class B suggested, with the scores 0/n … (n-1)/n, indexed, and nothing else.
 func scoredStore(t testing.TB, n int) *kv.Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(dir, kv.LoadOptions{})
+	load, err := kv.NewLoader(dir, kv.LoadOptions{Classes: []string{"B"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,10 +157,14 @@ func scoredStore(t testing.TB, n int) *kv.Store {
 		t.Fatal(err)
 	}
 	defer bulk.Abort()
-	for _, name := range []string{"suggested", "confidence", "run"} {
-		if _, err := bulk.Column(name, map[string]kv.Kind{"suggested": kv.KindClass, "confidence": kv.KindSingle, "run": kv.KindInt}[name]); err != nil {
+	for _, name := range []string{"confidence", "run"} {
+		if _, err := bulk.Column(name, map[string]kv.Kind{"confidence": kv.KindSingle, "run": kv.KindInt}[name]); err != nil {
 			t.Fatal(err)
 		}
+	}
+	suggested, err := bulk.Column("suggested", kv.KindClass)
+	if err != nil {
+		t.Fatal(err)
 	}
 	score, err := bulk.Column("score", kv.KindFloat)
 	if err != nil {
@@ -173,7 +177,8 @@ func scoredStore(t testing.TB, n int) *kv.Store {
 	defer builder.Close()
 	for i := range n {
 		value := kv.FloatValue(float64(i) / float64(n))
-		if err := errors.Join(score.Put(kv.NodeID(i), value), builder.Add(kv.NodeID(i), value)); err != nil {
+		err := errors.Join(score.Put(kv.NodeID(i), value), builder.Add(kv.NodeID(i), value), suggested.Put(kv.NodeID(i), kv.StringValue("B")))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -193,7 +198,7 @@ func putRun(tx *kv.Tx) error {
 	run := map[string]any{
 		"ID": 1, "Started": 1_700_000_000, "Seconds": 1.5, "Preset": "default", "Hops": 3, "Threshold": 0.97, "Seed": 1,
 		"Nodes": 10, "Edges": 12, "Scored": 9, "Suspects": 2, "FittingNodes": 20,
-		"PredictionSource": "imported", "Classes": []string{"Neural Nets", "Systems", "Theory"},
+		"PredictionSource": "imported", "PredictionWrites": 1, "Classes": []string{"Neural Nets", "Systems", "Theory"},
 		"FittingCounts": []float64{4, 6, 10}, "ClassThresholds": []float64{0.75, 0.5, 0.875},
 		"MislabelRate": (2 + 10.0/9) / 20,
 	}

@@ -5,15 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// suspectQuery says which nodes are suspects: scored, above a threshold unless the condition speaks of score itself, and
-// not decided on unless it speaks of decision. Without an order the highest score comes first.
+// suspectQuery says which nodes suspects finds: those of cleaner.Suspects above the threshold of the last run, with two
+// parts of that definition left out where the condition speaks of them itself: the threshold where it speaks of score, or a
+// guarantee is asked for, and that nobody has decided where it speaks of decision. Without an order the highest score
+// comes first.
 func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Query, error) {
 	run, err := q.lastRun()
 	if err != nil {
@@ -23,45 +24,48 @@ func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Q
 	if err != nil {
 		return find, err
 	}
-	var terms []index.Predicate
-	if find.Where != nil {
-		terms = append(terms, find.Where)
+	where := find.Where
+	if where == nil {
+		where = index.And{}
 	}
-	switch {
-	case s.guarantee != nil:
+	if s.guarantee != nil {
 		above, err := q.guaranteed(ctx, s.guarantee, run)
 		if err != nil {
 			return find, err
 		}
-		terms = append(terms, above...)
-	case slices.Contains(index.Properties(find.Where), "score"):
-		terms = append(terms, hasValue("score"))
-	default:
-		terms = append(terms, aboveThreshold(run))
+		where = index.And{Terms: append(above, where)}
+	} else {
+		where = unlessSpoken(where, cleaner.ScoreColumn, cleaner.ScoreAbove(run.Threshold))
 	}
-	find.Where = index.And{Terms: append(terms, undecided(find.Where)...)}
+	where = unlessSpoken(where, cleaner.DecisionColumn, index.IsNull{Property: cleaner.DecisionColumn})
+	find.Where = index.And{Terms: []index.Predicate{where, cleaner.Disputed(math.Inf(-1))}}
 	if find.Order == nil {
-		find.Order = []index.Order{{Property: "score", Descending: true}}
+		find.Order = byScore
 	}
 	return find, nil
 }
 
-// undecided are the terms that leave out nodes that somebody has decided on, none where a condition speaks of that.
-func undecided(condition index.Predicate) []index.Predicate {
-	if slices.Contains(index.Properties(condition), cleaner.DecisionColumn) {
-		return nil
+// byScore is the order of suspects: the highest score first.
+var byScore = []index.Order{{Property: cleaner.ScoreColumn, Descending: true}}
+
+// suspectsAbove lists the suspects above a threshold in an order, that of the node file where there is none. Its columns
+// are scoreColumns.
+func suspectsAbove(ctx context.Context, tx *kv.Tx, threshold float64, order []index.Order) (*Result, error) {
+	plan, err := index.NewPlan(tx, index.Query{Where: cleaner.Suspects(threshold), Order: order, Limit: -1})
+	if err != nil {
+		return nil, err
 	}
-	return []index.Predicate{index.IsNull{Property: cleaner.DecisionColumn}}
+	f, err := newFetcher(tx, scoreProperties)
+	if err != nil {
+		return nil, err
+	}
+	f.known = plan.Known
+	return &Result{columns: scoreColumns, rows: f.rows(ctx, plan.Rows(ctx))}, nil
 }
 
 // hasValue is true of nodes for which a property is not null.
 func hasValue(property string) index.Predicate {
 	return index.Not{Term: index.IsNull{Property: property}}
-}
-
-// aboveThreshold is true of nodes that a run suspects.
-func aboveThreshold(run *cleaner.Run) index.Predicate {
-	return index.Compare{Property: "score", Op: index.Gt, Value: kv.FloatValue(run.Threshold)}
 }
 
 // lastRun is the run that the scores come from, or ErrNotCleaned.

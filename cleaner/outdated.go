@@ -1,0 +1,36 @@
+package cleaner
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// Outdated says what has changed in a store since its last run began that the scores know nothing of, a text each, such
+// as "predictions were written after run 3 began". It looks at how often predictions were written, and at how many nodes
+// and edges there are. It does not see an edge that took the place of another, nor a label that was set without a
+// decision. Decisions make no scores old: they are not judged again.
+func Outdated(tx *kv.Tx, run *Run) ([]string, error) {
+	var changes []string
+	writes, err := predictionWrites(tx)
+	if err != nil {
+		return nil, err
+	}
+	_, err = tx.Matrix(PredictionsMatrix)
+	switch {
+	case errors.Is(err, kv.ErrNotFound):
+		changes = append(changes, fmt.Sprintf("the predictions of run %d are no longer there", run.ID))
+	case err != nil:
+		return nil, err
+	case writes != run.PredictionWrites:
+		changes = append(changes, fmt.Sprintf("predictions were written after run %d began", run.ID))
+	}
+	if nodes := int64(tx.NumNodes()); nodes != run.Nodes {
+		changes = append(changes, fmt.Sprintf("there are %d nodes, run %d saw %d", nodes, run.ID, run.Nodes))
+	}
+	if edges := tx.NumEdges(); edges != run.Edges {
+		changes = append(changes, fmt.Sprintf("there are %d edges, run %d saw %d", edges, run.ID, run.Edges))
+	}
+	return changes, nil
+}

@@ -1,0 +1,273 @@
+package shell
+
+import (
+	"encoding/csv"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// column is a column of a csv text, sorted, of the rows that keep is true of.
+func column(t *testing.T, text, name string, keep func(row map[string]string) bool) []string {
+	t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil || len(rows) == 0 {
+		t.Fatalf("%q is no csv: %v", text, err)
+	}
+	var values []string
+	for _, fields := range rows[1:] {
+		row := map[string]string{}
+		for i, field := range fields {
+			row[rows[0][i]] = field
+		}
+		if keep(row) {
+			values = append(values, row[name])
+		}
+	}
+	slices.Sort(values)
+	return values
+}
+
+// Whoever speaks of suspects speaks of the same nodes: of those above 0.7, p4 is put aside as unsure, and e 1 has its
+// suggested label.
+func TestSuspectsAreTheSameEverywhere(t *testing.T) {
+	db := terminalStore(t, cleanedStore(t))
+	baseline := filepath.Join(t.TempDir(), "known.csv")
+	mustRun(t, "shell", db, "-c", "unsure p4")
+	every := func(map[string]string) bool { return true }
+	want := []string{"p5", "s3"}
+	labels := func(flag string, is func(row map[string]string) bool) []string {
+		return column(t, mustRun(t, "export", db, "labels", flag, "--threshold", "0.7", "--out", "-"), "id", is)
+	}
+	gate := run(t, "", "gate", db, "--most", "0", "--threshold", "0.7", "--format", "csv")
+	mustRun(t, "gate", db, "--write-baseline", baseline, "--threshold", "0.7")
+	for where, got := range map[string][]string{
+		"suspects":               column(t, mustRun(t, "shell", db, "-c", "suspects where score > 0.7", "--format", "csv"), "id", every),
+		"export suspects":        column(t, mustRun(t, "export", db, "suspects", "--threshold", "0.7", "--out", "-"), "id", every),
+		"gate":                   column(t, gate.out, "id", every),
+		"gate --write-baseline":  column(t, string(mustRead(t, baseline)), "id", every),
+		"labels without":         labels("--without-suspects", func(row map[string]string) bool { return row["label"] == "" && row["original_label"] != "" }),
+		"labels with the second": labels("--multi-label", func(row map[string]string) bool { return row["second_label"] != "" }),
+	} {
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", where, got, want)
+		}
+	}
+	if gate.code != exitVerdict || !strings.Contains(gate.err, "2 suspects above 0.7, without 1 put aside as unsure, want at most 0") {
+		t.Errorf("gate: got exit code %d and %s", gate.code, gate.err)
+	}
+	// At the threshold of the run only s3 is left.
+	passed := run(t, "", "gate", db, "--most", "1")
+	if want := "1 of 9 scored nodes are suspects above 0.97, without 1 put aside as unsure: passed"; passed.code != exitDone || !strings.Contains(passed.err, want) {
+		t.Errorf("gate: got exit code %d and %s, want %q", passed.code, passed.err, want)
+	}
+	classes := column(t, mustRun(t, "shell", db, "-c", "classes", "--format", "csv"), "suspects", every)
+	if want := []string{"0", "0", "1"}; !slices.Equal(classes, want) {
+		t.Errorf("classes counts %q suspects, want %q", classes, want)
+	}
+	if got := run(t, "", "review", db); !strings.Contains(got.out, "1 of 1: node s3") {
+		t.Errorf("review shows %q, want s3 alone", got.out)
+	}
+	err := withStore(db, kv.Options{}, func(store *kv.Store) error {
+		page, err := cleanPage(t.Context(), store, "page")
+		if err != nil {
+			return err
+		}
+		if got := page.Headline[1]; got.Value != "1" {
+			t.Errorf("the page says %v, want 1", got)
+		}
+		if rows := page.Sections[len(page.Sections)-1].Table.Rows; len(rows) != 1 || rows[0][1] != "s3" {
+			t.Errorf("the page lists %q, want s3", rows)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// randomLabels writes a graph whose labels nothing follows from: nodes.csv and edges.csv.
+func randomLabels(t *testing.T, nodes int, edges string) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(5, 5))
+	text := "id,label\n"
+	for v := range nodes {
+		text += fmt.Sprintf("n%d,%c\n", v, 'A'+r.IntN(3))
+	}
+	writeFiles(t, map[string]string{"nodes.csv": text, "edges.csv": "src,dst\n" + edges})
+	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
+}
+
+// What clean says against its own scores is said again by those who act on them, and no suspect has its suggested label.
+func TestWarningsStayWithTheScores(t *testing.T) {
+	edges := ""
+	for v := range 40 {
+		for u := range v {
+			edges += fmt.Sprintf("n%d,n%d\n", u, v)
+		}
+	}
+	randomLabels(t, 40, edges)
+	const warning = "low homophily: "
+	if cleaned := run(t, "", "clean", "g", "--report", "page.html"); cleaned.code != exitDone || strings.Count(cleaned.err, warning) != 1 {
+		t.Fatalf("clean: got exit code %d and %s, want one warning of low homophily", cleaned.code, cleaned.err)
+	}
+	if page, err := os.ReadFile("page.html"); err != nil || !strings.Contains(string(page), "Low homophily: ") {
+		t.Errorf("the page has no warning, %v", err)
+	}
+	for _, args := range [][]string{
+		{"gate", "g", "--most", "1000"}, {"export", "g", "suspects", "--out", "s.csv"},
+		{"export", "g", "labels", "--multi-label", "--out", "m.csv"}, {"export", "g", "labels", "--without-suspects", "--yes", "--out", "w.csv"},
+	} {
+		if got := run(t, "", args...); got.code != exitDone || !strings.Contains(got.err, warning) {
+			t.Errorf("%q: got exit code %d and %s, want the warning of clean", args, got.code, got.err)
+		}
+	}
+	own := column(t, string(mustRead(t, "s.csv")), "id", func(row map[string]string) bool { return row["given_label"] == row["suggested_label"] })
+	if len(own) > 0 {
+		t.Errorf("suspects with their suggested label: %q", own)
+	}
+}
+
+// Labels of a whole class, or most labels, are not left out unasked.
+func TestLabelsAreNotLostUnasked(t *testing.T) {
+	classless := terminalStore(t, cleanedStore(t))
+	mustRun(t, "shell", classless, "-c", "unlabel s1, s2") // p4 and s3 are what is left of Systems
+	many := terminalStore(t, scoredStore(t, 100))
+	for _, test := range []struct {
+		db, threshold string
+		says          string // "" where it is done
+	}{
+		{classless, "0.97", "without suspects above 0.97 class 'Systems' would lose all of its labels, 2 of 2"},
+		{classless, "0.99", ""}, // s3 alone
+		{many, "0.3", "without suspects above 0.3 69 of all 100 labels would go"},
+		{many, "0.6", ""},
+	} {
+		out := filepath.Join(t.TempDir(), "labels.csv")
+		args := []string{"export", test.db, "labels", "--without-suspects", "--threshold", test.threshold, "--out", out}
+		got := run(t, "y\n", args...)
+		_, err := os.Stat(out)
+		if test.says == "" {
+			if got.code != exitDone || err != nil {
+				t.Errorf("above %s: got exit code %d and %s, %v, want the labels", test.threshold, got.code, got.err, err)
+			}
+			continue
+		}
+		if got.code != exitFailed || !strings.Contains(got.err, test.says) || !strings.Contains(got.err, "--yes was not given") || err == nil {
+			t.Errorf("above %s: got exit code %d and %s, file: %v, want %q", test.threshold, got.code, got.err, err, test.says)
+		}
+		if got := run(t, "", append(args, "--yes")...); got.code != exitDone {
+			t.Errorf("above %s with --yes: got exit code %d and %s", test.threshold, got.code, got.err)
+		}
+	}
+	if got := run(t, "", "export", many, "labels", "--yes", "--out", "-"); got.code != exitUsage {
+		t.Errorf("--yes alone: got exit code %d and %s, want %d", got.code, got.err, exitUsage)
+	}
+}
+
+// A gate does not let scores pass that are not those of the store as it is, and tells its verdict from what it cannot do.
+func TestGateEndsWith(t *testing.T) {
+	var predictions strings.Builder
+	predictions.WriteString("id,even,odd\n")
+	reviewedStore(t)
+	for v := range 240 {
+		fmt.Fprintf(&predictions, "node %d,%d,%d\n", v, v%2, 1-v%2)
+	}
+	if err := os.WriteFile("p.csv", []byte(predictions.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	update := func(write func(tx *kv.Tx) error) func() {
+		return func() {
+			err := withStore("g", kv.Options{}, func(s *kv.Store) error { return s.Update(write) })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	clean := func() { mustRun(t, "clean", "g", "--preset", "paper", "--hops", "2") }
+	var first [2]kv.NodeID
+	for _, step := range []struct {
+		name string
+		do   func()
+		args string // of gate
+		code int
+		says []string
+	}{
+		{"as cleaned", func() {}, "--most 240", exitDone, []string{": passed"}},
+		{"too many", func() {}, "--most-share 0", exitVerdict, []string{"scored nodes are suspects above", "want at most 0"}},
+		{"no baseline", func() {}, "--baseline nowhere.csv", exitFailed, []string{"nowhere.csv"}},
+		{"wrong usage", func() {}, "--most -1", exitUsage, nil},
+		{"compacted", func() { mustRun(t, "compact", "g") }, "--most 240", exitDone, []string{": passed"}},
+		{
+			"other predictions", func() { mustRun(t, "import", "g", "--predictions", "p.csv") }, "--most 240", exitVerdict,
+			[]string{"the scores are out of date: predictions were written after run 1 began: run clean"},
+		},
+		{"cleaned again", clean, "--most 240", exitDone, []string{": passed"}},
+		{
+			"an edge more", update(func(tx *kv.Tx) error {
+				for v := kv.NodeID(1); ; v++ {
+					if has, err := tx.HasEdge(0, v); err != nil || !has {
+						first = [2]kv.NodeID{0, v}
+						return tx.AddEdge(0, v)
+					}
+				}
+			}), "--most 240", exitVerdict, []string{"edges, run 2 saw "},
+		},
+		{"and gone", update(func(tx *kv.Tx) error { return tx.RemoveEdge(first[0], first[1]) }), "--most 240", exitDone, nil},
+		{
+			"the predictions of one node", update(func(tx *kv.Tx) error { return cleaner.SetPredictions(tx, 3, []float64{0.5, 0.5}) }),
+			"--most 240", exitVerdict, []string{"predictions were written after run 2 began"},
+		},
+		{
+			"a node more", update(func(tx *kv.Tx) error {
+				_, err := tx.AddNode(kv.Node{ID: "it's new", Label: "odd"})
+				return err
+			}), "--most 240", exitVerdict, []string{
+				"there are 241 nodes, run 2 saw 240", "labelled node 'it''s new' has no score",
+				"node it's new has no row", "run predict", "import --predictions", "and then clean",
+			},
+		},
+	} {
+		step.do()
+		got := run(t, "", append([]string{"gate", "g"}, strings.Fields(step.args)...)...)
+		if got.code != step.code {
+			t.Errorf("%s: got exit code %d and %s, want %d", step.name, got.code, got.err, step.code)
+		}
+		for _, says := range step.says {
+			if !strings.Contains(got.err, says) {
+				t.Errorf("%s: got %s, want %q", step.name, got.err, says)
+			}
+		}
+	}
+	// What gate advises works, and clean advises the same.
+	got := run(t, "", "clean", "g", "--preset", "paper", "--hops", "2")
+	if got.code != exitFailed || !strings.Contains(got.err, "run predict") || !strings.Contains(got.err, "import --predictions") {
+		t.Errorf("clean without all predictions: got exit code %d and %s, want what to do", got.code, got.err)
+	}
+	mustRun(t, "predict", "g")
+	clean()
+	mustRun(t, "gate", "g", "--most", "241")
+
+	if got := run(t, "", "gate", "nowhere", "--most", "1"); got.code != exitFailed {
+		t.Errorf("no store: got exit code %d and %s, want %d", got.code, got.err, exitFailed)
+	}
+	err := withStore("g", kv.Options{}, func(*kv.Store) error {
+		if got := run(t, "", "gate", "g", "--most", "241"); got.code != exitFailed {
+			t.Errorf("a locked store: got exit code %d and %s, want %d", got.code, got.err, exitFailed)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, "import", "h", "--nodes", "nodes.csv", "--edges", "edges.csv")
+	if got := run(t, "", "gate", "h", "--most", "241"); got.code != exitVerdict || !strings.Contains(got.err, "run clean") {
+		t.Errorf("never cleaned: got exit code %d and %s, want %d", got.code, got.err, exitVerdict)
+	}
+}
