@@ -57,6 +57,9 @@ func (e *engine) run(ctx context.Context, s statement, args ...any) (*Result, er
 		err = q.allUsed()
 	}
 	if err != nil {
+		if r != nil {
+			r.Close()
+		}
 		tx.Close()
 		return nil, err
 	}

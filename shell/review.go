@@ -7,8 +7,10 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -58,6 +60,18 @@ var reviewKeys = []reviewKey{
 	{'e', "explain", "all the evidence"},
 	{'?', "help", "the keys"},
 	{'q', "quit", "leave"},
+}
+
+// takesText reports whether a label or a reason belongs to the key.
+func (k reviewKey) takesText() bool { return k.key == 'l' || k.key == 'w' }
+
+// replyOf finds what a key says.
+func replyOf(key rune) (known reviewKey, ok bool) {
+	i := slices.IndexFunc(reviewKeys, func(k reviewKey) bool { return k.key == unicode.ToLower(key) })
+	if i < 0 {
+		return known, false
+	}
+	return reviewKeys[i], true
 }
 
 func reviewKeysText() string {
@@ -246,6 +260,8 @@ func (r *review) replied(ctx context.Context, prompt string, take func(reply) (m
 		switch {
 		case ok && r.replies.forgiving():
 			r.s.say("%s", wrong.msg)
+		case errors.Is(err, io.EOF): // where a label or a reason was asked for
+			return true, nil
 		case err != nil:
 			return false, err
 		case moved:
@@ -437,17 +453,7 @@ func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err
 	case 'z':
 		return r.undo(ctx)
 	case 'w':
-		if a.text == "" {
-			a.text, err = r.replies.word(ctx, "reason: ", nil)
-		}
-		if !utf8.ValidString(a.text) {
-			return false, replyErrorf("the reason %q is no UTF-8 text", shortText(a.text))
-		}
-		if len(a.text) > cleaner.MaxWhy {
-			return false, replyErrorf("the reason has %d bytes, want at most %d", len(a.text), cleaner.MaxWhy)
-		}
-		r.why = a.text
-		return false, err
+		return false, r.explain(ctx, a.text)
 	case 'e':
 		result, err := r.engine.run(ctx, &explainStatement{id: literal{kind: literalString, text: e.ID, pos: startOfText}})
 		if err == nil {
@@ -465,17 +471,93 @@ func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err
 // relabel gives a suspect a label of the reviewer's.
 func (r *review) relabel(ctx context.Context, e *subject, label string) (moved bool, err error) {
 	if label == "" {
-		if label, err = r.replies.word(ctx, "label (Tab completes): ", e.choices()); err != nil || label == "" {
-			return false, err
-		}
+		r.listClasses(e)
 	}
-	switch {
-	case !slices.Contains(e.classes, label):
-		return false, replyErrorf("no class is named %s%s", quoteString(label), didYouMean(label, e.classes))
-	case label == e.Given:
+	label, err = r.wordFor(ctx, "label (Tab completes): ", e.choices(), label, e.class)
+	if err != nil || label == "" {
+		return false, err
+	}
+	if label == e.Given {
 		return r.decide(ctx, e, cleaner.Reject, "")
 	}
 	return r.decide(ctx, e, cleaner.Relabel, label)
+}
+
+// explain takes the reason of the next decision.
+func (r *review) explain(ctx context.Context, why string) (err error) {
+	r.why, err = r.wordFor(ctx, "reason: ", nil, why, func(text string, _ bool) (string, error) {
+		switch {
+		case !utf8.ValidString(text):
+			return "", replyErrorf("the reason %q is no UTF-8 text", shortText(text))
+		case len(text) > cleaner.MaxWhy:
+			return "", replyErrorf("the reason has %d bytes, want at most %d", len(text), cleaner.MaxWhy)
+		}
+		return text, nil
+	})
+	return err
+}
+
+// wordFor asks for a label or a reason until it is one, or the reviewer thinks better of it: empty. A text that came with
+// its key is the first answer. Whoever is told of a slip is still asked for the same, so that a second try is not taken for
+// keys. Check returns what a text means; asked says that it answers the prompt.
+func (r *review) wordFor(
+	ctx context.Context, prompt string, choices []string, text string, check func(text string, asked bool) (string, error),
+) (string, error) {
+	for asked := text == ""; ; asked = true {
+		if asked {
+			var err error
+			if text, err = r.replies.word(ctx, prompt, choices); err != nil || text == "" {
+				return "", err
+			}
+		}
+		meant, err := check(text, asked)
+		wrong, ok := errors.AsType[*replyError](err)
+		if !ok || !r.replies.forgiving() {
+			return meant, err
+		}
+		r.s.say("%s: try again, or leave it empty to go back", wrong.msg)
+	}
+}
+
+// listedClasses is how many classes are listed at most where a label is asked for.
+const listedClasses = 20
+
+// listClasses lists the classes that a suspect could have, with the numbers that pick them.
+func (r *review) listClasses(e *subject) {
+	if !r.replies.forgiving() {
+		return
+	}
+	choices := e.choices()
+	numbered := false // a class is named as a number
+	for i, class := range choices[:min(len(choices), listedClasses)] {
+		note := ""
+		if class == e.Given {
+			note = ", its label"
+		}
+		r.s.say("  %2d  %s%s", i+1, escapeControls(class), note)
+		_, err := strconv.Atoi(class)
+		numbered = numbered || err == nil
+	}
+	if more := len(choices) - listedClasses; more > 0 {
+		r.s.say("  and %d more: type the beginning of one", more)
+	}
+	if numbered {
+		r.s.say("  a number that a class is named by, or that names begin with, is a name")
+	}
+}
+
+// class is the class that a text means: the one of that name or, where the text answers the list of classes, the one of
+// that place in it. A text that names begin with is no place.
+func (e *subject) class(text string, listed bool) (string, error) {
+	if slices.Contains(e.classes, text) {
+		return text, nil
+	}
+	beginsName := slices.ContainsFunc(e.classes, func(class string) bool { return strings.HasPrefix(class, text) })
+	place, err := strconv.Atoi(text)
+	if choices := e.choices(); listed && err == nil && !beginsName && place >= 1 && place <= min(len(choices), listedClasses) {
+		return choices[place-1], nil
+	}
+	return "", replyErrorf("no class is named %s%s", quoteString(text), didYouMean(text, e.classes))
 }
 
 // choices are the classes a suspect could have, the most likely first, the one it has last.

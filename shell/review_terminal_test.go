@@ -29,8 +29,9 @@ func TestTerminalReviews(t *testing.T) {
 	reviewIn(term, store)
 	term.wait("the first suspect", `(?s)1 of 2: node s3.*\[y\] Theory .*\[q\]uit:$`)
 	term.keys("Up", "x")
+	term.wait("the refusal of several keys", `(?s)nothing is done\n.*uit:$`)
 	term.text("l")
-	term.wait("the question for a label", `relabel\nlabel \(Tab completes\):$`)
+	term.wait("the question for a label", `relabel\n +1  Theory\n +2  Neural Nets\n +3  Systems, its label\nlabel \(Tab completes\):$`)
 	term.text("ne")
 	term.keys("Tab")
 	term.wait("the class", `label \(Tab completes\): Neural Nets$`)
@@ -64,6 +65,34 @@ func TestTerminalReviews(t *testing.T) {
 	}
 	if got := reasonsOf(t, opened); !slices.Equal(got, []string{"", "", "", "on graphs"}) {
 		t.Errorf("the reasons of the history are %q, want one for the last alone", got)
+	}
+}
+
+// A wrong label is no reason to take what is typed next for keys, and neither is a paste or what was typed ahead.
+func TestTerminalReviewTakesNoTextForKeys(t *testing.T) {
+	term := newTerminal(t)
+	store := terminalStore(t, cleanedStore(t))
+	reviewIn(term, store)
+	term.wait("the first suspect", `(?s)1 of 2: node s3.*uit:$`)
+	term.text("Databases")
+	term.wait("the refusal of a paste", `(?s)nothing is done\n.*uit:$`)
+	term.text("l")
+	term.wait("the question for a label", `label \(Tab completes\):$`)
+	term.text("Databases")
+	term.keys("Enter")
+	term.wait("the question again", `(?s)no class is named 'Databases'.*label \(Tab completes\):$`)
+	term.text("DB")
+	term.keys("Enter")
+	term.wait("and again", `(?s)no class is named 'DB'.*label \(Tab completes\):$`)
+	term.text("2")
+	// What comes with the label is typed before the next suspect is there to be seen.
+	term.must("send-keys", "-t", "shell", "Enter", "n")
+	term.wait("the second suspect", `(?s)s3 relabelled: Systems → Neural Nets\n.*2 of 2: node p4.*uit:$`)
+	term.text("q")
+	term.wait("the end", `(?s)1 relabelled; 1 left\n`+restored("0"))
+	term.stop()
+	if got, want := labelsNow(t, reopen(t, store)), []string{"s3 Neural Nets relabel"}; !slices.Equal(got, want) {
+		t.Errorf("labels and decisions are %q, want %q", got, want)
 	}
 }
 

@@ -94,7 +94,6 @@ func TestReviewRefuses(t *testing.T) {
 		{"", "w caf\xe9\n", `the reason "caf\xe9" is no UTF-8 text`},
 		{"", "s\nw " + strings.Repeat("x", longestReply), "line 2: got more than 64 KiB, want one of: y take"},
 		{"", "w " + strings.Repeat("x", cleaner.MaxWhy+1) + "\n", "the reason has 4097 bytes, want at most 4096"},
-		{"label = 'Systems' and score between 0.3 and 0.6", "y\n", "node s2: no other label is suggested"},
 	} {
 		_, _, err := reviewed(t, store, test.where, test.lines)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -109,6 +108,24 @@ func TestReviewRefuses(t *testing.T) {
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("condition %q: got error %v, want %q", where, err, want)
 		}
+	}
+}
+
+// Of a suspect that somebody else has given the suggested label meanwhile, no other label is suggested.
+func TestReviewOfWhatIsDecidedMeanwhile(t *testing.T) {
+	store := cleanedStore(t)
+	r := &review{
+		s: &streams{out: new(bytes.Buffer), err: new(bytes.Buffer)}, engine: engine{store: store},
+		replies: newReplyLines(strings.NewReader("y\n"), nil, false), decided: make(map[cleaner.DecisionKind]int),
+	}
+	if err := r.find(t.Context(), nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Query(t.Context(), store, "relabel s3 'Theory'"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.run(t.Context()); err == nil || !strings.Contains(err.Error(), "node s3: no other label is suggested") {
+		t.Errorf("y: got error %v, want that no other label is suggested", err)
 	}
 }
 

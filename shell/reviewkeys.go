@@ -1,12 +1,14 @@
 package shell
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -35,16 +37,24 @@ type keyboard struct {
 	chunks  *waiter[[]byte]
 	typed   []byte // and not yet used
 	makeRaw func() (restore func() error, err error)
+	drop    func() error  // what was typed and not yet read
+	quiet   time.Duration // after which a paste is over
 }
 
+// pasteQuiet is how long nothing must come for a paste to be over. The parts of one come much faster, and nobody reads a
+// remark and presses a key in that time.
+const pasteQuiet = 50 * time.Millisecond
+
 func newKeyboard(in *os.File, out io.Writer) *keyboard {
-	return &keyboard{out: out, chunks: newWaiter(chunksOf(in)), makeRaw: func() (func() error, error) {
+	makeRaw := func() (func() error, error) {
 		state, err := term.MakeRaw(int(in.Fd()))
 		if err != nil {
 			return nil, err
 		}
 		return func() error { return term.Restore(int(in.Fd()), state) }, nil
-	}}
+	}
+	drop := func() error { return dropTyped(in) }
+	return &keyboard{out: out, chunks: newWaiter(chunksOf(in)), makeRaw: makeRaw, drop: drop, quiet: pasteQuiet}
 }
 
 // chunksOf reads what was typed since the last read.
@@ -113,8 +123,13 @@ func escapeSequence(typed []byte) int {
 	return len(typed)
 }
 
-// prompt writes a question; the terminal is raw, so that no key that follows is echoed or taken as a part of a line.
+// prompt writes a question that a key answers; the terminal is raw, so that no key that follows is echoed or taken as a
+// part of a line. What was typed before the question was there to be read is no answer to it, and is dropped.
 func (k *keyboard) prompt(text string) error {
+	k.typed = nil
+	if err := k.drop(); err != nil {
+		return err
+	}
 	_, err := fmt.Fprint(k.out, strings.ReplaceAll(text, "\n", "\r\n"))
 	return err
 }
@@ -132,16 +147,20 @@ func (k *keyboard) next(ctx context.Context, prompt string) (a reply, err error)
 			if key == keyEnd {
 				return io.EOF
 			}
-			for _, known := range reviewKeys {
-				if unicode.ToLower(key) == known.key {
-					a.key = known.key
-					_, err := fmt.Fprint(k.out, known.word, "\r\n")
+			known, is := replyOf(key)
+			switch {
+			case is && (len(k.typed) == 0 || known.takesText()):
+				a.key = known.key
+				_, err := fmt.Fprint(k.out, known.word, "\r\n")
+				return err
+			case len(k.typed) > 0 || key == keyEscape:
+				if err := k.refuse(ctx, prompt); err != nil {
 					return err
 				}
-			}
-			// A bell: no reply has this key.
-			if _, err := fmt.Fprint(k.out, "\a"); err != nil {
-				return err
+			default: // a bell: no reply has this key
+				if _, err := fmt.Fprint(k.out, "\a"); err != nil {
+					return err
+				}
 			}
 		}
 	})
@@ -149,6 +168,34 @@ func (k *keyboard) next(ctx context.Context, prompt string) (a reply, err error)
 		_, _ = fmt.Fprintln(k.out) // what ends the review stands in a line of its own
 	}
 	return a, err
+}
+
+// refuse drops a text that came where a key was waited for, up to its end, and asks again: keys come one at a time, and
+// several at once were pasted, or typed for something else. An Escape alone may be the first part of the sequence of a key.
+func (k *keyboard) refuse(ctx context.Context, prompt string) error {
+	several := len(k.typed) > 0
+	for {
+		if bytes.IndexByte(k.typed, keyInterrupt) >= 0 {
+			return errInterrupted
+		}
+		soon, cancel := context.WithTimeout(ctx, k.quiet)
+		chunk, err := k.chunks.next(soon)
+		cancel()
+		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		k.typed = chunk
+	}
+	k.typed = nil
+	remark := "\a"
+	if several {
+		remark = "\a\r\nseveral keys at once are no reply: nothing is done\r\n" + prompt
+	}
+	_, err := fmt.Fprint(k.out, remark)
+	return err
 }
 
 // word reads a line with completion: Tab puts one choice after another that begins as what was typed.

@@ -5,10 +5,16 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
 )
+
+// rest is a chunk that stands for a while in which nothing is typed.
+const rest = "rest"
 
 // pressed is a keyboard on which chunks of keys are typed, one a read, and which counts how often its terminal was made
 // raw and restored.
@@ -20,16 +26,21 @@ func pressed(chunks ...string) (k *keyboard, out *bytes.Buffer, raw, restored *i
 		}
 		chunk := chunks[0]
 		chunks = chunks[1:]
+		if chunk == rest {
+			time.Sleep(50 * time.Millisecond)
+			chunk, chunks = chunks[0], chunks[1:]
+		}
 		return []byte(chunk), nil
 	}
-	return &keyboard{out: out, chunks: newWaiter(read), makeRaw: func() (func() error, error) {
+	drop := func() error { return nil }
+	return &keyboard{out: out, chunks: newWaiter(read), drop: drop, quiet: time.Millisecond, makeRaw: func() (func() error, error) {
 		*raw++
 		return func() error { *restored++; return nil }, nil
 	}}, out, raw, restored
 }
 
 func TestKeys(t *testing.T) {
-	k, out, raw, restored := pressed("x\x1b[A", "\x1b[A", "Yn", "\x1bOPz", "u")
+	k, out, raw, restored := pressed("x", "\x1b[A", "Y", "n", "\x1bOP", "z", "u")
 	for _, want := range []rune{'y', 'n', 'z', 'u'} {
 		got, err := k.next(t.Context(), "? ")
 		if err != nil || got.key != want {
@@ -39,12 +50,118 @@ func TestKeys(t *testing.T) {
 	if *raw != 4 || *restored != 4 {
 		t.Errorf("the terminal was made raw %d times and restored %d times, want 4 and 4", *raw, *restored)
 	}
-	if want := "? \a\a\aaccept\r\n? reject\r\n? \aundo\r\n? unlabel\r\n"; out.String() != want {
+	if want := "? \a\aaccept\r\n? reject\r\n? \aundo\r\n? unlabel\r\n"; out.String() != want {
 		t.Errorf("the terminal shows %q, want %q", out, want)
 	}
 	// The error of a terminal that is gone.
 	if _, err := k.next(t.Context(), ""); !errors.Is(err, io.ErrUnexpectedEOF) || *raw != *restored {
 		t.Errorf("a failing read: got error %v, raw %d, restored %d", err, *raw, *restored)
+	}
+}
+
+// A text is no reply, whichever keys are in it, and however it comes.
+func TestPastedTextIsNoReply(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		chunks []string
+		want   rune
+		shown  string
+	}{
+		{"a word", []string{"Databases", rest, "s"}, 's', "several keys at once are no reply: nothing is done\r\n? skip"},
+		{"in parts", []string{"Da", "tabases", "y", rest, "s"}, 's', "nothing is done\r\n? skip"},
+		{"twice", []string{"dd", rest, "nn", rest, "s"}, 's', "nothing is done\r\n? skip"},
+		{"an arrow in parts", []string{"\x1b", "[", "D", rest, "s"}, 's', "? \askip"},
+		{"a line", []string{"d\r", rest, "s"}, 's', "nothing is done\r\n? skip"},
+		{"what begins as a label", []string{"lTheory\r"}, 'l', "? relabel"},
+	} {
+		k, out, raw, restored := pressed(test.chunks...)
+		got, err := k.next(t.Context(), "? ")
+		if err != nil || got.key != test.want || !strings.Contains(out.String(), test.shown) || *raw != 1 || *restored != 1 {
+			t.Errorf("%s: got %c and error %v, shown %q, raw %d, restored %d", test.name, got.key, err, out, *raw, *restored)
+		}
+	}
+	k, _, _, _ := pressed("dd", "\x03", rest, "s")
+	if _, err := k.next(t.Context(), ""); !errors.Is(err, errInterrupted) {
+		t.Errorf("Ctrl-C in a text: got error %v, want %v", err, errInterrupted)
+	}
+}
+
+// What was typed before a question is no answer to it.
+func TestTypedBeforeTheQuestion(t *testing.T) {
+	k, _, _, _ := pressed("lTheory\ryy", "s")
+	dropped := 0
+	k.drop = func() error { dropped++; return nil }
+	if got, err := k.next(t.Context(), ""); err != nil || got.key != 'l' {
+		t.Fatalf("got %c and error %v, want l", got.key, err)
+	}
+	if got, err := k.word(t.Context(), "", nil); err != nil || got != "Theory" {
+		t.Fatalf("got %q and error %v, want Theory", got, err)
+	}
+	if got, err := k.next(t.Context(), ""); err != nil || got.key != 's' || dropped != 2 {
+		t.Errorf("got %c and error %v, dropped %d times, want s and 2", got.key, err, dropped)
+	}
+}
+
+// A wrong label or reason is asked for again, so that a second try is not taken for keys.
+func TestWrongLabelStaysAtItsPrompt(t *testing.T) {
+	store := cleanedStore(t)
+	for _, test := range []struct {
+		name   string
+		keys   []string
+		labels []string
+		shown  []string
+	}{
+		{
+			"a class that is none", []string{"l", "Databases\r", "DB\r", "Neural Nets\r", "q"}, []string{"s3 Neural Nets relabel"},
+			[]string{"no class is named 'Databases'", "no class is named 'DB'"},
+		},
+		{"given up", []string{"l", "Databases\r", "\r", "q"}, nil, []string{"leave it empty to go back"}},
+		{"by its number", []string{"l", "2\r", "q"}, []string{"s3 Neural Nets relabel"}, []string{"   1  Theory\n   2  Neural Nets\n   3  Systems, its label\n"}},
+		{"by no number", []string{"l", "4\r", "0\r", "-1\r", "\r", "q"}, nil, []string{"no class is named '4'"}},
+		{
+			"a reason that is too long", []string{"w", strings.Repeat("d", cleaner.MaxWhy+1) + "\r", "dd\r", "y", "q"}, []string{"s3 Theory accept"},
+			[]string{"want at most 4096"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			undoAll(t, store)
+			k, _, _, _ := pressed(test.keys...)
+			var out, people bytes.Buffer
+			r := &review{
+				s: &streams{out: &out, err: &people}, engine: engine{store: store}, who: "tester", replies: k,
+				decided: make(map[cleaner.DecisionKind]int),
+			}
+			if err := errors.Join(r.find(t.Context(), nil, 0), r.run(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+			if got := labelsNow(t, store); !slices.Equal(got, test.labels) {
+				t.Errorf("labels and decisions are %q, want %q", got, test.labels)
+			}
+			for _, shown := range test.shown {
+				if !strings.Contains(people.String(), shown) {
+					t.Errorf("the reviewer is told %q, want %q", &people, shown)
+				}
+			}
+		})
+	}
+}
+
+// A name, or the beginning of one, goes before a place in the list of classes.
+func TestNumbersThatPickClasses(t *testing.T) {
+	e := &subject{Explanation: &cleaner.Explanation{Given: "7"}, classes: []string{"2", "7", "11", "12", "x"}}
+	// In the order 2, 11, 12, x, 7.
+	for _, test := range []struct {
+		text   string
+		listed bool
+		want   string // "" for none
+	}{
+		{"2", true, "2"}, {"7", true, "7"}, {"3", true, "12"}, {"4", true, "x"}, {"5", true, "7"},
+		{"1", true, ""}, {"6", true, ""}, {"0", true, ""}, {"3", false, ""}, {"11", false, "11"},
+	} {
+		got, err := e.class(test.text, test.listed)
+		if got != test.want || (err == nil) != (test.want != "") {
+			t.Errorf("%s, listed %v: got %q and error %v, want %q", test.text, test.listed, got, err, test.want)
+		}
 	}
 }
 

@@ -109,7 +109,7 @@ func (a *replyLines) next(ctx context.Context, prompt string) (reply, error) {
 				continue
 			}
 			rest = strings.TrimSpace(rest)
-			if takesText := k.key == 'l' || k.key == 'w'; takesText || rest == "" {
+			if k.takesText() || rest == "" {
 				return reply{key: k.key, text: rest}, nil
 			}
 		}

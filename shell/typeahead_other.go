@@ -1,0 +1,8 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd || windows)
+
+package shell
+
+import "os"
+
+// dropTyped drops what was typed on a terminal and not yet read: here it cannot.
+func dropTyped(*os.File) error { return nil }
