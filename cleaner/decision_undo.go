@@ -22,10 +22,11 @@ func undo(
 		if err != nil {
 			return err
 		}
+		tx := s.Begin() // entries that are there do not change, and are read in order
+		defer tx.Close()
 		step := int64(0)
 		for _, r := range found {
-			for seq := r.last; seq >= r.first; seq-- {
-				undone, err := readDecision(w.tx, seq)
+			for undone, err := range historyBackwards(ctx, tx, r.last) {
 				if err != nil {
 					return err
 				}
@@ -37,6 +38,9 @@ func undo(
 				}
 				if err := w.takeBack(undone, seen); err != nil {
 					return err
+				}
+				if undone.Seq == r.first {
+					break
 				}
 			}
 		}
