@@ -1,8 +1,11 @@
 package cleaner
 
 import (
+	"context"
 	"math"
 	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // FalsePositiveThreshold returns the threshold λ that a clean node's score exceeds with probability at most alpha,
@@ -30,31 +33,139 @@ func FalsePositiveThreshold(scores []float64, mislabelRate, alpha float64) (lamb
 func FalseNegativeThreshold(scores []float64, mislabelRate, alpha float64) (lambda, minAlpha float64) {
 	modified := withoutNaN(scores)
 	for i, s := range modified {
-		if s > 0.5 {
-			modified[i] = 1 - s
-		} else {
-			modified[i] = 0
-		}
+		modified[i] = doubt(s)
 	}
 	return conformalThreshold(modified, mislabelRate, 1-mislabelRate, alpha)
 }
 
-// conformalThreshold is the order statistic B = ⌈(N·own+1)(1−α) + N·other⌉ of values, which it sorts: own is the share
-// of the nodes that the guarantee is about, other the share that may stand anywhere.
+// A StoredThreshold is a threshold of the scores of a store.
+type StoredThreshold struct {
+	Lambda, MinAlpha float64
+	Scored           int64 // N
+}
+
+// StoredFalsePositiveThreshold is FalsePositiveThreshold of the scores of a store, the same to the bit. It reads them
+// several times and holds none.
+func StoredFalsePositiveThreshold(ctx context.Context, tx *kv.Tx, mislabelRate, alpha float64) (StoredThreshold, error) {
+	return storedThreshold(ctx, tx, 1-mislabelRate, mislabelRate, alpha, func(s float64) float64 { return s })
+}
+
+// StoredFalseNegativeThreshold is FalseNegativeThreshold of the scores of a store, the same to the bit. It reads them
+// several times and holds none.
+func StoredFalseNegativeThreshold(ctx context.Context, tx *kv.Tx, mislabelRate, alpha float64) (StoredThreshold, error) {
+	return storedThreshold(ctx, tx, mislabelRate, 1-mislabelRate, alpha, doubt)
+}
+
+// storedThreshold is conformalThreshold of what of makes of the scores of a store. A pass counts 16 bits of the numbers,
+// the highest first, among those that agree with the order statistic in all higher ones.
+func storedThreshold(
+	ctx context.Context, tx *kv.Tx, own, other, alpha float64, of func(float64) float64,
+) (t StoredThreshold, err error) {
+	const digitBits = 16
+	var found uint64 // the upper bits of the order statistic
+	var rank int64   // counted from 0, among the numbers that agree with found
+	counts := make([]int64, 1<<digitBits)
+	for shift := 64 - digitBits; shift >= 0; shift -= digitBits {
+		clear(counts)
+		n := int64(0)
+		err := eachScore(ctx, tx, func(s float64) {
+			n++
+			if key := orderedBits(of(s)); shift == 64-digitBits || key>>(shift+digitBits) == found {
+				counts[key>>shift&(1<<digitBits-1)]++
+			}
+		})
+		if err != nil {
+			return t, err
+		}
+		if shift == 64-digitBits {
+			t.Scored = n
+			b, minAlpha := conformalRank(float64(n), own, other, alpha)
+			if t.MinAlpha = minAlpha; math.IsNaN(b) || math.IsInf(b, 1) {
+				t.Lambda = b
+				return t, nil
+			}
+			rank = int64(b) - 1
+		}
+		digit := uint64(0)
+		for ; counts[digit] <= rank; digit++ {
+			rank -= counts[digit]
+		}
+		found = found<<digitBits | digit
+	}
+	t.Lambda = fromOrderedBits(found)
+	return t, nil
+}
+
+// eachScore calls use for each score of a store, in the order of nodes.
+func eachScore(ctx context.Context, tx *kv.Tx, use func(s float64)) error {
+	scores, err := tx.Reader(ScoreColumn)
+	if err != nil {
+		return err
+	}
+	for v := range kv.NodeID(tx.NumNodes()) {
+		if v%lookEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s, err := scores.At(v)
+		if err != nil {
+			return err
+		}
+		if !s.IsNull() && !math.IsNaN(s.Float()) {
+			use(s.Float())
+		}
+	}
+	return nil
+}
+
+// orderedBits are bits that are ordered as the numbers are.
+func orderedBits(x float64) uint64 {
+	bits := math.Float64bits(x)
+	if bits>>63 != 0 {
+		return ^bits
+	}
+	return bits | 1<<63
+}
+
+// fromOrderedBits is the inverse of orderedBits.
+func fromOrderedBits(bits uint64) float64 {
+	if bits>>63 == 0 {
+		return math.Float64frombits(^bits)
+	}
+	return math.Float64frombits(bits &^ (1 << 63))
+}
+
+// doubt is s′ of a score.
+func doubt(s float64) float64 {
+	if s > 0.5 {
+		return 1 - s
+	}
+	return 0
+}
+
+// conformalThreshold is the order statistic conformalRank of values, which it sorts.
 func conformalThreshold(values []float64, own, other, alpha float64) (lambda, minAlpha float64) {
+	b, minAlpha := conformalRank(float64(len(values)), own, other, alpha)
+	if math.IsNaN(b) || math.IsInf(b, 1) {
+		return b, minAlpha
+	}
+	slices.Sort(values)
+	return values[int(b)-1], minAlpha
+}
+
+// conformalRank is B = ⌈(N·own+1)(1−α) + N·other⌉, at least 1, of n numbers, +Inf where it is more than N: own is the share
+// of the nodes that the guarantee is about, other the share that may stand anywhere. It is NaN of parameters out of range.
+func conformalRank(n, own, other, alpha float64) (b, minAlpha float64) {
 	if !(alpha > 0 && alpha < 1 && own >= 0 && own <= 1) {
 		return math.NaN(), math.NaN()
 	}
-	n := float64(len(values))
 	minAlpha = 1 / (n*own + 1)
 	// B is often a whole number in exact arithmetic, at minAlpha itself for one: what rounding adds must not lift it to
 	// the next.
-	b := math.Ceil(((n*own+1)*(1-alpha) + n*other) * (1 - 1e-14))
+	b = math.Ceil(((n*own+1)*(1-alpha) + n*other) * (1 - 1e-14))
 	if b > n {
 		return math.Inf(1), minAlpha
 	}
-	slices.Sort(values)
-	return values[max(int(b), 1)-1], minAlpha
+	return max(b, 1), minAlpha
 }
 
 // withoutNaN is a copy of the scores that are numbers.

@@ -1,12 +1,17 @@
 package cleaner
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // exactRank is B in exact arithmetic, for p = pn/1000 and alpha = an/1000: ⌈(N·own + 1)(1 − alpha) + N·other⌉.
@@ -130,5 +135,89 @@ func TestThresholdsOfBadInput(t *testing.T) {
 	FalsePositiveThreshold(scores, 0.1, 0.5)
 	if scores[0] != 0.9 || scores[2] != 0.1 {
 		t.Errorf("scores: got %v, want them left as they were", scores)
+	}
+}
+
+// TestStoredThreshold finds the same thresholds, to the bit, as those of the scores in memory: of scores of many and of few
+// different values, with nodes that have none.
+func TestStoredThreshold(t *testing.T) {
+	for seed := range uint64(6) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		n := []int{1, 2, 300, 5000, 9000, 20_000}[seed]
+		kind := []kv.Kind{kv.KindSingle, kv.KindFloat}[seed%2]
+		s, err := kv.Create(filepath.Join(t.TempDir(), "g"), kv.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		err = s.Update(func(tx *kv.Tx) error {
+			for v := range n {
+				if _, err := tx.AddNode(kv.Node{ID: strconv.Itoa(v)}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := s.Bulk()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Abort()
+		column, err := b.Column(ScoreColumn, kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scores := make([]float64, n)
+		for v := range scores {
+			switch r.IntN(5) {
+			case 0:
+				scores[v] = math.NaN()
+				continue
+			case 1:
+				scores[v] = float64(r.IntN(4)) / 3
+			case 2:
+				scores[v] = r.Float64() - 0.5
+			default:
+				scores[v] = r.Float64()
+			}
+			if kind == kv.KindSingle {
+				scores[v] = float64(float32(scores[v]))
+			}
+			if err := column.Put(kv.NodeID(v), kv.FloatValue(scores[v])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.Commit(nil); err != nil {
+			t.Fatal(err)
+		}
+		view(t, s, func(tx *kv.Tx) error {
+			for range 40 {
+				rate, alpha := r.Float64(), r.Float64()
+				if r.IntN(10) == 0 {
+					rate = 2
+				}
+				for name, of := range map[string]struct {
+					want func([]float64, float64, float64) (float64, float64)
+					got  func(context.Context, *kv.Tx, float64, float64) (StoredThreshold, error)
+				}{
+					"false positives": {FalsePositiveThreshold, StoredFalsePositiveThreshold},
+					"false negatives": {FalseNegativeThreshold, StoredFalseNegativeThreshold},
+				} {
+					lambda, least := of.want(scores, rate, alpha)
+					got, err := of.got(t.Context(), tx, rate, alpha)
+					if err != nil {
+						return err
+					}
+					same := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b }
+					if !same(got.Lambda, lambda) || !same(got.MinAlpha, least) || got.Scored != int64(len(withoutNaN(scores))) {
+						t.Errorf("%s of %d nodes, p %v, α %v: got %+v, want λ %v, least α %v", name, n, rate, alpha, got, lambda, least)
+					}
+				}
+			}
+			return nil
+		})
 	}
 }

@@ -1,11 +1,10 @@
 package cleaner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"iter"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -75,10 +74,6 @@ type Decision struct {
 	Score    float64 // its score then; NaN: none
 
 	Undoes int64 // Seq of the entry that this one takes back; 0: it is a decision
-
-	// Unscored, of what Undo returns alone: the last run scored the node under the label that was taken back, and that
-	// score is removed. The node is no suspect until it is cleaned again.
-	Unscored bool
 }
 
 // A DecisionRequest asks for one decision.
@@ -86,6 +81,17 @@ type DecisionRequest struct {
 	Node kv.NodeID
 	Kind DecisionKind
 	To   string // the label to give, of Relabel only
+
+	// Shown is what the person who decides has seen of the node. Where the node is no longer like that nothing is
+	// decided. Nil: the decision holds whatever the node is like.
+	Shown *Shown
+}
+
+// Shown is what a person sees of a node before a decision.
+type Shown struct {
+	Label, Suggested string       // "" is none
+	Decision         DecisionKind // in force
+	Run              int64        // the run that last scored the node; 0: none
 }
 
 // DecideOptions says who decides.
@@ -94,12 +100,6 @@ type DecideOptions struct {
 	Why  string           // at most MaxWhy bytes of UTF-8
 	Made time.Time        // when the decision was made, of a year up to 9999; zero: Now
 	Now  func() time.Time // nil: time.Now. Where it is behind the newest entry's Entered, that is taken for Entered.
-}
-
-// A DecisionStep is decisions that are made as one, and taken back as one.
-type DecisionStep struct {
-	Requests []DecisionRequest
-	Options  DecideOptions
 }
 
 // Limits on what a decision says, in bytes.
@@ -133,345 +133,126 @@ func checkRemark(what, text string, limit int) error {
 	return nil
 }
 
+// Entries are neighbouring entries of the history, those of one write.
+type Entries struct {
+	First, Last int64 // Decision.Seq; First is Last+1 where there are none
+	Steps       int64
+
+	// Unscored counts those of an Undo that removed the score of their node: the last run had scored it under the label
+	// that was taken back. Such a node is no suspect until it is cleaned again.
+	Unscored int64
+}
+
+// Len is how many they are.
+func (e Entries) Len() int64 { return e.Last - e.First + 1 }
+
+// Read yields the entries, oldest first. A history only grows, so that it does not matter when the snapshot was taken,
+// once they are written. On failure it yields the error, once, and stops.
+func (e Entries) Read(ctx context.Context, tx *kv.Tx) iter.Seq2[Decision, error] {
+	return func(yield func(Decision, error) bool) {
+		if e.Len() <= 0 {
+			return
+		}
+		for d, err := range historyRecords(ctx, tx, e.First) {
+			if !yield(d.Decision, err) || err != nil || d.Seq == e.Last {
+				return
+			}
+		}
+	}
+}
+
 // Decide writes decisions: labels, DecisionColumn and history in one step, which Undo takes back as one. All of it is
 // on disk when Decide returns, or nothing of it has happened. Decisions come back in the order of the requests; of none
-// there is no step. A node that was decided on before can be decided on again.
+// there is no step. A node that was decided on before can be decided on again. DecideSteps is for more decisions than
+// memory should hold.
 //
-// What fits into a transaction is one, and its price does not depend on the size of the store. More is written by a
-// kv.Bulk, which rewrites the columns, the index on label, and the history. It holds some 300 bytes a request.
+// A decision is about what was shown. Where one node is not what its request says was Shown, nothing is decided, about
+// no node, and the error is a *ChangedError, which names those that have changed.
 //
-// Every error names the node. Accept without a suggestion is ErrNoSuggestion; it may give a label to an unlabelled node.
-// Reject and Unlabel of an unlabelled node are ErrUnlabelled. Relabel to a class that the store does not have is
+// Every other error names the node. Accept without a suggestion is ErrNoSuggestion; it may give a label to an unlabelled
+// node. Reject and Unlabel of an unlabelled node are ErrUnlabelled. Relabel to a class that the store does not have is
 // ErrUnknownClass: a slip of the pen does not make a class. A node that is asked for twice is ErrDecidedTwice, one that
 // is not there kv.ErrNotFound. Requests and options that are no decision are ErrOptions.
 func Decide(ctx context.Context, s *kv.Store, reqs []DecisionRequest, opt DecideOptions) ([]Decision, error) {
-	return DecideSteps(ctx, s, []DecisionStep{{reqs, opt}})
-}
-
-// DecideSteps is Decide for several steps, in one write: all of them are on disk when it returns, or nothing has
-// happened. A node may be asked for once in each step. Of a step without requests nothing is written.
-func DecideSteps(ctx context.Context, s *kv.Store, steps []DecisionStep) ([]Decision, error) {
-	var asked []DecisionStep
-	for _, step := range steps {
-		var err error
-		if step.Options, err = step.Options.withDefaults(); err != nil {
-			return nil, fmt.Errorf("decision: %w", err)
+	entries, err := DecideSteps(ctx, s, func(w *StepWriter) error {
+		if err := w.Begin(opt); err != nil {
+			return err
 		}
-		if len(step.Requests) > 0 {
-			asked = append(asked, step)
-		}
-	}
-	if len(asked) == 0 {
-		return nil, ctx.Err()
-	}
-	return writeEntries(ctx, s, func(l *ledger) error {
-		classes := make(map[string]bool, len(l.tx.Classes()))
-		for _, name := range l.tx.Classes() {
-			classes[name] = true
-		}
-		for _, step := range asked {
-			if err := l.decideStep(ctx, step, classes); err != nil {
+		for _, req := range reqs {
+			if err := w.Add(req); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-}
-
-// decideStep makes the entries of a step.
-func (l *ledger) decideStep(ctx context.Context, step DecisionStep, classes map[string]bool) error {
-	if err := checkNodes(l.tx, step.Requests); err != nil {
-		return err
+	if err != nil || entries.Len() == 0 {
+		return nil, err
 	}
-	l.beginStep(step.Options)
-	for _, req := range step.Requests {
-		if err := l.look(ctx); err != nil {
-			return err
-		}
-		if err := l.decide(req, classes); err != nil {
-			return nodeError(l.tx, req.Node, err)
-		}
-	}
-	return nil
-}
-
-// checkNodes returns the error of a node that is not there, or that several requests are about.
-func checkNodes(tx *kv.Tx, reqs []DecisionRequest) error {
-	seen := make(map[kv.NodeID]struct{}, len(reqs))
-	for _, req := range reqs {
-		if int64(req.Node) >= int64(tx.NumNodes()) {
-			return cmp.Or(tx.Err(), fmt.Errorf("node number %d of %d: %w", req.Node, tx.NumNodes(), kv.ErrNotFound))
-		}
-		if _, twice := seen[req.Node]; twice {
-			return nodeError(tx, req.Node, ErrDecidedTwice)
-		}
-		seen[req.Node] = struct{}{}
-	}
-	return nil
-}
-
-// Undo takes back the last steps that were not taken back yet: the nodes get the labels and decisions from before them.
-// That is written as Decide writes, at the end of the history, one step for each that is taken back, the latest first;
-// nothing is deleted, and what Undo wrote is not taken back in turn. Where there are fewer such steps it is
-// ErrNothingToUndo, and nothing is done.
-//
-// A label that was changed since by other means than decisions is set back all the same; From says what it was. A score
-// of the label that is taken back, by a run after the decision, is removed: see Decision.Unscored.
-func Undo(ctx context.Context, s *kv.Store, steps int, opt DecideOptions) ([]Decision, error) {
-	opt, err := opt.withDefaults()
-	if err != nil {
-		return nil, fmt.Errorf("undo: %w", err)
-	}
-	if steps < 1 {
-		return nil, fmt.Errorf("undo %d steps: want 1 or more: %w", steps, ErrOptions)
-	}
-	return writeEntries(ctx, s, func(l *ledger) error {
-		found, err := undoable(ctx, l.tx, l.seq, steps)
-		if err != nil {
-			return err
-		}
-		if l.seen, err = seenByLastRun(l.tx); err != nil {
-			return err
-		}
-		if len(found) < steps {
-			return fmt.Errorf("undo %d steps: %d can be taken back: %w", steps, len(found), ErrNothingToUndo)
-		}
-		for _, step := range found {
-			l.beginStep(opt)
-			for seq := step.last; seq >= step.first; seq-- {
-				if err := l.look(ctx); err != nil {
-					return err
-				}
-				if err := l.takeBack(seq); err != nil {
-					return err
-				}
+	made := make([]Decision, 0, entries.Len())
+	err = s.View(func(tx *kv.Tx) error {
+		for d, err := range entries.Read(ctx, tx) {
+			if err != nil {
+				return err
 			}
+			made = append(made, d)
 		}
 		return nil
 	})
-}
-
-// A stepRange is the entries of one step.
-type stepRange struct{ first, last int64 }
-
-// undoable are up to limit steps that can be taken back, the latest first, of a history of last entries.
-func undoable(ctx context.Context, tx *kv.Tx, last int64, limit int) (found []stepRange, err error) {
-	back := map[int64]bool{} // steps that were taken back
-	for seq := last; seq > 0 && len(found) < limit; {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		d, err := readDecision(tx, seq)
-		if err != nil {
-			return nil, err
-		}
-		first := seq - d.place
-		switch {
-		case d.Undoes != 0:
-			undone, err := readDecision(tx, d.Undoes)
-			if err != nil {
-				return nil, err
-			}
-			back[undone.Step] = true
-		case !back[d.Step]:
-			found = append(found, stepRange{first, seq})
-		}
-		seq = first - 1
-	}
-	return found, nil
-}
-
-// A nodeState is what decisions change of a node.
-type nodeState struct {
-	label    string // "" is none
-	decision DecisionKind
-}
-
-// A ledger makes entries at the end of the history.
-type ledger struct {
-	tx       *kv.Tx
-	who, why string    // of the step
-	time     time.Time // of the step
-	entered  time.Time // of the newest entry, and of the step
-	seq      int64     // of the newest entry
-	step     int64     // of the newest entry
-	place    int64     // of the next entry in its step
-	seen     int64     // the newest entry that the last run has seen
-
-	made []Decision
-
-	// write makes an entry count. It leaves what tx does not show at once in changed.
-	write   func(d historyRecord) error
-	changed map[kv.NodeID]nodeState
-}
-
-// newLedger begins where the history ends.
-func newLedger(tx *kv.Tx) (*ledger, error) {
-	last, err := lastDecision(tx)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the decisions are committed, but reading them back: %w", err)
 	}
-	return &ledger{tx: tx, seq: last.Seq, step: last.Step, entered: last.Entered}, nil
+	return made, nil
 }
 
-// beginStep begins a step of options with their defaults.
-func (l *ledger) beginStep(opt DecideOptions) {
-	l.step, l.place = l.step+1, 0
-	l.who, l.why = opt.Who, opt.Why
-	now := opt.Now()
-	if l.time = now; !opt.Made.IsZero() {
-		l.time = opt.Made.UTC().Truncate(time.Microsecond)
-	}
-	if now.After(l.entered) {
-		l.entered = now
-	}
+// DecideSteps is Decide for any number of decisions, in any number of steps, in one write. Name tells them to a
+// StepWriter. It is called a second time where a transaction does not hold them, and must then name the same.
+//
+// What fits into a transaction is one, and its price does not depend on the size of the store. More is written by a
+// kv.Bulk, which rewrites the columns, the index on label, and the history. The decisions then wait in temporary files in
+// the directory of the store, and memory holds a few times kv.Bulk.SortMemory of them.
+func DecideSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (Entries, error) {
+	return writeEntries(ctx, s, name)
 }
 
-// look is ctx.Err(), looked at every few hundred entries.
-func (l *ledger) look(ctx context.Context) error {
-	if len(l.made)%lookEvery == 0 {
-		return ctx.Err()
+// Undo takes back the last steps that were not taken back yet: the nodes get the labels and decisions from before them.
+// That is written as DecideSteps writes, at the end of the history, one step for each that is taken back, the latest
+// first; nothing is deleted, and what Undo wrote is not taken back in turn. Where there are fewer such steps it is
+// ErrNothingToUndo, and nothing is done.
+//
+// A label that was changed since by other means than decisions is set back all the same; From says what it was. A score
+// of the label that is taken back, by a run after the decision, is removed: see Entries.Unscored.
+func Undo(ctx context.Context, s *kv.Store, steps int, opt DecideOptions) (Entries, error) {
+	if steps < 1 {
+		return Entries{}, fmt.Errorf("undo %d steps: want 1 or more: %w", steps, ErrOptions)
 	}
-	return nil
-}
-
-// state is what the node is like by the entries so far.
-func (l *ledger) state(v kv.NodeID) (nodeState, error) {
-	if state, ok := l.changed[v]; ok {
-		return state, nil
-	}
-	return readState(l.tx, v)
-}
-
-// readState reads what decisions change of a node.
-func readState(tx *kv.Tx, v kv.NodeID) (state nodeState, err error) {
-	label, err := tx.Value(v, kv.LabelColumn)
-	if err != nil {
-		return state, err
-	}
-	word, err := valueOrNull(tx, v, DecisionColumn)
-	if err != nil {
-		return state, err
-	}
-	state.label = label.Str()
-	state.decision, err = parseStored(word)
-	return state, err
-}
-
-// parseStored is the kind of a value of DecisionColumn.
-func parseStored(word kv.Value) (DecisionKind, error) {
-	if word.IsNull() {
-		return NoDecision, nil
-	}
-	kind, err := ParseDecisionKind(word.Str())
-	if err != nil {
-		return NoDecision, fmt.Errorf("column %s is %q: %w", DecisionColumn, word.Str(), kv.ErrCorrupt)
-	}
-	return kind, nil
-}
-
-// valueOrNull is a value of a node, null where the store has no such column.
-func valueOrNull(tx *kv.Tx, v kv.NodeID, column string) (kv.Value, error) {
-	value, err := tx.Value(v, column)
-	if errors.Is(err, kv.ErrNoColumn) {
-		return kv.Value{}, nil
-	}
-	return value, err
-}
-
-// decide makes the entry of a request.
-func (l *ledger) decide(req DecisionRequest, classes map[string]bool) error {
-	before, err := l.state(req.Node)
-	if err != nil {
-		return err
-	}
-	d := Decision{
-		Node: req.Node, Kind: req.Kind, From: before.label, To: before.label, Before: before.decision, After: req.Kind,
-	}
-	if req.To != "" && req.Kind != Relabel {
-		return fmt.Errorf("%s with the label %q, which goes with relabel: %w", req.Kind, req.To, ErrOptions)
-	}
-	switch req.Kind {
-	case Accept:
-		suggested, err := valueOrNull(l.tx, req.Node, SuggestedColumn)
-		if err != nil {
-			return err
+	return undo(ctx, s, opt, func(tx *kv.Tx, last int64) ([]stepRange, error) {
+		found, count, err := undoable(ctx, tx, last, steps)
+		if err == nil && count < steps {
+			err = fmt.Errorf("undo %d steps: %d can be taken back: %w", steps, count, ErrNothingToUndo)
 		}
-		if suggested.IsNull() {
-			return fmt.Errorf("accept: %w", ErrNoSuggestion)
-		}
-		d.To = suggested.Str()
-	case Reject, Unlabel:
-		if before.label == "" {
-			return fmt.Errorf("%s: %w", req.Kind, ErrUnlabelled)
-		}
-		if req.Kind == Unlabel {
-			d.To = ""
-		}
-	case Relabel:
-		if !classes[req.To] {
-			return fmt.Errorf("relabel: class %q: the store has %s: %w", req.To, listClasses(l.tx.Classes()), ErrUnknownClass)
-		}
-		d.To = req.To
-	case Unsure:
-	default:
-		return fmt.Errorf("%s: want accept, reject, relabel, unlabel or unsure: %w", req.Kind, ErrOptions)
-	}
-	return l.enter(d)
-}
-
-// takeBack makes the entry that takes one back.
-func (l *ledger) takeBack(seq int64) error {
-	undone, err := readDecision(l.tx, seq)
-	if err != nil {
-		return err
-	}
-	now, err := l.state(undone.Node)
-	if err != nil {
-		return err
-	}
-	return l.enter(Decision{
-		Node: undone.Node, Kind: undone.Kind, From: now.label, To: undone.From, Before: now.decision, After: undone.Before,
-		Undoes: seq, Unscored: seq <= l.seen && undone.From != undone.To,
+		return found, err
 	})
 }
 
-// seenByLastRun is the newest entry whose label the last run has seen; 0 without a run.
-func seenByLastRun(tx *kv.Tx) (int64, error) {
-	run, err := lastRun(tx)
-	if errors.Is(err, kv.ErrNotFound) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	return run.Decisions, nil
-}
-
-// enter completes an entry and writes it.
-func (l *ledger) enter(d Decision) error {
-	var err error
-	if d.ID, err = l.tx.ID(d.Node); err != nil {
-		return err
-	}
-	score, err := valueOrNull(l.tx, d.Node, ScoreColumn)
-	if err != nil {
-		return err
-	}
-	run, err := valueOrNull(l.tx, d.Node, RunColumn)
-	if err != nil {
-		return err
-	}
-	d.Score, d.Run = math.NaN(), run.Int()
-	if !score.IsNull() {
-		d.Score = score.Float()
-	}
-	d.Seq, d.Step, d.Time, d.Entered, d.Who, d.Why = l.seq+1, l.step, l.time, l.entered, l.who, l.why
-	if err := l.write(historyRecord{d, l.place}); err != nil {
-		return err
-	}
-	l.seq++
-	l.place++
-	l.made = append(l.made, d)
-	return nil
+// UndoStep is Undo of the step with a number, which must be the last that was not taken back yet. Where it is not, since
+// somebody has decided after it or has taken it back, it is ErrChanged.
+func UndoStep(ctx context.Context, s *kv.Store, step int64, opt DecideOptions) (Entries, error) {
+	return undo(ctx, s, opt, func(tx *kv.Tx, last int64) ([]stepRange, error) {
+		found, count, err := undoable(ctx, tx, last, 1)
+		if err != nil {
+			return nil, err
+		}
+		newest := int64(0)
+		if count > 0 {
+			d, err := readDecision(tx, found[0].first)
+			if err != nil {
+				return nil, err
+			}
+			newest = d.Step
+		}
+		if newest != step {
+			return nil, fmt.Errorf("undo step %d: the last step that can be taken back is %d: %w", step, newest, ErrChanged)
+		}
+		return found, nil
+	})
 }

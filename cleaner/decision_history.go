@@ -62,7 +62,7 @@ func entriesOf(tx *kv.Tx, node kv.NodeID) iter.Seq2[int64, error] {
 
 func wholeHistory(ctx context.Context, tx *kv.Tx) iter.Seq2[Decision, error] {
 	return func(yield func(Decision, error) bool) {
-		for d, err := range historyRecords(ctx, tx) {
+		for d, err := range historyRecords(ctx, tx, 1) {
 			if !yield(d.Decision, err) {
 				return
 			}
@@ -70,11 +70,11 @@ func wholeHistory(ctx context.Context, tx *kv.Tx) iter.Seq2[Decision, error] {
 	}
 }
 
-// historyRecords yields all entries, oldest first.
-func historyRecords(ctx context.Context, tx *kv.Tx) iter.Seq2[historyRecord, error] {
+// historyRecords yields the entries from one on, oldest first.
+func historyRecords(ctx context.Context, tx *kv.Tx, from int64) iter.Seq2[historyRecord, error] {
 	return func(yield func(historyRecord, error) bool) {
-		last := int64(0)
-		for e, err := range tx.Space(historySpace).Ascend([]byte{entryTag}) {
+		last := from - 1
+		for e, err := range tx.Space(historySpace).Ascend(entryKey(from)) {
 			if err == nil && e.Key[0] != entryTag {
 				return
 			}
@@ -140,7 +140,7 @@ func LabelsAsOf(ctx context.Context, tx *kv.Tx, at AsOf) (map[kv.NodeID]PastLabe
 		kept = run.Decisions
 	}
 	labels := map[kv.NodeID]PastLabel{}
-	for d, err := range historyBackwards(ctx, tx) {
+	for d, err := range historyBackwards(ctx, tx, math.MaxInt64) {
 		if err != nil {
 			return nil, err
 		}
@@ -152,11 +152,14 @@ func LabelsAsOf(ctx context.Context, tx *kv.Tx, at AsOf) (map[kv.NodeID]PastLabe
 	return labels, nil
 }
 
-// historyBackwards yields all entries, newest first.
-func historyBackwards(ctx context.Context, tx *kv.Tx) iter.Seq2[historyRecord, error] {
+// historyBackwards yields the entries from one on, newest first; from math.MaxInt64 on all of them.
+func historyBackwards(ctx context.Context, tx *kv.Tx, from int64) iter.Seq2[historyRecord, error] {
 	return func(yield func(historyRecord, error) bool) {
-		before := int64(0) // the number of the entry before the one last read; 0: none was read
-		for e, err := range tx.Space(historySpace).Descend(entryKey(math.MaxInt64)) {
+		before := int64(0) // the number of the entry that comes next; 0: any
+		if from != math.MaxInt64 {
+			before = from
+		}
+		for e, err := range tx.Space(historySpace).Descend(entryKey(from)) {
 			if err == nil && before%lookEvery == 0 {
 				err = ctx.Err()
 			}

@@ -1,62 +1,102 @@
 package cleaner
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 
-	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/RoaringBitmap/roaring/v2"
+
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // writeEntries makes entries in one transaction, or where they do not fit into one, in a bulk write. In both it calls
-// enter, which makes them.
-func writeEntries(ctx context.Context, s *kv.Store, enter func(l *ledger) error) ([]Decision, error) {
-	var made []Decision
+// name, which names them.
+func writeEntries(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (Entries, error) {
+	var made Entries
 	err := s.Update(func(tx *kv.Tx) error {
-		l, err := newLedger(tx)
+		u := updater{tx: tx, inStep: roaring.New()}
+		w, err := newStepWriter(ctx, tx, u.take)
 		if err != nil {
 			return err
 		}
-		l.write = l.put
-		if err := enter(l); err != nil {
+		if err := name(w); err != nil {
 			return err
 		}
-		made = l.made
-		return nil
+		if u.changed != nil {
+			return u.changed
+		}
+		made = w.entries()
+		return ctx.Err()
 	})
 	if errors.Is(err, kv.ErrTxTooBig) {
-		return writeEntriesBulk(ctx, s, enter)
+		return writeEntriesBulk(ctx, s, name)
 	}
 	if err != nil {
-		return nil, err
+		return Entries{}, err
 	}
 	return made, nil
 }
 
-// put writes an entry, and what it changes of its node, in an update.
-func (l *ledger) put(d historyRecord) error {
-	if d.From != d.To {
-		if err := l.tx.SetLabel(d.Node, d.To); err != nil {
-			return err
-		}
+// An updater makes entries in one transaction.
+type updater struct {
+	tx      *kv.Tx
+	step    int64 // that inStep is of
+	inStep  *roaring.Bitmap
+	changed *ChangedError // once a node was not as shown; nothing is written from then on
+}
+
+// take makes an entry.
+func (u *updater) take(d draft) error {
+	if d.Step != u.step {
+		u.step = d.Step
+		u.inStep.Clear()
 	}
-	if d.Unscored {
-		if err := l.tx.SetValue(d.Node, ScoreColumn, kv.Value{}); err != nil {
-			return err
-		}
+	if !u.inStep.CheckedAdd(uint32(d.Node)) {
+		return nodeError(u.tx, d.Node, ErrDecidedTwice)
 	}
-	if _, there := l.tx.Column(DecisionColumn); !there {
-		if err := l.tx.AddColumn(DecisionColumn, kv.KindString); err != nil {
-			return err
-		}
-	}
-	if err := l.tx.SetValue(d.Node, DecisionColumn, d.After.value()); err != nil {
+	id, err := u.tx.ID(d.Node)
+	if err != nil {
 		return err
 	}
-	history := l.tx.Space(historySpace)
+	facts, err := readFacts(id, func(column string) (kv.Value, error) { return valueOrNull(u.tx, d.Node, column) })
+	if err != nil {
+		return nodeError(u.tx, d.Node, err)
+	}
+	err = d.complete(&facts)
+	if changed, ok := errors.AsType[*ChangedError](err); ok {
+		if u.changed == nil {
+			u.changed = &ChangedError{}
+		}
+		u.changed.join(changed)
+		return nil
+	}
+	if err != nil || u.changed != nil {
+		return err
+	}
+	return u.put(d)
+}
+
+// put writes an entry, and what it changes of its node.
+func (u *updater) put(d draft) error {
+	if d.From != d.To {
+		if err := u.tx.SetLabel(d.Node, d.To); err != nil {
+			return err
+		}
+	}
+	if d.unscored {
+		if err := u.tx.SetValue(d.Node, ScoreColumn, kv.Value{}); err != nil {
+			return err
+		}
+	}
+	if _, there := u.tx.Column(DecisionColumn); !there {
+		if err := u.tx.AddColumn(DecisionColumn, kv.KindString); err != nil {
+			return err
+		}
+	}
+	if err := u.tx.SetValue(d.Node, DecisionColumn, d.After.value()); err != nil {
+		return err
+	}
+	history := u.tx.Space(historySpace)
 	if err := history.KeepTwice(); err != nil {
 		return err
 	}
@@ -72,201 +112,4 @@ func (k DecisionKind) value() kv.Value {
 		return kv.Value{}
 	}
 	return kv.StringValue(k.String())
-}
-
-// writeEntriesBulk is writeEntries for more than a transaction holds.
-func writeEntriesBulk(ctx context.Context, s *kv.Store, enter func(l *ledger) error) (_ []Decision, err error) {
-	b, err := s.Bulk()
-	if err != nil {
-		return nil, err
-	}
-	defer b.Abort()
-	l, err := newLedger(b.Tx())
-	if err != nil {
-		return nil, err
-	}
-	var records []historyRecord
-	relabelled, unscored := false, map[kv.NodeID]bool{}
-	l.changed = map[kv.NodeID]nodeState{}
-	l.write = func(d historyRecord) error {
-		records = append(records, d)
-		l.changed[d.Node] = nodeState{label: d.To, decision: d.After}
-		relabelled = relabelled || d.From != d.To
-		if d.Unscored {
-			unscored[d.Node] = true
-		}
-		return nil
-	}
-	if err := enter(l); err != nil {
-		return nil, err
-	}
-	w := decisionWriter{bulk: b}
-	defer func() { err = errors.Join(err, w.close()) }()
-	if relabelled {
-		err = w.column(ctx, kv.LabelColumn, kv.KindClass, func(v kv.NodeID) (kv.Value, bool) {
-			state, changed := l.changed[v]
-			if state.label == "" {
-				return kv.Value{}, changed
-			}
-			return kv.StringValue(state.label), changed
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	if len(unscored) > 0 {
-		scores, _ := b.Tx().Column(ScoreColumn)
-		err = w.column(ctx, ScoreColumn, scores.Kind, func(v kv.NodeID) (kv.Value, bool) {
-			return kv.Value{}, unscored[v]
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	err = w.column(ctx, DecisionColumn, kv.KindString, func(v kv.NodeID) (kv.Value, bool) {
-		state, changed := l.changed[v]
-		return state.decision.value(), changed
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := w.history(ctx, records); err != nil {
-		return nil, err
-	}
-	if err := b.Commit(w.mark); err != nil {
-		return nil, err
-	}
-	return l.made, nil
-}
-
-// A decisionWriter rewrites what decisions change.
-type decisionWriter struct {
-	bulk    *kv.Bulk
-	indexes []*index.Builder
-}
-
-func (w *decisionWriter) close() (err error) {
-	for _, b := range w.indexes {
-		err = errors.Join(err, b.Close())
-	}
-	return err
-}
-
-// mark is the final of the commit.
-func (w *decisionWriter) mark(tx *kv.Tx) error {
-	for _, b := range w.indexes {
-		if err := b.Mark(tx); err != nil {
-			return err
-		}
-	}
-	return tx.Space(historySpace).KeepTwice()
-}
-
-// column rewrites a column, and its index where it has one, with the values that changed.
-func (w *decisionWriter) column(
-	ctx context.Context, name string, kind kv.Kind, changed func(v kv.NodeID) (kv.Value, bool),
-) error {
-	tx := w.bulk.Tx()
-	stored, there := tx.Column(name)
-	out, err := w.bulk.Column(name, kind)
-	if err != nil {
-		return err
-	}
-	var entries *index.Builder
-	if stored.Indexed {
-		if entries, err = index.NewBuilder(w.bulk, name); err != nil {
-			return err
-		}
-		w.indexes = append(w.indexes, entries)
-	}
-	var before *kv.ColumnReader
-	if there {
-		if before, err = tx.Reader(name); err != nil {
-			return err
-		}
-	}
-	for v := range kv.NodeID(tx.NumNodes()) {
-		if v%lookEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		value, now := changed(v)
-		if !now && there {
-			if value, err = before.At(v); err != nil {
-				return err
-			}
-		}
-		if err := out.Put(v, value); err != nil {
-			return err
-		}
-		if entries != nil {
-			if err := entries.Add(v, value); err != nil {
-				return err
-			}
-		}
-	}
-	if entries == nil {
-		return nil
-	}
-	return entries.Finish()
-}
-
-// history rewrites the history with entries added at its end.
-func (w *decisionWriter) history(ctx context.Context, added []historyRecord) error {
-	out, err := w.bulk.Space(historySpace)
-	if err != nil {
-		return err
-	}
-	h := historyWriter{out: out, added: added}
-	for i := range added {
-		h.about = append(h.about, nodeKey(added[i].Node, added[i].Seq))
-	}
-	slices.SortFunc(h.about, bytes.Compare)
-	copied := 0
-	for e, err := range w.bulk.Tx().Space(historySpace).Ascend(nil) {
-		if err != nil {
-			return fmt.Errorf("history: %w", err)
-		}
-		if copied++; copied%lookEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err := h.putBefore(ctx, e.Key); err != nil {
-			return err
-		}
-		if err := out.Put(e.Key, e.Value); err != nil {
-			return err
-		}
-	}
-	return h.putBefore(ctx, nil)
-}
-
-// A historyWriter merges entries into a history.
-type historyWriter struct {
-	out   *kv.SpaceWriter
-	added []historyRecord // their entries come after all that are there
-	about [][]byte        // their keys by node, ascending
-	body  []byte
-}
-
-// putBefore writes what belongs before a key of the history; nil: all that is left.
-func (h *historyWriter) putBefore(ctx context.Context, key []byte) error {
-	if key != nil && key[0] == entryTag {
-		return nil
-	}
-	for i := range h.added {
-		if i%lookEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		h.body = h.added[i].append(h.body[:0])
-		if err := h.out.Put(entryKey(h.added[i].Seq), h.body); err != nil {
-			return err
-		}
-	}
-	h.added = nil
-	for len(h.about) > 0 && (key == nil || bytes.Compare(h.about[0], key) < 0) {
-		if err := h.out.Put(h.about[0], nil); err != nil {
-			return err
-		}
-		h.about = h.about[1:]
-	}
-	return nil
 }

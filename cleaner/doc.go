@@ -111,11 +111,15 @@
 //
 // # Decisions
 //
-// What people decide about labels, [Decide] writes at once to three places, in one transaction that is synced:
+// What people decide about labels, [Decide] and [DecideSteps] write at once to three places, all or nothing:
 //
 //	label     class   what the decision makes of it
 //	decision  string  accept, reject, relabel, unlabel or unsure; null where there is none in force
 //	history   space   one entry a decision, with who, when, why, and from which run and score
+//
+// Few decisions are one transaction, which is synced. More are one bulk write, which holds a few megabytes at any number of
+// decisions. A decision says what was shown of its node, where that is known; if the node has changed since, nothing is
+// decided.
 //
 // The history is only ever added to: [Undo] adds entries that take others back, which puts the labels and decisions from
 // before in force again. [History] reads it, [LabelsAsOf] reads the past from it, and [Check] compares it with the

@@ -54,6 +54,9 @@ var (
 
 	// ErrNothingToUndo is returned when there are fewer steps to take back than asked for.
 	ErrNothingToUndo = errors.New("cleaner: nothing left to undo")
+
+	// ErrChanged is returned when what a decision was about is no longer what was shown.
+	ErrChanged = errors.New("cleaner: changed since it was shown")
 )
 
 // A RowError says what is wrong with the predictions of one node.

@@ -106,7 +106,7 @@ func TestRepair(t *testing.T) {
 
 // decidedSteps are decisions on the nodes of a store, for a history of some length: single ones, among them many about node
 // 0, and those of many nodes at once.
-func decidedSteps(r *rand.Rand, nodes, single, rounds int) (steps []DecisionStep) {
+func decidedSteps(r *rand.Rand, nodes, single, rounds int) (steps []decisionStep) {
 	request := func(v int) DecisionRequest {
 		if r.IntN(2) == 0 {
 			return DecisionRequest{Node: kv.NodeID(v), Kind: Unsure}
@@ -115,10 +115,10 @@ func decidedSteps(r *rand.Rand, nodes, single, rounds int) (steps []DecisionStep
 	}
 	for i := range single {
 		opt := DecideOptions{Who: "a", Now: at(noon.Add(time.Duration(i) * time.Second))}
-		steps = append(steps, DecisionStep{Options: opt, Requests: []DecisionRequest{request(r.IntN(2) * r.IntN(nodes))}})
+		steps = append(steps, decisionStep{Options: opt, Requests: []DecisionRequest{request(r.IntN(2) * r.IntN(nodes))}})
 	}
 	for range rounds {
-		step := DecisionStep{Options: DecideOptions{Who: "b", Now: at(noon.Add(time.Hour))}}
+		step := decisionStep{Options: DecideOptions{Who: "b", Now: at(noon.Add(time.Hour))}}
 		for v := range nodes {
 			step.Requests = append(step.Requests, request(v))
 		}
@@ -158,7 +158,7 @@ func TestRepairOfManyEntries(t *testing.T) {
 	const nodes = 2000
 	thousands := longtest.Of(10, 50)
 	s := newPlanted(33, nodes).load(t, true)
-	made, err := DecideSteps(ctx, s, decidedSteps(rand.New(rand.NewPCG(33, 0)), nodes, 200*thousands, 2*thousands/5))
+	made, err := decideSteps(ctx, s, decidedSteps(rand.New(rand.NewPCG(33, 0)), nodes, 200*thousands, 2*thousands/5))
 	if err != nil || len(made) != 1000*thousands {
 		t.Fatalf("got %d decisions, %v, want %d thousand", len(made), err, thousands)
 	}
@@ -230,7 +230,7 @@ func TestRepairInParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := rand.New(rand.NewPCG(34, 0))
-		_, err = DecideSteps(t.Context(), s, decidedSteps(r, nodes, 80, 2))
+		_, err = decideSteps(t.Context(), s, decidedSteps(r, nodes, 80, 2))
 		if err != nil {
 			t.Fatal(err)
 		}

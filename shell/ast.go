@@ -52,10 +52,12 @@ type (
 		diagonal              cleaner.DiagonalMode // "" where not given
 	}
 
-	// decideStatement decides on the nodes of ids, or where ids is nil on those that a condition is true of.
+	// decideStatement decides on the nodes of ids, or where ids is nil on the suspects that a condition is true of, or on
+	// all nodes that it is.
 	decideStatement struct {
 		kind  cleaner.DecisionKind
 		ids   []literal
+		all   bool
 		where expression
 		label *literal // of relabel
 		why   *literal
@@ -244,6 +246,9 @@ func (s *decideStatement) String() string {
 	}
 	if s.label != nil {
 		text += " " + s.label.String()
+	}
+	if s.all {
+		text += " all"
 	}
 	if s.where != nil {
 		text += " where " + s.where.String()

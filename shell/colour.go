@@ -84,6 +84,11 @@ func highlight(text string) string {
 			colour = paintNumber
 		case t.kind == tokenName && (reserved[word] || first && slices.Contains(statementNames(), word)):
 			colour = paintKeyword
+		case t.kind == tokenName && word == "all":
+			ahead := scan // elsewhere all is an id
+			if after := ahead.next(); after.is("where") {
+				colour = paintKeyword
+			}
 		}
 		out.WriteString(on.paint(colour, text[t.pos.Offset:scan.pos.Offset]))
 		// plan and count go before a statement.

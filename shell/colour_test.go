@@ -19,6 +19,8 @@ func TestHighlight(t *testing.T) {
 		"nodes where nodes = 'a''b'": "<k>nodes</> <k>where</> nodes = <t>'a''b'</>",
 		"PLAN count Suspects -- x":   "<k>PLAN</> <k>count</> <k>Suspects</> <c>-- x</>",
 		"node a--b; stats":           "<k>node</> a--b; <k>stats</>",
+		"accept All where":           "<k>accept</> <k>All</> <k>where</>",
+		"accept all, b":              "<k>accept</> all, b",
 		"nodes limit 5 -- 'x'\n -- y\nwhere 東 > -1e3": "<k>nodes</> <k>limit</> <n>5</> <c>-- 'x'</>\n <c>-- y</>\n<k>where</> 東 > <n>-1e3</>",
 		"nodes where a = 'open":                       "<k>nodes</> <k>where</> a = 'open",
 		".mode csv":                                   ".mode csv",

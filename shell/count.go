@@ -3,14 +3,10 @@ package shell
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"slices"
+	"errors"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
-
-// maxGroups bounds what count … group by holds in memory.
-const maxGroups = 1_000_000
 
 var countColumn = ColumnInfo{Name: "count", Kind: kv.KindInt}
 
@@ -30,20 +26,15 @@ func (q *query) count(ctx context.Context, s *countStatement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts, err := q.countBy(ctx, found, by)
-	if err != nil {
-		return nil, err
+	g := newGroups(q.engine.memory)
+	if err := q.countBy(ctx, g, found, by); err != nil {
+		return nil, errors.Join(err, g.close())
 	}
-	rows := make([][]kv.Value, 0, len(counts))
-	for value, n := range counts {
-		rows = append(rows, []kv.Value{value, kv.IntValue(n)})
+	if err := g.order(ctx); err != nil {
+		return nil, errors.Join(err, g.close())
 	}
-	slices.SortFunc(rows, func(a, b []kv.Value) int {
-		return cmp.Or(cmp.Compare(b[1].Int(), a[1].Int()), compareValues(a[0], b[0]))
-	})
-	r := inMemory([]ColumnInfo{by, countColumn}, rows)
-	r.cost = touched(found.plan)
-	return r, nil
+	columns := []ColumnInfo{by, countColumn}
+	return &Result{columns: columns, rows: g.rows(ctx, columns), release: g.release, cost: touched(found.plan)}, nil
 }
 
 // count counts the nodes. Those of today are not put in order for it.
@@ -66,27 +57,21 @@ func (f *finding) walk(ctx context.Context) (n int64, err error) {
 }
 
 // countBy counts nodes by the value of a property.
-func (q *query) countBy(ctx context.Context, found *finding, by ColumnInfo) (map[kv.Value]int64, error) {
+func (q *query) countBy(ctx context.Context, g *groups, found *finding, by ColumnInfo) error {
 	f, err := newFetcher(q.tx, []ColumnInfo{by}, q.engine.workers)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	f.past = found.past
-	counts := map[kv.Value]int64{}
 	for row, err := range f.rows(ctx, found.nodes(ctx)) {
 		if err != nil {
-			return nil, err
+			return err
 		}
-		value := row.Values[0]
-		if value.Kind() == kv.KindFloat && value.Float() == 0 {
-			value = kv.FloatValue(0) // minus zero is equal to it
-		}
-		counts[value]++
-		if len(counts) > maxGroups {
-			return nil, fmt.Errorf("%s has more than %d different values: too many groups to count", by.Name, maxGroups)
+		if err := g.add(row.Values[0]); err != nil {
+			return err
 		}
 	}
-	return counts, nil
+	return nil
 }
 
 // compareValues orders values of one property, null last.

@@ -1,10 +1,12 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/user"
 	"slices"
@@ -22,7 +24,8 @@ var ErrNotConfirmed = errors.New("not confirmed")
 // decisionColumns are what is told of decisions just made.
 var decisionColumns = []string{"id", "decision", "from", "to", "score"}
 
-// decide answers accept, reject, relabel, unlabel and unsure with the decisions made.
+// decide answers accept, reject, relabel, unlabel and unsure with the decisions made. They are about what the snapshot of
+// the query shows: where a node has changed since, nothing is decided.
 func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error) {
 	if err := q.writable(s.kind.String()); err != nil {
 		return nil, err
@@ -35,30 +38,48 @@ func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := q.decidedNodes(ctx, s)
+	nodes, err := q.decidedNodes(s)
 	if err != nil {
 		return nil, err
 	}
-	requests := make([]cleaner.DecisionRequest, len(nodes))
-	for i, v := range nodes {
-		requests[i] = cleaner.DecisionRequest{Node: v, Kind: s.kind, To: class}
+	if err := q.allUsed(); err != nil {
+		return nil, err
 	}
-	if s.where != nil && len(nodes) > 0 {
-		if err := q.confirm(ctx, decisionText(s.kind, len(nodes), class)); err != nil {
+	targets, err := q.targets(ctx, nodes)
+	if err != nil {
+		return nil, err
+	}
+	if s.where != nil && !q.engine.yes {
+		if err := q.confirm(ctx, s.kind, class, targets); err != nil {
 			return nil, err
 		}
 	}
-	var made []cleaner.Decision
-	if len(requests) > 0 { // a condition may be true of no node
-		if made, err = cleaner.Decide(ctx, q.engine.store, requests, opt); err != nil {
-			return nil, fmt.Errorf("nothing is decided: %w", err)
+	made, err := cleaner.DecideSteps(ctx, q.engine.store, func(w *cleaner.StepWriter) error {
+		if err := w.Begin(opt); err != nil {
+			return err
 		}
+		for t, err := range targets {
+			if err != nil {
+				return err
+			}
+			err = w.Add(cleaner.DecisionRequest{Node: t.node, Kind: s.kind, To: class, Shown: &t.shown})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("nothing is decided: %w", err)
+	case made.Len() > 0:
+		q.notices = append(q.notices, fmt.Sprintf("%s: undo takes it back", decidedText(s.kind, made.Len())))
+	case s.all:
+		q.notices = append(q.notices, "the condition is true of no node: nothing is decided")
+	default:
+		q.notices = append(q.notices, "the condition is true of no suspect: nothing is decided; all before where takes other nodes too")
 	}
-	q.notices = append(q.notices, fmt.Sprintf("%s: undo takes it back", decidedText(s.kind, len(made))))
-	if len(made) == 0 {
-		q.notices[len(q.notices)-1] = "the condition is true of no node: nothing is decided"
-	}
-	return q.decisions(made, decisionColumns), nil
+	return q.written(ctx, made, decisionColumns), nil
 }
 
 // writable refuses a statement that writes where the store is only read.
@@ -115,10 +136,21 @@ func (q *query) chosenClass(l *literal) (string, error) {
 	return class, nil
 }
 
+// A nodeSequence yields nodes, the same each time.
+type nodeSequence func(ctx context.Context) iter.Seq2[kv.NodeID, error]
+
 // decidedNodes finds the nodes that a decision is about, each once.
-func (q *query) decidedNodes(ctx context.Context, s *decideStatement) ([]kv.NodeID, error) {
+func (q *query) decidedNodes(s *decideStatement) (nodeSequence, error) {
 	if s.where != nil {
-		return q.nodesWhere(ctx, s)
+		find, err := q.decisionQuery(s)
+		if err != nil {
+			return nil, err
+		}
+		plan, err := index.NewPlan(q.tx, find)
+		if err != nil {
+			return nil, q.located(err)
+		}
+		return plan.Rows, nil
 	}
 	nodes := make([]kv.NodeID, len(s.ids))
 	for i, id := range s.ids {
@@ -131,60 +163,171 @@ func (q *query) decidedNodes(ctx context.Context, s *decideStatement) ([]kv.Node
 		}
 		nodes[i] = v
 	}
-	return nodes, nil
+	return func(context.Context) iter.Seq2[kv.NodeID, error] {
+		return func(yield func(kv.NodeID, error) bool) {
+			for _, v := range nodes {
+				if !yield(v, nil) {
+					return
+				}
+			}
+		}
+	}, nil
 }
 
-// nodesWhere finds the nodes that the condition of a decision is true of: suspects, where the decision is about a
-// suggestion, and else all nodes that are undecided, unless the condition speaks of decision. Those without what the
+// decisionQuery says which nodes a decision with a condition is about: the suspects that it is true of, whatever it says
+// of score and decision. With all these are all scored nodes, and of relabel and unlabel, which need no score, all nodes;
+// those that somebody has decided on are among them where the condition speaks of decision. Nodes without what the
 // decision is about, a suggestion or a label, are left out.
-func (q *query) nodesWhere(ctx context.Context, s *decideStatement) ([]kv.NodeID, error) {
-	var find index.Query
+func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
+	needsScore := s.kind != cleaner.Relabel && s.kind != cleaner.Unlabel
+	var run *cleaner.Run
 	var err error
-	switch s.kind {
-	case cleaner.Relabel, cleaner.Unlabel:
-		if find, err = q.query(clauses{where: s.where}); err == nil {
-			find.Where = index.And{Terms: append([]index.Predicate{find.Where}, undecided(find.Where)...)}
+	if !s.all || needsScore {
+		if run, err = q.lastRun(); err != nil {
+			return index.Query{}, err
 		}
-	default:
-		find, err = q.suspectQuery(&suspectsStatement{clauses: clauses{where: s.where}})
 	}
+	find, err := q.query(clauses{where: s.where})
 	if err != nil {
-		return nil, err
+		return find, err
+	}
+	var terms []index.Predicate
+	if s.all {
+		terms = append(terms, unlessSpoken(find.Where, cleaner.DecisionColumn, index.IsNull{Property: cleaner.DecisionColumn}))
+		if needsScore {
+			terms = append(terms, hasValue(cleaner.ScoreColumn))
+		}
+	} else {
+		terms = append(terms, find.Where, cleaner.Suspects(run.Threshold))
 	}
 	switch s.kind {
 	case cleaner.Accept:
-		find.Where = index.And{Terms: []index.Predicate{find.Where, hasValue(cleaner.SuggestedColumn)}}
+		terms = append(terms, hasValue(cleaner.SuggestedColumn))
 	case cleaner.Reject, cleaner.Unlabel:
-		find.Where = index.And{Terms: []index.Predicate{find.Where, hasValue(kv.LabelColumn)}}
+		terms = append(terms, hasValue(kv.LabelColumn))
 	}
-	find.Order = nil // of the node file
-	plan, err := index.NewPlan(q.tx, find)
-	if err != nil {
-		return nil, q.located(err)
-	}
-	var nodes []kv.NodeID
-	for v, err := range plan.Rows(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		nodes = append(nodes, v)
-	}
-	return nodes, nil
+	find.Where = index.And{Terms: terms}
+	return find, nil
 }
 
-// confirm asks whether to do what a text says; without anybody to ask it refuses.
-func (q *query) confirm(ctx context.Context, what string) error {
+// A target is a node to decide on, as the snapshot of the query shows it.
+type target struct {
+	node  kv.NodeID
+	id    string
+	score kv.Value
+	shown cleaner.Shown
+}
+
+// targets reads nodes as they are shown, a batch at a time.
+func (q *query) targets(ctx context.Context, nodes nodeSequence) (iter.Seq2[target, error], error) {
+	var columns []ColumnInfo
+	for _, name := range []string{
+		"id", cleaner.ScoreColumn, kv.LabelColumn, cleaner.SuggestedColumn, cleaner.DecisionColumn, cleaner.RunColumn,
+	} {
+		columns = append(columns, ColumnInfo{Name: name})
+	}
+	f, err := newFetcher(q.tx, columns, q.engine.workers)
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(target, error) bool) {
+		var batch []kv.NodeID
+		size := firstBatch
+		flush := func() bool {
+			rows, err := f.fetch(ctx, batch)
+			if err != nil {
+				yield(target{}, err)
+				return false
+			}
+			for i, values := range rows {
+				t := target{node: batch[i], id: values[0].String(), score: values[1]}
+				t.shown = cleaner.Shown{Label: values[2].Str(), Suggested: values[3].Str(), Run: values[5].Int()}
+				if !values[4].IsNull() {
+					if t.shown.Decision, err = cleaner.ParseDecisionKind(values[4].Str()); err != nil {
+						yield(target{}, fmt.Errorf("node %s: %w", t.id, err))
+						return false
+					}
+				}
+				if !yield(t, nil) {
+					return false
+				}
+			}
+			batch, size = batch[:0], min(2*size, lastBatch)
+			return true
+		}
+		for v, err := range nodes(ctx) {
+			if err != nil {
+				yield(target{}, err)
+				return
+			}
+			if batch = append(batch, v); len(batch) == size && !flush() {
+				return
+			}
+		}
+		flush()
+	}, nil
+}
+
+// maxShown is how many of the nodes of a condition are shown before the question whether to decide on them.
+const maxShown = 10
+
+// confirm shows how many nodes a decision is about, and the first of them, and asks whether to decide on them; without
+// anybody to ask it refuses. Of no nodes there is nothing to ask.
+func (q *query) confirm(ctx context.Context, kind cleaner.DecisionKind, class string, targets iter.Seq2[target, error]) error {
+	var count int64
+	var lines []string
+	for t, err := range targets {
+		if err != nil {
+			return err
+		}
+		if count++; count <= maxShown {
+			lines = append(lines, "  "+escapeControls(t.text(kind, class)))
+		}
+	}
+	what := decisionText(kind, count, class)
 	switch {
-	case q.engine.yes:
+	case count == 0:
 		return nil
 	case q.engine.confirm == nil:
 		return fmt.Errorf("this would %s: %w: there is no terminal to ask at, and --yes was not given", what, ErrNotConfirmed)
+	}
+	if q.engine.notice != nil {
+		if more := count - int64(len(lines)); more > 0 {
+			lines = append(lines, fmt.Sprintf("  and %d more", more))
+		}
+		for _, line := range lines {
+			q.engine.notice(line)
+		}
 	}
 	yes, err := q.engine.confirm(ctx, sentence(what)+"?")
 	if err == nil && !yes {
 		err = fmt.Errorf("nothing is decided: %w", ErrNotConfirmed)
 	}
 	return err
+}
+
+// text says what a decision would make of the node, such as "p4: Systems → Theory, score 0.984375".
+func (t *target) text(kind cleaner.DecisionKind, class string) string {
+	to := t.shown.Label
+	switch kind {
+	case cleaner.Accept:
+		to = t.shown.Suggested
+	case cleaner.Relabel:
+		to = class
+	case cleaner.Unlabel:
+		to = ""
+	}
+	text := t.id + ": " + cmp.Or(t.shown.Label, "no label")
+	if to != t.shown.Label {
+		text += " → " + cmp.Or(to, "no label")
+	}
+	if !t.score.IsNull() {
+		text += fmt.Sprintf(", score %.6g", t.score.Float())
+	}
+	if t.shown.Decision != cleaner.NoDecision {
+		text += ", decided: " + t.shown.Decision.String()
+	}
+	return text
 }
 
 // ask asks the person at the prompt.
@@ -231,7 +374,7 @@ func printed(out io.Writer, line string) error {
 }
 
 // decisionText says what a decision is, such as "relabel 12 nodes as 'Theory'".
-func decisionText(kind cleaner.DecisionKind, n int, class string) string {
+func decisionText(kind cleaner.DecisionKind, n int64, class string) string {
 	switch kind {
 	case cleaner.Accept:
 		return "accept the suggested labels of " + nodesText(n)
@@ -247,7 +390,7 @@ func decisionText(kind cleaner.DecisionKind, n int, class string) string {
 }
 
 // decidedText says what was decided, such as "12 nodes relabelled".
-func decidedText(kind cleaner.DecisionKind, n int) string {
+func decidedText(kind cleaner.DecisionKind, n int64) string {
 	done := map[cleaner.DecisionKind]string{
 		cleaner.Accept: "accepted", cleaner.Reject: "rejected", cleaner.Relabel: "relabelled",
 		cleaner.Unlabel: "unlabelled", cleaner.Unsure: "put aside as unsure",
@@ -255,13 +398,13 @@ func decidedText(kind cleaner.DecisionKind, n int) string {
 	return nodesText(n) + " " + done[kind]
 }
 
-func nodesText(n int) string { return countText(n, "node", "nodes") }
+func nodesText[N int | int64](n N) string { return countText(n, "node", "nodes") }
 
-func countText(n int, one, many string) string {
+func countText[N int | int64](n N, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return strconv.Itoa(n) + " " + many
+	return strconv.FormatInt(int64(n), 10) + " " + many
 }
 
 // undo answers undo with the decisions that were taken back.
@@ -283,19 +426,16 @@ func (q *query) undo(ctx context.Context, s *undoStatement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := q.allUsed(); err != nil {
+		return nil, err
+	}
 	made, err := cleaner.Undo(ctx, q.engine.store, steps, opt)
 	if err != nil {
 		return nil, err
 	}
-	unscored := 0
-	for i := range made {
-		if made[i].Unscored {
-			unscored++
-		}
+	if made.Unscored > 0 {
+		q.notices = append(q.notices, nodesText(made.Unscored)+" scored under the label that was taken back: without a score until the next clean")
 	}
-	if unscored > 0 {
-		q.notices = append(q.notices, nodesText(unscored)+" scored under the label that was taken back: without a score until the next clean")
-	}
-	q.notices = append(q.notices, "taken back: "+countText(steps, "step", "steps")+", "+countText(len(made), "decision", "decisions"))
-	return q.decisions(made, []string{"id", "decision", "from", "to", "undoes"}), nil
+	q.notices = append(q.notices, "taken back: "+countText(steps, "step", "steps")+", "+countText(made.Len(), "decision", "decisions"))
+	return q.written(ctx, made, []string{"id", "decision", "from", "to", "undoes"}), nil
 }

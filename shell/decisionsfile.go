@@ -3,8 +3,8 @@ package shell
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/spill"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
@@ -31,9 +32,8 @@ type filedDecision struct {
 	// kind is NoDecision where the file says no more than the label that is right.
 	kind cleaner.DecisionKind
 
-	from, to       string   // labels before and after; "" is none
-	hasFrom, hasTo bool     // the file says so
-	passed         []string // labels that the node had by the file, of all decisions about it
+	from, to       string // labels before and after; "" is none
+	hasFrom, hasTo bool   // the file says so
 
 	who, why string
 	time     time.Time // zero where the file does not say
@@ -41,33 +41,31 @@ type filedDecision struct {
 	seq, step, undoes int64
 }
 
-// heldBytes is about what a filedDecision takes in memory, its texts and the decision that is made of it included.
-func (d *filedDecision) heldBytes() int64 {
-	return 1000 + int64(len(d.id)+len(d.from)+len(d.to)+len(d.who)+len(d.why))
-}
-
 // maxAhead is how far the clock of who made a decision may be ahead of the one here. A time further ahead is a mistake, and
 // would make all that others decide about the node older.
 const maxAhead = 5 * time.Minute
 
-// A decisionsFile is a file of decisions while it is read. Those that it says were taken back are dropped, and of several
-// about one node the last counts.
+// A decisionsFile is a file of decisions while it is read.
 type decisionsFile struct {
 	path    string
 	tx      *kv.Tx
 	classes map[string]bool
-	budget  int64                          // bytes
-	taken   int64                          // of them
-	latest  time.Time                      // that a decision can have been made
-	nodes   map[kv.NodeID][]*filedDecision // those not taken back, in the order of the file
+	memory  int64         // bytes that a table may take
+	latest  time.Time     // that a decision can have been made
+	sorted  *spill.Sorter // the decisions, by node and line
+	body    []byte        // scratch
 }
 
-// readDecisions reads a file of decisions, .jsonl or a table, whose nodes and classes the store must have. They come in the
-// order of the file, one a node.
-func readDecisions(ctx context.Context, path string, tx *kv.Tx, memory int64, s *streams) ([]*filedDecision, error) {
+// sorterShare is the part of the memory that each of the two sorters of decisions may hold, as a divisor. The table that is
+// read has the rest.
+const sorterShare = 8
+
+// readDecisions reads a file of decisions, .jsonl or a table, whose nodes and classes the store must have, into a sorter,
+// by node and line.
+func readDecisions(ctx context.Context, path string, tx *kv.Tx, memory int64, sorted *spill.Sorter, s *streams) error {
 	f := &decisionsFile{
-		path: path, tx: tx, budget: memory, latest: time.Now().Add(maxAhead),
-		classes: make(map[string]bool, len(tx.Classes())), nodes: make(map[kv.NodeID][]*filedDecision),
+		path: path, tx: tx, memory: memory - 2*memory/sorterShare, latest: time.Now().Add(maxAhead),
+		classes: make(map[string]bool, len(tx.Classes())), sorted: sorted,
 	}
 	for _, class := range tx.Classes() {
 		f.classes[class] = true
@@ -76,24 +74,7 @@ func readDecisions(ctx context.Context, path string, tx *kv.Tx, memory int64, s 
 	if strings.EqualFold(filepath.Ext(path), ".jsonl") {
 		read = f.readLines
 	}
-	if err := read(ctx, s); err != nil {
-		return nil, err
-	}
-	decisions := make([]*filedDecision, 0, len(f.nodes))
-	for _, of := range f.nodes {
-		last := of[len(of)-1]
-		for _, d := range of {
-			if d.hasFrom {
-				last.passed = append(last.passed, d.from)
-			}
-			if d.hasTo {
-				last.passed = append(last.passed, d.to)
-			}
-		}
-		decisions = append(decisions, last)
-	}
-	slices.SortFunc(decisions, func(a, b *filedDecision) int { return cmp.Compare(a.line, b.line) })
-	return decisions, nil
+	return read(ctx, s)
 }
 
 // errorf is what is wrong with a field, "" for the record as a whole.
@@ -103,7 +84,7 @@ func (f *decisionsFile) errorf(line int64, column, format string, args ...any) e
 
 // readTable reads decisions from a table.
 func (f *decisionsFile) readTable(ctx context.Context, s *streams) (err error) {
-	in, err := table.Open(ctx, f.path, f.budget)
+	in, err := table.Open(ctx, f.path, f.memory)
 	if bad, ok := errors.AsType[*table.Error](err); ok && strings.HasSuffix(bad.Msg, table.Extensions) {
 		bad.Msg += ", or a .jsonl of decisions"
 	}
@@ -230,25 +211,47 @@ func (f *decisionsFile) add(line int64, field func(name string) (string, bool)) 
 	if err != nil || d == nil {
 		return err
 	}
-	of := f.nodes[d.node]
-	if d.undoes != 0 {
-		// The latest of that number: files of several people, one after the other, count from 1 each.
-		for i, earlier := range slices.Backward(of) {
-			if earlier.seq == d.undoes {
-				of = slices.Delete(of, i, i+1)
-				break
-			}
-		}
-		if f.nodes[d.node] = of; len(of) == 0 {
-			delete(f.nodes, d.node)
-		}
-		return nil
+	key := binary.BigEndian.AppendUint32(nil, uint32(d.node))
+	f.body = d.append(f.body[:0])
+	return f.sorted.Add(binary.BigEndian.AppendUint64(key, uint64(d.line)), f.body)
+}
+
+// append adds the decision to b, for parseFiled.
+func (d *filedDecision) append(b []byte) []byte {
+	flags := byte(0)
+	if d.hasFrom {
+		flags |= 1
 	}
-	if f.taken += d.heldBytes(); f.taken > f.budget {
-		return f.errorf(line, "", "the decisions up to here take more than --memory allows")
+	if d.hasTo {
+		flags |= 2
 	}
-	f.nodes[d.node] = append(of, d)
-	return nil
+	b = append(b, flags, byte(d.kind))
+	b = binary.AppendUvarint(b, uint64(d.node))
+	for _, n := range []int64{d.line, d.seq, d.step, d.undoes, d.time.Unix(), int64(d.time.Nanosecond())} {
+		b = binary.AppendVarint(b, n)
+	}
+	for _, text := range []string{d.id, d.from, d.to, d.who, d.why} {
+		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
+	}
+	return b
+}
+
+// parseFiled is the inverse of append. It returns what follows.
+func parseFiled(b []byte) (d filedDecision, rest []byte) {
+	d.hasFrom, d.hasTo, d.kind = b[0]&1 != 0, b[0]&2 != 0, cleaner.DecisionKind(b[1])
+	node, n := binary.Uvarint(b[2:])
+	d.node, b = kv.NodeID(node), b[2+n:]
+	var seconds, nanoseconds int64
+	for _, into := range []*int64{&d.line, &d.seq, &d.step, &d.undoes, &seconds, &nanoseconds} {
+		*into, n = binary.Varint(b)
+		b = b[n:]
+	}
+	d.time = time.Unix(seconds, nanoseconds).UTC()
+	for _, into := range []*string{&d.id, &d.from, &d.to, &d.who, &d.why} {
+		length, n := binary.Uvarint(b)
+		*into, b = string(b[n:n+int(length)]), b[n+int(length):]
+	}
+	return d, b
 }
 
 // parse reads a record; nil where it decides nothing.
@@ -342,212 +345,4 @@ func shortText(text string) string {
 		return strings.ToValidUTF8(text[:longest], "") + "…"
 	}
 	return text
-}
-
-// An adoption is what became of the decisions of a file.
-type adoption struct {
-	taken, steps int
-	there        int // the store has them
-
-	// Left out: those older than what the store has decided itself, and those about another label than the store has.
-	older, other         int
-	someOlder, someOther []string // ids of the first of them
-}
-
-// adoptDecisions decides in a store as a file says, in one write: all that it takes is on disk when it returns, or nothing
-// is decided. What the store has already is left alone, so that a file can be taken again.
-func adoptDecisions(
-	ctx context.Context, store *kv.Store, path, who string, memory int64, s *streams,
-) (result adoption, err error) {
-	var steps []cleaner.DecisionStep
-	err = store.View(func(tx *kv.Tx) error {
-		decisions, err := readDecisions(ctx, path, tx, memory, s)
-		if err != nil {
-			return err
-		}
-		steps, err = result.plan(ctx, tx, decisions, who, filepath.Base(path))
-		return err
-	})
-	if err != nil {
-		return result, err
-	}
-	made, err := cleaner.DecideSteps(ctx, store, steps)
-	if err != nil {
-		return result, err
-	}
-	result.taken, result.steps = len(made), len(steps)
-	return result, nil
-}
-
-// plan makes the requests that bring a store to what the decisions say. Neighbouring ones of one moment and person become
-// one step, as they were.
-func (a *adoption) plan(
-	ctx context.Context, tx *kv.Tx, decisions []*filedDecision, who, file string,
-) (steps []cleaner.DecisionStep, err error) {
-	decided, err := decidedAt(ctx, tx, decisions)
-	if err != nil {
-		return nil, err
-	}
-	label, err := tx.Reader(kv.LabelColumn)
-	if err != nil {
-		return nil, err
-	}
-	// value is null where the store has no such column.
-	value := func(v kv.NodeID, column string) (kv.Value, error) {
-		if _, ok := tx.Column(column); !ok {
-			return kv.Value{}, nil
-		}
-		return tx.Value(v, column)
-	}
-	var last *filedDecision // of those taken
-	for i, d := range decisions {
-		if i%checkEvery == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		given, err := label.At(d.node)
-		if err != nil {
-			return nil, err
-		}
-		word, err := value(d.node, cleaner.DecisionColumn)
-		if err != nil {
-			return nil, err
-		}
-		suggested, err := value(d.node, cleaner.SuggestedColumn)
-		if err != nil {
-			return nil, err
-		}
-		now := labelState{given: given.Str(), suggested: suggested.Str(), decision: word.Str()}
-		request, fate := d.against(now, decided[d.node])
-		switch fate {
-		case fateThere:
-			a.there++
-			continue
-		case fateOlder:
-			a.older++
-			a.someOlder = appendFew(a.someOlder, d.id)
-			continue
-		case fateOther:
-			a.other++
-			a.someOther = appendFew(a.someOther, d.id)
-			continue
-		}
-		opt := cleaner.DecideOptions{Who: cmp.Or(d.who, who), Why: d.why, Made: d.time}
-		if opt.Why == "" && d.kind == cleaner.NoDecision {
-			opt.Why = "imported from " + shortText(file)
-		}
-		if last == nil || !last.isOfStep(d) || steps[len(steps)-1].Options.Why != opt.Why {
-			steps = append(steps, cleaner.DecisionStep{Options: opt})
-		}
-		step := &steps[len(steps)-1]
-		step.Requests = append(step.Requests, request)
-		last = d
-	}
-	return steps, nil
-}
-
-// isOfStep reports whether a decision that follows is of the same step.
-func (d *filedDecision) isOfStep(next *filedDecision) bool {
-	return d.who == next.who && d.step == next.step && d.time.Equal(next.time)
-}
-
-// appendFew keeps the first few of many, for a message.
-func appendFew(list []string, item string) []string {
-	const few = 5
-	if len(list) == few {
-		return list
-	}
-	return append(list, item)
-}
-
-// decidedAt is when the last decision about each of some nodes was made, taken back or not; zero where there is none.
-func decidedAt(ctx context.Context, tx *kv.Tx, decisions []*filedDecision) (map[kv.NodeID]time.Time, error) {
-	at := make(map[kv.NodeID]time.Time, len(decisions))
-	for _, d := range decisions {
-		at[d.node] = time.Time{}
-	}
-	count := 0
-	for d, err := range cleaner.History(ctx, tx, kv.NoNode) {
-		if err != nil {
-			return nil, err
-		}
-		if count++; count%checkEvery == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if _, asked := at[d.Node]; asked {
-			at[d.Node] = d.Time
-		}
-	}
-	return at, nil
-}
-
-// A labelState is what a store holds of a node that a decision could change.
-type labelState struct{ given, suggested, decision string } // "" is none
-
-type fate uint8
-
-// What can become of a decision of a file.
-const (
-	fateTaken fate = iota
-	fateThere      // the store has it
-	fateOlder      // the store has a later one
-	fateOther      // it is about another label than the store has
-)
-
-// against compares a decision with a node of the store, where the last decision was at a time, if any.
-func (d *filedDecision) against(now labelState, last time.Time) (cleaner.DecisionRequest, fate) {
-	request := cleaner.DecisionRequest{Node: d.node, Kind: d.kind}
-	if d.kind == cleaner.Accept && !d.hasTo {
-		if now.suggested == "" {
-			return request, fateOther
-		}
-		d.to, d.hasTo = now.suggested, true
-	}
-	if !d.hasTo {
-		d.to = now.given
-	}
-	switch {
-	case d.isThere(now):
-		return request, fateThere
-	case now.decision != "" && !d.time.IsZero() && last.After(d.time):
-		return request, fateOlder
-	case d.hasFrom && !slices.Contains(d.passed, now.given):
-		return request, fateOther
-	case d.kind == cleaner.Unsure:
-		return request, fateTaken
-	case d.to == "" && now.given == "":
-		// There is no label to remove, and none that could be right.
-		return request, fateThere
-	case d.to == "":
-		request.Kind = cleaner.Unlabel
-	case d.to == now.given:
-		request.Kind = cleaner.Reject
-	case d.to == now.suggested && d.kind != cleaner.Relabel:
-		request.Kind = cleaner.Accept
-	default:
-		request.Kind, request.To = cleaner.Relabel, d.to
-	}
-	return request, fateTaken
-}
-
-// isThere reports whether a node has the label and the decision that the file has. Accept, reject and relabel come to the
-// same: that the label is right.
-func (d *filedDecision) isThere(now labelState) bool {
-	if now.decision == "" || now.given != d.to {
-		return false
-	}
-	says := func(kind string) string {
-		switch kind {
-		case cleaner.Accept.String(), cleaner.Reject.String(), cleaner.Relabel.String():
-			return "right"
-		}
-		return kind
-	}
-	kind := d.kind.String()
-	if d.kind == cleaner.NoDecision {
-		kind = cleaner.Reject.String()
-		if d.to == "" {
-			kind = cleaner.Unlabel.String()
-		}
-	}
-	return says(kind) == says(now.decision)
 }

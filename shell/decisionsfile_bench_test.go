@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv/spill"
 )
 
 // BenchmarkReadDecisions reads a file with a decision about every node.
@@ -31,10 +33,14 @@ func BenchmarkReadDecisions(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
 				tx := store.Begin()
-				decisions, err := readDecisions(b.Context(), path, tx, 1<<30, &streams{err: new(bytes.Buffer)})
+				sorted := spill.New(b.TempDir(), 1<<30)
+				err := readDecisions(b.Context(), path, tx, 1<<30, sorted, &streams{err: new(bytes.Buffer)})
 				tx.Close()
-				if err != nil || len(decisions) != nodes {
-					b.Fatalf("got %d decisions and error %v, want %d", len(decisions), err, nodes)
+				if err != nil || sorted.Len() != nodes {
+					b.Fatalf("got %d decisions and error %v, want %d", sorted.Len(), err, nodes)
+				}
+				if err := sorted.Close(); err != nil {
+					b.Fatal(err)
 				}
 			}
 			b.ReportMetric(float64(nodes)*float64(b.N)/b.Elapsed().Seconds(), "decisions/s")

@@ -44,6 +44,27 @@
 // mislabelled one with probability 0.1 at most. Both need the mislabel rate, which is the run's estimate or
 // what p says; the threshold they come to is printed beside the answer.
 //
+// # Decisions
+//
+//	accept      suggested labels are right, and become the labels
+//	reject      given labels are right
+//	relabel     other labels are right
+//	unlabel     no label is right
+//	unsure      nodes are put aside
+//	undo        the last steps of decisions are taken back
+//	history     all that was decided and taken back
+//
+// A decision with a condition is about the suspects that the condition is true of: nodes that score above the threshold of
+// the last run, that nobody has decided on, and whose suggestion is not their label. Nothing that the condition says of
+// score or decision widens that. With all before where, a decision is about all scored nodes that the condition is true
+// of, and relabel and unlabel, which need no score, are about all nodes. Nodes that somebody has decided on are then left
+// out unless the condition speaks of decision.
+//
+// A decision is about what was shown, the snapshot that the statement was answered in. Where the label, the suggestion, the
+// decision or the run of one node is no longer the same when the decision is written, nothing is decided about any node,
+// and the error names the first ten that changed and says how many did. A statement is one step, whatever its size: all of
+// it is on disk, or nothing, and one undo takes it back.
+//
 // # Grammar
 //
 // In EBNF: | separates alternatives, [ ] encloses what may be left out, { } what may be repeated.
@@ -63,8 +84,8 @@
 //	           | "direction" ( "out" | "in" | "both" ) | "diagonal" ( "exact" | "sampled" )
 //	           | "threshold" number | "seed" number } .           (each once at most, in any order)
 //	plan       = "plan" ( suspects | nodes | count ) .
-//	decide     = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids | where ) [ because ]
-//	           | "relabel" ( ids class | class where ) [ because ] .
+//	decide     = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids | [ "all" ] where ) [ because ]
+//	           | "relabel" ( ids class | class [ "all" ] where ) [ because ] .
 //	undo       = "undo" [ number ] .
 //	history    = "history" [ id ] .
 //	index      = ( "create" | "drop" ) "index" "on" property .
@@ -100,7 +121,8 @@
 //	word       = one or more characters other than white space ' " , ( ) ; $ .
 //	comment    = "--" to the end of the line, where white space, ";" or nothing stands before it .
 //
-// In a decision, where stands for the clause, and a node of that id takes quotes. A moment that is no run is a time, such
+// In a decision, where stands for the clause, and a node of that id takes quotes; all before where is the keyword, and
+// elsewhere an id. A moment that is no run is a time, such
 // as '2026-01-31', '2026-01-31 18:00' or '2026-01-31T18:00:00+01:00', in UTC where it has no offset.
 //
 // Keywords may be written in upper or lower case; as names of properties they need double quotes. White space

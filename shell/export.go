@@ -50,7 +50,7 @@ labels: id,label,original_label: the label as it is now, corrections included, a
 		`suspects is empty, with --multi-label there is the column second_label with what is suggested for them. A node that somebody has decided on keeps its label, ` +
 		`also one that was put aside as unsure. Where a class would lose all of its labels, or more than half of all labels would go, --without-suspects asks first; ` +
 		`without a terminal to ask at it refuses, unless --yes is given.
-decisions: every decision and every undo, oldest first: seq,step,time,id,decision,from,to,who,why,run,score,undoes; import --decisions takes them back.
+decisions: every decision and every undo, oldest first: seq,step,time,id,decision,from,to,who,why,run,score,undoes; import --decisions decides so again, without those undone or decided over since.
 predictions: id,CLASS,CLASS,… or, as .npy, float32 [nodes×classes]. Classes are sorted as numbers where all are numbers, else by bytes, as the ` +
 		`statement classes lists them and import takes them.
 features: the agreement features of the labels as they are now, .npy, float32 [nodes×(2·hops+1)]; rows of unlabelled nodes are NaN. ` +

@@ -25,21 +25,27 @@ func (q *query) history(ctx context.Context, s *historyStatement) (*Result, erro
 			return nil, err
 		}
 	}
-	return q.decisionRows(cleaner.History(ctx, q.tx, of), historyColumns), nil
+	r := q.decisionRows(cleaner.History(ctx, q.tx, of), historyColumns)
+	r.reads = true
+	return r, nil
 }
 
-// decisions is the Result of decisions in memory.
-func (q *query) decisions(made []cleaner.Decision, names []string) *Result {
+// written is the Result of the entries that a statement wrote. Nobody may ever range over it, and so it holds no snapshot:
+// its rows are read in one of their own.
+func (q *query) written(ctx context.Context, made cleaner.Entries, names []string) *Result {
+	store := q.engine.store
 	return q.decisionRows(func(yield func(cleaner.Decision, error) bool) {
-		for _, d := range made {
-			if !yield(d, nil) {
-				return
-			}
+		tx := store.Begin()
+		defer tx.Close()
+		if err := tx.Err(); err != nil {
+			yield(cleaner.Decision{}, err)
+			return
 		}
+		made.Read(ctx, tx)(yield)
 	}, names)
 }
 
-// decisionRows is the Result of decisions, with what names says of each.
+// decisionRows is the Result of decisions, with the fields that names lists of each.
 func (q *query) decisionRows(decisions iter.Seq2[cleaner.Decision, error], names []string) *Result {
 	integerIDs := q.tx.IntegerIDs()
 	var columns []ColumnInfo

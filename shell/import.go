@@ -314,28 +314,28 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 	})
 	s.progress.clear()
 	if err != nil {
-		return leaving(err, "%s is as it was", c.DB)
+		return leaving(c.inFlags(err), "%s is as it was", c.DB)
 	}
 	_, err = s.printf("%s: %s taken in %s, %d were there, %.1f s\n", c.DB,
 		countText(got.taken, "decision", "decisions"), countText(got.steps, "step", "steps"), got.there, time.Since(began).Seconds())
 	if err != nil {
 		return unreported(err, "decisions of %s are in %s", c.Decisions, c.DB)
 	}
-	s.sayLeftOut(got.older, "older than what the store has decided itself", got.someOlder)
-	s.sayLeftOut(got.other, "about another label than the store has", got.someOther)
+	s.sayLeftOut(got.older, "older than what the store has decided itself")
+	s.sayLeftOut(got.other, "about another label than the store has")
 	return nil
 }
 
 // sayLeftOut says which decisions of a file were not taken, and why.
-func (s *streams) sayLeftOut(count int, why string, some []string) {
-	if count == 0 {
+func (s *streams) sayLeftOut(l leftOut, why string) {
+	if l.count == 0 {
 		return
 	}
 	more := ""
-	if count > len(some) {
-		more = fmt.Sprintf(" and %d more", count-len(some))
+	if l.count > len(l.some) {
+		more = fmt.Sprintf(" and %d more", l.count-len(l.some))
 	}
-	s.say("%d left out, %s: %s%s", count, why, strings.Join(some, ", "), more)
+	s.say("%d left out, %s: %s%s", l.count, why, strings.Join(l.some, ", "), more)
 }
 
 // isCleaned says whether a store has had a run.

@@ -35,16 +35,16 @@ func (q *query) list(ctx context.Context, s statement) (*Result, error) {
 	if f.past = found.past; f.past == nil {
 		f.known = found.plan.Known
 	}
-	return &Result{columns: columns, rows: f.rows(ctx, found.nodes(ctx)), cost: touched(found.plan)}, nil
+	return &Result{columns: columns, reads: true, rows: f.rows(ctx, found.nodes(ctx)), cost: touched(found.plan)}, nil
 }
 
 // planOf plans a suspectsStatement or nodesStatement. Errors of types point into the text.
-func (q *query) planOf(s statement) (*index.Plan, error) {
+func (q *query) planOf(ctx context.Context, s statement) (*index.Plan, error) {
 	var find index.Query
 	var err error
 	switch s := s.(type) {
 	case *suspectsStatement:
-		find, err = q.suspectQuery(s)
+		find, err = q.suspectQuery(ctx, s)
 	case *nodesStatement:
 		find, err = q.query(s.clauses)
 	}

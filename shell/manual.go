@@ -13,11 +13,15 @@ type entry struct {
 var manual = []entry{
 	{
 		name:    "accept",
-		usage:   "accept ID[, ID…] [because 'WHY']  |  accept where CONDITION [because 'WHY']",
+		usage:   "accept ID[, ID…] [because 'WHY']  |  accept [all] where CONDITION [because 'WHY']",
 		summary: "decide that suggested labels are right, and take them",
-		text: `With a condition it decides on the nodes that suspects lists under it, says how many there are and asks; without
-a terminal it wants --yes. All of a statement is one step, which undo takes back. What was decided is kept with its
-time, who, why, run and score, and stays through later runs of clean; decided nodes are suspects no more.`,
+		text: `With a condition it decides on the suspects above the threshold of the last run that the condition is true of,
+whatever the condition says of score. With all before where it decides on all scored nodes that the condition is true of;
+nodes that somebody has decided on are among them only where the condition speaks of decision. It shows the first ten
+nodes and how many there are, and asks; without a terminal it wants --yes. Where the label, the suggestion, the decision or
+the run of a node changes before the answer, nothing is decided, and the nodes are named. All of a statement is one step,
+which undo takes back. A decision is kept with its time, who, why, run and score, and stays through later runs of clean;
+decided nodes are suspects no more.`,
 		example: "accept where score > 0.99 because 'seen on the plot'",
 	},
 	{
@@ -126,17 +130,17 @@ then, having found them, the rows there are and what was read for them.`,
 	},
 	{
 		name:    "reject",
-		usage:   "reject ID[, ID…] [because 'WHY']  |  reject where CONDITION [because 'WHY']",
+		usage:   "reject ID[, ID…] [because 'WHY']  |  reject [all] where CONDITION [because 'WHY']",
 		summary: "decide that given labels are right, and keep them",
 		text:    "The nodes are suspects no more. Conditions, steps and history are as for accept.",
 		example: "reject 1042, 1043",
 	},
 	{
 		name:    "relabel",
-		usage:   "relabel ID[, ID…] 'CLASS' [because 'WHY']  |  relabel 'CLASS' where CONDITION [because 'WHY']",
+		usage:   "relabel ID[, ID…] 'CLASS' [because 'WHY']  |  relabel 'CLASS' [all] where CONDITION [because 'WHY']",
 		summary: "give nodes a label of your choice",
-		text: `With a condition it decides on all nodes, scored or not, of which it is true and that nobody has decided on, unless it
-speaks of decision itself. Steps and history are as for accept.`,
+		text: `Conditions, steps and history are as for accept, but all takes nodes without a score too, such as those without a
+label: relabel 'Theory' all where label is null.`,
 		example: "relabel 1042 'Theory'",
 	},
 	{
@@ -176,14 +180,14 @@ a further undo takes back the step before.`,
 	},
 	{
 		name:    "unlabel",
-		usage:   "unlabel ID[, ID…] [because 'WHY']  |  unlabel where CONDITION [because 'WHY']",
+		usage:   "unlabel ID[, ID…] [because 'WHY']  |  unlabel [all] where CONDITION [because 'WHY']",
 		summary: "remove labels, and keep the nodes",
 		text:    "For labels that are wrong where no right one is known. Conditions, steps and history are as for relabel.",
 		example: "unlabel where score > 0.9 and confidence < 0.3",
 	},
 	{
 		name:    "unsure",
-		usage:   "unsure ID[, ID…] [because 'WHY']  |  unsure where CONDITION [because 'WHY']",
+		usage:   "unsure ID[, ID…] [because 'WHY']  |  unsure [all] where CONDITION [because 'WHY']",
 		summary: "put nodes aside undecided",
 		text: `They keep their labels and leave the list of suspects; suspects where decision = 'unsure' lists them. Conditions, steps
 and history are as for accept.`,

@@ -99,7 +99,7 @@ type finding struct {
 func (q *query) find(ctx context.Context, s statement) (*finding, error) {
 	nodes, ok := s.(*nodesStatement)
 	if !ok || nodes.moment == nil {
-		plan, err := q.planOf(s)
+		plan, err := q.planOf(ctx, s)
 		if err != nil {
 			return nil, err
 		}

@@ -76,8 +76,8 @@ func randomDecision(r *rand.Rand) string {
 	id := quoteString(papers[r.IntN(len(papers)-1)].id) // the last has no label
 	return []string{
 		"accept " + id, "unsure " + id, "relabel " + id + " " + quoteString(class),
-		"relabel " + id + " " + quoteString(class), fmt.Sprintf("relabel '%s' where degree = %d", class, 1+r.IntN(4)),
-		fmt.Sprintf("unlabel where label = '%s' and degree > %d", class, r.IntN(4)),
+		"relabel " + id + " " + quoteString(class), fmt.Sprintf("relabel '%s' all where degree = %d", class, 1+r.IntN(4)),
+		fmt.Sprintf("unlabel all where label = '%s' and degree > %d", class, r.IntN(4)),
 	}[r.IntN(6)]
 }
 

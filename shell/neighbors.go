@@ -71,7 +71,7 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 		return nil, err
 	}
 	columns = slices.Concat([]ColumnInfo{{"hop", kv.KindInt}}, edges.columns, columns)
-	return &Result{columns: columns, rows: withHops(ctx, columns, levels[1:], edges, f)}, nil
+	return &Result{columns: columns, reads: true, rows: withHops(ctx, columns, levels[1:], edges, f)}, nil
 }
 
 // neighborEdges says what joins a node to its neighbours, beyond that something does.

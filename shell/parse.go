@@ -462,9 +462,9 @@ var decisionKinds = []cleaner.DecisionKind{
 	cleaner.Accept, cleaner.Reject, cleaner.Relabel, cleaner.Unlabel, cleaner.Unsure,
 }
 
-// decide = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids | where ) [ because ]
+// decide = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids | [ "all" ] where ) [ because ]
 //
-//	| "relabel" ( ids class | class where ) [ because ] .
+//	| "relabel" ( ids class | class [ "all" ] where ) [ because ] .
 func (p *parser) decide(kind cleaner.DecisionKind) (statement, error) {
 	s := &decideStatement{kind: kind}
 	err := p.decided(s)
@@ -485,18 +485,21 @@ func (p *parser) decided(s *decideStatement) (err error) {
 	relabel := s.kind == cleaner.Relabel
 	if relabel {
 		p.wants = append(p.wants, want{label: "a class in single quotes", complete: completeValues, property: kv.LabelColumn})
-	} else if p.accept("where") {
+	} else if p.condition(s) {
 		s.where, err = p.expression()
 		return err
 	}
 	first := p.current
 	if s.ids, err = p.ids(); err != nil || !relabel {
+		if only := s.ids; len(only) == 1 && only[0].kind == literalWord && strings.EqualFold(only[0].text, "all") {
+			p.wants = append(p.wants, want{words: []string{"where"}})
+		}
 		return err
 	}
 	// What stands before where is the class, and what follows ids too. A number was read as an id, which it may be as well.
 	only := s.ids[0]
 	isNumber := first.kind == tokenNumber && first.text == only.text
-	if len(s.ids) == 1 && (only.kind != literalWord || isNumber) && p.accept("where") {
+	if len(s.ids) == 1 && (only.kind != literalWord || isNumber) && p.condition(s) {
 		if isNumber {
 			if only, err = newParser(only.text, only.pos).literal(); err != nil {
 				return err
@@ -509,6 +512,25 @@ func (p *parser) decided(s *decideStatement) (err error) {
 	class, err := p.class()
 	s.label = &class
 	return err
+}
+
+// condition moves over what stands before the condition of a decision: [ "all" ] "where". All alone is an id.
+func (p *parser) condition(s *decideStatement) bool {
+	if p.accept("where") {
+		return true
+	}
+	ahead := *p
+	ahead.wants = nil
+	if p.current.is("all") {
+		if ahead.advance(); ahead.current.is("where") {
+			p.advance()
+			p.advance()
+			s.all = true
+			return true
+		}
+	}
+	p.wants = append(p.wants, want{words: []string{"all"}})
+	return false
 }
 
 // ids = id { "," id } .

@@ -14,6 +14,7 @@ import (
 // The answer is read from one snapshot of the store while its Rows are ranged over, under the same ctx. A
 // text that is no statement is a *ParseError, one that does not fit the store a *ResolveError; scores that
 // are not there yet are ErrNotCleaned. What a statement writes is on disk when Query returns; nobody is asked to confirm.
+// Where a node that it decides on changes meanwhile, nothing is decided, and the error is a *cleaner.ChangedError.
 func Query(ctx context.Context, s *kv.Store, text string, args ...any) (*Result, error) {
 	parsed, err := parse(text, startOfText)
 	if err != nil {
@@ -39,7 +40,8 @@ type engine struct {
 	confirm func(ctx context.Context, question string) (bool, error)
 }
 
-// run answers a statement. The Result holds a snapshot until it is closed.
+// run answers a statement. The Result of one that lists what it reads holds a snapshot until it is closed; the others, of
+// which nobody may want the rows, hold none.
 func (e *engine) run(ctx context.Context, s statement, args ...any) (*Result, error) {
 	values, err := arguments(args)
 	if err != nil {
@@ -55,10 +57,17 @@ func (e *engine) run(ctx context.Context, s statement, args ...any) (*Result, er
 		err = q.allUsed()
 	}
 	if err != nil {
+		if r != nil {
+			r.Close()
+		}
 		tx.Close()
 		return nil, err
 	}
-	r.release = tx.Close
+	if r.reads {
+		r.release = tx.Close
+	} else {
+		tx.Close()
+	}
 	r.notices = append(q.remarks(), r.notices...)
 	return r, nil
 }

@@ -11,7 +11,8 @@ import (
 type Result struct {
 	columns  []ColumnInfo
 	rows     iter.Seq2[Row, error]
-	release  func() // gives back the snapshot the rows are read from; may be nil
+	reads    bool   // the rows are read from the snapshot of the query while they are ranged over
+	release  func() // gives back what the rows are read from; may be nil
 	notices  []string
 	record   bool      // one row, which tables print downwards and JSON as an object of its own
 	sections []section // what tables and markdown print instead of the rows

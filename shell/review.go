@@ -155,6 +155,8 @@ type replies interface {
 type pastReply struct {
 	at   int // place in the queue
 	kind cleaner.DecisionKind
+	id   string // of the node
+	step int64  // of the decision
 }
 
 // A review goes through a queue of suspects.
@@ -181,7 +183,7 @@ func (r *review) find(ctx context.Context, where expression, limit int) error {
 		return err
 	}
 	q := &query{engine: &r.engine, resolver: newResolver(tx, nil)}
-	plan, err := q.planOf(&suspectsStatement{clauses: clauses{where: where}})
+	plan, err := q.planOf(ctx, &suspectsStatement{clauses: clauses{where: where}})
 	if _, ok := position(err); ok {
 		return fmt.Errorf("--where: %w", err)
 	}
@@ -438,15 +440,15 @@ func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err
 		if e.Suggested == "" || e.Suggested == e.Given {
 			return false, replyErrorf("node %s: no other label is suggested: want n, l, u, d or s", e.ID)
 		}
-		return true, r.decide(ctx, e, cleaner.Accept, "")
+		return r.decide(ctx, e, cleaner.Accept, "")
 	case 'n':
-		return true, r.decide(ctx, e, cleaner.Reject, "")
+		return r.decide(ctx, e, cleaner.Reject, "")
 	case 'l':
 		return r.relabel(ctx, e, a.text)
 	case 'u':
-		return true, r.decide(ctx, e, cleaner.Unlabel, "")
+		return r.decide(ctx, e, cleaner.Unlabel, "")
 	case 'd':
-		return true, r.decide(ctx, e, cleaner.Unsure, "")
+		return r.decide(ctx, e, cleaner.Unsure, "")
 	case 's':
 		r.past = append(r.past, pastReply{at: r.at})
 		r.skipped++
@@ -480,9 +482,9 @@ func (r *review) relabel(ctx context.Context, e *subject, label string) (moved b
 		return false, err
 	}
 	if label == e.Given {
-		return true, r.decide(ctx, e, cleaner.Reject, "")
+		return r.decide(ctx, e, cleaner.Reject, "")
 	}
-	return true, r.decide(ctx, e, cleaner.Relabel, label)
+	return r.decide(ctx, e, cleaner.Relabel, label)
 }
 
 // explain takes the reason of the next decision.
@@ -579,18 +581,25 @@ func (e *subject) choices() []string {
 	return choices
 }
 
-// decide writes a decision and moves on.
-func (r *review) decide(ctx context.Context, e *subject, kind cleaner.DecisionKind, label string) error {
-	request := cleaner.DecisionRequest{Node: e.Node, Kind: kind, To: label}
+// decide writes a decision about what the card shows, and moves on. Where that is no longer so nothing is decided, and a
+// person is shown the card again.
+func (r *review) decide(ctx context.Context, e *subject, kind cleaner.DecisionKind, label string) (moved bool, err error) {
+	request := cleaner.DecisionRequest{Node: e.Node, Kind: kind, To: label, Shown: &cleaner.Shown{
+		Label: e.Given, Suggested: e.Suggested, Decision: e.Decision, Run: e.Run,
+	}}
 	made, err := cleaner.Decide(ctx, r.engine.store, []cleaner.DecisionRequest{request}, cleaner.DecideOptions{Who: r.who, Why: r.why})
+	if errors.Is(err, cleaner.ErrChanged) && r.replies.forgiving() {
+		r.s.say("%s", escapeControls("nothing is decided: "+err.Error()))
+		return true, nil
+	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	r.why = ""
 	r.decided[kind]++
-	r.past = append(r.past, pastReply{at: r.at, kind: kind})
+	r.past = append(r.past, pastReply{at: r.at, kind: kind, id: made[0].ID, step: made[0].Step})
 	r.at++
-	return r.report(made[0])
+	return true, r.report(made[0])
 }
 
 // report says what was decided.
@@ -616,12 +625,15 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 	if last.kind == cleaner.NoDecision {
 		r.skipped--
 	} else {
-		taken, err := cleaner.Undo(ctx, r.engine.store, 1, cleaner.DecideOptions{Who: r.who})
+		_, err := cleaner.UndoStep(ctx, r.engine.store, last.step, cleaner.DecideOptions{Who: r.who})
+		if errors.Is(err, cleaner.ErrChanged) {
+			return false, replyErrorf("%s cannot be taken back here: somebody has decided since, or has taken it back", last.id)
+		}
 		if err != nil {
 			return false, err
 		}
 		r.decided[last.kind]--
-		if _, err := fmt.Fprintln(r.s.out, escapeControls(fmt.Sprintf("%s %s taken back", taken[0].ID, last.kind))); err != nil {
+		if _, err := fmt.Fprintln(r.s.out, escapeControls(fmt.Sprintf("%s %s taken back", last.id, last.kind))); err != nil {
 			return false, err
 		}
 	}

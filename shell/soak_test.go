@@ -176,10 +176,14 @@ func (s *soak) decide(ctx context.Context, r *rand.Rand) error {
 	var made []cleaner.Decision
 	var err error
 	if s.decided.Load() > 0 && r.IntN(3) == 0 {
-		made, err = cleaner.Undo(ctx, s.store, 1, cleaner.DecideOptions{Who: "soak"})
+		back, err := cleaner.Undo(ctx, s.store, 1, cleaner.DecideOptions{Who: "soak"})
 		if errors.Is(err, cleaner.ErrNothingToUndo) {
 			return nil
 		}
+		if err == nil {
+			s.decided.Store(back.Last)
+		}
+		return err
 	} else {
 		request := cleaner.DecisionRequest{Node: kv.NodeID(r.IntN(60)), Kind: cleaner.Unsure}
 		if r.IntN(2) == 0 {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
@@ -16,7 +15,7 @@ import (
 // parts of that definition left out where the condition speaks of them itself: the threshold where it speaks of score, or a
 // guarantee is asked for, and that nobody has decided where it speaks of decision. Without an order the highest score
 // comes first.
-func (q *query) suspectQuery(s *suspectsStatement) (index.Query, error) {
+func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Query, error) {
 	run, err := q.lastRun()
 	if err != nil {
 		return index.Query{}, err
@@ -30,7 +29,7 @@ func (q *query) suspectQuery(s *suspectsStatement) (index.Query, error) {
 		where = index.And{}
 	}
 	if s.guarantee != nil {
-		above, err := q.guaranteed(s.guarantee, run)
+		above, err := q.guaranteed(ctx, s.guarantee, run)
 		if err != nil {
 			return find, err
 		}
@@ -64,14 +63,6 @@ func suspectsAbove(ctx context.Context, tx *kv.Tx, threshold float64, order []in
 	return &Result{columns: scoreColumns, rows: f.rows(ctx, plan.Rows(ctx))}, nil
 }
 
-// undecided are the terms that leave out nodes that somebody has decided on, none where a condition speaks of that.
-func undecided(condition index.Predicate) []index.Predicate {
-	if slices.Contains(index.Properties(condition), cleaner.DecisionColumn) {
-		return nil
-	}
-	return []index.Predicate{index.IsNull{Property: cleaner.DecisionColumn}}
-}
-
 // hasValue is true of nodes for which a property is not null.
 func hasValue(property string) index.Predicate {
 	return index.Not{Term: index.IsNull{Property: property}}
@@ -88,7 +79,7 @@ func (q *query) lastRun() (*cleaner.Run, error) {
 
 // guaranteed turns a bound on an error rate into the condition on scores that keeps it, and remarks on
 // the threshold found.
-func (q *query) guaranteed(g *guarantee, run *cleaner.Run) ([]index.Predicate, error) {
+func (q *query) guaranteed(ctx context.Context, g *guarantee, run *cleaner.Run) ([]index.Predicate, error) {
 	alpha, err := q.share(g.alpha, "an error rate")
 	if err != nil {
 		return nil, err
@@ -100,25 +91,19 @@ func (q *query) guaranteed(g *guarantee, run *cleaner.Run) ([]index.Predicate, e
 		}
 		from = "as given"
 	}
-	scores := make([]float64, q.tx.NumNodes())
-	if err := q.tx.ReadFloats("score", scores); err != nil {
+	what, threshold := "false positive", cleaner.StoredFalsePositiveThreshold
+	if g.kind == "fnr" {
+		what, threshold = "false negative", cleaner.StoredFalseNegativeThreshold
+	}
+	t, err := threshold(ctx, q.tx, rate, alpha)
+	if err != nil {
 		return nil, err
 	}
-	scored := 0
-	for _, score := range scores {
-		if !math.IsNaN(score) {
-			scored++
-		}
-	}
-	what, threshold := "false positive", cleaner.FalsePositiveThreshold
-	if g.kind == "fnr" {
-		what, threshold = "false negative", cleaner.FalseNegativeThreshold
-	}
-	lambda, least := threshold(scores, rate, alpha)
+	lambda := t.Lambda
 	if math.IsInf(lambda, 0) || math.IsNaN(lambda) {
-		return nil, noThreshold(what, alpha, rate, least)
+		return nil, noThreshold(what, alpha, rate, t.MinAlpha)
 	}
-	found := fmt.Sprintf("%s rate ≤ %g: N = %d scores, p = %.4g (%s), λ = %.6g", what, alpha, scored, rate, from, lambda)
+	found := fmt.Sprintf("%s rate ≤ %g: N = %d scores, p = %.4g (%s), λ = %.6g", what, alpha, t.Scored, rate, from, lambda)
 	if g.kind == "fpr" {
 		q.notices = append(q.notices, found+": score above λ")
 		return []index.Predicate{index.Compare{Property: "score", Op: index.Gt, Value: kv.FloatValue(lambda)}}, nil

@@ -14,7 +14,7 @@ func TestTerminalConfirms(t *testing.T) {
 	term := newTerminal(t)
 	term.start(terminalStore(t, cleanedStore(t)), "--who", "ann")
 	for key, answer := range map[string]string{"n": "no", "Enter": "no", "Escape": "no", "C-c": "no"} {
-		term.text("accept where score > 0.9")
+		term.text("accept all where score > 0.9")
 		term.keys("Enter")
 		term.wait("the question", `Accept the suggested labels of 3 nodes\? \[y/N\] *$`)
 		term.keys(key)
@@ -22,7 +22,7 @@ func TestTerminalConfirms(t *testing.T) {
 		term.keys("C-l")
 		term.wait("an empty screen", `^graphcleaner> *$`)
 	}
-	term.text("accept where score > 0.9")
+	term.text("accept all where score > 0.9")
 	term.keys("Enter")
 	term.wait("the question", `\[y/N\] *$`)
 	term.keys("y")
@@ -44,7 +44,7 @@ func TestTerminalConfirmsACommand(t *testing.T) {
 	store := terminalStore(t, cleanedStore(t))
 	for key, want := range map[string]string{"y": `(?s)\[y/N\] yes\n3 nodes put aside.*ended with 0`, "C-c": `(?s)\[y/N\] no\n.*not confirmed\nended with 1`} {
 		term := newTerminal(t)
-		term.run(store, "-c", "unsure where score > 0.9; undo")
+		term.run(store, "-c", "unsure all where score > 0.9; undo")
 		term.wait("the question", `Put 3 nodes aside as unsure\? \[y/N\] *$`)
 		term.keys(key)
 		term.wait("the end after "+key, want)

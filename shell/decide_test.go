@@ -1,0 +1,281 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// answered answers a statement as an engine is told to, as csv.
+func answered(t *testing.T, e engine, text string) (string, error) {
+	t.Helper()
+	parsed, err := parse(text, startOfText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := e.run(t.Context(), parsed)
+	if err != nil {
+		return "", err
+	}
+	var out bytes.Buffer
+	_, err = Render(&out, r, FormatCSV)
+	return out.String(), err
+}
+
+// TestDecisionsAreOnWhatWasConfirmed changes the store between the question and the answer.
+func TestDecisionsAreOnWhatWasConfirmed(t *testing.T) {
+	for name, test := range map[string]struct{ statement, meanwhile, column, value, says string }{
+		"suggestion": {statement: "accept where label = 'Systems'", column: "suggested", value: "Systems", says: "s3 (the suggestion was Theory, is Systems)"},
+		"label":      {statement: "reject where label = 'Systems'", column: "label", value: "Theory", says: "s3 (the label was Systems, is Theory)"},
+		"decision":   {statement: "unlabel all where label = 'Systems'", meanwhile: "reject s3", says: "s3 (the decision was none, is reject)"},
+		"by id":      {statement: "relabel 'Neural Nets' where score > 0", meanwhile: "relabel s3 'Theory'", says: "s3 (the label was Systems, is Theory)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := cleanedStore(t)
+			var entries int
+			e := engine{store: store, confirm: func(context.Context, string) (bool, error) {
+				if test.meanwhile != "" {
+					_, err := Query(t.Context(), store, test.meanwhile)
+					entries = 1
+					return true, err
+				}
+				return true, store.Update(func(tx *kv.Tx) error {
+					v, err := tx.Node("s3")
+					if err != nil {
+						return err
+					}
+					return tx.SetValue(v, test.column, kv.StringValue(test.value))
+				})
+			}}
+			_, err := answered(t, e, test.statement)
+			if !errors.Is(err, cleaner.ErrChanged) || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "nothing is decided") {
+				t.Errorf("got error %v, want one that says %q", err, test.says)
+			}
+			if got := len(strings.Fields(collect(t, store, "history"))); got != entries {
+				t.Errorf("got %d entries, want %d", got, entries)
+			}
+		})
+	}
+}
+
+// TestReviewDecidesOnTheCard changes the store below a card, and decides over a reply before it is taken back.
+func TestReviewDecidesOnTheCard(t *testing.T) {
+	store := cleanedStore(t)
+	var people bytes.Buffer
+	r := &review{
+		s: &streams{out: new(bytes.Buffer), err: &people}, engine: engine{store: store}, decided: make(map[cleaner.DecisionKind]int),
+		replies: newReplyLines(strings.NewReader(""), new(bytes.Buffer), true),
+	}
+	if err := r.find(t.Context(), nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	card, err := r.read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	suggest := func(class string) {
+		t.Helper()
+		err := store.Update(func(tx *kv.Tx) error { return tx.SetValue(card.Node, "suggested", kv.StringValue(class)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	suggest("Neural Nets")
+	moved, err := r.take(t.Context(), card, reply{key: 'y'})
+	if !moved || err != nil || r.at != 0 || !strings.Contains(people.String(), "the suggestion was Theory, is Neural Nets") {
+		t.Errorf("y: got %v, %v, at %d, told %q, want the same card again, and why", moved, err, r.at, &people)
+	}
+	if got := labelsNow(t, store); got != nil {
+		t.Errorf("decided %q, want nothing", got)
+	}
+	suggest("Theory")
+	if moved, err := r.take(t.Context(), card, reply{key: 'y'}); !moved || err != nil || r.at != 1 {
+		t.Errorf("y: got %v, %v, at %d, want the next card", moved, err, r.at)
+	}
+	if _, err := Query(t.Context(), store, "reject p1"); err != nil {
+		t.Fatal(err)
+	}
+	want := labelsNow(t, store)
+	if _, err := r.take(t.Context(), card, reply{key: 'z'}); err == nil || !strings.Contains(err.Error(), "somebody has decided since") {
+		t.Errorf("z: got error %v, want that somebody has decided since", err)
+	}
+	if got := labelsNow(t, store); !slices.Equal(got, want) {
+		t.Errorf("z took back a decision of somebody else: %q, want %q", got, want)
+	}
+}
+
+// TestResultsHoldNoSnapshot keeps the results of statements of which nobody wants the rows.
+func TestResultsHoldNoSnapshot(t *testing.T) {
+	store := cleanedStore(t)
+	for statement, holds := range map[string]bool{
+		"accept p4": false, "reject p5": false, "relabel s3 'Theory'": false, "unlabel p1": false, "unsure all where label = 'Systems'": false,
+		"undo": false, "node p2": false, "explain p2": false, "classes": false, "noise": false, "runs": false, "stats": false,
+		"count nodes": false, "count nodes group by label": false, "plan suspects": false,
+		"create index on year": false, "suspects": true, "nodes": true, "neighbors p1": true, "history": true,
+	} {
+		r, err := Query(t.Context(), store, statement)
+		if err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+		if r.reads != holds {
+			t.Errorf("%s: the result holds a snapshot: %v, want %v", statement, r.reads, holds)
+		}
+		rows := 0
+		for _, err := range r.Rows() {
+			if err != nil {
+				t.Errorf("%s: %v", statement, err)
+			}
+			rows++
+		}
+		if rows == 0 && statement != "unsure all where label = 'Systems'" && statement != "undo" && statement != "suspects" {
+			t.Errorf("%s: got no rows", statement)
+		}
+	}
+}
+
+// TestUnusedArgumentsDecideNothing gives statements that write more arguments than they name.
+func TestUnusedArgumentsDecideNothing(t *testing.T) {
+	store := cleanedStore(t)
+	if _, err := Query(t.Context(), store, "reject p1"); err != nil {
+		t.Fatal(err)
+	}
+	want := labelsNow(t, store)
+	for _, statement := range []string{"accept p4", "unsure all where score > 0", "undo"} {
+		if _, err := Query(t.Context(), store, statement, 1); err == nil || !strings.Contains(err.Error(), "argument 1 of 1 is not used") {
+			t.Errorf("%s: got error %v, want that of the argument", statement, err)
+		}
+		if got := labelsNow(t, store); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q as before", statement, got, want)
+		}
+	}
+}
+
+// held is how many things the heap holds.
+func held() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapObjects
+}
+
+// TestLargeDecisionsHoldLittle decides on fifty thousand nodes by a condition, prints that, and takes the same from a file in
+// another store. Memory never holds as many new things as there are nodes.
+func TestLargeDecisionsHoldLittle(t *testing.T) {
+	const nodes = 50_000
+	store, other := scoredStore(t, nodes), scoredStore(t, nodes)
+	before := held()
+	check := func(what string) {
+		t.Helper()
+		if now := held(); now > before+nodes/5 {
+			t.Errorf("%s: %d things are held, and %d were before", what, now, before)
+		}
+	}
+	r, err := Query(t.Context(), store, "unsure all where score >= 0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("decided")
+	path := filepath.Join(t.TempDir(), "d.csv")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(file, "id,decision")
+	rows := 0
+	for row, err := range r.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(file, "%s,unsure\n", row.Text("id"))
+		if rows++; rows == nodes {
+			check("printed")
+		}
+	}
+	if err := file.Close(); err != nil || rows != nodes {
+		t.Fatalf("got %d rows, %v, want %d", rows, err, nodes)
+	}
+	const memory = 2 << 20
+	a, err := adoptDecisions(t.Context(), other, path, "ann", memory, &streams{err: new(bytes.Buffer)})
+	if err != nil || a.taken != nodes || a.steps != 1 {
+		t.Errorf("got %+v, %v, want %d decisions in a step", a, err, nodes)
+	}
+	check("imported")
+}
+
+// TestGroupsBeyondMemory counts in groups that memory does not hold, with the same answer.
+func TestGroupsBeyondMemory(t *testing.T) {
+	store := cleanedStore(t)
+	for _, property := range []string{"id", "label", "title", "year", "\"old style\"", "weight", "score", "split", "degree"} {
+		statement := "count nodes group by " + property
+		want, err := answered(t, engine{store: store}, statement)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := answered(t, engine{store: store, memory: 1}, statement)
+		if err != nil || got != want {
+			t.Errorf("%s in a byte: got\n%s, %v, want\n%s", statement, got, err, want)
+		}
+	}
+	const nodes = 50_000
+	large := scoredStore(t, nodes)
+	before := held()
+	parsed, err := parse("count nodes group by id", startOfText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := engine{store: large, memory: 1 << 20}
+	r, err := e.run(t.Context(), parsed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for row, err := range r.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row.Int("id") != int64(rows) || row.Int("count") != 1 {
+			t.Fatalf("row %d: got %v, want each id once, ascending", rows, row.Values)
+		}
+		if rows++; rows == nodes/2 {
+			if now := held(); now > before+nodes/5 {
+				t.Errorf("%d things are held, and %d were before", now, before)
+			}
+		}
+	}
+	if rows != nodes {
+		t.Errorf("got %d groups, want %d", rows, nodes)
+	}
+}
+
+// TestGroupKeys holds that keys of groups are ordered as values are, and read back as the same values.
+func TestGroupKeys(t *testing.T) {
+	for _, values := range [][]kv.Value{
+		{kv.IntValue(math.MinInt64), kv.IntValue(-1), kv.IntValue(0), kv.IntValue(7), kv.IntValue(math.MaxInt64), {}},
+		{kv.FloatValue(math.Inf(-1)), kv.FloatValue(-2.5), kv.FloatValue(0), kv.FloatValue(1e-300), kv.FloatValue(3), kv.FloatValue(math.Inf(1)), {}},
+		{kv.StringValue(""), kv.StringValue("\x00"), kv.StringValue("a"), kv.StringValue("a\x00"), kv.StringValue("ab"), kv.StringValue("東"), {}},
+		{kv.BoolValue(false), kv.BoolValue(true), {}},
+	} {
+		var last []byte
+		for i, v := range values {
+			key := appendGroupKey(nil, v)
+			if got := parseGroupKey(key); got != v {
+				t.Errorf("%v: read back %v", v, got)
+			}
+			if i > 0 && (bytes.Compare(last, key) >= 0 || compareValues(values[i-1], v) >= 0) {
+				t.Errorf("%v and %v are not in order", values[i-1], v)
+			}
+			last = key
+		}
+	}
+}

@@ -1,0 +1,351 @@
+package shell
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// An adoption is what became of the decisions of a file.
+type adoption struct {
+	taken, steps int64
+	there        int // the store has them
+
+	// Left out: those older than what the store has decided itself, and those about another label than the store has.
+	older, other leftOut
+}
+
+// leftOut are decisions that were not taken: how many, and the ids of the first of them in the file.
+type leftOut struct {
+	count int
+	some  []string
+	lines []int64 // of some
+}
+
+// add counts a decision.
+func (l *leftOut) add(d *filedDecision) {
+	const few = 5
+	l.count++
+	at, _ := slices.BinarySearch(l.lines, d.line)
+	if at == few {
+		return
+	}
+	l.some, l.lines = slices.Insert(l.some, at, d.id), slices.Insert(l.lines, at, d.line)
+	l.some, l.lines = l.some[:min(len(l.some), few)], l.lines[:min(len(l.lines), few)]
+}
+
+// adoptDecisions decides in a store as a file says, in one write: all that it takes is on disk when it returns, or nothing
+// is decided. What the store has already is left alone, so that a file can be taken again. The decisions wait in temporary
+// files in the directory of the store.
+func adoptDecisions(
+	ctx context.Context, store *kv.Store, path, who string, memory int64, s *streams,
+) (result adoption, err error) {
+	a := &adopter{
+		path: path, who: who, memory: memory,
+		filed: spill.New(store.Dir(), memory/sorterShare), taken: spill.New(store.Dir(), memory/sorterShare),
+	}
+	defer func() { err = errors.Join(err, a.filed.Close(), a.taken.Close()) }()
+	err = store.View(func(tx *kv.Tx) error {
+		if err := readDecisions(ctx, path, tx, memory, a.filed, s); err != nil {
+			return err
+		}
+		return a.plan(ctx, tx)
+	})
+	if err != nil {
+		return a.adoption, err
+	}
+	now := time.Now()
+	made, err := cleaner.DecideSteps(ctx, store, func(w *cleaner.StepWriter) error {
+		return a.decide(ctx, w, func() time.Time { return now })
+	})
+	if err != nil {
+		return a.adoption, err
+	}
+	a.adoption.taken, a.steps = made.Len(), made.Steps
+	return a.adoption, nil
+}
+
+// An adopter takes the decisions of a file.
+type adopter struct {
+	adoption
+	path, who string
+	memory    int64         // bytes
+	filed     *spill.Sorter // what the file says, by node and line
+	taken     *spill.Sorter // what is taken of it, by line
+	body      []byte        // scratch
+}
+
+// plan compares what the file says about each node with the store. Decisions that the file says were taken back are
+// dropped, and of several about one node the last counts.
+func (a *adopter) plan(ctx context.Context, tx *kv.Tx) error {
+	shown, err := newShownReader(tx)
+	if err != nil {
+		return err
+	}
+	var of []filedDecision // about one node, in the order of the file
+	held := int64(0)       // bytes that they take
+	for record, err := range a.filed.Sorted(ctx) {
+		if err != nil {
+			return err
+		}
+		d, _ := parseFiled(record.Value)
+		if len(of) > 0 && of[0].node != d.node {
+			if err := a.compare(ctx, tx, shown, of); err != nil {
+				return err
+			}
+			of, held = of[:0], 0
+		}
+		if d.undoes == 0 {
+			if held += filedBytes + int64(len(record.Value)); held > a.memory/2 {
+				return fmt.Errorf("%s:%d: node %s: %w", a.path, d.line, d.id,
+					&ops.BudgetError{Job: "import of decisions", Budget: a.memory, Least: 2 * a.memory})
+			}
+			of = append(of, d)
+			continue
+		}
+		// The latest of that number: files of several people, one after the other, count from 1 each.
+		for i, earlier := range slices.Backward(of) {
+			if earlier.seq == d.undoes {
+				of = slices.Delete(of, i, i+1)
+				break
+			}
+		}
+	}
+	return a.compare(ctx, tx, shown, of)
+}
+
+// filedBytes is about what a filedDecision takes in memory beside its texts.
+const filedBytes = 300
+
+// compare compares what the file says about one node with the store.
+func (a *adopter) compare(ctx context.Context, tx *kv.Tx, shown *shownReader, of []filedDecision) error {
+	if len(of) == 0 {
+		return nil
+	}
+	var passed []string // labels that the node had by the file
+	for i := range of {
+		if of[i].hasFrom {
+			passed = append(passed, of[i].from)
+		}
+		if of[i].hasTo {
+			passed = append(passed, of[i].to)
+		}
+	}
+	d := &of[len(of)-1]
+	now, err := shown.at(d.node)
+	if err != nil {
+		return err
+	}
+	request, fate, err := d.against(now, passed, func() (time.Time, error) { return lastDecided(ctx, tx, d.node) })
+	switch {
+	case err != nil:
+		return err
+	case fate == fateThere:
+		a.there++
+	case fate == fateOlder:
+		a.older.add(d)
+	case fate == fateOther:
+		a.other.add(d)
+	default:
+		request.Shown = &now
+		return a.take(d, request)
+	}
+	return nil
+}
+
+// take keeps a decision that is taken, with what is asked for.
+func (a *adopter) take(d *filedDecision, request cleaner.DecisionRequest) error {
+	b := d.append(a.body[:0])
+	b = append(b, byte(request.Kind), byte(request.Shown.Decision))
+	b = binary.AppendVarint(b, request.Shown.Run)
+	for _, text := range []string{request.To, request.Shown.Label, request.Shown.Suggested} {
+		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
+	}
+	a.body = b
+	return a.taken.AddUint64(uint64(d.line), b)
+}
+
+// parseTaken is the inverse of take.
+func parseTaken(b []byte) (d filedDecision, request cleaner.DecisionRequest) {
+	d, b = parseFiled(b)
+	request = cleaner.DecisionRequest{Node: d.node, Kind: cleaner.DecisionKind(b[0])}
+	request.Shown = &cleaner.Shown{Decision: cleaner.DecisionKind(b[1])}
+	var n int
+	request.Shown.Run, n = binary.Varint(b[2:])
+	b = b[2+n:]
+	for _, into := range []*string{&request.To, &request.Shown.Label, &request.Shown.Suggested} {
+		length, n := binary.Uvarint(b)
+		*into, b = string(b[n:n+int(length)]), b[n+int(length):]
+	}
+	return d, request
+}
+
+// decide names the decisions that are taken, in the order of the file. Neighbouring ones of one moment, person and reason
+// become one step, as they were.
+func (a *adopter) decide(ctx context.Context, w *cleaner.StepWriter, now func() time.Time) error {
+	var last filedDecision
+	var why string // of last
+	isFirst := true
+	for record, err := range a.taken.Sorted(ctx) {
+		if err != nil {
+			return err
+		}
+		d, request := parseTaken(record.Value)
+		opt := cleaner.DecideOptions{Who: cmp.Or(d.who, a.who), Why: d.why, Made: d.time, Now: now}
+		if opt.Why == "" && d.kind == cleaner.NoDecision {
+			opt.Why = "imported from " + shortText(filepath.Base(a.path))
+		}
+		if isFirst || !last.isOfStep(&d) || why != opt.Why {
+			if err := w.Begin(opt); err != nil {
+				return err
+			}
+		}
+		if err := w.Add(request); err != nil {
+			return err
+		}
+		last, why, isFirst = d, opt.Why, false
+	}
+	return nil
+}
+
+// isOfStep reports whether a decision that follows is of the same step.
+func (d *filedDecision) isOfStep(next *filedDecision) bool {
+	return d.who == next.who && d.step == next.step && d.time.Equal(next.time)
+}
+
+// lastDecided is when the last decision about a node was made, taken back or not; zero where there is none.
+func lastDecided(ctx context.Context, tx *kv.Tx, v kv.NodeID) (at time.Time, err error) {
+	for d, err := range cleaner.History(ctx, tx, v) {
+		if err != nil {
+			return at, err
+		}
+		at = d.Time
+	}
+	return at, nil
+}
+
+// A shownReader reads nodes as a person would be shown them, fastest in ascending order.
+type shownReader struct{ columns [4]*kv.ColumnReader } // nil of a column that the store does not have
+
+func newShownReader(tx *kv.Tx) (*shownReader, error) {
+	r := &shownReader{}
+	for i, name := range []string{kv.LabelColumn, cleaner.SuggestedColumn, cleaner.DecisionColumn, cleaner.RunColumn} {
+		if _, there := tx.Column(name); !there {
+			continue
+		}
+		var err error
+		if r.columns[i], err = tx.Reader(name); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (r *shownReader) at(v kv.NodeID) (cleaner.Shown, error) {
+	var values [4]kv.Value
+	for i, column := range r.columns {
+		if column == nil {
+			continue
+		}
+		var err error
+		if values[i], err = column.At(v); err != nil {
+			return cleaner.Shown{}, err
+		}
+	}
+	shown := cleaner.Shown{Label: values[0].Str(), Suggested: values[1].Str(), Run: values[3].Int()}
+	var err error
+	if !values[2].IsNull() {
+		shown.Decision, err = cleaner.ParseDecisionKind(values[2].Str())
+	}
+	return shown, err
+}
+
+type fate uint8
+
+// What can become of a decision of a file.
+const (
+	fateTaken fate = iota
+	fateThere      // the store has it
+	fateOlder      // the store has a later one
+	fateOther      // it is about another label than the store has
+)
+
+// against compares a decision with a node of the store, which had the labels passed by the file. Last tells when the last
+// decision of the store about the node was made.
+func (d *filedDecision) against(
+	now cleaner.Shown, passed []string, last func() (time.Time, error),
+) (cleaner.DecisionRequest, fate, error) {
+	request := cleaner.DecisionRequest{Node: d.node, Kind: d.kind}
+	if d.kind == cleaner.Accept && !d.hasTo {
+		if now.Suggested == "" {
+			return request, fateOther, nil
+		}
+		d.to, d.hasTo = now.Suggested, true
+	}
+	if !d.hasTo {
+		d.to = now.Label
+	}
+	if d.isThere(now) {
+		return request, fateThere, nil
+	}
+	if now.Decision != cleaner.NoDecision && !d.time.IsZero() {
+		at, err := last()
+		if err != nil {
+			return request, fateOlder, err
+		}
+		if at.After(d.time) {
+			return request, fateOlder, nil
+		}
+	}
+	switch {
+	case d.hasFrom && !slices.Contains(passed, now.Label):
+		return request, fateOther, nil
+	case d.kind == cleaner.Unsure:
+		return request, fateTaken, nil
+	case d.to == "" && now.Label == "":
+		// There is no label to remove, and none that could be right.
+		return request, fateThere, nil
+	case d.to == "":
+		request.Kind = cleaner.Unlabel
+	case d.to == now.Label:
+		request.Kind = cleaner.Reject
+	case d.to == now.Suggested && d.kind != cleaner.Relabel:
+		request.Kind = cleaner.Accept
+	default:
+		request.Kind, request.To = cleaner.Relabel, d.to
+	}
+	return request, fateTaken, nil
+}
+
+// isThere reports whether a node has the label and the decision that the file has. Accept, reject and relabel come to the
+// same: that the label is right.
+func (d *filedDecision) isThere(now cleaner.Shown) bool {
+	if now.Decision == cleaner.NoDecision || now.Label != d.to {
+		return false
+	}
+	says := func(kind cleaner.DecisionKind) cleaner.DecisionKind {
+		switch kind {
+		case cleaner.Accept, cleaner.Relabel:
+			return cleaner.Reject
+		}
+		return kind
+	}
+	kind := d.kind
+	if kind == cleaner.NoDecision {
+		kind = cleaner.Reject
+		if d.to == "" {
+			kind = cleaner.Unlabel
+		}
+	}
+	return says(kind) == says(now.Decision)
+}
