@@ -28,6 +28,14 @@
 //   - What Update or Bulk.Commit wrote is there after a crash or a power cut once they have returned, and a crash leaves a
 //     prefix of the commits: never a part of one, never a later one without an earlier
 //     (TestCrashKeepsPrefix, TestCrashInBulk, TestUpdateIsAllOrNothing; shell TestKilledJobs).
+//   - The store knows how many commits there were. Where one of Badger's logs is damaged or missing after a crash, the journal
+//     has what it held, and Open writes it again. Where the journal is damaged, missing or of another time, or tables are
+//     older than it, Open returns an [ErrCorrupt] that names the file and the commits in doubt (TestDamagedLogLosesNothing,
+//     TestDamagedJournalIsTold, TestLostTablesAreTold). Damage of both, the log and the journal, may lose commits; Repair
+//     says which.
+//   - An entry that is gone from a space which is kept twice ([Space.KeepTwice]) is found by Check, and [Repair] puts it
+//     back (TestLostEntriesAreBroughtBack, TestLostTableOfDecisions, TestDamagedCopyIsTold, TestCopyFollowsBulks; shell
+//     TestCheckRepairOfDecisions).
 //   - A record that is empty, damaged, or under another key is [ErrCorrupt], never an empty answer. So is a block that
 //     should be there and is not (TestRecordDamage, TestDamagedRecordIsCorrupt, TestCheckFindsDamage).
 //   - One number, Options.MemoryBudget, bounds what the store holds at any size of graph. The bytes stored do not depend
@@ -39,17 +47,17 @@
 //     that room between the question and the write does the system kill this one, as by any crash (TestFullDisk,
 //     TestLoadIntoFullDisk; shell TestFullDisk).
 //   - Of a store that was closed, a file that is missing or cut short is [ErrCorrupt] when the store is opened, and so is a
-//     manifest that is damaged; none is deleted for it (TestDamagedFiles, TestDamageNamesItsFile, TestOpenWithoutManifest).
+//     manifest that is damaged; none is deleted for it. Of the second copy of spaces Check tells (TestDamagedFiles,
+//     TestDamageNamesItsFile, TestOpenWithoutManifest, TestDamagedJournalIsTold, TestDamagedCopyIsTold).
 //   - Of a store that crashed, tables that the manifest does not name are removed when it is opened, as Badger does, but
 //     only where all of their records are in other tables or in the log, or were dropped by a merge. One that holds the only
 //     copy of a record is [ErrCorrupt], and one that cannot be read is moved into the quarantine. So a manifest that is cut
-//     short, or an old one beside newer tables, loses no table (TestRepairOfManifest, TestRepairBesideMergedTables). That the
-//     end of a log is lost, by which Badger would replay the last commits, is not noticed.
+//     short, or an old one beside newer tables, loses no table (TestRepairOfManifest, TestRepairBesideMergedTables).
 //   - Records that were committed with a catalogue which is lost are [ErrCorrupt] when the store is opened for writing, and
 //     stay (TestRepairOfALostCatalogue).
 //   - A changed byte, wherever it is in the files of a closed store, is found by Open, by a read or by Store.Check, or
 //     changes nothing that can be read. That a change, a document or an entry of a space is gone altogether, Check alone can
-//     tell. Tables that were there when the store was opened are compared with their checksums before they are merged,
+//     tell, and of spaces that are not kept twice not always. Tables that were there when the store was opened are compared with their checksums before they are merged,
 //     so that merging does not hide it (TestFlippedBytes; shell TestDamagedFiles). That is done once for a table: the file
 //     "verified" remembers the size, the times and the number of its file, and a file in which these have changed is compared
 //     again (TestTablesAreVerifiedOnce). So a byte that the medium itself changes, after its table was compared, may be hidden
@@ -123,6 +131,20 @@
 // A load does not go through Badger's log and its merging: it writes tables of the last level itself, each byte once,
 // whose bytes depend on the graph alone, and has Badger open them.
 //
+// # Files
+//
+//	MANIFEST, KEYREGISTRY, DISCARD, LOCK   of Badger; LOCK is there while a process writes, or after a crash
+//	000001.sst …                           tables
+//	00001.mem …                            Badger's logs, of what is in no table yet; not synced
+//	journal-000001.log …                   the journal: the commits that may be in no table yet, synced with each
+//	copy-000001.log …                      the second copy of spaces that are kept twice
+//	work, quarantine                       no part of the store
+//
+// A transaction is numbered, appended to the journal, synced, and only then given to Badger; so each costs one sync. What
+// a Bulk writes is in the journal too, and is synced by the transaction that makes it visible. A file of the journal is
+// removed once all that is in it is in tables, at the latest by Close; it takes some four memtables at most. Package
+// kv/internal/journal describes its form.
+//
 // # Keys
 //
 // A key is a kind, one byte, and big-endian fields of fixed width, so that byte order is the order of the numbers.
@@ -131,6 +153,7 @@
 //	02 part                       catalogue
 //	03 space 00 key part          document
 //	04                            counts: what small writes change of the catalogue
+//	05                            number of the last commit
 //	10 generation block part      adjacency: the lists of consecutive nodes, gap-coded
 //	11 generation chunk           adjacency directory: which nodes are in which block
 //	12 generation node node       edge added, removed or changed since the load, under both ends
@@ -167,4 +190,5 @@
 //
 //	1   the first
 //	2   the counts are a record of their own
+//	3   there is a journal, commits are numbered, and spaces may be kept twice
 package kv

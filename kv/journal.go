@@ -360,6 +360,7 @@ func (s *Store) trimJournal() error {
 
 // closeJournal ends the journal of a store that Badger has closed; flushed says that everything is in tables.
 func (s *Store) closeJournal(flushed bool) error {
+	defer func() { s.journal = nil }()
 	switch {
 	case s.journal == nil && flushed && !s.synced && s.header.Version >= journaledFormat:
 		if err := s.createJournal(); err != nil {

@@ -77,7 +77,7 @@ func (e Event) level() slog.Level {
 type Counters struct {
 	Snapshots int64 // begun, those of Updates included
 
-	Commits       int64 // transactions made durable, each by one sync of the log
+	Commits       int64 // transactions made durable, each by one sync of the journal
 	FailedCommits int64
 	CommitRecords int64 // records written and deleted by Commits
 	CommitBytes   int64 // of their keys and values

@@ -311,7 +311,10 @@ func (tx *Tx) commit() error {
 	began := time.Now()
 	err := tx.record()
 	if err == nil {
-		err = wrapBadger(tx.txn.Commit())
+		if err = wrapBadger(tx.txn.Commit()); err != nil && len(tx.entries) > 0 {
+			// The journal has it, so that it is there when the store is opened again: nothing may be written before.
+			tx.s.failure.set(err)
+		}
 	}
 	tx.s.committed(tx, began, err)
 	return err

@@ -159,7 +159,7 @@ func TestDamage(t *testing.T) {
 		if sequence == 3 {
 			last = ends[len(ends)-2]
 		}
-		for at := int64(0); at < last; at += 3 {
+		for at := int64(0); at < last; at += 11 {
 			text[at] ^= 8
 			if err := os.WriteFile(path, text, 0o600); err != nil {
 				t.Fatal(err)
@@ -258,4 +258,39 @@ func FuzzEntries(f *testing.F) {
 			t.Errorf("got %v, want %v", second, entries)
 		}
 	})
+}
+
+// TestRotateFails has no segment begun where its file cannot be made: the journal goes on in the one before.
+func TestRotateFails(t *testing.T) {
+	dir := t.TempDir()
+	l, err := Create(dir, "j", testStore, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(segmentPath(dir, "j", 2), "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Rotate(); err == nil {
+		t.Fatal("got no error where a directory is in the way")
+	}
+	if err := os.RemoveAll(segmentPath(dir, "j", 2)); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("left %v, %v; want one segment", entries, err)
+	}
+	for range 2 {
+		if err := l.AppendCommit([]Entry{{[]byte("k"), []byte("v")}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Rotate(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if c, frames := read(t, dir); c.Last() != 2 || len(frames) != 2 || len(c.Damage) > 0 || len(c.Segments) != 3 {
+		t.Errorf("got %+v", c)
+	}
 }

@@ -74,10 +74,15 @@ func (l *Log) begin(s Segment) error {
 	if err := errors.Join(err, file.Close()); err != nil { // some systems rename no file that is open
 		return errors.Join(err, os.Remove(begun))
 	}
-	if err := errors.Join(os.Rename(begun, s.Path), syncDirectory(l.dir)); err != nil {
-		return err
+	if err := os.Rename(begun, s.Path); err != nil {
+		return errors.Join(err, os.Remove(begun))
 	}
-	if file, err = os.OpenFile(s.Path, os.O_RDWR, 0); err != nil {
+	err = syncDirectory(l.dir)
+	if err == nil {
+		file, err = os.OpenFile(s.Path, os.O_RDWR, 0)
+	}
+	if err != nil {
+		l.failed = err // the segment is there, and the one before it must not grow
 		return err
 	}
 	l.segments = append(l.segments, s)
