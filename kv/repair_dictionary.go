@@ -189,10 +189,26 @@ func (n *nameRepair) each(ctx context.Context, use func(position int, id string,
 	return nil
 }
 
+// lostPrefix begins an id that Repair makes up, once or, where other ids begin so, more often. The place in the node file
+// follows.
+const lostPrefix = "lost-"
+
+// IsLostID reports whether Repair may have made up an id, for a node of which it could not read the id.
+func IsLostID(id string) bool {
+	place, is := strings.CutPrefix(id, lostPrefix)
+	for is {
+		if _, err := strconv.ParseUint(place, 10, 32); err == nil {
+			return true
+		}
+		place, is = strings.CutPrefix(place, lostPrefix)
+	}
+	return false
+}
+
 func (n *nameRepair) writeIDs(ctx context.Context, g generation) (err error) {
 	draft := n.bulk.draft
 	draft.DenseIDs, draft.IntegerIDs = true, true
-	n.lost = "lost-"
+	n.lost = lostPrefix
 	again := true
 	for again { // until no id looks like one that is made up
 		again = false
@@ -207,7 +223,7 @@ func (n *nameRepair) writeIDs(ctx context.Context, g generation) (err error) {
 			return err
 		}
 		if again {
-			n.lost += "lost-"
+			n.lost += lostPrefix
 		}
 	}
 	if draft.DenseIDs {

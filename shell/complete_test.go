@@ -40,7 +40,7 @@ func TestCandidates(t *testing.T) {
 		{"explain P", "P", nil},
 		{"neighbors 'e", "'e", []string{"'e 1'"}},
 		{"accept p1, s", "s", []string{"s3", "s1", "s2"}},
-		{"reject ", "", []string{"where", "s3", "p4", "p1", "p2", "p3", "p5", "s1", "s2", "'e 1'", "東"}},
+		{"reject ", "", []string{"where", "all", "s3", "p4", "p1", "p2", "p3", "p5", "s1", "s2", "'e 1'", "東"}},
 		{"relabel s", "s", []string{"s3", "s1", "s2"}},
 		{"unlabel 東", "東", []string{"東"}},
 		{"unsure 's", "'s", []string{"'s3'", "'s1'", "'s2'"}},

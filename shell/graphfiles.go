@@ -322,8 +322,8 @@ func (g *graphFiles) add(ctx context.Context, store *kv.Store, r reading) (added
 			return nil
 		})
 	})
-	if errors.Is(err, kv.ErrTxTooBig) && features > 0 {
-		err = fmt.Errorf("%s: the names of its %d columns do not fit into a transaction, want fewer columns or more memory: %w", g.Features, features, err)
+	if errors.Is(err, kv.ErrCatalogTooBig) && features > 0 {
+		err = fmt.Errorf("%s: the names of its %d columns do not fit into a store, want fewer columns or more memory: %w", g.Features, features, err)
 	}
 	return added, err
 }

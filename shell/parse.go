@@ -509,6 +509,10 @@ func (p *parser) decided(s *decideStatement) (err error) {
 		s.where, err = p.expression()
 		return err
 	}
+	if p.current.is("all") { // which is no class
+		p.advance()
+		return p.expect("where")
+	}
 	class, err := p.class()
 	s.label = &class
 	return err

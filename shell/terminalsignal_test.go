@@ -29,7 +29,7 @@ func TestTerminalEnds(t *testing.T) {
 		{name: "at the prompt", store: paged, waits: `(?m)^graphcleaner> *$`},
 		{name: "in a line", store: paged, typed: "count nod", waits: `count nod$`},
 		{name: "in a pager", store: paged, typed: "nodes return id, label\n", waits: `(?s)id.*label.*\n:$`},
-		{name: "at a question", store: paged, typed: "unlabel where id < 10\n", waits: `\[y/N\] *$`},
+		{name: "at a question", store: paged, typed: "unlabel all where id < 10\n", waits: `\[y/N\] *$`},
 		{name: "in a clean", store: long, typed: "clean hops 3\n", waits: `(?m)(%|/s|of \d)`},
 		{name: "at a prompt without an editor", store: paged, environment: []string{"TERM=dumb"}, waits: `(?m)^graphcleaner> *$`},
 	} {
@@ -75,7 +75,7 @@ func TestTerminalPagerTakesCtrlC(t *testing.T) {
 	time.Sleep(500 * time.Millisecond) // less drops the keys that come with it
 	term.keys("q")
 	term.wait("the prompt", `graphcleaner> *$`)
-	term.text("unlabel where id < 10")
+	term.text("unlabel all where id < 10")
 	term.keys("Enter")
 	term.wait("the question", `\[y/N\] *$`)
 	term.keys("C-c")
