@@ -17,7 +17,7 @@ import (
 // removed. A damaged copy is made again later, from what can be read of it and the tables.
 func (r *repair) copies(ctx context.Context) error {
 	cat, err := r.catalog()
-	if errors.Is(err, ErrCorrupt) || len(cat.Twice) == 0 {
+	if errors.Is(err, ErrCorrupt) {
 		return nil // which is told of when the catalogue is needed
 	}
 	if err != nil {
@@ -25,6 +25,9 @@ func (r *repair) copies(ctx context.Context) error {
 	}
 	c, err := r.s.readCopy(true)
 	if err != nil {
+		return err
+	}
+	if cat, err = r.adopt(c, cat); err != nil || len(cat.Twice) == 0 {
 		return err
 	}
 	base := r.s.commits
@@ -41,6 +44,44 @@ func (r *repair) copies(ctx context.Context) error {
 		return nil
 	}
 	return r.putBack(ctx, c, cat)
+}
+
+// adopt returns the catalogue with the spaces that a sound copy has, where the catalogue does not have them or has earlier
+// generations of them: then a later catalogue is lost.
+func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
+	if !c.known || len(c.Damage) > 0 || c.commit > r.s.commits {
+		return cat, nil
+	}
+	kept, err := parseKeptTwice(c.kept)
+	if err != nil {
+		return cat, nil
+	}
+	later := map[string]generation{}
+	for name, g := range kept {
+		if g > 0 && g > cat.Spaces[name] {
+			later[name] = g
+		}
+	}
+	if len(later) == 0 {
+		return cat, nil
+	}
+	err = r.s.update(func(tx *Tx) error {
+		cat, err = tx.change()
+		if err != nil {
+			return err
+		}
+		for name, g := range later {
+			cat.Spaces[name], cat.Twice[name] = g, c.commit
+			cat.Next = max(cat.Next, g+1)
+		}
+		return nil
+	})
+	for _, name := range slices.Sorted(maps.Keys(later)) {
+		if err == nil {
+			err = r.done("catalogue", "it does not have the space "+name+" as its second copy has: a later catalogue is lost", "the space is named again")
+		}
+	}
+	return cat, err
 }
 
 // putBack puts back the entries that a space lacks, or has otherwise than its copy. Of a copy that is damaged only those

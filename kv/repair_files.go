@@ -50,7 +50,9 @@ func (r *repair) logs() error {
 		short := fmt.Sprintf("it has %d bytes, want at least %d", len(head), logHeader)
 		switch {
 		case len(head) == 0: // Badger makes logs by way of an empty file
-			err = os.Remove(path)
+			if err = os.Remove(path); err == nil {
+				err = r.done(name, "it is empty", "taken out")
+			}
 		case len(head) < logHeader && filepath.Ext(path) == ".mem":
 			if err = os.Remove(path); err == nil {
 				err = r.done(name, short, "taken out: the journal has the commits that it had")

@@ -59,6 +59,19 @@ func (c *catalog) keptTwice() (list []byte) {
 	return list
 }
 
+// parseKeptTwice is the inverse of keptTwice.
+func parseKeptTwice(list []byte) (map[string]generation, error) {
+	kept := map[string]generation{}
+	for len(list) > 0 {
+		name, rest, ok := bytes.Cut(list, []byte{0})
+		if !ok || len(rest) < 4 {
+			return nil, errors.New("it is cut off")
+		}
+		kept[string(name)], list = generation(binary.BigEndian.Uint32(rest)), rest[4:]
+	}
+	return kept, nil
+}
+
 // A copyState is how far the copy has come.
 type copyState struct {
 	*journal.Contents

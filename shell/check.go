@@ -122,7 +122,7 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 	}
 	var done []kv.Mend
 	opt := kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}
-	lost, err := kv.Repair(ctx, c.DB, opt, s.progress.report(), func(m kv.Mend) { done = append(done, m) }, index.Repair, cleaner.Repair)
+	lost, err := kv.Repair(ctx, c.DB, opt, s.progress.report(), func(m kv.Mend) { done = append(done, m) }, cleaner.Repair, index.Repair)
 	s.progress.clear()
 	if err != nil {
 		return leaving(err, "%s is as it was; run it again", c.DB)
