@@ -38,6 +38,7 @@ func entryRoom(key, value []byte) int64 { return int64(len(key) + len(value) + e
 // makeRoom must be called before entries of n bytes, by entryRoom, are given to Badger. It returns ErrNoSpace where
 // they, and what follows from them, might not fit on the disk.
 func (s *Store) makeRoom(n int64) error {
+	s.built.release()
 	if err := s.awaitFlush(); err != nil {
 		return err
 	}

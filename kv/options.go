@@ -107,7 +107,7 @@ func badgerOptions(dir string, opt Options, synced bool) (badger.Options, error)
 	b.NumMemtables = 2
 
 	// Tables of at most 8 MiB keep what a compaction holds in memory small.
-	b.BaseTableSize = min(max(memTable/4, 2<<20), 8<<20)
+	b.BaseTableSize = min(max(memTable/16, 512<<10), 8<<20)
 	b.BaseLevelSize = 4 * memTable
 	b.TableSizeMultiplier = 2
 	b.LevelSizeMultiplier = 10

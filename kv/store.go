@@ -45,6 +45,7 @@ type Store struct {
 
 	failure *writeFailure
 	merges  *mergeGuard
+	built   tableMemory
 	pinned  int          // logs of memtables that readers keep, as awaitFlush has found; of who holds the writer's lock
 	logs    logCount     // of who holds the writer's lock
 	written atomic.Int64 // bytes of entries given to Badger since it was opened
@@ -269,6 +270,7 @@ func openBadger(dir string, opt Options, synced bool) (*Store, error) {
 			db:       db,
 			failure:  failure,
 			merges:   merges,
+			built:    newTableMemory(db),
 			verified: readVerified(dir),
 			records:  newRecordCache(opt.MemoryBudget),
 			writer:   newWriterLock(),
