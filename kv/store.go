@@ -242,7 +242,7 @@ func openBadger(dir string, opt Options, synced bool) (*Store, error) {
 	failure := new(writeFailure)
 	merges := newMergeGuard(failure)
 	b.Logger = watchedLog{b.Logger, failure, merges}
-	if err := prepare(dir, b); err != nil {
+	if err := guardFaults(func() error { return prepare(dir, b) }); err != nil {
 		return nil, err
 	}
 	if !opt.ReadOnly {
