@@ -219,7 +219,7 @@ func (p *blockedProcess) signal(t *testing.T, signal syscall.Signal) (said strin
 	if err := p.cmd.Process.Signal(signal); err != nil {
 		t.Fatal(err)
 	}
-	guard := time.AfterFunc(hung, func() { _ = p.cmd.Process.Kill() })
+	guard := time.AfterFunc(hung, func() { p.cmd.Process.Kill() }) //nolint:errcheck // it may have ended
 	defer guard.Stop()
 	if _, err := p.said.ReadFrom(p.err); err != nil {
 		t.Fatal(err)

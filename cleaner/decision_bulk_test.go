@@ -23,7 +23,7 @@ func suggestedStore(t *testing.T, n int, written func()) *kv.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Abort()
+	defer l.Abort() //nolint:errcheck // after Commit it does nothing
 	for v := range n {
 		if err := l.AddNode(kv.Node{ID: fmt.Sprint("n", v), Label: []string{"A", "B", "C"}[v%3]}); err != nil {
 			t.Fatal(err)

@@ -60,8 +60,14 @@ func TestMostClasses(t *testing.T) {
 	if said == nil || len(err.Error()) > 300 {
 		t.Fatalf("200,000 classes: got %q, want the numbers", err)
 	}
-	size, _ := strconv.Atoi(said[1])
-	limit, _ := strconv.Atoi(said[2])
+	size, err := strconv.Atoi(said[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit, err := strconv.Atoi(said[2])
+	if err != nil {
+		t.Fatal(err)
+	}
 	rest := size - 16*200_000
 	most := (limit - rest) / 16
 	if err := loadManyClasses(t, most); err != nil {

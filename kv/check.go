@@ -56,8 +56,8 @@ func (s *Store) Check(ctx context.Context, progress Progress, report func(Proble
 	defer tx.release()
 	c.catalog()
 	for _, step := range []func(context.Context) error{
+		c.copies, // first: a writer may have to wait until the copy is let go
 		c.tables, c.records, c.documents, c.dictionary, c.adjacency, c.edgeDeltas, c.columns, c.matrices,
-		c.copies,
 	} {
 		if err := c.found("store", step(ctx)); err != nil {
 			return err

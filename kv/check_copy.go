@@ -41,11 +41,10 @@ func (s *Store) beginCheckCopy(tx *Tx, c *spaceCopy) error {
 	if err != nil || len(contents.Segments) == 0 {
 		return err
 	}
-	if c.damage = s.fitsCopy(state, tx.cat, contents.Base(), held); c.damage != nil || !state.known {
-		return nil
-	}
-	if !bytes.Equal(state.kept, tx.cat.keptTwice()) {
-		return nil // it is written anew before the journal is made shorter
+	c.damage = s.fitsCopy(state, tx.cat, contents.Base(), held)
+	// A copy of other generations is written anew before the journal is made shorter.
+	if c.damage != nil || !state.known || !bytes.Equal(state.kept, tx.cat.keptTwice()) {
+		return nil //nolint:nilerr // copies returns the damage
 	}
 	c.state = state
 	return eachCopied(s.dir, tx.cat, state.commit, held, func(name string, key, body []byte) error {

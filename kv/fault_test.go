@@ -115,7 +115,7 @@ func TestFaultOfATableReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.close()
+	defer r.close() //nolint:errcheck // it was read only
 	if err := os.Truncate(path, 0); err != nil {
 		t.Fatal(err)
 	}

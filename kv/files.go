@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -146,23 +147,15 @@ func checkLogs(dir string) (empty, err error) {
 		return nil, err
 	}
 	for _, path := range logs {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		var header [logHeader]byte
-		n, err := f.Read(header[:])
-		if closing := f.Close(); closing != nil {
-			return nil, closing
-		}
+		head, err := readHead(path, logHeader)
 		switch {
-		case n == 0:
-			empty = corruptFile(path, "it is empty")
 		case err != nil:
 			return nil, err
-		case n < logHeader:
-			return nil, corruptFile(path, "it has %d bytes, want at least %d", n, logHeader)
-		case [8]byte(header[:8]) != [8]byte{}:
+		case len(head) == 0:
+			empty = corruptFile(path, "it is empty")
+		case len(head) < logHeader:
+			return nil, corruptFile(path, "it has %d bytes, want at least %d", len(head), logHeader)
+		case [8]byte(head) != [8]byte{}:
 			return nil, corruptFile(path, "it says that it is encrypted")
 		}
 	}
@@ -191,6 +184,16 @@ func setLogsAside(dir string) error {
 		}
 	}
 	return nil
+}
+
+// readHead reads the first n bytes of a file, fewer where the file is shorter.
+func readHead(path string, n int64) (head []byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return io.ReadAll(io.LimitReader(f, n))
 }
 
 // checkTable opens a table as Badger does, checks its index and its last block, and returns its size in bytes.

@@ -303,9 +303,10 @@ func (s *Store) version() uint64 {
 	return txn.ReadTs()
 }
 
-// journalIsDue says whether the last segment of the journal has grown to half a memtable.
+// journalIsDue says whether the last segment of the journal has grown to half a memtable. After a failed write the journal
+// stays as it is: it may have what Badger has not.
 func (s *Store) journalIsDue() bool {
-	return s.journal != nil && s.journal.Size() >= s.db.Opts().MemTableSize/2 && s.journal.Failed() == nil
+	return s.journal != nil && s.journal.Size() >= s.db.Opts().MemTableSize/2 && s.failure.err() == nil
 }
 
 // rotateJournal begins another segment where it is due, and removes those of which all is in tables. Where it cannot, the

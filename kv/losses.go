@@ -34,8 +34,8 @@ func (l *Losses) add(loss Loss) {
 	*l = append(*l, loss)
 }
 
-// LossesOf sums up what mends, in their order, lost for good.
-func LossesOf(mends []Mend) (lost Losses) {
+// lossesOf sums up what mends, in their order, lost for good.
+func lossesOf(mends []Mend) (lost Losses) {
 	for _, m := range mends {
 		lost.include(m)
 	}

@@ -375,9 +375,9 @@ func replaceJSON(path string, v any) error {
 
 // replaceFile puts a text in the place of a file, at once and durably.
 func replaceFile(path string, text []byte) error {
-	begun := filepath.Join(filepath.Dir(path), "spill-repair.tmp") // which the next open of a store removes
+	begun := filepath.Join(filepath.Dir(path), "spill-replace.tmp") // in a store, the next open removes it
 	if err := writeSynced(begun, text); err != nil {
-		return wrapSpace(err)
+		return wrapBadger(err)
 	}
 	if err := os.Rename(begun, path); err != nil {
 		return err
@@ -385,7 +385,7 @@ func replaceFile(path string, text []byte) error {
 	return syncDirectory(filepath.Dir(path))
 }
 
-// wrapSpace is wrapBadger for an error of the system.
+// wrapSpace is wrapBadger for an error of writing to a quarantine.
 func wrapSpace(err error) error {
 	if err == nil {
 		return nil

@@ -105,7 +105,7 @@ func finishRepair(dir string, report func(Mend)) (lost Losses, err error) {
 	for _, m := range mends {
 		report(m)
 	}
-	return LossesOf(mends), err
+	return lossesOf(mends), err
 }
 
 // lockToRepair locks the directory of a store that can be written to.

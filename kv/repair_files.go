@@ -73,24 +73,6 @@ func (r *repair) logs() error {
 	return nil
 }
 
-// readHead reads up to n bytes from the beginning of a file.
-func readHead(path string, n int) (head []byte, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	head = make([]byte, n)
-	read := 0
-	for read < n {
-		m, err := f.Read(head[read:])
-		if read += m; err != nil || m == 0 {
-			break // what is there is short
-		}
-	}
-	return head[:read], nil
-}
-
 // overwrite writes bytes over the beginning of a file.
 func overwrite(path string, b []byte) (err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)

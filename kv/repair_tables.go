@@ -180,17 +180,14 @@ func (r *repair) rebuild(ctx context.Context, c *census, only []*censusTable, go
 			next = id + 1
 		}
 	}
-	what := ""
-	if damage != nil {
-		what = damage.Error()
-	} else {
-		what = fmt.Sprintf("it is older than the tables: %d that it names are not there, and %d that it does not name hold records that no other has",
+	if damage == nil {
+		damage = fmt.Errorf("it is older than the tables: %d that it names are not there, and %d that it does not name hold records that no other has",
 			len(gone), len(only))
 	}
 	if err := r.writeLevels(levels); err != nil {
 		return err
 	}
-	return r.done(badger.ManifestFilename, what, "made again for %d tables", len(levels))
+	return r.done(badger.ManifestFilename, damage.Error(), "made again for %d tables", len(levels))
 }
 
 // overlapping are the tables in groups: each overlaps another of its group, and none of another group.
@@ -329,9 +326,5 @@ func (r *repair) writeLevels(levels map[uint64]uint8) error {
 			Id: id, Op: pb.ManifestChange_CREATE, Level: uint32(levels[id]),
 		})
 	}
-	text, err := manifestText(&changes)
-	if err != nil {
-		return err
-	}
-	return replaceFile(filepath.Join(r.dir, badger.ManifestFilename), text)
+	return writeManifest(r.dir, &changes)
 }

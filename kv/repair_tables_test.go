@@ -174,8 +174,8 @@ func wantRepaired(t *testing.T, c damageCase, want map[string]string) {
 		}
 		return
 	}
-	if fmt.Sprint(lost) != fmt.Sprint(LossesOf(done)) {
-		t.Errorf("%s: Repair returns losses %v, and its mends %v", c.name, lost, LossesOf(done))
+	if fmt.Sprint(lost) != fmt.Sprint(lossesOf(done)) {
+		t.Errorf("%s: Repair returns losses %v, and its mends %v", c.name, lost, lossesOf(done))
 	}
 	repaired := copyStore(t, damaged)
 	defer func() {

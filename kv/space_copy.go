@@ -153,10 +153,8 @@ func (s *Store) updateCopy() error {
 		if err != nil {
 			return err
 		}
-		base := uint64(0)
 		if s.journal != nil {
-			base = s.journal.Segments()[0].Base
-			if err := s.fitsCopy(c, tx.cat, base, s.commits); err != nil {
+			if err := s.fitsCopy(c, tx.cat, s.journal.Segments()[0].Base, s.commits); err != nil {
 				return err
 			}
 		}
@@ -247,7 +245,10 @@ func (w *copyWriter) flush() error {
 // end makes durable what was put, and says of which commit the copy is.
 func (w *copyWriter) end(cat *catalog) error {
 	covers := append(commitBody(w.s.commits), cat.keptTwice()...)
-	return w.log.AppendCommit(append(w.entries, journal.Entry{Key: []byte{copyCovers}, Value: covers}))
+	err := w.log.AppendCommit(append(w.entries, journal.Entry{Key: []byte{copyCovers}, Value: covers}))
+	clear(w.entries)
+	w.entries, w.bytes = w.entries[:0], 0
+	return err
 }
 
 // anew writes all entries of a snapshot, in another file where older ones are to go.

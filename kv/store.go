@@ -243,7 +243,7 @@ func openBadger(dir string, opt Options, synced bool) (*Store, error) {
 	failure := new(writeFailure)
 	merges := newMergeGuard(failure)
 	b.Logger = watchedLog{b.Logger, failure, merges}
-	if err := prepare(dir, b); err != nil {
+	if err := guardFaults(func() error { return prepare(dir, b) }); err != nil {
 		return nil, err
 	}
 	if !opt.ReadOnly {
@@ -487,7 +487,7 @@ func (s *Store) writeHeader() error {
 // store; it must not be called from inside an Update or a loop over a snapshot. While a Bulk is open it returns ErrBusy
 // and closes nothing: end the Bulk with Commit or Abort first. Closing again does nothing. Where the disk has
 // no room for what was written last, which only another process can have taken, it returns ErrNoSpace and the store
-// stays open: close it again once there is room. Even without that, what was committed is in the log.
+// stays open: close it again once there is room. Even without that, what was committed is in the journal.
 func (s *Store) Close() error {
 	if s.bulkOpen.Load() {
 		return fmt.Errorf("%s: %w: a Bulk is open, end it with Commit or Abort", s.dir, ErrBusy)

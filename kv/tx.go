@@ -311,9 +311,10 @@ func (tx *Tx) commit() error {
 	began := time.Now()
 	err := tx.record()
 	if err == nil {
-		if err = wrapBadger(tx.txn.Commit()); err != nil && len(tx.entries) > 0 {
+		if err = wrapBadger(tx.txn.Commit()); err != nil && tx.s.journal != nil && len(tx.entries) > 0 {
 			// The journal has it, so that it is there when the store is opened again: nothing may be written before.
 			tx.s.failure.set(err)
+			err = fmt.Errorf("committed, and there when the store is opened again, but %w: %w", ErrFailed, err)
 		}
 	}
 	tx.s.committed(tx, began, err)

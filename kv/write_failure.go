@@ -305,14 +305,7 @@ func writeManifest(dir string, changes *pb.ManifestChangeSet) error {
 	if err != nil {
 		return err
 	}
-	begun := filepath.Join(dir, "spill-manifest.tmp") // which the next open removes
-	if err := writeSynced(begun, text); err != nil {
-		return err
-	}
-	if err := os.Rename(begun, path); err != nil {
-		return err
-	}
-	return syncDirectory(dir)
+	return replaceFile(path, text)
 }
 
 // carriedOut says whether all tables that a change made are there, or were removed later.

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -50,7 +51,7 @@ type escapeWriter struct {
 }
 
 func (w *escapeWriter) Write(p []byte) (int, error) {
-	text := append(w.rest, p...)
+	text := slices.Concat(w.rest, p)
 	whole := len(text)
 	for i := max(0, len(text)-utf8.UTFMax+1); i < len(text); i++ {
 		if utf8.RuneStart(text[i]) && !utf8.FullRune(text[i:]) {
@@ -58,7 +59,7 @@ func (w *escapeWriter) Write(p []byte) (int, error) {
 			break
 		}
 	}
-	w.rest = append([]byte(nil), text[whole:]...)
+	w.rest = text[whole:]
 	if _, err := io.WriteString(w.out, escape(string(text[:whole]), "\n\t")); err != nil {
 		return 0, err
 	}

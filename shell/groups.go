@@ -44,8 +44,10 @@ func newGroups(memory int64) *groups {
 
 func (g *groups) close() error { return errors.Join(g.partial.Close(), g.ordered.Close()) }
 
-// release is close for a reader of rows, whom a file that cannot be removed does not concern.
-func (g *groups) release() { _ = g.close() }
+// release is close for a reader of rows. A temporary file that cannot be removed changes no row.
+func (g *groups) release() {
+	g.close() //nolint:errcheck // see above
+}
 
 // add counts a value.
 func (g *groups) add(value kv.Value) error {

@@ -457,7 +457,7 @@ func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err
 	case 'z':
 		return r.undo(ctx)
 	case 'w':
-		return false, r.explain(ctx, a.text)
+		return false, r.explain(a.text)
 	case 'e':
 		result, err := r.engine.run(ctx, &explainStatement{id: literal{kind: literalString, text: e.ID, pos: startOfText}})
 		if err == nil {
@@ -477,7 +477,7 @@ func (r *review) relabel(ctx context.Context, e *subject, label string) (moved b
 	if label == "" {
 		r.listClasses(e)
 	}
-	label, err = r.wordFor(ctx, "label (Tab completes): ", e.choices(), label, e.class)
+	label, err = r.wordFor("label (Tab completes): ", e.choices(), label, e.class)
 	if err != nil || label == "" {
 		return false, err
 	}
@@ -488,8 +488,8 @@ func (r *review) relabel(ctx context.Context, e *subject, label string) (moved b
 }
 
 // explain takes the reason of the next decision.
-func (r *review) explain(ctx context.Context, why string) (err error) {
-	r.why, err = r.wordFor(ctx, "reason: ", nil, why, func(text string, _ bool) (string, error) {
+func (r *review) explain(why string) (err error) {
+	r.why, err = r.wordFor("reason: ", nil, why, func(text string, _ bool) (string, error) {
 		switch {
 		case !utf8.ValidString(text):
 			return "", replyErrorf("the reason %q is no UTF-8 text", shortText(text))
@@ -505,7 +505,7 @@ func (r *review) explain(ctx context.Context, why string) (err error) {
 // its key is the first answer. Whoever is told of a slip is still asked for the same, so that a second try is not taken for
 // keys. Check returns what a text means; asked says that it answers the prompt.
 func (r *review) wordFor(
-	ctx context.Context, prompt string, choices []string, text string, check func(text string, asked bool) (string, error),
+	prompt string, choices []string, text string, check func(text string, asked bool) (string, error),
 ) (string, error) {
 	for asked := text == ""; ; asked = true {
 		if asked {

@@ -198,7 +198,11 @@ func TestKeysInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = errors.Join(in.Close(), typed.Close()) }()
+	t.Cleanup(func() {
+		if err := errors.Join(in.Close(), typed.Close()); err != nil {
+			t.Error(err)
+		}
+	})
 	k, _, raw, restored := pressed()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()

@@ -85,9 +85,9 @@ func (term *terminal) run(store string, flags ...string) {
 	without := []string{"env", "-u", "PAGER", "-u", "LESS", "-u", "NO_COLOR"}
 	without = append(without, term.environment...)
 	without = append(without, "sh", "-c", `echo $$ > "$0"; exec "$@"`, term.pidFile())
-	words := append(without, filepath.Join(term.dir, "graphcleaner"), "shell", store)
+	words := slices.Concat(without, []string{filepath.Join(term.dir, "graphcleaner"), "shell", store}, flags)
 	var quoted []string
-	for _, word := range append(words, flags...) {
+	for _, word := range words {
 		quoted = append(quoted, "'"+strings.ReplaceAll(word, "'", `'\''`)+"'")
 	}
 	// Ctrl-C interrupts every process of the terminal; the one around the shell stays, to tell how the shell ended.

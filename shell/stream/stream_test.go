@@ -36,7 +36,11 @@ func TestWaitsEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = errors.Join(in.Close(), out.Close()) }()
+	t.Cleanup(func() {
+		if err := errors.Join(in.Close(), out.Close()); err != nil {
+			t.Error(err)
+		}
+	})
 	ended(t, "an empty pipe", func(ctx context.Context) error {
 		_, err := io.ReadAll(NewReader(ctx, in))
 		return err
