@@ -3,6 +3,7 @@ package kv
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -130,10 +131,30 @@ func readSwitch(store string) (s fileSwitch, err error) {
 	if err != nil {
 		return s, err
 	}
-	if err := json.Unmarshal(text, &s); err != nil {
-		return s, corruptFile(switchPath(store), "%v", err)
+	err = json.Unmarshal(text, &s)
+	if err == nil {
+		err = s.check()
+	}
+	if err != nil {
+		return s, corruptFile(switchPath(store), "%v; the files of the store are in the numbered directories beside it: put those of one back, and remove it", err)
 	}
 	return s, nil
+}
+
+// check returns an error unless the switch moves files between the store and its quarantine alone: the file may come from
+// anybody.
+func (s fileSwitch) check() error {
+	repair := s.OutTo == beforeName && s.InFrom == afterName && !s.Undoes
+	undo := s.OutTo == repairedName && s.InFrom == beforeName && s.Undoes
+	if s.Repair < 1 || !repair && !undo {
+		return errors.New("it is no switch of a repair")
+	}
+	for _, name := range slices.Concat(s.Out, s.In) {
+		if name != filepath.Base(name) || !filepath.IsLocal(name) || name == "." || name == quarantineName || name == workName {
+			return fmt.Errorf("it names %q, which is no file of a store", name)
+		}
+	}
+	return nil
 }
 
 // checkSwitched returns ErrCorrupt where a switch was stopped.
