@@ -357,6 +357,11 @@ func readKeptRepair(store string, number int) (kept keptRepair, err error) {
 	if err := json.Unmarshal(text, &kept); err != nil {
 		return kept, corruptFile(path, "%v", err)
 	}
+	for _, f := range slices.Concat(kept.Before, kept.After) {
+		if !filepath.IsLocal(f.Name) { // the file may come from anybody
+			return kept, corruptFile(path, "it names %q, which is no file of a store", f.Name)
+		}
+	}
 	return kept, nil
 }
 
