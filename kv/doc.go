@@ -31,11 +31,17 @@
 //   - The store knows how many commits there were. Where one of Badger's logs is damaged or missing after a crash, the journal
 //     has what it held, and Open writes it again. Where the journal is damaged, missing or of another time, or tables are
 //     older than it, Open returns an [ErrCorrupt] that names the file and the commits in doubt (TestDamagedLogLosesNothing,
-//     TestDamagedJournalIsTold, TestLostTablesAreTold). Damage of both, the log and the journal, may lose commits; Repair
-//     says which.
+//     TestDamagedJournalIsTold, TestLostTablesAreTold). A second copy that is of a later commit than the tables and the
+//     journal, or of another store, is ErrCorrupt too (TestLaterCopyIsToldAtOpen, TestCopyOfAnotherStore).
+//   - Where both are damaged, Badger's log and the journal, commits may be lost. Open and Check may not notice: a journal that
+//     is cut short, beside a log that holds no more than it, reads like one that ended there. Where the journal is missing, or
+//     its end is damaged or missing, Repair tells an unknown number of lost commits, as nobody knows whether there were more
+//     (TestUnknownCommitsAreLost).
 //   - An entry that is gone from a space which is kept twice ([Space.KeepTwice]) is found by Check, and [Repair] puts it
 //     back (TestLostEntriesAreBroughtBack, TestLostTableOfDecisions, TestDamagedCopyIsTold, TestCopyFollowsBulks; shell
-//     TestCheckRepairOfDecisions).
+//     TestCheckRepairOfDecisions). A copy that is whole is used also where it is of an earlier or a later commit than the store
+//     (TestSoundCopyIsUsed, TestEarlierCopyIsUsed). Where commits after it are known to neither it nor the journal, an entry that
+//     can be read stays as it is, and one that they deleted may come back.
 //   - A record that is empty, damaged, or under another key is [ErrCorrupt], never an empty answer. So is a block that
 //     should be there and is not (TestRecordDamage, TestDamagedRecordIsCorrupt, TestCheckFindsDamage).
 //   - One number, Options.MemoryBudget, bounds what the store holds at any size of graph. The bytes stored do not depend
@@ -47,7 +53,7 @@
 //     that room between the question and the write does the system kill this one, as by any crash (TestFullDisk,
 //     TestLoadIntoFullDisk; shell TestFullDisk).
 //   - Of a store that was closed, a file that is missing or cut short is [ErrCorrupt] when the store is opened, and so is a
-//     manifest that is damaged; none is deleted for it. Of the second copy of spaces Check tells (TestDamagedFiles,
+//     manifest that is damaged; none is deleted for it. Of damage to the second copy of spaces Check tells (TestDamagedFiles,
 //     TestDamageNamesItsFile, TestOpenWithoutManifest, TestDamagedJournalIsTold, TestDamagedCopyIsTold).
 //   - Of a store that crashed, tables that the manifest does not name are removed when it is opened, as Badger does, but
 //     only where all of their records are in other tables or in the log, or were dropped by a merge. One that holds the only

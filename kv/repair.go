@@ -49,7 +49,8 @@ type RoomRepair func(ctx context.Context, s *Store, report func(Mend)) error
 //   - The counts are made again from what they count, and the dictionary's reverse directions from each other.
 //   - What Badger's logs lack and the journal has is written again. A damaged journal is made again; the report says which
 //     commits neither had.
-//   - Entries of spaces that are kept twice are put back from their second copy. A damaged copy is made again.
+//   - Entries of spaces that are kept twice are put back from their second copy, also from a whole one of an earlier or a later
+//     commit. Then a damaged copy, or one of another commit, is made again.
 //   - The lists of a damaged adjacency block are made again from those of the other ends; an edge between two nodes of
 //     damaged blocks is lost.
 //   - A value in a damaged block or record of a column becomes null, a row of a matrix NaN, an id "lost-N" with the
@@ -145,10 +146,14 @@ type repair struct {
 	s  *Store
 	tx *Tx // the store as it was
 
-	journals   []string      // the files of a journal that is to be made again
-	remade     bool          // it is
-	copyDamage error         // of the second copy of spaces
-	identity   journal.Store // as the journal has it
+	journals       []string      // the files of a journal that is to be made again
+	remade         bool          // it is
+	foreignJournal bool          // it is that of another store
+	copyDamage     error         // of the second copy of spaces
+	copyDue        bool          // the second copy is to be made again
+	copyLast       uint64        // of which commit the second copy is,
+	copyAhead      uint64        // and how many commits later than the store
+	identity       journal.Store // as the journal has it
 
 	bulk *Bulk // nil where nothing is to be written again
 }

@@ -14,7 +14,8 @@ import (
 )
 
 // copies puts back what spaces that are kept twice have lost and their copy has. It comes before what is damaged is
-// removed. A damaged copy is made again later, from what can be read of it and the tables.
+// removed. A copy that is damaged, or not of the commit after which the journal begins, is made again later, from what can be
+// read of it and the tables.
 func (r *repair) copies(ctx context.Context) error {
 	cat, err := r.catalog()
 	if errors.Is(err, ErrCorrupt) {
@@ -27,29 +28,73 @@ func (r *repair) copies(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if cat, err = r.adopt(c, cat); err != nil || len(cat.Twice) == 0 {
+	last := r.s.commits
+	foreign := r.s.foreignCopy(c) != nil
+	if !foreign {
+		cat, err = r.adopt(c, cat)
+	}
+	if err != nil || len(cat.Twice) == 0 {
 		return err
 	}
-	base := r.s.commits
-	if r.s.journal != nil {
+	base := last
+	switch {
+	case r.s.journal != nil:
 		base = r.s.journal.Segments()[0].Base
+	case c.known:
+		base = min(base, c.commit) // the journal is made again: the copy need not go as far
 	}
-	damage := r.s.fitsCopy(c, cat, base, r.s.commits)
+	damage := r.s.fitsCopy(c, cat, base, last)
 	if damage != nil && !errors.Is(damage, ErrCorrupt) {
 		return damage
 	}
 	r.copyDamage = damage
-	// Of generations that were replaced since, the copy knows nothing.
-	if !c.known || string(c.kept) != string(cat.keptTwice()) {
+	r.copyDue = damage != nil || r.remade
+	if !c.known || foreign {
 		return nil
 	}
-	return r.putBack(ctx, c, cat)
+	kept, err := parseKeptTwice(c.kept)
+	if err != nil {
+		return nil //nolint:nilerr // a copy that does not say this adds nothing
+	}
+	// Of generations that were replaced since, the copy knows nothing.
+	maps.DeleteFunc(kept, func(name string, g generation) bool { return g == 0 || cat.Spaces[name] != g || cat.Twice[name] == 0 })
+	p := putBack{repair: r, copied: c, cat: cat, kept: kept, last: last}
+	switch follows, err := r.follows(c.commit, last); {
+	case err != nil:
+		return err
+	case len(c.Damage) > 0 && c.commit <= last:
+		p.rule = putUnreadable
+	case len(c.Damage) > 0 || !follows:
+		p.rule = putMissing
+	}
+	if c.commit > last {
+		r.copyAhead, r.copyLast = c.commit-last, c.commit
+	}
+	return p.run(ctx)
+}
+
+// follows says whether the journal, as far as it can be read, has every commit after one up to another.
+func (r *repair) follows(after, last uint64) (bool, error) {
+	if after >= last {
+		return true, nil
+	}
+	n := uint64(0)
+	if r.foreignJournal {
+		return false, nil
+	}
+	_, err := journal.Scan(r.dir, journalName, func(f journal.Frame) error {
+		if f.Kind == journal.Commit && f.Number > after && f.Number <= last {
+			n++
+		}
+		return nil
+	})
+	return n == last-after, err
 }
 
 // adopt returns the catalogue with the spaces that a sound copy has, where the catalogue does not have them or has earlier
 // generations of them: then a later catalogue is lost.
 func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
-	if !c.known || len(c.Damage) > 0 || c.commit > r.s.commits {
+	if !c.known || len(c.Damage) > 0 {
 		return cat, nil
 	}
 	kept, err := parseKeptTwice(c.kept)
@@ -65,13 +110,14 @@ func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 	if len(later) == 0 {
 		return cat, nil
 	}
+	since := min(c.commit, r.s.commits)
 	err = r.s.update(func(tx *Tx) error {
 		cat, err = tx.change()
 		if err != nil {
 			return err
 		}
 		for name, g := range later {
-			cat.Spaces[name], cat.Twice[name] = g, c.commit
+			cat.Spaces[name], cat.Twice[name] = g, since
 			cat.Next = max(cat.Next, g+1)
 		}
 		return nil
@@ -84,56 +130,100 @@ func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 	return cat, err
 }
 
-// putBack puts back the entries that a space lacks, or has otherwise than its copy. Of a copy that is damaged only those
-// count of which the space has a record that cannot be read: what it lacks may have been deleted later.
-func (r *repair) putBack(ctx context.Context, c *copyState, cat *catalog) error {
-	txn := r.s.db.NewTransaction(false)
-	defer txn.Discard()
-	// each calls use with the entries of the copy, in order.
-	each := func(use func(name string, key, body []byte) error) error {
-		count := 0
-		counted := func(name string, key, body []byte) error {
-			if count++; count%contextEvery == 0 && ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if g, twice := cat.Spaces[name], cat.Twice[name]; g == 0 || twice == 0 {
-				return nil
-			}
-			return use(name, key, body)
+// A putRule says which entries of the copy are put back.
+type putRule int
+
+const (
+	// putDiffering is for a copy that, with the journal, has every commit: what a space has otherwise, or lacks.
+	putDiffering putRule = iota
+
+	// putMissing is for a whole copy after which commits are unknown, and for a damaged one that is later than the store: what
+	// a space lacks, without a sign that it was deleted, and what cannot be read. What can be read may be later than the copy.
+	putMissing
+
+	// putUnreadable is for any other damaged copy: what cannot be read. What a space lacks may have been deleted.
+	putUnreadable
+)
+
+// A putBack puts back the entries of spaces from their copy.
+type putBack struct {
+	*repair
+	copied *copyState
+	cat    *catalog
+	kept   map[string]generation // the spaces of which the copy has the present generation
+	last   uint64                // the last commit of the store
+	rule   putRule
+}
+
+// each calls use with the entries of the copy, and of the journal after it, in order.
+func (p *putBack) each(ctx context.Context, use func(name string, key, body []byte) error) error {
+	count := 0
+	counted := func(name string, key, body []byte) error {
+		if count++; count%contextEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
 		}
-		if err := c.each(r.dir, counted); err != nil {
-			return err
+		if p.kept[name] == 0 {
+			return nil
 		}
-		return eachCopied(r.dir, cat, c.commit, r.s.commits, counted)
+		return use(name, key, body)
 	}
+	err := p.copied.each(p.dir, counted)
+	if err != nil || p.foreignJournal {
+		return err
+	}
+	return eachCopied(p.dir, p.cat, p.copied.commit, p.last, counted)
+}
+
+// has says whether a space needs nothing of an entry of the copy.
+func (p *putBack) has(txn *badger.Txn, name string, key, body []byte) (bool, error) {
+	same, err := sameEntry(txn, p.cat, name, key, body)
+	if same || err != nil || p.rule == putDiffering {
+		return same, err
+	}
+	full := spaceKey(p.cat.Spaces[name], key)
+	value, err := rawRecord(txn, full)
+	if err != nil {
+		return false, err
+	}
+	if value == nil {
+		return p.rule == putUnreadable || isDeleted(txn, full), nil
+	}
+	_, damage := decode(full, value)
+	return damage == nil, nil
+}
+
+// isDeleted says whether the last thing that Badger knows of a key is that it was deleted.
+func isDeleted(txn *badger.Txn, key []byte) (deleted bool) {
+	err := guard(key, func() error {
+		it := txn.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
+		defer it.Close()
+		it.Rewind()
+		deleted = it.Valid() && it.Item().IsDeletedOrExpired()
+		return nil
+	})
+	return err == nil && deleted
+}
+
+func (p *putBack) run(ctx context.Context) error {
+	txn := p.s.db.NewTransaction(false)
+	defer txn.Discard()
 	lost := map[keySum]bool{}
-	err := each(func(name string, key, body []byte) error {
-		full := spaceKey(cat.Spaces[name], key)
-		same, err := sameEntry(txn, cat, name, key, body)
-		if err != nil {
-			return err
-		}
-		if !same && r.copyDamage != nil {
-			value, err := rawRecord(txn, full)
-			if err != nil {
-				return err
-			}
-			_, damage := decode(full, value)
-			same = value == nil || damage == nil
-		}
-		if delete(lost, sumKey(full)); !same {
+	err := p.each(ctx, func(name string, key, body []byte) error {
+		full := spaceKey(p.cat.Spaces[name], key)
+		has, err := p.has(txn, name, key, body)
+		if delete(lost, sumKey(full)); !has {
 			lost[sumKey(full)] = true
 		}
-		return nil
+		return err
 	})
 	if err != nil || len(lost) == 0 {
 		return err
 	}
-	b := newBatch(r.s)
+	b := newBatch(p.s)
 	defer b.wb.Cancel()
 	told := map[string]int{}
-	err = each(func(name string, key, body []byte) error {
-		full := spaceKey(cat.Spaces[name], key)
+	err = p.each(ctx, func(name string, key, body []byte) error {
+		full := spaceKey(p.cat.Spaces[name], key)
 		first, is := lost[sumKey(full)]
 		if !is {
 			return nil
@@ -143,7 +233,7 @@ func (r *repair) putBack(ctx context.Context, c *copyState, cat *catalog) error 
 			told[name]++
 			value, err := rawRecord(txn, full)
 			if err == nil && value != nil {
-				err = r.kept.keepRecord(full, value)
+				err = p.repair.kept.keepRecord(full, value)
 			}
 			if err != nil {
 				return err
@@ -161,7 +251,7 @@ func (r *repair) putBack(ctx context.Context, c *copyState, cat *catalog) error 
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(told)) {
-		err := r.done("space "+name, fmt.Sprintf("%d of its entries are missing or damaged", told[name]), "put back from its second copy")
+		err := p.done("space "+name, fmt.Sprintf("%d of its entries are missing or damaged", told[name]), "put back from its second copy")
 		if err != nil {
 			return err
 		}
@@ -185,21 +275,26 @@ func rawRecord(txn *badger.Txn, key []byte) (value []byte, err error) {
 	return value, wrapBadger(err)
 }
 
-// remakeCopy makes a damaged copy again.
+// remakeCopy makes the copy again where it is damaged, or the journal after it is made again.
 func (r *repair) remakeCopy(context.Context) error {
-	if r.copyDamage == nil {
+	if !r.copyDue {
 		return nil
 	}
 	files, err := journal.Files(r.dir, copyName)
 	if err != nil {
 		return err
 	}
-	if err := r.s.remakeCopy(); err != nil {
+	if err := r.s.remakeCopy(); err != nil || r.copyDamage == nil {
 		return err
 	}
 	name := copyName
 	if len(files) > 0 {
 		name = filepath.Base(files[len(files)-1])
 	}
-	return r.done(name, r.copyDamage.Error(), "made again from the tables")
+	m := Mend{Where: name, What: r.copyDamage.Error(), Done: "made again from the tables"}
+	if r.copyAhead > 0 {
+		m.Done += "; " + commits(r.copyLast-r.copyAhead+1, r.copyLast) + " lost, but for the entries that it has"
+		m.Lost = Losses{{Kind: "commit", Count: int64(r.copyAhead), AtMost: true}}
+	}
+	return r.tell(m)
 }

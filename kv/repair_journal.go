@@ -3,6 +3,7 @@ package kv
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -35,17 +36,22 @@ func (r *repair) journal() error {
 		r.identity = all.Segments[0].Store
 	}
 	r.s.commits = held
-	done := fmt.Sprintf("made again; the store has come to commit %d", held)
-	var lost Losses
-	if len(all.Segments) > 0 && !r.isForeign(all.Contents) && (!known || held <= all.Last()) {
+	r.foreignJournal = r.isForeign(all.Contents)
+	own := len(all.Segments) > 0 && !r.foreignJournal
+	if own && (!known || held <= all.Last()) {
 		if err := r.s.replay(all, held); err != nil {
 			return err
 		}
 		r.s.commits = max(held, all.Last())
-		var what string
-		what, lost = lostCommits(all.Contents, held, known)
-		done = fmt.Sprintf("made again; the store has come to commit %d%s", r.s.commits, what)
 	}
+	what, lost := "; how many commits there were is not known", Losses{{Kind: "commit"}}
+	if own && known {
+		what, lost, err = lostCommits(all.Contents, held)
+		if err != nil {
+			return err
+		}
+	}
+	done := fmt.Sprintf("made again; the store has come to commit %d%s", r.s.commits, what)
 	r.remade = true
 	if err := r.s.setRecord(commitKey(), commitBody(r.s.commits)); err != nil {
 		return err
@@ -71,10 +77,7 @@ func (r *repair) isForeign(c *journal.Contents) bool {
 }
 
 // lostCommits says which commits neither Badger, which held them up to one, nor the journal has.
-func lostCommits(c *journal.Contents, held uint64, known bool) (what string, losses Losses) {
-	if !known {
-		return "; how many of them the tables hold is not known", Losses{{Kind: "commit"}}
-	}
+func lostCommits(c *journal.Contents, held uint64) (what string, losses Losses, err error) {
 	var lost []string
 	lose := func(first, last uint64) {
 		if first = max(first, held+1); first <= last {
@@ -83,16 +86,27 @@ func lostCommits(c *journal.Contents, held uint64, known bool) (what string, los
 		}
 	}
 	lose(held+1, c.Base())
+	open := c.Last() < held // it ends too early, so nobody knows where it ended
 	for _, d := range c.Damage {
-		if lose(max(d.First, c.Base()+1), d.Last); d.Open && d.Last >= held {
-			lost = append(lost, fmt.Sprintf("commits after %d may be lost", d.Last))
-			losses.add(Loss{Kind: "commit"})
+		lose(max(d.First, c.Base()+1), d.Last)
+		open = open || d.Open
+	}
+	if open {
+		info, err := os.Stat(c.Segments[len(c.Segments)-1].Path)
+		if err != nil {
+			return "", nil, err
 		}
+		// As Close leaves it, a journal is one file without a frame. Of such a one only the head can be damaged.
+		open = len(c.Damage) == 0 || len(c.Segments) > 1 || c.Size() != 0 || info.Size() != c.Segments[0].End
+	}
+	if open {
+		lost = append(lost, fmt.Sprintf("commits after %d may be lost", max(held, c.Last())))
+		losses.add(Loss{Kind: "commit"})
 	}
 	if len(lost) == 0 {
-		return "; no commit is lost", nil
+		return "; no commit is lost", nil, nil
 	}
-	return "; " + strings.Join(lost, ", "), losses
+	return "; " + strings.Join(lost, ", "), losses, nil
 }
 
 // makeJournal makes the journal again of a store that is closed, where it has to be.

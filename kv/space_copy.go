@@ -121,11 +121,16 @@ func (s *Store) fitsCopy(c *copyState, cat *catalog, base, last uint64) error {
 	if len(c.Segments) > 0 {
 		path = c.Segments[len(c.Segments)-1].Path
 	}
-	switch {
-	case len(c.Damage) > 0:
+	if len(c.Damage) > 0 {
 		return corruptFile(c.Damage[0].Path, "%s", c.Damage[0].What)
+	}
+	if err := s.foreignCopy(c); err != nil {
+		return err
+	}
+	switch {
 	case c.known && c.commit > last:
-		return corruptFile(path, "it is of commit %d, and the store has come to %d", c.commit, last)
+		return corruptFile(path, "it is of commit %d, and the store has come to %d: %s missing in the tables",
+			c.commit, last, commits(last+1, c.commit))
 	case c.known && c.commit < base:
 		return corruptFile(path, "it is of commit %d, and the journal begins after %d: it is an earlier copy", c.commit, base)
 	}
@@ -135,6 +140,26 @@ func (s *Store) fitsCopy(c *copyState, cat *catalog, base, last uint64) error {
 		}
 	}
 	return nil
+}
+
+// foreignCopy returns an ErrCorrupt where the copy is that of another store.
+func (s *Store) foreignCopy(c *copyState) error {
+	for _, segment := range c.Segments {
+		if own := s.header.identity(); own != segment.Store && own != (journal.Store{}) && segment.Store != (journal.Store{}) {
+			return corruptFile(segment.Path, "it is the second copy of the store %x", segment.Store)
+		}
+	}
+	return nil
+}
+
+// checkCopyAge returns an ErrCorrupt where the copy is of a later commit than the tables and the journal, or is that of
+// another store. Other damage of it does not keep a store from being opened: Check tells of that.
+func (s *Store) checkCopyAge() error {
+	c, err := s.readCopy(false)
+	if err != nil || len(c.Damage) > 0 || !c.known {
+		return err
+	}
+	return s.fitsCopy(c, newCatalog(), 0, s.commits)
 }
 
 // updateCopy has the copy hold what was committed. The caller holds the writer's lock, or is the only one who knows the store.

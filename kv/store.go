@@ -183,6 +183,9 @@ func (s *Store) start() error {
 	if s.header.Version != formatVersion {
 		return &VersionError{Dir: s.dir, Got: s.header.Version, Want: formatVersion}
 	}
+	if err := s.checkCopyAge(); err != nil {
+		return err
+	}
 	if s.opt.ReadOnly {
 		return s.View(func(*Tx) error { return nil }) // the catalogue must decode
 	}
