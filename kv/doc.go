@@ -33,6 +33,14 @@
 //     older than it, Open returns an [ErrCorrupt] that names the file and the commits in doubt (TestDamagedLogLosesNothing,
 //     TestDamagedJournalIsTold, TestLostTablesAreTold). Damage of both, the log and the journal, may lose commits; Repair
 //     says which.
+//   - A power cut may leave the last frame of the journal half written. Open drops that frame where the file ends inside it, or
+//     where one of its sectors of 512 bytes is zeros: its commit had not returned. Where Badger holds that commit it is an
+//     [ErrCorrupt] instead, and Repair loses nothing. A last frame that is whole and has a wrong checksum is always an ErrCorrupt
+//     that names its commit; Repair then says that commits may be lost, unless Badger holds it. So a commit that had returned
+//     is dropped in silence only where its frame lost its end, or became zeros, and Badger's log does not have it either
+//     (TestChangedEndOfJournal, TestCrashKeepsPrefix).
+//   - Where a log of Badger that it would not open lies beside a damaged journal, Open changes nothing and names both. Repair
+//     reads the log (TestDamagedLogBesideADamagedJournal).
 //   - An entry that is gone from a space which is kept twice ([Space.KeepTwice]) is found by Check, and [Repair] puts it
 //     back (TestLostEntriesAreBroughtBack, TestLostTableOfDecisions, TestDamagedCopyIsTold, TestCopyFollowsBulks; shell
 //     TestCheckRepairOfDecisions).
@@ -83,7 +91,8 @@
 //     byte. It refuses a store that was written to since, and files that were changed in the quarantine. A Repair that fails
 //     changes nothing. Killed at any moment, Repair and UndoRepair come to the same end when they are run again; a store that
 //     is half of each does not open until then (TestRepairOfManifest, TestRepairOfTables, TestKilledRepair,
-//     TestUndoRepairOfWrittenStore, TestUndoRepairs, TestUndoRepairOfDamagedQuarantine; shell TestCheckRepairAfterCrash).
+//     TestUndoRepairOfWrittenStore, TestUndoRepairs, TestUndoRepairBesideAWriter, TestSwitchMissesAFile,
+//     TestUndoRepairOfDamagedQuarantine; shell TestCheckRepairAfterCrash).
 //   - A backup holds one snapshot, whatever is written meanwhile, and each record of it was compared with its checksum,
 //     also one that an earlier backup has. One that is cut short or damaged is an [ErrBackup], and
 //     what is restored of those that are whole has the records, the commits and the ID of the store that was backed up.
