@@ -77,6 +77,8 @@
 //     the system ends the process, as by any crash.
 //   - Close may be called beside everything else. It waits for a Compact to its end; a Check or Backup that runs, and every
 //     snapshot, ends with [ErrClosed] (TestOperationsBesideClose, TestClosedSnapshotsSaySo).
+//     An Update waits for a Check only until that has begun and compared the second copy of spaces (TestUpdatesBesideCheck,
+//     TestCheckHoldsTheJournal).
 //   - An error of a row, of a Loader or of a writer of a Bulk, has Commit fail with it, also where the caller ignores it
 //     (TestRowErrorsEndTheLoad, TestRowErrorsEndTheBulk). A row that LoadOptions.BadRow skips is no error.
 //   - [Repair] of a closed store of which one byte was changed loses nothing, and of a whole store it changes nothing
@@ -102,7 +104,8 @@
 //     when the store is opened again. The exception is a table that cannot be made while Badger merges tables in the
 //     background: version 4.9.6 removes what it merged all the same. The store then ends the reading as well, and says
 //     with [ErrCorrupt] that records are lost. Compact keeps what it merges until the tables it made are all there
-//     (TestCompactKeepsWhatItCannotMerge, TestLostTableIsTold, TestUndoMerges; shell TestFailedJobs).
+//     (TestCompactKeepsWhatItCannotMerge, TestLostTableIsTold, TestUndoMerges,
+//     TestRefusedCommitIsThereLater; shell TestFailedJobs).
 //   - What a user's data can cause is an error that names the thing, the value and what was wanted; see the sentinels
 //     (shell TestHostileFiles and TestImportErrors, and the fuzz targets of every decoder and reader of files).
 //

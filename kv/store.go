@@ -41,7 +41,7 @@ type Store struct {
 	ends    []uint64     // Badger's version at the end of each segment of it but the last
 	commits uint64       // the number of the last commit
 	synced  bool         // commits are durable; not those of a load
-	copying sync.RWMutex // guards the files of the copy
+	copying sync.RWMutex // guards the files of the copy, and has those of the journal stay
 
 	failure *writeFailure
 	merges  *mergeGuard
