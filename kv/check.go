@@ -20,8 +20,9 @@ type Problem struct{ Where, What string }
 func (p Problem) String() string { return p.Where + ": " + p.What }
 
 // Check walks every record and every invariant that spans records, and calls report for each that fails. It returns an
-// error only where it cannot go on, ErrClosed where the store is closed meanwhile. It looks at a snapshot, taken once the Update, Bulk or Compact that is running has
-// ended; later ones do not wait for it. It holds a few blocks at a time.
+// error only where it cannot go on, ErrClosed where the store is closed meanwhile. It looks at a snapshot, taken once the
+// Update, Bulk or Compact that is running has ended. Later ones wait for it only where the journal is to be made shorter
+// before the second copy of spaces is compared, which it does first. It holds a few blocks at a time.
 func (s *Store) Check(ctx context.Context, progress Progress, report func(Problem)) (err error) {
 	began := time.Now()
 	defer func() { s.observe(Event{Kind: EventCheck, Err: err}, began) }()
@@ -30,11 +31,11 @@ func (s *Store) Check(ctx context.Context, progress Progress, report func(Proble
 		return err
 	}
 	tx := s.Begin()
-	journal := s.checkJournal()
+	base, last, known, journal := s.checkJournal()
 	copied := new(spaceCopy)
 	defer copied.end()
-	if journal == nil && tx.err == nil {
-		err = s.beginCheckCopy(tx, copied)
+	if known && tx.err == nil {
+		err = s.beginCheckCopy(tx, copied, base, last)
 	}
 	s.writer.Unlock()
 	defer tx.Close()

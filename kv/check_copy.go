@@ -3,28 +3,20 @@ package kv
 import (
 	"bytes"
 	"context"
-
-	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
 // A spaceCopy is the second copy of spaces, as it is when a Check begins.
 type spaceCopy struct {
-	letGo  func() // lets writers change it again
+	letGo  func() // lets writers change it, and remove files of the journal
 	state  *copyState
 	damage error
-	later  []copiedEntry // that the journal has
+	last   uint64 // commit of the snapshot
 }
 
-// A copiedEntry is an entry of a space; the body is nil where it was deleted.
-type copiedEntry struct {
-	name      string
-	key, body []byte
-}
-
-// beginCheckCopy holds the copy as it is. The caller holds the writer's lock, has begun the snapshot, and found the journal
-// whole.
-func (s *Store) beginCheckCopy(tx *Tx, c *spaceCopy) error {
-	if len(tx.cat.Twice) == 0 || !s.synced {
+// beginCheckCopy holds the copy as it is, and the files of the journal. The caller holds the writer's lock, has begun the
+// snapshot, and found the journal whole: it begins after the commit base and ends with the commit last.
+func (s *Store) beginCheckCopy(tx *Tx, c *spaceCopy, base, last uint64) error {
+	if len(tx.cat.Twice) == 0 {
 		return nil
 	}
 	s.copying.RLock()
@@ -33,24 +25,13 @@ func (s *Store) beginCheckCopy(tx *Tx, c *spaceCopy) error {
 	if err != nil {
 		return err
 	}
-	held, err := s.storedCommit()
-	if err != nil {
-		return err
-	}
-	contents, err := journal.Scan(s.dir, journalName, nil)
-	if err != nil || len(contents.Segments) == 0 {
-		return err
-	}
-	c.damage = s.fitsCopy(state, tx.cat, contents.Base(), held)
+	c.damage = s.fitsCopy(state, tx.cat, base, last)
 	// A copy of other generations is written anew before the journal is made shorter.
 	if c.damage != nil || !state.known || !bytes.Equal(state.kept, tx.cat.keptTwice()) {
 		return nil //nolint:nilerr // copies returns the damage
 	}
-	c.state = state
-	return eachCopied(s.dir, tx.cat, state.commit, held, func(name string, key, body []byte) error {
-		c.later = append(c.later, copiedEntry{name, bytes.Clone(key), bytes.Clone(body)})
-		return nil
-	})
+	c.state, c.last = state, last
+	return nil
 }
 
 // end lets writers go on; again does nothing.
@@ -98,10 +79,8 @@ func (c *checker) copies(ctx context.Context) error {
 	if err := whole.each(s.dir, use); err != nil {
 		return err
 	}
-	for _, e := range c.copied.later {
-		if err := use(e.name, e.key, e.body); err != nil {
-			return err
-		}
+	if err := eachCopied(s.dir, c.tx.cat, c.copied.state.commit, c.copied.last, use); err != nil {
+		return err
 	}
 	for _, id := range sortedNames(other) {
 		c.problem("space "+other[id], "the entry %q is missing, or not as its second copy has it", id[len(other[id])+1:])

@@ -66,25 +66,13 @@ func (s *Store) makeRoom(n int64) error {
 	return nil
 }
 
-// closable returns ErrNoSpace where what Badger writes as it closes might not fit.
-func (s *Store) closable() error {
-	if s.written.Load() == 0 {
-		return nil
-	}
+// closable returns ErrNoSpace where what Badger writes as it closes, and spare bytes beside it, might not fit.
+func (s *Store) closable(spare int64) error {
 	logged, err := loggedBytes(s.dir)
 	if err != nil {
 		return err
 	}
-	return checkRoom(s.dir, logged+closeRoom+s.mergeRoom(logged, false))
-}
-
-// reopenable returns ErrNoSpace where what Badger writes as it closes and opens again might not fit.
-func (s *Store) reopenable() error {
-	logged, err := loggedBytes(s.dir)
-	if err != nil {
-		return err
-	}
-	return checkRoom(s.dir, logged+closeRoom+spareRoom+s.mergeRoom(logged, false))
+	return checkRoom(s.dir, logged+closeRoom+spare+s.mergeRoom(logged, false))
 }
 
 // mergeable returns ErrNoSpace where merging all levels might not fit, ErrCorrupt where a table is damaged.

@@ -37,6 +37,14 @@
 //     is cut short, beside a log that holds no more than it, reads like one that ended there. Where the journal is missing, or
 //     its end is damaged or missing, Repair tells an unknown number of lost commits, as nobody knows whether there were more
 //     (TestUnknownCommitsAreLost).
+//   - A power cut may leave the last frame of the journal half written. Open drops that frame where the file ends inside it, or
+//     where one of its sectors of 512 bytes is zeros: its commit had not returned. Where Badger holds that commit it is an
+//     [ErrCorrupt] instead, and Repair loses nothing. A last frame that is whole and has a wrong checksum is always an ErrCorrupt
+//     that names its commit; Repair then says that commits may be lost, unless Badger holds it. So a commit that had returned
+//     is dropped in silence only where its frame lost its end, or became zeros, and Badger's log does not have it either
+//     (TestChangedEndOfJournal, TestCrashKeepsPrefix).
+//   - Where a log of Badger that it would not open lies beside a damaged journal, Open changes nothing and names both. Repair
+//     reads the log (TestDamagedLogBesideADamagedJournal).
 //   - An entry that is gone from a space which is kept twice ([Space.KeepTwice]) is found by Check, and [Repair] puts it
 //     back (TestLostEntriesAreBroughtBack, TestLostTableOfDecisions, TestDamagedCopyIsTold, TestCopyFollowsBulks; shell
 //     TestCheckRepairOfDecisions). A copy that is whole is used also where it is of an earlier or a later commit than the store
@@ -75,6 +83,8 @@
 //     the system ends the process, as by any crash.
 //   - Close may be called beside everything else. It waits for a Compact to its end; a Check or Backup that runs, and every
 //     snapshot, ends with [ErrClosed] (TestOperationsBesideClose, TestClosedSnapshotsSaySo).
+//     An Update waits for a Check only until that has begun and compared the second copy of spaces (TestUpdatesBesideCheck,
+//     TestCheckHoldsTheJournal).
 //   - An error of a row, of a Loader or of a writer of a Bulk, has Commit fail with it, also where the caller ignores it
 //     (TestRowErrorsEndTheLoad, TestRowErrorsEndTheBulk). A row that LoadOptions.BadRow skips is no error.
 //   - [Repair] of a closed store of which one byte was changed loses nothing, and of a whole store it changes nothing
@@ -89,7 +99,8 @@
 //     byte. It refuses a store that was written to since, and files that were changed in the quarantine. A Repair that fails
 //     changes nothing. Killed at any moment, Repair and UndoRepair come to the same end when they are run again; a store that
 //     is half of each does not open until then (TestRepairOfManifest, TestRepairOfTables, TestKilledRepair,
-//     TestUndoRepairOfWrittenStore, TestUndoRepairs, TestUndoRepairOfDamagedQuarantine; shell TestCheckRepairAfterCrash).
+//     TestUndoRepairOfWrittenStore, TestUndoRepairs, TestUndoRepairBesideAWriter, TestSwitchMissesAFile,
+//     TestUndoRepairOfDamagedQuarantine; shell TestCheckRepairAfterCrash).
 //   - A backup holds one snapshot, whatever is written meanwhile, and each record of it was compared with its checksum,
 //     also one that an earlier backup has. One that is cut short or damaged is an [ErrBackup], and
 //     what is restored of those that are whole has the records, the commits and the ID of the store that was backed up.
@@ -99,7 +110,8 @@
 //     when the store is opened again. The exception is a table that cannot be made while Badger merges tables in the
 //     background: version 4.9.6 removes what it merged all the same. The store then ends the reading as well, and says
 //     with [ErrCorrupt] that records are lost. Compact keeps what it merges until the tables it made are all there
-//     (TestCompactKeepsWhatItCannotMerge, TestLostTableIsTold, TestUndoMerges; shell TestFailedJobs).
+//     (TestCompactKeepsWhatItCannotMerge, TestLostTableIsTold, TestUndoMerges,
+//     TestRefusedCommitIsThereLater; shell TestFailedJobs).
 //   - What a user's data can cause is an error that names the thing, the value and what was wanted; see the sentinels
 //     (shell TestHostileFiles and TestImportErrors, and the fuzz targets of every decoder and reader of files).
 //

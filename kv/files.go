@@ -163,24 +163,36 @@ func checkLogs(dir string) (empty, err error) {
 }
 
 // setLogsAside puts logs of memtables that Badger would not open into the quarantine, where the journal has what they hold.
+// Where the journal is damaged too that is ErrCorrupt, and the logs stay: Repair reads what is in them.
 func setLogsAside(dir string) error {
-	files, err := journal.Files(dir, journalName)
-	if err != nil || len(files) == 0 {
-		return err
-	}
 	logs, err := memTableLogs(dir)
 	if err != nil {
 		return err
 	}
+	var damaged []string
 	for _, path := range logs {
 		head, err := readHead(path, logHeader)
 		if err != nil {
 			return err
 		}
 		if len(head) < logHeader || [8]byte(head) != [8]byte{} {
-			if err := setAside(dir, filepath.Base(path)); err != nil {
-				return err
-			}
+			damaged = append(damaged, path)
+		}
+	}
+	if len(damaged) == 0 {
+		return nil
+	}
+	c, err := journal.Scan(dir, journalName, nil)
+	if err != nil || len(c.Segments) == 0 {
+		return err // checkLogs names the log
+	}
+	if len(c.Damage) > 0 {
+		return corruptFile(damaged[0], "its head is damaged, and so is the journal, %s: %s; commits after %d may be missing",
+			filepath.Base(c.Damage[0].Path), c.Damage[0].What, c.Base())
+	}
+	for _, path := range damaged {
+		if err := setAside(dir, filepath.Base(path)); err != nil {
+			return err
 		}
 	}
 	return nil

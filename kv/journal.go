@@ -153,28 +153,32 @@ func (s *Store) fits(c *journal.Contents, held uint64, identified bool) error {
 	return nil
 }
 
-// checkJournal returns an ErrCorrupt where the journal does not fit the store. The caller holds the writer's lock.
-func (s *Store) checkJournal() error {
+// checkJournal returns an ErrCorrupt where the journal does not fit the store, and otherwise the numbers of the commits
+// after which it begins and with which it ends; known is false for a store without one. The caller holds the writer's lock.
+func (s *Store) checkJournal() (base, last uint64, known bool, err error) {
 	s.mu.Lock()
 	closed := s.closed
 	s.mu.Unlock()
 	if closed || !s.synced || s.header.Version < journaledFormat {
-		return nil
+		return 0, 0, false, nil
 	}
 	held, err := s.storedCommit()
 	if err != nil {
-		return err
+		return 0, 0, false, err
 	}
 	c, err := journal.Scan(s.dir, journalName, nil)
 	switch {
 	case err != nil:
-		return err
+		return 0, 0, false, err
 	case len(c.Segments) == 0:
-		return s.missingJournal(held)
+		return 0, 0, false, s.missingJournal(held)
 	case c.Torn:
-		return corruptFile(c.Segments[len(c.Segments)-1].Path, "it ends with a frame that is cut off")
+		return 0, 0, false, corruptFile(c.Segments[len(c.Segments)-1].Path, "it ends with a frame that is cut off")
 	}
-	return s.fits(c, held, true)
+	if err := s.fits(c, held, true); err != nil {
+		return 0, 0, false, err
+	}
+	return c.Base(), held, true, nil
 }
 
 func (s *Store) missingJournal(held uint64) error {
@@ -355,6 +359,8 @@ func (s *Store) trimJournal() error {
 	if err := s.updateCopy(); err != nil {
 		return err
 	}
+	s.copying.Lock() // a Check may read them
+	defer s.copying.Unlock()
 	s.ends = s.ends[n:]
 	return s.journal.Remove(n)
 }

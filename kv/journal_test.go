@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
 // A crashedStore is what a crash left of a store after a number of small commits, and some of its files as they were earlier.
@@ -261,4 +263,98 @@ func TestJournalStaysShort(t *testing.T) {
 		}
 	}
 	sameContents(t, "without its logs", dir, want)
+}
+
+// TestChangedEndOfJournal changes the last frame of the journal of a store that crashed. Open names the commit; where Badger
+// holds it nothing is lost, and where not Repair says so. A frame with a sector of zeros was never written to its end.
+func TestChangedEndOfJournal(t *testing.T) {
+	t.Parallel()
+	c := crashStore(t)
+	contents, err := journal.Scan(c.dir, journalName, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit := fmt.Sprintf("commit %d", contents.Last())
+	end := contents.Segments[len(contents.Segments)-1].End
+	for _, logged := range []bool{true, false} {
+		dir := copyStore(t, c.dir)
+		damagedStores.Store(dir, true)
+		if err := flipByte(onlyJournal(t, dir), end-3); err != nil {
+			t.Fatal(err)
+		}
+		if !logged {
+			if err := os.Remove(onlyLog(t, dir)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			_, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
+			if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), commit) || !strings.Contains(err.Error(), "may be missing") {
+				t.Errorf("logged %t: got %v, want ErrCorrupt that names %s", logged, err, commit)
+			}
+		}
+		lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {})
+		if want := map[bool]string{true: "nothing", false: "an unknown number of commits"}[logged]; err != nil || lost.String() != want {
+			t.Errorf("logged %t: lost %q (%v), want %q", logged, lost, err, want)
+		}
+		damagedStores.Delete(dir)
+		if logged {
+			sameContents(t, "logged", dir, c.want)
+		}
+		closeStore(t, openStore(t, dir, Options{}))
+	}
+	torn := copyStore(t, c.dir)
+	path := onlyJournal(t, torn)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append(text, 0x9e, 0x4a, 0x7c, 0x0d, 0, 0, 3, 0, 9)
+	text = append(text, make([]byte, 1024)...)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sameContents(t, "torn", torn, c.want)
+}
+
+// TestDamagedLogBesideADamagedJournal damages both: the log stays where Repair finds it, which puts its head right.
+func TestDamagedLogBesideADamagedJournal(t *testing.T) {
+	t.Parallel()
+	c := crashStore(t)
+	dir := copyStore(t, c.dir)
+	damagedStores.Store(dir, true)
+	log := onlyLog(t, dir)
+	if err := errors.Join(flipByte(log, 0), flipByte(onlyJournal(t, dir), 1000)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		_, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
+		for _, want := range []string{filepath.Base(log), filepath.Base(onlyJournal(t, dir))} {
+			if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want ErrCorrupt that names %s", err, want)
+			}
+		}
+	}
+	lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {})
+	if err != nil || lost.String() != "nothing" {
+		t.Errorf("lost %q (%v), want nothing", lost, err)
+	}
+	damagedStores.Delete(dir)
+	sameContents(t, "repaired", dir, c.want)
+}
+
+// TestRepairOfAShortLog takes out a log in which there is room for no commit.
+func TestRepairOfAShortLog(t *testing.T) {
+	t.Parallel()
+	c := crashStore(t)
+	for _, length := range []int64{0, 7} {
+		dir := copyStore(t, c.dir)
+		if err := os.Truncate(onlyLog(t, dir), length); err != nil {
+			t.Fatal(err)
+		}
+		if done := fmt.Sprint(repaired(t, dir)); !strings.Contains(done, "taken out: it holds no commit") {
+			t.Errorf("of %d bytes: repairing did %s", length, done)
+		}
+		sameContents(t, fmt.Sprint(length, " bytes"), dir, c.want)
+	}
 }

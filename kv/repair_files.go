@@ -47,19 +47,11 @@ func (r *repair) logs() error {
 			return err
 		}
 		name := filepath.Base(path)
-		short := fmt.Sprintf("it has %d bytes, want at least %d", len(head), logHeader)
 		switch {
-		case len(head) == 0: // Badger makes logs by way of an empty file
+		case len(head) < logHeader: // Badger makes logs by way of an empty file
 			if err = os.Remove(path); err == nil {
-				err = r.done(name, "it is empty", "taken out")
-			}
-		case len(head) < logHeader && filepath.Ext(path) == ".mem":
-			if err = os.Remove(path); err == nil {
-				err = r.done(name, short, "taken out: the journal has the commits that it had")
-			}
-		case len(head) < logHeader:
-			if err = os.Remove(path); err == nil {
-				err = r.done(name, short, "taken out: it holds nothing")
+				short := fmt.Sprintf("it has %d bytes, want at least %d", len(head), logHeader)
+				err = r.done(name, short, "taken out: it holds no commit")
 			}
 		case [8]byte(head) != [8]byte{}:
 			if err = overwrite(path, make([]byte, 8)); err == nil {

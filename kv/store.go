@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,7 +39,7 @@ type Store struct {
 	ends    []uint64     // Badger's version at the end of each segment of it but the last
 	commits uint64       // the number of the last commit
 	synced  bool         // commits are durable; not those of a load
-	copying sync.RWMutex // guards the files of the copy
+	copying sync.RWMutex // guards the files of the copy, and has those of the journal stay
 
 	failure *writeFailure
 	merges  *mergeGuard
@@ -484,83 +482,6 @@ func (s *Store) writeHeader() error {
 		return err
 	}
 	return tx.commit()
-}
-
-// Close waits for the Update or Compact that is running, ends all snapshots, waits for their reads, and closes the
-// store; it must not be called from inside an Update or a loop over a snapshot. While a Bulk is open it returns ErrBusy
-// and closes nothing: end the Bulk with Commit or Abort first. Closing again does nothing. Where the disk has
-// no room for what was written last, which only another process can have taken, it returns ErrNoSpace and the store
-// stays open: close it again once there is room. Even without that, what was committed is in the journal.
-func (s *Store) Close() error {
-	if s.bulkOpen.Load() {
-		return fmt.Errorf("%s: %w: a Bulk is open, end it with Commit or Abort", s.dir, ErrBusy)
-	}
-	s.writer.Lock()
-	defer s.writer.Unlock()
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil
-	}
-	if err := s.closable(); err != nil {
-		s.mu.Unlock()
-		return fmt.Errorf("closing: %w", err)
-	}
-	s.closed = true
-	s.mu.Unlock()
-	began := time.Now()
-	s.endSnapshots()
-	s.mu.Unlock()
-	err := s.closeBadger()
-	s.observe(Event{Kind: EventClose, Err: err}, began)
-	return err
-}
-
-// abandon closes a store whose directory is to be removed. It does so also where Close cannot, as the disk has no room for
-// what would be written or a Bulk is open; the directory is gone then, and Badger writes nothing there.
-func (s *Store) abandon() (err error) {
-	closing := s.Close()
-	s.endSnapshots()
-	open := !s.closed
-	s.closed = true
-	s.mu.Unlock()
-	if !open {
-		return closing
-	}
-	err = os.RemoveAll(s.dir)
-	s.db.Close() //nolint:errcheck // it misses its files
-	return err
-}
-
-// endSnapshots ends all snapshots and waits for their reads. It returns with s.mu locked, so that there is none.
-func (s *Store) endSnapshots() {
-	for s.mu.Lock(); len(s.txs) > 0; s.mu.Lock() {
-		txs := slices.Collect(maps.Keys(s.txs))
-		s.mu.Unlock()
-		for _, tx := range txs {
-			tx.end()
-			<-tx.done
-		}
-	}
-}
-
-// closeBadger closes what openBadger has opened, and leaves files that can be opened again.
-func (s *Store) closeBadger() error {
-	copied := s.failure.err()
-	if copied == nil && !s.opt.ReadOnly && s.header.Version >= journaledFormat {
-		if copied = s.updateCopy(); copied != nil {
-			s.warn("the second copy could not be written, so the journal stays as it is", copied)
-		}
-	}
-	err := s.afterClose(wrapBadger(s.db.Close()))
-	if !s.synced {
-		err = errors.Join(err, copied)
-	}
-	err = errors.Join(err, s.closeJournal(err == nil && copied == nil))
-	if err == nil && !s.opt.ReadOnly {
-		err = alignModes(s.dir)
-	}
-	return err
 }
 
 // ID names the store, the same wherever it is copied to: 128 random bits in hexadecimal.

@@ -79,8 +79,14 @@ func (s fileSwitch) finish(store string) error {
 		return err
 	}
 	for _, name := range s.In {
-		err := os.Rename(filepath.Join(inFrom, name), filepath.Join(store, name))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		to := filepath.Join(store, name)
+		err := os.Rename(filepath.Join(inFrom, name), to)
+		if errors.Is(err, fs.ErrNotExist) {
+			if _, err = os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
+				return corruptFile(filepath.Join(inFrom, name), "it is missing, and is not in the store; what the store had before is in %s", outTo)
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -175,7 +175,7 @@ func (s *Store) attach(b *tableBatch) error {
 	if len(b.ended) == 0 {
 		return nil
 	}
-	if err := s.reopenable(); err != nil {
+	if err := s.closable(spareRoom); err != nil {
 		return err
 	}
 	s.endSnapshots()

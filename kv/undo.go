@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
 // ErrNoRepair is returned by UndoRepair for a store of which no repair is kept that is not undone.
@@ -101,13 +103,14 @@ func UndoRepair(ctx context.Context, dir string, opt Options) (err error) {
 		return err
 	}
 	if !sameFiles(now, kept.After) {
-		if err := unlock(); err != nil {
-			return err
+		unlocking := unlock()
+		unlock = func() error { return nil }
+		if unlocking != nil {
+			return unlocking
 		}
-		commits, err := commitsSince(dir, opt, kept.Version)
+		commits, last, err := commitsSince(dir, opt, kept.Version)
 		again, locking := lockToRepair(dir)
 		if locking != nil {
-			unlock = func() error { return nil }
 			return errors.Join(err, locking)
 		}
 		unlock = again
@@ -116,6 +119,9 @@ func UndoRepair(ctx context.Context, dir string, opt Options) (err error) {
 		}
 		if commits > 0 {
 			return fmt.Errorf("%s: %w: undoing would lose its last %d commits; nothing was undone", dir, ErrWrittenSince, commits)
+		}
+		if err := endsWith(dir, last); err != nil {
+			return err
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -129,13 +135,28 @@ func UndoRepair(ctx context.Context, dir string, opt Options) (err error) {
 	return s.begin(dir)
 }
 
-// commitsSince opens a store, and counts its commits since one.
-func commitsSince(dir string, opt Options, version uint64) (commits uint64, err error) {
+// commitsSince opens a store, counts its commits since one, and returns the number of the last.
+func commitsSince(dir string, opt Options, version uint64) (commits, last uint64, err error) {
 	opt.ReadOnly = false
 	s, err := Open(dir, opt)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	return max(s.db.MaxVersion(), version) - version, nil
+	return max(s.db.MaxVersion(), version) - version, s.commits, nil
+}
+
+// endsWith returns ErrWrittenSince unless a commit is the last in the journal: another process may have opened the store
+// while its directory was not locked. The caller has locked it.
+func endsWith(dir string, last uint64) error {
+	c, err := journal.Scan(dir, journalName, nil)
+	switch {
+	case err != nil:
+		return err
+	case len(c.Segments) == 0 || len(c.Damage) > 0:
+		return corruptFile(filepath.Join(dir, journalName+"-*.log"), "it is missing or damaged since the store was closed; nothing was undone")
+	case c.Last() != last:
+		return fmt.Errorf("%s: %w: another process committed after commit %d; nothing was undone", dir, ErrWrittenSince, last)
+	}
+	return nil
 }

@@ -175,3 +175,60 @@ func TestLosses(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestUndoRepairBesideAWriter has another writer commit once UndoRepair has looked for commits and closed the store.
+func TestUndoRepairBesideAWriter(t *testing.T) {
+	t.Parallel()
+	dir, _ := flippedStore(t)
+	var now map[string]string
+	opt := Options{MemoryBudget: minMemoryBudget, Observe: func(e Event) {
+		if e.Kind != EventClose {
+			return
+		}
+		s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		err = s.Update(func(tx *Tx) error { return tx.SetLabel(1, "beside") })
+		if err := errors.Join(err, s.Close()); err != nil {
+			t.Error(err)
+		}
+		now = bytesOf(t, dir)
+	}}
+	s := openStore(t, dir, Options{})
+	if err := errors.Join(s.db.Flatten(1), s.Close()); err != nil { // the files are no longer those that the repair left
+		t.Fatal(err)
+	}
+	if err := UndoRepair(t.Context(), dir, opt); !errors.Is(err, ErrWrittenSince) || !strings.Contains(err.Error(), "another process") {
+		t.Errorf("got %v, want ErrWrittenSince", err)
+	}
+	if got := bytesOf(t, dir); now == nil || !maps.Equal(got, now) {
+		t.Errorf("got files %v, want those that the other writer left: %v", sortedNames(got), sortedNames(now))
+	}
+}
+
+// TestSwitchMissesAFile deletes a file from the quarantine after a kill, before it was put in its place.
+func TestSwitchMissesAFile(t *testing.T) {
+	t.Parallel()
+	dir, _ := flippedStore(t)
+	s, err := newSwitch(dir, 1, repairedName, beforeName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Undoes = true
+	if err := replaceJSON(switchPath(dir), s); err != nil {
+		t.Fatal(err)
+	}
+	damagedStores.Store(dir, true)
+	name := fileNames(t, dir, "*.sst")[0]
+	path := filepath.Join(quarantinePath(dir, 1), beforeName, name)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := undo(t, dir); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), path) {
+			t.Errorf("got %v, want ErrCorrupt that names %s", err, path)
+		}
+	}
+}

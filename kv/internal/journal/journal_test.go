@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -191,6 +192,47 @@ func TestDamage(t *testing.T) {
 		}
 		if sequence == 2 && (len(c.Damage) != 1 || c.Damage[0].First != commits[0] || c.Damage[0].Last != commits[1]) {
 			t.Errorf("without the second segment: got %+v, want commits 10 to 12", c.Damage)
+		}
+	}
+}
+
+// TestChangedEnd changes every byte of the last frame, and makes sectors of it zeros: the first is damage that names the
+// commit, the second a frame that was not written to its end.
+func TestChangedEnd(t *testing.T) {
+	dir := t.TempDir()
+	want, ends := write(t, dir)
+	path := segmentPath(dir, "j", 3)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, end := int(ends[len(ends)-2]), len(text)
+	look := func(what string, changed []byte) *Contents {
+		if err := os.WriteFile(path, changed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, got := read(t, dir)
+		if !reflect.DeepEqual(got, want[:len(want)-1]) || c.Last() != 14 {
+			t.Fatalf("%s: got %d frames up to commit %d, want %d", what, len(got), c.Last(), len(want)-1)
+		}
+		return c
+	}
+	for at := first; at < end; at++ {
+		for _, flip := range []byte{1, 0x40} {
+			changed := bytes.Clone(text)
+			changed[at] ^= flip
+			what := fmt.Sprintf("byte %d changed", at)
+			c := look(what, changed)
+			if len(c.Damage) != 1 || !c.Damage[0].Open || !strings.Contains(c.Damage[0].What, "commit 15") || c.Torn {
+				t.Fatalf("%s: got %+v", what, c)
+			}
+		}
+	}
+	for at := first; at < end; at = (at/sector + 1) * sector {
+		changed := bytes.Clone(text)
+		clear(changed[at:min(end, (at/sector+1)*sector)])
+		if c := look(fmt.Sprintf("zeros at %d", at), changed); len(c.Damage) > 0 || !c.Torn {
+			t.Fatalf("zeros at %d: got %+v", at, c)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -25,8 +26,8 @@ type Contents struct {
 	Segments []Segment
 	Damage   []Damage
 
-	// Torn says that the journal ends with a frame that is not complete. It was never synced, or is damaged: the
-	// number of the last commit of the store tells.
+	// Torn says that the journal ends with a frame that was not written to its end: it is cut short, or sectors of it are
+	// zeros. It was never synced, unless the store has its commit.
 	Torn bool
 }
 
@@ -126,8 +127,13 @@ func (s *scan) segment(seg *Segment, last bool) (err error) {
 				return err
 			}
 			if place < 0 && last && s.bad == nil {
-				s.c.Torn = true
-				break
+				if s.c.Torn, err = s.torn(file, seg.Sequence, at, size); err != nil {
+					return err
+				}
+				if s.c.Torn {
+					break
+				}
+				s.damage(seg.Path, "its last frame, of commit %d, is whole and was changed", s.number+1)
 			}
 			s.damage(seg.Path, "from byte %d it is cut off or overwritten", at)
 			if place < 0 {
@@ -208,6 +214,41 @@ func (s *scan) frame(file io.ReaderAt, sequence uint64, at, size int64) (f Frame
 		return f, 0, nil
 	}
 	return f, at + int64(total), nil
+}
+
+// sector is the least that a disk writes at once, in bytes.
+const sector = 512
+
+// torn says whether the end of a file, in which there is no frame, is one that a power cut left half written: the file
+// ends inside it, or a sector of it is zeros. Otherwise all of it was written, and then changed.
+func (s *scan) torn(file io.ReaderAt, sequence uint64, at, size int64) (bool, error) {
+	rest := size - at
+	if rest < frameHead {
+		return true, nil
+	}
+	if rest <= frameHead+largestFrame {
+		b := make([]byte, rest)
+		if _, err := file.ReadAt(b, at); err != nil {
+			return false, err
+		}
+		if binary.BigEndian.Uint32(b) == frameMark && int64(binary.BigEndian.Uint32(b[4:])) > rest-frameHead {
+			binary.BigEndian.PutUint32(b[4:], uint32(rest-frameHead))
+			_, whole := parseFrame(b, sequence, at) // but for its length
+			return !whole, nil
+		}
+	}
+	var zeros, b [sector]byte
+	for at < size {
+		part := b[:min(sector-at%sector, size-at)]
+		if _, err := file.ReadAt(part, at); err != nil {
+			return false, err
+		}
+		if bytes.Equal(part, zeros[:len(part)]) {
+			return true, nil
+		}
+		at += int64(len(part))
+	}
+	return false, nil
 }
 
 // parseFrame reads a frame with its body.
