@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -30,7 +31,7 @@ func (*checkCommand) Help() string {
     graphcleaner check my.graph
 
 With --repair a store that has problems is repaired, once you have confirmed it. A block of which one byte is wrong is put right; indexes, degrees, ` +
-		`lists of neighbours, the dictionary and counts are made again from what they derive from; a value that cannot be read becomes null. ` +
+		`lists of neighbours, the dictionary and counts are made again from what they derive from; a value that cannot be read becomes null, and so do the scores of a run that is lost. ` +
 		`The last line says what is lost for good. The exit code is 0 where the store has no problems afterwards, also where something is lost. ` +
 		`A repair that fails or is killed changes nothing; run it again. Where you have a backup, that is the better way.
 
@@ -135,8 +136,8 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 		return leaving(err, "%s is repaired, and was not checked again to the end", c.DB)
 	}
 	if left > 0 {
-		return fmt.Errorf("%s has %s left after %s; lost for good: %v",
-			c.DB, countText(left, "problem", "problems"), countText(len(done), "repair", "repairs"), lost)
+		return fmt.Errorf("%s has %s left after %s; %s", c.DB, countText(left, "problem", "problems"),
+			countText(len(done), "repair", "repairs"), c.leftText(s, lost))
 	}
 	s.progress.clear()
 	_, err = s.printf("%s: no problems after %s\n%s: %s\n", c.DB, countText(len(done), "repair", "repairs"), c.DB, c.lossText(s, lost))
@@ -148,7 +149,19 @@ func (c *checkCommand) lossText(s *streams, lost kv.Losses) string {
 	if len(lost) == 0 {
 		return "nothing is lost"
 	}
-	return fmt.Sprintf("lost for good: %v; restore it from a backup (%s restore), or import the files again that it was made from", lost, s.program)
+	text := fmt.Sprintf("lost for good: %v; restore it from a backup (%s restore), or import the files again that it was made from", lost, s.program)
+	if slices.ContainsFunc(lost, func(l kv.Loss) bool { return l.Kind == "score" || l.Kind == "run" }) {
+		text += fmt.Sprintf("; %s clean %s makes scores again", s.program, shellWord(c.DB))
+	}
+	return text
+}
+
+// leftText is lossText for a store that has problems after its repair, so that a source is named also where nothing is lost.
+func (c *checkCommand) leftText(s *streams, lost kv.Losses) string {
+	if len(lost) > 0 {
+		return c.lossText(s, lost)
+	}
+	return fmt.Sprintf("restore a backup (%s restore), or import the files again that it was made from", s.program)
 }
 
 // undo puts back the files that the store had before its last repair.
