@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -39,7 +41,8 @@ With --repair a store that has problems is repaired, once you have confirmed it.
 
 The repair works on a copy, so it needs as much room on the disk as the store takes. It keeps the files that the store had, with a report, in ` +
 		`the directory quarantine of the store. Delete that directory to free its room; then the repair cannot be undone. With --undo ` +
-		`these files are put back, byte for byte. A store that was written to since is refused, as its last commits would be lost.
+		`these files are put back, byte for byte. Where the store was written to since, the confirmation says how many commits it no longer has then; ` +
+		`the directory quarantine/N/repaired of the store keeps them, as a store of its own. To keep the decisions among them, export them first, and import them afterwards.
 
     graphcleaner check my.graph --repair --undo`
 }
@@ -170,22 +173,33 @@ func (c *checkCommand) undo(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	if !c.Yes {
+	aside := filepath.Join(c.DB, "quarantine", strconv.Itoa(last.Number), "repaired")
+	later := uint64(0)
+	agree := func(commits uint64) error {
+		later = commits
+		if c.Yes {
+			return nil
+		}
 		question := fmt.Sprintf("Undo repair %d of %s? %s, %s, are put back, and the store has its problems again.",
 			last.Number, c.DB, countText(last.Files, "file", "files"), byteSize(last.Bytes))
+		if commits > 0 {
+			question += fmt.Sprintf(" It was written to since: its last %s will be in %s only. To keep decisions made since, first run %s export %s decisions.",
+				countText(int(commits), "commit", "commits"), aside, s.program, shellWord(c.DB))
+		}
 		yes, err := s.confirm(ctx, question)
-		if err != nil {
-			return err
+		if err == nil && !yes {
+			err = fmt.Errorf("%s is as it was: it was not confirmed", c.DB)
 		}
-		if !yes {
-			return fmt.Errorf("%s is as it was: it was not confirmed", c.DB)
-		}
-	}
-	if err := kv.UndoRepair(ctx, c.DB, kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}); err != nil {
 		return err
 	}
-	_, err = s.printf("%s: repair %d is undone; the files of the repaired store are in its directory quarantine/%d/repaired\n",
-		c.DB, last.Number, last.Number)
+	if err := kv.UndoRepairIf(ctx, c.DB, kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}, agree); err != nil {
+		return err
+	}
+	since := ""
+	if later > 0 {
+		since = fmt.Sprintf(", with the last %s, which the store no longer has", countText(int(later), "commit", "commits"))
+	}
+	_, err = s.printf("%s: repair %d is undone; the files of the repaired store are in %s%s\n", c.DB, last.Number, aside, since)
 	return err
 }
 
