@@ -15,17 +15,22 @@ import (
 // lostEntryWhy is the Why of an entry that Repair puts in the place of one that was lost.
 const lostEntryWhy = "this entry was damaged: what is known of it comes from the entries beside it"
 
-// Repair makes history, labels and decisions agree again, and calls report for what it did. It is for a store that
-// kv.Repair has repaired, opened by index.Open, that nobody else writes to. An entry that is missing is made up from those
+// Repair makes history, labels and decisions agree again, and the runs with the scores, and calls report for what it did. It
+// is for a store that kv.Repair has repaired, opened by index.Open, that nobody else writes to. An entry that is missing is made up from those
 // before and after it about the same node, so that no other loses its number; label and decision of a node that was decided
-// on become what the last entry about it says.
+// on become what the last entry about it says. A run that cannot be read is removed, and so are the scores, suggestions and
+// confidences of a run that is not there; Clean makes them again.
 //
 // It writes a thousand entries or nodes in a transaction, and reports what is in one once it is on disk. After an error,
 // or a kill, it can be run again, and ends with the same as if it had not been stopped. The work is that of reading the
 // history a few times, and it holds some 200 bytes a missing entry.
 func Repair(ctx context.Context, s *kv.Store, report func(kv.Mend)) error {
-	r := historyRepair{store: s, report: report, atOnce: 1000}
-	return r.run(ctx)
+	history := historyRepair{store: s, report: report, atOnce: 1000}
+	if err := history.run(ctx); err != nil {
+		return err
+	}
+	runs := runsRepair{historyRepair{store: s, report: report, atOnce: 1000}}
+	return runs.run(ctx)
 }
 
 // A historyRepair is one run of Repair.

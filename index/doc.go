@@ -29,7 +29,7 @@
 // it. Ids are ordered as integers where all of them are, and as text otherwise, by bytes; a constant of the other kind has
 // no order among them and is a TypeError, so that an id that turns ids into text changes the meaning of no condition.
 //
-// A nil term, a pointer, a type of another package, more than [MaxDepth] levels, or more than 2000 conditions that are no
+// A nil term, a pointer, a type of another package, more than [MaxDepth] levels, or more than 10,000 conditions that are no
 // list is an [ErrPredicate]. A list, In, may be of any length; equalities of one property joined by Or are one list.
 //
 // # Plans

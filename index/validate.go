@@ -11,7 +11,7 @@ var ErrPredicate = errors.New("invalid condition")
 
 // maxTerms is the most conditions on a property that a simplified predicate has: each is looked at for every node that
 // comes into question, and a walk looks at its context once in checkEvery nodes.
-const maxTerms = 2000
+const maxTerms = 10_000
 
 // boundTerms returns an ErrPredicate for a simplified predicate of too many conditions.
 func boundTerms(p Predicate) error {
@@ -20,8 +20,8 @@ func boundTerms(p Predicate) error {
 	if count <= maxTerms {
 		return nil
 	}
-	return fmt.Errorf("%w: %d conditions, want at most %d (in takes a list of any length as one condition, and equalities of one property "+
-		"that are joined by or are such a list)", ErrPredicate, count, maxTerms)
+	return fmt.Errorf("%w: %d conditions, want at most %d: ask in several statements (in takes a list of any length as one condition, "+
+		"and equalities of one property that are joined by or are such a list)", ErrPredicate, count, maxTerms)
 }
 
 // MaxDepth is the most levels of And, Or and Not within each other. It keeps a predicate from exhausting the stack.

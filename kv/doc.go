@@ -96,8 +96,8 @@
 //     change is gone altogether with the table, or the block of one, that held it is counted as records of tables
 //     (TestLosses, TestRepairOfTables, TestRepairOfRecords, TestRepairOfFiles, TestRepairOfLists).
 //   - Every file that the store had is in its quarantine after a Repair, as it was, and UndoRepair puts it back, byte for
-//     byte. It refuses a store that was written to since, and files that were changed in the quarantine. A Repair that fails
-//     changes nothing. Killed at any moment, Repair and UndoRepair come to the same end when they are run again; a store that
+//     byte. It refuses a store that was written to since, and files that were changed in the quarantine. [UndoRepairIf] sets
+//     aside what was written since, as a store in the quarantine. A Repair that fails changes nothing. Killed at any moment, Repair and UndoRepair come to the same end when they are run again; a store that
 //     is half of each does not open until then (TestRepairOfManifest, TestRepairOfTables, TestKilledRepair,
 //     TestUndoRepairOfWrittenStore, TestUndoRepairs, TestUndoRepairBesideAWriter, TestSwitchMissesAFile,
 //     TestUndoRepairOfDamagedQuarantine; shell TestCheckRepairAfterCrash).

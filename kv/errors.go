@@ -83,7 +83,7 @@ var (
 	ErrFailed = errors.New("kv: a write to the disk failed, close the store and open it again")
 
 	// ErrCatalogTooBig is returned where the names of classes and of the columns of matrices, which are written together,
-	// are more than a transaction can hold: about 1.1 MB at least, more with a larger memory budget.
+	// are more than a transaction can hold: about 1.1 MB, and but for a Loader more with a larger memory budget.
 	ErrCatalogTooBig = errors.New("kv: too many names")
 
 	// ErrTxTooBig is returned when an Update has written more than a transaction can hold.

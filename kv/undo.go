@@ -16,7 +16,7 @@ import (
 var ErrNoRepair = errors.New("kv: no repair to undo")
 
 // ErrWrittenSince is returned by UndoRepair for a store that was written to since it was repaired: what was written
-// would be lost.
+// would be set aside. UndoRepairIf does that.
 var ErrWrittenSince = errors.New("kv: the store was written to since it was repaired")
 
 // A RepairToUndo is the last repair of a store that is not undone.
@@ -71,7 +71,19 @@ func lastRepair(dir string) (number int, kept keptRepair, err error) {
 // A store that was written to since is refused (ErrWrittenSince), and so are files in the quarantine that are not as they
 // were put there (ErrCorrupt). One that was only opened is not. After a kill run it again, which goes on. The store must
 // not be open.
-func UndoRepair(ctx context.Context, dir string, opt Options) (err error) {
+func UndoRepair(ctx context.Context, dir string, opt Options) error {
+	return UndoRepairIf(ctx, dir, opt, func(commits uint64) error {
+		if commits > 0 {
+			return fmt.Errorf("%s: %w: undoing would set aside its last %d commits; nothing was undone", dir, ErrWrittenSince, commits)
+		}
+		return nil
+	})
+}
+
+// UndoRepairIf is UndoRepair also of a store that was written to since. Before it changes anything it calls agree with the
+// number of commits since the repair; an error of that is returned, and nothing is undone. Those commits are then in the
+// quarantine only: the directory repaired of that repair is a store that has them.
+func UndoRepairIf(ctx context.Context, dir string, opt Options, agree func(commits uint64) error) (err error) {
 	unlock, err := lockToRepair(dir)
 	if err != nil {
 		return err
@@ -102,13 +114,15 @@ func UndoRepair(ctx context.Context, dir string, opt Options) (err error) {
 	if err != nil {
 		return err
 	}
+	commits := uint64(0)
 	if !sameFiles(now, kept.After) {
 		unlocking := unlock()
 		unlock = func() error { return nil }
 		if unlocking != nil {
 			return unlocking
 		}
-		commits, last, err := commitsSince(dir, opt, kept.Version)
+		var last uint64
+		commits, last, err = commitsSince(dir, opt, kept.Version)
 		again, locking := lockToRepair(dir)
 		if locking != nil {
 			return errors.Join(err, locking)
@@ -117,14 +131,11 @@ func UndoRepair(ctx context.Context, dir string, opt Options) (err error) {
 		if err != nil {
 			return fmt.Errorf("%s: what was written since it was repaired is not known, nothing was undone: %w", dir, err)
 		}
-		if commits > 0 {
-			return fmt.Errorf("%s: %w: undoing would lose its last %d commits; nothing was undone", dir, ErrWrittenSince, commits)
-		}
 		if err := endsWith(dir, last); err != nil {
 			return err
 		}
 	}
-	if err := ctx.Err(); err != nil {
+	if err := errors.Join(agree(commits), ctx.Err()); err != nil {
 		return err
 	}
 	s, err := newSwitch(dir, number, repairedName, beforeName)

@@ -70,6 +70,7 @@ func TestUndoRepairOfWrittenStore(t *testing.T) {
 		return err
 	})
 	closeStore(t, s)
+	undoWritten(t, written, before)
 	s, err = Open(openedToo, Options{MemoryBudget: minMemoryBudget})
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +84,41 @@ func TestUndoRepairOfWrittenStore(t *testing.T) {
 	if got := bytesOf(t, openedToo); !maps.Equal(got, before) {
 		t.Errorf("opened since: got files %v, want %v", sortedNames(got), sortedNames(before))
 	}
+}
+
+// undoWritten undoes the repair of a store that has three commits since, with consent and without. They are in the quarantine
+// afterwards, as a store.
+func undoWritten(t *testing.T, dir string, before map[string]string) {
+	t.Helper()
+	refusal := errors.New("refusal")
+	asked := uint64(0)
+	undoIf := func(answer error) error {
+		return UndoRepairIf(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, func(commits uint64) error {
+			asked = commits
+			return answer
+		})
+	}
+	if err := undoIf(refusal); !errors.Is(err, refusal) || asked != 3 {
+		t.Errorf("refused: got %v, asked about %d commits, want the refusal about 3", err, asked)
+	}
+	if err := undoIf(nil); err != nil {
+		t.Fatalf("agreed: got %v", err)
+	}
+	if got := bytesOf(t, dir); !maps.Equal(got, before) {
+		t.Errorf("agreed: got files %v, want %v", sortedNames(got), sortedNames(before))
+	}
+	s, err := Open(filepath.Join(dir, quarantineName, "1", repairedName), Options{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore(t, s)
+	view(t, s, func(tx *Tx) error {
+		value, err := tx.Value(1, LabelColumn)
+		if err == nil && value.Str() != "since 2" {
+			t.Errorf("set aside: got label %v, want the last that was written", value)
+		}
+		return err
+	})
 }
 
 // TestUndoRepairs undoes two repairs, the last one first. There is then none to undo, and what the store was in between is

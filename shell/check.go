@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -30,7 +33,7 @@ func (*checkCommand) Help() string {
     graphcleaner check my.graph
 
 With --repair a store that has problems is repaired, once you have confirmed it. A block of which one byte is wrong is put right; indexes, degrees, ` +
-		`lists of neighbours, the dictionary and counts are made again from what they derive from; a value that cannot be read becomes null. ` +
+		`lists of neighbours, the dictionary and counts are made again from what they derive from; a value that cannot be read becomes null, and so do the scores of a run that is lost. ` +
 		`The last line says what is lost for good. The exit code is 0 where the store has no problems afterwards, also where something is lost. ` +
 		`A repair that fails or is killed changes nothing; run it again. Where you have a backup, that is the better way.
 
@@ -38,7 +41,8 @@ With --repair a store that has problems is repaired, once you have confirmed it.
 
 The repair works on a copy, so it needs as much room on the disk as the store takes. It keeps the files that the store had, with a report, in ` +
 		`the directory quarantine of the store. Delete that directory to free its room; then the repair cannot be undone. With --undo ` +
-		`these files are put back, byte for byte. A store that was written to since is refused, as its last commits would be lost.
+		`these files are put back, byte for byte. Where the store was written to since, the confirmation says how many commits it no longer has then; ` +
+		`the directory quarantine/N/repaired of the store keeps them, as a store of its own. To keep the decisions among them, export them first, and import them afterwards.
 
     graphcleaner check my.graph --repair --undo`
 }
@@ -135,8 +139,8 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 		return leaving(err, "%s is repaired, and was not checked again to the end", c.DB)
 	}
 	if left > 0 {
-		return fmt.Errorf("%s has %s left after %s; lost for good: %v",
-			c.DB, countText(left, "problem", "problems"), countText(len(done), "repair", "repairs"), lost)
+		return fmt.Errorf("%s has %s left after %s; %s", c.DB, countText(left, "problem", "problems"),
+			countText(len(done), "repair", "repairs"), c.leftText(s, lost))
 	}
 	s.progress.clear()
 	_, err = s.printf("%s: no problems after %s\n%s: %s\n", c.DB, countText(len(done), "repair", "repairs"), c.DB, c.lossText(s, lost))
@@ -148,7 +152,19 @@ func (c *checkCommand) lossText(s *streams, lost kv.Losses) string {
 	if len(lost) == 0 {
 		return "nothing is lost"
 	}
-	return fmt.Sprintf("lost for good: %v; restore it from a backup (%s restore), or import the files again that it was made from", lost, s.program)
+	text := fmt.Sprintf("lost for good: %v; restore it from a backup (%s restore), or import the files again that it was made from", lost, s.program)
+	if slices.ContainsFunc(lost, func(l kv.Loss) bool { return l.Kind == "score" || l.Kind == "run" }) {
+		text += fmt.Sprintf("; %s clean %s makes scores again", s.program, shellWord(c.DB))
+	}
+	return text
+}
+
+// leftText is lossText for a store that has problems after its repair, so that a source is named also where nothing is lost.
+func (c *checkCommand) leftText(s *streams, lost kv.Losses) string {
+	if len(lost) > 0 {
+		return c.lossText(s, lost)
+	}
+	return fmt.Sprintf("restore a backup (%s restore), or import the files again that it was made from", s.program)
 }
 
 // undo puts back the files that the store had before its last repair.
@@ -157,22 +173,33 @@ func (c *checkCommand) undo(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	if !c.Yes {
+	aside := filepath.Join(c.DB, "quarantine", strconv.Itoa(last.Number), "repaired")
+	later := uint64(0)
+	agree := func(commits uint64) error {
+		later = commits
+		if c.Yes {
+			return nil
+		}
 		question := fmt.Sprintf("Undo repair %d of %s? %s, %s, are put back, and the store has its problems again.",
 			last.Number, c.DB, countText(last.Files, "file", "files"), byteSize(last.Bytes))
+		if commits > 0 {
+			question += fmt.Sprintf(" It was written to since: its last %s will be in %s only. To keep decisions made since, first run %s export %s decisions.",
+				countText(int(commits), "commit", "commits"), aside, s.program, shellWord(c.DB))
+		}
 		yes, err := s.confirm(ctx, question)
-		if err != nil {
-			return err
+		if err == nil && !yes {
+			err = fmt.Errorf("%s is as it was: it was not confirmed", c.DB)
 		}
-		if !yes {
-			return fmt.Errorf("%s is as it was: it was not confirmed", c.DB)
-		}
-	}
-	if err := kv.UndoRepair(ctx, c.DB, kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}); err != nil {
 		return err
 	}
-	_, err = s.printf("%s: repair %d is undone; the files of the repaired store are in its directory quarantine/%d/repaired\n",
-		c.DB, last.Number, last.Number)
+	if err := kv.UndoRepairIf(ctx, c.DB, kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}, agree); err != nil {
+		return err
+	}
+	since := ""
+	if later > 0 {
+		since = fmt.Sprintf(", with the last %s, which the store no longer has", countText(int(later), "commit", "commits"))
+	}
+	_, err = s.printf("%s: repair %d is undone; the files of the repaired store are in %s%s\n", c.DB, last.Number, aside, since)
 	return err
 }
 

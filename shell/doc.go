@@ -142,7 +142,7 @@
 // order stays in the order of the node file; what has no value comes last. Text is ordered by its bytes, in which 10 comes
 // before 9; where ids or classes look like numbers, order by says so.
 //
-// A condition has up to 200 levels of brackets and not, and up to 2000 parts, of which in (…) with any number of values is
+// A condition has up to 200 levels of brackets and not, and up to 10,000 parts, of which in (…) with any number of values is
 // one, and so are equalities of one property joined by or.
 //
 // # Dot commands
@@ -154,7 +154,7 @@
 // file at the next .output, or when the session ends. The earlier file stays where the session ends by an error, or where
 // every statement failed. Devices and pipes are written to at once. No file is written into a store.
 //
-// A statement has at most 1 MiB. The file of .read may be a named pipe, but no device, and no file that is being read.
+// A statement has at most 1 MiB: what is longer is asked as several, and many equalities of one property as in (…). The file of .read may be a named pipe, but no device, and no file that is being read.
 //
 // # Formats
 //
@@ -204,4 +204,7 @@
 // wrong, with 3 when gate does not let a store pass, and with 130 when Ctrl-C, SIGTERM or SIGHUP interrupted a command. A
 // command is interrupted wherever it waits: for input, for the other end of a pipe, for an answer. At the prompt, SIGTERM and
 // SIGHUP end the session; Ctrl-C does not. A second signal kills the process.
+//
+// A standard output that is closed before the program starts, as by >&- in a shell, counts as /dev/null: what is written is
+// gone, and the exit code is 0.
 package shell

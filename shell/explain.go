@@ -43,9 +43,10 @@ func (q *query) explainScore(ctx context.Context, s *explainStatement) (*Result,
 	return r, nil
 }
 
-// remarkUnpredicted says, behind what, how a node gets predictions that has none, where others have some.
+// remarkUnpredicted says, behind what, how a node gets predictions that has none, and where no node has any, just that.
 func (q *query) remarkUnpredicted(v kv.NodeID, what string) error {
 	if _, err := q.tx.Matrix(cleaner.PredictionsMatrix); errors.Is(err, kv.ErrNotFound) {
+		q.notices = append(q.notices, "the store has no predictions, and so no scores: "+wayToPredict+", and then clean")
 		return nil
 	}
 	predicted, err := cleaner.Predicted(q.tx, v)

@@ -36,7 +36,8 @@ A suspect scores above the threshold, has a suggested label other than its own, 
 		`suspect: the verdict says how many of those there are. The table of suspects goes to standard output, the verdict to standard error.
 
 Scores are not those of the store as it is where it was never cleaned, where predictions were written, or nodes or edges came or went since clean began, and where ` +
-		`labelled nodes that nobody has decided on have no score. Then run clean, and before it predict or import --predictions where nodes have no predictions.
+		`labelled nodes that nobody has decided on have no score. Then run clean, and before it predict or import --predictions where nodes have no predictions. ` +
+		`Labels that decisions changed since are no such reason, however many: the scores stay those of the labels that clean saw. Run clean to have the new labels judged.
 
 A baseline is a table with the columns id and given_label, as --write-baseline and the export of suspects make it. A suspect that was given another label since ` +
 		`is not in it; without the column given_label it is the id alone that counts.

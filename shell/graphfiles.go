@@ -120,7 +120,9 @@ func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r readi
 	if err := g.fill(ctx, loader, nodes, edges, r); err != nil {
 		return stats, g.explain(err)
 	}
+	loaded := false
 	stats, err = loader.Commit(ctx, func(store *kv.Store) error {
+		loaded = true
 		if r.made != nil {
 			if err := r.made(store); err != nil {
 				return err
@@ -143,6 +145,9 @@ func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r readi
 			return index.Create(ctx, store, kv.LabelColumn)
 		})
 	})
+	if errors.Is(err, kv.ErrCatalogTooBig) && !loaded {
+		err = fmt.Errorf("%s: the names of its classes do not fit into a store, want fewer classes or shorter names, more --memory does not help: %w", g.Nodes, err)
+	}
 	if err = g.explain(err); loader.Kept() {
 		err = &resumableError{err}
 	}

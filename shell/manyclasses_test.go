@@ -60,6 +60,25 @@ func newManyClasses(nodes, classes int) *manyClasses {
 	return g
 }
 
+// TestTooManyClasses imports more names of classes than a store takes: the error names the file, their number and a way on.
+func TestTooManyClasses(t *testing.T) {
+	var nodes strings.Builder
+	nodes.WriteString("id,label\n")
+	for v := range 120_000 {
+		fmt.Fprintf(&nodes, "n%d,a class of a name that is not short %06d\n", v, v)
+	}
+	writeFiles(t, map[string]string{"nodes.csv": nodes.String(), "edges.csv": "src,dst\nn0,n1\n"})
+	got := run(t, "", "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--memory", "64MiB")
+	for _, want := range []string{"nodes.csv: ", "120000 classes", "want fewer classes or shorter names, more --memory does not help"} {
+		if got.code != exitFailed || !strings.Contains(got.err, want) {
+			t.Errorf("got exit code %d and %s, want %q", got.code, got.err, want)
+		}
+	}
+	if _, err := os.Stat("g"); !os.IsNotExist(err) {
+		t.Errorf("got a store, or %v, want none", err)
+	}
+}
+
 // TestManyClasses runs the whole job on hundreds of classes; at length on 1,000, in a memory that a dense matrix of
 // predictions or of class pairs a few times over would not fit.
 func TestManyClasses(t *testing.T) {

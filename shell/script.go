@@ -52,7 +52,8 @@ func (s *script) next() (step, error) {
 			}
 			return step{}, &ParseError{
 				Pos: begin,
-				Msg: fmt.Sprintf("got a statement of more than %s, want a semicolon before that", byteSize(maxStatement)),
+				Msg: fmt.Sprintf("got a statement of more than %s, want a semicolon before that: write equalities of one property, joined by or, "+
+					"as one in (…), and what is longer as several statements", byteSize(maxStatement)),
 			}
 		}
 		piece, err := s.in.ReadSlice('\n')

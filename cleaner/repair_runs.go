@@ -1,0 +1,199 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// scoredColumns are what a run writes by node.
+var scoredColumns = []string{ScoreColumn, SuggestedColumn, ConfidenceColumn, RunColumn}
+
+// A runsRepair takes out runs that cannot be read, and what nodes have of runs that are not there.
+type runsRepair struct {
+	historyRepair // its store, report and batches
+}
+
+// run does nothing in a store of which checkRuns finds no problem.
+func (r *runsRepair) run(ctx context.Context) error {
+	sound := true
+	err := r.store.View(func(tx *kv.Tx) error {
+		return checkRuns(ctx, tx, func(kv.Problem) { sound = false })
+	})
+	if err != nil || sound {
+		return err
+	}
+	if err := errors.Join(r.removeRuns(ctx), r.removeScores(ctx)); err != nil {
+		return fmt.Errorf("runs: %w", err)
+	}
+	return nil
+}
+
+// removeRuns removes the runs that cannot be read, and the last one as long as what is kept of it beside its document
+// cannot be.
+func (r *runsRepair) removeRuns(ctx context.Context) error {
+	for {
+		key, why, last := "", error(nil), false
+		err := r.store.View(func(tx *kv.Tx) (err error) {
+			key, last, why, err = brokenRun(tx)
+			return err
+		})
+		if err = errors.Join(err, ctx.Err()); err != nil || why == nil {
+			return err
+		}
+		err = r.store.Update(func(tx *kv.Tx) error {
+			if last {
+				if err := forgetModel(tx); err != nil {
+					return err
+				}
+			}
+			return tx.DeleteDocument(runsSpace, key)
+		})
+		if err != nil {
+			return err
+		}
+		r.report(kv.Mend{
+			Where: "runs", What: fmt.Sprintf("run %q: %v", key, why), Done: "removed", Lost: kv.Losses{{Kind: "run", Count: 1}},
+		})
+	}
+}
+
+// brokenRun finds a run that cannot be read, and why; no reason where there is none. It says whether it is the last.
+func brokenRun(tx *kv.Tx) (key string, last bool, why, err error) {
+	end, err := lastRunKey(tx)
+	if errors.Is(err, kv.ErrNotFound) {
+		return "", false, nil, nil
+	}
+	if err != nil {
+		return "", false, nil, err
+	}
+	for key, err := range tx.Documents(runsSpace) {
+		if err != nil {
+			return "", false, nil, err
+		}
+		run, err := readRun(tx, key)
+		if err == nil && runKey(run.ID) != key {
+			err = fmt.Errorf("it is run %d", run.ID)
+		}
+		if err != nil {
+			return key, key == end, err, nil
+		}
+	}
+	_, why = LastRun(tx)
+	return end, true, why, nil
+}
+
+// forgetModel removes what is kept of the last run only, so that it is not taken for that of the run before.
+func forgetModel(tx *kv.Tx) error {
+	err := errors.Join(tx.DeleteDocument(detectorsSpace, modelKey), tx.DeleteDocument(detectorsSpace, yardstickKey),
+		tx.PutDocument(detectorsSpace, detectorsKey, []Detector(nil)))
+	for _, name := range []string{AgreementMatrix, AgreementErrorMatrix} {
+		if dropping := tx.DropMatrix(name); !errors.Is(dropping, kv.ErrNotFound) {
+			err = errors.Join(err, dropping)
+		}
+	}
+	return err
+}
+
+// removeScores removes what nodes have of another run than the last, a range of nodes in a transaction.
+func (r *runsRepair) removeScores(ctx context.Context) error {
+	last, newest, nodes := int64(0), int64(0), 0
+	other := map[int64]bool{} // the runs that nodes name, and that are not the last
+	kept := map[int64]bool{}
+	err := r.store.View(func(tx *kv.Tx) error {
+		all, err := Runs(tx)
+		if err != nil {
+			return err
+		}
+		for _, run := range all {
+			last, kept[run.ID] = run.ID, true
+		}
+		runs, err := tx.Reader(RunColumn)
+		if errors.Is(err, kv.ErrNoColumn) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		nodes = tx.NumNodes()
+		for v := range kv.NodeID(nodes) {
+			if v%lookEvery == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			run, err := runs.At(v)
+			if err != nil {
+				return err
+			}
+			if !run.IsNull() && run.Int() != last {
+				newest, other[run.Int()] = max(newest, run.Int()), true
+			}
+		}
+		return nil
+	})
+	if err != nil || len(other) == 0 {
+		return err
+	}
+	if newest > last { // what is kept of the last run is of one that is not there
+		if err := r.store.Update(forgetModel); err != nil {
+			return err
+		}
+	}
+	var removed, scores, inBatch, scoresInBatch int64
+	err = r.inBatches(ctx, nodes, func(tx *kv.Tx, first, end int) (err error) {
+		inBatch, scoresInBatch, err = removeScoresOf(tx, kv.NodeID(first), kv.NodeID(end), last)
+		return err
+	}, func(int, int) { removed, scores = removed+inBatch, scores+scoresInBatch })
+	if removed == 0 {
+		return err
+	}
+	lost := kv.Losses{}
+	if scores > 0 {
+		lost = append(lost, kv.Loss{Kind: "score", Count: scores})
+	}
+	missing := int64(0)
+	for run := range other {
+		if !kept[run] {
+			missing++
+		}
+	}
+	if missing > 0 && newest > last {
+		lost = append(lost, kv.Loss{Kind: "run", Count: missing})
+	}
+	r.report(kv.Mend{
+		Where: "runs", What: fmt.Sprintf("%d nodes have the scores of another run than the last, %d", removed, last),
+		Done: "their scores, suggestions and confidences are removed; clean makes them again", Lost: lost,
+	})
+	return err
+}
+
+// removeScoresOf is removeScores for the nodes first ≤ v < end. It counts the nodes, and their scores.
+func removeScoresOf(tx *kv.Tx, first, end kv.NodeID, last int64) (removed, scores int64, err error) {
+	for v := first; v < end; v++ {
+		run, err := tx.Value(v, RunColumn)
+		if err != nil {
+			return 0, 0, err
+		}
+		if run.IsNull() || run.Int() == last {
+			continue
+		}
+		removed++
+		for _, name := range scoredColumns {
+			value, err := tx.Value(v, name)
+			if errors.Is(err, kv.ErrNoColumn) || err == nil && value.IsNull() {
+				continue
+			}
+			if err != nil {
+				return 0, 0, err
+			}
+			if name == ScoreColumn {
+				scores++
+			}
+			if err := tx.SetValue(v, name, kv.Value{}); err != nil {
+				return 0, 0, err
+			}
+		}
+	}
+	return removed, scores, nil
+}

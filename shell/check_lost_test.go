@@ -1,0 +1,79 @@
+package shell
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// TestCheckRepairOfLostRun takes the record of the last run away: one repair takes out its scores, counts them as lost, and
+// says how to have scores again.
+func TestCheckRepairOfLostRun(t *testing.T) {
+	reviewedStore(t)
+	err := withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
+		return s.Update(func(tx *kv.Tx) error { return tx.DeleteDocument("runs", "000000000001") })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, "", "check", "g"); got.code != exitFailed || !strings.Contains(got.out, "the scores of another run than the last, 0") {
+		t.Fatalf("check: got exit code %d and %s, want scores without their run", got.code, got.out)
+	}
+	got := run(t, "", "check", "g", "--repair", "--yes")
+	for _, want := range []string{"g: no problems after", " scores, 1 run; restore it from a backup", " clean g makes scores again"} {
+		if got.code != exitDone || !strings.Contains(got.out, want) {
+			t.Errorf("check --repair: got exit code %d, %s and %s, want %q", got.code, got.out, got.err, want)
+		}
+	}
+	mustRun(t, "check", "g")
+	mustRun(t, "clean", "g")
+	mustRun(t, "check", "g")
+	if got := mustRun(t, "shell", "g", "-c", "history"); !strings.Contains(got, "tester") {
+		t.Errorf("got the history %s, want the decisions that there were", got)
+	}
+}
+
+// TestCheckLeftText names a source also where a repair left problems and lost nothing.
+func TestCheckLeftText(t *testing.T) {
+	c := &checkCommand{DB: "g"}
+	s := &streams{program: "graphcleaner"}
+	for _, lost := range []kv.Losses{nil, {{Kind: "edge", Count: 2}}} {
+		if got := c.leftText(s, lost); !strings.Contains(got, "backup (graphcleaner restore), or import the files again") {
+			t.Errorf("lost %v: got %q, want a source", lost, got)
+		}
+	}
+}
+
+// TestCheckUndoAfterDecision undoes a repair after which there was a decision. The question says so, and how to keep it;
+// the decision is then in the quarantine.
+func TestCheckUndoAfterDecision(t *testing.T) {
+	reviewedStore(t)
+	if err := os.Remove(filepath.Join("g", "MANIFEST")); err != nil {
+		t.Fatal(err)
+	}
+	before := directoryText(t, "g")
+	mustRun(t, "check", "g", "--repair", "--yes")
+	mustRun(t, "shell", "g", "-c", "relabel 'node 9' 'even' because 'since'")
+	aside := filepath.Join("g", "quarantine", "1", "repaired")
+	got := run(t, "n\n", "check", "g", "--repair", "--undo")
+	for _, want := range []string{"its last 1 commit will be in " + aside + " only", "export g decisions", "not confirmed"} {
+		if got.code != exitFailed || !strings.Contains(got.err, want) {
+			t.Errorf("unconfirmed: got exit code %d and %s, want %q", got.code, got.err, want)
+		}
+	}
+	if got := mustRun(t, "shell", "g", "-c", "history"); !strings.Contains(got, "since") {
+		t.Errorf("unconfirmed: got the history %s, want the decision", got)
+	}
+	if got := mustRun(t, "check", "g", "--repair", "--undo", "--yes"); !strings.Contains(got, "in "+aside+", with the last ") {
+		t.Errorf("got %s, want the place of the last commits", got)
+	}
+	if directoryText(t, "g") != before {
+		t.Error("after undoing: the files are others")
+	}
+	if got := mustRun(t, "shell", aside, "-c", "history"); !strings.Contains(got, "since") {
+		t.Errorf("set aside: got the history %s, want the decision", got)
+	}
+}
