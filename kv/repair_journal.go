@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
@@ -91,7 +92,8 @@ func lostCommits(c *journal.Contents, held uint64) (what string, losses Losses, 
 		lose(max(d.First, c.Base()+1), d.Last)
 		open = open || d.Open
 	}
-	if open {
+	changed := slices.ContainsFunc(c.Damage, func(d journal.Damage) bool { return d.Changed })
+	if open = open && !(changed && held == c.Last()+1); open { // unless Badger holds the commit of a last frame that was changed
 		info, err := os.Stat(c.Segments[len(c.Segments)-1].Path)
 		if err != nil {
 			return "", nil, err

@@ -19,6 +19,9 @@ type Damage struct {
 
 	// Open says that nothing readable follows, so that nobody knows whether there was more than Last.
 	Open bool
+
+	// Changed says that the damage is of the last frame, which is as long as it was: nothing follows it.
+	Changed bool
 }
 
 // Contents are what a scan has found.
@@ -134,6 +137,7 @@ func (s *scan) segment(seg *Segment, last bool) (err error) {
 					break
 				}
 				s.damage(seg.Path, "its last frame, of commit %d, is whole and was changed", s.number+1)
+				s.bad.Changed = true
 			}
 			s.damage(seg.Path, "from byte %d it is cut off or overwritten", at)
 			if place < 0 {
