@@ -31,10 +31,12 @@ func (r *repair) copies(ctx context.Context) error {
 	last := r.s.commits
 	foreign := r.s.foreignCopy(c) != nil
 	if !foreign {
-		cat, err = r.adopt(c, cat)
+		if cat, err = r.adopt(c, cat); err != nil {
+			return err
+		}
 	}
-	if err != nil || len(cat.Twice) == 0 {
-		return err
+	if len(cat.Twice) == 0 {
+		return nil
 	}
 	base := last
 	switch {

@@ -93,7 +93,10 @@ func lostCommits(c *journal.Contents, held uint64) (what string, losses Losses, 
 		open = open || d.Open
 	}
 	changed := slices.ContainsFunc(c.Damage, func(d journal.Damage) bool { return d.Changed })
-	if open = open && !(changed && held == c.Last()+1); open { // unless Badger holds the commit of a last frame that was changed
+	if changed && held == c.Last()+1 {
+		open = false // Badger holds the commit of the last frame
+	}
+	if open {
 		info, err := os.Stat(c.Segments[len(c.Segments)-1].Path)
 		if err != nil {
 			return "", nil, err
