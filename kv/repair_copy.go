@@ -31,9 +31,11 @@ func (r *repair) copies(ctx context.Context) error {
 	last := r.s.commits
 	foreign := r.s.foreignCopy(c) != nil
 	if !foreign {
-		if cat, err = r.adopt(c, cat); err != nil {
+		adopted, err := r.adopt(c, cat)
+		if err != nil {
 			return err
 		}
+		cat = adopted
 	}
 	if len(cat.Twice) == 0 {
 		return nil
@@ -52,7 +54,7 @@ func (r *repair) copies(ctx context.Context) error {
 	r.copyDamage = damage
 	r.copyDue = damage != nil || r.remade
 	if !c.known || foreign {
-		return nil
+		return nil //nolint:nilerr // of a copy of another store, opening and check tell
 	}
 	kept, err := parseKeptTwice(c.kept)
 	if err != nil {
