@@ -42,9 +42,19 @@ type mergeGuard struct {
 
 // A merge is one of Badger's, from the first table that it is about to make.
 type merge struct {
-	before map[uint64]bool  // the tables there were
-	keys   []int            // of each table to be made
-	kept   *badger.Iterator // keeps the tables that are merged; nil where they are not kept
+	before map[uint64]bool             // the tables there were
+	since  map[uint64]badger.TableInfo // the tables that came, by their numbers
+	keys   []int                       // of each table to be made
+	kept   *badger.Iterator            // keeps the tables that are merged; nil where they are not kept
+}
+
+// see takes note of the tables that came since.
+func (m *merge) see(tables []badger.TableInfo) {
+	for _, info := range tables {
+		if !m.before[info.ID] {
+			m.since[info.ID] = info
+		}
+	}
 }
 
 // flattener is Badger's number for DB.Flatten, which merges while nobody else does.
@@ -68,13 +78,18 @@ func (g *mergeGuard) makes(who, keys int) {
 	defer g.mu.Unlock()
 	m := g.merges[who]
 	if m == nil {
-		m = &merge{before: map[uint64]bool{}}
-		g.merges[who] = m
+		m = &merge{before: map[uint64]bool{}, since: map[uint64]badger.TableInfo{}}
 		if g.db != nil {
-			for _, info := range g.db.Tables() {
+			tables := g.db.Tables()
+			for _, info := range tables {
 				m.before[info.ID] = true
 			}
+			// This merge may take tables away that another has just made, before that one is told to have ended.
+			for _, other := range g.merges {
+				other.see(tables)
+			}
 		}
+		g.merges[who] = m
 		if g.keeping != nil && (who == flattener || g.failure.err() != nil) {
 			m.kept = g.keep()
 		}
@@ -103,7 +118,8 @@ func (g *mergeGuard) ended(who, level int) {
 	if m == nil || g.db == nil {
 		return
 	}
-	if lost := m.lacking(g.db.Tables(), level); lost > 0 && m.kept != nil {
+	m.see(g.db.Tables())
+	if lost := m.lacking(level); lost > 0 && m.kept != nil {
 		g.failure.lose(fmt.Errorf("a table of %d keys could not be made of those it was merged from, which are kept", lost))
 	} else if lost > 0 {
 		g.failure.lose(fmt.Errorf("%w: a table of %d keys could not be made of those it was merged from, which are removed",
@@ -121,25 +137,29 @@ func (g *mergeGuard) failed(who int) {
 	delete(g.merges, who)
 }
 
-// lacking returns the keys of the first table that is not among those made since; 0 where there is none.
-func (m *merge) lacking(tables []badger.TableInfo, level int) int {
-	var made, first []int // by their keys; first are those of level 0
-	for _, info := range tables {
-		switch {
-		case m.before[info.ID]:
-		case info.Level > 0:
-			made = append(made, int(info.KeyCount))
-		case level == 0: // or a memtable that was flushed meanwhile
+// lacking returns the keys of the first table that is not among those that came since; 0 where there is none. A merge of
+// level 0 makes tables of that level, or of a lower one, all of them; other merges and memtables make tables meanwhile.
+func (m *merge) lacking(level int) int {
+	var first, lower []int // by their keys; first are those of level 0
+	for _, info := range m.since {
+		if info.Level == 0 {
 			first = append(first, int(info.KeyCount))
+		} else {
+			lower = append(lower, int(info.KeyCount))
 		}
 	}
-	if len(made) == 0 {
-		made = first
+	if level == 0 && notAmong(m.keys, first) == 0 {
+		return 0
 	}
-	for _, keys := range m.keys {
-		at := slices.Index(made, keys)
+	return notAmong(m.keys, lower)
+}
+
+// notAmong returns the first of keys that is not in made, each of which counts once; 0 where there is none. It changes made.
+func notAmong(keys, made []int) int {
+	for _, n := range keys {
+		at := slices.Index(made, n)
 		if at < 0 {
-			return keys
+			return n
 		}
 		made = slices.Delete(made, at, at+1)
 	}

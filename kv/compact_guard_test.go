@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/dgraph-io/badger/v4"
@@ -185,12 +186,41 @@ func TestLacking(t *testing.T) {
 		{"a flushed memtable beside what was made", []int{3, 4}, 0, tables(-4, 3), 4},
 		{"level 0 into itself", []int{3}, 0, tables(-4, -3), 0},
 		{"level 0 into itself lacks", []int{3}, 0, tables(-4), 3},
+		{"level 0 into itself beside another merge", []int{3}, 0, tables(-3, 5), 0},
 	} {
-		m := merge{before: map[uint64]bool{1: true}, keys: test.keys}
-		all := append([]badger.TableInfo{{ID: 1, Level: 1, KeyCount: 5}}, test.made...)
-		if got := m.lacking(all, test.level); got != test.want {
+		m := merge{before: map[uint64]bool{1: true}, since: map[uint64]badger.TableInfo{}, keys: test.keys}
+		m.see(append([]badger.TableInfo{{ID: 1, Level: 1, KeyCount: 5}}, test.made...))
+		if got := m.lacking(test.level); got != test.want {
 			t.Errorf("%s: lacking = %d, want %d", test.name, got, test.want)
 		}
+	}
+}
+
+// A table that one merge has made, and another has merged on before the first is told to have ended, was made.
+func TestGuardOfMergedOnTables(t *testing.T) {
+	t.Parallel()
+	dir := documentStore(t)
+	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore(t, s)
+	const first, second = 1000, 1001 // merges that only this test tells of
+	g := newMergeGuard(s.failure)
+	g.watch(s.db)
+	made := s.db.Tables()[0]
+	g.makes(first, int(made.KeyCount))
+	delete(g.merges[first].before, made.ID) // as if the first merge made it
+	g.makes(second, int(made.KeyCount))     // which the second takes
+	if err := s.Compact(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if slices.ContainsFunc(s.db.Tables(), func(info badger.TableInfo) bool { return info.ID == made.ID }) {
+		t.Fatal("the table is still there")
+	}
+	g.ended(first, made.Level)
+	if err := s.failure.err(); err != nil {
+		t.Errorf("the store has failed: %v", err)
 	}
 }
 
