@@ -9,11 +9,11 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // quarantineName is the directory inside a store where Repair keeps what the store was before. Nothing in it is part of
@@ -331,18 +331,20 @@ func describeFile(path string, sync bool) (f keptFile, err error) {
 	return f, err
 }
 
-// sameFiles reports whether two lists are of the same files, but for the mark of the process that writes.
+// sameFiles reports whether two lists are of the same files, but for their modes and the mark of the process that writes.
 func sameFiles(a, b []keptFile) bool {
-	plain := func(files []keptFile) []keptFile {
-		files = slices.Clone(files)
-		for i := range files {
-			files[i].Mode = 0
+	return maps.Equal(byName(a), byName(b))
+}
+
+// byName has files by name, without modes and the mark of the process that writes.
+func byName(files []keptFile) map[string]keptFile {
+	named := map[string]keptFile{}
+	for _, f := range files {
+		if f.Mode = 0; f.Name != lockFileName {
+			named[f.Name] = f
 		}
-		files = slices.DeleteFunc(files, func(f keptFile) bool { return f.Name == lockFileName })
-		slices.SortFunc(files, func(x, y keptFile) int { return strings.Compare(x.Name, y.Name) })
-		return files
 	}
-	return slices.Equal(plain(a), plain(b))
+	return named
 }
 
 // repairFile is the name of the file of a keptRepair.

@@ -185,10 +185,8 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (reco
 	if err := r.makeJournal(); err != nil || len(rooms) == 0 {
 		return record, err
 	}
-	if record.Version, err = r.rooms(ctx, opt, rooms); err != nil || !r.changed {
-		return record, err
-	}
-	return record, nil
+	record.Version, err = r.rooms(ctx, opt, rooms)
+	return record, err
 }
 
 // rooms has the upper rooms repair what they keep, and returns the version of the last commit.
