@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 )
 
 // quarantineName is the directory inside a store where Repair keeps what the store was before. Nothing in it is part of
@@ -298,7 +300,7 @@ func describeFiles(dir string, sync bool) (files []keptFile, err error) {
 	}
 	for path := range directories {
 		if sync {
-			if err := syncDirectory(path); err != nil {
+			if err := durable.SyncDirectory(path); err != nil {
 				return nil, err
 			}
 		}
@@ -383,13 +385,7 @@ func replaceJSON(path string, v any) error {
 // replaceFile puts a text in the place of a file, at once and durably.
 func replaceFile(path string, text []byte) error {
 	begun := filepath.Join(filepath.Dir(path), "spill-replace.tmp") // in a store, the next open removes it
-	if err := writeSynced(begun, text); err != nil {
-		return wrapBadger(err)
-	}
-	if err := os.Rename(begun, path); err != nil {
-		return err
-	}
-	return syncDirectory(filepath.Dir(path))
+	return wrapBadger(durable.ReplaceFile(path, begun, text))
 }
 
 // wrapSpace is wrapBadger for an error of writing to a quarantine.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
@@ -261,7 +262,7 @@ func (q *quarantine) install(record keptRepair) error {
 	if err != nil {
 		return errors.Join(err, q.remove())
 	}
-	if err := errors.Join(q.close(), syncDirectory(filepath.Dir(q.path))); err != nil {
+	if err := errors.Join(q.close(), durable.SyncDirectory(filepath.Dir(q.path))); err != nil {
 		return err
 	}
 	s, err := newSwitch(q.store, q.number, beforeName, afterName)
