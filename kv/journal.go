@@ -13,6 +13,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
@@ -353,7 +354,7 @@ func (s *Store) trimJournal() error {
 	if n == 0 {
 		return nil
 	}
-	if err := syncDirectory(s.dir); err != nil { // Badger has synced the tables, not their names
+	if err := durable.SyncDirectory(s.dir); err != nil { // Badger has synced the tables, not their names
 		return err
 	}
 	if err := s.updateCopy(); err != nil {

@@ -7,9 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"syscall"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 )
 
 // A loadDirectory is where a load works, or a Restore, beside the directory the store will have, so that one rename on one file
@@ -206,7 +207,7 @@ func (d *loadDirectory) place(p Placement) error {
 	if err := os.Rename(d.store(), d.target); err != nil {
 		return err
 	}
-	if err := syncDirectory(filepath.Dir(d.target)); err != nil {
+	if err := durable.SyncDirectory(filepath.Dir(d.target)); err != nil {
 		return errors.Join(err, os.Rename(d.target, d.store()))
 	}
 	return nil
@@ -216,18 +217,6 @@ func (d *loadDirectory) place(p Placement) error {
 // or Restore into the same target removes.
 func (d *loadDirectory) leaveBehind() {
 	d.remove() //nolint:errcheck // see above
-}
-
-// syncDirectory makes the names in a directory durable, where the system can.
-func syncDirectory(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil // directories cannot be synced there, and renames are journalled
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 // leave gives the lock back, and deletes a directory in which nothing is complete.

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 )
 
 // A Placement is a store that a load, or a Restore, had put into its place when its process was killed.
@@ -81,8 +83,8 @@ func (d *loadDirectory) writePlacement(p Placement) error {
 	if err != nil {
 		return err
 	}
-	if err := writeSynced(d.placement(), text); err != nil {
+	if err := durable.WriteFile(d.placement(), text); err != nil {
 		return err
 	}
-	return syncDirectory(d.path)
+	return durable.SyncDirectory(d.path)
 }

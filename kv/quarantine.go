@@ -9,11 +9,13 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 )
 
 // quarantineName is the directory inside a store where Repair keeps what the store was before. Nothing in it is part of
@@ -298,7 +300,7 @@ func describeFiles(dir string, sync bool) (files []keptFile, err error) {
 	}
 	for path := range directories {
 		if sync {
-			if err := syncDirectory(path); err != nil {
+			if err := durable.SyncDirectory(path); err != nil {
 				return nil, err
 			}
 		}
@@ -331,18 +333,20 @@ func describeFile(path string, sync bool) (f keptFile, err error) {
 	return f, err
 }
 
-// sameFiles reports whether two lists are of the same files, but for the mark of the process that writes.
+// sameFiles reports whether two lists are of the same files, but for their modes and the mark of the process that writes.
 func sameFiles(a, b []keptFile) bool {
-	plain := func(files []keptFile) []keptFile {
-		files = slices.Clone(files)
-		for i := range files {
-			files[i].Mode = 0
+	return maps.Equal(byName(a), byName(b))
+}
+
+// byName has files by name, without modes and the mark of the process that writes.
+func byName(files []keptFile) map[string]keptFile {
+	named := map[string]keptFile{}
+	for _, f := range files {
+		if f.Mode = 0; f.Name != lockFileName {
+			named[f.Name] = f
 		}
-		files = slices.DeleteFunc(files, func(f keptFile) bool { return f.Name == lockFileName })
-		slices.SortFunc(files, func(x, y keptFile) int { return strings.Compare(x.Name, y.Name) })
-		return files
 	}
-	return slices.Equal(plain(a), plain(b))
+	return named
 }
 
 // repairFile is the name of the file of a keptRepair.
@@ -381,13 +385,7 @@ func replaceJSON(path string, v any) error {
 // replaceFile puts a text in the place of a file, at once and durably.
 func replaceFile(path string, text []byte) error {
 	begun := filepath.Join(filepath.Dir(path), "spill-replace.tmp") // in a store, the next open removes it
-	if err := writeSynced(begun, text); err != nil {
-		return wrapBadger(err)
-	}
-	if err := os.Rename(begun, path); err != nil {
-		return err
-	}
-	return syncDirectory(filepath.Dir(path))
+	return wrapBadger(durable.ReplaceFile(path, begun, text))
 }
 
 // wrapSpace is wrapBadger for an error of writing to a quarantine.

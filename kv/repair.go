@@ -10,6 +10,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
@@ -185,10 +186,8 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (reco
 	if err := r.makeJournal(); err != nil || len(rooms) == 0 {
 		return record, err
 	}
-	if record.Version, err = r.rooms(ctx, opt, rooms); err != nil || !r.changed {
-		return record, err
-	}
-	return record, nil
+	record.Version, err = r.rooms(ctx, opt, rooms)
+	return record, err
 }
 
 // rooms has the upper rooms repair what they keep, and returns the version of the last commit.
@@ -263,7 +262,7 @@ func (q *quarantine) install(record keptRepair) error {
 	if err != nil {
 		return errors.Join(err, q.remove())
 	}
-	if err := errors.Join(q.close(), syncDirectory(filepath.Dir(q.path))); err != nil {
+	if err := errors.Join(q.close(), durable.SyncDirectory(filepath.Dir(q.path))); err != nil {
 		return err
 	}
 	s, err := newSwitch(q.store, q.number, beforeName, afterName)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
@@ -125,5 +126,5 @@ func (r *repair) makeJournal() error {
 	if err := removeFiles(r.journals); err != nil {
 		return err
 	}
-	return errors.Join(r.s.journal.Close(), syncDirectory(r.dir), alignModes(r.dir))
+	return errors.Join(r.s.journal.Close(), durable.SyncDirectory(r.dir), alignModes(r.dir))
 }

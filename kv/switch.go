@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 )
 
 // A fileSwitch takes the files of a store out of it and puts others in their place. It is written down before the first
@@ -50,7 +52,7 @@ func topNames(dir string) (tops []string, err error) {
 
 // begin writes the switch down, and carries it out.
 func (s fileSwitch) begin(store string) error {
-	if err := syncDirectory(quarantinePath(store, s.Repair)); err != nil {
+	if err := durable.SyncDirectory(quarantinePath(store, s.Repair)); err != nil {
 		return err
 	}
 	if err := replaceJSON(switchPath(store), s); err != nil {
@@ -75,7 +77,7 @@ func (s fileSwitch) finish(store string) error {
 			return err
 		}
 	}
-	if err := errors.Join(syncDirectory(outTo), syncDirectory(path), syncDirectory(store)); err != nil {
+	if err := errors.Join(durable.SyncDirectory(outTo), durable.SyncDirectory(path), durable.SyncDirectory(store)); err != nil {
 		return err
 	}
 	for _, name := range s.In {
@@ -90,7 +92,7 @@ func (s fileSwitch) finish(store string) error {
 			return err
 		}
 	}
-	if err := syncDirectory(store); err != nil {
+	if err := durable.SyncDirectory(store); err != nil {
 		return err
 	}
 	if err := s.complete(store); err != nil {
@@ -99,7 +101,7 @@ func (s fileSwitch) finish(store string) error {
 	if err := os.Remove(switchPath(store)); err != nil {
 		return err
 	}
-	return syncDirectory(filepath.Join(store, quarantineName))
+	return durable.SyncDirectory(filepath.Join(store, quarantineName))
 }
 
 // complete gives files that are put back the modes that they had, and removes the directory that the files came from.

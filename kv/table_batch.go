@@ -15,6 +15,8 @@ import (
 	"github.com/dgraph-io/badger/v4/pb"
 	"github.com/dgraph-io/badger/v4/table"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 )
 
 // A recordWriter takes the records of a bulk write, whose generations no catalogue names yet.
@@ -220,7 +222,7 @@ func (b *tableBatch) install(dir string) error {
 		})
 	}
 	b.ended = nil
-	if err := syncDirectory(dir); err != nil {
+	if err := durable.SyncDirectory(dir); err != nil {
 		return err
 	}
 	return appendManifest(dir, &changes)

@@ -103,10 +103,10 @@ func UndoRepairIf(ctx context.Context, dir string, opt Options, agree func(commi
 	if err != nil {
 		return err
 	}
-	for _, f := range kept.Before {
-		there := func(other keptFile) bool { return sameFiles([]keptFile{f}, []keptFile{other}) }
-		if f.Name != lockFileName && !slices.ContainsFunc(before, there) {
-			path := filepath.Join(quarantinePath(dir, number), beforeName, f.Name)
+	there := byName(before)
+	for name, f := range byName(kept.Before) {
+		if there[name] != f {
+			path := filepath.Join(quarantinePath(dir, number), beforeName, name)
 			return corruptFile(path, "it is missing or changed; nothing was undone")
 		}
 	}

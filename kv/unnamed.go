@@ -15,6 +15,8 @@ import (
 	"github.com/dgraph-io/badger/v4/table"
 	"github.com/dgraph-io/badger/v4/y"
 	"github.com/dgraph-io/ristretto/v2/z"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 )
 
 // Badger removes the tables that its manifest does not name when it opens a store. After a crash there are such tables:
@@ -135,7 +137,7 @@ func setAside(dir, name string) error {
 	if err := os.Rename(filepath.Join(dir, name), free); err != nil {
 		return err
 	}
-	return errors.Join(syncDirectory(to), syncDirectory(dir))
+	return errors.Join(durable.SyncDirectory(to), durable.SyncDirectory(dir))
 }
 
 // loggedVersions are the versions of all commits that the logs of memtables have.

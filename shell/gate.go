@@ -133,7 +133,7 @@ func (c *gateCommand) judge(ctx context.Context, store *kv.Store, known baseline
 	if found.unsure > 0 {
 		above += fmt.Sprintf(", without %d put aside as unsure", found.unsure)
 	}
-	suspects := countText(int(found.suspects), "suspect", "suspects") + " " + above
+	suspects := countText(found.suspects, "suspect", "suspects") + " " + above
 	wrong := slices.Clone(found.outdated)
 	tooMany := c.Most != nil && found.suspects > *c.Most
 	if tooMany {
@@ -334,6 +334,6 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *str
 	if err != nil {
 		return leaving(err, "%s was not written", c.WriteBaseline)
 	}
-	s.say("%s: wrote %s above %.4g to %s", c.DB, countText(int(rows), "suspect", "suspects"), threshold, c.WriteBaseline)
+	s.say("%s: wrote %s above %.4g to %s", c.DB, countText(rows, "suspect", "suspects"), threshold, c.WriteBaseline)
 	return nil
 }

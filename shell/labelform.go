@@ -98,7 +98,7 @@ func (s *streams) sayLookAlikes(ctx context.Context, tx *kv.Tx) error {
 		}
 	}
 	for _, class := range notNumbers {
-		s.say("%s is the class of %s: where it stands for a missing label, leave the field empty.", class, nodesText(int(counts[class])))
+		s.say("%s is the class of %s: where it stands for a missing label, leave the field empty.", class, nodesText(counts[class]))
 	}
 	if len(alike) == 0 {
 		return nil
@@ -108,7 +108,7 @@ func (s *streams) sayLookAlikes(ctx context.Context, tx *kv.Tx) error {
 	for _, group := range alike[:min(len(alike), most)] {
 		var parts []string
 		for _, class := range group[:min(len(group), most)] {
-			parts = append(parts, fmt.Sprintf("%s: %s", strconv.QuoteToASCII(class), nodesText(int(counts[class]))))
+			parts = append(parts, fmt.Sprintf("%s: %s", strconv.QuoteToASCII(class), nodesText(counts[class])))
 		}
 		if more := len(group) - most; more > 0 {
 			parts = append(parts, fmt.Sprintf("and %d more", more))
