@@ -246,7 +246,8 @@ func (b *Bulk) DropMatrix(name string) error {
 
 // Commit makes all that was written visible at once, together with what final, if not nil, writes in the same
 // transaction, which sees it. It is on disk when Commit returns. Where a writer of the Bulk returned an error for a row,
-// Commit returns it too. After an error nothing has changed, and Abort must follow; only when the error says "committed" has the commit happened.
+// Commit returns it too. After an error nothing has changed, and Abort must follow; only when the error says "committed"
+// has the commit happened.
 func (b *Bulk) Commit(final func(tx *Tx) error) error {
 	return b.commit(final, func() error { return nil })
 }

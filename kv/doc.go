@@ -71,9 +71,10 @@
 //   - Records that were committed with a catalogue which is lost are [ErrCorrupt] when the store is opened for writing, and
 //     stay (TestRepairOfALostCatalogue).
 //   - A changed byte, wherever it is in the files of a closed store, is found by Open, by a read or by Store.Check, or
-//     changes nothing that can be read. That a change, a document or an entry of a space is gone altogether, Check alone can
-//     tell, and of spaces that are not kept twice not always. Tables that were there when the store was opened are compared with their checksums before they are merged,
-//     so that merging does not hide it (TestFlippedBytes; shell TestDamagedFiles). That is done once for a table: the file
+//     changes nothing that can be read. Only Check finds a change, document or entry that is missing altogether; in a space
+//     without a second copy it may miss one. Tables that were there when the store was opened are compared with their
+//     checksums before they are merged, so that merging does not hide it (TestFlippedBytes; shell TestDamagedFiles). That
+//     is done once for a table: the file
 //     "verified" remembers the size, the times and the number of its file, and a file in which these have changed is compared
 //     again (TestTablesAreVerifiedOnce). So a byte that the medium itself changes, after its table was compared, may be hidden
 //     by merging where it is not in the body of a record.
@@ -98,8 +99,9 @@
 //     (TestLosses, TestRepairOfTables, TestRepairOfRecords, TestRepairOfFiles, TestRepairOfLists).
 //   - Every file that the store had is in its quarantine after a Repair, as it was, and UndoRepair puts it back, byte for
 //     byte. It refuses a store that was written to since, and files that were changed in the quarantine. [UndoRepairIf] sets
-//     aside what was written since, as a store in the quarantine. A Repair that fails changes nothing. Killed at any moment, Repair and UndoRepair come to the same end when they are run again; a store that
-//     is half of each does not open until then (TestRepairOfManifest, TestRepairOfTables, TestKilledRepair,
+//     aside what was written since, as a store in the quarantine. A Repair that fails changes nothing. Killed at any moment,
+//     Repair and UndoRepair come to the same end when they are run again; a store that is half of each does not open until
+//     then (TestRepairOfManifest, TestRepairOfTables, TestKilledRepair,
 //     TestUndoRepairOfWrittenStore, TestUndoRepairs, TestUndoRepairBesideAWriter, TestSwitchMissesAFile,
 //     TestUndoRepairOfDamagedQuarantine; shell TestCheckRepairAfterCrash).
 //   - A backup holds one snapshot, whatever is written meanwhile, and each record of it was compared with its checksum,

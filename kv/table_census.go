@@ -11,7 +11,7 @@ import (
 	"github.com/dgraph-io/badger/v4/y"
 )
 
-// A census says which records only some of a store's tables hold, whatever its manifest says.
+// A census finds the records that only unnamed tables hold.
 //
 // Badger's records have versions, ascending with the commits, and of a key the greatest version is what it holds. A merge
 // of tables makes new ones, with greater numbers, and drops what is superseded; where it reaches the last level, it drops

@@ -40,8 +40,7 @@ func (f labelForm) ofAll(names []string) []string {
 	return formed
 }
 
-// looks is the same of names that look alike: it is without what differs in white space, Unicode form, and characters
-// of no width.
+// looks maps names that look alike to one key: without white space, Unicode form and characters of no width.
 func looks(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
