@@ -57,8 +57,8 @@ func StoredFalseNegativeThreshold(ctx context.Context, tx *kv.Tx, mislabelRate, 
 }
 
 // storedThreshold finds the order statistic that conformalThreshold finds, of use(score) over the scores of a store. It
-// holds none of them. A pass counts 16 bits of the numbers,
-// the highest first, among those that agree with the order statistic in all higher ones.
+// holds none of them. A pass counts 16 bits of the numbers, the highest first, among those that agree with the order
+// statistic in all higher ones.
 func storedThreshold(
 	ctx context.Context, tx *kv.Tx, own, other, alpha float64, use func(float64) float64,
 ) (t StoredThreshold, err error) {
