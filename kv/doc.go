@@ -128,6 +128,10 @@
 // room; that repair can then not be undone. A file quarantine/switch.json says that a repair was stopped while files changed
 // places: then run Repair again first.
 //
+// The lock on a store is the flock of its directory, which Open takes and Close gives back: one process has it alone, to
+// write, or many share it, to read (TestLockIsThatOfBadger, TestLockBesideChildren). Where a system has no such locks,
+// Badger locks the file LOCK.
+//
 // There is one writer at a time: an Update, a Bulk or a Compact waits for the one before it, readers for none of them. A
 // transaction holds some megabytes ([ErrTxTooBig]); what is larger goes through Bulk or a [Loader].
 //
@@ -154,7 +158,8 @@
 //
 // # Files
 //
-//	MANIFEST, KEYREGISTRY, DISCARD, LOCK   of Badger; LOCK is there while a process writes, or after a crash
+//	MANIFEST, KEYREGISTRY, DISCARD         of Badger
+//	LOCK                                   the number of the process that writes; there after a crash too
 //	000001.sst …                           tables
 //	00001.mem …                            Badger's logs, of what is in no table yet; not synced
 //	journal-000001.log …                   the journal: the commits that may be in no table yet, synced with each

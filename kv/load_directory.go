@@ -31,7 +31,7 @@ import (
 type loadDirectory struct {
 	target string
 	path   string
-	unlock func() error // nil where directories have no locks
+	unlock func() error
 }
 
 const (
@@ -105,10 +105,10 @@ func (d *loadDirectory) acquire() (err error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue // its load has just ended
+		case errors.Is(err, ErrLocked):
+			return newLockedError(d.path, d.process())
 		case err != nil:
 			return err
-		case d.unlock == nil && locksDirectories:
-			return newLockedError(d.path, d.process())
 		}
 		name := filepath.Join(d.path, loadProcessName)
 		if err := os.WriteFile(name, strconv.AppendInt(nil, int64(os.Getpid()), 10), fileMode(storeMode)); err != nil {
@@ -237,9 +237,4 @@ func (d *loadDirectory) remove() error {
 }
 
 // release gives the lock back.
-func (d *loadDirectory) release() error {
-	if d.unlock == nil {
-		return nil
-	}
-	return d.unlock()
-}
+func (d *loadDirectory) release() error { return d.unlock() }

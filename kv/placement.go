@@ -44,7 +44,11 @@ func takePlacement(dir, mark string) (_ *Placement, err error) {
 	if _, err := os.Stat(d.placement()); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	if d.unlock, err = lockDirectory(d.path, false); err != nil || d.unlock == nil {
+	d.unlock, err = lockDirectory(d.path, false)
+	if errors.Is(err, ErrLocked) {
+		return nil, nil //nolint:nilnil // the load is alive
+	}
+	if err != nil {
 		return nil, err
 	}
 	p, err := d.readPlacement()

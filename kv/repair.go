@@ -118,17 +118,7 @@ func lockToRepair(dir string) (unlock func() error, err error) {
 	if err := writable(dir); err != nil {
 		return nil, fmt.Errorf("%s cannot be written to, and so not be repaired: %w", dir, err)
 	}
-	unlock, err = lockDirectory(dir, false)
-	if err != nil {
-		return nil, err
-	}
-	if unlock != nil {
-		return unlock, nil
-	}
-	if locksDirectories {
-		return nil, newLockedError(dir, holder(dir))
-	}
-	return func() error { return nil }, nil
+	return lockDirectory(dir, false)
 }
 
 // A repair is one run of Repair.
@@ -170,7 +160,11 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (reco
 	if err := guardFaults(func() error { return r.files(ctx) }); err != nil {
 		return record, err
 	}
-	if r.s, err = openBadger(r.dir, opt, true); err != nil {
+	unlock, err := lockDirectory(r.dir, false)
+	if err != nil {
+		return record, err
+	}
+	if r.s, err = openBadger(r.dir, opt, true, unlock); err != nil {
 		return record, err
 	}
 	err = r.journal()

@@ -67,7 +67,11 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	if err := os.Mkdir(d.store(), storeMode); err != nil {
 		return info, err
 	}
-	s, err := openBadger(d.store(), Options{MemoryBudget: opt.MemoryBudget}, false)
+	unlock, err := lockDirectory(d.store(), false)
+	if err != nil {
+		return info, err
+	}
+	s, err := openBadger(d.store(), Options{MemoryBudget: opt.MemoryBudget}, false, unlock)
 	if err != nil {
 		return info, err
 	}

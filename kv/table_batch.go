@@ -185,14 +185,14 @@ func (s *Store) attach(b *tableBatch) error {
 	opt := s.db.Opts()
 	if err := errors.Join(wrapBadger(s.db.Close()), s.failure.err()); err != nil {
 		s.closed = true
-		return err
+		return errors.Join(err, s.unlock())
 	}
 	err := b.install(s.dir)
 	s.merges.watch(nil)
 	db, opening := badger.Open(opt)
 	if opening != nil {
 		s.closed = true
-		return errors.Join(err, wrapBadger(opening))
+		return errors.Join(err, wrapBadger(opening), s.unlock())
 	}
 	s.db = db
 	s.merges.watch(db)

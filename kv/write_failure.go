@@ -222,20 +222,20 @@ func (s *Store) countLogs() error {
 
 // afterClose completes a Close, which ended with err. Where a write failed the manifest is made to name the tables that are
 // there; and where there are others, which were not finished or could not be removed, or records that no catalogue names,
-// the store is left as one that was not closed properly, so that the next open for writing removes them.
-func (s *Store) afterClose(err error) error {
+// the store is left as one that crashed, so that the next open for writing removes them.
+func (s *Store) afterClose(err error) (crashed bool, _ error) {
 	if s.opt.ReadOnly {
-		return err
+		return false, err
 	}
 	failure := s.failure.err()
 	if failure != nil {
 		failure = errors.Join(fmt.Errorf("%s: %w", s.dir, failure), reviseManifest(s.dir), undoMerges(s.dir))
 	}
 	unnamed, reading := hasUnnamedTables(s.dir)
-	if failure != nil || unnamed || s.unswept != nil {
+	if crashed = failure != nil || unnamed || s.unswept != nil; crashed {
 		reading = errors.Join(reading, os.WriteFile(filepath.Join(s.dir, lockFileName), nil, 0o600))
 	}
-	return errors.Join(failure, err, reading)
+	return crashed, errors.Join(failure, err, reading)
 }
 
 // hasUnnamedTables says whether there are tables that the manifest does not name, or its last change is cut off.
