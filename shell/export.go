@@ -21,7 +21,7 @@ import (
 type exportCommand struct {
 	DB   string `arg:"" name:"DB" help:"Directory of the store."`
 	What string `arg:"" name:"WHAT" enum:"scores,suspects,labels,decisions,predictions,features,transition" help:"scores, suspects, labels, decisions, predictions, features or transition."`
-	Out  string `short:"o" required:"" placeholder:"FILE" help:"File to write; - is standard output (csv)."`
+	Out  string `short:"o" required:"" file:"write" placeholder:"FILE" help:"File to write; - is standard output (csv)."`
 
 	WithoutSuspects bool `help:"Labels without those of suspects, whose rows stay."`
 	Yes             bool `help:"Leave out the labels of suspects without asking, also where a class loses all of its labels, or more than half of all go."`
@@ -32,7 +32,7 @@ type exportCommand struct {
 
 	Hops *int `placeholder:"K" help:"Hops of the features, 1 to 5. Without it: hops and direction of the last run, or 3."`
 	// Stats is of features; the others have no stages.
-	Stats string `placeholder:"FILE" help:"Write the seconds of each stage of features and the peak memory as json."`
+	Stats string `file:"write" placeholder:"FILE" help:"Write the seconds of each stage of features and the peak memory as json."`
 	orientation
 	resources
 }
@@ -66,7 +66,7 @@ transition: how often a node of the column's class is given the label of the row
 }
 
 func (c *exportCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), c.checkHops(), c.checkThreshold(), checkPlace("--stats", c.Stats)); err != nil {
+	if err := firstError(c.apply(), c.checkHops(), c.checkThreshold()); err != nil {
 		return err
 	}
 	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" || c.What == "features" && isStream(c.Out)

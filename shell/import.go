@@ -18,14 +18,14 @@ import (
 
 // importCommand makes a store of files, or adds predictions, features, splits or decisions to one.
 type importCommand struct {
-	DB string `arg:"" name:"DB" help:"Directory of the store."`
+	DB string `arg:"" file:"read" name:"DB" help:"Directory of the store."`
 	graphFiles
-	Decisions string `placeholder:"FILE" help:"Decisions about labels for a store that is there: .jsonl, or a table with id and label."`
+	Decisions string `file:"read" placeholder:"FILE" help:"Decisions about labels for a store that is there: .jsonl, or a table with id and label."`
 	Replace   bool   `help:"Replace the store that is there by a new one of --nodes and --edges."`
 	Yes       bool   `short:"y" help:"Answer the confirmation."`
 	BadRows   int64  `placeholder:"N" help:"Leave out up to N bad rows of the nodes and edges files. Without it the first ends the import."`
-	Report    string `placeholder:"FILE" help:"Write the bad rows as csv: file, line, value, reason."`
-	Stats     string `placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
+	Report    string `file:"write" placeholder:"FILE" help:"Write the bad rows as csv: file, line, value, reason."`
+	Stats     string `file:"write" placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
 	resources
 }
 
@@ -69,7 +69,7 @@ Ids, labels and values are taken as they are. Import says which classes differ b
 }
 
 func (c *importCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), checkPlace("--stats", c.Stats), checkPlace("--report", c.Report)); err != nil {
+	if err := c.apply(); err != nil {
 		return err
 	}
 	if err := recoverReplaced(c.DB); err != nil {
