@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -114,6 +115,9 @@ func (f commandFile) place() string {
 func checkPlace(flag, path string) error {
 	dir := filepath.Dir(path)
 	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s %s: there is no directory %s: %w", flag, path, dir, fs.ErrNotExist)
+	}
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", flag, path, err)
 	}
