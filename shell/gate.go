@@ -283,12 +283,12 @@ func (c *gateCommand) readBaseline(ctx context.Context, s *streams) (known basel
 	if c.Baseline == "" {
 		return known, nil
 	}
-	in, id, err := openTable(ctx, c.Baseline, c.work())
+	in, columns, err := openTable(ctx, c.Baseline, c.work(), "given_label")
 	if err != nil {
 		return known, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	label := in.Column("given_label")
+	id, label := columns[0], columns[1]
 	known = baseline{given: make(map[string]string), labelled: label >= 0}
 	held := int64(0)
 	return known, eachRow(ctx, in, reading{s: s}, func(row table.Row) error {

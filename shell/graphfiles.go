@@ -353,12 +353,20 @@ func openNodes(ctx context.Context, path string, r reading) (_ *nodesFile, err e
 			err = errors.Join(err, in.Close())
 		}
 	}()
-	n := &nodesFile{in: in, id: in.Column("id"), label: in.Column("label"), split: in.Column("split"), form: r.form}
+	columns, err := in.Columns("id", "label", "split")
+	if err != nil {
+		return nil, err
+	}
+	n := &nodesFile{in: in, id: columns[0], label: columns[1], split: columns[2], form: r.form}
 	if n.id < 0 {
 		return nil, noColumn(in, "id")
 	}
+	names, err := in.Names()
+	if err != nil {
+		return nil, err
+	}
 	var kinds []kindGuess
-	for i, name := range in.Header() {
+	for i, name := range names {
 		switch {
 		case i == n.id || i == n.label:
 			continue
