@@ -19,8 +19,8 @@ type gateCommand struct {
 	DB            string   `arg:"" name:"DB" help:"Directory of the store."`
 	Most          *int64   `xor:"most" placeholder:"N" help:"Fail where there are more than N suspects."`
 	MostShare     *float64 `xor:"most" placeholder:"R" help:"Fail where more than this share of the scored nodes are suspects, from 0 to 1."`
-	Baseline      string   `placeholder:"FILE" help:"Fail where there are suspects that this file, of an earlier --write-baseline, does not have."`
-	WriteBaseline string   `placeholder:"FILE" help:"Write the suspects to a file, .csv or .tsv, for --baseline."`
+	Baseline      string   `file:"read" placeholder:"FILE" help:"Fail where there are suspects that this file, of an earlier --write-baseline, does not have."`
+	WriteBaseline string   `file:"write" placeholder:"FILE" help:"Write the suspects to a file, .csv or .tsv, for --baseline."`
 	Limit         int      `default:"20" placeholder:"N" help:"Print up to N suspects that are in the way. Without it: 20."`
 	Format        Format   `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl or markdown."`
 	suspicion
@@ -283,12 +283,12 @@ func (c *gateCommand) readBaseline(ctx context.Context, s *streams) (known basel
 	if c.Baseline == "" {
 		return known, nil
 	}
-	in, id, err := openTable(ctx, c.Baseline, c.work())
+	in, columns, err := openTable(ctx, c.Baseline, c.work(), "given_label")
 	if err != nil {
 		return known, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	label := in.Column("given_label")
+	id, label := columns[0], columns[1]
 	known = baseline{given: make(map[string]string), labelled: label >= 0}
 	held := int64(0)
 	return known, eachRow(ctx, in, reading{s: s}, func(row table.Row) error {
