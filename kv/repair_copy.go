@@ -95,8 +95,8 @@ func (r *repair) follows(after, last uint64) (bool, error) {
 	return n == last-after, err
 }
 
-// adopt returns the catalogue with the spaces that a sound copy has, where the catalogue does not have them or has earlier
-// generations of them: then a later catalogue is lost.
+// adopt returns the catalogue with the spaces that a sound copy has, where the catalogue does not have them, has earlier
+// generations of them, or does not say that they are kept twice: then a later catalogue is lost.
 func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 	if !c.known || len(c.Damage) > 0 {
 		return cat, nil
@@ -107,12 +107,15 @@ func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 	}
 	later := map[string]generation{}
 	for name, g := range kept {
-		if g > 0 && g > cat.Spaces[name] {
+		if g > 0 && (g > cat.Spaces[name] || g == cat.Spaces[name] && cat.Twice[name] == 0) {
 			later[name] = g
 		}
 	}
 	if len(later) == 0 {
 		return cat, nil
+	}
+	if err := r.s.View(func(*Tx) error { return nil }); errors.Is(err, ErrCorrupt) {
+		return cat, nil //nolint:nilerr // the counts are to be made again first
 	}
 	since := min(c.commit, r.s.commits)
 	err = r.s.update(func(tx *Tx) error {

@@ -55,6 +55,7 @@ func (s *Space) KeepTwice() error {
 const decisionsSpace = "history"
 
 // keepDecisionsTwice has a store keep its decisions twice that were made before there was KeepTwice, and writes their copy.
+// A copy that is there is of a store that knew of it, and lost that. The caller is the only one who knows the store.
 func (s *Store) keepDecisionsTwice() error {
 	due := false
 	err := s.lastView(func(tx *Tx) error {
@@ -66,12 +67,10 @@ func (s *Store) keepDecisionsTwice() error {
 	if err != nil || !due {
 		return err
 	}
-	s.writer.Lock()
-	defer s.writer.Unlock()
 	if err := s.update(func(tx *Tx) error { return tx.Space(decisionsSpace).KeepTwice() }); err != nil {
 		return err
 	}
-	if err := s.updateCopy(); err != nil {
+	if err := s.remakeCopy(); err != nil {
 		s.warn("the second copy could not be written", err)
 	}
 	return nil
