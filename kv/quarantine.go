@@ -394,7 +394,9 @@ func replaceJSON(path string, v any) error {
 }
 
 // replaceFile puts a text in the place of a file, at once and durably.
-func replaceFile(path string, text []byte) error { return replaceFileFrom(filepath.Dir(path), path, text) }
+func replaceFile(path string, text []byte) error {
+	return replaceFileFrom(filepath.Dir(path), path, text)
+}
 
 // replaceFileFrom is replaceFile by way of another directory. Where that is on another file system, nothing is replaced.
 func replaceFileFrom(dir, path string, text []byte) error {

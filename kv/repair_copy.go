@@ -228,7 +228,7 @@ func (p *putBack) run(ctx context.Context) error {
 	}
 	b := newBatch(p.s)
 	defer b.wb.Cancel()
-	told := map[string]int{}
+	lacking, other := map[string]int{}, map[string]int{}
 	err = p.each(ctx, func(name string, key, body []byte) error {
 		full := spaceKey(p.cat.Spaces[name], key)
 		first, is := lost[sumKey(full)]
@@ -237,10 +237,14 @@ func (p *putBack) run(ctx context.Context) error {
 		}
 		if first {
 			lost[sumKey(full)] = false
-			told[name]++
 			value, err := rawRecord(txn, full)
 			if err == nil && value != nil {
 				err = p.repair.kept.keepRecord(full, value)
+			}
+			if _, damage := decode(full, value); damage == nil {
+				other[name]++
+			} else {
+				lacking[name]++
 			}
 			if err != nil {
 				return err
@@ -257,8 +261,15 @@ func (p *putBack) run(ctx context.Context) error {
 	if err := b.flush(); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(told)) {
-		err := p.done("space "+name, fmt.Sprintf("%d of its entries are missing or damaged", told[name]), "put back from its second copy")
+	for _, name := range slices.Sorted(maps.Keys(lacking)) {
+		err := p.done("space "+name, fmt.Sprintf("%d of its entries are missing or damaged", lacking[name]), "put back from its second copy")
+		if err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(other)) {
+		err := p.done("space "+name, fmt.Sprintf("%d of its entries are whole, and other than in its second copy", other[name]),
+			"those of the second copy are taken; the former ones are in records.jsonl of the quarantine")
 		if err != nil {
 			return err
 		}
