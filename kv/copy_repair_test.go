@@ -235,7 +235,9 @@ func TestCopyOfAFork(t *testing.T) {
 	for i, dir := range []string{dir, fork} {
 		s := openStore(t, dir, Options{})
 		for k := range 3 {
-			update(t, s, func(tx *Tx) error { return tx.Space("decisions").Put(fmt.Append(nil, "since ", k+i), fmt.Append(nil, "of ", i)) })
+			update(t, s, func(tx *Tx) error {
+				return tx.Space("decisions").Put(fmt.Append(nil, "since ", k+i), fmt.Append(nil, "of ", i))
+			})
 		}
 		closeStore(t, s)
 	}

@@ -115,7 +115,7 @@ func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 		return cat, nil
 	}
 	if err := r.s.View(func(*Tx) error { return nil }); errors.Is(err, ErrCorrupt) {
-		return cat, nil //nolint:nilerr // the counts are to be made again first
+		return cat, nil // the counts are to be made again first
 	}
 	since := min(c.commit, r.s.commits)
 	err = r.s.update(func(tx *Tx) error {
