@@ -49,7 +49,9 @@
 //     back (TestLostEntriesAreBroughtBack, TestLostTableOfDecisions, TestDamagedCopyIsTold, TestCopyFollowsBulks; shell
 //     TestCheckRepairOfDecisions). A copy that is whole is used also where it is of an earlier or a later commit than the store
 //     (TestSoundCopyIsUsed, TestEarlierCopyIsUsed). Where commits after it are known to neither it nor the journal, an entry that
-//     can be read stays as it is, and one that they deleted may come back.
+//     can be read stays as it is, and one that they deleted may come back. Decisions of package cleaner that were made before
+//     there was KeepTwice are kept twice once the store was migrated, restored or opened for writing
+//     (TestOldDecisionsAreKeptTwice).
 //   - A record that is empty, damaged, or under another key is [ErrCorrupt], never an empty answer. So is a block that
 //     should be there and is not (TestRecordDamage, TestDamagedRecordIsCorrupt, TestCheckFindsDamage).
 //   - One number, Options.MemoryBudget, bounds what the store holds at any size of graph. The bytes stored do not depend

@@ -95,8 +95,8 @@ func (r *repair) follows(after, last uint64) (bool, error) {
 	return n == last-after, err
 }
 
-// adopt returns the catalogue with the spaces that a sound copy has, where the catalogue does not have them or has earlier
-// generations of them: then a later catalogue is lost.
+// adopt returns the catalogue with the spaces that a sound copy has, where the catalogue does not have them, has earlier
+// generations of them, or does not say that they are kept twice: then a later catalogue is lost.
 func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 	if !c.known || len(c.Damage) > 0 {
 		return cat, nil
@@ -107,12 +107,15 @@ func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 	}
 	later := map[string]generation{}
 	for name, g := range kept {
-		if g > 0 && g > cat.Spaces[name] {
+		if g > 0 && (g > cat.Spaces[name] || g == cat.Spaces[name] && cat.Twice[name] == 0) {
 			later[name] = g
 		}
 	}
 	if len(later) == 0 {
 		return cat, nil
+	}
+	if err := r.s.View(func(*Tx) error { return nil }); errors.Is(err, ErrCorrupt) {
+		return cat, nil // the counts are to be made again first
 	}
 	since := min(c.commit, r.s.commits)
 	err = r.s.update(func(tx *Tx) error {
@@ -225,7 +228,7 @@ func (p *putBack) run(ctx context.Context) error {
 	}
 	b := newBatch(p.s)
 	defer b.wb.Cancel()
-	told := map[string]int{}
+	lacking, other := map[string]int{}, map[string]int{}
 	err = p.each(ctx, func(name string, key, body []byte) error {
 		full := spaceKey(p.cat.Spaces[name], key)
 		first, is := lost[sumKey(full)]
@@ -234,10 +237,14 @@ func (p *putBack) run(ctx context.Context) error {
 		}
 		if first {
 			lost[sumKey(full)] = false
-			told[name]++
 			value, err := rawRecord(txn, full)
 			if err == nil && value != nil {
 				err = p.repair.kept.keepRecord(full, value)
+			}
+			if _, damage := decode(full, value); damage == nil {
+				other[name]++
+			} else {
+				lacking[name]++
 			}
 			if err != nil {
 				return err
@@ -254,8 +261,15 @@ func (p *putBack) run(ctx context.Context) error {
 	if err := b.flush(); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(told)) {
-		err := p.done("space "+name, fmt.Sprintf("%d of its entries are missing or damaged", told[name]), "put back from its second copy")
+	for _, name := range slices.Sorted(maps.Keys(lacking)) {
+		err := p.done("space "+name, fmt.Sprintf("%d of its entries are missing or damaged", lacking[name]), "put back from its second copy")
+		if err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(other)) {
+		err := p.done("space "+name, fmt.Sprintf("%d of its entries are whole, and other than in its second copy", other[name]),
+			"those of the second copy are taken; the former ones are in records.jsonl of the quarantine")
 		if err != nil {
 			return err
 		}

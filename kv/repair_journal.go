@@ -16,6 +16,9 @@ import (
 // not older than what Badger holds, is written again, and makeJournal makes another.
 func (r *repair) journal() error {
 	damage := r.s.openJournal()
+	if damage == nil && r.s.journal == nil && !r.isOld() {
+		damage = r.s.missingJournal(r.s.commits)
+	}
 	if r.s.journal != nil {
 		r.identity = r.s.journal.Segments()[0].Store
 	}

@@ -117,7 +117,7 @@ func (s *Store) restore(ctx context.Context, chain *backupChain, progress Progre
 			return info, err
 		}
 	}
-	return info, s.View(func(tx *Tx) error { return tx.Err() })
+	return info, s.keepDecisionsTwice()
 }
 
 // VerifyBackup reads a full backup and those that follow it as Restore does, and makes no store.

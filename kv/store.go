@@ -202,7 +202,10 @@ func (s *Store) start() error {
 			return err
 		}
 	}
-	return s.sweep()
+	if err := s.sweep(); err != nil {
+		return err
+	}
+	return s.keepDecisionsTwice()
 }
 
 // Create makes an empty store in a directory that is not there, or empty; ErrExists otherwise.
