@@ -67,7 +67,7 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	if err := os.Mkdir(d.store(), storeMode); err != nil {
 		return info, err
 	}
-	s, err := openBadger(d.store(), Options{MemoryBudget: opt.MemoryBudget}, false)
+	s, err := openBadger(d.store(), Options{MemoryBudget: opt.MemoryBudget}, false, nil)
 	if err != nil {
 		return info, err
 	}

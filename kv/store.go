@@ -112,7 +112,7 @@ func openDirectory(dir string, opt Options) (*Store, error) {
 	if err := checkManifestThere(dir); err != nil {
 		return nil, err
 	}
-	s, err := openBadger(dir, opt, true)
+	s, err := openBadger(dir, opt, true, checkTablesAge)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 		return nil, err
 	}
 	began := time.Now()
-	s, err := openBadger(dir, opt, synced)
+	s, err := openBadger(dir, opt, synced, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,8 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 	return s, nil
 }
 
-func openBadger(dir string, opt Options, synced bool) (*Store, error) {
+// openBadger opens what Badger keeps in a directory. look, where not nil, looks at what a crash left before Badger does.
+func openBadger(dir string, opt Options, synced bool, look func(dir string) error) (*Store, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {
 		return nil, err
@@ -244,7 +245,7 @@ func openBadger(dir string, opt Options, synced bool) (*Store, error) {
 	failure := new(writeFailure)
 	merges := newMergeGuard(failure)
 	b.Logger = watchedLog{b.Logger, failure, merges}
-	if err := guardFaults(func() error { return prepare(dir, b) }); err != nil {
+	if err := guardFaults(func() error { return prepare(dir, b, look) }); err != nil {
 		return nil, err
 	}
 	if !opt.ReadOnly {
@@ -290,7 +291,7 @@ func openBadger(dir string, opt Options, synced bool) (*Store, error) {
 }
 
 // prepare makes sure that Badger can open what is in a directory, with the lock that Badger then takes.
-func prepare(dir string, b badger.Options) (err error) {
+func prepare(dir string, b badger.Options, look func(dir string) error) (err error) {
 	if !b.ReadOnly {
 		if err := writable(dir); err != nil {
 			return fmt.Errorf("%s cannot be written to, only opened read-only (--read-only, Options.ReadOnly): %w", dir, err)
@@ -323,6 +324,9 @@ func prepare(dir string, b badger.Options) (err error) {
 	}
 	if err == nil {
 		tables, err = checkFiles(dir, crashed, b.ReadOnly)
+		if err == nil && crashed && look != nil {
+			err = look(dir)
+		}
 	} else if errors.Is(err, fs.ErrNotExist) {
 		err = nil // it is being created
 	}
