@@ -93,7 +93,8 @@
 //     (TestRepairOfOneByte, TestRepairLeavesAnUndamagedStoreAlone).
 //   - Repair of a journal with a gap puts no earlier value, nor what was deleted, over what Badger holds of the same commits
 //     (TestRepairKeepsLaterValues). It tells which commits of the gap, and of lost tables, no file has, and which may be lost
-//     (TestLostCommits).
+//     (TestLostCommits). Where it makes good a catalogue or an entry of a whole second copy, and found nothing that took
+//     them, it tells an unknown loss (TestLostCatalogueIsALoss).
 //   - Where only the manifest is lost, old or damaged, Repair loses no record, and brings none back that was deleted and
 //     whose table a merge made another of. The exception is a record before the first or behind the last key of all that the
 //     merge made (TestRepairOfManifest, TestRepairBesideMergedTables).

@@ -115,6 +115,7 @@ func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 		return cat, nil
 	}
 	since := min(c.commit, r.s.commits)
+	told := len(r.lost) > 0 || c.commit > r.s.commits // of the latter remakeCopy tells
 	err = r.s.update(func(tx *Tx) error {
 		cat, err = tx.change()
 		if err != nil {
@@ -127,8 +128,12 @@ func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 		return nil
 	})
 	for _, name := range slices.Sorted(maps.Keys(later)) {
+		m := Mend{Where: "catalogue", What: "it does not have the space " + name + " as its second copy has: a later catalogue is lost", Done: "the space is named again"}
+		if !told {
+			m.Lost, told = Losses{{Kind: "commit"}}, true
+		}
 		if err == nil {
-			err = r.done("catalogue", "it does not have the space "+name+" as its second copy has: a later catalogue is lost", "the space is named again")
+			err = r.tell(m)
 		}
 	}
 	return cat, err
@@ -226,6 +231,7 @@ func (p *putBack) run(ctx context.Context) error {
 	b := newBatch(p.s)
 	defer b.wb.Cancel()
 	told := map[string]int{}
+	unexplained := false // an entry is not damaged, and not the last that was written
 	err = p.each(ctx, func(name string, key, body []byte) error {
 		full := spaceKey(p.cat.Spaces[name], key)
 		first, is := lost[sumKey(full)]
@@ -236,6 +242,10 @@ func (p *putBack) run(ctx context.Context) error {
 			lost[sumKey(full)] = false
 			told[name]++
 			value, err := rawRecord(txn, full)
+			if err == nil {
+				_, damage := decode(full, value)
+				unexplained = unexplained || value == nil || damage == nil
+			}
 			if err == nil && value != nil {
 				err = p.repair.kept.keepRecord(full, value)
 			}
@@ -254,11 +264,16 @@ func (p *putBack) run(ctx context.Context) error {
 	if err := b.flush(); err != nil {
 		return err
 	}
+	var lose Losses
+	if unexplained && p.rule == putDiffering && len(p.lost) == 0 && p.copyAhead == 0 {
+		lose = Losses{{Kind: "record of tables"}} // what took these may have taken others
+	}
 	for _, name := range slices.Sorted(maps.Keys(told)) {
-		err := p.done("space "+name, fmt.Sprintf("%d of its entries are missing or damaged", told[name]), "put back from its second copy")
-		if err != nil {
+		what := fmt.Sprintf("%d of its entries are missing or damaged", told[name])
+		if err := p.tell(Mend{Where: "space " + name, What: what, Done: "put back from its second copy", Lost: lose}); err != nil {
 			return err
 		}
+		lose = nil
 	}
 	return nil
 }

@@ -250,3 +250,53 @@ func TestLostCommits(t *testing.T) {
 		t.Errorf("got %q, %v (%v), want %q", what, lost, err, want)
 	}
 }
+
+// TestLostCatalogueIsALoss has an earlier catalogue, which does not name a space, and loses an entry, or its last value, without
+// a trace: Repair names the space again, and puts the entry back, and says that something may be lost with them.
+func TestLostCatalogueIsALoss(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	addNodes(t, s, 3)
+	earlier := map[string][]byte{}
+	for _, key := range [][]byte{partKey(catalogKey(), 0), countsKey()} {
+		earlier[string(key)] = rawValue(t, s, key)
+	}
+	decisionSession(t, s, 0, 5)
+	closeStore(t, s)
+	g := generation(0)
+	s = openStore(t, s.Dir(), Options{ReadOnly: true})
+	view(t, s, func(tx *Tx) error { g = tx.cat.Spaces["decisions"]; return nil })
+	closeStore(t, s)
+	key := spaceKey(g, []byte("003"))
+	const records = "an unknown number of records of tables"
+	for _, test := range []struct {
+		what, lost string
+		damage     func(s *Store) error
+	}{
+		{"an earlier catalogue", "an unknown number of commits", func(s *Store) error {
+			for key, value := range earlier {
+				writeRaw(t, s, []byte(key), value)
+			}
+			return nil
+		}},
+		{"an entry gone", records, func(s *Store) error { return s.db.DropPrefix(key) }},
+		{"an earlier entry", records, func(s *Store) error { writeRaw(t, s, key, encode(key, []byte("earlier"))); return nil }},
+		{"a damaged entry", "nothing", func(s *Store) error { writeRaw(t, s, key, []byte{1, 2}); return nil }},
+	} {
+		damaged := openStore(t, copyStore(t, s.Dir()), Options{})
+		damagedStores.Store(damaged.Dir(), true)
+		if err := test.damage(damaged); err != nil {
+			t.Fatal(err)
+		}
+		closeStore(t, damaged)
+		var done []Mend
+		lost, err := Repair(t.Context(), damaged.Dir(), Options{MemoryBudget: minMemoryBudget}, nil, func(m Mend) { done = append(done, m) })
+		if err != nil || lost.String() != test.lost {
+			t.Errorf("%s: lost %q (%v) after %v, want %q", test.what, lost, err, done, test.lost)
+		}
+		damagedStores.Delete(damaged.Dir())
+		if got := decided(t, damaged.Dir(), 0, 5); got != 5 {
+			t.Errorf("%s: got %d decisions after %v, want 5", test.what, got, done)
+		}
+	}
+}
