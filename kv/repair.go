@@ -139,6 +139,7 @@ type repair struct {
 	s  *Store
 	tx *Tx // the store as it was
 
+	held           heldCommits   // what the files held, once Badger could open them
 	journals       []string      // the files of a journal that is to be made again
 	remade         bool          // it is
 	foreignJournal bool          // it is that of another store
@@ -162,11 +163,14 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (reco
 	if err := guardFaults(func() error { return r.files(ctx) }); err != nil {
 		return record, err
 	}
+	if err := guardFaults(r.readHeld); err != nil {
+		return record, err
+	}
 	unlock, err := lockDirectory(r.dir, false)
 	if err != nil {
 		return record, err
 	}
-	if r.s, err = openBadger(r.dir, opt, true, unlock); err != nil {
+	if r.s, err = openBadger(r.dir, opt, true, unlock, nil); err != nil {
 		return record, err
 	}
 	err = r.journal()

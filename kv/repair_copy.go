@@ -118,6 +118,7 @@ func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 		return cat, nil // the counts are to be made again first
 	}
 	since := min(c.commit, r.s.commits)
+	told := len(r.lost) > 0 || c.commit > r.s.commits // of the latter remakeCopy tells
 	err = r.s.update(func(tx *Tx) error {
 		cat, err = tx.change()
 		if err != nil {
@@ -130,8 +131,12 @@ func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 		return nil
 	})
 	for _, name := range slices.Sorted(maps.Keys(later)) {
+		m := Mend{Where: "catalogue", What: "it does not have the space " + name + " as its second copy has: a later catalogue is lost", Done: "the space is named again"}
+		if !told {
+			m.Lost, told = Losses{{Kind: "commit"}}, true
+		}
 		if err == nil {
-			err = r.done("catalogue", "it does not have the space "+name+" as its second copy has: a later catalogue is lost", "the space is named again")
+			err = r.tell(m)
 		}
 	}
 	return cat, err
@@ -229,6 +234,7 @@ func (p *putBack) run(ctx context.Context) error {
 	b := newBatch(p.s)
 	defer b.wb.Cancel()
 	lacking, other := map[string]int{}, map[string]int{}
+	unexplained := false // an entry is not damaged, and not the last that was written
 	err = p.each(ctx, func(name string, key, body []byte) error {
 		full := spaceKey(p.cat.Spaces[name], key)
 		first, is := lost[sumKey(full)]
@@ -238,6 +244,10 @@ func (p *putBack) run(ctx context.Context) error {
 		if first {
 			lost[sumKey(full)] = false
 			value, err := rawRecord(txn, full)
+			if err == nil {
+				_, damage := decode(full, value)
+				unexplained = unexplained || value == nil || damage == nil
+			}
 			if err == nil && value != nil {
 				err = p.repair.kept.keepRecord(full, value)
 			}
@@ -261,16 +271,25 @@ func (p *putBack) run(ctx context.Context) error {
 	if err := b.flush(); err != nil {
 		return err
 	}
+	var lose Losses
+	if unexplained && p.rule == putDiffering && len(p.lost) == 0 && p.copyAhead == 0 {
+		lose = Losses{{Kind: "record of tables"}} // what took these may have taken others
+	}
+	tell := func(name, what, done string) error {
+		m := Mend{Where: "space " + name, What: what, Done: done, Lost: lose}
+		lose = nil
+		return p.tell(m)
+	}
 	for _, name := range slices.Sorted(maps.Keys(lacking)) {
-		err := p.done("space "+name, fmt.Sprintf("%d of its entries are missing or damaged", lacking[name]), "put back from its second copy")
-		if err != nil {
+		what := fmt.Sprintf("%d of its entries are missing or damaged", lacking[name])
+		if err := tell(name, what, "put back from its second copy"); err != nil {
 			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(other)) {
-		err := p.done("space "+name, fmt.Sprintf("%d of its entries are whole, and other than in its second copy", other[name]),
-			"those of the second copy are taken; the former ones are in records.jsonl of the quarantine")
-		if err != nil {
+		what := fmt.Sprintf("%d of its entries are whole, and other than in its second copy", other[name])
+		done := "those of the second copy are taken; the former ones are in records.jsonl of the quarantine"
+		if err := tell(name, what, done); err != nil {
 			return err
 		}
 	}

@@ -54,11 +54,11 @@ func (r *repair) tables(ctx context.Context) (err error) {
 		}
 	}
 	if len(unnamed) > 0 {
-		logged, err := loggedVersions(r.dir)
+		logged, err := readLogs(r.dir)
 		if err != nil {
 			return err
 		}
-		if err := c.countOnly(ctx, logged); err != nil {
+		if err := c.countOnly(ctx, logged.versions); err != nil {
 			return err
 		}
 	}

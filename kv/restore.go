@@ -71,7 +71,7 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	if err != nil {
 		return info, err
 	}
-	s, err := openBadger(d.store(), Options{MemoryBudget: opt.MemoryBudget}, false, unlock)
+	s, err := openBadger(d.store(), Options{MemoryBudget: opt.MemoryBudget}, false, unlock, nil)
 	if err != nil {
 		return info, err
 	}
