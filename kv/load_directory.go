@@ -40,8 +40,8 @@ const (
 )
 
 // newLoadDirectory makes the directory of a load into target, which must not be there, or be empty (ErrExists) and no
-// mount point, nor lie in another store (ErrInStore), while there is no other (a *LockedError). What a dead process left in it is removed, unless takeOver, if not nil, returns
-// true; after an error of takeOver what is complete stays.
+// mount point, nor lie in another store (ErrInStore), while there is no other (a *LockedError). What a dead process left in
+// it is removed, unless takeOver, if not nil, returns true; after an error of takeOver what is complete stays.
 func newLoadDirectory(target string, takeOver func(*loadDirectory) (bool, error)) (*loadDirectory, error) {
 	return newDirectoryBeside(target, loadMark, takeOver)
 }

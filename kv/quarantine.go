@@ -184,22 +184,37 @@ func removeAbandoned(store string) error {
 
 // storeFiles are the files in the directory of a store that are part of it, relative to it.
 func storeFiles(dir string) (names []string, err error) {
-	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(dir, path)
+	err = walk(dir, func(name string, entry fs.DirEntry, err error) error {
+		lent := name == quarantineName || name == workName // each a directory, or a symbolic link to one
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (name == quarantineName || name == workName):
+		case lent && entry.IsDir():
 			return fs.SkipDir
-		case !entry.IsDir():
+		case !lent && !entry.IsDir():
 			names = append(names, filepath.ToSlash(name))
 		}
 		return nil
 	})
 	return names, err
+}
+
+// walk is filepath.WalkDir of what is in a directory, with names relative to it. The directory may be a symbolic link.
+func walk(dir string, use fs.WalkDirFunc) error {
+	root, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if path == root {
+			return err
+		}
+		name, relative := filepath.Rel(root, path)
+		if relative != nil {
+			return relative
+		}
+		return use(name, entry, err)
+	})
 }
 
 // copyStoreFiles copies the files of a store into its quarantine, after it has asked for the room.
@@ -385,7 +400,12 @@ func replaceJSON(path string, v any) error {
 
 // replaceFile puts a text in the place of a file, at once and durably.
 func replaceFile(path string, text []byte) error {
-	begun := filepath.Join(filepath.Dir(path), "spill-replace.tmp") // in a store, the next open removes it
+	return replaceFileFrom(filepath.Dir(path), path, text)
+}
+
+// replaceFileFrom is replaceFile by way of another directory. Where that is on another file system, nothing is replaced.
+func replaceFileFrom(dir, path string, text []byte) error {
+	begun := filepath.Join(dir, "spill-replace.tmp") // in a store, the next open removes it
 	return wrapBadger(durable.ReplaceFile(path, begun, text))
 }
 

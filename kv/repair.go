@@ -47,6 +47,8 @@ type RoomRepair func(ctx context.Context, s *Store, report func(Mend)) error
 //   - A table of which one byte is wrong is put right: its checksums tell which. What else can be read of a table stays.
 //   - The manifest is made again, where tables hold records that no table has which it names. The versions of records then
 //     decide which is the last one, and records that a merge of tables dropped stay out.
+//   - A store of an older format is brought to this one where its files are damaged. One whose files are whole is a
+//     *VersionError: Migrate it first.
 //   - The counts are made again from what they count, and the dictionary's reverse directions from each other.
 //   - What Badger's logs lack and the journal has is written again. A damaged journal is made again; the report says which
 //     commits neither had.
@@ -137,6 +139,7 @@ type repair struct {
 	s  *Store
 	tx *Tx // the store as it was
 
+	held           heldCommits   // what the files held, once Badger could open them
 	journals       []string      // the files of a journal that is to be made again
 	remade         bool          // it is
 	foreignJournal bool          // it is that of another store
@@ -160,15 +163,18 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (reco
 	if err := guardFaults(func() error { return r.files(ctx) }); err != nil {
 		return record, err
 	}
+	if err := guardFaults(r.readHeld); err != nil {
+		return record, err
+	}
 	unlock, err := lockDirectory(r.dir, false)
 	if err != nil {
 		return record, err
 	}
-	if r.s, err = openBadger(r.dir, opt, true, unlock); err != nil {
+	if r.s, err = openBadger(r.dir, opt, true, unlock, nil); err != nil {
 		return record, err
 	}
 	err = r.journal()
-	for _, step := range []func(context.Context) error{r.copies, r.records, r.remakeCopy} {
+	for _, step := range []func(context.Context) error{r.migrate, r.copies, r.records, r.remakeCopy} {
 		if err == nil {
 			err = step(ctx)
 		}

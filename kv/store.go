@@ -118,7 +118,7 @@ func openLocked(dir string, opt Options, unlock func() error) (*Store, error) {
 	if err := cmp.Or(checkSwitched(dir), checkManifestThere(dir)); err != nil {
 		return nil, errors.Join(err, unlock())
 	}
-	s, err := openBadger(dir, opt, true, unlock)
+	s, err := openBadger(dir, opt, true, unlock, checkTablesAge)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +202,10 @@ func (s *Store) start() error {
 			return err
 		}
 	}
-	return s.sweep()
+	if err := s.sweep(); err != nil {
+		return err
+	}
+	return s.keepDecisionsTwice()
 }
 
 // Create makes an empty store in a directory that is not there, or empty; ErrExists otherwise.
@@ -230,7 +233,7 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := openBadger(dir, opt, synced, unlock)
+	s, err := openBadger(dir, opt, synced, unlock, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -242,8 +245,11 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 	return s, nil
 }
 
-// openBadger opens Badger in a directory that is locked. Closing the store calls unlock, and so does an error.
-func openBadger(dir string, opt Options, synced bool, unlock func() error) (s *Store, err error) {
+// openBadger opens Badger in a directory that is locked. Closing the store calls unlock, and so does an error. look, where
+// not nil, looks at what a crash left before Badger does.
+func openBadger(
+	dir string, opt Options, synced bool, unlock func() error, look func(dir string) error,
+) (s *Store, err error) {
 	defer func() {
 		if err != nil {
 			s, err = nil, errors.Join(err, unlock())
@@ -264,7 +270,7 @@ func openBadger(dir string, opt Options, synced bool, unlock func() error) (s *S
 		return nil, err
 	}
 	if locksDirectories {
-		if err := guardFaults(func() error { return prepare(dir, crashed, b) }); err != nil {
+		if err := guardFaults(func() error { return prepare(dir, crashed, b, look) }); err != nil {
 			return nil, err
 		}
 	}
@@ -314,7 +320,7 @@ func openBadger(dir string, opt Options, synced bool, unlock func() error) (s *S
 }
 
 // prepare makes sure that Badger can open what is in a directory. The caller has locked that.
-func prepare(dir string, crashed bool, b badger.Options) error {
+func prepare(dir string, crashed bool, b badger.Options, look func(dir string) error) error {
 	if !b.ReadOnly {
 		if err := writable(dir); err != nil {
 			return fmt.Errorf("%s cannot be written to, only opened read-only (--read-only, Options.ReadOnly): %w", dir, err)
@@ -338,6 +344,9 @@ func prepare(dir string, crashed bool, b badger.Options) error {
 	}
 	if err == nil {
 		tables, err = checkFiles(dir, crashed, b.ReadOnly)
+		if err == nil && crashed && look != nil {
+			err = look(dir)
+		}
 	} else if errors.Is(err, fs.ErrNotExist) {
 		err = nil // it is being created
 	}

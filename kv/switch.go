@@ -52,13 +52,18 @@ func topsOf(names []string) (tops []string) {
 	return slices.Compact(tops)
 }
 
-// begin writes the switch down, and carries it out.
+// begin writes the switch down, and carries it out. It writes it by way of the directory of the store: where files cannot move
+// from there to the quarantine, the switch is not begun.
 func (s fileSwitch) begin(store string) error {
 	if err := durable.SyncDirectory(quarantinePath(store, s.Repair)); err != nil {
 		return err
 	}
-	if err := replaceJSON(switchPath(store), s); err != nil {
+	text, err := json.Marshal(s)
+	if err != nil {
 		return err
+	}
+	if err := replaceFileFrom(store, switchPath(store), text); err != nil {
+		return fmt.Errorf("%s: files do not move between it and its directory %s: %w", store, quarantineName, err)
 	}
 	return s.finish(store)
 }

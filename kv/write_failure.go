@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -282,6 +283,26 @@ func reviseManifest(dir string) error {
 		return nil
 	}
 	return writeManifest(dir, &kept)
+}
+
+// mergedTables are the tables of which changes of a manifest say that they were merged into others. The changes are no proof
+// for a table with a number above all that they name at last: Badger gives such a number out again.
+func mergedTables(sets []*pb.ManifestChangeSet) map[uint64]bool {
+	merged, named := map[uint64]bool{}, map[uint64]bool{}
+	for _, set := range sets {
+		for _, change := range set.Changes {
+			gone := change.Op == pb.ManifestChange_DELETE
+			merged[change.Id], named[change.Id] = gone, !gone
+		}
+	}
+	var greatest uint64
+	for id, is := range named {
+		if is {
+			greatest = max(greatest, id)
+		}
+	}
+	maps.DeleteFunc(merged, func(id uint64, is bool) bool { return !is || id > greatest })
+	return merged
 }
 
 // readManifestChanges reads the whole changes of the manifest in dir.

@@ -21,8 +21,8 @@ const backupMode fs.FileMode = 0o600
 // backupCommand writes a backup.
 type backupCommand struct {
 	DB    string `arg:"" name:"DB" help:"Directory of the store."`
-	File  string `arg:"" name:"FILE" help:"File to write, which must not be there, or - for standard output."`
-	Since string `placeholder:"FILE" help:"The last backup of the store: only what has changed since it is written."`
+	File  string `arg:"" file:"write" name:"FILE" help:"File to write, which must not be there, or - for standard output."`
+	Since string `file:"read" placeholder:"FILE" help:"The last backup of the store: only what has changed since it is written."`
 	resources
 }
 

@@ -20,7 +20,7 @@ type checkCommand struct {
 	DB     string `arg:"" name:"DB" help:"Directory of the store."`
 	Repair bool   `help:"Make again what can be, and take out the rest, where there is a problem."`
 	Undo   bool   `help:"With --repair: put back the files that the store had before its last repair."`
-	Report string `placeholder:"FILE" help:"Of --repair: what was done, one JSON object a line; - for standard output."`
+	Report string `file:"write" placeholder:"FILE" help:"Of --repair: what was done, one JSON object a line; - for standard output."`
 	Yes    bool   `short:"y" help:"Answer the confirmation."`
 	resources
 }
@@ -59,9 +59,6 @@ func (c *checkCommand) Run(ctx context.Context, s *streams) error {
 			return usagef("--undo undoes a repair: want --repair --undo, without --report")
 		}
 		return c.undo(ctx, s)
-	}
-	if err := checkPlace("--report", c.Report); err != nil {
-		return err
 	}
 	began := time.Now()
 	problems, err := c.check(ctx, s)

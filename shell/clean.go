@@ -18,8 +18,8 @@ type cleanCommand struct {
 	Seed     uint64 `default:"${seed}" help:"Seed: the same one gives the same scores, at any --memory and --threads."`
 	Diagonal string `enum:"exact,sampled" default:"exact" help:"How closed walks are counted: exact, or sampled where that takes too long; standard errors are then kept. Sampled goes up to 4 hops, and neither with weights nor with a --direction."`
 	Preset   string `enum:"default,paper" default:"default" help:"default: scores are chances, with a threshold that follows from the estimated mislabel rate; paper: GraphCleaner as published."`
-	Stats    string `placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
-	Report   string `placeholder:"FILE" help:"Write a page, html to read offline: scores, transition matrix, top suspects."`
+	Stats    string `file:"write" placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
+	Report   string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: scores, transition matrix, top suspects."`
 	resources
 }
 
@@ -67,7 +67,7 @@ A run that was interrupted or killed goes on where it was when it is given again
 }
 
 func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), c.check(), checkSampledHops(c.Diagonal, c.Hops), checkPlace("--report", c.Report), checkPlace("--stats", c.Stats)); err != nil {
+	if err := firstError(c.apply(), c.check(), checkSampledHops(c.Diagonal, c.Hops)); err != nil {
 		return err
 	}
 	stages := new(stageLog)

@@ -122,7 +122,7 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 	if err != nil {
 		return s.usage(parser, err)
 	}
-	if err = checkRepeated(parsed); err == nil {
+	if err = firstError(checkRepeated(parsed), checkFiles(parsed)); err == nil {
 		err = parsed.Run()
 	}
 	s.progress.clear()

@@ -383,11 +383,12 @@ func decisionText(kind cleaner.DecisionKind, n int64, class string) string {
 
 // decidedText says what was decided, such as "12 nodes relabelled".
 func decidedText(kind cleaner.DecisionKind, n int64) string {
-	done := map[cleaner.DecisionKind]string{
-		cleaner.Accept: "accepted", cleaner.Reject: "rejected", cleaner.Relabel: "relabelled",
-		cleaner.Unlabel: "unlabelled", cleaner.Unsure: "put aside as unsure",
-	}
-	return nodesText(n) + " " + done[kind]
+	return nodesText(n) + " " + decidedWords[kind]
+}
+
+var decidedWords = map[cleaner.DecisionKind]string{
+	cleaner.Accept: "accepted", cleaner.Reject: "rejected", cleaner.Relabel: "relabelled",
+	cleaner.Unlabel: "unlabelled", cleaner.Unsure: "put aside as unsure",
 }
 
 func nodesText[N int | int64](n N) string { return countText(n, "node", "nodes") }

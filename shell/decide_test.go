@@ -225,7 +225,7 @@ func TestLargeDecisionsHoldLittle(t *testing.T) {
 		t.Fatalf("got %d rows, %v, want %d", rows, err, nodes)
 	}
 	const memory = 2 << 20
-	a, err := adoptDecisions(t.Context(), other, path, "ann", memory, &streams{err: new(bytes.Buffer)})
+	a, err := adoptDecisions(t.Context(), other, path, "ann", memory, &streams{err: new(bytes.Buffer)}, lossTaken)
 	if err != nil || a.taken != nodes || a.steps != 1 {
 		t.Errorf("got %+v, %v, want %d decisions in a step", a, err, nodes)
 	}

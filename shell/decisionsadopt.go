@@ -19,9 +19,11 @@ import (
 // An adoption is what became of the decisions of a file.
 type adoption struct {
 	taken, steps int64
-	there        int // the store has them
+	kinds        [cleaner.Unsure + 1]int64 // of those taken
+	there        int                       // the store has them
 
-	// Left out: those older than what the store has decided itself, and those about another label than the store has.
+	// Left out: those older than what the store has decided itself, and those about another label or suggestion than the
+	// store has.
 	older, other leftOut
 }
 
@@ -46,21 +48,30 @@ func (l *leftOut) add(d *filedDecision) {
 
 // adoptDecisions decides in a store as a file says, in one write: all that it takes is on disk when it returns, or nothing
 // is decided. What the store has already is left alone, so that a file can be taken again. The decisions wait in temporary
-// files in the directory of the store.
+// files in the directory of the store. Where too many labels would be lost, confirm is asked first; its error ends all.
 func adoptDecisions(
-	ctx context.Context, store *kv.Store, path, who string, memory int64, s *streams,
+	ctx context.Context, store *kv.Store, path, who string, memory int64, s *streams, confirm func(lost string) error,
 ) (result adoption, err error) {
 	a := &adopter{
 		path: path, who: who, memory: memory,
 		filed: spill.New(store.Dir(), memory/sorterShare), taken: spill.New(store.Dir(), memory/sorterShare),
 	}
 	defer func() { err = errors.Join(err, a.filed.Close(), a.taken.Close()) }()
+	var lost string
 	err = store.View(func(tx *kv.Tx) error {
-		if err := readDecisions(ctx, path, tx, memory, a.filed, s); err != nil {
-			return err
+		a.gains = make(map[string]int64, len(tx.Classes()))
+		err := readDecisions(ctx, path, tx, memory, a.filed, s)
+		if err == nil {
+			err = a.plan(ctx, tx)
 		}
-		return a.plan(ctx, tx)
+		if err == nil {
+			lost, err = a.lost(ctx, tx)
+		}
+		return err
 	})
+	if err == nil && lost != "" {
+		err = confirm(lost)
+	}
 	if err != nil {
 		return a.adoption, err
 	}
@@ -82,7 +93,9 @@ type adopter struct {
 	memory    int64         // bytes
 	filed     *spill.Sorter // what the file says, by node and line
 	taken     *spill.Sorter // what is taken of it, by line
-	body      []byte        // scratch
+
+	gains map[string]int64 // labels that each class comes to have more, or fewer, by what is taken
+	body  []byte           // scratch
 }
 
 // plan compares what the file says about each node with the store. Decisions that the file says were taken back are
@@ -132,13 +145,20 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, shown *shownReader, of
 	if len(of) == 0 {
 		return nil
 	}
-	var passed []string // labels that the node had by the file
+	var passed, given []string // labels that the node had by the file, and those of them that a decision gave it
 	for i := range of {
-		if of[i].hasFrom {
-			passed = append(passed, of[i].from)
+		d := &of[i]
+		if d.keeps() && !d.hasFrom && d.hasTo && !slices.Contains(given, d.to) {
+			d.from, d.hasFrom = d.to, true // it keeps the label that it names
 		}
-		if of[i].hasTo {
-			passed = append(passed, of[i].to)
+		if d.hasFrom {
+			passed = append(passed, d.from)
+		}
+		if d.hasTo {
+			passed = append(passed, d.to)
+		}
+		if d.hasTo && !d.keeps() {
+			given = append(given, d.to)
 		}
 	}
 	d := &of[len(of)-1]
@@ -158,9 +178,39 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, shown *shownReader, of
 		a.other.add(d)
 	default:
 		request.Shown = &now
+		a.count(d, request)
 		return a.take(d, request)
 	}
 	return nil
+}
+
+// count counts what a decision that is taken does to labels.
+func (a *adopter) count(d *filedDecision, request cleaner.DecisionRequest) {
+	a.kinds[request.Kind]++
+	if request.Kind == cleaner.Unsure || request.Kind == cleaner.Reject {
+		return
+	}
+	a.gains[request.Shown.Label]--
+	a.gains[d.to]++
+}
+
+// lost says so where what is taken is not to be decided unasked, in the words of lostText.
+func (a *adopter) lost(ctx context.Context, tx *kv.Tx) (string, error) {
+	isLess := false
+	for class, gain := range a.gains {
+		isLess = isLess || class != "" && gain < 0
+	}
+	if !isLess {
+		return "", nil
+	}
+	losses, err := countLabels(ctx, tx)
+	if err != nil {
+		return "", err
+	}
+	for i := range losses {
+		losses[i].lost = max(0, -a.gains[losses[i].class])
+	}
+	return lostText(losses, a.kinds[cleaner.Unlabel]), nil
 }
 
 // take keeps a decision that is taken, with what is asked for.
@@ -277,7 +327,7 @@ const (
 	fateTaken fate = iota
 	fateThere      // the store has it
 	fateOlder      // the store has a later one
-	fateOther      // it is about another label than the store has
+	fateOther      // it is about another label, or another suggestion, than the store has
 )
 
 // against compares a decision with a node of the store, which had the labels passed by the file. Last tells when the last
@@ -310,17 +360,19 @@ func (d *filedDecision) against(
 	switch {
 	case d.hasFrom && !slices.Contains(passed, now.Label):
 		return request, fateOther, nil
-	case d.kind == cleaner.Unsure:
+	case d.kind == cleaner.Accept && !d.hasFrom && now.Suggested != "" && d.to != now.Suggested && d.to != now.Label:
+		return request, fateOther, nil
+	case d.kind == cleaner.Unsure && d.to == now.Label:
 		return request, fateTaken, nil
 	case d.to == "" && now.Label == "":
 		// There is no label to remove, and none that could be right.
 		return request, fateThere, nil
 	case d.to == "":
 		request.Kind = cleaner.Unlabel
-	case d.to == now.Label:
-		request.Kind = cleaner.Reject
-	case d.to == now.Suggested && d.kind != cleaner.Relabel:
+	case d.to == now.Suggested && (d.kind == cleaner.Accept || d.kind != cleaner.Relabel && d.to != now.Label):
 		request.Kind = cleaner.Accept
+	case d.to == now.Label && d.kind != cleaner.Relabel:
+		request.Kind = cleaner.Reject
 	default:
 		request.Kind, request.To = cleaner.Relabel, d.to
 	}

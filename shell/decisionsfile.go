@@ -92,9 +92,13 @@ func (f *decisionsFile) readTable(ctx context.Context, s *streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
+	columns, err := in.Columns(filedFields...)
+	if err != nil {
+		return err
+	}
 	return eachRow(ctx, in, reading{s: s}, func(row table.Row) error {
 		return f.add(row.Line, func(name string) (string, bool) {
-			column := in.Column(name)
+			column := columns[slices.Index(filedFields, name)]
 			if column < 0 {
 				return "", false
 			}
@@ -269,11 +273,11 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 		return nil, err
 	}
 	d.id = id
-	if d.to, d.hasTo = field("to"); !d.hasTo {
-		d.to, d.hasTo = field("label")
+	if d.to, d.hasTo, err = f.either(line, field, "to", "label"); err != nil {
+		return nil, err
 	}
-	if d.from, d.hasFrom = field("from"); !d.hasFrom {
-		d.from, d.hasFrom = field("original_label")
+	if d.from, d.hasFrom, err = f.either(line, field, "from", "original_label"); err != nil {
+		return nil, err
 	}
 	d.who, _ = field("who")
 	d.why, _ = field("why")
@@ -295,10 +299,16 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 		return nil, nil // a row of exported labels that was not changed
 	case d.kind == cleaner.Relabel && d.to == "":
 		return nil, f.errorf(line, "label", "is empty, want the class that relabel gives")
+	case d.kind == cleaner.Unlabel && d.to != "":
+		return nil, f.errorf(line, "label", "got %q, want none, which is what unlabel leaves", shortText(d.to))
 	case d.kind == cleaner.Unlabel:
-		d.to, d.hasTo = "", true
+		d.hasTo = true
 	case d.kind == cleaner.Accept && d.to == "":
 		d.hasTo = false
+	case d.keeps() && d.to != "" && d.hasFrom && d.from != d.to:
+		return nil, f.errorf(line, "label", "got %q, want %q, the label from before, which %s keeps", shortText(d.to), shortText(d.from), d.kind)
+	case d.keeps() && d.to == "":
+		d.to, d.hasTo = d.from, d.hasFrom
 	}
 	if len(d.who) > cleaner.MaxWho || len(d.why) > cleaner.MaxWhy {
 		return nil, f.errorf(line, "", "who and why may have %d and %d bytes", cleaner.MaxWho, cleaner.MaxWhy)
@@ -307,6 +317,24 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 		return nil, f.errorf(line, "label", "got %q, which is no class of the store%s", shortText(d.to), didYouMean(d.to, f.tx.Classes()))
 	}
 	return d, nil
+}
+
+// keeps reports whether the decision leaves the label that the node has.
+func (d *filedDecision) keeps() bool { return d.kind == cleaner.Reject || d.kind == cleaner.Unsure }
+
+// either is a field that goes by two names. Where both are there they must agree.
+func (f *decisionsFile) either(
+	line int64, field func(name string) (string, bool), name, other string,
+) (text string, ok bool, err error) {
+	text, ok = field(name)
+	second, also := field(other)
+	switch {
+	case ok && also && text != second:
+		return "", false, f.errorf(line, other, "got %q, want the same as in %q, which has %q", shortText(second), name, shortText(text))
+	case also:
+		return second, true, nil
+	}
+	return text, ok, nil
 }
 
 // parseNumbers reads the fields time, seq, step and undoes, where there are any.

@@ -48,6 +48,9 @@ func labelsNow(t *testing.T, store *kv.Store) []string {
 	return now
 }
 
+// lossTaken confirms any loss of labels.
+func lossTaken(string) error { return nil }
+
 // adopt takes the decisions of a file with a text.
 func adopt(t *testing.T, store *kv.Store, name, text string) (adoption, error) {
 	t.Helper()
@@ -55,7 +58,7 @@ func adopt(t *testing.T, store *kv.Store, name, text string) (adoption, error) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return adoptDecisions(t.Context(), store, path, "tester", 1<<20, &streams{err: new(bytes.Buffer)})
+	return adoptDecisions(t.Context(), store, path, "tester", 1<<20, &streams{err: new(bytes.Buffer)}, lossTaken)
 }
 
 // decideNow decides about one paper at a time.
@@ -146,6 +149,21 @@ func TestAdoptDecisions(t *testing.T) {
 			name: "a class nobody suggests", file: "d.jsonl", text: `{"id":"p4","decision":"accept","from":"Systems","to":"Neural Nets"}`,
 			want: adoption{taken: 1, steps: 1}, labels: []string{"p4 Neural Nets relabel"},
 		},
+		{
+			name: "decisions about another label or suggestion", file: "d.csv",
+			text:   "id,decision,label\np1,reject,Systems\np2,unsure,Systems\np3,reject,Systems\np3,reject,Systems\np4,accept,Neural Nets\np5,reject,\ns1,unsure,\n",
+			want:   adoption{taken: 2, steps: 1, other: leftOut{count: 4, some: []string{"p1", "p2", "p3", "p4"}}},
+			labels: []string{"p5 Theory reject", "s1 Systems unsure"},
+		},
+		{
+			name: "a label that the file gives", file: "d.csv", text: "id,decision,label\np4,relabel,Theory\np4,reject,Theory\n",
+			want: adoption{taken: 1, steps: 1}, labels: []string{"p4 Theory accept"},
+		},
+		{
+			name: "kinds as they are said", file: "d.jsonl",
+			text: `{"id":"p1","decision":"accept","from":"Theory","to":"Theory"}` + "\n" + `{"id":"p2","decision":"relabel","from":"Theory","to":"Theory"}`,
+			want: adoption{taken: 2, steps: 1}, labels: []string{"p1 Theory accept", "p2 Theory relabel"},
+		},
 		{name: "nothing", file: "d.jsonl", text: "\ufeff\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -157,7 +175,7 @@ func TestAdoptDecisions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got.older.lines, got.other.lines = nil, nil
+			got.older.lines, got.other.lines, got.kinds = nil, nil, [6]int64{}
 			if fmt.Sprint(got) != fmt.Sprint(test.want) {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
@@ -183,6 +201,13 @@ func TestBadDecisions(t *testing.T) {
 		{"d.csv", "id,label\np4,Theroy\n", `d.csv:2: column "label": got "Theroy", which is no class of the store; did you mean Theory?`},
 		{"d.csv", "id,decision\np4,agree\n", `d.csv:2: column "decision": got "agree", want accept, reject, relabel, unlabel or unsure`},
 		{"d.csv", "id,decision,label\np4,relabel,\n", `d.csv:2: column "label": is empty, want the class that relabel gives`},
+		{"d.csv", "id,decision,label\np4,unlabel,Theory\n", `d.csv:2: column "label": got "Theory", want none, which is what unlabel leaves`},
+		{"d.csv", "id,label,to\np4,Systems,Theory\n", `d.csv:2: column "label": got "Systems", want the same as in "to", which has "Theory"`},
+		{"d.csv", "id,label,from,original_label\np4,Theory,Systems,Theory\n", `d.csv:2: column "original_label": got "Theory", want the same as in "from"`},
+		{"d.jsonl", `{"id":"p4","decision":"reject","from":"Systems","to":"Theory"}`,
+			`d.jsonl:1: column "label": got "Theory", want "Systems", the label from before, which reject keeps`},
+		{"d.jsonl", `{"id":"p4","decision":"unsure","from":"Systems","to":"Theory"}`, `which unsure keeps`},
+		{"d.csv", "id,Label,LABEL\np4,Theory,Systems\n", `d.csv:1: got the columns "Label" and "LABEL", want one of them named "label"`},
 		{"d.csv", "id,label,time\np4,Theory,noon\n", `d.csv:2: column "time": got "noon", want a time as 2026-01-31T18:00:00Z`},
 		{"d.csv", "id,label,undoes\np4,Theory,x\n", `d.csv:2: column "undoes": got "x", want the number of a decision`},
 		{"d.csv", "id,label,why\np4,Theory," + strings.Repeat("x", cleaner.MaxWhy+1) + "\n", `d.csv:2: who and why may have 256 and 4096 bytes`},
@@ -214,6 +239,23 @@ func TestBadDecisions(t *testing.T) {
 	}
 }
 
+// A node that was put aside as unsure behind a change of its label gets that label in a store of the same files, and is
+// unsure when the file is taken again.
+func TestAdoptUnsureBehindAnotherDecision(t *testing.T) {
+	const text = `{"seq":1,"step":1,"id":"p4","decision":"relabel","from":"Systems","to":"Neural Nets"}
+{"seq":2,"step":2,"id":"p4","decision":"unsure","from":"Neural Nets","to":"Neural Nets"}
+`
+	store := cleanedStore(t)
+	for _, want := range []string{"p4 Neural Nets relabel", "p4 Neural Nets unsure"} {
+		if _, err := adopt(t, store, "d.jsonl", text); err != nil {
+			t.Fatal(err)
+		}
+		if got := labelsNow(t, store); !slices.Equal(got, []string{want}) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // What takes back a decision about a node that had no label has no label to give.
 func TestDecisionsTakenBackAboutUnlabelled(t *testing.T) {
 	store := cleanedStore(t)
@@ -240,20 +282,20 @@ func TestDecisionsBeyondMemory(t *testing.T) {
 	if err := os.WriteFile(path, []byte(one.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := adoptDecisions(t.Context(), store, path, "", 100_000, &streams{err: new(bytes.Buffer)})
+	_, err := adoptDecisions(t.Context(), store, path, "", 100_000, &streams{err: new(bytes.Buffer)}, lossTaken)
 	if small, ok := errors.AsType[*ops.BudgetError](err); !ok || small.Least != 200_000 || !strings.Contains(err.Error(), "d.csv:") {
 		t.Errorf("3000 decisions about one node: got error %v, want one that names a memory that would do", err)
 	}
 	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := adoptDecisions(t.Context(), store, path, "", 100_000, &streams{err: new(bytes.Buffer)})
+	got, err := adoptDecisions(t.Context(), store, path, "", 100_000, &streams{err: new(bytes.Buffer)}, lossTaken)
 	if err != nil || got.taken != 3000 || got.steps != 3000 {
 		t.Errorf("got %+v, %v, want 3000 decisions taken in as many steps", got, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := adoptDecisions(ctx, store, path, "", 1<<20, &streams{err: new(bytes.Buffer)}); !errors.Is(err, context.Canceled) {
+	if _, err := adoptDecisions(ctx, store, path, "", 1<<20, &streams{err: new(bytes.Buffer)}, lossTaken); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: got error %v, want %v", err, context.Canceled)
 	}
 }
@@ -358,13 +400,13 @@ func TestAdoptDecisionsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("x", cleaner.MaxWho+1)
-	if _, err := adoptDecisions(t.Context(), store, path, long, 1<<20, &streams{err: new(bytes.Buffer)}); !errors.Is(err, cleaner.ErrOptions) {
+	if _, err := adoptDecisions(t.Context(), store, path, long, 1<<20, &streams{err: new(bytes.Buffer)}, lossTaken); !errors.Is(err, cleaner.ErrOptions) {
 		t.Errorf("who is too long: got error %v, want ErrOptions", err)
 	}
 	if got := labelsNow(t, store); got != nil {
 		t.Errorf("a file that was refused decided %q, want nothing", got)
 	}
-	got, err := adoptDecisions(t.Context(), store, path, "ann", 1<<20, &streams{err: new(bytes.Buffer)})
+	got, err := adoptDecisions(t.Context(), store, path, "ann", 1<<20, &streams{err: new(bytes.Buffer)}, lossTaken)
 	if err != nil || got.taken != 3 || got.steps != 3 {
 		t.Errorf("got %+v, %v, want 3 decisions in 3 steps", got, err)
 	}

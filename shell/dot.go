@@ -94,8 +94,11 @@ func (s *session) read(ctx context.Context, file string) error {
 		return fmt.Errorf(".read: %w", err)
 	}
 	info, err := in.Stat()
-	if err == nil && slices.ContainsFunc(s.reading, func(outer fs.FileInfo) bool { return os.SameFile(outer, info) }) {
+	if err == nil && s.isReading(info) {
 		err = fmt.Errorf(".read: %s is being read: it cannot read itself", file)
+	}
+	if err == nil && s.redirected.replaces(info) {
+		err = fmt.Errorf(".read: %s is the file of .output, which takes its place: want another file", file)
 	}
 	if err != nil {
 		return errors.Join(err, in.Close())
@@ -103,6 +106,11 @@ func (s *session) read(ctx context.Context, file string) error {
 	s.reading = append(s.reading, info)
 	defer func() { s.reading = s.reading[:len(s.reading)-1] }()
 	return errors.Join(s.runScript(ctx, in, filepath.ToSlash(file)), in.Close())
+}
+
+// isReading reports whether statements come from a file.
+func (s *session) isReading(file fs.FileInfo) bool {
+	return slices.ContainsFunc(s.reading, func(outer fs.FileInfo) bool { return os.SameFile(outer, file) })
 }
 
 // openScript opens a file of statements, or a pipe that brings some.

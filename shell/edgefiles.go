@@ -38,7 +38,11 @@ func openEdges(ctx context.Context, path string, r reading) (edgesFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &edgesTable{in: in, src: in.Column("src"), dst: in.Column("dst"), weight: in.Column("weight")}
+	columns, err := in.Columns("src", "dst", "weight")
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	e := &edgesTable{in: in, src: columns[0], dst: columns[1], weight: columns[2]}
 	switch {
 	case e.src < 0:
 		return nil, errors.Join(noColumn(in, "src"), in.Close())

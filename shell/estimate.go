@@ -20,12 +20,12 @@ import (
 // estimateCommand says what import and clean would take.
 type estimateCommand struct {
 	DB          string `arg:"" optional:"" name:"DB" help:"Directory of the store. Without it: --nodes and --edges."`
-	Nodes       string `placeholder:"FILE|N" help:"Nodes: a file, or their number."`
-	Edges       string `placeholder:"FILE|M" help:"Edges: a file, or their number."`
+	Nodes       string `file:"read" placeholder:"FILE|N" help:"Nodes: a file, or their number."`
+	Edges       string `file:"read" placeholder:"FILE|M" help:"Edges: a file, or their number."`
 	Directed    bool   `help:"Edges have a direction, as of import."`
-	Features    string `placeholder:"FILE|D" help:"Features that the base classifier learns from: a file, or the number of their columns."`
-	Predictions string `placeholder:"FILE|C" help:"Predictions: a file, or the number of their columns. Without them a base classifier is trained."`
-	Splits      string `placeholder:"FILE" help:"Splits, as of import."`
+	Features    string `file:"read" placeholder:"FILE|D" help:"Features that the base classifier learns from: a file, or the number of their columns."`
+	Predictions string `file:"read" placeholder:"FILE|C" help:"Predictions: a file, or the number of their columns. Without them a base classifier is trained."`
+	Splits      string `file:"read" placeholder:"FILE" help:"Splits, as of import."`
 	Classes     int    `placeholder:"C" help:"Classes. Without it: those of the predictions, or of the labels in the file."`
 	IDs         string `name:"ids" enum:"integer,text," default:"" placeholder:"KIND" help:"integer or text. Without it: as in the file, else integer."`
 	Hops        int    `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Without it: 3."`

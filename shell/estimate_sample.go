@@ -42,10 +42,12 @@ func sampleTable(ctx context.Context, path string, memory int64, names []string,
 	if err != nil {
 		return nil, err
 	}
-	columns := make([]int, len(names))
-	for i, name := range names {
-		columns[i] = in.Column(name)
-		if columns[i] < 0 && i < len(names)-optional {
+	columns, err := in.Columns(names...)
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	for i, name := range names[:len(names)-optional] {
+		if columns[i] < 0 {
 			return nil, errors.Join(noColumn(in, name), in.Close())
 		}
 	}

@@ -17,10 +17,10 @@ import (
 type evalCommand struct {
 	DB string `arg:"" optional:"" name:"DB" help:"Directory of the store; or give --nodes and --edges."`
 	inputFiles
-	Noise       string   `default:"sym:0.1" placeholder:"NOISE" help:"sym:RATE; asym:RATE; matrix:FILE, a transition matrix as export transition writes it; or file:FILE with id, label: the noisy label of every node."`
+	Noise       string   `default:"sym:0.1" file:"read" placeholder:"NOISE" help:"sym:RATE; asym:RATE; matrix:FILE, a transition matrix as export transition writes it; or file:FILE with id, label: the noisy label of every node."`
 	Repeats     *int     `placeholder:"N" help:"Times that noise and split are drawn. Without it: 5."`
 	ModelSeeds  int      `default:"1" placeholder:"N" help:"Times that the base classifier is trained on each of them."`
-	Predictions []string `sep:"none" placeholder:"FILE" help:"Predictions of your own classifier, trained on the noisy labels of --noise file:FILE; a file for each seed that it was trained with."`
+	Predictions []string `sep:"none" file:"read" placeholder:"FILE" help:"Predictions of your own classifier, trained on the noisy labels of --noise file:FILE; a file for each seed that it was trained with."`
 	Logits      bool     `help:"The predictions are logits: turn them into probabilities."`
 	Seed        uint64   `default:"${seed}" help:"Seed of the first repeat."`
 	Method      []string `sep:"none" placeholder:"NAME" help:"Method to measure; give it as often as you like, each counts once: ${methods}. Without it: default."`
@@ -29,9 +29,9 @@ type evalCommand struct {
 	detection
 	orientation
 	Format string `enum:"table,json,csv" default:"table" help:"table, json or csv."`
-	Flags  string `placeholder:"FILE" help:"Write csv: what each method says of each test node in each repeat."`
-	Stats  string `placeholder:"FILE" help:"Write the seconds of the base classifier and of each method, and the peak memory, as json."`
-	Report string `placeholder:"FILE" help:"Write a page, html to read offline: metrics, precision and recall, reliability, scores, noise, top suspects."`
+	Flags  string `file:"write" placeholder:"FILE" help:"Write csv: what each method says of each test node in each repeat."`
+	Stats  string `file:"write" placeholder:"FILE" help:"Write the seconds of the base classifier and of each method, and the peak memory, as json."`
+	Report string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: metrics, precision and recall, reliability, scores, noise, top suspects."`
 	resources
 
 	report *evalReport `kong:"-"` // gathers for Report
@@ -67,7 +67,7 @@ An evaluation that was interrupted or killed goes on after its last finished rep
 }
 
 func (c *evalCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), c.check(), checkPlace("--report", c.Report), checkPlace("--stats", c.Stats), checkPlace("--flags", c.Flags)); err != nil {
+	if err := firstError(c.apply(), c.check()); err != nil {
 		return err
 	}
 	stages := new(stageLog)

@@ -106,7 +106,7 @@ func readTransition(ctx context.Context, tx *kv.Tx, path string, r reading) (mat
 		classes[name] = i
 	}
 	place := make([]int, len(in.Header()))
-	for k, name := range in.Header() {
+	for k, name := range classNames(tx, in.Header()) {
 		i, ok := classes[name]
 		if !ok {
 			return nil, in.HeaderErrorf(name, "want the name of a class")
@@ -151,12 +151,12 @@ func readTransition(ctx context.Context, tx *kv.Tx, path string, r reading) (mat
 
 // readNoisyLabels reads id, label: the label each node has in the evaluation. Every labelled node must have one.
 func readNoisyLabels(ctx context.Context, tx *kv.Tx, path string, r reading) (labels []kv.Class, err error) {
-	in, id, err := openTable(ctx, path, r.memory)
+	in, columns, err := openTable(ctx, path, r.memory, "label")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	label := in.Column("label")
+	id, label := columns[0], columns[1]
 	if label < 0 {
 		return nil, noColumn(in, "label")
 	}

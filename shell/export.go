@@ -21,7 +21,7 @@ import (
 type exportCommand struct {
 	DB   string `arg:"" name:"DB" help:"Directory of the store."`
 	What string `arg:"" name:"WHAT" enum:"scores,suspects,labels,decisions,predictions,features,transition" help:"scores, suspects, labels, decisions, predictions, features or transition."`
-	Out  string `short:"o" required:"" placeholder:"FILE" help:"File to write; - is standard output (csv)."`
+	Out  string `short:"o" required:"" file:"write" placeholder:"FILE" help:"File to write; - is standard output (csv)."`
 
 	WithoutSuspects bool `help:"Labels without those of suspects, whose rows stay."`
 	Yes             bool `help:"Leave out the labels of suspects without asking, also where a class loses all of its labels, or more than half of all go."`
@@ -30,10 +30,10 @@ type exportCommand struct {
 
 	SafeCSV bool `name:"safe-csv" help:"Put an apostrophe before texts in csv and tsv that a spreadsheet would take for formulas. This changes them."`
 
-	Hops *int `placeholder:"K" help:"Hops of the features, 1 to 5. Without it: hops and direction of the last run, or 3."`
+	Hops      *int          `placeholder:"K" help:"Hops of the features, 1 to 5. Without it: those of the last run, or 3."`
+	Direction *kv.Direction `placeholder:"WAY" help:"Of features of a directed graph, what a node gathers from: out, in or both, as of clean. Without it: with --hops both, else that of the last run, or both."`
 	// Stats is of features; the others have no stages.
-	Stats string `placeholder:"FILE" help:"Write the seconds of each stage of features and the peak memory as json."`
-	orientation
+	Stats string `file:"write" placeholder:"FILE" help:"Write the seconds of each stage of features and the peak memory as json."`
 	resources
 }
 
@@ -66,7 +66,7 @@ transition: how often a node of the column's class is given the label of the row
 }
 
 func (c *exportCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), c.checkHops(), c.checkThreshold(), checkPlace("--stats", c.Stats)); err != nil {
+	if err := firstError(c.apply(), c.checkHops(), c.checkThreshold()); err != nil {
 		return err
 	}
 	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" || c.What == "features" && isStream(c.Out)
@@ -82,7 +82,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		return usagef("export: want --without-suspects or --multi-label, got both")
 	case c.Threshold != nil && !c.WithoutSuspects && !c.MultiLabel && c.What != "suspects":
 		return usagef("export: --threshold goes with suspects, and with labels --without-suspects or --multi-label")
-	case c.What != "features" && c.Direction != kv.Both:
+	case c.What != "features" && c.Direction != nil:
 		return usagef("export: --direction goes with features, got %s", c.What)
 	case c.What == "features" && !array:
 		return usagef("export: features are written as .npy, got --out %s", c.Out)
@@ -104,8 +104,11 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	on.safeCSV = c.SafeCSV
 	stages := new(stageLog)
 	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
-		if err := c.checkDirection(store); err != nil {
-			return err
+		if c.Direction != nil {
+			given := orientation{*c.Direction}
+			if err := given.checkDirection(store); err != nil {
+				return err
+			}
 		}
 		if err := c.checkSuspects(ctx, store, s); err != nil {
 			return err
@@ -433,15 +436,19 @@ func (c *exportCommand) checkHops() error {
 
 // featureOptions are the hops that are given, or else hops and direction of the last run, where there is one.
 func (c *exportCommand) featureOptions(tx *kv.Tx, s *streams) (hops int, direction kv.Direction, err error) {
+	direction = kv.Both
+	if c.Direction != nil {
+		direction = *c.Direction
+	}
 	if c.Hops != nil {
-		return *c.Hops, c.Direction, nil
+		return *c.Hops, direction, nil
 	}
 	runs, err := cleaner.Runs(tx)
 	if err != nil || len(runs) == 0 {
-		return 0, c.Direction, err
+		return 0, direction, err
 	}
 	last := runs[len(runs)-1]
-	if direction = c.Direction; direction == kv.Both {
+	if c.Direction == nil {
 		direction = last.Direction
 	}
 	s.say("Features of %d hops, direction %s, as of run %d.", last.Hops, direction, last.ID)

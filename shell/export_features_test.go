@@ -43,6 +43,10 @@ func TestExportFeaturesOfTheRun(t *testing.T) {
 	if !strings.Contains(said, "Features of 2 hops, direction in, as of run 1.") {
 		t.Errorf("got %q, want the run in it", said)
 	}
+	got, said = export("--direction", "both")
+	if want, _ := export("--hops", "2", "--direction", "both"); got != want || !strings.Contains(said, "direction both, as of run 1.") {
+		t.Errorf("features of --direction both: got %q, want those of both directions", said)
+	}
 	if other, _ := export("--hops", "1"); !strings.Contains(other, "(800, 3)") {
 		t.Errorf("--hops 1: got %q, want three columns", other[:80])
 	}

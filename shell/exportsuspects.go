@@ -36,12 +36,18 @@ func (c *exportCommand) checkSuspects(ctx context.Context, store *kv.Store, s *s
 	if lost == "" || err != nil {
 		return err
 	}
+	return s.confirmLoss(ctx, fmt.Sprintf("without suspects above %.4g %s", threshold, lost),
+		"Write the labels all the same?", "the labels were not written")
+}
+
+// confirmLoss says what labels would be lost and asks whether to do it all the same; without a terminal to ask at it refuses.
+func (s *streams) confirmLoss(ctx context.Context, loss, question, refused string) error {
 	if !isTerminal(s.in) {
-		return fmt.Errorf("without suspects above %.4g %s: %w: there is no terminal to ask at, and --yes was not given", threshold, lost, ErrNotConfirmed)
+		return fmt.Errorf("%s: %w: there is no terminal to ask at, and --yes was not given", loss, ErrNotConfirmed)
 	}
-	yes, err := s.confirm(ctx, fmt.Sprintf("Without suspects above %.4g %s. Write the labels all the same?", threshold, lost))
+	yes, err := s.confirm(ctx, sentence(loss)+". "+question)
 	if err == nil && !yes {
-		err = fmt.Errorf("the labels were not written: %w", ErrNotConfirmed)
+		err = fmt.Errorf("%s: %w", refused, ErrNotConfirmed)
 	}
 	return err
 }
@@ -55,22 +61,53 @@ type classLoss struct {
 // shownLosses is how many classes are named at most.
 const shownLosses = 5
 
-// lostLabels says so where the labels of suspects are not to be left out unasked: where a class would lose all of its
-// labels, as nothing could learn that class from the rest; and where more than half of all labels would go, as a score
-// tells wrong labels from right ones only where most are right. Empty where neither is so.
+// lostLabels says so, in the words of lostText, where the labels of suspects above a threshold are not to be left out
+// unasked.
 func lostLabels(ctx context.Context, tx *kv.Tx, threshold float64) (string, error) {
-	losses, err := countLosses(ctx, tx, threshold)
+	losses, err := countLabels(ctx, tx)
 	if err != nil {
 		return "", err
 	}
-	var lost, all int64
+	places := make(map[string]int, len(losses))
+	for i, l := range losses {
+		places[l.class] = i
+	}
+	labels, err := tx.Reader(kv.LabelColumn)
+	if err != nil {
+		return "", err
+	}
+	plan, err := index.NewPlan(tx, index.Query{Where: cleaner.Suspects(threshold), Limit: -1})
+	if err != nil {
+		return "", err
+	}
+	removed := int64(0)
+	for v, err := range plan.Rows(ctx) {
+		if err != nil {
+			return "", err
+		}
+		label, err := labels.At(v)
+		if err != nil {
+			return "", err
+		}
+		losses[places[label.Str()]].lost++
+		removed++
+	}
+	return lostText(losses, removed), nil
+}
+
+// lostText says so where too many labels would be lost: where a class would lose all of its labels, as nothing could learn
+// that class from the rest; and where more than half of all labels would be removed, as a score tells wrong labels from
+// right ones only where most are right. Empty where neither is so.
+func lostText(losses []classLoss, removed int64) string {
+	var all int64
 	var whole []classLoss
 	for _, l := range losses {
-		lost, all = lost+l.lost, all+l.all
-		if l.lost == l.all {
+		all += l.all
+		if l.lost == l.all && l.all > 0 {
 			whole = append(whole, l)
 		}
 	}
+	slices.SortStableFunc(whole, func(a, b classLoss) int { return cmp.Compare(b.all, a.all) })
 	var parts []string
 	for _, l := range whole[:min(len(whole), shownLosses)] {
 		parts = append(parts, fmt.Sprintf("class %s would lose all of its labels, %d of %d", quoteString(l.class), l.lost, l.all))
@@ -78,15 +115,14 @@ func lostLabels(ctx context.Context, tx *kv.Tx, threshold float64) (string, erro
 	if more := len(whole) - len(parts); more > 0 {
 		parts = append(parts, countText(more, "more class", "more classes")+" all of theirs")
 	}
-	if 2*lost > all {
-		parts = append(parts, fmt.Sprintf("%d of all %d labels would go", lost, all))
+	if 2*removed > all {
+		parts = append(parts, fmt.Sprintf("%d of all %d labels would go", removed, all))
 	}
-	return strings.Join(parts, ", "), nil
+	return strings.Join(parts, ", ")
 }
 
-// countLosses counts the labels of the classes that have some, and those of their suspects above a threshold, the
-// greatest class first.
-func countLosses(ctx context.Context, tx *kv.Tx, threshold float64) ([]classLoss, error) {
+// countLabels counts the labels of each class.
+func countLabels(ctx context.Context, tx *kv.Tx) ([]classLoss, error) {
 	losses := make([]classLoss, len(tx.Classes()))
 	places := make(map[string]int, len(losses))
 	for i, class := range tx.Classes() {
@@ -108,21 +144,5 @@ func countLosses(ctx context.Context, tx *kv.Tx, threshold float64) ([]classLoss
 			losses[places[label.Str()]].all++
 		}
 	}
-	plan, err := index.NewPlan(tx, index.Query{Where: cleaner.Suspects(threshold), Limit: -1})
-	if err != nil {
-		return nil, err
-	}
-	for v, err := range plan.Rows(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		label, err := labels.At(v)
-		if err != nil {
-			return nil, err
-		}
-		losses[places[label.Str()]].lost++
-	}
-	losses = slices.DeleteFunc(losses, func(l classLoss) bool { return l.all == 0 })
-	slices.SortStableFunc(losses, func(a, b classLoss) int { return cmp.Compare(b.all, a.all) })
 	return losses, nil
 }

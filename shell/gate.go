@@ -19,8 +19,8 @@ type gateCommand struct {
 	DB            string   `arg:"" name:"DB" help:"Directory of the store."`
 	Most          *int64   `xor:"most" placeholder:"N" help:"Fail where there are more than N suspects."`
 	MostShare     *float64 `xor:"most" placeholder:"R" help:"Fail where more than this share of the scored nodes are suspects, from 0 to 1."`
-	Baseline      string   `placeholder:"FILE" help:"Fail where there are suspects that this file, of an earlier --write-baseline, does not have."`
-	WriteBaseline string   `placeholder:"FILE" help:"Write the suspects to a file, .csv or .tsv, for --baseline."`
+	Baseline      string   `file:"read" placeholder:"FILE" help:"Fail where there are suspects that this file, of an earlier --write-baseline, does not have."`
+	WriteBaseline string   `file:"write" placeholder:"FILE" help:"Write the suspects to a file, .csv or .tsv, for --baseline."`
 	Limit         int      `default:"20" placeholder:"N" help:"Print up to N suspects that are in the way. Without it: 20."`
 	Format        Format   `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl or markdown."`
 	suspicion
@@ -40,7 +40,7 @@ Scores are not those of the store as it is where it was never cleaned, where pre
 		`Labels that decisions changed since are no such reason, however many: the scores stay those of the labels that clean saw. Run clean to have the new labels judged.
 
 A baseline is a table with the columns id and given_label, as --write-baseline and the export of suspects make it. A suspect that was given another label since ` +
-		`is not in it; without the column given_label it is the id alone that counts.
+		`is not in it; without the column given_label it is the id alone that counts. Of scores that are not those of the store as it is no baseline is written.
 
     graphcleaner gate my.graph --most 100
     graphcleaner gate my.graph --most-share 0.02 --threshold 0.9
@@ -107,8 +107,8 @@ func (c *gateCommand) Run(ctx context.Context, s *streams) error {
 	})
 }
 
-// A census is what a gate knows of the suspects of a store.
-type census struct {
+// A gateCount is what a gate knows of the suspects of a store.
+type gateCount struct {
 	threshold       float64
 	warnings        []string // of the run
 	outdated        []string // why the scores are not those of the store as it is
@@ -179,7 +179,7 @@ func sayWarnings(s *streams, warnings []string) {
 }
 
 // count goes through the suspects.
-func (c *gateCommand) count(ctx context.Context, store *kv.Store, known baseline) (found census, err error) {
+func (c *gateCommand) count(ctx context.Context, store *kv.Store, known baseline) (found gateCount, err error) {
 	tx := store.Begin()
 	defer tx.Close()
 	run, err := lastRun(tx)
@@ -283,12 +283,12 @@ func (c *gateCommand) readBaseline(ctx context.Context, s *streams) (known basel
 	if c.Baseline == "" {
 		return known, nil
 	}
-	in, id, err := openTable(ctx, c.Baseline, c.work())
+	in, columns, err := openTable(ctx, c.Baseline, c.work(), "given_label")
 	if err != nil {
 		return known, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	label := in.Column("given_label")
+	id, label := columns[0], columns[1]
 	known = baseline{given: make(map[string]string), labelled: label >= 0}
 	held := int64(0)
 	return known, eachRow(ctx, in, reading{s: s}, func(row table.Row) error {
@@ -318,6 +318,20 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *str
 	}
 	tx := store.Begin()
 	defer tx.Close()
+	run, err := lastRun(tx)
+	if errors.Is(err, ErrNotCleaned) {
+		return &verdictError{err.Error()}
+	}
+	if err != nil {
+		return err
+	}
+	wrong, err := outdated(ctx, tx, run)
+	if err != nil {
+		return err
+	}
+	if wrong != nil {
+		return &verdictError{strings.Join(wrong, "; ")}
+	}
 	threshold, err := c.threshold(tx)
 	if err != nil {
 		return err

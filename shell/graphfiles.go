@@ -26,17 +26,17 @@ const checkEvery = 4096
 
 // inputFiles are the files of a graph itself.
 type inputFiles struct {
-	Nodes    string   `placeholder:"FILE" help:"Nodes: id, and label, split or any properties."`
-	Edges    string   `placeholder:"FILE" help:"Edges: src, dst, and weight if they have one; or an .npy of integers with two columns."`
+	Nodes    string   `file:"read" placeholder:"FILE" help:"Nodes: id, and label, split or any properties."`
+	Edges    string   `file:"read" placeholder:"FILE" help:"Edges: src, dst, and weight if they have one; or an .npy of integers with two columns."`
 	Directed bool     `help:"Edges have a direction, from src to dst."`
-	Features string   `placeholder:"FILE" help:"Features: .npy, a scipy CSR .npz, or a table with id and a column a feature."`
-	Splits   string   `placeholder:"FILE" help:"Splits: id, split (train, val, test or none)."`
+	Features string   `file:"read" placeholder:"FILE" help:"Features: .npy, a scipy CSR .npz, or a table with id and a column a feature."`
+	Splits   string   `file:"read" placeholder:"FILE" help:"Splits: id, split (train, val, test or none)."`
 	Classes  []string `placeholder:"A,B" help:"Classes that there are beside those of the labels."`
 }
 
 // predictionFile is what a classifier says of a graph.
 type predictionFile struct {
-	Predictions string `placeholder:"FILE" help:"Predictions of your classifier: .npy or .npz in the order of the nodes file, or a table with id and a column a class."`
+	Predictions string `file:"read" placeholder:"FILE" help:"Predictions of your classifier: .npy or .npz in the order of the nodes file, or a table with id and a column a class."`
 	Logits      bool   `help:"The predictions are logits: turn them into probabilities."`
 	predictionEncoding
 }
@@ -353,12 +353,20 @@ func openNodes(ctx context.Context, path string, r reading) (_ *nodesFile, err e
 			err = errors.Join(err, in.Close())
 		}
 	}()
-	n := &nodesFile{in: in, id: in.Column("id"), label: in.Column("label"), split: in.Column("split"), form: r.form}
+	columns, err := in.Columns("id", "label", "split")
+	if err != nil {
+		return nil, err
+	}
+	n := &nodesFile{in: in, id: columns[0], label: columns[1], split: columns[2], form: r.form}
 	if n.id < 0 {
 		return nil, noColumn(in, "id")
 	}
+	names, err := in.Names()
+	if err != nil {
+		return nil, err
+	}
 	var kinds []kindGuess
-	for i, name := range in.Header() {
+	for i, name := range names {
 		switch {
 		case i == n.id || i == n.label:
 			continue

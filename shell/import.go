@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
@@ -18,14 +19,14 @@ import (
 
 // importCommand makes a store of files, or adds predictions, features, splits or decisions to one.
 type importCommand struct {
-	DB string `arg:"" name:"DB" help:"Directory of the store."`
+	DB string `arg:"" file:"read" name:"DB" help:"Directory of the store."`
 	graphFiles
-	Decisions string `placeholder:"FILE" help:"Decisions about labels for a store that is there: .jsonl, or a table with id and label."`
+	Decisions string `file:"read" placeholder:"FILE" help:"Decisions about labels for a store that is there: .jsonl, or a table with id and label."`
 	Replace   bool   `help:"Replace the store that is there by a new one of --nodes and --edges."`
 	Yes       bool   `short:"y" help:"Answer the confirmation."`
 	BadRows   int64  `placeholder:"N" help:"Leave out up to N bad rows of the nodes and edges files. Without it the first ends the import."`
-	Report    string `placeholder:"FILE" help:"Write the bad rows as csv: file, line, value, reason."`
-	Stats     string `placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
+	Report    string `file:"write" placeholder:"FILE" help:"Write the bad rows as csv: file, line, value, reason."`
+	Stats     string `file:"write" placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
 	resources
 }
 
@@ -50,7 +51,7 @@ Without --nodes the files are added to the store that is there, in place of earl
 Decisions are those of an export, with who, when and why, or of any table or .jsonl file with the columns id and label: the label that is right, empty ` +
 		`for none. They may also name a decision (accept, reject, relabel, unlabel, unsure), who, why, time, and from, the label that it was about; of several ` +
 		`about one node the last counts, and those that an undo took back do not. Decisions that the store has, that are older than its own, or that are about another ` +
-		`label than it has, are left out and counted, so that a file can be imported again.
+		`label or suggestion than it has, are left out and counted, so that a file can be imported again. A row whose decision and label cannot both hold ends the import.
 
 Ids, labels and values are taken as they are. Import says which classes differ by white space, Unicode form or invisible characters alone, with the nodes of each; ` +
 		`--trim and --nfc join them, in labels, --classes and the header of predictions, and leave ids and properties alone. It also says ` +
@@ -69,7 +70,7 @@ Ids, labels and values are taken as they are. Import says which classes differ b
 }
 
 func (c *importCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), checkPlace("--stats", c.Stats), checkPlace("--report", c.Report)); err != nil {
+	if err := c.apply(); err != nil {
 		return err
 	}
 	if err := recoverReplaced(c.DB); err != nil {
@@ -309,21 +310,44 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 	began := time.Now()
 	var got adoption
 	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {
-		got, err = adoptDecisions(ctx, store, c.Decisions, userName(), c.work(), s)
+		got, err = adoptDecisions(ctx, store, c.Decisions, userName(), c.work(), s, func(lost string) error {
+			if c.Yes {
+				return nil
+			}
+			return s.confirmLoss(ctx, fmt.Sprintf("with the decisions of %s %s", c.Decisions, lost), "Take them all the same?", "nothing is decided")
+		})
 		return err
 	})
 	s.progress.clear()
 	if err != nil {
 		return leaving(c.inFlags(err), "%s is as it was", c.DB)
 	}
-	_, err = s.printf("%s: %s taken in %s, %d were there, %.1f s\n", c.DB,
-		countText(got.taken, "decision", "decisions"), countText(got.steps, "step", "steps"), got.there, time.Since(began).Seconds())
+	_, err = s.printf("%s: %s taken in %s%s, %d were there, %.1f s\n", c.DB,
+		countText(got.taken, "decision", "decisions"), countText(got.steps, "step", "steps"), got.kindsText(), got.there, time.Since(began).Seconds())
 	if err != nil {
 		return unreported(err, "decisions of %s are in %s", c.Decisions, c.DB)
 	}
 	s.sayLeftOut(got.older, "older than what the store has decided itself")
-	s.sayLeftOut(got.other, "about another label than the store has")
+	s.sayLeftOut(got.other, "about another label or suggestion than the store has")
 	return nil
+}
+
+// kindsText says of what kinds the decisions are that were taken, such as " (3 accepted, 1 label removed)".
+func (a *adoption) kindsText() string {
+	var parts []string
+	for kind, count := range a.kinds {
+		switch kind := cleaner.DecisionKind(kind); {
+		case count == 0:
+		case kind == cleaner.Unlabel:
+			parts = append(parts, countText(count, "label", "labels")+" removed")
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", count, decidedWords[kind]))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 // sayLeftOut says which decisions of a file were not taken, and why.

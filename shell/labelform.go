@@ -40,8 +40,23 @@ func (f labelForm) ofAll(names []string) []string {
 	return formed
 }
 
-// looks is the same of names that look alike: it is without what differs in white space, Unicode form, and characters
-// of no width.
+// classNames are the names of a header that are to be classes of a store: as they are, or, where the store has no such
+// class, without white space around them.
+func classNames(tx *kv.Tx, header []string) []string {
+	known := make(map[string]bool)
+	for _, class := range tx.Classes() {
+		known[class] = true
+	}
+	names := slices.Clone(header)
+	for i, name := range names {
+		if !known[name] {
+			names[i] = strings.TrimSpace(name)
+		}
+	}
+	return names
+}
+
+// looks maps names that look alike to one key: without white space, Unicode form and characters of no width.
 func looks(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {

@@ -1,9 +1,12 @@
 package shell
 
 import (
+	"io"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // twinNodes has classes that look alike: with white space around and within, in two Unicode forms, with a character of no
@@ -139,5 +142,39 @@ func TestImportRemarks(t *testing.T) {
 	}
 	if got := mustRun(t, "shell", "g-hashes.csv", "-c", "nodes where hash = '12345678901234567890' return hash", "--format", "csv"); got != "hash\n12345678901234567890\n" {
 		t.Errorf("a hash: got %s, want all its digits", got)
+	}
+}
+
+// The headers of matrices name classes as they are: what is exported is imported again.
+func TestClassesWithSpacesInHeaders(t *testing.T) {
+	writeFiles(t, map[string]string{
+		"n.csv": "id,label\na,Z\nb, Z\nc,Y \nd,\"  \"\n", "e.csv": "src,dst\na,b\nb,c\nc,d\n",
+		"p.csv": "id,\"  \",\" Z\",Y ,Z\na,0,0.25,0,0.75\nb,0,1,0,0\nc,0,0,1,0\nd,1,0,0,0\n",
+		"m.csv": "\"  \",Y , Z,Z\n1,0,0,0\n0,1,0,0\n0,0,0.75,0.25\n0,0,0.25,0.75\n",
+		"t.csv": "id,label\na,X\nb,Y\n", "q.csv": "id, X,Y \na,1,0\nb,0,1\n", // spaces that no class has
+		"u.csv": "id,year, year\na,1,2\n", "f.csv": "id,year,\na,1,2\n", "te.csv": "src,dst\na,b\n",
+	})
+	mustRun(t, "import", "g", "--nodes", "n.csv", "--edges", "e.csv")
+	mustRun(t, "import", "g", "--predictions", "p.csv")
+	mustRun(t, "export", "g", "predictions", "--out", "q1.csv")
+	mustRun(t, "import", "g", "--predictions", "q1.csv")
+	if got, want := mustRun(t, "export", "g", "predictions", "--out", "-"), string(mustRead(t, "p.csv")); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	mustRun(t, "import", "h", "--nodes", "t.csv", "--edges", "te.csv")
+	mustRun(t, "import", "h", "--predictions", "q.csv")
+	for file, want := range map[string]string{"u.csv": `u.csv:1: column "year": the header names it twice`, "f.csv": "f.csv:1: column 3 has no name"} {
+		if got := run(t, "", "import", "i", "--nodes", file, "--edges", "te.csv"); !strings.Contains(got.err, want) {
+			t.Errorf("%s: got %s, want %s", file, got.err, want)
+		}
+	}
+	err := withStoreToRead("g", 1<<26, func(store *kv.Store) error {
+		return store.View(func(tx *kv.Tx) error {
+			_, err := readTransition(t.Context(), tx, "m.csv", reading{s: &streams{ctx: t.Context(), err: io.Discard}})
+			return err
+		})
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

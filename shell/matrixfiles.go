@@ -91,12 +91,17 @@ func (w *writing) features(ctx context.Context, path string, stage *kv.Stage) (e
 	if isArray(path) {
 		return w.featureArray(ctx, path, stage)
 	}
-	in, id, err := openTable(ctx, path, w.memory)
+	in, columns, err := openTable(ctx, path, w.memory)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	names := slices.Delete(slices.Clone(in.Header()), id, id+1)
+	id := columns[0]
+	names, err := in.Names()
+	if err != nil {
+		return err
+	}
+	names = slices.Delete(names, id, id+1)
 	stage.Columns, stage.BytesRead = len(names), in.Size()
 	if len(names) == 0 {
 		return in.HeaderErrorf("", "has no column beside id, want one a feature")
@@ -191,12 +196,13 @@ func (w *writing) putPredictions(
 func (w *writing) predictionTable(
 	ctx context.Context, path string, opt cleaner.PredictionOptions, stage *kv.Stage,
 ) (_ *cleaner.PredictionWriter, err error) {
-	in, id, err := openTable(ctx, path, w.memory)
+	in, columns, err := openTable(ctx, path, w.memory)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	classes := w.form.ofAll(slices.Delete(slices.Clone(in.Header()), id, id+1))
+	id := columns[0]
+	classes := slices.Delete(classNames(w.tx, w.form.ofAll(in.Header())), id, id+1)
 	stage.Columns, stage.BytesRead = len(classes), in.Size()
 	out, err := w.begin(classes, opt)
 	if errors.Is(err, cleaner.ErrUnknownClass) {
@@ -287,12 +293,12 @@ func (w *writing) splits(ctx context.Context, path string, stage *kv.Stage) (mar
 
 // eachSplit calls fn for every row of a splits file, whose names cleaner.ParseSplit knows.
 func eachSplit(ctx context.Context, tx *kv.Tx, path string, r reading, fn func(v kv.NodeID, name string) error) (err error) {
-	in, id, err := openTable(ctx, path, r.memory)
+	in, columns, err := openTable(ctx, path, r.memory, "split")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	split := in.Column("split")
+	id, split := columns[0], columns[1]
 	if split < 0 {
 		return noColumn(in, "split")
 	}
@@ -391,16 +397,21 @@ func (w *writing) rowError(path string, row npy.Row, v kv.NodeID, msg string) er
 	return &npy.Error{Path: path, Row: row.Index, Msg: fmt.Sprintf("(node %s): %s", id, msg)}
 }
 
-// openTable opens a table whose rows name nodes, and finds the column that does.
-func openTable(ctx context.Context, path string, memory int64) (in *table.Reader, id int, err error) {
-	in, err = table.Open(ctx, path, memory)
+// openTable opens a table whose rows name nodes. It returns the places of the column id and of those of the other names,
+// -1 of one that is not there.
+func openTable(ctx context.Context, path string, memory int64, others ...string) (*table.Reader, []int, error) {
+	in, err := table.Open(ctx, path, memory)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
-	if id = in.Column("id"); id < 0 {
-		return nil, 0, errors.Join(noColumn(in, "id"), in.Close())
+	columns, err := in.Columns(append([]string{"id"}, others...)...)
+	if err == nil && columns[0] < 0 {
+		err = noColumn(in, "id")
 	}
-	return in, id, nil
+	if err != nil {
+		return nil, nil, errors.Join(err, in.Close())
+	}
+	return in, columns, nil
 }
 
 // A seenNodes finds the nodes that rows name, each once. It is fast where the rows are in the order of the nodes file.

@@ -203,22 +203,3 @@ func removePartial(dir, prefix string) error {
 	}
 	return nil
 }
-
-// checkPlace says, before hours of work, that there is no place for the file of a flag, or that it would lie in a store.
-func checkPlace(flag, path string) error {
-	if path == "" || path == "-" {
-		return nil
-	}
-	dir := filepath.Dir(path)
-	info, err := os.Stat(dir)
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", flag, path, err)
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("%s %s: %s is no directory: %w", flag, path, dir, fs.ErrInvalid)
-	}
-	if err := checkOutsideStores(path); err != nil {
-		return fmt.Errorf("%s %w", flag, err)
-	}
-	return nil
-}

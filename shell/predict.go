@@ -14,7 +14,7 @@ type predictCommand struct {
 	DB    string `arg:"" name:"DB" help:"Directory of the store."`
 	Seed  uint64 `default:"${seed}" help:"Seed of the training."`
 	Hops  int    `default:"2" placeholder:"N" help:"Hops that the inputs are smoothed over. Without it: 2."`
-	Stats string `placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
+	Stats string `file:"write" placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
 	orientation
 	predictionEncoding
 	resources
@@ -31,7 +31,7 @@ func (*predictCommand) Help() string {
 }
 
 func (c *predictCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), checkPlace("--stats", c.Stats)); err != nil {
+	if err := c.apply(); err != nil {
 		return err
 	}
 	if c.Hops < 1 {

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 )
 
-// A redirection is the file that answers go to. It takes the place of the one that was there when .output names another,
-// or when the session ends: not before, and not where the session ends by an error or every statement failed. An answer
-// that fails half way is taken out of it.
+// A redirection is the file that answers go to. It replaces the earlier file when .output names another or the session
+// ends. It does not if the session ends with an error or every statement failed. An answer that fails half way is taken
+// out of it.
 type redirection struct {
 	*output
 	whole    int64 // bytes, those of answers that are complete
@@ -22,12 +24,25 @@ func (s *session) redirect(ctx context.Context, file string) error {
 	if err := s.endOutput(false); err != nil || file == "" {
 		return err
 	}
+	info, err := os.Stat(file)
+	if err == nil && info.Mode().IsRegular() && s.isReading(info) {
+		return fmt.Errorf(".output: %s is being read: want another file", file)
+	}
 	begun, err := beginOutput(ctx, file, 0o666)
 	if err != nil {
 		return fmt.Errorf(".output: %w", err)
 	}
 	s.redirected, s.out = &redirection{output: begun}, begun.Writer
 	return nil
+}
+
+// replaces reports whether the redirection, nil for none, takes the place of a file.
+func (r *redirection) replaces(file fs.FileInfo) bool {
+	if r == nil || r.temporary == "" {
+		return false
+	}
+	there, err := os.Stat(r.path)
+	return err == nil && os.SameFile(there, file)
 }
 
 // endOutput puts the file of .output, if any, into place. Where the session failed, or every statement did, the file that

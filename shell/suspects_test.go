@@ -181,6 +181,37 @@ func TestLabelsAreNotLostUnasked(t *testing.T) {
 	}
 }
 
+// A file of decisions does not take a class its labels, or most labels, unasked.
+func TestDecisionsAreNotTakenUnasked(t *testing.T) {
+	for _, test := range []struct {
+		text, says string // what it says instead of deciding, "" where it decides
+		done       string
+	}{
+		{"id,label,original_label\np1,,Theory\np4,Theory,Systems\np2,Theory,Theory\n", "", "2 decisions taken in 1 step (1 accepted, 1 label removed), 0 were there"},
+		{"id,label\ne 1,\n", "class 'Neural Nets' would lose all of its labels, 1 of 1", "1 decision taken in 1 step (1 label removed)"},
+		{"id,label\ne 1,Theory\n", "class 'Neural Nets' would lose all of its labels, 1 of 1", "1 decision taken in 1 step (1 relabelled)"},
+		{"id,label\ne 1,Theory\np1,Neural Nets\n", "", "2 decisions taken in 1 step (2 relabelled)"},
+		{"id,label\np1,\np2,\np3,\ns1,\ns2,\n", "5 of all 9 labels would go", "5 decisions taken in 1 step (5 labels removed)"},
+		{"id,decision\np1,reject\np2,unsure\n", "", "2 decisions taken in 1 step (1 rejected, 1 put aside as unsure)"},
+	} {
+		db := closedStore(t, cleanedStore(t))
+		file := filepath.Join(t.TempDir(), "d.csv")
+		if err := os.WriteFile(file, []byte(test.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := run(t, "y\n", "import", db, "--decisions", file)
+		if test.says != "" {
+			if got.code != exitFailed || !strings.Contains(got.err, test.says) || !strings.Contains(got.err, "--yes was not given") {
+				t.Errorf("%q: got exit code %d and %s, want %q", test.text, got.code, got.err, test.says)
+			}
+			got = run(t, "", "import", db, "--decisions", file, "--yes")
+		}
+		if got.code != exitDone || !strings.Contains(got.out, test.done) {
+			t.Errorf("%q: got exit code %d and %s%s, want %q", test.text, got.code, got.out, got.err, test.done)
+		}
+	}
+}
+
 // A gate does not let scores pass that are not those of the store as it is, and tells its verdict from what it cannot do.
 func TestGateEndsWith(t *testing.T) {
 	var predictions strings.Builder
@@ -216,6 +247,10 @@ func TestGateEndsWith(t *testing.T) {
 		{"compacted", func() { mustRun(t, "compact", "g") }, "--most 240", exitDone, []string{": passed"}},
 		{
 			"other predictions", func() { mustRun(t, "import", "g", "--predictions", "p.csv") }, "--most 240", exitVerdict,
+			[]string{"the scores are out of date: predictions were written after run 1 began: run clean"},
+		},
+		{
+			"no baseline of scores that are out of date", func() {}, "--write-baseline known.csv", exitVerdict,
 			[]string{"the scores are out of date: predictions were written after run 1 began: run clean"},
 		},
 		{"cleaned again", clean, "--most 240", exitDone, []string{": passed"}},

@@ -33,7 +33,7 @@ func WriteFile(path string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// ReplaceFile puts a text in the place of a file, at once. It is written to the file begun first, in the same directory;
+// ReplaceFile puts a text in the place of a file, at once. It is written to the file begun first, on the same file system;
 // after an error before the rename begun is removed.
 func ReplaceFile(path, begun string, text []byte) error {
 	err := WriteFile(begun, text)

@@ -158,7 +158,7 @@ func (r *Reader) openText(f io.Reader, kind string, compressed bool, chunkBytes 
 	}
 	r.line = header.Line
 	for _, name := range header.Fields {
-		r.header = append(r.header, strings.TrimSpace(string(name)))
+		r.header = append(r.header, string(name))
 	}
 	text.header = r.header
 	return nil
@@ -186,12 +186,46 @@ func (r *Reader) checkHeader() error {
 // Path is the file's path as given to Open.
 func (r *Reader) Path() string { return r.path }
 
-// Header holds the column names, which differ from each other. The caller must not change it.
+// Header holds the column names as they are in the file. They differ from each other. The caller must not change it.
 func (r *Reader) Header() []string { return r.header }
 
-// Column returns the place of a name in the header, upper and lower case alike, or -1.
-func (r *Reader) Column(name string) int {
-	return slices.IndexFunc(r.header, func(have string) bool { return strings.EqualFold(have, name) })
+// Names is Header without white space around the names. A name that is then empty, or there twice, is an *Error.
+func (r *Reader) Names() ([]string, error) {
+	names := make([]string, len(r.header))
+	seen := make(map[string]bool, len(names))
+	for i, name := range r.header {
+		names[i] = strings.TrimSpace(name)
+		switch {
+		case names[i] == "":
+			return nil, r.HeaderErrorf("", "column %d has no name in the header", i+1)
+		case seen[names[i]]:
+			return nil, r.HeaderErrorf(names[i], "the header names it twice")
+		}
+		seen[names[i]] = true
+	}
+	return names, nil
+}
+
+// Columns returns the places of names in the header, -1 for one that is not there. White space around a name in the header,
+// and upper and lower case, do not count, unless there is a column of the very name. Several columns that could all be
+// meant are an *Error.
+func (r *Reader) Columns(names ...string) ([]int, error) {
+	places := make([]int, len(names))
+	for i, name := range names {
+		if places[i] = slices.Index(r.header, name); places[i] >= 0 {
+			continue
+		}
+		for j, have := range r.header {
+			switch {
+			case !strings.EqualFold(strings.TrimSpace(have), name):
+			case places[i] >= 0:
+				return nil, r.HeaderErrorf("", "got the columns %q and %q, want one of them named %q", r.header[places[i]], have, name)
+			default:
+				places[i] = j
+			}
+		}
+	}
+	return places, nil
 }
 
 // Offset says how many of the file's Size bytes have been read, for a progress bar.

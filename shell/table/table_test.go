@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -74,7 +75,7 @@ func TestText(t *testing.T) {
 	for _, c := range []struct{ name, content, want string }{
 		{"a.csv", "id,label\n1,A\n2,\n", `["id" "label"] 2["1" "A"] 3["2" ""]`},
 		{"header.csv", "id,label", `["id" "label"]`},
-		{"crlf.csv", "\ufeffid, label \r\n1,A\r\n\r\n2,\"B\r\nC\"\r\n3,D", `["id" "label"] 2["1" "A"] 4["2" "B\nC"] 6["3" "D"]`},
+		{"crlf.csv", "\ufeffid, label \r\n1,A\r\n\r\n2,\"B\r\nC\"\r\n3,D", `["id" " label "] 2["1" "A"] 4["2" "B\nC"] 6["3" "D"]`},
 		{"quotes.csv", "id,label\n\"a,\"\"b\"\"\",x\n5\" pipe,y\n\"\",\"\"\n", `["id" "label"] 2["a,\"b\"" "x"] 3["5\" pipe" "y"] 4["" ""]`},
 		{"trailing.csv", "id,label\n\"1\",\n", `["id" "label"] 2["1" ""]`},
 		{"words.csv", "id,étiquette\nÅngström,数学\n", `["id" "étiquette"] 2["Ångström" "数学"]`},
@@ -299,17 +300,14 @@ func TestParquetDamage(t *testing.T) {
 	}
 }
 
-func TestColumnAndWant(t *testing.T) {
+func TestColumnsAndWant(t *testing.T) {
 	path := write(t, "a.csv", []byte("Src,year\nx,"+strings.Repeat("é", 40)+"\n"))
 	r, err := Open(t.Context(), path, testMemory)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := r.Column("src"); got != 0 {
-		t.Errorf("column src: got %d, want 0", got)
-	}
-	if got := r.Column("dst"); got != -1 {
-		t.Errorf("column dst: got %d, want -1", got)
+	if got, err := r.Columns("src", "dst", "year"); err != nil || !slices.Equal(got, []int{0, -1, 1}) {
+		t.Errorf("columns: got %d, %v, want 0, -1, 1", got, err)
 	}
 	for row, err := range r.Rows() {
 		if err != nil {
@@ -322,6 +320,32 @@ func TestColumnAndWant(t *testing.T) {
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// The exact name of a column goes before one that differs in case and white space; two of those are ambiguous.
+func TestColumnsOfOneName(t *testing.T) {
+	for _, test := range []struct {
+		header, want string
+	}{
+		{"SRC,src,dst", "[1 2]"}, {"Src, dst ", "[0 1]"}, {"SRC,Src,dst", `a.csv:1: got the columns "SRC" and "Src", want one of them named "src"`}, {" src,dst", "[0 1]"},
+		{"src , src,dst", `got the columns "src " and " src", want one of them named "src"`},
+	} {
+		r, err := Open(t.Context(), write(t, "a.csv", []byte(test.header+"\n")), testMemory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns, err := r.Columns("src", "dst")
+		got := fmt.Sprint(columns)
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, test.want) {
+			t.Errorf("%q: got %s, want %s", test.header, got, test.want)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -1,0 +1,131 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// A commandFile is a file that a command line names.
+type commandFile struct {
+	flag string // as the user writes it, such as "--report", or "DB"
+	path string
+	info fs.FileInfo // nil where nothing is there
+}
+
+// checkFiles says, before anything is read, that there is no place for a file that a command writes, or that the same
+// command reads or writes that file under another flag: the one would overwrite the other. A flag or argument that names a
+// file has the tag file:"read" or file:"write".
+func checkFiles(parsed *kong.Context) error {
+	var read, written []commandFile
+	values := slices.Clone(parsed.Selected().Positional)
+	for _, flag := range parsed.Flags() {
+		values = append(values, flag.Value)
+	}
+	for _, value := range values {
+		of := value.Tag.Get("file")
+		if of == "" {
+			continue
+		}
+		for _, file := range filesOf(value) {
+			if of == "read" {
+				read = append(read, file)
+				continue
+			}
+			if err := checkPlace(file.flag, file.path); err != nil {
+				return err
+			}
+			for _, other := range written {
+				if file.is(other) {
+					return usagef("%s %s is also the file of %s: want two files", file.flag, file.path, other.flag)
+				}
+			}
+			written = append(written, file)
+		}
+	}
+	for _, file := range written {
+		for _, other := range read {
+			if file.is(other) {
+				return usagef("%s %s would overwrite what %s reads: want another file", file.flag, file.path, other.flag)
+			}
+		}
+	}
+	return nil
+}
+
+// filesOf are the files that a flag or an argument names.
+func filesOf(value *kong.Value) []commandFile {
+	var paths []string
+	switch given := value.Target.Interface().(type) {
+	case string:
+		paths = []string{given}
+		// The value of --noise says what the file is.
+		if kind, path, ok := strings.Cut(given, ":"); ok && (kind == "matrix" || kind == "file") {
+			paths = append(paths, path)
+		}
+	case []string:
+		paths = given
+	default:
+		panic(fmt.Sprintf("shell: %s is a %T and names no file", value.Name, given)) // its struct tag is wrong
+	}
+	var files []commandFile
+	for _, path := range paths {
+		if path == "" || path == "-" {
+			continue
+		}
+		file := commandFile{flag: value.Name, path: path}
+		if value.Flag != nil {
+			file.flag = "--" + value.Name
+		}
+		if info, err := os.Stat(path); err == nil {
+			file.info = info
+		}
+		files = append(files, file)
+	}
+	return files
+}
+
+// is reports whether writing the one file would replace the other. Devices and pipes are written to as they are.
+func (f commandFile) is(other commandFile) bool {
+	if f.info != nil && other.info != nil {
+		return f.info.Mode().IsRegular() && os.SameFile(f.info, other.info)
+	}
+	return f.info == nil && other.info == nil && f.place() == other.place()
+}
+
+// place is the path of a file that is not there yet, with the links to its directory followed.
+func (f commandFile) place() string {
+	dir, err := filepath.Abs(filepath.Dir(f.path))
+	if err != nil {
+		return f.path
+	}
+	if linked, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = linked
+	}
+	return filepath.Join(dir, filepath.Base(f.path))
+}
+
+// checkPlace says, before hours of work, that there is no place for the file of a flag, or that it would lie in a store.
+func checkPlace(flag, path string) error {
+	dir := filepath.Dir(path)
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s %s: there is no directory %s: %w", flag, path, dir, fs.ErrNotExist)
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", flag, path, err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s %s: %s is no directory: %w", flag, path, dir, fs.ErrInvalid)
+	}
+	if err := checkOutsideStores(path); err != nil {
+		return fmt.Errorf("%s %w", flag, err)
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package shell
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// No command writes a file over another one that the same command names.
+func TestOutputsAreFilesOfTheirOwn(t *testing.T) {
+	files := map[string]string{"n.csv": threeNodes, "e.csv": twoEdges, "s.csv": "id,split\na,train\n", "known.csv": "id\na\n", "noisy.csv": "id,label\na,X\n"}
+	writeFiles(t, files)
+	mustRun(t, "import", "g", "--nodes", "n.csv", "--edges", "e.csv")
+	for link, to := range map[string]string{"link.csv": "n.csv", "here": "."} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Skip(err)
+		}
+	}
+	const load = "import s --nodes n.csv --edges e.csv --splits s.csv "
+	for _, c := range []struct{ args, want string }{
+		{load + "--report n.csv", "--report n.csv would overwrite what --nodes reads"},
+		{load + "--report link.csv", "--report link.csv would overwrite what --nodes reads"},
+		{load + "--bad-rows 5 --report here/n.csv", "--report here/n.csv would overwrite what --nodes reads"},
+		{load + "--stats e.csv", "--stats e.csv would overwrite what --edges reads"},
+		{load + "--stats s.csv", "--stats s.csv would overwrite what --splits reads"},
+		{load + "--report new --stats here/new", "--stats here/new is also the file of --report"},
+		{load + "--report s", "--report s would overwrite what DB reads"},
+		{"import g --splits s.csv --stats s.csv", "--stats s.csv would overwrite what --splits reads"},
+		{"import g --decisions noisy.csv --stats noisy.csv", "--stats noisy.csv would overwrite what --decisions reads"},
+		{"clean g --report r.html --stats r.html", "is also the file of"},
+		{"eval g --report r.html --flags r.html", "is also the file of"},
+		{"eval g --noise file:noisy.csv --flags noisy.csv", "--flags noisy.csv would overwrite what --noise reads"},
+		{"eval g --noise file:noisy.csv --predictions known.csv --predictions n.csv --stats n.csv", "--stats n.csv would overwrite what --predictions reads"},
+		{"export g features --out f.npy --stats f.npy", "is also the file of"},
+		{"backup g b --since b", "b would overwrite what --since reads"},
+	} {
+		got := run(t, "", strings.Fields(c.args)...)
+		if got.code != exitUsage || !strings.Contains(got.err, c.want) {
+			t.Errorf("%s: got exit code %d and %s%s\nwant %d and %s", c.args, got.code, got.out, got.err, exitUsage, c.want)
+		}
+	}
+	for name, want := range files {
+		if got := string(mustRead(t, name)); got != want {
+			t.Errorf("%s has become %q", name, got)
+		}
+	}
+	got := run(t, "", strings.Fields("import g --splits s.csv --stats /dev/null")...)
+	if got.code != exitDone {
+		t.Errorf("a device: got exit code %d and %s", got.code, got.err)
+	}
+}
+
+// Every flag and argument that takes a file says whether the file is read or written.
+func TestFilesAreTagged(t *testing.T) {
+	parser, err := kong.New(new(commandLine), kong.Vars{"version": "", "seed": "1", "methods": "", "threads": "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range parser.Model.Leaves(false) {
+		values := command.Positional
+		for _, flag := range command.Flags {
+			if strings.HasPrefix(flag.PlaceHolder, "FILE") {
+				values = append(values, flag.Value)
+			}
+		}
+		for _, value := range values {
+			of := value.Tag.Get("file")
+			if of != "read" && of != "write" && (value.Flag != nil || value.Name == "FILE") {
+				t.Errorf("%s: %s has the tag file:%q", command.Name, value.Name, of)
+			}
+		}
+	}
+}
+
+// A file of statements is not written to while it is read, nor read while answers are written to it.
+func TestOutputIsNoScript(t *testing.T) {
+	const job, other = "count nodes;\n.output job.q\ncount nodes;\n", ".output answers\ncount nodes;\n.read answers\n"
+	writeFiles(t, map[string]string{
+		"n.csv": threeNodes, "e.csv": twoEdges, "job.q": job, "outer.q": ".read inner.q\n", "inner.q": ".output outer.q\ncount nodes;\n", "other.q": other, "answers": "stats;\n",
+	})
+	mustRun(t, "import", "g", "--nodes", "n.csv", "--edges", "e.csv")
+	for _, c := range []struct{ script, want string }{
+		{"job.q", ".output: job.q is being read"},
+		{"outer.q", ".output: outer.q is being read"},
+		{"other.q", ".read: answers is the file of .output"},
+	} {
+		got := run(t, "", "shell", "g", "-f", c.script)
+		if got.code != exitFailed || !strings.Contains(got.err, c.want) {
+			t.Errorf("%s: got exit code %d and %s, want %d and %s", c.script, got.code, got.err, exitFailed, c.want)
+		}
+	}
+	for name, want := range map[string]string{"job.q": job, "outer.q": ".read inner.q\n", "answers": "stats;\n"} {
+		if got := string(mustRead(t, name)); got != want {
+			t.Errorf("%s has become %q", name, got)
+		}
+	}
+}
