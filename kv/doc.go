@@ -132,8 +132,9 @@
 // store, and may be deleted while no process has the store open. Nor are the file "verified", which remembers the
 // tables that were compared, and "quarantine", where Repair keeps the files that the
 // store had before: as much as the store takes, for each repair. Delete it, or one of its numbered directories, to free that
-// room; that repair can then not be undone. A file quarantine/switch.json says that a repair was stopped while files changed
-// places: then run Repair again first.
+// room; that repair can then not be undone. A file quarantine/switch.json, or a numbered directory with two of before, after
+// and repaired in it, says that a repair was stopped while files changed places: then run Repair again first. It goes on also
+// where switch.json is lost (TestLostSwitch), and refuses where a file is not as it was (TestLostSwitchIsInDoubt).
 //
 // The lock on a store is the flock of its directory, which Open takes and Close gives back: one process has it alone, to
 // write, or many share it, to read (TestLockIsThatOfBadger, TestLockBesideChildren). Where a system has no such locks,

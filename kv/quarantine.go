@@ -164,7 +164,8 @@ func removeIfEmpty(dir string) {
 	}
 }
 
-// removeAbandoned removes the copies on which repairs worked that were killed. No switch is under way.
+// removeAbandoned removes the copies on which repairs worked that were killed. No switch is under way: the store has all of
+// its files.
 func removeAbandoned(store string) error {
 	numbers, err := quarantines(store)
 	if err != nil {

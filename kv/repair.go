@@ -214,7 +214,9 @@ func (r *repair) done(where, what, done string, args ...any) error {
 
 // lose is done for what loses something for good.
 func (r *repair) lose(loss Loss, where, what, done string, args ...any) error {
-	return r.tell(Mend{Where: where, What: what, Done: fmt.Sprintf(done, args...), Lost: Losses{loss}})
+	var lost Losses
+	lost.add(loss)
+	return r.tell(Mend{Where: where, What: what, Done: fmt.Sprintf(done, args...), Lost: lost})
 }
 
 func (r *repair) tell(m Mend) error {

@@ -53,7 +53,7 @@ func (r *repair) journal() error {
 		}
 		r.s.commits = max(held, all.Last())
 	}
-	what, lost := "; how many commits there were is not known", Losses{{Kind: "commit"}}
+	what, lost := "; how many commits there were is not known", Losses{{Kind: "commit", Count: UnknownCount}}
 	if own && known {
 		what, lost, err = r.held.lostCommits(all.Contents, held)
 		if err != nil {
@@ -131,7 +131,7 @@ func (h *heldCommits) lostCommits(c *journal.Contents, held uint64) (what string
 	}
 	if open {
 		lost = append(lost, fmt.Sprintf("commits after %d may be lost", max(held, c.Last())))
-		losses.add(Loss{Kind: "commit"})
+		losses.add(Loss{Kind: "commit", Count: UnknownCount})
 	}
 	if len(lost) == 0 {
 		return "; no commit is lost", nil, nil

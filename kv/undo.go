@@ -39,6 +39,9 @@ func LastRepair(dir string) (last RepairToUndo, err error) {
 
 func lastRepair(dir string) (number int, kept keptRepair, err error) {
 	stopped, err := readSwitch(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		stopped, err = findSwitch(dir)
+	}
 	if err == nil {
 		kept, err := readKeptRepair(dir, stopped.Repair)
 		return stopped.Repair, kept, err
