@@ -21,10 +21,10 @@ import (
 
 // reviewCommand shows suspects one at a time and takes decisions about them.
 type reviewCommand struct {
-	DB    string `arg:"" name:"DB" help:"Directory of the store."`
-	Where string `placeholder:"EXPR" help:"Suspects that this condition is true of, as in the statement suspects."`
-	Limit int    `placeholder:"N" help:"Stop behind N suspects. Without it: all."`
-	Who   string `placeholder:"NAME" help:"Who decides. Without it: the user that is logged in."`
+	DB    string   `arg:"" name:"DB" help:"Directory of the store."`
+	Where string   `placeholder:"EXPR" help:"Suspects that this condition is true of, as in the statement suspects."`
+	Limit positive `placeholder:"N" help:"Stop behind N suspects. Without it: all."`
+	Who   string   `placeholder:"NAME" help:"Who decides. Without it: the user that is logged in."`
 	resources
 }
 
@@ -90,9 +90,6 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.apply(); err != nil {
 		return err
 	}
-	if c.Limit < 0 {
-		return usagef("--limit %d: want 0 or more", c.Limit)
-	}
 	where, err := parseCondition(c.Where)
 	if err != nil {
 		return usagef("--where: %v", err)
@@ -103,7 +100,7 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
 	r := &review{s: s, who: c.Who, decided: make(map[cleaner.DecisionKind]int)}
 	err = withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
 		r.engine = engine{store: store, workers: c.Threads, memory: c.work()}
-		if err := r.find(ctx, where, c.Limit); err != nil {
+		if err := r.find(ctx, where, int(c.Limit)); err != nil {
 			return err
 		}
 		r.replies = newReplies(ctx, s)
