@@ -133,7 +133,7 @@ func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 	for _, name := range slices.Sorted(maps.Keys(later)) {
 		m := Mend{Where: "catalogue", What: "it does not have the space " + name + " as its second copy has: a later catalogue is lost", Done: "the space is named again"}
 		if !told {
-			m.Lost, told = Losses{{Kind: "commit"}}, true
+			m.Lost, told = Losses{{Kind: "commit", Count: UnknownCount}}, true
 		}
 		if err == nil {
 			err = r.tell(m)
@@ -273,7 +273,7 @@ func (p *putBack) run(ctx context.Context) error {
 	}
 	var lose Losses
 	if unexplained && p.rule == putDiffering && len(p.lost) == 0 && p.copyAhead == 0 {
-		lose = Losses{{Kind: "record of tables"}} // what took these may have taken others
+		lose = Losses{{Kind: "record of tables", Count: UnknownCount}} // what took these may have taken others
 	}
 	tell := func(name, what, done string) error {
 		m := Mend{Where: "space " + name, What: what, Done: done, Lost: lose}
