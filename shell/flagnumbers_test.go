@@ -34,3 +34,17 @@ func TestFlagNumbers(t *testing.T) {
 		t.Errorf("0010: got %s, want 10", gate.err)
 	}
 }
+
+// What a decision says of who and why can be written to every format and read again.
+func TestRemarksHaveNoControlCharacters(t *testing.T) {
+	db := closedStore(t, cleanedStore(t))
+	for _, args := range [][]string{{"shell", db, "--who", "a\x01b", "-c", "accept p4"}, {"review", db, "--who", "a\x01b"}} {
+		if got := run(t, "q\n", args...); got.code != exitUsage || !strings.Contains(got.err, "control characters") {
+			t.Errorf("%q: got exit code %d and %s", args, got.code, got.err)
+		}
+	}
+	if got := run(t, "", "shell", db, "-c", "accept p4 because 'a\rb'"); got.code != exitFailed || !strings.Contains(got.err, "control characters") {
+		t.Errorf("a reason: got exit code %d and %s", got.code, got.err)
+	}
+	mustRun(t, "shell", db, "-c", "accept p4 because 'a\tb\n\"c'")
+}

@@ -87,7 +87,7 @@ func reviewKeysText() string {
 }
 
 func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(); err != nil {
+	if err := firstError(c.apply(), checkWho(c.Who)); err != nil {
 		return err
 	}
 	where, err := parseCondition(c.Where)
@@ -490,6 +490,8 @@ func (r *review) explain(why string) (err error) {
 		switch {
 		case !utf8.ValidString(text):
 			return "", replyErrorf("the reason %q is no UTF-8 text", shortText(text))
+		case strings.ContainsFunc(text, cleaner.IsControl):
+			return "", replyErrorf("the reason %q has control characters, want none but tab and newline", shortText(text))
 		case len(text) > cleaner.MaxWhy:
 			return "", replyErrorf("the reason has %d bytes, want at most %d", len(text), cleaner.MaxWhy)
 		}
