@@ -106,10 +106,11 @@ func badgerOptions(dir string, opt Options, synced bool) (badger.Options, error)
 	b.MemTableSize = memTable
 	b.NumMemtables = 2
 
-	// Tables of at most 8 MiB keep what a compaction holds in memory small.
-	b.BaseTableSize = min(max(memTable/16, 512<<10), 8<<20)
+	// Two merges build up to 36 tables at once where the disk is slow to sync them, each in twice its size. So tables are
+	// small where the budget is, and of one size at all levels.
+	b.BaseTableSize = min(max(opt.MemoryBudget/256, 512<<10), 16<<20)
 	b.BaseLevelSize = 4 * memTable
-	b.TableSizeMultiplier = 2
+	b.TableSizeMultiplier = 1
 	b.LevelSizeMultiplier = 10
 	b.MaxLevels = 7
 	// Reads look into every level-0 table, so few are let pile up; writes stall at twice as many.
