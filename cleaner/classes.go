@@ -62,24 +62,15 @@ func (s *LabelStatistics) Warning() string {
 // Statistics reads labels, adjacency, predictions and scores once each. Neighbours are those along either direction,
 // each counted once. It holds four bytes a node.
 func Statistics(ctx context.Context, tx *kv.Tx) (*LabelStatistics, error) {
-	return statistics(ctx, tx, (*LabelStatistics).measureHomophily, (*LabelStatistics).measureConfidence, (*LabelStatistics).measureRun)
-}
-
-// Homophily is Statistics of labels and adjacency alone, which Warning needs.
-func Homophily(ctx context.Context, tx *kv.Tx) (*LabelStatistics, error) {
-	return statistics(ctx, tx, (*LabelStatistics).measureHomophily)
-}
-
-// A measure fills in a part of statistics from the labels of all nodes.
-type measure func(s *LabelStatistics, ctx context.Context, tx *kv.Tx, labels []kv.Class) error
-
-func statistics(ctx context.Context, tx *kv.Tx, measures ...measure) (*LabelStatistics, error) {
 	labels, err := readLabels(tx)
 	if err != nil {
 		return nil, err
 	}
-	return statisticsOf(ctx, tx, labels, measures...)
+	return statisticsOf(ctx, tx, labels, (*LabelStatistics).measureHomophily, (*LabelStatistics).measureConfidence, (*LabelStatistics).measureRun)
 }
+
+// A measure fills in a part of statistics from the labels of all nodes.
+type measure func(s *LabelStatistics, ctx context.Context, tx *kv.Tx, labels []kv.Class) error
 
 func statisticsOf(ctx context.Context, tx *kv.Tx, labels []kv.Class, measures ...measure) (*LabelStatistics, error) {
 	s := &LabelStatistics{Classes: make([]ClassStatistics, len(tx.Classes()))}

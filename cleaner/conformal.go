@@ -56,10 +56,11 @@ func StoredFalseNegativeThreshold(ctx context.Context, tx *kv.Tx, mislabelRate, 
 	return storedThreshold(ctx, tx, mislabelRate, 1-mislabelRate, alpha, doubt)
 }
 
-// storedThreshold is conformalThreshold of what of makes of the scores of a store. A pass counts 16 bits of the numbers,
-// the highest first, among those that agree with the order statistic in all higher ones.
+// storedThreshold finds the order statistic that conformalThreshold finds, of use(score) over the scores of a store. It
+// holds none of them. A pass counts 16 bits of the numbers, the highest first, among those that agree with the order
+// statistic in all higher ones.
 func storedThreshold(
-	ctx context.Context, tx *kv.Tx, own, other, alpha float64, of func(float64) float64,
+	ctx context.Context, tx *kv.Tx, own, other, alpha float64, use func(float64) float64,
 ) (t StoredThreshold, err error) {
 	const digitBits = 16
 	var found uint64 // the upper bits of the order statistic
@@ -70,7 +71,7 @@ func storedThreshold(
 		n := int64(0)
 		err := eachScore(ctx, tx, func(s float64) {
 			n++
-			if key := orderedBits(of(s)); shift == 64-digitBits || key>>(shift+digitBits) == found {
+			if key := orderedBits(use(s)); shift == 64-digitBits || key>>(shift+digitBits) == found {
 				counts[key>>shift&(1<<digitBits-1)]++
 			}
 		})

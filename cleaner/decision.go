@@ -11,6 +11,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/RoaringBitmap/roaring/v2"
+
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -219,7 +221,29 @@ func Decide(ctx context.Context, s *kv.Store, reqs []DecisionRequest, opt Decide
 // kv.Bulk, which rewrites the columns, the index on label, and the history. The decisions then wait in temporary files in
 // the directory of the store, and memory holds a few times kv.Bulk.SortMemory of them.
 func DecideSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (Entries, error) {
-	return writeEntries(ctx, s, name)
+	var made Entries
+	err := s.Update(func(tx *kv.Tx) error {
+		u := updater{tx: tx, inStep: roaring.New()}
+		w, err := newStepWriter(ctx, tx, u.take)
+		if err != nil {
+			return err
+		}
+		if err := name(w); err != nil {
+			return err
+		}
+		if u.changed != nil {
+			return u.changed
+		}
+		made = w.entries()
+		return ctx.Err()
+	})
+	if errors.Is(err, kv.ErrTxTooBig) {
+		return writeEntriesBulk(ctx, s, name)
+	}
+	if err != nil {
+		return Entries{}, err
+	}
+	return made, nil
 }
 
 // Undo takes back the last steps that were not taken back yet: the nodes get the labels and decisions from before them.

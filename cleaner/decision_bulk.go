@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"sort"
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -92,7 +94,7 @@ func (w *bulkWriter) complete(ctx context.Context) error {
 		return err
 	}
 	var f nodeFacts
-	var before draft // about the node whose facts f are
+	step := int64(0) // of the last draft about the node whose facts f are
 	var refused refusals
 	change := nodeChange{node: kv.NoNode}
 	for record, err := range w.drafts.Sorted(ctx) {
@@ -103,7 +105,7 @@ func (w *bulkWriter) complete(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		twice := d.Node == before.Node && d.Step == before.Step
+		twice := d.Node == change.node && d.Step == step
 		if d.Node != change.node {
 			if err := w.addChange(change); err != nil {
 				return err
@@ -112,9 +114,8 @@ func (w *bulkWriter) complete(ctx context.Context) error {
 				return nodeError(w.bulk.Tx(), d.Node, err)
 			}
 			change = nodeChange{node: d.Node}
-			twice = false
 		}
-		before = d
+		step = d.Step
 		if twice {
 			refused.add(d.Seq, fmt.Errorf("node %s: %w", f.id, ErrDecidedTwice))
 			continue
@@ -159,14 +160,8 @@ func (r *refusals) add(seq int64, err error) {
 		return
 	}
 	r.count++
-	at := len(r.few)
-	for at > 0 && r.few[at-1].seq > seq {
-		at--
-	}
-	if at == maxChangedNamed {
-		return
-	}
-	r.few = append(r.few[:at], append([]refusal{{seq, changed.First[0]}}, r.few[at:]...)...)
+	at := sort.Search(len(r.few), func(i int) bool { return r.few[i].seq > seq })
+	r.few = slices.Insert(r.few, at, refusal{seq, changed.First[0]})
 	r.few = r.few[:min(len(r.few), maxChangedNamed)]
 }
 

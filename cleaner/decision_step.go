@@ -112,8 +112,8 @@ func (w *StepWriter) add(d draft) error {
 	return w.take(d)
 }
 
-// A draft is an entry before its node was looked at: Before, From, ID, Run and Score are not known, nor To but of Relabel
-// and of an undo.
+// A draft is an entry whose node has not been read. It lacks Before, From, ID, Run and Score. It has To only for Relabel
+// and undo.
 type draft struct {
 	historyRecord
 	shown    *Shown // nil: whatever the node is like

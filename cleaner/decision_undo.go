@@ -13,7 +13,7 @@ import (
 func undo(
 	ctx context.Context, s *kv.Store, opt DecideOptions, find func(tx *kv.Tx, last int64) ([]stepRange, error),
 ) (Entries, error) {
-	return writeEntries(ctx, s, func(w *StepWriter) error {
+	return DecideSteps(ctx, s, func(w *StepWriter) error {
 		found, err := find(w.tx, w.seq)
 		if err != nil {
 			return err

@@ -1,41 +1,12 @@
 package cleaner
 
 import (
-	"context"
 	"errors"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
-
-// writeEntries makes entries in one transaction, or where they do not fit into one, in a bulk write. In both it calls
-// name, which names them.
-func writeEntries(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (Entries, error) {
-	var made Entries
-	err := s.Update(func(tx *kv.Tx) error {
-		u := updater{tx: tx, inStep: roaring.New()}
-		w, err := newStepWriter(ctx, tx, u.take)
-		if err != nil {
-			return err
-		}
-		if err := name(w); err != nil {
-			return err
-		}
-		if u.changed != nil {
-			return u.changed
-		}
-		made = w.entries()
-		return ctx.Err()
-	})
-	if errors.Is(err, kv.ErrTxTooBig) {
-		return writeEntriesBulk(ctx, s, name)
-	}
-	if err != nil {
-		return Entries{}, err
-	}
-	return made, nil
-}
 
 // An updater makes entries in one transaction.
 type updater struct {
@@ -70,7 +41,10 @@ func (u *updater) take(d draft) error {
 		u.changed.join(changed)
 		return nil
 	}
-	if err != nil || u.changed != nil {
+	if u.changed != nil {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	return u.put(d)

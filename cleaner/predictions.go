@@ -26,7 +26,8 @@ const (
 	SourceBuiltIn  = "built-in"
 )
 
-// Where the source of the predictions, what their encoding lost and how often they were written are kept: documents in a space of their own.
+// The documents of predictions, in a space of their own: their source, the loss of their encoding, and how often they were
+// written.
 const (
 	predictionsSpace = "predictions"
 	sourceKey        = "source"
@@ -438,7 +439,8 @@ func predictionEncoding(e kv.MatrixEncoding, classes int) PredictionEncoding {
 }
 
 // SetPredictions stores the predictions of one node in an update, in the order of tx.Classes. The row is checked as by
-// PredictionWriter.Put, and encoded as the others are. The matrix is created where there is none; every node needs a row before Clean can use it.
+// PredictionWriter.Put, and encoded as the others are. The matrix is created where there is none; every node needs a row
+// before Clean can use it.
 func SetPredictions(tx *kv.Tx, v kv.NodeID, row []float64) error {
 	classes := tx.Classes()
 	if len(row) != len(classes) {

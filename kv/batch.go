@@ -11,7 +11,8 @@ import (
 type batch struct {
 	s    *Store
 	wb   *badger.WriteBatch
-	room int64 // bytes of entries that the disk has room for
+	room int64                   // bytes of entries that the disk has room for
+	sums map[generation]blockSum // of what was put; of a Bulk
 
 	// What the journal is still to be given, with its bytes.
 	entries []journal.Entry
@@ -36,6 +37,7 @@ func (b *batch) begin() {
 // put writes the record of a body. The batch keeps key; body is the caller's again.
 func (b *batch) put(key, body []byte) error {
 	value := encode(key, body)
+	b.sums[generationOf(key)] = b.sums[generationOf(key)].add(value)
 	if b.s.journal != nil {
 		if b.bytes >= frameBytes {
 			if err := b.record(); err != nil {

@@ -16,6 +16,7 @@ type Bulk struct {
 	tx    *Tx      // the store as it was
 	draft *catalog // as it will be
 	batch recordWriter
+	sums  map[generation]blockSum // of what it was given
 
 	// The generations first ≤ g < limit are reserved on disk; draft.Next is the first of them that is unused.
 	first, limit generation
@@ -65,7 +66,7 @@ func (s *Store) newBulk() (*Bulk, error) {
 		s.unswept = nil
 	}
 	b := &Bulk{
-		s: s, columns: map[string]*ColumnWriter{}, matrices: map[string]*MatrixWriter{}, spaces: map[string]*SpaceWriter{},
+		s: s, sums: map[generation]blockSum{}, columns: map[string]*ColumnWriter{}, matrices: map[string]*MatrixWriter{}, spaces: map[string]*SpaceWriter{},
 		began: time.Now(), beforeRecords: s.tally.bulkRecords.Load(), beforeBytes: s.tally.bulkBytes.Load(),
 	}
 	if err := b.reserve(); err != nil {
@@ -86,7 +87,9 @@ func (b *Bulk) newRecords() recordWriter {
 	if b.s.loading {
 		return newTableBatch(b.s)
 	}
-	return newBatch(b.s)
+	batch := newBatch(b.s)
+	batch.sums = b.sums
+	return batch
 }
 
 // reserve takes more generations. It does so on disk, and first: should this Bulk leave garbage, the next one does not
@@ -246,7 +249,8 @@ func (b *Bulk) DropMatrix(name string) error {
 
 // Commit makes all that was written visible at once, together with what final, if not nil, writes in the same
 // transaction, which sees it. It is on disk when Commit returns. Where a writer of the Bulk returned an error for a row,
-// Commit returns it too. After an error nothing has changed, and Abort must follow; only when the error says "committed" has the commit happened.
+// Commit returns it too. After an error nothing has changed, and Abort must follow; only when the error says "committed"
+// has the commit happened.
 func (b *Bulk) Commit(final func(tx *Tx) error) error {
 	return b.commit(final, func() error { return nil })
 }
@@ -315,6 +319,7 @@ func (b *Bulk) finish() error {
 		if err != nil {
 			return fmt.Errorf("column %s: %w", name, err)
 		}
+		entry.Sum = b.sums[entry.Generation]
 		b.draft.Columns[name] = entry
 	}
 	for _, name := range sortedNames(b.matrices) {
@@ -322,10 +327,14 @@ func (b *Bulk) finish() error {
 		if err != nil {
 			return fmt.Errorf("matrix %s: %w", name, err)
 		}
+		entry.Sum = b.sums[entry.Generation]
 		b.draft.Matrices[name] = entry
 	}
 	for name, w := range b.spaces {
 		b.draft.Spaces[name] = w.generation
+	}
+	if b.draft.Graph != b.tx.cat.Graph {
+		b.draft.GraphSum = b.sums[b.draft.Graph]
 	}
 	return b.batch.flush()
 }

@@ -35,7 +35,8 @@ type catalog struct {
 	DenseIDs bool `msgpack:"dense_ids"`
 
 	// Graph is the generation of the adjacency and dictionary blocks and deltas; zero when there are none.
-	Graph generation `msgpack:"graph"`
+	Graph    generation `msgpack:"graph"`
+	GraphSum blockSum   `msgpack:"graph_sum,omitempty"`
 
 	Classes  []string               `msgpack:"classes"` // append only: a Class is a position
 	Columns  map[string]columnEntry `msgpack:"columns"`
@@ -67,6 +68,7 @@ type columnEntry struct {
 	Indexed    bool       `msgpack:"indexed"`
 	Rows       uint32     `msgpack:"rows"`
 	Deltas     bool       `msgpack:"deltas"`
+	Sum        blockSum   `msgpack:"sum,omitempty"`
 }
 
 // A matrixEntry is a stored matrix [Rows×len(Columns)] in blocks of BlockRows rows, with row deltas when Deltas.
@@ -78,6 +80,17 @@ type matrixEntry struct {
 	Deltas     bool       `msgpack:"deltas"`
 	Half       bool       `msgpack:"half"` // of MatrixEncoding
 	Kept       uint32     `msgpack:"kept"` // of MatrixEncoding
+	Sum        blockSum   `msgpack:"sum,omitempty"`
+}
+
+// A blockSum is made of the checksums of the records that a Bulk wrote of one generation. The number of a generation is given
+// out again where files of the store as it once was are put back; the sum then tells the two apart. It is zero of what a
+// Loader wrote, whose store has an ID of its own.
+type blockSum uint64
+
+// add adds a record, as the 64-bit FNV-1a hash does.
+func (s blockSum) add(record []byte) blockSum {
+	return (s ^ blockSum(recordSum(record))) * 1099511628211
 }
 
 func newCatalog() *catalog {

@@ -54,7 +54,7 @@ func (s *Store) abandon() (err error) {
 	}
 	err = os.RemoveAll(s.dir)
 	s.db.Close() //nolint:errcheck // it misses its files
-	return err
+	return errors.Join(err, s.unlock())
 }
 
 // endSnapshots ends all snapshots and waits for their reads. It returns with s.mu locked, so that there is none.
@@ -77,7 +77,7 @@ func (s *Store) closeBadger() error {
 			s.warn("the second copy could not be written, so the journal stays as it is", copied)
 		}
 	}
-	err := s.afterClose(wrapBadger(s.db.Close()))
+	crashed, err := s.afterClose(wrapBadger(s.db.Close()))
 	if !s.synced {
 		err = errors.Join(err, copied)
 	}
@@ -85,5 +85,8 @@ func (s *Store) closeBadger() error {
 	if err == nil && !s.opt.ReadOnly {
 		err = alignModes(s.dir)
 	}
-	return err
+	if err == nil && !s.opt.ReadOnly && !crashed {
+		err = unmarkWriter(s.dir)
+	}
+	return errors.Join(err, s.unlock())
 }

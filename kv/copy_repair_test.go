@@ -226,6 +226,36 @@ func TestCopyOfAnotherStore(t *testing.T) {
 	}
 }
 
+// TestCopyOfAFork has the second copy of a store that was copied and went on in another way, by as many commits: the report says
+// that whole entries were replaced, and the quarantine has them.
+func TestCopyOfAFork(t *testing.T) {
+	t.Parallel()
+	dir, _, _ := agedStore(t)
+	fork := copyStore(t, dir)
+	for i, dir := range []string{dir, fork} {
+		s := openStore(t, dir, Options{})
+		for k := range 3 {
+			update(t, s, func(tx *Tx) error {
+				return tx.Space("decisions").Put(fmt.Append(nil, "since ", k+i), fmt.Append(nil, "of ", i))
+			})
+		}
+		closeStore(t, s)
+	}
+	damagedStores.Store(dir, true)
+	replaceFiles(t, copyName+"-*.log", fork, dir)
+	done := fmt.Sprint(repaired(t, dir))
+	damagedStores.Delete(dir)
+	for _, want := range []string{"1 of its entries are missing or damaged", "2 of its entries are whole, and other than in its second copy"} {
+		if !strings.Contains(done, want) {
+			t.Errorf("repairing did %s, want %s", done, want)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(quarantinePath(dir, 1), "records.jsonl"))
+	if n := strings.Count(string(text), "\n"); err != nil || n != 2 {
+		t.Errorf("the quarantine has %d records (%v), want 2", n, err)
+	}
+}
+
 // TestUnknownCommitsAreLost has journals of which nobody knows where they ended.
 func TestUnknownCommitsAreLost(t *testing.T) {
 	t.Parallel()

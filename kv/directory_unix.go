@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -15,8 +16,9 @@ import (
 // locksDirectories says whether directories have locks.
 const locksDirectories = true
 
-// lockDirectory takes the lock that Badger takes on a directory, shared as for reading or not; unlock is nil where
-// another holds it. A directory that is removed meanwhile is an fs.ErrNotExist.
+// lockDirectory takes the lock on a directory, shared as for reading or not; a *LockedError where another holds it. It is
+// the lock that Badger takes where it is left to. A directory that is removed meanwhile is an fs.ErrNotExist. Calling unlock
+// again does nothing.
 func lockDirectory(dir string, shared bool) (unlock func() error, err error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -26,8 +28,12 @@ func lockDirectory(dir string, shared bool) (unlock func() error, err error) {
 	if shared {
 		how = unix.LOCK_SH
 	}
-	if err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB); err != nil {
-		return nil, f.Close()
+	err = unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, errors.Join(newLockedError(dir, holder(dir)), f.Close())
+	}
+	if err != nil {
+		return nil, errors.Join(&fs.PathError{Op: "flock", Path: dir, Err: err}, f.Close())
 	}
 	locked, err := f.Stat()
 	if err != nil {
@@ -40,7 +46,11 @@ func lockDirectory(dir string, shared bool) (unlock func() error, err error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return f.Close, nil
+	return sync.OnceValue(func() error {
+		// A process that this one has just started may have the file open until it runs its program: closing gives no lock back
+		// before that.
+		return errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close())
+	}), nil
 }
 
 // freeBytes is what this process may still write on the file system of a directory.

@@ -48,7 +48,7 @@ func (s *Store) makeRoom(n int64) error {
 	coming := n + min(s.written.Load(), memTable/2)
 	merge := s.mergeRoom(logged+coming, false)
 	if merge > 0 {
-		if err := s.verifyTables(); err != nil {
+		if err := s.verifyChangedTables(); err != nil {
 			return err
 		}
 	}

@@ -30,8 +30,8 @@
 //     (TestCrashKeepsPrefix, TestCrashInBulk, TestUpdateIsAllOrNothing; shell TestKilledJobs).
 //   - The store knows how many commits there were. Where one of Badger's logs is damaged or missing after a crash, the journal
 //     has what it held, and Open writes it again. Where the journal is damaged, missing or of another time, or tables are
-//     older than it, Open returns an [ErrCorrupt] that names the file and the commits in doubt (TestDamagedLogLosesNothing,
-//     TestDamagedJournalIsTold, TestLostTablesAreTold). A second copy that is of a later commit than the tables and the
+//     older than it, Open returns an [ErrCorrupt] that names the file and the commits in doubt, whatever later commits a log
+//     has (TestDamagedLogLosesNothing, TestDamagedJournalIsTold, TestLostTablesAreTold, TestLostTableBelowTheLog). A second copy that is of a later commit than the tables and the
 //     journal, or of another store, is ErrCorrupt too (TestLaterCopyIsToldAtOpen, TestCopyOfAnotherStore).
 //   - Where both are damaged, Badger's log and the journal, commits may be lost. Open and Check may not notice: a journal that
 //     is cut short, beside a log that holds no more than it, reads like one that ended there. Where the journal is missing, or
@@ -49,7 +49,9 @@
 //     back (TestLostEntriesAreBroughtBack, TestLostTableOfDecisions, TestDamagedCopyIsTold, TestCopyFollowsBulks; shell
 //     TestCheckRepairOfDecisions). A copy that is whole is used also where it is of an earlier or a later commit than the store
 //     (TestSoundCopyIsUsed, TestEarlierCopyIsUsed). Where commits after it are known to neither it nor the journal, an entry that
-//     can be read stays as it is, and one that they deleted may come back.
+//     can be read stays as it is, and one that they deleted may come back. Decisions of package cleaner that were made before
+//     there was KeepTwice are kept twice once the store was migrated, restored or opened for writing
+//     (TestOldDecisionsAreKeptTwice).
 //   - A record that is empty, damaged, or under another key is [ErrCorrupt], never an empty answer. So is a block that
 //     should be there and is not (TestRecordDamage, TestDamagedRecordIsCorrupt, TestCheckFindsDamage).
 //   - One number, Options.MemoryBudget, bounds what the store holds at any size of graph. The bytes stored do not depend
@@ -66,14 +68,16 @@
 //     TestDamageNamesItsFile, TestOpenWithoutManifest, TestDamagedJournalIsTold, TestDamagedCopyIsTold).
 //   - Of a store that crashed, tables that the manifest does not name are removed when it is opened, as Badger does, but
 //     only where all of their records are in other tables or in the log, or were dropped by a merge. One that holds the only
-//     copy of a record is [ErrCorrupt], and one that cannot be read is moved into the quarantine. So a manifest that is cut
-//     short, or an old one beside newer tables, loses no table (TestRepairOfManifest, TestRepairBesideMergedTables).
+//     copy of a record is [ErrCorrupt]. One that cannot be read is moved into the quarantine where the other tables and the
+//     journal have every commit, and is ErrCorrupt otherwise. So a manifest that is cut short, or an old one beside newer
+//     tables, loses no table (TestRepairOfManifest, TestRepairBesideMergedTables, TestDamagedUnnamedTable).
 //   - Records that were committed with a catalogue which is lost are [ErrCorrupt] when the store is opened for writing, and
 //     stay (TestRepairOfALostCatalogue).
 //   - A changed byte, wherever it is in the files of a closed store, is found by Open, by a read or by Store.Check, or
-//     changes nothing that can be read. That a change, a document or an entry of a space is gone altogether, Check alone can
-//     tell, and of spaces that are not kept twice not always. Tables that were there when the store was opened are compared with their checksums before they are merged,
-//     so that merging does not hide it (TestFlippedBytes; shell TestDamagedFiles). That is done once for a table: the file
+//     changes nothing that can be read. Only Check finds a change, document or entry that is missing altogether; in a space
+//     without a second copy it may miss one. Tables that were there when the store was opened are compared with their
+//     checksums before they are merged, so that merging does not hide it (TestFlippedBytes; shell TestDamagedFiles). That
+//     is done once for a table: the file
 //     "verified" remembers the size, the times and the number of its file, and a file in which these have changed is compared
 //     again (TestTablesAreVerifiedOnce). So a byte that the medium itself changes, after its table was compared, may be hidden
 //     by merging where it is not in the body of a record.
@@ -90,6 +94,10 @@
 //     (TestRowErrorsEndTheLoad, TestRowErrorsEndTheBulk). A row that LoadOptions.BadRow skips is no error.
 //   - [Repair] of a closed store of which one byte was changed loses nothing, and of a whole store it changes nothing
 //     (TestRepairOfOneByte, TestRepairLeavesAnUndamagedStoreAlone).
+//   - Repair of a journal with a gap puts no earlier value, nor what was deleted, over what Badger holds of the same commits
+//     (TestRepairKeepsLaterValues). It tells which commits of the gap, and of lost tables, no file has, and which may be lost
+//     (TestLostCommits). Where it makes good a catalogue or an entry of a whole second copy, and found nothing that took
+//     them, it tells an unknown loss (TestLostCatalogueIsALoss).
 //   - Where only the manifest is lost, old or damaged, Repair loses no record, and brings none back that was deleted and
 //     whose table a merge made another of. The exception is a record before the first or behind the last key of all that the
 //     merge made (TestRepairOfManifest, TestRepairBesideMergedTables).
@@ -98,8 +106,9 @@
 //     (TestLosses, TestRepairOfTables, TestRepairOfRecords, TestRepairOfFiles, TestRepairOfLists).
 //   - Every file that the store had is in its quarantine after a Repair, as it was, and UndoRepair puts it back, byte for
 //     byte. It refuses a store that was written to since, and files that were changed in the quarantine. [UndoRepairIf] sets
-//     aside what was written since, as a store in the quarantine. A Repair that fails changes nothing. Killed at any moment, Repair and UndoRepair come to the same end when they are run again; a store that
-//     is half of each does not open until then (TestRepairOfManifest, TestRepairOfTables, TestKilledRepair,
+//     aside what was written since, as a store in the quarantine. A Repair that fails changes nothing. Killed at any moment,
+//     Repair and UndoRepair come to the same end when they are run again; a store that is half of each does not open until
+//     then (TestRepairOfManifest, TestRepairOfTables, TestKilledRepair,
 //     TestUndoRepairOfWrittenStore, TestUndoRepairs, TestUndoRepairBesideAWriter, TestSwitchMissesAFile,
 //     TestUndoRepairOfDamagedQuarantine; shell TestCheckRepairAfterCrash).
 //   - A backup holds one snapshot, whatever is written meanwhile, and each record of it was compared with its checksum,
@@ -123,8 +132,13 @@
 // store, and may be deleted while no process has the store open. Nor are the file "verified", which remembers the
 // tables that were compared, and "quarantine", where Repair keeps the files that the
 // store had before: as much as the store takes, for each repair. Delete it, or one of its numbered directories, to free that
-// room; that repair can then not be undone. A file quarantine/switch.json says that a repair was stopped while files changed
-// places: then run Repair again first.
+// room; that repair can then not be undone. A file quarantine/switch.json, or a numbered directory with two of before, after
+// and repaired in it, says that a repair was stopped while files changed places: then run Repair again first. It goes on also
+// where switch.json is lost (TestLostSwitch), and refuses where a file is not as it was (TestLostSwitchIsInDoubt).
+//
+// The lock on a store is the flock of its directory, which Open takes and Close gives back: one process has it alone, to
+// write, or many share it, to read (TestLockIsThatOfBadger, TestLockBesideChildren). Where a system has no such locks,
+// Badger locks the file LOCK.
 //
 // There is one writer at a time: an Update, a Bulk or a Compact waits for the one before it, readers for none of them. A
 // transaction holds some megabytes ([ErrTxTooBig]); what is larger goes through Bulk or a [Loader].
@@ -152,7 +166,8 @@
 //
 // # Files
 //
-//	MANIFEST, KEYREGISTRY, DISCARD, LOCK   of Badger; LOCK is there while a process writes, or after a crash
+//	MANIFEST, KEYREGISTRY, DISCARD         of Badger
+//	LOCK                                   the number of the process that writes; there after a crash too
 //	000001.sst …                           tables
 //	00001.mem …                            Badger's logs, of what is in no table yet; not synced
 //	journal-000001.log …                   the journal: the commits that may be in no table yet, synced with each

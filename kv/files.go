@@ -26,12 +26,13 @@ import (
 // A process that writes keeps a file LOCK in the store, and removes it last. Where there is one, or a log of a
 // memtable, but no process, there was a crash, and it may have left
 //
-//   - tables the manifest does not name: they were finished, but their logs or the tables they merge are still there, which
+//   - tables that the manifest names no more, since they were merged;
+//   - tables that it never named: they were finished, but their logs or the tables they merge are still there, which
 //     clearUnnamed makes sure of;
 //   - a last record of the manifest that is not complete, about such tables;
 //   - a log without a byte, by way of which Badger makes and deletes logs.
 //
-// All three are damage in a store that was closed. A table that is named and missing always is.
+// All are damage in a store that was closed. A table that is named and missing always is.
 
 // A tableFile is one of Badger's tables, as the manifest names it.
 type tableFile struct {
@@ -60,11 +61,18 @@ func checkFiles(dir string, crashed, readOnly bool) ([]tableFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	var unnamed []uint64
+	sets, err := readManifestChanges(dir)
+	if err != nil {
+		return nil, err
+	}
+	merged := mergedTables(sets)
+	var unnamed []uint64 // and never named
 	for _, entry := range entries {
 		if id, ok := table.ParseFileID(entry.Name()); ok {
 			if _, named := manifest.Tables[id]; !named {
-				unnamed = append(unnamed, id)
+				if !merged[id] {
+					unnamed = append(unnamed, id)
+				}
 				leftover = cmp.Or(leftover, corruptFile(filepath.Join(dir, entry.Name()), "%s does not name it", badger.ManifestFilename))
 			}
 		}

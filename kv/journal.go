@@ -13,6 +13,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
@@ -46,13 +47,7 @@ func (s *Store) storedCommit() (number uint64, err error) {
 				return err
 			}
 			return item.Value(func(value []byte) error {
-				body, err := decode(commitKey(), value)
-				if err == nil && len(body) != 8 {
-					err = corrupt(commitKey(), "it is no number")
-				}
-				if err == nil {
-					number = binary.BigEndian.Uint64(body)
-				}
+				number, err = commitNumber(value)
 				return err
 			})
 		})
@@ -142,15 +137,11 @@ func (s *Store) fits(c *journal.Contents, held uint64, identified bool) error {
 		}
 		return corruptFile(d.Path, "%s; what was written before commit %d is missing in it", d.What, d.Last+1)
 	}
-	switch last := c.Segments[len(c.Segments)-1]; {
-	case held > c.Last():
-		return corruptFile(last.Path, "it ends with commit %d, and the store has come to %d: %s missing in it",
+	if held > c.Last() {
+		return corruptFile(c.Segments[len(c.Segments)-1].Path, "it ends with commit %d, and the store has come to %d: %s missing in it",
 			c.Last(), held, commits(c.Last()+1, held))
-	case held < c.Base():
-		return corruptFile(s.dir, "the tables end with commit %d, and the journal begins after %d: %s missing",
-			held, c.Base(), commits(held+1, c.Base()))
 	}
-	return nil
+	return olderThanJournal(s.dir, held, c.Base())
 }
 
 // checkJournal returns an ErrCorrupt where the journal does not fit the store, and otherwise the numbers of the commits
@@ -209,6 +200,9 @@ type replay struct {
 
 	// latest is the place, among all entries, of the last entry of a key that transactions wrote.
 	latest map[keySum]int
+
+	// outdated, where not nil, says that an entry of a commit may be older than what Badger knows of its key.
+	outdated func(txn *badger.Txn, number uint64, key []byte) (bool, error)
 }
 
 // readJournal reads the journal for the first time.
@@ -253,6 +247,12 @@ func (s *Store) replay(r *replay, held uint64) error {
 			same, err := holds(txn, e)
 			if err != nil {
 				return err
+			}
+			if !same && r.outdated != nil {
+				same, err = r.outdated(txn, f.Number, e.Key)
+				if err != nil {
+					return err
+				}
 			}
 			if same {
 				continue
@@ -353,7 +353,7 @@ func (s *Store) trimJournal() error {
 	if n == 0 {
 		return nil
 	}
-	if err := syncDirectory(s.dir); err != nil { // Badger has synced the tables, not their names
+	if err := durable.SyncDirectory(s.dir); err != nil { // Badger has synced the tables, not their names
 		return err
 	}
 	if err := s.updateCopy(); err != nil {

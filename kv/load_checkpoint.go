@@ -15,6 +15,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/offheap"
 	"github.com/graphcleaner/graphcleaner/kv/spill"
 )
@@ -191,31 +192,15 @@ func (l *Loader) writeCheckpoint(c loadCheckpoint) error {
 	if err != nil {
 		return err
 	}
-	if err := syncDirectory(l.work.sort()); err != nil {
+	if err := durable.SyncDirectory(l.work.sort()); err != nil {
 		return err
 	}
 	sum := binary.LittleEndian.AppendUint32(nil, crc32.Checksum(body, castagnoli))
-	begun := l.work.checkpoint() + ".begun"
-	if err := writeSynced(begun, append(sum, body...)); err != nil {
-		return err
-	}
-	if err := os.Rename(begun, l.work.checkpoint()); err != nil {
-		return err
-	}
-	l.kept, l.named = true, c
-	return syncDirectory(l.work.path)
-}
-
-func writeSynced(name string, body []byte) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(body)
+	err = durable.ReplaceFile(l.work.checkpoint(), l.work.checkpoint()+".begun", append(sum, body...))
 	if err == nil {
-		err = f.Sync()
+		l.kept, l.named = true, c
 	}
-	return errors.Join(err, f.Close())
+	return err
 }
 
 // errNoCheckpoint says that a directory has no checkpoint to go on with.

@@ -7,9 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"syscall"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 )
 
 // A loadDirectory is where a load works, or a Restore, beside the directory the store will have, so that one rename on one file
@@ -30,7 +31,7 @@ import (
 type loadDirectory struct {
 	target string
 	path   string
-	unlock func() error // nil where directories have no locks
+	unlock func() error
 }
 
 const (
@@ -39,8 +40,8 @@ const (
 )
 
 // newLoadDirectory makes the directory of a load into target, which must not be there, or be empty (ErrExists) and no
-// mount point, nor lie in another store (ErrInStore), while there is no other (a *LockedError). What a dead process left in it is removed, unless takeOver, if not nil, returns
-// true; after an error of takeOver what is complete stays.
+// mount point, nor lie in another store (ErrInStore), while there is no other (a *LockedError). What a dead process left in
+// it is removed, unless takeOver, if not nil, returns true; after an error of takeOver what is complete stays.
 func newLoadDirectory(target string, takeOver func(*loadDirectory) (bool, error)) (*loadDirectory, error) {
 	return newDirectoryBeside(target, loadMark, takeOver)
 }
@@ -104,10 +105,10 @@ func (d *loadDirectory) acquire() (err error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue // its load has just ended
+		case errors.Is(err, ErrLocked):
+			return newLockedError(d.path, d.process())
 		case err != nil:
 			return err
-		case d.unlock == nil && locksDirectories:
-			return newLockedError(d.path, d.process())
 		}
 		name := filepath.Join(d.path, loadProcessName)
 		if err := os.WriteFile(name, strconv.AppendInt(nil, int64(os.Getpid()), 10), fileMode(storeMode)); err != nil {
@@ -206,7 +207,7 @@ func (d *loadDirectory) place(p Placement) error {
 	if err := os.Rename(d.store(), d.target); err != nil {
 		return err
 	}
-	if err := syncDirectory(filepath.Dir(d.target)); err != nil {
+	if err := durable.SyncDirectory(filepath.Dir(d.target)); err != nil {
 		return errors.Join(err, os.Rename(d.target, d.store()))
 	}
 	return nil
@@ -216,18 +217,6 @@ func (d *loadDirectory) place(p Placement) error {
 // or Restore into the same target removes.
 func (d *loadDirectory) leaveBehind() {
 	d.remove() //nolint:errcheck // see above
-}
-
-// syncDirectory makes the names in a directory durable, where the system can.
-func syncDirectory(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil // directories cannot be synced there, and renames are journalled
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 // leave gives the lock back, and deletes a directory in which nothing is complete.
@@ -248,9 +237,4 @@ func (d *loadDirectory) remove() error {
 }
 
 // release gives the lock back.
-func (d *loadDirectory) release() error {
-	if d.unlock == nil {
-		return nil
-	}
-	return d.unlock()
-}
+func (d *loadDirectory) release() error { return d.unlock() }

@@ -6,25 +6,31 @@ import (
 	"strings"
 )
 
+// UnknownCount is the Count of a Loss where nobody knows how many things were lost.
+const UnknownCount = -1
+
 // A Loss is how many things of one kind Repair could not bring back.
 type Loss struct {
 	Kind   string `json:"kind"`    // such as "label", "id", "edge", "row of matrix m"
-	Count  int64  `json:"count"`   // 0: nobody knows how many
+	Count  int64  `json:"count"`   // UnknownCount: nobody knows how many
 	AtMost bool   `json:"at_most"` // Count is a bound
 }
 
 // Losses are what a repair lost for good, each kind once, in the order in which it was met.
 type Losses []Loss
 
-// add adds a loss to that of the same kind. A sum with an unknown number is unknown.
+// add adds a loss to that of the same kind. A sum with an unknown number is unknown. A loss of nothing is none.
 func (l *Losses) add(loss Loss) {
+	if loss.Count == 0 {
+		return
+	}
 	for i := range *l {
 		sum := &(*l)[i]
 		if sum.Kind != loss.Kind {
 			continue
 		}
-		if sum.Count == 0 || loss.Count == 0 {
-			sum.Count = 0
+		if sum.Count == UnknownCount || loss.Count == UnknownCount {
+			sum.Count = UnknownCount
 		} else {
 			sum.Count += loss.Count
 		}
@@ -69,7 +75,7 @@ func (l Loss) String() string {
 		what = plural(what)
 	}
 	switch {
-	case l.Count == 0:
+	case l.Count == UnknownCount:
 		return "an unknown number of " + what
 	case l.AtMost:
 		return fmt.Sprintf("at most %d %s", l.Count, what)

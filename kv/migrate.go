@@ -36,20 +36,28 @@ func Migrate(ctx context.Context, dir string, opt Options) (from, to int, err er
 		return 0, 0, err
 	}
 	from = s.header.Version
+	if err := s.migrateAll(ctx); err != nil {
+		return from, s.header.Version, err
+	}
+	return from, s.header.Version, s.start()
+}
+
+// migrateAll takes the steps there are to take.
+func (s *Store) migrateAll(ctx context.Context) error {
 	for s.header.Version < formatVersion {
 		if s.journal == nil {
 			if err := s.createJournal(); err != nil {
-				return from, s.header.Version, err
+				return err
 			}
 		}
 		if err := ctx.Err(); err != nil {
-			return from, s.header.Version, err
+			return err
 		}
 		if err := s.migrate(); err != nil {
-			return from, s.header.Version, fmt.Errorf("%s: from format version %d to %d: %w", dir, s.header.Version, s.header.Version+1, err)
+			return fmt.Errorf("%s: from format version %d to %d: %w", s.dir, s.header.Version, s.header.Version+1, err)
 		}
 	}
-	return from, s.header.Version, s.start()
+	return nil
 }
 
 // migrate takes one step.

@@ -37,11 +37,11 @@ func alignModesAs(dir, like string) error {
 		return err
 	}
 	mode := info.Mode().Perm()
-	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	return walk(dir, func(name string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 			return nil
 		}
-		if err != nil || path == dir {
+		if err != nil {
 			return err
 		}
 		want := fileMode(mode)
@@ -53,7 +53,7 @@ func alignModesAs(dir, like string) error {
 		}
 		info, err := entry.Info()
 		if err == nil && info.Mode().Perm() != want {
-			err = os.Chmod(path, info.Mode()&^fs.ModePerm|want)
+			err = os.Chmod(filepath.Join(dir, name), info.Mode()&^fs.ModePerm|want)
 		}
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 			return nil

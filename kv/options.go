@@ -145,7 +145,7 @@ func badgerOptions(dir string, opt Options, synced bool) (badger.Options, error)
 
 	b.MetricsEnabled = false // they are global to the process
 	b.InMemory = false
-	b.BypassLockGuard = false
+	b.BypassLockGuard = locksDirectories // the store holds the lock from Open to Close
 	b.EncryptionKey = nil
 	b.NamespaceOffset = -1
 	b.ExternalMagicVersion = 0

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 )
 
 // A Placement is a store that a load, or a Restore, had put into its place when its process was killed.
@@ -42,7 +44,11 @@ func takePlacement(dir, mark string) (_ *Placement, err error) {
 	if _, err := os.Stat(d.placement()); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	if d.unlock, err = lockDirectory(d.path, false); err != nil || d.unlock == nil {
+	d.unlock, err = lockDirectory(d.path, false)
+	if errors.Is(err, ErrLocked) {
+		return nil, nil //nolint:nilnil // the load is alive
+	}
+	if err != nil {
 		return nil, err
 	}
 	p, err := d.readPlacement()
@@ -81,8 +87,8 @@ func (d *loadDirectory) writePlacement(p Placement) error {
 	if err != nil {
 		return err
 	}
-	if err := writeSynced(d.placement(), text); err != nil {
+	if err := durable.WriteFile(d.placement(), text); err != nil {
 		return err
 	}
-	return syncDirectory(d.path)
+	return durable.SyncDirectory(d.path)
 }

@@ -9,11 +9,13 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 )
 
 // quarantineName is the directory inside a store where Repair keeps what the store was before. Nothing in it is part of
@@ -162,7 +164,8 @@ func removeIfEmpty(dir string) {
 	}
 }
 
-// removeAbandoned removes the copies on which repairs worked that were killed. No switch is under way.
+// removeAbandoned removes the copies on which repairs worked that were killed. No switch is under way: the store has all of
+// its files.
 func removeAbandoned(store string) error {
 	numbers, err := quarantines(store)
 	if err != nil {
@@ -181,22 +184,37 @@ func removeAbandoned(store string) error {
 
 // storeFiles are the files in the directory of a store that are part of it, relative to it.
 func storeFiles(dir string) (names []string, err error) {
-	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(dir, path)
+	err = walk(dir, func(name string, entry fs.DirEntry, err error) error {
+		lent := name == quarantineName || name == workName // each a directory, or a symbolic link to one
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (name == quarantineName || name == workName):
+		case lent && entry.IsDir():
 			return fs.SkipDir
-		case !entry.IsDir():
+		case !lent && !entry.IsDir() && name != draftName:
 			names = append(names, filepath.ToSlash(name))
 		}
 		return nil
 	})
 	return names, err
+}
+
+// walk is filepath.WalkDir of what is in a directory, with names relative to it. The directory may be a symbolic link.
+func walk(dir string, use fs.WalkDirFunc) error {
+	root, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if path == root {
+			return err
+		}
+		name, relative := filepath.Rel(root, path)
+		if relative != nil {
+			return relative
+		}
+		return use(name, entry, err)
+	})
 }
 
 // copyStoreFiles copies the files of a store into its quarantine, after it has asked for the room.
@@ -298,7 +316,7 @@ func describeFiles(dir string, sync bool) (files []keptFile, err error) {
 	}
 	for path := range directories {
 		if sync {
-			if err := syncDirectory(path); err != nil {
+			if err := durable.SyncDirectory(path); err != nil {
 				return nil, err
 			}
 		}
@@ -331,18 +349,20 @@ func describeFile(path string, sync bool) (f keptFile, err error) {
 	return f, err
 }
 
-// sameFiles reports whether two lists are of the same files, but for the mark of the process that writes.
+// sameFiles reports whether two lists are of the same files, but for their modes and the mark of the process that writes.
 func sameFiles(a, b []keptFile) bool {
-	plain := func(files []keptFile) []keptFile {
-		files = slices.Clone(files)
-		for i := range files {
-			files[i].Mode = 0
+	return maps.Equal(byName(a), byName(b))
+}
+
+// byName has files by name, without modes and the mark of the process that writes.
+func byName(files []keptFile) map[string]keptFile {
+	named := map[string]keptFile{}
+	for _, f := range files {
+		if f.Mode = 0; f.Name != lockFileName {
+			named[f.Name] = f
 		}
-		files = slices.DeleteFunc(files, func(f keptFile) bool { return f.Name == lockFileName })
-		slices.SortFunc(files, func(x, y keptFile) int { return strings.Compare(x.Name, y.Name) })
-		return files
 	}
-	return slices.Equal(plain(a), plain(b))
+	return named
 }
 
 // repairFile is the name of the file of a keptRepair.
@@ -378,16 +398,17 @@ func replaceJSON(path string, v any) error {
 	return replaceFile(path, text)
 }
 
+// draftName is the name of a file that is to replace another. In a store, the next open removes it.
+const draftName = "spill-replace.tmp"
+
 // replaceFile puts a text in the place of a file, at once and durably.
 func replaceFile(path string, text []byte) error {
-	begun := filepath.Join(filepath.Dir(path), "spill-replace.tmp") // in a store, the next open removes it
-	if err := writeSynced(begun, text); err != nil {
-		return wrapBadger(err)
-	}
-	if err := os.Rename(begun, path); err != nil {
-		return err
-	}
-	return syncDirectory(filepath.Dir(path))
+	return replaceFileFrom(filepath.Dir(path), path, text)
+}
+
+// replaceFileFrom is replaceFile by way of another directory. Where that is on another file system, nothing is replaced.
+func replaceFileFrom(dir, path string, text []byte) error {
+	return wrapBadger(durable.ReplaceFile(path, filepath.Join(dir, draftName), text))
 }
 
 // wrapSpace is wrapBadger for an error of writing to a quarantine.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
@@ -46,6 +47,8 @@ type RoomRepair func(ctx context.Context, s *Store, report func(Mend)) error
 //   - A table of which one byte is wrong is put right: its checksums tell which. What else can be read of a table stays.
 //   - The manifest is made again, where tables hold records that no table has which it names. The versions of records then
 //     decide which is the last one, and records that a merge of tables dropped stay out.
+//   - A store of an older format is brought to this one where its files are damaged. One whose files are whole is a
+//     *VersionError: Migrate it first.
 //   - The counts are made again from what they count, and the dictionary's reverse directions from each other.
 //   - What Badger's logs lack and the journal has is written again. A damaged journal is made again; the report says which
 //     commits neither had.
@@ -117,17 +120,7 @@ func lockToRepair(dir string) (unlock func() error, err error) {
 	if err := writable(dir); err != nil {
 		return nil, fmt.Errorf("%s cannot be written to, and so not be repaired: %w", dir, err)
 	}
-	unlock, err = lockDirectory(dir, false)
-	if err != nil {
-		return nil, err
-	}
-	if unlock != nil {
-		return unlock, nil
-	}
-	if locksDirectories {
-		return nil, newLockedError(dir, holder(dir))
-	}
-	return func() error { return nil }, nil
+	return lockDirectory(dir, false)
 }
 
 // A repair is one run of Repair.
@@ -146,6 +139,7 @@ type repair struct {
 	s  *Store
 	tx *Tx // the store as it was
 
+	held           heldCommits   // what the files held, once Badger could open them
 	journals       []string      // the files of a journal that is to be made again
 	remade         bool          // it is
 	foreignJournal bool          // it is that of another store
@@ -169,11 +163,18 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (reco
 	if err := guardFaults(func() error { return r.files(ctx) }); err != nil {
 		return record, err
 	}
-	if r.s, err = openBadger(r.dir, opt, true); err != nil {
+	if err := guardFaults(r.readHeld); err != nil {
+		return record, err
+	}
+	unlock, err := lockDirectory(r.dir, false)
+	if err != nil {
+		return record, err
+	}
+	if r.s, err = openBadger(r.dir, opt, true, unlock, nil); err != nil {
 		return record, err
 	}
 	err = r.journal()
-	for _, step := range []func(context.Context) error{r.copies, r.records, r.remakeCopy} {
+	for _, step := range []func(context.Context) error{r.migrate, r.copies, r.records, r.remakeCopy} {
 		if err == nil {
 			err = step(ctx)
 		}
@@ -185,10 +186,8 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (reco
 	if err := r.makeJournal(); err != nil || len(rooms) == 0 {
 		return record, err
 	}
-	if record.Version, err = r.rooms(ctx, opt, rooms); err != nil || !r.changed {
-		return record, err
-	}
-	return record, nil
+	record.Version, err = r.rooms(ctx, opt, rooms)
+	return record, err
 }
 
 // rooms has the upper rooms repair what they keep, and returns the version of the last commit.
@@ -215,7 +214,9 @@ func (r *repair) done(where, what, done string, args ...any) error {
 
 // lose is done for what loses something for good.
 func (r *repair) lose(loss Loss, where, what, done string, args ...any) error {
-	return r.tell(Mend{Where: where, What: what, Done: fmt.Sprintf(done, args...), Lost: Losses{loss}})
+	var lost Losses
+	lost.add(loss)
+	return r.tell(Mend{Where: where, What: what, Done: fmt.Sprintf(done, args...), Lost: lost})
 }
 
 func (r *repair) tell(m Mend) error {
@@ -263,7 +264,7 @@ func (q *quarantine) install(record keptRepair) error {
 	if err != nil {
 		return errors.Join(err, q.remove())
 	}
-	if err := errors.Join(q.close(), syncDirectory(filepath.Dir(q.path))); err != nil {
+	if err := errors.Join(q.close(), durable.SyncDirectory(filepath.Dir(q.path))); err != nil {
 		return err
 	}
 	s, err := newSwitch(q.store, q.number, beforeName, afterName)

@@ -95,8 +95,8 @@ func (r *repair) follows(after, last uint64) (bool, error) {
 	return n == last-after, err
 }
 
-// adopt returns the catalogue with the spaces that a sound copy has, where the catalogue does not have them or has earlier
-// generations of them: then a later catalogue is lost.
+// adopt returns the catalogue with the spaces that a sound copy has, where the catalogue does not have them, has earlier
+// generations of them, or does not say that they are kept twice: then a later catalogue is lost.
 func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 	if !c.known || len(c.Damage) > 0 {
 		return cat, nil
@@ -107,14 +107,18 @@ func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 	}
 	later := map[string]generation{}
 	for name, g := range kept {
-		if g > 0 && g > cat.Spaces[name] {
+		if g > 0 && (g > cat.Spaces[name] || g == cat.Spaces[name] && cat.Twice[name] == 0) {
 			later[name] = g
 		}
 	}
 	if len(later) == 0 {
 		return cat, nil
 	}
+	if err := r.s.View(func(*Tx) error { return nil }); errors.Is(err, ErrCorrupt) {
+		return cat, nil // the counts are to be made again first
+	}
 	since := min(c.commit, r.s.commits)
+	told := len(r.lost) > 0 || c.commit > r.s.commits // of the latter remakeCopy tells
 	err = r.s.update(func(tx *Tx) error {
 		cat, err = tx.change()
 		if err != nil {
@@ -127,8 +131,12 @@ func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 		return nil
 	})
 	for _, name := range slices.Sorted(maps.Keys(later)) {
+		m := Mend{Where: "catalogue", What: "it does not have the space " + name + " as its second copy has: a later catalogue is lost", Done: "the space is named again"}
+		if !told {
+			m.Lost, told = Losses{{Kind: "commit", Count: UnknownCount}}, true
+		}
 		if err == nil {
-			err = r.done("catalogue", "it does not have the space "+name+" as its second copy has: a later catalogue is lost", "the space is named again")
+			err = r.tell(m)
 		}
 	}
 	return cat, err
@@ -225,7 +233,8 @@ func (p *putBack) run(ctx context.Context) error {
 	}
 	b := newBatch(p.s)
 	defer b.wb.Cancel()
-	told := map[string]int{}
+	lacking, other := map[string]int{}, map[string]int{}
+	unexplained := false // an entry is not damaged, and not the last that was written
 	err = p.each(ctx, func(name string, key, body []byte) error {
 		full := spaceKey(p.cat.Spaces[name], key)
 		first, is := lost[sumKey(full)]
@@ -234,10 +243,18 @@ func (p *putBack) run(ctx context.Context) error {
 		}
 		if first {
 			lost[sumKey(full)] = false
-			told[name]++
 			value, err := rawRecord(txn, full)
+			if err == nil {
+				_, damage := decode(full, value)
+				unexplained = unexplained || value == nil || damage == nil
+			}
 			if err == nil && value != nil {
 				err = p.repair.kept.keepRecord(full, value)
+			}
+			if _, damage := decode(full, value); damage == nil {
+				other[name]++
+			} else {
+				lacking[name]++
 			}
 			if err != nil {
 				return err
@@ -254,9 +271,25 @@ func (p *putBack) run(ctx context.Context) error {
 	if err := b.flush(); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(told)) {
-		err := p.done("space "+name, fmt.Sprintf("%d of its entries are missing or damaged", told[name]), "put back from its second copy")
-		if err != nil {
+	var lose Losses
+	if unexplained && p.rule == putDiffering && len(p.lost) == 0 && p.copyAhead == 0 {
+		lose = Losses{{Kind: "record of tables", Count: UnknownCount}} // what took these may have taken others
+	}
+	tell := func(name, what, done string) error {
+		m := Mend{Where: "space " + name, What: what, Done: done, Lost: lose}
+		lose = nil
+		return p.tell(m)
+	}
+	for _, name := range slices.Sorted(maps.Keys(lacking)) {
+		what := fmt.Sprintf("%d of its entries are missing or damaged", lacking[name])
+		if err := tell(name, what, "put back from its second copy"); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(other)) {
+		what := fmt.Sprintf("%d of its entries are whole, and other than in its second copy", other[name])
+		done := "those of the second copy are taken; the former ones are in records.jsonl of the quarantine"
+		if err := tell(name, what, done); err != nil {
 			return err
 		}
 	}

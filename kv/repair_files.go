@@ -167,27 +167,23 @@ func (r *repair) salvage(t *tableReader, text []byte, bad map[int]bool) (usable 
 	for i := range t.blocks() {
 		from, to, err := t.place(i)
 		if err != nil {
-			if err := r.lose(Loss{Kind: "record of tables"}, filepath.Base(t.path), err.Error(), "left out"); err != nil {
+			if err := r.lose(Loss{Kind: "record of tables", Count: UnknownCount}, filepath.Base(t.path), err.Error(), "left out"); err != nil {
 				return false, err
 			}
 			continue
 		}
-		entries, lost := blockEntries(text[from:to])
-		found := len(entries) + lost
-		if bad[i] {
-			entries = slices.DeleteFunc(entries, func(e tableEntry) bool { return !trusted(e, t.index.MaxVersion()) })
-		}
+		entries, count := blockEntries(text[from:to])
+		left := 0
 		for _, e := range entries {
-			if last != nil && y.CompareKeys(e.key, last) <= 0 {
+			if bad[i] && !trusted(e, t.index.MaxVersion()) || last != nil && y.CompareKeys(e.key, last) <= 0 {
 				continue
 			}
 			b.Add(e.key, e.value, 0)
 			last = e.key
+			left++
 		}
-		if bad[i] {
-			lost := Loss{Kind: "record of tables", Count: int64(found - len(entries)), AtMost: true}
-			err := r.lose(lost, filepath.Base(t.path), t.verify(i).Error(), "%d of its %d records are left", len(entries), found)
-			if err != nil {
+		if bad[i] || left < count {
+			if err := r.tellOfBlock(t, i, left, count); err != nil {
 				return false, err
 			}
 		}
@@ -196,6 +192,19 @@ func (r *repair) salvage(t *tableReader, text []byte, bad map[int]bool) (usable 
 		return false, os.Remove(t.path)
 	}
 	return true, replaceFile(t.path, b.Finish())
+}
+
+// tellOfBlock tells of how many records are left of a block.
+func (r *repair) tellOfBlock(t *tableReader, block, left, count int) error {
+	damage := "its records are not in order"
+	if err := t.verify(block); err != nil {
+		damage = err.Error()
+	}
+	loss, done := Loss{Kind: "record of tables", Count: int64(count - left), AtMost: true}, fmt.Sprintf("%d of its %d records are left", left, count)
+	if count == 0 {
+		loss, done = Loss{Kind: "record of tables", Count: UnknownCount}, "none of its records can be read"
+	}
+	return r.lose(loss, filepath.Base(t.path), damage, "%s", done)
 }
 
 // Marks that Badger puts beside a value.

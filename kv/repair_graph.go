@@ -407,7 +407,7 @@ func (l *listRepair) count(entries, arcs int64) error {
 	m := Mend{Where: "edges", What: fmt.Sprintf("%d were counted, %d are left", before, draft.Edges), Done: "counted again"}
 	switch {
 	case l.uncounted && slices.Contains(l.bad, true):
-		m.Lost = Losses{{Kind: "edge"}}
+		m.Lost = Losses{{Kind: "edge", Count: UnknownCount}}
 	case draft.Edges < before:
 		m.Lost = Losses{{Kind: "edge", Count: before - draft.Edges}}
 	case draft.Edges == before && draft.Arcs < arcsBefore:

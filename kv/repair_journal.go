@@ -8,13 +8,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
 // journal opens the journal. Where it is damaged, or does not fit what Badger holds, everything that can be read of it, and is
 // not older than what Badger holds, is written again, and makeJournal makes another.
 func (r *repair) journal() error {
-	damage := r.s.openJournal()
+	damage := r.held.age
+	if damage == nil {
+		damage = r.s.openJournal()
+	}
+	if damage == nil && r.s.journal == nil && !r.isOld() {
+		damage = r.s.missingJournal(r.s.commits)
+	}
 	if r.s.journal != nil {
 		r.identity = r.s.journal.Segments()[0].Store
 	}
@@ -40,14 +47,15 @@ func (r *repair) journal() error {
 	r.foreignJournal = r.isForeign(all.Contents)
 	own := len(all.Segments) > 0 && !r.foreignJournal
 	if own && (!known || held <= all.Last()) {
+		all.outdated = r.held.outdated(all.Contents, held)
 		if err := r.s.replay(all, held); err != nil {
 			return err
 		}
 		r.s.commits = max(held, all.Last())
 	}
-	what, lost := "; how many commits there were is not known", Losses{{Kind: "commit"}}
+	what, lost := "; how many commits there were is not known", Losses{{Kind: "commit", Count: UnknownCount}}
 	if own && known {
-		what, lost, err = lostCommits(all.Contents, held)
+		what, lost, err = r.held.lostCommits(all.Contents, held)
 		if err != nil {
 			return err
 		}
@@ -77,19 +85,36 @@ func (r *repair) isForeign(c *journal.Contents) bool {
 	return false
 }
 
-// lostCommits says which commits neither Badger, which held them up to one, nor the journal has.
-func lostCommits(c *journal.Contents, held uint64) (what string, losses Losses, err error) {
+// lostCommits says which commits neither Badger, which has come to one, nor the journal has.
+func (h *heldCommits) lostCommits(c *journal.Contents, held uint64) (what string, losses Losses, err error) {
 	var lost []string
 	lose := func(first, last uint64) {
-		if first = max(first, held+1); first <= last {
-			lost = append(lost, commits(first, last)+" lost")
-			losses.add(Loss{Kind: "commit", Count: int64(last - first + 1)})
+		for first = max(first, h.floor(held)+1); first <= last; first++ {
+			if h.logged(first) {
+				continue
+			}
+			run := first
+			for run < last && !h.logged(run+1) && run != held {
+				run++
+			}
+			what, sure := commits(first, run)+" lost", first > held || first <= c.Base()
+			if !sure {
+				what = "whether " + what + " is not known"
+			}
+			lost = append(lost, what)
+			losses.add(Loss{Kind: "commit", Count: int64(run - first + 1), AtMost: !sure})
+			first = run
 		}
 	}
-	lose(held+1, c.Base())
+	lose(1, c.Base())
 	open := c.Last() < held // it ends too early, so nobody knows where it ended
 	for _, d := range c.Damage {
+		told := len(lost)
 		lose(max(d.First, c.Base()+1), d.Last)
+		if next := d.Last + 1; len(lost) == told && next <= c.Last() && next > h.floor(held) && !h.logged(next) {
+			lost = append(lost, fmt.Sprintf("a part of commit %d may be lost", next)) // written before it
+			losses.add(Loss{Kind: "commit", Count: 1, AtMost: true})
+		}
 		open = open || d.Open
 	}
 	changed := slices.ContainsFunc(c.Damage, func(d journal.Damage) bool { return d.Changed })
@@ -106,7 +131,7 @@ func lostCommits(c *journal.Contents, held uint64) (what string, losses Losses, 
 	}
 	if open {
 		lost = append(lost, fmt.Sprintf("commits after %d may be lost", max(held, c.Last())))
-		losses.add(Loss{Kind: "commit"})
+		losses.add(Loss{Kind: "commit", Count: UnknownCount})
 	}
 	if len(lost) == 0 {
 		return "; no commit is lost", nil, nil
@@ -125,5 +150,5 @@ func (r *repair) makeJournal() error {
 	if err := removeFiles(r.journals); err != nil {
 		return err
 	}
-	return errors.Join(r.s.journal.Close(), syncDirectory(r.dir), alignModes(r.dir))
+	return errors.Join(r.s.journal.Close(), durable.SyncDirectory(r.dir), alignModes(r.dir))
 }

@@ -241,37 +241,68 @@ func eachChain(
 	return end()
 }
 
+// isOld says whether a store is of a format without a journal. One that has numbers of commits is not, whatever its header
+// says: that of its format is lost, and an earlier one has come to light.
+func (r *repair) isOld() bool {
+	v := r.s.header.Version
+	return v > 0 && v < journaledFormat && r.s.commits == 0
+}
+
+// migrate brings an old store, which cannot be migrated as its files are damaged, to the present format.
+func (r *repair) migrate(ctx context.Context) error {
+	if !r.isOld() || !r.changed {
+		return nil
+	}
+	what := fmt.Sprintf("the store has format version %d", r.s.header.Version)
+	if err := r.s.migrateAll(ctx); err != nil {
+		return err
+	}
+	return r.done("header", what, "migrated to %d", formatVersion)
+}
+
+// header repairs the header. A *VersionError is for a store that is to be migrated, or of a newer format.
+func (r *repair) header(damaged bool) error {
+	damaged = r.s.readHeader() != nil || damaged
+	h := r.s.header
+	switch {
+	case damaged:
+		h = newHeader()
+		if r.identity != (journal.Store{}) {
+			h.ID = hex.EncodeToString(r.identity[:])
+		}
+	case h.Version == formatVersion:
+		return nil
+	case h.Version > formatVersion || r.isOld():
+		return &VersionError{Dir: r.dir, Got: h.Version, Want: formatVersion}
+	}
+	r.s.header = h
+	r.s.header.Version = formatVersion
+	body, err := msgpack.Marshal(r.s.header)
+	if err != nil {
+		return err
+	}
+	if err := r.s.setRecord(headerKey(), body); err != nil {
+		return err
+	}
+	switch {
+	case !damaged:
+		return r.done("header", fmt.Sprintf("it is that of format version %d, which the store had once", h.Version), "made again")
+	case r.identity != (journal.Store{}):
+		return r.done("header", "it cannot be read", "made again, with the ID that the journal has")
+	}
+	return r.lose(Loss{Kind: "identity of the store", Count: 1}, "header", "it cannot be read",
+		"made again: the store is another one to its backups")
+}
+
 // root repairs the header, and the counts as far as it needs them to go on: the graph is then written again, which
 // counts what it writes.
 func (r *repair) root(found damagedRecords) error {
-	if err := r.s.readHeader(); err == nil && r.s.header.Version != formatVersion {
-		return &VersionError{Dir: r.dir, Got: r.s.header.Version, Want: formatVersion}
+	if err := r.header(found.header); err != nil {
+		return err
 	}
 	cat, err := r.catalog()
 	if err != nil {
 		return fmt.Errorf("%w; it cannot be made again: restore a backup", err)
-	}
-	if found.header {
-		r.s.header = newHeader()
-		if r.identity != (journal.Store{}) {
-			r.s.header.ID = hex.EncodeToString(r.identity[:])
-		}
-		body, err := msgpack.Marshal(r.s.header)
-		if err != nil {
-			return err
-		}
-		if err := r.s.setRecord(headerKey(), body); err != nil {
-			return err
-		}
-		if r.identity != (journal.Store{}) {
-			err = r.done("header", "it cannot be read", "made again, with the ID that the journal has")
-		} else {
-			err = r.lose(Loss{Kind: "identity of the store", Count: 1}, "header", "it cannot be read",
-				"made again: the store is another one to its backups")
-		}
-		if err != nil {
-			return err
-		}
 	}
 	if !found.counts {
 		return r.s.View(func(tx *Tx) error {

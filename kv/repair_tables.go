@@ -24,15 +24,28 @@ import (
 // tables repairs the tables, and then the manifest. Where only tables that the manifest does not name hold some records,
 // the manifest is what is lost: it is cut short or an old one. Then it is made again for all tables.
 func (r *repair) tables(ctx context.Context) (err error) {
-	levels, cut, damage, err := r.readLevels()
+	crashed, err := leftByCrash(r.dir)
+	if err == nil && crashed {
+		err = undoMerges(r.dir)
+	}
+	if err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	sets, cut, damage, err := r.readChanges()
 	if err != nil {
 		return err
 	}
+	levels := r.levelsOf(sets)
 	c := &census{}
 	defer func() { err = errors.Join(err, c.close()) }()
 	gone, ofUnnamed, err := r.openTables(ctx, c, levels)
 	if err != nil {
 		return err
+	}
+	if len(gone) == 0 {
+		if err := c.removeMerged(mergedTables(sets)); err != nil {
+			return err
+		}
 	}
 	var unnamed, only []*censusTable
 	for _, t := range c.tables {
@@ -41,11 +54,11 @@ func (r *repair) tables(ctx context.Context) (err error) {
 		}
 	}
 	if len(unnamed) > 0 {
-		logged, err := loggedVersions(r.dir)
+		logged, err := readLogs(r.dir)
 		if err != nil {
 			return err
 		}
-		if err := c.countOnly(ctx, logged); err != nil {
+		if err := c.countOnly(ctx, logged.versions); err != nil {
 			return err
 		}
 	}
@@ -54,14 +67,8 @@ func (r *repair) tables(ctx context.Context) (err error) {
 			only = append(only, t)
 		}
 	}
-	if cut && len(only)+len(gone) == 0 {
-		crashed, err := leftByCrash(r.dir)
-		if err != nil {
-			return err
-		}
-		if crashed {
-			damage = nil // what the crash cut off is about tables that Badger does without
-		}
+	if cut && crashed && len(only)+len(gone) == 0 {
+		damage = nil // what the crash cut off is about tables that Badger does without
 	}
 	if damage != nil || len(only) > 0 {
 		for _, m := range ofUnnamed {
@@ -265,14 +272,13 @@ func (r *repair) tableOptions(size uint64) table.Options {
 	}
 }
 
-// readLevels reads the levels of the tables that the manifest names, as far as it can be read. damage says what is wrong
-// with it, cut that it is no more than that its last change is cut off.
-func (r *repair) readLevels() (levels map[uint64]uint8, cut bool, damage, err error) {
+// readChanges reads the changes of the manifest, as far as it can be read. damage says what is wrong with it, cut that it is
+// no more than that its last change is cut off.
+func (r *repair) readChanges() (sets []*pb.ManifestChangeSet, cut bool, damage, err error) {
 	path := filepath.Join(r.dir, badger.ManifestFilename)
-	levels = map[uint64]uint8{}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return levels, false, corruptFile(path, "it is missing"), nil
+		return nil, false, corruptFile(path, "it is missing"), nil
 	}
 	if err != nil {
 		return nil, false, nil, err
@@ -285,7 +291,7 @@ func (r *repair) readLevels() (levels map[uint64]uint8, cut bool, damage, err er
 		damage, cut = tail, tail != nil
 	}
 	if len(text) < len(manifestMagic) {
-		return levels, cut, damage, nil
+		return nil, cut, damage, nil
 	}
 	const head = 8
 	for text = text[len(manifestMagic):]; len(text) >= head; {
@@ -302,10 +308,19 @@ func (r *repair) readLevels() (levels map[uint64]uint8, cut bool, damage, err er
 			}
 			body[at] ^= difference
 		}
-		var set pb.ManifestChangeSet
-		if proto.Unmarshal(body, &set) != nil {
+		set := new(pb.ManifestChangeSet)
+		if proto.Unmarshal(body, set) != nil {
 			break
 		}
+		sets = append(sets, set)
+	}
+	return sets, cut, damage, nil
+}
+
+// levelsOf are the levels of the tables that a manifest of these changes names.
+func (r *repair) levelsOf(sets []*pb.ManifestChangeSet) map[uint64]uint8 {
+	levels := map[uint64]uint8{}
+	for _, set := range sets {
 		for _, change := range set.Changes {
 			switch change.Op {
 			case pb.ManifestChange_CREATE:
@@ -315,7 +330,22 @@ func (r *repair) readLevels() (levels map[uint64]uint8, cut bool, damage, err er
 			}
 		}
 	}
-	return levels, cut, damage, nil
+	return levels
+}
+
+// removeMerged removes tables that were merged, as Badger would, where those that they became are whole.
+func (c *census) removeMerged(merged map[uint64]bool) (err error) {
+	if slices.ContainsFunc(c.tables, func(t *censusTable) bool { return t.named && !t.whole }) {
+		return nil
+	}
+	c.tables = slices.DeleteFunc(c.tables, func(t *censusTable) bool {
+		if t.named || !merged[t.id] {
+			return false
+		}
+		err = errors.Join(err, t.reader.close(), os.Remove(t.reader.path))
+		return true
+	})
+	return err
 }
 
 // writeLevels makes the manifest again, for tables with their levels.

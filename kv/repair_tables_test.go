@@ -336,3 +336,70 @@ func TestRepairBesideMergedTables(t *testing.T) {
 		}
 	}
 }
+
+// TestMergedToNothing leaves the tables of a merge that dropped all that was in them, as a kill does between the manifest
+// and the removal: nothing is missing, and nothing comes back.
+func TestMergedToNothing(t *testing.T) {
+	t.Parallel()
+	dir := everyKind(t, 700)
+	change := func(write func(tx *Tx, i int) error) {
+		t.Helper()
+		s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
+		if err != nil {
+			t.Fatal(err)
+		}
+		update(t, s, func(tx *Tx) error {
+			for i := range 100 {
+				if err := write(tx, i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key := func(i int) []byte { return fmt.Appendf(nil, "zz %04d", i) } // behind all other keys of the space
+	change(func(tx *Tx, i int) error { return tx.Space("lent").Put(key(i), []byte("a value")) })
+	change(func(tx *Tx, i int) error { return tx.Space("lent").Delete(key(i)) })
+	inputs := copyStore(t, dir)
+	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.db.Flatten(1), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	want, err := contentsOf(t, copyStore(t, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	merged := fileNames(t, inputs, "*.sst")
+	for _, name := range merged[1:] { // without all of them the merge is not undone
+		text, err := os.ReadFile(filepath.Join(inputs, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, lockFileName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, opened := range []bool{false, true} { // repaired before it is opened, and opened
+		crashed := copyStore(t, dir)
+		if !opened {
+			if _, err := Repair(t.Context(), crashed, Options{MemoryBudget: minMemoryBudget}, nil, func(m Mend) {
+				t.Errorf("repaired %v, want nothing to repair", m)
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := contentsOf(t, crashed)
+		if err != nil || !maps.Equal(got, want) {
+			t.Errorf("opened %v: got %d records and %v, want %d", opened, len(got), err, len(want))
+		}
+	}
+}

@@ -67,7 +67,11 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	if err := os.Mkdir(d.store(), storeMode); err != nil {
 		return info, err
 	}
-	s, err := openBadger(d.store(), Options{MemoryBudget: opt.MemoryBudget}, false)
+	unlock, err := lockDirectory(d.store(), false)
+	if err != nil {
+		return info, err
+	}
+	s, err := openBadger(d.store(), Options{MemoryBudget: opt.MemoryBudget}, false, unlock, nil)
 	if err != nil {
 		return info, err
 	}
@@ -113,7 +117,7 @@ func (s *Store) restore(ctx context.Context, chain *backupChain, progress Progre
 			return info, err
 		}
 	}
-	return info, s.View(func(tx *Tx) error { return tx.Err() })
+	return info, s.keepDecisionsTwice()
 }
 
 // VerifyBackup reads a full backup and those that follow it as Restore does, and makes no store.

@@ -50,6 +50,32 @@ func (s *Space) KeepTwice() error {
 	return nil
 }
 
+// decisionsSpace is where package cleaner keeps its decisions, the one space that had to be kept twice before there was
+// KeepTwice.
+const decisionsSpace = "history"
+
+// keepDecisionsTwice has a store keep its decisions twice that were made before there was KeepTwice, and writes their copy.
+// A copy that is there is of a store that knew of it, and lost that. The caller is the only one who knows the store.
+func (s *Store) keepDecisionsTwice() error {
+	due := false
+	err := s.lastView(func(tx *Tx) error {
+		_, there := tx.cat.Spaces[decisionsSpace]
+		_, marked := tx.cat.Twice[decisionsSpace]
+		due = there && !marked
+		return nil
+	})
+	if err != nil || !due {
+		return err
+	}
+	if err := s.update(func(tx *Tx) error { return tx.Space(decisionsSpace).KeepTwice() }); err != nil {
+		return err
+	}
+	if err := s.remakeCopy(); err != nil {
+		s.warn("the second copy could not be written", err)
+	}
+	return nil
+}
+
 // keptTwice are the spaces that are kept twice, with their generations.
 func (c *catalog) keptTwice() (list []byte) {
 	for _, name := range sortedNames(c.Twice) {

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -8,8 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,6 +30,7 @@ import (
 type Store struct {
 	dir    string
 	opt    Options
+	unlock func() error // gives the lock on the directory back, which is held from Open to Close
 	db     *badger.DB
 	header header
 
@@ -106,13 +106,19 @@ func openDirectory(dir string, opt Options) (*Store, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s: %w: it is a file", dir, ErrNotStore)
 	}
-	if err := checkSwitched(dir); err != nil {
+	unlock, err := lockDirectory(dir, opt.ReadOnly)
+	if err != nil {
 		return nil, err
 	}
-	if err := checkManifestThere(dir); err != nil {
-		return nil, err
+	return openLocked(dir, opt, unlock)
+}
+
+// openLocked is openDirectory for who has locked the directory. Closing the store calls unlock, and so does an error.
+func openLocked(dir string, opt Options, unlock func() error) (*Store, error) {
+	if err := cmp.Or(checkSwitched(dir), checkManifestThere(dir)); err != nil {
+		return nil, errors.Join(err, unlock())
 	}
-	s, err := openBadger(dir, opt, true)
+	s, err := openBadger(dir, opt, true, unlock, checkTablesAge)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +202,10 @@ func (s *Store) start() error {
 			return err
 		}
 	}
-	return s.sweep()
+	if err := s.sweep(); err != nil {
+		return err
+	}
+	return s.keepDecisionsTwice()
 }
 
 // Create makes an empty store in a directory that is not there, or empty; ErrExists otherwise.
@@ -220,7 +229,11 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 		return nil, err
 	}
 	began := time.Now()
-	s, err := openBadger(dir, opt, synced)
+	unlock, err := lockDirectory(dir, false)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openBadger(dir, opt, synced, unlock, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -232,9 +245,17 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 	return s, nil
 }
 
-func openBadger(dir string, opt Options, synced bool) (*Store, error) {
-	opt, err := opt.withDefaults()
-	if err != nil {
+// openBadger opens Badger in a directory that is locked. Closing the store calls unlock, and so does an error. look, where
+// not nil, looks at what a crash left before Badger does.
+func openBadger(
+	dir string, opt Options, synced bool, unlock func() error, look func(dir string) error,
+) (s *Store, err error) {
+	defer func() {
+		if err != nil {
+			s, err = nil, errors.Join(err, unlock())
+		}
+	}()
+	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}
 	b, err := badgerOptions(dir, opt, synced)
@@ -244,66 +265,66 @@ func openBadger(dir string, opt Options, synced bool) (*Store, error) {
 	failure := new(writeFailure)
 	merges := newMergeGuard(failure)
 	b.Logger = watchedLog{b.Logger, failure, merges}
-	if err := guardFaults(func() error { return prepare(dir, b) }); err != nil {
+	crashed, err := leftByCrash(dir)
+	if err != nil {
 		return nil, err
 	}
-	if !opt.ReadOnly {
-		if err := makeDiscards(dir); err != nil {
+	if locksDirectories {
+		if err := guardFaults(func() error { return prepare(dir, crashed, b, look) }); err != nil {
 			return nil, err
 		}
 	}
+	if !opt.ReadOnly {
+		err = errors.Join(makeDiscards(dir), markWriter(dir))
+	}
 	var db *badger.DB
-	err = guardFaults(func() (err error) {
-		db, err = badger.Open(b)
-		return err
-	})
-	if err == nil && !opt.ReadOnly {
-		if err := alignModes(dir); err != nil {
-			return nil, errors.Join(err, db.Close())
+	if err == nil {
+		err = guardFaults(func() (err error) {
+			db, err = badger.Open(b)
+			return err
+		})
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", dir, wrapBadger(err))
+		if !crashed && !opt.ReadOnly {
+			err = errors.Join(err, unmarkWriter(dir))
 		}
+		return nil, err
+	}
+	merges.watch(db)
+	s = &Store{
+		dir:      dir,
+		opt:      opt,
+		unlock:   unlock,
+		synced:   synced,
+		db:       db,
+		failure:  failure,
+		merges:   merges,
+		built:    newTableMemory(db),
+		verified: readVerified(dir),
+		records:  newRecordCache(opt.MemoryBudget),
+		writer:   newWriterLock(),
+		worker:   newWriterLock(),
+		txs:      map[*Tx]struct{}{},
+	}
+	if !opt.ReadOnly {
+		err = alignModes(dir)
 	}
 	if err == nil {
-		merges.watch(db)
-		s := &Store{
-			dir:      dir,
-			opt:      opt,
-			synced:   synced,
-			db:       db,
-			failure:  failure,
-			merges:   merges,
-			built:    newTableMemory(db),
-			verified: readVerified(dir),
-			records:  newRecordCache(opt.MemoryBudget),
-			writer:   newWriterLock(),
-			worker:   newWriterLock(),
-			txs:      map[*Tx]struct{}{},
-		}
-		if err := s.verified.opened(db); err != nil {
-			return nil, errors.Join(err, s.closeBadger())
-		}
-		return s, nil
+		err = s.verified.opened(db)
 	}
-	if strings.Contains(err.Error(), "Another process is using this Badger database") {
-		return nil, newLockedError(dir, holder(dir))
+	if err != nil {
+		return nil, errors.Join(err, s.closeBadger())
 	}
-	return nil, fmt.Errorf("%s: %w", dir, wrapBadger(err))
+	return s, nil
 }
 
-// prepare makes sure that Badger can open what is in a directory, with the lock that Badger then takes.
-func prepare(dir string, b badger.Options) (err error) {
+// prepare makes sure that Badger can open what is in a directory. The caller has locked that.
+func prepare(dir string, crashed bool, b badger.Options, look func(dir string) error) error {
 	if !b.ReadOnly {
 		if err := writable(dir); err != nil {
 			return fmt.Errorf("%s cannot be written to, only opened read-only (--read-only, Options.ReadOnly): %w", dir, err)
 		}
-	}
-	unlock, err := lockDirectory(dir, b.ReadOnly)
-	if err != nil || unlock == nil {
-		return err // another process writes, or this one would while it reads: opening will say so
-	}
-	defer func() { err = errors.Join(err, unlock()) }()
-	crashed, err := leftByCrash(dir)
-	if err != nil {
-		return err
 	}
 	if b.ReadOnly && crashed {
 		return crashedError(dir)
@@ -317,12 +338,15 @@ func prepare(dir string, b badger.Options) (err error) {
 		}
 	}
 	var tables []tableFile
-	_, err = os.Stat(filepath.Join(dir, badger.ManifestFilename))
+	_, err := os.Stat(filepath.Join(dir, badger.ManifestFilename))
 	if err == nil && crashed {
 		err = undoMerges(dir)
 	}
 	if err == nil {
 		tables, err = checkFiles(dir, crashed, b.ReadOnly)
+		if err == nil && crashed && look != nil {
+			err = look(dir)
+		}
 	} else if errors.Is(err, fs.ErrNotExist) {
 		err = nil // it is being created
 	}
@@ -339,13 +363,6 @@ func prepare(dir string, b badger.Options) (err error) {
 	return verifyToOpen(dir, tables, len(logs), b)
 }
 
-// leftByCrash says whether a store, which no process has open for writing, was not closed by the last one that had.
-func leftByCrash(dir string) (bool, error) {
-	logs, err := memTableLogs(dir)
-	_, lockFile := os.Stat(filepath.Join(dir, lockFileName))
-	return len(logs) > 0 || lockFile == nil, err
-}
-
 // makeDiscards makes the file in which Badger counts what its value log could discard: where Badger cannot make it, Badger
 // ends the process.
 func makeDiscards(dir string) error {
@@ -358,7 +375,7 @@ func makeDiscards(dir string) error {
 	if err == nil && info.Size() == 0 {
 		err = f.Truncate(size)
 	}
-	return errors.Join(wrapBadger(err), f.Close())
+	return errors.Join(err, f.Close())
 }
 
 // crashedError is for a read-only open of what a crash left.
@@ -392,25 +409,6 @@ func removeEmptyLogs(dir string) error {
 		}
 	}
 	return nil
-}
-
-// lockFileName is the file in which Badger writes the number of the process that has a store open for writing.
-const lockFileName = "LOCK"
-
-// holder is the process that has a store open, as the kernel or else Badger's pid file says; zero where neither does.
-func holder(dir string) int {
-	if pid := lockHolder(dir); pid > 0 {
-		return pid
-	}
-	text, err := os.ReadFile(filepath.Join(dir, lockFileName))
-	if err != nil {
-		return 0
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return 0
-	}
-	return pid
 }
 
 func headerKey() []byte { return []byte{byte(kindHeader)} }

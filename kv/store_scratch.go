@@ -87,16 +87,17 @@ func (s *Store) Scratch() *scratch.Dir {
 	return scratch.Temporary(s.dir)
 }
 
-// A Version names the state of a part of a store: two snapshots of one store that give the same see the same, and after
-// any change it differs. It costs a look at the keys of what changed since the part was written as a whole.
+// A Version names the content of a part of a store: two snapshots of one store that give the same see the same, also where
+// files of the store as it once was were put back between them. It costs reading what changed since the part was written as
+// a whole.
 type Version string
 
 // GraphVersion is the Version of the nodes, their external ids and order, and the edges.
 func (tx *Tx) GraphVersion() (Version, error) {
 	g := tx.cat.Graph
 	return tx.version(func(sum hash.Hash) error {
-		number(sum, int64(g), int64(tx.cat.Nodes), int64(tx.cat.LoadedNodes), tx.cat.Edges)
-		return tx.sumVersions(sum, generationPrefix(kindEdgeDelta, g), generationPrefix(kindAddedNode, g))
+		number(sum, int64(g), int64(tx.cat.GraphSum), int64(tx.cat.Nodes), int64(tx.cat.LoadedNodes), tx.cat.Edges)
+		return tx.sumDeltas(sum, generationPrefix(kindEdgeDelta, g), generationPrefix(kindAddedNode, g))
 	})
 }
 
@@ -108,11 +109,11 @@ func (tx *Tx) ColumnVersion(name string) (Version, error) {
 		return "", err
 	}
 	return tx.version(func(sum hash.Hash) error {
-		number(sum, int64(entry.Generation), int64(entry.Rows), int64(tx.cat.Nodes))
+		number(sum, int64(entry.Generation), int64(entry.Sum), int64(entry.Kind), int64(entry.Rows), int64(tx.cat.Nodes))
 		if entry.Kind == KindClass {
 			texts(sum, tx.cat.Classes)
 		}
-		return tx.sumVersions(sum, generationPrefix(kindColumnDelta, entry.Generation))
+		return tx.sumDeltas(sum, generationPrefix(kindColumnDelta, entry.Generation))
 	})
 }
 
@@ -123,9 +124,9 @@ func (tx *Tx) MatrixVersion(name string) (Version, error) {
 		return "", err
 	}
 	return tx.version(func(sum hash.Hash) error {
-		number(sum, int64(entry.Generation), int64(entry.Rows), int64(tx.cat.Nodes))
+		number(sum, int64(entry.Generation), int64(entry.Sum), int64(entry.Rows), int64(tx.cat.Nodes))
 		texts(sum, entry.Columns)
-		return tx.sumVersions(sum, generationPrefix(kindRowDelta, entry.Generation))
+		return tx.sumDeltas(sum, generationPrefix(kindRowDelta, entry.Generation))
 	})
 }
 
@@ -142,8 +143,8 @@ func (tx *Tx) version(write func(sum hash.Hash) error) (Version, error) {
 	return Version(hex.EncodeToString(sum.Sum(nil)[:16])), nil
 }
 
-// sumVersions adds the keys that begin with prefixes, each with the number of the commit that wrote it last.
-func (tx *Tx) sumVersions(sum hash.Hash, prefixes ...[]byte) error {
+// sumDeltas adds the records whose keys begin with prefixes, as they are stored.
+func (tx *Tx) sumDeltas(sum hash.Hash, prefixes ...[]byte) error {
 	if err := tx.acquire(); err != nil {
 		return err
 	}
@@ -154,8 +155,15 @@ func (tx *Tx) sumVersions(sum hash.Hash, prefixes ...[]byte) error {
 			defer it.Close()
 			for it.Seek(prefix); it.Valid(); it.Next() {
 				item := it.Item()
-				number(sum, int64(len(item.Key())), int64(item.Version()))
-				sum.Write(item.Key()) // never fails
+				err := item.Value(func(value []byte) error {
+					number(sum, int64(len(item.Key())), int64(len(value)))
+					sum.Write(item.Key()) // never fails
+					sum.Write(value)
+					return nil
+				})
+				if err != nil {
+					return err
+				}
 			}
 			return nil
 		})

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 )
 
 // A fileSwitch takes the files of a store out of it and puts others in their place. It is written down before the first
@@ -37,24 +39,31 @@ func newSwitch(store string, number int, outTo, inFrom string) (s fileSwitch, er
 // topNames are the files of a store, and the directories with such.
 func topNames(dir string) (tops []string, err error) {
 	names, err := storeFiles(dir)
-	if err != nil {
-		return nil, err
-	}
+	return topsOf(names), err
+}
+
+// topsOf are what files lie in that are named relative to a directory, or themselves.
+func topsOf(names []string) (tops []string) {
 	for _, name := range names {
 		top, _, _ := strings.Cut(name, "/")
 		tops = append(tops, top)
 	}
 	slices.Sort(tops)
-	return slices.Compact(tops), nil
+	return slices.Compact(tops)
 }
 
-// begin writes the switch down, and carries it out.
+// begin writes the switch down, and carries it out. It writes it by way of the directory of the store: where files cannot move
+// from there to the quarantine, the switch is not begun.
 func (s fileSwitch) begin(store string) error {
-	if err := syncDirectory(quarantinePath(store, s.Repair)); err != nil {
+	if err := durable.SyncDirectory(quarantinePath(store, s.Repair)); err != nil {
 		return err
 	}
-	if err := replaceJSON(switchPath(store), s); err != nil {
+	text, err := json.Marshal(s)
+	if err != nil {
 		return err
+	}
+	if err := replaceFileFrom(store, switchPath(store), text); err != nil {
+		return fmt.Errorf("%s: files do not move between it and its directory %s: %w", store, quarantineName, err)
 	}
 	return s.finish(store)
 }
@@ -62,8 +71,7 @@ func (s fileSwitch) begin(store string) error {
 // finish carries out what is left to do. All files go out before the first comes in; so one that is at its new place has
 // been moved.
 func (s fileSwitch) finish(store string) error {
-	path := quarantinePath(store, s.Repair)
-	outTo, inFrom := filepath.Join(path, s.OutTo), filepath.Join(path, s.InFrom)
+	path, outTo, inFrom := quarantinePath(store, s.Repair), s.outTo(store), s.inFrom(store)
 	if err := os.MkdirAll(outTo, storeMode); err != nil {
 		return err
 	}
@@ -75,7 +83,7 @@ func (s fileSwitch) finish(store string) error {
 			return err
 		}
 	}
-	if err := errors.Join(syncDirectory(outTo), syncDirectory(path), syncDirectory(store)); err != nil {
+	if err := errors.Join(durable.SyncDirectory(outTo), durable.SyncDirectory(path), durable.SyncDirectory(store)); err != nil {
 		return err
 	}
 	for _, name := range s.In {
@@ -90,7 +98,7 @@ func (s fileSwitch) finish(store string) error {
 			return err
 		}
 	}
-	if err := syncDirectory(store); err != nil {
+	if err := durable.SyncDirectory(store); err != nil {
 		return err
 	}
 	if err := s.complete(store); err != nil {
@@ -99,7 +107,7 @@ func (s fileSwitch) finish(store string) error {
 	if err := os.Remove(switchPath(store)); err != nil {
 		return err
 	}
-	return syncDirectory(filepath.Join(store, quarantineName))
+	return durable.SyncDirectory(filepath.Join(store, quarantineName))
 }
 
 // complete gives files that are put back the modes that they had, and removes the directory that the files came from.
@@ -115,20 +123,26 @@ func (s fileSwitch) complete(store string) error {
 			}
 		}
 	}
-	return os.RemoveAll(filepath.Join(quarantinePath(store, s.Repair), s.InFrom))
+	return os.RemoveAll(s.inFrom(store))
 }
 
 // finishSwitch finishes the switch that was stopped, if there is one, and returns it; nil where there is none. The caller
 // holds the lock of the directory.
 func finishSwitch(store string) (*fileSwitch, error) {
 	s, err := readSwitch(store)
+	if err == nil {
+		return &s, s.finish(store)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		s, err = remakeSwitch(store)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &s, s.finish(store)
+	return &s, s.begin(store)
 }
 
 // readSwitch reads a switch that was begun and not finished; fs.ErrNotExist where there is none.
@@ -142,7 +156,7 @@ func readSwitch(store string) (s fileSwitch, err error) {
 		err = s.check()
 	}
 	if err != nil {
-		return s, corruptFile(switchPath(store), "%v; the files of the store are in the numbered directories beside it: put those of one back, and remove it", err)
+		return s, corruptFile(switchPath(store), "%v; remove it and repair the store again: that finds out from the files themselves what is left to do", err)
 	}
 	return s, nil
 }
@@ -166,6 +180,9 @@ func (s fileSwitch) check() error {
 // checkSwitched returns ErrCorrupt where a switch was stopped.
 func checkSwitched(store string) error {
 	_, err := os.Stat(switchPath(store))
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = findSwitch(store)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/dgraph-io/badger/v4/pb"
 	"github.com/dgraph-io/badger/v4/table"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 )
 
 // A recordWriter takes the records of a bulk write, whose generations no catalogue names yet.
@@ -183,14 +185,14 @@ func (s *Store) attach(b *tableBatch) error {
 	opt := s.db.Opts()
 	if err := errors.Join(wrapBadger(s.db.Close()), s.failure.err()); err != nil {
 		s.closed = true
-		return err
+		return errors.Join(err, s.unlock())
 	}
 	err := b.install(s.dir)
 	s.merges.watch(nil)
 	db, opening := badger.Open(opt)
 	if opening != nil {
 		s.closed = true
-		return errors.Join(err, wrapBadger(opening))
+		return errors.Join(err, wrapBadger(opening), s.unlock())
 	}
 	s.db = db
 	s.merges.watch(db)
@@ -220,7 +222,7 @@ func (b *tableBatch) install(dir string) error {
 		})
 	}
 	b.ended = nil
-	if err := syncDirectory(dir); err != nil {
+	if err := durable.SyncDirectory(dir); err != nil {
 		return err
 	}
 	return appendManifest(dir, &changes)

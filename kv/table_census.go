@@ -11,7 +11,7 @@ import (
 	"github.com/dgraph-io/badger/v4/y"
 )
 
-// A census says which records only some of a store's tables hold, whatever its manifest says.
+// A census finds the records that only unnamed tables hold.
 //
 // Badger's records have versions, ascending with the commits, and of a key the greatest version is what it holds. A merge
 // of tables makes new ones, with greater numbers, and drops what is superseded; where it reaches the last level, it drops
@@ -120,6 +120,18 @@ func (t *censusTable) ended() bool { return t.at >= len(t.entries) }
 // versions are those of a key in a table that is looked up. Where a block is damaged in which they would be, the table
 // is whole no more, and they are not found.
 func (t *censusTable) versions(key []byte) (versions []uint64, err error) {
+	records, err := t.records(key)
+	if err != nil {
+		return t.lacks(err)
+	}
+	for _, e := range records {
+		versions = append(versions, y.ParseTs(e.key))
+	}
+	return versions, nil
+}
+
+// records are those of a key in a table, with their versions.
+func (t *censusTable) records(key []byte) (found []tableEntry, err error) {
 	if !t.span.covers(key) {
 		return nil, nil
 	}
@@ -129,7 +141,7 @@ func (t *censusTable) versions(key []byte) (versions []uint64, err error) {
 		middle := (low + high) / 2
 		first, err := t.reader.first(middle)
 		if err != nil {
-			return t.lacks(err)
+			return nil, err
 		}
 		if bytes.Compare(first, key) < 0 {
 			low = middle + 1
@@ -146,15 +158,15 @@ func (t *censusTable) versions(key []byte) (versions []uint64, err error) {
 			err = t.load(block)
 		}
 		if err != nil {
-			return t.lacks(err)
+			return nil, err
 		}
 		for _, e := range t.entries {
 			if bytes.Equal(y.ParseKey(e.key), key) {
-				versions = append(versions, y.ParseTs(e.key))
+				found = append(found, e)
 			}
 		}
 	}
-	return versions, nil
+	return found, nil
 }
 
 // lacks is for a block that cannot be read.

@@ -160,43 +160,41 @@ type tableEntry struct {
 	value y.ValueStruct
 }
 
-// entries returns the entries of a block that can be told apart, and how many cannot.
-func blockEntries(block []byte) (entries []tableEntry, lost int) {
+// blockEntries returns the entries of a block that can be told apart, and how many it says that it has; zero where it does not
+// say.
+func blockEntries(block []byte) (entries []tableEntry, count int) {
 	body, _, ok := cutTableChecksum(block)
 	if !ok || len(body) < 4 {
-		return nil, 1
+		return nil, 0
 	}
-	count := int64(binary.BigEndian.Uint32(body[len(body)-4:]))
+	n := int64(binary.BigEndian.Uint32(body[len(body)-4:]))
 	body = body[:len(body)-4]
-	if 4*count > int64(len(body)) {
-		return nil, 1
+	if 4*n > int64(len(body)) {
+		return nil, 0
 	}
-	starts := body[int64(len(body))-4*count:]
-	body = body[:int64(len(body))-4*count]
+	starts := body[int64(len(body))-4*n:]
+	body = body[:int64(len(body))-4*n]
 	start := func(i int64) int64 {
-		if i == count {
+		if i == n {
 			return int64(len(body))
 		}
 		return int64(binary.NativeEndian.Uint32(starts[4*i:]))
 	}
 	var base []byte
-	for i := range count {
+	for i := range n {
 		from, to := start(i), start(i+1)
 		if from > to || to > int64(len(body)) {
-			lost++
 			continue
 		}
 		e, ok := parseEntry(body[from:to], base)
 		if i == 0 && ok {
 			base = e.key
 		}
-		if !ok {
-			lost++
-			continue
+		if ok {
+			entries = append(entries, e)
 		}
-		entries = append(entries, e)
 	}
-	return entries, lost
+	return entries, int(n)
 }
 
 func parseEntry(b, base []byte) (e tableEntry, ok bool) {

@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
 // ErrNoRepair is returned by UndoRepair for a store of which no repair is kept that is not undone.
@@ -41,6 +39,9 @@ func LastRepair(dir string) (last RepairToUndo, err error) {
 
 func lastRepair(dir string) (number int, kept keptRepair, err error) {
 	stopped, err := readSwitch(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		stopped, err = findSwitch(dir)
+	}
 	if err == nil {
 		kept, err := readKeptRepair(dir, stopped.Repair)
 		return stopped.Repair, kept, err
@@ -103,10 +104,10 @@ func UndoRepairIf(ctx context.Context, dir string, opt Options, agree func(commi
 	if err != nil {
 		return err
 	}
-	for _, f := range kept.Before {
-		there := func(other keptFile) bool { return sameFiles([]keptFile{f}, []keptFile{other}) }
-		if f.Name != lockFileName && !slices.ContainsFunc(before, there) {
-			path := filepath.Join(quarantinePath(dir, number), beforeName, f.Name)
+	there := byName(before)
+	for name, f := range byName(kept.Before) {
+		if there[name] != f {
+			path := filepath.Join(quarantinePath(dir, number), beforeName, name)
 			return corruptFile(path, "it is missing or changed; nothing was undone")
 		}
 	}
@@ -116,23 +117,8 @@ func UndoRepairIf(ctx context.Context, dir string, opt Options, agree func(commi
 	}
 	commits := uint64(0)
 	if !sameFiles(now, kept.After) {
-		unlocking := unlock()
-		unlock = func() error { return nil }
-		if unlocking != nil {
-			return unlocking
-		}
-		var last uint64
-		commits, last, err = commitsSince(dir, opt, kept.Version)
-		again, locking := lockToRepair(dir)
-		if locking != nil {
-			return errors.Join(err, locking)
-		}
-		unlock = again
-		if err != nil {
+		if commits, err = commitsSince(dir, opt, kept.Version); err != nil {
 			return fmt.Errorf("%s: what was written since it was repaired is not known, nothing was undone: %w", dir, err)
-		}
-		if err := endsWith(dir, last); err != nil {
-			return err
 		}
 	}
 	if err := errors.Join(agree(commits), ctx.Err()); err != nil {
@@ -146,28 +132,13 @@ func UndoRepairIf(ctx context.Context, dir string, opt Options, agree func(commi
 	return s.begin(dir)
 }
 
-// commitsSince opens a store, counts its commits since one, and returns the number of the last.
-func commitsSince(dir string, opt Options, version uint64) (commits, last uint64, err error) {
+// commitsSince opens a store, whose directory the caller has locked, and counts its commits since one.
+func commitsSince(dir string, opt Options, version uint64) (commits uint64, err error) {
 	opt.ReadOnly = false
-	s, err := Open(dir, opt)
+	s, err := openLocked(dir, opt, func() error { return nil })
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	return max(s.db.MaxVersion(), version) - version, s.commits, nil
-}
-
-// endsWith returns ErrWrittenSince unless a commit is the last in the journal: another process may have opened the store
-// while its directory was not locked. The caller has locked it.
-func endsWith(dir string, last uint64) error {
-	c, err := journal.Scan(dir, journalName, nil)
-	switch {
-	case err != nil:
-		return err
-	case len(c.Segments) == 0 || len(c.Damage) > 0:
-		return corruptFile(filepath.Join(dir, journalName+"-*.log"), "it is missing or damaged since the store was closed; nothing was undone")
-	case c.Last() != last:
-		return fmt.Errorf("%s: %w: another process committed after commit %d; nothing was undone", dir, ErrWrittenSince, last)
-	}
-	return nil
+	return max(s.db.MaxVersion(), version) - version, s.start()
 }

@@ -204,7 +204,7 @@ func TestLosses(t *testing.T) {
 		}
 	}
 	var sum Losses
-	for _, loss := range []Loss{{Kind: "edge", Count: 2}, {Kind: "edge", Count: 3, AtMost: true}, {Kind: "entry of space x"}, {Kind: "entry of space x", Count: 1}} {
+	for _, loss := range []Loss{{Kind: "edge", Count: 2}, {Kind: "edge", Count: 3, AtMost: true}, {Kind: "entry of space x", Count: UnknownCount}, {Kind: "entry of space x", Count: 1}, {Kind: "id"}} {
 		sum.add(loss)
 	}
 	if got, want := fmt.Sprint(sum), "at most 5 edges, an unknown number of entries of space x"; got != want {
@@ -212,35 +212,32 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// TestUndoRepairBesideAWriter has another writer commit once UndoRepair has looked for commits and closed the store.
+// TestUndoRepairBesideAWriter keeps others from writing while the commits since a repair are counted.
 func TestUndoRepairBesideAWriter(t *testing.T) {
 	t.Parallel()
-	dir, _ := flippedStore(t)
-	var now map[string]string
+	dir, before := flippedStore(t)
+	var beside error
 	opt := Options{MemoryBudget: minMemoryBudget, Observe: func(e Event) {
 		if e.Kind != EventClose {
 			return
 		}
-		s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-		if err != nil {
-			t.Error(err)
-			return
+		var s *Store
+		if s, beside = Open(dir, Options{MemoryBudget: minMemoryBudget}); beside == nil {
+			closeStore(t, s)
 		}
-		err = s.Update(func(tx *Tx) error { return tx.SetLabel(1, "beside") })
-		if err := errors.Join(err, s.Close()); err != nil {
-			t.Error(err)
-		}
-		now = bytesOf(t, dir)
 	}}
 	s := openStore(t, dir, Options{})
 	if err := errors.Join(s.db.Flatten(1), s.Close()); err != nil { // the files are no longer those that the repair left
 		t.Fatal(err)
 	}
-	if err := UndoRepair(t.Context(), dir, opt); !errors.Is(err, ErrWrittenSince) || !strings.Contains(err.Error(), "another process") {
-		t.Errorf("got %v, want ErrWrittenSince", err)
+	if err := UndoRepair(t.Context(), dir, opt); err != nil {
+		t.Error(err)
 	}
-	if got := bytesOf(t, dir); now == nil || !maps.Equal(got, now) {
-		t.Errorf("got files %v, want those that the other writer left: %v", sortedNames(got), sortedNames(now))
+	if !errors.Is(beside, ErrLocked) {
+		t.Errorf("another writer: got %v, want ErrLocked", beside)
+	}
+	if got := bytesOf(t, dir); !maps.Equal(got, before) {
+		t.Errorf("got files %v, want %v", sortedNames(got), sortedNames(before))
 	}
 }
 

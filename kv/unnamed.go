@@ -2,19 +2,24 @@ package kv
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/table"
 	"github.com/dgraph-io/badger/v4/y"
 	"github.com/dgraph-io/ristretto/v2/z"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 )
 
 // Badger removes the tables that its manifest does not name when it opens a store. After a crash there are such tables:
@@ -22,8 +27,8 @@ import (
 // that were merged. But the manifest may be an old one, or cut short. Then they hold the only copies of records.
 
 // clearUnnamed makes sure that Badger may remove the unnamed tables of a store that a crash left, whose manifest and
-// named tables are sound. It returns ErrCorrupt where one holds records that are nowhere else. Those that cannot be read
-// are moved into the quarantine.
+// named tables are sound. It returns ErrCorrupt where one holds records that are nowhere else. One that cannot be read is
+// moved into the quarantine where the named tables and the journal have every commit, and is an ErrCorrupt otherwise.
 func clearUnnamed(dir string, named badger.Manifest, unnamed []uint64) (err error) {
 	c := &census{}
 	defer func() { err = errors.Join(err, c.close()) }()
@@ -50,17 +55,22 @@ func clearUnnamed(dir string, named badger.Manifest, unnamed []uint64) (err erro
 		if err := c.addNamed(dir, named, spans); err != nil {
 			return err
 		}
-		logged, err := loggedVersions(dir)
+		logged, err := readLogs(dir)
 		if err != nil {
 			return err
 		}
-		if err := c.countOnly(context.Background(), logged); err != nil {
+		if err := c.countOnly(context.Background(), logged.versions); err != nil {
 			return err
 		}
 	}
 	for _, t := range c.tables {
 		if t.only > 0 {
 			return corruptFile(t.reader.path, "%s does not name it, and %d of its records are nowhere else", badger.ManifestFilename, t.only)
+		}
+	}
+	if len(unreadable) > 0 {
+		if err := checkWithout(dir); err != nil {
+			return fmt.Errorf("%s cannot be read, and %s does not name it: %w", table.NewFilename(unreadable[0], dir), badger.ManifestFilename, err)
 		}
 	}
 	for _, id := range unreadable {
@@ -135,16 +145,21 @@ func setAside(dir, name string) error {
 	if err := os.Rename(filepath.Join(dir, name), free); err != nil {
 		return err
 	}
-	return errors.Join(syncDirectory(to), syncDirectory(dir))
+	return errors.Join(durable.SyncDirectory(to), durable.SyncDirectory(dir))
 }
 
-// loggedVersions are the versions of all commits that the logs of memtables have.
-func loggedVersions(dir string) (versions map[uint64]bool, err error) {
+// logContents are what the logs of memtables have.
+type logContents struct {
+	versions map[uint64]bool  // of all transactions
+	commits  []numberedCommit // of those that wrote their number, ascending
+}
+
+func readLogs(dir string) (*logContents, error) {
 	logs, err := memTableLogs(dir)
 	if err != nil {
 		return nil, err
 	}
-	versions = map[uint64]bool{}
+	c := &logContents{versions: map[uint64]bool{}}
 	for _, path := range logs {
 		info, err := os.Stat(path)
 		if err != nil {
@@ -157,15 +172,16 @@ func loggedVersions(dir string) (versions map[uint64]bool, err error) {
 		if err != nil {
 			return nil, err
 		}
-		addLoggedVersions(file.Data, versions)
+		c.add(file.Data)
 		if err := file.Close(-1); err != nil {
 			return nil, err
 		}
 	}
-	return versions, nil
+	slices.SortFunc(c.commits, func(a, b numberedCommit) int { return cmp.Compare(a.number, b.number) })
+	return c, nil
 }
 
-// addLoggedVersions adds the versions of the commits in a log, up to where Badger stops to read it. Behind the beginning a
+// add adds what a log has, up to where Badger stops to read it. Behind the beginning a
 // log has entries:
 //
 //	mark, mark of the user     a byte each
@@ -174,11 +190,12 @@ func loggedVersions(dir string) (versions map[uint64]bool, err error) {
 //	key, with its version      of the end of a commit: without meaning, and the version is the value, in decimal
 //	value
 //	checksum                   CRC-32C of all that, big-endian
-func addLoggedVersions(text []byte, versions map[uint64]bool) {
+func (c *logContents) add(text []byte) {
 	if len(text) < logHeader {
 		return
 	}
 	const mostKey = 1 << 16
+	var pending []numberedCommit // of the transaction that is being read
 	for text = text[logHeader:]; len(text) > 2; {
 		mark, at := text[0], 2
 		var lengths [3]uint64
@@ -204,9 +221,19 @@ func addLoggedVersions(text []byte, versions map[uint64]bool) {
 			if err != nil {
 				return
 			}
-			versions[version] = true
+			c.versions[version] = true
+			for _, commit := range pending {
+				if commit.version == version {
+					c.commits = append(c.commits, commit)
+				}
+			}
+			pending = nil
 		case mark&markOfTransaction == 0 && len(key) > 8:
-			versions[y.ParseTs(key)] = true
+			c.versions[y.ParseTs(key)] = true
+		case len(key) > 8 && bytes.Equal(y.ParseKey(key), commitKey()):
+			if number, err := commitNumber(value); err == nil {
+				pending = append(pending, numberedCommit{number, y.ParseTs(key)})
+			}
 		}
 		text = text[end+crc32.Size:]
 	}

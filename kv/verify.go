@@ -48,6 +48,14 @@ type verifiedTables struct {
 	known  map[uint64]tableMark // the tables that were compared
 	all    bool                 // those up to newest are known
 	sizes  map[uint64]int64     // of the files of tables, in bytes, as they were first seen
+
+	counted tableCount // what verifyChangedTables found last; of the writer's lock
+}
+
+// A tableCount tells one set of tables from another.
+type tableCount struct {
+	tables int
+	bytes  int64
 }
 
 // readVerified reads which tables of a store were compared. Where the list is damaged, none was.
@@ -167,6 +175,24 @@ func (s *Store) verifyTables() error {
 		return v.compare(slices.DeleteFunc(tables, func(id uint64) bool { return id > v.newest }))
 	})
 	v.all = err == nil
+	return err
+}
+
+// verifyChangedTables does so where tables have come or gone since it was last done: commits between two of these list no
+// directory. The caller holds the writer's lock.
+func (s *Store) verifyChangedTables() error {
+	var now tableCount
+	for _, level := range s.db.Levels() {
+		now.tables += level.NumTables
+		now.bytes += level.Size
+	}
+	if now == s.verified.counted {
+		return nil
+	}
+	err := s.verifyTables()
+	if err == nil {
+		s.verified.counted = now
+	}
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -221,20 +222,20 @@ func (s *Store) countLogs() error {
 
 // afterClose completes a Close, which ended with err. Where a write failed the manifest is made to name the tables that are
 // there; and where there are others, which were not finished or could not be removed, or records that no catalogue names,
-// the store is left as one that was not closed properly, so that the next open for writing removes them.
-func (s *Store) afterClose(err error) error {
+// the store is left as one that crashed, so that the next open for writing removes them.
+func (s *Store) afterClose(err error) (crashed bool, _ error) {
 	if s.opt.ReadOnly {
-		return err
+		return false, err
 	}
 	failure := s.failure.err()
 	if failure != nil {
 		failure = errors.Join(fmt.Errorf("%s: %w", s.dir, failure), reviseManifest(s.dir), undoMerges(s.dir))
 	}
 	unnamed, reading := hasUnnamedTables(s.dir)
-	if failure != nil || unnamed || s.unswept != nil {
+	if crashed = failure != nil || unnamed || s.unswept != nil; crashed {
 		reading = errors.Join(reading, os.WriteFile(filepath.Join(s.dir, lockFileName), nil, 0o600))
 	}
-	return errors.Join(failure, err, reading)
+	return crashed, errors.Join(failure, err, reading)
 }
 
 // hasUnnamedTables says whether there are tables that the manifest does not name, or its last change is cut off.
@@ -282,6 +283,26 @@ func reviseManifest(dir string) error {
 		return nil
 	}
 	return writeManifest(dir, &kept)
+}
+
+// mergedTables are the tables of which changes of a manifest say that they were merged into others. The changes are no proof
+// for a table with a number above all that they name at last: Badger gives such a number out again.
+func mergedTables(sets []*pb.ManifestChangeSet) map[uint64]bool {
+	merged, named := map[uint64]bool{}, map[uint64]bool{}
+	for _, set := range sets {
+		for _, change := range set.Changes {
+			gone := change.Op == pb.ManifestChange_DELETE
+			merged[change.Id], named[change.Id] = gone, !gone
+		}
+	}
+	var greatest uint64
+	for id, is := range named {
+		if is {
+			greatest = max(greatest, id)
+		}
+	}
+	maps.DeleteFunc(merged, func(id uint64, is bool) bool { return !is || id > greatest })
+	return merged
 }
 
 // readManifestChanges reads the whole changes of the manifest in dir.

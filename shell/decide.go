@@ -171,15 +171,7 @@ func (q *query) decidedNodes(s *decideStatement) (nodeSequence, error) {
 		}
 		nodes[i] = v
 	}
-	return func(context.Context) iter.Seq2[kv.NodeID, error] {
-		return func(yield func(kv.NodeID, error) bool) {
-			for _, v := range nodes {
-				if !yield(v, nil) {
-					return
-				}
-			}
-		}
-	}, nil
+	return func(context.Context) iter.Seq2[kv.NodeID, error] { return each(nodes) }, nil
 }
 
 // decisionQuery says which nodes a decision with a condition is about: the suspects that it is true of, whatever it says
@@ -191,7 +183,7 @@ func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
 	var run *cleaner.Run
 	var err error
 	if !s.all || needsScore {
-		if run, err = q.lastRun(); err != nil {
+		if run, err = lastRun(q.tx); err != nil {
 			return index.Query{}, err
 		}
 	}

@@ -134,8 +134,8 @@
 // suggested, score, confidence and run; decision is null until somebody decides. A property is compared with
 // constants of its own type. Labels are text, and may be written as a number where they look like one, but for <, <=,
 // >, >= and between. Ids are integers where all of them are, and else text: then id >= 100 is an error, and
-// id >= '100' compares as text. A comparison with a property that has no value is neither true nor false, and neither is its negation: is null
-// is the way to ask. In a pattern of like, % stands for any characters, _ for one, and \ makes the next one
+// id >= '100' compares as text. A comparison with a property that has no value is neither true nor false, and neither is
+// its negation: is null is the way to ask. In a pattern of like, % stands for any characters, _ for one, and \ makes the next one
 // stand for itself.
 //
 // Without an order, nodes come in the order of the node file and suspects by descending score. What is equal in
@@ -154,7 +154,8 @@
 // file at the next .output, or when the session ends. The earlier file stays where the session ends by an error, or where
 // every statement failed. Devices and pipes are written to at once. No file is written into a store.
 //
-// A statement has at most 1 MiB: what is longer is asked as several, and many equalities of one property as in (…). The file of .read may be a named pipe, but no device, and no file that is being read.
+// A statement has at most 1 MiB: what is longer is asked as several, and many equalities of one property as in (…). The
+// file of .read may be a named pipe, but no device, and no file that is being read.
 //
 // # Formats
 //

@@ -218,6 +218,7 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 	return inMemory(columns, rows), nil
 }
 
+// lastRun is the run that the scores come from, or ErrNotCleaned.
 func lastRun(tx *kv.Tx) (*cleaner.Run, error) {
 	run, err := cleaner.LastRun(tx)
 	if errors.Is(err, kv.ErrNotFound) {

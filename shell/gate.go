@@ -40,7 +40,7 @@ Scores are not those of the store as it is where it was never cleaned, where pre
 		`Labels that decisions changed since are no such reason, however many: the scores stay those of the labels that clean saw. Run clean to have the new labels judged.
 
 A baseline is a table with the columns id and given_label, as --write-baseline and the export of suspects make it. A suspect that was given another label since ` +
-		`is not in it; without the column given_label it is the id alone that counts.
+		`is not in it; without the column given_label it is the id alone that counts. Of scores that are not those of the store as it is no baseline is written.
 
     graphcleaner gate my.graph --most 100
     graphcleaner gate my.graph --most-share 0.02 --threshold 0.9
@@ -107,8 +107,8 @@ func (c *gateCommand) Run(ctx context.Context, s *streams) error {
 	})
 }
 
-// A census is what a gate knows of the suspects of a store.
-type census struct {
+// A gateCount is what a gate knows of the suspects of a store.
+type gateCount struct {
 	threshold       float64
 	warnings        []string // of the run
 	outdated        []string // why the scores are not those of the store as it is
@@ -133,7 +133,7 @@ func (c *gateCommand) judge(ctx context.Context, store *kv.Store, known baseline
 	if found.unsure > 0 {
 		above += fmt.Sprintf(", without %d put aside as unsure", found.unsure)
 	}
-	suspects := countText(int(found.suspects), "suspect", "suspects") + " " + above
+	suspects := countText(found.suspects, "suspect", "suspects") + " " + above
 	wrong := slices.Clone(found.outdated)
 	tooMany := c.Most != nil && found.suspects > *c.Most
 	if tooMany {
@@ -179,7 +179,7 @@ func sayWarnings(s *streams, warnings []string) {
 }
 
 // count goes through the suspects.
-func (c *gateCommand) count(ctx context.Context, store *kv.Store, known baseline) (found census, err error) {
+func (c *gateCommand) count(ctx context.Context, store *kv.Store, known baseline) (found gateCount, err error) {
 	tx := store.Begin()
 	defer tx.Close()
 	run, err := lastRun(tx)
@@ -318,6 +318,20 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *str
 	}
 	tx := store.Begin()
 	defer tx.Close()
+	run, err := lastRun(tx)
+	if errors.Is(err, ErrNotCleaned) {
+		return &verdictError{err.Error()}
+	}
+	if err != nil {
+		return err
+	}
+	wrong, err := outdated(ctx, tx, run)
+	if err != nil {
+		return err
+	}
+	if wrong != nil {
+		return &verdictError{strings.Join(wrong, "; ")}
+	}
 	threshold, err := c.threshold(tx)
 	if err != nil {
 		return err
@@ -334,6 +348,6 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *str
 	if err != nil {
 		return leaving(err, "%s was not written", c.WriteBaseline)
 	}
-	s.say("%s: wrote %s above %.4g to %s", c.DB, countText(int(rows), "suspect", "suspects"), threshold, c.WriteBaseline)
+	s.say("%s: wrote %s above %.4g to %s", c.DB, countText(rows, "suspect", "suspects"), threshold, c.WriteBaseline)
 	return nil
 }

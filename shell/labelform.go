@@ -56,8 +56,7 @@ func classNames(tx *kv.Tx, header []string) []string {
 	return names
 }
 
-// looks is the same of names that look alike: it is without what differs in white space, Unicode form, and characters
-// of no width.
+// looks maps names that look alike to one key: without white space, Unicode form and characters of no width.
 func looks(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
@@ -114,7 +113,7 @@ func (s *streams) sayLookAlikes(ctx context.Context, tx *kv.Tx) error {
 		}
 	}
 	for _, class := range notNumbers {
-		s.say("%s is the class of %s: where it stands for a missing label, leave the field empty.", class, nodesText(int(counts[class])))
+		s.say("%s is the class of %s: where it stands for a missing label, leave the field empty.", class, nodesText(counts[class]))
 	}
 	if len(alike) == 0 {
 		return nil
@@ -124,7 +123,7 @@ func (s *streams) sayLookAlikes(ctx context.Context, tx *kv.Tx) error {
 	for _, group := range alike[:min(len(alike), most)] {
 		var parts []string
 		for _, class := range group[:min(len(group), most)] {
-			parts = append(parts, fmt.Sprintf("%s: %s", strconv.QuoteToASCII(class), nodesText(int(counts[class]))))
+			parts = append(parts, fmt.Sprintf("%s: %s", strconv.QuoteToASCII(class), nodesText(counts[class])))
 		}
 		if more := len(group) - most; more > 0 {
 			parts = append(parts, fmt.Sprintf("and %d more", more))

@@ -3,7 +3,6 @@ package shell
 import (
 	"errors"
 	"os"
-	"runtime"
 )
 
 // errLocked is returned by lock where another process, or another open file of this one, holds the lock.
@@ -26,16 +25,4 @@ func openLocked(path string) (*os.File, error) {
 // has no locks.
 func isInUse(err error) bool {
 	return errors.Is(err, errLocked) || errors.Is(err, errors.ErrUnsupported)
-}
-
-// syncDirectory makes the names in a directory durable, where the system can.
-func syncDirectory(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil // directories cannot be synced there, and renames are journalled
-	}
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

@@ -114,7 +114,7 @@ func (q *query) explainPlan(ctx context.Context, of statement) (*Result, error) 
 	if err != nil {
 		return nil, err
 	}
-	text := found.plan.String() + "\nfound " + countText(int(rows), "row", "rows")
+	text := found.plan.String() + "\nfound " + countText(rows, "row", "rows")
 	if found.past != nil {
 		text += fmt.Sprintf("\nlabels and decisions of the past in place of today's: %s", nodesText(len(found.past)))
 	}

@@ -27,7 +27,7 @@ func (q *query) noise() (*Result, error) {
 	if err := cleaner.CheckNoise(q.tx, q.engine.memory); err != nil {
 		return nil, err
 	}
-	run, err := q.lastRun()
+	run, err := lastRun(q.tx)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
@@ -163,7 +164,7 @@ func (o *output) commit() error {
 	if err != nil {
 		return errors.Join(err, os.Remove(o.temporary))
 	}
-	return syncDirectory(filepath.Dir(o.path))
+	return durable.SyncDirectory(filepath.Dir(o.path))
 }
 
 // discard leaves the file that was there, if any.

@@ -9,9 +9,9 @@ import (
 	"os"
 )
 
-// A redirection is the file that answers go to. It takes the place of the one that was there when .output names another,
-// or when the session ends: not before, and not where the session ends by an error or every statement failed. An answer
-// that fails half way is taken out of it.
+// A redirection is the file that answers go to. It replaces the earlier file when .output names another or the session
+// ends. It does not if the session ends with an error or every statement failed. An answer that fails half way is taken
+// out of it.
 type redirection struct {
 	*output
 	whole    int64 // bytes, those of answers that are complete

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 )
 
 // A replacement makes a new store beside an old one and puts it in its place. Both pass through one directory, which
@@ -75,7 +77,7 @@ func (r *replacement) swap() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(syncDirectory(r.dir), syncDirectory(filepath.Dir(r.db)))
+	return errors.Join(durable.SyncDirectory(r.dir), durable.SyncDirectory(filepath.Dir(r.db)))
 }
 
 // renameBoth swaps in two steps, between which there is no store.

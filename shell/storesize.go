@@ -80,7 +80,11 @@ func (q *query) predictions() (encoding kv.Value, lost [2]kv.Value, err error) {
 // diskBytes sums what the files of a store take on disk. A file that goes while they are counted counts nothing.
 func diskBytes(dir string) (int64, error) {
 	total := int64(0)
-	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return 0, err
+	}
+	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

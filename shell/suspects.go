@@ -2,7 +2,6 @@ package shell
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -16,7 +15,7 @@ import (
 // guarantee is asked for, and that nobody has decided where it speaks of decision. Without an order the highest score
 // comes first.
 func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Query, error) {
-	run, err := q.lastRun()
+	run, err := lastRun(q.tx)
 	if err != nil {
 		return index.Query{}, err
 	}
@@ -66,15 +65,6 @@ func suspectsAbove(ctx context.Context, tx *kv.Tx, threshold float64, order []in
 // hasValue is true of nodes for which a property is not null.
 func hasValue(property string) index.Predicate {
 	return index.Not{Term: index.IsNull{Property: property}}
-}
-
-// lastRun is the run that the scores come from, or ErrNotCleaned.
-func (q *query) lastRun() (*cleaner.Run, error) {
-	run, err := cleaner.LastRun(q.tx)
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil, ErrNotCleaned
-	}
-	return run, err
 }
 
 // guaranteed turns a bound on an error rate into the condition on scores that keeps it, and remarks on

@@ -249,6 +249,10 @@ func TestGateEndsWith(t *testing.T) {
 			"other predictions", func() { mustRun(t, "import", "g", "--predictions", "p.csv") }, "--most 240", exitVerdict,
 			[]string{"the scores are out of date: predictions were written after run 1 began: run clean"},
 		},
+		{
+			"no baseline of scores that are out of date", func() {}, "--write-baseline known.csv", exitVerdict,
+			[]string{"the scores are out of date: predictions were written after run 1 began: run clean"},
+		},
 		{"cleaned again", clean, "--most 240", exitDone, []string{": passed"}},
 		{
 			"an edge more", update(func(tx *kv.Tx) error {

@@ -73,12 +73,3 @@ func unmap(mapped []byte) error {
 	}
 	return unix.Munmap(mapped)
 }
-
-// syncDirectory makes the names in a directory durable.
-func syncDirectory(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}

@@ -15,6 +15,8 @@ import (
 	"os"
 	"path/filepath"
 	"unsafe"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 )
 
 // A Number is what arrays hold.
@@ -62,7 +64,7 @@ func (d *Dir) Put(name string, body []byte) (err error) {
 	if err != nil {
 		return errors.Join(fmt.Errorf("scratch file %s: %w", name, err), removeFile(file.Name()))
 	}
-	return syncDirectory(d.path)
+	return durable.SyncDirectory(d.path)
 }
 
 // Get reads what Put wrote: fs.ErrNotExist where there is nothing, or nothing whole.

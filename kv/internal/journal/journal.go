@@ -1,5 +1,5 @@
-// Package journal keeps what was written in order, in files that are only appended to: each frame of entries has a checksum,
-// and is whole or was never written. It knows nothing of the store whose journal it is.
+// Package journal keeps what was written in order, in files that are only appended to. Each frame of entries has a checksum,
+// so that a reader tells a whole frame from a damaged one. It knows nothing of the store whose journal it is.
 //
 // A journal is the files NAME-000001.log, NAME-000002.log and so on, its segments, in one directory. Frames are
 // appended to the last; the oldest are removed once they are no longer needed. A segment is

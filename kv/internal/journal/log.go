@@ -6,7 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
 )
 
 // A Log is a journal that is appended to. One goroutine at a time.
@@ -63,21 +64,14 @@ func (l *Log) begin(s Segment) error {
 	head := s.appendHead(nil)
 	s.End = int64(len(head))
 	begun := filepath.Join(l.dir, "spill-"+l.name+".tmp")
-	file, err := os.OpenFile(begun, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(head)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err := errors.Join(err, file.Close()); err != nil { // some systems rename no file that is open
+	if err := durable.WriteFile(begun, head); err != nil { // closed: some systems rename no file that is open
 		return errors.Join(err, os.Remove(begun))
 	}
 	if err := os.Rename(begun, s.Path); err != nil {
 		return errors.Join(err, os.Remove(begun))
 	}
-	err = syncDirectory(l.dir)
+	var file *os.File
+	err := durable.SyncDirectory(l.dir)
 	if err == nil {
 		file, err = os.OpenFile(s.Path, os.O_RDWR, 0)
 	}
@@ -88,18 +82,6 @@ func (l *Log) begin(s Segment) error {
 	l.segments = append(l.segments, s)
 	l.file = file
 	return nil
-}
-
-// syncDirectory makes durable which files are in a directory.
-func syncDirectory(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil // directories cannot be synced there, and renames are journalled
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 // Last is the number of the last commit.
