@@ -48,3 +48,26 @@ func TestRemarksHaveNoControlCharacters(t *testing.T) {
 	}
 	mustRun(t, "shell", db, "-c", "accept p4 because 'a\tb\n\"c'")
 }
+
+// Splits are kept by one name each, in whatever spelling they come.
+func TestSplitsHaveOneName(t *testing.T) {
+	writeFiles(t, map[string]string{
+		"n.csv": "id,label,split\na,X,Train\nb,Y,Validation\nc,X,TEST\nd,X,\n", "e.csv": twoEdges, "s.csv": "id,split\na,VALID\nb,None\nc,\nd,test\n",
+		"i.csv": "id,label\n1,X\n0,Y\n-0,X\n", "ie.csv": "src,dst\n1,0\n",
+	})
+	splits := func() string {
+		return strings.ReplaceAll(mustRun(t, "shell", "g", "-c", "nodes return split", "--format", "csv"), "\n", " ")
+	}
+	mustRun(t, "import", "g", "--nodes", "n.csv", "--edges", "e.csv")
+	if got, want := splits(), "split train val test  "; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	mustRun(t, "import", "g", "--splits", "s.csv")
+	if got, want := splits(), "split val none  test "; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	// An id that is an integer in other words makes text of all.
+	if got := run(t, "", "import", "i", "--nodes", "i.csv", "--edges", "ie.csv"); !strings.Contains(got.err, `Ids are text, since "-0" is no integer`) {
+		t.Errorf("got %s, want a remark on the ids", got.err)
+	}
+}

@@ -488,13 +488,15 @@ func (n *nodesFile) parse(row table.Row, chunk *nodeChunk) error {
 	first := len(chunk.values)
 	for k, column := range n.columns {
 		text := row.Fields[column]
-		if column == n.split {
-			if _, err := cleaner.ParseSplit(view(text)); err != nil {
-				return n.in.Want(row, column, "train, val, test or none")
-			}
-		}
 		kind := n.properties[k].Kind
 		value, ok := kv.StringValue(view(text)), true
+		if column == n.split && len(text) > 0 {
+			split, err := cleaner.ParseSplit(view(text))
+			if err != nil {
+				return n.in.Want(row, column, "train, val, test or none")
+			}
+			value = kv.StringValue(split.String())
+		}
 		if kind != kv.KindString || len(text) == 0 {
 			value, ok = parseValue(kind, text)
 		}

@@ -179,7 +179,8 @@ func mixedIDs(tx *kv.Tx) (bool, error) {
 	return false, nil
 }
 
+// isInteger reports whether an id is an integer as it is written: 007 and -0 are text.
 func isInteger(id string) bool {
-	_, isInt := parseValue(kv.KindInt, []byte(id))
-	return isInt
+	n, err := strconv.ParseInt(id, 10, 64)
+	return err == nil && strconv.FormatInt(n, 10) == id
 }

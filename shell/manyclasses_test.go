@@ -203,9 +203,9 @@ func TestEncodingFlags(t *testing.T) {
 	writeFiles(t, map[string]string{"nodes.csv": threeNodes, "edges.csv": twoEdges, "p.npy": array(3, 2, 0.5, 0.5, 1, 0, 0, 1)})
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
 	for args, want := range map[string]string{
-		"import g --predictions p.npy --top-k=-1":                      "--top-k -1: want 1 or more",
+		"import g --predictions p.npy --top-k=-1":                      `got "-1", want a whole number from 1`,
 		"import g --splits s.csv --float16":                            "they need --predictions",
-		"predict g --top-k=-1":                                         "--top-k -1: want 1 or more",
+		"predict g --top-k=-1":                                         `got "-1", want a whole number from 1`,
 		"eval --nodes nodes.csv --edges edges.csv --top-k 3 --float16": "unknown flag --top-k",
 	} {
 		if got := run(t, "", strings.Fields(args)...); got.code != exitUsage || !strings.Contains(got.err, want) {

@@ -283,7 +283,7 @@ func (w *writing) splits(ctx context.Context, path string, stage *kv.Stage) (mar
 	})
 }
 
-// eachSplit calls fn for every row of a splits file, whose names cleaner.ParseSplit knows.
+// eachSplit calls fn for every row of a splits file, with the name of cleaner.Split.String; "" of an empty one.
 func eachSplit(ctx context.Context, tx *kv.Tx, path string, r reading, fn func(v kv.NodeID, name string) error) (err error) {
 	in, columns, err := openTable(ctx, path, r.memory, "split")
 	if err != nil {
@@ -305,10 +305,14 @@ func eachSplit(ctx context.Context, tx *kv.Tx, path string, r reading, fn func(v
 			return err
 		}
 		name := string(row.Fields[split])
-		if _, err := cleaner.ParseSplit(name); err != nil {
+		if name == "" {
+			return fn(v, "")
+		}
+		parsed, err := cleaner.ParseSplit(name)
+		if err != nil {
 			return in.Want(row, split, "train, val, test or none")
 		}
-		return fn(v, name)
+		return fn(v, parsed.String())
 	})
 }
 
