@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -98,8 +100,8 @@ type Shown struct {
 
 // DecideOptions says who decides.
 type DecideOptions struct {
-	Who  string           // at most MaxWho bytes of UTF-8
-	Why  string           // at most MaxWhy bytes of UTF-8
+	Who  string           // at most MaxWho bytes of UTF-8, with no control characters but tab and newline
+	Why  string           // at most MaxWhy bytes of the same
 	Made time.Time        // when the decision was made, of a year up to 9999; zero: Now
 	Now  func() time.Time // nil: time.Now. Where it is behind the newest entry's Entered, that is taken for Entered.
 }
@@ -131,9 +133,15 @@ func checkRemark(what, text string, limit int) error {
 		return fmt.Errorf("%s has %d bytes, want at most %d: %w", what, len(text), limit, ErrOptions)
 	case !utf8.ValidString(text):
 		return fmt.Errorf("%s %q is not UTF-8: %w", what, text, ErrOptions)
+	case strings.ContainsFunc(text, IsControl):
+		return fmt.Errorf("%s %q has control characters: %w", what, text, ErrOptions)
 	}
 	return nil
 }
+
+// IsControl reports whether a character can stand in no Who and no Why: all control characters but tab and newline, as
+// not every format of a table has them.
+func IsControl(r rune) bool { return unicode.IsControl(r) && r != '\t' && r != '\n' }
 
 // Entries are neighbouring entries of the history, those of one write.
 type Entries struct {

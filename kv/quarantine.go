@@ -191,7 +191,7 @@ func storeFiles(dir string) (names []string, err error) {
 			return err
 		case lent && entry.IsDir():
 			return fs.SkipDir
-		case !lent && !entry.IsDir():
+		case !lent && !entry.IsDir() && name != draftName:
 			names = append(names, filepath.ToSlash(name))
 		}
 		return nil
@@ -398,6 +398,9 @@ func replaceJSON(path string, v any) error {
 	return replaceFile(path, text)
 }
 
+// draftName is the name of a file that is to replace another. In a store, the next open removes it.
+const draftName = "spill-replace.tmp"
+
 // replaceFile puts a text in the place of a file, at once and durably.
 func replaceFile(path string, text []byte) error {
 	return replaceFileFrom(filepath.Dir(path), path, text)
@@ -405,8 +408,7 @@ func replaceFile(path string, text []byte) error {
 
 // replaceFileFrom is replaceFile by way of another directory. Where that is on another file system, nothing is replaced.
 func replaceFileFrom(dir, path string, text []byte) error {
-	begun := filepath.Join(dir, "spill-replace.tmp") // in a store, the next open removes it
-	return wrapBadger(durable.ReplaceFile(path, begun, text))
+	return wrapBadger(durable.ReplaceFile(path, filepath.Join(dir, draftName), text))
 }
 
 // wrapSpace is wrapBadger for an error of writing to a quarantine.

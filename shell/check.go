@@ -101,7 +101,9 @@ func (c *checkCommand) check(ctx context.Context, s *streams) (problems int, err
 		}
 		return err
 	})
-	if !opened && errors.Is(err, kv.ErrCorrupt) {
+	older, ok := errors.AsType[*kv.VersionError](err)
+	repairable := errors.Is(err, kv.ErrCorrupt) || c.Repair && ok && older.Got < older.Want // which a damaged file keeps from being migrated
+	if !opened && repairable {
 		report(kv.Problem{Where: c.DB, What: err.Error()})
 		err = nil
 	}

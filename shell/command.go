@@ -101,6 +101,7 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 			"methods": strings.Join(cleaner.MethodNames(), ", "),
 			"threads": strconv.Itoa(runtime.NumCPU()),
 		},
+		decimals(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(s),

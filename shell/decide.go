@@ -109,6 +109,14 @@ func (q *query) decideOptions(why *literal) (cleaner.DecideOptions, error) {
 	return opt, nil
 }
 
+// checkWho refuses a name that no decision can have.
+func checkWho(name string) error {
+	if strings.ContainsFunc(name, cleaner.IsControl) {
+		return usagef("--who %q has control characters, want none but tab and newline", name)
+	}
+	return nil
+}
+
 // userName is who is logged in, "" where the system does not tell.
 func userName() string {
 	if u, err := user.Current(); err == nil {

@@ -313,6 +313,11 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 	if len(d.who) > cleaner.MaxWho || len(d.why) > cleaner.MaxWhy {
 		return nil, f.errorf(line, "", "who and why may have %d and %d bytes", cleaner.MaxWho, cleaner.MaxWhy)
 	}
+	for name, text := range map[string]string{"who": d.who, "why": d.why} {
+		if strings.ContainsFunc(text, cleaner.IsControl) {
+			return nil, f.errorf(line, name, "got %q, want no control characters but tab and newline", shortText(text))
+		}
+	}
 	if d.hasTo && d.to != "" && !f.classes[d.to] {
 		return nil, f.errorf(line, "label", "got %q, which is no class of the store%s", shortText(d.to), didYouMean(d.to, f.tx.Classes()))
 	}

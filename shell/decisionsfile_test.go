@@ -207,6 +207,7 @@ func TestBadDecisions(t *testing.T) {
 		{"d.jsonl", `{"id":"p4","decision":"reject","from":"Systems","to":"Theory"}`,
 			`d.jsonl:1: column "label": got "Theory", want "Systems", the label from before, which reject keeps`},
 		{"d.jsonl", `{"id":"p4","decision":"unsure","from":"Systems","to":"Theory"}`, `which unsure keeps`},
+		{"d.jsonl", `{"id":"p4","label":"Theory","why":"a\r\nb"}`, `d.jsonl:1: column "why": got "a\r\nb", want no control characters`},
 		{"d.csv", "id,Label,LABEL\np4,Theory,Systems\n", `d.csv:1: got the columns "Label" and "LABEL", want one of them named "label"`},
 		{"d.csv", "id,label,time\np4,Theory,noon\n", `d.csv:2: column "time": got "noon", want a time as 2026-01-31T18:00:00Z`},
 		{"d.csv", "id,label,undoes\np4,Theory,x\n", `d.csv:2: column "undoes": got "x", want the number of a decision`},

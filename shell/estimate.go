@@ -65,7 +65,7 @@ func (c *estimateCommand) check() error {
 	case given && !c.Directed && c.Direction != kv.Both:
 		return usagef("--direction %s: want --directed with it", c.Direction)
 	}
-	return firstError(checkHops(c.Hops), checkSampledHops(c.Diagonal, c.Hops), c.predictionEncoding.check())
+	return firstError(checkHops(c.Hops), checkSampledHops(c.Diagonal, c.Hops))
 }
 
 func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
@@ -169,7 +169,7 @@ func (p *projection) countStore(ctx context.Context, tx *kv.Tx) (err error) {
 		return nil
 	}
 	p.files.predictions.columns = p.counts.Classes
-	p.files.encoding = predictionEncoding{TopK: encoding.TopK, Float16: encoding.Float16}
+	p.files.encoding = predictionEncoding{TopK: positive(encoding.TopK), Float16: encoding.Float16}
 	return err
 }
 

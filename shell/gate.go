@@ -67,7 +67,7 @@ func (f suspicion) threshold(tx *kv.Tx) (float64, error) {
 		return 0, err
 	}
 	if f.Threshold != nil {
-		return *f.Threshold, nil
+		return single(*f.Threshold), nil
 	}
 	return run.Threshold, nil
 }

@@ -28,20 +28,12 @@ type writing struct {
 
 // predictionEncoding is how predictions are stored.
 type predictionEncoding struct {
-	TopK    int  `name:"top-k" placeholder:"K" help:"Keep the K largest classes of each prediction, and what is left in equal shares for the others. Without it: all."`
-	Float16 bool `name:"float16" help:"Store predictions as 16-bit floats."`
-}
-
-// check returns a usage error where the flags make no sense.
-func (e predictionEncoding) check() error {
-	if e.TopK < 0 {
-		return usagef("--top-k %d: want 1 or more", e.TopK)
-	}
-	return nil
+	TopK    positive `name:"top-k" placeholder:"K" help:"Keep the K largest classes of each prediction, and what is left in equal shares for the others. Without it: all."`
+	Float16 bool     `name:"float16" help:"Store predictions as 16-bit floats."`
 }
 
 func (e predictionEncoding) encoding() cleaner.PredictionEncoding {
-	return cleaner.PredictionEncoding{TopK: e.TopK, Float16: e.Float16}
+	return cleaner.PredictionEncoding{TopK: int(e.TopK), Float16: e.Float16}
 }
 
 // checkEncoding returns a usage error where the flags for predictions make no sense.
@@ -49,7 +41,7 @@ func (g *graphFiles) checkEncoding() error {
 	if g.Predictions == "" && g.predictionEncoding != (predictionEncoding{}) {
 		return usagef("--top-k and --float16 say how predictions are stored, so they need --predictions")
 	}
-	return g.predictionEncoding.check()
+	return nil
 }
 
 // predictionOptions says what the rows of the predictions are.

@@ -37,9 +37,6 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 	if c.Hops < 1 {
 		return usagef("--hops %d: want 1 or more", c.Hops)
 	}
-	if err := c.check(); err != nil {
-		return err
-	}
 	stages := new(stageLog)
 	var report *cleaner.PredictReport
 	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {

@@ -203,11 +203,24 @@ func (r *resolver) compared(n name, l literal, ordered bool) (kv.Value, error) {
 		}
 		value = r.class(value, l)
 	}
+	if column.Kind == kv.KindSingle && isNumber(value) {
+		value = kv.FloatValue(single(value.Float()))
+	}
 	if n.text == "id" && column.Kind == kv.KindString && !ordered && isNumber(value) {
 		value = kv.StringValue(numberText(value, l)) // 007 is another id than 7
 	}
 	r.constants = append(r.constants, constant{property: n.text, value: value, pos: l.pos})
 	return value, nil
+}
+
+// single is a number as a column of 32-bit floats has it, such as score: a score that was printed is equal to itself. A
+// number beyond their range is left as it is.
+func single(x float64) float64 {
+	rounded := float64(float32(x))
+	if rounded == 0 || math.IsInf(rounded, 0) {
+		return x
+	}
+	return rounded
 }
 
 // class reads a value as the name of a class, which may look like a number, and remarks on one that the

@@ -21,10 +21,10 @@ import (
 
 // reviewCommand shows suspects one at a time and takes decisions about them.
 type reviewCommand struct {
-	DB    string `arg:"" name:"DB" help:"Directory of the store."`
-	Where string `placeholder:"EXPR" help:"Suspects that this condition is true of, as in the statement suspects."`
-	Limit int    `placeholder:"N" help:"Stop behind N suspects. Without it: all."`
-	Who   string `placeholder:"NAME" help:"Who decides. Without it: the user that is logged in."`
+	DB    string   `arg:"" name:"DB" help:"Directory of the store."`
+	Where string   `placeholder:"EXPR" help:"Suspects that this condition is true of, as in the statement suspects."`
+	Limit positive `placeholder:"N" help:"Stop behind N suspects. Without it: all."`
+	Who   string   `placeholder:"NAME" help:"Who decides. Without it: the user that is logged in."`
 	resources
 }
 
@@ -87,11 +87,8 @@ func reviewKeysText() string {
 }
 
 func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(); err != nil {
+	if err := firstError(c.apply(), checkWho(c.Who)); err != nil {
 		return err
-	}
-	if c.Limit < 0 {
-		return usagef("--limit %d: want 0 or more", c.Limit)
 	}
 	where, err := parseCondition(c.Where)
 	if err != nil {
@@ -103,7 +100,7 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
 	r := &review{s: s, who: c.Who, decided: make(map[cleaner.DecisionKind]int)}
 	err = withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
 		r.engine = engine{store: store, workers: c.Threads, memory: c.work()}
-		if err := r.find(ctx, where, c.Limit); err != nil {
+		if err := r.find(ctx, where, int(c.Limit)); err != nil {
 			return err
 		}
 		r.replies = newReplies(ctx, s)
@@ -493,6 +490,8 @@ func (r *review) explain(why string) (err error) {
 		switch {
 		case !utf8.ValidString(text):
 			return "", replyErrorf("the reason %q is no UTF-8 text", shortText(text))
+		case strings.ContainsFunc(text, cleaner.IsControl):
+			return "", replyErrorf("the reason %q has control characters, want none but tab and newline", shortText(text))
 		case len(text) > cleaner.MaxWhy:
 			return "", replyErrorf("the reason has %d bytes, want at most %d", len(text), cleaner.MaxWhy)
 		}

@@ -93,6 +93,7 @@ func TestReviewRefuses(t *testing.T) {
 		{"", "x\n", `line 1: got "x", want one of`},
 		{"", "w caf\xe9\n", `the reason "caf\xe9" is no UTF-8 text`},
 		{"", "s\nw " + strings.Repeat("x", longestReply), "line 2: got more than 64 KiB, want one of: y take"},
+		{"", "w so\x00so\n", `the reason "so\x00so" has control characters`},
 		{"", "w " + strings.Repeat("x", cleaner.MaxWhy+1) + "\n", "the reason has 4097 bytes, want at most 4096"},
 	} {
 		_, _, err := reviewed(t, store, test.where, test.lines)

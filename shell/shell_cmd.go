@@ -40,7 +40,7 @@ func (*shellCommand) Help() string {
 }
 
 func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
-	if err := c.apply(); err != nil {
+	if err := firstError(c.apply(), checkWho(c.Who)); err != nil {
 		return err
 	}
 	if c.Command != "" && c.File != "" {

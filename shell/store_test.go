@@ -166,7 +166,7 @@ func scoredStore(t testing.TB, n int) *kv.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	score, err := bulk.Column("score", kv.KindFloat)
+	score, err := bulk.Column("score", kv.KindSingle)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func scoredStore(t testing.TB, n int) *kv.Store {
 	}
 	defer builder.Close()
 	for i := range n {
-		value := kv.FloatValue(float64(i) / float64(n))
+		value := kv.FloatValue(single(float64(i) / float64(n)))
 		err := errors.Join(score.Put(kv.NodeID(i), value), builder.Add(kv.NodeID(i), value), suggested.Put(kv.NodeID(i), kv.StringValue("B")))
 		if err != nil {
 			t.Fatal(err)
