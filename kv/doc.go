@@ -64,7 +64,9 @@
 //     that room between the question and the write does the system kill this one, as by any crash (TestFullDisk,
 //     TestLoadIntoFullDisk; shell TestFullDisk).
 //   - Of a store that was closed, a file that is missing or cut short is [ErrCorrupt] when the store is opened, and so is a
-//     manifest that is damaged; none is deleted for it. Of damage to the second copy of spaces Check tells (TestDamagedFiles,
+//     manifest that is damaged; none is deleted for it. Where the end of the second copy of spaces is damaged
+//     the store opens to read only, and a writer that has it open is refused before the journal grows beyond its bound; Check tells
+//     of all damage to it (TestCopyDamagedBelowAWriter, TestDamagedFiles,
 //     TestDamageNamesItsFile, TestOpenWithoutManifest, TestDamagedJournalIsTold, TestDamagedCopyIsTold).
 //   - Of a store that crashed, tables that the manifest does not name are removed when it is opened, as Badger does, but
 //     only where all of their records are in other tables or in the log, or were dropped by a merge. One that holds the only

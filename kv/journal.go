@@ -325,7 +325,7 @@ func (s *Store) rotateJournal() {
 		s.ends = append(s.ends, s.version())
 		err = s.trimJournal()
 	}
-	if s.journal.Failed() != nil {
+	if s.journal.Failed() != nil || errors.Is(err, ErrCorrupt) { // then the next call would fare no better
 		s.failure.set(err)
 	}
 	if err != nil {

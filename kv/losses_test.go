@@ -1,8 +1,10 @@
 package kv
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -51,5 +53,29 @@ func TestLossesOfBlocks(t *testing.T) {
 		if err != nil || lost.String() != test.want {
 			t.Errorf("%s: lost %q (%v), want %q", test.what, lost, err, test.want)
 		}
+	}
+}
+
+// TestRepairOfATornJournal appends zeros to the journal of a closed store: a repair cuts them off, loses nothing, and there is
+// nothing left to repair.
+func TestRepairOfATornJournal(t *testing.T) {
+	t.Parallel()
+	dir := everyKind(t, 5)
+	damagedStores.Store(dir, true)
+	want, err := contentsOf(t, copyStore(t, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fileNames(t, dir, journalName+"-*.log")[0]
+	if err := inFile(name, func(text []byte) []byte { return append(text, make([]byte, 100)...) })(dir); err != nil {
+		t.Fatal(err)
+	}
+	if done := fmt.Sprint(repaired(t, dir)); !strings.Contains(done, name) || !strings.Contains(done, "no commit is lost") {
+		t.Errorf("repairing did %s, want the journal cut", done)
+	}
+	damagedStores.Delete(dir)
+	sameContents(t, "repaired", dir, want)
+	if mends := repaired(t, dir); len(mends) > 0 {
+		t.Errorf("repairing again did %v", mends)
 	}
 }

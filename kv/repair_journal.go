@@ -15,6 +15,10 @@ import (
 // journal opens the journal. Where it is damaged, or does not fit what Badger holds, everything that can be read of it, and is
 // not older than what Badger holds, is written again, and makeJournal makes another.
 func (r *repair) journal() error {
+	torn, err := r.tornJournal()
+	if err != nil {
+		return err
+	}
 	damage := r.held.age
 	if damage == nil {
 		damage = r.s.openJournal()
@@ -24,6 +28,9 @@ func (r *repair) journal() error {
 	}
 	if r.s.journal != nil {
 		r.identity = r.s.journal.Segments()[0].Store
+	}
+	if damage == nil && torn != "" {
+		return r.done(torn, "it ends with a frame that is cut off, and the store was closed", "cut to its last frame; no commit is lost")
 	}
 	if !errors.Is(damage, ErrCorrupt) {
 		return damage
@@ -70,6 +77,19 @@ func (r *repair) journal() error {
 		name = filepath.Base(r.journals[len(r.journals)-1])
 	}
 	return r.tell(Mend{Where: name, What: damage.Error(), Done: done, Lost: lost})
+}
+
+// tornJournal is the name of the last file of the journal where that ends with a frame that is cut off, as only a crash leaves
+// it, and the store was closed; else "". Opening the journal cuts the file.
+func (r *repair) tornJournal() (name string, err error) {
+	if crashed, err := leftByCrash(r.store); err != nil || crashed {
+		return "", err
+	}
+	c, err := journal.Scan(r.dir, journalName, nil)
+	if err != nil || !c.Torn {
+		return "", err
+	}
+	return filepath.Base(c.Segments[len(c.Segments)-1].Path), nil
 }
 
 // isForeign says whether a journal is that of another store.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"path/filepath"
 
 	"github.com/dgraph-io/badger/v4"
@@ -178,14 +179,31 @@ func (s *Store) foreignCopy(c *copyState) error {
 	return nil
 }
 
-// checkCopyAge returns an ErrCorrupt where the copy is of a later commit than the tables and the journal, or is that of
-// another store. Other damage of it does not keep a store from being opened: Check tells of that.
-func (s *Store) checkCopyAge() error {
+// checkCopy returns an ErrCorrupt where the copy is of a later commit than the tables and the journal, or is that of another
+// store. Of a store that is opened for writing it does so for any damage that keeps commits from being added to the copy: the
+// journal, of which nothing is removed before the copy has it, would grow without end.
+func (s *Store) checkCopy() error {
 	c, err := s.readCopy(false)
-	if err != nil || len(c.Damage) > 0 || !c.known {
+	if err != nil {
 		return err
 	}
-	return s.fitsCopy(c, newCatalog(), 0, s.commits)
+	return s.lastView(func(tx *Tx) error {
+		switch {
+		case !s.opt.ReadOnly && len(tx.cat.Twice) > 0:
+			return s.refuse(s.fitsCopy(c, tx.cat, s.journal.Segments()[0].Base, s.commits))
+		case len(c.Damage) > 0 || !c.known:
+			return nil
+		}
+		return s.fitsCopy(c, newCatalog(), 0, s.commits)
+	})
+}
+
+// refuse says what to do about damage to the copy; nil for nil.
+func (s *Store) refuse(damage error) error {
+	if damage == nil {
+		return nil
+	}
+	return fmt.Errorf("%w; %s can be read, and written to once graphcleaner check --repair has made its second copy again", damage, s.dir)
 }
 
 // updateCopy has the copy hold what was committed. The caller holds the writer's lock, or is the only one who knows the store.
@@ -206,7 +224,7 @@ func (s *Store) updateCopy() error {
 		}
 		if s.journal != nil {
 			if err := s.fitsCopy(c, tx.cat, s.journal.Segments()[0].Base, s.commits); err != nil {
-				return err
+				return s.refuse(err)
 			}
 		}
 		w := copyWriter{s: s}

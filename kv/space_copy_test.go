@@ -94,7 +94,8 @@ func TestLostEntriesAreBroughtBack(t *testing.T) {
 	}
 }
 
-// TestDamagedCopyIsTold damages the copy of a closed store: Check finds it, writing goes on, and Repair makes it again.
+// TestDamagedCopyIsTold damages the copy of a closed store: opening it for writing and Check find it, what is in the store can be
+// read, and Repair makes the copy again.
 func TestDamagedCopyIsTold(t *testing.T) {
 	t.Parallel()
 	dir, want := decidedStore(t)
@@ -122,27 +123,24 @@ func TestDamagedCopyIsTold(t *testing.T) {
 		if err := damage(onlyCopy(t, copied)); err != nil {
 			t.Fatal(err)
 		}
-		for round := range 2 { // a session that writes does not hide it
-			s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			found := 0
-			if err := s.Check(t.Context(), nil, func(p Problem) { found += counted(strings.Contains(p.String(), copyName)) }); err != nil || found == 0 {
-				t.Errorf("%s, round %d: Check finds nothing (%v)", name, round, err)
-			}
-			if round == 0 {
-				update(t, s, func(tx *Tx) error { return tx.PutDocument("d", "x", 1) })
-				update(t, s, func(tx *Tx) error { return tx.DeleteDocument("d", "x") })
-			}
-			closeStore(t, s)
+		if s, err := Open(copied, Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrCorrupt) ||
+			!strings.Contains(err.Error(), copyName) || !strings.Contains(err.Error(), "check --repair") {
+			t.Errorf("%s: open: got %v, %v, want ErrCorrupt that names the copy", name, s, err)
 		}
+		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget, ReadOnly: true})
+		if err != nil {
+			t.Fatalf("%s: open to read: %v", name, err)
+		}
+		found := 0
+		if err := s.Check(t.Context(), nil, func(p Problem) { found += counted(strings.Contains(p.String(), copyName)) }); err != nil || found == 0 {
+			t.Errorf("%s: Check finds nothing (%v)", name, err)
+		}
+		closeStore(t, s)
 		if done := fmt.Sprint(repaired(t, copied)); !strings.Contains(done, copyName) {
 			t.Errorf("%s: repairing did %s, want the copy made again", name, done)
 		}
 		damagedStores.Delete(copied)
-		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
-		if err != nil {
+		if s, err = Open(copied, Options{MemoryBudget: minMemoryBudget}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := contents(s)
@@ -154,6 +152,53 @@ func TestDamagedCopyIsTold(t *testing.T) {
 		checkClean(t, s)
 		closeStore(t, s)
 	}
+}
+
+// TestCopyDamagedBelowAWriter damages the copy of a store that is open: the writer is refused before the journal, of which
+// nothing can be removed, has grown beyond its bound. What was committed is there after a repair.
+func TestCopyDamagedBelowAWriter(t *testing.T) {
+	t.Parallel()
+	dir, _ := decidedStore(t)
+	damagedStores.Store(dir, true)
+	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := inFile(filepath.Base(onlyCopy(t, dir)), func(text []byte) []byte { text[60] ^= 1; return text })(dir); err != nil {
+		t.Fatal(err)
+	}
+	committed, size := 0, int64(0)
+	for ; err == nil && size <= 6*s.db.Opts().MemTableSize; committed++ {
+		err = s.Update(func(tx *Tx) error {
+			for i := range 15 {
+				if err := tx.Space("decisions").Put(fmt.Append(nil, committed, i), make([]byte, MaxSpaceValue)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		size = 0
+		for _, segment := range s.journal.Segments() {
+			size += segment.End
+		}
+	}
+	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), copyName) {
+		t.Errorf("with a journal of %d bytes: got %v, want ErrCorrupt that names the copy", size, err)
+	}
+	if err := s.Close(); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("close: got %v, want ErrCorrupt", err)
+	}
+	repaired(t, dir)
+	damagedStores.Delete(dir)
+	s = openStore(t, dir, Options{})
+	view(t, s, func(tx *Tx) error {
+		for i := range committed - 1 {
+			if _, err := tx.Space("decisions").Get(fmt.Append(nil, i, 14)); err != nil {
+				t.Errorf("commit %d: %v", i, err)
+			}
+		}
+		return nil
+	})
 }
 
 // TestCopyFollowsBulks rewrites a space that is kept twice, drops it, and marks one that is there already; what is restored of

@@ -187,7 +187,7 @@ func (s *Store) start() error {
 	if s.header.Version != formatVersion {
 		return &VersionError{Dir: s.dir, Got: s.header.Version, Want: formatVersion}
 	}
-	if err := s.checkCopyAge(); err != nil {
+	if err := s.checkCopy(); err != nil {
 		return err
 	}
 	if s.opt.ReadOnly {
