@@ -42,7 +42,7 @@ func (u *updater) take(d draft) error {
 		return nil
 	}
 	if u.changed != nil {
-		return nil
+		return nil //nolint:nilerr // the nodes that have changed are told of
 	}
 	if err != nil {
 		return err
