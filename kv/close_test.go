@@ -280,7 +280,7 @@ func TestLoaderFinishBesideReaders(t *testing.T) {
 		}
 		defer readers.Wait()
 		defer close(done)
-		for i := range longtest.Of(20, 200) {
+		for i := range longtest.Of(6, 200) {
 			b, err := s.Bulk()
 			if err != nil {
 				return err

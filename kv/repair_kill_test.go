@@ -78,7 +78,7 @@ func TestKilledRepair(t *testing.T) {
 		}
 		operations := rand.New(rand.NewPCG(1, 1)).Perm(int(whole.Operations))
 		operations = operations[:min(longtest.Of(4, 1000), len(operations))]
-		for i := range longtest.Of(12, 60) { // the last ones, of the files that change places
+		for i := range longtest.Of(6, 60) { // the last ones, of the files that change places
 			operations = append(operations, max(int(whole.Operations)-1-3*i, 0))
 		}
 		for _, at := range operations {

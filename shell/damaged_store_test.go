@@ -21,7 +21,7 @@ import (
 
 const (
 	positionsAsked = "GRAPHCLEANER_TEST_POSITIONS" // at how many positions of a file each way of damage is tried
-	somePositions  = 1                             // without positionsAsked
+	somePositions  = 1                             // without positionsAsked, and of every third damage only
 )
 
 // A lifetime is a small store at several moments of its life, each a copy of its directory.
@@ -191,8 +191,12 @@ func TestDamagedStores(t *testing.T) {
 		t.Run(state.name, func(t *testing.T) {
 			t.Parallel()
 			count := map[string]*damageOutcomes{}
+			tries := 0
 			for _, file := range filesOfStore(t, state.db) {
 				for _, d := range l.damages(t, state.db, file, positions) {
+					if tries++; positions == somePositions && tries%3 != 0 {
+						continue
+					}
 					if count[d.way] == nil {
 						count[d.way] = &damageOutcomes{}
 					}
