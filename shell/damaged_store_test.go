@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -117,20 +118,20 @@ type damage struct {
 	text []byte // what is in the file afterwards; nil where it is missing
 }
 
-// damages are the ways in which a file can be damaged, at some positions: a byte is flipped, the file is cut, emptied,
-// missing, or as it was at an earlier moment, whole or the page at a position.
-func (l *lifetime) damages(t *testing.T, db, file string, positions int) (all []damage) {
+// eachDamage calls use with the ways in which a file can be damaged, at some positions: a byte is flipped, the file is cut,
+// emptied, missing, or as it was at an earlier moment, whole or the page at a position.
+func (l *lifetime) eachDamage(t *testing.T, db, file string, positions int, use func(damage)) {
 	t.Helper()
 	text := readFile(t, filepath.Join(db, file))
 	used := len(bytes.TrimRight(text, "\x00")) // logs are files of zeros that are written from the front
 	add := func(way, what string, damaged []byte) {
 		if !bytes.Equal(damaged, text) || damaged == nil {
-			all = append(all, damage{way: way, what: what, file: file, text: damaged})
+			use(damage{way: way, what: what, file: file, text: damaged})
 		}
 	}
 	add("missing", "missing", nil)
 	if len(text) == 0 {
-		return all
+		return
 	}
 	add("emptied", "emptied", []byte{})
 	const page = 4096
@@ -168,7 +169,6 @@ func (l *lifetime) damages(t *testing.T, db, file string, positions int) (all []
 			add("old copy", fmt.Sprintf("its page at byte %d is old", from), mixed)
 		}
 	}
-	return all
 }
 
 func readFile(t *testing.T, path string) []byte {
@@ -189,22 +189,35 @@ func TestDamagedStores(t *testing.T) {
 	positions := asked(t, positionsAsked, somePositions)
 	for _, state := range []struct{ name, db string }{{"closed", l.closed}, {"after a crash", l.crashed}} {
 		t.Run(state.name, func(t *testing.T) {
-			t.Parallel()
+			var mu sync.Mutex
 			count := map[string]*damageOutcomes{}
-			tries := 0
-			for _, file := range filesOfStore(t, state.db) {
-				for _, d := range l.damages(t, state.db, file, positions) {
-					if tries++; positions == somePositions && tries%3 != 0 {
-						continue
-					}
-					if count[d.way] == nil {
-						count[d.way] = &damageOutcomes{}
-					}
-					for _, wrong := range count[d.way].judge(t, state.db, l.want, d) {
-						t.Errorf("%s: %s: %s", d.file, d.what, wrong)
-					}
+			t.Run("files", func(t *testing.T) { // ends with the last of them
+				tries := 0
+				for _, file := range filesOfStore(t, state.db) {
+					t.Run(file, func(t *testing.T) {
+						t.Parallel()
+						l.eachDamage(t, state.db, file, positions, func(d damage) {
+							mu.Lock()
+							if count[d.way] == nil {
+								count[d.way] = &damageOutcomes{}
+							}
+							tries++
+							skipped := positions == somePositions && tries%3 != 0
+							mu.Unlock()
+							if skipped {
+								return
+							}
+							outcome, wrong := judge(t, state.db, l.want, d)
+							for _, wrong := range wrong {
+								t.Errorf("%s: %s: %s", d.file, d.what, wrong)
+							}
+							mu.Lock()
+							count[d.way].add(outcome)
+							mu.Unlock()
+						})
+					})
 				}
-			}
+			})
 			for _, way := range slices.Sorted(maps.Keys(count)) {
 				c := count[way]
 				t.Logf("damage table: %s, %s: %d %d %d %d %d %d", way, state.name,
@@ -239,8 +252,17 @@ type damageOutcomes struct {
 	unrepairable int // the repair asked for a backup
 }
 
-// judge says what is wrong with how the program takes a damaged store.
-func (c *damageOutcomes) judge(t *testing.T, sound, want string, d damage) (wrong []string) {
+func (c *damageOutcomes) add(other damageOutcomes) {
+	c.tried += other.tried
+	c.sound += other.sound
+	c.harmless += other.harmless
+	c.repaired += other.repaired
+	c.explained += other.explained
+	c.unrepairable += other.unrepairable
+}
+
+// judge says what comes of a damaged store, and what is wrong with how the program takes it.
+func judge(t *testing.T, sound, want string, d damage) (c damageOutcomes, wrong []string) {
 	t.Helper()
 	c.tried++
 	dir, err := os.MkdirTemp("", "damaged")
@@ -270,10 +292,10 @@ func (c *damageOutcomes) judge(t *testing.T, sound, want string, d damage) (wron
 	found := problems(t, db)
 	if found == "" {
 		if got != want {
-			return []string{"check finds no problem, and the store has other contents: " + firstDifference(got, want)}
+			return c, []string{"check finds no problem, and the store has other contents: " + firstDifference(got, want)}
 		}
 		c.harmless++
-		return nil
+		return c, nil
 	}
 	repaired := run(t, "", "check", db, "--repair", "--yes", jobMemory)
 	said := repaired.out + repaired.err
@@ -283,7 +305,7 @@ func (c *damageOutcomes) judge(t *testing.T, sound, want string, d damage) (wron
 		if c.unrepairable++; !strings.Contains(said, "backup") {
 			wrong = append(wrong, "it is not repaired, and no backup is asked for: "+said)
 		}
-		return wrong
+		return c, wrong
 	case after == want:
 		c.repaired++
 	case !strings.Contains(said, "lost for good: "):
@@ -298,7 +320,7 @@ func (c *damageOutcomes) judge(t *testing.T, sound, want string, d damage) (wron
 	if lost := lostDecisions(after, want); lost != "" {
 		wrong = append(wrong, "a decision is lost: "+lost+"\n"+said)
 	}
-	return wrong
+	return c, wrong
 }
 
 // lostDecisions is the first decision in the contents of a store that is not in those of another.
