@@ -112,7 +112,7 @@ func (d *loadDirectory) acquire() (err error) {
 		}
 		name := filepath.Join(d.path, loadProcessName)
 		if err := os.WriteFile(name, strconv.AppendInt(nil, int64(os.Getpid()), 10), fileMode(storeMode)); err != nil {
-			return errors.Join(err, d.release())
+			return errors.Join(err, d.leave())
 		}
 		return nil
 	}

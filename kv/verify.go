@@ -117,7 +117,7 @@ func (v *verifiedTables) save() {
 	}
 	begun := filepath.Join(v.dir, "spill-verified.tmp") // which the next open removes
 	if os.WriteFile(begun, text, fileMode(storeMode)) != nil || os.Rename(begun, filepath.Join(v.dir, verifiedName)) != nil {
-		return
+		os.Remove(begun) //nolint:errcheck // the next open does
 	}
 }
 
