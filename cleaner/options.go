@@ -81,8 +81,8 @@ type Options struct {
 
 	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: labels and
 	// splits of every node, the matrices between classes (see MatrixBytes), and what the operators hold. Long arrays that are
-	// walked in order lie in files beside the store's and do not count. Where the least that would do is more, the work fails with an *ops.BudgetError that
-	// names it, before anything is computed. Zero means kv.DefaultMemoryBudget.
+	// walked in order lie in files beside the store's and do not count. Where the least that would do is more, the work fails
+	// with an *ops.BudgetError that names it, before anything is computed. Zero means kv.DefaultMemoryBudget.
 	MemoryBudget int64
 
 	// CheckpointInterval is the least time between two checkpoints within a stage, each of which reads and syncs what the

@@ -16,8 +16,8 @@ import (
 const lostEntryWhy = "this entry was damaged: what is known of it comes from the entries beside it"
 
 // Repair makes history, labels and decisions agree again, and the runs with the scores, and calls report for what it did. It
-// is for a store that kv.Repair has repaired, opened by index.Open, that nobody else writes to. An entry that is missing is made up from those
-// before and after it about the same node, so that no other loses its number; label and decision of a node that was decided
+// is for a store that kv.Repair has repaired, opened by index.Open, that nobody else writes to. An entry that is missing is
+// made up from those before and after it about the same node, so that no other loses its number; label and decision of a node that was decided
 // on become what the last entry about it says. A run that cannot be read is removed, and so are the scores, suggestions and
 // confidences of a run that is not there; Clean makes them again.
 //

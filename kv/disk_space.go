@@ -46,9 +46,10 @@ func (s *Store) makeRoom(n int64) error {
 	// What was handed over lately may not be in the log: three transactions of a batch, each of 15% of a memtable.
 	memTable := s.db.Opts().MemTableSize
 	coming := n + min(s.written.Load(), memTable/2)
-	merge := s.mergeRoom(logged+coming, false)
+	levels := s.db.Levels()
+	merge := s.mergeRoom(levels, logged+coming, false)
 	if merge > 0 {
-		if err := s.verifyChangedTables(); err != nil {
+		if err := s.verifyChangedTables(levels); err != nil {
 			return err
 		}
 	}
@@ -72,7 +73,7 @@ func (s *Store) closable(spare int64) error {
 	if err != nil {
 		return err
 	}
-	return checkRoom(s.dir, logged+closeRoom+spare+s.mergeRoom(logged, false))
+	return checkRoom(s.dir, logged+closeRoom+spare+s.mergeRoom(s.db.Levels(), logged, false))
 }
 
 // mergeable returns ErrNoSpace where merging all levels might not fit, ErrCorrupt where a table is damaged.
@@ -84,16 +85,16 @@ func (s *Store) mergeable() error {
 	if err := s.verifyTables(); err != nil {
 		return err
 	}
-	return checkRoom(s.dir, logged+spareRoom+s.mergeRoom(logged, true))
+	return checkRoom(s.dir, logged+spareRoom+s.mergeRoom(s.db.Levels(), logged, true))
 }
 
-// mergeRoom bounds the bytes that merging tables needs once unflushed bytes more are tables of level 0; none where
+// mergeRoom bounds the bytes that merging tables of levels needs once unflushed bytes more are tables of level 0; none where
 // no level is due, unless forced.
-func (s *Store) mergeRoom(unflushed int64, forced bool) int64 {
+func (s *Store) mergeRoom(now []badger.LevelInfo, unflushed int64, forced bool) int64 {
 	opt := s.db.Opts()
 	var levels []levelSize
 	due := forced
-	for _, info := range s.db.Levels() {
+	for _, info := range now {
 		level := levelSize{tables: info.NumTables, bytes: info.Size, largest: info.TargetFileSize}
 		if info.Level == 0 {
 			level.tables += 1 + int(unflushed/opt.MemTableSize)

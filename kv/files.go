@@ -61,18 +61,11 @@ func checkFiles(dir string, crashed, readOnly bool) ([]tableFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	sets, err := readManifestChanges(dir)
-	if err != nil {
-		return nil, err
-	}
-	merged := mergedTables(sets)
-	var unnamed []uint64 // and never named
+	var unnamed []uint64
 	for _, entry := range entries {
 		if id, ok := table.ParseFileID(entry.Name()); ok {
 			if _, named := manifest.Tables[id]; !named {
-				if !merged[id] {
-					unnamed = append(unnamed, id)
-				}
+				unnamed = append(unnamed, id)
 				leftover = cmp.Or(leftover, corruptFile(filepath.Join(dir, entry.Name()), "%s does not name it", badger.ManifestFilename))
 			}
 		}
@@ -91,10 +84,19 @@ func checkFiles(dir string, crashed, readOnly bool) ([]tableFile, error) {
 		}
 		tables = append(tables, t)
 	}
-	if len(unnamed) > 0 {
-		return tables, clearUnnamed(dir, manifest, unnamed)
+	if len(unnamed) == 0 {
+		return tables, nil
 	}
-	return tables, nil
+	sets, err := readManifestChanges(dir)
+	if err != nil {
+		return nil, err
+	}
+	merged := mergedTables(sets)
+	neverNamed := slices.DeleteFunc(unnamed, func(id uint64) bool { return merged[id] })
+	if len(neverNamed) == 0 {
+		return tables, nil
+	}
+	return tables, clearUnnamed(dir, manifest, neverNamed)
 }
 
 func corruptFile(path, format string, args ...any) error {

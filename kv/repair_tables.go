@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"maps"
 	"os"
@@ -18,7 +16,6 @@ import (
 	badgeroptions "github.com/dgraph-io/badger/v4/options"
 	"github.com/dgraph-io/badger/v4/pb"
 	"github.com/dgraph-io/badger/v4/table"
-	"google.golang.org/protobuf/proto"
 )
 
 // tables repairs the tables, and then the manifest. Where only tables that the manifest does not name hold some records,
@@ -293,27 +290,7 @@ func (r *repair) readChanges() (sets []*pb.ManifestChangeSet, cut bool, damage, 
 	if len(text) < len(manifestMagic) {
 		return nil, cut, damage, nil
 	}
-	const head = 8
-	for text = text[len(manifestMagic):]; len(text) >= head; {
-		length, sum := int64(binary.BigEndian.Uint32(text)), binary.BigEndian.Uint32(text[4:])
-		if length > int64(len(text)-head) {
-			break
-		}
-		body := slices.Clone(text[head : head+length])
-		text = text[head+length:]
-		if crc32.Checksum(body, castagnoli) != sum {
-			at, difference, ok := mendByte(body, sum)
-			if !ok {
-				break
-			}
-			body[at] ^= difference
-		}
-		set := new(pb.ManifestChangeSet)
-		if proto.Unmarshal(body, set) != nil {
-			break
-		}
-		sets = append(sets, set)
-	}
+	sets, _ = changesIn(text[len(manifestMagic):], true) //nolint:errcheck // damage says it
 	return sets, cut, damage, nil
 }
 

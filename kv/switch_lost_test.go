@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -101,18 +102,22 @@ func TestLostSwitch(t *testing.T) {
 // TestLostSwitchIsInDoubt changes files of a repair that was stopped: nothing is moved, and nothing removed.
 func TestLostSwitchIsInDoubt(t *testing.T) {
 	t.Parallel()
-	dir, _, _ := beforeSwitch(t)
+	dir, old, repaired := beforeSwitch(t)
 	s, err := newSwitch(dir, 1, beforeName, afterName)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.stopAfter(t, dir, len(s.Out)+1)
+	changed := slices.IndexFunc(s.In, func(name string) bool { return old[name] != "" && old[name] != repaired[name] })
+	if changed < 0 {
+		t.Fatal("the repair changed no file")
+	}
+	s.stopAfter(t, dir, len(s.Out)+changed+1)
 	damagedStores.Store(dir, true)
 	for name, damage := range map[string]func(dir string) error{
 		"an old file is missing": func(dir string) error { return os.Remove(filepath.Join(s.outTo(dir), "MANIFEST")) },
 		"a new file is changed":  func(dir string) error { return os.WriteFile(filepath.Join(s.inFrom(dir), "MANIFEST"), nil, 0o600) },
 		"an old file is back": func(dir string) error {
-			return os.Rename(filepath.Join(s.outTo(dir), s.In[0]), filepath.Join(dir, s.In[0]))
+			return os.Rename(filepath.Join(s.outTo(dir), s.In[changed]), filepath.Join(dir, s.In[changed]))
 		},
 		"another file": func(dir string) error {
 			return errors.Join(os.WriteFile(filepath.Join(dir, "x"), nil, 0o600), os.WriteFile(filepath.Join(s.outTo(dir), "x"), nil, 0o600))

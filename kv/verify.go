@@ -180,9 +180,9 @@ func (s *Store) verifyTables() error {
 
 // verifyChangedTables does so where tables have come or gone since it was last done: commits between two of these list no
 // directory. The caller holds the writer's lock.
-func (s *Store) verifyChangedTables() error {
+func (s *Store) verifyChangedTables(levels []badger.LevelInfo) error {
 	var now tableCount
-	for _, level := range s.db.Levels() {
+	for _, level := range levels {
 		now.tables += level.NumTables
 		now.bytes += level.Size
 	}

@@ -351,24 +351,37 @@ func carriedOut(dir string, set *pb.ManifestChangeSet, removed map[uint64]bool) 
 const manifestMagic = "Bdgr\x00\x00\x00\x08"
 
 // manifestChanges are the changes of a manifest, but for one that is cut off at its end.
-func manifestChanges(text []byte) (sets []*pb.ManifestChangeSet, err error) {
+func manifestChanges(text []byte) ([]*pb.ManifestChangeSet, error) {
 	if !strings.HasPrefix(string(text), manifestMagic) {
 		return nil, errors.New("it does not begin as a manifest")
 	}
+	return changesIn(text[len(manifestMagic):], false)
+}
+
+// changesIn are the changes in what follows the magic of a manifest, those before an error too. With mending, a change of
+// which one byte is wrong is put right in text by its checksum.
+func changesIn(text []byte, mending bool) (sets []*pb.ManifestChangeSet, err error) {
 	const head = 8
-	for text = text[len(manifestMagic):]; len(text) >= head; {
-		length, sum := int(binary.BigEndian.Uint32(text)), binary.BigEndian.Uint32(text[4:])
-		if length > len(text)-head {
+	for len(text) >= head {
+		length, sum := int64(binary.BigEndian.Uint32(text)), binary.BigEndian.Uint32(text[4:])
+		if length > int64(len(text)-head) {
 			break
 		}
 		body := text[head : head+length]
 		text = text[head+length:]
 		if crc32.Checksum(body, castagnoli) != sum {
-			return nil, errors.New("the checksum of a change is wrong")
+			at, difference, ok := 0, byte(0), false
+			if mending {
+				at, difference, ok = mendByte(body, sum)
+			}
+			if !ok {
+				return sets, errors.New("the checksum of a change is wrong")
+			}
+			body[at] ^= difference
 		}
 		set := new(pb.ManifestChangeSet)
 		if err := proto.Unmarshal(body, set); err != nil {
-			return nil, err
+			return sets, err
 		}
 		sets = append(sets, set)
 	}

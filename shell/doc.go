@@ -135,8 +135,8 @@
 // constants of its own type. Labels are text, and may be written as a number where they look like one, but for <, <=,
 // >, >= and between. Ids are integers where all of them are, and else text: then id >= 100 is an error, and
 // id >= '100' compares as text. A comparison with a property that has no value is neither true nor false, and neither is
-// its negation: is null is the way to ask. In a pattern of like, % stands for any characters, _ for one, and \ makes the next one
-// stand for itself.
+// its negation: is null is the way to ask. In a pattern of like, % stands for any characters, _ for one, and \ makes the
+// next one stand for itself.
 //
 // Without an order, nodes come in the order of the node file and suspects by descending score. What is equal in
 // order stays in the order of the node file; what has no value comes last. Text is ordered by its bytes, in which 10 comes

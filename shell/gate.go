@@ -66,10 +66,15 @@ func (f suspicion) threshold(tx *kv.Tx) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	return f.thresholdOf(run), nil
+}
+
+// thresholdOf is threshold where the last run is known.
+func (f suspicion) thresholdOf(run *cleaner.Run) float64 {
 	if f.Threshold != nil {
-		return single(*f.Threshold), nil
+		return single(*f.Threshold)
 	}
-	return run.Threshold, nil
+	return run.Threshold
 }
 
 func (c *gateCommand) check() error {
@@ -95,7 +100,7 @@ func (c *gateCommand) Run(ctx context.Context, s *streams) error {
 	if err := firstError(c.apply(), c.check()); err != nil {
 		return err
 	}
-	return withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
+	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
 		if c.WriteBaseline != "" {
 			return c.writeBaseline(ctx, store, s)
 		}
@@ -105,6 +110,10 @@ func (c *gateCommand) Run(ctx context.Context, s *streams) error {
 		}
 		return c.judge(ctx, store, known, s)
 	})
+	if errors.Is(err, ErrNotCleaned) {
+		return &verdictError{err.Error()}
+	}
+	return err
 }
 
 // A gateCount is what a gate knows of the suspects of a store.
@@ -122,9 +131,6 @@ type gateCount struct {
 // judge compares the suspects with what is allowed.
 func (c *gateCommand) judge(ctx context.Context, store *kv.Store, known baseline, s *streams) error {
 	found, err := c.count(ctx, store, known)
-	if errors.Is(err, ErrNotCleaned) {
-		return &verdictError{err.Error()}
-	}
 	if err != nil {
 		return err
 	}
@@ -186,10 +192,7 @@ func (c *gateCommand) count(ctx context.Context, store *kv.Store, known baseline
 	if err != nil {
 		return found, err
 	}
-	found.scored, found.warnings = run.Scored, run.Warnings
-	if found.threshold, err = c.threshold(tx); err != nil {
-		return found, err
-	}
+	found.scored, found.warnings, found.threshold = run.Scored, run.Warnings, c.thresholdOf(run)
 	if found.outdated, err = outdated(ctx, tx, run); err != nil {
 		return found, err
 	}
@@ -319,9 +322,6 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *str
 	tx := store.Begin()
 	defer tx.Close()
 	run, err := lastRun(tx)
-	if errors.Is(err, ErrNotCleaned) {
-		return &verdictError{err.Error()}
-	}
 	if err != nil {
 		return err
 	}
@@ -332,10 +332,7 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *str
 	if wrong != nil {
 		return &verdictError{strings.Join(wrong, "; ")}
 	}
-	threshold, err := c.threshold(tx)
-	if err != nil {
-		return err
-	}
+	threshold := c.thresholdOf(run)
 	result, err := suspectsAbove(ctx, tx, threshold, nil, c.Threads)
 	if err != nil {
 		return err
