@@ -383,7 +383,7 @@ func counterfactuals(run *Run, scored int, z [][]float32, votes []ClassShare) []
 		return sum / float64(len(run.Detectors))
 	}
 	if run.Model != nil {
-		model, by := run.Model.dense(), run.evidence(votes)
+		model, by := run.Model.laidOut(), run.evidence(votes)
 		score = func(x kv.Class) float64 { return model.hypothetical(x, z, by) }
 	}
 	for x := range z {

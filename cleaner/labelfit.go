@@ -1,6 +1,7 @@
 package cleaner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,8 +62,8 @@ const (
 //	p ~ exp(log-likelihood(p)/dependence) · prior(p)
 type labelFit struct {
 	classes, width int
-	given          []kv.Class // [rows]
-	background     [][]float64
+	given          []kv.Class              // [rows]
+	background     *lines                  // B, a line a top class
 	scale          []float64               // of each feature: its standard deviation between the classes of a row
 	x              *scratch.Array[float32] // [rows×classes×width], centred on each row, divided by scale
 	posterior      *scratch.Array[float32] // q [rows×classes]
@@ -124,7 +125,7 @@ func newLabelFit(
 		return nil, errors.Join(err, f.x.Close())
 	}
 	tops := f.tops(z)
-	if f.background = newMatrix(classes); background {
+	if f.background = newLines(classes, nil); background {
 		f.measureBackground(z, tops)
 	}
 	if err := f.takeLogs(ctx, z, tops); err != nil {
@@ -157,11 +158,16 @@ func (f *labelFit) measureBackground(z []float32, tops []int) {
 			byTop[top] = append(byTop[top], r)
 		}
 	}
-	var values []float32
+	var often []int
 	for top, rows := range byTop {
-		if len(rows) < leastOfTop {
-			continue
+		if len(rows) >= leastOfTop {
+			often = append(often, top)
 		}
+	}
+	f.background = newLines(f.classes, often)
+	var values []float32
+	for _, top := range often {
+		rows := byTop[top]
 		decile := func(k int) float64 {
 			values = values[:0]
 			for _, r := range rows {
@@ -176,7 +182,7 @@ func (f *labelFit) measureBackground(z []float32, tops []int) {
 				continue
 			}
 			if share := min(decile(k)/own, 1); share >= leastBackground {
-				f.background[top][k] = share
+				f.background.of(top)[k] = share
 			}
 		}
 	}
@@ -210,7 +216,7 @@ func (f *labelFit) takeLogs(ctx context.Context, z []float32, tops []int) error 
 				if top == noTop {
 					logFeatures(own, own, 0, to)
 				} else {
-					logFeatures(own, of[top*f.width:(top+1)*f.width], f.background[top][k], to)
+					logFeatures(own, of[top*f.width:(top+1)*f.width], f.background.at(top, k), to)
 				}
 			}
 			for j := range f.width {
@@ -271,16 +277,24 @@ func addParts(parts []float64, width int) []float64 {
 // A modelState is where a fit is.
 type modelState struct {
 	rate    float64
-	weights []float64   // standardized
-	counts  [][]float64 // expected wrong labels that are not just anything, row the true class
-	learned [][]float64 // V
-	flip    [][]float64 // U
+	weights []float64 // standardized
+
+	// A line of these is a class that rows are given, an entry a true class; see normalizeFlips.
+	counts  *lines // expected wrong labels that are not just anything
+	learned *lines // V
+	flip    *lines // U
 }
 
 // start leaves all to the predictions, and has wrong labels go anywhere.
 func (f *labelFit) start() *modelState {
-	c := f.classes
-	s := &modelState{weights: make([]float64, f.width), counts: newMatrix(c), learned: newMatrix(c), flip: newMatrix(c)}
+	var given []int
+	for _, y := range f.given {
+		if y != kv.NoClass {
+			given = append(given, int(y))
+		}
+	}
+	matrix := func() *lines { return newLines(f.classes, given) }
+	s := &modelState{weights: make([]float64, f.width), counts: matrix(), learned: matrix(), flip: matrix()}
 	s.weights[0] = 1
 	s.setFlips(f.prior)
 	return s
@@ -288,14 +302,21 @@ func (f *labelFit) start() *modelState {
 
 // setFlips computes V and U from the counts.
 func (s *modelState) setFlips(prior float64) {
-	for k, row := range s.counts {
-		copy(s.learned[k], row)
-	}
+	copy(s.learned.values, s.counts.values)
 	normalizeFlips(s.learned, prior)
-	for k, row := range s.learned {
-		copy(s.flip[k], row)
-	}
+	copy(s.flip.values, s.learned.values)
+	copy(s.flip.other, s.learned.other)
 	blendFlips(s.flip)
+}
+
+// flips are the counts that are kept, by true class and given one.
+func (s *modelState) flips() []Cell {
+	cells := s.counts.cells(leastFlipCount)
+	for i, cell := range cells {
+		cells[i].Row, cells[i].Column = cell.Column, cell.Row
+	}
+	slices.SortFunc(cells, func(a, b Cell) int { return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Column, b.Column)) })
+	return cells
 }
 
 // What a sweep sums up over rows: the log-likelihood, the gradient [width], and the upper triangle of the curvature
@@ -334,9 +355,10 @@ func (f *labelFit) sweepRow(s *modelState, r int, chance, mean, sums []float64) 
 		whole += chance[k]
 	}
 	var likelihood float64
+	flip := s.flip.of(y)
 	for k := range chance {
 		chance[k] /= whole
-		noise := s.rate * s.flip[k][y]
+		noise := s.rate * flip[k]
 		if k == y {
 			noise = 1 - s.rate
 		}
@@ -409,11 +431,16 @@ func (f *labelFit) penalty(s *modelState) (value float64) {
 		value -= weightPenalty * weight * weight / 2
 	}
 	each := f.prior / float64(max(f.classes-1, 1))
-	for k, row := range s.learned {
-		for i, share := range row {
+	for k := range f.classes {
+		others := f.classes - 1 // of the classes that k may be given as
+		for _, i := range s.learned.held {
 			if i != k {
-				value += each * math.Log(share)
+				value += each * math.Log(s.learned.at(i, k))
+				others--
 			}
+		}
+		if others > 0 {
+			value += float64(others) * each * math.Log(s.learned.other[k])
 		}
 	}
 	return value
@@ -505,22 +532,22 @@ func (f *labelFit) stepFree(s *modelState, gradient []float64, curvature *mat.Sy
 
 // stepFlips takes U from the posteriors.
 func (f *labelFit) stepFlips(s *modelState) {
-	for _, row := range s.counts {
-		clear(row)
-	}
+	clear(s.counts.values)
 	for r, y := range f.given {
 		if y == kv.NoClass {
 			continue
 		}
+		counts := s.counts.of(int(y))
 		for k, q := range f.posterior.Data[r*f.classes:][:f.classes] {
-			s.counts[k][y] += float64(q)
+			counts[k] += float64(q)
 		}
 	}
-	for k, row := range s.counts {
-		row[k] = 0
-		for i := range row {
-			if i != k { // the part that V has in U
-				row[i] *= (1 - anyFlip) * s.learned[k][i] / s.flip[k][i]
+	for _, i := range s.counts.held {
+		counts, learned, flip := s.counts.of(i), s.learned.of(i), s.flip.of(i)
+		counts[i] = 0
+		for k := range counts {
+			if k != i { // the part that V has in U
+				counts[k] *= (1 - anyFlip) * learned[k] / flip[k]
 			}
 		}
 	}
@@ -544,7 +571,7 @@ func (f *labelFit) tryRates(ctx context.Context, done func(rates, of int)) ([]fi
 		if err != nil {
 			return nil, err
 		}
-		tried[i] = fitAtRate{value, settled, slices.Clone(state.weights), sparse(state.counts, leastFlipCount)}
+		tried[i] = fitAtRate{value, settled, slices.Clone(state.weights), state.flips()}
 		if done != nil {
 			done(len(rateGrid)-i, len(rateGrid)+1)
 		}
@@ -557,7 +584,7 @@ func (f *labelFit) from(at fitAtRate, rate float64) *modelState {
 	state := f.start()
 	state.rate, state.weights = rate, slices.Clone(at.weights)
 	for _, cell := range at.counts {
-		state.counts[cell.Row][cell.Column] = cell.Value
+		state.counts.of(cell.Column)[cell.Row] = cell.Value
 	}
 	state.setFlips(f.prior)
 	return state
@@ -595,11 +622,11 @@ func (f *labelFit) fit(ctx context.Context, done func(rates, of int)) (*LabelMod
 
 // model is a state in the terms of features as they are.
 func (f *labelFit) model(s *modelState) *LabelModel {
-	m := &LabelModel{Classes: f.classes, Rate: s.rate, Prior: f.prior, Background: sparse(f.background, leastBackground)}
+	m := &LabelModel{Classes: f.classes, Rate: s.rate, Prior: f.prior, Background: f.background.cells(leastBackground)}
 	for j, weight := range s.weights {
 		m.Weights = append(m.Weights, weight/f.scale[j])
 	}
-	m.Flips = sparse(s.counts, leastFlipCount)
+	m.Flips = s.flips()
 	return m
 }
 

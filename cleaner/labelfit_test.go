@@ -81,7 +81,7 @@ func TestRateOfMixtures(t *testing.T) {
 					t.Errorf("shift %v, taught %v, rate %v: got %.4f", shift, taught, rate, model.Rate)
 				}
 				var expected, wrong, found float64
-				dense, classes := model.dense(), make([]kv.Class, 5)
+				dense, classes := model.laidOut(), make([]kv.Class, 5)
 				for r, y := range m.given {
 					rows := make([]float32, 0, 15)
 					for i := range classes {

@@ -59,53 +59,76 @@ const (
 type labelModel struct {
 	rate       float64
 	weights    []float64
-	background [][]float64 // B [c×c]
-	flip       [][]float64 // U [c×c]
+	background *lines // B [c×c], a line a top class
+	flip       *lines // U [c×c], a line a given class; see normalizeFlips
 	untaught   []kv.Class
 }
 
-// dense lays the matrices out.
-func (m *LabelModel) dense() *labelModel {
-	d := &labelModel{
-		rate: m.Rate, weights: m.Weights, background: newMatrix(m.Classes), flip: newMatrix(m.Classes), untaught: m.Untaught,
-	}
+// laidOut is the model with its matrices as they are used.
+func (m *LabelModel) laidOut() *labelModel {
+	var tops, given []int
 	for _, cell := range m.Background {
-		d.background[cell.Row][cell.Column] = cell.Value
+		tops = append(tops, cell.Row)
 	}
 	for _, cell := range m.Flips {
-		d.flip[cell.Row][cell.Column] = cell.Value
+		given = append(given, cell.Column)
+	}
+	d := &labelModel{
+		rate: m.Rate, weights: m.Weights, untaught: m.Untaught,
+		background: newLines(m.Classes, tops), flip: newLines(m.Classes, given),
+	}
+	for _, cell := range m.Background {
+		d.background.of(cell.Row)[cell.Column] = cell.Value
+	}
+	for _, cell := range m.Flips {
+		d.flip.of(cell.Column)[cell.Row] = cell.Value
 	}
 	normalizeFlips(d.flip, m.Prior)
 	blendFlips(d.flip)
 	return d
 }
 
-// normalizeFlips turns expected counts of wrong labels, row the true class, into distributions that lean to the uniform
-// one by prior counts a row.
-func normalizeFlips(counts [][]float64, prior float64) {
-	each := prior / float64(max(len(counts)-1, 1))
-	for k, row := range counts {
-		row[k] = 0
-		mass := prior
-		for _, count := range row {
-			mass += count
+// normalizeFlips turns expected counts of wrong labels, a line the given class and an entry the true one, into
+// distributions over the given classes, V, that lean to the uniform one by prior counts a true class. What a class has
+// of itself is zero, and is not to be asked for in a line that is not held.
+func normalizeFlips(counts *lines, prior float64) {
+	each, mass := prior/float64(max(counts.classes-1, 1)), counts.other
+	for k := range mass {
+		mass[k] = prior
+	}
+	for _, i := range counts.held {
+		line := counts.of(i)
+		line[i] = 0
+		for k, count := range line {
+			mass[k] += count
 		}
-		for i := range row {
-			if i != k {
-				row[i] = (row[i] + each) / mass
+	}
+	for _, i := range counts.held {
+		line := counts.of(i)
+		for k := range line {
+			if k != i {
+				line[k] = (line[k] + each) / mass[k]
 			}
 		}
+	}
+	for k, all := range mass {
+		counts.other[k] = each / all
 	}
 }
 
 // blendFlips turns V into U, in place.
-func blendFlips(flip [][]float64) {
-	for k, row := range flip {
-		for i := range row {
-			if i != k {
-				row[i] = anyFlip/float64(len(row)-1) + (1-anyFlip)*row[i]
+func blendFlips(flip *lines) {
+	blend := func(share float64) float64 { return anyFlip/float64(flip.classes-1) + (1-anyFlip)*share }
+	for _, i := range flip.held {
+		line := flip.of(i)
+		for k := range line {
+			if k != i {
+				line[k] = blend(line[k])
 			}
 		}
+	}
+	for k, share := range flip.other {
+		flip.other[k] = blend(share)
 	}
 }
 
@@ -153,7 +176,7 @@ func (m *labelModel) score(classes []kv.Class, z []float32, untaught bool, memor
 		if top == noTop {
 			logFeatures(own, own, 0, x)
 		} else {
-			logFeatures(own, z[top*width:(top+1)*width], m.background[classes[top]][k], x)
+			logFeatures(own, z[top*width:(top+1)*width], m.background.at(int(classes[top]), int(k)), x)
 		}
 		utility[i] = 0
 		for f, weight := range m.weights {
@@ -166,7 +189,7 @@ func (m *labelModel) score(classes []kv.Class, z []float32, untaught bool, memor
 	right := (1 - m.rate) * math.Exp(utility[0]-most)
 	var wrong float64
 	for i, k := range classes[1:] {
-		wrong += m.rate * m.flip[k][classes[0]] * math.Exp(utility[i+1]-most)
+		wrong += m.rate * m.flip.at(int(classes[0]), int(k)) * math.Exp(utility[i+1]-most)
 	}
 	return wrong / (right + wrong)
 }
@@ -186,16 +209,4 @@ func (m *labelModel) hypothetical(label kv.Class, z [][]float32, by evidence) fl
 	}
 	_, untaught := slices.BinarySearch(m.untaught, label)
 	return m.score(classes, rows, untaught, make([]float64, len(classes)+len(m.weights)))
-}
-
-// sparse keeps the entries of a matrix that are not below least, by row and column.
-func sparse(matrix [][]float64, least float64) (cells []Cell) {
-	for i, row := range matrix {
-		for j, value := range row {
-			if value >= least {
-				cells = append(cells, Cell{Row: i, Column: j, Value: value})
-			}
-		}
-	}
-	return slices.Clip(cells)
 }

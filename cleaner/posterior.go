@@ -160,7 +160,7 @@ func (s *stages) labelModel(ctx context.Context, sample *sample, z *agreement) (
 func (s *stages) posteriorScores(
 	ctx context.Context, m *LabelModel, z []*agreement, tested []labelling, scores []float32,
 ) error {
-	model, width := m.dense(), z[0].width
+	model, width := m.laidOut(), z[0].width
 	type memory struct {
 		rows    [][]float32 // of each labelling [scoreRows×width]
 		node    []float32   // [labellings×width]
