@@ -15,15 +15,16 @@ import (
 
 // Bytes a node.
 const (
-	labelBytes    = 4         // a kv.Class
-	problemBytes  = 4 + 1     // of a problem: labels, splits
-	drawnBytes    = 4         // while splits are drawn: a kv.NodeID
-	trainingBytes = 4 + 4 + 1 // of a baseProblem: labels, those of the training split alone, splits
-	repeatBytes   = 4 + 8 + 1 // of a repeat beside its problem: true labels, scores, flags
-	testedBytes   = 4         // a node measured in a repeat
-	setBytes      = 1         // of a nodeSet, at most
-	diagonalBytes = 8         // a hop, in memory
-	sampleBytes   = 4 + 4     // a node of a sample: its label, its place in file order
+	labelBytes    = 4                // a kv.Class
+	problemBytes  = 4 + 1            // of a problem: labels, splits
+	drawnBytes    = 4                // while splits are drawn: a kv.NodeID
+	trainingBytes = 4 + 4 + 1        // of a baseProblem: labels, those of the training split alone, splits
+	verdictBytes  = 8 + 1            // of a verdict: scores, flags
+	repeatBytes   = 4 + verdictBytes // of a repeat beside its problem: true labels, a verdict
+	testedBytes   = 4 + 4            // a node measured in a repeat, and again where it is of the test split
+	setBytes      = 1                // of a nodeSet, at most
+	diagonalBytes = 8                // a hop, in memory
+	sampleBytes   = 4 + 4            // a node of a sample: its label, its place in file order
 	plantingBytes = 8 + 4 + 4 + 1
 )
 

@@ -72,16 +72,16 @@ type Measured struct {
 
 // A MethodResult is what one method reached.
 type MethodResult struct {
-	Name string  `json:"name"`
-	Mean Metrics `json:"mean"`
-	Std  Metrics `json:"std"` // of the sample; 0 for one repeat or none
+	Name string        `json:"name"`
+	Mean MethodMetrics `json:"mean"`
+	Std  MethodMetrics `json:"std"` // of the sample; 0 for one repeat or none
 
-	// P has the two-sided p values of the paired t-test against the first method, metric by metric: the chance that
+	// P, of the test nodes, has the two-sided p values of the paired t-test against the first method, metric by metric: the chance that
 	// differences as large as these come about where there is none. The pairs are the draws of noise, each the mean of
 	// its model seeds; of a single draw, the model seeds. It is nil for the first method, and where there is one pair.
 	P *Metrics `json:"p,omitempty"`
 
-	Repeats []Metrics `json:"repeats"` // draw by draw, of each the model seeds
+	Repeats []MethodMetrics `json:"repeats"` // draw by draw, of each the model seeds
 }
 
 // An Evaluation is what the methods reached, in the order in which they were first asked for.
@@ -91,7 +91,8 @@ type Evaluation struct {
 
 // Evaluate takes the labels of the store for true, injects noise into those of all splits, trains the built-in base
 // classifier on the noisy labels, runs the methods on the same noisy labels and predictions, and measures them on the
-// labelled nodes of the test split. Predictions in the store are not used: they have seen the labels.
+// labelled nodes of the test split, of each other split, and of all (see MethodNames). Predictions in the store are not
+// used: they have seen the labels.
 //
 // The store is only read. OnStage is told the seconds of every training, as "base", and of every method, by its name.
 // It fails with ErrNoLabels, ErrOneClass or ErrFewFittingNodes where the labels do not suffice, and with ErrOptions, or
@@ -127,7 +128,7 @@ func Evaluate(ctx context.Context, s *kv.Store, opt EvalOptions) (result *Evalua
 }
 
 // summarize turns the metrics of repeats, each by method, into results.
-func (e *evaluator) summarize(measured [][]Metrics) *Evaluation {
+func (e *evaluator) summarize(measured [][]MethodMetrics) *Evaluation {
 	result := &Evaluation{}
 	for i, name := range e.opt.Methods {
 		m := MethodResult{Name: name}
@@ -136,7 +137,7 @@ func (e *evaluator) summarize(measured [][]Metrics) *Evaluation {
 		}
 		m.summarize()
 		if i > 0 {
-			m.P = pairedTest(m.Repeats, result.Methods[0].Repeats, e.opt.ModelSeeds)
+			m.P = pairedTest(partOf(m.Repeats, 0), partOf(result.Methods[0].Repeats, 0), e.opt.ModelSeeds)
 		}
 		result.Methods = append(result.Methods, m)
 	}
@@ -348,8 +349,8 @@ func (e *evaluator) checkBudget(ctx context.Context) error {
 	return requireBudget("eval", e.opt.MemoryBudget, e.held()+max(least, matrices), base.classes, matrices)
 }
 
-// competitorBytes a node is what a method holds beside its verdict: margins, losses, or areas.
-const competitorBytes = 16
+// competitorBytes a node is what a method holds beside its verdict: margins, losses, or areas, and the verdict on a split.
+const competitorBytes = 16 + verdictBytes
 
 // held is what a repeat holds beside its problem.
 func (e *evaluator) held() int64 {

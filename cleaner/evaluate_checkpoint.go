@@ -69,6 +69,9 @@ func buildOf(path string) (name string, err error) {
 	return hex.EncodeToString(sum.Sum(nil)[:12]), nil
 }
 
+// measuredFormat is part of every key. It changes with the shape of what is kept.
+const measuredFormat = 2
+
 // identify names everything that the measures depend on but the number of repeats.
 func (e *evaluator) identify() error {
 	if e.opt.Checkpoint == nil || e.opt.OnMeasured != nil {
@@ -101,7 +104,7 @@ func (e *evaluator) identify() error {
 	}
 	o := &e.opt
 	e.key = "eval-" + fingerprint(
-		build, graph, predictions, o.Noise, checksum(o.NoisyLabels), o.NoiseMatrix, o.ModelSeeds, checksum(o.Splits),
+		measuredFormat, build, graph, predictions, o.Noise, checksum(o.NoisyLabels), o.NoiseMatrix, o.ModelSeeds, checksum(o.Splits),
 		o.Split, o.SplitByClass, o.Methods, o.Hops, o.Diagonal, o.Direction, o.Threshold, o.Seed,
 	)
 	o.Checkpoint.file = filepath.Join(o.Checkpoint.Dir, markName(e.key))
@@ -120,11 +123,11 @@ func checksum[T kv.Class | Split](values []T) string {
 }
 
 // resume returns the measures of the repeats that an earlier evaluation finished.
-func (e *evaluator) resume() [][]Metrics {
+func (e *evaluator) resume() [][]MethodMetrics {
 	if e.key == "" {
 		return nil
 	}
-	kept, ok := loadMark[[][]Metrics](scratch.Existing(e.opt.Checkpoint.Dir), e.key)
+	kept, ok := loadMark[[][]MethodMetrics](scratch.Existing(e.opt.Checkpoint.Dir), e.key)
 	if !ok {
 		return nil
 	}
@@ -143,7 +146,7 @@ func (e *evaluator) resume() [][]Metrics {
 }
 
 // keep notes the measures of the finished repeats. Where that cannot be done it says so, and keeps none from there on.
-func (e *evaluator) keep(measured [][]Metrics) {
+func (e *evaluator) keep(measured [][]MethodMetrics) {
 	if e.key == "" {
 		return
 	}

@@ -15,7 +15,8 @@ import (
 type drawing struct {
 	base   baseProblem // of the noisy labels
 	truth  []kv.Class
-	tested []kv.NodeID // nodes that are measured, in file order
+	nodes  []kv.NodeID // that are measured, in file order
+	tested []kv.NodeID // of them, those of the test split
 	rate   float64     // share of wrong labels among the labelled nodes
 	seed   uint64
 }
@@ -32,7 +33,7 @@ func (e *evaluator) draw(r int) (*drawing, error) {
 			return nil, err
 		}
 	}
-	var labelled, wrong float64
+	var wrong float64
 	for v, err := range e.base.order {
 		if err != nil {
 			return nil, err
@@ -40,14 +41,14 @@ func (e *evaluator) draw(r int) (*drawing, error) {
 		if d.truth[v] == kv.NoClass || d.base.labels[v] == kv.NoClass {
 			continue
 		}
-		if labelled++; d.base.labels[v] != d.truth[v] {
+		if d.nodes = append(d.nodes, v); d.base.labels[v] != d.truth[v] {
 			wrong++
 		}
 		if d.base.splits[v] == SplitTest {
 			d.tested = append(d.tested, v)
 		}
 	}
-	d.rate = share(wrong, labelled)
+	d.rate = share(wrong, float64(len(d.nodes)))
 	if len(d.tested) == 0 {
 		return nil, fmt.Errorf("no labelled node in the test split, want some to measure on: %w", ErrNoLabels)
 	}
@@ -59,7 +60,7 @@ func (d *drawing) modelSeed(model int) uint64 { return d.seed + uint64(model)<<3
 
 // measure trains a classifier, or reads its predictions, and measures every method on it once. Repeats count the model
 // seeds of all draws.
-func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (measured []Metrics, err error) {
+func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (measured []MethodMetrics, err error) {
 	seed := d.modelSeed(repeat % e.opt.ModelSeeds)
 	predictions, err := e.predictions(ctx, d, repeat%e.opt.ModelSeeds)
 	if err != nil {
@@ -73,11 +74,7 @@ func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (measur
 	if e.diagonals != nil {
 		t.diagonals = e.diagonals.Diagonals
 	}
-	for v := range t.labels {
-		if t.isTested(kv.NodeID(v)) {
-			t.tested++
-		}
-	}
+	t.tested = labelled(t.labels)
 	opt := e.opt.Options
 	opt.Seed = seed
 	opt.MemoryBudget -= e.held()
@@ -131,11 +128,26 @@ func (e *evaluator) predictions(ctx context.Context, d *drawing, model int) (hel
 	return predictions, nil
 }
 
-// measure takes the Metrics of the nodes that are measured.
-func (v *verdict) measure(d *drawing) Metrics {
-	some, flags, wrong := make([]float64, len(d.tested)), make([]bool, len(d.tested)), make([]bool, len(d.tested))
-	for i, u := range d.tested {
-		some[i], flags[i], wrong[i] = v.scores[u], v.flagged[u], d.truth[u] != d.base.labels[u]
+// measure takes the metrics of the nodes that are measured.
+func (v *verdict) measure(d *drawing) (m MethodMetrics) {
+	m.BySplit = MetricsBySplit{
+		Train:      v.measureNodes(d, func(s Split) bool { return s == SplitTrain }),
+		Validation: v.measureNodes(d, func(s Split) bool { return s == SplitValidation }),
+		Test:       v.measureNodes(d, func(s Split) bool { return s == SplitTest }),
+		All:        v.measureNodes(d, func(Split) bool { return true }),
+	}
+	m.Metrics = m.BySplit.Test
+	return m
+}
+
+// measureNodes takes the Metrics of the measured nodes of some splits.
+func (v *verdict) measureNodes(d *drawing, within func(Split) bool) Metrics {
+	var some []float64
+	var flags, wrong []bool
+	for _, u := range d.nodes {
+		if within(d.base.splits[u]) {
+			some, flags, wrong = append(some, v.scores[u]), append(flags, v.flagged[u]), append(wrong, d.truth[u] != d.base.labels[u])
+		}
 	}
 	m := measureScores(some, flags, wrong)
 	if !math.IsNaN(v.rate) {

@@ -9,7 +9,18 @@ import (
 
 // summarize fills Mean and Std from Repeats.
 func (r *MethodResult) summarize() {
-	r.Mean, r.Std = meanAndDeviation(r.Repeats)
+	means, deviations := r.Mean.parts(), r.Std.parts()
+	for part := range means {
+		*means[part], *deviations[part] = meanAndDeviation(partOf(r.Repeats, part))
+	}
+}
+
+// partOf are the metrics of one of MethodMetrics.parts.
+func partOf(some []MethodMetrics, part int) (metrics []Metrics) {
+	for i := range some {
+		metrics = append(metrics, *some[i].parts()[part])
+	}
+	return metrics
 }
 
 // meanAndDeviation are the mean of some metrics, and their standard deviation as that of a sample; 0 for one, and for none.

@@ -18,26 +18,42 @@ import (
 )
 
 func TestSummarize(t *testing.T) {
-	r := MethodResult{Repeats: []Metrics{{F1: 0.5, Flagged: 1}, {F1: 0.7, Flagged: 1}, {F1: 0.9, Flagged: 4}}}
-	r.summarize()
-	sameMetrics(t, "mean of three repeats", r.Mean, Metrics{F1: 0.7, Flagged: 2})
-	sameMetrics(t, "deviation of three repeats", r.Std, Metrics{F1: 0.2, Flagged: math.Sqrt(3)})
-	one := MethodResult{Repeats: []Metrics{{F1: 0.5, MCC: -1, Mislabelled: 2}}}
-	one.summarize()
-	sameMetrics(t, "mean of one repeat", one.Mean, Metrics{F1: 0.5, MCC: -1, Mislabelled: 2})
-	sameMetrics(t, "deviation of one repeat", one.Std, Metrics{})
+	// The metrics over the test nodes, and beside them others over the training nodes.
+	summarized := func(repeats ...Metrics) (mean, deviation Metrics) {
+		var r MethodResult
+		for _, m := range repeats {
+			r.Repeats = append(r.Repeats, MethodMetrics{Metrics: m, BySplit: MetricsBySplit{Train: Metrics{Brier: m.F1}}})
+		}
+		r.summarize()
+		sameMetrics(t, "mean of the training nodes", r.Mean.BySplit.Train, Metrics{Brier: meanF1(repeats)})
+		sameMetrics(t, "mean of validation nodes that there are not", r.Mean.BySplit.Validation, Metrics{})
+		return r.Mean.Metrics, r.Std.Metrics
+	}
+	mean, deviation := summarized(Metrics{F1: 0.5, Flagged: 1}, Metrics{F1: 0.7, Flagged: 1}, Metrics{F1: 0.9, Flagged: 4})
+	sameMetrics(t, "mean of three repeats", mean, Metrics{F1: 0.7, Flagged: 2})
+	sameMetrics(t, "deviation of three repeats", deviation, Metrics{F1: 0.2, Flagged: math.Sqrt(3)})
+	mean, deviation = summarized(Metrics{F1: 0.5, MCC: -1, Mislabelled: 2})
+	sameMetrics(t, "mean of one repeat", mean, Metrics{F1: 0.5, MCC: -1, Mislabelled: 2})
+	sameMetrics(t, "deviation of one repeat", deviation, Metrics{})
 	// Shares of nothing are no zeros in a mean: of no flags there is no precision, of no mislabels no recall.
-	some := MethodResult{Repeats: []Metrics{
-		{F1: 1, MCC: 1, Precision: 1, Recall: 1, PAtT: 1, AUROC: 1, AveragePrecision: 1, PAtTFlagged: 1, Flagged: 3, Mislabelled: 3},
+	found := FoundAt{Percent1: 0.5, Percent5: 0.5, Percent10: 0.5}
+	mean, _ = meanAndDeviation([]Metrics{
+		{F1: 1, MCC: 1, Precision: 1, Recall: 1, PAtT: 1, AUROC: 1, AveragePrecision: 1, PAtTFlagged: 1, Flagged: 3, Mislabelled: 3, FoundAt: FoundAt{1, 1, 1}},
 		{AUROC: 0.5},
 		{Mislabelled: 3, AUROC: 0.5},
 		{Flagged: 3},
-	}}
-	some.summarize()
-	sameMetrics(t, "mean with shares of nothing", some.Mean, Metrics{
-		F1: 1.0 / 3, MCC: 0.5, Precision: 0.5, Recall: 0.5, PAtT: 0.5, AUROC: 0.75, AveragePrecision: 0.5, PAtTFlagged: 0.5,
-		Flagged: 1.5, Mislabelled: 1.5,
 	})
+	sameMetrics(t, "mean with shares of nothing", mean, Metrics{
+		F1: 1.0 / 3, MCC: 0.5, Precision: 0.5, Recall: 0.5, PAtT: 0.5, AUROC: 0.75, AveragePrecision: 0.5, PAtTFlagged: 0.5,
+		Flagged: 1.5, Mislabelled: 1.5, FoundAt: found,
+	})
+}
+
+func meanF1(some []Metrics) (mean float64) {
+	for _, m := range some {
+		mean += m.F1 / float64(len(some))
+	}
+	return mean
 }
 
 // evaluated is a store with known labels, of which none is wrong, and predictions that Evaluate must not use.

@@ -14,7 +14,8 @@ import (
 type trial struct {
 	problem
 	base   baseProblem // of the same graph, labels and splits, for methods that watch a classifier learn
-	tested int         // nodes under test: labelled ones of the test split
+	split  *Split      // of the nodes under test; nil: all labelled nodes are
+	tested int         // nodes under test
 }
 
 // A verdict is what a method says of every node; only nodes under test are looked at.
@@ -46,11 +47,11 @@ type method struct {
 var methods = append([]method{
 	{name: "default", walks: true, run: graphCleaner(variant{preset: PresetDefault})},
 	{name: "paper", walks: true, run: graphCleaner(variant{preset: PresetPaper})},
-	{name: "confident-learning", run: confidentLearning},
+	{name: "confident-learning", run: splitApart(confidentLearning)},
 	{name: "argmax", run: argmax},
 	{name: "argmin", run: argmin},
 	{name: "aum", trains: true, check: checkAreaUnderMargin, run: areaUnderMargin},
-	{name: "dyb", run: dynamicBootstrap},
+	{name: "dyb", run: splitApart(dynamicBootstrap)},
 	{name: "labels-only", walks: true, run: graphCleaner(variant{preset: PresetPaper, withoutPredictions: true})},
 	{name: "predictions-only", walks: true, run: graphCleaner(variant{preset: PresetPaper, withoutLabels: true})},
 	{name: "no-transition", walks: true, run: graphCleaner(variant{preset: PresetPaper, uniformFlips: true})},
@@ -83,6 +84,10 @@ func byHops() (list []method) {
 //   - hops-1 … hops-5: preset paper with so many hops.
 //
 // confident-learning, argmax and argmin rank by the predicted chance that the label is wrong.
+//
+// All of them judge every labelled node. What the presets, aum, argmax and argmin say of a node is the same whichever nodes
+// are measured. confident-learning and dyb take their thresholds from the nodes that they judge: they are run on the nodes
+// of each split apart, those of no split together as one more, and what they say of all nodes is what they say there.
 func MethodNames() []string {
 	var names []string
 	for _, m := range methods {
@@ -144,9 +149,39 @@ func (t trial) flagWhere(ctx context.Context, wrong func(own float32, row []floa
 	})
 }
 
+// splitApart runs a method on the nodes of each split by themselves, and puts together what it says of them.
+func splitApart(
+	run func(context.Context, trial, Options) (*verdict, error),
+) func(context.Context, trial, Options) (*verdict, error) {
+	return func(ctx context.Context, t trial, opt Options) (*verdict, error) {
+		result := newVerdict(len(t.labels))
+		for split := range splitUnused + 1 {
+			t.split, t.tested = &split, 0
+			for v := range t.labels {
+				if t.isTested(kv.NodeID(v)) {
+					t.tested++
+				}
+			}
+			if t.tested == 0 {
+				continue
+			}
+			one, err := run(ctx, t, opt)
+			if err != nil {
+				return nil, err
+			}
+			for v := range t.labels {
+				if t.isTested(kv.NodeID(v)) {
+					result.scores[v], result.flagged[v] = one.scores[v], one.flagged[v]
+				}
+			}
+		}
+		return result, nil
+	}
+}
+
 // isTested says whether a node is under test.
-func (p *problem) isTested(v kv.NodeID) bool {
-	return p.labels[v] != kv.NoClass && p.splits[v] == SplitTest
+func (t *trial) isTested(v kv.NodeID) bool {
+	return t.labels[v] != kv.NoClass && (t.split == nil || t.splits[v] == *t.split)
 }
 
 // eachTested visits the nodes under test with their label and predictions [classes], ascending.

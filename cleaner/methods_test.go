@@ -30,7 +30,7 @@ func newTrial(t *testing.T, seed uint64, n, c int) trial {
 	}
 	base.labels = mustInject(t, labelNoise{rate: 0.1}, base.labels, base.order, c, seed)
 	base.labels[n/2] = kv.NoClass
-	return trial{base: base, tested: n / 5, problem: problem{
+	return trial{base: base, tested: labelled(base.labels), problem: problem{
 		graph: base.graph, place: base.place, order: base.order, labels: base.labels, classes: c, splits: base.splits,
 		predictions: rowsSource{width: c, values: predictions},
 	}}
@@ -45,7 +45,8 @@ func randomTrial(r *rand.Rand) (t trial, predictions []float32) {
 		predictions[i] = float32(r.IntN(5)) / 4
 	}
 	t.graph, t.labels, t.classes, t.predictions = make(memoryGraph, n), awkwardLabels(r, n, c), c, rowsSource{c, predictions}
-	t.splits = make([]Split, n)
+	t.splits, t.split = make([]Split, n), new(Split)
+	*t.split = SplitTest
 	for v := range t.splits {
 		if t.splits[v] = SplitTest; r.IntN(4) == 0 {
 			t.splits[v] = SplitValidation

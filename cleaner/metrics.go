@@ -54,6 +54,36 @@ type Metrics struct {
 	// not, and TrueRate what it is.
 	EstimatedRate float64 `json:"estimated_rate"`
 	TrueRate      float64 `json:"true_rate"`
+
+	FoundAt FoundAt `json:"found_at"`
+}
+
+// FoundAt is what a reviewer finds who goes down the scores: the share of the T mislabelled nodes that are among so many
+// percent of the N nodes, rounded up, with the highest scores; ties in file order.
+type FoundAt struct {
+	Percent1  float64 `json:"1"`
+	Percent5  float64 `json:"5"`
+	Percent10 float64 `json:"10"`
+}
+
+// MethodMetrics are the Metrics over the labelled nodes of the test split, and over those of each set.
+type MethodMetrics struct {
+	Metrics
+	BySplit MetricsBySplit `json:"by_split"`
+}
+
+// MetricsBySplit are the Metrics of the labelled nodes of each split, and of all labelled nodes, also those of no split.
+// Rates are of all labelled nodes in each.
+type MetricsBySplit struct {
+	Train      Metrics `json:"train"`
+	Validation Metrics `json:"val"`
+	Test       Metrics `json:"test"`
+	All        Metrics `json:"all"`
+}
+
+// parts are the metrics of the test nodes, and those of the sets in the order of their declaration.
+func (m *MethodMetrics) parts() []*Metrics {
+	return []*Metrics{&m.Metrics, &m.BySplit.Train, &m.BySplit.Validation, &m.BySplit.Test, &m.BySplit.All}
 }
 
 // fields are the metrics in the order of their declaration, for means over repeats.
@@ -61,6 +91,7 @@ func (m *Metrics) fields() []*float64 {
 	return []*float64{
 		&m.F1, &m.MCC, &m.PAtT, &m.PAtTFlagged, &m.Precision, &m.Recall, &m.AveragePrecision, &m.AUROC,
 		&m.PAt10, &m.PAt50, &m.PAt100, &m.Flagged, &m.Mislabelled, &m.ECE, &m.Brier, &m.EstimatedRate, &m.TrueRate,
+		&m.FoundAt.Percent1, &m.FoundAt.Percent5, &m.FoundAt.Percent10,
 	}
 }
 
@@ -70,7 +101,8 @@ func (m *Metrics) undefined() (none []*float64) {
 		none = append(none, &m.Precision)
 	}
 	if m.Mislabelled == 0 {
-		none = append(none, &m.PAtT, &m.PAtTFlagged, &m.Recall, &m.AveragePrecision, &m.AUROC, &m.MCC)
+		none = append(none, &m.PAtT, &m.PAtTFlagged, &m.Recall, &m.AveragePrecision, &m.AUROC, &m.MCC,
+			&m.FoundAt.Percent1, &m.FoundAt.Percent5, &m.FoundAt.Percent10)
 	}
 	if m.Flagged == 0 && m.Mislabelled == 0 {
 		none = append(none, &m.F1)
@@ -102,20 +134,24 @@ func measureScores(scores []float64, flagged, mislabelled []bool) Metrics {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-	top := func(count int, counts func(i int) bool) float64 {
-		hits := 0.0
-		count = min(count, len(order))
+	hits := func(count int, counts func(i int) bool) (hits float64) {
 		for _, i := range order[:count] {
 			if counts(i) {
 				hits++
 			}
 		}
-		return share(hits, float64(count))
+		return hits
+	}
+	top := func(count int, counts func(i int) bool) float64 {
+		count = min(count, len(order))
+		return share(hits(count, counts), float64(count))
 	}
 	isWrong := func(i int) bool { return mislabelled[i] }
 	m.PAtT = top(int(wrong), isWrong)
 	m.PAtTFlagged = top(int(wrong), func(i int) bool { return mislabelled[i] && flagged[i] })
 	m.PAt10, m.PAt50, m.PAt100 = top(10, isWrong), top(50, isWrong), top(100, isWrong)
+	found := func(percent int) float64 { return share(hits((percent*len(order)+99)/100, isWrong), wrong) }
+	m.FoundAt = FoundAt{Percent1: found(1), Percent5: found(5), Percent10: found(10)}
 	m.AveragePrecision, m.AUROC = ranking(scores, mislabelled, order, wrong)
 	m.ECE, m.Brier = calibration(scores, mislabelled)
 	return m

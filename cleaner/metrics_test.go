@@ -82,6 +82,11 @@ func plainMetrics(scores []float64, flagged, wrong []bool) Metrics {
 	m.PAtTFlagged = top(int(m.Mislabelled), func(i int) bool { return wrong[i] && flagged[i] })
 	m.PAt10, m.PAt50, m.PAt100 = top(10, mislabelled), top(50, mislabelled), top(100, mislabelled)
 	n := float64(len(scores))
+	found := func(share float64) float64 {
+		reviewed := math.Ceil(share*n - 1e-9)
+		return top(int(reviewed), mislabelled) * reviewed / m.Mislabelled
+	}
+	m.FoundAt = FoundAt{Percent1: found(0.01), Percent5: found(0.05), Percent10: found(0.1)}
 	for bin := range 10 {
 		var count, sum, hits float64
 		for i, score := range scores {
@@ -120,7 +125,7 @@ func sameMetrics(t *testing.T, what string, got, want Metrics) {
 func TestMetricsAreTheirDefinitions(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		n := 2 + r.IntN(120)
+		n := 2 + r.IntN(320)
 		scores, flagged, wrong := make([]float64, n), make([]bool, n), make([]bool, n)
 		for i := range n {
 			scores[i] = (float64(r.IntN(1+r.IntN(20))) + 0.5) / 20 // with ties, off the edges of bins
@@ -141,27 +146,27 @@ func TestMetricsByHand(t *testing.T) {
 	}{
 		{
 			"one hit, one miss, one false alarm", []float64{.9, .8, .3, .1}, []bool{yes, yes, no, no}, []bool{yes, no, yes, no},
-			Metrics{F1: .5, PAtT: .5, PAtTFlagged: .5, Precision: .5, Recall: .5, AveragePrecision: 5. / 6, AUROC: .75, PAt10: .5, PAt50: .5, PAt100: .5, Flagged: 2, Mislabelled: 2, ECE: .425, Brier: (.01 + .64 + .49 + .01) / 4},
+			Metrics{FoundAt: FoundAt{.5, .5, .5}, F1: .5, PAtT: .5, PAtTFlagged: .5, Precision: .5, Recall: .5, AveragePrecision: 5. / 6, AUROC: .75, PAt10: .5, PAt50: .5, PAt100: .5, Flagged: 2, Mislabelled: 2, ECE: .425, Brier: (.01 + .64 + .49 + .01) / 4},
 		}, {
 			"perfect", []float64{.1, .99, .2}, []bool{no, yes, no}, []bool{no, yes, no},
-			Metrics{F1: 1, MCC: 1, PAtT: 1, PAtTFlagged: 1, Precision: 1, Recall: 1, AveragePrecision: 1, AUROC: 1, PAt10: 1. / 3, PAt50: 1. / 3, PAt100: 1. / 3, Flagged: 1, Mislabelled: 1, ECE: .31 / 3, Brier: (.01 + .0001 + .04) / 3},
+			Metrics{FoundAt: FoundAt{1, 1, 1}, F1: 1, MCC: 1, PAtT: 1, PAtTFlagged: 1, Precision: 1, Recall: 1, AveragePrecision: 1, AUROC: 1, PAt10: 1. / 3, PAt50: 1. / 3, PAt100: 1. / 3, Flagged: 1, Mislabelled: 1, ECE: .31 / 3, Brier: (.01 + .0001 + .04) / 3},
 		}, {
 			"upside down", []float64{.9, .1}, []bool{yes, no}, []bool{no, yes},
 			Metrics{MCC: -1, AveragePrecision: .5, PAt10: .5, PAt50: .5, PAt100: .5, Flagged: 1, Mislabelled: 1, ECE: .9, Brier: .81},
 		}, {
 			"found, but below the threshold", []float64{.9, .1}, []bool{no, no}, []bool{yes, no},
-			Metrics{PAtT: 1, AveragePrecision: 1, AUROC: 1, PAt10: .5, PAt50: .5, PAt100: .5, Mislabelled: 1, ECE: .1, Brier: .01},
+			Metrics{FoundAt: FoundAt{1, 1, 1}, PAtT: 1, AveragePrecision: 1, AUROC: 1, PAt10: .5, PAt50: .5, PAt100: .5, Mislabelled: 1, ECE: .1, Brier: .01},
 		}, {
 			"none mislabelled", []float64{.9, .1}, []bool{yes, no}, []bool{no, no}, Metrics{AUROC: .5, Flagged: 1, ECE: .5, Brier: .41},
 		}, {
 			"all mislabelled and flagged", []float64{.9, .1}, []bool{yes, yes}, []bool{yes, yes},
-			Metrics{F1: 1, PAtT: 1, PAtTFlagged: 1, Precision: 1, Recall: 1, AveragePrecision: 1, AUROC: .5, PAt10: 1, PAt50: 1, PAt100: 1, Flagged: 2, Mislabelled: 2, ECE: .5, Brier: .41},
+			Metrics{FoundAt: FoundAt{.5, .5, .5}, F1: 1, PAtT: 1, PAtTFlagged: 1, Precision: 1, Recall: 1, AveragePrecision: 1, AUROC: .5, PAt10: 1, PAt50: 1, PAt100: 1, Flagged: 2, Mislabelled: 2, ECE: .5, Brier: .41},
 		}, {
 			"all tied: file order counts", []float64{.5, .5}, []bool{no, no}, []bool{no, yes},
 			Metrics{AveragePrecision: .5, AUROC: .5, PAt10: .5, PAt50: .5, PAt100: .5, Mislabelled: 1, Brier: .25},
 		}, {
 			"NaN is last", []float64{math.NaN(), .1, math.NaN()}, []bool{no, no, no}, []bool{no, yes, no},
-			Metrics{PAtT: 1, AveragePrecision: 1, AUROC: 1, PAt10: 1. / 3, PAt50: 1. / 3, PAt100: 1. / 3, Mislabelled: 1, ECE: .3, Brier: .27},
+			Metrics{FoundAt: FoundAt{1, 1, 1}, PAtT: 1, AveragePrecision: 1, AUROC: 1, PAt10: 1. / 3, PAt50: 1. / 3, PAt100: 1. / 3, Mislabelled: 1, ECE: .3, Brier: .27},
 		},
 		{"no nodes", nil, nil, nil, Metrics{AUROC: .5}},
 	} {
@@ -183,14 +188,23 @@ func TestMetricsFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var values map[string]float64
+	var values map[string]any
 	if err := json.Unmarshal(text, &values); err != nil {
 		t.Fatal(err)
 	}
 	var got []float64
-	for _, value := range values {
-		got = append(got, value)
+	var gather func(values map[string]any)
+	gather = func(values map[string]any) {
+		for _, value := range values {
+			switch value := value.(type) {
+			case float64:
+				got = append(got, value)
+			case map[string]any:
+				gather(value)
+			}
+		}
 	}
+	gather(values)
 	slices.Sort(got)
 	for i, value := range got {
 		if value != float64(i+1) {

@@ -34,17 +34,25 @@ type evalCommand struct {
 	Report string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: metrics, precision and recall, reliability, scores, noise, top suspects."`
 	resources
 
-	report *evalReport `kong:"-"` // gathers for Report
+	report *evalReport        `kong:"-"` // gathers for Report
+	used   *evaluationOptions `kong:"-"` // for Format json
 }
 
 // defaultRepeats is how many times noise and split are drawn.
 const defaultRepeats = 5
 
+// defaultSplit is what is drawn where neither flags nor the graph say how to split.
+const defaultSplit = "0.8/0.1/0.1"
+
 func (*evalCommand) Help() string {
 	return `Takes the labels of the graph for true, injects noise into those of all splits, trains the base classifier on the noisy labels, and scores the ` +
 		`test nodes by every method: F1 and MCC at the threshold, precision of as many top scores as there are mislabels (p_at_t; p_at_t_flagged counts ` +
 		`only those that are flagged), precision, recall, average precision, AUROC, precision of the 10, 50 and 100 top scores, and how far scores are from ` +
-		`probabilities (ece, brier). The table shows the first six of them, and the mislabel rate with what the methods estimate it to be; --format csv and json show all. The store is not changed. On a graph of your own this says what to expect of clean before you review anything.
+		`probabilities (ece, brier). found_at is the share of the mislabels among the 1, 5 and 10% highest scores: what you find if you review so many. ` +
+		`The tables show the first six of them, the mislabel rate with what the methods estimate it to be, found_at, and the F1 over training, validation and all ` +
+		`labelled nodes, which is what clean judges. --format csv has all metrics of the test nodes; --format json has them of each split and of all labelled nodes as well ` +
+		`(by_split), and the options to repeat it with. confident-learning and dyb judge the nodes of each split by themselves. ` +
+		`The store is not changed. On a graph of your own this says what to expect of clean before you review anything.
 
 Methods beside the presets default and paper are their competitors (confident-learning, argmax, argmin, aum, dyb) and paper without some of its parts ` +
 		`(labels-only, predictions-only, no-transition, hops-1 to hops-5). They all get the same noisy labels and predictions. With two repeats or more, p is ` +
@@ -75,6 +83,7 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
+	c.used = c.optionsUsed(opt)
 	switch {
 	case c.DB != "" && (c.Nodes != "" || c.Edges != ""):
 		return usagef("eval: want a store or --nodes and --edges, got both")
@@ -267,7 +276,9 @@ func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner
 				c.report = newEvalReport(tx.Classes(), c.optionFacts(opt, split))
 				c.report.watch(tx, &opt)
 			}
-			evaluation, err = cleaner.Evaluate(ctx, store, opt)
+			if evaluation, err = cleaner.Evaluate(ctx, store, opt); err == nil {
+				c.used.complete(tx, evaluation)
+			}
 			return err
 		})
 	})
@@ -275,7 +286,7 @@ func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner
 		return err
 	}
 	s.progress.clear()
-	if err := printEvaluation(s.out, evaluation, c.Format); err != nil {
+	if err := printEvaluation(s.out, evaluation, c.used, c.Format); err != nil {
 		return err
 	}
 	if opt.Checkpoint != nil {
@@ -300,7 +311,7 @@ func (c *evalCommand) splitUsed(tx *kv.Tx) string {
 	case c.Split != "":
 		return c.Split + " training, validation and test nodes, drawn in every repeat"
 	case stored:
-		return "that of the graph (--split 0.8/0.1/0.1 draws one in every repeat)"
+		return "that of the graph (--split " + defaultSplit + " draws one in every repeat)"
 	}
-	return "0.8/0.1/0.1 training, validation and test nodes, drawn in every repeat"
+	return defaultSplit + " training, validation and test nodes, drawn in every repeat"
 }

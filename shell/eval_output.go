@@ -14,24 +14,36 @@ import (
 )
 
 // printEvaluation prints as table, json or csv.
-func printEvaluation(out io.Writer, evaluation *cleaner.Evaluation, format string) (err error) {
+func printEvaluation(out io.Writer, evaluation *cleaner.Evaluation, used *evaluationOptions, format string) (err error) {
 	switch format {
 	case "json":
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
-		return encoder.Encode(evaluation)
+		return encoder.Encode(struct {
+			Options *evaluationOptions `json:"options"`
+			*cleaner.Evaluation
+		}{used, evaluation})
 	case "csv":
 		_, err = Render(out, evaluationRows(evaluation), FormatCSV)
 	default:
-		if _, err = Render(out, evaluationSummary(evaluation), FormatTable); err == nil {
-			_, err = fmt.Fprintln(out, ratesFound(evaluation))
+		if _, err = Render(out, evaluationSummary(evaluation), FormatTable); err != nil {
+			return err
 		}
+		if _, err = fmt.Fprintln(out, ratesFound(evaluation)); err != nil {
+			return err
+		}
+		_, err = Render(out, evaluationBeyond(evaluation), FormatTable)
 	}
 	return err
 }
 
-// meanAndSpread is a metric's mean and, of several repeats, its standard deviation.
+// meanAndSpread is a metric's mean over the test nodes and, of several repeats, its standard deviation.
 func meanAndSpread(method cleaner.MethodResult, of func(cleaner.Metrics) float64) string {
+	return figureAndSpread(method, func(m cleaner.MethodMetrics) float64 { return of(m.Metrics) })
+}
+
+// figureAndSpread is the mean of a figure and, of several repeats, its standard deviation.
+func figureAndSpread(method cleaner.MethodResult, of func(cleaner.MethodMetrics) float64) string {
 	if len(method.Repeats) == 1 {
 		return fmt.Sprintf("%.3f", of(method.Mean))
 	}
@@ -75,6 +87,9 @@ var evaluationMetrics = []struct {
 	{"brier", func(m cleaner.Metrics) float64 { return m.Brier }},
 	{"estimated_rate", func(m cleaner.Metrics) float64 { return m.EstimatedRate }},
 	{"true_rate", func(m cleaner.Metrics) float64 { return m.TrueRate }},
+	{"found_at_1", func(m cleaner.Metrics) float64 { return m.FoundAt.Percent1 }},
+	{"found_at_5", func(m cleaner.Metrics) float64 { return m.FoundAt.Percent5 }},
+	{"found_at_10", func(m cleaner.Metrics) float64 { return m.FoundAt.Percent10 }},
 }
 
 // evaluationRows has a row for each repeat of each method, and its mean, standard deviation and p values.
@@ -93,10 +108,10 @@ func evaluationRows(evaluation *cleaner.Evaluation) *Result {
 	}
 	for _, method := range evaluation.Methods {
 		for i, values := range method.Repeats {
-			add(method.Name, strconv.Itoa(i+1), values)
+			add(method.Name, strconv.Itoa(i+1), values.Metrics)
 		}
-		add(method.Name, "mean", method.Mean)
-		add(method.Name, "std", method.Std)
+		add(method.Name, "mean", method.Mean.Metrics)
+		add(method.Name, "std", method.Std.Metrics)
 		if method.P != nil {
 			add(method.Name, "p", *method.P)
 		}
@@ -133,6 +148,34 @@ func evaluationSummary(evaluation *cleaner.Evaluation) *Result {
 				p = kv.StringValue(strconv.FormatFloat(method.P.F1, 'g', 2, 64))
 			}
 			rows[i] = append(rows[i], p)
+		}
+	}
+	return inMemory(columns, rows)
+}
+
+// evaluationBeyond has a row for each method: the F1 over other nodes than those of the test split, and what a reviewer
+// finds of the mislabels among these.
+func evaluationBeyond(evaluation *cleaner.Evaluation) *Result {
+	figures := []struct {
+		name string
+		of   func(cleaner.MethodMetrics) float64
+	}{
+		{"f1(train)", func(m cleaner.MethodMetrics) float64 { return m.BySplit.Train.F1 }},
+		{"f1(val)", func(m cleaner.MethodMetrics) float64 { return m.BySplit.Validation.F1 }},
+		{"f1(all)", func(m cleaner.MethodMetrics) float64 { return m.BySplit.All.F1 }},
+		{"found at 1%", func(m cleaner.MethodMetrics) float64 { return m.FoundAt.Percent1 }},
+		{"5%", func(m cleaner.MethodMetrics) float64 { return m.FoundAt.Percent5 }},
+		{"10%", func(m cleaner.MethodMetrics) float64 { return m.FoundAt.Percent10 }},
+	}
+	columns := []ColumnInfo{{Name: "method", Kind: kv.KindString}}
+	for _, figure := range figures {
+		columns = append(columns, ColumnInfo{Name: figure.name, Kind: kv.KindString})
+	}
+	rows := make([][]kv.Value, len(evaluation.Methods))
+	for i, method := range evaluation.Methods {
+		rows[i] = append(rows[i], kv.StringValue(method.Name))
+		for _, figure := range figures {
+			rows[i] = append(rows[i], kv.StringValue(figureAndSpread(method, figure.of)))
 		}
 	}
 	return inMemory(columns, rows)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -58,21 +59,76 @@ func TestEvalGoesOn(t *testing.T) {
 	}
 }
 
+// TestEvalJSON reads what scripts do: the contract, figures by split, and the options to repeat it with.
+func TestEvalJSON(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
+	if err := newDemoGraph(60, 1).write(dir); err != nil {
+		t.Fatal(err)
+	}
+	text := mustRun(t, strings.Fields("eval --nodes nodes.csv --edges edges.csv --split 0.6/0.2/0.2 --noise asym:0.2 --method argmax "+
+		"--method dyb --repeats 2 --seed 7 --threads 1 --format json")...)
+	var got struct {
+		Options map[string]any
+		Methods []struct {
+			Name      string
+			Mean, Std map[string]any
+			Repeats   []map[string]any
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		t.Fatalf("eval printed %s: %v", text, err)
+	}
+	options, err := json.Marshal(got.Options)
+	want := `{"direction":"both","edges":"edges.csv","hops":3,"methods":["argmax","dyb"],"model_seeds":1,"nodes":"nodes.csv",` +
+		`"noise":"asym:0.2","repeats":2,"seed":7,"split":"0.6/0.2/0.2","threshold":null}`
+	if err != nil || string(options) != want {
+		t.Errorf("options: got %s (%v)\nwant %s", options, err, want)
+	}
+	if len(got.Methods) != 2 || len(got.Methods[0].Repeats) != 2 {
+		t.Fatalf("eval printed %s, want two methods of two repeats", text)
+	}
+	for _, metrics := range append(got.Methods[0].Repeats, got.Methods[0].Mean) {
+		bySplit, _ := metrics["by_split"].(map[string]any)
+		delete(metrics, "by_split")
+		if !reflect.DeepEqual(bySplit["test"], any(metrics)) || len(bySplit) != 4 {
+			t.Errorf("got %v, want by_split to have train, val, all, and test as %v", bySplit, metrics)
+		}
+		for _, set := range []string{"train", "val", "all"} {
+			of, _ := bySplit[set].(map[string]any)
+			if found, _ := of["found_at"].(map[string]any); len(of) != len(metrics) || len(found) != 3 {
+				t.Errorf("set %s: got %v, want the names of %v", set, of, metrics)
+			}
+		}
+	}
+}
+
 // TestEvaluationFormats has every metric in csv that json has, under the same names.
 func TestEvaluationFormats(t *testing.T) {
 	text, err := json.Marshal(cleaner.Metrics{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var named map[string]float64
-	if err := json.Unmarshal(text, &named); err != nil {
+	var values map[string]any
+	if err := json.Unmarshal(text, &values); err != nil {
 		t.Fatal(err)
+	}
+	named := make(map[string]bool)
+	for name, value := range values {
+		if parts, ok := value.(map[string]any); ok {
+			for part := range parts {
+				named[name+"_"+part] = true
+			}
+			continue
+		}
+		named[name] = true
 	}
 	if len(named) != len(evaluationMetrics) {
 		t.Errorf("got %d metrics in csv and %d in json", len(evaluationMetrics), len(named))
 	}
 	for _, m := range evaluationMetrics {
-		if _, ok := named[m.name]; !ok {
+		if !named[m.name] {
 			t.Errorf("metric %s is not in json", m.name)
 		}
 	}

@@ -78,7 +78,7 @@ func watched(classes []string, scores func(wrong bool, random *rand.Rand) float6
 	if err := r.add(nil, m); err != nil {
 		panic(err)
 	}
-	result := cleaner.MethodResult{Name: "default", Repeats: make([]cleaner.Metrics, 2)}
+	result := cleaner.MethodResult{Name: "default", Repeats: make([]cleaner.MethodMetrics, 2)}
 	return r, &cleaner.Evaluation{Methods: []cleaner.MethodResult{result}}
 }
 

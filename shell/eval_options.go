@@ -1,0 +1,58 @@
+package shell
+
+import (
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// evaluationOptions are what the json of an evaluation says of how to repeat it: the flags that change its results. Memory
+// and threads do not.
+type evaluationOptions struct {
+	Graph    string   `json:"graph,omitempty"` // or files
+	Nodes    string   `json:"nodes,omitempty"`
+	Edges    string   `json:"edges,omitempty"`
+	Features string   `json:"features,omitempty"`
+	Classes  []string `json:"classes,omitempty"`
+	Directed bool     `json:"directed,omitempty"`
+
+	Noise       string   `json:"noise"`
+	Split       string   `json:"split"` // as --split takes it; stored: the column of the graph; file:F: --splits F
+	Predictions []string `json:"predictions,omitempty"`
+	Logits      bool     `json:"logits,omitempty"`
+	Repeats     int      `json:"repeats"`
+	ModelSeeds  int      `json:"model_seeds"`
+	Seed        uint64   `json:"seed"`
+	Methods     []string `json:"methods"`
+	Hops        int      `json:"hops"`
+	Direction   string   `json:"direction"`
+	Threshold   *float64 `json:"threshold"` // nil: that of each method
+}
+
+// optionsUsed are the flags, before a file of splits becomes a column of the graph.
+func (c *evalCommand) optionsUsed(opt cleaner.EvalOptions) *evaluationOptions {
+	used := &evaluationOptions{
+		Graph: c.DB, Nodes: c.Nodes, Edges: c.Edges, Features: c.Features, Classes: c.Classes, Directed: c.Directed,
+		Noise: c.Noise, Split: c.Split, Predictions: c.Predictions, Logits: c.Logits, Repeats: opt.Repeats,
+		ModelSeeds: opt.ModelSeeds, Seed: opt.Seed, Hops: opt.Hops, Direction: opt.Direction.String(), Threshold: c.Threshold,
+	}
+	if c.Splits != "" {
+		used.Split = "file:" + c.Splits
+	}
+	if files := len(c.Predictions); files > 0 {
+		used.Repeats, used.ModelSeeds = 1, files
+	}
+	return used
+}
+
+// complete adds what follows from the graph, and from its evaluation.
+func (o *evaluationOptions) complete(tx *kv.Tx, evaluation *cleaner.Evaluation) {
+	if o.Split == "" {
+		o.Split = defaultSplit
+		if _, stored := tx.Column("split"); stored {
+			o.Split = "stored"
+		}
+	}
+	for _, method := range evaluation.Methods {
+		o.Methods = append(o.Methods, method.Name)
+	}
+}
