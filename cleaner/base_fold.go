@@ -38,6 +38,9 @@ func foldsOf(rows int) int {
 	return min(max(foldedRows/rows, leastFolds), mostFolds)
 }
 
+// crossFits reports whether there is for every node a network that has not learned its label.
+func (p *baseProblem) crossFits() bool { return foldsOf(p.count(p.teaches)) > 1 }
+
 // assignFolds deals the rows of every class to the folds in turn, in a random order.
 func (l *learned) assignFolds(random *rand.Rand, classes, folds int) []uint8 {
 	order := slices.Clone(l.order)

@@ -70,6 +70,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if err != nil {
 		return nil, err
 	}
+	p.crossFitted = source == SourceBuiltIn && p.base().crossFits()
 	writes, err := predictionWrites(tx)
 	if err != nil {
 		return nil, err
@@ -240,7 +241,7 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 		if err != nil {
 			return err
 		}
-		base := baseProblem{graph: p.graph, labels: p.labels, order: p.order, splits: p.splits, classes: p.classes}
+		base := p.base()
 		sizes, err := base.measured(ctx)
 		if err != nil {
 			return err

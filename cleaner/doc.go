@@ -75,11 +75,12 @@
 // loss), and scores the given label of every labelled node. p is the mass of Q off its diagonal.
 //
 // PresetDefault asks for the posterior of the true class instead (LabelModel). Each class k of a node has a utility, a
-// weighted sum of the logarithms of its features Z[v][k], and the softmax of the utilities is the chance that it is the
-// true one; a share p of the labels is wrong, in a way that is learned too. Weights, p and the way are fitted to the
-// given labels of the held-out nodes, those of the validation and test splits, which the base classifier was not
-// trained on: nothing is planted. The score is P(y* ≠ ỹ), a chance; p is the mean of what the labels say of it; and τ is
-// the threshold with the greatest expected F1 on the held-out nodes, unless Options.Threshold sets it. A label is tested
+// weighted sum of the logarithms of its features P0 and L1 … LK of Z[v][k], and the softmax of the utilities is the chance
+// that it is the true one; a share p of the labels is wrong, in a way that is learned too. P1 … PK are left out: the
+// predictions of the neighbours have learned the label under test. Weights, p and the way are fitted to the given labels
+// of nodes whose prediction has not seen their label: all labelled nodes where the base classifier was cross-fitted, else
+// those of the validation and test splits. Nothing is planted. The score is P(y* ≠ ỹ), a chance; p is the mean of what the
+// labels say of it; and τ is the threshold with the greatest expected F1 on these nodes, unless Options.Threshold sets it. A label is tested
 // against four other classes: the three with the largest predictions, equals told apart as for the suggestion, and of
 // the rest the one that most neighbours are given.
 //

@@ -161,7 +161,7 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	learn := StageWork{Name: "detector", Units: float64(draws * detectorSteps(rows))}
 	labellings := draws
 	if opt.Preset == PresetDefault {
-		most := int64(min(c.Labelled, mostHeldOut(c.Classes))) * int64(c.Classes)
+		most := int64(min(c.Labelled, mostModelled(c.Classes))) * int64(c.Classes)
 		labellings = 1 + countRivals(c.Classes)
 		z = cells * (int64(labellings)*int64(c.Nodes) + 2*most) // of which the logarithms are kept beside them
 		learn = StageWork{Name: "label model", Units: float64(most)}

@@ -70,6 +70,7 @@ func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (measur
 	t := trial{base: d.base, problem: problem{
 		graph: d.base.graph, place: d.base.place, order: d.base.order, labels: d.base.labels, classes: d.base.classes,
 		names: e.tx.Classes(), splits: d.base.splits, predictions: predictions, sizes: d.base.sizes,
+		crossFitted: len(e.opt.Predictions) == 0 && d.base.crossFits(),
 	}}
 	if e.diagonals != nil {
 		t.diagonals = e.diagonals.Diagonals

@@ -64,10 +64,11 @@ func (p problem) isFitting(v kv.NodeID) bool {
 	return p.labels[v] != kv.NoClass && p.splits[v] == SplitValidation && !p.isUntaught(v)
 }
 
-// isHeldOut says whether a node is labelled and in the validation or test split, so that the base classifier was not
-// trained on its label, and not untaught.
-func (p problem) isHeldOut(v kv.NodeID) bool {
-	return p.labels[v] != kv.NoClass && (p.splits[v] == SplitValidation || p.splits[v] == SplitTest) && !p.isUntaught(v)
+// isUnseen says whether a node is labelled, its prediction comes from a classifier that was not trained on its label, and
+// it is not untaught.
+func (p problem) isUnseen(v kv.NodeID) bool {
+	unseen := p.crossFitted || p.splits[v] == SplitValidation || p.splits[v] == SplitTest
+	return p.labels[v] != kv.NoClass && unseen && !p.isUntaught(v)
 }
 
 // leastFitting is the fewest nodes that noise and detector are fitted on. It is far below what they need to be good.
@@ -128,19 +129,19 @@ func (p problem) drawSample(fitting int, seed uint64) (*sample, error) {
 	return p.drawSampleOf(fitting, mostPlanted, seed, p.isFitting)
 }
 
-// drawHeldOut takes all of the held-out nodes, or as many of them, uniformly, as a label model is fitted on.
-func (p problem) drawHeldOut(seed uint64) (*sample, error) {
+// drawUnseen takes all of the nodes whose label was not seen, or as many of them, uniformly, as a label model is fitted on.
+func (p problem) drawUnseen(seed uint64) (*sample, error) {
 	count := 0
 	for v := range p.labels {
-		if p.isHeldOut(kv.NodeID(v)) {
+		if p.isUnseen(kv.NodeID(v)) {
 			count++
 		}
 	}
-	return p.drawSampleOf(count, mostHeldOut(p.classes), seed, p.isHeldOut)
+	return p.drawSampleOf(count, mostModelled(p.classes), seed, p.isUnseen)
 }
 
-// mostHeldOut is the most nodes that a label model of so many classes is fitted on.
-func mostHeldOut(classes int) int {
+// mostModelled is the most nodes that a label model of so many classes is fitted on.
+func mostModelled(classes int) int {
 	return max(min(modelCells/max(classes, 1), modelRows), leastFitting)
 }
 

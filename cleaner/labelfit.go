@@ -61,7 +61,8 @@ const (
 //
 //	p ~ exp(log-likelihood(p)/dependence) · prior(p)
 type labelFit struct {
-	classes, width int
+	classes, width int                     // of x
+	columns        []int                   // of the agreement features, that x is made of; see evidenceColumns
 	given          []kv.Class              // [rows]
 	background     *lines                  // B, a line a top class
 	scale          []float64               // of each feature: its standard deviation between the classes of a row
@@ -108,8 +109,9 @@ func newLabelFit(
 	ctx context.Context, dir *scratch.Dir, given []kv.Class, z []float32, classes, width, workers int, background bool,
 ) (f *labelFit, err error) {
 	rows := len(given)
+	columns := evidenceColumns(width)
 	f = &labelFit{
-		classes: classes, width: width, workers: workers,
+		classes: classes, width: len(columns), columns: columns, workers: workers,
 		prior: max(leastFlips, flipShare*float64(rows)) / float64(classes),
 	}
 	for r, y := range given {
@@ -118,17 +120,17 @@ func newLabelFit(
 		}
 		f.given = append(f.given, y)
 	}
-	if f.x, err = scratch.New[float32](dir, "log-features", rows*classes*width); err != nil {
+	if f.x, err = scratch.New[float32](dir, "log-features", rows*classes*f.width); err != nil {
 		return nil, err
 	}
 	if f.posterior, err = scratch.New[float32](dir, "posterior", rows*classes); err != nil {
 		return nil, errors.Join(err, f.x.Close())
 	}
-	tops := f.tops(z)
+	tops := f.tops(z, width)
 	if f.background = newLines(classes, nil); background {
-		f.measureBackground(z, tops)
+		f.measureBackground(z, width, tops)
 	}
-	if err := f.takeLogs(ctx, z, tops); err != nil {
+	if err := f.takeLogs(ctx, z, width, tops); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	if err := f.standardize(ctx); err != nil {
@@ -141,17 +143,17 @@ func newLabelFit(
 func (f *labelFit) Close() error { return errors.Join(f.x.Close(), f.posterior.Close()) }
 
 // tops are the top classes of the rows, noTop where several have the largest prediction.
-func (f *labelFit) tops(z []float32) []int {
+func (f *labelFit) tops(z []float32, width int) []int {
 	tops := make([]int, len(f.given))
 	for r := range tops {
-		tops[r] = topClass(z[r*f.classes*f.width:], f.classes, f.width)
+		tops[r] = topClass(z[r*f.classes*width:], f.classes, width)
 	}
 	return tops
 }
 
 // measureBackground is B: of the rows with a top class, the first decile of what is predicted of each other class, over
 // that of the top class. Nearly all of them are predicted as much, clear ones too.
-func (f *labelFit) measureBackground(z []float32, tops []int) {
+func (f *labelFit) measureBackground(z []float32, width int, tops []int) {
 	byTop := make([][]int, f.classes)
 	for r, top := range tops {
 		if f.given[r] != kv.NoClass && top != noTop {
@@ -171,7 +173,7 @@ func (f *labelFit) measureBackground(z []float32, tops []int) {
 		decile := func(k int) float64 {
 			values = values[:0]
 			for _, r := range rows {
-				values = append(values, z[(r*f.classes+k)*f.width])
+				values = append(values, z[(r*f.classes+k)*width])
 			}
 			slices.Sort(values)
 			return float64(values[(len(values)-1)/10])
@@ -203,20 +205,21 @@ func (f *labelFit) countBlocks() int { return (len(f.given) + sweepRows - 1) / s
 func (f *labelFit) row(r int) []float32 { return f.x.Data[r*f.classes*f.width:][:f.classes*f.width] }
 
 // takeLogs fills x, not yet divided by scale.
-func (f *labelFit) takeLogs(ctx context.Context, z []float32, tops []int) error {
+func (f *labelFit) takeLogs(ctx context.Context, z []float32, width int, tops []int) error {
 	return f.blocks(ctx, func(_, first, end int) {
 		for r := first; r < end; r++ {
 			if f.given[r] == kv.NoClass {
 				continue
 			}
-			x, of := f.row(r), z[r*f.classes*f.width:]
+			x, of := f.row(r), z[r*f.classes*width:]
 			top := tops[r]
 			for k := range f.classes {
-				own, to := of[k*f.width:(k+1)*f.width], x[k*f.width:(k+1)*f.width]
-				if top == noTop {
-					logFeatures(own, own, 0, to)
-				} else {
-					logFeatures(own, of[top*f.width:(top+1)*f.width], f.background.at(top, k), to)
+				for i, column := range f.columns {
+					own, most, background := of[k*width+column], float32(0), 0.0
+					if top != noTop {
+						most, background = of[top*width+column], f.background.at(top, k)
+					}
+					x[k*f.width+i] = float32(logFeature(own, most, background))
 				}
 			}
 			for j := range f.width {
@@ -623,8 +626,9 @@ func (f *labelFit) fit(ctx context.Context, done func(rates, of int)) (*LabelMod
 // model is a state in the terms of features as they are.
 func (f *labelFit) model(s *modelState) *LabelModel {
 	m := &LabelModel{Classes: f.classes, Rate: s.rate, Prior: f.prior, Background: f.background.cells(leastBackground)}
+	m.Weights = make([]float64, f.columns[len(f.columns)-1]+1)
 	for j, weight := range s.weights {
-		m.Weights = append(m.Weights, weight/f.scale[j])
+		m.Weights[f.columns[j]] = weight / f.scale[j]
 	}
 	m.Flips = s.flips()
 	return m

@@ -24,7 +24,7 @@ type mixture struct {
 // was trained on such labels: it predicts the next class, too, with that chance.
 func newMixture(seed uint64, rows, classes int, rate float64, shift, taught bool) mixture {
 	r := rand.New(rand.NewPCG(seed, 0))
-	m := mixture{width: 3}
+	m := mixture{width: 5}
 	for range rows {
 		right := r.IntN(classes)
 		given := right
@@ -42,7 +42,7 @@ func newMixture(seed uint64, rows, classes int, rate float64, shift, taught bool
 			for k := range logits {
 				logits[k] = float32(r.NormFloat64())
 			}
-			if f < 2 {
+			if f == 0 || f == 3 {
 				logits[right] += 5
 			}
 			softmaxRow(logits)
@@ -220,7 +220,7 @@ func TestFitGoesOnFromARate(t *testing.T) {
 // with, plain Newton steps go too far.
 func TestFitNeverGoesDown(t *testing.T) {
 	ctx := context.Background()
-	for _, seed := range []uint64{652, 1166, 2347, 2803, 4021, 4930, 5960, 8191, 8678, 13162, 15409, 17170} {
+	for _, seed := range []uint64{1238, 1526, 3914, 4024, 4210, 6119, 6425, 9503, 11129} {
 		r := rand.New(rand.NewPCG(seed, 0))
 		classes := 2 + r.IntN(6)
 		m := newMixture(r.Uint64(), 5+r.IntN(60), classes, r.Float64()/2, seed%2 == 0, false)

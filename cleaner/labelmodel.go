@@ -11,14 +11,15 @@ import (
 // the agreement features Z[v][k] of its classes k [2K+1]. With top the class of the largest prediction of v,
 //
 //	x_f(v,k) = log(ε + max(0, Z_f[v][k] − B[top][k] · Z_f[v][top]))   B[top][top] = 0; no B where several are largest
-//	u(v,k)   = Σ_f Weights[f] · x_f(v,k)                              Weights[f] ≥ 0
+//	u(v,k)   = Σ_f Weights[f] · x_f(v,k)                              Weights[f] ≥ 0, of P1 … PK zero
 //	P(y* = k)         ∝ exp(u(v,k))
 //	P(ỹ = i | y* = k) = 1−p where i = k, else p · U[k][i]
 //	score             = P(y* ≠ ỹ | ỹ)
 //
 // p is Rate. B is the background: what a classifier that was trained on wrong labels predicts of class k for nodes that
 // are clearly of another; it may be zero. U is how labels go wrong: of a node of true class k that is given a wrong label,
-// the distribution of that label. Agreement with a class never speaks against it: features of neighbouring hops say nearly
+// the distribution of that label. P1 … PK have no weight: the predictions of the neighbours have learned the label of the
+// node, and repeat it, right or wrong. Agreement with a class never speaks against it: features of neighbouring hops say nearly
 // the same, and few labels would give them large weights of either sign, which order the most suspect nodes by noise.
 //
 // Its fields are exported so that a store can keep it; they are read only.
@@ -153,36 +154,43 @@ func topClass(z []float32, count, width int) (place int) {
 	return place
 }
 
-// logFeatures writes x of a class under test to dst [width], from its features and those of the top class.
-func logFeatures[F float32 | float64](z, top []float32, background float64, dst []F) {
-	for f := range dst {
-		dst[f] = F(math.Log(featureFloor + max(0, float64(z[f])-background*float64(top[f]))))
+// evidenceColumns are the agreement features that a label model weighs, of so many: P0 and L1 … LK, which do not know
+// the label of their node. P1 … PK do: the neighbours' predictions have learned it.
+func evidenceColumns(width int) []int {
+	columns := []int{0}
+	for f := width/2 + 1; f < width; f++ {
+		columns = append(columns, f)
 	}
+	return columns
+}
+
+// logFeature is x of a class under test, from its feature z and that of the top class.
+func logFeature(z, top float32, background float64) float64 {
+	return math.Log(featureFloor + max(0, float64(z)-background*float64(top)))
 }
 
 // score is the chance that the label classes[0] is wrong, where classes are all that the true one may be and z
 // [len(classes)×(2K+1)] their features; NaN where one of them is not finite. Of an untaught label the features of
-// predictions do not count. memory [len(classes)+2K+1] is overwritten.
+// predictions do not count. memory [len(classes)] is overwritten.
 func (m *labelModel) score(classes []kv.Class, z []float32, untaught bool, memory []float64) float64 {
 	if !allFinite(z) {
 		return math.NaN()
 	}
 	width := len(m.weights)
-	utility, x := memory[:len(classes)], memory[len(classes):][:width]
+	utility := memory[:len(classes)]
 	top := topClass(z, len(classes), width)
 	most := math.Inf(-1)
 	for i, k := range classes {
-		own := z[i*width : (i+1)*width]
-		if top == noTop {
-			logFeatures(own, own, 0, x)
-		} else {
-			logFeatures(own, z[top*width:(top+1)*width], m.background.at(int(classes[top]), int(k)), x)
-		}
 		utility[i] = 0
 		for f, weight := range m.weights {
-			if !untaught || f > width/2 {
-				utility[i] += weight * x[f]
+			if weight == 0 || untaught && f <= width/2 {
+				continue
 			}
+			most, background := float32(0), 0.0
+			if top != noTop {
+				most, background = z[top*width+f], m.background.at(int(classes[top]), int(k))
+			}
+			utility[i] += weight * logFeature(z[i*width+f], most, background)
 		}
 		most = max(most, utility[i])
 	}
@@ -208,5 +216,5 @@ func (m *labelModel) hypothetical(label kv.Class, z [][]float32, by evidence) fl
 		rows = append(rows, z[k]...)
 	}
 	_, untaught := slices.BinarySearch(m.untaught, label)
-	return m.score(classes, rows, untaught, make([]float64, len(classes)+len(m.weights)))
+	return m.score(classes, rows, untaught, make([]float64, len(classes)))
 }

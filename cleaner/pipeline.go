@@ -24,7 +24,15 @@ type problem struct {
 	splits      []Split    // [n] by NodeID
 	taught      []int      // see countTaught; score sets it
 	predictions ops.Source // [n×classes], column j is Class j
+	crossFitted bool       // no prediction comes from a network that was trained on the label of its node
 	sizes       *ops.Sizes // of graph; nil: score measures them
+}
+
+// base is the problem of the base classifier, without features.
+func (p *problem) base() *baseProblem {
+	return &baseProblem{
+		graph: p.graph, labels: p.labels, order: p.order, splits: p.splits, classes: p.classes, place: p.place, sizes: p.sizes,
+	}
 }
 
 // A variant is what a method changes in the pipeline; the zero value is PresetDefault in full.

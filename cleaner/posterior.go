@@ -18,7 +18,7 @@ const posteriorStage = "label-model"
 
 // posterior is the pipeline of PresetDefault from the noise on.
 func (s *stages) posterior(ctx context.Context, result *scored) (err error) {
-	heldOut, err := s.drawHeldOut(s.opt.Seed)
+	unseen, err := s.drawUnseen(s.opt.Seed)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (s *stages) posterior(ctx context.Context, result *scored) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, rivals.Close()) }()
-	every, err := s.everyLabel(heldOut)
+	every, err := s.everyLabel(unseen)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (s *stages) posterior(ctx context.Context, result *scored) (err error) {
 	for r := range countRivals(s.classes) {
 		tested = append(tested, labelling{labels: rivals.Data[r*len(s.labels) : (r+1)*len(s.labels)]})
 	}
-	tested = append(tested, labelling{nodes: heldOut.nodes, labels: every.Data, fold: s.classes})
+	tested = append(tested, labelling{nodes: unseen.nodes, labels: every.Data, fold: s.classes})
 	z, err := s.agreement(ctx, tested)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (s *stages) posterior(ctx context.Context, result *scored) (err error) {
 		}
 	}()
 	last := len(z) - 1
-	if result.model, err = s.labelModel(ctx, heldOut, z[last]); err != nil {
+	if result.model, err = s.labelModel(ctx, unseen, z[last]); err != nil {
 		return err
 	}
 	result.features, result.rate = z[0], result.model.Rate
@@ -61,7 +61,7 @@ func (s *stages) posterior(ctx context.Context, result *scored) (err error) {
 	if result.threshold = s.opt.Threshold; result.threshold == 0 {
 		var known []float64
 		expected := 0.0
-		heldOut.nodes.each(kv.Range{End: kv.NodeID(len(s.labels))}, func(_ int, v kv.NodeID) {
+		unseen.nodes.each(kv.Range{End: kv.NodeID(len(s.labels))}, func(_ int, v kv.NodeID) {
 			known = append(known, float64(result.scores.Data[v]))
 			expected += float64(result.scores.Data[v])
 		})
@@ -76,8 +76,8 @@ func (s *stages) posterior(ctx context.Context, result *scored) (err error) {
 	return nil
 }
 
-// A threshold is chosen on the nodes that were held out, whose scores are chances as they are. Where those are so few that
-// hardly a mislabel is among them, it is chosen on all nodes of a graph that is not large.
+// A threshold is chosen on the nodes that the model is fitted on, whose scores are chances as they are. Where those are so
+// few that hardly a mislabel is among them, it is chosen on all nodes of a graph that is not large.
 const (
 	fewExpected = 5 // mislabels
 	fewNodes    = 1 << 20
@@ -176,7 +176,7 @@ func (s *stages) posteriorScores(
 				w.rows = append(w.rows, make([]float32, scoreRows*width))
 			}
 			w.node, w.classes = make([]float32, len(z)*width), make([]kv.Class, len(z))
-			w.numbers = make([]float64, len(z)+width)
+			w.numbers = make([]float64, len(z))
 		}
 		rows := kv.Range{First: kv.NodeID(b * scoreRows), End: kv.NodeID(min((b+1)*scoreRows, len(scores)))}
 		for i := range z {
