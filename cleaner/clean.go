@@ -70,7 +70,9 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if err != nil {
 		return nil, err
 	}
-	p.crossFitted = source == SourceBuiltIn && p.base().crossFits()
+	if source == SourceBuiltIn {
+		p.crossFitted = p.base().crossFits()
+	}
 	writes, err := predictionWrites(tx)
 	if err != nil {
 		return nil, err
@@ -85,6 +87,24 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	}
 	if err := place.beginRun(key); err != nil {
 		return nil, err
+	}
+	var use string
+	if source == SourceImported && opt.Preset == PresetDefault {
+		base := p.base()
+		if base.features, _, err = baseFeatures(ctx, tx); err != nil {
+			return nil, err
+		}
+		joined, said, combining := combine(ctx, &p, base, opt)
+		if combining != nil {
+			return nil, combining
+		}
+		if use = said; said != "" {
+			opt.notice("%s", said)
+		}
+		if joined != nil {
+			defer func() { err = errors.Join(err, joined.Close()) }()
+			p.predictions, p.crossFitted, p.combined = joined, true, true
+		}
 	}
 	result, err := score(ctx, p, variant{preset: opt.Preset}, opt)
 	if err != nil {
@@ -114,6 +134,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		Scored:           int64(labelled(p.labels)),
 		FittingNodes:     int64(result.fitting),
 		PredictionSource: source,
+		PredictionUse:    use,
 		PredictionWrites: writes,
 		Warnings:         warnings,
 		Decisions:        decided.Seq,
@@ -314,12 +335,13 @@ func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 		return p, err
 	}
 	p.taught = p.countTaught()
-	if drawn {
+	if p.splitGiven = !drawn; drawn {
 		opt.notice("no splits in the store: fitting on a validation split drawn from the labelled nodes")
 		return p, nil
 	}
 	if _, err := p.checkFitting(); err != nil {
 		opt.notice("the store's splits cannot be used (%v): fitting on a validation split drawn from the labelled nodes", err)
+		p.splitGiven = false
 		p.splits, err = drawSplits(p.order, p.labels, defaultShares, opt.Seed)
 		p.taught = p.countTaught()
 		return p, err

@@ -62,7 +62,7 @@ const (
 //	p ~ exp(log-likelihood(p)/dependence) · prior(p)
 type labelFit struct {
 	classes, width int                     // of x
-	columns        []int                   // of the agreement features, that x is made of; see evidenceColumns
+	columns        []int                   // of the features, that x is made of
 	given          []kv.Class              // [rows]
 	background     *lines                  // B, a line a top class
 	scale          []float64               // of each feature: its standard deviation between the classes of a row
@@ -84,7 +84,7 @@ func fitLabels(
 ) (model *LabelModel, err error) {
 	var fitted [2]*LabelModel
 	for i, background := range []bool{false, true} {
-		f, err := newLabelFit(ctx, dir, given, z, classes, width, workers, background)
+		f, err := newLabelFit(ctx, dir, given, z, classes, width, evidenceColumns(width), workers, background)
 		if err != nil {
 			return nil, err
 		}
@@ -103,13 +103,13 @@ func fitLabels(
 	return fitted[0], nil
 }
 
-// newLabelFit takes the features z [rows×classes×width] of rows with given labels. Rows that are not finite are left
-// out: their x is zero for all classes.
+// newLabelFit takes columns of the features z [rows×classes×width] of rows with given labels. Rows that are not finite are
+// left out: their x is zero for all classes.
 func newLabelFit(
-	ctx context.Context, dir *scratch.Dir, given []kv.Class, z []float32, classes, width, workers int, background bool,
+	ctx context.Context, dir *scratch.Dir, given []kv.Class, z []float32, classes, width int, columns []int, workers int,
+	background bool,
 ) (f *labelFit, err error) {
 	rows := len(given)
-	columns := evidenceColumns(width)
 	f = &labelFit{
 		classes: classes, width: len(columns), columns: columns, workers: workers,
 		prior: max(leastFlips, flipShare*float64(rows)) / float64(classes),

@@ -185,7 +185,7 @@ func TestExpectedRate(t *testing.T) {
 // newFit takes the rows of a mixture.
 func (m mixture) newFit(t *testing.T, classes int, background bool) *labelFit {
 	t.Helper()
-	f, err := newLabelFit(context.Background(), nil, m.given, m.z, classes, m.width, 1, background)
+	f, err := newLabelFit(context.Background(), nil, m.given, m.z, classes, m.width, evidenceColumns(m.width), 1, background)
 	if err != nil {
 		t.Fatal(err)
 	}

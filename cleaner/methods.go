@@ -2,6 +2,7 @@ package cleaner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -16,6 +17,8 @@ type trial struct {
 	base   baseProblem // of the same graph, labels and splits, for methods that watch a classifier learn
 	split  *Split      // of the nodes under test; nil: all labelled nodes are
 	tested int         // nodes under test
+
+	foreign bool // the predictions come from outside
 }
 
 // A verdict is what a method says of every node; only nodes under test are looked at.
@@ -45,7 +48,7 @@ type method struct {
 
 // methods are all that Evaluate knows, in the order in which they are listed.
 var methods = append([]method{
-	{name: "default", walks: true, run: graphCleaner(variant{preset: PresetDefault})},
+	{name: "default", walks: true, trains: true, run: graphCleaner(variant{preset: PresetDefault})},
 	{name: "paper", walks: true, run: graphCleaner(variant{preset: PresetPaper})},
 	{name: "confident-learning", run: splitApart(confidentLearning)},
 	{name: "argmax", run: argmax},
@@ -114,10 +117,19 @@ func (m *method) options(opt Options) Options {
 
 // graphCleaner is the pipeline of score; flagged are the scores above the threshold.
 func graphCleaner(v variant) func(context.Context, trial, Options) (*verdict, error) {
-	return func(ctx context.Context, t trial, opt Options) (*verdict, error) {
-		opt, err := opt.withDefaults()
-		if err != nil {
+	return func(ctx context.Context, t trial, opt Options) (_ *verdict, err error) {
+		if opt, err = opt.withDefaults(); err != nil {
 			return nil, err
+		}
+		if v.preset == PresetDefault && t.foreign {
+			joined, _, combining := combine(ctx, &t.problem, &t.base, opt)
+			if combining != nil {
+				return nil, combining
+			}
+			if joined != nil {
+				defer func() { err = errors.Join(err, joined.Close()) }()
+				t.predictions, t.crossFitted = joined, true
+			}
 		}
 		scored, err := score(ctx, t.problem, v, opt)
 		if err != nil {

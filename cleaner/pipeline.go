@@ -22,9 +22,11 @@ type problem struct {
 	classes     int
 	names       []string   // of the classes; nil: they have none
 	splits      []Split    // [n] by NodeID
+	splitGiven  bool       // the splits are not drawn: whoever made predictions may have used them
 	taught      []int      // see countTaught; score sets it
 	predictions ops.Source // [n×classes], column j is Class j
 	crossFitted bool       // no prediction comes from a network that was trained on the label of its node
+	combined    bool       // the predictions are those of combine
 	sizes       *ops.Sizes // of graph; nil: score measures them
 }
 

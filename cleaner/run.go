@@ -26,6 +26,7 @@ type Run struct {
 	Suspects         int64  // of them, those that Suspects(Threshold) is true of when the run began
 	FittingNodes     int64  // labelled nodes of the validation split, of classes that other nodes teach
 	PredictionSource string // SourceImported or SourceBuiltIn
+	PredictionUse    string // what was done with imported predictions, and why, in one sentence; "": they were taken as they are
 	PredictionWrites int64  // how often predictions had been written when it began; see Outdated
 	Decisions        int64  // Decision.Seq of the newest entry of the history whose label it has seen; 0: none
 
@@ -81,7 +82,7 @@ type runRecord struct {
 	Threshold                                    float64
 	Seed                                         uint64
 	Nodes, Edges, Scored, Suspects, FittingNodes int64
-	PredictionSource                             string
+	PredictionSource, PredictionUse              string
 	PredictionWrites, Decisions                  int64
 	Warnings                                     []string
 	Classes                                      []string
@@ -109,7 +110,7 @@ func (r *Run) put(tx *kv.Tx) error {
 		ID: r.ID, Started: r.Started.Unix(), Seconds: r.Seconds,
 		Preset: string(r.Preset), Hops: r.Hops, Threshold: r.Threshold, Seed: r.Seed,
 		Nodes: r.Nodes, Edges: r.Edges, Scored: r.Scored, Suspects: r.Suspects, FittingNodes: r.FittingNodes,
-		PredictionSource: r.PredictionSource, PredictionWrites: r.PredictionWrites, Decisions: r.Decisions,
+		PredictionSource: r.PredictionSource, PredictionUse: r.PredictionUse, PredictionWrites: r.PredictionWrites, Decisions: r.Decisions,
 		Warnings: r.Warnings, Classes: r.Classes,
 		FittingCounts: r.FittingCounts, ClassThresholds: r.ClassThresholds, MislabelRate: r.MislabelRate,
 		MeanScores: r.meanScores, LabelCounts: r.labelCounts,
@@ -145,7 +146,7 @@ func readRun(tx *kv.Tx, key string) (*Run, error) {
 		ID: record.ID, Started: time.Unix(record.Started, 0).UTC(), Seconds: record.Seconds,
 		Preset: Preset(record.Preset), Hops: record.Hops, Threshold: record.Threshold, Seed: record.Seed,
 		Nodes: record.Nodes, Edges: record.Edges, Scored: record.Scored, Suspects: record.Suspects,
-		FittingNodes: record.FittingNodes, PredictionSource: record.PredictionSource,
+		FittingNodes: record.FittingNodes, PredictionSource: record.PredictionSource, PredictionUse: record.PredictionUse,
 		PredictionWrites: record.PredictionWrites, Decisions: record.Decisions,
 		Warnings: record.Warnings, Classes: record.Classes,
 		FittingCounts: record.FittingCounts, ClassThresholds: record.ClassThresholds, MislabelRate: record.MislabelRate,

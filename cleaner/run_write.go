@@ -292,6 +292,9 @@ func writeRun(
 			return err
 		}
 	}
+	if err := writeCombined(ctx, b, p); err != nil {
+		return err
+	}
 	if err := writeJoint(b, runKey(run.ID), run.ConfidentJoint); err != nil {
 		return err
 	}
@@ -307,6 +310,28 @@ func writeRun(
 		}
 		run.Seconds = time.Since(started).Seconds()
 		return run.put(tx)
+	})
+}
+
+// writeCombined writes the predictions of combine, and removes those of an earlier run.
+func writeCombined(ctx context.Context, b *kv.Bulk, p *problem) error {
+	if !p.combined {
+		if err := b.DropMatrix(CombinedMatrix); err != nil && !errors.Is(err, kv.ErrNotFound) {
+			return err
+		}
+		return nil
+	}
+	w, err := b.Matrix(CombinedMatrix, p.names)
+	if err != nil {
+		return err
+	}
+	return eachRows(ctx, p.predictions, len(p.labels), 1, func(rows kv.Range, values []float32) error {
+		for v := rows.First; v < rows.End; v++ {
+			if err := w.Put(v, values[int(v-rows.First)*p.classes:][:p.classes]); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -156,7 +157,7 @@ func runOptions(run *cleaner.Run) []fact {
 		{"nodes", strconv.FormatInt(run.Nodes, 10)},
 		{"edges", strconv.FormatInt(run.Edges, 10)},
 		{"preset", string(run.Preset)},
-		{"predictions", run.PredictionSource},
+		{"predictions", strings.Trim(run.PredictionSource+": "+run.PredictionUse, ": ")},
 		{"hops", strconv.Itoa(run.Hops)},
 		{"direction", run.Direction.String()},
 		{"diagonal", string(run.Diagonal)},

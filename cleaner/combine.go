@@ -1,0 +1,294 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/scratch"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// CombinedMatrix has the predictions that the last run worked with, a column a class, where these are not the stored ones
+// alone; see Clean.
+const CombinedMatrix = "combined_predictions"
+
+// When predictions from outside have seen labels.
+const (
+	surelyWrong = 0.8 // score of a label that is judged by the built-in classifier: so many of these are wrong at least
+	leastSurely = 10  // labels that are surely wrong, to tell by
+	mostOfWrong = 0.3 // mean chance that predictions may give to labels that are surely wrong
+
+	noWeight = 0.005 // of predictions, and less, is none
+)
+
+// A combination joins predictions from outside, U [n×c], with those of the built-in classifier, B [n×c], which has not
+// seen the label of any node that it predicts:
+//
+//	P[v][k] ∝ (ε + B[v][k])^a · (ε + U[v][k])^b      a, b ≥ 0 by the likelihood of the given labels; ε = featureFloor
+//	P[v]    = B[v]                                   where U has seen the label of v
+//
+// Who brings predictions need not know, or say, whether they have seen the labels. They have where they repeat labels that
+// the built-in classifier and the labels around are sure to be wrong: predictions that have not seen a wrong label give it
+// little, however good or bad they are. Where a split is given, the nodes of the validation and test splits are told apart
+// from the others, because the classifier was likely trained on these alone.
+type combination struct {
+	*problem // with U
+	base     *baseProblem
+	opt      Options
+
+	own    *rowStore // B
+	groups []combined
+}
+
+// A combined is some of the nodes, and what is made of their predictions.
+type combined struct {
+	name     string    // of the nodes; "" of all
+	surely   int       // labels that are surely wrong
+	given    float64   // sum of U over these labels
+	seen     bool      // U is left out
+	weights  []float64 // a, b
+	rows     []int     // of the sample
+	heldBack bool      // the split says that the labels were not seen
+}
+
+// combine makes the predictions of p, which come from outside, better by what the built-in classifier knows, and says in
+// one sentence what was done. The result replaces p.predictions; it is nil where nothing can be joined: too few
+// nodes to learn from, or too little memory. The caller closes it.
+func combine(
+	ctx context.Context, p *problem, base *baseProblem, opt Options,
+) (joined *rowStore, said string, err error) {
+	if !base.crossFits() {
+		return nil, "", nil
+	}
+	c := &combination{problem: p, base: base, opt: opt}
+	c.own, err = c.train(ctx)
+	var budget *ops.BudgetError
+	if errors.As(err, &budget) {
+		return nil, "the predictions are taken as they are: the built-in classifier, which would tell whether they have seen the labels, needs more memory", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if err = c.judge(ctx); err == nil {
+		err = c.join(ctx)
+	}
+	if err != nil {
+		return nil, "", errors.Join(err, c.own.Close())
+	}
+	return c.own, c.String(), nil
+}
+
+// train trains the built-in classifier.
+func (c *combination) train(ctx context.Context) (*rowStore, error) {
+	predictions, _, err := trainBase(ctx, *c.base, PredictOptions{
+		Seed: c.opt.Seed, Workers: c.opt.Workers, MemoryBudget: c.opt.MemoryBudget, Progress: c.opt.Progress,
+		OnStage: c.opt.OnStage, Direction: c.opt.Direction,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return predictions.rowStore, nil
+}
+
+// group is the place of a node's group.
+func (c *combination) group(v kv.NodeID) int {
+	if len(c.groups) > 1 && !c.splits[v].teaches() {
+		return 1
+	}
+	return 0
+}
+
+// judge finds out, on a sample, what to do with each group.
+func (c *combination) judge(ctx context.Context) (err error) {
+	began := time.Now()
+	own := *c.problem
+	own.predictions, own.crossFitted = c.own, true
+	if c.place != nil {
+		own.place = &workplace{scratch: c.place.scratch, graph: c.place.graph, work: c.place.work}
+	}
+	own.taught = own.countTaught()
+	opt := c.opt
+	opt.Notice = nil
+	s := &stages{problem: own, opt: opt, operators: opt.ops(scoringBytes(len(c.labels), 0, c.classes))}
+	sample, err := s.drawUnseen(opt.Seed)
+	if err != nil {
+		return err
+	}
+	every, err := s.everyLabel(sample)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, every.Close()) }()
+	z, err := s.agreement(ctx, []labelling{{nodes: sample.nodes, labels: every.Data, fold: c.classes}})
+	defer func() { err = errors.Join(err, detachAll(z), s.held.Close()) }()
+	if err != nil {
+		return err
+	}
+	model, err := s.labelModel(ctx, sample, z[0])
+	if err != nil {
+		return err
+	}
+	both, err := c.sampled(ctx, sample, z[0])
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, both.Close()) }()
+	c.findSeen(sample, model.laidOut(), z[0], both.Data)
+	for i := range c.groups {
+		if err := c.weigh(ctx, &c.groups[i], sample, both.Data); err != nil {
+			return err
+		}
+	}
+	opt.stage("combine", began)
+	return nil
+}
+
+// sampled are B and U of a sample [rows×classes×2].
+func (c *combination) sampled(ctx context.Context, sample *sample, z *agreement) (*scratch.Array[float32], error) {
+	both, err := scratch.New[float32](c.place.temporary(), "both", len(sample.given)*c.classes*2)
+	if err != nil {
+		return nil, err
+	}
+	err = eachRows(ctx, c.predictions, len(c.labels), c.opt.Workers, func(rows kv.Range, values []float32) error {
+		sample.nodes.each(rows, func(rank int, v kv.NodeID) {
+			for k := range c.classes {
+				at := rank*c.classes + k
+				both.Data[2*at] = z.values.Data[at*z.width]
+				both.Data[2*at+1] = values[int(v-rows.First)*c.classes+k]
+			}
+		})
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(err, both.Close())
+	}
+	return both, nil
+}
+
+// findSeen makes the groups, and decides of each whether its labels were seen.
+func (c *combination) findSeen(sample *sample, model *labelModel, z *agreement, both []float32) {
+	c.groups = []combined{{}}
+	if c.splitGiven {
+		c.groups = []combined{{name: "training nodes"}, {name: "other nodes", heldBack: true}}
+	}
+	classes, memory := make([]kv.Class, c.classes), make([]float64, c.classes)
+	rows := make([]float32, c.classes*z.width)
+	sample.nodes.each(kv.Range{End: kv.NodeID(len(c.labels))}, func(rank int, v kv.NodeID) {
+		g := &c.groups[c.group(v)]
+		g.rows = append(g.rows, rank)
+		given := sample.given[rank]
+		for k := range classes { // the label under test stands first
+			classes[k] = kv.Class((int(given) + k) % c.classes)
+			copy(rows[k*z.width:][:z.width], z.values.Data[(rank*c.classes+int(classes[k]))*z.width:])
+		}
+		if model.score(classes, rows, false, memory) > surelyWrong {
+			g.surely++
+			g.given += float64(both[2*(rank*c.classes+int(given))+1])
+		}
+	})
+	for i := range c.groups {
+		g := &c.groups[i]
+		if g.seen = !g.heldBack; g.surely >= leastSurely {
+			g.seen = g.given > mostOfWrong*float64(g.surely)
+		}
+	}
+}
+
+// weigh finds a and b of a group.
+func (c *combination) weigh(ctx context.Context, g *combined, sample *sample, both []float32) error {
+	g.weights = []float64{1, 0}
+	if g.seen || len(g.rows) == 0 {
+		return nil
+	}
+	var given []kv.Class
+	var z []float32
+	for _, row := range g.rows {
+		given = append(given, sample.given[row])
+		z = append(z, both[2*row*c.classes:2*(row+1)*c.classes]...)
+	}
+	f, err := newLabelFit(ctx, c.place.temporary(), given, z, c.classes, 2, []int{0, 1}, c.opt.Workers, false)
+	if err != nil {
+		return err
+	}
+	state := f.start() // its rate is zero: the labels are taken for right
+	if _, _, err = f.maximize(ctx, state, finalTolerance); err == nil {
+		g.weights = f.model(state).Weights
+	}
+	if g.weights[1] < noWeight {
+		g.weights = []float64{1, 0}
+	}
+	return errors.Join(err, f.Close())
+}
+
+// join writes P over B.
+func (c *combination) join(ctx context.Context) error {
+	if !slices.ContainsFunc(c.groups, func(g combined) bool { return g.weights[1] > 0 }) {
+		return nil
+	}
+	width := c.classes
+	return eachRows(ctx, c.predictions, len(c.labels), c.opt.Workers, func(rows kv.Range, values []float32) error {
+		joined := make([]float32, len(values))
+		if err := c.own.Read(rows, 0, width, joined); err != nil {
+			return err
+		}
+		for v := rows.First; v < rows.End; v++ {
+			if g := &c.groups[c.group(v)]; g.weights[1] > 0 {
+				at := int(v-rows.First) * width
+				g.mix(joined[at:at+width], values[at:at+width])
+			}
+		}
+		return c.own.write(rows, 0, width, joined)
+	})
+}
+
+// mix turns a row of B into one of P.
+func (g *combined) mix(own, from []float32) {
+	most := float32(math.Inf(-1))
+	for k := range own {
+		own[k] = float32(g.weights[0]*logFeature(own[k], 0, 0) + g.weights[1]*logFeature(from[k], 0, 0))
+		most = max(most, own[k])
+	}
+	var sum float32
+	for k := range own {
+		own[k] = float32(math.Exp(float64(own[k] - most)))
+		sum += own[k]
+	}
+	for k := range own {
+		own[k] /= sum
+	}
+}
+
+// String says in one sentence what was done, and why.
+func (c *combination) String() string {
+	var parts []string
+	for _, g := range c.groups {
+		if len(g.rows) > 0 {
+			parts = append(parts, g.String())
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (g *combined) String() string {
+	of := "the predictions"
+	if g.name != "" {
+		of += " of the " + g.name
+	}
+	const instead = "and the built-in classifier's are used"
+	switch {
+	case g.seen && g.surely < leastSurely:
+		return of + " are left out, because too few labels are surely wrong to tell whether they have seen the labels, " + instead
+	case g.seen:
+		return fmt.Sprintf("%s are left out, because they have seen the labels, of which they repeat %.0f%% of the surely wrong ones, %s",
+			of, 100*g.given/float64(g.surely), instead)
+	case g.weights[1] < noWeight:
+		return of + " say nothing that the built-in classifier's do not say, " + instead
+	}
+	return fmt.Sprintf("%s are joined with the built-in classifier's, with weights of %.2f and %.2f", of, g.weights[1], g.weights[0])
+}
