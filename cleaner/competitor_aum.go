@@ -27,7 +27,8 @@ const areaRunSeed = 63
 //
 //	AUM[v] = mean over epochs of z[v][y] − max over j ≠ y of z[v][j]
 //
-// y the label that was learned. A node is flagged where its AUM is at most the 99th percentile of those of the
+// y the label that was learned. The publication ends the mean at the first drop of the learning rate; that of the base
+// classifier does not drop, and all its epochs count. A node is flagged where its AUM is at most the 99th percentile of those of the
 // threshold samples. It is done twice, with other samples, and a node takes the first run of which it is none. The
 // score is sigmoid(threshold − AUM), which has the two runs on one scale.
 //
@@ -43,18 +44,17 @@ func areaUnderMargin(ctx context.Context, t trial, opt Options) (*verdict, error
 		return nil, err
 	}
 	result := newVerdict(len(t.labels))
-	for run := range areaRuns {
-		areas, err := t.areas(ctx, samples, uint8(run+1), opt)
+	for run := range uint8(areaRuns) {
+		areas, err := t.areas(ctx, samples, run+1, opt)
 		if err != nil {
 			return nil, err
 		}
-		threshold := areas.threshold(samples, uint8(run+1))
-		areas.nodes.each(kv.Range{End: kv.NodeID(len(t.labels))}, func(rank int, v kv.NodeID) {
-			if run == 0 && samples[v] != 1 || run == 1 && samples[v] == 1 {
-				result.scores[v] = sigmoid(threshold - areas.sum[rank])
-				result.flagged[v] = areas.sum[rank] <= threshold
+		threshold := areaThreshold(areas, samples, run+1)
+		for v, area := range areas {
+			if t.labels[v] != kv.NoClass && (run == 0 && samples[v] != 1 || run == 1 && samples[v] == 1) {
+				result.scores[v], result.flagged[v] = sigmoid(threshold-area), area <= threshold
 			}
-		})
+		}
 	}
 	return result, nil
 }
@@ -65,11 +65,10 @@ func thresholdSize(labelled, classes int) int { return labelled / (classes + 1) 
 // checkAreaUnderMargin says that the labels of so many nodes are too few for a threshold sample (ErrNoLabels), or more
 // than the base classifier learns from (ErrOptions).
 func checkAreaUnderMargin(labelled, classes int) error {
-	switch {
-	case labelled > baseTraining:
-		return fmt.Errorf("%d labelled nodes, and the base classifier that it watches learns from %d at most: %w",
-			labelled, baseTraining, ErrOptions)
-	case thresholdSize(labelled, classes) < 1:
+	if err := checkWatched(labelled, classes); err != nil {
+		return err
+	}
+	if thresholdSize(labelled, classes) < 1 {
 		return fmt.Errorf("%d labelled nodes of %d classes, too few for a threshold sample, want %d or more: %w",
 			labelled, classes, classes+1, ErrNoLabels)
 	}
@@ -102,81 +101,29 @@ func thresholdSamples(order nodeOrder, labels []kv.Class, size int, seed uint64)
 // streamThreshold is the second word of the seed of threshold samples; see streamSynthesize.
 const streamThreshold uint64 = 0x74687265 // "thre"
 
-// areas are the AUM of labelled nodes, by rank.
-type areas struct {
-	nodes *nodeSet
-	sum   []float64
+// areas are the AUM [n] of the labelled nodes in a run.
+func (t trial) areas(ctx context.Context, samples []uint8, run uint8, opt Options) ([]float64, error) {
+	labels := slices.Clone(t.labels)
+	for v, sample := range samples {
+		if sample == run {
+			labels[v] = kv.Class(t.classes)
+		}
+	}
+	return t.watch(ctx, watch{
+		labels: labels, classes: t.classes + 1, seed: opt.Seed ^ uint64(run-1)<<areaRunSeed, of: logitMargin,
+	}, opt)
 }
 
-// areas trains a classifier with the threshold samples of a run.
-func (t trial) areas(ctx context.Context, samples []uint8, run uint8, opt Options) (*areas, error) {
-	base := t.base
-	base.classes++
-	base.labels = slices.Clone(t.labels)
-	base.splits = make([]Split, len(base.labels))
-	a := &areas{nodes: newNodeSet(len(base.labels))}
-	count := 0
-	for v, y := range base.labels {
-		if y == kv.NoClass {
-			continue
-		}
-		if samples[v] == run {
-			base.labels[v] = kv.Class(t.classes)
-		}
-		base.splits[v] = SplitTrain
-		a.nodes.add(kv.NodeID(v))
-		count++
-	}
-	a.nodes.count()
-	a.sum = make([]float64, count)
-	epochs := 0
-	base.observe = func(_ int, net *Network, train *learned) error {
-		epochs++
-		return train.addMargins(ctx, net, a.sum)
-	}
-	err := watchBase(ctx, base, PredictOptions{
-		Seed: opt.Seed ^ uint64(run-1)<<areaRunSeed, Workers: opt.Workers, MemoryBudget: opt.MemoryBudget,
-		Progress: opt.Progress,
-	})
-	if err != nil {
-		return nil, err
-	}
-	for rank := range a.sum {
-		a.sum[rank] /= float64(epochs)
-	}
-	return a, nil
-}
-
-// threshold is the percentile of the samples of a run.
-func (a *areas) threshold(samples []uint8, run uint8) float64 {
+// areaThreshold is the percentile of the samples of a run.
+func areaThreshold(areas []float64, samples []uint8, run uint8) float64 {
 	var of []float64
-	a.nodes.each(kv.Range{End: kv.NodeID(len(samples))}, func(rank int, v kv.NodeID) {
+	for v, area := range areas {
 		if samples[v] == run {
-			of = append(of, a.sum[rank])
+			of = append(of, area)
 		}
-	})
+	}
 	slices.Sort(of)
 	return percentile(of, thresholdPercentile)
-}
-
-// addMargins adds the margin of every row between its label and the largest other logit to sums [rows].
-func (l *learned) addMargins(ctx context.Context, net *Network, sums []float64) error {
-	if len(l.right) != len(sums) {
-		return fmt.Errorf("%d rows learned, want %d: %w", len(l.right), len(sums), ErrShape)
-	}
-	var layers activations
-	classes := net.Widths[len(net.Widths)-1]
-	for first := 0; first < len(l.right); first += baseBatch {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		count := min(baseBatch, len(l.right)-first)
-		logits := layers.forward(net, l.inputs.Data[first*l.width:(first+count)*l.width], count, nil)
-		for i := range count {
-			sums[first+i] += logitMargin(logits[i*classes:(i+1)*classes], l.right[first+i])
-		}
-	}
-	return nil
 }
 
 // logitMargin is the logit of a label less the largest of the others.

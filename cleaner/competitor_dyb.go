@@ -15,7 +15,7 @@ const (
 	mixtureEdge    = 1e-3 // how near losses come to 0 and 1
 	mixturePoints  = 100  // at which the posterior is looked for its greatest
 	leastVariance  = 1e-8
-	tiedByLoss     = 1e-9 // of the score: it orders nodes of one posterior by their loss
+	tiedByValue    = 1e-9 // of the score: it orders nodes of one posterior by what it is of
 	leastPredicted = 1e-12
 )
 
@@ -36,16 +36,16 @@ func dynamicBootstrap(ctx context.Context, t trial, _ Options) (*verdict, error)
 	if err != nil {
 		return nil, err
 	}
-	m := fitLossMixture(losses)
+	m := fitBetas(losses)
 	return result, t.eachTested(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
 		posterior := m.posterior(-math.Log(max(float64(row[y]), leastPredicted)))
 		result.flagged[v] = posterior > 0.5
-		result.scores[v] = (1-tiedByLoss)*posterior + tiedByLoss*(1-float64(row[y]))
+		result.scores[v] = (1-tiedByValue)*posterior + tiedByValue*(1-float64(row[y]))
 	})
 }
 
-// A lossMixture says which losses are high.
-type lossMixture struct {
+// A betaMixture says which losses are high.
+type betaMixture struct {
 	low, span float64 // of the losses that are scaled to [0,1]; span 0: nothing can be told apart
 	of        [2]betaComponent
 	high      int     // the component with the larger mean
@@ -65,9 +65,16 @@ func (c betaComponent) logDensity(x float64) float64 {
 
 func (c betaComponent) mean() float64 { return c.a / (c.a + c.b) }
 
-// fitLossMixture fits the mixture to losses, which it overwrites.
-func fitLossMixture(losses []float64) *lossMixture {
-	m := &lossMixture{of: [2]betaComponent{{1, 2, 0.5}, {2, 1, 0.5}}}
+// betaOf is the component with the mean and the variance of what it has of some values.
+func betaOf(found moments, values int) betaComponent {
+	mean := found.mean
+	a := mean * (mean*(1-mean)/max(found.variance, leastVariance) - 1)
+	return betaComponent{a, a * (1 - mean) / mean, found.weight / float64(values)}
+}
+
+// fitBetas fits the mixture to losses, which it overwrites.
+func fitBetas(losses []float64) *betaMixture {
+	m := &betaMixture{of: [2]betaComponent{{1, 2, 0.5}, {2, 1, 0.5}}}
 	if len(losses) == 0 {
 		return m
 	}
@@ -86,23 +93,11 @@ func fitLossMixture(losses []float64) *lossMixture {
 		}
 	}
 	for range mixtureSteps {
-		var weight, first, second [2]float64
-		for _, x := range x {
-			share := m.shareOf1(x)
-			for k, r := range [2]float64{1 - share, share} {
-				weight[k] += r
-				first[k] += r * x
-				second[k] += r * x * x
+		found, _ := expect(x, m.of)
+		for k, found := range found {
+			if found.weight > 0 {
+				m.of[k] = betaOf(found, len(x))
 			}
-		}
-		for k := range m.of {
-			if weight[k] == 0 {
-				continue
-			}
-			mean := first[k] / weight[k]
-			variance := max(second[k]/weight[k]-mean*mean, leastVariance)
-			a := mean * (mean*(1-mean)/variance - 1)
-			m.of[k] = betaComponent{a, a * (1 - mean) / mean, weight[k] / float64(len(x))}
 		}
 	}
 	if m.of[0].mean() > m.of[1].mean() {
@@ -131,17 +126,17 @@ func percentile(sorted []float64, share float64) float64 {
 }
 
 // scaled brings a loss into the open interval from 0 to 1.
-func (m *lossMixture) scaled(loss float64) float64 {
+func (m *betaMixture) scaled(loss float64) float64 {
 	return min(max((loss-m.low)/m.span, mixtureEdge), 1-mixtureEdge)
 }
 
 // shareOf1 is the posterior of component 1 at a scaled loss.
-func (m *lossMixture) shareOf1(x float64) float64 {
+func (m *betaMixture) shareOf1(x float64) float64 {
 	return sigmoid(m.of[1].logDensity(x) - m.of[0].logDensity(x))
 }
 
 // at is the posterior of the component of high losses at a scaled loss.
-func (m *lossMixture) at(x float64) float64 {
+func (m *betaMixture) at(x float64) float64 {
 	if m.high == 0 {
 		return 1 - m.shareOf1(x)
 	}
@@ -149,7 +144,7 @@ func (m *lossMixture) at(x float64) float64 {
 }
 
 // posterior is the chance that a loss is of the component of high losses.
-func (m *lossMixture) posterior(loss float64) float64 {
+func (m *betaMixture) posterior(loss float64) float64 {
 	if m.span == 0 {
 		return 0
 	}

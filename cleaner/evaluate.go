@@ -345,6 +345,9 @@ func (e *evaluator) checkBudget(ctx context.Context) error {
 		n := len(base.labels)
 		least = max(least, leastForScore(sizes, n, fittingIn(base.labels, base.splits), base.classes, e.hops))
 	}
+	if slices.ContainsFunc(e.opt.Methods, func(name string) bool { return methodNamed(name).spread }) {
+		least = max(least, problemBytes*int64(len(base.labels))+sizes.LeastForPropagate())
+	}
 	matrices := MatrixBytes(base.classes)
 	return requireBudget("eval", e.opt.MemoryBudget, e.held()+max(least, matrices), base.classes, matrices)
 }

@@ -39,6 +39,7 @@ type method struct {
 
 	walks  bool // it is the pipeline of score, which needs diagonals
 	trains bool // it trains the base classifier itself
+	spread bool // it propagates the labels itself
 
 	// check, where not nil, says that it cannot do with so many labelled nodes.
 	check func(labelled, classes int) error
@@ -55,6 +56,10 @@ var methods = append([]method{
 	{name: "argmin", run: argmin},
 	{name: "aum", trains: true, check: checkAreaUnderMargin, run: areaUnderMargin},
 	{name: "dyb", run: splitApart(dynamicBootstrap)},
+	{name: "loss-mixture", trains: true, check: checkWatched, run: lossMixture},
+	{name: "label-vote", run: onVotes(argmax)},
+	{name: "confident-vote", run: onVotes(confidentLearning)},
+	{name: "influence-contradiction", spread: true, run: influenceContradiction},
 	{name: "labels-only", walks: true, run: graphCleaner(variant{preset: PresetPaper, withoutPredictions: true})},
 	{name: "predictions-only", walks: true, run: graphCleaner(variant{preset: PresetPaper, withoutLabels: true})},
 	{name: "no-transition", walks: true, run: graphCleaner(variant{preset: PresetPaper, uniformFlips: true})},
@@ -82,15 +87,27 @@ func byHops() (list []method) {
 //   - aum: area under the margin (Pleiss, Zhang, Elenberg, Weinberger, arXiv:2001.10528), from the built-in base
 //     classifier as it learns all labels;
 //   - dyb: a mixture of two beta distributions of the losses (Arazo and others, arXiv:1904.11238);
+//   - loss-mixture: a mixture of two Gaussians of the losses, averaged over the first 100 epochs in which the built-in base
+//     classifier learns all labels (the detector of BeGIN, arXiv:2506.12468);
+//   - label-vote: a node is flagged when strictly more of its neighbours, by the weights of the edges where there are some,
+//     are given another class than are given its own. Its own label does not count. Where classes tie with its own, and
+//     where no neighbour has a label, it is not flagged;
+//   - confident-vote: confident-learning on the shares of the neighbours' votes, of all labelled nodes together, in place
+//     of the predictions, as cleanlab does it on the votes of nearest neighbours. No votes are the same share of each class;
+//   - influence-contradiction: a mixture of two Gaussians of how much the nodes given other classes influence a node by
+//     personalized PageRank with restarts of 0.15 (ICGNN, arXiv:2601.17469, its structural score alone);
 //   - labels-only, predictions-only, no-transition: preset paper, whose detector sees only the agreement with the
 //     labels or with the predictions, or whose mislabels are planted uniformly (table 3 of arXiv:2306.00015);
 //   - hops-1 … hops-5: preset paper with so many hops.
 //
-// confident-learning, argmax and argmin rank by the predicted chance that the label is wrong.
+// confident-learning, argmax and argmin rank by the predicted chance that the label is wrong; label-vote and confident-vote
+// by the share of votes against it; loss-mixture and influence-contradiction by the posterior of the component of larger
+// values, which flags where it is above 0.5, and where it is the same by the values. aum, loss-mixture, label-vote,
+// confident-vote and influence-contradiction do not look at the predictions.
 //
-// All of them judge every labelled node. What the presets, aum, argmax and argmin say of a node is the same whichever nodes
-// are measured. confident-learning and dyb take their thresholds from the nodes that they judge: they are run on the nodes
-// of each split apart, those of no split together as one more, and what they say of all nodes is what they say there.
+// All of them judge every labelled node. What they say of a node is the same whichever nodes are measured.
+// confident-learning and dyb take their thresholds from the nodes that they judge: they are run on the nodes of each split
+// apart, those of no split together as one more, and what they say of all nodes is what they say there.
 func MethodNames() []string {
 	var names []string
 	for _, m := range methods {

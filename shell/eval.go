@@ -54,8 +54,8 @@ func (*evalCommand) Help() string {
 		`(by_split), and the options to repeat it with. confident-learning and dyb judge the nodes of each split by themselves. ` +
 		`The store is not changed. On a graph of your own this says what to expect of clean before you review anything.
 
-Methods beside the presets default and paper are their competitors (confident-learning, argmax, argmin, aum, dyb) and paper without some of its parts ` +
-		`(labels-only, predictions-only, no-transition, hops-1 to hops-5). They all get the same noisy labels and predictions. With two repeats or more, p is ` +
+Methods beside the presets default and paper are their competitors (confident-learning, argmax, argmin, aum, dyb, loss-mixture, label-vote, confident-vote, influence-contradiction) and paper without some of its parts ` +
+		`(labels-only, predictions-only, no-transition, hops-1 to hops-5). They all get the same noisy labels and predictions. label-vote, confident-vote and influence-contradiction look at labels and edges alone, aum and loss-mixture at the base classifier as it learns. With two repeats or more, p is ` +
 		`the p value of a paired t-test against the first method; its pairs are the draws of noise, or the seeds of the model where noise is drawn once.
 
 Noise sym gives a share of the labels any other class, asym the next one; a matrix gives every node a label drawn from the column of its class; a file says ` +

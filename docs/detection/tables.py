@@ -138,8 +138,9 @@ class Maker:
         return self._beside_graphcleaner(self.cells(("cora", "citeseer", "pubmed")), measure)
 
     def same(self) -> list[str]:
-        """Preset default and the competitors on the same predictions, those of the built-in base classifier."""
-        methods = ["default", "paper", "confident-learning", "dyb", "aum", "argmin", "argmax"]
+        """Preset default and the competitors on the same labels and predictions, those of the built-in base classifier."""
+        methods = ["default", "paper", "confident-learning", "dyb", "aum", "argmin", "argmax", "loss-mixture",
+                   "label-vote", "confident-vote", "influence-contradiction"]
         rows, below = [], []
         for name in self.asked.datasets:
             found = [self.measure_built_in(cell, methods) for cell in self.cells([name])]
