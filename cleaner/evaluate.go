@@ -14,7 +14,7 @@ import (
 type EvalOptions struct {
 	Options
 
-	// Noise is sym:RATE or asym:RATE. In its place, where not nil, NoisyLabels [n] by NodeID are used, where NoClass
+	// Noise is KIND:RATE, of one of NoiseKinds. In its place, where not nil, NoisyLabels [n] by NodeID are used, where NoClass
 	// leaves a node unlabelled, or labels drawn from NoiseMatrix [c×c], which is a TransitionMatrix in the order of
 	// kv.Tx.Classes; not both.
 	Noise       string
@@ -94,7 +94,8 @@ type Evaluation struct {
 // labelled nodes of the test split, of each other split, and of all (see MethodNames). Predictions in the store are not
 // used: they have seen the labels.
 //
-// The store is only read. OnStage is told the seconds of every training, as "base", and of every method, by its name.
+// The store is only read. OnStage is told the seconds of every draw of noise, as "noise", of every training, as "base", and
+// of every method, by its name.
 // It fails with ErrNoLabels, ErrOneClass or ErrFewFittingNodes where the labels do not suffice, and with ErrOptions, or
 // ErrShape, ErrUnknownClass and ErrSplit where what is given does not fit the store.
 func Evaluate(ctx context.Context, s *kv.Store, opt EvalOptions) (result *Evaluation, err error) {
@@ -109,7 +110,7 @@ func Evaluate(ctx context.Context, s *kv.Store, opt EvalOptions) (result *Evalua
 		if len(measured) >= (r+1)*e.opt.ModelSeeds {
 			continue
 		}
-		d, err := e.draw(r)
+		d, err := e.draw(ctx, r)
 		if err != nil {
 			return nil, fmt.Errorf("repeat %d of %d: %w", r*e.opt.ModelSeeds+1, all, err)
 		}
@@ -151,6 +152,7 @@ type evaluator struct {
 	base   baseProblem // of the true labels
 	stored []Split     // nil: drawn in every repeat
 	noise  labelNoise
+	clean  baseProblem // what noise is injected into: base, but that a graph with directions is walked both ways
 
 	hops      int            // the most that a method walks; 0: none does
 	diagonals *heldDiagonals // of so many
@@ -277,6 +279,14 @@ func (e *evaluator) read(ctx context.Context) error {
 			e.opt.notice("%s", notice)
 		}
 	}
+	if e.clean = e.base; e.opt.Direction != kv.Both {
+		if e.clean.graph, err = along(e.tx, kv.Both); err != nil {
+			return err
+		}
+	}
+	if kind := e.noise.kind; kind != nil && kind.features && !e.clean.hasFeatures() {
+		return fmt.Errorf("noise %s goes by features, and the graph has none, or only of few nodes: import some: %w", kind.name, ErrOptions)
+	}
 	if err := e.checkGiven(); err != nil {
 		return err
 	}
@@ -340,6 +350,13 @@ func (e *evaluator) checkBudget(ctx context.Context) error {
 		if least, err = base.leastForTraining(ctx); err != nil {
 			return err
 		}
+	}
+	if kind := e.noise.kind; kind != nil && kind.least != nil {
+		forNoise, err := kind.least(ctx, &e.clean)
+		if err != nil {
+			return err
+		}
+		least = max(least, forNoise)
 	}
 	if e.hops > 0 {
 		n := len(base.labels)

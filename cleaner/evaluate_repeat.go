@@ -22,16 +22,19 @@ type drawing struct {
 }
 
 // draw draws noise and split of draw r.
-func (e *evaluator) draw(r int) (*drawing, error) {
+func (e *evaluator) draw(ctx context.Context, r int) (*drawing, error) {
 	d := &drawing{base: e.base, truth: e.base.labels, seed: e.opt.Seed + uint64(r)}
 	var err error
 	if d.base.splits, err = e.splits(d.seed); err != nil {
 		return nil, err
 	}
 	if d.base.labels = e.opt.NoisyLabels; d.base.labels == nil {
-		if d.base.labels, err = e.noise.inject(d.truth, e.base.order, e.base.classes, d.seed); err != nil {
+		began, opt := time.Now(), e.opt.Options
+		opt.MemoryBudget -= e.held()
+		if d.base.labels, err = e.noise.inject(ctx, &e.clean, d.seed, opt); err != nil {
 			return nil, err
 		}
+		e.opt.stage("noise", began)
 	}
 	var wrong float64
 	for v, err := range e.base.order {

@@ -205,8 +205,9 @@ func TestEvaluateRefuses(t *testing.T) {
 		want error
 		says string
 	}{
-		{"no noise", EvalOptions{}, ErrOptions, "sym:RATE"},
+		{"no noise", EvalOptions{}, ErrOptions, "want KIND:RATE with one of sym, asym, feature"},
 		{"bad noise", EvalOptions{Noise: "sym:2"}, ErrOptions, `"sym:2"`},
+		{"noise by features that are not there", EvalOptions{Noise: "cluster:0.1"}, ErrOptions, "noise cluster goes by features, and the graph has none"},
 		{"negative repeats", EvalOptions{Noise: "sym:0.1", Repeats: -1}, ErrOptions, "-1 repeats"},
 		{"repeats beyond count", EvalOptions{Noise: "sym:0.1", Repeats: math.MaxInt, ModelSeeds: 2}, ErrOptions, "want no more than 1048576"},
 		{"negative model seeds", EvalOptions{Noise: "sym:0.1", ModelSeeds: -2}, ErrOptions, "-2 model seeds"},
@@ -563,7 +564,7 @@ func TestEvaluateTrainsOnItsShare(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := e.draw(0)
+		d, err := e.draw(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package cleaner
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -12,16 +13,16 @@ import (
 )
 
 func TestParseLabelNoise(t *testing.T) {
-	for text, want := range map[string]labelNoise{
-		"sym:0.1": {rate: 0.1}, "asym:0.25": {asymmetric: true, rate: 0.25}, "sym:1e-3": {rate: 0.001},
-	} {
-		if got, err := parseLabelNoise(text); err != nil || got.asymmetric != want.asymmetric || got.rate != want.rate || got.flip != nil {
-			t.Errorf("noise %q: got %+v and error %v, want %+v", text, got, err, want)
+	for _, kind := range NoiseKinds() {
+		for text, rate := range map[string]float64{"0.1": 0.1, "0.25": 0.25, "1e-3": 0.001, ".5": 0.5} {
+			if got := mustParse(t, kind+":"+text); got.kind.name != kind || got.rate != rate || got.flip != nil {
+				t.Errorf("noise %s:%s: got %+v", kind, text, got)
+			}
 		}
 	}
 	for _, text := range []string{"", "sym", "sym:", "sym:0", "sym:1", "sym:-0.1", "sym:1.5", "asym:NaN", "sym:Inf", "sym:0.1:2", "pair:0.1", "0.1", "SYM:0.1", "sym:0,1"} {
 		_, err := parseLabelNoise(text)
-		if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "sym:RATE or asym:RATE") {
+		if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "want KIND:RATE with one of sym, asym,") {
 			t.Errorf("noise %q: got %v, want ErrOptions that says what is wanted", text, err)
 		}
 	}
@@ -48,10 +49,19 @@ func listOrder(nodes []kv.NodeID) nodeOrder {
 	}
 }
 
+func mustParse(t *testing.T, text string) labelNoise {
+	t.Helper()
+	noise, err := parseLabelNoise(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return noise
+}
+
 // mustInject is inject in an order that can be read.
 func mustInject(t *testing.T, n labelNoise, labels []kv.Class, order nodeOrder, classes int, seed uint64) []kv.Class {
 	t.Helper()
-	noisy, err := n.inject(labels, order, classes, seed)
+	noisy, err := n.inject(t.Context(), &baseProblem{labels: labels, order: order, classes: classes}, seed, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +74,7 @@ func TestInjectedNoise(t *testing.T) {
 		n, c := 1+r.IntN(200), 2+r.IntN(5)
 		labels := awkwardLabels(r, n, c)
 		before := slices.Clone(labels)
-		noise := labelNoise{asymmetric: seed%2 == 0, rate: 0.05 + 0.9*r.Float64()}
+		noise := mustParse(t, fmt.Sprintf("%s:%v", NoiseKinds()[(seed+1)%2], 0.05+0.9*r.Float64()))
 		noisy := mustInject(t, noise, labels, identityOrder(n), c, seed)
 		if !slices.Equal(labels, before) {
 			t.Fatalf("seed %d: the labels given were changed", seed)
@@ -78,7 +88,7 @@ func TestInjectedNoise(t *testing.T) {
 				continue
 			case y < 0 || int(y) >= c:
 				t.Fatalf("seed %d: node %d became %d, want one of %d classes", seed, v, y, c)
-			case noise.asymmetric && int(y) != (int(labels[v])+1)%c:
+			case noise.kind.name == "asym" && int(y) != (int(labels[v])+1)%c:
 				t.Fatalf("seed %d: node %d went from %d to %d, want the next of %d classes", seed, v, labels[v], y, c)
 			}
 			changed++
@@ -108,7 +118,7 @@ func TestSymmetricNoiseIsUniform(t *testing.T) {
 	const n, c = 30000, 4
 	labels := make([]kv.Class, n)
 	var count [c]int
-	for _, y := range mustInject(t, labelNoise{rate: 0.9}, labels, identityOrder(n), c, 1) {
+	for _, y := range mustInject(t, mustParse(t, "sym:0.9"), labels, identityOrder(n), c, 1) {
 		count[y]++
 	}
 	if count[0] != n/10 {

@@ -28,7 +28,7 @@ func newTrial(t *testing.T, seed uint64, n, c int) trial {
 		row[y] += 4
 		softmaxRow(row)
 	}
-	base.labels = mustInject(t, labelNoise{rate: 0.1}, base.labels, base.order, c, seed)
+	base.labels = mustInject(t, mustParse(t, "sym:0.1"), base.labels, base.order, c, seed)
 	base.labels[n/2] = kv.NoClass
 	return trial{base: base, tested: labelled(base.labels), problem: problem{
 		graph: base.graph, place: base.place, order: base.order, labels: base.labels, classes: c, splits: base.splits,

@@ -99,6 +99,7 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 			"version": version(),
 			"seed":    strconv.Itoa(defaultSeed),
 			"methods": strings.Join(cleaner.MethodNames(), ", "),
+			"noises":  strings.Join(cleaner.NoiseKinds(), ", "),
 			"threads": strconv.Itoa(runtime.NumCPU()),
 		},
 		decimals(),

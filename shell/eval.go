@@ -17,7 +17,7 @@ import (
 type evalCommand struct {
 	DB string `arg:"" optional:"" name:"DB" help:"Directory of the store; or give --nodes and --edges."`
 	inputFiles
-	Noise       string   `default:"sym:0.1" file:"read" placeholder:"NOISE" help:"sym:RATE; asym:RATE; matrix:FILE, a transition matrix as export transition writes it; or file:FILE with id, label: the noisy label of every node."`
+	Noise       string   `default:"sym:0.1" file:"read" placeholder:"NOISE" help:"KIND:RATE, with one of ${noises}; matrix:FILE, a transition matrix as export transition writes it; or file:FILE with id, label: the noisy label of every node."`
 	Repeats     *int     `placeholder:"N" help:"Times that noise and split are drawn. Without it: 5."`
 	ModelSeeds  int      `default:"1" placeholder:"N" help:"Times that the base classifier is trained on each of them."`
 	Predictions []string `sep:"none" file:"read" placeholder:"FILE" help:"Predictions of your own classifier, trained on the noisy labels of --noise file:FILE; a file for each seed that it was trained with."`
@@ -152,9 +152,10 @@ func (c *evalCommand) options(s *streams, stages *stageLog) (opt cleaner.EvalOpt
 	switch r, err := strconv.ParseFloat(of, 64); {
 	case (kind == "file" || kind == "matrix") && of != "":
 		opt.Noise = ""
-	case (kind == "sym" || kind == "asym") && err == nil && r > 0 && r < 1:
+	case slices.Contains(cleaner.NoiseKinds(), kind) && err == nil && r > 0 && r < 1:
 	default:
-		return opt, usagef("eval: --noise %s: want sym:RATE or asym:RATE with a rate between 0 and 1, matrix:FILE, or file:FILE", c.Noise)
+		return opt, usagef("eval: --noise %s: want KIND:RATE with one of %s and a rate between 0 and 1, matrix:FILE, or file:FILE",
+			c.Noise, strings.Join(cleaner.NoiseKinds(), ", "))
 	}
 	switch {
 	case len(c.Predictions) == 0 && c.Logits:

@@ -1,0 +1,430 @@
+package cleaner
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// noiseProblem has a graph with a hub and isolated nodes, unlabelled nodes, classes that no node has, and nodes without
+// features.
+func noiseProblem(t *testing.T, r *rand.Rand, n, c, width int) baseProblem {
+	p := baseProblem{
+		labels: awkwardLabels(r, n, c), classes: c, order: identityOrder(n), place: newPlace(t), splits: make([]Split, n),
+	}
+	features := make([]float32, n*width)
+	for v, y := range p.labels {
+		for f := range width {
+			if v%11 > 0 {
+				features[v*width+f] = float32(r.IntN(3))
+			}
+		}
+		if y != kv.NoClass && v%11 > 0 {
+			features[v*width+int(y)%width] += 2
+		}
+	}
+	p.features = ops.Dense(features, width)
+	var edges [][2]kv.NodeID
+	for v := range n {
+		if v%3 == 0 {
+			edges = append(edges, [2]kv.NodeID{0, kv.NodeID(v)})
+		}
+		if v%7 > 0 {
+			edges = append(edges, [2]kv.NodeID{kv.NodeID(v), kv.NodeID(r.IntN(n))})
+		}
+	}
+	p.graph = newMemoryGraph(n, edges)
+	return p
+}
+
+// renumbered is a problem whose node at each place of the file has another number.
+func (p baseProblem) renumbered(t *testing.T, r *rand.Rand) (other baseProblem, order []kv.NodeID) {
+	n, width := len(p.labels), p.features.Width()
+	numbers := make([]kv.NodeID, n)
+	for v, at := range r.Perm(n) {
+		numbers[v] = kv.NodeID(at)
+	}
+	other = p
+	other.labels, other.order = make([]kv.Class, n), listOrder(numbers)
+	features, all := make([]float32, n*width), make([]float32, n*width)
+	if err := p.features.Read(kv.Range{End: kv.NodeID(n)}, 0, width, all); err != nil {
+		t.Fatal(err)
+	}
+	var edges [][2]kv.NodeID
+	for v, at := range numbers {
+		other.labels[at] = p.labels[v]
+		copy(features[int(at)*width:][:width], all[v*width:])
+		for _, u := range p.graph.(memoryGraph)[v] {
+			edges = append(edges, [2]kv.NodeID{at, numbers[u]})
+		}
+	}
+	other.features, other.graph = ops.Dense(features, width), newMemoryGraph(n, edges)
+	return other, numbers
+}
+
+// TestNoiseOfEveryKind wants the rate, to whole nodes, wrong labels that nodes have, and unlabelled nodes left alone; the same
+// at any number of workers and numbering of nodes; or an error that says how much there can be, which there then is.
+func TestNoiseOfEveryKind(t *testing.T) {
+	for _, kind := range noiseKinds {
+		cases := uint64(60)
+		if kind.name == "confidence" {
+			cases = 3
+		}
+		for seed := range cases {
+			r := rand.New(rand.NewPCG(seed, 9))
+			n, c := 20+r.IntN(100), 2+r.IntN(4)
+			p := noiseProblem(t, r, n, c, 6)
+			noise := labelNoise{kind: &kind, rate: 0.05 + 0.45*r.Float64()}
+			if seed%5 == 4 {
+				noise.rate = 0.95
+			}
+			noisy, err := noise.inject(t.Context(), &p, seed, Options{Workers: 1})
+			if err != nil {
+				var able, of int
+				if !errors.Is(err, ErrOptions) || !scan(err, "noise "+kind.name, "only ", &able, " of ", &of) || of != labelled(p.labels) {
+					t.Fatalf("%s, seed %d: %v", kind.name, seed, err)
+				}
+				if able == 0 && spoilingOf(t, &p, kind.name, 0).single() {
+					continue
+				}
+				if noise.rate <= 0.5 && kind.name != "topology" {
+					t.Errorf("%s, seed %d: %v, want to have up to a half", kind.name, seed, err)
+				}
+				noise.rate = (float64(able) - 0.25) / float64(of)
+				if noisy, err = noise.inject(t.Context(), &p, seed, Options{Workers: 1}); err != nil {
+					t.Fatalf("%s, seed %d: %d of %d can go wrong, and then %v", kind.name, seed, able, of, err)
+				}
+			}
+			checkNoise(t, kind.name, p.labels, noisy, int(noise.rate*float64(labelled(p.labels))+0.5))
+			again, err := noise.inject(t.Context(), &p, seed, Options{Workers: 3})
+			if err != nil || !slices.Equal(again, noisy) {
+				t.Errorf("%s, seed %d: with three workers it differs (%v)", kind.name, seed, err)
+			}
+			if kind.name == "confidence" {
+				continue // networks add up in the order of the numbers
+			}
+			other, numbers := p.renumbered(t, r)
+			there, err := noise.inject(t.Context(), &other, seed, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for place, at := range numbers {
+				if there[at] != noisy[place] {
+					t.Fatalf("%s, seed %d: the node at place %d becomes %d or %d, by its number",
+						kind.name, seed, place, noisy[place], there[at])
+				}
+			}
+		}
+	}
+}
+
+// checkNoise wants so many wrong labels, each of a class that nodes have.
+func checkNoise(t *testing.T, name string, labels, noisy []kv.Class, want int) {
+	t.Helper()
+	changed := 0
+	for v, y := range noisy {
+		switch {
+		case y == labels[v]:
+			continue
+		case labels[v] == kv.NoClass:
+			t.Fatalf("%s: node %d was unlabelled and became %d", name, v, y)
+		case name != "sym" && name != "asym" && !slices.Contains(labels, y):
+			t.Fatalf("%s: node %d became %d, which no node is", name, v, y)
+		}
+		changed++
+	}
+	if changed != want {
+		t.Errorf("%s: %d of %d labels are wrong, want %d", name, changed, labelled(labels), want)
+	}
+}
+
+// scan reads numbers after texts of an error, one after the other.
+func scan(err error, parts ...any) bool {
+	text := err.Error()
+	for _, part := range parts {
+		switch part := part.(type) {
+		case string:
+			_, rest, found := strings.Cut(text, part)
+			if !found {
+				return false
+			}
+			text = rest
+		case *int:
+			for text != "" && text[0] >= '0' && text[0] <= '9' {
+				*part, text = *part*10+int(text[0]-'0'), text[1:]
+			}
+		}
+	}
+	return true
+}
+
+// spoilingOf is what inject makes of a problem before it spoils it.
+func spoilingOf(t *testing.T, p *baseProblem, name string, count int) *spoiling {
+	t.Helper()
+	s := &spoiling{
+		baseProblem: p, noise: mustParse(t, name+":0.5"), count: count, noisy: slices.Clone(p.labels),
+		present: make([]bool, p.classes), random: rand.New(rand.NewPCG(1, 2)),
+	}
+	for v, y := range p.labels {
+		if y != kv.NoClass {
+			s.nodes, s.present[y] = append(s.nodes, kv.NodeID(v)), true
+		}
+	}
+	s.opt, _ = Options{}.withDefaults()
+	return s
+}
+
+// TestNodesAreDrawnByTheirShares draws one node of two, of which the second has three times the share of other classes.
+func TestNodesAreDrawnByTheirShares(t *testing.T) {
+	const draws = 20000
+	p := baseProblem{labels: []kv.Class{0, 0, 1, 2}, classes: 3, order: identityOrder(4)}
+	rows := []float32{0.8, 0.2, 0, 0.4, 0.45, 0.15, 0, 1, 0, 0, 0, 1}
+	near := nearness{rowsSource{3, rows}, func(_ kv.NodeID, row []float32, shares []float64) {
+		for j, x := range row {
+			shares[j] = float64(x)
+		}
+	}}
+	s := spoilingOf(t, &p, "confidence", 1)
+	second, first := 0, 0
+	for range draws {
+		s.nodes, s.noisy = []kv.NodeID{0, 1, 2, 3}, slices.Clone(p.labels)
+		if err := s.bySharesOfOthers(t.Context(), near); err != nil {
+			t.Fatal(err)
+		}
+		if s.noisy[1] != 0 {
+			second++
+			first += int(2 - s.noisy[1])
+		}
+		if s.noisy[0] == 2 || s.noisy[2] != 1 || s.noisy[3] != 2 {
+			t.Fatalf("got %v, want a class with a share for a node with doubt", s.noisy)
+		}
+	}
+	if share := float64(second) / draws; math.Abs(share-0.75) > 0.015 {
+		t.Errorf("the second node was drawn in %.3f, want 0.75", share)
+	}
+	if share := float64(first) / float64(second); math.Abs(share-0.75) > 0.015 {
+		t.Errorf("the second node became the first other class in %.3f, want 0.75", share)
+	}
+	s.nodes, s.count = []kv.NodeID{0, 1, 2, 3}, 3
+	if err := s.bySharesOfOthers(t.Context(), near); err == nil || !strings.Contains(err.Error(), "only 2 of 4 labelled nodes can go wrong like this, want a rate of 0.5 at most") {
+		t.Errorf("three of two nodes: got %v", err)
+	}
+}
+
+// TestFeatureNoiseGoesByLikeness has nodes of class 0 that look like class 1, and others that look like their own.
+func TestFeatureNoiseGoesByLikeness(t *testing.T) {
+	var features []float32
+	p := baseProblem{classes: 3, order: identityOrder(60)}
+	for v := range 60 {
+		y := v % 3
+		p.labels = append(p.labels, kv.Class(y))
+		row := []float32{0, 0, 0}
+		if row[y] = 1; y == 0 && v%4 == 0 {
+			row[1] = 1.5
+		}
+		features = append(features, row...)
+	}
+	p.features = ops.Dense(features, 3)
+	noise := mustParse(t, "feature:0.05")
+	noisy, err := noise.inject(t.Context(), &p, 1, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v, y := range noisy {
+		if y != p.labels[v] && (v%12 != 0 || y != 1) {
+			t.Errorf("node %d of class %d became %d, want nodes that look like class 1 to become that", v, p.labels[v], y)
+		}
+	}
+}
+
+// TestDiffusionIsItsDefinition compares the shares of topology noise with those of dense matrices.
+func TestDiffusionIsItsDefinition(t *testing.T) {
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		n, c := 5+r.IntN(30), 2+r.IntN(3)
+		p := noiseProblem(t, r, n, c, 2)
+		g := p.graph.(memoryGraph)
+		walk, power := newMatrix(n), newMatrix(n)
+		for v := range n {
+			power[v][v] = 1
+			walk[v][v] = 1 / float64(len(g[v])+1)
+			for _, u := range g[v] {
+				walk[v][u] = 1 / float64(len(g[v])+1)
+			}
+		}
+		rank := newMatrix(n)
+		for k := 1; k <= diffusionHops; k++ {
+			next := newMatrix(n)
+			for v := range n {
+				for u := range n {
+					for w := range n {
+						next[v][u] += power[v][w] * walk[w][u]
+					}
+					rank[v][u] += 0.9 * math.Pow(0.1, float64(k)) * next[v][u]
+				}
+			}
+			power = next
+		}
+		s := spoilingOf(t, &p, "topology", 1)
+		got := newMatrix(n)
+		d, err := s.diffuse(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.eachShares(t.Context(), s.around(d), func(kv.NodeID) bool { return true }, func(v kv.NodeID, shares []float64) {
+			got[v] = slices.Clone(shares)
+		})
+		if err = errors.Join(err, d.masses.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for v, y := range p.labels {
+			if y == kv.NoClass {
+				continue
+			}
+			mass, want, sum, all := make([]float64, c), make([]float64, c), 0.0, 0.0
+			for u, x := range p.labels {
+				if u != v && x != kv.NoClass {
+					mass[x] += rank[v][u]
+					all += rank[v][u]
+				}
+			}
+			for j := range c {
+				if slices.Contains(p.labels, kv.Class(j)) && all > 0 {
+					want[j] = math.Exp(mass[j] / 0.01)
+					sum += want[j]
+				}
+			}
+			for j := range c {
+				if sum > 0 {
+					want[j] /= sum
+				}
+				if math.Abs(got[v][j]-want[j]) > 1e-5 {
+					t.Fatalf("seed %d, node %d: got the shares %v, want %v", seed, v, got[v], want)
+				}
+			}
+		}
+	}
+}
+
+// TestTopologyNoiseRefusesIsolatedNodes says how many nodes have others around them.
+func TestTopologyNoiseRefusesIsolatedNodes(t *testing.T) {
+	p := baseProblem{
+		labels: []kv.Class{0, 1, 0, 1, 0, 1}, classes: 2, order: identityOrder(6), place: newPlace(t), splits: make([]Split, 6),
+		graph: newMemoryGraph(6, [][2]kv.NodeID{{0, 1}, {1, 2}}),
+	}
+	noise := mustParse(t, "topology:0.6")
+	want := "noise topology:0.6: only 3 of 6 labelled nodes can go wrong like this, want a rate of 0.5 at most"
+	if _, err := noise.inject(t.Context(), &p, 1, Options{}); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// TestClusterNoiseIsLocal wants of every cluster a large share wrong or none, but for one.
+func TestClusterNoiseIsLocal(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		n, c := 30+r.IntN(300), 2+r.IntN(4)
+		p := noiseProblem(t, r, n, c, 4)
+		s := spoilingOf(t, &p, "cluster", 0)
+		s.noise.rate = 0.05 + 0.45*r.Float64()
+		s.count = int(s.noise.rate*float64(len(s.nodes)) + 0.5)
+		clusters := make([]uint8, n)
+		sizes := make([][mostClusters]int, c)
+		for v := range clusters {
+			clusters[v] = uint8(r.IntN(mostClusters))
+			if y := p.labels[v]; y != kv.NoClass {
+				sizes[y][clusters[v]]++
+			}
+		}
+		between, all := 0, 0
+		for y, wrong := range s.carelessness(clusters) {
+			for k, wrong := range wrong {
+				all += wrong
+				high := int(math.Ceil((1 + s.noise.rate) / 2 * float64(sizes[y][k])))
+				if wrong > high {
+					t.Fatalf("seed %d: %d of %d are wrong in a cluster, want %d at most", seed, wrong, sizes[y][k], high)
+				}
+				if wrong > 0 && wrong < high {
+					between++
+				}
+			}
+		}
+		if all != s.count || between > 1 {
+			t.Errorf("seed %d: %d labels are to be wrong, want %d; %d clusters have some, want one", seed, all, s.count, between)
+		}
+	}
+}
+
+// TestClustersAreFound has two groups of directions in each class.
+func TestClustersAreFound(t *testing.T) {
+	const n, width = 44, 5
+	r := rand.New(rand.NewPCG(1, 1))
+	p := baseProblem{classes: 4, order: identityOrder(n)}
+	features := make([]float32, n*width)
+	for v := range n {
+		p.labels = append(p.labels, kv.Class(v%4))
+		scale := float32(1 + r.IntN(50))
+		features[v*width+v/4%2] = scale
+		features[v*width+4] = scale * float32(r.Float64()) / 10
+	}
+	p.features = ops.Dense(features, width)
+	s := spoilingOf(t, &p, "cluster", 0)
+	for v := range 8 { // the first of each group are drawn first
+		s.nodes[v] = kv.NodeID(v)
+	}
+	clusters, err := s.cluster(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v, k := range clusters {
+		if k != clusters[v%8] || clusters[v%4] == clusters[v%4+4] {
+			t.Errorf("node %d: got cluster %d, want the groups of %v", v, k, clusters[:8])
+		}
+	}
+}
+
+// TestInstanceNoiseGoesByParts has nodes with the same features: of a class they become the same, most of them.
+func TestInstanceNoiseGoesByParts(t *testing.T) {
+	const n, width = 400, 30
+	p := baseProblem{classes: 6, order: identityOrder(n)}
+	features := make([]float32, n*width)
+	for v := range n {
+		p.labels = append(p.labels, kv.Class(v%2))
+		for f := range 3 {
+			features[v*width+f+v/2%4*3] = 1
+		}
+	}
+	p.labels[0], p.labels[2], p.labels[4], p.labels[6] = 2, 3, 4, 5
+	p.features = ops.Dense(features, width)
+	noise := mustParse(t, "instance:0.5")
+	noisy, err := noise.inject(t.Context(), &p, 3, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds, most := make(map[[3]int]int), make(map[[2]int]int)
+	for v, y := range noisy {
+		if y != p.labels[v] && p.labels[v] < 2 {
+			of := [2]int{v % 2, v / 2 % 4}
+			kinds[[3]int{of[0], of[1], int(y)}]++
+			most[of] = max(most[of], kinds[[3]int{of[0], of[1], int(y)}])
+		}
+	}
+	same, targets := 0, make(map[kv.Class]bool)
+	for of, count := range most {
+		same += count
+		for y := range kv.Class(6) {
+			if kinds[[3]int{of[0], of[1], int(y)}] == count {
+				targets[y] = true
+			}
+		}
+	}
+	if same < n/2*7/10 || len(targets) < 3 {
+		t.Errorf("%d of %d wrong labels are the most frequent of their kind, of %d classes; want most of them, of three classes", same, n/2, len(targets))
+	}
+}
