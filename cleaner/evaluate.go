@@ -53,7 +53,7 @@ type PredictionSet struct {
 	// Name tells them from others for a Checkpoint.
 	Name string
 
-	// Read begins a writer for the classes that it has, and puts every row. It calls neither Finish nor Mark.
+	// Read begins a writer for the classes that it has, and puts every row. It may call Finish, and does not call Mark.
 	Read func(
 		ctx context.Context, tx *kv.Tx, begin func(classes []string, opt PredictionOptions) (*PredictionWriter, error),
 	) error
