@@ -340,11 +340,14 @@ func (e *evaluator) checkBudget(ctx context.Context) error {
 			return err
 		}
 	}
+	fitting := fittingIn(base.labels, base.splits)
 	if e.hops > 0 {
 		n := len(base.labels)
-		least = max(least, leastForScore(sizes, n, fittingIn(base.labels, base.splits), base.classes, e.hops))
+		for _, preset := range []Preset{PresetDefault, PresetPaper} {
+			least = max(least, leastForScore(preset, sizes, n, fitting, base.classes, e.hops))
+		}
 	}
-	matrices := MatrixBytes(base.classes)
+	matrices := evalMatrixBytes(base.classes, fitting)
 	return requireBudget("eval", e.opt.MemoryBudget, e.held()+max(least, matrices), base.classes, matrices)
 }
 
