@@ -28,20 +28,34 @@ const (
 	plantingBytes = 8 + 4 + 4 + 1
 )
 
-// Matrices between classes [c×c] of float64, held at once.
+// What matrices between classes take.
 const (
-	noiseMatrices = 3                             // of noise: what is counted, the joint distribution, the transition matrix
-	fitMatrices   = 4                             // of a labelFit: its background, and what a modelState has
-	scoreMatrices = noiseMatrices + 2*fitMatrices // those of the fit before may still be there
+	cellBytes  = 3*24 + 48 // a cell of the noise: in what is counted, the joint distribution, the transition matrix; and counting it
+	fitLines   = 2 * 4     // of a labelFit: its background, and what a modelState has; those of the fit before may still be there
+	planted    = 1         // dense, of PresetPaper: what mislabels are drawn from
+	competitor = 3         // dense, at most, of a competitor
 )
 
-// matrixBytes is what so many matrices between classes take.
-func matrixBytes(matrices, classes int) int64 {
-	return 8 * int64(matrices) * int64(classes) * int64(classes)
+// MatrixBytes is what a cleaning takes of its memory for the matrices between so many classes, of which so many fitting
+// nodes are counted.
+func MatrixBytes(preset Preset, classes, fitting int) int64 {
+	c := int64(classes)
+	cells := noiseBytes(classes, fitting)
+	if preset == PresetPaper {
+		return cells + 8*planted*c*c
+	}
+	return cells + 8*fitLines*c*min(c, int64(mostModelled(classes)))
 }
 
-// MatrixBytes is what a cleaning or an evaluation takes of its memory for the matrices between so many classes.
-func MatrixBytes(classes int) int64 { return matrixBytes(scoreMatrices, classes) }
+// noiseBytes is what the noise takes.
+func noiseBytes(classes, fitting int) int64 {
+	return cellBytes * min(int64(classes)*int64(classes), int64(fitting))
+}
+
+// evalMatrixBytes is MatrixBytes of an evaluation, whatever its methods.
+func evalMatrixBytes(classes, fitting int) int64 {
+	return max(MatrixBytes(PresetDefault, classes, fitting), MatrixBytes(PresetPaper, classes, fitting), 8*competitor*int64(classes)*int64(classes))
+}
 
 // Networks of the base classifier that are held at once: those of the folds, and what training one takes.
 const heldNetworks = mostFolds + 5
@@ -65,15 +79,15 @@ func requireBudget(job string, budget, least int64, classes int, ofClasses int64
 	return err
 }
 
-// CheckNoise is an *ops.BudgetError where the matrices between the classes of a store, which LastRun reads, take more than
-// a budget of bytes; zero means kv.DefaultMemoryBudget.
-func CheckNoise(tx *kv.Tx, budget int64) error {
+// CheckTransition is an *ops.BudgetError where the transition matrix of a store, written out, takes more than a budget of
+// bytes; zero means kv.DefaultMemoryBudget.
+func CheckTransition(tx *kv.Tx, budget int64) error {
 	if budget == 0 {
 		budget = kv.DefaultMemoryBudget()
 	}
 	classes := len(tx.Classes())
-	least := matrixBytes(noiseMatrices, classes)
-	return requireBudget("noise", budget, least, classes, least)
+	least := 8 * int64(classes) * int64(classes)
+	return requireBudget("transition matrix", budget, least, classes, least)
 }
 
 // leastForFeatures is what agreement features need: diagonals first, then the tiles. Where the diagonals do not lie in
@@ -88,14 +102,14 @@ func leastForFeatures(s *ops.Sizes, hops, n int, inFiles bool) int64 {
 
 // scoringBytes is what score holds whatever it is at: the problem, the sample that mislabels are planted among, and the
 // matrices between classes.
-func scoringBytes(n, fitting, classes int) int64 {
+func scoringBytes(preset Preset, n, fitting, classes int) int64 {
 	return (problemBytes+setBytes)*int64(n) + (sampleBytes+plantingBytes)*int64(plantedAmong(fitting)) +
-		MatrixBytes(classes)
+		MatrixBytes(preset, classes, fitting)
 }
 
 // leastForScore is what score needs for n nodes, a number of fitting nodes, and classes.
-func leastForScore(s *ops.Sizes, n, fitting, classes, hops int) int64 {
-	return scoringBytes(n, fitting, classes) + leastForFeatures(s, hops, n, true)
+func leastForScore(preset Preset, s *ops.Sizes, n, fitting, classes, hops int) int64 {
+	return scoringBytes(preset, n, fitting, classes) + leastForFeatures(s, hops, n, true)
 }
 
 // leastForTraining is what trainBase needs.

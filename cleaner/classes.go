@@ -217,13 +217,12 @@ func (r *Run) ClassMislabelRates() []float64 {
 	if r.meanScores != nil {
 		return ratesOfMean(r.meanScores, r.labelCounts, r.MislabelRate)
 	}
-	rates := make([]float64, len(r.Joint))
-	for i := range rates {
-		var mass float64
-		for _, q := range r.Joint[i] {
-			mass += q
-		}
-		rates[i] = 1 - r.Joint[i][i]/mass // 0/0 is NaN
+	rates, masses := make([]float64, r.Joint.Classes), make([]float64, r.Joint.Classes)
+	for _, cell := range r.Joint.Cells {
+		masses[cell.Row] += cell.Value
+	}
+	for i, mass := range masses {
+		rates[i] = 1 - r.Joint.At(i, i)/mass // 0/0 is NaN
 	}
 	return rates
 }

@@ -131,10 +131,11 @@ func TestStatisticsOfARun(t *testing.T) {
 				size := float64(nodes)
 				if preset == PresetPaper {
 					size = 0
-					for _, q := range run.Joint[k] {
+					joint := denseMatrix(run.Joint)
+					for _, q := range joint[k] {
 						size += q
 					}
-					if want := 1 - run.Joint[k][k]/size; !near(c.MislabelRate, want, 1e-6) {
+					if want := 1 - joint[k][k]/size; !near(c.MislabelRate, want, 1e-6) {
 						t.Errorf("%s, class %s: got mislabel rate %v, want %v", preset, name, c.MislabelRate, want)
 					}
 				} else {

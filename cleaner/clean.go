@@ -267,7 +267,8 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 		if err != nil {
 			return err
 		}
-		least := leastForScore(sizes, tx.NumNodes(), fittingIn(p.labels, p.splits), p.classes, opt.Hops)
+		fitting := fittingIn(p.labels, p.splits)
+		least, ofClasses := leastForScore(opt.Preset, sizes, tx.NumNodes(), fitting, p.classes, opt.Hops), MatrixBytes(opt.Preset, p.classes, fitting)
 		if !predicted {
 			if base.features, _, err = baseFeatures(ctx, tx); err != nil {
 				return err
@@ -276,9 +277,9 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 			if err != nil {
 				return err
 			}
-			least = max(least, training)
+			least, ofClasses = max(least, training), max(ofClasses, base.classBytes())
 		}
-		return p.requireForScore(opt, least)
+		return p.requireForScore(opt, least, ofClasses)
 	})
 }
 

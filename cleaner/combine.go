@@ -115,7 +115,7 @@ func (c *combination) judge(ctx context.Context) (err error) {
 	own.taught = own.countTaught()
 	opt := c.opt
 	opt.Notice = nil
-	s := &stages{problem: own, opt: opt, operators: opt.ops(scoringBytes(len(c.labels), 0, c.classes))}
+	s := &stages{problem: own, opt: opt, operators: opt.ops(scoringBytes(PresetDefault, len(c.labels), 0, c.classes))}
 	sample, err := s.drawUnseen(opt.Seed)
 	if err != nil {
 		return err

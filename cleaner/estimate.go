@@ -135,8 +135,8 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	if err != nil {
 		return nil, err
 	}
-	matrices := MatrixBytes(c.Classes)
-	e := &CleanEstimate{Counts: c, hops: opt.Hops, LeastBytes: leastForScore(c.Sizes, c.Nodes, c.Fitting, c.Classes, opt.Hops)}
+	matrices := MatrixBytes(opt.Preset, c.Classes, c.Fitting)
+	e := &CleanEstimate{Counts: c, hops: opt.Hops, LeastBytes: leastForScore(opt.Preset, c.Sizes, c.Nodes, c.Fitting, c.Classes, opt.Hops)}
 	if !c.Predictions {
 		if err := e.base(ctx, opt); err != nil {
 			return nil, err
@@ -145,7 +145,7 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	if err := requireBudget("clean", opt.MemoryBudget, e.LeastBytes, c.Classes, matrices); err != nil {
 		return nil, err
 	}
-	held := scoringBytes(c.Nodes, c.Fitting, c.Classes)
+	held := scoringBytes(opt.Preset, c.Nodes, c.Fitting, c.Classes)
 	operators := opt.ops(held)
 	operators.Scratch = scratch.Temporary(os.TempDir())
 	if err := e.planDiagonals(ctx, opt, operators); err != nil {
@@ -264,7 +264,7 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 	}
 	held := trainingBytes*int64(c.Nodes) + ofClasses
 	e.LeastBytes = max(e.LeastBytes, held+least)
-	if err := requireBudget("predict", opt.MemoryBudget, e.LeastBytes, c.Classes, max(ofClasses, MatrixBytes(c.Classes))); err != nil {
+	if err := requireBudget("predict", opt.MemoryBudget, e.LeastBytes, c.Classes, max(ofClasses, MatrixBytes(opt.Preset, c.Classes, c.Fitting))); err != nil {
 		return err
 	}
 	operators := opt.ops(held)

@@ -53,7 +53,7 @@ type PredictionSet struct {
 	// Name tells them from others for a Checkpoint.
 	Name string
 
-	// Read begins a writer for the classes that it has, and puts every row. It calls neither Finish nor Mark.
+	// Read begins a writer for the classes that it has, and puts every row. It may call Finish, and does not call Mark.
 	Read func(
 		ctx context.Context, tx *kv.Tx, begin func(classes []string, opt PredictionOptions) (*PredictionWriter, error),
 	) error
@@ -358,14 +358,17 @@ func (e *evaluator) checkBudget(ctx context.Context) error {
 		}
 		least = max(least, forNoise)
 	}
+	fitting := fittingIn(base.labels, base.splits)
 	if e.hops > 0 {
 		n := len(base.labels)
-		least = max(least, leastForScore(sizes, n, fittingIn(base.labels, base.splits), base.classes, e.hops))
+		for _, preset := range []Preset{PresetDefault, PresetPaper} {
+			least = max(least, leastForScore(preset, sizes, n, fitting, base.classes, e.hops))
+		}
 	}
 	if slices.ContainsFunc(e.opt.Methods, func(name string) bool { return methodNamed(name).spread }) {
 		least = max(least, problemBytes*int64(len(base.labels))+sizes.LeastForPropagate())
 	}
-	matrices := MatrixBytes(base.classes)
+	matrices := evalMatrixBytes(base.classes, fitting)
 	return requireBudget("eval", e.opt.MemoryBudget, e.held()+max(least, matrices), base.classes, matrices)
 }
 

@@ -118,7 +118,7 @@ type heldSource interface {
 // predictions are those of a model.
 func (e *evaluator) predictions(ctx context.Context, d *drawing, model int) (heldSource, error) {
 	if len(e.opt.Predictions) > 0 {
-		return readPredictions(ctx, e.tx, e.base.place.temporary(), e.opt.Predictions[model])
+		return readPredictions(ctx, e.tx, e.base.place.temporary(), e.opt.Predictions[model], d.base.labels)
 	}
 	began := time.Now()
 	predictions, _, err := trainBase(ctx, d.base, PredictOptions{

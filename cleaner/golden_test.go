@@ -142,11 +142,11 @@ func checkGoldenNoise[F float32 | float64](t *testing.T, g golden, p []F, tolera
 	thresholds := ClassThresholds(p, g.Labels, g.Classes)
 	wantNumbers(t, "class thresholds", thresholds, g.ClassThresholds, tolerance)
 	joint := ConfidentJoint(p, g.Labels, thresholds)
-	wantMatrix(t, "confident joint", joint, g.ConfidentJoint, 0)
+	wantMatrix(t, "confident joint", denseMatrix(joint), g.ConfidentJoint, 0)
 	distribution := JointDistribution(joint, givenCounts(g.Labels, g.Classes))
-	wantMatrix(t, "joint", distribution, g.Joint, 1e-9)
+	wantMatrix(t, "joint", denseMatrix(distribution), g.Joint, 1e-9)
 	transition := TransitionMatrix(distribution)
-	wantMatrix(t, "transition", transition, g.Transition, 1e-9)
+	wantMatrix(t, "transition", denseMatrix(transition), g.Transition, 1e-9)
 	wantMatrix(t, "flip", FlipDistribution(transition), g.FlipFrom, 1e-9)
 }
 

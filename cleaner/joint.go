@@ -51,18 +51,18 @@ func (t *thresholdSum) thresholds() []float64 {
 // diagonal is counted too, as the appendix of arXiv:2306.00015 has it.
 //
 // p is as in ClassThresholds.
-func ConfidentJoint[F float32 | float64](p []F, given []kv.Class, thresholds []float64) [][]float64 {
+func ConfidentJoint[F float32 | float64](p []F, given []kv.Class, thresholds []float64) *ClassMatrix {
 	c := len(thresholds)
-	joint := newMatrix(c)
+	counts := make(map[uint64]uint32)
 	for r, y := range given {
 		if y == kv.NoClass {
 			continue
 		}
 		if j := confidentClass(p[r*c:(r+1)*c], y, thresholds); j != kv.NoClass {
-			joint[y][j]++
+			counts[uint64(y)*uint64(c)+uint64(j)]++
 		}
 	}
-	return joint
+	return countedCells(c, counts)
 }
 
 // confidentClass is the class with the largest prediction among those that reach their threshold, NoClass where none
@@ -86,41 +86,34 @@ func confidentClass[F float32 | float64](row []F, given kv.Class, thresholds []f
 // JointDistribution estimates the joint distribution of given label i and true label j [c×c]: row i of the confident
 // joint normalised, times the number of fitting nodes given i, the whole divided by its sum. A row of the confident
 // joint without a count stays zero. Where nothing was counted at all it is all zero.
-func JointDistribution(joint [][]float64, givenCounts []float64) [][]float64 {
-	distribution := newMatrix(len(joint))
+func JointDistribution(joint *ClassMatrix, givenCounts []float64) *ClassMatrix {
+	distribution, counted := &ClassMatrix{Classes: joint.Classes}, make([]float64, joint.Classes)
+	for _, cell := range joint.Cells {
+		counted[cell.Row] += cell.Value
+	}
 	var total float64
-	for i, row := range joint {
-		var counted float64
-		for _, n := range row {
-			counted += n
-		}
-		if counted == 0 {
+	for _, cell := range joint.Cells {
+		if counted[cell.Row] == 0 {
 			continue
 		}
-		for j, n := range row {
-			distribution[i][j] = n / counted * givenCounts[i]
-			total += distribution[i][j]
-		}
+		cell.Value = cell.Value / counted[cell.Row] * givenCounts[cell.Row]
+		total += cell.Value
+		distribution.Cells = append(distribution.Cells, cell)
 	}
-	if total == 0 {
-		return distribution
-	}
-	for _, row := range distribution {
-		for j := range row {
-			row[j] /= total
+	if total != 0 {
+		for i := range distribution.Cells {
+			distribution.Cells[i].Value /= total
 		}
 	}
 	return distribution
 }
 
 // mislabelRate is the mass of the joint distribution off its diagonal: the share of labels estimated to be wrong.
-func mislabelRate(distribution [][]float64) float64 {
+func mislabelRate(distribution *ClassMatrix) float64 {
 	var rate float64
-	for i, row := range distribution {
-		for j, q := range row {
-			if i != j {
-				rate += q
-			}
+	for _, cell := range distribution.Cells {
+		if cell.Row != cell.Column {
+			rate += cell.Value
 		}
 	}
 	return rate

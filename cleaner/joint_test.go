@@ -45,11 +45,11 @@ func TestNoiseByHand(t *testing.T) {
 	thresholds := ClassThresholds(p, given, 3)
 	wantNumbers(t, "class thresholds", thresholds, []number{0.5, 0.5, nan}, 0)
 	joint := ConfidentJoint(p, given, thresholds)
-	wantMatrix(t, "confident joint", joint, [][]number{{2, 1, 0}, {0, 2, 0}, {0, 0, 0}}, 0)
+	wantMatrix(t, "confident joint", denseMatrix(joint), [][]number{{2, 1, 0}, {0, 2, 0}, {0, 0, 0}}, 0)
 	distribution := JointDistribution(joint, []float64{3, 2, 0})
-	wantMatrix(t, "joint", distribution, [][]number{{0.4, 0.2, 0}, {0, 0.4, 0}, {0, 0, 0}}, 1e-15)
+	wantMatrix(t, "joint", denseMatrix(distribution), [][]number{{0.4, 0.2, 0}, {0, 0.4, 0}, {0, 0, 0}}, 1e-15)
 	transition := TransitionMatrix(distribution)
-	wantMatrix(t, "transition", transition, [][]number{{1, 1. / 3, nan}, {0, 2. / 3, nan}, {0, 0, nan}}, 1e-15)
+	wantMatrix(t, "transition", denseMatrix(transition), [][]number{{1, 1. / 3, nan}, {0, 2. / 3, nan}, {0, 0, nan}}, 1e-15)
 	wantMatrix(t, "flip", FlipDistribution(transition), [][]number{{0, 0.5, 0.5}, {1, 0, 0}, {0.5, 0.5, 0}}, 1e-15)
 	if got := mislabelRate(distribution); math.Abs(got-0.2) > 1e-15 {
 		t.Errorf("mislabel rate: got %v, want 0.2", got)
@@ -62,11 +62,11 @@ func TestNoiseOfNothing(t *testing.T) {
 	wantNumbers(t, "class thresholds of no nodes", thresholds, []number{nan, nan}, 0)
 	joint := ConfidentJoint([]float32{}, nil, thresholds)
 	distribution := JointDistribution(joint, []float64{0, 0})
-	wantMatrix(t, "joint of no nodes", distribution, [][]number{{0, 0}, {0, 0}}, 0)
+	wantMatrix(t, "joint of no nodes", denseMatrix(distribution), [][]number{{0, 0}, {0, 0}}, 0)
 	transition := TransitionMatrix(distribution)
-	wantMatrix(t, "transition of no nodes", transition, [][]number{{nan, nan}, {nan, nan}}, 0)
+	wantMatrix(t, "transition of no nodes", denseMatrix(transition), [][]number{{nan, nan}, {nan, nan}}, 0)
 	wantMatrix(t, "flip of no nodes", FlipDistribution(transition), [][]number{{0, 1}, {1, 0}}, 0)
-	wantMatrix(t, "flip of one class", FlipDistribution([][]float64{{1}}), [][]number{{0}}, 0)
+	wantMatrix(t, "flip of one class", FlipDistribution(sparseMatrix([][]float64{{1}})), [][]number{{0}}, 0)
 }
 
 // A node that predicts its class exactly as often as the class does on average must reach the threshold, however
@@ -80,8 +80,8 @@ func TestThresholdIsReachedByEquals(t *testing.T) {
 			p[2*i], p[2*i+1] = x, 1-x
 		}
 		joint := ConfidentJoint(p, given, ClassThresholds(p, given, 2))
-		if joint[0][0] != float64(rows) {
-			t.Fatalf("%d rows that all predict %v: got %v at their class's threshold, want all", rows, x, joint[0][0])
+		if joint.At(0, 0) != float64(rows) {
+			t.Fatalf("%d rows that all predict %v: got %v at their class's threshold, want all", rows, x, joint.At(0, 0))
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestFlipDistributionSums(t *testing.T) {
 				}
 			}
 		}
-		for j, row := range FlipDistribution(TransitionMatrix(JointDistribution(joint, counts))) {
+		for j, row := range FlipDistribution(TransitionMatrix(JointDistribution(sparseMatrix(joint), counts))) {
 			var sum float64
 			for _, w := range row {
 				sum += w

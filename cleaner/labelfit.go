@@ -1,7 +1,6 @@
 package cleaner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -318,7 +317,7 @@ func (s *modelState) flips() []Cell {
 	for i, cell := range cells {
 		cells[i].Row, cells[i].Column = cell.Column, cell.Row
 	}
-	slices.SortFunc(cells, func(a, b Cell) int { return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Column, b.Column)) })
+	slices.SortFunc(cells, compareCells)
 	return cells
 }
 

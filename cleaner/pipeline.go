@@ -107,16 +107,17 @@ func score(ctx context.Context, p problem, v variant, opt Options) (result *scor
 			return nil, err
 		}
 	}
-	if err := p.requireForScore(opt, leastForScore(p.sizes, n, fitting, p.classes, opt.Hops)); err != nil {
+	if err := p.requireForScore(opt, leastForScore(v.preset, p.sizes, n, fitting, p.classes, opt.Hops), MatrixBytes(v.preset, p.classes, fitting)); err != nil {
 		return nil, err
 	}
-	work := stages{problem: p, variant: v, opt: opt, operators: opt.ops(scoringBytes(n, fitting, p.classes))}
+	work := stages{problem: p, variant: v, opt: opt, operators: opt.ops(scoringBytes(v.preset, n, fitting, p.classes))}
 	return work.run(ctx, fitting)
 }
 
-// requireForScore is an *ops.BudgetError where score wants more than its budget.
-func (p *problem) requireForScore(opt Options, least int64) error {
-	return requireBudget("clean", opt.MemoryBudget, least, p.classes, MatrixBytes(p.classes))
+// requireForScore is an *ops.BudgetError where score wants more than its budget, of which matrices between classes take
+// some.
+func (p *problem) requireForScore(opt Options, least, matrices int64) error {
+	return requireBudget("clean", opt.MemoryBudget, least, p.classes, matrices)
 }
 
 // fitNoise reads the predictions of the fitting nodes twice, on all workers: for the thresholds, whose sums run in
@@ -127,7 +128,7 @@ func fitNoise(ctx context.Context, p problem, workers int) (noise, error) {
 	if err != nil {
 		return noise{}, err
 	}
-	thresholds, joint := sums.thresholds(), newMatrix(c)
+	thresholds, counts := sums.thresholds(), make(map[uint64]uint32)
 	var adding sync.Mutex
 	err = eachRows(ctx, p.predictions, p.graph.NumNodes(), workers, func(rows kv.Range, values []float32) error {
 		var confident []uint64 // given·c + true class
@@ -142,14 +143,14 @@ func fitNoise(ctx context.Context, p problem, workers int) (noise, error) {
 		adding.Lock()
 		defer adding.Unlock()
 		for _, pair := range confident {
-			joint[pair/uint64(c)][pair%uint64(c)]++
+			counts[pair]++
 		}
 		return nil
 	})
 	if err != nil {
 		return noise{}, err
 	}
-	return newNoise(sums.count, thresholds, joint), nil
+	return newNoise(sums.count, thresholds, countedCells(c, counts)), nil
 }
 
 // thresholdSums gathers the predictions that the fitting nodes have of their own labels.

@@ -15,7 +15,7 @@ func TestDoubtOfTheRate(t *testing.T) {
 		{0.15, 0.001, ""}, // few labels are contradicted
 	} {
 		s := &scored{rate: c.rate}
-		s.noise.distribution = [][]float64{{0.5, c.joint / 2}, {c.joint / 2, 0.5 - c.joint}}
+		s.noise.distribution = sparseMatrix([][]float64{{0.5, c.joint / 2}, {c.joint / 2, 0.5 - c.joint}})
 		if got := s.doubt(); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("joint %v, rate %v: got %q, want %q", c.joint, c.rate, got, c.want)
 		}

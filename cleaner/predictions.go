@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/kv/scratch"
@@ -43,34 +42,11 @@ type PredictionOptions struct {
 	// Source is SourceImported when empty.
 	Source string
 
+	// AssumedOrder says that nobody named the columns: that they are of the classes in this order is taken for granted.
+	// Finish is then a *ColumnOrderError where labels say that it is another one.
+	AssumedOrder bool
+
 	PredictionEncoding
-}
-
-// A PredictionEncoding says how predictions are stored. The zero value keeps every class of a row as a float32.
-type PredictionEncoding struct {
-	// TopK keeps the k largest classes of a row, ties to the lower class, and gives every other class the same share
-	// of what is left:
-	//
-	//	q_j = p_j for the k largest, else (1 − Σ q over the k largest) / (c − k)
-	//
-	// so that rows add up to 1 and the order of the classes stays. Zero keeps all classes, and so does a k of at least
-	// half of them, which would save nothing.
-	TopK int
-
-	// Float16 keeps probabilities as IEEE 754 binary16, rounded to the nearest: the relative error is at most 2^-11
-	// (absolute 2^-25 below 2^-14). With TopK the share of the other classes makes up for it; without, a row adds up to
-	// 1 within 2^-11.
-	Float16 bool
-}
-
-// A PredictionLoss is what an encoding lost: the total-variation distance ½ Σ_j |p_j − q_j| between a row as given, p,
-// and as kept, q. It is from 0 to 1, the most that the probability of any set of classes changes.
-type PredictionLoss struct {
-	Mean, Greatest float64 // over the rows
-}
-
-func (e PredictionEncoding) matrix() kv.MatrixEncoding {
-	return kv.MatrixEncoding{Half: e.Float16, Kept: e.TopK}
 }
 
 // A PredictionWriter checks predictions row by row and writes them to the matrix PredictionsMatrix of a bulk write. Use
@@ -85,6 +61,10 @@ type PredictionWriter struct {
 	row     []float64
 	keeper  rowKeeper
 	loss    PredictionLoss // Mean: the sum
+	order   *columnOrder   // nil unless it is assumed
+	labels  func(kv.Range, []kv.Class) error
+
+	finished bool
 }
 
 // NewPredictionWriter begins predictions whose column j is the class classes[j]. Each must be a class of the store, and
@@ -108,7 +88,7 @@ func newPredictionWriter(
 	if opt.Source == "" {
 		opt.Source = SourceImported
 	}
-	return &PredictionWriter{
+	w := &PredictionWriter{
 		tx:      tx,
 		write:   write,
 		opt:     opt,
@@ -116,12 +96,21 @@ func newPredictionWriter(
 		written: kv.NewNodeSet(tx.NumNodes()),
 		row:     make([]float64, len(classes)),
 		keeper:  newRowKeeper(opt.matrix(), len(classes)),
+		labels: func(rows kv.Range, dst []kv.Class) error {
+			return tx.ReadClassRange(kv.LabelColumn, rows, dst)
+		},
 	}
+	if opt.AssumedOrder {
+		w.order = newColumnOrder(tx.NumNodes())
+	}
+	return w
 }
 
-// readPredictions holds predictions from outside, columns in the order of tx.Classes, in a scratch array. The caller
-// closes them.
-func readPredictions(ctx context.Context, tx *kv.Tx, dir *scratch.Dir, set PredictionSet) (held *rowStore, err error) {
+// readPredictions holds predictions from outside, columns in the order of tx.Classes, in a scratch array; labels [n] are
+// those that they were made from. The caller closes them.
+func readPredictions(
+	ctx context.Context, tx *kv.Tx, dir *scratch.Dir, set PredictionSet, labels []kv.Class,
+) (held *rowStore, err error) {
 	var writer *PredictionWriter
 	err = set.Read(ctx, tx, func(classes []string, opt PredictionOptions) (*PredictionWriter, error) {
 		if err := checkClasses(tx, classes); err != nil {
@@ -138,12 +127,16 @@ func readPredictions(ctx context.Context, tx *kv.Tx, dir *scratch.Dir, set Predi
 			}
 			return held.write(kv.Range{First: v, End: v + 1}, 0, len(ordered), ordered)
 		})
+		writer.labels = func(rows kv.Range, dst []kv.Class) error {
+			copy(dst, labels[rows.First:rows.End])
+			return nil
+		}
 		return writer, nil
 	})
 	if err == nil && writer == nil {
 		err = fmt.Errorf("predictions %s: none were begun: %w", set.Name, ErrMissingRows)
 	}
-	if err == nil {
+	if err == nil && !writer.finished {
 		err = writer.Finish()
 	}
 	if err != nil && held != nil {
@@ -218,6 +211,9 @@ func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 	}
 	w.written.Add(v)
 	w.rows++
+	if w.order != nil {
+		w.order.see(v, w.row)
+	}
 	kept, loss := w.keeper.keep(w.row)
 	w.loss.Mean += loss
 	w.loss.Greatest = max(w.loss.Greatest, loss)
@@ -232,68 +228,6 @@ func (w *PredictionWriter) Encoding() PredictionEncoding {
 // Loss is what the encoding lost of the rows so far.
 func (w *PredictionWriter) Loss() PredictionLoss {
 	return PredictionLoss{Mean: w.loss.Mean / float64(max(w.rows, 1)), Greatest: w.loss.Greatest}
-}
-
-// A rowKeeper makes rows of probabilities what an encoding keeps of them.
-type rowKeeper struct {
-	encoding kv.MatrixEncoding
-	top      []int     // the largest classes of a row, descending
-	kept     []float32 // what is kept of them
-	stored   []float32 // of the last row
-}
-
-func newRowKeeper(encoding kv.MatrixEncoding, classes int) rowKeeper {
-	return rowKeeper{encoding: encoding, stored: make([]float32, classes)}
-}
-
-// keep returns a row as it is kept, borrowed until the next one, and its total-variation distance from the row given.
-func (k *rowKeeper) keep(row []float64) (stored []float32, loss float64) {
-	for j, p := range row {
-		k.stored[j] = float32(p)
-	}
-	if k.encoding.Shares(len(row)) {
-		k.share(row)
-	} else if k.encoding.Half {
-		for j, p := range k.stored {
-			k.stored[j] = kv.RoundHalf(p)
-		}
-	}
-	for j, p := range row {
-		loss += math.Abs(p - float64(k.stored[j]))
-	}
-	return k.stored, loss / 2
-}
-
-// share gives all classes but the largest the same share of what these leave.
-func (k *rowKeeper) share(row []float64) {
-	k.top = k.top[:0]
-	for j, p := range row {
-		if len(k.top) == k.encoding.Kept && !(p > row[k.top[len(k.top)-1]]) {
-			continue
-		}
-		at := sort.Search(len(k.top), func(i int) bool { return row[k.top[i]] < p })
-		if len(k.top) == k.encoding.Kept {
-			k.top = k.top[:len(k.top)-1]
-		}
-		k.top = slices.Insert(k.top, at, j)
-	}
-	left := 1.0
-	k.kept = k.kept[:0]
-	for _, j := range k.top {
-		p := k.stored[j]
-		if k.encoding.Half {
-			p = kv.RoundHalf(p)
-		}
-		k.kept = append(k.kept, p)
-		left -= float64(p)
-	}
-	fill := float32(max(left, 0) / float64(len(row)-len(k.top)))
-	for j := range k.stored {
-		k.stored[j] = fill
-	}
-	for i, j := range k.top {
-		k.stored[j] = k.kept[i]
-	}
 }
 
 // normalize puts the probabilities of row into w.row, or says what is wrong with it.
@@ -352,10 +286,24 @@ func softmax(row []float64, classes []string) (problem string) {
 	return ""
 }
 
-// Finish ends the rows: ErrMissingRows names the first node in file order that has none, and how many there are. Call
-// it before Commit.
+// Finish ends the rows: ErrMissingRows names the first node in file order that has none, and how many there are, and a
+// *ColumnOrderError another order of the columns that the labels speak for. Call it before Commit.
 func (w *PredictionWriter) Finish() error {
-	return missingRows(w.tx, func(v kv.NodeID) bool { return !w.written.Has(v) })
+	w.finished = true
+	err := missingRows(w.tx, func(v kv.NodeID) bool { return !w.written.Has(v) })
+	if err != nil || w.order == nil {
+		return err
+	}
+	places := columnPlaces(w.classes)
+	var columns []kv.Class // by class
+	for _, name := range w.tx.Classes() {
+		column := kv.NoClass
+		if j, ok := places[name]; ok {
+			column = kv.Class(j)
+		}
+		columns = append(columns, column)
+	}
+	return w.order.check(w.tx.NumNodes(), w.classes, columns, w.labels)
 }
 
 // missingRows is nil unless some node is missing.
@@ -412,30 +360,6 @@ func countPredictionWrite(tx *kv.Tx) error {
 		return err
 	}
 	return tx.PutDocument(predictionsSpace, writesKey, count+1)
-}
-
-// PredictionsEncoding says how the stored predictions are encoded, and what that lost when they were written;
-// kv.ErrNotFound when there are none.
-func PredictionsEncoding(tx *kv.Tx) (PredictionEncoding, PredictionLoss, error) {
-	matrix, err := tx.Matrix(PredictionsMatrix)
-	if err != nil {
-		return PredictionEncoding{}, PredictionLoss{}, err
-	}
-	var loss PredictionLoss
-	err = tx.Document(predictionsSpace, lossKey, &loss)
-	if errors.Is(err, kv.ErrNotFound) {
-		err = nil // rows were set one by one
-	}
-	return predictionEncoding(matrix.Encoding(), matrix.Width()), loss, err
-}
-
-// predictionEncoding is how a matrix of so many classes is encoded.
-func predictionEncoding(e kv.MatrixEncoding, classes int) PredictionEncoding {
-	encoding := PredictionEncoding{Float16: e.Half}
-	if e.Shares(classes) {
-		encoding.TopK = e.Kept
-	}
-	return encoding
 }
 
 // SetPredictions stores the predictions of one node in an update, in the order of tx.Classes. The row is checked as by

@@ -45,12 +45,12 @@ type Run struct {
 
 	// The noise, rows and columns in the order of Classes.
 	Classes         []string
-	FittingCounts   []float64   // fitting nodes by given label [c]
-	ConfidentJoint  [][]float64 // counts [c×c], row given, column true
-	ClassThresholds []float64   // [c]; NaN: the class takes no part
-	Joint           [][]float64 // [c×c], sums to 1
-	Transition      [][]float64 // [c×c], P(given i | true j); a column of NaN has no mass
-	MislabelRate    float64     // estimated: the p of the conformal thresholds
+	FittingCounts   []float64    // fitting nodes by given label [c]
+	ConfidentJoint  *ClassMatrix // counts [c×c], row given, column true
+	ClassThresholds []float64    // [c]; NaN: the class takes no part
+	Joint           *ClassMatrix // [c×c], sums to 1
+	Transition      *ClassMatrix // [c×c], P(given i | true j); a column of NaN has no mass
+	MislabelRate    float64      // estimated: the p of the conformal thresholds
 
 	// Detectors, of PresetPaper, and Model, of PresetDefault, are kept of the last run only.
 	Detectors []Detector
@@ -158,7 +158,7 @@ func readRun(tx *kv.Tx, key string) (*Run, error) {
 }
 
 // LastRun returns the newest run with its detectors; kv.ErrNotFound when the store was never cleaned. Its three matrices
-// between classes lie in memory, whatever they take: see CheckNoise.
+// between classes have no more cells than there are fitting nodes.
 func LastRun(tx *kv.Tx) (*Run, error) {
 	run, err := lastDetectors(tx)
 	if err != nil {

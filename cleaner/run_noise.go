@@ -19,7 +19,7 @@ const jointRecord = 2048
 func jointSpace(run string) string { return "joint/" + run }
 
 // writeJoint writes the counts [c×c] of a run.
-func writeJoint(b *kv.Bulk, run string, joint [][]float64) error {
+func writeJoint(b *kv.Bulk, run string, joint *ClassMatrix) error {
 	w, err := b.Space(jointSpace(run))
 	if err != nil {
 		return err
@@ -35,22 +35,17 @@ func writeJoint(b *kv.Bulk, run string, joint [][]float64) error {
 		key, value, held = key[:0], value[:0], 0
 		return err
 	}
-	for i, row := range joint {
-		for j, count := range row {
-			if count == 0 {
-				continue
-			}
-			cell := uint64(i)*uint64(len(joint)) + uint64(j)
-			if held == 0 {
-				key, last = binary.BigEndian.AppendUint64(key, cell), cell
-			}
-			value = binary.AppendUvarint(value, cell-last)
-			value = binary.AppendUvarint(value, uint64(count))
-			last = cell
-			if held++; held == jointRecord {
-				if err := flush(); err != nil {
-					return err
-				}
+	for _, counted := range joint.Cells {
+		cell := uint64(counted.Row)*uint64(joint.Classes) + uint64(counted.Column)
+		if held == 0 {
+			key, last = binary.BigEndian.AppendUint64(key, cell), cell
+		}
+		value = binary.AppendUvarint(value, cell-last)
+		value = binary.AppendUvarint(value, uint64(counted.Value))
+		last = cell
+		if held++; held == jointRecord {
+			if err := flush(); err != nil {
+				return err
 			}
 		}
 	}
@@ -58,8 +53,8 @@ func writeJoint(b *kv.Bulk, run string, joint [][]float64) error {
 }
 
 // readJoint reads what writeJoint wrote for c classes.
-func readJoint(tx *kv.Tx, run string, c int) ([][]float64, error) {
-	joint := newMatrix(c)
+func readJoint(tx *kv.Tx, run string, c int) (*ClassMatrix, error) {
+	counts := make(map[uint64]uint32)
 	for e, err := range tx.Space(jointSpace(run)).Ascend(nil) {
 		if err != nil {
 			return nil, err
@@ -77,10 +72,10 @@ func readJoint(tx *kv.Tx, run string, c int) ([][]float64, error) {
 			}
 			value = value[n+m:]
 			cell += gap
-			joint[cell/uint64(c)][cell%uint64(c)] = float64(count)
+			counts[cell] = uint32(count)
 		}
 	}
-	return joint, nil
+	return countedCells(c, counts), nil
 }
 
 func corruptJoint(run string, c int) error {

@@ -118,7 +118,7 @@ func (s *stages) dir() *scratch.Dir {
 // A noiseMark is what the noise is made of.
 type noiseMark struct {
 	GivenCounts, Thresholds []float64
-	Joint                   [][]float64
+	Joint                   *ClassMatrix
 }
 
 func (s *stages) noise(ctx context.Context) (noise, error) {

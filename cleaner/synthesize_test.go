@@ -72,7 +72,7 @@ func TestSynthesizeDependsOnItsSeedAlone(t *testing.T) {
 }
 
 func TestSynthesizeWithNowhereToFlip(t *testing.T) {
-	tested, planted := Synthesize([]kv.Class{0, 0, 0, 0}, FlipDistribution([][]float64{{1}}), 1, 0)
+	tested, planted := Synthesize([]kv.Class{0, 0, 0, 0}, FlipDistribution(sparseMatrix([][]float64{{1}})), 1, 0)
 	if !slices.Equal(tested, []kv.Class{0, 0, 0, 0}) || slices.Contains(planted, true) {
 		t.Errorf("one class: got %v planted %v, want nothing planted", tested, planted)
 	}

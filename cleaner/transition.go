@@ -5,16 +5,19 @@ import "math"
 // TransitionMatrix estimates how often a node of true class j was given label i, Q[i][j] = P(ỹ = i | y* = j) [c×c]:
 // each column of the joint distribution divided by its sum. A column without mass, a class that no row confidently has,
 // is NaN.
-func TransitionMatrix(joint [][]float64) [][]float64 {
-	c := len(joint)
-	transition := newMatrix(c)
-	for j := range c {
-		var mass float64
-		for i := range c {
-			mass += joint[i][j]
-		}
-		for i := range c {
-			transition[i][j] = joint[i][j] / mass // 0/0 is NaN
+func TransitionMatrix(joint *ClassMatrix) *ClassMatrix {
+	mass := make([]float64, joint.Classes)
+	for _, cell := range joint.Cells {
+		mass[cell.Column] += cell.Value
+	}
+	transition := &ClassMatrix{Classes: joint.Classes, empty: make([]bool, joint.Classes)}
+	for j := range mass {
+		transition.empty[j] = mass[j] == 0
+	}
+	for _, cell := range joint.Cells {
+		if !transition.empty[cell.Column] {
+			cell.Value /= mass[cell.Column]
+			transition.Cells = append(transition.Cells, cell)
 		}
 	}
 	return transition
@@ -24,22 +27,22 @@ func TransitionMatrix(joint [][]float64) [][]float64 {
 // is planted on a node labelled j. It is column j of the transition matrix without its diagonal, renormalised; where
 // the column has no mass off the diagonal, or is NaN, it is uniform over the other classes. With a single class there
 // is no other, and the row is zero.
-func FlipDistribution(transition [][]float64) [][]float64 {
-	c := len(transition)
-	flip := newMatrix(c)
-	for j, row := range flip {
-		var mass float64
-		for i := range c {
-			if i != j {
-				mass += transition[i][j]
-			}
+func FlipDistribution(transition *ClassMatrix) [][]float64 {
+	c := transition.Classes
+	flip, mass := newMatrix(c), make([]float64, c)
+	for _, cell := range transition.Cells {
+		if cell.Row != cell.Column {
+			flip[cell.Column][cell.Row] = cell.Value
+			mass[cell.Column] += cell.Value
 		}
-		for i := range c {
+	}
+	for j, row := range flip {
+		for i := range row {
 			switch {
 			case i == j:
-			case mass > 0 && !math.IsInf(mass, 0):
-				row[i] = transition[i][j] / mass
-			default: // also where mass is NaN
+			case mass[j] > 0 && !math.IsInf(mass[j], 0):
+				row[i] /= mass[j]
+			default: // also where the column is NaN
 				row[i] = 1 / float64(c-1)
 			}
 		}
@@ -49,20 +52,20 @@ func FlipDistribution(transition [][]float64) [][]float64 {
 
 // uniformFlips is FlipDistribution of a transition matrix that says nothing.
 func uniformFlips(classes int) [][]float64 {
-	return FlipDistribution(newMatrix(classes))
+	return FlipDistribution(&ClassMatrix{Classes: classes})
 }
 
 // noise is what the fitting set says of how labels go wrong.
 type noise struct {
-	givenCounts  []float64   // fitting nodes by given label [c]
-	thresholds   []float64   // ClassThresholds [c]
-	joint        [][]float64 // ConfidentJoint
-	distribution [][]float64 // JointDistribution
-	transition   [][]float64 // TransitionMatrix
+	givenCounts  []float64    // fitting nodes by given label [c]
+	thresholds   []float64    // ClassThresholds [c]
+	joint        *ClassMatrix // ConfidentJoint
+	distribution *ClassMatrix // JointDistribution
+	transition   *ClassMatrix // TransitionMatrix
 }
 
 // newNoise completes the noise of a confident joint.
-func newNoise(givenCounts, thresholds []float64, joint [][]float64) noise {
+func newNoise(givenCounts, thresholds []float64, joint *ClassMatrix) noise {
 	distribution := JointDistribution(joint, givenCounts)
 	return noise{
 		givenCounts:  givenCounts,

@@ -335,7 +335,7 @@ type estimate struct {
 // project plans, calibrates in a temporary directory of dir, and puts the two together.
 func (p *projection) project(ctx context.Context, dir string) (*estimate, error) {
 	var err error
-	if matrices := cleaner.MatrixBytes(p.counts.Classes); matrices >= 1<<20 {
+	if matrices := cleaner.MatrixBytes(p.options.Preset, p.counts.Classes, p.counts.Fitting); matrices >= 1<<20 {
 		p.say("The matrices between %d classes take %s of the memory of clean.", p.counts.Classes, byteSize(matrices))
 	}
 	if p.clean, err = cleaner.EstimateClean(ctx, p.counts, p.options); err != nil {

@@ -17,15 +17,16 @@ import (
 type evalCommand struct {
 	DB string `arg:"" optional:"" name:"DB" help:"Directory of the store; or give --nodes and --edges."`
 	inputFiles
-	Noise       string   `default:"sym:0.1" file:"read" placeholder:"NOISE" help:"KIND:RATE, with one of ${noises}; matrix:FILE, a transition matrix as export transition writes it; or file:FILE with id, label: the noisy label of every node."`
-	Repeats     *int     `placeholder:"N" help:"Times that noise and split are drawn. Without it: 5."`
-	ModelSeeds  int      `default:"1" placeholder:"N" help:"Times that the base classifier is trained on each of them."`
-	Predictions []string `sep:"none" file:"read" placeholder:"FILE" help:"Predictions of your own classifier, trained on the noisy labels of --noise file:FILE; a file for each seed that it was trained with."`
-	Logits      bool     `help:"The predictions are logits: turn them into probabilities."`
-	Seed        uint64   `default:"${seed}" help:"Seed of the first repeat."`
-	Method      []string `sep:"none" placeholder:"NAME" help:"Method to measure; give it as often as you like, each counts once: ${methods}. Without it: default."`
-	Split       string   `placeholder:"SPLIT" help:"Drawn in every repeat: shares of training, validation and test nodes such as 0.8/0.1/0.1, or by-class:20/500/1000, so many training nodes of each class, validation and test nodes (or rest). Without it: the column split of the graph, or 0.8/0.1/0.1."`
-	Preset      string   `enum:",default,paper" default:"" placeholder:"NAME" help:"default or paper: the same as --method of that name."`
+	Noise             string   `default:"sym:0.1" file:"read" placeholder:"NOISE" help:"KIND:RATE, with one of ${noises}; matrix:FILE, a transition matrix as export transition writes it; or file:FILE with id, label: the noisy label of every node."`
+	Repeats           *int     `placeholder:"N" help:"Times that noise and split are drawn. Without it: 5."`
+	ModelSeeds        int      `default:"1" placeholder:"N" help:"Times that the base classifier is trained on each of them."`
+	Predictions       []string `sep:"none" file:"read" placeholder:"FILE" help:"Predictions of your own classifier, trained on the noisy labels of --noise file:FILE; a file for each seed that it was trained with."`
+	PredictionClasses []string `placeholder:"A,B" help:"Classes of the columns of .npy and .npz predictions, in their order. Without it: all, in the order of the statement classes."`
+	Logits            bool     `help:"The predictions are logits: turn them into probabilities."`
+	Seed              uint64   `default:"${seed}" help:"Seed of the first repeat."`
+	Method            []string `sep:"none" placeholder:"NAME" help:"Method to measure; give it as often as you like, each counts once: ${methods}. Without it: default."`
+	Split             string   `placeholder:"SPLIT" help:"Drawn in every repeat: shares of training, validation and test nodes such as 0.8/0.1/0.1, or by-class:20/500/1000, so many training nodes of each class, validation and test nodes (or rest). Without it: the column split of the graph, or 0.8/0.1/0.1."`
+	Preset            string   `enum:",default,paper" default:"" placeholder:"NAME" help:"default or paper: the same as --method of that name."`
 	detection
 	orientation
 	Format string `enum:"table,json,csv" default:"table" help:"table, json or csv."`
@@ -160,6 +161,8 @@ func (c *evalCommand) options(s *streams, stages *stageLog) (opt cleaner.EvalOpt
 	switch {
 	case len(c.Predictions) == 0 && c.Logits:
 		return opt, usagef("eval: --logits says what --predictions are, want some")
+	case len(c.Predictions) == 0 && len(c.PredictionClasses) > 0:
+		return opt, usagef("eval: --prediction-classes says what --predictions are, want some")
 	case len(c.Predictions) > 0 && kind != "file":
 		return opt, usagef("eval: --predictions want the noisy labels that they were made from: --noise file:FILE, got --noise %s", c.Noise)
 	case len(c.Predictions) > 0 && (c.Repeats != nil || c.ModelSeeds > 1):
@@ -169,7 +172,7 @@ func (c *evalCommand) options(s *streams, stages *stageLog) (opt cleaner.EvalOpt
 	case c.Split != "" && len(c.Predictions) > 0:
 		return opt, usagef("eval: --predictions want the split that they were made with, got --split, which draws one: give --splits")
 	}
-	if err := c.parseSplit(&opt); err != nil {
+	if err := firstError(checkPredictionClasses(c.PredictionClasses, c.Predictions...), c.parseSplit(&opt)); err != nil {
 		return opt, err
 	}
 	opt.Checkpoint, err = c.checkpoint()

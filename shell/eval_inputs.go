@@ -79,13 +79,13 @@ func (c *evalCommand) predictionSet(path string, r reading) (set cleaner.Predict
 	if set.Name, err = fileName(path); err != nil {
 		return set, err
 	}
-	set.Name += fmt.Sprintf(" logits %v", c.Logits)
+	set.Name += fmt.Sprintf(" logits %v classes %q", c.Logits, c.PredictionClasses)
 	set.Read = func(
 		ctx context.Context, tx *kv.Tx, begin func([]string, cleaner.PredictionOptions) (*cleaner.PredictionWriter, error),
 	) error {
-		w := writing{reading: r, tx: tx, begin: begin}
+		w := writing{reading: r, tx: tx, begin: begin, classes: c.PredictionClasses}
 		return r.stages.timed("read predictions", func(stage *kv.Stage) error {
-			_, err := w.putPredictions(ctx, path, cleaner.PredictionOptions{Logits: c.Logits}, stage)
+			_, err := w.predictions(ctx, path, cleaner.PredictionOptions{Logits: c.Logits}, stage)
 			return err
 		})
 	}

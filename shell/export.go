@@ -199,7 +199,7 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 	case "predictions":
 		return predictionTable(ctx, tx, c.work())
 	}
-	if err := cleaner.CheckNoise(tx, c.work()); err != nil {
+	if err := cleaner.CheckTransition(tx, c.work()); err != nil {
 		return nil, err
 	}
 	run, err := lastRun(tx)
@@ -212,7 +212,7 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 	for k, i := range order {
 		columns[k] = ColumnInfo{Name: run.Classes[i], Kind: kv.KindFloat}
 		for _, j := range order {
-			rows[k] = append(rows[k], kv.FloatValue(run.Transition[i][j]))
+			rows[k] = append(rows[k], kv.FloatValue(run.Transition.At(i, j)))
 		}
 	}
 	return inMemory(columns, rows), nil

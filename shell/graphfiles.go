@@ -36,8 +36,9 @@ type inputFiles struct {
 
 // predictionFile is what a classifier says of a graph.
 type predictionFile struct {
-	Predictions string `file:"read" placeholder:"FILE" help:"Predictions of your classifier: .npy or .npz in the order of the nodes file, or a table with id and a column a class."`
-	Logits      bool   `help:"The predictions are logits: turn them into probabilities."`
+	Predictions       string   `file:"read" placeholder:"FILE" help:"Predictions of your classifier: .npy or .npz in the order of the nodes file, or a table with id and a column a class."`
+	PredictionClasses []string `placeholder:"A,B" help:"Classes of the columns of a .npy or .npz of predictions, in their order. Without it: all, in the order of the statement classes."`
+	Logits            bool     `help:"The predictions are logits: turn them into probabilities."`
 	predictionEncoding
 }
 
@@ -277,7 +278,7 @@ func (g *graphFiles) add(ctx context.Context, store *kv.Store, r reading) (added
 		return nil, err
 	}
 	defer bulk.Abort()
-	w := writing{reading: r, bulk: bulk, tx: bulk.Tx()}
+	w := writing{reading: r, bulk: bulk, tx: bulk.Tx(), classes: g.PredictionClasses}
 	w.begin = func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
 		return cleaner.NewPredictionWriter(bulk, classes, opt)
 	}

@@ -37,8 +37,9 @@ func (*importCommand) Help() string {
 		`Edges have no direction, unless --directed gives them one. A column weight, of numbers greater than 0, makes the graph weighted; the weights of parallel edges then add up.
 
 Predictions are the class probabilities of your own classifier. A .npy or .npz file has a row a node in the order of the nodes file and a column a ` +
-		`class, in the order of the statement classes: sorted as numbers where all are numbers, else by bytes. A table ` +
-		`has the header id,CLASS,CLASS,… and any order.
+		`class, in the order of the statement classes: sorted as numbers where all are numbers, else by bytes; or in that of --prediction-classes. A table ` +
+		`has the header id,CLASS,CLASS,… and any order. Where the labels say beyond doubt that the columns of a file that nobody named are in another order, ` +
+		`the import is refused and names it. An order that is given is believed.
 
 Bad rows, such as those with too few fields, an id that was there before, or an edge of a node that is not there, end the import, unless ` +
 		`--bad-rows says how many may be left out; --report lists them. Arrays in the order of the nodes file then have rows for the nodes that were kept.
@@ -64,6 +65,7 @@ Ids, labels and values are taken as they are. Import says which classes differ b
     graphcleaner import my.graph --nodes nodes.csv --edges edges.npy --bad-rows 100 --report bad.csv
     graphcleaner import my.graph --predictions softmax.npy
     graphcleaner import my.graph --predictions logits.npy --logits
+    graphcleaner import my.graph --predictions softmax.npy --prediction-classes spam,ham,'one\, two'
     graphcleaner import my.graph --predictions softmax.npz --top-k 10 --float16
     graphcleaner import my.graph --decisions decisions.jsonl
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv --replace --yes`

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
@@ -24,6 +27,8 @@ type writing struct {
 	bulk  *kv.Bulk
 	tx    *kv.Tx
 	begin func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error)
+
+	classes []string // of the columns of a matrix of predictions; empty: nobody has named them
 }
 
 // predictionEncoding is how predictions are stored.
@@ -40,6 +45,19 @@ func (e predictionEncoding) encoding() cleaner.PredictionEncoding {
 func (g *graphFiles) checkEncoding() error {
 	if g.Predictions == "" && g.predictionEncoding != (predictionEncoding{}) {
 		return usagef("--top-k and --float16 say how predictions are stored, so they need --predictions")
+	}
+	return checkPredictionClasses(g.PredictionClasses, g.Predictions)
+}
+
+// checkPredictionClasses returns a usage error where classes of columns are given and no matrix, which has no header.
+func checkPredictionClasses(classes []string, files ...string) error {
+	if len(classes) == 0 {
+		return nil
+	}
+	for _, path := range files {
+		if !isArray(path) {
+			return usagef("--prediction-classes names the columns of a .npy or .npz of --predictions, got %s", cmp.Or(path, "none"))
+		}
 	}
 	return nil
 }
@@ -164,25 +182,19 @@ func (w *writing) featureArray(ctx context.Context, path string, stage *kv.Stage
 func (w *writing) predictions(
 	ctx context.Context, path string, opt cleaner.PredictionOptions, stage *kv.Stage,
 ) (*cleaner.PredictionWriter, error) {
-	out, err := w.putPredictions(ctx, path, opt, stage)
+	put := w.predictionTable
+	if isArray(path) {
+		put = w.predictionArray
+	}
+	out, err := put(ctx, path, opt, stage)
 	if err != nil {
 		return nil, err
 	}
 	if err := out.Finish(); err != nil {
-		return nil, err
+		return nil, orderError(path, err)
 	}
 	w.s.sayLoss(out.Encoding(), stage.Columns, out.Loss())
 	return out, nil
-}
-
-// putPredictions puts every row of a file.
-func (w *writing) putPredictions(
-	ctx context.Context, path string, opt cleaner.PredictionOptions, stage *kv.Stage,
-) (*cleaner.PredictionWriter, error) {
-	if isArray(path) {
-		return w.predictionArray(ctx, path, opt, stage)
-	}
-	return w.predictionTable(ctx, path, opt, stage)
 }
 
 func (w *writing) predictionTable(
@@ -221,16 +233,19 @@ func (w *writing) predictionArray(
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	classes := kv.SortClasses(w.tx.Classes())
+	classes, asked := kv.SortClasses(w.tx.Classes()), "class in the order "
+	advice := " (--classes names classes that no node is labelled with, --prediction-classes the columns of the file)"
+	if opt.AssumedOrder = len(w.classes) == 0; !opt.AssumedOrder {
+		classes, asked, advice = classNames(w.tx, w.form.ofAll(w.classes)), "class of --prediction-classes ", ""
+	}
 	stage.Columns, stage.BytesRead = int(in.NumColumns()), in.Size()
 	if in.NumColumns() != int64(len(classes)) {
-		return nil, &npy.Error{Path: path, Row: -1, Msg: fmt.Sprintf(
-			"has %d columns, want %d, one for each class in the order %s (--classes names classes that no node is labelled with)",
-			in.NumColumns(), len(classes), listNames(classes))}
+		return nil, &npy.Error{Path: path, Row: -1, Msg: fmt.Sprintf("has %d columns, want %d, one for each %s%s%s",
+			in.NumColumns(), len(classes), asked, listNames(classes), advice)}
 	}
 	out, err := w.begin(classes, opt)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w%s", path, err, classesHint(err))
 	}
 	dense := make([]float64, len(classes))
 	err = w.eachRow(ctx, in, func(v kv.NodeID, row npy.Row) error {
@@ -249,6 +264,28 @@ func (w *writing) predictionArray(
 		return err
 	})
 	return out, err
+}
+
+// mostOrderText is how long a list of classes an error has, in bytes: no system takes a longer one in a flag.
+const mostOrderText = 100 << 10
+
+// orderError says of which classes the columns of a matrix seem to be, in words that can be pasted.
+func orderError(path string, err error) error {
+	order, ok := errors.AsType[*cleaner.ColumnOrderError](err)
+	if !ok {
+		return err
+	}
+	wanted, advice := "in the order "+listNames(order.Classes), "put them into it, or give a table, whose header names them"
+	listed := kong.JoinEscaped(order.Classes, ',')
+	if len(listed) <= mostOrderText && slices.Equal(kong.SplitEscaped(listed, ','), order.Classes) {
+		wanted, advice = "with --prediction-classes "+shellWord(listed), "give that, or the order that is right"
+	}
+	if len(order.Guessed) > 0 {
+		wanted += fmt.Sprintf(" (where no label speaks for %s)", listNames(order.Guessed))
+	}
+	return &npy.Error{Path: path, Row: -1, Msg: fmt.Sprintf(
+		"its columns seem to be in another order than that of the statement classes: %d of %d labels are predicted in it, and %d %s: %s",
+		order.Given, order.Compared, order.Permuted, wanted, advice)}
 }
 
 // splits writes the column split, in which a node left out is in none, and the index on it where there was one. Mark,

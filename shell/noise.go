@@ -24,7 +24,7 @@ var pairColumns = []ColumnInfo{
 // noise answers noise: the pairs of classes that are confused, the most frequent first, and for reading
 // the transition matrix where it is narrow enough. JSON has the matrix at any width.
 func (q *query) noise() (*Result, error) {
-	if err := cleaner.CheckNoise(q.tx, q.engine.memory); err != nil {
+	if err := cleaner.CheckTransition(q.tx, q.engine.memory); err != nil {
 		return nil, err
 	}
 	run, err := lastRun(q.tx)
@@ -78,7 +78,7 @@ func noiseObject(run *cleaner.Run, pairs [][]kv.Value) jsonNoise {
 		o.Rates = append(o.Rates, jsonRate{run.Classes[i], jsonFloat(rates[i])})
 		row := make([]jsonFloat, len(order))
 		for at, j := range order {
-			row[at] = jsonFloat(run.Transition[i][j])
+			row[at] = jsonFloat(run.Transition.At(i, j))
 		}
 		o.Transition = append(o.Transition, row)
 	}
@@ -115,7 +115,7 @@ func transitionSection(run *cleaner.Run) section {
 		s.columns = append(s.columns, ColumnInfo{run.Classes[i], kv.KindFloat})
 		values := []kv.Value{kv.StringValue(run.Classes[i])}
 		for _, j := range order {
-			values = append(values, number(run.Transition[i][j]))
+			values = append(values, number(run.Transition.At(i, j)))
 		}
 		s.rows = append(s.rows, values)
 	}
@@ -126,14 +126,11 @@ func transitionSection(run *cleaner.Run) section {
 // of the joint distribution.
 func confusedPairs(run *cleaner.Run) [][]kv.Value {
 	var pairs [][]kv.Value
-	for i, given := range run.Classes {
-		for j, truly := range run.Classes {
-			if i == j || run.ConfidentJoint[i][j] == 0 {
-				continue
-			}
+	for _, counted := range run.ConfidentJoint.Cells {
+		if i, j := counted.Row, counted.Column; i != j {
 			pairs = append(pairs, []kv.Value{
-				kv.StringValue(given), kv.StringValue(truly), number(run.Transition[i][j]), number(run.Joint[i][j]),
-				kv.IntValue(int64(run.ConfidentJoint[i][j])),
+				kv.StringValue(run.Classes[i]), kv.StringValue(run.Classes[j]), number(run.Transition.At(i, j)),
+				number(run.Joint.At(i, j)), kv.IntValue(int64(counted.Value)),
 			})
 		}
 	}

@@ -105,19 +105,17 @@ func (p *reportPage) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run)
 // addTransition adds the heat map of the noise, as the run estimates it.
 func (p *reportPage) addTransition(run *cleaner.Run) {
 	confused := make([]float64, len(run.Classes))
-	for i, row := range run.Joint {
-		for j, mass := range row {
-			if i != j && mass > 0 {
-				confused[i] += mass
-				confused[j] += mass
-			}
+	for _, cell := range run.Joint.Cells {
+		if cell.Row != cell.Column {
+			confused[cell.Row] += cell.Value
+			confused[cell.Column] += cell.Value
 		}
 	}
 	p.Sections = append(p.Sections, pageSection{
 		Title: "Transition matrix",
 		Note:  "Estimated from confident predictions. Grey: no confident example of the true class." + heatNote(len(run.Classes)),
 		Heat: newHeatMap("P(given label | true class), true classes across", run.Classes, confused,
-			func(given, truth int) float64 { return run.Transition[given][truth] }),
+			run.Transition.At),
 	})
 }
 

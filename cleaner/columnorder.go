@@ -1,0 +1,251 @@
+package cleaner
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A ColumnOrderError says that predictions agree with the labels far better where their columns are of the classes in
+// another order.
+type ColumnOrderError struct {
+	Classes []string // column j is of Classes[j], as the labels have it
+	Guessed []string // those of them whose column no label speaks for, in the order of the columns
+
+	// Of Compared nodes, labelled and with one largest prediction, Given are predicted as they are labelled in the order
+	// given, and Permuted in that of Classes. On large graphs these are of a part of the nodes.
+	Given, Permuted, Compared int64
+}
+
+// Error reads "predictions agree with 2301 of 2708 labels where the order of their columns is ["B" "A"], and with 312 as
+// it is".
+func (e *ColumnOrderError) Error() string {
+	return fmt.Sprintf("predictions agree with %d of %d labels where the order of their columns is %s, and with %d as it is",
+		e.Permuted, e.Compared, listClasses(e.Classes), e.Given)
+}
+
+// When columns are in another order than given. Chance alone permutes some classes that well with orderChance at most,
+// and of the nodes of these classes a share of leastOrderGain more is predicted as labelled. Where the order given explains
+// half as much as the other one, labels may be wrong in a pattern: it stays.
+const (
+	orderChance    = 1e-4
+	leastOrderGain = 0.1
+	voteErrors     = 2       // standard errors that a class is better off by which speaks for the other order
+	orderNodes     = 1 << 20 // compared at most
+)
+
+// A columnOrder gathers the class with the largest prediction of every node, or of every stride-th of a large graph.
+type columnOrder struct {
+	stride kv.NodeID
+	top    []kv.Class // by NodeID/stride; NoClass where several are largest
+}
+
+func newColumnOrder(nodes int) *columnOrder {
+	o := &columnOrder{stride: kv.NodeID(max((nodes+orderNodes-1)/orderNodes, 1))}
+	o.top = make([]kv.Class, (nodes+int(o.stride)-1)/int(o.stride))
+	for i := range o.top {
+		o.top[i] = kv.NoClass
+	}
+	return o
+}
+
+// see takes the probabilities of a node, of column j the class j.
+func (o *columnOrder) see(v kv.NodeID, row []float64) {
+	if v%o.stride != 0 {
+		return
+	}
+	best, tied := 0, false
+	for j, p := range row {
+		switch {
+		case j == 0:
+		case p > row[best]:
+			best, tied = j, false
+		case p == row[best]:
+			tied = true
+		}
+	}
+	if !tied && len(row) > 0 {
+		o.top[v/o.stride] = kv.Class(best)
+	}
+}
+
+// check is a *ColumnOrderError where the columns [c] are not of the classes that they are named by. labels reads the
+// labels of some nodes, and columns [classes of the store] has the column of each, or kv.NoClass.
+func (o *columnOrder) check(
+	nodes int, names []string, columns []kv.Class, labels func(kv.Range, []kv.Class) error,
+) error {
+	const step = 1 << 16
+	pairs := make([]uint64, 0, len(o.top)) // given·c + column
+	given := make([]kv.Class, min(step, nodes))
+	for first := 0; first < nodes; first += step {
+		rows := kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(first+step, nodes))}
+		if err := labels(rows, given[:rows.Len()]); err != nil {
+			return err
+		}
+		for i, y := range given[:rows.Len()] {
+			v := rows.First + kv.NodeID(i)
+			if y == kv.NoClass || columns[y] == kv.NoClass || v%o.stride != 0 {
+				continue
+			}
+			if top := o.top[v/o.stride]; top != kv.NoClass {
+				pairs = append(pairs, uint64(columns[y])*uint64(len(names))+uint64(top))
+			}
+		}
+	}
+	return newContingency(pairs, len(names)).check(names)
+}
+
+// A contingency counts nodes by given label, as the column named by it, and the column of the largest prediction. It holds the cells that are not
+// zero: no more than there are nodes, however many classes.
+type contingency struct {
+	cells       []contingencyCell // by given and column
+	labels      []float64         // nodes by given label [c]
+	predictions []float64         // and by column [c]
+	nodes       float64
+}
+
+type contingencyCell struct {
+	given, column int
+	count         float64
+}
+
+// newContingency counts pairs, each given·c + column; it sorts them.
+func newContingency(pairs []uint64, classes int) *contingency {
+	t := &contingency{labels: make([]float64, classes), predictions: make([]float64, classes), nodes: float64(len(pairs))}
+	slices.Sort(pairs)
+	for i, pair := range pairs {
+		if i == 0 || pair != pairs[i-1] {
+			t.cells = append(t.cells, contingencyCell{given: int(pair / uint64(classes)), column: int(pair % uint64(classes))})
+		}
+		last := &t.cells[len(t.cells)-1]
+		last.count++
+		t.labels[last.given]++
+		t.predictions[last.column]++
+	}
+	return t
+}
+
+// chance is how many nodes a cell would have were predictions and labels independent.
+func (t *contingency) chance(given, column int) float64 {
+	return t.labels[given] * t.predictions[column] / max(t.nodes, 1)
+}
+
+func (t *contingency) count(given, column int) float64 {
+	at, found := slices.BinarySearchFunc(t.cells, contingencyCell{given: given, column: column}, func(a, b contingencyCell) int {
+		return cmp.Or(cmp.Compare(a.given, b.given), cmp.Compare(a.column, b.column))
+	})
+	if !found {
+		return 0
+	}
+	return t.cells[at].count
+}
+
+// match gives every column a class, each once [c]: greedily, the cells that are most above chance first. That is the
+// order of the columns where the nodes of every class are predicted as it more than as any other class, beside chance:
+// no cell of another column comes before a class has got its own. Columns that no cell speaks for keep their class, or
+// get what is left.
+func (t *contingency) match() (of []int) {
+	of = make([]int, len(t.labels))
+	taken := make([]bool, len(of))
+	for j := range of {
+		of[j] = -1
+	}
+	above := make([]contingencyCell, 0, len(t.cells)) // count: above chance
+	for _, cell := range t.cells {
+		if cell.count -= t.chance(cell.given, cell.column); cell.count > 0 {
+			above = append(above, cell)
+		}
+	}
+	slices.SortStableFunc(above, func(a, b contingencyCell) int { return cmp.Compare(b.count, a.count) })
+	for _, cell := range above {
+		if of[cell.column] < 0 && !taken[cell.given] {
+			of[cell.column], taken[cell.given] = cell.given, true
+		}
+	}
+	for j := range of {
+		if of[j] < 0 && !taken[j] {
+			of[j], taken[j] = j, true
+		}
+	}
+	left := 0
+	for j := range of {
+		if of[j] < 0 {
+			for taken[left] {
+				left++
+			}
+			of[j], taken[left] = left, true
+		}
+	}
+	return of
+}
+
+// check is a *ColumnOrderError where some columns are permuted. Each cycle of the matching is looked at for itself, so
+// that two columns that were swapped are found among many that are right.
+func (t *contingency) check(classes []string) error {
+	of, seen := t.match(), make([]bool, len(classes))
+	found := &ColumnOrderError{Classes: slices.Clone(classes), Compared: int64(t.nodes)}
+	for j := range of {
+		var cycle []int // of columns
+		for k := j; !seen[k]; k = of[k] {
+			seen[k] = true
+			cycle = append(cycle, k)
+		}
+		if len(cycle) < 2 || !t.isPermuted(cycle, of) {
+			continue
+		}
+		for _, k := range cycle {
+			found.Classes[k] = classes[of[k]]
+		}
+	}
+	if slices.Equal(found.Classes, classes) {
+		return nil
+	}
+	for j, name := range found.Classes {
+		found.Given += int64(t.count(j, j))
+		if name == classes[j] {
+			found.Permuted += int64(t.count(j, j))
+			continue
+		}
+		found.Permuted += int64(t.count(of[j], j))
+		if t.count(of[j], j) <= t.chance(of[j], j) {
+			found.Guessed = append(found.Guessed, name)
+		}
+	}
+	return found
+}
+
+// isPermuted reports whether the columns of a cycle are of the classes that of says, beyond doubt. By Bernstein's
+// inequality, independent labels would agree with one given order by more than √(2VL) + 2L/3 beyond another with chance
+// exp(−L) at most, V the number expected to agree in either; there are c^m such cycles of m classes at most.
+//
+// Classes vote beside, two or more of them: a large class whose nodes are all taken for a small one would outweigh the
+// nodes of that one, which are right in the order given.
+func (t *contingency) isPermuted(cycle, of []int) bool {
+	var given, permuted, givenChance, permutedChance, nodes float64
+	ownColumn := make(map[int]float64, len(cycle)) // nodes predicted as labelled by class, as given
+	for _, j := range cycle {
+		ownColumn[j] = t.count(j, j)
+		given += ownColumn[j]
+		givenChance += t.chance(j, j)
+		nodes += t.labels[j]
+	}
+	votes, against := 0, 0
+	for _, j := range cycle {
+		count := t.count(of[j], j)
+		permuted += count
+		permutedChance += t.chance(of[j], j)
+		switch own := ownColumn[of[j]]; {
+		case count-own > voteErrors*math.Sqrt(count+own):
+			votes++
+		case count < own:
+			against++
+		}
+	}
+	gain := min(permuted-given, permuted-permutedChance-(given-givenChance))
+	odds := float64(len(cycle))*math.Log(float64(len(of))) - math.Log(orderChance)
+	return votes >= 2 && votes > 2*against && given-givenChance < (permuted-permutedChance)/2 &&
+		gain >= leastOrderGain*nodes && gain > math.Sqrt(2*(givenChance+permutedChance)*odds)+2*odds/3
+}

@@ -1,0 +1,123 @@
+package cleaner
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A PredictionEncoding says how predictions are stored. The zero value keeps every class of a row as a float32.
+type PredictionEncoding struct {
+	// TopK keeps the k largest classes of a row, ties to the lower class, and gives every other class the same share
+	// of what is left:
+	//
+	//	q_j = p_j for the k largest, else (1 − Σ q over the k largest) / (c − k)
+	//
+	// so that rows add up to 1 and the order of the classes stays. Zero keeps all classes, and so does a k of at least
+	// half of them, which would save nothing.
+	TopK int
+
+	// Float16 keeps probabilities as IEEE 754 binary16, rounded to the nearest: the relative error is at most 2^-11
+	// (absolute 2^-25 below 2^-14). With TopK the share of the other classes makes up for it; without, a row adds up to
+	// 1 within 2^-11.
+	Float16 bool
+}
+
+// A PredictionLoss is what an encoding lost: the total-variation distance ½ Σ_j |p_j − q_j| between a row as given, p,
+// and as kept, q. It is from 0 to 1, the most that the probability of any set of classes changes.
+type PredictionLoss struct {
+	Mean, Greatest float64 // over the rows
+}
+
+func (e PredictionEncoding) matrix() kv.MatrixEncoding {
+	return kv.MatrixEncoding{Half: e.Float16, Kept: e.TopK}
+}
+
+// A rowKeeper makes rows of probabilities what an encoding keeps of them.
+type rowKeeper struct {
+	encoding kv.MatrixEncoding
+	top      []int     // the largest classes of a row, descending
+	kept     []float32 // what is kept of them
+	stored   []float32 // of the last row
+}
+
+func newRowKeeper(encoding kv.MatrixEncoding, classes int) rowKeeper {
+	return rowKeeper{encoding: encoding, stored: make([]float32, classes)}
+}
+
+// keep returns a row as it is kept, borrowed until the next one, and its total-variation distance from the row given.
+func (k *rowKeeper) keep(row []float64) (stored []float32, loss float64) {
+	for j, p := range row {
+		k.stored[j] = float32(p)
+	}
+	if k.encoding.Shares(len(row)) {
+		k.share(row)
+	} else if k.encoding.Half {
+		for j, p := range k.stored {
+			k.stored[j] = kv.RoundHalf(p)
+		}
+	}
+	for j, p := range row {
+		loss += math.Abs(p - float64(k.stored[j]))
+	}
+	return k.stored, loss / 2
+}
+
+// share gives all classes but the largest the same share of what these leave.
+func (k *rowKeeper) share(row []float64) {
+	k.top = k.top[:0]
+	for j, p := range row {
+		if len(k.top) == k.encoding.Kept && !(p > row[k.top[len(k.top)-1]]) {
+			continue
+		}
+		at := sort.Search(len(k.top), func(i int) bool { return row[k.top[i]] < p })
+		if len(k.top) == k.encoding.Kept {
+			k.top = k.top[:len(k.top)-1]
+		}
+		k.top = slices.Insert(k.top, at, j)
+	}
+	left := 1.0
+	k.kept = k.kept[:0]
+	for _, j := range k.top {
+		p := k.stored[j]
+		if k.encoding.Half {
+			p = kv.RoundHalf(p)
+		}
+		k.kept = append(k.kept, p)
+		left -= float64(p)
+	}
+	fill := float32(max(left, 0) / float64(len(row)-len(k.top)))
+	for j := range k.stored {
+		k.stored[j] = fill
+	}
+	for i, j := range k.top {
+		k.stored[j] = k.kept[i]
+	}
+}
+
+// PredictionsEncoding says how the stored predictions are encoded, and what that lost when they were written;
+// kv.ErrNotFound when there are none.
+func PredictionsEncoding(tx *kv.Tx) (PredictionEncoding, PredictionLoss, error) {
+	matrix, err := tx.Matrix(PredictionsMatrix)
+	if err != nil {
+		return PredictionEncoding{}, PredictionLoss{}, err
+	}
+	var loss PredictionLoss
+	err = tx.Document(predictionsSpace, lossKey, &loss)
+	if errors.Is(err, kv.ErrNotFound) {
+		err = nil // rows were set one by one
+	}
+	return predictionEncoding(matrix.Encoding(), matrix.Width()), loss, err
+}
+
+// predictionEncoding is how a matrix of so many classes is encoded.
+func predictionEncoding(e kv.MatrixEncoding, classes int) PredictionEncoding {
+	encoding := PredictionEncoding{Float16: e.Half}
+	if e.Shares(classes) {
+		encoding.TopK = e.Kept
+	}
+	return encoding
+}
