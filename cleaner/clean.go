@@ -102,7 +102,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 			opt.notice("%s", said)
 		}
 		if joined != nil {
-			defer func() { err = errors.Join(err, joined.Close()) }()
+			defer func() { err = errors.Join(err, joined.values.Detach()) }()
 			p.predictions, p.crossFitted, p.combined = joined, true, true
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -59,12 +58,20 @@ type combined struct {
 
 // combine makes the predictions of p, which come from outside, better by what the built-in classifier knows, and says in
 // one sentence what was done. The result replaces p.predictions; it is nil where nothing can be joined: too few
-// nodes to learn from, or too little memory. The caller closes it.
+// nodes to learn from, or too little memory. The caller detaches it.
 func combine(
 	ctx context.Context, p *problem, base *baseProblem, opt Options,
 ) (joined *rowStore, said string, err error) {
 	if !base.crossFits() {
 		return nil, "", nil
+	}
+	dir, keeps := p.place.ofRun()
+	if keeps {
+		said, _ = loadMark[string](dir, combinedStage+"-said")
+		kept, err := keptArray[float32](ctx, dir, combinedStage, len(p.labels)*p.classes, opt.Workers)
+		if err != nil || kept != nil {
+			return &rowStore{rows: len(p.labels), width: p.classes, values: kept}, said, err
+		}
 	}
 	c := &combination{problem: p, base: base, opt: opt}
 	c.own, err = c.train(ctx)
@@ -75,13 +82,35 @@ func combine(
 	if err != nil {
 		return nil, "", err
 	}
-	if err = c.judge(ctx); err == nil {
-		err = c.join(ctx)
+	defer func() { err = errors.Join(err, c.own.Close()) }()
+	if err := c.judge(ctx); err != nil {
+		return nil, "", err
+	}
+	values, err := scratch.New[float32](dir, combinedStage, len(p.labels)*p.classes)
+	if err != nil {
+		return nil, "", err
+	}
+	joined = &rowStore{rows: len(p.labels), width: p.classes, values: values}
+	if err = c.join(ctx, joined); err == nil && keeps {
+		err = errors.Join(saveMark(dir, combinedStage+"-said", c.String()), keepArray(ctx, dir, combinedStage, values, opt.Workers))
 	}
 	if err != nil {
-		return nil, "", errors.Join(err, c.own.Close())
+		return nil, "", errors.Join(err, joined.values.Detach())
 	}
-	return c.own, c.String(), nil
+	return joined, c.String(), nil
+}
+
+// combinedStage names what is kept of the joined predictions.
+const combinedStage = "combined"
+
+// scoredFrom are the predictions that the last run worked with, or the stored ones where they have been written since and
+// nothing was joined.
+func scoredFrom(tx *kv.Tx) (*kv.Matrix, error) {
+	matrix, err := tx.Matrix(CombinedMatrix)
+	if errors.Is(err, kv.ErrNotFound) {
+		return tx.Matrix(PredictionsMatrix)
+	}
+	return matrix, err
 }
 
 // train trains the built-in classifier.
@@ -226,24 +255,21 @@ func (c *combination) weigh(ctx context.Context, g *combined, sample *sample, bo
 	return errors.Join(err, f.Close())
 }
 
-// join writes P over B.
-func (c *combination) join(ctx context.Context) error {
-	if !slices.ContainsFunc(c.groups, func(g combined) bool { return g.weights[1] > 0 }) {
-		return nil
-	}
+// join writes P.
+func (c *combination) join(ctx context.Context, joined *rowStore) error {
 	width := c.classes
 	return eachRows(ctx, c.predictions, len(c.labels), c.opt.Workers, func(rows kv.Range, values []float32) error {
-		joined := make([]float32, len(values))
-		if err := c.own.Read(rows, 0, width, joined); err != nil {
+		own := make([]float32, len(values))
+		if err := c.own.Read(rows, 0, width, own); err != nil {
 			return err
 		}
 		for v := rows.First; v < rows.End; v++ {
 			if g := &c.groups[c.group(v)]; g.weights[1] > 0 {
 				at := int(v-rows.First) * width
-				g.mix(joined[at:at+width], values[at:at+width])
+				g.mix(own[at:at+width], values[at:at+width])
 			}
 		}
-		return c.own.write(rows, 0, width, joined)
+		return joined.write(rows, 0, width, own)
 	})
 }
 

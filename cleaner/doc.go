@@ -84,7 +84,7 @@
 // against four other classes: the three with the largest predictions, equals told apart as for the suggestion, and of
 // the rest the one that most neighbours are given.
 //
-// Evaluate measures how well all this finds mislabels that are known. It works where neighbours mostly have the same
+// Evaluate measures how well all this finds mislabels that are known, of any of [NoiseKinds]. It works where neighbours mostly have the same
 // label: [Statistics] measures whether they have.
 //
 // # Thresholds with guarantees
@@ -139,7 +139,7 @@
 // alone: labels and splits, five bytes a node, and what package ops holds. Z, scores, diagonals and whatever else is
 // walked in order lie in files of package scratch. Where a budget is too small for the rest and one column of a tile,
 // the work is refused before it begins, with an *ops.BudgetError that names the least that would do. Evaluate holds some
-// thirty bytes a node more. The matrices between classes, c² numbers each, count too, eleven of them: 88 MB for 1,000
+// fifty bytes a node more. The matrices between classes, c² numbers each, count too, eleven of them: 88 MB for 1,000
 // classes, and 35 GB for 20,000.
 //
 // # Interrupted runs

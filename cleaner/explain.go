@@ -104,10 +104,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	if err := e.countVotes(ctx, tx); err != nil {
 		return nil, err
 	}
-	matrix, err := tx.Matrix(CombinedMatrix)
-	if errors.Is(err, kv.ErrNotFound) {
-		matrix, err = tx.Matrix(PredictionsMatrix)
-	}
+	matrix, err := scoredFrom(tx)
 	if errors.Is(err, kv.ErrNotFound) {
 		return e, nil
 	}

@@ -108,11 +108,11 @@ func TestModelExplains(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		predictions, err := Predictions(tx)
+		matrix, err := scoredFrom(tx)
 		if err != nil {
 			return err
 		}
-		c, width := len(tx.Classes()), featureWidth(run.Hops)
+		predictions, c, width := inClassOrder(tx, matrix), len(tx.Classes()), featureWidth(run.Hops)
 		all := mustFeatures(t, tx, labels, predictions, everyClass(tx.NumNodes(), c), run.Hops, ops.Options{})
 		for v := range tx.NumNodes() {
 			e := mustExplain(t, tx, kv.NodeID(v), ops.Options{})

@@ -176,7 +176,10 @@ func spoilingOf(t *testing.T, p *baseProblem, name string, count int) *spoiling 
 			s.nodes, s.present[y] = append(s.nodes, kv.NodeID(v)), true
 		}
 	}
-	s.opt, _ = Options{}.withDefaults()
+	var err error
+	if s.opt, err = (Options{}).withDefaults(); err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 

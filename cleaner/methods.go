@@ -144,7 +144,7 @@ func graphCleaner(v variant) func(context.Context, trial, Options) (*verdict, er
 				return nil, combining
 			}
 			if joined != nil {
-				defer func() { err = errors.Join(err, joined.Close()) }()
+				defer func() { err = errors.Join(err, joined.values.Detach()) }()
 				t.predictions, t.crossFitted = joined, true
 			}
 		}

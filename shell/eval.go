@@ -59,7 +59,10 @@ Methods beside the presets default and paper are their competitors (confident-le
 		`(labels-only, predictions-only, no-transition, hops-1 to hops-5). They all get the same noisy labels and predictions. label-vote, confident-vote and influence-contradiction look at labels and edges alone, aum and loss-mixture at the base classifier as it learns. With two repeats or more, p is ` +
 		`the p value of a paired t-test against the first method; its pairs are the draws of noise, or the seeds of the model where noise is drawn once.
 
-Noise sym gives a share of the labels any other class, asym the next one; a matrix gives every node a label drawn from the column of its class; a file says ` +
+Noise KIND:RATE makes so large a share of the labels wrong, rounded to whole nodes: sym any other class; asym the next one; feature a class that the ` +
+		`features look like; topology one that the nodes around have; confidence one that a classifier takes the node for, trained on the true labels; cluster at a high rate in ` +
+		`some clusters of the features of a class, and nowhere else; instance by a chance of each node's own, and a class that depends on its features. feature, cluster and ` +
+		`instance want features. Wrong labels that look like their class, or like their neighbours, are the hardest to find: try them before you believe sym. A matrix gives every node a label drawn from the column of its class; a file says ` +
 		`what the noisy labels are. Nodes are split as --splits says, by --split at random in every repeat, or without both as the column split of the graph ` +
 		`has it; where it has none, by 0.8/0.1/0.1. Standard error says which it was.
 
@@ -69,6 +72,7 @@ An evaluation that was interrupted or killed goes on after its last finished rep
 
     graphcleaner eval my.graph --noise sym:0.1 --repeats 5 --seed 1
     graphcleaner eval my.graph --noise asym:0.1 --method default --method confident-learning --format json
+    graphcleaner eval my.graph --noise cluster:0.2 --repeats 10 --method default --method argmax --format json
     graphcleaner eval my.graph --noise matrix:transition.csv --repeats 3 --model-seeds 3
     graphcleaner eval my.graph --split by-class:20/500/1000 --report eval.html
     graphcleaner eval --nodes nodes.csv --edges edges.csv --features words.npz --preset paper --split 0.8/0.1/0.1
