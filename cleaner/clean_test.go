@@ -83,7 +83,11 @@ func newPlanted(seed uint64, n int) plantedPartition {
 func (p plantedPartition) loadDir(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
-	l, err := kv.NewLoader(dir, kv.LoadOptions{Properties: []kv.Column{{Name: "split", Kind: kv.KindString}}})
+	var properties []kv.Column
+	if p.nodes[0].Values != nil {
+		properties = []kv.Column{{Name: "split", Kind: kv.KindString}}
+	}
+	l, err := kv.NewLoader(dir, kv.LoadOptions{Properties: properties})
 	if err != nil {
 		t.Fatal(err)
 	}

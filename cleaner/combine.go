@@ -17,11 +17,10 @@ import (
 // alone; see Clean.
 const CombinedMatrix = "combined_predictions"
 
-// When predictions from outside have seen labels.
 const (
-	surelyWrong = 0.8 // score of a label that is judged by the built-in classifier: so many of these are wrong at least
-	leastSurely = 10  // labels that are surely wrong, to tell by
-	mostOfWrong = 0.3 // mean chance that predictions may give to labels that are surely wrong
+	// With predictions that have seen the labels, the label model finds a share of the mislabel rate that it finds without
+	// them, far below this.
+	leastRateKept = 0.7
 
 	noWeight = 0.005 // of predictions, and less, is none
 )
@@ -32,28 +31,28 @@ const (
 //	P[v][k] ∝ (ε + B[v][k])^a · (ε + U[v][k])^b      a, b ≥ 0 by the likelihood of the given labels; ε = featureFloor
 //	P[v]    = B[v]                                   where U has seen the label of v
 //
-// Who brings predictions need not know, or say, whether they have seen the labels. They have where they repeat labels that
-// the built-in classifier and the labels around are sure to be wrong: predictions that have not seen a wrong label give it
-// little, however good or bad they are. Where a split is given, the nodes of the validation and test splits are told apart
-// from the others, because the classifier was likely trained on these alone.
+// Who brings predictions need not know, or say, whether they have seen the labels. Predictions that have seen them repeat
+// the wrong ones, which then look right: the mislabel rate that the label model finds with P falls far below the rate that
+// it finds with B. However good or bad, predictions that have not seen them leave it nearly where it is. Where a split is
+// given, the nodes of the validation and test splits are told apart from the others, because the classifier was likely
+// trained on these alone.
 type combination struct {
 	*problem // with U
 	base     *baseProblem
 	opt      Options
 
 	own    *rowStore // B
+	rate   float64   // mislabel rate with B
 	groups []combined
 }
 
 // A combined is some of the nodes, and what is made of their predictions.
 type combined struct {
-	name     string    // of the nodes; "" of all
-	surely   int       // labels that are surely wrong
-	given    float64   // sum of U over these labels
-	seen     bool      // U is left out
-	weights  []float64 // a, b
-	rows     []int     // of the sample
-	heldBack bool      // the split says that the labels were not seen
+	name    string    // of the nodes; "" of all
+	rows    []int     // of the sample
+	weights []float64 // a, b
+	rate    float64   // mislabel rate with P for them
+	seen    bool      // U has seen their labels
 }
 
 // combine makes the predictions of p, which come from outside, better by what the built-in classifier knows, and says in
@@ -159,8 +158,7 @@ func (c *combination) judge(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	model, err := s.labelModel(ctx, sample, z[0])
-	if err != nil {
+	if c.rate, err = c.rateOf(ctx, sample, z[0]); err != nil {
 		return err
 	}
 	both, err := c.sampled(ctx, sample, z[0])
@@ -168,9 +166,9 @@ func (c *combination) judge(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, both.Close()) }()
-	c.findSeen(sample, model.laidOut(), z[0], both.Data)
+	c.divide(sample)
 	for i := range c.groups {
-		if err := c.weigh(ctx, &c.groups[i], sample, both.Data); err != nil {
+		if err := c.weigh(ctx, &c.groups[i], sample, z[0], both.Data); err != nil {
 			return err
 		}
 	}
@@ -200,48 +198,43 @@ func (c *combination) sampled(ctx context.Context, sample *sample, z *agreement)
 	return both, nil
 }
 
-// findSeen makes the groups, and decides of each whether its labels were seen.
-func (c *combination) findSeen(sample *sample, model *labelModel, z *agreement, both []float32) {
+// rateOf is the mislabel rate that a label model finds in a sample.
+func (c *combination) rateOf(ctx context.Context, sample *sample, z *agreement) (float64, error) {
+	model, err := fitLabels(
+		ctx, c.place.temporary(), sample.given, z.values.Data, c.classes, z.width, c.opt.Workers, func(rates, of int) {
+			c.opt.progress("combine", int64(rates), int64(of))
+		})
+	if err != nil {
+		return 0, fmt.Errorf("label model: %w", err)
+	}
+	return model.Rate, nil
+}
+
+// divide makes the groups.
+func (c *combination) divide(sample *sample) {
 	c.groups = []combined{{}}
 	if c.splitGiven {
-		c.groups = []combined{{name: "training nodes"}, {name: "other nodes", heldBack: true}}
+		c.groups = []combined{{name: "training nodes"}, {name: "other nodes"}}
 	}
-	classes, memory := make([]kv.Class, c.classes), make([]float64, c.classes)
-	rows := make([]float32, c.classes*z.width)
 	sample.nodes.each(kv.Range{End: kv.NodeID(len(c.labels))}, func(rank int, v kv.NodeID) {
 		g := &c.groups[c.group(v)]
 		g.rows = append(g.rows, rank)
-		given := sample.given[rank]
-		for k := range classes { // the label under test stands first
-			classes[k] = kv.Class((int(given) + k) % c.classes)
-			copy(rows[k*z.width:][:z.width], z.values.Data[(rank*c.classes+int(classes[k]))*z.width:])
-		}
-		if model.score(classes, rows, false, memory) > surelyWrong {
-			g.surely++
-			g.given += float64(both[2*(rank*c.classes+int(given))+1])
-		}
 	})
-	for i := range c.groups {
-		g := &c.groups[i]
-		if g.seen = !g.heldBack; g.surely >= leastSurely {
-			g.seen = g.given > mostOfWrong*float64(g.surely)
-		}
-	}
 }
 
-// weigh finds a and b of a group.
-func (c *combination) weigh(ctx context.Context, g *combined, sample *sample, both []float32) error {
-	g.weights = []float64{1, 0}
-	if g.seen || len(g.rows) == 0 {
+// weigh finds a and b of a group, from B and U of the sample [rows×classes×2], and whether its labels were seen.
+func (c *combination) weigh(ctx context.Context, g *combined, sample *sample, z *agreement, both []float32) error {
+	alone := []float64{1, 0}
+	if g.weights = alone; len(g.rows) == 0 {
 		return nil
 	}
 	var given []kv.Class
-	var z []float32
+	var x []float32
 	for _, row := range g.rows {
 		given = append(given, sample.given[row])
-		z = append(z, both[2*row*c.classes:2*(row+1)*c.classes]...)
+		x = append(x, both[2*row*c.classes:2*(row+1)*c.classes]...)
 	}
-	f, err := newLabelFit(ctx, c.place.temporary(), given, z, c.classes, 2, []int{0, 1}, c.opt.Workers, false)
+	f, err := newLabelFit(ctx, c.place.temporary(), given, x, c.classes, 2, []int{0, 1}, c.opt.Workers, false)
 	if err != nil {
 		return err
 	}
@@ -249,10 +242,32 @@ func (c *combination) weigh(ctx context.Context, g *combined, sample *sample, bo
 	if _, _, err = f.maximize(ctx, state, finalTolerance); err == nil {
 		g.weights = f.model(state).Weights
 	}
-	if g.weights[1] < noWeight {
-		g.weights = []float64{1, 0}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
 	}
-	return errors.Join(err, f.Close())
+	if g.weights[1] < noWeight {
+		g.weights = alone
+		return nil
+	}
+	own, from := make([]float32, c.classes), make([]float32, c.classes)
+	each := func(change func()) {
+		for _, row := range g.rows {
+			for k := range own {
+				own[k], from[k] = both[2*(row*c.classes+k)], both[2*(row*c.classes+k)+1]
+			}
+			change()
+			for k, p := range own {
+				z.values.Data[(row*c.classes+k)*z.width] = p
+			}
+		}
+	}
+	each(func() { g.mix(own, from) })
+	g.rate, err = c.rateOf(ctx, sample, z)
+	each(func() {}) // B again, for the next group
+	if g.seen = g.rate < leastRateKept*c.rate; g.seen {
+		g.weights = alone
+	}
+	return err
 }
 
 // join writes P.
@@ -295,26 +310,24 @@ func (c *combination) String() string {
 	var parts []string
 	for _, g := range c.groups {
 		if len(g.rows) > 0 {
-			parts = append(parts, g.String())
+			parts = append(parts, g.say(c.rate))
 		}
 	}
 	return strings.Join(parts, "; ")
 }
 
-func (g *combined) String() string {
+func (g *combined) say(rate float64) string {
 	of := "the predictions"
 	if g.name != "" {
 		of += " of the " + g.name
 	}
-	const instead = "and the built-in classifier's are used"
+	const instead = "the built-in classifier's are used"
 	switch {
-	case g.seen && g.surely < leastSurely:
-		return of + " are left out, because too few labels are surely wrong to tell whether they have seen the labels, " + instead
 	case g.seen:
-		return fmt.Sprintf("%s are left out, because they have seen the labels, of which they repeat %.0f%% of the surely wrong ones, %s",
-			of, 100*g.given/float64(g.surely), instead)
-	case g.weights[1] < noWeight:
-		return of + " say nothing that the built-in classifier's do not say, " + instead
+		return fmt.Sprintf("%s are left out: they seem to have seen the labels, of which only %.1f%% would look wrong, instead of %.1f%%; %s",
+			of, 100*g.rate, 100*rate, instead)
+	case g.weights[1] == 0:
+		return of + " say nothing that the built-in classifier does not know: " + instead
 	}
 	return fmt.Sprintf("%s are joined with the built-in classifier's, with weights of %.2f and %.2f", of, g.weights[1], g.weights[0])
 }
