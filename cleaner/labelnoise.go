@@ -54,8 +54,9 @@ var noiseKinds = []noiseKind{
 //   - topology: a class that the nodes around it have (BeGIN);
 //   - confidence: a class that a classifier takes it for (BeGIN), here the built-in base classifier, trained on the true
 //     labels, that has not seen that of the node;
-//   - cluster: at a high rate in some clusters of the features of a class, and at none in others: reliability that differs by
-//     region (Thapaliya and others, CANE, arXiv:2605.27913), as where each is the work of one annotator, and few are careless;
+//   - cluster: at a high rate in some clusters of the features of a class, one other class in each, and at none in others:
+//     reliability that differs by region (Thapaliya and others, CANE, arXiv:2605.27913), as where each is the work of one
+//     annotator, and few are careless;
 //   - instance: by a chance of the node's own, and a class that depends on its features (Xia and others, part-dependent label
 //     noise, arXiv:2006.07836).
 //

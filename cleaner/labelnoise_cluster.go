@@ -20,7 +20,7 @@ const (
 // features (Thapaliya and others, CANE, arXiv:2605.27913, who measure it of language models). The features of each class,
 // scaled to length 1, are parted by k-means into ten clusters, fewer of a small class, as if each were the work of one
 // annotator. Annotators drawn at random are careless, as many as the rate wants: (1+rate)/2 of their labels are wrong, of
-// the last one fewer.
+// the last one fewer. Each of them takes the class for one other, drawn with equal chance.
 func spoilByCluster(ctx context.Context, s *spoiling) error {
 	if s.single() {
 		return s.unable(0)
@@ -30,23 +30,25 @@ func spoilByCluster(ctx context.Context, s *spoiling) error {
 	if err != nil {
 		return err
 	}
-	left := s.carelessness(clusters)
+	careless := s.carelessness(clusters)
 	for _, v := range s.nodes {
-		y := s.labels[v]
-		if left[y][clusters[v]] == 0 {
-			continue
-		}
-		left[y][clusters[v]]--
-		for s.noisy[v] == y || !s.present[s.noisy[v]] {
-			s.noisy[v] = kv.Class(s.random.IntN(s.classes))
+		if c := &careless[s.labels[v]][clusters[v]]; c.left > 0 {
+			c.left--
+			s.noisy[v] = c.becomes
 		}
 	}
 	return nil
 }
 
-// carelessness is how many labels of each class and cluster are to be wrong.
-func (s *spoiling) carelessness(clusters []uint8) [][mostClusters]int {
-	sizes, wrong := make([][mostClusters]int, s.classes), make([][mostClusters]int, s.classes)
+// A careless annotator has some labels left to make wrong, and one class to make of them.
+type careless struct {
+	left    int
+	becomes kv.Class
+}
+
+// carelessness is that of the annotator of each class and cluster.
+func (s *spoiling) carelessness(clusters []uint8) [][mostClusters]careless {
+	sizes, all := make([][mostClusters]int, s.classes), make([][mostClusters]careless, s.classes)
 	for _, v := range s.nodes {
 		sizes[s.labels[v]][clusters[v]]++
 	}
@@ -63,10 +65,14 @@ func (s *spoiling) carelessness(clusters []uint8) [][mostClusters]int {
 	left, rate := s.count, (1+s.noise.rate)/2
 	for _, a := range annotators {
 		// Rounded up, so that they suffice.
-		wrong[a.class][a.cluster] = min(int(math.Ceil(rate*float64(sizes[a.class][a.cluster]))), left)
-		left -= wrong[a.class][a.cluster]
+		c := &all[a.class][a.cluster]
+		c.left, c.becomes = min(int(math.Ceil(rate*float64(sizes[a.class][a.cluster]))), left), kv.Class(a.class)
+		left -= c.left
+		for int(c.becomes) == a.class || !s.present[c.becomes] {
+			c.becomes = kv.Class(s.random.IntN(s.classes))
+		}
 	}
-	return wrong
+	return all
 }
 
 // cluster parts the nodes of each class by k-means: the cluster of every labelled node within its class [n]. The first

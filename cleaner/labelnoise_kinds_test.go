@@ -334,6 +334,7 @@ func TestClusterNoiseIsLocal(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		n, c := 30+r.IntN(300), 2+r.IntN(4)
 		p := noiseProblem(t, r, n, c, 4)
+		p.labels[0], p.labels[1] = 0, 1
 		s := spoilingOf(t, &p, "cluster", 0)
 		s.noise.rate = 0.05 + 0.45*r.Float64()
 		s.count = int(s.noise.rate*float64(len(s.nodes)) + 0.5)
@@ -347,8 +348,12 @@ func TestClusterNoiseIsLocal(t *testing.T) {
 		}
 		between, all := 0, 0
 		for y, wrong := range s.carelessness(clusters) {
-			for k, wrong := range wrong {
+			for k, careless := range wrong {
+				wrong := careless.left
 				all += wrong
+				if wrong > 0 && (careless.becomes == kv.Class(y) || !s.present[careless.becomes]) {
+					t.Fatalf("seed %d: class %d becomes %d", seed, y, careless.becomes)
+				}
 				high := int(math.Ceil((1 + s.noise.rate) / 2 * float64(sizes[y][k])))
 				if wrong > high {
 					t.Fatalf("seed %d: %d of %d are wrong in a cluster, want %d at most", seed, wrong, sizes[y][k], high)

@@ -61,7 +61,7 @@ Methods beside the presets default and paper are their competitors (confident-le
 
 Noise KIND:RATE makes so large a share of the labels wrong, rounded to whole nodes: sym any other class; asym the next one; feature a class that the ` +
 		`features look like; topology one that the nodes around have; confidence one that a classifier takes the node for, trained on the true labels; cluster at a high rate in ` +
-		`some clusters of the features of a class, and nowhere else; instance by a chance of each node's own, and a class that depends on its features. feature, cluster and ` +
+		`some clusters of the features of a class, one other class in each, and nowhere else; instance by a chance of each node's own, and a class that depends on its features. feature, cluster and ` +
 		`instance want features. Wrong labels that look like their class, or like their neighbours, are the hardest to find: try them before you believe sym. A matrix gives every node a label drawn from the column of its class; a file says ` +
 		`what the noisy labels are. Nodes are split as --splits says, by --split at random in every repeat, or without both as the column split of the graph ` +
 		`has it; where it has none, by 0.8/0.1/0.1. Standard error says which it was.
