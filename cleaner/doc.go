@@ -138,8 +138,9 @@
 // alone: labels and splits, five bytes a node, and what package ops holds. Z, scores, diagonals and whatever else is
 // walked in order lie in files of package scratch. Where a budget is too small for the rest and one column of a tile,
 // the work is refused before it begins, with an *ops.BudgetError that names the least that would do. Evaluate holds some
-// thirty bytes a node more. The matrices between classes, c² numbers each, count too, eleven of them: 88 MB for 1,000
-// classes, and 35 GB for 20,000.
+// thirty bytes a node more. What lies between classes counts too (see MatrixBytes): with PresetDefault no more than the
+// cells that fitting nodes were counted in and 34 MB, however many classes there are. PresetPaper and some methods of
+// Evaluate have matrices of c² numbers: 24 MB for 1,000 classes, and 9.6 GB for 20,000.
 //
 // # Interrupted runs
 //
