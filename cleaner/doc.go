@@ -139,8 +139,8 @@
 // walked in order lie in files of package scratch. Where a budget is too small for the rest and one column of a tile,
 // the work is refused before it begins, with an *ops.BudgetError that names the least that would do. Evaluate holds some
 // thirty bytes a node more. What lies between classes counts too (see MatrixBytes): with PresetDefault no more than the
-// cells that fitting nodes were counted in and 34 MB, however many classes there are. PresetPaper and some methods of
-// Evaluate have matrices of c² numbers: 24 MB for 1,000 classes, and 9.6 GB for 20,000.
+// cells that fitting nodes were counted in and 34 MB, or 512 bytes a class of more than 65,536. PresetPaper and some
+// methods of Evaluate have matrices of c² numbers, three at most: 24 MB for 1,000 classes, and 9.6 GB for 20,000.
 //
 // # Interrupted runs
 //
