@@ -69,6 +69,10 @@
 //     it, the one that most neighbours are given; of those with as many, the given label, or else the one that most nodes
 //     are given, and at last the first by name. It is given for every node, and never applied unless somebody accepts it.
 //
+// With PresetDefault, P is not always the stored predictions. Where these come from outside, the built-in classifier is
+// trained beside them, and both are joined (CombinedMatrix, Run.PredictionUse). Predictions that have seen the labels of
+// their nodes are left out: they repeat wrong labels, so that the mislabel rate with them falls far below the rate without.
+//
 // PresetPaper is GraphCleaner as published, with K = 3 and τ = 0.97. Synthesize plants a wrong label on half of the
 // fitting nodes: a node labelled j becomes i ≠ j with probability Q[i|j], renormalised without its diagonal
 // (FlipDistribution). A small network, the Detector, learns from Z which labels of the fitting set were planted (L1
@@ -102,6 +106,7 @@
 //	confidence  single  [n]
 //	run         int     [n]         Run.ID
 //	agreement   matrix  [n×(2K+1)]  P0 … PK, L1 … LK; NaN where unlabelled
+//	combined_predictions  [n×c]     P, where predictions from outside were joined with the built-in classifier's
 //
 // the matrix agreement_error with the standard errors of agreement, where diagonals were sampled,
 // and the Run: what was asked, the noise that was found, the confident joint as a list of what was counted in the space
@@ -139,8 +144,9 @@
 // alone: labels and splits, five bytes a node, and what package ops holds. Z, scores, diagonals and whatever else is
 // walked in order lie in files of package scratch. Where a budget is too small for the rest and one column of a tile,
 // the work is refused before it begins, with an *ops.BudgetError that names the least that would do. Evaluate holds some
-// fifty bytes a node more. The matrices between classes, c² numbers each, count too, eleven of them: 88 MB for 1,000
-// classes, and 35 GB for 20,000.
+// thirty bytes a node more. What lies between classes counts too (see MatrixBytes): with PresetDefault no more than the
+// cells that fitting nodes were counted in and 34 MB, or 512 bytes a class of more than 65,536. PresetPaper and some
+// methods of Evaluate have matrices of c² numbers, three at most: 24 MB for 1,000 classes, and 9.6 GB for 20,000.
 //
 // # Interrupted runs
 //

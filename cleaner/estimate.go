@@ -19,7 +19,8 @@ type Counts struct {
 	Nodes, Labelled, Classes      int
 	Fitting, Training, Validation int  // labelled nodes of the fitting set, and of the splits for the base classifier
 	Features                      int  // columns; zero: none
-	Predictions                   bool // are there, so that no base classifier is trained
+	Predictions                   bool // are there
+	BuiltIn                       bool // they are those of the base classifier
 
 	Sizes   *ops.Sizes
 	Degrees []uint32 // descending, of the nodes that have one; estimates will do
@@ -48,7 +49,11 @@ func CountStore(ctx context.Context, tx *kv.Tx, opt Options) (c Counts, err erro
 		Fitting: fittingIn(p.labels, p.splits), Training: base.count(base.teaches), Validation: base.count(base.stops),
 	}
 	if _, err := tx.Matrix(PredictionsMatrix); err == nil {
-		c.Predictions = true
+		source, err := predictionSource(tx)
+		if err != nil {
+			return c, err
+		}
+		c.Predictions, c.BuiltIn = true, source == SourceBuiltIn
 	} else if !errors.Is(err, kv.ErrNotFound) {
 		return c, err
 	}
@@ -129,6 +134,12 @@ func (e *CleanEstimate) Refused() error {
 	return e.Diagonal.Refused
 }
 
+// trains says whether the built-in classifier is trained, alone or beside predictions from outside.
+func (e *CleanEstimate) trains(opt Options) bool {
+	c := e.Counts
+	return !c.Predictions || !c.BuiltIn && opt.Preset == PresetDefault && foldsOf(c.Training) > 1
+}
+
 // EstimateClean plans a cleaning. Where the budget is too small it is an *ops.BudgetError.
 func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, error) {
 	opt, err := opt.withDefaults()
@@ -137,9 +148,14 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	}
 	matrices := MatrixBytes(opt.Preset, c.Classes, c.Fitting)
 	e := &CleanEstimate{Counts: c, hops: opt.Hops, LeastBytes: leastForScore(opt.Preset, c.Sizes, c.Nodes, c.Fitting, c.Classes, opt.Hops)}
-	if !c.Predictions {
+	trains := e.trains(opt)
+	if trains {
+		alone := *e
 		if err := e.base(ctx, opt); err != nil {
 			return nil, err
+		}
+		if c.Predictions && e.LeastBytes > opt.MemoryBudget { // then they are taken as they are; see combine
+			*e, trains = alone, false
 		}
 	}
 	if err := requireBudget("clean", opt.MemoryBudget, e.LeastBytes, c.Classes, matrices); err != nil {
@@ -165,6 +181,9 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 		labellings = 1 + countRivals(c.Classes)
 		z = cells * (int64(labellings)*int64(c.Nodes) + 2*most) // of which the logarithms are kept beside them
 		learn = StageWork{Name: "label model", Units: float64(most)}
+		if c.Predictions && trains {
+			e.add(StageWork{Name: "combine", Units: float64(most)})
+		}
 	}
 	e.add(
 		StageWork{Name: "noise", Units: values, Read: 8 * int64(values)},
