@@ -167,7 +167,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 // warnings are those of Run.Warnings.
 func (p problem) warnings(ctx context.Context, tx *kv.Tx, result *scored, opt Options) ([]string, error) {
 	var warnings []string
-	if doubt := result.doubt(); opt.Preset == PresetDefault && doubt != "" {
+	if doubt := result.doubt(); opt.Preset == PresetDefault && opt.Expect == 0 && doubt != "" {
 		warnings = append(warnings, doubt)
 	}
 	homophily, err := statisticsOf(ctx, tx, p.labels, (*LabelStatistics).measureHomophily)
@@ -199,7 +199,7 @@ func runFingerprint(tx *kv.Tx, opt Options) (string, error) {
 		return "", err
 	}
 	return fingerprint(markFormat, graph, labels, splits, predictions, opt.Preset, opt.Hops, opt.Seed, opt.Diagonal,
-		opt.Direction), nil
+		opt.Direction, opt.Expect), nil
 }
 
 // prepare makes what a cleaning needs and the store lacks: predictions, and the index on label.

@@ -84,7 +84,8 @@
 // predictions of the neighbours have learned the label under test. Weights, p and the way are fitted to the given labels
 // of nodes whose prediction has not seen their label: all labelled nodes where the base classifier was cross-fitted, else
 // those of the validation and test splits. Nothing is planted. The score is P(y* ≠ ỹ), a chance; p is the mean of what the
-// labels say of it; and τ is the threshold with the greatest expected F1 on these nodes, unless Options.Threshold sets it. A label is tested
+// labels say of it; and τ is the threshold with the greatest expected F1 on these nodes, unless Options.Threshold sets it. Where Options.Expect says
+// what p is, the log-odds of all scores are moved so that p is their mean; their order stays. A label is tested
 // against four other classes: the three with the largest predictions, equals told apart as for the suggestion, and of
 // the rest the one that most neighbours are given.
 //

@@ -14,7 +14,7 @@ import (
 // counted are the Counts of a graph of so many nodes, each of degree 16, whose diagonals from k = 3 on cost so much a hop.
 func counted(nodes, classes int, price float64) Counts {
 	c := Counts{
-		Nodes: nodes, Labelled: nodes, Classes: classes, Predictions: true,
+		Nodes: nodes, Labelled: nodes, Classes: classes, Predictions: true, BuiltIn: true,
 		Sizes: ops.SizesOf(ops.Shape{Nodes: nodes, Edges: int64(8 * nodes), MaxDegree: 16, MaxRows: 4096, MaxEntries: 1 << 16}),
 	}
 	c.DrawSplit()
@@ -58,9 +58,11 @@ func TestEstimateHasTheStagesOfTheRun(t *testing.T) {
 		{func(*Counts) {}, Options{Preset: PresetPaper}, slices.Concat(exact, published)},
 		{func(*Counts) {}, Options{Hops: 2}, slices.Concat(exact[:2], after)},
 		{func(*Counts) {}, Options{Diagonal: DiagonalSampled}, slices.Concat([]string{"degrees", "sample", sampleStage}, after)},
-		{func(c *Counts) { c.Predictions = false }, Options{}, slices.Concat(exact, []string{"smooth", "train"}, after)},
+		{func(c *Counts) { c.Predictions, c.BuiltIn = false, false }, Options{}, slices.Concat(exact, []string{"smooth", "train"}, after)},
+		{func(c *Counts) { c.BuiltIn = false }, Options{}, slices.Concat(exact, []string{"smooth", "train", "combine"}, after)},
+		{func(c *Counts) { c.BuiltIn = false }, Options{Preset: PresetPaper}, slices.Concat(exact, published)},
 		{
-			func(c *Counts) { c.Predictions, c.Features = false, 9 },
+			func(c *Counts) { c.Predictions, c.BuiltIn, c.Features = false, false, 9 },
 			Options{}, slices.Concat([]string{"degrees", "smooth", "train", "refine"}, exact[1:], after),
 		},
 	} {

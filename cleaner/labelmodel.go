@@ -14,7 +14,7 @@ import (
 //	u(v,k)   = Σ_f Weights[f] · x_f(v,k)                              Weights[f] ≥ 0, of P1 … PK zero
 //	P(y* = k)         ∝ exp(u(v,k))
 //	P(ỹ = i | y* = k) = 1−p where i = k, else p · U[k][i]
-//	score             = P(y* ≠ ỹ | ỹ)
+//	score             = P(y* ≠ ỹ | ỹ), its log-odds moved by Shift
 //
 // p is Rate. B is the background: what a classifier that was trained on wrong labels predicts of class k for nodes that
 // are clearly of another; it may be zero. U is how labels go wrong: of a node of true class k that is given a wrong label,
@@ -33,6 +33,9 @@ type LabelModel struct {
 	// k and Prior, U[k][i] = λ/(Classes−1) + (1−λ)·V[k][i]: a share λ of the wrong labels may be anything.
 	Background, Flips []Cell
 	Prior             float64
+
+	// Shift is added to the log-odds of every score. It is not zero where the share of mislabels was given (Options.Expect).
+	Shift float64
 
 	// Unsettled is how many of the fits, one at every rate that was tried and one at Rate, still improved when they were
 	// ended.
@@ -59,6 +62,7 @@ const (
 // A labelModel is a LabelModel with its matrices as they are used.
 type labelModel struct {
 	rate       float64
+	odds       float64 // exp(Shift)
 	weights    []float64
 	background *lines // B [c×c], a line a top class
 	flip       *lines // U [c×c], a line a given class; see normalizeFlips
@@ -75,7 +79,7 @@ func (m *LabelModel) laidOut() *labelModel {
 		given = append(given, cell.Column)
 	}
 	d := &labelModel{
-		rate: m.Rate, weights: m.Weights, untaught: m.Untaught,
+		rate: m.Rate, odds: math.Exp(m.Shift), weights: m.Weights, untaught: m.Untaught,
 		background: newLines(m.Classes, tops), flip: newLines(m.Classes, given),
 	}
 	for _, cell := range m.Background {
@@ -199,6 +203,7 @@ func (m *labelModel) score(classes []kv.Class, z []float32, untaught bool, memor
 	for i, k := range classes[1:] {
 		wrong += m.rate * m.flip.at(int(classes[0]), int(k)) * math.Exp(utility[i+1]-most)
 	}
+	wrong *= m.odds
 	return wrong / (right + wrong)
 }
 

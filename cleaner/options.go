@@ -79,6 +79,11 @@ type Options struct {
 	// Workers is the number of goroutines that compute; zero means GOMAXPROCS.
 	Workers int
 
+	// Expect, where not zero, is the share of the labelled nodes that the caller believes to be mislabelled. Of PresetDefault
+	// it takes the place of the estimate: the log-odds of all scores move by as much as gives them this mean. Nothing
+	// in graph and predictions tells labels that are wrong where everybody would doubt from labels that are hard to tell.
+	Expect float64
+
 	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: labels and
 	// splits of every node, the matrices between classes (see MatrixBytes), and what the operators hold. Long arrays that are
 	// walked in order lie in files beside the store's and do not count. Where the least that would do is more, the work fails
@@ -130,6 +135,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.CheckpointInterval < 0 {
 		problems = append(problems, fmt.Errorf("checkpoint interval %v: want none (%v) or more",
 			o.CheckpointInterval, defaultCheckpointInterval))
+	}
+	if !(o.Expect >= 0 && o.Expect < 1) || o.Expect > 0 && o.Preset != PresetDefault {
+		problems = append(problems, fmt.Errorf("expected share of mislabels %v: want none or a number between 0 and 1, with preset %s", o.Expect, PresetDefault))
 	}
 	if !(o.Threshold >= 0 && o.Threshold < 1) {
 		problems = append(problems, fmt.Errorf("threshold %v: want none or a number between 0 and 1", o.Threshold))

@@ -79,7 +79,7 @@ func (s *scored) doubt() string {
 		return ""
 	}
 	return fmt.Sprintf("the mislabel rate is estimated at %.1f%%, but the predictions contradict %.0f%% of the labels that they were not trained on: "+
-		"if most of those are wrong, scores are too low; if most are hard to tell, they are not", 100*s.rate, 100*joint)
+		"if most of those are wrong, scores are too low, and --expect says so; if most are hard to tell, they are not", 100*s.rate, 100*joint)
 }
 
 // Close gives the arrays back; those of a run that are kept stay.

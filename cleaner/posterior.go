@@ -51,7 +51,9 @@ func (s *stages) posterior(ctx context.Context, result *scored) (err error) {
 	if result.model, err = s.labelModel(ctx, unseen, z[last]); err != nil {
 		return err
 	}
-	result.features, result.rate = z[0], result.model.Rate
+	if result.features, result.rate = z[0], result.model.Rate; s.opt.Expect > 0 {
+		result.rate = s.opt.Expect
+	}
 	result.scores, err = s.scores(ctx, func(scores []float32) error {
 		return s.posteriorScores(ctx, result.model, z[:last], tested[:last], scores)
 	})
@@ -146,6 +148,9 @@ func (s *stages) labelModel(ctx context.Context, sample *sample, z *agreement) (
 		func(rates, of int) { s.opt.progress("label model", int64(rates), int64(of)) })
 	if err != nil {
 		return nil, fmt.Errorf("label model: %w", err)
+	}
+	if s.opt.Expect > 0 {
+		model.Shift = shiftTo(model.laidOut().sampleScores(sample.given, z.values.Data, z.width), s.opt.Expect)
 	}
 	model.Untaught = s.untaughtClasses()
 	if err := saveMark(s.dir(), posteriorStage, *model); err != nil {

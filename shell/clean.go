@@ -27,11 +27,15 @@ type cleanCommand struct {
 type detection struct {
 	Hops      int      `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Without it: 3."`
 	Threshold *float64 `placeholder:"T" help:"Score above which a node is a suspect. Without it the one with the greatest expected F1, which follows from the estimated mislabel rate; with preset paper 0.97."`
+	Expect    *float64 `placeholder:"R" help:"Share of the labels that you believe to be wrong, such as 0.1, in place of the estimate: labels that are wrong where everybody would doubt look like labels that are hard to tell."`
 }
 
 func (d *detection) check() error {
 	if d.Threshold != nil && !(*d.Threshold > 0 && *d.Threshold < 1) {
 		return usagef("--threshold %v: want a number between 0 and 1", *d.Threshold)
+	}
+	if d.Expect != nil && !(*d.Expect > 0 && *d.Expect < 1) {
+		return usagef("--expect %v: want a number between 0 and 1", *d.Expect)
 	}
 	return checkHops(d.Hops)
 }
@@ -42,6 +46,14 @@ func (d *detection) threshold() float64 {
 		return 0
 	}
 	return *d.Threshold
+}
+
+// expect is the share of mislabels that is believed in, zero where none is.
+func (d *detection) expect() float64 {
+	if d.Expect == nil {
+		return 0
+	}
+	return *d.Expect
 }
 
 // checkHops refuses hops over which there are no agreement features.
@@ -62,11 +74,15 @@ A run that was interrupted or killed goes on where it was when it is given again
     graphcleaner clean my.graph
     graphcleaner clean my.graph --hops 2 --memory 2GiB --threads 2 --seed 7
     graphcleaner clean my.graph --direction in
+    graphcleaner clean my.graph --expect 0.1
     graphcleaner clean my.graph --preset paper --stats stages.json
     graphcleaner clean my.graph --report suspects.html`
 }
 
 func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
+	if c.Expect != nil && c.Preset != string(cleaner.PresetDefault) {
+		return usagef("--expect with --preset %s: want preset default, whose scores are chances", c.Preset)
+	}
 	if err := firstError(c.apply(), c.check(), checkSampledHops(c.Diagonal, c.Hops)); err != nil {
 		return err
 	}
@@ -108,6 +124,7 @@ func (c *cleanCommand) options(s *streams, stages *stageLog) cleaner.Options {
 		Diagonal:     cleaner.DiagonalMode(c.Diagonal),
 		Direction:    c.Direction,
 		Threshold:    c.threshold(),
+		Expect:       c.expect(),
 		Seed:         c.Seed,
 		Workers:      c.Threads,
 		MemoryBudget: c.work(),
@@ -137,8 +154,12 @@ func advised(err error) error {
 
 // printRun says what a run found.
 func printRun(s *streams, db string, run *cleaner.Run) error {
-	_, err := s.printf("%s: %d of %d nodes scored, %d suspects above %.4g, estimated mislabel rate %s, %.1f s\n",
-		db, run.Scored, run.Nodes, run.Suspects, run.Threshold, percent(run.MislabelRate), run.Seconds)
+	rate := "estimated mislabel rate " + percent(run.MislabelRate)
+	if run.Model != nil && run.Model.Shift != 0 {
+		rate = "mislabel rate " + percent(run.MislabelRate) + " as expected"
+	}
+	_, err := s.printf("%s: %d of %d nodes scored, %d suspects above %.4g, %s, %.1f s\n",
+		db, run.Scored, run.Nodes, run.Suspects, run.Threshold, rate, run.Seconds)
 	if err == nil && run.Diagonal == cleaner.DiagonalSampled {
 		_, err = s.printf("  diagonals from %d samples a node: standard errors of the features are %.2g on average, %.2g at most\n",
 			run.DiagonalSamples, run.MeanFeatureError, run.LargestFeatureError)

@@ -119,6 +119,7 @@ func (c *evalCommand) options(s *streams, stages *stageLog) (opt cleaner.EvalOpt
 			Hops:         c.Hops,
 			Direction:    c.Direction,
 			Threshold:    c.threshold(),
+			Expect:       c.expect(),
 			Seed:         c.Seed,
 			Workers:      c.Threads,
 			MemoryBudget: c.work(),

@@ -26,6 +26,7 @@ type evaluationOptions struct {
 	Hops        int      `json:"hops"`
 	Direction   string   `json:"direction"`
 	Threshold   *float64 `json:"threshold"` // nil: that of each method
+	Expect      *float64 `json:"expect"`    // nil: the mislabel rate is estimated
 }
 
 // optionsUsed are the flags, before a file of splits becomes a column of the graph.
@@ -33,7 +34,7 @@ func (c *evalCommand) optionsUsed(opt cleaner.EvalOptions) *evaluationOptions {
 	used := &evaluationOptions{
 		Graph: c.DB, Nodes: c.Nodes, Edges: c.Edges, Features: c.Features, Classes: c.Classes, Directed: c.Directed,
 		Noise: c.Noise, Split: c.Split, Predictions: c.Predictions, Logits: c.Logits, Repeats: opt.Repeats,
-		ModelSeeds: opt.ModelSeeds, Seed: opt.Seed, Hops: opt.Hops, Direction: opt.Direction.String(), Threshold: c.Threshold,
+		ModelSeeds: opt.ModelSeeds, Seed: opt.Seed, Hops: opt.Hops, Direction: opt.Direction.String(), Threshold: c.Threshold, Expect: c.Expect,
 	}
 	if c.Splits != "" {
 		used.Split = "file:" + c.Splits

@@ -1,0 +1,84 @@
+package cleaner
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// givenScores are the scores of the labelled nodes, in file order.
+func givenScores(t *testing.T, s *kv.Store) (scores []float64) {
+	t.Helper()
+	view(t, s, func(tx *kv.Tx) error {
+		for v, err := range tx.InFileOrder() {
+			if err != nil {
+				return err
+			}
+			score, err := tx.Value(v, ScoreColumn)
+			if err != nil {
+				return err
+			}
+			if !score.IsNull() {
+				scores = append(scores, score.Float())
+			}
+		}
+		return nil
+	})
+	return scores
+}
+
+// TestExpect wants scores whose mean is what was expected, in the order that they have without.
+func TestExpect(t *testing.T) {
+	p := newPlanted(41, 400)
+	s := p.load(t, true)
+	mustClean(t, s, Options{Seed: 2})
+	plain := givenScores(t, s)
+	for _, share := range []float64{0.01, 0.1, 0.3, 0.6} {
+		run := mustClean(t, s, Options{Seed: 2, Expect: share})
+		if run.MislabelRate != share || run.Model.Shift == 0 {
+			t.Errorf("%v: got a rate of %v and a shift of %v", share, run.MislabelRate, run.Model.Shift)
+		}
+		scores := givenScores(t, s)
+		var sum float64
+		for i, score := range scores {
+			sum += score
+			for j := range i {
+				if plain[i] < plain[j] && score > scores[j] {
+					t.Fatalf("%v: scores %v and %v are %v and %v without", share, score, scores[j], plain[i], plain[j])
+				}
+			}
+		}
+		if mean := sum / float64(len(scores)); math.Abs(mean-share) > 0.02*share+1e-3 {
+			t.Errorf("%v: got a mean score of %v", share, mean)
+		}
+	}
+	for _, wrong := range []Options{{Expect: -0.1}, {Expect: 1}, {Expect: math.NaN()}, {Expect: 0.1, Preset: PresetPaper}} {
+		if _, err := Clean(t.Context(), s, wrong); !errors.Is(err, ErrOptions) {
+			t.Errorf("%v with preset %q: got %v, want ErrOptions", wrong.Expect, wrong.Preset, err)
+		}
+	}
+}
+
+func TestShiftGivesTheMean(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		scores := make([]float64, rapid.IntRange(1, 50).Draw(t, "scores"))
+		for i := range scores {
+			scores[i] = 1 / (1 + math.Exp(20*r.NormFloat64()))
+		}
+		share := rapid.Float64Range(0.01, 0.99).Draw(t, "share")
+		shift := shiftTo(append(scores, math.NaN()), share)
+		var sum float64
+		for _, s := range scores {
+			sum += 1 / (1 + math.Exp(-shift)*(1-s)/s)
+		}
+		if mean := sum / float64(len(scores)); math.Abs(mean-share) > 1e-6 && math.Abs(shift) < mostShift-1 {
+			t.Fatalf("shift %v: got a mean of %v, want %v", shift, mean, share)
+		}
+	})
+}
