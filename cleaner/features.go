@@ -248,12 +248,13 @@ func (g *gathering) wanted(v kv.NodeID, columns []int) []int {
 			}
 		}
 		for _, label := range t.labels[first:end] {
-			if y := int(label); label != kv.NoClass && !slices.Contains(columns[begin:], y) {
-				columns = append(columns, y)
+			if label != kv.NoClass {
+				columns = append(columns, int(label))
 			}
 		}
 	}
 	slices.Sort(columns[begin:])
+	columns = columns[:begin+len(slices.Compact(columns[begin:]))]
 	for _, y := range columns[begin:] {
 		columns = append(columns, classes+y)
 	}
