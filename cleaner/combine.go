@@ -23,6 +23,10 @@ const (
 	leastRateKept = 0.7
 
 	noWeight = 0.005 // of predictions, and less, is none
+
+	// Of more classes the built-in classifier is not trained beside predictions from outside: its own would take nodes ×
+	// classes numbers on disk, and few nodes of a class would teach it little.
+	mostJoined = 1 << 10
 )
 
 // A combination joins predictions from outside, U [n×c], with those of the built-in classifier, B [n×c], which has not
@@ -57,12 +61,15 @@ type combined struct {
 
 // combine makes the predictions of p, which come from outside, better by what the built-in classifier knows, and says in
 // one sentence what was done. The result replaces p.predictions; it is nil where nothing can be joined: too few
-// nodes to learn from, or too little memory. The caller detaches it.
+// nodes to learn from, too many classes, or too little memory. The caller detaches it.
 func combine(
 	ctx context.Context, p *problem, base *baseProblem, opt Options,
 ) (joined *rowStore, said string, err error) {
 	if !base.crossFits() {
 		return nil, "", nil
+	}
+	if p.classes > mostJoined {
+		return nil, fmt.Sprintf("the predictions are taken as they are: of more than %d classes, nothing tells whether they have seen the labels", mostJoined), nil
 	}
 	dir, keeps := p.place.ofRun()
 	if keeps {

@@ -137,7 +137,8 @@ func (e *CleanEstimate) Refused() error {
 // trains says whether the built-in classifier is trained, alone or beside predictions from outside.
 func (e *CleanEstimate) trains(opt Options) bool {
 	c := e.Counts
-	return !c.Predictions || !c.BuiltIn && opt.Preset == PresetDefault && foldsOf(c.Training) > 1
+	joins := !c.BuiltIn && opt.Preset == PresetDefault && foldsOf(c.Training) > 1 && c.Classes <= mostJoined
+	return !c.Predictions || joins
 }
 
 // EstimateClean plans a cleaning. Where the budget is too small it is an *ops.BudgetError.
