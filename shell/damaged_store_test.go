@@ -62,7 +62,7 @@ func newLifetime(t *testing.T) *lifetime {
 			if number == 5 {
 				l.want = storeContents(t, store)
 				l.crashed = filepath.Join(dir, "crashed")
-				copySparse(t, db, l.crashed)
+				copyOpen(t, db, l.crashed)
 			}
 			return nil
 		})
@@ -84,10 +84,44 @@ func newLifetime(t *testing.T) *lifetime {
 	return &l
 }
 
+// copyOpen copies the directory of a store that is open, between two changes of its tables: a merge in the background
+// removes tables whenever it likes.
+func copyOpen(t *testing.T, from, to string) {
+	t.Helper()
+	manifest := func() string {
+		text, err := os.ReadFile(filepath.Join(from, "MANIFEST"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for range 100 {
+		before := manifest()
+		err := copyFiles(from, to)
+		if err == nil && manifest() == before {
+			return
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("the tables of the open store changed while each of 100 copies was made")
+}
+
 // copySparse copies a directory, of each file only what is before the zeros at its end; its length stays.
 func copySparse(t *testing.T, from, to string) {
 	t.Helper()
-	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+	if err := copyFiles(from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copyFiles is copySparse that returns its error.
+func copyFiles(from, to string) error {
+	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -105,9 +139,6 @@ func copySparse(t *testing.T, from, to string) {
 		}
 		return errors.Join(os.WriteFile(target, bytes.TrimRight(text, "\x00"), 0o600), os.Truncate(target, int64(len(text))))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // A damage changes the file of that name in a store.
