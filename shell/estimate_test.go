@@ -305,11 +305,11 @@ func TestEstimateOfManyClasses(t *testing.T) {
 	if e.Classes != 150 || !e.Fits {
 		t.Errorf("got %+v, want an estimate of 150 classes that fits", e)
 	}
-	if notes := strings.Join(e.Notes, "\n"); !strings.Contains(notes, "The matrices between 150 classes take 1.9 MiB of the memory of clean.") {
+	if notes := strings.Join(e.Notes, "\n"); !strings.Contains(notes, "The matrices between 150 classes take 1.4 MiB of the memory of clean.") {
 		t.Errorf("got notes %q, want what the matrices take", notes)
 	}
-	small := estimated(t, "--nodes", "1000", "--edges", "3000", "--classes", "20000", "--memory", "1GiB")
-	if small.Fits || small.Least < 32<<30 {
-		t.Errorf("20,000 classes in 1 GiB: got %+v, want more memory", small)
+	small := estimated(t, "--nodes", "1000", "--edges", "3000", "--classes", "20000", "--memory", "1GiB", "--preset", "paper")
+	if small.Fits || small.Least < 3<<30 {
+		t.Errorf("20,000 classes in 1 GiB with preset paper: got %+v, want more memory", small)
 	}
 }
