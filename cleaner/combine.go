@@ -109,14 +109,25 @@ func combine(
 // combinedStage names what is kept of the joined predictions.
 const combinedStage = "combined"
 
-// scoredFrom are the predictions that the last run worked with, or the stored ones where they have been written since and
-// nothing was joined.
+// scoredFrom are the predictions that the last run worked with, or the stored ones where nothing was joined, or others have
+// been written since.
 func scoredFrom(tx *kv.Tx) (*kv.Matrix, error) {
-	matrix, err := tx.Matrix(CombinedMatrix)
+	joined, err := tx.Matrix(CombinedMatrix)
 	if errors.Is(err, kv.ErrNotFound) {
 		return tx.Matrix(PredictionsMatrix)
 	}
-	return matrix, err
+	if err != nil {
+		return nil, err
+	}
+	run, err := lastRun(tx)
+	if err != nil {
+		return nil, err
+	}
+	writes, err := predictionWrites(tx)
+	if err != nil || writes == run.PredictionWrites {
+		return joined, err
+	}
+	return tx.Matrix(PredictionsMatrix)
 }
 
 // train trains the built-in classifier.

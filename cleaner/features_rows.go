@@ -23,8 +23,9 @@ func featureNames(hops int) []string {
 
 // Features computes the agreement features of the store's given labels, as AgreementFeatures, with hops (0: 3) for K and
 // along a direction: [n×(2K+1)] by NodeID, unlabelled rows NaN, which are read as of an ops.Source and given back by
-// Close. They lie in temporary files. Diagonals that a cleaning has kept are used. It needs predictions in the store
-// (kv.ErrNotFound) and no run. opt.MemoryBudget counts the labels: an *ops.BudgetError names the least that would do.
+// Close. They are of the predictions that the last run worked with, or of the stored ones where it joined none. They lie in
+// temporary files. Diagonals that a cleaning has kept are used. It needs predictions in the store (kv.ErrNotFound) and no
+// run. opt.MemoryBudget counts the labels: an *ops.BudgetError names the least that would do.
 func Features(
 	ctx context.Context, s *kv.Store, tx *kv.Tx, hops int, direction kv.Direction, opt ops.Options,
 ) (*FeatureRows, error) {
@@ -39,10 +40,14 @@ func Features(
 	if err != nil {
 		return nil, err
 	}
-	predictions, err := Predictions(tx)
+	matrix, err := scoredFrom(tx)
 	if err != nil {
 		return nil, err
 	}
+	if err := checkRows(tx, matrix); err != nil {
+		return nil, err
+	}
+	predictions := inClassOrder(tx, matrix)
 	if opt.MemoryBudget == 0 {
 		opt.MemoryBudget = kv.DefaultMemoryBudget()
 	}
