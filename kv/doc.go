@@ -56,8 +56,8 @@
 //     should be there and is not (TestRecordDamage, TestDamagedRecordIsCorrupt, TestCheckFindsDamage).
 //   - One number, Options.MemoryBudget, bounds what the store holds at any size of graph. The bytes stored do not depend
 //     on it (TestBudgets, TestLoadIsTheSameAtAnyBudget; shell TestHostileFiles). The exception is that Badger builds several
-//     tables at once while it merges: of 64 MiB a store that is written much was
-//     seen to hold 155 MiB, and of 128 MiB once, on a busy machine, 183 MiB.
+//     tables at once while it merges: with 64 MiB a store that is written much was seen to hold 155 MiB, and with 128 MiB
+//     once, on a busy machine, 183 MiB.
 //   - A snapshot sees the store as it was when it began, also while a Bulk commits. It may be used by many goroutines
 //     (TestSnapshotsDoNotMove, TestBulkIsInvisibleUntilCommit, TestConcurrentReads; shell TestSoak; cleaner
 //     TestReadersDuringClean).
