@@ -152,11 +152,12 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	trains := e.trains(opt)
 	if trains {
 		alone := *e
-		if err := e.base(ctx, opt); err != nil {
-			return nil, err
+		err := e.base(ctx, opt)
+		if small := (*ops.BudgetError)(nil); c.Predictions && errors.As(err, &small) { // they are taken as they are; see combine
+			*e, trains, err = alone, false, nil
 		}
-		if c.Predictions && e.LeastBytes > opt.MemoryBudget { // then they are taken as they are; see combine
-			*e, trains = alone, false
+		if err != nil {
+			return nil, err
 		}
 	}
 	if err := requireBudget("clean", opt.MemoryBudget, e.LeastBytes, c.Classes, matrices); err != nil {
