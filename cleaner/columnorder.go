@@ -57,18 +57,8 @@ func (o *columnOrder) see(v kv.NodeID, row []float64) {
 	if v%o.stride != 0 {
 		return
 	}
-	best, tied := 0, false
-	for j, p := range row {
-		switch {
-		case j == 0:
-		case p > row[best]:
-			best, tied = j, false
-		case p == row[best]:
-			tied = true
-		}
-	}
-	if !tied && len(row) > 0 {
-		o.top[v/o.stride] = kv.Class(best)
+	if best, _, tied := largest(row); !tied {
+		o.top[v/o.stride] = best
 	}
 }
 

@@ -20,7 +20,7 @@ const instanceSpread = 0.1
 // There, each node is drawn by itself; here as many as the rate says are, with chances that are as good as q (Pareto
 // sampling: Rosén, 1997).
 func spoilByInstance(ctx context.Context, s *spoiling) error {
-	keys := make([]float64, len(s.labels))
+	keys, single := make([]float64, len(s.labels)), s.single()
 	for _, v := range s.nodes {
 		chance := s.noise.rate + instanceSpread*s.random.NormFloat64()
 		for !(chance >= 0 && chance <= 1) {
@@ -28,7 +28,7 @@ func spoilByInstance(ctx context.Context, s *spoiling) error {
 		}
 		u := s.random.Float64()
 		keys[v] = u / (1 - u) * ((1 - chance) / chance)
-		if s.single() {
+		if single {
 			keys[v] = math.Inf(1)
 		}
 	}

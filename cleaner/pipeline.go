@@ -271,8 +271,8 @@ func selectColumns(z []float32, width int, columns []int) []float32 {
 
 // largest is the class with the largest prediction, and that prediction; NoClass and −∞ of none. tied says that another
 // class, of a higher number, has the same.
-func largest(row []float32) (best kv.Class, most float32, tied bool) {
-	best, most = kv.NoClass, float32(math.Inf(-1))
+func largest[F float32 | float64](row []F) (best kv.Class, most F, tied bool) {
+	best, most = kv.NoClass, F(math.Inf(-1))
 	for j, p := range row {
 		switch {
 		case p > most:
