@@ -18,6 +18,7 @@ type evaluationOptions struct {
 	Noise       string   `json:"noise"`
 	Split       string   `json:"split"` // as --split takes it; stored: the column of the graph; file:F: --splits F
 	Predictions []string `json:"predictions,omitempty"`
+	Columns     []string `json:"prediction_classes,omitempty"`
 	Logits      bool     `json:"logits,omitempty"`
 	Repeats     int      `json:"repeats"`
 	ModelSeeds  int      `json:"model_seeds"`
@@ -33,7 +34,7 @@ type evaluationOptions struct {
 func (c *evalCommand) optionsUsed(opt cleaner.EvalOptions) *evaluationOptions {
 	used := &evaluationOptions{
 		Graph: c.DB, Nodes: c.Nodes, Edges: c.Edges, Features: c.Features, Classes: c.Classes, Directed: c.Directed,
-		Noise: c.Noise, Split: c.Split, Predictions: c.Predictions, Logits: c.Logits, Repeats: opt.Repeats,
+		Noise: c.Noise, Split: c.Split, Predictions: c.Predictions, Columns: c.PredictionClasses, Logits: c.Logits, Repeats: opt.Repeats,
 		ModelSeeds: opt.ModelSeeds, Seed: opt.Seed, Hops: opt.Hops, Direction: opt.Direction.String(), Threshold: c.Threshold, Expect: c.Expect,
 	}
 	if c.Splits != "" {
