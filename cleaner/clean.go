@@ -101,10 +101,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		if use = said; said != "" {
 			opt.notice("%s", said)
 		}
-		if joined != nil {
-			defer func() { err = errors.Join(err, joined.values.Detach()) }()
-			p.predictions, p.crossFitted, p.combined = joined, true, true
-		}
+		defer func() { err = errors.Join(err, joined.Detach()) }()
 	}
 	result, err := score(ctx, p, variant{preset: opt.Preset}, opt)
 	if err != nil {

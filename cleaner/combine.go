@@ -60,11 +60,18 @@ type combined struct {
 }
 
 // combine makes the predictions of p, which come from outside, better by what the built-in classifier knows, and says in
-// one sentence what was done. The result replaces p.predictions; it is nil where nothing can be joined: too few
-// nodes to learn from, too many classes, or too little memory. The caller detaches it.
-func combine(
-	ctx context.Context, p *problem, base *baseProblem, opt Options,
-) (joined *rowStore, said string, err error) {
+// one sentence what was done. The result takes their place, until the caller detaches it; it is nil where nothing can be
+// joined: too few nodes to learn from, too many classes, or too little memory.
+func combine(ctx context.Context, p *problem, base *baseProblem, opt Options) (joined *rowStore, said string, err error) {
+	joined, said, err = join(ctx, p, base, opt)
+	if err == nil && joined != nil {
+		p.predictions, p.crossFitted, p.combined = joined, true, true
+	}
+	return joined, said, err
+}
+
+// join is combine that leaves the problem as it is.
+func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (joined *rowStore, said string, err error) {
 	if !base.crossFits() {
 		return nil, "", nil
 	}
@@ -101,7 +108,7 @@ func combine(
 		err = errors.Join(saveMark(dir, combinedStage+"-said", c.String()), keepArray(ctx, dir, combinedStage, values, opt.Workers))
 	}
 	if err != nil {
-		return nil, "", errors.Join(err, joined.values.Detach())
+		return nil, "", errors.Join(err, joined.Detach())
 	}
 	return joined, c.String(), nil
 }

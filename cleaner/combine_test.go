@@ -33,51 +33,30 @@ func (p *plantedPartition) predicting(chance float64, say func(position int) str
 func (p plantedPartition) found(t *testing.T, s *kv.Store, run *Run) float64 {
 	t.Helper()
 	right, flagged, wrong := 0.0, 0.0, 0.0
-	view(t, s, func(tx *kv.Tx) error {
-		for i, node := range p.nodes {
-			v, err := tx.Node(node.ID)
-			if err != nil {
-				return err
-			}
-			score, err := tx.Value(v, ScoreColumn)
-			if err != nil || node.Label == "" {
-				return err
-			}
-			flag, bad := score.Float() > run.Threshold, node.Label != p.truth[i]
-			if flag {
-				flagged++
-			}
-			if bad {
-				wrong++
-			}
-			if flag && bad {
-				right++
-			}
+	for i, score := range givenScores(t, s) {
+		flag, bad := score > run.Threshold, p.nodes[i].Label != "" && p.nodes[i].Label != p.truth[i]
+		if flag {
+			flagged++
 		}
-		return nil
-	})
+		if bad {
+			wrong++
+		}
+		if flag && bad {
+			right++
+		}
+	}
 	return 2 * right / (flagged + wrong)
 }
 
-// suspectsOf are the nodes above the threshold of a run, in file order.
-func suspectsOf(t *testing.T, s *kv.Store, run *Run) (nodes []kv.NodeID) {
+// suspectsOf are the places in file order of the nodes above the threshold of a run.
+func suspectsOf(t *testing.T, s *kv.Store, run *Run) (places []int) {
 	t.Helper()
-	view(t, s, func(tx *kv.Tx) error {
-		for v, err := range tx.InFileOrder() {
-			if err != nil {
-				return err
-			}
-			score, err := tx.Value(v, ScoreColumn)
-			if err != nil {
-				return err
-			}
-			if !score.IsNull() && score.Float() > run.Threshold {
-				nodes = append(nodes, v)
-			}
+	for i, score := range givenScores(t, s) {
+		if score > run.Threshold {
+			places = append(places, i)
 		}
-		return nil
-	})
-	return nodes
+	}
+	return places
 }
 
 // honest gives every node a chance between one half and one, and says its true class with this chance.

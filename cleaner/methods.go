@@ -143,10 +143,7 @@ func graphCleaner(v variant) func(context.Context, trial, Options) (*verdict, er
 			if combining != nil {
 				return nil, combining
 			}
-			if joined != nil {
-				defer func() { err = errors.Join(err, joined.values.Detach()) }()
-				t.predictions, t.crossFitted = joined, true
-			}
+			defer func() { err = errors.Join(err, joined.Detach()) }()
 		}
 		scored, err := score(ctx, t.problem, v, opt)
 		if err != nil {

@@ -32,6 +32,14 @@ func newRowStore(dir *scratch.Dir, rows, width int) (*rowStore, error) {
 // Close gives the array back.
 func (s *rowStore) Close() error { return s.values.Close() }
 
+// Detach gives the memory back, and leaves what is kept. Detaching nil is harmless.
+func (s *rowStore) Detach() error {
+	if s == nil {
+		return nil
+	}
+	return s.values.Detach()
+}
+
 // Width is the number of columns.
 func (s *rowStore) Width() int { return s.width }
 
