@@ -28,6 +28,9 @@ func Rescore(ctx context.Context, s *kv.Store) (done *Rescored, err error) {
 	if s.ReadOnly() {
 		return nil, fmt.Errorf("rescore: %w", kv.ErrReadOnly)
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	var calibrated *calibrated
 	err = s.View(func(tx *kv.Tx) (err error) {
 		calibrated, err = calibrateLast(ctx, tx)

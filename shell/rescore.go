@@ -59,7 +59,10 @@ func rescoreAdvised(err error) error {
 // rescoredText says what was rescored.
 func rescoredText(done *cleaner.Rescored) string {
 	decided := done.Right + done.Wrong
-	if decided == 0 {
+	switch {
+	case decided == 0 && done.Before.Rescored > 0:
+		return "the decisions since the last run were taken back: scores are again what the run found"
+	case decided == 0:
 		return "no decision since the last run says whether a label is right: scores stay"
 	}
 	return fmt.Sprintf("%d of %d labels decided on since the last run were wrong: %s, %s before; %d suspects above %.4g, above %.4g before",
