@@ -136,17 +136,15 @@ type scoreWriter struct {
 	*calibrated
 	scores  *kv.ColumnReader
 	facts   suspectFacts
-	labels  []kv.Class
+	classes map[string]kv.Class
+	nodes   int
 	into    *kv.ColumnWriter
 	byScore *index.Builder
 }
 
 func (c *calibrated) newWriter(b *kv.Bulk) (w *scoreWriter, err error) {
-	w = &scoreWriter{calibrated: c}
 	tx := b.Tx()
-	if w.labels, err = readLabels(tx); err != nil {
-		return nil, err
-	}
+	w = &scoreWriter{calibrated: c, classes: classNumbers(c.run.Classes), nodes: tx.NumNodes()}
 	if w.scores, err = tx.Reader(ScoreColumn); err != nil {
 		return nil, err
 	}
@@ -164,11 +162,10 @@ func (c *calibrated) newWriter(b *kv.Bulk) (w *scoreWriter, err error) {
 func (w *scoreWriter) rewrite(ctx context.Context) error {
 	sums := newLabelMeans(len(w.run.Classes))
 	w.run.Suspects, w.run.Grey = 0, 0
-	for v, label := range w.labels {
-		if v%lookEvery == 0 && ctx.Err() != nil {
+	for node := range kv.NodeID(w.nodes) {
+		if node%lookEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		node := kv.NodeID(v)
 		old, err := w.scores.At(node)
 		if err != nil {
 			return err
@@ -183,8 +180,12 @@ func (w *scoreWriter) rewrite(ctx context.Context) error {
 		if err := errors.Join(w.into.Put(node, kv.FloatValue(score)), w.byScore.Add(node, kv.FloatValue(score))); err != nil {
 			return err
 		}
-		if label != kv.NoClass {
-			sums.add(label, score)
+		label, err := w.facts.labels.At(node)
+		if err != nil {
+			return err
+		}
+		if class, ok := w.classes[label.Str()]; ok && !label.IsNull() { // the run may not know the class
+			sums.add(class, score)
 		}
 		if err := w.facts.count(w.run, node, score); err != nil {
 			return err

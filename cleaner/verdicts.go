@@ -29,7 +29,7 @@ func readVerdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]labelVer
 		return nil, err
 	}
 	var verdicts []labelVerdict
-	classes := classNumbers(tx)
+	classes := classNumbers(tx.Classes())
 	for v := range kv.NodeID(len(labels)) {
 		if v%lookEvery == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -55,10 +55,10 @@ func readVerdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]labelVer
 	return verdicts, nil
 }
 
-// classNumbers are the numbers of the classes by name.
-func classNumbers(tx *kv.Tx) map[string]kv.Class {
+// classNumbers are the numbers of classes by name.
+func classNumbers(classes []string) map[string]kv.Class {
 	numbers := make(map[string]kv.Class)
-	for k, name := range tx.Classes() {
+	for k, name := range classes {
 		numbers[name] = kv.Class(k)
 	}
 	return numbers
@@ -110,7 +110,7 @@ func sinceRun(ctx context.Context, tx *kv.Tx, run *Run, visit func(labelVerdict)
 	if err != nil {
 		return err
 	}
-	seen, classes := make(map[kv.NodeID]bool), classNumbers(tx)
+	seen, classes := make(map[kv.NodeID]bool), classNumbers(tx.Classes())
 	for d, err := range historyRecords(ctx, tx, run.Decisions+1) {
 		if err != nil {
 			return err
@@ -127,7 +127,7 @@ func sinceRun(ctx context.Context, tx *kv.Tx, run *Run, visit func(labelVerdict)
 		}
 		now := kv.NoClass
 		if !label.IsNull() {
-			now = classes[label.String()]
+			now = classes[label.Str()]
 		}
 		said, ok, err := verdictOn(tx, d.Node, now, run.Decisions, classes)
 		if err != nil {
