@@ -40,7 +40,7 @@ func TestEmbedExample(t *testing.T) {
 	if got, want := string(out), "late graphics should be databases\n"; got != want {
 		t.Errorf("the program printed %q, want %q", got, want)
 	}
-	if !strings.Contains(progress.String(), "label model 32/32") {
+	if !strings.Contains(progress.String(), "label model 34/34") {
 		t.Errorf("the program reported %q, want the progress of its label model", &progress)
 	}
 }

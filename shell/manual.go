@@ -144,6 +144,14 @@ label: relabel 'Theory' all where label is null.`,
 		example: "relabel 1042 'Theory'",
 	},
 	{
+		name:    "rescore",
+		usage:   "rescore",
+		summary: "bring rate, scores and threshold in line with the decisions since the last run",
+		text: `A score is a chance. Where fewer of the suspects turn out wrong than their scores say, or more, all scores move, without
+a new run; their order stays. The next clean learns from the decisions in full.`,
+		example: "rescore",
+	},
+	{
 		name:    "runs",
 		usage:   "runs",
 		summary: "every run of clean",
@@ -156,14 +164,6 @@ label: relabel 'Theory' all where label is null.`,
 		summary: "the size of the store and what it holds",
 		text:    "Nodes, edges, labels, columns, matrices, runs and the bytes on disk.",
 		example: "stats",
-	},
-	{
-		name:    "rescore",
-		usage:   "rescore",
-		summary: "bring rate, scores and threshold in line with the decisions since the last run",
-		text: `A score is a chance. Where fewer of the suspects turn out wrong than their scores say, or more, all scores move, without
-a new run; their order stays. The next clean learns from the decisions in full.`,
-		example: "rescore",
 	},
 	{
 		name:    "suspects",

@@ -104,10 +104,7 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
 			return err
 		}
 		r.replies = newReplies(ctx, s)
-		if err := r.run(ctx); err != nil {
-			return err
-		}
-		return r.rescore(ctx)
+		return r.run(ctx)
 	})
 	if err != nil {
 		return leaving(c.inFlags(err), "%s", r.summary())
@@ -221,6 +218,9 @@ func (r *review) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+	}
+	if err := r.rescore(ctx); err != nil {
+		return err
 	}
 	r.s.say("%s", r.summary())
 	return nil

@@ -53,6 +53,7 @@ func TestTerminalReviews(t *testing.T) {
 	term.wait("the question for a reason", `reason:$`)
 	term.text("on graphs")
 	term.keys("Enter")
+	term.wait("the question again", `reason: on graphs\n.*uit:$`)
 	term.text("n")
 	term.wait("the end of the queue", `(?s)p4 rejected\n.*no suspects are left: \[z\] undo \[q\]uit:$`)
 	term.text("q")
