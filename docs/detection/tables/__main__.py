@@ -61,6 +61,8 @@ def _stamp(name: str, programs: Programs, asked: argparse.Namespace) -> list[str
     for option in ("datasets", "rates"):
         if getattr(asked, option) is not None:
             command += f" --{option} {' '.join(map(str, getattr(asked, option)))}"
+    if asked.beside:
+        command += f" --beside {asked.beside.name}"
     seeds = "draw and seed 1" if asked.draws == 1 else f"draws and seeds 1 to {asked.draws}, mean ± standard error"
     date = f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}"
     versions = f"torch {torch.__version__}, torch_geometric {torch_geometric.__version__}"

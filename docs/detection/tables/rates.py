@@ -11,7 +11,7 @@ from tables.made import block_model
 
 RATES = ("0.025", "0.05", "0.1", "0.2", "0.3", "0.4")
 CLASSES = (2, 3, 5, 10, 20, 40)
-HOMOPHILY = 0.8  # of the made graphs
+HOMOPHILY, DEGREE = 0.7, 4  # of the made graphs
 FACTOR = 1.25
 APART = 0.01
 DEGREES = ((0, 2), (3, 9), (10, None))  # from, to
@@ -25,7 +25,7 @@ def rates(bench: Bench) -> list[str]:
     """Estimated over true rate from 2.5 to 40%, 2 to 40 classes; calibration; training nodes beside the others."""
     datasets = bench.datasets(PAPER)
     if bench.asked.datasets is None:
-        datasets += [block_model(bench.files, classes, HOMOPHILY, True) for classes in CLASSES]
+        datasets += [block_model(bench.files, classes, HOMOPHILY, DEGREE, True) for classes in CLASSES]
     degree = {d: degrees(bench.files, d) for d in datasets}
 
     def measure(cell: Cell) -> Found:
