@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
-from datasets import Cell, Dataset, Files
-from figures import markdown
+from datasets import DATASETS, Cell, Dataset, Files, read
+from figures import RATE, RATE_HIGH, RATE_LOW, markdown
+from tables import paper, rates, rivals
+from tables.made import block_model
 from tables.rates import degrees, ece
 from tables.users import FOLDS, random_predictions, rounds
 
@@ -51,3 +53,48 @@ def test_random_predictions_are_of_the_draw(tiny):
 
 def test_markdown_has_a_row_a_line():
     assert markdown(["a", "b"], [[1, "x"]]) == ["| a | b |", "| --- | --- |", "| 1 | x |"]
+
+
+CORA = Cell(DATASETS["cora"], "sym", "0.1")
+
+
+def told(estimate, low, high, **more):
+    return {"default": {"true_rate": 0.1, RATE: estimate, RATE_LOW: low, RATE_HIGH: high, **more}}
+
+
+def test_an_interval_that_has_the_true_rate_counts():
+    lines = rivals._rates({CORA: [told(0.05, 0.01, 0.2), told(0.02, 0.01, 0.03)]})
+    assert "1 of 2" in lines[-1] and "0.010 to 0.115" in lines[-1]
+    assert "0 of" not in rivals._rates({CORA: [{"default": {"true_rate": 0.1, RATE: 0.05}}]})[-1]
+
+
+def test_rates_beyond_the_factor_are_listed():
+    def draw(estimate, train):
+        by_split = {"train": {"f1": train}, "val": {"f1": 0.8}, "test": {"f1": 0.9}}
+        return told(estimate, 0, 1, ece=0.01, by_split=by_split), np.zeros((3, 0))
+
+    good = rates._table({CORA: [draw(0.12, 0.85), draw(0.09, 0.85)]})
+    assert "Mean ratios beyond a factor of 1.25: 0 of 1." in good
+    assert "F1 of training nodes further than 0.01 from that of the others: 0 of 1." in good
+    bad = rates._table({CORA: [draw(0.07, 0.8), draw(0.06, 0.8)]})
+    assert "- cora sym 10.0%: 0.650 ± 0.050" in bad and "- cora sym 10.0%: 0.800 ± 0.000, 0.850 ± 0.000" in bad
+
+
+def test_ahead_counts_the_cells_above_the_paper():
+    def draw(f1, mcc):
+        return {"default": {"f1": f1, "mcc": mcc, "p_at_t_flagged": 0.9, "p_at_t": 0.9, "ece": 0.01}}
+
+    lines = paper._beside_graphcleaner({CORA: [draw(0.85, 0.7), draw(0.75, 0.7)]})  # the paper has .790, .773, .803
+    assert "Cells in which the mean of default is above the paper's: F1 in 1 of 1, MCC in 0 of 1, P@T in 1 of 1." in lines
+    assert "- cora sym 10.0% MCC 0.700 ± 0.000, paper 0.773" in lines
+
+
+def test_block_models_are_made_once(tmp_path):
+    pytest.importorskip("blockmodels")
+    files = Files(tmp_path, tmp_path)
+    d = block_model(files, 5, 0.2, 4, features=False)
+    nodes = files.source(d, "nodes.csv")
+    assert len({r["label"] for r in read(nodes)}) == 5 and "--features" not in files.graph(d)
+    before = nodes.stat().st_mtime_ns
+    assert "--features" in files.graph(block_model(files, 5, 0.2, 4, features=True))
+    assert nodes.stat().st_mtime_ns == before
