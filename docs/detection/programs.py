@@ -1,27 +1,36 @@
-"""Runs graphcleaner, cleanlab and the classifiers of interop/pyg, and keeps what they found."""
+"""Runs graphcleaner, cleanlab and classifiers of users, and keeps what they found."""
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import venv
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import graphcleaner_pyg
 import numpy as np
 import torch
 import torch_geometric
-from graphcleaner_pyg import RECIPES, predict, read_graph, read_labels, write_predictions
+from graphcleaner_pyg import RECIPES, Recipe, predict, read_graph, read_labels, write_predictions
+from scipy import sparse
 
-from datasets import Cell, Dataset, Files
+from datasets import SHARES, Cell, Dataset, Files
 
 CLEANLAB = "cleanlab==2.9.0"
+SCIKIT_LEARN = "scikit-learn==1.6.1"
 _TRAINING = [Path(graphcleaner_pyg.__file__).with_name(name) for name in ("files.py", "models.py", "training.py")]
+_TORCH = threading.Lock()  # its seed and its threads are those of the whole process
+_VENV = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -34,12 +43,32 @@ class Ran:
     peak_bytes: int
 
 
-def run(args: list[str]) -> Ran:
-    """Runs a process to its end; a failure is a RuntimeError that has the command line."""
+@dataclass(frozen=True)
+class Cleaned:
+    """What `clean` says of every node.
+
+    scores     [n], NaN where there is no label
+    suggested  labels [n], "" where there is none
+    run        the row of the statement `runs`
+    """
+
+    scores: np.ndarray
+    suggested: Sequence[str]
+    run: dict
+
+    @property
+    def suspects(self) -> np.ndarray:
+        """[n], whether the score is above the threshold."""
+        return self.scores > self.run["threshold"]
+
+
+def run(args: list[str], **environment: str) -> Ran:
+    """Runs a process to its end, with more environment; a failure is a RuntimeError that has the command line."""
     with tempfile.TemporaryDirectory() as scratch:
         took = Path(scratch) / "took.json"
         measured = [sys.executable, str(Path(__file__).with_name("measured.py")), str(took)]
-        child = subprocess.run(measured + args, stdout=subprocess.PIPE, text=True, check=True)
+        child = subprocess.run(
+            measured + args, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **environment})
         found = json.loads(took.read_text(encoding="utf-8"))
     if found.pop("exit_code") != 0:
         raise RuntimeError(f"failed: {' '.join(args)}")
@@ -62,89 +91,212 @@ class Programs:
     def graphcleaner(self, *args: str | Path) -> Ran:
         return run([str(self.binary), *map(str, args)])
 
-    def eval(self, cell: Cell, methods: list[str], predictions: list[Path], *more: str) -> dict[str, dict]:
-        """What `eval` measures of methods on a cell, by method: mean, std and repeats.
+    @cached_property
+    def can_review(self) -> bool:
+        """Whether `eval` knows --reviewed."""
+        return "--reviewed" in self.graphcleaner("eval", "--help").stdout
 
-        Predictions are files, one a seed; with none, the built-in base classifier makes them.
-        """
+    # What graphcleaner finds.
+
+    def eval(self, cell: Cell, methods: Sequence[str], predictions: Path | None = None) -> dict[str, dict]:
+        """The figures by method on a cell with its own split; without predictions, of the built-in base classifier."""
         noisy = self.files.noisy_labels(cell)
-        args = ["eval", *self.files.graph(cell.dataset), "--splits", self.files.splits(cell.dataset)]
-        args += ["--format", "json", *more]
-        for path in predictions:
-            args += ["--predictions", path]
+        more = ["--splits", self.files.splits(cell.dataset), "--repeats", "1"]
+        if predictions is None:
+            more += ["--seed", str(cell.draw), "--model-seeds", "1"]
+        else:
+            more += ["--predictions", predictions]
+        return self._eval(cell, methods, noisy, more)[0]
+
+    def eval_drawn(self, cell: Cell, methods: Sequence[str], *more: str) -> dict[str, dict]:
+        """The figures by method where `eval` draws noise and split, of shares SHARES."""
+        return self._eval(cell, methods, None, [*_drawn(cell), *more])[0]
+
+    def eval_nodes(self, cell: Cell, methods: Sequence[str]) -> tuple[dict[str, dict], list[dict[str, str]]]:
+        """The same, and what each method says of each test node: rows of the file of --flags."""
+        found, path = self._eval(cell, methods, None, _drawn(cell), flags=True)
+        with open(path, encoding="utf-8", newline="") as text:
+            return found, list(csv.DictReader(text))
+
+    def _eval(self, cell: Cell, methods: Sequence[str], noisy: Path | None, more: list, flags: bool = False):
+        args = ["eval", *self.files.graph(cell.dataset), "--format", "json", *more]
         for method in methods:
             args += ["--method", method]
-        path = self.kept / f"{cell}-{key(*args, '--noise', noisy)}.json"
+        named = [*args, "--noise", noisy or f"{cell.kind}:{cell.rate}", *(["--flags"] if flags else [])]
+        path = self.kept / f"{cell}-{key(*named)}.json"
+        rows = path.with_suffix(".csv")
         if not path.exists():
             print(f"{cell}: {', '.join(methods)}", file=sys.stderr, flush=True)
-            ran = self.graphcleaner(*args, "--noise", f"file:{noisy}", "--threads", str(self.threads))
             part = path.with_name(path.name + ".part")
+            args += ["--noise", f"file:{noisy}" if noisy else f"{cell.kind}:{cell.rate}"]
+            if flags:
+                rows.unlink(missing_ok=True)
+                args += ["--flags", rows]
+            ran = self.graphcleaner(*args, "--threads", str(self.threads))
             part.write_text(ran.stdout, encoding="utf-8")
             part.replace(path)
-        return {m["name"]: m for m in json.loads(path.read_text(encoding="utf-8"))["methods"]}
+        found = json.loads(path.read_text(encoding="utf-8"))["methods"]
+        return {m["name"]: m["repeats"][0] for m in found}, rows
 
-    def predictions(self, cell: Cell, model: str, seeds: list[int]) -> list[Path]:
-        """Predictions of a model of interop/pyg trained on the noisy labels, a file a seed.
-
-        They are kept for the same graph, code of training, versions of PyTorch and threads only.
-        """
-        splits, noisy = self.files.splits(cell.dataset), self.files.noisy_labels(cell)
-        made_of = key(*_TRAINING, torch.__version__, torch_geometric.__version__, str(self.threads),
-                      *self.files.graph(cell.dataset), "--splits", splits, "--labels", noisy)
-        paths = [self.files.predictions(cell, model, seed, made_of) for seed in seeds]
-        if all(path.exists() for path in paths):
-            return paths
-        graph = self._graph(cell.dataset, splits)
-        graph = replace(graph, labels=read_labels(noisy, graph))
-        for seed, path in zip(seeds, paths):
-            if not path.exists():
-                print(f"{cell}: {model}, seed {seed}", file=sys.stderr, flush=True)
-                p = predict(graph, RECIPES[model], seed=seed, threads=self.threads)
-                write_predictions(path, p, graph)
-        return paths
-
-    def accuracy_of_tuned(self, d: Dataset, nodes: Path, splits: Path, seed: int) -> float:
-        """Test accuracy of the well-tuned GCN of interop/pyg on the labels of nodes."""
-        graph = self._graph(d, splits, nodes)
-        p = predict(graph, RECIPES["gcn-tuned"], seed=seed, train_on_rest=True, threads=self.threads)
-        return _test_accuracy(graph, p)
-
-    def accuracy_of_built_in(self, d: Dataset, nodes: Path, splits: Path, seed: int) -> float:
-        """Test accuracy of the built-in base classifier on the labels of nodes."""
-        graph = self._graph(d, splits, nodes)
-        return _test_accuracy(graph, np.load(self.built_in(d, nodes, splits, seed), allow_pickle=False))
+    def clean(
+        self, d: Dataset, nodes: Path, seed: int, splits: Path | None = None, predictions: Path | None = None
+    ) -> Cleaned:
+        """What `clean` says of a store with the labels of nodes."""
+        given = [*self.files.graph(d)[2:]]
+        for flag, path in (("--splits", splits), ("--predictions", predictions)):
+            given += [flag, path] if path else []
+        out = self.kept / f"clean-{d.name}-{key('--nodes', nodes, *given)}-{seed}.json"
+        if not out.exists():
+            brought = predictions.stem if predictions else "no predictions"
+            print(f"{d.name}: clean {nodes.stem}, {brought}", file=sys.stderr, flush=True)
+            with self.scratch() as scratch:
+                store, scores = scratch / "store", scratch / "scores.csv"
+                self.graphcleaner("import", store, "--nodes", nodes, *given)
+                self.graphcleaner("clean", store, "--seed", str(seed), "--threads", str(self.threads))
+                self.graphcleaner("export", store, "scores", "--out", scores)
+                ran = self.graphcleaner("shell", store, "-c", "runs", "--format", "json")
+                with open(scores, encoding="utf-8", newline="") as text:
+                    rows = list(csv.DictReader(text))
+            found = {"run": json.loads(ran.stdout)[-1],
+                     "scores": [float(r["score"]) if r["score"] else None for r in rows],
+                     "suggested": [r["suggested_label"] for r in rows]}
+            part = out.with_name(out.name + ".part")
+            part.write_text(json.dumps(found), encoding="utf-8")
+            part.replace(out)
+        found = json.loads(out.read_text(encoding="utf-8"))
+        return Cleaned(np.array(found["scores"], dtype=np.float64), found["suggested"], found["run"])
 
     def built_in(self, d: Dataset, nodes: Path, splits: Path, seed: int) -> Path:
         """Predictions of the built-in base classifier trained on the labels of nodes."""
         given = self.files.graph(d)[2:]
         out = self.kept / f"built-in-{d.name}-{key(nodes, splits, *given)}-{seed}.npy"
         if not out.exists():
-            store = out.with_suffix(".graph")
-            self.graphcleaner("import", store, "--nodes", nodes, *given, "--splits", splits, "--replace", "--yes")
-            self.graphcleaner("predict", store, "--seed", str(seed), "--threads", str(self.threads))
-            self.graphcleaner("export", store, "predictions", "--out", out)
-            shutil.rmtree(store)
+            with self.scratch() as scratch:
+                store = scratch / "store"
+                self.graphcleaner("import", store, "--nodes", nodes, *given, "--splits", splits)
+                self.graphcleaner("predict", store, "--seed", str(seed), "--threads", str(self.threads))
+                self.graphcleaner("export", store, "predictions", "--out", scratch / "p.npy")
+                shutil.move(scratch / "p.npy", out)
         return out
 
-    def cleanlab(self, *args: str | Path) -> Ran:
-        """Runs cleanlab_flags.py in a virtual environment that has cleanlab."""
-        home = self.files.work / "venv-cleanlab"
-        python = home / "bin" / "python"
-        if not (home / CLEANLAB).exists():
-            venv.create(home, with_pip=True)
-            run([str(python), "-m", "pip", "install", "--quiet", CLEANLAB])
-            (home / CLEANLAB).touch()
-        return run([str(python), str(Path(__file__).with_name("cleanlab_flags.py")), *map(str, args)])
+    # What others find.
 
-    def _graph(self, d: Dataset, splits: Path, nodes: Path | None = None):
+    def predictions(self, cell: Cell, model: str) -> Path:
+        """Predictions of a model of interop/pyg trained on the noisy labels; its seed is the draw.
+
+        They are kept for the same graph, code of training, versions of PyTorch and threads only.
+        """
+        splits, noisy = self.files.splits(cell.dataset), self.files.noisy_labels(cell)
+        path = self.files.predictions(cell, model, self._made_of(cell.dataset, splits, noisy))
+        if not path.exists():
+            graph = self._graph(cell.dataset, splits)
+            graph = replace(graph, labels=read_labels(noisy, graph))
+            with _TORCH:
+                print(f"{cell}: {model}", file=sys.stderr, flush=True)
+                p = predict(graph, RECIPES[model], seed=cell.draw, threads=self.threads)
+            write_predictions(path, p, graph)
+        return path
+
+    def fold_predictions(self, cell: Cell, recipe: Recipe, nodes: Path, folds: np.ndarray, stop: np.ndarray) -> Path:
+        """Predictions of a network of interop/pyg trained on the labels of nodes, without those held out.
+
+        folds [k, n] says who is held out in each of k trainings, stop [k, n] whose labels, of the others, are only
+        watched to stop early. One training predicts all nodes; of several, each those that it held out.
+        """
+        parts = [repr(recipe), folds.tobytes().hex(), stop.tobytes().hex()]
+        path = self.files.predictions(cell, "folds", self._made_of(cell.dataset, nodes, *parts))
+        if path.exists():
+            return path
+        graph = self._graph(cell.dataset, None, nodes)
+        p = np.zeros((graph.num_nodes, len(graph.classes)), np.float32)
+        for held, watched in zip(folds, stop):
+            splits = np.select([held, watched], [3, 2], 1).astype(np.int8)  # places of test, val and train
+            with _TORCH:
+                print(f"{cell}: {recipe.network}, {held.sum()} held out", file=sys.stderr, flush=True)
+                some = predict(replace(graph, splits=splits), [recipe], seed=cell.draw, threads=self.threads)
+            rows = held if len(folds) > 1 else np.ones_like(held)
+            p[rows] = some[rows]
+        write_predictions(path, p, graph)
+        return path
+
+    def scikit_predictions(self, cell: Cell, model: str, nodes: Path, folds: np.ndarray) -> Path:
+        """The same of a classifier of user_classifiers.py."""
+        script = Path(__file__).with_name("user_classifiers.py")
+        made_of = self._made_of(cell.dataset, nodes, script, SCIKIT_LEARN, folds.tobytes().hex())
+        path = self.files.predictions(cell, model, made_of)
+        if not path.exists():
+            print(f"{cell}: {model}, {len(folds)} trainings", file=sys.stderr, flush=True)
+            graph = self._graph(cell.dataset, None, nodes)
+            with self.scratch() as scratch:
+                sparse.save_npz(scratch / "features.npz", sparse.csr_matrix(graph.features))
+                sparse.save_npz(scratch / "adjacency.npz", graph.adjacency())
+                np.savez(scratch / "task.npz", labels=graph.labels, classes=len(graph.classes), folds=folds)
+                self._python(script, model, str(cell.draw), scratch)
+                write_predictions(path, np.load(scratch / "p.npy", allow_pickle=False), graph)
+        return path
+
+    def accuracy(
+        self, d: Dataset, labels: Path, splits: Path, recipes: Sequence[Recipe], seed: int, train_on_rest: bool = False
+    ) -> float:
+        """Test accuracy, by the labels of the data set, of a network of interop/pyg that was trained on labels."""
+        asked = (repr(list(recipes)), str(seed), str(train_on_rest))
+        path = self.files.work / d.name / f"accuracy-{self._made_of(d, labels, splits, *asked)}.txt"
+        if not path.exists():
+            graph = self._graph(d, splits)
+            with _TORCH:
+                p = predict(replace(graph, labels=read_labels(labels, graph)), recipes, seed=seed,
+                            train_on_rest=train_on_rest, threads=self.threads)
+            path.write_text(str(_test_accuracy(graph, p)), encoding="utf-8")
+        return float(path.read_text(encoding="utf-8"))
+
+    def accuracy_of_built_in(self, d: Dataset, nodes: Path, splits: Path, seed: int) -> float:
+        """Test accuracy of the built-in base classifier on the labels of nodes."""
+        graph = self._graph(d, splits, nodes)
+        return _test_accuracy(graph, np.load(self.built_in(d, nodes, splits, seed), allow_pickle=False))
+
+    def cleanlab(self, *args: str | Path) -> Ran:
+        """Runs cleanlab_flags.py."""
+        return self._python(Path(__file__).with_name("cleanlab_flags.py"), *args)
+
+    def _python(self, *args: str | Path) -> Ran:
+        """Runs a script in a virtual environment that has cleanlab and scikit-learn."""
+        home = self.files.work / "venv-cleanlab"
+        python, stamp = home / "bin" / "python", home / f"{CLEANLAB}-{SCIKIT_LEARN}"
+        with _VENV:
+            if not stamp.exists():
+                venv.create(home, with_pip=True)
+                run([str(python), "-I", "-m", "pip", "install", "--quiet", CLEANLAB, SCIKIT_LEARN])
+                stamp.touch()
+        return run([str(python), "-I", *map(str, args)], OMP_NUM_THREADS=str(self.threads))
+
+    def _made_of(self, d: Dataset, *parts: str | Path) -> str:
+        return key(*_TRAINING, torch.__version__, torch_geometric.__version__, str(self.threads),
+                   *self.files.graph(d)[2:], *parts)
+
+    def _graph(self, d: Dataset, splits: Path | None, nodes: Path | None = None):
         args = dict(zip(*[iter(self.files.graph(d))] * 2))
         return read_graph(nodes or args["--nodes"], args["--edges"], args.get("--features"), splits)
+
+    def scratch(self) -> _Scratch:
+        """A directory that is there while it is entered."""
+        return _Scratch(dir=self.files.work)
+
+
+class _Scratch(tempfile.TemporaryDirectory):
+    """A temporary directory, as a Path."""
+
+    def __enter__(self) -> Path:
+        return Path(super().__enter__())
 
 
 def key(*parts: str | Path) -> str:
     """Twelve digits that tell apart words, and files by what they have in them."""
     digests = [hashlib.sha256(part.read_bytes() if isinstance(part, Path) else part.encode()) for part in parts]
     return hashlib.sha256(b"".join(digest.digest() for digest in digests)).hexdigest()[:12]
+
+
+def _drawn(cell: Cell) -> list[str]:
+    return ["--split", SHARES, "--seed", str(cell.draw), "--repeats", "1"]
 
 
 def _test_accuracy(graph, predictions: np.ndarray) -> float:

@@ -1,9 +1,11 @@
 import hashlib
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from graphcleaner_pyg import Recipe
 from scipy import sparse
 
 import programs
@@ -18,7 +20,7 @@ if sys.argv[1:] == ["--version"]:
 else:
     with open(pathlib.Path(__file__).with_name("runs"), "a") as runs:
         runs.write("run\\n")
-    print(json.dumps({{"methods": [{{"name": "paper", "args": sys.argv[1:]}}]}}))
+    print(json.dumps({{"methods": [{{"name": "paper", "repeats": [{{"args": sys.argv[1:]}}]}}]}}))
 """
 CELL = Cell(Dataset("tiny", "tiny"), "sym", "0.1")
 
@@ -59,8 +61,8 @@ def test_key_is_of_contents(tmp_path):
 def test_results_are_kept_by_contents(made, tmp_path, changed):
     p = tmp_path / "p.npy"
     p.write_bytes(b"1")
-    first = made.eval(CELL, ["paper"], [p])
-    assert made.eval(CELL, ["paper"], [p]) == first and runs(made) == 1
+    first = made.eval(CELL, ["paper"], p)
+    assert made.eval(CELL, ["paper"], p) == first and runs(made) == 1
     args = first["paper"]["args"]
     assert args[args.index("--noise") + 1] == f"file:{made.files.noisy_labels(CELL)}"
     path = {
@@ -72,16 +74,16 @@ def test_results_are_kept_by_contents(made, tmp_path, changed):
         "predictions": p,
     }[changed]
     path.write_bytes(path.read_bytes() + b"\n")
-    made.eval(CELL, ["paper"], [p])
+    made.eval(CELL, ["paper"], p)
     assert runs(made) == 2
     assert len(list(made.kept.glob("*.json"))) == 2 and not list(made.kept.glob("*.part"))
 
 
 def test_half_written_results_are_not_taken(made, tmp_path):
-    made.eval(CELL, ["paper"], [])
+    made.eval(CELL, ["paper"])
     kept = next(made.kept.glob("*.json"))
     kept.rename(kept.with_name(kept.name + ".part")).write_text('{"meth')
-    assert made.eval(CELL, ["paper"], [])["paper"] and runs(made) == 2
+    assert made.eval(CELL, ["paper"])["paper"] and runs(made) == 2
     assert not list(made.kept.glob("*.part"))
 
 
@@ -93,22 +95,51 @@ def test_predictions_are_kept_by_code_versions_and_contents(made, monkeypatch, t
         return np.full((graph.num_nodes, 2), 0.5)
 
     monkeypatch.setattr(programs, "predict", predict)
-    first = made.predictions(CELL, "gcn", [1, 2])
-    assert made.predictions(CELL, "gcn", [1, 2]) == first and seeds == [1, 2]
+    first = [made.predictions(replace(CELL, draw=draw), "gcn") for draw in (1, 2)]
+    assert made.predictions(CELL, "gcn") == first[0] and seeds == [1, 2]
     assert all(np.load(path, allow_pickle=False).shape == (40, 2) for path in first)
 
     monkeypatch.setattr(programs.torch, "__version__", "0")
-    second = made.predictions(CELL, "gcn", [1])
+    second = made.predictions(CELL, "gcn")
     monkeypatch.setattr(programs.torch_geometric, "__version__", "0")
-    third = made.predictions(CELL, "gcn", [1])
+    third = made.predictions(CELL, "gcn")
     code = tmp_path / "training.py"
     code.write_text("other")
     monkeypatch.setattr(programs, "_TRAINING", [*programs._TRAINING[:-1], code])
-    fourth = made.predictions(CELL, "gcn", [1])
+    fourth = made.predictions(CELL, "gcn")
     noisy = made.files.noisy_labels(CELL)
     noisy.write_text(noisy.read_text().replace("n0,a", "n0,b"))
-    fifth = made.predictions(CELL, "gcn", [1])
-    assert len({first[0], *second, *third, *fourth, *fifth}) == 5 and seeds == [1, 2, 1, 1, 1, 1]
+    fifth = made.predictions(CELL, "gcn")
+    assert len({*first, second, third, fourth, fifth}) == 6 and seeds == [1, 2, 1, 1, 1, 1]
+
+
+def test_draws_of_eval_are_kept_apart(made):
+    """Each has the draw for its seed; what eval draws has no file of noise, but a share of each split."""
+    args = [made.eval_drawn(replace(CELL, draw=draw), ["paper"])["paper"]["args"] for draw in (1, 2)]
+    assert [one[one.index("--seed") + 1] for one in args] == ["1", "2"] and runs(made) == 2
+    assert args[0][args[0].index("--noise") + 1] == "sym:0.1" and "--split" in args[0] and "--splits" not in args[0]
+    made.eval_drawn(CELL, ["paper"], "--expect", "0.1")
+    assert runs(made) == 3
+
+
+def test_out_of_fold_predictions_are_of_those_held_out(made, monkeypatch):
+    """Each row comes from the training that held its node out, and that one saw no label of it."""
+    held = np.arange(40) % 4 == np.arange(4)[:, None]
+    watched = ~held & (np.arange(40) % 5 == 0)
+    trained = []
+
+    def predict(graph, recipes, seed, threads):
+        trained.append(graph.splits)
+        return np.eye(2)[np.full(40, len(trained) % 2)]
+
+    monkeypatch.setattr(programs, "predict", predict)
+    nodes = made.files.noisy_labels(CELL)
+    p = np.load(made.fold_predictions(CELL, Recipe("gcn"), nodes, held, watched), allow_pickle=False)
+    for i, (splits, out, stop) in enumerate(zip(trained, held, watched)):
+        assert (p[out].argmax(axis=1) == (i + 1) % 2).all()
+        assert ((splits == 3) == out).all() and ((splits == 2) == stop).all()
+    made.fold_predictions(CELL, Recipe("gcn"), nodes, held, watched)
+    assert len(trained) == 4
 
 
 def test_version_is_that_of_the_binary(made):

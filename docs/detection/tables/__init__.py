@@ -1,0 +1,1 @@
+"""The tables of detection, each a function of a Bench that returns lines of markdown. See README.md one folder up."""

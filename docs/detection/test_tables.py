@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+
+from datasets import DATASETS, Cell, Dataset, Files, read
+from figures import RATE, RATE_HIGH, RATE_LOW, markdown
+from tables import paper, rates, rivals
+from tables.made import block_model
+from tables.rates import degrees, ece
+from tables.users import FOLDS, random_predictions, rounds
+
+SPLIT = ["train"] * 60 + ["val"] * 20 + ["test"] * 20
+
+
+@pytest.mark.parametrize("mode, trainings", [("in sample", 1), ("split", 1), ("out of fold", FOLDS)])
+def test_rounds_hold_out_and_watch_other_nodes(mode, trainings):
+    held, watched = rounds(mode, SPLIT, draw=1)
+    assert held.shape == watched.shape == (trainings, 100) and not (held & watched).any()
+    again = rounds(mode, SPLIT, draw=1)
+    assert (held == again[0]).all() and (watched == again[1]).all()
+    if mode == "in sample":
+        assert not held.any() and watched.sum() == 10
+    if mode == "split":
+        assert (held[0] == (np.array(SPLIT) == "test")).all() and (watched[0] == (np.array(SPLIT) == "val")).all()
+    if mode == "out of fold":
+        assert (held.sum(axis=0) == 1).all() and (held.sum(axis=1) == 20).all()
+
+
+def test_ece_is_that_of_bins_of_equal_width():
+    scores = np.array([0.05, 0.05, 0.95, 1.0, 0.5])
+    wrong = np.array([False, True, True, True, True])
+    assert ece(scores, wrong) == pytest.approx((abs(0.1 - 1) + abs(1.95 - 2) + abs(0.5 - 1)) / 5)
+    assert ece(wrong.astype(float), wrong) == 0 and np.isnan(ece(np.array([]), np.array([])))
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    folder = tmp_path / "tiny" / "csv"
+    folder.mkdir(parents=True)
+    (folder / "nodes.csv").write_text("id,label\nn0,a\nn1,b\nn2,\nn3,b\n")
+    (folder / "edges.csv").write_text("src,dst\nn0,n1\nn0,n3\n")
+    return Files(tmp_path, tmp_path), Dataset("tiny", "tiny", features=None)
+
+
+def test_degrees_count_both_ends(tiny):
+    assert degrees(*tiny) == {"n0": 2, "n1": 1, "n3": 1}
+
+
+def test_random_predictions_are_of_the_draw(tiny):
+    files, d = tiny
+    one, two = (np.load(random_predictions(files, Cell(d, "sym", "0.1", draw))) for draw in (1, 2))
+    assert one.shape == (4, 2) and np.allclose(one.sum(axis=1), 1) and (one != two).any()
+
+
+def test_markdown_has_a_row_a_line():
+    assert markdown(["a", "b"], [[1, "x"]]) == ["| a | b |", "| --- | --- |", "| 1 | x |"]
+
+
+CORA = Cell(DATASETS["cora"], "sym", "0.1")
+
+
+def told(estimate, low, high, **more):
+    return {"default": {"true_rate": 0.1, RATE: estimate, RATE_LOW: low, RATE_HIGH: high, **more}}
+
+
+def test_an_interval_that_has_the_true_rate_counts():
+    lines = rivals._rates({CORA: [told(0.05, 0.01, 0.2), told(0.02, 0.01, 0.03)]})
+    assert "1 of 2" in lines[-1] and "0.010 to 0.115" in lines[-1]
+    assert "0 of" not in rivals._rates({CORA: [{"default": {"true_rate": 0.1, RATE: 0.05}}]})[-1]
+
+
+def test_rates_beyond_the_factor_are_listed():
+    def draw(estimate, train):
+        by_split = {"train": {"f1": train}, "val": {"f1": 0.8}, "test": {"f1": 0.9}}
+        return told(estimate, 0, 1, ece=0.01, by_split=by_split), np.zeros((3, 0))
+
+    good = rates._table({CORA: [draw(0.12, 0.85), draw(0.09, 0.85)]})
+    assert "Mean ratios beyond a factor of 1.25: 0 of 1." in good
+    assert "F1 of training nodes further than 0.01 from that of the others: 0 of 1." in good
+    bad = rates._table({CORA: [draw(0.07, 0.8), draw(0.06, 0.8)]})
+    assert "- cora sym 10.0%: 0.650 ± 0.050" in bad and "- cora sym 10.0%: 0.800 ± 0.000, 0.850 ± 0.000" in bad
+
+
+def test_ahead_counts_the_cells_above_the_paper():
+    def draw(f1, mcc):
+        return {"default": {"f1": f1, "mcc": mcc, "p_at_t_flagged": 0.9, "p_at_t": 0.9, "ece": 0.01}}
+
+    lines = paper._beside_graphcleaner({CORA: [draw(0.85, 0.7), draw(0.75, 0.7)]})  # the paper has .790, .773, .803
+    assert "Cells in which the mean of default is above the paper's: F1 in 1 of 1, MCC in 0 of 1, P@T in 1 of 1." in lines
+    assert "- cora sym 10.0% MCC 0.700 ± 0.000, paper 0.773" in lines
+
+
+def test_block_models_are_made_once(tmp_path):
+    pytest.importorskip("blockmodels")
+    files = Files(tmp_path, tmp_path)
+    d = block_model(files, 5, 0.2, 4, features=False)
+    nodes = files.source(d, "nodes.csv")
+    assert len({r["label"] for r in read(nodes)}) == 5 and "--features" not in files.graph(d)
+    before = nodes.stat().st_mtime_ns
+    assert "--features" in files.graph(block_model(files, 5, 0.2, 4, features=True))
+    assert nodes.stat().st_mtime_ns == before
