@@ -14,9 +14,8 @@ METRICS = (("f1", "F1"), ("mcc", "MCC"), ("p_at_t", "P@T"))
 # What eval's json calls the estimate of the mislabel rate, its interval, and the share of labels of which nobody can
 # tell without more decisions whether they are wrong.
 RATE, RATE_LOW, RATE_HIGH, GREY = "estimated_rate", "rate_low", "rate_high", "grey"
-# What it calls figures after --reviewed decisions, and the precision of the next 100 suspects with and without them.
-REVIEWED = {"f1": "reviewed.f1", "mcc": "reviewed.mcc", "p_at_t": "reviewed.p_at_t", RATE: "reviewed.rate",
-            "next": "reviewed.p_at_next_100", "next_without": "reviewed.p_at_next_100_without"}
+# The precision of the 100 suspects behind the first 50.
+NEXT = "p_next_100"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ import threading
 import venv
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 
 import graphcleaner_pyg
@@ -90,11 +89,6 @@ class Programs:
 
     def graphcleaner(self, *args: str | Path) -> Ran:
         return run([str(self.binary), *map(str, args)])
-
-    @cached_property
-    def can_review(self) -> bool:
-        """Whether `eval` knows --reviewed."""
-        return "--reviewed" in self.graphcleaner("eval", "--help").stdout
 
     # What graphcleaner finds.
 

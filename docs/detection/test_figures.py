@@ -16,7 +16,7 @@ def test_sample_is_mean_and_standard_error():
 def test_undefined_figures_do_not_count():
     found = [{"by_split": {"all": {"f1": 0.5}}}, {"by_split": {"all": None}}, {"by_split": {"all": {"f1": 0.7}}}]
     assert str(sample(found, "by_split.all.f1")) == "0.600 ± 0.100 (2)"
-    assert str(sample(found, "reviewed.f1")) == "–" and math.isnan(sample(found, "reviewed.f1").mean)
+    assert str(sample(found, "by_split.f1")) == "–" and math.isnan(sample(found, "by_split.f1").mean)
 
 
 def test_mean_over_cells_keeps_draws_paired():

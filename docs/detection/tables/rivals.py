@@ -6,15 +6,14 @@ from collections.abc import Sequence
 
 from bench import RIVALS, Bench, about, figure, mark
 from datasets import KINDS, PAPER, RATES, WITH_FEATURES, Cell
-from figures import (GREY, METRICS, RATE, RATE_HIGH, RATE_LOW, REVIEWED, Sample, best, listed, markdown, mean_of,
-                     shortfalls)
+from figures import (GREY, METRICS, NEXT, RATE, RATE_HIGH, RATE_LOW, Sample, best, listed, markdown, mean_of, shortfalls)
 from tables.made import BLOCK_MODELS, block_model
 from tables.paper import METRICS as PAPER_METRICS
 
 EVERY = ("default", *RIVALS)
 HARD = ("feature", "cluster", "confidence", "topology")
 NOISES = (*KINDS, *HARD, "instance")
-DECISIONS = 50
+REVIEWED = ("rescored", "recleaned")  # default behind 50 decisions
 
 
 def same(bench: Bench) -> list[str]:
@@ -35,7 +34,7 @@ def same(bench: Bench) -> list[str]:
 
 
 def noise(bench: Bench) -> list[str]:
-    """Noise that depends on the node: default beside all rivals, with the true rate told, and after 50 decisions."""
+    """Noise that depends on the node: default beside all rivals, with the true rate told, and behind 50 decisions."""
     cells = bench.cells(bench.datasets(WITH_FEATURES), ("0.1", "0.2", "0.3"), HARD)
     found = bench.drawn(cells, lambda cell: _default_and_rivals(bench, cell))
     rows = []
@@ -47,7 +46,7 @@ def noise(bench: Bench) -> list[str]:
                 mine = [mean_of(some[title] for some in variants) for title in variants[0]]
                 method, theirs = best({m: mean_of(some[m] for some in rivals) for m in RIVALS})
                 rows.append([f"{kind} {float(rate):.0%} {label}", *mine, theirs, method])
-    titles = ["default", "with --expect", f"after {DECISIONS} decisions"]
+    titles = ["default", "with --expect", *REVIEWED]
     lines = markdown([f"mean of {', '.join(d.name for d in bench.datasets(WITH_FEATURES))}", *titles, "best rival", ""],
                      rows)
     for place, title in enumerate(titles, 1):
@@ -57,18 +56,17 @@ def noise(bench: Bench) -> list[str]:
 
 
 def decisions(bench: Bench) -> list[str]:
-    """What 50 decisions on the first suspects change: the next 100 suspects, the rate, and F1."""
-    if not bench.programs.can_review:
-        raise RuntimeError("this build's eval has no --reviewed, want one that has")
+    """What 50 decisions on the first suspects change: the next 100 suspects, the rate, and F1 over all labelled nodes."""
     cells = bench.cells(bench.datasets(("cora", "computers")), ["0.1"], NOISES)
-    found = bench.drawn(cells, lambda cell: bench.programs.eval_drawn(
-        cell, ["default"], "--reviewed", str(DECISIONS)))
+    found = bench.drawn(cells, lambda cell: bench.programs.eval_drawn(cell, ["default", *REVIEWED]))
     rows = []
     for cell, draws in found.items():
-        names = [REVIEWED["next_without"], REVIEWED["next"], RATE, REVIEWED[RATE], "true_rate", "f1", REVIEWED["f1"]]
-        rows.append([about(cell), *(figure(draws, "default", name) for name in names)])
-    header = ["cell", "right among the next 100", "with decisions", "estimated rate", "with decisions", "true rate",
-              "F1", "with decisions"]
+        row = [about(cell)]
+        for name in (NEXT, RATE, "f1"):
+            row += [figure(draws, method, f"by_split.all.{name}") for method in ("default", *REVIEWED)]
+        rows.append([*row, figure(draws, "default", "true_rate")])
+    header = ["cell", *(part for title in ("wrong among the next 100", "estimated rate", "F1")
+                        for part in (title, *REVIEWED)), "true rate"]
     return markdown(header, rows)
 
 
@@ -94,15 +92,14 @@ def disagree(bench: Bench) -> list[str]:
 
 def _default_and_rivals(bench: Bench, cell: Cell) -> dict[str, dict]:
     """By method the figures of a draw; "expect" is default where the true rate was told."""
-    review = ["--reviewed", str(DECISIONS)] if bench.programs.can_review else []
-    found = bench.programs.eval_drawn(cell, EVERY, *review)
+    found = bench.programs.eval_drawn(cell, [*EVERY, *REVIEWED])
     told = bench.programs.eval_drawn(cell, ["default"], "--expect", cell.rate)
     return {**found, "expect": told["default"]}
 
 
 def _variants_and_rivals(draws: Sequence[dict[str, dict]], name: str) -> tuple[dict[str, Sample], dict[str, Sample]]:
     mine = {"default": figure(draws, "default", name), "expect": figure(draws, "expect", name),
-            "decisions": figure(draws, "default", REVIEWED[name])}
+            **{method: figure(draws, method, name) for method in REVIEWED}}
     return mine, {method: figure(draws, method, name) for method in RIVALS}
 
 
@@ -114,7 +111,7 @@ def _rates(found: dict[Cell, list[dict]]) -> list[str]:
         interval = f"{low.mean:.3f} to {high.mean:.3f}" if low.known else "–"
         rows.append([about(cell), true, figure(draws, "default", RATE), interval,
                      f"{covers.sum()} of {len(covers)}" if low.known else "–", figure(draws, "default", GREY),
-                     figure(draws, "default", REVIEWED[RATE])])
+                     *(figure(draws, method, RATE) for method in REVIEWED)])
     header = ["cell", "true rate", "estimate", "interval", "has the true one", "grey zone",
-              f"estimate after {DECISIONS} decisions"]
+              *REVIEWED]
     return markdown(header, rows)
