@@ -3,6 +3,7 @@ package cleaner
 import (
 	"math"
 
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -33,11 +34,12 @@ func shiftTo(scores []float64, share float64) float64 {
 	low, high := -float64(mostShift), float64(mostShift)
 	for range shiftBisected {
 		shift := (low + high) / 2
-		odds := math.Exp(shift)
+		odds := elementary.Exp(shift)
 		var sum, count float64
 		for _, s := range scores {
 			if !math.IsNaN(s) {
-				sum += s * odds / (1 - s + s*odds)
+				right := float64(s * odds)
+				sum += right / (1 - s + right)
 				count++
 			}
 		}
