@@ -99,7 +99,7 @@ func TestCos(t *testing.T) {
 }
 
 // TestSameBits holds every processor to bits that were computed on one.
-func TestSameBits(t *testing.T) {
+func TestSameBitsOnEveryProcessor(t *testing.T) {
 	const want = uint64(0x6430845e5773b904)
 	sum := fnv.New64a()
 	for _, x := range draws(10000) {
