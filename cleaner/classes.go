@@ -267,15 +267,31 @@ func ratesOfMean(means, counts []float64, rate float64) []float64 {
 // meanScoresByLabel are the means of the scores by given label [c], NaN of a label that no node has, and the numbers of
 // nodes with it [c].
 func meanScoresByLabel(labels []kv.Class, scores []float32, classes int) (means, counts []float64) {
-	means, counts = make([]float64, classes), make([]float64, classes)
+	m := newLabelMeans(classes)
 	for v, y := range labels {
 		if y != kv.NoClass {
-			means[y] += float64(scores[v])
-			counts[y]++
+			m.add(y, float64(scores[v]))
 		}
 	}
-	for k := range means {
-		means[k] /= counts[k] // 0/0 is NaN
+	return m.means()
+}
+
+// labelMeans are sums of scores, and numbers of nodes, by given label [c].
+type labelMeans struct{ sums, counts []float64 }
+
+func newLabelMeans(classes int) *labelMeans {
+	return &labelMeans{make([]float64, classes), make([]float64, classes)}
+}
+
+func (m *labelMeans) add(label kv.Class, score float64) {
+	m.sums[label] += score
+	m.counts[label]++
+}
+
+// means turns the sums into means, NaN of a label that no node has.
+func (m *labelMeans) means() (means, counts []float64) {
+	for k := range m.sums {
+		m.sums[k] /= m.counts[k] // 0/0 is NaN
 	}
-	return means, counts
+	return m.sums, m.counts
 }

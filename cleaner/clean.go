@@ -81,7 +81,10 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if err != nil {
 		return nil, err
 	}
-	key, err := runFingerprint(tx, opt)
+	if p.verdicts, err = readVerdicts(ctx, tx, p.labels); err != nil {
+		return nil, err
+	}
+	key, err := runFingerprint(tx, opt, decided.Seq)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +120,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	}
 	if m := result.model; m != nil && m.Unsettled > 0 {
 		opt.notice("the label model still improved when %d of its %d fits were ended after %d sweeps: scores and the mislabel rate may be off",
-			m.Unsettled, len(rateGrid)+1, modelSweeps)
+			m.Unsettled, len(m.Calibration.Rates)+1, modelSweeps)
 	}
 
 	run = &Run{
@@ -147,6 +150,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	}
 	run.setNoise(result.noise)
 	if opt.Preset == PresetDefault {
+		run.setEstimate(result.estimate)
 		run.meanScores, run.labelCounts = meanScoresByLabel(p.labels, result.scores.Data, p.classes)
 	}
 	fitting, err := newYardstick(p, result)
@@ -164,9 +168,6 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 // warnings are those of Run.Warnings.
 func (p problem) warnings(ctx context.Context, tx *kv.Tx, result *scored, opt Options) ([]string, error) {
 	var warnings []string
-	if doubt := result.doubt(); opt.Preset == PresetDefault && opt.Expect == 0 && doubt != "" {
-		warnings = append(warnings, doubt)
-	}
 	homophily, err := statisticsOf(ctx, tx, p.labels, (*LabelStatistics).measureHomophily)
 	if err != nil {
 		return nil, err
@@ -178,7 +179,7 @@ func (p problem) warnings(ctx context.Context, tx *kv.Tx, result *scored, opt Op
 }
 
 // runFingerprint names everything that what is kept of a run depends on.
-func runFingerprint(tx *kv.Tx, opt Options) (string, error) {
+func runFingerprint(tx *kv.Tx, opt Options, decided int64) (string, error) {
 	graph, err := tx.GraphVersion()
 	if err != nil {
 		return "", err
@@ -196,7 +197,7 @@ func runFingerprint(tx *kv.Tx, opt Options) (string, error) {
 		return "", err
 	}
 	return fingerprint(markFormat, graph, labels, splits, predictions, opt.Preset, opt.Hops, opt.Seed, opt.Diagonal,
-		opt.Direction, opt.Expect), nil
+		opt.Direction, opt.Expect, decided), nil
 }
 
 // prepare makes what a cleaning needs and the store lacks: predictions, and the index on label.

@@ -226,8 +226,9 @@ func (c *combination) sampled(ctx context.Context, sample *sample, z *agreement)
 
 // rateOf is the mislabel rate that a label model finds in a sample.
 func (c *combination) rateOf(ctx context.Context, sample *sample, z *agreement) (float64, error) {
-	model, err := fitLabels(
-		ctx, c.place.temporary(), sample.given, z.values.Data, c.classes, z.width, c.opt.Workers, func(rates, of int) {
+	rows := labelRows{given: sample.given, truth: sample.truth, z: z.values.Data, classes: c.classes, width: z.width}
+	model, _, err := fitLabels(
+		ctx, c.place.temporary(), rows, c.opt.Workers, func(rates, of int) {
 			c.opt.progress("combine", int64(rates), int64(of))
 		})
 	if err != nil {
@@ -254,13 +255,12 @@ func (c *combination) weigh(ctx context.Context, g *combined, sample *sample, z 
 	if g.weights = alone; len(g.rows) == 0 {
 		return nil
 	}
-	var given []kv.Class
-	var x []float32
+	rows := labelRows{classes: c.classes, width: 2}
 	for _, row := range g.rows {
-		given = append(given, sample.given[row])
-		x = append(x, both[2*row*c.classes:2*(row+1)*c.classes]...)
+		rows.given, rows.truth = append(rows.given, sample.given[row]), append(rows.truth, sample.truth[row])
+		rows.z = append(rows.z, both[2*row*c.classes:2*(row+1)*c.classes]...)
 	}
-	f, err := newLabelFit(ctx, c.place.temporary(), given, x, c.classes, 2, []int{0, 1}, c.opt.Workers, false)
+	f, err := newLabelFit(ctx, c.place.temporary(), rows, []int{0, 1}, c.opt.Workers, false)
 	if err != nil {
 		return err
 	}

@@ -83,11 +83,16 @@
 // that it is the true one; a share p of the labels is wrong, in a way that is learned too. P1 … PK are left out: the
 // predictions of the neighbours have learned the label under test. Weights, p and the way are fitted to the given labels
 // of nodes whose prediction has not seen their label: all labelled nodes where the base classifier was cross-fitted, else
-// those of the validation and test splits. Nothing is planted. The score is P(y* ≠ ỹ), a chance; p is the mean of what the
-// labels say of it; and τ is the threshold with the greatest expected F1 on these nodes, unless Options.Threshold sets it. Where Options.Expect says
-// what p is, the log-odds of all scores are moved so that p is their mean; their order stays. A label is tested
+// those of the validation and test splits. Nothing is planted. The score is P(y* ≠ ỹ), a chance. A label is tested
 // against four other classes: the three with the largest predictions, equals told apart as for the suggestion, and of
 // the rest the one that most neighbours are given.
+//
+// Nothing in labels, graph and predictions tells labels that are wrong where everybody would doubt from labels that are
+// hard to tell. So the scores are calibrated (Calibration): p is the mean over two hypotheses, and the log-odds of all
+// scores move so that p is their mean; their order stays. τ is the threshold with the greatest expected F1, unless
+// Options.Threshold sets it. The run says between what rates p lies, and how many labels are in the grey zone. What
+// settles it is what people know: Options.Expect, or decisions. A Clean takes labels that were decided on for the truth,
+// and Rescore calibrates the scores of the last run anew by the decisions since.
 //
 // Evaluate measures how well all this finds mislabels that are known, of any of [NoiseKinds]. It works where neighbours mostly have the same
 // label: [Statistics] measures whether they have.

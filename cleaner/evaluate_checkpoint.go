@@ -70,7 +70,7 @@ func buildOf(path string) (name string, err error) {
 }
 
 // measuredFormat is part of every key. It changes with the shape of what is kept.
-const measuredFormat = 2
+const measuredFormat = 3
 
 // identify names everything that the measures depend on but the number of repeats.
 func (e *evaluator) identify() error {

@@ -70,7 +70,7 @@ func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (measur
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, predictions.Close()) }()
-	t := trial{base: d.base, foreign: len(e.opt.Predictions) > 0, problem: problem{
+	t := trial{base: d.base, truth: d.truth, foreign: len(e.opt.Predictions) > 0, problem: problem{
 		graph: d.base.graph, place: d.base.place, order: d.base.order, labels: d.base.labels, classes: d.base.classes,
 		names: e.tx.Classes(), splits: d.base.splits, splitGiven: e.stored != nil, predictions: predictions, sizes: d.base.sizes,
 		crossFitted: len(e.opt.Predictions) == 0 && d.base.crossFits(),
@@ -147,16 +147,23 @@ func (v *verdict) measure(d *drawing) (m MethodMetrics) {
 // measureNodes takes the Metrics of the measured nodes of some splits.
 func (v *verdict) measureNodes(d *drawing, within func(Split) bool) Metrics {
 	var some []float64
-	var flags, wrong []bool
+	var flags, wrong, decided []bool
 	for _, u := range d.nodes {
 		if within(d.base.splits[u]) {
 			some, flags, wrong = append(some, v.scores[u]), append(flags, v.flagged[u]), append(wrong, d.truth[u] != d.base.labels[u])
+			decided = append(decided, v.decided[u])
 		}
 	}
 	m := measureScores(some, flags, wrong)
-	if !math.IsNaN(v.rate) {
-		m.EstimatedRate = v.rate
+	for _, of := range []struct {
+		from float64
+		into *float64
+	}{{v.rate, &m.EstimatedRate}, {v.low, &m.RateLow}, {v.high, &m.RateHigh}, {v.grey, &m.Grey}} {
+		if !math.IsNaN(of.from) {
+			*of.into = of.from
+		}
 	}
 	m.TrueRate = d.rate
+	m.PNext100 = nextPrecision(some, wrong, decided)
 	return m
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -117,16 +118,28 @@ const mostPlanted = detectorMost * detectorBatch
 // plantedAmong is how many of the fitting nodes mislabels are planted among.
 func plantedAmong(fitting int) int { return min(fitting, mostPlanted) }
 
-// A sample is the fitting nodes that mislabels are planted among.
+// A sample is the fitting nodes that mislabels are planted among, or the nodes that a label model is fitted on.
 type sample struct {
 	nodes *nodeSet
 	given []kv.Class // labels, by rank
 	order []uint32   // ranks, in the order of the node file
+
+	// Of a label model: what people have said of the true class, by rank, NoClass where nobody has; given is then the label
+	// that they looked at. added are nodes that were not drawn, and are there for what was said of them.
+	truth []kv.Class
+	added []bool
+	share float64 // drawn nodes of all that can be
 }
 
 // drawSample takes all of the fitting nodes, or mostPlanted of them, uniformly.
 func (p problem) drawSample(fitting int, seed uint64) (*sample, error) {
-	return p.drawSampleOf(fitting, mostPlanted, seed, p.isFitting)
+	nodes, order, err := drawNodes(p.order, len(p.labels), fitting, mostPlanted, seed, p.isFitting)
+	if err != nil {
+		return nil, err
+	}
+	s := &sample{nodes: nodes, given: make([]kv.Class, len(order)), order: order}
+	nodes.each(kv.Range{End: kv.NodeID(len(p.labels))}, func(rank int, v kv.NodeID) { s.given[rank] = p.labels[v] })
+	return s, nil
 }
 
 // drawUnseen takes all of the nodes whose label was not seen, or as many of them, uniformly, as a label model is fitted on.
@@ -137,23 +150,40 @@ func (p problem) drawUnseen(seed uint64) (*sample, error) {
 			count++
 		}
 	}
-	return p.drawSampleOf(count, mostModelled(p.classes), seed, p.isUnseen)
+	most := mostModelled(p.classes)
+	verdicts := slices.DeleteFunc(slices.Clone(p.verdicts), func(said labelVerdict) bool { return !p.isUnseen(said.node) })
+	if count > most { // not all are drawn
+		verdicts = verdicts[:min(len(verdicts), most/mostSaid)]
+		most -= len(verdicts)
+	}
+	drawn, _, err := drawNodes(p.order, len(p.labels), count, most, seed, p.isUnseen)
+	if err != nil {
+		return nil, err
+	}
+	s := &sample{nodes: newNodeSet(len(p.labels)), share: share(float64(min(count, most)), float64(count))}
+	whole := kv.Range{End: kv.NodeID(len(p.labels))}
+	drawn.each(whole, func(_ int, v kv.NodeID) { s.nodes.add(v) })
+	for _, said := range verdicts {
+		s.nodes.add(said.node)
+	}
+	s.nodes.count()
+	s.nodes.each(whole, func(_ int, v kv.NodeID) {
+		_, ok := drawn.has(v)
+		s.given, s.truth, s.added = append(s.given, p.labels[v]), append(s.truth, kv.NoClass), append(s.added, !ok)
+	})
+	for _, said := range verdicts {
+		rank, _ := s.nodes.has(said.node)
+		s.given[rank], s.truth[rank] = said.given, said.now
+	}
+	return s, nil
 }
+
+// mostSaid bounds the nodes that are added for what people said of them: one in so many.
+const mostSaid = 4
 
 // mostModelled is the most nodes that a label model of so many classes is fitted on.
 func mostModelled(classes int) int {
 	return max(min(modelCells/max(classes, 1), modelRows), leastFitting)
-}
-
-// drawSampleOf takes most of the count nodes that are eligible.
-func (p problem) drawSampleOf(count, most int, seed uint64, eligible func(kv.NodeID) bool) (*sample, error) {
-	nodes, order, err := drawNodes(p.order, len(p.labels), count, most, seed, eligible)
-	if err != nil {
-		return nil, err
-	}
-	s := &sample{nodes: nodes, given: make([]kv.Class, len(order)), order: order}
-	nodes.each(kv.Range{End: kv.NodeID(len(p.labels))}, func(rank int, v kv.NodeID) { s.given[rank] = p.labels[v] })
-	return s, nil
 }
 
 // drawNodes takes all of the count nodes, of n, that are eligible, or most of them, drawn uniformly with seed. Their

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -14,7 +15,14 @@ import (
 )
 
 // rateGrid are the mislabel rates at which a label model is fitted, to learn which of them the labels speak for.
-var rateGrid = []float64{.002, .005, .01, .015, .02, .03, .04, .055, .075, .1, .13, .17, .22, .3, .4}
+var rateGrid = []float64{.001, .002, .005, .01, .015, .02, .03, .04, .055, .075, .1, .13, .17, .22, .3, .4, .5, .6}
+
+// ratesFor are those of rateGrid that a graph of so many classes can have. Random labels are wrong at a rate of (c−1)/c.
+func ratesFor(classes int) []float64 {
+	const ofRandom = 0.85
+	most := ofRandom * float64(classes-1) / float64(max(classes, 1))
+	return rateGrid[:sort.Search(len(rateGrid), func(i int) bool { return i > 0 && rateGrid[i] > most })]
+}
 
 // How a label model is fitted.
 const (
@@ -22,11 +30,10 @@ const (
 	modelCells = 1 << 19
 	modelRows  = 1 << 16
 
-	// The prior of the rate is a beta distribution with a mean of 9 %: p^(priorWrong−1) (1−p)^(priorRight−1). Neighbours
-	// share what they know, so that the labels say less than as many independent ones would: their likelihood counts to
-	// the power 1/dependence.
-	priorWrong, priorRight = 2, 20
-	dependence             = 3
+	// The prior of the rate is a beta distribution with this mean. Neighbours share what they know, so that the labels say
+	// less than as many independent ones would: their likelihood counts to the power 1/dependence.
+	priorRate  = 1. / 11
+	dependence = 3
 
 	weightPenalty   = 1     // half the square of each standardized weight, of the log-likelihood
 	flipShare       = 0.004 // of the rows: the counts that lean wrong labels to the uniform distribution,
@@ -58,10 +65,14 @@ const (
 // at zero. So p is the mean of its distribution given the labels,
 //
 //	p ~ exp(log-likelihood(p)/dependence) · prior(p)
+//
+// Of a row whose true class a person has said, that class alone counts: L_v has one term.
 type labelFit struct {
 	classes, width int                     // of x
 	columns        []int                   // of the features, that x is made of
 	given          []kv.Class              // [rows]
+	truth          []kv.Class              // [rows]: what a person has said, NoClass where nobody has; nil: nobody has of any
+	rates          []float64               // that are tried, ascending
 	background     *lines                  // B, a line a top class
 	scale          []float64               // of each feature: its standard deviation between the classes of a row
 	x              *scratch.Array[float32] // [rows×classes×width], centred on each row, divided by scale
@@ -70,49 +81,55 @@ type labelFit struct {
 	prior          float64 // counts a true class
 }
 
-// fitLabels fits a LabelModel to rows with given labels and features z [rows×classes×width]. done, where not nil, is told
-// of every rate that was tried.
+// A labelRows is what a LabelModel is fitted to.
+type labelRows struct {
+	given, truth   []kv.Class // [rows]; see labelFit
+	z              []float32  // features [rows×classes×width]
+	classes, width int
+}
+
+// fitLabels fits a LabelModel to rows. profile has the log-likelihoods at the rates that were tried (ratesFor), over
+// dependence. done, where not nil, is told of every rate that was tried.
 //
 // Two are fitted: with a background and without. Without it a systematic confusion that the classifier has learned passes
 // for doubt about the nodes, and the rate comes out too low. With it classes that are hard to tell apart look certain,
 // and the nodes with the least agreement are not told apart. So it is left out unless the rate is far lower without it.
 func fitLabels(
-	ctx context.Context, dir *scratch.Dir, given []kv.Class, z []float32, classes, width, workers int,
-	done func(rates, of int),
-) (model *LabelModel, err error) {
+	ctx context.Context, dir *scratch.Dir, rows labelRows, workers int, done func(rates, of int),
+) (model *LabelModel, profile []float64, err error) {
 	var fitted [2]*LabelModel
+	var profiles [2][]float64
 	for i, background := range []bool{false, true} {
-		f, err := newLabelFit(ctx, dir, given, z, classes, width, evidenceColumns(width), workers, background)
+		f, err := newLabelFit(ctx, dir, rows, evidenceColumns(rows.width), workers, background)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		fitted[i], err = f.fit(ctx, func(rates, of int) {
+		fitted[i], profiles[i], err = f.fit(ctx, func(rates, of int) {
 			if done != nil {
 				done(i*of+rates, len(fitted)*of)
 			}
 		})
 		if err = errors.Join(err, f.Close()); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if fitted[0].Rate < confusedRate*fitted[1].Rate {
-		return fitted[1], nil
+		return fitted[1], profiles[1], nil
 	}
-	return fitted[0], nil
+	return fitted[0], profiles[0], nil
 }
 
-// newLabelFit takes columns of the features z [rows×classes×width] of rows with given labels. Rows that are not finite are
-// left out: their x is zero for all classes.
+// newLabelFit takes columns of the features of rows. Rows that are not finite are left out: their x is zero for all
+// classes.
 func newLabelFit(
-	ctx context.Context, dir *scratch.Dir, given []kv.Class, z []float32, classes, width int, columns []int, workers int,
-	background bool,
+	ctx context.Context, dir *scratch.Dir, of labelRows, columns []int, workers int, background bool,
 ) (f *labelFit, err error) {
-	rows := len(given)
+	rows, classes, width, z := len(of.given), of.classes, of.width, of.z
 	f = &labelFit{
-		classes: classes, width: len(columns), columns: columns, workers: workers,
+		classes: classes, width: len(columns), columns: columns, workers: workers, truth: of.truth, rates: ratesFor(classes),
 		prior: max(leastFlips, flipShare*float64(rows)) / float64(classes),
 	}
-	for r, y := range given {
+	for r, y := range of.given {
 		if !allFinite(z[r*classes*width : (r+1)*classes*width]) {
 			y = kv.NoClass
 		}
@@ -356,17 +373,24 @@ func (f *labelFit) sweepRow(s *modelState, r int, chance, mean, sums []float64) 
 		whole += chance[k]
 	}
 	var likelihood float64
-	flip := s.flip.of(y)
+	flip, truth := s.flip.of(y), kv.NoClass
+	if f.truth != nil {
+		truth = f.truth[r]
+	}
 	for k := range chance {
 		chance[k] /= whole
 		noise := s.rate * flip[k]
 		if k == y {
 			noise = 1 - s.rate
 		}
+		if truth != kv.NoClass && k != int(truth) {
+			noise = 0
+		}
 		joint := float64(chance[k] * noise)
 		likelihood += joint
 		q[k] = float32(joint)
 	}
+	likelihood = max(likelihood, math.SmallestNonzeroFloat64)
 	sums[0] += elementary.Log(likelihood)
 	gradient, curvature := sums[1:][:f.width], sums[1+f.width:]
 	clear(mean)
@@ -554,16 +578,16 @@ type fitAtRate struct {
 
 // tryRates fits at every rate of the grid, descending, each from where the one before came to.
 func (f *labelFit) tryRates(ctx context.Context, done func(rates, of int)) ([]fitAtRate, error) {
-	state, tried := f.start(), make([]fitAtRate, len(rateGrid))
-	for i := len(rateGrid) - 1; i >= 0; i-- {
-		state.rate = rateGrid[i]
+	state, tried := f.start(), make([]fitAtRate, len(f.rates))
+	for i := len(f.rates) - 1; i >= 0; i-- {
+		state.rate = f.rates[i]
 		value, settled, err := f.maximize(ctx, state, pathTolerance)
 		if err != nil {
 			return nil, err
 		}
 		tried[i] = fitAtRate{value, settled, slices.Clone(state.weights), state.flips()}
 		if done != nil {
-			done(len(rateGrid)-i, len(rateGrid)+1)
+			done(len(f.rates)-i, len(f.rates)+1)
 		}
 	}
 	return tried, nil
@@ -580,34 +604,37 @@ func (f *labelFit) from(at fitAtRate, rate float64) *modelState {
 	return state
 }
 
-// fit finds the rate, and the model at that rate. done, where not nil, is told of every rate that was tried.
-func (f *labelFit) fit(ctx context.Context, done func(rates, of int)) (*LabelModel, error) {
+// fit finds the rate, and the model at that rate, and the profile of fitLabels. done, where not nil, is told of every rate that was tried.
+func (f *labelFit) fit(ctx context.Context, done func(rates, of int)) (m *LabelModel, profile []float64, err error) {
 	tried, err := f.tryRates(ctx, done)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	rate := expectedRate(rateGrid, tried)
+	for _, one := range tried {
+		profile = append(profile, one.value/dependence)
+	}
+	rate := expectedRate(f.rates, profile)
 	nearest := 0
-	for i, p := range rateGrid {
-		if math.Abs(p-rate) < math.Abs(rateGrid[nearest]-rate) {
+	for i, p := range f.rates {
+		if math.Abs(p-rate) < math.Abs(f.rates[nearest]-rate) {
 			nearest = i
 		}
 	}
 	state := f.from(tried[nearest], rate)
 	_, settled, err := f.maximize(ctx, state, finalTolerance)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	m := f.model(state)
+	m = f.model(state)
 	for _, one := range append(tried, fitAtRate{settled: settled}) {
 		if !one.settled {
 			m.Unsettled++
 		}
 	}
 	if done != nil {
-		done(len(rateGrid)+1, len(rateGrid)+1)
+		done(len(f.rates)+1, len(f.rates)+1)
 	}
-	return m, nil
+	return m, profile, nil
 }
 
 // model is a state in the terms of features as they are.
@@ -621,24 +648,15 @@ func (f *labelFit) model(s *modelState) *LabelModel {
 	return m
 }
 
-// expectedRate is the mean of the mislabel rate given the fits at those of a grid, ascending.
-func expectedRate(grid []float64, tried []fitAtRate) float64 {
+// expectedRate is the mean of the mislabel rate by the profile of the fits at those of a grid, ascending.
+func expectedRate(grid, profile []float64) (mean float64) {
 	logs := make([]float64, len(grid))
 	for i, p := range grid {
-		below, above := grid[max(i-1, 0)], grid[min(i+1, len(grid)-1)]
-		span := (above - below) / 2
-		if i == 0 || i == len(grid)-1 {
-			span = above - below
-		}
-		logs[i] = tried[i].value/dependence + float64((priorWrong-1)*elementary.Log(p)) +
-			float64((priorRight-1)*elementary.Log(1-p)) + elementary.Log(span)
+		logs[i] = profile[i] + logBeta(p, priorRate) + elementary.Log(span(grid, i))
 	}
-	most := slices.Max(logs)
-	var sum, whole float64
+	normalizeLogs(logs)
 	for i, p := range grid {
-		weight := elementary.Exp(logs[i] - most)
-		sum += float64(weight * p)
-		whole += weight
+		mean += float64(elementary.Exp(logs[i]) * p)
 	}
-	return sum / whole
+	return mean
 }

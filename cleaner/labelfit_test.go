@@ -59,9 +59,13 @@ func newMixture(seed uint64, rows, classes int, rate float64, shift, taught bool
 	return m
 }
 
+func (m mixture) rows(classes int) labelRows {
+	return labelRows{given: m.given, z: m.z, classes: classes, width: m.width}
+}
+
 func (m mixture) fit(t *testing.T, classes, workers int) *LabelModel {
 	t.Helper()
-	model, err := fitLabels(context.Background(), nil, m.given, m.z, classes, m.width, workers, nil)
+	model, _, err := fitLabels(context.Background(), nil, m.rows(classes), workers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +161,7 @@ func TestModelOfAwkwardRows(t *testing.T) {
 func TestFitIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	m := newMixture(6, 600, 3, 0.1, false, false)
-	_, err := fitLabels(ctx, nil, m.given, m.z, 3, m.width, 2, func(rates, _ int) {
+	_, _, err := fitLabels(ctx, nil, m.rows(3), 2, func(rates, _ int) {
 		if rates == 2 {
 			cancel()
 		}
@@ -169,13 +173,13 @@ func TestFitIsCancelled(t *testing.T) {
 
 func TestExpectedRate(t *testing.T) {
 	// With flat likelihoods it is the mean of the prior on the grid, with sharp ones where they are.
-	flat := make([]fitAtRate, len(rateGrid))
+	flat := make([]float64, len(rateGrid))
 	if got := expectedRate(rateGrid, flat); math.Abs(got-2./22) > 0.02 {
 		t.Errorf("without a word from the labels: got %v, want about the mean of the prior, %v", got, 2./22)
 	}
 	for i, p := range rateGrid {
-		sharp := make([]fitAtRate, len(rateGrid))
-		sharp[i].value = 500
+		sharp := make([]float64, len(rateGrid))
+		sharp[i] = 500
 		if got := expectedRate(rateGrid, sharp); math.Abs(got-p) > 1e-9 {
 			t.Errorf("all for %v: got %v", p, got)
 		}
@@ -185,7 +189,7 @@ func TestExpectedRate(t *testing.T) {
 // newFit takes the rows of a mixture.
 func (m mixture) newFit(t *testing.T, classes int, background bool) *labelFit {
 	t.Helper()
-	f, err := newLabelFit(context.Background(), nil, m.given, m.z, classes, m.width, evidenceColumns(m.width), 1, background)
+	f, err := newLabelFit(context.Background(), nil, m.rows(classes), evidenceColumns(m.width), 1, background)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +209,7 @@ func TestFitGoesOnFromARate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, at := range tried {
-		state := f.from(at, rateGrid[i])
+		state := f.from(at, f.rates[i])
 		sums, err := f.sweep(context.Background(), state)
 		if err != nil {
 			t.Fatal(err)
@@ -280,7 +284,7 @@ func BenchmarkLabelModel(b *testing.B) {
 	m := newMixture(1, rows, classes, 0.05, false, false)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := fitLabels(b.Context(), nil, m.given, m.z, classes, m.width, 1, nil); err != nil {
+		if _, _, err := fitLabels(b.Context(), nil, m.rows(classes), 1, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

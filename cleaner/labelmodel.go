@@ -15,7 +15,7 @@ import (
 //	u(v,k)   = Σ_f Weights[f] · x_f(v,k)                              Weights[f] ≥ 0, of P1 … PK zero
 //	P(y* = k)         ∝ exp(u(v,k))
 //	P(ỹ = i | y* = k) = 1−p where i = k, else p · U[k][i]
-//	score             = P(y* ≠ ỹ | ỹ), its log-odds moved by Shift
+//	score             = (1−λ) · σ(L + δ), L the log-odds of P(y* ≠ ỹ | ỹ), λ Lapse and δ Shift
 //
 // p is Rate. B is the background: what a classifier that was trained on wrong labels predicts of class k for nodes that
 // are clearly of another; it may be zero. U is how labels go wrong: of a node of true class k that is given a wrong label,
@@ -35,8 +35,10 @@ type LabelModel struct {
 	Background, Flips []Cell
 	Prior             float64
 
-	// Shift is added to the log-odds of every score. It is not zero where the share of mislabels was given (Options.Expect).
-	Shift float64
+	// Shift and Lapse are what Calibration comes to. It is that of when the model was fitted: a Rescore changes Shift and
+	// Lapse alone. A model of an earlier version has none.
+	Shift, Lapse float64
+	Calibration  *Calibration
 
 	// Unsettled is how many of the fits, one at every rate that was tried and one at Rate, still improved when they were
 	// ended.
@@ -64,6 +66,7 @@ const (
 type labelModel struct {
 	rate       float64
 	odds       float64 // exp(Shift)
+	certain    float64 // 1 − Lapse
 	weights    []float64
 	background *lines // B [c×c], a line a top class
 	flip       *lines // U [c×c], a line a given class; see normalizeFlips
@@ -80,7 +83,7 @@ func (m *LabelModel) laidOut() *labelModel {
 		given = append(given, cell.Column)
 	}
 	d := &labelModel{
-		rate: m.Rate, odds: elementary.Exp(m.Shift), weights: m.Weights, untaught: m.Untaught,
+		rate: m.Rate, odds: elementary.Exp(m.Shift), certain: 1 - m.Lapse, weights: m.Weights, untaught: m.Untaught,
 		background: newLines(m.Classes, tops), flip: newLines(m.Classes, given),
 	}
 	for _, cell := range m.Background {
@@ -205,7 +208,7 @@ func (m *labelModel) score(classes []kv.Class, z []float32, untaught bool, memor
 		wrong += float64(m.rate * m.flip.at(int(classes[0]), int(k)) * elementary.Exp(utility[i+1]-most))
 	}
 	wrong = float64(wrong * m.odds)
-	return wrong / (right + wrong)
+	return m.certain * (wrong / (right + wrong))
 }
 
 // hypothetical is the score of a node, had it label, from the features of all its classes z [c][2K+1].

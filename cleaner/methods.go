@@ -15,6 +15,7 @@ import (
 type trial struct {
 	problem
 	base   baseProblem // of the same graph, labels and splits, for methods that watch a classifier learn
+	truth  []kv.Class  // [n] by NodeID, for the methods that a person takes part in
 	split  *Split      // of the nodes under test; nil: all labelled nodes are
 	tested int         // nodes under test
 
@@ -26,10 +27,15 @@ type verdict struct {
 	scores  []float64 // [n] by NodeID; the higher, the more suspect
 	flagged []bool    // [n] by NodeID
 	rate    float64   // share of mislabels, estimated; NaN where the method does not
+
+	low, high, grey float64 // interval of the rate, and share of the grey zone; NaN where the method has none
+
+	decided map[kv.NodeID]bool // nodes that a person has decided on
 }
 
 func newVerdict(n int) *verdict {
-	return &verdict{scores: make([]float64, n), flagged: make([]bool, n), rate: math.NaN()}
+	none := math.NaN()
+	return &verdict{scores: make([]float64, n), flagged: make([]bool, n), rate: none, low: none, high: none, grey: none}
 }
 
 // A method scores nodes and flags some of them as mislabelled.
@@ -50,6 +56,8 @@ type method struct {
 // methods are all that Evaluate knows, in the order in which they are listed.
 var methods = append([]method{
 	{name: "default", walks: true, trains: true, run: graphCleaner(variant{preset: PresetDefault})},
+	{name: "rescored", walks: true, trains: true, run: reviewed(false)},
+	{name: "recleaned", walks: true, trains: true, run: reviewed(true)},
 	{name: "paper", walks: true, run: graphCleaner(variant{preset: PresetPaper})},
 	{name: "confident-learning", run: splitApart(confidentLearning)},
 	{name: "argmax", run: argmax},
@@ -78,6 +86,8 @@ func byHops() (list []method) {
 // MethodNames are the methods that Evaluate knows:
 //
 //   - default, paper: the presets;
+//   - rescored, recleaned: preset default behind a person who knows the truth and has decided on the 50 nodes with the
+//     highest scores: after Rescore, and after another Clean;
 //   - confident-learning: the most confident disagreements, as many as the calibrated confident joint counts
 //     (Northcutt, Jiang, Chuang, arXiv:1911.00068), with the flags of cleanlab 2.9's find_label_issues;
 //   - argmax: a node is flagged when another class is strictly more probable than its label (find_predicted_neq_given
@@ -138,24 +148,43 @@ func graphCleaner(v variant) func(context.Context, trial, Options) (*verdict, er
 		if opt, err = opt.withDefaults(); err != nil {
 			return nil, err
 		}
-		if v.preset == PresetDefault && t.foreign {
-			joined, _, combining := combine(ctx, &t.problem, &t.base, opt)
-			if combining != nil {
-				return nil, combining
-			}
-			defer func() { err = errors.Join(err, joined.Detach()) }()
-		}
-		scored, err := score(ctx, t.problem, v, opt)
+		scored, err := t.clean(ctx, v, opt)
 		if err != nil {
 			return nil, err
 		}
-		result := newVerdict(len(t.labels))
-		result.rate = scored.rate
-		for u, s := range scored.scores.Data {
-			result.scores[u], result.flagged[u] = float64(s), float64(s) > scored.threshold
-		}
-		return result, scored.Close()
+		return scored.verdict(), scored.Close()
 	}
+}
+
+// clean is score, behind combine where the predictions come from outside.
+func (t trial) clean(ctx context.Context, v variant, opt Options) (_ *scored, err error) {
+	if v.preset == PresetDefault && t.foreign {
+		joined, _, combining := combine(ctx, &t.problem, &t.base, opt)
+		if combining != nil {
+			return nil, combining
+		}
+		defer func() { err = errors.Join(err, joined.Detach()) }()
+	}
+	return score(ctx, t.problem, v, opt)
+}
+
+// verdict is what the scores say.
+func (s *scored) verdict() *verdict {
+	result := newVerdict(len(s.scores.Data))
+	result.rate = s.rate
+	var grey, count float64
+	for u, score := range s.scores.Data {
+		score := float64(score)
+		if result.scores[u], result.flagged[u] = score, score > s.threshold; score == score {
+			if count++; score > s.estimate.greyFrom && score <= s.threshold {
+				grey++
+			}
+		}
+	}
+	if s.model != nil {
+		result.low, result.high, result.grey = s.estimate.low, s.estimate.high, share(grey, count)
+	}
+	return result
 }
 
 func argmax(ctx context.Context, t trial, _ Options) (*verdict, error) {

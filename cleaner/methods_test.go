@@ -28,9 +28,10 @@ func newTrial(t *testing.T, seed uint64, n, c int) trial {
 		row[y] += 4
 		softmaxRow(row)
 	}
+	truth := base.labels
 	base.labels = mustInject(t, mustParse(t, "sym:0.1"), base.labels, base.order, c, seed)
 	base.labels[n/2] = kv.NoClass
-	return trial{base: base, tested: labelled(base.labels), problem: problem{
+	return trial{base: base, truth: truth, tested: labelled(base.labels), problem: problem{
 		graph: base.graph, place: base.place, order: base.order, labels: base.labels, classes: c, splits: base.splits,
 		predictions: rowsSource{width: c, values: predictions},
 	}}

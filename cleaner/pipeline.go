@@ -3,7 +3,6 @@ package cleaner
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"sync"
 
@@ -20,14 +19,15 @@ type problem struct {
 	order       nodeOrder      // what is drawn at random is drawn in it
 	labels      []kv.Class     // [n] by NodeID, the given labels, which are under test
 	classes     int
-	names       []string   // of the classes; nil: they have none
-	splits      []Split    // [n] by NodeID
-	splitGiven  bool       // the splits are not drawn: whoever made predictions may have used them
-	taught      []int      // see countTaught; score sets it
-	predictions ops.Source // [n×classes], column j is Class j
-	crossFitted bool       // no prediction comes from a network that was trained on the label of its node
-	combined    bool       // the predictions are those of combine
-	sizes       *ops.Sizes // of graph; nil: score measures them
+	names       []string       // of the classes; nil: they have none
+	splits      []Split        // [n] by NodeID
+	splitGiven  bool           // the splits are not drawn: whoever made predictions may have used them
+	taught      []int          // see countTaught; score sets it
+	predictions ops.Source     // [n×classes], column j is Class j
+	verdicts    []labelVerdict // ascending by node; what people have said of labels
+	crossFitted bool           // no prediction comes from a network that was trained on the label of its node
+	combined    bool           // the predictions are those of combine
+	sizes       *ops.Sizes     // of graph; nil: score measures them
 }
 
 // base is the problem of the base classifier, without features.
@@ -54,9 +54,10 @@ type scored struct {
 	scores    *scratch.Array[float32] // [n] by NodeID; NaN where the node is unlabelled
 	features  *agreement              // Z of the given labels [n×(2K+1)] by NodeID, unlabelled rows NaN; all columns in any variant
 	noise     noise
-	fitting   int     // nodes of the fitting set
-	rate      float64 // share of mislabels, estimated
-	threshold float64 // above it a node is a suspect
+	fitting   int          // nodes of the fitting set
+	rate      float64      // share of mislabels, estimated
+	threshold float64      // above it a node is a suspect
+	estimate  rateEstimate // of PresetDefault
 
 	detectors []Detector  // of PresetPaper
 	model     *LabelModel // of PresetDefault
@@ -64,22 +65,6 @@ type scored struct {
 	// standardErrors, where not nil, has those of diagonal k [n], or nil.
 	standardErrors func(k int) []float64
 	held           *heldDiagonals
-}
-
-// Where the confident joint has far more wrong labels than the estimated rate, one of them errs.
-const (
-	leastDoubted = 0.2
-	doubtedTimes = 2.5
-)
-
-// doubt says so where the estimated rate may be far too low; empty where it need not be.
-func (s *scored) doubt() string {
-	joint := mislabelRate(s.noise.distribution)
-	if joint < leastDoubted || joint < doubtedTimes*s.rate {
-		return ""
-	}
-	return fmt.Sprintf("the mislabel rate is estimated at %.1f%%, but the predictions contradict %.0f%% of the labels that they were not trained on: "+
-		"if most of those are wrong, scores are too low, and --expect says so; if most are hard to tell, they are not", 100*s.rate, 100*joint)
 }
 
 // Close gives the arrays back; those of a run that are kept stay.

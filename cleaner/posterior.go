@@ -48,42 +48,29 @@ func (s *stages) posterior(ctx context.Context, result *scored) (err error) {
 		}
 	}()
 	last := len(z) - 1
-	if result.model, err = s.labelModel(ctx, unseen, z[last]); err != nil {
+	if result.model, err = s.labelModel(ctx, unseen, z[last], result.noise.distribution); err != nil {
 		return err
 	}
-	if result.features, result.rate = z[0], result.model.Rate; s.opt.Expect > 0 {
-		result.rate = s.opt.Expect
-	}
+	result.features = z[0]
 	result.scores, err = s.scores(ctx, func(scores []float32) error {
 		return s.posteriorScores(ctx, result.model, z[:last], tested[:last], scores)
 	})
 	if err != nil {
 		return err
 	}
-	if result.threshold = s.opt.Threshold; result.threshold == 0 {
-		var known []float64
-		expected := 0.0
-		unseen.nodes.each(kv.Range{End: kv.NodeID(len(s.labels))}, func(_ int, v kv.NodeID) {
-			known = append(known, float64(result.scores.Data[v]))
-			expected += float64(result.scores.Data[v])
-		})
-		if expected < fewExpected && len(s.labels) <= fewNodes {
-			known = known[:0]
-			for _, score := range result.scores.Data {
-				known = append(known, float64(score))
-			}
-		}
-		result.threshold = chooseThreshold(known)
+	calibration := result.model.Calibration
+	result.estimate = calibration.estimate()
+	if e := result.estimate; calibration.expected(e.shift, e.lapse) < fewExpected {
+		calibration.rebin(e, result.scores.Data)
+		result.estimate = calibration.estimate()
 	}
+	result.rate, result.threshold = result.estimate.rate, result.estimate.threshold
 	return nil
 }
 
-// A threshold is chosen on the nodes that the model is fitted on, whose scores are chances as they are. Where those are so
-// few that hardly a mislabel is among them, it is chosen on all nodes of a graph that is not large.
-const (
-	fewExpected = 5 // mislabels
-	fewNodes    = 1 << 20
-)
+// A threshold is chosen on the nodes that the model is fitted on, whose scores are chances as they are. Where fewer
+// mislabels than these are expected among them, it is chosen on all nodes.
+const fewExpected = 5
 
 // rivals are the classes that the given labels are tested against [countRivals×n], none where unlabelled.
 func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
@@ -138,20 +125,19 @@ func (s *stages) everyLabel(sample *sample) (*scratch.Array[kv.Class], error) {
 }
 
 // labelModel fits a model to the features z [rows×classes×(2K+1)] of a sample.
-func (s *stages) labelModel(ctx context.Context, sample *sample, z *agreement) (*LabelModel, error) {
+func (s *stages) labelModel(ctx context.Context, sample *sample, z *agreement, joint *ClassMatrix) (*LabelModel, error) {
 	if kept, ok := loadMark[LabelModel](s.dir(), posteriorStage); ok {
 		s.resumed = append(s.resumed, "label model")
 		return &kept, nil
 	}
 	began := time.Now()
-	model, err := fitLabels(ctx, s.place.temporary(), sample.given, z.values.Data, s.classes, z.width, s.opt.Workers,
+	rows := labelRows{given: sample.given, truth: sample.truth, z: z.values.Data, classes: s.classes, width: z.width}
+	model, profile, err := fitLabels(ctx, s.place.temporary(), rows, s.opt.Workers,
 		func(rates, of int) { s.opt.progress("label model", int64(rates), int64(of)) })
 	if err != nil {
 		return nil, fmt.Errorf("label model: %w", err)
 	}
-	if s.opt.Expect > 0 {
-		model.Shift = shiftTo(model.laidOut().sampleScores(sample.given, z.values.Data, z.width), s.opt.Expect)
-	}
+	model.calibrate(sample, rows, profile, mislabelRate(joint), s.opt)
 	model.Untaught = s.untaughtClasses()
 	if err := saveMark(s.dir(), posteriorStage, *model); err != nil {
 		return nil, err

@@ -52,6 +52,18 @@ type Run struct {
 	Transition      *ClassMatrix // [c×c], P(given i | true j); a column of NaN has no mass
 	MislabelRate    float64      // estimated: the p of the conformal thresholds
 
+	// Of PresetDefault: nine tenths of what is believed of the rate lies between RateLow and RateHigh, as Calibration says.
+	RateLow, RateHigh float64
+
+	// Labels with a score above GreyFrom, up to Threshold, are the grey zone: the evidence is against them, as it is against
+	// labels that are right and hard to tell. Grey counts them as Suspects does. Were such labels wrong, the rate could be
+	// GreyRate. Nothing in graph and predictions says whether they are; Options.Expect and decisions do.
+	GreyRate, GreyFrom float64
+	Grey               int64
+
+	// Rescored is Decision.Seq of the newest entry of the history that Rescore has taken in; 0: it has taken in none.
+	Rescored int64
+
 	// Detectors, of PresetPaper, and Model, of PresetDefault, are kept of the last run only.
 	Detectors []Detector
 	Model     *LabelModel
@@ -93,6 +105,14 @@ type runRecord struct {
 	Direction                                    uint8
 	DiagonalSamples                              int
 	MeanFeatureError, LargestFeatureError        float64
+	RateLow, RateHigh, GreyRate, GreyFrom        float64
+	Grey, Rescored                               int64
+}
+
+// setEstimate fills the fields of the estimate.
+func (r *Run) setEstimate(e rateEstimate) {
+	r.MislabelRate, r.RateLow, r.RateHigh, r.Threshold = e.rate, e.low, e.high, e.threshold
+	r.GreyRate, r.GreyFrom = e.greyRate, e.greyFrom
 }
 
 // setNoise fills the fields of the noise.
@@ -116,6 +136,8 @@ func (r *Run) put(tx *kv.Tx) error {
 		MeanScores: r.meanScores, LabelCounts: r.labelCounts,
 		Diagonal: string(r.Diagonal), DiagonalSamples: r.DiagonalSamples, Direction: uint8(r.Direction),
 		MeanFeatureError: r.MeanFeatureError, LargestFeatureError: r.LargestFeatureError,
+		RateLow: r.RateLow, RateHigh: r.RateHigh, GreyRate: r.GreyRate, GreyFrom: r.GreyFrom, Grey: r.Grey,
+		Rescored: r.Rescored,
 	})
 	if err != nil {
 		return err
@@ -154,6 +176,8 @@ func readRun(tx *kv.Tx, key string) (*Run, error) {
 		Direction:  kv.Direction(record.Direction),
 		meanScores: record.MeanScores, labelCounts: record.LabelCounts,
 		MeanFeatureError: record.MeanFeatureError, LargestFeatureError: record.LargestFeatureError,
+		RateLow: record.RateLow, RateHigh: record.RateHigh, GreyRate: record.GreyRate, GreyFrom: record.GreyFrom,
+		Grey: record.Grey, Rescored: record.Rescored,
 	}, nil
 }
 

@@ -204,7 +204,7 @@ func (w *runWriter) put(block *written, scores []float32) error {
 
 // countSuspect counts a node, whose label and decision are those of when the run began, if it is a suspect.
 func (w *runWriter) countSuspect(v kv.NodeID, score float32, suggested kv.Class) error {
-	if !(float64(score) > w.run.Threshold) {
+	if !(float64(score) > w.run.leastCounted()) {
 		return nil
 	}
 	name := func(class kv.Class) kv.Value {
@@ -220,9 +220,7 @@ func (w *runWriter) countSuspect(v kv.NodeID, score float32, suggested kv.Class)
 			return err
 		}
 	}
-	if IsSuspect(w.run.Threshold, kv.FloatValue(float64(score)), name(w.labels[v]), name(suggested), decision) {
-		w.run.Suspects++
-	}
+	w.run.countSuspect(float64(score), name(w.labels[v]), name(suggested), decision)
 	return nil
 }
 

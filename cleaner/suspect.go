@@ -1,6 +1,7 @@
 package cleaner
 
 import (
+	"errors"
 	"math"
 
 	"github.com/graphcleaner/graphcleaner/index"
@@ -40,4 +41,69 @@ func ScoreAbove(threshold float64) index.Predicate {
 func IsSuspect(threshold float64, score, label, suggested, decision kv.Value) bool {
 	return !score.IsNull() && score.Float() > threshold &&
 		!label.IsNull() && !suggested.IsNull() && label != suggested && decision.IsNull()
+}
+
+// leastCounted is the score above which a node can count among suspects or grey zone.
+func (r *Run) leastCounted() float64 {
+	if r.GreyFrom > 0 {
+		return r.GreyFrom
+	}
+	return r.Threshold
+}
+
+// countSuspect counts a node among the suspects or in the grey zone, or nowhere.
+func (r *Run) countSuspect(score float64, label, suggested, decision kv.Value) {
+	switch {
+	case !IsSuspect(r.leastCounted(), kv.FloatValue(score), label, suggested, decision):
+	case score > r.Threshold:
+		r.Suspects++
+	default:
+		r.Grey++
+	}
+}
+
+// suspectFacts reads what beside the score makes a node a suspect.
+type suspectFacts struct{ labels, suggestions, decisions *kv.ColumnReader }
+
+func readSuspectFacts(tx *kv.Tx) (f suspectFacts, err error) {
+	for _, column := range []struct {
+		name string
+		into **kv.ColumnReader
+	}{{kv.LabelColumn, &f.labels}, {SuggestedColumn, &f.suggestions}, {DecisionColumn, &f.decisions}} {
+		if *column.into, err = tx.Reader(column.name); errors.Is(err, kv.ErrNoColumn) {
+			err = nil
+		}
+		if err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+// of reads the label, the suggestion and the decision of a node.
+func (f suspectFacts) of(v kv.NodeID) (label, suggested, decision kv.Value, err error) {
+	for _, fact := range []struct {
+		reader *kv.ColumnReader
+		into   *kv.Value
+	}{{f.labels, &label}, {f.suggestions, &suggested}, {f.decisions, &decision}} {
+		if fact.reader == nil {
+			continue
+		}
+		if *fact.into, err = fact.reader.At(v); err != nil {
+			return label, suggested, decision, err
+		}
+	}
+	return label, suggested, decision, nil
+}
+
+// count counts a node of a run.
+func (f suspectFacts) count(run *Run, v kv.NodeID, score float64) error {
+	if !(score > run.leastCounted()) {
+		return nil
+	}
+	label, suggested, decision, err := f.of(v)
+	if err == nil {
+		run.countSuspect(score, label, suggested, decision)
+	}
+	return err
 }

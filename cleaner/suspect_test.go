@@ -3,6 +3,7 @@ package cleaner
 import (
 	"math"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/index"
@@ -97,7 +98,8 @@ func TestRunCountsSuspects(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := mustClean(t, s, Options{Seed: 2})
-	if found := count(second.Threshold); int64(len(found)) != second.Suspects || second.Suspects != first.Suspects-2 {
-		t.Errorf("behind two decisions the run counts %d suspects, a query finds %d, want both to find %d", second.Suspects, len(found), first.Suspects-2)
+	after := count(second.Threshold)
+	if int64(len(after)) != second.Suspects || slices.Contains(after, found[0]) || slices.Contains(after, found[1]) {
+		t.Errorf("behind two decisions the run counts %d suspects, a query finds %d, want as many, and none that was decided on", second.Suspects, len(after))
 	}
 }

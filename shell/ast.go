@@ -64,6 +64,7 @@ type (
 	}
 
 	undoStatement    struct{ steps *literal }
+	rescoreStatement struct{}
 	historyStatement struct{ id *literal }
 
 	// indexStatement creates or drops the index of a property.
@@ -259,6 +260,7 @@ func (s *decideStatement) String() string {
 	return text
 }
 
+func (*rescoreStatement) String() string   { return "rescore" }
 func (s *undoStatement) String() string    { return strings.TrimSpace("undo " + s.steps.orNothing()) }
 func (s *historyStatement) String() string { return strings.TrimSpace("history " + s.id.orNothing()) }
 func (s *indexStatement) String() string   { return s.verb + " index on " + s.property.String() }

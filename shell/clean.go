@@ -154,15 +154,35 @@ func advised(err error) error {
 
 // printRun says what a run found.
 func printRun(s *streams, db string, run *cleaner.Run) error {
-	rate := "estimated mislabel rate " + percent(run.MislabelRate)
-	if run.Model != nil && run.Model.Shift != 0 {
-		rate = "mislabel rate " + percent(run.MislabelRate) + " as expected"
-	}
 	_, err := s.printf("%s: %d of %d nodes scored, %d suspects above %.4g, %s, %.1f s\n",
-		db, run.Scored, run.Nodes, run.Suspects, run.Threshold, rate, run.Seconds)
+		db, run.Scored, run.Nodes, run.Suspects, run.Threshold, rateText(run), run.Seconds)
 	if err == nil && run.Diagonal == cleaner.DiagonalSampled {
 		_, err = s.printf("  diagonals from %d samples a node: standard errors of the features are %.2g on average, %.2g at most\n",
 			run.DiagonalSamples, run.MeanFeatureError, run.LargestFeatureError)
 	}
+	if grey := greyText(run); grey != "" {
+		s.say("%s", grey)
+	}
 	return err
+}
+
+// rateText says what rate of mislabels a run found, with its interval.
+func rateText(run *cleaner.Run) string {
+	switch {
+	case run.RateHigh == 0:
+		return "estimated mislabel rate " + percent(run.MislabelRate)
+	case run.Model != nil && run.Model.Calibration != nil && run.Model.Calibration.Expect == run.MislabelRate:
+		return "mislabel rate " + percent(run.MislabelRate) + " as expected"
+	}
+	return fmt.Sprintf("estimated mislabel rate %s (%s to %s)", percent(run.MislabelRate), percent(run.RateLow), percent(run.RateHigh))
+}
+
+// greyText says what lies in the grey zone of a run, and how to settle it; empty where nothing does.
+func greyText(run *cleaner.Run) string {
+	if run.Grey == 0 {
+		return ""
+	}
+	return fmt.Sprintf("grey zone: %d more labels, with scores above %.2g, may be wrong or just hard to tell: if they are wrong, up to %s of all labels are. "+
+		"To settle it, decide on the first 50 suspects and rescore, or clean with --expect R",
+		run.Grey, run.GreyFrom, percent(run.GreyRate))
 }

@@ -41,6 +41,7 @@ type commandLine struct {
 	Predict  predictCommand  `cmd:"" help:"Train the built-in base classifier and write its predictions."`
 	Estimate estimateCommand `cmd:"" help:"Say what import and clean would take, before they run."`
 	Clean    cleanCommand    `cmd:"" help:"Score every labelled node and suggest labels."`
+	Rescore  rescoreCommand  `cmd:"" help:"Bring rate, scores and threshold in line with the decisions since the last clean."`
 	Shell    shellCommand    `cmd:"" help:"Ask a store: suspects, nodes, explanations."`
 	Review   reviewCommand   `cmd:"" help:"Decide about one suspect after another, each with its evidence."`
 	Gate     gateCommand     `cmd:"" help:"Fail where there are more suspects than allowed, or other ones than before."`

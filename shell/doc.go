@@ -53,6 +53,7 @@
 //	unsure      nodes are put aside
 //	undo        the last steps of decisions are taken back
 //	history     all that was decided and taken back
+//	rescore     rate, scores and threshold in line with what was decided since the last run
 //
 // A decision with a condition is about the suspects that the condition is true of: nodes that score above the threshold of
 // the last run, that nobody has decided on, and whose suggestion is not their label. Nothing that the condition says of
@@ -70,7 +71,7 @@
 // In EBNF: | separates alternatives, [ ] encloses what may be left out, { } what may be repeated.
 //
 //	script     = { [ statement ] ";" | command } [ statement ] .
-//	statement  = suspects | nodes | count | node | neighbors | explain | clean | plan
+//	statement  = suspects | nodes | count | node | neighbors | explain | clean | rescore | plan
 //	           | decide | undo | history | index
 //	           | "classes" | "noise" | "runs" | "stats" .
 //
@@ -83,6 +84,7 @@
 //	clean      = "clean" { "hops" number | "preset" ( "default" | "paper" )
 //	           | "direction" ( "out" | "in" | "both" ) | "diagonal" ( "exact" | "sampled" )
 //	           | "threshold" number | "seed" number } .           (each once at most, in any order)
+//	rescore    = "rescore" .
 //	plan       = "plan" ( suspects | nodes | count ) .
 //	decide     = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids | [ "all" ] where ) [ because ]
 //	           | "relabel" ( ids class | class [ "all" ] where ) [ because ] .

@@ -44,6 +44,7 @@ func TestExitCodes(t *testing.T) {
 			command: "estimate", done: "estimate --nodes nodes.csv --edges edges.csv",
 			failed: []string{"estimate none", "estimate --nodes none.csv --edges edges.csv"}, usage: []string{"estimate", "estimate g --hops 0"},
 		},
+		{command: "rescore", done: "rescore g", failed: []string{"rescore none"}, usage: []string{"rescore", "rescore g --memory x"}},
 		{command: "clean", done: "clean g", failed: []string{"clean none", "clean g --report none/r.html"}, usage: []string{"clean", "clean g --hops 0"}},
 		{
 			command: "shell", done: "shell g -c stats",

@@ -158,6 +158,14 @@ label: relabel 'Theory' all where label is null.`,
 		example: "stats",
 	},
 	{
+		name:    "rescore",
+		usage:   "rescore",
+		summary: "bring rate, scores and threshold in line with the decisions since the last run",
+		text: `A score is a chance. Where fewer of the suspects turn out wrong than their scores say, or more, all scores move, without
+a new run; their order stays. The next clean learns from the decisions in full.`,
+		example: "rescore",
+	},
+	{
 		name:    "suspects",
 		usage:   "suspects [fpr A|fnr A [p R]] [where CONDITION] [order by P [desc], …] [limit N] [return P, …]",
 		summary: "nodes whose label is probably wrong, highest score first",

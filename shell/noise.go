@@ -60,17 +60,28 @@ type jsonPair struct {
 
 type jsonNoise struct {
 	MislabelRate jsonFloat     `json:"mislabel_rate"` // of all labels
+	RateLow      jsonFloat     `json:"rate_low"`      // null: the run has no interval
+	RateHigh     jsonFloat     `json:"rate_high"`
+	Grey         int64         `json:"grey"` // labels in the grey zone
 	Rates        []jsonRate    `json:"mislabel_rates"`
 	Confused     []jsonPair    `json:"confused"`
 	Classes      []string      `json:"classes"`
 	Transition   [][]jsonFloat `json:"transition"` // P(given|true) [c×c], row given, column true, both in the order of classes
 }
 
+// nullable is a bound of the rate, null of a run that has none.
+func nullable(run *cleaner.Run, rate float64) jsonFloat {
+	if run.RateHigh == 0 {
+		return jsonFloat(math.NaN())
+	}
+	return jsonFloat(rate)
+}
+
 // noiseObject lays the noise out for JSON.
 func noiseObject(run *cleaner.Run, pairs [][]kv.Value) jsonNoise {
 	o := jsonNoise{
-		MislabelRate: jsonFloat(run.MislabelRate),
-		Rates:        []jsonRate{}, Confused: []jsonPair{}, Classes: []string{}, Transition: [][]jsonFloat{},
+		MislabelRate: jsonFloat(run.MislabelRate), RateLow: nullable(run, run.RateLow), RateHigh: nullable(run, run.RateHigh), Grey: run.Grey,
+		Rates: []jsonRate{}, Confused: []jsonPair{}, Classes: []string{}, Transition: [][]jsonFloat{},
 	}
 	rates, order := run.ClassMislabelRates(), classOrder(run.Classes)
 	for _, i := range order {
@@ -97,7 +108,7 @@ func noiseObject(run *cleaner.Run, pairs [][]kv.Value) jsonNoise {
 // rateSection says of each given label how often it is wrong.
 func rateSection(run *cleaner.Run) section {
 	s := section{
-		title:   fmt.Sprintf("Estimated share of wrong labels, %.4g of all", run.MislabelRate),
+		title:   "Estimated share of wrong labels, " + rateOfAll(run),
 		columns: []ColumnInfo{{"given", kv.KindString}, {"mislabel_rate", kv.KindFloat}},
 	}
 	rates := run.ClassMislabelRates()
@@ -105,6 +116,18 @@ func rateSection(run *cleaner.Run) section {
 		s.rows = append(s.rows, []kv.Value{kv.StringValue(run.Classes[i]), number(rates[i])})
 	}
 	return s
+}
+
+// rateOfAll is the rate of all labels, with its interval and the grey zone where a run has them.
+func rateOfAll(run *cleaner.Run) string {
+	text := fmt.Sprintf("%.4g of all", run.MislabelRate)
+	if run.RateHigh > 0 {
+		text += fmt.Sprintf(" (%.2g to %.2g)", run.RateLow, run.RateHigh)
+	}
+	if run.Grey > 0 {
+		text += fmt.Sprintf("; %d labels more in the grey zone, with them up to %.2g", run.Grey, run.GreyRate)
+	}
+	return text
 }
 
 // transitionSection is P(given | true): a row a given label, a column a true class.

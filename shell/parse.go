@@ -145,7 +145,7 @@ func (p *parser) statement() (statement, error) {
 	return s, nil
 }
 
-// body = suspects | nodes | count | plan | node | neighbors | explain | clean | decide | undo | history | index
+// body = suspects | nodes | count | plan | node | neighbors | explain | clean | rescore | decide | undo | history | index
 //
 //	| "classes" | … .
 func (p *parser) body() (statement, error) {
@@ -167,6 +167,8 @@ func (p *parser) body() (statement, error) {
 		return p.explain()
 	case p.accept("clean"):
 		return p.clean()
+	case p.accept("rescore"):
+		return &rescoreStatement{}, nil
 	case p.accept("undo"):
 		return p.undo()
 	case p.accept("history"):

@@ -96,6 +96,8 @@ func (q *query) answer(ctx context.Context, s statement) (*Result, error) {
 		return q.clean(ctx, s)
 	case *decideStatement:
 		return q.decide(ctx, s)
+	case *rescoreStatement:
+		return q.rescore(ctx)
 	case *undoStatement:
 		return q.undo(ctx, s)
 	case *historyStatement:

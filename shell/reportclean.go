@@ -85,12 +85,18 @@ func (p *reportPage) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run)
 		{fmt.Sprintf("suspects above %.4g", run.Threshold), strconv.FormatInt(suspects, 10)},
 		{"estimated mislabel rate", percent(run.MislabelRate)},
 	}
+	if run.RateHigh > 0 {
+		p.Headline[len(p.Headline)-1].Value += fmt.Sprintf(" (%s to %s)", percent(run.RateLow), percent(run.RateHigh))
+	}
 	if run.Preset == cleaner.PresetDefault && suspects > 0 {
 		p.Headline = append(p.Headline, fact{"expected precision of the suspects", percent(expected / float64(suspects))})
 	}
 	note := "The score is the chance that the given label is wrong."
 	if run.Preset != cleaner.PresetDefault {
 		note = "The higher the score, the more suspect the label; it is no calibrated probability."
+	}
+	if grey := greyText(run); grey != "" {
+		note += " " + sentence(grey) + "."
 	}
 	for _, warning := range run.Warnings {
 		note += " " + sentence(warning) + "."

@@ -32,7 +32,7 @@ func (*reviewCommand) Help() string {
 	return `Shows the suspects one at a time, highest score first, each with its evidence, and takes a key: ` + reviewKeysText() + `.
 
 Every decision is on disk before the next suspect is shown, and a suspect that was decided on does not come again, so that a review can be left and taken up ` +
-		`at any time. Skipped ones come again in the next review; those that nobody is sure of are found by suspects where decision = 'unsure'.
+		`at any time. At the end the scores move to where the decisions put them, as rescore has them. Skipped ones come again in the next review; those that nobody is sure of are found by suspects where decision = 'unsure'.
 
 Behind l the classes are listed: type a name, its beginning, or the number in the list; a number that is a name, or that names begin with, is meant ` +
 		`as one. A wrong label is asked for again. Keys are taken one at a time: what was pasted, or typed before a suspect is shown, is no reply to it.
@@ -104,7 +104,10 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
 			return err
 		}
 		r.replies = newReplies(ctx, s)
-		return r.run(ctx)
+		if err := r.run(ctx); err != nil {
+			return err
+		}
+		return r.rescore(ctx)
 	})
 	if err != nil {
 		return leaving(c.inFlags(err), "%s", r.summary())
@@ -269,6 +272,37 @@ func (r *review) replied(prompt string, take func(reply) (moved bool, err error)
 			return false, nil
 		}
 	}
+}
+
+// rescore brings the scores in line with what was decided, and says how many wrong labels are still to be found.
+func (r *review) rescore(ctx context.Context) error {
+	if len(r.decided) == 0 {
+		return nil
+	}
+	left := func() (left cleaner.Remaining, err error) {
+		return left, r.engine.store.View(func(tx *kv.Tx) error {
+			left, err = cleaner.CountRemaining(ctx, tx)
+			return err
+		})
+	}
+	before, err := left()
+	if err != nil {
+		return err
+	}
+	done, err := cleaner.Rescore(ctx, r.engine.store)
+	if errors.Is(err, cleaner.ErrNoCalibration) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	now, err := left()
+	if err != nil {
+		return err
+	}
+	r.s.say("%s", rescoredText(done))
+	r.s.say("wrong labels still to be found: %.0f expected (%.0f to %.0f), %.0f before the scores moved", now.Expected, now.Low, now.High, before.Expected)
+	return nil
 }
 
 // summary says what was decided.

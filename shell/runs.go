@@ -66,6 +66,14 @@ func (q *query) remark(remark string) {
 	q.notices = append(q.notices, remark)
 }
 
+// rateOf is a bound of the rate, null of a run that has none.
+func rateOf(run *cleaner.Run, rate float64) kv.Value {
+	if run.RateHigh == 0 {
+		return kv.Value{}
+	}
+	return kv.FloatValue(rate)
+}
+
 // runs answers runs.
 func (q *query) runs() (*Result, error) {
 	runs, err := cleaner.Runs(q.tx)
@@ -102,5 +110,9 @@ func runFields(run *cleaner.Run) []field {
 		{"scored", kv.KindInt, kv.IntValue(run.Scored)},
 		{"suspects", kv.KindInt, kv.IntValue(run.Suspects)},
 		{"mislabel_rate", kv.KindFloat, number(run.MislabelRate)},
+		{"rate_low", kv.KindFloat, rateOf(run, run.RateLow)},
+		{"rate_high", kv.KindFloat, rateOf(run, run.RateHigh)},
+		{"grey", kv.KindInt, kv.IntValue(run.Grey)},
+		{"rescored", kv.KindInt, runNumber(run.Rescored)},
 	}
 }

@@ -158,7 +158,7 @@ func writes(text string) bool {
 		}
 		if parsed, err := parse(next.text, next.pos); err == nil {
 			switch parsed.(type) {
-			case *cleanStatement, *decideStatement, *undoStatement, *indexStatement:
+			case *cleanStatement, *rescoreStatement, *decideStatement, *undoStatement, *indexStatement:
 				return true
 			}
 		}

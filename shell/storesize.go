@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"path/filepath"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
@@ -33,6 +35,10 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	left, err := q.mislabelsLeft(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
 	var columns, indexed []string
 	for _, c := range q.tx.Columns() {
 		columns = append(columns, c.Name)
@@ -40,7 +46,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 			indexed = append(indexed, c.Name)
 		}
 	}
-	return recordOf([]field{
+	return recordOf(slices.Concat([]field{
 		{"store", kv.KindString, kv.StringValue(q.engine.store.Dir())},
 		{"nodes", kv.KindInt, kv.IntValue(int64(q.tx.NumNodes()))},
 		{"edges", kv.KindInt, kv.IntValue(q.tx.NumEdges())},
@@ -55,8 +61,38 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 		{"predictions_loss_mean", kv.KindFloat, lost[0]},
 		{"predictions_loss_most", kv.KindFloat, lost[1]},
 		{"runs", kv.KindInt, kv.IntValue(int64(len(runs)))},
+	}, left, []field{
 		{"disk_bytes", kv.KindInt, kv.IntValue(bytes)},
-	}), nil
+	})), nil
+}
+
+// mislabelsLeft says what the last run believes of the labels, and how many wrong ones are still to be found among those
+// that nobody has decided on; null without a run, or where its scores are no chances.
+func (q *query) mislabelsLeft(ctx context.Context, runs []*cleaner.Run) ([]field, error) {
+	fields := []field{
+		{"mislabel_rate", kv.KindFloat, kv.Value{}}, {"rate_low", kv.KindFloat, kv.Value{}}, {"rate_high", kv.KindFloat, kv.Value{}},
+		{"grey", kv.KindInt, kv.Value{}},
+		{"mislabels_left", kv.KindFloat, kv.Value{}}, {"left_low", kv.KindFloat, kv.Value{}}, {"left_high", kv.KindFloat, kv.Value{}},
+	}
+	if len(runs) == 0 {
+		return fields, nil
+	}
+	run := runs[len(runs)-1]
+	if fields[0].value = number(run.MislabelRate); run.RateHigh == 0 {
+		return fields, nil
+	}
+	left, err := cleaner.CountRemaining(ctx, q.tx)
+	if err != nil {
+		return nil, err
+	}
+	for i, x := range []float64{run.RateLow, run.RateHigh} {
+		fields[1+i].value = kv.FloatValue(x)
+	}
+	fields[3].value = kv.IntValue(run.Grey)
+	for i, x := range []float64{left.Expected, left.Low, left.High} {
+		fields[4+i].value = kv.FloatValue(math.Round(10*x) / 10)
+	}
+	return fields, nil
 }
 
 // predictions says how the predictions are stored, and what of a row's probability that moved when they were, on average

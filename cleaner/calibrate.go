@@ -1,0 +1,426 @@
+package cleaner
+
+import (
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A Calibration says how likely every mislabel rate is, and what the scores become at each. With L the log-odds of a
+// score as the fit has it, before any shift,
+//
+//	score = (1−λ) · σ(L + δ)
+//
+// δ, the shift, gives the scores a rate as their mean; λ, the lapse, is the share of labels that are right though all
+// evidence is against them. There are two hypotheses of how labels went wrong:
+//
+//	flips  whatever the evidence says: the likelihood of the labels tells the rate
+//	doubt  where the evidence is unsure: the labels tell nothing, and the rate is somewhere around the share
+//	       of labels that confident learning counts as wrong
+//
+// Verdicts, labels that a person has said to be right or wrong, change the weights of all: a Bernoulli trial each, with
+// the score for its chance. Without a verdict nothing speaks for a lapse, and λ is zero.
+//
+// Its fields are exported so that a store can keep it.
+type Calibration struct {
+	Rates []float64 // [r], ascending
+
+	// Shifts are δ [lapses×r]; infinite where no shift gives the mean. Flips and Doubt are the logarithms of the weights of the
+	// hypotheses [lapses×r], with what the verdicts say of them.
+	Shifts, Flips, Doubt []float64
+
+	// Bins counts the nodes that the calibration rests on by their L; Share is what part of all they are. Decided counts
+	// the nodes that have a verdict, wherever they come from.
+	Bins, Decided []uint32
+	Share         float64
+	Right, Wrong  int64
+
+	// Expect is the rate that was expected (Options.Expect), the prior of which is then alone, and Threshold the threshold
+	// that was asked for (Options.Threshold); zero: none was.
+	Expect, Threshold float64
+
+	// Corrected is the share of the labels, as they were before all decisions, that decisions have put right before the fit.
+	Corrected float64
+}
+
+// What is believed before anything is seen.
+const (
+	doubtWeight = 0.15 // of the hypothesis of doubt
+	lapseScale  = 0.1  // of flips: the weight of a lapse falls by e over so much; of doubt all are alike
+	priorHits   = 2    // first parameter of the beta distribution of the rate; the mean sets the second
+	expectWidth = 0.35 // standard deviation of the log-odds of a rate that was expected
+	leastJoint  = 0.005
+	mostJoint   = 0.6
+)
+
+// lapses are the λ that are tried.
+var lapses = []float64{0, .1, .2, .3, .4, .5, .6}
+
+// How L is counted, and how surely a trial can end one way.
+const (
+	binsPerUnit  = 64
+	mostLogOdds  = 24
+	leastChance  = 0.005
+	greyQuantile = 0.95
+)
+
+// newCalibration weighs the rates, whose log-likelihoods, each over dependence, are given, by the share of labels that
+// confident learning counts as wrong, before any verdict; its bins are those of the log-odds. Where a rate is expected, it
+// is one of those.
+func newCalibration(rates, logLikelihoods []float64, joint, expect float64, logOdds []float64, share float64) *Calibration {
+	if at, ok := slices.BinarySearch(rates, expect); expect > 0 && !ok {
+		rates, logLikelihoods = slices.Insert(slices.Clone(rates), at, expect), make([]float64, len(rates)+1)
+	}
+	c := &Calibration{
+		Rates: slices.Clone(rates), Share: share, Expect: expect,
+		Bins: make([]uint32, 2*mostLogOdds*binsPerUnit+1), Decided: make([]uint32, 2*mostLogOdds*binsPerUnit+1),
+	}
+	for _, l := range logOdds {
+		if !math.IsNaN(l) {
+			c.Bins[binOf(l)]++
+		}
+	}
+	flips, doubt := make([]float64, len(rates)), make([]float64, len(rates))
+	if joint = min(max(joint, leastJoint), mostJoint); math.IsNaN(joint) { // nothing was counted
+		joint = priorRate
+	}
+	for i, p := range rates {
+		flips[i] = logLikelihoods[i] + logBeta(p, priorRate)
+		if doubt[i] = logBeta(p, joint); expect > 0 {
+			away := (logit(p) - logit(expect)) / expectWidth
+			flips[i] = float64(-away*away/2) - elementary.Log(p*(1-p))
+			doubt[i] = flips[i]
+		}
+		flips[i] += elementary.Log(span(rates, i))
+		doubt[i] += elementary.Log(span(rates, i))
+	}
+	normalizeLogs(flips)
+	normalizeLogs(doubt)
+	var scale float64
+	for _, lapse := range lapses {
+		scale += elementary.Exp(-lapse / lapseScale)
+	}
+	for _, lapse := range lapses {
+		for i, p := range rates {
+			c.Shifts = append(c.Shifts, c.shiftTo(p, lapse))
+			c.Flips = append(c.Flips, elementary.Log(1-doubtWeight)-lapse/lapseScale-elementary.Log(scale)+flips[i])
+			c.Doubt = append(c.Doubt, elementary.Log(doubtWeight/float64(len(lapses)))+doubt[i])
+		}
+	}
+	return c
+}
+
+// logit is the inverse of sigmoid.
+func logit(p float64) float64 { return elementary.Log(p) - elementary.Log(1-p) }
+
+// logBeta is the logarithm, but for a constant, of the beta distribution with priorHits and a mean.
+func logBeta(p, mean float64) float64 {
+	return float64((priorHits-1)*elementary.Log(p)) + float64((priorHits/mean-priorHits-1)*elementary.Log(1-p))
+}
+
+// span is how much of the line an element of an ascending grid stands for.
+func span(grid []float64, i int) float64 {
+	below, above := grid[max(i-1, 0)], grid[min(i+1, len(grid)-1)]
+	if i == 0 || i == len(grid)-1 {
+		return above - below
+	}
+	return (above - below) / 2
+}
+
+// normalizeLogs makes weights of a sum of 1 from their logarithms, as logarithms.
+func normalizeLogs(logs []float64) {
+	most := slices.Max(logs)
+	var sum float64
+	for _, l := range logs {
+		sum += elementary.Exp(l - most)
+	}
+	for i := range logs {
+		logs[i] -= most + elementary.Log(sum)
+	}
+}
+
+// binOf is where log-odds are counted.
+func binOf(l float64) int {
+	return int(math.Round((min(max(l, -mostLogOdds), mostLogOdds) + mostLogOdds) * binsPerUnit))
+}
+
+// logOddsOf is the middle of a bin.
+func logOddsOf(bin int) float64 { return float64(float64(bin)/binsPerUnit) - mostLogOdds }
+
+// shiftTo is how far the log-odds move for the mean of the scores to be a rate; infinite where no shift does that.
+func (c *Calibration) shiftTo(rate, lapse float64) float64 {
+	const (
+		mostShift = 64
+		bisected  = 40
+		nearly    = 0.98
+	)
+	if rate >= nearly*(1-lapse) {
+		return math.Inf(1)
+	}
+	low, high := -float64(mostShift), float64(mostShift)
+	for range bisected {
+		shift := float64((low + high) / 2)
+		var sum, count float64
+		for b, n := range c.Bins {
+			if n > 0 {
+				sum += float64(float64(n) * sigmoid(logOddsOf(b)+shift))
+				count += float64(n)
+			}
+		}
+		if (1-lapse)*sum < rate*count {
+			low = shift
+		} else {
+			high = shift
+		}
+	}
+	return (low + high) / 2
+}
+
+// observe takes a verdict on a label with log-odds l in.
+func (c *Calibration) observe(l float64, wrong bool) {
+	if math.IsNaN(l) {
+		return
+	}
+	c.Decided[binOf(l)]++
+	if wrong {
+		c.Wrong++
+	} else {
+		c.Right++
+	}
+	for j, lapse := range lapses {
+		for i := range c.Rates {
+			at := j*len(c.Rates) + i
+			says := math.Inf(-1)
+			if shift := c.Shifts[at]; !math.IsInf(shift, 1) {
+				chance := min(max((1-lapse)*sigmoid(l+shift), leastChance), 1-leastChance)
+				if !wrong {
+					chance = 1 - chance
+				}
+				says = elementary.Log(chance)
+			}
+			c.Flips[at] += says
+			c.Doubt[at] += says
+		}
+	}
+}
+
+// A rateEstimate is what a Calibration comes to.
+type rateEstimate struct {
+	rate         float64 // mean, of the labels as the fit found them
+	low, high    float64 // an interval that has nine tenths of the weight, a twentieth on either side
+	shift, lapse float64
+	threshold    float64 // of the greatest expected F1
+
+	// Were labels wrong where the evidence is unsure, the rate could be greyRate. The suspects would then be the labels with
+	// scores above greyFrom, in terms of the scores as they are.
+	greyRate, greyFrom float64
+}
+
+// estimate sums the calibration up.
+func (c *Calibration) estimate() (e rateEstimate) {
+	rows := len(lapses)
+	if c.Right+c.Wrong == 0 {
+		rows = 1
+	}
+	r := len(c.Rates)
+	all := slices.Concat(c.Flips[:rows*r], c.Doubt[:rows*r])
+	normalizeLogs(all)
+	byRate, byLapse, doubt := make([]float64, r), make([]float64, rows), make([]float64, r)
+	for at, l := range all {
+		weight := elementary.Exp(l)
+		byRate[at%r] += weight
+		byLapse[at/r%rows] += weight
+		if at >= rows*r {
+			doubt[at%r] += weight
+		}
+	}
+	for i, p := range c.Rates {
+		e.rate += float64(byRate[i] * p)
+	}
+	if c.Expect > 0 && rows == 1 {
+		e.rate = c.Expect
+	}
+	e.low, e.high = c.quantile(byRate, (1-0.9)/2), c.quantile(byRate, (1+0.9)/2)
+	e.low, e.high = min(e.low, e.rate), max(e.high, e.rate)
+	e.greyRate = max(c.quantile(doubt, greyQuantile), e.rate)
+	var sum float64
+	for j, weight := range byLapse {
+		if sum += weight; sum >= 0.5 {
+			e.lapse = lapses[j]
+			break
+		}
+	}
+	e.shift = c.shiftAt(e.rate, e.lapse)
+	e.threshold = e.score(c.cut(e.shift, e.lapse))
+	if c.expected(e.shift, e.lapse) < 1 && c.Wrong == 0 {
+		e.threshold = 0.5
+	}
+	e.threshold = min(max(e.threshold, edge), 1-edge)
+	if c.Threshold > 0 {
+		e.threshold = c.Threshold
+	}
+	e.greyFrom = min(max(e.score(c.cut(c.shiftAt(e.greyRate, e.lapse), e.lapse)), edge), e.threshold)
+	for _, rate := range []*float64{&e.rate, &e.low, &e.high, &e.greyRate} {
+		*rate = max(0, *rate-c.Corrected)
+	}
+	return e
+}
+
+// edge keeps a threshold from 0 and 1.
+const edge = 1e-6
+
+// score is what log-odds of a fit become.
+func (e *rateEstimate) score(l float64) float64 { return (1 - e.lapse) * sigmoid(l+e.shift) }
+
+// quantile is where the weights of the rates [r] reach a share of their sum, between the rates that are tried.
+func (c *Calibration) quantile(weights []float64, share float64) float64 {
+	var sum, whole float64
+	for _, weight := range weights {
+		whole += weight
+	}
+	if whole == 0 {
+		return 0
+	}
+	lastAt, last := 0.0, c.Rates[0]
+	for i, weight := range weights {
+		at := (sum + float64(weight/2)) / whole
+		if at >= share {
+			if i == 0 || at == lastAt {
+				return c.Rates[i]
+			}
+			return last + (c.Rates[i]-last)*(share-lastAt)/(at-lastAt)
+		}
+		sum += weight
+		lastAt, last = at, c.Rates[i]
+	}
+	return last
+}
+
+// shiftAt is δ at a rate between those that are tried; of a rate that no shift gives, the largest that one does.
+func (c *Calibration) shiftAt(rate, lapse float64) float64 {
+	shifts := c.Shifts[slices.Index(lapses, lapse)*len(c.Rates):][:len(c.Rates)]
+	last := math.NaN()
+	for i, p := range c.Rates {
+		if math.IsInf(shifts[i], 1) {
+			return last
+		}
+		if p >= rate {
+			if i == 0 || p == rate {
+				return shifts[i]
+			}
+			of := (logit(rate) - logit(c.Rates[i-1])) / (logit(p) - logit(c.Rates[i-1]))
+			return last + float64(of*(shifts[i]-last))
+		}
+		last = shifts[i]
+	}
+	return last
+}
+
+// undecided is how many nodes of a bin have no verdict.
+func (c *Calibration) undecided(bin int) float64 {
+	return max(0, float64(c.Bins[bin])-float64(c.Share*float64(c.Decided[bin])))
+}
+
+// expected is how many of the undecided labels are wrong.
+func (c *Calibration) expected(shift, lapse float64) (sum float64) {
+	for b := range c.Bins {
+		sum += float64(c.undecided(b) * (1 - lapse) * sigmoid(logOddsOf(b)+shift))
+	}
+	return sum
+}
+
+// cut is between the log-odds of a label that is flagged and of one that is not, for the greatest expected F1,
+//
+//	2 (w + Σ_{flagged} s) / (w + flagged + w + Σ s)
+//
+// over the undecided labels, w of the decided ones being wrong.
+func (c *Calibration) cut(shift, lapse float64) float64 {
+	wrong := float64(c.Share * float64(c.Wrong))
+	whole := wrong + c.expected(shift, lapse)
+	found, flagged, most, best := wrong, wrong, 0.0, len(c.Bins)-1
+	for b := len(c.Bins) - 1; b >= 0; b-- {
+		n := c.undecided(b)
+		if n == 0 {
+			continue
+		}
+		found += float64(n * (1 - lapse) * sigmoid(logOddsOf(b)+shift))
+		flagged += n
+		if f1 := 2 * found / (flagged + whole); f1 > most {
+			most, best = f1, b
+		}
+	}
+	below := best - 1
+	for below > 0 && c.undecided(below) == 0 {
+		below--
+	}
+	return (logOddsOf(best) + logOddsOf(max(below, 0))) / 2
+}
+
+// rebin counts other nodes, by scores as an estimate has made them; NaN scores are left out.
+func (c *Calibration) rebin(e rateEstimate, scores []float32) {
+	clear(c.Bins)
+	c.Share = 1
+	for _, s := range scores {
+		if l := e.logOdds(float64(s)); !math.IsNaN(l) {
+			c.Bins[binOf(l)]++
+		}
+	}
+}
+
+// logOdds is the inverse of score.
+func (e *rateEstimate) logOdds(s float64) float64 {
+	if s != s {
+		return s
+	}
+	s /= 1 - e.lapse
+	if s >= 1 {
+		return mostLogOdds
+	}
+	if s <= 0 {
+		return -mostLogOdds
+	}
+	return logit(s) - e.shift
+}
+
+// calibrate fills Calibration, Shift and Lapse from the sample that the model was fitted to. joint is the share of labels
+// that confident learning counts as wrong.
+func (m *LabelModel) calibrate(sample *sample, rows labelRows, profile []float64, joint float64, opt Options) {
+	logOdds := m.laidOut().sampleLogOdds(rows)
+	var drawn []float64
+	corrected := 0.0
+	for r, l := range logOdds {
+		if sample.added[r] {
+			continue
+		}
+		if drawn = append(drawn, l); sample.truth[r] != kv.NoClass && sample.truth[r] != sample.given[r] {
+			corrected++
+		}
+	}
+	m.Calibration = newCalibration(ratesFor(m.Classes), profile, joint, opt.Expect, drawn, sample.share)
+	m.Calibration.Threshold, m.Calibration.Corrected = opt.Threshold, share(corrected, float64(len(drawn)))
+	for r, truth := range sample.truth {
+		if truth != kv.NoClass {
+			m.Calibration.observe(logOdds[r], truth != sample.given[r])
+		}
+	}
+	e := m.Calibration.estimate()
+	m.Shift, m.Lapse = e.shift, e.lapse
+}
+
+// sampleLogOdds are the log-odds of the scores of the given labels of rows, with all classes for rivals. The model is not
+// shifted. An infinite one is a score of 0 or 1.
+func (m *labelModel) sampleLogOdds(of labelRows) []float64 {
+	given, z, c, width := of.given, of.z, of.classes, of.width
+	logOdds := make([]float64, len(given))
+	classes, rows, memory := make([]kv.Class, c), make([]float32, c*width), make([]float64, c)
+	for r, label := range given {
+		for i := range classes { // the label under test stands first
+			classes[i] = kv.Class((int(label) + i) % c)
+			copy(rows[i*width:][:width], z[(r*c+int(classes[i]))*width:])
+		}
+		logOdds[r] = logit(m.score(classes, rows, false, memory))
+	}
+	return logOdds
+}

@@ -1,0 +1,116 @@
+package cleaner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// reviewedFirst is how many nodes, those with the highest scores, a person has decided on before rescored and recleaned
+// judge the others.
+const reviewedFirst = 50
+
+// reviewed is PresetDefault behind a person who knows the truth: again is a new clean, else scores are rescored. What the
+// person has said of a node stands: its score is 1 where the label is wrong, else 0.
+func reviewed(again bool) func(context.Context, trial, Options) (*verdict, error) {
+	return func(ctx context.Context, t trial, opt Options) (_ *verdict, err error) {
+		if opt, err = opt.withDefaults(); err != nil {
+			return nil, err
+		}
+		scored, err := t.clean(ctx, variant{preset: PresetDefault}, opt)
+		if err != nil {
+			return nil, err
+		}
+		decided := t.highest(scored.scores.Data, reviewedFirst)
+		var result *verdict
+		if again {
+			if err := scored.Close(); err != nil {
+				return nil, err
+			}
+			result, err = t.cleanAgain(ctx, decided, opt)
+		} else {
+			result, err = t.rescored(scored, decided), scored.Close()
+		}
+		if err != nil {
+			return nil, err
+		}
+		result.decided = make(map[kv.NodeID]bool)
+		for _, v := range decided {
+			wrong := t.truth[v] != t.labels[v]
+			result.decided[v], result.flagged[v], result.scores[v] = true, wrong, 0
+			if wrong {
+				result.scores[v] = 1
+			}
+		}
+		return result, nil
+	}
+}
+
+// highest are the nodes with the highest scores, so many of them.
+func (t *trial) highest(scores []float32, count int) []kv.NodeID {
+	var nodes []kv.NodeID
+	for v, s := range scores {
+		if s == s && t.truth[v] != kv.NoClass {
+			nodes = append(nodes, kv.NodeID(v))
+		}
+	}
+	slices.SortStableFunc(nodes, func(a, b kv.NodeID) int { return cmp.Compare(scores[b], scores[a]) })
+	return nodes[:min(count, len(nodes))]
+}
+
+// rescored is what Rescore makes of scores when nodes were decided on.
+func (t *trial) rescored(scored *scored, decided []kv.NodeID) *verdict {
+	knows := scored.model.Calibration.clone()
+	was := rateEstimate{shift: scored.model.Shift, lapse: scored.model.Lapse}
+	for _, v := range decided {
+		knows.observe(was.logOdds(float64(scored.scores.Data[v])), t.truth[v] != t.labels[v])
+	}
+	is := knows.estimate()
+	result := newVerdict(len(t.labels))
+	result.rate, result.low, result.high = is.rate, is.low, is.high
+	var grey, count float64
+	for v, s := range scored.scores.Data {
+		result.scores[v] = math.NaN()
+		if s == s {
+			result.scores[v] = is.score(was.logOdds(float64(s)))
+			result.flagged[v] = result.scores[v] > is.threshold
+			if count++; result.scores[v] > is.greyFrom && !result.flagged[v] {
+				grey++
+			}
+		}
+	}
+	result.grey = share(grey, count)
+	return result
+}
+
+// cleanAgain is a new clean when nodes were decided on. The built-in classifier learns from what was said; predictions from
+// outside stay.
+func (t trial) cleanAgain(ctx context.Context, decided []kv.NodeID, opt Options) (_ *verdict, err error) {
+	t.labels = slices.Clone(t.labels)
+	slices.Sort(decided)
+	for _, v := range decided {
+		t.verdicts = append(t.verdicts, labelVerdict{node: v, given: t.labels[v], now: t.truth[v]})
+		t.labels[v] = t.truth[v]
+	}
+	if t.base.labels = t.labels; !t.foreign {
+		learned, _, err := trainBase(ctx, t.base, PredictOptions{Seed: opt.Seed, Workers: opt.Workers, MemoryBudget: opt.MemoryBudget})
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, learned.Close()) }()
+		t.predictions = learned
+	}
+	scored, err := t.clean(ctx, variant{preset: PresetDefault}, opt)
+	if err != nil {
+		return nil, err
+	}
+	result := scored.verdict()
+	result.rate += scored.model.Calibration.Corrected // of the labels that the person has seen
+	result.low += scored.model.Calibration.Corrected
+	result.high += scored.model.Calibration.Corrected
+	return result, scored.Close()
+}

@@ -1,0 +1,67 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// Remaining is how many wrong labels are still to be found among those that nobody has decided on.
+type Remaining struct {
+	Undecided int64   // nodes with a score
+	Expected  float64 // the sum of their scores
+
+	// Low and High follow from Run.RateLow and Run.RateHigh, less the wrong labels that decisions have found since the run.
+	Low, High float64
+}
+
+// CountRemaining is Remaining by the scores of the last run, of PresetDefault; kv.ErrNotFound where there is none. With
+// decisions that Rescore has not taken in, it is what was believed before them.
+func CountRemaining(ctx context.Context, tx *kv.Tx) (r Remaining, err error) {
+	run, err := lastRun(tx)
+	if err != nil {
+		return r, err
+	}
+	scores, err := tx.Reader(ScoreColumn)
+	if err != nil {
+		return r, err
+	}
+	decisions, err := tx.Reader(DecisionColumn)
+	if err != nil && !errors.Is(err, kv.ErrNoColumn) {
+		return r, err
+	}
+	for v := range kv.NodeID(tx.NumNodes()) {
+		if v%lookEvery == 0 && ctx.Err() != nil {
+			return r, ctx.Err()
+		}
+		score, err := scores.At(v)
+		if err != nil {
+			return r, err
+		}
+		if score.IsNull() {
+			continue
+		}
+		if decisions != nil {
+			decision, err := decisions.At(v)
+			if err != nil {
+				return r, err
+			}
+			if !decision.IsNull() {
+				continue
+			}
+		}
+		r.Undecided++
+		r.Expected += score.Float()
+	}
+	var wrong float64
+	err = sinceRun(ctx, tx, run, func(said labelVerdict) error {
+		if said.given != said.now {
+			wrong++
+		}
+		return nil
+	})
+	r.Low = min(max(0, float64(run.RateLow*float64(run.Scored))-wrong), r.Expected)
+	r.High = min(max(float64(run.RateHigh*float64(run.Scored))-wrong, r.Expected), float64(r.Undecided))
+	return r, err
+}

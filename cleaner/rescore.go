@@ -1,0 +1,195 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A Rescored is what Rescore has done.
+type Rescored struct {
+	Right, Wrong int64 // labels that decisions since the run say to be right, and wrong
+	Before, Run  *Run  // the last run as it was, and as it is now
+}
+
+// Rescore brings rate, scores and threshold of the last run in line with the decisions made since it began, without a new
+// fit: see Calibration. The order of scores stays, but that scores are rounded to single precision each time. Score column,
+// its index and the Run change in one commit, which holds the write lock. Nothing is written where there is no decision
+// that was not taken in.
+//
+// A node that was decided on keeps the score of the label that the run saw. The next Clean scores it anew, with what was
+// decided for truth.
+//
+// kv.ErrNotFound where the store was never cleaned, ErrNoCalibration where the last run cannot be rescored.
+func Rescore(ctx context.Context, s *kv.Store) (done *Rescored, err error) {
+	if s.ReadOnly() {
+		return nil, fmt.Errorf("rescore: %w", kv.ErrReadOnly)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var calibrated *calibrated
+	err = s.View(func(tx *kv.Tx) (err error) {
+		calibrated, err = calibrateLast(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if before := calibrated.before; calibrated.last <= max(before.Decisions, before.Rescored) {
+		return calibrated.rescored(), nil
+	}
+	b, err := s.Bulk()
+	if err != nil {
+		return nil, err
+	}
+	defer b.Abort()
+	if calibrated, err = calibrateLast(ctx, b.Tx()); err != nil { // as it is now that nobody else writes
+		return nil, err
+	}
+	w, err := calibrated.newWriter(b)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, w.byScore.Close()) }()
+	if err := w.rewrite(ctx); err != nil {
+		return nil, err
+	}
+	err = b.Commit(func(tx *kv.Tx) error { return errors.Join(w.byScore.Mark(tx), calibrated.run.put(tx)) })
+	if err != nil {
+		return nil, err
+	}
+	return calibrated.rescored(), nil
+}
+
+// A calibrated run is the last one, with the decisions since.
+type calibrated struct {
+	before, run  *Run
+	last         int64 // newest entry of the history
+	right, wrong int64
+	was, is      rateEstimate
+}
+
+func (c *calibrated) rescored() *Rescored {
+	return &Rescored{Right: c.right, Wrong: c.wrong, Before: c.before, Run: c.run}
+}
+
+// calibrateLast takes the decisions since the last run in. The calibration of the run stays that of its fit.
+func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
+	run, err := LastRun(tx)
+	if err != nil {
+		return nil, err
+	}
+	if run.Model == nil || run.Model.Calibration == nil {
+		return nil, fmt.Errorf("run %d: %w", run.ID, ErrNoCalibration)
+	}
+	newest, err := lastDecision(tx)
+	if err != nil {
+		return nil, err
+	}
+	before := *run
+	c := &calibrated{before: &before, run: run, last: newest.Seq}
+	c.was = rateEstimate{shift: run.Model.Shift, lapse: run.Model.Lapse}
+	scores, err := tx.Reader(ScoreColumn)
+	if err != nil {
+		return nil, err
+	}
+	knows := run.Model.Calibration.clone()
+	err = sinceRun(ctx, tx, run, func(said labelVerdict) error {
+		score, err := scores.At(said.node)
+		if err != nil || score.IsNull() {
+			return err
+		}
+		wrong := said.given != said.now
+		if wrong {
+			c.wrong++
+		} else {
+			c.right++
+		}
+		knows.observe(c.was.logOdds(score.Float()), wrong)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.is = knows.estimate()
+	model := *run.Model
+	run.Model, run.Rescored = &model, c.last
+	model.Shift, model.Lapse = c.is.shift, c.is.lapse
+	run.setEstimate(c.is)
+	return c, nil
+}
+
+// clone is a calibration that takes verdicts in without changing c.
+func (c *Calibration) clone() *Calibration {
+	other := *c
+	other.Flips, other.Doubt = append([]float64(nil), c.Flips...), append([]float64(nil), c.Doubt...)
+	other.Decided = append([]uint32(nil), c.Decided...)
+	return &other
+}
+
+// A scoreWriter writes the scores of a store anew.
+type scoreWriter struct {
+	*calibrated
+	scores  *kv.ColumnReader
+	facts   suspectFacts
+	labels  []kv.Class
+	into    *kv.ColumnWriter
+	byScore *index.Builder
+}
+
+func (c *calibrated) newWriter(b *kv.Bulk) (w *scoreWriter, err error) {
+	w = &scoreWriter{calibrated: c}
+	tx := b.Tx()
+	if w.labels, err = readLabels(tx); err != nil {
+		return nil, err
+	}
+	if w.scores, err = tx.Reader(ScoreColumn); err != nil {
+		return nil, err
+	}
+	if w.facts, err = readSuspectFacts(tx); err != nil {
+		return nil, err
+	}
+	if w.into, err = b.Column(ScoreColumn, kv.KindSingle); err != nil {
+		return nil, err
+	}
+	w.byScore, err = index.NewBuilder(b, ScoreColumn)
+	return w, err
+}
+
+// rewrite writes all scores, and counts suspects and grey zone anew.
+func (w *scoreWriter) rewrite(ctx context.Context) error {
+	sums := newLabelMeans(len(w.run.Classes))
+	w.run.Suspects, w.run.Grey = 0, 0
+	for v, label := range w.labels {
+		if v%lookEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		node := kv.NodeID(v)
+		old, err := w.scores.At(node)
+		if err != nil {
+			return err
+		}
+		if old.IsNull() {
+			continue
+		}
+		score := float64(float32(w.is.score(w.was.logOdds(old.Float()))))
+		if w.is.shift == w.was.shift && w.is.lapse == w.was.lapse {
+			score = old.Float()
+		}
+		if err := errors.Join(w.into.Put(node, kv.FloatValue(score)), w.byScore.Add(node, kv.FloatValue(score))); err != nil {
+			return err
+		}
+		if label != kv.NoClass {
+			sums.add(label, score)
+		}
+		if err := w.facts.count(w.run, node, score); err != nil {
+			return err
+		}
+	}
+	w.run.meanScores, w.run.labelCounts = sums.means()
+	return w.byScore.Finish()
+}

@@ -1,0 +1,138 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// decideByTruth has a person who knows the truth decide on the nodes with the highest scores, so many of them.
+func (p plantedPartition) decideByTruth(t *testing.T, s *kv.Store, count int) (wrong int64) {
+	t.Helper()
+	scores := givenScores(t, s)
+	order := make([]int, 0, len(scores))
+	for i, score := range scores {
+		if !math.IsNaN(score) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return int(math.Copysign(1, scores[b]-scores[a])) })
+	var requests []DecisionRequest
+	view(t, s, func(tx *kv.Tx) error {
+		for _, i := range order[:count] {
+			v, err := tx.Node(p.nodes[i].ID)
+			if err != nil {
+				return err
+			}
+			request := DecisionRequest{Node: v, Kind: Reject}
+			if p.truth[i] != p.nodes[i].Label {
+				request.Kind, request.To = Relabel, p.truth[i]
+				wrong++
+			}
+			requests = append(requests, request)
+		}
+		return nil
+	})
+	mustDecide(t, s, DecideOptions{}, requests...)
+	return wrong
+}
+
+func mustRescore(t *testing.T, s *kv.Store) *Rescored {
+	t.Helper()
+	done, err := Rescore(context.Background(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+// TestRescore wants scores in the order that they had, the counts and the index to agree with them, and what Undo takes
+// back to be as if it had never been said.
+func TestRescore(t *testing.T) {
+	p := newPlanted(8, 300)
+	s := p.load(t, true)
+	run := mustClean(t, s, Options{Seed: 2, Expect: 0.3})
+	before := givenScores(t, s)
+	if done := mustRescore(t, s); done.Right+done.Wrong != 0 || done.Run.Threshold != run.Threshold || !slices.Equal(givenScores(t, s)[:1], before[:1]) {
+		t.Errorf("without a decision: got %+v", done)
+	}
+	wrong := p.decideByTruth(t, s, 40)
+	done := mustRescore(t, s)
+	if done.Wrong != wrong || done.Right != 40-wrong || wrong == 0 || wrong == 40 {
+		t.Errorf("got %d wrong and %d right labels, want %d and %d", done.Wrong, done.Right, wrong, 40-wrong)
+	}
+	if done.Run.MislabelRate >= run.MislabelRate || done.Before.MislabelRate != run.MislabelRate {
+		t.Errorf("a rate of 0.3 was expected, %d of the first 40 suspects are wrong: got a rate of %v, before %v", wrong, done.Run.MislabelRate, done.Before.MislabelRate)
+	}
+	after := givenScores(t, s)
+	for i := range after {
+		for j := range i {
+			if before[i] < before[j] && after[i] > after[j] {
+				t.Fatalf("scores %v and %v were %v and %v", after[i], after[j], before[i], before[j])
+			}
+		}
+	}
+	view(t, s, func(tx *kv.Tx) error {
+		last, err := LastRun(tx)
+		if err != nil {
+			return err
+		}
+		if last.Threshold != done.Run.Threshold || last.Suspects != done.Run.Suspects || last.Rescored != 40 || last.Decisions != 0 {
+			t.Errorf("stored: got threshold %v, %d suspects, rescored %d; want %v, %d, 40", last.Threshold, last.Suspects, last.Rescored, done.Run.Threshold, done.Run.Suspects)
+		}
+		left, err := CountRemaining(t.Context(), tx)
+		if err != nil {
+			return err
+		}
+		if !(left.Low <= left.Expected && left.Expected <= left.High) || left.Undecided != last.Scored-40 {
+			t.Errorf("got %+v left of %d scored nodes", left, last.Scored)
+		}
+		return nil
+	})
+	if problems := historyProblems(t, s); len(problems) > 0 {
+		t.Error(problems)
+	}
+	mustUndo(t, s, 1)
+	if back := mustRescore(t, s); back.Right+back.Wrong != 0 || math.Abs(back.Run.MislabelRate-run.MislabelRate) > 1e-9 {
+		t.Errorf("when all is taken back: got %d verdicts and a rate of %v, want none and %v", back.Right+back.Wrong, back.Run.MislabelRate, run.MislabelRate)
+	}
+}
+
+// TestCleanTrustsDecisions wants a new clean to know the decisions: their labels are the truth to it.
+func TestCleanTrustsDecisions(t *testing.T) {
+	p := newPlanted(8, 300)
+	s := p.load(t, true)
+	first := mustClean(t, s, Options{Seed: 2})
+	wrong := p.decideByTruth(t, s, 40)
+	second := mustClean(t, s, Options{Seed: 2})
+	knows := second.Model.Calibration
+	if knows.Wrong != wrong || knows.Right != 40-wrong {
+		t.Errorf("got %d wrong and %d right, want %d and %d", knows.Wrong, knows.Right, wrong, 40-wrong)
+	}
+	if want := float64(wrong) / float64(first.Scored); math.Abs(knows.Corrected-want) > 1e-9 {
+		t.Errorf("got a share of %v corrected, want %v", knows.Corrected, want)
+	}
+	if second.MislabelRate >= first.MislabelRate {
+		t.Errorf("with %d labels put right: got a rate of %v, %v before", wrong, second.MislabelRate, first.MislabelRate)
+	}
+	again := mustClean(t, s, Options{Seed: 2})
+	if again.MislabelRate != second.MislabelRate || again.Threshold != second.Threshold {
+		t.Errorf("again: got %v and %v, want %v and %v", again.MislabelRate, again.Threshold, second.MislabelRate, second.Threshold)
+	}
+}
+
+func TestRescoreRefuses(t *testing.T) {
+	p := newPlanted(8, 300)
+	s := p.load(t, true)
+	if _, err := Rescore(t.Context(), s); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("never cleaned: got %v, want ErrNotFound", err)
+	}
+	mustClean(t, s, Options{Seed: 2, Preset: PresetPaper, Hops: 1})
+	if _, err := Rescore(t.Context(), s); !errors.Is(err, ErrNoCalibration) {
+		t.Errorf("preset paper: got %v, want ErrNoCalibration", err)
+	}
+}

@@ -1,0 +1,87 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// rescoreCommand brings scores in line with decisions.
+type rescoreCommand struct {
+	DB string `arg:"" name:"DB" help:"Directory of the store."`
+	resources
+}
+
+func (*rescoreCommand) Help() string {
+	return `A score is the chance that a label is wrong. Decisions tell whether that is so: where fewer of the suspects turn out wrong than their scores say, or ` +
+		`more, rate, scores and threshold of the last run move, without a new run. The order of scores stays. The next clean learns from the decisions in full: decided ` +
+		`labels are the truth to it.
+
+    graphcleaner review my.graph --limit 50
+    graphcleaner rescore my.graph`
+}
+
+func (c *rescoreCommand) Run(ctx context.Context, s *streams) error {
+	if err := c.apply(); err != nil {
+		return err
+	}
+	var done *cleaner.Rescored
+	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {
+		done, err = cleaner.Rescore(ctx, store)
+		return err
+	})
+	if err != nil {
+		return leaving(c.inFlags(rescoreAdvised(err)), "%s has the scores it had before", c.DB)
+	}
+	if _, err := s.printf("%s: %s\n", c.DB, rescoredText(done)); err != nil {
+		return err
+	}
+	if grey := greyText(done.Run); grey != "" {
+		s.say("%s", grey)
+	}
+	return nil
+}
+
+// rescoreAdvised adds what to do where the last run cannot be rescored.
+func rescoreAdvised(err error) error {
+	switch {
+	case errors.Is(err, cleaner.ErrNoCalibration):
+		return fmt.Errorf("%w; run clean, with preset default", err)
+	case errors.Is(err, kv.ErrNotFound):
+		return errors.New("rescore: the store was never cleaned; run clean first")
+	}
+	return err
+}
+
+// rescoredText says what was rescored.
+func rescoredText(done *cleaner.Rescored) string {
+	decided := done.Right + done.Wrong
+	switch {
+	case decided == 0 && done.Before.Rescored > 0:
+		return "the decisions since the last run were taken back: scores are again what the run found"
+	case decided == 0:
+		return "no decision since the last run says whether a label is right: scores stay"
+	}
+	return fmt.Sprintf("%d of %d labels decided on since the last run were wrong: %s, %s before; %d suspects above %.4g, above %.4g before",
+		done.Wrong, decided, rateText(done.Run), percent(done.Before.MislabelRate),
+		done.Run.Suspects, done.Run.Threshold, done.Before.Threshold)
+}
+
+// rescore answers rescore.
+func (q *query) rescore(ctx context.Context) (*Result, error) {
+	if err := q.writable("rescore"); err != nil {
+		return nil, err
+	}
+	done, err := cleaner.Rescore(ctx, q.engine.store)
+	if err != nil {
+		return nil, rescoreAdvised(err)
+	}
+	q.notices = append(q.notices, rescoredText(done))
+	return recordOf(append([]field{
+		{"right", kv.KindInt, kv.IntValue(done.Right)},
+		{"wrong", kv.KindInt, kv.IntValue(done.Wrong)},
+	}, runFields(done.Run)...)), nil
+}
