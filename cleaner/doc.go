@@ -144,8 +144,8 @@
 // processor: diagonals, built-in predictions, features, models and scores. Some processors fuse a product with the sum that
 // it goes into, unless it is converted, as in a + float64(b*c), and package math is in assembly on some: exponentials and
 // logarithms are those of internal/elementary. Of Evaluate three things may differ between processors: in their last
-// digits p values and the scores of the method "dyb", which need the gamma function, and noise of kinds that
-// draw normal or exponential numbers of package rand, in one of millions of draws. What is drawn at
+// digits p values and the scores of the method "dyb", which need the gamma function; and, very seldom, the labels of noise whose
+// kind draws normal or exponential numbers of package rand, the last bits of which may differ. What is drawn at
 // random is drawn in the order of the node file. With given predictions, nothing in PresetDefault but the rounding of
 // sums depends on the order of the classes. No [n×c] matrix is held: predictions are read in blocks of rows,
 // propagation runs in column tiles of which the features take one column a row. What is held in memory grows with n
