@@ -74,7 +74,7 @@ func surround(
 				continue
 			}
 			for x := range c {
-				sums[x][k+1] += weight * float64(p[x])
+				sums[x][k+1] += float64(weight * float64(p[x]))
 			}
 			if !label.IsNull() {
 				y := number[label.String()]

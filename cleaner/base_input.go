@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -130,7 +131,7 @@ func (p *baseProblem) writeDegrees(ctx context.Context, s *rowStore, operators o
 	}
 	for v, degree := range degrees {
 		one := kv.Range{First: kv.NodeID(v), End: kv.NodeID(v + 1)}
-		if err := s.write(one, s.width-1, 1, []float32{float32(math.Log1p(float64(degree)) / 10)}); err != nil {
+		if err := s.write(one, s.width-1, 1, []float32{float32(elementary.Log(float64(1+degree)) / 10)}); err != nil {
 			return err
 		}
 	}
@@ -153,7 +154,7 @@ func (p *baseProblem) eachInput(
 func scaleTo1(row []float32, part, whole func(float64) float64) {
 	var sum float64
 	for _, x := range row {
-		sum += part(float64(x))
+		sum += float64(part(float64(x)))
 	}
 	if sum = whole(sum); sum > 0 {
 		for j := range row {

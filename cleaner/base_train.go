@@ -139,7 +139,7 @@ func (l *learned) meanLoss(ctx context.Context, net *Network, workers int) (floa
 		count := min(batch, len(l.order)-first)
 		l.gather(l.order[first:first+count], ops.Workers(workers), x, right)
 		logits := layers.forward(net, x, count, nil)
-		sum += softmaxLoss(logits, right[:count]) * float64(count)
+		sum += float64(softmaxLoss(logits, right[:count]) * float64(count))
 	}
 	return sum / float64(max(len(l.order), 1)), nil
 }

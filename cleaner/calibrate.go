@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -89,34 +90,34 @@ func newCalibration(rates, logLikelihoods []float64, joint, expect float64, logO
 		flips[i] = logLikelihoods[i] + logBeta(p, priorRate)
 		if doubt[i] = logBeta(p, joint); expect > 0 {
 			away := (logit(p) - logit(expect)) / expectWidth
-			flips[i] = -away*away/2 - math.Log(p*(1-p))
+			flips[i] = float64(-away*away/2) - elementary.Log(p*(1-p))
 			doubt[i] = flips[i]
 		}
-		flips[i] += math.Log(span(rates, i))
-		doubt[i] += math.Log(span(rates, i))
+		flips[i] += elementary.Log(span(rates, i))
+		doubt[i] += elementary.Log(span(rates, i))
 	}
 	normalizeLogs(flips)
 	normalizeLogs(doubt)
 	var scale float64
 	for _, lapse := range lapses {
-		scale += math.Exp(-lapse / lapseScale)
+		scale += elementary.Exp(-lapse / lapseScale)
 	}
 	for _, lapse := range lapses {
 		for i, p := range rates {
 			c.Shifts = append(c.Shifts, c.shiftTo(p, lapse))
-			c.Flips = append(c.Flips, math.Log(1-doubtWeight)-lapse/lapseScale-math.Log(scale)+flips[i])
-			c.Doubt = append(c.Doubt, math.Log(doubtWeight/float64(len(lapses)))+doubt[i])
+			c.Flips = append(c.Flips, elementary.Log(1-doubtWeight)-lapse/lapseScale-elementary.Log(scale)+flips[i])
+			c.Doubt = append(c.Doubt, elementary.Log(doubtWeight/float64(len(lapses)))+doubt[i])
 		}
 	}
 	return c
 }
 
 // logit is the inverse of sigmoid.
-func logit(p float64) float64 { return math.Log(p) - math.Log1p(-p) }
+func logit(p float64) float64 { return elementary.Log(p) - elementary.Log(1-p) }
 
 // logBeta is the logarithm, but for a constant, of the beta distribution with priorHits and a mean.
 func logBeta(p, mean float64) float64 {
-	return (priorHits-1)*math.Log(p) + (priorHits/mean-priorHits-1)*math.Log1p(-p)
+	return float64((priorHits-1)*elementary.Log(p)) + float64((priorHits/mean-priorHits-1)*elementary.Log(1-p))
 }
 
 // span is how much of the line an element of an ascending grid stands for.
@@ -133,10 +134,10 @@ func normalizeLogs(logs []float64) {
 	most := slices.Max(logs)
 	var sum float64
 	for _, l := range logs {
-		sum += math.Exp(l - most)
+		sum += elementary.Exp(l - most)
 	}
 	for i := range logs {
-		logs[i] -= most + math.Log(sum)
+		logs[i] -= most + elementary.Log(sum)
 	}
 }
 
@@ -146,7 +147,7 @@ func binOf(l float64) int {
 }
 
 // logOddsOf is the middle of a bin.
-func logOddsOf(bin int) float64 { return float64(bin)/binsPerUnit - mostLogOdds }
+func logOddsOf(bin int) float64 { return float64(float64(bin)/binsPerUnit) - mostLogOdds }
 
 // shiftTo is how far the log-odds move for the mean of the scores to be a rate; infinite where no shift does that.
 func (c *Calibration) shiftTo(rate, lapse float64) float64 {
@@ -160,11 +161,11 @@ func (c *Calibration) shiftTo(rate, lapse float64) float64 {
 	}
 	low, high := -float64(mostShift), float64(mostShift)
 	for range bisected {
-		shift := (low + high) / 2
+		shift := float64((low + high) / 2)
 		var sum, count float64
 		for b, n := range c.Bins {
 			if n > 0 {
-				sum += float64(n) * sigmoid(logOddsOf(b)+shift)
+				sum += float64(float64(n) * sigmoid(logOddsOf(b)+shift))
 				count += float64(n)
 			}
 		}
@@ -197,7 +198,7 @@ func (c *Calibration) observe(l float64, wrong bool) {
 				if !wrong {
 					chance = 1 - chance
 				}
-				says = math.Log(chance)
+				says = elementary.Log(chance)
 			}
 			c.Flips[at] += says
 			c.Doubt[at] += says
@@ -228,7 +229,7 @@ func (c *Calibration) estimate() (e rateEstimate) {
 	normalizeLogs(all)
 	byRate, byLapse, doubt := make([]float64, r), make([]float64, rows), make([]float64, r)
 	for at, l := range all {
-		weight := math.Exp(l)
+		weight := elementary.Exp(l)
 		byRate[at%r] += weight
 		byLapse[at/r%rows] += weight
 		if at >= rows*r {
@@ -236,7 +237,7 @@ func (c *Calibration) estimate() (e rateEstimate) {
 		}
 	}
 	for i, p := range c.Rates {
-		e.rate += byRate[i] * p
+		e.rate += float64(byRate[i] * p)
 	}
 	if c.Expect > 0 && rows == 1 {
 		e.rate = c.Expect
@@ -284,7 +285,7 @@ func (c *Calibration) quantile(weights []float64, share float64) float64 {
 	}
 	lastAt, last := 0.0, c.Rates[0]
 	for i, weight := range weights {
-		at := (sum + weight/2) / whole
+		at := (sum + float64(weight/2)) / whole
 		if at >= share {
 			if i == 0 || at == lastAt {
 				return c.Rates[i]
@@ -310,7 +311,7 @@ func (c *Calibration) shiftAt(rate, lapse float64) float64 {
 				return shifts[i]
 			}
 			of := (logit(rate) - logit(c.Rates[i-1])) / (logit(p) - logit(c.Rates[i-1]))
-			return last + of*(shifts[i]-last)
+			return last + float64(of*(shifts[i]-last))
 		}
 		last = shifts[i]
 	}
@@ -319,13 +320,13 @@ func (c *Calibration) shiftAt(rate, lapse float64) float64 {
 
 // undecided is how many nodes of a bin have no verdict.
 func (c *Calibration) undecided(bin int) float64 {
-	return max(0, float64(c.Bins[bin])-c.Share*float64(c.Decided[bin]))
+	return max(0, float64(c.Bins[bin])-float64(c.Share*float64(c.Decided[bin])))
 }
 
 // expected is how many of the undecided labels are wrong.
 func (c *Calibration) expected(shift, lapse float64) (sum float64) {
 	for b := range c.Bins {
-		sum += c.undecided(b) * (1 - lapse) * sigmoid(logOddsOf(b)+shift)
+		sum += float64(c.undecided(b) * (1 - lapse) * sigmoid(logOddsOf(b)+shift))
 	}
 	return sum
 }
@@ -336,7 +337,7 @@ func (c *Calibration) expected(shift, lapse float64) (sum float64) {
 //
 // over the undecided labels, w of the decided ones being wrong.
 func (c *Calibration) cut(shift, lapse float64) float64 {
-	wrong := c.Share * float64(c.Wrong)
+	wrong := float64(c.Share * float64(c.Wrong))
 	whole := wrong + c.expected(shift, lapse)
 	found, flagged, most, best := wrong, wrong, 0.0, len(c.Bins)-1
 	for b := len(c.Bins) - 1; b >= 0; b-- {
@@ -344,7 +345,7 @@ func (c *Calibration) cut(shift, lapse float64) float64 {
 		if n == 0 {
 			continue
 		}
-		found += n * (1 - lapse) * sigmoid(logOddsOf(b)+shift)
+		found += float64(n * (1 - lapse) * sigmoid(logOddsOf(b)+shift))
 		flagged += n
 		if f1 := 2 * found / (flagged + whole); f1 > most {
 			most, best = f1, b

@@ -135,7 +135,7 @@ func (s *LabelStatistics) setHomophily(agreeing, neighbors []int64) {
 	chance := 0.0
 	for k := range s.Classes {
 		share := float64(neighbors[k]) / all
-		chance += share * share
+		chance += float64(share * share)
 	}
 	s.Homophily, s.ChanceHomophily = same/all, chance
 	s.AdjustedHomophily = (s.Homophily - chance) / (1 - chance)
@@ -241,14 +241,14 @@ func ratesOfMean(means, counts []float64, rate float64) []float64 {
 		if n > 0 {
 			order = append(order, k)
 			rates[k] = max(means[k], leastMean)
-			wrong += rate * n
+			wrong += float64(rate * n)
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rates[b], rates[a]) })
 	masses := make([]float64, len(order)) // Σ counts·means from a class on
 	var mass float64
 	for i, k := range slices.Backward(order) {
-		mass += counts[k] * rates[k]
+		mass += float64(counts[k] * rates[k])
 		masses[i] = mass
 	}
 	for i, k := range order {

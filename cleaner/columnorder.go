@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -235,7 +236,7 @@ func (t *contingency) isPermuted(cycle, of []int) bool {
 		}
 	}
 	gain := min(permuted-given, permuted-permutedChance-(given-givenChance))
-	odds := float64(len(cycle))*math.Log(float64(len(of))) - math.Log(orderChance)
+	odds := float64(float64(len(cycle))*elementary.Log(float64(len(of)))) - elementary.Log(orderChance)
 	return votes >= 2 && votes > 2*against && given-givenChance < (permuted-permutedChance)/2 &&
 		gain >= leastOrderGain*nodes && gain > math.Sqrt(2*(givenChance+permutedChance)*odds)+2*odds/3
 }

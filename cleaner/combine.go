@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/kv/scratch"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -317,12 +318,12 @@ func (c *combination) join(ctx context.Context, joined *rowStore) error {
 func (g *combined) mix(own, from []float32) {
 	most := float32(math.Inf(-1))
 	for k := range own {
-		own[k] = float32(g.weights[0]*logFeature(own[k], 0, 0) + g.weights[1]*logFeature(from[k], 0, 0))
+		own[k] = float32(float64(g.weights[0]*logFeature(own[k], 0, 0)) + float64(g.weights[1]*logFeature(from[k], 0, 0)))
 		most = max(most, own[k])
 	}
 	var sum float32
 	for k := range own {
-		own[k] = float32(math.Exp(float64(own[k] - most)))
+		own[k] = float32(elementary.Exp(float64(own[k] - most)))
 		sum += own[k]
 	}
 	for k := range own {

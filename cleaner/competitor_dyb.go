@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -31,16 +32,16 @@ func dynamicBootstrap(ctx context.Context, t trial, _ Options) (*verdict, error)
 	result := newVerdict(len(t.labels))
 	losses := make([]float64, 0, t.tested)
 	err := t.eachTested(ctx, func(_ kv.NodeID, y kv.Class, row []float32) {
-		losses = append(losses, -math.Log(max(float64(row[y]), leastPredicted)))
+		losses = append(losses, -elementary.Log(max(float64(row[y]), leastPredicted)))
 	})
 	if err != nil {
 		return nil, err
 	}
 	m := fitBetas(losses)
 	return result, t.eachTested(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
-		posterior := m.posterior(-math.Log(max(float64(row[y]), leastPredicted)))
+		posterior := m.posterior(-elementary.Log(max(float64(row[y]), leastPredicted)))
 		result.flagged[v] = posterior > 0.5
-		result.scores[v] = (1-tiedByValue)*posterior + tiedByValue*(1-float64(row[y]))
+		result.scores[v] = float64((1-tiedByValue)*posterior) + float64(tiedByValue*(1-float64(row[y])))
 	})
 }
 
@@ -60,7 +61,7 @@ func (c betaComponent) logDensity(x float64) float64 {
 	all, _ := math.Lgamma(c.a + c.b)
 	one, _ := math.Lgamma(c.a)
 	other, _ := math.Lgamma(c.b)
-	return math.Log(c.weight) + all - one - other + (c.a-1)*math.Log(x) + (c.b-1)*math.Log1p(-x)
+	return elementary.Log(c.weight) + all - one - other + float64((c.a-1)*elementary.Log(x)) + float64((c.b-1)*elementary.Log(1-x))
 }
 
 func (c betaComponent) mean() float64 { return c.a / (c.a + c.b) }
@@ -117,12 +118,12 @@ func fitBetas(losses []float64) *betaMixture {
 
 // percentile is the value below which a share of sorted values lie, interpolated between neighbours.
 func percentile(sorted []float64, share float64) float64 {
-	at := share * float64(len(sorted)-1)
+	at := float64(share * float64(len(sorted)-1))
 	i := int(at)
 	if i+1 == len(sorted) {
 		return sorted[i]
 	}
-	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+	return sorted[i] + float64((at-float64(i))*(sorted[i+1]-sorted[i]))
 }
 
 // scaled brings a loss into the open interval from 0 to 1.

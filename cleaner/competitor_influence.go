@@ -3,8 +3,8 @@ package cleaner
 import (
 	"context"
 	"errors"
-	"math"
 
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -51,7 +51,7 @@ func (t trial) contradictions(ctx context.Context, opt Options) (values []float6
 	operators.Scratch = t.place.temporary()
 	op := ops.Operator{Hops: influenceHops, SelfLoops: true}
 	err = ops.Propagate(ctx, t.graph, ops.OneHot(t.labels, t.classes), op, operators, func(tile ops.Tile) error {
-		weight := influenceRestart * math.Pow(1-influenceRestart, float64(tile.Hop))
+		weight := influenceRestart * elementary.Pow(1-influenceRestart, tile.Hop)
 		return influence.add(tile.Rows, tile.Lo, tile.Hi-tile.Lo, float32(weight), tile.Values)
 	})
 	if err != nil {

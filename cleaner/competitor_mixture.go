@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -22,16 +23,16 @@ func expect[D density](x []float64, of [2]D) (found [2]moments, likelihood float
 	for _, x := range x {
 		low, high := of[0].logDensity(x), of[1].logDensity(x)
 		share := sigmoid(high - low)
-		likelihood += max(low, high) + math.Log1p(math.Exp(-math.Abs(high-low)))
+		likelihood += max(low, high) + elementary.Log(1+elementary.Exp(-math.Abs(high-low)))
 		for k, r := range [2]float64{1 - share, share} {
 			weight[k] += r
-			first[k] += r * x
-			second[k] += r * x * x
+			first[k] += float64(r * x)
+			second[k] += float64(r * x * x)
 		}
 	}
 	for k := range found {
 		mean := first[k] / weight[k]
-		found[k] = moments{weight[k], mean, second[k]/weight[k] - mean*mean}
+		found[k] = moments{weight[k], mean, second[k]/weight[k] - float64(mean*mean)}
 	}
 	return found, likelihood / float64(len(x))
 }
@@ -49,7 +50,7 @@ type gaussian struct{ mean, variance, weight float64 }
 // logDensity is the logarithm of its weighted density.
 func (g gaussian) logDensity(x float64) float64 {
 	d := x - g.mean
-	return math.Log(g.weight) - (math.Log(2*math.Pi*g.variance)+d*d/g.variance)/2
+	return elementary.Log(g.weight) - float64((elementary.Log(2*math.Pi*g.variance)+float64(d*d)/g.variance)/2)
 }
 
 // A gaussianMixture is two of them, that of the larger mean second, of values that are brought from 0 to 1.
@@ -100,7 +101,7 @@ func fitGaussians(ctx context.Context, values []float64) (*gaussianMixture, erro
 
 // gaussianOf is the component of so many values that has some moments, and some variance more.
 func gaussianOf(found moments, least float64, values int) gaussian {
-	return gaussian{found.mean, max(found.variance, 0) + least, found.weight / float64(values)}
+	return gaussian{found.mean, max(found.variance, 0) + float64(least), found.weight / float64(values)}
 }
 
 // momentsOf are those of all values in one component.
@@ -108,11 +109,11 @@ func momentsOf(values []float64) moments {
 	var first, second float64
 	for _, x := range values {
 		first += x
-		second += x * x
+		second += float64(x * x)
 	}
 	n := float64(len(values))
 	mean := first / n
-	return moments{n, mean, second/n - mean*mean}
+	return moments{n, mean, second/n - float64(mean*mean)}
 }
 
 // twoMeans is where sorted values, not all the same, are best cut in two by the least squares: the first place of the
@@ -167,7 +168,7 @@ func (t trial) byMixture(ctx context.Context, values []float64) (*verdict, error
 		}
 		posterior := m.posterior(values[v])
 		result.flagged[v] = posterior > 0.5
-		result.scores[v] = (1-tiedByValue)*posterior + tiedByValue*m.scaled(values[v])
+		result.scores[v] = float64((1-tiedByValue)*posterior) + float64(tiedByValue*m.scaled(values[v]))
 	}
 	return result, nil
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -106,7 +106,7 @@ func crossEntropy(logits []float32, y kv.Class) float64 {
 	most := float64(slices.Max(logits))
 	var sum float64
 	for _, z := range logits {
-		sum += math.Exp(float64(z) - most)
+		sum += elementary.Exp(float64(z) - most)
 	}
-	return most + math.Log(sum) - float64(logits[y])
+	return most + elementary.Log(sum) - float64(logits[y])
 }

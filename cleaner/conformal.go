@@ -159,10 +159,10 @@ func conformalRank(n, own, other, alpha float64) (b, minAlpha float64) {
 	if !(alpha > 0 && alpha < 1 && own >= 0 && own <= 1) {
 		return math.NaN(), math.NaN()
 	}
-	minAlpha = 1 / (n*own + 1)
+	minAlpha = 1 / (float64(n*own) + 1)
 	// B is often a whole number in exact arithmetic, at minAlpha itself for one: what rounding adds must not lift it to
 	// the next.
-	b = math.Ceil(((n*own+1)*(1-alpha) + n*other) * (1 - 1e-14))
+	b = math.Ceil((float64((float64(n*own)+1)*(1-alpha)) + float64(n*other)) * (1 - 1e-14))
 	if b > n {
 		return math.Inf(1), minAlpha
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 )
 
 // A Detector gives the chance that a label is wrong, from the agreement features of its node: a Network with one output
@@ -103,7 +105,7 @@ func (s *fittingRows) fit(ctx context.Context, opt DetectorOptions) (Detector, e
 		if err := ctx.Err(); err != nil {
 			return Detector{}, err
 		}
-		t.rate = detectorRate * (1 + math.Cos(math.Pi*float64(step)/float64(steps))) / 2
+		t.rate = detectorRate * (1 + elementary.Cos(math.Pi*float64(step)/float64(steps))) / 2
 		for i := range batch {
 			if next == len(rows) {
 				random.Shuffle(len(rows), func(a, b int) { rows[a], rows[b] = rows[b], rows[a] })
@@ -144,7 +146,7 @@ func (s *fittingRows) standardize(d *Detector, rows []uint32) {
 	for _, r := range rows {
 		for f, value := range s.row(r, one) {
 			deviation := float64(value) - d.Mean[f]
-			squares[f] += deviation * deviation
+			squares[f] += float64(deviation * deviation)
 		}
 	}
 	for f, square := range squares {
@@ -182,7 +184,7 @@ func l1Loss(outputs []float32, right []bool) float64 {
 	return loss / float64(len(right))
 }
 
-func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+func sigmoid(x float64) float64 { return 1 / (1 + elementary.Exp(-x)) }
 
 // Score writes the score of every row of z, row-major [rows×width] with the width of the fit, to dst [rows]: in [0,1],
 // NaN for a row with a NaN or an infinity. Safe for concurrent use.

@@ -140,10 +140,12 @@
 //
 // # Determinism and memory
 //
-// The same store, options and seed give the same bits at any number of workers and any memory budget, on one kind of
-// processor. Diagonals, and agreement features of given predictions, are the same bits on all. What is trained or fitted,
-// and therefore built-in predictions and all scores, is not: exponentials and logarithms of package math and the linear
-// algebra of gonum have assembly of their own on some, and some fuse a product with a sum. What is drawn at
+// The same store, options and seed give the same bits at any number of workers and any memory budget, and on any
+// processor: diagonals, built-in predictions, features, models and scores. Some processors fuse a product with the sum that
+// it goes into, unless it is converted, as in a + float64(b*c), and package math is in assembly on some: exponentials and
+// logarithms are those of internal/elementary. Of Evaluate three things may differ between processors: in their last
+// digits p values and the scores of the method "dyb", which need the gamma function; and, very seldom, the labels of noise whose
+// kind draws normal or exponential numbers of package rand, the last bits of which may differ. What is drawn at
 // random is drawn in the order of the node file. With given predictions, nothing in PresetDefault but the rounding of
 // sums depends on the order of the classes. No [n×c] matrix is held: predictions are read in blocks of rows,
 // propagation runs in column tiles of which the features take one column a row. What is held in memory grows with n

@@ -45,8 +45,8 @@ func (c *Checkpoint) Forget() error {
 }
 
 // thisBuild names the executable that runs, by its content: another one may measure something else. The version in its
-// build information would not do. It says nothing of changes since the commit, nor of the processor it is for, whose
-// rounding may differ, nor, in a program that has this package from a directory of its own, of this package.
+// build information would not do. It says nothing of changes since the commit, nor, in a program that has this
+// package from a directory of its own, of this package.
 var thisBuild = sync.OnceValues(func() (string, error) {
 	path, err := os.Executable()
 	if err != nil {

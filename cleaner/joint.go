@@ -96,7 +96,7 @@ func JointDistribution(joint *ClassMatrix, givenCounts []float64) *ClassMatrix {
 		if counted[cell.Row] == 0 {
 			continue
 		}
-		cell.Value = cell.Value / counted[cell.Row] * givenCounts[cell.Row]
+		cell.Value = float64(cell.Value / counted[cell.Row] * givenCounts[cell.Row])
 		total += cell.Value
 		distribution.Cells = append(distribution.Cells, cell)
 	}

@@ -8,8 +8,7 @@ import (
 	"slices"
 	"sort"
 
-	"gonum.org/v1/gonum/mat"
-
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/kv/scratch"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -257,7 +256,7 @@ func (f *labelFit) standardize(ctx context.Context) error {
 	err := f.blocks(ctx, func(b, first, end int) {
 		sums := partial[b*f.width:][:f.width]
 		for i, value := range f.x.Data[first*f.classes*f.width : end*f.classes*f.width] {
-			sums[i%f.width] += float64(value) * float64(value)
+			sums[i%f.width] += float64(float64(value) * float64(value))
 		}
 	})
 	if err != nil {
@@ -364,13 +363,13 @@ func (f *labelFit) sweepRow(s *modelState, r int, chance, mean, sums []float64) 
 	for k := range chance {
 		chance[k] = 0
 		for j, weight := range s.weights {
-			chance[k] += weight * float64(x[k*f.width+j])
+			chance[k] += float64(weight * float64(x[k*f.width+j]))
 		}
 		most = max(most, chance[k])
 	}
 	var whole float64
 	for k := range chance {
-		chance[k] = math.Exp(chance[k] - most)
+		chance[k] = elementary.Exp(chance[k] - most)
 		whole += chance[k]
 	}
 	var likelihood float64
@@ -387,11 +386,12 @@ func (f *labelFit) sweepRow(s *modelState, r int, chance, mean, sums []float64) 
 		if truth != kv.NoClass && k != int(truth) {
 			noise = 0
 		}
-		likelihood += chance[k] * noise
-		q[k] = float32(chance[k] * noise)
+		joint := float64(chance[k] * noise)
+		likelihood += joint
+		q[k] = float32(joint)
 	}
 	likelihood = max(likelihood, math.SmallestNonzeroFloat64)
-	sums[0] += math.Log(likelihood)
+	sums[0] += elementary.Log(likelihood)
 	gradient, curvature := sums[1:][:f.width], sums[1+f.width:]
 	clear(mean)
 	for k, p := range chance {
@@ -399,8 +399,8 @@ func (f *labelFit) sweepRow(s *modelState, r int, chance, mean, sums []float64) 
 		excess := float64(q[k]) - p
 		for j := range mean {
 			value := float64(x[k*f.width+j])
-			mean[j] += p * value
-			gradient[j] += excess * value
+			mean[j] += float64(p * value)
+			gradient[j] += float64(excess * value)
 		}
 	}
 	for k, p := range chance {
@@ -411,7 +411,7 @@ func (f *labelFit) sweepRow(s *modelState, r int, chance, mean, sums []float64) 
 		for i := range mean {
 			deviation := p * (float64(x[k*f.width+i]) - mean[i])
 			for j := i; j < f.width; j++ {
-				curvature[at] += deviation * (float64(x[k*f.width+j]) - mean[j])
+				curvature[at] += float64(deviation * (float64(x[k*f.width+j]) - mean[j]))
 				at++
 			}
 		}
@@ -454,19 +454,19 @@ func (f *labelFit) maximize(ctx context.Context, s *modelState, tolerance float6
 // penalty is the logarithm of the priors of weights and U, but for constants.
 func (f *labelFit) penalty(s *modelState) (value float64) {
 	for _, weight := range s.weights {
-		value -= weightPenalty * weight * weight / 2
+		value -= float64(weightPenalty * weight * weight / 2)
 	}
 	each := f.prior / float64(max(f.classes-1, 1))
 	for k := range f.classes {
 		others := f.classes - 1 // of the classes that k may be given as
 		for _, i := range s.learned.held {
 			if i != k {
-				value += each * math.Log(s.learned.at(i, k))
+				value += float64(each * elementary.Log(s.learned.at(i, k)))
 				others--
 			}
 		}
 		if others > 0 {
-			value += float64(others) * each * math.Log(s.learned.other[k])
+			value += float64(float64(others) * each * elementary.Log(s.learned.other[k]))
 		}
 	}
 	return value
@@ -502,8 +502,8 @@ func (f *labelFit) stepWeights(s *modelState, sums []float64) error {
 }
 
 // quadratic is the penalized gradient of the weights [width], and minus their second derivatives [width×width].
-func (f *labelFit) quadratic(s *modelState, sums []float64) (gradient []float64, curvature *mat.SymDense) {
-	gradient, curvature = make([]float64, f.width), mat.NewSymDense(f.width, nil)
+func (f *labelFit) quadratic(s *modelState, sums []float64) (gradient []float64, curvature [][]float64) {
+	gradient, curvature = make([]float64, f.width), newMatrix(f.width)
 	at := 1 + f.width
 	for i, weight := range s.weights {
 		gradient[i] = sums[1+i] - weightPenalty*weight
@@ -512,46 +512,34 @@ func (f *labelFit) quadratic(s *modelState, sums []float64) (gradient []float64,
 			if at++; i == j {
 				value += weightPenalty
 			}
-			curvature.SetSym(i, j, value)
+			curvature[i][j], curvature[j][i] = value, value
 		}
 	}
 	return gradient, curvature
 }
 
 // stepFree writes to step where free weights have the maximum of a quadratic when all others go to zero.
-func (f *labelFit) stepFree(s *modelState, gradient []float64, curvature *mat.SymDense, free []int, step []float64) error {
+func (f *labelFit) stepFree(s *modelState, gradient []float64, curvature [][]float64, free []int, step []float64) error {
 	for i, weight := range s.weights {
 		step[i] = -weight
 	}
-	if len(free) == 0 {
-		return nil
-	}
-	of, right := mat.NewSymDense(len(free), nil), mat.NewVecDense(len(free), nil)
+	of, right := newMatrix(len(free)), make([]float64, len(free))
 	for a, i := range free {
-		for b, j := range free[a:] {
-			of.SetSym(a, a+b, curvature.At(i, j))
+		for b, j := range free {
+			of[a][b] = curvature[i][j]
 		}
-		value := gradient[i]
+		right[a] = gradient[i]
 		for j := range f.width {
 			if !slices.Contains(free, j) {
-				value -= curvature.At(i, j) * step[j]
+				right[a] -= float64(curvature[i][j] * step[j])
 			}
 		}
-		right.SetVec(a, value)
 	}
-	var factors mat.Cholesky
-	if !factors.Factorize(of) {
+	if !solveByCholesky(of, right) {
 		return fmt.Errorf("label model: the curvature of %d weights has no Cholesky factors", len(free))
 	}
-	var solved mat.VecDense
-	if err := factors.SolveVecTo(&solved, right); err != nil {
-		var condition mat.Condition
-		if !errors.As(err, &condition) {
-			return fmt.Errorf("label model: %w", err)
-		}
-	}
 	for a, i := range free {
-		step[i] = solved.AtVec(a)
+		step[i] = right[a]
 	}
 	return nil
 }
@@ -664,11 +652,11 @@ func (f *labelFit) model(s *modelState) *LabelModel {
 func expectedRate(grid, profile []float64) (mean float64) {
 	logs := make([]float64, len(grid))
 	for i, p := range grid {
-		logs[i] = profile[i] + logBeta(p, priorRate) + math.Log(span(grid, i))
+		logs[i] = profile[i] + logBeta(p, priorRate) + elementary.Log(span(grid, i))
 	}
 	normalizeLogs(logs)
 	for i, p := range grid {
-		mean += math.Exp(logs[i]) * p
+		mean += float64(elementary.Exp(logs[i]) * p)
 	}
 	return mean
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -82,7 +83,7 @@ func (m *LabelModel) laidOut() *labelModel {
 		given = append(given, cell.Column)
 	}
 	d := &labelModel{
-		rate: m.Rate, odds: math.Exp(m.Shift), certain: 1 - m.Lapse, weights: m.Weights, untaught: m.Untaught,
+		rate: m.Rate, odds: elementary.Exp(m.Shift), certain: 1 - m.Lapse, weights: m.Weights, untaught: m.Untaught,
 		background: newLines(m.Classes, tops), flip: newLines(m.Classes, given),
 	}
 	for _, cell := range m.Background {
@@ -126,7 +127,7 @@ func normalizeFlips(counts *lines, prior float64) {
 
 // blendFlips turns V into U, in place.
 func blendFlips(flip *lines) {
-	blend := func(share float64) float64 { return anyFlip/float64(flip.classes-1) + (1-anyFlip)*share }
+	blend := func(share float64) float64 { return anyFlip/float64(flip.classes-1) + float64((1-anyFlip)*share) }
 	for _, i := range flip.held {
 		line := flip.of(i)
 		for k := range line {
@@ -173,7 +174,7 @@ func evidenceColumns(width int) []int {
 
 // logFeature is x of a class under test, from its feature z and that of the top class.
 func logFeature(z, top float32, background float64) float64 {
-	return math.Log(featureFloor + max(0, float64(z)-background*float64(top)))
+	return elementary.Log(featureFloor + max(0, float64(z)-float64(background*float64(top))))
 }
 
 // score is the chance that the label classes[0] is wrong, where classes are all that the true one may be and z
@@ -197,16 +198,16 @@ func (m *labelModel) score(classes []kv.Class, z []float32, untaught bool, memor
 			if top != noTop {
 				most, background = z[top*width+f], m.background.at(int(classes[top]), int(k))
 			}
-			utility[i] += weight * logFeature(z[i*width+f], most, background)
+			utility[i] += float64(weight * logFeature(z[i*width+f], most, background))
 		}
 		most = max(most, utility[i])
 	}
-	right := (1 - m.rate) * math.Exp(utility[0]-most)
+	right := float64((1 - m.rate) * elementary.Exp(utility[0]-most))
 	var wrong float64
 	for i, k := range classes[1:] {
-		wrong += m.rate * m.flip.at(int(classes[0]), int(k)) * math.Exp(utility[i+1]-most)
+		wrong += float64(m.rate * m.flip.at(int(classes[0]), int(k)) * elementary.Exp(utility[i+1]-most))
 	}
-	wrong *= m.odds
+	wrong = float64(wrong * m.odds)
 	return m.certain * (wrong / (right + wrong))
 }
 

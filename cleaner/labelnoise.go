@@ -164,7 +164,7 @@ func (n labelNoise) inject(ctx context.Context, p *baseProblem, seed uint64, opt
 			s.nodes, s.present[y] = append(s.nodes, v), true
 		}
 	}
-	s.count = int(n.rate*float64(len(s.nodes)) + 0.5)
+	s.count = int(float64(n.rate*float64(len(s.nodes))) + 0.5)
 	err := n.kind.spoil(ctx, s)
 	return s.noisy, err
 }

@@ -188,7 +188,7 @@ func (c *centroids) end() {
 		for f := range c.width {
 			mean := c.sums[k*c.width+f] / count
 			c.means[k*c.width+f] = mean
-			c.squares[k] += mean * mean
+			c.squares[k] += float64(mean * mean)
 		}
 	}
 }

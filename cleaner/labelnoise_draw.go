@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -115,7 +116,7 @@ func (s *spoiling) softmax(logits []float64, temperature float64) {
 	var sum float64
 	for j, logit := range logits {
 		if logits[j] = 0; s.present[j] {
-			logits[j] = math.Exp((logit - most) / temperature)
+			logits[j] = elementary.Exp((logit - most) / temperature)
 		}
 		sum += logits[j]
 	}

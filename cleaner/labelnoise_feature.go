@@ -32,7 +32,7 @@ func spoilByFeature(ctx context.Context, s *spoiling) error {
 		prototype := of(y)
 		var square float64
 		for _, x := range prototype {
-			square += x * x
+			square += float64(x * x)
 		}
 		if length := math.Sqrt(square); length > 0 {
 			for f := range prototype {
@@ -61,7 +61,7 @@ func leastForPrototypes(_ context.Context, p *baseProblem) (int64, error) {
 func lengthOf(row []float32) float64 {
 	var square float64
 	for _, x := range row {
-		square += float64(x) * float64(x)
+		square += float64(float64(x) * float64(x))
 	}
 	return math.Sqrt(square)
 }
@@ -70,7 +70,7 @@ func lengthOf(row []float32) float64 {
 func product(row []float32, with []float64) (sum float64) {
 	for f, x := range row {
 		if x != 0 {
-			sum += float64(x) * with[f]
+			sum += float64(float64(x) * with[f])
 		}
 	}
 	return sum

@@ -22,11 +22,11 @@ const instanceSpread = 0.1
 func spoilByInstance(ctx context.Context, s *spoiling) error {
 	keys, single := make([]float64, len(s.labels)), s.single()
 	for _, v := range s.nodes {
-		chance := s.noise.rate + instanceSpread*s.random.NormFloat64()
+		chance := s.noise.rate + float64(instanceSpread*s.random.NormFloat64())
 		for !(chance >= 0 && chance <= 1) {
-			chance = s.noise.rate + instanceSpread*s.random.NormFloat64()
+			chance = s.noise.rate + float64(instanceSpread*s.random.NormFloat64())
 		}
-		u := s.random.Float64()
+		u := float64(s.random.Float64())
 		keys[v] = u / (1 - u) * ((1 - chance) / chance)
 		if single {
 			keys[v] = math.Inf(1)
@@ -47,7 +47,7 @@ func spoilByInstance(ctx context.Context, s *spoiling) error {
 			// A row of W, which is never whole.
 			normal.Seed(s.seed^streamInstance, uint64(s.labels[v])<<32|uint64(f))
 			for j := range shares {
-				shares[j] += float64(x) / length * root * numbers.NormFloat64()
+				shares[j] += float64(float64(x) / length * root * numbers.NormFloat64())
 			}
 		}
 		s.softmax(shares, 1)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -82,7 +83,7 @@ func (s *spoiling) diffuse(ctx context.Context) (*diffusion, error) {
 }
 
 // ending is α (1−α)^k, the weight of walks of so many steps.
-func ending(hop int) float64 { return diffusionStay * math.Pow(1-diffusionStay, float64(hop)) }
+func ending(hop int) float64 { return diffusionStay * elementary.Pow(1-diffusionStay, hop) }
 
 // diffusionBytes a node are those of a diffusion.
 const diffusionBytes = 8 + 8
@@ -113,7 +114,7 @@ func (d *diffusion) walk(ctx context.Context, g ops.Graph) error {
 		for i, u := range list {
 			two += weight(i) * weight(i) / d.strengths[u]
 		}
-		d.returns[v] = (ending(1) + ending(2)*two) / d.strengths[v]
+		d.returns[v] = (float64(ending(1)) + float64(ending(2)*two)) / d.strengths[v]
 	})
 }
 

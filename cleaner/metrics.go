@@ -138,7 +138,7 @@ func measureScores(scores []float64, flagged, mislabelled []bool) Metrics {
 	n := float64(len(scores))
 	m := Metrics{Flagged: flags, Mislabelled: wrong, Precision: share(both, flags), Recall: share(both, wrong)}
 	m.F1 = share(2*both, flags+wrong)
-	m.MCC = share(both*n-flags*wrong, math.Sqrt(flags*(n-flags)*wrong*(n-wrong)))
+	m.MCC = share(float64(both*n)-float64(flags*wrong), math.Sqrt(flags*(n-flags)*wrong*(n-wrong)))
 
 	order := make([]int, len(scores))
 	for i := range order {
@@ -185,7 +185,7 @@ func calibration(scores []float64, mislabelled []bool) (ece, brier float64) {
 			truth = 1
 		}
 		wrong[bin] += truth
-		brier += (score - truth) * (score - truth)
+		brier += float64((score - truth) * (score - truth))
 	}
 	for bin := range sums {
 		ece += math.Abs(sums[bin] - wrong[bin])
@@ -212,7 +212,7 @@ func ranking(scores []float64, mislabelled []bool, order []int, wrong float64) (
 			}
 		}
 		// Every pair of this step's hits with a later miss is right, with a miss of the step half right.
-		auroc += stepHits * (right - misses - stepMisses/2)
+		auroc += float64(stepHits * (right - misses - float64(stepMisses/2)))
 		hits, misses = hits+stepHits, misses+stepMisses
 		averagePrecision += stepHits * hits / (hits + misses)
 		first = end

@@ -3,6 +3,8 @@ package cleaner
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 )
 
 // A Network is a fully connected network with ReLU between its layers:
@@ -24,7 +26,7 @@ func newNetwork(random *rand.Rand, widths ...int) *Network {
 		weights := make([]float32, in*out)
 		limit := math.Sqrt(6 / float64(in+out))
 		for i := range weights {
-			weights[i] = float32(limit * (2*random.Float64() - 1))
+			weights[i] = float32(limit * (2*float64(random.Float64()) - 1))
 		}
 		net.Weights = append(net.Weights, weights)
 		net.Biases = append(net.Biases, make([]float32, out))
@@ -218,16 +220,16 @@ func (t *trainer) backward(x []float32, rows int, outputs []float32) {
 func (t *trainer) update() {
 	const beta1, beta2, epsilon = 0.9, 0.999, 1e-8
 	t.steps++
-	rate := float32(t.rate * math.Sqrt(1-math.Pow(beta2, float64(t.steps))) / (1 - math.Pow(beta1, float64(t.steps))))
-	shrink := float32(1 - t.rate*t.decay)
+	rate := float32(t.rate * math.Sqrt(1-elementary.Pow(beta2, t.steps)) / (1 - elementary.Pow(beta1, t.steps)))
+	shrink := float32(1 - float64(t.rate*t.decay))
 	for kind, parameters := range [2][][]float32{t.net.Weights, t.net.Biases} {
 		for l, p := range parameters {
 			mean, square, gradient := t.mean[kind][l], t.square[kind][l], t.gradient[kind][l]
 			inParts(t.share(len(p)), len(p), func(_, first, end int) {
 				for i := first; i < end; i++ {
 					g := gradient[i]
-					mean[i] = beta1*mean[i] + (1-beta1)*g
-					square[i] = beta2*square[i] + (1-beta2)*g*g
+					mean[i] = float32(beta1*mean[i]) + float32((1-beta1)*g)
+					square[i] = float32(beta2*square[i]) + float32((1-beta2)*g*g)
 					if kind == 0 {
 						p[i] *= shrink
 					}
@@ -246,7 +248,7 @@ func softmaxLoss(logits []float32, right []int) float64 {
 	for r, y := range right {
 		row := logits[r*classes : (r+1)*classes]
 		softmaxRow(row)
-		loss -= math.Log(max(float64(row[y]), math.SmallestNonzeroFloat32))
+		loss -= elementary.Log(max(float64(row[y]), math.SmallestNonzeroFloat32))
 		row[y]--
 		for j := range row {
 			row[j] /= float32(len(right))
@@ -263,7 +265,7 @@ func softmaxRow(row []float32) {
 	}
 	var sum float64
 	for j, value := range row {
-		e := math.Exp(float64(value - most))
+		e := elementary.Exp(float64(value - most))
 		row[j] = float32(e)
 		sum += e
 	}

@@ -72,8 +72,7 @@ type Options struct {
 	Threshold float64
 
 	// Seed fixes everything that is drawn at random: the same seed gives the same bits at any Workers and MemoryBudget,
-	// on one kind of processor. Between kinds the networks, the label model, and with them predictions and scores may
-	// differ in their last bits; the agreement features of given predictions are the same.
+	// and on any processor.
 	Seed uint64
 
 	// Workers is the number of goroutines that compute; zero means GOMAXPROCS.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/kv/scratch"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -277,7 +278,7 @@ func softmax(row []float64, classes []string) (problem string) {
 	}
 	var sum float64
 	for j, x := range row {
-		row[j] = math.Exp(x - greatest)
+		row[j] = elementary.Exp(x - greatest)
 		sum += row[j]
 	}
 	for j := range row {

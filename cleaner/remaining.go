@@ -61,7 +61,7 @@ func CountRemaining(ctx context.Context, tx *kv.Tx) (r Remaining, err error) {
 		}
 		return nil
 	})
-	r.Low = min(max(0, run.RateLow*float64(run.Scored)-wrong), r.Expected)
-	r.High = min(max(run.RateHigh*float64(run.Scored)-wrong, r.Expected), float64(r.Undecided))
+	r.Low = min(max(0, float64(run.RateLow*float64(run.Scored))-wrong), r.Expected)
+	r.High = min(max(float64(run.RateHigh*float64(run.Scored))-wrong, r.Expected), float64(r.Undecided))
 	return r, err
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -166,7 +167,7 @@ func (r *refiner) neighbourhood(
 	}
 	op := ops.Operator{Hops: smoothHops}
 	err = ops.Propagate(ctx, r.graph, turned, op, r.operators(r.opt, r.budget, "refine"), func(t ops.Tile) error {
-		weight := float32(math.Pow(smoothDecay, float64(t.Hop-1)))
+		weight := float32(elementary.Pow(smoothDecay, t.Hop-1))
 		return around.add(t.Rows, t.Lo, t.Hi-t.Lo, weight, t.Values)
 	})
 	if err == nil {
@@ -202,7 +203,7 @@ func (r *refiner) choose(
 			for i, share := range shares {
 				copy(mixed, values[int(v-rows.First)*c:])
 				mix(mixed, mean[:c], share)
-				losses[i] -= math.Log(max(float64(mixed[r.labels[v]]), math.SmallestNonzeroFloat32))
+				losses[i] -= elementary.Log(max(float64(mixed[r.labels[v]]), math.SmallestNonzeroFloat32))
 			}
 		}
 		return nil

@@ -96,9 +96,9 @@ type splitSizes struct{ training, validation, test int }
 // sizesOf are shares of n labelled nodes, rounded, which together are no more than n, with the validation nodes of a small
 // graph.
 func sizesOf(n int, shares [3]float64) (sizes splitSizes) {
-	sizes.validation = min(int(shares[1]*float64(n)+0.5), n)
-	sizes.test = min(int(shares[2]*float64(n)+0.5), n-sizes.validation)
-	sizes.training = min(int((shares[0]+shares[1]+shares[2])*float64(n)+0.5), n) - sizes.validation - sizes.test
+	sizes.validation = min(int(float64(shares[1]*float64(n))+0.5), n)
+	sizes.test = min(int(float64(shares[2]*float64(n))+0.5), n-sizes.validation)
+	sizes.training = min(int(float64((shares[0]+shares[1]+shares[2])*float64(n))+0.5), n) - sizes.validation - sizes.test
 	if raise := min(min(leastDrawnValidation, n/3)-sizes.validation, sizes.training/2); raise > 0 {
 		sizes.validation += raise
 		sizes.training -= raise

@@ -124,7 +124,7 @@ func (f *fiveSearch) triangleWalks(ctx context.Context, worker int, x rank, late
 		s.closed = closing(s.closed[:0], f.held, y, s.marked)
 		for _, z := range s.closed {
 			nodes := [3]rank{x, y, z}
-			t := delta[x] * delta[y] * delta[z]
+			t := float64(delta[x] * delta[y] * delta[z]) // rounded before it is added
 			var spread, tails float64
 			for _, u := range nodes {
 				spread += f.returns[u]

@@ -58,4 +58,4 @@ func (s *fixedSums) settle() {
 }
 
 // at must not run beside add, and wants settle before it.
-func (s *fixedSums) at(i rank) float64 { return float64(int64(s.shared.Data[i])) / fixedUnit }
+func (s *fixedSums) at(i rank) float64 { return float64(float64(int64(s.shared.Data[i])) / fixedUnit) }

@@ -341,7 +341,7 @@ func (job *sampleJob) sample3(ctx context.Context) (err error) {
 func estimate(sum, squares, middling float64, samples int) (mean, deviation float64) {
 	count := float64(samples)
 	mean = sum / count
-	second := (squares + middling) / (count + 1)
+	second := (float64(squares) + float64(middling)) / (count + 1)
 	return mean, math.Sqrt(max(0, second-float64(mean*mean)) / count)
 }
 

@@ -157,7 +157,7 @@ func (job *walkJob) limit(workers int) {
 // count sets the price.
 func (job *walkJob) count(ctx context.Context) error {
 	for u, degree := range job.survey.degrees {
-		job.price.wedges += float64(degree) * float64(job.survey.columnDegrees[u])
+		job.price.wedges += float64(float64(degree) * float64(job.survey.columnDegrees[u]))
 	}
 	if job.hops >= 4 {
 		job.price.squares = job.price.wedges * float64(job.survey.sides())

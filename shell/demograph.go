@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 )
 
 // A demoGraph is a citation-like graph made up for the demo: papers of one field mostly cite papers of their field and
@@ -50,7 +51,7 @@ func newDemoGraph(n int, seed uint64) *demoGraph {
 		g.field = append(g.field, f)
 		g.year = append(g.year, 1995+r.IntN(30))
 		members[f] = append(members[f], v)
-		weight[v] = math.Pow(1-r.Float64(), -0.6) // a heavy tail makes hubs
+		weight[v] = elementary.Exp(-0.6 * elementary.Log(1-float64(r.Float64()))) // a heavy tail makes hubs
 		if v%demoIsolated == 0 {
 			weight[v] = 0
 		}

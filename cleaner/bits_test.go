@@ -1,0 +1,91 @@
+package cleaner
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// TestSameBitsOnEveryProcessor holds predictions of the built-in classifier, features, scores and suggestions of both
+// presets to bits that were computed on an amd64 processor. A change to what is computed changes them: take over what
+// the test says, and let .ci/run compare it with other processors.
+func TestSameBitsOnEveryProcessor(t *testing.T) {
+	for _, c := range []struct {
+		preset            Preset
+		features, brought bool
+		want              uint64
+	}{
+		{PresetDefault, false, false, 0xd445238c79a1d7},
+		{PresetPaper, true, false, 0x172f649eeab97bae},
+		{PresetDefault, true, true, 0x9ae56c5bbf83241f},
+	} {
+		t.Run(fmt.Sprintf("preset %s, features %v, predictions %v", c.preset, c.features, c.brought), func(t *testing.T) {
+			p := newPlanted(3, 90)
+			s := p.load(t, !c.brought)
+			if c.features {
+				p.describe(t, s, 6)
+			}
+			mustClean(t, s, Options{Seed: 4, Preset: c.preset})
+			sum := fnv.New64a()
+			_, _ = sum.Write(append(matrixBytes(t, s, PredictionsMatrix), outcome(t, s)...))
+			if got := sum.Sum64(); got != c.want {
+				t.Errorf("hash of predictions and outcome: got %#x, want %#x", got, c.want)
+			}
+		})
+	}
+}
+
+// describe gives every node features that hint at its true class.
+func (p plantedPartition) describe(t *testing.T, s *kv.Store, width int) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, 0))
+	err := s.Update(func(tx *kv.Tx) error {
+		var columns []string
+		for j := range width {
+			columns = append(columns, fmt.Sprintf("f%d", j))
+		}
+		if err := tx.CreateMatrix(FeaturesMatrix, columns); err != nil {
+			return err
+		}
+		for position, class := range p.truth {
+			row := make([]float32, width)
+			for j := range row {
+				row[j] = r.Float32()
+			}
+			row[int(class[0])%width]++
+			v, err := tx.NodeAt(position)
+			if err != nil {
+				return err
+			}
+			if err := tx.SetRow(FeaturesMatrix, v, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// matrixBytes are the numbers of a matrix, by node.
+func matrixBytes(t *testing.T, s *kv.Store, name string) (text []byte) {
+	t.Helper()
+	view(t, s, func(tx *kv.Tx) error {
+		matrix, err := tx.Matrix(name)
+		if err != nil {
+			return err
+		}
+		values := make([]float32, tx.NumNodes()*matrix.Width())
+		if err := matrix.Read(kv.Range{End: kv.NodeID(tx.NumNodes())}, 0, matrix.Width(), values); err != nil {
+			return err
+		}
+		text, err = binary.Append(nil, binary.LittleEndian, values)
+		return err
+	})
+	return text
+}

@@ -1,0 +1,63 @@
+package ops
+
+import (
+	"context"
+	"encoding/binary"
+	"hash/fnv"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestSameBitsOnEveryProcessor holds diagonals, exact and sampled, and propagation to bits that were computed on an amd64
+// processor with AVX2.
+func TestSameBitsOnEveryProcessor(t *testing.T) {
+	ctx, r := context.Background(), rand.New(rand.NewPCG(1, 0))
+	sum := fnv.New64a()
+	take := func(values any, err error) {
+		if t.Helper(); err != nil {
+			t.Fatal(err)
+		}
+		text, err := binary.Append(nil, binary.LittleEndian, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = sum.Write(text)
+	}
+	check := func(what string, want uint64) {
+		if got := sum.Sum64(); got != want {
+			t.Errorf("hash of %s: got %#x, want %#x", what, got, want)
+		}
+		sum.Reset()
+	}
+	propagated := func(g Graph, d *Diagonals) {
+		x := Dense(randomRows(r, g.NumNodes(), 9), 9)
+		hops, err := collect(ctx, g, x, Operator{Hops: d.Hops(), Diagonals: d}, Options{})
+		for _, values := range hops {
+			take(values, err)
+		}
+	}
+
+	heavy := shuffled(rmat(7, 8, 1), 2)
+	exact, err := ComputeDiagonals(ctx, heavy, MaxHops, Options{})
+	for k := 1; k <= MaxHops; k++ {
+		take(exact.At(k), err)
+	}
+	check("diagonals", 0x168d6fc52950d66c)
+	propagated(heavy, exact)
+	check("propagation", 0x923861427f1681d0)
+	sampled, err := SampleDiagonals(ctx, heavy, MaxSampledHops, SampleOptions{Samples: 20}, Options{})
+	for k := 1; k <= MaxSampledHops; k++ {
+		take(sampled.At(k), err)
+		take(sampled.StandardError(k), err)
+	}
+	check("sampled diagonals", 0x47f7d0de43a37827)
+	for range 20 {
+		g := randomArcGraph(r, true, true)
+		d, err := ComputeDiagonals(ctx, g, MaxHops, Options{})
+		for k := 1; k <= MaxHops; k++ {
+			take(d.At(k), err)
+		}
+		propagated(g, d)
+	}
+	check("directed and weighted graphs", 0xe0d52da726b3bca7)
+}
