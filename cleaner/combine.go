@@ -224,9 +224,14 @@ func (c *combination) sampled(ctx context.Context, sample *sample, z *agreement)
 }
 
 // rateOf is the mislabel rate that a label model finds in a sample.
-func (c *combination) rateOf(ctx context.Context, sample *sample, z *agreement) (float64, error) {
+func (c *combination) rateOf(ctx context.Context, sample *sample, z *agreement) (rate float64, err error) {
+	votes, err := c.votesFor(ctx, sample, c.opt.Workers)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, votes.Close()) }()
 	model, err := fitLabels(
-		ctx, c.place.temporary(), sample.given, z.values.Data, c.classes, z.width, c.opt.Workers, func(rates, of int) {
+		ctx, c.place.temporary(), sample.given, z.values.Data, votes.rows(), c.classes, z.width, c.opt.Workers, func(rates, of int) {
 			c.opt.progress("combine", int64(rates), int64(of))
 		})
 	if err != nil {
@@ -259,7 +264,7 @@ func (c *combination) weigh(ctx context.Context, g *combined, sample *sample, z 
 		given = append(given, sample.given[row])
 		x = append(x, both[2*row*c.classes:2*(row+1)*c.classes]...)
 	}
-	f, err := newLabelFit(ctx, c.place.temporary(), given, x, c.classes, 2, []int{0, 1}, c.opt.Workers, false)
+	f, err := newLabelFit(ctx, c.place.temporary(), given, x, nil, c.classes, 2, []int{0, 1}, c.opt.Workers, false)
 	if err != nil {
 		return err
 	}

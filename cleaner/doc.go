@@ -79,17 +79,19 @@
 // loss), and scores the given label of every labelled node. p is the mass of Q off its diagonal.
 //
 // PresetDefault asks for the posterior of the true class instead (LabelModel). Each class k of a node has a utility, a
-// weighted sum of the logarithms of its features P0 and L1 … LK of Z[v][k], and the softmax of the utilities is the chance
-// that it is the true one; a share p of the labels is wrong, in a way that is learned too. P1 … PK are left out: the
-// predictions of the neighbours have learned the label under test. Weights, p and the way are fitted to the given labels
-// of nodes whose prediction has not seen their label: all labelled nodes where the base classifier was cross-fitted, else
-// those of the validation and test splits. Nothing is planted. The score is P(y* ≠ ỹ), a chance; p is the mean of what the
-// labels say of it; and τ is the threshold with the greatest expected F1 on these nodes, unless Options.Threshold sets it. Where Options.Expect says
-// what p is, the log-odds of all scores are moved so that p is their mean; their order stays. A label is tested
-// against four other classes: the three with the largest predictions, equals told apart as for the suggestion, and of
-// the rest the one that most neighbours are given.
+// weighted sum of the logarithms of its features P0 and L1 … LK of Z[v][k], and the softmax of the utilities is the
+// chance that it is the true one. Beside them the neighbours' given labels are counted as votes, each of which speaks
+// for the classes whose nodes have such neighbours, their own or others. A share p of the labels is wrong, in a way
+// that is learned too. P1 … PK are left out: the predictions of the neighbours have learned the label under test.
+// Weights, p and the way are fitted to the given labels of nodes whose prediction has not seen their label: all
+// labelled nodes where the base classifier was cross-fitted, else those of the validation and test splits. Nothing is
+// planted. The score is P(y* ≠ ỹ), a chance; p is the mean of what the labels say of it; and τ is the threshold with
+// the greatest expected F1 on these nodes, unless Options.Threshold sets it. Where Options.Expect says what p is, the
+// log-odds of all scores are moved so that p is their mean; their order stays. A label is tested against four other
+// classes: the three with the largest predictions, equals told apart as for the suggestion, and of the rest the one
+// that most neighbours are given.
 //
-// Evaluate measures how well all this finds mislabels that are known, of any of [NoiseKinds]. It works where neighbours mostly have the same
+// Evaluate measures how well all this finds mislabels that are known, of any of [NoiseKinds]. It works best where neighbours mostly have the same
 // label: [Statistics] measures whether they have.
 //
 // # Thresholds with guarantees

@@ -35,6 +35,7 @@ const (
 	leastFlipCount  = 1e-3  // expected wrong labels of a pair of classes that are kept
 	leastBackground = 1e-3  // share of the top class that is kept
 	leastOfTop      = 10    // rows of a top class to have a background
+	heardWeight     = 0.33  // of the weight of P0 without a background: below it, one leaves hardly anything of the predictions
 	confusedRate    = 0.75  // of the rate with a background: where it is below without, labels are confused systematically
 
 	modelSweeps    = 60 // at a rate, at most
@@ -61,7 +62,8 @@ const (
 //	p ~ exp(log-likelihood(p)/dependence) · prior(p)
 type labelFit struct {
 	classes, width int                     // of x
-	columns        []int                   // of the features, that x is made of
+	columns        []int                   // of the features, that x is made of, before the votes
+	votes          []float32               // n [rows×classes]; nil: x has none
 	given          []kv.Class              // [rows]
 	background     *lines                  // B, a line a top class
 	scale          []float64               // of each feature: its standard deviation between the classes of a row
@@ -71,19 +73,21 @@ type labelFit struct {
 	prior          float64 // counts a true class
 }
 
-// fitLabels fits a LabelModel to rows with given labels and features z [rows×classes×width]. done, where not nil, is told
+// fitLabels fits a LabelModel to rows with given labels, features z [rows×classes×width] and votes n [rows×classes], nil
+// for none; whoever knows the compatibility puts it in. done, where not nil, is told
 // of every rate that was tried.
 //
 // Two are fitted: with a background and without. Without it a systematic confusion that the classifier has learned passes
 // for doubt about the nodes, and the rate comes out too low. With it classes that are hard to tell apart look certain,
-// and the nodes with the least agreement are not told apart. So it is left out unless the rate is far lower without it.
+// and the nodes with the least agreement are not told apart. So it is left out unless the rate is far lower without it, and
+// where it leaves hardly anything of the predictions: they are poor then, and any rate fits.
 func fitLabels(
-	ctx context.Context, dir *scratch.Dir, given []kv.Class, z []float32, classes, width, workers int,
+	ctx context.Context, dir *scratch.Dir, given []kv.Class, z, n []float32, classes, width, workers int,
 	done func(rates, of int),
 ) (model *LabelModel, err error) {
 	var fitted [2]*LabelModel
 	for i, background := range []bool{false, true} {
-		f, err := newLabelFit(ctx, dir, given, z, classes, width, evidenceColumns(width), workers, background)
+		f, err := newLabelFit(ctx, dir, given, z, n, classes, width, evidenceColumns(width), workers, background)
 		if err != nil {
 			return nil, err
 		}
@@ -96,22 +100,26 @@ func fitLabels(
 			return nil, err
 		}
 	}
-	if fitted[0].Rate < confusedRate*fitted[1].Rate {
-		return fitted[1], nil
+	plain, behind := fitted[0], fitted[1]
+	if plain.Rate < confusedRate*behind.Rate && behind.Weights[0] >= heardWeight*plain.Weights[0] {
+		return behind, nil
 	}
-	return fitted[0], nil
+	return plain, nil
 }
 
-// newLabelFit takes columns of the features z [rows×classes×width] of rows with given labels. Rows that are not finite are
+// newLabelFit takes columns of the features z [rows×classes×width], and the votes n [rows×classes], of rows with given labels. Rows that are not finite are
 // left out: their x is zero for all classes.
 func newLabelFit(
-	ctx context.Context, dir *scratch.Dir, given []kv.Class, z []float32, classes, width int, columns []int, workers int,
+	ctx context.Context, dir *scratch.Dir, given []kv.Class, z, n []float32, classes, width int, columns []int, workers int,
 	background bool,
 ) (f *labelFit, err error) {
 	rows := len(given)
 	f = &labelFit{
-		classes: classes, width: len(columns), columns: columns, workers: workers,
+		classes: classes, width: len(columns), columns: columns, votes: n, workers: workers,
 		prior: max(leastFlips, flipShare*float64(rows)) / float64(classes),
+	}
+	if n != nil {
+		f.width++
 	}
 	for r, y := range given {
 		if !allFinite(z[r*classes*width : (r+1)*classes*width]) {
@@ -219,6 +227,9 @@ func (f *labelFit) takeLogs(ctx context.Context, z []float32, width int, tops []
 						most, background = of[top*width+column], f.background.at(top, k)
 					}
 					x[k*f.width+i] = float32(logFeature(own, most, background))
+				}
+				if f.votes != nil {
+					x[k*f.width+len(f.columns)] = f.votes[r*f.classes+k]
 				}
 			}
 			for j := range f.width {
@@ -626,8 +637,11 @@ func (f *labelFit) fit(ctx context.Context, done func(rates, of int)) (*LabelMod
 func (f *labelFit) model(s *modelState) *LabelModel {
 	m := &LabelModel{Classes: f.classes, Rate: s.rate, Prior: f.prior, Background: f.background.cells(leastBackground)}
 	m.Weights = make([]float64, f.columns[len(f.columns)-1]+1)
-	for j, weight := range s.weights {
-		m.Weights[f.columns[j]] = weight / f.scale[j]
+	for j, column := range f.columns {
+		m.Weights[column] = s.weights[j] / f.scale[j]
+	}
+	if votes := len(f.columns); f.votes != nil {
+		m.VoteWeight = s.weights[votes] / f.scale[votes]
 	}
 	m.Flips = s.flips()
 	return m

@@ -61,7 +61,7 @@ func newMixture(seed uint64, rows, classes int, rate float64, shift, taught bool
 
 func (m mixture) fit(t *testing.T, classes, workers int) *LabelModel {
 	t.Helper()
-	model, err := fitLabels(context.Background(), nil, m.given, m.z, classes, m.width, workers, nil)
+	model, err := fitLabels(context.Background(), nil, m.given, m.z, nil, classes, m.width, workers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestRateOfMixtures(t *testing.T) {
 						at := (r*5 + int(classes[i])) * m.width
 						rows = append(rows, m.z[at:at+m.width]...)
 					}
-					score := dense.score(classes, rows, false, make([]float64, 8))
+					score := dense.score(classes, rows, nil, false, make([]float64, 8))
 					if expected += score; m.wrong[r] {
 						wrong++
 						found += score
@@ -157,7 +157,7 @@ func TestModelOfAwkwardRows(t *testing.T) {
 func TestFitIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	m := newMixture(6, 600, 3, 0.1, false, false)
-	_, err := fitLabels(ctx, nil, m.given, m.z, 3, m.width, 2, func(rates, _ int) {
+	_, err := fitLabels(ctx, nil, m.given, m.z, nil, 3, m.width, 2, func(rates, _ int) {
 		if rates == 2 {
 			cancel()
 		}
@@ -185,7 +185,7 @@ func TestExpectedRate(t *testing.T) {
 // newFit takes the rows of a mixture.
 func (m mixture) newFit(t *testing.T, classes int, background bool) *labelFit {
 	t.Helper()
-	f, err := newLabelFit(context.Background(), nil, m.given, m.z, classes, m.width, evidenceColumns(m.width), 1, background)
+	f, err := newLabelFit(context.Background(), nil, m.given, m.z, nil, classes, m.width, evidenceColumns(m.width), 1, background)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func BenchmarkLabelModel(b *testing.B) {
 	m := newMixture(1, rows, classes, 0.05, false, false)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := fitLabels(b.Context(), nil, m.given, m.z, classes, m.width, 1, nil); err != nil {
+		if _, err := fitLabels(b.Context(), nil, m.given, m.z, nil, classes, m.width, 1, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

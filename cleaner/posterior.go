@@ -108,7 +108,7 @@ func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
 			}
 			if label := s.labels[v]; label != kv.NoClass {
 				by := evidence{predictions: values[int(v-rows.First)*s.classes:][:s.classes], ranks: ranks}
-				if by.votes, err = around.of(v); err != nil {
+				if by.ballot, err = around.of(v); err != nil {
 					return err
 				}
 				by.chooseRivals(label, own)
@@ -138,19 +138,25 @@ func (s *stages) everyLabel(sample *sample) (*scratch.Array[kv.Class], error) {
 }
 
 // labelModel fits a model to the features z [rows×classes×(2K+1)] of a sample.
-func (s *stages) labelModel(ctx context.Context, sample *sample, z *agreement) (*LabelModel, error) {
+func (s *stages) labelModel(ctx context.Context, sample *sample, z *agreement) (model *LabelModel, err error) {
 	if kept, ok := loadMark[LabelModel](s.dir(), posteriorStage); ok {
 		s.resumed = append(s.resumed, "label model")
 		return &kept, nil
 	}
 	began := time.Now()
-	model, err := fitLabels(ctx, s.place.temporary(), sample.given, z.values.Data, s.classes, z.width, s.opt.Workers,
+	votes, err := s.votesFor(ctx, sample, s.opt.Workers)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, votes.Close()) }()
+	model, err = fitLabels(ctx, s.place.temporary(), sample.given, z.values.Data, votes.rows(), s.classes, z.width, s.opt.Workers,
 		func(rates, of int) { s.opt.progress("label model", int64(rates), int64(of)) })
 	if err != nil {
 		return nil, fmt.Errorf("label model: %w", err)
 	}
+	votes.keepIn(model)
 	if s.opt.Expect > 0 {
-		model.Shift = shiftTo(model.laidOut().sampleScores(sample.given, z.values.Data, z.width), s.opt.Expect)
+		model.Shift = shiftTo(model.laidOut().sampleScores(sample.given, z.values.Data, votes.rows(), z.width), s.opt.Expect)
 	}
 	model.Untaught = s.untaughtClasses()
 	if err := saveMark(s.dir(), posteriorStage, *model); err != nil {
@@ -171,6 +177,8 @@ func (s *stages) posteriorScores(
 		node    []float32   // [labellings×width]
 		classes []kv.Class
 		numbers []float64
+		votes   []float32
+		around  *poll
 	}
 	workers := make([]memory, ops.Workers(s.opt.Workers))
 	blocks := (len(scores) + scoreRows - 1) / scoreRows
@@ -181,7 +189,11 @@ func (s *stages) posteriorScores(
 				w.rows = append(w.rows, make([]float32, scoreRows*width))
 			}
 			w.node, w.classes = make([]float32, len(z)*width), make([]kv.Class, len(z))
-			w.numbers = make([]float64, len(z))
+			w.numbers, w.votes = make([]float64, len(z)), make([]float32, len(z))
+			var err error
+			if w.around, err = newPoll(&s.problem); err != nil {
+				return err
+			}
 		}
 		rows := kv.Range{First: kv.NodeID(b * scoreRows), End: kv.NodeID(min((b+1)*scoreRows, len(scores)))}
 		for i := range z {
@@ -198,7 +210,12 @@ func (s *stages) posteriorScores(
 				w.classes[i] = tested[i].labels[v]
 				copy(w.node[i*width:], w.rows[i][int(v-rows.First)*width:][:width])
 			}
-			scores[v] = float32(model.score(w.classes, w.node, s.isUntaught(v), w.numbers))
+			around, err := w.around.of(v)
+			if err != nil {
+				return err
+			}
+			votes := model.votes(w.classes, around, w.votes)
+			scores[v] = float32(model.score(w.classes, w.node, votes, s.isUntaught(v), w.numbers))
 		}
 		return nil
 	})
