@@ -111,6 +111,10 @@ func TestCompatibility(t *testing.T) {
 			}
 		}
 	}
+	friends, _ := communities(3, 600, 4)
+	if got, err := friends.compatibility(context.Background(), 1); got != nil || err != nil {
+		t.Errorf("neighbours that agree: got %v and error %v, want none", got, err)
+	}
 	p.classes = mostCompatible + 1
 	if got, err := p.compatibility(context.Background(), 1); got != nil || err != nil {
 		t.Errorf("%d classes: got %v and error %v, want none", p.classes, got, err)

@@ -16,8 +16,8 @@ import (
 //	P(ỹ = i | y* = k) = 1−p where i = k, else p · U[k][i]
 //	score             = P(y* ≠ ỹ | ỹ), its log-odds moved by Shift
 //
-// n counts the votes of the neighbours, who may be of any class and speak for k where nodes of k have such neighbours: with
-// their given labels ỹ, d of them labelled, and C = Compatibility,
+// Where neighbours do not agree, n counts their votes, each of which speaks for the classes whose nodes have such
+// neighbours: with their given labels ỹ, d of them labelled, and C = Compatibility,
 //
 //	n(v,k) = 20/(20+d) · Σ_u C[k][ỹ_u]
 //
@@ -34,7 +34,8 @@ type LabelModel struct {
 	Weights []float64 // [2K+1]
 
 	// C [c×c], a line the class of the node: the logarithm of how much more often than others its neighbours are given a
-	// class. nil: votes are not counted, as there are too many classes, or the run is of an earlier version.
+	// class. nil: votes are not counted, as neighbours agree (LowHomophily), classes are more than 256, or the run is of an
+	// earlier version.
 	Compatibility []float32
 	VoteWeight    float64
 
