@@ -415,12 +415,19 @@ func (m *labelModel) sampleLogOdds(of labelRows) []float64 {
 	given, z, c, width := of.given, of.z, of.classes, of.width
 	logOdds := make([]float64, len(given))
 	classes, rows, memory := make([]kv.Class, c), make([]float32, c*width), make([]float64, c)
+	var votes []float32
+	if of.votes != nil {
+		votes = make([]float32, c)
+	}
 	for r, label := range given {
 		for i := range classes { // the label under test stands first
 			classes[i] = kv.Class((int(label) + i) % c)
 			copy(rows[i*width:][:width], z[(r*c+int(classes[i]))*width:])
+			if votes != nil {
+				votes[i] = of.votes[r*c+int(classes[i])]
+			}
 		}
-		logOdds[r] = logit(m.score(classes, rows, false, memory))
+		logOdds[r] = logit(m.score(classes, rows, votes, false, memory))
 	}
 	return logOdds
 }

@@ -62,9 +62,13 @@ func TestStatisticsByHand(t *testing.T) {
 	if got.Run != 0 || got.NoConfidence != "" || got.Warning() != "" {
 		t.Errorf("got run %d, %q, warning %q, want none", got.Run, got.NoConfidence, got.Warning())
 	}
-	// Neighbours that agree less than by chance.
+	// Neighbours that hardly agree less than by chance, and much less.
+	got.setHomophily([]int64{9, 9}, []int64{20, 20})
+	if warning := got.Warning(); !strings.Contains(warning, "0.45 of labelled neighbours agree, 0.5 would by chance (adjusted homophily -0.1") {
+		t.Errorf("homophily 0.45: got warning %q", warning)
+	}
 	got.setHomophily([]int64{1, 1}, []int64{10, 10})
-	if warning := got.Warning(); !strings.Contains(warning, "0.1 of labelled neighbours agree, 0.5 would by chance (adjusted homophily -0.8") {
+	if warning := got.Warning(); warning != "" {
 		t.Errorf("homophily 0.1: got warning %q", warning)
 	}
 	for _, nothing := range [][2][]int64{{{0, 0}, {0, 0}}, {{4, 0}, {4, 0}}} {

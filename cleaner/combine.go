@@ -225,10 +225,14 @@ func (c *combination) sampled(ctx context.Context, sample *sample, z *agreement)
 }
 
 // rateOf is the mislabel rate that a label model finds in a sample.
-func (c *combination) rateOf(ctx context.Context, sample *sample, z *agreement) (float64, error) {
-	rows := labelRows{given: sample.given, truth: sample.truth, z: z.values.Data, classes: c.classes, width: z.width}
+func (c *combination) rateOf(ctx context.Context, sample *sample, z *agreement) (rate float64, err error) {
+	votes, err := c.votesFor(ctx, sample, c.opt.Workers)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, votes.Close()) }()
 	model, _, err := fitLabels(
-		ctx, c.place.temporary(), rows, c.opt.Workers, func(rates, of int) {
+		ctx, c.place.temporary(), sample.rows(z, votes, c.classes), c.opt.Workers, func(rates, of int) {
 			c.opt.progress("combine", int64(rates), int64(of))
 		})
 	if err != nil {

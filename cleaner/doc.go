@@ -79,13 +79,14 @@
 // loss), and scores the given label of every labelled node. p is the mass of Q off its diagonal.
 //
 // PresetDefault asks for the posterior of the true class instead (LabelModel). Each class k of a node has a utility, a
-// weighted sum of the logarithms of its features P0 and L1 … LK of Z[v][k], and the softmax of the utilities is the chance
-// that it is the true one; a share p of the labels is wrong, in a way that is learned too. P1 … PK are left out: the
-// predictions of the neighbours have learned the label under test. Weights, p and the way are fitted to the given labels
-// of nodes whose prediction has not seen their label: all labelled nodes where the base classifier was cross-fitted, else
-// those of the validation and test splits. Nothing is planted. The score is P(y* ≠ ỹ), a chance. A label is tested
-// against four other classes: the three with the largest predictions, equals told apart as for the suggestion, and of
-// the rest the one that most neighbours are given.
+// weighted sum of the logarithms of its features P0 and L1 … LK of Z[v][k], and the softmax of the utilities is the
+// chance that it is the true one. Where homophily is low the neighbours' given labels are counted as votes beside them,
+// each of which speaks for the classes whose nodes have such neighbours. A share p of the labels is wrong, in a way
+// that is learned too. P1 … PK are left out: the predictions of the neighbours have learned the label under test.
+// Weights, p and the way are fitted to the given labels of nodes whose prediction has not seen their label: all
+// labelled nodes where the base classifier was cross-fitted, else those of the validation and test splits. Nothing is
+// planted. The score is P(y* ≠ ỹ), a chance. A label is tested against four other classes: the three with the largest
+// predictions, equals told apart as for the suggestion, and of the rest the one that most neighbours are given.
 //
 // Nothing in labels, graph and predictions tells labels that are wrong where everybody would doubt from labels that are
 // hard to tell. So the scores are calibrated (Calibration): p is the mean over two hypotheses, and the log-odds of all
@@ -94,7 +95,7 @@
 // settles it is what people know: Options.Expect, or decisions. A Clean takes labels that were decided on for the truth,
 // and Rescore calibrates the scores of the last run anew by the decisions since.
 //
-// Evaluate measures how well all this finds mislabels that are known, of any of [NoiseKinds]. It works where neighbours mostly have the same
+// Evaluate measures how well all this finds mislabels that are known, of any of [NoiseKinds]. It works best where neighbours mostly have the same
 // label: [Statistics] measures whether they have.
 //
 // # Thresholds with guarantees

@@ -14,8 +14,8 @@ import (
 // are given the class, and at last by its name. No choice depends on the number of a class.
 type evidence struct {
 	predictions []float32 // [c]
-	votes       []float64 // [c]
-	ranks       []int32   // [c], see rankClasses
+	ballot
+	ranks []int32 // [c], see rankClasses
 }
 
 // byPrediction orders classes, the likeliest first, by prediction, votes and rank.
@@ -114,25 +114,25 @@ type poll struct {
 	blocks []kv.Range
 	labels []kv.Class
 	lists  kv.Adjacency // of a block
-	votes  []float64    // [c]; zero but for voted
+	count  ballot       // votes are zero but for voted
 	voted  []kv.Class
 }
 
 func newPoll(of *problem) (*poll, error) {
 	blocks, err := of.graph.AdjacencyBlocks()
-	return &poll{graph: of.graph, blocks: blocks, labels: of.labels, votes: make([]float64, of.classes)}, err
+	return &poll{graph: of.graph, blocks: blocks, labels: of.labels, count: ballot{votes: make([]float64, of.classes)}}, err
 }
 
-// of returns the votes of a node, borrowed until the next call.
-func (p *poll) of(v kv.NodeID) ([]float64, error) {
+// of returns the votes around a node, borrowed until the next call.
+func (p *poll) of(v kv.NodeID) (ballot, error) {
 	for _, k := range p.voted {
-		p.votes[k] = 0
+		p.count.votes[k] = 0
 	}
-	p.voted = p.voted[:0]
+	p.voted, p.count.voters = p.voted[:0], 0
 	if v < p.lists.First || v >= p.lists.End {
 		block := p.blocks[sort.Search(len(p.blocks), func(i int) bool { return p.blocks[i].End > v })]
 		if err := p.graph.ReadAdjacency(block, &p.lists); err != nil {
-			return nil, err
+			return ballot{}, err
 		}
 	}
 	for at := p.lists.Offsets[v-p.lists.First]; at < p.lists.Offsets[v-p.lists.First+1]; at++ {
@@ -144,12 +144,13 @@ func (p *poll) of(v kv.NodeID) ([]float64, error) {
 		if p.lists.Weights != nil {
 			weight = float64(p.lists.Weights[at])
 		}
-		if p.votes[y] == 0 {
+		if p.count.votes[y] == 0 {
 			p.voted = append(p.voted, y)
 		}
-		p.votes[y] += weight
+		p.count.votes[y] += weight
+		p.count.voters++
 	}
-	return p.votes, nil
+	return p.count, nil
 }
 
 // rankClasses ranks the classes of the problem, those of the same number of nodes by number where it has no names.

@@ -13,7 +13,7 @@ import (
 
 // randomEvidence has many equal predictions and votes.
 func randomEvidence(r *rand.Rand, c int) evidence {
-	e := evidence{predictions: make([]float32, c), votes: make([]float64, c), ranks: make([]int32, c)}
+	e := evidence{predictions: make([]float32, c), ballot: ballot{votes: make([]float64, c)}, ranks: make([]int32, c)}
 	for k := range c {
 		e.predictions[k] = float32(r.IntN(3)) / 4
 		e.votes[k] = float64(r.IntN(3))
@@ -57,7 +57,7 @@ func TestSuggestion(t *testing.T) {
 		{[]float64{0, 0, 0, 0}, kv.NoClass, 3},
 		{[]float64{0, 0, 0, 0}, 0, 3},
 	} {
-		if got := (evidence{predictions, c.votes, ranks}).suggest(c.label); got != c.want {
+		if got := (evidence{predictions, ballot{votes: c.votes}, ranks}).suggest(c.label); got != c.want {
 			t.Errorf("votes %v, label %d: got class %d, want %d", c.votes, c.label, got, c.want)
 		}
 	}

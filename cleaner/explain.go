@@ -401,10 +401,11 @@ func (r *Run) evidence(votes []ClassShare) evidence {
 	if counts == nil {
 		counts = r.FittingCounts
 	}
-	by := evidence{votes: make([]float64, len(r.Classes)), ranks: rankClasses(counts, r.Classes)}
+	by := evidence{ballot: ballot{votes: make([]float64, len(r.Classes))}, ranks: rankClasses(counts, r.Classes)}
 	for _, vote := range votes {
 		if k := slices.Index(r.Classes, vote.Class); k >= 0 {
 			by.votes[k] = vote.Share
+			by.voters += int(vote.Count)
 		}
 	}
 	return by

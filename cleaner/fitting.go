@@ -218,6 +218,13 @@ func drawNodes(
 	return nodes, ranks, nil
 }
 
+// rows are what a label model is fitted to, of features z [rows×classes×(2K+1)] and votes.
+func (s *sample) rows(z *agreement, votes *sampleVotes, classes int) labelRows {
+	return labelRows{
+		given: s.given, truth: s.truth, z: z.values.Data, votes: votes.rows(), classes: classes, width: z.width,
+	}
+}
+
 // plant returns labels of the sample by rank, some of which are planted; see Synthesize.
 func (s *sample) plant(flip [][]float64, seed uint64, byRank []kv.Class) {
 	given := make([]kv.Class, len(s.order))

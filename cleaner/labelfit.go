@@ -41,6 +41,7 @@ const (
 	leastFlipCount  = 1e-3  // expected wrong labels of a pair of classes that are kept
 	leastBackground = 1e-3  // share of the top class that is kept
 	leastOfTop      = 10    // rows of a top class to have a background
+	heardWeight     = 0.33  // of the weight of P0 without a background: below it, one leaves hardly anything of the predictions
 	confusedRate    = 0.75  // of the rate with a background: where it is below without, labels are confused systematically
 
 	modelSweeps    = 60 // at a rate, at most
@@ -69,7 +70,8 @@ const (
 // Of a row whose true class a person has said, that class alone counts: L_v has one term.
 type labelFit struct {
 	classes, width int                     // of x
-	columns        []int                   // of the features, that x is made of
+	columns        []int                   // of the features, that x is made of, before the votes
+	votes          []float32               // n [rows×classes]; nil: x has none
 	given          []kv.Class              // [rows]
 	truth          []kv.Class              // [rows]: what a person has said, NoClass where nobody has; nil: nobody has of any
 	rates          []float64               // that are tried, ascending
@@ -85,15 +87,17 @@ type labelFit struct {
 type labelRows struct {
 	given, truth   []kv.Class // [rows]; see labelFit
 	z              []float32  // features [rows×classes×width]
+	votes          []float32  // n [rows×classes]; nil: none
 	classes, width int
 }
 
-// fitLabels fits a LabelModel to rows. profile has the log-likelihoods at the rates that were tried (ratesFor), over
-// dependence. done, where not nil, is told of every rate that was tried.
+// fitLabels fits a LabelModel to rows; whoever knows the compatibility puts it in. profile has the log-likelihoods at
+// the rates that were tried (ratesFor), over dependence. done, where not nil, is told of every rate that was tried.
 //
 // Two are fitted: with a background and without. Without it a systematic confusion that the classifier has learned passes
 // for doubt about the nodes, and the rate comes out too low. With it classes that are hard to tell apart look certain,
-// and the nodes with the least agreement are not told apart. So it is left out unless the rate is far lower without it.
+// and the nodes with the least agreement are not told apart. So it is left out unless the rate is far lower without it, and
+// where it leaves hardly anything of the predictions: they are poor then, and any rate fits.
 func fitLabels(
 	ctx context.Context, dir *scratch.Dir, rows labelRows, workers int, done func(rates, of int),
 ) (model *LabelModel, profile []float64, err error) {
@@ -113,21 +117,25 @@ func fitLabels(
 			return nil, nil, err
 		}
 	}
-	if fitted[0].Rate < confusedRate*fitted[1].Rate {
-		return fitted[1], profiles[1], nil
+	plain, behind := 0, 1
+	if fitted[plain].Rate < confusedRate*fitted[behind].Rate && fitted[behind].Weights[0] >= heardWeight*fitted[plain].Weights[0] {
+		return fitted[behind], profiles[behind], nil
 	}
-	return fitted[0], profiles[0], nil
+	return fitted[plain], profiles[plain], nil
 }
 
-// newLabelFit takes columns of the features of rows. Rows that are not finite are left out: their x is zero for all
-// classes.
+// newLabelFit takes columns of the features of rows, and their votes. Rows that are not finite are left out: their x is
+// zero for all classes.
 func newLabelFit(
 	ctx context.Context, dir *scratch.Dir, of labelRows, columns []int, workers int, background bool,
 ) (f *labelFit, err error) {
 	rows, classes, width, z := len(of.given), of.classes, of.width, of.z
 	f = &labelFit{
-		classes: classes, width: len(columns), columns: columns, workers: workers, truth: of.truth, rates: ratesFor(classes),
-		prior: max(leastFlips, flipShare*float64(rows)) / float64(classes),
+		classes: classes, width: len(columns), columns: columns, votes: of.votes, workers: workers, truth: of.truth,
+		rates: ratesFor(classes), prior: max(leastFlips, flipShare*float64(rows)) / float64(classes),
+	}
+	if f.votes != nil {
+		f.width++
 	}
 	for r, y := range of.given {
 		if !allFinite(z[r*classes*width : (r+1)*classes*width]) {
@@ -235,6 +243,9 @@ func (f *labelFit) takeLogs(ctx context.Context, z []float32, width int, tops []
 						most, background = of[top*width+column], f.background.at(top, k)
 					}
 					x[k*f.width+i] = float32(logFeature(own, most, background))
+				}
+				if f.votes != nil {
+					x[k*f.width+len(f.columns)] = f.votes[r*f.classes+k]
 				}
 			}
 			for j := range f.width {
@@ -641,8 +652,11 @@ func (f *labelFit) fit(ctx context.Context, done func(rates, of int)) (m *LabelM
 func (f *labelFit) model(s *modelState) *LabelModel {
 	m := &LabelModel{Classes: f.classes, Rate: s.rate, Prior: f.prior, Background: f.background.cells(leastBackground)}
 	m.Weights = make([]float64, f.columns[len(f.columns)-1]+1)
-	for j, weight := range s.weights {
-		m.Weights[f.columns[j]] = weight / f.scale[j]
+	for j, column := range f.columns {
+		m.Weights[column] = s.weights[j] / f.scale[j]
+	}
+	if votes := len(f.columns); f.votes != nil {
+		m.VoteWeight = s.weights[votes] / f.scale[votes]
 	}
 	m.Flips = s.flips()
 	return m

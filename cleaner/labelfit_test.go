@@ -93,7 +93,7 @@ func TestRateOfMixtures(t *testing.T) {
 						at := (r*5 + int(classes[i])) * m.width
 						rows = append(rows, m.z[at:at+m.width]...)
 					}
-					score := dense.score(classes, rows, false, make([]float64, 8))
+					score := dense.score(classes, rows, nil, false, make([]float64, 8))
 					if expected += score; m.wrong[r] {
 						wrong++
 						found += score

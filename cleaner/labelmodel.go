@@ -12,12 +12,17 @@ import (
 // the agreement features Z[v][k] of its classes k [2K+1]. With top the class of the largest prediction of v,
 //
 //	x_f(v,k) = log(ε + max(0, Z_f[v][k] − B[top][k] · Z_f[v][top]))   B[top][top] = 0; no B where several are largest
-//	u(v,k)   = Σ_f Weights[f] · x_f(v,k)                              Weights[f] ≥ 0, of P1 … PK zero
+//	u(v,k)   = Σ_f Weights[f] · x_f(v,k) + VoteWeight · n(v,k)        Weights[f], VoteWeight ≥ 0; Weights of P1 … PK zero
 //	P(y* = k)         ∝ exp(u(v,k))
 //	P(ỹ = i | y* = k) = 1−p where i = k, else p · U[k][i]
 //	score             = (1−λ) · σ(L + δ), L the log-odds of P(y* ≠ ỹ | ỹ), λ Lapse and δ Shift
 //
-// p is Rate. B is the background: what a classifier that was trained on wrong labels predicts of class k for nodes that
+// Where neighbours do not agree, n counts their votes, each of which speaks for the classes whose nodes have such
+// neighbours: with their given labels ỹ, d of them labelled, and C = Compatibility,
+//
+//	n(v,k) = 20/(20+d) · Σ_u C[k][ỹ_u]
+//
+// where their votes have weights, d times the weighted mean in place of the sum. p is Rate. B is the background: what a classifier that was trained on wrong labels predicts of class k for nodes that
 // are clearly of another; it may be zero. U is how labels go wrong: of a node of true class k that is given a wrong label,
 // the distribution of that label. P1 … PK have no weight: the predictions of the neighbours have learned the label of the
 // node, and repeat it, right or wrong. Agreement with a class never speaks against it: features of neighbouring hops say nearly
@@ -28,6 +33,12 @@ type LabelModel struct {
 	Classes int
 	Rate    float64   // p
 	Weights []float64 // [2K+1]
+
+	// C [c×c], a line the class of the node: the logarithm of how much more often than others its neighbours are given a
+	// class. nil: votes are not counted, as neighbours agree (LowHomophily), classes are more than 256, or the run is of an
+	// earlier version.
+	Compatibility []float32
+	VoteWeight    float64
 
 	// Background has the entries of B that are not zero, Row the top class. Flips has expected counts of wrong labels,
 	// Row the true class k and Column the given one i. With V[k][i] the count and Prior/(Classes−1), over the sum of row
@@ -71,6 +82,9 @@ type labelModel struct {
 	background *lines // B [c×c], a line a top class
 	flip       *lines // U [c×c], a line a given class; see normalizeFlips
 	untaught   []kv.Class
+
+	compatible *compatibility // nil: votes are not counted
+	voteWeight float64
 }
 
 // laidOut is the model with its matrices as they are used.
@@ -94,6 +108,9 @@ func (m *LabelModel) laidOut() *labelModel {
 	}
 	normalizeFlips(d.flip, m.Prior)
 	blendFlips(d.flip)
+	if m.Compatibility != nil {
+		d.compatible, d.voteWeight = &compatibility{m.Classes, m.Compatibility}, m.VoteWeight
+	}
 	return d
 }
 
@@ -177,10 +194,21 @@ func logFeature(z, top float32, background float64) float64 {
 	return elementary.Log(featureFloor + max(0, float64(z)-float64(background*float64(top))))
 }
 
-// score is the chance that the label classes[0] is wrong, where classes are all that the true one may be and z
-// [len(classes)×(2K+1)] their features; NaN where one of them is not finite. Of an untaught label the features of
-// predictions do not count. memory [len(classes)] is overwritten.
-func (m *labelModel) score(classes []kv.Class, z []float32, untaught bool, memory []float64) float64 {
+// votes are n of classes under test, which it overwrites [len(classes)]; nil where votes are not counted.
+func (m *labelModel) votes(classes []kv.Class, around ballot, into []float32) []float32 {
+	if m.compatible == nil {
+		return nil
+	}
+	for i, k := range classes {
+		into[i] = m.compatible.evidence(around, k)
+	}
+	return into
+}
+
+// score is the chance that the label classes[0] is wrong, where classes are all that the true one may be, z
+// [len(classes)×(2K+1)] their features and n [len(classes)] the votes, nil for none; NaN where a feature is not finite. Of
+// an untaught label the features of predictions do not count. memory [len(classes)] is overwritten.
+func (m *labelModel) score(classes []kv.Class, z, n []float32, untaught bool, memory []float64) float64 {
 	if !allFinite(z) {
 		return math.NaN()
 	}
@@ -199,6 +227,9 @@ func (m *labelModel) score(classes []kv.Class, z []float32, untaught bool, memor
 				most, background = z[top*width+f], m.background.at(int(classes[top]), int(k))
 			}
 			utility[i] += float64(weight * logFeature(z[i*width+f], most, background))
+		}
+		if n != nil {
+			utility[i] += float64(m.voteWeight * float64(n[i]))
 		}
 		most = max(most, utility[i])
 	}
@@ -225,5 +256,6 @@ func (m *labelModel) hypothetical(label kv.Class, z [][]float32, by evidence) fl
 		rows = append(rows, z[k]...)
 	}
 	_, untaught := slices.BinarySearch(m.untaught, label)
-	return m.score(classes, rows, untaught, make([]float64, len(classes)))
+	votes := m.votes(classes, by.ballot, make([]float32, len(classes)))
+	return m.score(classes, rows, votes, untaught, make([]float64, len(classes)))
 }

@@ -95,7 +95,7 @@ func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
 			}
 			if label := s.labels[v]; label != kv.NoClass {
 				by := evidence{predictions: values[int(v-rows.First)*s.classes:][:s.classes], ranks: ranks}
-				if by.votes, err = around.of(v); err != nil {
+				if by.ballot, err = around.of(v); err != nil {
 					return err
 				}
 				by.chooseRivals(label, own)
@@ -125,18 +125,26 @@ func (s *stages) everyLabel(sample *sample) (*scratch.Array[kv.Class], error) {
 }
 
 // labelModel fits a model to the features z [rows×classes×(2K+1)] of a sample.
-func (s *stages) labelModel(ctx context.Context, sample *sample, z *agreement, joint *ClassMatrix) (*LabelModel, error) {
+func (s *stages) labelModel(
+	ctx context.Context, sample *sample, z *agreement, joint *ClassMatrix,
+) (model *LabelModel, err error) {
 	if kept, ok := loadMark[LabelModel](s.dir(), posteriorStage); ok {
 		s.resumed = append(s.resumed, "label model")
 		return &kept, nil
 	}
 	began := time.Now()
-	rows := labelRows{given: sample.given, truth: sample.truth, z: z.values.Data, classes: s.classes, width: z.width}
+	votes, err := s.votesFor(ctx, sample, s.opt.Workers)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, votes.Close()) }()
+	rows := sample.rows(z, votes, s.classes)
 	model, profile, err := fitLabels(ctx, s.place.temporary(), rows, s.opt.Workers,
 		func(rates, of int) { s.opt.progress("label model", int64(rates), int64(of)) })
 	if err != nil {
 		return nil, fmt.Errorf("label model: %w", err)
 	}
+	votes.keepIn(model)
 	model.calibrate(sample, rows, profile, mislabelRate(joint), s.opt)
 	model.Untaught = s.untaughtClasses()
 	if err := saveMark(s.dir(), posteriorStage, *model); err != nil {
@@ -157,6 +165,8 @@ func (s *stages) posteriorScores(
 		node    []float32   // [labellings×width]
 		classes []kv.Class
 		numbers []float64
+		votes   []float32
+		around  *poll
 	}
 	workers := make([]memory, ops.Workers(s.opt.Workers))
 	blocks := (len(scores) + scoreRows - 1) / scoreRows
@@ -167,7 +177,11 @@ func (s *stages) posteriorScores(
 				w.rows = append(w.rows, make([]float32, scoreRows*width))
 			}
 			w.node, w.classes = make([]float32, len(z)*width), make([]kv.Class, len(z))
-			w.numbers = make([]float64, len(z))
+			w.numbers, w.votes = make([]float64, len(z)), make([]float32, len(z))
+			var err error
+			if w.around, err = newPoll(&s.problem); err != nil {
+				return err
+			}
 		}
 		rows := kv.Range{First: kv.NodeID(b * scoreRows), End: kv.NodeID(min((b+1)*scoreRows, len(scores)))}
 		for i := range z {
@@ -184,7 +198,12 @@ func (s *stages) posteriorScores(
 				w.classes[i] = tested[i].labels[v]
 				copy(w.node[i*width:], w.rows[i][int(v-rows.First)*width:][:width])
 			}
-			scores[v] = float32(model.score(w.classes, w.node, s.isUntaught(v), w.numbers))
+			around, err := w.around.of(v)
+			if err != nil {
+				return err
+			}
+			votes := model.votes(w.classes, around, w.votes)
+			scores[v] = float32(model.score(w.classes, w.node, votes, s.isUntaught(v), w.numbers))
 		}
 		return nil
 	})

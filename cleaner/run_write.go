@@ -59,7 +59,7 @@ func (w *written) settle(v kv.NodeID, p *problem, by evidence) (class kv.Class, 
 			return kv.NoClass, err
 		}
 	}
-	if by.votes, err = w.around.of(v); err != nil {
+	if by.ballot, err = w.around.of(v); err != nil {
 		return kv.NoClass, err
 	}
 	return by.suggest(p.labels[v]), nil
