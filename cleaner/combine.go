@@ -23,6 +23,11 @@ const (
 	// them, far below this.
 	leastRateKept = 0.7
 
+	// A classifier that stopped early has half seen the labels. The rate falls less with it, but it drives the built-in one
+	// out: b is far above a. One that knows more, and has not seen them, leaves a what only B knows.
+	mostRateFallen = 0.95
+	drivenOut      = 0.75 // of a + b
+
 	noWeight = 0.005 // of predictions, and less, is none
 
 	// Of more classes the built-in classifier is not trained beside predictions from outside: its own would take nodes ×
@@ -294,7 +299,8 @@ func (c *combination) weigh(ctx context.Context, g *combined, sample *sample, z 
 	each(func() { g.mix(own, from) })
 	g.rate, err = c.rateOf(ctx, sample, z)
 	each(func() {}) // B again, for the next group
-	if g.seen = g.rate < leastRateKept*c.rate; g.seen {
+	kept, drives := g.rate/c.rate, g.weights[1] > drivenOut*(g.weights[0]+g.weights[1])
+	if g.seen = kept < leastRateKept || kept < mostRateFallen && drives; g.seen {
 		g.weights = alone
 	}
 	return err
