@@ -111,7 +111,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, result.Close()) }()
-	warnings, err := p.warnings(ctx, tx, result, opt)
+	warnings, err := p.warnings(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -166,8 +166,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 }
 
 // warnings are those of Run.Warnings.
-func (p problem) warnings(ctx context.Context, tx *kv.Tx, result *scored, opt Options) ([]string, error) {
-	var warnings []string
+func (p problem) warnings(ctx context.Context, tx *kv.Tx) (warnings []string, err error) {
 	homophily, err := statisticsOf(ctx, tx, p.labels, (*LabelStatistics).measureHomophily)
 	if err != nil {
 		return nil, err

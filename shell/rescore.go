@@ -70,6 +70,37 @@ func rescoredText(done *cleaner.Rescored) string {
 		done.Run.Suspects, done.Run.Threshold, done.Before.Threshold)
 }
 
+// rescore brings the scores in line with what was decided, and says how many wrong labels are still to be found.
+func (r *review) rescore(ctx context.Context) error {
+	if len(r.decided) == 0 {
+		return nil
+	}
+	left := func() (left cleaner.Remaining, err error) {
+		return left, r.engine.store.View(func(tx *kv.Tx) error {
+			left, err = cleaner.CountRemaining(ctx, tx)
+			return err
+		})
+	}
+	before, err := left()
+	if err != nil {
+		return err
+	}
+	done, err := cleaner.Rescore(ctx, r.engine.store)
+	if errors.Is(err, cleaner.ErrNoCalibration) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	now, err := left()
+	if err != nil {
+		return err
+	}
+	r.s.say("%s", rescoredText(done))
+	r.s.say("wrong labels still to be found: %.0f expected (%.0f to %.0f), %.0f before the scores moved", now.Expected, now.Low, now.High, before.Expected)
+	return nil
+}
+
 // rescore answers rescore.
 func (q *query) rescore(ctx context.Context) (*Result, error) {
 	if err := q.writable("rescore"); err != nil {
