@@ -17,9 +17,9 @@ import (
 // evidence is against them. There are two hypotheses of how labels went wrong:
 //
 //	flips  whatever the evidence says: the likelihood of the labels tells the rate
-//	doubt  where the evidence is unsure: the labels tell nothing, and the rate is somewhere around the share
-//	       of labels that confident learning counts as wrong
+//	doubt  where the evidence is unsure: the labels tell nothing
 //
+// Before that the rate is believed to be somewhere around the share of labels that confident learning counts as wrong.
 // Verdicts, labels that a person has said to be right or wrong, change the weights of all: a Bernoulli trial each, with
 // the score for its chance. Without a verdict nothing speaks for a lapse, and λ is zero.
 //
@@ -87,8 +87,8 @@ func newCalibration(rates, logLikelihoods []float64, joint, expect float64, logO
 		joint = priorRate
 	}
 	for i, p := range rates {
-		flips[i] = logLikelihoods[i] + logBeta(p, priorRate)
-		if doubt[i] = logBeta(p, joint); expect > 0 {
+		doubt[i] = logBeta(p, joint)
+		if flips[i] = logLikelihoods[i] + doubt[i]; expect > 0 {
 			away := (logit(p) - logit(expect)) / expectWidth
 			flips[i] = float64(-away*away/2) - elementary.Log(p*(1-p))
 			doubt[i] = flips[i]
