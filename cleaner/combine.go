@@ -19,14 +19,15 @@ import (
 const CombinedMatrix = "combined_predictions"
 
 const (
-	// With predictions that have seen the labels, the label model finds a share of the mislabel rate that it finds without
-	// them, far below this.
+	// With predictions that have seen the labels, the label model finds less than this share of the mislabel rate that it
+	// finds without them. So it may with predictions that are far better than B, but those agree that labels are wrong which
+	// B has found wrong.
 	leastRateKept = 0.7
 
 	// A classifier that stopped early has half seen the labels. The rate falls less with it, but it drives the built-in one
 	// out: b is far above a. One that knows more, and has not seen them, leaves a what only B knows.
 	mostRateFallen = 0.95
-	drivenOut      = 0.75 // of a + b
+	drivenOut      = 0.9 // of a + b
 
 	noWeight = 0.005 // of predictions, and less, is none
 
@@ -43,7 +44,7 @@ const (
 //
 // Who brings predictions need not know, or say, whether they have seen the labels. Predictions that have seen them repeat
 // the wrong ones, which then look right: the mislabel rate that the label model finds with P falls far below the rate that
-// it finds with B. However good or bad, predictions that have not seen them leave it nearly where it is. Where a split is
+// it finds with B, and labels that B has found wrong are right by U. Where a split is
 // given, the nodes of the validation and test splits are told apart from the others, because the classifier was likely
 // trained on these alone.
 type combination struct {
@@ -51,9 +52,10 @@ type combination struct {
 	base     *baseProblem
 	opt      Options
 
-	own    *rowStore // B
-	rate   float64   // mislabel rate with B
-	groups []combined
+	own     *rowStore // B
+	rate    float64   // mislabel rate with B
+	logOdds []float64 // of the scores of the sample with B
+	groups  []combined
 }
 
 // A combined is some of the nodes, and what is made of their predictions.
@@ -189,7 +191,7 @@ func (c *combination) judge(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.rate, err = c.rateOf(ctx, sample, z[0]); err != nil {
+	if c.rate, c.logOdds, err = c.rateOf(ctx, sample, z[0]); err != nil {
 		return err
 	}
 	both, err := c.sampled(ctx, sample, z[0])
@@ -229,21 +231,24 @@ func (c *combination) sampled(ctx context.Context, sample *sample, z *agreement)
 	return both, nil
 }
 
-// rateOf is the mislabel rate that a label model finds in a sample.
-func (c *combination) rateOf(ctx context.Context, sample *sample, z *agreement) (rate float64, err error) {
+// rateOf is the mislabel rate that a label model finds in a sample, and the log-odds of its scores [rows].
+func (c *combination) rateOf(
+	ctx context.Context, sample *sample, z *agreement,
+) (rate float64, logOdds []float64, err error) {
 	votes, err := c.votesFor(ctx, sample, c.opt.Workers)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	defer func() { err = errors.Join(err, votes.Close()) }()
-	model, _, err := fitLabels(
-		ctx, c.place.temporary(), sample.rows(z, votes, c.classes), c.opt.Workers, func(rates, of int) {
-			c.opt.progress("combine", int64(rates), int64(of))
-		})
+	rows := sample.rows(z, votes, c.classes)
+	model, _, err := fitLabels(ctx, c.place.temporary(), rows, c.opt.Workers, func(rates, of int) {
+		c.opt.progress("combine", int64(rates), int64(of))
+	})
 	if err != nil {
-		return 0, fmt.Errorf("label model: %w", err)
+		return 0, nil, fmt.Errorf("label model: %w", err)
 	}
-	return model.Rate, nil
+	votes.keepIn(model)
+	return model.Rate, model.laidOut().sampleLogOdds(rows), nil
 }
 
 // divide makes the groups.
@@ -266,7 +271,11 @@ func (c *combination) weigh(ctx context.Context, g *combined, sample *sample, z 
 	}
 	rows := labelRows{classes: c.classes, width: 2}
 	for _, row := range g.rows {
-		rows.given, rows.truth = append(rows.given, sample.given[row]), append(rows.truth, sample.truth[row])
+		right := sample.given[row]
+		if truth := sample.truth[row]; truth != kv.NoClass {
+			right = truth
+		}
+		rows.given = append(rows.given, right)
 		rows.z = append(rows.z, both[2*row*c.classes:2*(row+1)*c.classes]...)
 	}
 	f, err := newLabelFit(ctx, c.place.temporary(), rows, []int{0, 1}, c.opt.Workers, false)
@@ -297,13 +306,33 @@ func (c *combination) weigh(ctx context.Context, g *combined, sample *sample, z 
 		}
 	}
 	each(func() { g.mix(own, from) })
-	g.rate, err = c.rateOf(ctx, sample, z)
+	g.rate, _, err = c.rateOf(ctx, sample, z)
 	each(func() {}) // B again, for the next group
 	kept, drives := g.rate/c.rate, g.weights[1] > drivenOut*(g.weights[0]+g.weights[1])
-	if g.seen = kept < leastRateKept || kept < mostRateFallen && drives; g.seen {
+	if g.seen = kept < leastRateKept && c.repeats(g, sample, both) || kept < mostRateFallen && drives; g.seen {
 		g.weights = alone
 	}
 	return err
+}
+
+// repeats says whether U takes more of the labels of a group for right, among those that are wrong by B and neighbours
+// with a chance of a half and more, than these chances leave.
+func (c *combination) repeats(g *combined, sample *sample, both []float32) bool {
+	var agree, right float64
+	from := make([]float32, c.classes)
+	for _, row := range g.rows {
+		if !(c.logOdds[row] > 0) {
+			continue
+		}
+		right += 1 - sigmoid(c.logOdds[row])
+		for k := range from {
+			from[k] = both[2*(row*c.classes+k)+1]
+		}
+		if class, _, _ := largest(from); class == sample.given[row] {
+			agree++
+		}
+	}
+	return agree > right
 }
 
 // join writes P.
