@@ -19,7 +19,8 @@ import (
 //	flips  whatever the evidence says: the likelihood of the labels tells the rate
 //	doubt  where the evidence is unsure: the labels tell nothing
 //
-// Before that the rate is believed to be somewhere around the share of labels that confident learning counts as wrong.
+// Before that the rate is believed to be somewhere around the share of labels that confident learning counts as wrong, by
+// the hypothesis of flips not below priorRate: where predictions say nothing, neither does that share.
 // Verdicts, labels that a person has said to be right or wrong, change the weights of all: a Bernoulli trial each, with
 // the score for its chance. Without a verdict nothing speaks for a lapse, and λ is zero.
 //
@@ -40,6 +41,10 @@ type Calibration struct {
 	// Expect is the rate that was expected (Options.Expect), the prior of which is then alone, and Threshold the threshold
 	// that was asked for (Options.Threshold); zero: none was.
 	Expect, Threshold float64
+
+	// Before is the rate before any verdict. Where most of the labels that people looked at are right, the rate is not higher:
+	// a lapse explains them, and says nothing of labels that nobody has looked at.
+	Before float64
 
 	// Corrected is the share of the labels, as they were before all decisions, that decisions have put right before the fit.
 	Corrected float64
@@ -88,7 +93,7 @@ func newCalibration(rates, logLikelihoods []float64, joint, expect float64, logO
 	}
 	for i, p := range rates {
 		doubt[i] = logBeta(p, joint)
-		if flips[i] = logLikelihoods[i] + doubt[i]; expect > 0 {
+		if flips[i] = logLikelihoods[i] + logBeta(p, max(joint, priorRate)); expect > 0 {
 			away := (logit(p) - logit(expect)) / expectWidth
 			flips[i] = float64(-away*away/2) - elementary.Log(p*(1-p))
 			doubt[i] = flips[i]
@@ -109,6 +114,7 @@ func newCalibration(rates, logLikelihoods []float64, joint, expect float64, logO
 			c.Doubt = append(c.Doubt, elementary.Log(doubtWeight/float64(len(lapses)))+doubt[i])
 		}
 	}
+	c.Before = c.estimate().rate
 	return c
 }
 
@@ -213,9 +219,9 @@ type rateEstimate struct {
 	shift, lapse float64
 	threshold    float64 // of the greatest expected F1
 
-	// Were labels wrong where the evidence is unsure, the rate could be greyRate. The suspects would then be the labels with
-	// scores above greyFrom, in terms of the scores as they are.
-	greyRate, greyFrom float64
+	// Labels that are wrong where the evidence is unsure could be so many that the suspects would be those with scores above
+	// this, in terms of the scores as they are.
+	greyFrom float64
 }
 
 // estimate sums the calibration up.
@@ -242,9 +248,12 @@ func (c *Calibration) estimate() (e rateEstimate) {
 	if c.Expect > 0 && rows == 1 {
 		e.rate = c.Expect
 	}
+	if c.Right > c.Wrong {
+		e.rate = min(e.rate, c.Before)
+	}
 	e.low, e.high = c.quantile(byRate, (1-0.9)/2), c.quantile(byRate, (1+0.9)/2)
 	e.low, e.high = min(e.low, e.rate), max(e.high, e.rate)
-	e.greyRate = max(c.quantile(doubt, greyQuantile), e.rate)
+	grey := max(c.quantile(doubt, greyQuantile), e.rate)
 	var sum float64
 	for j, weight := range byLapse {
 		if sum += weight; sum >= 0.5 {
@@ -261,8 +270,8 @@ func (c *Calibration) estimate() (e rateEstimate) {
 	if c.Threshold > 0 {
 		e.threshold = c.Threshold
 	}
-	e.greyFrom = min(max(e.score(c.cut(c.shiftAt(e.greyRate, e.lapse), e.lapse)), edge), e.threshold)
-	for _, rate := range []*float64{&e.rate, &e.low, &e.high, &e.greyRate} {
+	e.greyFrom = min(max(e.score(c.cut(c.shiftAt(grey, e.lapse), e.lapse)), edge), e.threshold)
+	for _, rate := range []*float64{&e.rate, &e.low, &e.high} {
 		*rate = max(0, *rate-c.Corrected)
 	}
 	return e
@@ -339,7 +348,8 @@ func (c *Calibration) expected(shift, lapse float64) (sum float64) {
 func (c *Calibration) cut(shift, lapse float64) float64 {
 	wrong := float64(c.Share * float64(c.Wrong))
 	whole := wrong + c.expected(shift, lapse)
-	found, flagged, most, best := wrong, wrong, 0.0, len(c.Bins)-1
+	found, flagged, best := wrong, wrong, len(c.Bins)
+	most := share(2*found, flagged+whole)
 	for b := len(c.Bins) - 1; b >= 0; b-- {
 		n := c.undecided(b)
 		if n == 0 {
@@ -376,10 +386,10 @@ func (e *rateEstimate) logOdds(s float64) float64 {
 	}
 	s /= 1 - e.lapse
 	if s >= 1 {
-		return mostLogOdds
+		return mostLogOdds - e.shift
 	}
 	if s <= 0 {
-		return -mostLogOdds
+		return -mostLogOdds - e.shift
 	}
 	return logit(s) - e.shift
 }

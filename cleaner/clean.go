@@ -97,6 +97,9 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		if base.features, _, err = baseFeatures(ctx, tx); err != nil {
 			return nil, err
 		}
+		if err := p.checkJoining(ctx, base, opt); err != nil {
+			return nil, err
+		}
 		joined, said, combining := combine(ctx, &p, base, opt)
 		if combining != nil {
 			return nil, combining
@@ -195,8 +198,12 @@ func runFingerprint(tx *kv.Tx, opt Options, decided int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	features, err := tx.MatrixVersion(FeaturesMatrix) // of the classifier that combine trains
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return "", err
+	}
 	return fingerprint(markFormat, graph, labels, splits, predictions, opt.Preset, opt.Hops, opt.Seed, opt.Diagonal,
-		opt.Direction, opt.Expect, decided), nil
+		opt.Direction, opt.Expect, opt.Threshold, features, decided), nil
 }
 
 // prepare makes what a cleaning needs and the store lacks: predictions, and the index on label.
@@ -276,8 +283,39 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 			}
 			least, ofClasses = max(least, training), max(ofClasses, base.classBytes())
 		}
+		source, err := predictionSource(tx)
+		if err != nil && !errors.Is(err, kv.ErrNotFound) {
+			return err
+		}
+		if source == SourceImported && opt.Preset == PresetDefault {
+			if base.features, _, err = baseFeatures(ctx, tx); err != nil {
+				return err
+			}
+			if err := p.checkJoining(ctx, base, opt); err != nil {
+				return err
+			}
+		}
 		return p.requireForScore(opt, least, ofClasses)
 	})
+}
+
+// checkJoining says, before the built-in classifier is trained beside predictions from outside, that the budget is too
+// small for it or for what comes after.
+func (p *problem) checkJoining(ctx context.Context, base *baseProblem, opt Options) error {
+	if !base.crossFits() || !joins(len(p.labels), p.classes) {
+		return nil
+	}
+	training, err := base.leastForTraining(ctx)
+	if err != nil {
+		return err
+	}
+	sizes, err := base.measured(ctx)
+	if err != nil {
+		return err
+	}
+	fitting := fittingIn(p.labels, p.splits)
+	least := max(training, leastForScore(opt.Preset, sizes, len(p.labels), fitting, p.classes, opt.Hops))
+	return p.requireForScore(opt, least, max(MatrixBytes(opt.Preset, p.classes, fitting), base.classBytes()))
 }
 
 // checkLabels says early what no base classifier could mend: labels of less than two classes.

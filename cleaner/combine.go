@@ -11,7 +11,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/kv/scratch"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // CombinedMatrix has the predictions that the last run worked with, a column a class, where these are not the stored ones
@@ -31,10 +30,13 @@ const (
 
 	noWeight = 0.005 // of predictions, and less, is none
 
-	// Of more classes the built-in classifier is not trained beside predictions from outside: its own would take nodes ×
-	// classes numbers on disk, and few nodes of a class would teach it little.
-	mostJoined = 1 << 10
+	// Of more nodes × classes the built-in classifier is not trained beside predictions from outside: its own would take
+	// as many numbers on disk.
+	mostJoined = 1 << 30
 )
+
+// joins says whether the built-in classifier is trained beside predictions from outside.
+func joins(nodes, classes int) bool { return int64(nodes)*int64(classes) <= mostJoined }
 
 // A combination joins predictions from outside, U [n×c], with those of the built-in classifier, B [n×c], which has not
 // seen the label of any node that it predicts:
@@ -83,8 +85,8 @@ func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (join
 	if !base.crossFits() {
 		return nil, "", nil
 	}
-	if p.classes > mostJoined {
-		return nil, fmt.Sprintf("the predictions are taken as they are: of more than %d classes, nothing tells whether they have seen the labels", mostJoined), nil
+	if !joins(len(p.labels), p.classes) {
+		return nil, "the predictions are taken as they are: of so many nodes and classes, nothing tells whether they have seen the labels", nil
 	}
 	dir, keeps := p.place.ofRun()
 	if keeps {
@@ -96,10 +98,6 @@ func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (join
 	}
 	c := &combination{problem: p, base: base, opt: opt}
 	c.own, err = c.train(ctx)
-	var budget *ops.BudgetError
-	if errors.As(err, &budget) {
-		return nil, "the predictions are taken as they are: the built-in classifier, which would tell whether they have seen the labels, needs more memory", nil
-	}
 	if err != nil {
 		return nil, "", err
 	}
@@ -272,7 +270,11 @@ func (c *combination) weigh(ctx context.Context, g *combined, sample *sample, z 
 	rows := labelRows{classes: c.classes, width: 2}
 	for _, row := range g.rows {
 		right := sample.given[row]
-		if truth := sample.truth[row]; truth != kv.NoClass {
+		switch truth := sample.truth[row]; truth {
+		case kv.NoClass:
+		case anotherClass:
+			right = kv.NoClass
+		default:
 			right = truth
 		}
 		rows.given = append(rows.given, right)

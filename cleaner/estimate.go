@@ -137,7 +137,7 @@ func (e *CleanEstimate) Refused() error {
 // trains says whether the built-in classifier is trained, alone or beside predictions from outside.
 func (e *CleanEstimate) trains(opt Options) bool {
 	c := e.Counts
-	joins := !c.BuiltIn && opt.Preset == PresetDefault && foldsOf(c.Training) > 1 && c.Classes <= mostJoined
+	joins := !c.BuiltIn && opt.Preset == PresetDefault && foldsOf(c.Training) > 1 && joins(c.Nodes, c.Classes)
 	return !c.Predictions || joins
 }
 
@@ -151,12 +151,7 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	e := &CleanEstimate{Counts: c, hops: opt.Hops, LeastBytes: leastForScore(opt.Preset, c.Sizes, c.Nodes, c.Fitting, c.Classes, opt.Hops)}
 	trains := e.trains(opt)
 	if trains {
-		alone := *e
-		err := e.base(ctx, opt)
-		if small := (*ops.BudgetError)(nil); c.Predictions && errors.As(err, &small) { // they are taken as they are; see combine
-			*e, trains, err = alone, false, nil
-		}
-		if err != nil {
+		if err := e.base(ctx, opt); err != nil {
 			return nil, err
 		}
 	}

@@ -78,30 +78,6 @@ func TestEstimateHasTheStagesOfTheRun(t *testing.T) {
 	}
 }
 
-// TestEstimateOfPredictionsAlone: where training does not fit beside predictions from outside, they are cleaned as they are.
-func TestEstimateOfPredictionsAlone(t *testing.T) {
-	c := counted(1<<12, 40, 1e6)
-	c.BuiltIn = false
-	alone, both := 0, 0
-	for budget := int64(1 << 18); budget <= 1<<24; budget += 1 << 17 {
-		e, err := EstimateClean(t.Context(), c, Options{MemoryBudget: budget, Workers: 2})
-		if small := (*ops.BudgetError)(nil); errors.As(err, &small) {
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if slices.Contains(stageNames(e), "train") {
-			both++
-		} else if alone++; both > 0 {
-			t.Errorf("%d bytes: training does not fit, and did in fewer", budget)
-		}
-	}
-	if alone == 0 || both == 0 {
-		t.Errorf("got %d budgets for the predictions alone and %d for training beside them, want some of both", alone, both)
-	}
-}
-
 // The base classifier takes diagonals of fewer hops where more are refused, as labelDiagonals does; the cleaning does not.
 func TestEstimateOfRefusedDiagonals(t *testing.T) {
 	c := counted(1<<16, 40, 1e11)

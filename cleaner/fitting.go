@@ -124,8 +124,8 @@ type sample struct {
 	given []kv.Class // labels, by rank
 	order []uint32   // ranks, in the order of the node file
 
-	// Of a label model: what people have said of the true class, by rank, NoClass where nobody has; given is then the label
-	// that they looked at. added are nodes that were not drawn, and are there for what was said of them.
+	// Of a label model: what people have said of the true class, by rank, NoClass where nobody has, anotherClass where they
+	// know no more than that the label is wrong; given is then the label that they looked at. added are nodes that were not drawn, and are there for what was said of them.
 	truth []kv.Class
 	added []bool
 	share float64 // drawn nodes of all that can be
@@ -151,7 +151,7 @@ func (p problem) drawUnseen(seed uint64) (*sample, error) {
 		}
 	}
 	most := mostModelled(p.classes)
-	verdicts := slices.DeleteFunc(slices.Clone(p.verdicts), func(said labelVerdict) bool { return !p.isUnseen(said.node) })
+	verdicts := slices.DeleteFunc(slices.Clone(p.verdicts), func(said labelVerdict) bool { return !p.isUnseenVerdict(said) })
 	if count > most { // not all are drawn
 		verdicts = verdicts[:min(len(verdicts), most/mostSaid)]
 		most -= len(verdicts)
@@ -163,19 +163,35 @@ func (p problem) drawUnseen(seed uint64) (*sample, error) {
 	s := &sample{nodes: newNodeSet(len(p.labels)), share: share(float64(min(count, most)), float64(count))}
 	whole := kv.Range{End: kv.NodeID(len(p.labels))}
 	drawn.each(whole, func(_ int, v kv.NodeID) { s.nodes.add(v) })
+	all := count <= most // those whose label was removed would then have been drawn too
 	for _, said := range verdicts {
 		s.nodes.add(said.node)
 	}
 	s.nodes.count()
 	s.nodes.each(whole, func(_ int, v kv.NodeID) {
 		_, ok := drawn.has(v)
-		s.given, s.truth, s.added = append(s.given, p.labels[v]), append(s.truth, kv.NoClass), append(s.added, !ok)
+		s.given, s.truth = append(s.given, p.labels[v]), append(s.truth, kv.NoClass)
+		s.added = append(s.added, !ok && !all)
 	})
 	for _, said := range verdicts {
 		rank, _ := s.nodes.has(said.node)
 		s.given[rank], s.truth[rank] = said.given, said.now
+		if said.now == kv.NoClass {
+			s.truth[rank] = anotherClass
+		}
 	}
 	return s, nil
+}
+
+// anotherClass is the truth of a node of which nothing is known but that its label was wrong.
+const anotherClass = kv.NoClass - 1
+
+// isUnseenVerdict is isUnseen of the label that a verdict is about.
+func (p problem) isUnseenVerdict(said labelVerdict) bool {
+	if said.now != kv.NoClass {
+		return p.isUnseen(said.node)
+	}
+	return p.crossFitted || p.splits[said.node] == SplitValidation || p.splits[said.node] == SplitTest
 }
 
 // mostSaid bounds the nodes that are added for what people said of them: one in so many.

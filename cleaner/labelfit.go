@@ -56,7 +56,9 @@ const (
 //
 //	p ~ exp(log-likelihood(p)/dependence) · prior(p)
 //
-// Of a row whose true class a person has said, that class alone counts: L_v has one term.
+// Of a row whose true class a person has said, that class alone counts: L_v has one term; where a person has said that
+// the label is wrong, its class does not count. What people have said counts for p once more, and in full, in Calibration:
+// they say more than a label does.
 type labelFit struct {
 	classes, width int                     // of x
 	columns        []int                   // of the features, that x is made of, before the votes
@@ -383,7 +385,7 @@ func (f *labelFit) sweepRow(s *modelState, r int, chance, mean, sums []float64) 
 		if k == y {
 			noise = 1 - s.rate
 		}
-		if truth != kv.NoClass && k != int(truth) {
+		if truth == anotherClass && k == y || truth >= 0 && k != int(truth) {
 			noise = 0
 		}
 		joint := float64(chance[k] * noise)

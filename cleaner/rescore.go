@@ -39,7 +39,7 @@ func Rescore(ctx context.Context, s *kv.Store) (done *Rescored, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if before := calibrated.before; calibrated.last <= max(before.Decisions, before.Rescored) {
+	if calibrated.isDone() {
 		return calibrated.rescored(), nil
 	}
 	b, err := s.Bulk()
@@ -49,6 +49,9 @@ func Rescore(ctx context.Context, s *kv.Store) (done *Rescored, err error) {
 	defer b.Abort()
 	if calibrated, err = calibrateLast(ctx, b.Tx()); err != nil { // as it is now that nobody else writes
 		return nil, err
+	}
+	if calibrated.isDone() {
+		return calibrated.rescored(), nil
 	}
 	w, err := calibrated.newWriter(b)
 	if err != nil {
@@ -71,7 +74,12 @@ type calibrated struct {
 	last         int64 // newest entry of the history
 	right, wrong int64
 	was, is      rateEstimate
+
+	given map[kv.NodeID]string // of the nodes decided on since: the label that the run saw
 }
+
+// isDone says that there is no decision that was not taken in.
+func (c *calibrated) isDone() bool { return c.last <= max(c.before.Decisions, c.before.Rescored) }
 
 func (c *calibrated) rescored() *Rescored {
 	return &Rescored{Right: c.right, Wrong: c.wrong, Before: c.before, Run: c.run}
@@ -83,7 +91,7 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
 	if err != nil {
 		return nil, err
 	}
-	if run.Model == nil || run.Model.Calibration == nil {
+	if run.Model == nil || run.Model.Calibration == nil || !run.Model.Calibration.isWhole() {
 		return nil, fmt.Errorf("run %d: %w", run.ID, ErrNoCalibration)
 	}
 	newest, err := lastDecision(tx)
@@ -91,7 +99,7 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
 		return nil, err
 	}
 	before := *run
-	c := &calibrated{before: &before, run: run, last: newest.Seq}
+	c := &calibrated{before: &before, run: run, last: newest.Seq, given: make(map[kv.NodeID]string)}
 	c.was = rateEstimate{shift: run.Model.Shift, lapse: run.Model.Lapse}
 	scores, err := tx.Reader(ScoreColumn)
 	if err != nil {
@@ -103,6 +111,7 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
 		if err != nil || score.IsNull() {
 			return err
 		}
+		c.given[said.node] = tx.Classes()[said.given]
 		wrong := said.given != said.now
 		if wrong {
 			c.wrong++
@@ -121,6 +130,13 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
 	model.Shift, model.Lapse = c.is.shift, c.is.lapse
 	run.setEstimate(c.is)
 	return c, nil
+}
+
+// isWhole says whether all that a calibration is made of is there.
+func (c *Calibration) isWhole() bool {
+	cells, bins := len(lapses)*len(c.Rates), 2*mostLogOdds*binsPerUnit+1
+	return len(c.Rates) > 0 && len(c.Shifts) == cells && len(c.Flips) == cells && len(c.Doubt) == cells &&
+		len(c.Bins) == bins && len(c.Decided) == bins
 }
 
 // clone is a calibration that takes verdicts in without changing c.
@@ -184,7 +200,11 @@ func (w *scoreWriter) rewrite(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if class, ok := w.classes[label.Str()]; ok && !label.IsNull() { // the run may not know the class
+		name, decided := w.given[node]
+		if !decided {
+			name = label.Str()
+		}
+		if class, ok := w.classes[name]; ok && (decided || !label.IsNull()) { // the run may not know the class
 			sums.add(class, score)
 		}
 		if err := w.facts.count(w.run, node, score); err != nil {

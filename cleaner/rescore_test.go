@@ -11,7 +11,8 @@ import (
 )
 
 // decideByTruth has a person who knows the truth decide on the nodes with the highest scores, so many of them.
-func (p plantedPartition) decideByTruth(t *testing.T, s *kv.Store, count int) (wrong int64) {
+// mend is Relabel, or Unlabel where they know no right label.
+func (p plantedPartition) decideByTruth(t *testing.T, s *kv.Store, count int, mend DecisionKind) (wrong int64) {
 	t.Helper()
 	scores := givenScores(t, s)
 	order := make([]int, 0, len(scores))
@@ -30,7 +31,9 @@ func (p plantedPartition) decideByTruth(t *testing.T, s *kv.Store, count int) (w
 			}
 			request := DecisionRequest{Node: v, Kind: Reject}
 			if p.truth[i] != p.nodes[i].Label {
-				request.Kind, request.To = Relabel, p.truth[i]
+				if request.Kind = mend; mend == Relabel {
+					request.To = p.truth[i]
+				}
 				wrong++
 			}
 			requests = append(requests, request)
@@ -60,7 +63,7 @@ func TestRescore(t *testing.T) {
 	if done := mustRescore(t, s); done.Right+done.Wrong != 0 || done.Run.Threshold != run.Threshold || !slices.Equal(givenScores(t, s)[:1], before[:1]) {
 		t.Errorf("without a decision: got %+v", done)
 	}
-	wrong := p.decideByTruth(t, s, 40)
+	wrong := p.decideByTruth(t, s, 40, Relabel)
 	done := mustRescore(t, s)
 	if done.Wrong != wrong || done.Right != 40-wrong || wrong == 0 || wrong == 40 {
 		t.Errorf("got %d wrong and %d right labels, want %d and %d", done.Wrong, done.Right, wrong, 40-wrong)
@@ -104,10 +107,15 @@ func TestRescore(t *testing.T) {
 
 // TestCleanTrustsDecisions wants a new clean to know the decisions: their labels are the truth to it.
 func TestCleanTrustsDecisions(t *testing.T) {
+	t.Run("relabel", func(t *testing.T) { cleanTrusts(t, Relabel) })
+	t.Run("unlabel", func(t *testing.T) { cleanTrusts(t, Unlabel) })
+}
+
+func cleanTrusts(t *testing.T, mend DecisionKind) {
 	p := newPlanted(8, 300)
 	s := p.load(t, true)
 	first := mustClean(t, s, Options{Seed: 2})
-	wrong := p.decideByTruth(t, s, 40)
+	wrong := p.decideByTruth(t, s, 40, mend)
 	second := mustClean(t, s, Options{Seed: 2})
 	knows := second.Model.Calibration
 	if knows.Wrong != wrong || knows.Right != 40-wrong {

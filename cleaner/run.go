@@ -23,7 +23,7 @@ type Run struct {
 
 	Nodes, Edges     int64
 	Scored           int64  // labelled nodes
-	Suspects         int64  // of them, those that Suspects(Threshold) is true of when the run began
+	Suspects         int64  // of them, those that Suspects(Threshold) is true of when the run began, or at the last Rescore
 	FittingNodes     int64  // labelled nodes of the validation split, of classes that other nodes teach
 	PredictionSource string // SourceImported or SourceBuiltIn
 	PredictionUse    string // what was done with imported predictions, and why, in one sentence; "": they were taken as they are
@@ -56,10 +56,10 @@ type Run struct {
 	RateLow, RateHigh float64
 
 	// Labels with a score above GreyFrom, up to Threshold, are the grey zone: the evidence is against them, as it is against
-	// labels that are right and hard to tell. Grey counts them as Suspects does. Were such labels wrong, the rate could be
-	// GreyRate. Nothing in graph and predictions says whether they are; Options.Expect and decisions do.
-	GreyRate, GreyFrom float64
-	Grey               int64
+	// labels that are right and hard to tell. Grey counts them as Suspects does. Nothing in graph and predictions says
+	// whether they are wrong; Options.Expect and decisions do. GreyFrom is zero of a run that has neither interval nor grey zone.
+	GreyFrom float64
+	Grey     int64
 
 	// Rescored is Decision.Seq of the newest entry of the history that Rescore has taken in; 0: it has taken in none.
 	Rescored int64
@@ -105,14 +105,17 @@ type runRecord struct {
 	Direction                                    uint8
 	DiagonalSamples                              int
 	MeanFeatureError, LargestFeatureError        float64
-	RateLow, RateHigh, GreyRate, GreyFrom        float64
+	RateLow, RateHigh, GreyFrom                  float64
 	Grey, Rescored                               int64
 }
+
+// HasInterval says whether the run knows RateLow, RateHigh and the grey zone.
+func (r *Run) HasInterval() bool { return r.GreyFrom > 0 }
 
 // setEstimate fills the fields of the estimate.
 func (r *Run) setEstimate(e rateEstimate) {
 	r.MislabelRate, r.RateLow, r.RateHigh, r.Threshold = e.rate, e.low, e.high, e.threshold
-	r.GreyRate, r.GreyFrom = e.greyRate, e.greyFrom
+	r.GreyFrom = e.greyFrom
 }
 
 // setNoise fills the fields of the noise.
@@ -136,7 +139,7 @@ func (r *Run) put(tx *kv.Tx) error {
 		MeanScores: r.meanScores, LabelCounts: r.labelCounts,
 		Diagonal: string(r.Diagonal), DiagonalSamples: r.DiagonalSamples, Direction: uint8(r.Direction),
 		MeanFeatureError: r.MeanFeatureError, LargestFeatureError: r.LargestFeatureError,
-		RateLow: r.RateLow, RateHigh: r.RateHigh, GreyRate: r.GreyRate, GreyFrom: r.GreyFrom, Grey: r.Grey,
+		RateLow: r.RateLow, RateHigh: r.RateHigh, GreyFrom: r.GreyFrom, Grey: r.Grey,
 		Rescored: r.Rescored,
 	})
 	if err != nil {
@@ -176,7 +179,7 @@ func readRun(tx *kv.Tx, key string) (*Run, error) {
 		Direction:  kv.Direction(record.Direction),
 		meanScores: record.MeanScores, labelCounts: record.LabelCounts,
 		MeanFeatureError: record.MeanFeatureError, LargestFeatureError: record.LargestFeatureError,
-		RateLow: record.RateLow, RateHigh: record.RateHigh, GreyRate: record.GreyRate, GreyFrom: record.GreyFrom,
+		RateLow: record.RateLow, RateHigh: record.RateHigh, GreyFrom: record.GreyFrom,
 		Grey: record.Grey, Rescored: record.Rescored,
 	}, nil
 }

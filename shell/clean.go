@@ -169,20 +169,33 @@ func printRun(s *streams, db string, run *cleaner.Run) error {
 // rateText says what rate of mislabels a run found, with its interval.
 func rateText(run *cleaner.Run) string {
 	switch {
-	case run.RateHigh == 0:
+	case !run.HasInterval():
 		return "estimated mislabel rate " + percent(run.MislabelRate)
-	case run.Model != nil && run.Model.Calibration != nil && run.Model.Calibration.Expect == run.MislabelRate:
+	case expects(run) && run.Model.Calibration.Expect == run.MislabelRate:
 		return "mislabel rate " + percent(run.MislabelRate) + " as expected"
 	}
-	return fmt.Sprintf("estimated mislabel rate %s (%s to %s)", percent(run.MislabelRate), percent(run.RateLow), percent(run.RateHigh))
+	return fmt.Sprintf("estimated mislabel rate %s (90%%: %s to %s)", percent(run.MislabelRate), percent(run.RateLow), percent(run.RateHigh))
 }
 
-// greyText says what lies in the grey zone of a run, and how to settle it; empty where nothing does.
+// expects says whether the rate of a run was expected.
+func expects(run *cleaner.Run) bool {
+	return run.Model != nil && run.Model.Calibration != nil && run.Model.Calibration.Expect > 0
+}
+
+// greyText says what lies in the grey zone of a run, and how to settle it; empty where nothing does, or the user has said
+// how many labels are wrong.
 func greyText(run *cleaner.Run) string {
-	if run.Grey == 0 {
+	if run.Grey == 0 || expects(run) {
 		return ""
 	}
-	return fmt.Sprintf("grey zone: %d more labels, with scores above %.2g, may be wrong or just hard to tell: if they are wrong, up to %s of all labels are. "+
-		"To settle it, decide on the first 50 suspects and rescore, or clean with --expect R",
-		run.Grey, run.GreyFrom, percent(run.GreyRate))
+	noun := "labels"
+	if run.Grey == 1 {
+		noun = "label"
+	}
+	text := fmt.Sprintf("grey zone: %d more %s (%s of all), with scores above %.2g, may be wrong or just hard to tell",
+		run.Grey, noun, percent(float64(run.Grey)/float64(run.Scored)), run.GreyFrom)
+	if run.Rescored > 0 {
+		return text
+	}
+	return text + "; to settle it, decide on the first 50 suspects and rescore, or clean with --expect R"
 }

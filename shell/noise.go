@@ -71,7 +71,7 @@ type jsonNoise struct {
 
 // nullable is a bound of the rate, null of a run that has none.
 func nullable(run *cleaner.Run, rate float64) jsonFloat {
-	if run.RateHigh == 0 {
+	if !run.HasInterval() {
 		return jsonFloat(math.NaN())
 	}
 	return jsonFloat(rate)
@@ -121,11 +121,11 @@ func rateSection(run *cleaner.Run) section {
 // rateOfAll is the rate of all labels, with its interval and the grey zone where a run has them.
 func rateOfAll(run *cleaner.Run) string {
 	text := fmt.Sprintf("%.4g of all", run.MislabelRate)
-	if run.RateHigh > 0 {
+	if run.HasInterval() {
 		text += fmt.Sprintf(" (%.2g to %.2g)", run.RateLow, run.RateHigh)
 	}
 	if run.Grey > 0 {
-		text += fmt.Sprintf("; %d labels more in the grey zone, with them up to %.2g", run.Grey, run.GreyRate)
+		text += fmt.Sprintf("; %d more labels in the grey zone, which decisions and rescore settle, or clean --expect R", run.Grey)
 	}
 	return text
 }

@@ -85,7 +85,7 @@ func (p *reportPage) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run)
 		{fmt.Sprintf("suspects above %.4g", run.Threshold), strconv.FormatInt(suspects, 10)},
 		{"estimated mislabel rate", percent(run.MislabelRate)},
 	}
-	if run.RateHigh > 0 {
+	if run.HasInterval() {
 		p.Headline[len(p.Headline)-1].Value += fmt.Sprintf(" (%s to %s)", percent(run.RateLow), percent(run.RateHigh))
 	}
 	if run.Preset == cleaner.PresetDefault && suspects > 0 {

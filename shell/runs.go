@@ -68,7 +68,7 @@ func (q *query) remark(remark string) {
 
 // rateOf is a bound of the rate, null of a run that has none.
 func rateOf(run *cleaner.Run, rate float64) kv.Value {
-	if run.RateHigh == 0 {
+	if !run.HasInterval() {
 		return kv.Value{}
 	}
 	return kv.FloatValue(rate)

@@ -78,7 +78,7 @@ func (q *query) mislabelsLeft(ctx context.Context, runs []*cleaner.Run) ([]field
 		return fields, nil
 	}
 	run := runs[len(runs)-1]
-	if fields[0].value = number(run.MislabelRate); run.RateHigh == 0 {
+	if fields[0].value = number(run.MislabelRate); !run.HasInterval() {
 		return fields, nil
 	}
 	left, err := cleaner.CountRemaining(ctx, q.tx)
