@@ -42,8 +42,8 @@ type Calibration struct {
 	// that was asked for (Options.Threshold); zero: none was.
 	Expect, Threshold float64
 
-	// Before is the rate before any verdict. Where most of the labels that people looked at are right, the rate is not higher:
-	// a lapse explains them, and says nothing of labels that nobody has looked at.
+	// Before is the rate before any verdict. Where most of the labels that people looked at are right, a lapse takes from the
+	// scores, and no shift gives it back.
 	Before float64
 
 	// Corrected is the share of the labels, as they were before all decisions, that decisions have put right before the fit.
@@ -248,12 +248,6 @@ func (c *Calibration) estimate() (e rateEstimate) {
 	if c.Expect > 0 && rows == 1 {
 		e.rate = c.Expect
 	}
-	if c.Right > c.Wrong {
-		e.rate = min(e.rate, c.Before)
-	}
-	e.low, e.high = c.quantile(byRate, (1-0.9)/2), c.quantile(byRate, (1+0.9)/2)
-	e.low, e.high = min(e.low, e.rate), max(e.high, e.rate)
-	grey := max(c.quantile(doubt, greyQuantile), e.rate)
 	var sum float64
 	for j, weight := range byLapse {
 		if sum += weight; sum >= 0.5 {
@@ -262,6 +256,13 @@ func (c *Calibration) estimate() (e rateEstimate) {
 		}
 	}
 	e.shift = c.shiftAt(e.rate, e.lapse)
+	if c.Right > c.Wrong {
+		without := min(e.rate, c.Before)
+		e.rate, e.shift = float64((1-e.lapse)*without), c.shiftAt(without, 0)
+	}
+	e.low, e.high = c.quantile(byRate, (1-0.9)/2), c.quantile(byRate, (1+0.9)/2)
+	e.low, e.high = min(e.low, e.rate), max(e.high, e.rate)
+	grey := max(c.quantile(doubt, greyQuantile), e.rate)
 	e.threshold = e.score(c.cut(e.shift, e.lapse))
 	if c.expected(e.shift, e.lapse) < 1 && c.Wrong == 0 {
 		e.threshold = 0.5
