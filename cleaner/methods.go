@@ -87,7 +87,7 @@ func byHops() (list []method) {
 //
 //   - default, paper: the presets;
 //   - rescored, recleaned: preset default behind a person who knows the truth and has decided on the 50 nodes with the
-//     highest scores: after Rescore, and after another Clean;
+//     highest scores: after Rescore, and after another Predict and Clean;
 //   - confident-learning: the most confident disagreements, as many as the calibrated confident joint counts
 //     (Northcutt, Jiang, Chuang, arXiv:1911.00068), with the flags of cleanlab 2.9's find_label_issues;
 //   - argmax: a node is flagged when another class is strictly more probable than its label (find_predicted_neq_given
