@@ -66,12 +66,22 @@ func someNames(names []string) string {
 	return strings.Join(shown, " ")
 }
 
+// A memberStream is a stream of an archive. Close of a decompressor says once more, without the name of the file, what Read has
+// said.
+type memberStream struct{ io.ReadCloser }
+
+// Close closes the stream.
+func (m memberStream) Close() error {
+	_ = m.ReadCloser.Close()
+	return nil
+}
+
 func (r *Reader) openMember(f *zip.File, content io.ReaderAt, name string) error {
 	stream, err := f.Open()
 	if err != nil {
 		return r.wrap(name, readError(err, "its header"))
 	}
-	r.closes = append(r.closes, stream)
+	r.closes = append(r.closes, memberStream{stream})
 	in := bufio.NewReaderSize(stream, bufferSize)
 	h, t, err := r.openHeader(in, int64(f.UncompressedSize64))
 	if err != nil {
@@ -124,7 +134,7 @@ func (r *Reader) openVector(members map[string]*zip.File, name string) (*vector,
 	if err != nil {
 		return nil, r.wrap(name, readError(err, "its header"))
 	}
-	r.closes = append(r.closes, stream)
+	r.closes = append(r.closes, memberStream{stream})
 	v := &vector{name: name, in: bufio.NewReaderSize(stream, bufferSize)}
 	h, err := readHeader(v.in)
 	if err != nil {
