@@ -3,6 +3,7 @@ package npy
 import (
 	"archive/zip"
 	"bufio"
+	"compress/flate"
 	"bytes"
 	"errors"
 	"fmt"
@@ -72,8 +73,11 @@ type memberStream struct{ io.ReadCloser }
 
 // Close closes the stream.
 func (m memberStream) Close() error {
-	_ = m.ReadCloser.Close()
-	return nil
+	err := m.ReadCloser.Close()
+	if _, said := errors.AsType[flate.CorruptInputError](err); said || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return err
 }
 
 func (r *Reader) openMember(f *zip.File, content io.ReaderAt, name string) error {
