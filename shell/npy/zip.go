@@ -3,8 +3,8 @@ package npy
 import (
 	"archive/zip"
 	"bufio"
-	"compress/flate"
 	"bytes"
+	"compress/flate"
 	"errors"
 	"fmt"
 	"io"
