@@ -341,6 +341,13 @@ func TestSmoothedFeaturesHaveLengthOne(t *testing.T) {
 func withFeatures(t *testing.T, width int, rows map[string][]float32) *kv.Store {
 	t.Helper()
 	s := kvtest.Load(t, kvtest.Numbered([]string{"x", "y", "x", "y"}, [2]int{0, 1}))
+	putFeatures(t, s, width, rows)
+	return s
+}
+
+// putFeatures gives a store features of the nodes given, by id.
+func putFeatures(t *testing.T, s *kv.Store, width int, rows map[string][]float32) {
+	t.Helper()
 	err := s.Update(func(tx *kv.Tx) error {
 		var columns []string
 		for j := range width {
@@ -363,7 +370,6 @@ func withFeatures(t *testing.T, width int, rows map[string][]float32) *kv.Store 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
 }
 
 func TestBaseFeatures(t *testing.T) {

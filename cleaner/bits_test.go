@@ -42,34 +42,16 @@ func TestSameBitsOnEveryProcessor(t *testing.T) {
 // describe gives every node features that hint at its true class.
 func (p plantedPartition) describe(t *testing.T, s *kv.Store, width int) {
 	t.Helper()
-	r := rand.New(rand.NewPCG(1, 0))
-	err := s.Update(func(tx *kv.Tx) error {
-		var columns []string
-		for j := range width {
-			columns = append(columns, fmt.Sprintf("f%d", j))
+	r, rows := rand.New(rand.NewPCG(1, 0)), make(map[string][]float32)
+	for position, class := range p.truth {
+		row := make([]float32, width)
+		for j := range row {
+			row[j] = r.Float32()
 		}
-		if err := tx.CreateMatrix(FeaturesMatrix, columns); err != nil {
-			return err
-		}
-		for position, class := range p.truth {
-			row := make([]float32, width)
-			for j := range row {
-				row[j] = r.Float32()
-			}
-			row[int(class[0])%width]++
-			v, err := tx.NodeAt(position)
-			if err != nil {
-				return err
-			}
-			if err := tx.SetRow(FeaturesMatrix, v, row); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+		row[int(class[0])%width]++
+		rows[p.nodes[position].ID] = row
 	}
+	putFeatures(t, s, width, rows)
 }
 
 // matrixBytes are the numbers of a matrix, by node.

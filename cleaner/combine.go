@@ -46,17 +46,17 @@ func joins(nodes, classes int) bool { return int64(nodes)*int64(classes) <= most
 //
 // Who brings predictions need not know, or say, whether they have seen the labels. Predictions that have seen them repeat
 // the wrong ones, which then look right: the mislabel rate that the label model finds with P falls far below the rate that
-// it finds with B, and labels that B has found wrong are right by U. Where a split is
-// given, the nodes of the validation and test splits are told apart from the others, because the classifier was likely
+// it finds with B, and labels that B has found wrong are right by U. Where a split is given, the nodes of the validation and test splits are told apart from the others, because the classifier was likely
 // trained on these alone.
 type combination struct {
 	*problem // with U
 	base     *baseProblem
 	opt      Options
 
-	own     *rowStore // B
-	rate    float64   // mislabel rate with B
-	logOdds []float64 // of the scores of the sample with B
+	own     *rowStore    // B
+	rate    float64      // mislabel rate with B
+	votes   *sampleVotes // of the sample
+	logOdds []float64    // of the scores of the sample with B
 	groups  []combined
 }
 
@@ -71,7 +71,7 @@ type combined struct {
 
 // combine makes the predictions of p, which come from outside, better by what the built-in classifier knows, and says in
 // one sentence what was done. The result takes their place, until the caller detaches it; it is nil where nothing can be
-// joined: too few nodes to learn from, too many classes, or too little memory.
+// joined: too few nodes to learn from, or too many nodes and classes.
 func combine(ctx context.Context, p *problem, base *baseProblem, opt Options) (joined *rowStore, said string, err error) {
 	joined, said, err = join(ctx, p, base, opt)
 	if err == nil && joined != nil {
@@ -189,6 +189,10 @@ func (c *combination) judge(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if c.votes, err = c.votesFor(ctx, sample, c.opt.Workers); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.votes.Close()) }()
 	if c.rate, c.logOdds, err = c.rateOf(ctx, sample, z[0]); err != nil {
 		return err
 	}
@@ -233,19 +237,14 @@ func (c *combination) sampled(ctx context.Context, sample *sample, z *agreement)
 func (c *combination) rateOf(
 	ctx context.Context, sample *sample, z *agreement,
 ) (rate float64, logOdds []float64, err error) {
-	votes, err := c.votesFor(ctx, sample, c.opt.Workers)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { err = errors.Join(err, votes.Close()) }()
-	rows := sample.rows(z, votes, c.classes)
+	rows := sample.rows(z, c.votes, c.classes)
 	model, _, err := fitLabels(ctx, c.place.temporary(), rows, c.opt.Workers, func(rates, of int) {
 		c.opt.progress("combine", int64(rates), int64(of))
 	})
 	if err != nil {
 		return 0, nil, fmt.Errorf("label model: %w", err)
 	}
-	votes.keepIn(model)
+	c.votes.keepIn(model)
 	return model.Rate, model.laidOut().sampleLogOdds(rows), nil
 }
 

@@ -68,8 +68,12 @@ func (p problem) isFitting(v kv.NodeID) bool {
 // isUnseen says whether a node is labelled, its prediction comes from a classifier that was not trained on its label, and
 // it is not untaught.
 func (p problem) isUnseen(v kv.NodeID) bool {
-	unseen := p.crossFitted || p.splits[v] == SplitValidation || p.splits[v] == SplitTest
-	return p.labels[v] != kv.NoClass && unseen && !p.isUntaught(v)
+	return p.labels[v] != kv.NoClass && p.isHeldOut(v) && !p.isUntaught(v)
+}
+
+// isHeldOut says whether the prediction of a node comes from a classifier that was not trained on its label.
+func (p problem) isHeldOut(v kv.NodeID) bool {
+	return p.crossFitted || p.splits[v] == SplitValidation || p.splits[v] == SplitTest
 }
 
 // leastFitting is the fewest nodes that noise and detector are fitted on. It is far below what they need to be good.
@@ -191,7 +195,7 @@ func (p problem) isUnseenVerdict(said labelVerdict) bool {
 	if said.now != kv.NoClass {
 		return p.isUnseen(said.node)
 	}
-	return p.crossFitted || p.splits[said.node] == SplitValidation || p.splits[said.node] == SplitTest
+	return p.isHeldOut(said.node)
 }
 
 // mostSaid bounds the nodes that are added for what people said of them: one in so many.

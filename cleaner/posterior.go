@@ -178,9 +178,11 @@ func (s *stages) posteriorScores(
 			}
 			w.node, w.classes = make([]float32, len(z)*width), make([]kv.Class, len(z))
 			w.numbers, w.votes = make([]float64, len(z)), make([]float32, len(z))
-			var err error
-			if w.around, err = newPoll(&s.problem); err != nil {
-				return err
+			if model.compatible != nil {
+				var err error
+				if w.around, err = newPoll(&s.problem); err != nil {
+					return err
+				}
 			}
 		}
 		rows := kv.Range{First: kv.NodeID(b * scoreRows), End: kv.NodeID(min((b+1)*scoreRows, len(scores)))}
@@ -198,11 +200,14 @@ func (s *stages) posteriorScores(
 				w.classes[i] = tested[i].labels[v]
 				copy(w.node[i*width:], w.rows[i][int(v-rows.First)*width:][:width])
 			}
-			around, err := w.around.of(v)
-			if err != nil {
-				return err
+			var votes []float32
+			if w.around != nil {
+				around, err := w.around.of(v)
+				if err != nil {
+					return err
+				}
+				votes = model.votes(w.classes, around, w.votes)
 			}
-			votes := model.votes(w.classes, around, w.votes)
 			scores[v] = float32(model.score(w.classes, w.node, votes, s.isUntaught(v), w.numbers))
 		}
 		return nil

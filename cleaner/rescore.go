@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -142,8 +143,7 @@ func (c *Calibration) isWhole() bool {
 // clone is a calibration that takes verdicts in without changing c.
 func (c *Calibration) clone() *Calibration {
 	other := *c
-	other.Flips, other.Doubt = append([]float64(nil), c.Flips...), append([]float64(nil), c.Doubt...)
-	other.Decided = append([]uint32(nil), c.Decided...)
+	other.Flips, other.Doubt, other.Decided = slices.Clone(c.Flips), slices.Clone(c.Doubt), slices.Clone(c.Decided)
 	return &other
 }
 

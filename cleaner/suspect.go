@@ -80,8 +80,12 @@ func readSuspectFacts(tx *kv.Tx) (f suspectFacts, err error) {
 	return f, nil
 }
 
-// of reads the label, the suggestion and the decision of a node.
-func (f suspectFacts) of(v kv.NodeID) (label, suggested, decision kv.Value, err error) {
+// count counts a node of a run.
+func (f suspectFacts) count(run *Run, v kv.NodeID, score float64) error {
+	if !(score > run.leastCounted()) {
+		return nil
+	}
+	var label, suggested, decision kv.Value
 	for _, fact := range []struct {
 		reader *kv.ColumnReader
 		into   *kv.Value
@@ -89,21 +93,11 @@ func (f suspectFacts) of(v kv.NodeID) (label, suggested, decision kv.Value, err 
 		if fact.reader == nil {
 			continue
 		}
+		var err error
 		if *fact.into, err = fact.reader.At(v); err != nil {
-			return label, suggested, decision, err
+			return err
 		}
 	}
-	return label, suggested, decision, nil
-}
-
-// count counts a node of a run.
-func (f suspectFacts) count(run *Run, v kv.NodeID, score float64) error {
-	if !(score > run.leastCounted()) {
-		return nil
-	}
-	label, suggested, decision, err := f.of(v)
-	if err == nil {
-		run.countSuspect(score, label, suggested, decision)
-	}
-	return err
+	run.countSuspect(score, label, suggested, decision)
+	return nil
 }

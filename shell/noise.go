@@ -69,18 +69,10 @@ type jsonNoise struct {
 	Transition   [][]jsonFloat `json:"transition"` // P(given|true) [c×c], row given, column true, both in the order of classes
 }
 
-// nullable is a bound of the rate, null of a run that has none.
-func nullable(run *cleaner.Run, rate float64) jsonFloat {
-	if !run.HasInterval() {
-		return jsonFloat(math.NaN())
-	}
-	return jsonFloat(rate)
-}
-
 // noiseObject lays the noise out for JSON.
 func noiseObject(run *cleaner.Run, pairs [][]kv.Value) jsonNoise {
 	o := jsonNoise{
-		MislabelRate: jsonFloat(run.MislabelRate), RateLow: nullable(run, run.RateLow), RateHigh: nullable(run, run.RateHigh), Grey: run.Grey,
+		MislabelRate: jsonFloat(run.MislabelRate), RateLow: jsonFloat(boundOf(run, run.RateLow)), RateHigh: jsonFloat(boundOf(run, run.RateHigh)), Grey: run.Grey,
 		Rates: []jsonRate{}, Confused: []jsonPair{}, Classes: []string{}, Transition: [][]jsonFloat{},
 	}
 	rates, order := run.ClassMislabelRates(), classOrder(run.Classes)

@@ -66,12 +66,12 @@ func (q *query) remark(remark string) {
 	q.notices = append(q.notices, remark)
 }
 
-// rateOf is a bound of the rate, null of a run that has none.
-func rateOf(run *cleaner.Run, rate float64) kv.Value {
+// boundOf is a bound of the rate, NaN of a run that has none.
+func boundOf(run *cleaner.Run, rate float64) float64 {
 	if !run.HasInterval() {
-		return kv.Value{}
+		return math.NaN()
 	}
-	return kv.FloatValue(rate)
+	return rate
 }
 
 // runs answers runs.
@@ -110,8 +110,8 @@ func runFields(run *cleaner.Run) []field {
 		{"scored", kv.KindInt, kv.IntValue(run.Scored)},
 		{"suspects", kv.KindInt, kv.IntValue(run.Suspects)},
 		{"mislabel_rate", kv.KindFloat, number(run.MislabelRate)},
-		{"rate_low", kv.KindFloat, rateOf(run, run.RateLow)},
-		{"rate_high", kv.KindFloat, rateOf(run, run.RateHigh)},
+		{"rate_low", kv.KindFloat, number(boundOf(run, run.RateLow))},
+		{"rate_high", kv.KindFloat, number(boundOf(run, run.RateHigh))},
 		{"grey", kv.KindInt, kv.IntValue(run.Grey)},
 		{"rescored", kv.KindInt, runNumber(run.Rescored)},
 	}
