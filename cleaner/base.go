@@ -136,16 +136,9 @@ func (p *baseProblem) train(ctx context.Context, opt PredictOptions) (*trainedBa
 		return nil, err
 	}
 	t := &trainedBase{
-		opt: opt, budget: opt.MemoryBudget - p.heldInTraining(),
-		report: &PredictReport{Inputs: InputFeatures},
+		opt: opt, budget: opt.MemoryBudget - p.heldInTraining(), report: &PredictReport{},
 	}
-	if p.hasFeatures() {
-		t.inputs, err = p.smoothedFeatures(ctx, opt, t.budget)
-	} else {
-		t.report.Inputs = InputStructure
-		t.inputs, err = p.structure(ctx, opt, t.budget)
-	}
-	if err != nil {
+	if t.inputs, t.report.Inputs, err = p.inputs(ctx, opt, t.budget); err != nil {
 		return nil, err
 	}
 	began := time.Now()

@@ -86,7 +86,7 @@ func (p *baseProblem) fitBase(
 	}
 	fit = &crossFit{nodes: train.nodes, folds: train.assignFolds(random, p.classes, folds)}
 	dropouts := []float64{0}
-	if report.Inputs == InputFeatures && inputs.width >= baseWide {
+	if p.hasFeatures() && inputs.width >= baseWide {
 		dropouts = inputDropouts
 	}
 	if p.observe != nil || len(validation.order) == 0 {

@@ -26,6 +26,24 @@ func (p *baseProblem) operators(o PredictOptions, budget int64, stage string) op
 	return opt
 }
 
+// inputs are those of every node, and what they are. The caller closes them.
+func (p *baseProblem) inputs(ctx context.Context, opt PredictOptions, budget int64) (s *rowStore, are string, err error) {
+	if !p.hasFeatures() {
+		s, err = p.structure(ctx, opt, budget)
+		return s, InputStructure, err
+	}
+	arcs, err := disagreement(ctx, p.graph, p.labels, p.classes, opt.Workers)
+	if err != nil {
+		return nil, "", err
+	}
+	if arcs != nil {
+		s, err = p.mixedInputs(ctx, opt, budget)
+		return s, InputMixed, err
+	}
+	s, err = p.smoothedFeatures(ctx, opt, budget)
+	return s, InputFeatures, err
+}
+
 // smoothedFeatures is the input of a graph with features [n×d].
 func (p *baseProblem) smoothedFeatures(ctx context.Context, opt PredictOptions, budget int64) (*rowStore, error) {
 	s, err := newRowStore(p.place.temporary(), p.graph.NumNodes(), p.features.Width())
@@ -42,10 +60,55 @@ func (p *baseProblem) smoothedFeatures(ctx context.Context, opt PredictOptions, 
 		})
 	}
 	if err == nil {
-		square := func(x float64) float64 { return x * x }
 		err = p.eachInput(ctx, s, opt, func(_ kv.NodeID, row []float32) { scaleTo1(row, square, math.Sqrt) })
 	}
 	return s.orClose(err)
+}
+
+// mixedInputs is the input of a graph with features whose neighbours disagree [n×(2d+c+1)].
+func (p *baseProblem) mixedInputs(ctx context.Context, opt PredictOptions, budget int64) (*rowStore, error) {
+	d, c := p.features.Width(), p.classes
+	s, err := newRowStore(p.place.temporary(), p.graph.NumNodes(), 2*d+c+1)
+	if err != nil {
+		return nil, err
+	}
+	operators := p.operators(opt, budget, "smooth")
+	around := func(x ops.Source, at int) error {
+		return ops.Propagate(ctx, p.graph, x, ops.Operator{Hops: 1}, operators, func(t ops.Tile) error {
+			return s.write(t.Rows, at+t.Lo, t.Hi-t.Lo, t.Values)
+		})
+	}
+	err = eachRows(ctx, p.features, s.rows, opt.Workers, func(rows kv.Range, values []float32) error {
+		return s.write(rows, 0, d, values)
+	})
+	if err == nil {
+		err = around(p.features, d)
+	}
+	if err == nil {
+		err = around(ops.OneHot(p.trainingLabels(), c), 2*d)
+	}
+	if err == nil {
+		err = p.writeDegrees(ctx, s, operators)
+	}
+	if err == nil {
+		err = p.eachInput(ctx, s, opt, func(_ kv.NodeID, row []float32) {
+			scaleTo1(row[:d], square, math.Sqrt)
+			scaleTo1(row[d:2*d], square, math.Sqrt)
+			scaleTo1(row[2*d:2*d+c], identity, identity)
+		})
+	}
+	return s.orClose(err)
+}
+
+// trainingLabels are the labels that the network learns, and NoClass.
+func (p *baseProblem) trainingLabels() []kv.Class {
+	training := make([]kv.Class, len(p.labels))
+	for v, y := range p.labels {
+		if training[v] = kv.NoClass; p.teaches(kv.NodeID(v)) {
+			training[v] = y
+		}
+	}
+	return training
 }
 
 // Over how many hops training labels are gathered.
@@ -96,18 +159,12 @@ func (p *baseProblem) structure(
 	if err := p.writeDegrees(ctx, s, operators); err != nil {
 		return s.orClose(err)
 	}
-	training := make([]kv.Class, len(p.labels))
-	for v, y := range p.labels {
-		if training[v] = kv.NoClass; p.teaches(kv.NodeID(v)) {
-			training[v] = y
-		}
-	}
+	training := p.trainingLabels()
 	op := ops.Operator{Hops: hops, Diagonals: diagonals.Diagonals}
 	err = ops.Propagate(ctx, p.graph, ops.OneHot(training, c), op, operators, func(t ops.Tile) error {
 		return s.write(t.Rows, (t.Hop-1)*c+t.Lo, t.Hi-t.Lo, t.Values)
 	})
 	if err == nil {
-		identity := func(x float64) float64 { return x }
 		err = p.eachInput(ctx, s, opt, func(v kv.NodeID, row []float32) {
 			for k := range hops {
 				hop := row[k*c : (k+1)*c]
@@ -149,6 +206,10 @@ func (p *baseProblem) eachInput(
 		return s.write(rows, 0, s.width, values)
 	})
 }
+
+func identity(x float64) float64 { return x }
+
+func square(x float64) float64 { return x * x }
 
 // scaleTo1 divides a row by whole(Σ part(x)), unless that is zero.
 func scaleTo1(row []float32, part, whole func(float64) float64) {

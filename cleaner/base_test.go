@@ -46,6 +46,20 @@ func newBaseProblem(t testing.TB, seed uint64, n, c, width int) baseProblem {
 	return p
 }
 
+// amongOthers is a newBaseProblem whose edges join each class to the next, the last to the first.
+func amongOthers(t testing.TB, seed uint64, n, c, width int) baseProblem {
+	p := newBaseProblem(t, seed, n, c, width)
+	r := rand.New(rand.NewPCG(seed, 1))
+	var edges [][2]kv.NodeID
+	for len(edges) < 5*n {
+		if u, v := r.IntN(n), r.IntN(n); int(p.labels[v]) == (int(p.labels[u])+1)%c {
+			edges = append(edges, [2]kv.NodeID{kv.NodeID(u), kv.NodeID(v)})
+		}
+	}
+	p.graph = newMemoryGraph(n, edges)
+	return p
+}
+
 // newPlace keeps nothing, and has its arrays in files of a directory of the test.
 func newPlace(t testing.TB) *workplace { return &workplace{scratch: scratch.Temporary(t.TempDir())} }
 
@@ -84,11 +98,16 @@ func checkPredictions(t *testing.T, values []float32, c int) {
 func TestBaseClassifierLearns(t *testing.T) {
 	for _, c := range []struct {
 		name   string
+		make   func(t testing.TB, seed uint64, n, c, width int) baseProblem
 		width  int
 		inputs string
-	}{{"features", 8, InputFeatures}, {"structure", 0, InputStructure}} {
+	}{
+		{"features", newBaseProblem, 8, InputFeatures},
+		{"structure", newBaseProblem, 0, InputStructure},
+		{"mixed", amongOthers, 8, InputMixed},
+	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := newBaseProblem(t, 1, 300, 4, c.width)
+			p := c.make(t, 1, 300, 4, c.width)
 			p.labels[7] = kv.NoClass
 			values, report := train(t, p, PredictOptions{Seed: 1})
 			checkPredictions(t, values, 4)
@@ -127,11 +146,14 @@ func TestBaseClassifierLearns(t *testing.T) {
 func TestPredictionsAreTheSameBits(t *testing.T) {
 	for i, c := range []struct {
 		name    string
+		make    func(t testing.TB, seed uint64, n, c, width int) baseProblem
 		classes int
 		width   int
-	}{{"features", 70, 140}, {"structure", 70, 0}} {
+	}{
+		{"features", newBaseProblem, 70, 140}, {"structure", newBaseProblem, 70, 0}, {"mixed", amongOthers, 7, 140},
+	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := newBaseProblem(t, 2, 70, c.classes, c.width)
+			p := c.make(t, 2, 70, c.classes, c.width)
 			want, wantReport := train(t, p, PredictOptions{Seed: 3, Workers: 1})
 			for _, opt := range []PredictOptions{{Workers: 2, MemoryBudget: 70<<10 + p.classBytes()}, {Workers: 4, MemoryBudget: 16 << 20}} {
 				if !longtest.Asked && (i == 0) == (opt.Workers == 4) {
@@ -315,6 +337,62 @@ func TestStructureDoesNotSeeOwnLabel(t *testing.T) {
 		for j, x := range row(v) {
 			if math.Abs(float64(x-before[j])) > 1e-3 {
 				t.Errorf("seed %d, node %d: input %d goes from %v to %v with the node's own label", seed, v, j, before[j], x)
+			}
+		}
+	}
+}
+
+// TestMixedInputs has own features, those of the neighbours, their training labels and the degree, by hand.
+func TestMixedInputs(t *testing.T) {
+	const n, c, d = 60, 3, 4
+	p := amongOthers(t, 6, n, c, d)
+	p.labels[5] = kv.NoClass
+	graph := p.graph.(memoryGraph)
+	graph[9] = nil
+	for v := range graph {
+		graph[v] = slices.DeleteFunc(graph[v], func(u kv.NodeID) bool { return u == 9 })
+	}
+	features := make([]float32, n*d)
+	if err := p.features.Read(kv.Range{End: n}, 0, d, features); err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.mixedInputs(context.Background(), PredictOptions{}, 64<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	got := s.all(t)
+	scaled := func(row []float64, length float64) (out []float64) {
+		var sum float64
+		for _, x := range row {
+			sum += math.Pow(x, length)
+		}
+		for _, x := range row {
+			if sum > 0 {
+				x /= math.Pow(sum, 1/length)
+			}
+			out = append(out, x)
+		}
+		return out
+	}
+	for v, neighbors := range graph {
+		own, around, shares := make([]float64, d), make([]float64, d), make([]float64, c)
+		for j := range d {
+			own[j] = float64(features[v*d+j])
+		}
+		for _, u := range neighbors {
+			weight := 1 / math.Sqrt(float64(len(graph[u])))
+			for j := range d {
+				around[j] += weight * float64(features[int(u)*d+j])
+			}
+			if p.teaches(u) {
+				shares[p.labels[u]] += weight
+			}
+		}
+		want := slices.Concat(scaled(own, 2), scaled(around, 2), scaled(shares, 1), []float64{math.Log(float64(1+len(neighbors))) / 10})
+		for j, x := range want {
+			if y := float64(got[v*len(want)+j]); !near(y, x, 1e-5) {
+				t.Fatalf("node %d, input %d: got %v, want %v", v, j, y, x)
 			}
 		}
 	}

@@ -61,10 +61,18 @@ func evalMatrixBytes(classes, fitting int) int64 {
 const heldNetworks = mostFolds + 5
 
 // classBytes is what training a base classifier takes of memory for its classes, over so many hops of training labels,
-// none where it learns from features: weights that lead to and from the hidden layer, and two batches of both ends.
+// none where it learns from features alone: weights that lead to and from the hidden layer, and two batches of both ends.
 func classBytes(classes, hops int) int64 {
 	ends := int64(classes) * int64(1+hops)
 	return 4 * ends * (baseHidden*heldNetworks + 2*baseBatch)
+}
+
+// featureClassBytes is classBytes where the base classifier has features: neighbours of few classes may disagree.
+func featureClassBytes(classes int) int64 {
+	if classes <= mostCompatible {
+		return classBytes(classes, 1)
+	}
+	return classBytes(classes, 0)
 }
 
 // requireBudget is an *ops.BudgetError where a job wants more than a budget, of which its classes take some.
@@ -132,7 +140,7 @@ func (p *baseProblem) heldInTraining() int64 {
 
 func (p *baseProblem) classBytes() int64 {
 	if p.hasFeatures() {
-		return classBytes(p.classes, 0)
+		return featureClassBytes(p.classes)
 	}
 	return classBytes(p.classes, p.labelHops())
 }

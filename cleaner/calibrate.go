@@ -409,6 +409,9 @@ func (m *LabelModel) calibrate(sample *sample, rows labelRows, profile []float64
 			corrected++
 		}
 	}
+	if rows.atMostWrong > 0 {
+		joint = min(joint, rows.atMostWrong)
+	}
 	m.Calibration = newCalibration(ratesFor(m.Classes), profile, joint, opt.Expect, drawn, sample.share)
 	m.Calibration.Threshold, m.Calibration.Corrected = opt.Threshold, share(corrected, float64(len(drawn)))
 	for r, truth := range sample.truth {

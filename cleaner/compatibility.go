@@ -30,16 +30,24 @@ const (
 	mostVoters      = 20  // votes of a node count as no more than so many: its neighbours share what they know
 )
 
-// compatibility counts the arcs between given labels; nil where there are more classes than mostCompatible, and unless the
-// adjusted homophily is below LowHomophily. Where neighbours agree L1 … LK say so better: votes that depend on each other
+// compatibility is nil unless neighbours disagree. Where they agree L1 … LK say so better: votes that depend on each other
 // make them too sure of nodes between two classes, whose wrong labels are then found less well (amazon_computers: F1 .91
 // without, .90 with votes).
 func (p *problem) compatibility(ctx context.Context, workers int) (*compatibility, error) {
-	c := p.classes
+	arcs, err := disagreement(ctx, p.graph, p.labels, p.classes, workers)
+	if err != nil || arcs == nil {
+		return nil, err
+	}
+	return newCompatibility(arcs, p.classes), nil
+}
+
+// disagreement counts the arcs between given labels [c×c], a line the class of the node; nil where there are more classes
+// than mostCompatible, and unless the adjusted homophily is below LowHomophily.
+func disagreement(ctx context.Context, graph ops.Graph, labels []kv.Class, c, workers int) ([]int64, error) {
 	if c > mostCompatible {
 		return nil, nil
 	}
-	blocks, err := p.graph.AdjacencyBlocks()
+	blocks, err := graph.AdjacencyBlocks()
 	if err != nil {
 		return nil, err
 	}
@@ -53,17 +61,17 @@ func (p *problem) compatibility(ctx context.Context, workers int) (*compatibilit
 		if count.arcs == nil {
 			count.arcs = make([]int64, c*c)
 		}
-		if err := p.graph.ReadAdjacency(blocks[b], &count.lists); err != nil {
+		if err := graph.ReadAdjacency(blocks[b], &count.lists); err != nil {
 			return err
 		}
 		for v := blocks[b].First; v < blocks[b].End; v++ {
-			k := p.labels[v]
+			k := labels[v]
 			if k == kv.NoClass {
 				continue
 			}
 			i := v - count.lists.First
 			for _, u := range count.lists.Neighbors[count.lists.Offsets[i]:count.lists.Offsets[i+1]] {
-				if j := p.labels[u]; j != kv.NoClass {
+				if j := labels[u]; j != kv.NoClass {
 					count.arcs[int(k)*c+int(j)]++
 				}
 			}
@@ -82,7 +90,7 @@ func (p *problem) compatibility(ctx context.Context, workers int) (*compatibilit
 	if !(adjustedHomophily(all, c) < LowHomophily) { // also where it is NaN
 		return nil, nil
 	}
-	return newCompatibility(all, c), nil
+	return all, nil
 }
 
 // adjustedHomophily is that of LabelStatistics, from arcs [c×c].

@@ -19,6 +19,7 @@ type Counts struct {
 	Nodes, Labelled, Classes      int
 	Fitting, Training, Validation int  // labelled nodes of the fitting set, and of the splits for the base classifier
 	Features                      int  // columns; zero: none
+	Disagree                      bool // neighbours, by their labels: see Predict; false where these are not known
 	Predictions                   bool // are there
 	BuiltIn                       bool // they are those of the base classifier
 
@@ -59,6 +60,11 @@ func CountStore(ctx context.Context, tx *kv.Tx, opt Options) (c Counts, err erro
 	}
 	if m, err := tx.Matrix(FeaturesMatrix); err == nil {
 		c.Features = m.Width()
+		arcs, err := disagreement(ctx, p.graph, p.labels, c.Classes, opt.Workers)
+		if err != nil {
+			return c, err
+		}
+		c.Disagree = arcs != nil
 	} else if !errors.Is(err, kv.ErrNotFound) {
 		return c, err
 	}
@@ -270,8 +276,11 @@ func (e *CleanEstimate) addDiagonals(plan ops.DiagonalPlan, hops int) {
 // base plans the base classifier.
 func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 	c := e.Counts
-	hops, ofClasses := baseHops, classBytes(c.Classes, 0)
+	hops, ofClasses := baseHops, featureClassBytes(c.Classes)
 	e.baseColumns, e.BaseWidth = c.Features, c.Features
+	if c.Disagree {
+		hops, e.BaseWidth = 1, 2*c.Features+c.Classes+1
+	}
 	least := c.Sizes.LeastForPropagate()
 	if c.Features == 0 {
 		hops = labelHopsOf(c.Training, c.Nodes)

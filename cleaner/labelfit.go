@@ -66,6 +66,7 @@ type labelFit struct {
 	given          []kv.Class              // [rows]
 	truth          []kv.Class              // [rows]: what a person has said, NoClass where nobody has; nil: nobody has of any
 	rates          []float64               // that are tried, ascending
+	uniform        bool                    // V stays uniform
 	background     *lines                  // B, a line a top class
 	scale          []float64               // of each feature: its standard deviation between the classes of a row
 	x              *scratch.Array[float32] // [rows×classes×width], centred on each row, divided by scale
@@ -80,6 +81,7 @@ type labelRows struct {
 	z              []float32  // features [rows×classes×width]
 	votes          []float32  // n [rows×classes]; nil: none
 	classes, width int
+	atMostWrong    float64 // where the rows are doubtful, the share of labels that can be wrong at most; zero: they are not
 }
 
 // fitLabels fits a LabelModel to rows; whoever knows the compatibility puts it in. profile has the log-likelihoods at
@@ -89,19 +91,26 @@ type labelRows struct {
 // for doubt about the nodes, and the rate comes out too low. With it classes that are hard to tell apart look certain,
 // and the nodes with the least agreement are not told apart. So it is left out unless the rate is far lower without it, and
 // where it leaves hardly anything of the predictions: they are poor then, and any rate fits.
+//
+// Where rows are doubtful it is left out as well, and wrong labels go anywhere: what predictions confuse would pass for
+// flips, of nearly every second label.
 func fitLabels(
 	ctx context.Context, dir *scratch.Dir, rows labelRows, workers int, done func(rates, of int),
 ) (model *LabelModel, profile []float64, err error) {
 	var fitted [2]*LabelModel
 	var profiles [2][]float64
-	for i, background := range []bool{false, true} {
+	backgrounds := []bool{false, true}
+	if rows.atMostWrong > 0 {
+		backgrounds = backgrounds[:1]
+	}
+	for i, background := range backgrounds {
 		f, err := newLabelFit(ctx, dir, rows, evidenceColumns(rows.width), workers, background)
 		if err != nil {
 			return nil, nil, err
 		}
 		fitted[i], profiles[i], err = f.fit(ctx, func(rates, of int) {
 			if done != nil {
-				done(i*of+rates, len(fitted)*of)
+				done(i*of+rates, len(backgrounds)*of)
 			}
 		})
 		if err = errors.Join(err, f.Close()); err != nil {
@@ -109,7 +118,8 @@ func fitLabels(
 		}
 	}
 	plain, behind := 0, 1
-	if fitted[plain].Rate < confusedRate*fitted[behind].Rate && fitted[behind].Weights[0] >= heardWeight*fitted[plain].Weights[0] {
+	if len(backgrounds) > 1 && fitted[plain].Rate < confusedRate*fitted[behind].Rate &&
+		fitted[behind].Weights[0] >= heardWeight*fitted[plain].Weights[0] {
 		return fitted[behind], profiles[behind], nil
 	}
 	return fitted[plain], profiles[plain], nil
@@ -122,7 +132,8 @@ func newLabelFit(
 ) (f *labelFit, err error) {
 	rows, classes, width, z := len(of.given), of.classes, of.width, of.z
 	f = &labelFit{
-		classes: classes, width: len(columns), columns: columns, votes: of.votes, workers: workers, truth: of.truth,
+		classes: classes, width: len(columns), columns: columns, votes: of.votes, uniform: of.atMostWrong > 0, workers: workers,
+		truth: of.truth,
 		rates: ratesFor(classes), prior: max(leastFlips, flipShare*float64(rows)) / float64(classes),
 	}
 	if f.votes != nil {
@@ -548,6 +559,9 @@ func (f *labelFit) stepFree(s *modelState, gradient []float64, curvature [][]flo
 
 // stepFlips takes U from the posteriors.
 func (f *labelFit) stepFlips(s *modelState) {
+	if f.uniform {
+		return
+	}
 	clear(s.counts.values)
 	for r, y := range f.given {
 		if y == kv.NoClass {

@@ -42,7 +42,8 @@ type LabelModel struct {
 
 	// Background has the entries of B that are not zero, Row the top class. Flips has expected counts of wrong labels,
 	// Row the true class k and Column the given one i. With V[k][i] the count and Prior/(Classes−1), over the sum of row
-	// k and Prior, U[k][i] = λ/(Classes−1) + (1−λ)·V[k][i]: a share λ of the wrong labels may be anything.
+	// k and Prior, U[k][i] = λ/(Classes−1) + (1−λ)·V[k][i]: a share λ of the wrong labels may be anything. None are kept where
+	// neighbours disagree and predictions are poor: all of them may be anything then.
 	Background, Flips []Cell
 	Prior             float64
 

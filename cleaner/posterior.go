@@ -139,6 +139,7 @@ func (s *stages) labelModel(
 	}
 	defer func() { err = errors.Join(err, votes.Close()) }()
 	rows := sample.rows(z, votes, s.classes)
+	rows.atMostWrong = rows.mostWrong()
 	model, profile, err := fitLabels(ctx, s.place.temporary(), rows, s.opt.Workers,
 		func(rates, of int) { s.opt.progress("label model", int64(rates), int64(of)) })
 	if err != nil {

@@ -15,7 +15,8 @@ type PredictOptions struct {
 	// Seed fixes everything that is drawn at random.
 	Seed uint64
 
-	// Hops is over how many hops features are smoothed, 1 to 10; zero means 2. More would make all nodes alike.
+	// Hops is over how many hops features are smoothed where neighbours agree, 1 to 10; zero means 2. More would make all
+	// nodes alike.
 	Hops int
 
 	// Workers is the number of goroutines that compute; zero means GOMAXPROCS. It does not change the predictions.
@@ -54,7 +55,7 @@ func (o PredictOptions) withDefaults() (PredictOptions, error) {
 
 // A PredictReport says how the base classifier was trained and how often it agrees with the given labels.
 type PredictReport struct {
-	Inputs                                          string  // InputFeatures or InputStructure
+	Inputs                                          string  // InputFeatures, InputMixed or InputStructure
 	TrainNodes, ValidationNodes, TestNodes          int64   // labelled nodes: learned from, and of the other splits
 	TrainAccuracy, ValidationAccuracy, TestAccuracy float64 // as predicted: see Predict; NaN for an empty split
 	Epochs                                          int     // until training stopped
@@ -63,8 +64,9 @@ type PredictReport struct {
 
 // What the base classifier sees of a node.
 const (
-	InputFeatures  = "features"  // the stored features, smoothed over its neighbourhood
-	InputStructure = "structure" // the training labels around it
+	InputFeatures  = "features"                // the stored features, smoothed over its neighbourhood
+	InputMixed     = "features and neighbours" // where neighbours disagree
+	InputStructure = "structure"               // the training labels around it
 )
 
 // Predict trains the built-in base classifier on the given labels of all nodes outside the validation and test splits,
@@ -80,7 +82,12 @@ const (
 //	S_k Y_train, k = 1..3 (1..4 where less than a tenth of the nodes are learned from),
 //	each row scaled to sum 1, and the logarithm of the degree
 //
-// in which no node sees its own label. Training stops, and the best network is kept, by the cross-entropy on the
+// in which no node sees its own label. Where neighbours disagree (an adjusted homophily below LowHomophily, and no more
+// than 256 classes) smoothing would mix unlike nodes: a graph with features then has the input
+//
+//	X, S_1 X, each row scaled to length 1, S_1 Y_train scaled to sum 1, and the logarithm of the degree
+//
+// Training stops, and the best network is kept, by the cross-entropy on the
 // validation split. A store without a column "split" is split at random (see Splits).
 //
 // It is trained several times over, each time on all but a part of the nodes (cross-fitting), so that every node is

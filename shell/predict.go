@@ -13,7 +13,7 @@ import (
 type predictCommand struct {
 	DB    string `arg:"" name:"DB" help:"Directory of the store."`
 	Seed  uint64 `default:"${seed}" help:"Seed of the training."`
-	Hops  int    `default:"2" placeholder:"N" help:"Hops that the inputs are smoothed over. Without it: 2."`
+	Hops  int    `default:"2" placeholder:"N" help:"Hops that features are smoothed over where neighbours agree. Without it: 2."`
 	Stats string `file:"write" placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
 	orientation
 	predictionEncoding
@@ -22,7 +22,7 @@ type predictCommand struct {
 
 func (*predictCommand) Help() string {
 	return `Trains a classifier on the labelled nodes outside the validation and test splits, from their features smoothed over the graph, or from the ` +
-		`labels around them where the store has no features, and writes class probabilities for every node in place of earlier ones. A node it ` +
+		`labels around them where the store has no features, from both where neighbours are mostly of other classes, and writes class probabilities for every node in place of earlier ones. A node it ` +
 		`learns from is predicted by a network that has not seen its label. clean does this by itself where there are no predictions.
 
     graphcleaner predict my.graph
