@@ -1,6 +1,7 @@
 package cleaner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -10,8 +11,9 @@ import (
 // Outdated says what has changed in a store since its last run began that the scores know nothing of, a text each, such
 // as "predictions were written after run 3 began". It looks at how often predictions were written, and at how many nodes
 // and edges there are. It does not see an edge that took the place of another, nor a label that was set without a
-// decision. Decisions make no scores old: they are not judged again.
-func Outdated(tx *kv.Tx, run *Run) ([]string, error) {
+// decision. Decisions make no scores old, since what they say is not judged again, unless the run has trusted what was
+// decided before.
+func Outdated(ctx context.Context, tx *kv.Tx, run *Run) ([]string, error) {
 	var changes []string
 	writes, err := predictionWrites(tx)
 	if err != nil {
@@ -32,5 +34,40 @@ func Outdated(tx *kv.Tx, run *Run) ([]string, error) {
 	if edges := tx.NumEdges(); edges != run.Edges {
 		changes = append(changes, fmt.Sprintf("there are %d edges, run %d saw %d", edges, run.ID, run.Edges))
 	}
+	distrusted, err := distrustedSince(ctx, tx, run)
+	if err != nil {
+		return nil, err
+	}
+	if distrusted > 0 {
+		changes = append(changes, fmt.Sprintf("decisions that run %d trusted no longer hold: %d", run.ID, distrusted))
+	}
 	return changes, nil
+}
+
+// distrustedSince counts the nodes that were decided on before a run, which took the decisions for the truth, and whose
+// decision is another now.
+func distrustedSince(ctx context.Context, tx *kv.Tx, run *Run) (count int, err error) {
+	if run.Model == nil || run.Model.Calibration == nil {
+		return 0, nil
+	}
+	type standing struct {
+		decision DecisionKind
+		label    string
+	}
+	seen, now := make(map[kv.NodeID]standing), make(map[kv.NodeID]standing)
+	for d, err := range historyRecords(ctx, tx, run.Decisions+1) {
+		if err != nil {
+			return 0, err
+		}
+		if _, ok := seen[d.Node]; !ok {
+			seen[d.Node] = standing{d.Before, d.From}
+		}
+		now[d.Node] = standing{d.After, d.To}
+	}
+	for v, was := range seen {
+		if was.decision != NoDecision && was.decision != Unsure && was != now[v] {
+			count++
+		}
+	}
+	return count, nil
 }

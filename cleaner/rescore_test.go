@@ -3,6 +3,7 @@ package cleaner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -130,6 +131,24 @@ func cleanTrusts(t *testing.T, mend DecisionKind) {
 	again := mustClean(t, s, Options{Seed: 2})
 	if again.MislabelRate != second.MislabelRate || again.Threshold != second.Threshold {
 		t.Errorf("again: got %v and %v, want %v and %v", again.MislabelRate, again.Threshold, second.MislabelRate, second.Threshold)
+	}
+	outdated := func() []string {
+		t.Helper()
+		tx := s.Begin()
+		defer tx.Close()
+		changes, err := Outdated(t.Context(), tx, again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return changes
+	}
+	if changes := outdated(); changes != nil {
+		t.Errorf("decisions that the run has seen: got %q, want nothing outdated", changes)
+	}
+	mustUndo(t, s, 1)
+	want := fmt.Sprintf("decisions that run %d trusted no longer hold: 40", again.ID)
+	if changes := outdated(); !slices.Equal(changes, []string{want}) {
+		t.Errorf("all taken back: got %q, want %q", changes, want)
 	}
 }
 

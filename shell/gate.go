@@ -227,7 +227,7 @@ func (c *gateCommand) count(ctx context.Context, store *kv.Store, known baseline
 
 // outdated says why scores are not those of the store as it is, and what to do about it.
 func outdated(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error) {
-	changes, err := cleaner.Outdated(tx, run)
+	changes, err := cleaner.Outdated(ctx, tx, run)
 	if err != nil {
 		return nil, err
 	}
