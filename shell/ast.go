@@ -46,10 +46,10 @@ type (
 	}
 
 	cleanStatement struct {
-		hops, threshold, seed *literal
-		direction             kv.Direction
-		preset                cleaner.Preset       // "" where not given
-		diagonal              cleaner.DiagonalMode // "" where not given
+		hops, threshold, expect, seed *literal
+		direction                     kv.Direction
+		preset                        cleaner.Preset       // "" where not given
+		diagonal                      cleaner.DiagonalMode // "" where not given
 	}
 
 	// decideStatement decides on the nodes of ids, or where ids is nil on the suspects that a condition is true of, or on
@@ -236,6 +236,7 @@ func (s *cleanStatement) String() string {
 	}
 	option("diagonal", string(s.diagonal))
 	option("threshold", s.threshold.orNothing())
+	option("expect", s.expect.orNothing())
 	option("seed", s.seed.orNothing())
 	return text
 }

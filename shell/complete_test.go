@@ -49,7 +49,7 @@ func TestCandidates(t *testing.T) {
 		{"undo ", "", nil},
 		{"node p-", "p-", nil},
 		{"neighbors p1 h", "h", []string{"hops"}},
-		{"clean ", "", []string{"hops", "preset", "direction", "diagonal", "threshold", "seed"}},
+		{"clean ", "", []string{"hops", "preset", "direction", "diagonal", "threshold", "expect", "seed"}},
 		{"clean preset paper hops 2 d", "d", []string{"direction", "diagonal"}},
 		{"clean preset ", "", []string{"default", "paper"}},
 		{"un", "un", []string{"undo", "unlabel", "unsure"}},

@@ -83,7 +83,7 @@
 //	explain    = "explain" id .
 //	clean      = "clean" { "hops" number | "preset" ( "default" | "paper" )
 //	           | "direction" ( "out" | "in" | "both" ) | "diagonal" ( "exact" | "sampled" )
-//	           | "threshold" number | "seed" number } .           (each once at most, in any order)
+//	           | "threshold" number | "expect" number | "seed" number } . (each once at most, in any order)
 //	rescore    = "rescore" .
 //	plan       = "plan" ( suspects | nodes | count ) .
 //	decide     = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids | [ "all" ] where ) [ because ]

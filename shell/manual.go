@@ -36,14 +36,14 @@ columns of predictions that have no header.`,
 	},
 	{
 		name:    "clean",
-		usage:   "clean [hops K] [preset default|paper] [direction out|in|both] [diagonal exact|sampled] [threshold T] [seed N]",
+		usage:   "clean [hops K] [preset default|paper] [direction out|in|both] [diagonal exact|sampled] [threshold T] [expect R] [seed N]",
 		summary: "score every labelled node and suggest labels",
 		text: `Trains the built-in classifier first where the store has no predictions. The scores of an earlier run are
 replaced when the new ones are complete. In a directed graph a node gathers from those its edges lead to (out),
 from those whose edges lead to it (in), or from both, as it does where no direction is given. The preset paper is
 GraphCleaner as published. Closed walks are counted (exact) or, where that takes too long, sampled. Without a
-threshold it follows from the estimated mislabel rate; without a seed that is 1. Ctrl-C stops it, and given again it
-goes on from there.`,
+threshold it follows from the estimated mislabel rate; where you expect a share R of the labels to be wrong, from
+that. Without a seed that is 1. Ctrl-C stops it, and given again it goes on from there.`,
 		example: "clean hops 2 preset paper",
 	},
 	{
@@ -116,7 +116,8 @@ from when they were imported.`,
 		usage:   "noise",
 		summary: "which classes are given in place of which",
 		text: `The transition matrix: in the column of a true class, the probability of each given label. Below it stand the
-pairs of classes that are confused most, and of each label the share that is wrong. csv and tsv have one row a pair; json
+pairs of classes that are confused most, of each label the share that is wrong, and of all labels, with the interval and
+the grey zone. csv and tsv have one row a pair; json
 and jsonl have all in one object: mislabel_rate, mislabel_rates, confused, and transition in the order of classes.`,
 		example: "noise",
 	},
@@ -155,14 +156,19 @@ a new run; their order stays. The next clean learns from the decisions in full.`
 		name:    "runs",
 		usage:   "runs",
 		summary: "every run of clean",
-		text:    "The last run is the one that the scores in the store come from.",
+		text: `The last run is the one that the scores in the store come from. predictions says where those came from that it was
+given: the report of clean says what was done with them. mislabel_rate is the estimate, and rate_low to rate_high an
+interval that has nine tenths of what is believed of it. grey counts the labels, beside the suspects, of which nothing in
+graph and predictions says whether they are wrong or hard to tell: decisions do. rescored is up to which entry of the
+history decisions have moved the scores.`,
 		example: "runs",
 	},
 	{
 		name:    "stats",
 		usage:   "stats",
 		summary: "the size of the store and what it holds",
-		text:    "Nodes, edges, labels, columns, matrices, runs and the bytes on disk.",
+		text: `Nodes, edges, labels, columns, matrices, runs and the bytes on disk; of the last run the mislabel rate with its
+interval, the grey zone, and how many wrong labels are expected to be found yet.`,
 		example: "stats",
 	},
 	{

@@ -408,7 +408,8 @@ func (p *parser) neighbors() (statement, error) {
 
 // clean = "clean" { "hops" number | "preset" ( "default" | "paper" ) | "direction" ( "out" | "in" | "both" )
 //
-//	| "diagonal" ( "exact" | "sampled" ) | "threshold" number | "seed" number } , each at most once.
+//	| "diagonal" ( "exact" | "sampled" ) | "threshold" number | "expect" number
+//	| "seed" number } , each at most once.
 func (p *parser) clean() (statement, error) {
 	s := &cleanStatement{}
 	number := func(into **literal, label string) error {
@@ -435,6 +436,7 @@ func (p *parser) clean() (statement, error) {
 			return err
 		}},
 		{"threshold", func() error { return number(&s.threshold, "a score between 0 and 1") }},
+		{"expect", func() error { return number(&s.expect, "a share between 0 and 1") }},
 		{"seed", func() error { return number(&s.seed, "a whole number") }},
 	}
 	for {

@@ -43,6 +43,12 @@ func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 			return nil, err
 		}
 	}
+	if s.expect != nil {
+		var err error
+		if opt.Expect, err = q.share(*s.expect, "an expected share of wrong labels"); err != nil {
+			return nil, err
+		}
+	}
 	if s.seed != nil {
 		seed, err := q.whole(*s.seed, "a seed", math.MaxInt)
 		if err != nil {

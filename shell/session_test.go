@@ -201,4 +201,14 @@ func TestCleanStatement(t *testing.T) {
 	if got := strings.Count(out, "run,started,"); got != 2 {
 		t.Errorf("got %d headers of runs, want one from clean and one from runs:\n%s", got, out)
 	}
+	out, people, err = answer(t, SessionOptions{Store: store, Format: FormatJSON, Workers: 1}, "clean hops 2 expect 0.25")
+	if err != nil || !strings.Contains(out, `"mislabel_rate":0.25`) {
+		t.Errorf("clean expect 0.25: got %s, %s and %v", out, people, err)
+	}
+	if _, _, err := answer(t, SessionOptions{Store: store}, "clean expect 0.25 preset paper"); err == nil {
+		t.Error("clean expect with preset paper: got no error")
+	}
+	if _, _, err := answer(t, SessionOptions{Store: store}, "clean expect 2"); err == nil {
+		t.Error("clean expect 2: got no error")
+	}
 }
