@@ -20,7 +20,8 @@ import (
 //	doubt  where the evidence is unsure: the labels tell nothing
 //
 // Before that the rate is believed to be somewhere around the share of labels that confident learning counts as wrong, by
-// the hypothesis of flips not below priorRate: where predictions say nothing, neither does that share.
+// the hypothesis of flips not below priorRate: where predictions say nothing, neither does that share. Where rows are
+// doubtful it is no more than mostWrong, and priorRate where that is half of them or more.
 // Verdicts, labels that a person has said to be right or wrong, change the weights of all: a Bernoulli trial each, with
 // the score for its chance. Without a verdict nothing speaks for a lapse, and λ is zero.
 //
@@ -58,6 +59,7 @@ const (
 	expectWidth = 0.35 // standard deviation of the log-odds of a rate that was expected
 	leastJoint  = 0.005
 	mostJoint   = 0.6
+	believed    = 0.5 // of doubtful rows, a share of wrong labels that predictions are not believed from
 )
 
 // lapses are the λ that are tried.
@@ -409,7 +411,10 @@ func (m *LabelModel) calibrate(sample *sample, rows labelRows, profile []float64
 			corrected++
 		}
 	}
-	if rows.atMostWrong > 0 {
+	switch {
+	case rows.atMostWrong >= believed:
+		joint = priorRate
+	case rows.atMostWrong > 0:
 		joint = min(joint, rows.atMostWrong)
 	}
 	m.Calibration = newCalibration(ratesFor(m.Classes), profile, joint, opt.Expect, drawn, sample.share)

@@ -100,3 +100,31 @@ func TestDoubtIsNoFlip(t *testing.T) {
 		t.Errorf("want below 0.15 and above 0.25: rate: got %.3f where the rows are known to be doubtful, %.3f where they are not", aware, unaware)
 	}
 }
+
+// TestDoubtBoundsTheRate: what confident learning counts says the less of the rate the less the surest predictions agree.
+func TestDoubtBoundsTheRate(t *testing.T) {
+	const n, c = 2000, 4
+	r := rand.New(rand.NewPCG(5, 0))
+	rows := labelRows{classes: c, width: 3}
+	of := &sample{share: 1, added: make([]bool, n)}
+	for range n {
+		y := kv.Class(r.IntN(c))
+		rows.given, of.given, of.truth = append(rows.given, y), append(of.given, y), append(of.truth, kv.NoClass)
+		for range c {
+			rows.z = append(rows.z, 1./c, 0, 0)
+		}
+	}
+	rates := make(map[float64]float64)
+	for _, most := range []float64{0, 0.3, 0.6} {
+		rows.atMostWrong = most
+		m, profile, err := fitLabels(context.Background(), scratch.Temporary(t.TempDir()), rows, 1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.calibrate(of, rows, profile, 0.7, Options{})
+		rates[most] = m.Calibration.estimate().rate
+	}
+	if !(rates[0.6] < 0.15 && 0.15 < rates[0.3] && rates[0.3] < 0.35 && 0.35 < rates[0]) {
+		t.Errorf("got rates %v by atMostWrong, want them to rise from 0.6 to 0.3 to 0", rates)
+	}
+}
