@@ -135,10 +135,41 @@ func (p *baseProblem) train(ctx context.Context, opt PredictOptions) (*trainedBa
 	if err := requireBudget("predict", opt.MemoryBudget, least, p.classes, p.classBytes()); err != nil {
 		return nil, err
 	}
-	t := &trainedBase{
-		opt: opt, budget: opt.MemoryBudget - p.heldInTraining(), report: &PredictReport{},
+	candidates, err := p.candidates(ctx, opt)
+	if err != nil {
+		return nil, err
 	}
-	if t.inputs, t.report.Inputs, err = p.inputs(ctx, opt, t.budget); err != nil {
+	if p.observe != nil || p.count(p.stops) == 0 {
+		candidates = candidates[len(candidates)-1:]
+	}
+	var best *trainedBase
+	for _, input := range candidates {
+		t, err := p.trainOn(ctx, input, opt)
+		switch {
+		case err == nil && best == nil:
+			best = t
+		case err == nil && t.fit.loss < best.fit.loss:
+			err, best = best.inputs.Close(), t
+		case err == nil:
+			err = t.inputs.Close()
+		}
+		if err != nil {
+			if best != nil {
+				err = errors.Join(err, best.inputs.Close())
+			}
+			return nil, err
+		}
+	}
+	return best, nil
+}
+
+// trainOn trains the base classifier on an input.
+func (p *baseProblem) trainOn(ctx context.Context, input baseInput, opt PredictOptions) (*trainedBase, error) {
+	t := &trainedBase{
+		opt: opt, budget: opt.MemoryBudget - p.heldInTraining(), report: &PredictReport{Inputs: input.name},
+	}
+	var err error
+	if t.inputs, err = input.make(ctx, opt, t.budget); err != nil {
 		return nil, err
 	}
 	began := time.Now()

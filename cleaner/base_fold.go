@@ -17,6 +17,7 @@ type crossFit struct {
 	nets  []*Network
 	nodes *nodeSet // that were learned from
 	folds []uint8  // of them, by rank
+	loss  float64  // of the first network on the validation nodes
 }
 
 // judge is the network that a node is predicted by, and false where all of them are to be asked.
@@ -116,7 +117,7 @@ func (p *baseProblem) fitBase(
 			chosen = t
 		}
 	}
-	fit.nets[0], report.Epochs = chosen.net, chosen.epochs
+	fit.nets[0], fit.loss, report.Epochs = chosen.net, chosen.loss, chosen.epochs
 	// The other folds do as the first has chosen, side by side.
 	epochs := make([]int, folds)
 	workers := min(ops.Workers(opt.Workers), max(folds-1, 1))

@@ -26,22 +26,24 @@ func (p *baseProblem) operators(o PredictOptions, budget int64, stage string) op
 	return opt
 }
 
-// inputs are those of every node, and what they are. The caller closes them.
-func (p *baseProblem) inputs(ctx context.Context, opt PredictOptions, budget int64) (s *rowStore, are string, err error) {
+// A baseInput is what a network may see of every node.
+type baseInput struct {
+	name string // of PredictReport.Inputs
+	make func(ctx context.Context, opt PredictOptions, budget int64) (*rowStore, error)
+}
+
+// candidates are the inputs that are tried. Wrong labels make neighbours disagree as well: where they do, the validation
+// split tells whether features are to be smoothed.
+func (p *baseProblem) candidates(ctx context.Context, opt PredictOptions) ([]baseInput, error) {
 	if !p.hasFeatures() {
-		s, err = p.structure(ctx, opt, budget)
-		return s, InputStructure, err
+		return []baseInput{{InputStructure, p.structure}}, nil
 	}
+	inputs := []baseInput{{InputFeatures, p.smoothedFeatures}}
 	arcs, err := disagreement(ctx, p.graph, p.labels, p.classes, opt.Workers)
-	if err != nil {
-		return nil, "", err
+	if err == nil && arcs != nil {
+		inputs = append(inputs, baseInput{InputMixed, p.mixedInputs})
 	}
-	if arcs != nil {
-		s, err = p.mixedInputs(ctx, opt, budget)
-		return s, InputMixed, err
-	}
-	s, err = p.smoothedFeatures(ctx, opt, budget)
-	return s, InputFeatures, err
+	return inputs, err
 }
 
 // smoothedFeatures is the input of a graph with features [n×d].

@@ -20,8 +20,7 @@ import (
 //	doubt  where the evidence is unsure: the labels tell nothing
 //
 // Before that the rate is believed to be somewhere around the share of labels that confident learning counts as wrong, by
-// the hypothesis of flips not below priorRate: where predictions say nothing, neither does that share. Where rows are
-// doubtful it is no more than mostWrong, and priorRate where that is half of them or more.
+// the hypothesis of flips not below priorRate: where predictions say nothing, neither does that share (seeDoubt).
 // Verdicts, labels that a person has said to be right or wrong, change the weights of all: a Bernoulli trial each, with
 // the score for its chance. Without a verdict nothing speaks for a lapse, and λ is zero.
 //
@@ -59,7 +58,6 @@ const (
 	expectWidth = 0.35 // standard deviation of the log-odds of a rate that was expected
 	leastJoint  = 0.005
 	mostJoint   = 0.6
-	believed    = 0.5 // of doubtful rows, a share of wrong labels that predictions are not believed from
 )
 
 // lapses are the λ that are tried.
@@ -266,7 +264,7 @@ func (c *Calibration) estimate() (e rateEstimate) {
 	e.low, e.high = min(e.low, e.rate), max(e.high, e.rate)
 	grey := max(c.quantile(doubt, greyQuantile), e.rate)
 	e.threshold = e.score(c.cut(e.shift, e.lapse))
-	if c.expected(e.shift, e.lapse) < 1 && c.Wrong == 0 {
+	if c.expected(e.shift, e.lapse) < 1 {
 		e.threshold = 0.5
 	}
 	e.threshold = min(max(e.threshold, edge), 1-edge)
@@ -345,14 +343,12 @@ func (c *Calibration) expected(shift, lapse float64) (sum float64) {
 
 // cut is between the log-odds of a label that is flagged and of one that is not, for the greatest expected F1,
 //
-//	2 (w + Σ_{flagged} s) / (w + flagged + w + Σ s)
+//	2 Σ_{flagged} s / (flagged + Σ s)
 //
-// over the undecided labels, w of the decided ones being wrong.
+// over the undecided labels.
 func (c *Calibration) cut(shift, lapse float64) float64 {
-	wrong := float64(c.Share * float64(c.Wrong))
-	whole := wrong + c.expected(shift, lapse)
-	found, flagged, best := wrong, wrong, len(c.Bins)
-	most := share(2*found, flagged+whole)
+	whole, best := c.expected(shift, lapse), len(c.Bins)-1
+	var found, flagged, most float64
 	for b := len(c.Bins) - 1; b >= 0; b-- {
 		n := c.undecided(b)
 		if n == 0 {
@@ -364,11 +360,12 @@ func (c *Calibration) cut(shift, lapse float64) float64 {
 			most, best = f1, b
 		}
 	}
-	below := best - 1
-	for below > 0 && c.undecided(below) == 0 {
-		below--
+	for below := best - 1; below >= 0; below-- {
+		if c.undecided(below) > 0 {
+			return (logOddsOf(best) + logOddsOf(below)) / 2
+		}
 	}
-	return (logOddsOf(best) + logOddsOf(max(below, 0))) / 2
+	return logOddsOf(best) - 1./binsPerUnit // all are flagged
 }
 
 // rebin counts other nodes, by scores as an estimate has made them; NaN scores are left out.
@@ -397,9 +394,8 @@ func (e *rateEstimate) logOdds(s float64) float64 {
 	return logit(s) - e.shift
 }
 
-// calibrate fills Calibration, Shift and Lapse from the sample that the model was fitted to. joint is the share of labels
-// that confident learning counts as wrong.
-func (m *LabelModel) calibrate(sample *sample, rows labelRows, profile []float64, joint float64, opt Options) {
+// calibrate fills Calibration, Shift and Lapse from the sample that the model was fitted to.
+func (m *LabelModel) calibrate(sample *sample, rows labelRows, profile []float64, opt Options) {
 	logOdds := m.laidOut().sampleLogOdds(rows)
 	var drawn []float64
 	corrected := 0.0
@@ -411,13 +407,7 @@ func (m *LabelModel) calibrate(sample *sample, rows labelRows, profile []float64
 			corrected++
 		}
 	}
-	switch {
-	case rows.atMostWrong >= believed:
-		joint = priorRate
-	case rows.atMostWrong > 0:
-		joint = min(joint, rows.atMostWrong)
-	}
-	m.Calibration = newCalibration(ratesFor(m.Classes), profile, joint, opt.Expect, drawn, sample.share)
+	m.Calibration = newCalibration(ratesFor(m.Classes), profile, rows.joint, opt.Expect, drawn, sample.share)
 	m.Calibration.Threshold, m.Calibration.Corrected = opt.Threshold, share(corrected, float64(len(drawn)))
 	for r, truth := range sample.truth {
 		if truth != kv.NoClass {

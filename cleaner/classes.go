@@ -55,8 +55,8 @@ func (s *LabelStatistics) Warning() string {
 		return ""
 	}
 	return fmt.Sprintf("low homophily: %.3g of labelled neighbours agree, %.3g would by chance (adjusted homophily %.3g, want %.3g "+
-		"or more, or as much below zero): neighbours say less of a label here, and scores are less reliable",
-		s.Homophily, s.ChanceHomophily, s.AdjustedHomophily, LowHomophily)
+		"or more, or %.3g or less): neighbours say less of a label here, and scores are less reliable",
+		s.Homophily, s.ChanceHomophily, s.AdjustedHomophily, LowHomophily, -LowHomophily)
 }
 
 // Statistics reads labels, adjacency, predictions and scores once each. Neighbours are those along either direction,

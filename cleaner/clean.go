@@ -114,7 +114,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, result.Close()) }()
-	warnings, err := p.warnings(ctx, tx)
+	warnings, err := p.warnings(ctx, tx, result.model)
 	if err != nil {
 		return nil, err
 	}
@@ -169,13 +169,17 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 }
 
 // warnings are those of Run.Warnings.
-func (p problem) warnings(ctx context.Context, tx *kv.Tx) (warnings []string, err error) {
+func (p problem) warnings(ctx context.Context, tx *kv.Tx, model *LabelModel) (warnings []string, err error) {
 	homophily, err := statisticsOf(ctx, tx, p.labels, (*LabelStatistics).measureHomophily)
 	if err != nil {
 		return nil, err
 	}
 	if warning := homophily.Warning(); warning != "" {
 		warnings = append(warnings, warning)
+	}
+	if model != nil && model.Doubtful {
+		warnings = append(warnings, "poor predictions: they agree with too few labels to tell wrong ones from those that are hard to tell; "+
+			"the mislabel rate is mostly assumed")
 	}
 	return warnings, nil
 }

@@ -24,9 +24,12 @@ const (
 	leastRateKept = 0.7
 
 	// A classifier that stopped early has half seen the labels. The rate falls less with it, but it drives the built-in one
-	// out: b is far above a. One that knows more, and has not seen them, leaves a what only B knows.
-	mostRateFallen = 0.95
+	// out: b is far above a. One that knows more, and has not seen them, leaves a what only B knows. With one that has seen a
+	// part of the labels, or hardly learned them, the rate falls less too, and U prefers wrong labels to other classes.
+	mostRateFallen = 0.96
 	drivenOut      = 0.9 // of a + b
+	// One that is weaker than the built-in one does not lower the rate unless it has seen labels: less proves it of that one.
+	weakErrors, strongErrors = -0.5, 2
 
 	noWeight = 0.005 // of predictions, and less, is none
 
@@ -279,7 +282,7 @@ func (c *combination) weigh(ctx context.Context, g *combined, sample *sample, z 
 		rows.given = append(rows.given, right)
 		rows.z = append(rows.z, both[2*row*c.classes:2*(row+1)*c.classes]...)
 	}
-	f, err := newLabelFit(ctx, c.place.temporary(), rows, []int{0, 1}, c.opt.Workers, false)
+	f, err := newLabelFit(ctx, c.place.temporary(), rows, []int{0, 1}, c.opt.Workers, noBackground)
 	if err != nil {
 		return err
 	}
@@ -310,30 +313,56 @@ func (c *combination) weigh(ctx context.Context, g *combined, sample *sample, z 
 	g.rate, _, err = c.rateOf(ctx, sample, z)
 	each(func() {}) // B again, for the next group
 	kept, drives := g.rate/c.rate, g.weights[1] > drivenOut*(g.weights[0]+g.weights[1])
-	if g.seen = kept < leastRateKept && c.repeats(g, sample, both) || kept < mostRateFallen && drives; g.seen {
+	first, preferred := c.repeats(g, sample, both)
+	if g.seen = kept < leastRateKept && first || kept < mostRateFallen && (drives || preferred); g.seen {
 		g.weights = alone
 	}
 	return err
 }
 
-// repeats says whether U takes more of the labels of a group for right, among those that are wrong by B and neighbours
-// with a chance of a half and more, than these chances leave.
-func (c *combination) repeats(g *combined, sample *sample, both []float32) bool {
-	var agree, right float64
+// repeats says of the labels of a group that are wrong by B and neighbours with a chance of a half and more whether U takes
+// more of them for right than these chances leave, and whether it prefers the others to more of the remaining classes than
+// it would had it seen none: to half of them those that are wrong, to all of them those that are right by these chances.
+func (c *combination) repeats(g *combined, sample *sample, both []float32) (first, preferred bool) {
+	var agree, right, above, expected, rows float64
 	from := make([]float32, c.classes)
 	for _, row := range g.rows {
 		if !(c.logOdds[row] > 0) {
 			continue
 		}
-		right += 1 - sigmoid(c.logOdds[row])
+		chance := 1 - sigmoid(c.logOdds[row])
+		right += chance
 		for k := range from {
 			from[k] = both[2*(row*c.classes+k)+1]
 		}
-		if class, _, _ := largest(from); class == sample.given[row] {
+		label := sample.given[row]
+		top, _, _ := largest(from)
+		if top == label {
 			agree++
+			continue
 		}
+		if c.classes == 2 {
+			continue
+		}
+		var below float64
+		for k, p := range from {
+			switch {
+			case kv.Class(k) == top || kv.Class(k) == label:
+			case p < from[label]:
+				below++
+			case p == from[label]:
+				below += 0.5
+			}
+		}
+		rows++
+		above += below / float64(c.classes-2)
+		expected += (1 + chance) / 2
 	}
-	return agree > right
+	errors := math.Sqrt(rows / 12) // of a sum of uniform shares
+	if g.weights[1] < g.weights[0] {
+		return agree > right, above > expected+float64(weakErrors*errors)
+	}
+	return agree > right, above > expected+float64(strongErrors*errors)
 }
 
 // join writes P.

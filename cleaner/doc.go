@@ -82,7 +82,7 @@
 // weighted sum of the logarithms of its features P0 and L1 … LK of Z[v][k], and the softmax of the utilities is the
 // chance that it is the true one. Where homophily is low the neighbours' given labels are counted as votes beside them,
 // each of which speaks for the classes whose nodes have such neighbours. A share p of the labels is wrong, in a way
-// that is learned too, unless neighbours disagree and predictions are poor, where confusion would pass for flips.
+// that is learned too, unless predictions are so poor that confusion would pass for flips (LabelModel.Doubtful).
 // P1 … PK are left out: the predictions of the neighbours have learned the label under test.
 // Weights, p and the way are fitted to the given labels of nodes whose prediction has not seen their label: all
 // labelled nodes where the base classifier was cross-fitted, else those of the validation and test splits. Nothing is

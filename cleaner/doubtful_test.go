@@ -4,14 +4,16 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/kv/scratch"
 )
 
-// predictedRows are rows of which sure ones, the first, have a prediction of 0.9 for class 0 and the others one of 0.4, with
-// so many labels of class 0 among them.
+// predictedRows are rows of three classes in turn, of which sure ones, the first, have a prediction of 0.9 for their class
+// and the others one of 0.4, with so many labels of that class among them.
 func predictedRows(n, sure, sureAgree, otherAgree int) *labelRows {
 	of := &labelRows{classes: 3, width: 2, votes: make([]float32, 3*n)}
 	for r := range n {
@@ -20,42 +22,80 @@ func predictedRows(n, sure, sureAgree, otherAgree int) *labelRows {
 			p, agree = 0.4, r-sure < otherAgree
 		}
 		for k := range 3 {
-			of.z = append(of.z, []float32{p, (1 - p) / 2, (1 - p) / 2}[k], 0)
+			if k == r%3 {
+				of.z = append(of.z, p, 0)
+			} else {
+				of.z = append(of.z, (1-p)/2, 0)
+			}
 		}
-		y := kv.Class(1)
-		if agree {
-			y = 0
+		y := r % 3
+		if !agree {
+			y = (y + 1) % 3
 		}
-		of.given = append(of.given, y)
+		of.given = append(of.given, kv.Class(y))
 	}
 	return of
 }
 
-func TestMostWrong(t *testing.T) {
+func TestSeeDoubt(t *testing.T) {
 	for _, c := range []struct {
 		name                           string
 		n, sure, sureAgree, otherAgree int
-		want                           float64
+		neighborsAgree                 bool
+		doubtful                       bool
+		joint                          float64 // of .7
 	}{
-		{"all agree", 1000, 100, 95, 850, 0},
-		{"flips everywhere", 1000, 100, 60, 540, 0},
-		{"only the surest agree", 1000, 100, 80, 300, 21. / 102},
-		{"none agree", 1000, 100, 50, 450, 51. / 102},
-		{"few rows", 99, 9, 9, 10, 0},
+		{"all agree", 1000, 100, 95, 850, false, false, 0.7},
+		{"flips everywhere", 1000, 100, 60, 540, false, false, 0.7},
+		{"only the surest agree", 1000, 100, 80, 300, false, true, 21. / 102},
+		{"only the surest agree, as neighbours do", 1000, 100, 80, 300, true, false, 0.7},
+		{"half of the surest agree", 1000, 100, 52, 450, false, true, 49. / 102},
+		{"hardly half of them", 1000, 100, 45, 450, false, true, priorRate},
+		{"hardly half of them, and neighbours agree", 1000, 100, 45, 450, true, false, 0.7},
+		{"a third of the surest agree, and neighbours agree", 1000, 100, 34, 300, true, true, priorRate},
+		{"few rows", 99, 9, 0, 10, false, false, 0.7},
 	} {
 		of := predictedRows(c.n, c.sure, c.sureAgree, c.otherAgree)
-		if got := of.mostWrong(); !near(got, c.want, 1e-12) {
-			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		if c.neighborsAgree {
+			of.votes = nil
 		}
-		of.votes = nil
-		if got := of.mostWrong(); got != 0 {
-			t.Errorf("%s, neighbours that agree: got %v, want 0", c.name, got)
+		if of.seeDoubt(0.7); of.doubtful != c.doubtful || !near(of.joint, c.joint, 1e-12) {
+			t.Errorf("%s: got doubtful %t and joint %v, want %t and %v", c.name, of.doubtful, of.joint, c.doubtful, c.joint)
 		}
 	}
 	of := predictedRows(1002, 102, 82, 300)
 	of.given[0], of.z[6] = kv.NoClass, float32(math.NaN())
-	if got, want := of.mostWrong(), 21./102; !near(got, want, 1e-12) {
-		t.Errorf("without two rows: got %v, want %v", got, want)
+	if of.seeDoubt(0.7); !near(of.joint, 21./102, 1e-12) {
+		t.Errorf("without two rows: got %v, want %v", of.joint, 21./102)
+	}
+	if of.seeDoubt(math.NaN()); !math.IsNaN(of.joint) {
+		t.Errorf("where nothing was counted: got %v, want NaN", of.joint)
+	}
+}
+
+// TestPredictionsThatKnowNothing: of two classes chance agrees with half of the labels.
+func TestPredictionsThatKnowNothing(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 0))
+	for _, known := range []bool{false, true} {
+		of := &labelRows{classes: 2, width: 2}
+		for range 2000 {
+			y, p := kv.Class(r.IntN(2)), float32(0.5+0.4*r.Float64())
+			top := kv.Class(r.IntN(2))
+			if known && r.Float64() < 0.6 {
+				top = y
+			}
+			for k := range kv.Class(2) {
+				if k == top {
+					of.z = append(of.z, p, 0)
+				} else {
+					of.z = append(of.z, 1-p, 0)
+				}
+			}
+			of.given = append(of.given, y)
+		}
+		if of.seeDoubt(0.45); of.doubtful == known || known != (of.joint == 0.45) {
+			t.Errorf("known %t: got doubtful %t and joint %v", known, of.doubtful, of.joint)
+		}
 	}
 }
 
@@ -87,13 +127,13 @@ func TestDoubtIsNoFlip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rows.atMostWrong > 0 && len(m.Background)+len(m.Flips) > 0 {
+		if rows.doubtful && len(m.Background)+len(m.Flips) > 0 {
 			t.Errorf("doubtful rows: got background %v and flips %v, want none", m.Background, m.Flips)
 		}
 		return m.Rate
 	}
 	unaware := rate()
-	if rows.atMostWrong = rows.mostWrong(); rows.atMostWrong == 0 {
+	if rows.seeDoubt(0.7); !rows.doubtful {
 		t.Fatal("the rows are not doubtful")
 	}
 	if aware := rate(); !(aware < 0.15 && 0.25 < unaware) {
@@ -101,30 +141,23 @@ func TestDoubtIsNoFlip(t *testing.T) {
 	}
 }
 
-// TestDoubtBoundsTheRate: what confident learning counts says the less of the rate the less the surest predictions agree.
-func TestDoubtBoundsTheRate(t *testing.T) {
-	const n, c = 2000, 4
-	r := rand.New(rand.NewPCG(5, 0))
-	rows := labelRows{classes: c, width: 3}
-	of := &sample{share: 1, added: make([]bool, n)}
-	for range n {
-		y := kv.Class(r.IntN(c))
-		rows.given, of.given, of.truth = append(rows.given, y), append(of.given, y), append(of.truth, kv.NoClass)
-		for range c {
-			rows.z = append(rows.z, 1./c, 0, 0)
-		}
+// TestPoorPredictionsAreSaid wants a warning where labels have nothing to do with graph and predictions.
+func TestPoorPredictionsAreSaid(t *testing.T) {
+	p := newPlanted(9, 300)
+	r := rand.New(rand.NewPCG(1, 9))
+	classes := []string{"alpha", "beta", "gamma", "δelta"}
+	for i := range p.nodes {
+		p.nodes[i].Label = classes[r.IntN(4)]
 	}
-	rates := make(map[float64]float64)
-	for _, most := range []float64{0, 0.3, 0.6} {
-		rows.atMostWrong = most
-		m, profile, err := fitLabels(context.Background(), scratch.Temporary(t.TempDir()), rows, 1, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.calibrate(of, rows, profile, 0.7, Options{})
-		rates[most] = m.Calibration.estimate().rate
+	warned := func(warnings []string) bool {
+		return slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, "poor predictions") })
 	}
-	if !(rates[0.6] < 0.15 && 0.15 < rates[0.3] && rates[0.3] < 0.35 && 0.35 < rates[0]) {
-		t.Errorf("got rates %v by atMostWrong, want them to rise from 0.6 to 0.3 to 0", rates)
+	run := mustClean(t, p.load(t, true), Options{Seed: 1})
+	if !run.Model.Doubtful || !warned(run.Warnings) || run.MislabelRate > 0.15 {
+		t.Errorf("got doubtful %t, warnings %q and a rate of %v, want to be warned, and a rate near %v",
+			run.Model.Doubtful, run.Warnings, run.MislabelRate, priorRate)
+	}
+	if run = mustClean(t, newPlanted(9, 300).load(t, true), Options{Seed: 1}); run.Model.Doubtful || warned(run.Warnings) {
+		t.Errorf("labels that agree: got doubtful %t and warnings %q", run.Model.Doubtful, run.Warnings)
 	}
 }

@@ -278,8 +278,8 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 	c := e.Counts
 	hops, ofClasses := baseHops, featureClassBytes(c.Classes)
 	e.baseColumns, e.BaseWidth = c.Features, c.Features
-	if c.Disagree {
-		hops, e.BaseWidth = 1, 2*c.Features+c.Classes+1
+	if c.Disagree { // both inputs are tried
+		e.BaseWidth = 2*c.Features + c.Classes + 1
 	}
 	least := c.Sizes.LeastForPropagate()
 	if c.Features == 0 {
@@ -311,6 +311,9 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 		return err
 	}
 	inputs := 4 * int64(e.BaseWidth) * int64(c.Nodes)
+	if c.Disagree {
+		inputs += 4 * int64(c.Features) * int64(c.Nodes)
+	}
 	perEpoch, epochs, trainings := e.trainings()
 	e.LeastSteps, e.BaseSteps, e.MostSteps = trainingSteps(perEpoch, epochs, trainings, c.Validation > 0)
 	e.add(
@@ -350,6 +353,9 @@ func (e *CleanEstimate) trainings() (perEpoch, epochs, trainings int) {
 	trainings = folds
 	if e.Counts.Features >= baseWide && e.Counts.Validation > 0 {
 		trainings += len(inputDropouts) - 1
+	}
+	if e.Counts.Disagree && e.Counts.Validation > 0 {
+		trainings *= 2
 	}
 	perEpoch, epochs = baseSteps(rows)
 	return perEpoch, epochs, trainings

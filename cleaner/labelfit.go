@@ -29,6 +29,10 @@ const (
 	leastFlips      = 2     // but at least so many
 	leastFlipCount  = 1e-3  // expected wrong labels of a pair of classes that are kept
 	leastBackground = 1e-3  // share of the top class that is kept
+	noBackground    = -1    // in place of a quantile of B,
+	clearDecile     = 0.1   // which nearly all rows of a top class are above,
+	clearMedian     = 0.5   // or half of them
+	manyWrong       = 0.3   // share of labels that confident learning counts as wrong: from it on clearMedian is tried too
 	leastOfTop      = 10    // rows of a top class to have a background
 	heardWeight     = 0.33  // of the weight of P0 without a background: below it, one leaves hardly anything of the predictions
 	confusedRate    = 0.75  // of the rate with a background: where it is below without, labels are confused systematically
@@ -81,58 +85,73 @@ type labelRows struct {
 	z              []float32  // features [rows×classes×width]
 	votes          []float32  // n [rows×classes]; nil: none
 	classes, width int
-	atMostWrong    float64 // where the rows are doubtful, the share of labels that can be wrong at most; zero: they are not
+	joint          float64 // share of labels that confident learning counts as wrong, no more than seeDoubt believes
+	doubtful       bool    // all labels are in doubt: see seeDoubt
 }
 
 // fitLabels fits a LabelModel to rows; whoever knows the compatibility puts it in. profile has the log-likelihoods at
 // the rates that were tried (ratesFor), over dependence. done, where not nil, is told of every rate that was tried.
 //
-// Two are fitted: with a background and without. Without it a systematic confusion that the classifier has learned passes
-// for doubt about the nodes, and the rate comes out too low. With it classes that are hard to tell apart look certain,
-// and the nodes with the least agreement are not told apart. So it is left out unless the rate is far lower without it, and
-// where it leaves hardly anything of the predictions: they are poor then, and any rate fits.
+// Two are fitted, with a background and without, and where very many labels seem wrong a third. Without it a systematic
+// confusion that the classifier has learned passes for doubt about the nodes, and the rate comes out too low. With it
+// classes that are hard to tell apart look certain, and the nodes with the least agreement are not told apart. So it is left
+// out unless the rate is far lower without it, and where it leaves hardly anything of the predictions: they are poor then,
+// and any rate fits. A background of the first
+// decile leaves a part of such a confusion; that of the median leaves none, but takes doubt for flips where few labels are
+// wrong.
 //
 // Where rows are doubtful it is left out as well, and wrong labels go anywhere: what predictions confuse would pass for
 // flips, of nearly every second label.
 func fitLabels(
 	ctx context.Context, dir *scratch.Dir, rows labelRows, workers int, done func(rates, of int),
 ) (model *LabelModel, profile []float64, err error) {
-	var fitted [2]*LabelModel
-	var profiles [2][]float64
-	backgrounds := []bool{false, true}
-	if rows.atMostWrong > 0 {
-		backgrounds = backgrounds[:1]
+	tries := 2
+	if rows.joint >= manyWrong {
+		tries = 3
 	}
-	for i, background := range backgrounds {
-		f, err := newLabelFit(ctx, dir, rows, evidenceColumns(rows.width), workers, background)
+	if rows.doubtful {
+		tries = 1
+	}
+	for i, quantile := range []float64{noBackground, clearDecile, clearMedian}[:tries] {
+		fitted, its, err := fitBehind(ctx, dir, rows, workers, quantile, func(rates, of int) {
+			if done != nil {
+				done(i*of+rates, tries*of)
+			}
+		})
 		if err != nil {
 			return nil, nil, err
 		}
-		fitted[i], profiles[i], err = f.fit(ctx, func(rates, of int) {
-			if done != nil {
-				done(i*of+rates, len(backgrounds)*of)
-			}
-		})
-		if err = errors.Join(err, f.Close()); err != nil {
-			return nil, nil, err
+		least := confusedRate
+		if i == 2 && len(model.Background) > 0 {
+			least = 1
+		}
+		if i == 0 || model.Rate < least*fitted.Rate && fitted.Weights[0] >= heardWeight*model.Weights[0] {
+			model, profile = fitted, its
 		}
 	}
-	plain, behind := 0, 1
-	if len(backgrounds) > 1 && fitted[plain].Rate < confusedRate*fitted[behind].Rate &&
-		fitted[behind].Weights[0] >= heardWeight*fitted[plain].Weights[0] {
-		return fitted[behind], profiles[behind], nil
+	return model, profile, nil
+}
+
+// fitBehind fits one, with the background of a quantile.
+func fitBehind(
+	ctx context.Context, dir *scratch.Dir, rows labelRows, workers int, quantile float64, done func(rates, of int),
+) (*LabelModel, []float64, error) {
+	f, err := newLabelFit(ctx, dir, rows, evidenceColumns(rows.width), workers, quantile)
+	if err != nil {
+		return nil, nil, err
 	}
-	return fitted[plain], profiles[plain], nil
+	m, profile, err := f.fit(ctx, done)
+	return m, profile, errors.Join(err, f.Close())
 }
 
 // newLabelFit takes columns of the features of rows, and their votes. Rows that are not finite are left out: their x is
 // zero for all classes.
 func newLabelFit(
-	ctx context.Context, dir *scratch.Dir, of labelRows, columns []int, workers int, background bool,
+	ctx context.Context, dir *scratch.Dir, of labelRows, columns []int, workers int, quantile float64,
 ) (f *labelFit, err error) {
 	rows, classes, width, z := len(of.given), of.classes, of.width, of.z
 	f = &labelFit{
-		classes: classes, width: len(columns), columns: columns, votes: of.votes, uniform: of.atMostWrong > 0, workers: workers,
+		classes: classes, width: len(columns), columns: columns, votes: of.votes, uniform: of.doubtful, workers: workers,
 		truth: of.truth,
 		rates: ratesFor(classes), prior: max(leastFlips, flipShare*float64(rows)) / float64(classes),
 	}
@@ -152,8 +171,8 @@ func newLabelFit(
 		return nil, errors.Join(err, f.x.Close())
 	}
 	tops := f.tops(z, width)
-	if f.background = newLines(classes, nil); background {
-		f.measureBackground(z, width, tops)
+	if f.background = newLines(classes, nil); quantile != noBackground {
+		f.measureBackground(z, width, tops, quantile)
 	}
 	if err := f.takeLogs(ctx, z, width, tops); err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -176,9 +195,9 @@ func (f *labelFit) tops(z []float32, width int) []int {
 	return tops
 }
 
-// measureBackground is B: of the rows with a top class, the first decile of what is predicted of each other class, over
-// that of the top class. Nearly all of them are predicted as much, clear ones too.
-func (f *labelFit) measureBackground(z []float32, width int, tops []int) {
+// measureBackground is B: of the rows with a top class, a quantile of what is predicted of each other class, over that of
+// the top class. The others are predicted as much, clear ones too.
+func (f *labelFit) measureBackground(z []float32, width int, tops []int, quantile float64) {
 	byTop := make([][]int, f.classes)
 	for r, top := range tops {
 		if f.given[r] != kv.NoClass && top != noTop {
@@ -195,20 +214,20 @@ func (f *labelFit) measureBackground(z []float32, width int, tops []int) {
 	var values []float32
 	for _, top := range often {
 		rows := byTop[top]
-		decile := func(k int) float64 {
+		among := func(k int) float64 {
 			values = values[:0]
 			for _, r := range rows {
 				values = append(values, z[(r*f.classes+k)*width])
 			}
 			slices.Sort(values)
-			return float64(values[(len(values)-1)/10])
+			return float64(values[int(quantile*float64(len(values)-1))])
 		}
-		own := decile(top)
+		own := among(top)
 		for k := range f.classes {
 			if k == top || own <= 0 {
 				continue
 			}
-			if share := min(decile(k)/own, 1); share >= leastBackground {
+			if share := min(among(k)/own, 1); share >= leastBackground {
 				f.background.of(top)[k] = share
 			}
 		}

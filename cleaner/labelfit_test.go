@@ -187,7 +187,7 @@ func TestExpectedRate(t *testing.T) {
 }
 
 // newFit takes the rows of a mixture.
-func (m mixture) newFit(t *testing.T, classes int, background bool) *labelFit {
+func (m mixture) newFit(t *testing.T, classes int, background float64) *labelFit {
 	t.Helper()
 	f, err := newLabelFit(context.Background(), nil, m.rows(classes), evidenceColumns(m.width), 1, background)
 	if err != nil {
@@ -203,7 +203,7 @@ func (m mixture) newFit(t *testing.T, classes int, background bool) *labelFit {
 
 // TestFitGoesOnFromARate: weights and matrix of a rate belong together, and are as likely as they were when it was tried.
 func TestFitGoesOnFromARate(t *testing.T) {
-	f := newMixture(7, 3000, 5, 0.2, true, true).newFit(t, 5, false)
+	f := newMixture(7, 3000, 5, 0.2, true, true).newFit(t, 5, noBackground)
 	tried, err := f.tryRates(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -236,7 +236,7 @@ func TestFitNeverGoesDown(t *testing.T) {
 				m.z[i] = float32(math.Pow(10, -6*r.Float64()))
 			}
 		}
-		f := m.newFit(t, classes, false)
+		f := m.newFit(t, classes, noBackground)
 		start := func() *modelState {
 			s := f.start()
 			s.rate = []float64{0.4, 0.02, 0.1}[seed%3]
@@ -273,7 +273,7 @@ func TestFitNeverGoesDown(t *testing.T) {
 
 // TestFitThatDoesNotSettle asks for gains that none has.
 func TestFitThatDoesNotSettle(t *testing.T) {
-	f := newMixture(7, 200, 3, 0.2, true, false).newFit(t, 3, false)
+	f := newMixture(7, 200, 3, 0.2, true, false).newFit(t, 3, noBackground)
 	if _, settled, err := f.maximize(context.Background(), f.start(), math.Inf(-1)); settled || err != nil {
 		t.Errorf("got settled %v and error %v, want false and none", settled, err)
 	}

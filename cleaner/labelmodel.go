@@ -42,8 +42,8 @@ type LabelModel struct {
 
 	// Background has the entries of B that are not zero, Row the top class. Flips has expected counts of wrong labels,
 	// Row the true class k and Column the given one i. With V[k][i] the count and Prior/(Classes−1), over the sum of row
-	// k and Prior, U[k][i] = λ/(Classes−1) + (1−λ)·V[k][i]: a share λ of the wrong labels may be anything. None are kept where
-	// neighbours disagree and predictions are poor: all of them may be anything then.
+	// k and Prior, U[k][i] = λ/(Classes−1) + (1−λ)·V[k][i]: a share λ of the wrong labels may be anything. None are kept of a
+	// Doubtful model: all of them may be anything then.
 	Background, Flips []Cell
 	Prior             float64
 
@@ -51,6 +51,10 @@ type LabelModel struct {
 	// Lapse alone. A model of an earlier version has none.
 	Shift, Lapse float64
 	Calibration  *Calibration
+
+	// Doubtful says that the predictions are too poor to tell doubt from wrong labels: Rate is mostly what is believed
+	// before anything is seen, and wrong labels may be anything.
+	Doubtful bool
 
 	// Unsettled is how many of the fits, one at every rate that was tried and one at Rate, still improved when they were
 	// ended.

@@ -81,6 +81,14 @@ func (s *spoiling) relabelByShares(ctx context.Context, near nearness, draws []f
 		for _, share := range shares {
 			sum += share
 		}
+		if sum == 0 { // all others have underflowed
+			for k := range shares {
+				if kv.Class(k) != s.labels[v] {
+					shares[k] = 1
+					sum++
+				}
+			}
+		}
 		s.noisy[v] = draw(shares, draws[v]*sum)
 	})
 }

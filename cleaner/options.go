@@ -53,6 +53,9 @@ const (
 
 const defaultCheckpointInterval = 30 * time.Second
 
+// MostExpected is the largest Options.Expect.
+const MostExpected = 0.9
+
 // Options tunes a cleaning. The zero value is ready to use.
 type Options struct {
 	// Preset is PresetDefault when empty.
@@ -81,6 +84,7 @@ type Options struct {
 	// Expect, where not zero, is the share of the labelled nodes that the caller believes to be mislabelled. Of PresetDefault
 	// it takes the place of the estimate: the log-odds of all scores move by as much as gives them this mean. Nothing
 	// in graph and predictions tells labels that are wrong where everybody would doubt from labels that are hard to tell.
+	// It is MostExpected at most.
 	Expect float64
 
 	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: labels and
@@ -135,8 +139,8 @@ func (o Options) withDefaults() (Options, error) {
 		problems = append(problems, fmt.Errorf("checkpoint interval %v: want none (%v) or more",
 			o.CheckpointInterval, defaultCheckpointInterval))
 	}
-	if !(o.Expect >= 0 && o.Expect < 1) || o.Expect > 0 && o.Preset != PresetDefault {
-		problems = append(problems, fmt.Errorf("expected share of mislabels %v: want none or a number between 0 and 1, with preset %s", o.Expect, PresetDefault))
+	if !(o.Expect >= 0 && o.Expect <= MostExpected) || o.Expect > 0 && o.Preset != PresetDefault {
+		problems = append(problems, fmt.Errorf("expected share of mislabels %v: want none or a number up to %v, with preset %s", o.Expect, MostExpected, PresetDefault))
 	}
 	if !(o.Threshold >= 0 && o.Threshold < 1) {
 		problems = append(problems, fmt.Errorf("threshold %v: want none or a number between 0 and 1", o.Threshold))

@@ -45,7 +45,7 @@ func Outdated(ctx context.Context, tx *kv.Tx, run *Run) ([]string, error) {
 }
 
 // distrustedSince counts the nodes that were decided on before a run, which took the decisions for the truth, and whose
-// decision is another now.
+// decision is another now, among the first mostVerdicts that were decided on since.
 func distrustedSince(ctx context.Context, tx *kv.Tx, run *Run) (count int, err error) {
 	if run.Model == nil || run.Model.Calibration == nil {
 		return 0, nil
@@ -60,6 +60,9 @@ func distrustedSince(ctx context.Context, tx *kv.Tx, run *Run) (count int, err e
 			return 0, err
 		}
 		if _, ok := seen[d.Node]; !ok {
+			if len(seen) == mostVerdicts {
+				break
+			}
 			seen[d.Node] = standing{d.Before, d.From}
 		}
 		now[d.Node] = standing{d.After, d.To}

@@ -139,14 +139,15 @@ func (s *stages) labelModel(
 	}
 	defer func() { err = errors.Join(err, votes.Close()) }()
 	rows := sample.rows(z, votes, s.classes)
-	rows.atMostWrong = rows.mostWrong()
+	rows.seeDoubt(mislabelRate(joint))
 	model, profile, err := fitLabels(ctx, s.place.temporary(), rows, s.opt.Workers,
 		func(rates, of int) { s.opt.progress("label model", int64(rates), int64(of)) })
 	if err != nil {
 		return nil, fmt.Errorf("label model: %w", err)
 	}
 	votes.keepIn(model)
-	model.calibrate(sample, rows, profile, mislabelRate(joint), s.opt)
+	model.Doubtful = rows.doubtful
+	model.calibrate(sample, rows, profile, s.opt)
 	model.Untaught = s.untaughtClasses()
 	if err := saveMark(s.dir(), posteriorStage, *model); err != nil {
 		return nil, err

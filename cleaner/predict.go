@@ -83,12 +83,12 @@ const (
 //	each row scaled to sum 1, and the logarithm of the degree
 //
 // in which no node sees its own label. Where neighbours disagree (an adjusted homophily below LowHomophily, and no more
-// than 256 classes) smoothing would mix unlike nodes: a graph with features then has the input
+// than 256 classes) smoothing may mix unlike nodes: a graph with features is then tried on the input
 //
 //	X, S_1 X, each row scaled to length 1, S_1 Y_train scaled to sum 1, and the logarithm of the degree
 //
-// Training stops, and the best network is kept, by the cross-entropy on the
-// validation split. A store without a column "split" is split at random (see Splits).
+// too, and the one with the lower cross-entropy on the validation split is kept. Training stops, and the best network is
+// kept, by the same. A store without a column "split" is split at random (see Splits).
 //
 // It is trained several times over, each time on all but a part of the nodes (cross-fitting), so that every node is
 // predicted by a network that has not learned its label, wrong as it may be; nodes that none has learned are predicted by

@@ -34,8 +34,8 @@ func (d *detection) check() error {
 	if d.Threshold != nil && !(*d.Threshold > 0 && *d.Threshold < 1) {
 		return usagef("--threshold %v: want a number between 0 and 1", *d.Threshold)
 	}
-	if d.Expect != nil && !(*d.Expect > 0 && *d.Expect < 1) {
-		return usagef("--expect %v: want a number between 0 and 1", *d.Expect)
+	if d.Expect != nil && !(*d.Expect > 0 && *d.Expect <= cleaner.MostExpected) {
+		return usagef("--expect %v: want a number above 0 and up to %v", *d.Expect, cleaner.MostExpected)
 	}
 	return checkHops(d.Hops)
 }
@@ -197,5 +197,5 @@ func greyText(run *cleaner.Run) string {
 	if run.Rescored > 0 {
 		return text
 	}
-	return text + "; to settle it, decide on the first 50 suspects and rescore, or clean with --expect R"
+	return text + "; to settle it, decide on the first suspects and rescore, or clean with --expect R"
 }
