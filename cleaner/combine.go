@@ -356,7 +356,7 @@ func (c *combination) repeats(g *combined, sample *sample, both []float32) (firs
 		}
 		rows++
 		above += below / float64(c.classes-2)
-		expected += (1 + chance) / 2
+		expected += float64((1 + chance) / 2)
 	}
 	errors := math.Sqrt(rows / 12) // of a sum of uniform shares
 	if g.weights[1] < g.weights[0] {
