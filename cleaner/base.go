@@ -145,12 +145,10 @@ func (p *baseProblem) train(ctx context.Context, opt PredictOptions) (*trainedBa
 	var best *trainedBase
 	for _, input := range candidates {
 		t, err := p.trainOn(ctx, input, opt)
-		switch {
-		case err == nil && best == nil:
-			best = t
-		case err == nil && t.fit.loss < best.fit.loss:
-			err, best = best.inputs.Close(), t
-		case err == nil:
+		if err == nil && (best == nil || t.fit.loss < best.fit.loss) {
+			best, t = t, best
+		}
+		if err == nil && t != nil { // the worse one
 			err = t.inputs.Close()
 		}
 		if err != nil {

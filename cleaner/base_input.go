@@ -52,9 +52,7 @@ func (p *baseProblem) smoothedFeatures(ctx context.Context, opt PredictOptions, 
 	if err != nil {
 		return nil, err
 	}
-	err = eachRows(ctx, p.features, s.rows, opt.Workers, func(rows kv.Range, values []float32) error {
-		return s.write(rows, 0, s.width, values)
-	})
+	err = p.writeFeatures(ctx, s, opt)
 	if err == nil {
 		op := ops.Operator{Hops: opt.Hops, SelfLoops: true}
 		err = ops.Propagate(ctx, p.graph, p.features, op, p.operators(opt, budget, "smooth"), func(t ops.Tile) error {
@@ -65,6 +63,13 @@ func (p *baseProblem) smoothedFeatures(ctx context.Context, opt PredictOptions, 
 		err = p.eachInput(ctx, s, opt, func(_ kv.NodeID, row []float32) { scaleTo1(row, square, math.Sqrt) })
 	}
 	return s.orClose(err)
+}
+
+// writeFeatures puts the features into the first columns.
+func (p *baseProblem) writeFeatures(ctx context.Context, s *rowStore, opt PredictOptions) error {
+	return eachRows(ctx, p.features, s.rows, opt.Workers, func(rows kv.Range, values []float32) error {
+		return s.write(rows, 0, p.features.Width(), values)
+	})
 }
 
 // mixedInputs is the input of a graph with features whose neighbours disagree [n×(2d+c+1)].
@@ -80,9 +85,7 @@ func (p *baseProblem) mixedInputs(ctx context.Context, opt PredictOptions, budge
 			return s.write(t.Rows, at+t.Lo, t.Hi-t.Lo, t.Values)
 		})
 	}
-	err = eachRows(ctx, p.features, s.rows, opt.Workers, func(rows kv.Range, values []float32) error {
-		return s.write(rows, 0, d, values)
-	})
+	err = p.writeFeatures(ctx, s, opt)
 	if err == nil {
 		err = around(p.features, d)
 	}

@@ -49,8 +49,8 @@ func joins(nodes, classes int) bool { return int64(nodes)*int64(classes) <= most
 //
 // Who brings predictions need not know, or say, whether they have seen the labels. Predictions that have seen them repeat
 // the wrong ones, which then look right: the mislabel rate that the label model finds with P falls far below the rate that
-// it finds with B, and labels that B has found wrong are right by U. Where a split is given, the nodes of the validation and test splits are told apart from the others, because the classifier was likely
-// trained on these alone.
+// it finds with B, and labels that B has found wrong are right by U. Where a split is given, the nodes of the validation and
+// test splits are told apart from the others, because the classifier was likely trained on these alone.
 type combination struct {
 	*problem // with U
 	base     *baseProblem
@@ -358,11 +358,11 @@ func (c *combination) repeats(g *combined, sample *sample, both []float32) (firs
 		above += below / float64(c.classes-2)
 		expected += float64((1 + chance) / 2)
 	}
-	errors := math.Sqrt(rows / 12) // of a sum of uniform shares
+	deviation, least := math.Sqrt(rows/12), float64(strongErrors) // of a sum of uniform shares
 	if g.weights[1] < g.weights[0] {
-		return agree > right, above > expected+float64(weakErrors*errors)
+		least = weakErrors
 	}
-	return agree > right, above > expected+float64(strongErrors*errors)
+	return agree > right, above > expected+float64(least*deviation)
 }
 
 // join writes P.

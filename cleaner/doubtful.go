@@ -25,7 +25,7 @@ type agreementShares struct {
 	all, surest float64 // shares of the rows, and of the surest
 	mostWrong   float64 // share of wrong labels among the surest, which leans to a half where they are few
 	frequent    float64 // share of the most frequent class
-	error       float64 // standard error of surest
+	deviation   float64 // standard error of surest
 	lost, blind float64 // cross-entropy of the labels, by the predictions and by the shares of the classes
 }
 
@@ -72,7 +72,7 @@ func (of *labelRows) agreement() (a agreementShares, ok bool) {
 	}
 	a.all, a.surest, a.lost = agreeing/n, 1-wrong/surest, a.lost/n
 	a.mostWrong = (wrong + surestCounted) / (surest + 2*surestCounted)
-	a.error = math.Sqrt(a.mostWrong * (1 - a.mostWrong) / surest)
+	a.deviation = math.Sqrt(a.mostWrong * (1 - a.mostWrong) / surest)
 	return a, true
 }
 
@@ -86,7 +86,7 @@ func (of *labelRows) seeDoubt(joint float64) {
 	if !ok {
 		return
 	}
-	knowsNothing := a.surest < a.frequent+chanceErrors*a.error && a.lost >= a.blind
+	knowsNothing := a.surest < a.frequent+chanceErrors*a.deviation && a.lost >= a.blind
 	disagree := of.votes != nil && (a.surest < doubtfulTop || a.all < doubtfulAll*a.surest)
 	if of.doubtful = knowsNothing || disagree || a.surest < hopelessTop; !of.doubtful {
 		return

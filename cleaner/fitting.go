@@ -129,7 +129,8 @@ type sample struct {
 	order []uint32   // ranks, in the order of the node file
 
 	// Of a label model: what people have said of the true class, by rank, NoClass where nobody has, anotherClass where they
-	// know no more than that the label is wrong; given is then the label that they looked at. added are nodes that were not drawn, and are there for what was said of them.
+	// know no more than that the label is wrong; given is then the label that they looked at. added are nodes that were not
+	// drawn, and are there for what was said of them.
 	truth []kv.Class
 	added []bool
 	share float64 // drawn nodes of all that can be

@@ -22,7 +22,8 @@ type predictCommand struct {
 
 func (*predictCommand) Help() string {
 	return `Trains a classifier on the labelled nodes outside the validation and test splits, from their features smoothed over the graph, or from the ` +
-		`labels around them where the store has no features, from both where neighbours are mostly of other classes, and writes class probabilities for every node in place of earlier ones. A node it ` +
+		`labels around them where the store has no features, from both where neighbours disagree and that is better, and writes ` +
+		`class probabilities for every node in place of earlier ones. A node it ` +
 		`learns from is predicted by a network that has not seen its label. clean does this by itself where there are no predictions.
 
     graphcleaner predict my.graph
