@@ -68,12 +68,12 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// drawnCalibration is one of random log-odds, at flat likelihoods.
+// drawnCalibration is one of random log-odds that the bins can tell apart, at random likelihoods.
 func drawnCalibration(t *rapid.T, expect float64) (*Calibration, []float64) {
 	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 	logOdds := make([]float64, rapid.IntRange(1, 200).Draw(t, "nodes"))
 	for i := range logOdds {
-		logOdds[i] = 6*r.NormFloat64() - 3
+		logOdds[i] = min(max(6*r.NormFloat64()-3, -mostLogOdds), mostLogOdds)
 	}
 	rates := ratesFor(rapid.IntRange(2, 9).Draw(t, "classes"))
 	profile := make([]float64, len(rates))
