@@ -13,6 +13,7 @@ import (
 // A Rescored is what Rescore has done.
 type Rescored struct {
 	Right, Wrong int64 // labels that decisions since the run say to be right, and wrong
+	Distrusted   int   // labels on which the run trusted decisions that no longer hold: Clean scores them anew, Rescore does not
 	Before, Run  *Run  // the last run as it was, and as it is now
 }
 
@@ -74,6 +75,7 @@ type calibrated struct {
 	before, run  *Run
 	last         int64 // newest entry of the history
 	right, wrong int64
+	distrusted   int
 	was, is      rateEstimate
 
 	given map[kv.NodeID]string // of the nodes decided on since: the label that the run saw
@@ -83,7 +85,7 @@ type calibrated struct {
 func (c *calibrated) isDone() bool { return c.last <= max(c.before.Decisions, c.before.Rescored) }
 
 func (c *calibrated) rescored() *Rescored {
-	return &Rescored{Right: c.right, Wrong: c.wrong, Before: c.before, Run: c.run}
+	return &Rescored{Right: c.right, Wrong: c.wrong, Distrusted: c.distrusted, Before: c.before, Run: c.run}
 }
 
 // calibrateLast takes the decisions since the last run in. The calibration of the run stays that of its fit.
@@ -102,6 +104,9 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
 	before := *run
 	c := &calibrated{before: &before, run: run, last: newest.Seq, given: make(map[kv.NodeID]string)}
 	c.was = rateEstimate{shift: run.Model.Shift, lapse: run.Model.Lapse}
+	if c.distrusted, err = distrustedSince(ctx, tx, run); err != nil {
+		return nil, err
+	}
 	scores, err := tx.Reader(ScoreColumn)
 	if err != nil {
 		return nil, err

@@ -150,6 +150,10 @@ func cleanTrusts(t *testing.T, mend DecisionKind) {
 	if changes := outdated(); !slices.Equal(changes, []string{want}) {
 		t.Errorf("all taken back: got %q, want %q", changes, want)
 	}
+	done, err := Rescore(t.Context(), s)
+	if err != nil || done.Distrusted != 40 {
+		t.Errorf("rescored: got %+v, %v, want 40 labels distrusted", done, err)
+	}
 }
 
 func TestRescoreRefuses(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -107,8 +108,8 @@ func sizesOf(n int, shares [3]float64) (sizes splitSizes) {
 }
 
 // drawSplits splits the labelled nodes of order at random by shares of training, validation and test nodes, which need
-// not add up to 1: the rest is unused. See teachClasses for small classes. The draw depends on the places in order, not
-// on NodeIDs.
+// not add up to 1: the rest is unused. See teachClasses and fitClasses for small classes. The draw depends on the places in
+// order, not on NodeIDs.
 func drawSplits(order nodeOrder, labels []kv.Class, shares [3]float64, seed uint64) ([]Split, error) {
 	nodes := make([]kv.NodeID, 0, labelled(labels))
 	for v, err := range order {
@@ -137,6 +138,7 @@ func drawSplits(order nodeOrder, labels []kv.Class, shares [3]float64, seed uint
 		}
 	}
 	teachClasses(nodes, labels, splits)
+	fitClasses(nodes, labels, splits)
 	return splits, nil
 }
 
@@ -169,6 +171,33 @@ func teachClasses(drawn []kv.NodeID, labels []kv.Class, splits []Split) {
 		splits[v], splits[from] = splits[from], splits[v]
 		taught[y]++
 		taught[labels[from]]--
+	}
+}
+
+// fitClasses gives a second class to a validation split that was drawn of one class alone: the first node of another
+// class that keeps a training node, in exchange for the first validation node. Noise is not fitted on one class.
+func fitClasses(drawn []kv.NodeID, labels []kv.Class, splits []Split) {
+	first := slices.IndexFunc(drawn, func(v kv.NodeID) bool { return splits[v] == SplitValidation })
+	if first < 0 {
+		return
+	}
+	only, taught := labels[drawn[first]], make(map[kv.Class]int)
+	for _, v := range drawn {
+		switch splits[v] {
+		case SplitValidation:
+			if labels[v] != only {
+				return
+			}
+		case SplitTrain:
+			taught[labels[v]]++
+		}
+	}
+	for _, v := range drawn {
+		y := labels[v]
+		if y != only && (taught[y] > 1 || taught[y] == 1 && splits[v] != SplitTrain) {
+			splits[v], splits[drawn[first]] = SplitValidation, splits[v]
+			return
+		}
 	}
 }
 

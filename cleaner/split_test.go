@@ -89,6 +89,30 @@ func TestDrawSplitsOfFewNodes(t *testing.T) {
 	}
 }
 
+func TestDrawSplitsFitTwoClasses(t *testing.T) {
+	order := make([]kv.NodeID, 200)
+	for v := range order {
+		order[v] = kv.NodeID(v)
+	}
+	for rare := 3; rare <= 5; rare++ {
+		labels := make([]kv.Class, len(order))
+		for v := range rare {
+			labels[v] = 1
+		}
+		for seed := range uint64(20) {
+			splits := mustDraw(t, order, labels, defaultShares, seed)
+			var fitted, taught [2]bool
+			for v, y := range labels {
+				fitted[y] = fitted[y] || splits[v] == SplitValidation
+				taught[y] = taught[y] || splits[v] == SplitTrain
+			}
+			if both := [2]bool{true, true}; fitted != both || taught != both {
+				t.Errorf("%d nodes of a rare class, seed %d: classes fitted on %v, trained on %v, want both", rare, seed, fitted, taught)
+			}
+		}
+	}
+}
+
 // The same file numbered otherwise is split the same.
 func TestDrawSplitsDependOnFileOrder(t *testing.T) {
 	const n = 200

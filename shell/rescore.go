@@ -59,15 +59,19 @@ func rescoreAdvised(err error) error {
 // rescoredText says what was rescored.
 func rescoredText(done *cleaner.Rescored) string {
 	decided := done.Right + done.Wrong
+	distrusted := ""
+	if done.Distrusted > 0 {
+		distrusted = fmt.Sprintf("; decisions that run %d trusted no longer hold: %d (clean scores those labels anew)", done.Run.ID, done.Distrusted)
+	}
 	switch {
 	case decided == 0 && done.Before.Rescored > 0:
-		return "the decisions since the last run were taken back: scores are again what the run found"
+		return "the decisions since the last run were taken back: scores are again what the run found" + distrusted
 	case decided == 0:
-		return "no decision since the last run says whether a label is right: scores stay"
+		return "no decision since the last run says whether a label is right: scores stay" + distrusted
 	}
 	return fmt.Sprintf("%d of %d labels decided on since the last run were wrong: %s, %s before; %d suspects above %.4g, above %.4g before",
 		done.Wrong, decided, rateText(done.Run), percent(done.Before.MislabelRate),
-		done.Run.Suspects, done.Run.Threshold, done.Before.Threshold)
+		done.Run.Suspects, done.Run.Threshold, done.Before.Threshold) + distrusted
 }
 
 // rescore brings the scores in line with what was decided, and says how many wrong labels are still to be found.
