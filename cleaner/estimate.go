@@ -153,6 +153,10 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	if err != nil {
 		return nil, err
 	}
+	if c.Predictions && !c.BuiltIn && foldsOf(c.Training) == 1 { // crossFitting
+		drawn := sizesOf(c.Labelled, defaultShares)
+		c.Training, c.Validation = drawn.training, drawn.validation
+	}
 	matrices := MatrixBytes(opt.Preset, c.Classes, c.Fitting)
 	e := &CleanEstimate{Counts: c, hops: opt.Hops, LeastBytes: leastForScore(opt.Preset, c.Sizes, c.Nodes, c.Fitting, c.Classes, opt.Hops)}
 	trains := e.trains(opt)

@@ -72,9 +72,12 @@ func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (measur
 	defer func() { err = errors.Join(err, predictions.Close()) }()
 	t := trial{base: d.base, truth: d.truth, foreign: len(e.opt.Predictions) > 0, problem: problem{
 		graph: d.base.graph, place: d.base.place, order: d.base.order, labels: d.base.labels, classes: d.base.classes,
-		names: e.tx.Classes(), splits: d.base.splits, splitGiven: e.stored != nil, predictions: predictions, sizes: d.base.sizes,
+		names: e.tx.Classes(), splits: d.base.splits, predictions: predictions, sizes: d.base.sizes,
 		crossFitted: len(e.opt.Predictions) == 0 && d.base.crossFits(),
 	}}
+	if e.stored != nil {
+		t.told = d.base.splits
+	}
 	if e.diagonals != nil {
 		t.diagonals = e.diagonals.Diagonals
 	}

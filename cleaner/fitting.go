@@ -131,9 +131,10 @@ type sample struct {
 	// Of a label model: what people have said of the true class, by rank, NoClass where nobody has, anotherClass where they
 	// know no more than that the label is wrong; given is then the label that they looked at. added are nodes that were not
 	// drawn, and are there for what was said of them.
-	truth []kv.Class
-	added []bool
-	share float64 // drawn nodes of all that can be
+	truth  []kv.Class
+	scores []float64 // by rank, of nodes with a truth: the score for which a person looked at them, NaN where there was none
+	added  []bool
+	share  float64 // drawn nodes of all that can be
 }
 
 // drawSample takes all of the fitting nodes, or mostPlanted of them, uniformly.
@@ -178,9 +179,10 @@ func (p problem) drawUnseen(seed uint64) (*sample, error) {
 		s.given, s.truth = append(s.given, p.labels[v]), append(s.truth, kv.NoClass)
 		s.added = append(s.added, !ok && !all)
 	})
+	s.scores = make([]float64, len(s.given))
 	for _, said := range verdicts {
 		rank, _ := s.nodes.has(said.node)
-		s.given[rank], s.truth[rank] = said.given, said.now
+		s.given[rank], s.truth[rank], s.scores[rank] = said.given, said.now, said.score
 		if said.now == kv.NoClass {
 			s.truth[rank] = anotherClass
 		}

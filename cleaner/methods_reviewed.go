@@ -25,7 +25,7 @@ func reviewed(again bool) func(context.Context, trial, Options) (*verdict, error
 		if err != nil {
 			return nil, err
 		}
-		decided := t.highest(scored.scores.Data, reviewedFirst)
+		decided := t.decide(scored.scores.Data, reviewedFirst)
 		var result *verdict
 		if again {
 			if err := scored.Close(); err != nil {
@@ -39,8 +39,8 @@ func reviewed(again bool) func(context.Context, trial, Options) (*verdict, error
 			return nil, err
 		}
 		result.decided = make(map[kv.NodeID]bool)
-		for _, v := range decided {
-			wrong := t.truth[v] != t.labels[v]
+		for _, said := range decided {
+			v, wrong := said.node, said.now != said.given
 			result.decided[v], result.flagged[v], result.scores[v] = true, wrong, 0
 			if wrong {
 				result.scores[v] = 1
@@ -50,8 +50,8 @@ func reviewed(again bool) func(context.Context, trial, Options) (*verdict, error
 	}
 }
 
-// highest are the nodes with the highest scores, so many of them.
-func (t *trial) highest(scores []float32, count int) []kv.NodeID {
+// decide says the truth about the nodes with the highest scores, so many of them.
+func (t *trial) decide(scores []float32, count int) []labelVerdict {
 	var nodes []kv.NodeID
 	for v, s := range scores {
 		if s == s && t.truth[v] != kv.NoClass {
@@ -59,15 +59,20 @@ func (t *trial) highest(scores []float32, count int) []kv.NodeID {
 		}
 	}
 	slices.SortStableFunc(nodes, func(a, b kv.NodeID) int { return cmp.Compare(scores[b], scores[a]) })
-	return nodes[:min(count, len(nodes))]
+	decided := make([]labelVerdict, 0, count)
+	for _, v := range nodes[:min(count, len(nodes))] {
+		decided = append(decided, labelVerdict{node: v, given: t.labels[v], now: t.truth[v], score: float64(scores[v])})
+	}
+	return decided
 }
 
 // rescored is what Rescore makes of scores when nodes were decided on.
-func (t *trial) rescored(scored *scored, decided []kv.NodeID) *verdict {
+func (t *trial) rescored(scored *scored, decided []labelVerdict) *verdict {
 	knows := scored.model.Calibration.clone()
 	was := rateEstimate{shift: scored.model.Shift, lapse: scored.model.Lapse}
-	for _, v := range decided {
-		knows.observe(was.logOdds(float64(scored.scores.Data[v])), t.truth[v] != t.labels[v])
+	for _, said := range decided {
+		l := was.logOdds(said.score)
+		knows.observe(l, l, said.now != said.given)
 	}
 	is := knows.estimate()
 	result := newVerdict(len(t.labels))
@@ -89,12 +94,11 @@ func (t *trial) rescored(scored *scored, decided []kv.NodeID) *verdict {
 
 // cleanAgain is a new clean when nodes were decided on. The built-in classifier learns from what was said; predictions from
 // outside stay.
-func (t trial) cleanAgain(ctx context.Context, decided []kv.NodeID, opt Options) (_ *verdict, err error) {
+func (t trial) cleanAgain(ctx context.Context, decided []labelVerdict, opt Options) (_ *verdict, err error) {
 	t.labels = slices.Clone(t.labels)
-	slices.Sort(decided)
-	for _, v := range decided {
-		t.verdicts = append(t.verdicts, labelVerdict{node: v, given: t.labels[v], now: t.truth[v]})
-		t.labels[v] = t.truth[v]
+	t.verdicts = slices.SortedFunc(slices.Values(decided), func(a, b labelVerdict) int { return cmp.Compare(a.node, b.node) })
+	for _, said := range decided {
+		t.labels[said.node] = said.now
 	}
 	if t.base.labels = t.labels; !t.foreign {
 		learned, _, err := trainBase(ctx, t.base, PredictOptions{Seed: opt.Seed, Workers: opt.Workers, MemoryBudget: opt.MemoryBudget})

@@ -81,8 +81,8 @@ type Options struct {
 	// Workers is the number of goroutines that compute; zero means GOMAXPROCS.
 	Workers int
 
-	// Expect, where not zero, is the share of the labelled nodes that the caller believes to be mislabelled. Of PresetDefault
-	// it takes the place of the estimate: the log-odds of all scores move by as much as gives them this mean. Nothing
+	// Expect, where not zero, is the share of the labelled nodes that the caller believes to be mislabelled, as the labels
+	// were before all decisions. Of PresetDefault it takes the place of the estimate: the log-odds of all scores move by as much as gives them this mean. Nothing
 	// in graph and predictions tells labels that are wrong where everybody would doubt from labels that are hard to tell.
 	// It is MostExpected at most.
 	Expect float64

@@ -21,7 +21,7 @@ type problem struct {
 	classes     int
 	names       []string       // of the classes; nil: they have none
 	splits      []Split        // [n] by NodeID
-	splitGiven  bool           // the splits are not drawn: whoever made predictions may have used them
+	told        []Split        // the splits of the store [n]: whoever made predictions may have used them; nil: it has none
 	taught      []int          // see countTaught; score sets it
 	predictions ops.Source     // [n×classes], column j is Class j
 	verdicts    []labelVerdict // ascending by node; what people have said of labels

@@ -124,7 +124,8 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
 		} else {
 			c.right++
 		}
-		knows.observe(c.was.logOdds(score.Float()), wrong)
+		l := c.was.logOdds(score.Float())
+		knows.observe(l, l, wrong)
 		return nil
 	})
 	if err != nil {
@@ -142,13 +143,14 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
 func (c *Calibration) isWhole() bool {
 	cells, bins := len(lapses)*len(c.Rates), 2*mostLogOdds*binsPerUnit+1
 	return len(c.Rates) > 0 && len(c.Shifts) == cells && len(c.Flips) == cells && len(c.Doubt) == cells &&
-		len(c.Bins) == bins && len(c.Decided) == bins
+		(len(c.Hidden) == cells || len(c.Hidden) == 0) && len(c.Bins) == bins && len(c.Decided) == bins
 }
 
 // clone is a calibration that takes verdicts in without changing c.
 func (c *Calibration) clone() *Calibration {
 	other := *c
-	other.Flips, other.Doubt, other.Decided = slices.Clone(c.Flips), slices.Clone(c.Doubt), slices.Clone(c.Decided)
+	other.Flips, other.Doubt, other.Hidden = slices.Clone(c.Flips), slices.Clone(c.Doubt), slices.Clone(c.Hidden)
+	other.Decided = slices.Clone(c.Decided)
 	return &other
 }
 

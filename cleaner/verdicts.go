@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -12,10 +13,13 @@ import (
 const mostVerdicts = 1 << 16
 
 // A labelVerdict is what a person has said of the label that a node was given: that it is right, or that the label which
-// the node has now is. Now is kv.NoClass where it has none.
+// the node has now is. Now is kv.NoClass where it has none. Score is that of the node when it was decided on first, by run,
+// and NaN where that was no chance.
 type labelVerdict struct {
 	node       kv.NodeID
 	given, now kv.Class
+	score      float64
+	run        int64
 }
 
 // readVerdicts returns what the decisions in force say of the labels before all decisions, ascending by node. Where a
@@ -29,7 +33,7 @@ func readVerdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]labelVer
 		return nil, err
 	}
 	var verdicts []labelVerdict
-	classes := classNumbers(tx.Classes())
+	classes, calibrated := classNumbers(tx.Classes()), make(map[int64]bool)
 	for v := range kv.NodeID(len(labels)) {
 		if v%lookEvery == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -45,10 +49,20 @@ func readVerdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]labelVer
 		if err != nil {
 			return nil, err
 		}
-		if ok {
-			verdicts = append(verdicts, said)
+		if !ok {
+			continue
 		}
-		if len(verdicts) == mostVerdicts {
+		if _, ok := calibrated[said.run]; !ok {
+			run, err := readRun(tx, runKey(said.run))
+			if err != nil && !errors.Is(err, kv.ErrNotFound) {
+				return nil, err
+			}
+			calibrated[said.run] = err == nil && run.Model != nil && run.Model.Calibration != nil
+		}
+		if !calibrated[said.run] {
+			said.score = math.NaN()
+		}
+		if verdicts = append(verdicts, said); len(verdicts) == mostVerdicts {
 			break
 		}
 	}
@@ -96,7 +110,7 @@ func verdictOn(
 			return said, false, nil
 		}
 	}
-	return labelVerdict{node: v, given: given, now: now}, known && to == now, nil
+	return labelVerdict{node: v, given: given, now: now, score: first.Score, run: first.Run}, known && to == now, nil
 }
 
 // ErrNoCalibration says that the last run does not know how its scores were calibrated: it was made by an earlier version,

@@ -27,7 +27,7 @@ type cleanCommand struct {
 type detection struct {
 	Hops      int      `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Without it: 3."`
 	Threshold *float64 `placeholder:"T" help:"Score above which a node is a suspect. Without it the one with the greatest expected F1, which follows from the estimated mislabel rate; with preset paper 0.97."`
-	Expect    *float64 `placeholder:"R" help:"Share of the labels that you believe to be wrong, such as 0.1, in place of the estimate: labels that are wrong where everybody would doubt look like labels that are hard to tell."`
+	Expect    *float64 `placeholder:"R" help:"Share of the labels that you believe to be wrong, such as 0.1, in place of the estimate, as they were before anybody decided: labels that are wrong where everybody would doubt look like labels that are hard to tell."`
 }
 
 func (d *detection) check() error {
@@ -173,6 +173,9 @@ func rateText(run *cleaner.Run) string {
 		return "estimated mislabel rate " + percent(run.MislabelRate)
 	case expects(run) && run.Model.Calibration.Expect == run.MislabelRate:
 		return "mislabel rate " + percent(run.MislabelRate) + " as expected"
+	case expects(run):
+		return fmt.Sprintf("mislabel rate %s (90%%: %s to %s), where %s was expected before any decision",
+			percent(run.MislabelRate), percent(run.RateLow), percent(run.RateHigh), percent(run.Model.Calibration.Expect))
 	}
 	return fmt.Sprintf("estimated mislabel rate %s (90%%: %s to %s)", percent(run.MislabelRate), percent(run.RateLow), percent(run.RateHigh))
 }
@@ -182,10 +185,9 @@ func expects(run *cleaner.Run) bool {
 	return run.Model != nil && run.Model.Calibration != nil && run.Model.Calibration.Expect > 0
 }
 
-// greyText says what lies in the grey zone of a run, and how to settle it; empty where nothing does, or the user has said
-// how many labels are wrong.
+// greyText says what lies in the grey zone of a run, and how to settle it; empty where nothing does.
 func greyText(run *cleaner.Run) string {
-	if run.Grey == 0 || expects(run) {
+	if run.Grey == 0 {
 		return ""
 	}
 	noun := "labels"

@@ -116,7 +116,7 @@ func rateOfAll(run *cleaner.Run) string {
 	if run.HasInterval() {
 		text += fmt.Sprintf(" (%.2g to %.2g)", run.RateLow, run.RateHigh)
 	}
-	if run.Grey > 0 && !expects(run) {
+	if run.Grey > 0 {
 		text += fmt.Sprintf("; %d more labels in the grey zone, which decisions and rescore settle, or clean --expect R", run.Grey)
 	}
 	return text

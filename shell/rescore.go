@@ -64,7 +64,7 @@ func rescoredText(done *cleaner.Rescored) string {
 		distrusted = fmt.Sprintf("; decisions that run %d trusted no longer hold: %d (clean scores those labels anew)", done.Run.ID, done.Distrusted)
 	}
 	switch {
-	case decided == 0 && done.Before.Rescored > 0:
+	case decided == 0 && done.Run.Threshold != done.Before.Threshold:
 		return "the decisions since the last run were taken back: scores are again what the run found" + distrusted
 	case decided == 0:
 		return "no decision since the last run says whether a label is right: scores stay" + distrusted
