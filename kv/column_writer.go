@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 )
 
 // longString is the length from which a string does not go into a block but beside it, as a delta, so that a block of

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 )
 
 // A numberWriter writes a column of numbers, 0, 1, 2, …, as blocks of a new generation.

@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 )
 
 // A Node is one row of a node file. Label "" is unlabelled.

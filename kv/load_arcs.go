@@ -8,8 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 )
 
 // An arcLoad sorts the edges of a directed or weighted load, which have more to them than two ends. Both of its sorters

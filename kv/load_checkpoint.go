@@ -16,8 +16,8 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 )
 
 // A loadCheckpoint is what a load has completed. It is written once the files that it names are on disk, and read by a

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 )
 
 // writeDictionary writes the ids in file order, and positions and NodeIDs by each other.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 )
 
 // An EdgeWriter adds edges to a load. Any number may be used at once, each by one goroutine. Close it before Commit, which

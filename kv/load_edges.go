@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 )
 
 // edgeKey is a pair of numbers less than 2^width as one, so that edges sort as numbers.

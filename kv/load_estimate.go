@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
-	"github.com/graphcleaner/graphcleaner/kv/spill"
 )
 
 // LoadCounts is what is known of a graph before it is loaded.

@@ -9,7 +9,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 )
 
 // An idJoin finds the positions of ids by sorting: the ids of the nodes once, the edges by their first and then by

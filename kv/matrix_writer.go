@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 )
 
 // A MatrixWriter writes a whole matrix in a Bulk. Rows come in any order: ascending ones go straight to disk, others

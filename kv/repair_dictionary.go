@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/graphcleaner/graphcleaner/kv/scratch"
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
 )
 
 // none stands for a node or a position that is not known.

@@ -9,8 +9,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
-	"github.com/graphcleaner/graphcleaner/kv/spill"
 )
 
 // graph writes adjacency and dictionary again where they are damaged or do not agree, and counts what it writes.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
-	"github.com/graphcleaner/graphcleaner/kv/scratch"
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
 )
 
 // workName is the directory inside a store that Work lends. Nothing in it is part of the store: it may be deleted

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
 )
 
 // A Number is what a Numbers sorts.
