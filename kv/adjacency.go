@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A Range is the nodes First ≤ v < End.
@@ -170,14 +172,14 @@ func (d *directory) maxEntries(b, size int) int {
 
 // readBlock hands one part of block b to read, whose error is that of a damaged record.
 func (tx *Tx) readBlock(d *directory, b int, part uint32, read func(adjacencyBlock) error) error {
-	key := pairKey(kindAdjacency, d.generation, uint32(b), part)
+	key := record.PairKey(record.KindAdjacency, d.generation, uint32(b), part)
 	return tx.readPart(d, b, part, key, func(body []byte) error {
 		block, err := d.parse(b, body)
 		if err == nil {
 			err = read(block)
 		}
 		if err != nil {
-			return corrupt(key, err.Error())
+			return record.Corrupt(key, err.Error())
 		}
 		return nil
 	})
@@ -185,14 +187,14 @@ func (tx *Tx) readBlock(d *directory, b int, part uint32, read func(adjacencyBlo
 
 // lookupBlock returns one part of block b, which is kept in memory for the next lookup.
 func (tx *Tx) lookupBlock(d *directory, b int, part uint32) (adjacencyBlock, error) {
-	name := recordName{kindAdjacency, d.generation, uint32(b), part}
+	name := recordName{record.KindAdjacency, d.generation, uint32(b), part}
 	r, err := tx.lookup(name)
 	if err != nil {
 		return adjacencyBlock{}, err
 	}
 	block, err := d.parse(b, r.body)
 	if err != nil {
-		return block, corrupt(name.key(), err.Error())
+		return block, record.Corrupt(name.key(), err.Error())
 	}
 	return block, nil
 }
@@ -227,7 +229,7 @@ type adjacencyWriter struct {
 	body      []byte
 }
 
-func newAdjacencyWriter(put func(key, body []byte) error, g generation, form arcForm) *adjacencyWriter {
+func newAdjacencyWriter(put func(key, body []byte) error, g record.Generation, form arcForm) *adjacencyWriter {
 	return &adjacencyWriter{put: put, directory: directory{generation: g}, arcs: arcEncoder{form: form}}
 }
 
@@ -297,12 +299,12 @@ func (w *adjacencyWriter) putPart(first NodeID, part, entries int) error {
 	w.body = w.encoder.AppendTo(w.body)
 	w.encoder.Reset()
 	block := uint32(w.directory.blocks())
-	err := w.put(pairKey(kindAdjacency, w.directory.generation, block, uint32(part)), w.body)
+	err := w.put(record.PairKey(record.KindAdjacency, w.directory.generation, block, uint32(part)), w.body)
 	if err != nil || !w.arcs.form.any() {
 		return err
 	}
 	w.body = w.arcs.appendTo(w.body[:0])
-	return w.put(pairKey(kindArcs, w.directory.generation, block, uint32(part)), w.body)
+	return w.put(record.PairKey(record.KindArcs, w.directory.generation, block, uint32(part)), w.body)
 }
 
 // close writes what is left, and the directory.

@@ -6,12 +6,14 @@ import (
 	"sync"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // An adjacencyCursor reads adjacency records one after the other through one iterator, whose memory it reuses: a fetch
 // by key would copy every block into new memory, three times over.
 type adjacencyCursor struct {
-	kind kind // kindAdjacency or kindArcs
+	kind record.Kind // KindAdjacency or KindArcs
 	it   *badger.Iterator
 
 	// The record behind the one last read, which costs no search.
@@ -26,7 +28,7 @@ type cursors struct {
 }
 
 // take returns the cursor of a kind that stands before a part, where there is one, else any other of the kind.
-func (c *cursors) take(k kind, block int, part uint32) *adjacencyCursor {
+func (c *cursors) take(k record.Kind, block int, part uint32) *adjacencyCursor {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	best := -1
@@ -74,11 +76,11 @@ func (tx *Tx) readPart(d *directory, b int, part uint32, key []byte, use func(bo
 		return err
 	}
 	defer tx.release()
-	k := kind(key[0])
+	k := record.Kind(key[0])
 	c := tx.cursors.take(k, b, part)
 	defer tx.cursors.giveBack(c)
 	if c.it == nil {
-		c.it = tx.txn.NewIterator(badger.IteratorOptions{Prefix: generationPrefix(k, d.generation)})
+		c.it = tx.txn.NewIterator(badger.IteratorOptions{Prefix: record.Prefix(k, d.generation)})
 	}
 	follows := b == c.nextBlock && part == c.nextPart
 	c.nextBlock = -1
@@ -97,12 +99,12 @@ func (tx *Tx) readPart(d *directory, b int, part uint32, key []byte, use func(bo
 	if err != nil {
 		return err
 	}
-	if !ok || !bytes.Equal(r.key, key) {
-		return corrupt(key, "the record is missing")
+	if !ok || !bytes.Equal(r.Key, key) {
+		return record.Corrupt(key, "the record is missing")
 	}
 	c.nextBlock, c.nextPart = b, part+1
 	if c.nextPart == d.parts[b] {
 		c.nextBlock, c.nextPart = b+1, 0
 	}
-	return use(r.body)
+	return use(r.Body)
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A BackupInfo says what is in a backup.
@@ -102,7 +104,7 @@ type backup struct {
 	head backupHead
 	base *backupReader // the backup before, nil of a full one
 	more bool          // base.entry is one
-	live map[generation]bool
+	live map[record.Generation]bool
 }
 
 // follows checks that the store has come out of what the backup before is of.
@@ -178,17 +180,17 @@ func (b *backup) write(ctx context.Context, out *backupWriter) (err error) {
 func (b *backup) add(item *badger.Item, out *backupWriter) error {
 	e := backupEntry{key: item.Key(), version: item.Version()}
 	return guard(e.key, func() error {
-		return item.Value(func(record []byte) error {
-			if _, err := decode(e.key, record); err != nil {
+		return item.Value(func(value []byte) error {
+			if _, err := record.Decode(e.key, value); err != nil {
 				return b.tx.s.damaged(err)
 			}
-			e.sum = recordSum(record)
+			e.sum = recordSum(value)
 			kept, err := b.isKept(e.key, e.version, e.sum)
 			if err != nil {
 				return err
 			}
 			if !kept {
-				e.record = record
+				e.record = value
 			}
 			return out.add(e)
 		})
@@ -233,9 +235,9 @@ func (b *backup) records(ctx context.Context, use func(item *badger.Item) error)
 		}
 		item := it.Item()
 		key := item.Key()
-		if k := kind(key[0]); k >= firstGenerational && k < endGenerational && len(key) >= 5 {
-			if g := generationOf(key); !b.live[g] {
-				err = seek(generationPrefix(k, g+1))
+		if k := record.Kind(key[0]); k >= record.FirstGenerational && k < record.EndGenerational && len(key) >= 5 {
+			if g := record.GenerationOf(key); !b.live[g] {
+				err = seek(record.Prefix(k, g+1))
 				continue
 			}
 		}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A backup is one file:
@@ -149,7 +151,7 @@ func (b *backupWriter) flush() error {
 	}
 	if len(b.raw) > maxFrame {
 		return fmt.Errorf("%s: %w: a record of %d bytes is too large for a backup",
-			describeKey(b.key), ErrInvalidValue, len(b.raw))
+			record.Describe(b.key), ErrInvalidValue, len(b.raw))
 	}
 	b.begin(frameRecords, len(b.raw))
 	b.frame = b.zstd.EncodeAll(b.raw, b.frame)
@@ -366,13 +368,13 @@ func (b *backupReader) parse() error {
 	rest := r.bytes(int(r.uvarint(maxBackupKey)))
 	version := r.uvarint(maxSnapshot)
 	length := r.uvarint(maxFrame)
-	record, sum := []byte(nil), uint32(0)
+	value, sum := []byte(nil), uint32(0)
 	if length == 0 {
 		if kept := r.bytes(4); !r.failed {
 			sum = binary.BigEndian.Uint32(kept)
 		}
 	} else {
-		record = r.bytes(int(length))
+		value = r.bytes(int(length))
 	}
 	last := b.entry.key
 	switch {
@@ -389,14 +391,14 @@ func (b *backupReader) parse() error {
 	if len(key) == 0 || len(key) > maxBackupKey || b.count.Records > 0 && bytes.Compare(key, last) <= 0 {
 		return b.fail(b.offset, "the keys in the frame before do not ascend")
 	}
-	if record != nil {
-		if _, err := decode(key, record); err != nil {
+	if value != nil {
+		if _, err := record.Decode(key, value); err != nil {
 			return b.fail(b.offset, "in the frame before: %v", err)
 		}
-		sum = recordSum(record)
+		sum = recordSum(value)
 		b.count.Changed++
 	}
-	b.key, b.entry = b.entry.key, backupEntry{key: key, version: version, sum: sum, record: record}
+	b.key, b.entry = b.entry.key, backupEntry{key: key, version: version, sum: sum, record: value}
 	b.count.Records++
 	b.rest, b.first = r.b, false
 	return nil

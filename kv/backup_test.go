@@ -22,6 +22,8 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 func backupOf(t testing.TB, s *Store, since []byte) ([]byte, BackupInfo) {
@@ -72,7 +74,7 @@ func versionedContents(t testing.TB, s *Store) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		records[describeKey(it.Item().Key())+fmt.Sprintf(" %x", it.Item().Key())] = fmt.Sprintf("%d %x", it.Item().Version(), value)
+		records[record.Describe(it.Item().Key())+fmt.Sprintf(" %x", it.Item().Key())] = fmt.Sprintf("%d %x", it.Item().Version(), value)
 	}
 	return records
 }
@@ -475,12 +477,12 @@ func TestFlippedBackups(t *testing.T) {
 // damage too.
 func TestBackupOfDamage(t *testing.T) {
 	s := openStore(t, keptPlain(t), Options{})
-	key := firstKey(t, s, kindColumn)
+	key := firstKey(t, s, record.KindColumn)
 	value := slices.Clone(rawValue(t, s, key))
 	value[len(value)-1] ^= 1
 	writeRaw(t, s, key, value)
 	_, err := s.Backup(t.Context(), io.Discard, BackupOptions{})
-	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), describeKey(key)) {
+	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), record.Describe(key)) {
 		t.Errorf("got %v, want ErrCorrupt with the name of the record", err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A batch writes many records outside any transaction a reader could see half of: its keys belong to generations that
@@ -11,8 +13,8 @@ import (
 type batch struct {
 	s    *Store
 	wb   *badger.WriteBatch
-	room int64                   // bytes of entries that the disk has room for
-	sums map[generation]blockSum // of what was put; of a Bulk
+	room int64                          // bytes of entries that the disk has room for
+	sums map[record.Generation]blockSum // of what was put; of a Bulk
 
 	// What the journal is still to be given, with its bytes.
 	entries []journal.Entry
@@ -36,8 +38,8 @@ func (b *batch) begin() {
 
 // put writes the record of a body. The batch keeps key; body is the caller's again.
 func (b *batch) put(key, body []byte) error {
-	value := encode(key, body)
-	b.sums[generationOf(key)] = b.sums[generationOf(key)].add(value)
+	value := record.Encode(key, body)
+	b.sums[record.GenerationOf(key)] = b.sums[record.GenerationOf(key)].add(value)
 	if b.s.journal != nil {
 		if b.bytes >= frameBytes {
 			if err := b.record(); err != nil {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A Bulk writes whole columns, matrices and spaces beside the live data. Commit makes them all visible in one
@@ -16,10 +18,10 @@ type Bulk struct {
 	tx    *Tx      // the store as it was
 	draft *catalog // as it will be
 	batch recordWriter
-	sums  map[generation]blockSum // of what it was given
+	sums  map[record.Generation]blockSum // of what it was given
 
 	// The generations first ≤ g < limit are reserved on disk; draft.Next is the first of them that is unused.
-	first, limit generation
+	first, limit record.Generation
 
 	columns  map[string]*ColumnWriter
 	matrices map[string]*MatrixWriter
@@ -66,7 +68,7 @@ func (s *Store) newBulk() (*Bulk, error) {
 		s.unswept = nil
 	}
 	b := &Bulk{
-		s: s, sums: map[generation]blockSum{}, columns: map[string]*ColumnWriter{}, matrices: map[string]*MatrixWriter{}, spaces: map[string]*SpaceWriter{},
+		s: s, sums: map[record.Generation]blockSum{}, columns: map[string]*ColumnWriter{}, matrices: map[string]*MatrixWriter{}, spaces: map[string]*SpaceWriter{},
 		began: time.Now(), beforeRecords: s.tally.bulkRecords.Load(), beforeBytes: s.tally.bulkBytes.Load(),
 	}
 	if err := b.reserve(); err != nil {
@@ -114,7 +116,7 @@ func (b *Bulk) reserve() error {
 }
 
 // newGeneration hands out a generation that was never used.
-func (b *Bulk) newGeneration() (generation, error) {
+func (b *Bulk) newGeneration() (record.Generation, error) {
 	if b.draft.Next == b.limit {
 		if err := b.reserve(); err != nil {
 			return 0, err
@@ -143,7 +145,7 @@ func (b *Bulk) fail(err error) error {
 func (b *Bulk) Tx() *Tx { return b.tx }
 
 // newWriter checks what every writer of a Bulk begins with, and returns its generation.
-func (b *Bulk) newWriter(what, name string, taken bool) (generation, error) {
+func (b *Bulk) newWriter(what, name string, taken bool) (record.Generation, error) {
 	if err := b.check(); err != nil {
 		return 0, err
 	}

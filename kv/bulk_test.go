@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 func TestBulkAnyOrder(t *testing.T) {
@@ -133,13 +135,13 @@ func countGarbage(t *testing.T, s *Store) (garbage int) {
 	t.Helper()
 	view(t, s, func(tx *Tx) error {
 		live := tx.cat.live()
-		for r, err := range tx.scan(nil, []byte{byte(firstGenerational)}) {
+		for r, err := range tx.scan(nil, []byte{byte(record.FirstGenerational)}) {
 			if err != nil {
 				return err
 			}
-			var g generation
-			for _, b := range r.key[1:5] {
-				g = g<<8 | generation(b)
+			var g record.Generation
+			for _, b := range r.Key[1:5] {
+				g = g<<8 | record.Generation(b)
 			}
 			if !live[g] {
 				garbage++
@@ -272,7 +274,7 @@ func TestCrashInBulk(t *testing.T) {
 	if got := countGarbage(t, s); got == 0 {
 		t.Error("the store that was copied held no garbage: the test shows nothing")
 	}
-	generations := map[generation]bool{}
+	generations := map[record.Generation]bool{}
 	for range 2 {
 		b, err := c.Bulk()
 		if err != nil {

@@ -1,6 +1,10 @@
 package kv
 
-import "context"
+import (
+	"context"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
 
 // adjacency checks that every list is in order and without its own node, which the codec and this see to; that each
 // edge is under both its ends; and that there are as many as the catalogue says.
@@ -14,9 +18,9 @@ func (c *checker) adjacency(ctx context.Context) error {
 		parts += int(n)
 	}
 	form := c.tx.cat.arcForm()
-	c.count(kindAdjacency, parts)
-	c.count(kindArcs, parts*counted(form.any()))
-	c.count(kindAdjacencyDirectory, (d.blocks()+directoryChunk-1)/directoryChunk)
+	c.count(record.KindAdjacency, parts)
+	c.count(record.KindArcs, parts*counted(form.any()))
+	c.count(record.KindAdjacencyDirectory, (d.blocks()+directoryChunk-1)/directoryChunk)
 	blocks, err := c.tx.AdjacencyBlocks()
 	if err != nil {
 		return err
@@ -83,8 +87,8 @@ func (c *checker) adjacency(ctx context.Context) error {
 // edgeDeltas checks that each edge delta is under both ends, and that nodes count theirs.
 func (c *checker) edgeDeltas(ctx context.Context) error {
 	cat := c.tx.cat
-	if c.counts[kindEdgeDelta] != 2*cat.EdgeDeltas {
-		c.problem("edge deltas", "there are %d, want twice the %d that the catalogue counts", c.counts[kindEdgeDelta], cat.EdgeDeltas)
+	if c.counts[record.KindEdgeDelta] != 2*cat.EdgeDeltas {
+		c.problem("edge deltas", "there are %d, want twice the %d that the catalogue counts", c.counts[record.KindEdgeDelta], cat.EdgeDeltas)
 	}
 	var counted degreeDelta
 	last, counts, done := int64(-1), int64(0), 0
@@ -100,7 +104,7 @@ func (c *checker) edgeDeltas(ctx context.Context) error {
 		}
 		return err
 	}
-	prefix := generationPrefix(kindEdgeDelta, cat.Graph)
+	prefix := record.Prefix(record.KindEdgeDelta, cat.Graph)
 	for r, err := range c.tx.scan(prefix, nil) {
 		if err != nil {
 			return err
@@ -113,14 +117,14 @@ func (c *checker) edgeDeltas(ctx context.Context) error {
 			return err
 		}
 		if int64(max(d.u, d.v)) >= int64(cat.Nodes) || d.u == d.v {
-			c.problem(describeKey(r.key), "there is no such edge")
+			c.problem(record.Describe(r.Key), "there is no such edge")
 			continue
 		}
 		if back, err := c.tx.edgeDelta(d.v, d.u); err != nil || back.change != d.change || back.arc != d.arc.reversed() {
 			if err != nil {
 				return err
 			}
-			c.problem(describeKey(r.key), "the other end of the edge says otherwise")
+			c.problem(record.Describe(r.Key), "the other end of the edge says otherwise")
 		}
 		if int64(d.u) != last {
 			if err := finish(); err != nil {
@@ -133,8 +137,8 @@ func (c *checker) edgeDeltas(ctx context.Context) error {
 	if err := finish(); err != nil {
 		return err
 	}
-	if c.counts[kindDegreeDelta] != counts {
-		c.problem("degree deltas", "there are %d, want %d", c.counts[kindDegreeDelta], counts)
+	if c.counts[record.KindDegreeDelta] != counts {
+		c.problem("degree deltas", "there are %d, want %d", c.counts[record.KindDegreeDelta], counts)
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // LabelColumn is the column of given labels, which every store has.
@@ -156,7 +158,7 @@ func (get getFunc) columnBody(entry columnEntry, number uint32, use func(body []
 	key := columnKey(entry.Generation, number)
 	err := get.chain(key, use)
 	if errors.Is(err, ErrNotFound) {
-		return corrupt(key, "it is missing")
+		return record.Corrupt(key, "it is missing")
 	}
 	return err
 }
@@ -165,10 +167,10 @@ func (get getFunc) columnBody(entry columnEntry, number uint32, use func(body []
 func (entry columnEntry) parse(number uint32, body []byte, c *columnBlock) error {
 	key := columnKey(entry.Generation, number)
 	if err := c.parse(entry.Kind, body); err != nil {
-		return fmt.Errorf("%s: %w", describeKey(key), err)
+		return fmt.Errorf("%s: %w", record.Describe(key), err)
 	}
 	if want := min(columnBlockRows, int(entry.Rows-number*columnBlockRows)); c.count != want {
-		return corrupt(key, fmt.Sprintf("it has %d rows, want %d", c.count, want))
+		return record.Corrupt(key, fmt.Sprintf("it has %d rows, want %d", c.count, want))
 	}
 	return nil
 }
@@ -304,7 +306,7 @@ func (tx *Tx) readColumn(
 	if begin >= end {
 		to = from
 	}
-	err := tx.fetch(generationPrefix(kindColumn, entry.Generation), to-from, func(get getFunc) error {
+	err := tx.fetch(record.Prefix(record.KindColumn, entry.Generation), to-from, func(get getFunc) error {
 		var c columnBlock
 		for number := from; number < to; number++ {
 			first := number * columnBlockRows
@@ -326,28 +328,28 @@ func (tx *Tx) readColumn(
 }
 
 // columnDeltas hands the changed cells of a range to set, ascending.
-func (tx *Tx) columnDeltas(entry columnEntry, r Range, set func(v NodeID, cell Value)) error {
+func (tx *Tx) columnDeltas(entry columnEntry, rng Range, set func(v NodeID, cell Value)) error {
 	if !entry.Deltas {
 		return nil
 	}
-	prefix := generationPrefix(kindColumnDelta, entry.Generation)
-	for record, err := range tx.scan(prefix, columnDeltaKey(entry.Generation, r.First)) {
+	prefix := record.Prefix(record.KindColumnDelta, entry.Generation)
+	for r, err := range tx.scan(prefix, columnDeltaKey(entry.Generation, rng.First)) {
 		if err != nil {
 			return err
 		}
-		v, err := numberAt(record.key, 0)
+		v, err := record.NumberAt(r.Key, 0)
 		if err != nil {
 			return err
 		}
-		if NodeID(v) >= r.End {
+		if NodeID(v) >= rng.End {
 			if int(v) >= tx.cat.Nodes {
-				return corrupt(record.key, "there is no such node")
+				return record.Corrupt(r.Key, "there is no such node")
 			}
 			return nil
 		}
-		cell, err := parseValue(record.body)
+		cell, err := parseValue(r.Body)
 		if err != nil {
-			return fmt.Errorf("%s: %w", describeKey(record.key), err)
+			return fmt.Errorf("%s: %w", record.Describe(r.Key), err)
 		}
 		set(NodeID(v), cell)
 	}
@@ -372,4 +374,12 @@ func (tx *Tx) readDegreeFloats(dst []float64) error {
 		}
 	}
 	return nil
+}
+
+func columnKey(g record.Generation, block uint32) []byte {
+	return record.NumberKey(record.KindColumn, g, block)
+} // + part
+
+func columnDeltaKey(g record.Generation, v NodeID) []byte {
+	return record.NumberKey(record.KindColumnDelta, g, uint32(v))
 }

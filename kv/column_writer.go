@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // longString is the length from which a string does not go into a block but beside it, as a delta, so that a block of
@@ -27,7 +29,7 @@ type ColumnWriter struct {
 	buf    []byte        // scratch
 }
 
-func newColumnWriter(b *Bulk, name string, kind Kind, g generation) *ColumnWriter {
+func newColumnWriter(b *Bulk, name string, kind Kind, g record.Generation) *ColumnWriter {
 	entry := columnEntry{Generation: g, Kind: kind, Rows: uint32(b.draft.Nodes)}
 	w := &ColumnWriter{b: b, name: name, entry: entry, block: newCells(kind)}
 	w.startBlock(0)
@@ -144,7 +146,7 @@ func (w *ColumnWriter) startBlock(first NodeID) {
 
 func (w *ColumnWriter) flushBlock() error {
 	w.buf = w.block.encode(w.buf[:0])
-	_, err := putParts(w.b.batch.put, columnKey(w.entry.Generation, uint32(w.first)/columnBlockRows), w.buf)
+	_, err := record.PutParts(w.b.batch.put, columnKey(w.entry.Generation, uint32(w.first)/columnBlockRows), w.buf)
 	w.startBlock(w.first + columnBlockRows)
 	return err
 }

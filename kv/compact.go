@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // Compact folds edge, node, column and matrix deltas into blocks and drops what is no longer referenced. NodeIDs stay.
@@ -110,7 +112,7 @@ func (c compaction) graph(ctx context.Context) error {
 	return c.ids(ctx, draft.Graph)
 }
 
-func (c compaction) adjacency(ctx context.Context, g generation) error {
+func (c compaction) adjacency(ctx context.Context, g record.Generation) error {
 	tx := c.bulk.Tx()
 	blocks, err := tx.AdjacencyBlocks()
 	if err != nil {
@@ -136,9 +138,9 @@ func (c compaction) adjacency(ctx context.Context, g generation) error {
 }
 
 // positions rewrites both directions between position and NodeID, which are the same number for nodes added later.
-func (c compaction) positions(ctx context.Context, g generation) error {
+func (c compaction) positions(ctx context.Context, g record.Generation) error {
 	tx := c.bulk.Tx()
-	for _, k := range []kind{kindNodeAt, kindPosition} {
+	for _, k := range []record.Kind{record.KindNodeAt, record.KindPosition} {
 		w := numberWriter{put: c.bulk.batch.put, kind: k, generation: g}
 		var block []uint32
 		var err error
@@ -183,7 +185,7 @@ func (c compaction) dense() (bool, error) {
 	return true, nil
 }
 
-func (c compaction) ids(ctx context.Context, g generation) (err error) {
+func (c compaction) ids(ctx context.Context, g record.Generation) (err error) {
 	tx := c.bulk.Tx()
 	w := newIDWriter(c.bulk.batch.put, g, c.bulk.Dir(), c.bulk.SortMemory())
 	defer func() { err = errors.Join(err, w.close()) }()

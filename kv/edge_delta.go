@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // Edges added, removed or changed after the load are kept beside the blocks, until Compact folds them in: one record
@@ -33,11 +35,13 @@ func (d edgeDelta) contradiction() error {
 	return fmt.Errorf("edge delta %d/%d: %w: it contradicts the adjacency blocks", d.u, d.v, ErrCorrupt)
 }
 
-func edgeDeltaKey(g generation, u, v NodeID) []byte {
-	return pairKey(kindEdgeDelta, g, uint32(u), uint32(v))
+func edgeDeltaKey(g record.Generation, u, v NodeID) []byte {
+	return record.PairKey(record.KindEdgeDelta, g, uint32(u), uint32(v))
 }
 
-func degreeDeltaKey(g generation, v NodeID) []byte { return numberKey(kindDegreeDelta, g, uint32(v)) }
+func degreeDeltaKey(g record.Generation, v NodeID) []byte {
+	return record.NumberKey(record.KindDegreeDelta, g, uint32(v))
+}
 
 // edgeDelta returns the change of the edge u–v.
 func (tx *Tx) edgeDelta(u, v NodeID) (edgeDelta, error) {
@@ -62,7 +66,7 @@ func (f arcForm) encodeDelta(d edgeDelta) []byte {
 
 func (f arcForm) decodeDelta(key, body []byte) (edgeChange, arc, error) {
 	bad := func() (edgeChange, arc, error) {
-		return edgeKept, arc{}, corrupt(key, fmt.Sprintf("the change is % x", body))
+		return edgeKept, arc{}, record.Corrupt(key, fmt.Sprintf("the change is % x", body))
 	}
 	if len(body) == 0 {
 		return bad()
@@ -76,7 +80,7 @@ func (f arcForm) decodeDelta(key, body []byte) (edgeChange, arc, error) {
 	case (change == edgeAdded || change == edgeChanged) && f.any():
 		arcs, err := f.appendArcs(nil, body[1:], 1)
 		if err != nil {
-			return edgeKept, arc{}, corrupt(key, err.Error())
+			return edgeKept, arc{}, record.Corrupt(key, err.Error())
 		}
 		if len(arcs) == 1 {
 			return change, arcs[0], nil
@@ -119,7 +123,7 @@ func decodeDegreeDelta(key, body []byte) (degreeDelta, error) {
 		}
 	}
 	if r.failed || len(r.b) > 0 || d == (degreeDelta{}) {
-		return degreeDelta{}, corrupt(key, fmt.Sprintf("the counts are % x", body))
+		return degreeDelta{}, record.Corrupt(key, fmt.Sprintf("the counts are % x", body))
 	}
 	return d, nil
 }
@@ -139,8 +143,8 @@ func (tx *Tx) edgeDeltasOf(v NodeID) ([]edgeDelta, error) {
 // reads may nest in an Update.
 func (tx *Tx) edgeDeltas(r Range) ([]edgeDelta, error) {
 	var deltas []edgeDelta
-	prefix := generationPrefix(kindEdgeDelta, tx.cat.Graph)
-	for rec, err := range tx.scan(prefix, numberKey(kindEdgeDelta, tx.cat.Graph, uint32(r.First))) {
+	prefix := record.Prefix(record.KindEdgeDelta, tx.cat.Graph)
+	for rec, err := range tx.scan(prefix, record.NumberKey(record.KindEdgeDelta, tx.cat.Graph, uint32(r.First))) {
 		if err != nil {
 			return nil, err
 		}
@@ -156,34 +160,34 @@ func (tx *Tx) edgeDeltas(r Range) ([]edgeDelta, error) {
 	return deltas, nil
 }
 
-func (tx *Tx) parseEdgeDelta(r record) (edgeDelta, error) {
-	u, err := numberAt(r.key, 0)
+func (tx *Tx) parseEdgeDelta(r record.Record) (edgeDelta, error) {
+	u, err := record.NumberAt(r.Key, 0)
 	if err != nil {
 		return edgeDelta{}, err
 	}
-	v, err := numberAt(r.key, 1)
+	v, err := record.NumberAt(r.Key, 1)
 	if err != nil {
 		return edgeDelta{}, err
 	}
-	change, a, err := tx.cat.arcForm().decodeDelta(r.key, r.body)
+	change, a, err := tx.cat.arcForm().decodeDelta(r.Key, r.Body)
 	return edgeDelta{NodeID(u), NodeID(v), change, a}, err
 }
 
 // addDegreeDeltas adds the deltas of r to its degrees.
 func (tx *Tx) addDegreeDeltas(r Range, degrees []uint32) error {
-	prefix := generationPrefix(kindDegreeDelta, tx.cat.Graph)
+	prefix := record.Prefix(record.KindDegreeDelta, tx.cat.Graph)
 	for rec, err := range tx.scan(prefix, degreeDeltaKey(tx.cat.Graph, r.First)) {
 		if err != nil {
 			return err
 		}
-		v, err := numberAt(rec.key, 0)
+		v, err := record.NumberAt(rec.Key, 0)
 		if err != nil {
 			return err
 		}
 		if NodeID(v) >= r.End {
 			break
 		}
-		d, err := decodeDegreeDelta(rec.key, rec.body)
+		d, err := decodeDegreeDelta(rec.Key, rec.Body)
 		if err != nil {
 			return err
 		}
@@ -405,7 +409,7 @@ func (tx *Tx) setEdgeDelta(p nodePair, before arc, change edgeChange) error {
 	return nil
 }
 
-func (tx *Tx) setDegreeDelta(g generation, v NodeID, d degreeDelta) error {
+func (tx *Tx) setDegreeDelta(g record.Generation, v NodeID, d degreeDelta) error {
 	key := degreeDeltaKey(g, v)
 	if d == (degreeDelta{}) {
 		return tx.remove(key)

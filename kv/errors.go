@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // Errors returned when opening or creating a store.
@@ -13,7 +15,7 @@ var (
 
 	// ErrVersion is returned by Open for a store of another format version, and by Migrate and Restore for one of a newer;
 	// the error is a *VersionError. It is also that of a single record whose form is another.
-	ErrVersion = errors.New("kv: unknown format version")
+	ErrVersion = record.ErrVersion
 
 	// ErrLocked is returned for a store that another process, or this one, holds open, and by a load or a Restore into a
 	// directory while there is another; the error is a *LockedError.
@@ -34,7 +36,7 @@ var (
 
 	// ErrCorrupt marks a record that is empty, damaged, found under another key, or missing where one must be, and a
 	// file of a store that is.
-	ErrCorrupt = errors.New("kv: corrupt record")
+	ErrCorrupt = record.ErrCorrupt
 
 	// ErrShape is returned when a slice handed in has not the length, or a range not the bounds, that the store has.
 	ErrShape = errors.New("kv: wrong shape")
@@ -68,7 +70,7 @@ var (
 	ErrInvalidName = errors.New("kv: invalid name")
 
 	// ErrInvalidValue is returned for a value that its column cannot hold.
-	ErrInvalidValue = errors.New("kv: invalid value")
+	ErrInvalidValue = record.ErrInvalidValue
 
 	// ErrIndexed is returned by a write to an indexed column of a store that was opened without Options.OnWrite.
 	ErrIndexed = errors.New("kv: column is indexed: open the store with index.Open")

@@ -39,7 +39,7 @@ func contents(s *Store) (records map[string]string, err error) {
 			if err != nil {
 				return err
 			}
-			records[hex.EncodeToString(r.key)] = string(r.body)
+			records[hex.EncodeToString(r.Key)] = string(r.Body)
 		}
 		return nil
 	})

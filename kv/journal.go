@@ -3,7 +3,6 @@ package kv
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -15,6 +14,8 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // Badger's own log cannot tell that it holds fewer commits than there were: it ends, for Badger, before the first entry
@@ -32,22 +33,16 @@ const journalName = "journal"
 // journaledFormat is the first format version of stores that have a journal.
 const journaledFormat = 3
 
-// commitKey is the key of the number of the last commit.
-func commitKey() []byte { return []byte{byte(kindCommit)} }
-
-// commitBody is the body of its record.
-func commitBody(number uint64) []byte { return binary.BigEndian.AppendUint64(nil, number) }
-
 // storedCommit is the number of the last commit that Badger holds, zero where there was none.
 func (s *Store) storedCommit() (number uint64, err error) {
-	err = guard(commitKey(), func() error {
+	err = guard(record.CommitKey(), func() error {
 		return s.db.View(func(txn *badger.Txn) error {
-			item, err := txn.Get(commitKey())
+			item, err := txn.Get(record.CommitKey())
 			if err != nil {
 				return err
 			}
 			return item.Value(func(value []byte) error {
-				number, err = commitNumber(value)
+				number, err = record.CommitNumber(value)
 				return err
 			})
 		})

@@ -14,6 +14,8 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A Node is one row of a node file. Label "" is unlabelled.
@@ -124,7 +126,7 @@ type Loader struct {
 	// In Commit.
 	store      *Store
 	tables     *tableBatch
-	generation generation
+	generation record.Generation
 	denseIDs   bool
 	nodeAt     offheap.Array[uint32] // NodeID by position
 }

@@ -20,6 +20,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 )
 
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 // A loadCheckpoint is what a load has completed. It is written once the files that it names are on disk, and read by a
 // later load with the same Resume. Edges and Arcs are of numbers, or of pairs where the load is an arcLoad.
 type loadCheckpoint struct {

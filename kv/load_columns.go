@@ -8,12 +8,14 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // writeDictionary writes the ids in file order, and positions and NodeIDs by each other.
 func (l *Loader) writeDictionary(ctx context.Context) (err error) {
-	nodeAt := numberWriter{put: l.tables.put, kind: kindNodeAt, generation: l.generation}
-	position := numberWriter{put: l.tables.put, kind: kindPosition, generation: l.generation}
+	nodeAt := numberWriter{put: l.tables.put, kind: record.KindNodeAt, generation: l.generation}
+	position := numberWriter{put: l.tables.put, kind: record.KindPosition, generation: l.generation}
 	positions, err := offheap.New[uint32](len(l.nodeAt.Data))
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func newIDJoin(dir string, limit int64, weighted bool) *idJoin {
 	return &idJoin{dir: dir, limit: limit, weighted: weighted, edges: spill.New(dir, limit)}
 }
 
-// appendRecord appends the record of an edge: the lengths of both ends as varints, the first end, and the value.
+// Append appends the record of an edge: the lengths of both ends as varints, the first end, and the value.
 func (j *idJoin) appendRecord(dst []byte, src, second string, weight float32, source int64) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(src)))
 	dst = binary.AppendUvarint(dst, uint64(len(second)))
@@ -34,7 +34,7 @@ func (j *idJoin) appendRecord(dst []byte, src, second string, weight float32, so
 	return append(dst, second...)
 }
 
-// add takes records of appendRecord.
+// add takes records of Append.
 func (j *idJoin) add(records []byte) error {
 	for len(records) > 0 {
 		key, n := binary.Uvarint(records)

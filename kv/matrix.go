@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A Matrix is a stored [n×c] matrix with named columns, read as float32. It is safe for concurrent use, as its Tx is.
@@ -64,7 +66,7 @@ func (m *Matrix) Read(rows Range, lo, hi int, dst []float32) error {
 	}
 	blocks := (int(rows.End)-1)/int(entry.BlockRows) - int(rows.First)/int(entry.BlockRows) + 1
 	tiles := (hi-1)/entry.tileWidth() - lo/entry.tileWidth() + 1
-	err = m.tx.fetch(generationPrefix(kindMatrix, entry.Generation), blocks*tiles, func(get getFunc) error {
+	err = m.tx.fetch(record.Prefix(record.KindMatrix, entry.Generation), blocks*tiles, func(get getFunc) error {
 		return m.read(get, entry, rows, lo, hi, window{dst, hi - lo})
 	})
 	if err != nil {
@@ -106,12 +108,12 @@ func (m *Matrix) read(get getFunc, entry matrixEntry, rows Range, lo, hi int, ds
 func readTile(get getFunc, key []byte, rows, columns int, part tilePart, dst window) error {
 	err := get(key, func(body []byte) error {
 		if _, err := decodeTile(body, rows, columns, part, dst); err != nil {
-			return fmt.Errorf("%s: %w", describeKey(key), err)
+			return fmt.Errorf("%s: %w", record.Describe(key), err)
 		}
 		return nil
 	})
 	if errors.Is(err, ErrNotFound) {
-		return corrupt(key, "it is missing")
+		return record.Corrupt(key, "it is missing")
 	}
 	return err
 }
@@ -121,12 +123,12 @@ func (m *Matrix) readDeltas(entry matrixEntry, rows Range, lo, hi int, dst windo
 	if !entry.Deltas {
 		return nil
 	}
-	prefix := generationPrefix(kindRowDelta, entry.Generation)
-	for r, err := range m.tx.scanChains(prefix, partKey(rowDeltaKey(entry.Generation, rows.First), 0)) {
+	prefix := record.Prefix(record.KindRowDelta, entry.Generation)
+	for r, err := range m.tx.scanChains(prefix, record.PartKey(rowDeltaKey(entry.Generation, rows.First), 0)) {
 		if err != nil {
 			return err
 		}
-		v, err := numberAt(r.key, 0)
+		v, err := record.NumberAt(r.Key, 0)
 		if err != nil {
 			return err
 		}
@@ -134,8 +136,8 @@ func (m *Matrix) readDeltas(entry matrixEntry, rows Range, lo, hi int, dst windo
 			return nil
 		}
 		at := window{dst.values[int(NodeID(v)-rows.First)*dst.stride:], dst.stride}
-		if _, err := decodeTile(r.body, 1, len(entry.Columns), tilePart{0, 1, lo, hi}, at); err != nil {
-			return fmt.Errorf("%s: %w", describeKey(r.key), err)
+		if _, err := decodeTile(r.Body, 1, len(entry.Columns), tilePart{0, 1, lo, hi}, at); err != nil {
+			return fmt.Errorf("%s: %w", record.Describe(r.Key), err)
 		}
 	}
 	return nil
@@ -236,3 +238,11 @@ func (tx *Tx) SetRow(matrix string, v NodeID, row []float32) error {
 	body := appendRow(nil, row)
 	return tx.putChain(rowDeltaKey(entry.Generation, v), body)
 }
+
+func matrixKey(g record.Generation, tile, block uint32) []byte {
+	return record.PairKey(record.KindMatrix, g, tile, block)
+}
+
+func rowDeltaKey(g record.Generation, v NodeID) []byte {
+	return record.NumberKey(record.KindRowDelta, g, uint32(v))
+} // + part

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A MatrixWriter writes a whole matrix in a Bulk. Rows come in any order: ascending ones go straight to disk, others
@@ -27,7 +29,7 @@ type MatrixWriter struct {
 	buf    []byte        // scratch
 }
 
-func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g generation) *MatrixWriter {
+func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g record.Generation) *MatrixWriter {
 	width := len(columns)
 	entry := matrixEntry{
 		Generation: g,
@@ -192,7 +194,7 @@ func (w *MatrixWriter) spillBlock(tx *Tx, first NodeID) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("%s: %w", describeKey(key), err)
+			return fmt.Errorf("%s: %w", record.Describe(key), err)
 		}
 	}
 	for i := range rows {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // TestMendByte changes one byte of random texts, which is found, and two, which are not taken for one.
@@ -39,7 +41,7 @@ func TestMendTable(t *testing.T) {
 	}
 	s := newStore(t, Options{})
 	for i := range uint32(300) {
-		if err := w.add(numberKey(kindColumn, 1, i), []byte("value"), tableVersion, s.db.Opts()); err != nil {
+		if err := w.add(record.NumberKey(record.KindColumn, 1, i), []byte("value"), tableVersion, s.db.Opts()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A Direction says which arcs of a directed graph are walked.
@@ -116,7 +118,7 @@ func (o *Oriented) orient(buf *Adjacency) error {
 		for j := begin; j < end; j++ {
 			w, ok := o.weight(buf.arcs[j])
 			if !ok {
-				return corrupt(generationPrefix(kindArcs, o.tx.cat.Graph), fmt.Sprintf(
+				return record.Corrupt(record.Prefix(record.KindArcs, o.tx.cat.Graph), fmt.Sprintf(
 					"the arcs between nodes number %d and %d have weights %v and %v, whose sum is not finite",
 					buf.First+NodeID(i), buf.Neighbors[j], buf.arcs[j].out, buf.arcs[j].in))
 			}
@@ -285,12 +287,12 @@ func (tx *Tx) readBlockArcs(d *directory, b int, buf *Adjacency) error {
 	begin := len(buf.arcs)
 	end := int(buf.Offsets[d.starts[b+1]-buf.First])
 	for part := range d.parts[b] {
-		key := pairKey(kindArcs, d.generation, uint32(b), part)
+		key := record.PairKey(record.KindArcs, d.generation, uint32(b), part)
 		err := tx.readPart(d, b, part, key, func(body []byte) (err error) {
 			buf.BytesRead += int64(len(body))
 			buf.arcs, err = tx.cat.arcForm().appendArcs(buf.arcs, body, end-len(buf.arcs))
 			if err != nil {
-				return corrupt(key, err.Error())
+				return record.Corrupt(key, err.Error())
 			}
 			return nil
 		})
@@ -306,8 +308,8 @@ func (tx *Tx) readBlockArcs(d *directory, b int, buf *Adjacency) error {
 
 // tooFew is the error of a block whose arcs are not those of all its neighbours.
 func (d *directory) tooFew(b, got, want int) error {
-	key := pairKey(kindArcs, d.generation, uint32(b), 0)
-	return corrupt(key, fmt.Sprintf("it holds the arcs of %d neighbours, want %d", got, want))
+	key := record.PairKey(record.KindArcs, d.generation, uint32(b), 0)
+	return record.Corrupt(key, fmt.Sprintf("it holds the arcs of %d neighbours, want %d", got, want))
 }
 
 // loadedArcs yields the list of v in the blocks with its arcs, ascending, in one piece or, for a hub, in several. There
@@ -357,14 +359,14 @@ func (tx *Tx) lookupArcs(d *directory, b int, part uint32, piece *Adjacency) err
 	for _, degree := range degrees[:row] {
 		before += int(degree)
 	}
-	name := recordName{kindArcs, d.generation, uint32(b), part}
+	name := recordName{record.KindArcs, d.generation, uint32(b), part}
 	r, err := tx.lookup(name)
 	if err != nil {
 		return err
 	}
 	piece.arcs, err = tx.cat.arcForm().appendArcs(piece.arcs[:0], r.body, block.Entries())
 	if err != nil {
-		return corrupt(name.key(), err.Error())
+		return record.Corrupt(name.key(), err.Error())
 	}
 	if len(piece.arcs) != block.Entries() || before+len(piece.Neighbors) > len(piece.arcs) {
 		return d.tooFew(b, len(piece.arcs), block.Entries())

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // arcForms are all that a graph can be.
@@ -467,32 +469,32 @@ func TestCheckFindsDamagedArcs(t *testing.T) {
 	t.Parallel()
 	s, _ := arcHub(t, arcForm{true, true})
 	for _, c := range []struct {
-		kind   kind
+		kind   record.Kind
 		change func(body []byte) []byte
 	}{
-		{kindArcs, func([]byte) []byte { return nil }},                                         // no count
-		{kindArcs, func(b []byte) []byte { return append(b, 0) }},                              // too long
-		{kindArcs, func(b []byte) []byte { return b[:len(b)-1] }},                              // too short
-		{kindArcs, func(b []byte) []byte { b[2] |= 2; return b }},                              // an arc more than weights
-		{kindArcs, func(b []byte) []byte { b[2] &^= 3; return b }},                             // an entry without arcs
-		{kindArcs, func(b []byte) []byte { b[len(b)-1] = 0x7f; b[len(b)-2] = 0xff; return b }}, // NaN
-		{kindArcs, func(b []byte) []byte { b[len(b)-2]++; return b }},                          // not what the other end says
-		{kindEdgeDelta, func(b []byte) []byte { b[0] = byte(edgeAdded); return b }},
-		{kindEdgeDelta, func(b []byte) []byte { b[len(b)-2]++; return b }},
-		{kindEdgeDelta, func(b []byte) []byte { b[2] |= 0x10; return b }}, // padding
-		{kindEdgeDelta, func([]byte) []byte { return []byte{byte(edgeChanged)} }},
-		{kindDegreeDelta, func(b []byte) []byte { b[0]++; return b }},
-		{kindDegreeDelta, func(b []byte) []byte { return append(b, 0) }},
+		{record.KindArcs, func([]byte) []byte { return nil }},                                         // no count
+		{record.KindArcs, func(b []byte) []byte { return append(b, 0) }},                              // too long
+		{record.KindArcs, func(b []byte) []byte { return b[:len(b)-1] }},                              // too short
+		{record.KindArcs, func(b []byte) []byte { b[2] |= 2; return b }},                              // an arc more than weights
+		{record.KindArcs, func(b []byte) []byte { b[2] &^= 3; return b }},                             // an entry without arcs
+		{record.KindArcs, func(b []byte) []byte { b[len(b)-1] = 0x7f; b[len(b)-2] = 0xff; return b }}, // NaN
+		{record.KindArcs, func(b []byte) []byte { b[len(b)-2]++; return b }},                          // not what the other end says
+		{record.KindEdgeDelta, func(b []byte) []byte { b[0] = byte(edgeAdded); return b }},
+		{record.KindEdgeDelta, func(b []byte) []byte { b[len(b)-2]++; return b }},
+		{record.KindEdgeDelta, func(b []byte) []byte { b[2] |= 0x10; return b }}, // padding
+		{record.KindEdgeDelta, func([]byte) []byte { return []byte{byte(edgeChanged)} }},
+		{record.KindDegreeDelta, func(b []byte) []byte { b[0]++; return b }},
+		{record.KindDegreeDelta, func(b []byte) []byte { return append(b, 0) }},
 	} {
 		key := firstKey(t, s, c.kind)
 		value := rawValue(t, s, key)
 		rewrite(t, s, key, c.change)
 		if found := problems(t, s); len(found) == 0 {
-			t.Errorf("%s changed from % .20x… to % .20x…: Check found nothing", kindNames[c.kind], value, rawValue(t, s, key))
+			t.Errorf("%s changed from % .20x… to % .20x…: Check found nothing", c.kind.String(), value, rawValue(t, s, key))
 		}
 		writeRaw(t, s, key, value)
 	}
-	key := firstKey(t, s, kindArcs)
+	key := firstKey(t, s, record.KindArcs)
 	value := rawValue(t, s, key)
 	writeRaw(t, s, key, nil)
 	if found := problems(t, s); len(found) == 0 {

@@ -16,6 +16,8 @@ import (
 	"strconv"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // quarantineName is the directory inside a store where Repair keeps what the store was before. Nothing in it is part of
@@ -113,7 +115,7 @@ func (q *quarantine) keepRecord(key, value []byte) error {
 		Key    string `json:"key"`
 		Record string `json:"record"`
 		Value  []byte `json:"value"`
-	}{hex.EncodeToString(key), describeKey(key), value})
+	}{hex.EncodeToString(key), record.Describe(key), value})
 }
 
 // note keeps what was done.

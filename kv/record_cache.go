@@ -4,22 +4,24 @@ import (
 	"math/bits"
 	"sync"
 	"sync/atomic"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A recordName names a record of a generation. Such a record never changes once it is written, and no generation's
 // number is used twice, so what was read under a name once is right for every snapshot that still asks for it.
 type recordName struct {
-	kind       kind
-	generation generation
+	kind       record.Kind
+	generation record.Generation
 	a, b       uint32 // block, and part of an adjacency block
 }
 
 // key is the record's key, of a record that is no chain.
 func (n recordName) key() []byte {
-	if n.kind == kindAdjacency || n.kind == kindArcs {
-		return pairKey(n.kind, n.generation, n.a, n.b)
+	if n.kind == record.KindAdjacency || n.kind == record.KindArcs {
+		return record.PairKey(n.kind, n.generation, n.a, n.b)
 	}
-	return numberKey(n.kind, n.generation, n.a)
+	return record.NumberKey(n.kind, n.generation, n.a)
 }
 
 // A keptRecord is a record whose checksum was compared. Nobody changes it.
@@ -75,7 +77,7 @@ func (c *recordCache) shard(name recordName) *cacheShard {
 	h ^= uint64(name.b) * 0x9e3779b97f4a7c15
 	hi, lo := bits.Mul64(h, 0x9e3779b97f4a7c15)
 	shard := (hi ^ lo) % (cacheShards / 2)
-	if name.kind == kindAdjacency || name.kind == kindArcs {
+	if name.kind == record.KindAdjacency || name.kind == record.KindArcs {
 		shard += cacheShards / 2
 	}
 	return &c.shards[shard]
@@ -162,7 +164,7 @@ func (tx *Tx) lookup(name recordName) (*keptRecord, error) {
 
 // lookupColumn is lookup for a block of a column, which is not changed.
 func (tx *Tx) lookupColumn(entry columnEntry, number uint32) (*columnBlock, error) {
-	name := recordName{kind: kindColumn, generation: entry.Generation, a: number}
+	name := recordName{kind: record.KindColumn, generation: entry.Generation, a: number}
 	if r := tx.records.get(name); r != nil {
 		return r.column, nil
 	}

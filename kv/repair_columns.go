@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"math"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // columns writes damaged columns again, with null for what cannot be read.
@@ -149,10 +151,10 @@ func (r *repair) columnChanges(ctx context.Context, entry columnEntry, rng Range
 	if !entry.Deltas {
 		return changes, nil
 	}
-	prefix := generationPrefix(kindColumnDelta, entry.Generation)
+	prefix := record.Prefix(record.KindColumnDelta, entry.Generation)
 	from := columnDeltaKey(entry.Generation, rng.First)
-	err := eachRecord(ctx, r.s.db, prefix, from, func(rec record, _ []byte, damage error) error {
-		node, ok := numberOf(rec.key, 0)
+	err := eachRecord(ctx, r.s.db, prefix, from, func(rec record.Record, _ []byte, damage error) error {
+		node, ok := record.NumberOf(rec.Key, 0)
 		switch {
 		case !ok:
 			return nil // no reader finds it
@@ -161,7 +163,7 @@ func (r *repair) columnChanges(ctx context.Context, entry columnEntry, rng Range
 		}
 		change := columnChange{damage: damage}
 		if damage == nil {
-			change.cell, change.damage = parseValue(rec.body)
+			change.cell, change.damage = parseValue(rec.Body)
 		}
 		changes[NodeID(node)] = change
 		return nil
@@ -223,7 +225,7 @@ func (r *repair) matrix(ctx context.Context, name string) error {
 	where := "matrix " + name
 	height := int(entry.BlockRows)
 	if height == 0 {
-		return corrupt(generationPrefix(kindMatrix, entry.Generation), "its blocks have no rows")
+		return record.Corrupt(record.Prefix(record.KindMatrix, entry.Generation), "its blocks have no rows")
 	}
 	blocks := entry
 	blocks.Deltas = false
@@ -293,9 +295,9 @@ func (c rowChange) row(dst []float32) error {
 // rowChanges are the deltas of a matrix, ascending by node; more is false behind the last.
 func (r *repair) rowChanges(ctx context.Context, entry matrixEntry) (next func() (rowChange, error, bool), stop func()) {
 	return iter.Pull2(func(yield func(rowChange, error) bool) {
-		prefix := generationPrefix(kindRowDelta, entry.Generation)
+		prefix := record.Prefix(record.KindRowDelta, entry.Generation)
 		err := eachChain(ctx, r.s.db, prefix, func(key []byte, _ [][]byte, body []byte, damage error) error {
-			v, ok := numberOf(key, 0)
+			v, ok := record.NumberOf(key, 0)
 			if !ok {
 				return nil // no reader finds it
 			}

@@ -11,6 +11,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // copies puts back what spaces that are kept twice have lost and their copy has. It comes before what is damaged is
@@ -61,7 +63,9 @@ func (r *repair) copies(ctx context.Context) error {
 		return nil //nolint:nilerr // a copy that does not say this adds nothing
 	}
 	// Of generations that were replaced since, the copy knows nothing.
-	maps.DeleteFunc(kept, func(name string, g generation) bool { return g == 0 || cat.Spaces[name] != g || cat.Twice[name] == 0 })
+	maps.DeleteFunc(kept, func(name string, g record.Generation) bool {
+		return g == 0 || cat.Spaces[name] != g || cat.Twice[name] == 0
+	})
 	p := putBack{repair: r, copied: c, cat: cat, kept: kept, last: last}
 	switch follows, err := r.follows(c.commit, last); {
 	case err != nil:
@@ -105,7 +109,7 @@ func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 	if err != nil {
 		return cat, nil //nolint:nilerr // a copy that does not say this adds nothing
 	}
-	later := map[string]generation{}
+	later := map[string]record.Generation{}
 	for name, g := range kept {
 		if g > 0 && (g > cat.Spaces[name] || g == cat.Spaces[name] && cat.Twice[name] == 0) {
 			later[name] = g
@@ -162,8 +166,8 @@ type putBack struct {
 	*repair
 	copied *copyState
 	cat    *catalog
-	kept   map[string]generation // the spaces of which the copy has the present generation
-	last   uint64                // the last commit of the store
+	kept   map[string]record.Generation // the spaces of which the copy has the present generation
+	last   uint64                       // the last commit of the store
 	rule   putRule
 }
 
@@ -200,7 +204,7 @@ func (p *putBack) has(txn *badger.Txn, name string, key, body []byte) (bool, err
 	if value == nil {
 		return p.rule == putUnreadable || isDeleted(txn, full), nil
 	}
-	_, damage := decode(full, value)
+	_, damage := record.Decode(full, value)
 	return damage == nil, nil
 }
 
@@ -245,13 +249,13 @@ func (p *putBack) run(ctx context.Context) error {
 			lost[sumKey(full)] = false
 			value, err := rawRecord(txn, full)
 			if err == nil {
-				_, damage := decode(full, value)
+				_, damage := record.Decode(full, value)
 				unexplained = unexplained || value == nil || damage == nil
 			}
 			if err == nil && value != nil {
 				err = p.repair.kept.keepRecord(full, value)
 			}
-			if _, damage := decode(full, value); damage == nil {
+			if _, damage := record.Decode(full, value); damage == nil {
 				other[name]++
 			} else {
 				lacking[name]++
@@ -263,7 +267,7 @@ func (p *putBack) run(ctx context.Context) error {
 		if body == nil {
 			return b.write(full, nil)
 		}
-		return b.write(full, encode(full, body))
+		return b.write(full, record.Encode(full, body))
 	})
 	if err != nil {
 		return err

@@ -11,6 +11,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/table"
 	"github.com/dgraph-io/badger/v4/y"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // files makes the files of a store ones that Badger can open.
@@ -224,10 +226,10 @@ func trusted(e tableEntry, maxVersion uint64) bool {
 	}
 	switch e.value.Meta &^ (markDiscardsEarlier | markOfTransaction | markEndOfTransaction) {
 	case 0:
-		_, err := decode(key, e.value.Value)
+		_, err := record.Decode(key, e.value.Value)
 		return err == nil
 	case markDeleted:
-		return kindNames[kind(key[0])] != "" && len(e.value.Value) == 0
+		return record.Kind(key[0]).String() != "" && len(e.value.Value) == 0
 	}
 	return false
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // graph writes adjacency and dictionary again where they are damaged or do not agree, and counts what it writes.
@@ -57,7 +59,7 @@ type listRepair struct {
 
 // adjacency writes the lists again. The lists of a block that cannot be read are made from those of the other ends; where
 // sound blocks contradict each other, so are all.
-func (r *repair) adjacency(ctx context.Context, g generation) (err error) {
+func (r *repair) adjacency(ctx context.Context, g record.Generation) (err error) {
 	l := &listRepair{repair: r, form: r.tx.cat.arcForm()}
 	if l.dir, err = r.directory(ctx); err != nil {
 		return err
@@ -120,11 +122,11 @@ func (r *repair) directory(ctx context.Context) (*directory, error) {
 		return d, damage
 	}
 	d = &directory{generation: r.tx.cat.Graph, starts: []NodeID{0}}
-	prefix := generationPrefix(kindAdjacency, r.tx.cat.Graph)
+	prefix := record.Prefix(record.KindAdjacency, r.tx.cat.Graph)
 	last, end := -1, uint64(0) // the last block that could be read, and where it ends
-	err := eachRecord(ctx, r.s.db, prefix, nil, func(rec record, _ []byte, broken error) error {
-		b, _ := numberOf(rec.key, 0)
-		part, ok := numberOf(rec.key, 1)
+	err := eachRecord(ctx, r.s.db, prefix, nil, func(rec record.Record, _ []byte, broken error) error {
+		b, _ := record.NumberOf(rec.Key, 0)
+		part, ok := record.NumberOf(rec.Key, 1)
 		if !ok || int64(b) > int64(d.blocks())+int64(r.tx.cat.LoadedNodes) {
 			return nil // no reader finds it
 		}
@@ -137,7 +139,7 @@ func (r *repair) directory(ctx context.Context) (*directory, error) {
 		if !sound {
 			return nil
 		}
-		first, rows, sound := blockRows(rec.body)
+		first, rows, sound := blockRows(rec.Body)
 		if !sound || first < end || last == int(b)-1 && first > end || first+rows > uint64(r.tx.cat.LoadedNodes) {
 			return nil
 		}
@@ -188,7 +190,7 @@ func (l *listRepair) read(b int, buf *Adjacency) error {
 		list := buf.Of(v)
 		for i, u := range list {
 			if u == v || i > 0 && u <= list[i-1] {
-				return corrupt(pairKey(kindAdjacency, l.dir.generation, uint32(b), 0), fmt.Sprintf("the list of node number %d is no list", v))
+				return record.Corrupt(record.PairKey(record.KindAdjacency, l.dir.generation, uint32(b), 0), fmt.Sprintf("the list of node number %d is no list", v))
 			}
 		}
 		if !l.form.directed {
@@ -196,7 +198,7 @@ func (l *listRepair) read(b int, buf *Adjacency) error {
 		}
 		for i, a := range buf.arcsOf(v) {
 			if _, ok := a.sum(); !ok {
-				return corrupt(pairKey(kindArcs, l.dir.generation, uint32(b), 0),
+				return record.Corrupt(record.PairKey(record.KindArcs, l.dir.generation, uint32(b), 0),
 					fmt.Sprintf("between nodes number %d and %d the weights are %v and %v", v, list[i], a.out, a.in))
 			}
 		}
@@ -248,16 +250,16 @@ func (l *listRepair) collect(ctx context.Context, halves *spill.Sorter) (agree b
 // deltas adds every change of an edge that can be read under either end, under both.
 func (l *listRepair) deltas(ctx context.Context, deltas *spill.Sorter) error {
 	nodes := int64(l.tx.cat.Nodes)
-	prefix := generationPrefix(kindEdgeDelta, l.tx.cat.Graph)
-	return eachRecord(ctx, l.s.db, prefix, nil, func(rec record, _ []byte, damage error) error {
+	prefix := record.Prefix(record.KindEdgeDelta, l.tx.cat.Graph)
+	return eachRecord(ctx, l.s.db, prefix, nil, func(rec record.Record, _ []byte, damage error) error {
 		if damage != nil {
 			lost := Loss{Kind: "change of an edge", Count: 1, AtMost: true}
-			return l.lose(lost, describeKey(rec.key), damage.Error(), "taken from the other end of the edge, if it is there")
+			return l.lose(lost, record.Describe(rec.Key), damage.Error(), "taken from the other end of the edge, if it is there")
 		}
 		d, err := l.tx.parseEdgeDelta(rec)
 		if err != nil || int64(max(d.u, d.v)) >= nodes || d.u == d.v {
 			lost := Loss{Kind: "change of an edge", Count: 1, AtMost: true}
-			return l.lose(lost, describeKey(rec.key), "it is no change of an edge", "removed")
+			return l.lose(lost, record.Describe(rec.Key), "it is no change of an edge", "removed")
 		}
 		for _, d := range []edgeDelta{d, {d.v, d.u, d.change, d.arc.reversed()}} {
 			if err := deltas.Add(pairBytes(d.u, d.v), appendArc([]byte{byte(d.change)}, d.arc)); err != nil {
@@ -304,7 +306,7 @@ func (n *neighborList) set(v NodeID, a arc) {
 }
 
 // write writes the lists of a new generation.
-func (l *listRepair) write(ctx context.Context, g generation, halves, deltas *spill.Sorter) error {
+func (l *listRepair) write(ctx context.Context, g record.Generation, halves, deltas *spill.Sorter) error {
 	nextHalf, stopHalves := iter.Pull2(halves.Sorted(ctx))
 	defer stopHalves()
 	nextDelta, stopDeltas := iter.Pull2(deltas.Sorted(ctx))

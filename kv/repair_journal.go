@@ -10,6 +10,8 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // journal opens the journal. Where it is damaged, or does not fit what Badger holds, everything that can be read of it, and is
@@ -69,7 +71,7 @@ func (r *repair) journal() error {
 	}
 	done := fmt.Sprintf("made again; the store has come to commit %d%s", r.s.commits, what)
 	r.remade = true
-	if err := r.s.setRecord(commitKey(), commitBody(r.s.commits)); err != nil {
+	if err := r.s.setRecord(record.CommitKey(), record.CommitBody(r.s.commits)); err != nil {
 		return err
 	}
 	name := journalName

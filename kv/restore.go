@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // RestoreOptions tunes a restore. The zero value is ready to use.
@@ -262,7 +264,7 @@ func (c *backupChain) record(i int) ([]byte, error) {
 			}
 		}
 		if b := before.entry; !c.more[i-1] || !bytes.Equal(b.key, e.key) || b.version != e.version || b.sum != e.sum {
-			return nil, outOfOrder(i, "%s is kept from the one before, which has another or none", describeKey(e.key))
+			return nil, outOfOrder(i, "%s is kept from the one before, which has another or none", record.Describe(e.key))
 		}
 	}
 	return c.readers[i].entry.record, nil

@@ -9,6 +9,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/graphcleaner/graphcleaner/internal/mapped"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // get calls use with the body of the record under key, which is use's to keep and not to change; ErrNotFound when there is
@@ -35,7 +37,7 @@ func (tx *Tx) get(key []byte, use func(body []byte) error) error {
 	if err != nil {
 		return wrapBadger(err)
 	}
-	body, err := decode(key, value)
+	body, err := record.Decode(key, value)
 	if err != nil {
 		return tx.s.damaged(err)
 	}
@@ -93,7 +95,7 @@ func (c *cursor) get(key []byte, use func(body []byte) error) error {
 	if err != nil {
 		return c.s.damaged(err)
 	}
-	return use(r.body)
+	return use(r.Body)
 }
 
 func (c *cursor) onKey(key []byte) bool { return c.it.Valid() && bytes.Equal(c.it.Item().Key(), key) }
@@ -107,7 +109,7 @@ func guard(key []byte, read func() error) (err error) {
 			if fault := mapped.FaultOf(p); fault != nil {
 				p = fault
 			}
-			err = corrupt(key, fmt.Sprintf("its table cannot be read: %v", p))
+			err = record.Corrupt(key, fmt.Sprintf("its table cannot be read: %v", p))
 		}
 	}()
 	return read()
@@ -122,21 +124,18 @@ func guardFaults(read func() error) error {
 	return err
 }
 
-// A record is a key with the body of its record, as a scan yields it.
-type record struct{ key, body []byte }
-
 // scan yields the records whose key begins with prefix and is not less than from (nil: all), ascending, each borrowed
 // until the next step. Scans in an Update may be nested; one sees what was written before it read the part it is in.
-func (tx *Tx) scan(prefix, from []byte) iter.Seq2[record, error] {
+func (tx *Tx) scan(prefix, from []byte) iter.Seq2[record.Record, error] {
 	return tx.iterate(prefix, from, false)
 }
 
 // scanDown yields the records whose key begins with prefix and is not greater than from (nil: all), descending.
-func (tx *Tx) scanDown(prefix, from []byte) iter.Seq2[record, error] {
+func (tx *Tx) scanDown(prefix, from []byte) iter.Seq2[record.Record, error] {
 	return tx.iterate(prefix, from, true)
 }
 
-func (tx *Tx) iterate(prefix, from []byte, reverse bool) iter.Seq2[record, error] {
+func (tx *Tx) iterate(prefix, from []byte, reverse bool) iter.Seq2[record.Record, error] {
 	opt := badger.IteratorOptions{Prefix: prefix, Reverse: reverse}
 	if from == nil {
 		from = prefix
@@ -147,9 +146,9 @@ func (tx *Tx) iterate(prefix, from []byte, reverse bool) iter.Seq2[record, error
 	if tx.write {
 		return tx.iterateChunks(opt, from)
 	}
-	return func(yield func(record, error) bool) {
+	return func(yield func(record.Record, error) bool) {
 		if err := tx.acquire(); err != nil {
-			yield(record{}, err)
+			yield(record.Record{}, err)
 			return
 		}
 		defer tx.release()
@@ -157,48 +156,48 @@ func (tx *Tx) iterate(prefix, from []byte, reverse bool) iter.Seq2[record, error
 		defer it.Close()
 		for err := guard(from, func() error { it.Seek(from); return nil }); ; {
 			if err != nil {
-				yield(record{}, err)
+				yield(record.Record{}, err)
 				return
 			}
 			r, ok, err2 := current(it)
 			if err2 != nil || !ok {
 				if err2 != nil {
-					yield(record{}, tx.s.damaged(err2))
+					yield(record.Record{}, tx.s.damaged(err2))
 				}
 				return
 			}
 			if !yield(r, nil) {
 				return
 			}
-			err = guard(r.key, func() error { it.Next(); return nil })
+			err = guard(r.Key, func() error { it.Next(); return nil })
 		}
 	}
 }
 
 // current decodes the record an iterator stands on; false at the end.
-func current(it *badger.Iterator) (r record, ok bool, err error) {
+func current(it *badger.Iterator) (r record.Record, ok bool, err error) {
 	if !it.Valid() {
 		return r, false, nil
 	}
 	item := it.Item()
-	r.key = item.Key()
+	r.Key = item.Key()
 	var value []byte
-	err = guard(r.key, func() error {
+	err = guard(r.Key, func() error {
 		return item.Value(func(v []byte) error {
 			value = v
 			return nil
 		})
 	})
 	if err == nil {
-		r.body, err = decode(r.key, value)
+		r.Body, err = record.Decode(r.Key, value)
 	}
 	return r, true, wrapBadger(err)
 }
 
 // iterateChunks iterates in an Update, where Badger allows one open iterator: it reads some records ahead into memory
 // of their own, closes the iterator, and only then yields them.
-func (tx *Tx) iterateChunks(opt badger.IteratorOptions, from []byte) iter.Seq2[record, error] {
-	return func(yield func(record, error) bool) {
+func (tx *Tx) iterateChunks(opt badger.IteratorOptions, from []byte) iter.Seq2[record.Record, error] {
+	return func(yield func(record.Record, error) bool) {
 		seek, skip := from, []byte(nil)
 		for size := 8; ; size = min(2*size, 1024) {
 			chunk, err := tx.readChunk(opt, seek, skip, size)
@@ -208,27 +207,27 @@ func (tx *Tx) iterateChunks(opt badger.IteratorOptions, from []byte) iter.Seq2[r
 				}
 			}
 			if err != nil {
-				yield(record{}, err)
+				yield(record.Record{}, err)
 				return
 			}
 			if len(chunk) < size {
 				return
 			}
-			seek = chunk[len(chunk)-1].key
+			seek = chunk[len(chunk)-1].Key
 			skip = seek
 		}
 	}
 }
 
 // readChunk reads up to size records from seek on, without the one under skip.
-func (tx *Tx) readChunk(opt badger.IteratorOptions, seek, skip []byte, size int) ([]record, error) {
+func (tx *Tx) readChunk(opt badger.IteratorOptions, seek, skip []byte, size int) ([]record.Record, error) {
 	if err := tx.acquire(); err != nil {
 		return nil, err
 	}
 	defer tx.release()
 	it := tx.txn.NewIterator(opt)
 	defer it.Close()
-	var chunk []record
+	var chunk []record.Record
 	for err := guard(seek, func() error { it.Seek(seek); return nil }); ; {
 		if err != nil {
 			return chunk, err
@@ -237,12 +236,12 @@ func (tx *Tx) readChunk(opt badger.IteratorOptions, seek, skip []byte, size int)
 		if err2 != nil || !ok {
 			return chunk, tx.s.damaged(err2)
 		}
-		if !bytes.Equal(r.key, skip) {
-			chunk = append(chunk, record{bytes.Clone(r.key), bytes.Clone(r.body)})
+		if !bytes.Equal(r.Key, skip) {
+			chunk = append(chunk, record.Record{Key: bytes.Clone(r.Key), Body: bytes.Clone(r.Body)})
 			if len(chunk) == size {
 				return chunk, nil
 			}
 		}
-		err = guard(r.key, func() error { it.Next(); return nil })
+		err = guard(r.Key, func() error { it.Next(); return nil })
 	}
 }

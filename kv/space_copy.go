@@ -10,6 +10,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // Spaces that are kept twice have a copy beside the tables, in files that are only appended to, of the form of the journal.
@@ -87,14 +89,14 @@ func (c *catalog) keptTwice() (list []byte) {
 }
 
 // parseKeptTwice is the inverse of keptTwice.
-func parseKeptTwice(list []byte) (map[string]generation, error) {
-	kept := map[string]generation{}
+func parseKeptTwice(list []byte) (map[string]record.Generation, error) {
+	kept := map[string]record.Generation{}
 	for len(list) > 0 {
 		name, rest, ok := bytes.Cut(list, []byte{0})
 		if !ok || len(rest) < 4 {
 			return nil, errors.New("it is cut off")
 		}
-		kept[string(name)], list = generation(binary.BigEndian.Uint32(rest)), rest[4:]
+		kept[string(name)], list = record.Generation(binary.BigEndian.Uint32(rest)), rest[4:]
 	}
 	return kept, nil
 }
@@ -313,7 +315,7 @@ func (w *copyWriter) flush() error {
 
 // end makes durable what was put, and says of which commit the copy is.
 func (w *copyWriter) end(cat *catalog) error {
-	covers := append(commitBody(w.s.commits), cat.keptTwice()...)
+	covers := append(record.CommitBody(w.s.commits), cat.keptTwice()...)
 	err := w.log.AppendCommit(append(w.entries, journal.Entry{Key: []byte{copyCovers}, Value: covers}))
 	clear(w.entries)
 	w.entries, w.bytes = w.entries[:0], 0
@@ -360,7 +362,7 @@ func (w *copyWriter) follow(cat *catalog, commit uint64) error {
 // eachCopied calls use with the entries of spaces that are kept twice which the journal has of the commits after one up to
 // another, in order; the body is nil where an entry was deleted.
 func eachCopied(dir string, cat *catalog, after, last uint64, use func(name string, key, body []byte) error) error {
-	names := map[generation]string{}
+	names := map[record.Generation]string{}
 	for name := range cat.Twice {
 		if g, ok := cat.Spaces[name]; ok {
 			names[g] = name
@@ -374,16 +376,16 @@ func eachCopied(dir string, cat *catalog, after, last uint64, use func(name stri
 			if err != nil {
 				return err
 			}
-			if len(e.Key) <= 5 || kind(e.Key[0]) != kindSpace || names[generationOf(e.Key)] == "" {
+			if len(e.Key) <= 5 || record.Kind(e.Key[0]) != record.KindSpace || names[record.GenerationOf(e.Key)] == "" {
 				continue
 			}
 			var body []byte
 			if e.Value != nil {
-				if body, err = decode(e.Key, e.Value); err != nil {
+				if body, err = record.Decode(e.Key, e.Value); err != nil {
 					return err
 				}
 			}
-			if err := use(names[generationOf(e.Key)], e.Key[5:], body); err != nil {
+			if err := use(names[record.GenerationOf(e.Key)], e.Key[5:], body); err != nil {
 				return err
 			}
 		}
@@ -424,7 +426,7 @@ func sameEntry(txn *badger.Txn, cat *catalog, name string, key, body []byte) (sa
 	}
 	e := journal.Entry{Key: spaceKey(g, key)}
 	if body != nil {
-		e.Value = encode(e.Key, body)
+		e.Value = record.Encode(e.Key, body)
 	}
 	return holds(txn, e)
 }

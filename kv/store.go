@@ -18,6 +18,8 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A Store is a graph on disk, with its labels, properties and matrices. It may be used by many goroutines at once: any
@@ -411,7 +413,7 @@ func removeEmptyLogs(dir string) error {
 	return nil
 }
 
-func headerKey() []byte { return []byte{byte(kindHeader)} }
+func headerKey() []byte { return []byte{byte(record.KindHeader)} }
 
 func (s *Store) readHeader() error {
 	var body []byte
@@ -425,7 +427,7 @@ func (s *Store) readHeader() error {
 			if err != nil {
 				return err
 			}
-			body, err = decode(headerKey(), value)
+			body, err = record.Decode(headerKey(), value)
 			return err
 		})
 	})
@@ -436,11 +438,11 @@ func (s *Store) readHeader() error {
 		return fmt.Errorf("%s: %w", s.dir, wrapBadger(err))
 	}
 	if err := msgpack.Unmarshal(body, &s.header); err != nil {
-		return fmt.Errorf("%s: %w", s.dir, corrupt(headerKey(), err.Error()))
+		return fmt.Errorf("%s: %w", s.dir, record.Corrupt(headerKey(), err.Error()))
 	}
 	if s.header.Version < 1 {
 		what := fmt.Sprintf("the format version is %d", s.header.Version)
-		return fmt.Errorf("%s: %w", s.dir, corrupt(headerKey(), what))
+		return fmt.Errorf("%s: %w", s.dir, record.Corrupt(headerKey(), what))
 	}
 	return nil
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // workName is the directory inside a store that Work lends. Nothing in it is part of the store: it may be deleted
@@ -97,7 +99,7 @@ func (tx *Tx) GraphVersion() (Version, error) {
 	g := tx.cat.Graph
 	return tx.version(func(sum hash.Hash) error {
 		number(sum, int64(g), int64(tx.cat.GraphSum), int64(tx.cat.Nodes), int64(tx.cat.LoadedNodes), tx.cat.Edges)
-		return tx.sumDeltas(sum, generationPrefix(kindEdgeDelta, g), generationPrefix(kindAddedNode, g))
+		return tx.sumDeltas(sum, record.Prefix(record.KindEdgeDelta, g), record.Prefix(record.KindAddedNode, g))
 	})
 }
 
@@ -113,7 +115,7 @@ func (tx *Tx) ColumnVersion(name string) (Version, error) {
 		if entry.Kind == KindClass {
 			texts(sum, tx.cat.Classes)
 		}
-		return tx.sumDeltas(sum, generationPrefix(kindColumnDelta, entry.Generation))
+		return tx.sumDeltas(sum, record.Prefix(record.KindColumnDelta, entry.Generation))
 	})
 }
 
@@ -126,7 +128,7 @@ func (tx *Tx) MatrixVersion(name string) (Version, error) {
 	return tx.version(func(sum hash.Hash) error {
 		number(sum, int64(entry.Generation), int64(entry.Sum), int64(entry.Rows), int64(tx.cat.Nodes))
 		texts(sum, entry.Columns)
-		return tx.sumDeltas(sum, generationPrefix(kindRowDelta, entry.Generation))
+		return tx.sumDeltas(sum, record.Prefix(record.KindRowDelta, entry.Generation))
 	})
 }
 

@@ -17,6 +17,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A recordWriter takes the records of a bulk write, whose generations no catalogue names yet.
@@ -73,7 +75,7 @@ func newTableBatch(s *Store) *tableBatch {
 func streamOf(key []byte) (s tableStream) {
 	const generational, tiled = 5, 9
 	n := generational
-	if kind(key[0]) == kindMatrix {
+	if record.Kind(key[0]) == record.KindMatrix {
 		n = tiled
 	}
 	copy(s[:], key[:n])
@@ -83,7 +85,7 @@ func streamOf(key []byte) (s tableStream) {
 func (b *tableBatch) put(key, body []byte) error { return b.wrap(b.add(key, body)) }
 
 func (b *tableBatch) add(key, body []byte) error {
-	b.record = appendRecord(b.record[:0], key, body)
+	b.record = record.Append(b.record[:0], key, body)
 	return b.addRecord(streamOf(key), key, b.record, tableVersion)
 }
 

@@ -17,6 +17,8 @@ import (
 	"github.com/dgraph-io/ristretto/v2/z"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // randomBody draws a body, mostly small, some longer than a block of a table.
@@ -53,12 +55,12 @@ func TestTableWriterWritesAsBadger(t *testing.T) {
 			TableSize: 1 << 20, BlockSize: opt.BlockSize, BloomFalsePositive: opt.BloomFalsePositive,
 		})
 		for i := range 1 + r.IntN(300) {
-			key := spaceKey(generation(seed), fmt.Appendf(nil, "%03d%0*d", i, r.IntN(30), 7))
+			key := spaceKey(record.Generation(seed), fmt.Appendf(nil, "%03d%0*d", i, r.IntN(30), 7))
 			body := randomBody(r)
-			if err := w.add(key, encode(key, body), tableVersion, opt); err != nil {
+			if err := w.add(key, record.Encode(key, body), tableVersion, opt); err != nil {
 				t.Fatal(err)
 			}
-			builder.Add(y.KeyWithTs(key, tableVersion), y.ValueStruct{Value: encode(key, body)}, 0)
+			builder.Add(y.KeyWithTs(key, tableVersion), y.ValueStruct{Value: record.Encode(key, body)}, 0)
 		}
 		if err := w.end(opt); err != nil {
 			t.Fatal(err)
@@ -85,13 +87,13 @@ func TestTableBatch(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		want := map[string][]byte{}
 		tables := 0
-		for g := generation(100); g < 103; g++ {
+		for g := record.Generation(100); g < 103; g++ {
 			before := s.Begin()
 			b := newTableBatch(s)
 			b.most = 1 + r.Int64N(200<<10)
 			for i := range uint32(r.IntN(200)) {
 				for _, key := range [][]byte{
-					pairKey(kindAdjacency, g, i, 0), numberKey(kindNodeAt, g, i), matrixKey(g, 0, i), matrixKey(g, 7, i),
+					record.PairKey(record.KindAdjacency, g, i, 0), record.NumberKey(record.KindNodeAt, g, i), matrixKey(g, 0, i), matrixKey(g, 7, i),
 				} {
 					body := randomBody(r)
 					if err := b.put(key, body); err != nil {
@@ -118,12 +120,12 @@ func TestTableBatch(t *testing.T) {
 		}
 		view(t, s, func(tx *Tx) error {
 			count := 0
-			for r, err := range tx.scan([]byte{byte(kindAdjacency)}, nil) {
+			for r, err := range tx.scan([]byte{byte(record.KindAdjacency)}, nil) {
 				if err != nil {
 					return err
 				}
-				if !bytes.Equal(r.body, want[string(r.key)]) {
-					t.Fatalf("seed %d: %s: got %d bytes, want other %d", seed, describeKey(r.key), len(r.body), len(want[string(r.key)]))
+				if !bytes.Equal(r.Body, want[string(r.Key)]) {
+					t.Fatalf("seed %d: %s: got %d bytes, want other %d", seed, record.Describe(r.Key), len(r.Body), len(want[string(r.Key)]))
 				}
 				count++
 			}
@@ -133,7 +135,7 @@ func TestTableBatch(t *testing.T) {
 			for key, body := range want {
 				err := tx.get([]byte(key), func(got []byte) error {
 					if !bytes.Equal(got, body) {
-						t.Fatalf("seed %d: %s: got %d bytes, want other %d", seed, describeKey([]byte(key)), len(got), len(body))
+						t.Fatalf("seed %d: %s: got %d bytes, want other %d", seed, record.Describe([]byte(key)), len(got), len(body))
 					}
 					return nil
 				})
@@ -245,7 +247,7 @@ func TestTableBatchCancelled(t *testing.T) {
 	b := newTableBatch(s)
 	b.most = 10_000
 	for i := range uint32(52) {
-		if err := b.put(numberKey(kindNodeAt, 9, i), make([]byte, 1000)); err != nil {
+		if err := b.put(record.NumberKey(record.KindNodeAt, 9, i), make([]byte, 1000)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -354,7 +356,7 @@ func BenchmarkTableBatch(b *testing.B) {
 		batch := newTableBatch(s)
 		for i := range uint32(records) {
 			binary.LittleEndian.PutUint32(body, i)
-			if err := batch.put(pairKey(kindAdjacency, 1, i, 0), body); err != nil {
+			if err := batch.put(record.PairKey(record.KindAdjacency, 1, i, 0), body); err != nil {
 				b.Fatal(err)
 			}
 		}

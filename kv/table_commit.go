@@ -2,7 +2,6 @@ package kv
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"slices"
 
@@ -10,6 +9,8 @@ import (
 	"github.com/dgraph-io/badger/v4/y"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // Every transaction writes its number under one key. So the tables alone say with which commit they end, and the logs which
@@ -19,18 +20,6 @@ import (
 
 // A numberedCommit is a commit with Badger's version of it.
 type numberedCommit struct{ number, version uint64 }
-
-// commitNumber is the number in the record of a commit.
-func commitNumber(value []byte) (uint64, error) {
-	body, err := decode(commitKey(), value)
-	if err == nil && len(body) != 8 {
-		err = corrupt(commitKey(), "it is no number")
-	}
-	if err != nil {
-		return 0, err
-	}
-	return binary.BigEndian.Uint64(body), nil
-}
 
 // lastInTables is the last commit that the tables hold which the manifest names; zero where there is none.
 func lastInTables(dir string) (last numberedCommit, err error) {
@@ -56,13 +45,13 @@ func lastInTable(path string, id uint64) (last numberedCommit, err error) {
 		return last, err
 	}
 	defer func() { err = errors.Join(err, t.reader.close()) }()
-	records, err := t.records(commitKey())
+	records, err := t.records(record.CommitKey())
 	if err != nil || len(records) == 0 {
 		return last, err
 	}
 	newest := slices.MaxFunc(records, func(a, b tableEntry) int { return cmp.Compare(y.ParseTs(a.key), y.ParseTs(b.key)) })
 	last.version = y.ParseTs(newest.key)
-	if last.number, err = commitNumber(newest.value.Value); err != nil {
+	if last.number, err = record.CommitNumber(newest.value.Value); err != nil {
 		return last, corruptFile(path, "%v", err)
 	}
 	return last, nil

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // putPlain commits an entry of a space that is not kept twice; nil deletes it.
@@ -258,12 +260,12 @@ func TestLostCatalogueIsALoss(t *testing.T) {
 	s := newStore(t, Options{})
 	addNodes(t, s, 3)
 	earlier := map[string][]byte{}
-	for _, key := range [][]byte{partKey(catalogKey(), 0), countsKey()} {
+	for _, key := range [][]byte{record.PartKey(catalogKey(), 0), countsKey()} {
 		earlier[string(key)] = rawValue(t, s, key)
 	}
 	decisionSession(t, s, 0, 5)
 	closeStore(t, s)
-	g := generation(0)
+	g := record.Generation(0)
 	s = openStore(t, s.Dir(), Options{ReadOnly: true})
 	view(t, s, func(tx *Tx) error { g = tx.cat.Spaces["decisions"]; return nil })
 	closeStore(t, s)
@@ -280,7 +282,7 @@ func TestLostCatalogueIsALoss(t *testing.T) {
 			return nil
 		}},
 		{"an entry gone", records, func(s *Store) error { return s.db.DropPrefix(key) }},
-		{"an earlier entry", records, func(s *Store) error { writeRaw(t, s, key, encode(key, []byte("earlier"))); return nil }},
+		{"an earlier entry", records, func(s *Store) error { writeRaw(t, s, key, record.Encode(key, []byte("earlier"))); return nil }},
 		{"a damaged entry", "nothing", func(s *Store) error { writeRaw(t, s, key, []byte{1, 2}); return nil }},
 	} {
 		damaged := openStore(t, copyStore(t, s.Dir()), Options{})

@@ -13,6 +13,8 @@ import (
 	"github.com/dgraph-io/badger/v4/y"
 	"github.com/dgraph-io/ristretto/v2/z"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A tableReader reads one of Badger's tables, whose form tableWriter describes, block by block, and trusts none of its
@@ -145,7 +147,7 @@ func (t *tableReader) verify(i int) error {
 		return err
 	}
 	return corruptFile(t.path, "the checksum of block %d, %d bytes from byte %d, does not match; it begins with %s",
-		i, to-from, from, describeKey(key))
+		i, to-from, from, record.Describe(key))
 }
 
 // soundBlock reports whether the checksum of a block matches.

@@ -13,6 +13,8 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A Tx sees the store as it was when it began, and in an Update what it wrote itself. A Tx of View and Begin may be
@@ -81,14 +83,14 @@ func (tx *Tx) start() error {
 
 func (tx *Tx) loadCatalog() error {
 	var versions [2]uint64 // of the first part of the catalogue, and of the counts
-	for i, key := range [][]byte{partKey(catalogKey(), 0), countsKey()} {
+	for i, key := range [][]byte{record.PartKey(catalogKey(), 0), countsKey()} {
 		var item *badger.Item
 		err := guard(key, func() (err error) {
 			item, err = tx.txn.Get(key)
 			return err
 		})
 		if errors.Is(err, badger.ErrKeyNotFound) {
-			return corrupt(key, "it is missing")
+			return record.Corrupt(key, "it is missing")
 		}
 		if err != nil {
 			return wrapBadger(err)
@@ -258,7 +260,7 @@ func (tx *Tx) put(key, body []byte) error {
 	if err := tx.writable(); err != nil {
 		return err
 	}
-	value := encode(key, body)
+	value := record.Encode(key, body)
 	tx.tally(key, value)
 	tx.entries = append(tx.entries, journal.Entry{Key: key, Value: value})
 	return tx.wrote(tx.txn.Set(key, value))
@@ -328,8 +330,8 @@ func (tx *Tx) record() error {
 		return nil
 	}
 	number := s.commits + 1
-	e := journal.Entry{Key: commitKey()}
-	e.Value = encode(e.Key, commitBody(number))
+	e := journal.Entry{Key: record.CommitKey()}
+	e.Value = record.Encode(e.Key, record.CommitBody(number))
 	if err := tx.txn.Set(e.Key, e.Value); err != nil {
 		return fmt.Errorf("nothing is written: %w", wrapBadger(err))
 	}
@@ -371,7 +373,7 @@ func (tx *Tx) writeCatalog() error {
 
 // checkCatalog refuses a catalogue of so many bytes that it does not fit into a transaction beside its counts.
 func (tx *Tx) checkCatalog(size int) error {
-	limit := int(tx.s.db.MaxBatchSize()) - partSize
+	limit := int(tx.s.db.MaxBatchSize()) - record.PartSize
 	if size <= limit {
 		return nil
 	}

@@ -20,6 +20,8 @@ import (
 	"github.com/dgraph-io/ristretto/v2/z"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // Badger removes the tables that its manifest does not name when it opens a store. After a crash there are such tables:
@@ -230,8 +232,8 @@ func (c *logContents) add(text []byte) {
 			pending = nil
 		case mark&markOfTransaction == 0 && len(key) > 8:
 			c.versions[y.ParseTs(key)] = true
-		case len(key) > 8 && bytes.Equal(y.ParseKey(key), commitKey()):
-			if number, err := commitNumber(value); err == nil {
+		case len(key) > 8 && bytes.Equal(y.ParseKey(key), record.CommitKey()):
+			if number, err := record.CommitNumber(value); err == nil {
 				pending = append(pending, numberedCommit{number, y.ParseTs(key)})
 			}
 		}

@@ -1,4 +1,4 @@
-package kv
+package record
 
 import (
 	"bytes"
@@ -10,10 +10,10 @@ import (
 )
 
 func TestRecordRoundTrip(t *testing.T) {
-	key := columnKey(7, 3)
+	key := NumberKey(KindColumn, 7, 3)
 	for _, size := range []int{0, 1, 255, 256, 65535, 65536, 100_000} {
 		body := bytes.Repeat([]byte{0xa5}, size)
-		got, err := decode(key, encode(key, body))
+		got, err := Decode(key, Encode(key, body))
 		if err != nil || !bytes.Equal(got, body) {
 			t.Errorf("body of %d bytes: got %d bytes, %v", size, len(got), err)
 		}
@@ -21,9 +21,9 @@ func TestRecordRoundTrip(t *testing.T) {
 }
 
 func TestRecordIsMsgpack(t *testing.T) {
-	key := columnKey(7, 3)
+	key := NumberKey(KindColumn, 7, 3)
 	var got []any
-	if err := msgpack.Unmarshal(encode(key, []byte("body")), &got); err != nil {
+	if err := msgpack.Unmarshal(Encode(key, []byte("body")), &got); err != nil {
 		t.Fatal(err)
 	}
 	if len(got) != 3 || fmt.Sprint(got[0]) != "1" || string(got[2].([]byte)) != "body" {
@@ -32,26 +32,26 @@ func TestRecordIsMsgpack(t *testing.T) {
 }
 
 func TestRecordDamage(t *testing.T) {
-	key := columnKey(7, 3)
-	good := encode(key, []byte("some bytes of a body"))
+	key := NumberKey(KindColumn, 7, 3)
+	good := Encode(key, []byte("some bytes of a body"))
 	for at := range good {
 		for bit := range 8 {
 			bad := bytes.Clone(good)
 			bad[at] ^= 1 << bit
-			if _, err := decode(key, bad); !errors.Is(err, ErrCorrupt) {
+			if _, err := Decode(key, bad); !errors.Is(err, ErrCorrupt) {
 				t.Errorf("bit %d of byte %d flipped: got %v, want ErrCorrupt", bit, at, err)
 			}
 		}
 	}
 	for size := range good {
-		if _, err := decode(key, good[:size]); !errors.Is(err, ErrCorrupt) {
+		if _, err := Decode(key, good[:size]); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("cut to %d bytes: got %v, want ErrCorrupt", size, err)
 		}
 	}
-	if _, err := decode(columnKey(7, 4), good); !errors.Is(err, ErrCorrupt) {
+	if _, err := Decode(NumberKey(KindColumn, 7, 4), good); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("under another key: got %v, want ErrCorrupt", err)
 	}
-	_, err := decode(key, nil)
+	_, err := Decode(key, nil)
 	if got, want := fmt.Sprint(err), "column block 3 of generation 7: kv: corrupt record: the value is empty"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -59,13 +59,13 @@ func TestRecordDamage(t *testing.T) {
 
 func FuzzDecodeRecord(f *testing.F) {
 	key := []byte("key")
-	f.Add(encode(key, nil))
-	f.Add(encode(key, make([]byte, 300)))
+	f.Add(Encode(key, nil))
+	f.Add(Encode(key, make([]byte, 300)))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if body, err := decode(key, b); err == nil && len(body) >= len(b) {
+		if body, err := Decode(key, b); err == nil && len(body) >= len(b) {
 			t.Errorf("a body of %d bytes from %d", len(body), len(b))
 		}
-		if body, err := decode(key, encode(key, b)); err != nil || !bytes.Equal(body, b) {
+		if body, err := Decode(key, Encode(key, b)); err != nil || !bytes.Equal(body, b) {
 			t.Errorf("round trip of %d bytes: %v", len(b), err)
 		}
 	})
