@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // Close waits for the Update or Compact that is running, ends all snapshots, waits for their reads, and closes the
@@ -83,10 +85,10 @@ func (s *Store) closeBadger() error {
 	}
 	err = errors.Join(err, s.closeJournal(err == nil && copied == nil))
 	if err == nil && !s.opt.ReadOnly {
-		err = alignModes(s.dir)
+		err = storedir.AlignModes(s.dir)
 	}
 	if err == nil && !s.opt.ReadOnly && !crashed {
-		err = unmarkWriter(s.dir)
+		err = storedir.UnmarkWriter(s.dir)
 	}
 	return errors.Join(err, s.unlock())
 }

@@ -2,11 +2,12 @@ package kv
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // Badger writes its logs and tables through mapped files, which have no blocks on disk before they are touched. Where
@@ -53,12 +54,12 @@ func (s *Store) makeRoom(n int64) error {
 			return err
 		}
 	}
-	err := checkRoom(s.dir, logged+3*coming+spareRoom+merge)
+	err := storedir.CheckRoom(s.dir, logged+3*coming+spareRoom+merge)
 	if errors.Is(err, ErrNoSpace) { // logged may be more than there is
 		if err := s.countLogs(); err != nil {
 			return err
 		}
-		err = checkRoom(s.dir, s.logs.bytes+3*coming+spareRoom+merge)
+		err = storedir.CheckRoom(s.dir, s.logs.bytes+3*coming+spareRoom+merge)
 	}
 	if err != nil {
 		return err
@@ -73,7 +74,7 @@ func (s *Store) closable(spare int64) error {
 	if err != nil {
 		return err
 	}
-	return checkRoom(s.dir, logged+closeRoom+spare+s.mergeRoom(s.db.Levels(), logged, false))
+	return storedir.CheckRoom(s.dir, logged+closeRoom+spare+s.mergeRoom(s.db.Levels(), logged, false))
 }
 
 // mergeable returns ErrNoSpace where merging all levels might not fit, ErrCorrupt where a table is damaged.
@@ -85,7 +86,7 @@ func (s *Store) mergeable() error {
 	if err := s.verifyTables(); err != nil {
 		return err
 	}
-	return checkRoom(s.dir, logged+spareRoom+s.mergeRoom(s.db.Levels(), logged, true))
+	return storedir.CheckRoom(s.dir, logged+spareRoom+s.mergeRoom(s.db.Levels(), logged, true))
 }
 
 // mergeRoom bounds the bytes that merging tables of levels needs once unflushed bytes more are tables of level 0; none where
@@ -171,7 +172,7 @@ func roomToOpen(dir string, tables []tableFile, opt badger.Options) error {
 	if levels[0].tables >= opt.NumLevelZeroTables || len(below) > 1 {
 		want += mergeRoom(levels)
 	}
-	return checkRoom(dir, want)
+	return storedir.CheckRoom(dir, want)
 }
 
 // loggedBytes is what the logs of memtables take on the disk.
@@ -192,29 +193,11 @@ func logUse(dir string) (count int, bytes int64, err error) {
 			return 0, 0, err
 		}
 		count++
-		bytes += allocatedBytes(info)
+		bytes += storedir.AllocatedBytes(info)
 	}
 	return count, bytes, err
 }
 
 // CheckRoom returns ErrNoSpace unless the file system of a directory has so many bytes free, for a file that is to be
 // written to it.
-func CheckRoom(dir string, bytes int64) error { return checkRoom(dir, bytes) }
-
-// checkRoom returns ErrNoSpace unless the file system of dir has want bytes free.
-func checkRoom(dir string, want int64) error {
-	free, err := freeBytes(dir)
-	if err != nil {
-		return fmt.Errorf("%s: how much room is left on the disk: %w", dir, err)
-	}
-	if free < want {
-		return noSpace(dir, free, want)
-	}
-	return nil
-}
-
-func noSpace(dir string, free, want int64) error {
-	return fmt.Errorf("%s: %w: %s free, want %s", dir, ErrNoSpace, inMebibytes(free), inMebibytes(want))
-}
-
-func inMebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
+func CheckRoom(dir string, bytes int64) error { return storedir.CheckRoom(dir, bytes) }

@@ -3,9 +3,9 @@ package kv
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // Errors returned when opening or creating a store.
@@ -19,7 +19,7 @@ var (
 
 	// ErrLocked is returned for a store that another process, or this one, holds open, and by a load or a Restore into a
 	// directory while there is another; the error is a *LockedError.
-	ErrLocked = errors.New("kv: store is locked")
+	ErrLocked = storedir.ErrLocked
 
 	// ErrCrashed is returned by a read-only Open of a store that was not closed: its log must be replayed first,
 	// which writes, and needs room on disk for it.
@@ -77,7 +77,7 @@ var (
 
 	// ErrNoSpace is returned where the disk has not the room that a write needs, with what follows from it; nothing
 	// of that write is done.
-	ErrNoSpace = errors.New("kv: not enough room on disk")
+	ErrNoSpace = storedir.ErrNoSpace
 
 	// ErrFailed is returned by writes to a store, and by its Close, after the disk failed a write of it. What was committed
 	// before is on the disk; a store that is closed and opened again goes on from there. Reads return it where what failed
@@ -124,31 +124,7 @@ func (e *VersionError) Error() string {
 func (e *VersionError) Unwrap() error { return ErrVersion }
 
 // A LockedError says who holds a store open. It is an ErrLocked.
-type LockedError struct {
-	Dir     string
-	PID     int    // the holder's process id, zero where it is not known
-	Command string // its command line, "" where it is not known
-}
-
-// newLockedError is for a directory that a process holds, zero where it is not known which.
-func newLockedError(dir string, pid int) *LockedError {
-	return &LockedError{Dir: dir, PID: pid, Command: commandOf(pid)}
-}
-
-func (e *LockedError) Error() string {
-	switch e.PID {
-	case 0:
-		return fmt.Sprintf("%s is in use by another process", e.Dir)
-	case os.Getpid():
-		return fmt.Sprintf("%s is already open in this process", e.Dir)
-	}
-	if e.Command != "" {
-		return fmt.Sprintf("%s is in use by process %d (%s)", e.Dir, e.PID, e.Command)
-	}
-	return fmt.Sprintf("%s is in use by process %d", e.Dir, e.PID)
-}
-
-func (e *LockedError) Unwrap() error { return ErrLocked }
+type LockedError = storedir.LockedError
 
 // A DuplicateRowError names a node that was put twice into a bulk writer. It is an ErrDuplicateRow.
 type DuplicateRowError struct {

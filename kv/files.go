@@ -18,6 +18,8 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/mapped"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // Badger trusts its files when it opens them: it panics on a damaged table, and deletes the tables that its manifest
@@ -262,7 +264,7 @@ func isSystemError(err error) bool {
 
 // logFiles are the value logs and the logs of memtables.
 func logFiles(dir string) ([]string, error) {
-	values, err := filesNamed(dir, "", ".vlog")
+	values, err := storedir.FilesNamed(dir, "", ".vlog")
 	if err != nil {
 		return nil, err
 	}
@@ -271,19 +273,4 @@ func logFiles(dir string) ([]string, error) {
 }
 
 // memTableLogs are the logs of memtables that were not flushed to a table.
-func memTableLogs(dir string) ([]string, error) { return filesNamed(dir, "", ".mem") }
-
-// filesNamed are the paths of the files in a directory whose names begin and end so, in order; none where there is no
-// directory.
-func filesNamed(dir, prefix, suffix string) (paths []string, err error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for _, entry := range entries {
-		if name := entry.Name(); strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix) {
-			paths = append(paths, filepath.Join(dir, name))
-		}
-	}
-	return paths, err
-}
+func memTableLogs(dir string) ([]string, error) { return storedir.FilesNamed(dir, "", ".mem") }

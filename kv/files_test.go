@@ -19,6 +19,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // closedStore is a store with records of every kind in two tables, closed.
@@ -184,7 +186,7 @@ func cutBy(path string, bytes int64) error {
 // writing cleans it up.
 func TestCrashLeftovers(t *testing.T) {
 	dir := closedStore(t)
-	for name, text := range map[string]string{"000099.sst": "half a tab", lockFileName: "1\n"} {
+	for name, text := range map[string]string{"000099.sst": "half a tab", storedir.LockFile: "1\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

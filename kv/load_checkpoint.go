@@ -18,6 +18,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -67,7 +69,7 @@ func (d *loadDirectory) checkpoint() string { return filepath.Join(d.path, check
 // and where directories have no locks nobody can know that a load is dead.
 func (l *Loader) keeps() bool {
 	saved := l.opt.BadRow == nil || l.opt.Save != nil && l.opt.Restore != nil
-	return l.opt.Resume != "" && saved && locksDirectories
+	return l.opt.Resume != "" && saved && storedir.HasLocks
 }
 
 // A loadSorter is one of numbers or of pairs.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	badgeroptions "github.com/dgraph-io/badger/v4/options"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // Options opens a store. The zero value is ready to use.
@@ -146,7 +148,7 @@ func badgerOptions(dir string, opt Options, synced bool) (badger.Options, error)
 
 	b.MetricsEnabled = false // they are global to the process
 	b.InMemory = false
-	b.BypassLockGuard = locksDirectories // the store holds the lock from Open to Close
+	b.BypassLockGuard = storedir.HasLocks // the store holds the lock from Open to Close
 	b.EncryptionKey = nil
 	b.NamespaceOffset = -1
 	b.ExternalMagicVersion = 0

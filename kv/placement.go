@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A Placement is a store that a load, or a Restore, had put into its place when its process was killed.
@@ -31,7 +33,7 @@ func TakePlacement(dir string) (*Placement, error) { return takePlacement(dir, l
 // takePlacement is TakePlacement for a directory whose name ends in mark.
 func takePlacement(dir, mark string) (_ *Placement, err error) {
 	target, err := filepath.Abs(dir)
-	if err != nil || !locksDirectories {
+	if err != nil || !storedir.HasLocks {
 		return nil, err
 	}
 	if linked, err := filepath.EvalSymlinks(target); err == nil {
@@ -44,7 +46,7 @@ func takePlacement(dir, mark string) (_ *Placement, err error) {
 	if _, err := os.Stat(d.placement()); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	d.unlock, err = lockDirectory(d.path, false)
+	d.unlock, err = storedir.Lock(d.path, false)
 	if errors.Is(err, ErrLocked) {
 		return nil, nil //nolint:nilnil // the load is alive
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A Mend is one thing that Repair did: where, what was wrong there, what became of it, and what of it is lost for good.
@@ -117,10 +119,10 @@ func lockToRepair(dir string) (unlock func() error, err error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil, err
 	}
-	if err := writable(dir); err != nil {
+	if err := storedir.Writable(dir); err != nil {
 		return nil, fmt.Errorf("%s cannot be written to, and so not be repaired: %w", dir, err)
 	}
-	return lockDirectory(dir, false)
+	return storedir.Lock(dir, false)
 }
 
 // A repair is one run of Repair.
@@ -166,7 +168,7 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (reco
 	if err := guardFaults(r.readHeld); err != nil {
 		return record, err
 	}
-	unlock, err := lockDirectory(r.dir, false)
+	unlock, err := storedir.Lock(r.dir, false)
 	if err != nil {
 		return record, err
 	}
@@ -254,7 +256,7 @@ func (e *renamedError) Unwrap() error { return e.err }
 // install puts the repaired copy in the place of the store.
 func (q *quarantine) install(record keptRepair) error {
 	after := filepath.Join(q.path, afterName)
-	err := alignModesAs(after, q.store)
+	err := storedir.AlignModesAs(after, q.store)
 	if err == nil {
 		record.After, err = describeFiles(after, true)
 	}

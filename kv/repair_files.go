@@ -13,6 +13,8 @@ import (
 	"github.com/dgraph-io/badger/v4/y"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // files makes the files of a store ones that Badger can open.
@@ -122,7 +124,7 @@ func (r *repair) index(path string, damage error) (*tableReader, error) {
 		}
 		return nil, r.lose(Loss{Kind: "table of records", Count: 1}, name, damage.Error(), "taken out: where its records begin is not known")
 	}
-	if err := replaceFile(path, mended); err != nil {
+	if err := storedir.ReplaceFile(path, mended); err != nil {
 		return nil, err
 	}
 	if err := r.done(name, damage.Error(), "put right, by its checksum"); err != nil {
@@ -155,7 +157,7 @@ func (r *repair) blocks(t *tableReader, bad []int) (usable, whole bool, err erro
 		}
 	}
 	if whole {
-		return true, true, replaceFile(t.path, text)
+		return true, true, storedir.ReplaceFile(t.path, text)
 	}
 	usable, err = r.salvage(t, text, isBad)
 	return usable, false, err
@@ -193,7 +195,7 @@ func (r *repair) salvage(t *tableReader, text []byte, bad map[int]bool) (usable 
 	if b.Empty() {
 		return false, os.Remove(t.path)
 	}
-	return true, replaceFile(t.path, b.Finish())
+	return true, storedir.ReplaceFile(t.path, b.Finish())
 }
 
 // tellOfBlock tells of how many records are left of a block.

@@ -12,6 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // journal opens the journal. Where it is damaged, or does not fit what Badger holds, everything that can be read of it, and is
@@ -172,5 +174,5 @@ func (r *repair) makeJournal() error {
 	if err := removeFiles(r.journals); err != nil {
 		return err
 	}
-	return errors.Join(r.s.journal.Close(), durable.SyncDirectory(r.dir), alignModes(r.dir))
+	return errors.Join(r.s.journal.Close(), durable.SyncDirectory(r.dir), storedir.AlignModes(r.dir))
 }

@@ -16,6 +16,8 @@ import (
 	badgeroptions "github.com/dgraph-io/badger/v4/options"
 	"github.com/dgraph-io/badger/v4/pb"
 	"github.com/dgraph-io/badger/v4/table"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // tables repairs the tables, and then the manifest. Where only tables that the manifest does not name hold some records,
@@ -217,7 +219,7 @@ func (r *repair) mergeTables(ctx context.Context, c *census, next uint64) (made 
 	for _, t := range c.tables {
 		room += int64(len(t.reader.data))
 	}
-	if err := checkRoom(r.dir, room); err != nil {
+	if err := storedir.CheckRoom(r.dir, room); err != nil {
 		return nil, err
 	}
 	if err := c.trace(ctx); err != nil {
@@ -233,7 +235,7 @@ func (r *repair) mergeTables(ctx context.Context, c *census, next uint64) (made 
 		b = nil
 		made = append(made, next)
 		next++
-		return replaceFile(table.NewFilename(made[len(made)-1], r.dir), text)
+		return storedir.ReplaceFile(table.NewFilename(made[len(made)-1], r.dir), text)
 	}
 	err = c.each(ctx, func(key []byte, held []heldRecord) error {
 		if c.dropped(key, held) {

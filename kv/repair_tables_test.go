@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A mergedStore has tables that were merged, with deletions in them and since, in the states that its directory had.
@@ -395,7 +397,7 @@ func TestMergedToNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, lockFileName), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, storedir.LockFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, opened := range []bool{false, true} { // repaired before it is opened, and opened

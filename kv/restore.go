@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // RestoreOptions tunes a restore. The zero value is ready to use.
@@ -63,13 +65,13 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	}()
 	head := chain.head()
 	// What is in the tables beside keys and records.
-	if err := checkRoom(d.path, head.Bytes+entryOverhead*head.Records+spareRoom); err != nil {
+	if err := storedir.CheckRoom(d.path, head.Bytes+entryOverhead*head.Records+spareRoom); err != nil {
 		return info, err
 	}
-	if err := os.Mkdir(d.store(), storeMode); err != nil {
+	if err := os.Mkdir(d.store(), storedir.Mode); err != nil {
 		return info, err
 	}
-	unlock, err := lockDirectory(d.store(), false)
+	unlock, err := storedir.Lock(d.store(), false)
 	if err != nil {
 		return info, err
 	}

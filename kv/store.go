@@ -20,6 +20,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A Store is a graph on disk, with its labels, properties and matrices. It may be used by many goroutines at once: any
@@ -108,7 +110,7 @@ func openDirectory(dir string, opt Options) (*Store, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s: %w: it is a file", dir, ErrNotStore)
 	}
-	unlock, err := lockDirectory(dir, opt.ReadOnly)
+	unlock, err := storedir.Lock(dir, opt.ReadOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +197,7 @@ func (s *Store) start() error {
 	if s.opt.ReadOnly {
 		return s.View(func(*Tx) error { return nil }) // the catalogue must decode
 	}
-	temporary, err := filesNamed(s.dir, "spill-", ".tmp")
+	temporary, err := storedir.FilesNamed(s.dir, "spill-", ".tmp")
 	if err != nil {
 		return err
 	}
@@ -227,11 +229,11 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 	if len(entries) > 0 {
 		return nil, fmt.Errorf("%s: %w", dir, ErrExists)
 	}
-	if err := makeStoreDirectory(dir); err != nil {
+	if err := storedir.Make(dir); err != nil {
 		return nil, err
 	}
 	began := time.Now()
-	unlock, err := lockDirectory(dir, false)
+	unlock, err := storedir.Lock(dir, false)
 	if err != nil {
 		return nil, err
 	}
@@ -271,13 +273,13 @@ func openBadger(
 	if err != nil {
 		return nil, err
 	}
-	if locksDirectories {
+	if storedir.HasLocks {
 		if err := guardFaults(func() error { return prepare(dir, crashed, b, look) }); err != nil {
 			return nil, err
 		}
 	}
 	if !opt.ReadOnly {
-		err = errors.Join(makeDiscards(dir), markWriter(dir))
+		err = errors.Join(makeDiscards(dir), storedir.MarkWriter(dir))
 	}
 	var db *badger.DB
 	if err == nil {
@@ -289,7 +291,7 @@ func openBadger(
 	if err != nil {
 		err = fmt.Errorf("%s: %w", dir, wrapBadger(err))
 		if !crashed && !opt.ReadOnly {
-			err = errors.Join(err, unmarkWriter(dir))
+			err = errors.Join(err, storedir.UnmarkWriter(dir))
 		}
 		return nil, err
 	}
@@ -310,7 +312,7 @@ func openBadger(
 		txs:      map[*Tx]struct{}{},
 	}
 	if !opt.ReadOnly {
-		err = alignModes(dir)
+		err = storedir.AlignModes(dir)
 	}
 	if err == nil {
 		err = s.verified.opened(db)
@@ -324,7 +326,7 @@ func openBadger(
 // prepare makes sure that Badger can open what is in a directory. The caller has locked that.
 func prepare(dir string, crashed bool, b badger.Options, look func(dir string) error) error {
 	if !b.ReadOnly {
-		if err := writable(dir); err != nil {
+		if err := storedir.Writable(dir); err != nil {
 			return fmt.Errorf("%s cannot be written to, only opened read-only (--read-only, Options.ReadOnly): %w", dir, err)
 		}
 	}
@@ -386,12 +388,12 @@ func crashedError(dir string) error {
 	if err != nil {
 		return err
 	}
-	free, err := freeBytes(dir)
+	free, err := storedir.FreeBytes(dir)
 	if err != nil {
 		return err
 	}
 	return fmt.Errorf("%s: %w: open it once for writing, which replays its log and takes %s on disk (%s are free), "+
-		"then read-only", dir, ErrCrashed, inMebibytes(logged+spareRoom), inMebibytes(free))
+		"then read-only", dir, ErrCrashed, storedir.InMebibytes(logged+spareRoom), storedir.InMebibytes(free))
 }
 
 // removeEmptyLogs removes logs without a byte. Badger makes, and deletes, a log by way of an empty file, and will not

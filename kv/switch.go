@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A fileSwitch takes the files of a store out of it and puts others in their place. It is written down before the first
@@ -62,7 +64,7 @@ func (s fileSwitch) begin(store string) error {
 	if err != nil {
 		return err
 	}
-	if err := replaceFileFrom(store, switchPath(store), text); err != nil {
+	if err := storedir.ReplaceFileFrom(store, switchPath(store), text); err != nil {
 		return fmt.Errorf("%s: files do not move between it and its directory %s: %w", store, quarantineName, err)
 	}
 	return s.finish(store)
@@ -72,7 +74,7 @@ func (s fileSwitch) begin(store string) error {
 // been moved.
 func (s fileSwitch) finish(store string) error {
 	path, outTo, inFrom := quarantinePath(store, s.Repair), s.outTo(store), s.inFrom(store)
-	if err := os.MkdirAll(outTo, storeMode); err != nil {
+	if err := os.MkdirAll(outTo, storedir.Mode); err != nil {
 		return err
 	}
 	for _, name := range s.Out {

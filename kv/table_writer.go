@@ -14,6 +14,8 @@ import (
 	"github.com/dgraph-io/badger/v4/y"
 	flatbuffers "github.com/google/flatbuffers/go"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A tableWriter writes one of Badger's tables, block by block, so that it takes no more memory than one
@@ -62,7 +64,7 @@ const tableWriteBytes = 128 << 10
 
 // newTableWriter begins a table in a new file, which is removed when the store is next opened: see Bulk.Dir.
 func newTableWriter(path string) (*tableWriter, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, fileMode(storeMode))
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, storedir.FileMode(storedir.Mode))
 	if err != nil {
 		return nil, err
 	}

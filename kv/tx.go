@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -15,6 +13,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A Tx sees the store as it was when it began, and in an Update what it wrote itself. A Tx of View and Begin may be
@@ -398,8 +398,6 @@ func wrapBadger(err error) error {
 		return ErrClosed
 	case errors.Is(err, badger.ErrKeyNotFound):
 		return ErrNotFound
-	case strings.Contains(err.Error(), syscall.ENOSPC.Error()): // Badger does not wrap the system's errors
-		return fmt.Errorf("%w: %w", ErrNoSpace, err)
 	}
-	return err
+	return storedir.WrapFull(err)
 }

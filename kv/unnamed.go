@@ -22,6 +22,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // Badger removes the tables that its manifest does not name when it opens a store. After a crash there are such tables:
@@ -132,7 +134,7 @@ func (c *census) addNamed(dir string, named badger.Manifest, spans []tableSpan) 
 // setAside moves a file of the store, which Badger is to do without, into the quarantine.
 func setAside(dir, name string) error {
 	to := filepath.Join(dir, quarantineName, "aside")
-	if err := os.MkdirAll(to, storeMode); err != nil {
+	if err := os.MkdirAll(to, storedir.Mode); err != nil {
 		return err
 	}
 	free := filepath.Join(to, name)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/table"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A record that is damaged is found when it is read, since its checksum is over its key and its body. But it may be the
@@ -29,13 +31,6 @@ import (
 // they are compared again then.
 const verifiedName = "verified"
 
-// A tableMark tells a file from one that was put in its place, or changed, since. Times are in nanoseconds since 1970.
-type tableMark struct {
-	Size              int64
-	Modified, Changed int64  // of the content, and of the file altogether; Changed is 0 where the system does not say
-	Number            uint64 // of the file in its file system, 0 where the system does not say
-}
-
 // verifiedTables are those of a store that need no more comparing.
 type verifiedTables struct {
 	dir string
@@ -45,9 +40,9 @@ type verifiedTables struct {
 	// newest is the number of the last table there was when the store was opened: later ones have come out of this
 	// process.
 	newest uint64
-	known  map[uint64]tableMark // the tables that were compared
-	all    bool                 // those up to newest are known
-	sizes  map[uint64]int64     // of the files of tables, in bytes, as they were first seen
+	known  map[uint64]storedir.Mark // the tables that were compared
+	all    bool                     // those up to newest are known
+	sizes  map[uint64]int64         // of the files of tables, in bytes, as they were first seen
 
 	counted tableCount // what verifyChangedTables found last; of the writer's lock
 }
@@ -60,13 +55,13 @@ type tableCount struct {
 
 // readVerified reads which tables of a store were compared. Where the list is damaged, none was.
 func readVerified(dir string) *verifiedTables {
-	v := &verifiedTables{dir: dir, known: map[uint64]tableMark{}, sizes: map[uint64]int64{}}
+	v := &verifiedTables{dir: dir, known: map[uint64]storedir.Mark{}, sizes: map[uint64]int64{}}
 	text, err := os.ReadFile(filepath.Join(dir, verifiedName))
 	if err == nil {
 		err = json.Unmarshal(text, &v.known)
 	}
 	if err != nil || v.known == nil {
-		v.known = map[uint64]tableMark{}
+		v.known = map[uint64]storedir.Mark{}
 	}
 	return v
 }
@@ -84,7 +79,7 @@ func (v *verifiedTables) opened(db *badger.DB) error {
 // compare compares the blocks of tables with their checksums, where that was not done before. All tables that there are
 // must be among them, up to some number.
 func (v *verifiedTables) compare(ids []uint64) (err error) {
-	compared := map[uint64]tableMark{}
+	compared := map[uint64]storedir.Mark{}
 	changed := false
 	defer func() {
 		v.known = compared
@@ -94,7 +89,7 @@ func (v *verifiedTables) compare(ids []uint64) (err error) {
 	}()
 	for _, id := range ids {
 		path := table.NewFilename(id, v.dir)
-		mark, err := markTable(path)
+		mark, err := storedir.MarkOf(path)
 		if err != nil {
 			return err
 		}
@@ -116,7 +111,7 @@ func (v *verifiedTables) save() {
 		return
 	}
 	begun := filepath.Join(v.dir, "spill-verified.tmp") // which the next open removes
-	if os.WriteFile(begun, text, fileMode(storeMode)) != nil || os.Rename(begun, filepath.Join(v.dir, verifiedName)) != nil {
+	if os.WriteFile(begun, text, storedir.FileMode(storedir.Mode)) != nil || os.Rename(begun, filepath.Join(v.dir, verifiedName)) != nil {
 		os.Remove(begun) //nolint:errcheck // the next open does
 	}
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/table"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // layered is a closed store that was written to often enough that its next table of level 0 makes a merge due.
@@ -109,7 +111,7 @@ func TestTablesAreVerifiedOnce(t *testing.T) {
 		t.Errorf("where no merge is due: %v", err)
 	}
 	id, _ := table.ParseFileID(filepath.Base(path))
-	mark, err := markTable(path)
+	mark, err := storedir.MarkOf(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/dgraph-io/badger/v4/pb"
 	"github.com/dgraph-io/badger/v4/table"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // Badger writes tables in the background, and where that fails it tells only its log: a memtable that cannot become a
@@ -233,7 +235,7 @@ func (s *Store) afterClose(err error) (crashed bool, _ error) {
 	}
 	unnamed, reading := hasUnnamedTables(s.dir)
 	if crashed = failure != nil || unnamed || s.unswept != nil; crashed {
-		reading = errors.Join(reading, os.WriteFile(filepath.Join(s.dir, lockFileName), nil, 0o600))
+		reading = errors.Join(reading, os.WriteFile(filepath.Join(s.dir, storedir.LockFile), nil, 0o600))
 	}
 	return crashed, errors.Join(failure, err, reading)
 }
@@ -326,7 +328,7 @@ func writeManifest(dir string, changes *pb.ManifestChangeSet) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(path, text)
+	return storedir.ReplaceFile(path, text)
 }
 
 // carriedOut says whether all tables that a change made are there, or were removed later.

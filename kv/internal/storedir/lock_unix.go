@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package kv
+package storedir
 
 import (
 	"errors"
@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// locksDirectories says whether directories have locks.
-const locksDirectories = true
+// HasLocks says whether directories have locks.
+const HasLocks = true
 
-// lockDirectory takes the lock on a directory, shared as for reading or not; a *LockedError where another holds it. It is
+// Lock takes the lock on a directory, shared as for reading or not; a *LockedError where another holds it. It is
 // the lock that Badger takes where it is left to. A directory that is removed meanwhile is an fs.ErrNotExist. Calling unlock
 // again does nothing.
-func lockDirectory(dir string, shared bool) (unlock func() error, err error) {
+func Lock(dir string, shared bool) (unlock func() error, err error) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func lockDirectory(dir string, shared bool) (unlock func() error, err error) {
 	}
 	err = unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, errors.Join(newLockedError(dir, holder(dir)), f.Close())
+		return nil, errors.Join(NewLockedError(dir, holder(dir)), f.Close())
 	}
 	if err != nil {
 		return nil, errors.Join(&fs.PathError{Op: "flock", Path: dir, Err: err}, f.Close())
@@ -53,8 +53,8 @@ func lockDirectory(dir string, shared bool) (unlock func() error, err error) {
 	}), nil
 }
 
-// freeBytes is what this process may still write on the file system of a directory.
-func freeBytes(dir string) (int64, error) {
+// FreeBytes is what this process may still write on the file system of a directory.
+func FreeBytes(dir string) (int64, error) {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(dir, &stat); err != nil {
 		return 0, err
@@ -62,22 +62,22 @@ func freeBytes(dir string) (int64, error) {
 	return int64(stat.Bavail) * int64(stat.Bsize), nil
 }
 
-// allocatedBytes is what a file takes on the disk, which is less than its size where nothing was written.
-func allocatedBytes(info fs.FileInfo) int64 {
+// AllocatedBytes is what a file takes on the disk, which is less than its size where nothing was written.
+func AllocatedBytes(info fs.FileInfo) int64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return stat.Blocks * 512
 	}
 	return info.Size()
 }
 
-// markTable returns the mark of a table's file.
-func markTable(path string) (tableMark, error) {
+// MarkOf returns the mark of a file.
+func MarkOf(path string) (Mark, error) {
 	var stat unix.Stat_t
 	if err := unix.Stat(path, &stat); err != nil {
-		return tableMark{}, &fs.PathError{Op: "stat", Path: path, Err: err}
+		return Mark{}, &fs.PathError{Op: "stat", Path: path, Err: err}
 	}
-	return tableMark{Size: stat.Size, Modified: stat.Mtim.Nano(), Changed: stat.Ctim.Nano(), Number: stat.Ino}, nil
+	return Mark{Size: stat.Size, Modified: stat.Mtim.Nano(), Changed: stat.Ctim.Nano(), Number: stat.Ino}, nil
 }
 
-// writable returns why files cannot be made in a directory, nil where they can.
-func writable(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
+// Writable returns why files cannot be made in a directory, nil where they can.
+func Writable(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
