@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 

@@ -5,8 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/dgraph-io/badger/v4"
-
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -14,7 +13,7 @@ import (
 // by key would copy every block into new memory, three times over.
 type adjacencyCursor struct {
 	kind record.Kind // KindAdjacency or KindArcs
-	it   *badger.Iterator
+	it   *lsm.Iterator
 
 	// The record behind the one last read, which costs no search.
 	nextBlock int
@@ -80,22 +79,20 @@ func (tx *Tx) readPart(d *directory, b int, part uint32, key []byte, use func(bo
 	c := tx.cursors.take(k, b, part)
 	defer tx.cursors.giveBack(c)
 	if c.it == nil {
-		c.it = tx.txn.NewIterator(badger.IteratorOptions{Prefix: record.Prefix(k, d.generation)})
+		c.it = tx.txn.Iterator(record.Prefix(k, d.generation), false)
 	}
 	follows := b == c.nextBlock && part == c.nextPart
 	c.nextBlock = -1
-	err := guard(key, func() error {
-		if follows {
-			c.it.Next()
-		} else {
-			c.it.Seek(key)
-		}
-		return nil
-	})
+	var err error
+	if follows {
+		err = c.it.Next()
+	} else {
+		err = c.it.Seek(key)
+	}
 	if err != nil {
 		return err
 	}
-	r, ok, err := current(c.it)
+	r, ok, err := c.it.Record()
 	if err != nil {
 		return err
 	}

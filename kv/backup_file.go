@@ -16,6 +16,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A backup is one file:
@@ -188,7 +189,7 @@ func (b *backupWriter) write(p []byte) error {
 	b.digest.Write(p) // never fails
 	n, err := b.w.Write(p)
 	b.bytes += int64(n)
-	return wrapBadger(err)
+	return storedir.WrapFull(err)
 }
 
 // close ends the file, of a backup made since the one with the digest base.

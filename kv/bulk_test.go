@@ -259,7 +259,7 @@ func TestCrashInBulk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := b.batch.flush(); err != nil { // so that there surely is garbage
+	if err := b.batch.Flush(); err != nil { // so that there surely is garbage
 		t.Fatal(err)
 	}
 	dir := copyStore(t, s.Dir())

@@ -6,12 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
-
-	"github.com/dgraph-io/badger/v4"
-	"github.com/dgraph-io/badger/v4/table"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -163,24 +159,11 @@ func (c *checker) catalog() {
 
 // tables compares the checksums of all blocks of all tables, those too that no record is read from.
 func (c *checker) tables(ctx context.Context) error {
-	if err := c.tx.s.checkSizes(); err != nil {
-		return err
+	look := func(done, total int) error {
+		c.progress("tables", int64(done), int64(total))
+		return c.tx.Err()
 	}
-	return c.tx.s.holdTables(func(tables []uint64) error {
-		for i, id := range tables {
-			c.progress("tables", int64(i), int64(len(tables)))
-			path := table.NewFilename(id, c.tx.s.dir)
-			err := findDamage(ctx, path, func(damage error) bool {
-				c.problem(filepath.Base(path), "%v", damage)
-				return true
-			})
-			err = cmp.Or(err, c.tx.Err())
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return c.tx.s.db.FindDamage(ctx, look, func(file string, damage error) { c.problem(file, "%v", damage) })
 }
 
 // documents reads every document, of which no part may be missing.
@@ -200,11 +183,10 @@ func (c *checker) documents(ctx context.Context) error {
 func (c *checker) records(ctx context.Context) error {
 	live := c.tx.cat.live()
 	stray := map[record.Generation]bool{}
-	it := c.tx.txn.NewIterator(badger.IteratorOptions{})
+	it := c.tx.txn.Iterator(nil, false)
 	defer it.Close()
 	done := 0
-	next := func() error { it.Next(); return nil }
-	for err := guard(nil, func() error { it.Rewind(); return nil }); ; {
+	for err := it.Seek(nil); ; {
 		if err != nil {
 			return err
 		}
@@ -217,14 +199,14 @@ func (c *checker) records(ctx context.Context) error {
 			}
 			c.progress("records", int64(done), 0)
 		}
-		r, _, damage := current(it)
+		r, _, damage := it.Record()
 		if err := c.found(record.Describe(r.Key), damage); err != nil {
 			return err
 		}
 		if damage == nil {
 			c.record(r, live, stray)
 		}
-		err = guard(r.Key, next)
+		err = it.Next()
 	}
 }
 

@@ -10,10 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
-
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -84,13 +82,14 @@ func TestCheckCleanStore(t *testing.T) {
 func firstKey(t *testing.T, s *Store, k record.Kind) []byte {
 	t.Helper()
 	var key []byte
-	err := s.db.View(func(txn *badger.Txn) error {
-		it := txn.NewIterator(badger.IteratorOptions{Prefix: []byte{byte(k)}})
+	err := s.db.View(func(txn *lsm.Txn) error {
+		it := txn.Iterator([]byte{byte(k)}, false)
 		defer it.Close()
-		if it.Rewind(); it.Valid() {
-			key = it.Item().KeyCopy(nil)
+		err := it.Seek([]byte{byte(k)})
+		if it.Valid() {
+			key = bytes.Clone(it.Key())
 		}
-		return nil
+		return err
 	})
 	if err != nil || key == nil {
 		t.Fatalf("no record of kind %s: %v", k.String(), err)
@@ -101,11 +100,9 @@ func firstKey(t *testing.T, s *Store, k record.Kind) []byte {
 func rawValue(t *testing.T, s *Store, key []byte) []byte {
 	t.Helper()
 	var value []byte
-	err := s.db.View(func(txn *badger.Txn) error {
-		item, err := txn.Get(key)
-		if err == nil {
-			value, err = item.ValueCopy(nil)
-		}
+	err := s.db.View(func(txn *lsm.Txn) error {
+		var err error
+		value, err = txn.Get(key)
 		return err
 	})
 	if err != nil {
@@ -117,13 +114,13 @@ func rawValue(t *testing.T, s *Store, key []byte) []byte {
 func writeRaw(t *testing.T, s *Store, key, value []byte) {
 	t.Helper()
 	damagedStores.Store(s.dir, true)
-	err := s.db.Update(func(txn *badger.Txn) error {
-		if value == nil {
-			return txn.Delete(key)
-		}
-		return txn.Set(key, value)
-	})
-	if err != nil {
+	txn := s.db.Begin(true)
+	defer txn.Discard()
+	err := txn.Set(key, value)
+	if value == nil {
+		err = txn.Delete(key)
+	}
+	if err := errors.Join(err, txn.Commit()); err != nil {
 		t.Fatal(err)
 	}
 	s.latest.Store(nil)

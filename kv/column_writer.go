@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -120,7 +119,7 @@ func (w *ColumnWriter) set(v NodeID, cell Value) error {
 	if len(cell.str) > longString {
 		w.entry.Deltas = true
 		w.cell = cell.append(w.cell[:0])
-		return w.b.batch.put(columnDeltaKey(w.entry.Generation, v), w.cell)
+		return w.b.batch.Put(columnDeltaKey(w.entry.Generation, v), w.cell)
 	}
 	w.block.set(int(v-w.first), cell)
 	return nil
@@ -146,7 +145,7 @@ func (w *ColumnWriter) startBlock(first NodeID) {
 
 func (w *ColumnWriter) flushBlock() error {
 	w.buf = w.block.encode(w.buf[:0])
-	_, err := record.PutParts(w.b.batch.put, columnKey(w.entry.Generation, uint32(w.first)/columnBlockRows), w.buf)
+	_, err := record.PutParts(w.b.batch.Put, columnKey(w.entry.Generation, uint32(w.first)/columnBlockRows), w.buf)
 	w.startBlock(w.first + columnBlockRows)
 	return err
 }

@@ -25,7 +25,7 @@ func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 		return err
 	}
 	defer bulk.Abort()
-	if err := s.mergeable(); err != nil {
+	if err := s.db.Mergeable(); err != nil {
 		return err
 	}
 	c := compaction{bulk, progress}
@@ -68,9 +68,9 @@ func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 
 // mergeAll merges the tables, so that records that were deleted give their room back. The caller holds the writer's lock.
 func (s *Store) mergeAll() error {
-	err := s.mergeable()
+	err := s.db.Mergeable()
 	if err == nil {
-		err = s.flatten()
+		err = s.db.Flatten()
 	}
 	if err != nil {
 		return fmt.Errorf("committed, but merging tables: %w", err)
@@ -118,7 +118,7 @@ func (c compaction) adjacency(ctx context.Context, g record.Generation) error {
 	if err != nil {
 		return err
 	}
-	w := newAdjacencyWriter(c.bulk.batch.put, g, tx.cat.arcForm())
+	w := newAdjacencyWriter(c.bulk.batch.Put, g, tx.cat.arcForm())
 	var lists Adjacency
 	for _, r := range blocks {
 		if err := ctx.Err(); err != nil {
@@ -141,7 +141,7 @@ func (c compaction) adjacency(ctx context.Context, g record.Generation) error {
 func (c compaction) positions(ctx context.Context, g record.Generation) error {
 	tx := c.bulk.Tx()
 	for _, k := range []record.Kind{record.KindNodeAt, record.KindPosition} {
-		w := numberWriter{put: c.bulk.batch.put, kind: k, generation: g}
+		w := numberWriter{put: c.bulk.batch.Put, kind: k, generation: g}
 		var block []uint32
 		var err error
 		for first := 0; first < tx.cat.LoadedNodes; first += numbersPerBlock {
@@ -187,7 +187,7 @@ func (c compaction) dense() (bool, error) {
 
 func (c compaction) ids(ctx context.Context, g record.Generation) (err error) {
 	tx := c.bulk.Tx()
-	w := newIDWriter(c.bulk.batch.put, g, c.bulk.Dir(), c.bulk.SortMemory())
+	w := newIDWriter(c.bulk.batch.Put, g, c.bulk.Dir(), c.bulk.SortMemory())
 	defer func() { err = errors.Join(err, w.close()) }()
 	ids := tx.newIDReader()
 	for position := range tx.cat.Nodes {

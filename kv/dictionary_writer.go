@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -11,7 +12,7 @@ import (
 // Errors returned when opening or creating a store.
 var (
 	// ErrNotStore is returned by Open for a directory that holds no store.
-	ErrNotStore = errors.New("kv: not a graphcleaner store")
+	ErrNotStore = lsm.ErrNotStore
 
 	// ErrVersion is returned by Open for a store of another format version, and by Migrate and Restore for one of a newer;
 	// the error is a *VersionError. It is also that of a single record whose form is another.
@@ -23,13 +24,13 @@ var (
 
 	// ErrCrashed is returned by a read-only Open of a store that was not closed: its log must be replayed first,
 	// which writes, and needs room on disk for it.
-	ErrCrashed = errors.New("kv: store was not closed properly")
+	ErrCrashed = lsm.ErrCrashed
 )
 
 // Errors returned when reading.
 var (
 	// ErrNotFound is returned when a node, edge, matrix or document is not there.
-	ErrNotFound = errors.New("kv: not found")
+	ErrNotFound = lsm.ErrNotFound
 
 	// ErrNoColumn is returned for a property name that no column has.
 	ErrNoColumn = errors.New("kv: no such column")
@@ -43,7 +44,7 @@ var (
 
 	// ErrClosed is returned by everything that is used after its end: a Store after Close, a Tx after Close or
 	// outside the closure it was given to, a Bulk after Commit or Abort.
-	ErrClosed = errors.New("kv: closed")
+	ErrClosed = lsm.ErrClosed
 )
 
 // Errors returned when writing.
@@ -52,7 +53,7 @@ var (
 	ErrBusy = errors.New("kv: store is being written")
 
 	// ErrReadOnly is returned by writes to a store opened read-only, and to a Tx that is not an Update's.
-	ErrReadOnly = errors.New("kv: read-only")
+	ErrReadOnly = lsm.ErrReadOnly
 
 	// ErrExists is returned when what should be made is there already.
 	ErrExists = errors.New("kv: exists already")
@@ -82,14 +83,14 @@ var (
 	// ErrFailed is returned by writes to a store, and by its Close, after the disk failed a write of it. What was committed
 	// before is on the disk; a store that is closed and opened again goes on from there. Reads return it where what failed
 	// was a merge of tables, the records of which they would not find; where it is an ErrCorrupt too, they are lost.
-	ErrFailed = errors.New("kv: a write to the disk failed, close the store and open it again")
+	ErrFailed = lsm.ErrFailed
 
 	// ErrCatalogTooBig is returned where the names of classes and of the columns of matrices, which are written together,
 	// are more than a transaction can hold: about 1.1 MB, and but for a Loader more with a larger memory budget.
 	ErrCatalogTooBig = errors.New("kv: too many names")
 
 	// ErrTxTooBig is returned when an Update has written more than a transaction can hold.
-	ErrTxTooBig = errors.New("kv: transaction too big: write less in one Update, or use Store.Bulk or a Loader")
+	ErrTxTooBig = lsm.ErrTxTooBig
 
 	// ErrDuplicateRow is returned when a bulk writer was given a node twice; the error is a *DuplicateRowError.
 	ErrDuplicateRow = errors.New("kv: node given twice")

@@ -16,10 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
-
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -191,7 +189,7 @@ func TestCrashLeftovers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	manifest, err := os.OpenFile(filepath.Join(dir, badger.ManifestFilename), os.O_APPEND|os.O_WRONLY, 0)
+	manifest, err := os.OpenFile(filepath.Join(dir, lsm.ManifestName), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

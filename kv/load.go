@@ -14,7 +14,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
-
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -125,7 +125,7 @@ type Loader struct {
 
 	// In Commit.
 	store      *Store
-	tables     *tableBatch
+	tables     *lsm.Tables
 	generation record.Generation
 	denseIDs   bool
 	nodeAt     offheap.Array[uint32] // NodeID by position
@@ -481,7 +481,7 @@ func (l *Loader) createStore() (err error) {
 	if err != nil {
 		return err
 	}
-	l.tables = newTableBatch(l.store)
+	l.tables = l.store.db.NewTables()
 	return l.store.Update(func(tx *Tx) error {
 		cat, err := tx.change()
 		if err != nil {
@@ -498,7 +498,7 @@ func (l *Loader) writeNodes(ctx context.Context) error {
 	if err := l.writeDictionary(ctx); err != nil {
 		return err
 	}
-	if err := l.tables.flush(); err != nil {
+	if err := l.tables.Flush(); err != nil {
 		return err
 	}
 	if err := l.store.attach(l.tables); err != nil {
@@ -537,7 +537,7 @@ func (l *Loader) end() error {
 	l.over = true
 	var errs []error
 	if l.tables != nil {
-		errs = append(errs, l.tables.cancel())
+		errs = append(errs, l.tables.Cancel())
 	}
 	errs = append(errs, l.closeSorters(), l.join.close(), l.nodeAt.Free(), l.ids.turnOff())
 	if l.store != nil { // last: what was given back is room to close it

@@ -194,7 +194,7 @@ func (l *Loader) writeArcs(ctx context.Context) error {
 			return err
 		}
 	}
-	w := newAdjacencyWriter(l.tables.put, l.generation, l.arcLoad.form)
+	w := newAdjacencyWriter(l.tables.Put, l.generation, l.arcLoad.form)
 	var list []NodeID
 	var arcs []arc
 	upTo := func(u int) error {

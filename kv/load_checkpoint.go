@@ -18,7 +18,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 

@@ -11,7 +11,6 @@ import (
 	"syscall"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 

@@ -113,7 +113,7 @@ func (l *Loader) writeAdjacency(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	w := newAdjacencyWriter(l.tables.put, l.generation, arcForm{})
+	w := newAdjacencyWriter(l.tables.Put, l.generation, arcForm{})
 	lists := listWriter{w: w, width: l.width}
 	done := int64(0)
 	encode := func(e *encodedLists, arcs []uint64) error {

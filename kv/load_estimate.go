@@ -7,6 +7,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 )
 
 // LoadCounts is what is known of a graph before it is loaded.
@@ -140,13 +141,9 @@ func positionBits(nodes int64) int { return bits.Len64(uint64(max(nodes-1, 0))) 
 // WritingStore is what a store that was opened with a budget holds once so many bytes were written to it since, or
 // while it is then closed.
 func WritingStore(budget, written int64, closing bool) MemoryUse {
-	opt, err := badgerOptions("", Options{MemoryBudget: max(budget, minMemoryBudget)}, true)
-	if err != nil {
-		return MemoryUse{Live: budget}
-	}
-	table := opt.MemTableSize
+	table := lsm.MemTableOf(max(budget, minMemoryBudget))
 	arena := arenaBytes(table)
-	tables := min(written/table, int64(opt.NumMemtables)) + 1
+	tables := min(written/table, lsm.WaitingMemTables) + 1
 	filled := min(written, tables*table)
 	built := int64(0) // of the file that a table in memory becomes
 	if closing || written > table {
@@ -161,7 +158,7 @@ func arenaBytes(memTable int64) int64 { return memTable + 2*(memTable*15/100) }
 // storeOfLoad is what the store of a load holds, whose tables are not written through it.
 func storeOfLoad() MemoryUse {
 	const opened = 2 // times, as the tables of the dictionary come first
-	return MemoryUse{Live: opened * arenaBytes(minMemTable)}
+	return MemoryUse{Live: opened * arenaBytes(lsm.MinMemTable)}
 }
 
 // How many runs of how many lists estimateAdjacency encodes, and of how many entries at most.

@@ -217,7 +217,7 @@ type countedRecords struct {
 	count *int
 }
 
-func (w countedRecords) put(_, _ []byte) error {
+func (w countedRecords) Put(_, _ []byte) error {
 	if *w.count++; *w.count > 100 {
 		return errors.New("it writes for ever")
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -144,7 +143,7 @@ func (w *MatrixWriter) flushBlock() error {
 	for tile := 0; tile*step < len(w.entry.Columns); tile++ {
 		lo, hi := tile*step, min((tile+1)*step, len(w.entry.Columns))
 		w.buf = w.encoding.appendTile(w.buf[:0], w.block, w.present, fills, lo, hi)
-		if err := w.b.batch.put(matrixKey(w.entry.Generation, uint32(tile), block), w.buf); err != nil {
+		if err := w.b.batch.Put(matrixKey(w.entry.Generation, uint32(tile), block), w.buf); err != nil {
 			return err
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"sort"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 

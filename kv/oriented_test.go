@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 

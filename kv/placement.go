@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -94,3 +93,7 @@ func (d *loadDirectory) writePlacement(p Placement) error {
 	}
 	return durable.SyncDirectory(d.path)
 }
+
+// CheckRoom returns ErrNoSpace unless the file system of a directory has so many bytes free, for a file that is to be
+// written to it.
+func CheckRoom(dir string, bytes int64) error { return storedir.CheckRoom(dir, bytes) }

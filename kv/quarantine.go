@@ -16,15 +16,14 @@ import (
 	"strconv"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
-
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // quarantineName is the directory inside a store where Repair keeps what the store was before. Nothing in it is part of
 // the store: it may be deleted while no process has the store open.
-const quarantineName = "quarantine"
+const quarantineName = lsm.Quarantine
 
 // A quarantine is the directory of one repair, quarantine/1, quarantine/2 and so on:
 //
@@ -133,7 +132,7 @@ func readReport(store string, number int) (mends []Mend, err error) {
 	for line := range bytes.Lines(text) {
 		var m Mend
 		if err := json.Unmarshal(line, &m); err != nil {
-			return nil, corruptFile(path, "%v", err)
+			return nil, record.CorruptFile(path, "%v", err)
 		}
 		mends = append(mends, m)
 	}
@@ -217,7 +216,7 @@ func (q *quarantine) copyStoreFiles(progress Progress) (before []keptFile, err e
 		}
 		room += storedir.AllocatedBytes(info)
 	}
-	if err := storedir.CheckRoom(q.store, room+spareRoom); err != nil {
+	if err := storedir.CheckRoom(q.store, room+lsm.SpareRoom); err != nil {
 		return nil, fmt.Errorf("repairing works on a copy of the store and keeps what it was: %w", err)
 	}
 	for _, name := range names {
@@ -361,11 +360,11 @@ func readKeptRepair(store string, number int) (kept keptRepair, err error) {
 		return kept, err
 	}
 	if err := json.Unmarshal(text, &kept); err != nil {
-		return kept, corruptFile(path, "%v", err)
+		return kept, record.CorruptFile(path, "%v", err)
 	}
 	for _, f := range slices.Concat(kept.Before, kept.After) {
 		if !filepath.IsLocal(f.Name) { // the file may come from anybody
-			return kept, corruptFile(path, "it names %q, which is no file of a store", f.Name)
+			return kept, record.CorruptFile(path, "it names %q, which is no file of a store", f.Name)
 		}
 	}
 	return kept, nil
@@ -384,10 +383,10 @@ func replaceJSON(path string, v any) error {
 	return storedir.ReplaceFile(path, text)
 }
 
-// wrapSpace is wrapBadger for an error of writing to a quarantine.
+// wrapSpace is storedir.WrapFull for an error of writing to a quarantine.
 func wrapSpace(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("quarantine: %w", wrapBadger(err))
+	return fmt.Errorf("quarantine: %w", storedir.WrapFull(err))
 }

@@ -8,11 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
-
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -82,7 +80,7 @@ func Repair(
 	if lost, err = finishRepair(dir, report); err != nil {
 		return nil, err
 	}
-	if err := checkManifestThere(dir); err != nil && !errors.Is(err, ErrCorrupt) {
+	if err := lsm.CheckManifest(dir); err != nil && !errors.Is(err, ErrCorrupt) {
 		return nil, err
 	}
 	if err := removeAbandoned(dir); err != nil {
@@ -129,14 +127,12 @@ func lockToRepair(dir string) (unlock func() error, err error) {
 type repair struct {
 	store     string // its directory
 	dir       string // that of the copy, on which the repair works
-	badger    badger.Options
 	progress  Progress
 	report    func(Mend)
 	kept      *quarantine
 	changed   bool
 	lost      Losses
-	uncounted bool    // nobody knows how many edges there were
-	delayed   *[]Mend // not nil: mends go there, and are not told of
+	uncounted bool // nobody knows how many edges there were
 
 	s  *Store
 	tx *Tx // the store as it was
@@ -159,13 +155,15 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (reco
 	if record.Before, err = r.kept.copyStoreFiles(r.progress); err != nil {
 		return record, err
 	}
-	if r.badger, err = badgerOptions(r.dir, opt, true); err != nil {
+	file := func(m lsm.Mended) error {
+		var lost Losses
+		lost.add(Loss(m.Lost))
+		return r.tell(Mend{Where: m.Where, What: m.What, Done: m.Done, Lost: lost})
+	}
+	if err := lsm.RepairFiles(ctx, r.dir, lsm.Options{MemoryBudget: opt.MemoryBudget}, r.progress, file); err != nil {
 		return record, err
 	}
-	if err := guardFaults(func() error { return r.files(ctx) }); err != nil {
-		return record, err
-	}
-	if err := guardFaults(r.readHeld); err != nil {
+	if err := r.readHeld(); err != nil {
 		return record, err
 	}
 	unlock, err := storedir.Lock(r.dir, false)
@@ -222,10 +220,6 @@ func (r *repair) lose(loss Loss, where, what, done string, args ...any) error {
 }
 
 func (r *repair) tell(m Mend) error {
-	if r.delayed != nil {
-		*r.delayed = append(*r.delayed, m)
-		return nil
-	}
 	m.What = strings.ReplaceAll(m.What, r.dir, r.store)
 	r.changed = true
 	r.lost.include(m)

@@ -8,10 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
-
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -191,7 +189,7 @@ func (p *putBack) each(ctx context.Context, use func(name string, key, body []by
 }
 
 // has says whether a space needs nothing of an entry of the copy.
-func (p *putBack) has(txn *badger.Txn, name string, key, body []byte) (bool, error) {
+func (p *putBack) has(txn *lsm.Txn, name string, key, body []byte) (bool, error) {
 	same, err := sameEntry(txn, p.cat, name, key, body)
 	if same || err != nil || p.rule == putDiffering {
 		return same, err
@@ -202,26 +200,15 @@ func (p *putBack) has(txn *badger.Txn, name string, key, body []byte) (bool, err
 		return false, err
 	}
 	if value == nil {
-		return p.rule == putUnreadable || isDeleted(txn, full), nil
+		_, deleted, err := txn.Last(full)
+		return p.rule == putUnreadable || err == nil && deleted, nil
 	}
 	_, damage := record.Decode(full, value)
 	return damage == nil, nil
 }
 
-// isDeleted says whether the last thing that Badger knows of a key is that it was deleted.
-func isDeleted(txn *badger.Txn, key []byte) (deleted bool) {
-	err := guard(key, func() error {
-		it := txn.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
-		defer it.Close()
-		it.Rewind()
-		deleted = it.Valid() && it.Item().IsDeletedOrExpired()
-		return nil
-	})
-	return err == nil && deleted
-}
-
 func (p *putBack) run(ctx context.Context) error {
-	txn := p.s.db.NewTransaction(false)
+	txn := p.s.db.Begin(false)
 	defer txn.Discard()
 	lost := map[keySum]bool{}
 	err := p.each(ctx, func(name string, key, body []byte) error {
@@ -236,7 +223,7 @@ func (p *putBack) run(ctx context.Context) error {
 		return err
 	}
 	b := newBatch(p.s)
-	defer b.wb.Cancel()
+	defer b.to.Cancel()
 	lacking, other := map[string]int{}, map[string]int{}
 	unexplained := false // an entry is not damaged, and not the last that was written
 	err = p.each(ctx, func(name string, key, body []byte) error {
@@ -272,7 +259,7 @@ func (p *putBack) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.flush(); err != nil {
+	if err := b.Flush(); err != nil {
 		return err
 	}
 	var lose Losses
@@ -301,19 +288,12 @@ func (p *putBack) run(ctx context.Context) error {
 }
 
 // rawRecord is the record under a key as it is; nil where there is none, or none that can be read.
-func rawRecord(txn *badger.Txn, key []byte) (value []byte, err error) {
-	err = guard(key, func() error {
-		item, err := txn.Get(key)
-		if err != nil {
-			return err
-		}
-		value, err = item.ValueCopy(nil)
-		return err
-	})
-	if errors.Is(err, badger.ErrKeyNotFound) || errors.Is(err, ErrCorrupt) {
+func rawRecord(txn *lsm.Txn, key []byte) (value []byte, err error) {
+	value, err = txn.Get(key)
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrCorrupt) {
 		return nil, nil
 	}
-	return value, wrapBadger(err)
+	return value, err
 }
 
 // remakeCopy makes the copy again where it is damaged, or the journal after it is made again.

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -121,7 +120,7 @@ func (n *nameRepair) writePositions(ctx context.Context, g record.Generation) er
 		if k == record.KindPosition {
 			numbers = n.position.Data
 		}
-		w := numberWriter{put: n.bulk.batch.put, kind: k, generation: g}
+		w := numberWriter{put: n.bulk.batch.Put, kind: k, generation: g}
 		for i := range n.tx.cat.Nodes {
 			if i%contextEvery == 0 && ctx.Err() != nil {
 				return ctx.Err()
@@ -231,7 +230,7 @@ func (n *nameRepair) writeIDs(ctx context.Context, g record.Generation) (err err
 	if draft.DenseIDs {
 		return nil
 	}
-	w := newIDWriter(n.bulk.batch.put, g, n.bulk.Dir(), n.bulk.SortMemory())
+	w := newIDWriter(n.bulk.batch.Put, g, n.bulk.Dir(), n.bulk.SortMemory())
 	defer func() { err = errors.Join(err, w.close()) }()
 	var unnamed stretch
 	err = n.each(ctx, func(position int, id string, lost bool) error {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -319,7 +318,7 @@ func (l *listRepair) write(ctx context.Context, g record.Generation, halves, del
 	if err != nil {
 		return err
 	}
-	w := newAdjacencyWriter(l.bulk.batch.put, g, l.form)
+	w := newAdjacencyWriter(l.bulk.batch.Put, g, l.form)
 	var lists Adjacency
 	var list neighborList
 	entries, arcs := int64(0), int64(0)

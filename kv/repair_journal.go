@@ -10,9 +10,8 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
-
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -86,7 +85,7 @@ func (r *repair) journal() error {
 // tornJournal is the name of the last file of the journal where that ends with a frame that is cut off, as only a crash leaves
 // it, and the store was closed; else "". Opening the journal cuts the file.
 func (r *repair) tornJournal() (name string, err error) {
-	if crashed, err := leftByCrash(r.store); err != nil || crashed {
+	if crashed, err := lsm.LeftByCrash(r.store); err != nil || crashed {
 		return "", err
 	}
 	c, err := journal.Scan(r.dir, journalName, nil)

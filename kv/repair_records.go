@@ -8,11 +8,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dgraph-io/badger/v4"
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
-
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -161,22 +160,22 @@ var errEnough = errors.New("enough")
 // eachRecord calls use with every record whose key begins with prefix and is not less than from (nil: all), borrowed,
 // with its value as it is stored, and with what is wrong with it.
 func eachRecord(
-	ctx context.Context, db *badger.DB, prefix, from []byte, use func(r record.Record, value []byte, damage error) error,
+	ctx context.Context, db *lsm.DB, prefix, from []byte, use func(r record.Record, value []byte, damage error) error,
 ) error {
-	err := db.View(func(txn *badger.Txn) error {
-		it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
+	err := db.View(func(t *lsm.Txn) error {
+		it := t.Iterator(prefix, false)
 		defer it.Close()
-		done := 0
 		if from == nil {
 			from = prefix
 		}
-		for it.Seek(from); it.Valid(); it.Next() { // tables are sound by now
+		done := 0
+		err := it.Seek(from)
+		for ; err == nil && it.Valid(); err = it.Next() {
 			if done++; done%contextEvery == 0 && ctx.Err() != nil {
 				return ctx.Err()
 			}
-			r := record.Record{Key: it.Item().Key()}
-			var value []byte
-			damage := it.Item().Value(func(b []byte) error { value = b; return nil })
+			r := record.Record{Key: it.Key()}
+			value, damage := it.Value()
 			if damage == nil {
 				r.Body, damage = record.Decode(r.Key, value)
 			} else {
@@ -186,18 +185,18 @@ func eachRecord(
 				return err
 			}
 		}
-		return nil
+		return err
 	})
 	if errors.Is(err, errEnough) {
 		return nil
 	}
-	return wrapBadger(err)
+	return err
 }
 
 // eachChain calls use with every chain whose keys begin with prefix: its key without the part, the keys of the parts
 // that are there, and its body, or what is wrong with it.
 func eachChain(
-	ctx context.Context, db *badger.DB, prefix []byte, use func(key []byte, keys [][]byte, body []byte, damage error) error,
+	ctx context.Context, db *lsm.DB, prefix []byte, use func(key []byte, keys [][]byte, body []byte, damage error) error,
 ) error {
 	var key, body []byte
 	var keys [][]byte
@@ -333,22 +332,20 @@ func (r *repair) root(found damagedRecords) error {
 
 // catalog reads the catalogue but for the counts.
 func (r *repair) catalog() (cat *catalog, err error) {
-	err = r.s.db.View(func(txn *badger.Txn) error {
+	err = r.s.db.View(func(t *lsm.Txn) error {
 		get := getFunc(func(key []byte, use func(body []byte) error) error {
-			item, err := txn.Get(key)
-			if errors.Is(err, badger.ErrKeyNotFound) {
+			value, err := t.Get(key)
+			if errors.Is(err, ErrNotFound) {
 				return record.Corrupt(key, "it is missing")
 			}
 			if err != nil {
 				return err
 			}
-			return item.Value(func(value []byte) error {
-				body, err := record.Decode(key, value)
-				if err != nil {
-					return err
-				}
-				return use(body)
-			})
+			body, err := record.Decode(key, value)
+			if err != nil {
+				return err
+			}
+			return use(body)
 		})
 		return get.chain(catalogKey(), func(body []byte) (err error) {
 			cat, err = decodeCatalog(body)
@@ -360,7 +357,12 @@ func (r *repair) catalog() (cat *catalog, err error) {
 
 // setRecord writes one record, durably, whatever the catalogue says.
 func (s *Store) setRecord(key, body []byte) error {
-	return wrapBadger(s.db.Update(func(txn *badger.Txn) error { return txn.Set(key, record.Encode(key, body)) }))
+	t := s.db.Begin(true)
+	defer t.Discard()
+	if err := t.Set(key, record.Encode(key, body)); err != nil {
+		return err
+	}
+	return t.Commit()
 }
 
 // removeAll deletes keys.
@@ -369,13 +371,13 @@ func (s *Store) removeAll(keys [][]byte) error {
 		return nil
 	}
 	b := newBatch(s)
-	defer b.wb.Cancel()
+	defer b.to.Cancel()
 	for _, key := range keys {
 		if err := b.remove(key); err != nil {
 			return err
 		}
 	}
-	return b.flush()
+	return b.Flush()
 }
 
 // broken reports whether steps of Check find any problem, and tells of the first.

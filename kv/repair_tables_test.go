@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -65,7 +64,7 @@ func newMergedStore(t *testing.T) (m mergedStore) {
 		if s, err = Open(dir, Options{MemoryBudget: minMemoryBudget}); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(s.db.Flatten(1), s.Close()); err != nil {
+		if err := errors.Join(s.db.Badger().Flatten(1), s.Close()); err != nil {
 			t.Fatal(err)
 		}
 		keepManifest()
@@ -380,7 +379,7 @@ func TestMergedToNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.db.Flatten(1), s.Close()); err != nil {
+	if err := errors.Join(s.db.Badger().Flatten(1), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	want, err := contentsOf(t, copyStore(t, dir))

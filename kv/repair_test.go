@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 

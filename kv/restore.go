@@ -8,8 +8,8 @@ import (
 	"io"
 	"os"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -65,7 +65,7 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	}()
 	head := chain.head()
 	// What is in the tables beside keys and records.
-	if err := storedir.CheckRoom(d.path, head.Bytes+entryOverhead*head.Records+spareRoom); err != nil {
+	if err := storedir.CheckRoom(d.path, head.Bytes+lsm.EntryOverhead*head.Records+lsm.SpareRoom); err != nil {
 		return info, err
 	}
 	if err := os.Mkdir(d.store(), storedir.Mode); err != nil {
@@ -90,17 +90,17 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 
 // restore fills a store that is empty, and makes sure that it can be opened.
 func (s *Store) restore(ctx context.Context, chain *backupChain, progress Progress) (info BackupInfo, err error) {
-	tables := newTableBatch(s)
-	defer func() { err = errors.Join(err, tables.cancel()) }()
+	tables := s.db.NewTables()
+	defer func() { err = errors.Join(err, tables.Cancel()) }()
 	// So the commits of the store count on from the snapshot.
-	tables.newest = chain.head().Snapshot
+	tables.Newest = chain.head().Snapshot
 	info, err = chain.read(ctx, progress, func(e backupEntry) error {
-		return tables.wrap(tables.addRecord(tableStream{}, e.key, e.record, e.version))
+		return tables.AddInOrder(e.key, e.record, e.version)
 	})
 	if err != nil {
 		return info, err
 	}
-	if err := tables.flush(); err != nil {
+	if err := tables.Flush(); err != nil {
 		return info, err
 	}
 	if err := s.attach(tables); err != nil {

@@ -2,14 +2,9 @@ package kv
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"iter"
 
-	"github.com/dgraph-io/badger/v4"
-
-	"github.com/graphcleaner/graphcleaner/internal/mapped"
-
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -20,22 +15,9 @@ func (tx *Tx) get(key []byte, use func(body []byte) error) error {
 		return err
 	}
 	defer tx.release()
-	var value []byte
-	err := guard(key, func() error {
-		item, err := tx.txn.Get(key)
-		if err != nil {
-			return err
-		}
-		return item.Value(func(v []byte) error {
-			value = v
-			return nil
-		})
-	})
-	if errors.Is(err, badger.ErrKeyNotFound) {
-		return ErrNotFound
-	}
+	value, err := tx.txn.Get(key)
 	if err != nil {
-		return wrapBadger(err)
+		return err
 	}
 	body, err := record.Decode(key, value)
 	if err != nil {
@@ -58,7 +40,7 @@ func (tx *Tx) fetch(prefix []byte, count int, read func(get getFunc) error) erro
 		return err
 	}
 	defer tx.release()
-	it := tx.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
+	it := tx.txn.Iterator(prefix, false)
 	defer it.Close()
 	c := cursor{s: tx.s, it: it}
 	return read(c.get)
@@ -67,61 +49,38 @@ func (tx *Tx) fetch(prefix []byte, count int, read func(get getFunc) error) erro
 // A cursor reads records by key with one iterator.
 type cursor struct {
 	s  *Store
-	it *badger.Iterator
+	it *lsm.Iterator
 	// hits and misses count how often the next record was the one wanted, and how often not.
 	hits, misses int
 }
 
 func (c *cursor) get(key []byte, use func(body []byte) error) error {
-	err := guard(key, func() error {
-		if c.misses <= c.hits && c.it.Valid() {
-			c.it.Next()
-			if c.onKey(key) {
-				c.hits++
-				return nil
-			}
-			c.misses++
-		}
-		c.it.Seek(key)
-		return nil
-	})
-	if err != nil {
+	if err := c.find(key); err != nil {
 		return err
 	}
-	if !c.onKey(key) {
+	if !c.it.On(key) {
 		return ErrNotFound
 	}
-	r, _, err := current(c.it)
+	r, _, err := c.it.Record()
 	if err != nil {
 		return c.s.damaged(err)
 	}
 	return use(r.Body)
 }
 
-func (c *cursor) onKey(key []byte) bool { return c.it.Valid() && bytes.Equal(c.it.Item().Key(), key) }
-
-// guard turns a panic while Badger reads a damaged table into the error it should have been. A table is mapped: where its
-// file is cut short meanwhile, or the disk cannot read a page of it, that is such a panic too.
-func guard(key []byte, read func() error) (err error) {
-	defer mapped.Watch()()
-	defer func() {
-		if p := recover(); p != nil {
-			if fault := mapped.FaultOf(p); fault != nil {
-				p = fault
-			}
-			err = record.Corrupt(key, fmt.Sprintf("its table cannot be read: %v", p))
+// find goes to the record under a key, or where it would be.
+func (c *cursor) find(key []byte) error {
+	if c.misses <= c.hits && c.it.Valid() {
+		if err := c.it.Next(); err != nil {
+			return err
 		}
-	}()
-	return read()
-}
-
-// guardFaults has a fault of a mapped file, in the calling goroutine, be an ErrCorrupt that names the file.
-func guardFaults(read func() error) error {
-	err := mapped.Guard(read)
-	if fault, ok := errors.AsType[*mapped.Fault](err); ok && !errors.Is(err, ErrCorrupt) {
-		return fmt.Errorf("%w: %w", ErrCorrupt, fault)
+		if c.it.On(key) {
+			c.hits++
+			return nil
+		}
+		c.misses++
 	}
-	return err
+	return c.it.Seek(key)
 }
 
 // scan yields the records whose key begins with prefix and is not less than from (nil: all), ascending, each borrowed
@@ -136,7 +95,6 @@ func (tx *Tx) scanDown(prefix, from []byte) iter.Seq2[record.Record, error] {
 }
 
 func (tx *Tx) iterate(prefix, from []byte, reverse bool) iter.Seq2[record.Record, error] {
-	opt := badger.IteratorOptions{Prefix: prefix, Reverse: reverse}
 	if from == nil {
 		from = prefix
 		if reverse {
@@ -144,7 +102,7 @@ func (tx *Tx) iterate(prefix, from []byte, reverse bool) iter.Seq2[record.Record
 		}
 	}
 	if tx.write {
-		return tx.iterateChunks(opt, from)
+		return tx.iterateChunks(prefix, from, reverse)
 	}
 	return func(yield func(record.Record, error) bool) {
 		if err := tx.acquire(); err != nil {
@@ -152,14 +110,14 @@ func (tx *Tx) iterate(prefix, from []byte, reverse bool) iter.Seq2[record.Record
 			return
 		}
 		defer tx.release()
-		it := tx.txn.NewIterator(opt)
+		it := tx.txn.Iterator(prefix, reverse)
 		defer it.Close()
-		for err := guard(from, func() error { it.Seek(from); return nil }); ; {
+		for err := it.Seek(from); ; {
 			if err != nil {
 				yield(record.Record{}, err)
 				return
 			}
-			r, ok, err2 := current(it)
+			r, ok, err2 := it.Record()
 			if err2 != nil || !ok {
 				if err2 != nil {
 					yield(record.Record{}, tx.s.damaged(err2))
@@ -169,38 +127,18 @@ func (tx *Tx) iterate(prefix, from []byte, reverse bool) iter.Seq2[record.Record
 			if !yield(r, nil) {
 				return
 			}
-			err = guard(r.Key, func() error { it.Next(); return nil })
+			err = it.Next()
 		}
 	}
 }
 
-// current decodes the record an iterator stands on; false at the end.
-func current(it *badger.Iterator) (r record.Record, ok bool, err error) {
-	if !it.Valid() {
-		return r, false, nil
-	}
-	item := it.Item()
-	r.Key = item.Key()
-	var value []byte
-	err = guard(r.Key, func() error {
-		return item.Value(func(v []byte) error {
-			value = v
-			return nil
-		})
-	})
-	if err == nil {
-		r.Body, err = record.Decode(r.Key, value)
-	}
-	return r, true, wrapBadger(err)
-}
-
 // iterateChunks iterates in an Update, where Badger allows one open iterator: it reads some records ahead into memory
 // of their own, closes the iterator, and only then yields them.
-func (tx *Tx) iterateChunks(opt badger.IteratorOptions, from []byte) iter.Seq2[record.Record, error] {
+func (tx *Tx) iterateChunks(prefix, from []byte, reverse bool) iter.Seq2[record.Record, error] {
 	return func(yield func(record.Record, error) bool) {
 		seek, skip := from, []byte(nil)
 		for size := 8; ; size = min(2*size, 1024) {
-			chunk, err := tx.readChunk(opt, seek, skip, size)
+			chunk, err := tx.readChunk(prefix, seek, skip, reverse, size)
 			for _, r := range chunk {
 				if !yield(r, nil) {
 					return
@@ -220,19 +158,19 @@ func (tx *Tx) iterateChunks(opt badger.IteratorOptions, from []byte) iter.Seq2[r
 }
 
 // readChunk reads up to size records from seek on, without the one under skip.
-func (tx *Tx) readChunk(opt badger.IteratorOptions, seek, skip []byte, size int) ([]record.Record, error) {
+func (tx *Tx) readChunk(prefix, seek, skip []byte, reverse bool, size int) ([]record.Record, error) {
 	if err := tx.acquire(); err != nil {
 		return nil, err
 	}
 	defer tx.release()
-	it := tx.txn.NewIterator(opt)
+	it := tx.txn.Iterator(prefix, reverse)
 	defer it.Close()
 	var chunk []record.Record
-	for err := guard(seek, func() error { it.Seek(seek); return nil }); ; {
+	for err := it.Seek(seek); ; {
 		if err != nil {
 			return chunk, err
 		}
-		r, ok, err2 := current(it)
+		r, ok, err2 := it.Record()
 		if err2 != nil || !ok {
 			return chunk, tx.s.damaged(err2)
 		}
@@ -242,6 +180,6 @@ func (tx *Tx) readChunk(opt badger.IteratorOptions, seek, skip []byte, size int)
 				return chunk, nil
 			}
 		}
-		err = guard(r.Key, func() error { it.Next(); return nil })
+		err = it.Next()
 	}
 }

@@ -159,7 +159,7 @@ func (w *SpaceWriter) put(key, value []byte) error {
 		return fmt.Errorf("space %s: %w: key %x after %x, want ascending keys", w.name, ErrInvalidValue, key, w.last)
 	}
 	w.last = append(w.last[:0], key...)
-	return w.b.batch.put(spaceKey(w.generation, key), value)
+	return w.b.batch.Put(spaceKey(w.generation, key), value)
 }
 
 func spaceKey(g record.Generation, key []byte) []byte {

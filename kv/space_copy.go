@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
-
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // Spaces that are kept twice have a copy beside the tables, in files that are only appended to, of the form of the journal.
@@ -151,21 +150,21 @@ func (s *Store) fitsCopy(c *copyState, cat *catalog, base, last uint64) error {
 		path = c.Segments[len(c.Segments)-1].Path
 	}
 	if len(c.Damage) > 0 {
-		return corruptFile(c.Damage[0].Path, "%s", c.Damage[0].What)
+		return record.CorruptFile(c.Damage[0].Path, "%s", c.Damage[0].What)
 	}
 	if err := s.foreignCopy(c); err != nil {
 		return err
 	}
 	switch {
 	case c.known && c.commit > last:
-		return corruptFile(path, "it is of commit %d, and the store has come to %d: %s missing in the tables",
+		return record.CorruptFile(path, "it is of commit %d, and the store has come to %d: %s missing in the tables",
 			c.commit, last, commits(last+1, c.commit))
 	case c.known && c.commit < base:
-		return corruptFile(path, "it is of commit %d, and the journal begins after %d: it is an earlier copy", c.commit, base)
+		return record.CorruptFile(path, "it is of commit %d, and the journal begins after %d: it is an earlier copy", c.commit, base)
 	}
 	for _, name := range sortedNames(cat.Twice) {
 		if !c.known && cat.Twice[name] <= base {
-			return corruptFile(path, "the second copy of the space %s is missing", name)
+			return record.CorruptFile(path, "the second copy of the space %s is missing", name)
 		}
 	}
 	return nil
@@ -175,7 +174,7 @@ func (s *Store) fitsCopy(c *copyState, cat *catalog, base, last uint64) error {
 func (s *Store) foreignCopy(c *copyState) error {
 	for _, segment := range c.Segments {
 		if own := s.header.identity(); own != segment.Store && own != (journal.Store{}) && segment.Store != (journal.Store{}) {
-			return corruptFile(segment.Path, "it is the second copy of the store %x", segment.Store)
+			return record.CorruptFile(segment.Path, "it is the second copy of the store %x", segment.Store)
 		}
 	}
 	return nil
@@ -236,7 +235,7 @@ func (s *Store) updateCopy() error {
 			w.log, err = journal.Continue(s.dir, copyName, c.Contents)
 		}
 		if err != nil {
-			return wrapBadger(err)
+			return storedir.WrapFull(err)
 		}
 		switch {
 		case !c.known || !bytes.Equal(c.kept, kept):
@@ -249,7 +248,7 @@ func (s *Store) updateCopy() error {
 				err = w.end(tx.cat)
 			}
 		}
-		return errors.Join(wrapBadger(err), w.log.Close())
+		return errors.Join(storedir.WrapFull(err), w.log.Close())
 	})
 }
 
@@ -262,10 +261,10 @@ func (s *Store) remakeCopy() error {
 		}
 		w := copyWriter{s: s}
 		if w.log, err = journal.Create(s.dir, copyName, s.header.identity(), 0); err != nil {
-			return wrapBadger(err)
+			return storedir.WrapFull(err)
 		}
 		err = w.anew(tx, false)
-		if err := errors.Join(wrapBadger(err), w.log.Close()); err != nil {
+		if err := errors.Join(storedir.WrapFull(err), w.log.Close()); err != nil {
 			return err
 		}
 		return removeFiles(old)
@@ -274,7 +273,7 @@ func (s *Store) remakeCopy() error {
 
 // lastView runs fn on a snapshot that Close does not end.
 func (s *Store) lastView(fn func(tx *Tx) error) error {
-	tx := &Tx{s: s, cat: newCatalog(), records: s.records, done: make(chan struct{}), txn: s.db.NewTransaction(false)}
+	tx := &Tx{s: s, cat: newCatalog(), records: s.records, done: make(chan struct{}), txn: s.db.Begin(false)}
 	defer tx.txn.Discard()
 	defer tx.cursors.close()
 	if err := tx.loadCatalog(); err != nil {
@@ -419,7 +418,7 @@ func (c *copyState) each(dir string, use func(name string, key, body []byte) err
 }
 
 // sameEntry says whether a space has an entry as it is in the copy; nil for none.
-func sameEntry(txn *badger.Txn, cat *catalog, name string, key, body []byte) (same bool, err error) {
+func sameEntry(txn *lsm.Txn, cat *catalog, name string, key, body []byte) (same bool, err error) {
 	g, ok := cat.Spaces[name]
 	if !ok {
 		return body == nil, nil

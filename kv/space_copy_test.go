@@ -170,7 +170,7 @@ func TestCopyDamagedBelowAWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	committed, size := 0, int64(0)
-	for ; err == nil && size <= 6*s.db.Opts().MemTableSize; committed++ {
+	for ; err == nil && size <= 6*s.db.MemTableSize(); committed++ {
 		err = s.Update(func(tx *Tx) error {
 			for i := range 15 {
 				if err := tx.Space("decisions").Put(fmt.Append(nil, committed, i), make([]byte, MaxSpaceValue)); err != nil {

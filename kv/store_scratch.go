@@ -12,10 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -152,28 +149,27 @@ func (tx *Tx) sumDeltas(sum hash.Hash, prefixes ...[]byte) error {
 	}
 	defer tx.release()
 	for _, prefix := range prefixes {
-		err := guard(prefix, func() error {
-			it := tx.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
-			defer it.Close()
-			for it.Seek(prefix); it.Valid(); it.Next() {
-				item := it.Item()
-				err := item.Value(func(value []byte) error {
-					number(sum, int64(len(item.Key())), int64(len(value)))
-					sum.Write(item.Key()) // never fails
-					sum.Write(value)
-					return nil
-				})
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
+		if err := tx.sumDelta(sum, prefix); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (tx *Tx) sumDelta(sum hash.Hash, prefix []byte) error {
+	it := tx.txn.Iterator(prefix, false)
+	defer it.Close()
+	err := it.Seek(prefix)
+	for ; err == nil && it.Valid(); err = it.Next() {
+		value, err := it.Value()
+		if err != nil {
+			return err
+		}
+		number(sum, int64(len(it.Key())), int64(len(value)))
+		sum.Write(it.Key()) // never fails
+		sum.Write(value)
+	}
+	return err
 }
 
 func number(sum hash.Hash, numbers ...int64) {

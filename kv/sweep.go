@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -21,15 +19,12 @@ func (s *Store) sweep() (err error) {
 		}
 	}()
 	b := newBatch(s)
-	defer b.wb.Cancel()
+	defer b.to.Cancel()
 	for from := []byte{byte(record.FirstGenerational)}; from != nil; {
 		var dead [][]byte
-		err := s.View(func(tx *Tx) error {
-			// A panic of Badger's is damage: see guard.
-			return guard(record.Prefix(record.FirstGenerational, 0), func() (err error) {
-				dead, from, err = deadKeys(tx, from)
-				return err
-			})
+		err := s.View(func(tx *Tx) (err error) {
+			dead, from, err = deadKeys(tx, from)
+			return err
 		})
 		if err != nil {
 			return err
@@ -41,7 +36,7 @@ func (s *Store) sweep() (err error) {
 			}
 		}
 	}
-	return b.flush()
+	return b.Flush()
 }
 
 // laterCatalogLost is for records of a generation that the catalogue did not give out: they were committed with a later
@@ -58,10 +53,10 @@ const mostDead = 1 << 14
 // where there are no more.
 func deadKeys(tx *Tx, from []byte) (dead [][]byte, next []byte, err error) {
 	live := tx.cat.live()
-	it := tx.txn.NewIterator(badger.IteratorOptions{})
+	it := tx.txn.Iterator(nil, false)
 	defer it.Close()
-	for it.Seek(from); it.Valid(); {
-		key := it.Item().Key()
+	for err = it.Seek(from); err == nil && it.Valid(); {
+		key := it.Key()
 		if record.Kind(key[0]) >= record.EndGenerational {
 			break
 		}
@@ -73,14 +68,14 @@ func deadKeys(tx *Tx, from []byte) (dead [][]byte, next []byte, err error) {
 			return nil, nil, laterCatalogLost(tx.cat.Next, g)
 		}
 		if live[g] {
-			it.Seek(record.Prefix(record.Kind(key[0]), g+1))
+			err = it.Seek(record.Prefix(record.Kind(key[0]), g+1))
 			continue
 		}
 		if len(dead) == mostDead {
 			return dead, bytes.Clone(key), nil
 		}
 		dead = append(dead, bytes.Clone(key))
-		it.Next()
+		err = it.Next()
 	}
-	return dead, nil, nil
+	return dead, nil, err
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
-
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -93,7 +93,7 @@ func (s fileSwitch) finish(store string) error {
 		err := os.Rename(filepath.Join(inFrom, name), to)
 		if errors.Is(err, fs.ErrNotExist) {
 			if _, err = os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
-				return corruptFile(filepath.Join(inFrom, name), "it is missing, and is not in the store; what the store had before is in %s", outTo)
+				return record.CorruptFile(filepath.Join(inFrom, name), "it is missing, and is not in the store; what the store had before is in %s", outTo)
 			}
 		}
 		if err != nil {
@@ -158,7 +158,7 @@ func readSwitch(store string) (s fileSwitch, err error) {
 		err = s.check()
 	}
 	if err != nil {
-		return s, corruptFile(switchPath(store), "%v; remove it and repair the store again: that finds out from the files themselves what is left to do", err)
+		return s, record.CorruptFile(switchPath(store), "%v; remove it and repair the store again: that finds out from the files themselves what is left to do", err)
 	}
 	return s, nil
 }
@@ -191,5 +191,5 @@ func checkSwitched(store string) error {
 	if err != nil {
 		return err
 	}
-	return corruptFile(store, "a repair of it, or the undoing of one, was stopped while files changed places; repair it again, which goes on")
+	return record.CorruptFile(store, "a repair of it, or the undoing of one, was stopped while files changed places; repair it again, which goes on")
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
-
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -241,7 +241,8 @@ func TestRepairKeepsLaterValues(t *testing.T) {
 // crash before the last may have had is said to be in doubt.
 func TestLostCommits(t *testing.T) {
 	t.Parallel()
-	h := heldCommits{whole: true, tables: numberedCommit{4, 40}, logs: []numberedCommit{{6, 60}, {7, 70}, {9, 90}}}
+	logged := []lsm.Commit{{Number: 6, Version: 60}, {Number: 7, Version: 70}, {Number: 9, Version: 90}}
+	h := heldCommits{whole: true, tables: lsm.Commit{Number: 4, Version: 40}, logs: logged}
 	contents := &journal.Contents{
 		Segments: []journal.Segment{{Base: 3, Last: 13}},
 		Damage:   []journal.Damage{{First: 4, Last: 8}, {First: 11, Last: 10}, {First: 12, Last: 12}},
@@ -281,7 +282,7 @@ func TestLostCatalogueIsALoss(t *testing.T) {
 			}
 			return nil
 		}},
-		{"an entry gone", records, func(s *Store) error { return s.db.DropPrefix(key) }},
+		{"an entry gone", records, func(s *Store) error { return s.db.Badger().DropPrefix(key) }},
 		{"an earlier entry", records, func(s *Store) error { writeRaw(t, s, key, record.Encode(key, []byte("earlier"))); return nil }},
 		{"a damaged entry", "nothing", func(s *Store) error { writeRaw(t, s, key, []byte{1, 2}); return nil }},
 	} {

@@ -77,7 +77,7 @@ func TestUndoRepairOfWrittenStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.db.Flatten(1), s.Close()); err != nil {
+	if err := errors.Join(s.db.Badger().Flatten(1), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if err := undo(t, openedToo); err != nil {
@@ -229,7 +229,7 @@ func TestUndoRepairBesideAWriter(t *testing.T) {
 		}
 	}}
 	s := openStore(t, dir, Options{})
-	if err := errors.Join(s.db.Flatten(1), s.Close()); err != nil { // the files are no longer those that the repair left
+	if err := errors.Join(s.db.Badger().Flatten(1), s.Close()); err != nil { // the files are no longer those that the repair left
 		t.Fatal(err)
 	}
 	if err := UndoRepair(t.Context(), dir, opt); err != nil {

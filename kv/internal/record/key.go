@@ -10,6 +10,7 @@ import (
 // whole column, matrix, space or graph is one key range that can be written beside the one it replaces.
 type Kind byte
 
+// The kinds of keys, with what follows the kind.
 const (
 	KindHeader   Kind = 0x01 // format version and store id; only a migration changes it
 	KindCatalog  Kind = 0x02 // part uint16

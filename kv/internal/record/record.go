@@ -109,6 +109,11 @@ func Corrupt(key []byte, what string) error {
 	return fmt.Errorf("%s: %w: %s", Describe(key), ErrCorrupt, what)
 }
 
+// CorruptFile is the error of a file of a store.
+func CorruptFile(path, format string, args ...any) error {
+	return fmt.Errorf("%s: %w: %s", path, ErrCorrupt, fmt.Sprintf(format, args...))
+}
+
 // A Record is a key with the body of its record, as a scan yields it.
 type Record struct{ Key, Body []byte }
 

@@ -18,4 +18,5 @@ func noSpace(dir string, free, want int64) error {
 	return fmt.Errorf("%s: %w: %s free, want %s", dir, ErrNoSpace, InMebibytes(free), InMebibytes(want))
 }
 
+// InMebibytes is a number of bytes as people read it.
 func InMebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }

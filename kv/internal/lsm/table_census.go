@@ -1,4 +1,4 @@
-package kv
+package lsm
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/dgraph-io/badger/v4/y"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A census finds the records that only unnamed tables hold.
@@ -65,7 +67,7 @@ func openCensusTable(path string, id uint64) (t *censusTable, err error) {
 		err = t.load(reader.blocks() - 1)
 	}
 	if err == nil && len(t.entries) == 0 {
-		err = corruptFile(path, "its last block is empty")
+		err = record.CorruptFile(path, "its last block is empty")
 	}
 	if err != nil {
 		return nil, errors.Join(err, reader.close())
@@ -171,7 +173,7 @@ func (t *censusTable) records(key []byte) (found []tableEntry, err error) {
 
 // lacks is for a block that cannot be read.
 func (t *censusTable) lacks(err error) ([]uint64, error) {
-	if !errors.Is(err, ErrCorrupt) {
+	if !errors.Is(err, record.ErrCorrupt) {
 		return nil, err
 	}
 	t.whole = false

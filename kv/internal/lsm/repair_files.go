@@ -1,4 +1,4 @@
-package kv
+package lsm
 
 import (
 	"context"
@@ -13,24 +13,75 @@ import (
 	"github.com/dgraph-io/badger/v4/y"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// files makes the files of a store ones that Badger can open.
-func (r *repair) files(ctx context.Context) error {
-	if err := r.registry(); err != nil {
-		return err
-	}
-	if err := r.logs(); err != nil {
-		return err
-	}
-	return r.tables(ctx)
+// A Mended is one thing that RepairFiles did: to which file, what was wrong with it, what became of it, and what is lost.
+type Mended struct {
+	Where, What, Done string
+	Lost              Lost
 }
 
-func (r *repair) registry() error {
+// A Lost is how many things of a kind are lost, or a bound of it; none where Count is zero.
+type Lost struct {
+	Kind   string
+	Count  int64
+	AtMost bool
+}
+
+// UnknownCount is the Count of a Lost where nobody knows how many were lost.
+const UnknownCount = -1
+
+// A fileRepair is one run of RepairFiles.
+type fileRepair struct {
+	dir      string
+	opt      badger.Options
+	progress func(stage string, done, total int64)
+	report   func(Mended) error
+	delayed  *[]Mended // not nil: what is done goes there, and is not reported
+}
+
+// RepairFiles makes the files of a database, which is not open, ones that Badger can open, and reports what it does.
+func RepairFiles(
+	ctx context.Context, dir string, opt Options, progress func(stage string, done, total int64), report func(Mended) error,
+) error {
+	b, err := badgerOptions(dir, opt)
+	if err != nil {
+		return err
+	}
+	r := &fileRepair{dir: dir, opt: b, progress: progress, report: report}
+	return guardFaults(func() error {
+		if err := r.registry(); err != nil {
+			return err
+		}
+		if err := r.logs(); err != nil {
+			return err
+		}
+		return r.tables(ctx)
+	})
+}
+
+// done reports what was done, or is about to be.
+func (r *fileRepair) done(where, what, done string, args ...any) error {
+	return r.lose(Lost{}, where, what, done, args...)
+}
+
+// lose is done for what loses something for good.
+func (r *fileRepair) lose(lost Lost, where, what, done string, args ...any) error {
+	return r.tell(Mended{Where: where, What: what, Done: fmt.Sprintf(done, args...), Lost: lost})
+}
+
+func (r *fileRepair) tell(m Mended) error {
+	if r.delayed != nil {
+		*r.delayed = append(*r.delayed, m)
+		return nil
+	}
+	return r.report(m)
+}
+
+func (r *fileRepair) registry() error {
 	err := checkRegistry(r.dir)
-	if !errors.Is(err, ErrCorrupt) {
+	if !errors.Is(err, record.ErrCorrupt) {
 		return err
 	}
 	if err := os.Remove(filepath.Join(r.dir, badger.KeyRegistryFileName)); err != nil {
@@ -40,7 +91,7 @@ func (r *repair) registry() error {
 }
 
 // logs looks at the beginning of the logs.
-func (r *repair) logs() error {
+func (r *fileRepair) logs() error {
 	logs, err := logFiles(r.dir)
 	if err != nil {
 		return err
@@ -83,9 +134,9 @@ func overwrite(path string, b []byte) (err error) {
 }
 
 // repairTable makes a table one that Badger can read; usable is false where nothing of it is left.
-func (r *repair) repairTable(ctx context.Context, path string) (usable, whole bool, err error) {
+func (r *fileRepair) repairTable(ctx context.Context, path string) (usable, whole bool, err error) {
 	t, damage := openTableReader(path)
-	if errors.Is(damage, ErrCorrupt) {
+	if errors.Is(damage, record.ErrCorrupt) {
 		if t, err = r.index(path, damage); err != nil || t == nil {
 			return false, false, err
 		}
@@ -98,7 +149,7 @@ func (r *repair) repairTable(ctx context.Context, path string) (usable, whole bo
 		if i%contextEvery == 0 && ctx.Err() != nil {
 			return false, false, ctx.Err()
 		}
-		if err := t.verify(i); errors.Is(err, ErrCorrupt) {
+		if err := t.verify(i); errors.Is(err, record.ErrCorrupt) {
 			bad = append(bad, i)
 		} else if err != nil {
 			return false, false, err
@@ -111,7 +162,7 @@ func (r *repair) repairTable(ctx context.Context, path string) (usable, whole bo
 }
 
 // index repairs the index of a table, and opens it; nil where it cannot.
-func (r *repair) index(path string, damage error) (*tableReader, error) {
+func (r *fileRepair) index(path string, damage error) (*tableReader, error) {
 	name := filepath.Base(path)
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -122,7 +173,7 @@ func (r *repair) index(path string, damage error) (*tableReader, error) {
 		if err := os.Remove(path); err != nil {
 			return nil, err
 		}
-		return nil, r.lose(Loss{Kind: "table of records", Count: 1}, name, damage.Error(), "taken out: where its records begin is not known")
+		return nil, r.lose(Lost{Kind: "table of records", Count: 1}, name, damage.Error(), "taken out: where its records begin is not known")
 	}
 	if err := storedir.ReplaceFile(path, mended); err != nil {
 		return nil, err
@@ -134,7 +185,7 @@ func (r *repair) index(path string, damage error) (*tableReader, error) {
 }
 
 // blocks repairs blocks of a table; usable is false where nothing of the table is left, whole where something is lost.
-func (r *repair) blocks(t *tableReader, bad []int) (usable, whole bool, err error) {
+func (r *fileRepair) blocks(t *tableReader, bad []int) (usable, whole bool, err error) {
 	name := filepath.Base(t.path)
 	text := slices.Clone(t.data)
 	whole = true
@@ -164,14 +215,14 @@ func (r *repair) blocks(t *tableReader, bad []int) (usable, whole bool, err erro
 }
 
 // salvage writes a table again with the records that are left of it; bad says which of its blocks are damaged.
-func (r *repair) salvage(t *tableReader, text []byte, bad map[int]bool) (usable bool, err error) {
+func (r *fileRepair) salvage(t *tableReader, text []byte, bad map[int]bool) (usable bool, err error) {
 	b := table.NewTableBuilder(r.tableOptions(uint64(2 * len(text))))
 	defer b.Close()
 	var last []byte
 	for i := range t.blocks() {
 		from, to, err := t.place(i)
 		if err != nil {
-			if err := r.lose(Loss{Kind: "record of tables", Count: UnknownCount}, filepath.Base(t.path), err.Error(), "left out"); err != nil {
+			if err := r.lose(Lost{Kind: "record of tables", Count: UnknownCount}, filepath.Base(t.path), err.Error(), "left out"); err != nil {
 				return false, err
 			}
 			continue
@@ -199,14 +250,14 @@ func (r *repair) salvage(t *tableReader, text []byte, bad map[int]bool) (usable 
 }
 
 // tellOfBlock tells of how many records are left of a block.
-func (r *repair) tellOfBlock(t *tableReader, block, left, count int) error {
+func (r *fileRepair) tellOfBlock(t *tableReader, block, left, count int) error {
 	damage := "its records are not in order"
 	if err := t.verify(block); err != nil {
 		damage = err.Error()
 	}
-	loss, done := Loss{Kind: "record of tables", Count: int64(count - left), AtMost: true}, fmt.Sprintf("%d of its %d records are left", left, count)
+	loss, done := Lost{Kind: "record of tables", Count: int64(count - left), AtMost: true}, fmt.Sprintf("%d of its %d records are left", left, count)
 	if count == 0 {
-		loss, done = Loss{Kind: "record of tables", Count: UnknownCount}, "none of its records can be read"
+		loss, done = Lost{Kind: "record of tables", Count: UnknownCount}, "none of its records can be read"
 	}
 	return r.lose(loss, filepath.Base(t.path), damage, "%s", done)
 }

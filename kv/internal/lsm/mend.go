@@ -1,10 +1,12 @@
-package kv
+package lsm
 
 import (
 	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A CRC-32 does not only tell that one byte of a text is wrong, but also which, and what it was: the difference d of the
@@ -63,7 +65,9 @@ func mendEnd(text []byte, end func(body []byte) ([]byte, error)) (mended []byte,
 // differences counts the bytes in which two texts of one length differ.
 func differences(a, b []byte) (count int) {
 	for i := range a {
-		count += counted(a[i] != b[i])
+		if a[i] != b[i] {
+			count++
+		}
 	}
 	return count
 }
@@ -78,11 +82,11 @@ func mendIndex(data []byte) (mended []byte, ok bool) {
 	}
 	return mendEnd(data, func(body []byte) ([]byte, error) {
 		if len(body) < 4 {
-			return nil, ErrCorrupt
+			return nil, record.ErrCorrupt
 		}
 		index, ok := endOf(body[:len(body)-4], binary.BigEndian.Uint32(body[len(body)-4:]))
 		if !ok {
-			return nil, ErrCorrupt
+			return nil, record.ErrCorrupt
 		}
 		return appendTableChecksum(nil, index)
 	})

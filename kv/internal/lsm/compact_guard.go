@@ -1,4 +1,4 @@
-package kv
+package lsm
 
 import (
 	"cmp"
@@ -13,6 +13,8 @@ import (
 	badgeroptions "github.com/dgraph-io/badger/v4/options"
 	"github.com/dgraph-io/badger/v4/pb"
 	"github.com/dgraph-io/badger/v4/table"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // Badger merges tables in this order: it makes the tables that they become, each in a goroutine; it enters those in its
@@ -24,7 +26,7 @@ import (
 // that a merge has made are compared with those that it was to make. Where one is lacking the store has failed:
 // nothing more is written, and nothing read, since what is missing would look as if it never was.
 //
-// While Store.Compact merges, the tables that go into a merge are kept by an iterator until that comparison. Where it
+// While Flatten merges, the tables that go into a merge are kept by an iterator until that comparison. Where it
 // fails they are kept for good, and undoMerges, after the store is closed or before it is opened again, has the
 // manifest name them once more. Their files alone say that this is to be done, so that a crash at any moment before
 // the comparison leads there as well. Links to the files would not keep them: Badger cuts a file to no bytes before
@@ -36,7 +38,7 @@ type mergeGuard struct {
 
 	mu      sync.Mutex
 	db      *badger.DB     // nil until it is opened
-	keeping *badger.Txn    // whose iterators keep the tables that Compact merges; nil where they are not kept
+	keeping *badger.Txn    // whose iterators keep the tables that Flatten merges; nil where they are not kept
 	merges  map[int]*merge // that run, by Badger's number of who merges
 }
 
@@ -123,7 +125,7 @@ func (g *mergeGuard) ended(who, level int) {
 		g.failure.lose(fmt.Errorf("a table of %d keys could not be made of those it was merged from, which are kept", lost))
 	} else if lost > 0 {
 		g.failure.lose(fmt.Errorf("%w: a table of %d keys could not be made of those it was merged from, which are removed",
-			ErrCorrupt, lost))
+			record.ErrCorrupt, lost))
 	}
 	if m.kept != nil && g.failure.err() == nil {
 		m.kept.Close()
@@ -166,17 +168,17 @@ func notAmong(keys, made []int) int {
 	return 0
 }
 
-// flatten merges all tables into one level. After an error the store has failed, or is as it was. The caller holds the
+// Flatten merges all tables into one level. After an error the store has failed, or is as it was. The caller holds the
 // writer's lock.
-func (s *Store) flatten() error {
-	g := s.merges
+func (d *DB) Flatten() error {
+	g := d.merges
 	g.mu.Lock()
-	g.keeping = s.db.NewTransaction(false)
+	g.keeping = d.db.NewTransaction(false)
 	g.mu.Unlock()
-	err := wrapBadger(s.db.Flatten(1))
+	err := wrapBadger(d.db.Flatten(1))
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	failure := s.failure.err()
+	failure := d.failure.err()
 	if failure == nil {
 		g.keeping.Discard()
 		g.keeping = nil
@@ -238,7 +240,7 @@ func mergedThere(dir string, set *pb.ManifestChangeSet) (bool, error) {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return false, nil
 		}
-		if _, err := checkTable(path, badgeroptions.None); errors.Is(err, ErrCorrupt) {
+		if _, err := checkTable(path, badgeroptions.None); errors.Is(err, record.ErrCorrupt) {
 			return false, nil
 		} else if err != nil {
 			return false, err

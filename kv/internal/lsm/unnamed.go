@@ -1,4 +1,4 @@
-package kv
+package lsm
 
 import (
 	"bytes"
@@ -20,9 +20,7 @@ import (
 	"github.com/dgraph-io/ristretto/v2/z"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -33,14 +31,14 @@ import (
 // clearUnnamed makes sure that Badger may remove the unnamed tables of a store that a crash left, whose manifest and
 // named tables are sound. It returns ErrCorrupt where one holds records that are nowhere else. One that cannot be read is
 // moved into the quarantine where the named tables and the journal have every commit, and is an ErrCorrupt otherwise.
-func clearUnnamed(dir string, named badger.Manifest, unnamed []uint64) (err error) {
+func clearUnnamed(dir string, named badger.Manifest, unnamed []uint64, beside Journal) (err error) {
 	c := &census{}
 	defer func() { err = errors.Join(err, c.close()) }()
 	var unreadable []uint64
 	var spans []tableSpan
 	for _, id := range unnamed {
 		t, err := openCensusTable(table.NewFilename(id, dir), id)
-		if errors.Is(err, ErrCorrupt) {
+		if errors.Is(err, record.ErrCorrupt) {
 			unreadable = append(unreadable, id)
 			continue
 		}
@@ -69,11 +67,15 @@ func clearUnnamed(dir string, named badger.Manifest, unnamed []uint64) (err erro
 	}
 	for _, t := range c.tables {
 		if t.only > 0 {
-			return corruptFile(t.reader.path, "%s does not name it, and %d of its records are nowhere else", badger.ManifestFilename, t.only)
+			return record.CorruptFile(t.reader.path, "%s does not name it, and %d of its records are nowhere else", badger.ManifestFilename, t.only)
 		}
 	}
 	if len(unreadable) > 0 {
-		if err := checkWithout(dir); err != nil {
+		last, err := LastCommit(dir)
+		if err == nil {
+			err = beside.Completes(last.Number)
+		}
+		if err != nil {
 			return fmt.Errorf("%s cannot be read, and %s does not name it: %w", table.NewFilename(unreadable[0], dir), badger.ManifestFilename, err)
 		}
 	}
@@ -91,7 +93,7 @@ func (c *census) dropDamaged() (damaged []uint64, err error) {
 	for _, t := range c.tables {
 		err := verifyTable(t.reader.path)
 		switch {
-		case errors.Is(err, ErrCorrupt):
+		case errors.Is(err, record.ErrCorrupt):
 			damaged = append(damaged, t.id)
 			err = t.reader.close()
 		case err == nil:
@@ -109,7 +111,7 @@ func (c *census) dropDamaged() (damaged []uint64, err error) {
 func (c *census) addNamed(dir string, named badger.Manifest, spans []tableSpan) error {
 	for id := range named.Tables {
 		t, err := openCensusTable(table.NewFilename(id, dir), id)
-		if errors.Is(err, ErrCorrupt) {
+		if errors.Is(err, record.ErrCorrupt) {
 			continue
 		}
 		if err != nil {
@@ -133,7 +135,7 @@ func (c *census) addNamed(dir string, named badger.Manifest, spans []tableSpan) 
 
 // setAside moves a file of the store, which Badger is to do without, into the quarantine.
 func setAside(dir, name string) error {
-	to := filepath.Join(dir, quarantineName, "aside")
+	to := filepath.Join(dir, Quarantine, "aside")
 	if err := os.MkdirAll(to, storedir.Mode); err != nil {
 		return err
 	}
@@ -154,8 +156,20 @@ func setAside(dir, name string) error {
 
 // logContents are what the logs of memtables have.
 type logContents struct {
-	versions map[uint64]bool  // of all transactions
-	commits  []numberedCommit // of those that wrote their number, ascending
+	versions map[uint64]bool // of all transactions
+	commits  []Commit        // of those that wrote their number, ascending
+}
+
+// LoggedCommits are the commits that the logs of memtables have, ascending, as far as they can be read.
+func LoggedCommits(dir string) (commits []Commit, err error) {
+	err = guardFaults(func() error {
+		logged, err := readLogs(dir)
+		if err == nil {
+			commits = logged.commits
+		}
+		return err
+	})
+	return commits, err
 }
 
 func readLogs(dir string) (*logContents, error) {
@@ -181,7 +195,7 @@ func readLogs(dir string) (*logContents, error) {
 			return nil, err
 		}
 	}
-	slices.SortFunc(c.commits, func(a, b numberedCommit) int { return cmp.Compare(a.number, b.number) })
+	slices.SortFunc(c.commits, func(a, b Commit) int { return cmp.Compare(a.Number, b.Number) })
 	return c, nil
 }
 
@@ -199,7 +213,7 @@ func (c *logContents) add(text []byte) {
 		return
 	}
 	const mostKey = 1 << 16
-	var pending []numberedCommit // of the transaction that is being read
+	var pending []Commit // of the transaction that is being read
 	for text = text[logHeader:]; len(text) > 2; {
 		mark, at := text[0], 2
 		var lengths [3]uint64
@@ -227,7 +241,7 @@ func (c *logContents) add(text []byte) {
 			}
 			c.versions[version] = true
 			for _, commit := range pending {
-				if commit.version == version {
+				if commit.Version == version {
 					c.commits = append(c.commits, commit)
 				}
 			}
@@ -236,7 +250,7 @@ func (c *logContents) add(text []byte) {
 			c.versions[y.ParseTs(key)] = true
 		case len(key) > 8 && bytes.Equal(y.ParseKey(key), record.CommitKey()):
 			if number, err := record.CommitNumber(value); err == nil {
-				pending = append(pending, numberedCommit{number, y.ParseTs(key)})
+				pending = append(pending, Commit{number, y.ParseTs(key)})
 			}
 		}
 		text = text[end+crc32.Size:]

@@ -1,4 +1,4 @@
-package kv
+package lsm
 
 import (
 	"bytes"
@@ -34,7 +34,7 @@ func openTableReader(path string) (*tableReader, error) {
 		return nil, err
 	}
 	if info.Size() == 0 {
-		return nil, corruptFile(path, "it is empty") // and cannot be mapped
+		return nil, record.CorruptFile(path, "it is empty") // and cannot be mapped
 	}
 	file, err := z.OpenMmapFile(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -146,7 +146,7 @@ func (t *tableReader) verify(i int) error {
 	if err != nil {
 		return err
 	}
-	return corruptFile(t.path, "the checksum of block %d, %d bytes from byte %d, does not match; it begins with %s",
+	return record.CorruptFile(t.path, "the checksum of block %d, %d bytes from byte %d, does not match; it begins with %s",
 		i, to-from, from, record.Describe(key))
 }
 

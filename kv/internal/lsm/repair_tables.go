@@ -1,4 +1,4 @@
-package kv
+package lsm
 
 import (
 	"bytes"
@@ -17,17 +17,18 @@ import (
 	"github.com/dgraph-io/badger/v4/pb"
 	"github.com/dgraph-io/badger/v4/table"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // tables repairs the tables, and then the manifest. Where only tables that the manifest does not name hold some records,
 // the manifest is what is lost: it is cut short or an old one. Then it is made again for all tables.
-func (r *repair) tables(ctx context.Context) (err error) {
-	crashed, err := leftByCrash(r.dir)
+func (r *fileRepair) tables(ctx context.Context) (err error) {
+	crashed, err := LeftByCrash(r.dir)
 	if err == nil && crashed {
 		err = undoMerges(r.dir)
 	}
-	if err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, record.ErrCorrupt) && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	sets, cut, damage, err := r.readChanges()
@@ -104,7 +105,7 @@ func (r *repair) tables(ctx context.Context) (err error) {
 
 // openTables repairs every table and opens what is left of it. It returns the numbers of those that are named and missing,
 // and what was done to those that are not named: where the manifest is right they count for nothing.
-func (r *repair) openTables(ctx context.Context, c *census, levels map[uint64]uint8) (gone []uint64, ofUnnamed []Mend, err error) {
+func (r *fileRepair) openTables(ctx context.Context, c *census, levels map[uint64]uint8) (gone []uint64, ofUnnamed []Mended, err error) {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {
 		return nil, nil, err
@@ -145,9 +146,9 @@ func (r *repair) openTables(ctx context.Context, c *census, levels map[uint64]ui
 	return gone, ofUnnamed, nil
 }
 
-func (r *repair) loseTables(gone []uint64) error {
+func (r *fileRepair) loseTables(gone []uint64) error {
 	for _, id := range gone {
-		if err := r.lose(Loss{Kind: "table of records", Count: 1}, table.IDToFilename(id), "it is missing", "lost"); err != nil {
+		if err := r.lose(Lost{Kind: "table of records", Count: 1}, table.IDToFilename(id), "it is missing", "lost"); err != nil {
 			return err
 		}
 	}
@@ -156,7 +157,7 @@ func (r *repair) loseTables(gone []uint64) error {
 
 // rebuild makes the manifest again for all tables. Those that overlap are merged into tables of the last level, so that of
 // each key only the last record is left.
-func (r *repair) rebuild(ctx context.Context, c *census, only []*censusTable, gone []uint64, damage error) error {
+func (r *fileRepair) rebuild(ctx context.Context, c *census, only []*censusTable, gone []uint64, damage error) error {
 	newest := slices.MaxFunc(only, func(a, b *censusTable) int { return cmp.Compare(a.id, b.id) }).id
 	lost := slices.DeleteFunc(slices.Clone(gone), func(id uint64) bool { return id < newest }) // not merged into that one
 	if err := r.loseTables(lost); err != nil {
@@ -170,7 +171,7 @@ func (r *repair) rebuild(ctx context.Context, c *census, only []*censusTable, go
 	for _, id := range gone {
 		next = max(next, id+1)
 	}
-	last := uint8(r.badger.MaxLevels - 1)
+	last := uint8(r.opt.MaxLevels - 1)
 	levels := map[uint64]uint8{}
 	for _, tables := range overlapping(c.tables) {
 		if len(tables) == 1 {
@@ -214,8 +215,8 @@ func overlapping(tables []*censusTable) (groups [][]*censusTable) {
 
 // mergeTables writes tables with the last record of each key, which may be a deletion, from a number on, in the place of
 // those that it reads.
-func (r *repair) mergeTables(ctx context.Context, c *census, next uint64) (made []uint64, err error) {
-	room := int64(spareRoom)
+func (r *fileRepair) mergeTables(ctx context.Context, c *census, next uint64) (made []uint64, err error) {
+	room := int64(SpareRoom)
 	for _, t := range c.tables {
 		room += int64(len(t.reader.data))
 	}
@@ -247,7 +248,7 @@ func (r *repair) mergeTables(ctx context.Context, c *census, next uint64) (made 
 			}
 		}
 		if b == nil {
-			b = table.NewTableBuilder(r.tableOptions(uint64(r.badger.BaseTableSize)))
+			b = table.NewTableBuilder(r.tableOptions(uint64(r.opt.BaseTableSize)))
 		}
 		b.Add(held[0].entry.key, held[0].entry.value, 0)
 		return nil
@@ -264,27 +265,27 @@ func (r *repair) mergeTables(ctx context.Context, c *census, next uint64) (made 
 }
 
 // tableOptions are those of a table of about so many bytes.
-func (r *repair) tableOptions(size uint64) table.Options {
+func (r *fileRepair) tableOptions(size uint64) table.Options {
 	return table.Options{
-		TableSize: size, BlockSize: r.badger.BlockSize, BloomFalsePositive: r.badger.BloomFalsePositive,
+		TableSize: size, BlockSize: r.opt.BlockSize, BloomFalsePositive: r.opt.BloomFalsePositive,
 		Compression: badgeroptions.None, ChkMode: badgeroptions.NoVerification,
 	}
 }
 
 // readChanges reads the changes of the manifest, as far as it can be read. damage says what is wrong with it, cut that it is
 // no more than that its last change is cut off.
-func (r *repair) readChanges() (sets []*pb.ManifestChangeSet, cut bool, damage, err error) {
+func (r *fileRepair) readChanges() (sets []*pb.ManifestChangeSet, cut bool, damage, err error) {
 	path := filepath.Join(r.dir, badger.ManifestFilename)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, corruptFile(path, "it is missing"), nil
+		return nil, false, record.CorruptFile(path, "it is missing"), nil
 	}
 	if err != nil {
 		return nil, false, nil, err
 	}
 	_, tail, damage := readManifest(r.dir)
 	switch {
-	case damage != nil && !errors.Is(damage, ErrCorrupt):
+	case damage != nil && !errors.Is(damage, record.ErrCorrupt):
 		return nil, false, nil, damage
 	case damage == nil:
 		damage, cut = tail, tail != nil
@@ -297,13 +298,13 @@ func (r *repair) readChanges() (sets []*pb.ManifestChangeSet, cut bool, damage, 
 }
 
 // levelsOf are the levels of the tables that a manifest of these changes names.
-func (r *repair) levelsOf(sets []*pb.ManifestChangeSet) map[uint64]uint8 {
+func (r *fileRepair) levelsOf(sets []*pb.ManifestChangeSet) map[uint64]uint8 {
 	levels := map[uint64]uint8{}
 	for _, set := range sets {
 		for _, change := range set.Changes {
 			switch change.Op {
 			case pb.ManifestChange_CREATE:
-				levels[change.Id] = uint8(min(change.Level, uint32(r.badger.MaxLevels-1)))
+				levels[change.Id] = uint8(min(change.Level, uint32(r.opt.MaxLevels-1)))
 			case pb.ManifestChange_DELETE:
 				delete(levels, change.Id)
 			}
@@ -328,7 +329,7 @@ func (c *census) removeMerged(merged map[uint64]bool) (err error) {
 }
 
 // writeLevels makes the manifest again, for tables with their levels.
-func (r *repair) writeLevels(levels map[uint64]uint8) error {
+func (r *fileRepair) writeLevels(levels map[uint64]uint8) error {
 	var changes pb.ManifestChangeSet
 	for _, id := range slices.Sorted(maps.Keys(levels)) {
 		changes.Changes = append(changes.Changes, &pb.ManifestChange{

@@ -1,4 +1,4 @@
-package kv
+package lsm
 
 import (
 	"encoding/binary"
@@ -19,6 +19,7 @@ import (
 	"github.com/dgraph-io/badger/v4/table"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -152,26 +153,26 @@ const (
 
 // awaitFlush waits until Badger can take another transaction, or returns an ErrFailed. It does not wait for readers: one
 // that keeps a memtable delays writing by pinnedAfter for each. The caller holds the writer's lock.
-func (s *Store) awaitFlush() error {
-	if err := s.failure.err(); err != nil || s.logs.enough(s.written.Load(), s.db.Opts().MemTableSize) {
+func (d *DB) awaitFlush() error {
+	if err := d.failure.err(); err != nil || d.logs.enough(d.written.Load(), d.db.Opts().MemTableSize) {
 		return err
 	}
 	for began := time.Now(); ; {
-		if err := s.failure.err(); err != nil {
+		if err := d.failure.err(); err != nil {
 			return err
 		}
-		if err := s.countLogs(); err != nil {
+		if err := d.countLogs(); err != nil {
 			return err
 		}
-		if s.logs.count < mostLogs || !s.logsPinned() {
-			s.pinned = 0
+		if d.logs.count < mostLogs || !d.logsPinned() {
+			d.pinned = 0
 			began = time.Now() // Badger is waited for, however long it takes
 		}
-		if s.logs.count < mostLogs+s.pinned {
+		if d.logs.count < mostLogs+d.pinned {
 			return nil
 		}
 		if time.Since(began) > pinnedAfter {
-			s.pinned = s.logs.count - mostLogs + 1
+			d.pinned = d.logs.count - mostLogs + 1
 			return nil
 		}
 		time.Sleep(flushWait)
@@ -180,18 +181,8 @@ func (s *Store) awaitFlush() error {
 
 // logsPinned says whether readers may be why there are as many logs as there are: there is a snapshot to read from, and
 // Badger has not stopped flushing, as it does where there are too many tables of level 0.
-func (s *Store) logsPinned() bool {
-	if s.db.Levels()[0].NumTables >= s.db.Opts().NumLevelZeroTablesStall {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for tx := range s.txs {
-		if !tx.write {
-			return true
-		}
-	}
-	return false
+func (d *DB) logsPinned() bool {
+	return d.db.Levels()[0].NumTables < d.db.Opts().NumLevelZeroTablesStall && d.reading()
 }
 
 // A logCount is what was found when the logs of memtables were last looked at. It saves most commits from listing the
@@ -199,7 +190,7 @@ func (s *Store) logsPinned() bool {
 type logCount struct {
 	count   int   // 0 before the first look
 	bytes   int64 // that they took on disk
-	written int64 // Store.written then
+	written int64 // DB.written then
 }
 
 // recount is the part of a memtable, one in so many, that may be written until the logs are looked at again. Less than a
@@ -213,29 +204,30 @@ func (c logCount) enough(written, memTable int64) bool {
 }
 
 // countLogs looks at the logs. The caller holds the writer's lock.
-func (s *Store) countLogs() error {
-	written := s.written.Load()
-	count, bytes, err := logUse(s.dir)
+func (d *DB) countLogs() error {
+	written := d.written.Load()
+	count, bytes, err := logUse(d.dir)
 	if err == nil {
-		s.logs = logCount{count, bytes, written}
+		d.logs = logCount{count, bytes, written}
 	}
 	return err
 }
 
-// afterClose completes a Close, which ended with err. Where a write failed the manifest is made to name the tables that are
-// there; and where there are others, which were not finished or could not be removed, or records that no catalogue names,
-// the store is left as one that crashed, so that the next open for writing removes them.
-func (s *Store) afterClose(err error) (crashed bool, _ error) {
-	if s.opt.ReadOnly {
+// Close closes Badger. Where a write failed the manifest is made to name the tables that are there; and where there are
+// others, which were not finished or could not be removed, or dirty says that there are records which nobody wants, the store
+// is left as one that crashed, so that the next open for writing removes them.
+func (d *DB) Close(dirty bool) (crashed bool, err error) {
+	err = wrapBadger(d.db.Close())
+	if d.readOnly {
 		return false, err
 	}
-	failure := s.failure.err()
+	failure := d.failure.err()
 	if failure != nil {
-		failure = errors.Join(fmt.Errorf("%s: %w", s.dir, failure), reviseManifest(s.dir), undoMerges(s.dir))
+		failure = errors.Join(fmt.Errorf("%s: %w", d.dir, failure), reviseManifest(d.dir), undoMerges(d.dir))
 	}
-	unnamed, reading := hasUnnamedTables(s.dir)
-	if crashed = failure != nil || unnamed || s.unswept != nil; crashed {
-		reading = errors.Join(reading, os.WriteFile(filepath.Join(s.dir, storedir.LockFile), nil, 0o600))
+	unnamed, reading := hasUnnamedTables(d.dir)
+	if crashed = failure != nil || unnamed || dirty; crashed {
+		reading = errors.Join(reading, os.WriteFile(filepath.Join(d.dir, storedir.LockFile), nil, 0o600))
 	}
 	return crashed, errors.Join(failure, err, reading)
 }
@@ -316,7 +308,7 @@ func readManifestChanges(dir string) ([]*pb.ManifestChangeSet, error) {
 	}
 	sets, err := manifestChanges(text)
 	if err != nil {
-		return nil, corruptFile(path, "%v", err)
+		return nil, record.CorruptFile(path, "%v", err)
 	}
 	return sets, nil
 }

@@ -1,4 +1,4 @@
-package kv
+package lsm
 
 import (
 	"bytes"
@@ -39,13 +39,13 @@ func TestMendTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newStore(t, Options{})
+	d := testDB(t)
 	for i := range uint32(300) {
-		if err := w.add(record.NumberKey(record.KindColumn, 1, i), []byte("value"), tableVersion, s.db.Opts()); err != nil {
+		if err := w.add(record.NumberKey(record.KindColumn, 1, i), []byte("value"), tableVersion, d.db.Opts()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.end(s.db.Opts()); err != nil {
+	if err := w.end(d.db.Opts()); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.sync(); err != nil {

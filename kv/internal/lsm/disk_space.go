@@ -1,4 +1,4 @@
-package kv
+package lsm
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -19,80 +20,80 @@ import (
 //   - the tables that merging writes, before it deletes those it merged;
 //   - the journal, which has all of it too.
 const (
-	// spareRoom is for files and blocks begun, the manifest and rounding.
-	spareRoom = 1 << 20
+	// SpareRoom is for files and blocks begun, the manifest and rounding.
+	SpareRoom = 1 << 20
 
 	// closeRoom is the part of it that Close asks for.
 	closeRoom = 64 << 10
 
-	// entryOverhead bounds what a log or table needs for an entry, beside key and value.
-	entryOverhead = 64
+	// EntryOverhead bounds what a log or table needs for an entry, beside key and value.
+	EntryOverhead = 64
 
 	// mergedAtOnce bounds how many tables one merge below the base level reads: one, and those of the next level that
 	// overlap it.
 	mergedAtOnce = 21
 )
 
-// entryRoom bounds the bytes an entry takes in a log, or in a table.
-func entryRoom(key, value []byte) int64 { return int64(len(key) + len(value) + entryOverhead) }
+// EntryRoom bounds the bytes an entry takes in a log, or in a table.
+func EntryRoom(key, value []byte) int64 { return int64(len(key) + len(value) + EntryOverhead) }
 
-// makeRoom must be called before entries of n bytes, by entryRoom, are given to Badger. It returns ErrNoSpace where
+// MakeRoom must be called before entries of n bytes, by EntryRoom, are given to Badger. It returns ErrNoSpace where
 // they, and what follows from them, might not fit on the disk.
-func (s *Store) makeRoom(n int64) error {
-	s.built.release()
-	if err := s.awaitFlush(); err != nil {
+func (d *DB) MakeRoom(n int64) error {
+	d.built.release()
+	if err := d.awaitFlush(); err != nil {
 		return err
 	}
-	logged := s.logs.bytes + s.written.Load() - s.logs.written
+	logged := d.logs.bytes + d.written.Load() - d.logs.written
 	// What was handed over lately may not be in the log: three transactions of a batch, each of 15% of a memtable.
-	memTable := s.db.Opts().MemTableSize
-	coming := n + min(s.written.Load(), memTable/2)
-	levels := s.db.Levels()
-	merge := s.mergeRoom(levels, logged+coming, false)
+	memTable := d.db.Opts().MemTableSize
+	coming := n + min(d.written.Load(), memTable/2)
+	levels := d.db.Levels()
+	merge := d.mergeRoom(levels, logged+coming, false)
 	if merge > 0 {
-		if err := s.verifyChangedTables(levels); err != nil {
+		if err := d.verifyChangedTables(levels); err != nil {
 			return err
 		}
 	}
-	err := storedir.CheckRoom(s.dir, logged+3*coming+spareRoom+merge)
-	if errors.Is(err, ErrNoSpace) { // logged may be more than there is
-		if err := s.countLogs(); err != nil {
+	err := storedir.CheckRoom(d.dir, logged+3*coming+SpareRoom+merge)
+	if errors.Is(err, storedir.ErrNoSpace) { // logged may be more than there is
+		if err := d.countLogs(); err != nil {
 			return err
 		}
-		err = storedir.CheckRoom(s.dir, s.logs.bytes+3*coming+spareRoom+merge)
+		err = storedir.CheckRoom(d.dir, d.logs.bytes+3*coming+SpareRoom+merge)
 	}
 	if err != nil {
 		return err
 	}
-	s.written.Add(n)
+	d.written.Add(n)
 	return nil
 }
 
-// closable returns ErrNoSpace where what Badger writes as it closes, and spare bytes beside it, might not fit.
-func (s *Store) closable(spare int64) error {
-	logged, err := loggedBytes(s.dir)
+// Closable returns ErrNoSpace where what Badger writes as it closes, and spare bytes beside it, might not fit.
+func (d *DB) Closable(spare int64) error {
+	logged, err := loggedBytes(d.dir)
 	if err != nil {
 		return err
 	}
-	return storedir.CheckRoom(s.dir, logged+closeRoom+spare+s.mergeRoom(s.db.Levels(), logged, false))
+	return storedir.CheckRoom(d.dir, logged+closeRoom+spare+d.mergeRoom(d.db.Levels(), logged, false))
 }
 
-// mergeable returns ErrNoSpace where merging all levels might not fit, ErrCorrupt where a table is damaged.
-func (s *Store) mergeable() error {
-	logged, err := loggedBytes(s.dir)
+// Mergeable returns ErrNoSpace where merging all levels might not fit, ErrCorrupt where a table is damaged.
+func (d *DB) Mergeable() error {
+	logged, err := loggedBytes(d.dir)
 	if err != nil {
 		return err
 	}
-	if err := s.verifyTables(); err != nil {
+	if err := d.verifyTables(); err != nil {
 		return err
 	}
-	return storedir.CheckRoom(s.dir, logged+spareRoom+s.mergeRoom(s.db.Levels(), logged, true))
+	return storedir.CheckRoom(d.dir, logged+SpareRoom+d.mergeRoom(d.db.Levels(), logged, true))
 }
 
 // mergeRoom bounds the bytes that merging tables of levels needs once unflushed bytes more are tables of level 0; none where
 // no level is due, unless forced.
-func (s *Store) mergeRoom(now []badger.LevelInfo, unflushed int64, forced bool) int64 {
-	opt := s.db.Opts()
+func (d *DB) mergeRoom(now []badger.LevelInfo, unflushed int64, forced bool) int64 {
+	opt := d.db.Opts()
 	var levels []levelSize
 	due := forced
 	for _, info := range now {
@@ -158,7 +159,7 @@ func roomToOpen(dir string, tables []tableFile, opt badger.Options) error {
 	below := map[int]bool{}
 	for _, t := range tables {
 		if t.level >= len(levels) {
-			return corruptFile(t.path, "its level is %d, want less than %d", t.level, len(levels))
+			return record.CorruptFile(t.path, "its level is %d, want less than %d", t.level, len(levels))
 		}
 		level := &levels[t.level]
 		level.tables++
@@ -168,7 +169,7 @@ func roomToOpen(dir string, tables []tableFile, opt badger.Options) error {
 			below[t.level] = true
 		}
 	}
-	want := logged + spareRoom
+	want := logged + SpareRoom
 	if levels[0].tables >= opt.NumLevelZeroTables || len(below) > 1 {
 		want += mergeRoom(levels)
 	}
@@ -197,7 +198,3 @@ func logUse(dir string) (count int, bytes int64, err error) {
 	}
 	return count, bytes, err
 }
-
-// CheckRoom returns ErrNoSpace unless the file system of a directory has so many bytes free, for a file that is to be
-// written to it.
-func CheckRoom(dir string, bytes int64) error { return storedir.CheckRoom(dir, bytes) }

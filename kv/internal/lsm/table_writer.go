@@ -1,4 +1,4 @@
-package kv
+package lsm
 
 import (
 	"bufio"
@@ -62,7 +62,7 @@ const tableVersion = 1
 // tableWriteBytes is how much is written to a table's file at once.
 const tableWriteBytes = 128 << 10
 
-// newTableWriter begins a table in a new file, which is removed when the store is next opened: see Bulk.Dir.
+// newTableWriter begins a table in a new file, which is removed when the store is next opened.
 func newTableWriter(path string) (*tableWriter, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, storedir.FileMode(storedir.Mode))
 	if err != nil {

@@ -1,4 +1,4 @@
-package kv
+package lsm
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/table"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -142,7 +143,7 @@ func (v *verifiedTables) checkSizes() error {
 			} else if !named {
 				continue // Badger cuts a table to no bytes before it removes it
 			}
-			return corruptFile(table.NewFilename(id, v.dir), "it has %d bytes, and had %d", info.Size(), size)
+			return record.CorruptFile(table.NewFilename(id, v.dir), "it has %d bytes, and had %d", info.Size(), size)
 		}
 		sizes[id] = info.Size()
 	}
@@ -159,14 +160,14 @@ func (v *verifiedTables) isNamed(id uint64) (bool, error) {
 
 // verifyTables compares the checksums of all tables that were there when the store was opened, and makes sure that no table
 // was cut short since. It is to be called before tables may be merged.
-func (s *Store) verifyTables() error {
-	v := s.verified
+func (d *DB) verifyTables() error {
+	v := d.verified
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err := v.checkSizes(); err != nil || v.all {
 		return err
 	}
-	err := s.holdTables(func(tables []uint64) error {
+	err := d.holdTables(func(tables []uint64) error {
 		return v.compare(slices.DeleteFunc(tables, func(id uint64) bool { return id > v.newest }))
 	})
 	v.all = err == nil
@@ -175,42 +176,65 @@ func (s *Store) verifyTables() error {
 
 // verifyChangedTables does so where tables have come or gone since it was last done: commits between two of these list no
 // directory. The caller holds the writer's lock.
-func (s *Store) verifyChangedTables(levels []badger.LevelInfo) error {
+func (d *DB) verifyChangedTables(levels []badger.LevelInfo) error {
 	var now tableCount
 	for _, level := range levels {
 		now.tables += level.NumTables
 		now.bytes += level.Size
 	}
-	if now == s.verified.counted {
+	if now == d.verified.counted {
 		return nil
 	}
-	err := s.verifyTables()
+	err := d.verifyTables()
 	if err == nil {
-		s.verified.counted = now
+		d.verified.counted = now
 	}
 	return err
 }
 
-// checkSizes makes sure that no table was cut short since it was first seen.
-func (s *Store) checkSizes() error {
-	s.verified.mu.Lock()
-	defer s.verified.mu.Unlock()
-	return s.verified.checkSizes()
+// FindDamage makes sure that no table was cut short, and compares the checksums of all blocks of all tables. Each that
+// does not match is given to found, as an ErrCorrupt, with the name of its file. look is called before each table, and its
+// error ends the search.
+func (d *DB) FindDamage(
+	ctx context.Context, look func(done, total int) error, found func(file string, damage error),
+) error {
+	d.verified.mu.Lock()
+	err := d.verified.checkSizes()
+	d.verified.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return d.holdTables(func(tables []uint64) error {
+		for i, id := range tables {
+			if err := look(i, len(tables)); err != nil {
+				return err
+			}
+			path := table.NewFilename(id, d.dir)
+			err := findDamage(ctx, path, func(damage error) bool {
+				found(filepath.Base(path), damage)
+				return true
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // holdTables calls use with the numbers of the tables there are, which Badger, when it has merged them, leaves until use
 // returns. Those that it makes at this moment are not among them. The caller holds the writer's lock, or has acquired a
 // snapshot.
-func (s *Store) holdTables(use func(tables []uint64) error) error {
-	return s.db.View(func(txn *badger.Txn) error {
+func (d *DB) holdTables(use func(tables []uint64) error) error {
+	return d.db.View(func(txn *badger.Txn) error {
 		before := map[uint64]bool{}
-		for _, info := range s.db.Tables() {
+		for _, info := range d.db.Tables() {
 			before[info.ID] = true
 		}
 		it := txn.NewIterator(badger.IteratorOptions{}) // which keeps its tables
 		defer it.Close()
 		var held []uint64
-		for _, info := range s.db.Tables() {
+		for _, info := range d.db.Tables() {
 			if before[info.ID] {
 				held = append(held, info.ID)
 			}
@@ -225,7 +249,9 @@ func verifyToOpen(dir string, tables []tableFile, logs int, opt badger.Options) 
 	first, due := logs, false
 	var ids []uint64
 	for _, t := range tables {
-		first += counted(t.level == 0)
+		if t.level == 0 {
+			first++
+		}
 		due = due || t.level > 0 && t.level < opt.MaxLevels-1
 		if id, ok := table.ParseFileID(filepath.Base(t.path)); ok {
 			ids = append(ids, id)
@@ -251,7 +277,7 @@ func verifyTable(path string) error {
 // ErrCorrupt, which says whether to go on. The table must stay while it runs.
 func findDamage(ctx context.Context, path string, found func(damage error) bool) (err error) {
 	t, err := openTableReader(path)
-	if errors.Is(err, ErrCorrupt) {
+	if errors.Is(err, record.ErrCorrupt) {
 		found(err)
 		return nil
 	}
@@ -264,7 +290,7 @@ func findDamage(ctx context.Context, path string, found func(damage error) bool)
 			return ctx.Err()
 		}
 		damage := t.verify(i)
-		if damage != nil && !errors.Is(damage, ErrCorrupt) {
+		if damage != nil && !errors.Is(damage, record.ErrCorrupt) {
 			return damage
 		}
 		if damage != nil && !found(damage) {

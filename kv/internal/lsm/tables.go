@@ -1,4 +1,4 @@
-package kv
+package lsm
 
 import (
 	"cmp"
@@ -17,34 +17,21 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A recordWriter takes the records of a bulk write, whose generations no catalogue names yet.
-type recordWriter interface {
-	// put writes the record of a body. The writer keeps key; body is the caller's again.
-	put(key, body []byte) error
-
-	// flush returns once all is written.
-	flush() error
-
-	// cancel gives up what is not written; after flush it does nothing.
-	cancel() error
-}
-
-// A tableBatch writes the records of a load as tables of Badger's last level, each byte once: there is no log, and
+// A Tables writes the records of a load as tables of Badger's last level, each byte once: there is no log, and
 // nothing to merge. The keys of a stream, which is a generation of one kind, and of a matrix one tile of it, ascend;
 // tables hold records of one stream, so that they do not overlap, whatever is written later.
 //
-// The tables are files of other names until Store.attach makes Badger know them. One goroutine.
-type tableBatch struct {
+// The tables are files of other names until DB.Attach makes Badger know them. One goroutine.
+type Tables struct {
 	dir     string
 	opt     badger.Options
 	most    int64  // bytes at which a table ends
 	begun   int    // tables
 	record  []byte // scratch
-	newest  uint64 // version that tables say they have, at least
+	Newest  uint64 // version that tables say they have, at least
 	streams map[tableStream]*tableWriter
 	ended   []*tableWriter // in the order of their end
 
@@ -65,9 +52,10 @@ const (
 	tableSyncs = 2
 )
 
-func newTableBatch(s *Store) *tableBatch {
-	return &tableBatch{
-		dir: s.dir, opt: s.db.Opts(), most: tableBytes, newest: tableVersion, streams: map[tableStream]*tableWriter{},
+// NewTables begins tables for a database.
+func (d *DB) NewTables() *Tables {
+	return &Tables{
+		dir: d.dir, opt: d.db.Opts(), most: tableBytes, Newest: tableVersion, streams: map[tableStream]*tableWriter{},
 		syncing: make(chan struct{}, tableSyncs),
 	}
 }
@@ -82,22 +70,23 @@ func streamOf(key []byte) (s tableStream) {
 	return s
 }
 
-func (b *tableBatch) put(key, body []byte) error { return b.wrap(b.add(key, body)) }
+// Put adds the record of a body. The key and the body are the caller's again.
+func (b *Tables) Put(key, body []byte) error { return b.wrap(b.add(key, body)) }
 
-func (b *tableBatch) add(key, body []byte) error {
+func (b *Tables) add(key, body []byte) error {
 	b.record = record.Append(b.record[:0], key, body)
 	return b.addRecord(streamOf(key), key, b.record, tableVersion)
 }
 
 // addRecord adds a record of a version to the table of a stream.
-func (b *tableBatch) addRecord(name tableStream, key, record []byte, version uint64) (err error) {
+func (b *Tables) addRecord(name tableStream, key, record []byte, version uint64) (err error) {
 	t := b.streams[name]
 	if t == nil {
 		b.begun++
 		if t, err = newTableWriter(filepath.Join(b.dir, fmt.Sprintf("spill-table-%d.tmp", b.begun))); err != nil {
 			return err
 		}
-		t.newest = b.newest
+		t.newest = b.Newest
 		b.streams[name] = t
 	}
 	if err := t.add(key, record, version, b.opt); err != nil {
@@ -109,8 +98,13 @@ func (b *tableBatch) addRecord(name tableStream, key, record []byte, version uin
 	return b.end(name)
 }
 
+// AddInOrder adds a record of a version. The keys of all records of the batch ascend.
+func (b *Tables) AddInOrder(key, record []byte, version uint64) error {
+	return b.wrap(b.addRecord(tableStream{}, key, record, version))
+}
+
 // wrap says what was to be written.
-func (b *tableBatch) wrap(err error) error {
+func (b *Tables) wrap(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -118,7 +112,7 @@ func (b *tableBatch) wrap(err error) error {
 }
 
 // end ends the table of a stream, and has it made durable.
-func (b *tableBatch) end(name tableStream) error {
+func (b *Tables) end(name tableStream) error {
 	t := b.streams[name]
 	delete(b.streams, name)
 	b.ended = append(b.ended, t)
@@ -143,7 +137,8 @@ func (b *tableBatch) end(name tableStream) error {
 	return nil
 }
 
-func (b *tableBatch) flush() error {
+// Flush ends all tables, and returns once they are durable.
+func (b *Tables) Flush() error {
 	names := make([]tableStream, 0, len(b.streams))
 	for name := range b.streams {
 		names = append(names, name)
@@ -158,8 +153,8 @@ func (b *tableBatch) flush() error {
 	return b.wrap(b.failed)
 }
 
-// cancel removes the tables that Badger does not know.
-func (b *tableBatch) cancel() (err error) {
+// Cancel removes the tables that Badger does not know.
+func (b *Tables) Cancel() (err error) {
 	b.syncs.Wait()
 	for _, t := range b.streams {
 		b.ended = append(b.ended, t)
@@ -172,39 +167,31 @@ func (b *tableBatch) cancel() (err error) {
 	return err
 }
 
-// attach makes a flushed tableBatch part of the store, which it opens anew. It ends all snapshots, and waits for their
-// reads; who begins one meanwhile waits for it. The caller holds the writer's lock, or is the only one who knows the store.
-// Where Badger cannot be opened again the store is closed.
-func (s *Store) attach(b *tableBatch) error {
-	if len(b.ended) == 0 {
-		return nil
+// Attach makes a flushed Tables part of the database, which it opens anew; open says whether it is open then. Nobody may
+// use the database meanwhile, and there is no transaction.
+func (d *DB) Attach(b *Tables) (open bool, err error) {
+	opt := d.db.Opts()
+	if err := errors.Join(wrapBadger(d.db.Close()), d.failure.err()); err != nil {
+		return false, err
 	}
-	if err := s.closable(spareRoom); err != nil {
-		return err
-	}
-	s.endSnapshots()
-	defer s.mu.Unlock()
-	opt := s.db.Opts()
-	if err := errors.Join(wrapBadger(s.db.Close()), s.failure.err()); err != nil {
-		s.closed = true
-		return errors.Join(err, s.unlock())
-	}
-	err := b.install(s.dir)
-	s.merges.watch(nil)
+	err = b.install(d.dir)
+	d.merges.watch(nil)
 	db, opening := badger.Open(opt)
 	if opening != nil {
-		s.closed = true
-		return errors.Join(err, wrapBadger(opening), s.unlock())
+		return false, errors.Join(err, wrapBadger(opening))
 	}
-	s.db = db
-	s.merges.watch(db)
-	s.written.Store(0)
-	s.logs = logCount{}
-	return err
+	d.db = db
+	d.merges.watch(db)
+	d.written.Store(0)
+	d.logs = logCount{}
+	return true, err
 }
 
+// Empty says whether it has no table that attach is to make part of a database.
+func (b *Tables) Empty() bool { return len(b.ended) == 0 }
+
 // install gives the tables the names that Badger knows them by, and enters them in its manifest. Badger is closed.
-func (b *tableBatch) install(dir string) error {
+func (b *Tables) install(dir string) error {
 	manifest, cut, err := readManifest(dir)
 	if err := cmp.Or(err, cut); err != nil {
 		return err

@@ -1,9 +1,8 @@
-package kv
+package lsm
 
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -17,8 +16,7 @@ import (
 	"github.com/dgraph-io/ristretto/v2/z"
 
 	"github.com/graphcleaner/graphcleaner/internal/mapped"
-	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
-
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -46,7 +44,7 @@ type tableFile struct {
 // checkFiles returns the tables of a store that no other process writes, or an ErrCorrupt that names the file which is
 // damaged; crashed says whether it was left by a crash, in which case a read-only open must not go on (ErrCrashed)
 // where Badger would clean up.
-func checkFiles(dir string, crashed, readOnly bool) ([]tableFile, error) {
+func checkFiles(dir string, crashed, readOnly bool, beside Journal) ([]tableFile, error) {
 	if err := checkRegistry(dir); err != nil {
 		return nil, err
 	}
@@ -68,7 +66,7 @@ func checkFiles(dir string, crashed, readOnly bool) ([]tableFile, error) {
 		if id, ok := table.ParseFileID(entry.Name()); ok {
 			if _, named := manifest.Tables[id]; !named {
 				unnamed = append(unnamed, id)
-				leftover = cmp.Or(leftover, corruptFile(filepath.Join(dir, entry.Name()), "%s does not name it", badger.ManifestFilename))
+				leftover = cmp.Or(leftover, record.CorruptFile(filepath.Join(dir, entry.Name()), "%s does not name it", badger.ManifestFilename))
 			}
 		}
 	}
@@ -76,7 +74,7 @@ func checkFiles(dir string, crashed, readOnly bool) ([]tableFile, error) {
 	case leftover != nil && !crashed:
 		return nil, leftover
 	case leftover != nil && readOnly:
-		return nil, crashedError(dir)
+		return nil, CrashedError(dir)
 	}
 	var tables []tableFile
 	for id, entry := range manifest.Tables {
@@ -98,11 +96,7 @@ func checkFiles(dir string, crashed, readOnly bool) ([]tableFile, error) {
 	if len(neverNamed) == 0 {
 		return tables, nil
 	}
-	return tables, clearUnnamed(dir, manifest, neverNamed)
-}
-
-func corruptFile(path, format string, args ...any) error {
-	return fmt.Errorf("%s: %w: %s", path, ErrCorrupt, fmt.Sprintf(format, args...))
+	return tables, clearUnnamed(dir, manifest, neverNamed, beside)
 }
 
 // readManifest reads the manifest as Badger does; cut is not nil where its last record is not complete.
@@ -123,7 +117,7 @@ func readManifest(dir string) (manifest badger.Manifest, cut, err error) {
 		return err
 	})
 	if err == nil && end < info.Size() {
-		cut = corruptFile(path, "its last record is cut off after %d bytes", info.Size()-end)
+		cut = record.CorruptFile(path, "its last record is cut off after %d bytes", info.Size()-end)
 	}
 	return manifest, cut, err
 }
@@ -164,11 +158,11 @@ func checkLogs(dir string) (empty, err error) {
 		case err != nil:
 			return nil, err
 		case len(head) == 0:
-			empty = corruptFile(path, "it is empty")
+			empty = record.CorruptFile(path, "it is empty")
 		case len(head) < logHeader:
-			return nil, corruptFile(path, "it has %d bytes, want at least %d", len(head), logHeader)
+			return nil, record.CorruptFile(path, "it has %d bytes, want at least %d", len(head), logHeader)
 		case [8]byte(head) != [8]byte{}:
-			return nil, corruptFile(path, "it says that it is encrypted")
+			return nil, record.CorruptFile(path, "it says that it is encrypted")
 		}
 	}
 	return empty, nil
@@ -176,7 +170,7 @@ func checkLogs(dir string) (empty, err error) {
 
 // setLogsAside puts logs of memtables that Badger would not open into the quarantine, where the journal has what they hold.
 // Where the journal is damaged too that is ErrCorrupt, and the logs stay: Repair reads what is in them.
-func setLogsAside(dir string) error {
+func setLogsAside(dir string, beside Journal) error {
 	logs, err := memTableLogs(dir)
 	if err != nil {
 		return err
@@ -194,13 +188,8 @@ func setLogsAside(dir string) error {
 	if len(damaged) == 0 {
 		return nil
 	}
-	c, err := journal.Scan(dir, journalName, nil)
-	if err != nil || len(c.Segments) == 0 {
+	if has, err := beside.Has(damaged[0]); err != nil || !has {
 		return err // checkLogs names the log
-	}
-	if len(c.Damage) > 0 {
-		return corruptFile(damaged[0], "its head is damaged, and so is the journal, %s: %s; commits after %d may be missing",
-			filepath.Base(c.Damage[0].Path), c.Damage[0].What, c.Base())
 	}
 	for _, path := range damaged {
 		if err := setAside(dir, filepath.Base(path)); err != nil {
@@ -225,11 +214,11 @@ func checkTable(path string, compression badgeroptions.CompressionType) (int64, 
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return 0, corruptFile(path, "it is missing")
+		return 0, record.CorruptFile(path, "it is missing")
 	case err != nil:
 		return 0, err
 	case info.Size() == 0:
-		return 0, corruptFile(path, "it is empty") // and cannot be mapped
+		return 0, record.CorruptFile(path, "it is empty") // and cannot be mapped
 	}
 	file, err := z.OpenMmapFile(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -247,14 +236,14 @@ func guardFile(path string, read func() error) (err error) {
 	defer mapped.Watch()()
 	defer func() {
 		if r := recover(); r != nil {
-			err = corruptFile(path, "it is cut short or overwritten, or the disk cannot read it")
+			err = record.CorruptFile(path, "it is cut short or overwritten, or the disk cannot read it")
 		}
 	}()
 	err = read()
 	if err == nil || isSystemError(err) {
 		return err
 	}
-	return corruptFile(path, "%s", strings.TrimSpace(err.Error()))
+	return record.CorruptFile(path, "%s", strings.TrimSpace(err.Error()))
 }
 
 func isSystemError(err error) bool {
