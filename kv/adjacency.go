@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -25,7 +26,7 @@ type Adjacency struct {
 	// Weights are those of the arcs to Neighbors, where Oriented.ReadAdjacency read a weighted graph; nil: all are 1.
 	Weights []float32
 
-	arcs []arc // of Neighbors, while an Oriented reads them
+	arcs []codec.Arc // of Neighbors, while an Oriented reads them
 
 	// BytesRead is the encoded size of what ReadAdjacency last read.
 	BytesRead int64
@@ -223,23 +224,23 @@ type adjacencyWriter struct {
 	put       func(key, body []byte) error
 	directory directory
 	encoder   gap.Encoder[NodeID]
-	arcs      arcEncoder // of a directed or weighted graph
-	next      NodeID     // the next list's node
+	arcs      codec.ArcEncoder // of a directed or weighted graph
+	next      NodeID           // the next list's node
 	body      []byte
 }
 
-func newAdjacencyWriter(put func(key, body []byte) error, g record.Generation, form arcForm) *adjacencyWriter {
-	return &adjacencyWriter{put: put, directory: directory{generation: g}, arcs: arcEncoder{form: form}}
+func newAdjacencyWriter(put func(key, body []byte) error, g record.Generation, form codec.ArcForm) *adjacencyWriter {
+	return &adjacencyWriter{put: put, directory: directory{generation: g}, arcs: codec.ArcEncoder{Form: form}}
 }
 
 // append adds the list of the next node, and its arcs where the graph is directed or weighted. Their memory is the
 // caller's again.
-func (w *adjacencyWriter) append(list []NodeID, arcs []arc) error {
+func (w *adjacencyWriter) append(list []NodeID, arcs []codec.Arc) error {
 	if len(list) > hubDegree {
 		return w.appendHub(list, arcs)
 	}
 	w.encoder.Append(list)
-	w.arcs.append(arcs)
+	w.arcs.Append(arcs)
 	return w.appended()
 }
 
@@ -253,21 +254,21 @@ func (w *adjacencyWriter) appendEncoded(degree int, list []byte) error {
 // appended closes the block where the list that was appended fills it.
 func (w *adjacencyWriter) appended() error {
 	w.next++
-	if w.encoder.Size() >= adjacencyTarget || w.arcs.size() >= arcsTarget {
+	if w.encoder.Size() >= adjacencyTarget || w.arcs.Size() >= arcsTarget {
 		return w.closeBlock()
 	}
 	return nil
 }
 
-func (w *adjacencyWriter) appendHub(list []NodeID, arcs []arc) error {
+func (w *adjacencyWriter) appendHub(list []NodeID, arcs []codec.Arc) error {
 	if err := w.closeBlock(); err != nil {
 		return err
 	}
 	parts := 0
 	for part := range slices.Chunk(list, hubDegree) {
 		w.encoder.Append(part)
-		if w.arcs.form.any() {
-			w.arcs.append(arcs[:len(part)])
+		if w.arcs.Form.Any() {
+			w.arcs.Append(arcs[:len(part)])
 			arcs = arcs[len(part):]
 		}
 		if err := w.putPart(w.next, parts, len(list)); err != nil {
@@ -299,10 +300,10 @@ func (w *adjacencyWriter) putPart(first NodeID, part, entries int) error {
 	w.encoder.Reset()
 	block := uint32(w.directory.blocks())
 	err := w.put(record.PairKey(record.KindAdjacency, w.directory.generation, block, uint32(part)), w.body)
-	if err != nil || !w.arcs.form.any() {
+	if err != nil || !w.arcs.Form.Any() {
 		return err
 	}
-	w.body = w.arcs.appendTo(w.body[:0])
+	w.body = w.arcs.AppendTo(w.body[:0])
 	return w.put(record.PairKey(record.KindArcs, w.directory.generation, block, uint32(part)), w.body)
 }
 

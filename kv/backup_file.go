@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -364,22 +365,22 @@ func (b *backupReader) next() (bool, error) {
 
 // parse takes an entry off b.rest.
 func (b *backupReader) parse() error {
-	r := reader{b: b.rest}
-	shared := r.uvarint(maxBackupKey)
-	rest := r.bytes(int(r.uvarint(maxBackupKey)))
-	version := r.uvarint(maxSnapshot)
-	length := r.uvarint(maxFrame)
+	r := codec.Reader{Rest: b.rest}
+	shared := r.Uvarint(maxBackupKey)
+	rest := r.Bytes(int(r.Uvarint(maxBackupKey)))
+	version := r.Uvarint(maxSnapshot)
+	length := r.Uvarint(maxFrame)
 	value, sum := []byte(nil), uint32(0)
 	if length == 0 {
-		if kept := r.bytes(4); !r.failed {
+		if kept := r.Bytes(4); !r.Failed {
 			sum = binary.BigEndian.Uint32(kept)
 		}
 	} else {
-		value = r.bytes(int(length))
+		value = r.Bytes(int(length))
 	}
 	last := b.entry.key
 	switch {
-	case r.failed || shared > uint64(len(last)) || b.first && shared > 0:
+	case r.Failed || shared > uint64(len(last)) || b.first && shared > 0:
 		return b.fail(b.offset, "an entry in the frame before is damaged")
 	case length == 0 && b.head.Full:
 		return b.fail(b.offset, "an entry in the frame before is kept, and there is no backup before this one")
@@ -401,7 +402,7 @@ func (b *backupReader) parse() error {
 	}
 	b.key, b.entry = b.entry.key, backupEntry{key: key, version: version, sum: sum, record: value}
 	b.count.Records++
-	b.rest, b.first = r.b, false
+	b.rest, b.first = r.Rest, false
 	return nil
 }
 

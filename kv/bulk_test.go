@@ -6,12 +6,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 func TestBulkAnyOrder(t *testing.T) {
 	s := newStore(t, Options{})
-	n := 2*columnBlockRows + 100
+	n := 2*codec.ColumnRows + 100
 	setNodes(t, s, n)
 	r := rand.New(rand.NewPCG(1, 0))
 	values := make([]Value, n)
@@ -21,7 +22,7 @@ func TestBulkAnyOrder(t *testing.T) {
 		}
 	}
 	half := identity(n) // ascending over a block, then backwards
-	for i, j := columnBlockRows+50, n-1; i < j; i, j = i+1, j-1 {
+	for i, j := codec.ColumnRows+50, n-1; i < j; i, j = i+1, j-1 {
 		half[i], half[j] = half[j], half[i]
 	}
 	for name, perm := range map[string][]int{"ascending": identity(n), "random": r.Perm(n), "half": half} {

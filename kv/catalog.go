@@ -9,6 +9,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -170,8 +171,10 @@ func (c *catalog) live() map[record.Generation]bool {
 	return live
 }
 
-// arcForm says what the arcs of the graph hold.
-func (c *catalog) arcForm() arcForm { return arcForm{c.Directed, c.Weighted} }
+// ArcForm says what the arcs of the graph hold.
+func (c *catalog) arcForm() codec.ArcForm {
+	return codec.ArcForm{Directed: c.Directed, Weighted: c.Weighted}
+}
 
 func catalogKey() []byte { return []byte{byte(record.KindCatalog)} } // of the chain
 func countsKey() []byte  { return []byte{byte(record.KindCounts)} }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -275,9 +276,9 @@ func (c *checker) column(ctx context.Context, name string) error {
 	return nil
 }
 
-// columnBlock reads the values of the block that holds v and returns its range, whether it is damaged or not.
+// Column reads the values of the block that holds v and returns its range, whether it is damaged or not.
 func (c *checker) columnBlock(r *ColumnReader, v NodeID) (Range, error) {
-	rng := Range{v, NodeID(min(int(v)+columnBlockRows, c.tx.NumNodes()))}
+	rng := Range{v, NodeID(min(int(v)+codec.ColumnRows, c.tx.NumNodes()))}
 	_, least, greatest, err := r.Block(v)
 	if err != nil {
 		return rng, err
@@ -287,7 +288,7 @@ func (c *checker) columnBlock(r *ColumnReader, v NodeID) (Range, error) {
 		if err != nil {
 			return rng, err
 		}
-		if !value.IsNull() && (value.compare(least) < 0 || value.compare(greatest) > 0) {
+		if !value.IsNull() && (value.Compare(least) < 0 || value.Compare(greatest) > 0) {
 			return rng, fmt.Errorf("%w: node number %d has %s, and its block says %s to %s", ErrCorrupt, v, value, least, greatest)
 		}
 	}

@@ -3,6 +3,7 @@ package kv
 import (
 	"context"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -19,7 +20,7 @@ func (c *checker) adjacency(ctx context.Context) error {
 	}
 	form := c.tx.cat.arcForm()
 	c.count(record.KindAdjacency, parts)
-	c.count(record.KindArcs, parts*counted(form.any()))
+	c.count(record.KindArcs, parts*counted(form.Any()))
 	c.count(record.KindAdjacencyDirectory, (d.blocks()+directoryChunk-1)/directoryChunk)
 	blocks, err := c.tx.AdjacencyBlocks()
 	if err != nil {
@@ -46,23 +47,23 @@ func (c *checker) adjacency(ctx context.Context) error {
 			previous := int64(-1)
 			of := lists.arcsOf(u)
 			for i, v := range lists.Of(u) {
-				a := arc{1, 1}
-				if form.any() {
+				a := codec.Arc{Out: 1, In: 1}
+				if form.Any() {
 					a = of[i]
 				}
-				if _, ok := a.sum(); form.directed && !ok {
-					c.problem("arcs", "between nodes number %d and %d the weights are %v and %v, without a sum", u, v, a.out, a.in)
+				if _, ok := a.Sum(); form.Directed && !ok {
+					c.problem("arcs", "between nodes number %d and %d the weights are %v and %v, without a sum", u, v, a.Out, a.In)
 				}
-				arcs += a.count()
+				arcs += a.Count()
 				switch {
 				case v == u:
 					c.problem("adjacency", "node number %d is its own neighbour", u)
 				case int64(v) <= previous:
 					c.problem("adjacency", "node number %d has neighbour %d after %d", u, v, previous)
 				case u < v:
-					lesser.add(edgeKey(uint32(u), uint32(v), 32), a.bits())
+					lesser.add(edgeKey(uint32(u), uint32(v), 32), a.Bits())
 				default:
-					greater.add(edgeKey(uint32(v), uint32(u), 32), a.reversed().bits())
+					greater.add(edgeKey(uint32(v), uint32(u), 32), a.Reversed().Bits())
 				}
 				previous = int64(v)
 			}
@@ -75,7 +76,7 @@ func (c *checker) adjacency(ctx context.Context) error {
 	if entries != 2*c.tx.cat.Edges {
 		c.problem("adjacency", "the lists hold %d entries, want twice the %d edges", entries, c.tx.cat.Edges)
 	}
-	if form.directed && arcs != 2*c.tx.cat.Arcs {
+	if form.Directed && arcs != 2*c.tx.cat.Arcs {
 		c.problem("arcs", "the lists hold %d arcs, want twice the %d that the catalogue counts", arcs, c.tx.cat.Arcs)
 	}
 	if lesser != greater {
@@ -120,7 +121,7 @@ func (c *checker) edgeDeltas(ctx context.Context) error {
 			c.problem(record.Describe(r.Key), "there is no such edge")
 			continue
 		}
-		if back, err := c.tx.edgeDelta(d.v, d.u); err != nil || back.change != d.change || back.arc != d.arc.reversed() {
+		if back, err := c.tx.edgeDelta(d.v, d.u); err != nil || back.change != d.change || back.arc != d.arc.Reversed() {
 			if err != nil {
 				return err
 			}

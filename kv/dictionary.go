@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -335,7 +336,7 @@ func (tx *Tx) graphForWrite() (record.Generation, error) {
 }
 
 // maxNodes leaves the end of a full range a NodeID, also that of its last block, of a column, a matrix or the numbers.
-const maxNodes = math.MaxUint32 + 1 - columnBlockRows
+const maxNodes = math.MaxUint32 + 1 - codec.ColumnRows
 
 // integerID parses an id that is an integer in its shortest form.
 func integerID(id string) (int64, bool) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -156,7 +157,7 @@ func NewLoaderContext(ctx context.Context, dir string, opt LoadOptions) (*Loader
 	}
 	unit := loadUnit(opt.MemoryBudget)
 	l := &Loader{opt: opt, unit: unit, classes: classes, ids: newIDIndex(unit), integerIDs: true}
-	if form := (arcForm{opt.Directed, opt.Weighted}); form.any() {
+	if form := (codec.ArcForm{Directed: opt.Directed, Weighted: opt.Weighted}); form.Any() {
 		l.arcLoad = &arcLoad{form: form}
 	}
 	takeOver := func(d *loadDirectory) (bool, error) { return l.takeOver(ctx, d) }
@@ -340,7 +341,7 @@ func (l *Loader) validateNode(n Node) error {
 	}
 	for i, v := range n.Values {
 		column := l.opt.Properties[i]
-		if _, err := column.Kind.fit(v); err != nil {
+		if _, err := fit(column.Kind, v); err != nil {
 			return fmt.Errorf("column %q: %w", column.Name, err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 )
@@ -113,8 +114,8 @@ func (e *LoadEstimate) sort(c LoadCounts, opt LoadOptions) (files int64) {
 	footprint := func(memory, count int64) spill.Footprint {
 		return spill.NewUint64("", memory, width, opt.Workers).Footprint(count, width)
 	}
-	if form := (arcForm{opt.Directed, opt.Weighted}); form.any() {
-		width, perArc = width+form.directionBits(), 2
+	if form := (codec.ArcForm{Directed: opt.Directed, Weighted: opt.Weighted}); form.Any() {
+		width, perArc = width+form.DirectionBits(), 2
 		footprint = func(memory, count int64) spill.Footprint {
 			return spill.NewNumbers[spill.Pair]("", memory, width, opt.Workers).Footprint(count, width)
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 )
 
 // An idJoin finds the positions of ids by sorting: the ids of the nodes once, the edges by their first and then by
@@ -187,7 +188,7 @@ func (j *idJoin) appendWeight(dst []byte, weight float32) []byte {
 	if !j.weighted {
 		return dst
 	}
-	return appendFloat32(dst, weight)
+	return codec.AppendFloat32(dst, weight)
 }
 
 // weightAt is the inverse of appendWeight, with the number of bytes.

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -28,8 +29,8 @@ func (n recordName) key() []byte {
 type keptRecord struct {
 	name   recordName
 	body   []byte
-	column *columnBlock // of a column block: body parsed, which it borrows
-	used   atomic.Bool  // since the hand of the clock last passed it
+	column *codec.Column // of a column block: body parsed, which it borrows
+	used   atomic.Bool   // since the hand of the clock last passed it
 }
 
 // size is what a record takes in memory, in bytes.
@@ -37,7 +38,7 @@ func (r *keptRecord) size() int64 {
 	const overhead = 192 // of the struct, its place in the ring and in the map
 	size := int64(cap(r.body)) + overhead
 	if r.column != nil {
-		size += int64(4 * cap(r.column.ends))
+		size += int64(4 * cap(r.column.Ends))
 	}
 	return size
 }
@@ -163,12 +164,12 @@ func (tx *Tx) lookup(name recordName) (*keptRecord, error) {
 }
 
 // lookupColumn is lookup for a block of a column, which is not changed.
-func (tx *Tx) lookupColumn(entry columnEntry, number uint32) (*columnBlock, error) {
+func (tx *Tx) lookupColumn(entry columnEntry, number uint32) (*codec.Column, error) {
 	name := recordName{kind: record.KindColumn, generation: entry.Generation, a: number}
 	if r := tx.records.get(name); r != nil {
 		return r.column, nil
 	}
-	r := &keptRecord{name: name, column: new(columnBlock)}
+	r := &keptRecord{name: name, column: new(codec.Column)}
 	err := getFunc(tx.get).columnBody(entry, number, func(body []byte) error {
 		r.body = body
 		return entry.parse(number, r.body, r.column)

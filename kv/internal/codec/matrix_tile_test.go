@@ -1,4 +1,4 @@
-package kv
+package codec
 
 import (
 	"encoding/binary"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 func TestTileRoundTrip(t *testing.T) {
@@ -38,26 +40,26 @@ func TestTileRoundTrip(t *testing.T) {
 			if fills != nil {
 				fill = fills[i]
 			}
-			e.round(values[i*columns:(i+1)*columns], fill)
+			e.Round(values[i*columns:(i+1)*columns], fill)
 		}
-		encoded := e.appendTile(nil, window{values, columns}, present, fills, 0, columns)
+		encoded := e.AppendTile(nil, Window{values, columns}, present, fills, 0, columns)
 
-		part := tilePart{}
-		part.rowLo = rapid.IntRange(0, rows).Draw(t, "first row")
-		part.rowHi = rapid.IntRange(part.rowLo, rows).Draw(t, "end row")
-		part.lo = rapid.IntRange(0, columns).Draw(t, "first column")
-		part.hi = rapid.IntRange(part.lo, columns).Draw(t, "end column")
-		width := part.hi - part.lo
-		dst := make([]float32, (part.rowHi-part.rowLo)*width)
+		part := TilePart{}
+		part.RowLo = rapid.IntRange(0, rows).Draw(t, "first row")
+		part.RowHi = rapid.IntRange(part.RowLo, rows).Draw(t, "end row")
+		part.Lo = rapid.IntRange(0, columns).Draw(t, "first column")
+		part.Hi = rapid.IntRange(part.Lo, columns).Draw(t, "end column")
+		width := part.Hi - part.Lo
+		dst := make([]float32, (part.RowHi-part.RowLo)*width)
 		for i := range dst {
 			dst[i] = 77 // every cell must be written
 		}
-		if _, err := decodeTile(encoded, rows, columns, part, window{dst, width}); err != nil {
+		if _, err := DecodeTile(encoded, rows, columns, part, Window{dst, width}); err != nil {
 			t.Fatal(err)
 		}
-		for i := part.rowLo; i < part.rowHi; i++ {
-			for j := part.lo; j < part.hi; j++ {
-				got, want := dst[(i-part.rowLo)*width+j-part.lo], values[i*columns+j]
+		for i := part.RowLo; i < part.RowHi; i++ {
+			for j := part.Lo; j < part.Hi; j++ {
+				got, want := dst[(i-part.RowLo)*width+j-part.Lo], values[i*columns+j]
 				if !present[i] {
 					want = float32(math.NaN())
 				}
@@ -67,7 +69,7 @@ func TestTileRoundTrip(t *testing.T) {
 			}
 		}
 		for size := range encoded {
-			if _, err := decodeTile(encoded[:size], rows, columns, tilePart{}, window{}); !errors.Is(err, ErrCorrupt) {
+			if _, err := DecodeTile(encoded[:size], rows, columns, TilePart{}, Window{}); !errors.Is(err, record.ErrCorrupt) {
 				t.Fatalf("cut to %d of %d bytes: got %v, want ErrCorrupt", size, len(encoded), err)
 			}
 		}
@@ -93,7 +95,7 @@ func TestTileSizes(t *testing.T) {
 		for i := range values {
 			values[i] = test.cell(i)
 		}
-		if got := len(MatrixEncoding{}.appendTile(nil, window{values, columns}, present, nil, 0, columns)); got > test.most {
+		if got := len(MatrixEncoding{}.AppendTile(nil, Window{values, columns}, present, nil, 0, columns)); got > test.most {
 			t.Errorf("%s: got %d bytes, want at most %d", test.name, got, test.most)
 		}
 	}
@@ -101,16 +103,16 @@ func TestTileSizes(t *testing.T) {
 
 func FuzzDecodeTile(f *testing.F) {
 	const rows, columns = 4, 3
-	full := tilePart{0, rows, 0, columns}
+	full := TilePart{0, rows, 0, columns}
 	present := []bool{true, false, true, true}
-	f.Add(MatrixEncoding{}.appendTile(nil, window{make([]float32, rows*columns), columns}, present, nil, 0, columns))
-	f.Add(MatrixEncoding{}.appendTile(nil, window{[]float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}, columns}, present, nil, 0, columns))
-	f.Add(MatrixEncoding{Half: true}.appendTile(nil, window{[]float32{1, 2, 2, 4, 4, 6, 7, 7, 7, 1, 2, 1}, columns}, present,
+	f.Add(MatrixEncoding{}.AppendTile(nil, Window{make([]float32, rows*columns), columns}, present, nil, 0, columns))
+	f.Add(MatrixEncoding{}.AppendTile(nil, Window{[]float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}, columns}, present, nil, 0, columns))
+	f.Add(MatrixEncoding{Half: true}.AppendTile(nil, Window{[]float32{1, 2, 2, 4, 4, 6, 7, 7, 7, 1, 2, 1}, columns}, present,
 		[]float32{2, 4, 7, 1}, 0, columns))
 	f.Add(binary.AppendUvarint([]byte{tileSparse}, math.MaxUint32))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		dst := make([]float32, rows*columns)
-		if _, err := decodeTile(b, rows, columns, full, window{dst, columns}); err != nil && !errors.Is(err, ErrCorrupt) {
+		if _, err := DecodeTile(b, rows, columns, full, Window{dst, columns}); err != nil && !errors.Is(err, record.ErrCorrupt) {
 			t.Fatalf("got %v, want ErrCorrupt", err)
 		}
 	})

@@ -1,4 +1,4 @@
-package kv
+package codec
 
 import (
 	"encoding/binary"
@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // drawCell draws a value of a column, as it is stored; null now and then.
@@ -38,8 +40,8 @@ func TestColumnBlockRoundTrip(t *testing.T) {
 		kind := rapid.SampledFrom(columnKinds).Draw(t, "kind")
 		count := rapid.IntRange(0, 40).Draw(t, "count")
 		constant := rapid.Bool().Draw(t, "constant")
-		c := newCells(kind)
-		c.reset(count)
+		c := NewCells(kind)
+		c.Reset(count)
 		want := make([]Value, count)
 		for i := range want {
 			if i > 0 && constant {
@@ -47,20 +49,20 @@ func TestColumnBlockRoundTrip(t *testing.T) {
 			} else {
 				want[i] = drawCell(t, kind)
 			}
-			c.set(i, want[i])
+			c.Set(i, want[i])
 		}
-		var block columnBlock
-		encoded := c.encode(nil)
-		if err := block.parse(kind, encoded); err != nil {
+		var block Column
+		encoded := c.Encode(nil)
+		if err := block.Parse(kind, encoded); err != nil {
 			t.Fatalf("%s block of %v: %v", kind, want, err)
 		}
 		for i := range want {
-			if got := block.cell(i, kind); got != want[i] {
+			if got := block.Cell(i, kind); got != want[i] {
 				t.Fatalf("%s block of %v, row %d: got %v, want %v", kind, want, i, got, want[i])
 			}
 		}
 		for size := range encoded {
-			if err := block.parse(kind, encoded[:size]); !errors.Is(err, ErrCorrupt) {
+			if err := block.Parse(kind, encoded[:size]); !errors.Is(err, record.ErrCorrupt) {
 				t.Fatalf("%s block of %v cut to %d of %d bytes: got %v, want ErrCorrupt", kind, want, size, len(encoded), err)
 			}
 		}
@@ -76,17 +78,17 @@ func TestColumnBlockSizes(t *testing.T) {
 	}{
 		{"all null", KindFloat, func(int) Value { return Value{} }, 4},
 		{"constant", KindFloat, func(int) Value { return FloatValue(0.25) }, 24},
-		{"few classes", KindClass, func(i int) Value { return IntValue(int64(i % 40)) }, columnBlockRows + 8},
-		{"large ints of small range", KindInt, func(i int) Value { return IntValue(1<<40 + int64(i)) }, 2*columnBlockRows + 20},
-		{"few strings", KindString, func(i int) Value { return StringValue([]string{"train", "test"}[i%2]) }, columnBlockRows + 24},
-		{"singles", KindSingle, func(i int) Value { return FloatValue(float64(float32(i) / 3)) }, 4*columnBlockRows + 24},
+		{"few classes", KindClass, func(i int) Value { return IntValue(int64(i % 40)) }, ColumnRows + 8},
+		{"large ints of small range", KindInt, func(i int) Value { return IntValue(1<<40 + int64(i)) }, 2*ColumnRows + 20},
+		{"few strings", KindString, func(i int) Value { return StringValue([]string{"train", "test"}[i%2]) }, ColumnRows + 24},
+		{"singles", KindSingle, func(i int) Value { return FloatValue(float64(float32(i) / 3)) }, 4*ColumnRows + 24},
 	} {
-		c := newCells(test.kind)
-		c.reset(columnBlockRows)
-		for i := range columnBlockRows {
-			c.set(i, test.cell(i))
+		c := NewCells(test.kind)
+		c.Reset(ColumnRows)
+		for i := range ColumnRows {
+			c.Set(i, test.cell(i))
 		}
-		if got := len(c.encode(nil)); got > test.most {
+		if got := len(c.Encode(nil)); got > test.most {
 			t.Errorf("%s: got %d bytes, want at most %d", test.name, got, test.most)
 		}
 	}
@@ -94,8 +96,8 @@ func TestColumnBlockSizes(t *testing.T) {
 
 func FuzzParseColumnBlock(f *testing.F) {
 	for i, kind := range columnKinds {
-		c := newCells(kind)
-		c.reset(10)
+		c := NewCells(kind)
+		c.Reset(10)
 		for row := range 9 {
 			cell := IntValue(int64(row % 2))
 			switch kind {
@@ -104,22 +106,22 @@ func FuzzParseColumnBlock(f *testing.F) {
 			case KindString:
 				cell = StringValue(strings.Repeat("x", row))
 			}
-			c.set(row, cell)
+			c.Set(row, cell)
 		}
-		f.Add(byte(i), c.encode(nil))
+		f.Add(byte(i), c.Encode(nil))
 	}
-	f.Add(byte(4), binary.AppendUvarint([]byte{blockStrings}, columnBlockRows))
+	f.Add(byte(4), binary.AppendUvarint([]byte{BlockStrings}, ColumnRows))
 	f.Fuzz(func(t *testing.T, k byte, b []byte) {
 		kind := columnKinds[int(k)%len(columnKinds)]
-		var block columnBlock
-		if err := block.parse(kind, b); err != nil {
-			if !errors.Is(err, ErrCorrupt) {
+		var block Column
+		if err := block.Parse(kind, b); err != nil {
+			if !errors.Is(err, record.ErrCorrupt) {
 				t.Fatalf("got %v, want ErrCorrupt", err)
 			}
 			return
 		}
-		for i := range block.count {
-			block.cell(i, kind) // must not panic
+		for i := range block.Count {
+			block.Cell(i, kind) // must not panic
 		}
 	})
 }
@@ -127,17 +129,17 @@ func FuzzParseColumnBlock(f *testing.F) {
 func TestValueBytesRoundTrip(t *testing.T) {
 	values := []Value{{}, BoolValue(true), BoolValue(false), IntValue(math.MinInt64), IntValue(0), FloatValue(-0.5), StringValue(""), StringValue("Ж")}
 	for _, v := range values {
-		got, err := parseValue(v.append(nil))
+		got, err := ParseValue(v.Append(nil))
 		if err != nil || got != v {
 			t.Errorf("%s %q: got %v, %v", v.Kind(), v, got, err)
 		}
 	}
 	for _, bad := range [][]byte{{}, {0, 0}, {1, 4}, {2}, {3, 1}, {4, 0}, {9}} {
-		if _, err := parseValue(bad); !errors.Is(err, ErrCorrupt) {
+		if _, err := ParseValue(bad); !errors.Is(err, record.ErrCorrupt) {
 			t.Errorf("% x: got %v, want ErrCorrupt", bad, err)
 		}
 	}
-	if !slices.IsSortedFunc([]Value{IntValue(-1), IntValue(2)}, Value.compare) {
+	if !slices.IsSortedFunc([]Value{IntValue(-1), IntValue(2)}, Value.Compare) {
 		t.Error("-1 does not come before 2")
 	}
 }

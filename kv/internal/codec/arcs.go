@@ -1,4 +1,4 @@
-package kv
+package codec
 
 import (
 	"encoding/binary"
@@ -7,35 +7,35 @@ import (
 	"slices"
 )
 
-// An arc is what joins a node to a neighbour: out is the weight of the arc from the node, in that of the arc to it, zero
+// An Arc is what joins a node to a neighbour: out is the weight of the arc from the node, in that of the arc to it, zero
 // where there is none. In an undirected graph both are the weight of the edge; in an unweighted one weights are 1.
-type arc struct{ out, in float32 }
+type Arc struct{ Out, In float32 }
 
-// reversed is the arc as the neighbour has it.
-func (a arc) reversed() arc { return arc{a.in, a.out} }
+// Reversed is the arc as the neighbour has it.
+func (a Arc) Reversed() Arc { return Arc{a.In, a.Out} }
 
-// bits tells arcs apart.
-func (a arc) bits() uint64 {
-	return uint64(math.Float32bits(a.out))<<32 | uint64(math.Float32bits(a.in))
+// Bits tells arcs apart.
+func (a Arc) Bits() uint64 {
+	return uint64(math.Float32bits(a.Out))<<32 | uint64(math.Float32bits(a.In))
 }
 
-// count is the number of arcs in a directed graph.
-func (a arc) count() int64 { return int64(counted(a.out != 0) + counted(a.in != 0)) }
+// Count is the number of arcs in a directed graph.
+func (a Arc) Count() int64 { return int64(bit(a.Out != 0) + bit(a.In != 0)) }
 
-// validWeight reports whether a weight is one that an arc can have.
-func validWeight(w float32) bool { return w > 0 && w <= math.MaxFloat32 }
+// ValidWeight reports whether a weight is one that an arc can have.
+func ValidWeight(w float32) bool { return w > 0 && w <= math.MaxFloat32 }
 
-// sum is the weight of the undirected edge that two arcs make, rounded once; false where it is none.
-func (a arc) sum() (float32, bool) {
-	w := float32(float64(a.out) + float64(a.in))
-	return w, validWeight(w)
+// Sum is the weight of the undirected edge that two arcs make, rounded once; false where it is none.
+func (a Arc) Sum() (float32, bool) {
+	w := float32(float64(a.Out) + float64(a.In))
+	return w, ValidWeight(w)
 }
 
-// An arcForm says what the arcs of a graph hold beyond its lists of neighbours.
-type arcForm struct{ directed, weighted bool }
+// An ArcForm says what the arcs of a graph hold beyond its lists of neighbours.
+type ArcForm struct{ Directed, Weighted bool }
 
-// any reports whether they hold anything.
-func (f arcForm) any() bool { return f.directed || f.weighted }
+// Any reports whether they hold anything.
+func (f ArcForm) Any() bool { return f.Directed || f.Weighted }
 
 // Arcs are stored beside the lists, in one record for each part of a block of adjacency: for the entries of its lists,
 // in order,
@@ -53,64 +53,65 @@ func (f arcForm) any() bool { return f.directed || f.weighted }
 // and without a table a float32 each, little-endian.
 const maxWeightTable = 256
 
-// An arcEncoder collects arcs and writes them as such a record.
-type arcEncoder struct {
-	form       arcForm
+// An ArcEncoder collects arcs and writes them as such a record.
+type ArcEncoder struct {
+	Form       ArcForm
 	entries    int
 	directions []byte
 	weights    []float32
-	table      []float32 // of appendTo
+	table      []float32 // of AppendTo
 }
 
-func (e *arcEncoder) append(arcs []arc) {
+// Append takes the next arcs of the record.
+func (e *ArcEncoder) Append(arcs []Arc) {
 	for _, a := range arcs {
-		if e.form.directed {
+		if e.Form.Directed {
 			if e.entries%4 == 0 {
 				e.directions = append(e.directions, 0)
 			}
-			direction := counted(a.out != 0) | counted(a.in != 0)<<1
+			direction := bit(a.Out != 0) | bit(a.In != 0)<<1
 			e.directions[e.entries/4] |= byte(direction) << (e.entries % 4 * 2)
 		}
 		e.entries++
-		if !e.form.weighted {
+		if !e.Form.Weighted {
 			continue
 		}
-		if a.out != 0 {
-			e.weights = append(e.weights, a.out)
+		if a.Out != 0 {
+			e.weights = append(e.weights, a.Out)
 		}
-		if a.in != 0 && e.form.directed {
-			e.weights = append(e.weights, a.in)
+		if a.In != 0 && e.Form.Directed {
+			e.weights = append(e.weights, a.In)
 		}
 	}
 }
 
-// size bounds the number of bytes that appendTo will write.
-func (e *arcEncoder) size() int {
+// Size bounds the number of bytes that AppendTo will write.
+func (e *ArcEncoder) Size() int {
 	return 2*binary.MaxVarintLen32 + len(e.directions) + 4*len(e.weights)
 }
 
-// appendTo writes the record's body behind dst and forgets the arcs.
-func (e *arcEncoder) appendTo(dst []byte) []byte {
+// AppendTo writes the record's body behind dst and forgets the arcs.
+func (e *ArcEncoder) AppendTo(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(e.entries))
 	dst = append(dst, e.directions...)
-	if e.form.weighted {
+	if e.Form.Weighted {
 		dst = e.appendWeights(dst)
 	}
 	e.entries, e.directions, e.weights = 0, e.directions[:0], e.weights[:0]
 	return dst
 }
 
-func (e *arcEncoder) appendWeights(dst []byte) []byte {
+func (e *ArcEncoder) appendWeights(dst []byte) []byte {
 	if !e.tabulate() {
 		dst = append(dst, 0)
 		for _, w := range e.weights {
-			dst = appendFloat32(dst, w)
+			dst = AppendFloat32(dst, w)
 		}
 		return dst
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(e.table)))
 	for _, w := range e.table {
-		dst = appendFloat32(dst, w)
+		dst = AppendFloat32(dst, w)
 	}
 	if len(e.table) > 1 {
 		for _, w := range e.weights {
@@ -122,7 +123,7 @@ func (e *arcEncoder) appendWeights(dst []byte) []byte {
 }
 
 // tabulate fills the table, and reports whether one saves anything.
-func (e *arcEncoder) tabulate() bool {
+func (e *ArcEncoder) tabulate() bool {
 	e.table = e.table[:0]
 	for _, w := range e.weights {
 		i, found := slices.BinarySearch(e.table, w)
@@ -137,20 +138,21 @@ func (e *arcEncoder) tabulate() bool {
 	return len(e.table) > 0 && (len(e.table) == 1 || 3*len(e.weights) > 4*len(e.table))
 }
 
-func appendFloat32(dst []byte, x float32) []byte {
+// AppendFloat32 appends a float32 as four bytes, little-endian.
+func AppendFloat32(dst []byte, x float32) []byte {
 	return binary.LittleEndian.AppendUint32(dst, math.Float32bits(x))
 }
 
-// appendArcs decodes the body of a record behind dst, which grows by at most limit entries. The error says what is
+// AppendArcs decodes the body of a record behind dst, which grows by at most limit entries. The error says what is
 // wrong with it.
-func (f arcForm) appendArcs(dst []arc, body []byte, limit int) ([]arc, error) {
-	r := reader{b: body}
-	entries := int(r.uvarint(uint64(max(limit, 0))))
+func (f ArcForm) AppendArcs(dst []Arc, body []byte, limit int) ([]Arc, error) {
+	r := Reader{Rest: body}
+	entries := int(r.Uvarint(uint64(max(limit, 0))))
 	directions := []byte(nil)
-	if f.directed {
-		directions = r.bytes((entries + 3) / 4)
+	if f.Directed {
+		directions = r.Bytes((entries + 3) / 4)
 	}
-	if r.failed {
+	if r.Failed {
 		return dst, fmt.Errorf("it does not hold the arcs of at most %d neighbours", limit)
 	}
 	weights, err := f.parseWeights(&r, entries, directions)
@@ -162,20 +164,20 @@ func (f arcForm) appendArcs(dst []arc, body []byte, limit int) ([]arc, error) {
 	arcs, next := dst[before:], 0
 	for i := range arcs {
 		direction := byte(1)
-		if f.directed {
+		if f.Directed {
 			direction = directions[i/4] >> (i % 4 * 2) & 3
 		}
-		var a arc
+		var a Arc
 		if direction&1 != 0 {
-			a.out = weights.at(next)
+			a.Out = weights.at(next)
 			next++
 		}
 		if direction&2 != 0 {
-			a.in = weights.at(next)
+			a.In = weights.at(next)
 			next++
 		}
-		if !f.directed {
-			a.in = a.out
+		if !f.Directed {
+			a.In = a.Out
 		}
 		arcs[i] = a
 	}
@@ -200,9 +202,9 @@ func (w *arcWeights) at(i int) float32 {
 }
 
 // parseWeights reads the rest of a record of so many entries, and checks all of it.
-func (f arcForm) parseWeights(r *reader, entries int, directions []byte) (arcWeights, error) {
+func (f ArcForm) parseWeights(r *Reader, entries int, directions []byte) (arcWeights, error) {
 	arcs := entries
-	if f.directed {
+	if f.Directed {
 		arcs = 0
 		for i := range 4 * len(directions) {
 			direction := directions[i/4] >> (i % 4 * 2) & 3
@@ -213,25 +215,25 @@ func (f arcForm) parseWeights(r *reader, entries int, directions []byte) (arcWei
 		}
 	}
 	w := arcWeights{table: []float32{1}}
-	if f.weighted {
-		w.table = make([]float32, r.uvarint(maxWeightTable))
+	if f.Weighted {
+		w.table = make([]float32, r.Uvarint(maxWeightTable))
 		last := float32(0)
 		for i := range w.table {
-			w.table[i] = readFloat32(r)
-			if !r.failed && (!validWeight(w.table[i]) || w.table[i] <= last) {
+			w.table[i] = ReadFloat32(r)
+			if !r.Failed && (!ValidWeight(w.table[i]) || w.table[i] <= last) {
 				return arcWeights{}, fmt.Errorf("its table has weight %v after %v", w.table[i], last)
 			}
 			last = w.table[i]
 		}
 		switch len(w.table) {
 		case 0:
-			w.raw = r.bytes(4 * arcs)
+			w.raw = r.Bytes(4 * arcs)
 		case 1:
 		default:
-			w.places = r.bytes(arcs)
+			w.places = r.Bytes(arcs)
 		}
 	}
-	if r.failed || len(r.b) > 0 {
+	if r.Failed || len(r.Rest) > 0 {
 		return arcWeights{}, fmt.Errorf("it does not hold the weights of %d arcs", arcs)
 	}
 	for i, place := range w.places {
@@ -240,17 +242,37 @@ func (f arcForm) parseWeights(r *reader, entries int, directions []byte) (arcWei
 		}
 	}
 	for i := range len(w.raw) / 4 {
-		if x := math.Float32frombits(binary.LittleEndian.Uint32(w.raw[4*i:])); !validWeight(x) {
+		if x := math.Float32frombits(binary.LittleEndian.Uint32(w.raw[4*i:])); !ValidWeight(x) {
 			return arcWeights{}, fmt.Errorf("arc %d has weight %v", i, x)
 		}
 	}
 	return w, nil
 }
 
-func readFloat32(r *reader) float32 {
-	b := r.bytes(4)
-	if r.failed {
+// ReadFloat32 is the inverse of AppendFloat32.
+func ReadFloat32(r *Reader) float32 {
+	b := r.Bytes(4)
+	if r.Failed {
 		return 0
 	}
 	return math.Float32frombits(binary.LittleEndian.Uint32(b))
+}
+
+// DirectionBits is what an arcKey has of the direction of an arc: 1 where it leads to the first end.
+func (f ArcForm) DirectionBits() int { return bit(f.Directed) }
+
+// Directed is the arc itself in a directed graph; in another both directions are the one that there is.
+func (a Arc) Directed(f ArcForm) Arc {
+	if !f.Directed {
+		a.In = a.Out
+	}
+	return a
+}
+
+// bit is 1 for true.
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -1,17 +1,19 @@
-package kv
+package codec
 
 import (
 	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // maxTileCells is the number of cells of one tile record: 64 KiB of float32.
 const maxTileCells = 16 << 10
 
-// maxTileBytes bounds the record of a tile of rows that share a value.
-const maxTileBytes = 64 << 10
+// MaxTileBytes bounds the record of a tile of rows that share a value.
+const MaxTileBytes = 64 << 10
 
 // maxBlockBytes bounds what a row block, which is buffered whole while it is written, takes in memory.
 const maxBlockBytes = 4 << 20
@@ -35,12 +37,12 @@ func (e MatrixEncoding) Shares(width int) bool {
 	return e.Kept > 0 && e.Kept <= maxKept && 2*e.Kept < width
 }
 
-// blockRows is the number of rows of the blocks of a matrix: 1024, fewer where that many wide rows would not be
+// BlockRows is the number of rows of the blocks of a matrix: 1024, fewer where that many wide rows would not be
 // buffered, or not fit a record. It depends on width and encoding alone, so that the bytes on disk depend on the data
 // alone.
-func (e MatrixEncoding) blockRows(width int) int {
+func (e MatrixEncoding) BlockRows(width int) int {
 	rows := 1024
-	for rows > 1 && (rows*width*4 > maxBlockBytes || e.Shares(width) && rows*e.sharedRowBytes(width) > maxTileBytes) {
+	for rows > 1 && (rows*width*4 > maxBlockBytes || e.Shares(width) && rows*e.sharedRowBytes(width) > MaxTileBytes) {
 		rows /= 2
 	}
 	return rows
@@ -59,9 +61,9 @@ func (e MatrixEncoding) valueBytes() int {
 	return 4
 }
 
-// tileWidth is the number of columns of a tile of so many rows, for a matrix of a width. Rows that share a value are
+// TileWidth is the number of columns of a tile of so many rows, for a matrix of a width. Rows that share a value are
 // not cut, since that value would be in each piece.
-func (e MatrixEncoding) tileWidth(rows, width int) int {
+func (e MatrixEncoding) TileWidth(rows, width int) int {
 	if e.Shares(width) {
 		return width
 	}
@@ -104,18 +106,18 @@ const (
 	tileHalf     = 0x40
 )
 
-// A window is a rectangle of float32 in memory, row-major with a stride.
-type window struct {
-	values []float32
-	stride int
+// A Window is a rectangle of float32 in memory, row-major with a stride.
+type Window struct {
+	Values []float32
+	Stride int
 }
 
-// row returns cells lo ≤ j < hi of row i.
-func (w window) row(i, lo, hi int) []float32 { return w.values[i*w.stride+lo : i*w.stride+hi] }
+// Row returns cells lo ≤ j < hi of row i.
+func (w Window) Row(i, lo, hi int) []float32 { return w.Values[i*w.Stride+lo : i*w.Stride+hi] }
 
-// appendTile encodes columns lo ≤ j < hi of a window's rows to b; present says which rows were written. Values are
+// AppendTile encodes columns lo ≤ j < hi of a window's rows to b; present says which rows were written. Values are
 // rounded already. With fills, one a row, the tile is shared.
-func (e MatrixEncoding) appendTile(b []byte, w window, present []bool, fills []float32, lo, hi int) []byte {
+func (e MatrixEncoding) AppendTile(b []byte, w Window, present []bool, fills []float32, lo, hi int) []byte {
 	t := tileEncoder{b: b, half: e.Half, w: w, present: present, fills: fills, lo: lo, hi: hi}
 	t.append()
 	return t.b
@@ -125,7 +127,7 @@ func (e MatrixEncoding) appendTile(b []byte, w window, present []bool, fills []f
 type tileEncoder struct {
 	b       []byte
 	half    bool
-	w       window
+	w       Window
 	present []bool
 	fills   []float32 // nil: zeros
 	lo, hi  int
@@ -202,7 +204,7 @@ func (t *tileEncoder) each(f func(j int, bits uint32)) {
 			continue
 		}
 		fill := t.fill(i)
-		for j, x := range t.w.row(i, t.lo, t.hi) {
+		for j, x := range t.w.Row(i, t.lo, t.hi) {
 			if bits := math.Float32bits(x); bits != fill {
 				f(j, bits)
 			}
@@ -220,7 +222,7 @@ func (t *tileEncoder) appendValue(bits uint32) {
 
 func (t *tileEncoder) appendDense() {
 	for i, ok := range t.present {
-		for _, x := range t.w.row(i, t.lo, t.hi) {
+		for _, x := range t.w.Row(i, t.lo, t.hi) {
 			if !ok {
 				x = 0
 			}
@@ -234,7 +236,7 @@ func (t *tileEncoder) appendSparse(width int, constant bool) {
 		count := 0
 		if ok {
 			fill := t.fill(i)
-			for _, x := range t.w.row(i, t.lo, t.hi) {
+			for _, x := range t.w.Row(i, t.lo, t.hi) {
 				if math.Float32bits(x) != fill {
 					count++
 				}
@@ -255,20 +257,20 @@ func (t *tileEncoder) appendSparse(width int, constant bool) {
 	}
 }
 
-// A tilePart says which rows and columns of a tile are wanted.
-type tilePart struct{ rowLo, rowHi, lo, hi int }
+// A TilePart says which rows and columns of a tile are wanted.
+type TilePart struct{ RowLo, RowHi, Lo, Hi int }
 
-// decodeTile writes a part of a tile of the given size to the rows of dst from 0 and the columns from 0. It returns the
+// DecodeTile writes a part of a tile of the given size to the rows of dst from 0 and the columns from 0. It returns the
 // bits of the absent rows, nil for none, which borrow b.
-func decodeTile(b []byte, rows, columns int, part tilePart, dst window) (absent []byte, err error) {
-	r := reader{b: b}
+func DecodeTile(b []byte, rows, columns int, part TilePart, dst Window) (absent []byte, err error) {
+	r := Reader{Rest: b}
 	encoding := r.byte()
-	gotRows, gotColumns := r.uvarint(math.MaxInt32), r.uvarint(math.MaxInt32)
-	if r.failed || int(gotRows) != rows || int(gotColumns) != columns {
-		return nil, fmt.Errorf("%w: a tile of %d×%d, want %d×%d", ErrCorrupt, gotRows, gotColumns, rows, columns)
+	gotRows, gotColumns := r.Uvarint(math.MaxInt32), r.Uvarint(math.MaxInt32)
+	if r.Failed || int(gotRows) != rows || int(gotColumns) != columns {
+		return nil, fmt.Errorf("%w: a tile of %d×%d, want %d×%d", record.ErrCorrupt, gotRows, gotColumns, rows, columns)
 	}
 	if encoding&tileAbsent != 0 {
-		absent = r.bytes((rows + 7) / 8)
+		absent = r.Bytes((rows + 7) / 8)
 	}
 	half := encoding&tileHalf != 0
 	switch encoding &^ (tileAbsent | tileHalf) {
@@ -277,24 +279,25 @@ func decodeTile(b []byte, rows, columns int, part tilePart, dst window) (absent 
 	case tileSparse, tileSparse | tileConstant:
 		decodeSparse(&r, nil, rows, columns, half, encoding&tileConstant != 0, part, dst)
 	case tileShared:
-		if fills := r.bytes(4 * rows); !r.failed {
+		if fills := r.Bytes(4 * rows); !r.Failed {
 			decodeSparse(&r, fills, rows, columns, half, false, part, dst)
 		}
 	default:
-		r.fail()
+		r.Fail()
 	}
-	if r.failed || len(r.b) > 0 {
-		return nil, fmt.Errorf("%w: a damaged tile", ErrCorrupt)
+	if r.Failed || len(r.Rest) > 0 {
+		return nil, fmt.Errorf("%w: a damaged tile", record.ErrCorrupt)
 	}
-	for i := part.rowLo; i < part.rowHi; i++ {
-		if isAbsent(absent, i) {
-			fillWith(dst.row(i-part.rowLo, 0, part.hi-part.lo), float32(math.NaN()))
+	for i := part.RowLo; i < part.RowHi; i++ {
+		if IsAbsent(absent, i) {
+			FillWith(dst.Row(i-part.RowLo, 0, part.Hi-part.Lo), float32(math.NaN()))
 		}
 	}
 	return absent, nil
 }
 
-func isAbsent(absent []byte, i int) bool { return absent != nil && absent[i/8]&(1<<(i%8)) != 0 }
+// IsAbsent says whether row i was never written, by the bits of those that were not; nil for none.
+func IsAbsent(absent []byte, i int) bool { return absent != nil && absent[i/8]&(1<<(i%8)) != 0 }
 
 // stored are values as a tile has them.
 type stored struct {
@@ -312,15 +315,15 @@ func (s stored) at(k int) float32 {
 	return math.Float32frombits(binary.LittleEndian.Uint32(s.b[4*k:]))
 }
 
-func decodeDense(r *reader, rows, columns int, half bool, part tilePart, dst window) {
+func decodeDense(r *Reader, rows, columns int, half bool, part TilePart, dst Window) {
 	values := stored{half: half}
-	values.b = r.bytes(rows * columns * values.size())
-	if r.failed {
+	values.b = r.Bytes(rows * columns * values.size())
+	if r.Failed {
 		return
 	}
-	for i := part.rowLo; i < part.rowHi; i++ {
-		to := dst.row(i-part.rowLo, 0, part.hi-part.lo)
-		from := values.b[(i*columns+part.lo)*values.size() : (i*columns+part.hi)*values.size()]
+	for i := part.RowLo; i < part.RowHi; i++ {
+		to := dst.Row(i-part.RowLo, 0, part.Hi-part.Lo)
+		from := values.b[(i*columns+part.Lo)*values.size() : (i*columns+part.Hi)*values.size()]
 		if half {
 			for j := range to {
 				to[j] = fromHalf(binary.LittleEndian.Uint16(from[2*j:]))
@@ -334,63 +337,64 @@ func decodeDense(r *reader, rows, columns int, half bool, part tilePart, dst win
 }
 
 // decodeSparse decodes what follows the fills (nil: zeros) of a sparse or shared tile.
-func decodeSparse(r *reader, fills []byte, rows, columns int, half, constant bool, part tilePart, dst window) {
+func decodeSparse(r *Reader, fills []byte, rows, columns int, half, constant bool, part TilePart, dst Window) {
 	width := indexWidth(columns)
 	counts := *r // read again below, row by row
 	total := 0
 	for range rows {
-		total += int(r.uvarint(uint64(columns)))
+		total += int(r.Uvarint(uint64(columns)))
 	}
-	indices := packed{r.bytes(total * width), width}
+	indices := packed{r.Bytes(total * width), width}
 	values := stored{half: half}
 	if constant {
-		values.b = r.bytes(values.size()) // one for all
+		values.b = r.Bytes(values.size()) // one for all
 	} else {
-		values.b = r.bytes(values.size() * total)
+		values.b = r.Bytes(values.size() * total)
 	}
-	for k := 0; !r.failed && k < total; k++ {
-		if indices.at(k) >= uint64(columns) {
-			r.fail()
+	for k := 0; !r.Failed && k < total; k++ {
+		if indices.At(k) >= uint64(columns) {
+			r.Fail()
 		}
 	}
-	if r.failed {
+	if r.Failed {
 		return
 	}
 	k := 0
-	for i := range part.rowHi {
-		count := int(counts.uvarint(uint64(columns)))
-		if i < part.rowLo {
+	for i := range part.RowHi {
+		count := int(counts.Uvarint(uint64(columns)))
+		if i < part.RowLo {
 			k += count
 			continue
 		}
-		to := dst.row(i-part.rowLo, 0, part.hi-part.lo)
+		to := dst.Row(i-part.RowLo, 0, part.Hi-part.Lo)
 		if fills == nil {
 			clear(to)
 		} else {
-			fillWith(to, stored{b: fills}.at(i))
+			FillWith(to, stored{b: fills}.at(i))
 		}
 		for ; count > 0; count-- {
-			if j := int(indices.at(k)); j >= part.lo && j < part.hi {
+			if j := int(indices.At(k)); j >= part.Lo && j < part.Hi {
 				at := k
 				if constant {
 					at = 0
 				}
-				to[j-part.lo] = values.at(at)
+				to[j-part.Lo] = values.at(at)
 			}
 			k++
 		}
 	}
 }
 
-func fillWith(values []float32, x float32) {
+// FillWith sets all values to one.
+func FillWith(values []float32, x float32) {
 	for i := range values {
 		values[i] = x
 	}
 }
 
-// round makes the cells of a row what their encoding keeps of them. fill is the value that the others of a shared row
+// Round makes the cells of a row what their encoding keeps of them. fill is the value that the others of a shared row
 // have, which is kept as it is.
-func (e MatrixEncoding) round(row []float32, fill float32) {
+func (e MatrixEncoding) Round(row []float32, fill float32) {
 	if !e.Half {
 		return
 	}
@@ -401,9 +405,9 @@ func (e MatrixEncoding) round(row []float32, fill float32) {
 	}
 }
 
-// share returns the value that all cells of a row but at most e.Kept have, and false where there is none. It has more
+// Share returns the value that all cells of a row but at most e.Kept have, and false where there is none. It has more
 // than half of the cells, so that it is the one left when unequal cells are taken away in pairs.
-func (e MatrixEncoding) share(row []float32) (fill float32, ok bool) {
+func (e MatrixEncoding) Share(row []float32) (fill float32, ok bool) {
 	majority, votes := uint32(0), 0
 	for _, x := range row {
 		switch bits := math.Float32bits(x); {

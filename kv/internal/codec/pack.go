@@ -1,4 +1,4 @@
-package kv
+package codec
 
 import (
 	"encoding/binary"
@@ -40,8 +40,8 @@ type packed struct {
 	width int
 }
 
-// at is the i-th number; all are zero when the width is.
-func (p packed) at(i int) uint64 {
+// At is the i-th number; all are zero when the width is.
+func (p packed) At(i int) uint64 {
 	switch p.width {
 	case 0:
 		return 0
@@ -55,63 +55,65 @@ func (p packed) at(i int) uint64 {
 	return binary.LittleEndian.Uint64(p.b[8*i:])
 }
 
-// A reader takes a record apart. After it ran out of bytes, or a number was too big, it has failed and returns zeros.
-type reader struct {
-	b      []byte
-	failed bool
+// A Reader takes a record apart. After it ran out of bytes, or a number was too big, it has failed and returns zeros.
+type Reader struct {
+	Rest   []byte
+	Failed bool
 }
 
-func (r *reader) fail() {
-	r.b, r.failed = nil, true
+// Fail has the reader fail.
+func (r *Reader) Fail() {
+	r.Rest, r.Failed = nil, true
 }
 
-func (r *reader) byte() byte {
-	if len(r.b) == 0 {
-		r.fail()
+func (r *Reader) byte() byte {
+	if len(r.Rest) == 0 {
+		r.Fail()
 		return 0
 	}
-	x := r.b[0]
-	r.b = r.b[1:]
+	x := r.Rest[0]
+	r.Rest = r.Rest[1:]
 	return x
 }
 
-// bytes takes the next n, borrowed.
-func (r *reader) bytes(n int) []byte {
-	if n < 0 || n > len(r.b) {
-		r.fail()
+// Bytes takes the next n, borrowed.
+func (r *Reader) Bytes(n int) []byte {
+	if n < 0 || n > len(r.Rest) {
+		r.Fail()
 		return nil
 	}
-	x := r.b[:n:n]
-	r.b = r.b[n:]
+	x := r.Rest[:n:n]
+	r.Rest = r.Rest[n:]
 	return x
 }
 
-func (r *reader) uint64() uint64 {
-	if len(r.b) < 8 {
-		r.fail()
+func (r *Reader) uint64() uint64 {
+	if len(r.Rest) < 8 {
+		r.Fail()
 		return 0
 	}
-	x := binary.LittleEndian.Uint64(r.b)
-	r.b = r.b[8:]
+	x := binary.LittleEndian.Uint64(r.Rest)
+	r.Rest = r.Rest[8:]
 	return x
 }
 
-func (r *reader) uvarint(limit uint64) uint64 {
-	x, n := binary.Uvarint(r.b)
+// Uvarint reads a varint that is at most limit.
+func (r *Reader) Uvarint(limit uint64) uint64 {
+	x, n := binary.Uvarint(r.Rest)
 	if n <= 0 || x > limit {
-		r.fail()
+		r.Fail()
 		return 0
 	}
-	r.b = r.b[n:]
+	r.Rest = r.Rest[n:]
 	return x
 }
 
-func (r *reader) varint() int64 {
-	x, n := binary.Varint(r.b)
+func (r *Reader) varint() int64 {
+	x, n := binary.Varint(r.Rest)
 	if n <= 0 {
-		r.fail()
+		r.Fail()
 		return 0
 	}
-	r.b = r.b[n:]
+	r.Rest = r.Rest[n:]
 	return x
 }
