@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/kv/scratch"
 )
 
 // CombinedMatrix has the predictions that the last run worked with, a column a class, where these are not the stored ones

@@ -11,8 +11,8 @@ import (
 	"sort"
 
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/kv/spill"
 )
 
 // writeEntriesBulk is writeEntries for more than a transaction holds. The drafts are sorted by their nodes, so that the

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/kv/scratch"
 )
 
 // A rowStore keeps a matrix [n×width] that is written in column tiles and read back in rows, in a scratch array. It

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/kv/scratch"
 )
 
 func closeStore(t *testing.T, s *rowStore) {

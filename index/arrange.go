@@ -11,8 +11,8 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/kv/spill"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/kv/spill"
 )
 
 // checkMemory bounds the bytes of entries that Check sorts at a time: as many as a Bulk of the least budget sorts.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/kv/kvtest"
 )
 
 // emptyStore is a store of n nodes without edges and one string column, indexed, that is sound when the test ends.

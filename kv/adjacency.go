@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A Range is the nodes First ≤ v < End.
@@ -24,7 +26,7 @@ type Adjacency struct {
 	// Weights are those of the arcs to Neighbors, where Oriented.ReadAdjacency read a weighted graph; nil: all are 1.
 	Weights []float32
 
-	arcs []arc // of Neighbors, while an Oriented reads them
+	arcs []codec.Arc // of Neighbors, while an Oriented reads them
 
 	// BytesRead is the encoded size of what ReadAdjacency last read.
 	BytesRead int64
@@ -170,14 +172,14 @@ func (d *directory) maxEntries(b, size int) int {
 
 // readBlock hands one part of block b to read, whose error is that of a damaged record.
 func (tx *Tx) readBlock(d *directory, b int, part uint32, read func(adjacencyBlock) error) error {
-	key := pairKey(kindAdjacency, d.generation, uint32(b), part)
+	key := record.PairKey(record.KindAdjacency, d.generation, uint32(b), part)
 	return tx.readPart(d, b, part, key, func(body []byte) error {
 		block, err := d.parse(b, body)
 		if err == nil {
 			err = read(block)
 		}
 		if err != nil {
-			return corrupt(key, err.Error())
+			return record.Corrupt(key, err.Error())
 		}
 		return nil
 	})
@@ -185,14 +187,14 @@ func (tx *Tx) readBlock(d *directory, b int, part uint32, read func(adjacencyBlo
 
 // lookupBlock returns one part of block b, which is kept in memory for the next lookup.
 func (tx *Tx) lookupBlock(d *directory, b int, part uint32) (adjacencyBlock, error) {
-	name := recordName{kindAdjacency, d.generation, uint32(b), part}
+	name := recordName{record.KindAdjacency, d.generation, uint32(b), part}
 	r, err := tx.lookup(name)
 	if err != nil {
 		return adjacencyBlock{}, err
 	}
 	block, err := d.parse(b, r.body)
 	if err != nil {
-		return block, corrupt(name.key(), err.Error())
+		return block, record.Corrupt(name.key(), err.Error())
 	}
 	return block, nil
 }
@@ -222,23 +224,23 @@ type adjacencyWriter struct {
 	put       func(key, body []byte) error
 	directory directory
 	encoder   gap.Encoder[NodeID]
-	arcs      arcEncoder // of a directed or weighted graph
-	next      NodeID     // the next list's node
+	arcs      codec.ArcEncoder // of a directed or weighted graph
+	next      NodeID           // the next list's node
 	body      []byte
 }
 
-func newAdjacencyWriter(put func(key, body []byte) error, g generation, form arcForm) *adjacencyWriter {
-	return &adjacencyWriter{put: put, directory: directory{generation: g}, arcs: arcEncoder{form: form}}
+func newAdjacencyWriter(put func(key, body []byte) error, g record.Generation, form codec.ArcForm) *adjacencyWriter {
+	return &adjacencyWriter{put: put, directory: directory{generation: g}, arcs: codec.ArcEncoder{Form: form}}
 }
 
 // append adds the list of the next node, and its arcs where the graph is directed or weighted. Their memory is the
 // caller's again.
-func (w *adjacencyWriter) append(list []NodeID, arcs []arc) error {
+func (w *adjacencyWriter) append(list []NodeID, arcs []codec.Arc) error {
 	if len(list) > hubDegree {
 		return w.appendHub(list, arcs)
 	}
 	w.encoder.Append(list)
-	w.arcs.append(arcs)
+	w.arcs.Append(arcs)
 	return w.appended()
 }
 
@@ -252,21 +254,21 @@ func (w *adjacencyWriter) appendEncoded(degree int, list []byte) error {
 // appended closes the block where the list that was appended fills it.
 func (w *adjacencyWriter) appended() error {
 	w.next++
-	if w.encoder.Size() >= adjacencyTarget || w.arcs.size() >= arcsTarget {
+	if w.encoder.Size() >= adjacencyTarget || w.arcs.Size() >= arcsTarget {
 		return w.closeBlock()
 	}
 	return nil
 }
 
-func (w *adjacencyWriter) appendHub(list []NodeID, arcs []arc) error {
+func (w *adjacencyWriter) appendHub(list []NodeID, arcs []codec.Arc) error {
 	if err := w.closeBlock(); err != nil {
 		return err
 	}
 	parts := 0
 	for part := range slices.Chunk(list, hubDegree) {
 		w.encoder.Append(part)
-		if w.arcs.form.any() {
-			w.arcs.append(arcs[:len(part)])
+		if w.arcs.Form.Any() {
+			w.arcs.Append(arcs[:len(part)])
 			arcs = arcs[len(part):]
 		}
 		if err := w.putPart(w.next, parts, len(list)); err != nil {
@@ -297,12 +299,12 @@ func (w *adjacencyWriter) putPart(first NodeID, part, entries int) error {
 	w.body = w.encoder.AppendTo(w.body)
 	w.encoder.Reset()
 	block := uint32(w.directory.blocks())
-	err := w.put(pairKey(kindAdjacency, w.directory.generation, block, uint32(part)), w.body)
-	if err != nil || !w.arcs.form.any() {
+	err := w.put(record.PairKey(record.KindAdjacency, w.directory.generation, block, uint32(part)), w.body)
+	if err != nil || !w.arcs.Form.Any() {
 		return err
 	}
-	w.body = w.arcs.appendTo(w.body[:0])
-	return w.put(pairKey(kindArcs, w.directory.generation, block, uint32(part)), w.body)
+	w.body = w.arcs.AppendTo(w.body[:0])
+	return w.put(record.PairKey(record.KindArcs, w.directory.generation, block, uint32(part)), w.body)
 }
 
 // close writes what is left, and the directory.

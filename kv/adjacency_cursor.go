@@ -5,14 +5,15 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/dgraph-io/badger/v4"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // An adjacencyCursor reads adjacency records one after the other through one iterator, whose memory it reuses: a fetch
 // by key would copy every block into new memory, three times over.
 type adjacencyCursor struct {
-	kind kind // kindAdjacency or kindArcs
-	it   *badger.Iterator
+	kind record.Kind // KindAdjacency or KindArcs
+	it   *lsm.Iterator
 
 	// The record behind the one last read, which costs no search.
 	nextBlock int
@@ -26,7 +27,7 @@ type cursors struct {
 }
 
 // take returns the cursor of a kind that stands before a part, where there is one, else any other of the kind.
-func (c *cursors) take(k kind, block int, part uint32) *adjacencyCursor {
+func (c *cursors) take(k record.Kind, block int, part uint32) *adjacencyCursor {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	best := -1
@@ -74,35 +75,33 @@ func (tx *Tx) readPart(d *directory, b int, part uint32, key []byte, use func(bo
 		return err
 	}
 	defer tx.release()
-	k := kind(key[0])
+	k := record.Kind(key[0])
 	c := tx.cursors.take(k, b, part)
 	defer tx.cursors.giveBack(c)
 	if c.it == nil {
-		c.it = tx.txn.NewIterator(badger.IteratorOptions{Prefix: generationPrefix(k, d.generation)})
+		c.it = tx.txn.Iterator(record.Prefix(k, d.generation), false)
 	}
 	follows := b == c.nextBlock && part == c.nextPart
 	c.nextBlock = -1
-	err := guard(key, func() error {
-		if follows {
-			c.it.Next()
-		} else {
-			c.it.Seek(key)
-		}
-		return nil
-	})
+	var err error
+	if follows {
+		err = c.it.Next()
+	} else {
+		err = c.it.Seek(key)
+	}
 	if err != nil {
 		return err
 	}
-	r, ok, err := current(c.it)
+	r, ok, err := c.it.Record()
 	if err != nil {
 		return err
 	}
-	if !ok || !bytes.Equal(r.key, key) {
-		return corrupt(key, "the record is missing")
+	if !ok || !bytes.Equal(r.Key, key) {
+		return record.Corrupt(key, "the record is missing")
 	}
 	c.nextBlock, c.nextPart = b, part+1
 	if c.nextPart == d.parts[b] {
 		c.nextBlock, c.nextPart = b+1, 0
 	}
-	return use(r.body)
+	return use(r.Body)
 }

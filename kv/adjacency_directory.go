@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"sort"
 	"sync/atomic"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A directory knows which nodes share an adjacency block. Block b holds the lists of starts[b] ≤ v < starts[b+1]; a
 // block of more than one part holds the single list of a hub. It costs 8 bytes a block, that is, about one byte in
 // two thousand of the adjacency, so that every block can be fetched by its key, without a search on disk.
 type directory struct {
-	generation generation
+	generation record.Generation
 	starts     []NodeID // one more than blocks
 	parts      []uint32
 }
@@ -45,7 +47,7 @@ func (d *directory) write(put func(key, body []byte) error) error {
 			body = binary.AppendUvarint(body, uint64(d.starts[b+1]-d.starts[b]))
 			body = binary.AppendUvarint(body, uint64(d.parts[b]))
 		}
-		key := numberKey(kindAdjacencyDirectory, d.generation, uint32(from/directoryChunk))
+		key := record.NumberKey(record.KindAdjacencyDirectory, d.generation, uint32(from/directoryChunk))
 		if err := put(key, body); err != nil {
 			return err
 		}
@@ -72,14 +74,14 @@ func (tx *Tx) directory() (*directory, error) {
 func (tx *Tx) readDirectory() (*directory, error) {
 	d := &directory{generation: tx.cat.Graph, starts: []NodeID{0}}
 	for chunk := uint32(0); int(d.starts[d.blocks()]) < tx.cat.LoadedNodes; chunk++ {
-		key := numberKey(kindAdjacencyDirectory, tx.cat.Graph, chunk)
+		key := record.NumberKey(record.KindAdjacencyDirectory, tx.cat.Graph, chunk)
 		err := tx.need(key, func(body []byte) error {
 			for len(body) > 0 {
 				rows, n := binary.Uvarint(body)
 				parts, m := binary.Uvarint(body[max(n, 0):])
 				left := uint64(tx.cat.LoadedNodes) - uint64(d.starts[d.blocks()])
 				if n <= 0 || m <= 0 || rows == 0 || rows > left || parts == 0 || parts > 1<<31 || parts > 1 && rows > 1 {
-					return corrupt(key, fmt.Sprintf("block %d has %d nodes of %d left and %d parts", d.blocks(), rows, left, parts))
+					return record.Corrupt(key, fmt.Sprintf("block %d has %d nodes of %d left and %d parts", d.blocks(), rows, left, parts))
 				}
 				d.add(int(rows), int(parts))
 				body = body[n+m:]
@@ -97,7 +99,7 @@ func (tx *Tx) readDirectory() (*directory, error) {
 func (tx *Tx) need(key []byte, read func(body []byte) error) error {
 	err := tx.get(key, read)
 	if errors.Is(err, ErrNotFound) {
-		return corrupt(key, "the record is missing")
+		return record.Corrupt(key, "the record is missing")
 	}
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 )
 
 // TestEncodedLists cuts the arcs of random graphs, with hubs and nodes without neighbours, into random stretches, and
@@ -33,7 +35,7 @@ func TestEncodedLists(t *testing.T) {
 			w := newAdjacencyWriter(func(key, body []byte) error {
 				records = append(records, record{key, bytes.Clone(body)})
 				return nil
-			}, 1, arcForm{})
+			}, 1, codec.ArcForm{})
 			if err := fill(w); err != nil {
 				t.Fatal(err)
 			}

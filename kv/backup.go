@@ -8,7 +8,9 @@ import (
 	"io"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A BackupInfo says what is in a backup.
@@ -61,7 +63,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer, opt BackupOptions) (inf
 	defer tx.release()
 	b := backup{tx: tx, opt: opt}
 	b.head = backupHead{
-		Version: backupVersion, Format: s.header.Version, Store: s.header.ID, Snapshot: tx.txn.ReadTs(), Full: opt.Since == nil,
+		Version: backupVersion, Format: s.header.Version, Store: s.header.ID, Snapshot: tx.txn.ReadVersion(), Full: opt.Since == nil,
 	}
 	if opt.Since != nil {
 		if b.base, err = newBackupReader(opt.Since, 0); err != nil {
@@ -102,7 +104,7 @@ type backup struct {
 	head backupHead
 	base *backupReader // the backup before, nil of a full one
 	more bool          // base.entry is one
-	live map[generation]bool
+	live map[record.Generation]bool
 }
 
 // follows checks that the store has come out of what the backup before is of.
@@ -130,11 +132,11 @@ const entryBytes = 24
 // measure counts the records, without reading them, and asks for the room that they take.
 func (b *backup) measure(ctx context.Context) error {
 	changed := int64(0)
-	err := b.records(ctx, func(item *badger.Item) error {
-		size := int64(len(item.Key())) + item.ValueSize()
+	err := b.records(ctx, func(it *lsm.Iterator) error {
+		size := int64(len(it.Key())) + it.ValueSize()
 		b.head.Records++
 		b.head.Bytes += size
-		if b.base == nil || item.Version() > b.base.head.Snapshot {
+		if b.base == nil || it.Version() > b.base.head.Snapshot {
 			changed += size
 		}
 		return nil
@@ -142,7 +144,7 @@ func (b *backup) measure(ctx context.Context) error {
 	if err != nil || b.opt.Begin == nil {
 		return err
 	}
-	return b.opt.Begin(changed + entryBytes*b.head.Records + spareRoom)
+	return b.opt.Begin(changed + entryBytes*b.head.Records + lsm.SpareRoom)
 }
 
 // write writes every record, or that it is kept.
@@ -153,9 +155,9 @@ func (b *backup) write(ctx context.Context, out *backupWriter) (err error) {
 		}
 	}
 	done := int64(0)
-	err = b.records(ctx, func(item *badger.Item) error {
-		done += int64(len(item.Key())) + item.ValueSize()
-		if err := b.add(item, out); err != nil {
+	err = b.records(ctx, func(it *lsm.Iterator) error {
+		done += int64(len(it.Key())) + it.ValueSize()
+		if err := b.add(it, out); err != nil {
 			return err
 		}
 		if out.end.Records%contextEvery == 0 {
@@ -175,24 +177,24 @@ func (b *backup) write(ctx context.Context, out *backupWriter) (err error) {
 	return out.close(b.base.end.Digest)
 }
 
-func (b *backup) add(item *badger.Item, out *backupWriter) error {
-	e := backupEntry{key: item.Key(), version: item.Version()}
-	return guard(e.key, func() error {
-		return item.Value(func(record []byte) error {
-			if _, err := decode(e.key, record); err != nil {
-				return b.tx.s.damaged(err)
-			}
-			e.sum = recordSum(record)
-			kept, err := b.isKept(e.key, e.version, e.sum)
-			if err != nil {
-				return err
-			}
-			if !kept {
-				e.record = record
-			}
-			return out.add(e)
-		})
-	})
+func (b *backup) add(it *lsm.Iterator, out *backupWriter) error {
+	e := backupEntry{key: it.Key(), version: it.Version()}
+	value, err := it.Value()
+	if err == nil {
+		_, err = record.Decode(e.key, value)
+	}
+	if err != nil {
+		return b.tx.s.damaged(err)
+	}
+	e.sum = recordSum(value)
+	kept, err := b.isKept(e.key, e.version, e.sum)
+	if err != nil {
+		return err
+	}
+	if !kept {
+		e.record = value
+	}
+	return out.add(e)
 }
 
 // isKept reports whether a record is that of the backup before. That its commit is the same would do, but for a store
@@ -214,16 +216,14 @@ func (b *backup) isKept(key []byte, version uint64, sum uint32) (kept bool, err 
 
 // records calls use with the records of the snapshot, ascending, without those of generations that its catalogue does
 // not name: a Bulk that is open has written them, or they are still to be swept.
-func (b *backup) records(ctx context.Context, use func(item *badger.Item) error) error {
+func (b *backup) records(ctx context.Context, use func(it *lsm.Iterator) error) error {
 	if b.live == nil {
 		b.live = b.tx.cat.live()
 	}
-	it := b.tx.txn.NewIterator(badger.IteratorOptions{})
+	it := b.tx.txn.Iterator(nil, false)
 	defer it.Close()
-	seek := func(key []byte) error { return guard(key, func() error { it.Seek(key); return nil }) }
-	next := func() error { it.Next(); return nil }
 	count := 0
-	err := seek(nil)
+	err := it.Seek(nil)
 	for ; err == nil && it.Valid(); count++ {
 		if count%contextEvery == 0 {
 			// Who closes the store waits for this.
@@ -231,18 +231,17 @@ func (b *backup) records(ctx context.Context, use func(item *badger.Item) error)
 				return err
 			}
 		}
-		item := it.Item()
-		key := item.Key()
-		if k := kind(key[0]); k >= firstGenerational && k < endGenerational && len(key) >= 5 {
-			if g := generationOf(key); !b.live[g] {
-				err = seek(generationPrefix(k, g+1))
+		key := it.Key()
+		if k := record.Kind(key[0]); k >= record.FirstGenerational && k < record.EndGenerational && len(key) >= 5 {
+			if g := record.GenerationOf(key); !b.live[g] {
+				err = it.Seek(record.Prefix(k, g+1))
 				continue
 			}
 		}
-		if err := use(item); err != nil {
+		if err := use(it); err != nil {
 			return err
 		}
-		err = guard(key, next)
+		err = it.Next()
 	}
-	return wrapBadger(err)
+	return storedir.WrapFull(err)
 }

@@ -14,6 +14,10 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A backup is one file:
@@ -149,7 +153,7 @@ func (b *backupWriter) flush() error {
 	}
 	if len(b.raw) > maxFrame {
 		return fmt.Errorf("%s: %w: a record of %d bytes is too large for a backup",
-			describeKey(b.key), ErrInvalidValue, len(b.raw))
+			record.Describe(b.key), ErrInvalidValue, len(b.raw))
 	}
 	b.begin(frameRecords, len(b.raw))
 	b.frame = b.zstd.EncodeAll(b.raw, b.frame)
@@ -186,7 +190,7 @@ func (b *backupWriter) write(p []byte) error {
 	b.digest.Write(p) // never fails
 	n, err := b.w.Write(p)
 	b.bytes += int64(n)
-	return wrapBadger(err)
+	return storedir.WrapFull(err)
 }
 
 // close ends the file, of a backup made since the one with the digest base.
@@ -361,22 +365,22 @@ func (b *backupReader) next() (bool, error) {
 
 // parse takes an entry off b.rest.
 func (b *backupReader) parse() error {
-	r := reader{b: b.rest}
-	shared := r.uvarint(maxBackupKey)
-	rest := r.bytes(int(r.uvarint(maxBackupKey)))
-	version := r.uvarint(maxSnapshot)
-	length := r.uvarint(maxFrame)
-	record, sum := []byte(nil), uint32(0)
+	r := codec.Reader{Rest: b.rest}
+	shared := r.Uvarint(maxBackupKey)
+	rest := r.Bytes(int(r.Uvarint(maxBackupKey)))
+	version := r.Uvarint(maxSnapshot)
+	length := r.Uvarint(maxFrame)
+	value, sum := []byte(nil), uint32(0)
 	if length == 0 {
-		if kept := r.bytes(4); !r.failed {
+		if kept := r.Bytes(4); !r.Failed {
 			sum = binary.BigEndian.Uint32(kept)
 		}
 	} else {
-		record = r.bytes(int(length))
+		value = r.Bytes(int(length))
 	}
 	last := b.entry.key
 	switch {
-	case r.failed || shared > uint64(len(last)) || b.first && shared > 0:
+	case r.Failed || shared > uint64(len(last)) || b.first && shared > 0:
 		return b.fail(b.offset, "an entry in the frame before is damaged")
 	case length == 0 && b.head.Full:
 		return b.fail(b.offset, "an entry in the frame before is kept, and there is no backup before this one")
@@ -389,16 +393,16 @@ func (b *backupReader) parse() error {
 	if len(key) == 0 || len(key) > maxBackupKey || b.count.Records > 0 && bytes.Compare(key, last) <= 0 {
 		return b.fail(b.offset, "the keys in the frame before do not ascend")
 	}
-	if record != nil {
-		if _, err := decode(key, record); err != nil {
+	if value != nil {
+		if _, err := record.Decode(key, value); err != nil {
 			return b.fail(b.offset, "in the frame before: %v", err)
 		}
-		sum = recordSum(record)
+		sum = recordSum(value)
 		b.count.Changed++
 	}
-	b.key, b.entry = b.entry.key, backupEntry{key: key, version: version, sum: sum, record: record}
+	b.key, b.entry = b.entry.key, backupEntry{key: key, version: version, sum: sum, record: value}
 	b.count.Records++
-	b.rest, b.first = r.b, false
+	b.rest, b.first = r.Rest, false
 	return nil
 }
 

@@ -20,8 +20,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dgraph-io/badger/v4"
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 func backupOf(t testing.TB, s *Store, since []byte) ([]byte, BackupInfo) {
@@ -65,14 +67,18 @@ func versionedContents(t testing.TB, s *Store) map[string]string {
 	records := map[string]string{}
 	tx := s.Begin()
 	defer tx.Close()
-	it := tx.txn.NewIterator(badger.IteratorOptions{})
+	it := tx.txn.Iterator(nil, false)
 	defer it.Close()
-	for it.Rewind(); it.Valid(); it.Next() {
-		value, err := it.Item().ValueCopy(nil)
+	err := it.Seek(nil)
+	for ; err == nil && it.Valid(); err = it.Next() {
+		value, err := it.Value()
 		if err != nil {
 			t.Fatal(err)
 		}
-		records[describeKey(it.Item().Key())+fmt.Sprintf(" %x", it.Item().Key())] = fmt.Sprintf("%d %x", it.Item().Version(), value)
+		records[record.Describe(it.Key())+fmt.Sprintf(" %x", it.Key())] = fmt.Sprintf("%d %x", it.Version(), value)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	return records
 }
@@ -475,12 +481,12 @@ func TestFlippedBackups(t *testing.T) {
 // damage too.
 func TestBackupOfDamage(t *testing.T) {
 	s := openStore(t, keptPlain(t), Options{})
-	key := firstKey(t, s, kindColumn)
+	key := firstKey(t, s, record.KindColumn)
 	value := slices.Clone(rawValue(t, s, key))
 	value[len(value)-1] ^= 1
 	writeRaw(t, s, key, value)
 	_, err := s.Backup(t.Context(), io.Discard, BackupOptions{})
-	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), describeKey(key)) {
+	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), record.Describe(key)) {
 		t.Errorf("got %v, want ErrCorrupt with the name of the record", err)
 	}
 }
@@ -503,7 +509,7 @@ func TestBackupWhileWriting(t *testing.T) {
 	if _, err := w.finish(); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.batch.flush(); err != nil {
+	if err := b.batch.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	if len(versionedContents(t, s)) <= len(want) {
@@ -707,7 +713,7 @@ func TestRestoreClearsWhatWasLeft(t *testing.T) {
 	if err := os.MkdirAll(left, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(left, badger.ManifestFilename), []byte("half"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(left, lsm.ManifestName), []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Restore(t.Context(), dir, readers(file), RestoreOptions{MemoryBudget: minMemoryBudget}); err != nil {
@@ -789,18 +795,22 @@ func backupAsItIs(t *testing.T, s *Store) []byte {
 	defer tx.Close()
 	var entries []backupEntry
 	head := backupHead{
-		Version: backupVersion, Format: s.header.Version, Store: s.header.ID, Snapshot: tx.txn.ReadTs(), Full: true,
+		Version: backupVersion, Format: s.header.Version, Store: s.header.ID, Snapshot: tx.txn.ReadVersion(), Full: true,
 	}
-	it := tx.txn.NewIterator(badger.IteratorOptions{})
+	it := tx.txn.Iterator(nil, false)
 	defer it.Close()
-	for it.Rewind(); it.Valid(); it.Next() {
-		record, err := it.Item().ValueCopy(nil)
+	err := it.Seek(nil)
+	for ; err == nil && it.Valid(); err = it.Next() {
+		value, err := it.Value()
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries = append(entries, backupEntry{key: it.Item().KeyCopy(nil), version: it.Item().Version(), record: record})
+		entries = append(entries, backupEntry{key: bytes.Clone(it.Key()), version: it.Version(), record: bytes.Clone(value)})
 		head.Records++
-		head.Bytes += it.Item().KeySize() + int64(len(record))
+		head.Bytes += int64(len(it.Key()) + len(value))
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	var file bytes.Buffer
 	w, err := newBackupWriter(&file, head)

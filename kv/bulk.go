@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A Bulk writes whole columns, matrices and spaces beside the live data. Commit makes them all visible in one
@@ -16,10 +19,10 @@ type Bulk struct {
 	tx    *Tx      // the store as it was
 	draft *catalog // as it will be
 	batch recordWriter
-	sums  map[generation]blockSum // of what it was given
+	sums  map[record.Generation]blockSum // of what it was given
 
 	// The generations first ≤ g < limit are reserved on disk; draft.Next is the first of them that is unused.
-	first, limit generation
+	first, limit record.Generation
 
 	columns  map[string]*ColumnWriter
 	matrices map[string]*MatrixWriter
@@ -66,7 +69,7 @@ func (s *Store) newBulk() (*Bulk, error) {
 		s.unswept = nil
 	}
 	b := &Bulk{
-		s: s, sums: map[generation]blockSum{}, columns: map[string]*ColumnWriter{}, matrices: map[string]*MatrixWriter{}, spaces: map[string]*SpaceWriter{},
+		s: s, sums: map[record.Generation]blockSum{}, columns: map[string]*ColumnWriter{}, matrices: map[string]*MatrixWriter{}, spaces: map[string]*SpaceWriter{},
 		began: time.Now(), beforeRecords: s.tally.bulkRecords.Load(), beforeBytes: s.tally.bulkBytes.Load(),
 	}
 	if err := b.reserve(); err != nil {
@@ -85,7 +88,7 @@ func (s *Store) newBulk() (*Bulk, error) {
 // newRecords begins a writer of records.
 func (b *Bulk) newRecords() recordWriter {
 	if b.s.loading {
-		return newTableBatch(b.s)
+		return b.s.db.NewTables()
 	}
 	batch := newBatch(b.s)
 	batch.sums = b.sums
@@ -114,7 +117,7 @@ func (b *Bulk) reserve() error {
 }
 
 // newGeneration hands out a generation that was never used.
-func (b *Bulk) newGeneration() (generation, error) {
+func (b *Bulk) newGeneration() (record.Generation, error) {
 	if b.draft.Next == b.limit {
 		if err := b.reserve(); err != nil {
 			return 0, err
@@ -143,7 +146,7 @@ func (b *Bulk) fail(err error) error {
 func (b *Bulk) Tx() *Tx { return b.tx }
 
 // newWriter checks what every writer of a Bulk begins with, and returns its generation.
-func (b *Bulk) newWriter(what, name string, taken bool) (generation, error) {
+func (b *Bulk) newWriter(what, name string, taken bool) (record.Generation, error) {
 	if err := b.check(); err != nil {
 		return 0, err
 	}
@@ -290,7 +293,7 @@ func (b *Bulk) commit(final func(tx *Tx) error, after func() error) error {
 
 // switchOver has the catalogue name what was written.
 func (b *Bulk) switchOver(final func(tx *Tx) error) error {
-	if tables, ok := b.batch.(*tableBatch); ok {
+	if tables, ok := b.batch.(*lsm.Tables); ok {
 		if err := b.s.attach(tables); err != nil {
 			return err
 		}
@@ -336,7 +339,7 @@ func (b *Bulk) finish() error {
 	if b.draft.Graph != b.tx.cat.Graph {
 		b.draft.GraphSum = b.sums[b.draft.Graph]
 	}
-	return b.batch.flush()
+	return b.batch.Flush()
 }
 
 // Abort gives up what was written; also after a failed Commit. After one that succeeded it does nothing. Should
@@ -354,7 +357,7 @@ func (b *Bulk) Dir() string { return b.s.dir }
 // release gives everything back but the writer's lock, and deletes what no catalogue names.
 func (b *Bulk) release() error {
 	b.done = true
-	err := b.batch.cancel()
+	err := b.batch.Cancel()
 	b.tx.end()
 	err = errors.Join(err, b.s.sweep())
 	for _, w := range b.columns {
@@ -370,7 +373,7 @@ func (b *Bulk) release() error {
 
 // readBack runs fn on a view of what the Bulk has written so far.
 func (b *Bulk) readBack(fn func(tx *Tx) error) error {
-	if err := b.batch.flush(); err != nil {
+	if err := b.batch.Flush(); err != nil {
 		return err
 	}
 	b.batch = b.newRecords()
@@ -380,3 +383,35 @@ func (b *Bulk) readBack(fn func(tx *Tx) error) error {
 // SortMemory is what each sorter of a writer, of the store or on top of it, may hold, in bytes: a sixteenth of the
 // budget of the store.
 func (b *Bulk) SortMemory() int64 { return b.s.opt.MemoryBudget / 16 }
+
+// A recordWriter takes the records of a bulk write, whose generations no catalogue names yet.
+type recordWriter interface {
+	// Put writes the record of a body. The writer keeps key; body is the caller's again.
+	Put(key, body []byte) error
+
+	// Flush returns once all is written.
+	Flush() error
+
+	// Cancel gives up what is not written; after flush it does nothing.
+	Cancel() error
+}
+
+// attach makes a flushed Tables part of the store, which it opens anew. It ends all snapshots, and waits for their
+// reads; who begins one meanwhile waits for it. The caller holds the writer's lock, or is the only one who knows the store.
+// Where Badger cannot be opened again the store is closed.
+func (s *Store) attach(b *lsm.Tables) error {
+	if b.Empty() {
+		return nil
+	}
+	if err := s.db.Closable(lsm.SpareRoom); err != nil {
+		return err
+	}
+	s.endSnapshots()
+	defer s.mu.Unlock()
+	open, err := s.db.Attach(b)
+	if !open {
+		s.closed = true
+		return errors.Join(err, s.unlock())
+	}
+	return err
+}

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 func TestBulkAnyOrder(t *testing.T) {
 	s := newStore(t, Options{})
-	n := 2*columnBlockRows + 100
+	n := 2*codec.ColumnRows + 100
 	setNodes(t, s, n)
 	r := rand.New(rand.NewPCG(1, 0))
 	values := make([]Value, n)
@@ -19,7 +22,7 @@ func TestBulkAnyOrder(t *testing.T) {
 		}
 	}
 	half := identity(n) // ascending over a block, then backwards
-	for i, j := columnBlockRows+50, n-1; i < j; i, j = i+1, j-1 {
+	for i, j := codec.ColumnRows+50, n-1; i < j; i, j = i+1, j-1 {
 		half[i], half[j] = half[j], half[i]
 	}
 	for name, perm := range map[string][]int{"ascending": identity(n), "random": r.Perm(n), "half": half} {
@@ -133,13 +136,13 @@ func countGarbage(t *testing.T, s *Store) (garbage int) {
 	t.Helper()
 	view(t, s, func(tx *Tx) error {
 		live := tx.cat.live()
-		for r, err := range tx.scan(nil, []byte{byte(firstGenerational)}) {
+		for r, err := range tx.scan(nil, []byte{byte(record.FirstGenerational)}) {
 			if err != nil {
 				return err
 			}
-			var g generation
-			for _, b := range r.key[1:5] {
-				g = g<<8 | generation(b)
+			var g record.Generation
+			for _, b := range r.Key[1:5] {
+				g = g<<8 | record.Generation(b)
 			}
 			if !live[g] {
 				garbage++
@@ -257,7 +260,7 @@ func TestCrashInBulk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := b.batch.flush(); err != nil { // so that there surely is garbage
+	if err := b.batch.Flush(); err != nil { // so that there surely is garbage
 		t.Fatal(err)
 	}
 	dir := copyStore(t, s.Dir())
@@ -272,7 +275,7 @@ func TestCrashInBulk(t *testing.T) {
 	if got := countGarbage(t, s); got == 0 {
 		t.Error("the store that was copied held no garbage: the test shows nothing")
 	}
-	generations := map[generation]bool{}
+	generations := map[record.Generation]bool{}
 	for range 2 {
 		b, err := c.Bulk()
 		if err != nil {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 func beginBulk(t *testing.T, s *Store) *Bulk {
@@ -109,7 +111,7 @@ func TestCheckLetsWritersThrough(t *testing.T) {
 	changeCatalog(t, s, func(c *catalog) { c.EdgeDeltas = 0 })
 }
 
-func nextGeneration(t *testing.T, s *Store) (next generation) {
+func nextGeneration(t *testing.T, s *Store) (next record.Generation) {
 	t.Helper()
 	view(t, s, func(tx *Tx) error { next = tx.cat.Next; return nil })
 	return next
@@ -121,7 +123,7 @@ func TestBulkGenerations(t *testing.T) {
 	before := nextGeneration(t, s)
 	b := beginBulk(t, s)
 	const writers = 5 * minReserved
-	seen := map[generation]bool{}
+	seen := map[record.Generation]bool{}
 	for i := range writers {
 		w, err := b.Column(fmt.Sprint("c", i), KindInt)
 		if err != nil {

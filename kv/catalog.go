@@ -8,6 +8,9 @@ import (
 	"slices"
 
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // formatVersion is the version of everything on disk. A change that an older program would misread adds one, and a
@@ -35,13 +38,13 @@ type catalog struct {
 	DenseIDs bool `msgpack:"dense_ids"`
 
 	// Graph is the generation of the adjacency and dictionary blocks and deltas; zero when there are none.
-	Graph    generation `msgpack:"graph"`
-	GraphSum blockSum   `msgpack:"graph_sum,omitempty"`
+	Graph    record.Generation `msgpack:"graph"`
+	GraphSum blockSum          `msgpack:"graph_sum,omitempty"`
 
-	Classes  []string               `msgpack:"classes"` // append only: a Class is a position
-	Columns  map[string]columnEntry `msgpack:"columns"`
-	Matrices map[string]matrixEntry `msgpack:"matrices"`
-	Spaces   map[string]generation  `msgpack:"spaces"`
+	Classes  []string                     `msgpack:"classes"` // append only: a Class is a position
+	Columns  map[string]columnEntry       `msgpack:"columns"`
+	Matrices map[string]matrixEntry       `msgpack:"matrices"`
+	Spaces   map[string]record.Generation `msgpack:"spaces"`
 
 	// Twice has the spaces that are kept twice, each with the number of the commit that began it.
 	Twice map[string]uint64 `msgpack:"twice,omitempty"`
@@ -52,35 +55,35 @@ type catalog struct {
 // The counts are what adding a node or an edge changes. They are a record of their own, of some dozen bytes, so that it
 // need not write the rest of the catalogue, which grows with the classes and the columns of matrices.
 type counts struct {
-	Nodes      int        `msgpack:"nodes"`          // those added since the load included
-	Edges      int64      `msgpack:"edges"`          // undirected, each once, deltas included
-	EdgeDeltas int64      `msgpack:"edge_deltas"`    // edges added to or removed from the blocks, or changed
-	Arcs       int64      `msgpack:"arcs,omitempty"` // of a directed graph, deltas included
-	IntegerIDs bool       `msgpack:"integer_ids"`    // of every id so far
-	Next       generation `msgpack:"next"`           // the next unused
+	Nodes      int               `msgpack:"nodes"`          // those added since the load included
+	Edges      int64             `msgpack:"edges"`          // undirected, each once, deltas included
+	EdgeDeltas int64             `msgpack:"edge_deltas"`    // edges added to or removed from the blocks, or changed
+	Arcs       int64             `msgpack:"arcs,omitempty"` // of a directed graph, deltas included
+	IntegerIDs bool              `msgpack:"integer_ids"`    // of every id so far
+	Next       record.Generation `msgpack:"next"`           // the next unused
 }
 
 // A columnEntry is a stored column. Its blocks cover the nodes v < Rows; values of later nodes, and changes, are
 // deltas, of which there are none unless Deltas.
 type columnEntry struct {
-	Generation generation `msgpack:"generation"`
-	Kind       Kind       `msgpack:"kind"`
-	Indexed    bool       `msgpack:"indexed"`
-	Rows       uint32     `msgpack:"rows"`
-	Deltas     bool       `msgpack:"deltas"`
-	Sum        blockSum   `msgpack:"sum,omitempty"`
+	Generation record.Generation `msgpack:"generation"`
+	Kind       Kind              `msgpack:"kind"`
+	Indexed    bool              `msgpack:"indexed"`
+	Rows       uint32            `msgpack:"rows"`
+	Deltas     bool              `msgpack:"deltas"`
+	Sum        blockSum          `msgpack:"sum,omitempty"`
 }
 
 // A matrixEntry is a stored matrix [Rows×len(Columns)] in blocks of BlockRows rows, with row deltas when Deltas.
 type matrixEntry struct {
-	Generation generation `msgpack:"generation"`
-	Columns    []string   `msgpack:"columns"`
-	Rows       uint32     `msgpack:"rows"`
-	BlockRows  uint32     `msgpack:"block_rows"`
-	Deltas     bool       `msgpack:"deltas"`
-	Half       bool       `msgpack:"half"` // of MatrixEncoding
-	Kept       uint32     `msgpack:"kept"` // of MatrixEncoding
-	Sum        blockSum   `msgpack:"sum,omitempty"`
+	Generation record.Generation `msgpack:"generation"`
+	Columns    []string          `msgpack:"columns"`
+	Rows       uint32            `msgpack:"rows"`
+	BlockRows  uint32            `msgpack:"block_rows"`
+	Deltas     bool              `msgpack:"deltas"`
+	Half       bool              `msgpack:"half"` // of MatrixEncoding
+	Kept       uint32            `msgpack:"kept"` // of MatrixEncoding
+	Sum        blockSum          `msgpack:"sum,omitempty"`
 }
 
 // A blockSum is made of the checksums of the records that a Bulk wrote of one generation. The number of a generation is given
@@ -98,7 +101,7 @@ func newCatalog() *catalog {
 		counts:       counts{IntegerIDs: true, Next: 1},
 		Columns:      map[string]columnEntry{},
 		Matrices:     map[string]matrixEntry{},
-		Spaces:       map[string]generation{},
+		Spaces:       map[string]record.Generation{},
 		Twice:        map[string]uint64{},
 		classNumbers: map[string]Class{},
 	}
@@ -121,10 +124,10 @@ var errGenerations = errors.New("kv: the store was rewritten so often that its g
 	"export the graph and import it into a new one")
 
 // newGeneration hands out a generation that was never used.
-func (c *counts) newGeneration() (generation, error) { return c.newGenerations(1) }
+func (c *counts) newGeneration() (record.Generation, error) { return c.newGenerations(1) }
 
 // newGenerations hands out count generations in a row and returns the first.
-func (c *counts) newGenerations(count generation) (generation, error) {
+func (c *counts) newGenerations(count record.Generation) (record.Generation, error) {
 	if count > math.MaxUint32-c.Next {
 		return 0, errGenerations
 	}
@@ -154,8 +157,8 @@ func (c *catalog) class(name string) Class {
 }
 
 // live returns every generation the catalog names.
-func (c *catalog) live() map[generation]bool {
-	live := map[generation]bool{c.Graph: true}
+func (c *catalog) live() map[record.Generation]bool {
+	live := map[record.Generation]bool{c.Graph: true}
 	for _, column := range c.Columns {
 		live[column.Generation] = true
 	}
@@ -168,21 +171,23 @@ func (c *catalog) live() map[generation]bool {
 	return live
 }
 
-// arcForm says what the arcs of the graph hold.
-func (c *catalog) arcForm() arcForm { return arcForm{c.Directed, c.Weighted} }
+// ArcForm says what the arcs of the graph hold.
+func (c *catalog) arcForm() codec.ArcForm {
+	return codec.ArcForm{Directed: c.Directed, Weighted: c.Weighted}
+}
 
-func catalogKey() []byte { return []byte{byte(kindCatalog)} } // of the chain
-func countsKey() []byte  { return []byte{byte(kindCounts)} }
+func catalogKey() []byte { return []byte{byte(record.KindCatalog)} } // of the chain
+func countsKey() []byte  { return []byte{byte(record.KindCounts)} }
 
 // decodeCatalog decodes a catalogue whose counts are decoded by themselves.
 func decodeCatalog(body []byte) (*catalog, error) {
 	c := newCatalog()
 	if err := msgpack.Unmarshal(body, c); err != nil {
-		return nil, corrupt(catalogKey(), err.Error())
+		return nil, record.Corrupt(catalogKey(), err.Error())
 	}
 	// msgpack sets a map to nil where the record holds nil.
 	if c.Columns == nil || c.Matrices == nil || c.Spaces == nil || c.Twice == nil || c.LoadedNodes < 0 {
-		return nil, corrupt(catalogKey(), "its entries contradict each other")
+		return nil, record.Corrupt(catalogKey(), "its entries contradict each other")
 	}
 	for i, name := range c.Classes {
 		c.classNumbers[name] = Class(i)
@@ -195,10 +200,10 @@ func (c *catalog) withCounts(body []byte) (*catalog, error) {
 	d := *c
 	d.counts = counts{}
 	if err := msgpack.Unmarshal(body, &d.counts); err != nil {
-		return nil, corrupt(countsKey(), err.Error())
+		return nil, record.Corrupt(countsKey(), err.Error())
 	}
 	if d.Nodes < d.LoadedNodes {
-		return nil, corrupt(countsKey(), fmt.Sprintf("there are %d nodes, and %d were loaded", d.Nodes, d.LoadedNodes))
+		return nil, record.Corrupt(countsKey(), fmt.Sprintf("there are %d nodes, and %d were loaded", d.Nodes, d.LoadedNodes))
 	}
 	return &d, nil
 }

@@ -4,45 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"iter"
-	"math"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
-
-// A chain is one body cut into parts, each a record of at most partSize, under keys that end in the part's number. The
-// first part begins with the number of parts, a varint.
-const (
-	partSize = 64 << 10
-	maxParts = math.MaxUint16 + 1
-)
-
-// putParts cuts body into parts and writes them with put, ascending. It returns how many.
-func putParts(put func(key, body []byte) error, prefix, body []byte) (int, error) {
-	parts := max(1, (len(body)+partSize-1)/partSize)
-	if parts > maxParts {
-		return 0, fmt.Errorf("%s: %w: %d bytes do not fit into one record", describeKey(prefix), ErrInvalidValue, len(body))
-	}
-	first := binary.AppendUvarint(make([]byte, 0, min(len(body), partSize)+3), uint64(parts))
-	for part := range parts {
-		piece := body[part*partSize : min((part+1)*partSize, len(body))]
-		if part == 0 {
-			piece = append(first, piece...)
-		}
-		if err := put(partKey(prefix, part), piece); err != nil {
-			return 0, err
-		}
-	}
-	return parts, nil
-}
-
-// firstPart splits the first part of a chain into the number of parts and its piece of the body.
-func firstPart(prefix, body []byte) (parts int, piece []byte, err error) {
-	count, n := binary.Uvarint(body)
-	if n <= 0 || count == 0 || count > maxParts {
-		return 0, nil, corrupt(prefix, "the number of its parts is damaged")
-	}
-	return int(count), body[n:], nil
-}
 
 // getChain calls use with the whole body, borrowed; ErrNotFound when there is none.
 func (tx *Tx) getChain(prefix []byte, use func(body []byte) error) error {
@@ -51,8 +16,8 @@ func (tx *Tx) getChain(prefix []byte, use func(body []byte) error) error {
 
 // chain is getChain, record by record with get.
 func (get getFunc) chain(prefix []byte, use func(body []byte) error) error {
-	return get(partKey(prefix, 0), func(first []byte) error {
-		parts, body, err := firstPart(prefix, first)
+	return get(record.PartKey(prefix, 0), func(first []byte) error {
+		parts, body, err := record.FirstPart(prefix, first)
 		if err != nil {
 			return err
 		}
@@ -60,12 +25,12 @@ func (get getFunc) chain(prefix []byte, use func(body []byte) error) error {
 			body = bytes.Clone(body)
 		}
 		for part := 1; part < parts; part++ {
-			err := get(partKey(prefix, part), func(piece []byte) error {
+			err := get(record.PartKey(prefix, part), func(piece []byte) error {
 				body = append(body, piece...)
 				return nil
 			})
 			if errors.Is(err, ErrNotFound) {
-				return corrupt(partKey(prefix, part), "it is missing")
+				return record.Corrupt(record.PartKey(prefix, part), "it is missing")
 			}
 			if err != nil {
 				return err
@@ -84,7 +49,7 @@ func (tx *Tx) putChain(prefix, body []byte) error {
 	if err != nil {
 		return err
 	}
-	parts, err := putParts(tx.put, prefix, body)
+	parts, err := record.PutParts(tx.put, prefix, body)
 	if err != nil {
 		return tx.fail(err)
 	}
@@ -102,7 +67,7 @@ func (tx *Tx) removeChain(prefix []byte) error {
 
 func (tx *Tx) removeParts(prefix []byte, from, end int) error {
 	for part := from; part < end; part++ {
-		if err := tx.remove(partKey(prefix, part)); err != nil {
+		if err := tx.remove(record.PartKey(prefix, part)); err != nil {
 			return err
 		}
 	}
@@ -111,8 +76,8 @@ func (tx *Tx) removeParts(prefix []byte, from, end int) error {
 
 // countParts is the number of parts under a prefix, zero when there is no chain.
 func (tx *Tx) countParts(prefix []byte) (parts int, err error) {
-	err = tx.get(partKey(prefix, 0), func(first []byte) error {
-		parts, _, err = firstPart(prefix, first)
+	err = tx.get(record.PartKey(prefix, 0), func(first []byte) error {
+		parts, _, err = record.FirstPart(prefix, first)
 		return err
 	})
 	if errors.Is(err, ErrNotFound) {
@@ -123,33 +88,33 @@ func (tx *Tx) countParts(prefix []byte) (parts int, err error) {
 
 // scanChains yields the chains whose keys begin with prefix and are not less than from (nil: all), ascending. A record's
 // key is without the part's number; both are borrowed until the next step.
-func (tx *Tx) scanChains(prefix, from []byte) iter.Seq2[record, error] {
-	return func(yield func(record, error) bool) {
-		var whole record
+func (tx *Tx) scanChains(prefix, from []byte) iter.Seq2[record.Record, error] {
+	return func(yield func(record.Record, error) bool) {
+		var whole record.Record
 		next, parts := 0, 0
 		for r, err := range tx.scan(prefix, from) {
 			if err != nil {
-				yield(record{}, err)
+				yield(record.Record{}, err)
 				return
 			}
-			if len(r.key) < len(prefix)+2 {
-				yield(record{}, corrupt(r.key, "the key is too short"))
+			if len(r.Key) < len(prefix)+2 {
+				yield(record.Record{}, record.Corrupt(r.Key, "the key is too short"))
 				return
 			}
-			key, part := r.key[:len(r.key)-2], int(binary.BigEndian.Uint16(r.key[len(r.key)-2:]))
-			if part != next || part > 0 && !bytes.Equal(key, whole.key) {
-				yield(record{}, corrupt(r.key, "the parts before it are missing"))
+			key, part := r.Key[:len(r.Key)-2], int(binary.BigEndian.Uint16(r.Key[len(r.Key)-2:]))
+			if part != next || part > 0 && !bytes.Equal(key, whole.Key) {
+				yield(record.Record{}, record.Corrupt(r.Key, "the parts before it are missing"))
 				return
 			}
-			piece := r.body
+			piece := r.Body
 			if part == 0 {
-				if parts, piece, err = firstPart(r.key, r.body); err != nil {
-					yield(record{}, err)
+				if parts, piece, err = record.FirstPart(r.Key, r.Body); err != nil {
+					yield(record.Record{}, err)
 					return
 				}
-				whole.key, whole.body = append(whole.key[:0], key...), whole.body[:0]
+				whole.Key, whole.Body = append(whole.Key[:0], key...), whole.Body[:0]
 			}
-			whole.body = append(whole.body, piece...)
+			whole.Body = append(whole.Body, piece...)
 			if next = part + 1; next < parts {
 				continue
 			}
@@ -159,7 +124,7 @@ func (tx *Tx) scanChains(prefix, from []byte) iter.Seq2[record, error] {
 			}
 		}
 		if next > 0 {
-			yield(record{}, corrupt(partKey(whole.key, next), "it is missing"))
+			yield(record.Record{}, record.Corrupt(record.PartKey(whole.Key, next), "it is missing"))
 		}
 	}
 }

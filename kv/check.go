@@ -6,12 +6,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-	"github.com/dgraph-io/badger/v4/table"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A Problem is something that is wrong with a store: where, such as "adjacency block 3/0 of generation 2", and what.
@@ -73,7 +72,7 @@ func newChecker(tx *Tx, progress Progress, report func(Problem)) *checker {
 	if progress == nil {
 		progress = func(string, int64, int64) {}
 	}
-	return &checker{tx: tx, progress: progress, report: report, counts: map[kind]int64{}, seen: map[Problem]bool{}}
+	return &checker{tx: tx, progress: progress, report: report, counts: map[record.Kind]int64{}, seen: map[Problem]bool{}}
 }
 
 // A checker is one run of Check.
@@ -83,7 +82,7 @@ type checker struct {
 	report   func(Problem)
 
 	// counts are the records of the graph's generation by kind, entries the ids in the lookup buckets.
-	counts  map[kind]int64
+	counts  map[record.Kind]int64
 	entries int64
 
 	copied *spaceCopy
@@ -129,8 +128,8 @@ func (c *checker) catalog() {
 	if len(cat.classNumbers) != len(cat.Classes) {
 		c.problem("catalogue", "of %d classes %d are distinct", len(cat.Classes), len(cat.classNumbers))
 	}
-	users := map[generation]string{}
-	use := func(g generation, who string) {
+	users := map[record.Generation]string{}
+	use := func(g record.Generation, who string) {
 		if g >= cat.Next {
 			c.problem("catalogue", "%s has generation %d, and the next unused is %d", who, g, cat.Next)
 		}
@@ -161,29 +160,16 @@ func (c *checker) catalog() {
 
 // tables compares the checksums of all blocks of all tables, those too that no record is read from.
 func (c *checker) tables(ctx context.Context) error {
-	if err := c.tx.s.checkSizes(); err != nil {
-		return err
+	look := func(done, total int) error {
+		c.progress("tables", int64(done), int64(total))
+		return c.tx.Err()
 	}
-	return c.tx.s.holdTables(func(tables []uint64) error {
-		for i, id := range tables {
-			c.progress("tables", int64(i), int64(len(tables)))
-			path := table.NewFilename(id, c.tx.s.dir)
-			err := findDamage(ctx, path, func(damage error) bool {
-				c.problem(filepath.Base(path), "%v", damage)
-				return true
-			})
-			err = cmp.Or(err, c.tx.Err())
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return c.tx.s.db.FindDamage(ctx, look, func(file string, damage error) { c.problem(file, "%v", damage) })
 }
 
 // documents reads every document, of which no part may be missing.
 func (c *checker) documents(ctx context.Context) error {
-	for _, err := range c.tx.scanChains([]byte{byte(kindDocument)}, nil) {
+	for _, err := range c.tx.scanChains([]byte{byte(record.KindDocument)}, nil) {
 		if err != nil {
 			return err
 		}
@@ -197,12 +183,11 @@ func (c *checker) documents(ctx context.Context) error {
 // records checks every record by itself: kind, generation, version and checksum.
 func (c *checker) records(ctx context.Context) error {
 	live := c.tx.cat.live()
-	stray := map[generation]bool{}
-	it := c.tx.txn.NewIterator(badger.IteratorOptions{})
+	stray := map[record.Generation]bool{}
+	it := c.tx.txn.Iterator(nil, false)
 	defer it.Close()
 	done := 0
-	next := func() error { it.Next(); return nil }
-	for err := guard(nil, func() error { it.Rewind(); return nil }); ; {
+	for err := it.Seek(nil); ; {
 		if err != nil {
 			return err
 		}
@@ -215,50 +200,50 @@ func (c *checker) records(ctx context.Context) error {
 			}
 			c.progress("records", int64(done), 0)
 		}
-		r, _, damage := current(it)
-		if err := c.found(describeKey(r.key), damage); err != nil {
+		r, _, damage := it.Record()
+		if err := c.found(record.Describe(r.Key), damage); err != nil {
 			return err
 		}
 		if damage == nil {
 			c.record(r, live, stray)
 		}
-		err = guard(r.key, next)
+		err = it.Next()
 	}
 }
 
-func (c *checker) record(r record, live, stray map[generation]bool) {
-	k := kind(r.key[0])
+func (c *checker) record(r record.Record, live, stray map[record.Generation]bool) {
+	k := record.Kind(r.Key[0])
 	switch {
-	case kindNames[k] == "":
-		c.problem(describeKey(r.key), "no record has this kind")
+	case k.String() == "":
+		c.problem(record.Describe(r.Key), "no record has this kind")
 		return
-	case k < firstGenerational:
+	case k < record.FirstGenerational:
 		return
-	case len(r.key) < 5:
-		c.problem(describeKey(r.key), "the key is too short")
+	case len(r.Key) < 5:
+		c.problem(record.Describe(r.Key), "the key is too short")
 		return
 	}
-	g := generation(binary.BigEndian.Uint32(r.key[1:]))
+	g := record.Generation(binary.BigEndian.Uint32(r.Key[1:]))
 	switch {
 	case !live[g] && !stray[g]:
 		stray[g] = true
-		c.problem(describeKey(r.key), "the catalogue does not name generation %d", g)
+		c.problem(record.Describe(r.Key), "the catalogue does not name generation %d", g)
 	case g == c.tx.cat.Graph:
 		c.counts[k]++
-		if k == kindIDLookup {
-			c.entries += int64(len(r.body) / bucketEntry)
+		if k == record.KindIDLookup {
+			c.entries += int64(len(r.Body) / bucketEntry)
 		}
-	case k == kindColumnDelta || k == kindRowDelta:
-		if v, err := numberAt(r.key, 0); err != nil || int64(v) >= int64(c.tx.cat.Nodes) {
-			c.problem(describeKey(r.key), "there is no such node")
+	case k == record.KindColumnDelta || k == record.KindRowDelta:
+		if v, err := record.NumberAt(r.Key, 0); err != nil || int64(v) >= int64(c.tx.cat.Nodes) {
+			c.problem(record.Describe(r.Key), "there is no such node")
 		}
 	}
 }
 
 // count checks how many records of a kind the graph has.
-func (c *checker) count(k kind, want int) {
+func (c *checker) count(k record.Kind, want int) {
 	if got := c.counts[k]; got != int64(want) {
-		c.problem(kindNames[k]+"s", "there are %d, want %d", got, want)
+		c.problem(k.String()+"s", "there are %d, want %d", got, want)
 	}
 }
 
@@ -291,9 +276,9 @@ func (c *checker) column(ctx context.Context, name string) error {
 	return nil
 }
 
-// columnBlock reads the values of the block that holds v and returns its range, whether it is damaged or not.
+// Column reads the values of the block that holds v and returns its range, whether it is damaged or not.
 func (c *checker) columnBlock(r *ColumnReader, v NodeID) (Range, error) {
-	rng := Range{v, NodeID(min(int(v)+columnBlockRows, c.tx.NumNodes()))}
+	rng := Range{v, NodeID(min(int(v)+codec.ColumnRows, c.tx.NumNodes()))}
 	_, least, greatest, err := r.Block(v)
 	if err != nil {
 		return rng, err
@@ -303,7 +288,7 @@ func (c *checker) columnBlock(r *ColumnReader, v NodeID) (Range, error) {
 		if err != nil {
 			return rng, err
 		}
-		if !value.IsNull() && (value.compare(least) < 0 || value.compare(greatest) > 0) {
+		if !value.IsNull() && (value.Compare(least) < 0 || value.Compare(greatest) > 0) {
 			return rng, fmt.Errorf("%w: node number %d has %s, and its block says %s to %s", ErrCorrupt, v, value, least, greatest)
 		}
 	}

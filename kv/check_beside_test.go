@@ -93,12 +93,12 @@ func TestRefusedCommitIsThereLater(t *testing.T) {
 	s := newStore(t, Options{})
 	addNodes(t, s, 3)
 	refused := s.Update(func(tx *Tx) error {
-		return errors.Join(tx.PutDocument("documents", "last", "committed"), s.db.Close())
+		return errors.Join(tx.PutDocument("documents", "last", "committed"), s.db.Badger().Close())
 	})
 	if !errors.Is(refused, ErrFailed) || !strings.HasPrefix(refused.Error(), "committed") {
 		t.Errorf("got %v, want ErrFailed that says committed", refused)
 	}
-	if err := s.failure.err(); !errors.Is(err, ErrFailed) {
+	if err := s.db.Failed(); !errors.Is(err, ErrFailed) {
 		t.Errorf("the store goes on writing: got %v", err)
 	}
 	dir := copyAtRest(t, s.Dir())

@@ -3,6 +3,8 @@ package kv
 import (
 	"bytes"
 	"context"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A spaceCopy is the second copy of spaces, as it is when a Check begins.
@@ -54,7 +56,7 @@ func (c *checker) copies(ctx context.Context) error {
 		return err
 	}
 	if len(whole.Damage) > 0 {
-		return corruptFile(whole.Damage[0].Path, "%s", whole.Damage[0].What)
+		return record.CorruptFile(whole.Damage[0].Path, "%s", whole.Damage[0].What)
 	}
 	other := map[string]string{} // entries that are not as the copy has them so far, with the space
 	count := 0

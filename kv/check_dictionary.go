@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // dictionary checks that positions and NodeIDs are each other's inverse, and ids and positions too. Where the blocks of
@@ -13,17 +15,17 @@ import (
 func (c *checker) dictionary(ctx context.Context) error {
 	cat := c.tx.cat
 	blocks := func(rows int) int { return (cat.LoadedNodes + rows - 1) / rows }
-	c.count(kindNodeAt, blocks(numbersPerBlock))
-	c.count(kindPosition, blocks(numbersPerBlock))
+	c.count(record.KindNodeAt, blocks(numbersPerBlock))
+	c.count(record.KindPosition, blocks(numbersPerBlock))
 	added := cat.Nodes - cat.LoadedNodes
-	c.count(kindAddedNode, added)
-	c.count(kindAddedID, added)
+	c.count(record.KindAddedNode, added)
+	c.count(record.KindAddedID, added)
 	if cat.DenseIDs {
-		c.count(kindIDs, 0)
-		c.count(kindIDLookup, 0)
+		c.count(record.KindIDs, 0)
+		c.count(record.KindIDLookup, 0)
 	} else {
-		c.count(kindIDs, blocks(idsPerBlock))
-		c.count(kindIDLookup, buckets(cat.LoadedNodes))
+		c.count(record.KindIDs, blocks(idsPerBlock))
+		c.count(record.KindIDLookup, buckets(cat.LoadedNodes))
 		if c.entries != int64(cat.LoadedNodes) {
 			c.problem("id lookup buckets", "they hold %d ids, want %d", c.entries, cat.LoadedNodes)
 		}
@@ -61,14 +63,14 @@ func (c *checker) positions(ctx context.Context) (agree bool, err error) {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		for _, k := range []kind{kindNodeAt, kindPosition} {
+		for _, k := range []record.Kind{record.KindNodeAt, record.KindPosition} {
 			block, err = c.tx.numbers(k, first/numbersPerBlock, block[:0])
 			agree = agree && err == nil
 			if err := c.found("dictionary", err); err != nil {
 				return false, err
 			}
 			for i, n := range block {
-				if k == kindNodeAt {
+				if k == record.KindNodeAt {
 					at.add(uint64(first+i), uint64(n))
 				} else {
 					back.add(uint64(n), uint64(first+i))
@@ -131,7 +133,7 @@ func (c *checker) lookup(ctx context.Context) (all fingerprint, sound bool, err 
 			return all, false, err
 		}
 		pairs = pairs[:0]
-		err := c.tx.need(numberKey(kindIDLookup, c.tx.cat.Graph, uint32(bucket)), func(body []byte) error {
+		err := c.tx.need(record.NumberKey(record.KindIDLookup, c.tx.cat.Graph, uint32(bucket)), func(body []byte) error {
 			for ; len(body) >= bucketEntry; body = body[bucketEntry:] {
 				pair := bucketPair(binary.LittleEndian.Uint32(body), binary.LittleEndian.Uint32(body[4:]))
 				all.add(pair, uint64(bucket))

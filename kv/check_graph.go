@@ -1,6 +1,11 @@
 package kv
 
-import "context"
+import (
+	"context"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
 
 // adjacency checks that every list is in order and without its own node, which the codec and this see to; that each
 // edge is under both its ends; and that there are as many as the catalogue says.
@@ -14,9 +19,9 @@ func (c *checker) adjacency(ctx context.Context) error {
 		parts += int(n)
 	}
 	form := c.tx.cat.arcForm()
-	c.count(kindAdjacency, parts)
-	c.count(kindArcs, parts*counted(form.any()))
-	c.count(kindAdjacencyDirectory, (d.blocks()+directoryChunk-1)/directoryChunk)
+	c.count(record.KindAdjacency, parts)
+	c.count(record.KindArcs, parts*counted(form.Any()))
+	c.count(record.KindAdjacencyDirectory, (d.blocks()+directoryChunk-1)/directoryChunk)
 	blocks, err := c.tx.AdjacencyBlocks()
 	if err != nil {
 		return err
@@ -42,23 +47,23 @@ func (c *checker) adjacency(ctx context.Context) error {
 			previous := int64(-1)
 			of := lists.arcsOf(u)
 			for i, v := range lists.Of(u) {
-				a := arc{1, 1}
-				if form.any() {
+				a := codec.Arc{Out: 1, In: 1}
+				if form.Any() {
 					a = of[i]
 				}
-				if _, ok := a.sum(); form.directed && !ok {
-					c.problem("arcs", "between nodes number %d and %d the weights are %v and %v, without a sum", u, v, a.out, a.in)
+				if _, ok := a.Sum(); form.Directed && !ok {
+					c.problem("arcs", "between nodes number %d and %d the weights are %v and %v, without a sum", u, v, a.Out, a.In)
 				}
-				arcs += a.count()
+				arcs += a.Count()
 				switch {
 				case v == u:
 					c.problem("adjacency", "node number %d is its own neighbour", u)
 				case int64(v) <= previous:
 					c.problem("adjacency", "node number %d has neighbour %d after %d", u, v, previous)
 				case u < v:
-					lesser.add(edgeKey(uint32(u), uint32(v), 32), a.bits())
+					lesser.add(edgeKey(uint32(u), uint32(v), 32), a.Bits())
 				default:
-					greater.add(edgeKey(uint32(v), uint32(u), 32), a.reversed().bits())
+					greater.add(edgeKey(uint32(v), uint32(u), 32), a.Reversed().Bits())
 				}
 				previous = int64(v)
 			}
@@ -71,7 +76,7 @@ func (c *checker) adjacency(ctx context.Context) error {
 	if entries != 2*c.tx.cat.Edges {
 		c.problem("adjacency", "the lists hold %d entries, want twice the %d edges", entries, c.tx.cat.Edges)
 	}
-	if form.directed && arcs != 2*c.tx.cat.Arcs {
+	if form.Directed && arcs != 2*c.tx.cat.Arcs {
 		c.problem("arcs", "the lists hold %d arcs, want twice the %d that the catalogue counts", arcs, c.tx.cat.Arcs)
 	}
 	if lesser != greater {
@@ -83,8 +88,8 @@ func (c *checker) adjacency(ctx context.Context) error {
 // edgeDeltas checks that each edge delta is under both ends, and that nodes count theirs.
 func (c *checker) edgeDeltas(ctx context.Context) error {
 	cat := c.tx.cat
-	if c.counts[kindEdgeDelta] != 2*cat.EdgeDeltas {
-		c.problem("edge deltas", "there are %d, want twice the %d that the catalogue counts", c.counts[kindEdgeDelta], cat.EdgeDeltas)
+	if c.counts[record.KindEdgeDelta] != 2*cat.EdgeDeltas {
+		c.problem("edge deltas", "there are %d, want twice the %d that the catalogue counts", c.counts[record.KindEdgeDelta], cat.EdgeDeltas)
 	}
 	var counted degreeDelta
 	last, counts, done := int64(-1), int64(0), 0
@@ -100,7 +105,7 @@ func (c *checker) edgeDeltas(ctx context.Context) error {
 		}
 		return err
 	}
-	prefix := generationPrefix(kindEdgeDelta, cat.Graph)
+	prefix := record.Prefix(record.KindEdgeDelta, cat.Graph)
 	for r, err := range c.tx.scan(prefix, nil) {
 		if err != nil {
 			return err
@@ -113,14 +118,14 @@ func (c *checker) edgeDeltas(ctx context.Context) error {
 			return err
 		}
 		if int64(max(d.u, d.v)) >= int64(cat.Nodes) || d.u == d.v {
-			c.problem(describeKey(r.key), "there is no such edge")
+			c.problem(record.Describe(r.Key), "there is no such edge")
 			continue
 		}
-		if back, err := c.tx.edgeDelta(d.v, d.u); err != nil || back.change != d.change || back.arc != d.arc.reversed() {
+		if back, err := c.tx.edgeDelta(d.v, d.u); err != nil || back.change != d.change || back.arc != d.arc.Reversed() {
 			if err != nil {
 				return err
 			}
-			c.problem(describeKey(r.key), "the other end of the edge says otherwise")
+			c.problem(record.Describe(r.Key), "the other end of the edge says otherwise")
 		}
 		if int64(d.u) != last {
 			if err := finish(); err != nil {
@@ -133,8 +138,8 @@ func (c *checker) edgeDeltas(ctx context.Context) error {
 	if err := finish(); err != nil {
 		return err
 	}
-	if c.counts[kindDegreeDelta] != counts {
-		c.problem("degree deltas", "there are %d, want %d", c.counts[kindDegreeDelta], counts)
+	if c.counts[record.KindDegreeDelta] != counts {
+		c.problem("degree deltas", "there are %d, want %d", c.counts[record.KindDegreeDelta], counts)
 	}
 	return nil
 }

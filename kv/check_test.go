@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 func problems(t testing.TB, s *Store) []string {
@@ -79,19 +79,20 @@ func TestCheckCleanStore(t *testing.T) {
 }
 
 // firstKey returns the least key of a kind.
-func firstKey(t *testing.T, s *Store, k kind) []byte {
+func firstKey(t *testing.T, s *Store, k record.Kind) []byte {
 	t.Helper()
 	var key []byte
-	err := s.db.View(func(txn *badger.Txn) error {
-		it := txn.NewIterator(badger.IteratorOptions{Prefix: []byte{byte(k)}})
+	err := s.db.View(func(txn *lsm.Txn) error {
+		it := txn.Iterator([]byte{byte(k)}, false)
 		defer it.Close()
-		if it.Rewind(); it.Valid() {
-			key = it.Item().KeyCopy(nil)
+		err := it.Seek([]byte{byte(k)})
+		if it.Valid() {
+			key = bytes.Clone(it.Key())
 		}
-		return nil
+		return err
 	})
 	if err != nil || key == nil {
-		t.Fatalf("no record of kind %s: %v", kindNames[k], err)
+		t.Fatalf("no record of kind %s: %v", k.String(), err)
 	}
 	return key
 }
@@ -99,11 +100,9 @@ func firstKey(t *testing.T, s *Store, k kind) []byte {
 func rawValue(t *testing.T, s *Store, key []byte) []byte {
 	t.Helper()
 	var value []byte
-	err := s.db.View(func(txn *badger.Txn) error {
-		item, err := txn.Get(key)
-		if err == nil {
-			value, err = item.ValueCopy(nil)
-		}
+	err := s.db.View(func(txn *lsm.Txn) error {
+		var err error
+		value, err = txn.Get(key)
 		return err
 	})
 	if err != nil {
@@ -115,13 +114,13 @@ func rawValue(t *testing.T, s *Store, key []byte) []byte {
 func writeRaw(t *testing.T, s *Store, key, value []byte) {
 	t.Helper()
 	damagedStores.Store(s.dir, true)
-	err := s.db.Update(func(txn *badger.Txn) error {
-		if value == nil {
-			return txn.Delete(key)
-		}
-		return txn.Set(key, value)
-	})
-	if err != nil {
+	txn := s.db.Begin(true)
+	defer txn.Discard()
+	err := txn.Set(key, value)
+	if value == nil {
+		err = txn.Delete(key)
+	}
+	if err := errors.Join(err, txn.Commit()); err != nil {
 		t.Fatal(err)
 	}
 	s.latest.Store(nil)
@@ -131,18 +130,18 @@ func writeRaw(t *testing.T, s *Store, key, value []byte) {
 // rewrite changes the body of a record and gives it a checksum that is right.
 func rewrite(t *testing.T, s *Store, key []byte, change func(body []byte) []byte) {
 	t.Helper()
-	body, err := decode(key, rawValue(t, s, key))
+	body, err := record.Decode(key, rawValue(t, s, key))
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeRaw(t, s, key, encode(key, change(slices.Clone(body))))
+	writeRaw(t, s, key, record.Encode(key, change(slices.Clone(body))))
 }
 
 func TestCheckFindsDamage(t *testing.T) {
 	t.Parallel()
-	every := []kind{
-		kindAdjacency, kindAdjacencyDirectory, kindEdgeDelta, kindDegreeDelta, kindIDs, kindIDLookup, kindNodeAt,
-		kindPosition, kindAddedNode, kindAddedID, kindColumn, kindRowDelta,
+	every := []record.Kind{
+		record.KindAdjacency, record.KindAdjacencyDirectory, record.KindEdgeDelta, record.KindDegreeDelta, record.KindIDs, record.KindIDLookup, record.KindNodeAt,
+		record.KindPosition, record.KindAddedNode, record.KindAddedID, record.KindColumn, record.KindRowDelta,
 	}
 	s := checkedStore(t)
 	plant := func(what string, key []byte, damage func(), want string) {
@@ -163,39 +162,39 @@ func TestCheckFindsDamage(t *testing.T) {
 		value := rawValue(t, s, key)
 		flipped := slices.Clone(value)
 		flipped[len(flipped)-1] ^= 1
-		plant(kindNames[k]+" flipped", key, func() { writeRaw(t, s, key, flipped) }, "checksum")
-		plant(kindNames[k]+" emptied", key, func() { writeRaw(t, s, key, []byte{}) }, "empty")
-		if k != kindRowDelta {
-			plant(kindNames[k]+" deleted", key, func() { writeRaw(t, s, key, nil) }, "")
+		plant(k.String()+" flipped", key, func() { writeRaw(t, s, key, flipped) }, "checksum")
+		plant(k.String()+" emptied", key, func() { writeRaw(t, s, key, []byte{}) }, "empty")
+		if k != record.KindRowDelta {
+			plant(k.String()+" deleted", key, func() { writeRaw(t, s, key, nil) }, "")
 		}
 	}
 	checkClean(t, s)
 
-	node := firstKey(t, s, kindNodeAt)
+	node := firstKey(t, s, record.KindNodeAt)
 	plant("two positions of one node", node, func() {
 		rewrite(t, s, node, func(b []byte) []byte { copy(b[:4], b[4:8]); return b })
 	}, "says it is at")
 	plant("node out of range", node, func() {
 		rewrite(t, s, node, func(b []byte) []byte { b[3] = 0xff; return b })
 	}, "want less than")
-	ids := firstKey(t, s, kindIDs)
+	ids := firstKey(t, s, record.KindIDs)
 	plant("an id changed", ids, func() {
 		rewrite(t, s, ids, func(b []byte) []byte { b[len(b)-1] = 'x'; return b })
 	}, "looking it up")
-	bucket := firstKey(t, s, kindIDLookup)
+	bucket := firstKey(t, s, record.KindIDLookup)
 	plant("an id lost from its bucket", bucket, func() {
 		rewrite(t, s, bucket, func(b []byte) []byte { return b[bucketEntry:] })
 	}, "looking it up")
-	delta := firstKey(t, s, kindEdgeDelta)
+	delta := firstKey(t, s, record.KindEdgeDelta)
 	plant("a delta turned round", delta, func() {
 		rewrite(t, s, delta, func(b []byte) []byte { return []byte{3 - b[0]} })
 	}, "edge delta")
-	degree := firstKey(t, s, kindDegreeDelta)
+	degree := firstKey(t, s, record.KindDegreeDelta)
 	plant("a count changed", degree, func() {
 		rewrite(t, s, degree, func(b []byte) []byte { return []byte{5, 5} })
 	}, "counts 5 edges added")
 
-	lists := firstKey(t, s, kindAdjacency)
+	lists := firstKey(t, s, record.KindAdjacency)
 	plant("an edge under one end only", lists, func() { rewriteLists(t, s, lists, func(rows [][]uint32) { rows[100] = rows[100][1:] }) },
 		"one of its ends only")
 	plant("a self loop", lists, func() {
@@ -208,15 +207,15 @@ func TestCheckFindsDamage(t *testing.T) {
 	plant("catalogue: integer ids", countsKey(), func() {
 		changeCatalog(t, s, func(c *catalog) { c.IntegerIDs = true })
 	}, "every id is an integer")
-	plant("catalogue: shared generation", partKey([]byte{byte(kindCatalog)}, 0), func() {
+	plant("catalogue: shared generation", record.PartKey([]byte{byte(record.KindCatalog)}, 0), func() {
 		changeCatalog(t, s, func(c *catalog) {
 			entry := c.Columns["year"]
 			entry.Generation = c.Columns[LabelColumn].Generation
 			c.Columns["year"] = entry
 		})
 	}, "share generation")
-	stray := numberKey(kindColumn, 999999, 0)
-	writeRaw(t, s, stray, encode(stray, []byte("left over")))
+	stray := record.NumberKey(record.KindColumn, 999999, 0)
+	writeRaw(t, s, stray, record.Encode(stray, []byte("left over")))
 	if found := problems(t, s); len(found) != 1 || !strings.Contains(found[0], "does not name generation 999999") {
 		t.Errorf("a generation nobody names: got %q", found)
 	}
@@ -227,12 +226,14 @@ func TestCheckFindsDamage(t *testing.T) {
 // TestCheckFindsAnIDTwice gives n10 and n11 one id, in the ids and in the buckets, so that these agree.
 func TestCheckFindsAnIDTwice(t *testing.T) {
 	s := checkedStore(t)
-	rewrite(t, s, firstKey(t, s, kindIDs), func(b []byte) []byte {
+	rewrite(t, s, firstKey(t, s, record.KindIDs), func(b []byte) []byte {
 		return bytes.Replace(b, []byte("n10n11n12"), []byte("n10n10n12"), 1)
 	})
-	var g generation
+	var g record.Generation
 	view(t, s, func(tx *Tx) error { g = tx.cat.Graph; return nil })
-	bucket := func(id string) []byte { return numberKey(kindIDLookup, g, bucketOf(hashID(id), buckets(600))) }
+	bucket := func(id string) []byte {
+		return record.NumberKey(record.KindIDLookup, g, bucketOf(hashID(id), buckets(600)))
+	}
 	entry := func(id string) []byte {
 		b := binary.LittleEndian.AppendUint32(nil, uint32(hashID(id)))
 		return binary.LittleEndian.AppendUint32(b, 11)

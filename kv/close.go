@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // Close waits for the Update or Compact that is running, ends all snapshots, waits for their reads, and closes the
@@ -25,8 +27,8 @@ func (s *Store) Close() error {
 		s.mu.Unlock()
 		return nil
 	}
-	if s.written.Load() > 0 {
-		if err := s.closable(0); err != nil {
+	if s.db.Written() {
+		if err := s.db.Closable(0); err != nil {
 			s.mu.Unlock()
 			return fmt.Errorf("closing: %w", err)
 		}
@@ -53,7 +55,7 @@ func (s *Store) abandon() (err error) {
 		return closing
 	}
 	err = os.RemoveAll(s.dir)
-	s.db.Close() //nolint:errcheck // it misses its files
+	s.db.Abandon()
 	return errors.Join(err, s.unlock())
 }
 
@@ -71,22 +73,22 @@ func (s *Store) endSnapshots() {
 
 // closeBadger closes what openBadger has opened, and leaves files that can be opened again.
 func (s *Store) closeBadger() error {
-	copied := s.failure.err()
+	copied := s.db.Failed()
 	if copied == nil && !s.opt.ReadOnly && s.header.Version >= journaledFormat {
 		if copied = s.updateCopy(); copied != nil {
 			s.warn("the second copy could not be written, so the journal stays as it is", copied)
 		}
 	}
-	crashed, err := s.afterClose(wrapBadger(s.db.Close()))
+	crashed, err := s.db.Close(s.unswept != nil)
 	if !s.synced {
 		err = errors.Join(err, copied)
 	}
 	err = errors.Join(err, s.closeJournal(err == nil && copied == nil))
 	if err == nil && !s.opt.ReadOnly {
-		err = alignModes(s.dir)
+		err = storedir.AlignModes(s.dir)
 	}
 	if err == nil && !s.opt.ReadOnly && !crashed {
-		err = unmarkWriter(s.dir)
+		err = storedir.UnmarkWriter(s.dir)
 	}
 	return errors.Join(err, s.unlock())
 }

@@ -59,7 +59,7 @@ var besideClose = map[string]func(ctx context.Context, s *Store) error{
 	"verify": func(_ context.Context, s *Store) error {
 		s.writer.Lock()
 		defer s.writer.Unlock()
-		return s.update(func(*Tx) error { return s.verifyTables() })
+		return s.update(func(*Tx) error { return s.db.Mergeable() })
 	},
 	"work": func(ctx context.Context, s *Store) error {
 		w, err := s.Work(ctx)

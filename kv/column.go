@@ -7,6 +7,9 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // LabelColumn is the column of given labels, which every store has.
@@ -124,7 +127,7 @@ func (tx *Tx) Label(v NodeID) (Class, error) {
 func (tx *Tx) cell(v NodeID, entry columnEntry) (cell Value, err error) {
 	if entry.Deltas {
 		err := tx.get(columnDeltaKey(entry.Generation, v), func(body []byte) error {
-			cell, err = parseValue(body)
+			cell, err = codec.ParseValue(body)
 			return err
 		})
 		if !errors.Is(err, ErrNotFound) {
@@ -134,15 +137,15 @@ func (tx *Tx) cell(v NodeID, entry columnEntry) (cell Value, err error) {
 	if uint32(v) >= entry.Rows {
 		return Value{}, nil
 	}
-	block, err := tx.lookupColumn(entry, uint32(v)/columnBlockRows)
+	block, err := tx.lookupColumn(entry, uint32(v)/codec.ColumnRows)
 	if err != nil {
 		return Value{}, err
 	}
-	return block.cell(int(v)%columnBlockRows, entry.Kind), nil
+	return block.Cell(int(v)%codec.ColumnRows, entry.Kind), nil
 }
 
-// columnBlock parses a block into c, which is valid within use.
-func (get getFunc) columnBlock(entry columnEntry, number uint32, c *columnBlock, use func() error) error {
+// Column parses a block into c, which is valid within use.
+func (get getFunc) columnBlock(entry columnEntry, number uint32, c *codec.Column, use func() error) error {
 	return get.columnBody(entry, number, func(body []byte) error {
 		if err := entry.parse(number, body, c); err != nil {
 			return err
@@ -156,36 +159,21 @@ func (get getFunc) columnBody(entry columnEntry, number uint32, use func(body []
 	key := columnKey(entry.Generation, number)
 	err := get.chain(key, use)
 	if errors.Is(err, ErrNotFound) {
-		return corrupt(key, "it is missing")
+		return record.Corrupt(key, "it is missing")
 	}
 	return err
 }
 
 // parse reads an encoded block of the column into c, which borrows body.
-func (entry columnEntry) parse(number uint32, body []byte, c *columnBlock) error {
+func (entry columnEntry) parse(number uint32, body []byte, c *codec.Column) error {
 	key := columnKey(entry.Generation, number)
-	if err := c.parse(entry.Kind, body); err != nil {
-		return fmt.Errorf("%s: %w", describeKey(key), err)
+	if err := c.Parse(entry.Kind, body); err != nil {
+		return fmt.Errorf("%s: %w", record.Describe(key), err)
 	}
-	if want := min(columnBlockRows, int(entry.Rows-number*columnBlockRows)); c.count != want {
-		return corrupt(key, fmt.Sprintf("it has %d rows, want %d", c.count, want))
+	if want := min(codec.ColumnRows, int(entry.Rows-number*codec.ColumnRows)); c.Count != want {
+		return record.Corrupt(key, fmt.Sprintf("it has %d rows, want %d", c.Count, want))
 	}
 	return nil
-}
-
-// cell is row i of a block as it is stored.
-func (c *columnBlock) cell(i int, k Kind) Value {
-	switch {
-	case c.isNull(i):
-		return Value{}
-	case c.encoding == blockFloats:
-		return FloatValue(c.float(i))
-	case c.encoding == blockStrings:
-		return StringValue(string(c.str(int(c.values.at(i)))))
-	case k == KindBool:
-		return BoolValue(c.int(i) != 0)
-	}
-	return IntValue(c.int(i))
 }
 
 // fromCell is the value that a cell stands for.
@@ -219,13 +207,13 @@ func (tx *Tx) ReadClassRange(column string, r Range, dst []Class) error {
 	if entry.Kind != KindClass {
 		return fmt.Errorf("column %s: %w: it is a %s column, want class", column, ErrInvalidValue, entry.Kind)
 	}
-	err = tx.readColumn(entry, r, func(block *columnBlock, first NodeID, lo, hi int) error {
+	err = tx.readColumn(entry, r, func(block *codec.Column, first NodeID, lo, hi int) error {
 		for i := lo; i < hi; i++ {
 			v := first + NodeID(i) - r.First
-			if block.isNull(i) {
+			if block.IsNull(i) {
 				dst[v] = NoClass
 			} else {
-				dst[v] = Class(block.int(i))
+				dst[v] = Class(block.Int(i))
 			}
 		}
 		return nil
@@ -263,15 +251,15 @@ func (tx *Tx) ReadFloats(column string, dst []float64) error {
 		return fmt.Errorf("column %s: %w: it is a %s column, want numbers", column, ErrInvalidValue, entry.Kind)
 	}
 	all := Range{0, NodeID(tx.cat.Nodes)}
-	err = tx.readColumn(entry, all, func(block *columnBlock, first NodeID, lo, hi int) error {
+	err = tx.readColumn(entry, all, func(block *codec.Column, first NodeID, lo, hi int) error {
 		for i := lo; i < hi; i++ {
 			switch v := int(first) + i; {
-			case block.isNull(i):
+			case block.IsNull(i):
 				dst[v] = math.NaN()
-			case block.encoding == blockInts:
-				dst[v] = float64(block.int(i))
+			case block.Encoding == codec.BlockInts:
+				dst[v] = float64(block.Int(i))
 			default:
-				dst[v] = block.float(i)
+				dst[v] = block.Float(i)
 			}
 		}
 		return nil
@@ -297,18 +285,18 @@ func (tx *Tx) wholeColumn(column string, length int) (columnEntry, error) {
 // readColumn hands every block of a column that has nodes of r to block, with its first node and which of its rows
 // are in r, then every other node of r, and every changed one, to set.
 func (tx *Tx) readColumn(
-	entry columnEntry, r Range, block func(c *columnBlock, first NodeID, lo, hi int) error, set func(v NodeID, cell Value),
+	entry columnEntry, r Range, block func(c *codec.Column, first NodeID, lo, hi int) error, set func(v NodeID, cell Value),
 ) error {
 	begin, end := int(r.First), min(int(r.End), int(entry.Rows)) // of what is in the blocks
-	from, to := begin/columnBlockRows, (end+columnBlockRows-1)/columnBlockRows
+	from, to := begin/codec.ColumnRows, (end+codec.ColumnRows-1)/codec.ColumnRows
 	if begin >= end {
 		to = from
 	}
-	err := tx.fetch(generationPrefix(kindColumn, entry.Generation), to-from, func(get getFunc) error {
-		var c columnBlock
+	err := tx.fetch(record.Prefix(record.KindColumn, entry.Generation), to-from, func(get getFunc) error {
+		var c codec.Column
 		for number := from; number < to; number++ {
-			first := number * columnBlockRows
-			lo, hi := max(begin-first, 0), min(end-first, columnBlockRows)
+			first := number * codec.ColumnRows
+			lo, hi := max(begin-first, 0), min(end-first, codec.ColumnRows)
 			err := get.columnBlock(entry, uint32(number), &c, func() error { return block(&c, NodeID(first), lo, hi) })
 			if err != nil {
 				return err
@@ -326,28 +314,28 @@ func (tx *Tx) readColumn(
 }
 
 // columnDeltas hands the changed cells of a range to set, ascending.
-func (tx *Tx) columnDeltas(entry columnEntry, r Range, set func(v NodeID, cell Value)) error {
+func (tx *Tx) columnDeltas(entry columnEntry, rng Range, set func(v NodeID, cell Value)) error {
 	if !entry.Deltas {
 		return nil
 	}
-	prefix := generationPrefix(kindColumnDelta, entry.Generation)
-	for record, err := range tx.scan(prefix, columnDeltaKey(entry.Generation, r.First)) {
+	prefix := record.Prefix(record.KindColumnDelta, entry.Generation)
+	for r, err := range tx.scan(prefix, columnDeltaKey(entry.Generation, rng.First)) {
 		if err != nil {
 			return err
 		}
-		v, err := numberAt(record.key, 0)
+		v, err := record.NumberAt(r.Key, 0)
 		if err != nil {
 			return err
 		}
-		if NodeID(v) >= r.End {
+		if NodeID(v) >= rng.End {
 			if int(v) >= tx.cat.Nodes {
-				return corrupt(record.key, "there is no such node")
+				return record.Corrupt(r.Key, "there is no such node")
 			}
 			return nil
 		}
-		cell, err := parseValue(record.body)
+		cell, err := codec.ParseValue(r.Body)
 		if err != nil {
-			return fmt.Errorf("%s: %w", describeKey(record.key), err)
+			return fmt.Errorf("%s: %w", record.Describe(r.Key), err)
 		}
 		set(NodeID(v), cell)
 	}
@@ -361,9 +349,9 @@ func (tx *Tx) readDegreeFloats(dst []float64) error {
 	if len(dst) != tx.cat.Nodes {
 		return fmt.Errorf("column %s: %w: a slice of %d for %d nodes", degreeColumn, ErrShape, len(dst), tx.cat.Nodes)
 	}
-	var degrees [columnBlockRows]uint32
-	for first := 0; first < len(dst); first += columnBlockRows {
-		part := dst[first:min(first+columnBlockRows, len(dst))]
+	var degrees [codec.ColumnRows]uint32
+	for first := 0; first < len(dst); first += codec.ColumnRows {
+		part := dst[first:min(first+codec.ColumnRows, len(dst))]
 		if err := tx.ReadDegrees(Range{NodeID(first), NodeID(first + len(part))}, degrees[:len(part)]); err != nil {
 			return err
 		}
@@ -372,4 +360,12 @@ func (tx *Tx) readDegreeFloats(dst []float64) error {
 		}
 	}
 	return nil
+}
+
+func columnKey(g record.Generation, block uint32) []byte {
+	return record.NumberKey(record.KindColumn, g, block)
+} // + part
+
+func columnDeltaKey(g record.Generation, v NodeID) []byte {
+	return record.NumberKey(record.KindColumnDelta, g, uint32(v))
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 )
 
 // A ColumnReader reads values of one column, keeping the block it last read, so that neighbouring nodes cost little. It
@@ -18,8 +20,8 @@ type ColumnReader struct {
 	writes int   // tx.writes when it was read
 
 	// of a stored column
-	block   *columnBlock // not changed
-	table   []Value      // the block's strings, made when first asked for
+	block   *codec.Column // not changed
+	table   []Value       // the block's strings, made when first asked for
 	changes []change
 
 	ids     *idReader // of id
@@ -74,10 +76,10 @@ func (r *ColumnReader) Block(v NodeID) (rng Range, least, greatest Value, err er
 		if value.IsNull() {
 			return
 		}
-		if least.IsNull() || value.compare(least) < 0 {
+		if least.IsNull() || value.Compare(least) < 0 {
 			least = value
 		}
-		if greatest.IsNull() || value.compare(greatest) > 0 {
+		if greatest.IsNull() || value.Compare(greatest) > 0 {
 			greatest = value
 		}
 	}
@@ -98,18 +100,18 @@ func (r *ColumnReader) Block(v NodeID) (rng Range, least, greatest Value, err er
 			include(value)
 		}
 		return r.rng, least, greatest, nil
-	case r.block.encoding == blockInts && r.kind == KindBool:
-		include(BoolValue(r.block.least != 0))
-		include(BoolValue(r.block.greatest != 0))
-	case r.block.encoding == blockInts:
-		include(IntValue(r.block.least))
-		include(IntValue(r.block.greatest))
-	case r.block.encoding == blockFloats:
-		include(FloatValue(r.block.leastF))
-		include(FloatValue(r.block.greatestF))
-	case r.block.encoding == blockStrings:
+	case r.block.Encoding == codec.BlockInts && r.kind == KindBool:
+		include(BoolValue(r.block.Least != 0))
+		include(BoolValue(r.block.Greatest != 0))
+	case r.block.Encoding == codec.BlockInts:
+		include(IntValue(r.block.Least))
+		include(IntValue(r.block.Greatest))
+	case r.block.Encoding == codec.BlockFloats:
+		include(FloatValue(r.block.LeastF))
+		include(FloatValue(r.block.GreatestF))
+	case r.block.Encoding == codec.BlockStrings:
 		include(r.tableValue(0))
-		include(r.tableValue(len(r.block.ends) - 1))
+		include(r.tableValue(len(r.block.Ends) - 1))
 	}
 	for _, c := range r.changes {
 		include(c.cell)
@@ -126,8 +128,8 @@ func (r *ColumnReader) load(v NodeID) error {
 	if err := r.tx.checkNode(v); err != nil {
 		return err
 	}
-	first := v / columnBlockRows * columnBlockRows
-	r.rng = Range{first, NodeID(min(int(first)+columnBlockRows, r.tx.cat.Nodes))}
+	first := v / codec.ColumnRows * codec.ColumnRows
+	r.rng = Range{first, NodeID(min(int(first)+codec.ColumnRows, r.tx.cat.Nodes))}
 	r.writes = r.tx.writes
 	if err := r.read(); err != nil {
 		return fmt.Errorf("column %s: %w", r.name, err)
@@ -149,13 +151,13 @@ func (r *ColumnReader) read() error {
 	if err != nil {
 		return err
 	}
-	r.block = new(columnBlock)
+	r.block = new(codec.Column)
 	if uint32(r.rng.First) < entry.Rows {
-		if r.block, err = r.tx.lookupColumn(entry, uint32(r.rng.First)/columnBlockRows); err != nil {
+		if r.block, err = r.tx.lookupColumn(entry, uint32(r.rng.First)/codec.ColumnRows); err != nil {
 			return err
 		}
 	}
-	r.table = slices.Grow(r.table[:0], len(r.block.ends))[:len(r.block.ends)]
+	r.table = slices.Grow(r.table[:0], len(r.block.Ends))[:len(r.block.Ends)]
 	clear(r.table)
 	r.changes = r.changes[:0]
 	return r.tx.columnDeltas(entry, r.rng, func(v NodeID, cell Value) {
@@ -172,18 +174,18 @@ func (r *ColumnReader) value(row int) (Value, error) {
 		return r.tx.fromCell(r.kind, r.changes[i].cell)
 	}
 	switch {
-	case row >= r.block.count:
+	case row >= r.block.Count:
 		return Value{}, nil // added after the block was written
-	case r.block.encoding == blockStrings && !r.block.isNull(row):
-		return r.tableValue(int(r.block.values.at(row))), nil
+	case r.block.Encoding == codec.BlockStrings && !r.block.IsNull(row):
+		return r.tableValue(int(r.block.Values.At(row))), nil
 	}
-	return r.tx.fromCell(r.kind, r.block.cell(row, r.kind))
+	return r.tx.fromCell(r.kind, r.block.Cell(row, r.kind))
 }
 
 // tableValue is a string of the block's table, made once.
 func (r *ColumnReader) tableValue(n int) Value {
 	if r.table[n].IsNull() {
-		r.table[n] = StringValue(string(r.block.str(n)))
+		r.table[n] = StringValue(string(r.block.Str(n)))
 	}
 	return r.table[n]
 }

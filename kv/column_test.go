@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 )
 
 func TestSetValue(t *testing.T) {
@@ -144,7 +146,7 @@ func identity(n int) []int {
 
 func TestReaderBlocks(t *testing.T) {
 	s := newStore(t, Options{})
-	n := 2*columnBlockRows + 10
+	n := 2*codec.ColumnRows + 10
 	setNodes(t, s, n)
 	values := make([]Value, n)
 	for v := range values {
@@ -173,11 +175,11 @@ func TestReaderBlocks(t *testing.T) {
 			at     NodeID
 			want   bounds
 		}{
-			{"x", 0, bounds{Range{0, columnBlockRows}, FloatValue(-1), FloatValue(columnBlockRows - 1)}},
-			{"x", columnBlockRows, bounds{Range{columnBlockRows, 2 * columnBlockRows}, FloatValue(columnBlockRows), FloatValue(2*columnBlockRows - 1)}},
-			{"x", NodeID(n - 1), bounds{Range{2 * columnBlockRows, NodeID(n)}, FloatValue(2 * columnBlockRows), FloatValue(float64(n - 1))}},
-			{"c", 1, bounds{Range{0, columnBlockRows}, StringValue("a"), StringValue("z")}},
-			{"label", 1, bounds{Range{0, columnBlockRows}, Value{}, Value{}}},
+			{"x", 0, bounds{Range{0, codec.ColumnRows}, FloatValue(-1), FloatValue(codec.ColumnRows - 1)}},
+			{"x", codec.ColumnRows, bounds{Range{codec.ColumnRows, 2 * codec.ColumnRows}, FloatValue(codec.ColumnRows), FloatValue(2*codec.ColumnRows - 1)}},
+			{"x", NodeID(n - 1), bounds{Range{2 * codec.ColumnRows, NodeID(n)}, FloatValue(2 * codec.ColumnRows), FloatValue(float64(n - 1))}},
+			{"c", 1, bounds{Range{0, codec.ColumnRows}, StringValue("a"), StringValue("z")}},
+			{"label", 1, bounds{Range{0, codec.ColumnRows}, Value{}, Value{}}},
 		} {
 			r, err := tx.Reader(test.column)
 			if err != nil {
@@ -284,7 +286,7 @@ func TestLongStrings(t *testing.T) {
 				}
 			}
 			_, least, greatest, err := r.Block(0)
-			slices.SortFunc(values, Value.compare)
+			slices.SortFunc(values, Value.Compare)
 			if least != values[0] || greatest != values[n-1] {
 				t.Errorf("bounds: got %.10q and %.10q, want %.10q and %.10q", least, greatest, values[0], values[n-1])
 			}

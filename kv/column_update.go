@@ -36,7 +36,7 @@ func checkColumn(name string, kind Kind) error {
 	if name == idColumn || name == degreeColumn {
 		return fmt.Errorf("%w: column %s is built in", ErrInvalidName, name)
 	}
-	if !kind.isColumn() {
+	if !kind.IsColumn() {
 		return fmt.Errorf("column %s: %w: %s is no kind of column", name, ErrInvalidValue, kind)
 	}
 	if name == LabelColumn && kind != KindClass {
@@ -106,7 +106,7 @@ func (tx *Tx) SetValue(v NodeID, column string, value Value) error {
 	if err != nil {
 		return err
 	}
-	after, err := entry.Kind.fit(value)
+	after, err := fit(entry.Kind, value)
 	if err != nil {
 		return fmt.Errorf("column %s: %w", column, err)
 	}
@@ -124,7 +124,7 @@ func (tx *Tx) SetValue(v NodeID, column string, value Value) error {
 		entry.Deltas = true
 		c.Columns[column] = entry
 	}
-	if err := tx.put(columnDeltaKey(entry.Generation, v), tx.cat.toCell(entry.Kind, after).append(nil)); err != nil {
+	if err := tx.put(columnDeltaKey(entry.Generation, v), tx.cat.toCell(entry.Kind, after).Append(nil)); err != nil {
 		return err
 	}
 	if !entry.Indexed {

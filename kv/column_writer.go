@@ -2,9 +2,10 @@ package kv
 
 import (
 	"fmt"
-	"math"
 
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // longString is the length from which a string does not go into a block but beside it, as a delta, so that a block of
@@ -18,7 +19,7 @@ type ColumnWriter struct {
 	b     *Bulk
 	name  string
 	entry columnEntry
-	block *cells
+	block *codec.Cells
 	first NodeID // of block
 	next  NodeID // the least node that is still in order
 
@@ -27,9 +28,9 @@ type ColumnWriter struct {
 	buf    []byte        // scratch
 }
 
-func newColumnWriter(b *Bulk, name string, kind Kind, g generation) *ColumnWriter {
+func newColumnWriter(b *Bulk, name string, kind Kind, g record.Generation) *ColumnWriter {
 	entry := columnEntry{Generation: g, Kind: kind, Rows: uint32(b.draft.Nodes)}
-	w := &ColumnWriter{b: b, name: name, entry: entry, block: newCells(kind)}
+	w := &ColumnWriter{b: b, name: name, entry: entry, block: codec.NewCells(kind)}
 	w.startBlock(0)
 	return w
 }
@@ -38,7 +39,7 @@ func newColumnWriter(b *Bulk, name string, kind Kind, g generation) *ColumnWrite
 func (w *ColumnWriter) Put(v NodeID, value Value) error { return w.b.fail(w.putValue(v, value)) }
 
 func (w *ColumnWriter) putValue(v NodeID, value Value) error {
-	value, err := w.entry.Kind.fit(value)
+	value, err := fit(w.entry.Kind, value)
 	if err != nil {
 		return fmt.Errorf("column %s: %w", w.name, err)
 	}
@@ -109,48 +110,35 @@ func (w *ColumnWriter) put(v NodeID, cell Value) error {
 
 // set takes the next row in order.
 func (w *ColumnWriter) set(v NodeID, cell Value) error {
-	for v-w.first >= columnBlockRows {
+	for v-w.first >= codec.ColumnRows {
 		if err := w.flushBlock(); err != nil {
 			return err
 		}
 	}
 	w.next = v + 1
-	if len(cell.str) > longString {
+	if len(cell.Str()) > longString {
 		w.entry.Deltas = true
-		w.cell = cell.append(w.cell[:0])
-		return w.b.batch.put(columnDeltaKey(w.entry.Generation, v), w.cell)
+		w.cell = cell.Append(w.cell[:0])
+		return w.b.batch.Put(columnDeltaKey(w.entry.Generation, v), w.cell)
 	}
-	w.block.set(int(v-w.first), cell)
+	w.block.Set(int(v-w.first), cell)
 	return nil
-}
-
-// set is the row of a block before it is encoded.
-func (c *cells) set(row int, cell Value) {
-	c.present[row] = !cell.IsNull()
-	switch {
-	case c.floats != nil:
-		c.floats[row] = math.Float64frombits(cell.num)
-	case c.strs != nil:
-		c.strs[row] = cell.str
-	default:
-		c.ints[row] = int64(cell.num)
-	}
 }
 
 func (w *ColumnWriter) startBlock(first NodeID) {
 	w.first = first
-	w.block.reset(int(min(columnBlockRows, w.entry.Rows-uint32(first))))
+	w.block.Reset(int(min(codec.ColumnRows, w.entry.Rows-uint32(first))))
 }
 
 func (w *ColumnWriter) flushBlock() error {
-	w.buf = w.block.encode(w.buf[:0])
-	_, err := putParts(w.b.batch.put, columnKey(w.entry.Generation, uint32(w.first)/columnBlockRows), w.buf)
-	w.startBlock(w.first + columnBlockRows)
+	w.buf = w.block.Encode(w.buf[:0])
+	_, err := record.PutParts(w.b.batch.Put, columnKey(w.entry.Generation, uint32(w.first)/codec.ColumnRows), w.buf)
+	w.startBlock(w.first + codec.ColumnRows)
 	return err
 }
 
 func (w *ColumnWriter) spill(v NodeID, cell Value) error {
-	w.cell = cell.append(w.cell[:0])
+	w.cell = cell.Append(w.cell[:0])
 	return w.sorter.AddUint64(uint64(v), w.cell)
 }
 
@@ -160,9 +148,9 @@ func (w *ColumnWriter) sort() { w.sorter = spill.New(w.b.s.dir, w.b.SortMemory()
 // startSorting moves the rows so far into a sorter. Those on disk are read back; they will be written again.
 func (w *ColumnWriter) startSorting() error {
 	w.sort()
-	for row, present := range w.block.present[:w.block.count] {
+	for row, present := range w.block.Present[:w.block.Count] {
 		if present {
-			if err := w.spill(w.first+NodeID(row), w.block.get(row)); err != nil {
+			if err := w.spill(w.first+NodeID(row), w.block.Get(row)); err != nil {
 				return err
 			}
 		}
@@ -181,11 +169,11 @@ func (w *ColumnWriter) startSorting() error {
 		}
 		blocks := written
 		blocks.Deltas = false
-		var c columnBlock
-		for first := 0; first < int(blocks.Rows); first += columnBlockRows {
-			err := getFunc(tx.get).columnBlock(blocks, uint32(first/columnBlockRows), &c, func() error {
-				for row := range c.count {
-					spill(NodeID(first+row), c.cell(row, blocks.Kind))
+		var c codec.Column
+		for first := 0; first < int(blocks.Rows); first += codec.ColumnRows {
+			err := getFunc(tx.get).columnBlock(blocks, uint32(first/codec.ColumnRows), &c, func() error {
+				for row := range c.Count {
+					spill(NodeID(first+row), c.Cell(row, blocks.Kind))
 				}
 				return failed
 			})
@@ -200,25 +188,12 @@ func (w *ColumnWriter) startSorting() error {
 	})
 }
 
-// get is the inverse of set, of a row that is present.
-func (c *cells) get(row int) Value {
-	switch {
-	case c.floats != nil:
-		return FloatValue(c.floats[row])
-	case c.strs != nil:
-		return StringValue(c.strs[row])
-	case c.kind == KindBool:
-		return BoolValue(c.ints[row] != 0)
-	}
-	return IntValue(c.ints[row])
-}
-
 // finish writes what is buffered and returns the column's entry.
 func (w *ColumnWriter) finish() (columnEntry, error) {
 	if w.sorter != nil {
 		w.startBlock(0)
 		err := sortedRows(w.sorter, "column "+w.name, func(v NodeID, body []byte) error {
-			cell, err := parseValue(body)
+			cell, err := codec.ParseValue(body)
 			if err != nil {
 				return err
 			}

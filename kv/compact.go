@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // Compact folds edge, node, column and matrix deltas into blocks and drops what is no longer referenced. NodeIDs stay.
@@ -23,7 +25,7 @@ func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 		return err
 	}
 	defer bulk.Abort()
-	if err := s.mergeable(); err != nil {
+	if err := s.db.Mergeable(); err != nil {
 		return err
 	}
 	c := compaction{bulk, progress}
@@ -66,9 +68,9 @@ func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 
 // mergeAll merges the tables, so that records that were deleted give their room back. The caller holds the writer's lock.
 func (s *Store) mergeAll() error {
-	err := s.mergeable()
+	err := s.db.Mergeable()
 	if err == nil {
-		err = s.flatten()
+		err = s.db.Flatten()
 	}
 	if err != nil {
 		return fmt.Errorf("committed, but merging tables: %w", err)
@@ -110,13 +112,13 @@ func (c compaction) graph(ctx context.Context) error {
 	return c.ids(ctx, draft.Graph)
 }
 
-func (c compaction) adjacency(ctx context.Context, g generation) error {
+func (c compaction) adjacency(ctx context.Context, g record.Generation) error {
 	tx := c.bulk.Tx()
 	blocks, err := tx.AdjacencyBlocks()
 	if err != nil {
 		return err
 	}
-	w := newAdjacencyWriter(c.bulk.batch.put, g, tx.cat.arcForm())
+	w := newAdjacencyWriter(c.bulk.batch.Put, g, tx.cat.arcForm())
 	var lists Adjacency
 	for _, r := range blocks {
 		if err := ctx.Err(); err != nil {
@@ -136,10 +138,10 @@ func (c compaction) adjacency(ctx context.Context, g generation) error {
 }
 
 // positions rewrites both directions between position and NodeID, which are the same number for nodes added later.
-func (c compaction) positions(ctx context.Context, g generation) error {
+func (c compaction) positions(ctx context.Context, g record.Generation) error {
 	tx := c.bulk.Tx()
-	for _, k := range []kind{kindNodeAt, kindPosition} {
-		w := numberWriter{put: c.bulk.batch.put, kind: k, generation: g}
+	for _, k := range []record.Kind{record.KindNodeAt, record.KindPosition} {
+		w := numberWriter{put: c.bulk.batch.Put, kind: k, generation: g}
 		var block []uint32
 		var err error
 		for first := 0; first < tx.cat.LoadedNodes; first += numbersPerBlock {
@@ -183,9 +185,9 @@ func (c compaction) dense() (bool, error) {
 	return true, nil
 }
 
-func (c compaction) ids(ctx context.Context, g generation) (err error) {
+func (c compaction) ids(ctx context.Context, g record.Generation) (err error) {
 	tx := c.bulk.Tx()
-	w := newIDWriter(c.bulk.batch.put, g, c.bulk.Dir(), c.bulk.SortMemory())
+	w := newIDWriter(c.bulk.batch.Put, g, c.bulk.Dir(), c.bulk.SortMemory())
 	defer func() { err = errors.Join(err, w.close()) }()
 	ids := tx.newIDReader()
 	for position := range tx.cat.Nodes {

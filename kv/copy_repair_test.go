@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // decided returns how many of the first decisions of a store that opens and has no problem are as decisionSession put them.
@@ -162,10 +164,10 @@ func TestEarlierCopyIsUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := generation(0)
+	g := record.Generation(0)
 	view(t, s, func(tx *Tx) error { g = tx.cat.Spaces["decisions"]; return nil })
 	damagedStores.Store(later, true)
-	for i, value := range map[int][]byte{3: {1, 2}, 4: encode(spaceKey(g, []byte("004")), []byte("newer"))} {
+	for i, value := range map[int][]byte{3: {1, 2}, 4: record.Encode(spaceKey(g, []byte("004")), []byte("newer"))} {
 		writeRaw(t, s, spaceKey(g, fmt.Appendf(nil, "%03d", i)), value)
 	}
 	closeStore(t, s)

@@ -7,6 +7,9 @@ import (
 	"iter"
 	"math"
 	"math/bits"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // The dictionary is on disk and never wholly in memory. Of the nodes of the load it holds
@@ -26,10 +29,12 @@ const (
 	bucketEntry     = 8    // bytes
 )
 
-func addedNodeKey(g generation, v NodeID) []byte { return numberKey(kindAddedNode, g, uint32(v)) }
+func addedNodeKey(g record.Generation, v NodeID) []byte {
+	return record.NumberKey(record.KindAddedNode, g, uint32(v))
+}
 
-func addedIDKey(g generation, id string) []byte {
-	return append(generationPrefix(kindAddedID, g), id...)
+func addedIDKey(g record.Generation, id string) []byte {
+	return append(record.Prefix(record.KindAddedID, g), id...)
 }
 
 // Node returns the node of an external id; ErrNotFound where there is none.
@@ -63,7 +68,7 @@ func (tx *Tx) position(id string) (int, error) {
 		found, err := tx.find(key, func(body []byte) error {
 			var n int
 			if v, n = binary.Uvarint(body); n != len(body) || v < uint64(tx.cat.LoadedNodes) || v >= uint64(tx.cat.Nodes) {
-				return corrupt(key, fmt.Sprintf("it names node number %d, want %d to %d", v, tx.cat.LoadedNodes, tx.cat.Nodes-1))
+				return record.Corrupt(key, fmt.Sprintf("it names node number %d, want %d to %d", v, tx.cat.LoadedNodes, tx.cat.Nodes-1))
 			}
 			return nil
 		})
@@ -80,14 +85,14 @@ func (tx *Tx) position(id string) (int, error) {
 // lookupID finds the position of an id of the load in its bucket, or −1.
 func (tx *Tx) lookupID(id string) (int, error) {
 	hash := hashID(id)
-	name := recordName{kind: kindIDLookup, generation: tx.cat.Graph, a: bucketOf(hash, buckets(tx.cat.LoadedNodes))}
+	name := recordName{kind: record.KindIDLookup, generation: tx.cat.Graph, a: bucketOf(hash, buckets(tx.cat.LoadedNodes))}
 	r, err := tx.lookup(name)
 	if err != nil {
 		return -1, err
 	}
 	body := r.body
 	if len(body)%bucketEntry != 0 {
-		return -1, corrupt(name.key(), fmt.Sprintf("it has %d bytes, want a multiple of %d", len(body), bucketEntry))
+		return -1, record.Corrupt(name.key(), fmt.Sprintf("it has %d bytes, want a multiple of %d", len(body), bucketEntry))
 	}
 	for ; len(body) > 0; body = body[bucketEntry:] {
 		if binary.LittleEndian.Uint32(body) != uint32(hash) {
@@ -95,7 +100,7 @@ func (tx *Tx) lookupID(id string) (int, error) {
 		}
 		position := binary.LittleEndian.Uint32(body[4:])
 		if int64(position) >= int64(tx.cat.LoadedNodes) {
-			return -1, corrupt(name.key(), fmt.Sprintf("it names position %d of %d", position, tx.cat.LoadedNodes))
+			return -1, record.Corrupt(name.key(), fmt.Sprintf("it names position %d of %d", position, tx.cat.LoadedNodes))
 		}
 		got, err := tx.loadedID(int(position))
 		if err != nil {
@@ -110,7 +115,7 @@ func (tx *Tx) lookupID(id string) (int, error) {
 
 // loadedID returns the id at a position of the load, where ids are stored; borrowed, and not to be changed.
 func (tx *Tx) loadedID(position int) ([]byte, error) {
-	name := recordName{kind: kindIDs, generation: tx.cat.Graph, a: uint32(position / idsPerBlock)}
+	name := recordName{kind: record.KindIDs, generation: tx.cat.Graph, a: uint32(position / idsPerBlock)}
 	r, err := tx.lookup(name)
 	if err != nil {
 		return nil, err
@@ -120,7 +125,7 @@ func (tx *Tx) loadedID(position int) ([]byte, error) {
 	for k := block; k < min(block+idsPerBlock, tx.cat.LoadedNodes); k++ {
 		length, n := binary.Uvarint(text)
 		if n <= 0 || length > MaxID {
-			return nil, corrupt(name.key(), fmt.Sprintf("id %d of it has no length", k-block))
+			return nil, record.Corrupt(name.key(), fmt.Sprintf("id %d of it has no length", k-block))
 		}
 		if k < position {
 			begin += int(length)
@@ -130,7 +135,7 @@ func (tx *Tx) loadedID(position int) ([]byte, error) {
 		text = text[n:]
 	}
 	if end > len(text) {
-		return nil, corrupt(name.key(), fmt.Sprintf("its ids have %d bytes, want %d", len(text), end))
+		return nil, record.Corrupt(name.key(), fmt.Sprintf("its ids have %d bytes, want %d", len(text), end))
 	}
 	return text[begin:end], nil
 }
@@ -156,7 +161,7 @@ func (tx *Tx) Position(v NodeID) (int, error) {
 	if int(v) >= tx.cat.LoadedNodes {
 		return int(v), nil
 	}
-	position, err := tx.number(kindPosition, int(v))
+	position, err := tx.number(record.KindPosition, int(v))
 	return int(position), err
 }
 
@@ -171,7 +176,7 @@ func (tx *Tx) NodeAt(position int) (NodeID, error) {
 	if position >= tx.cat.LoadedNodes {
 		return NodeID(position), nil
 	}
-	v, err := tx.number(kindNodeAt, position)
+	v, err := tx.number(record.KindNodeAt, position)
 	return NodeID(v), err
 }
 
@@ -186,7 +191,7 @@ func (tx *Tx) InFileOrder() iter.Seq2[NodeID, error] {
 		var block []uint32
 		for first := 0; first < tx.cat.LoadedNodes; first += numbersPerBlock {
 			var err error
-			if block, err = tx.numbers(kindNodeAt, first/numbersPerBlock, block[:0]); err != nil {
+			if block, err = tx.numbers(record.KindNodeAt, first/numbersPerBlock, block[:0]); err != nil {
 				yield(0, err)
 				return
 			}
@@ -204,8 +209,8 @@ func (tx *Tx) InFileOrder() iter.Seq2[NodeID, error] {
 	}
 }
 
-// number reads one number of a column of kind kindNodeAt or kindPosition.
-func (tx *Tx) number(k kind, i int) (n uint32, err error) {
+// number reads one number of a column of kind KindNodeAt or KindPosition.
+func (tx *Tx) number(k record.Kind, i int) (n uint32, err error) {
 	block := i / numbersPerBlock
 	r, err := tx.lookup(recordName{kind: k, generation: tx.cat.Graph, a: uint32(block)})
 	if err == nil {
@@ -218,8 +223,8 @@ func (tx *Tx) number(k kind, i int) (n uint32, err error) {
 }
 
 // numbers appends a whole block of numbers to dst.
-func (tx *Tx) numbers(k kind, block int, dst []uint32) ([]uint32, error) {
-	err := tx.need(numberKey(k, tx.cat.Graph, uint32(block)), func(body []byte) error {
+func (tx *Tx) numbers(k record.Kind, block int, dst []uint32) ([]uint32, error) {
+	err := tx.need(record.NumberKey(k, tx.cat.Graph, uint32(block)), func(body []byte) error {
 		if err := tx.checkNumbers(k, block, body); err != nil {
 			return err
 		}
@@ -236,18 +241,18 @@ func (tx *Tx) numbers(k kind, block int, dst []uint32) ([]uint32, error) {
 }
 
 // checkNumbers returns an error where a block of numbers is not as long as it should be.
-func (tx *Tx) checkNumbers(k kind, block int, body []byte) error {
+func (tx *Tx) checkNumbers(k record.Kind, block int, body []byte) error {
 	if want := 4 * min(numbersPerBlock, tx.cat.LoadedNodes-block*numbersPerBlock); len(body) != want {
-		key := numberKey(k, tx.cat.Graph, uint32(block))
-		return corrupt(key, fmt.Sprintf("it has %d bytes, want %d", len(body), want))
+		key := record.NumberKey(k, tx.cat.Graph, uint32(block))
+		return record.Corrupt(key, fmt.Sprintf("it has %d bytes, want %d", len(body), want))
 	}
 	return nil
 }
 
-func (tx *Tx) numberIn(k kind, block int, body []byte, i int) (uint32, error) {
+func (tx *Tx) numberIn(k record.Kind, block int, body []byte, i int) (uint32, error) {
 	n := binary.LittleEndian.Uint32(body[4*i:])
 	if int64(n) >= int64(tx.cat.LoadedNodes) {
-		return 0, corrupt(numberKey(k, tx.cat.Graph, uint32(block)), fmt.Sprintf("it has %d, want less than %d", n, tx.cat.LoadedNodes))
+		return 0, record.Corrupt(record.NumberKey(k, tx.cat.Graph, uint32(block)), fmt.Sprintf("it has %d, want less than %d", n, tx.cat.LoadedNodes))
 	}
 	return n, nil
 }
@@ -318,7 +323,7 @@ func (tx *Tx) AddNode(n Node) (NodeID, error) {
 }
 
 // graphForWrite is the generation of the graph, which a graph without one is given.
-func (tx *Tx) graphForWrite() (generation, error) {
+func (tx *Tx) graphForWrite() (record.Generation, error) {
 	if tx.cat.Graph != 0 {
 		return tx.cat.Graph, nil
 	}
@@ -331,7 +336,7 @@ func (tx *Tx) graphForWrite() (generation, error) {
 }
 
 // maxNodes leaves the end of a full range a NodeID, also that of its last block, of a column, a matrix or the numbers.
-const maxNodes = math.MaxUint32 + 1 - columnBlockRows
+const maxNodes = math.MaxUint32 + 1 - codec.ColumnRows
 
 // integerID parses an id that is an integer in its shortest form.
 func integerID(id string) (int64, bool) {

@@ -4,14 +4,15 @@ import (
 	"context"
 	"encoding/binary"
 
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A numberWriter writes a column of numbers, 0, 1, 2, …, as blocks of a new generation.
 type numberWriter struct {
 	put        func(key, body []byte) error
-	kind       kind // kindNodeAt or kindPosition
-	generation generation
+	kind       record.Kind // KindNodeAt or KindPosition
+	generation record.Generation
 	block      uint32
 	body       []byte
 }
@@ -29,7 +30,7 @@ func (w *numberWriter) close() error {
 	if len(w.body) == 0 {
 		return nil
 	}
-	err := w.put(numberKey(w.kind, w.generation, w.block), w.body)
+	err := w.put(record.NumberKey(w.kind, w.generation, w.block), w.body)
 	w.block++
 	w.body = w.body[:0]
 	return err
@@ -39,7 +40,7 @@ func (w *numberWriter) close() error {
 // the memory and the temporary file back.
 type idWriter struct {
 	put        func(key, body []byte) error
-	generation generation
+	generation record.Generation
 	block      uint32
 	ids        int    // in block
 	lengths    []byte // of block
@@ -48,7 +49,7 @@ type idWriter struct {
 	hashes     *spill.Sorter // hash → position
 }
 
-func newIDWriter(put func(key, body []byte) error, g generation, dir string, limit int64) *idWriter {
+func newIDWriter(put func(key, body []byte) error, g record.Generation, dir string, limit int64) *idWriter {
 	return &idWriter{put: put, generation: g, hashes: spill.New(dir, limit)}
 }
 
@@ -72,7 +73,7 @@ func (w *idWriter) closeBlock() error {
 	if w.ids == 0 {
 		return nil
 	}
-	err := w.put(numberKey(kindIDs, w.generation, w.block), append(w.lengths, w.text...))
+	err := w.put(record.NumberKey(record.KindIDs, w.generation, w.block), append(w.lengths, w.text...))
 	w.block++
 	w.ids, w.lengths, w.text = 0, w.lengths[:0], w.text[:0]
 	return err
@@ -92,7 +93,7 @@ func (w *idWriter) finish(ctx context.Context) error {
 		}
 		hash := binary.BigEndian.Uint64(r.Key)
 		for bucket := bucketOf(hash, count); next < bucket; next++ {
-			if err := w.put(numberKey(kindIDLookup, w.generation, next), body); err != nil {
+			if err := w.put(record.NumberKey(record.KindIDLookup, w.generation, next), body); err != nil {
 				return err
 			}
 			body = body[:0]
@@ -101,7 +102,7 @@ func (w *idWriter) finish(ctx context.Context) error {
 		body = append(body, r.Value...)
 	}
 	for ; int(next) < count; next++ {
-		if err := w.put(numberKey(kindIDLookup, w.generation, next), body); err != nil {
+		if err := w.put(record.NumberKey(record.KindIDLookup, w.generation, next), body); err != nil {
 			return err
 		}
 		body = body[:0]

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // mountSmall mounts a file system in memory, which only root may. The returned function changes its size.
@@ -47,7 +49,7 @@ func TestLoadIntoMountPoint(t *testing.T) {
 // fill takes all the room that is left, but for some bytes.
 func fill(t *testing.T, dir string, left int64) (file string) {
 	t.Helper()
-	free, err := freeBytes(dir)
+	free, err := storedir.FreeBytes(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

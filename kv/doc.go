@@ -55,7 +55,7 @@
 //   - A record that is empty, damaged, or under another key is [ErrCorrupt], never an empty answer. So is a block that
 //     should be there and is not (TestRecordDamage, TestDamagedRecordIsCorrupt, TestCheckFindsDamage).
 //   - One number, Options.MemoryBudget, bounds what the store holds at any size of graph. The bytes stored do not depend
-//     on it (TestBudgets, TestLoadIsTheSameAtAnyBudget; shell TestHostileFiles). The exception is that Badger builds several
+//     on it (lsm TestBudgets, TestLoadIsTheSameAtAnyBudget; shell TestHostileFiles). The exception is that Badger builds several
 //     tables at once while it merges: with 64 MiB a store that is written much was seen to hold 155 MiB, and with 128 MiB
 //     once, on a busy machine, 183 MiB.
 //   - A snapshot sees the store as it was when it began, also while a Bulk commits. It may be used by many goroutines

@@ -5,12 +5,14 @@ import (
 	"iter"
 
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // documentKey is the chain of a document. Names hold no control characters, so the zero byte after the space's ends it.
 func documentKey(space, key string) []byte {
 	b := make([]byte, 0, 2+len(space)+len(key))
-	b = append(b, byte(kindDocument))
+	b = append(b, byte(record.KindDocument))
 	b = append(b, space...)
 	b = append(b, 0)
 	return append(b, key...)
@@ -70,7 +72,7 @@ func (tx *Tx) Documents(space string) iter.Seq2[string, error] {
 				yield("", err)
 				return
 			}
-			if !yield(string(r.key[len(prefix):]), nil) {
+			if !yield(string(r.Key[len(prefix):]), nil) {
 				return
 			}
 		}

@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // Edges added, removed or changed after the load are kept beside the blocks, until Compact folds them in: one record
@@ -25,7 +28,7 @@ const (
 type edgeDelta struct {
 	u, v   NodeID
 	change edgeChange
-	arc    arc
+	arc    codec.Arc
 }
 
 // contradiction is the error of a delta that adds an edge of the blocks, or removes or changes one that they have not.
@@ -33,50 +36,52 @@ func (d edgeDelta) contradiction() error {
 	return fmt.Errorf("edge delta %d/%d: %w: it contradicts the adjacency blocks", d.u, d.v, ErrCorrupt)
 }
 
-func edgeDeltaKey(g generation, u, v NodeID) []byte {
-	return pairKey(kindEdgeDelta, g, uint32(u), uint32(v))
+func edgeDeltaKey(g record.Generation, u, v NodeID) []byte {
+	return record.PairKey(record.KindEdgeDelta, g, uint32(u), uint32(v))
 }
 
-func degreeDeltaKey(g generation, v NodeID) []byte { return numberKey(kindDegreeDelta, g, uint32(v)) }
+func degreeDeltaKey(g record.Generation, v NodeID) []byte {
+	return record.NumberKey(record.KindDegreeDelta, g, uint32(v))
+}
 
 // edgeDelta returns the change of the edge u–v.
 func (tx *Tx) edgeDelta(u, v NodeID) (edgeDelta, error) {
 	key := edgeDeltaKey(tx.cat.Graph, u, v)
 	d := edgeDelta{u: u, v: v}
 	_, err := tx.find(key, func(body []byte) (err error) {
-		d.change, d.arc, err = tx.cat.arcForm().decodeDelta(key, body)
+		d.change, d.arc, err = decodeDelta(tx.cat.arcForm(), key, body)
 		return err
 	})
 	return d, err
 }
 
-func (f arcForm) encodeDelta(d edgeDelta) []byte {
+func encodeDelta(f codec.ArcForm, d edgeDelta) []byte {
 	body := []byte{byte(d.change)}
-	if !f.any() || d.change == edgeRemoved {
+	if !f.Any() || d.change == edgeRemoved {
 		return body
 	}
-	e := arcEncoder{form: f}
-	e.append([]arc{d.arc})
-	return e.appendTo(body)
+	e := codec.ArcEncoder{Form: f}
+	e.Append([]codec.Arc{d.arc})
+	return e.AppendTo(body)
 }
 
-func (f arcForm) decodeDelta(key, body []byte) (edgeChange, arc, error) {
-	bad := func() (edgeChange, arc, error) {
-		return edgeKept, arc{}, corrupt(key, fmt.Sprintf("the change is % x", body))
+func decodeDelta(f codec.ArcForm, key, body []byte) (edgeChange, codec.Arc, error) {
+	bad := func() (edgeChange, codec.Arc, error) {
+		return edgeKept, codec.Arc{}, record.Corrupt(key, fmt.Sprintf("the change is % x", body))
 	}
 	if len(body) == 0 {
 		return bad()
 	}
 	change := edgeChange(body[0])
 	switch {
-	case change == edgeAdded && !f.any() && len(body) == 1:
-		return change, arc{1, 1}, nil
+	case change == edgeAdded && !f.Any() && len(body) == 1:
+		return change, codec.Arc{Out: 1, In: 1}, nil
 	case change == edgeRemoved && len(body) == 1:
-		return change, arc{}, nil
-	case (change == edgeAdded || change == edgeChanged) && f.any():
-		arcs, err := f.appendArcs(nil, body[1:], 1)
+		return change, codec.Arc{}, nil
+	case (change == edgeAdded || change == edgeChanged) && f.Any():
+		arcs, err := f.AppendArcs(nil, body[1:], 1)
 		if err != nil {
-			return edgeKept, arc{}, corrupt(key, err.Error())
+			return edgeKept, codec.Arc{}, record.Corrupt(key, err.Error())
 		}
 		if len(arcs) == 1 {
 			return change, arcs[0], nil
@@ -111,15 +116,15 @@ func (tx *Tx) degreeDelta(v NodeID) (degreeDelta, error) {
 }
 
 func decodeDegreeDelta(key, body []byte) (degreeDelta, error) {
-	r := reader{b: body}
-	d := degreeDelta{added: int(r.uvarint(math.MaxUint32)), removed: int(r.uvarint(math.MaxUint32))}
-	if len(r.b) > 0 { // they end with the removed where none is changed
-		if d.changed = int(r.uvarint(math.MaxUint32)); d.changed == 0 {
-			r.fail()
+	r := codec.Reader{Rest: body}
+	d := degreeDelta{added: int(r.Uvarint(math.MaxUint32)), removed: int(r.Uvarint(math.MaxUint32))}
+	if len(r.Rest) > 0 { // they end with the removed where none is changed
+		if d.changed = int(r.Uvarint(math.MaxUint32)); d.changed == 0 {
+			r.Fail()
 		}
 	}
-	if r.failed || len(r.b) > 0 || d == (degreeDelta{}) {
-		return degreeDelta{}, corrupt(key, fmt.Sprintf("the counts are % x", body))
+	if r.Failed || len(r.Rest) > 0 || d == (degreeDelta{}) {
+		return degreeDelta{}, record.Corrupt(key, fmt.Sprintf("the counts are % x", body))
 	}
 	return d, nil
 }
@@ -139,8 +144,8 @@ func (tx *Tx) edgeDeltasOf(v NodeID) ([]edgeDelta, error) {
 // reads may nest in an Update.
 func (tx *Tx) edgeDeltas(r Range) ([]edgeDelta, error) {
 	var deltas []edgeDelta
-	prefix := generationPrefix(kindEdgeDelta, tx.cat.Graph)
-	for rec, err := range tx.scan(prefix, numberKey(kindEdgeDelta, tx.cat.Graph, uint32(r.First))) {
+	prefix := record.Prefix(record.KindEdgeDelta, tx.cat.Graph)
+	for rec, err := range tx.scan(prefix, record.NumberKey(record.KindEdgeDelta, tx.cat.Graph, uint32(r.First))) {
 		if err != nil {
 			return nil, err
 		}
@@ -156,34 +161,34 @@ func (tx *Tx) edgeDeltas(r Range) ([]edgeDelta, error) {
 	return deltas, nil
 }
 
-func (tx *Tx) parseEdgeDelta(r record) (edgeDelta, error) {
-	u, err := numberAt(r.key, 0)
+func (tx *Tx) parseEdgeDelta(r record.Record) (edgeDelta, error) {
+	u, err := record.NumberAt(r.Key, 0)
 	if err != nil {
 		return edgeDelta{}, err
 	}
-	v, err := numberAt(r.key, 1)
+	v, err := record.NumberAt(r.Key, 1)
 	if err != nil {
 		return edgeDelta{}, err
 	}
-	change, a, err := tx.cat.arcForm().decodeDelta(r.key, r.body)
+	change, a, err := decodeDelta(tx.cat.arcForm(), r.Key, r.Body)
 	return edgeDelta{NodeID(u), NodeID(v), change, a}, err
 }
 
 // addDegreeDeltas adds the deltas of r to its degrees.
 func (tx *Tx) addDegreeDeltas(r Range, degrees []uint32) error {
-	prefix := generationPrefix(kindDegreeDelta, tx.cat.Graph)
+	prefix := record.Prefix(record.KindDegreeDelta, tx.cat.Graph)
 	for rec, err := range tx.scan(prefix, degreeDeltaKey(tx.cat.Graph, r.First)) {
 		if err != nil {
 			return err
 		}
-		v, err := numberAt(rec.key, 0)
+		v, err := record.NumberAt(rec.Key, 0)
 		if err != nil {
 			return err
 		}
 		if NodeID(v) >= r.End {
 			break
 		}
-		d, err := decodeDegreeDelta(rec.key, rec.body)
+		d, err := decodeDegreeDelta(rec.Key, rec.Body)
 		if err != nil {
 			return err
 		}
@@ -212,20 +217,20 @@ func (a *Adjacency) apply(deltas []edgeDelta, withArcs bool) error {
 	write := int64(len(a.Neighbors) + added)
 	a.Neighbors = append(a.Neighbors, make([]NodeID, added)...)
 	if withArcs {
-		a.arcs = append(a.arcs, make([]arc, added)...)
+		a.arcs = append(a.arcs, make([]codec.Arc, added)...)
 	}
-	put := func(v NodeID, from arc) {
+	put := func(v NodeID, from codec.Arc) {
 		write--
 		a.Neighbors[write] = v
 		if withArcs {
 			a.arcs[write] = from
 		}
 	}
-	arcAt := func(i int64) arc {
+	arcAt := func(i int64) codec.Arc {
 		if withArcs {
 			return a.arcs[i]
 		}
-		return arc{}
+		return codec.Arc{}
 	}
 	for i := a.Len() - 1; i >= 0; i-- {
 		begin, end := a.Offsets[i], a.Offsets[i+1] // of the list what is not yet moved
@@ -274,7 +279,7 @@ func (tx *Tx) AddEdge(u, v NodeID) error {
 	if err != nil {
 		return err
 	}
-	if p.after.out != 0 {
+	if p.after.Out != 0 {
 		return fmt.Errorf("edge between nodes number %d and %d: %w", u, v, ErrExists)
 	}
 	return tx.setWeight(p, 1)
@@ -290,7 +295,7 @@ func (tx *Tx) SetEdge(u, v NodeID, weight float32) error {
 		return err
 	case !tx.cat.Weighted:
 		return fmt.Errorf("edge between nodes number %d and %d: %w: the graph has no weights", u, v, ErrInvalidEdge)
-	case !validWeight(weight):
+	case !codec.ValidWeight(weight):
 		return fmt.Errorf("edge between nodes number %d and %d: %w: got weight %v, want one that is finite and greater than 0",
 			u, v, ErrInvalidEdge, weight)
 	}
@@ -304,7 +309,7 @@ func (tx *Tx) RemoveEdge(u, v NodeID) error {
 	if err != nil {
 		return err
 	}
-	if p.after.out == 0 {
+	if p.after.Out == 0 {
 		return fmt.Errorf("edge between nodes number %d and %d: %w", u, v, ErrNotFound)
 	}
 	return tx.setWeight(p, 0)
@@ -313,9 +318,9 @@ func (tx *Tx) RemoveEdge(u, v NodeID) error {
 // A nodePair is two nodes and what joins them, as u has it.
 type nodePair struct {
 	u, v   NodeID
-	loaded arc        // in the blocks
+	loaded codec.Arc  // in the blocks
 	change edgeChange // since
-	after  arc        // with the change
+	after  codec.Arc  // with the change
 }
 
 // pairForWrite returns a pair that is to be changed.
@@ -349,14 +354,14 @@ func (tx *Tx) pairForWrite(u, v NodeID) (nodePair, error) {
 // setWeight sets the weight of the arc u→v, or of the edge in an undirected graph; 0 removes it.
 func (tx *Tx) setWeight(p nodePair, weight float32) error {
 	before := p.after
-	if p.after.out = weight; !tx.cat.Directed {
-		p.after.in = weight
-	} else if _, ok := p.after.sum(); !ok && p.after != (arc{}) {
+	if p.after.Out = weight; !tx.cat.Directed {
+		p.after.In = weight
+	} else if _, ok := p.after.Sum(); !ok && p.after != (codec.Arc{}) {
 		return fmt.Errorf("edge between nodes number %d and %d: %w: the sum of the weights %v and %v is not finite",
-			p.u, p.v, ErrInvalidEdge, p.after.out, p.after.in)
+			p.u, p.v, ErrInvalidEdge, p.after.Out, p.after.In)
 	}
 	change := edgeChanged
-	switch none := (arc{}); {
+	switch none := (codec.Arc{}); {
 	case p.after == p.loaded:
 		change = edgeKept
 	case p.loaded == none:
@@ -368,17 +373,17 @@ func (tx *Tx) setWeight(p nodePair, weight float32) error {
 }
 
 // setEdgeDelta replaces the change of a pair by another, under both ends, and keeps the counts.
-func (tx *Tx) setEdgeDelta(p nodePair, before arc, change edgeChange) error {
+func (tx *Tx) setEdgeDelta(p nodePair, before codec.Arc, change edgeChange) error {
 	g, err := tx.graphForWrite()
 	if err != nil {
 		return err
 	}
-	for _, d := range []edgeDelta{{p.u, p.v, change, p.after}, {p.v, p.u, change, p.after.reversed()}} {
+	for _, d := range []edgeDelta{{p.u, p.v, change, p.after}, {p.v, p.u, change, p.after.Reversed()}} {
 		key := edgeDeltaKey(g, d.u, d.v)
 		if change == edgeKept {
 			err = tx.remove(key)
 		} else {
-			err = tx.put(key, tx.cat.arcForm().encodeDelta(d))
+			err = tx.put(key, encodeDelta(tx.cat.arcForm(), d))
 		}
 		if err != nil {
 			return err
@@ -398,14 +403,14 @@ func (tx *Tx) setEdgeDelta(p nodePair, before arc, change edgeChange) error {
 		return err
 	}
 	counts.EdgeDeltas += int64(counted(change != edgeKept) - counted(p.change != edgeKept))
-	counts.Edges += int64(counted(p.after != arc{}) - counted(before != arc{}))
+	counts.Edges += int64(counted(p.after != codec.Arc{}) - counted(before != codec.Arc{}))
 	if tx.cat.Directed {
-		counts.Arcs += p.after.count() - before.count()
+		counts.Arcs += p.after.Count() - before.Count()
 	}
 	return nil
 }
 
-func (tx *Tx) setDegreeDelta(g generation, v NodeID, d degreeDelta) error {
+func (tx *Tx) setDegreeDelta(g record.Generation, v NodeID, d degreeDelta) error {
 	key := degreeDeltaKey(g, v)
 	if d == (degreeDelta{}) {
 		return tx.remove(key)

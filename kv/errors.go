@@ -3,45 +3,48 @@ package kv
 import (
 	"errors"
 	"fmt"
-	"os"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // Errors returned when opening or creating a store.
 var (
 	// ErrNotStore is returned by Open for a directory that holds no store.
-	ErrNotStore = errors.New("kv: not a graphcleaner store")
+	ErrNotStore = lsm.ErrNotStore
 
 	// ErrVersion is returned by Open for a store of another format version, and by Migrate and Restore for one of a newer;
 	// the error is a *VersionError. It is also that of a single record whose form is another.
-	ErrVersion = errors.New("kv: unknown format version")
+	ErrVersion = record.ErrVersion
 
 	// ErrLocked is returned for a store that another process, or this one, holds open, and by a load or a Restore into a
 	// directory while there is another; the error is a *LockedError.
-	ErrLocked = errors.New("kv: store is locked")
+	ErrLocked = storedir.ErrLocked
 
 	// ErrCrashed is returned by a read-only Open of a store that was not closed: its log must be replayed first,
 	// which writes, and needs room on disk for it.
-	ErrCrashed = errors.New("kv: store was not closed properly")
+	ErrCrashed = lsm.ErrCrashed
 )
 
 // Errors returned when reading.
 var (
 	// ErrNotFound is returned when a node, edge, matrix or document is not there.
-	ErrNotFound = errors.New("kv: not found")
+	ErrNotFound = lsm.ErrNotFound
 
 	// ErrNoColumn is returned for a property name that no column has.
 	ErrNoColumn = errors.New("kv: no such column")
 
 	// ErrCorrupt marks a record that is empty, damaged, found under another key, or missing where one must be, and a
 	// file of a store that is.
-	ErrCorrupt = errors.New("kv: corrupt record")
+	ErrCorrupt = record.ErrCorrupt
 
 	// ErrShape is returned when a slice handed in has not the length, or a range not the bounds, that the store has.
 	ErrShape = errors.New("kv: wrong shape")
 
 	// ErrClosed is returned by everything that is used after its end: a Store after Close, a Tx after Close or
 	// outside the closure it was given to, a Bulk after Commit or Abort.
-	ErrClosed = errors.New("kv: closed")
+	ErrClosed = lsm.ErrClosed
 )
 
 // Errors returned when writing.
@@ -50,7 +53,7 @@ var (
 	ErrBusy = errors.New("kv: store is being written")
 
 	// ErrReadOnly is returned by writes to a store opened read-only, and to a Tx that is not an Update's.
-	ErrReadOnly = errors.New("kv: read-only")
+	ErrReadOnly = lsm.ErrReadOnly
 
 	// ErrExists is returned when what should be made is there already.
 	ErrExists = errors.New("kv: exists already")
@@ -68,26 +71,26 @@ var (
 	ErrInvalidName = errors.New("kv: invalid name")
 
 	// ErrInvalidValue is returned for a value that its column cannot hold.
-	ErrInvalidValue = errors.New("kv: invalid value")
+	ErrInvalidValue = record.ErrInvalidValue
 
 	// ErrIndexed is returned by a write to an indexed column of a store that was opened without Options.OnWrite.
 	ErrIndexed = errors.New("kv: column is indexed: open the store with index.Open")
 
 	// ErrNoSpace is returned where the disk has not the room that a write needs, with what follows from it; nothing
 	// of that write is done.
-	ErrNoSpace = errors.New("kv: not enough room on disk")
+	ErrNoSpace = storedir.ErrNoSpace
 
 	// ErrFailed is returned by writes to a store, and by its Close, after the disk failed a write of it. What was committed
 	// before is on the disk; a store that is closed and opened again goes on from there. Reads return it where what failed
 	// was a merge of tables, the records of which they would not find; where it is an ErrCorrupt too, they are lost.
-	ErrFailed = errors.New("kv: a write to the disk failed, close the store and open it again")
+	ErrFailed = lsm.ErrFailed
 
 	// ErrCatalogTooBig is returned where the names of classes and of the columns of matrices, which are written together,
 	// are more than a transaction can hold: about 1.1 MB, and but for a Loader more with a larger memory budget.
 	ErrCatalogTooBig = errors.New("kv: too many names")
 
 	// ErrTxTooBig is returned when an Update has written more than a transaction can hold.
-	ErrTxTooBig = errors.New("kv: transaction too big: write less in one Update, or use Store.Bulk or a Loader")
+	ErrTxTooBig = lsm.ErrTxTooBig
 
 	// ErrDuplicateRow is returned when a bulk writer was given a node twice; the error is a *DuplicateRowError.
 	ErrDuplicateRow = errors.New("kv: node given twice")
@@ -122,31 +125,7 @@ func (e *VersionError) Error() string {
 func (e *VersionError) Unwrap() error { return ErrVersion }
 
 // A LockedError says who holds a store open. It is an ErrLocked.
-type LockedError struct {
-	Dir     string
-	PID     int    // the holder's process id, zero where it is not known
-	Command string // its command line, "" where it is not known
-}
-
-// newLockedError is for a directory that a process holds, zero where it is not known which.
-func newLockedError(dir string, pid int) *LockedError {
-	return &LockedError{Dir: dir, PID: pid, Command: commandOf(pid)}
-}
-
-func (e *LockedError) Error() string {
-	switch e.PID {
-	case 0:
-		return fmt.Sprintf("%s is in use by another process", e.Dir)
-	case os.Getpid():
-		return fmt.Sprintf("%s is already open in this process", e.Dir)
-	}
-	if e.Command != "" {
-		return fmt.Sprintf("%s is in use by process %d (%s)", e.Dir, e.PID, e.Command)
-	}
-	return fmt.Sprintf("%s is in use by process %d", e.Dir, e.PID)
-}
-
-func (e *LockedError) Unwrap() error { return ErrLocked }
+type LockedError = storedir.LockedError
 
 // A DuplicateRowError names a node that was put twice into a bulk writer. It is an ErrDuplicateRow.
 type DuplicateRowError struct {

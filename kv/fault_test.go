@@ -10,8 +10,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"github.com/graphcleaner/graphcleaner/internal/mapped"
 )
 
 // faultyStore is an open store of one large table that is cut short below it, with a snapshot that began before.
@@ -89,9 +87,6 @@ func TestTablesCutShortBelowAStore(t *testing.T) {
 			return err
 		},
 		"compact": func(s *Store, _ *Tx) error { return s.Compact(t.Context(), nil) },
-		"a table": func(s *Store, _ *Tx) error {
-			return verifyTable(filepath.Join(s.dir, fileNames(t, s.dir, "*.sst")[0]))
-		},
 	} {
 		s, tx := faultyStore(t, 0)
 		err := read(s, tx)
@@ -104,35 +99,5 @@ func TestTablesCutShortBelowAStore(t *testing.T) {
 		if err := s.Close(); err != nil && !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: Close: %v", name, err)
 		}
-	}
-}
-
-// TestFaultOfATableReader cuts a table short while it is being verified.
-func TestFaultOfATableReader(t *testing.T) {
-	dir := copyStore(t, everyKind(t, 50))
-	path := filepath.Join(dir, fileNames(t, dir, "*.sst")[0])
-	r, err := openTableReader(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.close() //nolint:errcheck // it was read only
-	if err := os.Truncate(path, 0); err != nil {
-		t.Fatal(err)
-	}
-	for i := range r.blocks() {
-		if err := r.verify(i); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), path) {
-			t.Errorf("block %d: got %v, want ErrCorrupt of %s", i, err, path)
-		}
-	}
-}
-
-// TestGuardFaults has a fault be an ErrCorrupt, and leaves other errors.
-func TestGuardFaults(t *testing.T) {
-	want := errors.New("another error")
-	if err := guardFaults(func() error { return want }); err != want {
-		t.Errorf("got %v, want %v", err, want)
-	}
-	if err := guardFaults(func() error { return &mapped.Fault{Path: "x"} }); !errors.Is(err, ErrCorrupt) {
-		t.Errorf("got %v, want ErrCorrupt", err)
 	}
 }

@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // closedStore is a store with records of every kind in two tables, closed.
@@ -39,7 +39,7 @@ func contents(s *Store) (records map[string]string, err error) {
 			if err != nil {
 				return err
 			}
-			records[hex.EncodeToString(r.key)] = string(r.body)
+			records[hex.EncodeToString(r.Key)] = string(r.Body)
 		}
 		return nil
 	})
@@ -184,12 +184,12 @@ func cutBy(path string, bytes int64) error {
 // writing cleans it up.
 func TestCrashLeftovers(t *testing.T) {
 	dir := closedStore(t)
-	for name, text := range map[string]string{"000099.sst": "half a tab", lockFileName: "1\n"} {
+	for name, text := range map[string]string{"000099.sst": "half a tab", storedir.LockFile: "1\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	manifest, err := os.OpenFile(filepath.Join(dir, badger.ManifestFilename), os.O_APPEND|os.O_WRONLY, 0)
+	manifest, err := os.OpenFile(filepath.Join(dir, lsm.ManifestName), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

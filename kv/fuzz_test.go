@@ -7,6 +7,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
 )
 
@@ -17,7 +18,7 @@ func FuzzAdjacencyBlock(f *testing.F) {
 	w := newAdjacencyWriter(func(_, body []byte) error {
 		f.Add(append([]byte(nil), body...))
 		return nil
-	}, 1, arcForm{})
+	}, 1, codec.ArcForm{})
 	for v := range nodes {
 		list := []NodeID{NodeID(v / 2), NodeID(v/2 + 7), NodeID(v/2 + 40)}
 		if err := w.append(list, nil); err != nil {
@@ -76,28 +77,17 @@ func FuzzCatalog(f *testing.F) {
 // FuzzDeltas holds that the records of changed edges and degrees are decoded, or damaged.
 func FuzzDeltas(f *testing.F) {
 	for i, form := range arcForms {
-		f.Add(uint8(i), form.encodeDelta(edgeDelta{u: 1, v: 2, change: edgeAdded, arc: arc{1, 1}}))
+		f.Add(uint8(i), encodeDelta(form, edgeDelta{u: 1, v: 2, change: edgeAdded, arc: codec.Arc{Out: 1, In: 1}}))
 		f.Add(uint8(i), []byte{byte(edgeRemoved)})
 	}
 	f.Add(uint8(0), []byte{1, 2, 3})
 	f.Fuzz(func(t *testing.T, number uint8, body []byte) {
 		key := edgeDeltaKey(1, 1, 2)
-		if _, _, err := arcForms[int(number)%len(arcForms)].decodeDelta(key, body); err != nil && !errors.Is(err, ErrCorrupt) {
+		if _, _, err := decodeDelta(arcForms[int(number)%len(arcForms)], key, body); err != nil && !errors.Is(err, ErrCorrupt) {
 			t.Fatalf("edge: got %v, want ErrCorrupt", err)
 		}
 		if d, err := decodeDegreeDelta(key, body); err == nil && d == (degreeDelta{}) || err != nil && !errors.Is(err, ErrCorrupt) {
 			t.Fatalf("degree: got %+v, %v", d, err)
-		}
-	})
-}
-
-// FuzzManifest holds that the changes of a manifest are read, or refused.
-func FuzzManifest(f *testing.F) {
-	f.Add([]byte(manifestMagic))
-	f.Add([]byte(manifestMagic + "\x00\x00\x00\x02\x00\x00\x00\x00\x0a\x00"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		if sets, err := manifestChanges(text); err == nil && 8*len(sets) > len(text) {
-			t.Fatalf("got %d changes of %d bytes", len(sets), len(text))
 		}
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strconv"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // An idReader reads external ids and keeps the blocks it last read, so that neighbouring nodes, and neighbouring
@@ -52,17 +54,17 @@ func (r *idReader) at(v NodeID) (string, error) {
 	}
 	block := int(v) / numbersPerBlock
 	if block != r.positionsBlock {
-		name := recordName{kind: kindPosition, generation: r.tx.cat.Graph, a: uint32(block)}
+		name := recordName{kind: record.KindPosition, generation: r.tx.cat.Graph, a: uint32(block)}
 		body, err := r.record(name, r.positionsBlock)
 		if err == nil {
-			err = r.tx.checkNumbers(kindPosition, block, body)
+			err = r.tx.checkNumbers(record.KindPosition, block, body)
 		}
 		if err != nil {
 			return "", err
 		}
 		r.positions, r.positionsBlock = body, block
 	}
-	position, err := r.tx.numberIn(kindPosition, block, r.positions, int(v)%numbersPerBlock)
+	position, err := r.tx.numberIn(record.KindPosition, block, r.positions, int(v)%numbersPerBlock)
 	if err != nil {
 		return "", err
 	}
@@ -105,7 +107,7 @@ func (r *idReader) loaded(position int) (string, error) {
 
 // read decodes a block of ids, the one read before being last: their lengths as varints, then their bytes.
 func (r *idReader) read(block, last int) error {
-	name := recordName{kind: kindIDs, generation: r.tx.cat.Graph, a: uint32(block)}
+	name := recordName{kind: record.KindIDs, generation: r.tx.cat.Graph, a: uint32(block)}
 	body, err := r.record(name, last)
 	if err != nil {
 		return err
@@ -115,14 +117,14 @@ func (r *idReader) read(block, last int) error {
 	for range min(idsPerBlock, r.tx.cat.LoadedNodes-block*idsPerBlock) {
 		length, n := binary.Uvarint(body)
 		if n <= 0 || length > MaxID {
-			return corrupt(name.key(), fmt.Sprintf("id %d of it has no length", len(r.ends)))
+			return record.Corrupt(name.key(), fmt.Sprintf("id %d of it has no length", len(r.ends)))
 		}
 		end += int(length)
 		r.ends = append(r.ends, end)
 		body = body[n:]
 	}
 	if len(body) != end {
-		return corrupt(name.key(), fmt.Sprintf("its ids have %d bytes, want %d", len(body), end))
+		return record.Corrupt(name.key(), fmt.Sprintf("its ids have %d bytes, want %d", len(body), end))
 	}
 	r.text = body
 	return nil

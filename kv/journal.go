@@ -3,7 +3,6 @@ package kv
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -11,10 +10,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // Badger's own log cannot tell that it holds fewer commits than there were: it ends, for Badger, before the first entry
@@ -32,30 +32,19 @@ const journalName = "journal"
 // journaledFormat is the first format version of stores that have a journal.
 const journaledFormat = 3
 
-// commitKey is the key of the number of the last commit.
-func commitKey() []byte { return []byte{byte(kindCommit)} }
-
-// commitBody is the body of its record.
-func commitBody(number uint64) []byte { return binary.BigEndian.AppendUint64(nil, number) }
-
 // storedCommit is the number of the last commit that Badger holds, zero where there was none.
 func (s *Store) storedCommit() (number uint64, err error) {
-	err = guard(commitKey(), func() error {
-		return s.db.View(func(txn *badger.Txn) error {
-			item, err := txn.Get(commitKey())
-			if err != nil {
-				return err
-			}
-			return item.Value(func(value []byte) error {
-				number, err = commitNumber(value)
-				return err
-			})
-		})
+	err = s.db.View(func(t *lsm.Txn) error {
+		value, err := t.Get(record.CommitKey())
+		if err == nil {
+			number, err = record.CommitNumber(value)
+		}
+		return err
 	})
-	if errors.Is(err, badger.ErrKeyNotFound) {
+	if errors.Is(err, ErrNotFound) {
 		return 0, nil
 	}
-	return number, wrapBadger(err)
+	return number, err
 }
 
 // identity is the ID of the store as its journal has it.
@@ -69,7 +58,7 @@ func (h header) identity() (id journal.Store) {
 // createJournal begins the journal of a store whose commits so far are in tables.
 func (s *Store) createJournal() (err error) {
 	s.journal, err = journal.Create(s.dir, journalName, s.header.identity(), s.commits)
-	return wrapBadger(err)
+	return storedir.WrapFull(err)
 }
 
 // openJournal brings Badger to what the journal holds, and goes on with the journal. A store that has no header yet, or
@@ -103,7 +92,7 @@ func (s *Store) openJournal() error {
 	}
 	if s.opt.ReadOnly {
 		if held < r.Last() {
-			return crashedError(s.dir)
+			return lsm.CrashedError(s.dir)
 		}
 		return nil
 	}
@@ -111,11 +100,11 @@ func (s *Store) openJournal() error {
 		return err
 	}
 	if s.journal, err = journal.Continue(s.dir, journalName, r.Contents); err != nil {
-		return wrapBadger(err)
+		return storedir.WrapFull(err)
 	}
 	s.commits = s.journal.Last()
 	for range len(r.Segments) - 1 {
-		s.ends = append(s.ends, s.version())
+		s.ends = append(s.ends, s.db.Version())
 	}
 	return nil
 }
@@ -124,21 +113,21 @@ func (s *Store) openJournal() error {
 func (s *Store) fits(c *journal.Contents, held uint64, identified bool) error {
 	for _, segment := range c.Segments {
 		if identified && segment.Store != s.header.identity() && len(c.Damage) == 0 {
-			return corruptFile(segment.Path, "it is the journal of the store %x", segment.Store)
+			return record.CorruptFile(segment.Path, "it is the journal of the store %x", segment.Store)
 		}
 	}
 	if len(c.Damage) > 0 {
 		d := c.Damage[0]
 		switch {
 		case d.Open:
-			return corruptFile(d.Path, "%s; commits after %d may be missing", d.What, max(d.Last, held))
+			return record.CorruptFile(d.Path, "%s; commits after %d may be missing", d.What, max(d.Last, held))
 		case d.First <= d.Last:
-			return corruptFile(d.Path, "%s; %s missing in it", d.What, commits(d.First, d.Last))
+			return record.CorruptFile(d.Path, "%s; %s missing in it", d.What, commits(d.First, d.Last))
 		}
-		return corruptFile(d.Path, "%s; what was written before commit %d is missing in it", d.What, d.Last+1)
+		return record.CorruptFile(d.Path, "%s; what was written before commit %d is missing in it", d.What, d.Last+1)
 	}
 	if held > c.Last() {
-		return corruptFile(c.Segments[len(c.Segments)-1].Path, "it ends with commit %d, and the store has come to %d: %s missing in it",
+		return record.CorruptFile(c.Segments[len(c.Segments)-1].Path, "it ends with commit %d, and the store has come to %d: %s missing in it",
 			c.Last(), held, commits(c.Last()+1, held))
 	}
 	return olderThanJournal(s.dir, held, c.Base())
@@ -164,7 +153,7 @@ func (s *Store) checkJournal() (base, last uint64, known bool, err error) {
 	case len(c.Segments) == 0:
 		return 0, 0, false, s.missingJournal(held)
 	case c.Torn:
-		return 0, 0, false, corruptFile(c.Segments[len(c.Segments)-1].Path, "it ends with a frame that is cut off")
+		return 0, 0, false, record.CorruptFile(c.Segments[len(c.Segments)-1].Path, "it ends with a frame that is cut off")
 	}
 	if err := s.fits(c, held, true); err != nil {
 		return 0, 0, false, err
@@ -173,7 +162,7 @@ func (s *Store) checkJournal() (base, last uint64, known bool, err error) {
 }
 
 func (s *Store) missingJournal(held uint64) error {
-	return corruptFile(filepath.Join(s.dir, journalName+"-*.log"), "the journal is missing: "+
+	return record.CorruptFile(filepath.Join(s.dir, journalName+"-*.log"), "the journal is missing: "+
 		"whether there were commits after %d is not known", held)
 }
 
@@ -202,7 +191,7 @@ type replay struct {
 	latest map[keySum]int
 
 	// outdated, where not nil, says that an entry of a commit may be older than what Badger knows of its key.
-	outdated func(txn *badger.Txn, number uint64, key []byte) (bool, error)
+	outdated func(txn *lsm.Txn, number uint64, key []byte) (bool, error)
 }
 
 // readJournal reads the journal for the first time.
@@ -231,10 +220,10 @@ func (s *Store) replay(r *replay, held uint64) error {
 	}
 	began := time.Now()
 	var records, size int64
-	txn := s.db.NewTransaction(false)
+	txn := s.db.Begin(false)
 	defer txn.Discard()
 	b := newBatch(s)
-	defer b.wb.Cancel()
+	defer b.to.Cancel()
 	place := 0
 	_, err := journal.Scan(s.dir, journalName, func(f journal.Frame) error {
 		for e, err := range f.Entries() {
@@ -266,7 +255,7 @@ func (s *Store) replay(r *replay, held uint64) error {
 		return nil
 	})
 	if err == nil {
-		err = b.flush()
+		err = b.Flush()
 	}
 	if records > 0 || err != nil {
 		s.observe(Event{Kind: EventReplay, Records: records, Bytes: size, Err: err}, began)
@@ -279,38 +268,23 @@ func (s *Store) replay(r *replay, held uint64) error {
 }
 
 // holds says whether Badger has an entry as it is.
-func holds(txn *badger.Txn, e journal.Entry) (same bool, err error) {
-	err = guard(e.Key, func() error {
-		item, err := txn.Get(e.Key)
-		if errors.Is(err, badger.ErrKeyNotFound) {
-			same = e.Value == nil
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		return item.Value(func(value []byte) error {
-			same = e.Value != nil && bytes.Equal(value, e.Value)
-			return nil
-		})
-	})
-	if errors.Is(err, ErrCorrupt) {
+func holds(txn *lsm.Txn, e journal.Entry) (same bool, err error) {
+	value, err := txn.Get(e.Key)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return e.Value == nil, nil
+	case errors.Is(err, ErrCorrupt):
 		return false, nil
+	case err != nil:
+		return false, err
 	}
-	return same, wrapBadger(err)
-}
-
-// version is Badger's number of what was committed last. What was handed to Badger must have been written.
-func (s *Store) version() uint64 {
-	txn := s.db.NewTransaction(false)
-	defer txn.Discard()
-	return txn.ReadTs()
+	return e.Value != nil && bytes.Equal(value, e.Value), nil
 }
 
 // journalIsDue says whether the last segment of the journal has grown to half a memtable. After a failed write the journal
 // stays as it is: it may have what Badger has not.
 func (s *Store) journalIsDue() bool {
-	return s.journal != nil && s.journal.Size() >= s.db.Opts().MemTableSize/2 && s.failure.err() == nil
+	return s.journal != nil && s.journal.Size() >= s.db.MemTableSize()/2 && s.db.Failed() == nil
 }
 
 // rotateJournal begins another segment where it is due, and removes those of which all is in tables. Where it cannot, the
@@ -322,11 +296,11 @@ func (s *Store) rotateJournal() {
 	}
 	err := s.journal.Rotate()
 	if err == nil {
-		s.ends = append(s.ends, s.version())
+		s.ends = append(s.ends, s.db.Version())
 		err = s.trimJournal()
 	}
 	if s.journal.Failed() != nil || errors.Is(err, ErrCorrupt) { // then the next call would fare no better
-		s.failure.set(err)
+		s.db.Fail(err)
 	}
 	if err != nil {
 		s.warn("the journal could not be made shorter", err)
@@ -342,10 +316,7 @@ func (s *Store) warn(what string, err error) {
 
 // trimJournal removes the segments of which all is in tables.
 func (s *Store) trimJournal() error {
-	flushed := uint64(0)
-	for _, t := range s.db.Tables() {
-		flushed = max(flushed, t.MaxVersion) // memtables become tables in the order they were written
-	}
+	flushed := s.db.FlushedVersion()
 	n := 0
 	for n < len(s.ends) && s.ends[n] <= flushed {
 		n++
@@ -377,7 +348,7 @@ func (s *Store) closeJournal(flushed bool) error {
 		return nil
 	case flushed && s.journal.Failed() == nil && !s.journal.Empty():
 		if err := s.journal.Rotate(); err != nil {
-			return errors.Join(wrapBadger(err), s.journal.Close())
+			return errors.Join(storedir.WrapFull(err), s.journal.Close())
 		}
 		if err := s.journal.Remove(len(s.journal.Segments()) - 1); err != nil {
 			return errors.Join(err, s.journal.Close())

@@ -210,7 +210,7 @@ func TestLostTablesAreTold(t *testing.T) {
 func TestJournalStaysShort(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, Options{})
-	memTable := s.db.Opts().MemTableSize
+	memTable := s.db.MemTableSize()
 	most := int64(0)
 	look := func() {
 		size := int64(0)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // linked moves a file or directory, and puts a symbolic link in its place.
@@ -29,7 +31,7 @@ func TestRepairBehindLinks(t *testing.T) {
 			flipTable(t, dir)
 			before := bytesOf(t, dir)
 			if link != "." {
-				if err := os.Mkdir(filepath.Join(dir, link), storeMode); err != nil {
+				if err := os.Mkdir(filepath.Join(dir, link), storedir.Mode); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -12,8 +12,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A Node is one row of a node file. Label "" is unlabelled.
@@ -123,8 +126,8 @@ type Loader struct {
 
 	// In Commit.
 	store      *Store
-	tables     *tableBatch
-	generation generation
+	tables     *lsm.Tables
+	generation record.Generation
 	denseIDs   bool
 	nodeAt     offheap.Array[uint32] // NodeID by position
 }
@@ -154,7 +157,7 @@ func NewLoaderContext(ctx context.Context, dir string, opt LoadOptions) (*Loader
 	}
 	unit := loadUnit(opt.MemoryBudget)
 	l := &Loader{opt: opt, unit: unit, classes: classes, ids: newIDIndex(unit), integerIDs: true}
-	if form := (arcForm{opt.Directed, opt.Weighted}); form.any() {
+	if form := (codec.ArcForm{Directed: opt.Directed, Weighted: opt.Weighted}); form.Any() {
 		l.arcLoad = &arcLoad{form: form}
 	}
 	takeOver := func(d *loadDirectory) (bool, error) { return l.takeOver(ctx, d) }
@@ -338,7 +341,7 @@ func (l *Loader) validateNode(n Node) error {
 	}
 	for i, v := range n.Values {
 		column := l.opt.Properties[i]
-		if _, err := column.Kind.fit(v); err != nil {
+		if _, err := fit(column.Kind, v); err != nil {
 			return fmt.Errorf("column %q: %w", column.Name, err)
 		}
 	}
@@ -479,7 +482,7 @@ func (l *Loader) createStore() (err error) {
 	if err != nil {
 		return err
 	}
-	l.tables = newTableBatch(l.store)
+	l.tables = l.store.db.NewTables()
 	return l.store.Update(func(tx *Tx) error {
 		cat, err := tx.change()
 		if err != nil {
@@ -496,7 +499,7 @@ func (l *Loader) writeNodes(ctx context.Context) error {
 	if err := l.writeDictionary(ctx); err != nil {
 		return err
 	}
-	if err := l.tables.flush(); err != nil {
+	if err := l.tables.Flush(); err != nil {
 		return err
 	}
 	if err := l.store.attach(l.tables); err != nil {
@@ -535,7 +538,7 @@ func (l *Loader) end() error {
 	l.over = true
 	var errs []error
 	if l.tables != nil {
-		errs = append(errs, l.tables.cancel())
+		errs = append(errs, l.tables.Cancel())
 	}
 	errs = append(errs, l.closeSorters(), l.join.close(), l.nodeAt.Free(), l.ids.turnOff())
 	if l.store != nil { // last: what was given back is room to close it

@@ -8,15 +8,16 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 )
 
 // An arcLoad sorts the edges of a directed or weighted load, which have more to them than two ends. Both of its sorters
 // hold the arcKey of two ends with the bits of a float32, the weight, which is 1 where there are none. As weights are
 // positive, those of parallel edges follow each other ascending.
 type arcLoad struct {
-	form  arcForm
+	form  codec.ArcForm
 	rows  *spill.Pairs // the rows of the edges files, by positions, the lesser first; nil before there are nodes
 	lists *spill.Pairs // in Commit: every arc, collapsed, under both of its ends, by NodeIDs
 }
@@ -24,17 +25,14 @@ type arcLoad struct {
 // maxArcNodes is how many nodes a directed load may have: an arcKey has two of them and a direction.
 const maxArcNodes = 1 << 31
 
-// directionBits is what an arcKey has of the direction of an arc: 1 where it leads to the first end.
-func (f arcForm) directionBits() int { return counted(f.directed) }
-
-// arcKey is the loadEdge of two ends with a direction of directionBits.
+// arcKey is the loadEdge of two ends with a direction of DirectionBits.
 func (l *Loader) arcKey(u, v uint32, direction int) uint64 {
-	return l.loadEdge(u, v)<<l.arcLoad.form.directionBits() | uint64(direction)
+	return l.loadEdge(u, v)<<l.arcLoad.form.DirectionBits() | uint64(direction)
 }
 
 // addArc adds the row of an edge between two positions.
 func (w *EdgeWriter) addArc(p, q uint32, weight float32) error {
-	direction := counted(p > q) & w.l.arcLoad.form.directionBits()
+	direction := counted(p > q) & w.l.arcLoad.form.DirectionBits()
 	return w.arcs.Add(spill.Pair{Key: w.l.arcKey(min(p, q), max(p, q), direction), Value: math.Float32bits(weight)})
 }
 
@@ -44,7 +42,7 @@ func (l *Loader) newPairs(memory int64) *spill.Pairs {
 }
 
 // arcWidth is the number of bits of an arcKey.
-func (l *Loader) arcWidth() int { return 2*l.width + l.arcLoad.form.directionBits() }
+func (l *Loader) arcWidth() int { return 2*l.width + l.arcLoad.form.DirectionBits() }
 
 // beginArcs returns the sorter of rows, which it makes once the number of nodes is known; l is locked.
 func (l *Loader) beginArcs() *spill.Pairs {
@@ -68,7 +66,7 @@ func (a *arcLoad) close() error {
 // eachArc calls use for every two ends that a stretch of either sorter joins, ascending, with the sums of their weights
 // as the first has them: out and in. The arcs of two ends are in one stretch.
 func (l *Loader) eachArc(stretch []spill.Pair, use func(u, v uint32, sums [2]float64) error) error {
-	shift := l.arcLoad.form.directionBits()
+	shift := l.arcLoad.form.DirectionBits()
 	for len(stretch) > 0 {
 		edge := stretch[0].Key >> shift
 		var sums [2]float64
@@ -87,30 +85,22 @@ func (l *Loader) eachArc(stretch []spill.Pair, use func(u, v uint32, sums [2]flo
 }
 
 // arcOf is the arc that the sums of the weights in either direction make. The error says why there is none.
-func (a *arcLoad) arcOf(sums [2]float64) (arc, error) {
-	if !a.form.weighted {
-		return arc{float32(min(sums[0], 1)), float32(min(sums[1], 1))}.directed(a.form), nil
+func (a *arcLoad) arcOf(sums [2]float64) (codec.Arc, error) {
+	if !a.form.Weighted {
+		return codec.Arc{Out: float32(min(sums[0], 1)), In: float32(min(sums[1], 1))}.Directed(a.form), nil
 	}
-	got := arc{float32(sums[0]), float32(sums[1])}.directed(a.form)
-	for _, w := range []float32{got.out, got.in} {
-		if w != 0 && !validWeight(w) {
+	got := codec.Arc{Out: float32(sums[0]), In: float32(sums[1])}.Directed(a.form)
+	for _, w := range []float32{got.Out, got.In} {
+		if w != 0 && !codec.ValidWeight(w) {
 			return got, fmt.Errorf("%w: the weights add up to %.4g, want at most %.8g", ErrInvalidEdge, max(sums[0], sums[1]),
 				float32(math.MaxFloat32))
 		}
 	}
-	if _, ok := got.sum(); !ok && a.form.directed {
+	if _, ok := got.Sum(); !ok && a.form.Directed {
 		return got, fmt.Errorf("%w: the weights of both directions add up to %.4g, want at most %.8g", ErrInvalidEdge,
 			sums[0]+sums[1], float32(math.MaxFloat32))
 	}
 	return got, nil
-}
-
-// directed is the arc itself in a directed graph; in another both directions are the one that there is.
-func (a arc) directed(f arcForm) arc {
-	if !f.directed {
-		a.in = a.out
-	}
-	return a
 }
 
 // describeEdge says between which nodes an error is.
@@ -162,7 +152,7 @@ func (l *Loader) numberArcNodes(ctx context.Context) (err error) {
 			atomic.AddUint32(&degrees[p], 1)
 			atomic.AddUint32(&degrees[q], 1)
 			joined++
-			directed += a.count()
+			directed += a.Count()
 			return nil
 		})
 		edges.Add(joined)
@@ -178,7 +168,7 @@ func (l *Loader) numberArcNodes(ctx context.Context) (err error) {
 	}
 	l.stats.Edges = edges.Load()
 	kept := l.stats.Edges
-	if l.arcLoad.form.directed {
+	if l.arcLoad.form.Directed {
 		l.stats.Arcs = arcs.Load()
 		kept = l.stats.Arcs
 	}
@@ -194,9 +184,9 @@ func (l *Loader) writeArcs(ctx context.Context) error {
 			return err
 		}
 	}
-	w := newAdjacencyWriter(l.tables.put, l.generation, l.arcLoad.form)
+	w := newAdjacencyWriter(l.tables.Put, l.generation, l.arcLoad.form)
 	var list []NodeID
-	var arcs []arc
+	var arcs []codec.Arc
 	upTo := func(u int) error {
 		for ; int(w.next) < u; list, arcs = list[:0], arcs[:0] {
 			if err := ctx.Err(); int(w.next)%contextEvery == 0 && err != nil {
@@ -218,7 +208,7 @@ func (l *Loader) writeArcs(ctx context.Context) error {
 				return err
 			}
 			list = append(list, NodeID(v))
-			arcs = append(arcs, arc{float32(weights[0]), float32(weights[1])}.directed(l.arcLoad.form))
+			arcs = append(arcs, codec.Arc{Out: float32(weights[0]), In: float32(weights[1])}.Directed(l.arcLoad.form))
 			return nil
 		})
 		if err != nil {
@@ -257,7 +247,7 @@ func (l *Loader) sortLists(ctx context.Context) error {
 
 // addLists gives every arc under both of its ends, as NodeIDs, to a sorter.
 func (l *Loader) addLists(ctx context.Context, lists *spill.Pairs) (err error) {
-	rows, directed := l.arcLoad.rows, l.arcLoad.form.directed
+	rows, directed := l.arcLoad.rows, l.arcLoad.form.Directed
 	writers := make([]*spill.PairsWriter, rows.Workers())
 	for i := range writers {
 		writers[i] = lists.Writer()
@@ -278,7 +268,7 @@ func (l *Loader) addLists(ctx context.Context, lists *spill.Pairs) (err error) {
 			if err := w.Add(spill.Pair{Key: l.arcKey(u, v, 0), Value: value}); err != nil {
 				return err
 			}
-			return w.Add(spill.Pair{Key: l.arcKey(v, u, l.arcLoad.form.directionBits()), Value: value})
+			return w.Add(spill.Pair{Key: l.arcKey(v, u, l.arcLoad.form.DirectionBits()), Value: value})
 		}
 		return l.eachArc(stretch, func(p, q uint32, sums [2]float64) error {
 			a, err := l.arcLoad.arcOf(sums)
@@ -286,10 +276,10 @@ func (l *Loader) addLists(ctx context.Context, lists *spill.Pairs) (err error) {
 				return l.describeEdge(ctx, p, q, err)
 			}
 			u, v := l.nodeAt.Data[p], l.nodeAt.Data[q]
-			if err := add(u, v, a.out); err != nil || !directed {
+			if err := add(u, v, a.Out); err != nil || !directed {
 				return err
 			}
-			return add(v, u, a.in)
+			return add(v, u, a.In)
 		})
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 )
 
 // An arcRow is a row of an edges file.
@@ -23,7 +24,7 @@ type arcRow struct {
 
 // randomArcRows draws nodes, with ids that are dense, sparse or words, and rows of edges between them: loops, parallel
 // ones, and ones in both directions.
-func randomArcRows(r *rand.Rand, f arcForm) (ids []string, rows []arcRow) {
+func randomArcRows(r *rand.Rand, f codec.ArcForm) (ids []string, rows []arcRow) {
 	n := []int{1, 2, 6, 40}[r.IntN(4)]
 	format := []string{"%d", "%d7", "x%d"}[r.IntN(3)]
 	for i := range n {
@@ -32,7 +33,7 @@ func randomArcRows(r *rand.Rand, f arcForm) (ids []string, rows []arcRow) {
 	for range r.IntN(6 * n) {
 		row := arcRow{ids[r.IntN(n)], ids[r.IntN(1+r.IntN(n))], 1}
 		for range 1 + r.IntN(6)/4 {
-			if f.weighted {
+			if f.Weighted {
 				row.weight = []float32{1, 2, r.Float32() + 0.01, 1e-6, 16777216}[r.IntN(5)]
 			}
 			rows = append(rows, row)
@@ -45,7 +46,7 @@ func randomArcRows(r *rand.Rand, f arcForm) (ids []string, rows []arcRow) {
 }
 
 // arcTotals are the weights of the arcs by the ids of their ends, and what a load should count.
-func arcTotals(f arcForm, rows []arcRow) (totals map[[2]string]float32, loops, parallel int64) {
+func arcTotals(f codec.ArcForm, rows []arcRow) (totals map[[2]string]float32, loops, parallel int64) {
 	weights := map[[2]string][]float64{}
 	for _, row := range rows {
 		if row.src == row.dst {
@@ -53,7 +54,7 @@ func arcTotals(f arcForm, rows []arcRow) (totals map[[2]string]float32, loops, p
 			continue
 		}
 		ends := [][2]string{{row.src, row.dst}}
-		if !f.directed {
+		if !f.Directed {
 			ends = append(ends, [2]string{row.dst, row.src})
 		}
 		if len(weights[ends[0]]) > 0 {
@@ -70,7 +71,7 @@ func arcTotals(f arcForm, rows []arcRow) (totals map[[2]string]float32, loops, p
 		for _, w := range all {
 			sum += w
 		}
-		if !f.weighted {
+		if !f.Weighted {
 			sum = 1
 		}
 		totals[e] = float32(sum)
@@ -115,7 +116,7 @@ func TestLoadArcs(t *testing.T) {
 		ids, rows := randomArcRows(r, f)
 		totals, loops, parallel := arcTotals(f, rows)
 		dir := filepath.Join(t.TempDir(), "graph")
-		opt := LoadOptions{MemoryBudget: []int64{1, 64 << 20}[seed%2], Directed: f.directed, Weighted: f.weighted}
+		opt := LoadOptions{MemoryBudget: []int64{1, 64 << 20}[seed%2], Directed: f.Directed, Weighted: f.Weighted}
 		stats, err := loadArcs(t, dir, ids, rows, opt, 1+r.IntN(3))
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -136,8 +137,8 @@ func TestLoadArcs(t *testing.T) {
 				m.arcs[Edge{u, v}] = w
 			}
 			m.verify(t, tx)
-			want := LoadStats{Nodes: int64(len(ids)), Edges: tx.NumEdges(), SelfLoops: loops, ParallelEdges: parallel, Weighted: f.weighted}
-			if f.directed {
+			want := LoadStats{Nodes: int64(len(ids)), Edges: tx.NumEdges(), SelfLoops: loops, ParallelEdges: parallel, Weighted: f.Weighted}
+			if f.Directed {
 				want.Arcs = int64(len(totals))
 			}
 			if stats != want {
@@ -157,7 +158,7 @@ func TestLoadOfBothDirections(t *testing.T) {
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		weighted := seed%2 == 0
-		ids, rows := randomArcRows(r, arcForm{weighted: weighted})
+		ids, rows := randomArcRows(r, codec.ArcForm{Weighted: weighted})
 		// Arcs of one row each, so that weights are rounded in the sum of both directions only.
 		seen := map[[2]string]bool{}
 		rows = slices.DeleteFunc(rows, func(row arcRow) bool {

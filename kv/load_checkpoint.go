@@ -16,9 +16,12 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // A loadCheckpoint is what a load has completed. It is written once the files that it names are on disk, and read by a
 // later load with the same Resume. Edges and Arcs are of numbers, or of pairs where the load is an arcLoad.
@@ -65,7 +68,7 @@ func (d *loadDirectory) checkpoint() string { return filepath.Join(d.path, check
 // and where directories have no locks nobody can know that a load is dead.
 func (l *Loader) keeps() bool {
 	saved := l.opt.BadRow == nil || l.opt.Save != nil && l.opt.Restore != nil
-	return l.opt.Resume != "" && saved && locksDirectories
+	return l.opt.Resume != "" && saved && storedir.HasLocks
 }
 
 // A loadSorter is one of numbers or of pairs.

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
 )
 
 // resumableGraph is large enough to be spilled at the least budget.

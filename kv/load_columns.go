@@ -6,14 +6,15 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // writeDictionary writes the ids in file order, and positions and NodeIDs by each other.
 func (l *Loader) writeDictionary(ctx context.Context) (err error) {
-	nodeAt := numberWriter{put: l.tables.put, kind: kindNodeAt, generation: l.generation}
-	position := numberWriter{put: l.tables.put, kind: kindPosition, generation: l.generation}
+	nodeAt := numberWriter{put: l.tables.Put, kind: record.KindNodeAt, generation: l.generation}
+	position := numberWriter{put: l.tables.Put, kind: record.KindPosition, generation: l.generation}
 	positions, err := offheap.New[uint32](len(l.nodeAt.Data))
 	if err != nil {
 		return err
@@ -36,7 +37,7 @@ func (l *Loader) writeDictionary(ctx context.Context) (err error) {
 	if l.denseIDs {
 		return nil
 	}
-	ids := newIDWriter(l.tables.put, l.generation, l.work.sort(), l.unit)
+	ids := newIDWriter(l.tables.Put, l.generation, l.work.sort(), l.unit)
 	defer func() {
 		if closing := ids.close(); err == nil {
 			err = closing

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A loadDirectory is where a load works, or a Restore, beside the directory the store will have, so that one rename on one file
@@ -68,7 +69,7 @@ func newDirectoryBeside(
 		return nil, fmt.Errorf("%s: %w %s", target, ErrInStore, around)
 	}
 	d := &loadDirectory{target: target, path: target + mark}
-	if !locksDirectories {
+	if !storedir.HasLocks {
 		d.path += "-" + rand.Text()
 	}
 	if err := d.acquire(); err != nil {
@@ -95,23 +96,23 @@ func newDirectoryBeside(
 // acquire makes the directory where it is not there, and takes its lock.
 func (d *loadDirectory) acquire() (err error) {
 	for {
-		if err := os.Mkdir(d.path, storeMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := os.Mkdir(d.path, storedir.Mode); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 		if info, err := os.Lstat(d.path); err == nil && !info.IsDir() {
 			return fmt.Errorf("%s: %w: it is no directory", d.path, ErrExists)
 		}
-		d.unlock, err = lockDirectory(d.path, false)
+		d.unlock, err = storedir.Lock(d.path, false)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue // its load has just ended
 		case errors.Is(err, ErrLocked):
-			return newLockedError(d.path, d.process())
+			return storedir.NewLockedError(d.path, d.process())
 		case err != nil:
 			return err
 		}
 		name := filepath.Join(d.path, loadProcessName)
-		if err := os.WriteFile(name, strconv.AppendInt(nil, int64(os.Getpid()), 10), fileMode(storeMode)); err != nil {
+		if err := os.WriteFile(name, strconv.AppendInt(nil, int64(os.Getpid()), 10), storedir.FileMode(storedir.Mode)); err != nil {
 			return errors.Join(err, d.leave())
 		}
 		return nil
@@ -138,7 +139,7 @@ func (d *loadDirectory) clear() error {
 			return err
 		}
 	}
-	return os.Mkdir(d.sort(), storeMode)
+	return os.Mkdir(d.sort(), storedir.Mode)
 }
 
 func checkTarget(target string) error {
@@ -156,7 +157,7 @@ func checkTarget(target string) error {
 	return nil
 }
 
-// checkRoom finds out, before the load, that an empty directory cannot make room for the store, as one that a file system
+// CheckRoom finds out, before the load, that an empty directory cannot make room for the store, as one that a file system
 // is mounted on or that is in use cannot: it moves it aside for a moment, which asks for the same.
 func (d *loadDirectory) checkRoom() error {
 	aside := d.path + "-aside"
@@ -194,7 +195,7 @@ func (d *loadDirectory) place(p Placement) error {
 	// Where the target is an empty directory, it makes room, and who may read it may read the store. One that has been
 	// filled meanwhile cannot be removed.
 	if info, err := os.Stat(d.target); err == nil {
-		if err := errors.Join(os.Chmod(d.store(), info.Mode()), alignModes(d.store())); err != nil {
+		if err := errors.Join(os.Chmod(d.store(), info.Mode()), storedir.AlignModes(d.store())); err != nil {
 			return err
 		}
 	}

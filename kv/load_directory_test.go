@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 func TestLoadTarget(t *testing.T) {
@@ -59,7 +61,7 @@ func TestAbortLeavesTheEmptyDirectory(t *testing.T) {
 }
 
 func TestLeftoversOfDeadLoadsAreRemoved(t *testing.T) {
-	if !locksDirectories {
+	if !storedir.HasLocks {
 		t.Skip("directories have no locks here")
 	}
 	parent := t.TempDir()
@@ -86,7 +88,7 @@ func TestLeftoversOfDeadLoadsAreRemoved(t *testing.T) {
 
 // TestOneLoadAtATime begins loads of one target at once: one of them goes on, and the others say which.
 func TestOneLoadAtATime(t *testing.T) {
-	if !locksDirectories {
+	if !storedir.HasLocks {
 		t.Skip("directories have no locks here")
 	}
 	dir := filepath.Join(t.TempDir(), "graph")

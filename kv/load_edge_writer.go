@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 )
 
 // An EdgeWriter adds edges to a load. Any number may be used at once, each by one goroutine. Close it before Commit, which
@@ -81,7 +82,7 @@ func (w *EdgeWriter) add(src, dst string, weight float32, source int64) error {
 	if w.closed {
 		return fmt.Errorf("edge writer: %w", ErrClosed)
 	}
-	if weight != 1 && (!w.l.opt.Weighted || !validWeight(weight)) {
+	if weight != 1 && (!w.l.opt.Weighted || !codec.ValidWeight(weight)) {
 		return fmt.Errorf("edge at %d: %w: got weight %v", source, ErrInvalidEdge, weight)
 	}
 	if w.batch == nil {

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 )
 
 // edgeKey is a pair of numbers less than 2^width as one, so that edges sort as numbers.
@@ -113,7 +114,7 @@ func (l *Loader) writeAdjacency(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	w := newAdjacencyWriter(l.tables.put, l.generation, arcForm{})
+	w := newAdjacencyWriter(l.tables.Put, l.generation, codec.ArcForm{})
 	lists := listWriter{w: w, width: l.width}
 	done := int64(0)
 	encode := func(e *encodedLists, arcs []uint64) error {

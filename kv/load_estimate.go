@@ -5,8 +5,10 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 )
 
 // LoadCounts is what is known of a graph before it is loaded.
@@ -112,8 +114,8 @@ func (e *LoadEstimate) sort(c LoadCounts, opt LoadOptions) (files int64) {
 	footprint := func(memory, count int64) spill.Footprint {
 		return spill.NewUint64("", memory, width, opt.Workers).Footprint(count, width)
 	}
-	if form := (arcForm{opt.Directed, opt.Weighted}); form.any() {
-		width, perArc = width+form.directionBits(), 2
+	if form := (codec.ArcForm{Directed: opt.Directed, Weighted: opt.Weighted}); form.Any() {
+		width, perArc = width+form.DirectionBits(), 2
 		footprint = func(memory, count int64) spill.Footprint {
 			return spill.NewNumbers[spill.Pair]("", memory, width, opt.Workers).Footprint(count, width)
 		}
@@ -140,13 +142,9 @@ func positionBits(nodes int64) int { return bits.Len64(uint64(max(nodes-1, 0))) 
 // WritingStore is what a store that was opened with a budget holds once so many bytes were written to it since, or
 // while it is then closed.
 func WritingStore(budget, written int64, closing bool) MemoryUse {
-	opt, err := badgerOptions("", Options{MemoryBudget: max(budget, minMemoryBudget)}, true)
-	if err != nil {
-		return MemoryUse{Live: budget}
-	}
-	table := opt.MemTableSize
+	table := lsm.MemTableOf(max(budget, minMemoryBudget))
 	arena := arenaBytes(table)
-	tables := min(written/table, int64(opt.NumMemtables)) + 1
+	tables := min(written/table, lsm.WaitingMemTables) + 1
 	filled := min(written, tables*table)
 	built := int64(0) // of the file that a table in memory becomes
 	if closing || written > table {
@@ -161,7 +159,7 @@ func arenaBytes(memTable int64) int64 { return memTable + 2*(memTable*15/100) }
 // storeOfLoad is what the store of a load holds, whose tables are not written through it.
 func storeOfLoad() MemoryUse {
 	const opened = 2 // times, as the tables of the dictionary come first
-	return MemoryUse{Live: opened * arenaBytes(minMemTable)}
+	return MemoryUse{Live: opened * arenaBytes(lsm.MinMemTable)}
 }
 
 // How many runs of how many lists estimateAdjacency encodes, and of how many entries at most.

@@ -9,7 +9,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 )
 
 // An idJoin finds the positions of ids by sorting: the ids of the nodes once, the edges by their first and then by
@@ -25,7 +26,7 @@ func newIDJoin(dir string, limit int64, weighted bool) *idJoin {
 	return &idJoin{dir: dir, limit: limit, weighted: weighted, edges: spill.New(dir, limit)}
 }
 
-// appendRecord appends the record of an edge: the lengths of both ends as varints, the first end, and the value.
+// Append appends the record of an edge: the lengths of both ends as varints, the first end, and the value.
 func (j *idJoin) appendRecord(dst []byte, src, second string, weight float32, source int64) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(src)))
 	dst = binary.AppendUvarint(dst, uint64(len(second)))
@@ -34,7 +35,7 @@ func (j *idJoin) appendRecord(dst []byte, src, second string, weight float32, so
 	return append(dst, second...)
 }
 
-// add takes records of appendRecord.
+// add takes records of Append.
 func (j *idJoin) add(records []byte) error {
 	for len(records) > 0 {
 		key, n := binary.Uvarint(records)
@@ -187,7 +188,7 @@ func (j *idJoin) appendWeight(dst []byte, weight float32) []byte {
 	if !j.weighted {
 		return dst
 	}
-	return appendFloat32(dst, weight)
+	return codec.AppendFloat32(dst, weight)
 }
 
 // weightAt is the inverse of appendWeight, with the number of bytes.

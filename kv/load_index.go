@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
 )
 
 // An idIndex finds the positions of the ids of a load in memory: of integers by their value, of all ids by their text

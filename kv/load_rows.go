@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 )
 
 // A rowSpool keeps the rows of a node file, in order, in a temporary file. Labels are numbers of the load's own; values
@@ -51,7 +53,7 @@ func newRowSpool(dir string) (*rowSpool, error) {
 func (s *rowSpool) append(id string, source int64, label int, values []Value) error {
 	s.rest = binary.AppendUvarint(s.rest[:0], uint64(label+1))
 	for _, v := range values {
-		s.one = v.append(s.one[:0])
+		s.one = v.Append(s.one[:0])
 		s.rest = binary.AppendUvarint(s.rest, uint64(len(s.one)))
 		s.rest = append(s.rest, s.one...)
 	}
@@ -233,7 +235,7 @@ func parseRest(rest []byte, values []Value) (label int, _ []Value, err error) {
 		if length, n = binary.Uvarint(rest); n <= 0 || length > uint64(len(rest)-n) {
 			break
 		}
-		v, err := parseValue(rest[n : n+int(length)])
+		v, err := codec.ParseValue(rest[n : n+int(length)])
 		if err != nil {
 			return 0, nil, fmt.Errorf("%w: %w", errRest, err)
 		}

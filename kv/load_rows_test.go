@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 )
 
 // edgeLoad is a load of nodes 0 to 99, with text ids or numbers.
@@ -195,15 +197,15 @@ func TestLastBlocks(t *testing.T) {
 	writes := 0
 	b.batch = countedRecords{b.batch, &writes}
 	column.entry.Rows, matrix.entry.Rows = rows, rows
-	column.startBlock(rows / columnBlockRows * columnBlockRows)
+	column.startBlock(rows / codec.ColumnRows * codec.ColumnRows)
 	if uint32(column.first) == rows {
-		column.startBlock(column.first - columnBlockRows)
+		column.startBlock(column.first - codec.ColumnRows)
 	}
 	if _, err := column.finish(); err != nil || writes == 0 {
 		t.Errorf("column: %d records (%v)", writes, err)
 	}
 	height := NodeID(matrix.entry.BlockRows)
-	matrix.block = window{make([]float32, height), 1}
+	matrix.block = codec.Window{Values: make([]float32, height), Stride: 1}
 	matrix.startBlock((rows - height) / height * height)
 	writes = 0
 	if _, err := matrix.finish(); err != nil || writes == 0 {
@@ -217,7 +219,7 @@ type countedRecords struct {
 	count *int
 }
 
-func (w countedRecords) put(_, _ []byte) error {
+func (w countedRecords) Put(_, _ []byte) error {
 	if *w.count++; *w.count > 100 {
 		return errors.New("it writes for ever")
 	}

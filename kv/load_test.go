@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A testGraph is what a load is given, with what it should make of it.
@@ -257,12 +258,12 @@ func graphRecords(t *testing.T, s *Store) map[string]string {
 	t.Helper()
 	records := map[string]string{}
 	err := s.View(func(tx *Tx) error {
-		for k := kindAdjacency; k <= kindAddedID; k++ {
+		for k := record.KindAdjacency; k <= record.KindAddedID; k++ {
 			for r, err := range tx.scan([]byte{byte(k)}, nil) {
 				if err != nil {
 					return err
 				}
-				records[string(r.key)] = string(r.body)
+				records[string(r.Key)] = string(r.Body)
 			}
 		}
 		return nil

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // TestLockBesideChildren opens a store again at once after it was closed, while the process starts others: these have its
@@ -18,7 +20,7 @@ import (
 func TestLockBesideChildren(t *testing.T) {
 	t.Parallel()
 	program, err := exec.LookPath("true")
-	if err != nil || !locksDirectories {
+	if err != nil || !storedir.HasLocks {
 		t.Skip("there is no program that ends at once, or directories have no locks")
 	}
 	s := newStore(t, Options{})
@@ -60,7 +62,7 @@ func TestLockBesideChildren(t *testing.T) {
 func TestLockIsThatOfBadger(t *testing.T) {
 	s := newStore(t, Options{})
 	dir := s.Dir()
-	lockFile := filepath.Join(dir, lockFileName)
+	lockFile := filepath.Join(dir, storedir.LockFile)
 	if text, err := os.ReadFile(lockFile); err != nil || string(text) != fmt.Sprintf("%d\n", os.Getpid()) {
 		t.Errorf("open: LOCK has %q, %v, want the number of this process", text, err)
 	}
@@ -78,7 +80,7 @@ func TestLockIsThatOfBadger(t *testing.T) {
 	}
 	for _, opt := range []Options{{}, {ReadOnly: true}} {
 		opt.MemoryBudget = minMemoryBudget
-		if s, err := Open(dir, opt); !errors.Is(err, ErrLocked) && locksDirectories {
+		if s, err := Open(dir, opt); !errors.Is(err, ErrLocked) && storedir.HasLocks {
 			t.Errorf("open in Badger: got %v, %v, want ErrLocked", s, err)
 		}
 	}

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 )
 
 // UnknownCount is the Count of a Loss where nobody knows how many things were lost.
-const UnknownCount = -1
+const UnknownCount = lsm.UnknownCount
 
 // A Loss is how many things of one kind Repair could not bring back.
 type Loss struct {

@@ -1,42 +1,11 @@
 package kv
 
 import (
-	"errors"
-	"io"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"testing"
 )
-
-// TestCommandOfEnded asks for the command of a process that has ended and is not waited for: it has none any more.
-func TestCommandOfEnded(t *testing.T) {
-	child := exec.Command("/proc/self/exe", "-test.run=^$")
-	out, err := child.StdoutPipe()
-	if err := errors.Join(err, child.Start()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.ReadAll(out); err != nil { // until it ends
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := child.Wait(); err != nil {
-			t.Error(err)
-		}
-	}()
-	for range 1000 {
-		if commandOf(child.Process.Pid) == "" {
-			break
-		}
-		runtime.Gosched()
-	}
-	if got := (&LockedError{Dir: "g", PID: child.Process.Pid, Command: commandOf(child.Process.Pid)}).Error(); strings.ContainsAny(got, "()") {
-		t.Errorf("got %q, want no command", got)
-	}
-}
 
 func TestControlGroupMemory(t *testing.T) {
 	root := t.TempDir()

@@ -4,9 +4,3 @@ package kv
 
 // machineMemory is taken as 4 GiB where the system is not asked: a default for Options.MemoryBudget, which says better.
 func machineMemory() int64 { return 4 << 30 }
-
-// lockHolder is not known here.
-func lockHolder(string) int { return 0 }
-
-// commandOf is not known here.
-func commandOf(int) string { return "" }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A Matrix is a stored [n×c] matrix with named columns, read as float32. It is safe for concurrent use, as its Tx is.
@@ -64,8 +67,8 @@ func (m *Matrix) Read(rows Range, lo, hi int, dst []float32) error {
 	}
 	blocks := (int(rows.End)-1)/int(entry.BlockRows) - int(rows.First)/int(entry.BlockRows) + 1
 	tiles := (hi-1)/entry.tileWidth() - lo/entry.tileWidth() + 1
-	err = m.tx.fetch(generationPrefix(kindMatrix, entry.Generation), blocks*tiles, func(get getFunc) error {
-		return m.read(get, entry, rows, lo, hi, window{dst, hi - lo})
+	err = m.tx.fetch(record.Prefix(record.KindMatrix, entry.Generation), blocks*tiles, func(get getFunc) error {
+		return m.read(get, entry, rows, lo, hi, codec.Window{Values: dst, Stride: hi - lo})
 	})
 	if err != nil {
 		return fmt.Errorf("matrix %s: %w", m.name, err)
@@ -75,11 +78,11 @@ func (m *Matrix) Read(rows Range, lo, hi int, dst []float32) error {
 
 // TileWidth is the number of columns stored together.
 func (m *Matrix) TileWidth() int {
-	return m.encoding.tileWidth(m.encoding.blockRows(len(m.columns)), len(m.columns))
+	return m.encoding.TileWidth(m.encoding.BlockRows(len(m.columns)), len(m.columns))
 }
 
 // read goes tile by tile, each from the first row to the last, which is the order on disk.
-func (m *Matrix) read(get getFunc, entry matrixEntry, rows Range, lo, hi int, dst window) error {
+func (m *Matrix) read(get getFunc, entry matrixEntry, rows Range, lo, hi int, dst codec.Window) error {
 	height := int(entry.BlockRows)
 	width := entry.tileWidth()
 	stored := min(int(rows.End), int(entry.Rows))
@@ -88,8 +91,8 @@ func (m *Matrix) read(get getFunc, entry matrixEntry, rows Range, lo, hi int, ds
 		for row := int(rows.First); row < stored; {
 			first := row / height * height
 			end := min(first+height, stored)
-			part := tilePart{row - first, end - first, max(lo-left, 0), min(hi-left, columns)}
-			at := window{dst.values[(row-int(rows.First))*dst.stride+left+part.lo-lo:], dst.stride}
+			part := codec.TilePart{RowLo: row - first, RowHi: end - first, Lo: max(lo-left, 0), Hi: min(hi-left, columns)}
+			at := codec.Window{Values: dst.Values[(row-int(rows.First))*dst.Stride+left+part.Lo-lo:], Stride: dst.Stride}
 			key := matrixKey(entry.Generation, uint32(left/width), uint32(first/height))
 			if err := readTile(get, key, min(height, int(entry.Rows)-first), columns, part, at); err != nil {
 				return err
@@ -98,44 +101,44 @@ func (m *Matrix) read(get getFunc, entry matrixEntry, rows Range, lo, hi int, ds
 		}
 	}
 	for row := max(int(rows.First), stored); row < int(rows.End); row++ {
-		fillWith(dst.row(row-int(rows.First), 0, hi-lo), float32(math.NaN()))
+		codec.FillWith(dst.Row(row-int(rows.First), 0, hi-lo), float32(math.NaN()))
 	}
 	return m.readDeltas(entry, rows, lo, hi, dst)
 }
 
-func readTile(get getFunc, key []byte, rows, columns int, part tilePart, dst window) error {
+func readTile(get getFunc, key []byte, rows, columns int, part codec.TilePart, dst codec.Window) error {
 	err := get(key, func(body []byte) error {
-		if _, err := decodeTile(body, rows, columns, part, dst); err != nil {
-			return fmt.Errorf("%s: %w", describeKey(key), err)
+		if _, err := codec.DecodeTile(body, rows, columns, part, dst); err != nil {
+			return fmt.Errorf("%s: %w", record.Describe(key), err)
 		}
 		return nil
 	})
 	if errors.Is(err, ErrNotFound) {
-		return corrupt(key, "it is missing")
+		return record.Corrupt(key, "it is missing")
 	}
 	return err
 }
 
 // readDeltas writes the changed rows over those of the blocks.
-func (m *Matrix) readDeltas(entry matrixEntry, rows Range, lo, hi int, dst window) error {
+func (m *Matrix) readDeltas(entry matrixEntry, rows Range, lo, hi int, dst codec.Window) error {
 	if !entry.Deltas {
 		return nil
 	}
-	prefix := generationPrefix(kindRowDelta, entry.Generation)
-	for r, err := range m.tx.scanChains(prefix, partKey(rowDeltaKey(entry.Generation, rows.First), 0)) {
+	prefix := record.Prefix(record.KindRowDelta, entry.Generation)
+	for r, err := range m.tx.scanChains(prefix, record.PartKey(rowDeltaKey(entry.Generation, rows.First), 0)) {
 		if err != nil {
 			return err
 		}
-		v, err := numberAt(r.key, 0)
+		v, err := record.NumberAt(r.Key, 0)
 		if err != nil {
 			return err
 		}
 		if NodeID(v) >= rows.End {
 			return nil
 		}
-		at := window{dst.values[int(NodeID(v)-rows.First)*dst.stride:], dst.stride}
-		if _, err := decodeTile(r.body, 1, len(entry.Columns), tilePart{0, 1, lo, hi}, at); err != nil {
-			return fmt.Errorf("%s: %w", describeKey(r.key), err)
+		at := codec.Window{Values: dst.Values[int(NodeID(v)-rows.First)*dst.Stride:], Stride: dst.Stride}
+		if _, err := codec.DecodeTile(r.Body, 1, len(entry.Columns), codec.TilePart{RowLo: 0, RowHi: 1, Lo: lo, Hi: hi}, at); err != nil {
+			return fmt.Errorf("%s: %w", record.Describe(r.Key), err)
 		}
 	}
 	return nil
@@ -163,17 +166,17 @@ func (tx *Tx) CreateMatrix(name string, columns []string) error {
 	c.Matrices[name] = matrixEntry{
 		Generation: g,
 		Columns:    slices.Clone(columns),
-		BlockRows:  uint32(MatrixEncoding{}.blockRows(len(columns))),
+		BlockRows:  uint32(MatrixEncoding{}.BlockRows(len(columns))),
 	}
 	return nil
 }
 
 func (entry matrixEntry) encoding() MatrixEncoding {
-	return MatrixEncoding{entry.Half, int(entry.Kept)}
+	return MatrixEncoding{Half: entry.Half, Kept: int(entry.Kept)}
 }
 
 func (entry matrixEntry) tileWidth() int {
-	return entry.encoding().tileWidth(int(entry.BlockRows), len(entry.Columns))
+	return entry.encoding().TileWidth(int(entry.BlockRows), len(entry.Columns))
 }
 
 // conform rounds the cells of a row as the matrix keeps them, or says why it cannot.
@@ -181,17 +184,17 @@ func (entry matrixEntry) conform(row []float32) error {
 	e, fill := entry.encoding(), float32(0)
 	if e.Shares(len(row)) {
 		var ok bool
-		if fill, ok = e.share(row); !ok {
+		if fill, ok = e.Share(row); !ok {
 			return fmt.Errorf("%w: more than %d cells differ from the others", ErrInvalidValue, e.Kept)
 		}
 	}
-	e.round(row, fill)
+	e.Round(row, fill)
 	return nil
 }
 
 // appendRow encodes one whole row to b, exactly.
 func appendRow(b []byte, row []float32) []byte {
-	return MatrixEncoding{}.appendTile(b, window{row, len(row)}, []bool{true}, nil, 0, len(row))
+	return MatrixEncoding{}.AppendTile(b, codec.Window{Values: row, Stride: len(row)}, []bool{true}, nil, 0, len(row))
 }
 
 // DropMatrix removes a matrix; ErrNotFound when there is none of that name.
@@ -236,3 +239,11 @@ func (tx *Tx) SetRow(matrix string, v NodeID, row []float32) error {
 	body := appendRow(nil, row)
 	return tx.putChain(rowDeltaKey(entry.Generation, v), body)
 }
+
+func matrixKey(g record.Generation, tile, block uint32) []byte {
+	return record.PairKey(record.KindMatrix, g, tile, block)
+}
+
+func rowDeltaKey(g record.Generation, v NodeID) []byte {
+	return record.NumberKey(record.KindRowDelta, g, uint32(v))
+} // + part

@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 )
 
 // sharedRow draws a row with one value but in at most kept cells.
 func sharedRow(r *rand.Rand, width, kept int) []float32 {
 	row := make([]float32, width)
-	fillWith(row, float32(r.IntN(3))/1000)
+	codec.FillWith(row, float32(r.IntN(3))/1000)
 	for range r.IntN(kept + 1) {
 		row[r.IntN(width)] = r.Float32()
 	}
@@ -51,7 +52,7 @@ func TestMatrixEncodings(t *testing.T) {
 				want := make([][]float32, n)
 				draw := func() (given, kept []float32) {
 					given = sharedRow(r, test.width, max(test.encoding.Kept, 3))
-					fill, _ := test.encoding.share(given)
+					fill, _ := test.encoding.Share(given)
 					kept = slices.Clone(given)
 					for j, x := range kept {
 						if test.encoding.Half && (!test.shared || x != fill) {
@@ -183,19 +184,19 @@ func TestSharedTilesAreSmall(t *testing.T) {
 	const width, kept = 1000, 10
 	for half, most := range map[bool]int{false: 4 + 1 + kept*(2+4), true: 4 + 1 + kept*(2+2)} {
 		e := MatrixEncoding{Half: half, Kept: kept}
-		rows := e.blockRows(width)
+		rows := e.BlockRows(width)
 		r := rand.New(rand.NewPCG(1, 0))
 		present, fills := make([]bool, rows), make([]float32, rows)
 		var values []float32
 		for i := range rows {
 			row := sharedRow(r, width, kept)
-			fills[i], _ = e.share(row)
-			e.round(row, fills[i])
+			fills[i], _ = e.Share(row)
+			e.Round(row, fills[i])
 			present[i], values = true, append(values, row...)
 		}
-		got := len(e.appendTile(nil, window{values, width}, present, fills, 0, width))
-		if got > rows*most+10 || got > maxTileBytes {
-			t.Errorf("half=%v: got %d bytes for %d rows, want at most %d a row and %d in all", half, got, rows, most, maxTileBytes)
+		got := len(e.AppendTile(nil, codec.Window{Values: values, Stride: width}, present, fills, 0, width))
+		if got > rows*most+10 || got > codec.MaxTileBytes {
+			t.Errorf("half=%v: got %d bytes for %d rows, want at most %d a row and %d in all", half, got, rows, most, codec.MaxTileBytes)
 		}
 	}
 }

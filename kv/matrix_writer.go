@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A MatrixWriter writes a whole matrix in a Bulk. Rows come in any order: ascending ones go straight to disk, others
@@ -16,7 +18,7 @@ type MatrixWriter struct {
 	name     string
 	entry    matrixEntry
 	encoding MatrixEncoding
-	block    window
+	block    codec.Window
 	present  []bool    // rows of block that were put
 	fills    []float32 // of the rows of block, where these share a value; else nil
 	first    NodeID    // of block
@@ -27,20 +29,20 @@ type MatrixWriter struct {
 	buf    []byte        // scratch
 }
 
-func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g generation) *MatrixWriter {
+func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g record.Generation) *MatrixWriter {
 	width := len(columns)
 	entry := matrixEntry{
 		Generation: g,
 		Columns:    slices.Clone(columns),
 		Rows:       uint32(b.draft.Nodes),
-		BlockRows:  uint32(e.blockRows(width)),
+		BlockRows:  uint32(e.BlockRows(width)),
 		Half:       e.Half,
 		Kept:       uint32(e.Kept),
 	}
 	rows := min(int(entry.BlockRows), max(b.draft.Nodes, 1))
 	w := &MatrixWriter{
 		b: b, name: name, entry: entry, encoding: e,
-		block: window{make([]float32, rows*width), width},
+		block: codec.Window{Values: make([]float32, rows*width), Stride: width},
 		row:   make([]float32, width),
 	}
 	if e.Shares(width) {
@@ -105,18 +107,18 @@ func (w *MatrixWriter) set(v NodeID, row []float32) error {
 	}
 	w.next = v + 1
 	i := int(v - w.first)
-	to := w.block.row(i, 0, w.block.stride)
+	to := w.block.Row(i, 0, w.block.Stride)
 	copy(to, row)
 	fill := float32(0)
 	if w.fills != nil {
 		var ok bool
-		if fill, ok = w.encoding.share(to); !ok {
+		if fill, ok = w.encoding.Share(to); !ok {
 			return fmt.Errorf("matrix %s, node number %d: %w: more than %d cells differ from the others",
 				w.name, v, ErrInvalidValue, w.encoding.Kept)
 		}
 		w.fills[i] = fill
 	}
-	w.encoding.round(to, fill)
+	w.encoding.Round(to, fill)
 	w.present[i] = true
 	return nil
 }
@@ -141,8 +143,8 @@ func (w *MatrixWriter) flushBlock() error {
 	}
 	for tile := 0; tile*step < len(w.entry.Columns); tile++ {
 		lo, hi := tile*step, min((tile+1)*step, len(w.entry.Columns))
-		w.buf = w.encoding.appendTile(w.buf[:0], w.block, w.present, fills, lo, hi)
-		if err := w.b.batch.put(matrixKey(w.entry.Generation, uint32(tile), block), w.buf); err != nil {
+		w.buf = w.encoding.AppendTile(w.buf[:0], w.block, w.present, fills, lo, hi)
+		if err := w.b.batch.Put(matrixKey(w.entry.Generation, uint32(tile), block), w.buf); err != nil {
 			return err
 		}
 	}
@@ -163,7 +165,7 @@ func (w *MatrixWriter) startSorting() error {
 	w.sort()
 	for i, present := range w.present {
 		if present {
-			if err := w.spill(w.first+NodeID(i), w.block.row(i, 0, w.block.stride)); err != nil {
+			if err := w.spill(w.first+NodeID(i), w.block.Row(i, 0, w.block.Stride)); err != nil {
 				return err
 			}
 		}
@@ -187,19 +189,19 @@ func (w *MatrixWriter) spillBlock(tx *Tx, first NodeID) error {
 		left, columns := tile*step, min(step, width-tile*step)
 		key := matrixKey(w.entry.Generation, uint32(tile), uint32(first)/w.entry.BlockRows)
 		err := tx.get(key, func(body []byte) error {
-			bits, err := decodeTile(body, rows, columns, tilePart{0, rows, 0, columns}, window{w.block.values[left:], width})
+			bits, err := codec.DecodeTile(body, rows, columns, codec.TilePart{RowLo: 0, RowHi: rows, Lo: 0, Hi: columns}, codec.Window{Values: w.block.Values[left:], Stride: width})
 			absent = bytes.Clone(bits)
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("%s: %w", describeKey(key), err)
+			return fmt.Errorf("%s: %w", record.Describe(key), err)
 		}
 	}
 	for i := range rows {
-		if isAbsent(absent, i) || width == 0 {
+		if codec.IsAbsent(absent, i) || width == 0 {
 			continue
 		}
-		if err := w.spill(first+NodeID(i), w.block.row(i, 0, width)); err != nil {
+		if err := w.spill(first+NodeID(i), w.block.Row(i, 0, width)); err != nil {
 			return err
 		}
 	}
@@ -212,7 +214,7 @@ func (w *MatrixWriter) finish() (matrixEntry, error) {
 		w.startBlock(0)
 		width := len(w.row)
 		err := sortedRows(w.sorter, "matrix "+w.name, func(v NodeID, body []byte) error {
-			if _, err := decodeTile(body, 1, width, tilePart{0, 1, 0, width}, window{w.row, width}); err != nil {
+			if _, err := codec.DecodeTile(body, 1, width, codec.TilePart{RowLo: 0, RowHi: 1, Lo: 0, Hi: width}, codec.Window{Values: w.row, Stride: width}); err != nil {
 				return err
 			}
 			return w.set(v, w.row)

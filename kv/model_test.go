@@ -256,7 +256,7 @@ func (m *model) checkColumn(t *rapid.T, tx *Tx, name string) error {
 		if err != nil {
 			return err
 		}
-		if !want.IsNull() && (want.compare(least) < 0 || want.compare(greatest) > 0) {
+		if !want.IsNull() && (want.Compare(least) < 0 || want.Compare(greatest) > 0) {
 			t.Fatalf("%s of %d: %v is not within %v and %v", name, v, want, least, greatest)
 		}
 	}
@@ -377,3 +377,25 @@ func TestModel(t *testing.T) {
 		}
 	})
 }
+
+// drawCell draws a value of a column, as it is stored; null now and then.
+func drawCell(t *rapid.T, k Kind) Value {
+	if rapid.IntRange(0, 9).Draw(t, "null") == 0 {
+		return Value{}
+	}
+	switch k {
+	case KindBool:
+		return BoolValue(rapid.Bool().Draw(t, "bool"))
+	case KindInt:
+		return IntValue(rapid.OneOf(rapid.Int64(), rapid.Int64Range(-3, 3)).Draw(t, "int"))
+	case KindFloat:
+		return FloatValue(rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), math.Inf(1)})).Draw(t, "float"))
+	case KindSingle:
+		return FloatValue(float64(rapid.Float32().Draw(t, "single")))
+	case KindString:
+		return StringValue(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "a", "b", "μ"})).Draw(t, "string"))
+	}
+	return IntValue(int64(rapid.IntRange(0, 300).Draw(t, "class")))
+}
+
+var columnKinds = []Kind{KindBool, KindInt, KindFloat, KindSingle, KindString, KindClass}

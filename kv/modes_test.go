@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // checkModes compares the modes of a store's directory and of all that is in it.
@@ -59,14 +61,14 @@ func TestModes(t *testing.T) {
 				t.Fatal(err)
 			}
 			closeStore(t, s)
-			checkModes(t, s.Dir(), storeMode)
+			checkModes(t, s.Dir(), storedir.Mode)
 			restored := restoreAll(t, file)
 			closeStore(t, restored)
-			checkModes(t, restored.Dir(), storeMode)
+			checkModes(t, restored.Dir(), storedir.Mode)
 			created := newStore(t, Options{})
 			addNodes(t, created, 3)
 			closeStore(t, created)
-			checkModes(t, created.Dir(), storeMode)
+			checkModes(t, created.Dir(), storedir.Mode)
 
 			if err := os.Chmod(created.Dir(), 0o750); err != nil {
 				t.Fatal(err)
@@ -81,8 +83,8 @@ func TestModes(t *testing.T) {
 
 // TestModesOfLoads looks at the directory that a load works in, and loads into an empty one that is there.
 func TestModesOfLoads(t *testing.T) {
-	for _, mode := range []fs.FileMode{0, storeMode, 0o750, 0o755} {
-		dir, want := filepath.Join(t.TempDir(), "graph"), storeMode
+	for _, mode := range []fs.FileMode{0, storedir.Mode, 0o750, 0o755} {
+		dir, want := filepath.Join(t.TempDir(), "graph"), storedir.Mode
 		if mode != 0 {
 			want = mode
 			if err := os.Mkdir(dir, mode); err != nil {
@@ -96,8 +98,8 @@ func TestModesOfLoads(t *testing.T) {
 		if err := l.AddNode(Node{ID: "a"}); err != nil {
 			t.Fatal(err)
 		}
-		if info, err := os.Stat(l.work.path); err != nil || info.Mode().Perm() != storeMode {
-			t.Errorf("%s: got mode %v, %v; want %v", l.work.path, info.Mode(), err, storeMode)
+		if info, err := os.Stat(l.work.path); err != nil || info.Mode().Perm() != storedir.Mode {
+			t.Errorf("%s: got mode %v, %v; want %v", l.work.path, info.Mode(), err, storedir.Mode)
 		}
 		if _, err := l.Commit(t.Context(), nil); err != nil {
 			t.Fatal(err)

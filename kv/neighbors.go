@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // An Edge is an undirected edge with U < V.
@@ -48,7 +49,7 @@ func (d *directory) damaged(b int, part uint32, err error) error {
 	if err == nil {
 		return nil
 	}
-	return corrupt(pairKey(kindAdjacency, d.generation, uint32(b), part), err.Error())
+	return record.Corrupt(record.PairKey(record.KindAdjacency, d.generation, uint32(b), part), err.Error())
 }
 
 // ReadDegrees fills dst, one number for each node of r, with their degrees. Where len(dst) is not r.Len() it is an

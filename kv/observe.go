@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -166,19 +165,3 @@ func (s *Store) committed(tx *Tx, began time.Time, err error) {
 	}
 	s.observe(Event{Kind: EventCommit, Records: tx.puts, Bytes: tx.putBytes, Err: err}, began)
 }
-
-// A badgerLog hands on what Badger says of itself. Its information, of which there is much at every opening, is for who
-// looks for a fault.
-type badgerLog struct{ log *slog.Logger }
-
-func (l badgerLog) say(level slog.Level, format string, args []any) {
-	ctx := context.Background()
-	if l.log.Enabled(ctx, level) {
-		l.log.LogAttrs(ctx, level, strings.TrimSpace(fmt.Sprintf(format, args...)), slog.String("by", "badger"))
-	}
-}
-
-func (l badgerLog) Errorf(format string, args ...any)   { l.say(slog.LevelError, format, args) }
-func (l badgerLog) Warningf(format string, args ...any) { l.say(slog.LevelWarn, format, args) }
-func (l badgerLog) Infof(format string, args ...any)    { l.say(slog.LevelDebug, format, args) }
-func (l badgerLog) Debugf(format string, args ...any)   { l.say(slog.LevelDebug, format, args) }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A witness keeps the events of a store.
@@ -113,9 +115,9 @@ func TestEventsAndCounters(t *testing.T) {
 	}, nil, func() error { return s.Compact(t.Context(), nil) })
 
 	key := documentKey("d", "k")
-	value := slices.Clone(rawValue(t, s, partKey(key, 0)))
+	value := slices.Clone(rawValue(t, s, record.PartKey(key, 0)))
 	value[len(value)-1] ^= 1
-	writeRaw(t, s, partKey(key, 0), value)
+	writeRaw(t, s, record.PartKey(key, 0), value)
 	last, got = step("damage", []EventKind{EventCorrupt}, ErrCorrupt, func() error {
 		return s.View(func(tx *Tx) error {
 			var text string

@@ -5,7 +5,9 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A Direction says which arcs of a directed graph are walked.
@@ -116,9 +118,9 @@ func (o *Oriented) orient(buf *Adjacency) error {
 		for j := begin; j < end; j++ {
 			w, ok := o.weight(buf.arcs[j])
 			if !ok {
-				return corrupt(generationPrefix(kindArcs, o.tx.cat.Graph), fmt.Sprintf(
+				return record.Corrupt(record.Prefix(record.KindArcs, o.tx.cat.Graph), fmt.Sprintf(
 					"the arcs between nodes number %d and %d have weights %v and %v, whose sum is not finite",
-					buf.First+NodeID(i), buf.Neighbors[j], buf.arcs[j].out, buf.arcs[j].in))
+					buf.First+NodeID(i), buf.Neighbors[j], buf.arcs[j].Out, buf.arcs[j].In))
 			}
 			if w == 0 {
 				continue
@@ -136,21 +138,21 @@ func (o *Oriented) orient(buf *Adjacency) error {
 }
 
 // weight is that of an arc along the direction, zero where there is none; false where a sum has none.
-func (o *Oriented) weight(a arc) (w float32, ok bool) {
+func (o *Oriented) weight(a codec.Arc) (w float32, ok bool) {
 	switch {
 	case o.direction == Out || !o.tx.cat.Directed:
-		return a.out, true
+		return a.Out, true
 	case o.direction == In:
-		return a.in, true
+		return a.In, true
 	case !o.Weighted():
 		return 1, true
 	}
-	return a.sum()
+	return a.Sum()
 }
 
 // Weight is that of a neighbour along the direction, zero where it is none.
 func (o *Oriented) Weight(a Arc) float32 {
-	w, _ := o.weight(arc{a.Out, a.In})
+	w, _ := o.weight(codec.Arc{Out: a.Out, In: a.In})
 	return w
 }
 
@@ -186,7 +188,7 @@ type Arc struct {
 func (tx *Tx) Arcs(v NodeID) iter.Seq2[Arc, error] {
 	return func(yield func(Arc, error) bool) {
 		fail := func(err error) { yield(Arc{}, err) }
-		if !tx.cat.arcForm().any() {
+		if !tx.cat.arcForm().Any() {
 			for u, err := range tx.Neighbors(v) {
 				if err != nil {
 					fail(err)
@@ -225,7 +227,7 @@ func (tx *Tx) Arcs(v NodeID) iter.Seq2[Arc, error] {
 			}
 			changes = changes[due:]
 			for i, u := range list.Neighbors {
-				if !yield(Arc{u, list.arcs[i].out, list.arcs[i].in}, nil) {
+				if !yield(Arc{u, list.arcs[i].Out, list.arcs[i].In}, nil) {
 					return
 				}
 			}
@@ -235,14 +237,14 @@ func (tx *Tx) Arcs(v NodeID) iter.Seq2[Arc, error] {
 
 // readLists is readArcs where the graph has arcs, and ReadAdjacency where it has none.
 func (tx *Tx) readLists(r Range, buf *Adjacency) error {
-	if tx.cat.arcForm().any() {
+	if tx.cat.arcForm().Any() {
 		return tx.readArcs(r, buf)
 	}
 	return tx.ReadAdjacency(r, buf)
 }
 
 // arcsOf returns the arcs of v that readLists read, borrowed; none where the graph has none.
-func (a *Adjacency) arcsOf(v NodeID) []arc {
+func (a *Adjacency) arcsOf(v NodeID) []codec.Arc {
 	if len(a.arcs) == 0 {
 		return nil
 	}
@@ -285,12 +287,12 @@ func (tx *Tx) readBlockArcs(d *directory, b int, buf *Adjacency) error {
 	begin := len(buf.arcs)
 	end := int(buf.Offsets[d.starts[b+1]-buf.First])
 	for part := range d.parts[b] {
-		key := pairKey(kindArcs, d.generation, uint32(b), part)
+		key := record.PairKey(record.KindArcs, d.generation, uint32(b), part)
 		err := tx.readPart(d, b, part, key, func(body []byte) (err error) {
 			buf.BytesRead += int64(len(body))
-			buf.arcs, err = tx.cat.arcForm().appendArcs(buf.arcs, body, end-len(buf.arcs))
+			buf.arcs, err = tx.cat.arcForm().AppendArcs(buf.arcs, body, end-len(buf.arcs))
 			if err != nil {
-				return corrupt(key, err.Error())
+				return record.Corrupt(key, err.Error())
 			}
 			return nil
 		})
@@ -306,8 +308,8 @@ func (tx *Tx) readBlockArcs(d *directory, b int, buf *Adjacency) error {
 
 // tooFew is the error of a block whose arcs are not those of all its neighbours.
 func (d *directory) tooFew(b, got, want int) error {
-	key := pairKey(kindArcs, d.generation, uint32(b), 0)
-	return corrupt(key, fmt.Sprintf("it holds the arcs of %d neighbours, want %d", got, want))
+	key := record.PairKey(record.KindArcs, d.generation, uint32(b), 0)
+	return record.Corrupt(key, fmt.Sprintf("it holds the arcs of %d neighbours, want %d", got, want))
 }
 
 // loadedArcs yields the list of v in the blocks with its arcs, ascending, in one piece or, for a hub, in several. There
@@ -357,14 +359,14 @@ func (tx *Tx) lookupArcs(d *directory, b int, part uint32, piece *Adjacency) err
 	for _, degree := range degrees[:row] {
 		before += int(degree)
 	}
-	name := recordName{kindArcs, d.generation, uint32(b), part}
+	name := recordName{record.KindArcs, d.generation, uint32(b), part}
 	r, err := tx.lookup(name)
 	if err != nil {
 		return err
 	}
-	piece.arcs, err = tx.cat.arcForm().appendArcs(piece.arcs[:0], r.body, block.Entries())
+	piece.arcs, err = tx.cat.arcForm().AppendArcs(piece.arcs[:0], r.body, block.Entries())
 	if err != nil {
-		return corrupt(name.key(), err.Error())
+		return record.Corrupt(name.key(), err.Error())
 	}
 	if len(piece.arcs) != block.Entries() || before+len(piece.Neighbors) > len(piece.arcs) {
 		return d.tooFew(b, len(piece.arcs), block.Entries())
@@ -375,40 +377,40 @@ func (tx *Tx) lookupArcs(d *directory, b int, part uint32, piece *Adjacency) err
 }
 
 // loadedArc is what joins u to v in the blocks.
-func (tx *Tx) loadedArc(u, v NodeID) (arc, error) {
-	if !tx.cat.arcForm().any() {
+func (tx *Tx) loadedArc(u, v NodeID) (codec.Arc, error) {
+	if !tx.cat.arcForm().Any() {
 		there, err := tx.hasLoadedEdge(u, v)
 		if !there {
-			return arc{}, err
+			return codec.Arc{}, err
 		}
-		return arc{1, 1}, err
+		return codec.Arc{Out: 1, In: 1}, err
 	}
 	// The later node has the shorter list, as the load numbers nodes.
 	later, earlier := max(u, v), min(u, v)
 	if int(later) >= tx.cat.LoadedNodes {
-		return arc{}, nil
+		return codec.Arc{}, nil
 	}
 	d, err := tx.directory()
 	if err != nil {
-		return arc{}, err
+		return codec.Arc{}, err
 	}
 	b := d.find(later)
 	part, err := tx.findPart(d, b, earlier)
 	if err != nil {
-		return arc{}, err
+		return codec.Arc{}, err
 	}
 	piece := &Adjacency{Range: Range{later, later + 1}, Offsets: make([]int64, 2)}
 	if err := tx.lookupArcs(d, b, part, piece); err != nil {
-		return arc{}, err
+		return codec.Arc{}, err
 	}
 	i, found := slices.BinarySearch(piece.Neighbors, earlier)
 	switch {
 	case !found:
-		return arc{}, nil
+		return codec.Arc{}, nil
 	case later == u:
 		return piece.arcs[i], nil
 	}
-	return piece.arcs[i].reversed(), nil
+	return piece.arcs[i].Reversed(), nil
 }
 
 // arcsTarget is the encoded size of arcs, in bytes, at which a block is closed whatever its lists take.

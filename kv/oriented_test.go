@@ -10,131 +10,16 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // arcForms are all that a graph can be.
-var arcForms = []arcForm{{false, false}, {true, false}, {false, true}, {true, true}}
-
-// randomArcs draws what a record of the form can hold, with few or many distinct weights.
-func randomArcs(r *rand.Rand, f arcForm, n int) []arc {
-	kinds := []func() float32{
-		func() float32 { return 3 },
-		func() float32 { return float32(1 + r.IntN(5)) },
-		func() float32 { return float32(1 + r.IntN(300)) },
-		func() float32 { return r.Float32() + 1e-30 },
-		func() float32 { return math.Float32frombits(1 + r.Uint32N(math.Float32bits(math.MaxFloat32/2))) },
-	}
-	draw := kinds[r.IntN(len(kinds))]
-	arcs := make([]arc, n)
-	for i := range arcs {
-		out, in := float32(1), float32(1)
-		if f.weighted {
-			out, in = draw(), draw()
-		}
-		switch {
-		case !f.directed:
-			in = out
-		case r.IntN(3) == 0:
-			in = 0
-		case r.IntN(2) == 0:
-			out = 0
-		}
-		arcs[i] = arc{out, in}
-	}
-	return arcs
-}
-
-func TestArcsRoundTrip(t *testing.T) {
-	for seed := range uint64(400) {
-		r := rand.New(rand.NewPCG(seed, 0))
-		for _, f := range arcForms[1:] {
-			e := arcEncoder{form: f}
-			for range 2 { // the encoder is used again
-				want := randomArcs(r, f, []int{0, 1, 3, 4, 5, 60, 700}[r.IntN(7)])
-				e.append(want[:len(want)/2])
-				e.append(want[len(want)/2:])
-				bound := e.size()
-				body := e.appendTo(nil)
-				if len(body) > bound {
-					t.Fatalf("seed %d, %+v: got %d bytes of %d arcs, want at most %d", seed, f, len(body), len(want), bound)
-				}
-				before := []arc{{7, 7}}
-				got, err := f.appendArcs(before, body, len(want))
-				if err != nil || !slices.Equal(got, append(before, want...)) {
-					t.Fatalf("seed %d, %+v: got %v, %v, want %v", seed, f, got, err, want)
-				}
-				if len(want) > 0 {
-					if _, err := f.appendArcs(nil, body, len(want)-1); err == nil {
-						t.Fatalf("seed %d, %+v: %d arcs where there is room for one less: got no error", seed, f, len(want))
-					}
-				}
-			}
-		}
-	}
-}
-
-func TestArcsOfFewWeightsAreSmall(t *testing.T) {
-	for _, c := range []struct {
-		form    arcForm
-		weights int
-		want    int // bytes of 1000 entries
-	}{
-		{arcForm{directed: true}, 1, 2 + 250},
-		{arcForm{weighted: true}, 1, 2 + 1 + 4},
-		{arcForm{weighted: true}, 5, 2 + 1 + 20 + 1000},
-		{arcForm{weighted: true}, 900, 2 + 1 + 4000},
-		{arcForm{true, true}, 1, 2 + 250 + 1 + 4},
-	} {
-		e := arcEncoder{form: c.form}
-		for i := range 1000 {
-			w := float32(1 + i%c.weights)
-			e.append([]arc{{w, w}})
-		}
-		if got := len(e.appendTo(nil)); got != c.want {
-			t.Errorf("%+v, %d weights: got %d bytes, want %d", c.form, c.weights, got, c.want)
-		}
-	}
-}
-
-func FuzzArcs(f *testing.F) {
-	r := rand.New(rand.NewPCG(1, 1))
-	for i := range 20 {
-		form := arcForms[1+i%3]
-		e := arcEncoder{form: form}
-		e.append(randomArcs(r, form, r.IntN(20)))
-		f.Add(uint8(i%3), e.appendTo(nil))
-	}
-	f.Fuzz(func(t *testing.T, number uint8, body []byte) {
-		form := arcForms[1+int(number)%3]
-		arcs, err := form.appendArcs(nil, body, 100)
-		if err != nil {
-			return
-		}
-		if len(arcs) > 100 {
-			t.Fatalf("got %d arcs, want at most 100", len(arcs))
-		}
-		for _, a := range arcs {
-			for _, w := range []float32{a.out, a.in} {
-				if w != 0 && !validWeight(w) || !form.weighted && w > 1 {
-					t.Fatalf("got weight %v", w)
-				}
-			}
-			if a == (arc{}) || !form.directed && a.out != a.in {
-				t.Fatalf("%+v: got %+v", form, a)
-			}
-		}
-		e := arcEncoder{form: form}
-		e.append(arcs)
-		again, err := form.appendArcs(nil, e.appendTo(nil), 100)
-		if err != nil || !slices.Equal(again, arcs) {
-			t.Fatalf("got %v, %v, want %v", again, err, arcs)
-		}
-	})
-}
+var arcForms = []codec.ArcForm{{Directed: false, Weighted: false}, {Directed: true, Weighted: false}, {Directed: false, Weighted: true}, {Directed: true, Weighted: true}}
 
 // An arcModel is a directed or weighted graph as a map; an undirected edge is two arcs.
 type arcModel struct {
-	form  arcForm
+	form  codec.ArcForm
 	nodes int
 	arcs  map[Edge]float32
 }
@@ -144,7 +29,7 @@ func (m *arcModel) set(u, v NodeID, w float32) {
 		if m.arcs[e] = w; w == 0 {
 			delete(m.arcs, e)
 		}
-		if m.form.directed {
+		if m.form.Directed {
 			break
 		}
 	}
@@ -157,14 +42,14 @@ func (m *arcModel) lists(d Direction) (neighbors [][]NodeID, weights [][]float32
 		for u := range NodeID(m.nodes) {
 			out, in := m.arcs[Edge{v, u}], m.arcs[Edge{u, v}]
 			w := out
-			if m.form.directed {
+			if m.form.Directed {
 				w = [...]float32{Both: float32(float64(out) + float64(in)), Out: out, In: in}[d]
 			}
 			if w == 0 {
 				continue
 			}
 			neighbors[v] = append(neighbors[v], u)
-			if m.form.weighted {
+			if m.form.Weighted {
 				weights[v] = append(weights[v], w)
 			}
 		}
@@ -176,7 +61,7 @@ func (m *arcModel) verify(t *testing.T, tx *Tx) {
 	t.Helper()
 	undirected, _ := m.lists(Both)
 	verifyLists(t, tx, undirected)
-	if want := int64(len(m.arcs)); tx.NumArcs() != want || tx.Directed() != m.form.directed || tx.Weighted() != m.form.weighted {
+	if want := int64(len(m.arcs)); tx.NumArcs() != want || tx.Directed() != m.form.Directed || tx.Weighted() != m.form.Weighted {
 		t.Fatalf("got %d arcs, directed %v, weighted %v, want %d of %+v", tx.NumArcs(), tx.Directed(), tx.Weighted(), want, m.form)
 	}
 	for _, d := range []Direction{Both, Out, In} {
@@ -209,7 +94,7 @@ func (m *arcModel) verifyAlong(t *testing.T, o *Oriented, d Direction) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.NumNodes() != m.nodes || o.Weighted() != m.form.weighted || o.Symmetric() != (d == Both || !m.form.directed) {
+	if o.NumNodes() != m.nodes || o.Weighted() != m.form.Weighted || o.Symmetric() != (d == Both || !m.form.Directed) {
 		t.Fatalf("along %v: got %d nodes, weighted %v, symmetric %v", d, o.NumNodes(), o.Weighted(), o.Symmetric())
 	}
 	var buf Adjacency
@@ -221,7 +106,7 @@ func (m *arcModel) verifyAlong(t *testing.T, o *Oriented, d Direction) {
 			if got := buf.Of(v); !slices.Equal(got, neighbors[v]) {
 				t.Fatalf("along %v: node %d: got %v, want %v", d, v, got, neighbors[v])
 			}
-			if !m.form.weighted {
+			if !m.form.Weighted {
 				if buf.Weights != nil {
 					t.Fatalf("along %v: got weights %v of an unweighted graph", d, buf.Weights)
 				}
@@ -247,7 +132,7 @@ func (m *arcModel) verifyAlong(t *testing.T, o *Oriented, d Direction) {
 }
 
 // arcStore makes an empty store of a form.
-func arcStore(t *testing.T, f arcForm) *Store {
+func arcStore(t *testing.T, f codec.ArcForm) *Store {
 	t.Helper()
 	s, err := Create(filepath.Join(t.TempDir(), "graph"), Options{MemoryBudget: minMemoryBudget})
 	if err != nil {
@@ -261,7 +146,7 @@ func arcStore(t *testing.T, f arcForm) *Store {
 	err = s.Update(func(tx *Tx) error {
 		cat, err := tx.change()
 		if err == nil {
-			cat.Directed, cat.Weighted = f.directed, f.weighted
+			cat.Directed, cat.Weighted = f.Directed, f.Weighted
 		}
 		return err
 	})
@@ -299,7 +184,7 @@ func (m *arcModel) change(r *rand.Rand, tx *Tx) error {
 		w := []float32{1, 2, 0.5, r.Float32() + 0.1, 0, -1, float32(math.NaN()), float32(math.Inf(1)), 3e38}[r.IntN(9)]
 		got = tx.SetEdge(u, v, w)
 		sum := float32(float64(w) + float64(m.arcs[Edge{v, u}]))
-		if u == v || !m.form.weighted || !validWeight(w) || m.form.directed && !validWeight(sum) {
+		if u == v || !m.form.Weighted || !codec.ValidWeight(w) || m.form.Directed && !codec.ValidWeight(sum) {
 			want = ErrInvalidEdge
 		} else {
 			m.set(u, v, w)
@@ -358,10 +243,10 @@ func TestArcsAgainstModel(t *testing.T) {
 }
 
 // arcHub is a store with a node whose list takes two parts, compacted, and its model; the hub's changes are deltas.
-func arcHub(t *testing.T, f arcForm) (*Store, map[NodeID]arc) {
+func arcHub(t *testing.T, f codec.ArcForm) (*Store, map[NodeID]codec.Arc) {
 	t.Helper()
 	const leaves = hubDegree + 500
-	s, want := arcStore(t, f), map[NodeID]arc{}
+	s, want := arcStore(t, f), map[NodeID]codec.Arc{}
 	update := func(fn func(tx *Tx) error) {
 		t.Helper()
 		if err := s.Update(fn); err != nil {
@@ -370,8 +255,8 @@ func arcHub(t *testing.T, f arcForm) (*Store, map[NodeID]arc) {
 	}
 	set := func(tx *Tx, v NodeID, w float32) error {
 		a := want[v]
-		if a.out = w; !f.directed {
-			a.in = w
+		if a.Out = w; !f.Directed {
+			a.In = w
 		}
 		want[v] = a
 		return tx.SetEdge(0, v, w)
@@ -407,7 +292,7 @@ func arcHub(t *testing.T, f arcForm) (*Store, map[NodeID]arc) {
 			}
 		}
 		for v := NodeID(61); v < leaves; v += 61 {
-			if want[v] == (arc{}) {
+			if want[v] == (codec.Arc{}) {
 				continue
 			}
 			delete(want, v)
@@ -422,7 +307,7 @@ func arcHub(t *testing.T, f arcForm) (*Store, map[NodeID]arc) {
 
 func TestArcsOfHub(t *testing.T) {
 	t.Parallel()
-	for _, f := range []arcForm{{false, true}, {true, true}} {
+	for _, f := range []codec.ArcForm{{Directed: false, Weighted: true}, {Directed: true, Weighted: true}} {
 		s, want := arcHub(t, f)
 		for range 2 {
 			checkClean(t, s)
@@ -440,7 +325,7 @@ func TestArcsOfHub(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					if want[a.Neighbor] != (arc{a.Out, a.In}) {
+					if want[a.Neighbor] != (codec.Arc{Out: a.Out, In: a.In}) {
 						t.Fatalf("%+v: got %+v, want %+v", f, a, want[a.Neighbor])
 					}
 					if buf.Of(0)[next] != a.Neighbor || buf.Weights[next] != a.Out {
@@ -465,34 +350,34 @@ func TestArcsOfHub(t *testing.T) {
 
 func TestCheckFindsDamagedArcs(t *testing.T) {
 	t.Parallel()
-	s, _ := arcHub(t, arcForm{true, true})
+	s, _ := arcHub(t, codec.ArcForm{Directed: true, Weighted: true})
 	for _, c := range []struct {
-		kind   kind
+		kind   record.Kind
 		change func(body []byte) []byte
 	}{
-		{kindArcs, func([]byte) []byte { return nil }},                                         // no count
-		{kindArcs, func(b []byte) []byte { return append(b, 0) }},                              // too long
-		{kindArcs, func(b []byte) []byte { return b[:len(b)-1] }},                              // too short
-		{kindArcs, func(b []byte) []byte { b[2] |= 2; return b }},                              // an arc more than weights
-		{kindArcs, func(b []byte) []byte { b[2] &^= 3; return b }},                             // an entry without arcs
-		{kindArcs, func(b []byte) []byte { b[len(b)-1] = 0x7f; b[len(b)-2] = 0xff; return b }}, // NaN
-		{kindArcs, func(b []byte) []byte { b[len(b)-2]++; return b }},                          // not what the other end says
-		{kindEdgeDelta, func(b []byte) []byte { b[0] = byte(edgeAdded); return b }},
-		{kindEdgeDelta, func(b []byte) []byte { b[len(b)-2]++; return b }},
-		{kindEdgeDelta, func(b []byte) []byte { b[2] |= 0x10; return b }}, // padding
-		{kindEdgeDelta, func([]byte) []byte { return []byte{byte(edgeChanged)} }},
-		{kindDegreeDelta, func(b []byte) []byte { b[0]++; return b }},
-		{kindDegreeDelta, func(b []byte) []byte { return append(b, 0) }},
+		{record.KindArcs, func([]byte) []byte { return nil }},                                         // no count
+		{record.KindArcs, func(b []byte) []byte { return append(b, 0) }},                              // too long
+		{record.KindArcs, func(b []byte) []byte { return b[:len(b)-1] }},                              // too short
+		{record.KindArcs, func(b []byte) []byte { b[2] |= 2; return b }},                              // an arc more than weights
+		{record.KindArcs, func(b []byte) []byte { b[2] &^= 3; return b }},                             // an entry without arcs
+		{record.KindArcs, func(b []byte) []byte { b[len(b)-1] = 0x7f; b[len(b)-2] = 0xff; return b }}, // NaN
+		{record.KindArcs, func(b []byte) []byte { b[len(b)-2]++; return b }},                          // not what the other end says
+		{record.KindEdgeDelta, func(b []byte) []byte { b[0] = byte(edgeAdded); return b }},
+		{record.KindEdgeDelta, func(b []byte) []byte { b[len(b)-2]++; return b }},
+		{record.KindEdgeDelta, func(b []byte) []byte { b[2] |= 0x10; return b }}, // padding
+		{record.KindEdgeDelta, func([]byte) []byte { return []byte{byte(edgeChanged)} }},
+		{record.KindDegreeDelta, func(b []byte) []byte { b[0]++; return b }},
+		{record.KindDegreeDelta, func(b []byte) []byte { return append(b, 0) }},
 	} {
 		key := firstKey(t, s, c.kind)
 		value := rawValue(t, s, key)
 		rewrite(t, s, key, c.change)
 		if found := problems(t, s); len(found) == 0 {
-			t.Errorf("%s changed from % .20x… to % .20x…: Check found nothing", kindNames[c.kind], value, rawValue(t, s, key))
+			t.Errorf("%s changed from % .20x… to % .20x…: Check found nothing", c.kind.String(), value, rawValue(t, s, key))
 		}
 		writeRaw(t, s, key, value)
 	}
-	key := firstKey(t, s, kindArcs)
+	key := firstKey(t, s, record.KindArcs)
 	value := rawValue(t, s, key)
 	writeRaw(t, s, key, nil)
 	if found := problems(t, s); len(found) == 0 {
@@ -511,37 +396,5 @@ func TestDirectionNames(t *testing.T) {
 	}
 	if err := new(Direction).UnmarshalText([]byte("forth")); err == nil {
 		t.Error("forth: got no error")
-	}
-}
-
-// BenchmarkArcs reads records as long as those of a block, of all kinds of weights.
-func BenchmarkArcs(b *testing.B) {
-	const entries = 8192
-	for name, draw := range map[string]func(r *rand.Rand) float32{
-		"equal":    func(*rand.Rand) float32 { return 2 },
-		"integers": func(r *rand.Rand) float32 { return float32(1 + r.IntN(200)) },
-		"reals":    func(r *rand.Rand) float32 { return r.Float32() + 0.1 },
-	} {
-		for _, f := range []arcForm{{false, true}, {true, true}} {
-			b.Run(fmt.Sprintf("directed=%v/weights=%s", f.directed, name), func(b *testing.B) {
-				r := rand.New(rand.NewPCG(1, 2))
-				e := arcEncoder{form: f}
-				for range entries {
-					w := draw(r)
-					e.append([]arc{{w, w}})
-				}
-				body := e.appendTo(nil)
-				arcs := make([]arc, 0, entries)
-				b.ReportAllocs()
-				for b.Loop() {
-					var err error
-					if arcs, err = f.appendArcs(arcs[:0], body, entries); err != nil {
-						b.Fatal(err)
-					}
-				}
-				b.ReportMetric(float64(entries)*float64(b.N)/b.Elapsed().Seconds(), "entries/s")
-				b.ReportMetric(float64(len(body))/entries, "bytes/entry")
-			})
-		}
 	}
 }

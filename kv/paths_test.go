@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // TestPathsAreNoPatterns opens stores whose paths have the characters of a pattern: each finds its own files, and leaves
@@ -29,12 +31,9 @@ func TestPathsAreNoPatterns(t *testing.T) {
 			t.Fatal(err)
 		}
 		addNodes(t, s, 3)
-		logs, err := memTableLogs(dir)
+		logs, err := storedir.FilesNamed(dir, "", ".mem")
 		if err != nil || len(logs) != 1 {
 			t.Errorf("%s: got logs %v (%v), want one", name, logs, err)
-		}
-		if logged, err := loggedBytes(dir); err != nil || logged == 0 {
-			t.Errorf("%s: got %d bytes of logs (%v), want some", name, logged, err)
 		}
 		closeStore(t, s)
 		own := filepath.Join(dir, "spill-table-1.tmp")
@@ -48,17 +47,5 @@ func TestPathsAreNoPatterns(t *testing.T) {
 	}
 	if _, err := os.Stat(other); err != nil {
 		t.Errorf("opening other stores removed a file of run1: %v", err)
-	}
-}
-
-// TestMemTableSizeOfLogsThatGo looks at the logs of a store of which another process makes a table at this moment: a log
-// that is listed and gone.
-func TestMemTableSizeOfLogsThatGo(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.Symlink(filepath.Join(dir, "gone"), filepath.Join(dir, "00001.mem")); err != nil {
-		t.Skip(err)
-	}
-	if size, err := memTableSize(dir, minMemoryBudget); err != nil || size != minMemTable {
-		t.Errorf("got %d (%v), want %d", size, err, minMemTable)
 	}
 }

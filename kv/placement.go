@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A Placement is a store that a load, or a Restore, had put into its place when its process was killed.
@@ -31,7 +32,7 @@ func TakePlacement(dir string) (*Placement, error) { return takePlacement(dir, l
 // takePlacement is TakePlacement for a directory whose name ends in mark.
 func takePlacement(dir, mark string) (_ *Placement, err error) {
 	target, err := filepath.Abs(dir)
-	if err != nil || !locksDirectories {
+	if err != nil || !storedir.HasLocks {
 		return nil, err
 	}
 	if linked, err := filepath.EvalSymlinks(target); err == nil {
@@ -44,7 +45,7 @@ func takePlacement(dir, mark string) (_ *Placement, err error) {
 	if _, err := os.Stat(d.placement()); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	d.unlock, err = lockDirectory(d.path, false)
+	d.unlock, err = storedir.Lock(d.path, false)
 	if errors.Is(err, ErrLocked) {
 		return nil, nil //nolint:nilnil // the load is alive
 	}
@@ -92,3 +93,7 @@ func (d *loadDirectory) writePlacement(p Placement) error {
 	}
 	return durable.SyncDirectory(d.path)
 }
+
+// CheckRoom returns ErrNoSpace unless the file system of a directory has so many bytes free, for a file that is to be
+// written to it.
+func CheckRoom(dir string, bytes int64) error { return storedir.CheckRoom(dir, bytes) }

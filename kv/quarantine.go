@@ -16,11 +16,14 @@ import (
 	"strconv"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // quarantineName is the directory inside a store where Repair keeps what the store was before. Nothing in it is part of
 // the store: it may be deleted while no process has the store open.
-const quarantineName = "quarantine"
+const quarantineName = lsm.Quarantine
 
 // A quarantine is the directory of one repair, quarantine/1, quarantine/2 and so on:
 //
@@ -71,7 +74,7 @@ func newQuarantine(store string) (q *quarantine, err error) {
 		q.number = numbers[len(numbers)-1] + 1
 	}
 	q.path = quarantinePath(store, q.number)
-	if err := os.MkdirAll(q.path, storeMode); err != nil {
+	if err := os.MkdirAll(q.path, storedir.Mode); err != nil {
 		return nil, err
 	}
 	if q.report, err = createPrivate(filepath.Join(q.path, "report.jsonl")); err != nil {
@@ -113,7 +116,7 @@ func (q *quarantine) keepRecord(key, value []byte) error {
 		Key    string `json:"key"`
 		Record string `json:"record"`
 		Value  []byte `json:"value"`
-	}{hex.EncodeToString(key), describeKey(key), value})
+	}{hex.EncodeToString(key), record.Describe(key), value})
 }
 
 // note keeps what was done.
@@ -129,7 +132,7 @@ func readReport(store string, number int) (mends []Mend, err error) {
 	for line := range bytes.Lines(text) {
 		var m Mend
 		if err := json.Unmarshal(line, &m); err != nil {
-			return nil, corruptFile(path, "%v", err)
+			return nil, record.CorruptFile(path, "%v", err)
 		}
 		mends = append(mends, m)
 	}
@@ -184,37 +187,19 @@ func removeAbandoned(store string) error {
 
 // storeFiles are the files in the directory of a store that are part of it, relative to it.
 func storeFiles(dir string) (names []string, err error) {
-	err = walk(dir, func(name string, entry fs.DirEntry, err error) error {
+	err = storedir.Walk(dir, func(name string, entry fs.DirEntry, err error) error {
 		lent := name == quarantineName || name == workName // each a directory, or a symbolic link to one
 		switch {
 		case err != nil:
 			return err
 		case lent && entry.IsDir():
 			return fs.SkipDir
-		case !lent && !entry.IsDir() && name != draftName:
+		case !lent && !entry.IsDir() && name != storedir.DraftName:
 			names = append(names, filepath.ToSlash(name))
 		}
 		return nil
 	})
 	return names, err
-}
-
-// walk is filepath.WalkDir of what is in a directory, with names relative to it. The directory may be a symbolic link.
-func walk(dir string, use fs.WalkDirFunc) error {
-	root, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return err
-	}
-	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if path == root {
-			return err
-		}
-		name, relative := filepath.Rel(root, path)
-		if relative != nil {
-			return relative
-		}
-		return use(name, entry, err)
-	})
 }
 
 // copyStoreFiles copies the files of a store into its quarantine, after it has asked for the room.
@@ -229,9 +214,9 @@ func (q *quarantine) copyStoreFiles(progress Progress) (before []keptFile, err e
 		if err != nil {
 			return nil, err
 		}
-		room += allocatedBytes(info)
+		room += storedir.AllocatedBytes(info)
 	}
-	if err := checkRoom(q.store, room+spareRoom); err != nil {
+	if err := storedir.CheckRoom(q.store, room+lsm.SpareRoom); err != nil {
 		return nil, fmt.Errorf("repairing works on a copy of the store and keeps what it was: %w", err)
 	}
 	for _, name := range names {
@@ -249,7 +234,7 @@ func (q *quarantine) copyStoreFiles(progress Progress) (before []keptFile, err e
 
 // copyStoreFile copies a file, and leaves out blocks of zeros where the file has them: logs are mostly that.
 func copyStoreFile(from, to string) (f keptFile, err error) {
-	if err := os.MkdirAll(filepath.Dir(to), storeMode); err != nil {
+	if err := os.MkdirAll(filepath.Dir(to), storedir.Mode); err != nil {
 		return f, err
 	}
 	source, err := os.Open(from)
@@ -358,7 +343,7 @@ func sameFiles(a, b []keptFile) bool {
 func byName(files []keptFile) map[string]keptFile {
 	named := map[string]keptFile{}
 	for _, f := range files {
-		if f.Mode = 0; f.Name != lockFileName {
+		if f.Mode = 0; f.Name != storedir.LockFile {
 			named[f.Name] = f
 		}
 	}
@@ -375,11 +360,11 @@ func readKeptRepair(store string, number int) (kept keptRepair, err error) {
 		return kept, err
 	}
 	if err := json.Unmarshal(text, &kept); err != nil {
-		return kept, corruptFile(path, "%v", err)
+		return kept, record.CorruptFile(path, "%v", err)
 	}
 	for _, f := range slices.Concat(kept.Before, kept.After) {
 		if !filepath.IsLocal(f.Name) { // the file may come from anybody
-			return kept, corruptFile(path, "it names %q, which is no file of a store", f.Name)
+			return kept, record.CorruptFile(path, "it names %q, which is no file of a store", f.Name)
 		}
 	}
 	return kept, nil
@@ -395,26 +380,13 @@ func replaceJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(path, text)
+	return storedir.ReplaceFile(path, text)
 }
 
-// draftName is the name of a file that is to replace another. In a store, the next open removes it.
-const draftName = "spill-replace.tmp"
-
-// replaceFile puts a text in the place of a file, at once and durably.
-func replaceFile(path string, text []byte) error {
-	return replaceFileFrom(filepath.Dir(path), path, text)
-}
-
-// replaceFileFrom is replaceFile by way of another directory. Where that is on another file system, nothing is replaced.
-func replaceFileFrom(dir, path string, text []byte) error {
-	return wrapBadger(durable.ReplaceFile(path, filepath.Join(dir, draftName), text))
-}
-
-// wrapSpace is wrapBadger for an error of writing to a quarantine.
+// wrapSpace is storedir.WrapFull for an error of writing to a quarantine.
 func wrapSpace(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("quarantine: %w", wrapBadger(err))
+	return fmt.Errorf("quarantine: %w", storedir.WrapFull(err))
 }

@@ -4,30 +4,33 @@ import (
 	"math/bits"
 	"sync"
 	"sync/atomic"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A recordName names a record of a generation. Such a record never changes once it is written, and no generation's
 // number is used twice, so what was read under a name once is right for every snapshot that still asks for it.
 type recordName struct {
-	kind       kind
-	generation generation
+	kind       record.Kind
+	generation record.Generation
 	a, b       uint32 // block, and part of an adjacency block
 }
 
 // key is the record's key, of a record that is no chain.
 func (n recordName) key() []byte {
-	if n.kind == kindAdjacency || n.kind == kindArcs {
-		return pairKey(n.kind, n.generation, n.a, n.b)
+	if n.kind == record.KindAdjacency || n.kind == record.KindArcs {
+		return record.PairKey(n.kind, n.generation, n.a, n.b)
 	}
-	return numberKey(n.kind, n.generation, n.a)
+	return record.NumberKey(n.kind, n.generation, n.a)
 }
 
 // A keptRecord is a record whose checksum was compared. Nobody changes it.
 type keptRecord struct {
 	name   recordName
 	body   []byte
-	column *columnBlock // of a column block: body parsed, which it borrows
-	used   atomic.Bool  // since the hand of the clock last passed it
+	column *codec.Column // of a column block: body parsed, which it borrows
+	used   atomic.Bool   // since the hand of the clock last passed it
 }
 
 // size is what a record takes in memory, in bytes.
@@ -35,7 +38,7 @@ func (r *keptRecord) size() int64 {
 	const overhead = 192 // of the struct, its place in the ring and in the map
 	size := int64(cap(r.body)) + overhead
 	if r.column != nil {
-		size += int64(4 * cap(r.column.ends))
+		size += int64(4 * cap(r.column.Ends))
 	}
 	return size
 }
@@ -75,7 +78,7 @@ func (c *recordCache) shard(name recordName) *cacheShard {
 	h ^= uint64(name.b) * 0x9e3779b97f4a7c15
 	hi, lo := bits.Mul64(h, 0x9e3779b97f4a7c15)
 	shard := (hi ^ lo) % (cacheShards / 2)
-	if name.kind == kindAdjacency || name.kind == kindArcs {
+	if name.kind == record.KindAdjacency || name.kind == record.KindArcs {
 		shard += cacheShards / 2
 	}
 	return &c.shards[shard]
@@ -161,12 +164,12 @@ func (tx *Tx) lookup(name recordName) (*keptRecord, error) {
 }
 
 // lookupColumn is lookup for a block of a column, which is not changed.
-func (tx *Tx) lookupColumn(entry columnEntry, number uint32) (*columnBlock, error) {
-	name := recordName{kind: kindColumn, generation: entry.Generation, a: number}
+func (tx *Tx) lookupColumn(entry columnEntry, number uint32) (*codec.Column, error) {
+	name := recordName{kind: record.KindColumn, generation: entry.Generation, a: number}
 	if r := tx.records.get(name); r != nil {
 		return r.column, nil
 	}
-	r := &keptRecord{name: name, column: new(columnBlock)}
+	r := &keptRecord{name: name, column: new(codec.Column)}
 	err := getFunc(tx.get).columnBody(entry, number, func(body []byte) error {
 		r.body = body
 		return entry.parse(number, r.body, r.column)

@@ -3,6 +3,8 @@ package kv
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // TestRecordCache keeps random records and expects what it finds to be what was kept, within the budget.
@@ -21,7 +23,7 @@ func TestRecordCache(t *testing.T) {
 		if r.IntN(2) == 0 {
 			block %= 20 // asked for all the time
 		}
-		name := recordName{kind: kindColumn, generation: 3, a: block}
+		name := recordName{kind: record.KindColumn, generation: 3, a: block}
 		kept := c.get(name)
 		if kept == nil {
 			c.add(&keptRecord{name: name, body: body(block)})
@@ -63,7 +65,7 @@ func TestRecordCache(t *testing.T) {
 
 func TestRecordCacheRefusesLargeRecords(t *testing.T) {
 	c := newRecordCache(0)
-	name := recordName{kind: kindAdjacency, generation: 1}
+	name := recordName{kind: record.KindAdjacency, generation: 1}
 	c.add(&keptRecord{name: name, body: []byte{1}})
 	if c.get(name) != nil {
 		t.Error("got a record from a cache of no bytes, want none")

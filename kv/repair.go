@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A Mend is one thing that Repair did: where, what was wrong there, what became of it, and what of it is lost for good.
@@ -80,7 +80,7 @@ func Repair(
 	if lost, err = finishRepair(dir, report); err != nil {
 		return nil, err
 	}
-	if err := checkManifestThere(dir); err != nil && !errors.Is(err, ErrCorrupt) {
+	if err := lsm.CheckManifest(dir); err != nil && !errors.Is(err, ErrCorrupt) {
 		return nil, err
 	}
 	if err := removeAbandoned(dir); err != nil {
@@ -117,24 +117,22 @@ func lockToRepair(dir string) (unlock func() error, err error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil, err
 	}
-	if err := writable(dir); err != nil {
+	if err := storedir.Writable(dir); err != nil {
 		return nil, fmt.Errorf("%s cannot be written to, and so not be repaired: %w", dir, err)
 	}
-	return lockDirectory(dir, false)
+	return storedir.Lock(dir, false)
 }
 
 // A repair is one run of Repair.
 type repair struct {
 	store     string // its directory
 	dir       string // that of the copy, on which the repair works
-	badger    badger.Options
 	progress  Progress
 	report    func(Mend)
 	kept      *quarantine
 	changed   bool
 	lost      Losses
-	uncounted bool    // nobody knows how many edges there were
-	delayed   *[]Mend // not nil: mends go there, and are not told of
+	uncounted bool // nobody knows how many edges there were
 
 	s  *Store
 	tx *Tx // the store as it was
@@ -157,16 +155,18 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (reco
 	if record.Before, err = r.kept.copyStoreFiles(r.progress); err != nil {
 		return record, err
 	}
-	if r.badger, err = badgerOptions(r.dir, opt, true); err != nil {
+	file := func(m lsm.Mended) error {
+		var lost Losses
+		lost.add(Loss(m.Lost))
+		return r.tell(Mend{Where: m.Where, What: m.What, Done: m.Done, Lost: lost})
+	}
+	if err := lsm.RepairFiles(ctx, r.dir, lsm.Options{MemoryBudget: opt.MemoryBudget}, r.progress, file); err != nil {
 		return record, err
 	}
-	if err := guardFaults(func() error { return r.files(ctx) }); err != nil {
+	if err := r.readHeld(); err != nil {
 		return record, err
 	}
-	if err := guardFaults(r.readHeld); err != nil {
-		return record, err
-	}
-	unlock, err := lockDirectory(r.dir, false)
+	unlock, err := storedir.Lock(r.dir, false)
 	if err != nil {
 		return record, err
 	}
@@ -220,10 +220,6 @@ func (r *repair) lose(loss Loss, where, what, done string, args ...any) error {
 }
 
 func (r *repair) tell(m Mend) error {
-	if r.delayed != nil {
-		*r.delayed = append(*r.delayed, m)
-		return nil
-	}
 	m.What = strings.ReplaceAll(m.What, r.dir, r.store)
 	r.changed = true
 	r.lost.include(m)
@@ -254,7 +250,7 @@ func (e *renamedError) Unwrap() error { return e.err }
 // install puts the repaired copy in the place of the store.
 func (q *quarantine) install(record keptRepair) error {
 	after := filepath.Join(q.path, afterName)
-	err := alignModesAs(after, q.store)
+	err := storedir.AlignModesAs(after, q.store)
 	if err == nil {
 		record.After, err = describeFiles(after, true)
 	}

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"iter"
 	"math"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // columns writes damaged columns again, with null for what cannot be read.
@@ -71,13 +74,13 @@ func (r *repair) column(ctx context.Context, column Column) error {
 	null := func(first, end NodeID, damage error) error {
 		return r.nulls(kind, where, "set to null", &lost, stretch{Range{first, end}, damage.Error()})
 	}
-	var block columnBlock
-	for first := NodeID(0); int(first) < r.tx.NumNodes(); first += columnBlockRows {
+	var block codec.Column
+	for first := NodeID(0); int(first) < r.tx.NumNodes(); first += codec.ColumnRows {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		r.progress(where, int64(first), int64(r.tx.NumNodes()))
-		end := NodeID(min(int(first)+columnBlockRows, r.tx.NumNodes()))
+		end := NodeID(min(int(first)+codec.ColumnRows, r.tx.NumNodes()))
 		changes, err := r.columnChanges(ctx, entry, Range{first, end})
 		if err != nil {
 			return err
@@ -97,7 +100,7 @@ func (r *repair) column(ctx context.Context, column Column) error {
 			}
 			return nil
 		}
-		block.clear()
+		block.Clear()
 		if uint32(first) >= entry.Rows {
 			if err := put(); err != nil {
 				return err
@@ -105,7 +108,7 @@ func (r *repair) column(ctx context.Context, column Column) error {
 			continue
 		}
 		used := false
-		damage := getFunc(r.tx.get).columnBlock(entry, uint32(first)/columnBlockRows, &block, func() error {
+		damage := getFunc(r.tx.get).columnBlock(entry, uint32(first)/codec.ColumnRows, &block, func() error {
 			used = true
 			return put()
 		})
@@ -149,10 +152,10 @@ func (r *repair) columnChanges(ctx context.Context, entry columnEntry, rng Range
 	if !entry.Deltas {
 		return changes, nil
 	}
-	prefix := generationPrefix(kindColumnDelta, entry.Generation)
+	prefix := record.Prefix(record.KindColumnDelta, entry.Generation)
 	from := columnDeltaKey(entry.Generation, rng.First)
-	err := eachRecord(ctx, r.s.db, prefix, from, func(rec record, _ []byte, damage error) error {
-		node, ok := numberOf(rec.key, 0)
+	err := eachRecord(ctx, r.s.db, prefix, from, func(rec record.Record, _ []byte, damage error) error {
+		node, ok := record.NumberOf(rec.Key, 0)
 		switch {
 		case !ok:
 			return nil // no reader finds it
@@ -161,7 +164,7 @@ func (r *repair) columnChanges(ctx context.Context, entry columnEntry, rng Range
 		}
 		change := columnChange{damage: damage}
 		if damage == nil {
-			change.cell, change.damage = parseValue(rec.body)
+			change.cell, change.damage = codec.ParseValue(rec.Body)
 		}
 		changes[NodeID(node)] = change
 		return nil
@@ -171,7 +174,7 @@ func (r *repair) columnChanges(ctx context.Context, entry columnEntry, rng Range
 
 // columnValue is the value of a row of a sound block, or of the change in its place.
 func (r *repair) columnValue(
-	entry columnEntry, block *columnBlock, changes map[NodeID]columnChange, v NodeID, row int,
+	entry columnEntry, block *codec.Column, changes map[NodeID]columnChange, v NodeID, row int,
 ) (Value, error) {
 	change, there := changes[v]
 	switch {
@@ -179,10 +182,10 @@ func (r *repair) columnValue(
 		return Value{}, change.damage
 	case there:
 		return r.tx.fromCell(entry.Kind, change.cell)
-	case row >= block.count:
+	case row >= block.Count:
 		return Value{}, nil
 	}
-	return r.tx.fromCell(entry.Kind, block.cell(row, entry.Kind))
+	return r.tx.fromCell(entry.Kind, block.Cell(row, entry.Kind))
 }
 
 // matrices writes damaged matrices again, with NaN for the rows that cannot be read.
@@ -223,7 +226,7 @@ func (r *repair) matrix(ctx context.Context, name string) error {
 	where := "matrix " + name
 	height := int(entry.BlockRows)
 	if height == 0 {
-		return corrupt(generationPrefix(kindMatrix, entry.Generation), "its blocks have no rows")
+		return record.Corrupt(record.Prefix(record.KindMatrix, entry.Generation), "its blocks have no rows")
 	}
 	blocks := entry
 	blocks.Deltas = false
@@ -242,7 +245,7 @@ func (r *repair) matrix(ctx context.Context, name string) error {
 		r.progress(where, int64(first), int64(r.tx.NumNodes()))
 		rng := Range{NodeID(first), NodeID(min(first+height, r.tx.NumNodes()))}
 		block := rows[:rng.Len()*m.Width()]
-		damage := m.read(r.tx.get, blocks, rng, 0, m.Width(), window{block, m.Width()})
+		damage := m.read(r.tx.get, blocks, rng, 0, m.Width(), codec.Window{Values: block, Stride: m.Width()})
 		if damage != nil && !errors.Is(damage, ErrCorrupt) {
 			return damage
 		}
@@ -261,7 +264,7 @@ func (r *repair) matrix(ctx context.Context, name string) error {
 				if err := r.nulls("row of "+where, where, "set to NaN", &lost, stretch{Range{v, v + 1}, broken.Error()}); err != nil {
 					return err
 				}
-				fillWith(row, float32(math.NaN()))
+				codec.FillWith(row, float32(math.NaN()))
 			}
 			if isUnwritten(row) {
 				continue
@@ -286,16 +289,16 @@ func (c rowChange) row(dst []float32) error {
 	if c.damage != nil {
 		return c.damage
 	}
-	_, err := decodeTile(c.body, 1, len(dst), tilePart{0, 1, 0, len(dst)}, window{dst, len(dst)})
+	_, err := codec.DecodeTile(c.body, 1, len(dst), codec.TilePart{RowLo: 0, RowHi: 1, Lo: 0, Hi: len(dst)}, codec.Window{Values: dst, Stride: len(dst)})
 	return err
 }
 
 // rowChanges are the deltas of a matrix, ascending by node; more is false behind the last.
 func (r *repair) rowChanges(ctx context.Context, entry matrixEntry) (next func() (rowChange, error, bool), stop func()) {
 	return iter.Pull2(func(yield func(rowChange, error) bool) {
-		prefix := generationPrefix(kindRowDelta, entry.Generation)
+		prefix := record.Prefix(record.KindRowDelta, entry.Generation)
 		err := eachChain(ctx, r.s.db, prefix, func(key []byte, _ [][]byte, body []byte, damage error) error {
-			v, ok := numberOf(key, 0)
+			v, ok := record.NumberOf(key, 0)
 			if !ok {
 				return nil // no reader finds it
 			}

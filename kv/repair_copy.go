@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // copies puts back what spaces that are kept twice have lost and their copy has. It comes before what is damaged is
@@ -61,7 +61,9 @@ func (r *repair) copies(ctx context.Context) error {
 		return nil //nolint:nilerr // a copy that does not say this adds nothing
 	}
 	// Of generations that were replaced since, the copy knows nothing.
-	maps.DeleteFunc(kept, func(name string, g generation) bool { return g == 0 || cat.Spaces[name] != g || cat.Twice[name] == 0 })
+	maps.DeleteFunc(kept, func(name string, g record.Generation) bool {
+		return g == 0 || cat.Spaces[name] != g || cat.Twice[name] == 0
+	})
 	p := putBack{repair: r, copied: c, cat: cat, kept: kept, last: last}
 	switch follows, err := r.follows(c.commit, last); {
 	case err != nil:
@@ -105,7 +107,7 @@ func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 	if err != nil {
 		return cat, nil //nolint:nilerr // a copy that does not say this adds nothing
 	}
-	later := map[string]generation{}
+	later := map[string]record.Generation{}
 	for name, g := range kept {
 		if g > 0 && (g > cat.Spaces[name] || g == cat.Spaces[name] && cat.Twice[name] == 0) {
 			later[name] = g
@@ -162,8 +164,8 @@ type putBack struct {
 	*repair
 	copied *copyState
 	cat    *catalog
-	kept   map[string]generation // the spaces of which the copy has the present generation
-	last   uint64                // the last commit of the store
+	kept   map[string]record.Generation // the spaces of which the copy has the present generation
+	last   uint64                       // the last commit of the store
 	rule   putRule
 }
 
@@ -187,7 +189,7 @@ func (p *putBack) each(ctx context.Context, use func(name string, key, body []by
 }
 
 // has says whether a space needs nothing of an entry of the copy.
-func (p *putBack) has(txn *badger.Txn, name string, key, body []byte) (bool, error) {
+func (p *putBack) has(txn *lsm.Txn, name string, key, body []byte) (bool, error) {
 	same, err := sameEntry(txn, p.cat, name, key, body)
 	if same || err != nil || p.rule == putDiffering {
 		return same, err
@@ -198,26 +200,15 @@ func (p *putBack) has(txn *badger.Txn, name string, key, body []byte) (bool, err
 		return false, err
 	}
 	if value == nil {
-		return p.rule == putUnreadable || isDeleted(txn, full), nil
+		_, deleted, err := txn.Last(full)
+		return p.rule == putUnreadable || err == nil && deleted, nil
 	}
-	_, damage := decode(full, value)
+	_, damage := record.Decode(full, value)
 	return damage == nil, nil
 }
 
-// isDeleted says whether the last thing that Badger knows of a key is that it was deleted.
-func isDeleted(txn *badger.Txn, key []byte) (deleted bool) {
-	err := guard(key, func() error {
-		it := txn.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
-		defer it.Close()
-		it.Rewind()
-		deleted = it.Valid() && it.Item().IsDeletedOrExpired()
-		return nil
-	})
-	return err == nil && deleted
-}
-
 func (p *putBack) run(ctx context.Context) error {
-	txn := p.s.db.NewTransaction(false)
+	txn := p.s.db.Begin(false)
 	defer txn.Discard()
 	lost := map[keySum]bool{}
 	err := p.each(ctx, func(name string, key, body []byte) error {
@@ -232,7 +223,7 @@ func (p *putBack) run(ctx context.Context) error {
 		return err
 	}
 	b := newBatch(p.s)
-	defer b.wb.Cancel()
+	defer b.to.Cancel()
 	lacking, other := map[string]int{}, map[string]int{}
 	unexplained := false // an entry is not damaged, and not the last that was written
 	err = p.each(ctx, func(name string, key, body []byte) error {
@@ -245,13 +236,13 @@ func (p *putBack) run(ctx context.Context) error {
 			lost[sumKey(full)] = false
 			value, err := rawRecord(txn, full)
 			if err == nil {
-				_, damage := decode(full, value)
+				_, damage := record.Decode(full, value)
 				unexplained = unexplained || value == nil || damage == nil
 			}
 			if err == nil && value != nil {
 				err = p.repair.kept.keepRecord(full, value)
 			}
-			if _, damage := decode(full, value); damage == nil {
+			if _, damage := record.Decode(full, value); damage == nil {
 				other[name]++
 			} else {
 				lacking[name]++
@@ -263,12 +254,12 @@ func (p *putBack) run(ctx context.Context) error {
 		if body == nil {
 			return b.write(full, nil)
 		}
-		return b.write(full, encode(full, body))
+		return b.write(full, record.Encode(full, body))
 	})
 	if err != nil {
 		return err
 	}
-	if err := b.flush(); err != nil {
+	if err := b.Flush(); err != nil {
 		return err
 	}
 	var lose Losses
@@ -297,19 +288,12 @@ func (p *putBack) run(ctx context.Context) error {
 }
 
 // rawRecord is the record under a key as it is; nil where there is none, or none that can be read.
-func rawRecord(txn *badger.Txn, key []byte) (value []byte, err error) {
-	err = guard(key, func() error {
-		item, err := txn.Get(key)
-		if err != nil {
-			return err
-		}
-		value, err = item.ValueCopy(nil)
-		return err
-	})
-	if errors.Is(err, badger.ErrKeyNotFound) || errors.Is(err, ErrCorrupt) {
+func rawRecord(txn *lsm.Txn, key []byte) (value []byte, err error) {
+	value, err = txn.Get(key)
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrCorrupt) {
 		return nil, nil
 	}
-	return value, wrapBadger(err)
+	return value, err
 }
 
 // remakeCopy makes the copy again where it is damaged, or the journal after it is made again.

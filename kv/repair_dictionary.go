@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/graphcleaner/graphcleaner/kv/scratch"
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // none stands for a node or a position that is not known.
@@ -26,7 +27,7 @@ type nameRepair struct {
 }
 
 // dictionary writes the dictionary again: each direction from the other where it is damaged.
-func (r *repair) dictionary(ctx context.Context, g generation) (err error) {
+func (r *repair) dictionary(ctx context.Context, g record.Generation) (err error) {
 	n := &nameRepair{repair: r, nameless: map[int]bool{}, added: map[NodeID]string{}}
 	defer func() {
 		for _, a := range []*scratch.Array[uint32]{n.nodeAt, n.position} {
@@ -67,7 +68,7 @@ func (n *nameRepair) match(ctx context.Context) error {
 			nodeAt[p], position[v] = v, p
 		}
 	}
-	for _, k := range []kind{kindNodeAt, kindPosition} {
+	for _, k := range []record.Kind{record.KindNodeAt, record.KindPosition} {
 		var block []uint32
 		for first := 0; first < count; first += numbersPerBlock {
 			if err := ctx.Err(); err != nil {
@@ -79,13 +80,13 @@ func (n *nameRepair) match(ctx context.Context) error {
 				if !errors.Is(damage, ErrCorrupt) {
 					return damage
 				}
-				if err := n.done(kindNames[k]+" "+strconv.Itoa(first/numbersPerBlock), damage.Error(), "made again"); err != nil {
+				if err := n.done(k.String()+" "+strconv.Itoa(first/numbersPerBlock), damage.Error(), "made again"); err != nil {
 					return err
 				}
 				continue
 			}
 			for i, x := range block {
-				if k == kindNodeAt {
+				if k == record.KindNodeAt {
 					pair(uint32(first+i), x)
 				} else {
 					pair(x, uint32(first+i))
@@ -113,13 +114,13 @@ func (n *nameRepair) match(ctx context.Context) error {
 	return nil
 }
 
-func (n *nameRepair) writePositions(ctx context.Context, g generation) error {
-	for _, k := range []kind{kindNodeAt, kindPosition} {
+func (n *nameRepair) writePositions(ctx context.Context, g record.Generation) error {
+	for _, k := range []record.Kind{record.KindNodeAt, record.KindPosition} {
 		numbers := n.nodeAt.Data
-		if k == kindPosition {
+		if k == record.KindPosition {
 			numbers = n.position.Data
 		}
-		w := numberWriter{put: n.bulk.batch.put, kind: k, generation: g}
+		w := numberWriter{put: n.bulk.batch.Put, kind: k, generation: g}
 		for i := range n.tx.cat.Nodes {
 			if i%contextEvery == 0 && ctx.Err() != nil {
 				return ctx.Err()
@@ -155,15 +156,15 @@ func (n *nameRepair) readAdded(ctx context.Context) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	prefix := generationPrefix(kindAddedID, n.tx.cat.Graph)
-	return eachRecord(ctx, n.s.db, prefix, nil, func(rec record, _ []byte, damage error) error {
-		v, size := binary.Uvarint(rec.body)
-		usable := damage == nil && size == len(rec.body) && v < uint64(n.tx.cat.Nodes)
+	prefix := record.Prefix(record.KindAddedID, n.tx.cat.Graph)
+	return eachRecord(ctx, n.s.db, prefix, nil, func(rec record.Record, _ []byte, damage error) error {
+		v, size := binary.Uvarint(rec.Body)
+		usable := damage == nil && size == len(rec.Body) && v < uint64(n.tx.cat.Nodes)
 		if !usable || !missing[NodeID(v)] {
 			return nil
 		}
-		n.added[NodeID(v)] = string(rec.key[len(prefix):])
-		return n.done(describeKey(addedNodeKey(n.tx.cat.Graph, NodeID(v))), "it cannot be read", "made again")
+		n.added[NodeID(v)] = string(rec.Key[len(prefix):])
+		return n.done(record.Describe(addedNodeKey(n.tx.cat.Graph, NodeID(v))), "it cannot be read", "made again")
 	})
 }
 
@@ -205,7 +206,7 @@ func IsLostID(id string) bool {
 	return false
 }
 
-func (n *nameRepair) writeIDs(ctx context.Context, g generation) (err error) {
+func (n *nameRepair) writeIDs(ctx context.Context, g record.Generation) (err error) {
 	draft := n.bulk.draft
 	draft.DenseIDs, draft.IntegerIDs = true, true
 	n.lost = lostPrefix
@@ -229,7 +230,7 @@ func (n *nameRepair) writeIDs(ctx context.Context, g generation) (err error) {
 	if draft.DenseIDs {
 		return nil
 	}
-	w := newIDWriter(n.bulk.batch.put, g, n.bulk.Dir(), n.bulk.SortMemory())
+	w := newIDWriter(n.bulk.batch.Put, g, n.bulk.Dir(), n.bulk.SortMemory())
 	defer func() { err = errors.Join(err, w.close()) }()
 	var unnamed stretch
 	err = n.each(ctx, func(position int, id string, lost bool) error {

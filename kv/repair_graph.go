@@ -9,8 +9,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // graph writes adjacency and dictionary again where they are damaged or do not agree, and counts what it writes.
@@ -52,12 +54,12 @@ type listRepair struct {
 	dir  *directory
 	bad  []bool // by block: some part of it cannot be read
 	all  bool   // every list gets what the lists of others say of it
-	form arcForm
+	form codec.ArcForm
 }
 
 // adjacency writes the lists again. The lists of a block that cannot be read are made from those of the other ends; where
 // sound blocks contradict each other, so are all.
-func (r *repair) adjacency(ctx context.Context, g generation) (err error) {
+func (r *repair) adjacency(ctx context.Context, g record.Generation) (err error) {
 	l := &listRepair{repair: r, form: r.tx.cat.arcForm()}
 	if l.dir, err = r.directory(ctx); err != nil {
 		return err
@@ -120,11 +122,11 @@ func (r *repair) directory(ctx context.Context) (*directory, error) {
 		return d, damage
 	}
 	d = &directory{generation: r.tx.cat.Graph, starts: []NodeID{0}}
-	prefix := generationPrefix(kindAdjacency, r.tx.cat.Graph)
+	prefix := record.Prefix(record.KindAdjacency, r.tx.cat.Graph)
 	last, end := -1, uint64(0) // the last block that could be read, and where it ends
-	err := eachRecord(ctx, r.s.db, prefix, nil, func(rec record, _ []byte, broken error) error {
-		b, _ := numberOf(rec.key, 0)
-		part, ok := numberOf(rec.key, 1)
+	err := eachRecord(ctx, r.s.db, prefix, nil, func(rec record.Record, _ []byte, broken error) error {
+		b, _ := record.NumberOf(rec.Key, 0)
+		part, ok := record.NumberOf(rec.Key, 1)
 		if !ok || int64(b) > int64(d.blocks())+int64(r.tx.cat.LoadedNodes) {
 			return nil // no reader finds it
 		}
@@ -137,7 +139,7 @@ func (r *repair) directory(ctx context.Context) (*directory, error) {
 		if !sound {
 			return nil
 		}
-		first, rows, sound := blockRows(rec.body)
+		first, rows, sound := blockRows(rec.Body)
 		if !sound || first < end || last == int(b)-1 && first > end || first+rows > uint64(r.tx.cat.LoadedNodes) {
 			return nil
 		}
@@ -160,7 +162,7 @@ func (r *repair) directory(ctx context.Context) (*directory, error) {
 	return d, r.done("adjacency directory", damage.Error(), "made again from the blocks")
 }
 
-// blockRows are the first node of an adjacency block and its number of nodes.
+// BlockRows are the first node of an adjacency block and its number of nodes.
 func blockRows(body []byte) (first, rows uint64, ok bool) {
 	first, n := binary.Uvarint(body)
 	_, m := binary.Uvarint(body[max(n, 0):])
@@ -179,7 +181,7 @@ func (l *listRepair) read(b int, buf *Adjacency) error {
 	if err := l.tx.appendBlock(l.dir, b, buf); err != nil {
 		return err
 	}
-	if l.form.any() {
+	if l.form.Any() {
 		if err := l.tx.readBlockArcs(l.dir, b, buf); err != nil {
 			return err
 		}
@@ -188,16 +190,16 @@ func (l *listRepair) read(b int, buf *Adjacency) error {
 		list := buf.Of(v)
 		for i, u := range list {
 			if u == v || i > 0 && u <= list[i-1] {
-				return corrupt(pairKey(kindAdjacency, l.dir.generation, uint32(b), 0), fmt.Sprintf("the list of node number %d is no list", v))
+				return record.Corrupt(record.PairKey(record.KindAdjacency, l.dir.generation, uint32(b), 0), fmt.Sprintf("the list of node number %d is no list", v))
 			}
 		}
-		if !l.form.directed {
+		if !l.form.Directed {
 			continue
 		}
 		for i, a := range buf.arcsOf(v) {
-			if _, ok := a.sum(); !ok {
-				return corrupt(pairKey(kindArcs, l.dir.generation, uint32(b), 0),
-					fmt.Sprintf("between nodes number %d and %d the weights are %v and %v", v, list[i], a.out, a.in))
+			if _, ok := a.Sum(); !ok {
+				return record.Corrupt(record.PairKey(record.KindArcs, l.dir.generation, uint32(b), 0),
+					fmt.Sprintf("between nodes number %d and %d the weights are %v and %v", v, list[i], a.Out, a.In))
 			}
 		}
 	}
@@ -222,22 +224,22 @@ func (l *listRepair) collect(ctx context.Context, halves *spill.Sorter) (agree b
 		for u := lists.First; u < lists.End; u++ {
 			arcs := lists.arcsOf(u)
 			for i, v := range lists.Of(u) {
-				a := arc{1, 1}
-				if l.form.any() {
+				a := codec.Arc{Out: 1, In: 1}
+				if l.form.Any() {
 					a = arcs[i]
 				}
 				bad := l.bad[l.dir.find(v)]
 				if bad || l.all {
-					if err := halves.Add(pairBytes(v, u), appendArc(nil, a.reversed())); err != nil {
+					if err := halves.Add(pairBytes(v, u), appendArc(nil, a.Reversed())); err != nil {
 						return false, err
 					}
 				}
 				switch {
 				case bad:
 				case u < v:
-					lesser.add(edgeKey(uint32(u), uint32(v), 32), a.bits())
+					lesser.add(edgeKey(uint32(u), uint32(v), 32), a.Bits())
 				default:
-					greater.add(edgeKey(uint32(v), uint32(u), 32), a.reversed().bits())
+					greater.add(edgeKey(uint32(v), uint32(u), 32), a.Reversed().Bits())
 				}
 			}
 		}
@@ -248,18 +250,18 @@ func (l *listRepair) collect(ctx context.Context, halves *spill.Sorter) (agree b
 // deltas adds every change of an edge that can be read under either end, under both.
 func (l *listRepair) deltas(ctx context.Context, deltas *spill.Sorter) error {
 	nodes := int64(l.tx.cat.Nodes)
-	prefix := generationPrefix(kindEdgeDelta, l.tx.cat.Graph)
-	return eachRecord(ctx, l.s.db, prefix, nil, func(rec record, _ []byte, damage error) error {
+	prefix := record.Prefix(record.KindEdgeDelta, l.tx.cat.Graph)
+	return eachRecord(ctx, l.s.db, prefix, nil, func(rec record.Record, _ []byte, damage error) error {
 		if damage != nil {
 			lost := Loss{Kind: "change of an edge", Count: 1, AtMost: true}
-			return l.lose(lost, describeKey(rec.key), damage.Error(), "taken from the other end of the edge, if it is there")
+			return l.lose(lost, record.Describe(rec.Key), damage.Error(), "taken from the other end of the edge, if it is there")
 		}
 		d, err := l.tx.parseEdgeDelta(rec)
 		if err != nil || int64(max(d.u, d.v)) >= nodes || d.u == d.v {
 			lost := Loss{Kind: "change of an edge", Count: 1, AtMost: true}
-			return l.lose(lost, describeKey(rec.key), "it is no change of an edge", "removed")
+			return l.lose(lost, record.Describe(rec.Key), "it is no change of an edge", "removed")
 		}
-		for _, d := range []edgeDelta{d, {d.v, d.u, d.change, d.arc.reversed()}} {
+		for _, d := range []edgeDelta{d, {d.v, d.u, d.change, d.arc.Reversed()}} {
 			if err := deltas.Add(pairBytes(d.u, d.v), appendArc([]byte{byte(d.change)}, d.arc)); err != nil {
 				return err
 			}
@@ -276,26 +278,28 @@ func pairOf(b []byte) (u, v NodeID) {
 	return NodeID(binary.BigEndian.Uint32(b)), NodeID(binary.BigEndian.Uint32(b[4:]))
 }
 
-func appendArc(b []byte, a arc) []byte { return appendFloat32(appendFloat32(b, a.out), a.in) }
+func appendArc(b []byte, a codec.Arc) []byte {
+	return codec.AppendFloat32(codec.AppendFloat32(b, a.Out), a.In)
+}
 
-func arcOf(b []byte) arc {
-	r := reader{b: b}
-	return arc{readFloat32(&r), readFloat32(&r)}
+func arcOf(b []byte) codec.Arc {
+	r := codec.Reader{Rest: b}
+	return codec.Arc{Out: codec.ReadFloat32(&r), In: codec.ReadFloat32(&r)}
 }
 
 // A neighborList is the list of one node while it is put together.
 type neighborList struct {
 	nodes []NodeID
-	arcs  []arc
+	arcs  []codec.Arc
 }
 
 // set gives the list a neighbour, or another arc to it; with none it takes it away.
-func (n *neighborList) set(v NodeID, a arc) {
+func (n *neighborList) set(v NodeID, a codec.Arc) {
 	i, there := slices.BinarySearch(n.nodes, v)
 	switch {
-	case a == arc{} && there:
+	case a == codec.Arc{} && there:
 		n.nodes, n.arcs = slices.Delete(n.nodes, i, i+1), slices.Delete(n.arcs, i, i+1)
-	case a == arc{}:
+	case a == codec.Arc{}:
 	case there:
 		n.arcs[i] = a
 	default:
@@ -304,7 +308,7 @@ func (n *neighborList) set(v NodeID, a arc) {
 }
 
 // write writes the lists of a new generation.
-func (l *listRepair) write(ctx context.Context, g generation, halves, deltas *spill.Sorter) error {
+func (l *listRepair) write(ctx context.Context, g record.Generation, halves, deltas *spill.Sorter) error {
 	nextHalf, stopHalves := iter.Pull2(halves.Sorted(ctx))
 	defer stopHalves()
 	nextDelta, stopDeltas := iter.Pull2(deltas.Sorted(ctx))
@@ -317,7 +321,7 @@ func (l *listRepair) write(ctx context.Context, g generation, halves, deltas *sp
 	if err != nil {
 		return err
 	}
-	w := newAdjacencyWriter(l.bulk.batch.put, g, l.form)
+	w := newAdjacencyWriter(l.bulk.batch.Put, g, l.form)
 	var lists Adjacency
 	var list neighborList
 	entries, arcs := int64(0), int64(0)
@@ -342,7 +346,7 @@ func (l *listRepair) write(ctx context.Context, g generation, halves, deltas *sp
 				list.nodes = append(list.nodes, lists.Of(v)...)
 				list.arcs = append(list.arcs, lists.arcsOf(v)...)
 				for len(list.arcs) < len(list.nodes) {
-					list.arcs = append(list.arcs, arc{1, 1})
+					list.arcs = append(list.arcs, codec.Arc{Out: 1, In: 1})
 				}
 			}
 		}
@@ -366,16 +370,16 @@ func (l *listRepair) write(ctx context.Context, g generation, halves, deltas *sp
 			}
 			a := arcOf(delta.Value[1:])
 			if edgeChange(delta.Value[0]) == edgeRemoved {
-				a = arc{}
+				a = codec.Arc{}
 			}
 			list.set(neighbor, a)
 		}
 		entries += int64(len(list.nodes))
 		for _, a := range list.arcs {
-			arcs += a.count()
+			arcs += a.Count()
 		}
 		ofList := list.arcs
-		if !l.form.any() {
+		if !l.form.Any() {
 			ofList = nil
 		}
 		if err := w.append(list.nodes, ofList); err != nil {
@@ -390,7 +394,7 @@ func (l *listRepair) write(ctx context.Context, g generation, halves, deltas *sp
 
 // join gives the list of v what the list of a neighbour says of v. Where both say something of the arcs, that of the
 // lesser node holds.
-func (l *listRepair) join(list *neighborList, v, neighbor NodeID, a arc) {
+func (l *listRepair) join(list *neighborList, v, neighbor NodeID, a codec.Arc) {
 	if _, there := slices.BinarySearch(list.nodes, neighbor); !there || neighbor < v {
 		list.set(neighbor, a)
 	}

@@ -10,6 +10,9 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // journal opens the journal. Where it is damaged, or does not fit what Badger holds, everything that can be read of it, and is
@@ -69,7 +72,7 @@ func (r *repair) journal() error {
 	}
 	done := fmt.Sprintf("made again; the store has come to commit %d%s", r.s.commits, what)
 	r.remade = true
-	if err := r.s.setRecord(commitKey(), commitBody(r.s.commits)); err != nil {
+	if err := r.s.setRecord(record.CommitKey(), record.CommitBody(r.s.commits)); err != nil {
 		return err
 	}
 	name := journalName
@@ -82,7 +85,7 @@ func (r *repair) journal() error {
 // tornJournal is the name of the last file of the journal where that ends with a frame that is cut off, as only a crash leaves
 // it, and the store was closed; else "". Opening the journal cuts the file.
 func (r *repair) tornJournal() (name string, err error) {
-	if crashed, err := leftByCrash(r.store); err != nil || crashed {
+	if crashed, err := lsm.LeftByCrash(r.store); err != nil || crashed {
 		return "", err
 	}
 	c, err := journal.Scan(r.dir, journalName, nil)
@@ -170,5 +173,5 @@ func (r *repair) makeJournal() error {
 	if err := removeFiles(r.journals); err != nil {
 		return err
 	}
-	return errors.Join(r.s.journal.Close(), durable.SyncDirectory(r.dir), alignModes(r.dir))
+	return errors.Join(r.s.journal.Close(), durable.SyncDirectory(r.dir), storedir.AlignModes(r.dir))
 }

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/faults"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
-	"github.com/graphcleaner/graphcleaner/kv/faults"
 )
 
 // killedRepairVariable says, in the process that is killed, what it does to the store "store" in its working directory.

@@ -8,10 +8,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dgraph-io/badger/v4"
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // records makes the records of a store, whose files are sound, agree with each other. What is damaged is written again
@@ -72,34 +73,34 @@ func (r *repair) write() (*Bulk, error) {
 // damagedRecords are what a scan of all records found.
 type damagedRecords struct {
 	// generations have records that cannot be read.
-	generations map[generation]bool
+	generations map[record.Generation]bool
 
 	// removed are the keys of what no reader could use: records of unknown kinds, and documents.
 	removed [][]byte
 
 	header, counts bool // cannot be read
 
-	last  generation // the greatest of any record
-	added uint32     // one more than the greatest node that was added
+	last  record.Generation // the greatest of any record
+	added uint32            // one more than the greatest node that was added
 }
 
 // scan reads every record by itself, and keeps those that are damaged.
 func (r *repair) scan(ctx context.Context) (found damagedRecords, err error) {
-	found.generations = map[generation]bool{}
-	seen := map[kind]bool{}
+	found.generations = map[record.Generation]bool{}
+	seen := map[record.Kind]bool{}
 	documents := map[string]error{} // damaged, by their keys without the part
-	err = eachRecord(ctx, r.s.db, nil, nil, func(rec record, value []byte, damage error) error {
-		k := kind(0)
-		if len(rec.key) > 0 {
-			k = kind(rec.key[0])
+	err = eachRecord(ctx, r.s.db, nil, nil, func(rec record.Record, value []byte, damage error) error {
+		k := record.Kind(0)
+		if len(rec.Key) > 0 {
+			k = record.Kind(rec.Key[0])
 		}
-		known := kindNames[k] != "" && (k < firstGenerational || len(rec.key) >= 5)
+		known := k.String() != "" && (k < record.FirstGenerational || len(rec.Key) >= 5)
 		if known && damage == nil {
 			seen[k] = true
-			r.note(&found, rec.key)
+			r.note(&found, rec.Key)
 			return nil
 		}
-		if err := r.kept.keepRecord(rec.key, value); err != nil {
+		if err := r.kept.keepRecord(rec.Key, value); err != nil {
 			return err
 		}
 		what := "no record has this key"
@@ -108,39 +109,39 @@ func (r *repair) scan(ctx context.Context) (found damagedRecords, err error) {
 		}
 		switch {
 		case !known:
-			found.removed = append(found.removed, bytes.Clone(rec.key))
-			return r.lose(Loss{Kind: "record of no known kind", Count: 1}, describeKey(rec.key), what, "removed")
-		case k == kindDegreeDelta || k == kindIDLookup || k == kindAddedID:
-			found.generations[generationOf(rec.key)] = true
-			return r.done(describeKey(rec.key), what, "made again")
-		case k == kindDocument && len(rec.key) > 2:
-			documents[string(rec.key[:len(rec.key)-2])] = damage
-		case k >= firstGenerational:
-			found.generations[generationOf(rec.key)] = true
-			r.note(&found, rec.key)
+			found.removed = append(found.removed, bytes.Clone(rec.Key))
+			return r.lose(Loss{Kind: "record of no known kind", Count: 1}, record.Describe(rec.Key), what, "removed")
+		case k == record.KindDegreeDelta || k == record.KindIDLookup || k == record.KindAddedID:
+			found.generations[record.GenerationOf(rec.Key)] = true
+			return r.done(record.Describe(rec.Key), what, "made again")
+		case k == record.KindDocument && len(rec.Key) > 2:
+			documents[string(rec.Key[:len(rec.Key)-2])] = damage
+		case k >= record.FirstGenerational:
+			found.generations[record.GenerationOf(rec.Key)] = true
+			r.note(&found, rec.Key)
 		}
 		return nil
 	})
 	if err != nil {
 		return found, err
 	}
-	found.header, found.counts = !seen[kindHeader], !seen[kindCounts]
+	found.header, found.counts = !seen[record.KindHeader], !seen[record.KindCounts]
 	return found, r.documents(ctx, &found, documents)
 }
 
 func (r *repair) note(found *damagedRecords, key []byte) {
-	if kind(key[0]) < firstGenerational {
+	if record.Kind(key[0]) < record.FirstGenerational {
 		return
 	}
-	found.last = max(found.last, generationOf(key))
-	if v, err := numberAt(key, 0); err == nil && kind(key[0]) == kindAddedNode {
+	found.last = max(found.last, record.GenerationOf(key))
+	if v, err := record.NumberAt(key, 0); err == nil && record.Kind(key[0]) == record.KindAddedNode {
 		found.added = max(found.added, v+1)
 	}
 }
 
 // documents finds those of which a part is damaged or missing.
 func (r *repair) documents(ctx context.Context, found *damagedRecords, damaged map[string]error) error {
-	return eachChain(ctx, r.s.db, []byte{byte(kindDocument)}, func(key []byte, keys [][]byte, body []byte, damage error) error {
+	return eachChain(ctx, r.s.db, []byte{byte(record.KindDocument)}, func(key []byte, keys [][]byte, body []byte, damage error) error {
 		if damage == nil && damaged[string(key)] == nil {
 			return nil
 		}
@@ -159,43 +160,43 @@ var errEnough = errors.New("enough")
 // eachRecord calls use with every record whose key begins with prefix and is not less than from (nil: all), borrowed,
 // with its value as it is stored, and with what is wrong with it.
 func eachRecord(
-	ctx context.Context, db *badger.DB, prefix, from []byte, use func(r record, value []byte, damage error) error,
+	ctx context.Context, db *lsm.DB, prefix, from []byte, use func(r record.Record, value []byte, damage error) error,
 ) error {
-	err := db.View(func(txn *badger.Txn) error {
-		it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
+	err := db.View(func(t *lsm.Txn) error {
+		it := t.Iterator(prefix, false)
 		defer it.Close()
-		done := 0
 		if from == nil {
 			from = prefix
 		}
-		for it.Seek(from); it.Valid(); it.Next() { // tables are sound by now
+		done := 0
+		err := it.Seek(from)
+		for ; err == nil && it.Valid(); err = it.Next() {
 			if done++; done%contextEvery == 0 && ctx.Err() != nil {
 				return ctx.Err()
 			}
-			r := record{key: it.Item().Key()}
-			var value []byte
-			damage := it.Item().Value(func(b []byte) error { value = b; return nil })
+			r := record.Record{Key: it.Key()}
+			value, damage := it.Value()
 			if damage == nil {
-				r.body, damage = decode(r.key, value)
+				r.Body, damage = record.Decode(r.Key, value)
 			} else {
-				damage = corrupt(r.key, damage.Error())
+				damage = record.Corrupt(r.Key, damage.Error())
 			}
 			if err := use(r, value, damage); err != nil {
 				return err
 			}
 		}
-		return nil
+		return err
 	})
 	if errors.Is(err, errEnough) {
 		return nil
 	}
-	return wrapBadger(err)
+	return err
 }
 
 // eachChain calls use with every chain whose keys begin with prefix: its key without the part, the keys of the parts
 // that are there, and its body, or what is wrong with it.
 func eachChain(
-	ctx context.Context, db *badger.DB, prefix []byte, use func(key []byte, keys [][]byte, body []byte, damage error) error,
+	ctx context.Context, db *lsm.DB, prefix []byte, use func(key []byte, keys [][]byte, body []byte, damage error) error,
 ) error {
 	var key, body []byte
 	var keys [][]byte
@@ -206,32 +207,32 @@ func eachChain(
 			return nil
 		}
 		if damage == nil && len(keys) != parts {
-			damage = corrupt(key, fmt.Sprintf("%d of its %d parts are there", len(keys), parts))
+			damage = record.Corrupt(key, fmt.Sprintf("%d of its %d parts are there", len(keys), parts))
 		}
 		return use(key, keys, body, damage)
 	}
-	err := eachRecord(ctx, db, prefix, nil, func(r record, _ []byte, broken error) error {
-		if len(r.key) < len(prefix)+2 {
+	err := eachRecord(ctx, db, prefix, nil, func(r record.Record, _ []byte, broken error) error {
+		if len(r.Key) < len(prefix)+2 {
 			return nil
 		}
-		part := int(binary.BigEndian.Uint16(r.key[len(r.key)-2:]))
-		if whole := r.key[:len(r.key)-2]; len(keys) == 0 || !bytes.Equal(whole, key) {
+		part := int(binary.BigEndian.Uint16(r.Key[len(r.Key)-2:]))
+		if whole := r.Key[:len(r.Key)-2]; len(keys) == 0 || !bytes.Equal(whole, key) {
 			if err := end(); err != nil {
 				return err
 			}
 			key, keys, body, damage, parts = bytes.Clone(whole), nil, nil, nil, 0
 		}
-		piece := r.body
+		piece := r.Body
 		if broken == nil && part == 0 {
-			parts, piece, broken = firstPart(r.key, r.body)
+			parts, piece, broken = record.FirstPart(r.Key, r.Body)
 		}
 		if broken == nil && part != len(keys) {
-			broken = corrupt(r.key, "the parts before it are missing")
+			broken = record.Corrupt(r.Key, "the parts before it are missing")
 		}
 		if damage == nil {
 			damage = broken
 		}
-		keys = append(keys, bytes.Clone(r.key))
+		keys = append(keys, bytes.Clone(r.Key))
 		body = append(body, piece...)
 		return nil
 	})
@@ -331,22 +332,20 @@ func (r *repair) root(found damagedRecords) error {
 
 // catalog reads the catalogue but for the counts.
 func (r *repair) catalog() (cat *catalog, err error) {
-	err = r.s.db.View(func(txn *badger.Txn) error {
+	err = r.s.db.View(func(t *lsm.Txn) error {
 		get := getFunc(func(key []byte, use func(body []byte) error) error {
-			item, err := txn.Get(key)
-			if errors.Is(err, badger.ErrKeyNotFound) {
-				return corrupt(key, "it is missing")
+			value, err := t.Get(key)
+			if errors.Is(err, ErrNotFound) {
+				return record.Corrupt(key, "it is missing")
 			}
 			if err != nil {
 				return err
 			}
-			return item.Value(func(value []byte) error {
-				body, err := decode(key, value)
-				if err != nil {
-					return err
-				}
-				return use(body)
-			})
+			body, err := record.Decode(key, value)
+			if err != nil {
+				return err
+			}
+			return use(body)
 		})
 		return get.chain(catalogKey(), func(body []byte) (err error) {
 			cat, err = decodeCatalog(body)
@@ -358,7 +357,12 @@ func (r *repair) catalog() (cat *catalog, err error) {
 
 // setRecord writes one record, durably, whatever the catalogue says.
 func (s *Store) setRecord(key, body []byte) error {
-	return wrapBadger(s.db.Update(func(txn *badger.Txn) error { return txn.Set(key, encode(key, body)) }))
+	t := s.db.Begin(true)
+	defer t.Discard()
+	if err := t.Set(key, record.Encode(key, body)); err != nil {
+		return err
+	}
+	return t.Commit()
 }
 
 // removeAll deletes keys.
@@ -367,13 +371,13 @@ func (s *Store) removeAll(keys [][]byte) error {
 		return nil
 	}
 	b := newBatch(s)
-	defer b.wb.Cancel()
+	defer b.to.Cancel()
 	for _, key := range keys {
 		if err := b.remove(key); err != nil {
 			return err
 		}
 	}
-	return b.flush()
+	return b.Flush()
 }
 
 // broken reports whether steps of Check find any problem, and tells of the first.
@@ -410,10 +414,10 @@ func (r *repair) spaces(ctx context.Context, found damagedRecords) error {
 		if err != nil {
 			return err
 		}
-		prefix, lost := generationPrefix(kindSpace, g), int64(0)
-		err = eachRecord(ctx, r.s.db, prefix, nil, func(rec record, _ []byte, damage error) error {
-			if sound := damage == nil && len(rec.key) > len(prefix); sound {
-				return w.Put(rec.key[len(prefix):], rec.body)
+		prefix, lost := record.Prefix(record.KindSpace, g), int64(0)
+		err = eachRecord(ctx, r.s.db, prefix, nil, func(rec record.Record, _ []byte, damage error) error {
+			if sound := damage == nil && len(rec.Key) > len(prefix); sound {
+				return w.Put(rec.Key[len(prefix):], rec.Body)
 			}
 			lost++
 			return nil

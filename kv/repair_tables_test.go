@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A mergedStore has tables that were merged, with deletions in them and since, in the states that its directory had.
@@ -63,7 +64,7 @@ func newMergedStore(t *testing.T) (m mergedStore) {
 		if s, err = Open(dir, Options{MemoryBudget: minMemoryBudget}); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(s.db.Flatten(1), s.Close()); err != nil {
+		if err := errors.Join(s.db.Badger().Flatten(1), s.Close()); err != nil {
 			t.Fatal(err)
 		}
 		keepManifest()
@@ -378,7 +379,7 @@ func TestMergedToNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.db.Flatten(1), s.Close()); err != nil {
+	if err := errors.Join(s.db.Badger().Flatten(1), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	want, err := contentsOf(t, copyStore(t, dir))
@@ -395,7 +396,7 @@ func TestMergedToNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, lockFileName), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, storedir.LockFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, opened := range []bool{false, true} { // repaired before it is opened, and opened

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // repaired repairs a store and returns what was done.
@@ -122,21 +123,21 @@ func TestRepairOfRecords(t *testing.T) {
 	t.Parallel()
 	dir := everyKind(t, 700)
 	want := exported(t, copyStore(t, dir))
-	derived := []kind{
-		kindAdjacencyDirectory, kindEdgeDelta, kindDegreeDelta, kindIDLookup, kindNodeAt,
-		kindPosition, kindAddedNode, kindAddedID, kindCounts, kindHeader, kindCommit,
+	derived := []record.Kind{
+		record.KindAdjacencyDirectory, record.KindEdgeDelta, record.KindDegreeDelta, record.KindIDLookup, record.KindNodeAt,
+		record.KindPosition, record.KindAddedNode, record.KindAddedID, record.KindCounts, record.KindHeader, record.KindCommit,
 	}
-	lossy := map[kind]string{
-		kindAdjacency: "made again from", kindArcs: "made again from", // but for edges within the block
-		kindIDs: "lost-", kindColumn: "null", kindColumnDelta: "null", kindMatrix: "NaN", kindRowDelta: "NaN",
-		kindDocument: "removed", kindSpace: "removed",
+	lossy := map[record.Kind]string{
+		record.KindAdjacency: "made again from", record.KindArcs: "made again from", // but for edges within the block
+		record.KindIDs: "lost-", record.KindColumn: "null", record.KindColumnDelta: "null", record.KindMatrix: "NaN", record.KindRowDelta: "NaN",
+		record.KindDocument: "removed", record.KindSpace: "removed",
 	}
 	for i, k := range slices.Concat(derived, slices.Sorted(maps.Keys(lossy))) {
 		for j, damage := range []string{"flipped", "deleted"} {
 			if !longtest.Asked && (i+j)%2 == 1 {
 				continue
 			}
-			name := kindNames[k] + " " + damage
+			name := k.String() + " " + damage
 			copied := copyStore(t, dir)
 			s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
 			if err != nil {
@@ -155,7 +156,7 @@ func TestRepairOfRecords(t *testing.T) {
 			done := repaired(t, copied)
 			got := exported(t, copied)
 			text := lossy[k]
-			gone := damage == "deleted" && (k == kindColumnDelta || k == kindRowDelta || k == kindSpace || k == kindDocument)
+			gone := damage == "deleted" && (k == record.KindColumnDelta || k == record.KindRowDelta || k == record.KindSpace || k == record.KindDocument)
 			switch {
 			case gone: // nobody can know that it was there
 			case text == "" && got != want:
@@ -186,7 +187,7 @@ func TestRepairOfALostCatalogue(t *testing.T) {
 		key = spaceKey(tx.cat.Next, []byte("newer"))
 		return nil
 	})
-	writeRaw(t, s, key, encode(key, []byte("committed")))
+	writeRaw(t, s, key, record.Encode(key, []byte("committed")))
 	dir = copyStore(t, dir) // as a crash leaves it
 	damagedStores.Store(s.dir, true)
 	closeStore(t, s)
@@ -278,7 +279,7 @@ func TestRepairOfLists(t *testing.T) {
 	t.Parallel()
 	dir := everyKind(t, 6000)
 	before := arcsOf(t, copyStore(t, dir))
-	for _, k := range []kind{kindAdjacency, kindArcs} {
+	for _, k := range []record.Kind{record.KindAdjacency, record.KindArcs} {
 		copied := copyStore(t, dir)
 		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
 		if err != nil {
@@ -291,8 +292,8 @@ func TestRepairOfLists(t *testing.T) {
 				t.Fatalf("got %d blocks, want several", d.blocks())
 			}
 			rng = d.blockRange(1)
-			value := rawValue(t, s, pairKey(k, tx.cat.Graph, 1, 0))
-			writeRaw(t, s, pairKey(k, tx.cat.Graph, 1, 0), value[:len(value)-1])
+			value := rawValue(t, s, record.PairKey(k, tx.cat.Graph, 1, 0))
+			writeRaw(t, s, record.PairKey(k, tx.cat.Graph, 1, 0), value[:len(value)-1])
 			return err
 		})
 		closeStore(t, s)
@@ -305,16 +306,16 @@ func TestRepairOfLists(t *testing.T) {
 			got, there := after[ends]
 			switch {
 			case there && got != weight:
-				t.Errorf("%s: arc %v has weight %v, want %v", kindNames[k], ends, got, weight)
+				t.Errorf("%s: arc %v has weight %v, want %v", k.String(), ends, got, weight)
 			case !there && (!inside(ends[0]) || !inside(ends[1])):
-				t.Errorf("%s: arc %v is lost, and the block is that of %v", kindNames[k], ends, rng)
+				t.Errorf("%s: arc %v is lost, and the block is that of %v", k.String(), ends, rng)
 			case !there:
 				lost++
 			}
 			delete(after, ends)
 		}
 		if len(after) > 0 || lost > len(before)/10 {
-			t.Errorf("%s: %d arcs that were not there, %d of %d lost", kindNames[k], len(after), lost, len(before))
+			t.Errorf("%s: %d arcs that were not there, %d of %d lost", k.String(), len(after), lost, len(before))
 		}
 	}
 }
@@ -351,7 +352,7 @@ func TestRepairOfListsThatDisagree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := firstKey(t, s, kindAdjacency)
+	key := firstKey(t, s, record.KindAdjacency)
 	rewriteLists(t, s, key, func(rows [][]uint32) { rows[100] = rows[100][1:] })
 	closeStore(t, s)
 	done := repaired(t, s.Dir())

@@ -7,6 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // RestoreOptions tunes a restore. The zero value is ready to use.
@@ -61,13 +65,13 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	}()
 	head := chain.head()
 	// What is in the tables beside keys and records.
-	if err := checkRoom(d.path, head.Bytes+entryOverhead*head.Records+spareRoom); err != nil {
+	if err := storedir.CheckRoom(d.path, head.Bytes+lsm.EntryOverhead*head.Records+lsm.SpareRoom); err != nil {
 		return info, err
 	}
-	if err := os.Mkdir(d.store(), storeMode); err != nil {
+	if err := os.Mkdir(d.store(), storedir.Mode); err != nil {
 		return info, err
 	}
-	unlock, err := lockDirectory(d.store(), false)
+	unlock, err := storedir.Lock(d.store(), false)
 	if err != nil {
 		return info, err
 	}
@@ -86,17 +90,17 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 
 // restore fills a store that is empty, and makes sure that it can be opened.
 func (s *Store) restore(ctx context.Context, chain *backupChain, progress Progress) (info BackupInfo, err error) {
-	tables := newTableBatch(s)
-	defer func() { err = errors.Join(err, tables.cancel()) }()
+	tables := s.db.NewTables()
+	defer func() { err = errors.Join(err, tables.Cancel()) }()
 	// So the commits of the store count on from the snapshot.
-	tables.newest = chain.head().Snapshot
+	tables.Newest = chain.head().Snapshot
 	info, err = chain.read(ctx, progress, func(e backupEntry) error {
-		return tables.wrap(tables.addRecord(tableStream{}, e.key, e.record, e.version))
+		return tables.AddInOrder(e.key, e.record, e.version)
 	})
 	if err != nil {
 		return info, err
 	}
-	if err := tables.flush(); err != nil {
+	if err := tables.Flush(); err != nil {
 		return info, err
 	}
 	if err := s.attach(tables); err != nil {
@@ -262,7 +266,7 @@ func (c *backupChain) record(i int) ([]byte, error) {
 			}
 		}
 		if b := before.entry; !c.more[i-1] || !bytes.Equal(b.key, e.key) || b.version != e.version || b.sum != e.sum {
-			return nil, outOfOrder(i, "%s is kept from the one before, which has another or none", describeKey(e.key))
+			return nil, outOfOrder(i, "%s is kept from the one before, which has another or none", record.Describe(e.key))
 		}
 	}
 	return c.readers[i].entry.record, nil

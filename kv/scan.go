@@ -2,13 +2,10 @@ package kv
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"iter"
 
-	"github.com/dgraph-io/badger/v4"
-
-	"github.com/graphcleaner/graphcleaner/internal/mapped"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // get calls use with the body of the record under key, which is use's to keep and not to change; ErrNotFound when there is
@@ -18,24 +15,11 @@ func (tx *Tx) get(key []byte, use func(body []byte) error) error {
 		return err
 	}
 	defer tx.release()
-	var value []byte
-	err := guard(key, func() error {
-		item, err := tx.txn.Get(key)
-		if err != nil {
-			return err
-		}
-		return item.Value(func(v []byte) error {
-			value = v
-			return nil
-		})
-	})
-	if errors.Is(err, badger.ErrKeyNotFound) {
-		return ErrNotFound
-	}
+	value, err := tx.txn.Get(key)
 	if err != nil {
-		return wrapBadger(err)
+		return err
 	}
-	body, err := decode(key, value)
+	body, err := record.Decode(key, value)
 	if err != nil {
 		return tx.s.damaged(err)
 	}
@@ -56,7 +40,7 @@ func (tx *Tx) fetch(prefix []byte, count int, read func(get getFunc) error) erro
 		return err
 	}
 	defer tx.release()
-	it := tx.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
+	it := tx.txn.Iterator(prefix, false)
 	defer it.Close()
 	c := cursor{s: tx.s, it: it}
 	return read(c.get)
@@ -65,79 +49,52 @@ func (tx *Tx) fetch(prefix []byte, count int, read func(get getFunc) error) erro
 // A cursor reads records by key with one iterator.
 type cursor struct {
 	s  *Store
-	it *badger.Iterator
+	it *lsm.Iterator
 	// hits and misses count how often the next record was the one wanted, and how often not.
 	hits, misses int
 }
 
 func (c *cursor) get(key []byte, use func(body []byte) error) error {
-	err := guard(key, func() error {
-		if c.misses <= c.hits && c.it.Valid() {
-			c.it.Next()
-			if c.onKey(key) {
-				c.hits++
-				return nil
-			}
-			c.misses++
-		}
-		c.it.Seek(key)
-		return nil
-	})
-	if err != nil {
+	if err := c.find(key); err != nil {
 		return err
 	}
-	if !c.onKey(key) {
+	if !c.it.On(key) {
 		return ErrNotFound
 	}
-	r, _, err := current(c.it)
+	r, _, err := c.it.Record()
 	if err != nil {
 		return c.s.damaged(err)
 	}
-	return use(r.body)
+	return use(r.Body)
 }
 
-func (c *cursor) onKey(key []byte) bool { return c.it.Valid() && bytes.Equal(c.it.Item().Key(), key) }
-
-// guard turns a panic while Badger reads a damaged table into the error it should have been. A table is mapped: where its
-// file is cut short meanwhile, or the disk cannot read a page of it, that is such a panic too.
-func guard(key []byte, read func() error) (err error) {
-	defer mapped.Watch()()
-	defer func() {
-		if p := recover(); p != nil {
-			if fault := mapped.FaultOf(p); fault != nil {
-				p = fault
-			}
-			err = corrupt(key, fmt.Sprintf("its table cannot be read: %v", p))
+// find goes to the record under a key, or where it would be.
+func (c *cursor) find(key []byte) error {
+	if c.misses <= c.hits && c.it.Valid() {
+		if err := c.it.Next(); err != nil {
+			return err
 		}
-	}()
-	return read()
-}
-
-// guardFaults has a fault of a mapped file, in the calling goroutine, be an ErrCorrupt that names the file.
-func guardFaults(read func() error) error {
-	err := mapped.Guard(read)
-	if fault, ok := errors.AsType[*mapped.Fault](err); ok && !errors.Is(err, ErrCorrupt) {
-		return fmt.Errorf("%w: %w", ErrCorrupt, fault)
+		if c.it.On(key) {
+			c.hits++
+			return nil
+		}
+		c.misses++
 	}
-	return err
+	return c.it.Seek(key)
 }
-
-// A record is a key with the body of its record, as a scan yields it.
-type record struct{ key, body []byte }
 
 // scan yields the records whose key begins with prefix and is not less than from (nil: all), ascending, each borrowed
 // until the next step. Scans in an Update may be nested; one sees what was written before it read the part it is in.
-func (tx *Tx) scan(prefix, from []byte) iter.Seq2[record, error] {
+func (tx *Tx) scan(prefix, from []byte) iter.Seq2[record.Record, error] {
 	return tx.iterate(prefix, from, false)
 }
 
 // scanDown yields the records whose key begins with prefix and is not greater than from (nil: all), descending.
-func (tx *Tx) scanDown(prefix, from []byte) iter.Seq2[record, error] {
+func (tx *Tx) scanDown(prefix, from []byte) iter.Seq2[record.Record, error] {
 	return tx.iterate(prefix, from, true)
 }
 
-func (tx *Tx) iterate(prefix, from []byte, reverse bool) iter.Seq2[record, error] {
-	opt := badger.IteratorOptions{Prefix: prefix, Reverse: reverse}
+func (tx *Tx) iterate(prefix, from []byte, reverse bool) iter.Seq2[record.Record, error] {
 	if from == nil {
 		from = prefix
 		if reverse {
@@ -145,104 +102,84 @@ func (tx *Tx) iterate(prefix, from []byte, reverse bool) iter.Seq2[record, error
 		}
 	}
 	if tx.write {
-		return tx.iterateChunks(opt, from)
+		return tx.iterateChunks(prefix, from, reverse)
 	}
-	return func(yield func(record, error) bool) {
+	return func(yield func(record.Record, error) bool) {
 		if err := tx.acquire(); err != nil {
-			yield(record{}, err)
+			yield(record.Record{}, err)
 			return
 		}
 		defer tx.release()
-		it := tx.txn.NewIterator(opt)
+		it := tx.txn.Iterator(prefix, reverse)
 		defer it.Close()
-		for err := guard(from, func() error { it.Seek(from); return nil }); ; {
+		for err := it.Seek(from); ; {
 			if err != nil {
-				yield(record{}, err)
+				yield(record.Record{}, err)
 				return
 			}
-			r, ok, err2 := current(it)
+			r, ok, err2 := it.Record()
 			if err2 != nil || !ok {
 				if err2 != nil {
-					yield(record{}, tx.s.damaged(err2))
+					yield(record.Record{}, tx.s.damaged(err2))
 				}
 				return
 			}
 			if !yield(r, nil) {
 				return
 			}
-			err = guard(r.key, func() error { it.Next(); return nil })
+			err = it.Next()
 		}
 	}
 }
 
-// current decodes the record an iterator stands on; false at the end.
-func current(it *badger.Iterator) (r record, ok bool, err error) {
-	if !it.Valid() {
-		return r, false, nil
-	}
-	item := it.Item()
-	r.key = item.Key()
-	var value []byte
-	err = guard(r.key, func() error {
-		return item.Value(func(v []byte) error {
-			value = v
-			return nil
-		})
-	})
-	if err == nil {
-		r.body, err = decode(r.key, value)
-	}
-	return r, true, wrapBadger(err)
-}
-
 // iterateChunks iterates in an Update, where Badger allows one open iterator: it reads some records ahead into memory
 // of their own, closes the iterator, and only then yields them.
-func (tx *Tx) iterateChunks(opt badger.IteratorOptions, from []byte) iter.Seq2[record, error] {
-	return func(yield func(record, error) bool) {
+func (tx *Tx) iterateChunks(prefix, from []byte, reverse bool) iter.Seq2[record.Record, error] {
+	return func(yield func(record.Record, error) bool) {
 		seek, skip := from, []byte(nil)
 		for size := 8; ; size = min(2*size, 1024) {
-			chunk, err := tx.readChunk(opt, seek, skip, size)
+			chunk, err := tx.readChunk(prefix, seek, skip, reverse, size)
 			for _, r := range chunk {
 				if !yield(r, nil) {
 					return
 				}
 			}
 			if err != nil {
-				yield(record{}, err)
+				yield(record.Record{}, err)
 				return
 			}
 			if len(chunk) < size {
 				return
 			}
-			seek = chunk[len(chunk)-1].key
+			seek = chunk[len(chunk)-1].Key
 			skip = seek
 		}
 	}
 }
 
 // readChunk reads up to size records from seek on, without the one under skip.
-func (tx *Tx) readChunk(opt badger.IteratorOptions, seek, skip []byte, size int) ([]record, error) {
+func (tx *Tx) readChunk(prefix, seek, skip []byte, reverse bool, size int) ([]record.Record, error) {
 	if err := tx.acquire(); err != nil {
 		return nil, err
 	}
 	defer tx.release()
-	it := tx.txn.NewIterator(opt)
+	it := tx.txn.Iterator(prefix, reverse)
 	defer it.Close()
-	var chunk []record
-	for err := guard(seek, func() error { it.Seek(seek); return nil }); ; {
+	var chunk []record.Record
+	for err := it.Seek(seek); ; {
 		if err != nil {
 			return chunk, err
 		}
-		r, ok, err2 := current(it)
+		r, ok, err2 := it.Record()
 		if err2 != nil || !ok {
 			return chunk, tx.s.damaged(err2)
 		}
-		if !bytes.Equal(r.key, skip) {
-			chunk = append(chunk, record{bytes.Clone(r.key), bytes.Clone(r.body)})
+		if !bytes.Equal(r.Key, skip) {
+			chunk = append(chunk, record.Record{Key: bytes.Clone(r.Key), Body: bytes.Clone(r.Body)})
 			if len(chunk) == size {
 				return chunk, nil
 			}
 		}
-		err = guard(r.key, func() error { it.Next(); return nil })
+		err = it.Next()
 	}
 }

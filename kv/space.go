@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // Limits on what a Space takes, in bytes.
@@ -99,7 +101,7 @@ func (s *Space) Ascend(from []byte) iter.Seq2[Entry, error] { return s.entries(f
 // Descend yields the entries with key ≤ from (nil: all), descending. Key and value are borrowed until the next step.
 func (s *Space) Descend(from []byte) iter.Seq2[Entry, error] { return s.entries(from, s.tx.scanDown) }
 
-func (s *Space) entries(from []byte, scan func(prefix, from []byte) iter.Seq2[record, error]) iter.Seq2[Entry, error] {
+func (s *Space) entries(from []byte, scan func(prefix, from []byte) iter.Seq2[record.Record, error]) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		g, ok := s.tx.cat.Spaces[s.name]
 		if !ok {
@@ -108,7 +110,7 @@ func (s *Space) entries(from []byte, scan func(prefix, from []byte) iter.Seq2[re
 			}
 			return
 		}
-		prefix := generationPrefix(kindSpace, g)
+		prefix := record.Prefix(record.KindSpace, g)
 		start := []byte(nil)
 		if from != nil {
 			start = spaceKey(g, from)
@@ -118,7 +120,7 @@ func (s *Space) entries(from []byte, scan func(prefix, from []byte) iter.Seq2[re
 				yield(Entry{}, err)
 				return
 			}
-			if !yield(Entry{Key: r.key[len(prefix):], Value: r.body}, nil) {
+			if !yield(Entry{Key: r.Key[len(prefix):], Value: r.Body}, nil) {
 				return
 			}
 		}
@@ -139,7 +141,7 @@ func checkEntry(space string, key, value []byte) error {
 type SpaceWriter struct {
 	b          *Bulk
 	name       string
-	generation generation
+	generation record.Generation
 	last       []byte
 }
 
@@ -157,5 +159,9 @@ func (w *SpaceWriter) put(key, value []byte) error {
 		return fmt.Errorf("space %s: %w: key %x after %x, want ascending keys", w.name, ErrInvalidValue, key, w.last)
 	}
 	w.last = append(w.last[:0], key...)
-	return w.b.batch.put(spaceKey(w.generation, key), value)
+	return w.b.batch.Put(spaceKey(w.generation, key), value)
+}
+
+func spaceKey(g record.Generation, key []byte) []byte {
+	return append(record.Prefix(record.KindSpace, g), key...)
 }

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // Spaces that are kept twice have a copy beside the tables, in files that are only appended to, of the form of the journal.
@@ -87,14 +88,14 @@ func (c *catalog) keptTwice() (list []byte) {
 }
 
 // parseKeptTwice is the inverse of keptTwice.
-func parseKeptTwice(list []byte) (map[string]generation, error) {
-	kept := map[string]generation{}
+func parseKeptTwice(list []byte) (map[string]record.Generation, error) {
+	kept := map[string]record.Generation{}
 	for len(list) > 0 {
 		name, rest, ok := bytes.Cut(list, []byte{0})
 		if !ok || len(rest) < 4 {
 			return nil, errors.New("it is cut off")
 		}
-		kept[string(name)], list = generation(binary.BigEndian.Uint32(rest)), rest[4:]
+		kept[string(name)], list = record.Generation(binary.BigEndian.Uint32(rest)), rest[4:]
 	}
 	return kept, nil
 }
@@ -149,21 +150,21 @@ func (s *Store) fitsCopy(c *copyState, cat *catalog, base, last uint64) error {
 		path = c.Segments[len(c.Segments)-1].Path
 	}
 	if len(c.Damage) > 0 {
-		return corruptFile(c.Damage[0].Path, "%s", c.Damage[0].What)
+		return record.CorruptFile(c.Damage[0].Path, "%s", c.Damage[0].What)
 	}
 	if err := s.foreignCopy(c); err != nil {
 		return err
 	}
 	switch {
 	case c.known && c.commit > last:
-		return corruptFile(path, "it is of commit %d, and the store has come to %d: %s missing in the tables",
+		return record.CorruptFile(path, "it is of commit %d, and the store has come to %d: %s missing in the tables",
 			c.commit, last, commits(last+1, c.commit))
 	case c.known && c.commit < base:
-		return corruptFile(path, "it is of commit %d, and the journal begins after %d: it is an earlier copy", c.commit, base)
+		return record.CorruptFile(path, "it is of commit %d, and the journal begins after %d: it is an earlier copy", c.commit, base)
 	}
 	for _, name := range sortedNames(cat.Twice) {
 		if !c.known && cat.Twice[name] <= base {
-			return corruptFile(path, "the second copy of the space %s is missing", name)
+			return record.CorruptFile(path, "the second copy of the space %s is missing", name)
 		}
 	}
 	return nil
@@ -173,7 +174,7 @@ func (s *Store) fitsCopy(c *copyState, cat *catalog, base, last uint64) error {
 func (s *Store) foreignCopy(c *copyState) error {
 	for _, segment := range c.Segments {
 		if own := s.header.identity(); own != segment.Store && own != (journal.Store{}) && segment.Store != (journal.Store{}) {
-			return corruptFile(segment.Path, "it is the second copy of the store %x", segment.Store)
+			return record.CorruptFile(segment.Path, "it is the second copy of the store %x", segment.Store)
 		}
 	}
 	return nil
@@ -234,7 +235,7 @@ func (s *Store) updateCopy() error {
 			w.log, err = journal.Continue(s.dir, copyName, c.Contents)
 		}
 		if err != nil {
-			return wrapBadger(err)
+			return storedir.WrapFull(err)
 		}
 		switch {
 		case !c.known || !bytes.Equal(c.kept, kept):
@@ -247,7 +248,7 @@ func (s *Store) updateCopy() error {
 				err = w.end(tx.cat)
 			}
 		}
-		return errors.Join(wrapBadger(err), w.log.Close())
+		return errors.Join(storedir.WrapFull(err), w.log.Close())
 	})
 }
 
@@ -260,10 +261,10 @@ func (s *Store) remakeCopy() error {
 		}
 		w := copyWriter{s: s}
 		if w.log, err = journal.Create(s.dir, copyName, s.header.identity(), 0); err != nil {
-			return wrapBadger(err)
+			return storedir.WrapFull(err)
 		}
 		err = w.anew(tx, false)
-		if err := errors.Join(wrapBadger(err), w.log.Close()); err != nil {
+		if err := errors.Join(storedir.WrapFull(err), w.log.Close()); err != nil {
 			return err
 		}
 		return removeFiles(old)
@@ -272,7 +273,7 @@ func (s *Store) remakeCopy() error {
 
 // lastView runs fn on a snapshot that Close does not end.
 func (s *Store) lastView(fn func(tx *Tx) error) error {
-	tx := &Tx{s: s, cat: newCatalog(), records: s.records, done: make(chan struct{}), txn: s.db.NewTransaction(false)}
+	tx := &Tx{s: s, cat: newCatalog(), records: s.records, done: make(chan struct{}), txn: s.db.Begin(false)}
 	defer tx.txn.Discard()
 	defer tx.cursors.close()
 	if err := tx.loadCatalog(); err != nil {
@@ -313,7 +314,7 @@ func (w *copyWriter) flush() error {
 
 // end makes durable what was put, and says of which commit the copy is.
 func (w *copyWriter) end(cat *catalog) error {
-	covers := append(commitBody(w.s.commits), cat.keptTwice()...)
+	covers := append(record.CommitBody(w.s.commits), cat.keptTwice()...)
 	err := w.log.AppendCommit(append(w.entries, journal.Entry{Key: []byte{copyCovers}, Value: covers}))
 	clear(w.entries)
 	w.entries, w.bytes = w.entries[:0], 0
@@ -360,7 +361,7 @@ func (w *copyWriter) follow(cat *catalog, commit uint64) error {
 // eachCopied calls use with the entries of spaces that are kept twice which the journal has of the commits after one up to
 // another, in order; the body is nil where an entry was deleted.
 func eachCopied(dir string, cat *catalog, after, last uint64, use func(name string, key, body []byte) error) error {
-	names := map[generation]string{}
+	names := map[record.Generation]string{}
 	for name := range cat.Twice {
 		if g, ok := cat.Spaces[name]; ok {
 			names[g] = name
@@ -374,16 +375,16 @@ func eachCopied(dir string, cat *catalog, after, last uint64, use func(name stri
 			if err != nil {
 				return err
 			}
-			if len(e.Key) <= 5 || kind(e.Key[0]) != kindSpace || names[generationOf(e.Key)] == "" {
+			if len(e.Key) <= 5 || record.Kind(e.Key[0]) != record.KindSpace || names[record.GenerationOf(e.Key)] == "" {
 				continue
 			}
 			var body []byte
 			if e.Value != nil {
-				if body, err = decode(e.Key, e.Value); err != nil {
+				if body, err = record.Decode(e.Key, e.Value); err != nil {
 					return err
 				}
 			}
-			if err := use(names[generationOf(e.Key)], e.Key[5:], body); err != nil {
+			if err := use(names[record.GenerationOf(e.Key)], e.Key[5:], body); err != nil {
 				return err
 			}
 		}
@@ -417,14 +418,14 @@ func (c *copyState) each(dir string, use func(name string, key, body []byte) err
 }
 
 // sameEntry says whether a space has an entry as it is in the copy; nil for none.
-func sameEntry(txn *badger.Txn, cat *catalog, name string, key, body []byte) (same bool, err error) {
+func sameEntry(txn *lsm.Txn, cat *catalog, name string, key, body []byte) (same bool, err error) {
 	g, ok := cat.Spaces[name]
 	if !ok {
 		return body == nil, nil
 	}
 	e := journal.Entry{Key: spaceKey(g, key)}
 	if body != nil {
-		e.Value = encode(e.Key, body)
+		e.Value = record.Encode(e.Key, body)
 	}
 	return holds(txn, e)
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // decidedStore is a closed store with a space of entries that is kept twice, and its contents; all but the last three entries
@@ -61,7 +63,7 @@ func TestLostEntriesAreBroughtBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := generation(0)
+		g := record.Generation(0)
 		view(t, s, func(tx *Tx) error { g = tx.cat.Spaces["decisions"]; return nil })
 		for _, i := range []int{0, 7, 22} {
 			key := spaceKey(g, fmt.Appendf(nil, "%03d", i))
@@ -72,7 +74,7 @@ func TestLostEntriesAreBroughtBack(t *testing.T) {
 			case "flipped":
 				value[len(value)-1] ^= 1
 			case "other":
-				value = encode(key, []byte("another"))
+				value = record.Encode(key, []byte("another"))
 			}
 			writeRaw(t, s, key, value)
 		}
@@ -144,8 +146,8 @@ func TestDamagedCopyIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := contents(s)
-		delete(got, fmt.Sprintf("%02x", byte(kindCommit)))
-		delete(want, fmt.Sprintf("%02x", byte(kindCommit)))
+		delete(got, fmt.Sprintf("%02x", byte(record.KindCommit)))
+		delete(want, fmt.Sprintf("%02x", byte(record.KindCommit)))
 		if err != nil || !maps.Equal(got, want) {
 			t.Errorf("%s: got %d records (%v), want %d", name, len(got), err, len(want))
 		}
@@ -168,7 +170,7 @@ func TestCopyDamagedBelowAWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	committed, size := 0, int64(0)
-	for ; err == nil && size <= 6*s.db.Opts().MemTableSize; committed++ {
+	for ; err == nil && size <= 6*s.db.MemTableSize(); committed++ {
 		err = s.Update(func(tx *Tx) error {
 			for i := range 15 {
 				if err := tx.Space("decisions").Put(fmt.Append(nil, committed, i), make([]byte, MaxSpaceValue)); err != nil {

@@ -13,11 +13,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-	"github.com/dgraph-io/badger/v4/table"
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A Store is a graph on disk, with its labels, properties and matrices. It may be used by many goroutines at once: any
@@ -31,7 +32,7 @@ type Store struct {
 	dir    string
 	opt    Options
 	unlock func() error // gives the lock on the directory back, which is held from Open to Close
-	db     *badger.DB
+	db     *lsm.DB
 	header header
 
 	// journal is nil in a store that is read-only or being loaded, or of a format without one. The writer's lock guards it.
@@ -41,13 +42,7 @@ type Store struct {
 	synced  bool         // commits are durable; not those of a load
 	copying sync.RWMutex // guards the files of the copy, and has those of the journal stay
 
-	failure *writeFailure
-	merges  *mergeGuard
-	built   tableMemory
-	pinned  int          // logs of memtables that readers keep, as awaitFlush has found; of who holds the writer's lock
-	logs    logCount     // of who holds the writer's lock
-	written atomic.Int64 // bytes of entries given to Badger since it was opened
-	tally   tally
+	tally tally
 
 	// loading says that the store is that of a Loader, which alone knows it: Bulks write tables.
 	loading bool
@@ -61,8 +56,6 @@ type Store struct {
 
 	graph   graphCache
 	records *recordCache
-
-	verified *verifiedTables
 
 	// latest is the catalogue last read, so that a snapshot seldom has to decode it.
 	latest atomic.Pointer[versionedCatalog]
@@ -106,7 +99,7 @@ func openDirectory(dir string, opt Options) (*Store, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s: %w: it is a file", dir, ErrNotStore)
 	}
-	unlock, err := lockDirectory(dir, opt.ReadOnly)
+	unlock, err := storedir.Lock(dir, opt.ReadOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +108,7 @@ func openDirectory(dir string, opt Options) (*Store, error) {
 
 // openLocked is openDirectory for who has locked the directory. Closing the store calls unlock, and so does an error.
 func openLocked(dir string, opt Options, unlock func() error) (*Store, error) {
-	if err := cmp.Or(checkSwitched(dir), checkManifestThere(dir)); err != nil {
+	if err := cmp.Or(checkSwitched(dir), lsm.CheckManifest(dir)); err != nil {
 		return nil, errors.Join(err, unlock())
 	}
 	s, err := openBadger(dir, opt, true, unlock, checkTablesAge)
@@ -131,7 +124,7 @@ func openLocked(dir string, opt Options, unlock func() error) (*Store, error) {
 // IsStore says whether a directory has the file that every store has, or a repair of one that was stopped. What is in it,
 // Open tells.
 func IsStore(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, badger.ManifestFilename))
+	_, err := os.Stat(filepath.Join(dir, lsm.ManifestName))
 	return err == nil || checkSwitched(dir) != nil
 }
 
@@ -148,7 +141,7 @@ func StoreAround(path string) (string, error) {
 	for above := dir; ; above = filepath.Dir(above) {
 		if IsStore(above) {
 			// Further up a file of the name of a manifest may be anybody's.
-			_, err := os.Stat(filepath.Join(above, badger.KeyRegistryFileName))
+			_, err := os.Stat(filepath.Join(above, lsm.KeyRegistryName))
 			if err == nil || above == dir {
 				return above, nil
 			}
@@ -157,26 +150,6 @@ func StoreAround(path string) (string, error) {
 			return "", nil
 		}
 	}
-}
-
-// checkManifestThere returns ErrNotStore for a directory that has no manifest, and ErrCorrupt where tables say that it
-// had one.
-func checkManifestThere(dir string) error {
-	path := filepath.Join(dir, badger.ManifestFilename)
-	_, err := os.Stat(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for _, entry := range entries {
-		if _, ok := table.ParseFileID(entry.Name()); ok {
-			return corruptFile(path, "it is missing, and %s is there", entry.Name())
-		}
-	}
-	return fmt.Errorf("%s: %w", dir, ErrNotStore)
 }
 
 // start reads what must be there, and drops what a crash left behind.
@@ -193,7 +166,7 @@ func (s *Store) start() error {
 	if s.opt.ReadOnly {
 		return s.View(func(*Tx) error { return nil }) // the catalogue must decode
 	}
-	temporary, err := filesNamed(s.dir, "spill-", ".tmp")
+	temporary, err := storedir.FilesNamed(s.dir, "spill-", ".tmp")
 	if err != nil {
 		return err
 	}
@@ -225,11 +198,11 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 	if len(entries) > 0 {
 		return nil, fmt.Errorf("%s: %w", dir, ErrExists)
 	}
-	if err := makeStoreDirectory(dir); err != nil {
+	if err := storedir.Make(dir); err != nil {
 		return nil, err
 	}
 	began := time.Now()
-	unlock, err := lockDirectory(dir, false)
+	unlock, err := storedir.Lock(dir, false)
 	if err != nil {
 		return nil, err
 	}
@@ -250,197 +223,64 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 func openBadger(
 	dir string, opt Options, synced bool, unlock func() error, look func(dir string) error,
 ) (s *Store, err error) {
-	defer func() {
-		if err != nil {
-			s, err = nil, errors.Join(err, unlock())
-		}
-	}()
 	if opt, err = opt.withDefaults(); err != nil {
-		return nil, err
+		return nil, errors.Join(err, unlock())
 	}
-	b, err := badgerOptions(dir, opt, synced)
-	if err != nil {
-		return nil, err
-	}
-	failure := new(writeFailure)
-	merges := newMergeGuard(failure)
-	b.Logger = watchedLog{b.Logger, failure, merges}
-	crashed, err := leftByCrash(dir)
-	if err != nil {
-		return nil, err
-	}
-	if locksDirectories {
-		if err := guardFaults(func() error { return prepare(dir, crashed, b, look) }); err != nil {
-			return nil, err
-		}
-	}
-	if !opt.ReadOnly {
-		err = errors.Join(makeDiscards(dir), markWriter(dir))
-	}
-	var db *badger.DB
-	if err == nil {
-		err = guardFaults(func() (err error) {
-			db, err = badger.Open(b)
-			return err
-		})
-	}
-	if err != nil {
-		err = fmt.Errorf("%s: %w", dir, wrapBadger(err))
-		if !crashed && !opt.ReadOnly {
-			err = errors.Join(err, unmarkWriter(dir))
-		}
-		return nil, err
-	}
-	merges.watch(db)
 	s = &Store{
-		dir:      dir,
-		opt:      opt,
-		unlock:   unlock,
-		synced:   synced,
-		db:       db,
-		failure:  failure,
-		merges:   merges,
-		built:    newTableMemory(db),
-		verified: readVerified(dir),
-		records:  newRecordCache(opt.MemoryBudget),
-		writer:   newWriterLock(),
-		worker:   newWriterLock(),
-		txs:      map[*Tx]struct{}{},
+		dir:     dir,
+		opt:     opt,
+		unlock:  unlock,
+		synced:  synced,
+		records: newRecordCache(opt.MemoryBudget),
+		writer:  newWriterLock(),
+		worker:  newWriterLock(),
+		txs:     map[*Tx]struct{}{},
 	}
-	if !opt.ReadOnly {
-		err = alignModes(dir)
-	}
-	if err == nil {
-		err = s.verified.opened(db)
-	}
+	s.db, err = lsm.Open(dir, lsm.Options{
+		MemoryBudget: opt.MemoryBudget, ReadOnly: opt.ReadOnly, Loading: !synced, Logger: opt.Logger,
+		Journal: journalOf(dir), Look: look, Reading: s.isRead,
+	})
 	if err != nil {
-		return nil, errors.Join(err, s.closeBadger())
+		return nil, errors.Join(err, unlock())
 	}
 	return s, nil
 }
 
-// prepare makes sure that Badger can open what is in a directory. The caller has locked that.
-func prepare(dir string, crashed bool, b badger.Options, look func(dir string) error) error {
-	if !b.ReadOnly {
-		if err := writable(dir); err != nil {
-			return fmt.Errorf("%s cannot be written to, only opened read-only (--read-only, Options.ReadOnly): %w", dir, err)
+// isRead says whether there is a snapshot to read from.
+func (s *Store) isRead() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for tx := range s.txs {
+		if !tx.write {
+			return true
 		}
 	}
-	if b.ReadOnly && crashed {
-		return crashedError(dir)
-	}
-	if !b.ReadOnly {
-		if err := removeEmptyLogs(dir); err != nil {
-			return err
-		}
-		if err := setLogsAside(dir); err != nil {
-			return err
-		}
-	}
-	var tables []tableFile
-	_, err := os.Stat(filepath.Join(dir, badger.ManifestFilename))
-	if err == nil && crashed {
-		err = undoMerges(dir)
-	}
-	if err == nil {
-		tables, err = checkFiles(dir, crashed, b.ReadOnly)
-		if err == nil && crashed && look != nil {
-			err = look(dir)
-		}
-	} else if errors.Is(err, fs.ErrNotExist) {
-		err = nil // it is being created
-	}
-	if err != nil || b.ReadOnly {
-		return err
-	}
-	if err := roomToOpen(dir, tables, b); err != nil {
-		return err
-	}
-	logs, err := memTableLogs(dir)
-	if err != nil {
-		return err
-	}
-	return verifyToOpen(dir, tables, len(logs), b)
+	return false
 }
 
-// makeDiscards makes the file in which Badger counts what its value log could discard: where Badger cannot make it, Badger
-// ends the process.
-func makeDiscards(dir string) error {
-	const size = 1 << 20 // as Badger makes it; it has no blocks on disk
-	f, err := os.OpenFile(filepath.Join(dir, "DISCARD"), os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	info, err := f.Stat()
-	if err == nil && info.Size() == 0 {
-		err = f.Truncate(size)
-	}
-	return errors.Join(err, f.Close())
-}
-
-// crashedError is for a read-only open of what a crash left.
-func crashedError(dir string) error {
-	logged, err := loggedBytes(dir)
-	if err != nil {
-		return err
-	}
-	free, err := freeBytes(dir)
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("%s: %w: open it once for writing, which replays its log and takes %s on disk (%s are free), "+
-		"then read-only", dir, ErrCrashed, inMebibytes(logged+spareRoom), inMebibytes(free))
-}
-
-// removeEmptyLogs removes logs without a byte. Badger makes, and deletes, a log by way of an empty file, and will not
-// open a store that was killed at that moment. The caller holds the directory's lock.
-func removeEmptyLogs(dir string) error {
-	logs, err := logFiles(dir)
-	if err != nil {
-		return err
-	}
-	for _, name := range logs {
-		info, err := os.Stat(name)
-		if err == nil && info.Size() == 0 {
-			err = os.Remove(name)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func headerKey() []byte { return []byte{byte(kindHeader)} }
+func headerKey() []byte { return []byte{byte(record.KindHeader)} }
 
 func (s *Store) readHeader() error {
 	var body []byte
-	err := guard(headerKey(), func() error {
-		return s.db.View(func(txn *badger.Txn) error {
-			item, err := txn.Get(headerKey())
-			if err != nil {
-				return err
-			}
-			value, err := item.ValueCopy(nil)
-			if err != nil {
-				return err
-			}
-			body, err = decode(headerKey(), value)
-			return err
-		})
+	err := s.db.View(func(t *lsm.Txn) error {
+		value, err := t.Get(headerKey())
+		if err == nil {
+			body, err = record.Decode(headerKey(), value)
+		}
+		return err
 	})
-	if errors.Is(err, badger.ErrKeyNotFound) {
+	if errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("%s: %w", s.dir, ErrNotStore)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.dir, wrapBadger(err))
+		return fmt.Errorf("%s: %w", s.dir, err)
 	}
 	if err := msgpack.Unmarshal(body, &s.header); err != nil {
-		return fmt.Errorf("%s: %w", s.dir, corrupt(headerKey(), err.Error()))
+		return fmt.Errorf("%s: %w", s.dir, record.Corrupt(headerKey(), err.Error()))
 	}
 	if s.header.Version < 1 {
 		what := fmt.Sprintf("the format version is %d", s.header.Version)
-		return fmt.Errorf("%s: %w", s.dir, corrupt(headerKey(), what))
+		return fmt.Errorf("%s: %w", s.dir, record.Corrupt(headerKey(), what))
 	}
 	return nil
 }

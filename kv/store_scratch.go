@@ -12,9 +12,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/dgraph-io/badger/v4"
-
-	"github.com/graphcleaner/graphcleaner/kv/scratch"
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // workName is the directory inside a store that Work lends. Nothing in it is part of the store: it may be deleted
@@ -97,7 +96,7 @@ func (tx *Tx) GraphVersion() (Version, error) {
 	g := tx.cat.Graph
 	return tx.version(func(sum hash.Hash) error {
 		number(sum, int64(g), int64(tx.cat.GraphSum), int64(tx.cat.Nodes), int64(tx.cat.LoadedNodes), tx.cat.Edges)
-		return tx.sumDeltas(sum, generationPrefix(kindEdgeDelta, g), generationPrefix(kindAddedNode, g))
+		return tx.sumDeltas(sum, record.Prefix(record.KindEdgeDelta, g), record.Prefix(record.KindAddedNode, g))
 	})
 }
 
@@ -113,7 +112,7 @@ func (tx *Tx) ColumnVersion(name string) (Version, error) {
 		if entry.Kind == KindClass {
 			texts(sum, tx.cat.Classes)
 		}
-		return tx.sumDeltas(sum, generationPrefix(kindColumnDelta, entry.Generation))
+		return tx.sumDeltas(sum, record.Prefix(record.KindColumnDelta, entry.Generation))
 	})
 }
 
@@ -126,7 +125,7 @@ func (tx *Tx) MatrixVersion(name string) (Version, error) {
 	return tx.version(func(sum hash.Hash) error {
 		number(sum, int64(entry.Generation), int64(entry.Sum), int64(entry.Rows), int64(tx.cat.Nodes))
 		texts(sum, entry.Columns)
-		return tx.sumDeltas(sum, generationPrefix(kindRowDelta, entry.Generation))
+		return tx.sumDeltas(sum, record.Prefix(record.KindRowDelta, entry.Generation))
 	})
 }
 
@@ -150,28 +149,27 @@ func (tx *Tx) sumDeltas(sum hash.Hash, prefixes ...[]byte) error {
 	}
 	defer tx.release()
 	for _, prefix := range prefixes {
-		err := guard(prefix, func() error {
-			it := tx.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
-			defer it.Close()
-			for it.Seek(prefix); it.Valid(); it.Next() {
-				item := it.Item()
-				err := item.Value(func(value []byte) error {
-					number(sum, int64(len(item.Key())), int64(len(value)))
-					sum.Write(item.Key()) // never fails
-					sum.Write(value)
-					return nil
-				})
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
+		if err := tx.sumDelta(sum, prefix); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (tx *Tx) sumDelta(sum hash.Hash, prefix []byte) error {
+	it := tx.txn.Iterator(prefix, false)
+	defer it.Close()
+	err := it.Seek(prefix)
+	for ; err == nil && it.Valid(); err = it.Next() {
+		value, err := it.Value()
+		if err != nil {
+			return err
+		}
+		number(sum, int64(len(it.Key())), int64(len(value)))
+		sum.Write(it.Key()) // never fails
+		sum.Write(value)
+	}
+	return err
 }
 
 func number(sum hash.Hash, numbers ...int64) {

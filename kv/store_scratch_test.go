@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/kv/scratch"
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
 )
 
 func TestWorkOutlivesTheStore(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // sweep deletes every record of a generation that the catalogue does not name: what a crash or an abort left of a bulk
@@ -19,15 +19,12 @@ func (s *Store) sweep() (err error) {
 		}
 	}()
 	b := newBatch(s)
-	defer b.wb.Cancel()
-	for from := []byte{byte(firstGenerational)}; from != nil; {
+	defer b.to.Cancel()
+	for from := []byte{byte(record.FirstGenerational)}; from != nil; {
 		var dead [][]byte
-		err := s.View(func(tx *Tx) error {
-			// A panic of Badger's is damage: see guard.
-			return guard(generationPrefix(firstGenerational, 0), func() (err error) {
-				dead, from, err = deadKeys(tx, from)
-				return err
-			})
+		err := s.View(func(tx *Tx) (err error) {
+			dead, from, err = deadKeys(tx, from)
+			return err
 		})
 		if err != nil {
 			return err
@@ -39,13 +36,13 @@ func (s *Store) sweep() (err error) {
 			}
 		}
 	}
-	return b.flush()
+	return b.Flush()
 }
 
 // laterCatalogLost is for records of a generation that the catalogue did not give out: they were committed with a later
 // one.
-func laterCatalogLost(next, found generation) error {
-	return corrupt(countsKey(), fmt.Sprintf("they end before generation %d, and there are records of %d: a later catalogue is lost, "+
+func laterCatalogLost(next, found record.Generation) error {
+	return record.Corrupt(countsKey(), fmt.Sprintf("they end before generation %d, and there are records of %d: a later catalogue is lost, "+
 		"and with it what was committed since; no record was removed. Restore a backup", next, found))
 }
 
@@ -56,29 +53,29 @@ const mostDead = 1 << 14
 // where there are no more.
 func deadKeys(tx *Tx, from []byte) (dead [][]byte, next []byte, err error) {
 	live := tx.cat.live()
-	it := tx.txn.NewIterator(badger.IteratorOptions{})
+	it := tx.txn.Iterator(nil, false)
 	defer it.Close()
-	for it.Seek(from); it.Valid(); {
-		key := it.Item().Key()
-		if kind(key[0]) >= endGenerational {
+	for err = it.Seek(from); err == nil && it.Valid(); {
+		key := it.Key()
+		if record.Kind(key[0]) >= record.EndGenerational {
 			break
 		}
 		if len(key) < 5 {
-			return nil, nil, corrupt(key, "the key is too short")
+			return nil, nil, record.Corrupt(key, "the key is too short")
 		}
-		g := generationOf(key)
+		g := record.GenerationOf(key)
 		if g >= tx.cat.Next {
 			return nil, nil, laterCatalogLost(tx.cat.Next, g)
 		}
 		if live[g] {
-			it.Seek(generationPrefix(kind(key[0]), g+1))
+			err = it.Seek(record.Prefix(record.Kind(key[0]), g+1))
 			continue
 		}
 		if len(dead) == mostDead {
 			return dead, bytes.Clone(key), nil
 		}
 		dead = append(dead, bytes.Clone(key))
-		it.Next()
+		err = it.Next()
 	}
-	return dead, nil, nil
+	return dead, nil, err
 }

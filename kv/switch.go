@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A fileSwitch takes the files of a store out of it and puts others in their place. It is written down before the first
@@ -62,7 +64,7 @@ func (s fileSwitch) begin(store string) error {
 	if err != nil {
 		return err
 	}
-	if err := replaceFileFrom(store, switchPath(store), text); err != nil {
+	if err := storedir.ReplaceFileFrom(store, switchPath(store), text); err != nil {
 		return fmt.Errorf("%s: files do not move between it and its directory %s: %w", store, quarantineName, err)
 	}
 	return s.finish(store)
@@ -72,7 +74,7 @@ func (s fileSwitch) begin(store string) error {
 // been moved.
 func (s fileSwitch) finish(store string) error {
 	path, outTo, inFrom := quarantinePath(store, s.Repair), s.outTo(store), s.inFrom(store)
-	if err := os.MkdirAll(outTo, storeMode); err != nil {
+	if err := os.MkdirAll(outTo, storedir.Mode); err != nil {
 		return err
 	}
 	for _, name := range s.Out {
@@ -91,7 +93,7 @@ func (s fileSwitch) finish(store string) error {
 		err := os.Rename(filepath.Join(inFrom, name), to)
 		if errors.Is(err, fs.ErrNotExist) {
 			if _, err = os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
-				return corruptFile(filepath.Join(inFrom, name), "it is missing, and is not in the store; what the store had before is in %s", outTo)
+				return record.CorruptFile(filepath.Join(inFrom, name), "it is missing, and is not in the store; what the store had before is in %s", outTo)
 			}
 		}
 		if err != nil {
@@ -156,7 +158,7 @@ func readSwitch(store string) (s fileSwitch, err error) {
 		err = s.check()
 	}
 	if err != nil {
-		return s, corruptFile(switchPath(store), "%v; remove it and repair the store again: that finds out from the files themselves what is left to do", err)
+		return s, record.CorruptFile(switchPath(store), "%v; remove it and repair the store again: that finds out from the files themselves what is left to do", err)
 	}
 	return s, nil
 }
@@ -189,5 +191,5 @@ func checkSwitched(store string) error {
 	if err != nil {
 		return err
 	}
-	return corruptFile(store, "a repair of it, or the undoing of one, was stopped while files changed places; repair it again, which goes on")
+	return record.CorruptFile(store, "a repair of it, or the undoing of one, was stopped while files changed places; repair it again, which goes on")
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A switch makes the directory that the files of the store go to before the first of them moves, and removes the one that
@@ -47,7 +49,7 @@ func remakeSwitch(store string) (s fileSwitch, err error) {
 	}
 	kept, err := readKeptRepair(store, s.Repair)
 	if err != nil {
-		return s, corruptFile(quarantinePath(store, s.Repair), "a repair was stopped while files changed places, and what it moved is not known: %v", err)
+		return s, record.CorruptFile(quarantinePath(store, s.Repair), "a repair was stopped while files changed places, and what it moved is not known: %v", err)
 	}
 	now, err := describeFiles(store, false)
 	if err != nil {
@@ -100,7 +102,7 @@ func (s fileSwitch) checkPlaces(store string, now, wanted []keptFile, dir string
 
 // doubt is for a file because of which a switch cannot go on.
 func (s fileSwitch) doubt(store, path, what string) error {
-	return corruptFile(path, "%s, and a repair was stopped while files changed places; nothing was moved. "+
+	return record.CorruptFile(path, "%s, and a repair was stopped while files changed places; nothing was moved. "+
 		"Put the files of one of %s and %s into the store, and move both directories elsewhere", what, s.outTo(store), s.inFrom(store))
 }
 

@@ -8,12 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // stopAfter carries out a switch up to so many moves, and leaves no file that describes it.
 func (s fileSwitch) stopAfter(t *testing.T, store string, moves int) {
 	t.Helper()
-	if err := os.MkdirAll(s.outTo(store), storeMode); err != nil {
+	if err := os.MkdirAll(s.outTo(store), storedir.Mode); err != nil {
 		t.Fatal(err)
 	}
 	move := func(names []string, from, to string) {

@@ -2,31 +2,18 @@ package kv
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"testing"
 
-	badgeroptions "github.com/dgraph-io/badger/v4/options"
-	"github.com/dgraph-io/badger/v4/table"
-	"github.com/dgraph-io/badger/v4/y"
-	"github.com/dgraph-io/ristretto/v2/z"
-
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
-
-// randomBody draws a body, mostly small, some longer than a block of a table.
-func randomBody(r *rand.Rand) []byte {
-	body := make([]byte, r.IntN(1<<r.IntN(16)))
-	for i := range body {
-		body[i] = byte(r.Uint32())
-	}
-	return body
-}
 
 // loadingStore is the store of a Loader.
 func loadingStore(t *testing.T) *Store {
@@ -39,152 +26,52 @@ func loadingStore(t *testing.T) *Store {
 	return s
 }
 
-// TestTableWriterWritesAsBadger writes the same records as Badger's own builder, and expects the same bytes.
-func TestTableWriterWritesAsBadger(t *testing.T) {
-	opt := loadingStore(t).db.Opts()
-	for seed := range uint64(20) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		path := filepath.Join(t.TempDir(), "table")
-		w, err := newTableWriter(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		builder := table.NewTableBuilder(table.Options{
-			TableSize: 1 << 20, BlockSize: opt.BlockSize, BloomFalsePositive: opt.BloomFalsePositive,
-		})
-		for i := range 1 + r.IntN(300) {
-			key := spaceKey(generation(seed), fmt.Appendf(nil, "%03d%0*d", i, r.IntN(30), 7))
-			body := randomBody(r)
-			if err := w.add(key, encode(key, body), tableVersion, opt); err != nil {
-				t.Fatal(err)
-			}
-			builder.Add(y.KeyWithTs(key, tableVersion), y.ValueStruct{Value: encode(key, body)}, 0)
-		}
-		if err := w.end(opt); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.sync(); err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := builder.Finish(); !bytes.Equal(got, want) {
-			t.Fatalf("seed %d: got %d bytes, want other %d", seed, len(got), len(want))
-		}
-		builder.Close()
-	}
-}
-
-// TestTableBatch writes records of several streams at once, in tables of random sizes and in several batches, and
-// expects to read them, each table whole and of one stream.
-func TestTableBatch(t *testing.T) {
-	for seed := range uint64(6) {
-		s := loadingStore(t)
-		r := rand.New(rand.NewPCG(seed, 2))
-		want := map[string][]byte{}
-		tables := 0
-		for g := generation(100); g < 103; g++ {
-			before := s.Begin()
-			b := newTableBatch(s)
-			b.most = 1 + r.Int64N(200<<10)
-			for i := range uint32(r.IntN(200)) {
-				for _, key := range [][]byte{
-					pairKey(kindAdjacency, g, i, 0), numberKey(kindNodeAt, g, i), matrixKey(g, 0, i), matrixKey(g, 7, i),
-				} {
-					body := randomBody(r)
-					if err := b.put(key, body); err != nil {
-						t.Fatal(err)
-					}
-					want[string(key)] = body
-				}
-			}
-			if err := b.flush(); err != nil {
-				t.Fatal(err)
-			}
-			written := len(b.ended)
-			tables += written
-			if err := s.attach(b); err != nil {
-				t.Fatal(err)
-			}
-			if err := b.cancel(); err != nil { // does nothing any more
-				t.Fatal(err)
-			}
-			if err := before.Err(); (err != nil) != (written > 0) || err != nil && !errors.Is(err, ErrClosed) {
-				t.Errorf("%d tables: got a snapshot with %v, want ErrClosed where there are any", written, err)
-			}
-			before.Close()
-		}
-		view(t, s, func(tx *Tx) error {
-			count := 0
-			for r, err := range tx.scan([]byte{byte(kindAdjacency)}, nil) {
-				if err != nil {
-					return err
-				}
-				if !bytes.Equal(r.body, want[string(r.key)]) {
-					t.Fatalf("seed %d: %s: got %d bytes, want other %d", seed, describeKey(r.key), len(r.body), len(want[string(r.key)]))
-				}
-				count++
-			}
-			if count != len(want)/4 {
-				t.Errorf("seed %d: got %d adjacency blocks, want %d", seed, count, len(want)/4)
-			}
-			for key, body := range want {
-				err := tx.get([]byte(key), func(got []byte) error {
-					if !bytes.Equal(got, body) {
-						t.Fatalf("seed %d: %s: got %d bytes, want other %d", seed, describeKey([]byte(key)), len(got), len(body))
-					}
-					return nil
-				})
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if got := len(lastLevel(t, s)); got != tables {
-			t.Errorf("seed %d: got %d tables of the last level, want %d", seed, got, tables)
-		}
-		if left := fileNames(t, s.dir, "*.tmp"); len(left) > 0 {
-			t.Errorf("seed %d: %v stays behind", seed, left)
-		}
-	}
-}
-
 // lastLevel returns the bytes of the tables of the last level, in the order of their numbers, each of which it checks.
 func lastLevel(t *testing.T, s *Store) (tables [][]byte) {
 	t.Helper()
-	manifest, cut, err := readManifest(s.dir)
-	if err != nil || cut != nil {
-		t.Fatal(err, cut)
+	look := func(int, int) error { return nil }
+	if err := s.db.FindDamage(t.Context(), look, func(_ string, damage error) { t.Error(damage) }); err != nil {
+		t.Fatal(err)
 	}
-	var numbers []uint64
-	for number, entry := range manifest.Tables {
-		if int(entry.Level) == s.db.Opts().MaxLevels-1 {
-			numbers = append(numbers, number)
+	infos := s.db.Badger().Tables()
+	sort.Slice(infos, func(i, j int) bool { return infos[i].ID < infos[j].ID })
+	for _, info := range infos {
+		if info.Level != s.db.Badger().Opts().MaxLevels-1 {
+			continue
 		}
-	}
-	slices.Sort(numbers)
-	for _, number := range numbers {
-		path := table.NewFilename(number, s.dir)
-		file, err := z.OpenMmapFile(path, os.O_RDONLY, 0)
+		if info.Left[0] != info.Right[0] || record.GenerationOf(info.Left) != record.GenerationOf(info.Right) {
+			t.Errorf("table %d: goes from %x to %x, want one stream", info.ID, info.Left, info.Right)
+		}
+		text, err := os.ReadFile(filepath.Join(s.dir, fmt.Sprintf("%06d.sst", info.ID)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		opened, err := table.OpenTable(file, table.Options{ChkMode: badgeroptions.OnTableAndBlockRead})
-		if err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		if least, most := streamOf(opened.Smallest()), streamOf(opened.Biggest()); least != most {
-			t.Errorf("%s: goes from %x to %x, want one stream", path, least, most)
-		}
-		tables = append(tables, bytes.Clone(file.Data))
-		if err := file.Close(-1); err != nil {
-			t.Fatal(err)
-		}
+		tables = append(tables, text)
 	}
 	return tables
+}
+
+// TestAttachEndsSnapshots makes tables part of a store, which ends its snapshots, and reads what is in them.
+func TestAttachEndsSnapshots(t *testing.T) {
+	s := loadingStore(t)
+	before := s.Begin()
+	defer before.Close()
+	b := s.db.NewTables()
+	key := record.NumberKey(record.KindNodeAt, 9, 0)
+	if err := errors.Join(b.Put(key, []byte("body")), b.Flush(), s.attach(b), b.Cancel()); err != nil {
+		t.Fatal(err)
+	}
+	if err := before.Err(); !errors.Is(err, ErrClosed) {
+		t.Errorf("got a snapshot with %v, want ErrClosed", err)
+	}
+	view(t, s, func(tx *Tx) error {
+		return tx.get(key, func(body []byte) error {
+			if string(body) != "body" {
+				t.Errorf("got %q", body)
+			}
+			return nil
+		})
+	})
 }
 
 // TestLoadWritesSameTables loads a graph with different numbers of workers and budgets, with and without spilling, and
@@ -237,26 +124,6 @@ func TestLoadWritesSameTables(t *testing.T) {
 		if got := load(opt); !slices.EqualFunc(got, want, bytes.Equal) {
 			t.Errorf("budget %d, %d workers: got other tables", opt.MemoryBudget, opt.Workers)
 		}
-	}
-}
-
-func TestTableBatchCancelled(t *testing.T) {
-	s := loadingStore(t)
-	b := newTableBatch(s)
-	b.most = 10_000
-	for i := range uint32(52) {
-		if err := b.put(numberKey(kindNodeAt, 9, i), make([]byte, 1000)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(b.ended) == 0 || len(b.streams) != 1 {
-		t.Fatalf("got %d tables and %d streams, want some and 1", len(b.ended), len(b.streams))
-	}
-	if err := b.cancel(); err != nil {
-		t.Fatal(err)
-	}
-	if left := fileNames(t, s.dir, "*.tmp"); len(left) > 0 {
-		t.Errorf("%v stays behind", left)
 	}
 }
 
@@ -333,37 +200,4 @@ func TestBulkWhileLoading(t *testing.T) {
 		}
 		return nil
 	})
-}
-
-// BenchmarkTableBatch writes records of the size of an adjacency block.
-func BenchmarkTableBatch(b *testing.B) {
-	s, err := create(filepath.Join(b.TempDir(), "store"), Options{MemoryBudget: minMemoryBudget}, false)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			b.Error(err)
-		}
-	}()
-	const records = 4096
-	body := make([]byte, adjacencyTarget)
-	b.ReportAllocs()
-	b.SetBytes(records * adjacencyTarget)
-	for b.Loop() {
-		batch := newTableBatch(s)
-		for i := range uint32(records) {
-			binary.LittleEndian.PutUint32(body, i)
-			if err := batch.put(pairKey(kindAdjacency, 1, i, 0), body); err != nil {
-				b.Fatal(err)
-			}
-		}
-		if err := batch.flush(); err != nil {
-			b.Fatal(err)
-		}
-		if err := batch.cancel(); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(records*b.N)/b.Elapsed().Seconds(), "records/s")
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // putPlain commits an entry of a space that is not kept twice; nil deletes it.
@@ -239,7 +241,8 @@ func TestRepairKeepsLaterValues(t *testing.T) {
 // crash before the last may have had is said to be in doubt.
 func TestLostCommits(t *testing.T) {
 	t.Parallel()
-	h := heldCommits{whole: true, tables: numberedCommit{4, 40}, logs: []numberedCommit{{6, 60}, {7, 70}, {9, 90}}}
+	logged := []lsm.Commit{{Number: 6, Version: 60}, {Number: 7, Version: 70}, {Number: 9, Version: 90}}
+	h := heldCommits{whole: true, tables: lsm.Commit{Number: 4, Version: 40}, logs: logged}
 	contents := &journal.Contents{
 		Segments: []journal.Segment{{Base: 3, Last: 13}},
 		Damage:   []journal.Damage{{First: 4, Last: 8}, {First: 11, Last: 10}, {First: 12, Last: 12}},
@@ -258,12 +261,12 @@ func TestLostCatalogueIsALoss(t *testing.T) {
 	s := newStore(t, Options{})
 	addNodes(t, s, 3)
 	earlier := map[string][]byte{}
-	for _, key := range [][]byte{partKey(catalogKey(), 0), countsKey()} {
+	for _, key := range [][]byte{record.PartKey(catalogKey(), 0), countsKey()} {
 		earlier[string(key)] = rawValue(t, s, key)
 	}
 	decisionSession(t, s, 0, 5)
 	closeStore(t, s)
-	g := generation(0)
+	g := record.Generation(0)
 	s = openStore(t, s.Dir(), Options{ReadOnly: true})
 	view(t, s, func(tx *Tx) error { g = tx.cat.Spaces["decisions"]; return nil })
 	closeStore(t, s)
@@ -279,8 +282,8 @@ func TestLostCatalogueIsALoss(t *testing.T) {
 			}
 			return nil
 		}},
-		{"an entry gone", records, func(s *Store) error { return s.db.DropPrefix(key) }},
-		{"an earlier entry", records, func(s *Store) error { writeRaw(t, s, key, encode(key, []byte("earlier"))); return nil }},
+		{"an entry gone", records, func(s *Store) error { return s.db.Badger().DropPrefix(key) }},
+		{"an earlier entry", records, func(s *Store) error { writeRaw(t, s, key, record.Encode(key, []byte("earlier"))); return nil }},
 		{"a damaged entry", "nothing", func(s *Store) error { writeRaw(t, s, key, []byte{1, 2}); return nil }},
 	} {
 		damaged := openStore(t, copyStore(t, s.Dir()), Options{})

@@ -4,22 +4,22 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A Tx sees the store as it was when it began, and in an Update what it wrote itself. A Tx of View and Begin may be
 // used by many goroutines at once, one of Update by the closure's only.
 type Tx struct {
 	s   *Store
-	txn *badger.Txn
+	txn *lsm.Txn
 	cat *catalog // shared with other snapshots, a clone once changed, a copy once counted
 	err error    // why the snapshot could not begin
 
@@ -28,7 +28,7 @@ type Tx struct {
 	counted bool  // only the counts of the catalogue are a copy, and to be written
 	dropped bool  // generations were dropped, to be swept after the commit
 	failed  error // a write failed half-way: the transaction must not commit
-	room    int64 // that its writes take on the disk, by entryRoom
+	room    int64 // that its writes take on the disk, by EntryRoom
 
 	entries        []journal.Entry // for the journal
 	puts, putBytes int64           // records written and deleted, and the bytes of their keys and values
@@ -64,7 +64,7 @@ func (s *Store) beginBare(write bool) *Tx {
 		return tx
 	}
 	s.txs[tx] = struct{}{}
-	tx.txn = s.db.NewTransaction(write)
+	tx.txn = s.db.Begin(write)
 	s.mu.Unlock()
 	s.tally.snapshots.Add(1)
 	return tx
@@ -81,19 +81,15 @@ func (tx *Tx) start() error {
 
 func (tx *Tx) loadCatalog() error {
 	var versions [2]uint64 // of the first part of the catalogue, and of the counts
-	for i, key := range [][]byte{partKey(catalogKey(), 0), countsKey()} {
-		var item *badger.Item
-		err := guard(key, func() (err error) {
-			item, err = tx.txn.Get(key)
-			return err
-		})
-		if errors.Is(err, badger.ErrKeyNotFound) {
-			return corrupt(key, "it is missing")
+	for i, key := range [][]byte{record.PartKey(catalogKey(), 0), countsKey()} {
+		version, err := tx.txn.Version(key)
+		if errors.Is(err, ErrNotFound) {
+			return record.Corrupt(key, "it is missing")
 		}
 		if err != nil {
-			return wrapBadger(err)
+			return err
 		}
-		versions[i] = item.Version()
+		versions[i] = version
 	}
 	latest := tx.s.latest.Load()
 	if latest == nil || latest.version != versions[0] || latest.counts != versions[1] {
@@ -178,7 +174,7 @@ func (tx *Tx) usable() error {
 	if tx.err == nil && tx.ended {
 		return fmt.Errorf("transaction: %w", ErrClosed)
 	}
-	return cmp.Or(tx.err, tx.s.failure.readErr())
+	return cmp.Or(tx.err, tx.s.db.ReadFailed())
 }
 
 func (tx *Tx) release() {
@@ -258,7 +254,7 @@ func (tx *Tx) put(key, body []byte) error {
 	if err := tx.writable(); err != nil {
 		return err
 	}
-	value := encode(key, body)
+	value := record.Encode(key, body)
 	tx.tally(key, value)
 	tx.entries = append(tx.entries, journal.Entry{Key: key, Value: value})
 	return tx.wrote(tx.txn.Set(key, value))
@@ -276,7 +272,7 @@ func (tx *Tx) remove(key []byte) error {
 
 // tally counts a record that is written, or deleted.
 func (tx *Tx) tally(key, value []byte) {
-	tx.room += entryRoom(key, value)
+	tx.room += lsm.EntryRoom(key, value)
 	tx.puts++
 	tx.putBytes += int64(len(key) + len(value))
 }
@@ -284,7 +280,7 @@ func (tx *Tx) tally(key, value []byte) {
 // wrote notes a write. After one that failed the transaction cannot commit: part of a change may be in it.
 func (tx *Tx) wrote(err error) error {
 	tx.writes++
-	return tx.fail(wrapBadger(err))
+	return tx.fail(err)
 }
 
 // fail keeps the first error that makes the transaction unfit to commit, and returns err.
@@ -304,16 +300,16 @@ func (tx *Tx) commit() error {
 		return err
 	}
 	if tx.room > 0 {
-		if err := tx.s.makeRoom(tx.room); err != nil {
+		if err := tx.s.db.MakeRoom(tx.room); err != nil {
 			return fmt.Errorf("nothing is written: %w", err)
 		}
 	}
 	began := time.Now()
 	err := tx.record()
 	if err == nil {
-		if err = wrapBadger(tx.txn.Commit()); err != nil && tx.s.journal != nil && len(tx.entries) > 0 {
+		if err = tx.txn.Commit(); err != nil && tx.s.journal != nil && len(tx.entries) > 0 {
 			// The journal has it, so that it is there when the store is opened again: nothing may be written before.
-			tx.s.failure.set(err)
+			tx.s.db.Fail(err)
 			err = fmt.Errorf("committed, and there when the store is opened again, but %w: %w", ErrFailed, err)
 		}
 	}
@@ -328,17 +324,17 @@ func (tx *Tx) record() error {
 		return nil
 	}
 	number := s.commits + 1
-	e := journal.Entry{Key: commitKey()}
-	e.Value = encode(e.Key, commitBody(number))
+	e := journal.Entry{Key: record.CommitKey()}
+	e.Value = record.Encode(e.Key, record.CommitBody(number))
 	if err := tx.txn.Set(e.Key, e.Value); err != nil {
-		return fmt.Errorf("nothing is written: %w", wrapBadger(err))
+		return fmt.Errorf("nothing is written: %w", err)
 	}
 	if s.journal != nil {
 		if err := s.journal.AppendCommit(append(tx.entries, e)); err != nil {
 			if s.journal.Failed() != nil {
-				s.failure.set(err)
+				s.db.Fail(err)
 			}
-			return fmt.Errorf("nothing is written: %w", wrapBadger(err))
+			return fmt.Errorf("nothing is written: %w", storedir.WrapFull(err))
 		}
 	}
 	s.commits = number
@@ -371,7 +367,7 @@ func (tx *Tx) writeCatalog() error {
 
 // checkCatalog refuses a catalogue of so many bytes that it does not fit into a transaction beside its counts.
 func (tx *Tx) checkCatalog(size int) error {
-	limit := int(tx.s.db.MaxBatchSize()) - partSize
+	limit := int(tx.s.db.MostInTransaction()) - record.PartSize
 	if size <= limit {
 		return nil
 	}
@@ -381,23 +377,4 @@ func (tx *Tx) checkCatalog(size int) error {
 	}
 	return fmt.Errorf("%w: %d classes and %d columns of matrices take %d bytes, and the catalogue takes at most %d: want fewer or shorter ones",
 		ErrCatalogTooBig, len(tx.cat.Classes), columns, size, limit)
-}
-
-// wrapBadger turns Badger's errors into ours, so that no other room depends on Badger's.
-func wrapBadger(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, badger.ErrTxnTooBig):
-		return ErrTxTooBig
-	case errors.Is(err, badger.ErrReadOnlyTxn):
-		return ErrReadOnly
-	case errors.Is(err, badger.ErrDiscardedTxn), errors.Is(err, badger.ErrDBClosed), errors.Is(err, badger.ErrBlockedWrites):
-		return ErrClosed
-	case errors.Is(err, badger.ErrKeyNotFound):
-		return ErrNotFound
-	case strings.Contains(err.Error(), syscall.ENOSPC.Error()): // Badger does not wrap the system's errors
-		return fmt.Errorf("%w: %w", ErrNoSpace, err)
-	}
-	return err
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 func TestUpdateIsAllOrNothing(t *testing.T) {
@@ -186,10 +188,10 @@ func TestDamagedRecordIsCorrupt(t *testing.T) {
 		damagedStores.Store(s.dir, true)
 		update(t, s, func(tx *Tx) error { return tx.txn.Set(key, []byte{}) })
 	}
-	var g generation
+	var g record.Generation
 	view(t, s, func(tx *Tx) error { g = tx.cat.Columns[LabelColumn].Generation; return nil })
 	damage(columnDeltaKey(g, 0))
-	damage(partKey(documentKey("d", "k"), 0))
+	damage(record.PartKey(documentKey("d", "k"), 0))
 	view(t, s, func(tx *Tx) error {
 		var text string
 		_, label := tx.Label(0)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // ErrNoRepair is returned by UndoRepair for a store of which no repair is kept that is not undone.
@@ -108,7 +110,7 @@ func UndoRepairIf(ctx context.Context, dir string, opt Options, agree func(commi
 	for name, f := range byName(kept.Before) {
 		if there[name] != f {
 			path := filepath.Join(quarantinePath(dir, number), beforeName, name)
-			return corruptFile(path, "it is missing or changed; nothing was undone")
+			return record.CorruptFile(path, "it is missing or changed; nothing was undone")
 		}
 	}
 	now, err := describeFiles(dir, false)

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // flippedStore is a store of which one byte was changed, repaired, and its files before that.
@@ -75,7 +77,7 @@ func TestUndoRepairOfWrittenStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.db.Flatten(1), s.Close()); err != nil {
+	if err := errors.Join(s.db.Badger().Flatten(1), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if err := undo(t, openedToo); err != nil {
@@ -181,11 +183,11 @@ func TestLosses(t *testing.T) {
 	t.Parallel()
 	dir := everyKind(t, 700)
 	for _, test := range []struct {
-		kind kind
+		kind record.Kind
 		want string
 	}{
-		{kindIDs, "256 ids"}, {kindDocument, "1 document"}, {kindSpace, "1 entry of space lent"},
-		{kindRowDelta, "at most 1 row of matrix m"}, {kindIDLookup, "nothing"}, {kindAdjacencyDirectory, "nothing"},
+		{record.KindIDs, "256 ids"}, {record.KindDocument, "1 document"}, {record.KindSpace, "1 entry of space lent"},
+		{record.KindRowDelta, "at most 1 row of matrix m"}, {record.KindIDLookup, "nothing"}, {record.KindAdjacencyDirectory, "nothing"},
 	} {
 		copied := copyStore(t, dir)
 		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
@@ -200,7 +202,7 @@ func TestLosses(t *testing.T) {
 		closeStore(t, s)
 		lost, err := Repair(t.Context(), copied, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {})
 		if err != nil || lost.String() != test.want {
-			t.Errorf("%s: lost %q (%v), want %q", kindNames[test.kind], lost, err, test.want)
+			t.Errorf("%s: lost %q (%v), want %q", test.kind.String(), lost, err, test.want)
 		}
 	}
 	var sum Losses
@@ -227,7 +229,7 @@ func TestUndoRepairBesideAWriter(t *testing.T) {
 		}
 	}}
 	s := openStore(t, dir, Options{})
-	if err := errors.Join(s.db.Flatten(1), s.Close()); err != nil { // the files are no longer those that the repair left
+	if err := errors.Join(s.db.Badger().Flatten(1), s.Close()); err != nil { // the files are no longer those that the repair left
 		t.Fatal(err)
 	}
 	if err := UndoRepair(t.Context(), dir, opt); err != nil {

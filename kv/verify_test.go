@@ -8,9 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/dgraph-io/badger/v4"
-	"github.com/dgraph-io/badger/v4/table"
 )
 
 // layered is a closed store that was written to often enough that its next table of level 0 makes a merge due.
@@ -54,27 +51,17 @@ func layered(t testing.TB, bytes int) (dir string) {
 	return dir
 }
 
-// tablesToOpen are the tables of a closed store, with the options it is opened with.
-func tablesToOpen(t *testing.T, dir string) ([]tableFile, badger.Options) {
-	t.Helper()
-	opt, err := badgerOptions(dir, Options{MemoryBudget: minMemoryBudget}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables, err := checkFiles(dir, false, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tables, opt
-}
-
 // flipped changes a byte of the largest table, in its first block.
-func flipped(t *testing.T, tables []tableFile) (path string) {
+func flipped(t *testing.T, dir string) {
 	t.Helper()
-	largest := int64(0)
-	for _, table := range tables {
-		if table.bytes > largest {
-			path, largest = table.path, table.bytes
+	path, largest := "", int64(0)
+	for _, name := range fileNames(t, dir, "*.sst") {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Size() > largest {
+			path, largest = filepath.Join(dir, name), info.Size()
 		}
 	}
 	text, err := os.ReadFile(path)
@@ -85,54 +72,13 @@ func flipped(t *testing.T, tables []tableFile) (path string) {
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return path
-}
-
-// TestTablesAreVerifiedOnce has a store remember which tables it has compared with their checksums, until their files change.
-func TestTablesAreVerifiedOnce(t *testing.T) {
-	dir := layered(t, 1<<20)
-	s := openStore(t, dir, Options{})
-	update(t, s, func(tx *Tx) error { return tx.PutDocument("more", "last", "value") })
-	closeStore(t, s)
-	tables, opt := tablesToOpen(t, dir)
-	// The list has all tables but the one that this writing has made.
-	if known := len(readVerified(dir).known); known < len(tables)-1 {
-		t.Errorf("got %d tables in the list, want %d", known, len(tables)-1)
-	}
-	damagedStores.Store(dir, true)
-	path := flipped(t, tables)
-	due := opt.NumLevelZeroTables
-	if err := verifyToOpen(dir, tables, due, opt); !errors.Is(err, ErrCorrupt) {
-		t.Errorf("a changed table: got %v, want ErrCorrupt", err)
-	}
-	if err := verifyToOpen(dir, nil, 0, opt); err != nil {
-		t.Errorf("where no merge is due: %v", err)
-	}
-	id, _ := table.ParseFileID(filepath.Base(path))
-	mark, err := markTable(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := readVerified(dir)
-	v.known[id] = mark
-	v.save()
-	if err := verifyToOpen(dir, tables, due, opt); err != nil {
-		t.Errorf("a table of the list is compared again: %v", err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, verifiedName), []byte(`{"1":`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := verifyToOpen(dir, tables, due, opt); !errors.Is(err, ErrCorrupt) {
-		t.Errorf("with a damaged list: got %v, want ErrCorrupt", err)
-	}
 }
 
 // TestVerifyingWaitsForAWrite opens a damaged store of which no merge is due before it is written to: the write is refused.
 func TestVerifyingWaitsForAWrite(t *testing.T) {
 	dir := layered(t, 1<<20)
-	tables, _ := tablesToOpen(t, dir)
 	damagedStores.Store(dir, true)
-	flipped(t, tables)
+	flipped(t, dir)
 	s := openStore(t, dir, Options{})
 	err := s.Update(func(tx *Tx) error { return tx.PutDocument("more", "last", "value") })
 	if !errors.Is(err, ErrCorrupt) {
@@ -144,39 +90,18 @@ func TestVerifyingWaitsForAWrite(t *testing.T) {
 func TestLogsArePinnedByReaders(t *testing.T) {
 	s := newStore(t, Options{})
 	update(t, s, func(*Tx) error {
-		if s.logsPinned() {
+		if s.isRead() {
 			t.Error("an Update alone: its logs are taken to be those of a reader")
 		}
 		return nil
 	})
 	tx := s.Begin()
-	if !s.logsPinned() {
+	if !s.isRead() {
 		t.Error("beside a snapshot: its logs are taken to wait for the flush")
 	}
 	tx.Close()
-	if s.logsPinned() {
+	if s.isRead() {
 		t.Error("after a snapshot: logs are taken to be those of a reader")
-	}
-}
-
-// TestLogCount says for how long a count of logs holds.
-func TestLogCount(t *testing.T) {
-	const memTable = 8 << 20
-	for _, c := range []struct {
-		count   logCount
-		written int64
-		want    bool
-	}{
-		{logCount{}, 0, false},
-		{logCount{count: 1}, 0, true},
-		{logCount{count: 1, written: 5}, 5 + memTable/recount - 1, true},
-		{logCount{count: 1, written: 5}, 5 + memTable/recount, false},
-		{logCount{count: 1, written: 5}, 0, false}, // the store was opened anew
-		{logCount{count: mostLogs - 1}, 0, false},
-	} {
-		if got := c.count.enough(c.written, memTable); got != c.want {
-			t.Errorf("%+v after %d bytes: got %v, want %v", c.count, c.written, got, c.want)
-		}
 	}
 }
 

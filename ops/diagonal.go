@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/kv/scratch"
 )
 
 // MaxHops is the largest K of exact diagonals.

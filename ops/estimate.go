@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
 )
 
 // A Shape is what is known of a graph before it is loaded.

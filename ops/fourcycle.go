@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
 )
 
 // A stripe is a span of ranks w in which the paths x–u–w are summed at a time. The first stripe is the nodes that most

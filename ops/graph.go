@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
 )
 
 // A Graph is what the operators walk: a graph whose adjacency is read in blocks of consecutive nodes. It is simple and

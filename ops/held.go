@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
 )
 
 // A span is the ranks lo ≤ x < hi.

@@ -3,8 +3,8 @@ package ops
 import (
 	"sync"
 
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/kv/scratch"
 )
 
 const defaultMaxPrice = 2e11

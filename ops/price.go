@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
-	"github.com/graphcleaner/graphcleaner/kv/scratch"
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
 )
 
 // A price is the work of exact diagonals, in elementary steps such as looking at one neighbour, counted from the

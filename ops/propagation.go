@@ -9,9 +9,9 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
-	"github.com/graphcleaner/graphcleaner/kv/scratch"
 )
 
 // A propagation runs the hops of one tile after the other. Between hops it keeps D^(-1/2)x rather than x, so that a

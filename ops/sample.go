@@ -10,8 +10,8 @@ import (
 	"sort"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/kv/scratch"
 )
 
 // MaxSampledHops is the largest K of SampleDiagonals.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/kv/scratch"
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
 )
 
 func TestAllSamplesAreTheDefinition(t *testing.T) {

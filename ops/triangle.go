@@ -4,7 +4,7 @@ import (
 	"context"
 	"math/bits"
 
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
 )
 
 // A rankSet is a set of ranks, one bit each.

@@ -7,9 +7,9 @@ import (
 	"math"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
-	"github.com/graphcleaner/graphcleaner/kv/scratch"
 )
 
 // A walkJob computes the diagonals of a graph that is directed or weighted, where the closed forms of the simple one do

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/kv/spill"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 )
 
 // BenchmarkReadDecisions reads a file with a decision about every node.

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/internal/faults"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/kv/faults"
 )
 
 // A job is what a process of its own does in a directory while it is disturbed: a command, or what a program does that

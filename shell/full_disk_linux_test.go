@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/graphcleaner/graphcleaner/kv/faults"
+	"github.com/graphcleaner/graphcleaner/internal/faults"
 )
 
 const (

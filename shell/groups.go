@@ -8,8 +8,8 @@ import (
 	"math"
 	"os"
 
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/kv/spill"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/kv/faults"
+	"github.com/graphcleaner/graphcleaner/internal/faults"
 )
 
 const (

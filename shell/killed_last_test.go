@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/kv/faults"
+	"github.com/graphcleaner/graphcleaner/internal/faults"
 )
 
 // TestKilledBehindTheLastStep kills imports and restores at their last operations on files, of which some come after the

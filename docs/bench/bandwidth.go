@@ -12,7 +12,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/graphcleaner/graphcleaner/kv/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
 )
 
 // bandwidthCommand measures how fast the machine's memory can be read, so that a kernel's speed can be stated as a

@@ -1,0 +1,429 @@
+package codec
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// maxTileCells is the number of cells of one tile record: 64 KiB of float32.
+const maxTileCells = 16 << 10
+
+// MaxTileBytes bounds the record of a tile of rows that share a value.
+const MaxTileBytes = 64 << 10
+
+// maxBlockBytes bounds what a row block, which is buffered whole while it is written, takes in memory.
+const maxBlockBytes = 4 << 20
+
+// A MatrixEncoding says how a matrix is stored. The zero value keeps every cell as a float32.
+type MatrixEncoding struct {
+	// Half keeps cells as IEEE 754 binary16: see RoundHalf for the error.
+	Half bool
+
+	// Kept says that at most so many cells of a row differ from one value, the same in all others; these alone are
+	// stored, and that value, which is a float32 even with Half. Zero stands for rows of any values. It has no effect
+	// where it is not less than half the width, or greater than 4096.
+	Kept int
+}
+
+// maxKept is the most cells of a row that are stored one by one: more of them would not fit a record.
+const maxKept = 4096
+
+// Shares reports whether Kept has an effect on a matrix of a width.
+func (e MatrixEncoding) Shares(width int) bool {
+	return e.Kept > 0 && e.Kept <= maxKept && 2*e.Kept < width
+}
+
+// BlockRows is the number of rows of the blocks of a matrix: 1024, fewer where that many wide rows would not be
+// buffered, or not fit a record. It depends on width and encoding alone, so that the bytes on disk depend on the data
+// alone.
+func (e MatrixEncoding) BlockRows(width int) int {
+	rows := 1024
+	for rows > 1 && (rows*width*4 > maxBlockBytes || e.Shares(width) && rows*e.sharedRowBytes(width) > MaxTileBytes) {
+		rows /= 2
+	}
+	return rows
+}
+
+// sharedRowBytes is the most that a row whose cells share a value takes in a tile.
+func (e MatrixEncoding) sharedRowBytes(width int) int {
+	const fill, count = 4, 2
+	return fill + count + e.Kept*(indexWidth(width)+e.valueBytes())
+}
+
+func (e MatrixEncoding) valueBytes() int {
+	if e.Half {
+		return 2
+	}
+	return 4
+}
+
+// TileWidth is the number of columns of a tile of so many rows, for a matrix of a width. Rows that share a value are
+// not cut, since that value would be in each piece.
+func (e MatrixEncoding) TileWidth(rows, width int) int {
+	if e.Shares(width) {
+		return width
+	}
+	return maxTileCells / rows
+}
+
+// indexWidth is the number of bytes of a column's number within a tile.
+func indexWidth(columns int) int { return max(1, byteWidth(uint64(max(columns, 1)-1))) }
+
+// A tile is encoded as
+//
+//	encoding byte      0 dense, 1 sparse, 2 shared; + 0x10 when rows are absent; + 0x20 when all values of a sparse
+//	                   tile are equal; + 0x40 when values are binary16
+//	rows     uvarint
+//	columns  uvarint
+//	absent   ⌈rows/8⌉  bit i%8 of byte i/8 set: row i was never written, and reads as NaN (only with 0x10)
+//
+// and then, dense,
+//
+//	values   rows×columns×4   float32, little-endian, row by row; zero in an absent row
+//
+// or, sparse, all but +0:
+//
+//	counts   rows uvarints    values of each row
+//	indices  1, 2 or 4 bytes each: as many as columns-1 needs, and at least 1
+//	values   4 bytes each, or one for all with 0x20
+//
+// whichever is smaller; or, shared, which the encoding of the matrix asks for,
+//
+//	fills    rows×4           float32: the value of all cells of a row but those that follow
+//	counts, indices, values   as in a sparse tile
+//
+// A value of binary16 takes 2 bytes in place of 4.
+const (
+	tileDense    = 0
+	tileSparse   = 1
+	tileShared   = 2
+	tileAbsent   = 0x10
+	tileConstant = 0x20
+	tileHalf     = 0x40
+)
+
+// A Window is a rectangle of float32 in memory, row-major with a stride.
+type Window struct {
+	Values []float32
+	Stride int
+}
+
+// Row returns cells lo ≤ j < hi of row i.
+func (w Window) Row(i, lo, hi int) []float32 { return w.Values[i*w.Stride+lo : i*w.Stride+hi] }
+
+// AppendTile encodes columns lo ≤ j < hi of a window's rows to b; present says which rows were written. Values are
+// rounded already. With fills, one a row, the tile is shared.
+func (e MatrixEncoding) AppendTile(b []byte, w Window, present []bool, fills []float32, lo, hi int) []byte {
+	t := tileEncoder{b: b, half: e.Half, w: w, present: present, fills: fills, lo: lo, hi: hi}
+	t.append()
+	return t.b
+}
+
+// A tileEncoder appends one tile to b.
+type tileEncoder struct {
+	b       []byte
+	half    bool
+	w       Window
+	present []bool
+	fills   []float32 // nil: zeros
+	lo, hi  int
+}
+
+func (t *tileEncoder) append() {
+	rows, columns := len(t.present), t.hi-t.lo
+	stored, constant := 0, true
+	first := uint32(0)
+	t.each(func(_ int, bits uint32) {
+		if stored == 0 {
+			first = bits
+		}
+		constant = constant && bits == first
+		stored++
+	})
+	constant = constant && stored > 0 && t.fills == nil
+	width, size := indexWidth(columns), MatrixEncoding{Half: t.half}.valueBytes()
+	sparse := 2*rows + stored*width + size*stored // counts take one or two bytes
+	if constant {
+		sparse = 2*rows + stored*width + size
+	}
+	encoding := byte(tileDense)
+	switch {
+	case t.fills != nil:
+		encoding = tileShared
+	case sparse < rows*columns*size:
+		encoding = tileSparse
+		if constant {
+			encoding |= tileConstant
+		}
+	}
+	absent := slices.Contains(t.present, false)
+	if absent {
+		encoding |= tileAbsent
+	}
+	if t.half {
+		encoding |= tileHalf
+	}
+	t.b = append(t.b, encoding)
+	t.b = binary.AppendUvarint(t.b, uint64(rows))
+	t.b = binary.AppendUvarint(t.b, uint64(columns))
+	if absent {
+		at := len(t.b)
+		t.b = append(t.b, make([]byte, (rows+7)/8)...)
+		for i, ok := range t.present {
+			if !ok {
+				t.b[at+i/8] |= 1 << (i % 8)
+			}
+		}
+	}
+	if encoding&(tileSparse|tileShared) == 0 {
+		t.appendDense()
+		return
+	}
+	for _, fill := range t.fills {
+		t.b = binary.LittleEndian.AppendUint32(t.b, math.Float32bits(fill))
+	}
+	t.appendSparse(width, constant)
+}
+
+// fill is the value that row i has where nothing is stored.
+func (t *tileEncoder) fill(i int) uint32 {
+	if t.fills == nil {
+		return 0
+	}
+	return math.Float32bits(t.fills[i])
+}
+
+// each calls f with every value but the fill, row by row.
+func (t *tileEncoder) each(f func(j int, bits uint32)) {
+	for i, ok := range t.present {
+		if !ok {
+			continue
+		}
+		fill := t.fill(i)
+		for j, x := range t.w.Row(i, t.lo, t.hi) {
+			if bits := math.Float32bits(x); bits != fill {
+				f(j, bits)
+			}
+		}
+	}
+}
+
+func (t *tileEncoder) appendValue(bits uint32) {
+	if t.half {
+		t.b = binary.LittleEndian.AppendUint16(t.b, toHalf(math.Float32frombits(bits)))
+	} else {
+		t.b = binary.LittleEndian.AppendUint32(t.b, bits)
+	}
+}
+
+func (t *tileEncoder) appendDense() {
+	for i, ok := range t.present {
+		for _, x := range t.w.Row(i, t.lo, t.hi) {
+			if !ok {
+				x = 0
+			}
+			t.appendValue(math.Float32bits(x))
+		}
+	}
+}
+
+func (t *tileEncoder) appendSparse(width int, constant bool) {
+	for i, ok := range t.present {
+		count := 0
+		if ok {
+			fill := t.fill(i)
+			for _, x := range t.w.Row(i, t.lo, t.hi) {
+				if math.Float32bits(x) != fill {
+					count++
+				}
+			}
+		}
+		t.b = binary.AppendUvarint(t.b, uint64(count))
+	}
+	t.each(func(j int, _ uint32) { t.b = appendWidth(t.b, uint64(j), width) })
+	last := uint32(0)
+	t.each(func(_ int, bits uint32) {
+		last = bits
+		if !constant {
+			t.appendValue(bits)
+		}
+	})
+	if constant {
+		t.appendValue(last)
+	}
+}
+
+// A TilePart says which rows and columns of a tile are wanted.
+type TilePart struct{ RowLo, RowHi, Lo, Hi int }
+
+// DecodeTile writes a part of a tile of the given size to the rows of dst from 0 and the columns from 0. It returns the
+// bits of the absent rows, nil for none, which borrow b.
+func DecodeTile(b []byte, rows, columns int, part TilePart, dst Window) (absent []byte, err error) {
+	r := Reader{Rest: b}
+	encoding := r.byte()
+	gotRows, gotColumns := r.Uvarint(math.MaxInt32), r.Uvarint(math.MaxInt32)
+	if r.Failed || int(gotRows) != rows || int(gotColumns) != columns {
+		return nil, fmt.Errorf("%w: a tile of %d×%d, want %d×%d", record.ErrCorrupt, gotRows, gotColumns, rows, columns)
+	}
+	if encoding&tileAbsent != 0 {
+		absent = r.Bytes((rows + 7) / 8)
+	}
+	half := encoding&tileHalf != 0
+	switch encoding &^ (tileAbsent | tileHalf) {
+	case tileDense:
+		decodeDense(&r, rows, columns, half, part, dst)
+	case tileSparse, tileSparse | tileConstant:
+		decodeSparse(&r, nil, rows, columns, half, encoding&tileConstant != 0, part, dst)
+	case tileShared:
+		if fills := r.Bytes(4 * rows); !r.Failed {
+			decodeSparse(&r, fills, rows, columns, half, false, part, dst)
+		}
+	default:
+		r.Fail()
+	}
+	if r.Failed || len(r.Rest) > 0 {
+		return nil, fmt.Errorf("%w: a damaged tile", record.ErrCorrupt)
+	}
+	for i := part.RowLo; i < part.RowHi; i++ {
+		if IsAbsent(absent, i) {
+			FillWith(dst.Row(i-part.RowLo, 0, part.Hi-part.Lo), float32(math.NaN()))
+		}
+	}
+	return absent, nil
+}
+
+// IsAbsent says whether row i was never written, by the bits of those that were not; nil for none.
+func IsAbsent(absent []byte, i int) bool { return absent != nil && absent[i/8]&(1<<(i%8)) != 0 }
+
+// stored are values as a tile has them.
+type stored struct {
+	b    []byte
+	half bool
+}
+
+// size is the number of bytes of a value.
+func (s stored) size() int { return MatrixEncoding{Half: s.half}.valueBytes() }
+
+func (s stored) at(k int) float32 {
+	if s.half {
+		return fromHalf(binary.LittleEndian.Uint16(s.b[2*k:]))
+	}
+	return math.Float32frombits(binary.LittleEndian.Uint32(s.b[4*k:]))
+}
+
+func decodeDense(r *Reader, rows, columns int, half bool, part TilePart, dst Window) {
+	values := stored{half: half}
+	values.b = r.Bytes(rows * columns * values.size())
+	if r.Failed {
+		return
+	}
+	for i := part.RowLo; i < part.RowHi; i++ {
+		to := dst.Row(i-part.RowLo, 0, part.Hi-part.Lo)
+		from := values.b[(i*columns+part.Lo)*values.size() : (i*columns+part.Hi)*values.size()]
+		if half {
+			for j := range to {
+				to[j] = fromHalf(binary.LittleEndian.Uint16(from[2*j:]))
+			}
+			continue
+		}
+		for j := range to {
+			to[j] = math.Float32frombits(binary.LittleEndian.Uint32(from[4*j:]))
+		}
+	}
+}
+
+// decodeSparse decodes what follows the fills (nil: zeros) of a sparse or shared tile.
+func decodeSparse(r *Reader, fills []byte, rows, columns int, half, constant bool, part TilePart, dst Window) {
+	width := indexWidth(columns)
+	counts := *r // read again below, row by row
+	total := 0
+	for range rows {
+		total += int(r.Uvarint(uint64(columns)))
+	}
+	indices := packed{r.Bytes(total * width), width}
+	values := stored{half: half}
+	if constant {
+		values.b = r.Bytes(values.size()) // one for all
+	} else {
+		values.b = r.Bytes(values.size() * total)
+	}
+	for k := 0; !r.Failed && k < total; k++ {
+		if indices.At(k) >= uint64(columns) {
+			r.Fail()
+		}
+	}
+	if r.Failed {
+		return
+	}
+	k := 0
+	for i := range part.RowHi {
+		count := int(counts.Uvarint(uint64(columns)))
+		if i < part.RowLo {
+			k += count
+			continue
+		}
+		to := dst.Row(i-part.RowLo, 0, part.Hi-part.Lo)
+		if fills == nil {
+			clear(to)
+		} else {
+			FillWith(to, stored{b: fills}.at(i))
+		}
+		for ; count > 0; count-- {
+			if j := int(indices.At(k)); j >= part.Lo && j < part.Hi {
+				at := k
+				if constant {
+					at = 0
+				}
+				to[j-part.Lo] = values.at(at)
+			}
+			k++
+		}
+	}
+}
+
+// FillWith sets all values to one.
+func FillWith(values []float32, x float32) {
+	for i := range values {
+		values[i] = x
+	}
+}
+
+// Round makes the cells of a row what their encoding keeps of them. fill is the value that the others of a shared row
+// have, which is kept as it is.
+func (e MatrixEncoding) Round(row []float32, fill float32) {
+	if !e.Half {
+		return
+	}
+	for j, x := range row {
+		if math.Float32bits(x) != math.Float32bits(fill) {
+			row[j] = RoundHalf(x)
+		}
+	}
+}
+
+// Share returns the value that all cells of a row but at most e.Kept have, and false where there is none. It has more
+// than half of the cells, so that it is the one left when unequal cells are taken away in pairs.
+func (e MatrixEncoding) Share(row []float32) (fill float32, ok bool) {
+	majority, votes := uint32(0), 0
+	for _, x := range row {
+		switch bits := math.Float32bits(x); {
+		case votes == 0:
+			majority, votes = bits, 1
+		case bits == majority:
+			votes++
+		default:
+			votes--
+		}
+	}
+	others := 0
+	for _, x := range row {
+		if math.Float32bits(x) != majority {
+			others++
+		}
+	}
+	return math.Float32frombits(majority), others <= e.Kept
+}

@@ -1,0 +1,119 @@
+package codec
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+func TestTileRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rows, columns := rapid.IntRange(1, 9).Draw(t, "rows"), rapid.IntRange(0, 9).Draw(t, "columns")
+		zeros := rapid.IntRange(0, 10).Draw(t, "zeros in ten")
+		value := rapid.OneOf(rapid.Just(float32(1)), rapid.Float32(), rapid.Just(float32(math.Copysign(0, -1))))
+		values := make([]float32, rows*columns)
+		for i := range values {
+			if rapid.IntRange(1, 10).Draw(t, "zero") > zeros {
+				values[i] = value.Draw(t, "value")
+			}
+		}
+		present := make([]bool, rows)
+		for i := range present {
+			present[i] = rapid.IntRange(0, 5).Draw(t, "absent") > 0
+		}
+		e, fills := MatrixEncoding{Half: rapid.Bool().Draw(t, "half")}, []float32(nil)
+		if rapid.Bool().Draw(t, "shared") {
+			fills = rapid.SliceOfN(value, rows, rows).Draw(t, "fills")
+			for i, x := range values {
+				if x == 0 {
+					values[i] = fills[i/columns]
+				}
+			}
+		}
+		for i := range rows * min(columns, 1) {
+			fill := float32(0)
+			if fills != nil {
+				fill = fills[i]
+			}
+			e.Round(values[i*columns:(i+1)*columns], fill)
+		}
+		encoded := e.AppendTile(nil, Window{values, columns}, present, fills, 0, columns)
+
+		part := TilePart{}
+		part.RowLo = rapid.IntRange(0, rows).Draw(t, "first row")
+		part.RowHi = rapid.IntRange(part.RowLo, rows).Draw(t, "end row")
+		part.Lo = rapid.IntRange(0, columns).Draw(t, "first column")
+		part.Hi = rapid.IntRange(part.Lo, columns).Draw(t, "end column")
+		width := part.Hi - part.Lo
+		dst := make([]float32, (part.RowHi-part.RowLo)*width)
+		for i := range dst {
+			dst[i] = 77 // every cell must be written
+		}
+		if _, err := DecodeTile(encoded, rows, columns, part, Window{dst, width}); err != nil {
+			t.Fatal(err)
+		}
+		for i := part.RowLo; i < part.RowHi; i++ {
+			for j := part.Lo; j < part.Hi; j++ {
+				got, want := dst[(i-part.RowLo)*width+j-part.Lo], values[i*columns+j]
+				if !present[i] {
+					want = float32(math.NaN())
+				}
+				if math.Float32bits(got) != math.Float32bits(want) {
+					t.Fatalf("cell %d,%d: got %v, want %v", i, j, got, want)
+				}
+			}
+		}
+		for size := range encoded {
+			if _, err := DecodeTile(encoded[:size], rows, columns, TilePart{}, Window{}); !errors.Is(err, record.ErrCorrupt) {
+				t.Fatalf("cut to %d of %d bytes: got %v, want ErrCorrupt", size, len(encoded), err)
+			}
+		}
+	})
+}
+
+func TestTileSizes(t *testing.T) {
+	const rows, columns = 512, 32
+	present := make([]bool, rows)
+	for i := range present {
+		present[i] = true
+	}
+	for _, test := range []struct {
+		name string
+		cell func(i int) float32
+		most int
+	}{
+		{"zero", func(int) float32 { return 0 }, rows + 10},
+		{"one in a hundred set", func(i int) float32 { return float32((i % 100) / 99) }, 2*rows + rows*columns/100},
+		{"dense", func(i int) float32 { return float32(i) + 0.5 }, 4*rows*columns + 10},
+	} {
+		values := make([]float32, rows*columns)
+		for i := range values {
+			values[i] = test.cell(i)
+		}
+		if got := len(MatrixEncoding{}.AppendTile(nil, Window{values, columns}, present, nil, 0, columns)); got > test.most {
+			t.Errorf("%s: got %d bytes, want at most %d", test.name, got, test.most)
+		}
+	}
+}
+
+func FuzzDecodeTile(f *testing.F) {
+	const rows, columns = 4, 3
+	full := TilePart{0, rows, 0, columns}
+	present := []bool{true, false, true, true}
+	f.Add(MatrixEncoding{}.AppendTile(nil, Window{make([]float32, rows*columns), columns}, present, nil, 0, columns))
+	f.Add(MatrixEncoding{}.AppendTile(nil, Window{[]float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}, columns}, present, nil, 0, columns))
+	f.Add(MatrixEncoding{Half: true}.AppendTile(nil, Window{[]float32{1, 2, 2, 4, 4, 6, 7, 7, 7, 1, 2, 1}, columns}, present,
+		[]float32{2, 4, 7, 1}, 0, columns))
+	f.Add(binary.AppendUvarint([]byte{tileSparse}, math.MaxUint32))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		dst := make([]float32, rows*columns)
+		if _, err := DecodeTile(b, rows, columns, full, Window{dst, columns}); err != nil && !errors.Is(err, record.ErrCorrupt) {
+			t.Fatalf("got %v, want ErrCorrupt", err)
+		}
+	})
+}

@@ -1,0 +1,250 @@
+package lsm
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/dgraph-io/badger/v4"
+	badgeroptions "github.com/dgraph-io/badger/v4/options"
+	"github.com/dgraph-io/badger/v4/pb"
+	"github.com/dgraph-io/badger/v4/table"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// Badger merges tables in this order: it makes the tables that they become, each in a goroutine; it enters those in its
+// manifest, in one change that takes out the tables it merged; it has reads see them; and it removes what it merged.
+// Version 4.9.6 drops the error of a table that cannot be made (levelsController.subcompact defers Throttle.Done(err),
+// which evaluates err while it is nil), and goes through the other steps without that table.
+//
+// Its log tells how many keys go into each table, before the table is made, and when a merge has ended. So the tables
+// that a merge has made are compared with those that it was to make. Where one is lacking the store has failed:
+// nothing more is written, and nothing read, since what is missing would look as if it never was.
+//
+// While Flatten merges, the tables that go into a merge are kept by an iterator until that comparison. Where it
+// fails they are kept for good, and undoMerges, after the store is closed or before it is opened again, has the
+// manifest name them once more. Their files alone say that this is to be done, so that a crash at any moment before
+// the comparison leads there as well. Links to the files would not keep them: Badger cuts a file to no bytes before
+// it removes it.
+
+// A mergeGuard compares what merges make with what they should.
+type mergeGuard struct {
+	failure *writeFailure
+
+	mu      sync.Mutex
+	db      *badger.DB     // nil until it is opened
+	keeping *badger.Txn    // whose iterators keep the tables that Flatten merges; nil where they are not kept
+	merges  map[int]*merge // that run, by Badger's number of who merges
+}
+
+// A merge is one of Badger's, from the first table that it is about to make.
+type merge struct {
+	before map[uint64]bool             // the tables there were
+	since  map[uint64]badger.TableInfo // the tables that came, by their numbers
+	keys   []int                       // of each table to be made
+	kept   *badger.Iterator            // keeps the tables that are merged; nil where they are not kept
+}
+
+// see takes note of the tables that came since.
+func (m *merge) see(tables []badger.TableInfo) {
+	for _, info := range tables {
+		if !m.before[info.ID] {
+			m.since[info.ID] = info
+		}
+	}
+}
+
+// flattener is Badger's number for DB.Flatten, which merges while nobody else does.
+const flattener = 175
+
+func newMergeGuard(failure *writeFailure) *mergeGuard {
+	return &mergeGuard{failure: failure, merges: map[int]*merge{}}
+}
+
+// watch says which tables there are to look at; nil while Badger opens.
+func (g *mergeGuard) watch(db *badger.DB) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.db = db
+}
+
+// makes is told that a merge is about to make a table of so many keys; none, of 0. The tables that are merged are
+// still where they were.
+func (g *mergeGuard) makes(who, keys int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m := g.merges[who]
+	if m == nil {
+		m = &merge{before: map[uint64]bool{}, since: map[uint64]badger.TableInfo{}}
+		if g.db != nil {
+			tables := g.db.Tables()
+			for _, info := range tables {
+				m.before[info.ID] = true
+			}
+			// This merge may take tables away that another has just made, before that one is told to have ended.
+			for _, other := range g.merges {
+				other.see(tables)
+			}
+		}
+		g.merges[who] = m
+		if g.keeping != nil && (who == flattener || g.failure.err() != nil) {
+			m.kept = g.keep()
+		}
+	}
+	if keys > 0 {
+		m.keys = append(m.keys, keys)
+	}
+}
+
+// keep returns an iterator, which keeps all tables there are; nil where Badger is closing.
+func (g *mergeGuard) keep() (it *badger.Iterator) {
+	defer func() {
+		if r := recover(); r != nil {
+			it = nil
+		}
+	}()
+	return g.keeping.NewIterator(badger.IteratorOptions{})
+}
+
+// ended is told that a merge of a level has made its tables, and reads see them.
+func (g *mergeGuard) ended(who, level int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m := g.merges[who]
+	delete(g.merges, who)
+	if m == nil || g.db == nil {
+		return
+	}
+	m.see(g.db.Tables())
+	if lost := m.lacking(level); lost > 0 && m.kept != nil {
+		g.failure.lose(fmt.Errorf("a table of %d keys could not be made of those it was merged from, which are kept", lost))
+	} else if lost > 0 {
+		g.failure.lose(fmt.Errorf("%w: a table of %d keys could not be made of those it was merged from, which are removed",
+			record.ErrCorrupt, lost))
+	}
+	if m.kept != nil && g.failure.err() == nil {
+		m.kept.Close()
+	}
+}
+
+// failed is told that a merge has ended without effect.
+func (g *mergeGuard) failed(who int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.merges, who)
+}
+
+// lacking returns the keys of the first table that is not among those that came since; 0 where there is none. A merge of
+// level 0 makes tables of that level, or of a lower one, all of them; other merges and memtables make tables meanwhile.
+func (m *merge) lacking(level int) int {
+	var first, lower []int // by their keys; first are those of level 0
+	for _, info := range m.since {
+		if info.Level == 0 {
+			first = append(first, int(info.KeyCount))
+		} else {
+			lower = append(lower, int(info.KeyCount))
+		}
+	}
+	if level == 0 && notAmong(m.keys, first) == 0 {
+		return 0
+	}
+	return notAmong(m.keys, lower)
+}
+
+// notAmong returns the first of keys that is not in made, each of which counts once; 0 where there is none. It changes made.
+func notAmong(keys, made []int) int {
+	for _, n := range keys {
+		at := slices.Index(made, n)
+		if at < 0 {
+			return n
+		}
+		made = slices.Delete(made, at, at+1)
+	}
+	return 0
+}
+
+// Flatten merges all tables into one level. After an error the store has failed, or is as it was. The caller holds the
+// writer's lock.
+func (d *DB) Flatten() error {
+	g := d.merges
+	g.mu.Lock()
+	g.keeping = d.db.NewTransaction(false)
+	g.mu.Unlock()
+	err := wrapBadger(d.db.Flatten(1))
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	failure := d.failure.err()
+	if failure == nil {
+		g.keeping.Discard()
+		g.keeping = nil
+	}
+	return cmp.Or(failure, err)
+}
+
+// undoMerges has the manifest of a store that was not closed properly name the tables again that the last merges took
+// out of it, where all of them are there: nobody found that the merges were complete. What the merges made is then
+// named no more. Merges before one of which a table is gone were. The tables that memtables became meanwhile stay.
+// Badger is closed.
+func undoMerges(dir string) error {
+	sets, err := readManifestChanges(dir)
+	if err != nil {
+		return err
+	}
+	undone := len(sets)
+	for i, set := range slices.Backward(sets) {
+		if flushed(set) {
+			continue
+		}
+		whole, err := mergedThere(dir, set)
+		if err != nil {
+			return err
+		}
+		if !whole {
+			break
+		}
+		undone = i
+	}
+	if undone == len(sets) {
+		return nil
+	}
+	var kept pb.ManifestChangeSet
+	for i, set := range sets {
+		if i < undone || flushed(set) {
+			kept.Changes = append(kept.Changes, set.Changes...)
+		}
+	}
+	return writeManifest(dir, &kept)
+}
+
+// flushed says whether a change is about a memtable that became a table.
+func flushed(set *pb.ManifestChangeSet) bool {
+	return !slices.ContainsFunc(set.Changes, func(change *pb.ManifestChange) bool {
+		return change.Op != pb.ManifestChange_CREATE || change.Level > 0
+	})
+}
+
+// mergedThere says whether a change is that of a merge, and all that was merged is there and whole.
+func mergedThere(dir string, set *pb.ManifestChangeSet) (bool, error) {
+	merged := 0
+	for _, change := range set.Changes {
+		if change.Op != pb.ManifestChange_DELETE {
+			continue
+		}
+		merged++
+		path := table.NewFilename(change.Id, dir)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if _, err := checkTable(path, badgeroptions.None); errors.Is(err, record.ErrCorrupt) {
+			return false, nil
+		} else if err != nil {
+			return false, err
+		}
+	}
+	return merged > 0, nil
+}

@@ -1,0 +1,30 @@
+// Package lsm keeps records in Badger, by their keys, in a directory that the caller has locked: what it has taken is there,
+// or it says what is lost. It alone imports Badger, and alone knows what Badger logs, how it names its files and what it does
+// not tell. It knows the form of records, and nothing of what they mean; what was committed is durable by the journal that its
+// caller keeps beside it.
+//
+// These are the faults of Badger 4.9.6 that it guards against. Who raises the version tries them again; the tests of the
+// files in brackets do.
+//
+//   - A write in the background that fails is only logged. A memtable that cannot become a table is tried again for ever, and
+//     Close waits for it. [write_failure.go]
+//   - The manifest names a table before the table is durable, and goes on naming one that was never finished. [write_failure.go]
+//   - A merge drops the error of a table that it cannot make, and goes on without the records. [compact_guard.go]
+//   - A merge copies a damaged block of a table into a new one, with a right checksum. [verify.go]
+//   - With checksums on, an iterator ends before a damaged block and does not tell. [options.go]
+//   - Opening panics on a damaged table or log. [files.go]
+//   - Opening removes every table that the manifest does not name, also where the manifest is cut short. [unnamed.go]
+//   - The number of a table that is gone is given out again. [write_failure.go]
+//   - A log is read up to the first entry that is damaged, and what follows is dropped without a word. [unnamed.go, Journal]
+//   - A process that is killed while it makes or removes a log leaves one without a byte, which is not opened. [open.go]
+//   - Where the file DISCARD cannot be made the process ends. [open.go]
+//   - Files are written through mapped memory that has no room on the disk yet: a full disk kills the process. [disk_space.go]
+//   - Files are read through mapped memory: one that is cut short, or a page that the disk cannot read, kills the process.
+//     [guard.go]
+//   - Tables are synced, and their names are not: who relies on FlushedVersion syncs the directory first.
+//   - The log of a memtable stays for as long as an iterator looks at it, and nothing tells why. [write_failure.go]
+//   - Up to eight pieces of memory, each as large as the largest table, are kept whatever the budget is. [table_memory.go]
+//   - The builder of tables keeps a whole table in memory. [table_writer.go]
+//   - Errors of the system are not wrapped. [guard.go]
+//   - The lock on the directory is given back by closing a file that a child process may have open. [package storedir]
+package lsm

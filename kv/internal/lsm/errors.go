@@ -1,0 +1,42 @@
+package lsm
+
+import (
+	"errors"
+	"hash/crc32"
+)
+
+// Errors of databases, beside record.ErrCorrupt and storedir.ErrNoSpace. They stand at the door of kv, so that their texts
+// begin with its name.
+var (
+	// ErrNotStore is returned for a directory that holds no database.
+	ErrNotStore = errors.New("kv: not a graphcleaner store")
+
+	// ErrCrashed is returned by a read-only Open of what was not closed: its log must be replayed first, which writes, and
+	// needs room on disk for it.
+	ErrCrashed = errors.New("kv: store was not closed properly")
+
+	// ErrNotFound is returned where there is no record under a key.
+	ErrNotFound = errors.New("kv: not found")
+
+	// ErrClosed is returned by everything that is used after its end.
+	ErrClosed = errors.New("kv: closed")
+
+	// ErrReadOnly is returned by writes of a transaction that reads.
+	ErrReadOnly = errors.New("kv: read-only")
+
+	// ErrFailed is returned once the disk failed a write. What was committed before is on the disk; a database that is closed
+	// and opened again goes on from there. Reads return it where what failed was a merge of tables, the records of which they
+	// would not find; where it is an ErrCorrupt too, they are lost.
+	ErrFailed = errors.New("kv: a write to the disk failed, close the store and open it again")
+
+	// ErrTxTooBig is returned where a transaction has written more than it can hold.
+	ErrTxTooBig = errors.New("kv: transaction too big: write less in one Update, or use Store.Bulk or a Loader")
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// contextEvery is the number of steps between two looks at the context.
+const contextEvery = 1 << 12
+
+// Quarantine is the directory inside a store where files are kept that the database is to do without.
+const Quarantine = "quarantine"

@@ -1,0 +1,265 @@
+package lsm
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dgraph-io/badger/v4"
+	badgeroptions "github.com/dgraph-io/badger/v4/options"
+	"github.com/dgraph-io/badger/v4/table"
+	"github.com/dgraph-io/ristretto/v2/z"
+
+	"github.com/graphcleaner/graphcleaner/internal/mapped"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
+)
+
+// Badger trusts its files when it opens them: it panics on a damaged table, and deletes the tables that its manifest
+// does not name, although the manifest may only have been cut short. So all are looked at before it runs.
+//
+// A process that writes keeps a file LOCK in the store, and removes it last. Where there is one, or a log of a
+// memtable, but no process, there was a crash, and it may have left
+//
+//   - tables that the manifest names no more, since they were merged;
+//   - tables that it never named: they were finished, but their logs or the tables they merge are still there, which
+//     clearUnnamed makes sure of;
+//   - a last record of the manifest that is not complete, about such tables;
+//   - a log without a byte, by way of which Badger makes and deletes logs.
+//
+// All are damage in a store that was closed. A table that is named and missing always is.
+
+// A tableFile is one of Badger's tables, as the manifest names it.
+type tableFile struct {
+	path  string
+	level int
+	bytes int64
+}
+
+// checkFiles returns the tables of a store that no other process writes, or an ErrCorrupt that names the file which is
+// damaged; crashed says whether it was left by a crash, in which case a read-only open must not go on (ErrCrashed)
+// where Badger would clean up.
+func checkFiles(dir string, crashed, readOnly bool, beside Journal) ([]tableFile, error) {
+	if err := checkRegistry(dir); err != nil {
+		return nil, err
+	}
+	empty, err := checkLogs(dir)
+	if err != nil {
+		return nil, err
+	}
+	manifest, cut, err := readManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	leftover := cmp.Or(empty, cut)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var unnamed []uint64
+	for _, entry := range entries {
+		if id, ok := table.ParseFileID(entry.Name()); ok {
+			if _, named := manifest.Tables[id]; !named {
+				unnamed = append(unnamed, id)
+				leftover = cmp.Or(leftover, record.CorruptFile(filepath.Join(dir, entry.Name()), "%s does not name it", badger.ManifestFilename))
+			}
+		}
+	}
+	switch {
+	case leftover != nil && !crashed:
+		return nil, leftover
+	case leftover != nil && readOnly:
+		return nil, CrashedError(dir)
+	}
+	var tables []tableFile
+	for id, entry := range manifest.Tables {
+		t := tableFile{path: table.NewFilename(id, dir), level: int(entry.Level)}
+		if t.bytes, err = checkTable(t.path, entry.Compression); err != nil {
+			return nil, err
+		}
+		tables = append(tables, t)
+	}
+	if len(unnamed) == 0 {
+		return tables, nil
+	}
+	sets, err := readManifestChanges(dir)
+	if err != nil {
+		return nil, err
+	}
+	merged := mergedTables(sets)
+	neverNamed := slices.DeleteFunc(unnamed, func(id uint64) bool { return merged[id] })
+	if len(neverNamed) == 0 {
+		return tables, nil
+	}
+	return tables, clearUnnamed(dir, manifest, neverNamed, beside)
+}
+
+// readManifest reads the manifest as Badger does; cut is not nil where its last record is not complete.
+func readManifest(dir string) (manifest badger.Manifest, cut, err error) {
+	path := filepath.Join(dir, badger.ManifestFilename)
+	f, err := os.Open(path)
+	if err != nil {
+		return manifest, nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return manifest, nil, err
+	}
+	var end int64
+	err = guardFile(path, func() (err error) {
+		manifest, end, err = badger.ReplayManifestFile(f, 0, badger.Options{})
+		return err
+	})
+	if err == nil && end < info.Size() {
+		cut = record.CorruptFile(path, "its last record is cut off after %d bytes", info.Size()-end)
+	}
+	return manifest, cut, err
+}
+
+// checkRegistry reads the file of keys; nothing is encrypted, so that it holds no key. Where it is missing Badger
+// makes it.
+func checkRegistry(dir string) error {
+	path := filepath.Join(dir, badger.KeyRegistryFileName)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err // Badger would not wrap it
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return guardFile(path, func() error {
+		_, err := badger.OpenKeyRegistry(badger.KeyRegistryOptions{Dir: dir, ReadOnly: true})
+		return err
+	})
+}
+
+// logHeader is the size of what a log of Badger begins with: eight bytes that number the key it is encrypted with, zero
+// for none, and twelve of no meaning then.
+const logHeader = 20
+
+// checkLogs looks at the beginning of the value logs and of the logs of memtables; empty is not nil where one is.
+func checkLogs(dir string) (empty, err error) {
+	logs, err := logFiles(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range logs {
+		head, err := readHead(path, logHeader)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(head) == 0:
+			empty = record.CorruptFile(path, "it is empty")
+		case len(head) < logHeader:
+			return nil, record.CorruptFile(path, "it has %d bytes, want at least %d", len(head), logHeader)
+		case [8]byte(head) != [8]byte{}:
+			return nil, record.CorruptFile(path, "it says that it is encrypted")
+		}
+	}
+	return empty, nil
+}
+
+// setLogsAside puts logs of memtables that Badger would not open into the quarantine, where the journal has what they hold.
+// Where the journal is damaged too that is ErrCorrupt, and the logs stay: Repair reads what is in them.
+func setLogsAside(dir string, beside Journal) error {
+	logs, err := memTableLogs(dir)
+	if err != nil {
+		return err
+	}
+	var damaged []string
+	for _, path := range logs {
+		head, err := readHead(path, logHeader)
+		if err != nil {
+			return err
+		}
+		if len(head) < logHeader || [8]byte(head) != [8]byte{} {
+			damaged = append(damaged, path)
+		}
+	}
+	if len(damaged) == 0 {
+		return nil
+	}
+	if has, err := beside.Has(damaged[0]); err != nil || !has {
+		return err // checkLogs names the log
+	}
+	for _, path := range damaged {
+		if err := setAside(dir, filepath.Base(path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readHead reads the first n bytes of a file, fewer where the file is shorter.
+func readHead(path string, n int64) (head []byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return io.ReadAll(io.LimitReader(f, n))
+}
+
+// checkTable opens a table as Badger does, checks its index and its last block, and returns its size in bytes.
+func checkTable(path string, compression badgeroptions.CompressionType) (int64, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, record.CorruptFile(path, "it is missing")
+	case err != nil:
+		return 0, err
+	case info.Size() == 0:
+		return 0, record.CorruptFile(path, "it is empty") // and cannot be mapped
+	}
+	file, err := z.OpenMmapFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return 0, err
+	}
+	err = guardFile(path, func() error {
+		_, err := table.OpenTable(file, table.Options{Compression: compression, ChkMode: badgeroptions.OnBlockRead})
+		return err
+	})
+	return info.Size(), errors.Join(err, file.Close(-1))
+}
+
+// guardFile runs what reads a file of Badger's; any error or panic of it, but one of the system, is damage.
+func guardFile(path string, read func() error) (err error) {
+	defer mapped.Watch()()
+	defer func() {
+		if r := recover(); r != nil {
+			err = record.CorruptFile(path, "it is cut short or overwritten, or the disk cannot read it")
+		}
+	}()
+	err = read()
+	if err == nil || isSystemError(err) {
+		return err
+	}
+	return record.CorruptFile(path, "%s", strings.TrimSpace(err.Error()))
+}
+
+func isSystemError(err error) bool {
+	var pathError *fs.PathError
+	return errors.As(err, &pathError)
+}
+
+// logFiles are the value logs and the logs of memtables.
+func logFiles(dir string) ([]string, error) {
+	values, err := storedir.FilesNamed(dir, "", ".vlog")
+	if err != nil {
+		return nil, err
+	}
+	memTables, err := memTableLogs(dir)
+	return slices.Concat(memTables, values), err
+}
+
+// memTableLogs are the logs of memtables that were not flushed to a table.
+func memTableLogs(dir string) ([]string, error) { return storedir.FilesNamed(dir, "", ".mem") }

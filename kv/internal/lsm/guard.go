@@ -1,0 +1,53 @@
+package lsm
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/graphcleaner/graphcleaner/internal/mapped"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
+)
+
+// guard turns a panic while Badger reads a damaged table into the error it should have been. A table is mapped: where its
+// file is cut short meanwhile, or the disk cannot read a page of it, that is such a panic too.
+func guard(key []byte, read func() error) (err error) {
+	defer mapped.Watch()()
+	defer func() {
+		if p := recover(); p != nil {
+			if fault := mapped.FaultOf(p); fault != nil {
+				p = fault
+			}
+			err = record.Corrupt(key, fmt.Sprintf("its table cannot be read: %v", p))
+		}
+	}()
+	return read()
+}
+
+// guardFaults has a fault of a mapped file, in the calling goroutine, be an ErrCorrupt that names the file.
+func guardFaults(read func() error) error {
+	err := mapped.Guard(read)
+	if fault, ok := errors.AsType[*mapped.Fault](err); ok && !errors.Is(err, record.ErrCorrupt) {
+		return fmt.Errorf("%w: %w", record.ErrCorrupt, fault)
+	}
+	return err
+}
+
+// wrapBadger turns Badger's errors into ours, so that no other room depends on Badger's.
+func wrapBadger(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, badger.ErrTxnTooBig):
+		return ErrTxTooBig
+	case errors.Is(err, badger.ErrReadOnlyTxn):
+		return ErrReadOnly
+	case errors.Is(err, badger.ErrDiscardedTxn), errors.Is(err, badger.ErrDBClosed), errors.Is(err, badger.ErrBlockedWrites):
+		return ErrClosed
+	case errors.Is(err, badger.ErrKeyNotFound):
+		return ErrNotFound
+	}
+	return storedir.WrapFull(err)
+}

@@ -1,0 +1,141 @@
+package lsm
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
+)
+
+// testBudget is the memory budget of databases of tests.
+const testBudget = 64 << 20
+
+// noJournal is beside a database without a journal.
+type noJournal struct{}
+
+func (noJournal) Has(string) (bool, error) { return false, nil }
+func (noJournal) Completes(uint64) error   { return nil }
+
+// openTest opens a database, or makes it, until the test ends.
+func openTest(t testing.TB, dir string) *DB {
+	t.Helper()
+	if err := storedir.Make(dir); err != nil {
+		t.Fatal(err)
+	}
+	opt := Options{MemoryBudget: testBudget, Journal: noJournal{}, Reading: func() bool { return false }}
+	d, err := Open(dir, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func closeTest(t testing.TB, d *DB) {
+	t.Helper()
+	_, err := d.Close(false)
+	if err := errors.Join(err, storedir.UnmarkWriter(d.dir)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testDB is an empty database that is closed when the test ends.
+func testDB(t testing.TB) *DB {
+	t.Helper()
+	d := openTest(t, filepath.Join(t.TempDir(), "store"))
+	t.Cleanup(func() { closeTest(t, d) })
+	return d
+}
+
+// testKey is the key of a record of tests.
+func testKey(i int) []byte {
+	return fmt.Appendf(record.Prefix(record.KindSpace, 1), "%04d", i)
+}
+
+// set writes records in one transaction.
+func set(t testing.TB, d *DB, count int, body string) {
+	t.Helper()
+	txn := d.Begin(true)
+	defer txn.Discard()
+	err := d.MakeRoom(int64(count * (200 + len(body))))
+	for i := range count {
+		err = errors.Join(err, txn.Set(testKey(i), record.Encode(testKey(i), fmt.Append(nil, body, i))))
+	}
+	if err := errors.Join(err, txn.Commit()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sessions makes a database that was opened and closed so many times, and written to each time: each leaves a table.
+func sessions(t testing.TB, times int) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "store")
+	for session := range times {
+		d := openTest(t, dir)
+		set(t, d, 20, fmt.Sprint("session ", session))
+		closeTest(t, d)
+	}
+	return dir
+}
+
+// tablesIn are the paths of the tables in a directory.
+func tablesIn(t testing.TB, dir string) []string {
+	t.Helper()
+	paths, err := storedir.FilesNamed(dir, "", ".sst")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("there is no table", err)
+	}
+	return paths
+}
+
+// TestRecords writes records, reads them in both directions and by their keys, and deletes one.
+func TestRecords(t *testing.T) {
+	d := testDB(t)
+	set(t, d, 50, "body")
+	prefix := record.Prefix(record.KindSpace, 1)
+	for _, descending := range []bool{false, true} {
+		txn := d.Begin(false)
+		it := txn.Iterator(prefix, descending)
+		from, at, step := prefix, 0, 1
+		if descending {
+			from, at, step = testKey(49), 49, -1
+		}
+		count := 0
+		for err := it.Seek(from); it.Valid(); err = it.Next() {
+			r, ok, reading := it.Record()
+			if err := errors.Join(err, reading); err != nil || !ok || !it.On(testKey(at)) || string(r.Body) != fmt.Sprint("body", at) {
+				t.Fatalf("got %q of %q, %v, want that of %d", r.Body, r.Key, err, at)
+			}
+			at += step
+			count++
+		}
+		if count != 50 {
+			t.Errorf("got %d records, want 50", count)
+		}
+		it.Close()
+		txn.Discard()
+	}
+	b := d.Batch()
+	defer b.Cancel()
+	if err := errors.Join(b.Delete(testKey(7)), b.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	err := d.View(func(txn *Txn) error {
+		if _, err := txn.Get(testKey(7)); !errors.Is(err, ErrNotFound) {
+			t.Errorf("a deleted record: got %v, want ErrNotFound", err)
+		}
+		if version, deleted, err := txn.Last(testKey(7)); version == 0 || !deleted || err != nil {
+			t.Errorf("a deleted record: got version %d, %v, %v", version, deleted, err)
+		}
+		if err := txn.Set(testKey(8), nil); !errors.Is(err, ErrReadOnly) {
+			t.Errorf("a transaction that reads: got %v, want ErrReadOnly", err)
+		}
+		_, err := txn.Get(testKey(8))
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,247 @@
+package lsm
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/table"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
+)
+
+// CheckManifest returns ErrNotStore for a directory that has no manifest, and ErrCorrupt where tables say that it
+// had one.
+func CheckManifest(dir string) error {
+	path := filepath.Join(dir, badger.ManifestFilename)
+	_, err := os.Stat(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, entry := range entries {
+		if _, ok := table.ParseFileID(entry.Name()); ok {
+			return record.CorruptFile(path, "it is missing, and %s is there", entry.Name())
+		}
+	}
+	return fmt.Errorf("%s: %w", dir, ErrNotStore)
+}
+
+// Names of files that every database has.
+const (
+	ManifestName    = badger.ManifestFilename
+	KeyRegistryName = badger.KeyRegistryFileName
+)
+
+// Options opens a DB.
+type Options struct {
+	MemoryBudget int64 // bytes that the memtables, indices and filters are sized by
+	ReadOnly     bool
+	Loading      bool         // it is that of a load, durable once it is closed: a crash starts it over
+	Logger       *slog.Logger // is told what Badger logs; nil: nobody
+
+	// Journal is what the store keeps beside the database.
+	Journal Journal
+
+	// Look, where not nil, looks at what a crash left before Badger does.
+	Look func(dir string) error
+
+	// Reading says whether there is a snapshot that may keep a memtable.
+	Reading func() bool
+}
+
+// A Journal has what was committed beside a database.
+type Journal interface {
+	// Has says whether it has all that logs of memtables may hold. One that is damaged is an ErrCorrupt, which names a log
+	// that is damaged too.
+	Has(log string) (bool, error)
+
+	// Completes returns an ErrCorrupt unless it has all commits after those of tables that end with one; zero for none.
+	Completes(tables uint64) error
+}
+
+// A DB is one of Badger's, in a directory that the caller has locked.
+type DB struct {
+	dir      string
+	readOnly bool
+	db       *badger.DB
+	reading  func() bool
+
+	failure  *writeFailure
+	merges   *mergeGuard
+	built    tableMemory
+	pinned   int          // logs of memtables that readers keep, as awaitFlush has found; of who holds the writer's lock
+	logs     logCount     // of who holds the writer's lock
+	written  atomic.Int64 // bytes of entries given to Badger since it was opened
+	verified *verifiedTables
+}
+
+// Open opens what is in a directory, or makes it.
+func Open(dir string, opt Options) (*DB, error) {
+	b, err := badgerOptions(dir, opt)
+	if err != nil {
+		return nil, err
+	}
+	failure := new(writeFailure)
+	merges := newMergeGuard(failure)
+	b.Logger = watchedLog{b.Logger, failure, merges}
+	crashed, err := LeftByCrash(dir)
+	if err != nil {
+		return nil, err
+	}
+	if storedir.HasLocks {
+		if err := guardFaults(func() error { return prepare(dir, crashed, b, opt) }); err != nil {
+			return nil, err
+		}
+	}
+	if !opt.ReadOnly {
+		err = errors.Join(makeDiscards(dir), storedir.MarkWriter(dir))
+	}
+	var db *badger.DB
+	if err == nil {
+		err = guardFaults(func() (err error) {
+			db, err = badger.Open(b)
+			return err
+		})
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", dir, wrapBadger(err))
+		if !crashed && !opt.ReadOnly {
+			err = errors.Join(err, storedir.UnmarkWriter(dir))
+		}
+		return nil, err
+	}
+	merges.watch(db)
+	d := &DB{
+		dir:      dir,
+		readOnly: opt.ReadOnly,
+		db:       db,
+		reading:  opt.Reading,
+		failure:  failure,
+		merges:   merges,
+		built:    newTableMemory(db),
+		verified: readVerified(dir),
+	}
+	if !opt.ReadOnly {
+		err = storedir.AlignModes(dir)
+	}
+	if err == nil {
+		err = d.verified.opened(db)
+	}
+	if err != nil {
+		crashed, closing := d.Close(false)
+		if closing == nil && !opt.ReadOnly && !crashed {
+			closing = storedir.UnmarkWriter(dir)
+		}
+		return nil, errors.Join(err, closing)
+	}
+	return d, nil
+}
+
+// LeftByCrash says whether a store, which no process has open for writing, was not closed by the last one that had.
+func LeftByCrash(dir string) (bool, error) {
+	logs, err := memTableLogs(dir)
+	_, lockFile := os.Stat(filepath.Join(dir, storedir.LockFile))
+	return len(logs) > 0 || lockFile == nil, err
+}
+
+// prepare makes sure that Badger can open what is in a directory. The caller has locked that.
+func prepare(dir string, crashed bool, b badger.Options, opt Options) error {
+	if !b.ReadOnly {
+		if err := storedir.Writable(dir); err != nil {
+			return fmt.Errorf("%s cannot be written to, only opened read-only (--read-only, Options.ReadOnly): %w", dir, err)
+		}
+	}
+	if b.ReadOnly && crashed {
+		return CrashedError(dir)
+	}
+	if !b.ReadOnly {
+		if err := removeEmptyLogs(dir); err != nil {
+			return err
+		}
+		if err := setLogsAside(dir, opt.Journal); err != nil {
+			return err
+		}
+	}
+	var tables []tableFile
+	_, err := os.Stat(filepath.Join(dir, badger.ManifestFilename))
+	if err == nil && crashed {
+		err = undoMerges(dir)
+	}
+	if err == nil {
+		tables, err = checkFiles(dir, crashed, b.ReadOnly, opt.Journal)
+		if err == nil && crashed && opt.Look != nil {
+			err = opt.Look(dir)
+		}
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = nil // it is being created
+	}
+	if err != nil || b.ReadOnly {
+		return err
+	}
+	if err := roomToOpen(dir, tables, b); err != nil {
+		return err
+	}
+	logs, err := memTableLogs(dir)
+	if err != nil {
+		return err
+	}
+	return verifyToOpen(dir, tables, len(logs), b)
+}
+
+// makeDiscards makes the file in which Badger counts what its value log could discard: where Badger cannot make it, Badger
+// ends the process.
+func makeDiscards(dir string) error {
+	const size = 1 << 20 // as Badger makes it; it has no blocks on disk
+	f, err := os.OpenFile(filepath.Join(dir, "DISCARD"), os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() == 0 {
+		err = f.Truncate(size)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// CrashedError is for a read-only open of what a crash left.
+func CrashedError(dir string) error {
+	logged, err := loggedBytes(dir)
+	if err != nil {
+		return err
+	}
+	free, err := storedir.FreeBytes(dir)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%s: %w: open it once for writing, which replays its log and takes %s on disk (%s are free), "+
+		"then read-only", dir, ErrCrashed, storedir.InMebibytes(logged+SpareRoom), storedir.InMebibytes(free))
+}
+
+// removeEmptyLogs removes logs without a byte. Badger makes, and deletes, a log by way of an empty file, and will not
+// open a store that was killed at that moment. The caller holds the directory's lock.
+func removeEmptyLogs(dir string) error {
+	logs, err := logFiles(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range logs {
+		info, err := os.Stat(name)
+		if err == nil && info.Size() == 0 {
+			err = os.Remove(name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

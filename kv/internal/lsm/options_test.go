@@ -1,0 +1,62 @@
+package lsm
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// TestBudgets checks that what Badger may hold stays within any budget, and that Badger takes the options.
+func TestBudgets(t *testing.T) {
+	for _, budget := range []int64{testBudget, 200 << 20, 1 << 30, 1 << 40} {
+		b, err := badgerOptions(t.TempDir(), Options{MemoryBudget: budget})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// An arena is 1.3 times its memtable; beside those that wait one is filled.
+		held := b.MemTableSize*13/10*int64(b.NumMemtables+1) + b.IndexCacheSize + b.BlockCacheSize
+		if held > budget {
+			t.Errorf("budget %d: Badger may hold %d bytes", budget, held)
+		}
+		if b.MemTableSize*15/100 < b.ValueThreshold {
+			t.Errorf("budget %d: a transaction of %d bytes has no room for a value of %d", budget, b.MemTableSize*15/100, b.ValueThreshold)
+		}
+		db, err := badger.Open(b)
+		if err != nil {
+			t.Fatalf("budget %d: %v", budget, err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestMemTableSizeOfLogsThatGo looks at the logs of a store of which another process makes a table at this moment: a log
+// that is listed and gone.
+func TestMemTableSizeOfLogsThatGo(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink(filepath.Join(dir, "gone"), filepath.Join(dir, "00001.mem")); err != nil {
+		t.Skip(err)
+	}
+	if size, err := memTableSize(dir, testBudget); err != nil || size != MinMemTable {
+		t.Errorf("got %d (%v), want %d", size, err, MinMemTable)
+	}
+}
+
+// TestLogsBesidePatterns finds the logs of a database whose path has the characters of a pattern.
+func TestLogsBesidePatterns(t *testing.T) {
+	for _, name := range []string{"run[1]", "a[b", "[!x]"} {
+		dir := filepath.Join(t.TempDir(), name)
+		d := openTest(t, dir)
+		set(t, d, 3, "body")
+		if logs, err := memTableLogs(dir); err != nil || len(logs) != 1 {
+			t.Errorf("%s: got logs %v (%v), want one", name, logs, err)
+		}
+		if logged, err := loggedBytes(dir); err != nil || logged == 0 {
+			t.Errorf("%s: got %d bytes of logs (%v), want some", name, logged, err)
+		}
+		closeTest(t, d)
+	}
+}

@@ -1,0 +1,218 @@
+package lsm
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+
+	"github.com/dgraph-io/badger/v4/fb"
+	"github.com/dgraph-io/badger/v4/pb"
+	"github.com/dgraph-io/badger/v4/y"
+	"github.com/dgraph-io/ristretto/v2/z"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// A tableReader reads one of Badger's tables, whose form tableWriter describes, block by block, and trusts none of its
+// bytes. Badger itself reads blocks without comparing their checksums: see badgerOptions.
+type tableReader struct {
+	path  string
+	file  *z.MmapFile
+	data  []byte // the file, mapped
+	index *fb.TableIndex
+	count int // of blocks
+}
+
+// openTableReader maps a table and checks its index; damage to that is an ErrCorrupt.
+func openTableReader(path string) (*tableReader, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() == 0 {
+		return nil, record.CorruptFile(path, "it is empty") // and cannot be mapped
+	}
+	file, err := z.OpenMmapFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	t := &tableReader{path: path, file: file, data: file.Data}
+	if err := t.parse(); err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	return t, nil
+}
+
+func (t *tableReader) close() error { return t.file.Close(-1) }
+
+func (t *tableReader) parse() error {
+	return guardFile(t.path, func() error {
+		index, ok := tableIndex(t.data)
+		if !ok {
+			return errors.New("the checksum of its index does not match")
+		}
+		t.index = fb.GetRootAsTableIndex(index, 0)
+		if t.count = t.index.OffsetsLength(); t.count == 0 {
+			return errors.New("it has no blocks")
+		}
+		return nil
+	})
+}
+
+// tableIndex is the index of a table, false where its checksum does not match.
+func tableIndex(data []byte) (index []byte, ok bool) {
+	body, sum, ok := cutTableChecksum(data)
+	if !ok || len(body) < 4 {
+		return nil, false
+	}
+	length := int64(binary.BigEndian.Uint32(body[len(body)-4:]))
+	body = body[:len(body)-4]
+	if length > int64(len(body)) {
+		return nil, false
+	}
+	index = body[int64(len(body))-length:]
+	return index, crc32.Checksum(index, castagnoli) == sum
+}
+
+// cutTableChecksum cuts off what appendTableChecksum appends.
+func cutTableChecksum(data []byte) (body []byte, sum uint32, ok bool) {
+	if len(data) < 4 {
+		return nil, 0, false
+	}
+	length := int64(binary.BigEndian.Uint32(data[len(data)-4:]))
+	data = data[:len(data)-4]
+	if length > int64(len(data)) {
+		return nil, 0, false
+	}
+	at := int64(len(data)) - length
+	var c pb.Checksum
+	if proto.Unmarshal(data[at:], &c) != nil || c.Algo != pb.Checksum_CRC32C || c.Sum>>32 != 0 {
+		return nil, 0, false
+	}
+	return data[:at], uint32(c.Sum), true
+}
+
+// blocks is the number of blocks.
+func (t *tableReader) blocks() int { return t.count }
+
+// place is where block i lies in the file. An index that points beyond it is an ErrCorrupt.
+func (t *tableReader) place(i int) (from, to int, err error) {
+	err = guardFile(t.path, func() error {
+		var at fb.BlockOffset
+		if !t.index.Offsets(&at, i) {
+			return fmt.Errorf("it has no block %d", i)
+		}
+		from, to = int(at.Offset()), int(at.Offset())+int(at.Len())
+		if to > len(t.data) {
+			return fmt.Errorf("block %d ends at byte %d of %d", i, to, len(t.data))
+		}
+		return nil
+	})
+	return from, to, err
+}
+
+// first is the first key of block i, without its version.
+func (t *tableReader) first(i int) (key []byte, err error) {
+	err = guardFile(t.path, func() error {
+		var at fb.BlockOffset
+		if !t.index.Offsets(&at, i) || len(at.KeyBytes()) < 8 {
+			return fmt.Errorf("block %d has no key", i)
+		}
+		key = bytes.Clone(y.ParseKey(at.KeyBytes()))
+		return nil
+	})
+	return key, err
+}
+
+// verify compares the checksum of block i.
+func (t *tableReader) verify(i int) error {
+	from, to, err := t.place(i)
+	if err != nil {
+		return err
+	}
+	sound := false
+	err = guardFile(t.path, func() error {
+		sound = soundBlock(t.data[from:to])
+		return nil
+	})
+	if err != nil || sound {
+		return err
+	}
+	key, err := t.first(i)
+	if err != nil {
+		return err
+	}
+	return record.CorruptFile(t.path, "the checksum of block %d, %d bytes from byte %d, does not match; it begins with %s",
+		i, to-from, from, record.Describe(key))
+}
+
+// soundBlock reports whether the checksum of a block matches.
+func soundBlock(block []byte) bool {
+	body, sum, ok := cutTableChecksum(block)
+	return ok && crc32.Checksum(body, castagnoli) == sum
+}
+
+// A tableEntry is an entry of a block. Its value is borrowed.
+type tableEntry struct {
+	key   []byte // with its version
+	value y.ValueStruct
+}
+
+// blockEntries returns the entries of a block that can be told apart, and how many it says that it has; zero where it does not
+// say.
+func blockEntries(block []byte) (entries []tableEntry, count int) {
+	body, _, ok := cutTableChecksum(block)
+	if !ok || len(body) < 4 {
+		return nil, 0
+	}
+	n := int64(binary.BigEndian.Uint32(body[len(body)-4:]))
+	body = body[:len(body)-4]
+	if 4*n > int64(len(body)) {
+		return nil, 0
+	}
+	starts := body[int64(len(body))-4*n:]
+	body = body[:int64(len(body))-4*n]
+	start := func(i int64) int64 {
+		if i == n {
+			return int64(len(body))
+		}
+		return int64(binary.NativeEndian.Uint32(starts[4*i:]))
+	}
+	var base []byte
+	for i := range n {
+		from, to := start(i), start(i+1)
+		if from > to || to > int64(len(body)) {
+			continue
+		}
+		e, ok := parseEntry(body[from:to], base)
+		if i == 0 && ok {
+			base = e.key
+		}
+		if ok {
+			entries = append(entries, e)
+		}
+	}
+	return entries, int(n)
+}
+
+func parseEntry(b, base []byte) (e tableEntry, ok bool) {
+	const header, version, least = 4, 8, 3
+	if len(b) < header {
+		return e, false
+	}
+	overlap, rest := int(binary.NativeEndian.Uint16(b)), int(binary.NativeEndian.Uint16(b[2:]))
+	if overlap > len(base) || overlap+rest <= version || header+rest+least > len(b) {
+		return e, false
+	}
+	e.key = append(append([]byte(nil), base[:overlap]...), b[header:header+rest]...)
+	value := b[header+rest:]
+	if _, n := binary.Uvarint(value[2:]); n <= 0 {
+		return e, false
+	}
+	e.value.Decode(value)
+	return e, true
+}

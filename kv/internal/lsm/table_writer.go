@@ -1,0 +1,211 @@
+package lsm
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/fb"
+	"github.com/dgraph-io/badger/v4/pb"
+	"github.com/dgraph-io/badger/v4/y"
+	flatbuffers "github.com/google/flatbuffers/go"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
+)
+
+// A tableWriter writes one of Badger's tables, block by block, so that it takes no more memory than one
+// block and the index. Badger's own builder keeps a whole table.
+//
+// A block is
+//
+//	entries                        one after the other
+//	offsets   uint32 each          where each entry begins, in the order of bytes of the machine
+//	count     uint32               of entries; this and the lengths below are big-endian
+//	checksum                       a pb.Checksum of the block up to here
+//	length    uint32               of the checksum
+//
+// and an entry
+//
+//	overlap   uint16               bytes of the key that are those of the block's first key
+//	rest      uint16               bytes of the key that follow, both in the order of bytes of the machine
+//	the rest of the key
+//	0, 0, 0                        no meta, no user meta, it does not expire
+//	the value
+//
+// Behind the blocks are the index, a flatbuffer, and its length, its checksum and the length of that.
+type tableWriter struct {
+	file   *os.File
+	w      *bufio.Writer
+	size   int64 // of the finished blocks
+	block  []byte
+	first  []byte   // key of the block's first entry, with its version
+	starts []uint32 // of the block's entries
+	blocks []tableBlock
+	keys   []byte   // of the blocks, one after the other
+	hashes []uint32 // of all keys
+	key    []byte   // scratch, with its version
+	newest uint64   // version
+}
+
+// A tableBlock is a block of a table: its first key ends at keyEnd of tableWriter.keys.
+type tableBlock struct{ keyEnd, offset, length uint32 }
+
+// tableVersion is the version of what is in a table that this package writes: the first that Badger gives, which every
+// snapshot sees.
+const tableVersion = 1
+
+// tableWriteBytes is how much is written to a table's file at once.
+const tableWriteBytes = 128 << 10
+
+// newTableWriter begins a table in a new file, which is removed when the store is next opened.
+func newTableWriter(path string) (*tableWriter, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, storedir.FileMode(storedir.Mode))
+	if err != nil {
+		return nil, err
+	}
+	return &tableWriter{file: f, w: bufio.NewWriterSize(f, tableWriteBytes)}, nil
+}
+
+// add adds a record of a version under a key, which is greater than the one before. Both are the caller's again.
+func (t *tableWriter) add(key, record []byte, version uint64, opt badger.Options) error {
+	if len(t.starts) > 0 && t.blockWith(len(key), len(record)) > opt.BlockSize {
+		if err := t.endBlock(); err != nil {
+			return err
+		}
+	}
+	t.hashes = append(t.hashes, y.Hash(key))
+	t.key = binary.BigEndian.AppendUint64(append(t.key[:0], key...), ^version)
+	overlap := 0
+	if len(t.starts) == 0 {
+		t.first = append(t.first[:0], t.key...)
+	} else {
+		for overlap < min(len(t.first), len(t.key)) && t.first[overlap] == t.key[overlap] {
+			overlap++
+		}
+	}
+	t.starts = append(t.starts, uint32(len(t.block)))
+	t.block = binary.NativeEndian.AppendUint16(t.block, uint16(overlap))
+	t.block = binary.NativeEndian.AppendUint16(t.block, uint16(len(t.key)-overlap))
+	t.block = append(t.block, t.key[overlap:]...)
+	t.block = append(t.block, 0, 0, 0)
+	t.block = append(t.block, record...)
+	t.newest = max(t.newest, version)
+	return nil
+}
+
+// blockWith is the size that Badger expects of the block with another entry, in bytes.
+func (t *tableWriter) blockWith(key, value int) int {
+	const header, version, meta, start, end = 6, 8, 3, 4, 16
+	return len(t.block) + header + key + version + meta + value + start*(len(t.starts)+1) + end
+}
+
+// bytes is the size of the file so far.
+func (t *tableWriter) bytes() int64 { return t.size + int64(len(t.block)) }
+
+func (t *tableWriter) endBlock() error {
+	if len(t.starts) == 0 {
+		return nil
+	}
+	for _, start := range t.starts {
+		t.block = binary.NativeEndian.AppendUint32(t.block, start)
+	}
+	t.block = binary.BigEndian.AppendUint32(t.block, uint32(len(t.starts)))
+	var err error
+	if t.block, err = appendTableChecksum(t.block, t.block); err != nil {
+		return err
+	}
+	if _, err := t.w.Write(t.block); err != nil {
+		return err
+	}
+	t.keys = append(t.keys, t.first...)
+	t.blocks = append(t.blocks, tableBlock{uint32(len(t.keys)), uint32(t.size), uint32(len(t.block))})
+	t.size += int64(len(t.block))
+	t.block, t.starts = t.block[:0], t.starts[:0]
+	return nil
+}
+
+// appendTableChecksum appends the checksum of data and its length to b.
+func appendTableChecksum(b, data []byte) ([]byte, error) {
+	sum := &pb.Checksum{Algo: pb.Checksum_CRC32C, Sum: y.CalculateChecksum(data, pb.Checksum_CRC32C)}
+	encoded, err := proto.Marshal(sum)
+	if err != nil {
+		return b, err
+	}
+	return binary.BigEndian.AppendUint32(append(b, encoded...), uint32(len(encoded))), nil
+}
+
+// end writes what is left, and the index.
+func (t *tableWriter) end(opt badger.Options) error {
+	if err := t.endBlock(); err != nil {
+		return err
+	}
+	index := t.index(opt)
+	end := binary.BigEndian.AppendUint32(slices.Clone(index), uint32(len(index)))
+	end, err := appendTableChecksum(end, index)
+	if err != nil {
+		return err
+	}
+	if _, err := t.w.Write(end); err != nil {
+		return err
+	}
+	return t.w.Flush()
+}
+
+func (t *tableWriter) index(opt badger.Options) []byte {
+	filter := y.NewFilter(t.hashes, y.BloomBitsPerKey(len(t.hashes), opt.BloomFalsePositive))
+	b := flatbuffers.NewBuilder(len(t.keys) + 40*len(t.blocks) + len(filter) + 1<<10)
+	offsets := make([]flatbuffers.UOffsetT, len(t.blocks))
+	begin := uint32(0)
+	for i, block := range t.blocks {
+		key := b.CreateByteVector(t.keys[begin:block.keyEnd])
+		begin = block.keyEnd
+		fb.BlockOffsetStart(b)
+		fb.BlockOffsetAddKey(b, key)
+		fb.BlockOffsetAddOffset(b, block.offset)
+		fb.BlockOffsetAddLen(b, block.length)
+		offsets[i] = fb.BlockOffsetEnd(b)
+	}
+	fb.TableIndexStartOffsetsVector(b, len(offsets))
+	for _, offset := range slices.Backward(offsets) { // a vector is built from its end
+		b.PrependUOffsetT(offset)
+	}
+	vector := b.EndVector(len(offsets))
+	bloom := b.CreateByteVector(filter)
+	fb.TableIndexStart(b)
+	fb.TableIndexAddOffsets(b, vector)
+	fb.TableIndexAddBloomFilter(b, bloom)
+	fb.TableIndexAddMaxVersion(b, t.newest)
+	fb.TableIndexAddUncompressedSize(b, uint32(t.size))
+	fb.TableIndexAddKeyCount(b, uint32(len(t.hashes)))
+	fb.TableIndexAddOnDiskSize(b, uint32(t.size))
+	fb.TableIndexAddStaleDataSize(b, 0)
+	b.Finish(fb.TableIndexEnd(b))
+	index := b.FinishedBytes()
+	fb.GetRootAsTableIndex(index, 0).MutateOnDiskSize(uint32(t.size) + uint32(len(index)))
+	return index
+}
+
+// sync makes the table durable and closes it.
+func (t *tableWriter) sync() error {
+	if err := t.file.Sync(); err != nil {
+		return err
+	}
+	return t.file.Close()
+}
+
+// remove closes and deletes the file. It may be closed, or Badger's, already.
+func (t *tableWriter) remove() error {
+	err := t.file.Close()
+	if errors.Is(err, fs.ErrClosed) {
+		err = nil
+	}
+	if removing := os.Remove(t.file.Name()); !errors.Is(removing, fs.ErrNotExist) {
+		err = errors.Join(err, removing)
+	}
+	return err
+}

@@ -1,0 +1,241 @@
+package lsm
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/pb"
+	"github.com/dgraph-io/badger/v4/table"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// A Tables writes the records of a load as tables of Badger's last level, each byte once: there is no log, and
+// nothing to merge. The keys of a stream, which is a generation of one kind, and of a matrix one tile of it, ascend;
+// tables hold records of one stream, so that they do not overlap, whatever is written later.
+//
+// The tables are files of other names until DB.Attach makes Badger know them. One goroutine.
+type Tables struct {
+	dir     string
+	opt     badger.Options
+	most    int64  // bytes at which a table ends
+	begun   int    // tables
+	record  []byte // scratch
+	Newest  uint64 // version that tables say they have, at least
+	streams map[tableStream]*tableWriter
+	ended   []*tableWriter // in the order of their end
+
+	syncs   sync.WaitGroup
+	syncing chan struct{} // holds a token of each that runs
+	mu      sync.Mutex    // guards failed
+	failed  error         // of a sync
+}
+
+// A tableStream is how the keys of a stream begin.
+type tableStream [9]byte
+
+const (
+	// tableBytes is the size of a table: large enough that few are to be synced and opened.
+	tableBytes = 16 << 20
+
+	// tableSyncs is how many tables are made durable while others are written.
+	tableSyncs = 2
+)
+
+// NewTables begins tables for a database.
+func (d *DB) NewTables() *Tables {
+	return &Tables{
+		dir: d.dir, opt: d.db.Opts(), most: tableBytes, Newest: tableVersion, streams: map[tableStream]*tableWriter{},
+		syncing: make(chan struct{}, tableSyncs),
+	}
+}
+
+func streamOf(key []byte) (s tableStream) {
+	const generational, tiled = 5, 9
+	n := generational
+	if record.Kind(key[0]) == record.KindMatrix {
+		n = tiled
+	}
+	copy(s[:], key[:n])
+	return s
+}
+
+// Put adds the record of a body. The key and the body are the caller's again.
+func (b *Tables) Put(key, body []byte) error { return b.wrap(b.add(key, body)) }
+
+func (b *Tables) add(key, body []byte) error {
+	b.record = record.Append(b.record[:0], key, body)
+	return b.addRecord(streamOf(key), key, b.record, tableVersion)
+}
+
+// addRecord adds a record of a version to the table of a stream.
+func (b *Tables) addRecord(name tableStream, key, record []byte, version uint64) (err error) {
+	t := b.streams[name]
+	if t == nil {
+		b.begun++
+		if t, err = newTableWriter(filepath.Join(b.dir, fmt.Sprintf("spill-table-%d.tmp", b.begun))); err != nil {
+			return err
+		}
+		t.newest = b.Newest
+		b.streams[name] = t
+	}
+	if err := t.add(key, record, version, b.opt); err != nil {
+		return err
+	}
+	if t.bytes() < b.most {
+		return nil
+	}
+	return b.end(name)
+}
+
+// AddInOrder adds a record of a version. The keys of all records of the batch ascend.
+func (b *Tables) AddInOrder(key, record []byte, version uint64) error {
+	return b.wrap(b.addRecord(tableStream{}, key, record, version))
+}
+
+// wrap says what was to be written.
+func (b *Tables) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("writing tables: %w", wrapBadger(err))
+}
+
+// end ends the table of a stream, and has it made durable.
+func (b *Tables) end(name tableStream) error {
+	t := b.streams[name]
+	delete(b.streams, name)
+	b.ended = append(b.ended, t)
+	if err := t.end(b.opt); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	err := b.failed
+	b.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	b.syncing <- struct{}{}
+	b.syncs.Go(func() {
+		defer func() { <-b.syncing }()
+		if err := t.sync(); err != nil {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.failed = cmp.Or(b.failed, err)
+		}
+	})
+	return nil
+}
+
+// Flush ends all tables, and returns once they are durable.
+func (b *Tables) Flush() error {
+	names := make([]tableStream, 0, len(b.streams))
+	for name := range b.streams {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(x, y tableStream) int { return slices.Compare(x[:], y[:]) })
+	for _, name := range names {
+		if err := b.end(name); err != nil {
+			return b.wrap(err)
+		}
+	}
+	b.syncs.Wait()
+	return b.wrap(b.failed)
+}
+
+// Cancel removes the tables that Badger does not know.
+func (b *Tables) Cancel() (err error) {
+	b.syncs.Wait()
+	for _, t := range b.streams {
+		b.ended = append(b.ended, t)
+	}
+	clear(b.streams)
+	for _, t := range b.ended {
+		err = errors.Join(err, t.remove())
+	}
+	b.ended = nil
+	return err
+}
+
+// Attach makes a flushed Tables part of the database, which it opens anew; open says whether it is open then. Nobody may
+// use the database meanwhile, and there is no transaction.
+func (d *DB) Attach(b *Tables) (open bool, err error) {
+	opt := d.db.Opts()
+	if err := errors.Join(wrapBadger(d.db.Close()), d.failure.err()); err != nil {
+		return false, err
+	}
+	err = b.install(d.dir)
+	d.merges.watch(nil)
+	db, opening := badger.Open(opt)
+	if opening != nil {
+		return false, errors.Join(err, wrapBadger(opening))
+	}
+	d.db = db
+	d.merges.watch(db)
+	d.written.Store(0)
+	d.logs = logCount{}
+	return true, err
+}
+
+// Empty says whether it has no table that attach is to make part of a database.
+func (b *Tables) Empty() bool { return len(b.ended) == 0 }
+
+// install gives the tables the names that Badger knows them by, and enters them in its manifest. Badger is closed.
+func (b *Tables) install(dir string) error {
+	manifest, cut, err := readManifest(dir)
+	if err := cmp.Or(err, cut); err != nil {
+		return err
+	}
+	next := uint64(0)
+	for number := range manifest.Tables {
+		next = max(next, number)
+	}
+	var changes pb.ManifestChangeSet
+	for _, t := range b.ended {
+		next++
+		if err := os.Rename(t.file.Name(), table.NewFilename(next, dir)); err != nil {
+			return err
+		}
+		changes.Changes = append(changes.Changes, &pb.ManifestChange{
+			Id: next, Op: pb.ManifestChange_CREATE, Level: uint32(b.opt.MaxLevels - 1),
+		})
+	}
+	b.ended = nil
+	if err := durable.SyncDirectory(dir); err != nil {
+		return err
+	}
+	return appendManifest(dir, &changes)
+}
+
+// appendManifest adds a record to Badger's manifest:
+//
+//	length    uint32  big-endian
+//	checksum  uint32  CRC-32C of what follows
+//	a pb.ManifestChangeSet
+func appendManifest(dir string, changes *pb.ManifestChangeSet) (err error) {
+	body, err := proto.Marshal(changes)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, badger.ManifestFilename), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	record := binary.BigEndian.AppendUint32(nil, uint32(len(body)))
+	record = binary.BigEndian.AppendUint32(record, crc32.Checksum(body, castagnoli))
+	if _, err := f.Write(append(record, body...)); err != nil {
+		return wrapBadger(err)
+	}
+	return f.Sync()
+}

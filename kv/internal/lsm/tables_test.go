@@ -1,0 +1,230 @@
+package lsm
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
+
+	"testing"
+
+	badgeroptions "github.com/dgraph-io/badger/v4/options"
+	"github.com/dgraph-io/badger/v4/table"
+	"github.com/dgraph-io/badger/v4/y"
+	"github.com/dgraph-io/ristretto/v2/z"
+)
+
+// randomBody draws a body, mostly small, some longer than a block of a table.
+func randomBody(r *rand.Rand) []byte {
+	body := make([]byte, r.IntN(1<<r.IntN(16)))
+	for i := range body {
+		body[i] = byte(r.Uint32())
+	}
+	return body
+}
+
+// TestTableWriterWritesAsBadger writes the same records as Badger's own builder, and expects the same bytes.
+func TestTableWriterWritesAsBadger(t *testing.T) {
+	opt := testDB(t).db.Opts()
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		path := filepath.Join(t.TempDir(), "table")
+		w, err := newTableWriter(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		builder := table.NewTableBuilder(table.Options{
+			TableSize: 1 << 20, BlockSize: opt.BlockSize, BloomFalsePositive: opt.BloomFalsePositive,
+		})
+		for i := range 1 + r.IntN(300) {
+			key := fmt.Appendf(record.Prefix(record.KindSpace, record.Generation(seed)), "%03d%0*d", i, r.IntN(30), 7)
+			body := randomBody(r)
+			if err := w.add(key, record.Encode(key, body), tableVersion, opt); err != nil {
+				t.Fatal(err)
+			}
+			builder.Add(y.KeyWithTs(key, tableVersion), y.ValueStruct{Value: record.Encode(key, body)}, 0)
+		}
+		if err := w.end(opt); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.sync(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := builder.Finish(); !bytes.Equal(got, want) {
+			t.Fatalf("seed %d: got %d bytes, want other %d", seed, len(got), len(want))
+		}
+		builder.Close()
+	}
+}
+
+// TestTableBatch writes records of several streams at once, in tables of random sizes and in several batches, and
+// expects to read them, each table whole and of one stream.
+func TestTableBatch(t *testing.T) {
+	for seed := range uint64(6) {
+		d := testDB(t)
+		r := rand.New(rand.NewPCG(seed, 2))
+		want := map[string][]byte{}
+		tables := 0
+		for g := record.Generation(100); g < 103; g++ {
+			b := d.NewTables()
+			b.most = 1 + r.Int64N(200<<10)
+			for i := range uint32(r.IntN(200)) {
+				for _, key := range [][]byte{
+					record.PairKey(record.KindAdjacency, g, i, 0), record.NumberKey(record.KindNodeAt, g, i), record.PairKey(record.KindMatrix, g, 0, i), record.PairKey(record.KindMatrix, g, 7, i),
+				} {
+					body := randomBody(r)
+					if err := b.Put(key, body); err != nil {
+						t.Fatal(err)
+					}
+					want[string(key)] = body
+				}
+			}
+			if err := b.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			written := len(b.ended)
+			tables += written
+			if written > 0 {
+				if open, err := d.Attach(b); err != nil || !open {
+					t.Fatal(open, err)
+				}
+			}
+			if err := b.Cancel(); err != nil { // does nothing any more
+				t.Fatal(err)
+			}
+		}
+		err := d.View(func(txn *Txn) error {
+			count := 0
+			it := txn.Iterator([]byte{byte(record.KindAdjacency)}, false)
+			defer it.Close()
+			err := it.Seek(nil)
+			for ; err == nil && it.Valid(); err = it.Next() {
+				r, _, err := it.Record()
+				if err != nil {
+					return err
+				}
+				if !bytes.Equal(r.Body, want[string(r.Key)]) {
+					t.Fatalf("seed %d: %s: got %d bytes, want other %d", seed, record.Describe(r.Key), len(r.Body), len(want[string(r.Key)]))
+				}
+				count++
+			}
+			if count != len(want)/4 {
+				t.Errorf("seed %d: got %d adjacency blocks, want %d", seed, count, len(want)/4)
+			}
+			for key, body := range want {
+				value, err := txn.Get([]byte(key))
+				if err != nil {
+					return err
+				}
+				if got, err := record.Decode([]byte(key), value); err != nil || !bytes.Equal(got, body) {
+					t.Fatalf("seed %d: %s: got %d bytes, %v, want other %d", seed, record.Describe([]byte(key)), len(got), err, len(body))
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(lastLevel(t, d)); got != tables {
+			t.Errorf("seed %d: got %d tables of the last level, want %d", seed, got, tables)
+		}
+		if left := temporaryFiles(t, d.dir); len(left) > 0 {
+			t.Errorf("seed %d: %v stays behind", seed, left)
+		}
+	}
+}
+
+// lastLevel returns the numbers of the tables of the last level, each of which it checks.
+func lastLevel(t *testing.T, d *DB) (numbers []uint64) {
+	t.Helper()
+	manifest, cut, err := readManifest(d.dir)
+	if err != nil || cut != nil {
+		t.Fatal(err, cut)
+	}
+	for number, entry := range manifest.Tables {
+		if int(entry.Level) != d.db.Opts().MaxLevels-1 {
+			continue
+		}
+		numbers = append(numbers, number)
+		path := table.NewFilename(number, d.dir)
+		file, err := z.OpenMmapFile(path, os.O_RDONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened, err := table.OpenTable(file, table.Options{ChkMode: badgeroptions.OnTableAndBlockRead})
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if least, most := streamOf(opened.Smallest()), streamOf(opened.Biggest()); least != most {
+			t.Errorf("%s: goes from %x to %x, want one stream", path, least, most)
+		}
+		if err := file.Close(-1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return numbers
+}
+
+// temporaryFiles are the files of tables that were not finished.
+func temporaryFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	paths, err := storedir.FilesNamed(dir, "", ".tmp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+func TestTableBatchCancelled(t *testing.T) {
+	d := testDB(t)
+	b := d.NewTables()
+	b.most = 10_000
+	for i := range uint32(52) {
+		if err := b.Put(record.NumberKey(record.KindNodeAt, 9, i), make([]byte, 1000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(b.ended) == 0 || len(b.streams) != 1 {
+		t.Fatalf("got %d tables and %d streams, want some and 1", len(b.ended), len(b.streams))
+	}
+	if err := b.Cancel(); err != nil {
+		t.Fatal(err)
+	}
+	if left := temporaryFiles(t, d.dir); len(left) > 0 {
+		t.Errorf("%v stays behind", left)
+	}
+}
+
+// BenchmarkTableBatch writes records of the size of an adjacency block.
+func BenchmarkTableBatch(b *testing.B) {
+	d := testDB(b)
+	const records, target = 4096, 16 << 10
+	body := make([]byte, target)
+	b.ReportAllocs()
+	b.SetBytes(records * target)
+	for b.Loop() {
+		batch := d.NewTables()
+		for i := range uint32(records) {
+			binary.LittleEndian.PutUint32(body, i)
+			if err := batch.Put(record.PairKey(record.KindAdjacency, 1, i, 0), body); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := batch.Flush(); err != nil {
+			b.Fatal(err)
+		}
+		if err := batch.Cancel(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(records*b.N)/b.Elapsed().Seconds(), "records/s")
+}

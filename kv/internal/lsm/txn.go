@@ -1,0 +1,252 @@
+package lsm
+
+import (
+	"bytes"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// A Txn sees a database as it was when it began, and what it wrote itself.
+type Txn struct{ txn *badger.Txn }
+
+// Begin begins a transaction, which must be discarded. Of those that write there is one at a time.
+func (d *DB) Begin(write bool) *Txn { return &Txn{d.db.NewTransaction(write)} }
+
+// View calls use with a transaction that reads.
+func (d *DB) View(use func(t *Txn) error) error {
+	t := d.Begin(false)
+	defer t.Discard()
+	return use(t)
+}
+
+// Discard ends the transaction. What it wrote is gone, unless it was committed.
+func (t *Txn) Discard() { t.txn.Discard() }
+
+// Commit makes what it wrote visible. It may be lost with the process: see Journal.
+func (t *Txn) Commit() error { return wrapBadger(t.txn.Commit()) }
+
+// Set writes a value under a key. The transaction keeps both.
+func (t *Txn) Set(key, value []byte) error { return wrapBadger(t.txn.Set(key, value)) }
+
+// Delete deletes a key, which the transaction keeps.
+func (t *Txn) Delete(key []byte) error { return wrapBadger(t.txn.Delete(key)) }
+
+// ReadVersion is the version of the last commit that the transaction sees.
+func (t *Txn) ReadVersion() uint64 { return t.txn.ReadTs() }
+
+// Get returns the value under a key, which is the caller's to keep and not to change; ErrNotFound where there is none.
+func (t *Txn) Get(key []byte) (value []byte, err error) {
+	err = guard(key, func() error {
+		item, err := t.txn.Get(key)
+		if err != nil {
+			return err
+		}
+		return item.Value(func(v []byte) error {
+			value = v
+			return nil
+		})
+	})
+	return value, wrapBadger(err)
+}
+
+// Version is that of the commit that wrote the value under a key; ErrNotFound where there is none.
+func (t *Txn) Version(key []byte) (version uint64, err error) {
+	err = guard(key, func() error {
+		item, err := t.txn.Get(key)
+		if err == nil {
+			version = item.Version()
+		}
+		return err
+	})
+	return version, wrapBadger(err)
+}
+
+// Last is the version of the last that is known of a key, and whether that was a deletion; zero where nothing is known.
+func (t *Txn) Last(key []byte) (version uint64, deleted bool, err error) {
+	err = guard(key, func() error {
+		it := t.txn.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
+		defer it.Close()
+		if it.Rewind(); it.Valid() {
+			version, deleted = it.Item().Version(), it.Item().IsDeletedOrExpired()
+		}
+		return nil
+	})
+	return version, deleted, err
+}
+
+// Iterator begins to read the records whose keys begin with prefix, descending or not. It must be closed. In a transaction
+// that writes there is one at a time.
+func (t *Txn) Iterator(prefix []byte, descending bool) *Iterator {
+	return &Iterator{t.txn.NewIterator(badger.IteratorOptions{Prefix: prefix, Reverse: descending})}
+}
+
+// An Iterator reads records in the order of their keys. A table that cannot be read is an ErrCorrupt.
+type Iterator struct{ it *badger.Iterator }
+
+// Close ends the iterator.
+func (i *Iterator) Close() { i.it.Close() }
+
+// Seek goes to the first record whose key is not before one.
+func (i *Iterator) Seek(key []byte) error {
+	return guard(key, func() error {
+		i.it.Seek(key)
+		return nil
+	})
+}
+
+// Next goes to the next record.
+func (i *Iterator) Next() error {
+	var key []byte
+	if i.Valid() {
+		key = i.Key()
+	}
+	return guard(key, func() error {
+		i.it.Next()
+		return nil
+	})
+}
+
+// Valid says whether there is a record; false at the end.
+func (i *Iterator) Valid() bool { return i.it.Valid() }
+
+// Key is the key of the record, borrowed until the next step.
+func (i *Iterator) Key() []byte { return i.it.Item().Key() }
+
+// On says whether the record is that under a key.
+func (i *Iterator) On(key []byte) bool { return i.Valid() && bytes.Equal(i.Key(), key) }
+
+// Version is that of the commit that wrote the record.
+func (i *Iterator) Version() uint64 { return i.it.Item().Version() }
+
+// ValueSize is the size of the value in bytes.
+func (i *Iterator) ValueSize() int64 { return i.it.Item().ValueSize() }
+
+// Value is the value as it is stored, borrowed until the next step.
+func (i *Iterator) Value() (value []byte, err error) {
+	item := i.it.Item()
+	err = guard(item.Key(), func() error {
+		return item.Value(func(v []byte) error {
+			value = v
+			return nil
+		})
+	})
+	return value, wrapBadger(err)
+}
+
+// Record decodes the record, borrowed until the next step; ok is false at the end.
+func (i *Iterator) Record() (r record.Record, ok bool, err error) {
+	if !i.Valid() {
+		return r, false, nil
+	}
+	r.Key = i.Key()
+	value, err := i.Value()
+	if err == nil {
+		r.Body, err = record.Decode(r.Key, value)
+	}
+	return r, true, err
+}
+
+// A Batch writes many records outside any transaction, after it has made sure that the disk has room for them. Ascending
+// keys are fastest. One goroutine.
+type Batch struct {
+	d    *DB
+	wb   *badger.WriteBatch
+	room int64 // bytes of entries that the disk has room for
+}
+
+// batchRoom is what a batch asks for at once.
+const batchRoom = 1 << 20
+
+// Batch begins a batch, which must be cancelled, also after it was flushed.
+func (d *DB) Batch() *Batch {
+	b := &Batch{d: d}
+	b.Renew()
+	return b
+}
+
+// Renew has a batch that was flushed take more.
+func (b *Batch) Renew() {
+	b.wb = b.d.db.NewWriteBatch()
+	// Each pending transaction holds up to 15% of a memtable; one is filled while another is written.
+	b.wb.SetMaxPendingTxns(2)
+}
+
+// Set writes a value under a key. The batch keeps both.
+func (b *Batch) Set(key, value []byte) error {
+	if err := b.makeRoom(key, value); err != nil {
+		return err
+	}
+	return wrapBadger(b.wb.Set(key, value))
+}
+
+// Delete deletes a key, which the batch keeps.
+func (b *Batch) Delete(key []byte) error {
+	if err := b.makeRoom(key, nil); err != nil {
+		return err
+	}
+	return wrapBadger(b.wb.Delete(key))
+}
+
+func (b *Batch) makeRoom(key, value []byte) error {
+	n := EntryRoom(key, value)
+	if b.room < n {
+		if err := b.d.MakeRoom(batchRoom + n); err != nil {
+			return err
+		}
+		b.room += batchRoom + n
+	}
+	b.room -= n
+	return nil
+}
+
+// Flush waits until all is written.
+func (b *Batch) Flush() error { return wrapBadger(b.wb.Flush()) }
+
+// Cancel gives up what is not written. After Flush it does nothing.
+func (b *Batch) Cancel() { b.wb.Cancel() }
+
+// Version is that of the last commit. What was handed to the database must have been written.
+func (d *DB) Version() uint64 {
+	t := d.Begin(false)
+	defer t.Discard()
+	return t.ReadVersion()
+}
+
+// MaxVersion is the greatest version of anything that the database holds.
+func (d *DB) MaxVersion() uint64 { return d.db.MaxVersion() }
+
+// FlushedVersion is the version up to which everything is in tables, no longer in logs alone.
+func (d *DB) FlushedVersion() (version uint64) {
+	for _, t := range d.db.Tables() {
+		version = max(version, t.MaxVersion) // memtables become tables in the order they were written
+	}
+	return version
+}
+
+// MostInTransaction is how many bytes a transaction can write.
+func (d *DB) MostInTransaction() int64 { return d.db.MaxBatchSize() }
+
+// MemTableSize is the size of a memtable in bytes.
+func (d *DB) MemTableSize() int64 { return d.db.Opts().MemTableSize }
+
+// Written says whether anything was given to the database since it was opened.
+func (d *DB) Written() bool { return d.written.Load() > 0 }
+
+// Failed is an ErrFailed where a write failed.
+func (d *DB) Failed() error { return d.failure.err() }
+
+// Fail has the database fail: nothing more is written to it.
+func (d *DB) Fail(err error) { d.failure.set(err) }
+
+// ReadFailed is an ErrFailed where reads would not find everything.
+func (d *DB) ReadFailed() error { return d.failure.readErr() }
+
+// Badger is the database itself, for tests that damage what is in it.
+func (d *DB) Badger() *badger.DB { return d.db }
+
+// Abandon closes a database whose files were removed.
+func (d *DB) Abandon() {
+	d.db.Close() //nolint:errcheck // it misses its files
+}

@@ -1,0 +1,258 @@
+package lsm
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/table"
+	"github.com/dgraph-io/badger/v4/y"
+	"github.com/dgraph-io/ristretto/v2/z"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
+)
+
+// Badger removes the tables that its manifest does not name when it opens a store. After a crash there are such tables:
+// one that was finished and not named yet, the records of which are in a log or in the tables it was merged of, and those
+// that were merged. But the manifest may be an old one, or cut short. Then they hold the only copies of records.
+
+// clearUnnamed makes sure that Badger may remove the unnamed tables of a store that a crash left, whose manifest and
+// named tables are sound. It returns ErrCorrupt where one holds records that are nowhere else. One that cannot be read is
+// moved into the quarantine where the named tables and the journal have every commit, and is an ErrCorrupt otherwise.
+func clearUnnamed(dir string, named badger.Manifest, unnamed []uint64, beside Journal) (err error) {
+	c := &census{}
+	defer func() { err = errors.Join(err, c.close()) }()
+	var unreadable []uint64
+	var spans []tableSpan
+	for _, id := range unnamed {
+		t, err := openCensusTable(table.NewFilename(id, dir), id)
+		if errors.Is(err, record.ErrCorrupt) {
+			unreadable = append(unreadable, id)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		c.tables = append(c.tables, t)
+		spans = append(spans, t.span)
+	}
+	damaged, err := c.dropDamaged()
+	if err != nil {
+		return err
+	}
+	unreadable = append(unreadable, damaged...)
+	if len(c.tables) > 0 {
+		if err := c.addNamed(dir, named, spans); err != nil {
+			return err
+		}
+		logged, err := readLogs(dir)
+		if err != nil {
+			return err
+		}
+		if err := c.countOnly(context.Background(), logged.versions); err != nil {
+			return err
+		}
+	}
+	for _, t := range c.tables {
+		if t.only > 0 {
+			return record.CorruptFile(t.reader.path, "%s does not name it, and %d of its records are nowhere else", badger.ManifestFilename, t.only)
+		}
+	}
+	if len(unreadable) > 0 {
+		last, err := LastCommit(dir)
+		if err == nil {
+			err = beside.Completes(last.Number)
+		}
+		if err != nil {
+			return fmt.Errorf("%s cannot be read, and %s does not name it: %w", table.NewFilename(unreadable[0], dir), badger.ManifestFilename, err)
+		}
+	}
+	for _, id := range unreadable {
+		if err := setAside(dir, table.IDToFilename(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropDamaged takes tables out of the census of which a block is damaged.
+func (c *census) dropDamaged() (damaged []uint64, err error) {
+	var sound []*censusTable
+	for _, t := range c.tables {
+		err := verifyTable(t.reader.path)
+		switch {
+		case errors.Is(err, record.ErrCorrupt):
+			damaged = append(damaged, t.id)
+			err = t.reader.close()
+		case err == nil:
+			sound = append(sound, t)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	c.tables = sound
+	return damaged, nil
+}
+
+// addNamed adds the named tables that overlap spans, to be looked up. One whose last block is damaged counts for nothing.
+func (c *census) addNamed(dir string, named badger.Manifest, spans []tableSpan) error {
+	for id := range named.Tables {
+		t, err := openCensusTable(table.NewFilename(id, dir), id)
+		if errors.Is(err, record.ErrCorrupt) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		overlaps := false
+		for _, span := range spans {
+			overlaps = overlaps || span.overlaps(t.span)
+		}
+		if !overlaps {
+			if err := t.reader.close(); err != nil {
+				return err
+			}
+			continue
+		}
+		t.named = true
+		c.tables = append(c.tables, t)
+	}
+	return nil
+}
+
+// setAside moves a file of the store, which Badger is to do without, into the quarantine.
+func setAside(dir, name string) error {
+	to := filepath.Join(dir, Quarantine, "aside")
+	if err := os.MkdirAll(to, storedir.Mode); err != nil {
+		return err
+	}
+	free := filepath.Join(to, name)
+	for n := 1; ; n++ {
+		if _, err := os.Lstat(free); errors.Is(err, fs.ErrNotExist) {
+			break
+		} else if err != nil {
+			return err
+		}
+		free = filepath.Join(to, name+"."+strconv.Itoa(n))
+	}
+	if err := os.Rename(filepath.Join(dir, name), free); err != nil {
+		return err
+	}
+	return errors.Join(durable.SyncDirectory(to), durable.SyncDirectory(dir))
+}
+
+// logContents are what the logs of memtables have.
+type logContents struct {
+	versions map[uint64]bool // of all transactions
+	commits  []Commit        // of those that wrote their number, ascending
+}
+
+// LoggedCommits are the commits that the logs of memtables have, ascending, as far as they can be read.
+func LoggedCommits(dir string) (commits []Commit, err error) {
+	err = guardFaults(func() error {
+		logged, err := readLogs(dir)
+		if err == nil {
+			commits = logged.commits
+		}
+		return err
+	})
+	return commits, err
+}
+
+func readLogs(dir string) (*logContents, error) {
+	logs, err := memTableLogs(dir)
+	if err != nil {
+		return nil, err
+	}
+	c := &logContents{versions: map[uint64]bool{}}
+	for _, path := range logs {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		if info.Size() == 0 {
+			continue // and cannot be mapped
+		}
+		file, err := z.OpenMmapFile(path, os.O_RDONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		c.add(file.Data)
+		if err := file.Close(-1); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(c.commits, func(a, b Commit) int { return cmp.Compare(a.Number, b.Number) })
+	return c, nil
+}
+
+// add adds what a log has, up to where Badger stops to read it. Behind the beginning a
+// log has entries:
+//
+//	mark, mark of the user     a byte each
+//	length of key, of value    uvarint
+//	when it expires            uvarint
+//	key, with its version      of the end of a commit: without meaning, and the version is the value, in decimal
+//	value
+//	checksum                   CRC-32C of all that, big-endian
+func (c *logContents) add(text []byte) {
+	if len(text) < logHeader {
+		return
+	}
+	const mostKey = 1 << 16
+	var pending []Commit // of the transaction that is being read
+	for text = text[logHeader:]; len(text) > 2; {
+		mark, at := text[0], 2
+		var lengths [3]uint64
+		for i := range lengths {
+			x, n := binary.Uvarint(text[at:])
+			if n <= 0 {
+				return
+			}
+			lengths[i], at = x, at+n
+		}
+		if lengths[0] > mostKey || lengths[1] > uint64(len(text)) {
+			return
+		}
+		keyEnd := at + int(lengths[0])
+		end := keyEnd + int(lengths[1])
+		if end+crc32.Size > len(text) || lengths[0] == 0 || crc32.Checksum(text[:end], castagnoli) != binary.BigEndian.Uint32(text[end:]) {
+			return
+		}
+		key, value := text[at:keyEnd], text[keyEnd:end]
+		switch {
+		case mark&markEndOfTransaction != 0:
+			version, err := strconv.ParseUint(string(bytes.TrimSpace(value)), 10, 64)
+			if err != nil {
+				return
+			}
+			c.versions[version] = true
+			for _, commit := range pending {
+				if commit.Version == version {
+					c.commits = append(c.commits, commit)
+				}
+			}
+			pending = nil
+		case mark&markOfTransaction == 0 && len(key) > 8:
+			c.versions[y.ParseTs(key)] = true
+		case len(key) > 8 && bytes.Equal(y.ParseKey(key), record.CommitKey()):
+			if number, err := record.CommitNumber(value); err == nil {
+				pending = append(pending, Commit{number, y.ParseTs(key)})
+			}
+		}
+		text = text[end+crc32.Size:]
+	}
+}

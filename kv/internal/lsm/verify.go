@@ -1,0 +1,301 @@
+package lsm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/table"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
+)
+
+// A record that is damaged is found when it is read, since its checksum is over its key and its body. But it may be the
+// version or the mark beside them that is damaged, or the key, so that the record is not found at all; only the checksum
+// of the block it lies in tells. Badger, when it merges tables, would write a new block without it, and a right checksum.
+// So the blocks of a table are compared with their checksums before the table is merged. That reads what the merge would
+// read.
+//
+// A table never changes once it is written. So the store keeps a list of the tables that were compared, with the size, the
+// times and the number that the file system gave their files then, and a table whose file still has these is not compared
+// again. Without the list a store with as many tables of level 0 as make a merge due would be read as a whole whenever it
+// is opened. What changes a byte of a file changes these, but for the medium itself.
+
+// verifiedName is the file of a store that lists the tables which were compared with their checksums. It may be deleted:
+// they are compared again then.
+const verifiedName = "verified"
+
+// verifiedTables are those of a store that need no more comparing.
+type verifiedTables struct {
+	dir string
+
+	mu sync.Mutex
+
+	// newest is the number of the last table there was when the store was opened: later ones have come out of this
+	// process.
+	newest uint64
+	known  map[uint64]storedir.Mark // the tables that were compared
+	all    bool                     // those up to newest are known
+	sizes  map[uint64]int64         // of the files of tables, in bytes, as they were first seen
+
+	counted tableCount // what verifyChangedTables found last; of the writer's lock
+}
+
+// A tableCount tells one set of tables from another.
+type tableCount struct {
+	tables int
+	bytes  int64
+}
+
+// readVerified reads which tables of a store were compared. Where the list is damaged, none was.
+func readVerified(dir string) *verifiedTables {
+	v := &verifiedTables{dir: dir, known: map[uint64]storedir.Mark{}, sizes: map[uint64]int64{}}
+	text, err := os.ReadFile(filepath.Join(dir, verifiedName))
+	if err == nil {
+		err = json.Unmarshal(text, &v.known)
+	}
+	if err != nil || v.known == nil {
+		v.known = map[uint64]storedir.Mark{}
+	}
+	return v
+}
+
+// opened takes note of the tables that Badger has opened.
+func (v *verifiedTables) opened(db *badger.DB) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, info := range db.Tables() {
+		v.newest = max(v.newest, info.ID)
+	}
+	return v.checkSizes()
+}
+
+// compare compares the blocks of tables with their checksums, where that was not done before. All tables that there are
+// must be among them, up to some number.
+func (v *verifiedTables) compare(ids []uint64) (err error) {
+	compared := map[uint64]storedir.Mark{}
+	changed := false
+	defer func() {
+		v.known = compared
+		if changed {
+			v.save()
+		}
+	}()
+	for _, id := range ids {
+		path := table.NewFilename(id, v.dir)
+		mark, err := storedir.MarkOf(path)
+		if err != nil {
+			return err
+		}
+		if v.known[id] != mark {
+			if err := verifyTable(path); err != nil {
+				return err
+			}
+			changed = true
+		}
+		compared[id] = mark
+	}
+	return nil
+}
+
+// save writes the list. It saves time only: where it cannot be written, the tables are compared again.
+func (v *verifiedTables) save() {
+	text, err := json.Marshal(v.known)
+	if err != nil {
+		return
+	}
+	begun := filepath.Join(v.dir, "spill-verified.tmp") // which the next open removes
+	if os.WriteFile(begun, text, storedir.FileMode(storedir.Mode)) != nil || os.Rename(begun, filepath.Join(v.dir, verifiedName)) != nil {
+		os.Remove(begun) //nolint:errcheck // the next open does
+	}
+}
+
+// checkSizes returns an ErrCorrupt for a table whose file has become shorter since it was first seen: Badger has it mapped,
+// and would touch pages that are no more. The caller holds v.mu.
+func (v *verifiedTables) checkSizes() error {
+	entries, err := os.ReadDir(v.dir)
+	if err != nil {
+		return err
+	}
+	sizes := map[uint64]int64{}
+	for _, entry := range entries {
+		id, ok := table.ParseFileID(entry.Name())
+		if !ok {
+			continue
+		}
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // Badger has just removed it
+		}
+		if err != nil {
+			return err
+		}
+		if size := v.sizes[id]; info.Size() < size {
+			if named, err := v.isNamed(id); err != nil {
+				return err
+			} else if !named {
+				continue // Badger cuts a table to no bytes before it removes it
+			}
+			return record.CorruptFile(table.NewFilename(id, v.dir), "it has %d bytes, and had %d", info.Size(), size)
+		}
+		sizes[id] = info.Size()
+	}
+	v.sizes = sizes
+	return nil
+}
+
+// isNamed says whether the manifest names a table.
+func (v *verifiedTables) isNamed(id uint64) (bool, error) {
+	manifest, _, err := readManifest(v.dir) //nolint:errcheck // a change that Badger is writing is cut off
+	_, named := manifest.Tables[id]
+	return named, err
+}
+
+// verifyTables compares the checksums of all tables that were there when the store was opened, and makes sure that no table
+// was cut short since. It is to be called before tables may be merged.
+func (d *DB) verifyTables() error {
+	v := d.verified
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err := v.checkSizes(); err != nil || v.all {
+		return err
+	}
+	err := d.holdTables(func(tables []uint64) error {
+		return v.compare(slices.DeleteFunc(tables, func(id uint64) bool { return id > v.newest }))
+	})
+	v.all = err == nil
+	return err
+}
+
+// verifyChangedTables does so where tables have come or gone since it was last done: commits between two of these list no
+// directory. The caller holds the writer's lock.
+func (d *DB) verifyChangedTables(levels []badger.LevelInfo) error {
+	var now tableCount
+	for _, level := range levels {
+		now.tables += level.NumTables
+		now.bytes += level.Size
+	}
+	if now == d.verified.counted {
+		return nil
+	}
+	err := d.verifyTables()
+	if err == nil {
+		d.verified.counted = now
+	}
+	return err
+}
+
+// FindDamage makes sure that no table was cut short, and compares the checksums of all blocks of all tables. Each that
+// does not match is given to found, as an ErrCorrupt, with the name of its file. look is called before each table, and its
+// error ends the search.
+func (d *DB) FindDamage(
+	ctx context.Context, look func(done, total int) error, found func(file string, damage error),
+) error {
+	d.verified.mu.Lock()
+	err := d.verified.checkSizes()
+	d.verified.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return d.holdTables(func(tables []uint64) error {
+		for i, id := range tables {
+			if err := look(i, len(tables)); err != nil {
+				return err
+			}
+			path := table.NewFilename(id, d.dir)
+			err := findDamage(ctx, path, func(damage error) bool {
+				found(filepath.Base(path), damage)
+				return true
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// holdTables calls use with the numbers of the tables there are, which Badger, when it has merged them, leaves until use
+// returns. Those that it makes at this moment are not among them. The caller holds the writer's lock, or has acquired a
+// snapshot.
+func (d *DB) holdTables(use func(tables []uint64) error) error {
+	return d.db.View(func(txn *badger.Txn) error {
+		before := map[uint64]bool{}
+		for _, info := range d.db.Tables() {
+			before[info.ID] = true
+		}
+		it := txn.NewIterator(badger.IteratorOptions{}) // which keeps its tables
+		defer it.Close()
+		var held []uint64
+		for _, info := range d.db.Tables() {
+			if before[info.ID] {
+				held = append(held, info.ID)
+			}
+		}
+		return use(held)
+	})
+}
+
+// verifyToOpen compares the checksums of tables where Badger, once it is opened, would begin to merge them: there are enough
+// tables of level 0, with those that it makes of so many logs, or tables of a level above the last.
+func verifyToOpen(dir string, tables []tableFile, logs int, opt badger.Options) error {
+	first, due := logs, false
+	var ids []uint64
+	for _, t := range tables {
+		if t.level == 0 {
+			first++
+		}
+		due = due || t.level > 0 && t.level < opt.MaxLevels-1
+		if id, ok := table.ParseFileID(filepath.Base(t.path)); ok {
+			ids = append(ids, id)
+		}
+	}
+	if !due && first < opt.NumLevelZeroTables {
+		return nil
+	}
+	return readVerified(dir).compare(ids)
+}
+
+// verifyTable returns the first damage to a table as an ErrCorrupt.
+func verifyTable(path string) error {
+	var damage error
+	err := findDamage(context.Background(), path, func(found error) bool {
+		damage = found
+		return false
+	})
+	return errors.Join(damage, err)
+}
+
+// findDamage compares the checksums of a table's index and blocks. Each that does not match is given to found, as an
+// ErrCorrupt, which says whether to go on. The table must stay while it runs.
+func findDamage(ctx context.Context, path string, found func(damage error) bool) (err error) {
+	t, err := openTableReader(path)
+	if errors.Is(err, record.ErrCorrupt) {
+		found(err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.close()) }()
+	for i := range t.blocks() {
+		if i%contextEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		damage := t.verify(i)
+		if damage != nil && !errors.Is(damage, record.ErrCorrupt) {
+			return damage
+		}
+		if damage != nil && !found(damage) {
+			return nil
+		}
+	}
+	return nil
+}

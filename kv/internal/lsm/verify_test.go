@@ -1,0 +1,85 @@
+package lsm
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
+
+	"testing"
+
+	"github.com/dgraph-io/badger/v4/table"
+)
+
+// TestTablesAreVerifiedOnce has a store remember which tables it has compared with their checksums, until their files change.
+func TestTablesAreVerifiedOnce(t *testing.T) {
+	dir := sessions(t, 5)
+	opt, err := badgerOptions(dir, Options{MemoryBudget: testBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := checkFiles(dir, false, false, noJournal{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The list has all tables but the one that this writing has made.
+	if known := len(readVerified(dir).known); known < len(tables)-1 {
+		t.Errorf("got %d tables in the list, want %d", known, len(tables)-1)
+	}
+	path := tables[0].path
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[100] ^= 1
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	due := opt.NumLevelZeroTables
+	if err := verifyToOpen(dir, tables, due, opt); !errors.Is(err, record.ErrCorrupt) {
+		t.Errorf("a changed table: got %v, want ErrCorrupt", err)
+	}
+	if err := verifyToOpen(dir, nil, 0, opt); err != nil {
+		t.Errorf("where no merge is due: %v", err)
+	}
+	id, _ := table.ParseFileID(filepath.Base(path))
+	mark, err := storedir.MarkOf(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := readVerified(dir)
+	v.known[id] = mark
+	v.save()
+	if err := verifyToOpen(dir, tables, due, opt); err != nil {
+		t.Errorf("a table of the list is compared again: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, verifiedName), []byte(`{"1":`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := verifyToOpen(dir, tables, due, opt); !errors.Is(err, record.ErrCorrupt) {
+		t.Errorf("with a damaged list: got %v, want ErrCorrupt", err)
+	}
+}
+
+// TestLogCount says for how long a count of logs holds.
+func TestLogCount(t *testing.T) {
+	const memTable = 8 << 20
+	for _, c := range []struct {
+		count   logCount
+		written int64
+		want    bool
+	}{
+		{logCount{}, 0, false},
+		{logCount{count: 1}, 0, true},
+		{logCount{count: 1, written: 5}, 5 + memTable/recount - 1, true},
+		{logCount{count: 1, written: 5}, 5 + memTable/recount, false},
+		{logCount{count: 1, written: 5}, 0, false}, // the store was opened anew
+		{logCount{count: mostLogs - 1}, 0, false},
+	} {
+		if got := c.count.enough(c.written, memTable); got != c.want {
+			t.Errorf("%+v after %d bytes: got %v, want %v", c.count, c.written, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,394 @@
+package lsm
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/pb"
+	"github.com/dgraph-io/badger/v4/table"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
+)
+
+// Badger writes tables in the background, and where that fails it tells only its log: a memtable that cannot become a
+// table it tries again for ever, Close waits for it, and what it had put into the manifest about the table stays there.
+// So the first such failure ends the writing. The store refuses more (ErrFailed), reads go on, and Close leaves
+// a store that was not closed properly: what was committed is in the logs, and the manifest names the tables that are
+// there. Opening it again for writing goes on from that.
+
+// A writeFailure is the first write in the background that failed; nil inside as long as none did.
+type writeFailure struct {
+	first atomic.Pointer[error]
+	lost  atomic.Pointer[error] // where tables that hold records cannot be read
+}
+
+func (f *writeFailure) set(err error) { f.first.CompareAndSwap(nil, &err) }
+
+// lose is set for a failure after which reads would not find everything.
+func (f *writeFailure) lose(err error) {
+	f.set(err)
+	f.lost.CompareAndSwap(nil, &err)
+}
+
+// readErr is an ErrFailed where reads would not find everything.
+func (f *writeFailure) readErr() error {
+	if err := f.lost.Load(); err != nil {
+		return fmt.Errorf("%w: %w", ErrFailed, *err)
+	}
+	return nil
+}
+
+// err is an ErrFailed where a write failed.
+func (f *writeFailure) err() error {
+	if err := f.first.Load(); err != nil {
+		return fmt.Errorf("%w: %w", ErrFailed, *err)
+	}
+	return nil
+}
+
+// A watchedLog learns from what Badger logs which writes failed, and hands it on.
+type watchedLog struct {
+	next    badger.Logger // nil where nobody listens
+	failure *writeFailure
+	merges  *mergeGuard
+}
+
+// What Badger logs of writes that failed, and of merges, begins so; tests with failing writes hold it to that.
+const (
+	commitFailed  = "writeRequests:"
+	flushFailed   = "error flushing memtable to disk"
+	compactFailed = "[Compactor: %d] LOG Compact FAILED"
+	compactMakes  = "[%d] LOG Compact. Added %d keys."              // who, keys as uint64
+	compactEnded  = "[Compactor: %d] Compaction for level: %d DONE" // who, level
+)
+
+// Errorf takes note of a transaction of which nobody knows how much is on disk, and ends the goroutine that flushes
+// memtables where it would try for ever; Badger has it end like any other.
+func (l watchedLog) Errorf(format string, args ...any) {
+	if l.next != nil {
+		l.next.Errorf(format, args...)
+	}
+	switch {
+	case strings.HasPrefix(format, commitFailed):
+		l.failure.set(firstError(args))
+	case strings.HasPrefix(format, flushFailed):
+		l.failure.set(firstError(args))
+		runtime.Goexit()
+	}
+}
+
+// Warningf takes a merge of tables that failed for what it is; Badger tries that again with other tables.
+func (l watchedLog) Warningf(format string, args ...any) {
+	if l.next != nil {
+		l.next.Warningf(format, args...)
+	}
+	if strings.HasPrefix(format, compactFailed) {
+		l.failure.set(firstError(args))
+		l.merges.failed(firstNumber(args))
+	}
+}
+
+func (l watchedLog) Infof(format string, args ...any) {
+	if l.next != nil {
+		l.next.Infof(format, args...)
+	}
+}
+
+// Debugf follows the merges of tables.
+func (l watchedLog) Debugf(format string, args ...any) {
+	if l.next != nil {
+		l.next.Debugf(format, args...)
+	}
+	switch {
+	case strings.HasPrefix(format, compactMakes):
+		keys, _ := args[1].(uint64)
+		l.merges.makes(firstNumber(args), int(keys))
+	case strings.HasPrefix(format, compactEnded):
+		level, _ := args[1].(int)
+		l.merges.ended(firstNumber(args), level)
+	}
+}
+
+// firstNumber is the first argument of a message, which says who merges.
+func firstNumber(args []any) int {
+	n, _ := args[0].(int)
+	return n
+}
+
+// firstError is the error among the arguments of a message.
+func firstError(args []any) error {
+	for _, arg := range args {
+		if err, ok := arg.(error); ok {
+			return err
+		}
+	}
+	return errors.New("a table was not written")
+}
+
+const (
+	// mostLogs is how many memtables there may be when another transaction is handed to Badger: the one that is written
+	// to, one that is flushed, and one that waits. So there is always room for the last, where Close puts it.
+	mostLogs = 3
+
+	// flushWait is between two looks at whether there are fewer.
+	flushWait = 2 * time.Millisecond
+
+	// pinnedAfter is how long a log may stay before it is taken to be one that a reader keeps: Badger removes the log of a
+	// memtable that is flushed once no iterator looks at it.
+	pinnedAfter = time.Second
+)
+
+// awaitFlush waits until Badger can take another transaction, or returns an ErrFailed. It does not wait for readers: one
+// that keeps a memtable delays writing by pinnedAfter for each. The caller holds the writer's lock.
+func (d *DB) awaitFlush() error {
+	if err := d.failure.err(); err != nil || d.logs.enough(d.written.Load(), d.db.Opts().MemTableSize) {
+		return err
+	}
+	for began := time.Now(); ; {
+		if err := d.failure.err(); err != nil {
+			return err
+		}
+		if err := d.countLogs(); err != nil {
+			return err
+		}
+		if d.logs.count < mostLogs || !d.logsPinned() {
+			d.pinned = 0
+			began = time.Now() // Badger is waited for, however long it takes
+		}
+		if d.logs.count < mostLogs+d.pinned {
+			return nil
+		}
+		if time.Since(began) > pinnedAfter {
+			d.pinned = d.logs.count - mostLogs + 1
+			return nil
+		}
+		time.Sleep(flushWait)
+	}
+}
+
+// logsPinned says whether readers may be why there are as many logs as there are: there is a snapshot to read from, and
+// Badger has not stopped flushing, as it does where there are too many tables of level 0.
+func (d *DB) logsPinned() bool {
+	return d.db.Levels()[0].NumTables < d.db.Opts().NumLevelZeroTablesStall && d.reading()
+}
+
+// A logCount is what was found when the logs of memtables were last looked at. It saves most commits from listing the
+// directory.
+type logCount struct {
+	count   int   // 0 before the first look
+	bytes   int64 // that they took on disk
+	written int64 // DB.written then
+}
+
+// recount is the part of a memtable, one in so many, that may be written until the logs are looked at again. Less than a
+// memtable adds one log at most.
+const recount = 8
+
+// enough says whether there are certainly few logs, after so many bytes were written in all.
+func (c logCount) enough(written, memTable int64) bool {
+	since := written - c.written
+	return c.count > 0 && c.count+1 < mostLogs && since >= 0 && since < memTable/recount
+}
+
+// countLogs looks at the logs. The caller holds the writer's lock.
+func (d *DB) countLogs() error {
+	written := d.written.Load()
+	count, bytes, err := logUse(d.dir)
+	if err == nil {
+		d.logs = logCount{count, bytes, written}
+	}
+	return err
+}
+
+// Close closes Badger. Where a write failed the manifest is made to name the tables that are there; and where there are
+// others, which were not finished or could not be removed, or dirty says that there are records which nobody wants, the store
+// is left as one that crashed, so that the next open for writing removes them.
+func (d *DB) Close(dirty bool) (crashed bool, err error) {
+	err = wrapBadger(d.db.Close())
+	if d.readOnly {
+		return false, err
+	}
+	failure := d.failure.err()
+	if failure != nil {
+		failure = errors.Join(fmt.Errorf("%s: %w", d.dir, failure), reviseManifest(d.dir), undoMerges(d.dir))
+	}
+	unnamed, reading := hasUnnamedTables(d.dir)
+	if crashed = failure != nil || unnamed || dirty; crashed {
+		reading = errors.Join(reading, os.WriteFile(filepath.Join(d.dir, storedir.LockFile), nil, 0o600))
+	}
+	return crashed, errors.Join(failure, err, reading)
+}
+
+// hasUnnamedTables says whether there are tables that the manifest does not name, or its last change is cut off.
+func hasUnnamedTables(dir string) (bool, error) {
+	manifest, cut, err := readManifest(dir)
+	if err != nil || cut != nil {
+		return cut != nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	for _, entry := range entries {
+		if id, ok := table.ParseFileID(entry.Name()); ok {
+			if _, named := manifest.Tables[id]; !named {
+				return true, nil
+			}
+		}
+	}
+	return false, err
+}
+
+// reviseManifest leaves out of the manifest every change that made a table which is not there, and was not removed
+// since: it was never carried out. Badger, which wrote it, is closed.
+func reviseManifest(dir string) error {
+	sets, err := readManifestChanges(dir)
+	if err != nil {
+		return err
+	}
+	removed := map[uint64]bool{}
+	for _, set := range sets {
+		for _, change := range set.Changes {
+			removed[change.Id] = removed[change.Id] || change.Op == pb.ManifestChange_DELETE
+		}
+	}
+	var kept pb.ManifestChangeSet
+	whole := true
+	for _, set := range sets {
+		done, err := carriedOut(dir, set, removed)
+		if err != nil {
+			return err
+		}
+		if whole = whole && done; done {
+			kept.Changes = append(kept.Changes, set.Changes...)
+		}
+	}
+	if whole {
+		return nil
+	}
+	return writeManifest(dir, &kept)
+}
+
+// mergedTables are the tables of which changes of a manifest say that they were merged into others. The changes are no proof
+// for a table with a number above all that they name at last: Badger gives such a number out again.
+func mergedTables(sets []*pb.ManifestChangeSet) map[uint64]bool {
+	merged, named := map[uint64]bool{}, map[uint64]bool{}
+	for _, set := range sets {
+		for _, change := range set.Changes {
+			gone := change.Op == pb.ManifestChange_DELETE
+			merged[change.Id], named[change.Id] = gone, !gone
+		}
+	}
+	var greatest uint64
+	for id, is := range named {
+		if is {
+			greatest = max(greatest, id)
+		}
+	}
+	maps.DeleteFunc(merged, func(id uint64, is bool) bool { return !is || id > greatest })
+	return merged
+}
+
+// readManifestChanges reads the whole changes of the manifest in dir.
+func readManifestChanges(dir string) ([]*pb.ManifestChangeSet, error) {
+	path := filepath.Join(dir, badger.ManifestFilename)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	sets, err := manifestChanges(text)
+	if err != nil {
+		return nil, record.CorruptFile(path, "%v", err)
+	}
+	return sets, nil
+}
+
+// writeManifest replaces the manifest by one of one change.
+func writeManifest(dir string, changes *pb.ManifestChangeSet) error {
+	path := filepath.Join(dir, badger.ManifestFilename)
+	text, err := manifestText(changes)
+	if err != nil {
+		return err
+	}
+	return storedir.ReplaceFile(path, text)
+}
+
+// carriedOut says whether all tables that a change made are there, or were removed later.
+func carriedOut(dir string, set *pb.ManifestChangeSet, removed map[uint64]bool) (bool, error) {
+	for _, change := range set.Changes {
+		if change.Op != pb.ManifestChange_CREATE || removed[change.Id] {
+			continue
+		}
+		_, err := os.Stat(table.NewFilename(change.Id, dir))
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// manifestMagic is what Badger's manifest begins with: a mark, no version of ours, and the version of its form. Each
+// change follows as its length, its CRC-32C, both big-endian, and itself.
+const manifestMagic = "Bdgr\x00\x00\x00\x08"
+
+// manifestChanges are the changes of a manifest, but for one that is cut off at its end.
+func manifestChanges(text []byte) ([]*pb.ManifestChangeSet, error) {
+	if !strings.HasPrefix(string(text), manifestMagic) {
+		return nil, errors.New("it does not begin as a manifest")
+	}
+	return changesIn(text[len(manifestMagic):], false)
+}
+
+// changesIn are the changes in what follows the magic of a manifest, those before an error too. With mending, a change of
+// which one byte is wrong is put right in text by its checksum.
+func changesIn(text []byte, mending bool) (sets []*pb.ManifestChangeSet, err error) {
+	const head = 8
+	for len(text) >= head {
+		length, sum := int64(binary.BigEndian.Uint32(text)), binary.BigEndian.Uint32(text[4:])
+		if length > int64(len(text)-head) {
+			break
+		}
+		body := text[head : head+length]
+		text = text[head+length:]
+		if crc32.Checksum(body, castagnoli) != sum {
+			at, difference, ok := 0, byte(0), false
+			if mending {
+				at, difference, ok = mendByte(body, sum)
+			}
+			if !ok {
+				return sets, errors.New("the checksum of a change is wrong")
+			}
+			body[at] ^= difference
+		}
+		set := new(pb.ManifestChangeSet)
+		if err := proto.Unmarshal(body, set); err != nil {
+			return sets, err
+		}
+		sets = append(sets, set)
+	}
+	return sets, nil
+}
+
+// manifestText is a manifest of one change.
+func manifestText(changes *pb.ManifestChangeSet) ([]byte, error) {
+	body, err := proto.Marshal(changes)
+	if err != nil {
+		return nil, err
+	}
+	text := binary.BigEndian.AppendUint32([]byte(manifestMagic), uint32(len(body)))
+	text = binary.BigEndian.AppendUint32(text, crc32.Checksum(body, castagnoli))
+	return append(text, body...), nil
+}

@@ -1,0 +1,136 @@
+// Package record has the form of everything that a store keeps: the keys, the envelope with its checksum in which a body
+// stands under a key, and how a body that is too large for one is cut into parts. It knows nothing of what bodies mean, nor
+// of where records are kept.
+package record
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+)
+
+// Every value in the store is one msgpack record, an array of three:
+//
+//	[version uint8, checksum uint32, body bin]
+//
+//	0x93  version  0xce c c c c  0xc4|0xc5|0xc6 length  body …
+//
+// The checksum is the CRC-32C of the key, the version and everything after the checksum, so that a record is damaged
+// also when it turns up under a key it was not written to.
+const recordVersion = 1
+
+const (
+	msgpackArray3 = 0x93
+	msgpackUint32 = 0xce
+	msgpackBin8   = 0xc4
+	msgpackBin16  = 0xc5
+	msgpackBin32  = 0xc6
+
+	recordHeader = 7 // bytes before the bin
+)
+
+// Errors of records. They stand at the door of kv, so that their texts begin with its name.
+var (
+	// ErrCorrupt marks a record that is empty, damaged, found under another key, or missing where one must be, and a
+	// file of a store that is.
+	ErrCorrupt = errors.New("kv: corrupt record")
+
+	// ErrVersion is that of a record whose form is another.
+	ErrVersion = errors.New("kv: unknown format version")
+
+	// ErrInvalidValue is returned for a body that does not fit into one record.
+	ErrInvalidValue = errors.New("kv: invalid value")
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Encode makes the record of a body under a key, in memory of its own.
+func Encode(key, body []byte) []byte {
+	return Append(make([]byte, 0, recordHeader+5+len(body)), key, body)
+}
+
+// Append appends the record of a body under a key to dst.
+func Append(dst, key, body []byte) []byte {
+	begin := len(dst)
+	dst = append(dst, msgpackArray3, recordVersion, msgpackUint32, 0, 0, 0, 0)
+	switch {
+	case len(body) <= math.MaxUint8:
+		dst = append(dst, msgpackBin8, byte(len(body)))
+	case len(body) <= math.MaxUint16:
+		dst = binary.BigEndian.AppendUint16(append(dst, msgpackBin16), uint16(len(body)))
+	default:
+		dst = binary.BigEndian.AppendUint32(append(dst, msgpackBin32), uint32(len(body)))
+	}
+	dst = append(dst, body...)
+	record := dst[begin:]
+	binary.BigEndian.PutUint32(record[3:], recordChecksum(key, record))
+	return dst
+}
+
+func recordChecksum(key, b []byte) uint32 {
+	sum := crc32.Update(0, castagnoli, key)
+	sum = crc32.Update(sum, castagnoli, b[1:2])
+	return crc32.Update(sum, castagnoli, b[recordHeader:])
+}
+
+// Decode checks a record read under key and returns its body, which is a part of b.
+func Decode(key, b []byte) ([]byte, error) {
+	if len(b) == 0 {
+		return nil, Corrupt(key, "the value is empty")
+	}
+	if len(b) < recordHeader+2 || b[0] != msgpackArray3 || b[2] != msgpackUint32 {
+		return nil, Corrupt(key, "the value is not a record")
+	}
+	if binary.BigEndian.Uint32(b[3:]) != recordChecksum(key, b) {
+		return nil, Corrupt(key, "the checksum does not match")
+	}
+	if b[1] != recordVersion {
+		return nil, fmt.Errorf("%s: %w: record version %d, want %d", Describe(key), ErrVersion, b[1], recordVersion)
+	}
+	length, body := -1, []byte(nil)
+	switch rest := b[recordHeader:]; {
+	case rest[0] == msgpackBin8:
+		length, body = int(rest[1]), rest[2:]
+	case rest[0] == msgpackBin16 && len(rest) >= 3:
+		length, body = int(binary.BigEndian.Uint16(rest[1:])), rest[3:]
+	case rest[0] == msgpackBin32 && len(rest) >= 5:
+		length, body = int(binary.BigEndian.Uint32(rest[1:])), rest[5:]
+	}
+	if length != len(body) {
+		return nil, Corrupt(key, "the length does not match")
+	}
+	return body, nil
+}
+
+// Corrupt is the error of a record under key.
+func Corrupt(key []byte, what string) error {
+	return fmt.Errorf("%s: %w: %s", Describe(key), ErrCorrupt, what)
+}
+
+// CorruptFile is the error of a file of a store.
+func CorruptFile(path, format string, args ...any) error {
+	return fmt.Errorf("%s: %w: %s", path, ErrCorrupt, fmt.Sprintf(format, args...))
+}
+
+// A Record is a key with the body of its record, as a scan yields it.
+type Record struct{ Key, Body []byte }
+
+// CommitKey is the key of the number of the last commit.
+func CommitKey() []byte { return []byte{byte(KindCommit)} }
+
+// CommitBody is the body of its record.
+func CommitBody(number uint64) []byte { return binary.BigEndian.AppendUint64(nil, number) }
+
+// CommitNumber is the number in the record of a commit.
+func CommitNumber(value []byte) (uint64, error) {
+	body, err := Decode(CommitKey(), value)
+	if err == nil && len(body) != 8 {
+		err = Corrupt(CommitKey(), "it is no number")
+	}
+	if err != nil {
+		return 0, err
+	}
+	return binary.BigEndian.Uint64(body), nil
+}

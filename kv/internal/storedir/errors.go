@@ -1,0 +1,46 @@
+// Package storedir has what a store needs of the directory that it lies in: who holds it, whose it is, what room the disk
+// has left, and files that are replaced at once. It knows nothing of what is in the files.
+package storedir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// Errors of directories. They stand at the door of kv, so that their texts begin with its name.
+var (
+	// ErrLocked is returned for a directory that another process, or this one, holds; the error is a *LockedError.
+	ErrLocked = errors.New("kv: store is locked")
+
+	// ErrNoSpace is returned where the disk has not the room that a write needs, with what follows from it; nothing
+	// of that write is done.
+	ErrNoSpace = errors.New("kv: not enough room on disk")
+)
+
+// A LockedError says who holds a store open. It is an ErrLocked.
+type LockedError struct {
+	Dir     string
+	PID     int    // the holder's process id, zero where it is not known
+	Command string // its command line, "" where it is not known
+}
+
+// NewLockedError is for a directory that a process holds, zero where it is not known which.
+func NewLockedError(dir string, pid int) *LockedError {
+	return &LockedError{Dir: dir, PID: pid, Command: commandOf(pid)}
+}
+
+func (e *LockedError) Error() string {
+	switch e.PID {
+	case 0:
+		return fmt.Sprintf("%s is in use by another process", e.Dir)
+	case os.Getpid():
+		return fmt.Sprintf("%s is already open in this process", e.Dir)
+	}
+	if e.Command != "" {
+		return fmt.Sprintf("%s is in use by process %d (%s)", e.Dir, e.PID, e.Command)
+	}
+	return fmt.Sprintf("%s is in use by process %d", e.Dir, e.PID)
+}
+
+func (e *LockedError) Unwrap() error { return ErrLocked }

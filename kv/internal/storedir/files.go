@@ -1,0 +1,74 @@
+package storedir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
+)
+
+// FilesNamed are the paths of the files in a directory whose names begin and end so, in order; none where there is no
+// directory.
+func FilesNamed(dir, prefix, suffix string) (paths []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, entry := range entries {
+		if name := entry.Name(); strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix) {
+			paths = append(paths, filepath.Join(dir, name))
+		}
+	}
+	return paths, err
+}
+
+// Walk is filepath.WalkDir of what is in a directory, with names relative to it. The directory may be a symbolic link.
+func Walk(dir string, use fs.WalkDirFunc) error {
+	root, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if path == root {
+			return err
+		}
+		name, relative := filepath.Rel(root, path)
+		if relative != nil {
+			return relative
+		}
+		return use(name, entry, err)
+	})
+}
+
+// ReplaceFile puts a text in the place of a file, at once and durably.
+func ReplaceFile(path string, text []byte) error {
+	return ReplaceFileFrom(filepath.Dir(path), path, text)
+}
+
+// ReplaceFileFrom is ReplaceFile by way of another directory. Where that is on another file system, nothing is replaced.
+func ReplaceFileFrom(dir, path string, text []byte) error {
+	return WrapFull(durable.ReplaceFile(path, filepath.Join(dir, DraftName), text))
+}
+
+// DraftName is the name of a file that is to replace another. In a store, the next open removes it.
+const DraftName = "spill-replace.tmp"
+
+// A Mark tells a file from one that was put in its place, or changed, since. Times are in nanoseconds since 1970.
+type Mark struct {
+	Size              int64
+	Modified, Changed int64  // of the content, and of the file altogether; Changed is 0 where the system does not say
+	Number            uint64 // of the file in its file system, 0 where the system does not say
+}
+
+// WrapFull is ErrNoSpace for an error of the system that the disk is full; any other stays as it is.
+func WrapFull(err error) error {
+	if err != nil && strings.Contains(err.Error(), syscall.ENOSPC.Error()) { // not everybody wraps it
+		return fmt.Errorf("%w: %w", ErrNoSpace, err)
+	}
+	return err
+}

@@ -1,0 +1,83 @@
+//go:build linux || darwin
+
+package storedir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// HasLocks says whether directories have locks.
+const HasLocks = true
+
+// Lock takes the lock on a directory, shared as for reading or not; a *LockedError where another holds it. It is
+// the lock that Badger takes where it is left to. A directory that is removed meanwhile is an fs.ErrNotExist. Calling unlock
+// again does nothing.
+func Lock(dir string, shared bool) (unlock func() error, err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	how := unix.LOCK_EX
+	if shared {
+		how = unix.LOCK_SH
+	}
+	err = unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, errors.Join(NewLockedError(dir, holder(dir)), f.Close())
+	}
+	if err != nil {
+		return nil, errors.Join(&fs.PathError{Op: "flock", Path: dir, Err: err}, f.Close())
+	}
+	locked, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	named, err := os.Stat(dir)
+	if err == nil && !os.SameFile(locked, named) {
+		err = fmt.Errorf("%s: %w", dir, fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return sync.OnceValue(func() error {
+		// A process that this one has just started may have the file open until it runs its program: closing gives no lock back
+		// before that.
+		return errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close())
+	}), nil
+}
+
+// FreeBytes is what this process may still write on the file system of a directory.
+func FreeBytes(dir string) (int64, error) {
+	var stat unix.Statfs_t
+	if err := unix.Statfs(dir, &stat); err != nil {
+		return 0, err
+	}
+	return int64(stat.Bavail) * int64(stat.Bsize), nil
+}
+
+// AllocatedBytes is what a file takes on the disk, which is less than its size where nothing was written.
+func AllocatedBytes(info fs.FileInfo) int64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return stat.Blocks * 512
+	}
+	return info.Size()
+}
+
+// MarkOf returns the mark of a file.
+func MarkOf(path string) (Mark, error) {
+	var stat unix.Stat_t
+	if err := unix.Stat(path, &stat); err != nil {
+		return Mark{}, &fs.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return Mark{Size: stat.Size, Modified: stat.Mtim.Nano(), Changed: stat.Ctim.Nano(), Number: stat.Ino}, nil
+}
+
+// Writable returns why files cannot be made in a directory, nil where they can.
+func Writable(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
