@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -14,7 +15,7 @@ import (
 // A crossFit is networks of which each has learned from all nodes but those of its fold, so that there is one for every
 // node that has not seen the node's label. A single network has learned from all.
 type crossFit struct {
-	nets  []*Network
+	nets  []*nn.Network
 	nodes *nodeSet // that were learned from
 	folds []uint8  // of them, by rank
 	loss  float64  // of the first network on the validation nodes
@@ -93,7 +94,7 @@ func (p *baseProblem) fitBase(
 	if p.observe != nil || len(validation.order) == 0 {
 		dropouts = dropouts[:1]
 	}
-	fit.nets = make([]*Network, folds)
+	fit.nets = make([]*nn.Network, folds)
 	seeds := make([]uint64, folds)
 	for fold := range seeds {
 		seeds[fold] = random.Uint64()

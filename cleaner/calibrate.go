@@ -171,7 +171,7 @@ func (c *Calibration) shiftTo(rate, lapse float64) float64 {
 		var sum, count float64
 		for b, n := range c.Bins {
 			if n > 0 {
-				sum += float64(float64(n) * sigmoid(logOddsOf(b)+shift))
+				sum += float64(float64(n) * elementary.Sigmoid(logOddsOf(b)+shift))
 				count += float64(n)
 			}
 		}
@@ -200,7 +200,7 @@ func (c *Calibration) observe(l float64, wrong bool) {
 			at := j*len(c.Rates) + i
 			says := math.Inf(-1)
 			if shift := c.Shifts[at]; !math.IsInf(shift, 1) {
-				chance := min(max((1-lapse)*sigmoid(l+shift), leastChance), 1-leastChance)
+				chance := min(max((1-lapse)*elementary.Sigmoid(l+shift), leastChance), 1-leastChance)
 				if !wrong {
 					chance = 1 - chance
 				}
@@ -282,7 +282,7 @@ func (c *Calibration) estimate() (e rateEstimate) {
 const edge = 1e-6
 
 // score is what log-odds of a fit become.
-func (e *rateEstimate) score(l float64) float64 { return (1 - e.lapse) * sigmoid(l+e.shift) }
+func (e *rateEstimate) score(l float64) float64 { return (1 - e.lapse) * elementary.Sigmoid(l+e.shift) }
 
 // quantile is where the weights of the rates [r] reach a share of their sum, between the rates that are tried.
 func (c *Calibration) quantile(weights []float64, share float64) float64 {
@@ -336,7 +336,7 @@ func (c *Calibration) undecided(bin int) float64 {
 // expected is how many of the undecided labels are wrong.
 func (c *Calibration) expected(shift, lapse float64) (sum float64) {
 	for b := range c.Bins {
-		sum += float64(c.undecided(b) * (1 - lapse) * sigmoid(logOddsOf(b)+shift))
+		sum += float64(c.undecided(b) * (1 - lapse) * elementary.Sigmoid(logOddsOf(b)+shift))
 	}
 	return sum
 }
@@ -354,7 +354,7 @@ func (c *Calibration) cut(shift, lapse float64) float64 {
 		if n == 0 {
 			continue
 		}
-		found += float64(n * (1 - lapse) * sigmoid(logOddsOf(b)+shift))
+		found += float64(n * (1 - lapse) * elementary.Sigmoid(logOddsOf(b)+shift))
 		flagged += n
 		if f1 := 2 * found / (flagged + whole); f1 > most {
 			most, best = f1, b

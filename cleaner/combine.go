@@ -330,7 +330,7 @@ func (c *combination) repeats(g *combined, sample *sample, both []float32) (firs
 		if !(c.logOdds[row] > 0) {
 			continue
 		}
-		chance := 1 - sigmoid(c.logOdds[row])
+		chance := 1 - elementary.Sigmoid(c.logOdds[row])
 		right += chance
 		for k := range from {
 			from[k] = both[2*(row*c.classes+k)+1]

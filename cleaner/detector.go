@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 )
 
@@ -13,7 +14,7 @@ import (
 // under a sigmoid, on standardized features. Its fields are exported so that a store can keep it; they are read only.
 type Detector struct {
 	Mean, Scale []float64 // a feature z enters the network as (z−Mean)·Scale
-	Network     Network
+	Network     nn.Network
 }
 
 // DetectorOptions tunes FitDetector.
@@ -95,8 +96,9 @@ func (s *fittingRows) fit(ctx context.Context, opt DetectorOptions) (Detector, e
 	s.standardize(&d, rows)
 
 	random := rand.New(rand.NewPCG(opt.Seed, streamDetector))
-	t := newTrainer(newNetwork(random, width, detectorHidden, 1), random)
-	t.decay = detectorDecay
+	net := nn.New(random, width, detectorHidden, 1)
+	t := nn.NewTrainer(net, random)
+	t.Decay = detectorDecay
 	batch := min(detectorBatch, len(rows))
 	x, right := make([]float32, batch*width), make([]bool, batch)
 	steps := detectorSteps(len(rows))
@@ -105,7 +107,7 @@ func (s *fittingRows) fit(ctx context.Context, opt DetectorOptions) (Detector, e
 		if err := ctx.Err(); err != nil {
 			return Detector{}, err
 		}
-		t.rate = detectorRate * (1 + elementary.Cos(math.Pi*float64(step)/float64(steps))) / 2
+		t.Rate = detectorRate * (1 + elementary.Cos(math.Pi*float64(step)/float64(steps))) / 2
 		for i := range batch {
 			if next == len(rows) {
 				random.Shuffle(len(rows), func(a, b int) { rows[a], rows[b] = rows[b], rows[a] })
@@ -116,9 +118,9 @@ func (s *fittingRows) fit(ctx context.Context, opt DetectorOptions) (Detector, e
 			d.input(s.row(r, one), x[i*width:])
 			right[i] = s.planted(r)
 		}
-		t.step(x, batch, func(outputs []float32) float64 { return l1Loss(outputs, right) })
+		t.Step(x, batch, func(outputs []float32) float64 { return nn.L1Loss(outputs, right) })
 	}
-	d.Network = *t.net
+	d.Network = *net
 	return d, nil
 }
 
@@ -167,25 +169,6 @@ func (d *Detector) input(z, x []float32) {
 	}
 }
 
-// l1Loss is the mean of |sigmoid(output) − right| over the rows; it overwrites the outputs with its gradient.
-func l1Loss(outputs []float32, right []bool) float64 {
-	var loss float64
-	for r, wrong := range right {
-		p := sigmoid(float64(outputs[r]))
-		slope := p * (1 - p) / float64(len(right))
-		if wrong {
-			loss += 1 - p
-			slope = -slope
-		} else {
-			loss += p
-		}
-		outputs[r] = float32(slope)
-	}
-	return loss / float64(len(right))
-}
-
-func sigmoid(x float64) float64 { return 1 / (1 + elementary.Exp(-x)) }
-
 // Score writes the score of every row of z, row-major [rows×width] with the width of the fit, to dst [rows]: in [0,1],
 // NaN for a row with a NaN or an infinity. Safe for concurrent use.
 func (d *Detector) Score(z []float32, width int, dst []float64) { new(scorer).score(d, z, width, dst) }
@@ -193,7 +176,7 @@ func (d *Detector) Score(z []float32, width int, dst []float64) { new(scorer).sc
 // A scorer keeps the memory of Detector.Score from call to call; one goroutine.
 type scorer struct {
 	inputs []float32
-	layers activations
+	layers nn.Activations
 }
 
 func (s *scorer) score(d *Detector, z []float32, width int, dst []float64) {
@@ -202,9 +185,9 @@ func (s *scorer) score(d *Detector, z []float32, width int, dst []float64) {
 	for r := range rows {
 		d.input(z[r*width:(r+1)*width], s.inputs[r*width:])
 	}
-	outputs := s.layers.forward(&d.Network, s.inputs, rows, nil)
+	outputs := s.layers.Outputs(&d.Network, s.inputs, rows)
 	for r := range rows {
-		dst[r] = sigmoid(float64(outputs[r]))
+		dst[r] = elementary.Sigmoid(float64(outputs[r]))
 		if !allFinite(z[r*width : (r+1)*width]) {
 			dst[r] = math.NaN()
 		}

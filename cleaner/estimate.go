@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -389,8 +390,9 @@ func (e *CleanEstimate) refinements() int {
 func MeasureTraining(ctx context.Context, width, classes int) (step, predict float64, err error) {
 	const steps = 24
 	random := rand.New(rand.NewPCG(1, streamBase))
-	t := newTrainer(newNetwork(random, width, baseHidden, classes), random)
-	t.rate, t.decay, t.dropout = baseRate, baseDecay, baseDropout
+	net := nn.New(random, width, baseHidden, classes)
+	t := nn.NewTrainer(net, random)
+	t.Rate, t.Decay, t.Dropout = baseRate, baseDecay, baseDropout
 	x, right := make([]float32, baseBatch*width), make([]int, baseBatch)
 	for i := range x {
 		x[i] = random.Float32()
@@ -399,9 +401,9 @@ func MeasureTraining(ctx context.Context, width, classes int) (step, predict flo
 		right[i] = random.IntN(classes)
 	}
 	train := func() {
-		t.step(x, baseBatch, func(logits []float32) float64 { return softmaxLoss(logits, right) })
+		t.Step(x, baseBatch, func(logits []float32) float64 { return nn.SoftmaxLoss(logits, right) })
 	}
-	var layers activations
+	var layers nn.Activations
 	for range steps {
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
@@ -409,7 +411,7 @@ func MeasureTraining(ctx context.Context, width, classes int) (step, predict flo
 		began := time.Now()
 		train()
 		trained := time.Now()
-		layers.forward(t.net, x, baseBatch, nil)
+		layers.Outputs(net, x, baseBatch)
 		applied := time.Since(trained).Seconds() / baseBatch
 		took := trained.Sub(began).Seconds()
 		if step == 0 || took < step {

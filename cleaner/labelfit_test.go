@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -45,7 +46,7 @@ func newMixture(seed uint64, rows, classes int, rate float64, shift, taught bool
 			if f == 0 || f == 3 {
 				logits[right] += 5
 			}
-			softmaxRow(logits)
+			nn.Softmax(logits)
 			for k, p := range logits {
 				z[k*m.width+f] += p
 				if f == 0 && taught {

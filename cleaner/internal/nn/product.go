@@ -1,4 +1,4 @@
-package cleaner
+package nn
 
 import "sync"
 
@@ -136,6 +136,15 @@ func multiplyTilePlainly(c []float32, stride int, a matrixView, k int, panel, st
 		}
 		copy(c[r*stride:], sums[:])
 	}
+}
+
+// parallelNumbers are worth another goroutine.
+const parallelNumbers = 1 << 14
+
+// Share runs part on even shares of tasks, first ≤ i < end, on at most so many goroutines, and on fewer where the tasks
+// together touch few numbers.
+func Share(workers, numbers, tasks int, part func(worker, first, end int)) {
+	inParts(min(workers, 1+numbers/parallelNumbers), tasks, part)
 }
 
 // inParts runs part on even shares of tasks, first ≤ i < end, on so many goroutines.

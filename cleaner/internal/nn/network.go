@@ -1,4 +1,6 @@
-package cleaner
+// Package nn trains and applies small fully connected networks, to the same bits on every processor and with any number
+// of goroutines. It knows numbers alone: no graph, no store, no files.
+package nn
 
 import (
 	"math"
@@ -18,8 +20,9 @@ type Network struct {
 	Biases  [][]float32 // b_l [Widths[l+1]]
 }
 
-// newNetwork draws the weights uniformly from ±√(6/(in+out)) (Glorot and Bengio 2010); the biases are zero.
-func newNetwork(random *rand.Rand, widths ...int) *Network {
+// New makes a network of these widths. It draws the weights uniformly from ±√(6/(in+out)) (Glorot and Bengio 2010); the
+// biases are zero.
+func New(random *rand.Rand, widths ...int) *Network {
 	net := &Network{Widths: widths}
 	for l := range len(widths) - 1 {
 		in, out := widths[l], widths[l+1]
@@ -34,8 +37,8 @@ func newNetwork(random *rand.Rand, widths ...int) *Network {
 	return net
 }
 
-// clone is a copy that further training does not change.
-func (net *Network) clone() *Network {
+// Clone copies a network. Further training does not change the copy.
+func (net *Network) Clone() *Network {
 	twin := &Network{Widths: net.Widths}
 	for l := range net.Weights {
 		twin.Weights = append(twin.Weights, append([]float32(nil), net.Weights[l]...))
@@ -47,15 +50,23 @@ func (net *Network) clone() *Network {
 // weights is W_l.
 func (net *Network) weights(l int) matrixView { return rowsOf(net.Weights[l], net.Widths[l+1]) }
 
-// activations are the layers' outputs for a batch, reused from batch to batch.
-type activations struct {
+// Activations hold the outputs of the layers for one batch, in memory that the next batch uses again. The zero value is
+// ready for use by one goroutine.
+type Activations struct {
+	Workers int         // goroutines that share a product; 0 means one
 	layers  [][]float32 // layers[l] [rows×Widths[l+1]]
 	product multiplier
 }
 
-// forward computes the outputs of the batch x [rows×Widths[0]], borrowed until the next call. drop, if not nil, is
-// called on every hidden layer.
-func (a *activations) forward(net *Network, x []float32, rows int, drop func(layer int, h []float32)) []float32 {
+// Outputs applies a network to the batch x [rows×Widths[0]]. The outputs [rows×Widths[last]] are valid until the next
+// call.
+func (a *Activations) Outputs(net *Network, x []float32, rows int) []float32 {
+	return a.forward(net, x, rows, nil)
+}
+
+// forward computes the outputs of a batch. drop, if not nil, is called on every hidden layer.
+func (a *Activations) forward(net *Network, x []float32, rows int, drop func(layer int, h []float32)) []float32 {
+	a.product.workers = a.Workers
 	last := len(net.Weights) - 1
 	if a.layers == nil {
 		a.layers = make([][]float32, last+1)
@@ -86,19 +97,21 @@ func resize(s []float32, n int) []float32 {
 	return s[:n]
 }
 
-// A trainer fits a network by Adam (Kingma and Ba, arXiv:1412.6980) with decoupled weight decay (arXiv:1711.05101). All
+// A Trainer fits a network by Adam (Kingma and Ba, arXiv:1412.6980) with decoupled weight decay (arXiv:1711.05101). All
 // its memory is taken at the first batch. The bits depend on the seed and the batches alone, not on the number of
 // workers.
-type trainer struct {
-	net     *Network
-	rate    float64 // of learning
-	decay   float64 // of weights, a step, relative to rate
-	dropout float64 // share of the hidden activations that are set to zero in training
-	inputs  float64 // the same of the inputs
-	random  *rand.Rand
+type Trainer struct {
+	Rate         float64 // of learning
+	Decay        float64 // of weights, a step, relative to Rate
+	Dropout      float64 // share of the hidden activations that are set to zero in training
+	InputDropout float64 // the same of the inputs
+	Workers      int     // goroutines that share the work of a step; 0 means one
+
+	net    *Network
+	random *rand.Rand
 
 	steps    int
-	forward  activations // whose product.workers share the work of a step
+	forward  Activations
 	scale    [][]float32 // what dropout multiplied each hidden activation by
 	errors   [][]float32 // loss gradients of the layers' outputs
 	gradient [2][][]float32
@@ -106,8 +119,10 @@ type trainer struct {
 	square   [2][][]float32
 }
 
-func newTrainer(net *Network, random *rand.Rand) *trainer {
-	t := &trainer{
+// NewTrainer makes a trainer that changes net in place. Its random numbers are those of dropout. The caller sets the
+// exported fields, before the first step or between two.
+func NewTrainer(net *Network, random *rand.Rand) *Trainer {
+	t := &Trainer{
 		net: net, random: random,
 		scale: make([][]float32, len(net.Weights)), errors: make([][]float32, len(net.Weights)),
 	}
@@ -121,25 +136,18 @@ func newTrainer(net *Network, random *rand.Rand) *trainer {
 	return t
 }
 
-// share is how many goroutines share so many cheap numbers.
-func (t *trainer) share(numbers int) int {
-	return min(t.forward.product.workers, 1+numbers/parallelNumbers)
-}
-
-// parallelNumbers are worth another goroutine.
-const parallelNumbers = 1 << 14
-
-// step learns from the batch x [rows×Widths[0]], which dropout of inputs overwrites. loss turns the outputs
+// Step learns from the batch x [rows×Widths[0]], which dropout of inputs overwrites. loss turns the outputs
 // [rows×Widths[last]] into the gradient of the batch's mean loss with respect to them, in place, and returns that loss.
-func (t *trainer) step(x []float32, rows int, loss func(outputs []float32) float64) float64 {
+func (t *Trainer) Step(x []float32, rows int, loss func(outputs []float32) float64) float64 {
+	t.forward.Workers = t.Workers
 	var drop func(int, []float32)
-	if t.inputs > 0 {
-		t.drop(x, nil, t.inputs)
+	if t.InputDropout > 0 {
+		t.drop(x, nil, t.InputDropout)
 	}
-	if t.dropout > 0 {
+	if t.Dropout > 0 {
 		drop = func(l int, h []float32) {
 			t.scale[l] = resize(t.scale[l], len(h))
-			t.drop(h, t.scale[l], t.dropout)
+			t.drop(h, t.scale[l], t.Dropout)
 		}
 	}
 	out := t.forward.forward(t.net, x, rows, drop)
@@ -154,12 +162,12 @@ const dropRun = 4096
 
 // drop zeroes a share of values, to 1/256, and scales the others so that the sum's expectation stays; kept, if not nil,
 // gets what each was multiplied by.
-func (t *trainer) drop(values, kept []float32, share float64) {
+func (t *Trainer) drop(values, kept []float32, share float64) {
 	bound := uint64(math.Round(share * 256))
 	scale := math.Float32bits(float32(256 / float64(256-bound)))
 	seed := t.random.Uint64()
 	runs := (len(values) + dropRun - 1) / dropRun
-	inParts(t.share(len(values)), runs, func(_, first, end int) {
+	Share(t.Workers, len(values), runs, func(_, first, end int) {
 		var random rand.PCG
 		for run := first; run < end; run++ {
 			random.Seed(seed, uint64(run))
@@ -182,7 +190,7 @@ func (t *trainer) drop(values, kept []float32, share float64) {
 }
 
 // backward fills the gradients, given that of the outputs.
-func (t *trainer) backward(x []float32, rows int, outputs []float32) {
+func (t *Trainer) backward(x []float32, rows int, outputs []float32) {
 	up := outputs
 	for l := len(t.net.Weights) - 1; l >= 0; l-- {
 		in, out := t.net.Widths[l], t.net.Widths[l+1]
@@ -208,7 +216,7 @@ func (t *trainer) backward(x []float32, rows int, outputs []float32) {
 			switch {
 			case h <= 0: // off, or dropped
 				down[i] = 0
-			case t.dropout > 0:
+			case t.Dropout > 0:
 				down[i] *= t.scale[l-1][i]
 			}
 		}
@@ -217,15 +225,15 @@ func (t *trainer) backward(x []float32, rows int, outputs []float32) {
 }
 
 // update takes Adam's step along the gradients.
-func (t *trainer) update() {
+func (t *Trainer) update() {
 	const beta1, beta2, epsilon = 0.9, 0.999, 1e-8
 	t.steps++
-	rate := float32(t.rate * math.Sqrt(1-elementary.Pow(beta2, t.steps)) / (1 - elementary.Pow(beta1, t.steps)))
-	shrink := float32(1 - float64(t.rate*t.decay))
+	rate := float32(t.Rate * math.Sqrt(1-elementary.Pow(beta2, t.steps)) / (1 - elementary.Pow(beta1, t.steps)))
+	shrink := float32(1 - float64(t.Rate*t.Decay))
 	for kind, parameters := range [2][][]float32{t.net.Weights, t.net.Biases} {
 		for l, p := range parameters {
 			mean, square, gradient := t.mean[kind][l], t.square[kind][l], t.gradient[kind][l]
-			inParts(t.share(len(p)), len(p), func(_, first, end int) {
+			Share(t.Workers, len(p), len(p), func(_, first, end int) {
 				for i := first; i < end; i++ {
 					g := gradient[i]
 					mean[i] = float32(beta1*mean[i]) + float32((1-beta1)*g)
@@ -237,39 +245,5 @@ func (t *trainer) update() {
 				}
 			})
 		}
-	}
-}
-
-// softmaxLoss is the mean cross-entropy of logits [rows×classes] against the right class of each row; it overwrites
-// them with its gradient.
-func softmaxLoss(logits []float32, right []int) float64 {
-	classes := len(logits) / max(len(right), 1)
-	var loss float64
-	for r, y := range right {
-		row := logits[r*classes : (r+1)*classes]
-		softmaxRow(row)
-		loss -= elementary.Log(max(float64(row[y]), math.SmallestNonzeroFloat32))
-		row[y]--
-		for j := range row {
-			row[j] /= float32(len(right))
-		}
-	}
-	return loss / float64(max(len(right), 1))
-}
-
-// softmaxRow turns logits into probabilities, in place.
-func softmaxRow(row []float32) {
-	most := float32(math.Inf(-1))
-	for _, value := range row {
-		most = max(most, value)
-	}
-	var sum float64
-	for j, value := range row {
-		e := elementary.Exp(float64(value - most))
-		row[j] = float32(e)
-		sum += e
-	}
-	for j := range row {
-		row[j] = float32(float64(row[j]) / sum)
 	}
 }

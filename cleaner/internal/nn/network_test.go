@@ -1,4 +1,4 @@
-package cleaner
+package nn
 
 import (
 	"fmt"
@@ -94,20 +94,20 @@ func TestGradientsAreFiniteDifferences(t *testing.T) {
 		loss    func([]float32) float64
 		plain   func([]float64) float64
 	}{
-		{"softmax regression", []int{4, 3}, 0, func(o []float32) float64 { return softmaxLoss(o, right) }, crossEntropy},
-		{"cross-entropy", []int{4, 6, 3}, 0, func(o []float32) float64 { return softmaxLoss(o, right) }, crossEntropy},
-		{"cross-entropy with dropout", []int{5, 8, 7, 3}, 0.4, func(o []float32) float64 { return softmaxLoss(o, right) }, crossEntropy},
-		{"L1", []int{4, 6, 5, 1}, 0, func(o []float32) float64 { return l1Loss(o, wrong) }, absolute},
-		{"no inputs", []int{0, 4, 3}, 0, func(o []float32) float64 { return softmaxLoss(o, right) }, crossEntropy},
+		{"softmax regression", []int{4, 3}, 0, func(o []float32) float64 { return SoftmaxLoss(o, right) }, crossEntropy},
+		{"cross-entropy", []int{4, 6, 3}, 0, func(o []float32) float64 { return SoftmaxLoss(o, right) }, crossEntropy},
+		{"cross-entropy with dropout", []int{5, 8, 7, 3}, 0.4, func(o []float32) float64 { return SoftmaxLoss(o, right) }, crossEntropy},
+		{"L1", []int{4, 6, 5, 1}, 0, func(o []float32) float64 { return L1Loss(o, wrong) }, absolute},
+		{"no inputs", []int{0, 4, 3}, 0, func(o []float32) float64 { return SoftmaxLoss(o, right) }, crossEntropy},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			tr := newTrainer(newNetwork(r, c.widths...), r)
-			tr.dropout, tr.inputs = c.dropout, c.dropout // rate is 0, so that a step only measures
+			tr := NewTrainer(New(r, c.widths...), r)
+			tr.Dropout, tr.InputDropout = c.dropout, c.dropout // rate is 0, so that a step only measures
 			for _, b := range tr.net.Biases {
 				copy(b, normals(r, len(b)))
 			}
 			x := normals(r, rows*c.widths[0])
-			got := tr.step(x, rows, c.loss)
+			got := tr.Step(x, rows, c.loss)
 			scale := tr.scale
 			if c.dropout == 0 {
 				scale = nil
@@ -141,12 +141,12 @@ func TestNetworkLearnsXOR(t *testing.T) {
 	inputs, right := []float32{0, 0, 0, 1, 1, 0, 1, 1}, []int{0, 1, 1, 0}
 	for seed := range uint64(5) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		tr := newTrainer(newNetwork(random, 2, 16, 2), random)
-		tr.rate = 0.05
-		first := tr.step(slices.Clone(inputs), 4, func(o []float32) float64 { return softmaxLoss(o, right) })
+		tr := NewTrainer(New(random, 2, 16, 2), random)
+		tr.Rate = 0.05
+		first := tr.Step(slices.Clone(inputs), 4, func(o []float32) float64 { return SoftmaxLoss(o, right) })
 		var last float64
 		for range 300 {
-			last = tr.step(slices.Clone(inputs), 4, func(o []float32) float64 { return softmaxLoss(o, right) })
+			last = tr.Step(slices.Clone(inputs), 4, func(o []float32) float64 { return SoftmaxLoss(o, right) })
 		}
 		if !(last < 0.05 && last < first) {
 			t.Errorf("seed %d: loss fell from %.3f to %.3f, want below 0.05", seed, first, last)
@@ -157,7 +157,7 @@ func TestNetworkLearnsXOR(t *testing.T) {
 func TestDropoutKeepsTheSumOnAverage(t *testing.T) {
 	const n = 200000
 	for _, dropout := range []float64{0.1, 0.5, 0.9} {
-		tr := trainer{random: rand.New(rand.NewPCG(1, 0))}
+		tr := Trainer{random: rand.New(rand.NewPCG(1, 0))}
 		values, kept := make([]float32, n), make([]float32, n)
 		for i := range values {
 			values[i] = 1
@@ -183,19 +183,19 @@ func TestDropoutKeepsTheSumOnAverage(t *testing.T) {
 	}
 }
 
-// TestTrainingIsTheSameBits uses batches that gonum multiplies in parallel.
+// TestTrainingIsTheSameBits uses batches whose products are computed in parallel.
 func TestTrainingIsTheSameBits(t *testing.T) {
 	train := func() *Network {
 		random := rand.New(rand.NewPCG(3, 0))
-		tr := newTrainer(newNetwork(random, 150, 140, 3), random)
-		tr.rate, tr.decay, tr.dropout, tr.inputs = 0.01, 0.01, 0.5, 0.5
+		tr := NewTrainer(New(random, 150, 140, 3), random)
+		tr.Rate, tr.Decay, tr.Dropout, tr.InputDropout = 0.01, 0.01, 0.5, 0.5
 		right := make([]int, 260)
 		for range 4 {
 			x := normals(random, 260*150)
 			for i := range right {
 				right[i] = random.IntN(3)
 			}
-			tr.step(x, 260, func(o []float32) float64 { return softmaxLoss(o, right) })
+			tr.Step(x, 260, func(o []float32) float64 { return SoftmaxLoss(o, right) })
 		}
 		return tr.net
 	}
@@ -221,10 +221,10 @@ func sameNetwork(t *testing.T, what string, got, want *Network) {
 
 func TestWeightsDecayAndBiasesDoNot(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 0))
-	tr := newTrainer(newNetwork(random, 3, 2), random)
-	tr.rate, tr.decay = 0.1, 0.5
+	tr := NewTrainer(New(random, 3, 2), random)
+	tr.Rate, tr.Decay = 0.1, 0.5
 	tr.net.Biases[0][1] = 7
-	before := tr.net.clone()
+	before := tr.net.Clone()
 	tr.update() // the gradients are still zero
 	for i, w := range tr.net.Weights[0] {
 		if want := before.Weights[0][i] * 0.95; math.Abs(float64(w-want)) > 1e-6 {
@@ -238,11 +238,11 @@ func TestWeightsDecayAndBiasesDoNot(t *testing.T) {
 
 func TestCloneIsApart(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 0))
-	tr := newTrainer(newNetwork(random, 2, 3, 2), random)
-	tr.rate = 0.1
-	twin := tr.net.clone()
+	tr := NewTrainer(New(random, 2, 3, 2), random)
+	tr.Rate = 0.1
+	twin := tr.net.Clone()
 	sameNetwork(t, "clone", twin, tr.net)
-	tr.step([]float32{1, 2}, 1, func(o []float32) float64 { return softmaxLoss(o, []int{0}) })
+	tr.Step([]float32{1, 2}, 1, func(o []float32) float64 { return SoftmaxLoss(o, []int{0}) })
 	if slices.Equal(twin.Weights[1], tr.net.Weights[1]) {
 		t.Error("a step of training changed the clone")
 	}
@@ -263,7 +263,7 @@ func TestSoftmaxLoss(t *testing.T) {
 		{"no rows", nil, nil, 0, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := softmaxLoss(c.logits, c.right); math.Abs(got-c.loss) > 1e-6 {
+			if got := SoftmaxLoss(c.logits, c.right); math.Abs(got-c.loss) > 1e-6 {
 				t.Errorf("loss: got %v, want %v", got, c.loss)
 			}
 			for i, want := range c.slopes {
@@ -275,7 +275,7 @@ func TestSoftmaxLoss(t *testing.T) {
 		})
 	}
 	wrong := []float32{3e38, -3e38}
-	if got := softmaxLoss(wrong, []int{1}); math.IsInf(got, 0) || math.IsNaN(got) || got < 80 {
+	if got := SoftmaxLoss(wrong, []int{1}); math.IsInf(got, 0) || math.IsNaN(got) || got < 80 {
 		t.Errorf("loss of what is thought impossible: got %v, want it large and finite", got)
 	}
 }

@@ -1,6 +1,6 @@
 //go:build !purego
 
-package cleaner
+package nn
 
 import "golang.org/x/sys/cpu"
 

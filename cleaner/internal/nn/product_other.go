@@ -1,6 +1,6 @@
 //go:build !amd64 || purego
 
-package cleaner
+package nn
 
 // multiplyTile is multiplyTilePlainly.
 func multiplyTile(c []float32, stride int, a matrixView, k int, panel, start []float32) {

@@ -1,4 +1,4 @@
-package cleaner
+package nn
 
 import (
 	"fmt"
@@ -67,7 +67,7 @@ func TestTileIsThePlainTile(t *testing.T) {
 }
 
 func BenchmarkProduct(b *testing.B) {
-	const m, k, n = baseBatch, 767, baseHidden
+	const m, k, n = 256, 767, 64
 	for _, workers := range []int{1, 2} {
 		b.Run(fmt.Sprintf("%d×%d×%d/workers=%d", m, k, n, workers), func(b *testing.B) {
 			b.ReportAllocs()
