@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -91,7 +92,7 @@ func TestStatisticsOfARun(t *testing.T) {
 			}
 			return nil
 		})
-		mustDecide(t, s, DecideOptions{}, DecisionRequest{Node: decided, Kind: Reject})
+		mustDecide(t, s, decide.Options{}, decide.Request{Node: decided, Kind: decide.Reject})
 		got := mustStatistics(t, s)
 		view(t, s, func(tx *kv.Tx) error {
 			predictions, err := Predictions(tx)

@@ -7,17 +7,18 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // What Clean writes, beside the Run.
 const (
-	ScoreColumn      = "score"      // single: the chance that the given label is wrong; null where unlabelled
-	SuggestedColumn  = "suggested"  // class with the largest prediction, of every node; see step 5 of the package
-	ConfidenceColumn = "confidence" // single: that prediction
-	RunColumn        = "run"        // int: Run.ID
-	AgreementMatrix  = "agreement"  // Z [n×(2K+1)], columns P0 … PK, L1 … LK; NaN where unlabelled
+	ScoreColumn      = decide.ScoreColumn     // single: the chance that the given label is wrong; null where unlabelled
+	SuggestedColumn  = decide.SuggestedColumn // class with the largest prediction, of every node; see step 5 of the package
+	ConfidenceColumn = "confidence"           // single: that prediction
+	RunColumn        = decide.RunColumn       // int: Run.ID
+	AgreementMatrix  = "agreement"            // Z [n×(2K+1)], columns P0 … PK, L1 … LK; NaN where unlabelled
 
 	// AgreementErrorMatrix has the standard errors of Z, in its columns, from those se_k of diagonals that were
 	// sampled: se_k(v)·P[v][y] of (S_k P)[v][y], se_k(v) of (S_k Y)[v][y], y the given label. There is none where all
@@ -77,14 +78,14 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if err != nil {
 		return nil, err
 	}
-	decided, err := lastDecision(tx)
+	decided, err := decide.Newest(tx)
 	if err != nil {
 		return nil, err
 	}
-	if p.verdicts, err = readVerdicts(ctx, tx, p.labels); err != nil {
+	if p.verdicts, err = decide.Verdicts(ctx, tx, p.labels); err != nil {
 		return nil, err
 	}
-	key, err := runFingerprint(tx, opt, decided.Seq)
+	key, err := runFingerprint(tx, opt, decided)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +141,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		PredictionUse:    use,
 		PredictionWrites: writes,
 		Warnings:         warnings,
-		Decisions:        decided.Seq,
+		Decisions:        decided,
 		Classes:          slices.Clone(tx.Classes()),
 		MislabelRate:     result.rate,
 		Detectors:        result.detectors,

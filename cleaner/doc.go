@@ -125,7 +125,7 @@
 //
 // # Decisions
 //
-// What people decide about labels, [Decide] and [DecideSteps] write at once to three places, all or nothing:
+// What people decide about labels, [decide.Write] and [decide.WriteSteps] write at once to three places, all or nothing:
 //
 //	label     class   what the decision makes of it
 //	decision  string  accept, reject, relabel, unlabel or unsure; null where there is none in force
@@ -136,7 +136,7 @@
 // decided.
 //
 // The history is only ever added to: [Undo] adds entries that take others back, which puts the labels and decisions from
-// before in force again. [History] reads it, [LabelsAsOf] reads the past from it, and [Check] compares it with the
+// before in force again. [decide.History] reads it, [LabelsAsOf] reads the past from it, and [Check] compares it with the
 // columns; [Repair] puts right what damage has done to it, and labels of decided nodes that are not what it says. A run
 // writes none of the three, and neither does an import of predictions.
 //

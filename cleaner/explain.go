@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -26,8 +27,8 @@ type Explanation struct {
 	Run        int64  // 0: never scored
 	ScoredAs   string // the label that Score is of, which decisions may have changed since; "" without a score
 
-	Decision DecisionKind // in force; NoDecision: nobody has decided
-	History  []Decision   // of the node, oldest first
+	Decision decide.Kind       // in force; decide.None: nobody has decided
+	History  []decide.Decision // of the node, oldest first
 
 	TopClasses []ClassShare   // predictions of the node, greatest first; Count is 0; nil where it has none
 	Features   []NamedFeature // agreement features of the given label; nil where unlabelled or the store has no predictions
@@ -213,17 +214,17 @@ func (e *Explanation) readNode(tx *kv.Tx) error {
 	if id := value(RunColumn); !id.IsNull() {
 		e.Run = id.Int()
 	}
-	word := value(DecisionColumn)
+	word := value(decide.Column)
 	if err != nil {
 		return err
 	}
-	e.Decision, err = parseStored(word)
+	e.Decision, err = decide.InForce(word)
 	return err
 }
 
 // readHistory reads what was decided about the node.
 func (e *Explanation) readHistory(ctx context.Context, tx *kv.Tx) error {
-	for d, err := range History(ctx, tx, e.Node) {
+	for d, err := range decide.History(ctx, tx, e.Node) {
 		if err != nil {
 			return err
 		}
@@ -239,7 +240,7 @@ func (e *Explanation) findScored(run *Run) {
 		return
 	}
 	e.ScoredAs = e.Given
-	if i := slices.IndexFunc(e.History, func(d Decision) bool { return d.Seq > run.Decisions }); i >= 0 {
+	if i := slices.IndexFunc(e.History, func(d decide.Decision) bool { return d.Seq > run.Decisions }); i >= 0 {
 		e.ScoredAs = e.History[i].From
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -156,7 +157,7 @@ func (p problem) drawUnseen(seed uint64) (*sample, error) {
 		}
 	}
 	most := mostModelled(p.classes)
-	verdicts := slices.DeleteFunc(slices.Clone(p.verdicts), func(said labelVerdict) bool { return !p.isUnseenVerdict(said) })
+	verdicts := slices.DeleteFunc(slices.Clone(p.verdicts), func(said decide.Verdict) bool { return !p.isUnseenVerdict(said) })
 	if count > most { // not all are drawn
 		verdicts = verdicts[:min(len(verdicts), most/mostSaid)]
 		most -= len(verdicts)
@@ -170,7 +171,7 @@ func (p problem) drawUnseen(seed uint64) (*sample, error) {
 	drawn.each(whole, func(_ int, v kv.NodeID) { s.nodes.add(v) })
 	all := count <= most // those whose label was removed would then have been drawn too
 	for _, said := range verdicts {
-		s.nodes.add(said.node)
+		s.nodes.add(said.Node)
 	}
 	s.nodes.count()
 	s.nodes.each(whole, func(_ int, v kv.NodeID) {
@@ -179,9 +180,9 @@ func (p problem) drawUnseen(seed uint64) (*sample, error) {
 		s.added = append(s.added, !ok && !all)
 	})
 	for _, said := range verdicts {
-		rank, _ := s.nodes.has(said.node)
-		s.given[rank], s.truth[rank] = said.given, said.now
-		if said.now == kv.NoClass {
+		rank, _ := s.nodes.has(said.Node)
+		s.given[rank], s.truth[rank] = said.Given, said.Now
+		if said.Now == kv.NoClass {
 			s.truth[rank] = anotherClass
 		}
 	}
@@ -192,11 +193,11 @@ func (p problem) drawUnseen(seed uint64) (*sample, error) {
 const anotherClass = kv.NoClass - 1
 
 // isUnseenVerdict is isUnseen of the label that a verdict is about.
-func (p problem) isUnseenVerdict(said labelVerdict) bool {
-	if said.now != kv.NoClass {
-		return p.isUnseen(said.node)
+func (p problem) isUnseenVerdict(said decide.Verdict) bool {
+	if said.Now != kv.NoClass {
+		return p.isUnseen(said.Node)
 	}
-	return p.isHeldOut(said.node)
+	return p.isHeldOut(said.Node)
 }
 
 // mostSaid bounds the nodes that are added for what people said of them: one in so many.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -93,7 +94,7 @@ func (t trial) cleanAgain(ctx context.Context, decided []kv.NodeID, opt Options)
 	t.labels = slices.Clone(t.labels)
 	slices.Sort(decided)
 	for _, v := range decided {
-		t.verdicts = append(t.verdicts, labelVerdict{node: v, given: t.labels[v], now: t.truth[v]})
+		t.verdicts = append(t.verdicts, decide.Verdict{Node: v, Given: t.labels[v], Now: t.truth[v]})
 		t.labels[v] = t.truth[v]
 	}
 	if t.base.labels = t.labels; !t.foreign {

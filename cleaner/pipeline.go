@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -19,15 +20,15 @@ type problem struct {
 	order       nodeOrder      // what is drawn at random is drawn in it
 	labels      []kv.Class     // [n] by NodeID, the given labels, which are under test
 	classes     int
-	names       []string       // of the classes; nil: they have none
-	splits      []Split        // [n] by NodeID
-	splitGiven  bool           // the splits are not drawn: whoever made predictions may have used them
-	taught      []int          // see countTaught; score sets it
-	predictions ops.Source     // [n×classes], column j is Class j
-	verdicts    []labelVerdict // ascending by node; what people have said of labels
-	crossFitted bool           // no prediction comes from a network that was trained on the label of its node
-	combined    bool           // the predictions are those of combine
-	sizes       *ops.Sizes     // of graph; nil: score measures them
+	names       []string         // of the classes; nil: they have none
+	splits      []Split          // [n] by NodeID
+	splitGiven  bool             // the splits are not drawn: whoever made predictions may have used them
+	taught      []int            // see countTaught; score sets it
+	predictions ops.Source       // [n×classes], column j is Class j
+	verdicts    []decide.Verdict // ascending by node; what people have said of labels
+	crossFitted bool             // no prediction comes from a network that was trained on the label of its node
+	combined    bool             // the predictions are those of combine
+	sizes       *ops.Sizes       // of graph; nil: score measures them
 }
 
 // base is the problem of the base classifier, without features.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/batch"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -13,7 +14,8 @@ var scoredColumns = []string{ScoreColumn, SuggestedColumn, ConfidenceColumn, Run
 
 // A runsRepair takes out runs that cannot be read, and what nodes have of runs that are not there.
 type runsRepair struct {
-	historyRepair // its store, report and batches
+	store  *kv.Store
+	report func(kv.Mend)
 }
 
 // run does nothing in a store of which checkRuns finds no problem.
@@ -141,7 +143,7 @@ func (r *runsRepair) removeScores(ctx context.Context) error {
 		}
 	}
 	var removed, scores, inBatch, scoresInBatch int64
-	err = r.inBatches(ctx, nodes, func(tx *kv.Tx, first, end int) (err error) {
+	err = batch.Each(ctx, r.store, batch.Size, nodes, func(tx *kv.Tx, first, end int) (err error) {
 		inBatch, scoresInBatch, err = removeScoresOf(tx, kv.NodeID(first), kv.NodeID(end), last)
 		return err
 	}, func(int, int) { removed, scores = removed+inBatch, scores+scoresInBatch })

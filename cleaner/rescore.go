@@ -6,9 +6,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
+
+// ErrNoCalibration says that the last run does not know how its scores were calibrated: it was made by an earlier version,
+// or with PresetPaper.
+var ErrNoCalibration = errors.New("the last run keeps no calibration")
 
 // A Rescored is what Rescore has done.
 type Rescored struct {
@@ -97,12 +102,12 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
 	if run.Model == nil || run.Model.Calibration == nil || !run.Model.Calibration.isWhole() {
 		return nil, fmt.Errorf("run %d: %w", run.ID, ErrNoCalibration)
 	}
-	newest, err := lastDecision(tx)
+	newest, err := decide.Newest(tx)
 	if err != nil {
 		return nil, err
 	}
 	before := *run
-	c := &calibrated{before: &before, run: run, last: newest.Seq, given: make(map[kv.NodeID]string)}
+	c := &calibrated{before: &before, run: run, last: newest, given: make(map[kv.NodeID]string)}
 	c.was = rateEstimate{shift: run.Model.Shift, lapse: run.Model.Lapse}
 	if c.distrusted, err = distrustedSince(ctx, tx, run); err != nil {
 		return nil, err
@@ -112,13 +117,13 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
 		return nil, err
 	}
 	knows := run.Model.Calibration.clone()
-	err = sinceRun(ctx, tx, run, func(said labelVerdict) error {
-		score, err := scores.At(said.node)
+	err = decide.VerdictsAfter(ctx, tx, run.Decisions, func(said decide.Verdict) error {
+		score, err := scores.At(said.Node)
 		if err != nil || score.IsNull() {
 			return err
 		}
-		c.given[said.node] = tx.Classes()[said.given]
-		wrong := said.given != said.now
+		c.given[said.Node] = tx.Classes()[said.Given]
+		wrong := said.Given != said.Now
 		if wrong {
 			c.wrong++
 		} else {
@@ -165,7 +170,10 @@ type scoreWriter struct {
 
 func (c *calibrated) newWriter(b *kv.Bulk) (w *scoreWriter, err error) {
 	tx := b.Tx()
-	w = &scoreWriter{calibrated: c, classes: classNumbers(c.run.Classes), nodes: tx.NumNodes()}
+	w = &scoreWriter{calibrated: c, classes: make(map[string]kv.Class), nodes: tx.NumNodes()}
+	for k, name := range c.run.Classes {
+		w.classes[name] = kv.Class(k)
+	}
 	if w.scores, err = tx.Reader(ScoreColumn); err != nil {
 		return nil, err
 	}

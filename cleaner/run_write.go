@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -267,7 +268,7 @@ func writeRun(
 	}
 	defer func() { err = errors.Join(err, w.closeIndexes()) }()
 	w.labels = p.labels
-	if w.decisions, err = from.Reader(DecisionColumn); err != nil && !errors.Is(err, kv.ErrNoColumn) {
+	if w.decisions, err = from.Reader(decide.Column); err != nil && !errors.Is(err, kv.ErrNoColumn) {
 		return err
 	}
 	n, ranks := len(result.scores.Data), p.rankClasses()

@@ -1,4 +1,4 @@
-package cleaner
+package decide
 
 import (
 	"encoding/binary"
@@ -96,7 +96,7 @@ func parseDecision(seq int64, b []byte) (d historyRecord, err error) {
 	}
 	node := r.count()
 	d.Node = kv.NodeID(node)
-	d.Kind, d.Before, d.After = DecisionKind(r.byte()), DecisionKind(r.byte()), DecisionKind(r.byte())
+	d.Kind, d.Before, d.After = Kind(r.byte()), Kind(r.byte()), Kind(r.byte())
 	d.Run = r.varint()
 	d.Score = math.Float64frombits(r.uint64())
 	d.Undoes = r.count()
@@ -190,6 +190,12 @@ func readDecision(tx *kv.Tx, seq int64) (historyRecord, error) {
 		return historyRecord{}, fmt.Errorf("history entry %d: %w", seq, err)
 	}
 	return parseDecision(seq, body)
+}
+
+// Newest returns the number of the newest entry; 0 where there is none.
+func Newest(tx *kv.Tx) (seq int64, err error) {
+	last, err := lastDecision(tx)
+	return last.Seq, err
 }
 
 // lastDecision is the newest entry; zero where there is none.

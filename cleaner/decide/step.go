@@ -1,4 +1,4 @@
-package cleaner
+package decide
 
 import (
 	"cmp"
@@ -11,7 +11,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A StepWriter takes the decisions of DecideSteps, one step after another.
+// lookEvery is how many entries or nodes are read between two looks at the context.
+const lookEvery = 512
+
+// A StepWriter takes the decisions of WriteSteps, one step after another.
 type StepWriter struct {
 	ctx     context.Context
 	tx      *kv.Tx
@@ -51,7 +54,7 @@ func (w *StepWriter) entries() Entries {
 }
 
 // Begin begins a step. One that nothing is added to is no step. A node may be decided on once in each step.
-func (w *StepWriter) Begin(opt DecideOptions) error {
+func (w *StepWriter) Begin(opt Options) error {
 	opt, err := opt.withDefaults()
 	if err != nil {
 		return fmt.Errorf("decision: %w", err)
@@ -69,7 +72,7 @@ func (w *StepWriter) Begin(opt DecideOptions) error {
 }
 
 // Add adds a decision to the step that began last.
-func (w *StepWriter) Add(req DecisionRequest) error {
+func (w *StepWriter) Add(req Request) error {
 	if int64(req.Node) >= int64(w.tx.NumNodes()) {
 		return cmp.Or(w.tx.Err(), fmt.Errorf("node number %d of %d: %w", req.Node, w.tx.NumNodes(), kv.ErrNotFound))
 	}
@@ -123,7 +126,7 @@ type draft struct {
 // A nodeState is what decisions change of a node.
 type nodeState struct {
 	label    string // "" is none
-	decision DecisionKind
+	decision Kind
 }
 
 // A nodeFacts is all that an entry says of its node.
@@ -138,7 +141,7 @@ type nodeFacts struct {
 // readFacts reads the facts of a node, given the values of its columns, null of columns that are not there.
 func readFacts(id string, value func(column string) (kv.Value, error)) (f nodeFacts, err error) {
 	var values [5]kv.Value
-	for i, column := range []string{kv.LabelColumn, DecisionColumn, SuggestedColumn, RunColumn, ScoreColumn} {
+	for i, column := range []string{kv.LabelColumn, Column, SuggestedColumn, RunColumn, ScoreColumn} {
 		if values[i], err = value(column); err != nil {
 			return f, err
 		}
@@ -148,7 +151,7 @@ func readFacts(id string, value func(column string) (kv.Value, error)) (f nodeFa
 		f.score = values[4].Float()
 	}
 	f.label = values[0].Str()
-	f.decision, err = parseStored(values[1])
+	f.decision, err = InForce(values[1])
 	return f, err
 }
 
@@ -195,23 +198,23 @@ func readState(tx *kv.Tx, v kv.NodeID) (state nodeState, err error) {
 	if err != nil {
 		return state, err
 	}
-	word, err := valueOrNull(tx, v, DecisionColumn)
+	word, err := valueOrNull(tx, v, Column)
 	if err != nil {
 		return state, err
 	}
 	state.label = label.Str()
-	state.decision, err = parseStored(word)
+	state.decision, err = InForce(word)
 	return state, err
 }
 
-// parseStored is the kind of a value of DecisionColumn.
-func parseStored(word kv.Value) (DecisionKind, error) {
+// InForce is the Kind that a value of Column stands for; kv.ErrCorrupt for a word that is none.
+func InForce(word kv.Value) (Kind, error) {
 	if word.IsNull() {
-		return NoDecision, nil
+		return None, nil
 	}
-	kind, err := ParseDecisionKind(word.Str())
+	kind, err := ParseKind(word.Str())
 	if err != nil {
-		return NoDecision, fmt.Errorf("column %s is %q: %w", DecisionColumn, word.Str(), kv.ErrCorrupt)
+		return None, fmt.Errorf("column %s is %q: %w", Column, word.Str(), kv.ErrCorrupt)
 	}
 	return kind, nil
 }
@@ -280,4 +283,25 @@ func (n *ChangedNode) change() string {
 	default:
 		return fmt.Sprintf("its score was of run %d, is of run %d", n.Was.Run, n.Is.Run)
 	}
+}
+
+// nodeError says of which node err speaks, by its external id.
+func nodeError(tx *kv.Tx, v kv.NodeID, err error) error {
+	id, idErr := tx.ID(v)
+	if idErr != nil {
+		return errors.Join(err, idErr)
+	}
+	return fmt.Errorf("node %s: %w", id, err)
+}
+
+// listClasses prints the first few class names.
+func listClasses(classes []string) string {
+	const few = 8
+	if len(classes) == 0 {
+		return "none"
+	}
+	if len(classes) > few {
+		return fmt.Sprintf("%q and %d more", classes[:few], len(classes)-few)
+	}
+	return fmt.Sprintf("%q", classes)
 }

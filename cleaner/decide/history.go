@@ -1,8 +1,7 @@
-package cleaner
+package decide
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -108,43 +107,32 @@ func nextDecision(last int64, e kv.Entry) (historyRecord, error) {
 	return parseDecision(seq, e.Value)
 }
 
-// AsOf names a moment in the past of a store: that at which a run read the labels, or a time. One of the two is set.
-type AsOf struct {
-	Run  int64     // of which run; 0: none
-	Time time.Time // what was entered at or before it counts; zero: none
-}
-
 // A PastLabel is what decisions had made of a node.
 type PastLabel struct {
-	Label    string       // "" is none
-	Decision DecisionKind // in force then
+	Label    string // "" is none
+	Decision Kind   // in force then
 }
 
-// LabelsAsOf returns what label and decision were at a moment of the past, of the nodes that were decided on since; all
-// others have been what they are. A decision that was made elsewhere counts from when it was entered. The work is that of
-// the entries since, and the map takes some 100 bytes a node. kv.ErrNotFound where there is no such run, ErrOptions unless
-// at has one of the two.
-func LabelsAsOf(ctx context.Context, tx *kv.Tx, at AsOf) (map[kv.NodeID]PastLabel, error) {
-	kept := int64(0) // entries up to here count
-	switch {
-	case (at.Run != 0) == !at.Time.IsZero():
-		return nil, fmt.Errorf("labels as of run %d, time %v: want one of the two: %w", at.Run, at.Time, ErrOptions)
-	case at.Run != 0:
-		run, err := readRun(tx, runKey(at.Run))
-		if errors.Is(err, kv.ErrNotFound) {
-			return nil, fmt.Errorf("labels as of run %d: %w", at.Run, kv.ErrNotFound)
-		}
-		if err != nil {
-			return nil, err
-		}
-		kept = run.Decisions
-	}
+// LabelsAt returns what label and decision were at a time, of the nodes that were decided on since; all others have been
+// what they are. A decision that was made elsewhere counts from when it was entered. The work is that of the entries since,
+// and the map takes some 100 bytes a node.
+func LabelsAt(ctx context.Context, tx *kv.Tx, moment time.Time) (map[kv.NodeID]PastLabel, error) {
+	return labelsBefore(ctx, tx, func(d *Decision) bool { return d.Entered.After(moment) })
+}
+
+// LabelsAfter is LabelsAt the moment at which an entry was the newest; 0 is before the first.
+func LabelsAfter(ctx context.Context, tx *kv.Tx, seq int64) (map[kv.NodeID]PastLabel, error) {
+	return labelsBefore(ctx, tx, func(d *Decision) bool { return d.Seq > seq })
+}
+
+// labelsBefore returns what the nodes of later entries had before them.
+func labelsBefore(ctx context.Context, tx *kv.Tx, isLater func(*Decision) bool) (map[kv.NodeID]PastLabel, error) {
 	labels := map[kv.NodeID]PastLabel{}
 	for d, err := range historyBackwards(ctx, tx, math.MaxInt64) {
 		if err != nil {
 			return nil, err
 		}
-		if d.Seq <= kept || at.Run == 0 && !d.Entered.After(at.Time) {
+		if !isLater(&d.Decision) {
 			break
 		}
 		labels[d.Node] = PastLabel{d.From, d.Before}

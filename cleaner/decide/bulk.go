@@ -1,4 +1,4 @@
-package cleaner
+package decide
 
 import (
 	"bytes"
@@ -189,7 +189,7 @@ func newFactReader(tx *kv.Tx) (*factReader, error) {
 	if r.ids, err = tx.Reader("id"); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{kv.LabelColumn, DecisionColumn, SuggestedColumn, RunColumn, ScoreColumn} {
+	for _, name := range []string{kv.LabelColumn, Column, SuggestedColumn, RunColumn, ScoreColumn} {
 		if _, there := tx.Column(name); !there {
 			continue
 		}
@@ -255,7 +255,7 @@ func (w *bulkWriter) changed(ctx context.Context) iter.Seq2[nodeChange, error] {
 			flags := record.Value[0]
 			c := nodeChange{
 				node:       kv.NodeID(binary.BigEndian.Uint64(record.Key)),
-				state:      nodeState{decision: DecisionKind(record.Value[1]), label: string(record.Value[2:])},
+				state:      nodeState{decision: Kind(record.Value[1]), label: string(record.Value[2:])},
 				relabelled: flags&flagRelabelled != 0, unscored: flags&flagUnscored != 0,
 			}
 			if !yield(c, nil) {
@@ -284,7 +284,7 @@ func (w *bulkWriter) columns(ctx context.Context) error {
 			return err
 		}
 	}
-	return w.column(ctx, DecisionColumn, kv.KindString, func(c nodeChange) (kv.Value, bool) {
+	return w.column(ctx, Column, kv.KindString, func(c nodeChange) (kv.Value, bool) {
 		return c.state.decision.value(), true
 	})
 }
@@ -455,7 +455,7 @@ func parseDraft(record spill.Record) (d draft, err error) {
 	flags := r.byte()
 	d.unscored = flags&flagUnscored != 0
 	if flags&flagShown != 0 {
-		d.shown = &Shown{Decision: DecisionKind(r.byte()), Run: r.varint()}
+		d.shown = &Shown{Decision: Kind(r.byte()), Run: r.varint()}
 		d.shown.Label, d.shown.Suggested = r.text(), r.text()
 	}
 	if r.failed || len(r.b) > 0 {

@@ -1,4 +1,4 @@
-package cleaner
+package decide
 
 import (
 	"context"
@@ -51,22 +51,22 @@ func TestRepair(t *testing.T) {
 			return tx.Space(historySpace).Put(nodeKey(v+1, 3), nil)
 		},
 		"label":    func(tx *kv.Tx, v kv.NodeID) error { return tx.SetLabel(v, "") },
-		"decision": func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v, DecisionColumn, kv.StringValue("accept")) },
+		"decision": func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v, Column, kv.StringValue("accept")) },
 		"decision without entry": func(tx *kv.Tx, v kv.NodeID) error {
-			return tx.SetValue(v+5, DecisionColumn, kv.StringValue("unsure"))
+			return tx.SetValue(v+5, Column, kv.StringValue("unsure"))
 		},
-		"column": func(tx *kv.Tx, _ kv.NodeID) error { return tx.DropColumn(DecisionColumn) },
+		"column": func(tx *kv.Tx, _ kv.NodeID) error { return tx.DropColumn(Column) },
 	} {
-		s := newPlanted(12, 60).load(t, true)
+		s := loaded(t, 12, 60)
 		v := kv.NodeID(0)
 		for states(t, s)[v].label == "" || states(t, s)[v+1].label == "" {
 			v++
 		}
-		opt := DecideOptions{Now: at(noon)}
-		mustDecide(t, s, opt, DecisionRequest{Node: v, Kind: Relabel, To: "beta"}, DecisionRequest{Node: v + 1, Kind: Reject})
-		mustDecide(t, s, opt, DecisionRequest{Node: v, Kind: Relabel, To: "gamma"})
+		opt := Options{Now: at(noon)}
+		mustDecide(t, s, opt, Request{Node: v, Kind: Relabel, To: "beta"}, Request{Node: v + 1, Kind: Reject})
+		mustDecide(t, s, opt, Request{Node: v, Kind: Relabel, To: "gamma"})
 		mustUndo(t, s, 1)
-		mustDecide(t, s, opt, DecisionRequest{Node: v, Kind: Unsure})
+		mustDecide(t, s, opt, Request{Node: v, Kind: Unsure})
 		want := states(t, s)
 		if err := s.Update(func(tx *kv.Tx) error { return damage(tx, v) }); err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -107,18 +107,18 @@ func TestRepair(t *testing.T) {
 // decidedSteps are decisions on the nodes of a store, for a history of some length: single ones, among them many about node
 // 0, and those of many nodes at once.
 func decidedSteps(r *rand.Rand, nodes, single, rounds int) (steps []decisionStep) {
-	request := func(v int) DecisionRequest {
+	request := func(v int) Request {
 		if r.IntN(2) == 0 {
-			return DecisionRequest{Node: kv.NodeID(v), Kind: Unsure}
+			return Request{Node: kv.NodeID(v), Kind: Unsure}
 		}
-		return DecisionRequest{Node: kv.NodeID(v), Kind: Relabel, To: []string{"alpha", "beta", "gamma"}[r.IntN(3)]}
+		return Request{Node: kv.NodeID(v), Kind: Relabel, To: []string{"alpha", "beta", "gamma"}[r.IntN(3)]}
 	}
 	for i := range single {
-		opt := DecideOptions{Who: "a", Now: at(noon.Add(time.Duration(i) * time.Second))}
-		steps = append(steps, decisionStep{Options: opt, Requests: []DecisionRequest{request(r.IntN(2) * r.IntN(nodes))}})
+		opt := Options{Who: "a", Now: at(noon.Add(time.Duration(i) * time.Second))}
+		steps = append(steps, decisionStep{Options: opt, Requests: []Request{request(r.IntN(2) * r.IntN(nodes))}})
 	}
 	for range rounds {
-		step := decisionStep{Options: DecideOptions{Who: "b", Now: at(noon.Add(time.Hour))}}
+		step := decisionStep{Options: Options{Who: "b", Now: at(noon.Add(time.Hour))}}
 		for v := range nodes {
 			step.Requests = append(step.Requests, request(v))
 		}
@@ -157,7 +157,7 @@ func TestRepairOfManyEntries(t *testing.T) {
 	ctx := context.Background()
 	const nodes = 2000
 	thousands := longtest.Of(10, 50)
-	s := newPlanted(33, nodes).load(t, true)
+	s := loaded(t, 33, nodes)
 	made, err := decideSteps(ctx, s, decidedSteps(rand.New(rand.NewPCG(33, 0)), nodes, 200*thousands, 2*thousands/5))
 	if err != nil || len(made) != 1000*thousands {
 		t.Fatalf("got %d decisions, %v, want %d thousand", len(made), err, thousands)
@@ -221,7 +221,7 @@ func TestRepairInParts(t *testing.T) {
 		{"at once", 1000, false}, {"in sevens", 7, false}, {"stopped in sevens", 7, true}, {"stopped one by one", 1, true},
 	} {
 		stop := func() {}
-		s, err := index.Open(newPlanted(34, nodes).loadDir(t), kv.Options{MemoryBudget: 64 << 20, Observe: func(e kv.Event) {
+		s, err := index.Open(loadDir(t, 34, nodes), kv.Options{MemoryBudget: 64 << 20, Observe: func(e kv.Event) {
 			if e.Kind == kv.EventCommit && e.Records > 0 {
 				stop()
 			}
@@ -234,7 +234,7 @@ func TestRepairInParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Undo(t.Context(), s, 12, DecideOptions{Now: at(noon.Add(2 * time.Hour))}); err != nil {
+		if _, err := Undo(t.Context(), s, 12, Options{Now: at(noon.Add(2 * time.Hour))}, nil); err != nil {
 			t.Fatal(err)
 		}
 		made := historyOf(t, s, kv.NoNode)
@@ -247,7 +247,7 @@ func TestRepairInParts(t *testing.T) {
 				return err
 			}
 			for v := range kv.NodeID(nodes) {
-				if err := errors.Join(tx.SetValue(v, DecisionColumn, kv.Value{}), tx.Space(historySpace).Put(nodeKey(v, 40), nil)); err != nil {
+				if err := errors.Join(tx.SetValue(v, Column, kv.Value{}), tx.Space(historySpace).Put(nodeKey(v, 40), nil)); err != nil {
 					return err
 				}
 			}
@@ -302,35 +302,5 @@ func TestRepairInParts(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// Ranges that do not fit into a transaction are halved: each number is done once, in order.
-func TestRepairHalvesWhatDoesNotFit(t *testing.T) {
-	s := newPlanted(35, 60).load(t, true)
-	const n = 40_000
-	tries, next := 0, 0
-	r := historyRepair{store: s, atOnce: n}
-	err := r.inBatches(t.Context(), n, func(tx *kv.Tx, first, end int) error {
-		tries++
-		for i := first; i < end; i++ {
-			if err := tx.Space("scratch").Put(entryKey(int64(i)), nil); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, func(first, end int) {
-		if first != next || end <= first {
-			t.Errorf("got %d to %d done, want from %d", first, end, next)
-		}
-		next = end
-	})
-	if err != nil || next != n || tries < 3 {
-		t.Errorf("got %d of %d done in %d tries, %v", next, n, tries, err)
-	}
-	failure := errors.New("failure")
-	err = r.inBatches(t.Context(), n, func(*kv.Tx, int, int) error { return failure }, func(int, int) { t.Error("done in spite of a failure") })
-	if !errors.Is(err, failure) {
-		t.Errorf("got %v, want the failure of what is written", err)
 	}
 }

@@ -1,4 +1,4 @@
-package cleaner
+package decide
 
 import (
 	"context"
@@ -78,12 +78,12 @@ func suggest(t *testing.T, s *kv.Store, class string) {
 
 // acceptAll accepts the suggestions of all nodes, in one step, as far as shown tells.
 func acceptAll(ctx context.Context, s *kv.Store, n int, shown func(v kv.NodeID) *Shown) (Entries, error) {
-	return DecideSteps(ctx, s, func(w *StepWriter) error {
-		if err := w.Begin(DecideOptions{Who: "ada", Now: at(noon)}); err != nil {
+	return WriteSteps(ctx, s, func(w *StepWriter) error {
+		if err := w.Begin(Options{Who: "ada", Now: at(noon)}); err != nil {
 			return err
 		}
 		for v := range kv.NodeID(n) {
-			if err := w.Add(DecisionRequest{Node: v, Kind: Accept, Shown: shown(v)}); err != nil {
+			if err := w.Add(Request{Node: v, Kind: Accept, Shown: shown(v)}); err != nil {
 				return err
 			}
 		}
@@ -119,7 +119,7 @@ func TestBulkDecisionsHoldLittle(t *testing.T) {
 		t.Fatalf("got %+v, %v, want one step of %d entries", made, err, nodes)
 	}
 	before = objects()
-	back, err := Undo(t.Context(), s, 1, DecideOptions{})
+	back, err := Undo(t.Context(), s, 1, Options{}, nil)
 	if err != nil || back != (Entries{First: nodes + 1, Last: 2 * nodes, Steps: 1}) {
 		t.Fatalf("got %+v, %v, want one step of %d entries", back, err, nodes)
 	}
@@ -140,12 +140,12 @@ func TestUndoOfManySteps(t *testing.T) {
 	before := states(t, s)
 	decide := func(first, end int) {
 		t.Helper()
-		_, err := DecideSteps(t.Context(), s, func(w *StepWriter) error {
+		_, err := WriteSteps(t.Context(), s, func(w *StepWriter) error {
 			for i := first; i < end; i++ {
-				if err := w.Begin(DecideOptions{}); err != nil {
+				if err := w.Begin(Options{}); err != nil {
 					return err
 				}
-				req := DecisionRequest{Node: kv.NodeID(i % nodes), Kind: Relabel, To: []string{"A", "B", "C"}[i/nodes%3]}
+				req := Request{Node: kv.NodeID(i % nodes), Kind: Relabel, To: []string{"A", "B", "C"}[i/nodes%3]}
 				if err := w.Add(req); err != nil {
 					return err
 				}
@@ -157,18 +157,18 @@ func TestUndoOfManySteps(t *testing.T) {
 		}
 	}
 	decide(0, steps/2)
-	if _, err := Undo(t.Context(), s, 10, DecideOptions{}); err != nil {
+	if _, err := Undo(t.Context(), s, 10, Options{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	decide(steps/2, steps)
-	back, err := Undo(t.Context(), s, steps-10, DecideOptions{})
+	back, err := Undo(t.Context(), s, steps-10, Options{}, nil)
 	if err != nil || back.Steps != steps-10 || back.Len() != steps-10 {
 		t.Fatalf("got %+v, %v, want %d steps of an entry", back, err, steps-10)
 	}
 	if !maps.Equal(states(t, s), before) {
 		t.Error("after the undo labels and decisions are not what they were")
 	}
-	if _, err := Undo(t.Context(), s, 1, DecideOptions{}); !errors.Is(err, ErrNothingToUndo) {
+	if _, err := Undo(t.Context(), s, 1, Options{}, nil); !errors.Is(err, ErrNothingToUndo) {
 		t.Errorf("one step more: got %v, want ErrNothingToUndo", err)
 	}
 	mustEndTrue(t, s)
@@ -226,7 +226,7 @@ func TestDecideAboutWhatWasShown(t *testing.T) {
 			t.Errorf("%d nodes, nothing changed: got %+v, %v, want all decided", nodes, made, err)
 		}
 		again := *shown(4)
-		_, err := Decide(t.Context(), s, []DecisionRequest{{Node: 4, Kind: Unsure, Shown: &again}}, DecideOptions{})
+		_, err := Write(t.Context(), s, []Request{{Node: 4, Kind: Unsure, Shown: &again}}, Options{})
 		if !errors.Is(err, ErrChanged) {
 			t.Errorf("decided by somebody else meanwhile: got %v, want ErrChanged", err)
 		}
@@ -237,17 +237,17 @@ func TestDecideAboutWhatWasShown(t *testing.T) {
 // TestUndoStep takes back a step only while it is the last.
 func TestUndoStep(t *testing.T) {
 	s := suggestedStore(t, 30, func() {})
-	mine := mustDecide(t, s, DecideOptions{}, DecisionRequest{Node: 1, Kind: Unsure})[0].Step
-	theirs := mustDecide(t, s, DecideOptions{}, DecisionRequest{Node: 2, Kind: Unsure})[0].Step
-	if _, err := UndoStep(t.Context(), s, mine, DecideOptions{}); !errors.Is(err, ErrChanged) {
+	mine := mustDecide(t, s, Options{}, Request{Node: 1, Kind: Unsure})[0].Step
+	theirs := mustDecide(t, s, Options{}, Request{Node: 2, Kind: Unsure})[0].Step
+	if _, err := UndoStep(t.Context(), s, mine, Options{}, nil); !errors.Is(err, ErrChanged) {
 		t.Errorf("a step before the last: got %v, want ErrChanged", err)
 	}
 	for _, step := range []int64{theirs, mine} {
-		if back, err := UndoStep(t.Context(), s, step, DecideOptions{}); err != nil || back.Len() != 1 {
+		if back, err := UndoStep(t.Context(), s, step, Options{}, nil); err != nil || back.Len() != 1 {
 			t.Errorf("step %d: got %+v, %v, want one entry", step, back, err)
 		}
 	}
-	if _, err := UndoStep(t.Context(), s, mine, DecideOptions{}); !errors.Is(err, ErrChanged) {
+	if _, err := UndoStep(t.Context(), s, mine, Options{}, nil); !errors.Is(err, ErrChanged) {
 		t.Errorf("a step that was taken back: got %v, want ErrChanged", err)
 	}
 }
@@ -258,20 +258,20 @@ func TestBulkDecisionsRefuse(t *testing.T) {
 	s := suggestedStore(t, nodes, func() {})
 	before := states(t, s)
 	for name, test := range map[string]struct {
-		extra []DecisionRequest
+		extra []Request
 		want  error
 		says  string
 	}{
-		"twice":    {[]DecisionRequest{{Node: 9, Kind: Unsure}, {Node: 2, Kind: Unsure}}, ErrDecidedTwice, "node n9: "},
-		"no node":  {[]DecisionRequest{{Node: nodes, Kind: Unsure}}, kv.ErrNotFound, "node number 30000 of 30000"},
-		"no class": {[]DecisionRequest{{Node: 5, Kind: Relabel, To: "X"}}, ErrUnknownClass, "node n5: relabel"},
+		"twice":    {[]Request{{Node: 9, Kind: Unsure}, {Node: 2, Kind: Unsure}}, ErrDecidedTwice, "node n9: "},
+		"no node":  {[]Request{{Node: nodes, Kind: Unsure}}, kv.ErrNotFound, "node number 30000 of 30000"},
+		"no class": {[]Request{{Node: 5, Kind: Relabel, To: "X"}}, ErrUnknownClass, "node n5: relabel"},
 	} {
-		_, err := DecideSteps(t.Context(), s, func(w *StepWriter) error {
-			if err := w.Begin(DecideOptions{}); err != nil {
+		_, err := WriteSteps(t.Context(), s, func(w *StepWriter) error {
+			if err := w.Begin(Options{}); err != nil {
 				return err
 			}
 			for v := range kv.NodeID(nodes) {
-				if err := w.Add(DecisionRequest{Node: v, Kind: Unsure}); err != nil {
+				if err := w.Add(Request{Node: v, Kind: Unsure}); err != nil {
 					return err
 				}
 			}

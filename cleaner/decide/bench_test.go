@@ -1,4 +1,4 @@
-package cleaner
+package decide
 
 import (
 	"context"
@@ -47,14 +47,14 @@ func BenchmarkDecide(b *testing.B) {
 		for _, batch := range []int{1, 100, min(n, 20_000)} {
 			b.Run(fmt.Sprintf("nodes=%d/batch=%d", n, batch), func(b *testing.B) {
 				b.ReportAllocs()
-				reqs := make([]DecisionRequest, batch)
+				reqs := make([]Request, batch)
 				next := 0
 				for b.Loop() {
 					for i := range reqs {
-						reqs[i] = DecisionRequest{Node: kv.NodeID(next % n), Kind: Relabel, To: fmt.Sprint((next / n) % 10)}
+						reqs[i] = Request{Node: kv.NodeID(next % n), Kind: Relabel, To: fmt.Sprint((next / n) % 10)}
 						next++
 					}
-					if _, err := Decide(context.Background(), s, reqs, DecideOptions{Who: "bench"}); err != nil {
+					if _, err := Write(context.Background(), s, reqs, Options{Who: "bench"}); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -67,11 +67,11 @@ func BenchmarkDecide(b *testing.B) {
 func BenchmarkHistory(b *testing.B) {
 	const decided = 100_000
 	s := benchStore(b, decided)
-	reqs := make([]DecisionRequest, decided)
+	reqs := make([]Request, decided)
 	for i := range reqs {
-		reqs[i] = DecisionRequest{Node: kv.NodeID(i), Kind: Reject}
+		reqs[i] = Request{Node: kv.NodeID(i), Kind: Reject}
 	}
-	if _, err := Decide(context.Background(), s, reqs, DecideOptions{Who: "bench"}); err != nil {
+	if _, err := Write(context.Background(), s, reqs, Options{Who: "bench"}); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()

@@ -1,4 +1,9 @@
-package cleaner
+// Package decide keeps what people decided about labels, in a history that only grows. It computes no score: of a node it
+// reads what the last run wrote, so that an entry can say what the person saw.
+//
+// [Write] makes decisions and [Undo] takes steps of them back; [History], [LabelsAt] and [OriginalLabels] read them again.
+// [Verdicts] are what they say of the labels that were given.
+package decide
 
 import (
 	"context"
@@ -16,29 +21,36 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// DecisionColumn has the decision in force for a node, by the name of its DecisionKind; null where nobody has decided,
+// Column has the decision in force for a node, by the name of its Kind; null where nobody has decided,
 // or all decisions were taken back. It is a string column, which the first decision makes.
-const DecisionColumn = "decision"
+const Column = "decision"
 
-// A DecisionKind is what a person says about the label of a node. The numbers are written to disk.
-type DecisionKind uint8
+// Columns that a run writes. An entry keeps what they say of its node, and undoing can remove a score.
+const (
+	ScoreColumn     = "score"     // single: the chance that the given label is wrong; null where unlabelled
+	SuggestedColumn = "suggested" // class: the label to accept
+	RunColumn       = "run"       // int: the run that last scored the node
+)
+
+// A Kind is what a person says about the label of a node. The numbers are written to disk.
+type Kind uint8
 
 // The kinds of decisions.
 const (
-	Accept  DecisionKind = 1 // the suggested label becomes the label
-	Reject  DecisionKind = 2 // the label is right
-	Relabel DecisionKind = 3 // a label that the person names becomes the label
-	Unlabel DecisionKind = 4 // the label is removed, the node stays
-	Unsure  DecisionKind = 5 // looked at and left as it is
+	Accept  Kind = 1 // the suggested label becomes the label
+	Reject  Kind = 2 // the label is right
+	Relabel Kind = 3 // a label that the person names becomes the label
+	Unlabel Kind = 4 // the label is removed, the node stays
+	Unsure  Kind = 5 // looked at and left as it is
 )
 
-// NoDecision is the DecisionKind of a node that nobody has decided on.
-const NoDecision DecisionKind = 0
+// None is the Kind of a node that nobody has decided on.
+const None Kind = 0
 
 var decisionWords = [...]string{"", "accept", "reject", "relabel", "unlabel", "unsure"}
 
-// String is the kind as it stands in DecisionColumn: accept, reject, relabel, unlabel or unsure; empty of NoDecision.
-func (k DecisionKind) String() string {
+// String is the kind as it stands in Column: accept, reject, relabel, unlabel or unsure; empty of None.
+func (k Kind) String() string {
 	if int(k) < len(decisionWords) {
 		return decisionWords[k]
 	}
@@ -46,20 +58,20 @@ func (k DecisionKind) String() string {
 }
 
 // isDecision reports whether the kind is one of the five.
-func (k DecisionKind) isDecision() bool { return k != NoDecision && int(k) < len(decisionWords) }
+func (k Kind) isDecision() bool { return k != None && int(k) < len(decisionWords) }
 
-// ParseDecisionKind is the inverse of DecisionKind.String, of the five kinds; ErrOptions for any other word.
-func ParseDecisionKind(word string) (DecisionKind, error) {
+// ParseKind is the inverse of Kind.String, of the five kinds; ErrOptions for any other word.
+func ParseKind(word string) (Kind, error) {
 	if k := slices.Index(decisionWords[1:], word); k >= 0 {
-		return DecisionKind(k + 1), nil
+		return Kind(k + 1), nil
 	}
-	return NoDecision, fmt.Errorf("decision %q: want accept, reject, relabel, unlabel or unsure: %w", word, ErrOptions)
+	return None, fmt.Errorf("decision %q: want accept, reject, relabel, unlabel or unsure: %w", word, ErrOptions)
 }
 
 // A Decision is one entry of the history: a decision about one node, or that one was taken back.
 type Decision struct {
 	Seq  int64 // 1, 2, … without gaps
-	Step int64 // 1, 2, …: what one Decide made, or what Undo made to take one back
+	Step int64 // 1, 2, …: what one Write made, or what Undo made to take one back
 
 	// Times are UTC, to the microsecond. Entered is never before that of an earlier entry; Time can be, where decisions
 	// are entered that were made elsewhere.
@@ -67,11 +79,11 @@ type Decision struct {
 	Entered time.Time // when it came into this history
 
 	Node kv.NodeID
-	ID   string       // the node's external id
-	Kind DecisionKind // of an entry that takes one back: that one's
+	ID   string // the node's external id
+	Kind Kind   // of an entry that takes one back: that one's
 
-	From, To      string       // label before and after; "" is none
-	Before, After DecisionKind // what DecisionColumn says before and after
+	From, To      string // label before and after; "" is none
+	Before, After Kind   // what Column says before and after
 
 	Who, Why string
 	Run      int64   // the run that last scored the node; 0: none
@@ -80,10 +92,10 @@ type Decision struct {
 	Undoes int64 // Seq of the entry that this one takes back; 0: it is a decision
 }
 
-// A DecisionRequest asks for one decision.
-type DecisionRequest struct {
+// A Request asks for one decision.
+type Request struct {
 	Node kv.NodeID
-	Kind DecisionKind
+	Kind Kind
 	To   string // the label to give, of Relabel only
 
 	// Shown is what the person who decides has seen of the node. Where the node is no longer like that nothing is
@@ -93,13 +105,13 @@ type DecisionRequest struct {
 
 // Shown is what a person sees of a node before a decision.
 type Shown struct {
-	Label, Suggested string       // "" is none
-	Decision         DecisionKind // in force
-	Run              int64        // the run that last scored the node; 0: none
+	Label, Suggested string // "" is none
+	Decision         Kind   // in force
+	Run              int64  // the run that last scored the node; 0: none
 }
 
-// DecideOptions says who decides.
-type DecideOptions struct {
+// Options says who decides.
+type Options struct {
 	Who  string           // at most MaxWho bytes of UTF-8, with no control characters but tab and newline
 	Why  string           // at most MaxWhy bytes of the same
 	Made time.Time        // when the decision was made, of a year up to 9999; zero: Now
@@ -113,7 +125,7 @@ const (
 )
 
 // withDefaults checks the options, and has Now stand still.
-func (opt DecideOptions) withDefaults() (DecideOptions, error) {
+func (opt Options) withDefaults() (Options, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
@@ -171,9 +183,9 @@ func (e Entries) Read(ctx context.Context, tx *kv.Tx) iter.Seq2[Decision, error]
 	}
 }
 
-// Decide writes decisions: labels, DecisionColumn and history in one step, which Undo takes back as one. All of it is
-// on disk when Decide returns, or nothing of it has happened. Decisions come back in the order of the requests; of none
-// there is no step. A node that was decided on before can be decided on again. DecideSteps is for more decisions than
+// Write writes decisions: labels, Column and history in one step, which Undo takes back as one. All of it is
+// on disk when Write returns, or nothing of it has happened. Decisions come back in the order of the requests; of none
+// there is no step. A node that was decided on before can be decided on again. WriteSteps is for more decisions than
 // memory should hold.
 //
 // A decision is about what was shown. Where one node is not what its request says was Shown, nothing is decided, about
@@ -183,8 +195,8 @@ func (e Entries) Read(ctx context.Context, tx *kv.Tx) iter.Seq2[Decision, error]
 // node. Reject and Unlabel of an unlabelled node are ErrUnlabelled. Relabel to a class that the store does not have is
 // ErrUnknownClass: a slip of the pen does not make a class. A node that is asked for twice is ErrDecidedTwice, one that
 // is not there kv.ErrNotFound. Requests and options that are no decision are ErrOptions.
-func Decide(ctx context.Context, s *kv.Store, reqs []DecisionRequest, opt DecideOptions) ([]Decision, error) {
-	entries, err := DecideSteps(ctx, s, func(w *StepWriter) error {
+func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Decision, error) {
+	entries, err := WriteSteps(ctx, s, func(w *StepWriter) error {
 		if err := w.Begin(opt); err != nil {
 			return err
 		}
@@ -214,13 +226,13 @@ func Decide(ctx context.Context, s *kv.Store, reqs []DecisionRequest, opt Decide
 	return made, nil
 }
 
-// DecideSteps is Decide for any number of decisions, in any number of steps, in one write. Name tells them to a
+// WriteSteps is Write for any number of decisions, in any number of steps, in one write. Name tells them to a
 // StepWriter. It is called a second time where a transaction does not hold them, and must then name the same.
 //
 // What fits into a transaction is one, and its price does not depend on the size of the store. More is written by a
 // kv.Bulk, which rewrites the columns, the index on label, and the history. The decisions then wait in temporary files in
 // the directory of the store, and memory holds a few times kv.Bulk.SortMemory of them.
-func DecideSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (Entries, error) {
+func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (Entries, error) {
 	var made Entries
 	err := s.Update(func(tx *kv.Tx) error {
 		u := updater{tx: tx, inStep: roaring.New()}
@@ -246,18 +258,22 @@ func DecideSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) erro
 	return made, nil
 }
 
+// SeenByScores returns the newest entry whose label the scores in the store have seen, 0 for none. Nil is for a store
+// without scores. Package cleaner knows it of its last run.
+type SeenByScores func(tx *kv.Tx) (seq int64, err error)
+
 // Undo takes back the last steps that were not taken back yet: the nodes get the labels and decisions from before them.
-// That is written as DecideSteps writes, at the end of the history, one step for each that is taken back, the latest
+// That is written as WriteSteps writes, at the end of the history, one step for each that is taken back, the latest
 // first; nothing is deleted, and what Undo wrote is not taken back in turn. Where there are fewer such steps it is
 // ErrNothingToUndo, and nothing is done.
 //
 // A label that was changed since by other means than decisions is set back all the same; From says what it was. A score
-// of the label that is taken back, by a run after the decision, is removed: see Entries.Unscored.
-func Undo(ctx context.Context, s *kv.Store, steps int, opt DecideOptions) (Entries, error) {
+// of the label that is taken back, by a run after the decision, is removed: see Entries.Unscored and SeenByScores.
+func Undo(ctx context.Context, s *kv.Store, steps int, opt Options, seen SeenByScores) (Entries, error) {
 	if steps < 1 {
 		return Entries{}, fmt.Errorf("undo %d steps: want 1 or more: %w", steps, ErrOptions)
 	}
-	return undo(ctx, s, opt, func(tx *kv.Tx, last int64) ([]stepRange, error) {
+	return undo(ctx, s, opt, seen, func(tx *kv.Tx, last int64) ([]stepRange, error) {
 		found, count, err := undoable(ctx, tx, last, steps)
 		if err == nil && count < steps {
 			err = fmt.Errorf("undo %d steps: %d can be taken back: %w", steps, count, ErrNothingToUndo)
@@ -268,8 +284,8 @@ func Undo(ctx context.Context, s *kv.Store, steps int, opt DecideOptions) (Entri
 
 // UndoStep is Undo of the step with a number, which must be the last that was not taken back yet. Where it is not, since
 // somebody has decided after it or has taken it back, it is ErrChanged.
-func UndoStep(ctx context.Context, s *kv.Store, step int64, opt DecideOptions) (Entries, error) {
-	return undo(ctx, s, opt, func(tx *kv.Tx, last int64) ([]stepRange, error) {
+func UndoStep(ctx context.Context, s *kv.Store, step int64, opt Options, seen SeenByScores) (Entries, error) {
+	return undo(ctx, s, opt, seen, func(tx *kv.Tx, last int64) ([]stepRange, error) {
 		found, count, err := undoable(ctx, tx, last, 1)
 		if err != nil {
 			return nil, err

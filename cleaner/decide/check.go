@@ -1,4 +1,4 @@
-package cleaner
+package decide
 
 import (
 	"context"
@@ -9,11 +9,11 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// CheckHistory compares the history with itself and with the columns, and calls report for each entry that is missing,
+// Check compares the history with itself and with the columns, and calls report for each entry that is missing,
 // damaged or out of order, and for each node whose label or decision is not what the last entry about it says. A label
 // that kv.Tx.SetLabel gave to a node that was decided on is one of these, as it cannot be told from a decision that was
-// lost: Decide is the way to change such a label. It returns an error only where it cannot go on, as ctx.Err().
-func CheckHistory(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
+// lost: Write is the way to change such a label. It returns an error only where it cannot go on, as ctx.Err().
+func Check(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 	c := historyChecker{tx: tx, report: report}
 	if err := c.entries(ctx); err != nil {
 		return err
@@ -21,7 +21,7 @@ func CheckHistory(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error
 	return c.nodes(ctx)
 }
 
-// A historyChecker is what the parts of one CheckHistory share.
+// A historyChecker is what the parts of one Check share.
 type historyChecker struct {
 	tx     *kv.Tx
 	report func(kv.Problem)
@@ -116,10 +116,10 @@ func (c *historyChecker) nodes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	decisions, err := c.tx.Reader(DecisionColumn)
+	decisions, err := c.tx.Reader(Column)
 	if errors.Is(err, kv.ErrNoColumn) {
 		if c.count > 0 {
-			c.problem("there are %d entries, and no column %s", c.count, DecisionColumn)
+			c.problem("there are %d entries, and no column %s", c.count, Column)
 		}
 		return nil
 	}

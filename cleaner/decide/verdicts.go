@@ -1,8 +1,7 @@
-package cleaner
+package decide
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -11,24 +10,24 @@ import (
 // mostVerdicts bounds how many verdicts are taken in: as many say all that verdicts can say.
 const mostVerdicts = 1 << 16
 
-// A labelVerdict is what a person has said of the label that a node was given: that it is right, or that the label which
+// A Verdict is what a person has said of the label that a node was given: that it is right, or that the label which
 // the node has now is. Now is kv.NoClass where it has none.
-type labelVerdict struct {
-	node       kv.NodeID
-	given, now kv.Class
+type Verdict struct {
+	Node       kv.NodeID
+	Given, Now kv.Class
 }
 
-// readVerdicts returns what the decisions in force say of the labels before all decisions, ascending by node. Where a
+// Verdicts returns what the decisions in force say of the labels before all decisions, ascending by node. Where a
 // label was changed since by other means, or there was none, nothing is said.
-func readVerdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]labelVerdict, error) {
-	if _, ok := tx.Column(DecisionColumn); !ok {
+func Verdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]Verdict, error) {
+	if _, ok := tx.Column(Column); !ok {
 		return nil, nil
 	}
-	decisions, err := tx.Reader(DecisionColumn)
+	decisions, err := tx.Reader(Column)
 	if err != nil {
 		return nil, err
 	}
-	var verdicts []labelVerdict
+	var verdicts []Verdict
 	classes := classNumbers(tx.Classes())
 	for v := range kv.NodeID(len(labels)) {
 		if v%lookEvery == 0 && ctx.Err() != nil {
@@ -68,7 +67,7 @@ func classNumbers(classes []string) map[string]kv.Class {
 // there are none, or they were taken back, or they are unsure, or there was no label, or it was changed since by other means.
 func verdictOn(
 	tx *kv.Tx, v kv.NodeID, now kv.Class, after int64, classes map[string]kv.Class,
-) (said labelVerdict, ok bool, err error) {
+) (said Verdict, ok bool, err error) {
 	var first, last *Decision
 	for seq, err := range entriesOf(tx, v) {
 		if err != nil {
@@ -86,7 +85,7 @@ func verdictOn(
 		}
 		last = &d.Decision
 	}
-	if first == nil || last.After == NoDecision || last.After == Unsure {
+	if first == nil || last.After == None || last.After == Unsure {
 		return said, false, nil
 	}
 	given, known := classes[first.From]
@@ -96,22 +95,18 @@ func verdictOn(
 			return said, false, nil
 		}
 	}
-	return labelVerdict{node: v, given: given, now: now}, known && to == now, nil
+	return Verdict{Node: v, Given: given, Now: now}, known && to == now, nil
 }
 
-// ErrNoCalibration says that the last run does not know how its scores were calibrated: it was made by an earlier version,
-// or with PresetPaper.
-var ErrNoCalibration = errors.New("the last run keeps no calibration")
-
-// sinceRun calls visit for the nodes that were decided on after a run began, in the order of the history, with what the
-// decisions say of the label that the run saw.
-func sinceRun(ctx context.Context, tx *kv.Tx, run *Run, visit func(labelVerdict) error) error {
+// VerdictsAfter calls visit for the nodes that were decided on after an entry, in the order of the history, with what the
+// decisions say of the label from before them.
+func VerdictsAfter(ctx context.Context, tx *kv.Tx, seq int64, visit func(Verdict) error) error {
 	reader, err := tx.Reader(kv.LabelColumn)
 	if err != nil {
 		return err
 	}
 	seen, classes := make(map[kv.NodeID]bool), classNumbers(tx.Classes())
-	for d, err := range historyRecords(ctx, tx, run.Decisions+1) {
+	for d, err := range historyRecords(ctx, tx, seq+1) {
 		if err != nil {
 			return err
 		}
@@ -129,7 +124,7 @@ func sinceRun(ctx context.Context, tx *kv.Tx, run *Run, visit func(labelVerdict)
 		if !label.IsNull() {
 			now = classes[label.Str()]
 		}
-		said, ok, err := verdictOn(tx, d.Node, now, run.Decisions, classes)
+		said, ok, err := verdictOn(tx, d.Node, now, seq, classes)
 		if err != nil {
 			return err
 		}
@@ -140,4 +135,32 @@ func sinceRun(ctx context.Context, tx *kv.Tx, run *Run, visit func(labelVerdict)
 		}
 	}
 	return nil
+}
+
+// CountReversed counts the nodes that were decided on before the end of an entry, and whose decision is another now. It
+// looks at the first nodes that were decided on since, as many as give verdicts.
+func CountReversed(ctx context.Context, tx *kv.Tx, seq int64) (count int, err error) {
+	type standing struct {
+		decision Kind
+		label    string
+	}
+	seen, now := make(map[kv.NodeID]standing), make(map[kv.NodeID]standing)
+	for d, err := range historyRecords(ctx, tx, seq+1) {
+		if err != nil {
+			return 0, err
+		}
+		if _, ok := seen[d.Node]; !ok {
+			if len(seen) == mostVerdicts {
+				break
+			}
+			seen[d.Node] = standing{d.Before, d.From}
+		}
+		now[d.Node] = standing{d.After, d.To}
+	}
+	for v, was := range seen {
+		if was.decision != None && was.decision != Unsure && was != now[v] {
+			count++
+		}
+	}
+	return count, nil
 }

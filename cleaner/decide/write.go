@@ -1,4 +1,4 @@
-package cleaner
+package decide
 
 import (
 	"errors"
@@ -62,12 +62,12 @@ func (u *updater) put(d draft) error {
 			return err
 		}
 	}
-	if _, there := u.tx.Column(DecisionColumn); !there {
-		if err := u.tx.AddColumn(DecisionColumn, kv.KindString); err != nil {
+	if _, there := u.tx.Column(Column); !there {
+		if err := u.tx.AddColumn(Column, kv.KindString); err != nil {
 			return err
 		}
 	}
-	if err := u.tx.SetValue(d.Node, DecisionColumn, d.After.value()); err != nil {
+	if err := u.tx.SetValue(d.Node, Column, d.After.value()); err != nil {
 		return err
 	}
 	history := u.tx.Space(historySpace)
@@ -80,9 +80,9 @@ func (u *updater) put(d draft) error {
 	return history.Put(nodeKey(d.Node, d.Seq), nil)
 }
 
-// value is the kind as DecisionColumn has it.
-func (k DecisionKind) value() kv.Value {
-	if k == NoDecision {
+// value is the kind as Column has it.
+func (k Kind) value() kv.Value {
+	if k == None {
 		return kv.Value{}
 	}
 	return kv.StringValue(k.String())

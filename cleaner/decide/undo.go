@@ -1,8 +1,7 @@
-package cleaner
+package decide
 
 import (
 	"context"
-	"errors"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 
@@ -11,16 +10,19 @@ import (
 
 // undo takes back the steps that find names, given the snapshot and its newest entry.
 func undo(
-	ctx context.Context, s *kv.Store, opt DecideOptions, find func(tx *kv.Tx, last int64) ([]stepRange, error),
+	ctx context.Context, s *kv.Store, opt Options, seenBy SeenByScores,
+	find func(tx *kv.Tx, last int64) ([]stepRange, error),
 ) (Entries, error) {
-	return DecideSteps(ctx, s, func(w *StepWriter) error {
+	return WriteSteps(ctx, s, func(w *StepWriter) error {
 		found, err := find(w.tx, w.seq)
 		if err != nil {
 			return err
 		}
-		seen, err := seenByLastRun(w.tx)
-		if err != nil {
-			return err
+		seen := int64(0)
+		if seenBy != nil {
+			if seen, err = seenBy(w.tx); err != nil {
+				return err
+			}
 		}
 		tx := s.Begin() // entries that are there do not change, and are read in order
 		defer tx.Close()
@@ -48,7 +50,7 @@ func undo(
 	})
 }
 
-// takeBack adds the entry that takes one back. Seen is the newest entry whose label the last run has seen.
+// takeBack adds the entry that takes one back. Seen is the newest entry whose label the scores have seen.
 func (w *StepWriter) takeBack(undone historyRecord, seen int64) error {
 	return w.add(draft{
 		historyRecord: historyRecord{
@@ -94,16 +96,4 @@ func undoable(ctx context.Context, tx *kv.Tx, last int64, limit int) (found []st
 		seq = first - 1
 	}
 	return found, count, nil
-}
-
-// seenByLastRun is the newest entry whose label the last run has seen; 0 without a run.
-func seenByLastRun(tx *kv.Tx) (int64, error) {
-	run, err := lastRun(tx)
-	if errors.Is(err, kv.ErrNotFound) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	return run.Decisions, nil
 }
