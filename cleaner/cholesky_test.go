@@ -4,12 +4,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 )
 
 func TestSolveByCholesky(t *testing.T) {
 	for n := range 9 {
 		r := rand.New(rand.NewPCG(uint64(n), 0))
-		half, a := newMatrix(n), newMatrix(n)
+		half, a := classmatrix.Dense(n), classmatrix.Dense(n)
 		for i := range n {
 			for j := range n {
 				half[i][j] = r.Float64() - 0.5

@@ -99,7 +99,7 @@ func thresholdSamples(order nodeOrder, labels []kv.Class, size int, seed uint64)
 	return samples, nil
 }
 
-// streamThreshold is the second word of the seed of threshold samples; see streamSynthesize.
+// streamThreshold is the second word of the seed of threshold samples; see streamSample.
 const streamThreshold uint64 = 0x74687265 // "thre"
 
 // areas are the AUM [n] of the labelled nodes in a run.

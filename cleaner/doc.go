@@ -18,10 +18,10 @@
 //	Y        labels             [n×c]        one-hot ỹ; the row of an unlabelled node is zero
 //	P        Predictions        [n×c]        a classifier's probabilities, rows sum to 1
 //	S_k      ops.Operator       [n×n]        k-th power of D^(-1/2) A D^(-1/2), diagonal cleared; streamed, never held
-//	t        ClassThresholds    [c]          mean P[v][j] over the nodes given j
-//	C        ConfidentJoint     [c×c]        counts, row given, column confidently predicted
-//	Q[i][j]  JointDistribution  [c×c]        P(ỹ = i, y* = j)
-//	Q[i|j]   TransitionMatrix   [c×c]        P(ỹ = i | y* = j), columns sum to 1
+//	t        Run.ClassThresholds [c]         mean P[v][j] over the nodes given j
+//	C        Run.ConfidentJoint [c×c]        counts, row given, column confidently predicted
+//	Q[i][j]  Run.Joint          [c×c]        P(ỹ = i, y* = j)
+//	Q[i|j]   Run.Transition     [c×c]        P(ỹ = i | y* = j), columns sum to 1
 //	p        Run.MislabelRate   (0,1)        share of wrong labels, estimated
 //	Z        AgreementFeatures  [n×(2K+1)]   how far the label under test agrees with what is around the node
 //	s        score              [n] in [0,1] the answer: the given label is wrong
@@ -73,9 +73,8 @@
 // trained beside them, and both are joined (CombinedMatrix, Run.PredictionUse). Predictions that have seen the labels of
 // their nodes are left out: they repeat wrong labels, so that the mislabel rate with them falls far below the rate without.
 //
-// PresetPaper is GraphCleaner as published, with K = 3 and τ = 0.97. Synthesize plants a wrong label on half of the
-// fitting nodes: a node labelled j becomes i ≠ j with probability Q[i|j], renormalised without its diagonal
-// (FlipDistribution). A small network, the Detector, learns from Z which labels of the fitting set were planted (L1
+// PresetPaper is GraphCleaner as published, with K = 3 and τ = 0.97. A wrong label is planted on half of the
+// fitting nodes: a node labelled j becomes i ≠ j with probability Q[i|j], renormalised without its diagonal. A small network, the Detector, learns from Z which labels of the fitting set were planted (L1
 // loss), and scores the given label of every labelled node. p is the mass of Q off its diagonal.
 //
 // PresetDefault asks for the posterior of the true class instead (LabelModel). Each class k of a node has a utility, a

@@ -207,10 +207,3 @@ func TestClassOrderDoesNotMatter(t *testing.T) {
 		}
 	}
 }
-
-// TestJointOfEqualPredictions: the given label is the confident one of equals, and without it none is.
-func TestJointOfEqualPredictions(t *testing.T) {
-	p := []float32{.4, .4, .2, .4, .4, .2, .4, .4, .2, .1, .2, .7}
-	joint := ConfidentJoint(p, []kv.Class{0, 1, 2, 2}, []float64{.3, .3, .3})
-	wantMatrix(t, "joint", denseMatrix(joint), [][]number{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, 0)
-}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -247,13 +248,13 @@ func (s *sample) rows(z *agreement, votes *sampleVotes, classes int) labelRows {
 	}
 }
 
-// plant returns labels of the sample by rank, some of which are planted; see Synthesize.
+// plant returns labels of the sample by rank, some of which are planted; see confident.Plant.
 func (s *sample) plant(flip [][]float64, seed uint64, byRank []kv.Class) {
 	given := make([]kv.Class, len(s.order))
 	for i, rank := range s.order {
 		given[i] = s.given[rank]
 	}
-	tested, _ := Synthesize(given, flip, sampleRate, seed)
+	tested, _ := confident.Plant(given, flip, sampleRate, seed)
 	for i, rank := range s.order {
 		byRank[rank] = tested[i]
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -360,12 +361,12 @@ func (s *modelState) setFlips(prior float64) {
 }
 
 // flips are the counts that are kept, by true class and given one.
-func (s *modelState) flips() []Cell {
+func (s *modelState) flips() []classmatrix.Cell {
 	cells := s.counts.cells(leastFlipCount)
 	for i, cell := range cells {
 		cells[i].Row, cells[i].Column = cell.Column, cell.Row
 	}
-	slices.SortFunc(cells, compareCells)
+	slices.SortFunc(cells, classmatrix.Compare)
 	return cells
 }
 
@@ -535,7 +536,7 @@ func (f *labelFit) stepWeights(s *modelState, sums []float64) error {
 
 // quadratic is the penalized gradient of the weights [width], and minus their second derivatives [width×width].
 func (f *labelFit) quadratic(s *modelState, sums []float64) (gradient []float64, curvature [][]float64) {
-	gradient, curvature = make([]float64, f.width), newMatrix(f.width)
+	gradient, curvature = make([]float64, f.width), classmatrix.Dense(f.width)
 	at := 1 + f.width
 	for i, weight := range s.weights {
 		gradient[i] = sums[1+i] - weightPenalty*weight
@@ -555,7 +556,7 @@ func (f *labelFit) stepFree(s *modelState, gradient []float64, curvature [][]flo
 	for i, weight := range s.weights {
 		step[i] = -weight
 	}
-	of, right := newMatrix(len(free)), make([]float64, len(free))
+	of, right := classmatrix.Dense(len(free)), make([]float64, len(free))
 	for a, i := range free {
 		for b, j := range free {
 			of[a][b] = curvature[i][j]

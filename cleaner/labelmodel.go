@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -44,7 +45,7 @@ type LabelModel struct {
 	// Row the true class k and Column the given one i. With V[k][i] the count and Prior/(Classes−1), over the sum of row
 	// k and Prior, U[k][i] = λ/(Classes−1) + (1−λ)·V[k][i]: a share λ of the wrong labels may be anything. None are kept of a
 	// Doubtful model: all of them may be anything then.
-	Background, Flips []Cell
+	Background, Flips []classmatrix.Cell
 	Prior             float64
 
 	// Shift and Lapse are what Calibration comes to. It is that of when the model was fitted: a Rescore changes Shift and

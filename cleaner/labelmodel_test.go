@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -20,8 +21,8 @@ func randomModel(r *rand.Rand, c, width int) (m *LabelModel, z []float32) {
 	for k := range c {
 		for i := range c {
 			if i != k && r.IntN(2) == 0 {
-				m.Background = append(m.Background, Cell{Row: k, Column: i, Value: r.Float64()})
-				m.Flips = append(m.Flips, Cell{Row: k, Column: i, Value: 3 * r.Float64()})
+				m.Background = append(m.Background, classmatrix.Cell{Row: k, Column: i, Value: r.Float64()})
+				m.Flips = append(m.Flips, classmatrix.Cell{Row: k, Column: i, Value: 3 * r.Float64()})
 			}
 		}
 	}
@@ -43,7 +44,7 @@ func TestScoreIsThePosterior(t *testing.T) {
 				top = k
 			}
 		}
-		background, counts := newMatrix(c), newMatrix(c)
+		background, counts := classmatrix.Dense(c), classmatrix.Dense(c)
 		for i, cell := range m.Background {
 			background[cell.Row][cell.Column] = cell.Value
 			counts[m.Flips[i].Row][m.Flips[i].Column] = m.Flips[i].Value

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 )
 
@@ -24,7 +25,7 @@ type fitAtRate struct {
 	value   float64 // penalized log-likelihood
 	settled bool
 	weights []float64
-	counts  []Cell // of modelState
+	counts  []classmatrix.Cell // of modelState
 }
 
 // tryRates fits at every rate of the grid, descending, each from where the one before came to.

@@ -1,6 +1,10 @@
 package cleaner
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+)
 
 // lines are a matrix between classes [c×c] of which only some lines are held; each of the others has the same entries. A
 // label model knows of no more classes than it has rows, so that few lines suffice however many classes there are.
@@ -39,11 +43,11 @@ func (l *lines) of(line int) []float64 {
 func (l *lines) at(line, entry int) float64 { return l.of(line)[entry] }
 
 // cells are the entries of held lines that are not below least, by line and entry: Row is the line.
-func (l *lines) cells(least float64) (cells []Cell) {
+func (l *lines) cells(least float64) (cells []classmatrix.Cell) {
 	for _, line := range l.held {
 		for entry, value := range l.of(line) {
 			if value >= least {
-				cells = append(cells, Cell{Row: line, Column: entry, Value: value})
+				cells = append(cells, classmatrix.Cell{Row: line, Column: entry, Value: value})
 			}
 		}
 	}

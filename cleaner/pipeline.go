@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -54,7 +56,7 @@ type variant struct {
 type scored struct {
 	scores    *scratch.Array[float32] // [n] by NodeID; NaN where the node is unlabelled
 	features  *agreement              // Z of the given labels [n×(2K+1)] by NodeID, unlabelled rows NaN; all columns in any variant
-	noise     noise
+	noise     confident.Noise
 	fitting   int          // nodes of the fitting set
 	rate      float64      // share of mislabels, estimated
 	threshold float64      // above it a node is a suspect
@@ -108,46 +110,46 @@ func (p *problem) requireForScore(opt Options, least, matrices int64) error {
 
 // fitNoise reads the predictions of the fitting nodes twice, on all workers: for the thresholds, whose sums run in
 // ascending NodeID, then for the confident joint, whose counts may be added in any order.
-func fitNoise(ctx context.Context, p problem, workers int) (noise, error) {
+func fitNoise(ctx context.Context, p problem, workers int) (confident.Noise, error) {
 	c := p.classes
 	sums, err := p.thresholdSums(ctx, workers)
 	if err != nil {
-		return noise{}, err
+		return confident.Noise{}, err
 	}
-	thresholds, counts := sums.thresholds(), make(map[uint64]uint32)
+	thresholds, counts := sums.Thresholds(), make(map[uint64]uint32)
 	var adding sync.Mutex
 	err = eachRows(ctx, p.predictions, p.graph.NumNodes(), workers, func(rows kv.Range, values []float32) error {
-		var confident []uint64 // given·c + true class
+		var confidently []uint64 // given·c + true class
 		for v := rows.First; v < rows.End; v++ {
 			if !p.isFitting(v) {
 				continue
 			}
-			if j := confidentClass(values[int(v-rows.First)*c:][:c], p.labels[v], thresholds); j != kv.NoClass {
-				confident = append(confident, uint64(p.labels[v])*uint64(c)+uint64(j))
+			if j := confident.Class(values[int(v-rows.First)*c:][:c], p.labels[v], thresholds); j != kv.NoClass {
+				confidently = append(confidently, uint64(p.labels[v])*uint64(c)+uint64(j))
 			}
 		}
 		adding.Lock()
 		defer adding.Unlock()
-		for _, pair := range confident {
+		for _, pair := range confidently {
 			counts[pair]++
 		}
 		return nil
 	})
 	if err != nil {
-		return noise{}, err
+		return confident.Noise{}, err
 	}
-	return newNoise(sums.count, thresholds, countedCells(c, counts)), nil
+	return confident.New(sums.Count, thresholds, classmatrix.Counted(c, counts)), nil
 }
 
 // thresholdSums gathers the predictions that the fitting nodes have of their own labels.
-func (p *problem) thresholdSums(ctx context.Context, workers int) (*thresholdSum, error) {
+func (p *problem) thresholdSums(ctx context.Context, workers int) (*confident.ThresholdSum, error) {
 	type own struct {
 		values []float32 // of some rows
 		labels []kv.Class
 		chance []float32 // that the label is right
 	}
 	n, c := p.graph.NumNodes(), p.classes
-	step, sums := rowsAtOnce(c), newThresholdSum(c)
+	step, sums := rowsAtOnce(c), confident.NewThresholdSum(c)
 	err := inOrder(ctx, workers, (n+step-1)/step,
 		func(block int, into *own) error {
 			rows := kv.Range{First: kv.NodeID(block * step), End: kv.NodeID(min((block+1)*step, n))}
@@ -167,7 +169,7 @@ func (p *problem) thresholdSums(ctx context.Context, workers int) (*thresholdSum
 		},
 		func(_ int, from *own) error {
 			for i, y := range from.labels {
-				sums.add(y, float64(from.chance[i]))
+				sums.Add(y, float64(from.chance[i]))
 			}
 			return nil
 		})

@@ -48,7 +48,7 @@ func (s *stages) posterior(ctx context.Context, result *scored) (err error) {
 		}
 	}()
 	last := len(z) - 1
-	if result.model, err = s.labelModel(ctx, unseen, z[last], result.noise.distribution); err != nil {
+	if result.model, err = s.labelModel(ctx, unseen, z[last], result.noise.MislabelRate()); err != nil {
 		return err
 	}
 	result.features = z[0]
@@ -124,9 +124,9 @@ func (s *stages) everyLabel(sample *sample) (*scratch.Array[kv.Class], error) {
 	return every, nil
 }
 
-// labelModel fits a model to the features z [rows×classes×(2K+1)] of a sample.
+// labelModel fits a model to the features z [rows×classes×(2K+1)] of a sample; joint is the rate of confident learning.
 func (s *stages) labelModel(
-	ctx context.Context, sample *sample, z *agreement, joint *ClassMatrix,
+	ctx context.Context, sample *sample, z *agreement, joint float64,
 ) (model *LabelModel, err error) {
 	if kept, ok := loadMark[LabelModel](s.dir(), posteriorStage); ok {
 		s.resumed = append(s.resumed, "label model")
@@ -139,7 +139,7 @@ func (s *stages) labelModel(
 	}
 	defer func() { err = errors.Join(err, votes.Close()) }()
 	rows := sample.rows(z, votes, s.classes)
-	rows.seeDoubt(mislabelRate(joint))
+	rows.seeDoubt(joint)
 	model, profile, err := fitLabels(ctx, s.place.temporary(), rows, s.opt.Workers,
 		func(rates, of int) { s.opt.progress("label model", int64(rates), int64(of)) })
 	if err != nil {

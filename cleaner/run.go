@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -45,12 +47,12 @@ type Run struct {
 
 	// The noise, rows and columns in the order of Classes.
 	Classes         []string
-	FittingCounts   []float64    // fitting nodes by given label [c]
-	ConfidentJoint  *ClassMatrix // counts [c×c], row given, column true
-	ClassThresholds []float64    // [c]; NaN: the class takes no part
-	Joint           *ClassMatrix // [c×c], sums to 1
-	Transition      *ClassMatrix // [c×c], P(given i | true j); a column of NaN has no mass
-	MislabelRate    float64      // estimated: the p of the conformal thresholds
+	FittingCounts   []float64           // fitting nodes by given label [c]
+	ConfidentJoint  *classmatrix.Matrix // counts [c×c], row given, column true
+	ClassThresholds []float64           // [c]; NaN: the class takes no part
+	Joint           *classmatrix.Matrix // [c×c], sums to 1
+	Transition      *classmatrix.Matrix // [c×c], P(given i | true j); a column of NaN has no mass
+	MislabelRate    float64             // estimated: the p of the conformal thresholds
 
 	// Of PresetDefault: nine tenths of what is believed of the rate lies between RateLow and RateHigh, as Calibration says.
 	RateLow, RateHigh float64
@@ -119,12 +121,12 @@ func (r *Run) setEstimate(e rateEstimate) {
 }
 
 // setNoise fills the fields of the noise.
-func (r *Run) setNoise(n noise) {
-	r.FittingCounts = n.givenCounts
-	r.ConfidentJoint = n.joint
-	r.ClassThresholds = n.thresholds
-	r.Joint = n.distribution
-	r.Transition = n.transition
+func (r *Run) setNoise(n confident.Noise) {
+	r.FittingCounts = n.GivenCounts
+	r.ConfidentJoint = n.Joint
+	r.ClassThresholds = n.Thresholds
+	r.Joint = n.Distribution
+	r.Transition = n.Transition
 }
 
 // put writes the run without its confident joint, in an update.
@@ -195,7 +197,7 @@ func LastRun(tx *kv.Tx) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run.setNoise(newNoise(run.FittingCounts, run.ClassThresholds, joint))
+	run.setNoise(confident.New(run.FittingCounts, run.ClassThresholds, joint))
 	return run, nil
 }
 

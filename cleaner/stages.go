@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -88,7 +90,7 @@ func (s *stages) detection(ctx context.Context, result *scored) (err error) {
 	if result.detectors, err = s.detectors(ctx, z[1:], draws); err != nil {
 		return err
 	}
-	result.features, result.rate = z[0], mislabelRate(result.noise.distribution)
+	result.features, result.rate = z[0], result.noise.MislabelRate()
 	if result.threshold = s.opt.Threshold; result.threshold == 0 {
 		result.threshold = defaultThreshold
 	}
@@ -118,21 +120,21 @@ func (s *stages) dir() *scratch.Dir {
 // A noiseMark is what the noise is made of.
 type noiseMark struct {
 	GivenCounts, Thresholds []float64
-	Joint                   *ClassMatrix
+	Joint                   *classmatrix.Matrix
 }
 
-func (s *stages) noise(ctx context.Context) (noise, error) {
+func (s *stages) noise(ctx context.Context) (confident.Noise, error) {
 	if kept, ok := loadMark[noiseMark](s.dir(), noiseStage); ok {
 		s.resumed = append(s.resumed, noiseStage)
-		return newNoise(kept.GivenCounts, kept.Thresholds, kept.Joint), nil
+		return confident.New(kept.GivenCounts, kept.Thresholds, kept.Joint), nil
 	}
 	began := time.Now()
 	found, err := fitNoise(ctx, s.problem, s.opt.Workers)
 	if err != nil {
-		return noise{}, err
+		return confident.Noise{}, err
 	}
 	err = saveMark(s.dir(), noiseStage, noiseMark{
-		GivenCounts: found.givenCounts, Thresholds: found.thresholds, Joint: found.joint,
+		GivenCounts: found.GivenCounts, Thresholds: found.Thresholds, Joint: found.Joint,
 	})
 	if err == nil {
 		s.opt.stage("noise", began)
@@ -153,10 +155,10 @@ func (d *draws) of(draw int) []kv.Class {
 	return d.labels.Data[draw*size : (draw+1)*size]
 }
 
-func (s *stages) plant(found noise, fitting int) (*draws, error) {
-	flip := FlipDistribution(found.transition)
+func (s *stages) plant(found confident.Noise, fitting int) (*draws, error) {
+	flip := confident.Flips(found.Transition)
 	if s.variant.uniformFlips {
-		flip = uniformFlips(s.classes)
+		flip = confident.UniformFlips(s.classes)
 	}
 	sample, err := s.drawSample(fitting, s.opt.Seed)
 	if err != nil {

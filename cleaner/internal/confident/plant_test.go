@@ -1,23 +1,24 @@
-package cleaner
+package confident
 
 import (
 	"math"
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-func TestSynthesizeFollowsItsDistribution(t *testing.T) {
+func TestPlantFollowsItsDistribution(t *testing.T) {
 	const n = 60000
 	given := make([]kv.Class, n)
 	for i := range given {
 		given[i] = kv.Class(i % 3)
 	}
 	flip := [][]float64{{0, 0.25, 0.75}, {1, 0, 0}, {0.5, 0.5, 0}}
-	tested, planted := Synthesize(given, flip, 0.5, 7)
+	tested, planted := Plant(given, flip, 0.5, 7)
 
-	counts, flipped := newMatrix(3), make([]float64, 3)
+	counts, flipped := classmatrix.Dense(3), make([]float64, 3)
 	var total int
 	for i, y := range tested {
 		if planted[i] != (y != given[i]) {
@@ -44,12 +45,12 @@ func TestSynthesizeFollowsItsDistribution(t *testing.T) {
 	}
 }
 
-func TestSynthesizeDependsOnItsSeedAlone(t *testing.T) {
+func TestPlantDependsOnItsSeedAlone(t *testing.T) {
 	given := []kv.Class{0, 1, kv.NoClass, 0, 1, 0, kv.NoClass, 1, 1, 0}
 	before := slices.Clone(given)
-	flip := uniformFlips(2)
-	first, _ := Synthesize(given, flip, 0.5, 3)
-	again, planted := Synthesize(given, flip, 0.5, 3)
+	flip := UniformFlips(2)
+	first, _ := Plant(given, flip, 0.5, 3)
+	again, planted := Plant(given, flip, 0.5, 3)
 	if !slices.Equal(first, again) {
 		t.Errorf("seed 3 twice: got %v, then %v", first, again)
 	}
@@ -63,7 +64,7 @@ func TestSynthesizeDependsOnItsSeedAlone(t *testing.T) {
 	}
 	differs := false
 	for seed := range uint64(10) {
-		other, _ := Synthesize(given, flip, 0.5, seed)
+		other, _ := Plant(given, flip, 0.5, seed)
 		differs = differs || !slices.Equal(other, first)
 	}
 	if !differs {
@@ -71,12 +72,12 @@ func TestSynthesizeDependsOnItsSeedAlone(t *testing.T) {
 	}
 }
 
-func TestSynthesizeWithNowhereToFlip(t *testing.T) {
-	tested, planted := Synthesize([]kv.Class{0, 0, 0, 0}, FlipDistribution(sparseMatrix([][]float64{{1}})), 1, 0)
+func TestPlantWithNowhereToFlip(t *testing.T) {
+	tested, planted := Plant([]kv.Class{0, 0, 0, 0}, Flips(sparseMatrix([][]float64{{1}})), 1, 0)
 	if !slices.Equal(tested, []kv.Class{0, 0, 0, 0}) || slices.Contains(planted, true) {
 		t.Errorf("one class: got %v planted %v, want nothing planted", tested, planted)
 	}
-	if tested, planted := Synthesize(nil, nil, 0.5, 0); len(tested) != 0 || len(planted) != 0 {
+	if tested, planted := Plant(nil, nil, 0.5, 0); len(tested) != 0 || len(planted) != 0 {
 		t.Errorf("no rows: got %v, %v", tested, planted)
 	}
 }
@@ -87,11 +88,11 @@ func TestDrawCoversTheUnitInterval(t *testing.T) {
 		u    float64
 		want kv.Class
 	}{{0, 1}, {0.0999, 1}, {0.1, 2}, {0.2999, 2}, {0.31, 3}, {math.Nextafter(1, 0), 3}} {
-		if got := draw(weights, c.u); got != c.want {
+		if got := Draw(weights, c.u); got != c.want {
 			t.Errorf("draw at %v: got class %d, want %d", c.u, got, c.want)
 		}
 	}
-	if got := draw([]float64{0, 0}, 0.5); got != kv.NoClass {
+	if got := Draw([]float64{0, 0}, 0.5); got != kv.NoClass {
 		t.Errorf("draw without mass: got class %d, want none", got)
 	}
 }

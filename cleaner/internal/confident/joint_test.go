@@ -1,10 +1,11 @@
-package cleaner
+package confident
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -42,31 +43,31 @@ func TestNoiseByHand(t *testing.T) {
 	given := []kv.Class{0, 0, 0, 1, 1, kv.NoClass}
 	nan := number(math.NaN())
 
-	thresholds := ClassThresholds(p, given, 3)
+	thresholds := classThresholds(p, given, 3)
 	wantNumbers(t, "class thresholds", thresholds, []number{0.5, 0.5, nan}, 0)
-	joint := ConfidentJoint(p, given, thresholds)
+	joint := confidentJoint(p, given, thresholds)
 	wantMatrix(t, "confident joint", denseMatrix(joint), [][]number{{2, 1, 0}, {0, 2, 0}, {0, 0, 0}}, 0)
 	distribution := JointDistribution(joint, []float64{3, 2, 0})
 	wantMatrix(t, "joint", denseMatrix(distribution), [][]number{{0.4, 0.2, 0}, {0, 0.4, 0}, {0, 0, 0}}, 1e-15)
-	transition := TransitionMatrix(distribution)
+	transition := distribution.ByColumn()
 	wantMatrix(t, "transition", denseMatrix(transition), [][]number{{1, 1. / 3, nan}, {0, 2. / 3, nan}, {0, 0, nan}}, 1e-15)
-	wantMatrix(t, "flip", FlipDistribution(transition), [][]number{{0, 0.5, 0.5}, {1, 0, 0}, {0.5, 0.5, 0}}, 1e-15)
-	if got := mislabelRate(distribution); math.Abs(got-0.2) > 1e-15 {
+	wantMatrix(t, "flip", Flips(transition), [][]number{{0, 0.5, 0.5}, {1, 0, 0}, {0.5, 0.5, 0}}, 1e-15)
+	if got := (Noise{Distribution: distribution}).MislabelRate(); math.Abs(got-0.2) > 1e-15 {
 		t.Errorf("mislabel rate: got %v, want 0.2", got)
 	}
 }
 
 func TestNoiseOfNothing(t *testing.T) {
 	nan := number(math.NaN())
-	thresholds := ClassThresholds([]float32{}, nil, 2)
+	thresholds := classThresholds([]float32{}, nil, 2)
 	wantNumbers(t, "class thresholds of no nodes", thresholds, []number{nan, nan}, 0)
-	joint := ConfidentJoint([]float32{}, nil, thresholds)
+	joint := confidentJoint([]float32{}, nil, thresholds)
 	distribution := JointDistribution(joint, []float64{0, 0})
 	wantMatrix(t, "joint of no nodes", denseMatrix(distribution), [][]number{{0, 0}, {0, 0}}, 0)
-	transition := TransitionMatrix(distribution)
+	transition := distribution.ByColumn()
 	wantMatrix(t, "transition of no nodes", denseMatrix(transition), [][]number{{nan, nan}, {nan, nan}}, 0)
-	wantMatrix(t, "flip of no nodes", FlipDistribution(transition), [][]number{{0, 1}, {1, 0}}, 0)
-	wantMatrix(t, "flip of one class", FlipDistribution(sparseMatrix([][]float64{{1}})), [][]number{{0}}, 0)
+	wantMatrix(t, "flip of no nodes", Flips(transition), [][]number{{0, 1}, {1, 0}}, 0)
+	wantMatrix(t, "flip of one class", Flips(sparseMatrix([][]float64{{1}})), [][]number{{0}}, 0)
 }
 
 // A node that predicts its class exactly as often as the class does on average must reach the threshold, however
@@ -79,7 +80,7 @@ func TestThresholdIsReachedByEquals(t *testing.T) {
 		for i := range rows {
 			p[2*i], p[2*i+1] = x, 1-x
 		}
-		joint := ConfidentJoint(p, given, ClassThresholds(p, given, 2))
+		joint := confidentJoint(p, given, classThresholds(p, given, 2))
 		if joint.At(0, 0) != float64(rows) {
 			t.Fatalf("%d rows that all predict %v: got %v at their class's threshold, want all", rows, x, joint.At(0, 0))
 		}
@@ -87,11 +88,11 @@ func TestThresholdIsReachedByEquals(t *testing.T) {
 }
 
 // The flip distribution is a distribution without a diagonal whatever the transition matrix is.
-func TestFlipDistributionSums(t *testing.T) {
+func TestFlipsAreDistributions(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		c := 2 + r.IntN(6)
-		counts, joint := make([]float64, c), newMatrix(c)
+		counts, joint := make([]float64, c), classmatrix.Dense(c)
 		for i := range c {
 			counts[i] = float64(r.IntN(4))
 			for j := range c {
@@ -100,7 +101,7 @@ func TestFlipDistributionSums(t *testing.T) {
 				}
 			}
 		}
-		for j, row := range FlipDistribution(TransitionMatrix(JointDistribution(sparseMatrix(joint), counts))) {
+		for j, row := range Flips(JointDistribution(sparseMatrix(joint), counts).ByColumn()) {
 			var sum float64
 			for _, w := range row {
 				sum += w
@@ -110,4 +111,11 @@ func TestFlipDistributionSums(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestJointOfEqualPredictions: the given label is the confident one of equals, and without it none is.
+func TestJointOfEqualPredictions(t *testing.T) {
+	p := []float32{.4, .4, .2, .4, .4, .2, .4, .4, .2, .1, .2, .7}
+	joint := confidentJoint(p, []kv.Class{0, 1, 2, 2}, []float64{.3, .3, .3})
+	wantMatrix(t, "joint", denseMatrix(joint), [][]number{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, 0)
 }
