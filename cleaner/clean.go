@@ -8,9 +8,14 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
+
+// A Detector is what a run of PresetPaper keeps of each network that it trained.
+type Detector = detector.Detector
 
 // What Clean writes, beside the Run.
 const (
@@ -124,7 +129,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	}
 	if m := result.model; m != nil && m.Unsettled > 0 {
 		opt.notice("the label model still improved when %d of its %d fits were ended after %d sweeps: scores and the mislabel rate may be off",
-			m.Unsettled, len(m.Calibration.Rates)+1, modelSweeps)
+			m.Unsettled, len(m.Calibration.Rates)+1, labelmodel.MostSweeps)
 	}
 
 	run = &Run{
@@ -170,7 +175,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 }
 
 // warnings are those of Run.Warnings.
-func (p problem) warnings(ctx context.Context, tx *kv.Tx, model *LabelModel) (warnings []string, err error) {
+func (p problem) warnings(ctx context.Context, tx *kv.Tx, model *labelmodel.Model) (warnings []string, err error) {
 	homophily, err := statisticsOf(ctx, tx, p.labels, (*LabelStatistics).measureHomophily)
 	if err != nil {
 		return nil, err

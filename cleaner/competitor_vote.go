@@ -59,7 +59,7 @@ func (t trial) neighbourVotes(ctx context.Context, workers int) (*rowStore, erro
 				if err != nil {
 					return err
 				}
-				shares(of.votes, count.row)
+				shares(of.Votes, count.row)
 				if err := votes.write(kv.Range{First: v, End: v + 1}, 0, c, count.row); err != nil {
 					return err
 				}

@@ -77,11 +77,11 @@
 // fitting nodes: a node labelled j becomes i ≠ j with probability Q[i|j], renormalised without its diagonal. A small network, the Detector, learns from Z which labels of the fitting set were planted (L1
 // loss), and scores the given label of every labelled node. p is the mass of Q off its diagonal.
 //
-// PresetDefault asks for the posterior of the true class instead (LabelModel). Each class k of a node has a utility, a
+// PresetDefault asks for the posterior of the true class instead (Run.Model). Each class k of a node has a utility, a
 // weighted sum of the logarithms of its features P0 and L1 … LK of Z[v][k], and the softmax of the utilities is the
 // chance that it is the true one. Where homophily is low the neighbours' given labels are counted as votes beside them,
 // each of which speaks for the classes whose nodes have such neighbours. A share p of the labels is wrong, in a way
-// that is learned too, unless predictions are so poor that confusion would pass for flips (LabelModel.Doubtful).
+// that is learned too, unless predictions are so poor that confusion would pass for flips (Run.Model.Doubtful).
 // P1 … PK are left out: the predictions of the neighbours have learned the label under test.
 // Weights, p and the way are fitted to the given labels of nodes whose prediction has not seen their label: all
 // labelled nodes where the base classifier was cross-fitted, else those of the validation and test splits. Nothing is
@@ -89,7 +89,7 @@
 // predictions, equals told apart as for the suggestion, and of the rest the one that most neighbours are given.
 //
 // Nothing in labels, graph and predictions tells labels that are wrong where everybody would doubt from labels that are
-// hard to tell. So the scores are calibrated (Calibration): p is the mean over two hypotheses, and the log-odds of all
+// hard to tell. So the scores are calibrated (Run.Model.Calibration): p is the mean over two hypotheses, and the log-odds of all
 // scores move so that p is their mean; their order stays. τ is the threshold with the greatest expected F1, unless
 // Options.Threshold sets it. The run says between what rates p lies, and how many labels are in the grey zone. What
 // settles it is what people know: Options.Expect, or decisions. A Clean takes labels that were decided on for the truth,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -35,7 +36,7 @@ var (
 	ErrOneClass = errors.New("cleaner: labels of one class only")
 
 	// ErrFewFittingNodes is returned when the fitting set is too small to fit a detector on.
-	ErrFewFittingNodes = errors.New("cleaner: too few fitting nodes")
+	ErrFewFittingNodes = detector.ErrFewFittingNodes
 
 	// ErrMissingRows is returned when some nodes have no predictions.
 	ErrMissingRows = errors.New("cleaner: nodes without predictions")

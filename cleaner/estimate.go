@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -178,11 +180,11 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	rows, draws := plantedAmong(c.Fitting), opt.Preset.draws()
 	cells := int64(featureWidth(opt.Hops)) * 4
 	z := cells * (int64(c.Nodes) + int64(draws)*int64(rows))
-	learn := StageWork{Name: "detector", Units: float64(draws * detectorSteps(rows))}
+	learn := StageWork{Name: "detector", Units: float64(draws * detector.Steps(rows))}
 	labellings := draws
 	if opt.Preset == PresetDefault {
 		most := int64(min(c.Labelled, mostModelled(c.Classes))) * int64(c.Classes)
-		labellings = 1 + countRivals(c.Classes)
+		labellings = 1 + labelmodel.CountRivals(c.Classes)
 		z = cells * (int64(labellings)*int64(c.Nodes) + 2*most) // of which the logarithms are kept beside them
 		learn = StageWork{Name: "label model", Units: float64(most)}
 		if c.Predictions && trains {

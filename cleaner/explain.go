@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -384,8 +385,8 @@ func counterfactuals(run *Run, scored int, z [][]float32, votes []ClassShare) []
 		return sum / float64(len(run.Detectors))
 	}
 	if run.Model != nil {
-		model, by := run.Model.laidOut(), run.evidence(votes)
-		score = func(x kv.Class) float64 { return model.hypothetical(x, z, by) }
+		model, by := run.Model.Scorer(), run.evidence(votes)
+		score = func(x kv.Class) float64 { return model.Hypothetical(x, z, by) }
 	}
 	for x := range z {
 		if x != scored {
@@ -397,16 +398,18 @@ func counterfactuals(run *Run, scored int, z [][]float32, votes []ClassShare) []
 }
 
 // evidence is that of votes, by the classes of a run. It has no predictions.
-func (r *Run) evidence(votes []ClassShare) evidence {
+func (r *Run) evidence(votes []ClassShare) labelmodel.Evidence {
 	counts := r.labelCounts
 	if counts == nil {
 		counts = r.FittingCounts
 	}
-	by := evidence{ballot: ballot{votes: make([]float64, len(r.Classes))}, ranks: rankClasses(counts, r.Classes)}
+	by := labelmodel.Evidence{
+		Ballot: labelmodel.Ballot{Votes: make([]float64, len(r.Classes))}, Ranks: labelmodel.RankClasses(counts, r.Classes),
+	}
 	for _, vote := range votes {
 		if k := slices.Index(r.Classes, vote.Class); k >= 0 {
-			by.votes[k] = vote.Share
-			by.voters += int(vote.Count)
+			by.Votes[k] = vote.Share
+			by.Voters += int(vote.Count)
 		}
 	}
 	return by

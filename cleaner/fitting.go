@@ -8,6 +8,8 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -117,9 +119,8 @@ func (p problem) checkFitting() (count int, err error) {
 	return count, nil
 }
 
-// mostPlanted is the most fitting nodes that mislabels are planted among: of more, a detector would not look at all
-// once in the most steps that it takes.
-const mostPlanted = detectorMost * detectorBatch
+// mostPlanted is the most fitting nodes that mislabels are planted among.
+const mostPlanted = detector.MostRows
 
 // plantedAmong is how many of the fitting nodes mislabels are planted among.
 func plantedAmong(fitting int) int { return min(fitting, mostPlanted) }
@@ -130,7 +131,7 @@ type sample struct {
 	given []kv.Class // labels, by rank
 	order []uint32   // ranks, in the order of the node file
 
-	// Of a label model: what people have said of the true class, by rank, NoClass where nobody has, anotherClass where they
+	// Of a label model: what people have said of the true class, by rank, NoClass where nobody has, labelmodel.AnotherClass where they
 	// know no more than that the label is wrong; given is then the label that they looked at. added are nodes that were not
 	// drawn, and are there for what was said of them.
 	truth []kv.Class
@@ -184,14 +185,11 @@ func (p problem) drawUnseen(seed uint64) (*sample, error) {
 		rank, _ := s.nodes.has(said.Node)
 		s.given[rank], s.truth[rank] = said.Given, said.Now
 		if said.Now == kv.NoClass {
-			s.truth[rank] = anotherClass
+			s.truth[rank] = labelmodel.AnotherClass
 		}
 	}
 	return s, nil
 }
-
-// anotherClass is the truth of a node of which nothing is known but that its label was wrong.
-const anotherClass = kv.NoClass - 1
 
 // isUnseenVerdict is isUnseen of the label that a verdict is about.
 func (p problem) isUnseenVerdict(said decide.Verdict) bool {
@@ -206,7 +204,7 @@ const mostSaid = 4
 
 // mostModelled is the most nodes that a label model of so many classes is fitted on.
 func mostModelled(classes int) int {
-	return max(min(modelCells/max(classes, 1), modelRows), leastFitting)
+	return max(labelmodel.MostRows(classes), leastFitting)
 }
 
 // drawNodes takes all of the count nodes, of n, that are eligible, or most of them, drawn uniformly with seed. Their
@@ -242,9 +240,9 @@ func drawNodes(
 }
 
 // rows are what a label model is fitted to, of features z [rows×classes×(2K+1)] and votes.
-func (s *sample) rows(z *agreement, votes *sampleVotes, classes int) labelRows {
-	return labelRows{
-		given: s.given, truth: s.truth, z: z.values.Data, votes: votes.rows(), classes: classes, width: z.width,
+func (s *sample) rows(z *agreement, votes *sampleVotes, classes int) labelmodel.Rows {
+	return labelmodel.Rows{
+		Given: s.given, Truth: s.truth, Z: z.values.Data, Votes: votes.rows(), Classes: classes, Width: z.width,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -65,21 +66,21 @@ func (t *trial) highest(scores []float32, count int) []kv.NodeID {
 
 // rescored is what Rescore makes of scores when nodes were decided on.
 func (t *trial) rescored(scored *scored, decided []kv.NodeID) *verdict {
-	knows := scored.model.Calibration.clone()
-	was := rateEstimate{shift: scored.model.Shift, lapse: scored.model.Lapse}
+	knows := scored.model.Calibration.Clone()
+	was := calibration.Estimate{Shift: scored.model.Shift, Lapse: scored.model.Lapse}
 	for _, v := range decided {
-		knows.observe(was.logOdds(float64(scored.scores.Data[v])), t.truth[v] != t.labels[v])
+		knows.Observe(was.LogOdds(float64(scored.scores.Data[v])), t.truth[v] != t.labels[v])
 	}
-	is := knows.estimate()
+	is := knows.Estimate()
 	result := newVerdict(len(t.labels))
-	result.rate, result.low, result.high = is.rate, is.low, is.high
+	result.rate, result.low, result.high = is.Rate, is.Low, is.High
 	var grey, count float64
 	for v, s := range scored.scores.Data {
 		result.scores[v] = math.NaN()
 		if s == s {
-			result.scores[v] = is.score(was.logOdds(float64(s)))
-			result.flagged[v] = result.scores[v] > is.threshold
-			if count++; result.scores[v] > is.greyFrom && !result.flagged[v] {
+			result.scores[v] = is.Score(was.LogOdds(float64(s)))
+			result.flagged[v] = result.scores[v] > is.Threshold
+			if count++; result.scores[v] > is.GreyFrom && !result.flagged[v] {
 				grey++
 			}
 		}

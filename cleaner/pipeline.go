@@ -7,8 +7,11 @@ import (
 	"sync"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -57,13 +60,13 @@ type scored struct {
 	scores    *scratch.Array[float32] // [n] by NodeID; NaN where the node is unlabelled
 	features  *agreement              // Z of the given labels [n×(2K+1)] by NodeID, unlabelled rows NaN; all columns in any variant
 	noise     confident.Noise
-	fitting   int          // nodes of the fitting set
-	rate      float64      // share of mislabels, estimated
-	threshold float64      // above it a node is a suspect
-	estimate  rateEstimate // of PresetDefault
+	fitting   int                  // nodes of the fitting set
+	rate      float64              // share of mislabels, estimated
+	threshold float64              // above it a node is a suspect
+	estimate  calibration.Estimate // of PresetDefault
 
-	detectors []Detector  // of PresetPaper
-	model     *LabelModel // of PresetDefault
+	detectors []detector.Detector // of PresetPaper
+	model     *labelmodel.Model   // of PresetDefault
 
 	// standardErrors, where not nil, has those of diagonal k [n], or nil.
 	standardErrors func(k int) []float64
@@ -194,7 +197,7 @@ const scoreRows = 4096
 // rounded to float32, as it is stored, so that thresholds mean the same before and after. Of the rows that untaught
 // reports, nil for none, the agreement with predictions is taken to be that of the mean fitting node.
 func meanScores(
-	ctx context.Context, detectors []Detector, z ops.Source, columns []int, untaught func(v kv.NodeID) bool, opt Options,
+	ctx context.Context, detectors []detector.Detector, z ops.Source, columns []int, untaught func(v kv.NodeID) bool, opt Options,
 	scores []float32,
 ) error {
 	n := len(scores)
@@ -202,7 +205,7 @@ func meanScores(
 	type scratch struct {
 		rows     []float32 // [scoreRows×width] as stored
 		one, sum []float64 // scores of one detector, and of all
-		scorer   scorer
+		scorer   detector.Scorer
 	}
 	workers := make([]scratch, ops.Workers(opt.Workers))
 	return ops.Parallel(ctx, len(workers), blocks, func(_ context.Context, worker, b int) error {
@@ -230,7 +233,7 @@ func meanScores(
 					}
 				}
 			}
-			s.scorer.score(&detectors[d], chosen, len(columns), one)
+			s.scorer.Score(&detectors[d], chosen, len(columns), one)
 			for i, x := range one {
 				sum[i] += x
 			}

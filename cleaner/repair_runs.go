@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/batch"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -90,7 +91,7 @@ func brokenRun(tx *kv.Tx) (key string, last bool, why, err error) {
 // forgetModel removes what is kept of the last run only, so that it is not taken for that of the run before.
 func forgetModel(tx *kv.Tx) error {
 	err := errors.Join(tx.DeleteDocument(detectorsSpace, modelKey), tx.DeleteDocument(detectorsSpace, yardstickKey),
-		tx.PutDocument(detectorsSpace, detectorsKey, []Detector(nil)))
+		tx.PutDocument(detectorsSpace, detectorsKey, []detector.Detector(nil)))
 	for _, name := range []string{AgreementMatrix, AgreementErrorMatrix, CombinedMatrix} {
 		if dropping := tx.DropMatrix(name); !errors.Is(dropping, kv.ErrNotFound) {
 			err = errors.Join(err, dropping)

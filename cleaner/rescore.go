@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -81,7 +81,7 @@ type calibrated struct {
 	last         int64 // newest entry of the history
 	right, wrong int64
 	distrusted   int
-	was, is      rateEstimate
+	was, is      calibration.Estimate
 
 	given map[kv.NodeID]string // of the nodes decided on since: the label that the run saw
 }
@@ -99,7 +99,7 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
 	if err != nil {
 		return nil, err
 	}
-	if run.Model == nil || run.Model.Calibration == nil || !run.Model.Calibration.isWhole() {
+	if run.Model == nil || run.Model.Calibration == nil || !run.Model.Calibration.IsWhole() {
 		return nil, fmt.Errorf("run %d: %w", run.ID, ErrNoCalibration)
 	}
 	newest, err := decide.Newest(tx)
@@ -108,7 +108,7 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
 	}
 	before := *run
 	c := &calibrated{before: &before, run: run, last: newest, given: make(map[kv.NodeID]string)}
-	c.was = rateEstimate{shift: run.Model.Shift, lapse: run.Model.Lapse}
+	c.was = calibration.Estimate{Shift: run.Model.Shift, Lapse: run.Model.Lapse}
 	if c.distrusted, err = distrustedSince(ctx, tx, run); err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
 	if err != nil {
 		return nil, err
 	}
-	knows := run.Model.Calibration.clone()
+	knows := run.Model.Calibration.Clone()
 	err = decide.VerdictsAfter(ctx, tx, run.Decisions, func(said decide.Verdict) error {
 		score, err := scores.At(said.Node)
 		if err != nil || score.IsNull() {
@@ -129,32 +129,18 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
 		} else {
 			c.right++
 		}
-		knows.observe(c.was.logOdds(score.Float()), wrong)
+		knows.Observe(c.was.LogOdds(score.Float()), wrong)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	c.is = knows.estimate()
+	c.is = knows.Estimate()
 	model := *run.Model
 	run.Model, run.Rescored = &model, c.last
-	model.Shift, model.Lapse = c.is.shift, c.is.lapse
+	model.Shift, model.Lapse = c.is.Shift, c.is.Lapse
 	run.setEstimate(c.is)
 	return c, nil
-}
-
-// isWhole says whether all that a calibration is made of is there.
-func (c *Calibration) isWhole() bool {
-	cells, bins := len(lapses)*len(c.Rates), 2*mostLogOdds*binsPerUnit+1
-	return len(c.Rates) > 0 && len(c.Shifts) == cells && len(c.Flips) == cells && len(c.Doubt) == cells &&
-		len(c.Bins) == bins && len(c.Decided) == bins
-}
-
-// clone is a calibration that takes verdicts in without changing c.
-func (c *Calibration) clone() *Calibration {
-	other := *c
-	other.Flips, other.Doubt, other.Decided = slices.Clone(c.Flips), slices.Clone(c.Doubt), slices.Clone(c.Decided)
-	return &other
 }
 
 // A scoreWriter writes the scores of a store anew.
@@ -202,8 +188,8 @@ func (w *scoreWriter) rewrite(ctx context.Context) error {
 		if old.IsNull() {
 			continue
 		}
-		score := float64(float32(w.is.score(w.was.logOdds(old.Float()))))
-		if w.is.shift == w.was.shift && w.is.lapse == w.was.lapse {
+		score := float64(float32(w.is.Score(w.was.LogOdds(old.Float()))))
+		if w.is.Shift == w.was.Shift && w.is.Lapse == w.was.Lapse {
 			score = old.Float()
 		}
 		if err := errors.Join(w.into.Put(node, kv.FloatValue(score)), w.byScore.Add(node, kv.FloatValue(score))); err != nil {

@@ -6,8 +6,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -67,8 +70,8 @@ type Run struct {
 	Rescored int64
 
 	// Detectors, of PresetPaper, and Model, of PresetDefault, are kept of the last run only.
-	Detectors []Detector
-	Model     *LabelModel
+	Detectors []detector.Detector
+	Model     *labelmodel.Model
 
 	meanScores, labelCounts []float64 // of PresetDefault, by given label [c]; see ClassMislabelRates
 }
@@ -115,9 +118,9 @@ type runRecord struct {
 func (r *Run) HasInterval() bool { return r.GreyFrom > 0 }
 
 // setEstimate fills the fields of the estimate.
-func (r *Run) setEstimate(e rateEstimate) {
-	r.MislabelRate, r.RateLow, r.RateHigh, r.Threshold = e.rate, e.low, e.high, e.threshold
-	r.GreyFrom = e.greyFrom
+func (r *Run) setEstimate(e calibration.Estimate) {
+	r.MislabelRate, r.RateLow, r.RateHigh, r.Threshold = e.Rate, e.Low, e.High, e.Threshold
+	r.GreyFrom = e.GreyFrom
 }
 
 // setNoise fills the fields of the noise.

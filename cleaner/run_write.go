@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -43,7 +44,7 @@ func (w *written) read(rows kv.Range, p *problem, ranks []int32, features *agree
 			class, most, tied := largest(row)
 			if tied {
 				var err error
-				if class, err = w.settle(v, p, evidence{predictions: row, ranks: ranks}); err != nil {
+				if class, err = w.settle(v, p, labelmodel.Evidence{Predictions: row, Ranks: ranks}); err != nil {
 					return err
 				}
 			}
@@ -54,16 +55,16 @@ func (w *written) read(rows kv.Range, p *problem, ranks []int32, features *agree
 }
 
 // settle suggests one of the classes with the largest prediction of a node.
-func (w *written) settle(v kv.NodeID, p *problem, by evidence) (class kv.Class, err error) {
+func (w *written) settle(v kv.NodeID, p *problem, by labelmodel.Evidence) (class kv.Class, err error) {
 	if w.around == nil {
 		if w.around, err = newPoll(p); err != nil {
 			return kv.NoClass, err
 		}
 	}
-	if by.ballot, err = w.around.of(v); err != nil {
+	if by.Ballot, err = w.around.of(v); err != nil {
 		return kv.NoClass, err
 	}
-	return by.suggest(p.labels[v]), nil
+	return by.Suggest(p.labels[v]), nil
 }
 
 // A runWriter has the writers of what Clean writes by node.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -308,32 +309,32 @@ func (s *stages) keepAgreement(ctx context.Context, z []*agreement, tested []lab
 }
 
 // detectors fits a detector on each draw, z[d] the features of its labels by rank.
-func (s *stages) detectors(ctx context.Context, z []*agreement, d *draws) ([]Detector, error) {
+func (s *stages) detectors(ctx context.Context, z []*agreement, d *draws) ([]detector.Detector, error) {
 	began := time.Now()
 	columns := s.variant.columns(s.opt.Hops)
-	detectors := make([]Detector, len(z))
+	detectors := make([]detector.Detector, len(z))
 	var (
 		telling sync.Mutex // Progress is called from one goroutine at a time
 		fitted  int64
 		kept    int
 	)
 	err := ops.Parallel(ctx, ops.Workers(s.opt.Workers), len(z), func(ctx context.Context, _, draw int) error {
-		detector, ok := loadMark[Detector](s.dir(), detectorStage(draw))
+		fit, ok := loadMark[detector.Detector](s.dir(), detectorStage(draw))
 		if !ok {
 			labels := d.of(draw)
-			rows := fittingRows{
-				z: z[draw].values.Data, width: z[draw].width, columns: columns, order: append([]uint32(nil), d.order...),
-				planted: func(rank uint32) bool { return labels[rank] != d.given[rank] },
+			rows := detector.Rows{
+				Z: z[draw].values.Data, Width: z[draw].width, Columns: columns, Order: append([]uint32(nil), d.order...),
+				Planted: func(rank uint32) bool { return labels[rank] != d.given[rank] },
 			}
 			var err error
-			if detector, err = rows.fit(ctx, DetectorOptions{Seed: s.opt.Seed + uint64(draw)}); err != nil {
+			if fit, err = rows.Fit(ctx, s.opt.Seed+uint64(draw)); err != nil {
 				return fmt.Errorf("detector %d of %d: %w", draw+1, len(detectors), err)
 			}
-			if err := saveMark(s.dir(), detectorStage(draw), detector); err != nil {
+			if err := saveMark(s.dir(), detectorStage(draw), fit); err != nil {
 				return err
 			}
 		}
-		detectors[draw] = detector
+		detectors[draw] = fit
 		telling.Lock()
 		defer telling.Unlock()
 		if fitted++; ok {

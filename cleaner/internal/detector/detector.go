@@ -1,10 +1,14 @@
-package cleaner
+// Package detector trains a small network to tell planted labels from others by their agreement features, as GraphCleaner
+// does (arXiv:2306.00015), and scores labels by it. It knows features alone.
+package detector
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
@@ -17,73 +21,55 @@ type Detector struct {
 	Network     nn.Network
 }
 
-// DetectorOptions tunes FitDetector.
-type DetectorOptions struct {
-	// Seed fixes the weights at the start and the order of the batches.
-	Seed uint64
-}
+// stream is the second word of the PCG seed: the parts of a run that share a seed draw independent numbers.
+const stream uint64 = 0x64657463 // "detc"
 
 // How a detector is trained.
 const (
-	detectorHidden = 16   // units of the one hidden layer
-	detectorBatch  = 128  // rows a step
-	detectorRate   = 0.01 // falls to zero along a cosine
-	detectorDecay  = 1    // keeps the scores of a small fitting set, which holds real mislabels too, from saturating
-	detectorEpochs = 20   // through the fitting set,
-	detectorLeast  = 500  // but at least so many steps
-	detectorMost   = 5000 // and at most so many
+	hidden       = 16   // units of the one hidden layer
+	batchRows    = 128  // rows a step
+	learningRate = 0.01 // falls to zero along a cosine
+	decay        = 1    // keeps the scores of a small fitting set, which holds real mislabels too, from saturating
+	epochs       = 20   // through the fitting set,
+	leastSteps   = 500  // but at least so many steps
+	mostSteps    = 5000 // and at most so many
 )
 
-// FitDetector trains a Detector on agreement features z, row-major [rows×width], to tell the rows whose label was
-// planted, by the L1 loss
-//
-//	mean over rows of |sigmoid(network(z)) − planted|
-//
-// as the paper does (arXiv:2306.00015). Rows with a NaN or an infinity are left out. ErrShape is returned where z has
-// not a row for each of planted, ErrFewFittingNodes where there is nothing to tell apart: no row that is planted, or
-// none that is not.
-func FitDetector(ctx context.Context, z []float32, width int, planted []bool, opt DetectorOptions) (Detector, error) {
-	if width < 1 || len(z) != len(planted)*width {
-		return Detector{}, fmt.Errorf("agreement features: got %d values, want %d rows of %d: %w",
-			len(z), len(planted), width, ErrShape)
-	}
-	rows := fittingRows{z: z, width: width, planted: func(row uint32) bool { return planted[row] }}
-	for r := range planted {
-		rows.order = append(rows.order, uint32(r))
-	}
-	for f := range width {
-		rows.columns = append(rows.columns, f)
-	}
-	return rows.fit(ctx, opt)
-}
+// ErrFewFittingNodes is returned where the rows are too few to fit a detector on.
+var ErrFewFittingNodes = errors.New("cleaner: too few fitting nodes")
 
-// fittingRows is what a detector is fitted on.
-type fittingRows struct {
-	z       []float32 // row-major [rows×width]
-	width   int
-	columns []int    // those that the detector sees, ascending
-	order   []uint32 // the rows to begin with; fit changes it
-	planted func(row uint32) bool
+// Rows are what a detector is fitted on.
+type Rows struct {
+	Z       []float32 // row-major [rows×Width]
+	Width   int
+	Columns []int    // those that the detector sees, ascending
+	Order   []uint32 // the rows to begin with; Fit changes it
+	Planted func(row uint32) bool
 }
 
 // row copies what the detector sees of a row to x.
-func (s *fittingRows) row(r uint32, x []float32) []float32 {
-	all := s.z[int(r)*s.width:][:s.width]
-	for i, f := range s.columns {
+func (s *Rows) row(r uint32, x []float32) []float32 {
+	all := s.Z[int(r)*s.Width:][:s.Width]
+	for i, f := range s.Columns {
 		x[i] = all[f]
 	}
-	return x[:len(s.columns)]
+	return x[:len(s.Columns)]
 }
 
-// fit is FitDetector.
-func (s *fittingRows) fit(ctx context.Context, opt DetectorOptions) (Detector, error) {
-	width := len(s.columns)
+// Fit trains a Detector to tell the rows whose label was planted, by the L1 loss
+//
+//	mean over rows of |sigmoid(network(z)) − planted|
+//
+// Rows with a NaN or an infinity are left out. The seed fixes the weights at the start and the order of the batches.
+// ErrFewFittingNodes is returned where there is nothing to tell apart: no row that is planted, or none that is not.
+func (s *Rows) Fit(ctx context.Context, seed uint64) (Detector, error) {
+	width := len(s.Columns)
 	one := make([]float32, width)
-	rows, wrong := s.order[:0], 0
-	for _, r := range s.order {
+	rows, wrong := s.Order[:0], 0
+	for _, r := range s.Order {
 		if allFinite(s.row(r, one)) {
 			rows = append(rows, r)
-			if s.planted(r) {
+			if s.Planted(r) {
 				wrong++
 			}
 		}
@@ -95,19 +81,19 @@ func (s *fittingRows) fit(ctx context.Context, opt DetectorOptions) (Detector, e
 	d := Detector{}
 	s.standardize(&d, rows)
 
-	random := rand.New(rand.NewPCG(opt.Seed, streamDetector))
-	net := nn.New(random, width, detectorHidden, 1)
+	random := rand.New(rand.NewPCG(seed, stream))
+	net := nn.New(random, width, hidden, 1)
 	t := nn.NewTrainer(net, random)
-	t.Decay = detectorDecay
-	batch := min(detectorBatch, len(rows))
+	t.Decay = decay
+	batch := min(batchRows, len(rows))
 	x, right := make([]float32, batch*width), make([]bool, batch)
-	steps := detectorSteps(len(rows))
+	steps := Steps(len(rows))
 	next := len(rows)
 	for step := range steps {
 		if err := ctx.Err(); err != nil {
 			return Detector{}, err
 		}
-		t.Rate = detectorRate * (1 + elementary.Cos(math.Pi*float64(step)/float64(steps))) / 2
+		t.Rate = learningRate * (1 + elementary.Cos(math.Pi*float64(step)/float64(steps))) / 2
 		for i := range batch {
 			if next == len(rows) {
 				random.Shuffle(len(rows), func(a, b int) { rows[a], rows[b] = rows[b], rows[a] })
@@ -116,7 +102,7 @@ func (s *fittingRows) fit(ctx context.Context, opt DetectorOptions) (Detector, e
 			r := rows[next]
 			next++
 			d.input(s.row(r, one), x[i*width:])
-			right[i] = s.planted(r)
+			right[i] = s.Planted(r)
 		}
 		t.Step(x, batch, func(outputs []float32) float64 { return nn.L1Loss(outputs, right) })
 	}
@@ -124,16 +110,19 @@ func (s *fittingRows) fit(ctx context.Context, opt DetectorOptions) (Detector, e
 	return d, nil
 }
 
-// detectorSteps is how many steps a detector is trained on so many rows, each of detectorBatch of them where there are
+// MostRows is how many rows a detector looks at: of more it would not look at all once in the most steps that it takes.
+const MostRows = mostSteps * batchRows
+
+// Steps is how many steps a detector is trained on so many rows, each of batchRows of them where there are
 // as many.
-func detectorSteps(rows int) int {
-	batch := max(min(detectorBatch, rows), 1)
-	return min(max(detectorEpochs*rows/batch, detectorLeast), detectorMost)
+func Steps(rows int) int {
+	batch := max(min(batchRows, rows), 1)
+	return min(max(epochs*rows/batch, leastSteps), mostSteps)
 }
 
 // standardize measures the features of some rows; one that never varies is only centred.
-func (s *fittingRows) standardize(d *Detector, rows []uint32) {
-	width := len(s.columns)
+func (s *Rows) standardize(d *Detector, rows []uint32) {
+	width := len(s.Columns)
 	one := make([]float32, width)
 	sums, squares := make([]float64, width), make([]float64, width)
 	for _, r := range rows {
@@ -171,17 +160,18 @@ func (d *Detector) input(z, x []float32) {
 
 // Score writes the score of every row of z, row-major [rows×width] with the width of the fit, to dst [rows]: in [0,1],
 // NaN for a row with a NaN or an infinity. Safe for concurrent use.
-func (d *Detector) Score(z []float32, width int, dst []float64) { new(scorer).score(d, z, width, dst) }
+func (d *Detector) Score(z []float32, width int, dst []float64) { new(Scorer).Score(d, z, width, dst) }
 
-// A scorer keeps the memory of Detector.Score from call to call; one goroutine.
-type scorer struct {
+// A Scorer keeps the memory of Detector.Score from call to call; one goroutine.
+type Scorer struct {
 	inputs []float32
 	layers nn.Activations
 }
 
-func (s *scorer) score(d *Detector, z []float32, width int, dst []float64) {
+// Score is Detector.Score.
+func (s *Scorer) Score(d *Detector, z []float32, width int, dst []float64) {
 	rows := len(z) / width
-	s.inputs = resize(s.inputs, len(z))
+	s.inputs = slices.Grow(s.inputs[:0], len(z))[:len(z)]
 	for r := range rows {
 		d.input(z[r*width:(r+1)*width], s.inputs[r*width:])
 	}

@@ -1,11 +1,12 @@
-package cleaner
+// Package calibration says how many labels are wrong, from how sure a model is of each, and gives scores that rate as their
+// mean. It knows log-odds and rates, and nothing of where they come from.
+package calibration
 
 import (
 	"math"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
-	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // A Calibration says how likely every mislabel rate is, and what the scores become at each. With L the log-odds of a
@@ -20,7 +21,7 @@ import (
 //	doubt  where the evidence is unsure: the labels tell nothing
 //
 // Before that the rate is believed to be somewhere around the share of labels that confident learning counts as wrong, by
-// the hypothesis of flips not below priorRate: where predictions say nothing, neither does that share (seeDoubt).
+// the hypothesis of flips not below PriorRate: where predictions say nothing, neither does that share (seeDoubt).
 // Verdicts, labels that a person has said to be right or wrong, change the weights of all: a Bernoulli trial each, with
 // the score for its chance. Without a verdict nothing speaks for a lapse, and λ is zero.
 //
@@ -38,8 +39,8 @@ type Calibration struct {
 	Share         float64
 	Right, Wrong  int64
 
-	// Expect is the rate that was expected (Options.Expect), the prior of which is then alone, and Threshold the threshold
-	// that was asked for (Options.Threshold); zero: none was.
+	// Expect is the rate that was expected, the prior of which is then alone, and Threshold the threshold that was asked
+	// for; zero: none was.
 	Expect, Threshold float64
 
 	// Before is the rate before any verdict. Where most of the labels that people looked at are right, a lapse takes from the
@@ -50,7 +51,10 @@ type Calibration struct {
 	Corrected float64
 }
 
-// What is believed before anything is seen.
+// PriorRate is the mean of the rate that is believed before anything is seen, a beta distribution.
+const PriorRate = 1. / 11
+
+// What else is believed before anything is seen.
 const (
 	doubtWeight = 0.15 // of the hypothesis of doubt
 	lapseScale  = 0.1  // of flips: the weight of a lapse falls by e over so much; of doubt all are alike
@@ -71,10 +75,10 @@ const (
 	greyQuantile = 0.95
 )
 
-// newCalibration weighs the rates, whose log-likelihoods, each over dependence, are given, by the share of labels that
+// New weighs the rates, whose log-likelihoods, are given, by the share of labels that
 // confident learning counts as wrong, before any verdict; its bins are those of the log-odds. Where a rate is expected, it
 // is one of those.
-func newCalibration(rates, logLikelihoods []float64, joint, expect float64, logOdds []float64, share float64) *Calibration {
+func New(rates, logLikelihoods []float64, joint, expect float64, logOdds []float64, share float64) *Calibration {
 	if at, ok := slices.BinarySearch(rates, expect); expect > 0 && !ok {
 		rates, logLikelihoods = slices.Insert(slices.Clone(rates), at, expect), make([]float64, len(rates)+1)
 	}
@@ -89,12 +93,12 @@ func newCalibration(rates, logLikelihoods []float64, joint, expect float64, logO
 	}
 	flips, doubt := make([]float64, len(rates)), make([]float64, len(rates))
 	if joint = min(max(joint, leastJoint), mostJoint); math.IsNaN(joint) { // nothing was counted
-		joint = priorRate
+		joint = PriorRate
 	}
 	for i, p := range rates {
 		doubt[i] = logBeta(p, joint)
-		if flips[i] = logLikelihoods[i] + logBeta(p, max(joint, priorRate)); expect > 0 {
-			away := (logit(p) - logit(expect)) / expectWidth
+		if flips[i] = logLikelihoods[i] + logBeta(p, max(joint, PriorRate)); expect > 0 {
+			away := (Logit(p) - Logit(expect)) / expectWidth
 			flips[i] = float64(-away*away/2) - elementary.Log(p*(1-p))
 			doubt[i] = flips[i]
 		}
@@ -114,12 +118,12 @@ func newCalibration(rates, logLikelihoods []float64, joint, expect float64, logO
 			c.Doubt = append(c.Doubt, elementary.Log(doubtWeight/float64(len(lapses)))+doubt[i])
 		}
 	}
-	c.Before = c.estimate().rate
+	c.Before = c.Estimate().Rate
 	return c
 }
 
-// logit is the inverse of sigmoid.
-func logit(p float64) float64 { return elementary.Log(p) - elementary.Log(1-p) }
+// Logit is the inverse of the sigmoid.
+func Logit(p float64) float64 { return elementary.Log(p) - elementary.Log(1-p) }
 
 // logBeta is the logarithm, but for a constant, of the beta distribution with priorHits and a mean.
 func logBeta(p, mean float64) float64 {
@@ -145,6 +149,19 @@ func normalizeLogs(logs []float64) {
 	for i := range logs {
 		logs[i] -= most + elementary.Log(sum)
 	}
+}
+
+// MeanRate is the mean of the rate by the log-likelihoods at those of a grid, ascending, before any
+func MeanRate(grid, profile []float64) (mean float64) {
+	logs := make([]float64, len(grid))
+	for i, p := range grid {
+		logs[i] = profile[i] + logBeta(p, PriorRate) + elementary.Log(span(grid, i))
+	}
+	normalizeLogs(logs)
+	for i, p := range grid {
+		mean += float64(elementary.Exp(logs[i]) * p)
+	}
+	return mean
 }
 
 // binOf is where log-odds are counted.
@@ -184,8 +201,8 @@ func (c *Calibration) shiftTo(rate, lapse float64) float64 {
 	return (low + high) / 2
 }
 
-// observe takes a verdict on a label with log-odds l in.
-func (c *Calibration) observe(l float64, wrong bool) {
+// Observe takes a verdict on a label with log-odds l in.
+func (c *Calibration) Observe(l float64, wrong bool) {
 	if math.IsNaN(l) {
 		return
 	}
@@ -212,20 +229,20 @@ func (c *Calibration) observe(l float64, wrong bool) {
 	}
 }
 
-// A rateEstimate is what a Calibration comes to.
-type rateEstimate struct {
-	rate         float64 // mean, of the labels as the fit found them
-	low, high    float64 // an interval that has nine tenths of the weight, a twentieth on either side
-	shift, lapse float64
-	threshold    float64 // of the greatest expected F1
+// An Estimate is what a Calibration comes to.
+type Estimate struct {
+	Rate         float64 // mean, of the labels as the fit found them
+	Low, High    float64 // an interval that has nine tenths of the weight, a twentieth on either side
+	Shift, Lapse float64
+	Threshold    float64 // of the greatest expected F1
 
 	// Labels that are wrong where the evidence is unsure could be so many that the suspects would be those with scores above
 	// this, in terms of the scores as they are.
-	greyFrom float64
+	GreyFrom float64
 }
 
-// estimate sums the calibration up.
-func (c *Calibration) estimate() (e rateEstimate) {
+// Estimate sums the calibration up.
+func (c *Calibration) Estimate() (e Estimate) {
 	rows := len(lapses)
 	if c.Right+c.Wrong == 0 {
 		rows = 1
@@ -243,36 +260,36 @@ func (c *Calibration) estimate() (e rateEstimate) {
 		}
 	}
 	for i, p := range c.Rates {
-		e.rate += float64(byRate[i] * p)
+		e.Rate += float64(byRate[i] * p)
 	}
 	if c.Expect > 0 && rows == 1 {
-		e.rate = c.Expect
+		e.Rate = c.Expect
 	}
 	var sum float64
 	for j, weight := range byLapse {
 		if sum += weight; sum >= 0.5 {
-			e.lapse = lapses[j]
+			e.Lapse = lapses[j]
 			break
 		}
 	}
-	e.shift = c.shiftAt(e.rate, e.lapse)
+	e.Shift = c.shiftAt(e.Rate, e.Lapse)
 	if c.Right > c.Wrong {
-		without := min(e.rate, c.Before)
-		e.rate, e.shift = float64((1-e.lapse)*without), c.shiftAt(without, 0)
+		without := min(e.Rate, c.Before)
+		e.Rate, e.Shift = float64((1-e.Lapse)*without), c.shiftAt(without, 0)
 	}
-	e.low, e.high = c.quantile(byRate, (1-0.9)/2), c.quantile(byRate, (1+0.9)/2)
-	e.low, e.high = min(e.low, e.rate), max(e.high, e.rate)
-	grey := max(c.quantile(doubt, greyQuantile), e.rate)
-	e.threshold = e.score(c.cut(e.shift, e.lapse))
-	if c.expected(e.shift, e.lapse) < 1 {
-		e.threshold = 0.5
+	e.Low, e.High = c.quantile(byRate, (1-0.9)/2), c.quantile(byRate, (1+0.9)/2)
+	e.Low, e.High = min(e.Low, e.Rate), max(e.High, e.Rate)
+	grey := max(c.quantile(doubt, greyQuantile), e.Rate)
+	e.Threshold = e.Score(c.cut(e.Shift, e.Lapse))
+	if c.expected(e.Shift, e.Lapse) < 1 {
+		e.Threshold = 0.5
 	}
-	e.threshold = min(max(e.threshold, edge), 1-edge)
+	e.Threshold = min(max(e.Threshold, edge), 1-edge)
 	if c.Threshold > 0 {
-		e.threshold = c.Threshold
+		e.Threshold = c.Threshold
 	}
-	e.greyFrom = min(max(e.score(c.cut(c.shiftAt(grey, e.lapse), e.lapse)), edge), e.threshold)
-	for _, rate := range []*float64{&e.rate, &e.low, &e.high} {
+	e.GreyFrom = min(max(e.Score(c.cut(c.shiftAt(grey, e.Lapse), e.Lapse)), edge), e.Threshold)
+	for _, rate := range []*float64{&e.Rate, &e.Low, &e.High} {
 		*rate = max(0, *rate-c.Corrected)
 	}
 	return e
@@ -281,8 +298,8 @@ func (c *Calibration) estimate() (e rateEstimate) {
 // edge keeps a threshold from 0 and 1.
 const edge = 1e-6
 
-// score is what log-odds of a fit become.
-func (e *rateEstimate) score(l float64) float64 { return (1 - e.lapse) * elementary.Sigmoid(l+e.shift) }
+// Score is what log-odds of a fit become.
+func (e *Estimate) Score(l float64) float64 { return (1 - e.Lapse) * elementary.Sigmoid(l+e.Shift) }
 
 // quantile is where the weights of the rates [r] reach a share of their sum, between the rates that are tried.
 func (c *Calibration) quantile(weights []float64, share float64) float64 {
@@ -320,7 +337,7 @@ func (c *Calibration) shiftAt(rate, lapse float64) float64 {
 			if i == 0 || p == rate {
 				return shifts[i]
 			}
-			of := (logit(rate) - logit(c.Rates[i-1])) / (logit(p) - logit(c.Rates[i-1]))
+			of := (Logit(rate) - Logit(c.Rates[i-1])) / (Logit(p) - Logit(c.Rates[i-1]))
 			return last + float64(of*(shifts[i]-last))
 		}
 		last = shifts[i]
@@ -333,7 +350,10 @@ func (c *Calibration) undecided(bin int) float64 {
 	return max(0, float64(c.Bins[bin])-float64(c.Share*float64(c.Decided[bin])))
 }
 
-// expected is how many of the undecided labels are wrong.
+// Expected is how many of the undecided labels are wrong, by an estimate.
+func (c *Calibration) Expected(e Estimate) float64 { return c.expected(e.Shift, e.Lapse) }
+
+// expected is that of a shift and a lapse.
 func (c *Calibration) expected(shift, lapse float64) (sum float64) {
 	for b := range c.Bins {
 		sum += float64(c.undecided(b) * (1 - lapse) * elementary.Sigmoid(logOddsOf(b)+shift))
@@ -368,75 +388,42 @@ func (c *Calibration) cut(shift, lapse float64) float64 {
 	return logOddsOf(best) - 1./binsPerUnit // all are flagged
 }
 
-// rebin counts other nodes, by scores as an estimate has made them; NaN scores are left out.
-func (c *Calibration) rebin(e rateEstimate, scores []float32) {
+// Rebin counts other nodes, by scores as an estimate has made them; NaN scores are left out.
+func (c *Calibration) Rebin(e Estimate, scores []float32) {
 	clear(c.Bins)
 	c.Share = 1
 	for _, s := range scores {
-		if l := e.logOdds(float64(s)); !math.IsNaN(l) {
+		if l := e.LogOdds(float64(s)); !math.IsNaN(l) {
 			c.Bins[binOf(l)]++
 		}
 	}
 }
 
-// logOdds is the inverse of score.
-func (e *rateEstimate) logOdds(s float64) float64 {
+// LogOdds is the inverse of Score.
+func (e *Estimate) LogOdds(s float64) float64 {
 	if s != s {
 		return s
 	}
-	s /= 1 - e.lapse
+	s /= 1 - e.Lapse
 	if s >= 1 {
-		return mostLogOdds - e.shift
+		return mostLogOdds - e.Shift
 	}
 	if s <= 0 {
-		return -mostLogOdds - e.shift
+		return -mostLogOdds - e.Shift
 	}
-	return logit(s) - e.shift
+	return Logit(s) - e.Shift
 }
 
-// calibrate fills Calibration, Shift and Lapse from the sample that the model was fitted to.
-func (m *LabelModel) calibrate(sample *sample, rows labelRows, profile []float64, opt Options) {
-	logOdds := m.laidOut().sampleLogOdds(rows)
-	var drawn []float64
-	corrected := 0.0
-	for r, l := range logOdds {
-		if sample.added[r] {
-			continue
-		}
-		if drawn = append(drawn, l); sample.truth[r] != kv.NoClass && sample.truth[r] != sample.given[r] {
-			corrected++
-		}
-	}
-	m.Calibration = newCalibration(ratesFor(m.Classes), profile, rows.joint, opt.Expect, drawn, sample.share)
-	m.Calibration.Threshold, m.Calibration.Corrected = opt.Threshold, share(corrected, float64(len(drawn)))
-	for r, truth := range sample.truth {
-		if truth != kv.NoClass {
-			m.Calibration.observe(logOdds[r], truth != sample.given[r])
-		}
-	}
-	e := m.Calibration.estimate()
-	m.Shift, m.Lapse = e.shift, e.lapse
+// IsWhole says whether all that a calibration is made of is there.
+func (c *Calibration) IsWhole() bool {
+	cells, bins := len(lapses)*len(c.Rates), 2*mostLogOdds*binsPerUnit+1
+	return len(c.Rates) > 0 && len(c.Shifts) == cells && len(c.Flips) == cells && len(c.Doubt) == cells &&
+		len(c.Bins) == bins && len(c.Decided) == bins
 }
 
-// sampleLogOdds are the log-odds of the scores of the given labels of rows, with all classes for rivals. The model is not
-// shifted. An infinite one is a score of 0 or 1.
-func (m *labelModel) sampleLogOdds(of labelRows) []float64 {
-	given, z, c, width := of.given, of.z, of.classes, of.width
-	logOdds := make([]float64, len(given))
-	classes, rows, memory := make([]kv.Class, c), make([]float32, c*width), make([]float64, c)
-	var votes []float32
-	if of.votes != nil {
-		votes = make([]float32, c)
-	}
-	for r, label := range given {
-		for i := range classes { // the label under test stands first
-			classes[i] = kv.Class((int(label) + i) % c)
-			copy(rows[i*width:][:width], z[(r*c+int(classes[i]))*width:])
-			if votes != nil {
-				votes[i] = of.votes[r*c+int(classes[i])]
-			}
-		}
-		logOdds[r] = logit(m.score(classes, rows, votes, false, memory))
-	}
-	return logOdds
+// Clone is a calibration that takes verdicts in without changing c.
+func (c *Calibration) Clone() *Calibration {
+	other := *c
+	other.Flips, other.Doubt, other.Decided = slices.Clone(c.Flips), slices.Clone(c.Doubt), slices.Clone(c.Decided)
+	return &other
 }

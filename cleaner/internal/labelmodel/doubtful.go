@@ -1,9 +1,10 @@
-package cleaner
+package labelmodel
 
 import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -30,18 +31,18 @@ type agreementShares struct {
 }
 
 // agreement is false where rows are too few to say.
-func (of *labelRows) agreement() (a agreementShares, ok bool) {
+func (of *Rows) agreement() (a agreementShares, ok bool) {
 	var sure []float32 // the largest prediction of every row
 	var agrees []bool
-	row, counts := of.classes*of.width, make([]float64, of.classes)
-	for r, y := range of.given {
-		z := of.z[r*row:][:row]
+	row, counts := of.Classes*of.Width, make([]float64, of.Classes)
+	for r, y := range of.Given {
+		z := of.Z[r*row:][:row]
 		if y == kv.NoClass || !allFinite(z) {
 			continue
 		}
-		most, own := z[0], z[int(y)*of.width]
-		for k := range of.classes {
-			most = max(most, z[k*of.width])
+		most, own := z[0], z[int(y)*of.Width]
+		for k := range of.Classes {
+			most = max(most, z[k*of.Width])
 		}
 		sure, agrees = append(sure, most), append(agrees, own == most)
 		counts[y]++
@@ -76,22 +77,22 @@ func (of *labelRows) agreement() (a agreementShares, ok bool) {
 	return a, true
 }
 
-// seeDoubt sets joint, the share of labels that confident learning counts as wrong, and says whether all labels are in
+// SeeDoubt sets joint, the share of labels that confident learning counts as wrong, and says whether all labels are in
 // doubt: where the predictions know nothing, where not even the surest agree, and where these do in a graph whose neighbours
 // disagree, but hardly any others. The label model cannot tell doubt from flips there. Flips spare no node: joint is then no
-// more than the share of wrong labels among the surest, and priorRate at most where that says nothing either.
-func (of *labelRows) seeDoubt(joint float64) {
-	of.joint = joint
+// more than the share of wrong labels among the surest, and calibration.PriorRate at most where that says nothing either.
+func (of *Rows) SeeDoubt(joint float64) {
+	of.Joint = joint
 	a, ok := of.agreement()
 	if !ok {
 		return
 	}
 	knowsNothing := a.surest < a.frequent+chanceErrors*a.deviation && a.lost >= a.blind
-	disagree := of.votes != nil && (a.surest < doubtfulTop || a.all < doubtfulAll*a.surest)
-	if of.doubtful = knowsNothing || disagree || a.surest < hopelessTop; !of.doubtful {
+	disagree := of.Votes != nil && (a.surest < doubtfulTop || a.all < doubtfulAll*a.surest)
+	if of.Doubtful = knowsNothing || disagree || a.surest < hopelessTop; !of.Doubtful {
 		return
 	}
-	if of.joint = min(joint, a.mostWrong); knowsNothing || a.mostWrong >= believed {
-		of.joint = min(joint, priorRate)
+	if of.Joint = min(joint, a.mostWrong); knowsNothing || a.mostWrong >= believed {
+		of.Joint = min(joint, calibration.PriorRate)
 	}
 }

@@ -1,4 +1,4 @@
-package cleaner
+package labelmodel
 
 import (
 	"context"
@@ -6,15 +6,15 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
-	"github.com/graphcleaner/graphcleaner/internal/elementary"
 )
 
 // rateGrid are the mislabel rates at which a label model is fitted, to learn which of them the labels speak for.
 var rateGrid = []float64{.001, .002, .005, .01, .015, .02, .03, .04, .055, .075, .1, .13, .17, .22, .3, .4, .5, .6}
 
-// ratesFor are those of rateGrid that a graph of so many classes can have. Random labels are wrong at a rate of (c−1)/c.
-func ratesFor(classes int) []float64 {
+// RatesFor are those of rateGrid that a graph of so many classes can have. Random labels are wrong at a rate of (c−1)/c.
+func RatesFor(classes int) []float64 {
 	const ofRandom = 0.85
 	most := ofRandom * float64(classes-1) / float64(max(classes, 1))
 	return rateGrid[:sort.Search(len(rateGrid), func(i int) bool { return i > 0 && rateGrid[i] > most })]
@@ -56,8 +56,8 @@ func (f *labelFit) from(at fitAtRate, rate float64) *modelState {
 	return state
 }
 
-// fit finds the rate, and the model at that rate, and the profile of fitLabels. done, where not nil, is told of every rate that was tried.
-func (f *labelFit) fit(ctx context.Context, done func(rates, of int)) (m *LabelModel, profile []float64, err error) {
+// fit finds the rate, and the model at that rate, and the profile of Fit. done, where not nil, is told of every rate that was tried.
+func (f *labelFit) fit(ctx context.Context, done func(rates, of int)) (m *Model, profile []float64, err error) {
 	tried, err := f.tryRates(ctx, done)
 	if err != nil {
 		return nil, nil, err
@@ -65,7 +65,7 @@ func (f *labelFit) fit(ctx context.Context, done func(rates, of int)) (m *LabelM
 	for _, one := range tried {
 		profile = append(profile, one.value/dependence)
 	}
-	rate := expectedRate(f.rates, profile)
+	rate := calibration.MeanRate(f.rates, profile)
 	nearest := 0
 	for i, p := range f.rates {
 		if math.Abs(p-rate) < math.Abs(f.rates[nearest]-rate) {
@@ -87,17 +87,4 @@ func (f *labelFit) fit(ctx context.Context, done func(rates, of int)) (m *LabelM
 		done(len(f.rates)+1, len(f.rates)+1)
 	}
 	return m, profile, nil
-}
-
-// expectedRate is the mean of the mislabel rate by the profile of the fits at those of a grid, ascending.
-func expectedRate(grid, profile []float64) (mean float64) {
-	logs := make([]float64, len(grid))
-	for i, p := range grid {
-		logs[i] = profile[i] + logBeta(p, priorRate) + elementary.Log(span(grid, i))
-	}
-	normalizeLogs(logs)
-	for i, p := range grid {
-		mean += float64(elementary.Exp(logs[i]) * p)
-	}
-	return mean
 }

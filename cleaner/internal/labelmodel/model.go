@@ -1,15 +1,18 @@
-package cleaner
+// Package labelmodel says how likely a given label is to be wrong: it fits a model of the true class to agreement features and
+// given labels, and scores labels by it. It knows features, votes and labels, and neither a graph nor a store.
+package labelmodel
 
 import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A LabelModel gives the posterior of a node's true class, and with it the chance that its given label is wrong, from
+// A Model gives the posterior of a node's true class, and with it the chance that its given label is wrong, from
 // the agreement features Z[v][k] of its classes k [2K+1]. With top the class of the largest prediction of v,
 //
 //	x_f(v,k) = log(ε + max(0, Z_f[v][k] − B[top][k] · Z_f[v][top]))   B[top][top] = 0; no B where several are largest
@@ -30,7 +33,7 @@ import (
 // the same, and few labels would give them large weights of either sign, which order the most suspect nodes by noise.
 //
 // Its fields are exported so that a store can keep it; they are read only.
-type LabelModel struct {
+type Model struct {
 	Classes int
 	Rate    float64   // p
 	Weights []float64 // [2K+1]
@@ -51,7 +54,7 @@ type LabelModel struct {
 	// Shift and Lapse are what Calibration comes to. It is that of when the model was fitted: a Rescore changes Shift and
 	// Lapse alone. A model of an earlier version has none.
 	Shift, Lapse float64
-	Calibration  *Calibration
+	Calibration  *calibration.Calibration
 
 	// Doubtful says that the predictions are too poor to tell doubt from wrong labels: Rate is mostly what is believed
 	// before anything is seen, and wrong labels may be anything.
@@ -66,21 +69,15 @@ type LabelModel struct {
 	Untaught []kv.Class
 }
 
-// A Cell is an entry of a matrix between classes that is mostly zero.
-type Cell struct {
-	Row, Column int
-	Value       float64
-}
-
-// How a label model sees features.
+// How a model sees features.
 const (
 	featureFloor = 1e-3 // ε: less agreement is none
 	anyFlip      = 0.25 // λ
-	modelClasses = 4    // rivals of a label under test; see chooseRivals
+	modelClasses = 4    // rivals of a label under test; see ChooseRivals
 )
 
-// A labelModel is a LabelModel with its matrices as they are used.
-type labelModel struct {
+// A Scorer is a Model with its matrices as they are used.
+type Scorer struct {
 	rate       float64
 	odds       float64 // exp(Shift)
 	certain    float64 // 1 − Lapse
@@ -89,12 +86,12 @@ type labelModel struct {
 	flip       *lines // U [c×c], a line a given class; see normalizeFlips
 	untaught   []kv.Class
 
-	compatible *compatibility // nil: votes are not counted
+	compatible *Compatibility // nil: votes are not counted
 	voteWeight float64
 }
 
-// laidOut is the model with its matrices as they are used.
-func (m *LabelModel) laidOut() *labelModel {
+// Scorer is the model with its matrices as they are used.
+func (m *Model) Scorer() *Scorer {
 	var tops, given []int
 	for _, cell := range m.Background {
 		tops = append(tops, cell.Row)
@@ -102,7 +99,7 @@ func (m *LabelModel) laidOut() *labelModel {
 	for _, cell := range m.Flips {
 		given = append(given, cell.Column)
 	}
-	d := &labelModel{
+	d := &Scorer{
 		rate: m.Rate, odds: elementary.Exp(m.Shift), certain: 1 - m.Lapse, weights: m.Weights, untaught: m.Untaught,
 		background: newLines(m.Classes, tops), flip: newLines(m.Classes, given),
 	}
@@ -115,7 +112,7 @@ func (m *LabelModel) laidOut() *labelModel {
 	normalizeFlips(d.flip, m.Prior)
 	blendFlips(d.flip)
 	if m.Compatibility != nil {
-		d.compatible, d.voteWeight = &compatibility{m.Classes, m.Compatibility}, m.VoteWeight
+		d.compatible, d.voteWeight = &Compatibility{m.Classes, m.Compatibility}, m.VoteWeight
 	}
 	return d
 }
@@ -195,26 +192,29 @@ func evidenceColumns(width int) []int {
 	return columns
 }
 
-// logFeature is x of a class under test, from its feature z and that of the top class.
-func logFeature(z, top float32, background float64) float64 {
+// LogFeature is x of a class under test, from its feature z and that of the top class.
+func LogFeature(z, top float32, background float64) float64 {
 	return elementary.Log(featureFloor + max(0, float64(z)-float64(background*float64(top))))
 }
 
-// votes are n of classes under test, which it overwrites [len(classes)]; nil where votes are not counted.
-func (m *labelModel) votes(classes []kv.Class, around ballot, into []float32) []float32 {
+// CountsVotes reports whether the votes of neighbours count.
+func (m *Scorer) CountsVotes() bool { return m.compatible != nil }
+
+// Votes writes n of classes under test to into [len(classes)] and returns it; nil where votes are not counted.
+func (m *Scorer) Votes(classes []kv.Class, around Ballot, into []float32) []float32 {
 	if m.compatible == nil {
 		return nil
 	}
 	for i, k := range classes {
-		into[i] = m.compatible.evidence(around, k)
+		into[i] = m.compatible.Evidence(around, k)
 	}
 	return into
 }
 
-// score is the chance that the label classes[0] is wrong, where classes are all that the true one may be, z
+// Score is the chance that the label classes[0] is wrong, where classes are all that the true one may be, z
 // [len(classes)×(2K+1)] their features and n [len(classes)] the votes, nil for none; NaN where a feature is not finite. Of
 // an untaught label the features of predictions do not count. memory [len(classes)] is overwritten.
-func (m *labelModel) score(classes []kv.Class, z, n []float32, untaught bool, memory []float64) float64 {
+func (m *Scorer) Score(classes []kv.Class, z, n []float32, untaught bool, memory []float64) float64 {
 	if !allFinite(z) {
 		return math.NaN()
 	}
@@ -232,7 +232,7 @@ func (m *labelModel) score(classes []kv.Class, z, n []float32, untaught bool, me
 			if top != noTop {
 				most, background = z[top*width+f], m.background.at(int(classes[top]), int(k))
 			}
-			utility[i] += float64(weight * logFeature(z[i*width+f], most, background))
+			utility[i] += float64(weight * LogFeature(z[i*width+f], most, background))
 		}
 		if n != nil {
 			utility[i] += float64(m.voteWeight * float64(n[i]))
@@ -248,20 +248,29 @@ func (m *labelModel) score(classes []kv.Class, z, n []float32, untaught bool, me
 	return m.certain * (wrong / (right + wrong))
 }
 
-// hypothetical is the score of a node, had it label, from the features of all its classes z [c][2K+1].
-func (m *labelModel) hypothetical(label kv.Class, z [][]float32, by evidence) float64 {
-	by.predictions = make([]float32, len(z))
+// Hypothetical is the score of a node, had it label, from the features of all its classes z [c][2K+1].
+func (m *Scorer) Hypothetical(label kv.Class, z [][]float32, by Evidence) float64 {
+	by.Predictions = make([]float32, len(z))
 	for k := range z {
-		by.predictions[k] = z[k][0]
+		by.Predictions[k] = z[k][0]
 	}
-	classes := make([]kv.Class, 1+countRivals(len(z)))
+	classes := make([]kv.Class, 1+CountRivals(len(z)))
 	classes[0] = label
-	by.chooseRivals(label, classes[1:])
+	by.ChooseRivals(label, classes[1:])
 	var rows []float32
 	for _, k := range classes {
 		rows = append(rows, z[k]...)
 	}
 	_, untaught := slices.BinarySearch(m.untaught, label)
-	votes := m.votes(classes, by.ballot, make([]float32, len(classes)))
-	return m.score(classes, rows, votes, untaught, make([]float64, len(classes)))
+	votes := m.Votes(classes, by.Ballot, make([]float32, len(classes)))
+	return m.Score(classes, rows, votes, untaught, make([]float64, len(classes)))
+}
+
+func allFinite(row []float32) bool {
+	for _, value := range row {
+		if value-value != 0 { // NaN and the infinities
+			return false
+		}
+	}
+	return true
 }

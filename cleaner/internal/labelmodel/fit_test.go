@@ -1,4 +1,4 @@
-package cleaner
+package labelmodel
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -60,13 +61,13 @@ func newMixture(seed uint64, rows, classes int, rate float64, shift, taught bool
 	return m
 }
 
-func (m mixture) rows(classes int) labelRows {
-	return labelRows{given: m.given, z: m.z, classes: classes, width: m.width}
+func (m mixture) rows(classes int) Rows {
+	return Rows{Given: m.given, Z: m.z, Classes: classes, Width: m.width}
 }
 
-func (m mixture) fit(t *testing.T, classes, workers int) *LabelModel {
+func (m mixture) fit(t *testing.T, classes, workers int) *Model {
 	t.Helper()
-	model, _, err := fitLabels(context.Background(), nil, m.rows(classes), workers, nil)
+	model, _, err := Fit(context.Background(), nil, m.rows(classes), workers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func TestRateOfMixtures(t *testing.T) {
 					t.Errorf("shift %v, taught %v, rate %v: got %.4f", shift, taught, rate, model.Rate)
 				}
 				var expected, wrong, found float64
-				dense, classes := model.laidOut(), make([]kv.Class, 5)
+				dense, classes := model.Scorer(), make([]kv.Class, 5)
 				for r, y := range m.given {
 					rows := make([]float32, 0, 15)
 					for i := range classes {
@@ -94,7 +95,7 @@ func TestRateOfMixtures(t *testing.T) {
 						at := (r*5 + int(classes[i])) * m.width
 						rows = append(rows, m.z[at:at+m.width]...)
 					}
-					score := dense.score(classes, rows, nil, false, make([]float64, 8))
+					score := dense.Score(classes, rows, nil, false, make([]float64, 8))
 					if expected += score; m.wrong[r] {
 						wrong++
 						found += score
@@ -162,7 +163,7 @@ func TestModelOfAwkwardRows(t *testing.T) {
 func TestFitIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	m := newMixture(6, 600, 3, 0.1, false, false)
-	_, _, err := fitLabels(ctx, nil, m.rows(3), 2, func(rates, _ int) {
+	_, _, err := Fit(ctx, nil, m.rows(3), 2, func(rates, _ int) {
 		if rates == 2 {
 			cancel()
 		}
@@ -175,13 +176,13 @@ func TestFitIsCancelled(t *testing.T) {
 func TestExpectedRate(t *testing.T) {
 	// With flat likelihoods it is the mean of the prior on the grid, with sharp ones where they are.
 	flat := make([]float64, len(rateGrid))
-	if got := expectedRate(rateGrid, flat); math.Abs(got-2./22) > 0.02 {
+	if got := calibration.MeanRate(rateGrid, flat); math.Abs(got-2./22) > 0.02 {
 		t.Errorf("without a word from the labels: got %v, want about the mean of the prior, %v", got, 2./22)
 	}
 	for i, p := range rateGrid {
 		sharp := make([]float64, len(rateGrid))
 		sharp[i] = 500
-		if got := expectedRate(rateGrid, sharp); math.Abs(got-p) > 1e-9 {
+		if got := calibration.MeanRate(rateGrid, sharp); math.Abs(got-p) > 1e-9 {
 			t.Errorf("all for %v: got %v", p, got)
 		}
 	}
@@ -251,7 +252,7 @@ func TestFitNeverGoesDown(t *testing.T) {
 			t.Fatalf("seed %d: got settled %v and error %v, want true and none", seed, settled, err)
 		}
 		passed, plain := math.Inf(-1), start()
-		for range modelSweeps {
+		for range MostSweeps {
 			sums, err := f.sweep(ctx, plain)
 			if err != nil {
 				t.Fatal(err)
@@ -285,7 +286,7 @@ func BenchmarkLabelModel(b *testing.B) {
 	m := newMixture(1, rows, classes, 0.05, false, false)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := fitLabels(b.Context(), nil, m.rows(classes), 1, nil); err != nil {
+		if _, _, err := Fit(b.Context(), nil, m.rows(classes), 1, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package cleaner
+package labelmodel
 
 import (
 	"context"
@@ -16,13 +16,12 @@ import (
 
 // How a label model is fitted.
 const (
-	// modelCells bounds the rows of a fit times the classes: more would not make a handful of weights better.
+	// modelCells bounds the rows of a fit times the classes.
 	modelCells = 1 << 19
 	modelRows  = 1 << 16
 
-	// The prior of the rate is a beta distribution with this mean. Neighbours share what they know, so that the labels say
-	// less than as many independent ones would: their likelihood counts to the power 1/dependence.
-	priorRate  = 1. / 11
+	// Neighbours share what they know, so that the labels say less than as many independent ones would: their likelihood
+	// counts to the power 1/dependence.
 	dependence = 3
 
 	weightPenalty   = 1     // half the square of each standardized weight, of the log-likelihood
@@ -38,7 +37,6 @@ const (
 	heardWeight     = 0.33  // of the weight of P0 without a background: below it, one leaves hardly anything of the predictions
 	confusedRate    = 0.75  // of the rate with a background: where it is below without, labels are confused systematically
 
-	modelSweeps    = 60 // at a rate, at most
 	leastSweeps    = 6
 	mostHalvings   = 8    // of a Newton step
 	pathTolerance  = 1e-2 // gain in log-likelihood below which the sweeps end, on the grid
@@ -46,8 +44,11 @@ const (
 	sweepRows      = 256  // rows whose sums are one term of all sums
 )
 
-// A labelFit fits a LabelModel to given labels by maximum a posteriori. Rows are nodes that the base classifier was not
-// trained on, whose labels therefore say something that their predictions have not seen. With x as in LabelModel, the
+// MostSweeps is how many sweeps a fit takes at a rate, at most.
+const MostSweeps = 60
+
+// A labelFit fits a Model to given labels by maximum a posteriori. Rows are nodes that the base classifier was not
+// trained on, whose labels therefore say something that their predictions have not seen. With x as in Model, the
 // likelihood of given label i is
 //
 //	L_v = Σ_k P(y* = k) · P(ỹ = i | y* = k)
@@ -80,17 +81,28 @@ type labelFit struct {
 	prior          float64 // counts a true class
 }
 
-// A labelRows is what a LabelModel is fitted to.
-type labelRows struct {
-	given, truth   []kv.Class // [rows]; see labelFit
-	z              []float32  // features [rows×classes×width]
-	votes          []float32  // n [rows×classes]; nil: none
-	classes, width int
-	joint          float64 // share of labels that confident learning counts as wrong, no more than seeDoubt believes
-	doubtful       bool    // all labels are in doubt: see seeDoubt
+// Rows are what a Model is fitted to.
+type Rows struct {
+	Given []kv.Class // [rows]: the labels
+
+	// Truth is what a person has said of the true class [rows], NoClass where nobody has, AnotherClass where no more is known
+	// than that the label is wrong; nil: nobody has said anything of any.
+	Truth []kv.Class
+
+	Z              []float32 // features [rows×classes×width]
+	Votes          []float32 // n [rows×classes]; nil: none
+	Classes, Width int
+	Joint          float64 // share of labels that confident learning counts as wrong, no more than SeeDoubt believes
+	Doubtful       bool    // all labels are in doubt: see SeeDoubt
 }
 
-// fitLabels fits a LabelModel to rows; whoever knows the compatibility puts it in. profile has the log-likelihoods at
+// AnotherClass is the truth of a node of which nothing is known but that its label was wrong.
+const AnotherClass = kv.NoClass - 1
+
+// MostRows is the most rows that a model of so many classes is fitted to: more would not make a handful of weights better.
+func MostRows(classes int) int { return min(modelCells/max(classes, 1), modelRows) }
+
+// Fit fits a Model to rows; whoever knows the compatibility puts it in. profile has the log-likelihoods at
 // the rates that were tried (ratesFor), over dependence. done, where not nil, is told of every rate that was tried.
 //
 // Two are fitted, with a background and without, and where very many labels seem wrong a third. Without it a systematic
@@ -103,14 +115,14 @@ type labelRows struct {
 //
 // Where rows are doubtful it is left out as well, and wrong labels go anywhere: what predictions confuse would pass for
 // flips, of nearly every second label.
-func fitLabels(
-	ctx context.Context, dir *scratch.Dir, rows labelRows, workers int, done func(rates, of int),
-) (model *LabelModel, profile []float64, err error) {
+func Fit(
+	ctx context.Context, dir *scratch.Dir, rows Rows, workers int, done func(rates, of int),
+) (model *Model, profile []float64, err error) {
 	tries := 2
-	if rows.joint >= manyWrong {
+	if rows.Joint >= manyWrong {
 		tries = 3
 	}
-	if rows.doubtful {
+	if rows.Doubtful {
 		tries = 1
 	}
 	for i, quantile := range []float64{noBackground, clearDecile, clearMedian}[:tries] {
@@ -135,9 +147,9 @@ func fitLabels(
 
 // fitBehind fits one, with the background of a quantile.
 func fitBehind(
-	ctx context.Context, dir *scratch.Dir, rows labelRows, workers int, quantile float64, done func(rates, of int),
-) (*LabelModel, []float64, error) {
-	f, err := newLabelFit(ctx, dir, rows, evidenceColumns(rows.width), workers, quantile)
+	ctx context.Context, dir *scratch.Dir, rows Rows, workers int, quantile float64, done func(rates, of int),
+) (*Model, []float64, error) {
+	f, err := newLabelFit(ctx, dir, rows, evidenceColumns(rows.Width), workers, quantile)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -148,18 +160,18 @@ func fitBehind(
 // newLabelFit takes columns of the features of rows, and their votes. Rows that are not finite are left out: their x is
 // zero for all classes.
 func newLabelFit(
-	ctx context.Context, dir *scratch.Dir, of labelRows, columns []int, workers int, quantile float64,
+	ctx context.Context, dir *scratch.Dir, of Rows, columns []int, workers int, quantile float64,
 ) (f *labelFit, err error) {
-	rows, classes, width, z := len(of.given), of.classes, of.width, of.z
+	rows, classes, width, z := len(of.Given), of.Classes, of.Width, of.Z
 	f = &labelFit{
-		classes: classes, width: len(columns), columns: columns, votes: of.votes, uniform: of.doubtful, workers: workers,
-		truth: of.truth,
-		rates: ratesFor(classes), prior: max(leastFlips, flipShare*float64(rows)) / float64(classes),
+		classes: classes, width: len(columns), columns: columns, votes: of.Votes, uniform: of.Doubtful, workers: workers,
+		truth: of.Truth,
+		rates: RatesFor(classes), prior: max(leastFlips, flipShare*float64(rows)) / float64(classes),
 	}
 	if f.votes != nil {
 		f.width++
 	}
-	for r, y := range of.given {
+	for r, y := range of.Given {
 		if !allFinite(z[r*classes*width : (r+1)*classes*width]) {
 			y = kv.NoClass
 		}
@@ -264,7 +276,7 @@ func (f *labelFit) takeLogs(ctx context.Context, z []float32, width int, tops []
 					if top != noTop {
 						most, background = of[top*width+column], f.background.at(top, k)
 					}
-					x[k*f.width+i] = float32(logFeature(own, most, background))
+					x[k*f.width+i] = float32(LogFeature(own, most, background))
 				}
 				if f.votes != nil {
 					x[k*f.width+len(f.columns)] = f.votes[r*f.classes+k]
@@ -416,7 +428,7 @@ func (f *labelFit) sweepRow(s *modelState, r int, chance, mean, sums []float64) 
 		if k == y {
 			noise = 1 - s.rate
 		}
-		if truth == anotherClass && k == y || truth >= 0 && k != int(truth) {
+		if truth == AnotherClass && k == y || truth >= 0 && k != int(truth) {
 			noise = 0
 		}
 		joint := float64(chance[k] * noise)
@@ -452,13 +464,13 @@ func (f *labelFit) sweepRow(s *modelState, r int, chance, mean, sums []float64) 
 }
 
 // maximize improves a state at its rate until a sweep gains less than tolerance, and returns the penalized log-likelihood it
-// has come to. settled is false where it still gained after modelSweeps.
+// has come to. settled is false where it still gained after MostSweeps.
 //
 // A sweep that U and weights have made worse is a Newton step that went too far: the weights go half of the way back.
 func (f *labelFit) maximize(ctx context.Context, s *modelState, tolerance float64) (value float64, settled bool, err error) {
 	last, halvings := math.Inf(-1), 0
 	before := slices.Clone(s.weights)
-	for sweep := range modelSweeps {
+	for sweep := range MostSweeps {
 		sums, err := f.sweep(ctx, s)
 		if err != nil {
 			return 0, false, err
@@ -605,8 +617,8 @@ func (f *labelFit) stepFlips(s *modelState) {
 }
 
 // model is a state in the terms of features as they are.
-func (f *labelFit) model(s *modelState) *LabelModel {
-	m := &LabelModel{Classes: f.classes, Rate: s.rate, Prior: f.prior, Background: f.background.cells(leastBackground)}
+func (f *labelFit) model(s *modelState) *Model {
+	m := &Model{Classes: f.classes, Rate: s.rate, Prior: f.prior, Background: f.background.cells(leastBackground)}
 	m.Weights = make([]float64, f.columns[len(f.columns)-1]+1)
 	for j, column := range f.columns {
 		m.Weights[column] = s.weights[j] / f.scale[j]
@@ -616,4 +628,17 @@ func (f *labelFit) model(s *modelState) *LabelModel {
 	}
 	m.Flips = s.flips()
 	return m
+}
+
+// Weigh finds the weights of some columns of the features when the labels are taken for right, without a background.
+func Weigh(ctx context.Context, dir *scratch.Dir, rows Rows, columns []int, workers int) (weights []float64, err error) {
+	f, err := newLabelFit(ctx, dir, rows, columns, workers, noBackground)
+	if err != nil {
+		return nil, err
+	}
+	state := f.start() // its rate is zero
+	if _, _, err = f.maximize(ctx, state, finalTolerance); err == nil {
+		weights = f.model(state).Weights
+	}
+	return weights, errors.Join(err, f.Close())
 }

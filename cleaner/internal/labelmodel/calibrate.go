@@ -1,0 +1,62 @@
+package labelmodel
+
+import (
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A Drawn says how the rows of a fit stand for all labels, and what the user asked for.
+type Drawn struct {
+	Added             []bool  // rows that were not drawn, and are there for what a person said of them
+	Share             float64 // drawn rows of all that can be
+	Expect, Threshold float64 // see calibration.Calibration
+}
+
+// Calibrate fills Calibration, Shift and Lapse from the rows that the model was fitted to.
+func (m *Model) Calibrate(rows Rows, of Drawn, profile []float64) {
+	logOdds := m.Scorer().LogOdds(rows)
+	var drawn []float64
+	corrected := 0.0
+	for r, l := range logOdds {
+		if of.Added[r] {
+			continue
+		}
+		if drawn = append(drawn, l); rows.Truth[r] != kv.NoClass && rows.Truth[r] != rows.Given[r] {
+			corrected++
+		}
+	}
+	m.Calibration = calibration.New(RatesFor(m.Classes), profile, rows.Joint, of.Expect, drawn, of.Share)
+	if m.Calibration.Threshold = of.Threshold; len(drawn) > 0 {
+		m.Calibration.Corrected = corrected / float64(len(drawn))
+	}
+	for r, truth := range rows.Truth {
+		if truth != kv.NoClass {
+			m.Calibration.Observe(logOdds[r], truth != rows.Given[r])
+		}
+	}
+	e := m.Calibration.Estimate()
+	m.Shift, m.Lapse = e.Shift, e.Lapse
+}
+
+// LogOdds are the log-odds of the scores of the given labels of rows, with all classes for rivals. The model is not
+// shifted. An infinite one is a score of 0 or 1.
+func (m *Scorer) LogOdds(of Rows) []float64 {
+	given, z, c, width := of.Given, of.Z, of.Classes, of.Width
+	logOdds := make([]float64, len(given))
+	classes, rows, memory := make([]kv.Class, c), make([]float32, c*width), make([]float64, c)
+	var votes []float32
+	if of.Votes != nil {
+		votes = make([]float32, c)
+	}
+	for r, label := range given {
+		for i := range classes { // the label under test stands first
+			classes[i] = kv.Class((int(label) + i) % c)
+			copy(rows[i*width:][:width], z[(r*c+int(classes[i]))*width:])
+			if votes != nil {
+				votes[i] = of.Votes[r*c+int(classes[i])]
+			}
+		}
+		logOdds[r] = calibration.Logit(m.Score(classes, rows, votes, false, memory))
+	}
+	return logOdds
+}
