@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // A crossFit is networks of which each has learned from all nodes but those of its fold, so that there is one for every
@@ -121,9 +121,9 @@ func (p *baseProblem) fitBase(
 	fit.nets[0], fit.loss, report.Epochs = chosen.net, chosen.loss, chosen.epochs
 	// The other folds do as the first has chosen, side by side.
 	epochs := make([]int, folds)
-	workers := min(ops.Workers(opt.Workers), max(folds-1, 1))
-	err = ops.Parallel(ctx, workers, folds-1, func(ctx context.Context, _, i int) error {
-		t, err := one(ctx, i+1, max(ops.Workers(opt.Workers)/workers, 1), chosen.dropout)
+	workers := min(parallel.Workers(opt.Workers), max(folds-1, 1))
+	err = parallel.Do(ctx, workers, folds-1, func(ctx context.Context, _, i int) error {
+		t, err := one(ctx, i+1, max(parallel.Workers(opt.Workers)/workers, 1), chosen.dropout)
 		if err == nil {
 			fit.nets[i+1], epochs[i+1] = t.net, t.epochs
 		}

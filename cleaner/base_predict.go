@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -63,10 +64,10 @@ func (f *crossFit) gather(ctx context.Context, net int, own, all *rowStore, work
 // predictBy applies a network to every row of inputs.
 func (p *baseProblem) predictBy(ctx context.Context, net *nn.Network, inputs, out *rowStore, workers int) error {
 	// A block of narrow inputs has very many rows, whose activations together would not fit.
-	layers := make([]nn.Activations, ops.Workers(workers))
+	layers := make([]nn.Activations, parallel.Workers(workers))
 	x := make([][]float32, len(layers))
 	n := inputs.rows
-	return ops.Parallel(ctx, len(layers), (n+baseBatch-1)/baseBatch, func(_ context.Context, worker, b int) error {
+	return parallel.Do(ctx, len(layers), (n+baseBatch-1)/baseBatch, func(_ context.Context, worker, b int) error {
 		rows := kv.Range{First: kv.NodeID(b * baseBatch), End: kv.NodeID(min((b+1)*baseBatch, n))}
 		count := int(rows.End - rows.First)
 		x[worker] = resize(x[worker], count*inputs.width)

@@ -7,9 +7,9 @@ import (
 	"math/rand/v2"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // A learned is labelled nodes with their inputs, in an order of its own.
@@ -77,7 +77,7 @@ func (f *training) fit(ctx context.Context) error {
 	net := nn.New(f.random, width, baseHidden, f.classes)
 	t := nn.NewTrainer(net, f.random)
 	t.Rate, t.Decay, t.Dropout, t.InputDropout = baseRate, baseDecay, baseDropout, f.dropout
-	t.Workers = ops.Workers(f.workers)
+	t.Workers = parallel.Workers(f.workers)
 	rows := f.rows
 	batch := min(baseBatch, len(rows))
 	perEpoch, most := baseSteps(len(rows))
@@ -92,7 +92,7 @@ func (f *training) fit(ctx context.Context) error {
 				return err
 			}
 			count := min(batch, len(rows)-first)
-			f.train.gather(rows[first:first+count], ops.Workers(f.workers), x, right)
+			f.train.gather(rows[first:first+count], parallel.Workers(f.workers), x, right)
 			t.Step(x[:count*width], count, func(logits []float32) float64 {
 				return nn.SoftmaxLoss(logits, right[:count])
 			})
@@ -130,7 +130,7 @@ func baseSteps(rows int) (perEpoch, epochs int) {
 
 // meanLoss is the mean cross-entropy of a network.
 func (l *learned) meanLoss(ctx context.Context, net *nn.Network, workers int) (float64, error) {
-	layers := nn.Activations{Workers: ops.Workers(workers)}
+	layers := nn.Activations{Workers: parallel.Workers(workers)}
 	var sum float64
 	batch := min(baseBatch, len(l.order))
 	x, right := make([]float32, batch*l.width), make([]int, batch)
@@ -139,7 +139,7 @@ func (l *learned) meanLoss(ctx context.Context, net *nn.Network, workers int) (f
 			return 0, err
 		}
 		count := min(batch, len(l.order)-first)
-		l.gather(l.order[first:first+count], ops.Workers(workers), x, right)
+		l.gather(l.order[first:first+count], parallel.Workers(workers), x, right)
 		logits := layers.Outputs(net, x, count)
 		sum += float64(nn.SoftmaxLoss(logits, right[:count]) * float64(count))
 	}

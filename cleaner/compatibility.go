@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -35,8 +36,8 @@ func disagreement(ctx context.Context, graph ops.Graph, labels []kv.Class, c, wo
 		lists kv.Adjacency
 		arcs  []int64
 	}
-	counters := make([]counter, ops.Workers(workers))
-	err = ops.Parallel(ctx, len(counters), len(blocks), func(_ context.Context, worker, b int) error {
+	counters := make([]counter, parallel.Workers(workers))
+	err = parallel.Do(ctx, len(counters), len(blocks), func(_ context.Context, worker, b int) error {
 		count := &counters[worker]
 		if count.arcs == nil {
 			count.arcs = make([]int64, c*c)

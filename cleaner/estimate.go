@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -488,7 +489,7 @@ func (r Rates) at(stage string, units func(*CleanEstimate) float64, want float64
 
 // Seconds is the time of a stage by rates.
 func (e *CleanEstimate) Seconds(stage StageWork, r Rates, opt Options) float64 {
-	workers := float64(ops.Workers(opt.Workers))
+	workers := float64(parallel.Workers(opt.Workers))
 	propagated := func(mini *CleanEstimate) float64 {
 		return mini.Plan.Seconds(mini.Counts.Sizes, 2*mini.Counts.Classes, e.hops, r.LargeGather)
 	}

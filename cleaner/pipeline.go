@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -207,8 +208,8 @@ func meanScores(
 		one, sum []float64 // scores of one detector, and of all
 		scorer   detector.Scorer
 	}
-	workers := make([]scratch, ops.Workers(opt.Workers))
-	return ops.Parallel(ctx, len(workers), blocks, func(_ context.Context, worker, b int) error {
+	workers := make([]scratch, parallel.Workers(opt.Workers))
+	return parallel.Do(ctx, len(workers), blocks, func(_ context.Context, worker, b int) error {
 		s := &workers[worker]
 		rows := kv.Range{First: kv.NodeID(b * scoreRows), End: kv.NodeID(min((b+1)*scoreRows, n))}
 		count := int(rows.End - rows.First)

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // posteriorStage names what is kept of a label model.
@@ -173,9 +173,9 @@ func (s *stages) posteriorScores(
 		votes   []float32
 		around  *poll
 	}
-	workers := make([]memory, ops.Workers(s.opt.Workers))
+	workers := make([]memory, parallel.Workers(s.opt.Workers))
 	blocks := (len(scores) + scoreRows - 1) / scoreRows
-	return ops.Parallel(ctx, len(workers), blocks, func(_ context.Context, worker, b int) error {
+	return parallel.Do(ctx, len(workers), blocks, func(_ context.Context, worker, b int) error {
 		w := &workers[worker]
 		if w.rows == nil {
 			for range z {

@@ -9,8 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // A written block is what a run says of the rows of some nodes.
@@ -340,14 +340,14 @@ func writeCombined(ctx context.Context, b *kv.Bulk, p *problem) error {
 func inOrder[T any](
 	ctx context.Context, workers, blocks int, compute func(block int, into *T) error, use func(block int, from *T) error,
 ) error {
-	round := ops.Workers(workers)
+	round := parallel.Workers(workers)
 	var halves [2][]T
 	halves[0], halves[1] = make([]T, round), make([]T, round)
 	for first := -round; first < blocks; first += round {
 		next, last := max(first+round, 0), first
 		computed := make(chan error, 1)
 		go func() {
-			computed <- ops.Parallel(ctx, round, min(round, max(blocks-next, 0)), func(_ context.Context, _, i int) error {
+			computed <- parallel.Do(ctx, round, min(round, max(blocks-next, 0)), func(_ context.Context, _, i int) error {
 				return compute(next+i, &halves[next/round%2][i])
 			})
 		}()

@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -318,7 +319,7 @@ func (s *stages) detectors(ctx context.Context, z []*agreement, d *draws) ([]det
 		fitted  int64
 		kept    int
 	)
-	err := ops.Parallel(ctx, ops.Workers(s.opt.Workers), len(z), func(ctx context.Context, _, draw int) error {
+	err := parallel.Do(ctx, parallel.Workers(s.opt.Workers), len(z), func(ctx context.Context, _, draw int) error {
 		fit, ok := loadMark[detector.Detector](s.dir(), detectorStage(draw))
 		if !ok {
 			labels := d.of(draw)

@@ -9,9 +9,9 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // How a label model is fitted.
@@ -250,7 +250,7 @@ func (f *labelFit) measureBackground(z []float32, width int, tops []int, quantil
 // blocks calls visit for blocks of rows, concurrently.
 func (f *labelFit) blocks(ctx context.Context, visit func(block, first, end int)) error {
 	rows := len(f.given)
-	return ops.Parallel(ctx, ops.Workers(f.workers), f.countBlocks(), func(_ context.Context, _, b int) error {
+	return parallel.Do(ctx, parallel.Workers(f.workers), f.countBlocks(), func(_ context.Context, _, b int) error {
 		visit(b, b*sweepRows, min((b+1)*sweepRows, rows))
 		return nil
 	})

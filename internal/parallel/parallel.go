@@ -1,4 +1,5 @@
-package ops
+// Package parallel runs tasks on a number of goroutines. It hands on their first error, and their panics.
+package parallel
 
 import (
 	"context"
@@ -11,23 +12,9 @@ import (
 )
 
 // errExited is the error of a task that ended its goroutine, as testing.T.FailNow does.
-var errExited = errors.New("ops: a task ended its goroutine")
+var errExited = errors.New("parallel: a task ended its goroutine")
 
-// stretch is how many adjacency entries are worked on between two looks at the context.
-const stretch = 1 << 16
-
-// A pace counts the entries worked on since the context was last looked at.
-type pace int
-
-func (p *pace) walk(ctx context.Context, entries int) error {
-	if *p += pace(entries); *p < stretch {
-		return nil
-	}
-	*p = 0
-	return ctx.Err()
-}
-
-// Workers is the number of goroutines that are meant by an option: itself, or GOMAXPROCS where it is zero.
+// Workers is the number of goroutines that an option means: itself, or GOMAXPROCS where it is zero.
 func Workers(option int) int {
 	if option <= 0 {
 		return runtime.GOMAXPROCS(0)
@@ -35,10 +22,10 @@ func Workers(option int) int {
 	return option
 }
 
-// Parallel runs task for every index 0 ≤ i < tasks, handed out in order to the workers 0 ≤ worker < workers, and
+// Do runs task for every index 0 ≤ i < tasks, handed out in order to the workers 0 ≤ worker < workers, and
 // returns once all of them have stopped. The first error stops the others and is returned, and so is ctx.Err(); a
 // panic in a task is raised again here.
-func Parallel(ctx context.Context, workers, tasks int, task func(ctx context.Context, worker, i int) error) error {
+func Do(ctx context.Context, workers, tasks int, task func(ctx context.Context, worker, i int) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
