@@ -124,7 +124,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 		hops = run.Hops
 	}
 	around, err := surround(ctx, tx, e.Direction, v, given, predictions, hops, opt)
-	if errors.Is(err, errBall) {
+	if errors.Is(err, ops.ErrReach) {
 		e.lacks(err.Error())
 		if run == nil || given == kv.NoClass {
 			return e, nil
