@@ -61,5 +61,5 @@ func TestDoStops(t *testing.T) {
 			t.Errorf("a task that panics: got %q raised again", text)
 		}
 	}()
-	_ = Do(t.Context(), 2, 4, func(context.Context, int, int) error { panic("pan") })
+	t.Errorf("a task that panics: got %v", Do(t.Context(), 2, 4, func(context.Context, int, int) error { panic("pan") }))
 }
