@@ -8,9 +8,9 @@ import (
 	"hash/crc32"
 	"math"
 
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // An agreement holds the agreement features of one vector of labels under test, [rows×width].
@@ -102,8 +102,8 @@ func sumRows(
 ) (uint32, error) {
 	blocks := (rows + summedRows - 1) / summedRows
 	sums := make([]uint32, blocks)
-	texts := make([][]byte, ops.Workers(workers))
-	err := ops.Parallel(ctx, len(texts), blocks, func(_ context.Context, worker, b int) error {
+	texts := make([][]byte, parallel.Workers(workers))
+	err := parallel.Do(ctx, len(texts), blocks, func(_ context.Context, worker, b int) error {
 		texts[worker] = encode(texts[worker][:0], b*summedRows, min((b+1)*summedRows, rows))
 		sums[b] = crc32.Checksum(texts[worker], castagnoli)
 		return nil

@@ -2,25 +2,18 @@ package cleaner
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
-	"math"
 	"slices"
-	"sort"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// errBall is wrapped where the nodes around one node are too many to explain it by.
-var errBall = errors.New("cleaner: neighbourhood is too large")
-
-// ballNodeBytes is what a node of the ball takes in the maps of operatorRow.
+// ballNodeBytes is what a node of the ball takes in the maps of ops.OperatorRows.
 const ballNodeBytes = 128
 
 // surround computes the surrounding of one node with a given label, or kv.NoClass, from the rows of the node in S_1 … S_K
-// alone: no propagation of the whole graph. errBall where the K-hop ball does not fit opt.MemoryBudget.
+// alone: no propagation of the whole graph. ops.ErrReach where the K-hop ball does not fit opt.MemoryBudget.
 func surround(
 	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, given kv.Class, predictions ops.Source, hops int,
 	opt ops.Options,
@@ -29,7 +22,7 @@ func surround(
 	if budget == 0 {
 		budget = kv.DefaultMemoryBudget()
 	}
-	rows, err := operatorRows(ctx, tx, direction, v, hops, int(budget/ballNodeBytes))
+	rows, err := ops.OperatorRows(ctx, tx, direction, v, hops, int(budget/ballNodeBytes))
 	if err != nil {
 		return nil, err
 	}
@@ -97,154 +90,6 @@ func surround(
 		}
 	}
 	return around, nil
-}
-
-// operatorRows returns row v of S_1 … S_K along a direction, sparse. With b_1[w] = A_vw, and b_{k+1}[w] = Σ_u b_k[u] A_uw /
-// √(r_u c_u), where r and c are the sums of the rows and columns of A, the row of Ã^k is b_k[w] / √(r_v c_w); S_k leaves
-// out its entry v. Adjacency is read a block at a time, so the work is at most K passes over the graph, twice. errBall
-// where the rows hold more than limit nodes.
-func operatorRows(
-	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, hops, limit int,
-) ([]map[kv.NodeID]float64, error) {
-	blocks, err := tx.AdjacencyBlocks()
-	if err != nil {
-		return nil, err
-	}
-	graph := tx.Along(direction)
-	sums := strengths{blocks: blocks, tx: tx, rows: graph, columns: graph.Reverse(), known: map[kv.NodeID]strength{}}
-	if err := sums.read(ctx, []kv.NodeID{v}); err != nil {
-		return nil, err
-	}
-	var adjacency kv.Adjacency
-	rows := make([]map[kv.NodeID]float64, hops)
-	shares := map[kv.NodeID]float64{v: 1} // b_{k-1}[u] / √(r_u c_u)
-	reached, held := []kv.NodeID{v}, 0    // the keys of shares, ascending: sums run in one order
-	for k := range rows {
-		next := make(map[kv.NodeID]float64)
-		err := eachBlock(ctx, blocks, reached, func(r kv.Range, nodes []kv.NodeID) error {
-			if err := graph.ReadAdjacency(r, &adjacency); err != nil {
-				return err
-			}
-			for _, u := range nodes {
-				share := shares[u]
-				i := u - r.First
-				for at := adjacency.Offsets[i]; at < adjacency.Offsets[i+1]; at++ {
-					w, b := adjacency.Neighbors[at], share
-					if adjacency.Weights != nil {
-						b *= float64(adjacency.Weights[at])
-					}
-					next[w] += b
-				}
-				if held+len(next) > limit {
-					return fmt.Errorf("%d hops reach more than %d nodes: %w", k+1, limit, errBall)
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		held += len(next)
-		reached = slices.Sorted(maps.Keys(next))
-		if err := sums.read(ctx, reached); err != nil {
-			return nil, err
-		}
-		rows[k], shares = make(map[kv.NodeID]float64, len(next)), next
-		for w, b := range next {
-			at := sums.known[w]
-			if w != v {
-				rows[k][w] = b / math.Sqrt(sums.known[v].row*at.column)
-			}
-			shares[w] = b / math.Sqrt(at.row*at.column) // where no arc leads on, nothing is made of it
-		}
-	}
-	return rows, nil
-}
-
-// A strength is the sums of a node's row and column of A.
-type strength struct{ row, column float64 }
-
-// strengths reads the strengths of nodes as they are asked for.
-type strengths struct {
-	blocks        []kv.Range
-	tx            *kv.Tx
-	rows, columns *kv.Oriented
-	known         map[kv.NodeID]strength
-	degrees       []uint32
-	adjacency     kv.Adjacency
-}
-
-// read adds the strengths of ascending nodes to those that are known.
-func (s *strengths) read(ctx context.Context, nodes []kv.NodeID) error {
-	unknown := make([]kv.NodeID, 0, len(nodes))
-	for _, v := range nodes {
-		if _, ok := s.known[v]; !ok {
-			unknown = append(unknown, v)
-		}
-	}
-	return eachBlock(ctx, s.blocks, unknown, func(r kv.Range, nodes []kv.NodeID) error {
-		if s.rows.Symmetric() && !s.rows.Weighted() {
-			return s.readDegrees(r, nodes)
-		}
-		if err := s.add(s.rows, r, nodes, func(at *strength, sum float64) { at.row = sum }); err != nil {
-			return err
-		}
-		return s.add(s.columns, r, nodes, func(at *strength, sum float64) { at.column = sum })
-	})
-}
-
-// readDegrees reads the degrees of a simple graph, which cost less than its lists.
-func (s *strengths) readDegrees(r kv.Range, nodes []kv.NodeID) error {
-	s.degrees = slices.Grow(s.degrees[:0], r.Len())[:r.Len()]
-	if err := s.tx.ReadDegrees(r, s.degrees); err != nil {
-		return err
-	}
-	for _, v := range nodes {
-		degree := float64(s.degrees[v-r.First])
-		s.known[v] = strength{degree, degree}
-	}
-	return nil
-}
-
-// add sums the lists of nodes in a block along a direction.
-func (s *strengths) add(
-	graph *kv.Oriented, r kv.Range, nodes []kv.NodeID, set func(at *strength, sum float64),
-) error {
-	if err := graph.ReadAdjacency(r, &s.adjacency); err != nil {
-		return err
-	}
-	for _, v := range nodes {
-		from, to := s.adjacency.Offsets[v-r.First], s.adjacency.Offsets[v-r.First+1]
-		sum := float64(to - from)
-		if s.adjacency.Weights != nil {
-			sum = 0
-			for _, w := range s.adjacency.Weights[from:to] {
-				sum += float64(w)
-			}
-		}
-		at := s.known[v]
-		set(&at, sum)
-		s.known[v] = at
-	}
-	return nil
-}
-
-// eachBlock calls visit for every block that holds some of the ascending nodes, with those nodes.
-func eachBlock(
-	ctx context.Context, blocks []kv.Range, nodes []kv.NodeID, visit func(r kv.Range, nodes []kv.NodeID) error,
-) error {
-	for len(nodes) > 0 {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		block := blocks[sort.Search(len(blocks), func(i int) bool { return blocks[i].End > nodes[0] })]
-		inside := sort.Search(len(nodes), func(i int) bool { return nodes[i] >= block.End })
-		if err := visit(block, nodes[:inside]); err != nil {
-			return err
-		}
-		nodes = nodes[inside:]
-	}
-	return nil
 }
 
 // readScattered reads the rows of ascending nodes, near ones together, and calls visit for each; row is borrowed.

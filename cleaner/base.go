@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -22,7 +23,7 @@ type baseProblem struct {
 
 	// observe, where not nil, sees the network after every epoch of training, with what it learns from. Both are borrowed
 	// for the call, whose error ends the training.
-	observe func(epoch int, net *Network, train *learned) error
+	observe func(epoch int, net *nn.Network, train *learned) error
 
 	sizes *ops.Sizes // of graph; nil until measured
 }

@@ -7,14 +7,15 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // A crossFit is networks of which each has learned from all nodes but those of its fold, so that there is one for every
 // node that has not seen the node's label. A single network has learned from all.
 type crossFit struct {
-	nets  []*Network
+	nets  []*nn.Network
 	nodes *nodeSet // that were learned from
 	folds []uint8  // of them, by rank
 	loss  float64  // of the first network on the validation nodes
@@ -103,7 +104,7 @@ func (p *baseProblem) fitBase(
 	if p.observe != nil || len(validation.order) == 0 {
 		dropouts = dropouts[:1]
 	}
-	fit.nets = make([]*Network, folds)
+	fit.nets = make([]*nn.Network, folds)
 	seeds := make([]uint64, folds)
 	for fold := range seeds {
 		seeds[fold] = random.Uint64()
@@ -130,9 +131,9 @@ func (p *baseProblem) fitBase(
 	fit.nets[0], fit.loss, report.Epochs = chosen.net, chosen.loss, chosen.epochs
 	// The other folds do as the first has chosen, side by side.
 	epochs := make([]int, folds)
-	workers := min(ops.Workers(opt.Workers), max(folds-1, 1))
-	err = ops.Parallel(ctx, workers, folds-1, func(ctx context.Context, _, i int) error {
-		t, err := one(ctx, i+1, max(ops.Workers(opt.Workers)/workers, 1), chosen.dropout)
+	workers := min(parallel.Workers(opt.Workers), max(folds-1, 1))
+	err = parallel.Do(ctx, workers, folds-1, func(ctx context.Context, _, i int) error {
+		t, err := one(ctx, i+1, max(parallel.Workers(opt.Workers)/workers, 1), chosen.dropout)
 		if err == nil {
 			fit.nets[i+1], epochs[i+1] = t.net, t.epochs
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -60,21 +62,21 @@ func (f *crossFit) gather(ctx context.Context, net int, own, all *rowStore, work
 }
 
 // predictBy applies a network to every row of inputs.
-func (p *baseProblem) predictBy(ctx context.Context, net *Network, inputs, out *rowStore, workers int) error {
+func (p *baseProblem) predictBy(ctx context.Context, net *nn.Network, inputs, out *rowStore, workers int) error {
 	// A block of narrow inputs has very many rows, whose activations together would not fit.
-	layers := make([]activations, ops.Workers(workers))
+	layers := make([]nn.Activations, parallel.Workers(workers))
 	x := make([][]float32, len(layers))
 	n := inputs.rows
-	return ops.Parallel(ctx, len(layers), (n+baseBatch-1)/baseBatch, func(_ context.Context, worker, b int) error {
+	return parallel.Do(ctx, len(layers), (n+baseBatch-1)/baseBatch, func(_ context.Context, worker, b int) error {
 		rows := kv.Range{First: kv.NodeID(b * baseBatch), End: kv.NodeID(min((b+1)*baseBatch, n))}
 		count := int(rows.End - rows.First)
 		x[worker] = resize(x[worker], count*inputs.width)
 		if err := inputs.Read(rows, 0, inputs.width, x[worker]); err != nil {
 			return err
 		}
-		logits := layers[worker].forward(net, x[worker], count, nil)
+		logits := layers[worker].Outputs(net, x[worker], count)
 		for at := 0; at < len(logits); at += p.classes {
-			softmaxRow(logits[at : at+p.classes])
+			nn.Softmax(logits[at : at+p.classes])
 		}
 		return out.write(rows, 0, p.classes, logits)
 	})

@@ -6,9 +6,10 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // A learned is labelled nodes with their inputs, in an order of its own.
@@ -47,7 +48,7 @@ func (p *baseProblem) learn(
 
 // gather copies the inputs and labels of rows.
 func (l *learned) gather(rows []uint32, workers int, x []float32, right []int) {
-	inParts(min(workers, 1+len(rows)*l.width/parallelNumbers), len(rows), func(_, first, end int) {
+	nn.Share(workers, len(rows)*l.width, len(rows), func(_, first, end int) {
 		for i, row := range rows[first:end] {
 			copy(x[(first+i)*l.width:], l.inputs.Data[int(row)*l.width:][:l.width])
 			right[first+i] = int(l.right[row])
@@ -65,7 +66,7 @@ type training struct {
 	workers           int
 	progress          func(epoch, most int)
 
-	net    *Network
+	net    *nn.Network
 	loss   float64 // on the validation nodes
 	epochs int
 }
@@ -73,15 +74,16 @@ type training struct {
 // fit trains the network and keeps the one with the least validation loss.
 func (f *training) fit(ctx context.Context) error {
 	width := f.train.width
-	t := newTrainer(newNetwork(f.random, width, baseHidden, f.classes), f.random)
-	t.rate, t.decay, t.dropout, t.inputs = baseRate, baseDecay, baseDropout, f.dropout
-	t.forward.product.workers = ops.Workers(f.workers)
+	net := nn.New(f.random, width, baseHidden, f.classes)
+	t := nn.NewTrainer(net, f.random)
+	t.Rate, t.Decay, t.Dropout, t.InputDropout = baseRate, baseDecay, baseDropout, f.dropout
+	t.Workers = parallel.Workers(f.workers)
 	rows := f.rows
 	batch := min(baseBatch, len(rows))
 	perEpoch, most := baseSteps(len(rows))
 	between := (baseLook + perEpoch - 1) / perEpoch
 	x, right := make([]float32, batch*width), make([]int, batch)
-	f.net, f.loss = t.net.clone(), math.Inf(1)
+	f.net, f.loss = net.Clone(), math.Inf(1)
 	since := 0
 	for epoch := range most {
 		f.random.Shuffle(len(rows), func(a, b int) { rows[a], rows[b] = rows[b], rows[a] })
@@ -90,26 +92,26 @@ func (f *training) fit(ctx context.Context) error {
 				return err
 			}
 			count := min(batch, len(rows)-first)
-			f.train.gather(rows[first:first+count], ops.Workers(f.workers), x, right)
-			t.step(x[:count*width], count, func(logits []float32) float64 {
-				return softmaxLoss(logits, right[:count])
+			f.train.gather(rows[first:first+count], parallel.Workers(f.workers), x, right)
+			t.Step(x[:count*width], count, func(logits []float32) float64 {
+				return nn.SoftmaxLoss(logits, right[:count])
 			})
 		}
 		f.epochs = epoch + 1
 		f.progress(f.epochs, most)
 		if f.observe != nil {
-			if err := f.observe(epoch, t.net, f.train); err != nil {
+			if err := f.observe(epoch, net, f.train); err != nil {
 				return err
 			}
 		}
 		since++
 		if f.epochs%between == 0 || f.epochs == most {
-			loss, err := f.validation.meanLoss(ctx, t.net, f.workers)
+			loss, err := f.validation.meanLoss(ctx, net, f.workers)
 			if err != nil {
 				return err
 			}
 			if loss < f.loss || len(f.validation.order) == 0 {
-				f.net, f.loss, since = t.net.clone(), loss, 0
+				f.net, f.loss, since = net.Clone(), loss, 0
 			}
 		}
 		if steps := f.epochs * perEpoch; since >= basePatience && steps >= baseLeast || steps >= baseMost {
@@ -127,8 +129,8 @@ func baseSteps(rows int) (perEpoch, epochs int) {
 }
 
 // meanLoss is the mean cross-entropy of a network.
-func (l *learned) meanLoss(ctx context.Context, net *Network, workers int) (float64, error) {
-	layers := activations{product: multiplier{workers: ops.Workers(workers)}}
+func (l *learned) meanLoss(ctx context.Context, net *nn.Network, workers int) (float64, error) {
+	layers := nn.Activations{Workers: parallel.Workers(workers)}
 	var sum float64
 	batch := min(baseBatch, len(l.order))
 	x, right := make([]float32, batch*l.width), make([]int, batch)
@@ -137,9 +139,9 @@ func (l *learned) meanLoss(ctx context.Context, net *Network, workers int) (floa
 			return 0, err
 		}
 		count := min(batch, len(l.order)-first)
-		l.gather(l.order[first:first+count], ops.Workers(workers), x, right)
-		logits := layers.forward(net, x, count, nil)
-		sum += float64(softmaxLoss(logits, right[:count]) * float64(count))
+		l.gather(l.order[first:first+count], parallel.Workers(workers), x, right)
+		logits := layers.Outputs(net, x, count)
+		sum += float64(nn.SoftmaxLoss(logits, right[:count]) * float64(count))
 	}
 	return sum / float64(max(len(l.order), 1)), nil
 }

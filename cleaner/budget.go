@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -68,7 +69,7 @@ func classBytes(classes, hops int) int64 {
 
 // featureClassBytes is classBytes where the base classifier has features: neighbours of few classes may disagree.
 func featureClassBytes(classes int) int64 {
-	if classes <= mostCompatible {
+	if classes <= labelmodel.MostCompatible {
 		return classBytes(classes, 1)
 	}
 	return classBytes(classes, 0)

@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Check checks what the rooms below know nothing of: the history of decisions, as CheckHistory does, and the runs. Every
+// Check checks what the rooms below know nothing of: the history of decisions, as decide.Check does, and the runs. Every
 // run can be read, with the detectors and the confident joint of the last, and every score is the last run's. It returns
 // an error only where it cannot go on, as ctx.Err().
 func Check(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
-	if err := CheckHistory(ctx, tx, report); err != nil {
+	if err := decide.Check(ctx, tx, report); err != nil {
 		return err
 	}
 	return checkRuns(ctx, tx, report)

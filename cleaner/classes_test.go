@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -91,7 +92,7 @@ func TestStatisticsOfARun(t *testing.T) {
 			}
 			return nil
 		})
-		mustDecide(t, s, DecideOptions{}, DecisionRequest{Node: decided, Kind: Reject})
+		mustDecide(t, s, decide.Options{}, decide.Request{Node: decided, Kind: decide.Reject})
 		got := mustStatistics(t, s)
 		view(t, s, func(tx *kv.Tx) error {
 			predictions, err := Predictions(tx)
@@ -135,11 +136,10 @@ func TestStatisticsOfARun(t *testing.T) {
 				size := float64(nodes)
 				if preset == PresetPaper {
 					size = 0
-					joint := denseMatrix(run.Joint)
-					for _, q := range joint[k] {
-						size += q
+					for j := range run.Joint.Classes {
+						size += run.Joint.At(k, j)
 					}
-					if want := 1 - joint[k][k]/size; !near(c.MislabelRate, want, 1e-6) {
+					if want := 1 - run.Joint.At(k, k)/size; !near(c.MislabelRate, want, 1e-6) {
 						t.Errorf("%s, class %s: got mislabel rate %v, want %v", preset, name, c.MislabelRate, want)
 					}
 				} else {

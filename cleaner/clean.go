@@ -4,20 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
+// A Detector is what a run of PresetPaper keeps of each network that it trained.
+type Detector = detector.Detector
+
 // What Clean writes, beside the Run.
 const (
-	ScoreColumn      = "score"      // single: the chance that the given label is wrong; null where unlabelled
-	SuggestedColumn  = "suggested"  // class with the largest prediction, of every node; see step 5 of the package
-	ConfidenceColumn = "confidence" // single: that prediction
-	RunColumn        = "run"        // int: Run.ID
-	AgreementMatrix  = "agreement"  // Z [n×(2K+1)], columns P0 … PK, L1 … LK; NaN where unlabelled
+	ScoreColumn      = decide.ScoreColumn     // single: the chance that the given label is wrong; null where unlabelled
+	SuggestedColumn  = decide.SuggestedColumn // class with the largest prediction, of every node; see step 5 of the package
+	ConfidenceColumn = "confidence"           // single: that prediction
+	RunColumn        = decide.RunColumn       // int: Run.ID
+	AgreementMatrix  = "agreement"            // Z [n×(2K+1)], columns P0 … PK, L1 … LK; NaN where unlabelled
 
 	// AgreementErrorMatrix has the standard errors of Z, in its columns, from those se_k of diagonals that were
 	// sampled: se_k(v)·P[v][y] of (S_k P)[v][y], se_k(v) of (S_k Y)[v][y], y the given label. There is none where all
@@ -77,14 +84,14 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if err != nil {
 		return nil, err
 	}
-	decided, err := lastDecision(tx)
+	decided, err := decide.Newest(tx)
 	if err != nil {
 		return nil, err
 	}
 	if p.verdicts, err = readVerdicts(ctx, tx, p.labels); err != nil {
 		return nil, err
 	}
-	key, err := runFingerprint(tx, opt, decided.Seq)
+	key, err := runFingerprint(tx, opt, decided)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +130,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	}
 	if m := result.model; m != nil && m.Unsettled > 0 {
 		opt.notice("the label model still improved when %d of its %d fits were ended after %d sweeps: scores and the mislabel rate may be off",
-			m.Unsettled, len(ratesFor(m.Classes))+1, modelSweeps)
+			m.Unsettled, len(labelmodel.RatesFor(m.Classes))+1, labelmodel.MostSweeps)
 	}
 
 	run = &Run{
@@ -140,7 +147,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		PredictionUse:    use,
 		PredictionWrites: writes,
 		Warnings:         warnings,
-		Decisions:        decided.Seq,
+		Decisions:        decided,
 		Classes:          slices.Clone(tx.Classes()),
 		MislabelRate:     result.rate,
 		Detectors:        result.detectors,
@@ -169,7 +176,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 }
 
 // warnings are those of Run.Warnings.
-func (p problem) warnings(ctx context.Context, tx *kv.Tx, model *LabelModel) (warnings []string, err error) {
+func (p problem) warnings(ctx context.Context, tx *kv.Tx, model *labelmodel.Model) (warnings []string, err error) {
 	homophily, err := statisticsOf(ctx, tx, p.labels, (*LabelStatistics).measureHomophily)
 	if err != nil {
 		return nil, err
@@ -391,6 +398,25 @@ func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 		return p, err
 	}
 	return p, nil
+}
+
+// readVerdicts returns what people have said of labels. Scores that are no chances, of runs without a calibration, are NaN.
+func readVerdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]decide.Verdict, error) {
+	verdicts, err := decide.Verdicts(ctx, tx, labels)
+	calibrated := make(map[int64]bool)
+	for i, said := range verdicts {
+		if _, ok := calibrated[said.Run]; !ok {
+			run, err := readRun(tx, runKey(said.Run))
+			if err != nil && !errors.Is(err, kv.ErrNotFound) {
+				return nil, err
+			}
+			calibrated[said.Run] = err == nil && run.Model != nil && run.Model.Calibration != nil
+		}
+		if !calibrated[said.Run] {
+			verdicts[i].Score = math.NaN()
+		}
+	}
+	return verdicts, err
 }
 
 // writeRows is how many rows are handed to the store at once.

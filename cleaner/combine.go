@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -44,7 +45,7 @@ func joins(nodes, classes int) bool { return int64(nodes)*int64(classes) <= most
 // A combination joins predictions from outside, U [n×c], with those of the built-in classifier, B [n×c], which has not
 // seen the label of any node that it predicts:
 //
-//	P[v][k] ∝ (ε + B[v][k])^a · (ε + U[v][k])^b      a, b ≥ 0 by the likelihood of the given labels; ε = featureFloor
+//	P[v][k] ∝ (ε + B[v][k])^a · (ε + U[v][k])^b      a, b ≥ 0 by the likelihood of the given labels; ε that of labelmodel.Model
 //	P[v]    = B[v]                                   where U has seen the label of v
 //
 // Who brings predictions need not know, or say, whether they have seen the labels. Predictions that have seen them repeat
@@ -244,14 +245,14 @@ func (c *combination) rateOf(
 	ctx context.Context, sample *sample, z *agreement,
 ) (rate float64, logOdds []float64, err error) {
 	rows := sample.rows(z, c.votes, c.classes)
-	model, _, err := fitLabels(ctx, c.place.temporary(), rows, c.opt.Workers, func(rates, of int) {
+	model, _, err := labelmodel.Fit(ctx, c.place.temporary(), rows, c.opt.Workers, func(rates, of int) {
 		c.opt.progress("combine", int64(rates), int64(of))
 	})
 	if err != nil {
 		return 0, nil, fmt.Errorf("label model: %w", err)
 	}
 	c.votes.keepIn(model)
-	return model.Rate, model.laidOut().sampleLogOdds(rows), nil
+	return model.Rate, model.Scorer().LogOdds(rows), nil
 }
 
 // divide makes the groups.
@@ -272,30 +273,24 @@ func (c *combination) weigh(ctx context.Context, g *combined, sample *sample, z 
 	if g.weights = alone; len(g.rows) == 0 {
 		return nil
 	}
-	rows := labelRows{classes: c.classes, width: 2}
+	rows := labelmodel.Rows{Classes: c.classes, Width: 2}
 	for _, row := range g.rows {
 		right := sample.given[row]
 		switch truth := sample.truth[row]; truth {
 		case kv.NoClass:
-		case anotherClass:
+		case labelmodel.AnotherClass:
 			right = kv.NoClass
 		default:
 			right = truth
 		}
-		rows.given = append(rows.given, right)
-		rows.z = append(rows.z, both[2*row*c.classes:2*(row+1)*c.classes]...)
+		rows.Given = append(rows.Given, right)
+		rows.Z = append(rows.Z, both[2*row*c.classes:2*(row+1)*c.classes]...)
 	}
-	f, err := newLabelFit(ctx, c.place.temporary(), rows, []int{0, 1}, c.opt.Workers, noBackground)
+	weights, err := labelmodel.Weigh(ctx, c.place.temporary(), rows, []int{0, 1}, c.opt.Workers)
 	if err != nil {
 		return err
 	}
-	state := f.start() // its rate is zero: the labels are taken for right
-	if _, _, err = f.maximize(ctx, state, finalTolerance); err == nil {
-		g.weights = f.model(state).Weights
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
+	g.weights = weights
 	if g.weights[1] < noWeight {
 		g.weights = alone
 		return nil
@@ -333,7 +328,7 @@ func (c *combination) repeats(g *combined, sample *sample, both []float32) (firs
 		if !(c.logOdds[row] > 0) {
 			continue
 		}
-		chance := 1 - sigmoid(c.logOdds[row])
+		chance := 1 - elementary.Sigmoid(c.logOdds[row])
 		right += chance
 		for k := range from {
 			from[k] = both[2*(row*c.classes+k)+1]
@@ -390,7 +385,7 @@ func (c *combination) join(ctx context.Context, joined *rowStore) error {
 func (g *combined) mix(own, from []float32) {
 	most := float32(math.Inf(-1))
 	for k := range own {
-		own[k] = float32(float64(g.weights[0]*logFeature(own[k], 0, 0)) + float64(g.weights[1]*logFeature(from[k], 0, 0)))
+		own[k] = float32(float64(g.weights[0]*labelmodel.LogFeature(own[k], 0, 0)) + float64(g.weights[1]*labelmodel.LogFeature(from[k], 0, 0)))
 		most = max(most, own[k])
 	}
 	var sum float32

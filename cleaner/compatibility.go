@@ -4,47 +4,28 @@ import (
 	"context"
 	"errors"
 
-	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A compatibility says what the given label of a neighbour speaks for, whether neighbours agree or not. With N[k][j] the
-// arcs from nodes given k to nodes given j, N[k] and N[·][j] their sums, N that of all and π[j] = N[·][j]/N, entry j of line
-// k is
-//
-//	log( (N[k][j] + a·π[j]) / ((N[k] + a)·π[j]) )   a = compatibleArcs + compatibleShare·N[k]
-//
-// the log-likelihood ratio of a vote for j under class k and under any class, which leans to zero where arcs are few. It is
-// that of naive Bayes, with given labels in place of true ones.
-type compatibility struct {
-	classes int
-	logs    []float32 // [c×c]
-}
-
-const (
-	compatibleArcs  = 10
-	compatibleShare = 0.05
-	mostCompatible  = 256 // classes: of more there is no compatibility
-	mostVoters      = 20  // votes of a node count as no more than so many: its neighbours share what they know
-)
-
 // compatibility is nil unless neighbours disagree. Where they agree L1 … LK say so better: votes that depend on each other
 // make them too sure of nodes between two classes, whose wrong labels are then found less well (amazon_computers: F1 .91
 // without, .90 with votes).
-func (p *problem) compatibility(ctx context.Context, workers int) (*compatibility, error) {
+func (p *problem) compatibility(ctx context.Context, workers int) (*labelmodel.Compatibility, error) {
 	arcs, err := disagreement(ctx, p.graph, p.labels, p.classes, workers)
 	if err != nil || arcs == nil {
 		return nil, err
 	}
-	return newCompatibility(arcs, p.classes), nil
+	return labelmodel.NewCompatibility(arcs, p.classes), nil
 }
 
 // disagreement counts the arcs between given labels [c×c], a line the class of the node; nil where there are more classes
-// than mostCompatible, and unless the adjusted homophily is below LowHomophily.
+// than labelmodel.MostCompatible, and unless the adjusted homophily is below LowHomophily.
 func disagreement(ctx context.Context, graph ops.Graph, labels []kv.Class, c, workers int) ([]int64, error) {
-	if c > mostCompatible {
+	if c > labelmodel.MostCompatible {
 		return nil, nil
 	}
 	blocks, err := graph.AdjacencyBlocks()
@@ -55,8 +36,8 @@ func disagreement(ctx context.Context, graph ops.Graph, labels []kv.Class, c, wo
 		lists kv.Adjacency
 		arcs  []int64
 	}
-	counters := make([]counter, ops.Workers(workers))
-	err = ops.Parallel(ctx, len(counters), len(blocks), func(_ context.Context, worker, b int) error {
+	counters := make([]counter, parallel.Workers(workers))
+	err = parallel.Do(ctx, len(counters), len(blocks), func(_ context.Context, worker, b int) error {
 		count := &counters[worker]
 		if count.arcs == nil {
 			count.arcs = make([]int64, c*c)
@@ -106,51 +87,9 @@ func adjustedHomophily(arcs []int64, c int) float64 {
 	return s.AdjustedHomophily
 }
 
-// newCompatibility takes arcs [c×c], a line the class of the node. A class that nobody votes for has zeros in its column.
-func newCompatibility(arcs []int64, c int) *compatibility {
-	from, to, all := make([]float64, c), make([]float64, c), 0.0
-	for i, count := range arcs {
-		from[i/c] += float64(count)
-		to[i%c] += float64(count)
-		all += float64(count)
-	}
-	m := &compatibility{classes: c, logs: make([]float32, c*c)}
-	for i, count := range arcs {
-		k, j := i/c, i%c
-		if to[j] == 0 {
-			continue
-		}
-		share, prior := to[j]/all, compatibleArcs+float64(compatibleShare*from[k])
-		m.logs[i] = float32(elementary.Log((float64(count) + float64(prior*share)) / float64((from[k]+prior)*share)))
-	}
-	return m
-}
-
-// A ballot is what the neighbours of a node are given.
-type ballot struct {
-	votes  []float64 // [c]: the weights of the neighbours with each given label
-	voters int       // neighbours with a label
-}
-
-// evidence is what a ballot says of a class: the mean entry of its votes, times how many of them count.
-func (m *compatibility) evidence(b ballot, k kv.Class) float32 {
-	var sum, all float64
-	line := m.logs[int(k)*m.classes:][:m.classes]
-	for j, vote := range b.votes {
-		if vote != 0 {
-			sum += float64(vote * float64(line[j]))
-			all += vote
-		}
-	}
-	if all == 0 {
-		return 0
-	}
-	return float32(sum / all * mostVoters * float64(b.voters) / float64(b.voters+mostVoters))
-}
-
 // A sampleVotes is a compatibility, and what it says of the nodes of a sample.
 type sampleVotes struct {
-	*compatibility
+	*labelmodel.Compatibility
 	evidence *scratch.Array[float32] // [rows×classes]; nil where there is no compatibility
 }
 
@@ -172,10 +111,10 @@ func (p *problem) votesFor(ctx context.Context, sample *sample, workers int) (*s
 		if err != nil {
 			return
 		}
-		var of ballot
+		var of labelmodel.Ballot
 		of, err = around.of(v)
 		for k := range p.classes {
-			evidence.Data[rank*p.classes+k] = compatible.evidence(of, kv.Class(k))
+			evidence.Data[rank*p.classes+k] = compatible.Evidence(of, kv.Class(k))
 		}
 		if rank%lookEvery == 0 {
 			err = errors.Join(err, ctx.Err())
@@ -196,9 +135,9 @@ func (s *sampleVotes) rows() []float32 {
 }
 
 // keepIn puts the compatibility into a model.
-func (s *sampleVotes) keepIn(m *LabelModel) {
-	if s.compatibility != nil {
-		m.Compatibility = s.logs
+func (s *sampleVotes) keepIn(m *labelmodel.Model) {
+	if s.Compatibility != nil {
+		m.Compatibility = s.Logs
 	}
 }
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -106,8 +106,8 @@ func TestCompatibility(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range want {
-			if !near(float64(got.logs[i]), float64(want[i]), 1e-5) {
-				t.Fatalf("%d workers: got %v, want %v", workers, got.logs, want)
+			if !near(float64(got.Logs[i]), float64(want[i]), 1e-5) {
+				t.Fatalf("%d workers: got %v, want %v", workers, got.Logs, want)
 			}
 		}
 	}
@@ -115,65 +115,8 @@ func TestCompatibility(t *testing.T) {
 	if got, err := friends.compatibility(context.Background(), 1); got != nil || err != nil {
 		t.Errorf("neighbours that agree: got %v and error %v, want none", got, err)
 	}
-	p.classes = mostCompatible + 1
+	p.classes = labelmodel.MostCompatible + 1
 	if got, err := p.compatibility(context.Background(), 1); got != nil || err != nil {
 		t.Errorf("%d classes: got %v and error %v, want none", p.classes, got, err)
-	}
-}
-
-func TestNoArcsSayNothing(t *testing.T) {
-	if got := newCompatibility(make([]int64, 9), 3); slices.Max(got.logs) != 0 || slices.Min(got.logs) != 0 {
-		t.Errorf("got %v, want zeros", got.logs)
-	}
-	arcs := []int64{500, 3, 0, 3, 400, 0, 0, 0, 0} // nobody votes for the last class
-	for i, x := range newCompatibility(arcs, 3).logs {
-		if y := float64(x); math.IsNaN(y) || math.IsInf(y, 0) || i/3 == 2 && y != 0 || i%3 == 2 && y != 0 {
-			t.Errorf("entry %d: got %v", i, x)
-		}
-	}
-}
-
-// TestVotesCount: more votes of the same say more, never as much as mostVoters independent ones, and the scale of the
-// weights says nothing.
-func TestVotesCount(t *testing.T) {
-	m := newCompatibility([]int64{10, 90, 90, 10}, 2)
-	of := func(other, same float64, voters int) float64 {
-		return float64(m.evidence(ballot{[]float64{same, other}, voters}, 0))
-	}
-	if got := of(0, 0, 0); got != 0 {
-		t.Errorf("no votes: got %v, want 0", got)
-	}
-	one, four, hub := of(1, 0, 1), of(4, 0, 4), of(1e6, 0, 1e6)
-	if !(0 < one && 3*one < four && four < hub && hub < mostVoters*float64(m.logs[1])) {
-		t.Errorf("votes for the other class: got %v of one, %v of four, %v of a million", one, four, hub)
-	}
-	if got := of(0, 1, 1); got >= 0 {
-		t.Errorf("a vote for the own class, whose nodes are no neighbours: got %v, want below 0", got)
-	}
-	if got, want := of(0.3, 0.1, 4), of(3, 1, 4); !near(got, want, 1e-6) {
-		t.Errorf("weights a tenth as large: got %v, want %v", got, want)
-	}
-}
-
-// TestModelWithoutCompatibility: a model that was kept before votes were counted scores as it did.
-func TestModelWithoutCompatibility(t *testing.T) {
-	m, z := randomModel(rand.New(rand.NewPCG(5, 0)), 3, 3)
-	classes := []kv.Class{0, 1, 2}
-	old := m.laidOut()
-	if n := old.votes(classes, ballot{[]float64{1, 0, 0}, 1}, make([]float32, 3)); n != nil {
-		t.Fatalf("got votes %v, want none", n)
-	}
-	want := old.score(classes, z, nil, false, make([]float64, 3))
-	m.Compatibility, m.VoteWeight = newCompatibility([]int64{9, 1, 1, 1, 9, 1, 1, 1, 9}, 3).logs, 1
-	counting := m.laidOut()
-	score := func(votes ...float64) float64 {
-		n := counting.votes(classes, ballot{votes, 40}, make([]float32, 3))
-		return counting.score(classes, z, n, false, make([]float64, 3))
-	}
-	if none := score(0, 0, 0); !near(none, want, 1e-12) {
-		t.Errorf("without voters: got score %v, want %v", none, want)
-	}
-	if with, against := score(40, 0, 0), score(0, 40, 0); !(with < want && want < against) {
-		t.Errorf("got %v with votes for the label, %v without, %v with votes against it", with, want, against)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -52,7 +53,7 @@ func areaUnderMargin(ctx context.Context, t trial, opt Options) (*verdict, error
 		threshold := areaThreshold(areas, samples, run+1)
 		for v, area := range areas {
 			if t.labels[v] != kv.NoClass && (run == 0 && samples[v] != 1 || run == 1 && samples[v] == 1) {
-				result.scores[v], result.flagged[v] = sigmoid(threshold-area), area <= threshold
+				result.scores[v], result.flagged[v] = elementary.Sigmoid(threshold-area), area <= threshold
 			}
 		}
 	}
@@ -98,7 +99,7 @@ func thresholdSamples(order nodeOrder, labels []kv.Class, size int, seed uint64)
 	return samples, nil
 }
 
-// streamThreshold is the second word of the seed of threshold samples; see streamSynthesize.
+// streamThreshold is the second word of the seed of threshold samples; see streamSample.
 const streamThreshold uint64 = 0x74687265 // "thre"
 
 // areas are the AUM [n] of the labelled nodes in a run.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -47,7 +49,7 @@ func TestAreaUnderMarginIsItsDefinition(t *testing.T) {
 			}
 		}
 		margins := make([][]float64, n)
-		base.observe = func(_ int, net *Network, train *learned) error {
+		base.observe = func(_ int, net *nn.Network, train *learned) error {
 			for v := range n {
 				rank, ok := train.nodes.has(kv.NodeID(v))
 				if ok != (p.labels[v] != kv.NoClass) {
@@ -57,7 +59,7 @@ func TestAreaUnderMarginIsItsDefinition(t *testing.T) {
 					continue
 				}
 				x := slices.Clone(train.inputs.Data[rank*train.width:][:train.width])
-				z := slices.Clone(new(activations).forward(net, x, 1, nil))
+				z := slices.Clone(new(nn.Activations).Outputs(net, x, 1))
 				own := z[base.labels[v]]
 				z[base.labels[v]] = float32(math.Inf(-1))
 				margins[v] = append(margins[v], float64(own)-float64(slices.Max(z)))
@@ -85,7 +87,7 @@ func TestAreaUnderMarginIsItsDefinition(t *testing.T) {
 		threshold := percentile(of, 0.99)
 		for v := range n {
 			if p.labels[v] != kv.NoClass && samples[v] != run {
-				scores[v], flagged[v] = sigmoid(threshold-mean[v]), mean[v] <= threshold
+				scores[v], flagged[v] = elementary.Sigmoid(threshold-mean[v]), mean[v] <= threshold
 			}
 		}
 	}

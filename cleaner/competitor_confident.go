@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -55,20 +57,20 @@ func confidentLearning(ctx context.Context, t trial, _ Options) (*verdict, error
 
 // confidentCounts are steps 1 and 2, and how many nodes are given each class.
 func (t trial) confidentCounts(ctx context.Context) (joint [][]float64, given []int, err error) {
-	sums := newThresholdSum(t.classes)
+	sums := confident.NewThresholdSum(t.classes)
 	given = make([]int, t.classes)
 	err = t.eachTested(ctx, func(_ kv.NodeID, y kv.Class, row []float32) {
-		sums.add(y, float64(row[y]))
+		sums.Add(y, float64(row[y]))
 		given[y]++
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	thresholds := sums.thresholds()
+	thresholds := sums.Thresholds()
 	for j, threshold := range thresholds {
 		thresholds[j] = max(threshold, leastThreshold) - confidentTolerance // NaN stays
 	}
-	joint = newMatrix(t.classes)
+	joint = classmatrix.Dense(t.classes)
 	err = t.eachTested(ctx, func(_ kv.NodeID, y kv.Class, row []float32) {
 		confident, several := kv.NoClass, false
 		for j, p := range row {
@@ -93,7 +95,7 @@ func (t trial) confidentCounts(ctx context.Context) (joint [][]float64, given []
 // pruneCounts are steps 3 and 4: how many nodes given i are taken for nodes of j.
 func pruneCounts(joint [][]float64, given []int) [][]int {
 	c := len(joint)
-	calibrated, byTrue := newMatrix(c), make([]float64, c*c)
+	calibrated, byTrue := classmatrix.Dense(c), make([]float64, c*c)
 	count := 0
 	for i, row := range joint {
 		row[i] = max(row[i], 1)

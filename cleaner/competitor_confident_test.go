@@ -10,6 +10,7 @@ import (
 	"sort"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -85,7 +86,7 @@ func plainConfidentLearning(p trial, predictions []float32) []bool {
 			threshold[j] = max(sum/float64(given[j]), 2e-6)
 		}
 	}
-	joint := newMatrix(c)
+	joint := classmatrix.Dense(c)
 	for _, v := range tested {
 		var reached []int
 		for j, t := range threshold {

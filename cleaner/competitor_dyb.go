@@ -133,7 +133,7 @@ func (m *betaMixture) scaled(loss float64) float64 {
 
 // shareOf1 is the posterior of component 1 at a scaled loss.
 func (m *betaMixture) shareOf1(x float64) float64 {
-	return sigmoid(m.of[1].logDensity(x) - m.of[0].logDensity(x))
+	return elementary.Sigmoid(m.of[1].logDensity(x) - m.of[0].logDensity(x))
 }
 
 // at is the posterior of the component of high losses at a scaled loss.

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -66,7 +67,7 @@ func TestDynamicBootstrapIsItsDefinition(t *testing.T) {
 			}
 			y := kv.Class(r.IntN(c))
 			row[y] += 4
-			softmaxRow(row)
+			nn.Softmax(row)
 			if wrong[v] = r.IntN(4) == 0; wrong[v] {
 				y = (y + 1) % c
 			}

@@ -22,7 +22,7 @@ func expect[D density](x []float64, of [2]D) (found [2]moments, likelihood float
 	var weight, first, second [2]float64
 	for _, x := range x {
 		low, high := of[0].logDensity(x), of[1].logDensity(x)
-		share := sigmoid(high - low)
+		share := elementary.Sigmoid(high - low)
 		likelihood += max(low, high) + elementary.Log(1+elementary.Exp(-math.Abs(high-low)))
 		for k, r := range [2]float64{1 - share, share} {
 			weight[k] += r
@@ -145,7 +145,7 @@ func (m *gaussianMixture) posterior(x float64) float64 {
 		return 0
 	}
 	x = min(max(m.scaled(x), m.of[0].mean), m.of[1].mean)
-	return sigmoid(m.of[1].logDensity(x) - m.of[0].logDensity(x))
+	return elementary.Sigmoid(m.of[1].logDensity(x) - m.of[0].logDensity(x))
 }
 
 // byMixture judges the labelled nodes by values [n] of which high ones are suspect: flagged are those with a posterior

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // onVotes has a method see the votes of the neighbours in place of the predictions. A node has no say in its own, so that
@@ -40,8 +40,8 @@ func (t trial) neighbourVotes(ctx context.Context, workers int) (*rowStore, erro
 		poll *poll
 		row  []float32 // [c]
 	}
-	counters := make([]counter, ops.Workers(workers))
-	return votes.orClose(ops.Parallel(ctx, len(counters), (n+voteRows-1)/voteRows,
+	counters := make([]counter, parallel.Workers(workers))
+	return votes.orClose(parallel.Do(ctx, len(counters), (n+voteRows-1)/voteRows,
 		func(ctx context.Context, worker, block int) error {
 			count := &counters[worker]
 			if count.poll == nil {
@@ -59,7 +59,7 @@ func (t trial) neighbourVotes(ctx context.Context, workers int) (*rowStore, erro
 				if err != nil {
 					return err
 				}
-				shares(of.votes, count.row)
+				shares(of.Votes, count.row)
 				if err := votes.write(kv.Range{First: v, End: v + 1}, 0, c, count.row); err != nil {
 					return err
 				}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -29,7 +30,7 @@ func (t trial) watch(ctx context.Context, w watch, opt Options) ([]float64, erro
 	base.labels, base.classes, base.splits = w.labels, w.classes, make([]Split, len(w.labels))
 	sums := make([]float64, len(w.labels))
 	epochs := 0
-	base.observe = func(_ int, net *Network, train *learned) error {
+	base.observe = func(_ int, net *nn.Network, train *learned) error {
 		if err := train.addEach(ctx, net, w.of, sums); err != nil {
 			return err
 		}
@@ -61,16 +62,16 @@ func checkWatched(labelled, _ int) error {
 
 // addEach adds a number of the logits and the label of every row to sums [n], by node.
 func (l *learned) addEach(
-	ctx context.Context, net *Network, of func(logits []float32, y kv.Class) float64, sums []float64,
+	ctx context.Context, net *nn.Network, of func(logits []float32, y kv.Class) float64, sums []float64,
 ) error {
-	var layers activations
+	var layers nn.Activations
 	classes := net.Widths[len(net.Widths)-1]
 	var logits []float32
 	var err error
 	l.nodes.each(kv.Range{End: kv.NodeID(len(sums))}, func(row int, v kv.NodeID) {
 		if row%baseBatch == 0 && err == nil {
 			count := min(baseBatch, len(l.right)-row)
-			logits = layers.forward(net, l.inputs.Data[row*l.width:(row+count)*l.width], count, nil)
+			logits = layers.Outputs(net, l.inputs.Data[row*l.width:(row+count)*l.width], count)
 			err = ctx.Err()
 		}
 		if err == nil {

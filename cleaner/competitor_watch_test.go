@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -16,7 +17,7 @@ func TestLossMixtureIsItsDefinition(t *testing.T) {
 	base := p.base
 	base.labels, base.splits = p.labels, make([]Split, n)
 	want := make([]float64, n)
-	base.observe = func(epoch int, net *Network, train *learned) error {
+	base.observe = func(epoch int, net *nn.Network, train *learned) error {
 		for v := range n {
 			rank, ok := train.nodes.has(kv.NodeID(v))
 			if ok != (p.labels[v] != kv.NoClass) {
@@ -26,8 +27,8 @@ func TestLossMixtureIsItsDefinition(t *testing.T) {
 				continue
 			}
 			x := append([]float32(nil), train.inputs.Data[rank*train.width:][:train.width]...)
-			z := new(activations).forward(net, x, 1, nil)
-			softmaxRow(z)
+			z := new(nn.Activations).Outputs(net, x, 1)
+			nn.Softmax(z)
 			want[v] -= math.Log(float64(z[p.labels[v]])) / 100
 		}
 		return nil

@@ -18,10 +18,10 @@
 //	Y        labels             [n×c]        one-hot ỹ; the row of an unlabelled node is zero
 //	P        Predictions        [n×c]        a classifier's probabilities, rows sum to 1
 //	S_k      ops.Operator       [n×n]        k-th power of D^(-1/2) A D^(-1/2), diagonal cleared; streamed, never held
-//	t        ClassThresholds    [c]          mean P[v][j] over the nodes given j
-//	C        ConfidentJoint     [c×c]        counts, row given, column confidently predicted
-//	Q[i][j]  JointDistribution  [c×c]        P(ỹ = i, y* = j)
-//	Q[i|j]   TransitionMatrix   [c×c]        P(ỹ = i | y* = j), columns sum to 1
+//	t        Run.ClassThresholds [c]         mean P[v][j] over the nodes given j
+//	C        Run.ConfidentJoint [c×c]        counts, row given, column confidently predicted
+//	Q[i][j]  Run.Joint          [c×c]        P(ỹ = i, y* = j)
+//	Q[i|j]   Run.Transition     [c×c]        P(ỹ = i | y* = j), columns sum to 1
 //	p        Run.MislabelRate   (0,1)        share of wrong labels, estimated
 //	Z        AgreementFeatures  [n×(2K+1)]   how far the label under test agrees with what is around the node
 //	s        score              [n] in [0,1] the answer: the given label is wrong
@@ -73,16 +73,15 @@
 // trained beside them, and both are joined (CombinedMatrix, Run.PredictionUse). Predictions that have seen the labels of
 // their nodes are left out: they repeat wrong labels, so that the mislabel rate with them falls far below the rate without.
 //
-// PresetPaper is GraphCleaner as published, with K = 3 and τ = 0.97. Synthesize plants a wrong label on half of the
-// fitting nodes: a node labelled j becomes i ≠ j with probability Q[i|j], renormalised without its diagonal
-// (FlipDistribution). A small network, the Detector, learns from Z which labels of the fitting set were planted (L1
+// PresetPaper is GraphCleaner as published, with K = 3 and τ = 0.97. A wrong label is planted on half of the
+// fitting nodes: a node labelled j becomes i ≠ j with probability Q[i|j], renormalised without its diagonal. A small network, the Detector, learns from Z which labels of the fitting set were planted (L1
 // loss), and scores the given label of every labelled node. p is the mass of Q off its diagonal.
 //
-// PresetDefault asks for the posterior of the true class instead (LabelModel). Each class k of a node has a utility, a
+// PresetDefault asks for the posterior of the true class instead (Run.Model). Each class k of a node has a utility, a
 // weighted sum of the logarithms of its features P0 and L1 … LK of Z[v][k], and the softmax of the utilities is the
 // chance that it is the true one. Where homophily is low the neighbours' given labels are counted as votes beside them,
 // each of which speaks for the classes whose nodes have such neighbours. A share p of the labels is wrong, in a way
-// that is learned too, unless predictions are so poor that confusion would pass for flips (LabelModel.Doubtful).
+// that is learned too, unless predictions are so poor that confusion would pass for flips (Run.Model.Doubtful).
 // P1 … PK are left out: the predictions of the neighbours have learned the label under test.
 // Weights, p and the way are fitted to the given labels of nodes whose prediction has not seen their label: all
 // labelled nodes where the base classifier was cross-fitted, else those of the validation and test splits. Nothing is
@@ -90,7 +89,7 @@
 // predictions, equals told apart as for the suggestion, and of the rest the one that most neighbours are given.
 //
 // Nothing in labels, graph and predictions tells labels that are wrong where everybody would doubt from labels that are
-// hard to tell. So the scores are calibrated (Calibration): p is the mean over two hypotheses, and the log-odds of all
+// hard to tell. So the scores are calibrated (Run.Model.Calibration): p is the mean over two hypotheses, and the log-odds of all
 // scores move so that p is their mean; their order stays. τ is the threshold with the greatest expected F1, unless
 // Options.Threshold sets it. The run says between what rates p lies, and how many labels are in the grey zone. What
 // settles it is what people know: Options.Expect, or decisions. A Clean takes labels that were decided on for the truth,
@@ -125,7 +124,7 @@
 //
 // # Decisions
 //
-// What people decide about labels, [Decide] and [DecideSteps] write at once to three places, all or nothing:
+// What people decide about labels, [decide.Write] and [decide.WriteSteps] write at once to three places, all or nothing:
 //
 //	label     class   what the decision makes of it
 //	decision  string  accept, reject, relabel, unlabel or unsure; null where there is none in force
@@ -136,7 +135,7 @@
 // decided.
 //
 // The history is only ever added to: [Undo] adds entries that take others back, which puts the labels and decisions from
-// before in force again. [History] reads it, [LabelsAsOf] reads the past from it, and [Check] compares it with the
+// before in force again. [decide.History] reads it, [LabelsAsOf] reads the past from it, and [Check] compares it with the
 // columns; [Repair] puts right what damage has done to it, and labels of decided nodes that are not what it says. A run
 // writes none of the three, and neither does an import of predictions.
 //

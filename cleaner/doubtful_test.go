@@ -1,145 +1,13 @@
 package cleaner
 
 import (
-	"context"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/internal/scratch"
-	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 )
-
-// predictedRows are rows of three classes in turn, of which sure ones, the first, have a prediction of 0.9 for their class
-// and the others one of 0.4, with so many labels of that class among them.
-func predictedRows(n, sure, sureAgree, otherAgree int) *labelRows {
-	of := &labelRows{classes: 3, width: 2, votes: make([]float32, 3*n)}
-	for r := range n {
-		p, agree := float32(0.9), r < sureAgree
-		if r >= sure {
-			p, agree = 0.4, r-sure < otherAgree
-		}
-		for k := range 3 {
-			if k == r%3 {
-				of.z = append(of.z, p, 0)
-			} else {
-				of.z = append(of.z, (1-p)/2, 0)
-			}
-		}
-		y := r % 3
-		if !agree {
-			y = (y + 1) % 3
-		}
-		of.given = append(of.given, kv.Class(y))
-	}
-	return of
-}
-
-func TestSeeDoubt(t *testing.T) {
-	for _, c := range []struct {
-		name                           string
-		n, sure, sureAgree, otherAgree int
-		neighborsAgree                 bool
-		doubtful                       bool
-		joint                          float64 // of .7
-	}{
-		{"all agree", 1000, 100, 95, 850, false, false, 0.7},
-		{"flips everywhere", 1000, 100, 60, 540, false, false, 0.7},
-		{"only the surest agree", 1000, 100, 80, 300, false, true, 21. / 102},
-		{"only the surest agree, as neighbours do", 1000, 100, 80, 300, true, false, 0.7},
-		{"half of the surest agree", 1000, 100, 52, 450, false, true, 49. / 102},
-		{"hardly half of them", 1000, 100, 45, 450, false, true, priorRate},
-		{"hardly half of them, and neighbours agree", 1000, 100, 45, 450, true, false, 0.7},
-		{"a third of the surest agree, and neighbours agree", 1000, 100, 34, 300, true, true, priorRate},
-		{"few rows", 99, 9, 0, 10, false, false, 0.7},
-	} {
-		of := predictedRows(c.n, c.sure, c.sureAgree, c.otherAgree)
-		if c.neighborsAgree {
-			of.votes = nil
-		}
-		if of.seeDoubt(0.7); of.doubtful != c.doubtful || !near(of.joint, c.joint, 1e-12) {
-			t.Errorf("%s: got doubtful %t and joint %v, want %t and %v", c.name, of.doubtful, of.joint, c.doubtful, c.joint)
-		}
-	}
-	of := predictedRows(1002, 102, 82, 300)
-	of.given[0], of.z[6] = kv.NoClass, float32(math.NaN())
-	if of.seeDoubt(0.7); !near(of.joint, 21./102, 1e-12) {
-		t.Errorf("without two rows: got %v, want %v", of.joint, 21./102)
-	}
-	if of.seeDoubt(math.NaN()); !math.IsNaN(of.joint) {
-		t.Errorf("where nothing was counted: got %v, want NaN", of.joint)
-	}
-}
-
-// TestPredictionsThatKnowNothing: of two classes chance agrees with half of the labels.
-func TestPredictionsThatKnowNothing(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 0))
-	for _, known := range []bool{false, true} {
-		of := &labelRows{classes: 2, width: 2}
-		for range 2000 {
-			y, p := kv.Class(r.IntN(2)), float32(0.5+0.4*r.Float64())
-			top := kv.Class(r.IntN(2))
-			if known && r.Float64() < 0.6 {
-				top = y
-			}
-			for k := range kv.Class(2) {
-				if k == top {
-					of.z = append(of.z, p, 0)
-				} else {
-					of.z = append(of.z, 1-p, 0)
-				}
-			}
-			of.given = append(of.given, y)
-		}
-		if of.seeDoubt(0.45); of.doubtful == known || known != (of.joint == 0.45) {
-			t.Errorf("known %t: got doubtful %t and joint %v", known, of.doubtful, of.joint)
-		}
-	}
-}
-
-// TestDoubtIsNoFlip: of labels that are all right, and that predictions tell from the next class no better than by a hint, a
-// model takes nearly every second for wrong unless it knows that they are doubtful.
-func TestDoubtIsNoFlip(t *testing.T) {
-	const n, c, width = 3000, 5, 3
-	r := rand.New(rand.NewPCG(11, 0))
-	rows := labelRows{classes: c, width: width, votes: make([]float32, n*c)}
-	for range n {
-		truth, top := r.IntN(c), r.IntN(c)
-		if r.Float64() < 0.5 {
-			top = truth
-			if sure := r.Float64() < 0.3; !sure {
-				top = (truth + r.IntN(3) + c - 1) % c
-			}
-		}
-		for k := range c {
-			p := float32(0.1)
-			if k == top {
-				p = 0.6
-			}
-			rows.z = append(rows.z, p, 0, 0)
-		}
-		rows.given = append(rows.given, kv.Class(truth))
-	}
-	rate := func() float64 {
-		m, _, err := fitLabels(context.Background(), scratch.Temporary(t.TempDir()), rows, 1, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if rows.doubtful && len(m.Background)+len(m.Flips) > 0 {
-			t.Errorf("doubtful rows: got background %v and flips %v, want none", m.Background, m.Flips)
-		}
-		return m.Rate
-	}
-	unaware := rate()
-	if rows.seeDoubt(0.7); !rows.doubtful {
-		t.Fatal("the rows are not doubtful")
-	}
-	if aware := rate(); !(aware < 0.15 && 0.25 < unaware) {
-		t.Errorf("want below 0.15 and above 0.25: rate: got %.3f where the rows are known to be doubtful, %.3f where they are not", aware, unaware)
-	}
-}
 
 // TestPoorPredictionsAreSaid wants a warning where labels have nothing to do with graph and predictions.
 func TestPoorPredictionsAreSaid(t *testing.T) {
@@ -155,7 +23,7 @@ func TestPoorPredictionsAreSaid(t *testing.T) {
 	run := mustClean(t, p.load(t, true), Options{Seed: 1})
 	if !run.Model.Doubtful || !warned(run.Warnings) || run.MislabelRate > 0.15 {
 		t.Errorf("got doubtful %t, warnings %q and a rate of %v, want to be warned, and a rate near %v",
-			run.Model.Doubtful, run.Warnings, run.MislabelRate, priorRate)
+			run.Model.Doubtful, run.Warnings, run.MislabelRate, calibration.PriorRate)
 	}
 	if run = mustClean(t, newPlanted(9, 300).load(t, true), Options{Seed: 1}); run.Model.Doubtful || warned(run.Warnings) {
 		t.Errorf("labels that agree: got doubtful %t and warnings %q", run.Model.Doubtful, run.Warnings)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -35,28 +36,10 @@ var (
 	ErrOneClass = errors.New("cleaner: labels of one class only")
 
 	// ErrFewFittingNodes is returned when the fitting set is too small to fit a detector on.
-	ErrFewFittingNodes = errors.New("cleaner: too few fitting nodes")
+	ErrFewFittingNodes = detector.ErrFewFittingNodes
 
 	// ErrMissingRows is returned when some nodes have no predictions.
 	ErrMissingRows = errors.New("cleaner: nodes without predictions")
-)
-
-// Errors of decisions.
-var (
-	// ErrNoSuggestion is returned when a suggestion is accepted that the store does not have.
-	ErrNoSuggestion = errors.New("cleaner: node has no suggested label")
-
-	// ErrUnlabelled is returned when a label is confirmed or removed that the node does not have.
-	ErrUnlabelled = errors.New("cleaner: node has no label")
-
-	// ErrDecidedTwice is returned when one step would decide twice about a node.
-	ErrDecidedTwice = errors.New("cleaner: node is decided on twice in one step")
-
-	// ErrNothingToUndo is returned when there are fewer steps to take back than asked for.
-	ErrNothingToUndo = errors.New("cleaner: nothing left to undo")
-
-	// ErrChanged is returned when what a decision was about is no longer what was shown.
-	ErrChanged = errors.New("cleaner: changed since it was shown")
 )
 
 // A RowError says what is wrong with the predictions of one node.

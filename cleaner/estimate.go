@@ -9,6 +9,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -181,11 +185,11 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	rows, draws := plantedAmong(c.Fitting), opt.Preset.draws()
 	cells := int64(featureWidth(opt.Hops)) * 4
 	z := cells * (int64(c.Nodes) + int64(draws)*int64(rows))
-	learn := StageWork{Name: "detector", Units: float64(draws * detectorSteps(rows))}
+	learn := StageWork{Name: "detector", Units: float64(draws * detector.Steps(rows))}
 	labellings := draws
 	if opt.Preset == PresetDefault {
 		most := int64(min(c.Labelled, mostModelled(c.Classes))) * int64(c.Classes)
-		labellings = 1 + countRivals(c.Classes)
+		labellings = 1 + labelmodel.CountRivals(c.Classes)
 		z = cells * (int64(labellings)*int64(c.Nodes) + 2*most) // of which the logarithms are kept beside them
 		learn = StageWork{Name: "label model", Units: float64(most)}
 		if c.Predictions && trains {
@@ -393,8 +397,9 @@ func (e *CleanEstimate) refinements() int {
 func MeasureTraining(ctx context.Context, width, classes int) (step, predict float64, err error) {
 	const steps = 24
 	random := rand.New(rand.NewPCG(1, streamBase))
-	t := newTrainer(newNetwork(random, width, baseHidden, classes), random)
-	t.rate, t.decay, t.dropout = baseRate, baseDecay, baseDropout
+	net := nn.New(random, width, baseHidden, classes)
+	t := nn.NewTrainer(net, random)
+	t.Rate, t.Decay, t.Dropout = baseRate, baseDecay, baseDropout
 	x, right := make([]float32, baseBatch*width), make([]int, baseBatch)
 	for i := range x {
 		x[i] = random.Float32()
@@ -403,9 +408,9 @@ func MeasureTraining(ctx context.Context, width, classes int) (step, predict flo
 		right[i] = random.IntN(classes)
 	}
 	train := func() {
-		t.step(x, baseBatch, func(logits []float32) float64 { return softmaxLoss(logits, right) })
+		t.Step(x, baseBatch, func(logits []float32) float64 { return nn.SoftmaxLoss(logits, right) })
 	}
-	var layers activations
+	var layers nn.Activations
 	for range steps {
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
@@ -413,7 +418,7 @@ func MeasureTraining(ctx context.Context, width, classes int) (step, predict flo
 		began := time.Now()
 		train()
 		trained := time.Now()
-		layers.forward(t.net, x, baseBatch, nil)
+		layers.Outputs(net, x, baseBatch)
 		applied := time.Since(trained).Seconds() / baseBatch
 		took := trained.Sub(began).Seconds()
 		if step == 0 || took < step {
@@ -488,7 +493,7 @@ func (r Rates) at(stage string, units func(*CleanEstimate) float64, want float64
 
 // Seconds is the time of a stage by rates.
 func (e *CleanEstimate) Seconds(stage StageWork, r Rates, opt Options) float64 {
-	workers := float64(ops.Workers(opt.Workers))
+	workers := float64(parallel.Workers(opt.Workers))
 	propagated := func(mini *CleanEstimate) float64 {
 		return mini.Plan.Seconds(mini.Counts.Sizes, 2*mini.Counts.Classes, e.hops, r.LargeGather)
 	}

@@ -15,7 +15,7 @@ type EvalOptions struct {
 	Options
 
 	// Noise is KIND:RATE, of one of NoiseKinds. In its place, where not nil, NoisyLabels [n] by NodeID are used, where NoClass
-	// leaves a node unlabelled, or labels drawn from NoiseMatrix [c×c], which is a TransitionMatrix in the order of
+	// leaves a node unlabelled, or labels drawn from NoiseMatrix [c×c], which is a transition matrix in the order of
 	// kv.Tx.Classes; not both.
 	Noise       string
 	NoisyLabels []kv.Class

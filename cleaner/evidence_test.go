@@ -11,58 +11,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// randomEvidence has many equal predictions and votes.
-func randomEvidence(r *rand.Rand, c int) evidence {
-	e := evidence{predictions: make([]float32, c), ballot: ballot{votes: make([]float64, c)}, ranks: make([]int32, c)}
-	for k := range c {
-		e.predictions[k] = float32(r.IntN(3)) / 4
-		e.votes[k] = float64(r.IntN(3))
-	}
-	for rank, k := range r.Perm(c) {
-		e.ranks[k] = int32(rank)
-	}
-	return e
-}
-
-func TestRivalsAreTheLargestOthers(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 0))
-	for range 500 {
-		c := 2 + r.IntN(9)
-		e, label := randomEvidence(r, c), kv.Class(r.IntN(c))
-		got := make([]kv.Class, countRivals(c))
-		e.chooseRivals(label, got)
-		var want []kv.Class
-		for k := range c {
-			if kv.Class(k) != label {
-				want = append(want, kv.Class(k))
-			}
-		}
-		slices.SortFunc(want, e.byPrediction)
-		slices.SortFunc(want[len(got)-1:], e.byVotes)
-		if want = want[:len(got)]; !slices.Equal(got, want) {
-			t.Fatalf("label %d of %+v: got rivals %v, want %v", label, e, got, want)
-		}
-	}
-}
-
-func TestSuggestion(t *testing.T) {
-	predictions, ranks := []float32{0.1, 0.3, 0.3, 0.3}, []int32{0, 3, 2, 1}
-	for _, c := range []struct {
-		votes       []float64
-		label, want kv.Class
-	}{
-		{[]float64{9, 1, 2, 1}, 1, 2}, // the votes
-		{[]float64{9, 2, 1, 2}, 1, 1}, // the label
-		{[]float64{9, 2, 1, 2}, 2, 3}, // the rank
-		{[]float64{0, 0, 0, 0}, kv.NoClass, 3},
-		{[]float64{0, 0, 0, 0}, 0, 3},
-	} {
-		if got := (evidence{predictions, ballot{votes: c.votes}, ranks}).suggest(c.label); got != c.want {
-			t.Errorf("votes %v, label %d: got class %d, want %d", c.votes, c.label, got, c.want)
-		}
-	}
-}
-
 // communities is a problem of c classes with hard predictions, as they are where a classifier says the class alone. One
 // label in ten is wrong, two predictions in ten repeat the label and four say anything. Neighbours are of the same class.
 func communities(seed uint64, n, c int) (p problem, truth []kv.Class) {
@@ -206,11 +154,4 @@ func TestClassOrderDoesNotMatter(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestJointOfEqualPredictions: the given label is the confident one of equals, and without it none is.
-func TestJointOfEqualPredictions(t *testing.T) {
-	p := []float32{.4, .4, .2, .4, .4, .2, .4, .4, .2, .1, .2, .7}
-	joint := ConfidentJoint(p, []kv.Class{0, 1, 2, 2}, []float64{.3, .3, .3})
-	wantMatrix(t, "joint", denseMatrix(joint), [][]number{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, 0)
 }

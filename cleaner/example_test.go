@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -56,7 +57,7 @@ func ExampleClean() {
 }
 
 // A person accepts the suggestion for paper a7, thinks again, and takes it back.
-func ExampleDecide() {
+func ExampleUndo() {
 	store, remove, err := rings()
 	if err != nil {
 		log.Fatal(err)
@@ -73,18 +74,18 @@ func ExampleDecide() {
 		log.Fatal(err)
 	}
 
-	accept := cleaner.DecisionRequest{Node: paper, Kind: cleaner.Accept}
-	_, err = cleaner.Decide(ctx, store, []cleaner.DecisionRequest{accept}, cleaner.DecideOptions{Who: "ada", Why: "about rings"})
+	accept := decide.Request{Node: paper, Kind: decide.Accept}
+	_, err = decide.Write(ctx, store, []decide.Request{accept}, decide.Options{Who: "ada", Why: "about rings"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := cleaner.Undo(ctx, store, 1, cleaner.DecideOptions{Who: "ada"}); err != nil {
+	if _, err := cleaner.Undo(ctx, store, 1, decide.Options{Who: "ada"}); err != nil {
 		log.Fatal(err)
 	}
 
 	tx = store.Begin()
 	defer tx.Close()
-	for d, err := range cleaner.History(ctx, tx, paper) {
+	for d, err := range decide.History(ctx, tx, paper) {
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -26,8 +28,8 @@ type Explanation struct {
 	Run        int64  // 0: never scored
 	ScoredAs   string // the label that Score is of, which decisions may have changed since; "" without a score
 
-	Decision DecisionKind // in force; NoDecision: nobody has decided
-	History  []Decision   // of the node, oldest first
+	Decision decide.Kind       // in force; decide.None: nobody has decided
+	History  []decide.Decision // of the node, oldest first
 
 	TopClasses []ClassShare   // predictions of the node, greatest first; Count is 0; nil where it has none
 	Features   []NamedFeature // agreement features of the given label; nil where unlabelled or the store has no predictions
@@ -122,7 +124,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 		hops = run.Hops
 	}
 	around, err := surround(ctx, tx, e.Direction, v, given, predictions, hops, opt)
-	if errors.Is(err, errBall) {
+	if errors.Is(err, ops.ErrReach) {
 		e.lacks(err.Error())
 		if run == nil || given == kv.NoClass {
 			return e, nil
@@ -213,17 +215,17 @@ func (e *Explanation) readNode(tx *kv.Tx) error {
 	if id := value(RunColumn); !id.IsNull() {
 		e.Run = id.Int()
 	}
-	word := value(DecisionColumn)
+	word := value(decide.Column)
 	if err != nil {
 		return err
 	}
-	e.Decision, err = parseStored(word)
+	e.Decision, err = decide.InForce(word)
 	return err
 }
 
 // readHistory reads what was decided about the node.
 func (e *Explanation) readHistory(ctx context.Context, tx *kv.Tx) error {
-	for d, err := range History(ctx, tx, e.Node) {
+	for d, err := range decide.History(ctx, tx, e.Node) {
 		if err != nil {
 			return err
 		}
@@ -239,7 +241,7 @@ func (e *Explanation) findScored(run *Run) {
 		return
 	}
 	e.ScoredAs = e.Given
-	if i := slices.IndexFunc(e.History, func(d Decision) bool { return d.Seq > run.Decisions }); i >= 0 {
+	if i := slices.IndexFunc(e.History, func(d decide.Decision) bool { return d.Seq > run.Decisions }); i >= 0 {
 		e.ScoredAs = e.History[i].From
 	}
 }
@@ -383,8 +385,8 @@ func counterfactuals(run *Run, scored int, z [][]float32, votes []ClassShare) []
 		return sum / float64(len(run.Detectors))
 	}
 	if run.Model != nil {
-		model, by := run.Model.laidOut(), run.evidence(votes)
-		score = func(x kv.Class) float64 { return model.hypothetical(x, z, by) }
+		model, by := run.Model.Scorer(), run.evidence(votes)
+		score = func(x kv.Class) float64 { return model.Hypothetical(x, z, by) }
 	}
 	for x := range z {
 		if x != scored {
@@ -396,16 +398,18 @@ func counterfactuals(run *Run, scored int, z [][]float32, votes []ClassShare) []
 }
 
 // evidence is that of votes, by the classes of a run. It has no predictions.
-func (r *Run) evidence(votes []ClassShare) evidence {
+func (r *Run) evidence(votes []ClassShare) labelmodel.Evidence {
 	counts := r.labelCounts
 	if counts == nil {
 		counts = r.FittingCounts
 	}
-	by := evidence{ballot: ballot{votes: make([]float64, len(r.Classes))}, ranks: rankClasses(counts, r.Classes)}
+	by := labelmodel.Evidence{
+		Ballot: labelmodel.Ballot{Votes: make([]float64, len(r.Classes))}, Ranks: labelmodel.RankClasses(counts, r.Classes),
+	}
 	for _, vote := range votes {
 		if k := slices.Index(r.Classes, vote.Class); k >= 0 {
-			by.votes[k] = vote.Share
-			by.voters += int(vote.Count)
+			by.Votes[k] = vote.Share
+			by.Voters += int(vote.Count)
 		}
 	}
 	return by

@@ -2,6 +2,7 @@ package cleaner
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"slices"
 
@@ -85,8 +86,8 @@ func (e *Explanation) addNeighbors(tx *kv.Tx, around *surrounding, hops int) (er
 		if o.ID, err = tx.ID(o.Node); err != nil {
 			return err
 		}
-		score, err := valueOrNull(tx, o.Node, ScoreColumn)
-		if err != nil {
+		score, err := tx.Value(o.Node, ScoreColumn)
+		if err != nil && !errors.Is(err, kv.ErrNoColumn) {
 			return err
 		}
 		o.Score = score.Float()

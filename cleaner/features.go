@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -280,8 +281,8 @@ func eachRows(
 ) error {
 	width, step := src.Width(), rowsAtOnce(src.Width())
 	blocks := (n + step - 1) / step
-	values := make([][]float32, ops.Workers(workers)) // a block, by worker
-	return ops.Parallel(ctx, len(values), blocks, func(_ context.Context, worker, b int) error {
+	values := make([][]float32, parallel.Workers(workers)) // a block, by worker
+	return parallel.Do(ctx, len(values), blocks, func(_ context.Context, worker, b int) error {
 		if values[worker] == nil {
 			values[worker] = make([]float32, min(step, n)*width)
 		}

@@ -6,6 +6,10 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -115,9 +119,8 @@ func (p problem) checkFitting() (count int, err error) {
 	return count, nil
 }
 
-// mostPlanted is the most fitting nodes that mislabels are planted among: of more, a detector would not look at all
-// once in the most steps that it takes.
-const mostPlanted = detectorMost * detectorBatch
+// mostPlanted is the most fitting nodes that mislabels are planted among.
+const mostPlanted = detector.MostRows
 
 // plantedAmong is how many of the fitting nodes mislabels are planted among.
 func plantedAmong(fitting int) int { return min(fitting, mostPlanted) }
@@ -128,7 +131,7 @@ type sample struct {
 	given []kv.Class // labels, by rank
 	order []uint32   // ranks, in the order of the node file
 
-	// Of a label model: what people have said of the true class, by rank, NoClass where nobody has, anotherClass where they
+	// Of a label model: what people have said of the true class, by rank, NoClass where nobody has, labelmodel.AnotherClass where they
 	// know no more than that the label is wrong; given is then the label that they looked at. added are nodes that were not
 	// drawn, and are there for what was said of them.
 	truth  []kv.Class
@@ -157,7 +160,7 @@ func (p problem) drawUnseen(seed uint64) (*sample, error) {
 		}
 	}
 	most := mostModelled(p.classes)
-	verdicts := slices.DeleteFunc(slices.Clone(p.verdicts), func(said labelVerdict) bool { return !p.isUnseenVerdict(said) })
+	verdicts := slices.DeleteFunc(slices.Clone(p.verdicts), func(said decide.Verdict) bool { return !p.isUnseenVerdict(said) })
 	if count > most { // not all are drawn
 		verdicts = verdicts[:min(len(verdicts), most/mostSaid)]
 		most -= len(verdicts)
@@ -171,7 +174,7 @@ func (p problem) drawUnseen(seed uint64) (*sample, error) {
 	drawn.each(whole, func(_ int, v kv.NodeID) { s.nodes.add(v) })
 	all := count <= most // those whose label was removed would then have been drawn too
 	for _, said := range verdicts {
-		s.nodes.add(said.node)
+		s.nodes.add(said.Node)
 	}
 	s.nodes.count()
 	s.nodes.each(whole, func(_ int, v kv.NodeID) {
@@ -181,24 +184,21 @@ func (p problem) drawUnseen(seed uint64) (*sample, error) {
 	})
 	s.scores = make([]float64, len(s.given))
 	for _, said := range verdicts {
-		rank, _ := s.nodes.has(said.node)
-		s.given[rank], s.truth[rank], s.scores[rank] = said.given, said.now, said.score
-		if said.now == kv.NoClass {
-			s.truth[rank] = anotherClass
+		rank, _ := s.nodes.has(said.Node)
+		s.given[rank], s.truth[rank], s.scores[rank] = said.Given, said.Now, said.Score
+		if said.Now == kv.NoClass {
+			s.truth[rank] = labelmodel.AnotherClass
 		}
 	}
 	return s, nil
 }
 
-// anotherClass is the truth of a node of which nothing is known but that its label was wrong.
-const anotherClass = kv.NoClass - 1
-
 // isUnseenVerdict is isUnseen of the label that a verdict is about.
-func (p problem) isUnseenVerdict(said labelVerdict) bool {
-	if said.now != kv.NoClass {
-		return p.isUnseen(said.node)
+func (p problem) isUnseenVerdict(said decide.Verdict) bool {
+	if said.Now != kv.NoClass {
+		return p.isUnseen(said.Node)
 	}
-	return p.isHeldOut(said.node)
+	return p.isHeldOut(said.Node)
 }
 
 // mostSaid bounds the nodes that are added for what people said of them: one in so many.
@@ -206,7 +206,7 @@ const mostSaid = 4
 
 // mostModelled is the most nodes that a label model of so many classes is fitted on.
 func mostModelled(classes int) int {
-	return max(min(modelCells/max(classes, 1), modelRows), leastFitting)
+	return max(labelmodel.MostRows(classes), leastFitting)
 }
 
 // drawNodes takes all of the count nodes, of n, that are eligible, or most of them, drawn uniformly with seed. Their
@@ -242,19 +242,19 @@ func drawNodes(
 }
 
 // rows are what a label model is fitted to, of features z [rows×classes×(2K+1)] and votes.
-func (s *sample) rows(z *agreement, votes *sampleVotes, classes int) labelRows {
-	return labelRows{
-		given: s.given, truth: s.truth, z: z.values.Data, votes: votes.rows(), classes: classes, width: z.width,
+func (s *sample) rows(z *agreement, votes *sampleVotes, classes int) labelmodel.Rows {
+	return labelmodel.Rows{
+		Given: s.given, Truth: s.truth, Z: z.values.Data, Votes: votes.rows(), Classes: classes, Width: z.width,
 	}
 }
 
-// plant returns labels of the sample by rank, some of which are planted; see Synthesize.
+// plant returns labels of the sample by rank, some of which are planted; see confident.Plant.
 func (s *sample) plant(flip [][]float64, seed uint64, byRank []kv.Class) {
 	given := make([]kv.Class, len(s.order))
 	for i, rank := range s.order {
 		given[i] = s.given[rank]
 	}
-	tested, _ := Synthesize(given, flip, sampleRate, seed)
+	tested, _ := confident.Plant(given, flip, sampleRate, seed)
 	for i, rank := range s.order {
 		byRank[rank] = tested[i]
 	}

@@ -2,7 +2,6 @@ package cleaner
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -97,57 +96,6 @@ func near(got, want, tolerance float64) bool {
 		return math.IsNaN(got) && math.IsNaN(want) || got == want
 	}
 	return math.Abs(got-want) <= tolerance
-}
-
-func wantNumbers(t *testing.T, what string, got []float64, want []number, tolerance float64) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: got %d numbers, want %d", what, len(got), len(want))
-	}
-	for i := range want {
-		if !near(got[i], float64(want[i]), tolerance) {
-			t.Errorf("%s[%d]: got %v, want %v", what, i, got[i], want[i])
-		}
-	}
-}
-
-func wantMatrix(t *testing.T, what string, got [][]float64, want [][]number, tolerance float64) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: got %d rows, want %d", what, len(got), len(want))
-	}
-	for i := range want {
-		wantNumbers(t, fmt.Sprintf("%s[%d]", what, i), got[i], want[i], tolerance)
-	}
-}
-
-func givenCounts(given []kv.Class, classes int) []float64 {
-	counts := make([]float64, classes)
-	for _, y := range given {
-		if y != kv.NoClass {
-			counts[y]++
-		}
-	}
-	return counts
-}
-
-func TestGoldenNoise(t *testing.T) {
-	eachGolden(t, func(t *testing.T, g golden) {
-		t.Run("float64", func(t *testing.T) { checkGoldenNoise(t, g, g.predictions64(), 1e-9) })
-		t.Run("float32", func(t *testing.T) { checkGoldenNoise(t, g, g.predictions32(), 1e-5) })
-	})
-}
-
-func checkGoldenNoise[F float32 | float64](t *testing.T, g golden, p []F, tolerance float64) {
-	thresholds := ClassThresholds(p, g.Labels, g.Classes)
-	wantNumbers(t, "class thresholds", thresholds, g.ClassThresholds, tolerance)
-	joint := ConfidentJoint(p, g.Labels, thresholds)
-	wantMatrix(t, "confident joint", denseMatrix(joint), g.ConfidentJoint, 0)
-	distribution := JointDistribution(joint, givenCounts(g.Labels, g.Classes))
-	wantMatrix(t, "joint", denseMatrix(distribution), g.Joint, 1e-9)
-	transition := TransitionMatrix(distribution)
-	wantMatrix(t, "transition", denseMatrix(transition), g.Transition, 1e-9)
-	wantMatrix(t, "flip", FlipDistribution(transition), g.FlipFrom, 1e-9)
 }
 
 func TestGoldenConformal(t *testing.T) {

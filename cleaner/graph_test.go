@@ -106,3 +106,11 @@ func awkwardLabels(r *rand.Rand, n, c int) []kv.Class {
 	}
 	return labels
 }
+
+func normals(r *rand.Rand, n int) []float32 {
+	values := make([]float32, n)
+	for i := range values {
+		values[i] = float32(r.NormFloat64())
+	}
+	return values
+}

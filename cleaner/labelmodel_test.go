@@ -1,8 +1,6 @@
 package cleaner
 
 import (
-	"math"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
@@ -10,83 +8,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
-
-// randomModel has features of c classes [c×width] too.
-func randomModel(r *rand.Rand, c, width int) (m *LabelModel, z []float32) {
-	m = &LabelModel{Classes: c, Rate: r.Float64() / 2, Prior: 0.1 + r.Float64()}
-	for range width {
-		m.Weights = append(m.Weights, r.NormFloat64())
-	}
-	for k := range c {
-		for i := range c {
-			if i != k && r.IntN(2) == 0 {
-				m.Background = append(m.Background, Cell{Row: k, Column: i, Value: r.Float64()})
-				m.Flips = append(m.Flips, Cell{Row: k, Column: i, Value: 3 * r.Float64()})
-			}
-		}
-	}
-	for range c * width {
-		z = append(z, r.Float32())
-	}
-	return m, z
-}
-
-// TestScoreIsThePosterior computes it from the formulas of LabelModel.
-func TestScoreIsThePosterior(t *testing.T) {
-	r := rand.New(rand.NewPCG(2, 0))
-	for range 300 {
-		c, width := 2+r.IntN(5), 3
-		m, z := randomModel(r, c, width)
-		top := 0
-		for k := range c {
-			if z[k*width] > z[top*width] {
-				top = k
-			}
-		}
-		background, counts := newMatrix(c), newMatrix(c)
-		for i, cell := range m.Background {
-			background[cell.Row][cell.Column] = cell.Value
-			counts[m.Flips[i].Row][m.Flips[i].Column] = m.Flips[i].Value
-		}
-		chance := make([]float64, c)
-		for k := range c {
-			for f := range width {
-				x := math.Log(1e-3 + math.Max(0, float64(z[k*width+f])-background[top][k]*float64(z[top*width+f])))
-				chance[k] += m.Weights[f] * x
-			}
-			chance[k] = math.Exp(chance[k])
-		}
-		for y := range c {
-			var wrong float64
-			classes, rows := []kv.Class{kv.Class(y)}, slices.Clone(z[y*width:(y+1)*width])
-			for k := range c {
-				if k == y {
-					continue
-				}
-				mass := m.Prior
-				for i := range c {
-					mass += counts[k][i]
-				}
-				flip := 0.25/float64(c-1) + 0.75*(counts[k][y]+m.Prior/float64(c-1))/mass
-				wrong += m.Rate * flip * chance[k]
-				classes, rows = append(classes, kv.Class(k)), append(rows, z[k*width:(k+1)*width]...)
-			}
-			want := wrong / (wrong + (1-m.Rate)*chance[y])
-			got := m.laidOut().score(classes, rows, nil, false, make([]float64, c+width))
-			if !near(got, want, 1e-9) {
-				t.Fatalf("label %d of %d classes: got %v, want %v", y, c, got, want)
-			}
-		}
-	}
-}
-
-func TestScoreOfBadFeatures(t *testing.T) {
-	m, z := randomModel(rand.New(rand.NewPCG(3, 0)), 3, 3)
-	z[4] = float32(math.NaN())
-	if got := m.laidOut().score([]kv.Class{0, 1, 2}, z, nil, false, make([]float64, 6)); !math.IsNaN(got) {
-		t.Errorf("a feature that is no number: got score %v, want NaN", got)
-	}
-}
 
 // TestModelExplains wants the stored model to give every node the score that it was given, and the others that it
 // would have.
@@ -101,8 +22,8 @@ func TestModelExplains(t *testing.T) {
 		if !reflect.DeepEqual(last.Model, run.Model) || last.Detectors != nil {
 			t.Fatalf("stored model: got %+v and %d detectors, want %+v and none", last.Model, len(last.Detectors), run.Model)
 		}
-		if last.MislabelRate != run.Model.Calibration.estimate().rate || last.Threshold != run.Threshold || !(run.Threshold > 0 && run.Threshold < 1) {
-			t.Fatalf("got rate %v and threshold %v, want %v and %v", last.MislabelRate, last.Threshold, run.Model.Calibration.estimate().rate, run.Threshold)
+		if last.MislabelRate != run.Model.Calibration.Estimate().Rate || last.Threshold != run.Threshold || !(run.Threshold > 0 && run.Threshold < 1) {
+			t.Fatalf("got rate %v and threshold %v, want %v and %v", last.MislabelRate, last.Threshold, run.Model.Calibration.Estimate().Rate, run.Threshold)
 		}
 		labels, err := readLabels(tx)
 		if err != nil {
@@ -121,13 +42,13 @@ func TestModelExplains(t *testing.T) {
 			for k := range z {
 				z[k] = all[k][v*width:][:width]
 			}
-			model := run.Model.laidOut()
-			if y := labels[v]; y != kv.NoClass && !near(e.Score, model.hypothetical(y, z, by), 1e-4) {
-				t.Fatalf("node %s: got score %v, want %v", e.ID, e.Score, model.hypothetical(y, z, by))
+			model := run.Model.Scorer()
+			if y := labels[v]; y != kv.NoClass && !near(e.Score, model.Hypothetical(y, z, by), 1e-4) {
+				t.Fatalf("node %s: got score %v, want %v", e.ID, e.Score, model.Hypothetical(y, z, by))
 			}
 			for _, other := range e.Counterfactual {
 				k := kv.Class(slices.Index(tx.Classes(), other.Class))
-				if want := model.hypothetical(k, z, by); !near(other.Share, want, 1e-3) {
+				if want := model.Hypothetical(k, z, by); !near(other.Share, want, 1e-3) {
 					t.Fatalf("node %s, had it been %s: got score %v, want %v", e.ID, other.Class, other.Share, want)
 				}
 			}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -84,7 +86,7 @@ func parseLabelNoise(text string) (labelNoise, error) {
 // noiseSumTolerance is how far from 1 a column of a transition matrix may add up: what it lost where it was printed.
 const noiseSumTolerance = 1e-3
 
-// matrixNoise is the noise of a transition matrix Q[i][j] = P(ỹ = i | y* = j) [c×c], such as TransitionMatrix. A column
+// matrixNoise is the noise of a transition matrix Q[i][j] = P(ỹ = i | y* = j) [c×c], such as Run.Transition. A column
 // of NaN or zeros, a class without mass, leaves its class as it is.
 func matrixNoise(transition [][]float64, classes []string) (labelNoise, error) {
 	c := len(classes)
@@ -98,7 +100,7 @@ func matrixNoise(transition [][]float64, classes []string) (labelNoise, error) {
 				i+1, len(row), c, ErrShape)
 		}
 	}
-	flip := newMatrix(c)
+	flip := classmatrix.Dense(c)
 	for j, row := range flip {
 		var mass float64
 		empty := true
@@ -179,7 +181,7 @@ func (n labelNoise) flipAll(p *baseProblem, random *rand.Rand) ([]kv.Class, erro
 		if y := p.labels[v]; y != kv.NoClass {
 			u := random.Float64() // also where nothing is drawn, so that classes do not depend on each other
 			if !math.IsNaN(n.flip[y][y]) {
-				noisy[v] = draw(n.flip[y], u)
+				noisy[v] = confident.Draw(n.flip[y], u)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -89,7 +90,7 @@ func (s *spoiling) relabelByShares(ctx context.Context, near nearness, draws []f
 				}
 			}
 		}
-		s.noisy[v] = draw(shares, draws[v]*sum)
+		s.noisy[v] = confident.Draw(shares, draws[v]*sum)
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -253,7 +254,7 @@ func TestDiffusionIsItsDefinition(t *testing.T) {
 		n, c := 5+r.IntN(30), 2+r.IntN(3)
 		p := noiseProblem(t, r, n, c, 2)
 		g := p.graph.(memoryGraph)
-		walk, power := newMatrix(n), newMatrix(n)
+		walk, power := classmatrix.Dense(n), classmatrix.Dense(n)
 		for v := range n {
 			power[v][v] = 1
 			walk[v][v] = 1 / float64(len(g[v])+1)
@@ -261,9 +262,9 @@ func TestDiffusionIsItsDefinition(t *testing.T) {
 				walk[v][u] = 1 / float64(len(g[v])+1)
 			}
 		}
-		rank := newMatrix(n)
+		rank := classmatrix.Dense(n)
 		for k := 1; k <= diffusionHops; k++ {
-			next := newMatrix(n)
+			next := classmatrix.Dense(n)
 			for v := range n {
 				for u := range n {
 					for w := range n {
@@ -275,7 +276,7 @@ func TestDiffusionIsItsDefinition(t *testing.T) {
 			power = next
 		}
 		s := spoilingOf(t, &p, "topology", 1)
-		got := newMatrix(n)
+		got := classmatrix.Dense(n)
 		d, err := s.diffuse(t.Context())
 		if err != nil {
 			t.Fatal(err)

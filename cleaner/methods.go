@@ -176,13 +176,13 @@ func (s *scored) verdict() *verdict {
 	for u, score := range s.scores.Data {
 		score := float64(score)
 		if result.scores[u], result.flagged[u] = score, score > s.threshold; score == score {
-			if count++; score > s.estimate.greyFrom && score <= s.threshold {
+			if count++; score > s.estimate.GreyFrom && score <= s.threshold {
 				grey++
 			}
 		}
 	}
 	if s.model != nil {
-		result.low, result.high, result.grey = s.estimate.low, s.estimate.high, share(grey, count)
+		result.low, result.high, result.grey = s.estimate.Low, s.estimate.High, share(grey, count)
 	}
 	return result
 }

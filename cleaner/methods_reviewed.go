@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -40,7 +42,7 @@ func reviewed(again bool) func(context.Context, trial, Options) (*verdict, error
 		}
 		result.decided = make(map[kv.NodeID]bool)
 		for _, said := range decided {
-			v, wrong := said.node, said.now != said.given
+			v, wrong := said.Node, said.Now != said.Given
 			result.decided[v], result.flagged[v], result.scores[v] = true, wrong, 0
 			if wrong {
 				result.scores[v] = 1
@@ -51,7 +53,7 @@ func reviewed(again bool) func(context.Context, trial, Options) (*verdict, error
 }
 
 // decide says the truth about the nodes with the highest scores, so many of them.
-func (t *trial) decide(scores []float32, count int) []labelVerdict {
+func (t *trial) decide(scores []float32, count int) []decide.Verdict {
 	var nodes []kv.NodeID
 	for v, s := range scores {
 		if s == s && t.truth[v] != kv.NoClass {
@@ -59,31 +61,31 @@ func (t *trial) decide(scores []float32, count int) []labelVerdict {
 		}
 	}
 	slices.SortStableFunc(nodes, func(a, b kv.NodeID) int { return cmp.Compare(scores[b], scores[a]) })
-	decided := make([]labelVerdict, 0, count)
+	decided := make([]decide.Verdict, 0, count)
 	for _, v := range nodes[:min(count, len(nodes))] {
-		decided = append(decided, labelVerdict{node: v, given: t.labels[v], now: t.truth[v], score: float64(scores[v])})
+		decided = append(decided, decide.Verdict{Node: v, Given: t.labels[v], Now: t.truth[v], Score: float64(scores[v])})
 	}
 	return decided
 }
 
 // rescored is what Rescore makes of scores when nodes were decided on.
-func (t *trial) rescored(scored *scored, decided []labelVerdict) *verdict {
-	knows := scored.model.Calibration.clone()
-	was := rateEstimate{shift: scored.model.Shift, lapse: scored.model.Lapse}
+func (t *trial) rescored(scored *scored, decided []decide.Verdict) *verdict {
+	knows := scored.model.Calibration.Clone()
+	was := calibration.Estimate{Shift: scored.model.Shift, Lapse: scored.model.Lapse}
 	for _, said := range decided {
-		l := was.logOdds(said.score)
-		knows.observe(l, l, said.now != said.given)
+		l := was.LogOdds(said.Score)
+		knows.Observe(l, l, said.Now != said.Given)
 	}
-	is := knows.estimate()
+	is := knows.Estimate()
 	result := newVerdict(len(t.labels))
-	result.rate, result.low, result.high = is.rate, is.low, is.high
+	result.rate, result.low, result.high = is.Rate, is.Low, is.High
 	var grey, count float64
 	for v, s := range scored.scores.Data {
 		result.scores[v] = math.NaN()
 		if s == s {
-			result.scores[v] = is.score(was.logOdds(float64(s)))
-			result.flagged[v] = result.scores[v] > is.threshold
-			if count++; result.scores[v] > is.greyFrom && !result.flagged[v] {
+			result.scores[v] = is.Score(was.LogOdds(float64(s)))
+			result.flagged[v] = result.scores[v] > is.Threshold
+			if count++; result.scores[v] > is.GreyFrom && !result.flagged[v] {
 				grey++
 			}
 		}
@@ -94,11 +96,11 @@ func (t *trial) rescored(scored *scored, decided []labelVerdict) *verdict {
 
 // cleanAgain is a new clean when nodes were decided on. The built-in classifier learns from what was said; predictions from
 // outside stay.
-func (t trial) cleanAgain(ctx context.Context, decided []labelVerdict, opt Options) (_ *verdict, err error) {
+func (t trial) cleanAgain(ctx context.Context, decided []decide.Verdict, opt Options) (_ *verdict, err error) {
 	t.labels = slices.Clone(t.labels)
-	t.verdicts = slices.SortedFunc(slices.Values(decided), func(a, b labelVerdict) int { return cmp.Compare(a.node, b.node) })
+	t.verdicts = slices.SortedFunc(slices.Values(decided), func(a, b decide.Verdict) int { return cmp.Compare(a.Node, b.Node) })
 	for _, said := range decided {
-		t.labels[said.node] = said.now
+		t.labels[said.Node] = said.Now
 	}
 	if t.base.labels = t.labels; !t.foreign {
 		learned, _, err := trainBase(ctx, t.base, PredictOptions{Seed: opt.Seed, Workers: opt.Workers, MemoryBudget: opt.MemoryBudget})

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -26,7 +27,7 @@ func newTrial(t *testing.T, seed uint64, n, c int) trial {
 			row[j] = float32(r.Float64())
 		}
 		row[y] += 4
-		softmaxRow(row)
+		nn.Softmax(row)
 	}
 	truth := base.labels
 	base.labels = mustInject(t, mustParse(t, "sym:0.1"), base.labels, base.order, c, seed)

@@ -164,7 +164,7 @@ func measureScores(scores []float64, flagged, mislabelled []bool) Metrics {
 	found := func(percent int) float64 { return share(hits((percent*len(order)+99)/100, isWrong), wrong) }
 	m.FoundAt = FoundAt{Percent1: found(1), Percent5: found(5), Percent10: found(10)}
 	m.AveragePrecision, m.AUROC = ranking(scores, mislabelled, order, wrong)
-	m.ECE, m.Brier = calibration(scores, mislabelled)
+	m.ECE, m.Brier = calibrationError(scores, mislabelled)
 	return m
 }
 
@@ -172,7 +172,7 @@ func measureScores(scores []float64, flagged, mislabelled []bool) Metrics {
 const calibrationBins = 10
 
 // calibration computes Metrics.ECE and Metrics.Brier. A score of NaN is taken for 0, as it ranks last.
-func calibration(scores []float64, mislabelled []bool) (ece, brier float64) {
+func calibrationError(scores []float64, mislabelled []bool) (ece, brier float64) {
 	var sums, wrong [calibrationBins]float64
 	for i, score := range scores {
 		if math.IsNaN(score) {

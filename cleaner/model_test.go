@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -23,8 +24,8 @@ type storeModel struct {
 	ids      []string // in file order
 	label    map[string]string
 	edges    map[[2]string]bool // the lesser id first
-	decision map[string]DecisionKind
-	history  []Decision
+	decision map[string]decide.Kind
+	history  []decide.Decision
 	steps    []modelStep // that can be taken back, the latest last
 
 	score     map[string]float64 // of the last run, but of labels that were taken back since
@@ -40,14 +41,14 @@ type storeModel struct {
 type modelStep []struct {
 	seq      int64
 	id       string
-	kind     DecisionKind
+	kind     decide.Kind
 	label    string
-	decision DecisionKind
+	decision decide.Kind
 }
 
 func newStoreModel(p plantedPartition) *storeModel {
 	m := &storeModel{
-		label: map[string]string{}, edges: map[[2]string]bool{}, decision: map[string]DecisionKind{},
+		label: map[string]string{}, edges: map[[2]string]bool{}, decision: map[string]decide.Kind{},
 		score: map[string]float64{}, suggested: map[string]string{},
 	}
 	for _, n := range p.nodes {
@@ -150,15 +151,15 @@ func (w *modelWalk) change(tx *kv.Tx) error {
 }
 
 // options are those of a decision at the next second.
-func (w *modelWalk) options() DecideOptions {
+func (w *modelWalk) options() decide.Options {
 	w.now = w.now.Add(time.Second)
-	return DecideOptions{Who: "w", Now: func() time.Time { return w.now }}
+	return decide.Options{Who: "w", Now: func() time.Time { return w.now }}
 }
 
 // decide makes random decisions in one step. Where one of them cannot be made, none is.
 func (w *modelWalk) decide() {
 	m := w.model
-	var reqs []DecisionRequest
+	var reqs []decide.Request
 	var want error
 	var step modelStep
 	entries := m.history
@@ -170,7 +171,7 @@ func (w *modelWalk) decide() {
 	asked := map[string]bool{}
 	for range 1 + w.r.IntN(5) {
 		id := w.id()
-		req := DecisionRequest{Kind: DecisionKind(1 + w.r.IntN(5))}
+		req := decide.Request{Kind: decide.Kind(1 + w.r.IntN(5))}
 		if asked[id] && w.r.IntN(10) > 0 {
 			continue
 		}
@@ -182,30 +183,30 @@ func (w *modelWalk) decide() {
 		}
 		to, failure := label[id], error(nil)
 		switch req.Kind {
-		case Accept:
+		case decide.Accept:
 			if to = m.suggested[id]; to == "" {
-				failure = ErrNoSuggestion
+				failure = decide.ErrNoSuggestion
 			}
-		case Reject:
+		case decide.Reject:
 			if to == "" {
-				failure = ErrUnlabelled
+				failure = decide.ErrUnlabelled
 			}
-		case Unlabel:
+		case decide.Unlabel:
 			if to == "" {
-				failure = ErrUnlabelled
+				failure = decide.ErrUnlabelled
 			}
 			to = ""
-		case Relabel:
+		case decide.Relabel:
 			if to = plantedClasses[w.r.IntN(4)]; w.r.IntN(20) == 0 {
 				to, failure = "omega", ErrUnknownClass
 			}
 			req.To = to
 		}
 		if asked[id] {
-			failure = ErrDecidedTwice
+			failure = decide.ErrDecidedTwice
 		}
 		asked[id] = true
-		if want == nil || errors.Is(failure, ErrDecidedTwice) {
+		if want == nil || errors.Is(failure, decide.ErrDecidedTwice) {
 			want = cmp.Or(failure, want)
 		}
 		reqs = append(reqs, req)
@@ -213,7 +214,7 @@ func (w *modelWalk) decide() {
 		if !scored {
 			score = math.NaN()
 		}
-		d := Decision{
+		d := decide.Decision{
 			Seq: int64(len(entries)) + 1, Step: number, ID: id, Kind: req.Kind, From: label[id], To: to,
 			Before: decision[id], After: req.Kind, Score: score, Run: m.runOf(id),
 		}
@@ -221,7 +222,7 @@ func (w *modelWalk) decide() {
 		step = append(step, modelStep{{d.Seq, id, req.Kind, label[id], decision[id]}}...)
 		label[id], decision[id] = to, req.Kind
 	}
-	_, err := Decide(context.Background(), w.store, reqs, w.options())
+	_, err := decide.Write(context.Background(), w.store, reqs, w.options())
 	if !errors.Is(err, want) || want == nil && err != nil {
 		w.t.Fatalf("decide %+v: got %v, want %v", reqs, err, want)
 	}
@@ -245,7 +246,7 @@ func (w *modelWalk) undo() {
 	count := 1 + w.r.IntN(3)
 	_, err := Undo(context.Background(), w.store, count, w.options())
 	if count > len(m.steps) {
-		if !errors.Is(err, ErrNothingToUndo) {
+		if !errors.Is(err, decide.ErrNothingToUndo) {
 			w.t.Fatalf("undo %d of %d steps: got %v, want ErrNothingToUndo", count, len(m.steps), err)
 		}
 		return
@@ -265,7 +266,7 @@ func (w *modelWalk) undo() {
 			if undone := m.history[e.seq-1]; e.seq <= m.seen && undone.From != undone.To {
 				delete(m.score, e.id) // which is that of the label that is taken back
 			}
-			m.history = append(m.history, Decision{
+			m.history = append(m.history, decide.Decision{
 				Seq: int64(len(m.history)) + 1, Step: number, ID: e.id, Kind: e.kind, From: m.label[e.id], To: e.label,
 				Before: m.decision[e.id], After: e.decision, Score: score, Run: m.runOf(e.id), Undoes: e.seq,
 			})
@@ -385,7 +386,7 @@ func (w *modelWalk) agreeNode(tx *kv.Tx, v kv.NodeID, id string) error {
 	if err != nil {
 		return err
 	}
-	state, err := readState(tx, v)
+	now, err := state(tx, v)
 	if err != nil {
 		return err
 	}
@@ -398,10 +399,10 @@ func (w *modelWalk) agreeNode(tx *kv.Tx, v kv.NodeID, id string) error {
 		return err
 	}
 	want, scored := m.score[id]
-	if label.Str() != m.label[id] || state.decision != m.decision[id] || score.IsNull() == scored || scored && score.Float() != want ||
+	if label.Str() != m.label[id] || now.Decision != m.decision[id] || score.IsNull() == scored || scored && score.Float() != want ||
 		run.Int() != m.runOf(id) {
 		w.t.Fatalf("node %s: got %v, %v, %v, run %v, want %q, %v, %v (%v), run %d",
-			id, label, state.decision, score, run, m.label[id], m.decision[id], want, scored, m.runOf(id))
+			id, label, now.Decision, score, run, m.label[id], m.decision[id], want, scored, m.runOf(id))
 	}
 	return w.agreeHistory(tx, v, id)
 }
@@ -409,7 +410,7 @@ func (w *modelWalk) agreeNode(tx *kv.Tx, v kv.NodeID, id string) error {
 // agreeHistory compares the entries of a node, or all.
 func (w *modelWalk) agreeHistory(tx *kv.Tx, v kv.NodeID, id string) error {
 	var got, want []string
-	for d, err := range History(context.Background(), tx, v) {
+	for d, err := range decide.History(context.Background(), tx, v) {
 		if err != nil {
 			return err
 		}
@@ -433,12 +434,12 @@ func (w *modelWalk) agreeQueries(tx *kv.Tx) error {
 	least := w.r.Float64()
 	queries := map[string]index.Query{"suspects": {
 		Where: index.And{Terms: []index.Predicate{
-			index.Compare{Property: ScoreColumn, Op: index.Gt, Value: kv.FloatValue(least)}, index.IsNull{Property: DecisionColumn}}},
+			index.Compare{Property: ScoreColumn, Op: index.Gt, Value: kv.FloatValue(least)}, index.IsNull{Property: decide.Column}}},
 		Order: []index.Order{{Property: ScoreColumn, Descending: true}}, Limit: -1,
 	}}
 	want := map[string][]string{}
 	for _, id := range m.ids {
-		if score, ok := m.score[id]; ok && score > least && m.decision[id] == NoDecision {
+		if score, ok := m.score[id]; ok && score > least && m.decision[id] == decide.None {
 			want["suspects"] = append(want["suspects"], id)
 		}
 		want[m.label[id]] = append(want[m.label[id]], id)

@@ -13,7 +13,7 @@ import (
 type Preset string
 
 const (
-	// PresetDefault scores a label by the posterior of the true class (see LabelModel): a chance, with a threshold
+	// PresetDefault scores a label by the posterior of the true class (see Run.Model): a chance, with a threshold
 	// that follows from the mislabel rate that is estimated with it.
 	PresetDefault Preset = "default"
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -45,32 +46,10 @@ func Outdated(ctx context.Context, tx *kv.Tx, run *Run) ([]string, error) {
 }
 
 // distrustedSince counts the nodes that were decided on before a run, which took the decisions for the truth, and whose
-// decision is another now, among the first mostVerdicts that were decided on since.
-func distrustedSince(ctx context.Context, tx *kv.Tx, run *Run) (count int, err error) {
+// decision is another now.
+func distrustedSince(ctx context.Context, tx *kv.Tx, run *Run) (int, error) {
 	if run.Model == nil || run.Model.Calibration == nil {
 		return 0, nil
 	}
-	type standing struct {
-		decision DecisionKind
-		label    string
-	}
-	seen, now := make(map[kv.NodeID]standing), make(map[kv.NodeID]standing)
-	for d, err := range historyRecords(ctx, tx, run.Decisions+1) {
-		if err != nil {
-			return 0, err
-		}
-		if _, ok := seen[d.Node]; !ok {
-			if len(seen) == mostVerdicts {
-				break
-			}
-			seen[d.Node] = standing{d.Before, d.From}
-		}
-		now[d.Node] = standing{d.After, d.To}
-	}
-	for v, was := range seen {
-		if was.decision != NoDecision && was.decision != Unsure && was != now[v] {
-			count++
-		}
-	}
-	return count, nil
+	return decide.CountReversed(ctx, tx, run.Decisions)
 }

@@ -6,6 +6,13 @@ import (
 	"math"
 	"sync"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -19,15 +26,15 @@ type problem struct {
 	order       nodeOrder      // what is drawn at random is drawn in it
 	labels      []kv.Class     // [n] by NodeID, the given labels, which are under test
 	classes     int
-	names       []string       // of the classes; nil: they have none
-	splits      []Split        // [n] by NodeID
-	told        []Split        // the splits of the store [n]: whoever made predictions may have used them; nil: it has none
-	taught      []int          // see countTaught; score sets it
-	predictions ops.Source     // [n×classes], column j is Class j
-	verdicts    []labelVerdict // ascending by node; what people have said of labels
-	crossFitted bool           // no prediction comes from a network that was trained on the label of its node
-	combined    bool           // the predictions are those of combine
-	sizes       *ops.Sizes     // of graph; nil: score measures them
+	names       []string         // of the classes; nil: they have none
+	splits      []Split          // [n] by NodeID
+	told        []Split          // the splits of the store [n]: whoever made predictions may have used them; nil: it has none
+	taught      []int            // see countTaught; score sets it
+	predictions ops.Source       // [n×classes], column j is Class j
+	verdicts    []decide.Verdict // ascending by node; what people have said of labels
+	crossFitted bool             // no prediction comes from a network that was trained on the label of its node
+	combined    bool             // the predictions are those of combine
+	sizes       *ops.Sizes       // of graph; nil: score measures them
 }
 
 // base is the problem of the base classifier, without features.
@@ -53,14 +60,14 @@ type variant struct {
 type scored struct {
 	scores    *scratch.Array[float32] // [n] by NodeID; NaN where the node is unlabelled
 	features  *agreement              // Z of the given labels [n×(2K+1)] by NodeID, unlabelled rows NaN; all columns in any variant
-	noise     noise
-	fitting   int          // nodes of the fitting set
-	rate      float64      // share of mislabels, estimated
-	threshold float64      // above it a node is a suspect
-	estimate  rateEstimate // of PresetDefault
+	noise     confident.Noise
+	fitting   int                  // nodes of the fitting set
+	rate      float64              // share of mislabels, estimated
+	threshold float64              // above it a node is a suspect
+	estimate  calibration.Estimate // of PresetDefault
 
-	detectors []Detector  // of PresetPaper
-	model     *LabelModel // of PresetDefault
+	detectors []detector.Detector // of PresetPaper
+	model     *labelmodel.Model   // of PresetDefault
 
 	// standardErrors, where not nil, has those of diagonal k [n], or nil.
 	standardErrors func(k int) []float64
@@ -107,46 +114,46 @@ func (p *problem) requireForScore(opt Options, least, matrices int64) error {
 
 // fitNoise reads the predictions of the fitting nodes twice, on all workers: for the thresholds, whose sums run in
 // ascending NodeID, then for the confident joint, whose counts may be added in any order.
-func fitNoise(ctx context.Context, p problem, workers int) (noise, error) {
+func fitNoise(ctx context.Context, p problem, workers int) (confident.Noise, error) {
 	c := p.classes
 	sums, err := p.thresholdSums(ctx, workers)
 	if err != nil {
-		return noise{}, err
+		return confident.Noise{}, err
 	}
-	thresholds, counts := sums.thresholds(), make(map[uint64]uint32)
+	thresholds, counts := sums.Thresholds(), make(map[uint64]uint32)
 	var adding sync.Mutex
 	err = eachRows(ctx, p.predictions, p.graph.NumNodes(), workers, func(rows kv.Range, values []float32) error {
-		var confident []uint64 // given·c + true class
+		var confidently []uint64 // given·c + true class
 		for v := rows.First; v < rows.End; v++ {
 			if !p.isFitting(v) {
 				continue
 			}
-			if j := confidentClass(values[int(v-rows.First)*c:][:c], p.labels[v], thresholds); j != kv.NoClass {
-				confident = append(confident, uint64(p.labels[v])*uint64(c)+uint64(j))
+			if j := confident.Class(values[int(v-rows.First)*c:][:c], p.labels[v], thresholds); j != kv.NoClass {
+				confidently = append(confidently, uint64(p.labels[v])*uint64(c)+uint64(j))
 			}
 		}
 		adding.Lock()
 		defer adding.Unlock()
-		for _, pair := range confident {
+		for _, pair := range confidently {
 			counts[pair]++
 		}
 		return nil
 	})
 	if err != nil {
-		return noise{}, err
+		return confident.Noise{}, err
 	}
-	return newNoise(sums.count, thresholds, countedCells(c, counts)), nil
+	return confident.New(sums.Count, thresholds, classmatrix.Counted(c, counts)), nil
 }
 
 // thresholdSums gathers the predictions that the fitting nodes have of their own labels.
-func (p *problem) thresholdSums(ctx context.Context, workers int) (*thresholdSum, error) {
+func (p *problem) thresholdSums(ctx context.Context, workers int) (*confident.ThresholdSum, error) {
 	type own struct {
 		values []float32 // of some rows
 		labels []kv.Class
 		chance []float32 // that the label is right
 	}
 	n, c := p.graph.NumNodes(), p.classes
-	step, sums := rowsAtOnce(c), newThresholdSum(c)
+	step, sums := rowsAtOnce(c), confident.NewThresholdSum(c)
 	err := inOrder(ctx, workers, (n+step-1)/step,
 		func(block int, into *own) error {
 			rows := kv.Range{First: kv.NodeID(block * step), End: kv.NodeID(min((block+1)*step, n))}
@@ -166,7 +173,7 @@ func (p *problem) thresholdSums(ctx context.Context, workers int) (*thresholdSum
 		},
 		func(_ int, from *own) error {
 			for i, y := range from.labels {
-				sums.add(y, float64(from.chance[i]))
+				sums.Add(y, float64(from.chance[i]))
 			}
 			return nil
 		})
@@ -191,7 +198,7 @@ const scoreRows = 4096
 // rounded to float32, as it is stored, so that thresholds mean the same before and after. Of the rows that untaught
 // reports, nil for none, the agreement with predictions is taken to be that of the mean fitting node.
 func meanScores(
-	ctx context.Context, detectors []Detector, z ops.Source, columns []int, untaught func(v kv.NodeID) bool, opt Options,
+	ctx context.Context, detectors []detector.Detector, z ops.Source, columns []int, untaught func(v kv.NodeID) bool, opt Options,
 	scores []float32,
 ) error {
 	n := len(scores)
@@ -199,10 +206,10 @@ func meanScores(
 	type scratch struct {
 		rows     []float32 // [scoreRows×width] as stored
 		one, sum []float64 // scores of one detector, and of all
-		scorer   scorer
+		scorer   detector.Scorer
 	}
-	workers := make([]scratch, ops.Workers(opt.Workers))
-	return ops.Parallel(ctx, len(workers), blocks, func(_ context.Context, worker, b int) error {
+	workers := make([]scratch, parallel.Workers(opt.Workers))
+	return parallel.Do(ctx, len(workers), blocks, func(_ context.Context, worker, b int) error {
 		s := &workers[worker]
 		rows := kv.Range{First: kv.NodeID(b * scoreRows), End: kv.NodeID(min((b+1)*scoreRows, n))}
 		count := int(rows.End - rows.First)
@@ -227,7 +234,7 @@ func meanScores(
 					}
 				}
 			}
-			s.scorer.score(&detectors[d], chosen, len(columns), one)
+			s.scorer.Score(&detectors[d], chosen, len(columns), one)
 			for i, x := range one {
 				sum[i] += x
 			}

@@ -8,9 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // posteriorStage names what is kept of a label model.
@@ -34,7 +35,7 @@ func (s *stages) posterior(ctx context.Context, result *scored) (err error) {
 	defer func() { err = errors.Join(err, every.Close()) }()
 
 	tested := []labelling{{labels: s.labels}}
-	for r := range countRivals(s.classes) {
+	for r := range labelmodel.CountRivals(s.classes) {
 		tested = append(tested, labelling{labels: rivals.Data[r*len(s.labels) : (r+1)*len(s.labels)]})
 	}
 	tested = append(tested, labelling{nodes: unseen.nodes, labels: every.Data, fold: s.classes})
@@ -48,7 +49,7 @@ func (s *stages) posterior(ctx context.Context, result *scored) (err error) {
 		}
 	}()
 	last := len(z) - 1
-	if result.model, err = s.labelModel(ctx, unseen, z[last], result.noise.distribution); err != nil {
+	if result.model, err = s.labelModel(ctx, unseen, z[last], result.noise.MislabelRate()); err != nil {
 		return err
 	}
 	result.features = z[0]
@@ -58,13 +59,13 @@ func (s *stages) posterior(ctx context.Context, result *scored) (err error) {
 	if err != nil {
 		return err
 	}
-	calibration := result.model.Calibration
-	result.estimate = calibration.estimate()
-	if e := result.estimate; calibration.expected(e.shift, e.lapse) < fewExpected {
-		calibration.rebin(e, result.scores.Data)
-		result.estimate = calibration.estimate()
+	known := result.model.Calibration
+	result.estimate = known.Estimate()
+	if known.Expected(result.estimate) < fewExpected {
+		known.Rebin(result.estimate, result.scores.Data)
+		result.estimate = known.Estimate()
 	}
-	result.rate, result.threshold = result.estimate.rate, result.estimate.threshold
+	result.rate, result.threshold = result.estimate.Rate, result.estimate.Threshold
 	return nil
 }
 
@@ -74,7 +75,7 @@ const fewExpected = 5
 
 // rivals are the classes that the given labels are tested against [countRivals×n], none where unlabelled.
 func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
-	n, count, ranks := len(s.labels), countRivals(s.classes), s.rankClasses()
+	n, count, ranks := len(s.labels), labelmodel.CountRivals(s.classes), s.rankClasses()
 	all, err := scratch.New[kv.Class](s.place.temporary(), "rivals", count*n)
 	if err != nil {
 		return nil, err
@@ -94,11 +95,11 @@ func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
 				own[r] = kv.NoClass
 			}
 			if label := s.labels[v]; label != kv.NoClass {
-				by := evidence{predictions: values[int(v-rows.First)*s.classes:][:s.classes], ranks: ranks}
-				if by.ballot, err = around.of(v); err != nil {
+				by := labelmodel.Evidence{Predictions: values[int(v-rows.First)*s.classes:][:s.classes], Ranks: ranks}
+				if by.Ballot, err = around.of(v); err != nil {
 					return err
 				}
-				by.chooseRivals(label, own)
+				by.ChooseRivals(label, own)
 			}
 			for r, k := range own {
 				all.Data[r*n+int(v)] = k
@@ -124,11 +125,11 @@ func (s *stages) everyLabel(sample *sample) (*scratch.Array[kv.Class], error) {
 	return every, nil
 }
 
-// labelModel fits a model to the features z [rows×classes×(2K+1)] of a sample.
+// labelModel fits a model to the features z [rows×classes×(2K+1)] of a sample; joint is the rate of confident learning.
 func (s *stages) labelModel(
-	ctx context.Context, sample *sample, z *agreement, joint *ClassMatrix,
-) (model *LabelModel, err error) {
-	if kept, ok := loadMark[LabelModel](s.dir(), posteriorStage); ok {
+	ctx context.Context, sample *sample, z *agreement, joint float64,
+) (model *labelmodel.Model, err error) {
+	if kept, ok := loadMark[labelmodel.Model](s.dir(), posteriorStage); ok {
 		s.resumed = append(s.resumed, "label model")
 		return &kept, nil
 	}
@@ -139,15 +140,17 @@ func (s *stages) labelModel(
 	}
 	defer func() { err = errors.Join(err, votes.Close()) }()
 	rows := sample.rows(z, votes, s.classes)
-	rows.seeDoubt(mislabelRate(joint))
-	model, profile, err := fitLabels(ctx, s.place.temporary(), rows, s.opt.Workers,
+	rows.SeeDoubt(joint)
+	model, profile, err := labelmodel.Fit(ctx, s.place.temporary(), rows, s.opt.Workers,
 		func(rates, of int) { s.opt.progress("label model", int64(rates), int64(of)) })
 	if err != nil {
 		return nil, fmt.Errorf("label model: %w", err)
 	}
 	votes.keepIn(model)
-	model.Doubtful = rows.doubtful
-	model.calibrate(sample, rows, profile, s.opt)
+	model.Doubtful = rows.Doubtful
+	model.Calibrate(rows, labelmodel.Drawn{
+		Added: sample.added, Scores: sample.scores, Share: sample.share, Expect: s.opt.Expect, Threshold: s.opt.Threshold,
+	}, profile)
 	model.Untaught = s.untaughtClasses()
 	if err := saveMark(s.dir(), posteriorStage, *model); err != nil {
 		return nil, err
@@ -159,9 +162,9 @@ func (s *stages) labelModel(
 // posteriorScores are the scores of the labels tested[0], from the features z[i] of tested[i]: the given labels, and
 // their rivals.
 func (s *stages) posteriorScores(
-	ctx context.Context, m *LabelModel, z []*agreement, tested []labelling, scores []float32,
+	ctx context.Context, m *labelmodel.Model, z []*agreement, tested []labelling, scores []float32,
 ) error {
-	model, width := m.laidOut(), z[0].width
+	model, width := m.Scorer(), z[0].width
 	type memory struct {
 		rows    [][]float32 // of each labelling [scoreRows×width]
 		node    []float32   // [labellings×width]
@@ -170,9 +173,9 @@ func (s *stages) posteriorScores(
 		votes   []float32
 		around  *poll
 	}
-	workers := make([]memory, ops.Workers(s.opt.Workers))
+	workers := make([]memory, parallel.Workers(s.opt.Workers))
 	blocks := (len(scores) + scoreRows - 1) / scoreRows
-	return ops.Parallel(ctx, len(workers), blocks, func(_ context.Context, worker, b int) error {
+	return parallel.Do(ctx, len(workers), blocks, func(_ context.Context, worker, b int) error {
 		w := &workers[worker]
 		if w.rows == nil {
 			for range z {
@@ -180,7 +183,7 @@ func (s *stages) posteriorScores(
 			}
 			w.node, w.classes = make([]float32, len(z)*width), make([]kv.Class, len(z))
 			w.numbers, w.votes = make([]float64, len(z)), make([]float32, len(z))
-			if model.compatible != nil {
+			if model.CountsVotes() {
 				var err error
 				if w.around, err = newPoll(&s.problem); err != nil {
 					return err
@@ -208,9 +211,9 @@ func (s *stages) posteriorScores(
 				if err != nil {
 					return err
 				}
-				votes = model.votes(w.classes, around, w.votes)
+				votes = model.Votes(w.classes, around, w.votes)
 			}
-			scores[v] = float32(model.score(w.classes, w.node, votes, s.isUntaught(v), w.numbers))
+			scores[v] = float32(model.Score(w.classes, w.node, votes, s.isUntaught(v), w.numbers))
 		}
 		return nil
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -27,7 +28,7 @@ func CountRemaining(ctx context.Context, tx *kv.Tx) (r Remaining, err error) {
 	if err != nil {
 		return r, err
 	}
-	decisions, err := tx.Reader(DecisionColumn)
+	decisions, err := tx.Reader(decide.Column)
 	if err != nil && !errors.Is(err, kv.ErrNoColumn) {
 		return r, err
 	}
@@ -55,8 +56,8 @@ func CountRemaining(ctx context.Context, tx *kv.Tx) (r Remaining, err error) {
 		r.Expected += score.Float()
 	}
 	var wrong float64
-	err = sinceRun(ctx, tx, run, func(said labelVerdict) error {
-		if said.given != said.now {
+	err = decide.VerdictsAfter(ctx, tx, run.Decisions, func(said decide.Verdict) error {
+		if said.Given != said.Now {
 			wrong++
 		}
 		return nil

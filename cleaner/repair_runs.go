@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/batch"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -13,7 +15,8 @@ var scoredColumns = []string{ScoreColumn, SuggestedColumn, ConfidenceColumn, Run
 
 // A runsRepair takes out runs that cannot be read, and what nodes have of runs that are not there.
 type runsRepair struct {
-	historyRepair // its store, report and batches
+	store  *kv.Store
+	report func(kv.Mend)
 }
 
 // run does nothing in a store of which checkRuns finds no problem.
@@ -88,7 +91,7 @@ func brokenRun(tx *kv.Tx) (key string, last bool, why, err error) {
 // forgetModel removes what is kept of the last run only, so that it is not taken for that of the run before.
 func forgetModel(tx *kv.Tx) error {
 	err := errors.Join(tx.DeleteDocument(detectorsSpace, modelKey), tx.DeleteDocument(detectorsSpace, yardstickKey),
-		tx.PutDocument(detectorsSpace, detectorsKey, []Detector(nil)))
+		tx.PutDocument(detectorsSpace, detectorsKey, []detector.Detector(nil)))
 	for _, name := range []string{AgreementMatrix, AgreementErrorMatrix, CombinedMatrix} {
 		if dropping := tx.DropMatrix(name); !errors.Is(dropping, kv.ErrNotFound) {
 			err = errors.Join(err, dropping)
@@ -141,7 +144,7 @@ func (r *runsRepair) removeScores(ctx context.Context) error {
 		}
 	}
 	var removed, scores, inBatch, scoresInBatch int64
-	err = r.inBatches(ctx, nodes, func(tx *kv.Tx, first, end int) (err error) {
+	err = batch.Each(ctx, r.store, batch.Size, nodes, func(tx *kv.Tx, first, end int) (err error) {
 		inBatch, scoresInBatch, err = removeScoresOf(tx, kv.NodeID(first), kv.NodeID(end), last)
 		return err
 	}, func(int, int) { removed, scores = removed+inBatch, scores+scoresInBatch })

@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
+
+// ErrNoCalibration says that the last run does not know how its scores were calibrated: it was made by an earlier version,
+// or with PresetPaper.
+var ErrNoCalibration = errors.New("the last run keeps no calibration")
 
 // A Rescored is what Rescore has done.
 type Rescored struct {
@@ -76,7 +81,7 @@ type calibrated struct {
 	last         int64 // newest entry of the history
 	right, wrong int64
 	distrusted   int
-	was, is      rateEstimate
+	was, is      calibration.Estimate
 
 	given map[kv.NodeID]string // of the nodes decided on since: the label that the run saw
 }
@@ -94,16 +99,16 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
 	if err != nil {
 		return nil, err
 	}
-	if run.Model == nil || run.Model.Calibration == nil || !run.Model.Calibration.isWhole() {
+	if run.Model == nil || run.Model.Calibration == nil || !run.Model.Calibration.IsWhole() {
 		return nil, fmt.Errorf("run %d: %w", run.ID, ErrNoCalibration)
 	}
-	newest, err := lastDecision(tx)
+	newest, err := decide.Newest(tx)
 	if err != nil {
 		return nil, err
 	}
 	before := *run
-	c := &calibrated{before: &before, run: run, last: newest.Seq, given: make(map[kv.NodeID]string)}
-	c.was = rateEstimate{shift: run.Model.Shift, lapse: run.Model.Lapse}
+	c := &calibrated{before: &before, run: run, last: newest, given: make(map[kv.NodeID]string)}
+	c.was = calibration.Estimate{Shift: run.Model.Shift, Lapse: run.Model.Lapse}
 	if c.distrusted, err = distrustedSince(ctx, tx, run); err != nil {
 		return nil, err
 	}
@@ -111,47 +116,32 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
 	if err != nil {
 		return nil, err
 	}
-	knows := run.Model.Calibration.clone()
-	err = sinceRun(ctx, tx, run, func(said labelVerdict) error {
-		score, err := scores.At(said.node)
+	knows := run.Model.Calibration.Clone()
+	err = decide.VerdictsAfter(ctx, tx, run.Decisions, func(said decide.Verdict) error {
+		score, err := scores.At(said.Node)
 		if err != nil || score.IsNull() {
 			return err
 		}
-		c.given[said.node] = tx.Classes()[said.given]
-		wrong := said.given != said.now
+		c.given[said.Node] = tx.Classes()[said.Given]
+		wrong := said.Given != said.Now
 		if wrong {
 			c.wrong++
 		} else {
 			c.right++
 		}
-		l := c.was.logOdds(score.Float())
-		knows.observe(l, l, wrong)
+		l := c.was.LogOdds(score.Float())
+		knows.Observe(l, l, wrong)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	c.is = knows.estimate()
+	c.is = knows.Estimate()
 	model := *run.Model
 	run.Model, run.Rescored = &model, c.last
-	model.Shift, model.Lapse = c.is.shift, c.is.lapse
+	model.Shift, model.Lapse = c.is.Shift, c.is.Lapse
 	run.setEstimate(c.is)
 	return c, nil
-}
-
-// isWhole says whether all that a calibration is made of is there.
-func (c *Calibration) isWhole() bool {
-	cells, bins := len(lapses)*len(c.Rates), 2*mostLogOdds*binsPerUnit+1
-	return len(c.Rates) > 0 && len(c.Shifts) == cells && len(c.Flips) == cells && len(c.Doubt) == cells &&
-		(len(c.Hidden) == cells || len(c.Hidden) == 0) && len(c.Bins) == bins && len(c.Decided) == bins
-}
-
-// clone is a calibration that takes verdicts in without changing c.
-func (c *Calibration) clone() *Calibration {
-	other := *c
-	other.Flips, other.Doubt, other.Hidden = slices.Clone(c.Flips), slices.Clone(c.Doubt), slices.Clone(c.Hidden)
-	other.Decided = slices.Clone(c.Decided)
-	return &other
 }
 
 // A scoreWriter writes the scores of a store anew.
@@ -167,7 +157,10 @@ type scoreWriter struct {
 
 func (c *calibrated) newWriter(b *kv.Bulk) (w *scoreWriter, err error) {
 	tx := b.Tx()
-	w = &scoreWriter{calibrated: c, classes: classNumbers(c.run.Classes), nodes: tx.NumNodes()}
+	w = &scoreWriter{calibrated: c, classes: make(map[string]kv.Class), nodes: tx.NumNodes()}
+	for k, name := range c.run.Classes {
+		w.classes[name] = kv.Class(k)
+	}
 	if w.scores, err = tx.Reader(ScoreColumn); err != nil {
 		return nil, err
 	}
@@ -196,8 +189,8 @@ func (w *scoreWriter) rewrite(ctx context.Context) error {
 		if old.IsNull() {
 			continue
 		}
-		score := float64(float32(w.is.score(w.was.logOdds(old.Float()))))
-		if w.is.shift == w.was.shift && w.is.lapse == w.was.lapse {
+		score := float64(float32(w.is.Score(w.was.LogOdds(old.Float()))))
+		if w.is.Shift == w.was.Shift && w.is.Lapse == w.was.Lapse {
 			score = old.Float()
 		}
 		if err := errors.Join(w.into.Put(node, kv.FloatValue(score)), w.byScore.Add(node, kv.FloatValue(score))); err != nil {

@@ -8,12 +8,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // decideByTruth has a person who knows the truth decide on the nodes with the highest scores, so many of them.
-// mend is Relabel, or Unlabel where they know no right label.
-func (p plantedPartition) decideByTruth(t *testing.T, s *kv.Store, count int, mend DecisionKind) (wrong int64) {
+// mend is decide.Relabel, or Unlabel where they know no right label.
+func (p plantedPartition) decideByTruth(t *testing.T, s *kv.Store, count int, mend decide.Kind) (wrong int64) {
 	t.Helper()
 	scores := givenScores(t, s)
 	order := make([]int, 0, len(scores))
@@ -23,16 +24,16 @@ func (p plantedPartition) decideByTruth(t *testing.T, s *kv.Store, count int, me
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return int(math.Copysign(1, scores[b]-scores[a])) })
-	var requests []DecisionRequest
+	var requests []decide.Request
 	view(t, s, func(tx *kv.Tx) error {
 		for _, i := range order[:count] {
 			v, err := tx.Node(p.nodes[i].ID)
 			if err != nil {
 				return err
 			}
-			request := DecisionRequest{Node: v, Kind: Reject}
+			request := decide.Request{Node: v, Kind: decide.Reject}
 			if p.truth[i] != p.nodes[i].Label {
-				if request.Kind = mend; mend == Relabel {
+				if request.Kind = mend; mend == decide.Relabel {
 					request.To = p.truth[i]
 				}
 				wrong++
@@ -41,7 +42,7 @@ func (p plantedPartition) decideByTruth(t *testing.T, s *kv.Store, count int, me
 		}
 		return nil
 	})
-	mustDecide(t, s, DecideOptions{}, requests...)
+	mustDecide(t, s, decide.Options{}, requests...)
 	return wrong
 }
 
@@ -64,7 +65,7 @@ func TestRescore(t *testing.T) {
 	if done := mustRescore(t, s); done.Right+done.Wrong != 0 || done.Run.Threshold != run.Threshold || !slices.Equal(givenScores(t, s)[:1], before[:1]) {
 		t.Errorf("without a decision: got %+v", done)
 	}
-	wrong := p.decideByTruth(t, s, 40, Relabel)
+	wrong := p.decideByTruth(t, s, 40, decide.Relabel)
 	done := mustRescore(t, s)
 	if done.Wrong != wrong || done.Right != 40-wrong || wrong == 0 || wrong == 40 {
 		t.Errorf("got %d wrong and %d right labels, want %d and %d", done.Wrong, done.Right, wrong, 40-wrong)
@@ -108,11 +109,11 @@ func TestRescore(t *testing.T) {
 
 // TestCleanTrustsDecisions wants a new clean to know the decisions: their labels are the truth to it.
 func TestCleanTrustsDecisions(t *testing.T) {
-	t.Run("relabel", func(t *testing.T) { cleanTrusts(t, Relabel) })
-	t.Run("unlabel", func(t *testing.T) { cleanTrusts(t, Unlabel) })
+	t.Run("relabel", func(t *testing.T) { cleanTrusts(t, decide.Relabel) })
+	t.Run("unlabel", func(t *testing.T) { cleanTrusts(t, decide.Unlabel) })
 }
 
-func cleanTrusts(t *testing.T, mend DecisionKind) {
+func cleanTrusts(t *testing.T, mend decide.Kind) {
 	p := newPlanted(8, 300)
 	s := p.load(t, true)
 	first := mustClean(t, s, Options{Seed: 2})

@@ -6,6 +6,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -45,12 +50,12 @@ type Run struct {
 
 	// The noise, rows and columns in the order of Classes.
 	Classes         []string
-	FittingCounts   []float64    // fitting nodes by given label [c]
-	ConfidentJoint  *ClassMatrix // counts [c×c], row given, column true
-	ClassThresholds []float64    // [c]; NaN: the class takes no part
-	Joint           *ClassMatrix // [c×c], sums to 1
-	Transition      *ClassMatrix // [c×c], P(given i | true j); a column of NaN has no mass
-	MislabelRate    float64      // estimated: the p of the conformal thresholds
+	FittingCounts   []float64           // fitting nodes by given label [c]
+	ConfidentJoint  *classmatrix.Matrix // counts [c×c], row given, column true
+	ClassThresholds []float64           // [c]; NaN: the class takes no part
+	Joint           *classmatrix.Matrix // [c×c], sums to 1
+	Transition      *classmatrix.Matrix // [c×c], P(given i | true j); a column of NaN has no mass
+	MislabelRate    float64             // estimated: the p of the conformal thresholds
 
 	// Of PresetDefault: nine tenths of what is believed of the rate lies between RateLow and RateHigh, as Calibration says.
 	RateLow, RateHigh float64
@@ -65,8 +70,8 @@ type Run struct {
 	Rescored int64
 
 	// Detectors, of PresetPaper, and Model, of PresetDefault, are kept of the last run only.
-	Detectors []Detector
-	Model     *LabelModel
+	Detectors []detector.Detector
+	Model     *labelmodel.Model
 
 	meanScores, labelCounts []float64 // of PresetDefault, by given label [c]; see ClassMislabelRates
 }
@@ -113,18 +118,18 @@ type runRecord struct {
 func (r *Run) HasInterval() bool { return r.GreyFrom > 0 }
 
 // setEstimate fills the fields of the estimate.
-func (r *Run) setEstimate(e rateEstimate) {
-	r.MislabelRate, r.RateLow, r.RateHigh, r.Threshold = e.rate, e.low, e.high, e.threshold
-	r.GreyFrom = e.greyFrom
+func (r *Run) setEstimate(e calibration.Estimate) {
+	r.MislabelRate, r.RateLow, r.RateHigh, r.Threshold = e.Rate, e.Low, e.High, e.Threshold
+	r.GreyFrom = e.GreyFrom
 }
 
 // setNoise fills the fields of the noise.
-func (r *Run) setNoise(n noise) {
-	r.FittingCounts = n.givenCounts
-	r.ConfidentJoint = n.joint
-	r.ClassThresholds = n.thresholds
-	r.Joint = n.distribution
-	r.Transition = n.transition
+func (r *Run) setNoise(n confident.Noise) {
+	r.FittingCounts = n.GivenCounts
+	r.ConfidentJoint = n.Joint
+	r.ClassThresholds = n.Thresholds
+	r.Joint = n.Distribution
+	r.Transition = n.Transition
 }
 
 // put writes the run without its confident joint, in an update.
@@ -195,7 +200,7 @@ func LastRun(tx *kv.Tx) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run.setNoise(newNoise(run.FittingCounts, run.ClassThresholds, joint))
+	run.setNoise(confident.New(run.FittingCounts, run.ClassThresholds, joint))
 	return run, nil
 }
 

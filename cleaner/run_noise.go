@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -19,7 +20,7 @@ const jointRecord = 2048
 func jointSpace(run string) string { return "joint/" + run }
 
 // writeJoint writes the counts [c×c] of a run.
-func writeJoint(b *kv.Bulk, run string, joint *ClassMatrix) error {
+func writeJoint(b *kv.Bulk, run string, joint *classmatrix.Matrix) error {
 	w, err := b.Space(jointSpace(run))
 	if err != nil {
 		return err
@@ -53,7 +54,7 @@ func writeJoint(b *kv.Bulk, run string, joint *ClassMatrix) error {
 }
 
 // readJoint reads what writeJoint wrote for c classes.
-func readJoint(tx *kv.Tx, run string, c int) (*ClassMatrix, error) {
+func readJoint(tx *kv.Tx, run string, c int) (*classmatrix.Matrix, error) {
 	counts := make(map[uint64]uint32)
 	for e, err := range tx.Space(jointSpace(run)).Ascend(nil) {
 		if err != nil {
@@ -75,7 +76,7 @@ func readJoint(tx *kv.Tx, run string, c int) (*ClassMatrix, error) {
 			counts[cell] = uint32(count)
 		}
 	}
-	return countedCells(c, counts), nil
+	return classmatrix.Counted(c, counts), nil
 }
 
 func corruptJoint(run string, c int) error {

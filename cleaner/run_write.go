@@ -6,9 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // A written block is what a run says of the rows of some nodes.
@@ -42,7 +44,7 @@ func (w *written) read(rows kv.Range, p *problem, ranks []int32, features *agree
 			class, most, tied := largest(row)
 			if tied {
 				var err error
-				if class, err = w.settle(v, p, evidence{predictions: row, ranks: ranks}); err != nil {
+				if class, err = w.settle(v, p, labelmodel.Evidence{Predictions: row, Ranks: ranks}); err != nil {
 					return err
 				}
 			}
@@ -53,16 +55,16 @@ func (w *written) read(rows kv.Range, p *problem, ranks []int32, features *agree
 }
 
 // settle suggests one of the classes with the largest prediction of a node.
-func (w *written) settle(v kv.NodeID, p *problem, by evidence) (class kv.Class, err error) {
+func (w *written) settle(v kv.NodeID, p *problem, by labelmodel.Evidence) (class kv.Class, err error) {
 	if w.around == nil {
 		if w.around, err = newPoll(p); err != nil {
 			return kv.NoClass, err
 		}
 	}
-	if by.ballot, err = w.around.of(v); err != nil {
+	if by.Ballot, err = w.around.of(v); err != nil {
 		return kv.NoClass, err
 	}
-	return by.suggest(p.labels[v]), nil
+	return by.Suggest(p.labels[v]), nil
 }
 
 // A runWriter has the writers of what Clean writes by node.
@@ -267,7 +269,7 @@ func writeRun(
 	}
 	defer func() { err = errors.Join(err, w.closeIndexes()) }()
 	w.labels = p.labels
-	if w.decisions, err = from.Reader(DecisionColumn); err != nil && !errors.Is(err, kv.ErrNoColumn) {
+	if w.decisions, err = from.Reader(decide.Column); err != nil && !errors.Is(err, kv.ErrNoColumn) {
 		return err
 	}
 	n, ranks := len(result.scores.Data), p.rankClasses()
@@ -338,14 +340,14 @@ func writeCombined(ctx context.Context, b *kv.Bulk, p *problem) error {
 func inOrder[T any](
 	ctx context.Context, workers, blocks int, compute func(block int, into *T) error, use func(block int, from *T) error,
 ) error {
-	round := ops.Workers(workers)
+	round := parallel.Workers(workers)
 	var halves [2][]T
 	halves[0], halves[1] = make([]T, round), make([]T, round)
 	for first := -round; first < blocks; first += round {
 		next, last := max(first+round, 0), first
 		computed := make(chan error, 1)
 		go func() {
-			computed <- ops.Parallel(ctx, round, min(round, max(blocks-next, 0)), func(_ context.Context, _, i int) error {
+			computed <- parallel.Do(ctx, round, min(round, max(blocks-next, 0)), func(_ context.Context, _, i int) error {
 				return compute(next+i, &halves[next/round%2][i])
 			})
 		}()

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -18,7 +19,7 @@ func newRefiner(t *testing.T, r *rand.Rand, n, c, folds int) (*refiner, *rowStor
 		graph: awkwardGraph(r, n), order: identityOrder(n), labels: awkwardLabels(r, n, c), classes: c, place: newPlace(t),
 		splits: make([]Split, n),
 	}
-	fit := &crossFit{nets: make([]*Network, folds), nodes: newNodeSet(n)}
+	fit := &crossFit{nets: make([]*nn.Network, folds), nodes: newNodeSet(n)}
 	for v := range n {
 		if p.splits[v] = Split(r.IntN(4)); p.teaches(kv.NodeID(v)) && r.IntN(3) > 0 {
 			fit.nodes.add(kv.NodeID(v))
@@ -185,7 +186,7 @@ func TestSmoothingIsChosenByWhatItHelps(t *testing.T) {
 		if !helpful {
 			r.Shuffle(len(p.labels), func(a, b int) { p.labels[a], p.labels[b] = p.labels[b], p.labels[a] })
 		}
-		fit := &crossFit{nets: make([]*Network, 4), nodes: newNodeSet(300)}
+		fit := &crossFit{nets: make([]*nn.Network, 4), nodes: newNodeSet(300)}
 		predictions, err := newRowStore(p.place.temporary(), 300, 3)
 		if err != nil {
 			t.Fatal(err)

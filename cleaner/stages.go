@@ -9,6 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -88,7 +92,7 @@ func (s *stages) detection(ctx context.Context, result *scored) (err error) {
 	if result.detectors, err = s.detectors(ctx, z[1:], draws); err != nil {
 		return err
 	}
-	result.features, result.rate = z[0], mislabelRate(result.noise.distribution)
+	result.features, result.rate = z[0], result.noise.MislabelRate()
 	if result.threshold = s.opt.Threshold; result.threshold == 0 {
 		result.threshold = defaultThreshold
 	}
@@ -118,21 +122,21 @@ func (s *stages) dir() *scratch.Dir {
 // A noiseMark is what the noise is made of.
 type noiseMark struct {
 	GivenCounts, Thresholds []float64
-	Joint                   *ClassMatrix
+	Joint                   *classmatrix.Matrix
 }
 
-func (s *stages) noise(ctx context.Context) (noise, error) {
+func (s *stages) noise(ctx context.Context) (confident.Noise, error) {
 	if kept, ok := loadMark[noiseMark](s.dir(), noiseStage); ok {
 		s.resumed = append(s.resumed, noiseStage)
-		return newNoise(kept.GivenCounts, kept.Thresholds, kept.Joint), nil
+		return confident.New(kept.GivenCounts, kept.Thresholds, kept.Joint), nil
 	}
 	began := time.Now()
 	found, err := fitNoise(ctx, s.problem, s.opt.Workers)
 	if err != nil {
-		return noise{}, err
+		return confident.Noise{}, err
 	}
 	err = saveMark(s.dir(), noiseStage, noiseMark{
-		GivenCounts: found.givenCounts, Thresholds: found.thresholds, Joint: found.joint,
+		GivenCounts: found.GivenCounts, Thresholds: found.Thresholds, Joint: found.Joint,
 	})
 	if err == nil {
 		s.opt.stage("noise", began)
@@ -153,10 +157,10 @@ func (d *draws) of(draw int) []kv.Class {
 	return d.labels.Data[draw*size : (draw+1)*size]
 }
 
-func (s *stages) plant(found noise, fitting int) (*draws, error) {
-	flip := FlipDistribution(found.transition)
+func (s *stages) plant(found confident.Noise, fitting int) (*draws, error) {
+	flip := confident.Flips(found.Transition)
 	if s.variant.uniformFlips {
-		flip = uniformFlips(s.classes)
+		flip = confident.UniformFlips(s.classes)
 	}
 	sample, err := s.drawSample(fitting, s.opt.Seed)
 	if err != nil {
@@ -306,32 +310,32 @@ func (s *stages) keepAgreement(ctx context.Context, z []*agreement, tested []lab
 }
 
 // detectors fits a detector on each draw, z[d] the features of its labels by rank.
-func (s *stages) detectors(ctx context.Context, z []*agreement, d *draws) ([]Detector, error) {
+func (s *stages) detectors(ctx context.Context, z []*agreement, d *draws) ([]detector.Detector, error) {
 	began := time.Now()
 	columns := s.variant.columns(s.opt.Hops)
-	detectors := make([]Detector, len(z))
+	detectors := make([]detector.Detector, len(z))
 	var (
 		telling sync.Mutex // Progress is called from one goroutine at a time
 		fitted  int64
 		kept    int
 	)
-	err := ops.Parallel(ctx, ops.Workers(s.opt.Workers), len(z), func(ctx context.Context, _, draw int) error {
-		detector, ok := loadMark[Detector](s.dir(), detectorStage(draw))
+	err := parallel.Do(ctx, parallel.Workers(s.opt.Workers), len(z), func(ctx context.Context, _, draw int) error {
+		fit, ok := loadMark[detector.Detector](s.dir(), detectorStage(draw))
 		if !ok {
 			labels := d.of(draw)
-			rows := fittingRows{
-				z: z[draw].values.Data, width: z[draw].width, columns: columns, order: append([]uint32(nil), d.order...),
-				planted: func(rank uint32) bool { return labels[rank] != d.given[rank] },
+			rows := detector.Rows{
+				Z: z[draw].values.Data, Width: z[draw].width, Columns: columns, Order: append([]uint32(nil), d.order...),
+				Planted: func(rank uint32) bool { return labels[rank] != d.given[rank] },
 			}
 			var err error
-			if detector, err = rows.fit(ctx, DetectorOptions{Seed: s.opt.Seed + uint64(draw)}); err != nil {
+			if fit, err = rows.Fit(ctx, s.opt.Seed+uint64(draw)); err != nil {
 				return fmt.Errorf("detector %d of %d: %w", draw+1, len(detectors), err)
 			}
-			if err := saveMark(s.dir(), detectorStage(draw), detector); err != nil {
+			if err := saveMark(s.dir(), detectorStage(draw), fit); err != nil {
 				return err
 			}
 		}
-		detectors[draw] = detector
+		detectors[draw] = fit
 		telling.Lock()
 		defer telling.Unlock()
 		if fitted++; ok {

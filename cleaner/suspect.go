@@ -4,17 +4,18 @@ import (
 	"errors"
 	"math"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // Suspects is the condition that a node is a suspect at a threshold: its label is [Disputed], and nobody has decided on
-// it. Every decision in force takes a node out, [Unsure] too; Undo brings it back. This is the one definition of a
+// it. Every decision in force takes a node out, [decide.Unsure] too; Undo brings it back. This is the one definition of a
 // suspect, for queries, counts, reports, the gate and exports; [IsSuspect] is the same of values at hand.
 //
 // With the threshold math.Inf(-1) any score will do, but there must be one.
 func Suspects(threshold float64) index.Predicate {
-	return index.And{Terms: []index.Predicate{Disputed(threshold), index.IsNull{Property: DecisionColumn}}}
+	return index.And{Terms: []index.Predicate{Disputed(threshold), index.IsNull{Property: decide.Column}}}
 }
 
 // Disputed is the condition that the last run speaks against the label of a node, whatever people have decided: the node
@@ -69,7 +70,7 @@ func readSuspectFacts(tx *kv.Tx) (f suspectFacts, err error) {
 	for _, column := range []struct {
 		name string
 		into **kv.ColumnReader
-	}{{kv.LabelColumn, &f.labels}, {SuggestedColumn, &f.suggestions}, {DecisionColumn, &f.decisions}} {
+	}{{kv.LabelColumn, &f.labels}, {SuggestedColumn, &f.suggestions}, {decide.Column, &f.decisions}} {
 		if *column.into, err = tx.Reader(column.name); errors.Is(err, kv.ErrNoColumn) {
 			err = nil
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -35,7 +36,7 @@ func TestSuspects(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	err = s.Update(func(tx *kv.Tx) error {
-		for column, kind := range map[string]kv.Kind{ScoreColumn: kv.KindFloat, SuggestedColumn: kv.KindClass, DecisionColumn: kv.KindString} {
+		for column, kind := range map[string]kv.Kind{ScoreColumn: kv.KindFloat, SuggestedColumn: kv.KindClass, decide.Column: kv.KindString} {
 			if err := tx.AddColumn(column, kind); err != nil {
 				return err
 			}
@@ -57,7 +58,7 @@ func TestSuspects(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			values := map[string]kv.Value{ScoreColumn: c.score, kv.LabelColumn: c.label, SuggestedColumn: c.suggested, DecisionColumn: c.decision}
+			values := map[string]kv.Value{ScoreColumn: c.score, kv.LabelColumn: c.label, SuggestedColumn: c.suggested, decide.Column: c.decision}
 			got, err := holds(func(property string) (kv.Value, error) { return values[property], nil })
 			if got != want || err != nil {
 				t.Errorf("%s, above %v: the condition is %v, %v, want %v", c.name, threshold, got, err, want)
@@ -93,8 +94,8 @@ func TestRunCountsSuspects(t *testing.T) {
 	if int64(len(found)) != first.Suspects || len(found) < 3 {
 		t.Fatalf("the run counts %d suspects, a query finds %d, want as many, and some", first.Suspects, len(found))
 	}
-	requests := []DecisionRequest{{Node: found[0], Kind: Unsure}, {Node: found[1], Kind: Reject}}
-	if _, err := Decide(t.Context(), s, requests, DecideOptions{}); err != nil {
+	requests := []decide.Request{{Node: found[0], Kind: decide.Unsure}, {Node: found[1], Kind: decide.Reject}}
+	if _, err := decide.Write(t.Context(), s, requests, decide.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	second := mustClean(t, s, Options{Seed: 2})

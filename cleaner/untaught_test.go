@@ -102,7 +102,7 @@ func TestUntaughtClass(t *testing.T) {
 		if right < 30 || 5*accused > right {
 			t.Errorf("preset %s: got %d suspects of %d rightly labelled nodes of a class without training nodes", preset, accused, right)
 		}
-		if result.noise.givenCounts[class] != 0 {
+		if result.noise.GivenCounts[class] != 0 {
 			t.Errorf("preset %s: the class takes part in the noise", preset)
 		}
 		if m := result.model; m != nil && !slices.Equal(m.Untaught, []kv.Class{class}) {

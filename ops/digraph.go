@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -88,7 +89,7 @@ func (w *walker) isSimple() bool { return w.columns == nil && !w.weighted }
 func (w *walker) walkBoth(
 	ctx context.Context, visit func(ctx context.Context, worker int, rows, columns *kv.Adjacency) error,
 ) error {
-	return Parallel(ctx, len(w.bufs), len(w.blocks), func(ctx context.Context, worker, block int) error {
+	return parallel.Do(ctx, len(w.bufs), len(w.blocks), func(ctx context.Context, worker, block int) error {
 		rows := &w.bufs[worker]
 		if err := w.read(block, rows); err != nil {
 			return err

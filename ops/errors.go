@@ -12,6 +12,9 @@ var (
 	// ErrShape marks arguments that do not fit each other, the graph, or the operator.
 	ErrShape = errors.New("ops: arguments do not fit")
 
+	// ErrReach is returned where a node has more nodes around it than are asked for at most.
+	ErrReach = errors.New("ops: neighbourhood is too large")
+
 	// ErrBudget is met by a *BudgetError.
 	ErrBudget = errors.New("ops: memory budget too small")
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -392,7 +393,7 @@ func (p *PropagatePlan) MeasureGather(ctx context.Context, degrees []uint32) (co
 		ends[i] = total
 	}
 	lists := make([][]kv.NodeID, p.Workers)
-	err = Parallel(ctx, p.Workers, p.Workers, func(_ context.Context, _, i int) error {
+	err = parallel.Do(ctx, p.Workers, p.Workers, func(_ context.Context, _, i int) error {
 		random := rand.New(rand.NewPCG(uint64(i), 1))
 		list := make([]kv.NodeID, gatherEntries)
 		for j := range list {
@@ -409,7 +410,7 @@ func (p *PropagatePlan) MeasureGather(ctx context.Context, degrees []uint32) (co
 		return 0, err
 	}
 	nanoseconds := make([]float64, p.Workers)
-	err = Parallel(ctx, p.Workers, p.Workers, func(_ context.Context, _, i int) error {
+	err = parallel.Do(ctx, p.Workers, p.Workers, func(_ context.Context, _, i int) error {
 		list, sums, from := lists[i], make([]float64, w), slab{values: tile.Data, stride: w}
 		for round := range gatherRounds {
 			began := time.Now()

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -130,7 +131,7 @@ func (w *walker) walk(ctx context.Context, visit func(ctx context.Context, worke
 func (w *walker) walkBlocks(
 	ctx context.Context, first, end int, visit func(ctx context.Context, worker int, adj *kv.Adjacency) error,
 ) error {
-	return Parallel(ctx, len(w.bufs), end-first, func(ctx context.Context, worker, i int) error {
+	return parallel.Do(ctx, len(w.bufs), end-first, func(ctx context.Context, worker, i int) error {
 		adj := &w.bufs[worker]
 		if err := w.read(first+i, adj); err != nil {
 			return err

@@ -3,6 +3,7 @@ package ops
 import (
 	"sync"
 
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -49,7 +50,7 @@ func (o Options) withDefaults() Options {
 	if o.MemoryBudget <= 0 {
 		o.MemoryBudget = kv.DefaultMemoryBudget()
 	}
-	o.Workers = Workers(o.Workers)
+	o.Workers = parallel.Workers(o.Workers)
 	if o.MaxPrice <= 0 {
 		o.MaxPrice = defaultMaxPrice
 	}

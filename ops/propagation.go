@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -253,7 +254,7 @@ func (p *propagation) load(ctx context.Context, t *turn) error {
 // eachRows calls use for parts of rows, concurrently for different workers.
 func (p *propagation) eachRows(ctx context.Context, rows kv.Range, use func(worker int, rows kv.Range) error) error {
 	parts := (rows.Len() + visitRows - 1) / visitRows
-	return Parallel(ctx, len(p.workers), parts, func(_ context.Context, worker, i int) error {
+	return parallel.Do(ctx, len(p.workers), parts, func(_ context.Context, worker, i int) error {
 		first := rows.First + kv.NodeID(i*visitRows)
 		return use(worker, kv.Range{First: first, End: min(rows.End, first+visitRows)})
 	})

@@ -2,7 +2,9 @@ package ops
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -113,5 +115,40 @@ func compareStored(t *testing.T, store *kv.Store, g *listGraph) {
 		if !sameBits(gotTiles[k], wantTiles[k]) {
 			t.Errorf("hop %d of the stored graph differs in its bits", k+1)
 		}
+	}
+	compareRows(t, store, g)
+}
+
+// compareRows compares the rows of some nodes with those of dense powers.
+func compareRows(t *testing.T, store *kv.Store, g *listGraph) {
+	t.Helper()
+	const hops = 3
+	err := store.View(func(tx *kv.Tx) error {
+		for _, v := range []int{0, len(g.lists) / 2, len(g.lists) - 1} {
+			rows, err := OperatorRows(t.Context(), tx, kv.Both, kv.NodeID(v), hops, len(g.lists)*hops)
+			if err != nil {
+				return err
+			}
+			for k, row := range rows {
+				power := densePower(g, k+1, false)
+				for u := range g.lists {
+					want := power.At(v, u)
+					if u == v {
+						want = 0
+					}
+					if got := row[kv.NodeID(u)]; math.Abs(got-want) > 1e-12 {
+						t.Fatalf("S_%d, row %d, column %d: got %v, want %v", k+1, v, u, got, want)
+					}
+				}
+			}
+		}
+		_, err := OperatorRows(t.Context(), tx, kv.Both, 0, hops, 2)
+		if !errors.Is(err, ErrReach) {
+			t.Errorf("within two nodes: got %v, want ErrReach", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

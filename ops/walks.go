@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -312,7 +313,7 @@ func (job *walkJob) hold(ctx context.Context, w *walker, r kv.Range, lengths []u
 			return h, fmt.Errorf("diagonal: %d weights: %w", entries, err)
 		}
 	}
-	err = Parallel(ctx, len(w.bufs), len(w.blocks), func(_ context.Context, worker, block int) error {
+	err = parallel.Do(ctx, len(w.bufs), len(w.blocks), func(_ context.Context, worker, block int) error {
 		if b := w.blocks[block]; b.End <= r.First || b.First >= r.End {
 			return nil
 		}
@@ -452,7 +453,7 @@ func (job *walkJob) meet(ctx context.Context, k int, sums []float64) (err error)
 		defer func() { err = joined(err, columns.free()) }()
 	}
 	n := job.walker.nodes
-	return Parallel(ctx, len(job.workers), (n+meetChunk-1)/meetChunk, func(ctx context.Context, worker, chunk int) error {
+	return parallel.Do(ctx, len(job.workers), (n+meetChunk-1)/meetChunk, func(ctx context.Context, worker, chunk int) error {
 		for v := chunk * meetChunk; v < min(n, (chunk+1)*meetChunk); v++ {
 			var err error
 			if sums[v], err = job.meetAt(ctx, k, kv.NodeID(v), rows, columns, &job.workers[worker]); err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -55,7 +56,7 @@ type (
 	// decideStatement decides on the nodes of ids, or where ids is nil on the suspects that a condition is true of, or on
 	// all nodes that it is.
 	decideStatement struct {
-		kind  cleaner.DecisionKind
+		kind  decide.Kind
 		ids   []literal
 		all   bool
 		where expression

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -41,14 +42,14 @@ func reviewedStore(t testing.TB) {
 	mustRun(t, "clean", "g", "--preset", "paper", "--hops", "2")
 	err := withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
 		for v := range kv.NodeID(12) {
-			requests := []cleaner.DecisionRequest{
-				{Node: v, Kind: cleaner.Relabel, To: "odd"}, {Node: v + 20, Kind: cleaner.Reject}, {Node: v + 40, Kind: cleaner.Unlabel},
+			requests := []decide.Request{
+				{Node: v, Kind: decide.Relabel, To: "odd"}, {Node: v + 20, Kind: decide.Reject}, {Node: v + 40, Kind: decide.Unlabel},
 			}
-			if _, err := cleaner.Decide(t.Context(), s, requests, cleaner.DecideOptions{Who: "tester"}); err != nil {
+			if _, err := decide.Write(t.Context(), s, requests, decide.Options{Who: "tester"}); err != nil {
 				return err
 			}
 		}
-		_, err := cleaner.Undo(t.Context(), s, 2, cleaner.DecideOptions{Who: "tester"})
+		_, err := cleaner.Undo(t.Context(), s, 2, decide.Options{Who: "tester"})
 		return err
 	})
 	if err != nil {
@@ -290,7 +291,7 @@ func TestCheckRepairAfterCrash(t *testing.T) {
 		if err := s.Compact(t.Context(), nil); err != nil {
 			return err
 		}
-		_, err := cleaner.Decide(t.Context(), s, []cleaner.DecisionRequest{{Node: 9, Kind: cleaner.Relabel, To: "odd"}}, cleaner.DecideOptions{})
+		_, err := decide.Write(t.Context(), s, []decide.Request{{Node: 9, Kind: decide.Relabel, To: "odd"}}, decide.Options{})
 		return errors.Join(err, os.CopyFS("killed", os.DirFS("g")))
 	})
 	if err != nil {

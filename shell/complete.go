@@ -12,7 +12,7 @@ import (
 
 	"github.com/reeflective/readline"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -105,7 +105,7 @@ func (s *session) wanted(w want, prefix string) []candidate {
 			for _, class := range classes[:min(len(classes), maxClasses)] {
 				candidates = append(candidates, candidate{text: quoteString(class)})
 			}
-		case cleaner.DecisionColumn:
+		case decide.Column:
 			for _, kind := range decisionKinds {
 				candidates = append(candidates, candidate{text: quoteString(kind.String())})
 			}

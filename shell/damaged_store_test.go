@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -41,13 +41,13 @@ func newLifetime(t *testing.T) *lifetime {
 	db := filepath.Join(dir, "g")
 	l.before = append(l.before, filepath.Join(templateDir(t, "cleaned"), "g"))
 	copySparse(t, l.before[0], db)
-	opt := cleaner.DecideOptions{Who: "a person", Why: "seen", Now: func() time.Time { return time.Unix(1e9, 0) }}
+	opt := decide.Options{Who: "a person", Why: "seen", Now: func() time.Time { return time.Unix(1e9, 0) }}
 	session := func(number int) {
 		err := withStore(db, kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
 			for i := range 3 {
 				node := kv.NodeID(7*number + 2*i)
-				request := cleaner.DecisionRequest{Node: node, Kind: cleaner.Relabel, To: demoFields[(number+i)%len(demoFields)]}
-				if _, err := cleaner.Decide(context.Background(), store, []cleaner.DecisionRequest{request}, opt); err != nil {
+				request := decide.Request{Node: node, Kind: decide.Relabel, To: demoFields[(number+i)%len(demoFields)]}
+				if _, err := decide.Write(context.Background(), store, []decide.Request{request}, opt); err != nil {
 					return err
 				}
 				err := store.Update(func(tx *kv.Tx) error {

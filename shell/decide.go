@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -54,7 +55,7 @@ func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error)
 			return nil, err
 		}
 	}
-	made, err := cleaner.DecideSteps(ctx, q.engine.store, func(w *cleaner.StepWriter) error {
+	made, err := decide.WriteSteps(ctx, q.engine.store, func(w *decide.StepWriter) error {
 		if err := w.Begin(opt); err != nil {
 			return err
 		}
@@ -62,7 +63,7 @@ func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error)
 			if err != nil {
 				return err
 			}
-			err = w.Add(cleaner.DecisionRequest{Node: t.node, Kind: s.kind, To: class, Shown: &t.shown})
+			err = w.Add(decide.Request{Node: t.node, Kind: s.kind, To: class, Shown: &t.shown})
 			if err != nil {
 				return err
 			}
@@ -91,8 +92,8 @@ func (q *query) writable(statement string) error {
 }
 
 // decideOptions says who decides, when, and why.
-func (q *query) decideOptions(why *literal) (cleaner.DecideOptions, error) {
-	opt := cleaner.DecideOptions{Who: q.engine.who, Now: q.engine.now}
+func (q *query) decideOptions(why *literal) (decide.Options, error) {
+	opt := decide.Options{Who: q.engine.who, Now: q.engine.now}
 	if opt.Who == "" {
 		opt.Who = userName()
 	}
@@ -111,7 +112,7 @@ func (q *query) decideOptions(why *literal) (cleaner.DecideOptions, error) {
 
 // checkWho refuses a name that no decision can have.
 func checkWho(name string) error {
-	if strings.ContainsFunc(name, cleaner.IsControl) {
+	if strings.ContainsFunc(name, decide.IsControl) {
 		return usagef("--who %q has control characters, want none but tab and newline", name)
 	}
 	return nil
@@ -179,7 +180,7 @@ func (q *query) decidedNodes(s *decideStatement) (nodeSequence, error) {
 // those that somebody has decided on are among them where the condition speaks of decision. Nodes without what the
 // decision is about, a suggestion or a label, are left out.
 func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
-	needsScore := s.kind != cleaner.Relabel && s.kind != cleaner.Unlabel
+	needsScore := s.kind != decide.Relabel && s.kind != decide.Unlabel
 	var run *cleaner.Run
 	var err error
 	if !s.all || needsScore {
@@ -193,7 +194,7 @@ func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
 	}
 	var terms []index.Predicate
 	if s.all {
-		terms = append(terms, unlessSpoken(find.Where, cleaner.DecisionColumn, index.IsNull{Property: cleaner.DecisionColumn}))
+		terms = append(terms, unlessSpoken(find.Where, decide.Column, index.IsNull{Property: decide.Column}))
 		if needsScore {
 			terms = append(terms, hasValue(cleaner.ScoreColumn))
 		}
@@ -201,9 +202,9 @@ func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
 		terms = append(terms, find.Where, cleaner.Suspects(run.Threshold))
 	}
 	switch s.kind {
-	case cleaner.Accept:
+	case decide.Accept:
 		terms = append(terms, hasValue(cleaner.SuggestedColumn))
-	case cleaner.Reject, cleaner.Unlabel:
+	case decide.Reject, decide.Unlabel:
 		terms = append(terms, hasValue(kv.LabelColumn))
 	}
 	find.Where = index.And{Terms: terms}
@@ -215,14 +216,14 @@ type target struct {
 	node  kv.NodeID
 	id    string
 	score kv.Value
-	shown cleaner.Shown
+	shown decide.Shown
 }
 
 // targets reads nodes as they are shown, a batch at a time.
 func (q *query) targets(ctx context.Context, nodes nodeSequence) (iter.Seq2[target, error], error) {
 	var columns []ColumnInfo
 	for _, name := range []string{
-		"id", cleaner.ScoreColumn, kv.LabelColumn, cleaner.SuggestedColumn, cleaner.DecisionColumn, cleaner.RunColumn,
+		"id", cleaner.ScoreColumn, kv.LabelColumn, cleaner.SuggestedColumn, decide.Column, cleaner.RunColumn,
 	} {
 		columns = append(columns, ColumnInfo{Name: name})
 	}
@@ -241,9 +242,9 @@ func (q *query) targets(ctx context.Context, nodes nodeSequence) (iter.Seq2[targ
 			}
 			for i, values := range rows {
 				t := target{node: batch[i], id: values[0].String(), score: values[1]}
-				t.shown = cleaner.Shown{Label: values[2].Str(), Suggested: values[3].Str(), Run: values[5].Int()}
+				t.shown = decide.Shown{Label: values[2].Str(), Suggested: values[3].Str(), Run: values[5].Int()}
 				if !values[4].IsNull() {
-					if t.shown.Decision, err = cleaner.ParseDecisionKind(values[4].Str()); err != nil {
+					if t.shown.Decision, err = decide.ParseKind(values[4].Str()); err != nil {
 						yield(target{}, fmt.Errorf("node %s: %w", t.id, err))
 						return false
 					}
@@ -273,7 +274,7 @@ const maxShown = 10
 
 // confirm shows how many nodes a decision is about, and the first of them, and asks whether to decide on them; without
 // anybody to ask it refuses. Of no nodes there is nothing to ask.
-func (q *query) confirm(ctx context.Context, kind cleaner.DecisionKind, class string, targets iter.Seq2[target, error]) error {
+func (q *query) confirm(ctx context.Context, kind decide.Kind, class string, targets iter.Seq2[target, error]) error {
 	var count int64
 	var lines []string
 	for t, err := range targets {
@@ -307,14 +308,14 @@ func (q *query) confirm(ctx context.Context, kind cleaner.DecisionKind, class st
 }
 
 // text says what a decision would make of the node, such as "p4: Systems → Theory, score 0.984375".
-func (t *target) text(kind cleaner.DecisionKind, class string) string {
+func (t *target) text(kind decide.Kind, class string) string {
 	to := t.shown.Label
 	switch kind {
-	case cleaner.Accept:
+	case decide.Accept:
 		to = t.shown.Suggested
-	case cleaner.Relabel:
+	case decide.Relabel:
 		to = class
-	case cleaner.Unlabel:
+	case decide.Unlabel:
 		to = ""
 	}
 	text := t.id + ": " + cmp.Or(t.shown.Label, "no label")
@@ -324,7 +325,7 @@ func (t *target) text(kind cleaner.DecisionKind, class string) string {
 	if !t.score.IsNull() {
 		text += fmt.Sprintf(", score %.6g", t.score.Float())
 	}
-	if t.shown.Decision != cleaner.NoDecision {
+	if t.shown.Decision != decide.None {
 		text += ", decided: " + t.shown.Decision.String()
 	}
 	return text
@@ -374,15 +375,15 @@ func printed(out io.Writer, line string) error {
 }
 
 // decisionText says what a decision is, such as "relabel 12 nodes as 'Theory'".
-func decisionText(kind cleaner.DecisionKind, n int64, class string) string {
+func decisionText(kind decide.Kind, n int64, class string) string {
 	switch kind {
-	case cleaner.Accept:
+	case decide.Accept:
 		return "accept the suggested labels of " + nodesText(n)
-	case cleaner.Reject:
+	case decide.Reject:
 		return "reject the suggested labels of " + nodesText(n)
-	case cleaner.Relabel:
+	case decide.Relabel:
 		return "relabel " + nodesText(n) + " as " + quoteString(class)
-	case cleaner.Unlabel:
+	case decide.Unlabel:
 		return "remove the labels of " + nodesText(n)
 	default:
 		return "put " + nodesText(n) + " aside as unsure"
@@ -390,13 +391,13 @@ func decisionText(kind cleaner.DecisionKind, n int64, class string) string {
 }
 
 // decidedText says what was decided, such as "12 nodes relabelled".
-func decidedText(kind cleaner.DecisionKind, n int64) string {
+func decidedText(kind decide.Kind, n int64) string {
 	return nodesText(n) + " " + decidedWords[kind]
 }
 
-var decidedWords = map[cleaner.DecisionKind]string{
-	cleaner.Accept: "accepted", cleaner.Reject: "rejected", cleaner.Relabel: "relabelled",
-	cleaner.Unlabel: "unlabelled", cleaner.Unsure: "put aside as unsure",
+var decidedWords = map[decide.Kind]string{
+	decide.Accept: "accepted", decide.Reject: "rejected", decide.Relabel: "relabelled",
+	decide.Unlabel: "unlabelled", decide.Unsure: "put aside as unsure",
 }
 
 func nodesText[N int | int64](n N) string { return countText(n, "node", "nodes") }

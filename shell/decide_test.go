@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -59,7 +59,7 @@ func TestDecisionsAreOnWhatWasConfirmed(t *testing.T) {
 				})
 			}}
 			_, err := answered(t, e, test.statement)
-			if !errors.Is(err, cleaner.ErrChanged) || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "nothing is decided") {
+			if !errors.Is(err, decide.ErrChanged) || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "nothing is decided") {
 				t.Errorf("got error %v, want one that says %q", err, test.says)
 			}
 			if got := len(strings.Fields(collect(t, store, "history"))); got != entries {
@@ -74,7 +74,7 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 	store := cleanedStore(t)
 	var people bytes.Buffer
 	r := &review{
-		s: &streams{out: new(bytes.Buffer), err: &people}, engine: engine{store: store}, decided: make(map[cleaner.DecisionKind]int),
+		s: &streams{out: new(bytes.Buffer), err: &people}, engine: engine{store: store}, decided: make(map[decide.Kind]int),
 		replies: newReplyLines(strings.NewReader(""), new(bytes.Buffer), true),
 	}
 	if err := r.find(t.Context(), nil, 0); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -19,8 +20,8 @@ import (
 // An adoption is what became of the decisions of a file.
 type adoption struct {
 	taken, steps int64
-	kinds        [cleaner.Unsure + 1]int64 // of those taken
-	there        int                       // the store has them
+	kinds        [decide.Unsure + 1]int64 // of those taken
+	there        int                      // the store has them
 
 	// Left out: those older than what the store has decided itself, and those about another label or suggestion than the
 	// store has.
@@ -76,7 +77,7 @@ func adoptDecisions(
 		return a.adoption, err
 	}
 	now := time.Now()
-	made, err := cleaner.DecideSteps(ctx, store, func(w *cleaner.StepWriter) error {
+	made, err := decide.WriteSteps(ctx, store, func(w *decide.StepWriter) error {
 		return a.decide(ctx, w, func() time.Time { return now })
 	})
 	if err != nil {
@@ -185,9 +186,9 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, shown *shownReader, of
 }
 
 // count counts what a decision that is taken does to labels.
-func (a *adopter) count(d *filedDecision, request cleaner.DecisionRequest) {
+func (a *adopter) count(d *filedDecision, request decide.Request) {
 	a.kinds[request.Kind]++
-	if request.Kind == cleaner.Unsure || request.Kind == cleaner.Reject {
+	if request.Kind == decide.Unsure || request.Kind == decide.Reject {
 		return
 	}
 	a.gains[request.Shown.Label]--
@@ -210,11 +211,11 @@ func (a *adopter) lost(ctx context.Context, tx *kv.Tx) (string, error) {
 	for i := range losses {
 		losses[i].lost = max(0, -a.gains[losses[i].class])
 	}
-	return lostText(losses, a.kinds[cleaner.Unlabel]), nil
+	return lostText(losses, a.kinds[decide.Unlabel]), nil
 }
 
 // take keeps a decision that is taken, with what is asked for.
-func (a *adopter) take(d *filedDecision, request cleaner.DecisionRequest) error {
+func (a *adopter) take(d *filedDecision, request decide.Request) error {
 	b := d.append(a.body[:0])
 	b = append(b, byte(request.Kind), byte(request.Shown.Decision))
 	b = binary.AppendVarint(b, request.Shown.Run)
@@ -226,10 +227,10 @@ func (a *adopter) take(d *filedDecision, request cleaner.DecisionRequest) error 
 }
 
 // parseTaken is the inverse of take.
-func parseTaken(b []byte) (d filedDecision, request cleaner.DecisionRequest) {
+func parseTaken(b []byte) (d filedDecision, request decide.Request) {
 	d, b = parseFiled(b)
-	request = cleaner.DecisionRequest{Node: d.node, Kind: cleaner.DecisionKind(b[0])}
-	request.Shown = &cleaner.Shown{Decision: cleaner.DecisionKind(b[1])}
+	request = decide.Request{Node: d.node, Kind: decide.Kind(b[0])}
+	request.Shown = &decide.Shown{Decision: decide.Kind(b[1])}
 	var n int
 	request.Shown.Run, n = binary.Varint(b[2:])
 	b = b[2+n:]
@@ -242,7 +243,7 @@ func parseTaken(b []byte) (d filedDecision, request cleaner.DecisionRequest) {
 
 // decide names the decisions that are taken, in the order of the file. Neighbouring ones of one moment, person and reason
 // become one step, as they were.
-func (a *adopter) decide(ctx context.Context, w *cleaner.StepWriter, now func() time.Time) error {
+func (a *adopter) decide(ctx context.Context, w *decide.StepWriter, now func() time.Time) error {
 	var last filedDecision
 	var why string // of last
 	isFirst := true
@@ -251,8 +252,8 @@ func (a *adopter) decide(ctx context.Context, w *cleaner.StepWriter, now func() 
 			return err
 		}
 		d, request := parseTaken(record.Value)
-		opt := cleaner.DecideOptions{Who: cmp.Or(d.who, a.who), Why: d.why, Made: d.time, Now: now}
-		if opt.Why == "" && d.kind == cleaner.NoDecision {
+		opt := decide.Options{Who: cmp.Or(d.who, a.who), Why: d.why, Made: d.time, Now: now}
+		if opt.Why == "" && d.kind == decide.None {
 			opt.Why = "imported from " + shortText(filepath.Base(a.path))
 		}
 		if isFirst || !last.isOfStep(&d) || why != opt.Why {
@@ -275,7 +276,7 @@ func (d *filedDecision) isOfStep(next *filedDecision) bool {
 
 // lastDecided is when the last decision about a node was made, taken back or not; zero where there is none.
 func lastDecided(ctx context.Context, tx *kv.Tx, v kv.NodeID) (at time.Time, err error) {
-	for d, err := range cleaner.History(ctx, tx, v) {
+	for d, err := range decide.History(ctx, tx, v) {
 		if err != nil {
 			return at, err
 		}
@@ -289,7 +290,7 @@ type shownReader struct{ columns [4]*kv.ColumnReader } // nil of a column that t
 
 func newShownReader(tx *kv.Tx) (*shownReader, error) {
 	r := &shownReader{}
-	for i, name := range []string{kv.LabelColumn, cleaner.SuggestedColumn, cleaner.DecisionColumn, cleaner.RunColumn} {
+	for i, name := range []string{kv.LabelColumn, cleaner.SuggestedColumn, decide.Column, cleaner.RunColumn} {
 		if _, there := tx.Column(name); !there {
 			continue
 		}
@@ -301,7 +302,7 @@ func newShownReader(tx *kv.Tx) (*shownReader, error) {
 	return r, nil
 }
 
-func (r *shownReader) at(v kv.NodeID) (cleaner.Shown, error) {
+func (r *shownReader) at(v kv.NodeID) (decide.Shown, error) {
 	var values [4]kv.Value
 	for i, column := range r.columns {
 		if column == nil {
@@ -309,13 +310,13 @@ func (r *shownReader) at(v kv.NodeID) (cleaner.Shown, error) {
 		}
 		var err error
 		if values[i], err = column.At(v); err != nil {
-			return cleaner.Shown{}, err
+			return decide.Shown{}, err
 		}
 	}
-	shown := cleaner.Shown{Label: values[0].Str(), Suggested: values[1].Str(), Run: values[3].Int()}
+	shown := decide.Shown{Label: values[0].Str(), Suggested: values[1].Str(), Run: values[3].Int()}
 	var err error
 	if !values[2].IsNull() {
-		shown.Decision, err = cleaner.ParseDecisionKind(values[2].Str())
+		shown.Decision, err = decide.ParseKind(values[2].Str())
 	}
 	return shown, err
 }
@@ -333,10 +334,10 @@ const (
 // against compares a decision with a node of the store, which had the labels passed by the file. Last tells when the last
 // decision of the store about the node was made.
 func (d *filedDecision) against(
-	now cleaner.Shown, passed []string, last func() (time.Time, error),
-) (cleaner.DecisionRequest, fate, error) {
-	request := cleaner.DecisionRequest{Node: d.node, Kind: d.kind}
-	if d.kind == cleaner.Accept && !d.hasTo {
+	now decide.Shown, passed []string, last func() (time.Time, error),
+) (decide.Request, fate, error) {
+	request := decide.Request{Node: d.node, Kind: d.kind}
+	if d.kind == decide.Accept && !d.hasTo {
 		if now.Suggested == "" {
 			return request, fateOther, nil
 		}
@@ -348,7 +349,7 @@ func (d *filedDecision) against(
 	if d.isThere(now) {
 		return request, fateThere, nil
 	}
-	if now.Decision != cleaner.NoDecision && !d.time.IsZero() {
+	if now.Decision != decide.None && !d.time.IsZero() {
 		at, err := last()
 		if err != nil {
 			return request, fateOlder, err
@@ -360,43 +361,43 @@ func (d *filedDecision) against(
 	switch {
 	case d.hasFrom && !slices.Contains(passed, now.Label):
 		return request, fateOther, nil
-	case d.kind == cleaner.Accept && !d.hasFrom && now.Suggested != "" && d.to != now.Suggested && d.to != now.Label:
+	case d.kind == decide.Accept && !d.hasFrom && now.Suggested != "" && d.to != now.Suggested && d.to != now.Label:
 		return request, fateOther, nil
-	case d.kind == cleaner.Unsure && d.to == now.Label:
+	case d.kind == decide.Unsure && d.to == now.Label:
 		return request, fateTaken, nil
 	case d.to == "" && now.Label == "":
 		// There is no label to remove, and none that could be right.
 		return request, fateThere, nil
 	case d.to == "":
-		request.Kind = cleaner.Unlabel
-	case d.to == now.Suggested && (d.kind == cleaner.Accept || d.kind != cleaner.Relabel && d.to != now.Label):
-		request.Kind = cleaner.Accept
-	case d.to == now.Label && d.kind != cleaner.Relabel:
-		request.Kind = cleaner.Reject
+		request.Kind = decide.Unlabel
+	case d.to == now.Suggested && (d.kind == decide.Accept || d.kind != decide.Relabel && d.to != now.Label):
+		request.Kind = decide.Accept
+	case d.to == now.Label && d.kind != decide.Relabel:
+		request.Kind = decide.Reject
 	default:
-		request.Kind, request.To = cleaner.Relabel, d.to
+		request.Kind, request.To = decide.Relabel, d.to
 	}
 	return request, fateTaken, nil
 }
 
 // isThere reports whether a node has the label and the decision that the file has. Accept, reject and relabel come to the
 // same: that the label is right.
-func (d *filedDecision) isThere(now cleaner.Shown) bool {
-	if now.Decision == cleaner.NoDecision || now.Label != d.to {
+func (d *filedDecision) isThere(now decide.Shown) bool {
+	if now.Decision == decide.None || now.Label != d.to {
 		return false
 	}
-	says := func(kind cleaner.DecisionKind) cleaner.DecisionKind {
+	says := func(kind decide.Kind) decide.Kind {
 		switch kind {
-		case cleaner.Accept, cleaner.Relabel:
-			return cleaner.Reject
+		case decide.Accept, decide.Relabel:
+			return decide.Reject
 		}
 		return kind
 	}
 	kind := d.kind
-	if kind == cleaner.NoDecision {
-		kind = cleaner.Reject
+	if kind == decide.None {
+		kind = decide.Reject
 		if d.to == "" {
-			kind = cleaner.Unlabel
+			kind = decide.Unlabel
 		}
 	}
 	return says(kind) == says(now.Decision)

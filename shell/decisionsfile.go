@@ -16,7 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
@@ -30,7 +30,7 @@ type filedDecision struct {
 	id   string
 
 	// kind is NoDecision where the file says no more than the label that is right.
-	kind cleaner.DecisionKind
+	kind decide.Kind
 
 	from, to       string // labels before and after; "" is none
 	hasFrom, hasTo bool   // the file says so
@@ -242,7 +242,7 @@ func (d *filedDecision) append(b []byte) []byte {
 
 // parseFiled is the inverse of append. It returns what follows.
 func parseFiled(b []byte) (d filedDecision, rest []byte) {
-	d.hasFrom, d.hasTo, d.kind = b[0]&1 != 0, b[0]&2 != 0, cleaner.DecisionKind(b[1])
+	d.hasFrom, d.hasTo, d.kind = b[0]&1 != 0, b[0]&2 != 0, decide.Kind(b[1])
 	node, n := binary.Uvarint(b[2:])
 	d.node, b = kv.NodeID(node), b[2+n:]
 	var seconds, nanoseconds int64
@@ -288,33 +288,33 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 		return d, nil // what it says besides is of the decision that it takes back
 	}
 	if word, _ := field("decision"); word != "" {
-		if d.kind, err = cleaner.ParseDecisionKind(word); err != nil {
+		if d.kind, err = decide.ParseKind(word); err != nil {
 			return nil, f.errorf(line, "decision", "got %q, want accept, reject, relabel, unlabel or unsure", shortText(word))
 		}
 	}
 	switch {
-	case d.kind == cleaner.NoDecision && !d.hasTo:
+	case d.kind == decide.None && !d.hasTo:
 		return nil, f.errorf(line, "", `has neither a "label" nor a "decision"`)
-	case d.kind == cleaner.NoDecision && d.hasFrom && d.from == d.to:
+	case d.kind == decide.None && d.hasFrom && d.from == d.to:
 		return nil, nil // a row of exported labels that was not changed
-	case d.kind == cleaner.Relabel && d.to == "":
+	case d.kind == decide.Relabel && d.to == "":
 		return nil, f.errorf(line, "label", "is empty, want the class that relabel gives")
-	case d.kind == cleaner.Unlabel && d.to != "":
+	case d.kind == decide.Unlabel && d.to != "":
 		return nil, f.errorf(line, "label", "got %q, want none, which is what unlabel leaves", shortText(d.to))
-	case d.kind == cleaner.Unlabel:
+	case d.kind == decide.Unlabel:
 		d.hasTo = true
-	case d.kind == cleaner.Accept && d.to == "":
+	case d.kind == decide.Accept && d.to == "":
 		d.hasTo = false
 	case d.keeps() && d.to != "" && d.hasFrom && d.from != d.to:
 		return nil, f.errorf(line, "label", "got %q, want %q, the label from before, which %s keeps", shortText(d.to), shortText(d.from), d.kind)
 	case d.keeps() && d.to == "":
 		d.to, d.hasTo = d.from, d.hasFrom
 	}
-	if len(d.who) > cleaner.MaxWho || len(d.why) > cleaner.MaxWhy {
-		return nil, f.errorf(line, "", "who and why may have %d and %d bytes", cleaner.MaxWho, cleaner.MaxWhy)
+	if len(d.who) > decide.MaxWho || len(d.why) > decide.MaxWhy {
+		return nil, f.errorf(line, "", "who and why may have %d and %d bytes", decide.MaxWho, decide.MaxWhy)
 	}
 	for name, text := range map[string]string{"who": d.who, "why": d.why} {
-		if strings.ContainsFunc(text, cleaner.IsControl) {
+		if strings.ContainsFunc(text, decide.IsControl) {
 			return nil, f.errorf(line, name, "got %q, want no control characters but tab and newline", shortText(text))
 		}
 	}
@@ -325,7 +325,7 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 }
 
 // keeps reports whether the decision leaves the label that the node has.
-func (d *filedDecision) keeps() bool { return d.kind == cleaner.Reject || d.kind == cleaner.Unsure }
+func (d *filedDecision) keeps() bool { return d.kind == decide.Reject || d.kind == decide.Unsure }
 
 // either is a field that goes by two names. Where both are there they must agree.
 func (f *decisionsFile) either(

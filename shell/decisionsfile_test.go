@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -32,7 +33,7 @@ func labelsNow(t *testing.T, store *kv.Store) []string {
 			if err != nil {
 				return err
 			}
-			decision, err := tx.Value(v, cleaner.DecisionColumn)
+			decision, err := tx.Value(v, decide.Column)
 			if err != nil && !errors.Is(err, kv.ErrNoColumn) {
 				return err
 			}
@@ -62,7 +63,7 @@ func adopt(t *testing.T, store *kv.Store, name, text string) (adoption, error) {
 }
 
 // decideNow decides about one paper at a time.
-func decideNow(t *testing.T, store *kv.Store, at time.Time, id string, kind cleaner.DecisionKind, to string) {
+func decideNow(t *testing.T, store *kv.Store, at time.Time, id string, kind decide.Kind, to string) {
 	t.Helper()
 	var v kv.NodeID
 	err := store.View(func(tx *kv.Tx) (err error) {
@@ -72,8 +73,8 @@ func decideNow(t *testing.T, store *kv.Store, at time.Time, id string, kind clea
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = cleaner.Decide(t.Context(), store, []cleaner.DecisionRequest{{Node: v, Kind: kind, To: to}},
-		cleaner.DecideOptions{Who: "tester", Now: func() time.Time { return at }})
+	_, err = decide.Write(t.Context(), store, []decide.Request{{Node: v, Kind: kind, To: to}},
+		decide.Options{Who: "tester", Now: func() time.Time { return at }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,19 +127,19 @@ func TestAdoptDecisions(t *testing.T) {
 			name: "older than the store's own", file: "d.csv",
 			text: "id,label,time\np4,Theory,2026-04-01T00:00:00Z\np1,Systems,2026-06-01T00:00:00Z\n",
 			before: func(store *kv.Store) {
-				decideNow(t, store, may, "p4", cleaner.Reject, "")
-				decideNow(t, store, may, "p1", cleaner.Reject, "")
+				decideNow(t, store, may, "p4", decide.Reject, "")
+				decideNow(t, store, may, "p1", decide.Reject, "")
 			},
 			want: adoption{taken: 1, steps: 1, older: leftOut{count: 1, some: []string{"p4"}}}, labels: []string{"p1 Systems relabel", "p4 Systems reject"},
 		},
 		{
 			name: "there in other words", file: "d.jsonl", text: `{"id":"p4","decision":"relabel","from":"Systems","to":"Theory"}`,
-			before: func(store *kv.Store) { decideNow(t, store, may, "p4", cleaner.Accept, "") },
+			before: func(store *kv.Store) { decideNow(t, store, may, "p4", decide.Accept, "") },
 			want:   adoption{there: 1}, labels: []string{"p4 Theory accept"},
 		},
 		{
 			name: "unsure is settled by a label", file: "d.csv", text: "id,label\np4,Systems\n",
-			before: func(store *kv.Store) { decideNow(t, store, may, "p4", cleaner.Unsure, "") },
+			before: func(store *kv.Store) { decideNow(t, store, may, "p4", decide.Unsure, "") },
 			want:   adoption{taken: 1, steps: 1}, labels: []string{"p4 Systems reject"},
 		},
 		{
@@ -211,7 +212,7 @@ func TestBadDecisions(t *testing.T) {
 		{"d.csv", "id,Label,LABEL\np4,Theory,Systems\n", `d.csv:1: got the columns "Label" and "LABEL", want one of them named "label"`},
 		{"d.csv", "id,label,time\np4,Theory,noon\n", `d.csv:2: column "time": got "noon", want a time as 2026-01-31T18:00:00Z`},
 		{"d.csv", "id,label,undoes\np4,Theory,x\n", `d.csv:2: column "undoes": got "x", want the number of a decision`},
-		{"d.csv", "id,label,why\np4,Theory," + strings.Repeat("x", cleaner.MaxWhy+1) + "\n", `d.csv:2: who and why may have 256 and 4096 bytes`},
+		{"d.csv", "id,label,why\np4,Theory," + strings.Repeat("x", decide.MaxWhy+1) + "\n", `d.csv:2: who and why may have 256 and 4096 bytes`},
 		{"d.jsonl", `{"id":"p4","label":"Theory"` + "\n", `d.jsonl:1: the object has no end, want an object in one line`},
 		{"d.jsonl", "{\"id\":\"p4\",\"label\":\"Theory\"}\n[1]\n", `d.jsonl:2: `},
 		{"d.jsonl", "null\n", `d.jsonl:1: got "null", want an object in one line`},
@@ -321,16 +322,16 @@ func decisionsOf(t *testing.T, store *kv.Store) string {
 func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 	at := func(day int) time.Time { return time.Date(2026, 5, day, 12, 0, 0, 1000, time.UTC) }
 	ann, bob := cleanedStore(t), cleanedStore(t)
-	decideNow(t, ann, at(3), "p4", cleaner.Accept, "")
-	decideNow(t, ann, at(9), "p1", cleaner.Reject, "")
-	decideNow(t, ann, at(11), "s1", cleaner.Reject, "")
-	decideNow(t, bob, at(2), "p2", cleaner.Unlabel, "")
-	decideNow(t, bob, at(5), "p1", cleaner.Unsure, "")
-	decideNow(t, bob, at(6), "p3", cleaner.Unsure, "")
-	if _, err := cleaner.Undo(t.Context(), bob, 1, cleaner.DecideOptions{Now: func() time.Time { return at(7) }}); err != nil {
+	decideNow(t, ann, at(3), "p4", decide.Accept, "")
+	decideNow(t, ann, at(9), "p1", decide.Reject, "")
+	decideNow(t, ann, at(11), "s1", decide.Reject, "")
+	decideNow(t, bob, at(2), "p2", decide.Unlabel, "")
+	decideNow(t, bob, at(5), "p1", decide.Unsure, "")
+	decideNow(t, bob, at(6), "p3", decide.Unsure, "")
+	if _, err := cleaner.Undo(t.Context(), bob, 1, decide.Options{Now: func() time.Time { return at(7) }}); err != nil {
 		t.Fatal(err)
 	}
-	decideNow(t, bob, at(10), "p3", cleaner.Relabel, "Systems")
+	decideNow(t, bob, at(10), "p3", decide.Relabel, "Systems")
 	files := map[string]string{
 		"ann": strings.ReplaceAll(decisionsOf(t, ann), "tester", "ann"), "bob": strings.ReplaceAll(decisionsOf(t, bob), "tester", "bob"),
 	}
@@ -339,15 +340,15 @@ func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 	}
 	// inForce lists the decisions in force, each with who made it and on which day.
 	inForce := func(store *kv.Store) (lines []string) {
-		last := map[string]cleaner.Decision{}
+		last := map[string]decide.Decision{}
 		err := store.View(func(tx *kv.Tx) error {
-			for d, err := range cleaner.History(t.Context(), tx, kv.NoNode) {
+			for d, err := range decide.History(t.Context(), tx, kv.NoNode) {
 				if err != nil {
 					return err
 				}
 				last[d.ID] = d
 			}
-			return cleaner.CheckHistory(t.Context(), tx, func(p kv.Problem) { t.Errorf("check: %s", p) })
+			return decide.Check(t.Context(), tx, func(p kv.Problem) { t.Errorf("check: %s", p) })
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -400,8 +401,8 @@ func TestAdoptDecisionsAtOnce(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	long := strings.Repeat("x", cleaner.MaxWho+1)
-	if _, err := adoptDecisions(t.Context(), store, path, long, 1<<20, &streams{err: new(bytes.Buffer)}, lossTaken); !errors.Is(err, cleaner.ErrOptions) {
+	long := strings.Repeat("x", decide.MaxWho+1)
+	if _, err := adoptDecisions(t.Context(), store, path, long, 1<<20, &streams{err: new(bytes.Buffer)}, lossTaken); !errors.Is(err, decide.ErrOptions) {
 		t.Errorf("who is too long: got error %v, want ErrOptions", err)
 	}
 	if got := labelsNow(t, store); got != nil {

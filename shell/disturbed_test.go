@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/faults"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -83,12 +84,12 @@ func updates(store *kv.Store, acknowledge func(int)) error {
 
 // decisions decides on nodes and takes back, in fourteen steps of the history.
 func decisions(store *kv.Store, acknowledge func(int)) error {
-	ctx, opt := context.Background(), cleaner.DecideOptions{Who: "a person", Why: "seen", Now: func() time.Time { return time.Unix(1e9, 0) }}
-	kinds := []cleaner.DecisionKind{cleaner.Accept, cleaner.Reject, cleaner.Relabel, cleaner.Unlabel, cleaner.Unsure}
+	ctx, opt := context.Background(), decide.Options{Who: "a person", Why: "seen", Now: func() time.Time { return time.Unix(1e9, 0) }}
+	kinds := []decide.Kind{decide.Accept, decide.Reject, decide.Relabel, decide.Unlabel, decide.Unsure}
 	for {
 		step := 0
 		err := store.View(func(tx *kv.Tx) error {
-			for d, err := range cleaner.History(ctx, tx, kv.NoNode) {
+			for d, err := range decide.History(ctx, tx, kv.NoNode) {
 				if err != nil {
 					return err
 				}
@@ -106,15 +107,15 @@ func decisions(store *kv.Store, acknowledge func(int)) error {
 		if step%4 == 3 {
 			_, err = cleaner.Undo(ctx, store, 1, opt)
 		} else {
-			var requests []cleaner.DecisionRequest
+			var requests []decide.Request
 			for i := range 1 + step%3 {
-				request := cleaner.DecisionRequest{Node: kv.NodeID(4*step + i), Kind: kinds[(step+i)%len(kinds)]}
-				if request.Kind == cleaner.Relabel {
+				request := decide.Request{Node: kv.NodeID(4*step + i), Kind: kinds[(step+i)%len(kinds)]}
+				if request.Kind == decide.Relabel {
 					request.To = demoFields[step%len(demoFields)]
 				}
 				requests = append(requests, request)
 			}
-			_, err = cleaner.Decide(ctx, store, requests, opt)
+			_, err = decide.Write(ctx, store, requests, opt)
 		}
 		if err != nil {
 			return err
@@ -564,7 +565,7 @@ func runContents(w io.Writer, tx *kv.Tx) error {
 	if err != nil {
 		return err
 	}
-	for d, err := range cleaner.History(context.Background(), tx, kv.NoNode) {
+	for d, err := range decide.History(context.Background(), tx, kv.NoNode) {
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -694,12 +694,12 @@ func (s *drawnStore) change(t *testing.T, r *rand.Rand) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var asked []cleaner.DecisionRequest
+	var asked []decide.Request
 	for _, v := range r.Perm(len(s.rows))[:r.IntN(1+len(s.rows)/8)] {
-		kind := []cleaner.DecisionKind{cleaner.Accept, cleaner.Unsure}[r.IntN(2)]
-		asked = append(asked, cleaner.DecisionRequest{Node: kv.NodeID(v), Kind: kind})
+		kind := []decide.Kind{decide.Accept, decide.Unsure}[r.IntN(2)]
+		asked = append(asked, decide.Request{Node: kv.NodeID(v), Kind: kind})
 	}
-	if _, err := cleaner.Decide(t.Context(), s.Store, asked, cleaner.DecideOptions{Who: "somebody"}); err != nil {
+	if _, err := decide.Write(t.Context(), s.Store, asked, decide.Options{Who: "somebody"}); err != nil {
 		t.Fatal(err)
 	}
 	s.read(t)

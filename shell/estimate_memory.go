@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 const (
@@ -30,7 +30,7 @@ func anonymous(use kv.MemoryUse, buffers, volume, limit int64) int64 {
 // buffers is what the workers of a job hold.
 func (p *projection) buffers() int64 {
 	filled := edgeBytes*p.files.rows + 4*int64(p.counts.Nodes)*int64(p.counts.Classes)
-	return min(workerBytes*int64(ops.Workers(p.options.Workers)), filled)
+	return min(workerBytes*int64(parallel.Workers(p.options.Workers)), filled)
 }
 
 // cleanMemory is the anonymous memory of a stage of clean, by whose end so many bytes were written to the store.

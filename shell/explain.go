@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -102,7 +103,7 @@ func explanationRows(e *cleaner.Explanation) (rows [][]kv.Value) {
 }
 
 // decisionSummary is an entry of the history in a few words, such as "accept: Systems → Theory".
-func decisionSummary(d cleaner.Decision) string {
+func decisionSummary(d decide.Decision) string {
 	orNone := func(label string) string {
 		if label == "" {
 			return "no label"
@@ -127,7 +128,7 @@ func nodeFields(e *cleaner.Explanation) []field {
 		{name: "degree", value: kv.IntValue(int64(e.Degree))}, {name: "split", value: text(e.Split)},
 		{name: "run", value: runNumber(e.Run)},
 	}
-	if e.Decision != cleaner.NoDecision {
+	if e.Decision != decide.None {
 		fields = append(fields, field{name: "decision", value: text(e.Decision.String())})
 	}
 	return fields

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
@@ -229,7 +230,7 @@ func lastRun(tx *kv.Tx) (*cleaner.Run, error) {
 
 // labelTable has the label of every node, as it is and as it was before the first decision.
 func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*Result, error) {
-	original, err := cleaner.OriginalLabels(ctx, tx)
+	original, err := decide.OriginalLabels(ctx, tx)
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // Rows are fetched in batches that grow from the first size to the last: the first rows come at once, and
@@ -52,7 +52,7 @@ func (f *fetcher) goroutines(nodes int) int {
 	if nodes < sideBySide {
 		return 1
 	}
-	return ops.Workers(f.workers)
+	return parallel.Workers(f.workers)
 }
 
 // rows yields a row for each node, in the order of the nodes.
@@ -118,7 +118,7 @@ func (f *fetcher) fetchBeside(
 			rows[i][known] = values[i]
 		}
 	}
-	err := ops.Parallel(ctx, f.goroutines(len(nodes)), len(f.readers), func(ctx context.Context, _, c int) error {
+	err := parallel.Do(ctx, f.goroutines(len(nodes)), len(f.readers), func(ctx context.Context, _, c int) error {
 		reader := f.readers[c]
 		if reader == nil {
 			return nil

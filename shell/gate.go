@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/table"
@@ -196,7 +197,7 @@ func (c *gateCommand) count(ctx context.Context, store *kv.Store, known baseline
 	if found.outdated, err = outdated(ctx, tx, run); err != nil {
 		return found, err
 	}
-	unsure := index.Compare{Property: cleaner.DecisionColumn, Op: index.Eq, Value: kv.StringValue(cleaner.Unsure.String())}
+	unsure := index.Compare{Property: decide.Column, Op: index.Eq, Value: kv.StringValue(decide.Unsure.String())}
 	plan, err := index.NewPlan(tx, index.Query{Where: index.And{Terms: []index.Predicate{cleaner.Disputed(found.threshold), unsure}}, Limit: -1})
 	if err != nil {
 		return found, err
@@ -233,7 +234,7 @@ func outdated(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error
 	}
 	// Decided ones are not judged: what a person said of them stands.
 	plan, err := index.NewPlan(tx, index.Query{Limit: -1, Where: index.And{Terms: []index.Predicate{
-		hasValue(kv.LabelColumn), index.IsNull{Property: cleaner.ScoreColumn}, index.IsNull{Property: cleaner.DecisionColumn},
+		hasValue(kv.LabelColumn), index.IsNull{Property: cleaner.ScoreColumn}, index.IsNull{Property: decide.Column},
 	}}})
 	if err != nil {
 		return nil, err

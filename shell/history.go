@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -25,20 +25,20 @@ func (q *query) history(ctx context.Context, s *historyStatement) (*Result, erro
 			return nil, err
 		}
 	}
-	r := q.decisionRows(cleaner.History(ctx, q.tx, of), historyColumns)
+	r := q.decisionRows(decide.History(ctx, q.tx, of), historyColumns)
 	r.reads = true
 	return r, nil
 }
 
 // written is the Result of the entries that a statement wrote. Nobody may ever range over it, and so it holds no snapshot:
 // its rows are read in one of their own.
-func (q *query) written(ctx context.Context, made cleaner.Entries, names []string) *Result {
+func (q *query) written(ctx context.Context, made decide.Entries, names []string) *Result {
 	store := q.engine.store
-	return q.decisionRows(func(yield func(cleaner.Decision, error) bool) {
+	return q.decisionRows(func(yield func(decide.Decision, error) bool) {
 		tx := store.Begin()
 		defer tx.Close()
 		if err := tx.Err(); err != nil {
-			yield(cleaner.Decision{}, err)
+			yield(decide.Decision{}, err)
 			return
 		}
 		made.Read(ctx, tx)(yield)
@@ -46,10 +46,10 @@ func (q *query) written(ctx context.Context, made cleaner.Entries, names []strin
 }
 
 // decisionRows is the Result of decisions, with the fields that names lists of each.
-func (q *query) decisionRows(decisions iter.Seq2[cleaner.Decision, error], names []string) *Result {
+func (q *query) decisionRows(decisions iter.Seq2[decide.Decision, error], names []string) *Result {
 	integerIDs := q.tx.IntegerIDs()
 	var columns []ColumnInfo
-	for _, f := range decisionFields(cleaner.Decision{}, integerIDs) {
+	for _, f := range decisionFields(decide.Decision{}, integerIDs) {
 		if slices.Contains(names, f.name) {
 			columns = append(columns, ColumnInfo{Name: f.name, Kind: f.kind})
 		}
@@ -74,7 +74,7 @@ func (q *query) decisionRows(decisions iter.Seq2[cleaner.Decision, error], names
 }
 
 // decisionFields are all that is said of a decision.
-func decisionFields(d cleaner.Decision, integerIDs bool) []field {
+func decisionFields(d decide.Decision, integerIDs bool) []field {
 	return []field{
 		{"seq", kv.KindInt, kv.IntValue(d.Seq)},
 		{"step", kv.KindInt, kv.IntValue(d.Step)},

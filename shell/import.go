@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
@@ -338,9 +338,9 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 func (a *adoption) kindsText() string {
 	var parts []string
 	for kind, count := range a.kinds {
-		switch kind := cleaner.DecisionKind(kind); {
+		switch kind := decide.Kind(kind); {
 		case count == 0:
-		case kind == cleaner.Unlabel:
+		case kind == decide.Unlabel:
 			parts = append(parts, countText(count, "label", "labels")+" removed")
 		default:
 			parts = append(parts, fmt.Sprintf("%d %s", count, decidedWords[kind]))

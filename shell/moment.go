@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // A past has the labels and decisions of a moment that are not those of today. Nil is today.
-type past map[kv.NodeID]cleaner.PastLabel
+type past map[kv.NodeID]decide.PastLabel
 
 // value returns the value that a node had of a property, if it was another.
 func (p past) value(v kv.NodeID, property string) (kv.Value, bool) {
@@ -24,7 +25,7 @@ func (p past) value(v kv.NodeID, property string) (kv.Value, bool) {
 	switch {
 	case ok && property == kv.LabelColumn:
 		return text(was.Label), true
-	case ok && property == cleaner.DecisionColumn:
+	case ok && property == decide.Column:
 		return text(was.Decision.String()), true
 	default:
 		return kv.Value{}, false
@@ -33,7 +34,7 @@ func (p past) value(v kv.NodeID, property string) (kv.Value, bool) {
 
 // isPast reports whether a moment has its own values of a property.
 func isPast(property string) bool {
-	return property == kv.LabelColumn || property == cleaner.DecisionColumn
+	return property == kv.LabelColumn || property == decide.Column
 }
 
 // pastOf reads what was different at a moment; nil for none.

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -462,14 +463,14 @@ func oneOf[T any](p *parser, values ...T) (none T, err error) {
 }
 
 // decisionKinds are those that statements make; each is the name of its statement.
-var decisionKinds = []cleaner.DecisionKind{
-	cleaner.Accept, cleaner.Reject, cleaner.Relabel, cleaner.Unlabel, cleaner.Unsure,
+var decisionKinds = []decide.Kind{
+	decide.Accept, decide.Reject, decide.Relabel, decide.Unlabel, decide.Unsure,
 }
 
 // decide = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids | [ "all" ] where ) [ because ]
 //
 //	| "relabel" ( ids class | class [ "all" ] where ) [ because ] .
-func (p *parser) decide(kind cleaner.DecisionKind) (statement, error) {
+func (p *parser) decide(kind decide.Kind) (statement, error) {
 	s := &decideStatement{kind: kind}
 	err := p.decided(s)
 	if err != nil || !p.accept("because") {
@@ -486,7 +487,7 @@ func (p *parser) decide(kind cleaner.DecisionKind) (statement, error) {
 
 // decided reads what a decision is about, and the class of relabel.
 func (p *parser) decided(s *decideStatement) (err error) {
-	relabel := s.kind == cleaner.Relabel
+	relabel := s.kind == decide.Relabel
 	if relabel {
 		p.wants = append(p.wants, want{label: "a class in single quotes", complete: completeValues, property: kv.LabelColumn})
 	} else if p.condition(s) {

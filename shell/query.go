@@ -14,7 +14,7 @@ import (
 // The answer is read from one snapshot of the store while its Rows are ranged over, under the same ctx. A
 // text that is no statement is a *ParseError, one that does not fit the store a *ResolveError; scores that
 // are not there yet are ErrNotCleaned. What a statement writes is on disk when Query returns; nobody is asked to confirm.
-// Where a node that it decides on changes meanwhile, nothing is decided, and the error is a *cleaner.ChangedError.
+// Where a node that it decides on changes meanwhile, nothing is decided, and the error is a *decide.ChangedError.
 func Query(ctx context.Context, s *kv.Store, text string, args ...any) (*Result, error) {
 	parsed, err := parse(text, startOfText)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
@@ -97,7 +98,7 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
 	if c.Who == "" {
 		c.Who = userName()
 	}
-	r := &review{s: s, who: c.Who, decided: make(map[cleaner.DecisionKind]int)}
+	r := &review{s: s, who: c.Who, decided: make(map[decide.Kind]int)}
 	err = withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
 		r.engine = engine{store: store, workers: c.Threads, memory: c.work()}
 		if err := r.find(ctx, where, int(c.Limit)); err != nil {
@@ -151,7 +152,7 @@ type replies interface {
 // A pastReply is one that z takes back.
 type pastReply struct {
 	at   int // place in the queue
-	kind cleaner.DecisionKind
+	kind decide.Kind
 	id   string // of the node
 	step int64  // of the decision
 }
@@ -168,7 +169,7 @@ type review struct {
 	past  []pastReply
 
 	why     string // of the next decision
-	decided map[cleaner.DecisionKind]int
+	decided map[decide.Kind]int
 	skipped int
 }
 
@@ -277,7 +278,7 @@ func (r *review) replied(prompt string, take func(reply) (moved bool, err error)
 // summary says what was decided.
 func (r *review) summary() string {
 	var parts []string
-	for _, kind := range []cleaner.DecisionKind{cleaner.Accept, cleaner.Reject, cleaner.Relabel, cleaner.Unlabel, cleaner.Unsure} {
+	for _, kind := range []decide.Kind{decide.Accept, decide.Reject, decide.Relabel, decide.Unlabel, decide.Unsure} {
 		if n := r.decided[kind]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, reviewedWords[kind]))
 		}
@@ -291,9 +292,9 @@ func (r *review) summary() string {
 	return fmt.Sprintf("%s; %d left", strings.Join(parts, ", "), len(r.queue)-r.at)
 }
 
-var reviewedWords = map[cleaner.DecisionKind]string{
-	cleaner.Accept: "accepted", cleaner.Reject: "rejected", cleaner.Relabel: "relabelled",
-	cleaner.Unlabel: "unlabelled", cleaner.Unsure: "unsure",
+var reviewedWords = map[decide.Kind]string{
+	decide.Accept: "accepted", decide.Reject: "rejected", decide.Relabel: "relabelled",
+	decide.Unlabel: "unlabelled", decide.Unsure: "unsure",
 }
 
 // A subject is the suspect that is shown.
@@ -382,7 +383,7 @@ func opponentsText(opponents []cleaner.Opponent) string {
 }
 
 // decidedBefore says what an entry of the history was.
-func decidedBefore(d cleaner.Decision) string {
+func decidedBefore(d decide.Decision) string {
 	words := d.Kind.String()
 	if d.Undoes != 0 {
 		words += " taken back"
@@ -440,15 +441,15 @@ func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err
 		if e.Suggested == "" || e.Suggested == e.Given {
 			return false, replyErrorf("node %s: no other label is suggested: want n, l, u, d or s", e.ID)
 		}
-		return r.decide(ctx, e, cleaner.Accept, "")
+		return r.decide(ctx, e, decide.Accept, "")
 	case 'n':
-		return r.decide(ctx, e, cleaner.Reject, "")
+		return r.decide(ctx, e, decide.Reject, "")
 	case 'l':
 		return r.relabel(ctx, e, a.text)
 	case 'u':
-		return r.decide(ctx, e, cleaner.Unlabel, "")
+		return r.decide(ctx, e, decide.Unlabel, "")
 	case 'd':
-		return r.decide(ctx, e, cleaner.Unsure, "")
+		return r.decide(ctx, e, decide.Unsure, "")
 	case 's':
 		r.past = append(r.past, pastReply{at: r.at})
 		r.skipped++
@@ -482,9 +483,9 @@ func (r *review) relabel(ctx context.Context, e *subject, label string) (moved b
 		return false, err
 	}
 	if label == e.Given {
-		return r.decide(ctx, e, cleaner.Reject, "")
+		return r.decide(ctx, e, decide.Reject, "")
 	}
-	return r.decide(ctx, e, cleaner.Relabel, label)
+	return r.decide(ctx, e, decide.Relabel, label)
 }
 
 // explain takes the reason of the next decision.
@@ -493,10 +494,10 @@ func (r *review) explain(why string) (err error) {
 		switch {
 		case !utf8.ValidString(text):
 			return "", replyErrorf("the reason %q is no UTF-8 text", shortText(text))
-		case strings.ContainsFunc(text, cleaner.IsControl):
+		case strings.ContainsFunc(text, decide.IsControl):
 			return "", replyErrorf("the reason %q has control characters, want none but tab and newline", shortText(text))
-		case len(text) > cleaner.MaxWhy:
-			return "", replyErrorf("the reason has %d bytes, want at most %d", len(text), cleaner.MaxWhy)
+		case len(text) > decide.MaxWhy:
+			return "", replyErrorf("the reason has %d bytes, want at most %d", len(text), decide.MaxWhy)
 		}
 		return text, nil
 	})
@@ -585,12 +586,12 @@ func (e *subject) choices() []string {
 
 // decide writes a decision about what the card shows, and moves on. Where that is no longer so nothing is decided, and a
 // person is shown the card again.
-func (r *review) decide(ctx context.Context, e *subject, kind cleaner.DecisionKind, label string) (moved bool, err error) {
-	request := cleaner.DecisionRequest{Node: e.Node, Kind: kind, To: label, Shown: &cleaner.Shown{
+func (r *review) decide(ctx context.Context, e *subject, kind decide.Kind, label string) (moved bool, err error) {
+	request := decide.Request{Node: e.Node, Kind: kind, To: label, Shown: &decide.Shown{
 		Label: e.Given, Suggested: e.Suggested, Decision: e.Decision, Run: e.Run,
 	}}
-	made, err := cleaner.Decide(ctx, r.engine.store, []cleaner.DecisionRequest{request}, cleaner.DecideOptions{Who: r.who, Why: r.why})
-	if errors.Is(err, cleaner.ErrChanged) && r.replies.forgiving() {
+	made, err := decide.Write(ctx, r.engine.store, []decide.Request{request}, decide.Options{Who: r.who, Why: r.why})
+	if errors.Is(err, decide.ErrChanged) && r.replies.forgiving() {
 		r.s.say("%s", escapeControls("nothing is decided: "+err.Error()))
 		return true, nil
 	}
@@ -605,7 +606,7 @@ func (r *review) decide(ctx context.Context, e *subject, kind cleaner.DecisionKi
 }
 
 // report says what was decided.
-func (r *review) report(d cleaner.Decision) error {
+func (r *review) report(d decide.Decision) error {
 	change := ""
 	if d.From != d.To {
 		to := d.To
@@ -624,11 +625,11 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 		return false, replyErrorf("this review has nothing to take back; the statement undo of the shell takes back earlier decisions")
 	}
 	last := r.past[len(r.past)-1]
-	if last.kind == cleaner.NoDecision {
+	if last.kind == decide.None {
 		r.skipped--
 	} else {
-		_, err := cleaner.UndoStep(ctx, r.engine.store, last.step, cleaner.DecideOptions{Who: r.who})
-		if errors.Is(err, cleaner.ErrChanged) {
+		_, err := cleaner.UndoStep(ctx, r.engine.store, last.step, decide.Options{Who: r.who})
+		if errors.Is(err, decide.ErrChanged) {
 			return false, replyErrorf("%s cannot be taken back here: somebody has decided since, or has taken it back", last.id)
 		}
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -28,7 +29,7 @@ func reviewed(t *testing.T, store *kv.Store, where, lines string) (out, people s
 	}
 	r := &review{
 		s: &streams{out: &outBuffer, err: &errBuffer}, engine: engine{store: store}, who: "tester",
-		replies: newReplyLines(strings.NewReader(lines), nil, false), decided: make(map[cleaner.DecisionKind]int),
+		replies: newReplyLines(strings.NewReader(lines), nil, false), decided: make(map[decide.Kind]int),
 	}
 	if err = r.find(t.Context(), condition, 0); err == nil {
 		err = r.run(t.Context())
@@ -40,8 +41,8 @@ func reviewed(t *testing.T, store *kv.Store, where, lines string) (out, people s
 func undoAll(t *testing.T, store *kv.Store) {
 	t.Helper()
 	for {
-		_, err := cleaner.Undo(t.Context(), store, 1, cleaner.DecideOptions{})
-		if errors.Is(err, cleaner.ErrNothingToUndo) {
+		_, err := cleaner.Undo(t.Context(), store, 1, decide.Options{})
+		if errors.Is(err, decide.ErrNothingToUndo) {
 			return
 		}
 		if err != nil {
@@ -94,7 +95,7 @@ func TestReviewRefuses(t *testing.T) {
 		{"", "w caf\xe9\n", `the reason "caf\xe9" is no UTF-8 text`},
 		{"", "s\nw " + strings.Repeat("x", longestReply), "line 2: got more than 64 KiB, want one of: y take"},
 		{"", "w so\x00so\n", `the reason "so\x00so" has control characters`},
-		{"", "w " + strings.Repeat("x", cleaner.MaxWhy+1) + "\n", "the reason has 4097 bytes, want at most 4096"},
+		{"", "w " + strings.Repeat("x", decide.MaxWhy+1) + "\n", "the reason has 4097 bytes, want at most 4096"},
 	} {
 		_, _, err := reviewed(t, store, test.where, test.lines)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -117,7 +118,7 @@ func TestReviewOfWhatIsDecidedMeanwhile(t *testing.T) {
 	store := cleanedStore(t)
 	r := &review{
 		s: &streams{out: new(bytes.Buffer), err: new(bytes.Buffer)}, engine: engine{store: store},
-		replies: newReplyLines(strings.NewReader("y\n"), nil, false), decided: make(map[cleaner.DecisionKind]int),
+		replies: newReplyLines(strings.NewReader("y\n"), nil, false), decided: make(map[decide.Kind]int),
 	}
 	if err := r.find(t.Context(), nil, 0); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 )
 
 // rest is a chunk that stands for a while in which nothing is typed.
@@ -122,7 +123,7 @@ func TestWrongLabelStaysAtItsPrompt(t *testing.T) {
 		{"by its number", []string{"l", "2\r", "q"}, []string{"s3 Neural Nets relabel"}, []string{"   1  Theory\n   2  Neural Nets\n   3  Systems, its label\n"}},
 		{"by no number", []string{"l", "4\r", "0\r", "-1\r", "\r", "q"}, nil, []string{"no class is named '4'"}},
 		{
-			"a reason that is too long", []string{"w", strings.Repeat("d", cleaner.MaxWhy+1) + "\r", "dd\r", "y", "q"}, []string{"s3 Theory accept"},
+			"a reason that is too long", []string{"w", strings.Repeat("d", decide.MaxWhy+1) + "\r", "dd\r", "y", "q"}, []string{"s3 Theory accept"},
 			[]string{"want at most 4096"},
 		},
 	} {
@@ -132,7 +133,7 @@ func TestWrongLabelStaysAtItsPrompt(t *testing.T) {
 			var out, people bytes.Buffer
 			r := &review{
 				s: &streams{out: &out, err: &people}, engine: engine{store: store}, who: "tester", replies: k,
-				decided: make(map[cleaner.DecisionKind]int),
+				decided: make(map[decide.Kind]int),
 			}
 			if err := errors.Join(r.find(t.Context(), nil, 0), r.run(t.Context())); err != nil {
 				t.Fatal(err)

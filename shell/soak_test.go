@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -152,7 +153,7 @@ func (s *soak) read(ctx context.Context, reader int) error {
 			return fmt.Errorf("the last run is %d, and the scores are of run %d", last.ID, run)
 		}
 		seen := int64(0)
-		for d, err := range cleaner.History(ctx, tx, kv.NoNode) {
+		for d, err := range decide.History(ctx, tx, kv.NoNode) {
 			if err != nil {
 				return err
 			}
@@ -173,11 +174,11 @@ func (s *soak) read(ctx context.Context, reader int) error {
 
 // decide makes or takes back a decision.
 func (s *soak) decide(ctx context.Context, r *rand.Rand) error {
-	var made []cleaner.Decision
+	var made []decide.Decision
 	var err error
 	if s.decided.Load() > 0 && r.IntN(3) == 0 {
-		back, err := cleaner.Undo(ctx, s.store, 1, cleaner.DecideOptions{Who: "soak"})
-		if errors.Is(err, cleaner.ErrNothingToUndo) {
+		back, err := cleaner.Undo(ctx, s.store, 1, decide.Options{Who: "soak"})
+		if errors.Is(err, decide.ErrNothingToUndo) {
 			return nil
 		}
 		if err == nil {
@@ -185,11 +186,11 @@ func (s *soak) decide(ctx context.Context, r *rand.Rand) error {
 		}
 		return err
 	} else {
-		request := cleaner.DecisionRequest{Node: kv.NodeID(r.IntN(60)), Kind: cleaner.Unsure}
+		request := decide.Request{Node: kv.NodeID(r.IntN(60)), Kind: decide.Unsure}
 		if r.IntN(2) == 0 {
-			request.Kind = cleaner.Accept
+			request.Kind = decide.Accept
 		}
-		made, err = cleaner.Decide(ctx, s.store, []cleaner.DecisionRequest{request}, cleaner.DecideOptions{Who: "soak"})
+		made, err = decide.Write(ctx, s.store, []decide.Request{request}, decide.Options{Who: "soak"})
 	}
 	if err == nil && len(made) > 0 {
 		s.decided.Store(made[len(made)-1].Seq)

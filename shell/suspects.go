@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -36,7 +37,7 @@ func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Q
 	} else {
 		where = unlessSpoken(where, cleaner.ScoreColumn, cleaner.ScoreAbove(run.Threshold))
 	}
-	where = unlessSpoken(where, cleaner.DecisionColumn, index.IsNull{Property: cleaner.DecisionColumn})
+	where = unlessSpoken(where, decide.Column, index.IsNull{Property: decide.Column})
 	find.Where = index.And{Terms: []index.Predicate{where, cleaner.Disputed(math.Inf(-1))}}
 	if find.Order == nil {
 		find.Order = byScore

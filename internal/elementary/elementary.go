@@ -102,3 +102,6 @@ func Pow(x float64, n int) float64 {
 	}
 	return power
 }
+
+// Sigmoid is 1/(1+e^−x).
+func Sigmoid(x float64) float64 { return 1 / (1 + Exp(-x)) }

@@ -1,0 +1,88 @@
+package decide
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// benchStore is a store of n labelled nodes, without edges, with an index on label.
+func benchStore(b *testing.B, n int) *kv.Store {
+	b.Helper()
+	dir := filepath.Join(b.TempDir(), "store")
+	l, err := kv.NewLoader(dir, kv.LoadOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for v := range n {
+		if err := l.AddNode(kv.Node{ID: fmt.Sprint(v), Label: fmt.Sprint(v % 10)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if _, err := l.Commit(context.Background(), nil); err != nil {
+		b.Fatal(err)
+	}
+	s, err := index.Open(dir, kv.Options{MemoryBudget: 512 << 20})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	if err := index.Create(context.Background(), s, kv.LabelColumn); err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
+func BenchmarkDecide(b *testing.B) {
+	for _, n := range []int{10_000, 1_000_000} {
+		s := benchStore(b, n)
+		for _, batch := range []int{1, 100, min(n, 20_000)} {
+			b.Run(fmt.Sprintf("nodes=%d/batch=%d", n, batch), func(b *testing.B) {
+				b.ReportAllocs()
+				reqs := make([]Request, batch)
+				next := 0
+				for b.Loop() {
+					for i := range reqs {
+						reqs[i] = Request{Node: kv.NodeID(next % n), Kind: Relabel, To: fmt.Sprint((next / n) % 10)}
+						next++
+					}
+					if _, err := Write(context.Background(), s, reqs, Options{Who: "bench"}); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "decisions/s")
+			})
+		}
+	}
+}
+
+func BenchmarkHistory(b *testing.B) {
+	const decided = 100_000
+	s := benchStore(b, decided)
+	reqs := make([]Request, decided)
+	for i := range reqs {
+		reqs[i] = Request{Node: kv.NodeID(i), Kind: Reject}
+	}
+	if _, err := Write(context.Background(), s, reqs, Options{Who: "bench"}); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		tx := s.Begin()
+		for _, err := range History(context.Background(), tx, kv.NoNode) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		tx.Close()
+	}
+	b.ReportMetric(float64(b.N*decided)/b.Elapsed().Seconds(), "entries/s")
+}

@@ -1,0 +1,292 @@
+package decide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// suggestedStore is a store of n labelled nodes without edges, whose suggestion is B, with an index on label. At the end of
+// each bulk write it calls written.
+func suggestedStore(t *testing.T, n int, written func()) *kv.Store {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "store")
+	l, err := kv.NewLoader(dir, kv.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Abort() //nolint:errcheck // after Commit it does nothing
+	for v := range n {
+		if err := l.AddNode(kv.Node{ID: fmt.Sprint("n", v), Label: []string{"A", "B", "C"}[v%3]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	isOpen := false
+	s, err := index.Open(dir, kv.Options{MemoryBudget: 16 << 20, Observe: func(e kv.Event) {
+		if isOpen && e.Kind == kv.EventBulkWrite {
+			written()
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	suggest(t, s, "B")
+	if err := index.Create(t.Context(), s, kv.LabelColumn); err != nil {
+		t.Fatal(err)
+	}
+	isOpen = true
+	return s
+}
+
+// suggest writes one suggestion for all nodes.
+func suggest(t *testing.T, s *kv.Store, class string) {
+	t.Helper()
+	b, err := s.Bulk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Abort()
+	column, err := b.Column(SuggestedColumn, kv.KindClass)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v := range kv.NodeID(b.Tx().NumNodes()) {
+		if err := column.Put(v, kv.StringValue(class)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Commit(nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// acceptAll accepts the suggestions of all nodes, in one step, as far as shown tells.
+func acceptAll(ctx context.Context, s *kv.Store, n int, shown func(v kv.NodeID) *Shown) (Entries, error) {
+	return WriteSteps(ctx, s, func(w *StepWriter) error {
+		if err := w.Begin(Options{Who: "ada", Now: at(noon)}); err != nil {
+			return err
+		}
+		for v := range kv.NodeID(n) {
+			if err := w.Add(Request{Node: v, Kind: Accept, Shown: shown(v)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// anyhow is for decisions that hold whatever their nodes are like.
+func anyhow(kv.NodeID) *Shown { return nil }
+
+// TestBulkDecisionsHoldLittle decides on a hundred thousand nodes and takes that back. When all is written, memory holds
+// fewer new things than there are nodes by far.
+func TestBulkDecisionsHoldLittle(t *testing.T) {
+	const nodes = 100_000
+	objects := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapObjects
+	}
+	var before uint64
+	writes := 0
+	s := suggestedStore(t, nodes, func() {
+		writes++
+		if now := objects(); now > before+nodes/10 {
+			t.Errorf("write %d: %d things are held, and %d were before", writes, now, before)
+		}
+	})
+	states0 := states(t, s)
+	before = objects()
+	made, err := acceptAll(t.Context(), s, nodes, anyhow)
+	if err != nil || made != (Entries{First: 1, Last: nodes, Steps: 1}) {
+		t.Fatalf("got %+v, %v, want one step of %d entries", made, err, nodes)
+	}
+	before = objects()
+	back, err := Undo(t.Context(), s, 1, Options{}, nil)
+	if err != nil || back != (Entries{First: nodes + 1, Last: 2 * nodes, Steps: 1}) {
+		t.Fatalf("got %+v, %v, want one step of %d entries", back, err, nodes)
+	}
+	if writes != 2 {
+		t.Errorf("got %d bulk writes, want 2", writes)
+	}
+	if !maps.Equal(states(t, s), states0) {
+		t.Error("after the undo labels and decisions are not what they were")
+	}
+	mustEndTrue(t, s)
+}
+
+// TestUndoOfManySteps takes back steps of one decision each, more than a transaction holds, with steps among them that were
+// taken back before.
+func TestUndoOfManySteps(t *testing.T) {
+	const nodes, steps = 4000, 12_000
+	s := suggestedStore(t, nodes, func() {})
+	before := states(t, s)
+	decide := func(first, end int) {
+		t.Helper()
+		_, err := WriteSteps(t.Context(), s, func(w *StepWriter) error {
+			for i := first; i < end; i++ {
+				if err := w.Begin(Options{}); err != nil {
+					return err
+				}
+				req := Request{Node: kv.NodeID(i % nodes), Kind: Relabel, To: []string{"A", "B", "C"}[i/nodes%3]}
+				if err := w.Add(req); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	decide(0, steps/2)
+	if _, err := Undo(t.Context(), s, 10, Options{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	decide(steps/2, steps)
+	back, err := Undo(t.Context(), s, steps-10, Options{}, nil)
+	if err != nil || back.Steps != steps-10 || back.Len() != steps-10 {
+		t.Fatalf("got %+v, %v, want %d steps of an entry", back, err, steps-10)
+	}
+	if !maps.Equal(states(t, s), before) {
+		t.Error("after the undo labels and decisions are not what they were")
+	}
+	if _, err := Undo(t.Context(), s, 1, Options{}, nil); !errors.Is(err, ErrNothingToUndo) {
+		t.Errorf("one step more: got %v, want ErrNothingToUndo", err)
+	}
+	mustEndTrue(t, s)
+}
+
+// TestDecideAboutWhatWasShown decides nothing where a node is not what was shown, in a transaction and in a bulk write, and
+// names the first ten of those nodes.
+func TestDecideAboutWhatWasShown(t *testing.T) {
+	for _, nodes := range []int{30, 30_000} {
+		s := suggestedStore(t, nodes, func() {})
+		shown := func(v kv.NodeID) *Shown { return &Shown{Label: []string{"A", "B", "C"}[v%3], Suggested: "B"} }
+		before := states(t, s)
+		for label := range before {
+			if want := shown(label).Label; before[label].label != want {
+				t.Fatalf("node number %d has the label %s, want %s", label, before[label].label, want)
+			}
+		}
+		refused := func(what string, count int64, says string) {
+			t.Helper()
+			_, err := acceptAll(t.Context(), s, nodes, shown)
+			changed, ok := errors.AsType[*ChangedError](err)
+			if !ok || !errors.Is(err, ErrChanged) || changed.Count != count || len(changed.First) != int(min(count, 10)) ||
+				!strings.Contains(err.Error(), says) {
+				t.Errorf("%d nodes, %s: got %v, want a ChangedError of %d nodes that says %q", nodes, what, err, count, says)
+			}
+			if now := states(t, s); !maps.Equal(now, before) || len(historyOf(t, s, kv.NoNode)) > 0 {
+				t.Errorf("%d nodes, %s: something was decided", nodes, what)
+			}
+		}
+		set := func(v kv.NodeID, column, value string) {
+			t.Helper()
+			err := s.Update(func(tx *kv.Tx) error {
+				if column == kv.LabelColumn {
+					return tx.SetLabel(v, value)
+				}
+				return tx.SetValue(v, column, kv.StringValue(value))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		set(7, SuggestedColumn, "C")
+		refused("a suggestion", 1, "1 node has changed since it was shown: n7 (the suggestion was B, is C)")
+		set(7, SuggestedColumn, "B")
+		set(3, kv.LabelColumn, "C")
+		before[3] = nodeState{label: "C"}
+		refused("a label", 1, "n3 (the label was A, is C)")
+		set(3, kv.LabelColumn, "A")
+		before[3] = nodeState{label: "A"}
+		suggest(t, s, "C")
+		refused("all suggestions", int64(nodes), fmt.Sprintf("%d nodes have changed since they were shown: n0 (the suggestion was B, is C), n1 (", nodes))
+		refused("all suggestions", int64(nodes), fmt.Sprintf("n9 (the suggestion was B, is C) and %d more", nodes-10))
+		suggest(t, s, "B")
+		if made, err := acceptAll(t.Context(), s, nodes, shown); err != nil || made.Len() != int64(nodes) {
+			t.Errorf("%d nodes, nothing changed: got %+v, %v, want all decided", nodes, made, err)
+		}
+		again := *shown(4)
+		_, err := Write(t.Context(), s, []Request{{Node: 4, Kind: Unsure, Shown: &again}}, Options{})
+		if !errors.Is(err, ErrChanged) {
+			t.Errorf("decided by somebody else meanwhile: got %v, want ErrChanged", err)
+		}
+		mustEndTrue(t, s)
+	}
+}
+
+// TestUndoStep takes back a step only while it is the last.
+func TestUndoStep(t *testing.T) {
+	s := suggestedStore(t, 30, func() {})
+	mine := mustDecide(t, s, Options{}, Request{Node: 1, Kind: Unsure})[0].Step
+	theirs := mustDecide(t, s, Options{}, Request{Node: 2, Kind: Unsure})[0].Step
+	if _, err := UndoStep(t.Context(), s, mine, Options{}, nil); !errors.Is(err, ErrChanged) {
+		t.Errorf("a step before the last: got %v, want ErrChanged", err)
+	}
+	for _, step := range []int64{theirs, mine} {
+		if back, err := UndoStep(t.Context(), s, step, Options{}, nil); err != nil || back.Len() != 1 {
+			t.Errorf("step %d: got %+v, %v, want one entry", step, back, err)
+		}
+	}
+	if _, err := UndoStep(t.Context(), s, mine, Options{}, nil); !errors.Is(err, ErrChanged) {
+		t.Errorf("a step that was taken back: got %v, want ErrChanged", err)
+	}
+}
+
+// TestBulkDecisionsRefuse names the first request that cannot be met, whatever the number of its node, and writes nothing.
+func TestBulkDecisionsRefuse(t *testing.T) {
+	const nodes = 30_000
+	s := suggestedStore(t, nodes, func() {})
+	before := states(t, s)
+	for name, test := range map[string]struct {
+		extra []Request
+		want  error
+		says  string
+	}{
+		"twice":    {[]Request{{Node: 9, Kind: Unsure}, {Node: 2, Kind: Unsure}}, ErrDecidedTwice, "node n9: "},
+		"no node":  {[]Request{{Node: nodes, Kind: Unsure}}, kv.ErrNotFound, "node number 30000 of 30000"},
+		"no class": {[]Request{{Node: 5, Kind: Relabel, To: "X"}}, ErrUnknownClass, "node n5: relabel"},
+	} {
+		_, err := WriteSteps(t.Context(), s, func(w *StepWriter) error {
+			if err := w.Begin(Options{}); err != nil {
+				return err
+			}
+			for v := range kv.NodeID(nodes) {
+				if err := w.Add(Request{Node: v, Kind: Unsure}); err != nil {
+					return err
+				}
+			}
+			for _, req := range test.extra {
+				if err := w.Add(req); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: got %v, want %v that says %q", name, err, test.want, test.says)
+		}
+	}
+	if !maps.Equal(states(t, s), before) || len(historyOf(t, s, kv.NoNode)) > 0 {
+		t.Error("something was decided")
+	}
+}

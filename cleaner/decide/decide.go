@@ -1,0 +1,306 @@
+// Package decide keeps what people decided about labels, in a history that only grows. It computes no score: of a node it
+// reads what the last run wrote, so that an entry can say what the person saw.
+//
+// [Write] makes decisions and [Undo] takes steps of them back; [History], [LabelsAt] and [OriginalLabels] read them again.
+// [Verdicts] are what they say of the labels that were given.
+package decide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// Column has the decision in force for a node, by the name of its Kind; null where nobody has decided,
+// or all decisions were taken back. It is a string column, which the first decision makes.
+const Column = "decision"
+
+// Columns that a run writes. An entry keeps what they say of its node, and undoing can remove a score.
+const (
+	ScoreColumn     = "score"     // single: the chance that the given label is wrong; null where unlabelled
+	SuggestedColumn = "suggested" // class: the label to accept
+	RunColumn       = "run"       // int: the run that last scored the node
+)
+
+// A Kind is what a person says about the label of a node. The numbers are written to disk.
+type Kind uint8
+
+// The kinds of decisions.
+const (
+	Accept  Kind = 1 // the suggested label becomes the label
+	Reject  Kind = 2 // the label is right
+	Relabel Kind = 3 // a label that the person names becomes the label
+	Unlabel Kind = 4 // the label is removed, the node stays
+	Unsure  Kind = 5 // looked at and left as it is
+)
+
+// None is the Kind of a node that nobody has decided on.
+const None Kind = 0
+
+var decisionWords = [...]string{"", "accept", "reject", "relabel", "unlabel", "unsure"}
+
+// String is the kind as it stands in Column: accept, reject, relabel, unlabel or unsure; empty of None.
+func (k Kind) String() string {
+	if int(k) < len(decisionWords) {
+		return decisionWords[k]
+	}
+	return fmt.Sprintf("decision kind %d", uint8(k))
+}
+
+// isDecision reports whether the kind is one of the five.
+func (k Kind) isDecision() bool { return k != None && int(k) < len(decisionWords) }
+
+// ParseKind is the inverse of Kind.String, of the five kinds; ErrOptions for any other word.
+func ParseKind(word string) (Kind, error) {
+	if k := slices.Index(decisionWords[1:], word); k >= 0 {
+		return Kind(k + 1), nil
+	}
+	return None, fmt.Errorf("decision %q: want accept, reject, relabel, unlabel or unsure: %w", word, ErrOptions)
+}
+
+// A Decision is one entry of the history: a decision about one node, or that one was taken back.
+type Decision struct {
+	Seq  int64 // 1, 2, … without gaps
+	Step int64 // 1, 2, …: what one Write made, or what Undo made to take one back
+
+	// Times are UTC, to the microsecond. Entered is never before that of an earlier entry; Time can be, where decisions
+	// are entered that were made elsewhere.
+	Time    time.Time // when the decision was made
+	Entered time.Time // when it came into this history
+
+	Node kv.NodeID
+	ID   string // the node's external id
+	Kind Kind   // of an entry that takes one back: that one's
+
+	From, To      string // label before and after; "" is none
+	Before, After Kind   // what Column says before and after
+
+	Who, Why string
+	Run      int64   // the run that last scored the node; 0: none
+	Score    float64 // its score then; NaN: none
+
+	Undoes int64 // Seq of the entry that this one takes back; 0: it is a decision
+}
+
+// A Request asks for one decision.
+type Request struct {
+	Node kv.NodeID
+	Kind Kind
+	To   string // the label to give, of Relabel only
+
+	// Shown is what the person who decides has seen of the node. Where the node is no longer like that nothing is
+	// decided. Nil: the decision holds whatever the node is like.
+	Shown *Shown
+}
+
+// Shown is what a person sees of a node before a decision.
+type Shown struct {
+	Label, Suggested string // "" is none
+	Decision         Kind   // in force
+	Run              int64  // the run that last scored the node; 0: none
+}
+
+// Options says who decides.
+type Options struct {
+	Who  string           // at most MaxWho bytes of UTF-8, with no control characters but tab and newline
+	Why  string           // at most MaxWhy bytes of the same
+	Made time.Time        // when the decision was made, of a year up to 9999; zero: Now
+	Now  func() time.Time // nil: time.Now. Where it is behind the newest entry's Entered, that is taken for Entered.
+}
+
+// Limits on what a decision says, in bytes.
+const (
+	MaxWho = 256
+	MaxWhy = 4096
+)
+
+// withDefaults checks the options, and has Now stand still.
+func (opt Options) withDefaults() (Options, error) {
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	now := opt.Now().UTC().Truncate(time.Microsecond)
+	opt.Now = func() time.Time { return now }
+	var err error
+	if year := opt.Made.UTC().Year(); year < 1 || year > 9999 {
+		err = fmt.Errorf("the year of Made is %d, want 1 to 9999: %w", year, ErrOptions)
+	}
+	return opt, errors.Join(checkRemark("Who", opt.Who, MaxWho), checkRemark("Why", opt.Why, MaxWhy), err)
+}
+
+// checkRemark checks a text that goes into the history.
+func checkRemark(what, text string, limit int) error {
+	switch {
+	case len(text) > limit:
+		return fmt.Errorf("%s has %d bytes, want at most %d: %w", what, len(text), limit, ErrOptions)
+	case !utf8.ValidString(text):
+		return fmt.Errorf("%s %q is not UTF-8: %w", what, text, ErrOptions)
+	case strings.ContainsFunc(text, IsControl):
+		return fmt.Errorf("%s %q has control characters: %w", what, text, ErrOptions)
+	}
+	return nil
+}
+
+// IsControl reports whether a character can stand in no Who and no Why: all control characters but tab and newline, as
+// not every format of a table has them.
+func IsControl(r rune) bool { return unicode.IsControl(r) && r != '\t' && r != '\n' }
+
+// Entries are neighbouring entries of the history, those of one write.
+type Entries struct {
+	First, Last int64 // Decision.Seq; First is Last+1 where there are none
+	Steps       int64
+
+	// Unscored counts those of an Undo that removed the score of their node: the last run had scored it under the label
+	// that was taken back. Such a node is no suspect until it is cleaned again.
+	Unscored int64
+}
+
+// Len is how many they are.
+func (e Entries) Len() int64 { return e.Last - e.First + 1 }
+
+// Read yields the entries, oldest first. A history only grows, so that it does not matter when the snapshot was taken,
+// once they are written. On failure it yields the error, once, and stops.
+func (e Entries) Read(ctx context.Context, tx *kv.Tx) iter.Seq2[Decision, error] {
+	return func(yield func(Decision, error) bool) {
+		if e.Len() <= 0 {
+			return
+		}
+		for d, err := range historyRecords(ctx, tx, e.First) {
+			if !yield(d.Decision, err) || err != nil || d.Seq == e.Last {
+				return
+			}
+		}
+	}
+}
+
+// Write writes decisions: labels, Column and history in one step, which Undo takes back as one. All of it is
+// on disk when Write returns, or nothing of it has happened. Decisions come back in the order of the requests; of none
+// there is no step. A node that was decided on before can be decided on again. WriteSteps is for more decisions than
+// memory should hold.
+//
+// A decision is about what was shown. Where one node is not what its request says was Shown, nothing is decided, about
+// no node, and the error is a *ChangedError, which names those that have changed.
+//
+// Every other error names the node. Accept without a suggestion is ErrNoSuggestion; it may give a label to an unlabelled
+// node. Reject and Unlabel of an unlabelled node are ErrUnlabelled. Relabel to a class that the store does not have is
+// ErrUnknownClass: a slip of the pen does not make a class. A node that is asked for twice is ErrDecidedTwice, one that
+// is not there kv.ErrNotFound. Requests and options that are no decision are ErrOptions.
+func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Decision, error) {
+	entries, err := WriteSteps(ctx, s, func(w *StepWriter) error {
+		if err := w.Begin(opt); err != nil {
+			return err
+		}
+		for _, req := range reqs {
+			if err := w.Add(req); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || entries.Len() == 0 {
+		return nil, err
+	}
+	made := make([]Decision, 0, entries.Len())
+	err = s.View(func(tx *kv.Tx) error {
+		for d, err := range entries.Read(ctx, tx) {
+			if err != nil {
+				return err
+			}
+			made = append(made, d)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the decisions are committed, but reading them back: %w", err)
+	}
+	return made, nil
+}
+
+// WriteSteps is Write for any number of decisions, in any number of steps, in one write. Name tells them to a
+// StepWriter. It is called a second time where a transaction does not hold them, and must then name the same.
+//
+// What fits into a transaction is one, and its price does not depend on the size of the store. More is written by a
+// kv.Bulk, which rewrites the columns, the index on label, and the history. The decisions then wait in temporary files in
+// the directory of the store, and memory holds a few times kv.Bulk.SortMemory of them.
+func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (Entries, error) {
+	var made Entries
+	err := s.Update(func(tx *kv.Tx) error {
+		u := updater{tx: tx, inStep: roaring.New()}
+		w, err := newStepWriter(ctx, tx, u.take)
+		if err != nil {
+			return err
+		}
+		if err := name(w); err != nil {
+			return err
+		}
+		if u.changed != nil {
+			return u.changed
+		}
+		made = w.entries()
+		return ctx.Err()
+	})
+	if errors.Is(err, kv.ErrTxTooBig) {
+		return writeEntriesBulk(ctx, s, name)
+	}
+	if err != nil {
+		return Entries{}, err
+	}
+	return made, nil
+}
+
+// SeenByScores returns the newest entry whose label the scores in the store have seen, 0 for none. Nil is for a store
+// without scores. Package cleaner knows it of its last run.
+type SeenByScores func(tx *kv.Tx) (seq int64, err error)
+
+// Undo takes back the last steps that were not taken back yet: the nodes get the labels and decisions from before them.
+// That is written as WriteSteps writes, at the end of the history, one step for each that is taken back, the latest
+// first; nothing is deleted, and what Undo wrote is not taken back in turn. Where there are fewer such steps it is
+// ErrNothingToUndo, and nothing is done.
+//
+// A label that was changed since by other means than decisions is set back all the same; From says what it was. A score
+// of the label that is taken back, by a run after the decision, is removed: see Entries.Unscored and SeenByScores.
+func Undo(ctx context.Context, s *kv.Store, steps int, opt Options, seen SeenByScores) (Entries, error) {
+	if steps < 1 {
+		return Entries{}, fmt.Errorf("undo %d steps: want 1 or more: %w", steps, ErrOptions)
+	}
+	return undo(ctx, s, opt, seen, func(tx *kv.Tx, last int64) ([]stepRange, error) {
+		found, count, err := undoable(ctx, tx, last, steps)
+		if err == nil && count < steps {
+			err = fmt.Errorf("undo %d steps: %d can be taken back: %w", steps, count, ErrNothingToUndo)
+		}
+		return found, err
+	})
+}
+
+// UndoStep is Undo of the step with a number, which must be the last that was not taken back yet. Where it is not, since
+// somebody has decided after it or has taken it back, it is ErrChanged.
+func UndoStep(ctx context.Context, s *kv.Store, step int64, opt Options, seen SeenByScores) (Entries, error) {
+	return undo(ctx, s, opt, seen, func(tx *kv.Tx, last int64) ([]stepRange, error) {
+		found, count, err := undoable(ctx, tx, last, 1)
+		if err != nil {
+			return nil, err
+		}
+		newest := int64(0)
+		if count > 0 {
+			d, err := readDecision(tx, found[0].first)
+			if err != nil {
+				return nil, err
+			}
+			newest = d.Step
+		}
+		if newest != step {
+			return nil, fmt.Errorf("undo step %d: the last step that can be taken back is %d: %w", step, newest, ErrChanged)
+		}
+		return found, nil
+	})
+}

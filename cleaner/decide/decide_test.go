@@ -1,0 +1,869 @@
+package decide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+// at is the Now of one moment.
+func at(t time.Time) func() time.Time { return func() time.Time { return t } }
+
+// mustEndTrue fails the test where the history does not agree with the store.
+func mustEndTrue(t *testing.T, s *kv.Store) {
+	t.Helper()
+	for _, p := range historyProblems(t, s) {
+		t.Errorf("history: %s", p)
+	}
+}
+
+func historyProblems(t *testing.T, s *kv.Store) (problems []kv.Problem) {
+	t.Helper()
+	view(t, s, func(tx *kv.Tx) error {
+		return Check(context.Background(), tx, func(p kv.Problem) { problems = append(problems, p) })
+	})
+	return problems
+}
+
+func mustDecide(t *testing.T, s *kv.Store, opt Options, reqs ...Request) []Decision {
+	t.Helper()
+	made, err := Write(context.Background(), s, reqs, opt)
+	if err != nil {
+		t.Fatalf("deciding %v: %v", reqs, err)
+	}
+	return made
+}
+
+func mustUndo(t *testing.T, s *kv.Store, steps int) []Decision {
+	t.Helper()
+	made, err := Undo(context.Background(), s, steps, Options{}, nil)
+	if err != nil {
+		t.Fatalf("undo of %d steps: %v", steps, err)
+	}
+	return entriesOfWrite(t, s, made)
+}
+
+// entriesOfWrite reads what one write made.
+func entriesOfWrite(t *testing.T, s *kv.Store, made Entries) (entries []Decision) {
+	t.Helper()
+	view(t, s, func(tx *kv.Tx) error {
+		for d, err := range made.Read(context.Background(), tx) {
+			if err != nil {
+				return err
+			}
+			entries = append(entries, d)
+		}
+		return nil
+	})
+	return entries
+}
+
+// A decisionStep is decisions that are made as one.
+type decisionStep struct {
+	Requests []Request
+	Options  Options
+}
+
+// decideSteps is WriteSteps of steps in memory.
+func decideSteps(ctx context.Context, s *kv.Store, steps []decisionStep) (made []Decision, err error) {
+	entries, err := WriteSteps(ctx, s, func(w *StepWriter) error {
+		for _, step := range steps {
+			if err := w.Begin(step.Options); err != nil {
+				return err
+			}
+			for _, req := range step.Requests {
+				if err := w.Add(req); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = s.View(func(tx *kv.Tx) error {
+		for d, err := range entries.Read(ctx, tx) {
+			if err != nil {
+				return err
+			}
+			made = append(made, d)
+		}
+		return nil
+	})
+	return made, err
+}
+
+// states are labels and decisions of all nodes.
+func states(t *testing.T, s *kv.Store) map[kv.NodeID]nodeState {
+	t.Helper()
+	all := map[kv.NodeID]nodeState{}
+	view(t, s, func(tx *kv.Tx) error {
+		for v := range kv.NodeID(tx.NumNodes()) {
+			state, err := readState(tx, v)
+			if err != nil {
+				return err
+			}
+			all[v] = state
+		}
+		return nil
+	})
+	return all
+}
+
+func historyOf(t *testing.T, s *kv.Store, node kv.NodeID) (entries []Decision) {
+	t.Helper()
+	view(t, s, func(tx *kv.Tx) error {
+		for d, err := range History(context.Background(), tx, node) {
+			if err != nil {
+				return err
+			}
+			entries = append(entries, d)
+		}
+		return nil
+	})
+	return entries
+}
+
+// sameEntries compares entries, with NaN equal to NaN.
+func sameEntries(got, want []Decision) bool {
+	return slices.EqualFunc(got, want, func(a, b Decision) bool {
+		same := a.Score == b.Score || a.Score != a.Score && b.Score != b.Score
+		a.Score, b.Score = 0, 0
+		return same && a == b
+	})
+}
+
+// labelledNode is the first labelled node from v on whose suggestion is another class, and unlabelledNode the first
+// without a label.
+func labelledNode(t *testing.T, s *kv.Store, v kv.NodeID) kv.NodeID {
+	t.Helper()
+	view(t, s, func(tx *kv.Tx) error {
+		for ; int(v) < tx.NumNodes(); v++ {
+			label, err := tx.Value(v, kv.LabelColumn)
+			if err != nil {
+				return err
+			}
+			suggested, err := valueOrNull(tx, v, SuggestedColumn)
+			if err != nil || !label.IsNull() && suggested != label {
+				return err
+			}
+		}
+		return errors.New("no labelled node")
+	})
+	return v
+}
+
+func unlabelledNode(t *testing.T, s *kv.Store) (v kv.NodeID) {
+	t.Helper()
+	for v, state := range states(t, s) {
+		if state.label == "" {
+			return v
+		}
+	}
+	t.Fatal("no unlabelled node")
+	return v
+}
+
+func TestDecisionKinds(t *testing.T) {
+	for _, kind := range []Kind{Accept, Reject, Relabel, Unlabel, Unsure} {
+		if got, err := ParseKind(kind.String()); err != nil || got != kind {
+			t.Errorf("%s read back: got %s, %v", kind, got, err)
+		}
+	}
+	for _, word := range []string{"", "Accept", "undo"} {
+		if got, err := ParseKind(word); !errors.Is(err, ErrOptions) {
+			t.Errorf("%q: got %s, %v, want ErrOptions", word, got, err)
+		}
+	}
+}
+
+// Every kind, what it leaves in the store and what it says of itself, and back again.
+func TestDecide(t *testing.T) {
+	s := scored(t, 3, 300)
+	before := states(t, s)
+	unlabelled := unlabelledNode(t, s)
+	nodes := []kv.NodeID{labelledNode(t, s, 0)}
+	for len(nodes) < 5 {
+		nodes = append(nodes, labelledNode(t, s, nodes[len(nodes)-1]+1))
+	}
+	reqs := []Request{
+		{Node: nodes[0], Kind: Accept}, {Node: nodes[1], Kind: Reject}, {Node: nodes[2], Kind: Relabel, To: "gamma"},
+		{Node: nodes[3], Kind: Unlabel}, {Node: nodes[4], Kind: Unsure}, {Node: unlabelled, Kind: Accept},
+	}
+	made := mustDecide(t, s, Options{Who: "ada", Why: "title says so", Now: at(noon)}, reqs...)
+	if len(made) != len(reqs) {
+		t.Fatalf("got %d decisions, want %d", len(made), len(reqs))
+	}
+	after := states(t, s)
+	view(t, s, func(tx *kv.Tx) error {
+		for i, req := range reqs {
+			want := Decision{
+				Seq: int64(i + 1), Step: 1, Time: noon, Entered: noon, Node: req.Node, Kind: req.Kind, From: before[req.Node].label,
+				To: before[req.Node].label, After: req.Kind, Who: "ada", Why: "title says so", Run: 1, Score: made[i].Score,
+			}
+			suggested, err := tx.Value(req.Node, SuggestedColumn)
+			if err != nil {
+				return err
+			}
+			if want.ID, err = tx.ID(req.Node); err != nil {
+				return err
+			}
+			switch req.Kind {
+			case Accept:
+				want.To = suggested.Str()
+			case Relabel:
+				want.To = "gamma"
+			case Unlabel:
+				want.To = ""
+			}
+			if !sameEntries(made[i:i+1], []Decision{want}) {
+				t.Errorf("%s of node %s: got %+v, want %+v", req.Kind, want.ID, made[i], want)
+			}
+			score, err := tx.Value(req.Node, ScoreColumn)
+			if err != nil {
+				return err
+			}
+			if score.IsNull() != (made[i].Score != made[i].Score) || !score.IsNull() && score.Float() != made[i].Score {
+				t.Errorf("%s of node %s: got score %v, want %v", req.Kind, want.ID, made[i].Score, score)
+			}
+			if got := (nodeState{want.To, req.Kind}); after[req.Node] != got {
+				t.Errorf("%s of node %s: got %+v in the store, want %+v", req.Kind, want.ID, after[req.Node], got)
+			}
+		}
+		return nil
+	})
+	for v := range before {
+		if decided := slices.ContainsFunc(reqs, func(r Request) bool { return r.Node == v }); !decided && before[v] != after[v] {
+			t.Errorf("node number %d, which nobody decided on: got %+v, want %+v", v, after[v], before[v])
+		}
+	}
+	if got := historyOf(t, s, kv.NoNode); !sameEntries(got, made) {
+		t.Errorf("history: got %+v, want %+v", got, made)
+	}
+	view(t, s, func(tx *kv.Tx) error {
+		plan, err := index.NewPlan(tx, index.Query{
+			Where: index.Compare{Property: Column, Op: index.Eq, Value: kv.StringValue("accept")}, Limit: -1,
+		})
+		if err != nil {
+			return err
+		}
+		var found []kv.NodeID
+		for v, err := range plan.Rows(context.Background()) {
+			if err != nil {
+				return err
+			}
+			found = append(found, v)
+		}
+		if want := []kv.NodeID{nodes[0], unlabelled}; len(found) != 2 || !slices.Contains(want, found[0]) || !slices.Contains(want, found[1]) {
+			t.Errorf("decision = 'accept': got nodes %v, want %v", found, want)
+		}
+		return nil
+	})
+
+	back := mustUndo(t, s, 1)
+	if got := states(t, s); !maps.Equal(got, before) {
+		t.Errorf("after undo: got %v, want %v", got, before)
+	}
+	for i, d := range back {
+		if undone := made[len(made)-1-i]; d.Undoes != undone.Seq || d.From != undone.To || d.To != undone.From || d.Kind != undone.Kind || d.Step != 2 {
+			t.Errorf("undo of %+v: got %+v", undone, d)
+		}
+	}
+	if got := historyOf(t, s, nodes[0]); !sameEntries(got, []Decision{made[0], back[5]}) {
+		t.Errorf("history of the node: got %+v, want %+v", got, []Decision{made[0], back[5]})
+	}
+}
+
+func TestDecideRefuses(t *testing.T) {
+	s := scored(t, 4, 200)
+	bare := loaded(t, 5, 60) // no run, no suggestion
+	labelled, unlabelled := labelledNode(t, s, 0), unlabelledNode(t, s)
+	for _, test := range []struct {
+		name  string
+		store *kv.Store
+		reqs  []Request
+		opt   Options
+		want  error
+		says  string
+	}{
+		{"reject", s, []Request{{Node: unlabelled, Kind: Reject}}, Options{}, ErrUnlabelled, "reject: cleaner: node has no label"},
+		{"unlabel", s, []Request{{Node: unlabelled, Kind: Unlabel}}, Options{}, ErrUnlabelled, "unlabel"},
+		{"accept", bare, []Request{{Node: 0, Kind: Accept}}, Options{}, ErrNoSuggestion, "accept: cleaner: node has no suggested label"},
+		{"relabel", s, []Request{{Node: labelled, Kind: Relabel, To: "gama"}}, Options{}, ErrUnknownClass, `class "gama": the store has ["alpha"`},
+		{"relabel to nothing", s, []Request{{Node: labelled, Kind: Relabel}}, Options{}, ErrUnknownClass, `class ""`},
+		{"label with accept", s, []Request{{Node: labelled, Kind: Accept, To: "beta"}}, Options{}, ErrOptions, "beta"},
+		{"no kind", s, []Request{{Node: labelled}}, Options{}, ErrOptions, "want accept"},
+		{"kind 9", s, []Request{{Node: labelled, Kind: 9}}, Options{}, ErrOptions, "decision kind 9"},
+		{"node twice", s, []Request{{Node: labelled, Kind: Reject}, {Node: labelled, Kind: Unsure}}, Options{}, ErrDecidedTwice, "node n"},
+		{"no node", s, []Request{{Node: 200, Kind: Reject}}, Options{}, kv.ErrNotFound, "node number 200 of 200"},
+		{"last of two", s, []Request{{Node: labelled, Kind: Reject}, {Node: unlabelled, Kind: Reject}}, Options{}, ErrUnlabelled, "node n"},
+		{"who", s, []Request{{Node: labelled, Kind: Reject}}, Options{Who: strings.Repeat("x", MaxWho+1)}, ErrOptions, "257"},
+		{"why", s, []Request{{Node: labelled, Kind: Reject}}, Options{Why: "\xff"}, ErrOptions, "UTF-8"},
+	} {
+		before := states(t, test.store)
+		made, err := Write(context.Background(), test.store, test.reqs, test.opt)
+		if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) || made != nil {
+			t.Errorf("%s: got %v, %v, want %v that says %q", test.name, made, err, test.want, test.says)
+		}
+		if after := states(t, test.store); !maps.Equal(before, after) || len(historyOf(t, test.store, kv.NoNode)) > 0 {
+			t.Errorf("%s: the store was changed", test.name)
+		}
+	}
+	if made, err := Write(context.Background(), s, nil, Options{}); err != nil || made != nil {
+		t.Errorf("no requests: got %v, %v, want nothing", made, err)
+	}
+	canceled, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Write(canceled, s, []Request{{Node: labelled, Kind: Reject}}, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: got %v, want context.Canceled", err)
+	}
+}
+
+func TestUndoRefuses(t *testing.T) {
+	s := scored(t, 6, 120)
+	v := labelledNode(t, s, 0)
+	undo := func(steps int, want error, says string) {
+		t.Helper()
+		made, err := Undo(context.Background(), s, steps, Options{}, nil)
+		if !errors.Is(err, want) || !strings.Contains(err.Error(), says) || made != (Entries{}) {
+			t.Errorf("undo of %d steps: got %v, %v, want %v that says %q", steps, made, err, want, says)
+		}
+	}
+	undo(1, ErrNothingToUndo, "0 can be taken back")
+	undo(0, ErrOptions, "want 1 or more")
+	mustDecide(t, s, Options{}, Request{Node: v, Kind: Unlabel})
+	mustDecide(t, s, Options{}, Request{Node: v, Kind: Relabel, To: "beta"})
+	undo(3, ErrNothingToUndo, "undo 3 steps: 2 can be taken back")
+	mustUndo(t, s, 1)
+	undo(2, ErrNothingToUndo, "1 can be taken back")
+	mustUndo(t, s, 1)
+	undo(1, ErrNothingToUndo, "0 can be taken back")
+}
+
+func TestDecideReadOnly(t *testing.T) {
+	dir := loadDir(t, 7, 60)
+	s, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20, ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := Write(context.Background(), s, []Request{{Node: 0, Kind: Unsure}}, Options{}); !errors.Is(err, kv.ErrReadOnly) {
+		t.Errorf("decision: got %v, want kv.ErrReadOnly", err)
+	}
+	if _, err := Undo(context.Background(), s, 1, Options{}, nil); !errors.Is(err, kv.ErrReadOnly) {
+		t.Errorf("undo: got %v, want kv.ErrReadOnly", err)
+	}
+	if got := historyOf(t, s, kv.NoNode); got != nil {
+		t.Errorf("history: got %v, want none", got)
+	}
+}
+
+// A clock that runs back does not put the history out of order.
+func TestDecideKeepsTimesInOrder(t *testing.T) {
+	s := scored(t, 8, 120)
+	v := labelledNode(t, s, 0)
+	mustDecide(t, s, Options{Now: at(noon)}, Request{Node: v, Kind: Unsure})
+	earlier := noon.Add(-time.Hour)
+	made := mustDecide(t, s, Options{Now: at(earlier)}, Request{Node: v, Kind: Reject})
+	if !made[0].Time.Equal(earlier) || !made[0].Entered.Equal(noon) {
+		t.Errorf("clock an hour back: got %v, entered %v, want %v, %v", made[0].Time, made[0].Entered, earlier, noon)
+	}
+	if made[0].Before != Unsure {
+		t.Errorf("decided again: got %s before, want unsure", made[0].Before)
+	}
+}
+
+// Steps that were made elsewhere keep the times at which they were made, are entered at one moment, and are taken back
+// one by one; as of a time before that moment none of them is there. It does not matter whether they fit into a
+// transaction.
+func TestDecideSteps(t *testing.T) {
+	var want [][]Decision
+	for _, why := range []string{"", strings.Repeat("w", MaxWhy)} {
+		s := loaded(t, 31, 400)
+		t.Cleanup(func() { mustEndTrue(t, s) })
+		before := states(t, s)
+		var steps []decisionStep
+		for i := range 200 {
+			opt := Options{Who: fmt.Sprint("person ", i%3), Why: why, Made: noon.Add(-time.Duration(i*37%200) * time.Minute), Now: at(noon)}
+			steps = append(steps, decisionStep{Options: opt}, decisionStep{Options: opt, Requests: []Request{
+				{Node: kv.NodeID(2 * i), Kind: Unsure}, {Node: kv.NodeID(2*i + 1), Kind: Relabel, To: "beta"},
+			}})
+		}
+		twice := Request{Node: 7, Kind: Relabel, To: "gamma"}
+		steps = append(steps, decisionStep{Options: Options{Now: at(noon)}, Requests: []Request{twice}})
+		made, err := decideSteps(context.Background(), s, steps)
+		if err != nil || len(made) != 401 {
+			t.Fatalf("got %d decisions, %v, want 401", len(made), err)
+		}
+		for i, d := range made[:400] {
+			if opt := steps[i/2*2].Options; d.Step != int64(i/2+1) || !d.Time.Equal(opt.Made) || !d.Entered.Equal(noon) || d.Who != opt.Who {
+				t.Fatalf("decision %d: got %+v, want step %d, made at %v by %s, entered at %v", i, d, i/2+1, opt.Made, opt.Who, noon)
+			}
+		}
+		if last := made[400]; last.From != "beta" || last.Before != Relabel || !last.Time.Equal(noon) {
+			t.Errorf("decided on again: got %+v, want from beta, at %v", last, noon)
+		}
+		if got := historyOf(t, s, kv.NoNode); !sameEntries(got, made) {
+			t.Errorf("history: got %v, want %v", got, made)
+		}
+		view(t, s, func(tx *kv.Tx) error {
+			for moment, nodes := range map[time.Time]int{noon.Add(-time.Second): 400, noon: 0} {
+				differ, err := LabelsAt(context.Background(), tx, moment)
+				if err != nil {
+					return err
+				}
+				if len(differ) != nodes {
+					t.Errorf("as of %v: got %d nodes that differ, want %d", moment, len(differ), nodes)
+				}
+			}
+			return nil
+		})
+		back := mustUndo(t, s, 2)
+		if len(back) != 3 || back[0].Node != 7 || states(t, s)[7].label != "beta" {
+			t.Errorf("two steps taken back: got %+v, want node 7 and two of the step before", back)
+		}
+		mustUndo(t, s, 199)
+		if got := states(t, s); !maps.Equal(got, before) {
+			t.Errorf("all taken back: got %v, want %v", got, before)
+		}
+		for i := range made {
+			made[i].Why = ""
+		}
+		want = append(want, made)
+	}
+	if !sameEntries(want[0], want[1]) {
+		t.Error("the steps of a transaction and those of a bulk write differ")
+	}
+}
+
+// Of steps of which one cannot be made none is.
+func TestDecideStepsRefuses(t *testing.T) {
+	s := scored(t, 32, 120)
+	good := decisionStep{Requests: []Request{{Node: 1, Kind: Unsure}}}
+	for name, test := range map[string]struct {
+		bad  decisionStep
+		want error
+	}{
+		"node twice": {decisionStep{Requests: []Request{{Node: 2, Kind: Unsure}, {Node: 2, Kind: Unsure}}}, ErrDecidedTwice},
+		"no node":    {decisionStep{Requests: []Request{{Node: 120, Kind: Unsure}}}, kv.ErrNotFound},
+		"no class":   {decisionStep{Requests: []Request{{Node: 2, Kind: Relabel, To: "x"}}}, ErrUnknownClass},
+		"year 10000": {decisionStep{Options: Options{Made: noon.AddDate(10000, 0, 0)}, Requests: good.Requests}, ErrOptions},
+	} {
+		made, err := decideSteps(context.Background(), s, []decisionStep{good, test.bad})
+		if !errors.Is(err, test.want) || made != nil || len(historyOf(t, s, kv.NoNode)) > 0 {
+			t.Errorf("%s: got %v, %v, want %v and nothing written", name, made, err, test.want)
+		}
+	}
+	if made, err := decideSteps(context.Background(), s, []decisionStep{{}}); err != nil || made != nil {
+		t.Errorf("a step without requests: got %v, %v, want nothing", made, err)
+	}
+}
+
+// A label of a decided node that is not the one of its last entry is a problem, be it another or none: a decision may have
+// been lost. The repair sets it again.
+func TestLabelsSetPastDecide(t *testing.T) {
+	for _, label := range []string{"omega", ""} {
+		s := scored(t, 36, 120)
+		v := labelledNode(t, s, 0)
+		mustDecide(t, s, Options{Now: at(noon)}, Request{Node: v, Kind: Relabel, To: "alpha"})
+		if err := s.Update(func(tx *kv.Tx) error { return tx.SetLabel(v, label) }); err != nil {
+			t.Fatal(err)
+		}
+		if problems := historyProblems(t, s); len(problems) != 1 || !strings.Contains(problems[0].What, "says \"alpha\"") {
+			t.Errorf("label %q: got problems %v, want the one of alpha", label, problems)
+		}
+		if err := Repair(t.Context(), s, func(kv.Mend) {}); err != nil {
+			t.Error(err)
+		}
+		if got, want := states(t, s)[v], (nodeState{"alpha", Relabel}); got != want {
+			t.Errorf("label %q, repaired: got %+v, want %+v", label, got, want)
+		}
+		mustEndTrue(t, s)
+	}
+}
+
+// Random decisions, undos, bulk writes, compactions and reopenings, against maps and a stack of what was before.
+func TestDecisionsModel(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { decisionsModel(t, seed) })
+	}
+}
+
+func decisionsModel(t *testing.T, seed uint64) {
+	ctx := context.Background()
+	r := rand.New(rand.NewPCG(seed, 1))
+	dir := loadDir(t, seed, 150)
+	s := openDir(t, dir)
+	defer func() {
+		mustEndSound(t, s)
+		mustEndTrue(t, s)
+		s.Close()
+	}()
+	score(t, s, seed)
+	if seed%2 == 0 {
+		if _, err := Write(ctx, s, []Request{{Node: 0, Kind: Unsure}}, Options{Now: at(noon)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := index.Create(ctx, s, Column); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Undo(ctx, s, 1, Options{Now: at(noon)}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entries := historyOf(t, s, kv.NoNode)
+	now := states(t, s)
+	original := maps.Clone(now)
+	type moment struct {
+		time   time.Time
+		states map[kv.NodeID]nodeState
+	}
+	clock := noon
+	past := []moment{{clock, maps.Clone(now)}}
+	var stack []map[kv.NodeID]nodeState // before each step that can be taken back
+	suggested := map[kv.NodeID]string{}
+	var classes []string
+	view(t, s, func(tx *kv.Tx) error {
+		classes = slices.Clone(tx.Classes())
+		for v := range kv.NodeID(tx.NumNodes()) {
+			value, err := tx.Value(v, SuggestedColumn)
+			if err != nil {
+				return err
+			}
+			suggested[v] = value.Str()
+		}
+		return nil
+	})
+	for range 40 {
+		clock = clock.Add(time.Duration(1+r.IntN(5000)) * time.Millisecond)
+		opt := Options{Who: "model", Now: at(clock)}
+		big := r.IntN(12) == 0
+		if big { // more than fits into a transaction
+			opt.Why = strings.Repeat("x", MaxWhy)
+		}
+		switch action := r.IntN(10); {
+		case action < 6:
+			count := 1 + r.IntN(6)
+			if big {
+				count = len(now)
+			}
+			var reqs []Request
+			next := maps.Clone(now)
+			for _, v := range r.Perm(len(now))[:count] {
+				req := Request{Node: kv.NodeID(v), Kind: Kind(1 + r.IntN(5))}
+				state := next[req.Node]
+				if state.label == "" && (req.Kind == Reject || req.Kind == Unlabel) {
+					req.Kind = Unsure
+				}
+				switch req.Kind {
+				case Accept:
+					state.label = suggested[req.Node]
+				case Relabel:
+					req.To = classes[r.IntN(len(classes))]
+					state.label = req.To
+				case Unlabel:
+					state.label = ""
+				}
+				state.decision = req.Kind
+				next[req.Node] = state
+				reqs = append(reqs, req)
+			}
+			stack = append(stack, now)
+			now = next
+			entries = append(entries, mustDecide(t, s, opt, reqs...)...)
+		case action < 8:
+			steps := 1 + r.IntN(4)
+			made, err := Undo(ctx, s, steps, opt, nil)
+			if steps > len(stack) {
+				if !errors.Is(err, ErrNothingToUndo) {
+					t.Fatalf("undo of %d steps of %d: got %v, want ErrNothingToUndo", steps, len(stack), err)
+				}
+				break
+			}
+			if err != nil {
+				t.Fatalf("undo of %d steps of %d: %v", steps, len(stack), err)
+			}
+			now = stack[len(stack)-steps]
+			stack = stack[:len(stack)-steps]
+			entries = append(entries, entriesOfWrite(t, s, made)...)
+		case action == 8:
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s = openDir(t, dir)
+		default:
+			if err := errors.Join(s.Compact(ctx, nil), index.Compact(ctx, s)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		past = append(past, moment{clock, now})
+		if got := states(t, s); !maps.Equal(got, now) {
+			t.Fatalf("got %v, want %v", got, now)
+		}
+	}
+	if got := historyOf(t, s, kv.NoNode); !sameEntries(got, entries) {
+		t.Fatalf("history: got %+v, want %+v", got, entries)
+	}
+	for v := range now {
+		var want []Decision
+		for _, d := range entries {
+			if d.Node == v {
+				want = append(want, d)
+			}
+		}
+		if got := historyOf(t, s, v); !sameEntries(got, want) {
+			t.Fatalf("history of node number %d: got %+v, want %+v", v, got, want)
+		}
+	}
+	view(t, s, func(tx *kv.Tx) error {
+		for _, m := range past {
+			differ, err := LabelsAt(ctx, tx, m.time)
+			if err != nil {
+				return err
+			}
+			got := maps.Clone(now)
+			for v, was := range differ {
+				got[v] = nodeState{was.Label, was.Decision}
+			}
+			if !maps.Equal(got, m.states) {
+				t.Fatalf("as of %v: got %v, want %v", m.time, got, m.states)
+			}
+		}
+		labels, err := OriginalLabels(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for v, label := range labels {
+			if original[v].label != label {
+				t.Errorf("original label of node number %d: got %q, want %q", v, label, original[v].label)
+			}
+		}
+		for v := range now {
+			if _, decided := labels[v]; !decided && now[v] != original[v] {
+				t.Errorf("node number %d has changed and no original label", v)
+			}
+		}
+		return nil
+	})
+}
+
+// The many of a bulk write are one step, all or nothing, and leave the same as one by one.
+func TestDecideInBulk(t *testing.T) {
+	one, many := scored(t, 11, 400), scored(t, 11, 400)
+	var reqs []Request
+	for v, state := range states(t, one) {
+		kind := Kind(1 + v%5)
+		if state.label == "" {
+			kind = Unsure
+		}
+		req := Request{Node: v, Kind: kind}
+		if kind == Relabel {
+			req.To = "beta"
+		}
+		reqs = append(reqs, req)
+	}
+	opt := Options{Why: strings.Repeat("y", MaxWhy), Now: at(noon)}
+	made := mustDecide(t, many, opt, reqs...)
+	half := len(reqs) / 2
+	mustDecide(t, one, Options{Now: at(noon)}, reqs[:half]...)
+	mustDecide(t, one, Options{Now: at(noon)}, reqs[half:]...)
+	if len(made) != len(reqs) || made[0].Step != 1 || made[len(made)-1].Step != 1 {
+		t.Errorf("got %d decisions in steps %d to %d, want %d in step 1", len(made), made[0].Step, made[len(made)-1].Step, len(reqs))
+	}
+	if got, want := states(t, many), states(t, one); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	before := states(t, one)
+	var bad []Request
+	for v := range kv.NodeID(401) { // the last is not there
+		bad = append(bad, Request{Node: v, Kind: Unsure})
+	}
+	if _, err := Write(context.Background(), many, bad, opt); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("with a node that is not there: got %v, want kv.ErrNotFound", err)
+	}
+	if got := states(t, many); !maps.Equal(got, before) || len(historyOf(t, many, kv.NoNode)) != len(reqs) {
+		t.Errorf("after a refusal: got %d entries, want %d and the store as it was", len(historyOf(t, many, kv.NoNode)), len(reqs))
+	}
+	back, err := Undo(context.Background(), many, 1, opt, nil)
+	if err != nil || back.Len() != int64(len(reqs)) {
+		t.Fatalf("undo: got %d entries, %v, want %d", back.Len(), err, len(reqs))
+	}
+	mustUndo(t, one, 2)
+	if got, want := states(t, many), states(t, one); !maps.Equal(got, want) {
+		t.Errorf("after undo: got %v, want %v", got, want)
+	}
+}
+
+// rewritten changes an entry.
+func rewritten(seq int64, change func(d *historyRecord)) func(tx *kv.Tx, _ kv.NodeID) error {
+	return func(tx *kv.Tx, _ kv.NodeID) error {
+		d, err := readDecision(tx, seq)
+		if err != nil {
+			return err
+		}
+		change(&d)
+		return tx.Space(historySpace).Put(entryKey(seq), d.append(nil))
+	}
+}
+
+// What cannot be read is an error, and never another history.
+func TestHistoryOfDamagedEntries(t *testing.T) {
+	s := loaded(t, 13, 60)
+	v := labelledNode(t, s, 0)
+	for range 3 {
+		mustDecide(t, s, Options{Now: at(noon)}, Request{Node: v, Kind: Unsure})
+	}
+	undamaged := errors.New("takes the damage back")
+	for name, damage := range map[string]func(tx *kv.Tx, _ kv.NodeID) error{
+		"first missing": func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(1)) },
+		"missing":       func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(2)) },
+		"other node":    rewritten(2, func(d *historyRecord) { d.Node++ }),
+		"no node":       rewritten(2, func(d *historyRecord) { d.Node = kv.NoNode }),
+		"another form":  func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put(entryKey(2), nil) },
+	} {
+		err := s.Update(func(tx *kv.Tx) error {
+			if err := damage(tx, v); err != nil {
+				return err
+			}
+			for _, node := range []kv.NodeID{kv.NoNode, v} {
+				var last error
+				for _, last = range History(context.Background(), tx, node) {
+				}
+				if whole := node == kv.NoNode && name == "other node"; !whole && !errors.Is(last, kv.ErrCorrupt) {
+					t.Errorf("%s, history of node number %d: got %v, want kv.ErrCorrupt", name, node, last)
+				}
+			}
+			_, err := LabelsAt(context.Background(), tx, noon.Add(-1))
+			if name != "other node" && !errors.Is(err, kv.ErrCorrupt) {
+				t.Errorf("%s, as of the beginning: got %v, want kv.ErrCorrupt", name, err)
+			}
+			return undamaged
+		})
+		if err != undamaged {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+}
+
+// Whatever does not fit together is found.
+func TestCheckHistoryFinds(t *testing.T) {
+	s := loaded(t, 12, 60)
+	v := kv.NodeID(0)
+	for states(t, s)[v].label == "" {
+		v++
+	}
+	mustDecide(t, s, Options{Now: at(noon)}, Request{Node: v, Kind: Relabel, To: "beta"})
+	mustDecide(t, s, Options{Now: at(noon)}, Request{Node: v, Kind: Relabel, To: "gamma"})
+	mustUndo(t, s, 1)
+	if problems := historyProblems(t, s); len(problems) > 0 {
+		t.Fatalf("before any damage: got %v", problems)
+	}
+	undamaged := errors.New("takes the damage back")
+	for _, test := range []struct {
+		name   string
+		damage func(tx *kv.Tx, v kv.NodeID) error
+		want   string
+	}{
+		{"label", func(tx *kv.Tx, v kv.NodeID) error { return tx.SetLabel(v, "alpha") }, "has the label"},
+		{"decision", func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v, Column, kv.StringValue("unsure")) }, "has the decision"},
+		{"decision without entry", func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v+1, Column, kv.StringValue("unsure")) }, "no entry is about it"},
+		{"entry", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(2)) }, "entry 3 follows entry 1"},
+		{"last entry", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(3)) }, "it is missing"},
+		{"node's entry", func(tx *kv.Tx, v kv.NodeID) error { return tx.Space(historySpace).Delete(nodeKey(v, 2)) }, "not found by its node"},
+		{"body", func(tx *kv.Tx, _ kv.NodeID) error {
+			return tx.Space(historySpace).Put(entryKey(2), []byte{historyForm})
+		}, "another length"},
+		{"form", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put(entryKey(2), []byte{9}) }, "another form"},
+		{"key", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put([]byte("Dx"), []byte{9}) }, "an entry under 4478"},
+		{"node's key", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put([]byte("N"), nil) }, "an entry under 4e"},
+		{"column", func(tx *kv.Tx, _ kv.NodeID) error { return tx.DropColumn(Column) }, "no column decision"},
+		{"time", rewritten(2, func(d *historyRecord) { d.Entered = noon.Add(-time.Second) }), "before the entry before it"},
+		{"step", rewritten(2, func(d *historyRecord) { d.Step = 3 }), "place 0 of step 3, after place 0 of step 1"},
+		{"place", rewritten(2, func(d *historyRecord) { d.place = 2 }), "contradicts its place"},
+		{"kind", rewritten(2, func(d *historyRecord) { d.Kind = 7 }), "it is no decision"},
+		{"node", rewritten(2, func(d *historyRecord) { d.Node = 60 }), "node number 60 of 60"},
+		{"no node", rewritten(2, func(d *historyRecord) { d.Node = kv.NoNode }), "it is about no node"},
+		{"id", rewritten(2, func(d *historyRecord) { d.ID = "n" }), `is about node "n"`},
+		{"undone", rewritten(2, func(d *historyRecord) { d.From = "alpha" }), "entry 3 does not take entry 2 back"},
+		{"undoes", rewritten(3, func(d *historyRecord) { d.Undoes = 3 }), "contradicts its place"},
+	} {
+		var problems []kv.Problem
+		err := s.Update(func(tx *kv.Tx) error {
+			if err := test.damage(tx, v); err != nil {
+				return err
+			}
+			err := Check(context.Background(), tx, func(p kv.Problem) { problems = append(problems, p) })
+			for _, node := range []kv.NodeID{kv.NoNode, v} {
+				for _, err := range History(context.Background(), tx, node) {
+					if err != nil && !errors.Is(err, kv.ErrCorrupt) {
+						t.Errorf("%s: history of node number %d: got %v, want kv.ErrCorrupt", test.name, node, err)
+					}
+				}
+			}
+			return errors.Join(err, undamaged)
+		})
+		if !errors.Is(err, undamaged) || err.Error() != undamaged.Error() {
+			t.Fatalf("%s: %v", test.name, err)
+		}
+		if !slices.ContainsFunc(problems, func(p kv.Problem) bool { return strings.Contains(p.What, test.want) }) {
+			t.Errorf("%s: got %v, want one that says %q", test.name, problems, test.want)
+		}
+	}
+}
+
+// oneTimeEntry is an entry of form 1.
+var oneTimeEntry = []byte("\x01\x04\x01\x80\xc0\xa9\xf3\xb1\x8c\xa6\x06\x03\x01\x00\x01\x00" +
+	"\x00\x00\x00\x00\x00\x00\xe0\x3f\x02\x02p3\x01a\x01b\x01w\x00")
+
+// Entries of form 1 are read with one time for both, and written again as the others are.
+func TestParseDecisionOfOneTime(t *testing.T) {
+	got, err := parseDecision(9, oneTimeEntry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := historyRecord{Decision{
+		Seq: 9, Step: 4, Time: noon, Entered: noon, Node: 3, ID: "p3", Kind: Accept, From: "a", To: "b", After: Accept,
+		Who: "w", Score: 0.5, Undoes: 2,
+	}, 1}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	again, err := parseDecision(9, got.append(nil))
+	if err != nil || again != want {
+		t.Errorf("written again: got %+v, %v, want %+v", again, err, want)
+	}
+}
+
+func FuzzParseDecision(f *testing.F) {
+	d := historyRecord{Decision{
+		Seq: 9, Step: 4, Time: noon, Entered: noon.Add(time.Hour), Node: 3, ID: "p3", Kind: Accept, From: "a", To: "b", After: Accept, Who: "w", Score: 0.5, Undoes: 2,
+	}, 1}
+	f.Add(int64(9), d.append(nil))
+	f.Add(int64(1), []byte{historyForm})
+	f.Add(int64(9), oneTimeEntry)
+	f.Fuzz(func(t *testing.T, seq int64, body []byte) {
+		d, err := parseDecision(seq, body)
+		if err != nil {
+			if !errors.Is(err, kv.ErrCorrupt) {
+				t.Fatalf("got %v, want kv.ErrCorrupt", err)
+			}
+			return
+		}
+		again, err := parseDecision(seq, d.append(nil))
+		if err != nil || !sameEntries([]Decision{again.Decision}, []Decision{d.Decision}) || again.place != d.place {
+			t.Fatalf("read back: got %+v, %v, want %+v", again, err, d)
+		}
+	})
+}

@@ -1,0 +1,226 @@
+package decide
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+	"unicode/utf8"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// The history is the kv.Space "history", of which no entry is ever changed or deleted. It holds two sorts of records:
+//
+//	'D' seq       an entry
+//	'N' node seq  nothing: entry seq is about the node
+//
+// seq in 8 bytes, node in 4, big endian. An entry is, after a byte for the form, 2,
+//
+//	step, place     uvarints, place counted from 0 in the step
+//	time, entered   varints, microseconds since 1970
+//	node            uvarint
+//	kind, before, after  a byte each
+//	run             varint
+//	score           8 bytes, little-endian IEEE 754
+//	undoes          uvarint
+//	id, from, to, who, why   a uvarint for the length, and the bytes
+//
+// The id is there so that a history can be read by itself. Entries of form 1 have no entered: time is both. They are read
+// as they are, and stay so.
+const (
+	historySpace = "history"
+
+	entryTag = 'D'
+	nodeTag  = 'N'
+
+	historyForm        = 2
+	historyFormOneTime = 1
+)
+
+// A historyRecord is an entry with its place in its step.
+type historyRecord struct {
+	Decision
+	place int64
+}
+
+func entryKey(seq int64) []byte { return binary.BigEndian.AppendUint64([]byte{entryTag}, uint64(seq)) }
+
+// nodeEntries is where the entries of a node begin.
+func nodeEntries(v kv.NodeID) []byte {
+	return binary.BigEndian.AppendUint32([]byte{nodeTag}, uint32(v))
+}
+
+func nodeKey(v kv.NodeID, seq int64) []byte {
+	return binary.BigEndian.AppendUint64(nodeEntries(v), uint64(seq))
+}
+
+// parseNodeKey is the inverse of nodeKey; false where key is none.
+func parseNodeKey(key []byte) (v kv.NodeID, seq int64, ok bool) {
+	if len(key) != 1+4+8 || key[0] != nodeTag {
+		return 0, 0, false
+	}
+	return kv.NodeID(binary.BigEndian.Uint32(key[1:])), int64(binary.BigEndian.Uint64(key[5:])), true
+}
+
+// append adds the record to b.
+func (d *historyRecord) append(b []byte) []byte {
+	b = append(b, historyForm)
+	b = binary.AppendUvarint(b, uint64(d.Step))
+	b = binary.AppendUvarint(b, uint64(d.place))
+	b = binary.AppendVarint(b, d.Time.UnixMicro())
+	b = binary.AppendVarint(b, d.Entered.UnixMicro())
+	b = binary.AppendUvarint(b, uint64(d.Node))
+	b = append(b, byte(d.Kind), byte(d.Before), byte(d.After))
+	b = binary.AppendVarint(b, d.Run)
+	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(d.Score))
+	b = binary.AppendUvarint(b, uint64(d.Undoes))
+	for _, text := range []string{d.ID, d.From, d.To, d.Who, d.Why} {
+		b = binary.AppendUvarint(b, uint64(len(text)))
+		b = append(b, text...)
+	}
+	return b
+}
+
+// parseDecision reads the record of entry seq; kv.ErrCorrupt where it is none.
+func parseDecision(seq int64, b []byte) (d historyRecord, err error) {
+	if len(b) == 0 || b[0] != historyForm && b[0] != historyFormOneTime {
+		return d, corruptEntry(seq, "it has another form")
+	}
+	r := recordReader{b: b[1:]}
+	d.Seq, d.Step, d.place = seq, r.count(), r.count()
+	d.Time = time.UnixMicro(r.varint()).UTC()
+	if d.Entered = d.Time; b[0] == historyForm {
+		d.Entered = time.UnixMicro(r.varint()).UTC()
+	}
+	node := r.count()
+	d.Node = kv.NodeID(node)
+	d.Kind, d.Before, d.After = Kind(r.byte()), Kind(r.byte()), Kind(r.byte())
+	d.Run = r.varint()
+	d.Score = math.Float64frombits(r.uint64())
+	d.Undoes = r.count()
+	for _, text := range []*string{&d.ID, &d.From, &d.To, &d.Who, &d.Why} {
+		*text = r.text()
+	}
+	switch {
+	case r.failed || len(r.b) > 0:
+		return d, corruptEntry(seq, "it has another length")
+	case node >= int64(kv.NoNode):
+		return d, corruptEntry(seq, "it is about no node")
+	case !d.Kind.isDecision() || d.Before > Unsure || d.After > Unsure:
+		return d, corruptEntry(seq, "it is no decision")
+	case d.Step < 1 || d.place >= seq || d.Undoes >= seq:
+		return d, corruptEntry(seq, "it contradicts its place in the history")
+	}
+	return d, nil
+}
+
+func corruptEntry(seq int64, what string) error {
+	return fmt.Errorf("history entry %d: %w: %s", seq, kv.ErrCorrupt, what)
+}
+
+// A recordReader takes a record apart. After what is not there everything is zero.
+type recordReader struct {
+	b      []byte
+	failed bool
+}
+
+// take is the next n bytes.
+func (r *recordReader) take(n uint64) []byte {
+	if r.failed || n > uint64(len(r.b)) {
+		r.failed = true
+		return nil
+	}
+	taken := r.b[:n]
+	r.b = r.b[n:]
+	return taken
+}
+
+// count is a uvarint that fits an int64.
+func (r *recordReader) count() int64 {
+	x, n := binary.Uvarint(r.b)
+	if n <= 0 || x > math.MaxInt64 {
+		r.failed = true
+		return 0
+	}
+	r.take(uint64(n))
+	return int64(x)
+}
+
+func (r *recordReader) varint() int64 {
+	x, n := binary.Varint(r.b)
+	if n <= 0 {
+		r.failed = true
+		return 0
+	}
+	r.take(uint64(n))
+	return x
+}
+
+func (r *recordReader) byte() byte {
+	if b := r.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *recordReader) uint64() uint64 {
+	if b := r.take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+func (r *recordReader) text() string {
+	text := string(r.take(uint64(r.count())))
+	if !utf8.ValidString(text) {
+		r.failed = true
+	}
+	return text
+}
+
+// readDecision reads entry seq, which must be there.
+func readDecision(tx *kv.Tx, seq int64) (historyRecord, error) {
+	body, err := tx.Space(historySpace).Get(entryKey(seq))
+	if errors.Is(err, kv.ErrNotFound) {
+		return historyRecord{}, corruptEntry(seq, "it is missing")
+	}
+	if err != nil {
+		return historyRecord{}, fmt.Errorf("history entry %d: %w", seq, err)
+	}
+	return parseDecision(seq, body)
+}
+
+// Newest returns the number of the newest entry; 0 where there is none.
+func Newest(tx *kv.Tx) (seq int64, err error) {
+	last, err := lastDecision(tx)
+	return last.Seq, err
+}
+
+// lastDecision is the newest entry; zero where there is none.
+func lastDecision(tx *kv.Tx) (historyRecord, error) {
+	for e, err := range tx.Space(historySpace).Descend(entryKey(math.MaxInt64)) {
+		if err != nil {
+			return historyRecord{}, fmt.Errorf("history: %w", err)
+		}
+		seq, err := parseEntryKey(e.Key)
+		if err != nil {
+			return historyRecord{}, err
+		}
+		return parseDecision(seq, e.Value)
+	}
+	return historyRecord{}, nil
+}
+
+// parseEntryKey is the inverse of entryKey.
+func parseEntryKey(key []byte) (seq int64, err error) {
+	if len(key) != 1+8 || key[0] != entryTag {
+		return 0, fmt.Errorf("history: %w: an entry under %x", kv.ErrCorrupt, key)
+	}
+	seq = int64(binary.BigEndian.Uint64(key[1:]))
+	if seq < 1 {
+		return 0, fmt.Errorf("history: %w: an entry under number %d", kv.ErrCorrupt, seq)
+	}
+	return seq, nil
+}

@@ -1,0 +1,307 @@
+package decide
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// lookEvery is how many entries or nodes are read between two looks at the context.
+const lookEvery = 512
+
+// A StepWriter takes the decisions of WriteSteps, one step after another.
+type StepWriter struct {
+	ctx     context.Context
+	tx      *kv.Tx
+	classes map[string]bool
+
+	first, seq int64     // the first entry, and the newest
+	step       int64     // of the newest entry
+	place      int64     // of the next entry in its step
+	who, why   string    // of the step
+	time       time.Time // of the step
+	entered    time.Time // of the newest entry, and of the step
+
+	steps, unscored int64 // so far
+	isBegun         bool  // a step has begun
+	take            func(d draft) error
+}
+
+// newStepWriter begins where the history ends. Take is handed the drafts, in order.
+func newStepWriter(ctx context.Context, tx *kv.Tx, take func(d draft) error) (*StepWriter, error) {
+	last, err := lastDecision(tx)
+	if err != nil {
+		return nil, err
+	}
+	w := &StepWriter{
+		ctx: ctx, tx: tx, classes: make(map[string]bool, len(tx.Classes())), take: take,
+		first: last.Seq + 1, seq: last.Seq, step: last.Step, entered: last.Entered,
+	}
+	for _, name := range tx.Classes() {
+		w.classes[name] = true
+	}
+	return w, nil
+}
+
+// entries are those so far.
+func (w *StepWriter) entries() Entries {
+	return Entries{First: w.first, Last: w.seq, Steps: w.steps, Unscored: w.unscored}
+}
+
+// Begin begins a step. One that nothing is added to is no step. A node may be decided on once in each step.
+func (w *StepWriter) Begin(opt Options) error {
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return fmt.Errorf("decision: %w", err)
+	}
+	w.isBegun, w.place = true, 0
+	w.who, w.why = opt.Who, opt.Why
+	now := opt.Now()
+	if w.time = now; !opt.Made.IsZero() {
+		w.time = opt.Made.UTC().Truncate(time.Microsecond)
+	}
+	if now.After(w.entered) {
+		w.entered = now
+	}
+	return nil
+}
+
+// Add adds a decision to the step that began last.
+func (w *StepWriter) Add(req Request) error {
+	if int64(req.Node) >= int64(w.tx.NumNodes()) {
+		return cmp.Or(w.tx.Err(), fmt.Errorf("node number %d of %d: %w", req.Node, w.tx.NumNodes(), kv.ErrNotFound))
+	}
+	var err error
+	switch {
+	case !w.isBegun:
+		err = fmt.Errorf("decision before a step was begun: %w", ErrOptions)
+	case !req.Kind.isDecision():
+		err = fmt.Errorf("%s: want accept, reject, relabel, unlabel or unsure: %w", req.Kind, ErrOptions)
+	case req.Kind == Relabel && !w.classes[req.To]:
+		err = fmt.Errorf("relabel: class %q: the store has %s: %w", req.To, listClasses(w.tx.Classes()), ErrUnknownClass)
+	case req.Kind != Relabel && req.To != "":
+		err = fmt.Errorf("%s with the label %q, which goes with relabel: %w", req.Kind, req.To, ErrOptions)
+	}
+	if err != nil {
+		return nodeError(w.tx, req.Node, err)
+	}
+	return w.add(draft{
+		historyRecord: historyRecord{Decision: Decision{Node: req.Node, Kind: req.Kind, To: req.To, After: req.Kind}},
+		shown:         req.Shown,
+	})
+}
+
+// add gives a draft its place in the history.
+func (w *StepWriter) add(d draft) error {
+	if (w.seq-w.first+1)%lookEvery == 0 && w.ctx.Err() != nil {
+		return w.ctx.Err()
+	}
+	if w.place == 0 {
+		w.step++
+		w.steps++
+	}
+	w.seq++
+	d.Seq, d.Step, d.place = w.seq, w.step, w.place
+	d.Time, d.Entered, d.Who, d.Why = w.time, w.entered, w.who, w.why
+	w.place++
+	if d.unscored {
+		w.unscored++
+	}
+	return w.take(d)
+}
+
+// A draft is an entry whose node has not been read. It lacks Before, From, ID, Run and Score. It has To only for Relabel
+// and undo.
+type draft struct {
+	historyRecord
+	shown    *Shown // nil: whatever the node is like
+	unscored bool   // of an undo: the score of the node goes
+}
+
+// A nodeState is what decisions change of a node.
+type nodeState struct {
+	label    string // "" is none
+	decision Kind
+}
+
+// A nodeFacts is all that an entry says of its node.
+type nodeFacts struct {
+	nodeState
+	id        string
+	suggested string // "" is none
+	run       int64
+	score     float64 // NaN: none
+}
+
+// readFacts reads the facts of a node, given the values of its columns, null of columns that are not there.
+func readFacts(id string, value func(column string) (kv.Value, error)) (f nodeFacts, err error) {
+	var values [5]kv.Value
+	for i, column := range []string{kv.LabelColumn, Column, SuggestedColumn, RunColumn, ScoreColumn} {
+		if values[i], err = value(column); err != nil {
+			return f, err
+		}
+	}
+	f = nodeFacts{id: id, suggested: values[2].Str(), run: values[3].Int(), score: math.NaN()}
+	if !values[4].IsNull() {
+		f.score = values[4].Float()
+	}
+	f.label = values[0].Str()
+	f.decision, err = InForce(values[1])
+	return f, err
+}
+
+// shown is what a person would see of a node.
+func (f *nodeFacts) shown() Shown {
+	return Shown{Label: f.label, Suggested: f.suggested, Decision: f.decision, Run: f.run}
+}
+
+// complete makes an entry of a draft, and the facts what they are after it. The error is a *ChangedError of one node where
+// the node is not as it was shown.
+func (d *draft) complete(f *nodeFacts) error {
+	if d.shown != nil && *d.shown != f.shown() {
+		return &ChangedError{Count: 1, First: []ChangedNode{{ID: f.id, Was: *d.shown, Is: f.shown()}}}
+	}
+	d.ID, d.From, d.Before, d.Run, d.Score = f.id, f.label, f.decision, f.run, f.score
+	if d.Undoes == 0 {
+		switch d.Kind {
+		case Accept:
+			if f.suggested == "" {
+				return fmt.Errorf("node %s: accept: %w", f.id, ErrNoSuggestion)
+			}
+			d.To = f.suggested
+		case Reject, Unlabel:
+			if f.label == "" {
+				return fmt.Errorf("node %s: %s: %w", f.id, d.Kind, ErrUnlabelled)
+			}
+			if d.Kind == Reject {
+				d.To = f.label
+			}
+		case Unsure:
+			d.To = f.label
+		}
+	}
+	f.label, f.decision = d.To, d.After
+	if d.unscored {
+		f.score = math.NaN()
+	}
+	return nil
+}
+
+// readState reads what decisions change of a node.
+func readState(tx *kv.Tx, v kv.NodeID) (state nodeState, err error) {
+	label, err := tx.Value(v, kv.LabelColumn)
+	if err != nil {
+		return state, err
+	}
+	word, err := valueOrNull(tx, v, Column)
+	if err != nil {
+		return state, err
+	}
+	state.label = label.Str()
+	state.decision, err = InForce(word)
+	return state, err
+}
+
+// InForce is the Kind that a value of Column stands for; kv.ErrCorrupt for a word that is none.
+func InForce(word kv.Value) (Kind, error) {
+	if word.IsNull() {
+		return None, nil
+	}
+	kind, err := ParseKind(word.Str())
+	if err != nil {
+		return None, fmt.Errorf("column %s is %q: %w", Column, word.Str(), kv.ErrCorrupt)
+	}
+	return kind, nil
+}
+
+// valueOrNull is a value of a node, null where the store has no such column.
+func valueOrNull(tx *kv.Tx, v kv.NodeID, column string) (kv.Value, error) {
+	value, err := tx.Value(v, column)
+	if errors.Is(err, kv.ErrNoColumn) {
+		return kv.Value{}, nil
+	}
+	return value, err
+}
+
+// A ChangedError says that nothing was decided, since nodes are not what the decisions were about. It is an ErrChanged.
+type ChangedError struct {
+	Count int64         // of the nodes
+	First []ChangedNode // at most ten of them, in the order of the requests
+}
+
+// A ChangedNode is a node that was shown in one way, and is in another.
+type ChangedNode struct {
+	ID      string
+	Was, Is Shown
+}
+
+// maxChangedNamed is how many nodes a ChangedError names.
+const maxChangedNamed = 10
+
+// join adds what changed of later nodes.
+func (e *ChangedError) join(later *ChangedError) {
+	e.Count += later.Count
+	e.First = append(e.First, later.First[:min(len(later.First), maxChangedNamed-len(e.First))]...)
+}
+
+// Is reports that it is an ErrChanged.
+func (e *ChangedError) Is(target error) bool { return target == ErrChanged }
+
+// Error reads "2 nodes have changed since they were shown: p17 (the suggestion was Theory, is Systems), …".
+func (e *ChangedError) Error() string {
+	text := fmt.Sprintf("%d nodes have changed since they were shown: ", e.Count)
+	if e.Count == 1 {
+		text = "1 node has changed since it was shown: "
+	}
+	for i, n := range e.First {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%s (%s)", n.ID, n.change())
+	}
+	if more := e.Count - int64(len(e.First)); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// change says what is not what it was.
+func (n *ChangedNode) change() string {
+	text := func(label string) string { return cmp.Or(label, "none") }
+	switch {
+	case n.Was.Label != n.Is.Label:
+		return fmt.Sprintf("the label was %s, is %s", text(n.Was.Label), text(n.Is.Label))
+	case n.Was.Suggested != n.Is.Suggested:
+		return fmt.Sprintf("the suggestion was %s, is %s", text(n.Was.Suggested), text(n.Is.Suggested))
+	case n.Was.Decision != n.Is.Decision:
+		return fmt.Sprintf("the decision was %s, is %s", text(n.Was.Decision.String()), text(n.Is.Decision.String()))
+	default:
+		return fmt.Sprintf("its score was of run %d, is of run %d", n.Was.Run, n.Is.Run)
+	}
+}
+
+// nodeError says of which node err speaks, by its external id.
+func nodeError(tx *kv.Tx, v kv.NodeID, err error) error {
+	id, idErr := tx.ID(v)
+	if idErr != nil {
+		return errors.Join(err, idErr)
+	}
+	return fmt.Errorf("node %s: %w", id, err)
+}
+
+// listClasses prints the first few class names.
+func listClasses(classes []string) string {
+	const few = 8
+	if len(classes) == 0 {
+		return "none"
+	}
+	if len(classes) > few {
+		return fmt.Sprintf("%q and %d more", classes[:few], len(classes)-few)
+	}
+	return fmt.Sprintf("%q", classes)
+}

@@ -1,0 +1,125 @@
+package decide
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/kvtest"
+	"github.com/graphcleaner/graphcleaner/internal/memdir"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+func TestMain(m *testing.M) { os.Exit(memdir.Tests(m).Run()) }
+
+var storeClasses = []string{"alpha", "beta", "gamma", "δelta"}
+
+// loadDir makes the directory of a store of n nodes in four classes, of which one in forty is unlabelled.
+func loadDir(t *testing.T, seed uint64, n int) string {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 0))
+	dir := filepath.Join(t.TempDir(), "store")
+	l, err := kv.NewLoader(dir, kv.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v := range n {
+		node := kv.Node{ID: fmt.Sprintf("n%d", v), Label: storeClasses[r.IntN(4)]}
+		if v%40 == 17 {
+			node.Label = ""
+		}
+		if err := l.AddNode(node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Commit(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func openDir(t *testing.T, dir string) *kv.Store {
+	t.Helper()
+	s, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// loaded is a store that no run has scored, closed when the test ends.
+func loaded(t *testing.T, seed uint64, n int) *kv.Store {
+	t.Helper()
+	s := openDir(t, loadDir(t, seed, n))
+	t.Cleanup(func() {
+		mustEndSound(t, s)
+		if err := s.Close(); err != nil {
+			t.Errorf("closing the store: %v", err)
+		}
+	})
+	return s
+}
+
+// scored is a store that has what a run writes.
+func scored(t *testing.T, seed uint64, n int) *kv.Store {
+	t.Helper()
+	s := loaded(t, seed, n)
+	score(t, s, seed)
+	t.Cleanup(func() { mustEndTrue(t, s) })
+	return s
+}
+
+// score writes what a run writes, drawn.
+func score(t *testing.T, s *kv.Store, seed uint64) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 1))
+	err := s.Update(func(tx *kv.Tx) error {
+		for name, kind := range map[string]kv.Kind{ScoreColumn: kv.KindSingle, SuggestedColumn: kv.KindClass, RunColumn: kv.KindInt} {
+			if err := tx.AddColumn(name, kind); err != nil {
+				return err
+			}
+		}
+		for v := range kv.NodeID(tx.NumNodes()) {
+			if err := tx.SetValue(v, SuggestedColumn, kv.StringValue(storeClasses[r.IntN(4)])); err != nil {
+				return err
+			}
+			if err := tx.SetValue(v, RunColumn, kv.IntValue(1)); err != nil {
+				return err
+			}
+			label, err := tx.Value(v, kv.LabelColumn)
+			if err != nil {
+				return err
+			}
+			if label.IsNull() {
+				continue
+			}
+			if err := tx.SetValue(v, ScoreColumn, kv.FloatValue(float64(r.Float32()))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mustEndSound fails the test where the store or its indexes are damaged.
+func mustEndSound(t *testing.T, s *kv.Store) {
+	t.Helper()
+	kvtest.Check(t, s)
+	view(t, s, func(tx *kv.Tx) error {
+		return index.Check(context.Background(), tx, func(p kv.Problem) { t.Errorf("index after the test: %s", p) })
+	})
+}
+
+func view(t *testing.T, s *kv.Store, fn func(tx *kv.Tx) error) {
+	t.Helper()
+	if err := s.View(fn); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,72 @@
+package confident
+
+import (
+	"math"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+)
+
+// Flips returns what synthetic mislabels are drawn from [c×c]: row j is the distribution of the label that
+// is planted on a node labelled j. It is column j of the transition matrix without its diagonal, renormalised; where
+// the column has no mass off the diagonal, or is NaN, it is uniform over the other classes. With a single class there
+// is no other, and the row is zero.
+func Flips(transition *classmatrix.Matrix) [][]float64 {
+	c := transition.Classes
+	flip, mass := classmatrix.Dense(c), make([]float64, c)
+	for _, cell := range transition.Cells {
+		if cell.Row != cell.Column {
+			flip[cell.Column][cell.Row] = cell.Value
+			mass[cell.Column] += cell.Value
+		}
+	}
+	for j, row := range flip {
+		for i := range row {
+			switch {
+			case i == j:
+			case mass[j] > 0 && !math.IsInf(mass[j], 0):
+				row[i] /= mass[j]
+			default: // also where the column is NaN
+				row[i] = 1 / float64(c-1)
+			}
+		}
+	}
+	return flip
+}
+
+// UniformFlips are Flips of a transition matrix that says nothing.
+func UniformFlips(classes int) [][]float64 {
+	return Flips(&classmatrix.Matrix{Classes: classes})
+}
+
+// Noise is what the fitting set says of how labels go wrong.
+type Noise struct {
+	GivenCounts []float64 // fitting nodes by given label [c]
+	Thresholds  []float64 // of the classes [c]
+
+	Joint        *classmatrix.Matrix // counts [c×c]: given label, confident class
+	Distribution *classmatrix.Matrix // see JointDistribution
+	Transition   *classmatrix.Matrix // Q[i][j] = P(ỹ = i | y* = j); a class that no node confidently has is NaN
+}
+
+// New completes the noise of a confident joint.
+func New(givenCounts, thresholds []float64, joint *classmatrix.Matrix) Noise {
+	distribution := JointDistribution(joint, givenCounts)
+	return Noise{
+		GivenCounts:  givenCounts,
+		Thresholds:   thresholds,
+		Joint:        joint,
+		Distribution: distribution,
+		Transition:   distribution.ByColumn(),
+	}
+}
+
+// MislabelRate is the mass of the joint distribution off its diagonal: the share of labels estimated to be wrong.
+func (n Noise) MislabelRate() float64 {
+	var rate float64
+	for _, cell := range n.Distribution.Cells {
+		if cell.Row != cell.Column {
+			rate += cell.Value
+		}
+	}
+	return rate
+}

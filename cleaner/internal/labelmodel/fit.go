@@ -1,0 +1,644 @@
+package labelmodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// How a label model is fitted.
+const (
+	// modelCells bounds the rows of a fit times the classes.
+	modelCells = 1 << 19
+	modelRows  = 1 << 16
+
+	// Neighbours share what they know, so that the labels say less than as many independent ones would: their likelihood
+	// counts to the power 1/dependence.
+	dependence = 3
+
+	weightPenalty   = 1     // half the square of each standardized weight, of the log-likelihood
+	flipShare       = 0.004 // of the rows: the counts that lean wrong labels to the uniform distribution,
+	leastFlips      = 2     // but at least so many
+	leastFlipCount  = 1e-3  // expected wrong labels of a pair of classes that are kept
+	leastBackground = 1e-3  // share of the top class that is kept
+	noBackground    = -1    // in place of a quantile of B,
+	clearDecile     = 0.1   // which nearly all rows of a top class are above,
+	clearMedian     = 0.5   // or half of them
+	manyWrong       = 0.3   // share of labels that confident learning counts as wrong: from it on clearMedian is tried too
+	leastOfTop      = 10    // rows of a top class to have a background
+	heardWeight     = 0.33  // of the weight of P0 without a background: below it, one leaves hardly anything of the predictions
+	confusedRate    = 0.75  // of the rate with a background: where it is below without, labels are confused systematically
+
+	leastSweeps    = 6
+	mostHalvings   = 8    // of a Newton step
+	pathTolerance  = 1e-2 // gain in log-likelihood below which the sweeps end, on the grid
+	finalTolerance = 1e-3 // and at the rate chosen
+	sweepRows      = 256  // rows whose sums are one term of all sums
+)
+
+// MostSweeps is how many sweeps a fit takes at a rate, at most.
+const MostSweeps = 60
+
+// A labelFit fits a Model to given labels by maximum a posteriori. Rows are nodes that the base classifier was not
+// trained on, whose labels therefore say something that their predictions have not seen. With x as in Model, the
+// likelihood of given label i is
+//
+//	L_v = Σ_k P(y* = k) · P(ỹ = i | y* = k)
+//
+// At a fixed rate p the weights and U are found by expectation maximization: q_v(k), the posterior of the true class,
+// then one Newton step of the weights on Σ_v Σ_k q_v(k) log P(y* = k), which is concave, and U from the expected counts
+// of wrong labels.
+//
+// The likelihood has little to say of p where flips look like doubt: its profile over p is flat, and its maximum may be
+// at zero. So p is the mean of its distribution given the labels,
+//
+//	p ~ exp(log-likelihood(p)/dependence) · prior(p)
+//
+// Of a row whose true class a person has said, that class alone counts: L_v has one term; where a person has said that
+// the label is wrong, its class does not count. What people have said counts for p once more, and in full, in Calibration:
+// they say more than a label does.
+type labelFit struct {
+	classes, width int                     // of x
+	columns        []int                   // of the features, that x is made of, before the votes
+	votes          []float32               // n [rows×classes]; nil: x has none
+	given          []kv.Class              // [rows]
+	truth          []kv.Class              // [rows]: what a person has said, NoClass where nobody has; nil: nobody has of any
+	rates          []float64               // that are tried, ascending
+	uniform        bool                    // V stays uniform
+	background     *lines                  // B, a line a top class
+	scale          []float64               // of each feature: its standard deviation between the classes of a row
+	x              *scratch.Array[float32] // [rows×classes×width], centred on each row, divided by scale
+	posterior      *scratch.Array[float32] // q [rows×classes]
+	workers        int
+	prior          float64 // counts a true class
+}
+
+// Rows are what a Model is fitted to.
+type Rows struct {
+	Given []kv.Class // [rows]: the labels
+
+	// Truth is what a person has said of the true class [rows], NoClass where nobody has, AnotherClass where no more is known
+	// than that the label is wrong; nil: nobody has said anything of any.
+	Truth []kv.Class
+
+	Z              []float32 // features [rows×classes×width]
+	Votes          []float32 // n [rows×classes]; nil: none
+	Classes, Width int
+	Joint          float64 // share of labels that confident learning counts as wrong, no more than SeeDoubt believes
+	Doubtful       bool    // all labels are in doubt: see SeeDoubt
+}
+
+// AnotherClass is the truth of a node of which nothing is known but that its label was wrong.
+const AnotherClass = kv.NoClass - 1
+
+// MostRows is the most rows that a model of so many classes is fitted to: more would not make a handful of weights better.
+func MostRows(classes int) int { return min(modelCells/max(classes, 1), modelRows) }
+
+// Fit fits a Model to rows; whoever knows the compatibility puts it in. profile has the log-likelihoods at
+// the rates that were tried (ratesFor), over dependence. done, where not nil, is told of every rate that was tried.
+//
+// Two are fitted, with a background and without, and where very many labels seem wrong a third. Without it a systematic
+// confusion that the classifier has learned passes for doubt about the nodes, and the rate comes out too low. With it
+// classes that are hard to tell apart look certain, and the nodes with the least agreement are not told apart. So it is left
+// out unless the rate is far lower without it, and where it leaves hardly anything of the predictions: they are poor then,
+// and any rate fits. A background of the first
+// decile leaves a part of such a confusion; that of the median leaves none, but takes doubt for flips where few labels are
+// wrong.
+//
+// Where rows are doubtful it is left out as well, and wrong labels go anywhere: what predictions confuse would pass for
+// flips, of nearly every second label.
+func Fit(
+	ctx context.Context, dir *scratch.Dir, rows Rows, workers int, done func(rates, of int),
+) (model *Model, profile []float64, err error) {
+	tries := 2
+	if rows.Joint >= manyWrong {
+		tries = 3
+	}
+	if rows.Doubtful {
+		tries = 1
+	}
+	for i, quantile := range []float64{noBackground, clearDecile, clearMedian}[:tries] {
+		fitted, its, err := fitBehind(ctx, dir, rows, workers, quantile, func(rates, of int) {
+			if done != nil {
+				done(i*of+rates, tries*of)
+			}
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		least := confusedRate
+		if i == 2 && len(model.Background) > 0 {
+			least = 1
+		}
+		if i == 0 || model.Rate < least*fitted.Rate && fitted.Weights[0] >= heardWeight*model.Weights[0] {
+			model, profile = fitted, its
+		}
+	}
+	return model, profile, nil
+}
+
+// fitBehind fits one, with the background of a quantile.
+func fitBehind(
+	ctx context.Context, dir *scratch.Dir, rows Rows, workers int, quantile float64, done func(rates, of int),
+) (*Model, []float64, error) {
+	f, err := newLabelFit(ctx, dir, rows, evidenceColumns(rows.Width), workers, quantile)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, profile, err := f.fit(ctx, done)
+	return m, profile, errors.Join(err, f.Close())
+}
+
+// newLabelFit takes columns of the features of rows, and their votes. Rows that are not finite are left out: their x is
+// zero for all classes.
+func newLabelFit(
+	ctx context.Context, dir *scratch.Dir, of Rows, columns []int, workers int, quantile float64,
+) (f *labelFit, err error) {
+	rows, classes, width, z := len(of.Given), of.Classes, of.Width, of.Z
+	f = &labelFit{
+		classes: classes, width: len(columns), columns: columns, votes: of.Votes, uniform: of.Doubtful, workers: workers,
+		truth: of.Truth,
+		rates: RatesFor(classes), prior: max(leastFlips, flipShare*float64(rows)) / float64(classes),
+	}
+	if f.votes != nil {
+		f.width++
+	}
+	for r, y := range of.Given {
+		if !allFinite(z[r*classes*width : (r+1)*classes*width]) {
+			y = kv.NoClass
+		}
+		f.given = append(f.given, y)
+	}
+	if f.x, err = scratch.New[float32](dir, "log-features", rows*classes*f.width); err != nil {
+		return nil, err
+	}
+	if f.posterior, err = scratch.New[float32](dir, "posterior", rows*classes); err != nil {
+		return nil, errors.Join(err, f.x.Close())
+	}
+	tops := f.tops(z, width)
+	if f.background = newLines(classes, nil); quantile != noBackground {
+		f.measureBackground(z, width, tops, quantile)
+	}
+	if err := f.takeLogs(ctx, z, width, tops); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if err := f.standardize(ctx); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// Close gives the arrays back.
+func (f *labelFit) Close() error { return errors.Join(f.x.Close(), f.posterior.Close()) }
+
+// tops are the top classes of the rows, noTop where several have the largest prediction.
+func (f *labelFit) tops(z []float32, width int) []int {
+	tops := make([]int, len(f.given))
+	for r := range tops {
+		tops[r] = topClass(z[r*f.classes*width:], f.classes, width)
+	}
+	return tops
+}
+
+// measureBackground is B: of the rows with a top class, a quantile of what is predicted of each other class, over that of
+// the top class. The others are predicted as much, clear ones too.
+func (f *labelFit) measureBackground(z []float32, width int, tops []int, quantile float64) {
+	byTop := make([][]int, f.classes)
+	for r, top := range tops {
+		if f.given[r] != kv.NoClass && top != noTop {
+			byTop[top] = append(byTop[top], r)
+		}
+	}
+	var often []int
+	for top, rows := range byTop {
+		if len(rows) >= leastOfTop {
+			often = append(often, top)
+		}
+	}
+	f.background = newLines(f.classes, often)
+	var values []float32
+	for _, top := range often {
+		rows := byTop[top]
+		among := func(k int) float64 {
+			values = values[:0]
+			for _, r := range rows {
+				values = append(values, z[(r*f.classes+k)*width])
+			}
+			slices.Sort(values)
+			return float64(values[int(quantile*float64(len(values)-1))])
+		}
+		own := among(top)
+		for k := range f.classes {
+			if k == top || own <= 0 {
+				continue
+			}
+			if share := min(among(k)/own, 1); share >= leastBackground {
+				f.background.of(top)[k] = share
+			}
+		}
+	}
+}
+
+// blocks calls visit for blocks of rows, concurrently.
+func (f *labelFit) blocks(ctx context.Context, visit func(block, first, end int)) error {
+	rows := len(f.given)
+	return parallel.Do(ctx, parallel.Workers(f.workers), f.countBlocks(), func(_ context.Context, _, b int) error {
+		visit(b, b*sweepRows, min((b+1)*sweepRows, rows))
+		return nil
+	})
+}
+
+func (f *labelFit) countBlocks() int { return (len(f.given) + sweepRows - 1) / sweepRows }
+
+// row is x of a row [classes×width].
+func (f *labelFit) row(r int) []float32 { return f.x.Data[r*f.classes*f.width:][:f.classes*f.width] }
+
+// takeLogs fills x, not yet divided by scale.
+func (f *labelFit) takeLogs(ctx context.Context, z []float32, width int, tops []int) error {
+	return f.blocks(ctx, func(_, first, end int) {
+		for r := first; r < end; r++ {
+			if f.given[r] == kv.NoClass {
+				continue
+			}
+			x, of := f.row(r), z[r*f.classes*width:]
+			top := tops[r]
+			for k := range f.classes {
+				for i, column := range f.columns {
+					own, most, background := of[k*width+column], float32(0), 0.0
+					if top != noTop {
+						most, background = of[top*width+column], f.background.at(top, k)
+					}
+					x[k*f.width+i] = float32(LogFeature(own, most, background))
+				}
+				if f.votes != nil {
+					x[k*f.width+len(f.columns)] = f.votes[r*f.classes+k]
+				}
+			}
+			for j := range f.width {
+				var mean float64
+				for k := range f.classes {
+					mean += float64(x[k*f.width+j]) / float64(f.classes)
+				}
+				for k := range f.classes {
+					x[k*f.width+j] -= float32(mean)
+				}
+			}
+		}
+	})
+}
+
+// standardize measures scale and divides x by it; a feature that is the same of all classes is left as it is.
+func (f *labelFit) standardize(ctx context.Context) error {
+	partial := make([]float64, f.countBlocks()*f.width)
+	err := f.blocks(ctx, func(b, first, end int) {
+		sums := partial[b*f.width:][:f.width]
+		for i, value := range f.x.Data[first*f.classes*f.width : end*f.classes*f.width] {
+			sums[i%f.width] += float64(float64(value) * float64(value))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	sums := addParts(partial, f.width)
+	used := 0
+	for _, y := range f.given {
+		if y != kv.NoClass {
+			used++
+		}
+	}
+	f.scale = make([]float64, f.width)
+	for j, sum := range sums {
+		if f.scale[j] = math.Sqrt(sum / float64(max(used*f.classes, 1))); f.scale[j] < 1e-6 {
+			f.scale[j] = 1
+		}
+	}
+	return f.blocks(ctx, func(_, first, end int) {
+		x := f.x.Data[first*f.classes*f.width : end*f.classes*f.width]
+		for i := range x {
+			x[i] = float32(float64(x[i]) / f.scale[i%f.width])
+		}
+	})
+}
+
+// addParts sums vectors of a width, one after the other in order.
+func addParts(parts []float64, width int) []float64 {
+	sums := make([]float64, width)
+	for i, part := range parts {
+		sums[i%width] += part
+	}
+	return sums
+}
+
+// A modelState is where a fit is.
+type modelState struct {
+	rate    float64
+	weights []float64 // standardized
+
+	// A line of these is a class that rows are given, an entry a true class; see normalizeFlips.
+	counts  *lines // expected wrong labels that are not just anything
+	learned *lines // V
+	flip    *lines // U
+}
+
+// start leaves all to the predictions, and has wrong labels go anywhere.
+func (f *labelFit) start() *modelState {
+	var given []int
+	for _, y := range f.given {
+		if y != kv.NoClass {
+			given = append(given, int(y))
+		}
+	}
+	matrix := func() *lines { return newLines(f.classes, given) }
+	s := &modelState{weights: make([]float64, f.width), counts: matrix(), learned: matrix(), flip: matrix()}
+	s.weights[0] = 1
+	s.setFlips(f.prior)
+	return s
+}
+
+// setFlips computes V and U from the counts.
+func (s *modelState) setFlips(prior float64) {
+	copy(s.learned.values, s.counts.values)
+	normalizeFlips(s.learned, prior)
+	copy(s.flip.values, s.learned.values)
+	copy(s.flip.other, s.learned.other)
+	blendFlips(s.flip)
+}
+
+// flips are the counts that are kept, by true class and given one.
+func (s *modelState) flips() []classmatrix.Cell {
+	cells := s.counts.cells(leastFlipCount)
+	for i, cell := range cells {
+		cells[i].Row, cells[i].Column = cell.Column, cell.Row
+	}
+	slices.SortFunc(cells, classmatrix.Compare)
+	return cells
+}
+
+// What a sweep sums up over rows: the log-likelihood, the gradient [width], and the upper triangle of the curvature
+// [width×(width+1)/2] of the weights.
+func (f *labelFit) sumWidth() int { return 1 + f.width + f.width*(f.width+1)/2 }
+
+// sweep computes the posteriors of a state, and the sums.
+func (f *labelFit) sweep(ctx context.Context, s *modelState) ([]float64, error) {
+	partial := make([]float64, f.countBlocks()*f.sumWidth())
+	err := f.blocks(ctx, func(b, first, end int) {
+		sums := partial[b*f.sumWidth():][:f.sumWidth()]
+		chance, mean := make([]float64, f.classes), make([]float64, f.width)
+		for r := first; r < end; r++ {
+			if f.given[r] != kv.NoClass {
+				f.sweepRow(s, r, chance, mean, sums)
+			}
+		}
+	})
+	return addParts(partial, f.sumWidth()), err
+}
+
+// sweepRow adds a row to the sums; chance [classes] and mean [width] are overwritten.
+func (f *labelFit) sweepRow(s *modelState, r int, chance, mean, sums []float64) {
+	x, q, y := f.row(r), f.posterior.Data[r*f.classes:][:f.classes], int(f.given[r])
+	most := math.Inf(-1)
+	for k := range chance {
+		chance[k] = 0
+		for j, weight := range s.weights {
+			chance[k] += float64(weight * float64(x[k*f.width+j]))
+		}
+		most = max(most, chance[k])
+	}
+	var whole float64
+	for k := range chance {
+		chance[k] = elementary.Exp(chance[k] - most)
+		whole += chance[k]
+	}
+	var likelihood float64
+	flip, truth := s.flip.of(y), kv.NoClass
+	if f.truth != nil {
+		truth = f.truth[r]
+	}
+	for k := range chance {
+		chance[k] /= whole
+		noise := s.rate * flip[k]
+		if k == y {
+			noise = 1 - s.rate
+		}
+		if truth == AnotherClass && k == y || truth >= 0 && k != int(truth) {
+			noise = 0
+		}
+		joint := float64(chance[k] * noise)
+		likelihood += joint
+		q[k] = float32(joint)
+	}
+	likelihood = max(likelihood, math.SmallestNonzeroFloat64)
+	sums[0] += elementary.Log(likelihood)
+	gradient, curvature := sums[1:][:f.width], sums[1+f.width:]
+	clear(mean)
+	for k, p := range chance {
+		q[k] = float32(float64(q[k]) / likelihood)
+		excess := float64(q[k]) - p
+		for j := range mean {
+			value := float64(x[k*f.width+j])
+			mean[j] += float64(p * value)
+			gradient[j] += float64(excess * value)
+		}
+	}
+	for k, p := range chance {
+		if p < 1e-9 {
+			continue
+		}
+		at := 0
+		for i := range mean {
+			deviation := p * (float64(x[k*f.width+i]) - mean[i])
+			for j := i; j < f.width; j++ {
+				curvature[at] += float64(deviation * (float64(x[k*f.width+j]) - mean[j]))
+				at++
+			}
+		}
+	}
+}
+
+// maximize improves a state at its rate until a sweep gains less than tolerance, and returns the penalized log-likelihood it
+// has come to. settled is false where it still gained after MostSweeps.
+//
+// A sweep that U and weights have made worse is a Newton step that went too far: the weights go half of the way back.
+func (f *labelFit) maximize(ctx context.Context, s *modelState, tolerance float64) (value float64, settled bool, err error) {
+	last, halvings := math.Inf(-1), 0
+	before := slices.Clone(s.weights)
+	for sweep := range MostSweeps {
+		sums, err := f.sweep(ctx, s)
+		if err != nil {
+			return 0, false, err
+		}
+		value := sums[0] + f.penalty(s)
+		if value < last && halvings < mostHalvings {
+			for i, weight := range s.weights {
+				s.weights[i] = (weight + before[i]) / 2
+			}
+			halvings++
+			continue
+		}
+		if sweep+1 >= leastSweeps && value-last < tolerance {
+			return value, true, nil
+		}
+		last, halvings = value, 0
+		copy(before, s.weights)
+		if err := f.stepWeights(s, sums); err != nil {
+			return 0, false, err
+		}
+		f.stepFlips(s)
+	}
+	return last, false, nil
+}
+
+// penalty is the logarithm of the priors of weights and U, but for constants.
+func (f *labelFit) penalty(s *modelState) (value float64) {
+	for _, weight := range s.weights {
+		value -= float64(weightPenalty * weight * weight / 2)
+	}
+	each := f.prior / float64(max(f.classes-1, 1))
+	for k := range f.classes {
+		others := f.classes - 1 // of the classes that k may be given as
+		for _, i := range s.learned.held {
+			if i != k {
+				value += float64(each * elementary.Log(s.learned.at(i, k)))
+				others--
+			}
+		}
+		if others > 0 {
+			value += float64(float64(others) * each * elementary.Log(s.learned.other[k]))
+		}
+	}
+	return value
+}
+
+// stepWeights takes a Newton step to weights that are not negative, no weight further than 1: of the quadratic that the
+// sums describe, the maximum over the weights that are free, until none of them would pass zero; the others go to zero.
+func (f *labelFit) stepWeights(s *modelState, sums []float64) error {
+	gradient, curvature := f.quadratic(s, sums)
+	step := make([]float64, f.width)
+	var free []int
+	for i := range f.width {
+		free = append(free, i)
+	}
+	for {
+		if err := f.stepFree(s, gradient, curvature, free, step); err != nil {
+			return err
+		}
+		left := slices.DeleteFunc(slices.Clone(free), func(i int) bool { return s.weights[i]+step[i] < 0 })
+		if len(left) == len(free) {
+			break
+		}
+		free = left
+	}
+	furthest := 1.0
+	for _, length := range step {
+		furthest = max(furthest, math.Abs(length))
+	}
+	for i, length := range step {
+		s.weights[i] = max(0, s.weights[i]+length/furthest)
+	}
+	return nil
+}
+
+// quadratic is the penalized gradient of the weights [width], and minus their second derivatives [width×width].
+func (f *labelFit) quadratic(s *modelState, sums []float64) (gradient []float64, curvature [][]float64) {
+	gradient, curvature = make([]float64, f.width), classmatrix.Dense(f.width)
+	at := 1 + f.width
+	for i, weight := range s.weights {
+		gradient[i] = sums[1+i] - weightPenalty*weight
+		for j := i; j < f.width; j++ {
+			value := sums[at]
+			if at++; i == j {
+				value += weightPenalty
+			}
+			curvature[i][j], curvature[j][i] = value, value
+		}
+	}
+	return gradient, curvature
+}
+
+// stepFree writes to step where free weights have the maximum of a quadratic when all others go to zero.
+func (f *labelFit) stepFree(s *modelState, gradient []float64, curvature [][]float64, free []int, step []float64) error {
+	for i, weight := range s.weights {
+		step[i] = -weight
+	}
+	of, right := classmatrix.Dense(len(free)), make([]float64, len(free))
+	for a, i := range free {
+		for b, j := range free {
+			of[a][b] = curvature[i][j]
+		}
+		right[a] = gradient[i]
+		for j := range f.width {
+			if !slices.Contains(free, j) {
+				right[a] -= float64(curvature[i][j] * step[j])
+			}
+		}
+	}
+	if !solveByCholesky(of, right) {
+		return fmt.Errorf("label model: the curvature of %d weights has no Cholesky factors", len(free))
+	}
+	for a, i := range free {
+		step[i] = right[a]
+	}
+	return nil
+}
+
+// stepFlips takes U from the posteriors.
+func (f *labelFit) stepFlips(s *modelState) {
+	if f.uniform {
+		return
+	}
+	clear(s.counts.values)
+	for r, y := range f.given {
+		if y == kv.NoClass {
+			continue
+		}
+		counts := s.counts.of(int(y))
+		for k, q := range f.posterior.Data[r*f.classes:][:f.classes] {
+			counts[k] += float64(q)
+		}
+	}
+	for _, i := range s.counts.held {
+		counts, learned, flip := s.counts.of(i), s.learned.of(i), s.flip.of(i)
+		counts[i] = 0
+		for k := range counts {
+			if k != i { // the part that V has in U
+				counts[k] *= (1 - anyFlip) * learned[k] / flip[k]
+			}
+		}
+	}
+	s.setFlips(f.prior)
+}
+
+// model is a state in the terms of features as they are.
+func (f *labelFit) model(s *modelState) *Model {
+	m := &Model{Classes: f.classes, Rate: s.rate, Prior: f.prior, Background: f.background.cells(leastBackground)}
+	m.Weights = make([]float64, f.columns[len(f.columns)-1]+1)
+	for j, column := range f.columns {
+		m.Weights[column] = s.weights[j] / f.scale[j]
+	}
+	if votes := len(f.columns); f.votes != nil {
+		m.VoteWeight = s.weights[votes] / f.scale[votes]
+	}
+	m.Flips = s.flips()
+	return m
+}
+
+// Weigh finds the weights of some columns of the features when the labels are taken for right, without a background.
+func Weigh(ctx context.Context, dir *scratch.Dir, rows Rows, columns []int, workers int) (weights []float64, err error) {
+	f, err := newLabelFit(ctx, dir, rows, columns, workers, noBackground)
+	if err != nil {
+		return nil, err
+	}
+	state := f.start() // its rate is zero
+	if _, _, err = f.maximize(ctx, state, finalTolerance); err == nil {
+		weights = f.model(state).Weights
+	}
+	return weights, errors.Join(err, f.Close())
+}

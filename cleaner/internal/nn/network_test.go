@@ -1,0 +1,281 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+)
+
+// plainOutputs is what a network computes, from its definition in float64. scale, where not nil, multiplies the hidden
+// layers.
+func plainOutputs(weights, biases [][]float64, widths []int, x []float32, rows int, scale [][]float32) []float64 {
+	h := make([]float64, len(x))
+	for i, value := range x {
+		h[i] = float64(value)
+	}
+	for l := range weights {
+		in, out := widths[l], widths[l+1]
+		next := make([]float64, rows*out)
+		for r := range rows {
+			for j := range out {
+				sum := biases[l][j]
+				for i := range in {
+					sum += h[r*in+i] * weights[l][i*out+j]
+				}
+				if l < len(weights)-1 {
+					sum = max(sum, 0)
+					if scale != nil {
+						sum *= float64(scale[l][r*out+j])
+					}
+				}
+				next[r*out+j] = sum
+			}
+		}
+		h = next
+	}
+	return h
+}
+
+func wide(parameters [][]float32) [][]float64 {
+	var w [][]float64
+	for _, p := range parameters {
+		row := make([]float64, len(p))
+		for i, value := range p {
+			row[i] = float64(value)
+		}
+		w = append(w, row)
+	}
+	return w
+}
+
+func normals(r *rand.Rand, n int) []float32 {
+	values := make([]float32, n)
+	for i := range values {
+		values[i] = float32(r.NormFloat64())
+	}
+	return values
+}
+
+// TestGradientsAreFiniteDifferences compares every partial derivative with that of the definition in float64.
+func TestGradientsAreFiniteDifferences(t *testing.T) {
+	const rows = 9
+	r := rand.New(rand.NewPCG(1, 0))
+	right, wrong := make([]int, rows), make([]bool, rows)
+	for i := range rows {
+		right[i], wrong[i] = r.IntN(3), r.IntN(2) == 0
+	}
+	crossEntropy := func(outputs []float64) (loss float64) {
+		for i, y := range right {
+			var sum float64
+			for _, logit := range outputs[3*i : 3*i+3] {
+				sum += math.Exp(logit)
+			}
+			loss += (math.Log(sum) - outputs[3*i+y]) / rows
+		}
+		return loss
+	}
+	absolute := func(outputs []float64) (loss float64) {
+		for i, w := range wrong {
+			want := 0.0
+			if w {
+				want = 1
+			}
+			loss += math.Abs(1/(1+math.Exp(-outputs[i]))-want) / rows
+		}
+		return loss
+	}
+	for _, c := range []struct {
+		name    string
+		widths  []int
+		dropout float64
+		loss    func([]float32) float64
+		plain   func([]float64) float64
+	}{
+		{"softmax regression", []int{4, 3}, 0, func(o []float32) float64 { return SoftmaxLoss(o, right) }, crossEntropy},
+		{"cross-entropy", []int{4, 6, 3}, 0, func(o []float32) float64 { return SoftmaxLoss(o, right) }, crossEntropy},
+		{"cross-entropy with dropout", []int{5, 8, 7, 3}, 0.4, func(o []float32) float64 { return SoftmaxLoss(o, right) }, crossEntropy},
+		{"L1", []int{4, 6, 5, 1}, 0, func(o []float32) float64 { return L1Loss(o, wrong) }, absolute},
+		{"no inputs", []int{0, 4, 3}, 0, func(o []float32) float64 { return SoftmaxLoss(o, right) }, crossEntropy},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tr := NewTrainer(New(r, c.widths...), r)
+			tr.Dropout, tr.InputDropout = c.dropout, c.dropout // rate is 0, so that a step only measures
+			for _, b := range tr.net.Biases {
+				copy(b, normals(r, len(b)))
+			}
+			x := normals(r, rows*c.widths[0])
+			got := tr.Step(x, rows, c.loss)
+			scale := tr.scale
+			if c.dropout == 0 {
+				scale = nil
+			}
+			weights, biases := wide(tr.net.Weights), wide(tr.net.Biases)
+			value := func() float64 { return c.plain(plainOutputs(weights, biases, c.widths, x, rows, scale)) }
+			if want := value(); math.Abs(got-want) > 1e-5 {
+				t.Errorf("loss: got %v, want %v", got, want)
+			}
+			for kind, parameters := range [2][][]float64{weights, biases} {
+				for l, p := range parameters {
+					for i, at := range p {
+						const step = 1e-5
+						p[i] = at + step
+						above := value()
+						p[i] = at - step
+						below := value()
+						p[i] = at
+						want, got := (above-below)/(2*step), float64(tr.gradient[kind][l][i])
+						if math.Abs(got-want) > 1e-5+1e-4*math.Abs(want) {
+							t.Errorf("%s of layer %d, number %d: got gradient %v, want %v", [2]string{"weights", "biases"}[kind], l, i, got, want)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestNetworkLearnsXOR(t *testing.T) {
+	inputs, right := []float32{0, 0, 0, 1, 1, 0, 1, 1}, []int{0, 1, 1, 0}
+	for seed := range uint64(5) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		tr := NewTrainer(New(random, 2, 16, 2), random)
+		tr.Rate = 0.05
+		first := tr.Step(slices.Clone(inputs), 4, func(o []float32) float64 { return SoftmaxLoss(o, right) })
+		var last float64
+		for range 300 {
+			last = tr.Step(slices.Clone(inputs), 4, func(o []float32) float64 { return SoftmaxLoss(o, right) })
+		}
+		if !(last < 0.05 && last < first) {
+			t.Errorf("seed %d: loss fell from %.3f to %.3f, want below 0.05", seed, first, last)
+		}
+	}
+}
+
+func TestDropoutKeepsTheSumOnAverage(t *testing.T) {
+	const n = 200000
+	for _, dropout := range []float64{0.1, 0.5, 0.9} {
+		tr := Trainer{random: rand.New(rand.NewPCG(1, 0))}
+		values, kept := make([]float32, n), make([]float32, n)
+		for i := range values {
+			values[i] = 1
+		}
+		tr.drop(values, kept, dropout)
+		var sum float64
+		zeros := 0
+		for i, value := range values {
+			sum += float64(value)
+			if value == 0 {
+				zeros++
+			}
+			if kept[i] != value {
+				t.Fatalf("dropout %v: value %d became %v, the factor is %v, want the same", dropout, i, value, kept[i])
+			}
+		}
+		if share := float64(zeros) / n; math.Abs(share-dropout) > 0.01 {
+			t.Errorf("dropout %v: a share of %.4f is zero", dropout, share)
+		}
+		if mean := sum / n; math.Abs(mean-1) > 0.03 {
+			t.Errorf("dropout %v: got mean %.4f of ones, want 1", dropout, mean)
+		}
+	}
+}
+
+// TestTrainingIsTheSameBits uses batches whose products are computed in parallel.
+func TestTrainingIsTheSameBits(t *testing.T) {
+	train := func() *Network {
+		random := rand.New(rand.NewPCG(3, 0))
+		tr := NewTrainer(New(random, 150, 140, 3), random)
+		tr.Rate, tr.Decay, tr.Dropout, tr.InputDropout = 0.01, 0.01, 0.5, 0.5
+		right := make([]int, 260)
+		for range 4 {
+			x := normals(random, 260*150)
+			for i := range right {
+				right[i] = random.IntN(3)
+			}
+			tr.Step(x, 260, func(o []float32) float64 { return SoftmaxLoss(o, right) })
+		}
+		return tr.net
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	want := train()
+	for _, processors := range []int{2, 4} {
+		runtime.GOMAXPROCS(processors)
+		sameNetwork(t, fmt.Sprintf("%d processors", processors), train(), want)
+	}
+}
+
+func sameNetwork(t *testing.T, what string, got, want *Network) {
+	t.Helper()
+	if !slices.Equal(got.Widths, want.Widths) {
+		t.Fatalf("%s: got widths %v, want %v", what, got.Widths, want.Widths)
+	}
+	for l := range want.Weights {
+		if !slices.Equal(got.Weights[l], want.Weights[l]) || !slices.Equal(got.Biases[l], want.Biases[l]) {
+			t.Errorf("%s: layer %d differs", what, l)
+		}
+	}
+}
+
+func TestWeightsDecayAndBiasesDoNot(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 0))
+	tr := NewTrainer(New(random, 3, 2), random)
+	tr.Rate, tr.Decay = 0.1, 0.5
+	tr.net.Biases[0][1] = 7
+	before := tr.net.Clone()
+	tr.update() // the gradients are still zero
+	for i, w := range tr.net.Weights[0] {
+		if want := before.Weights[0][i] * 0.95; math.Abs(float64(w-want)) > 1e-6 {
+			t.Errorf("weight %d: got %v, want %v·(1−0.1·0.5)", i, w, before.Weights[0][i])
+		}
+	}
+	if got := tr.net.Biases[0][1]; got != 7 {
+		t.Errorf("bias: got %v, want the 7 it was", got)
+	}
+}
+
+func TestCloneIsApart(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 0))
+	tr := NewTrainer(New(random, 2, 3, 2), random)
+	tr.Rate = 0.1
+	twin := tr.net.Clone()
+	sameNetwork(t, "clone", twin, tr.net)
+	tr.Step([]float32{1, 2}, 1, func(o []float32) float64 { return SoftmaxLoss(o, []int{0}) })
+	if slices.Equal(twin.Weights[1], tr.net.Weights[1]) {
+		t.Error("a step of training changed the clone")
+	}
+}
+
+func TestSoftmaxLoss(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		logits []float32
+		right  []int
+		loss   float64
+		slopes []float32
+	}{
+		{"uniform", []float32{5, 5, 5, 5}, []int{2}, math.Log(4), []float32{.25, .25, -.75, .25}},
+		{"two rows", []float32{0, 0, 0, 0}, []int{0, 1}, math.Ln2, []float32{-.25, .25, .25, -.25}},
+		{"huge, right", []float32{3e38, -3e38}, []int{0}, 0, []float32{0, 0}},
+		{"one class", []float32{-8}, []int{0}, 0, []float32{0}},
+		{"no rows", nil, nil, 0, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := SoftmaxLoss(c.logits, c.right); math.Abs(got-c.loss) > 1e-6 {
+				t.Errorf("loss: got %v, want %v", got, c.loss)
+			}
+			for i, want := range c.slopes {
+				if math.Abs(float64(c.logits[i]-want)) > 1e-6 {
+					t.Errorf("gradient: got %v, want %v", c.logits, c.slopes)
+					break
+				}
+			}
+		})
+	}
+	wrong := []float32{3e38, -3e38}
+	if got := SoftmaxLoss(wrong, []int{1}); math.IsInf(got, 0) || math.IsNaN(got) || got < 80 {
+		t.Errorf("loss of what is thought impossible: got %v, want it large and finite", got)
+	}
+}
