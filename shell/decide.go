@@ -10,12 +10,12 @@ import (
 	"os"
 	"os/user"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // ErrNotConfirmed is returned by a decision on the nodes of a condition that nobody has confirmed.
@@ -139,7 +139,7 @@ func (q *query) chosenClass(l *literal) (string, error) {
 		class = l.text // of a number, as it was written
 	}
 	if classes := q.tx.Classes(); value.IsNull() || !slices.Contains(classes, class) {
-		return "", &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("no class is named %s%s", quoteString(class), didYouMean(class, classes))}
+		return "", &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("no class is named %s%s", quoteString(class), wording.DidYouMean(class, classes))}
 	}
 	return class, nil
 }
@@ -299,7 +299,7 @@ func (q *query) confirm(ctx context.Context, kind cleaner.DecisionKind, class st
 			q.engine.notice(line)
 		}
 	}
-	yes, err := q.engine.confirm(ctx, sentence(what)+"?")
+	yes, err := q.engine.confirm(ctx, wording.Sentence(what)+"?")
 	if err == nil && !yes {
 		err = fmt.Errorf("nothing is decided: %w", ErrNotConfirmed)
 	}
@@ -377,35 +377,21 @@ func printed(out io.Writer, line string) error {
 func decisionText(kind cleaner.DecisionKind, n int64, class string) string {
 	switch kind {
 	case cleaner.Accept:
-		return "accept the suggested labels of " + nodesText(n)
+		return "accept the suggested labels of " + wording.Nodes(n)
 	case cleaner.Reject:
-		return "reject the suggested labels of " + nodesText(n)
+		return "reject the suggested labels of " + wording.Nodes(n)
 	case cleaner.Relabel:
-		return "relabel " + nodesText(n) + " as " + quoteString(class)
+		return "relabel " + wording.Nodes(n) + " as " + quoteString(class)
 	case cleaner.Unlabel:
-		return "remove the labels of " + nodesText(n)
+		return "remove the labels of " + wording.Nodes(n)
 	default:
-		return "put " + nodesText(n) + " aside as unsure"
+		return "put " + wording.Nodes(n) + " aside as unsure"
 	}
 }
 
 // decidedText says what was decided, such as "12 nodes relabelled".
 func decidedText(kind cleaner.DecisionKind, n int64) string {
-	return nodesText(n) + " " + decidedWords[kind]
-}
-
-var decidedWords = map[cleaner.DecisionKind]string{
-	cleaner.Accept: "accepted", cleaner.Reject: "rejected", cleaner.Relabel: "relabelled",
-	cleaner.Unlabel: "unlabelled", cleaner.Unsure: "put aside as unsure",
-}
-
-func nodesText[N int | int64](n N) string { return countText(n, "node", "nodes") }
-
-func countText[N int | int64](n N, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.FormatInt(int64(n), 10) + " " + many
+	return wording.Nodes(n) + " " + wording.Decided(kind)
 }
 
 // undo answers undo with the decisions that were taken back.
@@ -435,8 +421,8 @@ func (q *query) undo(ctx context.Context, s *undoStatement) (*Result, error) {
 		return nil, err
 	}
 	if made.Unscored > 0 {
-		q.notices = append(q.notices, nodesText(made.Unscored)+" scored under the label that was taken back: without a score until the next clean")
+		q.notices = append(q.notices, wording.Nodes(made.Unscored)+" scored under the label that was taken back: without a score until the next clean")
 	}
-	q.notices = append(q.notices, "taken back: "+countText(steps, "step", "steps")+", "+countText(made.Len(), "decision", "decisions"))
+	q.notices = append(q.notices, "taken back: "+wording.Count(steps, "step", "steps")+", "+wording.Count(made.Len(), "decision", "decisions"))
 	return q.written(ctx, made, []string{"id", "decision", "from", "to", "undoes"}), nil
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
@@ -67,7 +68,7 @@ func (s *session) dot(ctx context.Context, at step) error {
 	for _, c := range dotCommands {
 		names = append(names, c.name)
 	}
-	return fmt.Errorf("unknown command %s%s (commands: %s)", word, didYouMean(word, names), strings.Join(names, ", "))
+	return fmt.Errorf("unknown command %s%s (commands: %s)", word, wording.DidYouMean(word, names), strings.Join(names, ", "))
 }
 
 // turn turns a setting on or off, or over where the argument is neither.
@@ -132,11 +133,11 @@ func (s *session) help(of string) error {
 	if of != "" {
 		for _, m := range manual {
 			if strings.EqualFold(m.name, of) {
-				fmt.Fprintf(&page, "%s\n\n%s.\n\n%s\n\nExample:\n    %s\n", m.usage, sentence(m.summary), m.text, m.example)
+				fmt.Fprintf(&page, "%s\n\n%s.\n\n%s\n\nExample:\n    %s\n", m.usage, wording.Sentence(m.summary), m.text, m.example)
 				return s.printText(page.String())
 			}
 		}
-		return fmt.Errorf("unknown statement %s%s (statements: %s)", of, didYouMean(of, statementNames()), strings.Join(statementNames(), ", "))
+		return fmt.Errorf("unknown statement %s%s (statements: %s)", of, wording.DidYouMean(of, statementNames()), strings.Join(statementNames(), ", "))
 	}
 	page.WriteString("Statements end with a semicolon; at the prompt a line that is a whole statement needs none.\n\n")
 	for _, m := range manual {
@@ -157,6 +158,3 @@ func (s *session) printText(text string) error {
 		return err
 	})
 }
-
-// sentence begins a text with a capital letter.
-func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

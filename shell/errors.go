@@ -2,11 +2,6 @@ package shell
 
 import (
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
-
-	"github.com/graphcleaner/graphcleaner/index"
 )
 
 // Errors returned by statements.
@@ -50,27 +45,4 @@ func position(err error) (Pos, bool) {
 		return resolve.Pos, true
 	}
 	return Pos{}, false
-}
-
-// didYouMean is "; did you mean X?" where candidates are near, else "".
-func didYouMean(word string, candidates []string) string {
-	near := index.Nearest(word, candidates)
-	if len(near) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %s?", anyOf(near))
-}
-
-// anyOf joins "a", "b" and "c" to "a, b or c", each once.
-func anyOf(words []string) string {
-	var once []string
-	for _, word := range words {
-		if !slices.Contains(once, word) {
-			once = append(once, word)
-		}
-	}
-	if len(once) < 2 {
-		return strings.Join(once, "")
-	}
-	return strings.Join(once[:len(once)-1], ", ") + " or " + once[len(once)-1]
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // estimateCommand says what import and clean would take.
@@ -99,7 +100,7 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 		e, err = &estimate{Notes: p.notes, Memory: int64(c.Memory), Least: c.least(small.Least)}, nil
 	}
 	if err != nil {
-		return advised(err)
+		return wording.Advise(err)
 	}
 	e.Fits = e.Refused == "" && e.Least <= int64(c.Memory)
 	s.progress.clear()
@@ -351,7 +352,7 @@ func (p *projection) project(ctx context.Context, dir string) (*estimate, error)
 		Temporary: p.clean.TemporaryBytes, Calibration: c.String(),
 	}
 	if refused := p.clean.Refused(); refused != nil {
-		e.Refused = advised(refused).Error()
+		e.Refused = wording.Advise(refused).Error()
 	}
 	adjacency := int64(0)
 	if p.load != nil {

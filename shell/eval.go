@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // evalCommand measures methods on injected noise.
@@ -105,9 +106,9 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	}
 	if err != nil {
 		if kept := opt.Checkpoint; kept != nil && kept.Kept > 0 {
-			return leaving(advised(c.inFlags(err)), "%d finished repeats are kept, and the same command goes on after them", kept.Kept)
+			return leaving(wording.Advise(c.inFlags(err)), "%d finished repeats are kept, and the same command goes on after them", kept.Kept)
 		}
-		return leaving(advised(c.inFlags(err)), "nothing was written")
+		return leaving(wording.Advise(c.inFlags(err)), "nothing was written")
 	}
 	return unreported(stages.write(c.Stats, s), "the evaluation is finished")
 }
@@ -144,7 +145,7 @@ func (c *evalCommand) options(s *streams, stages *stageLog) (opt cleaner.EvalOpt
 	for _, method := range c.Method {
 		if !slices.Contains(cleaner.MethodNames(), method) {
 			return opt, usagef("eval: --method %s: want one of %s%s", method, strings.Join(cleaner.MethodNames(), ", "),
-				didYouMean(method, cleaner.MethodNames()))
+				wording.DidYouMean(method, cleaner.MethodNames()))
 		}
 	}
 	switch {

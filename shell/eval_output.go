@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // printEvaluation prints as table, json or csv.
@@ -52,11 +53,11 @@ func figureAndSpread(method cleaner.MethodResult, of func(cleaner.MethodMetrics)
 
 // ratesFound is what the methods estimate the mislabel rate to be, and what it is.
 func ratesFound(evaluation *cleaner.Evaluation) string {
-	text := "Mislabel rate: " + percent(evaluation.Methods[0].Mean.TrueRate)
+	text := "Mislabel rate: " + wording.Percent(evaluation.Methods[0].Mean.TrueRate)
 	var estimates []string
 	for _, method := range evaluation.Methods {
 		if rate := method.Mean.EstimatedRate; rate != 0 {
-			estimates = append(estimates, method.Name+" "+percent(rate))
+			estimates = append(estimates, method.Name+" "+wording.Percent(rate))
 		}
 	}
 	if len(estimates) > 0 {

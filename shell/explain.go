@@ -13,6 +13,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // What a table of an explanation shows at most; formats for programs have it all.
@@ -46,12 +47,12 @@ func (q *query) explainScore(ctx context.Context, s *explainStatement) (*Result,
 // remarkUnpredicted says, behind what, how a node gets predictions that has none, and where no node has any, just that.
 func (q *query) remarkUnpredicted(v kv.NodeID, what string) error {
 	if _, err := q.tx.Matrix(cleaner.PredictionsMatrix); errors.Is(err, kv.ErrNotFound) {
-		q.notices = append(q.notices, "the store has no predictions, and so no scores: "+wayToPredict+", and then clean")
+		q.notices = append(q.notices, "the store has no predictions, and so no scores: "+wording.WayToPredict+", and then clean")
 		return nil
 	}
 	predicted, err := cleaner.Predicted(q.tx, v)
 	if err == nil && !predicted {
-		q.notices = append(q.notices, fmt.Sprintf("%s: %s, and then clean", what, wayToPredict))
+		q.notices = append(q.notices, fmt.Sprintf("%s: %s, and then clean", what, wording.WayToPredict))
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // checkSuspects repeats what the last run said of its scores where an export stands on suspects, and asks whether labels
@@ -45,7 +46,7 @@ func (s *streams) confirmLoss(ctx context.Context, loss, question, refused strin
 	if !isTerminal(s.in) {
 		return fmt.Errorf("%s: %w: there is no terminal to ask at, and --yes was not given", loss, ErrNotConfirmed)
 	}
-	yes, err := s.confirm(ctx, sentence(loss)+". "+question)
+	yes, err := s.confirm(ctx, wording.Sentence(loss)+". "+question)
 	if err == nil && !yes {
 		err = fmt.Errorf("%s: %w", refused, ErrNotConfirmed)
 	}
@@ -113,7 +114,7 @@ func lostText(losses []classLoss, removed int64) string {
 		parts = append(parts, fmt.Sprintf("class %s would lose all of its labels, %d of %d", quoteString(l.class), l.lost, l.all))
 	}
 	if more := len(whole) - len(parts); more > 0 {
-		parts = append(parts, countText(more, "more class", "more classes")+" all of theirs")
+		parts = append(parts, wording.Count(more, "more class", "more classes")+" all of theirs")
 	}
 	if 2*removed > all {
 		parts = append(parts, fmt.Sprintf("%d of all %d labels would go", removed, all))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // A Format is a way to print a Result.
@@ -46,7 +47,7 @@ func ParseFormat(name string) (Format, error) {
 			return Format(i), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown format %q, want %s%s", name, anyOf(formatNames), didYouMean(name, formatNames))
+	return 0, fmt.Errorf("unknown format %q, want %s%s", name, wording.AnyOf(formatNames), wording.DidYouMean(name, formatNames))
 }
 
 // MarshalText writes the name.

@@ -11,6 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -139,7 +140,7 @@ func (c *gateCommand) judge(ctx context.Context, store *kv.Store, known baseline
 	if found.unsure > 0 {
 		above += fmt.Sprintf(", without %d put aside as unsure", found.unsure)
 	}
-	suspects := countText(found.suspects, "suspect", "suspects") + " " + above
+	suspects := wording.Count(found.suspects, "suspect", "suspects") + " " + above
 	wrong := slices.Clone(found.outdated)
 	tooMany := c.Most != nil && found.suspects > *c.Most
 	if tooMany {
@@ -262,7 +263,7 @@ func outdated(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error
 	advice := "run clean"
 	_, err = cleaner.Predictions(tx)
 	if errors.Is(err, cleaner.ErrMissingRows) {
-		advice, err = fmt.Sprintf("%v: %s, and then clean", err, wayToPredict), nil
+		advice, err = fmt.Sprintf("%v: %s, and then clean", err, wording.WayToPredict), nil
 	}
 	if errors.Is(err, kv.ErrNotFound) {
 		err = nil // clean trains the built-in classifier
@@ -345,6 +346,6 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *str
 	if err != nil {
 		return leaving(err, "%s was not written", c.WriteBaseline)
 	}
-	s.say("%s: wrote %s above %.4g to %s", c.DB, countText(rows, "suspect", "suspects"), threshold, c.WriteBaseline)
+	s.say("%s: wrote %s above %.4g to %s", c.DB, wording.Count(rows, "suspect", "suspects"), threshold, c.WriteBaseline)
 	return nil
 }

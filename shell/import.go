@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
@@ -325,7 +326,7 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 		return leaving(c.inFlags(err), "%s is as it was", c.DB)
 	}
 	_, err = s.printf("%s: %s taken in %s%s, %d were there, %.1f s\n", c.DB,
-		countText(got.taken, "decision", "decisions"), countText(got.steps, "step", "steps"), got.kindsText(), got.there, time.Since(began).Seconds())
+		wording.Count(got.taken, "decision", "decisions"), wording.Count(got.steps, "step", "steps"), got.kindsText(), got.there, time.Since(began).Seconds())
 	if err != nil {
 		return unreported(err, "decisions of %s are in %s", c.Decisions, c.DB)
 	}
@@ -341,9 +342,9 @@ func (a *adoption) kindsText() string {
 		switch kind := cleaner.DecisionKind(kind); {
 		case count == 0:
 		case kind == cleaner.Unlabel:
-			parts = append(parts, countText(count, "label", "labels")+" removed")
+			parts = append(parts, wording.Count(count, "label", "labels")+" removed")
 		default:
-			parts = append(parts, fmt.Sprintf("%d %s", count, decidedWords[kind]))
+			parts = append(parts, fmt.Sprintf("%d %s", count, wording.Decided(kind)))
 		}
 	}
 	if parts == nil {

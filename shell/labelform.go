@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // labelForm says in which form the names of classes are taken from files. Ids and the values of properties are always
@@ -113,7 +114,7 @@ func (s *streams) sayLookAlikes(ctx context.Context, tx *kv.Tx) error {
 		}
 	}
 	for _, class := range notNumbers {
-		s.say("%s is the class of %s: where it stands for a missing label, leave the field empty.", class, nodesText(counts[class]))
+		s.say("%s is the class of %s: where it stands for a missing label, leave the field empty.", class, wording.Nodes(counts[class]))
 	}
 	if len(alike) == 0 {
 		return nil
@@ -123,7 +124,7 @@ func (s *streams) sayLookAlikes(ctx context.Context, tx *kv.Tx) error {
 	for _, group := range alike[:min(len(alike), most)] {
 		var parts []string
 		for _, class := range group[:min(len(group), most)] {
-			parts = append(parts, fmt.Sprintf("%s: %s", strconv.QuoteToASCII(class), nodesText(counts[class])))
+			parts = append(parts, fmt.Sprintf("%s: %s", strconv.QuoteToASCII(class), wording.Nodes(counts[class])))
 		}
 		if more := len(group) - most; more > 0 {
 			parts = append(parts, fmt.Sprintf("and %d more", more))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // suspectColumns are what suspects returns where the statement does not say.
@@ -114,9 +115,9 @@ func (q *query) explainPlan(ctx context.Context, of statement) (*Result, error) 
 	if err != nil {
 		return nil, err
 	}
-	text := found.plan.String() + "\nfound " + countText(rows, "row", "rows")
+	text := found.plan.String() + "\nfound " + wording.Count(rows, "row", "rows")
 	if found.past != nil {
-		text += fmt.Sprintf("\nlabels and decisions of the past in place of today's: %s", nodesText(len(found.past)))
+		text += fmt.Sprintf("\nlabels and decisions of the past in place of today's: %s", wording.Nodes(len(found.past)))
 	}
 	r := inMemory([]ColumnInfo{{Name: "plan", Kind: kv.KindString}}, [][]kv.Value{{kv.StringValue(text)}})
 	r.bare = true

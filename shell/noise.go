@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // A table of noise shows as many classes across, and as many pairs below.
@@ -116,7 +117,7 @@ func rateOfAll(run *cleaner.Run) string {
 	if run.HasInterval() {
 		text += fmt.Sprintf(" (%.2g to %.2g)", run.RateLow, run.RateHigh)
 	}
-	if run.Grey > 0 && !expects(run) {
+	if run.Grey > 0 && !wording.RateExpected(run) {
 		text += fmt.Sprintf("; %d more labels in the grey zone, which decisions and rescore settle, or clean --expect R", run.Grey)
 	}
 	return text

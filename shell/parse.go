@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // reserved words cannot be property names without double quotes.
@@ -78,9 +79,9 @@ func (p *parser) fail() error {
 		}
 		words = append(words, slices.DeleteFunc(slices.Clone(w.words), isMark)...)
 	}
-	msg := fmt.Sprintf("got %s, want %s", p.current, anyOf(labels))
+	msg := fmt.Sprintf("got %s, want %s", p.current, wording.AnyOf(labels))
 	if p.current.kind == tokenName {
-		msg += didYouMean(p.current.text, words)
+		msg += wording.DidYouMean(p.current.text, words)
 	}
 	return &ParseError{Pos: p.current.pos, Msg: msg + p.missingEnd(), atEnd: p.current.kind == tokenEnd}
 }
@@ -191,7 +192,7 @@ func (p *parser) body() (statement, error) {
 	}
 	if first.kind == tokenName {
 		return nil, &ParseError{Pos: first.pos, Msg: fmt.Sprintf("unknown statement %s%s (statements: %s)",
-			first.text, didYouMean(first.text, statementNames()), strings.Join(statementNames(), ", "))}
+			first.text, wording.DidYouMean(first.text, statementNames()), strings.Join(statementNames(), ", "))}
 	}
 	p.wants = []want{{label: "a statement (" + strings.Join(statementNames(), ", ") + ")", words: statementNames()}}
 	return nil, p.fail()

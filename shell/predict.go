@@ -3,10 +3,10 @@ package shell
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // predictCommand trains the built-in base classifier.
@@ -78,15 +78,8 @@ func accuracy(share float64, nodes int64, split string) string {
 	if nodes == 0 {
 		return "no " + split + " nodes"
 	}
-	return fmt.Sprintf("%s of %d %s nodes", percent(share), nodes, split)
+	return fmt.Sprintf("%s of %d %s nodes", wording.Percent(share), nodes, split)
 }
 
 // notice passes on what the cleaner has to say.
 func (s *streams) notice(text string) { s.say("%s", text) }
-
-func percent(share float64) string {
-	if math.IsNaN(share) {
-		return "none"
-	}
-	return fmt.Sprintf("%.1f%%", 100*share)
-}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/rivo/uniseg"
+
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // Colours of figures that all readers can tell apart (Okabe and Ito).
@@ -299,7 +301,7 @@ func newHeatMap(title string, classes []string, confused []float64, probability 
 				cell.Opacity = p / most
 			}
 			cell.Opacity = math.Round(1000*cell.Opacity) / 1000
-			cell.Text = fmt.Sprintf("%s given to a node of %s: %s", classes[i], classes[j], percent(p))
+			cell.Text = fmt.Sprintf("%s given to a node of %s: %s", classes[i], classes[j], wording.Percent(p))
 			m.Cells = append(m.Cells, cell)
 		}
 	}

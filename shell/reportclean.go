@@ -10,6 +10,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // writeReport writes the page of the last run to the file of --report, where there is one.
@@ -83,23 +84,23 @@ func (p *reportPage) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run)
 	p.Headline = []fact{
 		{"nodes scored", strconv.FormatInt(run.Scored, 10)},
 		{fmt.Sprintf("suspects above %.4g", run.Threshold), strconv.FormatInt(suspects, 10)},
-		{"estimated mislabel rate", percent(run.MislabelRate)},
+		{"estimated mislabel rate", wording.Percent(run.MislabelRate)},
 	}
 	if run.HasInterval() {
-		p.Headline[len(p.Headline)-1].Value += fmt.Sprintf(" (%s to %s)", percent(run.RateLow), percent(run.RateHigh))
+		p.Headline[len(p.Headline)-1].Value += fmt.Sprintf(" (%s to %s)", wording.Percent(run.RateLow), wording.Percent(run.RateHigh))
 	}
 	if run.Preset == cleaner.PresetDefault && suspects > 0 {
-		p.Headline = append(p.Headline, fact{"expected precision of the suspects", percent(expected / float64(suspects))})
+		p.Headline = append(p.Headline, fact{"expected precision of the suspects", wording.Percent(expected / float64(suspects))})
 	}
 	note := "The score is the chance that the given label is wrong."
 	if run.Preset != cleaner.PresetDefault {
 		note = "The higher the score, the more suspect the label; it is no calibrated probability."
 	}
-	if grey := greyText(run); grey != "" {
-		note += " " + sentence(grey) + "."
+	if grey := wording.GreyZone(run); grey != "" {
+		note += " " + wording.Sentence(grey) + "."
 	}
 	for _, warning := range run.Warnings {
-		note += " " + sentence(warning) + "."
+		note += " " + wording.Sentence(warning) + "."
 	}
 	c := h.chart("Scores of the labelled nodes", false)
 	c.line([][2]float64{{run.Threshold, c.y.least}, {run.Threshold, c.y.most}}, vermillion, true)

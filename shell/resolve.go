@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // A resolver gives the names, parameters and ids of one statement their meaning in one snapshot of a
@@ -263,7 +264,7 @@ func (r *resolver) remarks() []string {
 	const most = 8 // remarked on one by one
 	var remarks []string
 	for _, name := range r.unnamed[:min(len(r.unnamed), most)] {
-		remarks = append(remarks, fmt.Sprintf("no class is named %s%s", quoteString(name), didYouMean(name, r.tx.Classes())))
+		remarks = append(remarks, fmt.Sprintf("no class is named %s%s", quoteString(name), wording.DidYouMean(name, r.tx.Classes())))
 	}
 	if more := len(r.unnamed) - most; more > 0 {
 		remarks = append(remarks, fmt.Sprintf("%d more of the names are of no class", more))

@@ -16,6 +16,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
@@ -563,7 +564,7 @@ func (e *subject) class(text string, listed bool) (string, error) {
 	if choices := e.choices(); listed && err == nil && !beginsName && place >= 1 && place <= min(len(choices), listedClasses) {
 		return choices[place-1], nil
 	}
-	return "", replyErrorf("no class is named %s%s", quoteString(text), didYouMean(text, e.classes))
+	return "", replyErrorf("no class is named %s%s", quoteString(text), wording.DidYouMean(text, e.classes))
 }
 
 // choices are the classes a suspect could have, the most likely first, the one it has last.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // defaultSeed is that of the commands and of the statement clean, so that both come to the same scores.
@@ -58,7 +59,7 @@ func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 	}
 	run, err := cleaner.Clean(ctx, q.engine.store, opt)
 	if err != nil {
-		return nil, advised(err)
+		return nil, wording.Advise(err)
 	}
 	return recordOf(runFields(run)), nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // stats answers stats.
@@ -110,7 +111,7 @@ func (q *query) predictions() (encoding kv.Value, lost [2]kv.Value, err error) {
 		return encoding, lost, err
 	}
 	lost = [2]kv.Value{kv.FloatValue(loss.Mean), kv.FloatValue(loss.Greatest)}
-	return kv.StringValue(encodingWords(e, matrix.Width())), lost, nil
+	return kv.StringValue(wording.Encoding(e, matrix.Width())), lost, nil
 }
 
 // diskBytes sums what the files of a store take on disk. A file that goes while they are counted counts nothing.
