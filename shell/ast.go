@@ -8,8 +8,48 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A statement is one parsed statement, its names not yet looked up in a store. String is its text in
-// one fixed spelling, which parses to an equal statement.
+// A Statement is one parsed statement. Its names are not yet looked up in a store.
+type Statement struct{ of statement }
+
+// Parse reads one statement; a semicolon may end it. An error is a *ParseError.
+func Parse(text string) (Statement, error) {
+	s, err := parse(text, startOfText)
+	return Statement{s}, err
+}
+
+// String is the text of the statement in one fixed spelling, which parses to an equal statement.
+func (s Statement) String() string { return s.of.String() }
+
+// Writes reports whether the statement changes a store.
+func (s Statement) Writes() bool {
+	switch s.of.(type) {
+	case *cleanStatement, *rescoreStatement, *decideStatement, *undoStatement, *indexStatement:
+		return true
+	}
+	return false
+}
+
+// A Condition is what may follow where. The zero Condition is true of every node.
+type Condition struct{ of expression }
+
+// ParseCondition reads a condition; an empty text is the zero Condition. An error is a *ParseError.
+func ParseCondition(text string) (Condition, error) {
+	if strings.TrimSpace(text) == "" {
+		return Condition{}, nil
+	}
+	p := newParser(text, startOfText)
+	where, err := p.expression()
+	if err != nil {
+		return Condition{}, err
+	}
+	if p.current.kind != tokenEnd {
+		p.wants = append(p.wants, want{label: "the end of the condition"})
+		return Condition{}, p.fail()
+	}
+	return Condition{where}, nil
+}
+
+// A statement is the tree of one parsed statement. String is the text of a Statement.
 type statement interface {
 	String() string
 }
@@ -295,7 +335,7 @@ func (l literal) String() string {
 	case literalInt, literalFloat, literalWord:
 		return l.text
 	case literalString:
-		return quoteString(l.text)
+		return Quote(l.text)
 	case literalParam:
 		return "$" + strconv.Itoa(l.number)
 	default:

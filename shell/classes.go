@@ -25,7 +25,7 @@ func (q *query) classes(ctx context.Context) (*Result, error) {
 		{"mislabel_rate", kv.KindFloat},
 	}
 	rows := make([][]kv.Value, 0, len(s.Classes))
-	for _, i := range classOrder(q.tx.Classes()) {
+	for _, i := range ClassOrder(q.tx.Classes()) {
 		c := s.Classes[i]
 		suspects, share := kv.Value{}, kv.Value{}
 		if s.Run != 0 {
@@ -36,7 +36,7 @@ func (q *query) classes(ctx context.Context) (*Result, error) {
 			number(c.SelfConfidence), suspects, share, number(c.MislabelRate),
 		})
 	}
-	return inMemory(columns, rows), nil
+	return NewTable(columns, rows), nil
 }
 
 // ratio is null of nothing.

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"os"
-	"slices"
 	"strings"
 
 	"golang.org/x/term"
@@ -66,46 +65,12 @@ func (s *screen) paint(colour paint, text string) string {
 func highlight(text string) string {
 	var out strings.Builder
 	on := &screen{coloured: true}
-	scan := newScanner(text, startOfText)
-	first := true // of a statement
-	for {
-		blank := scan.pos.Offset
-		scan.skipBlank()
-		out.WriteString(paintComments(on, text[blank:scan.pos.Offset]))
-		t := scan.next()
-		if t.kind == tokenEnd {
-			return out.String()
-		}
-		colour := paintNothing
-		switch word := strings.ToLower(t.text); {
-		case t.kind == tokenString:
-			colour = paintText
-		case t.kind == tokenNumber:
-			colour = paintNumber
-		case t.kind == tokenName && (reserved[word] || first && slices.Contains(statementNames(), word)):
-			colour = paintKeyword
-		case t.kind == tokenName && word == "all":
-			ahead := scan // elsewhere all is an id
-			if after := ahead.next(); after.is("where") {
-				colour = paintKeyword
-			}
-		}
-		out.WriteString(on.paint(colour, text[t.pos.Offset:scan.pos.Offset]))
-		// plan and count go before a statement.
-		first = t.is(";") || first && (t.is("plan") || t.is("count"))
+	for piece := range Pieces(text) {
+		out.WriteString(on.paint(paints[piece.Kind], piece.Text))
 	}
+	return out.String()
 }
 
-// paintComments paints the comments among blanks.
-func paintComments(on *screen, blanks string) string {
-	var out strings.Builder
-	for {
-		begin := strings.Index(blanks, "--")
-		if begin < 0 {
-			return out.String() + blanks
-		}
-		end := begin + strings.IndexByte(blanks[begin:]+"\n", '\n')
-		out.WriteString(blanks[:begin] + on.paint(paintComment, blanks[begin:end]))
-		blanks = blanks[end:]
-	}
+var paints = map[PieceKind]paint{
+	PlainPiece: paintNothing, KeywordPiece: paintKeyword, TextPiece: paintText, NumberPiece: paintNumber, CommentPiece: paintComment,
 }

@@ -60,7 +60,7 @@ func TestTablesFitTheScreen(t *testing.T) {
 	}
 	print := func(on *screen) []string {
 		var out bytes.Buffer
-		if _, err := render(&out, inMemory(columns, rows), FormatTable, on); err != nil {
+		if _, err := render(&out, NewTable(columns, rows), FormatTable, on); err != nil {
 			t.Fatal(err)
 		}
 		return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
@@ -93,7 +93,7 @@ func TestTablesFitTheScreen(t *testing.T) {
 		t.Errorf("row of a table that cannot fit:\ngot  %q\nwant %q", lines[2], want)
 	}
 	var out bytes.Buffer
-	if _, err := render(&out, inMemory(columns, rows), FormatCSV, &screen{width: 10, coloured: true}); err != nil || strings.Contains(out.String(), "\x1b") {
+	if _, err := render(&out, NewTable(columns, rows), FormatCSV, &screen{width: 10, coloured: true}); err != nil || strings.Contains(out.String(), "\x1b") {
 		t.Errorf("csv on a screen: got %q, %v, want no colours", out.String(), err)
 	}
 }

@@ -98,7 +98,7 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 		kong.Exit(func(int) { exited = true }),
 		kong.Vars{
 			"version": version(),
-			"seed":    strconv.Itoa(defaultSeed),
+			"seed":    strconv.Itoa(DefaultSeed),
 			"methods": strings.Join(cleaner.MethodNames(), ", "),
 			"noises":  strings.Join(cleaner.NoiseKinds(), ", "),
 			"threads": strconv.Itoa(runtime.NumCPU()),

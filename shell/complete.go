@@ -2,15 +2,12 @@ package shell
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/reeflective/readline"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
@@ -30,31 +27,11 @@ const (
 )
 
 // A candidate is a text that could be typed next.
-type candidate struct{ text, note string }
+type Candidate struct{ Text, Note string }
 
-// completions is what the prompt offers after the text before the cursor.
-func (s *session) completions(before string) readline.Completions {
-	candidates, prefix := s.candidates(before)
-	// The menu must not be longer than the screen, whose end the editor does not know.
-	if lines := screenOf(s.opt.Out).height - strings.Count(before, "\n") - 3; lines > 0 && len(candidates) > lines {
-		candidates = candidates[:lines]
-	}
-	pairs := make([]string, 0, 2*len(candidates))
-	for _, c := range candidates {
-		pairs = append(pairs, c.text, c.note)
-	}
-	offered := readline.CompleteValuesDescribed(pairs...)
-	offered.PREFIX = prefix
-	return offered
-}
-
-// candidates returns what the grammar and the store allow at the end of a text, and the part of it that they
-// replace.
-func (s *session) candidates(before string) (candidates []candidate, prefix string) {
-	before = lastStatement(before)
-	if trimmed := strings.TrimLeft(before, " \t\n"); strings.HasPrefix(trimmed, ".") {
-		return dotCandidates(trimmed)
-	}
+// Complete returns what the grammar and the store allow at the end of a statement that is being typed, and the part of the text
+// that these candidates replace.
+func (e *Engine) Complete(before string) (candidates []Candidate, replaced string) {
 	begin := wordStart(before)
 	wants := wantsAfter(before[:begin])
 	if at := idStart(before); at < begin {
@@ -62,14 +39,14 @@ func (s *session) candidates(before string) (candidates []candidate, prefix stri
 			begin, wants = at, ofID
 		}
 	}
-	prefix = before[begin:]
+	prefix := before[begin:]
 	for _, w := range wants {
-		candidates = append(candidates, s.wanted(w, prefix)...)
+		candidates = append(candidates, e.wanted(w, prefix)...)
 	}
-	matches := func(c candidate) bool {
-		return len(c.text) >= len(prefix) && strings.EqualFold(c.text[:len(prefix)], prefix)
+	matches := func(c Candidate) bool {
+		return len(c.Text) >= len(prefix) && strings.EqualFold(c.Text[:len(prefix)], prefix)
 	}
-	return slices.DeleteFunc(candidates, func(c candidate) bool { return !matches(c) }), prefix
+	return slices.DeleteFunc(candidates, func(c Candidate) bool { return !matches(c) }), prefix
 }
 
 // wantsAfter returns what the grammar accepts behind a text, nothing where it does not accept the text.
@@ -83,35 +60,35 @@ func wantsAfter(text string) []want {
 }
 
 // wanted lists what a want can be met with. Of ids it lists only those that begin with a prefix: the rest are many.
-func (s *session) wanted(w want, prefix string) []candidate {
-	var candidates []candidate
-	tx := s.engine.store.Begin()
+func (e *Engine) wanted(w want, prefix string) []Candidate {
+	var candidates []Candidate
+	tx := e.Store.Begin()
 	defer tx.Close()
 	switch w.complete {
 	case completeIDs:
-		return s.idCandidates(tx, prefix)
+		return e.idCandidates(tx, prefix)
 	case completeProperties:
 		for _, property := range index.Names(tx) {
 			note := ""
 			if c, ok := tx.Column(property); ok {
 				note = kindName(c.Kind)
 			}
-			candidates = append(candidates, candidate{quoteName(property), note})
+			candidates = append(candidates, Candidate{quoteName(property), note})
 		}
 	case completeValues:
 		switch w.property {
 		case "label", "suggested":
 			classes := tx.Classes()
 			for _, class := range classes[:min(len(classes), maxClasses)] {
-				candidates = append(candidates, candidate{text: quoteString(class)})
+				candidates = append(candidates, Candidate{Text: Quote(class)})
 			}
 		case cleaner.DecisionColumn:
 			for _, kind := range decisionKinds {
-				candidates = append(candidates, candidate{text: quoteString(kind.String())})
+				candidates = append(candidates, Candidate{Text: Quote(kind.String())})
 			}
 		case "split":
 			for _, split := range []string{"train", "val", "test"} {
-				candidates = append(candidates, candidate{text: quoteString(split)})
+				candidates = append(candidates, Candidate{Text: Quote(split)})
 			}
 		}
 	default:
@@ -120,10 +97,10 @@ func (s *session) wanted(w want, prefix string) []candidate {
 				continue
 			}
 			note := ""
-			if i := slices.Index(statementNames(), word); i >= 0 && len(w.words) > 1 {
-				note = manual[i].summary
+			if i := slices.Index(StatementNames(), word); i >= 0 && len(w.words) > 1 {
+				note = manual[i].Summary
 			}
-			candidates = append(candidates, candidate{word, note})
+			candidates = append(candidates, Candidate{word, note})
 		}
 	}
 	return candidates
@@ -131,21 +108,21 @@ func (s *session) wanted(w want, prefix string) []candidate {
 
 // idCandidates lists ids that begin with a prefix, as they are to be typed: suspects first, the highest score before the
 // others, then nodes in the order of the node file. What fails, or takes too long, ends the list.
-func (s *session) idCandidates(tx *kv.Tx, prefix string) (candidates []candidate) {
+func (e *Engine) idCandidates(tx *kv.Tx, prefix string) (candidates []Candidate) {
 	seen := make(map[string]bool)
 	// add reports whether there is room for more.
 	add := func(id, note string) bool {
 		text := quoteID(id)
 		if strings.HasPrefix(prefix, "'") {
-			text = quoteString(id)
+			text = Quote(id)
 		}
 		if strings.HasPrefix(text, prefix) && !seen[id] && !hasControls(id) {
 			seen[id] = true
-			candidates = append(candidates, candidate{text, note})
+			candidates = append(candidates, Candidate{text, note})
 		}
 		return len(candidates) < maxIDs
 	}
-	for id := range s.suspectIDs() {
+	for id := range e.suspectIDs() {
 		if !add(id, "suspect") {
 			return candidates
 		}
@@ -160,15 +137,11 @@ func (s *session) idCandidates(tx *kv.Tx, prefix string) (candidates []candidate
 }
 
 // suspectIDs yields the ids of the suspects with the highest scores, none where the store has no scores.
-func (s *session) suspectIDs() iter.Seq[string] {
+func (e *Engine) suspectIDs() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		ctx, cancel := context.WithTimeout(context.Background(), maxWait)
 		defer cancel()
-		suspects, err := parse(fmt.Sprintf("suspects limit %d return id", maxSuspectsRead), startOfText)
-		if err != nil {
-			return
-		}
-		found, err := s.engine.run(ctx, suspects)
+		found, err := e.Query(ctx, "suspects limit $1 return id", maxSuspectsRead)
 		if err != nil {
 			return
 		}
@@ -185,37 +158,8 @@ func hasControls(text string) bool {
 	return !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// dotCandidates completes a dot command or its argument.
-func dotCandidates(before string) (candidates []candidate, prefix string) {
-	name, argument, begun := strings.Cut(before, " ")
-	if !begun {
-		for _, c := range dotCommands {
-			if strings.HasPrefix(c.name, name) {
-				candidates = append(candidates, candidate{c.name, c.summary})
-			}
-		}
-		return candidates, name
-	}
-	argument = strings.TrimLeft(argument, " ")
-	for _, c := range dotCommands {
-		words := c.words
-		if name == ".help" {
-			words = statementNames()
-		}
-		if c.name != name {
-			continue
-		}
-		for _, word := range words {
-			if strings.HasPrefix(word, argument) {
-				candidates = append(candidates, candidate{text: word})
-			}
-		}
-	}
-	return candidates, argument
-}
-
-// lastStatement is what follows the last semicolon that ends a statement.
-func lastStatement(text string) string {
+// LastStatement is what follows the last semicolon that ends a statement.
+func LastStatement(text string) string {
 	for {
 		var cut cutter
 		end, dot := cut.find([]byte(text), true)

@@ -10,7 +10,7 @@ import (
 )
 
 func TestCandidates(t *testing.T) {
-	s := &session{engine: engine{store: cleanedStore(t)}}
+	s := &session{engine: Engine{Store: cleanedStore(t)}}
 	for _, test := range []struct {
 		before string
 		prefix string
@@ -77,7 +77,7 @@ func TestCandidates(t *testing.T) {
 		candidates, prefix := s.candidates(test.before)
 		var got []string
 		for _, c := range candidates {
-			got = append(got, c.text)
+			got = append(got, c.Text)
 		}
 		if !slices.Equal(got, test.want) || prefix != test.prefix {
 			t.Errorf("after %q: got %q for %q, want %q for %q", test.before, got, prefix, test.want, test.prefix)
@@ -113,8 +113,8 @@ func TestIDCandidates(t *testing.T) {
 	if _, err := load.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	s := &session{engine: engine{store: reopen(t, dir)}}
-	if got, prefix := s.candidates("node a-"); len(got) != maxIDs || prefix != "a-" || got[0].text != "a-0.x" {
+	s := &session{engine: Engine{Store: reopen(t, dir)}}
+	if got, prefix := s.candidates("node a-"); len(got) != maxIDs || prefix != "a-" || got[0].Text != "a-0.x" {
 		t.Errorf("got %d ids for %q, want %d for %q", len(got), prefix, maxIDs, "a-")
 	}
 	if got, prefix := s.candidates("node a-59.x"); len(got) != 1 || prefix != "a-59.x" {

@@ -159,7 +159,7 @@ func (p *parser) value(property name) (literal, error) {
 	case t.is("null"):
 		return literal{}, &ParseError{Pos: t.pos, Msg: fmt.Sprintf("got null, want a value (write %s is null)", property)}
 	case t.kind == tokenName && !reserved[strings.ToLower(t.text)], t.kind == tokenQuoted:
-		return literal{}, &ParseError{Pos: t.pos, Msg: fmt.Sprintf("got %s, want a value (text takes single quotes: %s)", t, quoteString(t.text))}
+		return literal{}, &ParseError{Pos: t.pos, Msg: fmt.Sprintf("got %s, want a value (text takes single quotes: %s)", t, Quote(t.text))}
 	}
 	p.wants = append(p.wants, want{label: "a value", complete: completeValues, property: property.text})
 	return literal{}, p.fail()

@@ -18,7 +18,7 @@ func (q *query) count(ctx context.Context, s *countStatement) (*Result, error) {
 	}
 	if s.groupBy == nil {
 		n, err := found.count(ctx)
-		r := inMemory([]ColumnInfo{countColumn}, [][]kv.Value{{kv.IntValue(n)}})
+		r := NewTable([]ColumnInfo{countColumn}, [][]kv.Value{{kv.IntValue(n)}})
 		r.cost = touched(found.plan)
 		return r, err
 	}
@@ -26,15 +26,14 @@ func (q *query) count(ctx context.Context, s *countStatement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := newGroups(q.engine.memory)
+	g := newGroups(q.engine.MemoryBudget)
 	if err := q.countBy(ctx, g, found, by); err != nil {
 		return nil, errors.Join(err, g.close())
 	}
 	if err := g.order(ctx); err != nil {
 		return nil, errors.Join(err, g.close())
 	}
-	columns := []ColumnInfo{by, countColumn}
-	return &Result{columns: columns, rows: g.rows(ctx, columns), release: g.release, cost: touched(found.plan)}, nil
+	return &Result{columns: []ColumnInfo{by, countColumn}, rows: g.rows(ctx), release: g.release, cost: touched(found.plan)}, nil
 }
 
 // count counts the nodes. Those of today are not put in order for it.
@@ -58,16 +57,16 @@ func (f *finding) walk(ctx context.Context) (n int64, err error) {
 
 // countBy counts nodes by the value of a property.
 func (q *query) countBy(ctx context.Context, g *groups, found *finding, by ColumnInfo) error {
-	f, err := newFetcher(q.tx, []ColumnInfo{by}, q.engine.workers)
+	f, err := NewFetcher(q.tx, []string{by.Name}, q.engine.Workers)
 	if err != nil {
 		return err
 	}
 	f.past = found.past
-	for row, err := range f.rows(ctx, found.nodes(ctx)) {
+	for values, err := range f.rows(ctx, found.nodes(ctx)) {
 		if err != nil {
 			return err
 		}
-		if err := g.add(row.Values[0]); err != nil {
+		if err := g.add(values[0]); err != nil {
 			return err
 		}
 	}

@@ -20,10 +20,10 @@ func (q *query) index(ctx context.Context, s *indexStatement) (*Result, error) {
 	}
 	said := "created"
 	if s.verb == "create" {
-		err = index.Create(ctx, q.engine.store, column.Name)
+		err = index.Create(ctx, q.engine.Store, column.Name)
 	} else {
 		said = "dropped"
-		err = index.Drop(q.engine.store, column.Name)
+		err = index.Drop(q.engine.Store, column.Name)
 	}
 	wrong := func(format string) error {
 		return &ResolveError{Pos: s.property.pos, Msg: fmt.Sprintf(format, s.property), Err: err}

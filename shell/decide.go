@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"os/user"
 	"slices"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
@@ -49,12 +47,12 @@ func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
-	if s.where != nil && !q.engine.yes {
+	if s.where != nil && !q.engine.Yes {
 		if err := q.confirm(ctx, s.kind, class, targets); err != nil {
 			return nil, err
 		}
 	}
-	made, err := cleaner.DecideSteps(ctx, q.engine.store, func(w *cleaner.StepWriter) error {
+	made, err := cleaner.DecideSteps(ctx, q.engine.Store, func(w *cleaner.StepWriter) error {
 		if err := w.Begin(opt); err != nil {
 			return err
 		}
@@ -84,7 +82,7 @@ func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error)
 
 // writable refuses a statement that writes where the store is only read.
 func (q *query) writable(statement string) error {
-	if q.engine.readOnly || q.engine.store.ReadOnly() {
+	if q.engine.ReadOnly || q.engine.Store.ReadOnly() {
 		return fmt.Errorf("%s: the store is open for reading only", statement)
 	}
 	return nil
@@ -92,9 +90,9 @@ func (q *query) writable(statement string) error {
 
 // decideOptions says who decides, when, and why.
 func (q *query) decideOptions(why *literal) (cleaner.DecideOptions, error) {
-	opt := cleaner.DecideOptions{Who: q.engine.who, Now: q.engine.now}
+	opt := cleaner.DecideOptions{Who: q.engine.Who, Now: q.engine.Now}
 	if opt.Who == "" {
-		opt.Who = userName()
+		opt.Who = UserName()
 	}
 	if why != nil {
 		value, err := q.value(*why)
@@ -109,16 +107,8 @@ func (q *query) decideOptions(why *literal) (cleaner.DecideOptions, error) {
 	return opt, nil
 }
 
-// checkWho refuses a name that no decision can have.
-func checkWho(name string) error {
-	if strings.ContainsFunc(name, cleaner.IsControl) {
-		return usagef("--who %q has control characters, want none but tab and newline", name)
-	}
-	return nil
-}
-
-// userName is who is logged in, "" where the system does not tell.
-func userName() string {
+// UserName is who is logged in, "" where the system does not tell.
+func UserName() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
 	}
@@ -139,7 +129,7 @@ func (q *query) chosenClass(l *literal) (string, error) {
 		class = l.text // of a number, as it was written
 	}
 	if classes := q.tx.Classes(); value.IsNull() || !slices.Contains(classes, class) {
-		return "", &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("no class is named %s%s", quoteString(class), wording.DidYouMean(class, classes))}
+		return "", &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("no class is named %s%s", Quote(class), wording.DidYouMean(class, classes))}
 	}
 	return class, nil
 }
@@ -183,7 +173,7 @@ func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
 	var run *cleaner.Run
 	var err error
 	if !s.all || needsScore {
-		if run, err = lastRun(q.tx); err != nil {
+		if run, err = LastRun(q.tx); err != nil {
 			return index.Query{}, err
 		}
 	}
@@ -220,13 +210,8 @@ type target struct {
 
 // targets reads nodes as they are shown, a batch at a time.
 func (q *query) targets(ctx context.Context, nodes nodeSequence) (iter.Seq2[target, error], error) {
-	var columns []ColumnInfo
-	for _, name := range []string{
-		"id", cleaner.ScoreColumn, kv.LabelColumn, cleaner.SuggestedColumn, cleaner.DecisionColumn, cleaner.RunColumn,
-	} {
-		columns = append(columns, ColumnInfo{Name: name})
-	}
-	f, err := newFetcher(q.tx, columns, q.engine.workers)
+	shown := []string{"id", cleaner.ScoreColumn, kv.LabelColumn, cleaner.SuggestedColumn, cleaner.DecisionColumn, cleaner.RunColumn}
+	f, err := NewFetcher(q.tx, shown, q.engine.Workers)
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +219,7 @@ func (q *query) targets(ctx context.Context, nodes nodeSequence) (iter.Seq2[targ
 		var batch []kv.NodeID
 		size := firstBatch
 		flush := func() bool {
-			rows, err := f.fetch(ctx, batch)
+			rows, err := f.Fetch(ctx, batch)
 			if err != nil {
 				yield(target{}, err)
 				return false
@@ -281,25 +266,25 @@ func (q *query) confirm(ctx context.Context, kind cleaner.DecisionKind, class st
 			return err
 		}
 		if count++; count <= maxShown {
-			lines = append(lines, "  "+escapeControls(t.text(kind, class)))
+			lines = append(lines, "  "+t.text(kind, class))
 		}
 	}
 	what := decisionText(kind, count, class)
 	switch {
 	case count == 0:
 		return nil
-	case q.engine.confirm == nil:
+	case q.engine.Confirm == nil:
 		return fmt.Errorf("this would %s: %w: there is no terminal to ask at, and --yes was not given", what, ErrNotConfirmed)
 	}
-	if q.engine.notice != nil {
+	if q.engine.Notice != nil {
 		if more := count - int64(len(lines)); more > 0 {
 			lines = append(lines, fmt.Sprintf("  and %d more", more))
 		}
 		for _, line := range lines {
-			q.engine.notice(line)
+			q.engine.Notice(line)
 		}
 	}
-	yes, err := q.engine.confirm(ctx, wording.Sentence(what)+"?")
+	yes, err := q.engine.Confirm(ctx, wording.Sentence(what)+"?")
 	if err == nil && !yes {
 		err = fmt.Errorf("nothing is decided: %w", ErrNotConfirmed)
 	}
@@ -330,49 +315,6 @@ func (t *target) text(kind cleaner.DecisionKind, class string) string {
 	return text
 }
 
-// ask asks the person at the prompt.
-func (s *session) ask(ctx context.Context, question string) (bool, error) {
-	s.clearProgress()
-	if in, ok := s.opt.In.(*os.File); ok && isTerminal(in) {
-		return askTerminal(ctx, in, s.opt.Err, question)
-	}
-	if _, err := fmt.Fprint(s.opt.Err, question+" [y/N] "); err != nil {
-		return false, err
-	}
-	line, err := s.typed.ReadString('\n')
-	if errors.Is(err, io.EOF) {
-		err = nil // the end of the input is a no
-	}
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes", err
-}
-
-// askTerminal asks a question that the key y affirms and any other denies.
-func askTerminal(ctx context.Context, in *os.File, out io.Writer, question string) (yes bool, err error) {
-	keys := newKeyboard(ctx, in, out)
-	err = keys.whileRaw(func() error {
-		if err := keys.prompt(escapeControls(question) + " [y/N] "); err != nil {
-			return err
-		}
-		key, err := keys.key()
-		yes = err == nil && (key == 'y' || key == 'Y')
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return nil // Ctrl-C, as a key, and the end of the input are a no
-	})
-	answer := "no"
-	if yes {
-		answer = "yes"
-	}
-	return yes, errors.Join(err, printed(out, answer))
-}
-
-func printed(out io.Writer, line string) error {
-	_, err := fmt.Fprintln(out, line)
-	return err
-}
-
 // decisionText says what a decision is, such as "relabel 12 nodes as 'Theory'".
 func decisionText(kind cleaner.DecisionKind, n int64, class string) string {
 	switch kind {
@@ -381,7 +323,7 @@ func decisionText(kind cleaner.DecisionKind, n int64, class string) string {
 	case cleaner.Reject:
 		return "reject the suggested labels of " + wording.Nodes(n)
 	case cleaner.Relabel:
-		return "relabel " + wording.Nodes(n) + " as " + quoteString(class)
+		return "relabel " + wording.Nodes(n) + " as " + Quote(class)
 	case cleaner.Unlabel:
 		return "remove the labels of " + wording.Nodes(n)
 	default:
@@ -416,7 +358,7 @@ func (q *query) undo(ctx context.Context, s *undoStatement) (*Result, error) {
 	if err := q.allUsed(); err != nil {
 		return nil, err
 	}
-	made, err := cleaner.Undo(ctx, q.engine.store, steps, opt)
+	made, err := cleaner.Undo(ctx, q.engine.Store, steps, opt)
 	if err != nil {
 		return nil, err
 	}

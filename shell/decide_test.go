@@ -18,13 +18,9 @@ import (
 )
 
 // answered answers a statement as an engine is told to, as csv.
-func answered(t *testing.T, e engine, text string) (string, error) {
+func answered(t *testing.T, e Engine, text string) (string, error) {
 	t.Helper()
-	parsed, err := parse(text, startOfText)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := e.run(t.Context(), parsed)
+	r, err := e.Query(t.Context(), text)
 	if err != nil {
 		return "", err
 	}
@@ -44,7 +40,7 @@ func TestDecisionsAreOnWhatWasConfirmed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := cleanedStore(t)
 			var entries int
-			e := engine{store: store, confirm: func(context.Context, string) (bool, error) {
+			e := Engine{Store: store, Confirm: func(context.Context, string) (bool, error) {
 				if test.meanwhile != "" {
 					_, err := Query(t.Context(), store, test.meanwhile)
 					entries = 1
@@ -74,10 +70,10 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 	store := cleanedStore(t)
 	var people bytes.Buffer
 	r := &review{
-		s: &streams{out: new(bytes.Buffer), err: &people}, engine: engine{store: store}, decided: make(map[cleaner.DecisionKind]int),
+		s: &streams{out: new(bytes.Buffer), err: &people}, engine: Engine{Store: store}, decided: make(map[cleaner.DecisionKind]int),
 		replies: newReplyLines(strings.NewReader(""), new(bytes.Buffer), true),
 	}
-	if err := r.find(t.Context(), nil, 0); err != nil {
+	if err := r.find(t.Context(), Condition{}, 0); err != nil {
 		t.Fatal(err)
 	}
 	card, err := r.read(t.Context())
@@ -237,11 +233,11 @@ func TestGroupsBeyondMemory(t *testing.T) {
 	store := cleanedStore(t)
 	for _, property := range []string{"id", "label", "title", "year", "\"old style\"", "weight", "score", "split", "degree"} {
 		statement := "count nodes group by " + property
-		want, err := answered(t, engine{store: store}, statement)
+		want, err := answered(t, Engine{Store: store}, statement)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := answered(t, engine{store: store, memory: 1}, statement)
+		got, err := answered(t, Engine{Store: store, MemoryBudget: 1}, statement)
 		if err != nil || got != want {
 			t.Errorf("%s in a byte: got\n%s, %v, want\n%s", statement, got, err, want)
 		}
@@ -249,12 +245,8 @@ func TestGroupsBeyondMemory(t *testing.T) {
 	const nodes = 50_000
 	large := scoredStore(t, nodes)
 	before := held()
-	parsed, err := parse("count nodes group by id", startOfText)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := engine{store: large, memory: 1 << 20}
-	r, err := e.run(t.Context(), parsed)
+	e := Engine{Store: large, MemoryBudget: 1 << 20}
+	r, err := e.Query(t.Context(), "count nodes group by id")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,8 +34,8 @@ var dotCommands = []dotCommand{
 }
 
 // dot runs a dot command.
-func (s *session) dot(ctx context.Context, at step) error {
-	word, argument, _ := strings.Cut(strings.TrimSpace(at.text), " ")
+func (s *session) dot(ctx context.Context, at Step) error {
+	word, argument, _ := strings.Cut(strings.TrimSpace(at.Text), " ")
 	argument = strings.TrimSuffix(strings.TrimSpace(argument), ";")
 	switch strings.TrimSuffix(word, ";") {
 	case ".help":
@@ -131,17 +131,17 @@ func openScript(ctx context.Context, path string) (*stream.File, error) {
 func (s *session) help(of string) error {
 	var page strings.Builder
 	if of != "" {
-		for _, m := range manual {
-			if strings.EqualFold(m.name, of) {
-				fmt.Fprintf(&page, "%s\n\n%s.\n\n%s\n\nExample:\n    %s\n", m.usage, wording.Sentence(m.summary), m.text, m.example)
+		for _, m := range Manual() {
+			if strings.EqualFold(m.Name, of) {
+				fmt.Fprintf(&page, "%s\n\n%s.\n\n%s\n\nExample:\n    %s\n", m.Usage, wording.Sentence(m.Summary), m.Text, m.Example)
 				return s.printText(page.String())
 			}
 		}
-		return fmt.Errorf("unknown statement %s%s (statements: %s)", of, wording.DidYouMean(of, statementNames()), strings.Join(statementNames(), ", "))
+		return fmt.Errorf("unknown statement %s%s (statements: %s)", of, wording.DidYouMean(of, StatementNames()), strings.Join(StatementNames(), ", "))
 	}
 	page.WriteString("Statements end with a semicolon; at the prompt a line that is a whole statement needs none.\n\n")
-	for _, m := range manual {
-		fmt.Fprintf(&page, "  %-10s %s\n", m.name, m.summary)
+	for _, m := range Manual() {
+		fmt.Fprintf(&page, "  %-10s %s\n", m.Name, m.Summary)
 	}
 	page.WriteString("\n")
 	for _, c := range dotCommands {

@@ -333,7 +333,7 @@ func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
 		}
 	case kind == 3 && isText:
 		pattern := []string{"%", "a%", "%a%", "_", "", "long%", "%er", `100\%`, "%'%", "n_", "%1%", "it%s", "_%_", "数%", "%\n%"}[r.IntN(15)]
-		c.text += "like " + quoteString(pattern)
+		c.text += "like " + Quote(pattern)
 		c.of = func(row map[string]kv.Value) float64 {
 			if row[name].IsNull() {
 				return 0.5
@@ -395,7 +395,7 @@ func (s *drawnStore) spell(r *rand.Rand, name string, value kv.Value, ordered bo
 		if err == nil && s.kinds[name] == kv.KindClass && !ordered && r.IntN(2) == 0 {
 			return value.Str() // classes that look like numbers may be written so
 		}
-		return quoteString(value.Str())
+		return Quote(value.Str())
 	case kv.KindFloat:
 		return strconv.FormatFloat(value.Float(), "geE"[r.IntN(3)], -1, 64)
 	case kv.KindInt:

@@ -17,7 +17,7 @@ var (
 type ParseError struct {
 	Pos   Pos
 	Msg   string
-	atEnd bool // more text could help
+	Unfinished bool // more text could help
 }
 
 func (e *ParseError) Error() string { return e.Pos.String() + ": " + e.Msg }
@@ -36,8 +36,8 @@ func (e *ResolveError) Error() string { return e.Pos.String() + ": " + e.Msg }
 // Unwrap returns Err.
 func (e *ResolveError) Unwrap() error { return e.Err }
 
-// position returns where in the query an error points, if it does.
-func position(err error) (Pos, bool) {
+// Position returns where in the query an error points, if it does.
+func Position(err error) (Pos, bool) {
 	if parse, ok := errors.AsType[*ParseError](err); ok {
 		return parse.Pos, true
 	}

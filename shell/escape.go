@@ -96,10 +96,10 @@ func fieldText(v kv.Value, kind kv.Kind, safe bool) string {
 
 // fieldNames are the names of columns in csv or tsv.
 func fieldNames(columns []ColumnInfo, safe bool) []string {
-	names := columnNames(columns)
-	for i, name := range names {
-		if safe {
-			names[i] = SafeText(name)
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		if names[i] = c.Name; safe {
+			names[i] = SafeText(c.Name)
 		}
 	}
 	return names

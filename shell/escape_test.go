@@ -22,8 +22,8 @@ func TestTerminalsAreShownEscapes(t *testing.T) {
 	columns := []ColumnInfo{{Name: "id\x1b[1m", Kind: kv.KindString}, {Name: "n", Kind: kv.KindInt}}
 	rows := [][]kv.Value{{kv.StringValue(hostileText), kv.IntValue(1)}, {kv.StringValue("two\nlines\ttab\x7f"), kv.IntValue(2)}}
 	result := func(bare bool) *Result {
-		r := inMemory(columns, rows)
-		r.bare = bare
+		r := NewTable(columns, rows)
+		r.Bare = bare
 		return r
 	}
 	for f := range Format(len(formatNames)) {

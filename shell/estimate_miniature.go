@@ -146,7 +146,7 @@ func (p *projection) runMiniature(ctx context.Context, dir string, part float64)
 	if err := p.importMiniature(ctx, files, db, m); err != nil {
 		return nil, err
 	}
-	if m.storeBytes, err = diskBytes(db); err != nil {
+	if m.storeBytes, err = DiskBytes(db); err != nil {
 		return nil, err
 	}
 	if files.Predictions == "" {
@@ -165,7 +165,7 @@ func (p *projection) runMiniature(ctx context.Context, dir string, part float64)
 	if err != nil {
 		return nil, err
 	}
-	after, err := diskBytes(db)
+	after, err := DiskBytes(db)
 	m.cleanBytes = after - m.storeBytes
 	m.storeBytes -= adjacency
 	return m, err

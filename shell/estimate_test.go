@@ -113,7 +113,7 @@ func TestEstimateOfTheDisk(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	before := estimated(t, "--nodes", "nodes.csv", "--edges", "edges.csv", "--hops", "2")
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
-	got, err := diskBytes("g")
+	got, err := DiskBytes("g")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,7 +121,7 @@ func evaluationRows(evaluation *cleaner.Evaluation) *Result {
 			add(method.Name, "p", *method.P)
 		}
 	}
-	return inMemory(columns, rows)
+	return NewTable(columns, rows)
 }
 
 // summarized is how many of evaluationMetrics fit a line of a terminal.
@@ -155,7 +155,7 @@ func evaluationSummary(evaluation *cleaner.Evaluation) *Result {
 			rows[i] = append(rows[i], p)
 		}
 	}
-	return inMemory(columns, rows)
+	return NewTable(columns, rows)
 }
 
 // evaluationBeyond has a row for each method: the F1 over other nodes than those of the test split, and what a reviewer
@@ -183,7 +183,7 @@ func evaluationBeyond(evaluation *cleaner.Evaluation) *Result {
 			rows[i] = append(rows[i], kv.StringValue(figureAndSpread(method, figure.of)))
 		}
 	}
-	return inMemory(columns, rows)
+	return NewTable(columns, rows)
 }
 
 // writingFlags calls evaluate, and writes what it measures to the file of --flags, where there is one:

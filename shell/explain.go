@@ -28,7 +28,7 @@ func (q *query) explainScore(ctx context.Context, s *explainStatement) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	e, err := cleaner.Explain(ctx, q.tx, v, ops.Options{Workers: q.engine.workers, MemoryBudget: q.engine.memory})
+	e, err := cleaner.Explain(ctx, q.tx, v, ops.Options{Workers: q.engine.Workers, MemoryBudget: q.engine.MemoryBudget})
 	if err != nil {
 		return nil, err
 	}
@@ -38,9 +38,9 @@ func (q *query) explainScore(ctx context.Context, s *explainStatement) (*Result,
 	if err := q.remarkUnpredicted(v, "to give it some"); err != nil {
 		return nil, err
 	}
-	r := inMemory(explanationColumns, explanationRows(e))
-	r.sections = slices.DeleteFunc(explanationSections(e, q.tx.IntegerIDs()), func(s section) bool { return len(s.rows) == 0 })
-	r.object = explanationObject(e, q.tx.IntegerIDs())
+	r := NewTable(explanationColumns, explanationRows(e))
+	r.Sections = slices.DeleteFunc(explanationSections(e, q.tx.IntegerIDs()), func(s Section) bool { return len(s.Rows) == 0 })
+	r.Object = explanationObject(e, q.tx.IntegerIDs())
 	return r, nil
 }
 
@@ -135,22 +135,22 @@ func nodeFields(e *cleaner.Explanation) []field {
 }
 
 // explanationSections lays an explanation out for reading.
-func explanationSections(e *cleaner.Explanation, integerIDs bool) []section {
-	node := section{title: explanationTitle(e), columns: recordColumns}
+func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
+	node := Section{Title: explanationTitle(e), Columns: []ColumnInfo{{Name: "property"}, {Name: "value"}}}
 	for _, f := range nodeFields(e) {
-		node.rows = append(node.rows, []kv.Value{kv.StringValue(f.name), f.value})
+		node.Rows = append(node.Rows, []kv.Value{kv.StringValue(f.name), f.value})
 	}
 	neighbors := "Labels of the neighbours"
 	if e.Direction != kv.Both {
 		neighbors += ", direction " + e.Direction.String()
 	}
-	votes := section{title: neighbors, columns: []ColumnInfo{
+	votes := Section{Title: neighbors, Columns: []ColumnInfo{
 		{"class", kv.KindString}, {"count", kv.KindInt}, {"share", kv.KindFloat},
 	}}
 	for _, c := range e.Votes {
-		votes.rows = append(votes.rows, []kv.Value{kv.StringValue(c.Class), kv.IntValue(c.Count), number(c.Share)})
+		votes.Rows = append(votes.Rows, []kv.Value{kv.StringValue(c.Class), kv.IntValue(c.Count), number(c.Share)})
 	}
-	return []section{
+	return []Section{
 		node,
 		shareSection("Predicted classes", "probability", e.TopClasses),
 		featureSection(e),
@@ -164,21 +164,21 @@ func explanationSections(e *cleaner.Explanation, integerIDs bool) []section {
 
 // featureSection shows the agreement features, with their standard errors and places among fitting nodes where those
 // are known.
-func featureSection(e *cleaner.Explanation) section {
-	s := section{title: "Agreement features", columns: []ColumnInfo{{"feature", kv.KindString}, {"value", kv.KindFloat}}}
+func featureSection(e *cleaner.Explanation) Section {
+	s := Section{Title: "Agreement features", Columns: []ColumnInfo{{"feature", kv.KindString}, {"value", kv.KindFloat}}}
 	sampled := slices.ContainsFunc(e.Features, func(f cleaner.NamedFeature) bool { return f.StandardError > 0 })
 	if sampled {
-		s.columns = append(s.columns, ColumnInfo{"error", kv.KindFloat})
+		s.Columns = append(s.Columns, ColumnInfo{"error", kv.KindFloat})
 	}
 	ranked := slices.ContainsFunc(e.Features, func(f cleaner.NamedFeature) bool {
 		return !math.IsNaN(f.RankRight) || !math.IsNaN(f.RankWrong)
 	})
 	if ranked {
-		s.title += fmt.Sprintf(", and their percentiles among about %.0f rightly and %.0f wrongly labelled nodes",
+		s.Title += fmt.Sprintf(", and their percentiles among about %.0f rightly and %.0f wrongly labelled nodes",
 			e.FittingRight, e.FittingWrong)
-		s.columns = append(s.columns, ColumnInfo{"among_right", kv.KindFloat}, ColumnInfo{"among_wrong", kv.KindFloat})
+		s.Columns = append(s.Columns, ColumnInfo{"among_right", kv.KindFloat}, ColumnInfo{"among_wrong", kv.KindFloat})
 	}
-	s.columns = append(s.columns, ColumnInfo{"meaning", kv.KindString})
+	s.Columns = append(s.Columns, ColumnInfo{"meaning", kv.KindString})
 	for _, f := range e.Features {
 		row := []kv.Value{kv.StringValue(f.Name), number(f.Value)}
 		if sampled {
@@ -187,7 +187,7 @@ func featureSection(e *cleaner.Explanation) section {
 		if ranked {
 			row = append(row, percentile(f.RankRight), percentile(f.RankWrong))
 		}
-		s.rows = append(s.rows, append(row, text(featureMeaning(f.Name))))
+		s.Rows = append(s.Rows, append(row, text(featureMeaning(f.Name))))
 	}
 	return s
 }
@@ -196,8 +196,8 @@ func featureSection(e *cleaner.Explanation) section {
 func percentile(share float64) kv.Value { return number(math.Round(1000*share) / 10) }
 
 // hopSection shows what nodes at each distance say, of the classes with most weight.
-func hopSection(e *cleaner.Explanation) section {
-	s := section{title: "What the nodes at the end of walks say, by weight", columns: []ColumnInfo{
+func hopSection(e *cleaner.Explanation) Section {
+	s := Section{Title: "What the nodes at the end of walks say, by weight", Columns: []ColumnInfo{
 		{"length", kv.KindInt}, {"class", kv.KindString}, {"nodes", kv.KindInt}, {"labels", kv.KindFloat}, {"predictions", kv.KindFloat},
 	}}
 	shown, left := map[int]int{}, false
@@ -206,24 +206,24 @@ func hopSection(e *cleaner.Explanation) section {
 			left = true
 			continue
 		}
-		s.rows = append(s.rows, []kv.Value{
+		s.Rows = append(s.Rows, []kv.Value{
 			kv.IntValue(int64(h.Hop)), kv.StringValue(h.Class), kv.IntValue(h.Nodes), number(h.Labels), number(h.Predictions),
 		})
 	}
 	if left {
-		s.title += ", of the first " + strconv.Itoa(shownHopClasses) + " classes"
+		s.Title += ", of the first " + strconv.Itoa(shownHopClasses) + " classes"
 	}
 	return s
 }
 
 // opponentSection shows the neighbours that speak most against the label.
-func opponentSection(e *cleaner.Explanation, integerIDs bool) section {
-	s := section{title: "Neighbours that speak most against the label", columns: []ColumnInfo{
+func opponentSection(e *cleaner.Explanation, integerIDs bool) Section {
+	s := Section{Title: "Neighbours that speak most against the label", Columns: []ColumnInfo{
 		{"id", idKind(integerIDs)}, {"label", kv.KindString}, {"predicted", kv.KindString}, {"confidence", kv.KindFloat},
 		{"of_given", kv.KindFloat}, {"score", kv.KindFloat}, {"weight", kv.KindFloat}, {"against", kv.KindFloat},
 	}}
 	for _, o := range e.Opponents {
-		s.rows = append(s.rows, []kv.Value{
+		s.Rows = append(s.Rows, []kv.Value{
 			idValue(o.ID, integerIDs), text(o.Label), text(o.Predicted), number(o.Confidence),
 			number(o.Prediction), number(o.Score), number(o.Weight), number(o.Against),
 		})
@@ -232,12 +232,12 @@ func opponentSection(e *cleaner.Explanation, integerIDs bool) section {
 }
 
 // historySection shows what was decided on the node.
-func historySection(e *cleaner.Explanation) section {
-	s := section{title: "History", columns: []ColumnInfo{
+func historySection(e *cleaner.Explanation) Section {
+	s := Section{Title: "History", Columns: []ColumnInfo{
 		{"time", kv.KindString}, {"decision", kv.KindString}, {"who", kv.KindString}, {"why", kv.KindString},
 	}}
 	for _, d := range e.History {
-		s.rows = append(s.rows, []kv.Value{
+		s.Rows = append(s.Rows, []kv.Value{
 			kv.StringValue(d.Time.Format(time.RFC3339Nano)), kv.StringValue(decisionSummary(d)), text(d.Who), text(d.Why),
 		})
 	}
@@ -265,14 +265,14 @@ func explanationTitle(e *cleaner.Explanation) string {
 	return title
 }
 
-func shareSection(title, share string, classes []cleaner.ClassShare) section {
+func shareSection(title, share string, classes []cleaner.ClassShare) Section {
 	if len(classes) > shownClasses {
 		title += fmt.Sprintf(": the first %d of %d classes", shownClasses, len(classes))
 		classes = classes[:shownClasses]
 	}
-	s := section{title: title, columns: []ColumnInfo{{"class", kv.KindString}, {share, kv.KindFloat}}}
+	s := Section{Title: title, Columns: []ColumnInfo{{"class", kv.KindString}, {share, kv.KindFloat}}}
 	for _, c := range classes {
-		s.rows = append(s.rows, []kv.Value{kv.StringValue(c.Class), number(c.Share)})
+		s.Rows = append(s.Rows, []kv.Value{kv.StringValue(c.Class), number(c.Share)})
 	}
 	return s
 }

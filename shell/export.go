@@ -165,14 +165,14 @@ var (
 		{Name: "suggested_label", Kind: kv.KindClass},
 		{Name: "confidence", Kind: kv.KindSingle},
 	}
-	scoreProperties = []ColumnInfo{{Name: "id"}, {Name: "label"}, {Name: "score"}, {Name: "suggested"}, {Name: "confidence"}}
+	scoreProperties = []string{"id", kv.LabelColumn, cleaner.ScoreColumn, cleaner.SuggestedColumn, cleaner.ConfidenceColumn}
 )
 
 // result is what a table holds.
 func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) (*Result, error) {
 	switch c.What {
 	case "scores":
-		run, err := lastRun(tx)
+		run, err := LastRun(tx)
 		if err != nil {
 			return nil, err
 		}
@@ -202,11 +202,11 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 	if err := cleaner.CheckTransition(tx, c.work()); err != nil {
 		return nil, err
 	}
-	run, err := lastRun(tx)
+	run, err := LastRun(tx)
 	if err != nil {
 		return nil, err
 	}
-	order := classOrder(run.Classes)
+	order := ClassOrder(run.Classes)
 	columns := make([]ColumnInfo, len(order))
 	rows := make([][]kv.Value, len(order))
 	for k, i := range order {
@@ -215,16 +215,7 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 			rows[k] = append(rows[k], kv.FloatValue(run.Transition.At(i, j)))
 		}
 	}
-	return inMemory(columns, rows), nil
-}
-
-// lastRun is the run that the scores come from, or ErrNotCleaned.
-func lastRun(tx *kv.Tx) (*cleaner.Run, error) {
-	run, err := cleaner.LastRun(tx)
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil, ErrNotCleaned
-	}
-	return run, err
+	return NewTable(columns, rows), nil
 }
 
 // labelTable has the label of every node, as it is and as it was before the first decision.
@@ -239,7 +230,7 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*Result, err
 		}
 		return label
 	}
-	properties := []ColumnInfo{{Name: "id"}, {Name: "label"}, {Name: "suggested"}, {Name: "score"}, {Name: "decision"}}
+	properties := []string{"id", kv.LabelColumn, cleaner.SuggestedColumn, cleaner.ScoreColumn, cleaner.DecisionColumn}
 	columns := []ColumnInfo{
 		{Name: "id"}, {Name: "label", Kind: kv.KindClass}, {Name: "second_label", Kind: kv.KindClass}, {Name: "original_label", Kind: kv.KindClass},
 	}
@@ -276,13 +267,13 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*Result, err
 // nodeTable has a row for every node, in file order. The first property is the id. Where finish is not nil it makes the
 // values of the columns from those of the properties.
 func (c *exportCommand) nodeTable(
-	ctx context.Context, tx *kv.Tx, columns, properties []ColumnInfo, finish func(v kv.NodeID, values []kv.Value) []kv.Value,
+	ctx context.Context, tx *kv.Tx, columns []ColumnInfo, properties []string, finish func(v kv.NodeID, values []kv.Value) []kv.Value,
 ) (*Result, error) {
-	fetch, err := newFetcher(tx, properties[1:], c.Threads)
+	fetch, err := NewFetcher(tx, properties[1:], c.Threads)
 	if err != nil {
 		return nil, err
 	}
-	return &Result{columns: columns, rows: func(yield func(Row, error) bool) {
+	return NewResult(columns, func(yield func([]kv.Value, error) bool) {
 		// Ids lie in file order and the rest by NodeID, so each is read in its own order, the rest a batch at a time.
 		const batch = 1 << 15
 		nextID, stop := iter.Pull2(tx.IDs())
@@ -290,10 +281,10 @@ func (c *exportCommand) nodeTable(
 		for nodes, err := range batches(inFileOrder(ctx, tx), batch) {
 			var rest [][]kv.Value
 			if err == nil {
-				rest, err = fetch.fetch(ctx, nodes)
+				rest, err = fetch.Fetch(ctx, nodes)
 			}
 			if err != nil {
-				yield(Row{}, err)
+				yield(nil, err)
 				return
 			}
 			for i, v := range nodes {
@@ -305,12 +296,12 @@ func (c *exportCommand) nodeTable(
 				if finish != nil {
 					values = finish(v, values)
 				}
-				if !yield(Row{Values: values, columns: columns}, err) || err != nil {
+				if !yield(values, err) || err != nil {
 					return
 				}
 			}
 		}
-	}}, nil
+	}), nil
 }
 
 // batches yields nodes, at most size at a time, borrowed until the next step.
@@ -359,12 +350,12 @@ func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*Result, err
 	for _, class := range classes {
 		columns = append(columns, ColumnInfo{Name: class, Kind: kv.KindSingle})
 	}
-	return &Result{columns: columns, rows: func(yield func(Row, error) bool) {
+	return NewResult(columns, func(yield func([]kv.Value, error) bool) {
 		nextID, stop := iter.Pull2(tx.IDs())
 		defer stop()
 		for row, err := range predictions {
 			if err != nil {
-				yield(Row{}, err)
+				yield(nil, err)
 				return
 			}
 			id, err, _ := nextID()
@@ -373,11 +364,11 @@ func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*Result, err
 			for _, p := range row {
 				values = append(values, kv.FloatValue(float64(p)))
 			}
-			if !yield(Row{Values: values, columns: columns}, err) || err != nil {
+			if !yield(values, err) || err != nil {
 				return
 			}
 		}
-	}}, nil
+	}), nil
 }
 
 // writeArray writes predictions or features as float32 .npy.

@@ -21,7 +21,7 @@ func (c *exportCommand) checkSuspects(ctx context.Context, store *kv.Store, s *s
 	}
 	tx := store.Begin()
 	defer tx.Close()
-	run, err := lastRun(tx)
+	run, err := LastRun(tx)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func lostText(losses []classLoss, removed int64) string {
 	slices.SortStableFunc(whole, func(a, b classLoss) int { return cmp.Compare(b.all, a.all) })
 	var parts []string
 	for _, l := range whole[:min(len(whole), shownLosses)] {
-		parts = append(parts, fmt.Sprintf("class %s would lose all of its labels, %d of %d", quoteString(l.class), l.lost, l.all))
+		parts = append(parts, fmt.Sprintf("class %s would lose all of its labels, %d of %d", Quote(l.class), l.lost, l.all))
 	}
 	if more := len(whole) - len(parts); more > 0 {
 		parts = append(parts, wording.Count(more, "more class", "more classes")+" all of theirs")
@@ -146,4 +146,21 @@ func countLabels(ctx context.Context, tx *kv.Tx) ([]classLoss, error) {
 		}
 	}
 	return losses, nil
+}
+
+// byScore is the order of suspects: the highest score first.
+var byScore = []index.Order{{Property: cleaner.ScoreColumn, Descending: true}}
+
+// suspectsAbove lists the suspects above a threshold in an order, that of the node file where there is none. Its columns
+// are scoreColumns.
+func suspectsAbove(ctx context.Context, tx *kv.Tx, threshold float64, order []index.Order, workers int) (*Result, error) {
+	plan, err := index.NewPlan(tx, index.Query{Where: cleaner.Suspects(threshold), Order: order, Limit: -1})
+	if err != nil {
+		return nil, err
+	}
+	f, err := NewFetcher(tx, scoreProperties, workers)
+	if err != nil {
+		return nil, err
+	}
+	return NewResult(scoreColumns, f.Found(ctx, plan)), nil
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -18,9 +19,9 @@ const (
 	lastBatch  = 4096
 )
 
-// A fetcher reads the columns of found nodes.
-type fetcher struct {
-	columns []ColumnInfo
+// A fetcher reads properties of nodes.
+type Fetcher struct {
+	names   []string           // of the properties
 	readers []*kv.ColumnReader // nil for a property that the store does not hold
 	workers int                // that read; zero means GOMAXPROCS
 	past    past               // whose values stand in place of the stored ones
@@ -33,42 +34,49 @@ type fetcher struct {
 // sideBySide is from how many nodes on the columns are read by several goroutines.
 const sideBySide = 64
 
-func newFetcher(tx *kv.Tx, columns []ColumnInfo, workers int) (*fetcher, error) {
-	f := &fetcher{columns: columns, readers: make([]*kv.ColumnReader, len(columns)), workers: workers}
-	for i, c := range columns {
-		if _, stored := tx.Column(c.Name); !stored {
+// NewFetcher returns a fetcher of the named properties. At most so many goroutines read for it; 0 means GOMAXPROCS.
+func NewFetcher(tx *kv.Tx, names []string, workers int) (*Fetcher, error) {
+	f := &Fetcher{names: names, readers: make([]*kv.ColumnReader, len(names)), workers: workers}
+	for i, name := range names {
+		if _, stored := tx.Column(name); !stored {
 			continue
 		}
 		var err error
-		if f.readers[i], err = tx.Reader(c.Name); err != nil {
-			return nil, fmt.Errorf("property %s: %w", c.Name, err)
+		if f.readers[i], err = tx.Reader(name); err != nil {
+			return nil, fmt.Errorf("property %s: %w", name, err)
 		}
 	}
 	return f, nil
 }
 
 // goroutines is how many read the columns of so many nodes.
-func (f *fetcher) goroutines(nodes int) int {
+func (f *Fetcher) goroutines(nodes int) int {
 	if nodes < sideBySide {
 		return 1
 	}
 	return ops.Workers(f.workers)
 }
 
-// rows yields a row for each node, in the order of the nodes.
-func (f *fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
+// found yields the properties of the nodes that a plan finds, in its order.
+func (f *Fetcher) Found(ctx context.Context, plan *index.Plan) iter.Seq2[[]kv.Value, error] {
+	f.known = plan.Known
+	return f.rows(ctx, plan.Rows(ctx))
+}
+
+// rows yields the properties of each node, in the order of the nodes.
+func (f *Fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) iter.Seq2[[]kv.Value, error] {
+	return func(yield func([]kv.Value, error) bool) {
 		var batch []kv.NodeID
 		var known []kv.Value // of one column, by the nodes of the batch
 		column, size := -1, firstBatch
 		flush := func() bool {
 			values, err := f.fetchBeside(ctx, batch, column, known)
 			if err != nil {
-				yield(Row{}, err)
+				yield(nil, err)
 				return false
 			}
 			for _, v := range values {
-				if !yield(Row{Values: v, columns: f.columns}, nil) {
+				if !yield(v, nil) {
 					return false
 				}
 			}
@@ -78,14 +86,14 @@ func (f *fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) i
 		for v, err := range nodes {
 			if err != nil {
 				if flush() {
-					yield(Row{}, err)
+					yield(nil, err)
 				}
 				return
 			}
 			if f.known != nil {
 				name, value := f.known()
 				if column < 0 && name != "" {
-					column = slices.IndexFunc(f.columns, func(c ColumnInfo) bool { return c.Name == name })
+					column = slices.Index(f.names, name)
 				}
 				known = append(known, value)
 			}
@@ -98,12 +106,12 @@ func (f *fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) i
 }
 
 // fetch reads the columns of nodes, which it visits in ascending order, until ctx ends.
-func (f *fetcher) fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, error) {
+func (f *Fetcher) Fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, error) {
 	return f.fetchBeside(ctx, nodes, -1, nil)
 }
 
 // fetchBeside is fetch, but of the column known, −1 for none, it reads only what is null in values.
-func (f *fetcher) fetchBeside(
+func (f *Fetcher) fetchBeside(
 	ctx context.Context, nodes []kv.NodeID, known int, values []kv.Value,
 ) ([][]kv.Value, error) {
 	visits := make([]int, len(nodes))
@@ -113,7 +121,7 @@ func (f *fetcher) fetchBeside(
 	slices.SortFunc(visits, func(i, j int) int { return cmp.Compare(nodes[i], nodes[j]) })
 	rows := make([][]kv.Value, len(nodes))
 	for i := range rows {
-		rows[i] = make([]kv.Value, len(f.columns))
+		rows[i] = make([]kv.Value, len(f.names))
 		if known >= 0 {
 			rows[i][known] = values[i]
 		}
@@ -132,7 +140,7 @@ func (f *fetcher) fetchBeside(
 			}
 			value, err := reader.At(nodes[i])
 			if err != nil {
-				return fmt.Errorf("property %s: %w", f.columns[c].Name, err)
+				return fmt.Errorf("property %s: %w", f.names[c], err)
 			}
 			rows[i][c] = value
 		}
@@ -142,8 +150,8 @@ func (f *fetcher) fetchBeside(
 		return nil, err
 	}
 	for i, v := range nodes {
-		for c, column := range f.columns {
-			if value, ok := f.past.value(v, column.Name); ok {
+		for c, name := range f.names {
+			if value, ok := f.past.value(v, name); ok {
 				rows[i][c] = value
 			}
 		}

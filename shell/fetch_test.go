@@ -14,7 +14,7 @@ func TestFetchWorkers(t *testing.T) {
 		for _, c := range []struct{ workers, nodes, want int }{
 			{1, lastBatch, 1}, {3, lastBatch, 3}, {3, sideBySide, 3}, {3, sideBySide - 1, 1}, {0, lastBatch, runtime.GOMAXPROCS(0)},
 		} {
-			f, err := newFetcher(tx, []ColumnInfo{{Name: "label"}, {Name: "degree"}}, c.workers)
+			f, err := NewFetcher(tx, []string{"label", "degree"}, c.workers)
 			if err != nil {
 				return err
 			}

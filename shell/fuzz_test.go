@@ -28,7 +28,7 @@ func FuzzQuery(f *testing.F) {
 		f.Add(text)
 	}
 	for _, m := range manual {
-		f.Add(m.example)
+		f.Add(m.Example)
 	}
 	made := cleanedStore(f)
 	dir := made.Dir()
@@ -41,7 +41,7 @@ func FuzzQuery(f *testing.F) {
 	f.Cleanup(func() { closeStore(f, store) })
 	f.Fuzz(func(t *testing.T, text string) {
 		if err := answerAll(t.Context(), store, text); err != nil {
-			if pos, ok := position(err); ok && pos.Offset > len(text) {
+			if pos, ok := Position(err); ok && pos.Offset > len(text) {
 				t.Fatalf("%q: got the error %v at byte %d of %d", text, err, pos.Offset, len(text))
 			}
 			wrong, isParse := errors.AsType[*ParseError](err)
@@ -72,7 +72,7 @@ func FuzzPrompt(f *testing.F) {
 	for _, text := range []string{".mo", ".mode c", ".help sus", "nodes where label = 'Th", "nodes where \"old", "'", "\xff", ";;", "nodes -- "} {
 		f.Add(text)
 	}
-	s := &session{engine: engine{store: cleanedStore(f)}}
+	s := &session{engine: Engine{Store: cleanedStore(f)}}
 	f.Fuzz(func(t *testing.T, text string) {
 		isComplete(text)
 		candidates, prefix := s.candidates(text)
@@ -80,8 +80,8 @@ func FuzzPrompt(f *testing.F) {
 			t.Fatalf("%q: what is replaced is %q, want an end of the text", text, prefix)
 		}
 		for _, c := range candidates {
-			if len(c.text) < len(prefix) || !strings.EqualFold(c.text[:len(prefix)], prefix) {
-				t.Fatalf("%q: %q is offered for %q", text, c.text, prefix)
+			if len(c.Text) < len(prefix) || !strings.EqualFold(c.Text[:len(prefix)], prefix) {
+				t.Fatalf("%q: %q is offered for %q", text, c.Text, prefix)
 			}
 		}
 		s.completions(text)
@@ -93,7 +93,7 @@ func FuzzPrompt(f *testing.F) {
 func TestErrorsPointIntoTheText(t *testing.T) {
 	texts := fuzzedTexts
 	for _, m := range manual {
-		texts = append(texts, m.example)
+		texts = append(texts, m.Example)
 	}
 	wrong := 0
 	for _, text := range texts {
@@ -107,7 +107,7 @@ func TestErrorsPointIntoTheText(t *testing.T) {
 					continue
 				}
 				wrong++
-				if pos, ok := position(err); !ok || pos.Offset > len(changed) {
+				if pos, ok := Position(err); !ok || pos.Offset > len(changed) {
 					t.Fatalf("%q: got the error %v at %+v, want a position in %d bytes", changed, err, pos, len(changed))
 				}
 			}

@@ -63,7 +63,7 @@ func (f suspicion) checkThreshold() error {
 
 // threshold is the one asked for, or that of the last run; ErrNotCleaned where there is none, also if one is asked for.
 func (f suspicion) threshold(tx *kv.Tx) (float64, error) {
-	run, err := lastRun(tx)
+	run, err := LastRun(tx)
 	if err != nil {
 		return 0, err
 	}
@@ -73,7 +73,7 @@ func (f suspicion) threshold(tx *kv.Tx) (float64, error) {
 // thresholdOf is threshold where the last run is known.
 func (f suspicion) thresholdOf(run *cleaner.Run) float64 {
 	if f.Threshold != nil {
-		return single(*f.Threshold)
+		return Single(*f.Threshold)
 	}
 	return run.Threshold
 }
@@ -168,7 +168,7 @@ func (c *gateCommand) judge(ctx context.Context, store *kv.Store, known baseline
 		shown, all = found.first, found.suspects
 	}
 	if len(shown) > 0 {
-		if _, err := Render(s.out, inMemory(scoreColumns, shown), c.Format); err != nil {
+		if _, err := Render(s.out, NewTable(scoreColumns, shown), c.Format); err != nil {
 			return err
 		}
 	}
@@ -189,7 +189,7 @@ func sayWarnings(s *streams, warnings []string) {
 func (c *gateCommand) count(ctx context.Context, store *kv.Store, known baseline) (found gateCount, err error) {
 	tx := store.Begin()
 	defer tx.Close()
-	run, err := lastRun(tx)
+	run, err := LastRun(tx)
 	if err != nil {
 		return found, err
 	}
@@ -234,7 +234,7 @@ func outdated(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error
 	}
 	// Decided ones are not judged: what a person said of them stands.
 	plan, err := index.NewPlan(tx, index.Query{Limit: -1, Where: index.And{Terms: []index.Predicate{
-		hasValue(kv.LabelColumn), index.IsNull{Property: cleaner.ScoreColumn}, index.IsNull{Property: cleaner.DecisionColumn},
+		index.Not{Term: index.IsNull{Property: kv.LabelColumn}}, index.IsNull{Property: cleaner.ScoreColumn}, index.IsNull{Property: cleaner.DecisionColumn},
 	}}})
 	if err != nil {
 		return nil, err
@@ -253,9 +253,9 @@ func outdated(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error
 	}
 	switch {
 	case unscored == 1:
-		changes = append(changes, fmt.Sprintf("labelled node %s has no score", quoteString(example)))
+		changes = append(changes, fmt.Sprintf("labelled node %s has no score", Quote(example)))
 	case unscored > 1:
-		changes = append(changes, fmt.Sprintf("%d labelled nodes have no score, such as %s", unscored, quoteString(example)))
+		changes = append(changes, fmt.Sprintf("%d labelled nodes have no score, such as %s", unscored, Quote(example)))
 	}
 	if changes == nil {
 		return nil, nil
@@ -322,7 +322,7 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *str
 	}
 	tx := store.Begin()
 	defer tx.Close()
-	run, err := lastRun(tx)
+	run, err := LastRun(tx)
 	if err != nil {
 		return err
 	}

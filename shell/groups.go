@@ -113,15 +113,15 @@ func (g *groups) order(ctx context.Context) error {
 }
 
 // rows yields the groups with their counts.
-func (g *groups) rows(ctx context.Context, columns []ColumnInfo) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
+func (g *groups) rows(ctx context.Context) iter.Seq2[[]kv.Value, error] {
+	return func(yield func([]kv.Value, error) bool) {
 		for record, err := range g.ordered.Sorted(ctx) {
 			if err != nil {
-				yield(Row{}, err)
+				yield(nil, err)
 				return
 			}
 			count := kv.IntValue(int64(^binary.BigEndian.Uint64(record.Key)))
-			if !yield(Row{Values: []kv.Value{parseGroupKey(record.Key[8:]), count}, columns: columns}, nil) {
+			if !yield([]kv.Value{parseGroupKey(record.Key[8:]), count}, nil) {
 				return
 			}
 		}

@@ -33,7 +33,7 @@ func (q *query) history(ctx context.Context, s *historyStatement) (*Result, erro
 // written is the Result of the entries that a statement wrote. Nobody may ever range over it, and so it holds no snapshot:
 // its rows are read in one of their own.
 func (q *query) written(ctx context.Context, made cleaner.Entries, names []string) *Result {
-	store := q.engine.store
+	store := q.engine.Store
 	return q.decisionRows(func(yield func(cleaner.Decision, error) bool) {
 		tx := store.Begin()
 		defer tx.Close()
@@ -54,10 +54,10 @@ func (q *query) decisionRows(decisions iter.Seq2[cleaner.Decision, error], names
 			columns = append(columns, ColumnInfo{Name: f.name, Kind: f.kind})
 		}
 	}
-	return &Result{columns: columns, rows: func(yield func(Row, error) bool) {
+	return NewResult(columns, func(yield func([]kv.Value, error) bool) {
 		for d, err := range decisions {
 			if err != nil {
-				yield(Row{}, err)
+				yield(nil, err)
 				return
 			}
 			values := make([]kv.Value, 0, len(columns))
@@ -66,11 +66,11 @@ func (q *query) decisionRows(decisions iter.Seq2[cleaner.Decision, error], names
 					values = append(values, f.value)
 				}
 			}
-			if !yield(Row{Values: values, columns: columns}, nil) {
+			if !yield(values, nil) {
 				return
 			}
 		}
-	}}
+	})
 }
 
 // decisionFields are all that is said of a decision.

@@ -313,7 +313,7 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 	began := time.Now()
 	var got adoption
 	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {
-		got, err = adoptDecisions(ctx, store, c.Decisions, userName(), c.work(), s, func(lost string) error {
+		got, err = adoptDecisions(ctx, store, c.Decisions, UserName(), c.work(), s, func(lost string) error {
 			if c.Yes {
 				return nil
 			}
@@ -368,7 +368,7 @@ func (s *streams) sayLeftOut(l leftOut, why string) {
 // isCleaned says whether a store has had a run.
 func isCleaned(store *kv.Store) (bool, error) {
 	err := store.View(func(tx *kv.Tx) error {
-		_, err := lastRun(tx)
+		_, err := LastRun(tx)
 		return err
 	})
 	if errors.Is(err, ErrNotCleaned) {

@@ -29,14 +29,17 @@ func (q *query) list(ctx context.Context, s statement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFetcher(q.tx, columns, q.engine.workers)
+	f, err := NewFetcher(q.tx, columnNames(columns), q.engine.Workers)
 	if err != nil {
 		return nil, err
 	}
+	r := &Result{columns: columns, reads: true, cost: touched(found.plan)}
 	if f.past = found.past; f.past == nil {
-		f.known = found.plan.Known
+		r.rows = f.Found(ctx, found.plan)
+	} else {
+		r.rows = f.rows(ctx, found.nodes(ctx))
 	}
-	return &Result{columns: columns, reads: true, rows: f.rows(ctx, found.nodes(ctx)), cost: touched(found.plan)}, nil
+	return r, nil
 }
 
 // planOf plans a suspectsStatement or nodesStatement. Errors of types point into the text.
@@ -73,13 +76,13 @@ func (q *query) nodeColumns() []string {
 	if _, ok := q.tx.Column("split"); ok {
 		names = append(names, "split")
 	}
-	return append(names, q.userColumns()...)
+	return append(names, UserColumns(q.tx)...)
 }
 
-// userColumns are the stored columns that are not built in.
-func (q *query) userColumns() []string {
+// UserColumns are the stored columns that are not built in.
+func UserColumns(tx *kv.Tx) []string {
 	var names []string
-	for _, c := range q.tx.Columns() {
+	for _, c := range tx.Columns() {
 		if !slices.Contains(kv.ReservedNames, c.Name) {
 			names = append(names, c.Name)
 		}
@@ -119,7 +122,7 @@ func (q *query) explainPlan(ctx context.Context, of statement) (*Result, error) 
 	if found.past != nil {
 		text += fmt.Sprintf("\nlabels and decisions of the past in place of today's: %s", wording.Nodes(len(found.past)))
 	}
-	r := inMemory([]ColumnInfo{{Name: "plan", Kind: kv.KindString}}, [][]kv.Value{{kv.StringValue(text)}})
-	r.bare = true
+	r := NewTable([]ColumnInfo{{Name: "plan", Kind: kv.KindString}}, [][]kv.Value{{kv.StringValue(text)}})
+	r.Bare = true
 	return r, nil
 }

@@ -17,7 +17,7 @@ func TestThePastIsWhatItWas(t *testing.T) {
 	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 56))
 		store, clock := cleanedStore(t), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		e := engine{store: store, yes: true, now: func() time.Time { return clock }}
+		e := Engine{Store: store, Yes: true, Now: func() time.Time { return clock }}
 		ask := func(text string) string { return collectAll(t, &e, text) }
 
 		type question struct{ text, answer string }
@@ -54,13 +54,9 @@ func TestThePastIsWhatItWas(t *testing.T) {
 }
 
 // collectAll answers a statement with a line a row.
-func collectAll(t *testing.T, e *engine, text string) string {
+func collectAll(t *testing.T, e *Engine, text string) string {
 	t.Helper()
-	parsed, err := parse(text, startOfText)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	result, err := e.run(t.Context(), parsed)
+	result, err := e.Query(t.Context(), text)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -73,10 +69,10 @@ func collectAll(t *testing.T, e *engine, text string) string {
 
 func randomDecision(r *rand.Rand) string {
 	class := []string{"Theory", "Systems", "Neural Nets"}[r.IntN(3)]
-	id := quoteString(papers[r.IntN(len(papers)-1)].id) // the last has no label
+	id := Quote(papers[r.IntN(len(papers)-1)].id) // the last has no label
 	return []string{
-		"accept " + id, "unsure " + id, "relabel " + id + " " + quoteString(class),
-		"relabel " + id + " " + quoteString(class), fmt.Sprintf("relabel '%s' all where degree = %d", class, 1+r.IntN(4)),
+		"accept " + id, "unsure " + id, "relabel " + id + " " + Quote(class),
+		"relabel " + id + " " + Quote(class), fmt.Sprintf("relabel '%s' all where degree = %d", class, 1+r.IntN(4)),
 		fmt.Sprintf("unlabel all where label = '%s' and degree > %d", class, r.IntN(4)),
 	}[r.IntN(6)]
 }

@@ -36,7 +36,7 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 			return nil, err
 		}
 	}
-	budget := q.engine.memory
+	budget := q.engine.MemoryBudget
 	if budget == 0 {
 		budget = defaultNeighborBytes
 	}
@@ -62,7 +62,7 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFetcher(q.tx, columns, q.engine.workers)
+	f, err := NewFetcher(q.tx, columnNames(columns), q.engine.Workers)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 		return nil, err
 	}
 	columns = slices.Concat([]ColumnInfo{{"hop", kv.KindInt}}, edges.columns, columns)
-	return &Result{columns: columns, reads: true, rows: withHops(ctx, columns, levels[1:], edges, f)}, nil
+	return &Result{columns: columns, reads: true, rows: withHops(ctx, levels[1:], edges, f)}, nil
 }
 
 // neighborEdges says what joins a node to its neighbours, beyond that something does.
@@ -151,19 +151,16 @@ func arcWeight(w float32) kv.Value {
 }
 
 // withHops yields the rows of each level with the level's number and the edges before them.
-func withHops(
-	ctx context.Context, columns []ColumnInfo, levels [][]kv.NodeID, edges neighborEdges, f *fetcher,
-) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
+func withHops(ctx context.Context, levels [][]kv.NodeID, edges neighborEdges, f *Fetcher) iter.Seq2[[]kv.Value, error] {
+	return func(yield func([]kv.Value, error) bool) {
 		for i, level := range levels {
 			hop, next := []kv.Value{kv.IntValue(int64(i + 1))}, 0
-			for row, err := range f.rows(ctx, each(level)) {
+			for values, err := range f.rows(ctx, each(level)) {
 				if err != nil {
-					yield(Row{}, err)
+					yield(nil, err)
 					return
 				}
-				values := slices.Concat(hop, edges.of(level[next]), row.Values)
-				if !yield(Row{Values: values, columns: columns}, nil) {
+				if !yield(slices.Concat(hop, edges.of(level[next]), values), nil) {
 					return
 				}
 				next++

@@ -14,7 +14,7 @@ func (q *query) describeNode(s *nodeStatement) (*Result, error) {
 	}
 	names := slices.DeleteFunc([]string{"id", "label", "suggested", "score", "confidence", "degree", "split", "decision", "run"},
 		func(name string) bool { _, stored := q.tx.Column(name); return !stored })
-	columns, err := q.columns(nil, append(names, q.userColumns()...))
+	columns, err := q.columns(nil, append(names, UserColumns(q.tx)...))
 	if err != nil {
 		return nil, err
 	}

@@ -25,24 +25,24 @@ var pairColumns = []ColumnInfo{
 // noise answers noise: the pairs of classes that are confused, the most frequent first, and for reading
 // the transition matrix where it is narrow enough. JSON has the matrix at any width.
 func (q *query) noise() (*Result, error) {
-	if err := cleaner.CheckTransition(q.tx, q.engine.memory); err != nil {
+	if err := cleaner.CheckTransition(q.tx, q.engine.MemoryBudget); err != nil {
 		return nil, err
 	}
-	run, err := lastRun(q.tx)
+	run, err := LastRun(q.tx)
 	if err != nil {
 		return nil, err
 	}
 	pairs := confusedPairs(run)
-	r := inMemory(pairColumns, pairs)
+	r := NewTable(pairColumns, pairs)
 	if len(run.Classes) <= widestNoise {
-		r.sections = append(r.sections, transitionSection(run))
+		r.Sections = append(r.Sections, transitionSection(run))
 	}
-	r.sections = append(r.sections, section{
-		title:   "Most confused classes",
-		columns: pairColumns,
-		rows:    pairs[:min(len(pairs), shownPairs)],
+	r.Sections = append(r.Sections, Section{
+		Title:   "Most confused classes",
+		Columns: pairColumns,
+		Rows:    pairs[:min(len(pairs), shownPairs)],
 	}, rateSection(run))
-	r.object = noiseObject(run, pairs)
+	r.Object = noiseObject(run, pairs)
 	return r, nil
 }
 
@@ -76,7 +76,7 @@ func noiseObject(run *cleaner.Run, pairs [][]kv.Value) jsonNoise {
 		MislabelRate: jsonFloat(run.MislabelRate), RateLow: jsonFloat(boundOf(run, run.RateLow)), RateHigh: jsonFloat(boundOf(run, run.RateHigh)), Grey: run.Grey,
 		Rates: []jsonRate{}, Confused: []jsonPair{}, Classes: []string{}, Transition: [][]jsonFloat{},
 	}
-	rates, order := run.ClassMislabelRates(), classOrder(run.Classes)
+	rates, order := run.ClassMislabelRates(), ClassOrder(run.Classes)
 	for _, i := range order {
 		o.Classes = append(o.Classes, run.Classes[i])
 		o.Rates = append(o.Rates, jsonRate{run.Classes[i], jsonFloat(rates[i])})
@@ -99,14 +99,14 @@ func noiseObject(run *cleaner.Run, pairs [][]kv.Value) jsonNoise {
 }
 
 // rateSection says of each given label how often it is wrong.
-func rateSection(run *cleaner.Run) section {
-	s := section{
-		title:   "Estimated share of wrong labels, " + rateOfAll(run),
-		columns: []ColumnInfo{{"given", kv.KindString}, {"mislabel_rate", kv.KindFloat}},
+func rateSection(run *cleaner.Run) Section {
+	s := Section{
+		Title:   "Estimated share of wrong labels, " + rateOfAll(run),
+		Columns: []ColumnInfo{{"given", kv.KindString}, {"mislabel_rate", kv.KindFloat}},
 	}
 	rates := run.ClassMislabelRates()
-	for _, i := range classOrder(run.Classes) {
-		s.rows = append(s.rows, []kv.Value{kv.StringValue(run.Classes[i]), number(rates[i])})
+	for _, i := range ClassOrder(run.Classes) {
+		s.Rows = append(s.Rows, []kv.Value{kv.StringValue(run.Classes[i]), number(rates[i])})
 	}
 	return s
 }
@@ -124,16 +124,16 @@ func rateOfAll(run *cleaner.Run) string {
 }
 
 // transitionSection is P(given | true): a row a given label, a column a true class.
-func transitionSection(run *cleaner.Run) section {
-	s := section{title: "P(given label | true class), true classes across", columns: []ColumnInfo{{"given", kv.KindString}}}
-	order := classOrder(run.Classes)
+func transitionSection(run *cleaner.Run) Section {
+	s := Section{Title: "P(given label | true class), true classes across", Columns: []ColumnInfo{{"given", kv.KindString}}}
+	order := ClassOrder(run.Classes)
 	for _, i := range order {
-		s.columns = append(s.columns, ColumnInfo{run.Classes[i], kv.KindFloat})
+		s.Columns = append(s.Columns, ColumnInfo{run.Classes[i], kv.KindFloat})
 		values := []kv.Value{kv.StringValue(run.Classes[i])}
 		for _, j := range order {
 			values = append(values, number(run.Transition.At(i, j)))
 		}
-		s.rows = append(s.rows, values)
+		s.Rows = append(s.Rows, values)
 	}
 	return s
 }

@@ -70,7 +70,7 @@ func (p *parser) advance() {
 // fail is the error of a token that nothing wanted.
 func (p *parser) fail() error {
 	if p.current.kind == tokenBad {
-		return &ParseError{Pos: p.current.pos, Msg: p.current.text + p.missingEnd(), atEnd: p.current.open}
+		return &ParseError{Pos: p.current.pos, Msg: p.current.text + p.missingEnd(), Unfinished: p.current.open}
 	}
 	var labels, words []string
 	for _, w := range p.wants {
@@ -83,11 +83,11 @@ func (p *parser) fail() error {
 	if p.current.kind == tokenName {
 		msg += wording.DidYouMean(p.current.text, words)
 	}
-	return &ParseError{Pos: p.current.pos, Msg: msg + p.missingEnd(), atEnd: p.current.kind == tokenEnd}
+	return &ParseError{Pos: p.current.pos, Msg: msg + p.missingEnd(), Unfinished: p.current.kind == tokenEnd}
 }
 
-// missingEnd says so where the current token looks like the next statement or a dot command: it begins a line, and with a
-// word that they begin with.
+// missingEnd says so where the current token looks like the next statement or a dot command: it begins a line, and with the name
+// of a statement, or with a point and a letter.
 func (p *parser) missingEnd() string {
 	at := p.current.pos.Offset - p.scan.base
 	before, line := p.scan.text[:at], strings.Fields(p.scan.text[at:])
@@ -96,8 +96,8 @@ func (p *parser) missingEnd() string {
 		return ""
 	}
 	word := strings.ToLower(strings.TrimRight(line[0], ";"))
-	isDot := slices.ContainsFunc(dotCommands, func(c dotCommand) bool { return c.name == word })
-	if !isDot && !slices.Contains(statementNames(), word) {
+	isDot := len(word) > 1 && word[0] == '.' && unicode.IsLetter(rune(word[1]))
+	if !isDot && !slices.Contains(StatementNames(), word) {
 		return ""
 	}
 	return fmt.Sprintf("; statements end with a semicolon: is one missing before %s?", line[0])
@@ -192,9 +192,9 @@ func (p *parser) body() (statement, error) {
 	}
 	if first.kind == tokenName {
 		return nil, &ParseError{Pos: first.pos, Msg: fmt.Sprintf("unknown statement %s%s (statements: %s)",
-			first.text, wording.DidYouMean(first.text, statementNames()), strings.Join(statementNames(), ", "))}
+			first.text, wording.DidYouMean(first.text, StatementNames()), strings.Join(StatementNames(), ", "))}
 	}
-	p.wants = []want{{label: "a statement (" + strings.Join(statementNames(), ", ") + ")", words: statementNames()}}
+	p.wants = []want{{label: "a statement (" + strings.Join(StatementNames(), ", ") + ")", words: StatementNames()}}
 	return nil, p.fail()
 }
 

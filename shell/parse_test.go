@@ -82,7 +82,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := parse(text, startOfText)
 		if err != nil {
-			pos, ok := position(err)
+			pos, ok := Position(err)
 			if !ok || pos.Offset > len(text) {
 				t.Fatalf("parse(%q): got error %v, want a position inside %d bytes", text, err, len(text))
 			}

@@ -232,21 +232,21 @@ func (s *session) openHistory() (readline.History, error) {
 // isComplete reports whether a typed text can run, or fail, as it is: it ends with a semicolon or parses, or
 // no further line could make it parse, or a blank line was added to have it run.
 func isComplete(text string) bool {
-	source := newScript(strings.NewReader(text))
+	source := NewScript(strings.NewReader(text))
 	for {
-		next, err := source.next()
-		if err != nil || next.dot {
+		next, err := source.Next()
+		if err != nil || next.Dot {
 			return true
 		}
-		if strings.HasSuffix(next.text, ";") {
+		if strings.HasSuffix(next.Text, ";") {
 			continue
 		}
 		if strings.HasSuffix(text, "\n") {
 			return true
 		}
-		_, err = parse(next.text, next.pos)
+		_, err = next.Parse()
 		wrong, ok := errors.AsType[*ParseError](err)
-		return !ok || !wrong.atEnd
+		return !ok || !wrong.Unfinished
 	}
 }
 

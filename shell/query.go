@@ -16,43 +16,53 @@ import (
 // are not there yet are ErrNotCleaned. What a statement writes is on disk when Query returns; nobody is asked to confirm.
 // Where a node that it decides on changes meanwhile, nothing is decided, and the error is a *cleaner.ChangedError.
 func Query(ctx context.Context, s *kv.Store, text string, args ...any) (*Result, error) {
-	parsed, err := parse(text, startOfText)
+	e := Engine{Store: s, Yes: true}
+	return e.Query(ctx, text, args...)
+}
+
+// An Engine answers statements about one store, in the way that its fields ask for. Only Store is needed.
+type Engine struct {
+	Store    *kv.Store
+	Workers  int         // goroutines that a statement may compute with; 0 means GOMAXPROCS
+	MemoryBudget   int64       // bytes that a statement may compute with; 0 leaves it to the statement
+	Progress kv.Progress // is told how far a statement is; may be nil
+	ReadOnly bool        // refuses statements that write
+
+	// Notice is given a line for people while a statement is being answered, such as a warning of clean. May be nil: warnings
+	// are then among the notices of the Result.
+	Notice func(line string)
+
+	Who string           // makes decisions; "" is the name of the user of the process
+	Now func() time.Time // is the time of decisions; nil is time.Now
+
+	// A decision with a condition is about many nodes at once and has to be confirmed. Yes confirms every decision. Without Yes,
+	// Notice is given the first nodes, and Confirm is asked. Without Confirm the decision is refused with ErrNotConfirmed.
+	Yes     bool
+	Confirm func(ctx context.Context, question string) (bool, error)
+}
+
+// Query answers one statement, as the function Query does.
+func (e *Engine) Query(ctx context.Context, text string, args ...any) (*Result, error) {
+	s, err := Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	e := engine{store: s, yes: true}
-	return e.run(ctx, parsed, args...)
+	return e.Run(ctx, s, args...)
 }
 
-// An engine answers statements about one store.
-type engine struct {
-	store    *kv.Store
-	workers  int
-	memory   int64 // bytes; 0 leaves it to the operators
-	progress kv.Progress
-	notice   func(string) // may be nil
-	readOnly bool
-
-	// Of decisions: who makes them and when, and the answer to whether to decide on all nodes of a condition.
-	who     string           // "" is the user's name
-	now     func() time.Time // nil is time.Now
-	yes     bool
-	confirm func(ctx context.Context, question string) (bool, error)
-}
-
-// run answers a statement. The Result of one that lists what it reads holds a snapshot until it is closed; the others, of
-// which nobody may want the rows, hold none.
-func (e *engine) run(ctx context.Context, s statement, args ...any) (*Result, error) {
+// Run answers a parsed statement, as Query does its text. The Result of a statement that lists what it reads holds a snapshot of
+// the store until it is closed. Other Results, whose rows nobody may want, hold none.
+func (e *Engine) Run(ctx context.Context, parsed Statement, args ...any) (*Result, error) {
 	values, err := arguments(args)
 	if err != nil {
 		return nil, err
 	}
-	tx := e.store.Begin()
+	tx := e.Store.Begin()
 	if err := tx.Err(); err != nil {
 		return nil, err
 	}
 	q := &query{engine: e, resolver: newResolver(tx, values)}
-	r, err := q.answer(ctx, s)
+	r, err := q.answer(ctx, parsed.of)
 	if err == nil {
 		err = q.allUsed()
 	}
@@ -74,7 +84,7 @@ func (e *engine) run(ctx context.Context, s statement, args ...any) (*Result, er
 
 // A query answers one statement in one snapshot.
 type query struct {
-	engine *engine
+	engine *Engine
 	*resolver
 }
 

@@ -22,7 +22,7 @@ func Render(w io.Writer, r *Result, f Format) (rows int64, err error) {
 // render is Render for a screen.
 func render(w io.Writer, r *Result, f Format, on *screen) (rows int64, err error) {
 	defer r.Close()
-	if on.terminal && (f != FormatTable || r.bare) { // tables escape their cells, beside the colours that they have
+	if on.terminal && (f != FormatTable || r.Bare) { // tables escape their cells, beside the colours that they have
 		escaped := &escapeWriter{out: w}
 		w = escaped
 		defer func() { err = firstError(err, escaped.end()) }()
@@ -74,25 +74,25 @@ func newPrinter(out *bufio.Writer, r *Result, f Format, on *screen) (printer, er
 	switch f {
 	case FormatTable:
 		switch {
-		case r.sections != nil:
-			return &sectionPrinter{sections: r.sections, print: func(s section) error {
-				fmt.Fprintf(out, "%s\n\n", on.paint(paintTitle, escapeControls(s.title)))
-				return printAll(&tablePrinter{out: out, columns: s.columns, screen: on}, s.rows)
+		case r.Sections != nil:
+			return &sectionPrinter{sections: r.Sections, print: func(s Section) error {
+				fmt.Fprintf(out, "%s\n\n", on.paint(paintTitle, escapeControls(s.Title)))
+				return printAll(&tablePrinter{out: out, columns: s.Columns, screen: on}, s.Rows)
 			}, between: out}, nil
-		case r.bare:
+		case r.Bare:
 			return &barePrinter{out}, nil
-		case r.record:
+		case r.Record:
 			return &recordPrinter{columns: r.columns, into: &tablePrinter{out: out, columns: recordColumns, screen: on, headless: true}}, nil
 		}
 		return &tablePrinter{out: out, columns: r.columns, screen: on}, nil
 	case FormatMarkdown:
 		switch {
-		case r.sections != nil:
-			return &sectionPrinter{sections: r.sections, print: func(s section) error {
-				fmt.Fprintf(out, "**%s**\n\n", escapeMarkdown(s.title))
-				return printAll(newMarkdownPrinter(out, s.columns), s.rows)
+		case r.Sections != nil:
+			return &sectionPrinter{sections: r.Sections, print: func(s Section) error {
+				fmt.Fprintf(out, "**%s**\n\n", escapeMarkdown(s.Title))
+				return printAll(newMarkdownPrinter(out, s.Columns), s.Rows)
 			}, between: out}, nil
-		case r.record:
+		case r.Record:
 			return &recordPrinter{columns: r.columns, into: newMarkdownPrinter(out, recordColumns)}, nil
 		}
 		return newMarkdownPrinter(out, r.columns), nil
@@ -103,21 +103,13 @@ func newPrinter(out *bufio.Writer, r *Result, f Format, on *screen) (printer, er
 		p := &tsvPrinter{out: out, columns: r.columns, safe: on.safeCSV}
 		return p, p.line(fieldNames(r.columns, on.safeCSV))
 	case FormatJSON, FormatJSONL:
-		p := &jsonPrinter{out: out, columns: r.columns, object: r.object, array: f == FormatJSON && !r.record}
+		p := &jsonPrinter{out: out, columns: r.columns, object: r.Object, array: f == FormatJSON && !r.Record}
 		return p, nil
 	case FormatLine:
 		return newLinePrinter(out, r.columns), nil
 	default:
 		return nil, fmt.Errorf("unknown format %s", f)
 	}
-}
-
-func columnNames(columns []ColumnInfo) []string {
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.Name
-	}
-	return names
 }
 
 func printAll(p printer, rows [][]kv.Value) error {
@@ -131,8 +123,8 @@ func printAll(p printer, rows [][]kv.Value) error {
 
 // A sectionPrinter prints sections in place of the rows they were made with.
 type sectionPrinter struct {
-	sections []section
-	print    func(section) error
+	sections []Section
+	print    func(Section) error
 	between  io.Writer
 }
 

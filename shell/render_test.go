@@ -19,7 +19,7 @@ import (
 // renderSamples are results of every shape, by the name that testdata/render calls them.
 var renderSamples = map[string]func() *Result{
 	"scores": func() *Result {
-		return inMemory(
+		return NewTable(
 			[]ColumnInfo{{"id", kv.KindInt}, {"label", kv.KindClass}, {"score", kv.KindSingle}},
 			[][]kv.Value{
 				{kv.IntValue(7), kv.StringValue("Theory"), kv.FloatValue(float64(float32(0.97123456)))},
@@ -28,7 +28,7 @@ var renderSamples = map[string]func() *Result{
 			})
 	},
 	"wide": func() *Result {
-		return inMemory(
+		return NewTable(
 			[]ColumnInfo{{"id", kv.KindString}, {"名前", kv.KindString}, {"n", kv.KindInt}},
 			[][]kv.Value{
 				{kv.StringValue("a"), kv.StringValue("東京"), kv.IntValue(1)},
@@ -37,7 +37,7 @@ var renderSamples = map[string]func() *Result{
 			})
 	},
 	"awkward": func() *Result {
-		return inMemory(
+		return NewTable(
 			[]ColumnInfo{{"a \"b\"", kv.KindString}, {"x|y", kv.KindFloat}},
 			[][]kv.Value{
 				{kv.StringValue("tab\there, \"quoted\"\nline\\"), kv.FloatValue(math.NaN())},
@@ -49,7 +49,7 @@ var renderSamples = map[string]func() *Result{
 			})
 	},
 	"empty": func() *Result {
-		return inMemory([]ColumnInfo{{"id", kv.KindString}, {"score", kv.KindFloat}}, nil)
+		return NewTable([]ColumnInfo{{"id", kv.KindString}, {"score", kv.KindFloat}}, nil)
 	},
 	"record": func() *Result {
 		return recordOf([]field{
@@ -58,18 +58,18 @@ var renderSamples = map[string]func() *Result{
 		})
 	},
 	"sections": func() *Result {
-		r := inMemory([]ColumnInfo{{"section", kv.KindString}, {"value", kv.KindNull}},
+		r := NewTable([]ColumnInfo{{"section", kv.KindString}, {"value", kv.KindNull}},
 			[][]kv.Value{{kv.StringValue("x"), kv.IntValue(1)}, {kv.StringValue("y"), kv.StringValue("z")}})
-		r.sections = []section{
+		r.Sections = []Section{
 			{"First", []ColumnInfo{{"n", kv.KindInt}}, [][]kv.Value{{kv.IntValue(1)}}},
 			{"Second", []ColumnInfo{{"s", kv.KindString}}, [][]kv.Value{{kv.StringValue("z")}}},
 		}
-		r.object = map[string]any{"x": 1, "y": "z"}
+		r.Object = map[string]any{"x": 1, "y": "z"}
 		return r
 	},
 	"bare": func() *Result {
-		r := inMemory([]ColumnInfo{{"plan", kv.KindString}}, [][]kv.Value{{kv.StringValue("index scan\n  filter")}})
-		r.bare = true
+		r := NewTable([]ColumnInfo{{"plan", kv.KindString}}, [][]kv.Value{{kv.StringValue("index scan\n  filter")}})
+		r.Bare = true
 		return r
 	},
 }
@@ -141,11 +141,11 @@ func TestJSONIsValidAndCSVReadsBack(t *testing.T) {
 func TestRowsAreWrittenAsTheyCome(t *testing.T) {
 	for _, format := range []Format{FormatTable, FormatCSV, FormatTSV, FormatJSON, FormatJSONL, FormatMarkdown, FormatLine} {
 		columns := []ColumnInfo{{"n", kv.KindInt}}
-		endless := &Result{columns: columns, rows: func(yield func(Row, error) bool) {
-			for n := int64(0); yield(Row{Values: []kv.Value{kv.IntValue(n)}, columns: columns}, nil); n++ {
+		endless := NewResult(columns, func(yield func([]kv.Value, error) bool) {
+			for n := int64(0); yield([]kv.Value{kv.IntValue(n)}, nil); n++ {
 				continue
 			}
-		}}
+		})
 		read, write := io.Pipe()
 		done := make(chan error, 1)
 		go func() {
@@ -170,7 +170,7 @@ func TestTableKeepsItsWidthsBeyondTheMeasuredRows(t *testing.T) {
 		rows = append(rows, []kv.Value{kv.StringValue(strings.Repeat("x", 1+i/measuredRows*20)), kv.IntValue(int64(i))})
 	}
 	var out bytes.Buffer
-	if _, err := Render(&out, inMemory(columns, rows), FormatTable); err != nil {
+	if _, err := Render(&out, NewTable(columns, rows), FormatTable); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(out.String(), "\n")
@@ -186,9 +186,9 @@ func TestRenderReportsTheErrorOfARow(t *testing.T) {
 	broken := errors.New("block 7 is corrupt")
 	columns := []ColumnInfo{{"n", kv.KindInt}}
 	released := false
-	r := &Result{columns: columns, release: func() { released = true }, rows: func(yield func(Row, error) bool) {
-		if yield(Row{Values: []kv.Value{kv.IntValue(1)}, columns: columns}, nil) {
-			yield(Row{}, broken)
+	r := &Result{columns: columns, release: func() { released = true }, rows: func(yield func([]kv.Value, error) bool) {
+		if yield([]kv.Value{kv.IntValue(1)}, nil) {
+			yield(nil, broken)
 		}
 	}}
 	var out bytes.Buffer

@@ -265,14 +265,14 @@ const (
 // those with the greatest confused, which is the mass of a class that is confused with others. Off the diagonal, the
 // darkest is the greatest probability that is shown. NaN is drawn as none.
 func newHeatMap(title string, classes []string, confused []float64, probability func(given, truth int) float64) *heatMap {
-	shown := classOrder(classes)
+	shown := ClassOrder(classes)
 	if len(shown) > heatClasses {
 		slices.SortStableFunc(shown, func(a, b int) int { return cmp.Compare(confused[b], confused[a]) })
 		chosen := make(map[int]bool)
 		for _, i := range shown[:heatClasses] {
 			chosen[i] = true
 		}
-		shown = slices.DeleteFunc(classOrder(classes), func(i int) bool { return !chosen[i] })
+		shown = slices.DeleteFunc(ClassOrder(classes), func(i int) bool { return !chosen[i] })
 	}
 	most := 0.0
 	for _, i := range shown {

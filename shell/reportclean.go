@@ -32,7 +32,7 @@ func (c *cleanCommand) writeReport(ctx context.Context, s *streams) error {
 // cleanPage is the page of the last run of a store.
 func cleanPage(ctx context.Context, store *kv.Store, title string) (page *reportPage, err error) {
 	err = store.View(func(tx *kv.Tx) error {
-		run, err := lastRun(tx)
+		run, err := LastRun(tx)
 		if err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func (r *review) rescore(ctx context.Context) error {
 		return nil
 	}
 	left := func() (left cleaner.Remaining, err error) {
-		return left, r.engine.store.View(func(tx *kv.Tx) error {
+		return left, r.engine.Store.View(func(tx *kv.Tx) error {
 			left, err = cleaner.CountRemaining(ctx, tx)
 			return err
 		})
@@ -60,7 +60,7 @@ func (r *review) rescore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	done, err := cleaner.Rescore(ctx, r.engine.store)
+	done, err := cleaner.Rescore(ctx, r.engine.Store)
 	if errors.Is(err, cleaner.ErrNoCalibration) {
 		return nil
 	}
@@ -74,20 +74,4 @@ func (r *review) rescore(ctx context.Context) error {
 	r.s.say("%s", wording.Rescored(done))
 	r.s.say("wrong labels still to be found: %.0f expected (%.0f to %.0f), %.0f before the scores moved", now.Expected, now.Low, now.High, before.Expected)
 	return nil
-}
-
-// rescore answers rescore.
-func (q *query) rescore(ctx context.Context) (*Result, error) {
-	if err := q.writable("rescore"); err != nil {
-		return nil, err
-	}
-	done, err := cleaner.Rescore(ctx, q.engine.store)
-	if err != nil {
-		return nil, wording.AdviseRescore(err)
-	}
-	q.notices = append(q.notices, wording.Rescored(done))
-	return recordOf(append([]field{
-		{"right", kv.KindInt, kv.IntValue(done.Right)},
-		{"wrong", kv.KindInt, kv.IntValue(done.Wrong)},
-	}, runFields(done.Run)...)), nil
 }

@@ -200,12 +200,12 @@ func (r *resolver) compared(n name, l literal, ordered bool) (kv.Value, error) {
 	if column.Kind == kv.KindClass {
 		if ordered && isNumber(value) {
 			return value, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf(
-				"classes are text, which has no order among numbers: got %s, which compares as text in quotes: %[2]s", l, quoteString(numberText(value, l)))}
+				"classes are text, which has no order among numbers: got %s, which compares as text in quotes: %[2]s", l, Quote(numberText(value, l)))}
 		}
 		value = r.class(value, l)
 	}
 	if column.Kind == kv.KindSingle && isNumber(value) {
-		value = kv.FloatValue(single(value.Float()))
+		value = kv.FloatValue(Single(value.Float()))
 	}
 	if n.text == "id" && column.Kind == kv.KindString && !ordered && isNumber(value) {
 		value = kv.StringValue(numberText(value, l)) // 007 is another id than 7
@@ -214,9 +214,9 @@ func (r *resolver) compared(n name, l literal, ordered bool) (kv.Value, error) {
 	return value, nil
 }
 
-// single is a number as a column of 32-bit floats has it, such as score: a score that was printed is equal to itself. A
+// Single is a number as a column of 32-bit floats has it, such as score: a score that was printed is equal to itself. A
 // number beyond their range is left as it is.
-func single(x float64) float64 {
+func Single(x float64) float64 {
 	rounded := float64(float32(x))
 	if rounded == 0 || math.IsInf(rounded, 0) {
 		return x
@@ -264,7 +264,7 @@ func (r *resolver) remarks() []string {
 	const most = 8 // remarked on one by one
 	var remarks []string
 	for _, name := range r.unnamed[:min(len(r.unnamed), most)] {
-		remarks = append(remarks, fmt.Sprintf("no class is named %s%s", quoteString(name), wording.DidYouMean(name, r.tx.Classes())))
+		remarks = append(remarks, fmt.Sprintf("no class is named %s%s", Quote(name), wording.DidYouMean(name, r.tx.Classes())))
 	}
 	if more := len(r.unnamed) - most; more > 0 {
 		remarks = append(remarks, fmt.Sprintf("%d more of the names are of no class", more))
@@ -368,7 +368,7 @@ func (r *resolver) findNode(l literal) (kv.NodeID, error) {
 	}
 	v, err := r.tx.Node(value.String())
 	if errors.Is(err, kv.ErrNotFound) {
-		return 0, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("the store has no node %s", quoteString(value.String())), Err: err}
+		return 0, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("the store has no node %s", Quote(value.String())), Err: err}
 	}
 	return v, err
 }
@@ -379,7 +379,7 @@ func describe(v kv.Value) string {
 	case kv.KindNull:
 		return "null"
 	case kv.KindString:
-		return "the text " + quoteString(v.Str())
+		return "the text " + Quote(v.Str())
 	default:
 		return v.String()
 	}

@@ -9,16 +9,21 @@ import (
 
 // A Result is the answer to one statement: named columns and a stream of rows.
 type Result struct {
-	columns  []ColumnInfo
-	rows     iter.Seq2[Row, error]
-	reads    bool   // the rows are read from the snapshot of the query while they are ranged over
-	release  func() // gives back what the rows are read from; may be nil
-	notices  []string
-	record   bool      // one row, which tables print downwards and JSON as an object of its own
-	sections []section // what tables and markdown print instead of the rows
-	object   any       // what JSON prints instead of the rows
-	bare     bool      // tables print the cells alone, for text of several lines
-	cost     func() string
+	columns []ColumnInfo
+	rows    iter.Seq2[[]kv.Value, error]
+	reads   bool   // the rows are read from the snapshot of the query while they are ranged over
+	release func() // gives back what the rows are read from; may be nil
+	notices []string
+	cost    func() string
+	Layout
+}
+
+// A layout says how a Result is printed where that is not a table of its rows.
+type Layout struct {
+	Record   bool      // one row, which tables print downwards and JSON as an object of its own
+	Bare     bool      // tables print the cells alone, for text of several lines
+	Sections []Section // what tables and markdown print instead of the rows
+	Object   any       // what JSON prints instead of the rows
 }
 
 // ColumnInfo describes one column of a Result.
@@ -30,10 +35,10 @@ type ColumnInfo struct {
 }
 
 // A section is a small table under a title.
-type section struct {
-	title   string
-	columns []ColumnInfo
-	rows    [][]kv.Value
+type Section struct {
+	Title   string
+	Columns []ColumnInfo
+	Rows    [][]kv.Value
 }
 
 // Columns describes the columns, in the order of Row.Values. The caller must not change it.
@@ -43,14 +48,26 @@ func (r *Result) Columns() []ColumnInfo { return r.columns }
 // no node has. Most answers have none.
 func (r *Result) Notices() []string { return r.notices }
 
+// Cost says what it took to find the rows, once they were read. It is "" where that is not known.
+func (r *Result) Cost() string {
+	if r.cost == nil {
+		return ""
+	}
+	return r.cost()
+}
+
 // Rows yields the rows in order, each as soon as it is known. On failure it yields a zero Row with the
 // error, once, and stops; cancelling the context of the Query is such a failure. Rows can be ranged over
 // once: the end of the loop, however it comes, closes the Result.
 func (r *Result) Rows() iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		defer r.Close()
-		for row, err := range r.rows {
-			if !yield(row, err) || err != nil {
+		for values, err := range r.rows {
+			if err != nil {
+				yield(Row{}, err)
+				return
+			}
+			if !yield(Row{Values: values, columns: r.columns}, nil) {
 				return
 			}
 		}
@@ -103,15 +120,21 @@ func (r Row) Int(column string) int64 {
 	return v.Int()
 }
 
-// inMemory is the Result of rows that are known already.
-func inMemory(columns []ColumnInfo, rows [][]kv.Value) *Result {
-	return &Result{columns: columns, rows: func(yield func(Row, error) bool) {
+// NewResult is a Result of rows that are read while they are ranged over. Each has a value for every column. Rows end with
+// the first error.
+func NewResult(columns []ColumnInfo, rows iter.Seq2[[]kv.Value, error]) *Result {
+	return &Result{columns: columns, rows: rows}
+}
+
+// NewTable is a Result of rows that are known already.
+func NewTable(columns []ColumnInfo, rows [][]kv.Value) *Result {
+	return NewResult(columns, func(yield func([]kv.Value, error) bool) {
 		for _, values := range rows {
-			if !yield(Row{Values: values, columns: columns}, nil) {
+			if !yield(values, nil) {
 				return
 			}
 		}
-	}}
+	})
 }
 
 // A field is one property of a record.
@@ -127,8 +150,8 @@ func recordOf(fields []field) *Result {
 	for i, f := range fields {
 		columns[i], values[i] = ColumnInfo{Name: f.name, Kind: f.kind}, f.value
 	}
-	r := inMemory(columns, [][]kv.Value{values})
-	r.record = true
+	r := NewTable(columns, [][]kv.Value{values})
+	r.Record = true
 	return r
 }
 
@@ -146,4 +169,12 @@ func text(s string) kv.Value {
 		return kv.Value{}
 	}
 	return kv.StringValue(s)
+}
+
+func columnNames(columns []ColumnInfo) []string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
+	}
+	return names
 }

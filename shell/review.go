@@ -91,16 +91,16 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
 	if err := firstError(c.apply(), checkWho(c.Who)); err != nil {
 		return err
 	}
-	where, err := parseCondition(c.Where)
+	where, err := ParseCondition(c.Where)
 	if err != nil {
 		return usagef("--where: %v", err)
 	}
 	if c.Who == "" {
-		c.Who = userName()
+		c.Who = UserName()
 	}
 	r := &review{s: s, who: c.Who, decided: make(map[cleaner.DecisionKind]int)}
 	err = withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
-		r.engine = engine{store: store, workers: c.Threads, memory: c.work()}
+		r.engine = Engine{Store: store, Workers: c.Threads, MemoryBudget: c.work()}
 		if err := r.find(ctx, where, int(c.Limit)); err != nil {
 			return err
 		}
@@ -111,23 +111,6 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
 		return leaving(c.inFlags(err), "%s", r.summary())
 	}
 	return nil
-}
-
-// parseCondition parses what may follow where; nil of an empty text.
-func parseCondition(text string) (expression, error) {
-	if strings.TrimSpace(text) == "" {
-		return nil, nil
-	}
-	p := newParser(text, startOfText)
-	where, err := p.expression()
-	if err != nil {
-		return nil, err
-	}
-	if p.current.kind != tokenEnd {
-		p.wants = append(p.wants, want{label: "the end of the condition"})
-		return nil, p.fail()
-	}
-	return where, nil
 }
 
 // A reply is what a reviewer says about a suspect.
@@ -160,7 +143,7 @@ type pastReply struct {
 // A review goes through a queue of suspects.
 type review struct {
 	s       *streams
-	engine  engine
+	engine  Engine
 	who     string
 	replies replies
 
@@ -174,32 +157,18 @@ type review struct {
 }
 
 // find lists the suspects, a limit of 0 being none.
-func (r *review) find(ctx context.Context, where expression, limit int) error {
-	tx := r.engine.store.Begin()
-	defer tx.Close()
-	if err := tx.Err(); err != nil {
-		return err
-	}
-	q := &query{engine: &r.engine, resolver: newResolver(tx, nil)}
-	plan, err := q.planOf(ctx, &suspectsStatement{clauses: clauses{where: where}})
-	if _, ok := position(err); ok {
+func (r *review) find(ctx context.Context, where Condition, limit int) error {
+	suspects, notices, err := r.engine.Suspects(ctx, where, limit)
+	if _, ok := Position(err); ok {
 		return fmt.Errorf("--where: %w", err)
 	}
 	if err != nil {
 		return err
 	}
-	for _, notice := range q.remarks() {
+	for _, notice := range notices {
 		r.s.say("%s", notice)
 	}
-	for v, err := range plan.Rows(ctx) {
-		if err != nil {
-			return err
-		}
-		r.queue = append(r.queue, v)
-		if len(r.queue) == limit {
-			break
-		}
-	}
+	r.queue = suspects
 	return nil
 }
 
@@ -300,28 +269,33 @@ var reviewedWords = map[cleaner.DecisionKind]string{
 // A subject is the suspect that is shown.
 type subject struct {
 	*cleaner.Explanation
-	properties []field // those of the user that have a value
+	properties []property // those of the user that have a value
 	classes    []string
+}
+
+// A property is a value that the user brought along.
+type property struct {
+	name  string
+	value kv.Value
 }
 
 // read reads what there is to show of the suspect whose turn it is.
 func (r *review) read(ctx context.Context) (*subject, error) {
-	tx := r.engine.store.Begin()
+	tx := r.engine.Store.Begin()
 	defer tx.Close()
 	v := r.queue[r.at]
-	e, err := cleaner.Explain(ctx, tx, v, ops.Options{Workers: r.engine.workers, MemoryBudget: r.engine.memory})
+	e, err := cleaner.Explain(ctx, tx, v, ops.Options{Workers: r.engine.Workers, MemoryBudget: r.engine.MemoryBudget})
 	if err != nil {
 		return nil, err
 	}
 	subject := &subject{Explanation: e, classes: tx.Classes()}
-	q := &query{engine: &r.engine, resolver: newResolver(tx, nil)}
-	for _, name := range q.userColumns() {
+	for _, name := range UserColumns(tx) {
 		value, err := tx.Value(v, name)
 		if err != nil {
 			return nil, err
 		}
 		if !value.IsNull() && value.String() != "" {
-			subject.properties = append(subject.properties, field{name: name, value: value})
+			subject.properties = append(subject.properties, property{name, value})
 		}
 	}
 	return subject, nil
@@ -460,7 +434,7 @@ func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err
 	case 'w':
 		return false, r.explain(a.text)
 	case 'e':
-		result, err := r.engine.run(ctx, &explainStatement{id: literal{kind: literalString, text: e.ID, pos: startOfText}})
+		result, err := r.engine.Query(ctx, "explain $1", e.ID)
 		if err == nil {
 			_, err = Render(r.s.out, result, FormatTable)
 		}
@@ -564,7 +538,7 @@ func (e *subject) class(text string, listed bool) (string, error) {
 	if choices := e.choices(); listed && err == nil && !beginsName && place >= 1 && place <= min(len(choices), listedClasses) {
 		return choices[place-1], nil
 	}
-	return "", replyErrorf("no class is named %s%s", quoteString(text), wording.DidYouMean(text, e.classes))
+	return "", replyErrorf("no class is named %s%s", Quote(text), wording.DidYouMean(text, e.classes))
 }
 
 // choices are the classes a suspect could have, the most likely first, the one it has last.
@@ -590,7 +564,7 @@ func (r *review) decide(ctx context.Context, e *subject, kind cleaner.DecisionKi
 	request := cleaner.DecisionRequest{Node: e.Node, Kind: kind, To: label, Shown: &cleaner.Shown{
 		Label: e.Given, Suggested: e.Suggested, Decision: e.Decision, Run: e.Run,
 	}}
-	made, err := cleaner.Decide(ctx, r.engine.store, []cleaner.DecisionRequest{request}, cleaner.DecideOptions{Who: r.who, Why: r.why})
+	made, err := cleaner.Decide(ctx, r.engine.Store, []cleaner.DecisionRequest{request}, cleaner.DecideOptions{Who: r.who, Why: r.why})
 	if errors.Is(err, cleaner.ErrChanged) && r.replies.forgiving() {
 		r.s.say("%s", escapeControls("nothing is decided: "+err.Error()))
 		return true, nil
@@ -628,7 +602,7 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 	if last.kind == cleaner.NoDecision {
 		r.skipped--
 	} else {
-		_, err := cleaner.UndoStep(ctx, r.engine.store, last.step, cleaner.DecideOptions{Who: r.who})
+		_, err := cleaner.UndoStep(ctx, r.engine.Store, last.step, cleaner.DecideOptions{Who: r.who})
 		if errors.Is(err, cleaner.ErrChanged) {
 			return false, replyErrorf("%s cannot be taken back here: somebody has decided since, or has taken it back", last.id)
 		}

@@ -22,12 +22,12 @@ import (
 func reviewed(t *testing.T, store *kv.Store, where, lines string) (out, people string, err error) {
 	t.Helper()
 	var outBuffer, errBuffer bytes.Buffer
-	condition, err := parseCondition(where)
+	condition, err := ParseCondition(where)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &review{
-		s: &streams{out: &outBuffer, err: &errBuffer}, engine: engine{store: store}, who: "tester",
+		s: &streams{out: &outBuffer, err: &errBuffer}, engine: Engine{Store: store}, who: "tester",
 		replies: newReplyLines(strings.NewReader(lines), nil, false), decided: make(map[cleaner.DecisionKind]int),
 	}
 	if err = r.find(t.Context(), condition, 0); err == nil {
@@ -105,7 +105,7 @@ func TestReviewRefuses(t *testing.T) {
 		}
 	}
 	for where, want := range map[string]string{"score >": "1:8: ", "score > 0.5 limit 3": "1:13: got limit, want", "scroe > 1": ""} {
-		_, err := parseCondition(where)
+		_, err := ParseCondition(where)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("condition %q: got error %v, want %q", where, err, want)
 		}
@@ -116,10 +116,10 @@ func TestReviewRefuses(t *testing.T) {
 func TestReviewOfWhatIsDecidedMeanwhile(t *testing.T) {
 	store := cleanedStore(t)
 	r := &review{
-		s: &streams{out: new(bytes.Buffer), err: new(bytes.Buffer)}, engine: engine{store: store},
+		s: &streams{out: new(bytes.Buffer), err: new(bytes.Buffer)}, engine: Engine{Store: store},
 		replies: newReplyLines(strings.NewReader("y\n"), nil, false), decided: make(map[cleaner.DecisionKind]int),
 	}
-	if err := r.find(t.Context(), nil, 0); err != nil {
+	if err := r.find(t.Context(), Condition{}, 0); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Query(t.Context(), store, "relabel s3 'Theory'"); err != nil {

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -11,8 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// defaultSeed is that of the commands and of the statement clean, so that both come to the same scores.
-const defaultSeed = 1
+// DefaultSeed is that of the commands and of the statement clean, so that both come to the same scores.
+const DefaultSeed = 1
 
 // clean answers clean: it scores the store anew and returns the run.
 func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
@@ -23,10 +24,10 @@ func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 		Preset:       s.preset,
 		Direction:    s.direction,
 		Diagonal:     s.diagonal,
-		Seed:         defaultSeed,
-		Workers:      q.engine.workers,
-		MemoryBudget: q.engine.memory,
-		Progress:     q.engine.progress,
+		Seed:         DefaultSeed,
+		Workers:      q.engine.Workers,
+		MemoryBudget: q.engine.MemoryBudget,
+		Progress:     q.engine.Progress,
 		Notice:       func(remark string) { q.remark(remark) },
 	}
 	if s.direction != kv.Both && !q.tx.Directed() {
@@ -57,7 +58,7 @@ func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 		}
 		opt.Seed = uint64(seed)
 	}
-	run, err := cleaner.Clean(ctx, q.engine.store, opt)
+	run, err := cleaner.Clean(ctx, q.engine.Store, opt)
 	if err != nil {
 		return nil, wording.Advise(err)
 	}
@@ -66,8 +67,8 @@ func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 
 // remark tells people at once where it can, and with the answer otherwise.
 func (q *query) remark(remark string) {
-	if q.engine.notice != nil {
-		q.engine.notice(remark)
+	if q.engine.Notice != nil {
+		q.engine.Notice(remark)
 		return
 	}
 	q.notices = append(q.notices, remark)
@@ -99,7 +100,7 @@ func (q *query) runs() (*Result, error) {
 		}
 		rows = append(rows, values)
 	}
-	return inMemory(columns, rows), nil
+	return NewTable(columns, rows), nil
 }
 
 // runFields are what is said of a run.
@@ -122,4 +123,29 @@ func runFields(run *cleaner.Run) []field {
 		{"grey", kv.KindInt, kv.IntValue(run.Grey)},
 		{"rescored", kv.KindInt, runNumber(run.Rescored)},
 	}
+}
+
+// rescore answers rescore.
+func (q *query) rescore(ctx context.Context) (*Result, error) {
+	if err := q.writable("rescore"); err != nil {
+		return nil, err
+	}
+	done, err := cleaner.Rescore(ctx, q.engine.Store)
+	if err != nil {
+		return nil, wording.AdviseRescore(err)
+	}
+	q.notices = append(q.notices, wording.Rescored(done))
+	return recordOf(append([]field{
+		{"right", kv.KindInt, kv.IntValue(done.Right)},
+		{"wrong", kv.KindInt, kv.IntValue(done.Wrong)},
+	}, runFields(done.Run)...)), nil
+}
+
+// LastRun is the run that the scores come from, or ErrNotCleaned.
+func LastRun(tx *kv.Tx) (*cleaner.Run, error) {
+	run, err := cleaner.LastRun(tx)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil, ErrNotCleaned
+	}
+	return run, err
 }

@@ -63,7 +63,7 @@ func (t token) String() string {
 	case tokenQuoted:
 		return quoteName(t.text)
 	case tokenString:
-		return quoteString(t.text)
+		return Quote(t.text)
 	case tokenParam:
 		return "$" + t.text
 	default:
@@ -254,13 +254,13 @@ func lengthOf(text string, of func(rune) bool) int {
 	return len(text) - len(strings.TrimLeftFunc(text, of))
 }
 
-// quoteString writes text as the language reads it.
-func quoteString(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+// Quote writes text as the language reads it.
+func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // quoteID writes an id as the language reads it: bare where it can be.
 func quoteID(id string) string {
 	if id == "" || lengthOf(id, continuesID) < len(id) || strings.HasPrefix(id, "--") || strings.EqualFold(id, "where") {
-		return quoteString(id)
+		return Quote(id)
 	}
 	return id
 }

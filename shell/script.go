@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -15,7 +14,7 @@ import (
 const maxStatement = 1 << 20
 
 // A script cuts text that arrives line by line into statements and dot commands.
-type script struct {
+type Script struct {
 	in      *bufio.Reader
 	pending []byte // read and not handed out
 	whole   bool   // pending ends with a line, or with the input
@@ -23,19 +22,26 @@ type script struct {
 }
 
 // A step is one statement, with its semicolon where it has one, or one dot command.
-type step struct {
-	text string
-	pos  Pos
-	dot  bool
+type Step struct {
+	Text string
+	Pos  Pos
+	Dot  bool
 }
 
-func newScript(in io.Reader) *script {
-	return &script{in: bufio.NewReader(in), start: startOfText}
+// Parse parses a statement. Errors point into the text that the step was cut from.
+func (s Step) Parse() (Statement, error) {
+	parsed, err := parse(s.Text, s.Pos)
+	return Statement{parsed}, err
+}
+
+// NewScript cuts the text that a reader brings.
+func NewScript(in io.Reader) *Script {
+	return &Script{in: bufio.NewReader(in), start: startOfText}
 }
 
 // next returns the next step, io.EOF after the last. A statement that is too long is a *ParseError; nothing behind it can
 // be read.
-func (s *script) next() (step, error) {
+func (s *Script) Next() (Step, error) {
 	var cut cutter
 	for {
 		if end, dot := cut.find(s.pending, s.whole); end >= 0 {
@@ -48,12 +54,12 @@ func (s *script) next() (step, error) {
 		if len(s.pending) > maxStatement {
 			begin := s.start // of a comment, where nothing else has begun
 			if !cut.blank() {
-				begin = s.hand(len(s.pending), false).pos
+				begin = s.hand(len(s.pending), false).Pos
 			}
-			return step{}, &ParseError{
+			return Step{}, &ParseError{
 				Pos: begin,
-				Msg: fmt.Sprintf("got a statement of more than %s, want a semicolon before that: write equalities of one property, joined by or, "+
-					"as one in (…), and what is longer as several statements", byteSize(maxStatement)),
+				Msg: fmt.Sprintf("got a statement of more than %d MiB, want a semicolon before that: write equalities of one property, joined by or, "+
+					"as one in (…), and what is longer as several statements", maxStatement>>20),
 			}
 		}
 		piece, err := s.in.ReadSlice('\n')
@@ -68,7 +74,7 @@ func (s *script) next() (step, error) {
 		if errors.Is(err, io.EOF) {
 			end, dot := cut.find(s.pending, true)
 			if end < 0 && cut.blank() {
-				return step{}, io.EOF
+				return Step{}, io.EOF
 			}
 			if end < 0 {
 				end = len(s.pending)
@@ -76,23 +82,23 @@ func (s *script) next() (step, error) {
 			return s.hand(end, dot), nil
 		}
 		if err != nil {
-			return step{}, err
+			return Step{}, err
 		}
 	}
 }
 
 // hand gives out the first bytes of what is pending, without the blanks before them.
-func (s *script) hand(end int, dot bool) step {
+func (s *Script) hand(end int, dot bool) Step {
 	text := string(s.pending[:end])
 	skipped := newScanner(text, s.start)
 	skipped.skipBlank()
-	given := step{text: skipped.rest(), pos: skipped.pos, dot: dot}
+	given := Step{Text: skipped.rest(), Pos: skipped.pos, Dot: dot}
 	s.drop(end)
 	return given
 }
 
 // drop forgets the first bytes of what is pending.
-func (s *script) drop(end int) {
+func (s *Script) drop(end int) {
 	s.start = s.start.after(string(s.pending[:end]))
 	s.pending = s.pending[end:]
 }
@@ -144,23 +150,4 @@ func (c *cutter) find(text []byte, whole bool) (end int, dot bool) {
 		}
 	}
 	return -1, c.inside == '.'
-}
-
-// writes reports whether a text has a statement that changes the store, or may read one from a file.
-func writes(text string) bool {
-	for source := newScript(strings.NewReader(text)); ; {
-		next, err := source.next()
-		if err != nil {
-			return false // the end, or a statement that is too long
-		}
-		if next.dot && strings.HasPrefix(next.text, ".read") {
-			return true
-		}
-		if parsed, err := parse(next.text, next.pos); err == nil {
-			switch parsed.(type) {
-			case *cleanStatement, *rescoreStatement, *decideStatement, *undoStatement, *indexStatement:
-				return true
-			}
-		}
-	}
 }

@@ -28,19 +28,19 @@ func TestScript(t *testing.T) {
 	}
 	for _, in := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text))} {
 		var got []string
-		source := newScript(in)
+		source := NewScript(in)
 		for {
-			next, err := source.next()
+			next, err := source.Next()
 			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			if next.dot != strings.HasPrefix(next.text, ".") {
-				t.Errorf("%q: got dot %t", next.text, next.dot)
+			if next.Dot != strings.HasPrefix(next.Text, ".") {
+				t.Errorf("%q: got dot %t", next.Text, next.Dot)
 			}
-			got = append(got, next.pos.String()+" "+next.text)
+			got = append(got, next.Pos.String()+" "+next.Text)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("steps of %q:\ngot  %q\nwant %q", text, got, want)
@@ -88,10 +88,10 @@ func TestScriptsAreHeldInPieces(t *testing.T) {
 		{"statements", "count nodes;\n", long / 13, ""},
 	} {
 		in := &repeated{text: c.text, times: long / len(c.text)}
-		source, steps := newScript(in), 0
+		source, steps := NewScript(in), 0
 		var err error
 		for err == nil {
-			if _, err = source.next(); err == nil {
+			if _, err = source.Next(); err == nil {
 				steps++
 			}
 			if most := 4 * maxStatement; cap(source.pending) > most {
@@ -178,11 +178,11 @@ func TestWrites(t *testing.T) {
 func TestCaret(t *testing.T) {
 	text := "nodes\n  where 東京 >= = 3\n limit 3"
 	_, err := parse(text, Pos{Offset: 50, Line: 4, Column: 2})
-	pos, ok := position(err)
+	pos, ok := Position(err)
 	if !ok {
 		t.Fatalf("got %v, want an error with a position", err)
 	}
-	got := caret(step{text: text, pos: Pos{Offset: 50, Line: 4, Column: 2}}, pos)
+	got := caret(Step{Text: text, Pos: Pos{Offset: 50, Line: 4, Column: 2}}, pos)
 	want := "    where 東京 >= = 3\n" + "                  ^"
 	if got != want {
 		t.Errorf("caret:\ngot\n%s\nwant\n%s", got, want)
@@ -195,9 +195,9 @@ func FuzzScript(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		source, from := newScript(strings.NewReader(text)), 0
+		source, from := NewScript(strings.NewReader(text)), 0
 		for {
-			next, err := source.next()
+			next, err := source.Next()
 			if errors.Is(err, io.EOF) {
 				return
 			}
@@ -205,11 +205,11 @@ func FuzzScript(f *testing.F) {
 				t.Fatalf("script %q: %v", text, err)
 			}
 			body := strings.TrimPrefix(text, "\ufeff")
-			at := next.pos.Offset
-			if at < from || next.text == "" || !strings.HasPrefix(body[at:], next.text) {
-				t.Fatalf("script %q: got the step %q at offset %d, after %d", text, next.text, at, from)
+			at := next.Pos.Offset
+			if at < from || next.Text == "" || !strings.HasPrefix(body[at:], next.Text) {
+				t.Fatalf("script %q: got the step %q at offset %d, after %d", text, next.Text, at, from)
 			}
-			from = at + len(next.text)
+			from = at + len(next.Text)
 		}
 	})
 }

@@ -78,23 +78,23 @@ func Run(ctx context.Context, opt SessionOptions) error {
 		out:    opt.Out,
 		format: opt.Format,
 		timing: opt.Timing,
-		engine: engine{
-			store:    opt.Store,
-			workers:  opt.Workers,
-			memory:   opt.MemoryBudget,
-			readOnly: opt.ReadOnly,
-			progress: opt.Progress,
-			yes:      opt.Yes,
-			confirm:  opt.Confirm,
-			who:      opt.Who,
-			now:      opt.now,
+		engine: Engine{
+			Store:    opt.Store,
+			Workers:  opt.Workers,
+			MemoryBudget:   opt.MemoryBudget,
+			ReadOnly: opt.ReadOnly,
+			Progress: opt.Progress,
+			Yes:      opt.Yes,
+			Confirm:  opt.Confirm,
+			Who:      opt.Who,
+			Now:      opt.now,
 		},
 		pages:    true,
 		terminal: ctx,
 	}
-	s.engine.notice = s.say
+	s.engine.Notice = func(line string) { s.say(escapeControls(line)) }
 	if opt.Confirm == nil && opt.Interactive {
-		s.engine.confirm = s.ask
+		s.engine.Confirm = s.ask
 	}
 	var err error
 	if opt.Interactive {
@@ -118,7 +118,7 @@ var errQuit = errors.New("quit")
 // A session holds what dot commands change.
 type session struct {
 	opt          SessionOptions
-	engine       engine
+	engine       Engine
 	out          io.Writer
 	redirected   *redirection    // nil where out is opt.Out
 	reading      []fs.FileInfo   // the files that are being read, each by a .read of the one before
@@ -151,8 +151,8 @@ func (s *session) runInput(ctx context.Context) error {
 
 // runScript answers everything an input holds.
 func (s *session) runScript(ctx context.Context, in io.Reader, name string) error {
-	for source := newScript(in); ; {
-		next, err := source.next()
+	for source := NewScript(in); ; {
+		next, err := source.Next()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -178,19 +178,19 @@ func (s *session) runScript(ctx context.Context, in io.Reader, name string) erro
 }
 
 // step answers one statement or dot command.
-func (s *session) step(ctx context.Context, next step) error {
-	if next.dot {
+func (s *session) step(ctx context.Context, next Step) error {
+	if next.Dot {
 		return s.dot(ctx, next)
 	}
-	if strings.TrimSpace(next.text) == ";" {
+	if strings.TrimSpace(next.Text) == ";" {
 		return nil
 	}
 	started := time.Now()
-	parsed, err := parse(next.text, next.pos)
+	parsed, err := next.Parse()
 	if err != nil {
 		return err
 	}
-	result, err := s.engine.run(ctx, parsed)
+	result, err := s.engine.Run(ctx, parsed)
 	if err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (s *session) clearProgress() {
 // sayRows prints how many rows a table had, to people, and the time if asked.
 func (s *session) sayRows(r *Result, rows int64, cut bool, took time.Duration) {
 	var parts []string
-	listed := !r.record && !r.bare && r.sections == nil
+	listed := !r.Record && !r.Bare && r.Sections == nil
 	if listed && (s.timing || s.redirected == nil && s.format == FormatTable && isTerminal(s.out)) {
 		if rows == 1 {
 			parts = append(parts, "1 row")
@@ -252,8 +252,8 @@ func (s *session) sayRows(r *Result, rows int64, cut bool, took time.Duration) {
 	}
 	if s.timing {
 		parts = append(parts, took.Round(time.Microsecond).String())
-		if r.cost != nil {
-			parts = append(parts, r.cost())
+		if cost := r.Cost(); cost != "" {
+			parts = append(parts, cost)
 		}
 	}
 	if len(parts) > 0 {
@@ -272,32 +272,32 @@ func (e *placedError) Unwrap() error { return e.err }
 
 // placed puts the name of the input to an error that says where in it. Of files that read each other, the first and the
 // last are named.
-func (s *session) placed(at step, name string, err error) error {
+func (s *session) placed(at Step, name string, err error) error {
 	if name == "" {
 		return err
 	}
-	place := fmt.Sprintf("%s:%s: ", name, at.pos)
+	place := fmt.Sprintf("%s:%s: ", name, at.Pos)
 	if inner, ok := errors.AsType[*placedError](err); ok {
 		if innermost, ok := errors.AsType[*placedError](inner.err); ok {
 			inner = innermost
 		}
 		return &placedError{place: place, err: inner}
 	}
-	if _, ok := position(err); ok {
+	if _, ok := Position(err); ok {
 		place = name + ":"
 	}
 	return &placedError{place: place, err: err}
 }
 
 // sayError prints an error of a session that goes on.
-func (s *session) sayError(at step, name string, err error) {
+func (s *session) sayError(at Step, name string, err error) {
 	s.point(at, err)
 	s.say(s.placed(at, name, err).Error())
 }
 
 // point shows on a terminal where in the text an error is: the line, and a caret under the place.
-func (s *session) point(at step, err error) {
-	pos, ok := position(err)
+func (s *session) point(at Step, err error) {
+	pos, ok := Position(err)
 	_, elsewhere := errors.AsType[*placedError](err) // in a file that the step read
 	if !ok || elsewhere || !isTerminal(s.opt.Err) {
 		return
@@ -306,11 +306,11 @@ func (s *session) point(at step, err error) {
 }
 
 // caret is the line of a step that a position is in, and below it a ^ under the position.
-func caret(at step, pos Pos) string {
-	offset := min(max(0, pos.Offset-at.pos.Offset), len(at.text))
-	begin := 1 + strings.LastIndexByte(at.text[:offset], '\n')
-	before := at.text[begin:offset]
-	rest, _, _ := strings.Cut(at.text[offset:], "\n")
+func caret(at Step, pos Pos) string {
+	offset := min(max(0, pos.Offset-at.Pos.Offset), len(at.Text))
+	begin := 1 + strings.LastIndexByte(at.Text[:offset], '\n')
+	before := at.Text[begin:offset]
+	rest, _, _ := strings.Cut(at.Text[offset:], "\n")
 	blank := strings.Repeat(" ", uniseg.StringWidth(escapeControls(before)))
 	return "  " + escapeControls(before+strings.TrimRight(rest, "\r")) + "\n  " + blank + "^"
 }

@@ -129,16 +129,16 @@ func TestPromptWithoutATerminal(t *testing.T) {
 
 func TestEveryStatementHasItsManual(t *testing.T) {
 	for _, m := range manual {
-		if _, err := parse(m.example, startOfText); err != nil {
-			t.Errorf("example of %s: %s: %v", m.name, m.example, err)
+		if _, err := parse(m.Example, startOfText); err != nil {
+			t.Errorf("example of %s: %s: %v", m.Name, m.Example, err)
 		}
-		out, _, err := answer(t, SessionOptions{Store: emptyStore(t)}, ".help "+m.name)
-		if err != nil || !strings.Contains(out, m.example) {
-			t.Errorf(".help %s: got %q, %v", m.name, out, err)
+		out, _, err := answer(t, SessionOptions{Store: emptyStore(t)}, ".help "+m.Name)
+		if err != nil || !strings.Contains(out, m.Example) {
+			t.Errorf(".help %s: got %q, %v", m.Name, out, err)
 		}
 	}
-	if !slices.IsSorted(statementNames()) {
-		t.Errorf("statements are not sorted: %v", statementNames())
+	if !slices.IsSorted(StatementNames()) {
+		t.Errorf("statements are not sorted: %v", StatementNames())
 	}
 }
 

@@ -98,3 +98,19 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	return withStore(c.DB, kv.Options{MemoryBudget: c.store()}, run)
 }
+
+// writes reports whether a text has a statement that changes the store, or may read one from a file.
+func writes(text string) bool {
+	for source := NewScript(strings.NewReader(text)); ; {
+		next, err := source.Next()
+		if err != nil {
+			return false // the end, or a statement that is too long
+		}
+		if next.Dot && strings.HasPrefix(next.Text, ".read") {
+			return true
+		}
+		if parsed, err := next.Parse(); err == nil && parsed.Writes() {
+			return true
+		}
+	}
+}

@@ -176,7 +176,7 @@ func scoredStore(t testing.TB, n int) *kv.Store {
 	}
 	defer builder.Close()
 	for i := range n {
-		value := kv.FloatValue(single(float64(i) / float64(n)))
+		value := kv.FloatValue(Single(float64(i) / float64(n)))
 		err := errors.Join(score.Put(kv.NodeID(i), value), builder.Add(kv.NodeID(i), value), suggested.Put(kv.NodeID(i), kv.StringValue("B")))
 		if err != nil {
 			t.Fatal(err)

@@ -28,7 +28,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	bytes, err := diskBytes(q.engine.store.Dir())
+	bytes, err := DiskBytes(q.engine.Store.Dir())
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 		}
 	}
 	return recordOf(slices.Concat([]field{
-		{"store", kv.KindString, kv.StringValue(q.engine.store.Dir())},
+		{"store", kv.KindString, kv.StringValue(q.engine.Store.Dir())},
 		{"nodes", kv.KindInt, kv.IntValue(int64(q.tx.NumNodes()))},
 		{"edges", kv.KindInt, kv.IntValue(q.tx.NumEdges())},
 		{"directed", kv.KindBool, kv.BoolValue(q.tx.Directed())},
@@ -114,8 +114,8 @@ func (q *query) predictions() (encoding kv.Value, lost [2]kv.Value, err error) {
 	return kv.StringValue(wording.Encoding(e, matrix.Width())), lost, nil
 }
 
-// diskBytes sums what the files of a store take on disk. A file that goes while they are counted counts nothing.
-func diskBytes(dir string) (int64, error) {
+// DiskBytes sums what the files of a store take on disk. A file that goes while they are counted counts nothing.
+func DiskBytes(dir string) (int64, error) {
 	total := int64(0)
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {

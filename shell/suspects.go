@@ -15,7 +15,7 @@ import (
 // guarantee is asked for, and that nobody has decided where it speaks of decision. Without an order the highest score
 // comes first.
 func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Query, error) {
-	run, err := lastRun(q.tx)
+	run, err := LastRun(q.tx)
 	if err != nil {
 		return index.Query{}, err
 	}
@@ -39,32 +39,38 @@ func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Q
 	where = unlessSpoken(where, cleaner.DecisionColumn, index.IsNull{Property: cleaner.DecisionColumn})
 	find.Where = index.And{Terms: []index.Predicate{where, cleaner.Disputed(math.Inf(-1))}}
 	if find.Order == nil {
-		find.Order = byScore
+		find.Order = []index.Order{{Property: cleaner.ScoreColumn, Descending: true}} // the highest score first
 	}
 	return find, nil
-}
-
-// byScore is the order of suspects: the highest score first.
-var byScore = []index.Order{{Property: cleaner.ScoreColumn, Descending: true}}
-
-// suspectsAbove lists the suspects above a threshold in an order, that of the node file where there is none. Its columns
-// are scoreColumns.
-func suspectsAbove(ctx context.Context, tx *kv.Tx, threshold float64, order []index.Order, workers int) (*Result, error) {
-	plan, err := index.NewPlan(tx, index.Query{Where: cleaner.Suspects(threshold), Order: order, Limit: -1})
-	if err != nil {
-		return nil, err
-	}
-	f, err := newFetcher(tx, scoreProperties, workers)
-	if err != nil {
-		return nil, err
-	}
-	f.known = plan.Known
-	return &Result{columns: scoreColumns, rows: f.rows(ctx, plan.Rows(ctx))}, nil
 }
 
 // hasValue is true of nodes for which a property is not null.
 func hasValue(property string) index.Predicate {
 	return index.Not{Term: index.IsNull{Property: property}}
+}
+
+// Suspects finds the suspects that a condition is true of, the highest score first: the first of them up to a limit, or all
+// where the limit is 0. Notices are remarks on the condition for a reader.
+func (e *Engine) Suspects(ctx context.Context, where Condition, limit int) (nodes []kv.NodeID, notices []string, err error) {
+	tx := e.Store.Begin()
+	defer tx.Close()
+	if err := tx.Err(); err != nil {
+		return nil, nil, err
+	}
+	q := &query{engine: e, resolver: newResolver(tx, nil)}
+	plan, err := q.planOf(ctx, &suspectsStatement{clauses: clauses{where: where.of}})
+	if err != nil {
+		return nil, nil, err
+	}
+	for v, err := range plan.Rows(ctx) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if nodes = append(nodes, v); len(nodes) == limit {
+			break
+		}
+	}
+	return nodes, q.remarks(), nil
 }
 
 // guaranteed turns a bound on an error rate into the condition on scores that keeps it, and remarks on
