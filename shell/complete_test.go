@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 func TestCandidates(t *testing.T) {
-	s := &session{engine: Engine{Store: cleanedStore(t)}}
+	s := &session{engine: Engine{Store: papers.Cleaned(t)}}
 	for _, test := range []struct {
 		before string
 		prefix string
@@ -113,7 +114,7 @@ func TestIDCandidates(t *testing.T) {
 	if _, err := load.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	s := &session{engine: Engine{Store: reopen(t, dir)}}
+	s := &session{engine: Engine{Store: papers.Reopen(t, dir)}}
 	if got, prefix := s.candidates("node a-"); len(got) != maxIDs || prefix != "a-" || got[0].Text != "a-0.x" {
 		t.Errorf("got %d ids for %q, want %d for %q", len(got), prefix, maxIDs, "a-")
 	}

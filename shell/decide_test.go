@@ -15,6 +15,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // answered answers a statement as an engine is told to, as csv.
@@ -38,7 +39,7 @@ func TestDecisionsAreOnWhatWasConfirmed(t *testing.T) {
 		"by id":      {statement: "relabel 'Neural Nets' where score > 0", meanwhile: "relabel s3 'Theory'", says: "s3 (the label was Systems, is Theory)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := cleanedStore(t)
+			store := papers.Cleaned(t)
 			var entries int
 			e := Engine{Store: store, Confirm: func(context.Context, string) (bool, error) {
 				if test.meanwhile != "" {
@@ -67,7 +68,7 @@ func TestDecisionsAreOnWhatWasConfirmed(t *testing.T) {
 
 // TestReviewDecidesOnTheCard changes the store below a card, and decides over a reply before it is taken back.
 func TestReviewDecidesOnTheCard(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	var people bytes.Buffer
 	r := &review{
 		s: &streams{out: new(bytes.Buffer), err: &people}, engine: Engine{Store: store}, decided: make(map[cleaner.DecisionKind]int),
@@ -113,7 +114,7 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 
 // TestResultsHoldNoSnapshot keeps the results of statements of which nobody wants the rows.
 func TestResultsHoldNoSnapshot(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	for _, test := range []struct {
 		statement   string
 		holds, rows bool
@@ -161,7 +162,7 @@ func TestResultsHoldNoSnapshot(t *testing.T) {
 
 // TestUnusedArgumentsDecideNothing gives statements that write more arguments than they name.
 func TestUnusedArgumentsDecideNothing(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	if _, err := Query(t.Context(), store, "reject p1"); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func held() uint64 {
 // another store. Memory never holds as many new things as there are nodes.
 func TestLargeDecisionsHoldLittle(t *testing.T) {
 	const nodes = 50_000
-	store, other := scoredStore(t, nodes), scoredStore(t, nodes)
+	store, other := papers.Scored(t, nodes), papers.Scored(t, nodes)
 	before := held()
 	check := func(what string) {
 		t.Helper()
@@ -230,7 +231,7 @@ func TestLargeDecisionsHoldLittle(t *testing.T) {
 
 // TestGroupsBeyondMemory counts in groups that memory does not hold, with the same answer.
 func TestGroupsBeyondMemory(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	for _, property := range []string{"id", "label", "title", "year", "\"old style\"", "weight", "score", "split", "degree"} {
 		statement := "count nodes group by " + property
 		want, err := answered(t, Engine{Store: store}, statement)
@@ -243,7 +244,7 @@ func TestGroupsBeyondMemory(t *testing.T) {
 		}
 	}
 	const nodes = 50_000
-	large := scoredStore(t, nodes)
+	large := papers.Scored(t, nodes)
 	before := held()
 	e := Engine{Store: large, MemoryBudget: 1 << 20}
 	r, err := e.Query(t.Context(), "count nodes group by id")

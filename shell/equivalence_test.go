@@ -19,6 +19,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // drawnColumns are the properties of drawn stores: one of each kind, under names of which some need quotes.
@@ -104,7 +105,7 @@ func drawStore(t *testing.T, r *rand.Rand, n int) *drawnStore {
 	if _, err := load.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	s := &drawnStore{Store: reopen(t, dir)}
+	s := &drawnStore{Store: papers.Reopen(t, dir)}
 	s.drawScores(t, r)
 	s.read(t)
 	return s
@@ -156,7 +157,7 @@ func (s *drawnStore) drawScores(t *testing.T, r *rand.Rand) {
 	if err := builder.Finish(); err != nil {
 		t.Fatal(err)
 	}
-	if err := bulk.Commit(func(tx *kv.Tx) error { return errors.Join(putRun(tx), builder.Mark(tx)) }); err != nil {
+	if err := bulk.Commit(func(tx *kv.Tx) error { return errors.Join(papers.PutRun(tx), builder.Mark(tx)) }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -739,7 +740,7 @@ func TestAnswersEqualAFullScan(t *testing.T) {
 				if err := s.Close(); err != nil {
 					t.Fatal(err)
 				}
-				s.Store = reopen(t, dir)
+				s.Store = papers.Reopen(t, dir)
 			}
 		}
 		s.checkIndexes(t)

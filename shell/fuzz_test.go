@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // fuzzedTexts are where the fuzzing of statements begins, beside the examples of the manual.
@@ -30,15 +31,15 @@ func FuzzQuery(f *testing.F) {
 	for _, m := range manual {
 		f.Add(m.Example)
 	}
-	made := cleanedStore(f)
+	made := papers.Cleaned(f)
 	dir := made.Dir()
-	closeStore(f, made)
+	papers.CloseStore(f, made)
 	// A store that is only read answers the same whatever was asked before.
 	store, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20, ReadOnly: true})
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Cleanup(func() { closeStore(f, store) })
+	f.Cleanup(func() { papers.CloseStore(f, store) })
 	f.Fuzz(func(t *testing.T, text string) {
 		if err := answerAll(t.Context(), store, text); err != nil {
 			if pos, ok := Position(err); ok && pos.Offset > len(text) {
@@ -72,7 +73,7 @@ func FuzzPrompt(f *testing.F) {
 	for _, text := range []string{".mo", ".mode c", ".help sus", "nodes where label = 'Th", "nodes where \"old", "'", "\xff", ";;", "nodes -- "} {
 		f.Add(text)
 	}
-	s := &session{engine: Engine{Store: cleanedStore(f)}}
+	s := &session{engine: Engine{Store: papers.Cleaned(f)}}
 	f.Fuzz(func(t *testing.T, text string) {
 		isComplete(text)
 		candidates, prefix := s.candidates(text)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // TestThePastIsWhatItWas makes random decisions, takes some back, and asks random questions after each step: the same
@@ -16,7 +17,7 @@ func TestThePastIsWhatItWas(t *testing.T) {
 	const steps, questions = 12, 6
 	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 56))
-		store, clock := cleanedStore(t), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		store, clock := papers.Cleaned(t), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		e := Engine{Store: store, Yes: true, Now: func() time.Time { return clock }}
 		ask := func(text string) string { return collectAll(t, &e, text) }
 
@@ -69,7 +70,7 @@ func collectAll(t *testing.T, e *Engine, text string) string {
 
 func randomDecision(r *rand.Rand) string {
 	class := []string{"Theory", "Systems", "Neural Nets"}[r.IntN(3)]
-	id := Quote(papers[r.IntN(len(papers)-1)].id) // the last has no label
+	id := Quote(papers.All[r.IntN(len(papers.All)-1)].ID) // the last has no label
 	return []string{
 		"accept " + id, "unsure " + id, "relabel " + id + " " + Quote(class),
 		"relabel " + id + " " + Quote(class), fmt.Sprintf("relabel '%s' all where degree = %d", class, 1+r.IntN(4)),

@@ -12,13 +12,14 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // TestStatements runs testdata/statements: the command is a store of store_test.go, its arguments those of
 // answerData.
 func TestStatements(t *testing.T) {
 	stores := map[string]*kv.Store{
-		"cleaned": cleanedStore(t), "loaded": loadedStore(t), "numbered": numberedStore(t), "empty": emptyStore(t),
+		"cleaned": papers.Cleaned(t), "loaded": papers.Loaded(t), "numbered": papers.Numbered(t), "empty": papers.Empty(t),
 	}
 	datadriven.Walk(t, "testdata/statements", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -34,7 +35,7 @@ func TestStatements(t *testing.T) {
 // between two decisions.
 func TestWritingStatements(t *testing.T) {
 	datadriven.Walk(t, "testdata/writing", func(t *testing.T, path string) {
-		stores := map[string]*kv.Store{"cleaned": cleanedStore(t), "loaded": loadedStore(t), "numbered": numberedStore(t)}
+		stores := map[string]*kv.Store{"cleaned": papers.Cleaned(t), "loaded": papers.Loaded(t), "numbered": papers.Numbered(t)}
 		clock := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if stores[d.Cmd] == nil {
@@ -100,7 +101,7 @@ func collect(t *testing.T, s *kv.Store, query string, args ...any) string {
 }
 
 func TestParameters(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	for _, test := range []struct {
 		query string
 		args  []any
@@ -140,7 +141,7 @@ func TestParameters(t *testing.T) {
 }
 
 func TestErrorsCanBeTold(t *testing.T) {
-	cleaned, loaded := cleanedStore(t), loadedStore(t)
+	cleaned, loaded := papers.Cleaned(t), papers.Loaded(t)
 	query := func(s *kv.Store, text string) error {
 		_, err := Query(t.Context(), s, text)
 		return err
@@ -171,7 +172,7 @@ func TestErrorsCanBeTold(t *testing.T) {
 // TestSuspectsByScoreReadTheIndex asks a store where reading the index is worth it.
 func TestSuspectsByScoreReadTheIndex(t *testing.T) {
 	const n = 20_000
-	store := scoredStore(t, n)
+	store := papers.Scored(t, n)
 	r, err := Query(t.Context(), store, "suspects where score>0.97 and label = 'A'")
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +196,7 @@ func TestSuspectsByScoreReadTheIndex(t *testing.T) {
 }
 
 func TestRowAccess(t *testing.T) {
-	r, err := Query(t.Context(), cleanedStore(t), "nodes where id = 'p4' return id, score, year, \"old style\", decision")
+	r, err := Query(t.Context(), papers.Cleaned(t), "nodes where id = 'p4' return id, score, year, \"old style\", decision")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +214,7 @@ func TestRowAccess(t *testing.T) {
 }
 
 func TestBreakingOutReleasesTheSnapshot(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	for range 3 {
 		r, err := Query(t.Context(), store, "nodes")
 		if err != nil {
@@ -238,7 +239,7 @@ func TestBreakingOutReleasesTheSnapshot(t *testing.T) {
 }
 
 func TestCancelledQuery(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, text := range []string{"nodes where degree > 1", "count nodes group by label", "neighbors p1 hops 3", "classes"} {
@@ -256,7 +257,7 @@ func TestCancelledQuery(t *testing.T) {
 
 // A closed store has no answers, which is not an empty answer.
 func TestQueryOfClosedStore(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // TestOutputIsWholeOrAsItWas holds what .output leaves at the end of sessions of all kinds.
@@ -50,7 +51,7 @@ func TestOutputIsWholeOrAsItWas(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			c.opt.Store, c.opt.Format = loadedStore(t), FormatCSV
+			c.opt.Store, c.opt.Format = papers.Loaded(t), FormatCSV
 			_, people, err := answer(t, c.opt, strings.NewReplacer("F", file, "BAD", bad).Replace(c.text))
 			if (err != nil) != c.fails {
 				t.Errorf("got error %v and %s", err, people)

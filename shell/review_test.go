@@ -16,6 +16,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // reviewed runs a review of a store with lines of replies.
@@ -52,7 +53,7 @@ func undoAll(t *testing.T, store *kv.Store) {
 
 // Every reply does what it says; s3 and p4 are the suspects, in this order.
 func TestReview(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	for _, test := range []struct {
 		name, where, lines string
 		says               string
@@ -85,7 +86,7 @@ func TestReview(t *testing.T) {
 }
 
 func TestReviewRefuses(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	for _, test := range []struct{ where, lines, want string }{
 		{"", "z\n", "this review has nothing to take back"},
 		{"", "l Theroy\n", "no class is named 'Theroy'; did you mean Theory?"},
@@ -114,7 +115,7 @@ func TestReviewRefuses(t *testing.T) {
 
 // Of a suspect that somebody else has given the suggested label meanwhile, no other label is suggested.
 func TestReviewOfWhatIsDecidedMeanwhile(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	r := &review{
 		s: &streams{out: new(bytes.Buffer), err: new(bytes.Buffer)}, engine: Engine{Store: store},
 		replies: newReplyLines(strings.NewReader("y\n"), nil, false), decided: make(map[cleaner.DecisionKind]int),
@@ -132,7 +133,7 @@ func TestReviewOfWhatIsDecidedMeanwhile(t *testing.T) {
 
 // A card shows what there is to know, and no control characters.
 func TestReviewCard(t *testing.T) {
-	out, _, err := reviewed(t, cleanedStore(t), "", "w seen in print\ny\n")
+	out, _, err := reviewed(t, papers.Cleaned(t), "", "w seen in print\ny\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +342,7 @@ func mustRead(t *testing.T, path string) []byte {
 // Labels for those who leave suspects out, and for those who take both labels. A node that is put aside as unsure is no
 // suspect.
 func TestExportedLabels(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	if _, _, err := reviewed(t, store, "", "y\nd\n"); err != nil { // s3 is Theory, p4 unsure
 		t.Fatal(err)
 	}
@@ -387,7 +388,7 @@ func TestExportedLabels(t *testing.T) {
 func ptr[T any](v T) *T { return &v }
 
 func TestGate(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	dir := t.TempDir()
 	known := filepath.Join(dir, "known.csv")
 	judged := func(c gateCommand) (out, people string, err error) {

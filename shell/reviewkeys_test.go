@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // rest is a chunk that stands for a while in which nothing is typed.
@@ -107,7 +108,7 @@ func TestTypedBeforeTheQuestion(t *testing.T) {
 
 // A wrong label or reason is asked for again, so that a second try is not taken for keys.
 func TestWrongLabelStaysAtItsPrompt(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	for _, test := range []struct {
 		name   string
 		keys   []string

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 func TestScript(t *testing.T) {
@@ -114,12 +116,12 @@ func TestScriptsAreHeldInPieces(t *testing.T) {
 // TestALongStatementIsNamed holds that the error of one names the file, the line it began in, and the limit.
 func TestALongStatementIsNamed(t *testing.T) {
 	long := "count nodes;\n-- next\n nodes where id in (" + strings.Repeat("1,", maxStatement)
-	_, _, err := answer(t, SessionOptions{Store: emptyStore(t), Name: "job.q", KeepGoing: true}, long)
+	_, _, err := answer(t, SessionOptions{Store: papers.Empty(t), Name: "job.q", KeepGoing: true}, long)
 	if want := "job.q:3:2: got a statement of more than 1 MiB, want a semicolon before that: write equalities of one property, joined by or, as one in (…)"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got error %v, want %s", err, want)
 	}
 	ids := strings.Repeat("1,", (maxStatement-100)/2)
-	if _, _, err := answer(t, SessionOptions{Store: emptyStore(t)}, "count nodes where id in ("+ids+"1);"); err != nil {
+	if _, _, err := answer(t, SessionOptions{Store: papers.Empty(t)}, "count nodes where id in ("+ids+"1);"); err != nil {
 		t.Errorf("a statement of nearly as much: %v", err)
 	}
 }

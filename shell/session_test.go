@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // answer runs a text on a store and returns what went to each stream.
@@ -35,7 +36,7 @@ func TestOutputAndReadFiles(t *testing.T) {
 	}
 	answers := filepath.Join(dir, "answers.csv")
 	inner := write("inner.q", "count nodes;\n-- nothing\n\ncount nodes where degree > 100")
-	store := loadedStore(t)
+	store := papers.Loaded(t)
 	out, people, err := answer(t, SessionOptions{Store: store, Format: FormatCSV},
 		".output "+answers+"\n.read "+inner+"\n.output\ncount nodes where label is null")
 	if err != nil || out != "count\n1\n" || people != "" {
@@ -68,14 +69,14 @@ func TestOutputAndReadFiles(t *testing.T) {
 }
 
 func TestTimingTellsTheWork(t *testing.T) {
-	_, people, err := answer(t, SessionOptions{Store: cleanedStore(t), Timing: true}, "suspects;\n.timing off\nstats;")
+	_, people, err := answer(t, SessionOptions{Store: papers.Cleaned(t), Timing: true}, "suspects;\n.timing off\nstats;")
 	if err != nil || !strings.HasPrefix(people, "(2 rows, ") || strings.Count(people, "\n") != 1 {
 		t.Errorf("got %q, %v; want one line with 2 rows and their cost", people, err)
 	}
 }
 
 func TestStats(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	r, err := Query(t.Context(), store, "stats")
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +103,7 @@ func TestACancelledSessionStops(t *testing.T) {
 	cancel()
 	var out, people bytes.Buffer
 	err := Run(ctx, SessionOptions{
-		Store: loadedStore(t), In: strings.NewReader("nodes where degree > 0; stats"), Out: &out, Err: &people, KeepGoing: true,
+		Store: papers.Loaded(t), In: strings.NewReader("nodes where degree > 0; stats"), Out: &out, Err: &people, KeepGoing: true,
 	})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
@@ -112,7 +113,7 @@ func TestACancelledSessionStops(t *testing.T) {
 func TestPromptWithoutATerminal(t *testing.T) {
 	t.Setenv("TERM", "dumb")
 	history := filepath.Join(t.TempDir(), "history")
-	out, people, err := answer(t, SessionOptions{Store: loadedStore(t), Format: FormatCSV, Interactive: true, History: history},
+	out, people, err := answer(t, SessionOptions{Store: papers.Loaded(t), Format: FormatCSV, Interactive: true, History: history},
 		"count nodes\nnodes wher\ncount nodes\nwhere label is null;\ncount\nnodes\n.quit\ncount nodes\n")
 	if err != nil || out != "count\n10\ncount\n10\ncount\n10\n" {
 		t.Errorf("got %q, error %v", out, err)
@@ -132,7 +133,7 @@ func TestEveryStatementHasItsManual(t *testing.T) {
 		if _, err := parse(m.Example, startOfText); err != nil {
 			t.Errorf("example of %s: %s: %v", m.Name, m.Example, err)
 		}
-		out, _, err := answer(t, SessionOptions{Store: emptyStore(t)}, ".help "+m.Name)
+		out, _, err := answer(t, SessionOptions{Store: papers.Empty(t)}, ".help "+m.Name)
 		if err != nil || !strings.Contains(out, m.Example) {
 			t.Errorf(".help %s: got %q, %v", m.Name, out, err)
 		}
@@ -170,7 +171,7 @@ func TestCleanStatement(t *testing.T) {
 	if _, err := load.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	store := reopen(t, dir)
+	store := papers.Reopen(t, dir)
 	err = store.Update(func(tx *kv.Tx) error {
 		for i := range 2 * size {
 			v, err := tx.Node(strconv.Itoa(i))

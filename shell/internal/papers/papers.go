@@ -1,4 +1,6 @@
-package shell
+// Package papers makes small stores for the tests of statements and commands: ten papers, with or without a run of clean. It knows
+// nothing of what is asked of them.
+package papers
 
 import (
 	"errors"
@@ -11,16 +13,16 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A paper is a node of the stores below. A score below zero, like a year of 0, is none.
-type paper struct {
-	id, label, suggested, split, title string
-	score, confidence                  float64
-	year                               int64
+// A Paper is a node of the stores below. A score below zero is none, and so is a year of 0.
+type Paper struct {
+	ID, Label, Suggested, Split, Title string
+	Score, Confidence                  float64
+	Year                               int64
 }
 
-// papers stand in the order of the node file. p1 … p5 are a clique of Theory apart from p4, which is labelled Systems
+// All are the papers, in the order of the node file. p1 … p5 are a clique of Theory apart from p4, which is labelled Systems
 // and has the highest score; s1 … s3 are a path of Systems; "e 1" has no neighbours, and "東" no label.
-var papers = []paper{
+var All = []Paper{
 	{"p1", "Theory", "Theory", "train", "On graphs", 0.03125, 0.875, 1999},
 	{"p2", "Theory", "Theory", "train", "On trees", 0.0625, 0.75, 2004},
 	{"p3", "Theory", "Theory", "val", "On graphs, again", 0.125, 0.9375, 2019},
@@ -38,8 +40,8 @@ var citations = [][2]string{
 	{"s1", "s2"}, {"s2", "s3"}, {"s3", "東"}, {"p5", "s1"},
 }
 
-// loadedStore holds the papers as they were imported.
-func loadedStore(t testing.TB) *kv.Store {
+// Loaded returns a store that holds the papers as they were imported.
+func Loaded(t testing.TB) *kv.Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
 	load, err := kv.NewLoader(dir, kv.LoadOptions{Properties: []kv.Column{
@@ -54,13 +56,13 @@ func loadedStore(t testing.TB) *kv.Store {
 			t.Error(err)
 		}
 	}()
-	for i, p := range papers {
+	for i, p := range All {
 		year := kv.Value{}
-		if p.year != 0 {
-			year = kv.IntValue(p.year)
+		if p.Year != 0 {
+			year = kv.IntValue(p.Year)
 		}
-		values := []kv.Value{text(p.split), text(p.title), year, kv.BoolValue(p.year < 2010), kv.FloatValue(float64(i) / 4)}
-		if err := load.AddNode(kv.Node{ID: p.id, Label: p.label, Values: values}); err != nil {
+		values := []kv.Value{nullable(p.Split), nullable(p.Title), year, kv.BoolValue(p.Year < 2010), kv.FloatValue(float64(i) / 4)}
+		if err := load.AddNode(kv.Node{ID: p.ID, Label: p.Label, Values: values}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -72,13 +74,21 @@ func loadedStore(t testing.TB) *kv.Store {
 	if _, err := load.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	return reopen(t, dir)
+	return Reopen(t, dir)
 }
 
-// cleanedStore holds the papers and what a run found, written by hand: nothing below depends on a detector.
-func cleanedStore(t testing.TB) *kv.Store {
+// nullable is a text, null where it is empty.
+func nullable(text string) kv.Value {
+	if text == "" {
+		return kv.Value{}
+	}
+	return kv.StringValue(text)
+}
+
+// Cleaned returns a store that holds the papers and what a run found, written by hand: nothing below depends on a detector.
+func Cleaned(t testing.TB) *kv.Store {
 	t.Helper()
-	store := loadedStore(t)
+	store := Loaded(t)
 	bulk, err := store.Bulk()
 	if err != nil {
 		t.Fatal(err)
@@ -102,21 +112,21 @@ func cleanedStore(t testing.TB) *kv.Store {
 	defer builder.Close()
 	predictions, err := cleaner.NewPredictionWriter(bulk, bulk.Tx().Classes(), cleaner.PredictionOptions{Source: cleaner.SourceImported})
 	check(err)
-	for _, p := range papers {
-		v, err := bulk.Tx().Node(p.id)
+	for _, p := range All {
+		v, err := bulk.Tx().Node(p.ID)
 		check(err)
-		check(suggested.Put(v, kv.StringValue(p.suggested)))
-		check(confidence.Put(v, kv.FloatValue(p.confidence)))
+		check(suggested.Put(v, kv.StringValue(p.Suggested)))
+		check(confidence.Put(v, kv.FloatValue(p.Confidence)))
 		check(run.Put(v, kv.IntValue(1)))
-		if p.score >= 0 {
-			check(score.Put(v, kv.FloatValue(p.score)))
-			check(builder.Add(v, kv.FloatValue(p.score)))
+		if p.Score >= 0 {
+			check(score.Put(v, kv.FloatValue(p.Score)))
+			check(builder.Add(v, kv.FloatValue(p.Score)))
 		}
 		row := make([]float64, len(bulk.Tx().Classes()))
 		for class, name := range bulk.Tx().Classes() {
-			row[class] = (1 - p.confidence) / float64(len(row)-1)
-			if name == p.suggested {
-				row[class] = p.confidence
+			row[class] = (1 - p.Confidence) / float64(len(row)-1)
+			if name == p.Suggested {
+				row[class] = p.Confidence
 			}
 		}
 		check(predictions.Put(v, row))
@@ -124,7 +134,7 @@ func cleanedStore(t testing.TB) *kv.Store {
 	check(predictions.Finish())
 	check(builder.Finish())
 	check(bulk.Commit(func(tx *kv.Tx) error {
-		if err := putRun(tx); err != nil {
+		if err := PutRun(tx); err != nil {
 			return err
 		}
 		if err := predictions.Mark(tx); err != nil {
@@ -135,8 +145,8 @@ func cleanedStore(t testing.TB) *kv.Store {
 	return store
 }
 
-// scoredStore holds n nodes of class A, class B suggested, with the scores 0/n … (n-1)/n, indexed, and nothing else.
-func scoredStore(t testing.TB, n int) *kv.Store {
+// Scored returns a store of n nodes of class A, class B suggested, with the scores 0/n … (n-1)/n, indexed, and nothing else.
+func Scored(t testing.TB, n int) *kv.Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
 	load, err := kv.NewLoader(dir, kv.LoadOptions{Classes: []string{"B"}})
@@ -151,7 +161,7 @@ func scoredStore(t testing.TB, n int) *kv.Store {
 	if _, err := load.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	store := reopen(t, dir)
+	store := Reopen(t, dir)
 	bulk, err := store.Bulk()
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +186,7 @@ func scoredStore(t testing.TB, n int) *kv.Store {
 	}
 	defer builder.Close()
 	for i := range n {
-		value := kv.FloatValue(Single(float64(i) / float64(n)))
+		value := kv.FloatValue(float64(float32(float64(i) / float64(n))))
 		err := errors.Join(score.Put(kv.NodeID(i), value), builder.Add(kv.NodeID(i), value), suggested.Put(kv.NodeID(i), kv.StringValue("B")))
 		if err != nil {
 			t.Fatal(err)
@@ -186,15 +196,15 @@ func scoredStore(t testing.TB, n int) *kv.Store {
 		t.Fatal(err)
 	}
 	if err := bulk.Commit(func(tx *kv.Tx) error {
-		return errors.Join(putRun(tx), builder.Mark(tx))
+		return errors.Join(PutRun(tx), builder.Mark(tx))
 	}); err != nil {
 		t.Fatal(err)
 	}
 	return store
 }
 
-// putRun stores a run as the cleaner does, with noise between three classes.
-func putRun(tx *kv.Tx) error {
+// PutRun stores a run as the cleaner does, with noise between three classes.
+func PutRun(tx *kv.Tx) error {
 	run := map[string]any{
 		"ID": 1, "Started": 1_700_000_000, "Seconds": 1.5, "Preset": "default", "Hops": 3, "Threshold": 0.97, "Seed": 1,
 		"Nodes": 10, "Edges": 12, "Scored": 9, "Suspects": 2, "FittingNodes": 20,
@@ -210,8 +220,8 @@ func putRun(tx *kv.Tx) error {
 		tx.PutDocument("detectors", "last", []cleaner.Detector{}))
 }
 
-// numberedStore holds a path of three nodes with the ids 0, 1 and 2 and labels that look like numbers.
-func numberedStore(t testing.TB) *kv.Store {
+// Numbered returns a store of a path of three nodes with the ids 0, 1 and 2 and labels that look like numbers.
+func Numbered(t testing.TB) *kv.Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
 	load, err := kv.NewLoader(dir, kv.LoadOptions{})
@@ -236,32 +246,34 @@ func numberedStore(t testing.TB) *kv.Store {
 	if _, err := load.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	return reopen(t, dir)
+	return Reopen(t, dir)
 }
 
-// emptyStore has no nodes.
-func emptyStore(t testing.TB) *kv.Store {
+// Empty returns a store without nodes.
+func Empty(t testing.TB) *kv.Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
 	store, err := kv.Create(dir, kv.Options{OnWrite: index.Maintain})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { closeStore(t, store) })
+	t.Cleanup(func() { CloseStore(t, store) })
 	return store
 }
 
-func reopen(t testing.TB, dir string) *kv.Store {
+// Reopen opens a store, and closes it at the end of the test.
+func Reopen(t testing.TB, dir string) *kv.Store {
 	t.Helper()
 	store, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { closeStore(t, store) })
+	t.Cleanup(func() { CloseStore(t, store) })
 	return store
 }
 
-func closeStore(t testing.TB, store *kv.Store) {
+// CloseStore closes a store, which must not fail.
+func CloseStore(t testing.TB, store *kv.Store) {
 	if err := store.Close(); err != nil {
 		t.Errorf("close the store: %v", err)
 	}
