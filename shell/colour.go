@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // A screen is what answers are printed on. The zero value is no terminal: a file or a pipe.
@@ -65,12 +67,12 @@ func (s *screen) paint(colour paint, text string) string {
 func highlight(text string) string {
 	var out strings.Builder
 	on := &screen{coloured: true}
-	for piece := range Pieces(text) {
+	for piece := range query.Pieces(text) {
 		out.WriteString(on.paint(paints[piece.Kind], piece.Text))
 	}
 	return out.String()
 }
 
-var paints = map[PieceKind]paint{
-	PlainPiece: paintNothing, KeywordPiece: paintKeyword, TextPiece: paintText, NumberPiece: paintNumber, CommentPiece: paintComment,
+var paints = map[query.PieceKind]paint{
+	query.PlainPiece: paintNothing, query.KeywordPiece: paintKeyword, query.TextPiece: paintText, query.NumberPiece: paintNumber, query.CommentPiece: paintComment,
 }

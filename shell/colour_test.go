@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 func TestHighlight(t *testing.T) {
@@ -52,7 +53,7 @@ func FuzzHighlight(f *testing.F) {
 // A table on a screen is as wide as that where it can be, its ids and numbers are whole, and its values are cut between
 // characters.
 func TestTablesFitTheScreen(t *testing.T) {
-	columns := []ColumnInfo{{"id", kv.KindString}, {"label", kv.KindClass}, {"title", kv.KindString}, {"score", kv.KindFloat}}
+	columns := []query.ColumnInfo{{Name: "id", Kind: kv.KindString}, {Name: "label", Kind: kv.KindClass}, {Name: "title", Kind: kv.KindString}, {Name: "score", Kind: kv.KindFloat}}
 	long := strings.Repeat("東京 e\u0301te\u0301 ", 20)
 	rows := [][]kv.Value{
 		{kv.StringValue("a-rather-long-identifier"), kv.StringValue("Reinforcement Learning"), kv.StringValue(long), kv.FloatValue(0.123456)},
@@ -60,7 +61,7 @@ func TestTablesFitTheScreen(t *testing.T) {
 	}
 	print := func(on *screen) []string {
 		var out bytes.Buffer
-		if _, err := render(&out, NewTable(columns, rows), FormatTable, on); err != nil {
+		if _, err := render(&out, query.NewTable(columns, rows), FormatTable, on); err != nil {
 			t.Fatal(err)
 		}
 		return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
@@ -93,7 +94,7 @@ func TestTablesFitTheScreen(t *testing.T) {
 		t.Errorf("row of a table that cannot fit:\ngot  %q\nwant %q", lines[2], want)
 	}
 	var out bytes.Buffer
-	if _, err := render(&out, NewTable(columns, rows), FormatCSV, &screen{width: 10, coloured: true}); err != nil || strings.Contains(out.String(), "\x1b") {
+	if _, err := render(&out, query.NewTable(columns, rows), FormatCSV, &screen{width: 10, coloured: true}); err != nil || strings.Contains(out.String(), "\x1b") {
 		t.Errorf("csv on a screen: got %q, %v, want no colours", out.String(), err)
 	}
 }

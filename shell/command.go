@@ -20,6 +20,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
@@ -98,7 +99,7 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 		kong.Exit(func(int) { exited = true }),
 		kong.Vars{
 			"version": version(),
-			"seed":    strconv.Itoa(DefaultSeed),
+			"seed":    strconv.Itoa(query.DefaultSeed),
 			"methods": strings.Join(cleaner.MethodNames(), ", "),
 			"noises":  strings.Join(cleaner.NoiseKinds(), ", "),
 			"threads": strconv.Itoa(runtime.NumCPU()),

@@ -17,6 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // labelsNow lists the labels that differ from those of the papers, and all decisions, such as "p4 Theory accept".
@@ -305,7 +306,7 @@ func TestDecisionsBeyondMemory(t *testing.T) {
 // decisionsOf exports the history of a store as lines.
 func decisionsOf(t *testing.T, store *kv.Store) string {
 	t.Helper()
-	result, err := Query(t.Context(), store, "history")
+	result, err := query.Query(t.Context(), store, "history")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
@@ -34,7 +35,7 @@ var dotCommands = []dotCommand{
 }
 
 // dot runs a dot command.
-func (s *session) dot(ctx context.Context, at Step) error {
+func (s *session) dot(ctx context.Context, at query.Step) error {
 	word, argument, _ := strings.Cut(strings.TrimSpace(at.Text), " ")
 	argument = strings.TrimSuffix(strings.TrimSpace(argument), ";")
 	switch strings.TrimSuffix(word, ";") {
@@ -131,16 +132,16 @@ func openScript(ctx context.Context, path string) (*stream.File, error) {
 func (s *session) help(of string) error {
 	var page strings.Builder
 	if of != "" {
-		for _, m := range Manual() {
+		for _, m := range query.Manual() {
 			if strings.EqualFold(m.Name, of) {
 				fmt.Fprintf(&page, "%s\n\n%s.\n\n%s\n\nExample:\n    %s\n", m.Usage, wording.Sentence(m.Summary), m.Text, m.Example)
 				return s.printText(page.String())
 			}
 		}
-		return fmt.Errorf("unknown statement %s%s (statements: %s)", of, wording.DidYouMean(of, StatementNames()), strings.Join(StatementNames(), ", "))
+		return fmt.Errorf("unknown statement %s%s (statements: %s)", of, wording.DidYouMean(of, query.StatementNames()), strings.Join(query.StatementNames(), ", "))
 	}
 	page.WriteString("Statements end with a semicolon; at the prompt a line that is a whole statement needs none.\n\n")
-	for _, m := range Manual() {
+	for _, m := range query.Manual() {
 		fmt.Fprintf(&page, "  %-10s %s\n", m.Name, m.Summary)
 	}
 	page.WriteString("\n")

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // escapeControls writes characters that would move the cursor or hide text as \n, \x1b or \u202e, and bytes that are no
@@ -87,7 +88,7 @@ func SafeText(text string) string {
 
 // fieldText is a value in csv or tsv.
 func fieldText(v kv.Value, kind kv.Kind, safe bool) string {
-	text := exact(v, kind)
+	text := query.Exact(v, kind)
 	if safe && v.Kind() == kv.KindString {
 		return SafeText(text)
 	}
@@ -95,7 +96,7 @@ func fieldText(v kv.Value, kind kv.Kind, safe bool) string {
 }
 
 // fieldNames are the names of columns in csv or tsv.
-func fieldNames(columns []ColumnInfo, safe bool) []string {
+func fieldNames(columns []query.ColumnInfo, safe bool) []string {
 	names := make([]string, len(columns))
 	for i, c := range columns {
 		if names[i] = c.Name; safe {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // hostileText would clear the screen, set the title, use a control character of one byte and one of two, and turn the
@@ -19,10 +20,10 @@ func isObeyed(printed string) bool {
 
 // On a terminal no format has control characters that it obeys; elsewhere csv and tsv have every byte as it is.
 func TestTerminalsAreShownEscapes(t *testing.T) {
-	columns := []ColumnInfo{{Name: "id\x1b[1m", Kind: kv.KindString}, {Name: "n", Kind: kv.KindInt}}
+	columns := []query.ColumnInfo{{Name: "id\x1b[1m", Kind: kv.KindString}, {Name: "n", Kind: kv.KindInt}}
 	rows := [][]kv.Value{{kv.StringValue(hostileText), kv.IntValue(1)}, {kv.StringValue("two\nlines\ttab\x7f"), kv.IntValue(2)}}
-	result := func(bare bool) *Result {
-		r := NewTable(columns, rows)
+	result := func(bare bool) *query.Result {
+		r := query.NewTable(columns, rows)
 		r.Bare = bare
 		return r
 	}

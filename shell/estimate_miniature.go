@@ -18,6 +18,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // The size of the larger miniature at most, so that it takes a second or two.
@@ -146,7 +147,7 @@ func (p *projection) runMiniature(ctx context.Context, dir string, part float64)
 	if err := p.importMiniature(ctx, files, db, m); err != nil {
 		return nil, err
 	}
-	if m.storeBytes, err = DiskBytes(db); err != nil {
+	if m.storeBytes, err = query.DiskBytes(db); err != nil {
 		return nil, err
 	}
 	if files.Predictions == "" {
@@ -165,7 +166,7 @@ func (p *projection) runMiniature(ctx context.Context, dir string, part float64)
 	if err != nil {
 		return nil, err
 	}
-	after, err := DiskBytes(db)
+	after, err := query.DiskBytes(db)
 	m.cleanBytes = after - m.storeBytes
 	m.storeBytes -= adjacency
 	return m, err

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"strconv"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // printEvaluation prints as table, json or csv.
@@ -98,16 +100,20 @@ var evaluationMetrics = []struct {
 }
 
 // evaluationRows has a row for each repeat of each method, and its mean, standard deviation and p values.
-func evaluationRows(evaluation *cleaner.Evaluation) *Result {
-	columns := []ColumnInfo{{Name: "method", Kind: kv.KindString}, {Name: "repeat", Kind: kv.KindString}}
+func evaluationRows(evaluation *cleaner.Evaluation) *query.Result {
+	columns := []query.ColumnInfo{{Name: "method", Kind: kv.KindString}, {Name: "repeat", Kind: kv.KindString}}
 	for _, m := range evaluationMetrics {
-		columns = append(columns, ColumnInfo{Name: m.name, Kind: kv.KindFloat})
+		columns = append(columns, query.ColumnInfo{Name: m.name, Kind: kv.KindFloat})
 	}
 	var rows [][]kv.Value
 	add := func(method, repeat string, values cleaner.Metrics) {
 		row := []kv.Value{kv.StringValue(method), kv.StringValue(repeat)}
 		for _, m := range evaluationMetrics {
-			row = append(row, number(m.of(values)))
+			value := kv.FloatValue(m.of(values))
+			if math.IsNaN(value.Float()) {
+				value = kv.Value{}
+			}
+			row = append(row, value)
 		}
 		rows = append(rows, row)
 	}
@@ -121,7 +127,7 @@ func evaluationRows(evaluation *cleaner.Evaluation) *Result {
 			add(method.Name, "p", *method.P)
 		}
 	}
-	return NewTable(columns, rows)
+	return query.NewTable(columns, rows)
 }
 
 // summarized is how many of evaluationMetrics fit a line of a terminal.
@@ -129,17 +135,17 @@ const summarized = 6
 
 // evaluationSummary has a row for each method: mean ± standard deviation, and where methods are compared the p value of
 // the F1.
-func evaluationSummary(evaluation *cleaner.Evaluation) *Result {
-	columns := []ColumnInfo{{Name: "method", Kind: kv.KindString}}
+func evaluationSummary(evaluation *cleaner.Evaluation) *query.Result {
+	columns := []query.ColumnInfo{{Name: "method", Kind: kv.KindString}}
 	for _, m := range evaluationMetrics[:summarized] {
-		columns = append(columns, ColumnInfo{Name: m.name, Kind: kv.KindString})
+		columns = append(columns, query.ColumnInfo{Name: m.name, Kind: kv.KindString})
 	}
 	compared := false
 	for _, method := range evaluation.Methods {
 		compared = compared || method.P != nil
 	}
 	if compared {
-		columns = append(columns, ColumnInfo{Name: "p(f1)", Kind: kv.KindString})
+		columns = append(columns, query.ColumnInfo{Name: "p(f1)", Kind: kv.KindString})
 	}
 	rows := make([][]kv.Value, len(evaluation.Methods))
 	for i, method := range evaluation.Methods {
@@ -155,12 +161,12 @@ func evaluationSummary(evaluation *cleaner.Evaluation) *Result {
 			rows[i] = append(rows[i], p)
 		}
 	}
-	return NewTable(columns, rows)
+	return query.NewTable(columns, rows)
 }
 
 // evaluationBeyond has a row for each method: the F1 over other nodes than those of the test split, and what a reviewer
 // finds of the mislabels among these.
-func evaluationBeyond(evaluation *cleaner.Evaluation) *Result {
+func evaluationBeyond(evaluation *cleaner.Evaluation) *query.Result {
 	figures := []struct {
 		name string
 		of   func(cleaner.MethodMetrics) float64
@@ -172,9 +178,9 @@ func evaluationBeyond(evaluation *cleaner.Evaluation) *Result {
 		{"5%", func(m cleaner.MethodMetrics) float64 { return m.FoundAt.Percent5 }},
 		{"10%", func(m cleaner.MethodMetrics) float64 { return m.FoundAt.Percent10 }},
 	}
-	columns := []ColumnInfo{{Name: "method", Kind: kv.KindString}}
+	columns := []query.ColumnInfo{{Name: "method", Kind: kv.KindString}}
 	for _, figure := range figures {
-		columns = append(columns, ColumnInfo{Name: figure.name, Kind: kv.KindString})
+		columns = append(columns, query.ColumnInfo{Name: figure.name, Kind: kv.KindString})
 	}
 	rows := make([][]kv.Value, len(evaluation.Methods))
 	for i, method := range evaluation.Methods {
@@ -183,7 +189,7 @@ func evaluationBeyond(evaluation *cleaner.Evaluation) *Result {
 			rows[i] = append(rows[i], kv.StringValue(figureAndSpread(method, figure.of)))
 		}
 	}
-	return NewTable(columns, rows)
+	return query.NewTable(columns, rows)
 }
 
 // writingFlags calls evaluate, and writes what it measures to the file of --flags, where there is one:

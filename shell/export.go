@@ -15,6 +15,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // exportCommand writes what a store holds to a file.
@@ -158,7 +159,7 @@ func formatOfFile(path string) (Format, error) {
 
 // scoreColumns are the columns of scores and suspects, by the properties they hold.
 var (
-	scoreColumns = []ColumnInfo{
+	scoreColumns = []query.ColumnInfo{
 		{Name: "id"},
 		{Name: "given_label", Kind: kv.KindClass},
 		{Name: "score", Kind: kv.KindSingle},
@@ -169,10 +170,10 @@ var (
 )
 
 // result is what a table holds.
-func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) (*Result, error) {
+func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) (*query.Result, error) {
 	switch c.What {
 	case "scores":
-		run, err := LastRun(tx)
+		run, err := query.LastRun(tx)
 		if err != nil {
 			return nil, err
 		}
@@ -182,7 +183,7 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 		}
 		return c.nodeTable(ctx, tx, scoreColumns, scoreProperties, func(v kv.NodeID, values []kv.Value) []kv.Value {
 			if label, ok := scored[v]; ok {
-				values[1] = text(label.Label)
+				values[1] = labelValue(label.Label)
 			}
 			return values
 		})
@@ -195,43 +196,51 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 	case "labels":
 		return c.labelTable(ctx, tx)
 	case "decisions":
-		return Query(ctx, store, "history")
+		return query.Query(ctx, store, "history")
 	case "predictions":
 		return predictionTable(ctx, tx, c.work())
 	}
 	if err := cleaner.CheckTransition(tx, c.work()); err != nil {
 		return nil, err
 	}
-	run, err := LastRun(tx)
+	run, err := query.LastRun(tx)
 	if err != nil {
 		return nil, err
 	}
-	order := ClassOrder(run.Classes)
-	columns := make([]ColumnInfo, len(order))
+	order := query.ClassOrder(run.Classes)
+	columns := make([]query.ColumnInfo, len(order))
 	rows := make([][]kv.Value, len(order))
 	for k, i := range order {
-		columns[k] = ColumnInfo{Name: run.Classes[i], Kind: kv.KindFloat}
+		columns[k] = query.ColumnInfo{Name: run.Classes[i], Kind: kv.KindFloat}
 		for _, j := range order {
 			rows[k] = append(rows[k], kv.FloatValue(run.Transition.At(i, j)))
 		}
 	}
-	return NewTable(columns, rows), nil
+	return query.NewTable(columns, rows), nil
+}
+
+// labelValue is a label, null where it is empty.
+func labelValue(label string) kv.Value {
+	if label == "" {
+		return kv.Value{}
+	}
+	return kv.StringValue(label)
 }
 
 // labelTable has the label of every node, as it is and as it was before the first decision.
-func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*Result, error) {
+func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*query.Result, error) {
 	original, err := cleaner.OriginalLabels(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 	before := func(v kv.NodeID, label kv.Value) kv.Value {
 		if was, ok := original[v]; ok {
-			return text(was)
+			return labelValue(was)
 		}
 		return label
 	}
 	properties := []string{"id", kv.LabelColumn, cleaner.SuggestedColumn, cleaner.ScoreColumn, cleaner.DecisionColumn}
-	columns := []ColumnInfo{
+	columns := []query.ColumnInfo{
 		{Name: "id"}, {Name: "label", Kind: kv.KindClass}, {Name: "second_label", Kind: kv.KindClass}, {Name: "original_label", Kind: kv.KindClass},
 	}
 	if !c.WithoutSuspects && !c.MultiLabel {
@@ -267,13 +276,13 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*Result, err
 // nodeTable has a row for every node, in file order. The first property is the id. Where finish is not nil it makes the
 // values of the columns from those of the properties.
 func (c *exportCommand) nodeTable(
-	ctx context.Context, tx *kv.Tx, columns []ColumnInfo, properties []string, finish func(v kv.NodeID, values []kv.Value) []kv.Value,
-) (*Result, error) {
-	fetch, err := NewFetcher(tx, properties[1:], c.Threads)
+	ctx context.Context, tx *kv.Tx, columns []query.ColumnInfo, properties []string, finish func(v kv.NodeID, values []kv.Value) []kv.Value,
+) (*query.Result, error) {
+	fetch, err := query.NewFetcher(tx, properties[1:], c.Threads)
 	if err != nil {
 		return nil, err
 	}
-	return NewResult(columns, func(yield func([]kv.Value, error) bool) {
+	return query.NewResult(columns, func(yield func([]kv.Value, error) bool) {
 		// Ids lie in file order and the rest by NodeID, so each is read in its own order, the rest a batch at a time.
 		const batch = 1 << 15
 		nextID, stop := iter.Pull2(tx.IDs())
@@ -341,16 +350,16 @@ func inFileOrder(ctx context.Context, tx *kv.Tx) iter.Seq2[kv.NodeID, error] {
 	}
 }
 
-func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*Result, error) {
+func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*query.Result, error) {
 	classes, predictions, err := predictionRows(ctx, tx, memory)
 	if err != nil {
 		return nil, err
 	}
-	columns := []ColumnInfo{{Name: "id"}}
+	columns := []query.ColumnInfo{{Name: "id"}}
 	for _, class := range classes {
-		columns = append(columns, ColumnInfo{Name: class, Kind: kv.KindSingle})
+		columns = append(columns, query.ColumnInfo{Name: class, Kind: kv.KindSingle})
 	}
-	return NewResult(columns, func(yield func([]kv.Value, error) bool) {
+	return query.NewResult(columns, func(yield func([]kv.Value, error) bool) {
 		nextID, stop := iter.Pull2(tx.IDs())
 		defer stop()
 		for row, err := range predictions {

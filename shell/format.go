@@ -59,22 +59,6 @@ func (f *Format) UnmarshalText(name []byte) (err error) {
 	return err
 }
 
-// exact writes a value so that reading it gives the same value of its column's kind. Among values of several kinds a
-// float that was a single is written as one.
-func exact(v kv.Value, kind kv.Kind) string {
-	if v.Kind() != kv.KindFloat {
-		return v.String()
-	}
-	f, bits := v.Float(), 64
-	if kind == kv.KindSingle || kind == kv.KindNull && float64(float32(f)) == f {
-		bits = 32
-	}
-	if size := math.Abs(f); size >= 1e-6 && size < 1e21 || size == 0 {
-		return strconv.FormatFloat(f, 'f', -1, bits)
-	}
-	return strconv.FormatFloat(f, 'g', -1, bits)
-}
-
 // brief writes a value for reading: floats to six digits.
 func brief(v kv.Value) string {
 	if v.Kind() != kv.KindFloat {

@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -63,7 +64,7 @@ func (f suspicion) checkThreshold() error {
 
 // threshold is the one asked for, or that of the last run; ErrNotCleaned where there is none, also if one is asked for.
 func (f suspicion) threshold(tx *kv.Tx) (float64, error) {
-	run, err := LastRun(tx)
+	run, err := query.LastRun(tx)
 	if err != nil {
 		return 0, err
 	}
@@ -73,7 +74,7 @@ func (f suspicion) threshold(tx *kv.Tx) (float64, error) {
 // thresholdOf is threshold where the last run is known.
 func (f suspicion) thresholdOf(run *cleaner.Run) float64 {
 	if f.Threshold != nil {
-		return Single(*f.Threshold)
+		return query.Single(*f.Threshold)
 	}
 	return run.Threshold
 }
@@ -111,7 +112,7 @@ func (c *gateCommand) Run(ctx context.Context, s *streams) error {
 		}
 		return c.judge(ctx, store, known, s)
 	})
-	if errors.Is(err, ErrNotCleaned) {
+	if errors.Is(err, query.ErrNotCleaned) {
 		return &verdictError{err.Error()}
 	}
 	return err
@@ -168,7 +169,7 @@ func (c *gateCommand) judge(ctx context.Context, store *kv.Store, known baseline
 		shown, all = found.first, found.suspects
 	}
 	if len(shown) > 0 {
-		if _, err := Render(s.out, NewTable(scoreColumns, shown), c.Format); err != nil {
+		if _, err := Render(s.out, query.NewTable(scoreColumns, shown), c.Format); err != nil {
 			return err
 		}
 	}
@@ -189,7 +190,7 @@ func sayWarnings(s *streams, warnings []string) {
 func (c *gateCommand) count(ctx context.Context, store *kv.Store, known baseline) (found gateCount, err error) {
 	tx := store.Begin()
 	defer tx.Close()
-	run, err := LastRun(tx)
+	run, err := query.LastRun(tx)
 	if err != nil {
 		return found, err
 	}
@@ -253,9 +254,9 @@ func outdated(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error
 	}
 	switch {
 	case unscored == 1:
-		changes = append(changes, fmt.Sprintf("labelled node %s has no score", Quote(example)))
+		changes = append(changes, fmt.Sprintf("labelled node %s has no score", query.Quote(example)))
 	case unscored > 1:
-		changes = append(changes, fmt.Sprintf("%d labelled nodes have no score, such as %s", unscored, Quote(example)))
+		changes = append(changes, fmt.Sprintf("%d labelled nodes have no score, such as %s", unscored, query.Quote(example)))
 	}
 	if changes == nil {
 		return nil, nil
@@ -322,7 +323,7 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *str
 	}
 	tx := store.Begin()
 	defer tx.Close()
-	run, err := LastRun(tx)
+	run, err := query.LastRun(tx)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
@@ -313,7 +314,7 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 	began := time.Now()
 	var got adoption
 	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {
-		got, err = adoptDecisions(ctx, store, c.Decisions, UserName(), c.work(), s, func(lost string) error {
+		got, err = adoptDecisions(ctx, store, c.Decisions, query.UserName(), c.work(), s, func(lost string) error {
 			if c.Yes {
 				return nil
 			}
@@ -368,10 +369,10 @@ func (s *streams) sayLeftOut(l leftOut, why string) {
 // isCleaned says whether a store has had a run.
 func isCleaned(store *kv.Store) (bool, error) {
 	err := store.View(func(tx *kv.Tx) error {
-		_, err := LastRun(tx)
+		_, err := query.LastRun(tx)
 		return err
 	})
-	if errors.Is(err, ErrNotCleaned) {
+	if errors.Is(err, query.ErrNotCleaned) {
 		return false, nil
 	}
 	return err == nil, err

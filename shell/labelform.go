@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
@@ -140,7 +141,7 @@ func (s *streams) sayLookAlikes(ctx context.Context, tx *kv.Tx) error {
 
 // sayTextIDs says that ids are text though some are integers, and names one that is none.
 func (s *streams) sayTextIDs(ctx context.Context, tx *kv.Tx) error {
-	if mixed, err := mixedIDs(tx); err != nil || !mixed {
+	if mixed, err := index.MixedIDs(tx); err != nil || !mixed {
 		return err
 	}
 	seen := 0
@@ -148,7 +149,7 @@ func (s *streams) sayTextIDs(ctx context.Context, tx *kv.Tx) error {
 		if err != nil {
 			return err
 		}
-		if !isInteger(id) {
+		if !index.IsInteger(id) {
 			s.say("Ids are text, since %q is no integer: id is ordered as text, in which 10 comes before 9, and cannot be compared with numbers by order.", id)
 			return nil
 		}
@@ -157,31 +158,4 @@ func (s *streams) sayTextIDs(ctx context.Context, tx *kv.Tx) error {
 		}
 	}
 	return nil
-}
-
-// mixedIDs reports whether ids are text though some are integers. It looks at the first thousand: text among which
-// integers are rarer is not taken for integers.
-func mixedIDs(tx *kv.Tx) (bool, error) {
-	if tx.IntegerIDs() {
-		return false, nil
-	}
-	seen := 0
-	for id, err := range tx.IDs() {
-		if err != nil {
-			return false, err
-		}
-		if isInteger(id) {
-			return true, nil
-		}
-		if seen++; seen == 1000 {
-			break
-		}
-	}
-	return false, nil
-}
-
-// isInteger reports whether an id is an integer as it is written: 007 and -0 are text.
-func isInteger(id string) bool {
-	n, err := strconv.ParseInt(id, 10, 64)
-	return err == nil && strconv.FormatInt(n, 10) == id
 }

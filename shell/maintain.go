@@ -6,6 +6,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // statsCommand prints what the statement stats does.
@@ -27,7 +28,7 @@ func (c *statsCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	return withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
-		result, err := Query(ctx, store, "stats")
+		result, err := query.Query(ctx, store, "stats")
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/reeflective/readline"
+
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // completions is what the prompt offers after the text before the cursor.
@@ -23,21 +25,20 @@ func (s *session) completions(before string) readline.Completions {
 }
 
 // candidates returns what can be typed at the end of a text, and the part of the text that it replaces.
-func (s *session) candidates(before string) (candidates []Candidate, replaced string) {
-	before = LastStatement(before)
-	if trimmed := strings.TrimLeft(before, " \t\n"); strings.HasPrefix(trimmed, ".") {
-		return dotCandidates(trimmed)
+func (s *session) candidates(before string) (candidates []query.Candidate, replaced string) {
+	if last := strings.TrimLeft(query.LastStatement(before), " \t\n"); strings.HasPrefix(last, ".") {
+		return dotCandidates(last)
 	}
 	return s.engine.Complete(before)
 }
 
 // dotCandidates completes a dot command or its argument.
-func dotCandidates(before string) (candidates []Candidate, prefix string) {
+func dotCandidates(before string) (candidates []query.Candidate, prefix string) {
 	name, argument, begun := strings.Cut(before, " ")
 	if !begun {
 		for _, c := range dotCommands {
 			if strings.HasPrefix(c.name, name) {
-				candidates = append(candidates, Candidate{c.name, c.summary})
+				candidates = append(candidates, query.Candidate{Text: c.name, Note: c.summary})
 			}
 		}
 		return candidates, name
@@ -46,14 +47,14 @@ func dotCandidates(before string) (candidates []Candidate, prefix string) {
 	for _, c := range dotCommands {
 		words := c.words
 		if name == ".help" {
-			words = StatementNames()
+			words = query.StatementNames()
 		}
 		if c.name != name {
 			continue
 		}
 		for _, word := range words {
 			if strings.HasPrefix(word, argument) {
-				candidates = append(candidates, Candidate{Text: word})
+				candidates = append(candidates, query.Candidate{Text: word})
 			}
 		}
 	}

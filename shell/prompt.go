@@ -16,6 +16,7 @@ import (
 	"github.com/rivo/uniseg"
 	"golang.org/x/term"
 
+	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
@@ -232,7 +233,7 @@ func (s *session) openHistory() (readline.History, error) {
 // isComplete reports whether a typed text can run, or fail, as it is: it ends with a semicolon or parses, or
 // no further line could make it parse, or a blank line was added to have it run.
 func isComplete(text string) bool {
-	source := NewScript(strings.NewReader(text))
+	source := query.NewScript(strings.NewReader(text))
 	for {
 		next, err := source.Next()
 		if err != nil || next.Dot {
@@ -245,7 +246,7 @@ func isComplete(text string) bool {
 			return true
 		}
 		_, err = next.Parse()
-		wrong, ok := errors.AsType[*ParseError](err)
+		wrong, ok := errors.AsType[*query.ParseError](err)
 		return !ok || !wrong.Unfinished
 	}
 }

@@ -10,17 +10,18 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // Render prints a Result and returns how many rows it had. Rows are written as they come, in blocks; a
 // table takes its widths from the first thousand. On a terminal, control characters are escaped in every format. The
 // Result is closed afterwards.
-func Render(w io.Writer, r *Result, f Format) (rows int64, err error) {
+func Render(w io.Writer, r *query.Result, f Format) (rows int64, err error) {
 	return render(w, r, f, &screen{terminal: isTerminal(w)})
 }
 
 // render is Render for a screen.
-func render(w io.Writer, r *Result, f Format, on *screen) (rows int64, err error) {
+func render(w io.Writer, r *query.Result, f Format, on *screen) (rows int64, err error) {
 	defer r.Close()
 	if on.terminal && (f != FormatTable || r.Bare) { // tables escape their cells, beside the colours that they have
 		escaped := &escapeWriter{out: w}
@@ -70,43 +71,43 @@ type printer interface {
 }
 
 // newPrinter writes the head of a format.
-func newPrinter(out *bufio.Writer, r *Result, f Format, on *screen) (printer, error) {
+func newPrinter(out *bufio.Writer, r *query.Result, f Format, on *screen) (printer, error) {
 	switch f {
 	case FormatTable:
 		switch {
 		case r.Sections != nil:
-			return &sectionPrinter{sections: r.Sections, print: func(s Section) error {
+			return &sectionPrinter{sections: r.Sections, print: func(s query.Section) error {
 				fmt.Fprintf(out, "%s\n\n", on.paint(paintTitle, escapeControls(s.Title)))
 				return printAll(&tablePrinter{out: out, columns: s.Columns, screen: on}, s.Rows)
 			}, between: out}, nil
 		case r.Bare:
 			return &barePrinter{out}, nil
 		case r.Record:
-			return &recordPrinter{columns: r.columns, into: &tablePrinter{out: out, columns: recordColumns, screen: on, headless: true}}, nil
+			return &recordPrinter{columns: r.Columns(), into: &tablePrinter{out: out, columns: recordColumns, screen: on, headless: true}}, nil
 		}
-		return &tablePrinter{out: out, columns: r.columns, screen: on}, nil
+		return &tablePrinter{out: out, columns: r.Columns(), screen: on}, nil
 	case FormatMarkdown:
 		switch {
 		case r.Sections != nil:
-			return &sectionPrinter{sections: r.Sections, print: func(s Section) error {
+			return &sectionPrinter{sections: r.Sections, print: func(s query.Section) error {
 				fmt.Fprintf(out, "**%s**\n\n", escapeMarkdown(s.Title))
 				return printAll(newMarkdownPrinter(out, s.Columns), s.Rows)
 			}, between: out}, nil
 		case r.Record:
-			return &recordPrinter{columns: r.columns, into: newMarkdownPrinter(out, recordColumns)}, nil
+			return &recordPrinter{columns: r.Columns(), into: newMarkdownPrinter(out, recordColumns)}, nil
 		}
-		return newMarkdownPrinter(out, r.columns), nil
+		return newMarkdownPrinter(out, r.Columns()), nil
 	case FormatCSV:
-		p := &csvPrinter{out: csv.NewWriter(out), columns: r.columns, safe: on.safeCSV}
-		return p, p.out.Write(fieldNames(r.columns, on.safeCSV))
+		p := &csvPrinter{out: csv.NewWriter(out), columns: r.Columns(), safe: on.safeCSV}
+		return p, p.out.Write(fieldNames(r.Columns(), on.safeCSV))
 	case FormatTSV:
-		p := &tsvPrinter{out: out, columns: r.columns, safe: on.safeCSV}
-		return p, p.line(fieldNames(r.columns, on.safeCSV))
+		p := &tsvPrinter{out: out, columns: r.Columns(), safe: on.safeCSV}
+		return p, p.line(fieldNames(r.Columns(), on.safeCSV))
 	case FormatJSON, FormatJSONL:
-		p := &jsonPrinter{out: out, columns: r.columns, object: r.Object, array: f == FormatJSON && !r.Record}
+		p := &jsonPrinter{out: out, columns: r.Columns(), object: r.Object, array: f == FormatJSON && !r.Record}
 		return p, nil
 	case FormatLine:
-		return newLinePrinter(out, r.columns), nil
+		return newLinePrinter(out, r.Columns()), nil
 	default:
 		return nil, fmt.Errorf("unknown format %s", f)
 	}
@@ -123,8 +124,8 @@ func printAll(p printer, rows [][]kv.Value) error {
 
 // A sectionPrinter prints sections in place of the rows they were made with.
 type sectionPrinter struct {
-	sections []Section
-	print    func(Section) error
+	sections []query.Section
+	print    func(query.Section) error
 	between  io.Writer
 }
 
@@ -144,11 +145,11 @@ func (p *sectionPrinter) end() error {
 	return nil
 }
 
-var recordColumns = []ColumnInfo{{Name: "property"}, {Name: "value"}}
+var recordColumns = []query.ColumnInfo{{Name: "property"}, {Name: "value"}}
 
 // A recordPrinter turns a row into one line a property.
 type recordPrinter struct {
-	columns []ColumnInfo
+	columns []query.ColumnInfo
 	into    printer
 }
 
@@ -178,7 +179,7 @@ func (p *barePrinter) end() error { return nil }
 
 type csvPrinter struct {
 	out     *csv.Writer
-	columns []ColumnInfo
+	columns []query.ColumnInfo
 	safe    bool
 }
 
@@ -199,7 +200,7 @@ func (p *csvPrinter) end() error {
 
 type tsvPrinter struct {
 	out     *bufio.Writer
-	columns []ColumnInfo
+	columns []query.ColumnInfo
 	safe    bool
 }
 
@@ -229,7 +230,7 @@ func (p *tsvPrinter) end() error { return nil }
 // NaN and the infinities, is null.
 type jsonPrinter struct {
 	out     *bufio.Writer
-	columns []ColumnInfo
+	columns []query.ColumnInfo
 	object  any
 	array   bool
 	rows    int
@@ -274,7 +275,7 @@ func (p *jsonPrinter) value(v kv.Value, kind kv.Kind) error {
 	}
 	text := "null"
 	if !v.IsNull() {
-		text = exact(v, kind)
+		text = query.Exact(v, kind)
 	}
 	_, err := p.out.WriteString(text)
 	return err

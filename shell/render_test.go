@@ -14,31 +14,32 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // renderSamples are results of every shape, by the name that testdata/render calls them.
-var renderSamples = map[string]func() *Result{
-	"scores": func() *Result {
-		return NewTable(
-			[]ColumnInfo{{"id", kv.KindInt}, {"label", kv.KindClass}, {"score", kv.KindSingle}},
+var renderSamples = map[string]func() *query.Result{
+	"scores": func() *query.Result {
+		return query.NewTable(
+			[]query.ColumnInfo{{Name: "id", Kind: kv.KindInt}, {Name: "label", Kind: kv.KindClass}, {Name: "score", Kind: kv.KindSingle}},
 			[][]kv.Value{
 				{kv.IntValue(7), kv.StringValue("Theory"), kv.FloatValue(float64(float32(0.97123456)))},
 				{kv.IntValue(1042), kv.StringValue("Neural_Networks"), kv.FloatValue(float64(float32(0.5)))},
 				{kv.IntValue(-1), {}, {}},
 			})
 	},
-	"wide": func() *Result {
-		return NewTable(
-			[]ColumnInfo{{"id", kv.KindString}, {"名前", kv.KindString}, {"n", kv.KindInt}},
+	"wide": func() *query.Result {
+		return query.NewTable(
+			[]query.ColumnInfo{{Name: "id", Kind: kv.KindString}, {Name: "名前", Kind: kv.KindString}, {Name: "n", Kind: kv.KindInt}},
 			[][]kv.Value{
 				{kv.StringValue("a"), kv.StringValue("東京"), kv.IntValue(1)},
 				{kv.StringValue("e\u0301te\u0301"), kv.StringValue("naïve"), kv.IntValue(20)},
 				{kv.StringValue("👩‍👩‍👧"), kv.StringValue("x"), kv.IntValue(300)},
 			})
 	},
-	"awkward": func() *Result {
-		return NewTable(
-			[]ColumnInfo{{"a \"b\"", kv.KindString}, {"x|y", kv.KindFloat}},
+	"awkward": func() *query.Result {
+		return query.NewTable(
+			[]query.ColumnInfo{{Name: "a \"b\"", Kind: kv.KindString}, {Name: "x|y", Kind: kv.KindFloat}},
 			[][]kv.Value{
 				{kv.StringValue("tab\there, \"quoted\"\nline\\"), kv.FloatValue(math.NaN())},
 				{kv.StringValue("\x1b[31mred\x1b[0m\u202e"), kv.FloatValue(math.Inf(1))},
@@ -48,27 +49,27 @@ var renderSamples = map[string]func() *Result{
 				{kv.StringValue("bad \xff utf8"), kv.FloatValue(1e300)},
 			})
 	},
-	"empty": func() *Result {
-		return NewTable([]ColumnInfo{{"id", kv.KindString}, {"score", kv.KindFloat}}, nil)
+	"empty": func() *query.Result {
+		return query.NewTable([]query.ColumnInfo{{Name: "id", Kind: kv.KindString}, {Name: "score", Kind: kv.KindFloat}}, nil)
 	},
-	"record": func() *Result {
-		return recordOf([]field{
-			{"id", kv.KindString, kv.StringValue("p1")}, {"degree", kv.KindInt, kv.IntValue(3)},
-			{"planted", kv.KindBool, kv.BoolValue(true)}, {"score", kv.KindFloat, kv.Value{}},
-		})
+	"record": func() *query.Result {
+		r := query.NewTable([]query.ColumnInfo{{Name: "id", Kind: kv.KindString}, {Name: "degree", Kind: kv.KindInt}, {Name: "planted", Kind: kv.KindBool}, {Name: "score", Kind: kv.KindFloat}},
+			[][]kv.Value{{kv.StringValue("p1"), kv.IntValue(3), kv.BoolValue(true), {}}})
+		r.Record = true
+		return r
 	},
-	"sections": func() *Result {
-		r := NewTable([]ColumnInfo{{"section", kv.KindString}, {"value", kv.KindNull}},
+	"sections": func() *query.Result {
+		r := query.NewTable([]query.ColumnInfo{{Name: "section", Kind: kv.KindString}, {Name: "value", Kind: kv.KindNull}},
 			[][]kv.Value{{kv.StringValue("x"), kv.IntValue(1)}, {kv.StringValue("y"), kv.StringValue("z")}})
-		r.Sections = []Section{
-			{"First", []ColumnInfo{{"n", kv.KindInt}}, [][]kv.Value{{kv.IntValue(1)}}},
-			{"Second", []ColumnInfo{{"s", kv.KindString}}, [][]kv.Value{{kv.StringValue("z")}}},
+		r.Sections = []query.Section{
+			{Title: "First", Columns: []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}, Rows: [][]kv.Value{{kv.IntValue(1)}}},
+			{Title: "Second", Columns: []query.ColumnInfo{{Name: "s", Kind: kv.KindString}}, Rows: [][]kv.Value{{kv.StringValue("z")}}},
 		}
 		r.Object = map[string]any{"x": 1, "y": "z"}
 		return r
 	},
-	"bare": func() *Result {
-		r := NewTable([]ColumnInfo{{"plan", kv.KindString}}, [][]kv.Value{{kv.StringValue("index scan\n  filter")}})
+	"bare": func() *query.Result {
+		r := query.NewTable([]query.ColumnInfo{{Name: "plan", Kind: kv.KindString}}, [][]kv.Value{{kv.StringValue("index scan\n  filter")}})
 		r.Bare = true
 		return r
 	},
@@ -140,8 +141,8 @@ func TestJSONIsValidAndCSVReadsBack(t *testing.T) {
 // TestRowsAreWrittenAsTheyCome renders a result that would never end and stops it from the reading side.
 func TestRowsAreWrittenAsTheyCome(t *testing.T) {
 	for _, format := range []Format{FormatTable, FormatCSV, FormatTSV, FormatJSON, FormatJSONL, FormatMarkdown, FormatLine} {
-		columns := []ColumnInfo{{"n", kv.KindInt}}
-		endless := NewResult(columns, func(yield func([]kv.Value, error) bool) {
+		columns := []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}
+		endless := query.NewResult(columns, func(yield func([]kv.Value, error) bool) {
 			for n := int64(0); yield([]kv.Value{kv.IntValue(n)}, nil); n++ {
 				continue
 			}
@@ -164,13 +165,13 @@ func TestRowsAreWrittenAsTheyCome(t *testing.T) {
 }
 
 func TestTableKeepsItsWidthsBeyondTheMeasuredRows(t *testing.T) {
-	columns := []ColumnInfo{{"s", kv.KindString}, {"n", kv.KindInt}}
+	columns := []query.ColumnInfo{{Name: "s", Kind: kv.KindString}, {Name: "n", Kind: kv.KindInt}}
 	var rows [][]kv.Value
 	for i := range measuredRows + 10 {
 		rows = append(rows, []kv.Value{kv.StringValue(strings.Repeat("x", 1+i/measuredRows*20)), kv.IntValue(int64(i))})
 	}
 	var out bytes.Buffer
-	if _, err := Render(&out, NewTable(columns, rows), FormatTable); err != nil {
+	if _, err := Render(&out, query.NewTable(columns, rows), FormatTable); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(out.String(), "\n")
@@ -184,17 +185,16 @@ func TestTableKeepsItsWidthsBeyondTheMeasuredRows(t *testing.T) {
 
 func TestRenderReportsTheErrorOfARow(t *testing.T) {
 	broken := errors.New("block 7 is corrupt")
-	columns := []ColumnInfo{{"n", kv.KindInt}}
-	released := false
-	r := &Result{columns: columns, release: func() { released = true }, rows: func(yield func([]kv.Value, error) bool) {
+	columns := []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}
+	r := query.NewResult(columns, func(yield func([]kv.Value, error) bool) {
 		if yield([]kv.Value{kv.IntValue(1)}, nil) {
 			yield(nil, broken)
 		}
-	}}
+	})
 	var out bytes.Buffer
 	rows, err := Render(&out, r, FormatCSV)
-	if !errors.Is(err, broken) || rows != 1 || out.String() != "n\n1\n" || !released {
-		t.Errorf("Render: got %d rows, %q, error %v, released %t; want 1 row, \"n\\n1\\n\", %v, true", rows, out.String(), err, released, broken)
+	if !errors.Is(err, broken) || rows != 1 || out.String() != "n\n1\n" {
+		t.Errorf("Render: got %d rows, %q, error %v; want 1 row, \"n\\n1\\n\", %v", rows, out.String(), err, broken)
 	}
 }
 

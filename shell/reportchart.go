@@ -11,6 +11,7 @@ import (
 	"github.com/rivo/uniseg"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // Colours of figures that all readers can tell apart (Okabe and Ito).
@@ -265,14 +266,14 @@ const (
 // those with the greatest confused, which is the mass of a class that is confused with others. Off the diagonal, the
 // darkest is the greatest probability that is shown. NaN is drawn as none.
 func newHeatMap(title string, classes []string, confused []float64, probability func(given, truth int) float64) *heatMap {
-	shown := ClassOrder(classes)
+	shown := query.ClassOrder(classes)
 	if len(shown) > heatClasses {
 		slices.SortStableFunc(shown, func(a, b int) int { return cmp.Compare(confused[b], confused[a]) })
 		chosen := make(map[int]bool)
 		for _, i := range shown[:heatClasses] {
 			chosen[i] = true
 		}
-		shown = slices.DeleteFunc(ClassOrder(classes), func(i int) bool { return !chosen[i] })
+		shown = slices.DeleteFunc(query.ClassOrder(classes), func(i int) bool { return !chosen[i] })
 	}
 	most := 0.0
 	for _, i := range shown {

@@ -11,6 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // writeReport writes the page of the last run to the file of --report, where there is one.
@@ -32,7 +33,7 @@ func (c *cleanCommand) writeReport(ctx context.Context, s *streams) error {
 // cleanPage is the page of the last run of a store.
 func cleanPage(ctx context.Context, store *kv.Store, title string) (page *reportPage, err error) {
 	err = store.View(func(tx *kv.Tx) error {
-		run, err := LastRun(tx)
+		run, err := query.LastRun(tx)
 		if err != nil {
 			return err
 		}
@@ -128,7 +129,7 @@ func (p *reportPage) addTransition(run *cleaner.Run) {
 
 // addSuspects lists the highest scores of nodes that nobody has decided on.
 func (p *reportPage) addSuspects(ctx context.Context, store *kv.Store) error {
-	found, err := Query(ctx, store, fmt.Sprintf("suspects limit %d return id, label, suggested, confidence, score", pageSuspects))
+	found, err := query.Query(ctx, store, fmt.Sprintf("suspects limit %d return id, label, suggested, confidence, score", pageSuspects))
 	if err != nil {
 		return err
 	}

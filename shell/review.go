@@ -17,6 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
@@ -91,16 +92,16 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
 	if err := firstError(c.apply(), checkWho(c.Who)); err != nil {
 		return err
 	}
-	where, err := ParseCondition(c.Where)
+	where, err := query.ParseCondition(c.Where)
 	if err != nil {
 		return usagef("--where: %v", err)
 	}
 	if c.Who == "" {
-		c.Who = UserName()
+		c.Who = query.UserName()
 	}
 	r := &review{s: s, who: c.Who, decided: make(map[cleaner.DecisionKind]int)}
 	err = withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
-		r.engine = Engine{Store: store, Workers: c.Threads, MemoryBudget: c.work()}
+		r.engine = query.Engine{Store: store, Workers: c.Threads, MemoryBudget: c.work()}
 		if err := r.find(ctx, where, int(c.Limit)); err != nil {
 			return err
 		}
@@ -143,7 +144,7 @@ type pastReply struct {
 // A review goes through a queue of suspects.
 type review struct {
 	s       *streams
-	engine  Engine
+	engine  query.Engine
 	who     string
 	replies replies
 
@@ -157,9 +158,9 @@ type review struct {
 }
 
 // find lists the suspects, a limit of 0 being none.
-func (r *review) find(ctx context.Context, where Condition, limit int) error {
+func (r *review) find(ctx context.Context, where query.Condition, limit int) error {
 	suspects, notices, err := r.engine.Suspects(ctx, where, limit)
-	if _, ok := Position(err); ok {
+	if _, ok := query.Position(err); ok {
 		return fmt.Errorf("--where: %w", err)
 	}
 	if err != nil {
@@ -289,7 +290,7 @@ func (r *review) read(ctx context.Context) (*subject, error) {
 		return nil, err
 	}
 	subject := &subject{Explanation: e, classes: tx.Classes()}
-	for _, name := range UserColumns(tx) {
+	for _, name := range query.UserColumns(tx) {
 		value, err := tx.Value(v, name)
 		if err != nil {
 			return nil, err
@@ -538,7 +539,7 @@ func (e *subject) class(text string, listed bool) (string, error) {
 	if choices := e.choices(); listed && err == nil && !beginsName && place >= 1 && place <= min(len(choices), listedClasses) {
 		return choices[place-1], nil
 	}
-	return "", replyErrorf("no class is named %s%s", Quote(text), wording.DidYouMean(text, e.classes))
+	return "", replyErrorf("no class is named %s%s", query.Quote(text), wording.DidYouMean(text, e.classes))
 }
 
 // choices are the classes a suspect could have, the most likely first, the one it has last.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // reviewIn runs a review of a store in a terminal, and behind it says how it ended and whether the terminal is as it was.
@@ -100,7 +101,7 @@ func TestTerminalReviewTakesNoTextForKeys(t *testing.T) {
 
 func reasonsOf(t *testing.T, store *kv.Store) []string {
 	t.Helper()
-	result, err := Query(t.Context(), store, "history")
+	result, err := query.Query(t.Context(), store, "history")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,18 +17,19 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // reviewed runs a review of a store with lines of replies.
 func reviewed(t *testing.T, store *kv.Store, where, lines string) (out, people string, err error) {
 	t.Helper()
 	var outBuffer, errBuffer bytes.Buffer
-	condition, err := ParseCondition(where)
+	condition, err := query.ParseCondition(where)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &review{
-		s: &streams{out: &outBuffer, err: &errBuffer}, engine: Engine{Store: store}, who: "tester",
+		s: &streams{out: &outBuffer, err: &errBuffer}, engine: query.Engine{Store: store}, who: "tester",
 		replies: newReplyLines(strings.NewReader(lines), nil, false), decided: make(map[cleaner.DecisionKind]int),
 	}
 	if err = r.find(t.Context(), condition, 0); err == nil {
@@ -106,7 +107,7 @@ func TestReviewRefuses(t *testing.T) {
 		}
 	}
 	for where, want := range map[string]string{"score >": "1:8: ", "score > 0.5 limit 3": "1:13: got limit, want", "scroe > 1": ""} {
-		_, err := ParseCondition(where)
+		_, err := query.ParseCondition(where)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("condition %q: got error %v, want %q", where, err, want)
 		}
@@ -117,13 +118,13 @@ func TestReviewRefuses(t *testing.T) {
 func TestReviewOfWhatIsDecidedMeanwhile(t *testing.T) {
 	store := papers.Cleaned(t)
 	r := &review{
-		s: &streams{out: new(bytes.Buffer), err: new(bytes.Buffer)}, engine: Engine{Store: store},
+		s: &streams{out: new(bytes.Buffer), err: new(bytes.Buffer)}, engine: query.Engine{Store: store},
 		replies: newReplyLines(strings.NewReader("y\n"), nil, false), decided: make(map[cleaner.DecisionKind]int),
 	}
-	if err := r.find(t.Context(), Condition{}, 0); err != nil {
+	if err := r.find(t.Context(), query.Condition{}, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Query(t.Context(), store, "relabel s3 'Theory'"); err != nil {
+	if _, err := query.Query(t.Context(), store, "relabel s3 'Theory'"); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.run(t.Context()); err == nil || !strings.Contains(err.Error(), "node s3: no other label is suggested") {

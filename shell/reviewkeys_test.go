@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // rest is a chunk that stands for a while in which nothing is typed.
@@ -132,10 +133,10 @@ func TestWrongLabelStaysAtItsPrompt(t *testing.T) {
 			k, _, _, _ := pressed(test.keys...)
 			var out, people bytes.Buffer
 			r := &review{
-				s: &streams{out: &out, err: &people}, engine: Engine{Store: store}, who: "tester", replies: k,
+				s: &streams{out: &out, err: &people}, engine: query.Engine{Store: store}, who: "tester", replies: k,
 				decided: make(map[cleaner.DecisionKind]int),
 			}
-			if err := errors.Join(r.find(t.Context(), Condition{}, 0), r.run(t.Context())); err != nil {
+			if err := errors.Join(r.find(t.Context(), query.Condition{}, 0), r.run(t.Context())); err != nil {
 				t.Fatal(err)
 			}
 			if got := labelsNow(t, store); !slices.Equal(got, test.labels) {

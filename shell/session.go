@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
@@ -78,16 +79,16 @@ func Run(ctx context.Context, opt SessionOptions) error {
 		out:    opt.Out,
 		format: opt.Format,
 		timing: opt.Timing,
-		engine: Engine{
-			Store:    opt.Store,
-			Workers:  opt.Workers,
-			MemoryBudget:   opt.MemoryBudget,
-			ReadOnly: opt.ReadOnly,
-			Progress: opt.Progress,
-			Yes:      opt.Yes,
-			Confirm:  opt.Confirm,
-			Who:      opt.Who,
-			Now:      opt.now,
+		engine: query.Engine{
+			Store:        opt.Store,
+			Workers:      opt.Workers,
+			MemoryBudget: opt.MemoryBudget,
+			ReadOnly:     opt.ReadOnly,
+			Progress:     opt.Progress,
+			Yes:          opt.Yes,
+			Confirm:      opt.Confirm,
+			Who:          opt.Who,
+			Now:          opt.now,
 		},
 		pages:    true,
 		terminal: ctx,
@@ -118,7 +119,7 @@ var errQuit = errors.New("quit")
 // A session holds what dot commands change.
 type session struct {
 	opt          SessionOptions
-	engine       Engine
+	engine       query.Engine
 	out          io.Writer
 	redirected   *redirection    // nil where out is opt.Out
 	reading      []fs.FileInfo   // the files that are being read, each by a .read of the one before
@@ -151,7 +152,7 @@ func (s *session) runInput(ctx context.Context) error {
 
 // runScript answers everything an input holds.
 func (s *session) runScript(ctx context.Context, in io.Reader, name string) error {
-	for source := NewScript(in); ; {
+	for source := query.NewScript(in); ; {
 		next, err := source.Next()
 		switch {
 		case errors.Is(err, io.EOF):
@@ -178,7 +179,7 @@ func (s *session) runScript(ctx context.Context, in io.Reader, name string) erro
 }
 
 // step answers one statement or dot command.
-func (s *session) step(ctx context.Context, next Step) error {
+func (s *session) step(ctx context.Context, next query.Step) error {
 	if next.Dot {
 		return s.dot(ctx, next)
 	}
@@ -237,7 +238,7 @@ func (s *session) clearProgress() {
 }
 
 // sayRows prints how many rows a table had, to people, and the time if asked.
-func (s *session) sayRows(r *Result, rows int64, cut bool, took time.Duration) {
+func (s *session) sayRows(r *query.Result, rows int64, cut bool, took time.Duration) {
 	var parts []string
 	listed := !r.Record && !r.Bare && r.Sections == nil
 	if listed && (s.timing || s.redirected == nil && s.format == FormatTable && isTerminal(s.out)) {
@@ -272,7 +273,7 @@ func (e *placedError) Unwrap() error { return e.err }
 
 // placed puts the name of the input to an error that says where in it. Of files that read each other, the first and the
 // last are named.
-func (s *session) placed(at Step, name string, err error) error {
+func (s *session) placed(at query.Step, name string, err error) error {
 	if name == "" {
 		return err
 	}
@@ -283,21 +284,21 @@ func (s *session) placed(at Step, name string, err error) error {
 		}
 		return &placedError{place: place, err: inner}
 	}
-	if _, ok := Position(err); ok {
+	if _, ok := query.Position(err); ok {
 		place = name + ":"
 	}
 	return &placedError{place: place, err: err}
 }
 
 // sayError prints an error of a session that goes on.
-func (s *session) sayError(at Step, name string, err error) {
+func (s *session) sayError(at query.Step, name string, err error) {
 	s.point(at, err)
 	s.say(s.placed(at, name, err).Error())
 }
 
 // point shows on a terminal where in the text an error is: the line, and a caret under the place.
-func (s *session) point(at Step, err error) {
-	pos, ok := Position(err)
+func (s *session) point(at query.Step, err error) {
+	pos, ok := query.Position(err)
 	_, elsewhere := errors.AsType[*placedError](err) // in a file that the step read
 	if !ok || elsewhere || !isTerminal(s.opt.Err) {
 		return
@@ -306,7 +307,7 @@ func (s *session) point(at Step, err error) {
 }
 
 // caret is the line of a step that a position is in, and below it a ^ under the position.
-func caret(at Step, pos Pos) string {
+func caret(at query.Step, pos query.Pos) string {
 	offset := min(max(0, pos.Offset-at.Pos.Offset), len(at.Text))
 	begin := 1 + strings.LastIndexByte(at.Text[:offset], '\n')
 	before := at.Text[begin:offset]

@@ -14,6 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // answer runs a text on a store and returns what went to each stream.
@@ -63,7 +64,7 @@ func TestOutputAndReadFiles(t *testing.T) {
 		t.Errorf("files that read each other: got %v, want the first and the last place alone", err)
 	}
 	_, _, err = answer(t, SessionOptions{Store: store, Name: "q.txt"}, "stats;\n\n suspects")
-	if want := "q.txt:3:2: the store has no scores yet: run clean first"; err == nil || err.Error() != want || !errors.Is(err, ErrNotCleaned) {
+	if want := "q.txt:3:2: the store has no scores yet: run clean first"; err == nil || err.Error() != want || !errors.Is(err, query.ErrNotCleaned) {
 		t.Errorf("a failing statement of a named input: got %v, want %s", err, want)
 	}
 }
@@ -77,7 +78,7 @@ func TestTimingTellsTheWork(t *testing.T) {
 
 func TestStats(t *testing.T) {
 	store := papers.Cleaned(t)
-	r, err := Query(t.Context(), store, "stats")
+	r, err := query.Query(t.Context(), store, "stats")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,8 +130,8 @@ func TestPromptWithoutATerminal(t *testing.T) {
 }
 
 func TestEveryStatementHasItsManual(t *testing.T) {
-	for _, m := range manual {
-		if _, err := parse(m.Example, startOfText); err != nil {
+	for _, m := range query.Manual() {
+		if _, err := query.Parse(m.Example); err != nil {
 			t.Errorf("example of %s: %s: %v", m.Name, m.Example, err)
 		}
 		out, _, err := answer(t, SessionOptions{Store: papers.Empty(t)}, ".help "+m.Name)
@@ -138,8 +139,8 @@ func TestEveryStatementHasItsManual(t *testing.T) {
 			t.Errorf(".help %s: got %q, %v", m.Name, out, err)
 		}
 	}
-	if !slices.IsSorted(StatementNames()) {
-		t.Errorf("statements are not sorted: %v", StatementNames())
+	if !slices.IsSorted(query.StatementNames()) {
+		t.Errorf("statements are not sorted: %v", query.StatementNames())
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // shellCommand answers statements about a store.
@@ -101,7 +102,7 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 
 // writes reports whether a text has a statement that changes the store, or may read one from a file.
 func writes(text string) bool {
-	for source := NewScript(strings.NewReader(text)); ; {
+	for source := query.NewScript(strings.NewReader(text)); ; {
 		next, err := source.Next()
 		if err != nil {
 			return false // the end, or a statement that is too long

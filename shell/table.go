@@ -7,6 +7,7 @@ import (
 	"github.com/rivo/uniseg"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // measuredRows is how many rows a table is made to fit. Later rows that are wider push their own line
@@ -25,7 +26,7 @@ const leastColumn = 8
 // wide for, the widest columns of text are narrowed and their values cut; ids and numbers are not.
 type tablePrinter struct {
 	out      *bufio.Writer
-	columns  []ColumnInfo
+	columns  []query.ColumnInfo
 	screen   *screen
 	headless bool
 	waiting  [][]string
@@ -153,7 +154,7 @@ func cutToWidth(s string, most int) (string, int) {
 type markdownPrinter struct{ out *bufio.Writer }
 
 // newMarkdownPrinter writes the header.
-func newMarkdownPrinter(out *bufio.Writer, columns []ColumnInfo) *markdownPrinter {
+func newMarkdownPrinter(out *bufio.Writer, columns []query.ColumnInfo) *markdownPrinter {
 	rule := make([]string, len(columns))
 	names := make([]string, len(columns))
 	for i, c := range columns {
@@ -191,7 +192,7 @@ type linePrinter struct {
 	rows  int
 }
 
-func newLinePrinter(out *bufio.Writer, columns []ColumnInfo) *linePrinter {
+func newLinePrinter(out *bufio.Writer, columns []query.ColumnInfo) *linePrinter {
 	p := &linePrinter{out: out}
 	widest := 0
 	for _, c := range columns {
@@ -211,7 +212,7 @@ func (p *linePrinter) row(values []kv.Value) (err error) {
 	}
 	p.rows++
 	for i, v := range values {
-		_, err = p.out.WriteString(strings.TrimRight(p.names[i]+" = "+escapeControls(exact(v, p.kinds[i])), " ") + "\n")
+		_, err = p.out.WriteString(strings.TrimRight(p.names[i]+" = "+escapeControls(query.Exact(v, p.kinds[i])), " ") + "\n")
 	}
 	return err
 }

@@ -109,7 +109,7 @@ func Cleaned(t testing.TB) *kv.Store {
 	suggested, run := column("suggested", kv.KindClass), column("run", kv.KindInt)
 	builder, err := index.NewBuilder(bulk, "score")
 	check(err)
-	defer builder.Close()
+	defer builder.Close() //nolint:errcheck // what fails is a test that has failed already
 	predictions, err := cleaner.NewPredictionWriter(bulk, bulk.Tx().Classes(), cleaner.PredictionOptions{Source: cleaner.SourceImported})
 	check(err)
 	for _, p := range All {
@@ -184,7 +184,7 @@ func Scored(t testing.TB, n int) *kv.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer builder.Close()
+	defer builder.Close() //nolint:errcheck // what fails is a test that has failed already
 	for i := range n {
 		value := kv.FloatValue(float64(float32(float64(i) / float64(n))))
 		err := errors.Join(score.Put(kv.NodeID(i), value), builder.Add(kv.NodeID(i), value), suggested.Put(kv.NodeID(i), kv.StringValue("B")))
