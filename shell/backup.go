@@ -62,7 +62,7 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 	began := time.Now()
 	var info kv.BackupInfo
 	err = withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
-		return writeFileOf(ctx, backupMode, c.File, s.out, func(out *outFile) (err error) {
+		return s.writeFileOf(backupMode, c.File, func(out *bufio.Writer) (err error) {
 			info, err = store.Backup(ctx, out, opt)
 			return err
 		})

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -213,7 +214,7 @@ func (c *checkCommand) tell(s *streams, done []kv.Mend) error {
 		}
 		return nil
 	}
-	return s.writeFile(c.Report, func(f *outFile) error {
+	return s.writeFile(c.Report, func(f *bufio.Writer) error {
 		encoder := json.NewEncoder(f)
 		for _, m := range done {
 			if err := encoder.Encode(m); err != nil {

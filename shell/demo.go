@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -37,7 +38,7 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 	}
 	c.Dir = filepath.Clean(c.Dir)
 	files := c.Dir + ".files"
-	if err := checkOutsideStores(c.Dir); err != nil {
+	if err := atomic.CheckOutsideStores(c.Dir); err != nil {
 		return err
 	}
 	if err := c.clear(files); err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -402,7 +403,7 @@ func (w *miniatureWriter) writeMatrix(path string, shape fileShape, fill func(v 
 	row := make([]float32, shape.columns)
 	if !shape.table {
 		path += ".npy"
-		return path, writeFile(context.Background(), path, io.Discard, func(file *outFile) error {
+		return path, atomic.WriteFile(context.Background(), path, newFileMode, func(file *bufio.Writer) error {
 			out, err := npy.NewWriter(file, w.nodes, shape.columns)
 			for v := 0; v < w.nodes && err == nil; v++ {
 				fill(v, row)
@@ -431,8 +432,8 @@ func (w *miniatureWriter) writeMatrix(path string, shape fileShape, fill func(v 
 }
 
 func writeLines(path string, write func(out *bufio.Writer)) error {
-	return writeFile(context.Background(), path, io.Discard, func(out *outFile) error {
-		write(out.Writer)
+	return atomic.WriteFile(context.Background(), path, newFileMode, func(out *bufio.Writer) error {
+		write(out)
 		return nil // Flush has the error
 	})
 }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bufio"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -201,7 +202,7 @@ func (c *evalCommand) writingFlags(tx *kv.Tx, opt *cleaner.EvalOptions, s *strea
 	if c.Flags == "" {
 		return evaluate()
 	}
-	return s.writeFile(c.Flags, func(out *outFile) error {
+	return s.writeFile(c.Flags, func(out *bufio.Writer) error {
 		w := csv.NewWriter(out)
 		err := w.Write([]string{"repeat", "method", "id", "true_label", "given_label", "score", "flagged"})
 		if err != nil {

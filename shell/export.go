@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -114,7 +115,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		if err := c.checkSuspects(ctx, store, s); err != nil {
 			return err
 		}
-		return s.writeFile(c.Out, func(out *outFile) error {
+		return s.writeFile(c.Out, func(out *bufio.Writer) error {
 			tx := store.Begin()
 			defer tx.Close()
 			if array {

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -340,7 +341,7 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *str
 		return err
 	}
 	var rows int64
-	err = s.writeFile(c.WriteBaseline, func(out *outFile) (err error) {
+	err = s.writeFile(c.WriteBaseline, func(out *bufio.Writer) (err error) {
 		rows, err = Render(out, result, format)
 		return err
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
@@ -77,7 +78,7 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.apply(); err != nil {
 		return err
 	}
-	if err := recoverReplaced(c.DB); err != nil {
+	if err := atomic.RecoverReplaced(c.DB); err != nil {
 		return err
 	}
 	if c.BadRows < 0 {
@@ -203,17 +204,17 @@ func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 	r := c.reading(s)
 	defer func() { err = errors.Join(err, r.bad.close()) }()
 	var stats kv.LoadStats
-	var replaced *replacement
+	var replaced *atomic.Replacement
 	// A store that is open to read excludes writers, and closing it touches no file, wherever it has been moved to.
 	err = withStoreHeld(db, c.store(), func() (err error) {
 		if err := c.confirmReplacing(ctx, s); err != nil {
 			return err
 		}
-		if replaced, err = beginReplacement(db); err != nil {
+		if replaced, err = atomic.BeginReplacement(db); err != nil {
 			return err
 		}
-		if stats, err = c.load(ctx, replaced.made(), int64(c.Memory), r); err == nil {
-			err = replaced.swap()
+		if stats, err = c.load(ctx, replaced.Made(), int64(c.Memory), r); err == nil {
+			err = replaced.Swap()
 		}
 		if err != nil {
 			return errors.Join(leaving(err, "%s is as it was", c.DB), c.reportBad(ctx, err, r))
@@ -221,7 +222,7 @@ func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 		return nil
 	})
 	if replaced != nil {
-		err = errors.Join(err, replaced.end())
+		err = errors.Join(err, replaced.End())
 	}
 	if err != nil {
 		return err

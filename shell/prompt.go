@@ -16,6 +16,7 @@ import (
 	"github.com/rivo/uniseg"
 	"golang.org/x/term"
 
+	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
@@ -214,7 +215,7 @@ func (s *session) openHistory() (readline.History, error) {
 		}
 		file = filepath.Join(state, "graphcleaner", "history")
 	}
-	if err := checkOutsideStores(file); err != nil {
+	if err := atomic.CheckOutsideStores(file); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

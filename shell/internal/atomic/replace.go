@@ -1,4 +1,4 @@
-package shell
+package atomic
 
 import (
 	"errors"
@@ -11,27 +11,27 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 )
 
-// A replacement makes a new store beside an old one and puts it in its place. Both pass through one directory, which
+// A Replacement puts a new store, which is made beside an old one, into the place of the old one. Both pass through one directory, which
 // lies beside the store so that renames stay on one file system:
 //
 //	DB.replacing/new   the store being made, and once it is swapped in, the old one
 //	DB.replacing/old   the old store, for a moment, where two directories cannot be exchanged at once
 //
 // The directory is locked for as long as the process lives. Whatever moment a process is killed at, either store is
-// whole at DB or, without exchange, in DB.replacing/old, from where recoverReplaced brings it back.
-type replacement struct {
+// whole at DB or, without exchange, in DB.replacing/old, from where RecoverReplaced brings it back.
+type Replacement struct {
 	db, dir string
 	locked  *os.File // the directory; nil where the system has no locks
 }
 
 const replacingSuffix = ".replacing"
 
-// beginReplacement makes the directory of a replacement; end removes it. What a killed process left is cleared away.
-func beginReplacement(db string) (*replacement, error) {
-	if err := recoverReplaced(db); err != nil {
+// BeginReplacement makes the directory of a Replacement, which End removes. It clears away what a killed process left.
+func BeginReplacement(db string) (*Replacement, error) {
+	if err := RecoverReplaced(db); err != nil {
 		return nil, err
 	}
-	r := &replacement{db: db, dir: db + replacingSuffix}
+	r := &Replacement{db: db, dir: db + replacingSuffix}
 	if err := os.Mkdir(r.dir, 0o777); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return nil, fmt.Errorf("%s is being replaced by another process", db)
@@ -43,7 +43,7 @@ func beginReplacement(db string) (*replacement, error) {
 		return nil, errors.Join(err, os.Remove(r.dir))
 	}
 	if err := r.checkMovable(); err != nil {
-		return nil, errors.Join(err, r.end())
+		return nil, errors.Join(err, r.End())
 	}
 	return r, nil
 }
@@ -51,8 +51,8 @@ func beginReplacement(db string) (*replacement, error) {
 // checkMovable finds out, before the new store is made, that the old one cannot be moved, as one that a file system is
 // mounted on cannot. It tries to rename it onto a directory that is not empty, which fails for any, and for such a one in
 // another way.
-func (r *replacement) checkMovable() error {
-	full := r.made() + ".full"
+func (r *Replacement) checkMovable() error {
+	full := r.Made() + ".full"
 	if err := os.MkdirAll(filepath.Join(full, "full"), 0o777); err != nil {
 		return err
 	}
@@ -63,14 +63,14 @@ func (r *replacement) checkMovable() error {
 	return os.RemoveAll(full)
 }
 
-// made is where the new store is made.
-func (r *replacement) made() string { return filepath.Join(r.dir, "new") }
+// Made says where the new store is to be made.
+func (r *Replacement) Made() string { return filepath.Join(r.dir, "new") }
 
-func (r *replacement) old() string { return filepath.Join(r.dir, "old") }
+func (r *Replacement) old() string { return filepath.Join(r.dir, "old") }
 
-// swap puts the new store into the old one's place, durably.
-func (r *replacement) swap() error {
-	err := exchange(r.made(), r.db)
+// Swap puts the new store into the old one's place, durably.
+func (r *Replacement) Swap() error {
+	err := exchange(r.Made(), r.db)
 	if errors.Is(err, errors.ErrUnsupported) {
 		err = r.renameBoth()
 	}
@@ -81,18 +81,18 @@ func (r *replacement) swap() error {
 }
 
 // renameBoth swaps in two steps, between which there is no store.
-func (r *replacement) renameBoth() error {
+func (r *Replacement) renameBoth() error {
 	if err := os.Rename(r.db, r.old()); err != nil {
 		return err
 	}
-	if err := os.Rename(r.made(), r.db); err != nil {
+	if err := os.Rename(r.Made(), r.db); err != nil {
 		return errors.Join(err, os.Rename(r.old(), r.db))
 	}
 	return nil
 }
 
-// end removes all but what is at DB.
-func (r *replacement) end() error {
+// End removes all but the store at DB.
+func (r *Replacement) End() error {
 	err := os.RemoveAll(r.dir)
 	if r.locked != nil {
 		err = errors.Join(err, r.locked.Close())
@@ -100,10 +100,10 @@ func (r *replacement) end() error {
 	return err
 }
 
-// recoverReplaced finishes or undoes a replacement of db whose process was killed. One that is running is let be, and
-// so is every one where directories cannot be locked, since it cannot be told from a running one.
-func recoverReplaced(db string) error {
-	r := replacement{db: db, dir: db + replacingSuffix}
+// RecoverReplaced finishes or undoes a Replacement of db whose process was killed. It leaves alone one that is running, and every one
+// where directories cannot be locked: there it cannot tell.
+func RecoverReplaced(db string) error {
+	r := Replacement{db: db, dir: db + replacingSuffix}
 	entries, err := os.ReadDir(r.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -128,7 +128,7 @@ func recoverReplaced(db string) error {
 			return errors.Join(err, r.locked.Close())
 		}
 	}
-	if err := r.end(); err != nil {
+	if err := r.End(); err != nil {
 		return fmt.Errorf("what an interrupted replacement of %s left: %w", db, err)
 	}
 	return nil

@@ -1,6 +1,7 @@
-package shell
+package atomic
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"os"
@@ -11,8 +12,8 @@ import (
 
 func TestWriteFile(t *testing.T) {
 	t.Chdir(t.TempDir())
-	write := func(text string, fail error) func(*outFile) error {
-		return func(out *outFile) error {
+	write := func(text string, fail error) func(*bufio.Writer) error {
+		return func(out *bufio.Writer) error {
 			if _, err := out.WriteString(text); err != nil {
 				return err
 			}
@@ -20,27 +21,27 @@ func TestWriteFile(t *testing.T) {
 		}
 	}
 	var stdout bytes.Buffer
-	if err := writeFile(t.Context(), "a", &stdout, write("first", nil)); err != nil {
+	if err := WriteFile(t.Context(), "a", 0o666, write("first", nil)); err != nil {
 		t.Fatal(err)
 	}
 	failure := errors.New("disk on fire")
-	if err := writeFile(t.Context(), "a", &stdout, write("second", failure)); !errors.Is(err, failure) {
+	if err := WriteFile(t.Context(), "a", 0o666, write("second", failure)); !errors.Is(err, failure) {
 		t.Errorf("a failure: got %v", err)
 	}
 	content, err := os.ReadFile("a")
 	if err != nil || string(content) != "first" {
 		t.Errorf("after a failure: got %q, %v, want what was there before", content, err)
 	}
-	if err := writeFile(t.Context(), "a", &stdout, write("third", nil)); err != nil {
+	if err := WriteFile(t.Context(), "a", 0o666, write("third", nil)); err != nil {
 		t.Fatal(err)
 	}
 	if content, err = os.ReadFile("a"); err != nil || string(content) != "third" {
 		t.Errorf("written again: got %q, %v", content, err)
 	}
-	if err := writeFile(t.Context(), "-", &stdout, write("out", nil)); err != nil || stdout.String() != "out" {
-		t.Errorf("standard output: got %q, %v", stdout.String(), err)
+	if err := WriteThrough(&stdout, write("out", nil)); err != nil || stdout.String() != "out" {
+		t.Errorf("a stream: got %q, %v", stdout.String(), err)
 	}
-	if err := writeFile(t.Context(), os.DevNull, &stdout, write("gone", nil)); err != nil {
+	if err := WriteFile(t.Context(), os.DevNull, 0o666, write("gone", nil)); err != nil {
 		t.Errorf("%s: %v", os.DevNull, err)
 	}
 	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
@@ -50,7 +51,7 @@ func TestWriteFile(t *testing.T) {
 		if err := os.Chmod("a", mode); err != nil {
 			t.Fatal(err)
 		}
-		if err := writeFile(t.Context(), "a", &stdout, write("kept", nil)); err != nil {
+		if err := WriteFile(t.Context(), "a", 0o666, write("kept", nil)); err != nil {
 			t.Fatal(err)
 		}
 		if info, err := os.Stat("a"); err != nil || info.Mode().Perm() != mode {
@@ -68,7 +69,7 @@ func TestWriteFile(t *testing.T) {
 	if err := lock(busy); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFile(t.Context(), "a", &stdout, write("again", nil)); err != nil {
+	if err := WriteFile(t.Context(), "a", 0o666, write("again", nil)); err != nil {
 		t.Fatal(err)
 	}
 	if names, want := listDir(t), []string{filepath.Base(busy.Name()), "a"}; !slices.Equal(names, want) {
@@ -80,4 +81,17 @@ func TestWriteFile(t *testing.T) {
 	if names := listDir(t); !slices.Equal(names, []string{"a"}) {
 		t.Errorf("left behind: %v, want a alone", names)
 	}
+}
+
+func listDir(t testing.TB) []string {
+	t.Helper()
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
 }
