@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 )
 
 // checkWho refuses a name that no decision can have.
@@ -22,7 +23,7 @@ func checkWho(name string) error {
 // ask asks the person at the prompt.
 func (s *session) ask(ctx context.Context, question string) (bool, error) {
 	s.clearProgress()
-	if in, ok := s.opt.In.(*os.File); ok && isTerminal(in) {
+	if in, ok := s.opt.In.(*os.File); ok && print.IsTerminal(in) {
 		return askTerminal(ctx, in, s.opt.Err, question)
 	}
 	if _, err := fmt.Fprint(s.opt.Err, question+" [y/N] "); err != nil {
@@ -40,7 +41,7 @@ func (s *session) ask(ctx context.Context, question string) (bool, error) {
 func askTerminal(ctx context.Context, in *os.File, out io.Writer, question string) (yes bool, err error) {
 	keys := newKeyboard(ctx, in, out)
 	err = keys.whileRaw(func() error {
-		if err := keys.prompt(escapeControls(question) + " [y/N] "); err != nil {
+		if err := keys.prompt(print.EscapeControls(question) + " [y/N] "); err != nil {
 			return err
 		}
 		key, err := keys.key()

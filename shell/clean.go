@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -82,7 +83,7 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 	if c.Expect != nil && c.Preset != string(cleaner.PresetDefault) {
 		return usagef("--expect with --preset %s: want preset default, whose scores are chances", c.Preset)
 	}
-	if err := firstError(c.apply(), c.check(), checkSampledHops(c.Diagonal, c.Hops)); err != nil {
+	if err := cmp.Or(c.apply(), c.check(), checkSampledHops(c.Diagonal, c.Hops)); err != nil {
 		return err
 	}
 	stages := new(stageLog)
@@ -101,7 +102,7 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 		return leaving(wording.Advise(c.inFlags(err)), "%s has the scores it had before; the same command goes on from here", c.DB)
 	}
 	s.progress.clear()
-	if err := firstError(printRun(s, c.DB, run), stages.write(c.Stats, s), c.writeReport(ctx, s)); err != nil {
+	if err := cmp.Or(printRun(s, c.DB, run), stages.write(c.Stats, s), c.writeReport(ctx, s)); err != nil {
 		return unreported(err, "%s is cleaned", c.DB)
 	}
 	s.say("Next: %s shell %s -c 'suspects limit 20'", s.program, shellWord(c.DB))

@@ -17,6 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -311,7 +312,7 @@ func decisionsOf(t *testing.T, store *kv.Store) string {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	if _, err := Render(&text, result, FormatJSONL); err != nil {
+	if _, err := print.Render(&text, result, print.FormatJSONL); err != nil {
 		t.Fatal(err)
 	}
 	return text.String()

@@ -11,6 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -135,7 +136,7 @@ func (c *demoCommand) show(ctx context.Context, store *kv.Store, graph *demoGrap
 	if err != nil {
 		return err
 	}
-	if _, err := Render(s.out, result, FormatTable); err != nil {
+	if _, err := print.Render(s.out, result, print.FormatTable); err != nil {
 		return err
 	}
 	suspects, err := query.Query(ctx, store, "suspects return id")

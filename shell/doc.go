@@ -1,7 +1,7 @@
-// Package shell is the program: its commands, the prompt, and the formats of answers. What a statement means is in package query.
+// Package shell is the program: its commands and its prompt. Package query says what a statement means, and package print in which
+// formats answers are printed.
 //
-// [Run] answers the statements of a file, a pipe or a person at the prompt, and [Render] prints a [query.Result]. [Main] runs a
-// command line.
+// [Main] runs a command line. [Run] answers the statements of a file, a pipe or a person at the prompt.
 //
 // # Dot commands
 //
@@ -14,19 +14,6 @@
 //
 // A statement has at most 1 MiB: what is longer is asked as several, and many equalities of one property as in (…). The
 // file of .read may be a named pipe, but no device, and no file that is being read.
-//
-// # Formats
-//
-// Table, for reading, rounds floats to six digits and shows control characters as escapes. In a file or a pipe its
-// columns are at most 64 wide, and a value that is wider is not cut but pushes its own line out. On a terminal that it is
-// too wide for, its widest columns of text are narrowed, and values in them cut; ids and numbers are not. Line prints a
-// line a value, behind the name of its column, in full. csv, tsv, json and jsonl are for programs:
-// floats in full, one header line, no row counts. In tsv there are no quotes; \t, \n, \r and \\ stand for a tab, the
-// ends of lines and a backslash, as import reads them. With --safe-csv, or SafeCSV, texts in csv and tsv that a spreadsheet
-// would take for formulas begin with an apostrophe; see [SafeText]. In a file or a pipe csv, tsv and json are exact; on a
-// terminal all formats show control characters as escapes, and remarks and errors do so everywhere. JSON is an array of objects, or one
-// object for node, explain, noise, stats and clean; NaN and the infinities are null. Answers are written while they are
-// found, remarks and errors go to the other stream.
 //
 // # The prompt
 //

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
@@ -26,7 +27,7 @@ type dotCommand struct {
 
 var dotCommands = []dotCommand{
 	{".help", ".help [STATEMENT]", "what can be asked, or more about one statement", nil},
-	{".mode", ".mode [FORMAT]", "print or set the output format: " + strings.Join(formatNames, ", "), formatNames},
+	{".mode", ".mode [FORMAT]", "print or set the output format: " + strings.Join(print.FormatNames, ", "), print.FormatNames},
 	{".output", ".output [FILE]", "write answers to a file; stdout or nothing brings them back", []string{"stdout"}},
 	{".pager", ".pager [on|off]", "show long answers through $PAGER, or less, at the prompt", []string{"on", "off"}},
 	{".quit", ".quit", "leave", nil},
@@ -46,7 +47,7 @@ func (s *session) dot(ctx context.Context, at query.Step) error {
 			s.say(s.format.String())
 			return nil
 		}
-		format, err := ParseFormat(argument)
+		format, err := print.ParseFormat(argument)
 		if err == nil {
 			s.format = format
 		}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,11 +67,11 @@ func (c *estimateCommand) check() error {
 	case given && !c.Directed && c.Direction != kv.Both:
 		return usagef("--direction %s: want --directed with it", c.Direction)
 	}
-	return firstError(checkHops(c.Hops), checkSampledHops(c.Diagonal, c.Hops))
+	return cmp.Or(checkHops(c.Hops), checkSampledHops(c.Diagonal, c.Hops))
 }
 
 func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), c.check()); err != nil {
+	if err := cmp.Or(c.apply(), c.check()); err != nil {
 		return err
 	}
 	p := &projection{s: s, resources: c.resources, textIDs: c.IDs == "text"}

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -409,7 +410,7 @@ func (w *miniatureWriter) writeMatrix(path string, shape fileShape, fill func(v 
 				fill(v, row)
 				err = out.Write(row)
 			}
-			return firstError(err, out.Close())
+			return cmp.Or(err, out.Close())
 		})
 	}
 	path += ".csv"

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -81,7 +82,7 @@ An evaluation that was interrupted or killed goes on after its last finished rep
 }
 
 func (c *evalCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), c.check()); err != nil {
+	if err := cmp.Or(c.apply(), c.check()); err != nil {
 		return err
 	}
 	stages := new(stageLog)
@@ -178,7 +179,7 @@ func (c *evalCommand) options(s *streams, stages *stageLog) (opt cleaner.EvalOpt
 	case c.Split != "" && len(c.Predictions) > 0:
 		return opt, usagef("eval: --predictions want the split that they were made with, got --split, which draws one: give --splits")
 	}
-	if err := firstError(checkPredictionClasses(c.PredictionClasses, c.Predictions...), c.parseSplit(&opt)); err != nil {
+	if err := cmp.Or(checkPredictionClasses(c.PredictionClasses, c.Predictions...), c.parseSplit(&opt)); err != nil {
 		return opt, err
 	}
 	opt.Checkpoint, err = c.checkpoint()

@@ -14,6 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -28,15 +29,15 @@ func printEvaluation(out io.Writer, evaluation *cleaner.Evaluation, used *evalua
 			*cleaner.Evaluation
 		}{used, evaluation})
 	case "csv":
-		_, err = Render(out, evaluationRows(evaluation), FormatCSV)
+		_, err = print.Render(out, evaluationRows(evaluation), print.FormatCSV)
 	default:
-		if _, err = Render(out, evaluationSummary(evaluation), FormatTable); err != nil {
+		if _, err = print.Render(out, evaluationSummary(evaluation), print.FormatTable); err != nil {
 			return err
 		}
 		if _, err = fmt.Fprintln(out, ratesFound(evaluation)); err != nil {
 			return err
 		}
-		_, err = Render(out, evaluationBeyond(evaluation), FormatTable)
+		_, err = print.Render(out, evaluationBeyond(evaluation), print.FormatTable)
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -68,11 +70,11 @@ transition: how often a node of the column's class is given the label of the row
 }
 
 func (c *exportCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), c.checkHops(), c.checkThreshold()); err != nil {
+	if err := cmp.Or(c.apply(), c.checkHops(), c.checkThreshold()); err != nil {
 		return err
 	}
 	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" || c.What == "features" && isStream(c.Out)
-	var format Format
+	var format print.Format
 	switch {
 	case c.What != "features" && c.Stats != "":
 		return usagef("export: --stats goes with features, got %s", c.What)
@@ -96,14 +98,14 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 			return err
 		}
 	}
-	if c.SafeCSV && (array || format != FormatCSV && format != FormatTSV) {
+	if c.SafeCSV && (array || format != print.FormatCSV && format != print.FormatTSV) {
 		return usagef("export: --safe-csv goes with .csv and .tsv, got --out %s", c.Out)
 	}
-	on := &screen{}
+	on := &print.Screen{}
 	if c.Out == "-" {
-		on = screenOf(s.out)
+		on = print.ScreenOf(s.out)
 	}
-	on.safeCSV = c.SafeCSV
+	on.SafeCSV = c.SafeCSV
 	stages := new(stageLog)
 	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
 		if c.Direction != nil {
@@ -125,7 +127,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 			if err != nil {
 				return err
 			}
-			_, err = render(out, result, format, on)
+			_, err = print.RenderOn(out, result, format, on)
 			return err
 		})
 	})
@@ -142,18 +144,18 @@ func isStream(path string) bool {
 }
 
 // formatOfFile is the format that a file's name asks for.
-func formatOfFile(path string) (Format, error) {
+func formatOfFile(path string) (print.Format, error) {
 	switch extension := strings.ToLower(filepath.Ext(path)); {
 	case extension == ".csv":
-		return FormatCSV, nil
+		return print.FormatCSV, nil
 	case extension == ".tsv":
-		return FormatTSV, nil
+		return print.FormatTSV, nil
 	case extension == ".json":
-		return FormatJSON, nil
+		return print.FormatJSON, nil
 	case extension == ".jsonl":
-		return FormatJSONL, nil
+		return print.FormatJSONL, nil
 	case path == "-" || isStream(path):
-		return FormatCSV, nil
+		return print.FormatCSV, nil
 	}
 	return 0, usagef("export: want a file that ends in .csv, .tsv, .json, .jsonl or, for matrices, .npy, got --out %s", path)
 }

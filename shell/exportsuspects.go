@@ -11,6 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -44,7 +45,7 @@ func (c *exportCommand) checkSuspects(ctx context.Context, store *kv.Store, s *s
 
 // confirmLoss says what labels would be lost and asks whether to do it all the same; without a terminal to ask at it refuses.
 func (s *streams) confirmLoss(ctx context.Context, loss, question, refused string) error {
-	if !isTerminal(s.in) {
+	if !print.IsTerminal(s.in) {
 		return fmt.Errorf("%s: %w: there is no terminal to ask at, and --yes was not given", loss, query.ErrNotConfirmed)
 	}
 	yes, err := s.confirm(ctx, wording.Sentence(loss)+". "+question)

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,19 +14,20 @@ import (
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
 // gateCommand fails where a store has more suspects than it may have, or other ones.
 type gateCommand struct {
-	DB            string   `arg:"" name:"DB" help:"Directory of the store."`
-	Most          *int64   `xor:"most" placeholder:"N" help:"Fail where there are more than N suspects."`
-	MostShare     *float64 `xor:"most" placeholder:"R" help:"Fail where more than this share of the scored nodes are suspects, from 0 to 1."`
-	Baseline      string   `file:"read" placeholder:"FILE" help:"Fail where there are suspects that this file, of an earlier --write-baseline, does not have."`
-	WriteBaseline string   `file:"write" placeholder:"FILE" help:"Write the suspects to a file, .csv or .tsv, for --baseline."`
-	Limit         int      `default:"20" placeholder:"N" help:"Print up to N suspects that are in the way. Without it: 20."`
-	Format        Format   `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl or markdown."`
+	DB            string       `arg:"" name:"DB" help:"Directory of the store."`
+	Most          *int64       `xor:"most" placeholder:"N" help:"Fail where there are more than N suspects."`
+	MostShare     *float64     `xor:"most" placeholder:"R" help:"Fail where more than this share of the scored nodes are suspects, from 0 to 1."`
+	Baseline      string       `file:"read" placeholder:"FILE" help:"Fail where there are suspects that this file, of an earlier --write-baseline, does not have."`
+	WriteBaseline string       `file:"write" placeholder:"FILE" help:"Write the suspects to a file, .csv or .tsv, for --baseline."`
+	Limit         int          `default:"20" placeholder:"N" help:"Print up to N suspects that are in the way. Without it: 20."`
+	Format        print.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl or markdown."`
 	suspicion
 	resources
 }
@@ -100,7 +102,7 @@ func (c *gateCommand) check() error {
 }
 
 func (c *gateCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), c.check()); err != nil {
+	if err := cmp.Or(c.apply(), c.check()); err != nil {
 		return err
 	}
 	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
@@ -170,7 +172,7 @@ func (c *gateCommand) judge(ctx context.Context, store *kv.Store, known baseline
 		shown, all = found.first, found.suspects
 	}
 	if len(shown) > 0 {
-		if _, err := Render(s.out, query.NewTable(scoreColumns, shown), c.Format); err != nil {
+		if _, err := print.Render(s.out, query.NewTable(scoreColumns, shown), c.Format); err != nil {
 			return err
 		}
 	}
@@ -342,7 +344,7 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *str
 	}
 	var rows int64
 	err = s.writeFile(c.WriteBaseline, func(out *bufio.Writer) (err error) {
-		rows, err = Render(out, result, format)
+		rows, err = print.Render(out, result, format)
 		return err
 	})
 	if err != nil {

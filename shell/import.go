@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
@@ -190,7 +192,7 @@ func (c *importCommand) report(ctx context.Context, stats kv.LoadStats, r readin
 	_, err := r.s.printf("%s: %d nodes, %d %s (%d self loops dropped, %d parallel edges %s), %d labelled, %d classes, %.1f s%s\n",
 		c.DB, stats.Nodes, edges, kind, stats.SelfLoops, stats.ParallelEdges, merged, stats.Labelled, stats.Classes,
 		took.Seconds(), r.bad.summary(c.Report))
-	return unreported(firstError(err, c.reportBad(ctx, nil, r), r.stages.write(c.Stats, r.s)), "%s is made", c.DB)
+	return unreported(cmp.Or(err, c.reportBad(ctx, nil, r), r.stages.write(c.Stats, r.s)), "%s is made", c.DB)
 }
 
 // replace makes the new store beside the old one, which stays, closed to others who write, until the new one is
@@ -296,7 +298,7 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	s.progress.clear()
 	wrote := strings.Join(added, " and ")
 	_, err = s.printf("%s: wrote %s, %.1f s\n", c.DB, wrote, time.Since(began).Seconds())
-	if err = firstError(err, r.stages.write(c.Stats, s)); err != nil {
+	if err = cmp.Or(err, r.stages.write(c.Stats, s)); err != nil {
 		return unreported(err, "%s are in %s", wrote, c.DB)
 	}
 	next := fmt.Sprintf("Next: %s clean %s", s.program, shellWord(c.DB))
@@ -401,7 +403,7 @@ const longestAnswer = 4 << 10
 // confirm asks a question that y or yes affirms.
 func (s *streams) confirm(ctx context.Context, question string) (bool, error) {
 	s.progress.clear()
-	if _, err := fmt.Fprintf(s.err, "%s [y/N] ", escapeLines(question)); err != nil {
+	if _, err := fmt.Fprintf(s.err, "%s [y/N] ", print.EscapeLines(question)); err != nil {
 		return false, err
 	}
 	// The end of the input is a no.

@@ -298,7 +298,7 @@ func (w *writing) splits(ctx context.Context, path string, stage *kv.Stage) (mar
 			err = errors.Join(err, entries.Close())
 		}()
 		mark, put = entries.Mark, func(v kv.NodeID, value kv.Value) error {
-			return firstError(column.Put(v, value), entries.Add(v, value))
+			return cmp.Or(column.Put(v, value), entries.Add(v, value))
 		}
 	}
 	return mark, eachSplit(ctx, w.tx, path, w.reading, func(v kv.NodeID, name string) error {

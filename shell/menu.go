@@ -5,6 +5,7 @@ import (
 
 	"github.com/reeflective/readline"
 
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -12,7 +13,7 @@ import (
 func (s *session) completions(before string) readline.Completions {
 	candidates, prefix := s.candidates(before)
 	// The menu must not be longer than the screen, whose end the editor does not know.
-	if lines := screenOf(s.opt.Out).height - strings.Count(before, "\n") - 3; lines > 0 && len(candidates) > lines {
+	if lines := print.ScreenOf(s.opt.Out).Height - strings.Count(before, "\n") - 3; lines > 0 && len(candidates) > lines {
 		candidates = candidates[:lines]
 	}
 	pairs := make([]string, 0, 2*len(candidates))

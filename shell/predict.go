@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -66,7 +67,7 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 		accuracy(report.TrainAccuracy, report.TrainNodes, "training"),
 		accuracy(report.ValidationAccuracy, report.ValidationNodes, "validation"),
 		accuracy(report.TestAccuracy, report.TestNodes, "test"))
-	if err = firstError(err, stages.write(c.Stats, s)); err != nil {
+	if err = cmp.Or(err, stages.write(c.Stats, s)); err != nil {
 		return unreported(err, "%s has its predictions", c.DB)
 	}
 	s.say("Next: %s clean %s", s.program, shellWord(c.DB))

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
@@ -34,7 +35,7 @@ func (s *session) converse(ctx context.Context) error {
 	s.say(`Type .help for help, Ctrl-D to leave.`)
 	s.typed = bufio.NewReaderSize(stream.NewReader(ctx, s.opt.In), longestLine)
 	read := s.readLines
-	if isTerminal(s.opt.In) && isTerminal(s.opt.Out) && os.Getenv("TERM") != "dumb" {
+	if print.IsTerminal(s.opt.In) && print.IsTerminal(s.opt.Out) && os.Getenv("TERM") != "dumb" {
 		var err error
 		if read, err = s.lineEditor(); err != nil {
 			return err
@@ -123,7 +124,7 @@ func untilInterrupted(ctx context.Context, interrupts <-chan os.Signal, run func
 // lineEditor returns a function that reads statements with history and completion.
 func (s *session) lineEditor() (func() (string, error), error) {
 	editor := readline.NewShell()
-	coloured := takesColour(s.opt.Out)
+	coloured := print.TakesColour(s.opt.Out)
 	// Pasted lines are one text, and Tab shows what fits before it chooses. The terminal is not asked where the cursor is:
 	// keys that come together with its answer would be lost. So the editor does not know the last line of the screen, and is
 	// given lines below it. The marks before the lines of a text are coloured.
@@ -156,7 +157,7 @@ func (s *session) lineEditor() (func() (string, error), error) {
 	editor.SyntaxHighlighter = func(line []rune) string {
 		below.make(string(line))
 		if coloured {
-			return highlight(string(line))
+			return print.Highlight(string(line))
 		}
 		return string(line)
 	}
@@ -185,7 +186,7 @@ type lineRoom struct {
 
 // make makes room for a text behind the prompt. Where the screen ends it is scrolled; the cursor stays in its line.
 func (r *lineRoom) make(text string) {
-	rows, width := 1, screenOf(r.terminal).width
+	rows, width := 1, print.ScreenOf(r.terminal).Width
 	for line := range strings.Lines(text + "\n") {
 		rows++
 		if width > 0 {

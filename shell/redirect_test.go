@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 )
 
 // TestOutputIsWholeOrAsItWas holds what .output leaves at the end of sessions of all kinds.
@@ -51,7 +52,7 @@ func TestOutputIsWholeOrAsItWas(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			c.opt.Store, c.opt.Format = papers.Loaded(t), FormatCSV
+			c.opt.Store, c.opt.Format = papers.Loaded(t), print.FormatCSV
 			_, people, err := answer(t, c.opt, strings.NewReplacer("F", file, "BAD", bad).Replace(c.text))
 			if (err != nil) != c.fails {
 				t.Errorf("got error %v and %s", err, people)

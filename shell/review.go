@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
@@ -89,7 +91,7 @@ func reviewKeysText() string {
 }
 
 func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), checkWho(c.Who)); err != nil {
+	if err := cmp.Or(c.apply(), checkWho(c.Who)); err != nil {
 		return err
 	}
 	where, err := query.ParseCondition(c.Where)
@@ -314,10 +316,10 @@ func (r *review) card(e *subject) string {
 	var b strings.Builder
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "  %-12s %s\n", escapeControls(name), escapeControls(value))
+			fmt.Fprintf(&b, "  %-12s %s\n", print.EscapeControls(name), print.EscapeControls(value))
 		}
 	}
-	fmt.Fprintf(&b, "\n%d of %d: node %s\n", r.at+1, len(r.queue), escapeControls(e.ID))
+	fmt.Fprintf(&b, "\n%d of %d: node %s\n", r.at+1, len(r.queue), print.EscapeControls(e.ID))
 	line("label", e.Given)
 	line("suggested", e.Suggested)
 	scores := fmt.Sprintf("%.6g", e.Score)
@@ -331,7 +333,7 @@ func (r *review) card(e *subject) string {
 	}
 	line("degree", degree)
 	for _, p := range e.properties {
-		line(p.name, cutText(brief(p.value), cardText))
+		line(p.name, cutText(print.Brief(p.value), cardText))
 	}
 	line("predicted", sharesText(e.TopClasses, "%s %.3g"))
 	var votes []string
@@ -403,7 +405,7 @@ func (r *review) prompt(e *subject) string {
 	if e.Suggested != "" && e.Suggested != e.Given {
 		accept = "[y] " + e.Suggested + "  "
 	}
-	return escapeControls(fmt.Sprintf("%s[n] %s is right  [l]abel [u]nlabel [d]on't know [s]kip [z] undo [?] [q]uit: ", accept, e.Given))
+	return print.EscapeControls(fmt.Sprintf("%s[n] %s is right  [l]abel [u]nlabel [d]on't know [s]kip [z] undo [?] [q]uit: ", accept, e.Given))
 }
 
 // take does what a reply asks for; moved says that another suspect is to be shown.
@@ -437,7 +439,7 @@ func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err
 	case 'e':
 		result, err := r.engine.Query(ctx, "explain $1", e.ID)
 		if err == nil {
-			_, err = Render(r.s.out, result, FormatTable)
+			_, err = print.Render(r.s.out, result, print.FormatTable)
 		}
 		return false, err
 	default:
@@ -516,7 +518,7 @@ func (r *review) listClasses(e *subject) {
 		if class == e.Given {
 			note = ", its label"
 		}
-		r.s.say("  %2d  %s%s", i+1, escapeControls(class), note)
+		r.s.say("  %2d  %s%s", i+1, print.EscapeControls(class), note)
 		_, err := strconv.Atoi(class)
 		numbered = numbered || err == nil
 	}
@@ -567,7 +569,7 @@ func (r *review) decide(ctx context.Context, e *subject, kind cleaner.DecisionKi
 	}}
 	made, err := cleaner.Decide(ctx, r.engine.Store, []cleaner.DecisionRequest{request}, cleaner.DecideOptions{Who: r.who, Why: r.why})
 	if errors.Is(err, cleaner.ErrChanged) && r.replies.forgiving() {
-		r.s.say("%s", escapeControls("nothing is decided: "+err.Error()))
+		r.s.say("%s", print.EscapeControls("nothing is decided: "+err.Error()))
 		return true, nil
 	}
 	if err != nil {
@@ -590,7 +592,7 @@ func (r *review) report(d cleaner.Decision) error {
 		}
 		change = fmt.Sprintf(": %s → %s", d.From, to)
 	}
-	_, err := fmt.Fprintln(r.s.out, escapeControls(fmt.Sprintf("%s %s%s", d.ID, reviewedWords[d.Kind], change)))
+	_, err := fmt.Fprintln(r.s.out, print.EscapeControls(fmt.Sprintf("%s %s%s", d.ID, reviewedWords[d.Kind], change)))
 	return err
 }
 
@@ -611,7 +613,7 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 			return false, err
 		}
 		r.decided[last.kind]--
-		if _, err := fmt.Fprintln(r.s.out, escapeControls(fmt.Sprintf("%s %s taken back", last.id, last.kind))); err != nil {
+		if _, err := fmt.Fprintln(r.s.out, print.EscapeControls(fmt.Sprintf("%s %s taken back", last.id, last.kind))); err != nil {
 			return false, err
 		}
 	}
@@ -623,8 +625,8 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 // newReplies reads keys from a terminal, and lines from everything else.
 func newReplies(ctx context.Context, s *streams) replies {
 	in, ok := s.in.(*os.File)
-	if ok && isTerminal(in) && isTerminal(s.out) && os.Getenv("TERM") != "dumb" {
+	if ok && print.IsTerminal(in) && print.IsTerminal(s.out) && os.Getenv("TERM") != "dumb" {
 		return newKeyboard(ctx, in, s.err)
 	}
-	return newReplyLines(stream.NewReader(ctx, s.in), s.err, ok && isTerminal(in))
+	return newReplyLines(stream.NewReader(ctx, s.in), s.err, ok && print.IsTerminal(in))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -370,7 +371,7 @@ func TestExportedLabels(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if _, err := Render(&out, result, FormatCSV); err != nil {
+		if _, err := print.Render(&out, result, print.FormatCSV); err != nil {
 			t.Fatal(err)
 		}
 		tx.Close()
@@ -396,7 +397,7 @@ func TestGate(t *testing.T) {
 		t.Helper()
 		var outBuffer, errBuffer bytes.Buffer
 		s := &streams{out: &outBuffer, err: &errBuffer}
-		c.DB, c.Format, c.Memory = "g", FormatCSV, 64<<20
+		c.DB, c.Format, c.Memory = "g", print.FormatCSV, 64<<20
 		if c.Limit == 0 {
 			c.Limit = 20
 		}

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,9 +13,9 @@ import (
 	"time"
 
 	"github.com/rivo/uniseg"
-	"golang.org/x/term"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
@@ -32,7 +33,7 @@ type SessionOptions struct {
 	// Name of the input, such as a file, put before the positions in errors. "" leaves it out.
 	Name string
 
-	Format Format
+	Format print.Format
 	Timing bool
 
 	// SafeCSV keeps spreadsheets from taking texts in csv and tsv for formulas: see SafeText.
@@ -93,7 +94,7 @@ func Run(ctx context.Context, opt SessionOptions) error {
 		pages:    true,
 		terminal: ctx,
 	}
-	s.engine.Notice = func(line string) { s.say(escapeControls(line)) }
+	s.engine.Notice = func(line string) { s.say(print.EscapeControls(line)) }
 	if opt.Confirm == nil && opt.Interactive {
 		s.engine.Confirm = s.ask
 	}
@@ -106,7 +107,7 @@ func Run(ctx context.Context, opt SessionOptions) error {
 	if errors.Is(err, errQuit) {
 		err = nil
 	}
-	err = firstError(err, s.endOutput(err != nil))
+	err = cmp.Or(err, s.endOutput(err != nil))
 	if err == nil && s.failed > 0 && !opt.Interactive {
 		err = fmt.Errorf("%d of %d statements failed", s.failed, s.done+s.failed)
 	}
@@ -124,7 +125,7 @@ type session struct {
 	redirected   *redirection    // nil where out is opt.Out
 	reading      []fs.FileInfo   // the files that are being read, each by a .read of the one before
 	terminal     context.Context // of the session; it ends a pager
-	format       Format
+	format       print.Format
 	timing       bool
 	pages        bool          // long answers on a terminal, at the prompt
 	typed        *bufio.Reader // lines at a prompt that has no editor
@@ -135,7 +136,7 @@ type session struct {
 func (s *session) say(line string) {
 	s.clearProgress()
 	// Where standard error cannot be written to there is nobody to be told.
-	_, _ = fmt.Fprintln(s.opt.Err, escapeLines(line))
+	_, _ = fmt.Fprintln(s.opt.Err, print.EscapeLines(line))
 }
 
 // runInput answers everything that In holds.
@@ -198,17 +199,17 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 	for _, notice := range result.Notices() {
 		s.say(notice)
 	}
-	on := screenOf(s.out)
-	on.safeCSV = s.opt.SafeCSV
+	on := print.ScreenOf(s.out)
+	on.SafeCSV = s.opt.SafeCSV
 	var rows int64
 	err = s.print(func(out io.Writer) (err error) {
-		rows, err = render(out, result, s.format, on)
+		rows, err = print.RenderOn(out, result, s.format, on)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	s.sayRows(result, rows, on.cut, time.Since(started))
+	s.sayRows(result, rows, on.Cut, time.Since(started))
 	return nil
 }
 
@@ -216,7 +217,7 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 func (s *session) print(answer func(io.Writer) error) error {
 	s.clearProgress()
 	terminal, ok := s.out.(*os.File)
-	if !ok || !s.pages || !s.opt.Interactive || !isTerminal(terminal) {
+	if !ok || !s.pages || !s.opt.Interactive || !print.IsTerminal(terminal) {
 		return answer(s.out)
 	}
 	p := newPager(s.terminal, terminal)
@@ -227,7 +228,7 @@ func (s *session) print(answer func(io.Writer) error) error {
 	if errors.Is(err, errPagerLeft) {
 		err = nil
 	}
-	return firstError(err, p.Close())
+	return cmp.Or(err, p.Close())
 }
 
 // clearProgress takes a bar off the terminal.
@@ -241,7 +242,7 @@ func (s *session) clearProgress() {
 func (s *session) sayRows(r *query.Result, rows int64, cut bool, took time.Duration) {
 	var parts []string
 	listed := !r.Record && !r.Bare && r.Sections == nil
-	if listed && (s.timing || s.redirected == nil && s.format == FormatTable && isTerminal(s.out)) {
+	if listed && (s.timing || s.redirected == nil && s.format == print.FormatTable && print.IsTerminal(s.out)) {
 		if rows == 1 {
 			parts = append(parts, "1 row")
 		} else {
@@ -300,7 +301,7 @@ func (s *session) sayError(at query.Step, name string, err error) {
 func (s *session) point(at query.Step, err error) {
 	pos, ok := query.Position(err)
 	_, elsewhere := errors.AsType[*placedError](err) // in a file that the step read
-	if !ok || elsewhere || !isTerminal(s.opt.Err) {
+	if !ok || elsewhere || !print.IsTerminal(s.opt.Err) {
 		return
 	}
 	s.say(caret(at, pos))
@@ -312,12 +313,6 @@ func caret(at query.Step, pos query.Pos) string {
 	begin := 1 + strings.LastIndexByte(at.Text[:offset], '\n')
 	before := at.Text[begin:offset]
 	rest, _, _ := strings.Cut(at.Text[offset:], "\n")
-	blank := strings.Repeat(" ", uniseg.StringWidth(escapeControls(before)))
-	return "  " + escapeControls(before+strings.TrimRight(rest, "\r")) + "\n  " + blank + "^"
-}
-
-// isTerminal reports whether a stream is a terminal.
-func isTerminal(stream any) bool {
-	file, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
+	blank := strings.Repeat(" ", uniseg.StringWidth(print.EscapeControls(before)))
+	return "  " + print.EscapeControls(before+strings.TrimRight(rest, "\r")) + "\n  " + blank + "^"
 }

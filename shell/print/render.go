@@ -1,7 +1,8 @@
-package shell
+package print
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -17,16 +18,16 @@ import (
 // table takes its widths from the first thousand. On a terminal, control characters are escaped in every format. The
 // Result is closed afterwards.
 func Render(w io.Writer, r *query.Result, f Format) (rows int64, err error) {
-	return render(w, r, f, &screen{terminal: isTerminal(w)})
+	return RenderOn(w, r, f, &Screen{terminal: IsTerminal(w)})
 }
 
-// render is Render for a screen.
-func render(w io.Writer, r *query.Result, f Format, on *screen) (rows int64, err error) {
+// RenderOn is Render for a Screen.
+func RenderOn(w io.Writer, r *query.Result, f Format, on *Screen) (rows int64, err error) {
 	defer r.Close()
 	if on.terminal && (f != FormatTable || r.Bare) { // tables escape their cells, beside the colours that they have
 		escaped := &escapeWriter{out: w}
 		w = escaped
-		defer func() { err = firstError(err, escaped.end()) }()
+		defer func() { err = cmp.Or(err, escaped.end()) }()
 	}
 	out := bufio.NewWriterSize(w, 1<<16)
 	p, err := newPrinter(out, r, f, on)
@@ -36,7 +37,7 @@ func render(w io.Writer, r *query.Result, f Format, on *screen) (rows int64, err
 	for row, err := range r.Rows() {
 		if err != nil {
 			// What was complete before the failure is still worth reading.
-			return rows, firstError(err, out.Flush())
+			return rows, cmp.Or(err, out.Flush())
 		}
 		if err := p.row(row.Values); err != nil {
 			return rows, err
@@ -54,15 +55,6 @@ func render(w io.Writer, r *query.Result, f Format, on *screen) (rows int64, err
 	return rows, out.Flush()
 }
 
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // A printer writes rows in one format. The first error of the bufio.Writer below it stays there and comes back
 // from every later write, so that only the last write of a row is looked at.
 type printer interface {
@@ -71,13 +63,13 @@ type printer interface {
 }
 
 // newPrinter writes the head of a format.
-func newPrinter(out *bufio.Writer, r *query.Result, f Format, on *screen) (printer, error) {
+func newPrinter(out *bufio.Writer, r *query.Result, f Format, on *Screen) (printer, error) {
 	switch f {
 	case FormatTable:
 		switch {
 		case r.Sections != nil:
 			return &sectionPrinter{sections: r.Sections, print: func(s query.Section) error {
-				fmt.Fprintf(out, "%s\n\n", on.paint(paintTitle, escapeControls(s.Title)))
+				fmt.Fprintf(out, "%s\n\n", on.paint(paintTitle, EscapeControls(s.Title)))
 				return printAll(&tablePrinter{out: out, columns: s.Columns, screen: on}, s.Rows)
 			}, between: out}, nil
 		case r.Bare:
@@ -98,11 +90,11 @@ func newPrinter(out *bufio.Writer, r *query.Result, f Format, on *screen) (print
 		}
 		return newMarkdownPrinter(out, r.Columns()), nil
 	case FormatCSV:
-		p := &csvPrinter{out: csv.NewWriter(out), columns: r.Columns(), safe: on.safeCSV}
-		return p, p.out.Write(fieldNames(r.Columns(), on.safeCSV))
+		p := &csvPrinter{out: csv.NewWriter(out), columns: r.Columns(), safe: on.SafeCSV}
+		return p, p.out.Write(fieldNames(r.Columns(), on.SafeCSV))
 	case FormatTSV:
-		p := &tsvPrinter{out: out, columns: r.Columns(), safe: on.safeCSV}
-		return p, p.line(fieldNames(r.Columns(), on.safeCSV))
+		p := &tsvPrinter{out: out, columns: r.Columns(), safe: on.SafeCSV}
+		return p, p.line(fieldNames(r.Columns(), on.SafeCSV))
 	case FormatJSON, FormatJSONL:
 		p := &jsonPrinter{out: out, columns: r.Columns(), object: r.Object, array: f == FormatJSON && !r.Record}
 		return p, nil
@@ -190,7 +182,7 @@ func (p *csvPrinter) row(values []kv.Value) error {
 	}
 	err := p.out.Write(fields)
 	p.out.Flush()
-	return firstError(err, p.out.Error())
+	return cmp.Or(err, p.out.Error())
 }
 
 func (p *csvPrinter) end() error {

@@ -1,4 +1,4 @@
-package shell
+package print
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ func TestHighlight(t *testing.T) {
 		".mode csv":                                   ".mode csv",
 		"\xff $ é":                                    "\xff $ é",
 	} {
-		if got := names.Replace(highlight(text)); got != want {
+		if got := names.Replace(Highlight(text)); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
@@ -44,7 +44,7 @@ func FuzzHighlight(f *testing.F) {
 		if strings.Contains(text, "\x1b") {
 			return
 		}
-		if got := escapes.ReplaceAllString(highlight(text), ""); got != text {
+		if got := escapes.ReplaceAllString(Highlight(text), ""); got != text {
 			t.Fatalf("%q: got %q without its colours", text, got)
 		}
 	})
@@ -59,16 +59,16 @@ func TestTablesFitTheScreen(t *testing.T) {
 		{kv.StringValue("a-rather-long-identifier"), kv.StringValue("Reinforcement Learning"), kv.StringValue(long), kv.FloatValue(0.123456)},
 		{kv.StringValue("b"), kv.StringValue("Theory"), kv.StringValue("short"), {}},
 	}
-	print := func(on *screen) []string {
+	print := func(on *Screen) []string {
 		var out bytes.Buffer
-		if _, err := render(&out, query.NewTable(columns, rows), FormatTable, on); err != nil {
+		if _, err := RenderOn(&out, query.NewTable(columns, rows), FormatTable, on); err != nil {
 			t.Fatal(err)
 		}
 		return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	}
 	const whole = 24 + 22 + 20*9 + 8 + 3*2 // cells
 	for _, width := range []int{60, 80, 81, 120, 1000} {
-		on := &screen{width: width}
+		on := &Screen{Width: width}
 		lines := print(on)
 		widest := 0
 		for _, line := range lines {
@@ -77,15 +77,15 @@ func TestTablesFitTheScreen(t *testing.T) {
 		if want := min(width, whole); widest != want {
 			t.Errorf("on %d cells: the table takes %d, want %d:\n%s", width, widest, want, strings.Join(lines, "\n"))
 		}
-		if cut := width < whole; on.cut != cut {
-			t.Errorf("on %d cells: cut is %v, want %v", width, on.cut, cut)
+		if cut := width < whole; on.Cut != cut {
+			t.Errorf("on %d cells: cut is %v, want %v", width, on.Cut, cut)
 		}
 		all := strings.Join(lines, "\n")
 		if !strings.Contains(all, "a-rather-long-identifier") || !strings.Contains(all, "0.123456") {
 			t.Errorf("on %d cells an id or a number is cut:\n%s", width, all)
 		}
 	}
-	on := &screen{width: 10, coloured: true}
+	on := &Screen{Width: 10, coloured: true}
 	lines := print(on)
 	if want := "\x1b[1mid\x1b[0m                        \x1b[1mlabel\x1b[0m     \x1b[1mtitle\x1b[0m        \x1b[1mscore\x1b[0m"; lines[0] != want {
 		t.Errorf("head of a table that cannot fit:\ngot  %q\nwant %q", lines[0], want)
@@ -94,7 +94,7 @@ func TestTablesFitTheScreen(t *testing.T) {
 		t.Errorf("row of a table that cannot fit:\ngot  %q\nwant %q", lines[2], want)
 	}
 	var out bytes.Buffer
-	if _, err := render(&out, query.NewTable(columns, rows), FormatCSV, &screen{width: 10, coloured: true}); err != nil || strings.Contains(out.String(), "\x1b") {
+	if _, err := RenderOn(&out, query.NewTable(columns, rows), FormatCSV, &Screen{Width: 10, coloured: true}); err != nil || strings.Contains(out.String(), "\x1b") {
 		t.Errorf("csv on a screen: got %q, %v, want no colours", out.String(), err)
 	}
 }

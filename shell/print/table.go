@@ -1,7 +1,8 @@
-package shell
+package print
 
 import (
 	"bufio"
+	"cmp"
 	"strings"
 
 	"github.com/rivo/uniseg"
@@ -27,7 +28,7 @@ const leastColumn = 8
 type tablePrinter struct {
 	out      *bufio.Writer
 	columns  []query.ColumnInfo
-	screen   *screen
+	screen   *Screen
 	headless bool
 	waiting  [][]string
 	widths   []int // nil until measured
@@ -37,7 +38,7 @@ type tablePrinter struct {
 func (p *tablePrinter) row(values []kv.Value) error {
 	cells := make([]string, len(values))
 	for i, v := range values {
-		cells[i] = escapeControls(brief(v))
+		cells[i] = EscapeControls(Brief(v))
 	}
 	if p.widths != nil {
 		return p.line(cells, paintNothing)
@@ -61,7 +62,7 @@ func (p *tablePrinter) measure() error {
 	p.widths = make([]int, len(p.columns))
 	p.narrowed = make([]bool, len(p.columns))
 	for i, c := range p.columns {
-		head[i] = escapeControls(c.Name)
+		head[i] = EscapeControls(c.Name)
 		if !p.headless {
 			p.widths[i] = uniseg.StringWidth(head[i])
 		}
@@ -71,11 +72,11 @@ func (p *tablePrinter) measure() error {
 	}
 	p.fit()
 	for i, width := range p.widths {
-		p.widths[i] = min(width, max(widestColumn, p.screen.width))
+		p.widths[i] = min(width, max(widestColumn, p.screen.Width))
 		rule[i] = strings.Repeat("-", p.widths[i])
 	}
 	if !p.headless {
-		if err := firstError(p.line(head, paintHeader), p.line(rule, paintRule)); err != nil {
+		if err := cmp.Or(p.line(head, paintHeader), p.line(rule, paintRule)); err != nil {
 			return err
 		}
 	}
@@ -94,7 +95,7 @@ func (p *tablePrinter) fit() {
 	for _, width := range p.widths {
 		total += width
 	}
-	for p.screen.width > 0 && !p.headless && total > p.screen.width {
+	for p.screen.Width > 0 && !p.headless && total > p.screen.Width {
 		widest := -1
 		for i, c := range p.columns {
 			if isNumeric(c.Kind) || c.Name == "id" || p.widths[i] <= leastColumn {
@@ -120,7 +121,7 @@ func (p *tablePrinter) line(cells []string, colour paint) error {
 		width := uniseg.StringWidth(cell)
 		if p.narrowed[i] && width > p.widths[i] {
 			cell, width = cutToWidth(cell, p.widths[i])
-			p.screen.cut = true
+			p.screen.Cut = true
 		}
 		pad := max(0, p.widths[i]-width)
 		if isNumeric(p.columns[i].Kind) {
@@ -172,7 +173,7 @@ func markdownLine(cells []string) string { return "| " + strings.Join(cells, " |
 func (p *markdownPrinter) row(values []kv.Value) error {
 	cells := make([]string, len(values))
 	for i, v := range values {
-		cells[i] = escapeMarkdown(brief(v))
+		cells[i] = escapeMarkdown(Brief(v))
 	}
 	_, err := p.out.WriteString(markdownLine(cells))
 	return err
@@ -182,7 +183,7 @@ func (p *markdownPrinter) end() error { return nil }
 
 var markdownEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "*", `\*`, "`", "\\`", "\r\n", "<br>", "\n", "<br>")
 
-func escapeMarkdown(s string) string { return escapeControls(markdownEscapes.Replace(s)) }
+func escapeMarkdown(s string) string { return EscapeControls(markdownEscapes.Replace(s)) }
 
 // A linePrinter writes a line a value, behind the name of its column.
 type linePrinter struct {
@@ -197,8 +198,8 @@ func newLinePrinter(out *bufio.Writer, columns []query.ColumnInfo) *linePrinter 
 	widest := 0
 	for _, c := range columns {
 		p.kinds = append(p.kinds, c.Kind)
-		p.names = append(p.names, escapeControls(c.Name))
-		widest = max(widest, uniseg.StringWidth(escapeControls(c.Name)))
+		p.names = append(p.names, EscapeControls(c.Name))
+		widest = max(widest, uniseg.StringWidth(EscapeControls(c.Name)))
 	}
 	for i, name := range p.names {
 		p.names[i] = strings.Repeat(" ", widest-uniseg.StringWidth(name)) + name
@@ -212,7 +213,7 @@ func (p *linePrinter) row(values []kv.Value) (err error) {
 	}
 	p.rows++
 	for i, v := range values {
-		_, err = p.out.WriteString(strings.TrimRight(p.names[i]+" = "+escapeControls(query.Exact(v, p.kinds[i])), " ") + "\n")
+		_, err = p.out.WriteString(strings.TrimRight(p.names[i]+" = "+EscapeControls(query.Exact(v, p.kinds[i])), " ") + "\n")
 	}
 	return err
 }

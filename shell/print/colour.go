@@ -1,4 +1,4 @@
-package shell
+package print
 
 import (
 	"os"
@@ -9,33 +9,32 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// A screen is what answers are printed on. The zero value is no terminal: a file or a pipe.
-type screen struct {
+// A Screen is what answers are printed on. The zero value is no terminal: a file or a pipe.
+type Screen struct {
 	terminal bool // which obeys the control characters that it is sent
-	safeCSV  bool // texts of csv and tsv are SafeTexts
-	width    int  // in cells; 0 has no end
-	height   int  // in lines; 0 has no end
+	SafeCSV  bool // texts of csv and tsv are SafeTexts
+	Width    int  // in cells; 0 has no end
+	Height   int  // in lines; 0 has no end
 	coloured bool
-	cut      bool // set where a value did not fit
+	Cut      bool // set where a value did not fit
 }
 
-// screenOf is the terminal that a stream leads to, if it does.
-func screenOf(stream any) *screen {
+// ScreenOf describes the terminal that a stream leads to. A stream that leads to none has the zero Screen.
+func ScreenOf(stream any) *Screen {
 	file, ok := stream.(*os.File)
-	if !ok || !isTerminal(stream) {
-		return &screen{}
+	if !ok || !IsTerminal(stream) {
+		return &Screen{}
 	}
 	width, height, err := term.GetSize(int(file.Fd()))
 	if err != nil {
 		width, height = 0, 0
 	}
-	return &screen{terminal: true, width: width, height: height, coloured: takesColour(stream)}
+	return &Screen{terminal: true, Width: width, Height: height, coloured: TakesColour(stream)}
 }
 
-// takesColour reports whether a stream leads to a terminal that shows colours, to somebody who wants any
-// (https://no-color.org).
-func takesColour(stream any) bool {
-	return isTerminal(stream) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+// TakesColour reports whether a stream leads to a terminal that shows colours, and the user wants colours (https://no-color.org).
+func TakesColour(stream any) bool {
+	return IsTerminal(stream) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
 // A paint is the escape sequence of a way to write on a terminal.
@@ -56,17 +55,17 @@ const (
 )
 
 // paint returns a text with the escape sequences that paint it, where the screen has colours.
-func (s *screen) paint(colour paint, text string) string {
+func (s *Screen) paint(colour paint, text string) string {
 	if !s.coloured || colour == paintNothing || text == "" {
 		return text
 	}
 	return string(colour) + text + paintEnd
 }
 
-// highlight paints the keywords, texts, numbers and comments of typed statements.
-func highlight(text string) string {
+// Highlight paints the keywords, texts, numbers and comments of typed statements.
+func Highlight(text string) string {
 	var out strings.Builder
-	on := &screen{coloured: true}
+	on := &Screen{coloured: true}
 	for piece := range query.Pieces(text) {
 		out.WriteString(on.paint(paints[piece.Kind], piece.Text))
 	}
@@ -75,4 +74,10 @@ func highlight(text string) string {
 
 var paints = map[query.PieceKind]paint{
 	query.PlainPiece: paintNothing, query.KeywordPiece: paintKeyword, query.TextPiece: paintText, query.NumberPiece: paintNumber, query.CommentPiece: paintComment,
+}
+
+// IsTerminal reports whether a stream is a terminal.
+func IsTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }

@@ -1,4 +1,4 @@
-package shell
+package print
 
 import (
 	"io"
@@ -12,14 +12,14 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// escapeControls writes characters that would move the cursor or hide text as \n, \x1b or \u202e, and bytes that are no
-// character as \x9b.
-func escapeControls(s string) string { return escape(s, "") }
+// EscapeControls writes characters that move the cursor or hide text as escapes such as \n, \x1b and \u202e, and bytes that are no
+// character as escapes such as \x9b.
+func EscapeControls(s string) string { return escape(s, "") }
 
-// escapeLines is escapeControls for a text of several lines.
-func escapeLines(s string) string { return escape(s, "\n") }
+// EscapeLines is EscapeControls for a text of several lines: it leaves the ends of lines.
+func EscapeLines(s string) string { return escape(s, "\n") }
 
-// escape is escapeControls without the characters kept.
+// escape is EscapeControls without the characters kept.
 func escape(s, kept string) string {
 	const joiner = '\u200d' // holds an emoji of several people together
 	odd := func(r rune, size int) bool {
@@ -69,21 +69,27 @@ func (w *escapeWriter) Write(p []byte) (int, error) {
 
 // end writes the beginning of a character that nothing ended.
 func (w *escapeWriter) end() error {
-	_, err := io.WriteString(w.out, escapeControls(string(w.rest)))
+	_, err := io.WriteString(w.out, EscapeControls(string(w.rest)))
 	w.rest = nil
 	return err
 }
 
-// SafeText puts an apostrophe before a text that a spreadsheet would take for a formula: one that begins with =, +, -, @,
-// a tab or a return and is no number. Whether an apostrophe was there before cannot be told afterwards.
+// SafeText puts an apostrophe before a text that a spreadsheet would take for a formula: a text that is no number and begins with
+// =, +, -, @, a tab or a return. Afterwards nobody can tell whether an apostrophe was there before.
 func SafeText(text string) string {
 	if text == "" || !strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return text
 	}
-	if _, isNumber := parseNumber([]byte(text)); isNumber {
+	if isNumber(text) {
 		return text
 	}
 	return "'" + text
+}
+
+// isNumber reports whether a text is a decimal number. strconv alone would also take 0x1p-2, 1_000, NaN and Inf.
+func isNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil && strings.Trim(text, "0123456789+-.eE") == ""
 }
 
 // fieldText is a value in csv or tsv.

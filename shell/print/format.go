@@ -1,4 +1,4 @@
-package shell
+package print
 
 import (
 	"fmt"
@@ -30,37 +30,38 @@ const (
 	FormatLine
 )
 
-var formatNames = []string{"table", "csv", "tsv", "json", "jsonl", "markdown", "line"}
+// FormatNames are the names of the formats, in the order of their numbers.
+var FormatNames = []string{"table", "csv", "tsv", "json", "jsonl", "markdown", "line"}
 
-// String is the name that ParseFormat takes.
+// String returns the name that ParseFormat takes.
 func (f Format) String() string {
-	if int(f) < len(formatNames) {
-		return formatNames[f]
+	if int(f) < len(FormatNames) {
+		return FormatNames[f]
 	}
 	return "format" + strconv.Itoa(int(f))
 }
 
 // ParseFormat finds a format by name: table, csv, tsv, json, jsonl, markdown or line.
 func ParseFormat(name string) (Format, error) {
-	for i, known := range formatNames {
+	for i, known := range FormatNames {
 		if strings.EqualFold(name, known) {
 			return Format(i), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown format %q, want %s%s", name, wording.AnyOf(formatNames), wording.DidYouMean(name, formatNames))
+	return 0, fmt.Errorf("unknown format %q, want %s%s", name, wording.AnyOf(FormatNames), wording.DidYouMean(name, FormatNames))
 }
 
 // MarshalText writes the name.
 func (f Format) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
-// UnmarshalText is ParseFormat.
+// UnmarshalText reads a name, as ParseFormat does.
 func (f *Format) UnmarshalText(name []byte) (err error) {
 	*f, err = ParseFormat(string(name))
 	return err
 }
 
-// brief writes a value for reading: floats to six digits.
-func brief(v kv.Value) string {
+// Brief prints a value for reading, floats to six digits.
+func Brief(v kv.Value) string {
 	if v.Kind() != kv.KindFloat {
 		return v.String()
 	}
