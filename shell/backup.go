@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
@@ -41,7 +42,7 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 	if err := c.apply(); err != nil {
 		return err
 	}
-	if c.File == "-" && isTerminal(s.out) {
+	if c.File == "-" && print.IsTerminal(s.out) {
 		return usagef("backup: want standard output in a file or a pipe, not on a terminal")
 	}
 	if info, err := os.Stat(c.File); err == nil && info.Mode().IsRegular() {
@@ -62,7 +63,7 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 	began := time.Now()
 	var info kv.BackupInfo
 	err = withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
-		return writeFileOf(ctx, backupMode, c.File, s.out, func(out *outFile) (err error) {
+		return s.writeFileOf(backupMode, c.File, func(out *bufio.Writer) (err error) {
 			info, err = store.Backup(ctx, out, opt)
 			return err
 		})

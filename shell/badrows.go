@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bufio"
 	"context"
 	"encoding/binary"
 	"encoding/csv"
@@ -260,7 +261,7 @@ func (b *badRows) write(ctx context.Context, path string, s *streams) error {
 		return nil
 	}
 	stopped := b.skipped.rows > b.limit
-	return s.writeFile(path, func(out *outFile) error {
+	return s.writeFile(path, func(out *bufio.Writer) error {
 		w := csv.NewWriter(out)
 		if err := w.Write([]string{"file", "line", "value", "reason"}); err != nil {
 			return err

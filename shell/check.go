@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // checkCommand verifies a store, and repairs it where it is asked to.
@@ -72,7 +74,7 @@ func (c *checkCommand) Run(ctx context.Context, s *streams) error {
 	}
 	if !c.Repair {
 		return fmt.Errorf("%s has %s; restore a backup, or run %s check %s --repair",
-			c.DB, countText(problems, "problem", "problems"), s.program, shellWord(c.DB))
+			c.DB, wording.Count(problems, "problem", "problems"), s.program, shellWord(c.DB))
 	}
 	return c.repair(ctx, s, problems)
 }
@@ -114,7 +116,7 @@ func (c *checkCommand) check(ctx context.Context, s *streams) (problems int, err
 func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) error {
 	if !c.Yes {
 		question := fmt.Sprintf("Repair %s, which has %s? What cannot be made again is taken out.",
-			c.DB, countText(problems, "problem", "problems"))
+			c.DB, wording.Count(problems, "problem", "problems"))
 		yes, err := s.confirm(ctx, question)
 		if err != nil {
 			return err
@@ -138,11 +140,11 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 		return leaving(err, "%s is repaired, and was not checked again to the end", c.DB)
 	}
 	if left > 0 {
-		return fmt.Errorf("%s has %s left after %s; %s", c.DB, countText(left, "problem", "problems"),
-			countText(len(done), "repair", "repairs"), c.leftText(s, lost))
+		return fmt.Errorf("%s has %s left after %s; %s", c.DB, wording.Count(left, "problem", "problems"),
+			wording.Count(len(done), "repair", "repairs"), c.leftText(s, lost))
 	}
 	s.progress.clear()
-	_, err = s.printf("%s: no problems after %s\n%s: %s\n", c.DB, countText(len(done), "repair", "repairs"), c.DB, c.lossText(s, lost))
+	_, err = s.printf("%s: no problems after %s\n%s: %s\n", c.DB, wording.Count(len(done), "repair", "repairs"), c.DB, c.lossText(s, lost))
 	return err
 }
 
@@ -180,10 +182,10 @@ func (c *checkCommand) undo(ctx context.Context, s *streams) error {
 			return nil
 		}
 		question := fmt.Sprintf("Undo repair %d of %s? %s, %s, are put back, and the store has its problems again.",
-			last.Number, c.DB, countText(last.Files, "file", "files"), byteSize(last.Bytes))
+			last.Number, c.DB, wording.Count(last.Files, "file", "files"), byteSize(last.Bytes))
 		if commits > 0 {
 			question += fmt.Sprintf(" It was written to since: its last %s will be in %s only. To keep decisions made since, first run %s export %s decisions.",
-				countText(int(commits), "commit", "commits"), aside, s.program, shellWord(c.DB))
+				wording.Count(int(commits), "commit", "commits"), aside, s.program, shellWord(c.DB))
 		}
 		yes, err := s.confirm(ctx, question)
 		if err == nil && !yes {
@@ -196,7 +198,7 @@ func (c *checkCommand) undo(ctx context.Context, s *streams) error {
 	}
 	since := ""
 	if later > 0 {
-		since = fmt.Sprintf(", with the last %s, which the store no longer has", countText(int(later), "commit", "commits"))
+		since = fmt.Sprintf(", with the last %s, which the store no longer has", wording.Count(int(later), "commit", "commits"))
 	}
 	_, err = s.printf("%s: repair %d is undone; the files of the repaired store are in %s%s\n", c.DB, last.Number, aside, since)
 	return err
@@ -212,7 +214,7 @@ func (c *checkCommand) tell(s *streams, done []kv.Mend) error {
 		}
 		return nil
 	}
-	return s.writeFile(c.Report, func(f *outFile) error {
+	return s.writeFile(c.Report, func(f *bufio.Writer) error {
 		encoder := json.NewEncoder(f)
 		for _, m := range done {
 			if err := encoder.Encode(m); err != nil {

@@ -1,13 +1,13 @@
 package shell
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // cleanCommand scores a store.
@@ -83,7 +83,7 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 	if c.Expect != nil && c.Preset != string(cleaner.PresetDefault) {
 		return usagef("--expect with --preset %s: want preset default, whose scores are chances", c.Preset)
 	}
-	if err := firstError(c.apply(), c.check(), checkSampledHops(c.Diagonal, c.Hops)); err != nil {
+	if err := cmp.Or(c.apply(), c.check(), checkSampledHops(c.Diagonal, c.Hops)); err != nil {
 		return err
 	}
 	stages := new(stageLog)
@@ -99,10 +99,10 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 		return unreported(err, "%s is cleaned", c.DB)
 	}
 	if err != nil {
-		return leaving(advised(c.inFlags(err)), "%s has the scores it had before; the same command goes on from here", c.DB)
+		return leaving(wording.Advise(c.inFlags(err)), "%s has the scores it had before; the same command goes on from here", c.DB)
 	}
 	s.progress.clear()
-	if err := firstError(printRun(s, c.DB, run), stages.write(c.Stats, s), c.writeReport(ctx, s)); err != nil {
+	if err := cmp.Or(printRun(s, c.DB, run), stages.write(c.Stats, s), c.writeReport(ctx, s)); err != nil {
 		return unreported(err, "%s is cleaned", c.DB)
 	}
 	s.say("Next: %s shell %s -c 'suspects limit 20'", s.program, shellWord(c.DB))
@@ -134,70 +134,16 @@ func (c *cleanCommand) options(s *streams, stages *stageLog) cleaner.Options {
 	}
 }
 
-// wayToPredict is what to do about nodes without predictions.
-const wayToPredict = "run predict, which trains a classifier and predicts all nodes, or import --predictions of all nodes"
-
-// advised adds what to do where too few nodes are labelled to learn from, nodes have no predictions, or closed walks are
-// too many to count.
-func advised(err error) error {
-	if errors.Is(err, ops.ErrPrice) {
-		return fmt.Errorf("%w; take fewer --hops, or --diagonal sampled", err)
-	}
-	if errors.Is(err, cleaner.ErrMissingRows) {
-		return fmt.Errorf("%w; %s", err, wayToPredict)
-	}
-	if errors.Is(err, cleaner.ErrFewFittingNodes) {
-		return fmt.Errorf("%w; label more nodes, or put more of the labelled ones into the split val (import --splits)", err)
-	}
-	return err
-}
-
 // printRun says what a run found.
 func printRun(s *streams, db string, run *cleaner.Run) error {
 	_, err := s.printf("%s: %d of %d nodes scored, %d suspects above %.4g, %s, %.1f s\n",
-		db, run.Scored, run.Nodes, run.Suspects, run.Threshold, rateText(run), run.Seconds)
+		db, run.Scored, run.Nodes, run.Suspects, run.Threshold, wording.Rate(run), run.Seconds)
 	if err == nil && run.Diagonal == cleaner.DiagonalSampled {
 		_, err = s.printf("  diagonals from %d samples a node: standard errors of the features are %.2g on average, %.2g at most\n",
 			run.DiagonalSamples, run.MeanFeatureError, run.LargestFeatureError)
 	}
-	if grey := greyText(run); grey != "" {
+	if grey := wording.GreyZone(run); grey != "" {
 		s.say("%s", grey)
 	}
 	return err
-}
-
-// rateText says what rate of mislabels a run found, with its interval.
-func rateText(run *cleaner.Run) string {
-	switch {
-	case !run.HasInterval():
-		return "estimated mislabel rate " + percent(run.MislabelRate)
-	case expects(run) && run.Model.Calibration.Expect == run.MislabelRate:
-		return "mislabel rate " + percent(run.MislabelRate) + " as expected"
-	case expects(run):
-		return fmt.Sprintf("mislabel rate %s (90%%: %s to %s), where %s was expected before any decision",
-			percent(run.MislabelRate), percent(run.RateLow), percent(run.RateHigh), percent(run.Model.Calibration.Expect))
-	}
-	return fmt.Sprintf("estimated mislabel rate %s (90%%: %s to %s)", percent(run.MislabelRate), percent(run.RateLow), percent(run.RateHigh))
-}
-
-// expects says whether the rate of a run was expected.
-func expects(run *cleaner.Run) bool {
-	return run.Model != nil && run.Model.Calibration != nil && run.Model.Calibration.Expect > 0
-}
-
-// greyText says what lies in the grey zone of a run, and how to settle it; empty where nothing does.
-func greyText(run *cleaner.Run) string {
-	if run.Grey == 0 {
-		return ""
-	}
-	noun := "labels"
-	if run.Grey == 1 {
-		noun = "label"
-	}
-	text := fmt.Sprintf("grey zone: %d more %s (%s of all), with scores above %.2g, may be wrong or just hard to tell",
-		run.Grey, noun, percent(float64(run.Grey)/float64(run.Scored)), run.GreyFrom)
-	if run.Rescored > 0 {
-		return text
-	}
-	return text + "; to settle it, decide on the first suspects and rescore, or clean with --expect R"
 }

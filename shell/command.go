@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
@@ -98,7 +101,7 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 		kong.Exit(func(int) { exited = true }),
 		kong.Vars{
 			"version": version(),
-			"seed":    strconv.Itoa(defaultSeed),
+			"seed":    strconv.Itoa(query.DefaultSeed),
 			"methods": strings.Join(cleaner.MethodNames(), ", "),
 			"noises":  strings.Join(cleaner.NoiseKinds(), ", "),
 			"threads": strconv.Itoa(runtime.NumCPU()),
@@ -125,7 +128,7 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 	if err != nil {
 		return s.usage(parser, err)
 	}
-	if err = firstError(checkRepeated(parsed), checkFiles(parsed)); err == nil {
+	if err = cmp.Or(checkRepeated(parsed), checkFiles(parsed)); err == nil {
 		err = parsed.Run()
 	}
 	s.progress.clear()
@@ -205,12 +208,12 @@ func (s *streams) exitCode(ctx context.Context, command string, err error) int {
 func (s *streams) say(format string, args ...any) {
 	s.progress.clear()
 	// Where standard error cannot be written to there is nobody to be told.
-	_, _ = fmt.Fprintln(s.err, escapeLines(fmt.Sprintf(format, args...)))
+	_, _ = fmt.Fprintln(s.err, print.EscapeLines(fmt.Sprintf(format, args...)))
 }
 
 // printf writes to standard output what people should know of what was done: names of files and stores, and no data.
 func (s *streams) printf(format string, args ...any) (int, error) {
-	return fmt.Fprint(s.out, escapeLines(fmt.Sprintf(format, args...)))
+	return fmt.Fprint(s.out, print.EscapeLines(fmt.Sprintf(format, args...)))
 }
 
 // A usageError is a command line that cannot be meant.

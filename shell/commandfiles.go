@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 )
 
 // A commandFile is a file that a command line names.
@@ -124,7 +126,7 @@ func checkPlace(flag, path string) error {
 	if !info.IsDir() {
 		return fmt.Errorf("%s %s: %s is no directory: %w", flag, path, dir, fs.ErrInvalid)
 	}
-	if err := checkOutsideStores(path); err != nil {
+	if err := atomic.CheckOutsideStores(path); err != nil {
 		return fmt.Errorf("%s %w", flag, err)
 	}
 	return nil

@@ -19,6 +19,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
@@ -319,7 +320,7 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 		}
 	}
 	if d.hasTo && d.to != "" && !f.classes[d.to] {
-		return nil, f.errorf(line, "label", "got %q, which is no class of the store%s", shortText(d.to), didYouMean(d.to, f.tx.Classes()))
+		return nil, f.errorf(line, "label", "got %q, which is no class of the store%s", shortText(d.to), wording.DidYouMean(d.to, f.tx.Classes()))
 	}
 	return d, nil
 }

@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // BenchmarkReadDecisions reads a file with a decision about every node.
 func BenchmarkReadDecisions(b *testing.B) {
 	const nodes = 20_000
-	store := scoredStore(b, nodes)
+	store := papers.Scored(b, nodes)
 	var lines, table strings.Builder
 	fmt.Fprintln(&table, "id,label")
 	for v := range nodes {

@@ -17,6 +17,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // labelsNow lists the labels that differ from those of the papers, and all decisions, such as "p4 Theory accept".
@@ -24,8 +27,8 @@ func labelsNow(t *testing.T, store *kv.Store) []string {
 	t.Helper()
 	var now []string
 	err := store.View(func(tx *kv.Tx) error {
-		for _, p := range papers {
-			v, err := tx.Node(p.id)
+		for _, p := range papers.All {
+			v, err := tx.Node(p.ID)
 			if err != nil {
 				return err
 			}
@@ -37,8 +40,8 @@ func labelsNow(t *testing.T, store *kv.Store) []string {
 			if err != nil && !errors.Is(err, kv.ErrNoColumn) {
 				return err
 			}
-			if label.Str() != p.label || !decision.IsNull() {
-				now = append(now, strings.TrimSpace(fmt.Sprintf("%s %s %s", p.id, label.Str(), decision.Str())))
+			if label.Str() != p.Label || !decision.IsNull() {
+				now = append(now, strings.TrimSpace(fmt.Sprintf("%s %s %s", p.ID, label.Str(), decision.Str())))
 			}
 		}
 		return nil
@@ -168,7 +171,7 @@ func TestAdoptDecisions(t *testing.T) {
 		{name: "nothing", file: "d.jsonl", text: "\ufeff\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			store := cleanedStore(t)
+			store := papers.Cleaned(t)
 			if test.before != nil {
 				test.before(store)
 			}
@@ -194,7 +197,7 @@ func TestAdoptDecisions(t *testing.T) {
 
 // What is wrong with a file is said with its place, and nothing of it is decided.
 func TestBadDecisions(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	for _, test := range []struct{ file, text, want string }{
 		{"d.csv", "id,label\np4,Theory\nzz,Theory\n", `d.csv:3: column "id": got "zz", want the id of a node`},
 		{"d.csv", "label\nTheory\n", `d.csv:2: has no field "id"`},
@@ -247,7 +250,7 @@ func TestAdoptUnsureBehindAnotherDecision(t *testing.T) {
 	const text = `{"seq":1,"step":1,"id":"p4","decision":"relabel","from":"Systems","to":"Neural Nets"}
 {"seq":2,"step":2,"id":"p4","decision":"unsure","from":"Neural Nets","to":"Neural Nets"}
 `
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	for _, want := range []string{"p4 Neural Nets relabel", "p4 Neural Nets unsure"} {
 		if _, err := adopt(t, store, "d.jsonl", text); err != nil {
 			t.Fatal(err)
@@ -260,7 +263,7 @@ func TestAdoptUnsureBehindAnotherDecision(t *testing.T) {
 
 // What takes back a decision about a node that had no label has no label to give.
 func TestDecisionsTakenBackAboutUnlabelled(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	got, err := adopt(t, store, "d.jsonl", `{"seq":1,"id":"p4","decision":"relabel","from":null,"to":"Theory"}
 {"seq":2,"id":"p4","decision":"relabel","from":"Theory","to":null,"undoes":1}
 `)
@@ -272,7 +275,7 @@ func TestDecisionsTakenBackAboutUnlabelled(t *testing.T) {
 // A file whose decisions do not fit into the memory is taken like any other; one with too many about one node is refused
 // with the memory that would do.
 func TestDecisionsBeyondMemory(t *testing.T) {
-	store := scoredStore(t, 3000)
+	store := papers.Scored(t, 3000)
 	var text, one strings.Builder
 	text.WriteString("id,label,who\n")
 	one.WriteString("id,label\n")
@@ -305,12 +308,12 @@ func TestDecisionsBeyondMemory(t *testing.T) {
 // decisionsOf exports the history of a store as lines.
 func decisionsOf(t *testing.T, store *kv.Store) string {
 	t.Helper()
-	result, err := Query(t.Context(), store, "history")
+	result, err := query.Query(t.Context(), store, "history")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	if _, err := Render(&text, result, FormatJSONL); err != nil {
+	if _, err := print.Render(&text, result, print.FormatJSONL); err != nil {
 		t.Fatal(err)
 	}
 	return text.String()
@@ -321,7 +324,7 @@ func decisionsOf(t *testing.T, store *kv.Store) string {
 // that was made later stays.
 func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 	at := func(day int) time.Time { return time.Date(2026, 5, day, 12, 0, 0, 1000, time.UTC) }
-	ann, bob := cleanedStore(t), cleanedStore(t)
+	ann, bob := papers.Cleaned(t), papers.Cleaned(t)
 	decideNow(t, ann, at(3), "p4", decide.Accept, "")
 	decideNow(t, ann, at(9), "p1", decide.Reject, "")
 	decideNow(t, ann, at(11), "s1", decide.Reject, "")
@@ -363,7 +366,7 @@ func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 		return lines
 	}
 	for _, order := range [][]string{{"ann", "bob"}, {"bob", "ann"}} {
-		store := cleanedStore(t)
+		store := papers.Cleaned(t)
 		before := store.Counters()
 		for _, name := range order {
 			if _, err := adopt(t, store, name+".jsonl", files[name]); err != nil {
@@ -376,7 +379,7 @@ func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 		if got := inForce(store); !slices.Equal(got, want) {
 			t.Errorf("%v: got %q, want %q", order, got, want)
 		}
-		other := cleanedStore(t)
+		other := papers.Cleaned(t)
 		if _, err := adopt(t, other, "all.jsonl", decisionsOf(t, store)); err != nil {
 			t.Fatal(err)
 		}
@@ -384,7 +387,7 @@ func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 			t.Errorf("%v, from there to another store: got %q, want %q", order, got, want)
 		}
 	}
-	together := cleanedStore(t)
+	together := papers.Cleaned(t)
 	if _, err := adopt(t, together, "all.jsonl", files["bob"]+files["ann"]); err != nil {
 		t.Fatal(err)
 	}
@@ -395,14 +398,14 @@ func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 
 // A file is taken as a whole: what cannot be written takes the rest with it.
 func TestAdoptDecisionsAtOnce(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	path := filepath.Join(t.TempDir(), "d.csv")
 	text := "id,label,time\np1,Systems,2026-01-02T00:00:00Z\np2,Systems,2026-01-03T00:00:00Z\np3,Systems,2026-01-01T00:00:00Z\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("x", decide.MaxWho+1)
-	if _, err := adoptDecisions(t.Context(), store, path, long, 1<<20, &streams{err: new(bytes.Buffer)}, lossTaken); !errors.Is(err, decide.ErrOptions) {
+	if _, err := adoptDecisions(t.Context(), store, path, long, 1<<20, &streams{err: new(bytes.Buffer)}, lossTaken); !errors.Is(err, cleaner.ErrOptions) {
 		t.Errorf("who is too long: got error %v, want ErrOptions", err)
 	}
 	if got := labelsNow(t, store); got != nil {
@@ -419,7 +422,7 @@ func FuzzDecisions(f *testing.F) {
 	f.Add(`{"id":"p4","decision":"accept","from":"Systems","to":"Theory","seq":1,"undoes":1,"time":"2026-01-01T00:00:00Z"}`)
 	f.Add("{\"id\":\"p1\",\"label\":null}\n\n{\"id\":1e999,\"label\":\"\\ud800\"}")
 	f.Add(`{"id":"p1","label":[],"decision":{}}`)
-	store := cleanedStore(f)
+	store := papers.Cleaned(f)
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text string) {
 		path := filepath.Join(dir, "d.jsonl")

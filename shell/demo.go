@@ -10,6 +10,9 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // demoCommand does the whole job on a made-up graph.
@@ -36,7 +39,7 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 	}
 	c.Dir = filepath.Clean(c.Dir)
 	files := c.Dir + ".files"
-	if err := checkOutsideStores(c.Dir); err != nil {
+	if err := atomic.CheckOutsideStores(c.Dir); err != nil {
 		return err
 	}
 	if err := c.clear(files); err != nil {
@@ -127,16 +130,16 @@ func (g *demoGraph) planted() map[string]bool {
 
 // show prints the first suspects, judges all of them by what was planted, and says what to try next.
 func (c *demoCommand) show(ctx context.Context, store *kv.Store, graph *demoGraph, s *streams) error {
-	const query = "suspects limit 10"
-	s.echo("shell", c.Dir, "-c", query)
-	result, err := Query(ctx, store, query)
+	const first = "suspects limit 10"
+	s.echo("shell", c.Dir, "-c", first)
+	result, err := query.Query(ctx, store, first)
 	if err != nil {
 		return err
 	}
-	if _, err := Render(s.out, result, FormatTable); err != nil {
+	if _, err := print.Render(s.out, result, print.FormatTable); err != nil {
 		return err
 	}
-	suspects, err := Query(ctx, store, "suspects return id")
+	suspects, err := query.Query(ctx, store, "suspects return id")
 	if err != nil {
 		return err
 	}

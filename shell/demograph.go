@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 )
 
 // A demoGraph is a citation-like graph made up for the demo: papers of one field mostly cite papers of their field and
@@ -156,7 +158,7 @@ func (g *demoGraph) write(dir string) error {
 		},
 		"features.csv": g.writeFeatures,
 	} {
-		err := writeFile(context.Background(), filepath.Join(dir, name), io.Discard, func(out *outFile) error {
+		err := atomic.WriteFile(context.Background(), filepath.Join(dir, name), newFileMode, func(out *bufio.Writer) error {
 			content(out) // the buffer keeps the first error for its Flush
 			return nil
 		})

@@ -11,6 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
@@ -24,7 +27,7 @@ type dotCommand struct {
 
 var dotCommands = []dotCommand{
 	{".help", ".help [STATEMENT]", "what can be asked, or more about one statement", nil},
-	{".mode", ".mode [FORMAT]", "print or set the output format: " + strings.Join(formatNames, ", "), formatNames},
+	{".mode", ".mode [FORMAT]", "print or set the output format: " + strings.Join(print.FormatNames, ", "), print.FormatNames},
 	{".output", ".output [FILE]", "write answers to a file; stdout or nothing brings them back", []string{"stdout"}},
 	{".pager", ".pager [on|off]", "show long answers through $PAGER, or less, at the prompt", []string{"on", "off"}},
 	{".quit", ".quit", "leave", nil},
@@ -33,8 +36,8 @@ var dotCommands = []dotCommand{
 }
 
 // dot runs a dot command.
-func (s *session) dot(ctx context.Context, at step) error {
-	word, argument, _ := strings.Cut(strings.TrimSpace(at.text), " ")
+func (s *session) dot(ctx context.Context, at query.Step) error {
+	word, argument, _ := strings.Cut(strings.TrimSpace(at.Text), " ")
 	argument = strings.TrimSuffix(strings.TrimSpace(argument), ";")
 	switch strings.TrimSuffix(word, ";") {
 	case ".help":
@@ -44,7 +47,7 @@ func (s *session) dot(ctx context.Context, at step) error {
 			s.say(s.format.String())
 			return nil
 		}
-		format, err := ParseFormat(argument)
+		format, err := print.ParseFormat(argument)
 		if err == nil {
 			s.format = format
 		}
@@ -67,7 +70,7 @@ func (s *session) dot(ctx context.Context, at step) error {
 	for _, c := range dotCommands {
 		names = append(names, c.name)
 	}
-	return fmt.Errorf("unknown command %s%s (commands: %s)", word, didYouMean(word, names), strings.Join(names, ", "))
+	return fmt.Errorf("unknown command %s%s (commands: %s)", word, wording.DidYouMean(word, names), strings.Join(names, ", "))
 }
 
 // turn turns a setting on or off, or over where the argument is neither.
@@ -130,17 +133,17 @@ func openScript(ctx context.Context, path string) (*stream.File, error) {
 func (s *session) help(of string) error {
 	var page strings.Builder
 	if of != "" {
-		for _, m := range manual {
-			if strings.EqualFold(m.name, of) {
-				fmt.Fprintf(&page, "%s\n\n%s.\n\n%s\n\nExample:\n    %s\n", m.usage, sentence(m.summary), m.text, m.example)
+		for _, m := range query.Manual() {
+			if strings.EqualFold(m.Name, of) {
+				fmt.Fprintf(&page, "%s\n\n%s.\n\n%s\n\nExample:\n    %s\n", m.Usage, wording.Sentence(m.Summary), m.Text, m.Example)
 				return s.printText(page.String())
 			}
 		}
-		return fmt.Errorf("unknown statement %s%s (statements: %s)", of, didYouMean(of, statementNames()), strings.Join(statementNames(), ", "))
+		return fmt.Errorf("unknown statement %s%s (statements: %s)", of, wording.DidYouMean(of, query.StatementNames()), strings.Join(query.StatementNames(), ", "))
 	}
 	page.WriteString("Statements end with a semicolon; at the prompt a line that is a whole statement needs none.\n\n")
-	for _, m := range manual {
-		fmt.Fprintf(&page, "  %-10s %s\n", m.name, m.summary)
+	for _, m := range query.Manual() {
+		fmt.Fprintf(&page, "  %-10s %s\n", m.Name, m.Summary)
 	}
 	page.WriteString("\n")
 	for _, c := range dotCommands {
@@ -157,6 +160,3 @@ func (s *session) printText(text string) error {
 		return err
 	})
 }
-
-// sentence begins a text with a capital letter.
-func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

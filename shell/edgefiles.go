@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -69,7 +70,7 @@ func readEdges(ctx context.Context, in edgesFile, loader *kv.Loader, r reading) 
 	}
 	edges, err = in.read(ctx, writers, r)
 	for _, w := range writers {
-		err = firstError(err, w.Close())
+		err = cmp.Or(err, w.Close())
 	}
 	return edges, in.offset(), err
 }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // estimateCommand says what import and clean would take.
@@ -65,11 +67,11 @@ func (c *estimateCommand) check() error {
 	case given && !c.Directed && c.Direction != kv.Both:
 		return usagef("--direction %s: want --directed with it", c.Direction)
 	}
-	return firstError(checkHops(c.Hops), checkSampledHops(c.Diagonal, c.Hops))
+	return cmp.Or(checkHops(c.Hops), checkSampledHops(c.Diagonal, c.Hops))
 }
 
 func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), c.check()); err != nil {
+	if err := cmp.Or(c.apply(), c.check()); err != nil {
 		return err
 	}
 	p := &projection{s: s, resources: c.resources, textIDs: c.IDs == "text"}
@@ -99,7 +101,7 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 		e, err = &estimate{Notes: p.notes, Memory: int64(c.Memory), Least: c.least(small.Least)}, nil
 	}
 	if err != nil {
-		return advised(err)
+		return wording.Advise(err)
 	}
 	e.Fits = e.Refused == "" && e.Least <= int64(c.Memory)
 	s.progress.clear()
@@ -351,7 +353,7 @@ func (p *projection) project(ctx context.Context, dir string) (*estimate, error)
 		Temporary: p.clean.TemporaryBytes, Calibration: c.String(),
 	}
 	if refused := p.clean.Refused(); refused != nil {
-		e.Refused = advised(refused).Error()
+		e.Refused = wording.Advise(refused).Error()
 	}
 	adjacency := int64(0)
 	if p.load != nil {

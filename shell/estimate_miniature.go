@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,9 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // The size of the larger miniature at most, so that it takes a second or two.
@@ -146,7 +149,7 @@ func (p *projection) runMiniature(ctx context.Context, dir string, part float64)
 	if err := p.importMiniature(ctx, files, db, m); err != nil {
 		return nil, err
 	}
-	if m.storeBytes, err = diskBytes(db); err != nil {
+	if m.storeBytes, err = query.DiskBytes(db); err != nil {
 		return nil, err
 	}
 	if files.Predictions == "" {
@@ -165,7 +168,7 @@ func (p *projection) runMiniature(ctx context.Context, dir string, part float64)
 	if err != nil {
 		return nil, err
 	}
-	after, err := diskBytes(db)
+	after, err := query.DiskBytes(db)
 	m.cleanBytes = after - m.storeBytes
 	m.storeBytes -= adjacency
 	return m, err
@@ -401,13 +404,13 @@ func (w *miniatureWriter) writeMatrix(path string, shape fileShape, fill func(v 
 	row := make([]float32, shape.columns)
 	if !shape.table {
 		path += ".npy"
-		return path, writeFile(context.Background(), path, io.Discard, func(file *outFile) error {
+		return path, atomic.WriteFile(context.Background(), path, newFileMode, func(file *bufio.Writer) error {
 			out, err := npy.NewWriter(file, w.nodes, shape.columns)
 			for v := 0; v < w.nodes && err == nil; v++ {
 				fill(v, row)
 				err = out.Write(row)
 			}
-			return firstError(err, out.Close())
+			return cmp.Or(err, out.Close())
 		})
 	}
 	path += ".csv"
@@ -430,8 +433,8 @@ func (w *miniatureWriter) writeMatrix(path string, shape fileShape, fill func(v 
 }
 
 func writeLines(path string, write func(out *bufio.Writer)) error {
-	return writeFile(context.Background(), path, io.Discard, func(out *outFile) error {
-		write(out.Writer)
+	return atomic.WriteFile(context.Background(), path, newFileMode, func(out *bufio.Writer) error {
+		write(out)
 		return nil // Flush has the error
 	})
 }

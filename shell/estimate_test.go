@@ -14,6 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // graphText is the files of a graph whose degrees fall from node to node.
@@ -113,7 +114,7 @@ func TestEstimateOfTheDisk(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	before := estimated(t, "--nodes", "nodes.csv", "--edges", "edges.csv", "--hops", "2")
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
-	got, err := diskBytes("g")
+	got, err := query.DiskBytes("g")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // evalCommand measures methods on injected noise.
@@ -80,7 +82,7 @@ An evaluation that was interrupted or killed goes on after its last finished rep
 }
 
 func (c *evalCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), c.check()); err != nil {
+	if err := cmp.Or(c.apply(), c.check()); err != nil {
 		return err
 	}
 	stages := new(stageLog)
@@ -105,9 +107,9 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	}
 	if err != nil {
 		if kept := opt.Checkpoint; kept != nil && kept.Kept > 0 {
-			return leaving(advised(c.inFlags(err)), "%d finished repeats are kept, and the same command goes on after them", kept.Kept)
+			return leaving(wording.Advise(c.inFlags(err)), "%d finished repeats are kept, and the same command goes on after them", kept.Kept)
 		}
-		return leaving(advised(c.inFlags(err)), "nothing was written")
+		return leaving(wording.Advise(c.inFlags(err)), "nothing was written")
 	}
 	return unreported(stages.write(c.Stats, s), "the evaluation is finished")
 }
@@ -144,7 +146,7 @@ func (c *evalCommand) options(s *streams, stages *stageLog) (opt cleaner.EvalOpt
 	for _, method := range c.Method {
 		if !slices.Contains(cleaner.MethodNames(), method) {
 			return opt, usagef("eval: --method %s: want one of %s%s", method, strings.Join(cleaner.MethodNames(), ", "),
-				didYouMean(method, cleaner.MethodNames()))
+				wording.DidYouMean(method, cleaner.MethodNames()))
 		}
 	}
 	switch {
@@ -177,7 +179,7 @@ func (c *evalCommand) options(s *streams, stages *stageLog) (opt cleaner.EvalOpt
 	case c.Split != "" && len(c.Predictions) > 0:
 		return opt, usagef("eval: --predictions want the split that they were made with, got --split, which draws one: give --splits")
 	}
-	if err := firstError(checkPredictionClasses(c.PredictionClasses, c.Predictions...), c.parseSplit(&opt)); err != nil {
+	if err := cmp.Or(checkPredictionClasses(c.PredictionClasses, c.Predictions...), c.parseSplit(&opt)); err != nil {
 		return opt, err
 	}
 	opt.Checkpoint, err = c.checkpoint()

@@ -1,16 +1,21 @@
 package shell
 
 import (
+	"bufio"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"strconv"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // printEvaluation prints as table, json or csv.
@@ -24,15 +29,15 @@ func printEvaluation(out io.Writer, evaluation *cleaner.Evaluation, used *evalua
 			*cleaner.Evaluation
 		}{used, evaluation})
 	case "csv":
-		_, err = Render(out, evaluationRows(evaluation), FormatCSV)
+		_, err = print.Render(out, evaluationRows(evaluation), print.FormatCSV)
 	default:
-		if _, err = Render(out, evaluationSummary(evaluation), FormatTable); err != nil {
+		if _, err = print.Render(out, evaluationSummary(evaluation), print.FormatTable); err != nil {
 			return err
 		}
 		if _, err = fmt.Fprintln(out, ratesFound(evaluation)); err != nil {
 			return err
 		}
-		_, err = Render(out, evaluationBeyond(evaluation), FormatTable)
+		_, err = print.Render(out, evaluationBeyond(evaluation), print.FormatTable)
 	}
 	return err
 }
@@ -52,11 +57,11 @@ func figureAndSpread(method cleaner.MethodResult, of func(cleaner.MethodMetrics)
 
 // ratesFound is what the methods estimate the mislabel rate to be, and what it is.
 func ratesFound(evaluation *cleaner.Evaluation) string {
-	text := "Mislabel rate: " + percent(evaluation.Methods[0].Mean.TrueRate)
+	text := "Mislabel rate: " + wording.Percent(evaluation.Methods[0].Mean.TrueRate)
 	var estimates []string
 	for _, method := range evaluation.Methods {
 		if rate := method.Mean.EstimatedRate; rate != 0 {
-			estimates = append(estimates, method.Name+" "+percent(rate))
+			estimates = append(estimates, method.Name+" "+wording.Percent(rate))
 		}
 	}
 	if len(estimates) > 0 {
@@ -97,16 +102,20 @@ var evaluationMetrics = []struct {
 }
 
 // evaluationRows has a row for each repeat of each method, and its mean, standard deviation and p values.
-func evaluationRows(evaluation *cleaner.Evaluation) *Result {
-	columns := []ColumnInfo{{Name: "method", Kind: kv.KindString}, {Name: "repeat", Kind: kv.KindString}}
+func evaluationRows(evaluation *cleaner.Evaluation) *query.Result {
+	columns := []query.ColumnInfo{{Name: "method", Kind: kv.KindString}, {Name: "repeat", Kind: kv.KindString}}
 	for _, m := range evaluationMetrics {
-		columns = append(columns, ColumnInfo{Name: m.name, Kind: kv.KindFloat})
+		columns = append(columns, query.ColumnInfo{Name: m.name, Kind: kv.KindFloat})
 	}
 	var rows [][]kv.Value
 	add := func(method, repeat string, values cleaner.Metrics) {
 		row := []kv.Value{kv.StringValue(method), kv.StringValue(repeat)}
 		for _, m := range evaluationMetrics {
-			row = append(row, number(m.of(values)))
+			value := kv.FloatValue(m.of(values))
+			if math.IsNaN(value.Float()) {
+				value = kv.Value{}
+			}
+			row = append(row, value)
 		}
 		rows = append(rows, row)
 	}
@@ -120,7 +129,7 @@ func evaluationRows(evaluation *cleaner.Evaluation) *Result {
 			add(method.Name, "p", *method.P)
 		}
 	}
-	return inMemory(columns, rows)
+	return query.NewTable(columns, rows)
 }
 
 // summarized is how many of evaluationMetrics fit a line of a terminal.
@@ -128,17 +137,17 @@ const summarized = 6
 
 // evaluationSummary has a row for each method: mean ± standard deviation, and where methods are compared the p value of
 // the F1.
-func evaluationSummary(evaluation *cleaner.Evaluation) *Result {
-	columns := []ColumnInfo{{Name: "method", Kind: kv.KindString}}
+func evaluationSummary(evaluation *cleaner.Evaluation) *query.Result {
+	columns := []query.ColumnInfo{{Name: "method", Kind: kv.KindString}}
 	for _, m := range evaluationMetrics[:summarized] {
-		columns = append(columns, ColumnInfo{Name: m.name, Kind: kv.KindString})
+		columns = append(columns, query.ColumnInfo{Name: m.name, Kind: kv.KindString})
 	}
 	compared := false
 	for _, method := range evaluation.Methods {
 		compared = compared || method.P != nil
 	}
 	if compared {
-		columns = append(columns, ColumnInfo{Name: "p(f1)", Kind: kv.KindString})
+		columns = append(columns, query.ColumnInfo{Name: "p(f1)", Kind: kv.KindString})
 	}
 	rows := make([][]kv.Value, len(evaluation.Methods))
 	for i, method := range evaluation.Methods {
@@ -154,12 +163,12 @@ func evaluationSummary(evaluation *cleaner.Evaluation) *Result {
 			rows[i] = append(rows[i], p)
 		}
 	}
-	return inMemory(columns, rows)
+	return query.NewTable(columns, rows)
 }
 
 // evaluationBeyond has a row for each method: the F1 over other nodes than those of the test split, and what a reviewer
 // finds of the mislabels among these.
-func evaluationBeyond(evaluation *cleaner.Evaluation) *Result {
+func evaluationBeyond(evaluation *cleaner.Evaluation) *query.Result {
 	figures := []struct {
 		name string
 		of   func(cleaner.MethodMetrics) float64
@@ -171,9 +180,9 @@ func evaluationBeyond(evaluation *cleaner.Evaluation) *Result {
 		{"5%", func(m cleaner.MethodMetrics) float64 { return m.FoundAt.Percent5 }},
 		{"10%", func(m cleaner.MethodMetrics) float64 { return m.FoundAt.Percent10 }},
 	}
-	columns := []ColumnInfo{{Name: "method", Kind: kv.KindString}}
+	columns := []query.ColumnInfo{{Name: "method", Kind: kv.KindString}}
 	for _, figure := range figures {
-		columns = append(columns, ColumnInfo{Name: figure.name, Kind: kv.KindString})
+		columns = append(columns, query.ColumnInfo{Name: figure.name, Kind: kv.KindString})
 	}
 	rows := make([][]kv.Value, len(evaluation.Methods))
 	for i, method := range evaluation.Methods {
@@ -182,7 +191,7 @@ func evaluationBeyond(evaluation *cleaner.Evaluation) *Result {
 			rows[i] = append(rows[i], kv.StringValue(figureAndSpread(method, figure.of)))
 		}
 	}
-	return inMemory(columns, rows)
+	return query.NewTable(columns, rows)
 }
 
 // writingFlags calls evaluate, and writes what it measures to the file of --flags, where there is one:
@@ -194,7 +203,7 @@ func (c *evalCommand) writingFlags(tx *kv.Tx, opt *cleaner.EvalOptions, s *strea
 	if c.Flags == "" {
 		return evaluate()
 	}
-	return s.writeFile(c.Flags, func(out *outFile) error {
+	return s.writeFile(c.Flags, func(out *bufio.Writer) error {
 		w := csv.NewWriter(out)
 		err := w.Write([]string{"repeat", "method", "id", "true_label", "given_label", "score", "flagged"})
 		if err != nil {

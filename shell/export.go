@@ -1,6 +1,8 @@
 package shell
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +18,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // exportCommand writes what a store holds to a file.
@@ -67,11 +71,11 @@ transition: how often a node of the column's class is given the label of the row
 }
 
 func (c *exportCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), c.checkHops(), c.checkThreshold()); err != nil {
+	if err := cmp.Or(c.apply(), c.checkHops(), c.checkThreshold()); err != nil {
 		return err
 	}
 	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" || c.What == "features" && isStream(c.Out)
-	var format Format
+	var format print.Format
 	switch {
 	case c.What != "features" && c.Stats != "":
 		return usagef("export: --stats goes with features, got %s", c.What)
@@ -95,14 +99,14 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 			return err
 		}
 	}
-	if c.SafeCSV && (array || format != FormatCSV && format != FormatTSV) {
+	if c.SafeCSV && (array || format != print.FormatCSV && format != print.FormatTSV) {
 		return usagef("export: --safe-csv goes with .csv and .tsv, got --out %s", c.Out)
 	}
-	on := &screen{}
+	on := &print.Screen{}
 	if c.Out == "-" {
-		on = screenOf(s.out)
+		on = print.ScreenOf(s.out)
 	}
-	on.safeCSV = c.SafeCSV
+	on.SafeCSV = c.SafeCSV
 	stages := new(stageLog)
 	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
 		if c.Direction != nil {
@@ -114,7 +118,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		if err := c.checkSuspects(ctx, store, s); err != nil {
 			return err
 		}
-		return s.writeFile(c.Out, func(out *outFile) error {
+		return s.writeFile(c.Out, func(out *bufio.Writer) error {
 			tx := store.Begin()
 			defer tx.Close()
 			if array {
@@ -124,7 +128,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 			if err != nil {
 				return err
 			}
-			_, err = render(out, result, format, on)
+			_, err = print.RenderOn(out, result, format, on)
 			return err
 		})
 	})
@@ -141,39 +145,39 @@ func isStream(path string) bool {
 }
 
 // formatOfFile is the format that a file's name asks for.
-func formatOfFile(path string) (Format, error) {
+func formatOfFile(path string) (print.Format, error) {
 	switch extension := strings.ToLower(filepath.Ext(path)); {
 	case extension == ".csv":
-		return FormatCSV, nil
+		return print.FormatCSV, nil
 	case extension == ".tsv":
-		return FormatTSV, nil
+		return print.FormatTSV, nil
 	case extension == ".json":
-		return FormatJSON, nil
+		return print.FormatJSON, nil
 	case extension == ".jsonl":
-		return FormatJSONL, nil
+		return print.FormatJSONL, nil
 	case path == "-" || isStream(path):
-		return FormatCSV, nil
+		return print.FormatCSV, nil
 	}
 	return 0, usagef("export: want a file that ends in .csv, .tsv, .json, .jsonl or, for matrices, .npy, got --out %s", path)
 }
 
 // scoreColumns are the columns of scores and suspects, by the properties they hold.
 var (
-	scoreColumns = []ColumnInfo{
+	scoreColumns = []query.ColumnInfo{
 		{Name: "id"},
 		{Name: "given_label", Kind: kv.KindClass},
 		{Name: "score", Kind: kv.KindSingle},
 		{Name: "suggested_label", Kind: kv.KindClass},
 		{Name: "confidence", Kind: kv.KindSingle},
 	}
-	scoreProperties = []ColumnInfo{{Name: "id"}, {Name: "label"}, {Name: "score"}, {Name: "suggested"}, {Name: "confidence"}}
+	scoreProperties = []string{"id", kv.LabelColumn, cleaner.ScoreColumn, cleaner.SuggestedColumn, cleaner.ConfidenceColumn}
 )
 
 // result is what a table holds.
-func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) (*Result, error) {
+func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) (*query.Result, error) {
 	switch c.What {
 	case "scores":
-		run, err := lastRun(tx)
+		run, err := query.LastRun(tx)
 		if err != nil {
 			return nil, err
 		}
@@ -183,7 +187,7 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 		}
 		return c.nodeTable(ctx, tx, scoreColumns, scoreProperties, func(v kv.NodeID, values []kv.Value) []kv.Value {
 			if label, ok := scored[v]; ok {
-				values[1] = text(label.Label)
+				values[1] = labelValue(label.Label)
 			}
 			return values
 		})
@@ -196,52 +200,51 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 	case "labels":
 		return c.labelTable(ctx, tx)
 	case "decisions":
-		return Query(ctx, store, "history")
+		return query.Query(ctx, store, "history")
 	case "predictions":
 		return predictionTable(ctx, tx, c.work())
 	}
 	if err := cleaner.CheckTransition(tx, c.work()); err != nil {
 		return nil, err
 	}
-	run, err := lastRun(tx)
+	run, err := query.LastRun(tx)
 	if err != nil {
 		return nil, err
 	}
-	order := classOrder(run.Classes)
-	columns := make([]ColumnInfo, len(order))
+	order := query.ClassOrder(run.Classes)
+	columns := make([]query.ColumnInfo, len(order))
 	rows := make([][]kv.Value, len(order))
 	for k, i := range order {
-		columns[k] = ColumnInfo{Name: run.Classes[i], Kind: kv.KindFloat}
+		columns[k] = query.ColumnInfo{Name: run.Classes[i], Kind: kv.KindFloat}
 		for _, j := range order {
 			rows[k] = append(rows[k], kv.FloatValue(run.Transition.At(i, j)))
 		}
 	}
-	return inMemory(columns, rows), nil
+	return query.NewTable(columns, rows), nil
 }
 
-// lastRun is the run that the scores come from, or ErrNotCleaned.
-func lastRun(tx *kv.Tx) (*cleaner.Run, error) {
-	run, err := cleaner.LastRun(tx)
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil, ErrNotCleaned
+// labelValue is a label, null where it is empty.
+func labelValue(label string) kv.Value {
+	if label == "" {
+		return kv.Value{}
 	}
-	return run, err
+	return kv.StringValue(label)
 }
 
 // labelTable has the label of every node, as it is and as it was before the first decision.
-func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*Result, error) {
+func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*query.Result, error) {
 	original, err := decide.OriginalLabels(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 	before := func(v kv.NodeID, label kv.Value) kv.Value {
 		if was, ok := original[v]; ok {
-			return text(was)
+			return labelValue(was)
 		}
 		return label
 	}
-	properties := []ColumnInfo{{Name: "id"}, {Name: "label"}, {Name: "suggested"}, {Name: "score"}, {Name: "decision"}}
-	columns := []ColumnInfo{
+	properties := []string{"id", kv.LabelColumn, cleaner.SuggestedColumn, cleaner.ScoreColumn, decide.Column}
+	columns := []query.ColumnInfo{
 		{Name: "id"}, {Name: "label", Kind: kv.KindClass}, {Name: "second_label", Kind: kv.KindClass}, {Name: "original_label", Kind: kv.KindClass},
 	}
 	if !c.WithoutSuspects && !c.MultiLabel {
@@ -277,13 +280,13 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*Result, err
 // nodeTable has a row for every node, in file order. The first property is the id. Where finish is not nil it makes the
 // values of the columns from those of the properties.
 func (c *exportCommand) nodeTable(
-	ctx context.Context, tx *kv.Tx, columns, properties []ColumnInfo, finish func(v kv.NodeID, values []kv.Value) []kv.Value,
-) (*Result, error) {
-	fetch, err := newFetcher(tx, properties[1:], c.Threads)
+	ctx context.Context, tx *kv.Tx, columns []query.ColumnInfo, properties []string, finish func(v kv.NodeID, values []kv.Value) []kv.Value,
+) (*query.Result, error) {
+	fetch, err := query.NewFetcher(tx, properties[1:], c.Threads)
 	if err != nil {
 		return nil, err
 	}
-	return &Result{columns: columns, rows: func(yield func(Row, error) bool) {
+	return query.NewResult(columns, func(yield func([]kv.Value, error) bool) {
 		// Ids lie in file order and the rest by NodeID, so each is read in its own order, the rest a batch at a time.
 		const batch = 1 << 15
 		nextID, stop := iter.Pull2(tx.IDs())
@@ -291,10 +294,10 @@ func (c *exportCommand) nodeTable(
 		for nodes, err := range batches(inFileOrder(ctx, tx), batch) {
 			var rest [][]kv.Value
 			if err == nil {
-				rest, err = fetch.fetch(ctx, nodes)
+				rest, err = fetch.Fetch(ctx, nodes)
 			}
 			if err != nil {
-				yield(Row{}, err)
+				yield(nil, err)
 				return
 			}
 			for i, v := range nodes {
@@ -306,12 +309,12 @@ func (c *exportCommand) nodeTable(
 				if finish != nil {
 					values = finish(v, values)
 				}
-				if !yield(Row{Values: values, columns: columns}, err) || err != nil {
+				if !yield(values, err) || err != nil {
 					return
 				}
 			}
 		}
-	}}, nil
+	}), nil
 }
 
 // batches yields nodes, at most size at a time, borrowed until the next step.
@@ -351,21 +354,21 @@ func inFileOrder(ctx context.Context, tx *kv.Tx) iter.Seq2[kv.NodeID, error] {
 	}
 }
 
-func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*Result, error) {
+func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*query.Result, error) {
 	classes, predictions, err := predictionRows(ctx, tx, memory)
 	if err != nil {
 		return nil, err
 	}
-	columns := []ColumnInfo{{Name: "id"}}
+	columns := []query.ColumnInfo{{Name: "id"}}
 	for _, class := range classes {
-		columns = append(columns, ColumnInfo{Name: class, Kind: kv.KindSingle})
+		columns = append(columns, query.ColumnInfo{Name: class, Kind: kv.KindSingle})
 	}
-	return &Result{columns: columns, rows: func(yield func(Row, error) bool) {
+	return query.NewResult(columns, func(yield func([]kv.Value, error) bool) {
 		nextID, stop := iter.Pull2(tx.IDs())
 		defer stop()
 		for row, err := range predictions {
 			if err != nil {
-				yield(Row{}, err)
+				yield(nil, err)
 				return
 			}
 			id, err, _ := nextID()
@@ -374,11 +377,11 @@ func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*Result, err
 			for _, p := range row {
 				values = append(values, kv.FloatValue(float64(p)))
 			}
-			if !yield(Row{Values: values, columns: columns}, err) || err != nil {
+			if !yield(values, err) || err != nil {
 				return
 			}
 		}
-	}}, nil
+	}), nil
 }
 
 // writeArray writes predictions or features as float32 .npy.

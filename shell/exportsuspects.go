@@ -10,6 +10,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // checkSuspects repeats what the last run said of its scores where an export stands on suspects, and asks whether labels
@@ -20,7 +23,7 @@ func (c *exportCommand) checkSuspects(ctx context.Context, store *kv.Store, s *s
 	}
 	tx := store.Begin()
 	defer tx.Close()
-	run, err := lastRun(tx)
+	run, err := query.LastRun(tx)
 	if err != nil {
 		return err
 	}
@@ -42,12 +45,12 @@ func (c *exportCommand) checkSuspects(ctx context.Context, store *kv.Store, s *s
 
 // confirmLoss says what labels would be lost and asks whether to do it all the same; without a terminal to ask at it refuses.
 func (s *streams) confirmLoss(ctx context.Context, loss, question, refused string) error {
-	if !isTerminal(s.in) {
-		return fmt.Errorf("%s: %w: there is no terminal to ask at, and --yes was not given", loss, ErrNotConfirmed)
+	if !print.IsTerminal(s.in) {
+		return fmt.Errorf("%s: %w: there is no terminal to ask at, and --yes was not given", loss, query.ErrNotConfirmed)
 	}
-	yes, err := s.confirm(ctx, sentence(loss)+". "+question)
+	yes, err := s.confirm(ctx, wording.Sentence(loss)+". "+question)
 	if err == nil && !yes {
-		err = fmt.Errorf("%s: %w", refused, ErrNotConfirmed)
+		err = fmt.Errorf("%s: %w", refused, query.ErrNotConfirmed)
 	}
 	return err
 }
@@ -110,10 +113,10 @@ func lostText(losses []classLoss, removed int64) string {
 	slices.SortStableFunc(whole, func(a, b classLoss) int { return cmp.Compare(b.all, a.all) })
 	var parts []string
 	for _, l := range whole[:min(len(whole), shownLosses)] {
-		parts = append(parts, fmt.Sprintf("class %s would lose all of its labels, %d of %d", quoteString(l.class), l.lost, l.all))
+		parts = append(parts, fmt.Sprintf("class %s would lose all of its labels, %d of %d", query.Quote(l.class), l.lost, l.all))
 	}
 	if more := len(whole) - len(parts); more > 0 {
-		parts = append(parts, countText(more, "more class", "more classes")+" all of theirs")
+		parts = append(parts, wording.Count(more, "more class", "more classes")+" all of theirs")
 	}
 	if 2*removed > all {
 		parts = append(parts, fmt.Sprintf("%d of all %d labels would go", removed, all))
@@ -145,4 +148,21 @@ func countLabels(ctx context.Context, tx *kv.Tx) ([]classLoss, error) {
 		}
 	}
 	return losses, nil
+}
+
+// byScore is the order of suspects: the highest score first.
+var byScore = []index.Order{{Property: cleaner.ScoreColumn, Descending: true}}
+
+// suspectsAbove lists the suspects above a threshold in an order, that of the node file where there is none. Its columns
+// are scoreColumns.
+func suspectsAbove(ctx context.Context, tx *kv.Tx, threshold float64, order []index.Order, workers int) (*query.Result, error) {
+	plan, err := index.NewPlan(tx, index.Query{Where: cleaner.Suspects(threshold), Order: order, Limit: -1})
+	if err != nil {
+		return nil, err
+	}
+	f, err := query.NewFetcher(tx, scoreProperties, workers)
+	if err != nil {
+		return nil, err
+	}
+	return query.NewResult(scoreColumns, f.Found(ctx, plan)), nil
 }

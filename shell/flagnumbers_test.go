@@ -3,6 +3,8 @@ package shell
 import (
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // Flags of numbers take decimals, and no number that stands for a flag that is not given.
@@ -37,7 +39,7 @@ func TestFlagNumbers(t *testing.T) {
 
 // What a decision says of who and why can be written to every format and read again.
 func TestRemarksHaveNoControlCharacters(t *testing.T) {
-	db := closedStore(t, cleanedStore(t))
+	db := closedStore(t, papers.Cleaned(t))
 	for _, args := range [][]string{{"shell", db, "--who", "a\x01b", "-c", "accept p4"}, {"review", db, "--who", "a\x01b"}} {
 		if got := run(t, "q\n", args...); got.code != exitUsage || !strings.Contains(got.err, "control characters") {
 			t.Errorf("%q: got exit code %d and %s", args, got.code, got.err)

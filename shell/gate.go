@@ -1,6 +1,8 @@
 package shell
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,18 +14,21 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
 // gateCommand fails where a store has more suspects than it may have, or other ones.
 type gateCommand struct {
-	DB            string   `arg:"" name:"DB" help:"Directory of the store."`
-	Most          *int64   `xor:"most" placeholder:"N" help:"Fail where there are more than N suspects."`
-	MostShare     *float64 `xor:"most" placeholder:"R" help:"Fail where more than this share of the scored nodes are suspects, from 0 to 1."`
-	Baseline      string   `file:"read" placeholder:"FILE" help:"Fail where there are suspects that this file, of an earlier --write-baseline, does not have."`
-	WriteBaseline string   `file:"write" placeholder:"FILE" help:"Write the suspects to a file, .csv or .tsv, for --baseline."`
-	Limit         int      `default:"20" placeholder:"N" help:"Print up to N suspects that are in the way. Without it: 20."`
-	Format        Format   `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl or markdown."`
+	DB            string       `arg:"" name:"DB" help:"Directory of the store."`
+	Most          *int64       `xor:"most" placeholder:"N" help:"Fail where there are more than N suspects."`
+	MostShare     *float64     `xor:"most" placeholder:"R" help:"Fail where more than this share of the scored nodes are suspects, from 0 to 1."`
+	Baseline      string       `file:"read" placeholder:"FILE" help:"Fail where there are suspects that this file, of an earlier --write-baseline, does not have."`
+	WriteBaseline string       `file:"write" placeholder:"FILE" help:"Write the suspects to a file, .csv or .tsv, for --baseline."`
+	Limit         int          `default:"20" placeholder:"N" help:"Print up to N suspects that are in the way. Without it: 20."`
+	Format        print.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl or markdown."`
 	suspicion
 	resources
 }
@@ -63,7 +68,7 @@ func (f suspicion) checkThreshold() error {
 
 // threshold is the one asked for, or that of the last run; ErrNotCleaned where there is none, also if one is asked for.
 func (f suspicion) threshold(tx *kv.Tx) (float64, error) {
-	run, err := lastRun(tx)
+	run, err := query.LastRun(tx)
 	if err != nil {
 		return 0, err
 	}
@@ -73,7 +78,7 @@ func (f suspicion) threshold(tx *kv.Tx) (float64, error) {
 // thresholdOf is threshold where the last run is known.
 func (f suspicion) thresholdOf(run *cleaner.Run) float64 {
 	if f.Threshold != nil {
-		return single(*f.Threshold)
+		return query.Single(*f.Threshold)
 	}
 	return run.Threshold
 }
@@ -98,7 +103,7 @@ func (c *gateCommand) check() error {
 }
 
 func (c *gateCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), c.check()); err != nil {
+	if err := cmp.Or(c.apply(), c.check()); err != nil {
 		return err
 	}
 	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
@@ -111,7 +116,7 @@ func (c *gateCommand) Run(ctx context.Context, s *streams) error {
 		}
 		return c.judge(ctx, store, known, s)
 	})
-	if errors.Is(err, ErrNotCleaned) {
+	if errors.Is(err, query.ErrNotCleaned) {
 		return &verdictError{err.Error()}
 	}
 	return err
@@ -140,7 +145,7 @@ func (c *gateCommand) judge(ctx context.Context, store *kv.Store, known baseline
 	if found.unsure > 0 {
 		above += fmt.Sprintf(", without %d put aside as unsure", found.unsure)
 	}
-	suspects := countText(found.suspects, "suspect", "suspects") + " " + above
+	suspects := wording.Count(found.suspects, "suspect", "suspects") + " " + above
 	wrong := slices.Clone(found.outdated)
 	tooMany := c.Most != nil && found.suspects > *c.Most
 	if tooMany {
@@ -168,7 +173,7 @@ func (c *gateCommand) judge(ctx context.Context, store *kv.Store, known baseline
 		shown, all = found.first, found.suspects
 	}
 	if len(shown) > 0 {
-		if _, err := Render(s.out, inMemory(scoreColumns, shown), c.Format); err != nil {
+		if _, err := print.Render(s.out, query.NewTable(scoreColumns, shown), c.Format); err != nil {
 			return err
 		}
 	}
@@ -189,7 +194,7 @@ func sayWarnings(s *streams, warnings []string) {
 func (c *gateCommand) count(ctx context.Context, store *kv.Store, known baseline) (found gateCount, err error) {
 	tx := store.Begin()
 	defer tx.Close()
-	run, err := lastRun(tx)
+	run, err := query.LastRun(tx)
 	if err != nil {
 		return found, err
 	}
@@ -234,7 +239,7 @@ func outdated(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error
 	}
 	// Decided ones are not judged: what a person said of them stands.
 	plan, err := index.NewPlan(tx, index.Query{Limit: -1, Where: index.And{Terms: []index.Predicate{
-		hasValue(kv.LabelColumn), index.IsNull{Property: cleaner.ScoreColumn}, index.IsNull{Property: decide.Column},
+		index.Not{Term: index.IsNull{Property: kv.LabelColumn}}, index.IsNull{Property: cleaner.ScoreColumn}, index.IsNull{Property: decide.Column},
 	}}})
 	if err != nil {
 		return nil, err
@@ -253,9 +258,9 @@ func outdated(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error
 	}
 	switch {
 	case unscored == 1:
-		changes = append(changes, fmt.Sprintf("labelled node %s has no score", quoteString(example)))
+		changes = append(changes, fmt.Sprintf("labelled node %s has no score", query.Quote(example)))
 	case unscored > 1:
-		changes = append(changes, fmt.Sprintf("%d labelled nodes have no score, such as %s", unscored, quoteString(example)))
+		changes = append(changes, fmt.Sprintf("%d labelled nodes have no score, such as %s", unscored, query.Quote(example)))
 	}
 	if changes == nil {
 		return nil, nil
@@ -263,7 +268,7 @@ func outdated(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error
 	advice := "run clean"
 	_, err = cleaner.Predictions(tx)
 	if errors.Is(err, cleaner.ErrMissingRows) {
-		advice, err = fmt.Sprintf("%v: %s, and then clean", err, wayToPredict), nil
+		advice, err = fmt.Sprintf("%v: %s, and then clean", err, wording.WayToPredict), nil
 	}
 	if errors.Is(err, kv.ErrNotFound) {
 		err = nil // clean trains the built-in classifier
@@ -322,7 +327,7 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *str
 	}
 	tx := store.Begin()
 	defer tx.Close()
-	run, err := lastRun(tx)
+	run, err := query.LastRun(tx)
 	if err != nil {
 		return err
 	}
@@ -339,13 +344,13 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *str
 		return err
 	}
 	var rows int64
-	err = s.writeFile(c.WriteBaseline, func(out *outFile) (err error) {
-		rows, err = Render(out, result, format)
+	err = s.writeFile(c.WriteBaseline, func(out *bufio.Writer) (err error) {
+		rows, err = print.Render(out, result, format)
 		return err
 	})
 	if err != nil {
 		return leaving(err, "%s was not written", c.WriteBaseline)
 	}
-	s.say("%s: wrote %s above %.4g to %s", c.DB, countText(rows, "suspect", "suspects"), threshold, c.WriteBaseline)
+	s.say("%s: wrote %s above %.4g to %s", c.DB, wording.Count(rows, "suspect", "suspects"), threshold, c.WriteBaseline)
 	return nil
 }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,7 +137,7 @@ func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r readi
 			return err
 		}
 		err := store.View(func(tx *kv.Tx) error {
-			return firstError(r.s.sayTextIDs(ctx, tx), r.s.sayLookAlikes(ctx, tx))
+			return cmp.Or(r.s.sayTextIDs(ctx, tx), r.s.sayLookAlikes(ctx, tx))
 		})
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,10 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
@@ -75,7 +80,7 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.apply(); err != nil {
 		return err
 	}
-	if err := recoverReplaced(c.DB); err != nil {
+	if err := atomic.RecoverReplaced(c.DB); err != nil {
 		return err
 	}
 	if c.BadRows < 0 {
@@ -187,7 +192,7 @@ func (c *importCommand) report(ctx context.Context, stats kv.LoadStats, r readin
 	_, err := r.s.printf("%s: %d nodes, %d %s (%d self loops dropped, %d parallel edges %s), %d labelled, %d classes, %.1f s%s\n",
 		c.DB, stats.Nodes, edges, kind, stats.SelfLoops, stats.ParallelEdges, merged, stats.Labelled, stats.Classes,
 		took.Seconds(), r.bad.summary(c.Report))
-	return unreported(firstError(err, c.reportBad(ctx, nil, r), r.stages.write(c.Stats, r.s)), "%s is made", c.DB)
+	return unreported(cmp.Or(err, c.reportBad(ctx, nil, r), r.stages.write(c.Stats, r.s)), "%s is made", c.DB)
 }
 
 // replace makes the new store beside the old one, which stays, closed to others who write, until the new one is
@@ -201,17 +206,17 @@ func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 	r := c.reading(s)
 	defer func() { err = errors.Join(err, r.bad.close()) }()
 	var stats kv.LoadStats
-	var replaced *replacement
+	var replaced *atomic.Replacement
 	// A store that is open to read excludes writers, and closing it touches no file, wherever it has been moved to.
 	err = withStoreHeld(db, c.store(), func() (err error) {
 		if err := c.confirmReplacing(ctx, s); err != nil {
 			return err
 		}
-		if replaced, err = beginReplacement(db); err != nil {
+		if replaced, err = atomic.BeginReplacement(db); err != nil {
 			return err
 		}
-		if stats, err = c.load(ctx, replaced.made(), int64(c.Memory), r); err == nil {
-			err = replaced.swap()
+		if stats, err = c.load(ctx, replaced.Made(), int64(c.Memory), r); err == nil {
+			err = replaced.Swap()
 		}
 		if err != nil {
 			return errors.Join(leaving(err, "%s is as it was", c.DB), c.reportBad(ctx, err, r))
@@ -219,7 +224,7 @@ func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 		return nil
 	})
 	if replaced != nil {
-		err = errors.Join(err, replaced.end())
+		err = errors.Join(err, replaced.End())
 	}
 	if err != nil {
 		return err
@@ -293,7 +298,7 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	s.progress.clear()
 	wrote := strings.Join(added, " and ")
 	_, err = s.printf("%s: wrote %s, %.1f s\n", c.DB, wrote, time.Since(began).Seconds())
-	if err = firstError(err, r.stages.write(c.Stats, s)); err != nil {
+	if err = cmp.Or(err, r.stages.write(c.Stats, s)); err != nil {
 		return unreported(err, "%s are in %s", wrote, c.DB)
 	}
 	next := fmt.Sprintf("Next: %s clean %s", s.program, shellWord(c.DB))
@@ -312,7 +317,7 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 	began := time.Now()
 	var got adoption
 	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {
-		got, err = adoptDecisions(ctx, store, c.Decisions, userName(), c.work(), s, func(lost string) error {
+		got, err = adoptDecisions(ctx, store, c.Decisions, query.UserName(), c.work(), s, func(lost string) error {
 			if c.Yes {
 				return nil
 			}
@@ -325,7 +330,7 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 		return leaving(c.inFlags(err), "%s is as it was", c.DB)
 	}
 	_, err = s.printf("%s: %s taken in %s%s, %d were there, %.1f s\n", c.DB,
-		countText(got.taken, "decision", "decisions"), countText(got.steps, "step", "steps"), got.kindsText(), got.there, time.Since(began).Seconds())
+		wording.Count(got.taken, "decision", "decisions"), wording.Count(got.steps, "step", "steps"), got.kindsText(), got.there, time.Since(began).Seconds())
 	if err != nil {
 		return unreported(err, "decisions of %s are in %s", c.Decisions, c.DB)
 	}
@@ -341,9 +346,9 @@ func (a *adoption) kindsText() string {
 		switch kind := decide.Kind(kind); {
 		case count == 0:
 		case kind == decide.Unlabel:
-			parts = append(parts, countText(count, "label", "labels")+" removed")
+			parts = append(parts, wording.Count(count, "label", "labels")+" removed")
 		default:
-			parts = append(parts, fmt.Sprintf("%d %s", count, decidedWords[kind]))
+			parts = append(parts, fmt.Sprintf("%d %s", count, wording.Decided(kind)))
 		}
 	}
 	if parts == nil {
@@ -367,10 +372,10 @@ func (s *streams) sayLeftOut(l leftOut, why string) {
 // isCleaned says whether a store has had a run.
 func isCleaned(store *kv.Store) (bool, error) {
 	err := store.View(func(tx *kv.Tx) error {
-		_, err := lastRun(tx)
+		_, err := query.LastRun(tx)
 		return err
 	})
-	if errors.Is(err, ErrNotCleaned) {
+	if errors.Is(err, query.ErrNotCleaned) {
 		return false, nil
 	}
 	return err == nil, err
@@ -398,7 +403,7 @@ const longestAnswer = 4 << 10
 // confirm asks a question that y or yes affirms.
 func (s *streams) confirm(ctx context.Context, question string) (bool, error) {
 	s.progress.clear()
-	if _, err := fmt.Fprintf(s.err, "%s [y/N] ", escapeLines(question)); err != nil {
+	if _, err := fmt.Fprintf(s.err, "%s [y/N] ", print.EscapeLines(question)); err != nil {
 		return false, err
 	}
 	// The end of the input is a no.

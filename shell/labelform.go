@@ -10,7 +10,9 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // labelForm says in which form the names of classes are taken from files. Ids and the values of properties are always
@@ -113,7 +115,7 @@ func (s *streams) sayLookAlikes(ctx context.Context, tx *kv.Tx) error {
 		}
 	}
 	for _, class := range notNumbers {
-		s.say("%s is the class of %s: where it stands for a missing label, leave the field empty.", class, nodesText(counts[class]))
+		s.say("%s is the class of %s: where it stands for a missing label, leave the field empty.", class, wording.Nodes(counts[class]))
 	}
 	if len(alike) == 0 {
 		return nil
@@ -123,7 +125,7 @@ func (s *streams) sayLookAlikes(ctx context.Context, tx *kv.Tx) error {
 	for _, group := range alike[:min(len(alike), most)] {
 		var parts []string
 		for _, class := range group[:min(len(group), most)] {
-			parts = append(parts, fmt.Sprintf("%s: %s", strconv.QuoteToASCII(class), nodesText(counts[class])))
+			parts = append(parts, fmt.Sprintf("%s: %s", strconv.QuoteToASCII(class), wording.Nodes(counts[class])))
 		}
 		if more := len(group) - most; more > 0 {
 			parts = append(parts, fmt.Sprintf("and %d more", more))
@@ -139,7 +141,7 @@ func (s *streams) sayLookAlikes(ctx context.Context, tx *kv.Tx) error {
 
 // sayTextIDs says that ids are text though some are integers, and names one that is none.
 func (s *streams) sayTextIDs(ctx context.Context, tx *kv.Tx) error {
-	if mixed, err := mixedIDs(tx); err != nil || !mixed {
+	if mixed, err := index.MixedIDs(tx); err != nil || !mixed {
 		return err
 	}
 	seen := 0
@@ -147,7 +149,7 @@ func (s *streams) sayTextIDs(ctx context.Context, tx *kv.Tx) error {
 		if err != nil {
 			return err
 		}
-		if !isInteger(id) {
+		if !index.IsInteger(id) {
 			s.say("Ids are text, since %q is no integer: id is ordered as text, in which 10 comes before 9, and cannot be compared with numbers by order.", id)
 			return nil
 		}
@@ -156,31 +158,4 @@ func (s *streams) sayTextIDs(ctx context.Context, tx *kv.Tx) error {
 		}
 	}
 	return nil
-}
-
-// mixedIDs reports whether ids are text though some are integers. It looks at the first thousand: text among which
-// integers are rarer is not taken for integers.
-func mixedIDs(tx *kv.Tx) (bool, error) {
-	if tx.IntegerIDs() {
-		return false, nil
-	}
-	seen := 0
-	for id, err := range tx.IDs() {
-		if err != nil {
-			return false, err
-		}
-		if isInteger(id) {
-			return true, nil
-		}
-		if seen++; seen == 1000 {
-			break
-		}
-	}
-	return false, nil
-}
-
-// isInteger reports whether an id is an integer as it is written: 007 and -0 are text.
-func isInteger(id string) bool {
-	n, err := strconv.ParseInt(id, 10, 64)
-	return err == nil && strconv.FormatInt(n, 10) == id
 }

@@ -6,12 +6,14 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // statsCommand prints what the statement stats does.
 type statsCommand struct {
-	DB     string `arg:"" name:"DB" help:"Directory of the store."`
-	Format Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl or markdown."`
+	DB     string       `arg:"" name:"DB" help:"Directory of the store."`
+	Format print.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl or markdown."`
 	resources
 }
 
@@ -27,11 +29,11 @@ func (c *statsCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	return withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
-		result, err := Query(ctx, store, "stats")
+		result, err := query.Query(ctx, store, "stats")
 		if err != nil {
 			return err
 		}
-		_, err = Render(s.out, result, c.Format)
+		_, err = print.Render(s.out, result, c.Format)
 		return err
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
@@ -69,23 +70,11 @@ func (g *graphFiles) predictionOptions() cleaner.PredictionOptions {
 	}
 }
 
-// encodingWords says how predictions are stored.
-func encodingWords(e cleaner.PredictionEncoding, classes int) string {
-	words := "float32"
-	if e.Float16 {
-		words = "float16"
-	}
-	if e.TopK > 0 {
-		return fmt.Sprintf("%s, the largest %d of %d classes", words, e.TopK, classes)
-	}
-	return words
-}
-
 // sayLoss says what the encoding of predictions lost, where it can lose anything.
 func (s *streams) sayLoss(e cleaner.PredictionEncoding, classes int, loss cleaner.PredictionLoss) {
 	if e != (cleaner.PredictionEncoding{}) {
 		s.say("Predictions are kept as %s. Of the probability in a row this moves %.3g on average, %.3g at most.",
-			encodingWords(e, classes), loss.Mean, loss.Greatest)
+			wording.Encoding(e, classes), loss.Mean, loss.Greatest)
 	}
 }
 
@@ -309,7 +298,7 @@ func (w *writing) splits(ctx context.Context, path string, stage *kv.Stage) (mar
 			err = errors.Join(err, entries.Close())
 		}()
 		mark, put = entries.Mark, func(v kv.NodeID, value kv.Value) error {
-			return firstError(column.Put(v, value), entries.Add(v, value))
+			return cmp.Or(column.Put(v, value), entries.Add(v, value))
 		}
 	}
 	return mark, eachSplit(ctx, w.tx, path, w.reading, func(v kv.NodeID, name string) error {

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -123,7 +124,7 @@ func (p *pager) Close() error {
 	if ended := p.program.Wait(); p.ctx.Err() != nil {
 		err = p.ctx.Err()
 	} else if !errors.As(ended, new(*exec.ExitError)) {
-		err = firstError(err, ended)
+		err = cmp.Or(err, ended)
 	}
 	return err
 }

@@ -1,12 +1,13 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // predictCommand trains the built-in base classifier.
@@ -66,7 +67,7 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 		accuracy(report.TrainAccuracy, report.TrainNodes, "training"),
 		accuracy(report.ValidationAccuracy, report.ValidationNodes, "validation"),
 		accuracy(report.TestAccuracy, report.TestNodes, "test"))
-	if err = firstError(err, stages.write(c.Stats, s)); err != nil {
+	if err = cmp.Or(err, stages.write(c.Stats, s)); err != nil {
 		return unreported(err, "%s has its predictions", c.DB)
 	}
 	s.say("Next: %s clean %s", s.program, shellWord(c.DB))
@@ -78,15 +79,8 @@ func accuracy(share float64, nodes int64, split string) string {
 	if nodes == 0 {
 		return "no " + split + " nodes"
 	}
-	return fmt.Sprintf("%s of %d %s nodes", percent(share), nodes, split)
+	return fmt.Sprintf("%s of %d %s nodes", wording.Percent(share), nodes, split)
 }
 
 // notice passes on what the cleaner has to say.
 func (s *streams) notice(text string) { s.say("%s", text) }
-
-func percent(share float64) string {
-	if math.IsNaN(share) {
-		return "none"
-	}
-	return fmt.Sprintf("%.1f%%", 100*share)
-}

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // A score compares with its printed text as equal, in conditions and as a threshold.
 func TestPrintedScores(t *testing.T) {
-	db := closedStore(t, scoredStore(t, 100))
+	db := closedStore(t, papers.Scored(t, 100))
 	for line := range strings.Lines(mustRun(t, "shell", db, "-c", "nodes where score is not null order by score desc limit 5 return id, score", "--format", "csv")) {
 		fields := strings.Split(strings.TrimSpace(line), ",")
 		if fields[0] == "id" {

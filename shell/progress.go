@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 )
 
 // What the names of stages that go through a file begin with.
@@ -76,7 +77,7 @@ func (p *progress) show(stage string, done, total int64) {
 	if took > settled {
 		progressbar.OptionSetPredictTime(true)(p.bar)
 	}
-	text := escapeControls(stageText(stage, done, total, took))
+	text := print.EscapeControls(stageText(stage, done, total, took))
 	progressbar.OptionSetDescription(text)(p.bar)
 	p.draw(p.bar.Set64(done)) // which draws where the percentage is another
 	if p.bar != nil {
@@ -91,7 +92,7 @@ const settled = time.Second
 func (p *progress) options() []progressbar.Option {
 	return []progressbar.Option{
 		progressbar.OptionSetWriter(p.out),
-		progressbar.OptionSetDescription(escapeControls(p.stage)),
+		progressbar.OptionSetDescription(print.EscapeControls(p.stage)),
 		progressbar.OptionShowDescriptionAtLineEnd(),
 		progressbar.OptionSetWidth(24),
 		progressbar.OptionThrottle(100 * time.Millisecond),

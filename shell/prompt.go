@@ -16,6 +16,9 @@ import (
 	"github.com/rivo/uniseg"
 	"golang.org/x/term"
 
+	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
@@ -32,7 +35,7 @@ func (s *session) converse(ctx context.Context) error {
 	s.say(`Type .help for help, Ctrl-D to leave.`)
 	s.typed = bufio.NewReaderSize(stream.NewReader(ctx, s.opt.In), longestLine)
 	read := s.readLines
-	if isTerminal(s.opt.In) && isTerminal(s.opt.Out) && os.Getenv("TERM") != "dumb" {
+	if print.IsTerminal(s.opt.In) && print.IsTerminal(s.opt.Out) && os.Getenv("TERM") != "dumb" {
 		var err error
 		if read, err = s.lineEditor(); err != nil {
 			return err
@@ -121,7 +124,7 @@ func untilInterrupted(ctx context.Context, interrupts <-chan os.Signal, run func
 // lineEditor returns a function that reads statements with history and completion.
 func (s *session) lineEditor() (func() (string, error), error) {
 	editor := readline.NewShell()
-	coloured := takesColour(s.opt.Out)
+	coloured := print.TakesColour(s.opt.Out)
 	// Pasted lines are one text, and Tab shows what fits before it chooses. The terminal is not asked where the cursor is:
 	// keys that come together with its answer would be lost. So the editor does not know the last line of the screen, and is
 	// given lines below it. The marks before the lines of a text are coloured.
@@ -154,7 +157,7 @@ func (s *session) lineEditor() (func() (string, error), error) {
 	editor.SyntaxHighlighter = func(line []rune) string {
 		below.make(string(line))
 		if coloured {
-			return highlight(string(line))
+			return print.Highlight(string(line))
 		}
 		return string(line)
 	}
@@ -183,7 +186,7 @@ type lineRoom struct {
 
 // make makes room for a text behind the prompt. Where the screen ends it is scrolled; the cursor stays in its line.
 func (r *lineRoom) make(text string) {
-	rows, width := 1, screenOf(r.terminal).width
+	rows, width := 1, print.ScreenOf(r.terminal).Width
 	for line := range strings.Lines(text + "\n") {
 		rows++
 		if width > 0 {
@@ -213,7 +216,7 @@ func (s *session) openHistory() (readline.History, error) {
 		}
 		file = filepath.Join(state, "graphcleaner", "history")
 	}
-	if err := checkOutsideStores(file); err != nil {
+	if err := atomic.CheckOutsideStores(file); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -232,21 +235,21 @@ func (s *session) openHistory() (readline.History, error) {
 // isComplete reports whether a typed text can run, or fail, as it is: it ends with a semicolon or parses, or
 // no further line could make it parse, or a blank line was added to have it run.
 func isComplete(text string) bool {
-	source := newScript(strings.NewReader(text))
+	source := query.NewScript(strings.NewReader(text))
 	for {
-		next, err := source.next()
-		if err != nil || next.dot {
+		next, err := source.Next()
+		if err != nil || next.Dot {
 			return true
 		}
-		if strings.HasSuffix(next.text, ";") {
+		if strings.HasSuffix(next.Text, ";") {
 			continue
 		}
 		if strings.HasSuffix(text, "\n") {
 			return true
 		}
-		_, err = parse(next.text, next.pos)
-		wrong, ok := errors.AsType[*ParseError](err)
-		return !ok || !wrong.atEnd
+		_, err = next.Parse()
+		wrong, ok := errors.AsType[*query.ParseError](err)
+		return !ok || !wrong.Unfinished
 	}
 }
 

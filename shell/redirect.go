@@ -4,16 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
+
+	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 )
 
 // A redirection is the file that answers go to. It replaces the earlier file when .output names another or the session
 // ends. It does not if the session ends with an error or every statement failed. An answer that fails half way is taken
 // out of it.
 type redirection struct {
-	*output
+	*atomic.File
 	whole    int64 // bytes, those of answers that are complete
 	answered bool  // a statement did not fail
 	failed   bool  // a statement failed
@@ -28,20 +29,20 @@ func (s *session) redirect(ctx context.Context, file string) error {
 	if err == nil && info.Mode().IsRegular() && s.isReading(info) {
 		return fmt.Errorf(".output: %s is being read: want another file", file)
 	}
-	begun, err := beginOutput(ctx, file, 0o666)
+	begun, err := atomic.Begin(ctx, file, newFileMode)
 	if err != nil {
 		return fmt.Errorf(".output: %w", err)
 	}
-	s.redirected, s.out = &redirection{output: begun}, begun.Writer
+	s.redirected, s.out = &redirection{File: begun}, begun.Writer
 	return nil
 }
 
 // replaces reports whether the redirection, nil for none, takes the place of a file.
 func (r *redirection) replaces(file fs.FileInfo) bool {
-	if r == nil || r.temporary == "" {
+	if r == nil || r.InPlace() {
 		return false
 	}
-	there, err := os.Stat(r.path)
+	there, err := os.Stat(r.Path())
 	return err == nil && os.SameFile(there, file)
 }
 
@@ -54,12 +55,12 @@ func (s *session) endOutput(failed bool) error {
 	}
 	s.redirected, s.out = nil, s.opt.Out
 	if !failed && (r.answered || !r.failed) {
-		return r.commit()
+		return r.Commit()
 	}
-	if r.temporary != "" {
-		s.say(fmt.Sprintf("%s was not written", r.path))
+	if !r.InPlace() {
+		s.say(fmt.Sprintf("%s was not written", r.Path()))
 	}
-	return r.discard()
+	return r.Discard()
 }
 
 // answered keeps what a statement wrote to the file of .output, or takes it out again where the statement failed with err,
@@ -72,15 +73,14 @@ func (s *session) answered(err error) error {
 	case err != nil:
 		r.failed = true
 	}
-	if r.temporary == "" {
+	if r.InPlace() {
 		r.answered = r.answered || err == nil
 		return err
 	}
 	if err != nil {
-		_, seeking := r.file.Seek(r.whole, io.SeekStart)
-		return errors.Join(err, seeking, r.file.Truncate(r.whole))
+		return errors.Join(err, r.Truncate(r.whole))
 	}
-	end, err := r.file.Seek(0, io.SeekCurrent)
+	end, err := r.Size()
 	r.answered = r.answered || end > r.whole
 	r.whole = end
 	return err

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 )
 
 // TestOutputIsWholeOrAsItWas holds what .output leaves at the end of sessions of all kinds.
@@ -50,7 +52,7 @@ func TestOutputIsWholeOrAsItWas(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			c.opt.Store, c.opt.Format = loadedStore(t), FormatCSV
+			c.opt.Store, c.opt.Format = papers.Loaded(t), print.FormatCSV
 			_, people, err := answer(t, c.opt, strings.NewReplacer("F", file, "BAD", bad).Replace(c.text))
 			if (err != nil) != c.fails {
 				t.Errorf("got error %v and %s", err, people)

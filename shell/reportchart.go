@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/rivo/uniseg"
+
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // Colours of figures that all readers can tell apart (Okabe and Ito).
@@ -263,14 +266,14 @@ const (
 // those with the greatest confused, which is the mass of a class that is confused with others. Off the diagonal, the
 // darkest is the greatest probability that is shown. NaN is drawn as none.
 func newHeatMap(title string, classes []string, confused []float64, probability func(given, truth int) float64) *heatMap {
-	shown := classOrder(classes)
+	shown := query.ClassOrder(classes)
 	if len(shown) > heatClasses {
 		slices.SortStableFunc(shown, func(a, b int) int { return cmp.Compare(confused[b], confused[a]) })
 		chosen := make(map[int]bool)
 		for _, i := range shown[:heatClasses] {
 			chosen[i] = true
 		}
-		shown = slices.DeleteFunc(classOrder(classes), func(i int) bool { return !chosen[i] })
+		shown = slices.DeleteFunc(query.ClassOrder(classes), func(i int) bool { return !chosen[i] })
 	}
 	most := 0.0
 	for _, i := range shown {
@@ -299,7 +302,7 @@ func newHeatMap(title string, classes []string, confused []float64, probability 
 				cell.Opacity = p / most
 			}
 			cell.Opacity = math.Round(1000*cell.Opacity) / 1000
-			cell.Text = fmt.Sprintf("%s given to a node of %s: %s", classes[i], classes[j], percent(p))
+			cell.Text = fmt.Sprintf("%s given to a node of %s: %s", classes[i], classes[j], wording.Percent(p))
 			m.Cells = append(m.Cells, cell)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // writeReport writes the page of the last run to the file of --report, where there is one.
@@ -31,7 +33,7 @@ func (c *cleanCommand) writeReport(ctx context.Context, s *streams) error {
 // cleanPage is the page of the last run of a store.
 func cleanPage(ctx context.Context, store *kv.Store, title string) (page *reportPage, err error) {
 	err = store.View(func(tx *kv.Tx) error {
-		run, err := lastRun(tx)
+		run, err := query.LastRun(tx)
 		if err != nil {
 			return err
 		}
@@ -83,23 +85,23 @@ func (p *reportPage) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run)
 	p.Headline = []fact{
 		{"nodes scored", strconv.FormatInt(run.Scored, 10)},
 		{fmt.Sprintf("suspects above %.4g", run.Threshold), strconv.FormatInt(suspects, 10)},
-		{"estimated mislabel rate", percent(run.MislabelRate)},
+		{"estimated mislabel rate", wording.Percent(run.MislabelRate)},
 	}
 	if run.HasInterval() {
-		p.Headline[len(p.Headline)-1].Value += fmt.Sprintf(" (%s to %s)", percent(run.RateLow), percent(run.RateHigh))
+		p.Headline[len(p.Headline)-1].Value += fmt.Sprintf(" (%s to %s)", wording.Percent(run.RateLow), wording.Percent(run.RateHigh))
 	}
 	if run.Preset == cleaner.PresetDefault && suspects > 0 {
-		p.Headline = append(p.Headline, fact{"expected precision of the suspects", percent(expected / float64(suspects))})
+		p.Headline = append(p.Headline, fact{"expected precision of the suspects", wording.Percent(expected / float64(suspects))})
 	}
 	note := "The score is the chance that the given label is wrong."
 	if run.Preset != cleaner.PresetDefault {
 		note = "The higher the score, the more suspect the label; it is no calibrated probability."
 	}
-	if grey := greyText(run); grey != "" {
-		note += " " + sentence(grey) + "."
+	if grey := wording.GreyZone(run); grey != "" {
+		note += " " + wording.Sentence(grey) + "."
 	}
 	for _, warning := range run.Warnings {
-		note += " " + sentence(warning) + "."
+		note += " " + wording.Sentence(warning) + "."
 	}
 	c := h.chart("Scores of the labelled nodes", false)
 	c.line([][2]float64{{run.Threshold, c.y.least}, {run.Threshold, c.y.most}}, vermillion, true)
@@ -127,7 +129,7 @@ func (p *reportPage) addTransition(run *cleaner.Run) {
 
 // addSuspects lists the highest scores of nodes that nobody has decided on.
 func (p *reportPage) addSuspects(ctx context.Context, store *kv.Store) error {
-	found, err := Query(ctx, store, fmt.Sprintf("suspects limit %d return id, label, suggested, confidence, score", pageSuspects))
+	found, err := query.Query(ctx, store, fmt.Sprintf("suspects limit %d return id, label, suggested, confidence, score", pageSuspects))
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // An evalReport gathers what a page shows of an evaluation while it is measured. It holds no more than a few numbers of a
@@ -72,7 +73,7 @@ func (r *reliability) chart() *chart {
 		}
 		mean, share := r.sums[bin]/float64(nodes), float64(r.wrong[bin])/float64(nodes)
 		points = append(points, [2]float64{mean, share})
-		c.dot(mean, share, blue, fmt.Sprintf("mean score %.3f, nodes: %d, of them mislabelled: %s", mean, nodes, percent(share)))
+		c.dot(mean, share, blue, fmt.Sprintf("mean score %.3f, nodes: %d, of them mislabelled: %s", mean, nodes, wording.Percent(share)))
 	}
 	c.line(points, blue, false)
 	return c

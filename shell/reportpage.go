@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bufio"
 	_ "embed" // for the page
 	"html/template"
 	"strings"
@@ -45,5 +46,5 @@ const pageSuspects = 50
 // write writes the page, dated now, whole or not at all.
 func (p *reportPage) write(path string, s *streams) error {
 	p.Version, p.Written = strings.TrimSpace(version()), time.Now().UTC().Format(time.RFC3339)
-	return s.writeFile(path, func(out *outFile) error { return reportTemplate.Execute(out, p) })
+	return s.writeFile(path, func(out *bufio.Writer) error { return reportTemplate.Execute(out, p) })
 }

@@ -3,10 +3,10 @@ package shell
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // rescoreCommand brings scores in line with decisions.
@@ -34,44 +34,15 @@ func (c *rescoreCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	})
 	if err != nil {
-		return leaving(c.inFlags(rescoreAdvised(err)), "%s has the scores it had before", c.DB)
+		return leaving(c.inFlags(wording.AdviseRescore(err)), "%s has the scores it had before", c.DB)
 	}
-	if _, err := s.printf("%s: %s\n", c.DB, rescoredText(done)); err != nil {
+	if _, err := s.printf("%s: %s\n", c.DB, wording.Rescored(done)); err != nil {
 		return err
 	}
-	if grey := greyText(done.Run); grey != "" {
+	if grey := wording.GreyZone(done.Run); grey != "" {
 		s.say("%s", grey)
 	}
 	return nil
-}
-
-// rescoreAdvised adds what to do where the last run cannot be rescored.
-func rescoreAdvised(err error) error {
-	switch {
-	case errors.Is(err, cleaner.ErrNoCalibration):
-		return fmt.Errorf("%w; run clean, with preset default", err)
-	case errors.Is(err, kv.ErrNotFound):
-		return errors.New("rescore: the store was never cleaned; run clean first")
-	}
-	return err
-}
-
-// rescoredText says what was rescored.
-func rescoredText(done *cleaner.Rescored) string {
-	decided := done.Right + done.Wrong
-	distrusted := ""
-	if done.Distrusted > 0 {
-		distrusted = fmt.Sprintf("; decisions that run %d trusted no longer hold: %d (clean scores those labels anew)", done.Run.ID, done.Distrusted)
-	}
-	switch {
-	case decided == 0 && done.Run.Threshold != done.Before.Threshold:
-		return "the decisions since the last run were taken back: scores are again what the run found" + distrusted
-	case decided == 0:
-		return "no decision since the last run says whether a label is right: scores stay" + distrusted
-	}
-	return fmt.Sprintf("%d of %d labels decided on since the last run were wrong: %s, %s before; %d suspects above %.4g, above %.4g before",
-		done.Wrong, decided, rateText(done.Run), percent(done.Before.MislabelRate),
-		done.Run.Suspects, done.Run.Threshold, done.Before.Threshold) + distrusted
 }
 
 // rescore brings the scores in line with what was decided, and says how many wrong labels are still to be found.
@@ -80,7 +51,7 @@ func (r *review) rescore(ctx context.Context) error {
 		return nil
 	}
 	left := func() (left cleaner.Remaining, err error) {
-		return left, r.engine.store.View(func(tx *kv.Tx) error {
+		return left, r.engine.Store.View(func(tx *kv.Tx) error {
 			left, err = cleaner.CountRemaining(ctx, tx)
 			return err
 		})
@@ -89,7 +60,7 @@ func (r *review) rescore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	done, err := cleaner.Rescore(ctx, r.engine.store)
+	done, err := cleaner.Rescore(ctx, r.engine.Store)
 	if errors.Is(err, cleaner.ErrNoCalibration) {
 		return nil
 	}
@@ -100,23 +71,7 @@ func (r *review) rescore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.s.say("%s", rescoredText(done))
+	r.s.say("%s", wording.Rescored(done))
 	r.s.say("wrong labels still to be found: %.0f expected (%.0f to %.0f), %.0f before the scores moved", now.Expected, now.Low, now.High, before.Expected)
 	return nil
-}
-
-// rescore answers rescore.
-func (q *query) rescore(ctx context.Context) (*Result, error) {
-	if err := q.writable("rescore"); err != nil {
-		return nil, err
-	}
-	done, err := cleaner.Rescore(ctx, q.engine.store)
-	if err != nil {
-		return nil, rescoreAdvised(err)
-	}
-	q.notices = append(q.notices, rescoredText(done))
-	return recordOf(append([]field{
-		{"right", kv.KindInt, kv.IntValue(done.Right)},
-		{"wrong", kv.KindInt, kv.IntValue(done.Wrong)},
-	}, runFields(done.Run)...)), nil
 }

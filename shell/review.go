@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
@@ -88,19 +92,19 @@ func reviewKeysText() string {
 }
 
 func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
-	if err := firstError(c.apply(), checkWho(c.Who)); err != nil {
+	if err := cmp.Or(c.apply(), checkWho(c.Who)); err != nil {
 		return err
 	}
-	where, err := parseCondition(c.Where)
+	where, err := query.ParseCondition(c.Where)
 	if err != nil {
 		return usagef("--where: %v", err)
 	}
 	if c.Who == "" {
-		c.Who = userName()
+		c.Who = query.UserName()
 	}
 	r := &review{s: s, who: c.Who, decided: make(map[decide.Kind]int)}
 	err = withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
-		r.engine = engine{store: store, workers: c.Threads, memory: c.work()}
+		r.engine = query.Engine{Store: store, Workers: c.Threads, MemoryBudget: c.work()}
 		if err := r.find(ctx, where, int(c.Limit)); err != nil {
 			return err
 		}
@@ -111,23 +115,6 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
 		return leaving(c.inFlags(err), "%s", r.summary())
 	}
 	return nil
-}
-
-// parseCondition parses what may follow where; nil of an empty text.
-func parseCondition(text string) (expression, error) {
-	if strings.TrimSpace(text) == "" {
-		return nil, nil
-	}
-	p := newParser(text, startOfText)
-	where, err := p.expression()
-	if err != nil {
-		return nil, err
-	}
-	if p.current.kind != tokenEnd {
-		p.wants = append(p.wants, want{label: "the end of the condition"})
-		return nil, p.fail()
-	}
-	return where, nil
 }
 
 // A reply is what a reviewer says about a suspect.
@@ -160,7 +147,7 @@ type pastReply struct {
 // A review goes through a queue of suspects.
 type review struct {
 	s       *streams
-	engine  engine
+	engine  query.Engine
 	who     string
 	replies replies
 
@@ -174,32 +161,18 @@ type review struct {
 }
 
 // find lists the suspects, a limit of 0 being none.
-func (r *review) find(ctx context.Context, where expression, limit int) error {
-	tx := r.engine.store.Begin()
-	defer tx.Close()
-	if err := tx.Err(); err != nil {
-		return err
-	}
-	q := &query{engine: &r.engine, resolver: newResolver(tx, nil)}
-	plan, err := q.planOf(ctx, &suspectsStatement{clauses: clauses{where: where}})
-	if _, ok := position(err); ok {
+func (r *review) find(ctx context.Context, where query.Condition, limit int) error {
+	suspects, notices, err := r.engine.Suspects(ctx, where, limit)
+	if _, ok := query.Position(err); ok {
 		return fmt.Errorf("--where: %w", err)
 	}
 	if err != nil {
 		return err
 	}
-	for _, notice := range q.remarks() {
+	for _, notice := range notices {
 		r.s.say("%s", notice)
 	}
-	for v, err := range plan.Rows(ctx) {
-		if err != nil {
-			return err
-		}
-		r.queue = append(r.queue, v)
-		if len(r.queue) == limit {
-			break
-		}
-	}
+	r.queue = suspects
 	return nil
 }
 
@@ -300,28 +273,33 @@ var reviewedWords = map[decide.Kind]string{
 // A subject is the suspect that is shown.
 type subject struct {
 	*cleaner.Explanation
-	properties []field // those of the user that have a value
+	properties []property // those of the user that have a value
 	classes    []string
+}
+
+// A property is a value that the user brought along.
+type property struct {
+	name  string
+	value kv.Value
 }
 
 // read reads what there is to show of the suspect whose turn it is.
 func (r *review) read(ctx context.Context) (*subject, error) {
-	tx := r.engine.store.Begin()
+	tx := r.engine.Store.Begin()
 	defer tx.Close()
 	v := r.queue[r.at]
-	e, err := cleaner.Explain(ctx, tx, v, ops.Options{Workers: r.engine.workers, MemoryBudget: r.engine.memory})
+	e, err := cleaner.Explain(ctx, tx, v, ops.Options{Workers: r.engine.Workers, MemoryBudget: r.engine.MemoryBudget})
 	if err != nil {
 		return nil, err
 	}
 	subject := &subject{Explanation: e, classes: tx.Classes()}
-	q := &query{engine: &r.engine, resolver: newResolver(tx, nil)}
-	for _, name := range q.userColumns() {
+	for _, name := range query.UserColumns(tx) {
 		value, err := tx.Value(v, name)
 		if err != nil {
 			return nil, err
 		}
 		if !value.IsNull() && value.String() != "" {
-			subject.properties = append(subject.properties, field{name: name, value: value})
+			subject.properties = append(subject.properties, property{name, value})
 		}
 	}
 	return subject, nil
@@ -339,10 +317,10 @@ func (r *review) card(e *subject) string {
 	var b strings.Builder
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "  %-12s %s\n", escapeControls(name), escapeControls(value))
+			fmt.Fprintf(&b, "  %-12s %s\n", print.EscapeControls(name), print.EscapeControls(value))
 		}
 	}
-	fmt.Fprintf(&b, "\n%d of %d: node %s\n", r.at+1, len(r.queue), escapeControls(e.ID))
+	fmt.Fprintf(&b, "\n%d of %d: node %s\n", r.at+1, len(r.queue), print.EscapeControls(e.ID))
 	line("label", e.Given)
 	line("suggested", e.Suggested)
 	scores := fmt.Sprintf("%.6g", e.Score)
@@ -356,7 +334,7 @@ func (r *review) card(e *subject) string {
 	}
 	line("degree", degree)
 	for _, p := range e.properties {
-		line(p.name, cutText(brief(p.value), cardText))
+		line(p.name, cutText(print.Brief(p.value), cardText))
 	}
 	line("predicted", sharesText(e.TopClasses, "%s %.3g"))
 	var votes []string
@@ -428,7 +406,7 @@ func (r *review) prompt(e *subject) string {
 	if e.Suggested != "" && e.Suggested != e.Given {
 		accept = "[y] " + e.Suggested + "  "
 	}
-	return escapeControls(fmt.Sprintf("%s[n] %s is right  [l]abel [u]nlabel [d]on't know [s]kip [z] undo [?] [q]uit: ", accept, e.Given))
+	return print.EscapeControls(fmt.Sprintf("%s[n] %s is right  [l]abel [u]nlabel [d]on't know [s]kip [z] undo [?] [q]uit: ", accept, e.Given))
 }
 
 // take does what a reply asks for; moved says that another suspect is to be shown.
@@ -460,9 +438,9 @@ func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err
 	case 'w':
 		return false, r.explain(a.text)
 	case 'e':
-		result, err := r.engine.run(ctx, &explainStatement{id: literal{kind: literalString, text: e.ID, pos: startOfText}})
+		result, err := r.engine.Query(ctx, "explain $1", e.ID)
 		if err == nil {
-			_, err = Render(r.s.out, result, FormatTable)
+			_, err = print.Render(r.s.out, result, print.FormatTable)
 		}
 		return false, err
 	default:
@@ -541,7 +519,7 @@ func (r *review) listClasses(e *subject) {
 		if class == e.Given {
 			note = ", its label"
 		}
-		r.s.say("  %2d  %s%s", i+1, escapeControls(class), note)
+		r.s.say("  %2d  %s%s", i+1, print.EscapeControls(class), note)
 		_, err := strconv.Atoi(class)
 		numbered = numbered || err == nil
 	}
@@ -564,7 +542,7 @@ func (e *subject) class(text string, listed bool) (string, error) {
 	if choices := e.choices(); listed && err == nil && !beginsName && place >= 1 && place <= min(len(choices), listedClasses) {
 		return choices[place-1], nil
 	}
-	return "", replyErrorf("no class is named %s%s", quoteString(text), didYouMean(text, e.classes))
+	return "", replyErrorf("no class is named %s%s", query.Quote(text), wording.DidYouMean(text, e.classes))
 }
 
 // choices are the classes a suspect could have, the most likely first, the one it has last.
@@ -590,9 +568,9 @@ func (r *review) decide(ctx context.Context, e *subject, kind decide.Kind, label
 	request := decide.Request{Node: e.Node, Kind: kind, To: label, Shown: &decide.Shown{
 		Label: e.Given, Suggested: e.Suggested, Decision: e.Decision, Run: e.Run,
 	}}
-	made, err := decide.Write(ctx, r.engine.store, []decide.Request{request}, decide.Options{Who: r.who, Why: r.why})
+	made, err := decide.Write(ctx, r.engine.Store, []decide.Request{request}, decide.Options{Who: r.who, Why: r.why})
 	if errors.Is(err, decide.ErrChanged) && r.replies.forgiving() {
-		r.s.say("%s", escapeControls("nothing is decided: "+err.Error()))
+		r.s.say("%s", print.EscapeControls("nothing is decided: "+err.Error()))
 		return true, nil
 	}
 	if err != nil {
@@ -615,7 +593,7 @@ func (r *review) report(d decide.Decision) error {
 		}
 		change = fmt.Sprintf(": %s → %s", d.From, to)
 	}
-	_, err := fmt.Fprintln(r.s.out, escapeControls(fmt.Sprintf("%s %s%s", d.ID, reviewedWords[d.Kind], change)))
+	_, err := fmt.Fprintln(r.s.out, print.EscapeControls(fmt.Sprintf("%s %s%s", d.ID, reviewedWords[d.Kind], change)))
 	return err
 }
 
@@ -628,7 +606,7 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 	if last.kind == decide.None {
 		r.skipped--
 	} else {
-		_, err := cleaner.UndoStep(ctx, r.engine.store, last.step, decide.Options{Who: r.who})
+		_, err := cleaner.UndoStep(ctx, r.engine.Store, last.step, decide.Options{Who: r.who})
 		if errors.Is(err, decide.ErrChanged) {
 			return false, replyErrorf("%s cannot be taken back here: somebody has decided since, or has taken it back", last.id)
 		}
@@ -636,7 +614,7 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 			return false, err
 		}
 		r.decided[last.kind]--
-		if _, err := fmt.Fprintln(r.s.out, escapeControls(fmt.Sprintf("%s %s taken back", last.id, last.kind))); err != nil {
+		if _, err := fmt.Fprintln(r.s.out, print.EscapeControls(fmt.Sprintf("%s %s taken back", last.id, last.kind))); err != nil {
 			return false, err
 		}
 	}
@@ -648,8 +626,8 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 // newReplies reads keys from a terminal, and lines from everything else.
 func newReplies(ctx context.Context, s *streams) replies {
 	in, ok := s.in.(*os.File)
-	if ok && isTerminal(in) && isTerminal(s.out) && os.Getenv("TERM") != "dumb" {
+	if ok && print.IsTerminal(in) && print.IsTerminal(s.out) && os.Getenv("TERM") != "dumb" {
 		return newKeyboard(ctx, in, s.err)
 	}
-	return newReplyLines(stream.NewReader(ctx, s.in), s.err, ok && isTerminal(in))
+	return newReplyLines(stream.NewReader(ctx, s.in), s.err, ok && print.IsTerminal(in))
 }

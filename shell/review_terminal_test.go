@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // reviewIn runs a review of a store in a terminal, and behind it says how it ended and whether the terminal is as it was.
@@ -25,7 +27,7 @@ func restored(code string) string {
 
 func TestTerminalReviews(t *testing.T) {
 	term := newTerminal(t)
-	store := terminalStore(t, cleanedStore(t))
+	store := terminalStore(t, papers.Cleaned(t))
 	reviewIn(term, store)
 	term.wait("the first suspect", `(?s)1 of 2: node s3.*\[y\] Theory .*\[q\]uit:$`)
 	term.keys("Up", "x")
@@ -60,7 +62,7 @@ func TestTerminalReviews(t *testing.T) {
 	term.wait("the end", `(?s)1 rejected; 0 left\n`+restored("0"))
 	term.stop()
 
-	opened := reopen(t, store)
+	opened := papers.Reopen(t, store)
 	if got, want := labelsNow(t, opened), []string{"p4 Systems reject", "s3 Theory accept"}; !slices.Equal(got, want) {
 		t.Errorf("labels and decisions are %q, want %q", got, want)
 	}
@@ -72,7 +74,7 @@ func TestTerminalReviews(t *testing.T) {
 // A wrong label is no reason to take what is typed next for keys, and neither is a paste or what was typed ahead.
 func TestTerminalReviewTakesNoTextForKeys(t *testing.T) {
 	term := newTerminal(t)
-	store := terminalStore(t, cleanedStore(t))
+	store := terminalStore(t, papers.Cleaned(t))
 	reviewIn(term, store)
 	term.wait("the first suspect", `(?s)1 of 2: node s3.*uit:$`)
 	term.text("Databases")
@@ -92,14 +94,14 @@ func TestTerminalReviewTakesNoTextForKeys(t *testing.T) {
 	term.text("q")
 	term.wait("the end", `(?s)1 relabelled; 1 left\n`+restored("0"))
 	term.stop()
-	if got, want := labelsNow(t, reopen(t, store)), []string{"s3 Neural Nets relabel"}; !slices.Equal(got, want) {
+	if got, want := labelsNow(t, papers.Reopen(t, store)), []string{"s3 Neural Nets relabel"}; !slices.Equal(got, want) {
 		t.Errorf("labels and decisions are %q, want %q", got, want)
 	}
 }
 
 func reasonsOf(t *testing.T, store *kv.Store) []string {
 	t.Helper()
-	result, err := Query(t.Context(), store, "history")
+	result, err := query.Query(t.Context(), store, "history")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +118,7 @@ func reasonsOf(t *testing.T, store *kv.Store) []string {
 // Ctrl-D gives a label up, and then the review.
 func TestTerminalReviewGivenUp(t *testing.T) {
 	term := newTerminal(t)
-	store := terminalStore(t, cleanedStore(t))
+	store := terminalStore(t, papers.Cleaned(t))
 	reviewIn(term, store)
 	term.wait("the first suspect", `(?s)1 of 2: node s3.*uit:$`)
 	term.text("l")

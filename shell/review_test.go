@@ -17,18 +17,21 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // reviewed runs a review of a store with lines of replies.
 func reviewed(t *testing.T, store *kv.Store, where, lines string) (out, people string, err error) {
 	t.Helper()
 	var outBuffer, errBuffer bytes.Buffer
-	condition, err := parseCondition(where)
+	condition, err := query.ParseCondition(where)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &review{
-		s: &streams{out: &outBuffer, err: &errBuffer}, engine: engine{store: store}, who: "tester",
+		s: &streams{out: &outBuffer, err: &errBuffer}, engine: query.Engine{Store: store}, who: "tester",
 		replies: newReplyLines(strings.NewReader(lines), nil, false), decided: make(map[decide.Kind]int),
 	}
 	if err = r.find(t.Context(), condition, 0); err == nil {
@@ -53,7 +56,7 @@ func undoAll(t *testing.T, store *kv.Store) {
 
 // Every reply does what it says; s3 and p4 are the suspects, in this order.
 func TestReview(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	for _, test := range []struct {
 		name, where, lines string
 		says               string
@@ -86,7 +89,7 @@ func TestReview(t *testing.T) {
 }
 
 func TestReviewRefuses(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	for _, test := range []struct{ where, lines, want string }{
 		{"", "z\n", "this review has nothing to take back"},
 		{"", "l Theroy\n", "no class is named 'Theroy'; did you mean Theory?"},
@@ -106,7 +109,7 @@ func TestReviewRefuses(t *testing.T) {
 		}
 	}
 	for where, want := range map[string]string{"score >": "1:8: ", "score > 0.5 limit 3": "1:13: got limit, want", "scroe > 1": ""} {
-		_, err := parseCondition(where)
+		_, err := query.ParseCondition(where)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("condition %q: got error %v, want %q", where, err, want)
 		}
@@ -115,15 +118,15 @@ func TestReviewRefuses(t *testing.T) {
 
 // Of a suspect that somebody else has given the suggested label meanwhile, no other label is suggested.
 func TestReviewOfWhatIsDecidedMeanwhile(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	r := &review{
-		s: &streams{out: new(bytes.Buffer), err: new(bytes.Buffer)}, engine: engine{store: store},
+		s: &streams{out: new(bytes.Buffer), err: new(bytes.Buffer)}, engine: query.Engine{Store: store},
 		replies: newReplyLines(strings.NewReader("y\n"), nil, false), decided: make(map[decide.Kind]int),
 	}
-	if err := r.find(t.Context(), nil, 0); err != nil {
+	if err := r.find(t.Context(), query.Condition{}, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Query(t.Context(), store, "relabel s3 'Theory'"); err != nil {
+	if _, err := query.Query(t.Context(), store, "relabel s3 'Theory'"); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.run(t.Context()); err == nil || !strings.Contains(err.Error(), "node s3: no other label is suggested") {
@@ -133,7 +136,7 @@ func TestReviewOfWhatIsDecidedMeanwhile(t *testing.T) {
 
 // A card shows what there is to know, and no control characters.
 func TestReviewCard(t *testing.T) {
-	out, _, err := reviewed(t, cleanedStore(t), "", "w seen in print\ny\n")
+	out, _, err := reviewed(t, papers.Cleaned(t), "", "w seen in print\ny\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +345,7 @@ func mustRead(t *testing.T, path string) []byte {
 // Labels for those who leave suspects out, and for those who take both labels. A node that is put aside as unsure is no
 // suspect.
 func TestExportedLabels(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	if _, _, err := reviewed(t, store, "", "y\nd\n"); err != nil { // s3 is Theory, p4 unsure
 		t.Fatal(err)
 	}
@@ -369,7 +372,7 @@ func TestExportedLabels(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if _, err := Render(&out, result, FormatCSV); err != nil {
+		if _, err := print.Render(&out, result, print.FormatCSV); err != nil {
 			t.Fatal(err)
 		}
 		tx.Close()
@@ -388,14 +391,14 @@ func TestExportedLabels(t *testing.T) {
 func ptr[T any](v T) *T { return &v }
 
 func TestGate(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	dir := t.TempDir()
 	known := filepath.Join(dir, "known.csv")
 	judged := func(c gateCommand) (out, people string, err error) {
 		t.Helper()
 		var outBuffer, errBuffer bytes.Buffer
 		s := &streams{out: &outBuffer, err: &errBuffer}
-		c.DB, c.Format, c.Memory = "g", FormatCSV, 64<<20
+		c.DB, c.Format, c.Memory = "g", print.FormatCSV, 64<<20
 		if c.Limit == 0 {
 			c.Limit = 20
 		}

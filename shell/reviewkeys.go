@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
@@ -212,7 +213,7 @@ func (k *keyboard) word(prompt string, choices []string) (text string, err error
 		line := &wordLine{choices: choices}
 		for {
 			// Back to the margin, and clear the line.
-			if _, err := fmt.Fprint(k.out, "\r\x1b[K", prompt, escapeControls(string(line.text))); err != nil {
+			if _, err := fmt.Fprint(k.out, "\r\x1b[K", prompt, print.EscapeControls(string(line.text))); err != nil {
 				return err
 			}
 			key, err := k.key()

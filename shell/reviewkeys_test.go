@@ -13,6 +13,8 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // rest is a chunk that stands for a while in which nothing is typed.
@@ -108,7 +110,7 @@ func TestTypedBeforeTheQuestion(t *testing.T) {
 
 // A wrong label or reason is asked for again, so that a second try is not taken for keys.
 func TestWrongLabelStaysAtItsPrompt(t *testing.T) {
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	for _, test := range []struct {
 		name   string
 		keys   []string
@@ -132,10 +134,10 @@ func TestWrongLabelStaysAtItsPrompt(t *testing.T) {
 			k, _, _, _ := pressed(test.keys...)
 			var out, people bytes.Buffer
 			r := &review{
-				s: &streams{out: &out, err: &people}, engine: engine{store: store}, who: "tester", replies: k,
+				s: &streams{out: &out, err: &people}, engine: query.Engine{Store: store}, who: "tester", replies: k,
 				decided: make(map[decide.Kind]int),
 			}
-			if err := errors.Join(r.find(t.Context(), nil, 0), r.run(t.Context())); err != nil {
+			if err := errors.Join(r.find(t.Context(), query.Condition{}, 0), r.run(t.Context())); err != nil {
 				t.Fatal(err)
 			}
 			if got := labelsNow(t, store); !slices.Equal(got, test.labels) {

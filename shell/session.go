@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,9 +13,10 @@ import (
 	"time"
 
 	"github.com/rivo/uniseg"
-	"golang.org/x/term"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
@@ -31,7 +33,7 @@ type SessionOptions struct {
 	// Name of the input, such as a file, put before the positions in errors. "" leaves it out.
 	Name string
 
-	Format Format
+	Format print.Format
 	Timing bool
 
 	// SafeCSV keeps spreadsheets from taking texts in csv and tsv for formulas: see SafeText.
@@ -78,23 +80,23 @@ func Run(ctx context.Context, opt SessionOptions) error {
 		out:    opt.Out,
 		format: opt.Format,
 		timing: opt.Timing,
-		engine: engine{
-			store:    opt.Store,
-			workers:  opt.Workers,
-			memory:   opt.MemoryBudget,
-			readOnly: opt.ReadOnly,
-			progress: opt.Progress,
-			yes:      opt.Yes,
-			confirm:  opt.Confirm,
-			who:      opt.Who,
-			now:      opt.now,
+		engine: query.Engine{
+			Store:        opt.Store,
+			Workers:      opt.Workers,
+			MemoryBudget: opt.MemoryBudget,
+			ReadOnly:     opt.ReadOnly,
+			Progress:     opt.Progress,
+			Yes:          opt.Yes,
+			Confirm:      opt.Confirm,
+			Who:          opt.Who,
+			Now:          opt.now,
 		},
 		pages:    true,
 		terminal: ctx,
 	}
-	s.engine.notice = s.say
+	s.engine.Notice = func(line string) { s.say(print.EscapeControls(line)) }
 	if opt.Confirm == nil && opt.Interactive {
-		s.engine.confirm = s.ask
+		s.engine.Confirm = s.ask
 	}
 	var err error
 	if opt.Interactive {
@@ -105,7 +107,7 @@ func Run(ctx context.Context, opt SessionOptions) error {
 	if errors.Is(err, errQuit) {
 		err = nil
 	}
-	err = firstError(err, s.endOutput(err != nil))
+	err = cmp.Or(err, s.endOutput(err != nil))
 	if err == nil && s.failed > 0 && !opt.Interactive {
 		err = fmt.Errorf("%d of %d statements failed", s.failed, s.done+s.failed)
 	}
@@ -118,12 +120,12 @@ var errQuit = errors.New("quit")
 // A session holds what dot commands change.
 type session struct {
 	opt          SessionOptions
-	engine       engine
+	engine       query.Engine
 	out          io.Writer
 	redirected   *redirection    // nil where out is opt.Out
 	reading      []fs.FileInfo   // the files that are being read, each by a .read of the one before
 	terminal     context.Context // of the session; it ends a pager
-	format       Format
+	format       print.Format
 	timing       bool
 	pages        bool          // long answers on a terminal, at the prompt
 	typed        *bufio.Reader // lines at a prompt that has no editor
@@ -134,7 +136,7 @@ type session struct {
 func (s *session) say(line string) {
 	s.clearProgress()
 	// Where standard error cannot be written to there is nobody to be told.
-	_, _ = fmt.Fprintln(s.opt.Err, escapeLines(line))
+	_, _ = fmt.Fprintln(s.opt.Err, print.EscapeLines(line))
 }
 
 // runInput answers everything that In holds.
@@ -151,8 +153,8 @@ func (s *session) runInput(ctx context.Context) error {
 
 // runScript answers everything an input holds.
 func (s *session) runScript(ctx context.Context, in io.Reader, name string) error {
-	for source := newScript(in); ; {
-		next, err := source.next()
+	for source := query.NewScript(in); ; {
+		next, err := source.Next()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -178,36 +180,36 @@ func (s *session) runScript(ctx context.Context, in io.Reader, name string) erro
 }
 
 // step answers one statement or dot command.
-func (s *session) step(ctx context.Context, next step) error {
-	if next.dot {
+func (s *session) step(ctx context.Context, next query.Step) error {
+	if next.Dot {
 		return s.dot(ctx, next)
 	}
-	if strings.TrimSpace(next.text) == ";" {
+	if strings.TrimSpace(next.Text) == ";" {
 		return nil
 	}
 	started := time.Now()
-	parsed, err := parse(next.text, next.pos)
+	parsed, err := next.Parse()
 	if err != nil {
 		return err
 	}
-	result, err := s.engine.run(ctx, parsed)
+	result, err := s.engine.Run(ctx, parsed)
 	if err != nil {
 		return err
 	}
 	for _, notice := range result.Notices() {
 		s.say(notice)
 	}
-	on := screenOf(s.out)
-	on.safeCSV = s.opt.SafeCSV
+	on := print.ScreenOf(s.out)
+	on.SafeCSV = s.opt.SafeCSV
 	var rows int64
 	err = s.print(func(out io.Writer) (err error) {
-		rows, err = render(out, result, s.format, on)
+		rows, err = print.RenderOn(out, result, s.format, on)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	s.sayRows(result, rows, on.cut, time.Since(started))
+	s.sayRows(result, rows, on.Cut, time.Since(started))
 	return nil
 }
 
@@ -215,7 +217,7 @@ func (s *session) step(ctx context.Context, next step) error {
 func (s *session) print(answer func(io.Writer) error) error {
 	s.clearProgress()
 	terminal, ok := s.out.(*os.File)
-	if !ok || !s.pages || !s.opt.Interactive || !isTerminal(terminal) {
+	if !ok || !s.pages || !s.opt.Interactive || !print.IsTerminal(terminal) {
 		return answer(s.out)
 	}
 	p := newPager(s.terminal, terminal)
@@ -226,7 +228,7 @@ func (s *session) print(answer func(io.Writer) error) error {
 	if errors.Is(err, errPagerLeft) {
 		err = nil
 	}
-	return firstError(err, p.Close())
+	return cmp.Or(err, p.Close())
 }
 
 // clearProgress takes a bar off the terminal.
@@ -237,10 +239,10 @@ func (s *session) clearProgress() {
 }
 
 // sayRows prints how many rows a table had, to people, and the time if asked.
-func (s *session) sayRows(r *Result, rows int64, cut bool, took time.Duration) {
+func (s *session) sayRows(r *query.Result, rows int64, cut bool, took time.Duration) {
 	var parts []string
-	listed := !r.record && !r.bare && r.sections == nil
-	if listed && (s.timing || s.redirected == nil && s.format == FormatTable && isTerminal(s.out)) {
+	listed := !r.Record && !r.Bare && r.Sections == nil
+	if listed && (s.timing || s.redirected == nil && s.format == print.FormatTable && print.IsTerminal(s.out)) {
 		if rows == 1 {
 			parts = append(parts, "1 row")
 		} else {
@@ -252,8 +254,8 @@ func (s *session) sayRows(r *Result, rows int64, cut bool, took time.Duration) {
 	}
 	if s.timing {
 		parts = append(parts, took.Round(time.Microsecond).String())
-		if r.cost != nil {
-			parts = append(parts, r.cost())
+		if cost := r.Cost(); cost != "" {
+			parts = append(parts, cost)
 		}
 	}
 	if len(parts) > 0 {
@@ -272,51 +274,45 @@ func (e *placedError) Unwrap() error { return e.err }
 
 // placed puts the name of the input to an error that says where in it. Of files that read each other, the first and the
 // last are named.
-func (s *session) placed(at step, name string, err error) error {
+func (s *session) placed(at query.Step, name string, err error) error {
 	if name == "" {
 		return err
 	}
-	place := fmt.Sprintf("%s:%s: ", name, at.pos)
+	place := fmt.Sprintf("%s:%s: ", name, at.Pos)
 	if inner, ok := errors.AsType[*placedError](err); ok {
 		if innermost, ok := errors.AsType[*placedError](inner.err); ok {
 			inner = innermost
 		}
 		return &placedError{place: place, err: inner}
 	}
-	if _, ok := position(err); ok {
+	if _, ok := query.Position(err); ok {
 		place = name + ":"
 	}
 	return &placedError{place: place, err: err}
 }
 
 // sayError prints an error of a session that goes on.
-func (s *session) sayError(at step, name string, err error) {
+func (s *session) sayError(at query.Step, name string, err error) {
 	s.point(at, err)
 	s.say(s.placed(at, name, err).Error())
 }
 
 // point shows on a terminal where in the text an error is: the line, and a caret under the place.
-func (s *session) point(at step, err error) {
-	pos, ok := position(err)
+func (s *session) point(at query.Step, err error) {
+	pos, ok := query.Position(err)
 	_, elsewhere := errors.AsType[*placedError](err) // in a file that the step read
-	if !ok || elsewhere || !isTerminal(s.opt.Err) {
+	if !ok || elsewhere || !print.IsTerminal(s.opt.Err) {
 		return
 	}
 	s.say(caret(at, pos))
 }
 
 // caret is the line of a step that a position is in, and below it a ^ under the position.
-func caret(at step, pos Pos) string {
-	offset := min(max(0, pos.Offset-at.pos.Offset), len(at.text))
-	begin := 1 + strings.LastIndexByte(at.text[:offset], '\n')
-	before := at.text[begin:offset]
-	rest, _, _ := strings.Cut(at.text[offset:], "\n")
-	blank := strings.Repeat(" ", uniseg.StringWidth(escapeControls(before)))
-	return "  " + escapeControls(before+strings.TrimRight(rest, "\r")) + "\n  " + blank + "^"
-}
-
-// isTerminal reports whether a stream is a terminal.
-func isTerminal(stream any) bool {
-	file, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
+func caret(at query.Step, pos query.Pos) string {
+	offset := min(max(0, pos.Offset-at.Pos.Offset), len(at.Text))
+	begin := 1 + strings.LastIndexByte(at.Text[:offset], '\n')
+	before := at.Text[begin:offset]
+	rest, _, _ := strings.Cut(at.Text[offset:], "\n")
+	blank := strings.Repeat(" ", uniseg.StringWidth(print.EscapeControls(before)))
+	return "  " + print.EscapeControls(before+strings.TrimRight(rest, "\r")) + "\n  " + blank + "^"
 }

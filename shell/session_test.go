@@ -13,6 +13,9 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // answer runs a text on a store and returns what went to each stream.
@@ -35,8 +38,8 @@ func TestOutputAndReadFiles(t *testing.T) {
 	}
 	answers := filepath.Join(dir, "answers.csv")
 	inner := write("inner.q", "count nodes;\n-- nothing\n\ncount nodes where degree > 100")
-	store := loadedStore(t)
-	out, people, err := answer(t, SessionOptions{Store: store, Format: FormatCSV},
+	store := papers.Loaded(t)
+	out, people, err := answer(t, SessionOptions{Store: store, Format: print.FormatCSV},
 		".output "+answers+"\n.read "+inner+"\n.output\ncount nodes where label is null")
 	if err != nil || out != "count\n1\n" || people != "" {
 		t.Errorf("got %q, %q, error %v; want only the last count on the output", out, people, err)
@@ -62,21 +65,21 @@ func TestOutputAndReadFiles(t *testing.T) {
 		t.Errorf("files that read each other: got %v, want the first and the last place alone", err)
 	}
 	_, _, err = answer(t, SessionOptions{Store: store, Name: "q.txt"}, "stats;\n\n suspects")
-	if want := "q.txt:3:2: the store has no scores yet: run clean first"; err == nil || err.Error() != want || !errors.Is(err, ErrNotCleaned) {
+	if want := "q.txt:3:2: the store has no scores yet: run clean first"; err == nil || err.Error() != want || !errors.Is(err, query.ErrNotCleaned) {
 		t.Errorf("a failing statement of a named input: got %v, want %s", err, want)
 	}
 }
 
 func TestTimingTellsTheWork(t *testing.T) {
-	_, people, err := answer(t, SessionOptions{Store: cleanedStore(t), Timing: true}, "suspects;\n.timing off\nstats;")
+	_, people, err := answer(t, SessionOptions{Store: papers.Cleaned(t), Timing: true}, "suspects;\n.timing off\nstats;")
 	if err != nil || !strings.HasPrefix(people, "(2 rows, ") || strings.Count(people, "\n") != 1 {
 		t.Errorf("got %q, %v; want one line with 2 rows and their cost", people, err)
 	}
 }
 
 func TestStats(t *testing.T) {
-	store := cleanedStore(t)
-	r, err := Query(t.Context(), store, "stats")
+	store := papers.Cleaned(t)
+	r, err := query.Query(t.Context(), store, "stats")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +105,7 @@ func TestACancelledSessionStops(t *testing.T) {
 	cancel()
 	var out, people bytes.Buffer
 	err := Run(ctx, SessionOptions{
-		Store: loadedStore(t), In: strings.NewReader("nodes where degree > 0; stats"), Out: &out, Err: &people, KeepGoing: true,
+		Store: papers.Loaded(t), In: strings.NewReader("nodes where degree > 0; stats"), Out: &out, Err: &people, KeepGoing: true,
 	})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
@@ -112,7 +115,7 @@ func TestACancelledSessionStops(t *testing.T) {
 func TestPromptWithoutATerminal(t *testing.T) {
 	t.Setenv("TERM", "dumb")
 	history := filepath.Join(t.TempDir(), "history")
-	out, people, err := answer(t, SessionOptions{Store: loadedStore(t), Format: FormatCSV, Interactive: true, History: history},
+	out, people, err := answer(t, SessionOptions{Store: papers.Loaded(t), Format: print.FormatCSV, Interactive: true, History: history},
 		"count nodes\nnodes wher\ncount nodes\nwhere label is null;\ncount\nnodes\n.quit\ncount nodes\n")
 	if err != nil || out != "count\n10\ncount\n10\ncount\n10\n" {
 		t.Errorf("got %q, error %v", out, err)
@@ -128,17 +131,17 @@ func TestPromptWithoutATerminal(t *testing.T) {
 }
 
 func TestEveryStatementHasItsManual(t *testing.T) {
-	for _, m := range manual {
-		if _, err := parse(m.example, startOfText); err != nil {
-			t.Errorf("example of %s: %s: %v", m.name, m.example, err)
+	for _, m := range query.Manual() {
+		if _, err := query.Parse(m.Example); err != nil {
+			t.Errorf("example of %s: %s: %v", m.Name, m.Example, err)
 		}
-		out, _, err := answer(t, SessionOptions{Store: emptyStore(t)}, ".help "+m.name)
-		if err != nil || !strings.Contains(out, m.example) {
-			t.Errorf(".help %s: got %q, %v", m.name, out, err)
+		out, _, err := answer(t, SessionOptions{Store: papers.Empty(t)}, ".help "+m.Name)
+		if err != nil || !strings.Contains(out, m.Example) {
+			t.Errorf(".help %s: got %q, %v", m.Name, out, err)
 		}
 	}
-	if !slices.IsSorted(statementNames()) {
-		t.Errorf("statements are not sorted: %v", statementNames())
+	if !slices.IsSorted(query.StatementNames()) {
+		t.Errorf("statements are not sorted: %v", query.StatementNames())
 	}
 }
 
@@ -170,7 +173,7 @@ func TestCleanStatement(t *testing.T) {
 	if _, err := load.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	store := reopen(t, dir)
+	store := papers.Reopen(t, dir)
 	err = store.Update(func(tx *kv.Tx) error {
 		for i := range 2 * size {
 			v, err := tx.Node(strconv.Itoa(i))
@@ -190,7 +193,7 @@ func TestCleanStatement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, people, err := answer(t, SessionOptions{Store: store, Format: FormatCSV, Workers: 1},
+	out, people, err := answer(t, SessionOptions{Store: store, Format: print.FormatCSV, Workers: 1},
 		"clean hops 2;\nsuspects where score >= 0 limit 1 return id, label, suggested;\nruns")
 	if err != nil {
 		t.Fatalf("got error %v, and to people %q", err, people)
@@ -201,7 +204,7 @@ func TestCleanStatement(t *testing.T) {
 	if got := strings.Count(out, "run,started,"); got != 2 {
 		t.Errorf("got %d headers of runs, want one from clean and one from runs:\n%s", got, out)
 	}
-	out, people, err = answer(t, SessionOptions{Store: store, Format: FormatJSON, Workers: 1}, "clean hops 2 expect 0.25")
+	out, people, err = answer(t, SessionOptions{Store: store, Format: print.FormatJSON, Workers: 1}, "clean hops 2 expect 0.25")
 	if err != nil || !strings.Contains(out, `"mislabel_rate":0.25`) {
 		t.Errorf("clean expect 0.25: got %s, %s and %v", out, people, err)
 	}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -9,21 +10,23 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // shellCommand answers statements about a store.
 type shellCommand struct {
-	DB        string `arg:"" name:"DB" help:"Directory of the store."`
-	Command   string `short:"c" placeholder:"QUERY" help:"Answer this and exit."`
-	File      string `short:"f" file:"read" placeholder:"FILE" help:"Answer the statements of a file and exit."`
-	Format    Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or line."`
-	SafeCSV   bool   `name:"safe-csv" help:"Put an apostrophe before texts in csv and tsv that a spreadsheet would take for formulas. This changes them."`
-	ReadOnly  bool   `help:"Refuse statements that write, and let others read at the same time."`
-	KeepGoing bool   `help:"Go on behind a statement that failed."`
-	Timing    bool   `help:"Print how long each statement took."`
-	NoHistory bool   `help:"Do not read or keep the lines typed at the prompt."`
-	Yes       bool   `short:"y" help:"Confirm decisions on all nodes of a condition."`
-	Who       string `placeholder:"NAME" help:"Who decides, in the history of decisions. Without it: the user's name."`
+	DB        string       `arg:"" name:"DB" help:"Directory of the store."`
+	Command   string       `short:"c" placeholder:"QUERY" help:"Answer this and exit."`
+	File      string       `short:"f" file:"read" placeholder:"FILE" help:"Answer the statements of a file and exit."`
+	Format    print.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or line."`
+	SafeCSV   bool         `name:"safe-csv" help:"Put an apostrophe before texts in csv and tsv that a spreadsheet would take for formulas. This changes them."`
+	ReadOnly  bool         `help:"Refuse statements that write, and let others read at the same time."`
+	KeepGoing bool         `help:"Go on behind a statement that failed."`
+	Timing    bool         `help:"Print how long each statement took."`
+	NoHistory bool         `help:"Do not read or keep the lines typed at the prompt."`
+	Yes       bool         `short:"y" help:"Confirm decisions on all nodes of a condition."`
+	Who       string       `placeholder:"NAME" help:"Who decides, in the history of decisions. Without it: the user's name."`
 	resources
 }
 
@@ -40,7 +43,7 @@ func (*shellCommand) Help() string {
 }
 
 func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
-	if err := firstError(c.apply(), checkWho(c.Who)); err != nil {
+	if err := cmp.Or(c.apply(), checkWho(c.Who)); err != nil {
 		return err
 	}
 	if c.Command != "" && c.File != "" {
@@ -65,7 +68,7 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 		clearProgress: s.progress.clear,
 	}
 	// Statements do not come from the terminal, so that it can be asked.
-	if in, ok := s.in.(*os.File); ok && c.Command+c.File != "" && isTerminal(s.in) && isTerminal(s.err) {
+	if in, ok := s.in.(*os.File); ok && c.Command+c.File != "" && print.IsTerminal(s.in) && print.IsTerminal(s.err) {
 		opt.Confirm = func(ctx context.Context, question string) (bool, error) {
 			s.progress.clear()
 			return askTerminal(ctx, in, s.err, question)
@@ -82,7 +85,7 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 		defer func() { err = errors.Join(err, file.Close()) }()
 		opt.In, opt.Name = file, filepath.Base(c.File)
 	default:
-		opt.Interactive = isTerminal(s.in) && isTerminal(s.out)
+		opt.Interactive = print.IsTerminal(s.in) && print.IsTerminal(s.out)
 	}
 	run := func(store *kv.Store) error {
 		opt.Store = store
@@ -97,4 +100,20 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 		return withStoreToRead(c.DB, c.store(), run)
 	}
 	return withStore(c.DB, kv.Options{MemoryBudget: c.store()}, run)
+}
+
+// writes reports whether a text has a statement that changes the store, or may read one from a file.
+func writes(text string) bool {
+	for source := query.NewScript(strings.NewReader(text)); ; {
+		next, err := source.Next()
+		if err != nil {
+			return false // the end, or a statement that is too long
+		}
+		if next.Dot && strings.HasPrefix(next.Text, ".read") {
+			return true
+		}
+		if parsed, err := next.Parse(); err == nil && parsed.Writes() {
+			return true
+		}
+	}
 }

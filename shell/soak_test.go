@@ -18,6 +18,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 const (
@@ -114,7 +115,7 @@ func (s *soak) do(ctx context.Context, t *testing.T, do func() error) bool {
 func (s *soak) read(ctx context.Context, reader int) error {
 	if reader > 0 {
 		question := []string{"suspects limit 5", "count suspects group by label", "nodes where score > 0.5 limit 3"}[reader%3]
-		found, err := Query(ctx, s.store, question)
+		found, err := query.Query(ctx, s.store, question)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bufio"
 	"encoding/json"
 	"os"
 	"strconv"
@@ -44,7 +45,7 @@ func (l *stageLog) write(path string, s *streams) error {
 	if stages == nil {
 		stages = []kv.Stage{}
 	}
-	return s.writeFile(path, func(out *outFile) error {
+	return s.writeFile(path, func(out *bufio.Writer) error {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(struct {

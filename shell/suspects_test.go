@@ -12,6 +12,8 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // column is a column of a csv text, sorted, of the rows that keep is true of.
@@ -48,7 +50,7 @@ func closedStore(t *testing.T, store *kv.Store) string {
 // Whoever speaks of suspects speaks of the same nodes: of those above 0.7, p4 is put aside as unsure, and e 1 has its
 // suggested label.
 func TestSuspectsAreTheSameEverywhere(t *testing.T) {
-	db := closedStore(t, cleanedStore(t))
+	db := closedStore(t, papers.Cleaned(t))
 	baseline := filepath.Join(t.TempDir(), "known.csv")
 	mustRun(t, "shell", db, "-c", "unsure p4")
 	every := func(map[string]string) bool { return true }
@@ -147,9 +149,9 @@ func TestWarningsStayWithTheScores(t *testing.T) {
 
 // Labels of a whole class, or most labels, are not left out unasked.
 func TestLabelsAreNotLostUnasked(t *testing.T) {
-	classless := closedStore(t, cleanedStore(t))
+	classless := closedStore(t, papers.Cleaned(t))
 	mustRun(t, "shell", classless, "-c", "unlabel s1, s2") // p4 and s3 are what is left of Systems
-	many := closedStore(t, scoredStore(t, 100))
+	many := closedStore(t, papers.Scored(t, 100))
 	for _, test := range []struct {
 		db, threshold string
 		says          string // "" where it is done
@@ -194,7 +196,7 @@ func TestDecisionsAreNotTakenUnasked(t *testing.T) {
 		{"id,label\np1,\np2,\np3,\ns1,\ns2,\n", "5 of all 9 labels would go", "5 decisions taken in 1 step (5 labels removed)"},
 		{"id,decision\np1,reject\np2,unsure\n", "", "2 decisions taken in 1 step (1 rejected, 1 put aside as unsure)"},
 	} {
-		db := closedStore(t, cleanedStore(t))
+		db := closedStore(t, papers.Cleaned(t))
 		file := filepath.Join(t.TempDir(), "d.csv")
 		if err := os.WriteFile(file, []byte(test.text), 0o600); err != nil {
 			t.Fatal(err)
@@ -357,20 +359,20 @@ func TestNodesWithoutPredictions(t *testing.T) {
 			!strings.Contains(got.err, "node new has no predictions, and so no score: run predict") {
 			t.Errorf("neighbors new as %s: got exit code %d, %s and %s", format, got.code, got.out, got.err)
 		}
-		got = run(t, "", "shell", "g", "-c", "explain "+quoteString(beside), "--format", format)
+		got = run(t, "", "shell", "g", "-c", "explain "+query.Quote(beside), "--format", format)
 		if got.code != exitDone || strings.Contains(got.out, "NaN") || !strings.Contains(got.err, "some nodes within 2 hops have no predictions") {
 			t.Errorf("explain of its neighbour as %s: got exit code %d, %s and %s", format, got.code, got.out, got.err)
 		}
 	}
 	mustRun(t, "import", "bare", "--nodes", "nodes.csv", "--edges", "edges.csv")
 	for _, what := range []string{"explain ", "neighbors "} {
-		got := run(t, "", "shell", "bare", "-c", what+quoteString(beside))
+		got := run(t, "", "shell", "bare", "-c", what+query.Quote(beside))
 		if got.code != exitDone || !strings.Contains(got.err, "the store has no predictions, and so no scores: run predict") ||
 			!strings.Contains(got.err, "import --predictions") {
 			t.Errorf("%s in a store without predictions: got exit code %d and %s", what, got.code, got.err)
 		}
 	}
-	if got := run(t, "", "shell", "g", "-c", "explain "+quoteString(beside)+"; neighbors "+quoteString(beside)); strings.Contains(got.err, "and so no score") {
+	if got := run(t, "", "shell", "g", "-c", "explain "+query.Quote(beside)+"; neighbors "+query.Quote(beside)); strings.Contains(got.err, "and so no score") {
 		t.Errorf("of a node with predictions: got %s", got.err)
 	}
 }

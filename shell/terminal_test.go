@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // A terminal is a shell in a tmux of its own, driven by keys and looked at by what is on its screen.
@@ -195,7 +196,7 @@ func terminalStore(t *testing.T, store *kv.Store) string {
 
 func TestTerminalCompletes(t *testing.T) {
 	term := newTerminal(t)
-	term.start(terminalStore(t, cleanedStore(t)))
+	term.start(terminalStore(t, papers.Cleaned(t)))
 	term.text("susp")
 	term.keys("Tab")
 	term.wait("the statement", `graphcleaner> suspects`)
@@ -222,7 +223,7 @@ func TestTerminalCompletes(t *testing.T) {
 
 func TestTerminalKeepsHistory(t *testing.T) {
 	term := newTerminal(t)
-	store := terminalStore(t, cleanedStore(t))
+	store := terminalStore(t, papers.Cleaned(t))
 	term.start(store)
 	term.text("count nodes where label = 'Systems'")
 	term.keys("Enter")
@@ -258,7 +259,7 @@ func TestTerminalKeepsHistory(t *testing.T) {
 
 func TestTerminalContinuesLines(t *testing.T) {
 	term := newTerminal(t)
-	term.start(terminalStore(t, cleanedStore(t)))
+	term.start(terminalStore(t, papers.Cleaned(t)))
 	term.text("count nodes where")
 	term.keys("Enter")
 	term.text("year > 2010")
@@ -333,7 +334,7 @@ func TestTerminalPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	term := newTerminal(t, "PAGER="+pager)
-	term.start(terminalStore(t, scoredStore(t, 300)))
+	term.start(terminalStore(t, papers.Scored(t, 300)))
 	term.text("nodes return id, label")
 	term.keys("Enter")
 	term.wait("the pager", `(?s)id.*label.*paged: press Enter`)
@@ -359,7 +360,7 @@ func TestTerminalPagesWithLess(t *testing.T) {
 		t.Skip("there is no less")
 	}
 	term := newTerminal(t)
-	term.start(terminalStore(t, scoredStore(t, 5000)))
+	term.start(terminalStore(t, papers.Scored(t, 5000)))
 	term.text("nodes return id, label")
 	term.keys("Enter")
 	term.wait("the first page", `(?s)id.*label.*\n:$`)
@@ -378,7 +379,7 @@ func TestTerminalWithoutColour(t *testing.T) {
 	colours := regexp.MustCompile(`\x1b\[(?:\d+;)*(?:3[0-7]|38;[\d;]+|9[0-7])m`)
 	for environment, want := range map[string]bool{"NO_COLOR=1": false, "NO_COLOR=": true} {
 		term := newTerminal(t, environment)
-		term.start(terminalStore(t, cleanedStore(t)))
+		term.start(terminalStore(t, papers.Cleaned(t)))
 		term.text("suspects where score > 0.5")
 		term.keys("Enter")
 		term.wait("the answer", `(?s)s3 .*graphcleaner> *$`)
@@ -392,7 +393,7 @@ func TestTerminalWithoutColour(t *testing.T) {
 // TestTerminalIsPlainWhereItIsDumb asks at a terminal that cannot be edited on.
 func TestTerminalIsPlainWhereItIsDumb(t *testing.T) {
 	term := newTerminal(t, "TERM=dumb")
-	term.start(terminalStore(t, cleanedStore(t)))
+	term.start(terminalStore(t, papers.Cleaned(t)))
 	term.text("count nodes")
 	term.keys("Enter")
 	term.wait("the count", `(?m)^ *10$`)

@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // TestTerminalConfirms decides on conditions at the prompt: by a key, and not without it.
 func TestTerminalConfirms(t *testing.T) {
 	term := newTerminal(t)
-	term.start(terminalStore(t, cleanedStore(t)), "--who", "ann")
+	term.start(terminalStore(t, papers.Cleaned(t)), "--who", "ann")
 	for key, answer := range map[string]string{"n": "no", "Enter": "no", "Escape": "no", "C-c": "no"} {
 		term.text("accept all where score > 0.9")
 		term.keys("Enter")
@@ -41,7 +42,7 @@ func TestTerminalConfirms(t *testing.T) {
 
 // TestTerminalConfirmsACommand asks where the statement is given on the command line.
 func TestTerminalConfirmsACommand(t *testing.T) {
-	store := terminalStore(t, cleanedStore(t))
+	store := terminalStore(t, papers.Cleaned(t))
 	for key, want := range map[string]string{"y": `(?s)\[y/N\] yes\n3 nodes put aside.*ended with 0`, "C-c": `(?s)\[y/N\] no\n.*not confirmed\nended with 1`} {
 		term := newTerminal(t)
 		term.run(store, "-c", "unsure all where score > 0.9; undo")
@@ -55,7 +56,7 @@ func TestTerminalConfirmsACommand(t *testing.T) {
 // TestTerminalFitsTables shows a table that is wider than the terminal, and one value of it whole.
 func TestTerminalFitsTables(t *testing.T) {
 	term := newTerminal(t)
-	store := cleanedStore(t)
+	store := papers.Cleaned(t)
 	long := strings.Repeat("東京 wide ", 15) + "end"
 	if err := store.Update(func(tx *kv.Tx) error {
 		v, err := tx.Node("p4")

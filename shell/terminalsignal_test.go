@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // TestTerminalEnds ends the prompt by signals in all that it waits for: the terminal is what it was before, and the store
@@ -18,7 +19,7 @@ func TestTerminalEnds(t *testing.T) {
 	if _, err := exec.LookPath("less"); err != nil {
 		t.Skip("there is no less")
 	}
-	paged := terminalStore(t, scoredStore(t, 5000))
+	paged := terminalStore(t, papers.Scored(t, 5000))
 	long := longToClean(t)
 	for _, c := range []struct {
 		name, store string
@@ -67,7 +68,7 @@ func TestTerminalPagerTakesCtrlC(t *testing.T) {
 		t.Skip("there is no less")
 	}
 	term := newTerminal(t)
-	term.start(terminalStore(t, scoredStore(t, 5000)))
+	term.start(terminalStore(t, papers.Scored(t, 5000)))
 	term.text("nodes return id, label")
 	term.keys("Enter")
 	term.wait("the first page", `(?s)id.*label.*\n:$`)

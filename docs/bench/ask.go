@@ -9,7 +9,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // askCommand times a statement, from its text to the last value of the last row.
@@ -57,7 +57,7 @@ func (c *askCommand) Run(ctx context.Context, out io.Writer) (err error) {
 // ask asks once.
 func (r *askReport) ask(ctx context.Context, store *kv.Store) error {
 	began := time.Now()
-	answer, err := shell.Query(ctx, store, r.Statement)
+	answer, err := query.Query(ctx, store, r.Statement)
 	if err != nil {
 		return err
 	}

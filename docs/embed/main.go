@@ -10,7 +10,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 func main() {
@@ -35,7 +35,7 @@ func main() {
 		return nil
 	}))
 	must(cleaner.Clean(ctx, store, cleaner.Options{Seed: 1, Progress: func(stage string, done, total int64) { log.Print(stage, " ", done, "/", total) }}))
-	for row, err := range must(shell.Query(ctx, store, "suspects")).Rows() {
+	for row, err := range must(query.Query(ctx, store, "suspects")).Rows() {
 		fmt.Println(must(row, err).Text("id"), row.Text("label"), "should be", row.Text("suggested"))
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/docs/detection/internal/study"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // listed is how many suspects of a graph are listed.
@@ -66,7 +66,7 @@ func describe(ctx context.Context, text *strings.Builder, d study.Dataset, store
 	}
 	fmt.Fprintf(text, "\n## %s\n\n%d labelled nodes, estimated mislabel rate %.1f%%, %d suspects above the threshold of %.3f.\n\n",
 		d.Title(), run.Scored, 100*run.MislabelRate, run.Suspects, run.Threshold)
-	found, err := shell.Query(ctx, store, fmt.Sprintf(
+	found, err := query.Query(ctx, store, fmt.Sprintf(
 		"nodes where score > 0 order by score desc limit %d return id, label, suggested, confidence, score, degree", listed))
 	if err != nil {
 		return err

@@ -1,0 +1,34 @@
+package index
+
+import (
+	"strconv"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// MixedIDs reports whether the ids of a store are text although some of them are integers, so that their order is that of text. It
+// looks at the first thousand ids, and does not see integers that are rarer.
+func MixedIDs(tx *kv.Tx) (bool, error) {
+	if tx.IntegerIDs() {
+		return false, nil
+	}
+	seen := 0
+	for id, err := range tx.IDs() {
+		if err != nil {
+			return false, err
+		}
+		if IsInteger(id) {
+			return true, nil
+		}
+		if seen++; seen == 1000 {
+			break
+		}
+	}
+	return false, nil
+}
+
+// IsInteger reports whether an id is an integer as it is written: 007 and -0 are text.
+func IsInteger(id string) bool {
+	n, err := strconv.ParseInt(id, 10, 64)
+	return err == nil && strconv.FormatInt(n, 10) == id
+}

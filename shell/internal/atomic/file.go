@@ -1,0 +1,206 @@
+// Package atomic writes a file, or puts a new store into the place of an old one, so that whatever happens either the old or the new
+// is there, and whole. It knows nothing of what is in them.
+package atomic
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
+)
+
+// bufferBytes is how much is held before it is written.
+const bufferBytes = 256 << 10
+
+// WriteFile writes a file through fn, and puts it into place when it is complete and on disk. A failure leaves the file that was
+// there before. A new file gets a mode, a file that was there keeps its own, and a link goes on to lead to it. Devices and pipes are
+// written to as they are. No file is written into a store.
+func WriteFile(ctx context.Context, path string, mode fs.FileMode, fn func(*bufio.Writer) error) error {
+	o, err := Begin(ctx, path, mode)
+	if err != nil {
+		return err
+	}
+	if err := WriteThrough(o.Writer, fn); err != nil {
+		return errors.Join(err, o.Discard())
+	}
+	return o.Commit()
+}
+
+// WriteThrough writes to a stream through fn and a buffer.
+func WriteThrough(w io.Writer, fn func(*bufio.Writer) error) error {
+	out := bufio.NewWriterSize(w, bufferBytes)
+	if err := fn(out); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// A File is a file that is being written. It must end with Commit or Discard.
+type File struct {
+	io.Writer
+	path      string
+	file      *os.File
+	temporary string // the name of the file until commit; "" of a device or a pipe, which is written to as it is
+}
+
+// partialSuffix ends the temporary name of a file, .NAME.RANDOM.partial.
+const partialSuffix = ".partial"
+
+// Begin begins to write a file. A new file gets a mode. Until ctx ends it waits for the reader of a named pipe.
+func Begin(ctx context.Context, path string, mode fs.FileMode) (*File, error) {
+	before, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		before = nil
+	case err != nil:
+		return nil, err
+	case before.Mode()&fs.ModeNamedPipe != 0:
+		return outputInPlace(ctx, path, stream.OpenPipeToWrite)
+	case !before.Mode().IsRegular():
+		return outputInPlace(ctx, path, func(_ context.Context, path string) (*os.File, error) {
+			return os.OpenFile(path, os.O_WRONLY, 0)
+		})
+	default:
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return nil, err
+		}
+	}
+	if err := CheckOutsideStores(path); err != nil {
+		return nil, err
+	}
+	return newOutput(path, before, mode)
+}
+
+// CheckOutsideStores refuses a file in a store. A store takes a file that it does not know for damage.
+func CheckOutsideStores(path string) error {
+	if linked, err := filepath.EvalSymlinks(path); err == nil {
+		path = linked
+	}
+	store, err := kv.StoreAround(path)
+	if err == nil && store != "" {
+		return fmt.Errorf("%s: the directory is a store, want the file elsewhere", path)
+	}
+	return err
+}
+
+// outputInPlace opens a device or a pipe, which no file can be renamed over.
+func outputInPlace(
+	ctx context.Context, path string, open func(context.Context, string) (*os.File, error),
+) (*File, error) {
+	f, err := open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return &File{Writer: stream.NewWriter(ctx, f), path: path, file: f}, nil
+}
+
+// newOutput makes the temporary file of an output, which it locks. The file that is there is described by before, nil
+// where there is none.
+func newOutput(path string, before fs.FileInfo, mode fs.FileMode) (*File, error) {
+	dir, name := filepath.Split(path)
+	err := removePartial(filepath.Clean(dir), "."+name+".")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: there is no directory %s: %w", path, filepath.Dir(path), fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, err
+	}
+	temporary := filepath.Join(dir, "."+name+"."+rand.Text()+partialSuffix)
+	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, &fs.PathError{Op: failed.Op, Path: path, Err: failed.Err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	o := &File{Writer: f, path: path, file: f, temporary: temporary}
+	err = lock(f)
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	if err == nil && before != nil {
+		err = f.Chmod(before.Mode().Perm())
+	}
+	if err != nil {
+		return nil, errors.Join(err, o.Discard())
+	}
+	return o, nil
+}
+
+// Commit puts the file into place, complete and on disk.
+func (o *File) Commit() error {
+	if o.temporary == "" {
+		return o.file.Close()
+	}
+	// Closed before the rename, which not every system does with open files.
+	err := errors.Join(o.file.Sync(), o.file.Close())
+	if err == nil {
+		err = os.Rename(o.temporary, o.path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(o.temporary))
+	}
+	return durable.SyncDirectory(filepath.Dir(o.path))
+}
+
+// Path says where the file lies when it is complete.
+func (o *File) Path() string { return o.path }
+
+// InPlace reports whether the file is a device or a pipe, which is written to as it is.
+func (o *File) InPlace() bool { return o.temporary == "" }
+
+// Size returns how many bytes are written, of a file that is not InPlace.
+func (o *File) Size() (int64, error) { return o.file.Seek(0, io.SeekCurrent) }
+
+// Truncate takes out the bytes behind a size, of a file that is not InPlace.
+func (o *File) Truncate(size int64) error {
+	_, err := o.file.Seek(size, io.SeekStart)
+	return errors.Join(err, o.file.Truncate(size))
+}
+
+// Discard leaves the file that was there before, if any.
+func (o *File) Discard() error {
+	err := o.file.Close()
+	if o.temporary != "" {
+		err = errors.Join(err, os.Remove(o.temporary))
+	}
+	return err
+}
+
+// removePartial removes the temporary files, whose names begin alike, of processes that were killed.
+func removePartial(dir, prefix string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // a directory may be one to write to and not to list
+	}
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), prefix) || !strings.HasSuffix(entry.Name(), partialSuffix) {
+			continue
+		}
+		name := filepath.Join(dir, entry.Name())
+		f, err := openLocked(name)
+		switch {
+		case isInUse(err) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):
+			continue
+		case err != nil:
+			return err
+		}
+		if err := errors.Join(os.Remove(name), f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

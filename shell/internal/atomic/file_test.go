@@ -1,0 +1,97 @@
+package atomic
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func TestWriteFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write := func(text string, fail error) func(*bufio.Writer) error {
+		return func(out *bufio.Writer) error {
+			if _, err := out.WriteString(text); err != nil {
+				return err
+			}
+			return fail
+		}
+	}
+	var stdout bytes.Buffer
+	if err := WriteFile(t.Context(), "a", 0o666, write("first", nil)); err != nil {
+		t.Fatal(err)
+	}
+	failure := errors.New("disk on fire")
+	if err := WriteFile(t.Context(), "a", 0o666, write("second", failure)); !errors.Is(err, failure) {
+		t.Errorf("a failure: got %v", err)
+	}
+	content, err := os.ReadFile("a")
+	if err != nil || string(content) != "first" {
+		t.Errorf("after a failure: got %q, %v, want what was there before", content, err)
+	}
+	if err := WriteFile(t.Context(), "a", 0o666, write("third", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if content, err = os.ReadFile("a"); err != nil || string(content) != "third" {
+		t.Errorf("written again: got %q, %v", content, err)
+	}
+	if err := WriteThrough(&stdout, write("out", nil)); err != nil || stdout.String() != "out" {
+		t.Errorf("a stream: got %q, %v", stdout.String(), err)
+	}
+	if err := WriteFile(t.Context(), os.DevNull, 0o666, write("gone", nil)); err != nil {
+		t.Errorf("%s: %v", os.DevNull, err)
+	}
+	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
+		t.Errorf("%s has become a file", os.DevNull)
+	}
+	for _, mode := range []os.FileMode{0o600, 0o640} {
+		if err := os.Chmod("a", mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := WriteFile(t.Context(), "a", 0o666, write("kept", nil)); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat("a"); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("permissions of a file that was there: got %v, %v, want %v", info.Mode(), err, mode)
+		}
+	}
+	left := ".a.KILLED" + partialSuffix
+	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	busy, err := os.Create(".a.BUSY" + partialSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lock(busy); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(t.Context(), "a", 0o666, write("again", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if names, want := listDir(t), []string{filepath.Base(busy.Name()), "a"}; !slices.Equal(names, want) {
+		t.Errorf("beside a killed and a busy process: got %v, want %v", names, want)
+	}
+	if err := errors.Join(busy.Close(), os.Remove(busy.Name())); err != nil {
+		t.Fatal(err)
+	}
+	if names := listDir(t); !slices.Equal(names, []string{"a"}) {
+		t.Errorf("left behind: %v, want a alone", names)
+	}
+}
+
+func listDir(t testing.TB) []string {
+	t.Helper()
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}

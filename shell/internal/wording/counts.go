@@ -1,0 +1,58 @@
+// Package wording says in words what a run, a decision, an error or a count came to, so that a statement and a command say the
+// same. It prints nothing, and knows no statement, no flag and no terminal.
+package wording
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/index"
+)
+
+// Nodes counts nodes, such as "1 node" and "12 nodes".
+func Nodes[N int | int64](n N) string { return Count(n, "node", "nodes") }
+
+// Count puts a count before its noun: one for 1, many for any other number.
+func Count[N int | int64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.FormatInt(int64(n), 10) + " " + many
+}
+
+// DidYouMean is "; did you mean X?" where candidates are near, else "".
+func DidYouMean(word string, candidates []string) string {
+	near := index.Nearest(word, candidates)
+	if len(near) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", AnyOf(near))
+}
+
+// AnyOf joins "a", "b" and "c" to "a, b or c", each once.
+func AnyOf(words []string) string {
+	var once []string
+	for _, word := range words {
+		if !slices.Contains(once, word) {
+			once = append(once, word)
+		}
+	}
+	if len(once) < 2 {
+		return strings.Join(once, "")
+	}
+	return strings.Join(once[:len(once)-1], ", ") + " or " + once[len(once)-1]
+}
+
+// Sentence begins a text with a capital letter.
+func Sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// Percent prints a share as a percentage, and NaN as "none".
+func Percent(share float64) string {
+	if math.IsNaN(share) {
+		return "none"
+	}
+	return fmt.Sprintf("%.1f%%", 100*share)
+}

@@ -1,0 +1,109 @@
+package wording
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// Decided says what became of a suggestion or a label, such as accepted.
+func Decided(kind decide.Kind) string { return decidedWords[kind] }
+
+var decidedWords = map[decide.Kind]string{
+	decide.Accept: "accepted", decide.Reject: "rejected", decide.Relabel: "relabelled",
+	decide.Unlabel: "unlabelled", decide.Unsure: "put aside as unsure",
+}
+
+// WayToPredict says what to do about nodes without predictions.
+const WayToPredict = "run predict, which trains a classifier and predicts all nodes, or import --predictions of all nodes"
+
+// Advise adds to an error of the cleaner what to do about it: where too few nodes are labelled to learn from, where nodes have
+// no predictions, and where closed walks are too many to count.
+func Advise(err error) error {
+	if errors.Is(err, ops.ErrPrice) {
+		return fmt.Errorf("%w; take fewer --hops, or --diagonal sampled", err)
+	}
+	if errors.Is(err, cleaner.ErrMissingRows) {
+		return fmt.Errorf("%w; %s", err, WayToPredict)
+	}
+	if errors.Is(err, cleaner.ErrFewFittingNodes) {
+		return fmt.Errorf("%w; label more nodes, or put more of the labelled ones into the split val (import --splits)", err)
+	}
+	return err
+}
+
+// Rate says what rate of wrong labels a run found, with its interval.
+func Rate(run *cleaner.Run) string {
+	var expected float64
+	if run.Model != nil && run.Model.Calibration != nil {
+		expected = run.Model.Calibration.Expect
+	}
+	switch {
+	case !run.HasInterval():
+		return "estimated mislabel rate " + Percent(run.MislabelRate)
+	case expected == run.MislabelRate:
+		return "mislabel rate " + Percent(run.MislabelRate) + " as expected"
+	case expected > 0:
+		return fmt.Sprintf("mislabel rate %s (90%%: %s to %s), where %s was expected before any decision",
+			Percent(run.MislabelRate), Percent(run.RateLow), Percent(run.RateHigh), Percent(expected))
+	}
+	return fmt.Sprintf("estimated mislabel rate %s (90%%: %s to %s)", Percent(run.MislabelRate), Percent(run.RateLow), Percent(run.RateHigh))
+}
+
+// GreyZone says how many labels lie in the grey zone of a run, and how to settle it. It is empty where none do.
+func GreyZone(run *cleaner.Run) string {
+	if run.Grey == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("grey zone: %s (%s of all), with scores above %.2g, may be wrong or just hard to tell",
+		Count(run.Grey, "more label", "more labels"), Percent(float64(run.Grey)/float64(run.Scored)), run.GreyFrom)
+	if run.Rescored > 0 {
+		return text
+	}
+	return text + "; to settle it, decide on the first suspects and rescore, or clean with --expect R"
+}
+
+// AdviseRescore adds to an error of rescoring what to do about it.
+func AdviseRescore(err error) error {
+	switch {
+	case errors.Is(err, cleaner.ErrNoCalibration):
+		return fmt.Errorf("%w; run clean, with preset default", err)
+	case errors.Is(err, kv.ErrNotFound):
+		return errors.New("rescore: the store was never cleaned; run clean first")
+	}
+	return err
+}
+
+// Rescored says what rescoring changed.
+func Rescored(done *cleaner.Rescored) string {
+	count := done.Right + done.Wrong
+	distrusted := ""
+	if done.Distrusted > 0 {
+		distrusted = fmt.Sprintf("; decisions that run %d trusted no longer hold: %d (clean scores those labels anew)", done.Run.ID, done.Distrusted)
+	}
+	switch {
+	case count == 0 && done.Run.Threshold != done.Before.Threshold:
+		return "the decisions since the last run were taken back: scores are again what the run found" + distrusted
+	case count == 0:
+		return "no decision since the last run says whether a label is right: scores stay" + distrusted
+	}
+	return fmt.Sprintf("%d of %d labels decided on since the last run were wrong: %s, %s before; %d suspects above %.4g, above %.4g before",
+		done.Wrong, count, Rate(done.Run), Percent(done.Before.MislabelRate),
+		done.Run.Suspects, done.Run.Threshold, done.Before.Threshold) + distrusted
+}
+
+// Encoding says how predictions are stored.
+func Encoding(e cleaner.PredictionEncoding, classes int) string {
+	words := "float32"
+	if e.Float16 {
+		words = "float16"
+	}
+	if e.TopK > 0 {
+		return fmt.Sprintf("%s, the largest %d of %d classes", words, e.TopK, classes)
+	}
+	return words
+}

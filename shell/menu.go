@@ -1,0 +1,63 @@
+package shell
+
+import (
+	"strings"
+
+	"github.com/reeflective/readline"
+
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// completions is what the prompt offers after the text before the cursor.
+func (s *session) completions(before string) readline.Completions {
+	candidates, prefix := s.candidates(before)
+	// The menu must not be longer than the screen, whose end the editor does not know.
+	if lines := print.ScreenOf(s.opt.Out).Height - strings.Count(before, "\n") - 3; lines > 0 && len(candidates) > lines {
+		candidates = candidates[:lines]
+	}
+	pairs := make([]string, 0, 2*len(candidates))
+	for _, c := range candidates {
+		pairs = append(pairs, c.Text, c.Note)
+	}
+	offered := readline.CompleteValuesDescribed(pairs...)
+	offered.PREFIX = prefix
+	return offered
+}
+
+// candidates returns what can be typed at the end of a text, and the part of the text that it replaces.
+func (s *session) candidates(before string) (candidates []query.Candidate, replaced string) {
+	if last := strings.TrimLeft(query.LastStatement(before), " \t\n"); strings.HasPrefix(last, ".") {
+		return dotCandidates(last)
+	}
+	return s.engine.Complete(before)
+}
+
+// dotCandidates completes a dot command or its argument.
+func dotCandidates(before string) (candidates []query.Candidate, prefix string) {
+	name, argument, begun := strings.Cut(before, " ")
+	if !begun {
+		for _, c := range dotCommands {
+			if strings.HasPrefix(c.name, name) {
+				candidates = append(candidates, query.Candidate{Text: c.name, Note: c.summary})
+			}
+		}
+		return candidates, name
+	}
+	argument = strings.TrimLeft(argument, " ")
+	for _, c := range dotCommands {
+		words := c.words
+		if name == ".help" {
+			words = query.StatementNames()
+		}
+		if c.name != name {
+			continue
+		}
+		for _, word := range words {
+			if strings.HasPrefix(word, argument) {
+				candidates = append(candidates, query.Candidate{Text: word})
+			}
+		}
+	}
+	return candidates, argument
+}

@@ -1,0 +1,83 @@
+package print
+
+import (
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// A Screen is what answers are printed on. The zero value is no terminal: a file or a pipe.
+type Screen struct {
+	terminal bool // which obeys the control characters that it is sent
+	SafeCSV  bool // texts of csv and tsv are SafeTexts
+	Width    int  // in cells; 0 has no end
+	Height   int  // in lines; 0 has no end
+	coloured bool
+	Cut      bool // set where a value did not fit
+}
+
+// ScreenOf describes the terminal that a stream leads to. A stream that leads to none has the zero Screen.
+func ScreenOf(stream any) *Screen {
+	file, ok := stream.(*os.File)
+	if !ok || !IsTerminal(stream) {
+		return &Screen{}
+	}
+	width, height, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		width, height = 0, 0
+	}
+	return &Screen{terminal: true, Width: width, Height: height, coloured: TakesColour(stream)}
+}
+
+// TakesColour reports whether a stream leads to a terminal that shows colours, and the user wants colours (https://no-color.org).
+func TakesColour(stream any) bool {
+	return IsTerminal(stream) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// A paint is the escape sequence of a way to write on a terminal.
+type paint string
+
+const (
+	paintNothing paint = ""
+	paintTitle   paint = "\x1b[1m"
+	paintHeader  paint = "\x1b[1m"
+	paintRule    paint = "\x1b[2m"
+
+	paintKeyword paint = "\x1b[1;34m"
+	paintText    paint = "\x1b[32m"
+	paintNumber  paint = "\x1b[36m"
+	paintComment paint = "\x1b[2m"
+
+	paintEnd = "\x1b[0m"
+)
+
+// paint returns a text with the escape sequences that paint it, where the screen has colours.
+func (s *Screen) paint(colour paint, text string) string {
+	if !s.coloured || colour == paintNothing || text == "" {
+		return text
+	}
+	return string(colour) + text + paintEnd
+}
+
+// Highlight paints the keywords, texts, numbers and comments of typed statements.
+func Highlight(text string) string {
+	var out strings.Builder
+	on := &Screen{coloured: true}
+	for piece := range query.Pieces(text) {
+		out.WriteString(on.paint(paints[piece.Kind], piece.Text))
+	}
+	return out.String()
+}
+
+var paints = map[query.PieceKind]paint{
+	query.PlainPiece: paintNothing, query.KeywordPiece: paintKeyword, query.TextPiece: paintText, query.NumberPiece: paintNumber, query.CommentPiece: paintComment,
+}
+
+// IsTerminal reports whether a stream is a terminal.
+func IsTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}

@@ -1,0 +1,106 @@
+package print
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+func TestHighlight(t *testing.T) {
+	names := strings.NewReplacer(
+		string(paintKeyword), "<k>", string(paintText), "<t>", string(paintNumber), "<n>", string(paintComment), "<c>", paintEnd, "</>")
+	for text, want := range map[string]string{
+		"":                           "",
+		"suspects":                   "<k>suspects</>",
+		"suspect":                    "suspect",
+		"nodes where nodes = 'a''b'": "<k>nodes</> <k>where</> nodes = <t>'a''b'</>",
+		"PLAN count Suspects -- x":   "<k>PLAN</> <k>count</> <k>Suspects</> <c>-- x</>",
+		"node a--b; stats":           "<k>node</> a--b; <k>stats</>",
+		"accept All where":           "<k>accept</> <k>All</> <k>where</>",
+		"accept all, b":              "<k>accept</> all, b",
+		"nodes limit 5 -- 'x'\n -- y\nwhere 東 > -1e3": "<k>nodes</> <k>limit</> <n>5</> <c>-- 'x'</>\n <c>-- y</>\n<k>where</> 東 > <n>-1e3</>",
+		"nodes where a = 'open":                       "<k>nodes</> <k>where</> a = 'open",
+		".mode csv":                                   ".mode csv",
+		"\xff $ é":                                    "\xff $ é",
+	} {
+		if got := names.Replace(Highlight(text)); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// FuzzHighlight holds that painting adds nothing but escape sequences.
+func FuzzHighlight(f *testing.F) {
+	for _, seed := range []string{"suspects where score > 0.9 -- why", "node 'a", "a--b -- c\n'x' 1e", "\xff;$1 \"q\""} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(text, "\x1b") {
+			return
+		}
+		if got := escapes.ReplaceAllString(Highlight(text), ""); got != text {
+			t.Fatalf("%q: got %q without its colours", text, got)
+		}
+	})
+}
+
+// A table on a screen is as wide as that where it can be, its ids and numbers are whole, and its values are cut between
+// characters.
+func TestTablesFitTheScreen(t *testing.T) {
+	columns := []query.ColumnInfo{{Name: "id", Kind: kv.KindString}, {Name: "label", Kind: kv.KindClass}, {Name: "title", Kind: kv.KindString}, {Name: "score", Kind: kv.KindFloat}}
+	long := strings.Repeat("東京 e\u0301te\u0301 ", 20)
+	rows := [][]kv.Value{
+		{kv.StringValue("a-rather-long-identifier"), kv.StringValue("Reinforcement Learning"), kv.StringValue(long), kv.FloatValue(0.123456)},
+		{kv.StringValue("b"), kv.StringValue("Theory"), kv.StringValue("short"), {}},
+	}
+	print := func(on *Screen) []string {
+		var out bytes.Buffer
+		if _, err := RenderOn(&out, query.NewTable(columns, rows), FormatTable, on); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	}
+	const whole = 24 + 22 + 20*9 + 8 + 3*2 // cells
+	for _, width := range []int{60, 80, 81, 120, 1000} {
+		on := &Screen{Width: width}
+		lines := print(on)
+		widest := 0
+		for _, line := range lines {
+			widest = max(widest, cells(line))
+		}
+		if want := min(width, whole); widest != want {
+			t.Errorf("on %d cells: the table takes %d, want %d:\n%s", width, widest, want, strings.Join(lines, "\n"))
+		}
+		if cut := width < whole; on.Cut != cut {
+			t.Errorf("on %d cells: cut is %v, want %v", width, on.Cut, cut)
+		}
+		all := strings.Join(lines, "\n")
+		if !strings.Contains(all, "a-rather-long-identifier") || !strings.Contains(all, "0.123456") {
+			t.Errorf("on %d cells an id or a number is cut:\n%s", width, all)
+		}
+	}
+	on := &Screen{Width: 10, coloured: true}
+	lines := print(on)
+	if want := "\x1b[1mid\x1b[0m                        \x1b[1mlabel\x1b[0m     \x1b[1mtitle\x1b[0m        \x1b[1mscore\x1b[0m"; lines[0] != want {
+		t.Errorf("head of a table that cannot fit:\ngot  %q\nwant %q", lines[0], want)
+	}
+	if want := "a-rather-long-identifier  Reinfor…  東京 e\u0301t…  0.123456"; lines[2] != want {
+		t.Errorf("row of a table that cannot fit:\ngot  %q\nwant %q", lines[2], want)
+	}
+	var out bytes.Buffer
+	if _, err := RenderOn(&out, query.NewTable(columns, rows), FormatCSV, &Screen{Width: 10, coloured: true}); err != nil || strings.Contains(out.String(), "\x1b") {
+		t.Errorf("csv on a screen: got %q, %v, want no colours", out.String(), err)
+	}
+}
+
+// cells is how wide a line is on a terminal.
+func cells(line string) int {
+	_, width := cutToWidth(line, 1<<30)
+	return width - 1
+}

@@ -1,0 +1,86 @@
+package print
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// hostileText would clear the screen, set the title, use a control character of one byte and one of two, and turn the
+// line round; it ends in a byte that is no character.
+const hostileText = "a\x1b[2J\x1b]0;t\a\r\u009b31m\u202eb東\u200d\xff"
+
+func isObeyed(printed string) bool {
+	return strings.ContainsAny(printed, "\x1b\a\r\u009b\u202e") || strings.ContainsRune(printed, '\x7f')
+}
+
+// On a terminal no format has control characters that it obeys; elsewhere csv and tsv have every byte as it is.
+func TestTerminalsAreShownEscapes(t *testing.T) {
+	columns := []query.ColumnInfo{{Name: "id\x1b[1m", Kind: kv.KindString}, {Name: "n", Kind: kv.KindInt}}
+	rows := [][]kv.Value{{kv.StringValue(hostileText), kv.IntValue(1)}, {kv.StringValue("two\nlines\ttab\x7f"), kv.IntValue(2)}}
+	result := func(bare bool) *query.Result {
+		r := query.NewTable(columns, rows)
+		r.Bare = bare
+		return r
+	}
+	for f := range Format(len(FormatNames)) {
+		for _, bare := range []bool{false, true} {
+			var shown, written bytes.Buffer
+			if _, err := RenderOn(&shown, result(bare), f, &Screen{terminal: true}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := RenderOn(&written, result(bare), f, &Screen{}); err != nil {
+				t.Fatal(err)
+			}
+			if got := shown.String(); isObeyed(got) || !strings.Contains(got, "東") {
+				t.Errorf("%s on a terminal: got %q, want escapes", f, got)
+			}
+			if f == FormatCSV || f == FormatTSV && !strings.ContainsAny(hostileText, "\r") {
+				if got := written.String(); !strings.Contains(got, hostileText) || !strings.Contains(got, "\x7f") {
+					t.Errorf("%s in a file: got %q, want it exact", f, got)
+				}
+			}
+		}
+	}
+}
+
+// An escapeWriter writes the same however what is written to it is cut.
+func TestEscapeWriterInParts(t *testing.T) {
+	text := hostileText + "\n\tü東🙂\xe6"
+	want := escape(text, "\n\t")
+	for size := 1; size <= len(text); size++ {
+		var out bytes.Buffer
+		w := &escapeWriter{out: &out}
+		for rest := text; rest != ""; {
+			n := min(size, len(rest))
+			if written, err := w.Write([]byte(rest[:n])); written != n || err != nil {
+				t.Fatalf("got %d, %v, want %d", written, err, n)
+			}
+			rest = rest[n:]
+		}
+		if err := w.end(); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != want {
+			t.Errorf("in parts of %d: got %q, want %q", size, out.String(), want)
+		}
+	}
+	if want := `a\x1b[2J\x1b]0;t\a\r\u009b31m\u202eb東` + "\u200d" + `\xff` + "\n\tü東🙂" + `\xe6`; escape(text, "\n\t") != want {
+		t.Errorf("got %q, want %q", escape(text, "\n\t"), want)
+	}
+}
+
+func TestSafeText(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "a": "a", "=1+1": "'=1+1", `=HYPERLINK("http://x","y")`: `'=HYPERLINK("http://x","y")`, "+A1": "'+A1", "-A1": "'-A1", "@SUM(A1)": "'@SUM(A1)",
+		"\t=1": "'\t=1", "\r=1": "'\r=1", "-5": "-5", "+5": "+5", "-1.5e3": "-1.5e3", "-": "'-", "-5+cmd|' /C calc'!A0": "'-5+cmd|' /C calc'!A0",
+		"a=1": "a=1", "'=1": "'=1", "-inf": "'-inf",
+	} {
+		if got := SafeText(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

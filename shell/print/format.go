@@ -1,0 +1,78 @@
+package print
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+)
+
+// A Format is a way to print a Result.
+type Format uint8
+
+const (
+	// FormatTable aligns columns for reading.
+	FormatTable Format = iota
+	// FormatCSV is RFC 4180 with a header, lines ended by \n.
+	FormatCSV
+	// FormatTSV has a header and writes tab, newline, return and backslash as \t, \n, \r and \\.
+	FormatTSV
+	// FormatJSON is an array of objects, or one object for statements about one thing.
+	FormatJSON
+	// FormatJSONL is one object a line.
+	FormatJSONL
+	// FormatMarkdown is a table of GitHub-flavoured markdown.
+	FormatMarkdown
+	// FormatLine is a line a value, and a blank one between rows.
+	FormatLine
+)
+
+// FormatNames are the names of the formats, in the order of their numbers.
+var FormatNames = []string{"table", "csv", "tsv", "json", "jsonl", "markdown", "line"}
+
+// String returns the name that ParseFormat takes.
+func (f Format) String() string {
+	if int(f) < len(FormatNames) {
+		return FormatNames[f]
+	}
+	return "format" + strconv.Itoa(int(f))
+}
+
+// ParseFormat finds a format by name: table, csv, tsv, json, jsonl, markdown or line.
+func ParseFormat(name string) (Format, error) {
+	for i, known := range FormatNames {
+		if strings.EqualFold(name, known) {
+			return Format(i), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown format %q, want %s%s", name, wording.AnyOf(FormatNames), wording.DidYouMean(name, FormatNames))
+}
+
+// MarshalText writes the name.
+func (f Format) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+
+// UnmarshalText reads a name, as ParseFormat does.
+func (f *Format) UnmarshalText(name []byte) (err error) {
+	*f, err = ParseFormat(string(name))
+	return err
+}
+
+// Brief prints a value for reading, floats to six digits.
+func Brief(v kv.Value) string {
+	if v.Kind() != kv.KindFloat {
+		return v.String()
+	}
+	f := v.Float()
+	if size := math.Abs(f); size >= 1e6 && size < 1e15 {
+		return strconv.FormatFloat(f, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(f, 'g', 6, 64)
+}
+
+// isNumeric reports whether the values of a column are numbers, which tables align right.
+func isNumeric(kind kv.Kind) bool {
+	return kind == kv.KindInt || kind == kv.KindFloat || kind == kv.KindSingle
+}

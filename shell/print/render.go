@@ -1,0 +1,302 @@
+package print
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// Render prints a Result and returns how many rows it had. Rows are written as they come, in blocks; a
+// table takes its widths from the first thousand. On a terminal, control characters are escaped in every format. The
+// Result is closed afterwards.
+func Render(w io.Writer, r *query.Result, f Format) (rows int64, err error) {
+	return RenderOn(w, r, f, &Screen{terminal: IsTerminal(w)})
+}
+
+// RenderOn is Render for a Screen.
+func RenderOn(w io.Writer, r *query.Result, f Format, on *Screen) (rows int64, err error) {
+	defer r.Close()
+	if on.terminal && (f != FormatTable || r.Bare) { // tables escape their cells, beside the colours that they have
+		escaped := &escapeWriter{out: w}
+		w = escaped
+		defer func() { err = cmp.Or(err, escaped.end()) }()
+	}
+	out := bufio.NewWriterSize(w, 1<<16)
+	p, err := newPrinter(out, r, f, on)
+	if err != nil {
+		return 0, err
+	}
+	for row, err := range r.Rows() {
+		if err != nil {
+			// What was complete before the failure is still worth reading.
+			return rows, cmp.Or(err, out.Flush())
+		}
+		if err := p.row(row.Values); err != nil {
+			return rows, err
+		}
+		// A reader at the other end of a pipe is shown the first rows at once.
+		if rows++; rows&(rows-1) == 0 {
+			if err := out.Flush(); err != nil {
+				return rows, err
+			}
+		}
+	}
+	if err := p.end(); err != nil {
+		return rows, err
+	}
+	return rows, out.Flush()
+}
+
+// A printer writes rows in one format. The first error of the bufio.Writer below it stays there and comes back
+// from every later write, so that only the last write of a row is looked at.
+type printer interface {
+	row(values []kv.Value) error
+	end() error
+}
+
+// newPrinter writes the head of a format.
+func newPrinter(out *bufio.Writer, r *query.Result, f Format, on *Screen) (printer, error) {
+	switch f {
+	case FormatTable:
+		switch {
+		case r.Sections != nil:
+			return &sectionPrinter{sections: r.Sections, print: func(s query.Section) error {
+				fmt.Fprintf(out, "%s\n\n", on.paint(paintTitle, EscapeControls(s.Title)))
+				return printAll(&tablePrinter{out: out, columns: s.Columns, screen: on}, s.Rows)
+			}, between: out}, nil
+		case r.Bare:
+			return &barePrinter{out}, nil
+		case r.Record:
+			return &recordPrinter{columns: r.Columns(), into: &tablePrinter{out: out, columns: recordColumns, screen: on, headless: true}}, nil
+		}
+		return &tablePrinter{out: out, columns: r.Columns(), screen: on}, nil
+	case FormatMarkdown:
+		switch {
+		case r.Sections != nil:
+			return &sectionPrinter{sections: r.Sections, print: func(s query.Section) error {
+				fmt.Fprintf(out, "**%s**\n\n", escapeMarkdown(s.Title))
+				return printAll(newMarkdownPrinter(out, s.Columns), s.Rows)
+			}, between: out}, nil
+		case r.Record:
+			return &recordPrinter{columns: r.Columns(), into: newMarkdownPrinter(out, recordColumns)}, nil
+		}
+		return newMarkdownPrinter(out, r.Columns()), nil
+	case FormatCSV:
+		p := &csvPrinter{out: csv.NewWriter(out), columns: r.Columns(), safe: on.SafeCSV}
+		return p, p.out.Write(fieldNames(r.Columns(), on.SafeCSV))
+	case FormatTSV:
+		p := &tsvPrinter{out: out, columns: r.Columns(), safe: on.SafeCSV}
+		return p, p.line(fieldNames(r.Columns(), on.SafeCSV))
+	case FormatJSON, FormatJSONL:
+		p := &jsonPrinter{out: out, columns: r.Columns(), object: r.Object, array: f == FormatJSON && !r.Record}
+		return p, nil
+	case FormatLine:
+		return newLinePrinter(out, r.Columns()), nil
+	default:
+		return nil, fmt.Errorf("unknown format %s", f)
+	}
+}
+
+func printAll(p printer, rows [][]kv.Value) error {
+	for _, values := range rows {
+		if err := p.row(values); err != nil {
+			return err
+		}
+	}
+	return p.end()
+}
+
+// A sectionPrinter prints sections in place of the rows they were made with.
+type sectionPrinter struct {
+	sections []query.Section
+	print    func(query.Section) error
+	between  io.Writer
+}
+
+func (p *sectionPrinter) row([]kv.Value) error { return nil }
+
+func (p *sectionPrinter) end() error {
+	for i, s := range p.sections {
+		if i > 0 {
+			if _, err := fmt.Fprintln(p.between); err != nil {
+				return err
+			}
+		}
+		if err := p.print(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var recordColumns = []query.ColumnInfo{{Name: "property"}, {Name: "value"}}
+
+// A recordPrinter turns a row into one line a property.
+type recordPrinter struct {
+	columns []query.ColumnInfo
+	into    printer
+}
+
+func (p *recordPrinter) row(values []kv.Value) error {
+	for i, v := range values {
+		if err := p.into.row([]kv.Value{kv.StringValue(p.columns[i].Name), v}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *recordPrinter) end() error { return p.into.end() }
+
+type barePrinter struct{ out io.Writer }
+
+func (p *barePrinter) row(values []kv.Value) error {
+	for _, v := range values {
+		if _, err := fmt.Fprintln(p.out, v.String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *barePrinter) end() error { return nil }
+
+type csvPrinter struct {
+	out     *csv.Writer
+	columns []query.ColumnInfo
+	safe    bool
+}
+
+func (p *csvPrinter) row(values []kv.Value) error {
+	fields := make([]string, len(values))
+	for i, v := range values {
+		fields[i] = fieldText(v, p.columns[i].Kind, p.safe)
+	}
+	err := p.out.Write(fields)
+	p.out.Flush()
+	return cmp.Or(err, p.out.Error())
+}
+
+func (p *csvPrinter) end() error {
+	p.out.Flush()
+	return p.out.Error()
+}
+
+type tsvPrinter struct {
+	out     *bufio.Writer
+	columns []query.ColumnInfo
+	safe    bool
+}
+
+var tsvEscapes = strings.NewReplacer("\t", `\t`, "\n", `\n`, "\r", `\r`, `\`, `\\`)
+
+func (p *tsvPrinter) line(fields []string) error {
+	for i, f := range fields {
+		if i > 0 {
+			p.out.WriteByte('\t')
+		}
+		tsvEscapes.WriteString(p.out, f)
+	}
+	return p.out.WriteByte('\n')
+}
+
+func (p *tsvPrinter) row(values []kv.Value) error {
+	fields := make([]string, len(values))
+	for i, v := range values {
+		fields[i] = fieldText(v, p.columns[i].Kind, p.safe)
+	}
+	return p.line(fields)
+}
+
+func (p *tsvPrinter) end() error { return nil }
+
+// A jsonPrinter writes objects with their keys in the order of the columns. What JSON has no number for,
+// NaN and the infinities, is null.
+type jsonPrinter struct {
+	out     *bufio.Writer
+	columns []query.ColumnInfo
+	object  any
+	array   bool
+	rows    int
+}
+
+func (p *jsonPrinter) row(values []kv.Value) error {
+	if p.object != nil {
+		return nil
+	}
+	if p.array {
+		p.out.WriteString([]string{"[\n", ",\n"}[min(p.rows, 1)])
+	}
+	p.rows++
+	p.out.WriteByte('{')
+	for i, v := range values {
+		if i > 0 {
+			p.out.WriteByte(',')
+		}
+		if err := p.string(p.columns[i].Name); err != nil {
+			return err
+		}
+		p.out.WriteByte(':')
+		if err := p.value(v, p.columns[i].Kind); err != nil {
+			return err
+		}
+	}
+	err := p.out.WriteByte('}')
+	if !p.array {
+		err = p.out.WriteByte('\n')
+	}
+	return err
+}
+
+func (p *jsonPrinter) value(v kv.Value, kind kv.Kind) error {
+	switch v.Kind() {
+	case kv.KindString:
+		return p.string(v.Str())
+	case kv.KindFloat:
+		if math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0) {
+			v = kv.Value{}
+		}
+	}
+	text := "null"
+	if !v.IsNull() {
+		text = query.Exact(v, kind)
+	}
+	_, err := p.out.WriteString(text)
+	return err
+}
+
+func (p *jsonPrinter) string(s string) error {
+	var quoted strings.Builder
+	encoder := json.NewEncoder(&quoted)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(s); err != nil {
+		return err
+	}
+	_, err := p.out.WriteString(strings.TrimSuffix(quoted.String(), "\n"))
+	return err
+}
+
+func (p *jsonPrinter) end() error {
+	switch {
+	case p.object != nil:
+		encoder := json.NewEncoder(p.out)
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(p.object)
+	case !p.array:
+		return nil
+	case p.rows == 0:
+		_, err := p.out.WriteString("[]\n")
+		return err
+	default:
+		_, err := p.out.WriteString("\n]\n")
+		return err
+	}
+}

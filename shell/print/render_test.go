@@ -1,0 +1,211 @@
+package print
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// renderSamples are results of every shape, by the name that testdata/render calls them.
+var renderSamples = map[string]func() *query.Result{
+	"scores": func() *query.Result {
+		return query.NewTable(
+			[]query.ColumnInfo{{Name: "id", Kind: kv.KindInt}, {Name: "label", Kind: kv.KindClass}, {Name: "score", Kind: kv.KindSingle}},
+			[][]kv.Value{
+				{kv.IntValue(7), kv.StringValue("Theory"), kv.FloatValue(float64(float32(0.97123456)))},
+				{kv.IntValue(1042), kv.StringValue("Neural_Networks"), kv.FloatValue(float64(float32(0.5)))},
+				{kv.IntValue(-1), {}, {}},
+			})
+	},
+	"wide": func() *query.Result {
+		return query.NewTable(
+			[]query.ColumnInfo{{Name: "id", Kind: kv.KindString}, {Name: "名前", Kind: kv.KindString}, {Name: "n", Kind: kv.KindInt}},
+			[][]kv.Value{
+				{kv.StringValue("a"), kv.StringValue("東京"), kv.IntValue(1)},
+				{kv.StringValue("e\u0301te\u0301"), kv.StringValue("naïve"), kv.IntValue(20)},
+				{kv.StringValue("👩‍👩‍👧"), kv.StringValue("x"), kv.IntValue(300)},
+			})
+	},
+	"awkward": func() *query.Result {
+		return query.NewTable(
+			[]query.ColumnInfo{{Name: "a \"b\"", Kind: kv.KindString}, {Name: "x|y", Kind: kv.KindFloat}},
+			[][]kv.Value{
+				{kv.StringValue("tab\there, \"quoted\"\nline\\"), kv.FloatValue(math.NaN())},
+				{kv.StringValue("\x1b[31mred\x1b[0m\u202e"), kv.FloatValue(math.Inf(1))},
+				{kv.StringValue(" <b>|*`"), kv.FloatValue(math.Inf(-1))},
+				{kv.StringValue(""), kv.FloatValue(1e-9)},
+				{{}, kv.FloatValue(1234567.8)},
+				{kv.StringValue("bad \xff utf8"), kv.FloatValue(1e300)},
+			})
+	},
+	"empty": func() *query.Result {
+		return query.NewTable([]query.ColumnInfo{{Name: "id", Kind: kv.KindString}, {Name: "score", Kind: kv.KindFloat}}, nil)
+	},
+	"record": func() *query.Result {
+		r := query.NewTable([]query.ColumnInfo{{Name: "id", Kind: kv.KindString}, {Name: "degree", Kind: kv.KindInt}, {Name: "planted", Kind: kv.KindBool}, {Name: "score", Kind: kv.KindFloat}},
+			[][]kv.Value{{kv.StringValue("p1"), kv.IntValue(3), kv.BoolValue(true), {}}})
+		r.Record = true
+		return r
+	},
+	"sections": func() *query.Result {
+		r := query.NewTable([]query.ColumnInfo{{Name: "section", Kind: kv.KindString}, {Name: "value", Kind: kv.KindNull}},
+			[][]kv.Value{{kv.StringValue("x"), kv.IntValue(1)}, {kv.StringValue("y"), kv.StringValue("z")}})
+		r.Sections = []query.Section{
+			{Title: "First", Columns: []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}, Rows: [][]kv.Value{{kv.IntValue(1)}}},
+			{Title: "Second", Columns: []query.ColumnInfo{{Name: "s", Kind: kv.KindString}}, Rows: [][]kv.Value{{kv.StringValue("z")}}},
+		}
+		r.Object = map[string]any{"x": 1, "y": "z"}
+		return r
+	},
+	"bare": func() *query.Result {
+		r := query.NewTable([]query.ColumnInfo{{Name: "plan", Kind: kv.KindString}}, [][]kv.Value{{kv.StringValue("index scan\n  filter")}})
+		r.Bare = true
+		return r
+	},
+}
+
+// TestRender runs testdata/render: the command is a format, its argument a sample.
+func TestRender(t *testing.T) {
+	datadriven.Walk(t, "testdata/render", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			format, err := ParseFormat(d.Cmd)
+			if err != nil {
+				return err.Error()
+			}
+			sample := renderSamples[d.CmdArgs[0].Key]
+			if sample == nil {
+				d.Fatalf(t, "no sample %s", d.CmdArgs[0].Key)
+			}
+			var out bytes.Buffer
+			if _, err := Render(&out, sample(), format); err != nil {
+				return err.Error()
+			}
+			return out.String()
+		})
+	})
+}
+
+func TestJSONIsValidAndCSVReadsBack(t *testing.T) {
+	for name, sample := range renderSamples {
+		for _, format := range []Format{FormatJSON, FormatJSONL} {
+			var out bytes.Buffer
+			if _, err := Render(&out, sample(), format); err != nil {
+				t.Fatalf("%s as %s: %v", name, format, err)
+			}
+			for decoder := json.NewDecoder(&out); ; {
+				var value any
+				if err := decoder.Decode(&value); errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					t.Fatalf("%s as %s is not JSON: %v", name, format, err)
+				}
+			}
+		}
+		var out bytes.Buffer
+		if _, err := Render(&out, sample(), FormatCSV); err != nil {
+			t.Fatalf("%s as csv: %v", name, err)
+		}
+		records, err := csv.NewReader(&out).ReadAll()
+		if err != nil {
+			t.Fatalf("%s as csv does not read back: %v", name, err)
+		}
+		rows := 0
+		for row, err := range sample().Rows() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows++
+			for i, v := range row.Values {
+				if v.Kind() == kv.KindString && records[rows][i] != v.Str() {
+					t.Errorf("%s as csv, row %d: got %q, want %q", name, rows, records[rows][i], v.Str())
+				}
+			}
+		}
+		if len(records) != rows+1 {
+			t.Errorf("%s as csv: got %d records, want a header and %d rows", name, len(records), rows)
+		}
+	}
+}
+
+// TestRowsAreWrittenAsTheyCome renders a result that would never end and stops it from the reading side.
+func TestRowsAreWrittenAsTheyCome(t *testing.T) {
+	for _, format := range []Format{FormatTable, FormatCSV, FormatTSV, FormatJSON, FormatJSONL, FormatMarkdown, FormatLine} {
+		columns := []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}
+		endless := query.NewResult(columns, func(yield func([]kv.Value, error) bool) {
+			for n := int64(0); yield([]kv.Value{kv.IntValue(n)}, nil); n++ {
+				continue
+			}
+		})
+		read, write := io.Pipe()
+		done := make(chan error, 1)
+		go func() {
+			_, err := Render(write, endless, format)
+			done <- err
+		}()
+		if _, err := io.ReadFull(read, make([]byte, 4)); err != nil {
+			t.Fatal(err)
+		}
+		closed := fmt.Errorf("reader of %s gone", format)
+		read.CloseWithError(closed)
+		if err := <-done; !errors.Is(err, closed) {
+			t.Errorf("Render as %s: got %v, want the writer's error", format, err)
+		}
+	}
+}
+
+func TestTableKeepsItsWidthsBeyondTheMeasuredRows(t *testing.T) {
+	columns := []query.ColumnInfo{{Name: "s", Kind: kv.KindString}, {Name: "n", Kind: kv.KindInt}}
+	var rows [][]kv.Value
+	for i := range measuredRows + 10 {
+		rows = append(rows, []kv.Value{kv.StringValue(strings.Repeat("x", 1+i/measuredRows*20)), kv.IntValue(int64(i))})
+	}
+	var out bytes.Buffer
+	if _, err := Render(&out, query.NewTable(columns, rows), FormatTable); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	if got, want := lines[2], "x    0"; got != want {
+		t.Errorf("first row: got %q, want %q", got, want)
+	}
+	if got, want := lines[2+measuredRows], strings.Repeat("x", 21)+"  1000"; got != want {
+		t.Errorf("first row not measured: got %q, want %q", got, want)
+	}
+}
+
+func TestRenderReportsTheErrorOfARow(t *testing.T) {
+	broken := errors.New("block 7 is corrupt")
+	columns := []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}
+	r := query.NewResult(columns, func(yield func([]kv.Value, error) bool) {
+		if yield([]kv.Value{kv.IntValue(1)}, nil) {
+			yield(nil, broken)
+		}
+	})
+	var out bytes.Buffer
+	rows, err := Render(&out, r, FormatCSV)
+	if !errors.Is(err, broken) || rows != 1 || out.String() != "n\n1\n" {
+		t.Errorf("Render: got %d rows, %q, error %v; want 1 row, \"n\\n1\\n\", %v", rows, out.String(), err, broken)
+	}
+}
+
+func TestParseFormat(t *testing.T) {
+	for name, want := range map[string]Format{"table": FormatTable, "CSV": FormatCSV, "jsonl": FormatJSONL} {
+		if got, err := ParseFormat(name); got != want || err != nil {
+			t.Errorf("ParseFormat(%q): got %v, %v, want %v", name, got, err, want)
+		}
+	}
+	_, err := ParseFormat("jsno")
+	if want := `unknown format "jsno", want table, csv, tsv, json, jsonl, markdown or line; did you mean json?`; err == nil || err.Error() != want {
+		t.Errorf("ParseFormat(jsno): got %v, want %s", err, want)
+	}
+}

@@ -1,0 +1,221 @@
+package print
+
+import (
+	"bufio"
+	"cmp"
+	"strings"
+
+	"github.com/rivo/uniseg"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// measuredRows is how many rows a table is made to fit. Later rows that are wider push their own line
+// out, so that a table of any length streams.
+const measuredRows = 1000
+
+// widestColumn is the most cells of a terminal that a column is padded to. What is wider is printed in full and pushes
+// its own line out.
+const widestColumn = 64
+
+// leastColumn is the width in cells of a terminal below which a column is not narrowed to make a table fit.
+const leastColumn = 8
+
+// A tablePrinter aligns columns under a header: numbers to the right, the rest to the left. Width is
+// measured in cells of a terminal, where 東 takes two and a combining accent none. On a screen that the table is too
+// wide for, the widest columns of text are narrowed and their values cut; ids and numbers are not.
+type tablePrinter struct {
+	out      *bufio.Writer
+	columns  []query.ColumnInfo
+	screen   *Screen
+	headless bool
+	waiting  [][]string
+	widths   []int // nil until measured
+	narrowed []bool
+}
+
+func (p *tablePrinter) row(values []kv.Value) error {
+	cells := make([]string, len(values))
+	for i, v := range values {
+		cells[i] = EscapeControls(Brief(v))
+	}
+	if p.widths != nil {
+		return p.line(cells, paintNothing)
+	}
+	if p.waiting = append(p.waiting, cells); len(p.waiting) < measuredRows {
+		return nil
+	}
+	return p.measure()
+}
+
+func (p *tablePrinter) end() error {
+	if p.widths != nil {
+		return nil
+	}
+	return p.measure()
+}
+
+// measure fixes the widths and prints what was waiting for them.
+func (p *tablePrinter) measure() error {
+	head, rule := make([]string, len(p.columns)), make([]string, len(p.columns))
+	p.widths = make([]int, len(p.columns))
+	p.narrowed = make([]bool, len(p.columns))
+	for i, c := range p.columns {
+		head[i] = EscapeControls(c.Name)
+		if !p.headless {
+			p.widths[i] = uniseg.StringWidth(head[i])
+		}
+		for _, cells := range p.waiting {
+			p.widths[i] = max(p.widths[i], uniseg.StringWidth(cells[i]))
+		}
+	}
+	p.fit()
+	for i, width := range p.widths {
+		p.widths[i] = min(width, max(widestColumn, p.screen.Width))
+		rule[i] = strings.Repeat("-", p.widths[i])
+	}
+	if !p.headless {
+		if err := cmp.Or(p.line(head, paintHeader), p.line(rule, paintRule)); err != nil {
+			return err
+		}
+	}
+	for _, cells := range p.waiting {
+		if err := p.line(cells, paintNothing); err != nil {
+			return err
+		}
+	}
+	p.waiting = nil
+	return nil
+}
+
+// fit narrows columns until the table is as wide as the screen, the widest first, or until none can be narrowed.
+func (p *tablePrinter) fit() {
+	total := 2 * (len(p.widths) - 1)
+	for _, width := range p.widths {
+		total += width
+	}
+	for p.screen.Width > 0 && !p.headless && total > p.screen.Width {
+		widest := -1
+		for i, c := range p.columns {
+			if isNumeric(c.Kind) || c.Name == "id" || p.widths[i] <= leastColumn {
+				continue
+			}
+			if widest < 0 || p.widths[i] > p.widths[widest] {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		p.narrowed[widest] = true
+		p.widths[widest]--
+		total--
+	}
+}
+
+// line prints cells in a colour.
+func (p *tablePrinter) line(cells []string, colour paint) error {
+	owed := 0 // blanks before the next cell; those after the last are never written
+	for i, cell := range cells {
+		width := uniseg.StringWidth(cell)
+		if p.narrowed[i] && width > p.widths[i] {
+			cell, width = cutToWidth(cell, p.widths[i])
+			p.screen.Cut = true
+		}
+		pad := max(0, p.widths[i]-width)
+		if isNumeric(p.columns[i].Kind) {
+			owed, pad = owed+pad, 0
+		}
+		if cell != "" {
+			p.out.WriteString(strings.Repeat(" ", owed) + p.screen.paint(colour, cell))
+			owed = 0
+		}
+		owed += pad + 2
+	}
+	return p.out.WriteByte('\n')
+}
+
+// cutToWidth returns the beginning of a text and … in at most so many cells of a terminal, and how many they are.
+func cutToWidth(s string, most int) (string, int) {
+	end, width := 0, 0
+	for rest, state := s, -1; rest != ""; {
+		var cluster string
+		var w int
+		cluster, rest, w, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		if width+w > most-1 {
+			break
+		}
+		end, width = end+len(cluster), width+w
+	}
+	return s[:end] + "…", width + 1
+}
+
+// A markdownPrinter writes a table of GitHub-flavoured markdown.
+type markdownPrinter struct{ out *bufio.Writer }
+
+// newMarkdownPrinter writes the header.
+func newMarkdownPrinter(out *bufio.Writer, columns []query.ColumnInfo) *markdownPrinter {
+	rule := make([]string, len(columns))
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i], rule[i] = escapeMarkdown(c.Name), "---"
+		if isNumeric(c.Kind) {
+			rule[i] = "--:"
+		}
+	}
+	out.WriteString(markdownLine(names) + markdownLine(rule))
+	return &markdownPrinter{out}
+}
+
+func markdownLine(cells []string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
+
+func (p *markdownPrinter) row(values []kv.Value) error {
+	cells := make([]string, len(values))
+	for i, v := range values {
+		cells[i] = escapeMarkdown(Brief(v))
+	}
+	_, err := p.out.WriteString(markdownLine(cells))
+	return err
+}
+
+func (p *markdownPrinter) end() error { return nil }
+
+var markdownEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "*", `\*`, "`", "\\`", "\r\n", "<br>", "\n", "<br>")
+
+func escapeMarkdown(s string) string { return EscapeControls(markdownEscapes.Replace(s)) }
+
+// A linePrinter writes a line a value, behind the name of its column.
+type linePrinter struct {
+	out   *bufio.Writer
+	kinds []kv.Kind
+	names []string // to the right of a common width
+	rows  int
+}
+
+func newLinePrinter(out *bufio.Writer, columns []query.ColumnInfo) *linePrinter {
+	p := &linePrinter{out: out}
+	widest := 0
+	for _, c := range columns {
+		p.kinds = append(p.kinds, c.Kind)
+		p.names = append(p.names, EscapeControls(c.Name))
+		widest = max(widest, uniseg.StringWidth(EscapeControls(c.Name)))
+	}
+	for i, name := range p.names {
+		p.names[i] = strings.Repeat(" ", widest-uniseg.StringWidth(name)) + name
+	}
+	return p
+}
+
+func (p *linePrinter) row(values []kv.Value) (err error) {
+	if p.rows > 0 {
+		p.out.WriteByte('\n')
+	}
+	p.rows++
+	for i, v := range values {
+		_, err = p.out.WriteString(strings.TrimRight(p.names[i]+" = "+EscapeControls(query.Exact(v, p.kinds[i])), " ") + "\n")
+	}
+	return err
+}
+
+func (p *linePrinter) end() error { return nil }

@@ -1,0 +1,48 @@
+package query
+
+import (
+	"context"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// classes answers classes, with a remark where homophily is too low for the method.
+func (q *query) classes(ctx context.Context) (*Result, error) {
+	s, err := cleaner.Statistics(ctx, q.tx)
+	if err != nil {
+		return nil, err
+	}
+	if s.NoConfidence != "" {
+		q.notices = append(q.notices, "no self-confidence: "+s.NoConfidence)
+	}
+	if warning := s.Warning(); warning != "" {
+		q.notices = append(q.notices, warning)
+	}
+	columns := []ColumnInfo{
+		{"class", kv.KindString}, {"nodes", kv.KindInt}, {"share", kv.KindFloat}, {"homophily", kv.KindFloat},
+		{"self_confidence", kv.KindFloat}, {"suspects", kv.KindInt}, {"suspect_share", kv.KindFloat},
+		{"mislabel_rate", kv.KindFloat},
+	}
+	rows := make([][]kv.Value, 0, len(s.Classes))
+	for _, i := range ClassOrder(q.tx.Classes()) {
+		c := s.Classes[i]
+		suspects, share := kv.Value{}, kv.Value{}
+		if s.Run != 0 {
+			suspects, share = kv.IntValue(c.Suspects), ratio(c.Suspects, c.Nodes)
+		}
+		rows = append(rows, []kv.Value{
+			kv.StringValue(c.Class), kv.IntValue(c.Nodes), ratio(c.Nodes, s.Labelled), number(c.Homophily),
+			number(c.SelfConfidence), suspects, share, number(c.MislabelRate),
+		})
+	}
+	return NewTable(columns, rows), nil
+}
+
+// ratio is null of nothing.
+func ratio(part, of int64) kv.Value {
+	if of == 0 {
+		return kv.Value{}
+	}
+	return kv.FloatValue(float64(part) / float64(of))
+}

@@ -1,0 +1,131 @@
+package query
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+)
+
+func TestComplete(t *testing.T) {
+	e := &Engine{Store: papers.Cleaned(t)}
+	for _, test := range []struct {
+		before string
+		prefix string
+		want   []string
+	}{
+		{"su", "su", []string{"suspects"}},
+		{"  NO", "NO", []string{"node", "nodes", "noise"}},
+		{"stats; cl", "cl", []string{"classes", "clean"}},
+		{"suspects wh", "wh", []string{"where"}},
+		{"suspects ", "", []string{"fpr", "fnr", "where", "order", "limit", "return"}},
+		{"suspects where sco", "sco", []string{"score"}},
+		{"suspects where score > 0.9 and la", "la", []string{"label"}},
+		{"nodes where label = ", "", []string{"'Neural Nets'", "'Systems'", "'Theory'"}},
+		{"nodes where label = 'T", "'T", []string{"'Theory'"}},
+		{"nodes where label in ('Theory', 'neural ", "'neural ", []string{"'Neural Nets'"}},
+		{"nodes where label ", "", []string{"is", "not", "in", "like", "between"}},
+		{"nodes where year = ", "", nil},
+		{"nodes order by ye", "ye", []string{"year"}},
+		{"nodes order by year d", "d", []string{"desc"}},
+		{"nodes return id, \"o", "\"o", []string{"\"old style\""}},
+		{"nodes return id, ol", "ol", nil},
+		{"count no", "no", []string{"nodes"}},
+		{"count suspects gr", "gr", []string{"group"}},
+		{"plan ", "", []string{"suspects", "nodes", "count"}},
+		{"node ", "", []string{"s3", "p4", "p1", "p2", "p3", "p5", "s1", "s2", "'e 1'", "東"}},
+		{"explain p", "p", []string{"p4", "p1", "p2", "p3", "p5"}},
+		{"explain P", "P", nil},
+		{"neighbors 'e", "'e", []string{"'e 1'"}},
+		{"accept p1, s", "s", []string{"s3", "s1", "s2"}},
+		{"reject ", "", []string{"where", "all", "s3", "p4", "p1", "p2", "p3", "p5", "s1", "s2", "'e 1'", "東"}},
+		{"relabel s", "s", []string{"s3", "s1", "s2"}},
+		{"unlabel 東", "東", []string{"東"}},
+		{"unsure 's", "'s", []string{"'s3'", "'s1'", "'s2'"}},
+		{"history e", "e", nil},
+		{"history '", "'", []string{"'s3'", "'p4'", "'p1'", "'p2'", "'p3'", "'p5'", "'s1'", "'s2'", "'e 1'", "'東'"}},
+		{"undo ", "", nil},
+		{"node p-", "p-", nil},
+		{"neighbors p1 h", "h", []string{"hops"}},
+		{"clean ", "", []string{"hops", "preset", "direction", "diagonal", "threshold", "expect", "seed"}},
+		{"clean preset paper hops 2 d", "d", []string{"direction", "diagonal"}},
+		{"clean preset ", "", []string{"default", "paper"}},
+		{"un", "un", []string{"undo", "unlabel", "unsure"}},
+		{"accept w", "w", []string{"where"}},
+		{"accept al", "al", []string{"all"}},
+		{"accept all w", "w", []string{"where"}},
+		{"relabel 'Theory' al", "al", []string{"all"}},
+		{"relabel 'Theory' all wh", "wh", []string{"where"}},
+		{"accept where decision = ", "", []string{"'accept'", "'reject'", "'relabel'", "'unlabel'", "'unsure'"}},
+		{"reject p1, p2 ", "", []string{"because"}},
+		{"relabel p1 'T", "'T", []string{"'Theory'"}},
+		{"relabel 'Th", "'Th", []string{"'Theory'"}},
+		{"relabel 'Theory' wh", "wh", []string{"where"}},
+		{"create ", "", []string{"index"}},
+		{"drop index on ye", "ye", []string{"year"}},
+		{"nodes a", "a", []string{"as"}},
+		{"nodes as of ", "", []string{"run"}},
+		{"clean direction ", "", []string{"out", "in", "both"}},
+		{"nodes wher score > ", "", nil},
+	} {
+		candidates, prefix := e.Complete(test.before)
+		var got []string
+		for _, c := range candidates {
+			got = append(got, c.Text)
+		}
+		if !slices.Equal(got, test.want) || prefix != test.prefix {
+			t.Errorf("after %q: got %q for %q, want %q for %q", test.before, got, prefix, test.want, test.prefix)
+		}
+	}
+}
+
+// Ids are offered in a bounded number, as one word whatever is in them, and in a form that reads back.
+func TestIDCandidates(t *testing.T) {
+	var nodes []kv.Node
+	for i := range 2 * maxIDs {
+		nodes = append(nodes, kv.Node{ID: fmt.Sprintf("a-%d.x", i)})
+	}
+	odd := []string{"where", "--b", "c,d", "it's", "$1", "x y", "W/é:1"}
+	for _, id := range append(odd, "tab\tbed", "tab\u202ebed") {
+		nodes = append(nodes, kv.Node{ID: id})
+	}
+	dir := filepath.Join(t.TempDir(), "store")
+	load, err := kv.NewLoader(dir, kv.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := load.Abort(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, node := range nodes {
+		if err := load.AddNode(node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := load.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	e := &Engine{Store: papers.Reopen(t, dir)}
+	if got, prefix := e.Complete("node a-"); len(got) != maxIDs || prefix != "a-" || got[0].Text != "a-0.x" {
+		t.Errorf("got %d ids for %q, want %d for %q", len(got), prefix, maxIDs, "a-")
+	}
+	if got, prefix := e.Complete("node a-59.x"); len(got) != 1 || prefix != "a-59.x" {
+		t.Errorf("got %v for %q, want one id for %q", got, prefix, "a-59.x")
+	}
+	if got, _ := e.Complete("node 'tab"); len(got) != 0 {
+		t.Errorf("got %q, want no id that a menu cannot show", got)
+	}
+	for _, id := range odd {
+		parsed, err := parse("reject "+quoteID(id), startOfText)
+		if err != nil {
+			t.Errorf("%q: %v", id, err)
+		} else if ids := parsed.(*decideStatement).ids; len(ids) != 1 || ids[0].text != id {
+			t.Errorf("%q: read back as %v", id, ids)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// expression = conjunction { "or" conjunction } .
+func (p *parser) expression() (expression, error) {
+	return p.chain("or", p.conjunction)
+}
+
+// conjunction = term { "and" term } .
+func (p *parser) conjunction() (expression, error) {
+	return p.chain("and", p.term)
+}
+
+func (p *parser) chain(operator string, operand func() (expression, error)) (expression, error) {
+	first, err := operand()
+	if err != nil {
+		return nil, err
+	}
+	terms := []expression{first}
+	for p.accept(operator) {
+		next, err := operand()
+		if err != nil {
+			return nil, err
+		}
+		terms = append(terms, next)
+	}
+	if len(terms) == 1 {
+		return first, nil
+	}
+	return &logical{operator: operator, terms: terms}, nil
+}
+
+// term = "not" term | "(" expression ")" | test .
+func (p *parser) term() (expression, error) {
+	p.depth++
+	defer func() { p.depth-- }()
+	if p.depth > maxDepth {
+		return nil, &ParseError{Pos: p.current.pos, Msg: fmt.Sprintf("more than %d nested conditions", maxDepth)}
+	}
+	if p.acceptAs("not", "") {
+		inner, err := p.term()
+		if err != nil {
+			return nil, err
+		}
+		return &negation{term: inner}, nil
+	}
+	if p.acceptAs("(", "") {
+		inner, err := p.expression()
+		if err != nil {
+			return nil, err
+		}
+		return inner, p.expect(")")
+	}
+	return p.test()
+}
+
+// test = property ( compare value | "is" [ "not" ] "null"
+//
+//	| [ "not" ] ( in | like | between ) ) .
+func (p *parser) test() (expression, error) {
+	property, err := p.property()
+	if err != nil {
+		return nil, err
+	}
+	if p.acceptAs("is", "an operator (=, !=, <, <=, >, >=, in, like, between, is)") {
+		negated := p.accept("not")
+		if err := p.expect("null"); err != nil {
+			return nil, err
+		}
+		return negate(&isNull{property}, negated), nil
+	}
+	for _, operator := range []string{"=", "!=", "<>", "<=", "<", ">=", ">"} {
+		if !p.acceptAs(operator, "") {
+			continue
+		}
+		if operator == "<>" {
+			operator = "!="
+		}
+		value, err := p.value(property)
+		return &comparison{property, operator, value}, err
+	}
+	negated := p.acceptAs("not", "")
+	label := ""
+	if negated {
+		label = "in, like or between"
+	}
+	switch {
+	case p.acceptAs("in", label):
+		values, err := p.values(property)
+		return negate(&membership{property, values}, negated), err
+	case p.acceptAs("like", ""):
+		pattern, err := p.pattern()
+		return negate(&likeness{property, pattern}, negated), err
+	case p.acceptAs("between", ""):
+		low, err := p.value(property)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.expect("and"); err != nil {
+			return nil, err
+		}
+		high, err := p.value(property)
+		return negate(&between{property, low, high}, negated), err
+	}
+	return nil, p.fail()
+}
+
+func negate(e expression, negated bool) expression {
+	if negated {
+		return &negation{term: e}
+	}
+	return e
+}
+
+// values = "(" value { "," value } ")" .
+func (p *parser) values(property name) ([]literal, error) {
+	if err := p.expect("("); err != nil {
+		return nil, err
+	}
+	var values []literal
+	for {
+		value, err := p.value(property)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, value)
+		if !p.accept(",") {
+			return values, p.expect(")")
+		}
+	}
+}
+
+// property = name | '"' name '"' .
+func (p *parser) property() (name, error) {
+	t := p.current
+	if t.kind == tokenQuoted || t.kind == tokenName && !reserved[strings.ToLower(t.text)] {
+		p.advance()
+		return name{text: t.text, pos: t.pos}, nil
+	}
+	p.wants = append(p.wants, want{label: "a property name", complete: completeProperties})
+	return name{}, p.fail()
+}
+
+// value = string | number | parameter | "true" | "false" .
+func (p *parser) value(property name) (literal, error) {
+	t := p.current
+	switch {
+	case t.kind == tokenString || t.kind == tokenNumber || t.kind == tokenParam:
+		return p.literal()
+	case t.is("true") || t.is("false"):
+		p.advance()
+		return literal{kind: literalBool, boolean: t.is("true"), pos: t.pos}, nil
+	case t.is("null"):
+		return literal{}, &ParseError{Pos: t.pos, Msg: fmt.Sprintf("got null, want a value (write %s is null)", property)}
+	case t.kind == tokenName && !reserved[strings.ToLower(t.text)], t.kind == tokenQuoted:
+		return literal{}, &ParseError{Pos: t.pos, Msg: fmt.Sprintf("got %s, want a value (text takes single quotes: %s)", t, Quote(t.text))}
+	}
+	p.wants = append(p.wants, want{label: "a value", complete: completeValues, property: property.text})
+	return literal{}, p.fail()
+}
+
+// pattern = string | parameter .
+func (p *parser) pattern() (literal, error) {
+	if p.current.kind == tokenString || p.current.kind == tokenParam {
+		return p.literal()
+	}
+	p.wants = append(p.wants, want{label: "a pattern in single quotes, as 'graph%'"})
+	return literal{}, p.fail()
+}
+
+// number is a number or a parameter, called label in errors.
+func (p *parser) number(label string) (literal, error) {
+	if p.current.kind == tokenNumber || p.current.kind == tokenParam {
+		return p.literal()
+	}
+	p.wants = append(p.wants, want{label: label})
+	return literal{}, p.fail()
+}
+
+// id = string | parameter | word . A word is read anew from the text: it may hold what is no name.
+func (p *parser) id() (literal, error) {
+	if p.current.kind == tokenString || p.current.kind == tokenParam {
+		return p.literal()
+	}
+	p.scan.pos = p.current.pos
+	p.current = p.scan.word()
+	if p.current.kind != tokenWord {
+		p.wants = append(p.wants, want{label: "the id of a node", complete: completeIDs})
+		return literal{}, p.fail()
+	}
+	id := literal{kind: literalWord, text: p.current.text, pos: p.current.pos}
+	p.advance()
+	return id, nil
+}
+
+// literal reads the current string, number or parameter.
+func (p *parser) literal() (literal, error) {
+	t := p.current
+	l := literal{text: t.text, pos: t.pos}
+	switch t.kind {
+	case tokenString:
+		l.kind = literalString
+	case tokenParam:
+		number, err := strconv.Atoi(t.text)
+		if err != nil || number < 1 {
+			return l, &ParseError{Pos: t.pos, Msg: fmt.Sprintf("got $%s, want a parameter from $1", t.text)}
+		}
+		l.kind, l.number = literalParam, number
+	default:
+		integer, err := strconv.ParseInt(t.text, 10, 64)
+		if err == nil {
+			l.kind, l.integer = literalInt, integer
+			break
+		}
+		float, err := strconv.ParseFloat(t.text, 64)
+		if errors.Is(err, strconv.ErrRange) {
+			return l, &ParseError{Pos: t.pos, Msg: fmt.Sprintf("%s is beyond the range of a number", t.text)}
+		}
+		if err != nil {
+			return l, &ParseError{Pos: t.pos, Msg: fmt.Sprintf("got %s, want a number", t.text)}
+		}
+		l.kind, l.float = literalFloat, float
+	}
+	p.advance()
+	return l, nil
+}

@@ -1,0 +1,97 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+var countColumn = ColumnInfo{Name: "count", Kind: kv.KindInt}
+
+// count answers count.
+func (q *query) count(ctx context.Context, s *countStatement) (*Result, error) {
+	found, err := q.find(ctx, s.of)
+	if err != nil {
+		return nil, err
+	}
+	if s.groupBy == nil {
+		n, err := found.count(ctx)
+		r := NewTable([]ColumnInfo{countColumn}, [][]kv.Value{{kv.IntValue(n)}})
+		r.cost = touched(found.plan)
+		return r, err
+	}
+	by, err := q.property(*s.groupBy)
+	if err != nil {
+		return nil, err
+	}
+	g := newGroups(q.engine.MemoryBudget)
+	if err := q.countBy(ctx, g, found, by); err != nil {
+		return nil, errors.Join(err, g.close())
+	}
+	if err := g.order(ctx); err != nil {
+		return nil, errors.Join(err, g.close())
+	}
+	return &Result{columns: []ColumnInfo{by, countColumn}, rows: g.rows(ctx), release: g.release, cost: touched(found.plan)}, nil
+}
+
+// count counts the nodes. Those of today are not put in order for it.
+func (f *finding) count(ctx context.Context) (n int64, err error) {
+	if f.past == nil {
+		return f.plan.Count(ctx)
+	}
+	return f.walk(ctx)
+}
+
+// walk counts the nodes by finding them one by one, in order.
+func (f *finding) walk(ctx context.Context) (n int64, err error) {
+	for _, err := range f.nodes(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// countBy counts nodes by the value of a property.
+func (q *query) countBy(ctx context.Context, g *groups, found *finding, by ColumnInfo) error {
+	f, err := NewFetcher(q.tx, []string{by.Name}, q.engine.Workers)
+	if err != nil {
+		return err
+	}
+	f.past = found.past
+	for values, err := range f.rows(ctx, found.nodes(ctx)) {
+		if err != nil {
+			return err
+		}
+		if err := g.add(values[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compareValues orders values of one property, null last.
+func compareValues(a, b kv.Value) int {
+	switch {
+	case a.IsNull() || b.IsNull():
+		return cmp.Compare(nullRank(a), nullRank(b))
+	case a.Kind() == kv.KindString && b.Kind() == kv.KindString:
+		return cmp.Compare(a.Str(), b.Str())
+	case a.Kind() == kv.KindBool && b.Kind() == kv.KindBool:
+		return cmp.Compare(a.String(), b.String())
+	case a.Kind() == kv.KindInt && b.Kind() == kv.KindInt:
+		return cmp.Compare(a.Int(), b.Int())
+	default:
+		return cmp.Compare(a.Float(), b.Float())
+	}
+}
+
+func nullRank(v kv.Value) int {
+	if v.IsNull() {
+		return 1
+	}
+	return 0
+}

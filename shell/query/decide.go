@@ -1,0 +1,367 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"os/user"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+)
+
+// decisionColumns are what is told of decisions just made.
+var decisionColumns = []string{"id", "decision", "from", "to", "score"}
+
+// decide answers accept, reject, relabel, unlabel and unsure with the decisions made. They are about what the snapshot of
+// the query shows: where a node has changed since, nothing is decided.
+func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error) {
+	if err := q.writable(s.kind.String()); err != nil {
+		return nil, err
+	}
+	opt, err := q.decideOptions(s.why)
+	if err != nil {
+		return nil, err
+	}
+	class, err := q.chosenClass(s.label)
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := q.decidedNodes(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.allUsed(); err != nil {
+		return nil, err
+	}
+	targets, err := q.targets(ctx, nodes)
+	if err != nil {
+		return nil, err
+	}
+	if s.where != nil && !q.engine.Yes {
+		if err := q.confirm(ctx, s.kind, class, targets); err != nil {
+			return nil, err
+		}
+	}
+	made, err := decide.WriteSteps(ctx, q.engine.Store, func(w *decide.StepWriter) error {
+		if err := w.Begin(opt); err != nil {
+			return err
+		}
+		for t, err := range targets {
+			if err != nil {
+				return err
+			}
+			err = w.Add(decide.Request{Node: t.node, Kind: s.kind, To: class, Shown: &t.shown})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("nothing is decided: %w", err)
+	case made.Len() > 0:
+		q.notices = append(q.notices, fmt.Sprintf("%s: undo takes it back", decidedText(s.kind, made.Len())))
+	case s.all:
+		q.notices = append(q.notices, "the condition is true of no node: nothing is decided")
+	default:
+		q.notices = append(q.notices, "the condition is true of no suspect: nothing is decided; all before where takes other nodes too")
+	}
+	return q.written(ctx, made, decisionColumns), nil
+}
+
+// writable refuses a statement that writes where the store is only read.
+func (q *query) writable(statement string) error {
+	if q.engine.ReadOnly || q.engine.Store.ReadOnly() {
+		return fmt.Errorf("%s: the store is open for reading only", statement)
+	}
+	return nil
+}
+
+// decideOptions says who decides, when, and why.
+func (q *query) decideOptions(why *literal) (decide.Options, error) {
+	opt := decide.Options{Who: q.engine.Who, Now: q.engine.Now}
+	if opt.Who == "" {
+		opt.Who = UserName()
+	}
+	if why != nil {
+		value, err := q.value(*why)
+		if err != nil {
+			return opt, err
+		}
+		if value.Kind() != kv.KindString {
+			return opt, &ResolveError{Pos: why.pos, Msg: fmt.Sprintf("got %s for %s, want a reason in single quotes", describe(value), why)}
+		}
+		opt.Why = value.Str()
+	}
+	return opt, nil
+}
+
+// UserName returns the name of the user that the process runs as, "" where the system does not tell.
+func UserName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return os.Getenv("USER")
+}
+
+// chosenClass resolves the class of relabel, which the store must have; "" of none.
+func (q *query) chosenClass(l *literal) (string, error) {
+	if l == nil {
+		return "", nil
+	}
+	value, err := q.value(*l)
+	if err != nil {
+		return "", err
+	}
+	class := value.String()
+	if l.kind != literalParam {
+		class = l.text // of a number, as it was written
+	}
+	if classes := q.tx.Classes(); value.IsNull() || !slices.Contains(classes, class) {
+		return "", &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("no class is named %s%s", Quote(class), wording.DidYouMean(class, classes))}
+	}
+	return class, nil
+}
+
+// A nodeSequence yields nodes, the same each time.
+type nodeSequence func(ctx context.Context) iter.Seq2[kv.NodeID, error]
+
+// decidedNodes finds the nodes that a decision is about, each once.
+func (q *query) decidedNodes(s *decideStatement) (nodeSequence, error) {
+	if s.where != nil {
+		find, err := q.decisionQuery(s)
+		if err != nil {
+			return nil, err
+		}
+		plan, err := index.NewPlan(q.tx, find)
+		if err != nil {
+			return nil, q.located(err)
+		}
+		return plan.Rows, nil
+	}
+	nodes := make([]kv.NodeID, len(s.ids))
+	for i, id := range s.ids {
+		v, err := q.findNode(id)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(nodes[:i], v) {
+			return nil, &ResolveError{Pos: id.pos, Msg: fmt.Sprintf("node %s is named twice", id)}
+		}
+		nodes[i] = v
+	}
+	return func(context.Context) iter.Seq2[kv.NodeID, error] { return each(nodes) }, nil
+}
+
+// decisionQuery says which nodes a decision with a condition is about: the suspects that it is true of, whatever it says
+// of score and decision. With all these are all scored nodes, and of relabel and unlabel, which need no score, all nodes;
+// those that somebody has decided on are among them where the condition speaks of decision. Nodes without what the
+// decision is about, a suggestion or a label, are left out.
+func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
+	needsScore := s.kind != decide.Relabel && s.kind != decide.Unlabel
+	var run *cleaner.Run
+	var err error
+	if !s.all || needsScore {
+		if run, err = LastRun(q.tx); err != nil {
+			return index.Query{}, err
+		}
+	}
+	find, err := q.query(clauses{where: s.where})
+	if err != nil {
+		return find, err
+	}
+	var terms []index.Predicate
+	if s.all {
+		terms = append(terms, unlessSpoken(find.Where, decide.Column, index.IsNull{Property: decide.Column}))
+		if needsScore {
+			terms = append(terms, hasValue(cleaner.ScoreColumn))
+		}
+	} else {
+		terms = append(terms, find.Where, cleaner.Suspects(run.Threshold))
+	}
+	switch s.kind {
+	case decide.Accept:
+		terms = append(terms, hasValue(cleaner.SuggestedColumn))
+	case decide.Reject, decide.Unlabel:
+		terms = append(terms, hasValue(kv.LabelColumn))
+	}
+	find.Where = index.And{Terms: terms}
+	return find, nil
+}
+
+// A target is a node to decide on, as the snapshot of the query shows it.
+type target struct {
+	node  kv.NodeID
+	id    string
+	score kv.Value
+	shown decide.Shown
+}
+
+// targets reads nodes as they are shown, a batch at a time.
+func (q *query) targets(ctx context.Context, nodes nodeSequence) (iter.Seq2[target, error], error) {
+	shown := []string{"id", cleaner.ScoreColumn, kv.LabelColumn, cleaner.SuggestedColumn, decide.Column, cleaner.RunColumn}
+	f, err := NewFetcher(q.tx, shown, q.engine.Workers)
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(target, error) bool) {
+		var batch []kv.NodeID
+		size := firstBatch
+		flush := func() bool {
+			rows, err := f.Fetch(ctx, batch)
+			if err != nil {
+				yield(target{}, err)
+				return false
+			}
+			for i, values := range rows {
+				t := target{node: batch[i], id: values[0].String(), score: values[1]}
+				t.shown = decide.Shown{Label: values[2].Str(), Suggested: values[3].Str(), Run: values[5].Int()}
+				if !values[4].IsNull() {
+					if t.shown.Decision, err = decide.ParseKind(values[4].Str()); err != nil {
+						yield(target{}, fmt.Errorf("node %s: %w", t.id, err))
+						return false
+					}
+				}
+				if !yield(t, nil) {
+					return false
+				}
+			}
+			batch, size = batch[:0], min(2*size, lastBatch)
+			return true
+		}
+		for v, err := range nodes(ctx) {
+			if err != nil {
+				yield(target{}, err)
+				return
+			}
+			if batch = append(batch, v); len(batch) == size && !flush() {
+				return
+			}
+		}
+		flush()
+	}, nil
+}
+
+// maxShown is how many of the nodes of a condition are shown before the question whether to decide on them.
+const maxShown = 10
+
+// confirm shows how many nodes a decision is about, and the first of them, and asks whether to decide on them; without
+// anybody to ask it refuses. Of no nodes there is nothing to ask.
+func (q *query) confirm(ctx context.Context, kind decide.Kind, class string, targets iter.Seq2[target, error]) error {
+	var count int64
+	var lines []string
+	for t, err := range targets {
+		if err != nil {
+			return err
+		}
+		if count++; count <= maxShown {
+			lines = append(lines, "  "+t.text(kind, class))
+		}
+	}
+	what := decisionText(kind, count, class)
+	switch {
+	case count == 0:
+		return nil
+	case q.engine.Confirm == nil:
+		return fmt.Errorf("this would %s: %w: there is no terminal to ask at, and --yes was not given", what, ErrNotConfirmed)
+	}
+	if q.engine.Notice != nil {
+		if more := count - int64(len(lines)); more > 0 {
+			lines = append(lines, fmt.Sprintf("  and %d more", more))
+		}
+		for _, line := range lines {
+			q.engine.Notice(line)
+		}
+	}
+	yes, err := q.engine.Confirm(ctx, wording.Sentence(what)+"?")
+	if err == nil && !yes {
+		err = fmt.Errorf("nothing is decided: %w", ErrNotConfirmed)
+	}
+	return err
+}
+
+// text says what a decision would make of the node, such as "p4: Systems → Theory, score 0.984375".
+func (t *target) text(kind decide.Kind, class string) string {
+	to := t.shown.Label
+	switch kind {
+	case decide.Accept:
+		to = t.shown.Suggested
+	case decide.Relabel:
+		to = class
+	case decide.Unlabel:
+		to = ""
+	}
+	text := t.id + ": " + cmp.Or(t.shown.Label, "no label")
+	if to != t.shown.Label {
+		text += " → " + cmp.Or(to, "no label")
+	}
+	if !t.score.IsNull() {
+		text += fmt.Sprintf(", score %.6g", t.score.Float())
+	}
+	if t.shown.Decision != decide.None {
+		text += ", decided: " + t.shown.Decision.String()
+	}
+	return text
+}
+
+// decisionText says what a decision is, such as "relabel 12 nodes as 'Theory'".
+func decisionText(kind decide.Kind, n int64, class string) string {
+	switch kind {
+	case decide.Accept:
+		return "accept the suggested labels of " + wording.Nodes(n)
+	case decide.Reject:
+		return "reject the suggested labels of " + wording.Nodes(n)
+	case decide.Relabel:
+		return "relabel " + wording.Nodes(n) + " as " + Quote(class)
+	case decide.Unlabel:
+		return "remove the labels of " + wording.Nodes(n)
+	default:
+		return "put " + wording.Nodes(n) + " aside as unsure"
+	}
+}
+
+// decidedText says what was decided, such as "12 nodes relabelled".
+func decidedText(kind decide.Kind, n int64) string {
+	return wording.Nodes(n) + " " + wording.Decided(kind)
+}
+
+// undo answers undo with the decisions that were taken back.
+func (q *query) undo(ctx context.Context, s *undoStatement) (*Result, error) {
+	if err := q.writable("undo"); err != nil {
+		return nil, err
+	}
+	steps := 1
+	if s.steps != nil {
+		var err error
+		if steps, err = q.whole(*s.steps, "steps", 1<<31-1); err != nil {
+			return nil, err
+		}
+		if steps == 0 {
+			return nil, &ResolveError{Pos: s.steps.pos, Msg: "got 0 steps, want 1 or more"}
+		}
+	}
+	opt, err := q.decideOptions(nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.allUsed(); err != nil {
+		return nil, err
+	}
+	made, err := cleaner.Undo(ctx, q.engine.Store, steps, opt)
+	if err != nil {
+		return nil, err
+	}
+	if made.Unscored > 0 {
+		q.notices = append(q.notices, wording.Nodes(made.Unscored)+" scored under the label that was taken back: without a score until the next clean")
+	}
+	q.notices = append(q.notices, "taken back: "+wording.Count(steps, "step", "steps")+", "+wording.Count(made.Len(), "decision", "decisions"))
+	return q.written(ctx, made, []string{"id", "decision", "from", "to", "undoes"}), nil
+}

@@ -1,0 +1,199 @@
+package query
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+)
+
+// answered answers a statement as an engine is told to.
+func answered(t *testing.T, e Engine, text string) (string, error) {
+	t.Helper()
+	r, err := e.Query(t.Context(), text)
+	if err != nil {
+		return "", err
+	}
+	return linesOf(r)
+}
+
+// TestDecisionsAreOnWhatWasConfirmed changes the store between the question and the answer.
+func TestDecisionsAreOnWhatWasConfirmed(t *testing.T) {
+	for name, test := range map[string]struct{ statement, meanwhile, column, value, says string }{
+		"suggestion": {statement: "accept where label = 'Systems'", column: "suggested", value: "Systems", says: "s3 (the suggestion was Theory, is Systems)"},
+		"label":      {statement: "reject where label = 'Systems'", column: "label", value: "Theory", says: "s3 (the label was Systems, is Theory)"},
+		"decision":   {statement: "unlabel all where label = 'Systems'", meanwhile: "reject s3", says: "s3 (the decision was none, is reject)"},
+		"by id":      {statement: "relabel 'Neural Nets' where score > 0", meanwhile: "relabel s3 'Theory'", says: "s3 (the label was Systems, is Theory)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := papers.Cleaned(t)
+			var entries int
+			e := Engine{Store: store, Confirm: func(context.Context, string) (bool, error) {
+				if test.meanwhile != "" {
+					_, err := Query(t.Context(), store, test.meanwhile)
+					entries = 1
+					return true, err
+				}
+				return true, store.Update(func(tx *kv.Tx) error {
+					v, err := tx.Node("s3")
+					if err != nil {
+						return err
+					}
+					return tx.SetValue(v, test.column, kv.StringValue(test.value))
+				})
+			}}
+			_, err := answered(t, e, test.statement)
+			if !errors.Is(err, decide.ErrChanged) || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "nothing is decided") {
+				t.Errorf("got error %v, want one that says %q", err, test.says)
+			}
+			if got := len(strings.Fields(collect(t, store, "history"))); got != entries {
+				t.Errorf("got %d entries, want %d", got, entries)
+			}
+		})
+	}
+}
+
+// TestResultsHoldNoSnapshot keeps the results of statements of which nobody wants the rows.
+func TestResultsHoldNoSnapshot(t *testing.T) {
+	store := papers.Cleaned(t)
+	for _, test := range []struct {
+		statement   string
+		holds, rows bool
+	}{
+		{"accept p4", false, true},
+		{"reject p5", false, true},
+		{"relabel s3 'Theory'", false, true},
+		{"unlabel p1", false, true},
+		{"unsure all where label = 'Systems'", false, true},
+		{"undo", false, true},
+		{"node p2", false, true},
+		{"explain p2", false, true},
+		{"classes", false, true},
+		{"noise", false, true},
+		{"runs", false, true},
+		{"stats", false, true},
+		{"count nodes", false, true},
+		{"count nodes group by label", false, true},
+		{"plan suspects", false, true},
+		{"create index on year", false, true},
+		{"suspects", true, false},
+		{"nodes", true, true},
+		{"neighbors p1", true, true},
+		{"history", true, true},
+	} {
+		r, err := Query(t.Context(), store, test.statement)
+		if err != nil {
+			t.Fatalf("%s: %v", test.statement, err)
+		}
+		if r.reads != test.holds {
+			t.Errorf("%s: the result holds a snapshot: %v, want %v", test.statement, r.reads, test.holds)
+		}
+		rows := 0
+		for _, err := range r.Rows() {
+			if err != nil {
+				t.Errorf("%s: %v", test.statement, err)
+			}
+			rows++
+		}
+		if (rows > 0) != test.rows {
+			t.Errorf("%s: got %d rows, want some: %v", test.statement, rows, test.rows)
+		}
+	}
+}
+
+// TestUnusedArgumentsDecideNothing gives statements that write more arguments than they name.
+func TestUnusedArgumentsDecideNothing(t *testing.T) {
+	store := papers.Cleaned(t)
+	if _, err := Query(t.Context(), store, "reject p1"); err != nil {
+		t.Fatal(err)
+	}
+	e := &Engine{Store: store}
+	const decided = "nodes return id, label, decision"
+	want := collectAll(t, e, decided)
+	for _, statement := range []string{"accept p4", "unsure all where score > 0", "undo"} {
+		if _, err := Query(t.Context(), store, statement, 1); err == nil || !strings.Contains(err.Error(), "argument 1 of 1 is not used") {
+			t.Errorf("%s: got error %v, want that of the argument", statement, err)
+		}
+		if got := collectAll(t, e, decided); got != want {
+			t.Errorf("%s: got\n%swant as before\n%s", statement, got, want)
+		}
+	}
+}
+
+// held is how many things the heap holds.
+func held() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapObjects
+}
+
+// TestGroupsBeyondMemory counts in groups that memory does not hold, with the same answer.
+func TestGroupsBeyondMemory(t *testing.T) {
+	store := papers.Cleaned(t)
+	for _, property := range []string{"id", "label", "title", "year", "\"old style\"", "weight", "score", "split", "degree"} {
+		statement := "count nodes group by " + property
+		want, err := answered(t, Engine{Store: store}, statement)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := answered(t, Engine{Store: store, MemoryBudget: 1}, statement)
+		if err != nil || got != want {
+			t.Errorf("%s in a byte: got\n%s, %v, want\n%s", statement, got, err, want)
+		}
+	}
+	const nodes = 50_000
+	large := papers.Scored(t, nodes)
+	before := held()
+	e := Engine{Store: large, MemoryBudget: 1 << 20}
+	r, err := e.Query(t.Context(), "count nodes group by id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for row, err := range r.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row.Int("id") != int64(rows) || row.Int("count") != 1 {
+			t.Fatalf("row %d: got %v, want each id once, ascending", rows, row.Values)
+		}
+		if rows++; rows == nodes/2 {
+			if now := held(); now > before+nodes/5 {
+				t.Errorf("%d things are held, and %d were before", now, before)
+			}
+		}
+	}
+	if rows != nodes {
+		t.Errorf("got %d groups, want %d", rows, nodes)
+	}
+}
+
+// TestGroupKeys holds that keys of groups are ordered as values are, and read back as the same values.
+func TestGroupKeys(t *testing.T) {
+	for _, values := range [][]kv.Value{
+		{kv.IntValue(math.MinInt64), kv.IntValue(-1), kv.IntValue(0), kv.IntValue(7), kv.IntValue(math.MaxInt64), {}},
+		{kv.FloatValue(math.Inf(-1)), kv.FloatValue(-2.5), kv.FloatValue(0), kv.FloatValue(1e-300), kv.FloatValue(3), kv.FloatValue(math.Inf(1)), {}},
+		{kv.StringValue(""), kv.StringValue("\x00"), kv.StringValue("a"), kv.StringValue("a\x00"), kv.StringValue("ab"), kv.StringValue("東"), {}},
+		{kv.BoolValue(false), kv.BoolValue(true), {}},
+	} {
+		var last []byte
+		for i, v := range values {
+			key := appendGroupKey(nil, v)
+			if got := parseGroupKey(key); got != v {
+				t.Errorf("%v: read back %v", v, got)
+			}
+			if i > 0 && (bytes.Compare(last, key) >= 0 || compareValues(values[i-1], v) >= 0) {
+				t.Errorf("%v and %v are not in order", values[i-1], v)
+			}
+			last = key
+		}
+	}
+}

@@ -1,0 +1,748 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+)
+
+// drawnColumns are the properties of drawn stores: one of each kind, under names of which some need quotes.
+var drawnColumns = []kv.Column{
+	{Name: "flag", Kind: kv.KindBool},
+	{Name: "year", Kind: kv.KindInt},
+	{Name: "order", Kind: kv.KindFloat},
+	{Name: "half \"size\"", Kind: kv.KindSingle},
+	{Name: "Größe", Kind: kv.KindString},
+	{Name: "venue", Kind: kv.KindClass},
+}
+
+// A drawnStore is a store and, read from it value by value, all that it holds.
+type drawnStore struct {
+	*kv.Store
+	kinds   map[string]kv.Kind // of id, degree and the columns
+	names   []string           // of kinds, sorted
+	rows    []map[string]kv.Value
+	classes []string
+}
+
+var drawnTexts = []string{
+	"", "a", "A", "it's", "100%", "under_score", `back\slash`, "two words", "数学", "-- no comment", "a;b", `"quoted"`, "line\nbreak",
+	strings.Repeat("long", 40), strings.Repeat("long", 40) + "er",
+}
+
+// drawValue draws one of few values of a kind, null now and then, so that conditions are met.
+func drawValue(r *rand.Rand, kind kv.Kind) kv.Value {
+	if r.IntN(6) == 0 {
+		return kv.Value{}
+	}
+	switch kind {
+	case kv.KindBool:
+		return kv.BoolValue(r.IntN(2) == 0)
+	case kv.KindInt:
+		return kv.IntValue([]int64{math.MinInt64, -7, -1, 0, 1, 2, 1999, 2024, 1 << 53, 1<<53 + 1, math.MaxInt64}[r.IntN(11)])
+	case kv.KindFloat:
+		return kv.FloatValue([]float64{-1e300, -1.5, math.Copysign(0, -1), 0, 1e-300, 0.5, 1 << 53, 1999, 6.02e23}[r.IntN(9)])
+	case kv.KindSingle:
+		return kv.FloatValue(float64(float32(r.IntN(40)) / 40))
+	case kv.KindClass:
+		return kv.StringValue([]string{"NeurIPS", "10", "9", "it's", "1e3"}[r.IntN(5)])
+	default:
+		return kv.StringValue(drawnTexts[r.IntN(len(drawnTexts))])
+	}
+}
+
+func drawnID(r *rand.Rand, numbers bool, i int) string {
+	if numbers {
+		return strconv.Itoa(i*3 - 40)
+	}
+	return []string{"n", "it's ", "a b", "数", "--"}[r.IntN(5)] + strconv.Itoa(i)
+}
+
+// drawStore makes a store of n nodes with scores, some of them with decisions, and indexes on some properties.
+func drawStore(t *testing.T, r *rand.Rand, n int) *drawnStore {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "store")
+	load, err := kv.NewLoader(dir, kv.LoadOptions{Properties: drawnColumns})
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := r.IntN(2) == 0
+	var ids []string
+	for i := range n {
+		node := kv.Node{ID: drawnID(r, numbers, i)}
+		if r.IntN(5) > 0 {
+			node.Label = []string{"Theory", "7", "Neural Nets", "it's"}[r.IntN(4)]
+		}
+		for _, c := range drawnColumns {
+			node.Values = append(node.Values, drawValue(r, c.Kind))
+		}
+		if err := load.AddNode(node); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, node.ID)
+	}
+	for range 2 * n {
+		if err := load.AddEdge(ids[r.IntN(n)], ids[r.IntN(n)], 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := load.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	s := &drawnStore{Store: papers.Reopen(t, dir)}
+	s.drawScores(t, r)
+	s.read(t)
+	return s
+}
+
+// drawScores writes the columns of a run.
+func (s *drawnStore) drawScores(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	bulk, err := s.Bulk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bulk.Abort()
+	columns := map[string]*kv.ColumnWriter{}
+	kinds := map[string]kv.Kind{
+		"score": kv.KindSingle, "suggested": kv.KindClass, "confidence": kv.KindSingle, "run": kv.KindInt,
+	}
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		if columns[name], err = bulk.Column(name, kinds[name]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	builder, err := index.NewBuilder(bulk, "score")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer builder.Close()
+	tx := bulk.Tx()
+	for v := range kv.NodeID(tx.NumNodes()) {
+		class, err := tx.Label(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = errors.Join(
+			columns["suggested"].Put(v, kv.StringValue(tx.Classes()[r.IntN(len(tx.Classes()))])),
+			columns["confidence"].Put(v, kv.FloatValue(float64(float32(r.Float64())))),
+			columns["run"].Put(v, kv.IntValue(1)))
+		if class != kv.NoClass { // few scores, some of them equal; a quarter above the threshold
+			score := kv.FloatValue(float64(float32(1 - r.Float64()*float64(r.IntN(4))/8)))
+			if r.IntN(3) == 0 {
+				score = kv.FloatValue(float64(float32(r.IntN(100)) / 100))
+			}
+			err = errors.Join(err, columns["score"].Put(v, score), builder.Add(v, score))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := builder.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	if err := bulk.Commit(func(tx *kv.Tx) error { return errors.Join(papers.PutRun(tx), builder.Mark(tx)) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read fills in what the store holds, in the order of the node file.
+func (s *drawnStore) read(t *testing.T) {
+	t.Helper()
+	s.rows, s.kinds = nil, map[string]kv.Kind{"id": kv.KindString, "degree": kv.KindInt, "decision": kv.KindString}
+	err := s.View(func(tx *kv.Tx) error {
+		s.classes = tx.Classes()
+		readers := map[string]*kv.ColumnReader{}
+		columns := append(tx.Columns(), kv.Column{Name: "degree", Kind: kv.KindInt})
+		for _, c := range columns {
+			s.kinds[c.Name] = c.Kind
+			var err error
+			if readers[c.Name], err = tx.Reader(c.Name); err != nil {
+				return err
+			}
+		}
+		id, _ := tx.Column("id")
+		s.kinds["id"] = id.Kind
+		for v, err := range tx.InFileOrder() {
+			if err != nil {
+				return err
+			}
+			row := map[string]kv.Value{}
+			text, err := tx.ID(v)
+			if err != nil {
+				return err
+			}
+			row["id"] = kv.StringValue(text)
+			if id.Kind == kv.KindInt {
+				number, err := strconv.ParseInt(text, 10, 64)
+				if err != nil {
+					return err
+				}
+				row["id"] = kv.IntValue(number)
+			}
+			for name, reader := range readers {
+				if row[name], err = reader.At(v); err != nil {
+					return err
+				}
+			}
+			s.rows = append(s.rows, row)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.names = slices.Sorted(maps.Keys(s.kinds))
+}
+
+// A condition is a text of the language, and what it means: 1 true, 0 false, ½ unknown.
+type condition struct {
+	text string
+	of   func(row map[string]kv.Value) float64
+	args []any
+	// The conjunctions of tests, one of which must be true for the condition to be, and those of its negation.
+	alternatives, negated []alternative
+}
+
+// An alternative is true where all its tests are. If one of them is of score, or of decision, that replaces what suspects
+// asks of these.
+type alternative struct {
+	tests               []func(row map[string]kv.Value) float64
+	ofScore, ofDecision bool
+}
+
+// together are the alternatives of two conditions joined by and.
+func together(a, b []alternative) (joined []alternative) {
+	for _, x := range a {
+		for _, y := range b {
+			joined = append(joined, alternative{
+				tests:   slices.Concat(x.tests, y.tests),
+				ofScore: x.ofScore || y.ofScore, ofDecision: x.ofDecision || y.ofDecision,
+			})
+		}
+	}
+	return joined
+}
+
+// suspects says whether a row is a suspect that the condition is true of.
+func (c condition) suspects(row map[string]kv.Value) bool {
+	score, label, suggested := row["score"], row["label"], row["suggested"]
+	if score.IsNull() || label.IsNull() || suggested.IsNull() || label == suggested {
+		return false
+	}
+	return slices.ContainsFunc(c.alternatives, func(a alternative) bool {
+		for _, test := range a.tests {
+			if test(row) != 1 {
+				return false
+			}
+		}
+		return (a.ofScore || score.Float() > 0.97) && (a.ofDecision || row["decision"].IsNull())
+	})
+}
+
+// drawCondition draws a condition of a depth. Of its constants some are parameters, numbered from first.
+func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
+	if depth > 0 && r.IntN(3) > 0 {
+		a := s.drawCondition(r, depth-1, first)
+		switch r.IntN(4) {
+		case 0:
+			not := []string{"not (%s)", "NOT (%s)"}[r.IntN(2)]
+			inner := a.of
+			a.text, a.of = fmt.Sprintf(not, a.text), func(row map[string]kv.Value) float64 { return 1 - inner(row) }
+			a.alternatives, a.negated = a.negated, a.alternatives
+			return a
+		case 1:
+			b := s.drawCondition(r, depth-1, first+len(a.args))
+			return condition{
+				text: "(" + a.text + ") or\n(" + b.text + ")", args: append(a.args, b.args...),
+				alternatives: slices.Concat(a.alternatives, b.alternatives), negated: together(a.negated, b.negated),
+				of: func(row map[string]kv.Value) float64 { return max(a.of(row), b.of(row)) },
+			}
+		default:
+			b := s.drawCondition(r, depth-1, first+len(a.args))
+			return condition{
+				text: "(" + a.text + ") AND (" + b.text + ")", args: append(a.args, b.args...),
+				alternatives: together(a.alternatives, b.alternatives), negated: slices.Concat(a.negated, b.negated),
+				of: func(row map[string]kv.Value) float64 { return min(a.of(row), b.of(row)) },
+			}
+		}
+	}
+	name := s.names[r.IntN(len(s.names))]
+	var c condition
+	// constant draws one, to compare by order or not, and returns its text.
+	constant := func(ordered bool) (kv.Value, string) {
+		value := s.drawConstant(r, name)
+		if r.IntN(6) == 0 {
+			c.args = append(c.args, value)
+			return value, "$" + strconv.Itoa(first+len(c.args)-1)
+		}
+		return value, s.spell(r, name, value, ordered)
+	}
+	quoted := quoteName(name)
+	if r.IntN(8) == 0 {
+		quoted = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+	}
+	not := r.IntN(3) == 0
+	c.text = quoted + " "
+	if not {
+		c.text += "not "
+	}
+	isText := s.kinds[name] == kv.KindString || s.kinds[name] == kv.KindClass || name == "id"
+	switch kind := r.IntN(7); {
+	case kind == 0:
+		c.text = quoted + " is null"
+		if not {
+			c.text = quoted + " is not null"
+		}
+		c.of = func(row map[string]kv.Value) float64 { return truth(row[name].IsNull()) }
+	case kind == 1:
+		values := make([]kv.Value, 1+r.IntN(4))
+		texts := make([]string, len(values))
+		for i := range values {
+			values[i], texts[i] = constant(false)
+		}
+		c.text += "in (" + strings.Join(texts, ",") + ")"
+		c.of = func(row map[string]kv.Value) float64 {
+			greatest := 0.0
+			for _, value := range values {
+				greatest = max(greatest, meets(row[name], "=", value))
+			}
+			return greatest
+		}
+	case kind == 2:
+		low, lowText := constant(true)
+		high, highText := constant(true)
+		c.text += "between " + lowText + " and " + highText
+		c.of = func(row map[string]kv.Value) float64 {
+			return min(meets(row[name], ">=", low), meets(row[name], "<=", high))
+		}
+	case kind == 3 && isText:
+		pattern := []string{"%", "a%", "%a%", "_", "", "long%", "%er", `100\%`, "%'%", "n_", "%1%", "it%s", "_%_", "数%", "%\n%"}[r.IntN(15)]
+		c.text += "like " + Quote(pattern)
+		c.of = func(row map[string]kv.Value) float64 {
+			if row[name].IsNull() {
+				return 0.5
+			}
+			return truth(likes([]rune(row[name].String()), []rune(pattern)))
+		}
+	default:
+		not = false
+		operator := []string{"=", "!=", "<>", "<", "<=", ">", ">="}[r.IntN(7)]
+		value, text := constant(strings.ContainsAny(operator, "<>") && operator != "<>")
+		c.text = quoted + []string{"", " "}[r.IntN(2)] + operator + " " + text
+		c.of = func(row map[string]kv.Value) float64 { return meets(row[name], operator, value) }
+	}
+	if not {
+		inner := c.of
+		c.of = func(row map[string]kv.Value) float64 { return 1 - inner(row) }
+	}
+	holds := c.of
+	fails := func(row map[string]kv.Value) float64 { return 1 - holds(row) }
+	spoken := alternative{ofScore: name == "score", ofDecision: name == "decision"}
+	spoken.tests = []func(map[string]kv.Value) float64{holds}
+	c.alternatives = []alternative{spoken}
+	spoken.tests = []func(map[string]kv.Value) float64{fails}
+	c.negated = []alternative{spoken}
+	return c
+}
+
+// drawConstant draws a constant that a property can be compared with, most often one that it holds somewhere.
+func (s *drawnStore) drawConstant(r *rand.Rand, name string) kv.Value {
+	if held := s.rows[r.IntN(len(s.rows))][name]; !held.IsNull() && r.IntN(2) == 0 {
+		return held
+	}
+	switch kind := s.kinds[name]; kind {
+	case kv.KindInt, kv.KindFloat, kv.KindSingle:
+		if name == "id" && r.IntN(2) == 0 {
+			return kv.IntValue(int64(r.IntN(100)))
+		}
+		for {
+			if value := drawValue(r, []kv.Kind{kv.KindInt, kv.KindFloat, kv.KindSingle}[r.IntN(3)]); !value.IsNull() {
+				return value
+			}
+		}
+	case kv.KindClass:
+		return kv.StringValue(s.classes[r.IntN(len(s.classes))])
+	default:
+		for {
+			if value := drawValue(r, kind); !value.IsNull() {
+				return value
+			}
+		}
+	}
+}
+
+// spell writes a constant in one of the ways that the language has for it, to compare by order or not.
+func (s *drawnStore) spell(r *rand.Rand, name string, value kv.Value, ordered bool) string {
+	switch value.Kind() {
+	case kv.KindString:
+		_, err := strconv.ParseFloat(value.Str(), 64)
+		if err == nil && s.kinds[name] == kv.KindClass && !ordered && r.IntN(2) == 0 {
+			return value.Str() // classes that look like numbers may be written so
+		}
+		return Quote(value.Str())
+	case kv.KindFloat:
+		return strconv.FormatFloat(value.Float(), "geE"[r.IntN(3)], -1, 64)
+	case kv.KindInt:
+		if value.Int() >= 0 && r.IntN(4) == 0 {
+			return "+" + value.String()
+		}
+	}
+	return value.String()
+}
+
+func truth(holds bool) float64 {
+	if holds {
+		return 1
+	}
+	return 0
+}
+
+func likes(text, pattern []rune) bool {
+	switch {
+	case len(pattern) == 0:
+		return len(text) == 0
+	case pattern[0] == '%':
+		return likes(text, pattern[1:]) || len(text) > 0 && likes(text[1:], pattern)
+	case pattern[0] == '\\' && len(pattern) > 1:
+		return len(text) > 0 && text[0] == pattern[1] && likes(text[1:], pattern[2:])
+	default:
+		return len(text) > 0 && (pattern[0] == '_' || pattern[0] == text[0]) && likes(text[1:], pattern[1:])
+	}
+}
+
+// meets is the truth of a comparison.
+func meets(value kv.Value, operator string, with kv.Value) float64 {
+	if value.IsNull() {
+		return 0.5
+	}
+	c := plainCompare(value, with)
+	return truth(map[string]bool{
+		"=": c == 0, "!=": c != 0, "<>": c != 0, "<": c < 0, "<=": c <= 0, ">": c > 0, ">=": c >= 0,
+	}[operator])
+}
+
+// plainCompare orders two values of one property.
+func plainCompare(a, b kv.Value) int {
+	exactly := func(v kv.Value) *big.Float {
+		if v.Kind() == kv.KindInt {
+			return new(big.Float).SetInt64(v.Int())
+		}
+		return new(big.Float).SetFloat64(v.Float())
+	}
+	switch a.Kind() {
+	case kv.KindString:
+		return cmp.Compare(a.Str(), b.Str())
+	case kv.KindBool:
+		return cmp.Compare(truth(a.Bool()), truth(b.Bool()))
+	default:
+		return exactly(a).Cmp(exactly(b))
+	}
+}
+
+// A drawnOrder is a clause "order by", and what it means.
+type drawnOrder struct {
+	text  string
+	order func(a, b map[string]kv.Value) int
+}
+
+func (s *drawnStore) drawOrder(r *rand.Rand) drawnOrder {
+	var texts []string
+	type key struct {
+		name string
+		down bool
+	}
+	var keys []key
+	for range 1 + r.IntN(2) {
+		k := key{name: s.names[r.IntN(len(s.names))], down: r.IntN(2) == 0}
+		keys = append(keys, k)
+		direction := []string{"", " asc"}[r.IntN(2)]
+		if k.down {
+			direction = " DESC"
+		}
+		texts = append(texts, quoteName(k.name)+direction)
+	}
+	return drawnOrder{" order by " + strings.Join(texts, ", "), func(a, b map[string]kv.Value) int {
+		for _, k := range keys {
+			if c := orderedBy(a[k.name], b[k.name], k.down); c != 0 {
+				return c
+			}
+		}
+		return 0
+	}}
+}
+
+// orderedBy orders two values of one property, null last in either direction.
+func orderedBy(a, b kv.Value, down bool) int {
+	switch {
+	case a.IsNull() || b.IsNull():
+		return cmp.Compare(truth(a.IsNull()), truth(b.IsNull()))
+	case down:
+		return plainCompare(b, a)
+	default:
+		return plainCompare(a, b)
+	}
+}
+
+// A question is a statement and its answer by definition.
+type question struct {
+	text string
+	args []any
+	want []string // a line a row
+}
+
+// drawQuestion draws a list of nodes or suspects.
+func (s *drawnStore) drawQuestion(r *rand.Rand) question {
+	statement := []string{"nodes", "suspects"}[r.IntN(2)]
+	q := question{text: statement}
+	c := s.drawCondition(r, r.IntN(4), 1)
+	if r.IntN(8) == 0 {
+		c = condition{of: func(map[string]kv.Value) float64 { return 1 }, alternatives: make([]alternative, 1)}
+	}
+	if c.text != "" {
+		q.text += " where " + c.text
+	}
+	q.args = c.args
+	var found []map[string]kv.Value
+	for _, row := range s.rows {
+		if statement == "nodes" && c.of(row) == 1 || statement == "suspects" && c.suspects(row) {
+			found = append(found, row)
+		}
+	}
+	by := drawnOrder{order: func(map[string]kv.Value, map[string]kv.Value) int { return 0 }}
+	if statement == "suspects" {
+		by.order = func(a, b map[string]kv.Value) int { return orderedBy(a["score"], b["score"], true) }
+	}
+	if r.IntN(3) > 0 {
+		by = s.drawOrder(r)
+	}
+	slices.SortStableFunc(found, by.order)
+	tail := []string{by.text}
+	if r.IntN(2) == 0 {
+		limit := r.IntN(1 + []int{3, 20, len(s.rows)}[r.IntN(3)])
+		found = found[:min(limit, len(found))]
+		tail = append(tail, " limit "+strconv.Itoa(limit))
+	}
+	names := []string{"id"}
+	for _, name := range s.names {
+		if name != "id" && r.IntN(4) == 0 {
+			names = append(names, name)
+		}
+	}
+	tail = append(tail, " return "+joinNames(names))
+	r.Shuffle(len(tail), func(i, j int) { tail[i], tail[j] = tail[j], tail[i] })
+	q.text += strings.Join(tail, "")
+	for _, row := range found {
+		q.want = append(q.want, rowText(row, names))
+	}
+	return q
+}
+
+func rowText(row map[string]kv.Value, names []string) string {
+	var cells []string
+	for _, name := range names {
+		cells = append(cells, strconv.Quote(row[name].String()))
+	}
+	return strings.Join(cells, " ")
+}
+
+// ask answers a question through the language.
+func (s *drawnStore) ask(q question) ([]string, error) {
+	answer, err := Query(context.Background(), s.Store, q.text, q.args...)
+	if err != nil {
+		return nil, err
+	}
+	var rows []string
+	for row, err := range answer.Rows() {
+		if err != nil {
+			return nil, err
+		}
+		var cells []string
+		for _, value := range row.Values {
+			cells = append(cells, strconv.Quote(value.String()))
+		}
+		rows = append(rows, strings.Join(cells, " "))
+	}
+	return rows, nil
+}
+
+// tryQuestions asks questions, and how many rows they have, also in groups.
+func (s *drawnStore) tryQuestions(t *testing.T, r *rand.Rand, where string, count int) {
+	t.Helper()
+	for i := range count {
+		q := s.drawQuestion(r)
+		got, err := s.ask(q)
+		if err != nil || !slices.Equal(got, q.want) {
+			t.Fatalf("%s, question %d: %s with %v\n%sgot  %d rows %v, %v\nwant %d rows %v",
+				where, i, q.text, q.args, s.planText(q), len(got), got, err, len(q.want), q.want)
+		}
+		s.tryCount(t, r, where)
+	}
+}
+
+func (s *drawnStore) tryCount(t *testing.T, r *rand.Rand, where string) {
+	t.Helper()
+	c, by := s.drawCondition(r, r.IntN(3), 1), s.names[r.IntN(len(s.names))]
+	groups, total := map[string]int{}, 0
+	for _, row := range s.rows {
+		if c.of(row) == 1 {
+			groups[groupText(row[by])]++
+			total++
+		}
+	}
+	text := "count nodes where " + c.text
+	if got, err := s.ask(question{text: text, args: c.args}); err != nil || got[0] != strconv.Quote(strconv.Itoa(total)) {
+		t.Fatalf("%s: %s with %v: got %v, %v, want %d", where, text, c.args, got, err, total)
+	}
+	text += " group by " + quoteName(by)
+	answer, err := Query(context.Background(), s.Store, text, c.args...)
+	if err != nil {
+		t.Fatalf("%s: %s with %v: %v", where, text, c.args, err)
+	}
+	got := map[string]int{}
+	var last []kv.Value
+	for row, err := range answer.Rows() {
+		if err != nil {
+			t.Fatalf("%s: %s: %v", where, text, err)
+		}
+		if last != nil && cmp.Or(cmp.Compare(row.Values[1].Int(), last[1].Int()), orderedBy(last[0], row.Values[0], false)) >= 0 {
+			t.Fatalf("%s: %s: got %v behind %v, want the largest group first, equal ones by value", where, text, row.Values, last)
+		}
+		last = row.Values
+		got[groupText(row.Values[0])] += int(row.Values[1].Int())
+	}
+	if !maps.Equal(got, groups) {
+		t.Fatalf("%s: %s with %v: got %v, want %v", where, text, c.args, got, groups)
+	}
+}
+
+// groupText tells values apart that are not equal.
+func groupText(value kv.Value) string {
+	switch {
+	case value.IsNull():
+		return "null"
+	case value.Kind() == kv.KindFloat && value.Float() == 0:
+		return "0"
+	}
+	return strconv.Quote(value.String())
+}
+
+func (s *drawnStore) planText(q question) string {
+	rows, err := s.ask(question{text: "plan " + q.text, args: q.args})
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	text, err := strconv.Unquote(rows[0])
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	return text + "\n"
+}
+
+// changeIndexes makes and drops indexes on properties at random.
+func (s *drawnStore) changeIndexes(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	var columns []kv.Column
+	if err := s.View(func(tx *kv.Tx) error { columns = tx.Columns(); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range columns {
+		var err error
+		switch {
+		case r.IntN(2) == 0:
+		case c.Indexed:
+			err = index.Drop(s.Store, c.Name)
+		default:
+			err = index.Create(t.Context(), s.Store, c.Name)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// change sets values and labels, and decides about nodes.
+func (s *drawnStore) change(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	err := s.Update(func(tx *kv.Tx) error {
+		for range 1 + len(s.rows)/8 {
+			v, c := kv.NodeID(r.IntN(tx.NumNodes())), drawnColumns[r.IntN(len(drawnColumns))]
+			if err := tx.SetValue(v, c.Name, drawValue(r, c.Kind)); err != nil {
+				return err
+			}
+			if err := tx.SetLabel(kv.NodeID(r.IntN(tx.NumNodes())), []string{"", "Theory", "7"}[r.IntN(3)]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked []decide.Request
+	for _, v := range r.Perm(len(s.rows))[:r.IntN(1+len(s.rows)/8)] {
+		kind := []decide.Kind{decide.Accept, decide.Unsure}[r.IntN(2)]
+		asked = append(asked, decide.Request{Node: kv.NodeID(v), Kind: kind})
+	}
+	if _, err := decide.Write(t.Context(), s.Store, asked, decide.Options{Who: "somebody"}); err != nil {
+		t.Fatal(err)
+	}
+	s.read(t)
+}
+
+// checkIndexes holds that every index equals its column.
+func (s *drawnStore) checkIndexes(t *testing.T) {
+	t.Helper()
+	err := s.View(func(tx *kv.Tx) error {
+		return index.Check(t.Context(), tx, func(p kv.Problem) { t.Errorf("%s: %s", p.Where, p.What) })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAnswersEqualAFullScan draws stores and questions, and holds that the answer through the language is that of the
+// definition over every row: with any indexes, after changes, and when the store was opened again.
+func TestAnswersEqualAFullScan(t *testing.T) {
+	for seed := range uint64(10) {
+		r := rand.New(rand.NewPCG(seed, 77))
+		s := drawStore(t, r, []int{1, 3, 30, 150, 400, 60, 700, 200, 90, 4200}[seed])
+		rounds, count := 5, longtest.Of(16, 120)
+		if len(s.rows) > 4096 { // more than one block a column
+			rounds, count = 3, longtest.Of(3, 24)
+		}
+		for round := range rounds {
+			s.tryQuestions(t, r, fmt.Sprintf("seed %d, round %d", seed, round), count)
+			switch round % 3 {
+			case 0:
+				s.changeIndexes(t, r)
+			case 1:
+				s.change(t, r)
+			case 2:
+				s.changeIndexes(t, r)
+				dir := s.Dir()
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				s.Store = papers.Reopen(t, dir)
+			}
+		}
+		s.checkIndexes(t)
+	}
+}

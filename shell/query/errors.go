@@ -1,0 +1,50 @@
+package query
+
+import (
+	"errors"
+)
+
+// Errors that statements return.
+var (
+	// ErrNotCleaned is returned by a statement that needs scores where the store has never been cleaned.
+	ErrNotCleaned = errors.New("the store has no scores yet: run clean first")
+
+	// ErrNoThreshold is returned where no finite threshold keeps the guarantee that a statement asks for.
+	ErrNoThreshold = errors.New("no finite threshold keeps the guarantee")
+
+	// ErrNotConfirmed is returned by a decision with a condition that nobody has confirmed.
+	ErrNotConfirmed = errors.New("not confirmed")
+)
+
+// A ParseError says where a text stops being a statement, as "1:13: got >=, want a property name".
+type ParseError struct {
+	Pos        Pos
+	Msg        string
+	Unfinished bool // the text ends where the statement does not: more text could make it whole
+}
+
+func (e *ParseError) Error() string { return e.Pos.String() + ": " + e.Msg }
+
+// A ResolveError says which part of a well-formed statement does not fit the store: an unknown property, a value of the wrong type,
+// a node that the store does not have. Err is the cause, and may be nil.
+type ResolveError struct {
+	Pos Pos
+	Msg string
+	Err error
+}
+
+func (e *ResolveError) Error() string { return e.Pos.String() + ": " + e.Msg }
+
+// Unwrap returns Err.
+func (e *ResolveError) Unwrap() error { return e.Err }
+
+// Position returns the place in the text that a *ParseError or *ResolveError points to; ok is false for other errors.
+func Position(err error) (pos Pos, ok bool) {
+	if parse, ok := errors.AsType[*ParseError](err); ok {
+		return parse.Pos, true
+	}
+	if resolve, ok := errors.AsType[*ResolveError](err); ok {
+		return resolve.Pos, true
+	}
+	return Pos{}, false
+}

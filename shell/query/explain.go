@@ -1,0 +1,294 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+)
+
+// What a table of an explanation shows at most; formats for programs have it all.
+const (
+	shownClasses    = 10
+	shownHopClasses = 5 // a hop
+)
+
+// explainScore answers explain.
+func (q *query) explainScore(ctx context.Context, s *explainStatement) (*Result, error) {
+	v, err := q.findNode(s.id)
+	if err != nil {
+		return nil, err
+	}
+	e, err := cleaner.Explain(ctx, q.tx, v, ops.Options{Workers: q.engine.Workers, MemoryBudget: q.engine.MemoryBudget})
+	if err != nil {
+		return nil, err
+	}
+	if e.Incomplete != "" {
+		q.notices = append(q.notices, e.Incomplete)
+	}
+	if err := q.remarkUnpredicted(v, "to give it some"); err != nil {
+		return nil, err
+	}
+	r := NewTable(explanationColumns, explanationRows(e))
+	r.Sections = slices.DeleteFunc(explanationSections(e, q.tx.IntegerIDs()), func(s Section) bool { return len(s.Rows) == 0 })
+	r.Object = explanationObject(e, q.tx.IntegerIDs())
+	return r, nil
+}
+
+// remarkUnpredicted says, behind what, how a node gets predictions that has none, and where no node has any, just that.
+func (q *query) remarkUnpredicted(v kv.NodeID, what string) error {
+	if _, err := q.tx.Matrix(cleaner.PredictionsMatrix); errors.Is(err, kv.ErrNotFound) {
+		q.notices = append(q.notices, "the store has no predictions, and so no scores: "+wording.WayToPredict+", and then clean")
+		return nil
+	}
+	predicted, err := cleaner.Predicted(q.tx, v)
+	if err == nil && !predicted {
+		q.notices = append(q.notices, fmt.Sprintf("%s: %s, and then clean", what, wording.WayToPredict))
+	}
+	return err
+}
+
+// explanationColumns are those of an explanation as rows: what is told, of what, the number it has, and how many there
+// are.
+var explanationColumns = []ColumnInfo{
+	{"section", kv.KindString}, {"name", kv.KindString}, {"value", kv.KindNull}, {"count", kv.KindInt},
+}
+
+// explanationRows lays an explanation out as rows of one kind.
+func explanationRows(e *cleaner.Explanation) (rows [][]kv.Value) {
+	tell := func(section, name string, value kv.Value, count kv.Value) {
+		rows = append(rows, []kv.Value{kv.StringValue(section), kv.StringValue(name), value, count})
+	}
+	for _, f := range nodeFields(e) {
+		tell("node", f.name, f.value, kv.Value{})
+	}
+	for _, c := range e.TopClasses {
+		tell("prediction", c.Class, number(c.Share), kv.Value{})
+	}
+	for _, f := range e.Features {
+		tell("feature", f.Name, number(f.Value), kv.Value{})
+	}
+	for _, f := range e.Features {
+		if right, wrong := percentile(f.RankRight), percentile(f.RankWrong); !right.IsNull() || !wrong.IsNull() {
+			tell("percentile among right", f.Name, right, kv.Value{})
+			tell("percentile among wrong", f.Name, wrong, kv.Value{})
+		}
+	}
+	for _, c := range e.Votes {
+		tell("neighbors", c.Class, number(c.Share), kv.IntValue(c.Count))
+	}
+	for _, h := range e.Hops {
+		tell(fmt.Sprintf("hop %d labels", h.Hop), h.Class, number(h.Labels), kv.IntValue(h.Nodes))
+		tell(fmt.Sprintf("hop %d predictions", h.Hop), h.Class, number(h.Predictions), kv.Value{})
+	}
+	for _, o := range e.Opponents {
+		tell("opponent", o.ID, number(o.Against), kv.Value{})
+	}
+	for _, c := range e.Counterfactual {
+		tell("counterfactual", c.Class, number(c.Share), kv.Value{})
+	}
+	for _, d := range e.History {
+		tell("history", d.Time.Format(time.RFC3339Nano), kv.StringValue(decisionSummary(d)), kv.IntValue(d.Seq))
+	}
+	return rows
+}
+
+// decisionSummary is an entry of the history in a few words, such as "accept: Systems → Theory".
+func decisionSummary(d decide.Decision) string {
+	orNone := func(label string) string {
+		if label == "" {
+			return "no label"
+		}
+		return label
+	}
+	what := d.Kind.String()
+	if d.Undoes != 0 {
+		what += " undone"
+	}
+	if d.From != d.To {
+		what += ": " + orNone(d.From) + " → " + orNone(d.To)
+	}
+	return what
+}
+
+// nodeFields are what an explanation says of the node itself.
+func nodeFields(e *cleaner.Explanation) []field {
+	fields := []field{
+		{name: "label", value: text(e.Given)}, {name: "suggested", value: text(e.Suggested)},
+		{name: "score", value: number(e.Score)}, {name: "confidence", value: number(e.Confidence)},
+		{name: "degree", value: kv.IntValue(int64(e.Degree))}, {name: "split", value: text(e.Split)},
+		{name: "run", value: runNumber(e.Run)},
+	}
+	if e.Decision != decide.None {
+		fields = append(fields, field{name: "decision", value: text(e.Decision.String())})
+	}
+	return fields
+}
+
+// explanationSections lays an explanation out for reading.
+func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
+	node := Section{Title: explanationTitle(e), Columns: []ColumnInfo{{Name: "property"}, {Name: "value"}}}
+	for _, f := range nodeFields(e) {
+		node.Rows = append(node.Rows, []kv.Value{kv.StringValue(f.name), f.value})
+	}
+	neighbors := "Labels of the neighbours"
+	if e.Direction != kv.Both {
+		neighbors += ", direction " + e.Direction.String()
+	}
+	votes := Section{Title: neighbors, Columns: []ColumnInfo{
+		{"class", kv.KindString}, {"count", kv.KindInt}, {"share", kv.KindFloat},
+	}}
+	for _, c := range e.Votes {
+		votes.Rows = append(votes.Rows, []kv.Value{kv.StringValue(c.Class), kv.IntValue(c.Count), number(c.Share)})
+	}
+	return []Section{
+		node,
+		shareSection("Predicted classes", "probability", e.TopClasses),
+		featureSection(e),
+		votes,
+		hopSection(e),
+		opponentSection(e, integerIDs),
+		shareSection("Score, had the label been", "score", e.Counterfactual),
+		historySection(e),
+	}
+}
+
+// featureSection shows the agreement features, with their standard errors and places among fitting nodes where those
+// are known.
+func featureSection(e *cleaner.Explanation) Section {
+	s := Section{Title: "Agreement features", Columns: []ColumnInfo{{"feature", kv.KindString}, {"value", kv.KindFloat}}}
+	sampled := slices.ContainsFunc(e.Features, func(f cleaner.NamedFeature) bool { return f.StandardError > 0 })
+	if sampled {
+		s.Columns = append(s.Columns, ColumnInfo{"error", kv.KindFloat})
+	}
+	ranked := slices.ContainsFunc(e.Features, func(f cleaner.NamedFeature) bool {
+		return !math.IsNaN(f.RankRight) || !math.IsNaN(f.RankWrong)
+	})
+	if ranked {
+		s.Title += fmt.Sprintf(", and their percentiles among about %.0f rightly and %.0f wrongly labelled nodes",
+			e.FittingRight, e.FittingWrong)
+		s.Columns = append(s.Columns, ColumnInfo{"among_right", kv.KindFloat}, ColumnInfo{"among_wrong", kv.KindFloat})
+	}
+	s.Columns = append(s.Columns, ColumnInfo{"meaning", kv.KindString})
+	for _, f := range e.Features {
+		row := []kv.Value{kv.StringValue(f.Name), number(f.Value)}
+		if sampled {
+			row = append(row, number(f.StandardError))
+		}
+		if ranked {
+			row = append(row, percentile(f.RankRight), percentile(f.RankWrong))
+		}
+		s.Rows = append(s.Rows, append(row, text(featureMeaning(f.Name))))
+	}
+	return s
+}
+
+// percentile is a share in percent, to a tenth.
+func percentile(share float64) kv.Value { return number(math.Round(1000*share) / 10) }
+
+// hopSection shows what nodes at each distance say, of the classes with most weight.
+func hopSection(e *cleaner.Explanation) Section {
+	s := Section{Title: "What the nodes at the end of walks say, by weight", Columns: []ColumnInfo{
+		{"length", kv.KindInt}, {"class", kv.KindString}, {"nodes", kv.KindInt}, {"labels", kv.KindFloat}, {"predictions", kv.KindFloat},
+	}}
+	shown, left := map[int]int{}, false
+	for _, h := range e.Hops {
+		if shown[h.Hop]++; shown[h.Hop] > shownHopClasses {
+			left = true
+			continue
+		}
+		s.Rows = append(s.Rows, []kv.Value{
+			kv.IntValue(int64(h.Hop)), kv.StringValue(h.Class), kv.IntValue(h.Nodes), number(h.Labels), number(h.Predictions),
+		})
+	}
+	if left {
+		s.Title += ", of the first " + strconv.Itoa(shownHopClasses) + " classes"
+	}
+	return s
+}
+
+// opponentSection shows the neighbours that speak most against the label.
+func opponentSection(e *cleaner.Explanation, integerIDs bool) Section {
+	s := Section{Title: "Neighbours that speak most against the label", Columns: []ColumnInfo{
+		{"id", idKind(integerIDs)}, {"label", kv.KindString}, {"predicted", kv.KindString}, {"confidence", kv.KindFloat},
+		{"of_given", kv.KindFloat}, {"score", kv.KindFloat}, {"weight", kv.KindFloat}, {"against", kv.KindFloat},
+	}}
+	for _, o := range e.Opponents {
+		s.Rows = append(s.Rows, []kv.Value{
+			idValue(o.ID, integerIDs), text(o.Label), text(o.Predicted), number(o.Confidence),
+			number(o.Prediction), number(o.Score), number(o.Weight), number(o.Against),
+		})
+	}
+	return s
+}
+
+// historySection shows what was decided on the node.
+func historySection(e *cleaner.Explanation) Section {
+	s := Section{Title: "History", Columns: []ColumnInfo{
+		{"time", kv.KindString}, {"decision", kv.KindString}, {"who", kv.KindString}, {"why", kv.KindString},
+	}}
+	for _, d := range e.History {
+		s.Rows = append(s.Rows, []kv.Value{
+			kv.StringValue(d.Time.Format(time.RFC3339Nano)), kv.StringValue(decisionSummary(d)), text(d.Who), text(d.Why),
+		})
+	}
+	return s
+}
+
+// runNumber is null for a node that was never scored.
+func runNumber(run int64) kv.Value {
+	if run == 0 {
+		return kv.Value{}
+	}
+	return kv.IntValue(run)
+}
+
+func explanationTitle(e *cleaner.Explanation) string {
+	title := "Node " + e.ID
+	if e.Given == "" {
+		title += ", not labelled"
+	} else {
+		title += ", labelled " + e.Given
+	}
+	if e.ScoredAs != "" && e.ScoredAs != e.Given {
+		title += ", scored as " + e.ScoredAs
+	}
+	return title
+}
+
+func shareSection(title, share string, classes []cleaner.ClassShare) Section {
+	if len(classes) > shownClasses {
+		title += fmt.Sprintf(": the first %d of %d classes", shownClasses, len(classes))
+		classes = classes[:shownClasses]
+	}
+	s := Section{Title: title, Columns: []ColumnInfo{{"class", kv.KindString}, {share, kv.KindFloat}}}
+	for _, c := range classes {
+		s.Rows = append(s.Rows, []kv.Value{kv.StringValue(c.Class), number(c.Share)})
+	}
+	return s
+}
+
+// featureMeaning puts P0, P1 … L1 … into words.
+func featureMeaning(feature string) string {
+	hop := strings.TrimLeft(feature, "PL")
+	switch {
+	case feature == "P0":
+		return "prediction of the given label"
+	case hop == feature || hop == "":
+		return ""
+	case feature[0] == 'P':
+		return fmt.Sprintf("predictions of the given label over walks of length %s", hop)
+	default:
+		return fmt.Sprintf("given labels like its own over walks of length %s", hop)
+	}
+}

@@ -1,0 +1,164 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// Rows are fetched in batches that grow from the first size to the last: the first rows come at once, and
+// later each block of a column is decoded for many rows.
+const (
+	firstBatch = 16
+	lastBatch  = 4096
+)
+
+// checkEvery is how many nodes are read between two looks at the context.
+const checkEvery = 4096
+
+// A Fetcher reads properties of nodes.
+type Fetcher struct {
+	names   []string           // of the properties
+	readers []*kv.ColumnReader // nil for a property that the store does not hold
+	workers int                // that read; zero means GOMAXPROCS
+	past    past               // whose values stand in place of the stored ones
+
+	// known names a property of the node that was yielded last, with its value, where finding the node told it, and is
+	// "" elsewhere. It is always the same property. May be nil.
+	known func() (string, kv.Value)
+}
+
+// sideBySide is from how many nodes on the columns are read by several goroutines.
+const sideBySide = 64
+
+// NewFetcher returns a Fetcher of properties, which are null where the store does not hold them. Workers is how many goroutines may
+// read; 0 means GOMAXPROCS.
+func NewFetcher(tx *kv.Tx, names []string, workers int) (*Fetcher, error) {
+	f := &Fetcher{names: names, readers: make([]*kv.ColumnReader, len(names)), workers: workers}
+	for i, name := range names {
+		if _, stored := tx.Column(name); !stored {
+			continue
+		}
+		var err error
+		if f.readers[i], err = tx.Reader(name); err != nil {
+			return nil, fmt.Errorf("property %s: %w", name, err)
+		}
+	}
+	return f, nil
+}
+
+// goroutines is how many read the columns of so many nodes.
+func (f *Fetcher) goroutines(nodes int) int {
+	if nodes < sideBySide {
+		return 1
+	}
+	return parallel.Workers(f.workers)
+}
+
+// Found yields the properties of the nodes that a plan finds, in its order.
+func (f *Fetcher) Found(ctx context.Context, plan *index.Plan) iter.Seq2[[]kv.Value, error] {
+	f.known = plan.Known
+	return f.rows(ctx, plan.Rows(ctx))
+}
+
+// rows yields the properties of each node, in the order of the nodes.
+func (f *Fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) iter.Seq2[[]kv.Value, error] {
+	return func(yield func([]kv.Value, error) bool) {
+		var batch []kv.NodeID
+		var known []kv.Value // of one column, by the nodes of the batch
+		column, size := -1, firstBatch
+		flush := func() bool {
+			values, err := f.fetchBeside(ctx, batch, column, known)
+			if err != nil {
+				yield(nil, err)
+				return false
+			}
+			for _, v := range values {
+				if !yield(v, nil) {
+					return false
+				}
+			}
+			batch, known, size = batch[:0], known[:0], min(2*size, lastBatch)
+			return true
+		}
+		for v, err := range nodes {
+			if err != nil {
+				if flush() {
+					yield(nil, err)
+				}
+				return
+			}
+			if f.known != nil {
+				name, value := f.known()
+				if column < 0 && name != "" {
+					column = slices.Index(f.names, name)
+				}
+				known = append(known, value)
+			}
+			if batch = append(batch, v); len(batch) == size && !flush() {
+				return
+			}
+		}
+		flush()
+	}
+}
+
+// Fetch returns the properties of nodes, a row a node, in the order of the nodes.
+func (f *Fetcher) Fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, error) {
+	return f.fetchBeside(ctx, nodes, -1, nil)
+}
+
+// fetchBeside is fetch, but of the column known, −1 for none, it reads only what is null in values.
+func (f *Fetcher) fetchBeside(
+	ctx context.Context, nodes []kv.NodeID, known int, values []kv.Value,
+) ([][]kv.Value, error) {
+	visits := make([]int, len(nodes))
+	for i := range visits {
+		visits[i] = i
+	}
+	slices.SortFunc(visits, func(i, j int) int { return cmp.Compare(nodes[i], nodes[j]) })
+	rows := make([][]kv.Value, len(nodes))
+	for i := range rows {
+		rows[i] = make([]kv.Value, len(f.names))
+		if known >= 0 {
+			rows[i][known] = values[i]
+		}
+	}
+	err := parallel.Do(ctx, f.goroutines(len(nodes)), len(f.readers), func(ctx context.Context, _, c int) error {
+		reader := f.readers[c]
+		if reader == nil {
+			return nil
+		}
+		for count, i := range visits {
+			if count%checkEvery == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if !rows[i][c].IsNull() {
+				continue
+			}
+			value, err := reader.At(nodes[i])
+			if err != nil {
+				return fmt.Errorf("property %s: %w", f.names[c], err)
+			}
+			rows[i][c] = value
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range nodes {
+		for c, name := range f.names {
+			if value, ok := f.past.value(v, name); ok {
+				rows[i][c] = value
+			}
+		}
+	}
+	return rows, nil
+}

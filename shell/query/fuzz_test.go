@@ -1,0 +1,97 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+)
+
+// fuzzedTexts are where the fuzzing of statements begins, beside the examples of the manual.
+var fuzzedTexts = []string{
+	"suspects where score>0.97 and label='Theory' order by score desc limit 2",
+	"nodes where title like '%graph%' or year between 1999 and 2010 return id, \"old style\"",
+	"nodes where not (weight < 1e0 or split in ('train', 'val')) order by year desc, id",
+	"count suspects where score > 0.5 group by label", "count nodes where decision is null group by \"old style\"",
+	"plan nodes where id = 'p1' or degree >= 2", "neighbors p1 hops 2 limit 3", "node 'e 1'", "explain p4",
+	"suspects fpr 0.5 p .25", "suspects fnr 1e-3", "nodes where \"old style\" = 3", "nodes where label = 1", "nodes limit 1.5",
+	"nodes where scroe > 1", "suspects where score is not null and confidence != 0.5 return score", "history p1",
+	"nodes as of run 1 where label = 'Theory'", "undo 2", "relabel p1 'Systems'", "create index on year", "drop index on score",
+}
+
+// FuzzQuery holds that no text makes a store panic, and that what an error points to lies in the text.
+func FuzzQuery(f *testing.F) {
+	for _, text := range fuzzedTexts {
+		f.Add(text)
+	}
+	for _, m := range manual {
+		f.Add(m.Example)
+	}
+	made := papers.Cleaned(f)
+	dir := made.Dir()
+	papers.CloseStore(f, made)
+	// A store that is only read answers the same whatever was asked before.
+	store, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20, ReadOnly: true})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { papers.CloseStore(f, store) })
+	f.Fuzz(func(t *testing.T, text string) {
+		if err := answerAll(t.Context(), store, text); err != nil {
+			if pos, ok := Position(err); ok && pos.Offset > len(text) {
+				t.Fatalf("%q: got the error %v at byte %d of %d", text, err, pos.Offset, len(text))
+			}
+			wrong, isParse := errors.AsType[*ParseError](err)
+			if isParse && wrong.Msg == "" || err.Error() == "" {
+				t.Fatalf("%q: got an error without words", text)
+			}
+		}
+	})
+}
+
+// answerAll asks for an answer and reads all of it.
+func answerAll(ctx context.Context, store *kv.Store, text string) error {
+	answer, err := Query(ctx, store, text)
+	if err != nil {
+		return err
+	}
+	for _, err := range answer.Rows() {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestErrorsPointIntoTheText cuts and changes statements at every byte: each error has a position, which is inside the
+// text or just behind it.
+func TestErrorsPointIntoTheText(t *testing.T) {
+	texts := fuzzedTexts
+	for _, m := range manual {
+		texts = append(texts, m.Example)
+	}
+	wrong := 0
+	for _, text := range texts {
+		for at := range len(text) {
+			for _, changed := range []string{
+				text[:at], text[:at] + "'" + text[at:], text[:at] + "\xff" + text[at+1:], text[:at] + ")" + text[at:],
+				text[:at] + text[at+1:], text[:at] + " " + text[at:], text[:at] + "\n;" + text[at:],
+			} {
+				_, err := parse(changed, startOfText)
+				if err == nil {
+					continue
+				}
+				wrong++
+				if pos, ok := Position(err); !ok || pos.Offset > len(changed) {
+					t.Fatalf("%q: got the error %v at %+v, want a position in %d bytes", changed, err, pos, len(changed))
+				}
+			}
+		}
+	}
+	if wrong < 1000 {
+		t.Errorf("only %d of the changed texts are wrong: the test misses its point", wrong)
+	}
+}

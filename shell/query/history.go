@@ -1,0 +1,108 @@
+package query
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// historyColumns are what is told of past decisions.
+var historyColumns = []string{
+	"seq", "step", "time", "id", "decision", "from", "to", "who", "why", "run", "score", "undoes",
+}
+
+// history answers history, oldest first.
+func (q *query) history(ctx context.Context, s *historyStatement) (*Result, error) {
+	of := kv.NoNode
+	if s.id != nil {
+		var err error
+		if of, err = q.findNode(*s.id); err != nil {
+			return nil, err
+		}
+	}
+	r := q.decisionRows(decide.History(ctx, q.tx, of), historyColumns)
+	r.reads = true
+	return r, nil
+}
+
+// written is the Result of the entries that a statement wrote. Nobody may ever range over it, and so it holds no snapshot:
+// its rows are read in one of their own.
+func (q *query) written(ctx context.Context, made decide.Entries, names []string) *Result {
+	store := q.engine.Store
+	return q.decisionRows(func(yield func(decide.Decision, error) bool) {
+		tx := store.Begin()
+		defer tx.Close()
+		if err := tx.Err(); err != nil {
+			yield(decide.Decision{}, err)
+			return
+		}
+		made.Read(ctx, tx)(yield)
+	}, names)
+}
+
+// decisionRows is the Result of decisions, with the fields that names lists of each.
+func (q *query) decisionRows(decisions iter.Seq2[decide.Decision, error], names []string) *Result {
+	integerIDs := q.tx.IntegerIDs()
+	var columns []ColumnInfo
+	for _, f := range decisionFields(decide.Decision{}, integerIDs) {
+		if slices.Contains(names, f.name) {
+			columns = append(columns, ColumnInfo{Name: f.name, Kind: f.kind})
+		}
+	}
+	return NewResult(columns, func(yield func([]kv.Value, error) bool) {
+		for d, err := range decisions {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			values := make([]kv.Value, 0, len(columns))
+			for _, f := range decisionFields(d, integerIDs) {
+				if slices.Contains(names, f.name) {
+					values = append(values, f.value)
+				}
+			}
+			if !yield(values, nil) {
+				return
+			}
+		}
+	})
+}
+
+// decisionFields are all that is said of a decision.
+func decisionFields(d decide.Decision, integerIDs bool) []field {
+	return []field{
+		{"seq", kv.KindInt, kv.IntValue(d.Seq)},
+		{"step", kv.KindInt, kv.IntValue(d.Step)},
+		{"time", kv.KindString, kv.StringValue(d.Time.UTC().Format(time.RFC3339Nano))},
+		{"id", idKind(integerIDs), idValue(d.ID, integerIDs)},
+		{"decision", kv.KindString, kv.StringValue(d.Kind.String())},
+		{"from", kv.KindString, text(d.From)},
+		{"to", kv.KindString, text(d.To)},
+		{"who", kv.KindString, text(d.Who)},
+		{"why", kv.KindString, text(d.Why)},
+		{"run", kv.KindInt, runNumber(d.Run)},
+		{"score", kv.KindSingle, number(d.Score)},
+		{"undoes", kv.KindInt, runNumber(d.Undoes)},
+	}
+}
+
+// idKind is the kind of the column id.
+func idKind(integer bool) kv.Kind {
+	if integer {
+		return kv.KindInt
+	}
+	return kv.KindString
+}
+
+// idValue is an id as the column id has it.
+func idValue(id string, integer bool) kv.Value {
+	if n, err := strconv.ParseInt(id, 10, 64); integer && err == nil {
+		return kv.IntValue(n)
+	}
+	return kv.StringValue(id)
+}

@@ -1,0 +1,128 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+)
+
+// suspectColumns are what suspects returns where the statement does not say.
+var suspectColumns = []string{"id", "label", "suggested", "score", "confidence"}
+
+// list answers suspects and nodes.
+func (q *query) list(ctx context.Context, s statement) (*Result, error) {
+	found, err := q.find(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	var columns []ColumnInfo
+	switch s := s.(type) {
+	case *suspectsStatement:
+		columns, err = q.columns(s.columns, suspectColumns)
+	case *nodesStatement:
+		columns, err = q.columns(s.columns, q.nodeColumns())
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := NewFetcher(q.tx, columnNames(columns), q.engine.Workers)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{columns: columns, reads: true, cost: touched(found.plan)}
+	if f.past = found.past; f.past == nil {
+		r.rows = f.Found(ctx, found.plan)
+	} else {
+		r.rows = f.rows(ctx, found.nodes(ctx))
+	}
+	return r, nil
+}
+
+// planOf plans a suspectsStatement or nodesStatement. Errors of types point into the text.
+func (q *query) planOf(ctx context.Context, s statement) (*index.Plan, error) {
+	var find index.Query
+	var err error
+	switch s := s.(type) {
+	case *suspectsStatement:
+		find, err = q.suspectQuery(ctx, s)
+	case *nodesStatement:
+		find, err = q.query(s.clauses)
+	}
+	if err != nil {
+		return nil, err
+	}
+	plan, err := index.NewPlan(q.tx, find)
+	return plan, q.located(err)
+}
+
+// columns resolves a return clause, or the names that stand in for one.
+func (q *query) columns(returned []name, otherwise []string) ([]ColumnInfo, error) {
+	if returned == nil {
+		for _, n := range otherwise {
+			returned = append(returned, name{text: n, pos: startOfText})
+		}
+	}
+	return q.properties(returned)
+}
+
+// nodeColumns are what nodes returns where the statement does not say: id, label, degree, split where the
+// nodes were split, and what the user brought along.
+func (q *query) nodeColumns() []string {
+	names := []string{"id", "label", "degree"}
+	if _, ok := q.tx.Column("split"); ok {
+		names = append(names, "split")
+	}
+	return append(names, UserColumns(q.tx)...)
+}
+
+// UserColumns returns the names of the columns that the user brought along: those that are not built in.
+func UserColumns(tx *kv.Tx) []string {
+	var names []string
+	for _, c := range tx.Columns() {
+		if !slices.Contains(kv.ReservedNames, c.Name) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// touched tells what answering from a plan took, once its rows were read.
+func touched(plan *index.Plan) func() string {
+	return func() string {
+		t := plan.Touched()
+		return fmt.Sprintf("%d index entries, %d rows fetched, %d blocks scanned, %d skipped",
+			t.IndexEntries, t.Rows, t.Blocks, t.SkippedBlocks)
+	}
+}
+
+// explainPlan answers plan. It finds the rows, so that what was expected stands beside what there is.
+func (q *query) explainPlan(ctx context.Context, of statement) (*Result, error) {
+	counted, counts := of.(*countStatement)
+	if counts {
+		of = counted.of
+	}
+	found, err := q.find(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	var rows int64
+	if counts && counted.groupBy == nil {
+		rows, err = found.count(ctx)
+	} else {
+		rows, err = found.walk(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	text := found.plan.String() + "\nfound " + wording.Count(rows, "row", "rows")
+	if found.past != nil {
+		text += fmt.Sprintf("\nlabels and decisions of the past in place of today's: %s", wording.Nodes(len(found.past)))
+	}
+	r := NewTable([]ColumnInfo{{Name: "plan", Kind: kv.KindString}}, [][]kv.Value{{kv.StringValue(text)}})
+	r.Bare = true
+	return r, nil
+}

@@ -1,0 +1,262 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A past has the labels and decisions of a moment that are not those of today. Nil is today.
+type past map[kv.NodeID]decide.PastLabel
+
+// value returns the value that a node had of a property, if it was another.
+func (p past) value(v kv.NodeID, property string) (kv.Value, bool) {
+	was, ok := p[v]
+	switch {
+	case ok && property == kv.LabelColumn:
+		return text(was.Label), true
+	case ok && property == decide.Column:
+		return text(was.Decision.String()), true
+	default:
+		return kv.Value{}, false
+	}
+}
+
+// isPast reports whether a moment has its own values of a property.
+func isPast(property string) bool {
+	return property == kv.LabelColumn || property == decide.Column
+}
+
+// pastOf reads what was different at a moment; nil for none.
+func (q *query) pastOf(ctx context.Context, m *moment) (past, error) {
+	if m == nil {
+		return nil, nil
+	}
+	var at cleaner.AsOf
+	if m.run != nil {
+		run, err := q.whole(*m.run, "a run", math.MaxInt)
+		if err != nil {
+			return nil, err
+		}
+		at.Run = int64(run)
+	} else {
+		var err error
+		if at.Time, err = q.time(*m.time); err != nil {
+			return nil, err
+		}
+	}
+	labels, err := cleaner.LabelsAsOf(ctx, q.tx, at)
+	if m.run != nil && (at.Run == 0 || errors.Is(err, kv.ErrNotFound)) {
+		return nil, &ResolveError{Pos: m.run.pos, Msg: fmt.Sprintf("there is no run %d: the statement runs lists those there were", at.Run), Err: err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if labels == nil {
+		labels = past{}
+	}
+	return labels, nil
+}
+
+// timeLayouts are the ways to write a time, in UTC where there is no offset.
+var timeLayouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly}
+
+// time resolves a time.
+func (r *resolver) time(l literal) (time.Time, error) {
+	value, err := r.value(l)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if value.Kind() == kv.KindString {
+		for _, layout := range timeLayouts {
+			// The year 1 is what no time is.
+			if t, err := time.Parse(layout, value.Str()); err == nil && !t.IsZero() {
+				return t, nil
+			}
+		}
+	}
+	return time.Time{}, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf(
+		"got %s for a time, want one as '2026-01-31', '2026-01-31 18:00' or '2026-01-31T18:00:00+01:00'", describe(value))}
+}
+
+// A finding is the nodes that answer a statement, in its order.
+type finding struct {
+	plan  *index.Plan
+	nodes func(context.Context) iter.Seq2[kv.NodeID, error]
+	past  past
+}
+
+// find plans a suspectsStatement or nodesStatement.
+func (q *query) find(ctx context.Context, s statement) (*finding, error) {
+	nodes, ok := s.(*nodesStatement)
+	if !ok || nodes.moment == nil {
+		plan, err := q.planOf(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		return &finding{plan: plan, nodes: plan.Rows}, nil
+	}
+	before, err := q.pastOf(ctx, nodes.moment)
+	if err != nil {
+		return nil, err
+	}
+	find, err := q.query(nodes.clauses)
+	if err != nil {
+		return nil, err
+	}
+	speaks := slices.ContainsFunc(index.Properties(find.Where), isPast) ||
+		slices.ContainsFunc(find.Order, func(o index.Order) bool { return isPast(o.Property) })
+	if !speaks {
+		plan, err := index.NewPlan(q.tx, find)
+		if err != nil {
+			return nil, q.located(err)
+		}
+		return &finding{plan: plan, nodes: plan.Rows, past: before}, nil
+	}
+	return q.findInPast(find, before)
+}
+
+// findInPast finds the nodes of a condition or an order that speaks of what was different. What has not changed is found
+// as it is today; the nodes that have are tested one by one, and both come together in order.
+func (q *query) findInPast(find index.Query, before past) (*finding, error) {
+	limit := find.Limit
+	if limit >= 0 {
+		find.Limit = min(limit, math.MaxInt-len(before)) + len(before)
+	}
+	plan, err := index.NewPlan(q.tx, find)
+	if err != nil {
+		return nil, q.located(err)
+	}
+	holds, err := index.Holds(q.tx, find.Where)
+	if err != nil {
+		return nil, q.located(err)
+	}
+	return &finding{plan: plan, past: before, nodes: func(ctx context.Context) iter.Seq2[kv.NodeID, error] {
+		return func(yield func(kv.NodeID, error) bool) {
+			changed, err := q.changedSince(ctx, before, holds, find.Order)
+			if err != nil {
+				yield(0, err)
+				return
+			}
+			given := 0
+			give := func(v kv.NodeID) bool {
+				given++
+				return (limit < 0 || given <= limit) && yield(v, nil)
+			}
+			for v, err := range plan.Rows(ctx) {
+				if err != nil {
+					yield(0, err)
+					return
+				}
+				if _, other := before[v]; other {
+					continue
+				}
+				var here sortedNode
+				if len(changed) > 0 {
+					if here, err = q.sortedNode(v, before, find.Order); err != nil {
+						yield(0, err)
+						return
+					}
+				}
+				for len(changed) > 0 && here.compare(changed[0], find.Order) > 0 {
+					if !give(changed[0].node) {
+						return
+					}
+					changed = changed[1:]
+				}
+				if !give(v) {
+					return
+				}
+			}
+			for _, c := range changed {
+				if !give(c.node) {
+					return
+				}
+			}
+		}
+	}}, nil
+}
+
+// changedSince are the nodes of the past that a condition was true of, in order.
+func (q *query) changedSince(
+	ctx context.Context, before past, holds func(func(string) (kv.Value, error)) (bool, error), order []index.Order,
+) ([]sortedNode, error) {
+	var found []sortedNode
+	seen := 0
+	for v := range before {
+		if seen++; seen%checkEvery == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		ok, err := holds(func(property string) (kv.Value, error) { return q.valueIn(before, v, property) })
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		node, err := q.sortedNode(v, before, order)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, node)
+	}
+	slices.SortFunc(found, func(a, b sortedNode) int { return a.compare(b, order) })
+	return found, nil
+}
+
+// valueIn is the value of a property in the past.
+func (q *query) valueIn(before past, v kv.NodeID, property string) (kv.Value, error) {
+	if value, ok := before.value(v, property); ok {
+		return value, nil
+	}
+	value, err := q.tx.Value(v, property)
+	if errors.Is(err, kv.ErrNoColumn) {
+		return kv.Value{}, nil
+	}
+	return value, err
+}
+
+// A sortedNode is a node with what it is ordered by.
+type sortedNode struct {
+	node     kv.NodeID
+	values   []kv.Value
+	position int
+}
+
+func (q *query) sortedNode(v kv.NodeID, before past, order []index.Order) (sortedNode, error) {
+	s := sortedNode{node: v, values: make([]kv.Value, len(order))}
+	for i, o := range order {
+		var err error
+		if s.values[i], err = q.valueIn(before, v, o.Property); err != nil {
+			return s, err
+		}
+	}
+	var err error
+	s.position, err = q.tx.Position(v)
+	return s, err
+}
+
+// compare orders as plans do: nulls last in either direction, and what is equal by place in the node file.
+func (s sortedNode) compare(other sortedNode, order []index.Order) int {
+	for i, o := range order {
+		a, b := s.values[i], other.values[i]
+		c := compareValues(a, b)
+		if o.Descending && !a.IsNull() && !b.IsNull() {
+			c = -c
+		}
+		if c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(s.position, other.position)
+}

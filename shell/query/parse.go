@@ -1,0 +1,609 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+)
+
+// reserved words cannot be property names without double quotes.
+var reserved = map[string]bool{
+	"where": true, "order": true, "by": true, "limit": true, "return": true, "group": true,
+	"and": true, "or": true, "not": true, "in": true, "like": true, "is": true, "null": true,
+	"between": true, "asc": true, "desc": true, "true": true, "false": true,
+}
+
+// maxDepth bounds nested brackets and nots, so that no text can exhaust the stack.
+const maxDepth = 200
+
+// parse reads one statement that starts at a place; a semicolon may end it.
+func parse(text string, at Pos) (statement, error) {
+	p := newParser(text, at)
+	return p.statement()
+}
+
+// A parser is a recursive descent over tokens, one method for each rule of the grammar in the package
+// documentation. Each test of the current token notes what would have been accepted, which makes both
+// "want …" in errors and the completions of the prompt.
+type parser struct {
+	scan    scanner
+	current token
+	wants   []want
+	depth   int
+}
+
+// A want is what the grammar would accept at the current token.
+type want struct {
+	label    string   // in errors; "" stays unmentioned
+	words    []string // keywords and marks
+	complete completion
+	property string // whose values complete, for completeValues
+}
+
+type completion uint8
+
+const (
+	completeWords completion = iota
+	completeProperties
+	completeValues
+	completeIDs
+)
+
+func newParser(text string, at Pos) *parser {
+	p := &parser{scan: newScanner(text, at)}
+	p.advance()
+	return p
+}
+
+// advance moves to the next token.
+func (p *parser) advance() {
+	p.current = p.scan.next()
+	p.wants = p.wants[:0]
+}
+
+// fail is the error of a token that nothing wanted.
+func (p *parser) fail() error {
+	if p.current.kind == tokenBad {
+		return &ParseError{Pos: p.current.pos, Msg: p.current.text + p.missingEnd(), Unfinished: p.current.open}
+	}
+	var labels, words []string
+	for _, w := range p.wants {
+		if w.label != "" {
+			labels = append(labels, w.label)
+		}
+		words = append(words, slices.DeleteFunc(slices.Clone(w.words), isMark)...)
+	}
+	msg := fmt.Sprintf("got %s, want %s", p.current, wording.AnyOf(labels))
+	if p.current.kind == tokenName {
+		msg += wording.DidYouMean(p.current.text, words)
+	}
+	return &ParseError{Pos: p.current.pos, Msg: msg + p.missingEnd(), Unfinished: p.current.kind == tokenEnd}
+}
+
+// missingEnd says so where the current token looks like the next statement or a dot command: it begins a line, and with the name
+// of a statement, or with a point and a letter.
+func (p *parser) missingEnd() string {
+	at := p.current.pos.Offset - p.scan.base
+	before, line := p.scan.text[:at], strings.Fields(p.scan.text[at:])
+	newline := strings.LastIndexByte(before, '\n')
+	if newline < 0 || len(line) == 0 || strings.TrimSpace(before[newline:]) != "" {
+		return ""
+	}
+	word := strings.ToLower(strings.TrimRight(line[0], ";"))
+	isDot := len(word) > 1 && word[0] == '.' && unicode.IsLetter(rune(word[1]))
+	if !isDot && !slices.Contains(StatementNames(), word) {
+		return ""
+	}
+	return fmt.Sprintf("; statements end with a semicolon: is one missing before %s?", line[0])
+}
+
+// accept moves over a keyword or mark if it is the current token.
+func (p *parser) accept(word string) bool {
+	if isMark(word) {
+		return p.acceptAs(word, strconv.Quote(word))
+	}
+	return p.acceptAs(word, word)
+}
+
+// isMark reports whether a word of the grammar is an operator or a bracket.
+func isMark(word string) bool { return !unicode.IsLetter(rune(word[0])) }
+
+// acceptAs is accept with its own label in errors.
+func (p *parser) acceptAs(word, label string) bool {
+	if p.current.is(word) {
+		p.advance()
+		return true
+	}
+	p.wants = append(p.wants, want{label: label, words: []string{word}})
+	return false
+}
+
+func (p *parser) expect(word string) error {
+	if !p.accept(word) {
+		return p.fail()
+	}
+	return nil
+}
+
+// statement = body [ ";" ] .
+func (p *parser) statement() (statement, error) {
+	s, err := p.body()
+	if err != nil {
+		return nil, err
+	}
+	if p.acceptAs(";", "the end of the statement") {
+		p.wants = append(p.wants, want{label: "nothing after the statement"})
+	}
+	if p.current.kind != tokenEnd {
+		return nil, p.fail()
+	}
+	return s, nil
+}
+
+// body = suspects | nodes | count | plan | node | neighbors | explain | clean | rescore | decide | undo | history | index
+//
+//	| "classes" | … .
+func (p *parser) body() (statement, error) {
+	first := p.current
+	switch {
+	case p.accept("suspects"):
+		return p.suspects()
+	case p.accept("nodes"):
+		return p.nodes()
+	case p.accept("count"):
+		return p.count()
+	case p.accept("plan"):
+		return p.plan()
+	case p.accept("node"):
+		return p.node()
+	case p.accept("neighbors"):
+		return p.neighbors()
+	case p.accept("explain"):
+		return p.explain()
+	case p.accept("clean"):
+		return p.clean()
+	case p.accept("rescore"):
+		return &rescoreStatement{}, nil
+	case p.accept("undo"):
+		return p.undo()
+	case p.accept("history"):
+		return p.history()
+	}
+	for _, kind := range decisionKinds {
+		if p.accept(kind.String()) {
+			return p.decide(kind)
+		}
+	}
+	for _, verb := range []string{"create", "drop"} {
+		if p.accept(verb) {
+			return p.index(verb)
+		}
+	}
+	for _, word := range []string{"classes", "noise", "runs", "stats"} {
+		if p.accept(word) {
+			return &wordStatement{word: word}, nil
+		}
+	}
+	if first.kind == tokenName {
+		return nil, &ParseError{Pos: first.pos, Msg: fmt.Sprintf("unknown statement %s%s (statements: %s)",
+			first.text, wording.DidYouMean(first.text, StatementNames()), strings.Join(StatementNames(), ", "))}
+	}
+	p.wants = []want{{label: "a statement (" + strings.Join(StatementNames(), ", ") + ")", words: StatementNames()}}
+	return nil, p.fail()
+}
+
+// suspects = "suspects" [ guarantee ] clauses .
+func (p *parser) suspects() (statement, error) {
+	s := &suspectsStatement{}
+	var err error
+	if s.guarantee, err = p.guarantee(); err != nil {
+		return nil, err
+	}
+	return s, p.clauses(&s.clauses)
+}
+
+// guarantee = ( "fpr" | "fnr" ) number [ "p" number ] .
+func (p *parser) guarantee() (*guarantee, error) {
+	for _, kind := range []string{"fpr", "fnr"} {
+		if !p.accept(kind) {
+			continue
+		}
+		alpha, err := p.number("an error rate, as 0.05")
+		if err != nil {
+			return nil, err
+		}
+		g := &guarantee{kind: kind, alpha: alpha}
+		if p.accept("p") {
+			rate, err := p.number("a mislabel rate, as 0.1")
+			if err != nil {
+				return nil, err
+			}
+			g.rate = &rate
+		}
+		return g, nil
+	}
+	return nil, nil
+}
+
+// nodes = "nodes" [ moment ] clauses .
+func (p *parser) nodes() (statement, error) {
+	s := &nodesStatement{}
+	var err error
+	if s.moment, err = p.moment(); err != nil {
+		return nil, err
+	}
+	return s, p.clauses(&s.clauses)
+}
+
+// moment = "as" "of" ( "run" number | string | parameter ) .
+func (p *parser) moment() (*moment, error) {
+	if !p.accept("as") {
+		return nil, nil
+	}
+	if err := p.expect("of"); err != nil {
+		return nil, err
+	}
+	if p.accept("run") {
+		run, err := p.number("the number of a run")
+		return &moment{run: &run}, err
+	}
+	if p.current.kind != tokenString && p.current.kind != tokenParam {
+		p.wants = append(p.wants, want{label: "a time in single quotes, as '2026-01-31 18:00'"})
+		return nil, p.fail()
+	}
+	at, err := p.literal()
+	return &moment{time: &at}, err
+}
+
+// clauses = { where | order | limit | return } , each at most once.
+func (p *parser) clauses(c *clauses) (err error) {
+	for err == nil {
+		switch {
+		case c.where == nil && p.accept("where"):
+			c.where, err = p.expression()
+		case c.order == nil && p.accept("order"):
+			c.order, err = p.order()
+		case c.limit == nil && p.accept("limit"):
+			var limit literal
+			limit, err = p.number("a number of rows")
+			c.limit = &limit
+		case c.columns == nil && p.accept("return"):
+			c.columns, err = p.names()
+		default:
+			return nil
+		}
+	}
+	return err
+}
+
+// order = "order" "by" property [ "asc" | "desc" ] { "," property [ "asc" | "desc" ] } .
+func (p *parser) order() ([]orderTerm, error) {
+	if err := p.expect("by"); err != nil {
+		return nil, err
+	}
+	var terms []orderTerm
+	for {
+		by, err := p.property()
+		if err != nil {
+			return nil, err
+		}
+		ascending := p.accept("asc")
+		terms = append(terms, orderTerm{by: by, descending: !ascending && p.accept("desc")})
+		if !p.accept(",") {
+			return terms, nil
+		}
+	}
+}
+
+// names = property { "," property } .
+func (p *parser) names() ([]name, error) {
+	var names []name
+	for {
+		n, err := p.property()
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, n)
+		if !p.accept(",") {
+			return names, nil
+		}
+	}
+}
+
+// count = "count" ( "suspects" [ guarantee ] | "nodes" [ moment ] ) [ where ] [ "group" "by" property ] .
+func (p *parser) count() (statement, error) {
+	s := &countStatement{}
+	var counted *clauses
+	switch {
+	case p.accept("suspects"):
+		g, err := p.guarantee()
+		if err != nil {
+			return nil, err
+		}
+		suspects := &suspectsStatement{guarantee: g}
+		s.of, counted = suspects, &suspects.clauses
+	case p.accept("nodes"):
+		m, err := p.moment()
+		if err != nil {
+			return nil, err
+		}
+		nodes := &nodesStatement{moment: m}
+		s.of, counted = nodes, &nodes.clauses
+	default:
+		return nil, p.fail()
+	}
+	if p.accept("where") {
+		var err error
+		if counted.where, err = p.expression(); err != nil {
+			return nil, err
+		}
+	}
+	if p.accept("group") {
+		if err := p.expect("by"); err != nil {
+			return nil, err
+		}
+		by, err := p.property()
+		if err != nil {
+			return nil, err
+		}
+		s.groupBy = &by
+	}
+	return s, nil
+}
+
+// plan = "plan" ( suspects | nodes | count ) .
+func (p *parser) plan() (statement, error) {
+	for _, of := range []struct {
+		name  string
+		parse func() (statement, error)
+	}{{"suspects", p.suspects}, {"nodes", p.nodes}, {"count", p.count}} {
+		if p.accept(of.name) {
+			s, err := of.parse()
+			return &planStatement{of: s}, err
+		}
+	}
+	return nil, p.fail()
+}
+
+// node = "node" id .
+func (p *parser) node() (statement, error) {
+	id, err := p.id()
+	return &nodeStatement{id: id}, err
+}
+
+// explain = "explain" id .
+func (p *parser) explain() (statement, error) {
+	id, err := p.id()
+	return &explainStatement{id: id}, err
+}
+
+// neighbors = "neighbors" id [ "hops" number ] [ "limit" number ] .
+func (p *parser) neighbors() (statement, error) {
+	id, err := p.id()
+	if err != nil {
+		return nil, err
+	}
+	s := &neighborsStatement{id: id}
+	if p.accept("hops") {
+		hops, err := p.number("a number of hops")
+		if err != nil {
+			return nil, err
+		}
+		s.hops = &hops
+	}
+	if p.accept("limit") {
+		limit, err := p.number("a number of rows")
+		if err != nil {
+			return nil, err
+		}
+		s.limit = &limit
+	}
+	return s, nil
+}
+
+// clean = "clean" { "hops" number | "preset" ( "default" | "paper" ) | "direction" ( "out" | "in" | "both" )
+//
+//	| "diagonal" ( "exact" | "sampled" ) | "threshold" number | "expect" number
+//	| "seed" number } , each at most once.
+func (p *parser) clean() (statement, error) {
+	s := &cleanStatement{}
+	number := func(into **literal, label string) error {
+		l, err := p.number(label)
+		*into = &l
+		return err
+	}
+	type option struct {
+		name string
+		read func() error
+	}
+	options := []option{
+		{"hops", func() error { return number(&s.hops, "a number of hops") }},
+		{"preset", func() (err error) {
+			s.preset, err = oneOf(p, cleaner.PresetDefault, cleaner.PresetPaper)
+			return err
+		}},
+		{"direction", func() (err error) {
+			s.direction, err = oneOf(p, kv.Out, kv.In, kv.Both)
+			return err
+		}},
+		{"diagonal", func() (err error) {
+			s.diagonal, err = oneOf(p, cleaner.DiagonalExact, cleaner.DiagonalSampled)
+			return err
+		}},
+		{"threshold", func() error { return number(&s.threshold, "a score between 0 and 1") }},
+		{"expect", func() error { return number(&s.expect, "a share between 0 and 1") }},
+		{"seed", func() error { return number(&s.seed, "a whole number") }},
+	}
+	for {
+		i := slices.IndexFunc(options, func(o option) bool { return p.accept(o.name) })
+		if i < 0 {
+			return s, nil
+		}
+		if err := options[i].read(); err != nil {
+			return nil, err
+		}
+		options = slices.Delete(options, i, i+1)
+	}
+}
+
+// oneOf reads one of some words, each the printed form of a value.
+func oneOf[T any](p *parser, values ...T) (none T, err error) {
+	for _, value := range values {
+		if p.accept(fmt.Sprint(value)) {
+			return value, nil
+		}
+	}
+	return none, p.fail()
+}
+
+// decisionKinds are those that statements make; each is the name of its statement.
+var decisionKinds = []decide.Kind{
+	decide.Accept, decide.Reject, decide.Relabel, decide.Unlabel, decide.Unsure,
+}
+
+// decide = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids | [ "all" ] where ) [ because ]
+//
+//	| "relabel" ( ids class | class [ "all" ] where ) [ because ] .
+func (p *parser) decide(kind decide.Kind) (statement, error) {
+	s := &decideStatement{kind: kind}
+	err := p.decided(s)
+	if err != nil || !p.accept("because") {
+		return s, err
+	}
+	if p.current.kind != tokenString && p.current.kind != tokenParam {
+		p.wants = append(p.wants, want{label: "a reason in single quotes"})
+		return nil, p.fail()
+	}
+	why, err := p.literal()
+	s.why = &why
+	return s, err
+}
+
+// decided reads what a decision is about, and the class of relabel.
+func (p *parser) decided(s *decideStatement) (err error) {
+	relabel := s.kind == decide.Relabel
+	if relabel {
+		p.wants = append(p.wants, want{label: "a class in single quotes", complete: completeValues, property: kv.LabelColumn})
+	} else if p.condition(s) {
+		s.where, err = p.expression()
+		return err
+	}
+	first := p.current
+	if s.ids, err = p.ids(); err != nil || !relabel {
+		if only := s.ids; len(only) == 1 && only[0].kind == literalWord && strings.EqualFold(only[0].text, "all") {
+			p.wants = append(p.wants, want{words: []string{"where"}})
+		}
+		return err
+	}
+	// What stands before where is the class, and what follows ids too. A number was read as an id, which it may be as well.
+	only := s.ids[0]
+	isNumber := first.kind == tokenNumber && first.text == only.text
+	if len(s.ids) == 1 && (only.kind != literalWord || isNumber) && p.condition(s) {
+		if isNumber {
+			if only, err = newParser(only.text, only.pos).literal(); err != nil {
+				return err
+			}
+		}
+		s.ids, s.label = nil, &only
+		s.where, err = p.expression()
+		return err
+	}
+	if p.current.is("all") { // which is no class
+		p.advance()
+		return p.expect("where")
+	}
+	class, err := p.class()
+	s.label = &class
+	return err
+}
+
+// condition moves over what stands before the condition of a decision: [ "all" ] "where". All alone is an id.
+func (p *parser) condition(s *decideStatement) bool {
+	if p.accept("where") {
+		return true
+	}
+	ahead := *p
+	ahead.wants = nil
+	if p.current.is("all") {
+		if ahead.advance(); ahead.current.is("where") {
+			p.advance()
+			p.advance()
+			s.all = true
+			return true
+		}
+	}
+	p.wants = append(p.wants, want{words: []string{"all"}})
+	return false
+}
+
+// ids = id { "," id } .
+func (p *parser) ids() ([]literal, error) {
+	var ids []literal
+	for {
+		id, err := p.id()
+		if err != nil {
+			return nil, err
+		}
+		if ids = append(ids, id); !p.accept(",") {
+			return ids, nil
+		}
+	}
+}
+
+// class = string | number | parameter .
+func (p *parser) class() (literal, error) {
+	if k := p.current.kind; k == tokenString || k == tokenNumber || k == tokenParam {
+		return p.literal()
+	}
+	p.wants = append(p.wants, want{label: "a class in single quotes", complete: completeValues, property: kv.LabelColumn})
+	return literal{}, p.fail()
+}
+
+// undo = "undo" [ number ] .
+func (p *parser) undo() (statement, error) {
+	s := &undoStatement{}
+	if p.ended(want{label: "a number of steps"}) {
+		return s, nil
+	}
+	steps, err := p.number("a number of steps")
+	s.steps = &steps
+	return s, err
+}
+
+// history = "history" [ id ] .
+func (p *parser) history() (statement, error) {
+	s := &historyStatement{}
+	if p.ended(want{label: "the id of a node", complete: completeIDs}) {
+		return s, nil
+	}
+	id, err := p.id()
+	s.id = &id
+	return s, err
+}
+
+// ended reports whether a statement is over where one more thing could follow.
+func (p *parser) ended(more want) bool {
+	if p.current.kind != tokenEnd && !p.current.is(";") {
+		return false
+	}
+	p.wants = append(p.wants, more)
+	return true
+}
+
+// index = ( "create" | "drop" ) "index" "on" property .
+func (p *parser) index(verb string) (statement, error) {
+	for _, word := range []string{"index", "on"} {
+		if err := p.expect(word); err != nil {
+			return nil, err
+		}
+	}
+	property, err := p.property()
+	return &indexStatement{verb: verb, property: property}, err
+}

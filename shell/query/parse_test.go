@@ -1,0 +1,104 @@
+package query
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// TestParse runs testdata/parse: "parse" prints a statement's fixed spelling or its error, "scan" its
+// tokens, one a line.
+func TestParse(t *testing.T) {
+	datadriven.Walk(t, "testdata/parse", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			switch d.Cmd {
+			case "parse":
+				s, err := parse(d.Input, startOfText)
+				if err != nil {
+					return err.Error()
+				}
+				return s.String()
+			case "scan":
+				return tokens(d.Input)
+			default:
+				d.Fatalf(t, "got the command %q, want parse or scan", d.Cmd)
+				return ""
+			}
+		})
+	})
+}
+
+func tokens(text string) string {
+	kinds := map[tokenKind]string{
+		tokenName: "name", tokenQuoted: "quoted", tokenString: "string", tokenNumber: "number",
+		tokenParam: "param", tokenMark: "mark", tokenBad: "bad",
+	}
+	var out strings.Builder
+	s := newScanner(text, startOfText)
+	for t := s.next(); t.kind != tokenEnd; t = s.next() {
+		out.WriteString(t.pos.String() + " " + kinds[t.kind] + " " + t.text + "\n")
+	}
+	return out.String()
+}
+
+func TestParseErrorStartsWhereTheTextDoes(t *testing.T) {
+	at := Pos{Offset: 100, Line: 7, Column: 3}
+	_, err := parse("nodes\n where >= 1", at)
+	parseError, ok := errors.AsType[*ParseError](err)
+	want := Pos{Offset: 113, Line: 8, Column: 8}
+	if !ok || parseError.Pos != want {
+		t.Errorf("parse from %+v: got %v, want an error at %+v", at, err, want)
+	}
+}
+
+func TestDeepNestingIsRefused(t *testing.T) {
+	for _, text := range []string{
+		"nodes where " + strings.Repeat("(", 100_000),
+		"nodes where " + strings.Repeat("not ", 100_000),
+	} {
+		if _, err := parse(text, startOfText); err == nil || !strings.Contains(err.Error(), "nested") {
+			t.Errorf("parse(%.20q…): got %v, want an error about nesting", text, err)
+		}
+	}
+}
+
+// FuzzParse holds that no text panics, that every error points into the text, and that the fixed
+// spelling of a statement parses to itself.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		"suspects where score>0.97", "suspects fpr 0.05 p .1 order by score desc, id limit 3 return id",
+		"nodes where label in ('a', 'it''s') and not (degree >= 3 or split is not null)",
+		`count nodes where "a b" not like 'x%' group by label;`, "node it--s", "neighbors 'a b' hops 2 limit $1",
+		"plan nodes where x between -1e3 and +5", "explain $2 -- why", "nodes where a = 'open", "clean hops 2 direction in",
+		"accept a, 'b c' because 'it''s'", "relabel 'X' where score > 1 because $1", "relabel a, b 3", "undo 2", "history x;",
+		"nodes as of run 3 where a is null", "count nodes as of '2026' group by label", "create index on \"a b\"",
+		"\xff",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := parse(text, startOfText)
+		if err != nil {
+			pos, ok := Position(err)
+			if !ok || pos.Offset > len(text) {
+				t.Fatalf("parse(%q): got error %v, want a position inside %d bytes", text, err, len(text))
+			}
+			before := text[:pos.Offset]
+			if line := 1 + strings.Count(before, "\n"); pos.Line != line {
+				t.Fatalf("parse(%q): got line %d for offset %d, want %d", text, pos.Line, pos.Offset, line)
+			}
+			if column := 1 + utf8.RuneCountInString(before[1+strings.LastIndex(before, "\n"):]); pos.Column != column {
+				t.Fatalf("parse(%q): got column %d for offset %d, want %d", text, pos.Column, pos.Offset, column)
+			}
+			return
+		}
+		spelled := s.String()
+		again, err := parse(spelled, startOfText)
+		if err != nil || again.String() != spelled {
+			t.Fatalf("parse(%q) is %q, which parses to %v, %v", text, spelled, again, err)
+		}
+	})
+}

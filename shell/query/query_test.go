@@ -1,0 +1,210 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+)
+
+func collect(t *testing.T, s *kv.Store, query string, args ...any) string {
+	t.Helper()
+	r, err := Query(t.Context(), s, query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	var rows []string
+	for row, err := range r.Rows() {
+		if err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		rows = append(rows, row.Values[0].String())
+	}
+	return strings.Join(rows, " ")
+}
+
+func TestParameters(t *testing.T) {
+	store := papers.Cleaned(t)
+	for _, test := range []struct {
+		query string
+		args  []any
+		want  string
+	}{
+		{"suspects where score > $1", []any{0.97}, "s3 p4"},
+		{"suspects where score > $1 and label = $2", []any{float32(0.5), "Theory"}, "p5"},
+		{"nodes where year in ($2, $1)", []any{2010, int64(2011)}, "s1 s2"},
+		{"nodes where title like $1", []any{"%graph%"}, "p1 p3 p4"},
+		{"nodes where \"old style\" = $1 and year > 0", []any{true}, "p1 p2"},
+		{"nodes where year between $1 and $2 limit $3", []any{1990, kv.IntValue(2010), 2}, "p1 p2"},
+		{"node $1", []any{"e 1"}, "e 1"},
+		{"suspects fpr $1 p $2", []any{0.5, 0.25}, "s3 p4"},
+	} {
+		if got := collect(t, store, test.query, test.args...); got != test.want {
+			t.Errorf("%s with %v: got %s, want %s", test.query, test.args, got, test.want)
+		}
+	}
+	for _, test := range []struct {
+		query string
+		args  []any
+		want  string
+	}{
+		{"suspects where score > $1", nil, "1:24: $1 has no argument: 0 given"},
+		{"suspects where score > $1", []any{1, 2}, "argument 2 of 2 is not used: the statement does not name $2"},
+		{"suspects where score > $1", []any{[]int{1}}, "argument $1: a []int is no value of a query, " +
+			"want a bool, int, int32, int64, uint32, float32, float64, string, kv.Value or nil"},
+		{"suspects where score > $1", []any{nil}, "1:24: $1 is null: write score is null"},
+		{"suspects where score > $1", []any{"high"}, `1:24: property score holds numbers and cannot be compared with the string "high"`},
+		{"nodes where title like $1", []any{3}, "1:24: got 3 for $1, want a pattern as 'graph%'"},
+		{"nodes limit $1", []any{1.5}, "1:13: got 1.5 for a limit, want a whole number from 0"},
+	} {
+		if _, err := Query(t.Context(), store, test.query, test.args...); err == nil || err.Error() != test.want {
+			t.Errorf("%s with %v: got error %v, want %s", test.query, test.args, err, test.want)
+		}
+	}
+}
+
+func TestErrorsCanBeTold(t *testing.T) {
+	cleaned, loaded := papers.Cleaned(t), papers.Loaded(t)
+	query := func(s *kv.Store, text string) error {
+		_, err := Query(t.Context(), s, text)
+		return err
+	}
+	if err := query(loaded, "suspects"); !errors.Is(err, ErrNotCleaned) {
+		t.Errorf("suspects before clean: got %v, want ErrNotCleaned", err)
+	}
+	if err := query(loaded, "nodes where score > 1"); !errors.Is(err, ErrNotCleaned) {
+		t.Errorf("score before clean: got %v, want ErrNotCleaned", err)
+	}
+	if err := query(cleaned, "node nobody"); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("unknown node: got %v, want kv.ErrNotFound", err)
+	}
+	if err := query(cleaned, "suspects fpr 0.001"); !errors.Is(err, ErrNoThreshold) {
+		t.Errorf("fpr out of reach: got %v, want ErrNoThreshold", err)
+	}
+	if _, ok := errors.AsType[*ParseError](query(cleaned, "nodes wher")); !ok {
+		t.Error("nodes wher: want a *ParseError")
+	}
+	if unknown, ok := errors.AsType[*index.UnknownPropertyError](query(cleaned, "nodes return yeer")); !ok || unknown.Property != "yeer" {
+		t.Error("nodes return yeer: want an *index.UnknownPropertyError")
+	}
+	if wrong, ok := errors.AsType[*ResolveError](query(cleaned, "nodes where year = 'x'")); !ok || wrong.Pos.Column != 20 {
+		t.Errorf("nodes where year = 'x': got %+v, want a *ResolveError at column 20", wrong)
+	}
+}
+
+// TestSuspectsByScoreReadTheIndex asks a store where reading the index is worth it.
+func TestSuspectsByScoreReadTheIndex(t *testing.T) {
+	const n = 20_000
+	store := papers.Scored(t, n)
+	r, err := Query(t.Context(), store, "suspects where score>0.97 and label = 'A'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for row, err := range r.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found == 0 && row.Float("score") < 0.999 {
+			t.Errorf("first row has the score %v, want the highest first", row.Float("score"))
+		}
+		found++
+	}
+	if want := n * 3 / 100; found < want-10 || found > want+10 {
+		t.Errorf("got %d suspects, want about %d", found, want)
+	}
+	if cost := r.cost(); !strings.Contains(cost, " 0 blocks scanned") || strings.HasPrefix(cost, "0 index entries") {
+		t.Errorf("suspects where score>0.97 took %s: want index entries and no scan", cost)
+	}
+}
+
+func TestRowAccess(t *testing.T) {
+	r, err := Query(t.Context(), papers.Cleaned(t), "nodes where id = 'p4' return id, score, year, \"old style\", decision")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, err := range r.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row.Text("id") != "p4" || row.Float("score") != 0.984375 || row.Int("year") != 2019 || row.Float("year") != 2019 {
+			t.Errorf("row of p4: got %v", row.Values)
+		}
+		if !row.Value("decision").IsNull() || !row.Value("no column").IsNull() || row.Int("id") != 0 || row.Value("old style").Bool() {
+			t.Errorf("row of p4: got %v", row.Values)
+		}
+	}
+}
+
+func TestBreakingOutReleasesTheSnapshot(t *testing.T) {
+	store := papers.Cleaned(t)
+	for range 3 {
+		r, err := Query(t.Context(), store, "nodes")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range r.Rows() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		if r.release != nil {
+			t.Error("a broken loop left the result open")
+		}
+	}
+	r, err := Query(t.Context(), store, "nodes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	r.Close()
+}
+
+func TestAFailureReleasesTheSnapshot(t *testing.T) {
+	broken, released := errors.New("block 7 is corrupt"), false
+	r := NewResult(nil, func(yield func([]kv.Value, error) bool) { yield(nil, broken) })
+	r.release = func() { released = true }
+	for _, err := range r.Rows() {
+		if !errors.Is(err, broken) {
+			t.Errorf("got %v, want %v", err, broken)
+		}
+	}
+	if !released {
+		t.Error("a failure left the result open")
+	}
+}
+
+func TestCancelledQuery(t *testing.T) {
+	store := papers.Cleaned(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, text := range []string{"nodes where degree > 1", "count nodes group by label", "neighbors p1 hops 3", "classes"} {
+		r, err := Query(ctx, store, text)
+		if err == nil {
+			for _, failed := range r.Rows() {
+				err = failed
+			}
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s, cancelled: got %v, want context.Canceled", text, err)
+		}
+	}
+}
+
+// A closed store has no answers, which is not an empty answer.
+func TestQueryOfClosedStore(t *testing.T) {
+	store := papers.Cleaned(t)
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"nodes limit 2", "count nodes", "suspects", "stats", "classes", "node leaf"} {
+		if _, err := Query(context.Background(), store, text); !errors.Is(err, kv.ErrClosed) {
+			t.Errorf("%s: got %v, want kv.ErrClosed", text, err)
+		}
+	}
+}

@@ -1,0 +1,437 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+)
+
+// A resolver gives the names, parameters and ids of one statement their meaning in one snapshot of a
+// store. What does not fit is a *ResolveError.
+type resolver struct {
+	tx        *kv.Tx
+	args      []kv.Value
+	used      []bool // of args
+	constants []constant
+	notices   []string
+
+	classes map[string]bool // of the store; nil until one is asked for
+	unnamed []string        // constants that name none of them
+}
+
+// A constant is where a condition compares a property with a value.
+type constant struct {
+	property string
+	value    kv.Value
+	pos      Pos
+}
+
+func newResolver(tx *kv.Tx, args []kv.Value) *resolver {
+	return &resolver{tx: tx, args: args, used: make([]bool, len(args))}
+}
+
+// allUsed returns an error when an argument was given that the statement does not name.
+func (r *resolver) allUsed() error {
+	if i := slices.Index(r.used, false); i >= 0 {
+		return fmt.Errorf("argument %d of %d is not used: the statement does not name $%d", i+1, len(r.used), i+1)
+	}
+	return nil
+}
+
+// scoring are the built-in properties that a run of the cleaner writes.
+var scoring = []string{"score", "suggested", "confidence", "run"}
+
+// property looks up a name. A built-in one that the store does not hold yet is null for every node.
+func (r *resolver) property(n name) (ColumnInfo, error) {
+	if c, ok := r.tx.Column(n.text); ok {
+		return ColumnInfo{Name: n.text, Kind: c.Kind}, nil
+	}
+	if slices.Contains(scoring, n.text) {
+		return ColumnInfo{}, &ResolveError{Pos: n.pos, Msg: n.text + ": " + ErrNotCleaned.Error(), Err: ErrNotCleaned}
+	}
+	if slices.Contains(kv.ReservedNames, n.text) {
+		return ColumnInfo{Name: n.text, Kind: kv.KindString}, nil
+	}
+	known := index.Names(r.tx)
+	unknown := &index.UnknownPropertyError{Property: n.text, Nearest: index.Nearest(n.text, known)}
+	msg := unknown.Error()
+	if len(unknown.Nearest) == 0 {
+		msg += " (properties: " + joinNames(known) + ")"
+	}
+	return ColumnInfo{}, &ResolveError{Pos: n.pos, Msg: msg, Err: unknown}
+}
+
+// properties looks up the names of a return clause.
+func (r *resolver) properties(names []name) ([]ColumnInfo, error) {
+	var columns []ColumnInfo
+	for _, n := range names {
+		c, err := r.property(n)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(columns, c) {
+			return nil, &ResolveError{Pos: n.pos, Msg: n.String() + " is returned twice"}
+		}
+		columns = append(columns, c)
+	}
+	return columns, nil
+}
+
+// query resolves clauses.
+func (r *resolver) query(c clauses) (index.Query, error) {
+	q := index.Query{Limit: -1}
+	var err error
+	if c.where != nil {
+		if q.Where, err = r.predicate(c.where); err != nil {
+			return q, err
+		}
+	}
+	for _, term := range c.order {
+		column, err := r.property(term.by)
+		if err != nil {
+			return q, err
+		}
+		if err := r.checkOrder(column); err != nil {
+			return q, err
+		}
+		q.Order = append(q.Order, index.Order{Property: column.Name, Descending: term.descending})
+	}
+	if c.limit != nil {
+		q.Limit, err = r.whole(*c.limit, "a limit", math.MaxInt)
+	}
+	return q, err
+}
+
+// checkOrder remarks on a property that is ordered as text and looks like numbers.
+func (r *resolver) checkOrder(column ColumnInfo) error {
+	looksNumeric := false
+	switch {
+	case column.Kind == kv.KindClass:
+		byText := slices.Sorted(slices.Values(r.tx.Classes()))
+		looksNumeric = !slices.Equal(kv.SortClasses(r.tx.Classes()), byText)
+	case column.Name == "id":
+		var err error
+		if looksNumeric, err = index.MixedIDs(r.tx); err != nil {
+			return err
+		}
+	}
+	if looksNumeric {
+		r.notices = append(r.notices, fmt.Sprintf("%s is ordered as text, in which 10 comes before 9", column.Name))
+	}
+	return nil
+}
+
+// predicate resolves a condition.
+func (r *resolver) predicate(e expression) (index.Predicate, error) {
+	switch e := e.(type) {
+	case *logical:
+		terms := make([]index.Predicate, len(e.terms))
+		for i, term := range e.terms {
+			var err error
+			if terms[i], err = r.predicate(term); err != nil {
+				return nil, err
+			}
+		}
+		if e.operator == "or" {
+			return index.Or{Terms: terms}, nil
+		}
+		return index.And{Terms: terms}, nil
+	case *negation:
+		term, err := r.predicate(e.term)
+		return index.Not{Term: term}, err
+	case *comparison:
+		value, err := r.compared(e.property, e.value, isOrder(operators[e.operator]))
+		return index.Compare{Property: e.property.text, Op: operators[e.operator], Value: value}, err
+	case *membership:
+		values := make([]kv.Value, len(e.values))
+		for i, value := range e.values {
+			var err error
+			if values[i], err = r.compared(e.property, value, false); err != nil {
+				return nil, err
+			}
+		}
+		return index.In{Property: e.property.text, Values: values}, nil
+	case *between:
+		low, err := r.compared(e.property, e.low, true)
+		if err != nil {
+			return nil, err
+		}
+		high, err := r.compared(e.property, e.high, true)
+		return index.And{Terms: []index.Predicate{
+			index.Compare{Property: e.property.text, Op: index.Ge, Value: low},
+			index.Compare{Property: e.property.text, Op: index.Le, Value: high},
+		}}, err
+	case *likeness:
+		return r.like(e)
+	case *isNull:
+		_, err := r.property(e.property)
+		return index.IsNull{Property: e.property.text}, err
+	default:
+		panic(fmt.Sprintf("query: no meaning for the condition %s", e)) // the parser makes no other
+	}
+}
+
+var operators = map[string]index.Op{
+	"=": index.Eq, "!=": index.Ne, "<": index.Lt, "<=": index.Le, ">": index.Gt, ">=": index.Ge,
+}
+
+// isOrder reports whether an operator asks for the order of two values.
+func isOrder(op index.Op) bool { return op != index.Eq && op != index.Ne }
+
+// compared resolves a property and the value it is compared with, by their order or not. Whether the two can be compared
+// is the plan's to say, and located finds the place again.
+func (r *resolver) compared(n name, l literal, ordered bool) (kv.Value, error) {
+	column, err := r.property(n)
+	if err != nil {
+		return kv.Value{}, err
+	}
+	value, err := r.value(l)
+	if err != nil {
+		return kv.Value{}, err
+	}
+	if value.IsNull() {
+		return value, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("%s is null: write %s is null", l, n)}
+	}
+	if column.Kind == kv.KindClass {
+		if ordered && isNumber(value) {
+			return value, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf(
+				"classes are text, which has no order among numbers: got %s, which compares as text in quotes: %[2]s", l, Quote(numberText(value, l)))}
+		}
+		value = r.class(value, l)
+	}
+	if column.Kind == kv.KindSingle && isNumber(value) {
+		value = kv.FloatValue(Single(value.Float()))
+	}
+	if n.text == "id" && column.Kind == kv.KindString && !ordered && isNumber(value) {
+		value = kv.StringValue(numberText(value, l)) // 007 is another id than 7
+	}
+	r.constants = append(r.constants, constant{property: n.text, value: value, pos: l.pos})
+	return value, nil
+}
+
+// Single rounds a number to the 32-bit float that a column such as score holds, so that a score is equal to the score that was
+// printed. A number beyond the range of these floats stays as it is.
+func Single(x float64) float64 {
+	rounded := float64(float32(x))
+	if rounded == 0 || math.IsInf(rounded, 0) {
+		return x
+	}
+	return rounded
+}
+
+// class reads a value as the name of a class, which may look like a number, and remarks on one that the
+// store does not have.
+func (r *resolver) class(value kv.Value, l literal) kv.Value {
+	if isNumber(value) {
+		value = kv.StringValue(numberText(value, l))
+	}
+	if value.Kind() == kv.KindString {
+		r.checkClass(value.Str())
+	}
+	return value
+}
+
+func isNumber(v kv.Value) bool { return v.Kind() == kv.KindInt || v.Kind() == kv.KindFloat }
+
+// numberText is a number as the statement writes it.
+func numberText(v kv.Value, l literal) string {
+	if l.kind == literalParam {
+		return v.String()
+	}
+	return l.text
+}
+
+// checkClass takes note of a name that no class has.
+func (r *resolver) checkClass(name string) {
+	if r.classes == nil {
+		r.classes = map[string]bool{}
+		for _, class := range r.tx.Classes() {
+			r.classes[class] = true
+		}
+	}
+	if !r.classes[name] {
+		r.unnamed = append(r.unnamed, name)
+	}
+}
+
+// remarks are the notices, those on names that no class has first.
+func (r *resolver) remarks() []string {
+	const most = 8 // remarked on one by one
+	var remarks []string
+	for _, name := range r.unnamed[:min(len(r.unnamed), most)] {
+		remarks = append(remarks, fmt.Sprintf("no class is named %s%s", Quote(name), wording.DidYouMean(name, r.tx.Classes())))
+	}
+	if more := len(r.unnamed) - most; more > 0 {
+		remarks = append(remarks, fmt.Sprintf("%d more of the names are of no class", more))
+	}
+	return append(remarks, r.notices...)
+}
+
+func (r *resolver) like(e *likeness) (index.Predicate, error) {
+	if _, err := r.property(e.property); err != nil {
+		return nil, err
+	}
+	pattern, err := r.value(e.pattern)
+	if err != nil {
+		return nil, err
+	}
+	if pattern.Kind() != kv.KindString {
+		return nil, &ResolveError{Pos: e.pattern.pos, Msg: fmt.Sprintf("got %s for %s, want a pattern as 'graph%%'", describe(pattern), e.pattern)}
+	}
+	r.constants = append(r.constants, constant{property: e.property.text, value: pattern, pos: e.pattern.pos})
+	return index.Like{Property: e.property.text, Pattern: pattern.Str()}, nil
+}
+
+// located puts the place in the text to an error of a plan.
+func (r *resolver) located(err error) error {
+	wrong, ok := errors.AsType[*index.TypeError](err)
+	if !ok {
+		return err
+	}
+	for _, c := range r.constants {
+		if c.property == wrong.Property && c.value == wrong.Value {
+			return &ResolveError{Pos: c.pos, Msg: wrong.Error(), Err: wrong}
+		}
+	}
+	return err
+}
+
+// value resolves a literal; a parameter takes its argument.
+func (r *resolver) value(l literal) (kv.Value, error) {
+	switch l.kind {
+	case literalParam:
+		if l.number > len(r.args) {
+			return kv.Value{}, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("%s has no argument: %d given", l, len(r.args))}
+		}
+		r.used[l.number-1] = true
+		return r.args[l.number-1], nil
+	case literalBool:
+		return kv.BoolValue(l.boolean), nil
+	case literalInt:
+		return kv.IntValue(l.integer), nil
+	case literalFloat:
+		return kv.FloatValue(l.float), nil
+	case literalString, literalWord:
+		return kv.StringValue(l.text), nil
+	default:
+		return kv.Value{}, nil
+	}
+}
+
+// whole resolves a whole number from 0 to most.
+func (r *resolver) whole(l literal, what string, most int) (int, error) {
+	value, err := r.value(l)
+	if err != nil {
+		return 0, err
+	}
+	if value.Kind() != kv.KindInt || value.Int() < 0 || value.Int() > int64(most) {
+		limits := "from 0"
+		if most < math.MaxInt {
+			limits = fmt.Sprintf("from 0 to %d", most)
+		}
+		return 0, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("got %s for %s, want a whole number %s", describe(value), what, limits)}
+	}
+	return int(value.Int()), nil
+}
+
+// hops resolves a number of hops, 1 or more.
+func (r *resolver) hops(l literal) (int, error) {
+	hops, err := r.whole(l, "hops", math.MaxInt)
+	if err == nil && hops == 0 {
+		err = &ResolveError{Pos: l.pos, Msg: "got 0 hops, want 1 or more"}
+	}
+	return hops, err
+}
+
+// share resolves a number strictly between 0 and 1.
+func (r *resolver) share(l literal, what string) (float64, error) {
+	value, err := r.value(l)
+	if err != nil {
+		return 0, err
+	}
+	if kind := value.Kind(); kind != kv.KindInt && kind != kv.KindFloat || !(value.Float() > 0 && value.Float() < 1) {
+		return 0, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("got %s for %s, want a number between 0 and 1", describe(value), what)}
+	}
+	return value.Float(), nil
+}
+
+// findNode finds the node of an id.
+func (r *resolver) findNode(l literal) (kv.NodeID, error) {
+	value, err := r.value(l)
+	if err != nil {
+		return 0, err
+	}
+	v, err := r.tx.Node(value.String())
+	if errors.Is(err, kv.ErrNotFound) {
+		return 0, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("the store has no node %s", Quote(value.String())), Err: err}
+	}
+	return v, err
+}
+
+// describe names a value with its type.
+func describe(v kv.Value) string {
+	switch v.Kind() {
+	case kv.KindNull:
+		return "null"
+	case kv.KindString:
+		return "the text " + Quote(v.Str())
+	default:
+		return v.String()
+	}
+}
+
+func joinNames(names []string) string {
+	list := ""
+	for i, n := range names {
+		if i > 0 {
+			list += ", "
+		}
+		list += quoteName(n)
+	}
+	return list
+}
+
+// arguments turns Go values into the values of $1, $2 ….
+func arguments(args []any) ([]kv.Value, error) {
+	values := make([]kv.Value, len(args))
+	for i, arg := range args {
+		value, err := argument(arg)
+		if err != nil {
+			return nil, fmt.Errorf("argument $%d: %w", i+1, err)
+		}
+		values[i] = value
+	}
+	return values, nil
+}
+
+func argument(arg any) (kv.Value, error) {
+	switch arg := arg.(type) {
+	case nil:
+		return kv.Value{}, nil
+	case kv.Value:
+		return arg, nil
+	case bool:
+		return kv.BoolValue(arg), nil
+	case string:
+		return kv.StringValue(arg), nil
+	case int:
+		return kv.IntValue(int64(arg)), nil
+	case int32:
+		return kv.IntValue(int64(arg)), nil
+	case int64:
+		return kv.IntValue(arg), nil
+	case uint32:
+		return kv.IntValue(int64(arg)), nil
+	case float32:
+		return kv.FloatValue(float64(arg)), nil
+	case float64:
+		return kv.FloatValue(arg), nil
+	default:
+		return kv.Value{}, fmt.Errorf("a %T is no value of a query, want a bool, int, int32, int64, uint32, float32, float64, string, kv.Value or nil", arg)
+	}
+}

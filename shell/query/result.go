@@ -1,0 +1,196 @@
+package query
+
+import (
+	"iter"
+	"math"
+	"strconv"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A Result is the answer to one statement: columns with names and a stream of rows.
+type Result struct {
+	columns []ColumnInfo
+	rows    iter.Seq2[[]kv.Value, error]
+	reads   bool   // the rows are read from the snapshot of the query while they are ranged over
+	release func() // gives back what the rows are read from; may be nil
+	notices []string
+	cost    func() string
+	Layout
+}
+
+// A Layout says how a Result is printed where it is more than a table of its rows.
+type Layout struct {
+	Record   bool      // there is one row: tables print it downwards, JSON as an object of its own
+	Bare     bool      // tables print the cells alone, which are texts of several lines
+	Sections []Section // tables and markdown print these instead of the rows
+	Object   any       // JSON prints this instead of the rows
+}
+
+// ColumnInfo describes one column of a Result.
+type ColumnInfo struct {
+	Name string
+	// Kind is the kind of the stored property. Values of KindSingle are read as floats, values of KindClass as strings. A column of
+	// KindNull has values of several kinds.
+	Kind kv.Kind
+}
+
+// A Section is a small table under a title.
+type Section struct {
+	Title   string
+	Columns []ColumnInfo
+	Rows    [][]kv.Value
+}
+
+// Columns describes the columns, in the order of Row.Values. The caller must not change them.
+func (r *Result) Columns() []ColumnInfo { return r.columns }
+
+// Notices returns remarks on the answer for a reader, such as the threshold that a guarantee came to. Most answers have none.
+func (r *Result) Notices() []string { return r.notices }
+
+// Cost says what finding the rows took: index entries, rows and blocks. Call it when the rows were read. Some answers have "".
+func (r *Result) Cost() string {
+	if r.cost == nil {
+		return ""
+	}
+	return r.cost()
+}
+
+// Rows yields the rows in order, each as soon as it is known. On failure it yields a zero Row with the error, and stops. The end of
+// the context that the statement was given is a failure too. Rows can be ranged over once: the end of the loop closes the Result,
+// also when the loop breaks off.
+func (r *Result) Rows() iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		defer r.Close()
+		for values, err := range r.rows {
+			if err != nil {
+				yield(Row{}, err)
+				return
+			}
+			if !yield(Row{Values: values, columns: r.columns}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Close releases the snapshot that the rows are read from. Call it for a Result whose Rows are never ranged over. Otherwise it does
+// nothing.
+func (r *Result) Close() {
+	if r.release != nil {
+		r.release()
+		r.release = nil
+	}
+}
+
+// A Row is one row of a Result. The caller may keep and change Values.
+type Row struct {
+	Values  []kv.Value
+	columns []ColumnInfo
+}
+
+// Value returns the value of a column by name. It is null where the Result has no such column.
+func (r Row) Value(column string) kv.Value {
+	for i, c := range r.columns {
+		if c.Name == column {
+			return r.Values[i]
+		}
+	}
+	return kv.Value{}
+}
+
+// Text returns the value of a column as text, "" of null.
+func (r Row) Text(column string) string { return r.Value(column).String() }
+
+// Float returns the number in a column, NaN where the value is null or no number.
+func (r Row) Float(column string) float64 {
+	v := r.Value(column)
+	if v.Kind() != kv.KindInt && v.Kind() != kv.KindFloat {
+		return math.NaN()
+	}
+	return v.Float()
+}
+
+// Int returns the integer in a column, 0 where the value is null or no integer.
+func (r Row) Int(column string) int64 {
+	v := r.Value(column)
+	if v.Kind() != kv.KindInt {
+		return 0
+	}
+	return v.Int()
+}
+
+// NewResult makes a Result of rows that are read while they are ranged over. Each row has a value for every column. The first error
+// is the end of the rows.
+func NewResult(columns []ColumnInfo, rows iter.Seq2[[]kv.Value, error]) *Result {
+	return &Result{columns: columns, rows: rows}
+}
+
+// NewTable makes a Result of rows that are known already.
+func NewTable(columns []ColumnInfo, rows [][]kv.Value) *Result {
+	return NewResult(columns, func(yield func([]kv.Value, error) bool) {
+		for _, values := range rows {
+			if !yield(values, nil) {
+				return
+			}
+		}
+	})
+}
+
+// A field is one property of a record.
+type field struct {
+	name  string
+	kind  kv.Kind
+	value kv.Value
+}
+
+// recordOf is the Result of one thing with its properties.
+func recordOf(fields []field) *Result {
+	columns, values := make([]ColumnInfo, len(fields)), make([]kv.Value, len(fields))
+	for i, f := range fields {
+		columns[i], values[i] = ColumnInfo{Name: f.name, Kind: f.kind}, f.value
+	}
+	r := NewTable(columns, [][]kv.Value{values})
+	r.Record = true
+	return r
+}
+
+// number is a float, null where it is NaN.
+func number(f float64) kv.Value {
+	if math.IsNaN(f) {
+		return kv.Value{}
+	}
+	return kv.FloatValue(f)
+}
+
+// text is a string, null where it is empty.
+func text(s string) kv.Value {
+	if s == "" {
+		return kv.Value{}
+	}
+	return kv.StringValue(s)
+}
+
+func columnNames(columns []ColumnInfo) []string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// Exact prints a value of a column so that the same value is read from the text again. In a column of several kinds, a float that
+// was a single is printed as one.
+func Exact(v kv.Value, kind kv.Kind) string {
+	if v.Kind() != kv.KindFloat {
+		return v.String()
+	}
+	f, bits := v.Float(), 64
+	if kind == kv.KindSingle || kind == kv.KindNull && float64(float32(f)) == f {
+		bits = 32
+	}
+	if size := math.Abs(f); size >= 1e-6 && size < 1e21 || size == 0 {
+		return strconv.FormatFloat(f, 'f', -1, bits)
+	}
+	return strconv.FormatFloat(f, 'g', -1, bits)
+}

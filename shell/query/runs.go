@@ -1,0 +1,156 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+)
+
+// DefaultSeed is the seed of the statement clean where it names none. The command clean has the same, so that both come to the same
+// scores.
+const DefaultSeed = 1
+
+// clean answers clean: it scores the store anew and returns the run.
+func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
+	if err := q.writable("clean"); err != nil {
+		return nil, err
+	}
+	opt := cleaner.Options{
+		Preset:       s.preset,
+		Direction:    s.direction,
+		Diagonal:     s.diagonal,
+		Seed:         DefaultSeed,
+		Workers:      q.engine.Workers,
+		MemoryBudget: q.engine.MemoryBudget,
+		Progress:     q.engine.Progress,
+		Notice:       func(remark string) { q.remark(remark) },
+	}
+	if s.direction != kv.Both && !q.tx.Directed() {
+		return nil, fmt.Errorf("clean direction %s: the store is undirected, want one imported with --directed", s.direction)
+	}
+	if s.hops != nil {
+		var err error
+		if opt.Hops, err = q.hops(*s.hops); err != nil {
+			return nil, err
+		}
+	}
+	if s.threshold != nil {
+		var err error
+		if opt.Threshold, err = q.share(*s.threshold, "a threshold"); err != nil {
+			return nil, err
+		}
+	}
+	if s.expect != nil {
+		var err error
+		if opt.Expect, err = q.share(*s.expect, "an expected share of wrong labels"); err != nil {
+			return nil, err
+		}
+		if opt.Expect > cleaner.MostExpected {
+			return nil, &ResolveError{Pos: s.expect.pos, Msg: fmt.Sprintf(
+				"got %v for an expected share of wrong labels, want a number up to %v", opt.Expect, cleaner.MostExpected)}
+		}
+	}
+	if s.seed != nil {
+		seed, err := q.whole(*s.seed, "a seed", math.MaxInt)
+		if err != nil {
+			return nil, err
+		}
+		opt.Seed = uint64(seed)
+	}
+	run, err := cleaner.Clean(ctx, q.engine.Store, opt)
+	if err != nil {
+		return nil, wording.Advise(err)
+	}
+	return recordOf(runFields(run)), nil
+}
+
+// remark tells people at once where it can, and with the answer otherwise.
+func (q *query) remark(remark string) {
+	if q.engine.Notice != nil {
+		q.engine.Notice(remark)
+		return
+	}
+	q.notices = append(q.notices, remark)
+}
+
+// boundOf is a bound of the rate, NaN of a run that has none.
+func boundOf(run *cleaner.Run, rate float64) float64 {
+	if !run.HasInterval() {
+		return math.NaN()
+	}
+	return rate
+}
+
+// runs answers runs.
+func (q *query) runs() (*Result, error) {
+	runs, err := cleaner.Runs(q.tx)
+	if err != nil {
+		return nil, err
+	}
+	var columns []ColumnInfo
+	for _, f := range runFields(&cleaner.Run{}) {
+		columns = append(columns, ColumnInfo{Name: f.name, Kind: f.kind})
+	}
+	var rows [][]kv.Value
+	for _, run := range runs {
+		var values []kv.Value
+		for _, f := range runFields(run) {
+			values = append(values, f.value)
+		}
+		rows = append(rows, values)
+	}
+	return NewTable(columns, rows), nil
+}
+
+// runFields are what is said of a run.
+func runFields(run *cleaner.Run) []field {
+	return []field{
+		{"run", kv.KindInt, kv.IntValue(run.ID)},
+		{"started", kv.KindString, kv.StringValue(run.Started.UTC().Format(time.RFC3339))},
+		{"seconds", kv.KindFloat, kv.FloatValue(run.Seconds)},
+		{"preset", kv.KindString, kv.StringValue(string(run.Preset))},
+		{"hops", kv.KindInt, kv.IntValue(int64(run.Hops))},
+		{"direction", kv.KindString, kv.StringValue(run.Direction.String())},
+		{"seed", kv.KindInt, kv.IntValue(int64(run.Seed))},
+		{"threshold", kv.KindFloat, kv.FloatValue(run.Threshold)},
+		{"predictions", kv.KindString, text(run.PredictionSource)},
+		{"scored", kv.KindInt, kv.IntValue(run.Scored)},
+		{"suspects", kv.KindInt, kv.IntValue(run.Suspects)},
+		{"mislabel_rate", kv.KindFloat, number(run.MislabelRate)},
+		{"rate_low", kv.KindFloat, number(boundOf(run, run.RateLow))},
+		{"rate_high", kv.KindFloat, number(boundOf(run, run.RateHigh))},
+		{"grey", kv.KindInt, kv.IntValue(run.Grey)},
+		{"rescored", kv.KindInt, runNumber(run.Rescored)},
+	}
+}
+
+// rescore answers rescore.
+func (q *query) rescore(ctx context.Context) (*Result, error) {
+	if err := q.writable("rescore"); err != nil {
+		return nil, err
+	}
+	done, err := cleaner.Rescore(ctx, q.engine.Store)
+	if err != nil {
+		return nil, wording.AdviseRescore(err)
+	}
+	q.notices = append(q.notices, wording.Rescored(done))
+	return recordOf(append([]field{
+		{"right", kv.KindInt, kv.IntValue(done.Right)},
+		{"wrong", kv.KindInt, kv.IntValue(done.Wrong)},
+	}, runFields(done.Run)...)), nil
+}
+
+// LastRun returns the run that the scores of a store come from. Before the first run the error is ErrNotCleaned.
+func LastRun(tx *kv.Tx) (*cleaner.Run, error) {
+	run, err := cleaner.LastRun(tx)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil, ErrNotCleaned
+	}
+	return run, err
+}

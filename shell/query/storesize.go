@@ -1,0 +1,142 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+)
+
+// stats answers stats.
+func (q *query) stats(ctx context.Context) (*Result, error) {
+	labels, err := index.NewPlan(q.tx, index.Query{Where: index.Not{Term: index.IsNull{Property: "label"}}, Limit: -1})
+	if err != nil {
+		return nil, err
+	}
+	labelled, err := labels.Count(ctx)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := cleaner.Runs(q.tx)
+	if err != nil {
+		return nil, err
+	}
+	bytes, err := DiskBytes(q.engine.Store.Dir())
+	if err != nil {
+		return nil, err
+	}
+	predictions, lost, err := q.predictions()
+	if err != nil {
+		return nil, err
+	}
+	left, err := q.mislabelsLeft(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
+	var columns, indexed []string
+	for _, c := range q.tx.Columns() {
+		columns = append(columns, c.Name)
+		if c.Indexed {
+			indexed = append(indexed, c.Name)
+		}
+	}
+	return recordOf(slices.Concat([]field{
+		{"store", kv.KindString, kv.StringValue(q.engine.Store.Dir())},
+		{"nodes", kv.KindInt, kv.IntValue(int64(q.tx.NumNodes()))},
+		{"edges", kv.KindInt, kv.IntValue(q.tx.NumEdges())},
+		{"directed", kv.KindBool, kv.BoolValue(q.tx.Directed())},
+		{"weighted", kv.KindBool, kv.BoolValue(q.tx.Weighted())},
+		{"labelled", kv.KindInt, kv.IntValue(labelled)},
+		{"classes", kv.KindInt, kv.IntValue(int64(len(q.tx.Classes())))},
+		{"columns", kv.KindString, kv.StringValue(joinNames(columns))},
+		{"indexes", kv.KindString, kv.StringValue(joinNames(indexed))},
+		{"matrices", kv.KindString, kv.StringValue(joinNames(q.tx.Matrices()))},
+		{"predictions", kv.KindString, predictions},
+		{"predictions_loss_mean", kv.KindFloat, lost[0]},
+		{"predictions_loss_most", kv.KindFloat, lost[1]},
+		{"runs", kv.KindInt, kv.IntValue(int64(len(runs)))},
+	}, left, []field{
+		{"disk_bytes", kv.KindInt, kv.IntValue(bytes)},
+	})), nil
+}
+
+// mislabelsLeft says what the last run believes of the labels, and how many wrong ones are still to be found among those
+// that nobody has decided on; null without a run, or where its scores are no chances.
+func (q *query) mislabelsLeft(ctx context.Context, runs []*cleaner.Run) ([]field, error) {
+	fields := []field{
+		{"mislabel_rate", kv.KindFloat, kv.Value{}}, {"rate_low", kv.KindFloat, kv.Value{}}, {"rate_high", kv.KindFloat, kv.Value{}},
+		{"grey", kv.KindInt, kv.Value{}},
+		{"mislabels_left", kv.KindFloat, kv.Value{}}, {"left_low", kv.KindFloat, kv.Value{}}, {"left_high", kv.KindFloat, kv.Value{}},
+	}
+	if len(runs) == 0 {
+		return fields, nil
+	}
+	run := runs[len(runs)-1]
+	if fields[0].value = number(run.MislabelRate); !run.HasInterval() {
+		return fields, nil
+	}
+	left, err := cleaner.CountRemaining(ctx, q.tx)
+	if err != nil {
+		return nil, err
+	}
+	for i, x := range []float64{run.RateLow, run.RateHigh} {
+		fields[1+i].value = kv.FloatValue(x)
+	}
+	fields[3].value = kv.IntValue(run.Grey)
+	for i, x := range []float64{left.Expected, left.Low, left.High} {
+		fields[4+i].value = kv.FloatValue(math.Round(10*x) / 10)
+	}
+	return fields, nil
+}
+
+// predictions says how the predictions are stored, and what of a row's probability that moved when they were, on average
+// and at most; null without predictions.
+func (q *query) predictions() (encoding kv.Value, lost [2]kv.Value, err error) {
+	e, loss, err := cleaner.PredictionsEncoding(q.tx)
+	if errors.Is(err, kv.ErrNotFound) {
+		return encoding, lost, nil
+	}
+	if err != nil {
+		return encoding, lost, err
+	}
+	matrix, err := q.tx.Matrix(cleaner.PredictionsMatrix)
+	if err != nil {
+		return encoding, lost, err
+	}
+	lost = [2]kv.Value{kv.FloatValue(loss.Mean), kv.FloatValue(loss.Greatest)}
+	return kv.StringValue(wording.Encoding(e, matrix.Width())), lost, nil
+}
+
+// DiskBytes returns how many bytes the files of a store take on disk. A file that is removed meanwhile counts nothing.
+func DiskBytes(dir string) (int64, error) {
+	total := int64(0)
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return 0, err
+	}
+	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		total += allocated(info)
+		return nil
+	})
+	return total, err
+}

@@ -1,0 +1,121 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// suspectQuery says which nodes suspects finds: those of cleaner.Suspects above the threshold of the last run, with two
+// parts of that definition left out where the condition speaks of them itself: the threshold where it speaks of score, or a
+// guarantee is asked for, and that nobody has decided where it speaks of decision. Without an order the highest score
+// comes first.
+func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Query, error) {
+	run, err := LastRun(q.tx)
+	if err != nil {
+		return index.Query{}, err
+	}
+	find, err := q.query(s.clauses)
+	if err != nil {
+		return find, err
+	}
+	where := find.Where
+	if where == nil {
+		where = index.And{}
+	}
+	if s.guarantee != nil {
+		above, err := q.guaranteed(ctx, s.guarantee, run)
+		if err != nil {
+			return find, err
+		}
+		where = index.And{Terms: append(above, where)}
+	} else {
+		where = unlessSpoken(where, cleaner.ScoreColumn, cleaner.ScoreAbove(run.Threshold))
+	}
+	where = unlessSpoken(where, decide.Column, index.IsNull{Property: decide.Column})
+	find.Where = index.And{Terms: []index.Predicate{where, cleaner.Disputed(math.Inf(-1))}}
+	if find.Order == nil {
+		find.Order = []index.Order{{Property: cleaner.ScoreColumn, Descending: true}} // the highest score first
+	}
+	return find, nil
+}
+
+// hasValue is true of nodes for which a property is not null.
+func hasValue(property string) index.Predicate {
+	return index.Not{Term: index.IsNull{Property: property}}
+}
+
+// Suspects finds the nodes that the statement suspects finds with a condition, the highest score first. It returns up to limit nodes,
+// and all where limit is 0. Notices are remarks on the condition for a reader.
+func (e *Engine) Suspects(ctx context.Context, where Condition, limit int) (nodes []kv.NodeID, notices []string, err error) {
+	tx := e.Store.Begin()
+	defer tx.Close()
+	if err := tx.Err(); err != nil {
+		return nil, nil, err
+	}
+	q := &query{engine: e, resolver: newResolver(tx, nil)}
+	plan, err := q.planOf(ctx, &suspectsStatement{clauses: clauses{where: where.of}})
+	if err != nil {
+		return nil, nil, err
+	}
+	for v, err := range plan.Rows(ctx) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if nodes = append(nodes, v); len(nodes) == limit {
+			break
+		}
+	}
+	return nodes, q.remarks(), nil
+}
+
+// guaranteed turns a bound on an error rate into the condition on scores that keeps it, and remarks on
+// the threshold found.
+func (q *query) guaranteed(ctx context.Context, g *guarantee, run *cleaner.Run) ([]index.Predicate, error) {
+	alpha, err := q.share(g.alpha, "an error rate")
+	if err != nil {
+		return nil, err
+	}
+	rate, from := run.MislabelRate, fmt.Sprintf("estimated by run %d", run.ID)
+	if g.rate != nil {
+		if rate, err = q.share(*g.rate, "a mislabel rate"); err != nil {
+			return nil, err
+		}
+		from = "as given"
+	}
+	what, threshold := "false positive", cleaner.StoredFalsePositiveThreshold
+	if g.kind == "fnr" {
+		what, threshold = "false negative", cleaner.StoredFalseNegativeThreshold
+	}
+	t, err := threshold(ctx, q.tx, rate, alpha)
+	if err != nil {
+		return nil, err
+	}
+	lambda := t.Lambda
+	if math.IsInf(lambda, 0) || math.IsNaN(lambda) {
+		return nil, noThreshold(what, alpha, rate, t.MinAlpha)
+	}
+	found := fmt.Sprintf("%s rate ≤ %g: N = %d scores, p = %.4g (%s), λ = %.6g", what, alpha, t.Scored, rate, from, lambda)
+	if g.kind == "fpr" {
+		q.notices = append(q.notices, found+": score above λ")
+		return []index.Predicate{index.Compare{Property: "score", Op: index.Gt, Value: kv.FloatValue(lambda)}}, nil
+	}
+	// λ bounds 1−score among scores above ½; see FalseNegativeThreshold.
+	q.notices = append(q.notices, fmt.Sprintf("%s: score of 1−λ = %.6g or more; scores of 0.5 or less are not covered", found, 1-lambda))
+	return []index.Predicate{
+		index.Compare{Property: "score", Op: index.Gt, Value: kv.FloatValue(0.5)},
+		index.Compare{Property: "score", Op: index.Ge, Value: kv.FloatValue(1 - lambda)},
+	}, nil
+}
+
+func noThreshold(what string, alpha, rate, least float64) error {
+	// Rounded up, or asking for the number printed would fail again.
+	digits := math.Pow(10, 3-math.Floor(math.Log10(least)))
+	return fmt.Errorf("%s rate ≤ %g at p = %.4g: %w; the smallest rate that has one is %.4g",
+		what, alpha, rate, ErrNoThreshold, math.Ceil(least*digits)/digits)
+}

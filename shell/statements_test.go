@@ -1,0 +1,83 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+)
+
+// TestStatements runs testdata/statements: the command is a store of package papers, its arguments those of
+// answerData.
+func TestStatements(t *testing.T) {
+	stores := map[string]*kv.Store{
+		"cleaned": papers.Cleaned(t), "loaded": papers.Loaded(t), "numbered": papers.Numbered(t), "empty": papers.Empty(t),
+	}
+	datadriven.Walk(t, "testdata/statements", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if stores[d.Cmd] == nil {
+				d.Fatalf(t, "no store %s", d.Cmd)
+			}
+			return answerData(t, d, SessionOptions{Store: stores[d.Cmd]})
+		})
+	})
+}
+
+// TestWritingStatements runs testdata/writing: each file writes to stores of its own, one after another, with a minute
+// between two decisions.
+func TestWritingStatements(t *testing.T) {
+	datadriven.Walk(t, "testdata/writing", func(t *testing.T, path string) {
+		stores := map[string]*kv.Store{"cleaned": papers.Cleaned(t), "loaded": papers.Loaded(t), "numbered": papers.Numbered(t)}
+		clock := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if stores[d.Cmd] == nil {
+				d.Fatalf(t, "no store %s", d.Cmd)
+			}
+			return answerData(t, d, SessionOptions{Store: stores[d.Cmd], Who: "ann", now: func() time.Time {
+				clock = clock.Add(time.Minute)
+				return clock
+			}})
+		})
+	})
+}
+
+// answerData answers the statements of a test. Its arguments are a format, whether to keep going, and who confirms
+// decisions: yes, or a person who says-yes or says-no. What goes to people is printed before the data, each line behind
+// "! ".
+func answerData(t *testing.T, d *datadriven.TestData, opt SessionOptions) string {
+	var out, people bytes.Buffer
+	opt.In, opt.Out, opt.Err = strings.NewReader(d.Input), &out, &people
+	for _, arg := range d.CmdArgs {
+		switch arg.Key {
+		case "keep-going":
+			opt.KeepGoing = true
+		case "read-only":
+			opt.ReadOnly = true
+		case "yes":
+			opt.Yes = true
+		case "says-yes", "says-no":
+			opt.Confirm = func(_ context.Context, question string) (bool, error) {
+				people.WriteString(question + "\n")
+				return arg.Key == "says-yes", nil
+			}
+		default:
+			if err := opt.Format.UnmarshalText([]byte(arg.Key)); err != nil {
+				d.Fatalf(t, "%v", err)
+			}
+		}
+	}
+	if err := Run(t.Context(), opt); err != nil {
+		people.WriteString("error: " + err.Error() + "\n")
+	}
+	var printed strings.Builder
+	for line := range strings.Lines(people.String()) {
+		printed.WriteString("! " + line)
+	}
+	return strings.ReplaceAll(printed.String()+out.String(), opt.Store.Dir(), "DIR")
+}
