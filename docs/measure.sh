@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Imports, cleans and queries the data sets of $GRAPHCLEANER_DATA (a folder NAME/csv each, with nodes.csv, edges.csv and, where there are
-# some, features.npz and split.csv) and prints the table of the README. Run it from the root of the repository.
+# some, features.npz and split.csv) and prints the table of docs/speed.md. Run it from the root of the repository.
 set -euo pipefail
 : "${GRAPHCLEANER_DATA:?set it to the folder of the data sets}"
 

@@ -1,4 +1,4 @@
-// Command embed keeps two communities of papers in a store, cleans it, and prints the suspects.
+// Command embed loads two communities of papers into a store, cleans it, and prints the suspects.
 package main
 
 import (
@@ -14,31 +14,59 @@ import (
 )
 
 func main() {
-	ctx, dir, fields := context.Background(), os.Args[1], []string{"databases", "graphics"}
-	load := must(kv.NewLoader(dir, kv.LoadOptions{})) // the bulk loader, for whole graphs
-	for i := range 300 {
-		check(load.AddNode(kv.Node{ID: fmt.Sprint("p", i), Label: fields[i%2]}))
-	}
-	for i := range 600 { // papers cite their own field
-		check(load.AddEdge(fmt.Sprint("p", i%300), fmt.Sprint("p", (i+2+i/300*4)%300), int64(i)))
-	}
-	must(load.Commit(ctx, nil))
+	ctx, dir := context.Background(), os.Args[1]
+	load(ctx, dir)
 	store := must(index.Open(dir, kv.Options{}))
 	defer store.Close()
-	check(store.Update(func(tx *kv.Tx) error { // a transaction, for what changes later
-		late := must(tx.AddNode(kv.Node{ID: "late", Label: "graphics"})) // a wrong label
-		check(tx.AddEdge(late, must(tx.Node("p8"))))
-		for v, err := range tx.InFileOrder() { // the predictions of your classifier
-			p := 0.9 - 0.8*float64(must(tx.Position(v))%2)
-			check(cleaner.SetPredictions(tx, must(v, err), []float64{p, 1 - p}))
-		}
-		return nil
-	}))
-	must(cleaner.Clean(ctx, store, cleaner.Options{Seed: 1, Progress: func(stage string, done, total int64) { log.Print(stage, " ", done, "/", total) }}))
+	check(store.Update(change))
+	must(cleaner.Clean(ctx, store, cleaner.Options{Seed: 1, Progress: report}))
 	for row, err := range must(query.Query(ctx, store, "suspects")).Rows() {
 		fmt.Println(must(row, err).Text("id"), row.Text("label"), "should be", row.Text("suggested"))
 	}
 }
+
+// load writes a whole graph with the bulk loader.
+func load(ctx context.Context, dir string) {
+	loader := must(kv.NewLoader(dir, kv.LoadOptions{}))
+	for i := range 300 {
+		check(loader.AddNode(kv.Node{ID: fmt.Sprint("p", i), Label: []string{"databases", "graphics"}[i%2]}))
+	}
+	for i := range 600 { // papers cite their own field
+		check(loader.AddEdge(fmt.Sprint("p", i%300), fmt.Sprint("p", (i+2+i/300*4)%300), int64(i)))
+	}
+	must(loader.Commit(ctx, nil))
+}
+
+// change is one transaction: all of it is on disk afterwards, or nothing.
+func change(tx *kv.Tx) error {
+	late, err := tx.AddNode(kv.Node{ID: "late", Label: "graphics"}) // a wrong label
+	if err != nil {
+		return err
+	}
+	cited, err := tx.Node("p8")
+	if err != nil {
+		return err
+	}
+	if err := tx.AddEdge(late, cited); err != nil {
+		return err
+	}
+	for v, err := range tx.InFileOrder() { // the predictions of your classifier
+		if err != nil {
+			return err
+		}
+		position, err := tx.Position(v)
+		if err != nil {
+			return err
+		}
+		p := 0.9 - 0.8*float64(position%2)
+		if err := cleaner.SetPredictions(tx, v, []float64{p, 1 - p}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func report(stage string, done, total int64) { log.Print(stage, " ", done, "/", total) }
 
 func must[T any](value T, err error) T { check(err); return value }
 

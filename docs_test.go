@@ -1,0 +1,50 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	docLink = regexp.MustCompile(`\]\(([^)\s#]+)(?:#[^)]*)?\)`)
+	docPath = regexp.MustCompile("`((?:kv|index|ops|cleaner|shell|internal|docs|interop|\\.ci)/[\\w./*-]+)`")
+	docCode = regexp.MustCompile("(?s)```.*?```")
+)
+
+// TestDocsNameWhatIsThere holds that every link and every path of the repository in the documentation leads somewhere.
+// Names in capitals, as in shell/NAME.go, stand for any.
+func TestDocsNameWhatIsThere(t *testing.T) {
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(pages, "README.md", "CONTRIBUTING.md", "docs/durability/README.md") {
+		if page == filepath.Join("docs", "faults.md") {
+			continue // of files as they were
+		}
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		prose := docCode.ReplaceAllString(string(text), "")
+		var paths []string
+		for _, link := range docLink.FindAllStringSubmatch(prose, -1) {
+			if !strings.Contains(link[1], "://") {
+				paths = append(paths, filepath.Join(filepath.Dir(page), link[1]))
+			}
+		}
+		for _, path := range docPath.FindAllStringSubmatch(prose, -1) {
+			if !strings.Contains(path[1], "NAME") {
+				paths = append(paths, path[1])
+			}
+		}
+		for _, path := range paths {
+			if found, err := filepath.Glob(path); err != nil || len(found) == 0 {
+				t.Errorf("%s: there is no %s (%v)", page, path, err)
+			}
+		}
+	}
+}
