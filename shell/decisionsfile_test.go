@@ -405,7 +405,7 @@ func TestAdoptDecisionsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("x", decide.MaxWho+1)
-	if _, err := adoptDecisions(t.Context(), store, path, long, 1<<20, &streams{err: new(bytes.Buffer)}, lossTaken); !errors.Is(err, cleaner.ErrOptions) {
+	if _, err := adoptDecisions(t.Context(), store, path, long, 1<<20, &streams{err: new(bytes.Buffer)}, lossTaken); !errors.Is(err, decide.ErrOptions) {
 		t.Errorf("who is too long: got error %v, want ErrOptions", err)
 	}
 	if got := labelsNow(t, store); got != nil {
