@@ -89,14 +89,14 @@
 // predictions, equals told apart as for the suggestion, and of the rest the one that most neighbours are given.
 //
 // Nothing in labels, graph and predictions tells labels that are wrong where everybody would doubt from labels that are
-// hard to tell. So the scores are calibrated (Run.Model.Calibration): p is the mean over two hypotheses, and the log-odds of all
-// scores move so that p is their mean; their order stays. τ is the threshold with the greatest expected F1, unless
-// Options.Threshold sets it. The run says between what rates p lies, and how many labels are in the grey zone. What
+// hard to tell. So the scores are calibrated (Run.Model.Calibration): p is the mean over two hypotheses of how labels went
+// wrong, three as soon as somebody has decided. The log-odds of all scores move so that p is their mean; their order stays.
+// τ is the threshold with the greatest expected F1, unless Options.Threshold sets it. The run says between what rates p lies, and how many labels are in the grey zone. What
 // settles it is what people know: Options.Expect, or decisions. A Clean takes labels that were decided on for the truth,
 // and Rescore calibrates the scores of the last run anew by the decisions since.
 //
-// Evaluate measures how well all this finds mislabels that are known, of any of [NoiseKinds]. It works best where neighbours mostly have the same
-// label: [Statistics] measures whether they have.
+// Evaluate measures how well all this finds mislabels that are known, of any of [NoiseKinds]. It works best where neighbours
+// mostly have the same label: [Statistics] measures whether they have.
 //
 // # Thresholds with guarantees
 //
