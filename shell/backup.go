@@ -22,16 +22,16 @@ const backupMode fs.FileMode = 0o600
 // backupCommand writes a backup.
 type backupCommand struct {
 	DB    string `arg:"" name:"DB" help:"Directory of the store."`
-	File  string `arg:"" file:"write" name:"FILE" help:"File to write, which must not be there, or - for standard output."`
-	Since string `file:"read" placeholder:"FILE" help:"The last backup of the store: only what has changed since it is written."`
+	File  string `arg:"" file:"write" name:"FILE" help:"File to write, which must not exist, or - for standard output."`
+	Since string `file:"read" placeholder:"FILE" help:"The last backup of the store: write only the changes since then."`
 	resources
 }
 
 func (*backupCommand) Help() string {
-	return `One file, compressed, with a checksum over every part and over the whole. It is written under another name until it is complete. With --since ` +
-		`it holds what has changed since that backup, which is read and verified; restore then wants both, in order, and so on for each that follows.
+	return `One file, compressed, with a checksum over every part and over the whole. The file has another name until it is complete. --since FILE writes only the ` +
+		`changes since that backup, and checks it. restore then needs all files, in order.
 
-The directory work in a store, with what jobs have finished, is no part of it. Each record that is written is compared with its checksum: a damaged one is refused.
+The finished stages of jobs (directory work) are left out. A damaged record ends the backup.
 
     graphcleaner backup my.graph monday.backup
     graphcleaner backup my.graph tuesday.backup --since monday.backup
@@ -93,14 +93,14 @@ func namedBackup(err error, files []string) error {
 
 // restoreCommand makes a store of backups.
 type restoreCommand struct {
-	Paths  []string `arg:"" name:"FILE… DB" help:"A full backup and those that follow it, in order, or - for one on standard input; last the directory of the new store."`
-	Verify bool     `help:"Read the files, of which all arguments are names, as they would be restored, and make no store."`
+	Paths  []string `arg:"" name:"FILE… DB" help:"A full backup, then its later backups in order (- is standard input), then the directory of the new store."`
+	Verify bool     `help:"Only check the files, as a restore would read them. All arguments are files."`
 	resources
 }
 
 func (*restoreCommand) Help() string {
-	return `The store is made beside DB and renamed when it is complete, so that nothing half made is left whatever happens: a restore that is interrupted or ` +
-		`killed is run again. DB must not be there. Every part of every file is compared with its checksum, and every record with its own.
+	return `The store is made beside DB and renamed when it is complete. So nothing half made is left. Run an interrupted or killed restore again. DB must not exist. ` +
+		`Every part of every file is compared with its checksum, and every record with its own.
 
     graphcleaner restore monday.backup my.graph
     graphcleaner restore monday.backup tuesday.backup my.graph
@@ -182,8 +182,8 @@ type migrateCommand struct {
 }
 
 func (*migrateCommand) Help() string {
-	return `A store of an older format cannot be opened before. Each step is one transaction: a migration that is killed leaves the store as it was or as it then is, ` +
-		`and is run again. There is no way back: make a copy of the directory first if you want to use an older graphcleaner again.
+	return `A store of an older format must be migrated before use. Each step is one transaction. A killed migration leaves a whole store: run it again. There is no ` +
+		`way back. Copy the directory first if you want to return to an older version.
 
     graphcleaner migrate my.graph`
 }

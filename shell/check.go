@@ -20,31 +20,30 @@ import (
 // checkCommand verifies a store, and repairs it where it is asked to.
 type checkCommand struct {
 	DB     string `arg:"" name:"DB" help:"Directory of the store."`
-	Repair bool   `help:"Make again what can be, and take out the rest, where there is a problem."`
+	Repair bool   `help:"Repair a store that has problems."`
 	Undo   bool   `help:"With --repair: put back the files that the store had before its last repair."`
-	Report string `file:"write" placeholder:"FILE" help:"Of --repair: what was done, one JSON object a line; - for standard output."`
+	Report string `file:"write" placeholder:"FILE" help:"With --repair: write every repair as a line of JSON; - for standard output."`
 	Yes    bool   `short:"y" help:"Answer the confirmation."`
 	resources
 }
 
 func (*checkCommand) Help() string {
-	return `Reads every record, compares its checksum, and checks what must agree between records: the edges of both their ends, the dictionary in ` +
-		`both directions, every index with its column, the history with the labels, and the runs. It changes nothing, and fails when it ` +
-		`finds a problem.
+	return `Reads every record and compares its checksum. It also compares records that must agree: edges from both ends, the dictionary in both directions, indexes ` +
+		`and columns, history and labels, and the runs. It changes nothing, and fails if it finds a problem.
 
     graphcleaner check my.graph
 
-With --repair a store that has problems is repaired, once you have confirmed it. A block of which one byte is wrong is put right; indexes, degrees, ` +
-		`lists of neighbours, the dictionary and counts are made again from what they derive from; a value that cannot be read becomes null, and so do the scores of a run that is lost. ` +
-		`The last line says what is lost for good. The exit code is 0 where the store has no problems afterwards, also where something is lost. ` +
-		`A repair that fails or is killed changes nothing; run it again. Where you have a backup, that is the better way.
+--repair repairs a damaged store, after a confirmation. A block with one wrong byte is corrected. Indexes, degrees, neighbour lists, the dictionary and ` +
+		`counts are computed again from their sources. A value that cannot be read becomes null. So do the scores of a lost run. The last line lists what is lost for good. ` +
+		`The exit code is 0 if the store has no problems afterwards, even after a loss. A repair that fails or is killed changes nothing; run it again. A backup is ` +
+		`better, if you have one.
 
     graphcleaner check my.graph --repair --report repair.jsonl
 
 The repair works on a copy, so it needs as much room on the disk as the store takes. It keeps the files that the store had, with a report, in ` +
-		`the directory quarantine of the store. Delete that directory to free its room; then the repair cannot be undone. With --undo ` +
-		`these files are put back, byte for byte. Where the store was written to since, the confirmation says how many commits it no longer has then; ` +
-		`the directory quarantine/N/repaired of the store keeps them, as a store of its own. To keep the decisions among them, export them first, and import them afterwards.
+		`the directory quarantine of the store. Delete that directory to free its room; then the repair cannot be undone. --undo ` +
+		`puts these files back, byte for byte. If the store was written to after the repair, --undo removes these commits. The confirmation counts them. ` +
+		`The directory quarantine/N/repaired of the store keeps them, as a store of its own. To keep their decisions, export the decisions first and import them afterwards.
 
     graphcleaner check my.graph --repair --undo`
 }

@@ -15,19 +15,19 @@ type cleanCommand struct {
 	DB string `arg:"" name:"DB" help:"Directory of the store."`
 	detection
 	orientation
-	Seed     uint64 `default:"${seed}" help:"Seed: the same one gives the same scores, at any --memory and --threads."`
-	Diagonal string `enum:"exact,sampled" default:"exact" help:"How closed walks are counted: exact, or sampled where that takes too long; standard errors are then kept. Sampled goes up to 4 hops, and neither with weights nor with a --direction."`
-	Preset   string `enum:"default,paper" default:"default" help:"default: scores are chances, with a threshold that follows from the estimated mislabel rate; paper: GraphCleaner as published."`
-	Stats    string `file:"write" placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
+	Seed     uint64 `default:"${seed}" help:"The same seed gives the same scores, at any --memory and --threads."`
+	Diagonal string `enum:"exact,sampled" default:"exact" help:"Count closed walks exactly, or sample them if that takes too long: exact or sampled. Sampling stores standard errors. It allows up to 4 hops, no weights and no --direction."`
+	Preset   string `enum:"default,paper" default:"default" help:"default: scores are chances, and the threshold follows from the estimated mislabel rate. paper: GraphCleaner as published."`
+	Stats    string `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of each stage and the peak memory."`
 	Report   string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: scores, transition matrix, top suspects."`
 	resources
 }
 
 // detection are the flags of commands that look for mislabels.
 type detection struct {
-	Hops      int      `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Without it: 3."`
-	Threshold *float64 `placeholder:"T" help:"Score above which a node is a suspect. Without it the one with the greatest expected F1, which follows from the estimated mislabel rate; with preset paper 0.97."`
-	Expect    *float64 `placeholder:"R" help:"Share of the labels that you believe to be wrong, such as 0.1, in place of the estimate, as they were before anybody decided: labels that are wrong where everybody would doubt look like labels that are hard to tell."`
+	Hops      int      `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Default: 3."`
+	Threshold *float64 `placeholder:"T" help:"Score above which a node is a suspect. Default: the threshold with the greatest expected F1, which follows from the estimated mislabel rate; 0.97 with preset paper."`
+	Expect    *float64 `placeholder:"R" help:"Share of labels that you believe to be wrong, before any decision, such as 0.1. It replaces the estimate, which cannot tell wrong labels from hard cases."`
 }
 
 func (d *detection) check() error {
@@ -65,11 +65,11 @@ func checkHops(hops int) error {
 }
 
 func (*cleanCommand) Help() string {
-	return `Learns from the nodes that the base classifier was not trained on how predictions and labels around a node tell its class, and how many labels ` +
-		`are wrong, and scores every labelled node with the chance that its label is. Scores, suggested labels and confidence are written into the store, all at once; labels ` +
-		`are never changed. Where the store has no predictions, predict runs first.
+	return `Learns how the predictions and labels around a node tell its class, and how many labels are wrong. It learns from nodes that the base classifier was not ` +
+		`trained on. Then every labelled node gets a score: the chance that its label is wrong. The store gets scores, suggested labels and confidence, all at once. ` +
+		`Labels never change. If the store has no predictions, predict runs first.
 
-A run that was interrupted or killed goes on where it was when it is given again with the same flags on the same store, at any --memory and --threads.
+Run an interrupted or killed clean again with the same flags on the same store, and it continues. --memory and --threads may differ.
 
     graphcleaner clean my.graph
     graphcleaner clean my.graph --hops 2 --memory 2GiB --threads 2 --seed 7

@@ -40,28 +40,28 @@ type commandLine struct {
 	Version kong.VersionFlag `help:"Print the version."`
 
 	Demo     demoCommand     `cmd:"" help:"Do the whole job on a generated graph with planted mislabels."`
-	Import   importCommand   `cmd:"" help:"Load a graph from files into a new store, or predictions or decisions into one that is there."`
+	Import   importCommand   `cmd:"" help:"Load a graph into a new store, or predictions or decisions into an existing one."`
 	Predict  predictCommand  `cmd:"" help:"Train the built-in base classifier and write its predictions."`
-	Estimate estimateCommand `cmd:"" help:"Say what import and clean would take, before they run."`
+	Estimate estimateCommand `cmd:"" help:"Estimate time, memory and disk of import and clean before they run."`
 	Clean    cleanCommand    `cmd:"" help:"Score every labelled node and suggest labels."`
-	Rescore  rescoreCommand  `cmd:"" help:"Bring rate, scores and threshold in line with the decisions since the last clean."`
+	Rescore  rescoreCommand  `cmd:"" help:"Update mislabel rate, scores and threshold after decisions."`
 	Shell    shellCommand    `cmd:"" help:"Ask a store: suspects, nodes, explanations."`
 	Review   reviewCommand   `cmd:"" help:"Decide about one suspect after another, each with its evidence."`
-	Gate     gateCommand     `cmd:"" help:"Fail where there are more suspects than allowed, or other ones than before."`
+	Gate     gateCommand     `cmd:"" help:"Fail if there are too many suspects, or new ones."`
 	Eval     evalCommand     `cmd:"" help:"Measure how well injected mislabels are found."`
 	Export   exportCommand   `cmd:"" help:"Write scores, suspects, labels, decisions, predictions, features or the transition matrix to a file."`
-	Stats    statsCommand    `cmd:"" help:"Print the size of a store and what it holds."`
+	Stats    statsCommand    `cmd:"" help:"Print the size and the contents of a store."`
 	Check    checkCommand    `cmd:"" help:"Verify every record of a store."`
-	Backup   backupCommand   `cmd:"" help:"Write a store, or what has changed in it since the last backup, to one file."`
-	Restore  restoreCommand  `cmd:"" help:"Make a store of a backup and those that follow it."`
-	Migrate  migrateCommand  `cmd:"" help:"Bring a store of an older graphcleaner to the format of this one."`
-	Compact  compactCommand  `cmd:"" help:"Fold later changes into the blocks of a store."`
+	Backup   backupCommand   `cmd:"" help:"Write a store, or its changes since the last backup, to one file."`
+	Restore  restoreCommand  `cmd:"" help:"Make a store from a full backup and its later ones."`
+	Migrate  migrateCommand  `cmd:"" help:"Convert a store of an older version to the current format."`
+	Compact  compactCommand  `cmd:"" help:"Merge later changes into the store and free their room."`
 }
 
 const description = `Finds and corrects mislabelled nodes in graphs that do not fit in memory.
 
-A team's way: import the graph, its labels and its classifier's predictions (without any, a built-in classifier is ` +
-	`trained), clean it, and ask for the suspects. New here? Begin with the demo; it takes less than a minute.
+Import your graph with its labels. Import the predictions of your classifier too, or let clean train the built-in ` +
+	`one. Then clean the graph and ask for the suspects. New here? Begin with the demo; it takes less than a minute.
 
     %[1]s demo
     %[1]s import my.graph --nodes nodes.csv --edges edges.csv
@@ -255,8 +255,8 @@ func unreported(err error, format string, args ...any) error {
 
 // resources are the flags of commands that compute.
 type resources struct {
-	Memory  byteSize `placeholder:"SIZE" help:"Most memory to hold, such as 512MiB or 2GiB. Without it: a quarter of the machine's."`
-	Threads int      `default:"${threads}" placeholder:"N" help:"Processors to use. Without it: all. Results do not depend on it."`
+	Memory  byteSize `placeholder:"SIZE" help:"Memory limit, such as 512MiB or 2GiB. Default: a quarter of the machine's memory."`
+	Threads int      `default:"${threads}" placeholder:"N" help:"Processors to use. Default: all. Results are the same with any number."`
 }
 
 // apply completes the flags and holds the garbage collector to them.

@@ -17,14 +17,14 @@ import (
 
 // demoCommand does the whole job on a made-up graph.
 type demoCommand struct {
-	Dir  string `default:"demo.graph" placeholder:"DIR" help:"Directory of the store; the files lie beside it, in DIR.files."`
+	Dir  string `default:"demo.graph" placeholder:"DIR" help:"Directory of the store. The files lie beside it, in DIR.files."`
 	Seed uint64 `default:"${seed}" help:"Seed of the graph and of the cleaning."`
 	resources
 }
 
 func (*demoCommand) Help() string {
-	return `Makes up a graph of a few thousand papers that cite each other, some of them filed under a wrong field, imports it, cleans it, prints the first ` +
-		`suspects and how many of the planted mislabels were found, and leaves the store to try things on. An earlier demo in the same place is replaced.
+	return `Makes up a graph of a few thousand papers that cite each other. Some papers have a wrong field. The demo imports and cleans the graph. It prints the ` +
+		`first suspects, and how many of the planted mislabels were found. The store stays for you to try. An earlier demo in the same place is replaced.
 
     graphcleaner demo
     graphcleaner demo --dir /tmp/papers.graph --seed 7`

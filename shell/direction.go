@@ -6,7 +6,7 @@ import (
 
 // orientation is the flag of commands that walk the graph.
 type orientation struct {
-	Direction kv.Direction `default:"both" placeholder:"WAY" help:"Of a directed graph, what a node gathers from: out, those its edges lead to; in, those whose edges lead to it; both. Without it: both."`
+	Direction kv.Direction `default:"both" placeholder:"WAY" help:"For a directed graph, the neighbours that count. out: the nodes that its edges lead to. in: the nodes whose edges lead to it. both: all of them. Default: both."`
 }
 
 // checkDirection refuses a direction of a store that has none.

@@ -24,15 +24,15 @@ type estimateCommand struct {
 	DB          string `arg:"" optional:"" name:"DB" help:"Directory of the store. Without it: --nodes and --edges."`
 	Nodes       string `file:"read" placeholder:"FILE|N" help:"Nodes: a file, or their number."`
 	Edges       string `file:"read" placeholder:"FILE|M" help:"Edges: a file, or their number."`
-	Directed    bool   `help:"Edges have a direction, as of import."`
+	Directed    bool   `help:"Edges have a direction, as for import."`
 	Features    string `file:"read" placeholder:"FILE|D" help:"Features that the base classifier learns from: a file, or the number of their columns."`
 	Predictions string `file:"read" placeholder:"FILE|C" help:"Predictions: a file, or the number of their columns. Without them a base classifier is trained."`
-	Splits      string `file:"read" placeholder:"FILE" help:"Splits, as of import."`
-	Classes     int    `placeholder:"C" help:"Classes. Without it: those of the predictions, or of the labels in the file."`
-	IDs         string `name:"ids" enum:"integer,text," default:"" placeholder:"KIND" help:"integer or text. Without it: as in the file, else integer."`
-	Hops        int    `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Without it: 3."`
-	Diagonal    string `enum:"exact,sampled" default:"exact" help:"exact or sampled, as of clean."`
-	Preset      string `enum:"default,paper" default:"default" help:"paper or default, as of clean."`
+	Splits      string `file:"read" placeholder:"FILE" help:"Splits, as for import."`
+	Classes     int    `placeholder:"C" help:"Number of classes. Default: those of the predictions, or of the labels in the file."`
+	IDs         string `name:"ids" enum:"integer,text," default:"" placeholder:"KIND" help:"integer or text. Default: as in the file, else integer."`
+	Hops        int    `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Default: 3."`
+	Diagonal    string `enum:"exact,sampled" default:"exact" help:"exact or sampled, as for clean."`
+	Preset      string `enum:"default,paper" default:"default" help:"paper or default, as for clean."`
 	Format      string `enum:"table,json" default:"table" help:"table or json."`
 	predictionEncoding
 	orientation
@@ -40,12 +40,12 @@ type estimateCommand struct {
 }
 
 func (*estimateCommand) Help() string {
-	return `Says, without doing it, what clean of a store would take, or import and clean of files or of so many nodes and edges: stages and their ` +
-		`seconds, memory, disk, how the memory is divided, and whether it fits --memory. Seconds come from two miniatures of the graph, one smaller than ` +
-		`the other, that are imported and cleaned on this machine, which takes a few seconds and leaves nothing.
+	return `Estimates the cost of clean for a store, or of import and clean for files or for a number of nodes and edges: the stages and their seconds, memory, disk, ` +
+		`the division of the memory, and whether --memory is enough. Seconds come from two miniatures of the graph, one smaller than the other. They are ` +
+		`imported and cleaned on this machine, and then removed.
 
-Of a store the degrees are walked. Files are not read as a whole: rows from all over them are. Where only numbers are given, degrees are taken to follow a power law. ` +
-		`How long a base classifier is trained shows only then: a typical time is counted, and the least and the most are said.
+For a store, all degrees are read. For files, sample rows are read. For numbers, degrees are assumed to follow a power law. The length of training is not ` +
+		`known beforehand: a typical time counts, and the least and the most are printed.
 
     graphcleaner estimate my.graph --memory 2GiB
     graphcleaner estimate --nodes nodes.csv --edges edges.csv --predictions softmax.npy --memory 512MiB

@@ -19,21 +19,21 @@ import (
 type evalCommand struct {
 	DB string `arg:"" optional:"" name:"DB" help:"Directory of the store; or give --nodes and --edges."`
 	inputFiles
-	Noise             string   `default:"sym:0.1" file:"read" placeholder:"NOISE" help:"KIND:RATE, with one of ${noises}; matrix:FILE, a transition matrix as export transition writes it; or file:FILE with id, label: the noisy label of every node."`
-	Repeats           *int     `placeholder:"N" help:"Times that noise and split are drawn. Without it: 5."`
-	ModelSeeds        int      `default:"1" placeholder:"N" help:"Times that the base classifier is trained on each of them."`
+	Noise             string   `default:"sym:0.1" file:"read" placeholder:"NOISE" help:"KIND:RATE, with one of ${noises}; matrix:FILE, a transition matrix from export transition; or file:FILE with id, label: the noisy label of every node."`
+	Repeats           *int     `placeholder:"N" help:"Number of draws of noise and split. Default: 5."`
+	ModelSeeds        int      `default:"1" placeholder:"N" help:"Number of trainings of the base classifier for each draw of noise."`
 	Predictions       []string `sep:"none" file:"read" placeholder:"FILE" help:"Predictions of your own classifier, trained on the noisy labels of --noise file:FILE; a file for each seed that it was trained with."`
-	PredictionClasses []string `placeholder:"A,B" help:"Classes of the columns of .npy and .npz predictions, in their order. Without it: all, in the order of the statement classes."`
+	PredictionClasses []string `placeholder:"A,B" help:"Classes of the columns of .npy and .npz predictions, in their order. Default: all, in the order of the statement classes."`
 	Logits            bool     `help:"The predictions are logits: turn them into probabilities."`
 	Seed              uint64   `default:"${seed}" help:"Seed of the first repeat."`
-	Method            []string `sep:"none" placeholder:"NAME" help:"Method to measure; give it as often as you like, each counts once: ${methods}. Without it: default."`
-	Split             string   `placeholder:"SPLIT" help:"Drawn in every repeat: shares of training, validation and test nodes such as 0.8/0.1/0.1, or by-class:20/500/1000, so many training nodes of each class, validation and test nodes (or rest). Without it: the column split of the graph, or 0.8/0.1/0.1."`
+	Method            []string `sep:"none" placeholder:"NAME" help:"Method to measure. Repeat the flag for more; each method counts once: ${methods}. Default: default."`
+	Split             string   `placeholder:"SPLIT" help:"A split to draw in every repeat. 0.8/0.1/0.1: shares of training, validation and test nodes. by-class:20/500/1000: 20 training nodes a class, 500 validation and 1000 test nodes (or rest). Default: the column split of the graph, or 0.8/0.1/0.1."`
 	Preset            string   `enum:",default,paper" default:"" placeholder:"NAME" help:"default or paper: the same as --method of that name."`
 	detection
 	orientation
 	Format string `enum:"table,json,csv" default:"table" help:"table, json or csv."`
-	Flags  string `file:"write" placeholder:"FILE" help:"Write csv: what each method says of each test node in each repeat."`
-	Stats  string `file:"write" placeholder:"FILE" help:"Write the seconds of the base classifier and of each method, and the peak memory, as json."`
+	Flags  string `file:"write" placeholder:"FILE" help:"Write a csv file with the verdict of each method on each test node in each repeat."`
+	Stats  string `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of the base classifier and of each method, and the peak memory."`
 	Report string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: metrics, precision and recall, reliability, scores, noise, top suspects."`
 	resources
 
@@ -48,29 +48,45 @@ const defaultRepeats = 5
 const defaultSplit = "0.8/0.1/0.1"
 
 func (*evalCommand) Help() string {
-	return `Takes the labels of the graph for true, injects noise into those of all splits, trains the base classifier on the noisy labels, and scores the ` +
-		`test nodes by every method: F1 and MCC at the threshold, precision of as many top scores as there are mislabels (p_at_t; p_at_t_flagged counts ` +
-		`only those that are flagged), precision, recall, average precision, AUROC, precision of the 10, 50 and 100 top scores, and how far scores are from ` +
-		`probabilities (ece, brier). found_at is the share of the mislabels among the 1, 5 and 10% highest scores: what you find if you review so many. ` +
-		`The tables show the first six of them, the mislabel rate with what the methods estimate it to be, found_at, and the F1 over training, validation and all ` +
-		`labelled nodes, which is what clean judges. --format csv has all metrics of the test nodes; --format json has them of each split and of all labelled nodes as well ` +
-		`(by_split), and the options to repeat it with. confident-learning and dyb judge the nodes of each split by themselves. ` +
-		`The store is not changed. On a graph of your own this says what to expect of clean before you review anything.
+	return `Takes the labels of the graph for true and makes some of them wrong, in all splits. It trains the base classifier on the noisy labels. Every method then ` +
+		`scores the test nodes. The store is not changed. On a graph of your own this shows what to expect of clean, before you review anything. The main metrics are:
 
-Methods beside the presets default and paper are their competitors (confident-learning, argmax, argmin, aum, dyb, loss-mixture, label-vote, confident-vote, influence-contradiction) and paper without some of its parts ` +
-		`(labels-only, predictions-only, no-transition, hops-1 to hops-5). They all get the same noisy labels and predictions. label-vote, confident-vote and influence-contradiction look at labels and edges alone, aum and loss-mixture at the base classifier as it learns. With two repeats or more, p is ` +
-		`the p value of a paired t-test against the first method; its pairs are the draws of noise, or the seeds of the model where noise is drawn once.
+  - f1 and mcc: F1 and MCC at the threshold
+  - p_at_t: precision of the T highest scores, T being the number of mislabels
+  - p_at_t_flagged: the same, but only flagged nodes count
+  - precision, recall, average_precision and auroc
+  - p_at_10, p_at_50, p_at_100: precision of the 10, 50 and 100 highest scores
+  - ece and brier: how far scores are from probabilities
+  - found_at: the share of the mislabels that you find if you review the 1, 5 and 10% highest scores
 
-Noise KIND:RATE makes so large a share of the labels wrong, rounded to whole nodes: sym any other class; asym the next one; feature a class that the ` +
-		`features look like; topology one that the nodes around have; confidence one that a classifier takes the node for, trained on the true labels; cluster at a high rate in ` +
-		`some clusters of the features of a class, one other class in each, and nowhere else; instance by a chance of each node's own, and a class that depends on its features. feature, cluster and ` +
-		`instance want features. Wrong labels that look like their class, or like their neighbours, are the hardest to find: try them before you believe sym. A matrix gives every node a label drawn from the column of its class; a file says ` +
-		`what the noisy labels are. Nodes are split as --splits says, by --split at random in every repeat, or without both as the column split of the graph ` +
-		`has it; where it has none, by 0.8/0.1/0.1. Standard error says which it was.
+The tables show the first six metrics (f1 to recall), the true and the estimated mislabel rate, found_at, and the F1 over training, validation and all labelled nodes, ` +
+		`which is what clean judges. --format csv has all metrics of the test nodes. --format json also has them for each split and for all labelled nodes ` +
+		`(by_split), and the options to repeat it with. confident-learning and dyb judge the nodes of each split by themselves.
 
-An evaluation that was interrupted or killed goes on after its last finished repeat when it is given again to the same program with the same flags; it ` +
-		`may be given more --repeats. What was measured is kept until it is finished, in the directory graphcleaner/eval of your cache directory (XDG_CACHE_HOME). With --flags ` +
-		`or --report it begins anew.
+Methods beside the presets default and paper are competitors (confident-learning, argmax, argmin, aum, dyb, loss-mixture, label-vote, confident-vote, ` +
+		`influence-contradiction) and paper without some of its parts (labels-only, predictions-only, no-transition, hops-1 to hops-5). They all get the same noisy ` +
+		`labels and predictions. label-vote, confident-vote and influence-contradiction look at labels and edges alone, aum and loss-mixture at the base classifier ` +
+		`as it learns. With two repeats or more, p is the p value of a paired t-test against the first method. A pair is one draw of noise. If noise is drawn ` +
+		`once, a pair is one seed of the model.
+
+Noise KIND:RATE makes this share of the labels wrong, rounded to whole nodes:
+
+  - sym: any other class
+  - asym: the next class
+  - feature: a class with similar features
+  - topology: a class of the nodes around
+  - confidence: a class that a classifier predicts, trained on the true labels
+  - cluster: one other class, at a high rate, in some clusters of the features of a class and nowhere else
+  - instance: each node has its own chance, and features choose the class
+
+feature, cluster and instance need features. Wrong labels that look like their class, or like their neighbours, are the hardest to find. Try these kinds ` +
+		`before you trust results with sym. A matrix gives every node a label drawn from the column of its class. A file gives the noisy labels themselves.
+
+--splits gives the split of the nodes. --split draws one at random in every repeat. Without both, the column split of the graph counts, and without that ` +
+		`0.8/0.1/0.1. Standard error says which it was.
+
+Run an interrupted or killed evaluation again with the same program and flags, and it continues after its last finished repeat. --repeats may be larger. ` +
+		`Until the end, results are in graphcleaner/eval below your cache directory (XDG_CACHE_HOME). With --flags or --report it starts over.
 
     graphcleaner eval my.graph --noise sym:0.1 --repeats 5 --seed 1
     graphcleaner eval my.graph --noise asym:0.1 --method default --method confident-learning --format json

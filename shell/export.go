@@ -28,40 +28,49 @@ type exportCommand struct {
 	What string `arg:"" name:"WHAT" enum:"scores,suspects,labels,decisions,predictions,features,transition" help:"scores, suspects, labels, decisions, predictions, features or transition."`
 	Out  string `short:"o" required:"" file:"write" placeholder:"FILE" help:"File to write; - is standard output (csv)."`
 
-	WithoutSuspects bool `help:"Labels without those of suspects, whose rows stay."`
-	Yes             bool `help:"Leave out the labels of suspects without asking, also where a class loses all of its labels, or more than half of all go."`
-	MultiLabel      bool `help:"Labels with the suggested one of suspects beside them."`
+	WithoutSuspects bool `help:"Leave the label of suspects empty. Their rows stay."`
+	Yes             bool `help:"Answer the confirmation of --without-suspects."`
+	MultiLabel      bool `help:"Add the suggested label of suspects as a second label."`
 	suspicion
 
 	SafeCSV bool `name:"safe-csv" help:"Put an apostrophe before texts in csv and tsv that a spreadsheet would take for formulas. This changes them."`
 
-	Hops      *int          `placeholder:"K" help:"Hops of the features, 1 to 5. Without it: those of the last run, or 3."`
-	Direction *kv.Direction `placeholder:"WAY" help:"Of features of a directed graph, what a node gathers from: out, in or both, as of clean. Without it: with --hops both, else that of the last run, or both."`
+	Hops      *int          `placeholder:"K" help:"Hops of the features, 1 to 5. Default: those of the last run, or 3."`
+	Direction *kv.Direction `placeholder:"WAY" help:"For features of a directed graph, the neighbours that count: out, in or both, as for clean. Default: both with --hops, else the direction of the last run, or both."`
 	// Stats is of features; the others have no stages.
-	Stats string `file:"write" placeholder:"FILE" help:"Write the seconds of each stage of features and the peak memory as json."`
+	Stats string `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of each stage of features and the peak memory."`
 	resources
 }
 
 func (*exportCommand) Help() string {
-	return `Tables are .csv, .tsv, .json or .jsonl, matrices .npy, by the name of the file; a device or a named pipe without such a name gets ` +
-		`csv, or .npy where there is nothing else. Everything is in the order of the nodes file, except suspects: highest score first. A file is ` +
-		`complete and on disk, or not there. Texts are written as they are. A spreadsheet takes some for formulas; with --safe-csv those that begin with =, +, -, @, a ` +
-		`tab or a return, and are no numbers, begin with an apostrophe instead. The file is then for reading: what is imported from it has the apostrophes too.
+	return `The name of the file decides the format: .csv, .tsv, .json or .jsonl for tables, .npy for matrices. A device or a named pipe without such a name gets ` +
+		`csv, and features go to it as .npy. Everything is in the order of the nodes file, except suspects: highest score first. A file appears when it is ` +
+		`complete and on disk.
 
-scores: id,given_label,score,suggested_label,confidence of every node, with the label that the last run scored; ` +
-		`one that was unlabelled has neither label nor score.
-suspects: the same of the nodes above the threshold whose suggested label is not their own and that nobody has decided on.
-labels: id,label,original_label: the label as it is now, corrections included, and as it was before anybody decided. With --without-suspects the label of ` +
-		`suspects is empty, with --multi-label there is the column second_label with what is suggested for them. A node that somebody has decided on keeps its label, ` +
-		`also one that was put aside as unsure. Where a class would lose all of its labels, or more than half of all labels would go, --without-suspects asks first; ` +
-		`without a terminal to ask at it refuses, unless --yes is given.
-decisions: every decision and every undo, oldest first: seq,step,time,id,decision,from,to,who,why,run,score,undoes; import --decisions decides so again, without those undone or decided over since.
-predictions: id,CLASS,CLASS,… or, as .npy, float32 [nodes×classes]. Classes are sorted as numbers where all are numbers, else by bytes, as the ` +
-		`statement classes lists them and import takes them.
-features: the agreement features of the labels as they are now, .npy, float32 [nodes×(2·hops+1)]; rows of unlabelled nodes are NaN. ` +
-		`Diagonals are exact, also after a run that sampled them. Without --hops they are of the hops of the last run, and without --direction too along ` +
-		`its direction; standard error says which run that is.
-transition: how often a node of the column's class is given the label of the row; rows are in the order of the columns, as those of predictions.
+  - scores: id,given_label,score,suggested_label,confidence of every node
+  - suspects: the same of the nodes above the threshold whose suggested label is not their own and that nobody has decided on
+  - labels: id,label,original_label
+  - decisions: every decision and every undo, oldest first: seq,step,time,id,decision,from,to,who,why,run,score,undoes
+  - predictions: id,CLASS,CLASS,… or, as .npy, float32 [nodes×classes]
+  - features: the agreement features of the labels as they are now, .npy, float32 [nodes×(2·hops+1)]
+  - transition: the share of the column's class that is given the label of the row
+
+scores: given_label is the label that the last run scored. A node without a label then has neither label nor score.
+
+labels: label includes corrections, original_label does not. --without-suspects leaves the label of suspects empty. --multi-label adds a column ` +
+		`second_label with their suggestion. A decided node keeps its label, and so does an unsure one. If a class would lose all of its labels, or more than half ` +
+		`of all labels would go, --without-suspects asks first. Without a terminal to ask at it refuses, unless --yes is given.
+
+decisions: import --decisions makes the decisions in force again. Those that were undone, or decided over since, do not count.
+
+predictions, transition: classes are sorted as numbers if all are numbers, else by bytes. The statement classes lists them in this order, and import takes ` +
+		`it. The rows of transition have the same order as its columns.
+
+features: rows of unlabelled nodes are NaN. Diagonals are always exact, also after a run that sampled them. Hops and direction default to those of the ` +
+		`last run, which standard error names. With --hops the direction defaults to both.
+
+Texts are written as they are. A spreadsheet takes some for formulas. With --safe-csv, an apostrophe goes before texts that begin with =, +, -, @, a ` +
+		`tab or a return, and are no numbers. Use that file for reading. An import from it would keep the apostrophes.
 
     graphcleaner export my.graph suspects --out suspects.csv
     graphcleaner export my.graph features --hops 2 --direction in --out features.npy

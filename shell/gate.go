@@ -23,30 +23,32 @@ import (
 // gateCommand fails where a store has more suspects than it may have, or other ones.
 type gateCommand struct {
 	DB            string       `arg:"" name:"DB" help:"Directory of the store."`
-	Most          *int64       `xor:"most" placeholder:"N" help:"Fail where there are more than N suspects."`
-	MostShare     *float64     `xor:"most" placeholder:"R" help:"Fail where more than this share of the scored nodes are suspects, from 0 to 1."`
-	Baseline      string       `file:"read" placeholder:"FILE" help:"Fail where there are suspects that this file, of an earlier --write-baseline, does not have."`
+	Most          *int64       `xor:"most" placeholder:"N" help:"Fail if there are more than N suspects."`
+	MostShare     *float64     `xor:"most" placeholder:"R" help:"Fail if more than this share of the scored nodes are suspects, from 0 to 1."`
+	Baseline      string       `file:"read" placeholder:"FILE" help:"Fail if a suspect is not in this file. --write-baseline makes the file."`
 	WriteBaseline string       `file:"write" placeholder:"FILE" help:"Write the suspects to a file, .csv or .tsv, for --baseline."`
-	Limit         int          `default:"20" placeholder:"N" help:"Print up to N suspects that are in the way. Without it: 20."`
+	Limit         int          `default:"20" placeholder:"N" help:"Print up to N of the suspects that made it fail. Default: 20."`
 	Format        print.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl or markdown."`
 	suspicion
 	resources
 }
 
 func (*gateCommand) Help() string {
-	return `For a job that checks labels whenever they change. It ends with 0 where the store may pass, and with 3 where it may not: there are more suspects than ` +
-		`allowed, or some that a baseline does not have, or the scores are not those of the store as it is. It ends with 1 where it could not tell, as where there ` +
-		`is no such store or no such baseline, or another process holds the store.
+	return `For a job that checks labels whenever they change.
 
-A suspect scores above the threshold, has a suggested label other than its own, and nobody has decided on it. One that was put aside as unsure is no ` +
-		`suspect: the verdict says how many of those there are. The table of suspects goes to standard output, the verdict to standard error.
+  - Exit code 0: the store passes.
+  - Exit code 3: it does not, because there are too many suspects, or suspects outside the baseline, or outdated scores.
+  - Exit code 1: the gate cannot tell, for example because the store or the baseline is missing, or another process holds the store.
 
-Scores are not those of the store as it is where it was never cleaned, where predictions were written, or nodes or edges came or went since clean began, and where ` +
-		`labelled nodes that nobody has decided on have no score. Then run clean, and before it predict or import --predictions where nodes have no predictions. ` +
-		`Labels that decisions changed since are no such reason, however many: the scores stay those of the labels that clean saw. Run clean to have the new labels judged.
+A suspect scores above the threshold, has a suggested label other than its own, and nobody has decided on it. An unsure node is no suspect. The verdict ` +
+		`counts unsure nodes. The table of suspects goes to standard output, the verdict to standard error.
 
-A baseline is a table with the columns id and given_label, as --write-baseline and the export of suspects make it. A suspect that was given another label since ` +
-		`is not in it; without the column given_label it is the id alone that counts. Of scores that are not those of the store as it is no baseline is written.
+Scores are outdated in four cases: the store was never cleaned; predictions were written since clean began; nodes or edges were added or removed since then; ` +
+		`a labelled node that nobody has decided on has no score. Then run clean. If nodes have no predictions, first run predict or import --predictions. ` +
+		`Labels that decisions changed do not make scores outdated. Run clean to have the new labels judged.
+
+A baseline is a table with the columns id and given_label, as --write-baseline and the export of suspects make it. A suspect with a new label does not ` +
+		`match its old row. Without the column given_label, the id alone must match. No baseline is written from outdated scores.
 
     graphcleaner gate my.graph --most 100
     graphcleaner gate my.graph --most-share 0.02 --threshold 0.9
@@ -56,7 +58,7 @@ A baseline is a table with the columns id and given_label, as --write-baseline a
 
 // suspicion is the flag of commands that take a threshold of their own for suspects.
 type suspicion struct {
-	Threshold *float64 `placeholder:"T" help:"Score above which a node is a suspect. Without it the threshold of the last run."`
+	Threshold *float64 `placeholder:"T" help:"Score above which a node is a suspect. Default: the threshold of the last run."`
 }
 
 func (f suspicion) checkThreshold() error {

@@ -32,13 +32,13 @@ type inputFiles struct {
 	Directed bool     `help:"Edges have a direction, from src to dst."`
 	Features string   `file:"read" placeholder:"FILE" help:"Features: .npy, a scipy CSR .npz, or a table with id and a column a feature."`
 	Splits   string   `file:"read" placeholder:"FILE" help:"Splits: id, split (train, val, test or none)."`
-	Classes  []string `placeholder:"A,B" help:"Classes that there are beside those of the labels."`
+	Classes  []string `placeholder:"A,B" help:"More classes, beside those of the labels."`
 }
 
 // predictionFile is what a classifier says of a graph.
 type predictionFile struct {
 	Predictions       string   `file:"read" placeholder:"FILE" help:"Predictions of your classifier: .npy or .npz in the order of the nodes file, or a table with id and a column a class."`
-	PredictionClasses []string `placeholder:"A,B" help:"Classes of the columns of a .npy or .npz of predictions, in their order. Without it: all, in the order of the statement classes."`
+	PredictionClasses []string `placeholder:"A,B" help:"Classes of the columns of a .npy or .npz of predictions, in their order. Default: all, in the order of the statement classes."`
 	Logits            bool     `help:"The predictions are logits: turn them into probabilities."`
 	predictionEncoding
 }

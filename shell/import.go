@@ -26,42 +26,43 @@ import (
 type importCommand struct {
 	DB string `arg:"" file:"read" name:"DB" help:"Directory of the store."`
 	graphFiles
-	Decisions string `file:"read" placeholder:"FILE" help:"Decisions about labels for a store that is there: .jsonl, or a table with id and label."`
-	Replace   bool   `help:"Replace the store that is there by a new one of --nodes and --edges."`
+	Decisions string `file:"read" placeholder:"FILE" help:"Decisions about labels, for an existing store: .jsonl, or a table with id and label."`
+	Replace   bool   `help:"Replace the existing store by a new one from --nodes and --edges."`
 	Yes       bool   `short:"y" help:"Answer the confirmation."`
-	BadRows   int64  `placeholder:"N" help:"Leave out up to N bad rows of the nodes and edges files. Without it the first ends the import."`
+	BadRows   int64  `placeholder:"N" help:"Skip up to N bad rows of the nodes and edges files. Default: 0."`
 	Report    string `file:"write" placeholder:"FILE" help:"Write the bad rows as csv: file, line, value, reason."`
-	Stats     string `file:"write" placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
+	Stats     string `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of each stage and the peak memory."`
 	resources
 }
 
 func (*importCommand) Help() string {
-	return `Tables are ` + table.Extensions + `; their header names the columns. The nodes file has a column id; a column label, where an ` +
-		`empty field is an unlabelled node; a column split, if you like; and every other column becomes a property of its nodes. The edges ` +
-		`file has the columns src and dst, so named, or is an .npy of integers [m×2], which are the ids. Loops are dropped, parallel edges collapsed, and both reported. ` +
-		`Edges have no direction, unless --directed gives them one. A column weight, of numbers greater than 0, makes the graph weighted; the weights of parallel edges then add up.
+	return `Tables are ` + table.Extensions + `; their header names the columns. The nodes file has a column id. ` +
+		`The columns label and split are optional. An empty label is an unlabelled node. Every other column becomes a property. The edges ` +
+		`file has columns with the names src and dst. It may also be an .npy of integers [m×2]: the ids of both ends. Self loops are dropped and parallel edges are collapsed. ` +
+		`The import reports the number of both. Edges have no direction, unless --directed gives them one. A column weight, of numbers greater than 0, makes the graph ` +
+		`weighted; the weights of parallel edges then add up.
 
-Predictions are the class probabilities of your own classifier. A .npy or .npz file has a row a node in the order of the nodes file and a column a ` +
-		`class, in the order of the statement classes: sorted as numbers where all are numbers, else by bytes; or in that of --prediction-classes. A table ` +
-		`has the header id,CLASS,CLASS,… and any order. Where the labels say beyond doubt that the columns of a file that nobody named are in another order, ` +
-		`the import is refused and names it. An order that is given is believed.
+Predictions are the class probabilities of your own classifier. A .npy or .npz file has one row a node, in the order of the nodes file, and one column a ` +
+		`class, in the order of the statement classes: sorted as numbers if all are numbers, else by bytes. --prediction-classes gives another order. A table ` +
+		`has the header id,CLASS,CLASS,… and any order. If the labels show beyond doubt that unnamed columns have another order, the import fails and names that ` +
+		`order. An order that you give is believed.
 
-Bad rows, such as those with too few fields, an id that was there before, or an edge of a node that is not there, end the import, unless ` +
-		`--bad-rows says how many may be left out; --report lists them. Arrays in the order of the nodes file then have rows for the nodes that were kept.
+A bad row ends the import. Examples: too few fields, a repeated id, an edge to an unknown node. --bad-rows N skips up to N bad rows. --report lists them. ` +
+		`Arrays in the order of the nodes file then have rows for the remaining nodes alone.
 
-An import that is interrupted or killed goes on when it is run again, behind the last of what was complete: that the edges were read and sorted, ` +
-		`and that they were sorted by node. One that memory holds in less than 64 MiB starts over, which takes seconds.
+Run an interrupted or killed import again, and it continues after its last complete stage. The stages are: edges read and sorted; edges sorted by node. ` +
+		`An import that fits in less than 64 MiB of memory starts over, which takes seconds.
 
-Without --nodes the files are added to the store that is there, in place of earlier ones. Whatever fails, nothing half made is left.
+Without --nodes, the files go into the existing store and replace earlier ones. After a failure nothing half made is left.
 
-Decisions are those of an export, with who, when and why, or of any table or .jsonl file with the columns id and label: the label that is right, empty ` +
-		`for none. They may also name a decision (accept, reject, relabel, unlabel, unsure), who, why, time, and from, the label that it was about; of several ` +
-		`about one node the last counts, and those that an undo took back do not. Decisions that the store has, that are older than its own, or that are about another ` +
-		`label or suggestion than it has, are left out and counted, so that a file can be imported again. A row whose decision and label cannot both hold ends the import.
+Decisions come from an export, with who, when and why, or from any table or .jsonl file with the columns id and label. The label is the right one, and ` +
+		`empty means none. Optional columns are decision (accept, reject, relabel, unlabel, unsure), who, why, time, and from: the label that the decision was about. ` +
+		`The last decision about a node counts. Decisions that were undone do not count. Three kinds of decisions are skipped and counted: those that the store ` +
+		`has, those older than its own, and those about another label or suggestion. So you can import a file twice. A row whose decision contradicts its label ends the import.
 
-Ids, labels and values are taken as they are. Import says which classes differ by white space, Unicode form or invisible characters alone, with the nodes of each; ` +
-		`--trim and --nfc join them, in labels, --classes and the header of predictions, and leave ids and properties alone. It also says ` +
-		`where an id that is no integer makes all ids text, where few values make a property of numbers text, and how many values are NaN and so null.
+Ids, labels and values are taken as they are. Import reports classes that differ only by white space, Unicode form or invisible characters, with the ` +
+		`number of their nodes. --trim and --nfc join them in labels, in --classes and in the header of predictions. They do not change ids and properties. Import also reports ` +
+		`three surprises: one id that is no integer turns all ids into text; a few values turn a property of numbers into text; NaN values become null.
 
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv
     graphcleaner import my.graph --nodes nodes.parquet --edges edges.csv.gz --features words.npz --splits split.csv

@@ -18,8 +18,8 @@ import (
 // labelForm says in which form the names of classes are taken from files. Ids and the values of properties are always
 // taken as they are: an id stands for a node in other files too, and nothing is made of the values.
 type labelForm struct {
-	Trim bool `help:"Take white space off both ends of the names of classes, and make one space of white space within. A name of white space alone is then no label."`
-	NFC  bool `name:"nfc" help:"Bring the names of classes into the Unicode form NFC, in which é is one character."`
+	Trim bool `help:"Remove white space around class names, and reduce it to one space within. A name of white space alone becomes no label."`
+	NFC  bool `name:"nfc" help:"Convert class names to Unicode form NFC (é is then one character)."`
 }
 
 // of brings the name of a class into the form.

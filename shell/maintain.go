@@ -45,8 +45,7 @@ type compactCommand struct {
 }
 
 func (*compactCommand) Help() string {
-	return `Nodes, edges, labels and values that were changed after the import lie beside the blocks until this folds them in, and frees what is no longer ` +
-		`used. The store reads the same before and after.
+	return `Changes after the import lie beside the blocks of a store. compact merges them into the blocks and frees room that is no longer used. Answers stay the same.
 
     graphcleaner compact my.graph`
 }

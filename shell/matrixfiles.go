@@ -34,7 +34,7 @@ type writing struct {
 
 // predictionEncoding is how predictions are stored.
 type predictionEncoding struct {
-	TopK    positive `name:"top-k" placeholder:"K" help:"Keep the K largest classes of each prediction, and what is left in equal shares for the others. Without it: all."`
+	TopK    positive `name:"top-k" placeholder:"K" help:"Keep the K largest probabilities of each row, and share the rest evenly among the other classes. Default: all."`
 	Float16 bool     `name:"float16" help:"Store predictions as 16-bit floats."`
 }
 

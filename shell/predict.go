@@ -14,18 +14,18 @@ import (
 type predictCommand struct {
 	DB    string `arg:"" name:"DB" help:"Directory of the store."`
 	Seed  uint64 `default:"${seed}" help:"Seed of the training."`
-	Hops  int    `default:"2" placeholder:"N" help:"Hops that features are smoothed over where neighbours agree. Without it: 2."`
-	Stats string `file:"write" placeholder:"FILE" help:"Write the seconds of each stage and the peak memory as json."`
+	Hops  int    `default:"2" placeholder:"N" help:"Hops to smooth features over, if neighbours agree. Default: 2."`
+	Stats string `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of each stage and the peak memory."`
 	orientation
 	predictionEncoding
 	resources
 }
 
 func (*predictCommand) Help() string {
-	return `Trains a classifier on the labelled nodes outside the validation and test splits, from their features smoothed over the graph, or from the ` +
-		`labels around them where the store has no features, from both where neighbours disagree and that is better, and writes ` +
-		`class probabilities for every node in place of earlier ones. A node it ` +
-		`learns from is predicted by a network that has not seen its label. clean does this by itself where there are no predictions.
+	return `Trains a classifier on the labelled nodes outside the validation and test splits. Its input is the features, smoothed over the graph. Without ` +
+		`features it is the labels around a node. If neighbours disagree, it is both, if that is better. The class probabilities of every node replace earlier ones. ` +
+		`Each training node gets its prediction from a network that has not seen its label. clean does this itself if the store has no predictions. ` +
+		`With preset default, clean may also train this classifier beside imported predictions.
 
     graphcleaner predict my.graph
     graphcleaner predict my.graph --seed 2 --memory 2GiB

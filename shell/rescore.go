@@ -16,9 +16,8 @@ type rescoreCommand struct {
 }
 
 func (*rescoreCommand) Help() string {
-	return `A score is the chance that a label is wrong. Decisions tell whether that is so: where fewer of the suspects turn out wrong than their scores say, or ` +
-		`more, rate, scores and threshold of the last run move, without a new run. The order of scores stays. The next clean learns from the decisions in full: decided ` +
-		`labels are the truth to it.
+	return `A score is the chance that a label is wrong. Decisions test the scores. If fewer or more suspects are wrong than the scores say, then the rate, the scores ` +
+		`and the threshold of the last run move. The order of the scores stays, and no new run is needed. The next clean learns more: it takes decided labels for the truth.
 
     graphcleaner review my.graph --limit 50
     graphcleaner rescore my.graph`

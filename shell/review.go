@@ -27,23 +27,22 @@ import (
 // reviewCommand shows suspects one at a time and takes decisions about them.
 type reviewCommand struct {
 	DB    string   `arg:"" name:"DB" help:"Directory of the store."`
-	Where string   `placeholder:"EXPR" help:"Suspects that this condition is true of, as in the statement suspects."`
-	Limit positive `placeholder:"N" help:"Stop behind N suspects. Without it: all."`
-	Who   string   `placeholder:"NAME" help:"Who decides. Without it: the user that is logged in."`
+	Where string   `placeholder:"EXPR" help:"Only suspects that meet this condition, as in the statement suspects."`
+	Limit positive `placeholder:"N" help:"Stop after N suspects. Default: all."`
+	Who   string   `placeholder:"NAME" help:"Who decides. Default: the user that is logged in."`
 	resources
 }
 
 func (*reviewCommand) Help() string {
 	return `Shows the suspects one at a time, highest score first, each with its evidence, and takes a key: ` + reviewKeysText() + `.
 
-Every decision is on disk before the next suspect is shown, and a suspect that was decided on does not come again, so that a review can be left and taken up ` +
-		`at any time. At the end the scores move to where the decisions put them, as rescore has them. Skipped ones come again in the next review; those that nobody is sure of are found by suspects where decision = 'unsure'.
+Every decision is on disk before the next suspect appears. A decided suspect does not come again. So you can leave a review at any time and continue ` +
+		`later. At the end the decisions move the scores, as rescore does. Skipped suspects come again in the next review. To find the unsure ones, ask: suspects where decision = 'unsure'.
 
-Behind l the classes are listed: type a name, its beginning, or the number in the list; a number that is a name, or that names begin with, is meant ` +
-		`as one. A wrong label is asked for again. Keys are taken one at a time: what was pasted, or typed before a suspect is shown, is no reply to it.
+After l, the classes are listed. Type a name, its beginning, or its number in the list. If a number is also a name, or the beginning of names, it counts ` +
+		`as a name. A wrong label is asked for again. Keys count one at a time. Pasted text, and keys typed before a suspect appears, do not count.
 
-Where standard input or output is no terminal, keys are read as lines: a key or its word, and behind l the label, behind w the reason. A ` +
-		`line that cannot be meant then ends the review.
+If standard input or output is no terminal, each line is one key or its word. l is followed by the label, w by the reason. A line with no meaning ends the review.
 
     graphcleaner review my.graph
     graphcleaner review my.graph --where "label = 'Theory' and degree > 3" --limit 50

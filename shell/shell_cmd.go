@@ -22,17 +22,17 @@ type shellCommand struct {
 	Format    print.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or line."`
 	SafeCSV   bool         `name:"safe-csv" help:"Put an apostrophe before texts in csv and tsv that a spreadsheet would take for formulas. This changes them."`
 	ReadOnly  bool         `help:"Refuse statements that write, and let others read at the same time."`
-	KeepGoing bool         `help:"Go on behind a statement that failed."`
+	KeepGoing bool         `help:"Continue after a statement that failed."`
 	Timing    bool         `help:"Print how long each statement took."`
 	NoHistory bool         `help:"Do not read or keep the lines typed at the prompt."`
-	Yes       bool         `short:"y" help:"Confirm decisions on all nodes of a condition."`
-	Who       string       `placeholder:"NAME" help:"Who decides, in the history of decisions. Without it: the user's name."`
+	Yes       bool         `short:"y" help:"Confirm decisions about all nodes that meet a condition."`
+	Who       string       `placeholder:"NAME" help:"Who decides, in the history of decisions. Default: the user's name."`
 	resources
 }
 
 func (*shellCommand) Help() string {
-	return `Without -c and -f, statements are read from standard input, at a prompt with history and completion where that is a terminal. .help lists them. ` +
-		`Statements end with a semicolon or with the input, at the prompt also with the line; a dot command, such as .mode csv, has a line for itself.
+	return `Without -c and -f, statements come from standard input. A terminal gets a prompt with history and completion. .help lists the statements. ` +
+		`A semicolon or the end of the input ends a statement. At the prompt the end of the line does too. A dot command, such as .mode csv, takes a line of its own.
 
     graphcleaner shell my.graph
     graphcleaner shell my.graph -c 'suspects where score > 0.97 and degree > 3 limit 20'
