@@ -44,6 +44,9 @@ type Calibration struct {
 	// for; zero: none was.
 	Expect, Threshold float64
 
+	// Before is the rate before any verdict. Only labels that were found wrong raise the rate above it.
+	Before float64
+
 	// Corrected is the share of the labels, as they were before all decisions, that decisions have put right before the fit.
 	Corrected float64
 }
@@ -58,6 +61,7 @@ const (
 	lapseScale   = 0.1  // of flips: the weight of a lapse falls by e over so much; of the others all are alike
 	priorHits    = 2    // first parameter of the beta distribution of the rate; the mean sets the second
 	expectWidth  = 0.35 // standard deviation of the log-odds of a rate that was expected
+	fullyRaised  = 10   // labels found wrong, as many as let the rate rise to where the hypotheses put it
 	leastJoint   = 0.005
 	mostJoint    = 0.6
 )
@@ -119,6 +123,7 @@ func New(rates, logLikelihoods []float64, joint, expect float64, logOdds []float
 			c.Hidden = append(c.Hidden, elementary.Log(hiddenWeight/float64(len(lapses)))+hidden[i])
 		}
 	}
+	c.Before = c.Estimate().Rate
 	return c
 }
 
@@ -275,7 +280,10 @@ func (c *Calibration) Estimate() (e Estimate) {
 			break
 		}
 	}
-	if e.Shift = c.shiftAt(e.Rate, e.Lapse); c.Right+c.Wrong > 0 { // what is known of decided labels takes the place of their scores
+	if e.Shift = c.shiftAt(e.Rate, e.Lapse); c.Right+c.Wrong > 0 {
+		raised := min(float64(c.Wrong)/fullyRaised, 1)
+		e.Shift = float64(raised*e.Shift) + float64((1-raised)*c.shiftAt(min(e.Rate, c.Before), 0))
+		// What is known of decided labels takes the place of their scores.
 		e.Rate = min((c.expected(e.Shift, e.Lapse)+float64(c.Share*float64(c.Wrong)))/c.count(), 1)
 	}
 	e.Low, e.High = c.quantile(byRate, (1-0.9)/2), c.quantile(byRate, (1+0.9)/2)

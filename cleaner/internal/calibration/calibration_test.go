@@ -3,6 +3,7 @@ package calibration
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -89,6 +90,34 @@ func TestEstimateOfCalibration(t *testing.T) {
 		for _, l := range logOdds {
 			if other := e.Score(logOddsOf(binOf(l))) - 1e-9; f1(other) > f1(e.Threshold)+1e-9 {
 				t.Fatalf("threshold %v has an expected F1 of %v, %v of %v", e.Threshold, f1(e.Threshold), other, f1(other))
+			}
+		}
+	})
+}
+
+// TestRightLabelsRaiseNothing wants verdicts that labels are right to raise neither the rate nor the count of suspects.
+func TestRightLabelsRaiseNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, logOdds := drawnCalibration(t, 0)
+		slices.Sort(logOdds)
+		suspects := func(e Estimate) (count int) {
+			for _, l := range logOdds {
+				if e.Score(l) > e.Threshold {
+					count++
+				}
+			}
+			return count
+		}
+		before := c.Estimate()
+		for i := range min(len(logOdds), rapid.IntRange(1, 30).Draw(t, "verdicts")) {
+			l := logOdds[len(logOdds)-1-i]
+			c.Observe(l, l, false)
+			e := c.Estimate()
+			if e.Rate > before.Rate+0.01*before.Rate {
+				t.Fatalf("%d labels are right: got a rate of %v, %v before", i+1, e.Rate, before.Rate)
+			}
+			if got, was := suspects(e), suspects(before); got > was+i+1 && c.expected(e.Shift, e.Lapse) >= 1 {
+				t.Fatalf("%d labels are right: got %d suspects, %d before", i+1, got, was)
 			}
 		}
 	})
