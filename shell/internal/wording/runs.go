@@ -45,7 +45,7 @@ func Rate(run *cleaner.Run) string {
 	switch {
 	case !run.HasInterval():
 		return "estimated mislabel rate " + Percent(run.MislabelRate)
-	case expected == run.MislabelRate:
+	case expected > 0 && expected == run.MislabelRate:
 		return "mislabel rate " + Percent(run.MislabelRate) + " as expected"
 	case expected > 0:
 		return fmt.Sprintf("mislabel rate %s (90%%: %s to %s), where %s was expected before any decision",
