@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -70,7 +71,7 @@ func (p *baseProblem) predictBy(ctx context.Context, net *nn.Network, inputs, ou
 	return parallel.Do(ctx, len(layers), (n+baseBatch-1)/baseBatch, func(_ context.Context, worker, b int) error {
 		rows := kv.Range{First: kv.NodeID(b * baseBatch), End: kv.NodeID(min((b+1)*baseBatch, n))}
 		count := int(rows.End - rows.First)
-		x[worker] = resize(x[worker], count*inputs.width)
+		x[worker] = float32s.Resize(x[worker], count*inputs.width)
 		if err := inputs.Read(rows, 0, inputs.width, x[worker]); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -25,7 +26,7 @@ type ColumnOrderError struct {
 // it is".
 func (e *ColumnOrderError) Error() string {
 	return fmt.Sprintf("predictions agree with %d of %d labels where the order of their columns is %s, and with %d as it is",
-		e.Permuted, e.Compared, listClasses(e.Classes), e.Given)
+		e.Permuted, e.Compared, naming.Classes(e.Classes), e.Given)
 }
 
 // When columns are in another order than given. Chance alone permutes some classes that well with orderChance at most,

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -393,13 +394,13 @@ func (e *evaluator) checkGiven() error {
 		if y < kv.NoClass || int(y) >= e.base.classes {
 			err := fmt.Errorf("noisy label is class number %d, want one below %d or none: %w",
 				y, e.base.classes, ErrUnknownClass)
-			return nodeError(e.tx, kv.NodeID(v), err)
+			return naming.Node(e.tx, kv.NodeID(v), err)
 		}
 	}
 	for v, split := range e.opt.Splits {
 		if split > SplitTest {
 			err := fmt.Errorf("split number %d, want one up to %d: %w", split, SplitTest, ErrSplit)
-			return nodeError(e.tx, kv.NodeID(v), err)
+			return naming.Node(e.tx, kv.NodeID(v), err)
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -157,7 +158,7 @@ func (p *problem) thresholdSums(ctx context.Context, workers int) (*confident.Th
 	err := inOrder(ctx, workers, (n+step-1)/step,
 		func(block int, into *own) error {
 			rows := kv.Range{First: kv.NodeID(block * step), End: kv.NodeID(min((block+1)*step, n))}
-			into.values = resize(into.values, int(rows.End-rows.First)*c)
+			into.values = float32s.Resize(into.values, int(rows.End-rows.First)*c)
 			into.labels, into.chance = into.labels[:0], into.chance[:0]
 			if err := p.predictions.Read(rows, 0, c, into.values); err != nil {
 				return err
@@ -213,7 +214,7 @@ func meanScores(
 		s := &workers[worker]
 		rows := kv.Range{First: kv.NodeID(b * scoreRows), End: kv.NodeID(min((b+1)*scoreRows, n))}
 		count := int(rows.End - rows.First)
-		s.rows = resize(s.rows, count*z.Width())
+		s.rows = float32s.Resize(s.rows, count*z.Width())
 		if s.one == nil {
 			s.one, s.sum = make([]float64, scoreRows), make([]float64, scoreRows)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -205,7 +206,7 @@ func baseFeatures(ctx context.Context, tx *kv.Tx) (features ops.Source, notice s
 			if j := slices.IndexFunc(row, isBad); j >= 0 {
 				err := fmt.Errorf("feature %s is %v, want a number between %g and %g: %w",
 					matrix.Columns()[j], row[j], -mostFeature, mostFeature, ErrFeatures)
-				return nodeError(tx, v, err)
+				return naming.Node(tx, v, err)
 			}
 			if slices.ContainsFunc(row, func(value float32) bool { return value != 0 }) {
 				known++

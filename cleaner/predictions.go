@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -157,7 +158,7 @@ func checkClasses(tx *kv.Tx, classes []string) error {
 		there, ok := predicted[name]
 		if !ok {
 			return fmt.Errorf("class %q of the predictions: no node is given it, the labels have %s: %w",
-				name, listClasses(known), ErrUnknownClass)
+				name, naming.Classes(known), ErrUnknownClass)
 		}
 		if there {
 			return fmt.Errorf("class %q of the predictions: it has two columns: %w", name, ErrUnknownClass)
@@ -177,24 +178,12 @@ func checkClasses(tx *kv.Tx, classes []string) error {
 		for i, y := range labels[:rows.Len()] {
 			if y != kv.NoClass && !predicted[known[y]] {
 				err := fmt.Errorf("it is given class %q, and the predictions have only %s: %w",
-					known[y], listClasses(classes), ErrUnknownClass)
-				return nodeError(tx, rows.First+kv.NodeID(i), err)
+					known[y], naming.Classes(classes), ErrUnknownClass)
+				return naming.Node(tx, rows.First+kv.NodeID(i), err)
 			}
 		}
 	}
 	return nil
-}
-
-// listClasses prints the first few class names.
-func listClasses(classes []string) string {
-	const few = 8
-	if len(classes) == 0 {
-		return "none"
-	}
-	if len(classes) > few {
-		return fmt.Sprintf("%q and %d more", classes[:few], len(classes)-few)
-	}
-	return fmt.Sprintf("%q", classes)
 }
 
 // Put checks and writes the predictions of one node, in the order of the writer's classes; row is left as it is.

@@ -94,11 +94,3 @@ func (s *rowStore) orClose(err error) (*rowStore, error) {
 	}
 	return s, nil
 }
-
-// resize returns s with length n, keeping its memory where it can.
-func resize(s []float32, n int) []float32 {
-	if cap(s) < n {
-		return make([]float32, n)
-	}
-	return s[:n]
-}

@@ -9,6 +9,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -27,15 +28,15 @@ type written struct {
 func (w *written) read(rows kv.Range, p *problem, ranks []int32, features *agreement) error {
 	count, c := int(rows.End-rows.First), p.classes
 	w.rows = rows
-	w.features = resize(w.features, count*features.width)
+	w.features = float32s.Resize(w.features, count*features.width)
 	if err := features.Read(rows, 0, features.width, w.features); err != nil {
 		return err
 	}
-	w.suggested, w.confidence = w.suggested[:0], resize(w.confidence, 0)
+	w.suggested, w.confidence = w.suggested[:0], float32s.Resize(w.confidence, 0)
 	step := rowsAtOnce(c)
 	for first := rows.First; first < rows.End; first += kv.NodeID(step) {
 		some := kv.Range{First: first, End: min(first+kv.NodeID(step), rows.End)}
-		w.values = resize(w.values, int(some.End-some.First)*c)
+		w.values = float32s.Resize(w.values, int(some.End-some.First)*c)
 		if err := p.predictions.Read(some, 0, c, w.values); err != nil {
 			return err
 		}

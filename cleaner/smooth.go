@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -228,7 +229,7 @@ func (r *refiner) eachPair(
 			buffer = new([]float32)
 		}
 		defer buffers.Put(buffer)
-		*buffer = resize(*buffer, int(rows.End-rows.First)*right.width)
+		*buffer = float32s.Resize(*buffer, int(rows.End-rows.First)*right.width)
 		if err := right.Read(rows, 0, right.width, *buffer); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -78,7 +79,7 @@ func Splits(tx *kv.Tx, labels []kv.Class, seed uint64) (splits []Split, drawn bo
 			continue
 		}
 		if splits[v], err = ParseSplit(value.String()); err != nil {
-			return nil, false, nodeError(tx, kv.NodeID(v), err)
+			return nil, false, naming.Node(tx, kv.NodeID(v), err)
 		}
 	}
 	return splits, false, nil
@@ -199,13 +200,4 @@ func fitClasses(drawn []kv.NodeID, labels []kv.Class, splits []Split) {
 			return
 		}
 	}
-}
-
-// nodeError says of which node err speaks, by its external id.
-func nodeError(tx *kv.Tx, v kv.NodeID, err error) error {
-	id, idErr := tx.ID(v)
-	if idErr != nil {
-		return errors.Join(err, idErr)
-	}
-	return fmt.Errorf("node %s: %w", id, err)
 }

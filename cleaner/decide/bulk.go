@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -111,7 +112,7 @@ func (w *bulkWriter) complete(ctx context.Context) error {
 				return err
 			}
 			if f, err = facts.of(d.Node); err != nil {
-				return nodeError(w.bulk.Tx(), d.Node, err)
+				return naming.Node(w.bulk.Tx(), d.Node, err)
 			}
 			change = nodeChange{node: d.Node}
 		}

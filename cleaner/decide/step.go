@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -83,12 +84,12 @@ func (w *StepWriter) Add(req Request) error {
 	case !req.Kind.isDecision():
 		err = fmt.Errorf("%s: want accept, reject, relabel, unlabel or unsure: %w", req.Kind, ErrOptions)
 	case req.Kind == Relabel && !w.classes[req.To]:
-		err = fmt.Errorf("relabel: class %q: the store has %s: %w", req.To, listClasses(w.tx.Classes()), ErrUnknownClass)
+		err = fmt.Errorf("relabel: class %q: the store has %s: %w", req.To, naming.Classes(w.tx.Classes()), ErrUnknownClass)
 	case req.Kind != Relabel && req.To != "":
 		err = fmt.Errorf("%s with the label %q, which goes with relabel: %w", req.Kind, req.To, ErrOptions)
 	}
 	if err != nil {
-		return nodeError(w.tx, req.Node, err)
+		return naming.Node(w.tx, req.Node, err)
 	}
 	return w.add(draft{
 		historyRecord: historyRecord{Decision: Decision{Node: req.Node, Kind: req.Kind, To: req.To, After: req.Kind}},
@@ -283,25 +284,4 @@ func (n *ChangedNode) change() string {
 	default:
 		return fmt.Sprintf("its score was of run %d, is of run %d", n.Was.Run, n.Is.Run)
 	}
-}
-
-// nodeError says of which node err speaks, by its external id.
-func nodeError(tx *kv.Tx, v kv.NodeID, err error) error {
-	id, idErr := tx.ID(v)
-	if idErr != nil {
-		return errors.Join(err, idErr)
-	}
-	return fmt.Errorf("node %s: %w", id, err)
-}
-
-// listClasses prints the first few class names.
-func listClasses(classes []string) string {
-	const few = 8
-	if len(classes) == 0 {
-		return "none"
-	}
-	if len(classes) > few {
-		return fmt.Sprintf("%q and %d more", classes[:few], len(classes)-few)
-	}
-	return fmt.Sprintf("%q", classes)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -23,7 +24,7 @@ func (u *updater) take(d draft) error {
 		u.inStep.Clear()
 	}
 	if !u.inStep.CheckedAdd(uint32(d.Node)) {
-		return nodeError(u.tx, d.Node, ErrDecidedTwice)
+		return naming.Node(u.tx, d.Node, ErrDecidedTwice)
 	}
 	id, err := u.tx.ID(d.Node)
 	if err != nil {
@@ -31,7 +32,7 @@ func (u *updater) take(d draft) error {
 	}
 	facts, err := readFacts(id, func(column string) (kv.Value, error) { return valueOrNull(u.tx, d.Node, column) })
 	if err != nil {
-		return nodeError(u.tx, d.Node, err)
+		return naming.Node(u.tx, d.Node, err)
 	}
 	err = d.complete(&facts)
 	if changed, ok := errors.AsType[*ChangedError](err); ok {

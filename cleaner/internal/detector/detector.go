@@ -12,6 +12,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/internal/float32s"
 )
 
 // A Detector gives the chance that a label is wrong, from the agreement features of its node: a Network with one output
@@ -67,7 +68,7 @@ func (s *Rows) Fit(ctx context.Context, seed uint64) (Detector, error) {
 	one := make([]float32, width)
 	rows, wrong := s.Order[:0], 0
 	for _, r := range s.Order {
-		if allFinite(s.row(r, one)) {
+		if float32s.AllFinite(s.row(r, one)) {
 			rows = append(rows, r)
 			if s.Planted(r) {
 				wrong++
@@ -178,17 +179,8 @@ func (s *Scorer) Score(d *Detector, z []float32, width int, dst []float64) {
 	outputs := s.layers.Outputs(&d.Network, s.inputs, rows)
 	for r := range rows {
 		dst[r] = elementary.Sigmoid(float64(outputs[r]))
-		if !allFinite(z[r*width : (r+1)*width]) {
+		if !float32s.AllFinite(z[r*width : (r+1)*width]) {
 			dst[r] = math.NaN()
 		}
 	}
-}
-
-func allFinite(row []float32) bool {
-	for _, value := range row {
-		if value-value != 0 { // NaN and the infinities
-			return false
-		}
-	}
-	return true
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -37,7 +38,7 @@ func (of *Rows) agreement() (a agreementShares, ok bool) {
 	row, counts := of.Classes*of.Width, make([]float64, of.Classes)
 	for r, y := range of.Given {
 		z := of.Z[r*row:][:row]
-		if y == kv.NoClass || !allFinite(z) {
+		if y == kv.NoClass || !float32s.AllFinite(z) {
 			continue
 		}
 		most, own := z[0], z[int(y)*of.Width]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -172,7 +173,7 @@ func newLabelFit(
 		f.width++
 	}
 	for r, y := range of.Given {
-		if !allFinite(z[r*classes*width : (r+1)*classes*width]) {
+		if !float32s.AllFinite(z[r*classes*width : (r+1)*classes*width]) {
 			y = kv.NoClass
 		}
 		f.given = append(f.given, y)

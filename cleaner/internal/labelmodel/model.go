@@ -9,6 +9,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -215,7 +216,7 @@ func (m *Scorer) Votes(classes []kv.Class, around Ballot, into []float32) []floa
 // [len(classes)×(2K+1)] their features and n [len(classes)] the votes, nil for none; NaN where a feature is not finite. Of
 // an untaught label the features of predictions do not count. memory [len(classes)] is overwritten.
 func (m *Scorer) Score(classes []kv.Class, z, n []float32, untaught bool, memory []float64) float64 {
-	if !allFinite(z) {
+	if !float32s.AllFinite(z) {
 		return math.NaN()
 	}
 	width := len(m.weights)
@@ -264,13 +265,4 @@ func (m *Scorer) Hypothetical(label kv.Class, z [][]float32, by Evidence) float6
 	_, untaught := slices.BinarySearch(m.untaught, label)
 	votes := m.Votes(classes, by.Ballot, make([]float32, len(classes)))
 	return m.Score(classes, rows, votes, untaught, make([]float64, len(classes)))
-}
-
-func allFinite(row []float32) bool {
-	for _, value := range row {
-		if value-value != 0 { // NaN and the infinities
-			return false
-		}
-	}
-	return true
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/internal/float32s"
 )
 
 // A Network is a fully connected network with ReLU between its layers:
@@ -73,7 +74,7 @@ func (a *Activations) forward(net *Network, x []float32, rows int, drop func(lay
 	}
 	for l := range net.Weights {
 		out := net.Widths[l+1]
-		a.layers[l] = resize(a.layers[l], rows*out)
+		a.layers[l] = float32s.Resize(a.layers[l], rows*out)
 		h, in := a.layers[l], net.Widths[l]
 		a.product.multiply(rows, in, out, rowsOf(x, in), net.weights(l), net.Biases[l], h)
 		if l < last {
@@ -87,14 +88,6 @@ func (a *Activations) forward(net *Network, x []float32, rows int, drop func(lay
 		x = h
 	}
 	return x
-}
-
-// resize returns s with length n, keeping its memory where it can.
-func resize(s []float32, n int) []float32 {
-	if cap(s) < n {
-		return make([]float32, n)
-	}
-	return s[:n]
 }
 
 // A Trainer fits a network by Adam (Kingma and Ba, arXiv:1412.6980) with decoupled weight decay (arXiv:1711.05101). All
@@ -146,7 +139,7 @@ func (t *Trainer) Step(x []float32, rows int, loss func(outputs []float32) float
 	}
 	if t.Dropout > 0 {
 		drop = func(l int, h []float32) {
-			t.scale[l] = resize(t.scale[l], len(h))
+			t.scale[l] = float32s.Resize(t.scale[l], len(h))
 			t.drop(h, t.scale[l], t.Dropout)
 		}
 	}
@@ -209,7 +202,7 @@ func (t *Trainer) backward(x []float32, rows int, outputs []float32) {
 		if l == 0 {
 			return
 		}
-		t.errors[l-1] = resize(t.errors[l-1], rows*in)
+		t.errors[l-1] = float32s.Resize(t.errors[l-1], rows*in)
 		down := t.errors[l-1]
 		product.multiply(rows, out, in, rowsOf(up, out), t.net.weights(l).transposed(), nil, down)
 		for i, h := range below {

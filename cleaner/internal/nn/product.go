@@ -1,6 +1,10 @@
 package nn
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/graphcleaner/graphcleaner/internal/float32s"
+)
 
 // A matrixView is a matrix inside a slice: its number in row i and column j is data[i*row+j*column].
 type matrixView struct {
@@ -82,7 +86,7 @@ func (p *multiplier) multiply(m, k, n int, a, b matrixView, start, c []float32) 
 
 // gather copies so many rows of the left factor from row i on, filled up with zeros to a tile, column by column.
 func (p *multiplier) gather(worker, i, rows, k int, a matrixView) matrixView {
-	p.lefts[worker] = resize(p.lefts[worker], tileRows*k)
+	p.lefts[worker] = float32s.Resize(p.lefts[worker], tileRows*k)
 	to := p.lefts[worker]
 	for l := range k {
 		column := to[l*tileRows:][:tileRows]
@@ -101,8 +105,8 @@ func (p *multiplier) gather(worker, i, rows, k int, a matrixView) matrixView {
 // pack lays out the right factor and the start of a product.
 func (p *multiplier) pack(k, n int, b matrixView, start []float32) {
 	panels := (n + tileColumns - 1) / tileColumns
-	p.panels = resize(p.panels, panels*k*tileColumns)
-	p.starts = resize(p.starts, panels*tileColumns)
+	p.panels = float32s.Resize(p.panels, panels*k*tileColumns)
+	p.starts = float32s.Resize(p.starts, panels*tileColumns)
 	clear(p.starts)
 	copy(p.starts, start)
 	for panel := range panels {

@@ -1,0 +1,30 @@
+// Package naming names nodes and classes in errors. It knows nothing of what went wrong.
+package naming
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// Node says of which node err speaks, by its external id.
+func Node(tx *kv.Tx, v kv.NodeID, err error) error {
+	id, idErr := tx.ID(v)
+	if idErr != nil {
+		return errors.Join(err, idErr)
+	}
+	return fmt.Errorf("node %s: %w", id, err)
+}
+
+// Classes prints the first few class names.
+func Classes(classes []string) string {
+	const few = 8
+	if len(classes) == 0 {
+		return "none"
+	}
+	if len(classes) > few {
+		return fmt.Sprintf("%q and %d more", classes[:few], len(classes)-few)
+	}
+	return fmt.Sprintf("%q", classes)
+}
