@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
 	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
@@ -391,7 +392,7 @@ func TestMixedInputs(t *testing.T) {
 		}
 		want := slices.Concat(scaled(own, 2), scaled(around, 2), scaled(shares, 1), []float64{math.Log(float64(1+len(neighbors))) / 10})
 		for j, x := range want {
-			if y := float64(got[v*len(want)+j]); !near(y, x, 1e-5) {
+			if y := float64(got[v*len(want)+j]); !golden.Near(y, x, 1e-5) {
 				t.Fatalf("node %d, input %d: got %v, want %v", v, j, y, x)
 			}
 		}

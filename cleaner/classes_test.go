@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -51,12 +52,12 @@ func TestStatisticsByHand(t *testing.T) {
 	}
 	defer s.Close()
 	got := mustStatistics(t, s)
-	if got.Labelled != 4 || !near(got.Homophily, 4./6, 1e-12) || !near(got.ChanceHomophily, 0.5, 1e-12) || !near(got.AdjustedHomophily, 1./3, 1e-12) {
+	if got.Labelled != 4 || !golden.Near(got.Homophily, 4./6, 1e-12) || !golden.Near(got.ChanceHomophily, 0.5, 1e-12) || !golden.Near(got.AdjustedHomophily, 1./3, 1e-12) {
 		t.Errorf("got %+v, want 4 labelled, homophily 2/3, by chance 1/2, adjusted 1/3", got)
 	}
 	for k, name := range []string{"x", "y"} {
 		c := got.Classes[k]
-		if c.Class != name || c.Nodes != 2 || !near(c.Homophily, 2./3, 1e-12) || !math.IsNaN(c.SelfConfidence) || !math.IsNaN(c.MislabelRate) || c.Suspects != 0 {
+		if c.Class != name || c.Nodes != 2 || !golden.Near(c.Homophily, 2./3, 1e-12) || !math.IsNaN(c.SelfConfidence) || !math.IsNaN(c.MislabelRate) || c.Suspects != 0 {
 			t.Errorf("class %s: got %+v, want 2 nodes, homophily 2/3 and nothing else", name, c)
 		}
 	}
@@ -129,7 +130,7 @@ func TestStatisticsOfARun(t *testing.T) {
 					}
 				}
 				c := got.Classes[k]
-				if c.Class != name || c.Nodes != nodes || c.Suspects != suspects || !near(c.SelfConfidence, confidence/float64(nodes), 1e-6) {
+				if c.Class != name || c.Nodes != nodes || c.Suspects != suspects || !golden.Near(c.SelfConfidence, confidence/float64(nodes), 1e-6) {
 					t.Errorf("%s, class %s: got %+v, want %d nodes, %d suspects, self-confidence %v",
 						preset, name, c, nodes, suspects, confidence/float64(nodes))
 				}
@@ -139,7 +140,7 @@ func TestStatisticsOfARun(t *testing.T) {
 					for j := range run.Joint.Classes {
 						size += run.Joint.At(k, j)
 					}
-					if want := 1 - run.Joint.At(k, k)/size; !near(c.MislabelRate, want, 1e-6) {
+					if want := 1 - run.Joint.At(k, k)/size; !golden.Near(c.MislabelRate, want, 1e-6) {
 						t.Errorf("%s, class %s: got mislabel rate %v, want %v", preset, name, c.MislabelRate, want)
 					}
 				} else {
@@ -147,11 +148,11 @@ func TestStatisticsOfARun(t *testing.T) {
 				}
 				wrong, sizes = wrong+size*c.MislabelRate, sizes+size
 			}
-			if !near(wrong/sizes, run.MislabelRate, 1e-9) {
+			if !golden.Near(wrong/sizes, run.MislabelRate, 1e-9) {
 				t.Errorf("%s: the classes have the mislabel rate %v by their sizes, want that of the run, %v", preset, wrong/sizes, run.MislabelRate)
 			}
 			for _, factor := range ofDefault {
-				if !near(factor, ofDefault[0], 1e-6) {
+				if !golden.Near(factor, ofDefault[0], 1e-6) {
 					t.Errorf("%s: got mislabel rates %v times the mean scores, want one factor", preset, ofDefault)
 				}
 			}
@@ -180,7 +181,7 @@ func TestRatesOfMean(t *testing.T) {
 		{nil, nil, 0.1, nil},
 	} {
 		got := ratesOfMean(test.means, test.counts, test.rate)
-		same := func(a, b float64) bool { return near(a, b, 1e-9) || math.IsNaN(a) && math.IsNaN(b) }
+		same := func(a, b float64) bool { return golden.Near(a, b, 1e-9) || math.IsNaN(a) && math.IsNaN(b) }
 		if !slices.EqualFunc(got, test.want, same) {
 			t.Errorf("means %v of %v nodes, rate %v: got %v, want %v", test.means, test.counts, test.rate, got, test.want)
 		}
@@ -200,7 +201,7 @@ func TestRatesOfMean(t *testing.T) {
 			}
 			wrong, nodes = wrong+got*counts[k], nodes+counts[k]
 		}
-		if !near(wrong/nodes, rate, 1e-9) {
+		if !golden.Near(wrong/nodes, rate, 1e-9) {
 			t.Fatalf("means %v of %v nodes: got the rate %v over all, want %v", means, counts, wrong/nodes, rate)
 		}
 	}

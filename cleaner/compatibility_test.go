@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -106,7 +107,7 @@ func TestCompatibility(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range want {
-			if !near(float64(got.Logs[i]), float64(want[i]), 1e-5) {
+			if !golden.Near(float64(got.Logs[i]), float64(want[i]), 1e-5) {
 				t.Fatalf("%d workers: got %v, want %v", workers, got.Logs, want)
 			}
 		}

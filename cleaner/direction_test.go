@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -300,7 +301,7 @@ func (g *arcFile) checkDiagonals(t *testing.T, tx *kv.Tx, d kv.Direction, nodes 
 	}
 	for k, power := range g.powers {
 		for v := range g.nodes {
-			if got := diagonals.At(k + 1)[nodes[v]]; !near(got, power[v][v], 1e-9) {
+			if got := diagonals.At(k + 1)[nodes[v]]; !golden.Near(got, power[v][v], 1e-9) {
 				t.Errorf("%s, diagonal %d, node %d: got %v, want %v", d, k+1, v, got, power[v][v])
 			}
 		}
@@ -339,7 +340,7 @@ func (g *arcFile) checkPropagated(t *testing.T, tx *kv.Tx, d kv.Direction, nodes
 				for u := range g.nodes {
 					want += power[v][u] * float64(g.predictions[u][j])
 				}
-				if got := float64(got[k][int(nodes[v])*g.classes+j]); !near(got, want, 1e-5) {
+				if got := float64(got[k][int(nodes[v])*g.classes+j]); !golden.Near(got, want, 1e-5) {
 					t.Errorf("%s, hop %d, node %d, class %d: got %v, want %v", d, k+1, v, j, got, want)
 				}
 			}
@@ -364,7 +365,7 @@ func (g *arcFile) checkFeatures(t *testing.T, s *kv.Store, tx *kv.Tx, d kv.Direc
 			return err
 		}
 		for f := range want {
-			if !near(float64(row[f]), want[f], 1e-5) {
+			if !golden.Near(float64(row[f]), want[f], 1e-5) {
 				t.Errorf("%s, node %d, feature %d: got %v, want %v", d, v, f, row[f], want[f])
 			}
 		}
@@ -376,7 +377,7 @@ func (g *arcFile) checkFeatures(t *testing.T, s *kv.Store, tx *kv.Tx, d kv.Direc
 			return err
 		}
 		for f, got := range explained.features[g.labels[v]] {
-			if !near(float64(got), want[f], 1e-5) {
+			if !golden.Near(float64(got), want[f], 1e-5) {
 				t.Errorf("%s, node %d, feature %d explained: got %v, want %v", d, v, f, got, want[f])
 			}
 		}
@@ -432,7 +433,7 @@ func TestCleanAlongADirection(t *testing.T) {
 				t.Fatalf("node %s: got direction %s and votes %v, want in and %v", e.ID, e.Direction, e.Votes, weights)
 			}
 			for _, vote := range e.Votes {
-				if !near(vote.Share, weights[vote.Class]/all, 1e-12) || vote.Count != counts[vote.Class] {
+				if !golden.Near(vote.Share, weights[vote.Class]/all, 1e-12) || vote.Count != counts[vote.Class] {
 					t.Fatalf("node %s: got votes %v, want weights %v of %v", e.ID, e.Votes, weights, all)
 				}
 			}

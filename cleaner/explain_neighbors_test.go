@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -58,7 +59,7 @@ func checkHops(t *testing.T, tx *kv.Tx, e *Explanation, hops int, feature func(x
 		}
 		for x := range classes {
 			got := votes[[2]int{k, x}]
-			if got.Nodes != counts[x] || !near(got.Labels, feature(x, hops+k), 1e-5) || !near(got.Predictions, feature(x, k), 1e-5) {
+			if got.Nodes != counts[x] || !golden.Near(got.Labels, feature(x, hops+k), 1e-5) || !golden.Near(got.Predictions, feature(x, k), 1e-5) {
 				t.Errorf("node %s, hop %d, class %s: got %+v, want %d nodes, labels %v, predictions %v",
 					e.ID, k, classes[x], got, counts[x], feature(x, hops+k), feature(x, k))
 			}
@@ -106,11 +107,11 @@ func checkOpponents(t *testing.T, tx *kv.Tx, e *Explanation) {
 		t.Fatalf("node %s: got %d opponents, want %d", e.ID, len(e.Opponents), len(want))
 	}
 	for i, got := range e.Opponents {
-		if !near(got.Against, want[i].Against, 1e-6) {
+		if !golden.Near(got.Against, want[i].Against, 1e-6) {
 			t.Errorf("node %s, opponent %d: got %+v, want %+v", e.ID, i, got, want[i])
 		}
 		whole := mustReadNode(t, tx, got.Node)
-		if got.ID != whole.ID || got.Label != whole.Given || got.Predicted != whole.Suggested || !near(got.Confidence, whole.Confidence, 1e-6) ||
+		if got.ID != whole.ID || got.Label != whole.Given || got.Predicted != whole.Suggested || !golden.Near(got.Confidence, whole.Confidence, 1e-6) ||
 			got.Score != whole.Score && !(math.IsNaN(got.Score) && math.IsNaN(whole.Score)) {
 			t.Errorf("node %s, opponent %d: got %+v, want what is stored: %+v", e.ID, i, got, whole)
 		}

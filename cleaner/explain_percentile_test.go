@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -53,12 +54,12 @@ func TestExplainRanksFeatures(t *testing.T) {
 					x := float64(z[int(v)*width+f])
 					right, nodes := rank(f, x, func(s float64) float64 { return 1 - s })
 					wrong, bad := rank(f, x, func(s float64) float64 { return s })
-					if !near(feature.RankRight, right, 0.02) || !near(e.FittingRight, nodes, 1e-6*nodes) {
+					if !golden.Near(feature.RankRight, right, 0.02) || !golden.Near(e.FittingRight, nodes, 1e-6*nodes) {
 						t.Errorf("%s, node %s, feature %s = %v: got rank %v of %v right, want %v of %v",
 							preset, e.ID, feature.Name, x, feature.RankRight, e.FittingRight, right, nodes)
 					}
 					// Of few nodes the steps between the quantiles are large.
-					if bad >= 1 && !near(feature.RankWrong, wrong, 0.02+1/bad) || !near(e.FittingWrong, bad, 1e-6*nodes) {
+					if bad >= 1 && !golden.Near(feature.RankWrong, wrong, 0.02+1/bad) || !golden.Near(e.FittingWrong, bad, 1e-6*nodes) {
 						t.Errorf("%s, node %s, feature %s = %v: got rank %v of %v wrong, want %v of %v",
 							preset, e.ID, feature.Name, x, feature.RankWrong, e.FittingWrong, wrong, bad)
 					}
@@ -100,7 +101,7 @@ func TestSpreadRanks(t *testing.T) {
 	}
 	s := newSpread(values, 1, weights)
 	for x := -2.5; x <= 2.5; x += 0.25 {
-		if got, want := s.rank(0, x), 0.5*math.Erfc(-x/math.Sqrt2); !near(got, want, 0.03) {
+		if got, want := s.rank(0, x), 0.5*math.Erfc(-x/math.Sqrt2); !golden.Near(got, want, 0.03) {
 			t.Errorf("%v among normal numbers: got %v, want %v", x, got, want)
 		}
 	}

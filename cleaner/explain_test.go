@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -44,7 +45,7 @@ func TestExplainAgreesWithTheRun(t *testing.T) {
 				t.Fatalf("node %s of class number %d: got given %q, %d features, score %v", e.ID, given, e.Given, len(e.Features), e.Score)
 			}
 			for f, feature := range e.Features {
-				if want := all[given][v*width+f]; !near(feature.Value, float64(want), 1e-5) {
+				if want := all[given][v*width+f]; !golden.Near(feature.Value, float64(want), 1e-5) {
 					t.Fatalf("node %s, feature %s: got %v, want %v", e.ID, feature.Name, feature.Value, want)
 				}
 			}
@@ -62,7 +63,7 @@ func TestExplainAgreesWithTheRun(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if !near(c.Share, float64(want[0]), 1e-3) {
+				if !golden.Near(c.Share, float64(want[0]), 1e-3) {
 					t.Fatalf("node %s, had it been %s: got score %v, want %v", e.ID, c.Class, c.Share, want[0])
 				}
 			}
@@ -71,7 +72,7 @@ func TestExplainAgreesWithTheRun(t *testing.T) {
 			if !slices.IsSortedFunc(e.TopClasses, func(a, b ClassShare) int { return int(math.Copysign(1, b.Share-a.Share)) }) {
 				t.Fatalf("node %s: got predictions %v, want them descending", e.ID, e.TopClasses)
 			}
-			if e.TopClasses[0].Class != e.Suggested || !near(e.TopClasses[0].Share, e.Confidence, 1e-9) {
+			if e.TopClasses[0].Class != e.Suggested || !golden.Near(e.TopClasses[0].Share, e.Confidence, 1e-9) {
 				t.Fatalf("node %s: suggested is %s with %v, the predictions begin with %v", e.ID, e.Suggested, e.Confidence, e.TopClasses[0])
 			}
 			votes := make(map[string]int64)
@@ -109,7 +110,7 @@ func TestExplainBeyondItsBudget(t *testing.T) {
 			t.Fatalf("budget of 4 nodes: got %d features, want the %d of the run", len(e.Features), len(whole.Features))
 		}
 		for f := range e.Features {
-			if !near(e.Features[f].Value, whole.Features[f].Value, 1e-5) {
+			if !golden.Near(e.Features[f].Value, whole.Features[f].Value, 1e-5) {
 				t.Errorf("feature %s of the run: got %v, want %v as computed", e.Features[f].Name, e.Features[f].Value, whole.Features[f].Value)
 			}
 		}

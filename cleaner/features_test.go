@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -39,9 +40,9 @@ func everyClass(n, c int) [][]kv.Class {
 }
 
 func TestGoldenFeatures(t *testing.T) {
-	eachGolden(t, func(t *testing.T, g golden) {
+	golden.Each(t, goldenFiles, func(t *testing.T, g golden.Graph) {
 		graph := newMemoryGraph(g.N, g.Edges)
-		p := rowsSource{width: g.Classes, values: g.predictions32()}
+		p := rowsSource{width: g.Classes, values: g.Predictions32()}
 		tested := append([][]kv.Class{g.Labels, g.TestedLabels}, everyClass(g.N, g.Classes)...)
 		for hops := 1; hops <= g.Hops; hops++ {
 			z := mustFeatures(t, graph, g.Labels, p, tested, hops, ops.Options{})
@@ -63,7 +64,7 @@ func TestGoldenFeatures(t *testing.T) {
 							}
 							continue
 						}
-						if !near(got, want[v][column(f)], 1e-5) {
+						if !golden.Near(got, want[v][column(f)], 1e-5) {
 							t.Fatalf("%d hops, vector %d, node %d, feature %d: got %v, want %v", hops, i, v, f, got, want[v][column(f)])
 						}
 					}
@@ -71,10 +72,10 @@ func TestGoldenFeatures(t *testing.T) {
 				for x := range g.Classes {
 					row := z[2+x][v*width:][:width]
 					for k := range hops {
-						if got, want := float64(row[1+k]), g.PredictionsK[k][v][x]; !near(got, want, 1e-5) {
+						if got, want := float64(row[1+k]), g.PredictionsK[k][v][x]; !golden.Near(got, want, 1e-5) {
 							t.Fatalf("P_%d of node %d, class %d: got %v, want %v", k+1, v, x, got, want)
 						}
-						if got, want := float64(row[1+hops+k]), g.LabelsK[k][v][x]; !near(got, want, 1e-5) {
+						if got, want := float64(row[1+hops+k]), g.LabelsK[k][v][x]; !golden.Near(got, want, 1e-5) {
 							t.Fatalf("Y_%d of node %d, class %d: got %v, want %v", k+1, v, x, got, want)
 						}
 					}
@@ -143,7 +144,7 @@ func TestFeaturesEqualTheDefinition(t *testing.T) {
 		for i := range tested {
 			want := denseFeatures(g, labels, p, tested[i], hops)
 			for at := range want {
-				if !near(float64(z[i][at]), want[at], 1e-5) {
+				if !golden.Near(float64(z[i][at]), want[at], 1e-5) {
 					t.Fatalf("seed %d: %d nodes, %d classes, %d hops, vector %d, node %d, feature %d: got %v, want %v",
 						seed, n, c, hops, i, at/(2*hops+1), at%(2*hops+1), z[i][at], want[at])
 				}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -43,12 +44,12 @@ func TestModelExplains(t *testing.T) {
 				z[k] = all[k][v*width:][:width]
 			}
 			model := run.Model.Scorer()
-			if y := labels[v]; y != kv.NoClass && !near(e.Score, model.Hypothetical(y, z, by), 1e-4) {
+			if y := labels[v]; y != kv.NoClass && !golden.Near(e.Score, model.Hypothetical(y, z, by), 1e-4) {
 				t.Fatalf("node %s: got score %v, want %v", e.ID, e.Score, model.Hypothetical(y, z, by))
 			}
 			for _, other := range e.Counterfactual {
 				k := kv.Class(slices.Index(tx.Classes(), other.Class))
-				if want := model.Hypothetical(k, z, by); !near(other.Share, want, 1e-3) {
+				if want := model.Hypothetical(k, z, by); !golden.Near(other.Share, want, 1e-3) {
 					t.Fatalf("node %s, had it been %s: got score %v, want %v", e.ID, other.Class, other.Share, want)
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -63,7 +64,7 @@ func TestCleanWithSampledDiagonals(t *testing.T) {
 						want *= e.Features[0].Value
 					}
 				}
-				if !near(float64(got), want, 1e-7) || e.Features[f].StandardError != float64(got) {
+				if !golden.Near(float64(got), want, 1e-7) || e.Features[f].StandardError != float64(got) {
 					t.Fatalf("node %d, feature %d: got an error of %v, explained as %v, want %v", v, f, got, e.Features[f].StandardError, want)
 				}
 			}

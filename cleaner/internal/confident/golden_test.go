@@ -1,66 +1,27 @@
 package confident
 
 import (
-	"encoding/json"
 	"fmt"
-	"math"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A number is a float64 of a golden file: null is NaN, "Infinity" +Inf.
-type number float64
-
-func (x *number) UnmarshalJSON(text []byte) error {
-	switch string(text) {
-	case "null":
-		*x = number(math.NaN())
-		return nil
-	case `"Infinity"`:
-		*x = number(math.Inf(1))
-		return nil
-	}
-	return json.Unmarshal(text, (*float64)(x))
-}
-
-// golden is what a file of testdata/golden says of noise, computed densely in float64 from its definition.
-type golden struct {
-	Name            string
-	Classes         int
-	Labels          []kv.Class
-	Predictions     [][]float64
-	ClassThresholds []number   `json:"class_thresholds"`
-	ConfidentJoint  [][]number `json:"confident_joint"`
-	Joint           [][]number
-	Transition      [][]number
-	FlipFrom        [][]number `json:"flip_from"`
-}
-
-// near says whether got is want to a tolerance; NaN equals NaN.
-func near(got, want, tolerance float64) bool {
-	if math.IsNaN(want) || math.IsInf(want, 0) {
-		return math.IsNaN(got) && math.IsNaN(want) || got == want
-	}
-	return math.Abs(got-want) <= tolerance
-}
-
-func wantNumbers(t *testing.T, what string, got []float64, want []number, tolerance float64) {
+func wantNumbers(t *testing.T, what string, got []float64, want []golden.Number, tolerance float64) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("%s: got %d numbers, want %d", what, len(got), len(want))
 	}
 	for i := range want {
-		if !near(got[i], float64(want[i]), tolerance) {
+		if !golden.Near(got[i], float64(want[i]), tolerance) {
 			t.Errorf("%s[%d]: got %v, want %v", what, i, got[i], want[i])
 		}
 	}
 }
 
-func wantMatrix(t *testing.T, what string, got [][]float64, want [][]number, tolerance float64) {
+func wantMatrix(t *testing.T, what string, got [][]float64, want [][]golden.Number, tolerance float64) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("%s: got %d rows, want %d", what, len(got), len(want))
@@ -115,32 +76,13 @@ func givenCounts(given []kv.Class, classes int) []float64 {
 }
 
 func TestGoldenNoise(t *testing.T) {
-	files, err := filepath.Glob("../../testdata/golden/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("testdata/golden: got %d files, %v, want some", len(files), err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var g golden
-		if err := json.Unmarshal(text, &g); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		var wide []float64
-		var narrow []float32
-		for _, row := range g.Predictions {
-			for _, p := range row {
-				wide, narrow = append(wide, p), append(narrow, float32(p))
-			}
-		}
-		t.Run(g.Name+"/float64", func(t *testing.T) { checkGoldenNoise(t, g, wide, 1e-9) })
-		t.Run(g.Name+"/float32", func(t *testing.T) { checkGoldenNoise(t, g, narrow, 1e-5) })
-	}
+	golden.Each(t, "../../testdata/golden", func(t *testing.T, g golden.Graph) {
+		t.Run("float64", func(t *testing.T) { checkGoldenNoise(t, g, g.Predictions64(), 1e-9) })
+		t.Run("float32", func(t *testing.T) { checkGoldenNoise(t, g, g.Predictions32(), 1e-5) })
+	})
 }
 
-func checkGoldenNoise[F float32 | float64](t *testing.T, g golden, p []F, tolerance float64) {
+func checkGoldenNoise[F float32 | float64](t *testing.T, g golden.Graph, p []F, tolerance float64) {
 	thresholds := classThresholds(p, g.Labels, g.Classes)
 	wantNumbers(t, "class thresholds", thresholds, g.ClassThresholds, tolerance)
 	joint := confidentJoint(p, g.Labels, thresholds)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -41,33 +42,33 @@ func TestNoiseByHand(t *testing.T) {
 		0, 1, 0,
 	}
 	given := []kv.Class{0, 0, 0, 1, 1, kv.NoClass}
-	nan := number(math.NaN())
+	nan := golden.Number(math.NaN())
 
 	thresholds := classThresholds(p, given, 3)
-	wantNumbers(t, "class thresholds", thresholds, []number{0.5, 0.5, nan}, 0)
+	wantNumbers(t, "class thresholds", thresholds, []golden.Number{0.5, 0.5, nan}, 0)
 	joint := confidentJoint(p, given, thresholds)
-	wantMatrix(t, "confident joint", denseMatrix(joint), [][]number{{2, 1, 0}, {0, 2, 0}, {0, 0, 0}}, 0)
+	wantMatrix(t, "confident joint", denseMatrix(joint), [][]golden.Number{{2, 1, 0}, {0, 2, 0}, {0, 0, 0}}, 0)
 	distribution := JointDistribution(joint, []float64{3, 2, 0})
-	wantMatrix(t, "joint", denseMatrix(distribution), [][]number{{0.4, 0.2, 0}, {0, 0.4, 0}, {0, 0, 0}}, 1e-15)
+	wantMatrix(t, "joint", denseMatrix(distribution), [][]golden.Number{{0.4, 0.2, 0}, {0, 0.4, 0}, {0, 0, 0}}, 1e-15)
 	transition := distribution.ByColumn()
-	wantMatrix(t, "transition", denseMatrix(transition), [][]number{{1, 1. / 3, nan}, {0, 2. / 3, nan}, {0, 0, nan}}, 1e-15)
-	wantMatrix(t, "flip", Flips(transition), [][]number{{0, 0.5, 0.5}, {1, 0, 0}, {0.5, 0.5, 0}}, 1e-15)
+	wantMatrix(t, "transition", denseMatrix(transition), [][]golden.Number{{1, 1. / 3, nan}, {0, 2. / 3, nan}, {0, 0, nan}}, 1e-15)
+	wantMatrix(t, "flip", Flips(transition), [][]golden.Number{{0, 0.5, 0.5}, {1, 0, 0}, {0.5, 0.5, 0}}, 1e-15)
 	if got := (Noise{Distribution: distribution}).MislabelRate(); math.Abs(got-0.2) > 1e-15 {
 		t.Errorf("mislabel rate: got %v, want 0.2", got)
 	}
 }
 
 func TestNoiseOfNothing(t *testing.T) {
-	nan := number(math.NaN())
+	nan := golden.Number(math.NaN())
 	thresholds := classThresholds([]float32{}, nil, 2)
-	wantNumbers(t, "class thresholds of no nodes", thresholds, []number{nan, nan}, 0)
+	wantNumbers(t, "class thresholds of no nodes", thresholds, []golden.Number{nan, nan}, 0)
 	joint := confidentJoint([]float32{}, nil, thresholds)
 	distribution := JointDistribution(joint, []float64{0, 0})
-	wantMatrix(t, "joint of no nodes", denseMatrix(distribution), [][]number{{0, 0}, {0, 0}}, 0)
+	wantMatrix(t, "joint of no nodes", denseMatrix(distribution), [][]golden.Number{{0, 0}, {0, 0}}, 0)
 	transition := distribution.ByColumn()
-	wantMatrix(t, "transition of no nodes", denseMatrix(transition), [][]number{{nan, nan}, {nan, nan}}, 0)
-	wantMatrix(t, "flip of no nodes", Flips(transition), [][]number{{0, 1}, {1, 0}}, 0)
-	wantMatrix(t, "flip of one class", Flips(sparseMatrix([][]float64{{1}})), [][]number{{0}}, 0)
+	wantMatrix(t, "transition of no nodes", denseMatrix(transition), [][]golden.Number{{nan, nan}, {nan, nan}}, 0)
+	wantMatrix(t, "flip of no nodes", Flips(transition), [][]golden.Number{{0, 1}, {1, 0}}, 0)
+	wantMatrix(t, "flip of one class", Flips(sparseMatrix([][]float64{{1}})), [][]golden.Number{{0}}, 0)
 }
 
 // A node that predicts its class exactly as often as the class does on average must reach the threshold, however
@@ -117,5 +118,5 @@ func TestFlipsAreDistributions(t *testing.T) {
 func TestJointOfEqualPredictions(t *testing.T) {
 	p := []float32{.4, .4, .2, .4, .4, .2, .4, .4, .2, .1, .2, .7}
 	joint := confidentJoint(p, []kv.Class{0, 1, 2, 2}, []float64{.3, .3, .3})
-	wantMatrix(t, "joint", denseMatrix(joint), [][]number{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, 0)
+	wantMatrix(t, "joint", denseMatrix(joint), [][]golden.Number{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, 0)
 }
