@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
 // programVariable makes a process of the test the program.
@@ -105,7 +107,7 @@ func TestSignals(t *testing.T) {
 	}
 	before := names(t, dir)
 	const many = "nodes return id, label, degree"
-	for _, c := range []struct {
+	cases := []struct {
 		name, args string
 		input      string // before standard input falls silent
 		out, err   string // to wait for, on standard output or error; "" waits a moment
@@ -128,8 +130,14 @@ func TestSignals(t *testing.T) {
 		{name: "the same of .output", args: "shell g -c .output+closed"},
 		{name: "a full pipe", args: "shell g --format csv -c " + strings.ReplaceAll(many, " ", "+")},
 		{name: "a full pipe of an export", args: "export g labels --out -"},
-	} {
-		for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+	}
+	signals := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
+	for i, c := range cases {
+		use := signals[i%len(signals):][:1] // each of them takes a while
+		if longtest.Asked {
+			use = signals
+		}
+		for _, signal := range use {
 			args := strings.Fields(c.args)
 			for i := range args {
 				args[i] = strings.ReplaceAll(args[i], "+", " ")

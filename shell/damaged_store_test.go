@@ -233,7 +233,7 @@ func TestDamagedStores(t *testing.T) {
 								count[d.way] = &damageOutcomes{}
 							}
 							tries++
-							skipped := positions == somePositions && tries%3 != 0
+							skipped := positions == somePositions && tries%6 != 0
 							mu.Unlock()
 							if skipped {
 								return
