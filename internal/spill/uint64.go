@@ -57,7 +57,7 @@ type Numbers[T Number] struct {
 	file    *runFile // nil until something was spilled
 	kept    bool     // the file outlives the sorter
 	copied  bool     // the file is a copy of the buckets
-	runs    []uint64Run
+	runs    []*KeptRun
 	cuts    []uint64 // the least number of each range of the runs
 }
 
@@ -121,9 +121,6 @@ func sizeOf[T Number]() int64 {
 	var x T
 	return int64(unsafe.Sizeof(x))
 }
-
-// keyOf is the number that x is or, being its first field, has.
-func keyOf[T Number](x *T) uint64 { return *(*uint64)(unsafe.Pointer(x)) }
 
 // setKey is the inverse of keyOf.
 func setKey[T Number](x *T, key uint64) { *(*uint64)(unsafe.Pointer(x)) = key }

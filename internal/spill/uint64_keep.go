@@ -14,16 +14,7 @@ import (
 type Kept struct {
 	File  string // its name in the directory
 	Count int64  // of the numbers that were added
-	Runs  []KeptRun
-}
-
-// A KeptRun is one sorted stretch of the file.
-type KeptRun struct {
-	First  []uint64 // of each block the least number
-	Offset []int64  // where it begins
-	Count  []int32  // how many numbers it has
-	Sum    []uint32 // CRC-32C of its bytes
-	End    int64
+	Runs  []*KeptRun
 }
 
 // Keep makes a file of the numbers that outlives Close, durably. Where nothing was spilled it writes one, if always, and
@@ -40,17 +31,8 @@ func (s *Numbers[T]) Keep(ctx context.Context, always bool) (kept Kept, ok bool,
 	if err := s.file.file.Sync(); err != nil {
 		return kept, false, writeError(s.file.file.Name(), err)
 	}
-	kept = Kept{File: filepath.Base(s.file.file.Name()), Count: s.count}
-	for _, r := range s.runs {
-		k := KeptRun{End: r.end}
-		for _, b := range r.blocks {
-			k.First, k.Offset = append(k.First, b.first), append(k.Offset, b.offset)
-			k.Count, k.Sum = append(k.Count, b.count), append(k.Sum, b.sum)
-		}
-		kept.Runs = append(kept.Runs, k)
-	}
 	s.kept = true
-	return kept, true, nil
+	return Kept{File: filepath.Base(s.file.file.Name()), Count: s.count, Runs: s.runs}, true, nil
 }
 
 // copyOut writes the numbers that memory holds, and goes on to hold.
@@ -70,32 +52,28 @@ func Restore[T Number](
 	ctx context.Context, dir string, memory int64, width, workers int, kept Kept,
 ) (*Numbers[T], error) {
 	s := NewNumbers[T](dir, memory, width, workers)
-	s.count, s.kept = kept.Count, true
+	s.count, s.kept, s.runs = kept.Count, true, kept.Runs
 	at := int64(0)
-	for i, k := range kept.Runs {
-		if n := len(k.First); len(k.Offset) != n || len(k.Count) != n || len(k.Sum) != n {
+	for i, r := range s.runs {
+		if n := len(r.First); len(r.Offset) != n || len(r.Count) != n || len(r.Sum) != n {
 			return nil, fmt.Errorf(
 				"spill: run %d of a file that was kept has %d numbers, %d places, %d counts and %d checksums of its blocks",
-				i, n, len(k.Offset), len(k.Count), len(k.Sum))
+				i, n, len(r.Offset), len(r.Count), len(r.Sum))
 		}
-		r := uint64Run{end: k.End}
-		for b, first := range k.First {
-			block := uint64Block{first, k.Offset[b], k.Count[b], k.Sum[b]}
-			follows := block.offset == at
+		for b, first := range r.First {
+			follows := r.Offset[b] == at
 			if b > 0 {
-				follows = block.offset >= at && first >= k.First[b-1]+leastGap[T]()
+				follows = r.Offset[b] >= at && first >= r.First[b-1]+leastGap[T]()
 			}
-			if !follows || block.count < 1 || block.count > blockKeys {
+			if !follows || r.Count[b] < 1 || r.Count[b] > blockKeys {
 				return nil, fmt.Errorf("spill: block %d of run %d of a file that was kept is out of order", b, i)
 			}
-			at = block.offset
-			r.blocks = append(r.blocks, block)
+			at = r.Offset[b]
 		}
-		if k.End < at {
-			return nil, fmt.Errorf("spill: run %d of a file that was kept ends at byte %d, before its last block", i, k.End)
+		if r.End < at {
+			return nil, fmt.Errorf("spill: run %d of a file that was kept ends at byte %d, before its last block", i, r.End)
 		}
-		at = k.End
-		s.runs = append(s.runs, r)
+		at = r.End
 	}
 	f, err := os.Open(filepath.Join(dir, filepath.Base(kept.File)))
 	if err != nil {
@@ -121,8 +99,8 @@ func (s *Numbers[T]) verify(ctx context.Context) error {
 	type stretch struct{ run, from, to int }
 	var stretches []stretch
 	for i, r := range s.runs {
-		for from := 0; from < len(r.blocks); {
-			to := r.atOnce(from, len(r.blocks))
+		for from := 0; from < len(r.First); {
+			to := r.atOnce(from, len(r.First))
 			stretches = append(stretches, stretch{i, from, to})
 			from = to
 		}
@@ -134,12 +112,12 @@ func (s *Numbers[T]) verify(ctx context.Context) error {
 		if err := s.readStretch(m, r, at.from, at.to); err != nil {
 			return readError(s.file.file.Name(), err)
 		}
-		begin := r.blocks[at.from].offset
+		begin := r.Offset[at.from]
 		for b := at.from; b < at.to; b++ {
-			block, end := r.blocks[b], r.blockEnd(b)
-			if sum := crc32.Checksum(m.bytes[block.offset-begin:end-begin], castagnoli); sum != block.sum {
+			offset, end := r.Offset[b], r.blockEnd(b)
+			if sum := crc32.Checksum(m.bytes[offset-begin:end-begin], castagnoli); sum != r.Sum[b] {
 				return fmt.Errorf("spill: %s, which was kept, is damaged in its bytes %d to %d: checksum %08x, want %08x",
-					s.file.file.Name(), block.offset, end, sum, block.sum)
+					s.file.file.Name(), offset, end, sum, r.Sum[b])
 			}
 		}
 		return nil

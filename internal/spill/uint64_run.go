@@ -12,19 +12,26 @@ import (
 	"sort"
 )
 
-// A uint64Run is a stretch of a runFile: blocks of ascending numbers, each without its first one, which is in the
+// A KeptRun is a stretch of the file of a Numbers: blocks of ascending numbers, each without its first one, which is in the
 // index, as the differences between neighbours less the least that there can be (leastGap), as varints. Blocks of pairs
 // have the values behind them, a little-endian uint32 each, or one where it is that of all.
-type uint64Run struct {
-	blocks []uint64Block
-	end    int64 // of the last block in the file
+type KeptRun struct {
+	First  []uint64 // of each block the least number
+	Offset []int64  // where it begins in the file
+	Count  []int32  // how many numbers it has
+	Sum    []uint32 // CRC-32C of its bytes
+	End    int64    // of the last block in the file
 }
 
-type uint64Block struct {
-	first  uint64
-	offset int64 // in the file
-	count  int32
-	sum    uint32 // CRC-32C of its bytes in the file
+// add enters a block.
+func (r *KeptRun) add(first uint64, offset int64, count int32, sum uint32) {
+	r.First, r.Offset = append(r.First, first), append(r.Offset, offset)
+	r.Count, r.Sum = append(r.Count, count), append(r.Sum, sum)
+}
+
+// clear makes it a run without blocks.
+func (r *KeptRun) clear() {
+	r.First, r.Offset, r.Count, r.Sum = r.First[:0], r.Offset[:0], r.Count[:0], r.Sum[:0]
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -44,7 +51,7 @@ const (
 type encodedBucket[T Number] struct {
 	scratch []T
 	bytes   []byte
-	blocks  []uint64Block // offsets from the first one
+	blocks  KeptRun // offsets from the first one
 }
 
 // leastGap is the least difference between neighbours: pairs may have the same number.
@@ -68,7 +75,7 @@ func (s *Numbers[T]) writeRun(buckets int, ordered func(i int, scratch []T) []T)
 	for i := range places {
 		places[i] = &encodedBucket[T]{scratch: make([]T, leafKeys)}
 	}
-	run := uint64Run{end: s.file.size}
+	run := &KeptRun{End: s.file.size}
 	encode := func(e *encodedBucket[T], i int) error {
 		if s.stop.Load() {
 			return errStopped
@@ -77,17 +84,16 @@ func (s *Numbers[T]) writeRun(buckets int, ordered func(i int, scratch []T) []T)
 		return nil
 	}
 	err := inOrder(context.Background(), s.workers, buckets, places, encode, func(e *encodedBucket[T]) error {
-		for _, block := range e.blocks {
-			block.offset += run.end
-			run.blocks = append(run.blocks, block)
+		for i, first := range e.blocks.First {
+			run.add(first, run.End+e.blocks.Offset[i], e.blocks.Count[i], e.blocks.Sum[i])
 		}
-		run.end += int64(len(e.bytes))
+		run.End += int64(len(e.bytes))
 		return s.file.write(e.bytes)
 	})
 	if err != nil {
 		return err
 	}
-	if err := s.file.endRun(run.end - s.file.size); err != nil {
+	if err := s.file.endRun(run.End - s.file.size); err != nil {
 		return err
 	}
 	s.runs = append(s.runs, run)
@@ -96,7 +102,8 @@ func (s *Numbers[T]) writeRun(buckets int, ordered func(i int, scratch []T) []T)
 
 func (e *encodedBucket[T]) encode(keys []T) {
 	least := leastGap[T]()
-	e.bytes, e.blocks = e.bytes[:0], e.blocks[:0]
+	e.bytes = e.bytes[:0]
+	e.blocks.clear()
 	for block := range slices.Chunk(keys, blockKeys) {
 		begin := len(e.bytes)
 		e.bytes = slices.Grow(e.bytes, len(block)*binary.MaxVarintLen64)
@@ -120,7 +127,7 @@ func (e *encodedBucket[T]) encode(keys []T) {
 			e.bytes = appendValues(e.bytes, pairs)
 		}
 		sum := crc32.Checksum(e.bytes[begin:], castagnoli)
-		e.blocks = append(e.blocks, uint64Block{first, int64(begin), int32(len(block)), sum})
+		e.blocks.add(first, int64(begin), int32(len(block)), sum)
 	}
 }
 
@@ -137,21 +144,21 @@ func appendValues(dst []byte, pairs []Pair) []byte {
 
 // chooseCuts divides the numbers of all runs into ranges of about s.reading of them, and returns the least of each.
 func (s *Numbers[T]) chooseCuts() []uint64 {
-	var blocks []uint64Block
+	var blocks []Pair // the first number of each, with how many there are
 	for _, r := range s.runs {
-		blocks = append(blocks, r.blocks...)
+		for b, first := range r.First {
+			blocks = append(blocks, Pair{first, uint32(r.Count[b])})
+		}
 	}
-	slices.SortFunc(blocks, func(a, b uint64Block) int {
-		return cmp.Compare(a.first, b.first)
-	})
+	slices.SortFunc(blocks, func(a, b Pair) int { return cmp.Compare(a.Key, b.Key) })
 	cuts := []uint64{0}
 	count := 0
 	for _, b := range blocks {
-		if least := b.first &^ 1; count >= s.reading && least > cuts[len(cuts)-1] {
+		if least := b.Key &^ 1; count >= s.reading && least > cuts[len(cuts)-1] {
 			cuts = append(cuts, least)
 			count = 0
 		}
-		count += int(b.count)
+		count += int(b.Value)
 	}
 	return cuts
 }
@@ -165,8 +172,8 @@ func (s *Numbers[T]) readRange(m *rangeMemory[T], i int) ([]T, error) {
 	most := 0
 	for _, r := range s.runs {
 		from, to := r.overlapping(least, greatest, leastGap[T]())
-		for _, b := range r.blocks[from:to] {
-			most += int(b.count)
+		for _, count := range r.Count[from:to] {
+			most += int(count)
 		}
 	}
 	if most > len(m.keys.Data) {
@@ -198,53 +205,53 @@ func (s *Numbers[T]) readRange(m *rangeMemory[T], i int) ([]T, error) {
 }
 
 // overlapping returns the blocks that may hold numbers from least to greatest, which differ by leastGap at least.
-func (r uint64Run) overlapping(least, greatest, leastGap uint64) (from, to int) {
-	from = sort.Search(len(r.blocks), func(b int) bool { return r.blocks[b].first >= least+leastGap })
-	to = sort.Search(len(r.blocks), func(b int) bool { return r.blocks[b].first > greatest })
+func (r *KeptRun) overlapping(least, greatest, leastGap uint64) (from, to int) {
+	from = sort.Search(len(r.First), func(b int) bool { return r.First[b] >= least+leastGap })
+	to = sort.Search(len(r.First), func(b int) bool { return r.First[b] > greatest })
 	return max(from-1, 0), to
 }
 
 // blockEnd is where block b ends in the file.
-func (r uint64Run) blockEnd(b int) int64 {
-	if b+1 < len(r.blocks) {
-		return r.blocks[b+1].offset
+func (r *KeptRun) blockEnd(b int) int64 {
+	if b+1 < len(r.Offset) {
+		return r.Offset[b+1]
 	}
-	return r.end
+	return r.End
 }
 
 // readBlocks decodes the blocks from ≤ b < to into the beginning of keys.
-func (s *Numbers[T]) readBlocks(m *rangeMemory[T], r uint64Run, from, to int, keys []T) ([]T, error) {
+func (s *Numbers[T]) readBlocks(m *rangeMemory[T], r *KeptRun, from, to int, keys []T) ([]T, error) {
 	n := 0
 	for from < to {
 		next := r.atOnce(from, to)
 		if err := s.readStretch(m, r, from, next); err != nil {
 			return nil, err
 		}
-		begin := r.blocks[from].offset
+		begin := r.Offset[from]
 		for ; from < next; from++ {
-			b := r.blocks[from]
-			encoded := m.bytes[b.offset-begin : r.blockEnd(from)-begin]
-			if err := decodeBlock(keys[n:n+int(b.count)], b.first, encoded); err != nil {
+			encoded := m.bytes[r.Offset[from]-begin : r.blockEnd(from)-begin]
+			count := int(r.Count[from])
+			if err := decodeBlock(keys[n:n+count], r.First[from], encoded); err != nil {
 				return nil, err
 			}
-			n += int(b.count)
+			n += count
 		}
 	}
 	return keys[:n], nil
 }
 
 // atOnce returns before which block, to at most, those that are read at once with block from < to end.
-func (r uint64Run) atOnce(from, to int) int {
+func (r *KeptRun) atOnce(from, to int) int {
 	next := from + 1
-	for next < to && r.blockEnd(next)-r.blocks[from].offset <= readBytes {
+	for next < to && r.blockEnd(next)-r.Offset[from] <= readBytes {
 		next++
 	}
 	return next
 }
 
 // readStretch makes m.bytes those of the blocks from ≤ b < to.
-func (s *Numbers[T]) readStretch(m *rangeMemory[T], r uint64Run, from, to int) error {
-	begin := r.blocks[from].offset
+func (s *Numbers[T]) readStretch(m *rangeMemory[T], r *KeptRun, from, to int) error {
+	begin := r.Offset[from]
 	size := int(r.blockEnd(to-1) - begin)
 	m.bytes = slices.Grow(m.bytes[:0], size)[:size]
 	_, err := s.file.file.ReadAt(m.bytes, begin)
