@@ -1,6 +1,9 @@
 package kv
 
-import "github.com/graphcleaner/graphcleaner/kv/internal/gap"
+import (
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
+)
 
 // encodedLists are the lists of a stretch of sorted arcs, u << width | v for a neighbour v of u. The first and the last
 // list may go on in other stretches and stay as they are, as does that of a hub, which is written in parts.
@@ -54,19 +57,31 @@ type listWriter struct {
 	width int
 	node  NodeID // of the list that may go on
 	list  []NodeID
+	arcs  []codec.Arc // of the list, where there are any
 }
 
 // upTo writes the list that was held, and empty ones, so that node is next.
 func (l *listWriter) upTo(node NodeID) error {
 	for l.w.next < node {
-		list := []NodeID(nil)
-		if l.w.next == l.node {
-			list = l.list
+		if l.w.next != l.node {
+			l.list, l.arcs = l.list[:0], l.arcs[:0]
 		}
-		if err := l.w.append(list, nil); err != nil {
+		if err := l.w.append(l.list, l.arcs); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// add adds a neighbour of a node, and the arc that joins them.
+func (l *listWriter) add(node, neighbor NodeID, a codec.Arc) error {
+	if node != l.node {
+		if err := l.upTo(node); err != nil {
+			return err
+		}
+		l.node, l.list, l.arcs = node, l.list[:0], l.arcs[:0]
+	}
+	l.list, l.arcs = append(l.list, neighbor), append(l.arcs, a)
 	return nil
 }
 

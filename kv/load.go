@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
-	"github.com/graphcleaner/graphcleaner/internal/spill"
-	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -101,26 +99,22 @@ type Loader struct {
 	classes    *loadClasses
 	ids        idIndex
 	integerIDs bool
-	over       bool
+	ended      bool
 	failed     atomic.Pointer[error] // the first error of a row, with which Commit fails
 	duplicate  duplicateNode
 	stats      LoadStats
 
 	mu         sync.Mutex // guards what follows, which the writers of edges share
 	edgesBegun bool
-	width      int           // bits of a position in a loadEdge
-	edges      *spill.Uint64 // nil before the positions of their ends are known
+	edges      edgeSorter
 	join       *idJoin
 	unknown    unknownNode
 	selfLoops  int64
-	own        *EdgeWriter // of AddEdge
+	single     *EdgeWriter // of AddEdge
 	writers    int         // of edges that are not closed
-	arcLoad    *arcLoad    // of a directed or weighted load, in place of edges and arcs; else nil
 
-	arcs  *spill.Uint64  // nil before Commit made them
-	kept  bool           // there is a checkpoint
-	named loadCheckpoint // it
-	left  bool           // it outlives the load
+	checkpoint *loadCheckpoint // nil where there is none
+	suspended  bool            // the checkpoint outlives the load
 
 	reporting sync.Mutex // held during a call of Progress
 
@@ -157,15 +151,13 @@ func NewLoaderContext(ctx context.Context, dir string, opt LoadOptions) (*Loader
 	}
 	unit := loadUnit(opt.MemoryBudget)
 	l := &Loader{opt: opt, unit: unit, classes: classes, ids: newIDIndex(unit), integerIDs: true}
-	if form := (codec.ArcForm{Directed: opt.Directed, Weighted: opt.Weighted}); form.Any() {
-		l.arcLoad = &arcLoad{form: form}
-	}
+	l.edges = newEdgeSorter(l)
 	takeOver := func(d *loadDirectory) (bool, error) { return l.takeOver(ctx, d) }
 	if l.work, err = newLoadDirectory(dir, takeOver); err != nil {
 		return nil, err
 	}
 	l.join = newIDJoin(l.work.sort(), unit/3, opt.Weighted)
-	if l.kept {
+	if l.checkpoint != nil {
 		return l, nil
 	}
 	if l.rows, err = newRowSpool(l.work.sort()); err != nil {
@@ -198,16 +190,16 @@ func (l *Loader) takeOver(ctx context.Context, d *loadDirectory) (bool, error) {
 
 // giveUp ends a load that goes on, and leaves what it goes on with as it is.
 func (l *Loader) giveUp() error {
-	l.over = true
-	if !l.kept {
+	l.ended = true
+	if l.checkpoint == nil {
 		return nil
 	}
-	return errors.Join(l.closeSorters(), l.nodeAt.Free(), l.rows.file.Close())
+	return errors.Join(l.edges.close(), l.nodeAt.Free(), l.rows.file.Close())
 }
 
 // Completed reports whether the nodes and the edges are there already, from a load that was interrupted. Then they must
 // not be added again.
-func (l *Loader) Completed() (nodes, edges bool) { return l.kept, l.kept }
+func (l *Loader) Completed() (nodes, edges bool) { return l.checkpoint != nil, l.checkpoint != nil }
 
 // loadUnit is the part of a budget for one sorter of records, or the store, in bytes.
 func loadUnit(budget int64) int64 { return budget / 4 }
@@ -216,7 +208,7 @@ func loadUnit(budget int64) int64 { return budget / 4 }
 func (l *Loader) sortMemory() int64 { return sortMemory(l.opt.MemoryBudget, l.stats.Nodes) }
 
 // Kept reports, of a load that has ended, whether it left what the next one with the same Resume goes on with.
-func (l *Loader) Kept() bool { return l.left }
+func (l *Loader) Kept() bool { return l.suspended }
 
 // sortMemory is what sorting the edges of so many nodes may take of a budget, in bytes. An eighth of it, or a
 // fifth by text, is for the index of ids, the numbers of nodes cost 8 bytes each, and the rest is for the store and for
@@ -260,7 +252,7 @@ var errNodesFirst = errors.New("kv: all nodes are added before the first edge")
 // AddNode adds the next node of the node file. What is wrong with it alone is an *InvalidNodeError; that its id is there
 // already shows in Commit. An error ends the load: Commit fails with it.
 func (l *Loader) AddNode(n Node) error {
-	if l.over {
+	if l.ended {
 		return fmt.Errorf("loader: %w", ErrClosed)
 	}
 	return l.fail(l.addNode(n))
@@ -269,7 +261,7 @@ func (l *Loader) AddNode(n Node) error {
 // fail keeps the first error of a row, with which Commit fails, and returns err. A load that has its rows already loses
 // none.
 func (l *Loader) fail(err error) error {
-	if err != nil && !l.kept {
+	if err != nil && l.checkpoint == nil {
 		first := err // err itself would take memory in every call
 		l.failed.CompareAndSwap(nil, &first)
 	}
@@ -355,11 +347,11 @@ func (l *Loader) validateNode(n Node) error {
 // After an error, of finish too, nothing is left on disk; where ctx ends it, what LoadOptions.Resume kept is, as Kept then
 // says.
 func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats LoadStats, err error) {
-	if l.over {
+	if l.ended {
 		return LoadStats{}, fmt.Errorf("loader: %w", ErrClosed)
 	}
 	defer func() {
-		if err != nil && ctx.Err() != nil && l.kept && !l.over {
+		if err != nil && ctx.Err() != nil && l.checkpoint != nil && !l.ended {
 			err = errors.Join(err, l.suspend())
 			return
 		}
@@ -368,13 +360,13 @@ func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats L
 	if failed := l.failed.Load(); failed != nil {
 		return LoadStats{}, *failed
 	}
-	if !l.kept {
+	if l.checkpoint == nil {
 		if err := l.stage(ctx, stageIDs, l.resolveIDs); err != nil {
 			return LoadStats{}, err
 		}
 	}
-	if !l.kept || l.named.Arcs == nil {
-		if err := l.stage(ctx, stageEdges, l.numberNodes); err != nil {
+	if l.checkpoint == nil || l.checkpoint.Arcs == nil {
+		if err := l.stage(ctx, stageEdges, l.edges.number); err != nil {
 			return LoadStats{}, err
 		}
 	}
@@ -465,12 +457,7 @@ func (l *Loader) resolveIDs(ctx context.Context) (err error) {
 	if err := l.ids.turnOff(); err != nil {
 		return err
 	}
-	var edges loadSorter
-	if l.arcLoad != nil {
-		edges = l.beginArcs()
-	} else {
-		edges = l.beginEdges()
-	}
+	edges := l.edges.begin()
 	if err := edges.Sort(ctx); err != nil {
 		return err
 	}
@@ -492,6 +479,16 @@ func (l *Loader) createStore() (err error) {
 		cat.Graph = l.generation
 		return err
 	})
+}
+
+// writeAdjacency writes every edge under both its ends, ascending by NodeID.
+func (l *Loader) writeAdjacency(ctx context.Context) error {
+	if l.checkpoint == nil || l.checkpoint.Arcs == nil {
+		if err := l.edges.sortLists(ctx); err != nil {
+			return err
+		}
+	}
+	return l.edges.write(ctx)
 }
 
 // writeNodes writes all that is known of nodes beside their edges.
@@ -521,7 +518,7 @@ func (l *Loader) closeStore() error {
 
 // Abort ends the load and removes what it wrote. After Commit it does nothing.
 func (l *Loader) Abort() error {
-	if l.over {
+	if l.ended {
 		return nil
 	}
 	return errors.Join(l.end(), l.rows.close(), l.work.remove())
@@ -529,35 +526,21 @@ func (l *Loader) Abort() error {
 
 // suspend ends the load and keeps what its checkpoint names.
 func (l *Loader) suspend() error {
-	l.left = true
+	l.suspended = true
 	return errors.Join(l.end(), l.rows.file.Close(), l.removeUnnamed(), os.RemoveAll(l.work.store()), l.work.release())
 }
 
 // end gives back all that is not on disk.
 func (l *Loader) end() error {
-	l.over = true
+	l.ended = true
 	var errs []error
 	if l.tables != nil {
 		errs = append(errs, l.tables.Cancel())
 	}
-	errs = append(errs, l.closeSorters(), l.join.close(), l.nodeAt.Free(), l.ids.turnOff())
+	errs = append(errs, l.edges.close(), l.join.close(), l.nodeAt.Free(), l.ids.turnOff())
 	if l.store != nil { // last: what was given back is room to close it
 		errs = append(errs, l.store.abandon())
 		l.store = nil
-	}
-	return errors.Join(errs...)
-}
-
-func (l *Loader) closeSorters() error {
-	var errs []error
-	if l.edges != nil {
-		errs = append(errs, l.edges.Close())
-	}
-	if l.arcs != nil {
-		errs = append(errs, l.arcs.Close())
-	}
-	if l.arcLoad != nil {
-		errs = append(errs, l.arcLoad.close())
 	}
 	return errors.Join(errs...)
 }

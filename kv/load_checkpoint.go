@@ -24,7 +24,7 @@ import (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // A loadCheckpoint is what a load has completed. It is written once the files that it names are on disk, and read by a
-// later load with the same Resume. Edges and Arcs are of numbers, or of pairs where the load is an arcLoad.
+// later load with the same Resume. Edges and Arcs are of numbers or of pairs, as sortedEdges says.
 type loadCheckpoint struct {
 	Format int
 	Resume string
@@ -71,17 +71,9 @@ func (l *Loader) keeps() bool {
 	return l.opt.Resume != "" && saved && storedir.HasLocks
 }
 
-// A loadSorter is one of numbers or of pairs.
-type loadSorter interface {
-	Sort(ctx context.Context) error
-	Keep(ctx context.Context, always bool) (kept spill.Kept, ok bool, err error)
-	Held() int64
-	Close() error
-}
-
 // keepEdges writes the first checkpoint: the nodes and the edges are complete. Edges that memory holds, and that are not
 // many, need none.
-func (l *Loader) keepEdges(ctx context.Context, edges loadSorter) error {
+func (l *Loader) keepEdges(ctx context.Context, edges sorter) error {
 	if !l.keeps() {
 		return nil
 	}
@@ -160,8 +152,8 @@ func fileSum(ctx context.Context, f *os.File) (sum uint32, err error) {
 
 // keepArcs writes the second checkpoint, where the arcs were spilled: the nodes have their numbers, and the arcs are
 // complete. The edges go.
-func (l *Loader) keepArcs(ctx context.Context, arcs loadSorter) error {
-	if !l.kept {
+func (l *Loader) keepArcs(ctx context.Context, arcs sorter) error {
+	if l.checkpoint == nil {
 		return nil
 	}
 	kept, ok, err := arcs.Keep(ctx, false)
@@ -174,7 +166,7 @@ func (l *Loader) keepArcs(ctx context.Context, arcs loadSorter) error {
 		return err
 	}
 	err = l.writeCheckpoint(loadCheckpoint{
-		NodeAt: filepath.Base(name), NodeAtSum: sum, Arcs: &kept, Saved: l.named.Saved, SavedSum: l.named.SavedSum,
+		NodeAt: filepath.Base(name), NodeAtSum: sum, Arcs: &kept, Saved: l.checkpoint.Saved, SavedSum: l.checkpoint.SavedSum,
 	})
 	if err != nil {
 		return err
@@ -201,7 +193,7 @@ func (l *Loader) writeCheckpoint(c loadCheckpoint) error {
 	sum := binary.LittleEndian.AppendUint32(nil, crc32.Checksum(body, castagnoli))
 	err = durable.ReplaceFile(l.work.checkpoint(), l.work.checkpoint()+".begun", append(sum, body...))
 	if err == nil {
-		l.kept, l.named = true, c
+		l.checkpoint = &c
 	}
 	return err
 }
@@ -250,53 +242,29 @@ func (l *Loader) restore(ctx context.Context, c loadCheckpoint) (err error) {
 	if err != nil {
 		return err
 	}
-	restored := &Loader{opt: l.opt, work: l.work, stats: c.Stats, rows: rows}
-	if l.arcLoad != nil {
-		restored.arcLoad = &arcLoad{form: l.arcLoad.form}
+	l.stats = c.Stats
+	if rows.len() != int(c.Stats.Nodes) || c.Edges == nil && c.Arcs == nil {
+		err = errNoCheckpoint
 	}
-	restored.setWidth()
-	if err = restored.restoreSorted(ctx, c); err == nil {
+	if err == nil && c.Arcs != nil {
+		name := filepath.Join(l.work.sort(), filepath.Base(c.NodeAt))
+		l.nodeAt, err = readNumbers(ctx, name, rows.len(), c.NodeAtSum)
+	}
+	if err == nil {
+		err = l.edges.restore(ctx, c)
+	}
+	if err == nil {
 		err = l.restoreSaved(ctx, c)
 	}
 	if err != nil {
-		return errors.Join(err, restored.closeSorters(), rows.file.Close(), restored.nodeAt.Free())
+		err = errors.Join(err, l.edges.close(), rows.file.Close(), l.nodeAt.Free())
+		l.edges, l.stats = newEdgeSorter(l), LoadStats{}
+		return err
 	}
-	l.kept, l.named, l.edgesBegun = true, c, true
-	l.classes, l.rows, l.nodeAt = classes, rows, restored.nodeAt
-	l.edges, l.arcs, l.arcLoad = restored.edges, restored.arcs, restored.arcLoad
-	l.stats, l.selfLoops, l.width = c.Stats, c.SelfLoops, restored.width
+	l.checkpoint, l.edgesBegun = &c, true
+	l.classes, l.rows, l.selfLoops = classes, rows, c.SelfLoops
 	l.integerIDs, l.denseIDs = c.IntegerIDs, c.DenseIDs
 	return nil
-}
-
-// restoreSorted opens the edges of a checkpoint, or the numbers of the nodes and the arcs.
-func (l *Loader) restoreSorted(ctx context.Context, c loadCheckpoint) (err error) {
-	if l.rows.len() != int(c.Stats.Nodes) {
-		return errNoCheckpoint
-	}
-	sorted := c.Edges
-	if c.Arcs != nil {
-		sorted = c.Arcs
-		name := filepath.Join(l.work.sort(), filepath.Base(c.NodeAt))
-		if l.nodeAt, err = readNumbers(ctx, name, l.rows.len(), c.NodeAtSum); err != nil {
-			return err
-		}
-	}
-	if sorted == nil {
-		return errNoCheckpoint
-	}
-	dir, memory, workers := l.work.sort(), l.sortMemory(), l.opt.Workers
-	switch arcs := c.Arcs != nil; {
-	case l.arcLoad != nil && arcs:
-		l.arcLoad.lists, err = spill.Restore[spill.Pair](ctx, dir, memory, l.arcWidth(), workers, *sorted)
-	case l.arcLoad != nil:
-		l.arcLoad.rows, err = spill.Restore[spill.Pair](ctx, dir, memory, l.arcWidth(), workers, *sorted)
-	case arcs:
-		l.arcs, err = spill.Restore[uint64](ctx, dir, memory, 2*l.width, workers, *sorted)
-	default:
-		l.edges, err = spill.Restore[uint64](ctx, dir, memory, 2*l.width, workers, *sorted)
-	}
-	return err
 }
 
 func restoreClasses(c loadCheckpoint) (*loadClasses, error) {
@@ -312,8 +280,8 @@ func restoreClasses(c loadCheckpoint) (*loadClasses, error) {
 
 // removeUnnamed deletes every file of the load that its checkpoint does not name.
 func (l *Loader) removeUnnamed() error {
-	keep := []string{l.named.Rows, l.named.NodeAt, l.named.Saved}
-	for _, sorted := range []*spill.Kept{l.named.Edges, l.named.Arcs} {
+	keep := []string{l.checkpoint.Rows, l.checkpoint.NodeAt, l.checkpoint.Saved}
+	for _, sorted := range []*spill.Kept{l.checkpoint.Edges, l.checkpoint.Arcs} {
 		if sorted != nil {
 			keep = append(keep, sorted.File)
 		}

@@ -66,9 +66,7 @@ func (l *Loader) writeCatalog() error {
 		}
 		cat.Graph = l.generation
 		cat.Nodes, cat.LoadedNodes, cat.Edges = len(l.nodeAt.Data), len(l.nodeAt.Data), l.stats.Edges
-		if l.arcLoad != nil {
-			cat.Directed, cat.Weighted, cat.Arcs = l.opt.Directed, l.opt.Weighted, l.stats.Arcs
-		}
+		cat.Directed, cat.Weighted, cat.Arcs = l.opt.Directed, l.opt.Weighted, l.stats.Arcs
 		cat.IntegerIDs = l.integerIDs
 		cat.DenseIDs = l.denseIDs
 		for _, name := range l.classes.sorted() {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 )
 
@@ -13,10 +12,9 @@ import (
 // fails otherwise. An error of it ends the load: Commit fails with it.
 type EdgeWriter struct {
 	l         *Loader
-	sorter    *spill.Uint64Writer // nil where ids are joined by sorting, and of an arcLoad
-	batch     *edgeBatch          // nil where ids are joined by sorting
-	arcs      *spill.PairsWriter  // of an arcLoad whose ids are looked up, in place of sorter
-	joined    []byte              // records for the idJoin collected
+	rows      edgeRows   // nil where ids are joined by sorting
+	batch     *edgeBatch // nil where ids are joined by sorting
+	joined    []byte     // records for the idJoin collected
 	selfLoops int64
 	err       error // why it could not begin
 	closed    bool
@@ -28,15 +26,13 @@ func (l *Loader) EdgeWriter() *EdgeWriter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.over:
+	case l.ended:
 		w.err = fmt.Errorf("loader: %w", ErrClosed)
-	case l.kept:
+	case l.checkpoint != nil:
 		w.err = errEdgesThere
 	case l.ids.off:
-	case l.arcLoad != nil:
-		w.arcs = l.beginArcs().Writer()
 	default:
-		w.sorter = l.beginEdges().Writer()
+		w.rows = l.edges.writer()
 	}
 	if w.err == nil {
 		l.writers++
@@ -50,17 +46,6 @@ func (l *Loader) EdgeWriter() *EdgeWriter {
 
 // errEdgesThere is returned to who adds edges to a load that has Completed them.
 var errEdgesThere = errors.New("kv: the edges are those of the load that was interrupted")
-
-func (l *Loader) setWidth() { l.width = positionBits(l.stats.Nodes) }
-
-// beginEdges returns the sorter of edges, which it makes once the number of nodes is known; l is locked.
-func (l *Loader) beginEdges() *spill.Uint64 {
-	if l.edges == nil {
-		l.setWidth()
-		l.edges = spill.NewUint64(l.work.sort(), l.sortMemory(), 2*l.width, l.opt.Workers)
-	}
-	return l.edges
-}
 
 // Add adds an edge between two external ids, of weight 1; unless the load is Directed, its direction does not matter.
 // Self loops, and but for weighted loads edges that are there already, are dropped and counted; an id that no node has
@@ -131,14 +116,11 @@ func (w *EdgeWriter) flushBatch() error {
 
 // addEdge adds an edge between two positions.
 func (w *EdgeWriter) addEdge(p, q uint32, weight float32) error {
-	switch {
-	case p == q:
+	if p == q {
 		w.selfLoops++
 		return nil
-	case w.sorter == nil:
-		return w.addArc(p, q, weight)
 	}
-	return w.sorter.Add(w.l.loadEdge(min(p, q), max(p, q)))
+	return w.rows.add(p, q, weight)
 }
 
 // Close hands over the edges that are left. Closing twice is harmless.
@@ -166,11 +148,8 @@ func (w *EdgeWriter) handOver() error {
 	if len(w.joined) > 0 {
 		err = errors.Join(err, w.flushJoined())
 	}
-	if w.arcs != nil {
-		err = errors.Join(err, w.arcs.Close())
-	}
-	if w.sorter != nil {
-		err = errors.Join(err, w.sorter.Close())
+	if w.rows != nil {
+		err = errors.Join(err, w.rows.close())
 	}
 	return err
 }
@@ -180,19 +159,19 @@ var errWriterOpen = errors.New("kv: an EdgeWriter of the load is not closed")
 
 // AddEdge is EdgeWriter.Add for a caller with one goroutine, the Loader's.
 func (l *Loader) AddEdge(src, dst string, source int64) error {
-	if l.over {
+	if l.ended {
 		return fmt.Errorf("loader: %w", ErrClosed)
 	}
-	if l.own == nil {
-		l.own = l.EdgeWriter()
+	if l.single == nil {
+		l.single = l.EdgeWriter()
 	}
-	return l.own.Add(src, dst, source)
+	return l.single.Add(src, dst, source)
 }
 
 // closeWriters closes the writer of AddEdge, and makes sure that nobody has another open.
 func (l *Loader) closeWriters() error {
-	if l.own != nil {
-		if err := l.own.Close(); err != nil {
+	if l.single != nil {
+		if err := l.single.Close(); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,10 @@ package kv
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
@@ -14,50 +17,256 @@ import (
 // edgeKey is a pair of numbers less than 2^width as one, so that edges sort as numbers.
 func edgeKey(u, v uint32, width int) uint64 { return uint64(u)<<width | uint64(v) }
 
-// loadEdge is the edgeKey of positions or NodeIDs.
-func (l *Loader) loadEdge(u, v uint32) uint64 { return edgeKey(u, v, l.width) }
+// An edgeSorter has the edges of a load, sorted twice: their rows by the positions of their ends, and in Commit each edge
+// under both of its ends, by NodeIDs.
+type edgeSorter interface {
+	// begin returns the sorter of rows, which it makes once the number of nodes is known. The Loader is locked.
+	begin() sorter
 
-// ends is the inverse of loadEdge.
-func (l *Loader) ends(e uint64) (u, v uint32) {
-	return uint32(e >> l.width), uint32(e & (1<<l.width - 1))
+	// writer begins a writer of rows. The Loader is locked.
+	writer() edgeRows
+
+	// number collapses parallel edges, and numbers the nodes by descending degree, ties in file order.
+	number(ctx context.Context) error
+
+	// sortLists sorts the edges under both of their ends, and gives the memory and the file of the rows back.
+	sortLists(ctx context.Context) error
+
+	// write writes the lists of all nodes.
+	write(ctx context.Context) error
+
+	// restore opens the rows, or the lists, that a checkpoint names.
+	restore(ctx context.Context, c loadCheckpoint) error
+
+	close() error
 }
 
-// numberNodes collapses parallel edges, and numbers the nodes by descending degree, ties in file order.
-func (l *Loader) numberNodes(ctx context.Context) (err error) {
-	if l.arcLoad != nil {
-		return l.numberArcNodes(ctx)
+// A sorter is a spill.Numbers of either type.
+type sorter interface {
+	Sort(ctx context.Context) error
+	Keep(ctx context.Context, always bool) (kept spill.Kept, ok bool, err error)
+	Held() int64
+	Close() error
+}
+
+// edgeRows takes the rows of edges files.
+type edgeRows interface {
+	add(p, q uint32, weight float32) error
+	close() error
+}
+
+// sortedEdges is an edgeSorter of numbers, the edgeKeys of two ends, where edges have no more to them; else of pairs, whose
+// edgeKeys are followed by a direction of DirectionBits, and whose values are the bits of a float32, the weight. As weights
+// are positive, those of parallel edges follow each other ascending.
+type sortedEdges[T spill.Number] struct {
+	l           *Loader
+	form        codec.ArcForm
+	width       int // bits of a position
+	rows, lists *spill.Numbers[T]
+}
+
+// maxArcNodes is how many nodes a directed load may have: the key of a pair has two of them and a direction.
+const maxArcNodes = 1 << 31
+
+func newEdgeSorter(l *Loader) edgeSorter {
+	form := codec.ArcForm{Directed: l.opt.Directed, Weighted: l.opt.Weighted}
+	if form.Any() {
+		return &sortedEdges[spill.Pair]{l: l, form: form}
 	}
+	return &sortedEdges[uint64]{l: l, form: form}
+}
+
+// edge is what is sorted of an edge.
+func (e *sortedEdges[T]) edge(u, v uint32, direction int, weight float32) T {
+	key := edgeKey(u, v, e.width)<<e.form.DirectionBits() | uint64(direction)
+	return spill.NumberOf[T](key, math.Float32bits(weight))
+}
+
+// keyWidth is the number of bits of a key.
+func (e *sortedEdges[T]) keyWidth() int { return 2*e.width + e.form.DirectionBits() }
+
+// newNumbers makes a sorter.
+func (e *sortedEdges[T]) newNumbers(memory int64) *spill.Numbers[T] {
+	return spill.NewNumbers[T](e.l.work.sort(), memory, e.keyWidth(), e.l.opt.Workers)
+}
+
+func (e *sortedEdges[T]) begin() sorter {
+	if e.rows == nil {
+		e.width = positionBits(e.l.stats.Nodes)
+		e.rows = e.newNumbers(e.l.sortMemory())
+	}
+	return e.rows
+}
+
+func (e *sortedEdges[T]) writer() edgeRows {
+	e.begin()
+	return rowWriter[T]{e, e.rows.Writer()}
+}
+
+// A rowWriter is an edgeRows.
+type rowWriter[T spill.Number] struct {
+	e *sortedEdges[T]
+	w *spill.NumbersWriter[T]
+}
+
+func (w rowWriter[T]) add(p, q uint32, weight float32) error {
+	direction := 0
+	if p > q {
+		p, q, direction = q, p, w.e.form.DirectionBits()
+	}
+	return w.w.Add(w.e.edge(p, q, direction, weight))
+}
+
+func (w rowWriter[T]) close() error { return w.w.Close() }
+
+func (e *sortedEdges[T]) restore(ctx context.Context, c loadCheckpoint) (err error) {
+	e.width = positionBits(c.Stats.Nodes)
+	kept, to := c.Edges, &e.rows
+	if c.Arcs != nil {
+		kept, to = c.Arcs, &e.lists
+	}
+	*to, err = spill.Restore[T](ctx, e.l.work.sort(), e.l.sortMemory(), e.keyWidth(), e.l.opt.Workers, *kept)
+	return err
+}
+
+func (e *sortedEdges[T]) close() error {
+	var errs []error
+	for _, s := range []*spill.Numbers[T]{e.rows, e.lists} {
+		if s != nil {
+			errs = append(errs, s.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// each calls use for every two ends that a stretch of either sorter joins, ascending, with the sums of their weights as the
+// first has them. The rows of two ends are in one stretch.
+func (e *sortedEdges[T]) each(stretch []T, use func(u, v uint32, out, in float64) error) error {
+	if keys, ok := any(stretch).([]uint64); ok {
+		for _, key := range keys {
+			if err := use(uint32(key>>e.width), uint32(key&(1<<e.width-1)), 1, 1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	pairs, _ := any(stretch).([]spill.Pair)
+	shift := e.form.DirectionBits()
+	for len(pairs) > 0 {
+		edge := pairs[0].Key >> shift
+		var sums [2]float64
+		n := 0
+		for ; n < len(pairs) && pairs[n].Key>>shift == edge; n++ {
+			sums[pairs[n].Key&uint64(shift)] += float64(math.Float32frombits(pairs[n].Value))
+		}
+		if err := use(uint32(edge>>e.width), uint32(edge&(1<<e.width-1)), sums[0], sums[1]); err != nil {
+			return err
+		}
+		pairs = pairs[n:]
+	}
+	return nil
+}
+
+// arcOf is the arc that the sums of the weights in either direction make. The error says why there is none.
+func (e *sortedEdges[T]) arcOf(out, in float64) (codec.Arc, error) {
+	if !e.form.Weighted {
+		return codec.Arc{Out: float32(min(out, 1)), In: float32(min(in, 1))}.Directed(e.form), nil
+	}
+	got := codec.Arc{Out: float32(out), In: float32(in)}.Directed(e.form)
+	for _, w := range []float32{got.Out, got.In} {
+		if w != 0 && !codec.ValidWeight(w) {
+			return got, fmt.Errorf("%w: the weights add up to %.4g, want at most %.8g", ErrInvalidEdge, max(out, in),
+				float32(math.MaxFloat32))
+		}
+	}
+	if _, ok := got.Sum(); !ok && e.form.Directed {
+		return got, fmt.Errorf("%w: the weights of both directions add up to %.4g, want at most %.8g", ErrInvalidEdge,
+			out+in, float32(math.MaxFloat32))
+	}
+	return got, nil
+}
+
+func (e *sortedEdges[T]) number(ctx context.Context) (err error) {
+	l := e.l
 	if l.nodeAt, err = offheap.New[uint32](l.rows.len()); err != nil {
 		return err
 	}
 	degrees := l.nodeAt.Data
-	var edges atomic.Int64
-	err = l.edges.Each(ctx, func(_ int, keys []uint64) error {
+	var edges, arcs, done atomic.Int64
+	var invalid invalidEdge
+	err = e.rows.Each(ctx, func(_ int, stretch []T) error {
+		joined, directed := int64(0), int64(0)
 		// The edges of a first end follow each other, so that it is counted once.
 		run, of := uint32(0), uint32(0)
-		for _, e := range keys {
-			p, q := l.ends(e)
+		err := e.each(stretch, func(p, q uint32, out, in float64) error {
+			a, err := e.arcOf(out, in)
+			if err != nil {
+				invalid.note(p, q, err)
+			}
 			if p != of {
 				atomic.AddUint32(&degrees[of], run)
 				run, of = 0, p
 			}
 			run++
 			atomic.AddUint32(&degrees[q], 1)
-		}
+			joined++
+			directed += a.Count()
+			return nil
+		})
 		if run > 0 {
 			atomic.AddUint32(&degrees[of], run)
 		}
-		l.progress(stageEdges, edges.Add(int64(len(keys))), l.edges.Len())
-		return nil
+		edges.Add(joined)
+		arcs.Add(directed)
+		l.progress(stageEdges, done.Add(int64(len(stretch))), e.rows.Len())
+		return err
 	})
 	if err != nil {
 		return err
 	}
+	if invalid.err != nil {
+		return l.describeEdge(ctx, &invalid)
+	}
 	l.stats.Edges = edges.Load()
-	l.stats.ParallelEdges = l.edges.Len() - l.stats.Edges
-	l.stats.SelfLoops = l.selfLoops
+	collapsed := l.stats.Edges
+	if e.form.Directed {
+		l.stats.Arcs = arcs.Load()
+		collapsed = l.stats.Arcs
+	}
+	l.stats.ParallelEdges, l.stats.SelfLoops = e.rows.Len()-collapsed, l.selfLoops
 	numberByDegree(degrees)
 	return nil
+}
+
+// An invalidEdge is the edge whose weights are none, of several that of the least positions.
+type invalidEdge struct {
+	mu   sync.Mutex
+	p, q uint32
+	err  error
+}
+
+func (e *invalidEdge) note(p, q uint32, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.err == nil || p < e.p || p == e.p && q < e.q {
+		e.p, e.q, e.err = p, q, err
+	}
+}
+
+// describeEdge says between which nodes an edge is invalid.
+func (l *Loader) describeEdge(ctx context.Context, e *invalidEdge) error {
+	var ids [2]string
+	for row, err := range l.rows.all(ctx) {
+		switch {
+		case err != nil:
+			return errors.Join(e.err, err)
+		case row.position == int(e.p):
+			ids[0] = string(row.id)
+		case row.position == int(e.q):
+			ids[1] = string(row.id)
+		}
+	}
+	return fmt.Errorf("edges between nodes %q and %q: %w", ids[0], ids[1], e.err)
 }
 
 // numberByDegree replaces the degrees of the nodes, by position, by their numbers.
@@ -88,44 +297,85 @@ func arcsMemory(memory, edges, held int64) int64 {
 	return memory
 }
 
-// sortArcs turns every edge into two arcs, sorts them, and gives the memory and the file of the edges back.
-func (l *Loader) sortArcs(ctx context.Context) error {
-	memory := arcsMemory(l.sortMemory(), l.stats.Edges, l.edges.Held())
-	l.arcs = spill.NewUint64(l.work.sort(), memory, 2*l.width, l.opt.Workers)
-	if err := l.addArcs(ctx, l.arcs); err != nil {
+func (e *sortedEdges[T]) sortLists(ctx context.Context) error {
+	entries := max(e.l.stats.Edges, e.l.stats.Arcs)
+	if e.form.Any() {
+		entries *= 2 // a pair takes as much as two numbers
+	}
+	e.lists = e.newNumbers(arcsMemory(e.l.sortMemory(), entries, e.rows.Held()))
+	if err := e.addLists(ctx); err != nil {
 		return err
 	}
-	if err := l.edges.Close(); err != nil {
+	if err := e.rows.Close(); err != nil {
 		return err
 	}
-	if err := l.arcs.Sort(ctx); err != nil {
+	if err := e.lists.Sort(ctx); err != nil {
 		return err
 	}
-	return l.keepArcs(ctx, l.arcs)
+	return e.l.keepArcs(ctx, e.lists)
 }
 
-// writeAdjacency writes every edge under both its ends, ascending by NodeID.
-func (l *Loader) writeAdjacency(ctx context.Context) (err error) {
-	if l.arcLoad != nil {
-		return l.writeArcs(ctx)
+// addLists gives every edge under both of its ends, as NodeIDs, to the sorter of lists.
+func (e *sortedEdges[T]) addLists(ctx context.Context) (err error) {
+	writers := make([]*spill.NumbersWriter[T], e.rows.Workers())
+	for i := range writers {
+		writers[i] = e.lists.Writer()
 	}
-	if l.arcs == nil {
-		if err := l.sortArcs(ctx); err != nil {
-			return err
+	defer func() {
+		for _, w := range writers {
+			err = errors.Join(err, w.Close())
 		}
-	}
-	w := newAdjacencyWriter(l.tables.Put, l.generation, codec.ArcForm{})
-	lists := listWriter{w: w, width: l.width}
-	done := int64(0)
-	encode := func(e *encodedLists, arcs []uint64) error {
-		e.encode(arcs, l.width)
-		return nil
-	}
-	err = spill.InOrder(ctx, l.arcs, encode, func(e *encodedLists, arcs []uint64) error {
-		done += int64(len(arcs))
-		l.progress(stageAdjacency, done, l.arcs.Len())
-		return lists.append(e, arcs)
+	}()
+	nodeAt := e.l.nodeAt.Data
+	return e.rows.Each(ctx, func(worker int, stretch []T) error {
+		w := writers[worker]
+		// Both ends have the arc from u to v: its other end as the one that it comes in at.
+		add := func(u, v uint32, weight float32) error {
+			if weight == 0 {
+				return nil
+			}
+			if err := w.Add(e.edge(u, v, 0, weight)); err != nil {
+				return err
+			}
+			return w.Add(e.edge(v, u, e.form.DirectionBits(), weight))
+		}
+		return e.each(stretch, func(p, q uint32, out, in float64) error {
+			a, err := e.arcOf(out, in)
+			if err != nil {
+				return err
+			}
+			u, v := nodeAt[p], nodeAt[q]
+			if err := add(u, v, a.Out); err != nil || !e.form.Directed {
+				return err
+			}
+			return add(v, u, a.In)
+		})
 	})
+}
+
+func (e *sortedEdges[T]) write(ctx context.Context) error {
+	l := e.l
+	w := newAdjacencyWriter(l.tables.Put, l.generation, e.form)
+	out := listWriter{w: w, width: e.width}
+	done := int64(0)
+	report := func(count int) {
+		done += int64(count)
+		l.progress(stageAdjacency, done, e.lists.Len())
+	}
+	var err error
+	switch lists := any(e.lists).(type) {
+	case *spill.Numbers[uint64]:
+		encode := func(to *encodedLists, stretch []uint64) error {
+			to.encode(stretch, e.width)
+			return nil
+		}
+		err = spill.InOrder(ctx, lists, encode, func(made *encodedLists, stretch []uint64) error {
+			report(len(stretch))
+			return out.append(made, stretch)
+		})
+	default:
+		err = e.writeArcs(ctx, &out, report)
+	}
 	if err != nil {
 		return err
 	}
@@ -134,39 +384,29 @@ func (l *Loader) writeAdjacency(ctx context.Context) (err error) {
 			return err
 		}
 		node = NodeID(min(int(node)+contextEvery, len(l.nodeAt.Data)))
-		if err := lists.upTo(node); err != nil {
+		if err := out.upTo(node); err != nil {
 			return err
 		}
 	}
 	if err := w.close(); err != nil {
 		return err
 	}
-	return l.arcs.Close()
+	return e.lists.Close()
 }
 
-// addArcs gives every edge in both directions, as NodeIDs, to a sorter.
-func (l *Loader) addArcs(ctx context.Context, arcs *spill.Uint64) (err error) {
-	writers := make([]*spill.Uint64Writer, l.edges.Workers())
-	for i := range writers {
-		writers[i] = arcs.Writer()
+// writeArcs writes the lists that have neighbours, with their arcs, but for the last.
+func (e *sortedEdges[T]) writeArcs(ctx context.Context, to *listWriter, report func(count int)) error {
+	for stretch, err := range e.lists.Ordered(ctx) {
+		if err != nil {
+			return err
+		}
+		err := e.each(stretch, func(u, v uint32, out, in float64) error {
+			return to.add(NodeID(u), NodeID(v), codec.Arc{Out: float32(out), In: float32(in)}.Directed(e.form))
+		})
+		if err != nil {
+			return err
+		}
+		report(len(stretch))
 	}
-	defer func() {
-		for _, w := range writers {
-			err = errors.Join(err, w.Close())
-		}
-	}()
-	return l.edges.Each(ctx, func(worker int, keys []uint64) error {
-		w, nodeAt := writers[worker], l.nodeAt.Data
-		for _, e := range keys {
-			p, q := l.ends(e)
-			u, v := nodeAt[p], nodeAt[q]
-			if err := w.Add(l.loadEdge(u, v)); err != nil {
-				return err
-			}
-			if err := w.Add(l.loadEdge(v, u)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return nil
 }

@@ -73,12 +73,7 @@ func (l *Loader) joinIDs(ctx context.Context) (err error) {
 	if err := l.findRepeated(ctx, ids); err != nil || l.duplicate.found {
 		return err
 	}
-	edges := &EdgeWriter{l: l}
-	if l.arcLoad != nil {
-		edges.arcs = l.beginArcs().Writer()
-	} else {
-		edges.sorter = l.beginEdges().Writer()
-	}
+	edges := &EdgeWriter{l: l, rows: l.edges.writer()}
 	return errors.Join(l.resolveEnds(ctx, ids, edges), edges.handOver())
 }
 
