@@ -57,7 +57,7 @@ func (s *Store) Check(ctx context.Context, progress Progress, report func(Proble
 	c.catalog()
 	for _, step := range []func(context.Context) error{
 		c.copies, // first: a writer may have to wait until the copy is let go
-		c.tables, c.records, c.documents, c.dictionary, c.adjacency, c.edgeDeltas, c.columns, c.matrices,
+		c.tables, c.records, c.documents, c.dictionary, c.adjacency, c.edgeDeltas, c.properties,
 	} {
 		if err := c.found("store", step(ctx)); err != nil {
 			return err
@@ -141,16 +141,10 @@ func (c *checker) catalog() {
 	if cat.Graph != 0 {
 		use(cat.Graph, "the graph")
 	}
-	for _, name := range sortedNames(cat.Columns) {
-		use(cat.Columns[name].Generation, "column "+name)
-		if rows := int(cat.Columns[name].Rows); rows > cat.Nodes {
-			c.problem("column "+name, "it has %d rows of %d nodes", rows, cat.Nodes)
-		}
-	}
-	for _, name := range sortedNames(cat.Matrices) {
-		use(cat.Matrices[name].Generation, "matrix "+name)
-		if rows := int(cat.Matrices[name].Rows); rows > cat.Nodes {
-			c.problem("matrix "+name, "it has %d rows of %d nodes", rows, cat.Nodes)
+	for _, p := range c.tx.properties() {
+		use(p.generation, p.where)
+		if rows := int(p.rows); rows > cat.Nodes {
+			c.problem(p.where, "it has %d rows of %d nodes", rows, cat.Nodes)
 		}
 	}
 	for _, name := range sortedNames(cat.Spaces) {
@@ -247,10 +241,10 @@ func (c *checker) count(k record.Kind, want int) {
 	}
 }
 
-// columns reads every block of every column, with its deltas.
-func (c *checker) columns(ctx context.Context) error {
-	for _, column := range c.tx.Columns() {
-		if err := c.column(ctx, column.Name); err != nil {
+// properties reads every block of every column and matrix, with its deltas.
+func (c *checker) properties(ctx context.Context) error {
+	for _, p := range c.tx.properties() {
+		if err := p.check(c, ctx); err != nil {
 			return err
 		}
 	}
@@ -293,16 +287,6 @@ func (c *checker) columnBlock(r *ColumnReader, v NodeID) (Range, error) {
 		}
 	}
 	return rng, nil
-}
-
-// matrices reads every row of every matrix.
-func (c *checker) matrices(ctx context.Context) error {
-	for _, name := range c.tx.Matrices() {
-		if err := c.matrix(ctx, name); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (c *checker) matrix(ctx context.Context, name string) error {

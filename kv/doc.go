@@ -95,8 +95,8 @@
 //     TestCheckHoldsTheJournal).
 //   - An error of a row, of a Loader or of a writer of a Bulk, has Commit fail with it, also where the caller ignores it
 //     (TestRowErrorsEndTheLoad, TestRowErrorsEndTheBulk). A row that LoadOptions.BadRow skips is no error.
-//   - [Repair] of a closed store of which one byte was changed loses nothing, and of a whole store it changes nothing
-//     (TestRepairOfOneByte, TestRepairLeavesAnUndamagedStoreAlone).
+//   - [Repair] of a closed store of which one byte was changed tells of what it loses, which is nothing where the byte is not
+//     in a block of a table. A whole store it leaves alone (TestRepairOfOneByte, TestRepairLeavesAnUndamagedStoreAlone).
 //   - Repair of a journal with a gap puts no earlier value, nor what was deleted, over what Badger holds of the same commits
 //     (TestRepairKeepsLaterValues). It tells which commits of the gap, and of lost tables, no file has, and which may be lost
 //     (TestLostCommits). Where it makes good a catalogue or an entry of a whole second copy, and found nothing that took

@@ -44,7 +44,7 @@ type RoomRepair func(ctx context.Context, s *Store, report func(Mend)) error
 // UndoRepair puts them back. The copy needs as much room on the disk as the store takes (ErrNoSpace); one that a killed
 // Repair leaves is removed by the next. An undamaged store stays as it is.
 //
-//   - A table of which one byte is wrong is put right: its checksums tell which. What else can be read of a table stays.
+//   - What can be read of a table stays. Where its index is damaged, its blocks are found by their checksums.
 //   - The manifest is made again, where tables hold records that no table has which it names. The versions of records then
 //     decide which is the last one, and records that a merge of tables dropped stay out.
 //   - A store of an older format is brought to this one where its files are damaged. One whose files are whole is a
@@ -61,7 +61,7 @@ type RoomRepair func(ctx context.Context, s *Store, report func(Mend)) error
 //   - Damaged entries of spaces, and damaged documents, are removed. The rooms they belong to check and repair them: they
 //     are given as rooms, and run in their order, with opt, on the store that is otherwise repaired.
 //
-// The catalogue cannot be made again: where more than a byte of it is wrong that is ErrCorrupt, and only a backup helps.
+// The catalogue cannot be made again: where it is damaged that is ErrCorrupt, and only a backup helps.
 // The store must not be open.
 func Repair(
 	ctx context.Context, dir string, opt Options, progress Progress, report func(Mend), rooms ...RoomRepair,

@@ -23,7 +23,6 @@ type nameRepair struct {
 	nameless map[int]bool           // positions whose node is a guess
 
 	added map[NodeID]string // ids of added nodes that only the other direction knows
-	lost  string            // what made-up ids begin with
 }
 
 // dictionary writes the dictionary again: each direction from the other where it is damaged.
@@ -46,7 +45,15 @@ func (r *repair) dictionary(ctx context.Context, g record.Generation) (err error
 	if err := n.match(ctx); err != nil {
 		return err
 	}
-	if err := n.writePositions(ctx, g); err != nil {
+	err = r.rewriter().positions(ctx, g, func(k record.Kind, block int) ([]uint32, error) {
+		numbers := n.nodeAt.Data
+		if k == record.KindPosition {
+			numbers = n.position.Data
+		}
+		first := block * numbersPerBlock
+		return numbers[first:min(first+numbersPerBlock, r.tx.cat.LoadedNodes)], nil
+	})
+	if err != nil {
 		return err
 	}
 	if err := n.readAdded(ctx); err != nil {
@@ -114,32 +121,6 @@ func (n *nameRepair) match(ctx context.Context) error {
 	return nil
 }
 
-func (n *nameRepair) writePositions(ctx context.Context, g record.Generation) error {
-	for _, k := range []record.Kind{record.KindNodeAt, record.KindPosition} {
-		numbers := n.nodeAt.Data
-		if k == record.KindPosition {
-			numbers = n.position.Data
-		}
-		w := numberWriter{put: n.bulk.batch.Put, kind: k, generation: g}
-		for i := range n.tx.cat.Nodes {
-			if i%contextEvery == 0 && ctx.Err() != nil {
-				return ctx.Err()
-			}
-			number := uint32(i) // of a node added later
-			if i < n.tx.cat.LoadedNodes {
-				number = numbers[i]
-			}
-			if err := w.append(number); err != nil {
-				return err
-			}
-		}
-		if err := w.close(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // readAdded reads the ids of nodes added since the load from the records that find them by id, where those of the nodes
 // are damaged.
 func (n *nameRepair) readAdded(ctx context.Context) error {
@@ -168,26 +149,22 @@ func (n *nameRepair) readAdded(ctx context.Context) error {
 	})
 }
 
-// each calls use with the id of every position; lost where it is not known.
-func (n *nameRepair) each(ctx context.Context, use func(position int, id string, lost bool) error) error {
-	ids := n.tx.newIDReader()
-	for position := range n.tx.cat.Nodes {
-		if position%contextEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		id, err := ids.atPosition(position)
-		if err != nil && !errors.Is(err, ErrCorrupt) {
-			return err
-		}
-		lost := err != nil || n.nameless[position] || validateID(id) != nil
-		if known, ok := n.added[NodeID(position)]; ok && lost {
-			id, lost = known, false
-		}
-		if err := use(position, id, lost); err != nil {
-			return err
-		}
+// errLostID is for a position whose id is not known.
+var errLostID = fmt.Errorf("%w: the id cannot be read", ErrCorrupt)
+
+// id is the id at a position; errLostID where it is not known.
+func (n *nameRepair) id(ids *idReader, position int) (string, error) {
+	id, err := ids.atPosition(position)
+	if err != nil && !errors.Is(err, ErrCorrupt) {
+		return "", err
 	}
-	return nil
+	if err == nil && !n.nameless[position] && validateID(id) == nil {
+		return id, nil
+	}
+	if known, ok := n.added[NodeID(position)]; ok {
+		return known, nil
+	}
+	return "", errLostID
 }
 
 // lostPrefix begins an id that Repair makes up, once or, where other ids begin so, more often. The place in the node file
@@ -206,68 +183,44 @@ func IsLostID(id string) bool {
 	return false
 }
 
-func (n *nameRepair) writeIDs(ctx context.Context, g record.Generation) (err error) {
-	draft := n.bulk.draft
+// writeIDs writes the ids, and those that are made up: their beginning is one that no other id has.
+func (n *nameRepair) writeIDs(ctx context.Context, g record.Generation) error {
+	draft, madeUp, ids := n.bulk.draft, lostPrefix, n.tx.newIDReader()
 	draft.DenseIDs, draft.IntegerIDs = true, true
-	n.lost = lostPrefix
-	again := true
-	for again { // until no id looks like one that is made up
-		again = false
-		err := n.each(ctx, func(position int, id string, lost bool) error {
-			_, integer := integerID(id)
-			draft.IntegerIDs = draft.IntegerIDs && integer && !lost
-			draft.DenseIDs = draft.DenseIDs && !lost && id == strconv.Itoa(position)
-			again = again || !lost && strings.HasPrefix(id, n.lost)
-			return nil
-		})
-		if err != nil {
+	for position := 0; position < n.tx.cat.Nodes; position++ {
+		if position%contextEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		id, err := n.id(ids, position)
+		if err != nil && !errors.Is(err, errLostID) {
 			return err
 		}
-		if again {
-			n.lost += lostPrefix
+		_, integer := integerID(id)
+		draft.IntegerIDs = draft.IntegerIDs && integer
+		draft.DenseIDs = draft.DenseIDs && id == strconv.Itoa(position)
+		if strings.HasPrefix(id, madeUp) {
+			madeUp += lostPrefix
+			position = -1
 		}
 	}
 	if draft.DenseIDs {
 		return nil
 	}
-	w := newIDWriter(n.bulk.batch.Put, g, n.bulk.Dir(), n.bulk.SortMemory())
-	defer func() { err = errors.Join(err, w.close()) }()
-	var unnamed stretch
-	err = n.each(ctx, func(position int, id string, lost bool) error {
-		n.progress("ids", int64(position), int64(n.tx.cat.Nodes))
-		if !lost {
-			return w.append(id)
+	unknown := &stretch{tell: func(s *stretch) error {
+		where := fmt.Sprintf("ids of places %d to %d", s.First, s.End-1)
+		lost := Loss{Kind: "id", Count: int64(s.Len())}
+		what := "the ids of these places in the node file cannot be read"
+		return n.lose(lost, where, what, "they are %s%d to %s%d", madeUp, s.First, madeUp, s.End-1)
+	}}
+	err := n.rewriter().ids(ctx, g, func(position int) (string, error) {
+		id, err := n.id(ids, position)
+		if err != nil {
+			return madeUp + strconv.Itoa(position), unknown.add(NodeID(position), err)
 		}
-		at := stretch{Range{NodeID(position), NodeID(position + 1)}, "the ids of these places in the node file cannot be read"}
-		if err := n.places(&unnamed, at); err != nil {
-			return err
-		}
-		return w.append(n.lost + strconv.Itoa(position))
+		return id, nil
 	})
 	if err != nil {
 		return err
 	}
-	if err := n.places(&unnamed, stretch{}); err != nil {
-		return err
-	}
-	return w.finish(ctx)
-}
-
-// places is nulls for ids.
-func (n *nameRepair) places(s *stretch, next stretch) error {
-	if s.Len() > 0 && (next.Len() == 0 || next.First != s.End) {
-		where := fmt.Sprintf("ids of places %d to %d", s.First, s.End-1)
-		lost := Loss{Kind: "id", Count: int64(s.Len())}
-		if err := n.lose(lost, where, s.what, "they are %s%d to %s%d", n.lost, s.First, n.lost, s.End-1); err != nil {
-			return err
-		}
-		*s = next
-		return nil
-	}
-	if s.Len() == 0 {
-		*s = next
-	} else {
-		s.End = next.End
-	}
-	return nil
+	return unknown.flush()
 }

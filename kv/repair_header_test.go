@@ -82,7 +82,7 @@ func TestRepairOfAnOldStore(t *testing.T) {
 		}
 		tables := fileNames(t, dir, "*.sst")
 		damagedStores.Store(dir, true)
-		if err := flipByte(filepath.Join(dir, tables[len(tables)-1]), 40); err != nil {
+		if err := flipIndex(filepath.Join(dir, tables[len(tables)-1])); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := Migrate(t.Context(), dir, opt); !errors.Is(err, ErrCorrupt) {

@@ -40,7 +40,7 @@ func (r *repair) records(ctx context.Context) (err error) {
 		return r.tx.err
 	}
 	defer r.tx.Close()
-	steps := []func(context.Context, damagedRecords) error{r.graph, r.columns, r.matrices, r.spaces}
+	steps := []func(context.Context, damagedRecords) error{r.graph, r.properties, r.spaces}
 	for _, step := range steps {
 		if err := step(ctx, found); err != nil {
 			return err
@@ -49,15 +49,12 @@ func (r *repair) records(ctx context.Context) (err error) {
 	if r.bulk == nil {
 		return nil
 	}
-	marked := r.tx.Columns()
-	return r.bulk.Commit(func(tx *Tx) error {
-		for _, column := range marked {
-			if err := tx.SetIndexed(column.Name, column.Indexed); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return r.bulk.Commit(markIndexes(r.tx.Columns()))
+}
+
+// rewriter writes again what the store has, once write has begun it, and tells of what is lost.
+func (r *repair) rewriter() *rewriter {
+	return &rewriter{tx: r.tx, bulk: r.bulk, progress: r.progress, lose: r.lose}
 }
 
 // write begins what writes again.
@@ -80,13 +77,14 @@ type damagedRecords struct {
 
 	header, counts bool // cannot be read
 
-	last  record.Generation // the greatest of any record
-	added uint32            // one more than the greatest node that was added
+	last    record.Generation            // the greatest of any record
+	added   uint32                       // one more than the greatest node that was added
+	changed map[record.Generation]uint32 // one more than the greatest node of which a column or a matrix has a change
 }
 
 // scan reads every record by itself, and keeps those that are damaged.
 func (r *repair) scan(ctx context.Context) (found damagedRecords, err error) {
-	found.generations = map[record.Generation]bool{}
+	found.generations, found.changed = map[record.Generation]bool{}, map[record.Generation]uint32{}
 	seen := map[record.Kind]bool{}
 	documents := map[string]error{} // damaged, by their keys without the part
 	err = eachRecord(ctx, r.s.db, nil, nil, func(rec record.Record, value []byte, damage error) error {
@@ -133,9 +131,15 @@ func (r *repair) note(found *damagedRecords, key []byte) {
 	if record.Kind(key[0]) < record.FirstGenerational {
 		return
 	}
-	found.last = max(found.last, record.GenerationOf(key))
-	if v, err := record.NumberAt(key, 0); err == nil && record.Kind(key[0]) == record.KindAddedNode {
+	g := record.GenerationOf(key)
+	found.last = max(found.last, g)
+	v, ok := record.NumberOf(key, 0)
+	switch k := record.Kind(key[0]); {
+	case !ok:
+	case k == record.KindAddedNode:
 		found.added = max(found.added, v+1)
+	case k == record.KindColumnDelta, k == record.KindRowDelta:
+		found.changed[g] = max(found.changed[g], v+1)
 	}
 }
 
@@ -397,6 +401,29 @@ func (r *repair) broken(ctx context.Context, c *checker, steps ...func(*checker,
 		return false, nil
 	}
 	return true, r.done(first.Where, first.What, "written again")
+}
+
+// properties writes columns and matrices again that are damaged, with null or NaN for what cannot be read.
+func (r *repair) properties(ctx context.Context, found damagedRecords) error {
+	for _, p := range r.tx.properties() {
+		damaged, err := found.generations[p.generation], error(nil)
+		switch {
+		case damaged:
+		case found.changed[p.generation] > uint32(r.tx.NumNodes()):
+			damaged, err = true, r.done(p.where, "it has changes of nodes that are not there", "written again")
+		default:
+			damaged, err = r.broken(ctx, newChecker(r.tx, nil, nil), p.check)
+		}
+		if err == nil && damaged {
+			if _, err = r.write(); err == nil {
+				err = p.rewrite(r.rewriter(), ctx)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.where, err)
+		}
+	}
+	return nil
 }
 
 // spaces writes those again of which records are damaged, without these.

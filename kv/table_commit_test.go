@@ -129,7 +129,7 @@ func TestLostTableBelowTheLog(t *testing.T) {
 	}
 }
 
-// TestDamagedUnnamedTable has a byte changed in a table that the end of the manifest names, and that end cut off: opening
+// TestDamagedUnnamedTable has a byte changed in the index of a table that the end of the manifest names, and that end cut off: opening
 // leaves both where Repair finds them, which loses nothing. A table that the store can do without is set aside.
 func TestDamagedUnnamedTable(t *testing.T) {
 	t.Parallel()
@@ -138,7 +138,7 @@ func TestDamagedUnnamedTable(t *testing.T) {
 	dir := copyStore(t, crashed)
 	damagedStores.Store(dir, true)
 	newest := cutManifest(t, dir)
-	if err := flipByte(newest, 30); err != nil {
+	if err := flipIndex(newest); err != nil {
 		t.Fatal(err)
 	}
 	before := bytesOf(t, dir)

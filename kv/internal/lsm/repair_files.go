@@ -2,8 +2,10 @@ package lsm
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -133,133 +135,142 @@ func overwrite(path string, b []byte) (err error) {
 	return f.Sync()
 }
 
-// repairTable makes a table one that Badger can read; usable is false where nothing of it is left.
+// A blockPlace is where a block of a table lies, and what is wrong with it; nil for nothing.
+type blockPlace struct {
+	from, to int
+	damage   error
+}
+
+// repairTable makes a table one that Badger can read; usable is false where nothing of it is left, whole where nothing of it
+// is lost.
 func (r *fileRepair) repairTable(ctx context.Context, path string) (usable, whole bool, err error) {
 	t, damage := openTableReader(path)
 	if errors.Is(damage, record.ErrCorrupt) {
-		if t, err = r.index(path, damage); err != nil || t == nil {
-			return false, false, err
-		}
-	} else if damage != nil {
+		return r.repairIndex(path, damage)
+	}
+	if damage != nil {
 		return false, false, damage
 	}
 	defer func() { err = errors.Join(err, t.close()) }()
-	var bad []int
-	for i := range t.blocks() {
+	blocks := make([]blockPlace, t.blocks())
+	for i := range blocks {
 		if i%contextEvery == 0 && ctx.Err() != nil {
 			return false, false, ctx.Err()
 		}
-		if err := t.verify(i); errors.Is(err, record.ErrCorrupt) {
-			bad = append(bad, i)
-		} else if err != nil {
-			return false, false, err
+		b := &blocks[i]
+		if b.from, b.to, b.damage = t.place(i); b.damage == nil {
+			b.damage = t.verify(i)
+		}
+		if b.damage != nil && !errors.Is(b.damage, record.ErrCorrupt) {
+			return false, false, b.damage
 		}
 	}
-	if len(bad) == 0 {
+	if !slices.ContainsFunc(blocks, blockPlace.isDamaged) {
 		return true, true, nil
 	}
-	return r.blocks(t, bad)
-}
-
-// index repairs the index of a table, and opens it; nil where it cannot.
-func (r *fileRepair) index(path string, damage error) (*tableReader, error) {
-	name := filepath.Base(path)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	mended, ok := mendIndex(data)
-	if !ok {
-		if err := os.Remove(path); err != nil {
-			return nil, err
-		}
-		return nil, r.lose(Lost{Kind: "table of records", Count: 1}, name, damage.Error(), "taken out: where its records begin is not known")
-	}
-	if err := storedir.ReplaceFile(path, mended); err != nil {
-		return nil, err
-	}
-	if err := r.done(name, damage.Error(), "put right, by its checksum"); err != nil {
-		return nil, err
-	}
-	return openTableReader(path)
-}
-
-// blocks repairs blocks of a table; usable is false where nothing of the table is left, whole where something is lost.
-func (r *fileRepair) blocks(t *tableReader, bad []int) (usable, whole bool, err error) {
-	name := filepath.Base(t.path)
-	text := slices.Clone(t.data)
-	whole = true
-	isBad := map[int]bool{} // and stays so
-	for _, i := range bad {
-		damage := t.verify(i)
-		from, to, err := t.place(i)
-		if err != nil {
-			isBad[i], whole = true, false
-			continue
-		}
-		mended, ok := mendBlock(t.data[from:to])
-		if !ok {
-			isBad[i], whole = true, false
-			continue
-		}
-		copy(text[from:to], mended)
-		if err := r.done(name, damage.Error(), "put right, by its checksum"); err != nil {
-			return false, false, err
-		}
-	}
-	if whole {
-		return true, true, storedir.ReplaceFile(t.path, text)
-	}
-	usable, err = r.salvage(t, text, isBad)
+	usable, err = r.salvage(path, t.data, blocks, t.index.MaxVersion())
 	return usable, false, err
 }
 
-// salvage writes a table again with the records that are left of it; bad says which of its blocks are damaged.
-func (r *fileRepair) salvage(t *tableReader, text []byte, bad map[int]bool) (usable bool, err error) {
-	b := table.NewTableBuilder(r.tableOptions(uint64(2 * len(text))))
+func (b blockPlace) isDamaged() bool { return b.damage != nil }
+
+// repairIndex is repairTable for a table whose index cannot be read.
+func (r *fileRepair) repairIndex(path string, damage error) (usable, whole bool, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return false, false, err
+	}
+	blocks, all := searchBlocks(path, data)
+	lost, done := Lost{}, "made again"
+	if !all {
+		lost, done = Lost{Kind: "record of tables", Count: UnknownCount}, "made again for the blocks that were found"
+	}
+	if len(blocks) == 0 {
+		lost, done = Lost{Kind: "table of records", Count: 1}, "taken out: none of its blocks was found"
+	}
+	if err := r.lose(lost, filepath.Base(path), damage.Error(), "%s", done); err != nil {
+		return false, false, err
+	}
+	usable, err = r.salvage(path, data, blocks, math.MaxUint64)
+	return usable, all && !slices.ContainsFunc(blocks, blockPlace.isDamaged), err
+}
+
+// searchBlocks finds the blocks of a table without its index, by their checksums. A damaged one goes on to where a sound one, or
+// the index, begins. all says that nothing is left out before the index.
+func searchBlocks(path string, data []byte) (blocks []blockPlace, all bool) {
+	index := -1 // where it begins, as the end of the table says
+	if body, _, ok := cutTableChecksum(data); ok && len(body) >= 4 {
+		index = len(body) - 4 - int(binary.BigEndian.Uint32(body[len(body)-4:]))
+	}
+	soundEnd := func(from int) int {
+		return blockEnd(data, from, func(to int) bool { return soundBlock(data[from:to]) })
+	}
+	for from := 0; from != index; {
+		b := blockPlace{from: from, to: soundEnd(from)}
+		if b.to == 0 {
+			b.to = blockEnd(data, from, func(to int) bool { return to == index || soundEnd(to) > 0 })
+			b.damage = record.CorruptFile(path, "the checksum of the block from byte %d on does not match", from)
+		}
+		if b.to == 0 {
+			return blocks, false
+		}
+		blocks = append(blocks, b)
+		from = b.to
+	}
+	return blocks, true
+}
+
+// blockEnd is the first place behind another, and before the end of a table, where a block may end and found says that one
+// does; 0 where there is none.
+func blockEnd(data []byte, from int, found func(to int) bool) int {
+	const shortest, longest = 2, 8 // encoded checksum
+	for to := from + 4 + shortest; to < len(data); to++ {
+		if length := binary.BigEndian.Uint32(data[to-4:]); length >= shortest && length <= longest && found(to) {
+			return to
+		}
+	}
+	return 0
+}
+
+// salvage writes a table again with the records that are left in its blocks. usable is false where there are none.
+func (r *fileRepair) salvage(path string, data []byte, blocks []blockPlace, maxVersion uint64) (usable bool, err error) {
+	b := table.NewTableBuilder(r.tableOptions(uint64(2 * len(data))))
 	defer b.Close()
 	var last []byte
-	for i := range t.blocks() {
-		from, to, err := t.place(i)
-		if err != nil {
-			if err := r.lose(Lost{Kind: "record of tables", Count: UnknownCount}, filepath.Base(t.path), err.Error(), "left out"); err != nil {
-				return false, err
-			}
-			continue
-		}
-		entries, count := blockEntries(text[from:to])
+	for _, block := range blocks {
+		entries, count := blockEntries(data[block.from:block.to])
 		left := 0
 		for _, e := range entries {
-			if bad[i] && !trusted(e, t.index.MaxVersion()) || last != nil && y.CompareKeys(e.key, last) <= 0 {
+			if block.isDamaged() && !trusted(e, maxVersion) || last != nil && y.CompareKeys(e.key, last) <= 0 {
 				continue
 			}
 			b.Add(e.key, e.value, 0)
 			last = e.key
 			left++
 		}
-		if bad[i] || left < count {
-			if err := r.tellOfBlock(t, i, left, count); err != nil {
+		if block.isDamaged() || left < count {
+			if err := r.tellOfBlock(filepath.Base(path), block, left, count); err != nil {
 				return false, err
 			}
 		}
 	}
 	if b.Empty() {
-		return false, os.Remove(t.path)
+		return false, os.Remove(path)
 	}
-	return true, storedir.ReplaceFile(t.path, b.Finish())
+	return true, storedir.ReplaceFile(path, b.Finish())
 }
 
 // tellOfBlock tells of how many records are left of a block.
-func (r *fileRepair) tellOfBlock(t *tableReader, block, left, count int) error {
+func (r *fileRepair) tellOfBlock(name string, block blockPlace, left, count int) error {
 	damage := "its records are not in order"
-	if err := t.verify(block); err != nil {
-		damage = err.Error()
+	if block.isDamaged() {
+		damage = block.damage.Error()
 	}
 	loss, done := Lost{Kind: "record of tables", Count: int64(count - left), AtMost: true}, fmt.Sprintf("%d of its %d records are left", left, count)
 	if count == 0 {
 		loss, done = Lost{Kind: "record of tables", Count: UnknownCount}, "none of its records can be read"
 	}
-	return r.lose(loss, filepath.Base(t.path), damage, "%s", done)
+	return r.lose(loss, name, damage, "%s", done)
 }
 
 // Marks that Badger puts beside a value.

@@ -1,8 +1,13 @@
 package lsm
 
 import (
+	"bytes"
 	"os"
+	"path/filepath"
+	"slices"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // TestLossesOfBlocks changes two bytes of a block: a repair tells of no loss where all of its records can be read, and of an
@@ -49,5 +54,73 @@ func TestLossesOfBlocks(t *testing.T) {
 		if len(done) != 1 || done[0].Lost != test.want {
 			t.Errorf("%s: did %+v, want a loss of %+v", test.what, done, test.want)
 		}
+	}
+}
+
+// TestSearchBlocks finds the blocks of a table whose index is damaged, whichever byte of it is, also behind a damaged block.
+func TestSearchBlocks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "table")
+	w, err := newTableWriter(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := testDB(t)
+	for i := range uint32(300) {
+		if err := w.add(record.NumberKey(record.KindColumn, 1, i), []byte("value"), tableVersion, d.db.Opts()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.end(d.db.Opts()); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.sync(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, err := openTableReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := reader.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	var want []blockPlace
+	for i := range reader.blocks() {
+		from, to, err := reader.place(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, blockPlace{from: from, to: to})
+	}
+	if len(want) < 2 {
+		t.Fatalf("got %d blocks, want several", len(want))
+	}
+	const end = 4 + 4 + 6 + 4 // the length of the index, its checksum, and the length of that, or a little more
+	for at := want[len(want)-1].to; at < len(whole); at++ {
+		damaged := bytes.Clone(whole)
+		damaged[at] ^= byte(1 + at%255)
+		if _, ok := tableIndex(damaged); ok {
+			t.Fatalf("an index with byte %d of %d changed is sound", at, len(whole))
+		}
+		got, all := searchBlocks(path, damaged)
+		if !slices.Equal(got, want) || !all && at < len(whole)-end {
+			t.Errorf("with byte %d of %d changed: got %v, all %v; want %v", at, len(whole), got, all, want)
+		}
+	}
+	for at := range want[0].to - 20 { // but for its own end
+		damaged := bytes.Clone(whole)
+		damaged[at] ^= byte(1 + at%255)
+		got, all := searchBlocks(path, damaged)
+		if !all || len(got) != len(want) || !got[0].isDamaged() || got[0].to != want[0].to || !slices.Equal(got[1:], want[1:]) {
+			t.Errorf("with byte %d of a block changed: got %v, all %v; want %v", at, got, all, want)
+		}
+	}
+	if got, all := searchBlocks(path, whole[:want[0].to+3]); all || len(got) != 1 || got[0] != want[0] {
+		t.Errorf("cut behind its first block: got %v, all %v", got, all)
 	}
 }

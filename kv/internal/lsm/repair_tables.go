@@ -293,7 +293,7 @@ func (r *fileRepair) readChanges() (sets []*pb.ManifestChangeSet, cut bool, dama
 	if len(text) < len(manifestMagic) {
 		return nil, cut, damage, nil
 	}
-	sets, _ = changesIn(text[len(manifestMagic):], true) //nolint:errcheck // damage says it
+	sets, _ = changesIn(text[len(manifestMagic):]) //nolint:errcheck // damage says it
 	return sets, cut, damage, nil
 }
 

@@ -349,12 +349,11 @@ func manifestChanges(text []byte) ([]*pb.ManifestChangeSet, error) {
 	if !strings.HasPrefix(string(text), manifestMagic) {
 		return nil, errors.New("it does not begin as a manifest")
 	}
-	return changesIn(text[len(manifestMagic):], false)
+	return changesIn(text[len(manifestMagic):])
 }
 
-// changesIn are the changes in what follows the magic of a manifest, those before an error too. With mending, a change of
-// which one byte is wrong is put right in text by its checksum.
-func changesIn(text []byte, mending bool) (sets []*pb.ManifestChangeSet, err error) {
+// changesIn are the changes in what follows the magic of a manifest, those before an error too.
+func changesIn(text []byte) (sets []*pb.ManifestChangeSet, err error) {
 	const head = 8
 	for len(text) >= head {
 		length, sum := int64(binary.BigEndian.Uint32(text)), binary.BigEndian.Uint32(text[4:])
@@ -364,14 +363,7 @@ func changesIn(text []byte, mending bool) (sets []*pb.ManifestChangeSet, err err
 		body := text[head : head+length]
 		text = text[head+length:]
 		if crc32.Checksum(body, castagnoli) != sum {
-			at, difference, ok := 0, byte(0), false
-			if mending {
-				at, difference, ok = mendByte(body, sum)
-			}
-			if !ok {
-				return sets, errors.New("the checksum of a change is wrong")
-			}
-			body[at] ^= difference
+			return sets, errors.New("the checksum of a change is wrong")
 		}
 		set := new(pb.ManifestChangeSet)
 		if err := proto.Unmarshal(body, set); err != nil {

@@ -1,0 +1,304 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// A rewriter writes what a snapshot has again, under new generations of a Bulk, with the changes since folded in.
+type rewriter struct {
+	tx       *Tx
+	bulk     *Bulk
+	progress Progress
+
+	// lose is told what damage took, which is left out. Where it is nil, damage is an error.
+	lose func(loss Loss, where, what, done string, args ...any) error
+}
+
+// A stretch is consecutive nodes, or places of nodes, that the same damage took. It is told of at once.
+type stretch struct {
+	Range
+	damage string
+	tell   func(s *stretch) error
+}
+
+// add adds a node that damage took, and tells of those before it where it does not follow them. It returns any other error,
+// and where there is no stretch each.
+func (s *stretch) add(v NodeID, err error) error {
+	if s == nil || !errors.Is(err, ErrCorrupt) {
+		return err
+	}
+	if v != s.End || err.Error() != s.damage {
+		if err := s.flush(); err != nil {
+			return err
+		}
+		s.Range, s.damage = Range{v, v}, err.Error()
+	}
+	s.End = v + 1
+	return nil
+}
+
+// flush tells of the nodes that were added, where there are any.
+func (s *stretch) flush() error {
+	if s == nil || s.Len() == 0 {
+		return nil
+	}
+	err := s.tell(s)
+	s.Range = Range{}
+	return err
+}
+
+// lost is for values of a kind, some of which may have been null; nil where damage is an error.
+func (w *rewriter) lost(kind, where, done string) *stretch {
+	if w.lose == nil {
+		return nil
+	}
+	return &stretch{tell: func(s *stretch) error {
+		loss := Loss{Kind: kind, Count: int64(s.Len()), AtMost: true}
+		return w.lose(loss, fmt.Sprintf("%s, node numbers %d to %d", where, s.First, s.End-1), s.damage, "%s", done)
+	}}
+}
+
+// A property is a column or a matrix of a snapshot.
+type property struct {
+	where      string // such as "column label"
+	generation record.Generation
+	rows       uint32
+	deltas     bool
+	check      func(c *checker, ctx context.Context) error
+	rewrite    func(w *rewriter, ctx context.Context) error
+}
+
+func (tx *Tx) properties() (list []property) {
+	for _, column := range tx.Columns() {
+		e := tx.cat.Columns[column.Name]
+		list = append(list, property{
+			"column " + column.Name, e.Generation, e.Rows, e.Deltas,
+			func(c *checker, ctx context.Context) error { return c.column(ctx, column.Name) },
+			func(w *rewriter, ctx context.Context) error { return w.column(ctx, column) },
+		})
+	}
+	for _, name := range tx.Matrices() {
+		e := tx.cat.Matrices[name]
+		list = append(list, property{
+			"matrix " + name, e.Generation, e.Rows, e.Deltas,
+			func(c *checker, ctx context.Context) error { return c.matrix(ctx, name) },
+			func(w *rewriter, ctx context.Context) error { return w.matrix(ctx, name) },
+		})
+	}
+	return list
+}
+
+// markIndexes marks the columns of a snapshot in the catalogue that has them written again: their values are the same, and so
+// are the entries of the indexes.
+func markIndexes(columns []Column) func(tx *Tx) error {
+	return func(tx *Tx) error {
+		for _, column := range columns {
+			if err := tx.SetIndexed(column.Name, column.Indexed); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (w *rewriter) column(ctx context.Context, column Column) error {
+	where, kind := "column "+column.Name, "value of "+column.Name
+	if column.Name == LabelColumn {
+		kind = "label"
+	}
+	out, err := w.bulk.Column(column.Name, column.Kind)
+	if err != nil {
+		return err
+	}
+	r, err := w.tx.Reader(column.Name)
+	if err != nil {
+		return err
+	}
+	lost := w.lost(kind, where, "set to null")
+	read := r.At
+	for v := range NodeID(w.tx.NumNodes()) {
+		if v%codec.ColumnRows == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			w.progress(where, int64(v), int64(w.tx.NumNodes()))
+			read = r.At
+			if _, err := r.At(v); err != nil && lost != nil {
+				read = w.tx.eachValue(w.tx.cat.Columns[column.Name], v)
+			}
+		}
+		value, err := read(v)
+		if err != nil {
+			err = lost.add(v, err)
+		} else {
+			err = out.Put(v, value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return lost.flush()
+}
+
+// eachValue reads the values of the block that begins with a node one by one: of a damaged block those that were changed since,
+// and of damaged changes the others.
+func (tx *Tx) eachValue(entry columnEntry, first NodeID) func(v NodeID) (Value, error) {
+	block, damage := new(codec.Column), error(nil)
+	if uint32(first) < entry.Rows {
+		block, damage = tx.lookupColumn(entry, uint32(first)/codec.ColumnRows)
+	}
+	return func(v NodeID) (value Value, err error) {
+		changed, err := tx.find(columnDeltaKey(entry.Generation, v), func(body []byte) error {
+			value, err = codec.ParseValue(body)
+			return err
+		})
+		switch row := int(v - first); {
+		case err != nil:
+			return Value{}, err
+		case changed:
+			return tx.fromCell(entry.Kind, value)
+		case damage != nil:
+			return Value{}, damage
+		case row >= block.Count:
+			return Value{}, nil
+		default:
+			return tx.fromCell(entry.Kind, block.Cell(row, entry.Kind))
+		}
+	}
+}
+
+func (w *rewriter) matrix(ctx context.Context, name string) error {
+	where, entry := "matrix "+name, w.tx.cat.Matrices[name]
+	height := int(entry.BlockRows)
+	if height == 0 {
+		return record.Corrupt(record.Prefix(record.KindMatrix, entry.Generation), "its blocks have no rows")
+	}
+	m, err := w.tx.Matrix(name)
+	if err != nil {
+		return err
+	}
+	out, err := w.bulk.EncodedMatrix(name, m.Columns(), m.Encoding())
+	if err != nil {
+		return err
+	}
+	lost := w.lost("row of "+where, where, "set to NaN")
+	rows := make([]float32, min(height, w.tx.NumNodes())*m.Width())
+	for first := 0; first < w.tx.NumNodes(); first += height {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		w.progress(where, int64(first), int64(w.tx.NumNodes()))
+		r := Range{NodeID(first), NodeID(min(first+height, w.tx.NumNodes()))}
+		block := codec.Window{Values: rows[:r.Len()*m.Width()], Stride: m.Width()}
+		err := m.Read(r, 0, m.Width(), block.Values)
+		if err != nil && lost != nil {
+			err = m.readEach(r, block, lost)
+		}
+		if err != nil {
+			return err
+		}
+		for i := range r.Len() {
+			if row := block.Row(i, 0, m.Width()); !isUnwritten(row) {
+				if err := out.Put(r.First+NodeID(i), row); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return lost.flush()
+}
+
+// readEach reads the rows of a block one by one: of a damaged block those that were changed since, and of damaged changes the
+// others. Those that are lost are NaN.
+func (m *Matrix) readEach(r Range, dst codec.Window, lost *stretch) error {
+	blocks := m.tx.cat.Matrices[m.name]
+	blocks.Deltas = false
+	damage := m.read(m.tx.get, blocks, r, 0, m.Width(), dst)
+	for v := r.First; v < r.End; v++ {
+		row, err := dst.Row(int(v-r.First), 0, m.Width()), damage
+		for change, broken := range m.tx.scanChains(rowDeltaKey(blocks.Generation, v), nil) {
+			if err = broken; err == nil {
+				whole := codec.TilePart{RowHi: 1, Hi: len(row)}
+				_, err = codec.DecodeTile(change.Body, 1, len(row), whole, codec.Window{Values: row, Stride: len(row)})
+			}
+			break
+		}
+		if err == nil {
+			continue
+		}
+		if err := lost.add(v, err); err != nil {
+			return err
+		}
+		codec.FillWith(row, float32(math.NaN()))
+	}
+	return nil
+}
+
+// isUnwritten reports whether a row is all NaN, as a row that was never written is read.
+func isUnwritten(row []float32) bool {
+	for _, x := range row {
+		if !math.IsNaN(float64(x)) {
+			return false
+		}
+	}
+	return true
+}
+
+// positions writes both directions between position and NodeID. loaded returns a block of those of the load, borrowed; of nodes
+// added since they are the same number.
+func (w *rewriter) positions(ctx context.Context, g record.Generation, loaded func(k record.Kind, block int) ([]uint32, error)) error {
+	for _, k := range []record.Kind{record.KindNodeAt, record.KindPosition} {
+		out := numberWriter{put: w.bulk.batch.Put, kind: k, generation: g}
+		for first := 0; first < w.tx.cat.LoadedNodes; first += numbersPerBlock {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			block, err := loaded(k, first/numbersPerBlock)
+			if err != nil {
+				return err
+			}
+			for _, n := range block {
+				if err := out.append(n); err != nil {
+					return err
+				}
+			}
+		}
+		for v := w.tx.cat.LoadedNodes; v < w.tx.cat.Nodes; v++ {
+			if err := out.append(uint32(v)); err != nil {
+				return err
+			}
+		}
+		if err := out.close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ids writes the ids, by their positions, and how to look them up.
+func (w *rewriter) ids(ctx context.Context, g record.Generation, at func(position int) (string, error)) (err error) {
+	out := newIDWriter(w.bulk.batch.Put, g, w.bulk.Dir(), w.bulk.SortMemory())
+	defer func() { err = errors.Join(err, out.close()) }()
+	for position := range w.tx.cat.Nodes {
+		if position%contextEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			w.progress("ids", int64(position), int64(w.tx.cat.Nodes))
+		}
+		id, err := at(position)
+		if err == nil {
+			err = out.append(id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return out.finish(ctx)
+}
