@@ -3,15 +3,11 @@ package cleaner
 import (
 	"context"
 	"errors"
-	"math"
-	"math/rand/v2"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -89,11 +85,32 @@ func CountStore(ctx context.Context, tx *kv.Tx, opt Options) (c Counts, err erro
 type StageWork struct {
 	Name        string
 	Passes      int     // walks of the adjacency
-	Units       float64 // that its time is in proportion to, beside what it takes at any size
+	Seconds     float64 // on a typical machine
 	MappedBytes int64   // held by the operators meanwhile, of Options.MemoryBudget
 	Read, Wrote int64   // bytes of matrices and scratch arrays, in order
 	Stored      int64   // bytes of what is written to the store
 }
+
+// Nanoseconds of one processor of 3 GHz. A graph that does not fit its caches, or a busy machine, takes two or three times as
+// long.
+const (
+	entryCost    = 5       // an entry of the adjacency: one walk for degrees or a price
+	cellCost     = 20      // a value of the predictions
+	stepCost     = 12      // an elementary step of exact diagonals
+	drawCost     = 150     // a step of sampled diagonals
+	detectorCost = 50_000  // a step of training the detector
+	modelCost    = 10_000  // a cell that the label model is fitted to
+	combineCost  = 50_000  // a cell of the sample on which predictions are compared
+	scoreCost    = 130     // a node under one label
+	writeCost    = 1000    // a node that is written
+	batchCost    = 100_000 // a step of training the base classifier, beside its products and cells
+	productCost  = 0.075   // a product of a weight in such a step
+	outputCost   = 25      // a class of a row in such a step
+	applyCost    = 0.03    // a product of a weight of a network that is applied
+)
+
+// seconds is the time for units of a cost, shared among the workers.
+func (e *CleanEstimate) seconds(units, cost float64) float64 { return units * cost / e.workers / 1e9 }
 
 // Names of the diagonals from k = 3 on, whose stages are otherwise called "diagonal" or "sample" as that of k = 2.
 const (
@@ -101,30 +118,16 @@ const (
 	sampleStage = "sample k ≥ 3"
 )
 
-// StageName is the name in a CleanEstimate of a stage that Options.OnStage was told of.
-func StageName(s kv.Stage) string {
-	if s.Name == "diagonal" && s.Hop >= 3 {
-		return cycleStage
-	}
-	if s.Name == "sample" && s.Hop >= 3 {
-		return sampleStage
-	}
-	return s.Name
-}
-
 // A CleanEstimate is what Clean would do, and Predict before it where there are no predictions.
 type CleanEstimate struct {
 	Counts   Counts
-	hops     int
+	workers  float64
 	Plan     ops.PropagatePlan
 	Diagonal ops.DiagonalPlan
 
-	// Of the base classifier: its plan, that of refining its predictions, the width of its inputs, and its steps of
-	// training: the fewest after which it may stop, what is typical, and the most.
-	BasePlan, RefinePlan             ops.PropagatePlan
-	BaseWidth                        int
+	// Steps of training the base classifier: the fewest after which it may stop, what is typical, and the most.
 	LeastSteps, BaseSteps, MostSteps int
-	baseColumns, baseDiagonals       int // of the diagonals: hops
+	baseWidth, baseDiagonals         int // inputs of the base classifier, and hops of their diagonals
 
 	Stages []StageWork
 
@@ -162,7 +165,10 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 		c.Training, c.Validation = drawn.training, drawn.validation
 	}
 	matrices := MatrixBytes(opt.Preset, c.Classes, c.Fitting)
-	e := &CleanEstimate{Counts: c, hops: opt.Hops, LeastBytes: leastForScore(opt.Preset, c.Sizes, c.Nodes, c.Fitting, c.Classes, opt.Hops)}
+	e := &CleanEstimate{
+		Counts: c, workers: float64(parallel.Workers(opt.Workers)),
+		LeastBytes: leastForScore(opt.Preset, c.Sizes, c.Nodes, c.Fitting, c.Classes, opt.Hops),
+	}
 	trains := e.trains(opt)
 	if trains {
 		if err := e.base(ctx, opt); err != nil {
@@ -181,33 +187,35 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	if e.Plan, err = ops.Plan(c.Sizes, 2*c.Classes, opt.Hops, operators); err != nil {
 		return nil, err
 	}
-	n, values, entries := float64(c.Nodes), float64(c.Nodes)*float64(c.Classes), e.entries()
+	n, values := float64(c.Nodes), float64(c.Nodes)*float64(c.Classes)
 	rows, draws := plantedAmong(c.Fitting), opt.Preset.draws()
 	cells := int64(featureWidth(opt.Hops)) * 4
 	z := cells * (int64(c.Nodes) + int64(draws)*int64(rows))
-	learn := StageWork{Name: "detector", Units: float64(draws * detector.Steps(rows))}
+	learn := StageWork{Name: "detector", Seconds: float64(draws*detector.Steps(rows)) * detectorCost / 1e9}
 	labellings := draws
 	if opt.Preset == PresetDefault {
 		most := int64(min(c.Labelled, mostModelled(c.Classes))) * int64(c.Classes)
 		labellings = 1 + labelmodel.CountRivals(c.Classes)
 		z = cells * (int64(labellings)*int64(c.Nodes) + 2*most) // of which the logarithms are kept beside them
-		learn = StageWork{Name: "label model", Units: float64(most)}
+		learn = StageWork{Name: "label model", Seconds: e.seconds(float64(most), modelCost)}
 		if c.Predictions && trains {
-			e.add(StageWork{Name: "combine", Units: float64(most)})
+			e.add(StageWork{Name: "combine", Seconds: e.seconds(float64(most), combineCost)})
 		}
 	}
 	e.add(
-		StageWork{Name: "noise", Units: values, Read: 8 * int64(values)},
-		StageWork{Name: "features", Units: values, Read: 4 * int64(values), Wrote: z},
-		StageWork{Name: "degrees", Passes: 1, Units: entries},
+		StageWork{Name: "noise", Seconds: e.seconds(values, cellCost), Read: 8 * int64(values)},
+		StageWork{Name: "features", Seconds: e.seconds(values, cellCost), Read: 4 * int64(values), Wrote: z},
+		e.walk("degrees"),
 		StageWork{
-			Name: "propagate", Passes: e.Plan.Passes, Units: math.NaN(), Read: e.Plan.ScratchBytes, Wrote: e.Plan.ScratchBytes,
+			Name: "propagate", Passes: e.Plan.Passes, Seconds: e.Plan.Seconds(), Read: e.Plan.ScratchBytes, Wrote: e.Plan.ScratchBytes,
 			MappedBytes: e.Plan.MemoryBytes,
 		},
 		learn,
-		StageWork{Name: "score", Units: n * float64(labellings), Read: cells * int64(c.Nodes) * int64(labellings)},
 		StageWork{
-			Name: "write", Units: n, Read: cells*int64(c.Nodes) + 4*int64(values),
+			Name: "score", Seconds: e.seconds(n*float64(labellings), scoreCost), Read: cells * int64(c.Nodes) * int64(labellings),
+		},
+		StageWork{
+			Name: "write", Seconds: n * writeCost / 1e9, Read: cells*int64(c.Nodes) + 4*int64(values),
 			Stored: cells*int64(c.Labelled) + resultBytes*int64(c.Nodes),
 		},
 	)
@@ -219,12 +227,13 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	return e, nil
 }
 
-// resultBytes is what is stored of a node beside its features: score, suggested label, confidence, and the entry of the
-// index on score.
-const resultBytes = 4 + 2 + 4 + 6
+// resultBytes is what is stored of a node beside its features, measured: columns of the scores, and the index on them.
+const resultBytes = 45
 
-// entries is what a pass over the adjacency goes through.
-func (e *CleanEstimate) entries() float64 { return float64(2 * e.Counts.Sizes.Edges()) }
+// walk is a stage of one pass over the adjacency.
+func (e *CleanEstimate) walk(name string) StageWork {
+	return StageWork{Name: name, Passes: 1, Seconds: e.seconds(float64(2*e.Counts.Sizes.Edges()), entryCost)}
+}
 
 // add adds stages; one of a name that is there already becomes part of that.
 func (e *CleanEstimate) add(stages ...StageWork) {
@@ -235,7 +244,7 @@ func (e *CleanEstimate) add(stages ...StageWork) {
 			continue
 		}
 		there := &e.Stages[i]
-		there.Passes, there.Units = there.Passes+s.Passes, there.Units+s.Units
+		there.Passes, there.Seconds = there.Passes+s.Passes, there.Seconds+s.Seconds
 		there.Read, there.Wrote, there.Stored = there.Read+s.Read, there.Wrote+s.Wrote, there.Stored+s.Stored
 		there.MappedBytes = max(there.MappedBytes, s.MappedBytes)
 	}
@@ -248,14 +257,14 @@ func (e *CleanEstimate) planDiagonals(ctx context.Context, opt Options, operator
 		if e.Diagonal, err = c.Sizes.PlanSampled(opt.Hops, diagonalSamples, operators); err != nil {
 			return err
 		}
-		e.add(StageWork{Name: "degrees", Passes: 1, Units: e.entries()})
+		e.add(e.walk("degrees"))
 		if opt.Hops >= 2 {
-			e.add(StageWork{Name: "sample", Passes: 1, Units: e.entries()})
+			e.add(e.walk("sample"))
 		}
 		if opt.Hops >= 3 {
 			e.add(StageWork{
-				Name: sampleStage, Passes: e.Diagonal.Passes - 2, Units: e.Diagonal.Steps, Wrote: e.Diagonal.ScratchBytes,
-				MappedBytes: e.Diagonal.MemoryBytes,
+				Name: sampleStage, Passes: e.Diagonal.Passes - 2, Seconds: e.seconds(e.Diagonal.Steps, drawCost),
+				Wrote: e.Diagonal.ScratchBytes, MappedBytes: e.Diagonal.MemoryBytes,
 			})
 		}
 		return nil
@@ -269,14 +278,15 @@ func (e *CleanEstimate) planDiagonals(ctx context.Context, opt Options, operator
 
 // addDiagonals adds the stages of exact diagonals.
 func (e *CleanEstimate) addDiagonals(plan ops.DiagonalPlan, hops int) {
-	e.add(StageWork{Name: "degrees", Passes: 1, Units: e.entries()})
+	e.add(e.walk("degrees"))
 	if hops >= 2 {
-		e.add(StageWork{Name: "diagonal", Passes: 1, Units: e.entries()})
+		e.add(e.walk("diagonal"))
 	}
 	if hops >= 3 {
-		e.add(StageWork{Name: "price", Passes: 1, Units: e.entries()},
+		e.add(e.walk("price"),
 			StageWork{
-				Name: cycleStage, Passes: plan.Passes - 3, Units: plan.Steps, Wrote: plan.ScratchBytes, MappedBytes: plan.MemoryBytes,
+				Name: cycleStage, Passes: plan.Passes - 3, Seconds: e.seconds(plan.Steps, stepCost), Wrote: plan.ScratchBytes,
+				MappedBytes: plan.MemoryBytes,
 			})
 	}
 }
@@ -285,9 +295,10 @@ func (e *CleanEstimate) addDiagonals(plan ops.DiagonalPlan, hops int) {
 func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 	c := e.Counts
 	hops, ofClasses := baseHops, featureClassBytes(c.Classes)
-	e.baseColumns, e.BaseWidth = c.Features, c.Features
+	columns := c.Features
+	e.baseWidth = c.Features
 	if c.Disagree { // both inputs are tried
-		e.BaseWidth = 2*c.Features + c.Classes + 1
+		e.baseWidth = 2*c.Features + c.Classes + 1
 	}
 	least := c.Sizes.LeastForPropagate()
 	if c.Features == 0 {
@@ -311,42 +322,44 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 		if err != nil {
 			return err
 		}
-		e.baseDiagonals, e.baseColumns, e.BaseWidth = hops, c.Classes, hops*c.Classes+1
+		columns, e.baseDiagonals, e.baseWidth = c.Classes, hops, hops*c.Classes+1
 		e.addDiagonals(plan, hops)
-		e.add(StageWork{Name: "degrees", Passes: 1, Units: e.entries()}) // the last column of the inputs
+		e.add(e.walk("degrees")) // the last column of the inputs
 	}
-	if e.BasePlan, err = ops.Plan(c.Sizes, e.baseColumns, hops, operators); err != nil {
+	smooth, err := ops.Plan(c.Sizes, columns, hops, operators)
+	if err != nil {
 		return err
 	}
-	inputs := 4 * int64(e.BaseWidth) * int64(c.Nodes)
+	inputs := 4 * int64(e.baseWidth) * int64(c.Nodes)
 	if c.Disagree {
 		inputs += 4 * int64(c.Features) * int64(c.Nodes)
 	}
 	perEpoch, epochs, trainings := e.trainings()
 	e.LeastSteps, e.BaseSteps, e.MostSteps = trainingSteps(perEpoch, epochs, trainings, c.Validation > 0)
 	e.add(
-		StageWork{Name: "degrees", Passes: 1, Units: e.entries()},
+		e.walk("degrees"),
 		StageWork{
-			Name: "smooth", Passes: e.BasePlan.Passes, Units: math.NaN(), Wrote: inputs, MappedBytes: e.BasePlan.MemoryBytes,
+			Name: "smooth", Passes: smooth.Passes, Seconds: smooth.Seconds(), Wrote: inputs, MappedBytes: smooth.MemoryBytes,
 		},
 		StageWork{
-			Name: "train", Units: float64(e.BaseSteps), Read: inputs, Stored: 4 * int64(c.Nodes) * int64(c.Classes),
+			Name: "train", Seconds: e.trainSeconds(perEpoch), Read: inputs, Stored: 4 * int64(c.Nodes) * int64(c.Classes),
 		},
 	)
 	matrices := int64(2) // of predictions: those of a network, and of all
+	var refine ops.PropagatePlan
 	if c.Features > 0 {
-		if e.RefinePlan, err = ops.Plan(c.Sizes, c.Classes+1, smoothHops, operators); err != nil {
+		if refine, err = ops.Plan(c.Sizes, c.Classes+1, smoothHops, operators); err != nil {
 			return err
 		}
 		matrices += 2
 		e.add(StageWork{
-			Name: "refine", Passes: e.refinements() * e.RefinePlan.Passes, Units: math.NaN(),
-			Wrote: int64(e.refinements()) * 4 * int64(c.Classes+1) * int64(c.Nodes), MappedBytes: e.RefinePlan.MemoryBytes,
+			Name: "refine", Passes: e.refinements() * refine.Passes, Seconds: float64(e.refinements()) * refine.Seconds(),
+			Wrote: int64(e.refinements()) * 4 * int64(c.Classes+1) * int64(c.Nodes), MappedBytes: refine.MemoryBytes,
 		})
 	}
-	learned := 4 * int64(e.BaseWidth) * int64(min(c.Training, baseTraining)+min(c.Validation, baseValidation))
-	e.TemporaryBytes = inputs + max(e.BasePlan.ScratchBytes, learned,
-		e.RefinePlan.ScratchBytes+matrices*4*int64(c.Nodes)*int64(c.Classes+1))
+	learned := 4 * int64(e.baseWidth) * int64(min(c.Training, baseTraining)+min(c.Validation, baseValidation))
+	e.TemporaryBytes = inputs + max(smooth.ScratchBytes, learned,
+		refine.ScratchBytes+matrices*4*int64(c.Nodes)*int64(c.Classes+1))
 	e.HeldBytes = held
 	return nil
 }
@@ -384,137 +397,21 @@ func trainingSteps(perEpoch, epochs, trainings int, stops bool) (least, typical,
 	return trainings * least, trainings * typical, trainings * most
 }
 
+// trainSeconds is the time of the typical steps, so many an epoch, of looking at the validation nodes meanwhile, and of
+// predicting all nodes by the networks.
+func (e *CleanEstimate) trainSeconds(perEpoch int) float64 {
+	c := e.Counts
+	weights := float64(baseHidden * (e.baseWidth + c.Classes))
+	step := batchCost + float64(baseBatch*(float64(weights*productCost)+float64(float64(c.Classes)*outputCost)))
+	looked := float64(e.BaseSteps / max(perEpoch, baseLook) * min(c.Validation, baseValidation))
+	predicted := float64(foldsOf(max(min(c.Training, baseTraining), 1)) * c.Nodes)
+	return float64(float64(e.BaseSteps)*step)/1e9 + e.seconds((looked+predicted)*weights, applyCost)
+}
+
 // refinements is how often predictions are propagated at most.
 func (e *CleanEstimate) refinements() int {
 	if folds := foldsOf(max(e.Counts.Training, 1)); folds > 1 {
 		return 2 * folds
 	}
 	return 0
-}
-
-// MeasureTraining trains a base classifier of so many inputs and classes on rows that are drawn, and returns the seconds of
-// a step, and those of applying it to so many nodes on one processor.
-func MeasureTraining(ctx context.Context, width, classes int) (step, predict float64, err error) {
-	const steps = 24
-	random := rand.New(rand.NewPCG(1, streamBase))
-	net := nn.New(random, width, baseHidden, classes)
-	t := nn.NewTrainer(net, random)
-	t.Rate, t.Decay, t.Dropout = baseRate, baseDecay, baseDropout
-	x, right := make([]float32, baseBatch*width), make([]int, baseBatch)
-	for i := range x {
-		x[i] = random.Float32()
-	}
-	for i := range right {
-		right[i] = random.IntN(classes)
-	}
-	train := func() {
-		t.Step(x, baseBatch, func(logits []float32) float64 { return nn.SoftmaxLoss(logits, right) })
-	}
-	var layers nn.Activations
-	for range steps {
-		if err := ctx.Err(); err != nil {
-			return 0, 0, err
-		}
-		began := time.Now()
-		train()
-		trained := time.Now()
-		layers.Outputs(net, x, baseBatch)
-		applied := time.Since(trained).Seconds() / baseBatch
-		took := trained.Sub(began).Seconds()
-		if step == 0 || took < step {
-			step = took // others on the machine make it longer, and the first step takes its memory
-		}
-		if predict == 0 || applied < predict {
-			predict = applied
-		}
-	}
-	return step, predict, nil
-}
-
-// A Miniature is a small graph like another, and how long it took to clean it.
-type Miniature struct {
-	Estimate *CleanEstimate
-	Seconds  map[string]float64 // by StageName
-}
-
-// Rates are how fast miniatures of a graph were cleaned.
-type Rates struct {
-	// Small and Large are two miniatures, of which Small has fewer nodes and edges. What a stage takes is on the line
-	// through both. Small may be nil where Large is the graph itself.
-	Small, Large *Miniature
-
-	// Gather and LargeGather are the nanoseconds of adding a row of the tiles planned, and of those of Large
-	// (ops.PropagatePlan.MeasureGather).
-	Gather, LargeGather float64
-	BaseGather          float64 // likewise, of the tiles of CleanEstimate.BasePlan
-
-	// Step and Predict are those of MeasureTraining.
-	Step, Predict float64
-}
-
-// InTiles are the options for cleaning a miniature in tiles as wide as those planned.
-func (e *CleanEstimate) InTiles(opt Options) Options {
-	opt.tileWidth = e.Plan.Width
-	return opt
-}
-
-// Line is the value at x of the line through two points, x1 < x2, that neither falls nor is negative at zero: where it would
-// be, it goes through zero and the second point, or stays at that.
-func Line(x1, y1, x2, y2, x float64) float64 {
-	if x2 <= 0 {
-		return y2
-	}
-	slope := min(max((y2-y1)/(x2-x1), 0), y2/x2)
-	return y2 + slope*(x-x2)
-}
-
-// units is the work of a stage, zero where there is none.
-func (e *CleanEstimate) units(stage string) float64 {
-	for _, s := range e.Stages {
-		if s.Name == stage {
-			return s.Units
-		}
-	}
-	return 0
-}
-
-// at is what a stage takes that has so many units, by both miniatures.
-func (r Rates) at(stage string, units func(*CleanEstimate) float64, want float64) float64 {
-	large := units(r.Large.Estimate)
-	if large == 0 {
-		return 0
-	}
-	took := r.Large.Seconds[stage]
-	if r.Small == nil || units(r.Small.Estimate) >= large {
-		return took * want / large
-	}
-	return max(0, Line(units(r.Small.Estimate), r.Small.Seconds[stage], large, took, want))
-}
-
-// Seconds is the time of a stage by rates.
-func (e *CleanEstimate) Seconds(stage StageWork, r Rates, opt Options) float64 {
-	workers := float64(parallel.Workers(opt.Workers))
-	propagated := func(mini *CleanEstimate) float64 {
-		return mini.Plan.Seconds(mini.Counts.Sizes, 2*mini.Counts.Classes, e.hops, r.LargeGather)
-	}
-	switch stage.Name {
-	case "propagate":
-		// Tiles are as wide as in the miniatures. What they cost beyond these is that they are less often in a cache.
-		cached := propagated(e)
-		missed := e.Plan.Seconds(e.Counts.Sizes, 2*e.Counts.Classes, e.hops, r.Gather) - cached
-		return r.at(stage.Name, propagated, cached) + max(0, missed)
-	case "smooth":
-		hops := e.BasePlan.Passes / max(1, e.BasePlan.Tiles*e.BasePlan.Stripes)
-		return r.at("propagate", propagated, e.BasePlan.Seconds(e.Counts.Sizes, e.baseColumns, hops, r.BaseGather))
-	case "refine":
-		once := e.RefinePlan.Seconds(e.Counts.Sizes, e.Counts.Classes+1, smoothHops, r.BaseGather)
-		return r.at("propagate", propagated, float64(e.refinements())*once)
-	case "train":
-		perEpoch, _, _ := e.trainings()
-		epochs := float64(e.BaseSteps / max(perEpoch, baseLook))
-		looked := float64(min(e.Counts.Validation, baseValidation))
-		networks := float64(foldsOf(max(min(e.Counts.Training, baseTraining), 1)))
-		return stage.Units*r.Step + r.Predict*(epochs*looked+networks*float64(e.Counts.Nodes))/workers
-	}
-	return r.at(stage.Name, func(mini *CleanEstimate) float64 { return mini.units(stage.Name) }, stage.Units)
 }

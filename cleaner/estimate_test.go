@@ -3,11 +3,9 @@ package cleaner
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
@@ -87,21 +85,8 @@ func TestEstimateOfRefusedDiagonals(t *testing.T) {
 	}
 	c.Predictions = false
 	e = estimatedClean(t, c, Options{Hops: 2})
-	if e.Refused() != nil || e.baseDiagonals != 2 || e.BaseWidth != 2*40+1 {
-		t.Errorf("got %v, the base classifier over %d hops with %d inputs, want it over 2 with 81", e.Refused(), e.baseDiagonals, e.BaseWidth)
-	}
-}
-
-// A miniature is cleaned in tiles as wide as the graph would be.
-func TestInTilesBoundsTheTiles(t *testing.T) {
-	c := counted(1<<22, 40, 1e6)
-	e := estimatedClean(t, c, Options{})
-	small := counted(1<<12, 40, 1e6)
-	free := estimatedClean(t, small, Options{})
-	bound := estimatedClean(t, small, e.InTiles(Options{}))
-	if e.Plan.Width >= free.Plan.Width || bound.Plan.Width != e.Plan.Width {
-		t.Errorf("tiles of %d columns in the whole, of %d in a miniature and of %d in one bound to those, want the first and last alike",
-			e.Plan.Width, free.Plan.Width, bound.Plan.Width)
+	if e.Refused() != nil || e.baseDiagonals != 2 || e.baseWidth != 2*40+1 {
+		t.Errorf("got %v, the base classifier over %d hops with %d inputs, want it over 2 with 81", e.Refused(), e.baseDiagonals, e.baseWidth)
 	}
 }
 
@@ -126,56 +111,26 @@ func TestTrainingSteps(t *testing.T) {
 	}
 }
 
-func TestLine(t *testing.T) {
-	for _, test := range []struct{ x1, y1, x2, y2, x, want float64 }{
-		{1, 3, 2, 4, 10, 12}, // two at zero, one a unit
-		{1, 1, 4, 4, 8, 8},   // in proportion
-		{1, 1, 4, 8, 8, 16},  // below zero at zero: in proportion
-		{1, 5, 4, 4, 100, 4}, // it falls: no growth is seen
-		{1, 1, 4, 4, 4, 4},
-	} {
-		if got := Line(test.x1, test.y1, test.x2, test.y2, test.x); math.Abs(got-test.want) > 1e-12 {
-			t.Errorf("through (%g, %g) and (%g, %g): got %g at %g, want %g", test.x1, test.y1, test.x2, test.y2, got, test.x, test.want)
+// The seconds grow with the graph, its classes and its price, and no stage takes none.
+func TestSecondsGrowWithTheWork(t *testing.T) {
+	seconds := func(c Counts, opt Options) map[string]float64 {
+		took := map[string]float64{}
+		for _, s := range estimatedClean(t, c, opt).Stages {
+			if took[s.Name] = s.Seconds; !(s.Seconds > 0) {
+				t.Errorf("%s of %d nodes takes %g s", s.Name, c.Nodes, s.Seconds)
+			}
 		}
+		return took
 	}
-}
-
-// The seconds of a stage are what it takes at any size, and what it takes for its units.
-func TestSecondsAreOnTheLine(t *testing.T) {
-	opt := Options{}
-	whole := estimatedClean(t, counted(1<<16, 40, 1e6), opt)
-	took := func(nodes int) *Miniature {
-		m := &Miniature{Estimate: estimatedClean(t, counted(nodes, 40, 1e6), opt), Seconds: map[string]float64{}}
-		for _, s := range m.Estimate.Stages {
-			m.Seconds[s.Name] = 0.5 + 1e-6*s.Units
-		}
-		return m
+	outside := func(nodes, classes int, price float64) Counts {
+		c := counted(nodes, classes, price)
+		c.BuiltIn, c.Features = false, 9
+		return c
 	}
-	rates := Rates{Small: took(1 << 10), Large: took(1 << 13)}
-	for _, s := range whole.Stages {
-		if math.IsNaN(s.Units) || s.Name == "detector" || s.Name == cycleStage {
-			continue
-		}
-		if got, want := whole.Seconds(s, rates, opt), 0.5+1e-6*s.Units; math.Abs(got-want) > 1e-9*want {
-			t.Errorf("%s: got %g s, want %g", s.Name, got, want)
-		}
-	}
-	alone := Rates{Large: took(1 << 16)}
-	alone.LargeGather, alone.Gather = 2, 2
-	alone.Large.Seconds["propagate"] = 3
-	i := slices.Index(stageNames(whole), "propagate")
-	if got := whole.Seconds(whole.Stages[i], alone, opt); math.Abs(got-3) > 1e-9 {
-		t.Errorf("the graph itself: got %g s of propagation, want the 3 that it took", got)
-	}
-}
-
-func TestStageName(t *testing.T) {
-	for want, s := range map[string]kv.Stage{
-		"diagonal": {Name: "diagonal", Hop: 2}, cycleStage: {Name: "diagonal", Hop: 4},
-		"sample": {Name: "sample", Hop: 2}, sampleStage: {Name: "sample", Hop: 3}, "propagate": {Name: "propagate", Hop: 3},
-	} {
-		if got := StageName(s); got != want {
-			t.Errorf("%+v: got %q, want %q", s, got, want)
+	small := seconds(outside(1<<12, 10, 1e6), Options{})
+	for stage, took := range seconds(outside(1<<16, 40, 1e8), Options{}) {
+		if took <= small[stage] {
+			t.Errorf("%s takes %g s of a graph, and %g s of a smaller one", stage, took, small[stage])
 		}
 	}
 }

@@ -102,8 +102,6 @@ type Options struct {
 	Progress kv.Progress
 	OnStage  func(kv.Stage)
 	Notice   func(string)
-
-	tileWidth int // at most, of tiles; zero: as planned
 }
 
 // withDefaults completes the options, or says what is wrong with all of them (ErrOptions).
@@ -194,6 +192,6 @@ func (o Options) stage(name string, began time.Time) {
 // ops are the options of the operators, with a budget of what is left of MemoryBudget beside held bytes.
 func (o Options) ops(held int64) ops.Options {
 	return ops.Options{
-		MemoryBudget: o.MemoryBudget - held, Workers: o.Workers, Progress: o.Progress, OnStage: o.OnStage, TileWidth: o.tileWidth,
+		MemoryBudget: o.MemoryBudget - held, Workers: o.Workers, Progress: o.Progress, OnStage: o.OnStage,
 	}
 }

@@ -26,8 +26,8 @@ type LoadCounts struct {
 	// WeightBytes are those of the weight of an edge, or an arc, on disk: 1 where there are at most 256 weights, else 4.
 	WeightBytes int64
 
-	// OtherBytes are those of what is written before the load ends beside adjacency, ids, labels and properties.
-	OtherBytes int64
+	// AdjacencyBytes is that of an earlier estimate of the same counts. Zero: it is estimated, which takes a moment.
+	AdjacencyBytes int64
 }
 
 // A MemoryUse is what is held at a time, in bytes: Mapped outside of the Go heap, and Live on it. Blank ones of these
@@ -78,12 +78,14 @@ func EstimateLoad(c LoadCounts, opt LoadOptions) LoadEstimate {
 		opt.MemoryBudget = DefaultMemoryBudget()
 	}
 	var e LoadEstimate
-	e.AdjacencyBytes = estimateAdjacency(c)
-	if opt.Directed {
-		e.AdjacencyBytes += 2 * c.Edges / 4
-	}
-	if opt.Weighted {
-		e.AdjacencyBytes += 2 * c.Edges * c.WeightBytes
+	if e.AdjacencyBytes = c.AdjacencyBytes; e.AdjacencyBytes == 0 {
+		e.AdjacencyBytes = estimateAdjacency(c)
+		if opt.Directed {
+			e.AdjacencyBytes += 2 * c.Edges / 4
+		}
+		if opt.Weighted {
+			e.AdjacencyBytes += 2 * c.Edges * c.WeightBytes
+		}
 	}
 	numbers, unit := 4*c.Nodes, loadUnit(opt.MemoryBudget)
 	files := e.sort(c, opt)

@@ -2,12 +2,8 @@ package ops
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
-	"time"
 
-	"github.com/graphcleaner/graphcleaner/internal/offheap"
-	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -357,80 +353,4 @@ func (s *sampledLists) ReadAdjacency(r kv.Range, buf *kv.Adjacency) error {
 		buf.Weights = slices.Repeat([]float32{1}, int(to-from))
 	}
 	return nil
-}
-
-// gatherBytes bounds the tile that MeasureGather reads: far beyond any cache of a processor, yet made at once.
-const gatherBytes = 256 << 20
-
-// gatherEntries is how many rows each worker of MeasureGather adds in a round, and gatherList how many to one sum.
-const (
-	gatherRounds  = 6
-	gatherEntries = 1 << 18
-	gatherList    = 32
-)
-
-// MeasureGather adds rows of a tile as large as that of a plan, at most 256 MiB, as a hop does, and returns the
-// nanoseconds of a worker that one takes: what Seconds wants to know. The rows are drawn by degrees,
-// descending.
-func (p *PropagatePlan) MeasureGather(ctx context.Context, degrees []uint32) (cost float64, err error) {
-	w := stride(p.Width)
-	rows := min(p.StripeRows, gatherBytes/(4*w))
-	if rows == 0 || len(degrees) == 0 {
-		return p.gatherCost() + columnCost*float64(w), nil
-	}
-	tile, err := offheap.New[float32](rows * w)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = joined(err, tile.Free()) }()
-	for i := range tile.Data {
-		tile.Data[i] = 1
-	}
-	ends := make([]uint64, len(degrees))
-	total := uint64(0)
-	for i, d := range degrees {
-		total += uint64(d)
-		ends[i] = total
-	}
-	lists := make([][]kv.NodeID, p.Workers)
-	err = parallel.Do(ctx, p.Workers, p.Workers, func(_ context.Context, _, i int) error {
-		random := rand.New(rand.NewPCG(uint64(i), 1))
-		list := make([]kv.NodeID, gatherEntries)
-		for j := range list {
-			at, _ := slices.BinarySearch(ends, random.Uint64N(max(total, 1)))
-			list[j] = kv.NodeID(float64(at) / float64(len(ends)) * float64(rows))
-		}
-		for part := range slices.Chunk(list, gatherList) {
-			slices.Sort(part)
-		}
-		lists[i] = list
-		return nil
-	})
-	if err != nil {
-		return 0, err
-	}
-	nanoseconds := make([]float64, p.Workers)
-	err = parallel.Do(ctx, p.Workers, p.Workers, func(_ context.Context, _, i int) error {
-		list, sums, from := lists[i], make([]float64, w), slab{values: tile.Data, stride: w}
-		for round := range gatherRounds {
-			began := time.Now()
-			for at := 0; at < gatherEntries; at += gatherList {
-				addRows(sums, from, 0, list[at:at+gatherList], len(list)-at)
-			}
-			if took := float64(time.Since(began).Nanoseconds()); round == 0 || took < nanoseconds[i] {
-				nanoseconds[i] = took // others on the machine make it longer
-			}
-		}
-		return nil
-	})
-	for _, ns := range nanoseconds {
-		cost += ns / gatherEntries / float64(p.Workers)
-	}
-	return cost, err
-}
-
-// Seconds is what a plan is expected to take where adding a row of a tile costs so many nanoseconds (MeasureGather). It is
-// right in proportion: one plan beside another.
-func (p *PropagatePlan) Seconds(s *Sizes, columns, hops int, gather float64) float64 {
-	return p.weigh(s, columns, hops, gather*p.summed(columns, hops)/float64(stride(p.Width))) / 1e9
 }

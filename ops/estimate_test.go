@@ -109,23 +109,3 @@ func TestPlanSampled(t *testing.T) {
 		}
 	}
 }
-
-// Options.TileWidth bounds the tiles, and nothing else of the result.
-func TestTileWidthBoundsPlans(t *testing.T) {
-	sizes := SizesOf(Shape{Nodes: 1 << 16, Edges: 1 << 20, MaxDegree: 1 << 10, MaxRows: 1 << 12, MaxEntries: 1 << 16})
-	for _, columns := range []int{1, 7, 16, 80} {
-		free, err := Plan(sizes, columns, 3, Options{MemoryBudget: 64 << 20, Workers: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, width := range []int{1, 4, 8, 32} {
-			plan, err := Plan(sizes, columns, 3, Options{MemoryBudget: 64 << 20, Workers: 2, TileWidth: width})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if plan.Width > width || plan.Tiles*plan.Width < columns || width >= free.Width && plan != free {
-				t.Errorf("%d columns in tiles of at most %d: got %+v, without a bound %+v", columns, width, plan, free)
-			}
-		}
-	}
-}

@@ -32,9 +32,6 @@ type Options struct {
 	// call, whose error ends the work.
 	OnDiagonal func(k int, values []float64) error
 
-	// TileWidth bounds the columns of a tile. Zero leaves them to Plan.
-	TileWidth int
-
 	// Scratch is where arrays are kept that are only walked in order, so that they do not count towards MemoryBudget.
 	// Nil keeps them in memory.
 	Scratch *scratch.Dir

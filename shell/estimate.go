@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,11 +39,11 @@ type estimateCommand struct {
 
 func (*estimateCommand) Help() string {
 	return `Estimates the cost of clean for a store, or of import and clean for files or for a number of nodes and edges: the stages and their seconds, memory, disk, ` +
-		`the division of the memory, and whether --memory is enough. Seconds come from two miniatures of the graph, one smaller than the other. They are ` +
-		`imported and cleaned on this machine, and then removed.
+		`the division of the memory, and whether --memory is enough. Nothing is imported or cleaned for it.
 
-For a store, all degrees are read. For files, sample rows are read. For numbers, degrees are assumed to follow a power law. The length of training is not ` +
-		`known beforehand: a typical time counts, and the least and the most are printed.
+For a store, all degrees are read. For files, sample rows are read. For numbers, degrees are assumed to follow a power law. Seconds are those of a processor of 3 GHz ` +
+		`and a fast disk: your machine may take three times as long, or a third. The length of training is not known beforehand: a typical time counts, and the least and ` +
+		`the most are printed.
 
     graphcleaner estimate my.graph --memory 2GiB
     graphcleaner estimate --nodes nodes.csv --edges edges.csv --predictions softmax.npy --memory 512MiB
@@ -74,7 +72,7 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 	if err := cmp.Or(c.apply(), c.check()); err != nil {
 		return err
 	}
-	p := &projection{s: s, resources: c.resources, textIDs: c.IDs == "text"}
+	p := &projection{resources: c.resources, textIDs: c.IDs == "text"}
 	p.options = cleaner.Options{
 		Preset: cleaner.Preset(c.Preset), Hops: c.Hops, Diagonal: cleaner.DiagonalMode(c.Diagonal), Direction: c.Direction,
 		Workers: c.Threads, MemoryBudget: c.work(),
@@ -90,12 +88,12 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 				if err := p.countStore(ctx, tx); err != nil {
 					return err
 				}
-				e, err = p.project(ctx, filepath.Dir(filepath.Clean(c.DB)))
+				e, err = p.project(ctx)
 				return err
 			})
 		})
 	} else if err = p.count(ctx, c); err == nil {
-		e, err = p.project(ctx, os.TempDir())
+		e, err = p.project(ctx)
 	}
 	if small := (*ops.BudgetError)(nil); errors.As(err, &small) {
 		e, err = &estimate{Notes: p.notes, Memory: int64(c.Memory), Least: c.least(small.Least)}, nil
@@ -125,13 +123,13 @@ func (r *resources) least(work int64) int64 {
 
 // A projection is what an estimate is made of.
 type projection struct {
-	s         *streams
 	resources resources
 	options   cleaner.Options
 	notes     []string
 	counts    cleaner.Counts
 	files     fileCounts
 	textIDs   bool
+	idBytes   int64            // of ids that are texts
 	load      *kv.LoadEstimate // nil of a store
 	loaded    kv.LoadCounts
 	clean     *cleaner.CleanEstimate
@@ -139,14 +137,13 @@ type projection struct {
 
 // fileCounts is what else is known of the files that are imported, or were.
 type fileCounts struct {
-	rows          int64 // of edges
-	directed      bool
-	weights       int     // that differ; 0: there are none
-	splits        []int64 // nodes of the splits, by cleaner.Split; nil: there are none
-	features      fileShape
-	predictions   fileShape // no columns: there are none, and those that clean makes are kept in full
-	encoding      predictionEncoding
-	splitsOfNodes bool // splits are a column of the nodes file
+	rows        int64 // of edges
+	directed    bool
+	weights     int     // that differ; 0: there are none
+	splits      []int64 // nodes of the splits, by cleaner.Split; nil: there are none
+	features    fileShape
+	predictions fileShape // no columns: there are none, and those that clean makes are kept in full
+	encoding    predictionEncoding
 }
 
 func (p *projection) say(format string, args ...any) {
@@ -159,20 +156,8 @@ func (p *projection) countStore(ctx context.Context, tx *kv.Tx) (err error) {
 		return err
 	}
 	p.say("The degrees of the store were walked for the price of the diagonals.")
-	p.files = fileCounts{rows: tx.NumEdges(), directed: tx.Directed()}
-	if tx.Directed() {
-		p.files.rows = tx.NumArcs()
-	}
-	if tx.Weighted() {
-		p.files.weights = manyWeights
-	}
-	encoding, _, err := cleaner.PredictionsEncoding(tx)
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil
-	}
-	p.files.predictions.columns = p.counts.Classes
-	p.files.encoding = predictionEncoding{TopK: positive(encoding.TopK), Float16: encoding.Float16}
-	return err
+	p.files.rows = tx.NumEdges()
+	return nil
 }
 
 // count looks at files, or takes numbers.
@@ -198,17 +183,17 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) 
 	p.files.rows, p.files.weights = edges.rows, edges.weights
 	p.loaded = kv.LoadCounts{
 		Nodes: nodes.nodes, Rows: edges.rows, Edges: edges.edges, Degrees: edges.sample.Degrees(),
-		OtherBytes:  4 * nodes.nodes * int64(p.files.predictions.columns+int(float64(p.files.features.columns)*p.files.features.filled)),
 		WeightBytes: 4,
 	}
 	if edges.weights < manyWeights {
 		p.loaded.WeightBytes = 1
 	}
 	if p.textIDs {
+		p.idBytes = nodes.idBytes
 		p.loaded.IDBytes = nodes.idBytes + 16*nodes.nodes
 	}
 	load := p.estimateLoad(int64(p.resources.Memory))
-	p.load = &load
+	p.load, p.loaded.AdjacencyBytes = &load, load.AdjacencyBytes
 	p.counts = cleaner.Counts{
 		Nodes: int(nodes.nodes), Labelled: int(nodes.labelled), Classes: nodes.classes, Features: p.files.features.columns,
 		Predictions: p.files.predictions.columns > 0, Degrees: p.loaded.Degrees,
@@ -246,7 +231,7 @@ func (p *projection) countNodes(ctx context.Context, c *estimateCommand) (nodes 
 	if nodes.share > 0 && nodes.share < 1 {
 		p.say("Sample: %.2g of the rows of %s; nodes, labels and classes are estimated from them.", nodes.share, c.Nodes)
 	}
-	p.files.splits, p.files.splitsOfNodes = nodes.splits, nodes.splits != nil
+	p.files.splits = nodes.splits
 	if c.Splits != "" {
 		var share float64
 		if p.files.splits, share, err = countSplits(ctx, c.Splits, c.work()); err != nil {
@@ -312,30 +297,29 @@ type stageEstimate struct {
 
 // An estimate is what import and clean would take.
 type estimate struct {
-	Notes       []string        `json:"notes"`
-	Nodes       int             `json:"nodes"`
-	Edges       int64           `json:"edges"`
-	Classes     int             `json:"classes"`
-	Stages      []stageEstimate `json:"stages"`
-	Plan        string          `json:"plan"`
-	Steps       float64         `json:"diagonal_steps"`
-	Passes      int             `json:"passes"`
-	Import      float64         `json:"import_seconds"`
-	Clean       float64         `json:"clean_seconds"`
-	ImportPeak  int64           `json:"import_anonymous_bytes"`
-	CleanPeak   int64           `json:"clean_anonymous_bytes"`
-	Store       int64           `json:"store_bytes"`
-	Cleaned     int64           `json:"cleaned_store_bytes"`
-	Temporary   int64           `json:"temporary_bytes"`
-	Calibration string          `json:"calibration"`
-	Memory      int64           `json:"memory_bytes"`
-	Least       int64           `json:"least_memory_bytes"`
-	Refused     string          `json:"refused,omitempty"` // why clean would not begin
-	Fits        bool            `json:"fits"`
+	Notes      []string        `json:"notes"`
+	Nodes      int             `json:"nodes"`
+	Edges      int64           `json:"edges"`
+	Classes    int             `json:"classes"`
+	Stages     []stageEstimate `json:"stages"`
+	Plan       string          `json:"plan"`
+	Steps      float64         `json:"diagonal_steps"`
+	Passes     int             `json:"passes"`
+	Import     float64         `json:"import_seconds"`
+	Clean      float64         `json:"clean_seconds"`
+	ImportPeak int64           `json:"import_anonymous_bytes"`
+	CleanPeak  int64           `json:"clean_anonymous_bytes"`
+	Store      int64           `json:"store_bytes"`
+	Cleaned    int64           `json:"cleaned_store_bytes"`
+	Temporary  int64           `json:"temporary_bytes"`
+	Memory     int64           `json:"memory_bytes"`
+	Least      int64           `json:"least_memory_bytes"`
+	Refused    string          `json:"refused,omitempty"` // why clean would not begin
+	Fits       bool            `json:"fits"`
 }
 
-// project plans, calibrates in a temporary directory of dir, and puts the two together.
-func (p *projection) project(ctx context.Context, dir string) (*estimate, error) {
+// project plans, and adds up what the plan takes.
+func (p *projection) project(ctx context.Context) (*estimate, error) {
 	var err error
 	if matrices := cleaner.MatrixBytes(p.options.Preset, p.counts.Classes, p.counts.Fitting); matrices >= 1<<20 {
 		p.say("The matrices between %d classes take %s of the memory of clean.", p.counts.Classes, byteSize(matrices))
@@ -343,14 +327,11 @@ func (p *projection) project(ctx context.Context, dir string) (*estimate, error)
 	if p.clean, err = cleaner.EstimateClean(ctx, p.counts, p.options); err != nil {
 		return nil, err
 	}
-	c, err := p.calibrate(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
+	p.say("Seconds are those of a processor of 3 GHz: this machine may take three times as long, or a third.")
 	e := &estimate{
-		Notes: p.notes, Nodes: p.counts.Nodes, Edges: p.counts.Sizes.Edges(), Classes: p.counts.Classes,
+		Nodes: p.counts.Nodes, Edges: p.counts.Sizes.Edges(), Classes: p.counts.Classes,
 		Steps: p.clean.Diagonal.Steps, Memory: int64(p.resources.Memory), Least: p.resources.least(p.clean.LeastBytes),
-		Temporary: p.clean.TemporaryBytes, Calibration: c.String(),
+		Temporary: p.clean.TemporaryBytes,
 	}
 	if refused := p.clean.Refused(); refused != nil {
 		e.Refused = wording.Advise(refused).Error()
@@ -358,21 +339,23 @@ func (p *projection) project(ctx context.Context, dir string) (*estimate, error)
 	adjacency := int64(0)
 	if p.load != nil {
 		adjacency = p.load.AdjacencyBytes
-		e.importStages(p, c)
-		e.Store = adjacency + int64(c.at(func(m *miniature) float64 { return float64(m.storeBytes) }))
+		for _, stage := range p.importStages() {
+			e.addStage(stage)
+		}
+		e.Store = p.storeBytes()
 		e.Temporary = max(e.Temporary, p.load.TemporaryBytes)
-		e.Least = max(e.Least, p.leastForImport(c))
+		e.Least = max(e.Least, p.leastForImport())
 	}
-	e.Cleaned = e.Store + int64(c.at(func(m *miniature) float64 { return float64(m.cleanBytes) }))
-	e.cleanStages(p, c, adjacency)
+	e.Cleaned = e.Store + e.cleanStages(p, adjacency)
 	if p.clean.LeastSteps < p.clean.MostSteps {
 		i := slices.IndexFunc(e.Stages, func(s stageEstimate) bool { return s.Stage == "train" })
 		train := e.Stages[i].Seconds
-		e.Notes = append(e.Notes, fmt.Sprintf("Training of the base classifier stops by itself: %d steps are counted, which is typical; "+
+		p.say("Training of the base classifier stops by itself: %d steps are counted, which is typical; "+
 			"with the least, %d, clean takes %.1f s, with the most, %d, %.1f s.",
 			p.clean.BaseSteps, p.clean.LeastSteps, e.Clean-train*(1-float64(p.clean.LeastSteps)/float64(p.clean.BaseSteps)),
-			p.clean.MostSteps, e.Clean+train*(float64(p.clean.MostSteps)/float64(p.clean.BaseSteps)-1)))
+			p.clean.MostSteps, e.Clean+train*(float64(p.clean.MostSteps)/float64(p.clean.BaseSteps)-1))
 	}
+	e.Notes = p.notes
 	plan := p.clean.Plan
 	e.Plan = fmt.Sprintf("%s; width %d, %d tiles, %d stripes, %d workers",
 		plan.Strategy, plan.Width, plan.Tiles, plan.Stripes, plan.Workers)
@@ -382,43 +365,106 @@ func (p *projection) project(ctx context.Context, dir string) (*estimate, error)
 	return e, nil
 }
 
-// cleanStages adds those of clean, which reads so many bytes of adjacency in a pass.
-func (e *estimate) cleanStages(p *projection, c *calibration, adjacency int64) {
-	written := int64(0)
+// openAndClose names what is in no stage of a command, and openSeconds is the time of it.
+const (
+	openAndClose = "open and close"
+	openSeconds  = 0.2
+)
+
+// cleanStages adds those of clean, which reads so many bytes of adjacency in a pass, and returns the bytes that it adds to the
+// store.
+func (e *estimate) cleanStages(p *projection, adjacency int64) (written int64) {
 	for _, work := range p.clean.Stages {
 		written += work.Stored
 		stage := stageEstimate{
-			Command: "clean", Stage: work.Name, Passes: work.Passes, Memory: p.cleanMemory(c, work, written),
-			Read: work.Read + int64(work.Passes)*adjacency, Written: work.Wrote + work.Stored,
-			Seconds: p.clean.Seconds(work, c.rates, p.options),
+			Command: "clean", Stage: work.Name, Passes: work.Passes, Memory: p.cleanMemory(work, written),
+			Read: work.Read + int64(work.Passes)*adjacency, Written: work.Wrote + work.Stored, Seconds: work.Seconds,
 		}
 		if p.clean.Plan.Held && work.Name == "propagate" {
 			stage.Read = work.Read + adjacency
 		}
 		e.addStage(stage)
 	}
-	e.addStage(stageEstimate{
-		Command: "clean", Stage: openAndClose, Memory: idleBytes, Seconds: c.at(func(m *miniature) float64 { return m.cleanRest }),
-	})
+	e.addStage(stageEstimate{Command: "clean", Stage: openAndClose, Memory: idleBytes, Seconds: openSeconds})
+	return written
 }
 
-// importStages adds those of import.
-func (e *estimate) importStages(p *projection, c *calibration) {
-	for _, name := range c.large.stages {
-		stage := stageEstimate{
-			Command: "import", Stage: name, Memory: p.importMemory(c, p.load, name, int64(p.resources.Memory)),
-			Seconds: c.at(func(m *miniature) float64 { return m.imported[name] }),
+// Nanoseconds of an import on a processor of 3 GHz. Text is what an id that is no integer takes beside.
+const (
+	readNodeCost, readNodeTextCost = 300, 600
+	readEdgeCost, readEdgeTextCost = 100, 170
+	idCost                         = 230 // a node
+	edgeCost                       = 20
+	adjacencyCost                  = 130 // an edge
+	columnsCost                    = 150 // a node
+	splitCost                      = 300 // a node
+	valueCost                      = 60  // a value of a matrix
+	commitCost                     = 200 // a node
+	indexCost                      = 200 // a node
+	spilled                        = 2   // times the seconds where edges are sorted on disk
+)
+
+// importStages are those of import.
+func (p *projection) importStages() (stages []stageEstimate) {
+	add := func(name string, units int64, cost float64, written int64) {
+		if units > 0 {
+			stages = append(stages, stageEstimate{
+				Command: "import", Stage: name, Memory: p.importMemory(p.load, name, int64(p.resources.Memory)), Written: written,
+				Seconds: float64(units) * cost / 1e9,
+			})
 		}
-		switch name {
-		case "adjacency":
-			stage.Written = p.load.AdjacencyBytes
-		case "read edges", "edges":
-			stage.Written = p.load.TemporaryBytes / 2
-		case "import predictions":
-			stage.Written = 4 * int64(p.counts.Nodes) * int64(p.counts.Classes)
-		}
-		e.addStage(stage)
 	}
+	readNode, readEdge, sorting := float64(readNodeCost), float64(readEdgeCost), 1.0
+	if p.textIDs {
+		readNode, readEdge = readNode+readNodeTextCost, readEdge+readEdgeTextCost
+	}
+	if p.load.Spills {
+		sorting = spilled
+	}
+	nodes, rows := p.loaded.Nodes, p.files.rows
+	add("read nodes", nodes, readNode, 0)
+	add("read edges", rows, readEdge, p.load.TemporaryBytes/2)
+	add("ids", nodes, idCost, 0)
+	add("edges", rows, edgeCost*sorting, p.load.TemporaryBytes/2)
+	add("adjacency", p.loaded.Edges, adjacencyCost*sorting, p.load.AdjacencyBytes)
+	add("columns", nodes, columnsCost, 0)
+	if p.files.splits != nil {
+		add("splits", nodes, splitCost, 0)
+	}
+	features, predictions := p.matrixBytes()
+	add("import features", nodes*int64(p.files.features.columns), valueCost*p.files.features.filled, features)
+	add("import predictions", nodes*int64(p.files.predictions.columns), valueCost, predictions)
+	add("commit", nodes, commitCost, 0)
+	add("index", nodes, indexCost, 0)
+	add(openAndClose, 1, openSeconds*1e9, 0)
+	return stages
+}
+
+// matrixBytes are those of the features and of the predictions in the store.
+func (p *projection) matrixBytes() (features, predictions int64) {
+	const cell, cellAlone = 4, 6 // one of a full row; one of a row that is mostly zeros, with its place
+	f, of := p.files.features, p.files.predictions
+	row := min(float64(f.columns)*cell, float64(f.columns)*f.filled*cellAlone)
+	value := int64(cell)
+	if p.files.encoding.Float16 {
+		value /= 2
+	}
+	shares := value * int64(of.columns)
+	if k := int64(p.files.encoding.TopK); k > 0 {
+		shares = min(shares, (value+2)*k+cellAlone)
+	}
+	return int64(row * float64(p.loaded.Nodes)), shares * p.loaded.Nodes
+}
+
+// storeBytes is what the store takes on disk after the import.
+func (p *projection) storeBytes() int64 {
+	const empty, node = 64 << 10, 12 // measured
+	features, predictions := p.matrixBytes()
+	bytes := empty + node*p.loaded.Nodes + p.load.AdjacencyBytes + features + predictions
+	if p.textIDs {
+		bytes += 2 * p.idBytes // from id to node, and from node to id
+	}
+	return bytes
 }
 
 func (e *estimate) addStage(stage stageEstimate) {
@@ -460,7 +506,7 @@ func (e *estimate) print(s *streams) error {
 		if e.ImportPeak > 0 {
 			fmt.Fprintf(&b, ", a store of %s", byteSize(e.Cleaned))
 		}
-		fmt.Fprintf(&b, "\ntemporary    %s on disk\ncalibration  %s\n", byteSize(e.Temporary), e.Calibration)
+		fmt.Fprintf(&b, "\ntemporary    %s on disk\n", byteSize(e.Temporary))
 	}
 	verdict := "fits"
 	if !e.Fits {

@@ -16,6 +16,10 @@ const (
 	// workerBytes is what a goroutine that computes has for its blocks of rows, and edgeBytes what an edge fills of that.
 	workerBytes = 6 << 20
 	edgeBytes   = 12
+
+	// What a command allocates in small objects, and of that for a node, measured.
+	volumeOfImport, nodeOfImport = 4 << 20, 30
+	volumeOfClean, nodeOfClean   = 32 << 20, 100
 )
 
 // anonymous is the anonymous memory of a process whose workers have buffers beside what is held, that has allocated a volume of
@@ -34,8 +38,8 @@ func (p *projection) buffers() int64 {
 }
 
 // cleanMemory is the anonymous memory of a stage of clean, by whose end so many bytes were written to the store.
-func (p *projection) cleanMemory(c *calibration, work cleaner.StageWork, written int64) int64 {
-	volume := int64(c.at(func(m *miniature) float64 { return float64(m.cleanVolume) }))
+func (p *projection) cleanMemory(work cleaner.StageWork, written int64) int64 {
+	volume := int64(volumeOfClean + nodeOfClean*p.counts.Nodes)
 	if p.clean.BaseSteps > 0 {
 		volume = math.MaxInt64 / 2 // training leaves the garbage of a network for every epoch
 	}
@@ -45,11 +49,11 @@ func (p *projection) cleanMemory(c *calibration, work cleaner.StageWork, written
 }
 
 // importMemory is the anonymous memory of a stage of an import with so much memory.
-func (p *projection) importMemory(c *calibration, load *kv.LoadEstimate, stage string, memory int64) (most int64) {
+func (p *projection) importMemory(load *kv.LoadEstimate, stage string, memory int64) (most int64) {
 	if strings.HasPrefix(stage, "read ") || stage == "property kinds" {
 		stage = "ids" // whose work begins with the first node
 	}
-	volume := int64(c.at(func(m *miniature) float64 { return float64(m.importVolume) }))
+	volume := int64(volumeOfImport + nodeOfImport*p.counts.Nodes)
 	for _, use := range load.MemoryAt(stage) {
 		most = max(most, anonymous(use, p.buffers(), volume, heapLimit(memory)))
 	}
@@ -57,13 +61,13 @@ func (p *projection) importMemory(c *calibration, load *kv.LoadEstimate, stage s
 }
 
 // leastForImport is the --memory that an import stays within, in whole MiB.
-func (p *projection) leastForImport(c *calibration) int64 {
+func (p *projection) leastForImport() int64 {
 	const mebibyte = 1 << 20
-	memory := int64(leastMemory)
+	memory, stages := int64(leastMemory), p.importStages()
 	for {
 		load, most := p.estimateLoad(memory), int64(0)
-		for _, stage := range c.large.stages {
-			most = max(most, p.importMemory(c, &load, stage, memory))
+		for _, stage := range stages {
+			most = max(most, p.importMemory(&load, stage.Stage, memory))
 		}
 		if most <= memory {
 			return memory
