@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 )
 
 // verifyLists compares every way to read neighbours with the lists wanted.
@@ -36,7 +38,7 @@ func verifyLists(t testing.TB, tx *Tx, want [][]NodeID) {
 	}
 	var edges []Edge
 	degrees := make([]uint32, len(want))
-	if err := tx.ReadDegrees(Range{0, NodeID(len(want))}, degrees); err != nil {
+	if err := tx.ReadDegrees(Range{First: 0, End: NodeID(len(want))}, degrees); err != nil {
 		t.Fatal(err)
 	}
 	for u, list := range want {
@@ -78,7 +80,7 @@ func verifyLists(t testing.TB, tx *Tx, want [][]NodeID) {
 }
 
 func TestHubIsSplit(t *testing.T) {
-	const n = 2*hubDegree + 1000
+	const n = 2*graph.HubDegree + 1000
 	dir := filepath.Join(t.TempDir(), "graph")
 	l, err := NewLoader(dir, LoadOptions{MemoryBudget: 1 << 20})
 	if err != nil {
@@ -105,12 +107,12 @@ func TestHubIsSplit(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		d, err := tx.directory()
+		d, err := tx.graph().Directory()
 		if err != nil {
 			return err
 		}
-		if d.blockRange(0) != (Range{0, 1}) || int(d.parts[0]) != (n-1+hubDegree-1)/hubDegree {
-			t.Errorf("first block: got %v in %d parts, want the hub alone in parts of %d", d.blockRange(0), d.parts[0], hubDegree)
+		if d.Range(0) != (Range{First: 0, End: 1}) || int(d.Parts[0]) != (n-1+graph.HubDegree-1)/graph.HubDegree {
+			t.Errorf("first block: got %v in %d parts, want the hub alone in parts of %d", d.Range(0), d.Parts[0], graph.HubDegree)
 		}
 		var lists Adjacency
 		if err := tx.ReadAdjacency(blocks[0], &lists); err != nil {
@@ -126,7 +128,7 @@ func TestHubIsSplit(t *testing.T) {
 			}
 			next++
 		}
-		for _, v := range []NodeID{1, hubDegree, hubDegree + 1, n - 1} {
+		for _, v := range []NodeID{1, graph.HubDegree, graph.HubDegree + 1, n - 1} {
 			for _, e := range []Edge{{0, v}, {v, 0}} {
 				if has, err := tx.HasEdge(e.U, e.V); err != nil || !has {
 					t.Errorf("HasEdge(%d, %d): got %v, %v, want true", e.U, e.V, has, err)

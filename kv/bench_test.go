@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
 // benchStore has n nodes with a label, a score and a matrix of width columns.
@@ -138,7 +140,7 @@ func BenchmarkRead(b *testing.B) {
 			dst := make([]float32, rows*columns)
 			for b.Loop() {
 				for first := NodeID(0); first < n; first += rows {
-					if err := m.Read(Range{first, first + rows}, 0, columns, dst); err != nil {
+					if err := m.Read(Range{First: first, End: first + rows}, 0, columns, dst); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -179,7 +181,7 @@ func BenchmarkLookup(b *testing.B) {
 		tx := s.Begin()
 		defer tx.Close()
 		if !kept {
-			tx.records = newRecordCache(0)
+			tx.cache = snapshot.NewCache(0)
 		}
 		for _, lookup := range []struct {
 			name string
@@ -277,7 +279,7 @@ func BenchmarkScan(b *testing.B) {
 		b.ReportAllocs()
 		degrees := make([]uint32, tx.NumNodes())
 		for b.Loop() {
-			if err := tx.ReadDegrees(Range{0, NodeID(tx.NumNodes())}, degrees); err != nil {
+			if err := tx.ReadDegrees(Range{First: 0, End: NodeID(tx.NumNodes())}, degrees); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -62,7 +62,7 @@ func TestBulkAnyOrder(t *testing.T) {
 				return err
 			}
 			rows := make([]float32, 2*n)
-			if err := m.Read(Range{0, NodeID(n)}, 1, 3, rows); err != nil {
+			if err := m.Read(Range{First: 0, End: NodeID(n)}, 1, 3, rows); err != nil {
 				return err
 			}
 			for v, want := range values {
@@ -136,7 +136,7 @@ func countGarbage(t *testing.T, s *Store) (garbage int) {
 	t.Helper()
 	view(t, s, func(tx *Tx) error {
 		live := tx.cat.live()
-		for r, err := range tx.scan(nil, []byte{byte(record.FirstGenerational)}) {
+		for r, err := range tx.records().Scan(nil, []byte{byte(record.FirstGenerational)}) {
 			if err != nil {
 				return err
 			}
@@ -338,7 +338,7 @@ func TestMatrixShapes(t *testing.T) {
 				}
 				lo, hi := width/3, width-width/4
 				dst := make([]float32, n*(hi-lo))
-				if err := m.Read(Range{0, NodeID(n)}, lo, hi, dst); err != nil {
+				if err := m.Read(Range{First: 0, End: NodeID(n)}, lo, hi, dst); err != nil {
 					return err
 				}
 				for v := range n {
@@ -355,7 +355,7 @@ func TestMatrixShapes(t *testing.T) {
 						}
 					}
 				}
-				if err := m.Read(Range{0, NodeID(n + 1)}, 0, width, nil); !errors.Is(err, ErrShape) {
+				if err := m.Read(Range{First: 0, End: NodeID(n + 1)}, 0, width, nil); !errors.Is(err, ErrShape) {
 					t.Errorf("%d×%d, a row too many: got %v, want ErrShape", n, width, err)
 				}
 				return nil

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
 // A Problem is something that is wrong with a store: where, such as "adjacency block 3/0 of generation 2", and what.
@@ -68,7 +70,7 @@ func (s *Store) Check(ctx context.Context, progress Progress, report func(Proble
 
 // newChecker returns a checker of a snapshot, which reads all from disk.
 func newChecker(tx *Tx, progress Progress, report func(Problem)) *checker {
-	tx.records = newRecordCache(0)
+	tx.cache = snapshot.NewCache(0)
 	if progress == nil {
 		progress = func(string, int64, int64) {}
 	}
@@ -163,7 +165,7 @@ func (c *checker) tables(ctx context.Context) error {
 
 // documents reads every document, of which no part may be missing.
 func (c *checker) documents(ctx context.Context) error {
-	for _, err := range c.tx.scanChains([]byte{byte(record.KindDocument)}, nil) {
+	for _, err := range snapshot.ScanChains(c.tx.records(), []byte{byte(record.KindDocument)}, nil) {
 		if err != nil {
 			return err
 		}
@@ -225,7 +227,7 @@ func (c *checker) record(r record.Record, live, stray map[record.Generation]bool
 	case g == c.tx.cat.Graph:
 		c.counts[k]++
 		if k == record.KindIDLookup {
-			c.entries += int64(len(r.Body) / bucketEntry)
+			c.entries += int64(len(r.Body) / dict.BucketEntry)
 		}
 	case k == record.KindColumnDelta || k == record.KindRowDelta:
 		if v, err := record.NumberAt(r.Key, 0); err != nil || int64(v) >= int64(c.tx.cat.Nodes) {
@@ -272,7 +274,7 @@ func (c *checker) column(ctx context.Context, name string) error {
 
 // Column reads the values of the block that holds v and returns its range, whether it is damaged or not.
 func (c *checker) columnBlock(r *ColumnReader, v NodeID) (Range, error) {
-	rng := Range{v, NodeID(min(int(v)+codec.ColumnRows, c.tx.NumNodes()))}
+	rng := Range{First: v, End: NodeID(min(int(v)+codec.ColumnRows, c.tx.NumNodes()))}
 	_, least, greatest, err := r.Block(v)
 	if err != nil {
 		return rng, err
@@ -305,7 +307,7 @@ func (c *checker) matrix(ctx context.Context, name string) error {
 			return err
 		}
 		c.progress("matrix "+name, int64(first), int64(c.tx.NumNodes()))
-		r := Range{NodeID(first), NodeID(min(first+int(entry.BlockRows), c.tx.NumNodes()))}
+		r := Range{First: NodeID(first), End: NodeID(min(first+int(entry.BlockRows), c.tx.NumNodes()))}
 		rows = slices.Grow(rows[:0], r.Len()*m.Width())[:r.Len()*m.Width()]
 		if err := c.found("matrix "+name, m.Read(r, 0, m.Width(), rows)); err != nil {
 			return err

@@ -6,7 +6,9 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
 // dictionary checks that positions and NodeIDs are each other's inverse, and ids and positions too. Where the blocks of
@@ -15,8 +17,8 @@ import (
 func (c *checker) dictionary(ctx context.Context) error {
 	cat := c.tx.cat
 	blocks := func(rows int) int { return (cat.LoadedNodes + rows - 1) / rows }
-	c.count(record.KindNodeAt, blocks(numbersPerBlock))
-	c.count(record.KindPosition, blocks(numbersPerBlock))
+	c.count(record.KindNodeAt, blocks(dict.NumbersPerBlock))
+	c.count(record.KindPosition, blocks(dict.NumbersPerBlock))
 	added := cat.Nodes - cat.LoadedNodes
 	c.count(record.KindAddedNode, added)
 	c.count(record.KindAddedID, added)
@@ -24,8 +26,8 @@ func (c *checker) dictionary(ctx context.Context) error {
 		c.count(record.KindIDs, 0)
 		c.count(record.KindIDLookup, 0)
 	} else {
-		c.count(record.KindIDs, blocks(idsPerBlock))
-		c.count(record.KindIDLookup, buckets(cat.LoadedNodes))
+		c.count(record.KindIDs, blocks(dict.IDsPerBlock))
+		c.count(record.KindIDLookup, dict.Buckets(cat.LoadedNodes))
 		if c.entries != int64(cat.LoadedNodes) {
 			c.problem("id lookup buckets", "they hold %d ids, want %d", c.entries, cat.LoadedNodes)
 		}
@@ -42,7 +44,7 @@ func (c *checker) dictionary(ctx context.Context) error {
 	if !inverse || !found {
 		first = 0
 	}
-	ids := c.tx.newIDReader()
+	ids := c.tx.dict().Reader()
 	for position := first; position < cat.Nodes; position++ {
 		if position%contextEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -59,12 +61,12 @@ func (c *checker) positions(ctx context.Context) (agree bool, err error) {
 	var at, back fingerprint // of the pairs, position first
 	agree = true
 	var block []uint32
-	for first := 0; first < c.tx.cat.LoadedNodes; first += numbersPerBlock {
+	for first := 0; first < c.tx.cat.LoadedNodes; first += dict.NumbersPerBlock {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
 		for _, k := range []record.Kind{record.KindNodeAt, record.KindPosition} {
-			block, err = c.tx.numbers(k, first/numbersPerBlock, block[:0])
+			block, err = c.tx.dict().Numbers(k, first/dict.NumbersPerBlock, block[:0])
 			agree = agree && err == nil
 			if err := c.found("dictionary", err); err != nil {
 				return false, err
@@ -87,12 +89,12 @@ func (c *checker) ids(ctx context.Context) (agree bool, err error) {
 	var want fingerprint
 	agree = true
 	integers := true
-	ids := c.tx.newIDReader()
+	ids := c.tx.dict().Reader()
 	for position := range cat.Nodes {
 		if position%contextEvery == 0 && ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		id, err := ids.atPosition(position)
+		id, err := ids.AtPosition(position)
 		if err != nil {
 			agree = false
 			if err := c.found("dictionary", err); err != nil {
@@ -103,11 +105,11 @@ func (c *checker) ids(ctx context.Context) (agree bool, err error) {
 		if err := validateID(id); err != nil {
 			c.problem("dictionary", "position %d: %v", position, err)
 		}
-		_, integer := integerID(id)
+		_, integer := dict.Integer(id)
 		integers = integers && integer
 		if !cat.DenseIDs && position < cat.LoadedNodes {
-			hash := hashID(id)
-			want.add(bucketPair(uint32(hash), uint32(position)), uint64(bucketOf(hash, buckets(cat.LoadedNodes))))
+			hash := dict.Hash(id)
+			want.add(bucketPair(uint32(hash), uint32(position)), uint64(dict.BucketOf(hash, dict.Buckets(cat.LoadedNodes))))
 		}
 	}
 	if integers != cat.IntegerIDs {
@@ -125,16 +127,16 @@ func bucketPair(hash, position uint32) uint64 { return uint64(hash)<<32 | uint64
 
 // lookup reads the buckets of ids. Ids whose hashes are the same are looked up: they must be different ids.
 func (c *checker) lookup(ctx context.Context) (all fingerprint, sound bool, err error) {
-	ids := c.tx.newIDReader()
+	ids := c.tx.dict().Reader()
 	sound = true
 	var pairs []uint64
-	for bucket := range buckets(c.tx.cat.LoadedNodes) {
+	for bucket := range dict.Buckets(c.tx.cat.LoadedNodes) {
 		if err := ctx.Err(); err != nil {
 			return all, false, err
 		}
 		pairs = pairs[:0]
-		err := c.tx.need(record.NumberKey(record.KindIDLookup, c.tx.cat.Graph, uint32(bucket)), func(body []byte) error {
-			for ; len(body) >= bucketEntry; body = body[bucketEntry:] {
+		err := snapshot.Need(c.tx.records(), record.NumberKey(record.KindIDLookup, c.tx.cat.Graph, uint32(bucket)), func(body []byte) error {
+			for ; len(body) >= dict.BucketEntry; body = body[dict.BucketEntry:] {
 				pair := bucketPair(binary.LittleEndian.Uint32(body), binary.LittleEndian.Uint32(body[4:]))
 				all.add(pair, uint64(bucket))
 				pairs = append(pairs, pair)
@@ -163,7 +165,7 @@ func (c *checker) lookup(ctx context.Context) (all fingerprint, sound bool, err 
 }
 
 // node checks the node at a position by looking it up in all directions.
-func (c *checker) node(ids *idReader, position int) error {
+func (c *checker) node(ids *dict.Reader, position int) error {
 	v, err := c.tx.NodeAt(position)
 	if err != nil {
 		return err
@@ -176,11 +178,11 @@ func (c *checker) node(ids *idReader, position int) error {
 		c.problem("dictionary", "position %d is node number %d, which says it is at %d", position, v, back)
 		return nil
 	}
-	id, err := ids.atPosition(position)
+	id, err := ids.AtPosition(position)
 	if err != nil {
 		return err
 	}
-	found, err := c.tx.position(id)
+	found, err := c.tx.dict().Position(id)
 	if err != nil {
 		return err
 	}

@@ -4,24 +4,25 @@ import (
 	"context"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // adjacency checks that every list is in order and without its own node, which the codec and this see to; that each
 // edge is under both its ends; and that there are as many as the catalogue says.
 func (c *checker) adjacency(ctx context.Context) error {
-	d, err := c.tx.directory()
+	d, err := c.tx.graph().Directory()
 	if err != nil {
 		return err
 	}
 	parts := 0
-	for _, n := range d.parts {
+	for _, n := range d.Parts {
 		parts += int(n)
 	}
 	form := c.tx.cat.arcForm()
 	c.count(record.KindAdjacency, parts)
-	c.count(record.KindArcs, parts*counted(form.Any()))
-	c.count(record.KindAdjacencyDirectory, (d.blocks()+directoryChunk-1)/directoryChunk)
+	c.count(record.KindArcs, parts*codec.Bit(form.Any()))
+	c.count(record.KindAdjacencyDirectory, (d.Blocks()+graph.DirectoryChunk-1)/graph.DirectoryChunk)
 	blocks, err := c.tx.AdjacencyBlocks()
 	if err != nil {
 		return err
@@ -35,7 +36,7 @@ func (c *checker) adjacency(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := c.tx.readLists(r, &lists)
+		err := c.tx.graph().ReadLists(r, &lists)
 		if err := c.found("adjacency", err); err != nil {
 			return err
 		}
@@ -45,7 +46,7 @@ func (c *checker) adjacency(ctx context.Context) error {
 		}
 		for u := r.First; u < r.End; u++ {
 			previous := int64(-1)
-			of := lists.arcsOf(u)
+			of := lists.ArcsOf(u)
 			for i, v := range lists.Of(u) {
 				a := codec.Arc{Out: 1, In: 1}
 				if form.Any() {
@@ -91,49 +92,49 @@ func (c *checker) edgeDeltas(ctx context.Context) error {
 	if c.counts[record.KindEdgeDelta] != 2*cat.EdgeDeltas {
 		c.problem("edge deltas", "there are %d, want twice the %d that the catalogue counts", c.counts[record.KindEdgeDelta], cat.EdgeDeltas)
 	}
-	var counted degreeDelta
+	var counted graph.DegreeDelta
 	last, counts, done := int64(-1), int64(0), 0
 	finish := func() error {
 		if last < 0 {
 			return nil
 		}
 		counts++
-		got, err := c.tx.degreeDelta(NodeID(last))
+		got, err := c.tx.graph().DegreeDelta(NodeID(last))
 		if err == nil && got != counted {
 			c.problem("degree deltas", "node number %d counts %d edges added, %d removed and %d changed, want %d, %d and %d",
-				last, got.added, got.removed, got.changed, counted.added, counted.removed, counted.changed)
+				last, got.Added, got.Removed, got.Changed, counted.Added, counted.Removed, counted.Changed)
 		}
 		return err
 	}
 	prefix := record.Prefix(record.KindEdgeDelta, cat.Graph)
-	for r, err := range c.tx.scan(prefix, nil) {
+	for r, err := range c.tx.records().Scan(prefix, nil) {
 		if err != nil {
 			return err
 		}
 		if done++; done%contextEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		d, err := c.tx.parseEdgeDelta(r)
+		d, err := c.tx.graph().ParseDelta(r)
 		if err != nil {
 			return err
 		}
-		if int64(max(d.u, d.v)) >= int64(cat.Nodes) || d.u == d.v {
+		if int64(max(d.U, d.V)) >= int64(cat.Nodes) || d.U == d.V {
 			c.problem(record.Describe(r.Key), "there is no such edge")
 			continue
 		}
-		if back, err := c.tx.edgeDelta(d.v, d.u); err != nil || back.change != d.change || back.arc != d.arc.Reversed() {
+		if back, err := c.tx.graph().Delta(d.V, d.U); err != nil || back.Change != d.Change || back.Arc != d.Arc.Reversed() {
 			if err != nil {
 				return err
 			}
 			c.problem(record.Describe(r.Key), "the other end of the edge says otherwise")
 		}
-		if int64(d.u) != last {
+		if int64(d.U) != last {
 			if err := finish(); err != nil {
 				return err
 			}
-			last, counted = int64(d.u), degreeDelta{}
+			last, counted = int64(d.U), graph.DegreeDelta{}
 		}
-		counted.count(d.change, 1)
+		counted.Count(d.Change, 1)
 	}
 	if err := finish(); err != nil {
 		return err

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
+	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -124,7 +126,7 @@ func writeRaw(t *testing.T, s *Store, key, value []byte) {
 		t.Fatal(err)
 	}
 	s.latest.Store(nil)
-	s.graph.last.Store(nil)
+	s.directories = new(graph.Directories)
 }
 
 // rewrite changes the body of a record and gives it a checksum that is right.
@@ -183,7 +185,7 @@ func TestCheckFindsDamage(t *testing.T) {
 	}, "looking it up")
 	bucket := firstKey(t, s, record.KindIDLookup)
 	plant("an id lost from its bucket", bucket, func() {
-		rewrite(t, s, bucket, func(b []byte) []byte { return b[bucketEntry:] })
+		rewrite(t, s, bucket, func(b []byte) []byte { return b[dict.BucketEntry:] })
 	}, "looking it up")
 	delta := firstKey(t, s, record.KindEdgeDelta)
 	plant("a delta turned round", delta, func() {
@@ -232,16 +234,16 @@ func TestCheckFindsAnIDTwice(t *testing.T) {
 	var g record.Generation
 	view(t, s, func(tx *Tx) error { g = tx.cat.Graph; return nil })
 	bucket := func(id string) []byte {
-		return record.NumberKey(record.KindIDLookup, g, bucketOf(hashID(id), buckets(600)))
+		return record.NumberKey(record.KindIDLookup, g, dict.BucketOf(dict.Hash(id), dict.Buckets(600)))
 	}
 	entry := func(id string) []byte {
-		b := binary.LittleEndian.AppendUint32(nil, uint32(hashID(id)))
+		b := binary.LittleEndian.AppendUint32(nil, uint32(dict.Hash(id)))
 		return binary.LittleEndian.AppendUint32(b, 11)
 	}
 	rewrite(t, s, bucket("n11"), func(b []byte) []byte {
-		for at := 0; at < len(b); at += bucketEntry {
-			if bytes.Equal(b[at:at+bucketEntry], entry("n11")) {
-				return slices.Delete(b, at, at+bucketEntry)
+		for at := 0; at < len(b); at += dict.BucketEntry {
+			if bytes.Equal(b[at:at+dict.BucketEntry], entry("n11")) {
+				return slices.Delete(b, at, at+dict.BucketEntry)
 			}
 		}
 		t.Fatal("n11 is not in its bucket")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
 // LabelColumn is the column of given labels, which every store has.
@@ -126,7 +127,7 @@ func (tx *Tx) Label(v NodeID) (Class, error) {
 // A cell is a value as it is stored: a class is the int of its number. cell reads one.
 func (tx *Tx) cell(v NodeID, entry columnEntry) (cell Value, err error) {
 	if entry.Deltas {
-		err := tx.get(columnDeltaKey(entry.Generation, v), func(body []byte) error {
+		err := tx.records().Get(columnDeltaKey(entry.Generation, v), func(body []byte) error {
 			cell, err = codec.ParseValue(body)
 			return err
 		})
@@ -137,16 +138,16 @@ func (tx *Tx) cell(v NodeID, entry columnEntry) (cell Value, err error) {
 	if uint32(v) >= entry.Rows {
 		return Value{}, nil
 	}
-	block, err := tx.lookupColumn(entry, uint32(v)/codec.ColumnRows)
+	block, err := entry.lookup(tx.records(), uint32(v)/codec.ColumnRows)
 	if err != nil {
 		return Value{}, err
 	}
 	return block.Cell(int(v)%codec.ColumnRows, entry.Kind), nil
 }
 
-// Column parses a block into c, which is valid within use.
-func (get getFunc) columnBlock(entry columnEntry, number uint32, c *codec.Column, use func() error) error {
-	return get.columnBody(entry, number, func(body []byte) error {
+// block parses a block into c, which is valid within use.
+func (entry columnEntry) block(get snapshot.Getter, number uint32, c *codec.Column, use func() error) error {
+	return entry.body(get, number, func(body []byte) error {
 		if err := entry.parse(number, body, c); err != nil {
 			return err
 		}
@@ -154,10 +155,10 @@ func (get getFunc) columnBlock(entry columnEntry, number uint32, c *codec.Column
 	})
 }
 
-// columnBody calls use with an encoded block, borrowed.
-func (get getFunc) columnBody(entry columnEntry, number uint32, use func(body []byte) error) error {
+// body calls use with an encoded block, borrowed.
+func (entry columnEntry) body(get snapshot.Getter, number uint32, use func(body []byte) error) error {
 	key := columnKey(entry.Generation, number)
-	err := get.chain(key, use)
+	err := snapshot.Chain(get, key, use)
 	if errors.Is(err, ErrNotFound) {
 		return record.Corrupt(key, "it is missing")
 	}
@@ -176,6 +177,25 @@ func (entry columnEntry) parse(number uint32, body []byte, c *codec.Column) erro
 	return nil
 }
 
+// lookup is block from memory where it was looked up before. The block is not changed.
+func (entry columnEntry) lookup(r snapshot.Reader, number uint32) (*codec.Column, error) {
+	name := snapshot.Name{Kind: record.KindColumn, Generation: entry.Generation, A: number}
+	if kept := r.Cache().Get(name); kept != nil {
+		return kept.Made.(*codec.Column), nil
+	}
+	c, kept := new(codec.Column), &snapshot.Kept{Name: name}
+	err := entry.body(r, number, func(body []byte) error {
+		kept.Body = body
+		return entry.parse(number, body, c)
+	})
+	if err != nil {
+		return nil, err
+	}
+	kept.Made, kept.MadeSize = c, int64(4*cap(c.Ends))
+	r.Cache().Add(kept)
+	return c, nil
+}
+
 // fromCell is the value that a cell stands for.
 func (tx *Tx) fromCell(k Kind, cell Value) (Value, error) {
 	if k != KindClass || cell.IsNull() {
@@ -190,7 +210,7 @@ func (tx *Tx) fromCell(k Kind, cell Value) (Value, error) {
 
 // ReadClasses reads a whole class column into dst, whose length must be NumNodes; null is NoClass.
 func (tx *Tx) ReadClasses(column string, dst []Class) error {
-	return tx.ReadClassRange(column, Range{0, NodeID(tx.cat.Nodes)}, dst)
+	return tx.ReadClassRange(column, Range{First: 0, End: NodeID(tx.cat.Nodes)}, dst)
 }
 
 // ReadClassRange reads the classes of the nodes of r into dst, one for each; null is NoClass. Where len(dst) is not
@@ -250,7 +270,7 @@ func (tx *Tx) ReadFloats(column string, dst []float64) error {
 	default:
 		return fmt.Errorf("column %s: %w: it is a %s column, want numbers", column, ErrInvalidValue, entry.Kind)
 	}
-	all := Range{0, NodeID(tx.cat.Nodes)}
+	all := Range{First: 0, End: NodeID(tx.cat.Nodes)}
 	err = tx.readColumn(entry, all, func(block *codec.Column, first NodeID, lo, hi int) error {
 		for i := lo; i < hi; i++ {
 			switch v := int(first) + i; {
@@ -292,12 +312,12 @@ func (tx *Tx) readColumn(
 	if begin >= end {
 		to = from
 	}
-	err := tx.fetch(record.Prefix(record.KindColumn, entry.Generation), to-from, func(get getFunc) error {
+	err := tx.records().Fetch(record.Prefix(record.KindColumn, entry.Generation), to-from, func(get snapshot.Getter) error {
 		var c codec.Column
 		for number := from; number < to; number++ {
 			first := number * codec.ColumnRows
 			lo, hi := max(begin-first, 0), min(end-first, codec.ColumnRows)
-			err := get.columnBlock(entry, uint32(number), &c, func() error { return block(&c, NodeID(first), lo, hi) })
+			err := entry.block(get, uint32(number), &c, func() error { return block(&c, NodeID(first), lo, hi) })
 			if err != nil {
 				return err
 			}
@@ -319,7 +339,7 @@ func (tx *Tx) columnDeltas(entry columnEntry, rng Range, set func(v NodeID, cell
 		return nil
 	}
 	prefix := record.Prefix(record.KindColumnDelta, entry.Generation)
-	for r, err := range tx.scan(prefix, columnDeltaKey(entry.Generation, rng.First)) {
+	for r, err := range tx.records().Scan(prefix, columnDeltaKey(entry.Generation, rng.First)) {
 		if err != nil {
 			return err
 		}
@@ -352,7 +372,7 @@ func (tx *Tx) readDegreeFloats(dst []float64) error {
 	var degrees [codec.ColumnRows]uint32
 	for first := 0; first < len(dst); first += codec.ColumnRows {
 		part := dst[first:min(first+codec.ColumnRows, len(dst))]
-		if err := tx.ReadDegrees(Range{NodeID(first), NodeID(first + len(part))}, degrees[:len(part)]); err != nil {
+		if err := tx.ReadDegrees(Range{First: NodeID(first), End: NodeID(first + len(part))}, degrees[:len(part)]); err != nil {
 			return err
 		}
 		for i := range part {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 )
 
 // A ColumnReader reads values of one column, keeping the block it last read, so that neighbouring nodes cost little. It
@@ -24,8 +25,9 @@ type ColumnReader struct {
 	table   []Value       // the block's strings, made when first asked for
 	changes []change
 
-	ids     *idReader // of id
-	degrees []uint32  // of degree
+	ids      *dict.Reader // of id
+	idWrites int          // tx.writes when it was made
+	degrees  []uint32     // of degree
 }
 
 // A change is a delta within a reader's block, by its row.
@@ -43,9 +45,9 @@ func (tx *Tx) Reader(column string) (*ColumnReader, error) {
 	if !ok {
 		return nil, noColumn(column)
 	}
-	r := &ColumnReader{tx: tx, name: column, kind: info.Kind}
+	r := &ColumnReader{tx: tx, name: column, kind: info.Kind, idWrites: tx.writes}
 	if column == idColumn {
-		r.ids = tx.newIDReader()
+		r.ids = tx.dict().Reader()
 	}
 	return r, nil
 }
@@ -53,7 +55,13 @@ func (tx *Tx) Reader(column string) (*ColumnReader, error) {
 // At is the value of a node, ErrNotFound for a node that is not there.
 func (r *ColumnReader) At(v NodeID) (Value, error) {
 	if r.ids != nil {
-		id, err := r.ids.at(v)
+		if err := r.tx.checkNode(v); err != nil {
+			return Value{}, err
+		}
+		if r.idWrites != r.tx.writes {
+			r.ids, r.idWrites = r.tx.dict().Reader(), r.tx.writes
+		}
+		id, err := r.ids.At(v)
 		if err != nil {
 			return Value{}, err
 		}
@@ -129,7 +137,7 @@ func (r *ColumnReader) load(v NodeID) error {
 		return err
 	}
 	first := v / codec.ColumnRows * codec.ColumnRows
-	r.rng = Range{first, NodeID(min(int(first)+codec.ColumnRows, r.tx.cat.Nodes))}
+	r.rng = Range{First: first, End: NodeID(min(int(first)+codec.ColumnRows, r.tx.cat.Nodes))}
 	r.writes = r.tx.writes
 	if err := r.read(); err != nil {
 		return fmt.Errorf("column %s: %w", r.name, err)
@@ -153,7 +161,7 @@ func (r *ColumnReader) read() error {
 	}
 	r.block = new(codec.Column)
 	if uint32(r.rng.First) < entry.Rows {
-		if r.block, err = r.tx.lookupColumn(entry, uint32(r.rng.First)/codec.ColumnRows); err != nil {
+		if r.block, err = entry.lookup(r.tx.records(), uint32(r.rng.First)/codec.ColumnRows); err != nil {
 			return err
 		}
 	}

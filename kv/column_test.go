@@ -175,11 +175,11 @@ func TestReaderBlocks(t *testing.T) {
 			at     NodeID
 			want   bounds
 		}{
-			{"x", 0, bounds{Range{0, codec.ColumnRows}, FloatValue(-1), FloatValue(codec.ColumnRows - 1)}},
-			{"x", codec.ColumnRows, bounds{Range{codec.ColumnRows, 2 * codec.ColumnRows}, FloatValue(codec.ColumnRows), FloatValue(2*codec.ColumnRows - 1)}},
-			{"x", NodeID(n - 1), bounds{Range{2 * codec.ColumnRows, NodeID(n)}, FloatValue(2 * codec.ColumnRows), FloatValue(float64(n - 1))}},
-			{"c", 1, bounds{Range{0, codec.ColumnRows}, StringValue("a"), StringValue("z")}},
-			{"label", 1, bounds{Range{0, codec.ColumnRows}, Value{}, Value{}}},
+			{"x", 0, bounds{Range{First: 0, End: codec.ColumnRows}, FloatValue(-1), FloatValue(codec.ColumnRows - 1)}},
+			{"x", codec.ColumnRows, bounds{Range{First: codec.ColumnRows, End: 2 * codec.ColumnRows}, FloatValue(codec.ColumnRows), FloatValue(2*codec.ColumnRows - 1)}},
+			{"x", NodeID(n - 1), bounds{Range{First: 2 * codec.ColumnRows, End: NodeID(n)}, FloatValue(2 * codec.ColumnRows), FloatValue(float64(n - 1))}},
+			{"c", 1, bounds{Range{First: 0, End: codec.ColumnRows}, StringValue("a"), StringValue("z")}},
+			{"label", 1, bounds{Range{First: 0, End: codec.ColumnRows}, Value{}, Value{}}},
 		} {
 			r, err := tx.Reader(test.column)
 			if err != nil {

@@ -171,7 +171,7 @@ func (w *ColumnWriter) startSorting() error {
 		blocks.Deltas = false
 		var c codec.Column
 		for first := 0; first < int(blocks.Rows); first += codec.ColumnRows {
-			err := getFunc(tx.get).columnBlock(blocks, uint32(first/codec.ColumnRows), &c, func() error {
+			err := blocks.block(tx.records(), uint32(first/codec.ColumnRows), &c, func() error {
 				for row := range c.Count {
 					spill(NodeID(first+row), c.Cell(row, blocks.Kind))
 				}
@@ -181,7 +181,7 @@ func (w *ColumnWriter) startSorting() error {
 				return err
 			}
 		}
-		if err := tx.columnDeltas(deltas, Range{0, NodeID(w.entry.Rows)}, spill); err != nil {
+		if err := tx.columnDeltas(deltas, Range{First: 0, End: NodeID(w.entry.Rows)}, spill); err != nil {
 			return err
 		}
 		return failed

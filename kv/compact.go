@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
+	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -70,17 +72,17 @@ func (w *rewriter) graph(ctx context.Context) error {
 	}
 	var block []uint32
 	err = w.positions(ctx, g, func(k record.Kind, number int) (_ []uint32, err error) {
-		block, err = w.tx.numbers(k, number, block[:0])
+		block, err = w.tx.dict().Numbers(k, number, block[:0])
 		return block, err
 	})
 	if err != nil {
 		return err
 	}
-	ids := w.tx.newIDReader()
+	ids := w.tx.dict().Reader()
 	if draft.DenseIDs, err = w.isDense(ids); err != nil || draft.DenseIDs {
 		return err
 	}
-	return w.ids(ctx, g, ids.atPosition)
+	return w.ids(ctx, g, ids.AtPosition)
 }
 
 func (w *rewriter) adjacency(ctx context.Context, g record.Generation) error {
@@ -88,29 +90,29 @@ func (w *rewriter) adjacency(ctx context.Context, g record.Generation) error {
 	if err != nil {
 		return err
 	}
-	out := newAdjacencyWriter(w.bulk.batch.Put, g, w.tx.cat.arcForm())
+	out := graph.NewWriter(w.bulk.batch.Put, g, w.tx.cat.arcForm())
 	var lists Adjacency
 	for _, r := range blocks {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		w.progress("adjacency", int64(r.First), int64(w.tx.NumNodes()))
-		if err := w.tx.readLists(r, &lists); err != nil {
+		if err := w.tx.graph().ReadLists(r, &lists); err != nil {
 			return err
 		}
 		for v := r.First; v < r.End; v++ {
-			if err := out.append(lists.Of(v), lists.arcsOf(v)); err != nil {
+			if err := out.Append(lists.Of(v), lists.ArcsOf(v)); err != nil {
 				return err
 			}
 		}
 	}
-	return out.close()
+	return out.Close()
 }
 
 // isDense reports whether each id is its position.
-func (w *rewriter) isDense(ids *idReader) (bool, error) {
+func (w *rewriter) isDense(ids *dict.Reader) (bool, error) {
 	for position := range w.tx.cat.Nodes {
-		id, err := ids.atPosition(position)
+		id, err := ids.AtPosition(position)
 		if err != nil || id != strconv.Itoa(position) {
 			return false, err
 		}

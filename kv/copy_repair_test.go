@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -21,7 +22,7 @@ func decided(t *testing.T, dir string, first, end int) (n int) {
 	view(t, s, func(tx *Tx) error {
 		for i := first; i < end; i++ {
 			value, err := tx.Space("decisions").Get(fmt.Appendf(nil, "%03d", i))
-			n += counted(err == nil && string(value) == fmt.Sprint("decision ", i))
+			n += codec.Bit(err == nil && string(value) == fmt.Sprint("decision ", i))
 		}
 		return nil
 	})

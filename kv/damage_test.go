@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 )
 
 // flipsAsked says how many bytes TestFlippedBytes changes.
@@ -194,7 +195,7 @@ func exportScans(tx *Tx, add func(...any)) error {
 			return err
 		}
 		rows := make([]float32, tx.NumNodes()*m.Width())
-		if err := m.Read(Range{0, NodeID(tx.NumNodes())}, 0, m.Width(), rows); err != nil {
+		if err := m.Read(Range{First: 0, End: NodeID(tx.NumNodes())}, 0, m.Width(), rows); err != nil {
 			return err
 		}
 		add(rows)
@@ -263,7 +264,7 @@ func (c *damageCount) look(t *testing.T, dir, damage string, opt Options, want u
 		t.Errorf("%s: checking: %v", damage, err)
 	case found > 0:
 		c.detected++
-		c.unnoticed += counted(reading == nil && got != want)
+		c.unnoticed += codec.Bit(reading == nil && got != want)
 	case reading != nil:
 		t.Errorf("%s: Check finds no problem, and reading %v", damage, reading)
 	case got != want:

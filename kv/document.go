@@ -7,6 +7,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
 // documentKey is the chain of a document. Names hold no control characters, so the zero byte after the space's ends it.
@@ -38,12 +39,12 @@ func (tx *Tx) PutDocument(space, key string, v any) error {
 	if err != nil {
 		return fmt.Errorf("document %s/%s: %w", space, key, err)
 	}
-	return tx.putChain(documentKey(space, key), body)
+	return snapshot.PutChain(tx.records(), documentKey(space, key), body)
 }
 
 // Document decodes a document into v; ErrNotFound when there is none.
 func (tx *Tx) Document(space, key string, v any) error {
-	err := tx.getChain(documentKey(space, key), func(body []byte) error {
+	err := snapshot.Chain(tx.records(), documentKey(space, key), func(body []byte) error {
 		if err := msgpack.Unmarshal(body, v); err != nil {
 			return fmt.Errorf("%w: %w", ErrCorrupt, err)
 		}
@@ -60,14 +61,14 @@ func (tx *Tx) DeleteDocument(space, key string) error {
 	if err := tx.writable(); err != nil {
 		return err
 	}
-	return tx.removeChain(documentKey(space, key))
+	return snapshot.RemoveChain(tx.records(), documentKey(space, key))
 }
 
 // Documents yields the keys of a space's documents, ascending.
 func (tx *Tx) Documents(space string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		prefix := documentKey(space, "")
-		for r, err := range tx.scanChains(prefix, nil) {
+		for r, err := range snapshot.ScanChains(tx.records(), prefix, nil) {
 			if err != nil {
 				yield("", err)
 				return

@@ -160,12 +160,12 @@ func TestEdgeErrors(t *testing.T) {
 	err = s.View(func(tx *Tx) error {
 		var lists Adjacency
 		n := NodeID(tx.NumNodes())
-		for _, r := range []Range{{1, 3}, {0, n + 1}, {2, 1}} {
+		for _, r := range []Range{{First: 1, End: 3}, {First: 0, End: n + 1}, {First: 2, End: 1}} {
 			if err := tx.ReadAdjacency(r, &lists); !errors.Is(err, ErrShape) {
 				t.Errorf("ReadAdjacency(%v): got %v, want ErrShape", r, err)
 			}
 		}
-		if err := tx.ReadAdjacency(Range{0, n}, &lists); err != nil || lists.Len() != int(n) {
+		if err := tx.ReadAdjacency(Range{First: 0, End: n}, &lists); err != nil || lists.Len() != int(n) {
 			t.Errorf("ReadAdjacency of all: got %v and %d lists, want %d", err, lists.Len(), n)
 		}
 		for _, err := range tx.Neighbors(n) {

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -30,7 +32,7 @@ var (
 // Errors returned when reading.
 var (
 	// ErrNotFound is returned when a node, edge, matrix or document is not there.
-	ErrNotFound = lsm.ErrNotFound
+	ErrNotFound = record.ErrNotFound
 
 	// ErrNoColumn is returned for a property name that no column has.
 	ErrNoColumn = errors.New("kv: no such column")
@@ -40,7 +42,7 @@ var (
 	ErrCorrupt = record.ErrCorrupt
 
 	// ErrShape is returned when a slice handed in has not the length, or a range not the bounds, that the store has.
-	ErrShape = errors.New("kv: wrong shape")
+	ErrShape = snapshot.ErrShape
 
 	// ErrClosed is returned by everything that is used after its end: a Store after Close, a Tx after Close or
 	// outside the closure it was given to, a Bulk after Commit or Abort.
@@ -65,7 +67,7 @@ var (
 	ErrInvalidID = errors.New("kv: invalid node id")
 
 	// ErrInvalidEdge is returned for a self loop.
-	ErrInvalidEdge = errors.New("kv: invalid edge")
+	ErrInvalidEdge = graph.ErrInvalidEdge
 
 	// ErrInvalidName is returned for a column, matrix, space, document or class name that cannot be one.
 	ErrInvalidName = errors.New("kv: invalid name")

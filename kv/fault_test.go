@@ -49,7 +49,7 @@ func TestTablesCutShortBelowAStore(t *testing.T) {
 			return nil
 		},
 		"ids": func(_ *Store, tx *Tx) error {
-			for _, err := range tx.scan([]byte{}, nil) {
+			for _, err := range tx.records().Scan([]byte{}, nil) {
 				if err != nil {
 					return err
 				}
@@ -57,7 +57,7 @@ func TestTablesCutShortBelowAStore(t *testing.T) {
 			return nil
 		},
 		"entries": func(_ *Store, tx *Tx) error {
-			for _, err := range tx.scanDown([]byte{}, nil) {
+			for _, err := range tx.iterate([]byte{}, nil, true) {
 				if err != nil {
 					return err
 				}
@@ -66,7 +66,7 @@ func TestTablesCutShortBelowAStore(t *testing.T) {
 		},
 		"an update": func(s *Store, _ *Tx) error {
 			return s.Update(func(tx *Tx) error {
-				for _, err := range tx.scan([]byte{}, nil) {
+				for _, err := range tx.records().Scan([]byte{}, nil) {
 					if err != nil {
 						return err
 					}

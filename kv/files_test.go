@@ -35,7 +35,7 @@ func closedStore(t *testing.T) string {
 func contents(s *Store) (records map[string]string, err error) {
 	records = map[string]string{}
 	err = s.View(func(tx *Tx) error {
-		for r, err := range tx.scan([]byte{}, nil) {
+		for r, err := range tx.records().Scan([]byte{}, nil) {
 			if err != nil {
 				return err
 			}

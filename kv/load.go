@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -272,8 +273,8 @@ func (l *Loader) addNode(n Node) error {
 	switch {
 	case l.edgesBegun:
 		return errNodesFirst
-	case l.stats.Nodes >= maxNodes:
-		return fmt.Errorf("a store holds %d nodes, and the node at %d is one too many", int64(maxNodes), n.Source)
+	case l.stats.Nodes >= record.MaxNodes:
+		return fmt.Errorf("a store holds %d nodes, and the node at %d is one too many", int64(record.MaxNodes), n.Source)
 	case l.opt.Directed && l.stats.Nodes >= maxArcNodes:
 		return fmt.Errorf("a directed graph has %d nodes at most, and the node at %d is one too many", int64(maxArcNodes), n.Source)
 	}
@@ -313,7 +314,7 @@ func (l *Loader) addNode(n Node) error {
 		return err
 	}
 	l.stats.Nodes++
-	if _, ok := integerID(n.ID); !ok {
+	if _, ok := dict.Integer(n.ID); !ok {
 		l.integerIDs = false
 	}
 	return nil

@@ -8,13 +8,14 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // writeDictionary writes the ids in file order, and positions and NodeIDs by each other.
 func (l *Loader) writeDictionary(ctx context.Context) (err error) {
-	nodeAt := numberWriter{put: l.tables.Put, kind: record.KindNodeAt, generation: l.generation}
-	position := numberWriter{put: l.tables.Put, kind: record.KindPosition, generation: l.generation}
+	nodeAt := dict.NewNumberWriter(l.tables.Put, record.KindNodeAt, l.generation)
+	position := dict.NewNumberWriter(l.tables.Put, record.KindPosition, l.generation)
 	positions, err := offheap.New[uint32](len(l.nodeAt.Data))
 	if err != nil {
 		return err
@@ -27,19 +28,19 @@ func (l *Loader) writeDictionary(ctx context.Context) (err error) {
 		if i%contextEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := errors.Join(nodeAt.append(l.nodeAt.Data[i]), position.append(positions.Data[i])); err != nil {
+		if err := errors.Join(nodeAt.Append(l.nodeAt.Data[i]), position.Append(positions.Data[i])); err != nil {
 			return err
 		}
 	}
-	if err := errors.Join(nodeAt.close(), position.close()); err != nil {
+	if err := errors.Join(nodeAt.Close(), position.Close()); err != nil {
 		return err
 	}
 	if l.denseIDs {
 		return nil
 	}
-	ids := newIDWriter(l.tables.Put, l.generation, l.work.sort(), l.unit)
+	ids := dict.NewIDWriter(l.tables.Put, l.generation, l.work.sort(), l.unit)
 	defer func() {
-		if closing := ids.close(); err == nil {
+		if closing := ids.Close(); err == nil {
 			err = closing
 		}
 	}()
@@ -47,14 +48,14 @@ func (l *Loader) writeDictionary(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := ids.append(viewText(row.id)); err != nil {
+		if err := ids.Append(viewText(row.id)); err != nil {
 			return err
 		}
 		if row.position%contextEvery == 0 {
 			l.progress(stageIDs, int64(row.position), l.stats.Nodes)
 		}
 	}
-	return ids.finish(ctx)
+	return ids.Finish(ctx)
 }
 
 // writeCatalog makes the graph visible to who opens the store.

@@ -3,6 +3,8 @@ package kv
 import (
 	"strconv"
 	"unsafe"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 )
 
 // batchEdges is how many edges an EdgeWriter collects before it looks their ends up.
@@ -37,12 +39,12 @@ func (b *edgeBatch) addTexts(src, dst string, weight float32, source int64) {
 	b.ends[2*b.edges] = len(b.texts)
 	b.texts = append(b.texts, dst...)
 	b.ends[2*b.edges+1] = len(b.texts)
-	b.add(hashID(src), hashID(dst), weight, source)
+	b.add(dict.Hash(src), dict.Hash(dst), weight, source)
 }
 
 // integerKey is the key of an id that is looked up as an integer.
 func integerKey(id string) uint64 {
-	k, ok := integerID(id)
+	k, ok := dict.Integer(id)
 	if !ok || k < 0 {
 		return noInteger
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 )
 
 // edgeKey is a pair of numbers less than 2^width as one, so that edges sort as numbers.
@@ -355,8 +356,8 @@ func (e *sortedEdges[T]) addLists(ctx context.Context) (err error) {
 
 func (e *sortedEdges[T]) write(ctx context.Context) error {
 	l := e.l
-	w := newAdjacencyWriter(l.tables.Put, l.generation, e.form)
-	out := listWriter{w: w, width: e.width}
+	w := graph.NewWriter(l.tables.Put, l.generation, e.form)
+	out := graph.NewListWriter(w, e.width)
 	done := int64(0)
 	report := func(count int) {
 		done += int64(count)
@@ -365,16 +366,16 @@ func (e *sortedEdges[T]) write(ctx context.Context) error {
 	var err error
 	switch lists := any(e.lists).(type) {
 	case *spill.Numbers[uint64]:
-		encode := func(to *encodedLists, stretch []uint64) error {
-			to.encode(stretch, e.width)
+		encode := func(to *graph.Lists, stretch []uint64) error {
+			to.Encode(stretch, e.width)
 			return nil
 		}
-		err = spill.InOrder(ctx, lists, encode, func(made *encodedLists, stretch []uint64) error {
+		err = spill.InOrder(ctx, lists, encode, func(made *graph.Lists, stretch []uint64) error {
 			report(len(stretch))
-			return out.append(made, stretch)
+			return out.Append(made, stretch)
 		})
 	default:
-		err = e.writeArcs(ctx, &out, report)
+		err = e.writeArcs(ctx, out, report)
 	}
 	if err != nil {
 		return err
@@ -384,24 +385,24 @@ func (e *sortedEdges[T]) write(ctx context.Context) error {
 			return err
 		}
 		node = NodeID(min(int(node)+contextEvery, len(l.nodeAt.Data)))
-		if err := out.upTo(node); err != nil {
+		if err := out.UpTo(node); err != nil {
 			return err
 		}
 	}
-	if err := w.close(); err != nil {
+	if err := w.Close(); err != nil {
 		return err
 	}
 	return e.lists.Close()
 }
 
 // writeArcs writes the lists that have neighbours, with their arcs, but for the last.
-func (e *sortedEdges[T]) writeArcs(ctx context.Context, to *listWriter, report func(count int)) error {
+func (e *sortedEdges[T]) writeArcs(ctx context.Context, to *graph.ListWriter, report func(count int)) error {
 	for stretch, err := range e.lists.Ordered(ctx) {
 		if err != nil {
 			return err
 		}
 		err := e.each(stretch, func(u, v uint32, out, in float64) error {
-			return to.add(NodeID(u), NodeID(v), codec.Arc{Out: float32(out), In: float32(in)}.Directed(e.form))
+			return to.Add(NodeID(u), NodeID(v), codec.Arc{Out: float32(out), In: float32(in)}.Directed(e.form))
 		})
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
+	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 )
 
@@ -101,8 +102,8 @@ func EstimateLoad(c LoadCounts, opt LoadOptions) LoadEstimate {
 	e.Columns = e.Columns.And(WritingStore(unit, 8*c.Nodes, false)) // the indexes; the load itself holds less
 	e.TemporaryBytes = c.IDBytes + 8*c.Nodes + files
 	perEntry := max(float64(e.AdjacencyBytes)/float64(max(2*c.Edges, 1)), 1)
-	e.LargestRows = min(int(c.Nodes), scanParts*adjacencyTarget)
-	e.LargestEntries = int(float64(scanParts*adjacencyTarget) / perEntry)
+	e.LargestRows = min(int(c.Nodes), graph.ScanParts*graph.BlockTarget)
+	e.LargestEntries = int(float64(graph.ScanParts*graph.BlockTarget) / perEntry)
 	if len(c.Degrees) > 0 {
 		e.LargestEntries = max(e.LargestEntries, int(c.Degrees[0]))
 	}
@@ -190,7 +191,7 @@ func estimateAdjacency(c LoadCounts) int64 {
 		// A run is drawn by its length, so that all entries count alike.
 		first, _ := slices.BinarySearch(ends, random.Uint64N(total)+1)
 		for _, degree := range c.Degrees[first:min(first+sampledLists, len(c.Degrees))] {
-			list := make([]NodeID, min(degree, hubDegree))
+			list := make([]NodeID, min(degree, graph.HubDegree))
 			for j := range list {
 				u, _ := slices.BinarySearch(ends, random.Uint64N(total)+1)
 				list[j] = NodeID(u)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 )
 
 // An idIndex finds the positions of the ids of a load in memory: of integers by their value, of all ids by their text
@@ -41,7 +42,7 @@ func (x *idIndex) add(id string) (first int, duplicate bool, err error) {
 			return 0, false, err
 		}
 	}
-	first, duplicate, fits, err := x.texts.add(hashID(id), id)
+	first, duplicate, fits, err := x.texts.add(dict.Hash(id), id)
 	if !fits && err == nil {
 		err = x.turnOff()
 	}
@@ -53,7 +54,7 @@ func (x *idIndex) useTexts() error {
 	x.byText = true
 	for position, k := range x.integers.all {
 		id := strconv.FormatInt(k, 10)
-		fits, err := x.texts.put(hashID(id), id, position)
+		fits, err := x.texts.put(dict.Hash(id), id, position)
 		if err != nil {
 			return err
 		}
@@ -87,7 +88,7 @@ type integerIndex struct {
 // that is no such integer does not fit.
 func (x *integerIndex) add(id string) (first int, duplicate, fits bool, err error) {
 	position := x.count
-	k, ok := integerID(id)
+	k, ok := dict.Integer(id)
 	if len(x.positions.Data) == 0 {
 		if ok && k == int64(position) {
 			x.count++
@@ -147,7 +148,7 @@ func (x *integerIndex) free() error {
 	return x.positions.Free()
 }
 
-// notFound is the position of an id that no node has; maxNodes keeps it free.
+// notFound is the position of an id that no node has; record.MaxNodes keeps it free.
 const notFound = math.MaxUint32
 
 // has reports whether an integer is there.
@@ -248,7 +249,7 @@ func (x *textIndex) grow(size int64) (fits bool, err error) {
 	}
 	for place := int64(0); place < x.used; {
 		id, end := x.text(place)
-		x.take(hashID(viewText(id)), place)
+		x.take(dict.Hash(viewText(id)), place)
 		place = end
 	}
 	return true, nil

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // edgeLoad is a load of nodes 0 to 99, with text ids or numbers.
@@ -185,7 +186,7 @@ func TestLastBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Abort()
-	const rows = maxNodes
+	const rows = record.MaxNodes
 	column, err := b.Column("c", KindInt)
 	if err != nil {
 		t.Fatal(err)

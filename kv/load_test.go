@@ -259,7 +259,7 @@ func graphRecords(t *testing.T, s *Store) map[string]string {
 	records := map[string]string{}
 	err := s.View(func(tx *Tx) error {
 		for k := record.KindAdjacency; k <= record.KindAddedID; k++ {
-			for r, err := range tx.scan([]byte{byte(k)}, nil) {
+			for r, err := range tx.records().Scan([]byte{byte(k)}, nil) {
 				if err != nil {
 					return err
 				}
@@ -368,9 +368,9 @@ func (g *testGraph) verify(t testing.TB, tx *Tx) {
 	if !slices.Equal(ids, g.ids) {
 		t.Fatalf("IDs: got %q, want %q", ids, g.ids)
 	}
-	byNode := tx.newIDReader()
+	byNode := tx.dict().Reader()
 	for v := range NodeID(len(g.ids)) {
-		if id, err := byNode.at(v); err != nil || nodes[id] != v {
+		if id, err := byNode.At(v); err != nil || nodes[id] != v {
 			t.Fatalf("id of node %d: got %q, %v", v, id, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
 // A Matrix is a stored [n×c] matrix with named columns, read as float32. It is safe for concurrent use, as its Tx is.
@@ -67,7 +68,7 @@ func (m *Matrix) Read(rows Range, lo, hi int, dst []float32) error {
 	}
 	blocks := (int(rows.End)-1)/int(entry.BlockRows) - int(rows.First)/int(entry.BlockRows) + 1
 	tiles := (hi-1)/entry.tileWidth() - lo/entry.tileWidth() + 1
-	err = m.tx.fetch(record.Prefix(record.KindMatrix, entry.Generation), blocks*tiles, func(get getFunc) error {
+	err = m.tx.records().Fetch(record.Prefix(record.KindMatrix, entry.Generation), blocks*tiles, func(get snapshot.Getter) error {
 		return m.read(get, entry, rows, lo, hi, codec.Window{Values: dst, Stride: hi - lo})
 	})
 	if err != nil {
@@ -82,7 +83,7 @@ func (m *Matrix) TileWidth() int {
 }
 
 // read goes tile by tile, each from the first row to the last, which is the order on disk.
-func (m *Matrix) read(get getFunc, entry matrixEntry, rows Range, lo, hi int, dst codec.Window) error {
+func (m *Matrix) read(get snapshot.Getter, entry matrixEntry, rows Range, lo, hi int, dst codec.Window) error {
 	height := int(entry.BlockRows)
 	width := entry.tileWidth()
 	stored := min(int(rows.End), int(entry.Rows))
@@ -106,8 +107,8 @@ func (m *Matrix) read(get getFunc, entry matrixEntry, rows Range, lo, hi int, ds
 	return m.readDeltas(entry, rows, lo, hi, dst)
 }
 
-func readTile(get getFunc, key []byte, rows, columns int, part codec.TilePart, dst codec.Window) error {
-	err := get(key, func(body []byte) error {
+func readTile(get snapshot.Getter, key []byte, rows, columns int, part codec.TilePart, dst codec.Window) error {
+	err := get.Get(key, func(body []byte) error {
 		if _, err := codec.DecodeTile(body, rows, columns, part, dst); err != nil {
 			return fmt.Errorf("%s: %w", record.Describe(key), err)
 		}
@@ -125,7 +126,7 @@ func (m *Matrix) readDeltas(entry matrixEntry, rows Range, lo, hi int, dst codec
 		return nil
 	}
 	prefix := record.Prefix(record.KindRowDelta, entry.Generation)
-	for r, err := range m.tx.scanChains(prefix, record.PartKey(rowDeltaKey(entry.Generation, rows.First), 0)) {
+	for r, err := range snapshot.ScanChains(m.tx.records(), prefix, record.PartKey(rowDeltaKey(entry.Generation, rows.First), 0)) {
 		if err != nil {
 			return err
 		}
@@ -237,7 +238,7 @@ func (tx *Tx) SetRow(matrix string, v NodeID, row []float32) error {
 		c.Matrices[matrix] = entry
 	}
 	body := appendRow(nil, row)
-	return tx.putChain(rowDeltaKey(entry.Generation, v), body)
+	return snapshot.PutChain(tx.records(), rowDeltaKey(entry.Generation, v), body)
 }
 
 func matrixKey(g record.Generation, tile, block uint32) []byte {

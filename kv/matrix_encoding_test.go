@@ -140,7 +140,7 @@ func verifyWindows(t *testing.T, s *Store, r *rand.Rand, rows [][]float32) {
 				end = min(end, first+100)
 			}
 			dst := make([]float32, (end-first)*(hi-lo))
-			if err := m.Read(Range{NodeID(first), NodeID(end)}, lo, hi, dst); err != nil {
+			if err := m.Read(Range{First: NodeID(first), End: NodeID(end)}, lo, hi, dst); err != nil {
 				return err
 			}
 			for i := range end - first {
@@ -251,7 +251,7 @@ func BenchmarkMatrixEncodings(b *testing.B) {
 					dst := make([]float32, 1024*columns)
 					for b.Loop() {
 						for first := NodeID(0); first < n; first += 1024 {
-							if err := m.Read(Range{first, first + 1024}, 0, columns, dst); err != nil {
+							if err := m.Read(Range{First: first, End: first + 1024}, 0, columns, dst); err != nil {
 								b.Fatal(err)
 							}
 						}

@@ -188,7 +188,7 @@ func (w *MatrixWriter) spillBlock(tx *Tx, first NodeID) error {
 	for tile := 0; tile*step < width; tile++ {
 		left, columns := tile*step, min(step, width-tile*step)
 		key := matrixKey(w.entry.Generation, uint32(tile), uint32(first)/w.entry.BlockRows)
-		err := tx.get(key, func(body []byte) error {
+		err := tx.records().Get(key, func(body []byte) error {
 			bits, err := codec.DecodeTile(body, rows, columns, codec.TilePart{RowLo: 0, RowHi: rows, Lo: 0, Hi: columns}, codec.Window{Values: w.block.Values[left:], Stride: width})
 			absent = bytes.Clone(bits)
 			return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 	"github.com/vmihailenco/msgpack/v5"
 )
 
@@ -87,7 +88,7 @@ func (s *Store) migrate() error {
 
 // splitCatalog makes format version 2: the counts, which were entries of the catalogue, become a record.
 func splitCatalog(tx *Tx) error {
-	err := tx.getChain(catalogKey(), func(body []byte) error {
+	err := snapshot.Chain(tx.records(), catalogKey(), func(body []byte) error {
 		c, err := decodeCatalog(body)
 		if err != nil {
 			return err

@@ -332,7 +332,7 @@ func describeStore(t *testing.T, s *Store) string {
 			}
 			line("matrix %s %q %v", name, m.Columns(), m.Encoding())
 			rows := make([]float32, tx.NumNodes()*m.Width())
-			if err := m.Read(Range{0, NodeID(tx.NumNodes())}, 0, m.Width(), rows); err != nil {
+			if err := m.Read(Range{First: 0, End: NodeID(tx.NumNodes())}, 0, m.Width(), rows); err != nil {
 				return err
 			}
 			for v := range tx.NumNodes() {

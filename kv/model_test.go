@@ -288,7 +288,7 @@ func (m *model) checkMatrix(t *rapid.T, tx *Tx) error {
 		return err
 	}
 	rows := make([]float32, len(m.ids)*modelWidth)
-	if err := matrix.Read(Range{0, NodeID(len(m.ids))}, 0, modelWidth, rows); err != nil {
+	if err := matrix.Read(Range{First: 0, End: NodeID(len(m.ids))}, 0, modelWidth, rows); err != nil {
 		return err
 	}
 	for v := range m.ids {

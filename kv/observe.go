@@ -104,7 +104,7 @@ type tally struct {
 // Counters returns what was counted so far. It may be called at any time, also after Close.
 func (s *Store) Counters() Counters {
 	t := &s.tally
-	hits, misses := s.records.lookups()
+	hits, misses := s.cache.Lookups()
 	return Counters{
 		Snapshots: t.snapshots.Load(),
 		Commits:   t.commits.Load(), FailedCommits: t.failedCommits.Load(),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -79,7 +80,7 @@ func (m *arcModel) verify(t *testing.T, tx *Tx) {
 		}
 		var want []Arc
 		for _, u := range undirected[v] {
-			want = append(want, Arc{u, m.arcs[Edge{v, u}], m.arcs[Edge{u, v}]})
+			want = append(want, Arc{Neighbor: u, Out: m.arcs[Edge{v, u}], In: m.arcs[Edge{u, v}]})
 		}
 		if !slices.Equal(got, want) {
 			t.Fatalf("Arcs(%d) of %+v: got %v, want %v", v, m.form, got, want)
@@ -245,7 +246,7 @@ func TestArcsAgainstModel(t *testing.T) {
 // arcHub is a store with a node whose list takes two parts, compacted, and its model; the hub's changes are deltas.
 func arcHub(t *testing.T, f codec.ArcForm) (*Store, map[NodeID]codec.Arc) {
 	t.Helper()
-	const leaves = hubDegree + 500
+	const leaves = graph.HubDegree + 500
 	s, want := arcStore(t, f), map[NodeID]codec.Arc{}
 	update := func(fn func(tx *Tx) error) {
 		t.Helper()
@@ -362,10 +363,10 @@ func TestCheckFindsDamagedArcs(t *testing.T) {
 		{record.KindArcs, func(b []byte) []byte { b[2] &^= 3; return b }},                             // an entry without arcs
 		{record.KindArcs, func(b []byte) []byte { b[len(b)-1] = 0x7f; b[len(b)-2] = 0xff; return b }}, // NaN
 		{record.KindArcs, func(b []byte) []byte { b[len(b)-2]++; return b }},                          // not what the other end says
-		{record.KindEdgeDelta, func(b []byte) []byte { b[0] = byte(edgeAdded); return b }},
+		{record.KindEdgeDelta, func(b []byte) []byte { b[0] = byte(graph.Added); return b }},
 		{record.KindEdgeDelta, func(b []byte) []byte { b[len(b)-2]++; return b }},
 		{record.KindEdgeDelta, func(b []byte) []byte { b[2] |= 0x10; return b }}, // padding
-		{record.KindEdgeDelta, func([]byte) []byte { return []byte{byte(edgeChanged)} }},
+		{record.KindEdgeDelta, func([]byte) []byte { return []byte{byte(graph.Changed)} }},
 		{record.KindDegreeDelta, func(b []byte) []byte { b[0]++; return b }},
 		{record.KindDegreeDelta, func(b []byte) []byte { return append(b, 0) }},
 	} {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -50,8 +51,8 @@ func (r *repair) dictionary(ctx context.Context, g record.Generation) (err error
 		if k == record.KindPosition {
 			numbers = n.position.Data
 		}
-		first := block * numbersPerBlock
-		return numbers[first:min(first+numbersPerBlock, r.tx.cat.LoadedNodes)], nil
+		first := block * dict.NumbersPerBlock
+		return numbers[first:min(first+dict.NumbersPerBlock, r.tx.cat.LoadedNodes)], nil
 	})
 	if err != nil {
 		return err
@@ -77,17 +78,17 @@ func (n *nameRepair) match(ctx context.Context) error {
 	}
 	for _, k := range []record.Kind{record.KindNodeAt, record.KindPosition} {
 		var block []uint32
-		for first := 0; first < count; first += numbersPerBlock {
+		for first := 0; first < count; first += dict.NumbersPerBlock {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			var damage error
-			block, damage = n.tx.numbers(k, first/numbersPerBlock, block[:0])
+			block, damage = n.tx.dict().Numbers(k, first/dict.NumbersPerBlock, block[:0])
 			if damage != nil {
 				if !errors.Is(damage, ErrCorrupt) {
 					return damage
 				}
-				if err := n.done(k.String()+" "+strconv.Itoa(first/numbersPerBlock), damage.Error(), "made again"); err != nil {
+				if err := n.done(k.String()+" "+strconv.Itoa(first/dict.NumbersPerBlock), damage.Error(), "made again"); err != nil {
 					return err
 				}
 				continue
@@ -126,7 +127,7 @@ func (n *nameRepair) match(ctx context.Context) error {
 func (n *nameRepair) readAdded(ctx context.Context) error {
 	missing := map[NodeID]bool{}
 	for v := n.tx.cat.LoadedNodes; v < n.tx.cat.Nodes; v++ {
-		_, damage := n.tx.newIDReader().atPosition(v)
+		_, damage := n.tx.dict().Reader().AtPosition(v)
 		if damage != nil && !errors.Is(damage, ErrCorrupt) {
 			return damage
 		}
@@ -145,7 +146,7 @@ func (n *nameRepair) readAdded(ctx context.Context) error {
 			return nil
 		}
 		n.added[NodeID(v)] = string(rec.Key[len(prefix):])
-		return n.done(record.Describe(addedNodeKey(n.tx.cat.Graph, NodeID(v))), "it cannot be read", "made again")
+		return n.done(record.Describe(dict.AddedNodeKey(n.tx.cat.Graph, NodeID(v))), "it cannot be read", "made again")
 	})
 }
 
@@ -153,8 +154,8 @@ func (n *nameRepair) readAdded(ctx context.Context) error {
 var errLostID = fmt.Errorf("%w: the id cannot be read", ErrCorrupt)
 
 // id is the id at a position; errLostID where it is not known.
-func (n *nameRepair) id(ids *idReader, position int) (string, error) {
-	id, err := ids.atPosition(position)
+func (n *nameRepair) id(ids *dict.Reader, position int) (string, error) {
+	id, err := ids.AtPosition(position)
 	if err != nil && !errors.Is(err, ErrCorrupt) {
 		return "", err
 	}
@@ -185,7 +186,7 @@ func IsLostID(id string) bool {
 
 // writeIDs writes the ids, and those that are made up: their beginning is one that no other id has.
 func (n *nameRepair) writeIDs(ctx context.Context, g record.Generation) error {
-	draft, madeUp, ids := n.bulk.draft, lostPrefix, n.tx.newIDReader()
+	draft, madeUp, ids := n.bulk.draft, lostPrefix, n.tx.dict().Reader()
 	draft.DenseIDs, draft.IntegerIDs = true, true
 	for position := 0; position < n.tx.cat.Nodes; position++ {
 		if position%contextEvery == 0 && ctx.Err() != nil {
@@ -195,7 +196,7 @@ func (n *nameRepair) writeIDs(ctx context.Context, g record.Generation) error {
 		if err != nil && !errors.Is(err, errLostID) {
 			return err
 		}
-		_, integer := integerID(id)
+		_, integer := dict.Integer(id)
 		draft.IntegerIDs = draft.IntegerIDs && integer
 		draft.DenseIDs = draft.DenseIDs && id == strconv.Itoa(position)
 		if strings.HasPrefix(id, madeUp) {

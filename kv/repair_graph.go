@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
+	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -51,7 +52,7 @@ func (r *repair) graph(ctx context.Context, found damagedRecords) error {
 // A listRepair reads the lists of a damaged graph.
 type listRepair struct {
 	*repair
-	dir  *directory
+	dir  *graph.Directory
 	bad  []bool // by block: some part of it cannot be read
 	all  bool   // every list gets what the lists of others say of it
 	form codec.ArcForm
@@ -64,7 +65,7 @@ func (r *repair) adjacency(ctx context.Context, g record.Generation) (err error)
 	if l.dir, err = r.directory(ctx); err != nil {
 		return err
 	}
-	l.bad = make([]bool, l.dir.blocks())
+	l.bad = make([]bool, l.dir.Blocks())
 	for b := range l.bad {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -77,7 +78,7 @@ func (r *repair) adjacency(ctx context.Context, g record.Generation) (err error)
 			return damage
 		}
 		l.bad[b] = true
-		rng := l.dir.blockRange(b)
+		rng := l.dir.Range(b)
 		if rng.Len() == 0 {
 			continue
 		}
@@ -116,25 +117,25 @@ func (r *repair) adjacency(ctx context.Context, g record.Generation) (err error)
 
 // directory returns which nodes are in which block, from the blocks where its own records are damaged. The range of a
 // block that cannot be read is what is left between its neighbours; of several in a row the first has it.
-func (r *repair) directory(ctx context.Context) (*directory, error) {
-	d, damage := r.tx.readDirectory()
+func (r *repair) directory(ctx context.Context) (*graph.Directory, error) {
+	d, damage := r.tx.graph().ReadDirectory()
 	if damage == nil || !errors.Is(damage, ErrCorrupt) {
 		return d, damage
 	}
-	d = &directory{generation: r.tx.cat.Graph, starts: []NodeID{0}}
+	d = &graph.Directory{Generation: r.tx.cat.Graph, Starts: []NodeID{0}}
 	prefix := record.Prefix(record.KindAdjacency, r.tx.cat.Graph)
 	last, end := -1, uint64(0) // the last block that could be read, and where it ends
 	err := eachRecord(ctx, r.s.db, prefix, nil, func(rec record.Record, _ []byte, broken error) error {
 		b, _ := record.NumberOf(rec.Key, 0)
 		part, ok := record.NumberOf(rec.Key, 1)
-		if !ok || int64(b) > int64(d.blocks())+int64(r.tx.cat.LoadedNodes) {
+		if !ok || int64(b) > int64(d.Blocks())+int64(r.tx.cat.LoadedNodes) {
 			return nil // no reader finds it
 		}
-		for d.blocks() <= int(b) {
-			d.starts = append(d.starts, d.starts[len(d.starts)-1])
-			d.parts = append(d.parts, 1)
+		for d.Blocks() <= int(b) {
+			d.Starts = append(d.Starts, d.Starts[len(d.Starts)-1])
+			d.Parts = append(d.Parts, 1)
 		}
-		d.parts[b] = max(d.parts[b], part+1)
+		d.Parts[b] = max(d.Parts[b], part+1)
 		sound := broken == nil && part == 0
 		if !sound {
 			return nil
@@ -144,20 +145,20 @@ func (r *repair) directory(ctx context.Context) (*directory, error) {
 			return nil
 		}
 		for i := last + 2; i <= int(b); i++ {
-			d.starts[i] = NodeID(first)
+			d.Starts[i] = NodeID(first)
 		}
 		last, end = int(b), first+rows
-		d.starts[b+1] = NodeID(end)
+		d.Starts[b+1] = NodeID(end)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	for i := last + 2; i <= d.blocks(); i++ {
-		d.starts[i] = NodeID(r.tx.cat.LoadedNodes)
+	for i := last + 2; i <= d.Blocks(); i++ {
+		d.Starts[i] = NodeID(r.tx.cat.LoadedNodes)
 	}
-	if left := uint64(r.tx.cat.LoadedNodes) - uint64(d.starts[d.blocks()]); left > 0 {
-		d.add(int(left), 1)
+	if left := uint64(r.tx.cat.LoadedNodes) - uint64(d.Starts[d.Blocks()]); left > 0 {
+		d.Add(int(left), 1)
 	}
 	return d, r.done("adjacency directory", damage.Error(), "made again from the blocks")
 }
@@ -175,14 +176,12 @@ func blockRows(body []byte) (first, rows uint64, ok bool) {
 
 // read reads the lists of a block, with their arcs, and checks that they ascend and that no node is its own neighbour.
 func (l *listRepair) read(b int, buf *Adjacency) error {
-	*buf = Adjacency{
-		Range: l.dir.blockRange(b), Offsets: append(buf.Offsets[:0], 0), Neighbors: buf.Neighbors[:0], arcs: buf.arcs[:0],
-	}
-	if err := l.tx.appendBlock(l.dir, b, buf); err != nil {
+	buf.Reset(l.dir.Range(b))
+	if err := l.tx.graph().AppendBlock(l.dir, b, buf); err != nil {
 		return err
 	}
 	if l.form.Any() {
-		if err := l.tx.readBlockArcs(l.dir, b, buf); err != nil {
+		if err := l.tx.graph().AppendArcs(l.dir, b, buf); err != nil {
 			return err
 		}
 	}
@@ -190,15 +189,15 @@ func (l *listRepair) read(b int, buf *Adjacency) error {
 		list := buf.Of(v)
 		for i, u := range list {
 			if u == v || i > 0 && u <= list[i-1] {
-				return record.Corrupt(record.PairKey(record.KindAdjacency, l.dir.generation, uint32(b), 0), fmt.Sprintf("the list of node number %d is no list", v))
+				return record.Corrupt(record.PairKey(record.KindAdjacency, l.dir.Generation, uint32(b), 0), fmt.Sprintf("the list of node number %d is no list", v))
 			}
 		}
 		if !l.form.Directed {
 			continue
 		}
-		for i, a := range buf.arcsOf(v) {
+		for i, a := range buf.ArcsOf(v) {
 			if _, ok := a.Sum(); !ok {
-				return record.Corrupt(record.PairKey(record.KindArcs, l.dir.generation, uint32(b), 0),
+				return record.Corrupt(record.PairKey(record.KindArcs, l.dir.Generation, uint32(b), 0),
 					fmt.Sprintf("between nodes number %d and %d the weights are %v and %v", v, list[i], a.Out, a.In))
 			}
 		}
@@ -222,13 +221,13 @@ func (l *listRepair) collect(ctx context.Context, halves *spill.Sorter) (agree b
 			return false, err
 		}
 		for u := lists.First; u < lists.End; u++ {
-			arcs := lists.arcsOf(u)
+			arcs := lists.ArcsOf(u)
 			for i, v := range lists.Of(u) {
 				a := codec.Arc{Out: 1, In: 1}
 				if l.form.Any() {
 					a = arcs[i]
 				}
-				bad := l.bad[l.dir.find(v)]
+				bad := l.bad[l.dir.Find(v)]
 				if bad || l.all {
 					if err := halves.Add(pairBytes(v, u), appendArc(nil, a.Reversed())); err != nil {
 						return false, err
@@ -256,13 +255,13 @@ func (l *listRepair) deltas(ctx context.Context, deltas *spill.Sorter) error {
 			lost := Loss{Kind: "change of an edge", Count: 1, AtMost: true}
 			return l.lose(lost, record.Describe(rec.Key), damage.Error(), "taken from the other end of the edge, if it is there")
 		}
-		d, err := l.tx.parseEdgeDelta(rec)
-		if err != nil || int64(max(d.u, d.v)) >= nodes || d.u == d.v {
+		d, err := l.tx.graph().ParseDelta(rec)
+		if err != nil || int64(max(d.U, d.V)) >= nodes || d.U == d.V {
 			lost := Loss{Kind: "change of an edge", Count: 1, AtMost: true}
 			return l.lose(lost, record.Describe(rec.Key), "it is no change of an edge", "removed")
 		}
-		for _, d := range []edgeDelta{d, {d.v, d.u, d.change, d.arc.Reversed()}} {
-			if err := deltas.Add(pairBytes(d.u, d.v), appendArc([]byte{byte(d.change)}, d.arc)); err != nil {
+		for _, d := range []graph.Delta{d, {U: d.V, V: d.U, Change: d.Change, Arc: d.Arc.Reversed()}} {
+			if err := deltas.Add(pairBytes(d.U, d.V), appendArc([]byte{byte(d.Change)}, d.Arc)); err != nil {
 				return err
 			}
 		}
@@ -321,7 +320,7 @@ func (l *listRepair) write(ctx context.Context, g record.Generation, halves, del
 	if err != nil {
 		return err
 	}
-	w := newAdjacencyWriter(l.bulk.batch.Put, g, l.form)
+	w := graph.NewWriter(l.bulk.batch.Put, g, l.form)
 	var lists Adjacency
 	var list neighborList
 	entries, arcs := int64(0), int64(0)
@@ -335,7 +334,7 @@ func (l *listRepair) write(ctx context.Context, g record.Generation, halves, del
 		}
 		list.nodes, list.arcs = list.nodes[:0], list.arcs[:0]
 		if int(v) < l.tx.cat.LoadedNodes {
-			b := l.dir.find(v)
+			b := l.dir.Find(v)
 			if b != at && !l.bad[b] {
 				if err := l.read(b, &lists); err != nil {
 					return err
@@ -344,7 +343,7 @@ func (l *listRepair) write(ctx context.Context, g record.Generation, halves, del
 			at = b
 			if !l.bad[b] {
 				list.nodes = append(list.nodes, lists.Of(v)...)
-				list.arcs = append(list.arcs, lists.arcsOf(v)...)
+				list.arcs = append(list.arcs, lists.ArcsOf(v)...)
 				for len(list.arcs) < len(list.nodes) {
 					list.arcs = append(list.arcs, codec.Arc{Out: 1, In: 1})
 				}
@@ -369,7 +368,7 @@ func (l *listRepair) write(ctx context.Context, g record.Generation, halves, del
 				break
 			}
 			a := arcOf(delta.Value[1:])
-			if edgeChange(delta.Value[0]) == edgeRemoved {
+			if graph.Change(delta.Value[0]) == graph.Removed {
 				a = codec.Arc{}
 			}
 			list.set(neighbor, a)
@@ -382,11 +381,11 @@ func (l *listRepair) write(ctx context.Context, g record.Generation, halves, del
 		if !l.form.Any() {
 			ofList = nil
 		}
-		if err := w.append(list.nodes, ofList); err != nil {
+		if err := w.Append(list.nodes, ofList); err != nil {
 			return err
 		}
 	}
-	if err := w.close(); err != nil {
+	if err := w.Close(); err != nil {
 		return err
 	}
 	return l.count(entries, arcs)

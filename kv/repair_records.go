@@ -13,6 +13,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
 // records makes the records of a store, whose files are sound, agree with each other. What is damaged is written again
@@ -337,7 +338,7 @@ func (r *repair) root(found damagedRecords) error {
 // catalog reads the catalogue but for the counts.
 func (r *repair) catalog() (cat *catalog, err error) {
 	err = r.s.db.View(func(t *lsm.Txn) error {
-		get := getFunc(func(key []byte, use func(body []byte) error) error {
+		get := snapshot.GetFunc(func(key []byte, use func(body []byte) error) error {
 			value, err := t.Get(key)
 			if errors.Is(err, ErrNotFound) {
 				return record.Corrupt(key, "it is missing")
@@ -351,7 +352,7 @@ func (r *repair) catalog() (cat *catalog, err error) {
 			}
 			return use(body)
 		})
-		return get.chain(catalogKey(), func(body []byte) (err error) {
+		return snapshot.Chain(get, catalogKey(), func(body []byte) (err error) {
 			cat, err = decodeCatalog(body)
 			return err
 		})

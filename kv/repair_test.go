@@ -298,11 +298,11 @@ func TestRepairOfLists(t *testing.T) {
 		}
 		var rng Range
 		view(t, s, func(tx *Tx) error {
-			d, err := tx.directory()
-			if err == nil && d.blocks() < 3 {
-				t.Fatalf("got %d blocks, want several", d.blocks())
+			d, err := tx.graph().Directory()
+			if err == nil && d.Blocks() < 3 {
+				t.Fatalf("got %d blocks, want several", d.Blocks())
 			}
-			rng = d.blockRange(1)
+			rng = d.Range(1)
 			value := rawValue(t, s, record.PairKey(k, tx.cat.Graph, 1, 0))
 			writeRaw(t, s, record.PairKey(k, tx.cat.Graph, 1, 0), value[:len(value)-1])
 			return err

@@ -7,7 +7,9 @@ import (
 	"math"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
 // A rewriter writes what a snapshot has again, under new generations of a Bulk, with the changes since folded in.
@@ -37,7 +39,7 @@ func (s *stretch) add(v NodeID, err error) error {
 		if err := s.flush(); err != nil {
 			return err
 		}
-		s.Range, s.damage = Range{v, v}, err.Error()
+		s.Range, s.damage = Range{First: v, End: v}, err.Error()
 	}
 	s.End = v + 1
 	return nil
@@ -151,10 +153,10 @@ func (w *rewriter) column(ctx context.Context, column Column) error {
 func (tx *Tx) eachValue(entry columnEntry, first NodeID) func(v NodeID) (Value, error) {
 	block, damage := new(codec.Column), error(nil)
 	if uint32(first) < entry.Rows {
-		block, damage = tx.lookupColumn(entry, uint32(first)/codec.ColumnRows)
+		block, damage = entry.lookup(tx.records(), uint32(first)/codec.ColumnRows)
 	}
 	return func(v NodeID) (value Value, err error) {
-		changed, err := tx.find(columnDeltaKey(entry.Generation, v), func(body []byte) error {
+		changed, err := snapshot.Find(tx.records(), columnDeltaKey(entry.Generation, v), func(body []byte) error {
 			value, err = codec.ParseValue(body)
 			return err
 		})
@@ -194,7 +196,7 @@ func (w *rewriter) matrix(ctx context.Context, name string) error {
 			return err
 		}
 		w.progress(where, int64(first), int64(w.tx.NumNodes()))
-		r := Range{NodeID(first), NodeID(min(first+height, w.tx.NumNodes()))}
+		r := Range{First: NodeID(first), End: NodeID(min(first+height, w.tx.NumNodes()))}
 		block := codec.Window{Values: rows[:r.Len()*m.Width()], Stride: m.Width()}
 		err := m.Read(r, 0, m.Width(), block.Values)
 		if err != nil && lost != nil {
@@ -219,10 +221,10 @@ func (w *rewriter) matrix(ctx context.Context, name string) error {
 func (m *Matrix) readEach(r Range, dst codec.Window, lost *stretch) error {
 	blocks := m.tx.cat.Matrices[m.name]
 	blocks.Deltas = false
-	damage := m.read(m.tx.get, blocks, r, 0, m.Width(), dst)
+	damage := m.read(m.tx.records(), blocks, r, 0, m.Width(), dst)
 	for v := r.First; v < r.End; v++ {
 		row, err := dst.Row(int(v-r.First), 0, m.Width()), damage
-		for change, broken := range m.tx.scanChains(rowDeltaKey(blocks.Generation, v), nil) {
+		for change, broken := range snapshot.ScanChains(m.tx.records(), rowDeltaKey(blocks.Generation, v), nil) {
 			if err = broken; err == nil {
 				whole := codec.TilePart{RowHi: 1, Hi: len(row)}
 				_, err = codec.DecodeTile(change.Body, 1, len(row), whole, codec.Window{Values: row, Stride: len(row)})
@@ -254,27 +256,27 @@ func isUnwritten(row []float32) bool {
 // added since they are the same number.
 func (w *rewriter) positions(ctx context.Context, g record.Generation, loaded func(k record.Kind, block int) ([]uint32, error)) error {
 	for _, k := range []record.Kind{record.KindNodeAt, record.KindPosition} {
-		out := numberWriter{put: w.bulk.batch.Put, kind: k, generation: g}
-		for first := 0; first < w.tx.cat.LoadedNodes; first += numbersPerBlock {
+		out := dict.NewNumberWriter(w.bulk.batch.Put, k, g)
+		for first := 0; first < w.tx.cat.LoadedNodes; first += dict.NumbersPerBlock {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			block, err := loaded(k, first/numbersPerBlock)
+			block, err := loaded(k, first/dict.NumbersPerBlock)
 			if err != nil {
 				return err
 			}
 			for _, n := range block {
-				if err := out.append(n); err != nil {
+				if err := out.Append(n); err != nil {
 					return err
 				}
 			}
 		}
 		for v := w.tx.cat.LoadedNodes; v < w.tx.cat.Nodes; v++ {
-			if err := out.append(uint32(v)); err != nil {
+			if err := out.Append(uint32(v)); err != nil {
 				return err
 			}
 		}
-		if err := out.close(); err != nil {
+		if err := out.Close(); err != nil {
 			return err
 		}
 	}
@@ -283,8 +285,8 @@ func (w *rewriter) positions(ctx context.Context, g record.Generation, loaded fu
 
 // ids writes the ids, by their positions, and how to look them up.
 func (w *rewriter) ids(ctx context.Context, g record.Generation, at func(position int) (string, error)) (err error) {
-	out := newIDWriter(w.bulk.batch.Put, g, w.bulk.Dir(), w.bulk.SortMemory())
-	defer func() { err = errors.Join(err, out.close()) }()
+	out := dict.NewIDWriter(w.bulk.batch.Put, g, w.bulk.Dir(), w.bulk.SortMemory())
+	defer func() { err = errors.Join(err, out.Close()) }()
 	for position := range w.tx.cat.Nodes {
 		if position%contextEvery == 0 {
 			if err := ctx.Err(); err != nil {
@@ -294,11 +296,11 @@ func (w *rewriter) ids(ctx context.Context, g record.Generation, at func(positio
 		}
 		id, err := at(position)
 		if err == nil {
-			err = out.append(id)
+			err = out.Append(id)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return out.finish(ctx)
+	return out.Finish(ctx)
 }

@@ -6,44 +6,56 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// get calls use with the body of the record under key, which is use's to keep and not to change; ErrNotFound when there is
-// none.
-func (tx *Tx) get(key []byte, use func(body []byte) error) error {
-	if err := tx.acquire(); err != nil {
+// txRecords are what a transaction shows of the store to the structures in it, and what they write.
+type txRecords struct{ tx *Tx }
+
+func (tx *Tx) records() txRecords { return txRecords{tx} }
+
+func (r txRecords) Cache() *snapshot.Cache     { return r.tx.cache }
+func (r txRecords) Put(key, body []byte) error { return r.tx.put(key, body) }
+func (r txRecords) Remove(key []byte) error    { return r.tx.remove(key) }
+func (r txRecords) Scan(prefix, from []byte) iter.Seq2[record.Record, error] {
+	return r.tx.iterate(prefix, from, false)
+}
+
+// ScanDown yields the records whose key begins with prefix and is not greater than from (nil: all), descending.
+func (r txRecords) ScanDown(prefix, from []byte) iter.Seq2[record.Record, error] {
+	return r.tx.iterate(prefix, from, true)
+}
+
+func (r txRecords) Get(key []byte, use func(body []byte) error) error {
+	if err := r.tx.acquire(); err != nil {
 		return err
 	}
-	defer tx.release()
-	value, err := tx.txn.Get(key)
+	defer r.tx.release()
+	value, err := r.tx.txn.Get(key)
 	if err != nil {
 		return err
 	}
 	body, err := record.Decode(key, value)
 	if err != nil {
-		return tx.s.damaged(err)
+		return r.tx.s.damaged(err)
 	}
 	return use(body)
 }
 
-// A getFunc is tx.get, or reads like it.
-type getFunc func(key []byte, use func(body []byte) error) error
-
-// fetch calls read with a getFunc for about count records whose keys begin with prefix. Badger's Get copies a value
-// three times, into new memory each time; an iterator copies it twice, and keeps its memory where records follow each
-// other. That pays off from a few records on. In an Update, which allows one iterator at a time, it is get.
-func (tx *Tx) fetch(prefix []byte, count int, read func(get getFunc) error) error {
-	if tx.write || count < 4 {
-		return read(tx.get)
+// Fetch has the Getter read through an iterator. Badger's Get copies a value three times, into new memory each time; an
+// iterator copies it twice, and keeps its memory where records follow each other. That pays off from a few records on. An
+// Update allows one iterator at a time.
+func (r txRecords) Fetch(prefix []byte, count int, read func(snapshot.Getter) error) error {
+	if r.tx.write || count < 4 {
+		return read(r)
 	}
-	if err := tx.acquire(); err != nil {
+	if err := r.tx.acquire(); err != nil {
 		return err
 	}
-	defer tx.release()
-	it := tx.txn.Iterator(prefix, false)
+	defer r.tx.release()
+	it := r.tx.txn.Iterator(prefix, false)
 	defer it.Close()
-	c := cursor{s: tx.s, it: it}
-	return read(c.get)
+	return read(&cursor{s: r.tx.s, it: it})
 }
 
 // A cursor reads records by key with one iterator.
@@ -54,7 +66,7 @@ type cursor struct {
 	hits, misses int
 }
 
-func (c *cursor) get(key []byte, use func(body []byte) error) error {
+func (c *cursor) Get(key []byte, use func(body []byte) error) error {
 	if err := c.find(key); err != nil {
 		return err
 	}
@@ -83,17 +95,9 @@ func (c *cursor) find(key []byte) error {
 	return c.it.Seek(key)
 }
 
-// scan yields the records whose key begins with prefix and is not less than from (nil: all), ascending, each borrowed
-// until the next step. Scans in an Update may be nested; one sees what was written before it read the part it is in.
-func (tx *Tx) scan(prefix, from []byte) iter.Seq2[record.Record, error] {
-	return tx.iterate(prefix, from, false)
-}
-
-// scanDown yields the records whose key begins with prefix and is not greater than from (nil: all), descending.
-func (tx *Tx) scanDown(prefix, from []byte) iter.Seq2[record.Record, error] {
-	return tx.iterate(prefix, from, true)
-}
-
+// iterate yields the records whose key begins with prefix and is not less than from (nil: all), ascending, or in reverse
+// not greater, descending; each borrowed until the next step. Those in an Update may be nested; one sees what was written
+// before it read the part it is in.
 func (tx *Tx) iterate(prefix, from []byte, reverse bool) iter.Seq2[record.Record, error] {
 	if from == nil {
 		from = prefix

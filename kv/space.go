@@ -51,7 +51,7 @@ func (s *Space) Get(key []byte) (value []byte, err error) {
 		}
 		return nil, ErrNotFound
 	}
-	err = s.tx.get(spaceKey(g, key), func(body []byte) error {
+	err = s.tx.records().Get(spaceKey(g, key), func(body []byte) error {
 		value = bytes.Clone(body)
 		return nil
 	})
@@ -96,10 +96,14 @@ func (s *Space) Delete(key []byte) error {
 }
 
 // Ascend yields the entries with key ≥ from (nil: all), ascending. Key and value are borrowed until the next step.
-func (s *Space) Ascend(from []byte) iter.Seq2[Entry, error] { return s.entries(from, s.tx.scan) }
+func (s *Space) Ascend(from []byte) iter.Seq2[Entry, error] {
+	return s.entries(from, s.tx.records().Scan)
+}
 
 // Descend yields the entries with key ≤ from (nil: all), descending. Key and value are borrowed until the next step.
-func (s *Space) Descend(from []byte) iter.Seq2[Entry, error] { return s.entries(from, s.tx.scanDown) }
+func (s *Space) Descend(from []byte) iter.Seq2[Entry, error] {
+	return s.entries(from, s.tx.records().ScanDown)
+}
 
 func (s *Space) entries(from []byte, scan func(prefix, from []byte) iter.Seq2[record.Record, error]) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {

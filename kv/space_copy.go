@@ -273,7 +273,7 @@ func (s *Store) remakeCopy() error {
 
 // lastView runs fn on a snapshot that Close does not end.
 func (s *Store) lastView(fn func(tx *Tx) error) error {
-	tx := &Tx{s: s, cat: newCatalog(), records: s.records, done: make(chan struct{}), txn: s.db.Begin(false)}
+	tx := &Tx{s: s, cat: newCatalog(), cache: s.cache, done: make(chan struct{}), txn: s.db.Begin(false)}
 	defer tx.txn.Discard()
 	defer tx.cursors.close()
 	if err := tx.loadCatalog(); err != nil {

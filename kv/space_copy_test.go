@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -79,7 +80,7 @@ func TestLostEntriesAreBroughtBack(t *testing.T) {
 			writeRaw(t, s, key, value)
 		}
 		problems := 0
-		err = s.Check(t.Context(), nil, func(p Problem) { problems += counted(strings.HasPrefix(p.Where, "space decisions")) })
+		err = s.Check(t.Context(), nil, func(p Problem) { problems += codec.Bit(strings.HasPrefix(p.Where, "space decisions")) })
 		if err != nil || problems != 3 {
 			t.Errorf("%s: Check finds %d entries (%v), want 3", how, problems, err)
 		}
@@ -134,7 +135,7 @@ func TestDamagedCopyIsTold(t *testing.T) {
 			t.Fatalf("%s: open to read: %v", name, err)
 		}
 		found := 0
-		if err := s.Check(t.Context(), nil, func(p Problem) { found += counted(strings.Contains(p.String(), copyName)) }); err != nil || found == 0 {
+		if err := s.Check(t.Context(), nil, func(p Problem) { found += codec.Bit(strings.Contains(p.String(), copyName)) }); err != nil || found == 0 {
 			t.Errorf("%s: Check finds nothing (%v)", name, err)
 		}
 		closeStore(t, s)
@@ -313,7 +314,7 @@ func TestLostTableOfDecisions(t *testing.T) {
 		view(t, s, func(tx *Tx) error {
 			for i := range 23 {
 				value, err := tx.Space("decisions").Get(fmt.Appendf(nil, "%03d", i))
-				lost += counted(err != nil || string(value) != fmt.Sprint("decision ", i))
+				lost += codec.Bit(err != nil || string(value) != fmt.Sprint("decision ", i))
 			}
 			return nil
 		})

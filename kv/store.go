@@ -15,9 +15,11 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -54,8 +56,8 @@ type Store struct {
 
 	worker writerLock // held by the one Work there is at a time
 
-	graph   graphCache
-	records *recordCache
+	directories *graph.Directories
+	cache       *snapshot.Cache
 
 	// latest is the catalogue last read, so that a snapshot seldom has to decode it.
 	latest atomic.Pointer[versionedCatalog]
@@ -227,14 +229,15 @@ func openBadger(
 		return nil, errors.Join(err, unlock())
 	}
 	s = &Store{
-		dir:     dir,
-		opt:     opt,
-		unlock:  unlock,
-		synced:  synced,
-		records: newRecordCache(opt.MemoryBudget),
-		writer:  newWriterLock(),
-		worker:  newWriterLock(),
-		txs:     map[*Tx]struct{}{},
+		dir:         dir,
+		opt:         opt,
+		unlock:      unlock,
+		synced:      synced,
+		cache:       snapshot.NewCache(opt.MemoryBudget),
+		directories: new(graph.Directories),
+		writer:      newWriterLock(),
+		worker:      newWriterLock(),
+		txs:         map[*Tx]struct{}{},
 	}
 	s.db, err = lsm.Open(dir, lsm.Options{
 		MemoryBudget: opt.MemoryBudget, ReadOnly: opt.ReadOnly, Loading: !synced, Logger: opt.Logger,

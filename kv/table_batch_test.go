@@ -65,7 +65,7 @@ func TestAttachEndsSnapshots(t *testing.T) {
 		t.Errorf("got a snapshot with %v, want ErrClosed", err)
 	}
 	view(t, s, func(tx *Tx) error {
-		return tx.get(key, func(body []byte) error {
+		return tx.records().Get(key, func(body []byte) error {
 			if string(body) != "body" {
 				t.Errorf("got %q", body)
 			}
@@ -186,7 +186,7 @@ func TestBulkWhileLoading(t *testing.T) {
 			return err
 		}
 		rows := make([]float32, 2*n)
-		if err := m.Read(Range{0, n}, 0, 2, rows); err != nil {
+		if err := m.Read(Range{First: 0, End: n}, 0, 2, rows); err != nil {
 			return err
 		}
 		for v := range NodeID(n) {

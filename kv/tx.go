@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -39,8 +40,8 @@ type Tx struct {
 	ended  bool // no new reads
 	done   chan struct{}
 
-	records *recordCache // of the store
-	cursors cursors      // closed with the snapshot
+	cache   *snapshot.Cache // of the store
+	cursors cursors         // closed with the snapshot
 }
 
 // begin starts a transaction. A writing one is begun by who holds the writer's lock.
@@ -54,7 +55,7 @@ func (s *Store) begin(write bool) *Tx {
 
 // beginBare is begin without the catalogue.
 func (s *Store) beginBare(write bool) *Tx {
-	tx := &Tx{s: s, write: write, cat: newCatalog(), records: s.records, done: make(chan struct{})}
+	tx := &Tx{s: s, write: write, cat: newCatalog(), cache: s.cache, done: make(chan struct{})}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -111,7 +112,7 @@ func (tx *Tx) loadCatalog() error {
 // readCatalog reads the counts, and the rest of the catalogue where there is none that counts but for them.
 func (tx *Tx) readCatalog(c *catalog) (*catalog, error) {
 	if c == nil {
-		err := tx.getChain(catalogKey(), func(body []byte) (err error) {
+		err := snapshot.Chain(tx.records(), catalogKey(), func(body []byte) (err error) {
 			c, err = decodeCatalog(body)
 			return err
 		})
@@ -119,7 +120,7 @@ func (tx *Tx) readCatalog(c *catalog) (*catalog, error) {
 			return nil, err
 		}
 	}
-	err := tx.get(countsKey(), func(body []byte) (err error) {
+	err := tx.records().Get(countsKey(), func(body []byte) (err error) {
 		c, err = c.withCounts(body)
 		return err
 	})
@@ -351,7 +352,7 @@ func (tx *Tx) writeCatalog() error {
 		if err := tx.checkCatalog(len(body)); err != nil {
 			return err
 		}
-		if err := tx.putChain(catalogKey(), body); err != nil {
+		if err := snapshot.PutChain(tx.records(), catalogKey(), body); err != nil {
 			return err
 		}
 	}

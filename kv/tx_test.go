@@ -339,7 +339,7 @@ func TestDocuments(t *testing.T) {
 	update(t, s, func(tx *Tx) error { return tx.DeleteDocument("runs", "ba") })
 	view(t, s, func(tx *Tx) error {
 		records := 0
-		for _, err := range tx.scan(documentKey("runs", ""), nil) {
+		for _, err := range tx.records().Scan(documentKey("runs", ""), nil) {
 			if err != nil {
 				return err
 			}

@@ -7,11 +7,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A NodeID numbers a node inside a store: dense, 0 ≤ v < Tx.NumNodes. The bulk load numbers nodes by descending
 // degree (ties in file order); nodes added later follow.
-type NodeID uint32
+type NodeID = record.NodeID
 
 // NoNode is no node: a store has at most this many, numbered below it.
 const NoNode NodeID = math.MaxUint32
@@ -62,7 +64,7 @@ func RoundHalf(x float32) float32 { return codec.RoundHalf(x) }
 
 // Limits on what a store takes, in bytes.
 const (
-	MaxID     = 1 << 10         // of an external node id
+	MaxID     = dict.MaxID      // of an external node id
 	MaxName   = 256             // of a column, matrix, space or class
 	MaxString = codec.MaxString // of a string value
 )

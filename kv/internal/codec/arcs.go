@@ -20,7 +20,7 @@ func (a Arc) Bits() uint64 {
 }
 
 // Count is the number of arcs in a directed graph.
-func (a Arc) Count() int64 { return int64(bit(a.Out != 0) + bit(a.In != 0)) }
+func (a Arc) Count() int64 { return int64(Bit(a.Out != 0) + Bit(a.In != 0)) }
 
 // ValidWeight reports whether a weight is one that an arc can have.
 func ValidWeight(w float32) bool { return w > 0 && w <= math.MaxFloat32 }
@@ -69,7 +69,7 @@ func (e *ArcEncoder) Append(arcs []Arc) {
 			if e.entries%4 == 0 {
 				e.directions = append(e.directions, 0)
 			}
-			direction := bit(a.Out != 0) | bit(a.In != 0)<<1
+			direction := Bit(a.Out != 0) | Bit(a.In != 0)<<1
 			e.directions[e.entries/4] |= byte(direction) << (e.entries % 4 * 2)
 		}
 		e.entries++
@@ -259,7 +259,7 @@ func ReadFloat32(r *Reader) float32 {
 }
 
 // DirectionBits is what an arcKey has of the direction of an arc: 1 where it leads to the first end.
-func (f ArcForm) DirectionBits() int { return bit(f.Directed) }
+func (f ArcForm) DirectionBits() int { return Bit(f.Directed) }
 
 // Directed is the arc itself in a directed graph; in another both directions are the one that there is.
 func (a Arc) Directed(f ArcForm) Arc {
@@ -269,8 +269,8 @@ func (a Arc) Directed(f ArcForm) Arc {
 	return a
 }
 
-// bit is 1 for true.
-func bit(b bool) int {
+// Bit is 1 for true.
+func Bit(b bool) int {
 	if b {
 		return 1
 	}

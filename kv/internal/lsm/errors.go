@@ -15,9 +15,6 @@ var (
 	// needs room on disk for it.
 	ErrCrashed = errors.New("kv: store was not closed properly")
 
-	// ErrNotFound is returned where there is no record under a key.
-	ErrNotFound = errors.New("kv: not found")
-
 	// ErrClosed is returned by everything that is used after its end.
 	ErrClosed = errors.New("kv: closed")
 

@@ -47,7 +47,7 @@ func wrapBadger(err error) error {
 	case errors.Is(err, badger.ErrDiscardedTxn), errors.Is(err, badger.ErrDBClosed), errors.Is(err, badger.ErrBlockedWrites):
 		return ErrClosed
 	case errors.Is(err, badger.ErrKeyNotFound):
-		return ErrNotFound
+		return record.ErrNotFound
 	}
 	return storedir.WrapFull(err)
 }

@@ -123,7 +123,7 @@ func TestRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := d.View(func(txn *Txn) error {
-		if _, err := txn.Get(testKey(7)); !errors.Is(err, ErrNotFound) {
+		if _, err := txn.Get(testKey(7)); !errors.Is(err, record.ErrNotFound) {
 			t.Errorf("a deleted record: got %v, want ErrNotFound", err)
 		}
 		if version, deleted, err := txn.Last(testKey(7)); version == 0 || !deleted || err != nil {

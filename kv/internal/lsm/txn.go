@@ -36,7 +36,7 @@ func (t *Txn) Delete(key []byte) error { return wrapBadger(t.txn.Delete(key)) }
 // ReadVersion is the version of the last commit that the transaction sees.
 func (t *Txn) ReadVersion() uint64 { return t.txn.ReadTs() }
 
-// Get returns the value under a key, which is the caller's to keep and not to change; ErrNotFound where there is none.
+// Get returns the value under a key, which is the caller's to keep and not to change; record.ErrNotFound where there is none.
 func (t *Txn) Get(key []byte) (value []byte, err error) {
 	err = guard(key, func() error {
 		item, err := t.txn.Get(key)
@@ -51,7 +51,7 @@ func (t *Txn) Get(key []byte) (value []byte, err error) {
 	return value, wrapBadger(err)
 }
 
-// Version is that of the commit that wrote the value under a key; ErrNotFound where there is none.
+// Version is that of the commit that wrote the value under a key; record.ErrNotFound where there is none.
 func (t *Txn) Version(key []byte) (version uint64, err error) {
 	err = guard(key, func() error {
 		item, err := t.txn.Get(key)

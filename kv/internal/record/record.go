@@ -37,6 +37,9 @@ var (
 	// file of a store that is.
 	ErrCorrupt = errors.New("kv: corrupt record")
 
+	// ErrNotFound is returned where there is no record under a key.
+	ErrNotFound = errors.New("kv: not found")
+
 	// ErrVersion is that of a record whose form is another.
 	ErrVersion = errors.New("kv: unknown format version")
 

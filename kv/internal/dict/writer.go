@@ -1,4 +1,4 @@
-package kv
+package dict
 
 import (
 	"context"
@@ -8,25 +8,31 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A numberWriter writes a column of numbers, 0, 1, 2, …, as blocks of a new generation.
-type numberWriter struct {
+// A NumberWriter writes a column of numbers, 0, 1, 2, …, as blocks of a new generation.
+type NumberWriter struct {
 	put        func(key, body []byte) error
-	kind       record.Kind // KindNodeAt or KindPosition
+	kind       record.Kind
 	generation record.Generation
 	block      uint32
 	body       []byte
 }
 
-func (w *numberWriter) append(n uint32) error {
-	w.body = binary.LittleEndian.AppendUint32(w.body, n)
-	if len(w.body) < 4*numbersPerBlock {
-		return nil
-	}
-	return w.close()
+// NewNumberWriter makes a writer of a kind, KindNodeAt or KindPosition.
+func NewNumberWriter(put func(key, body []byte) error, k record.Kind, g record.Generation) *NumberWriter {
+	return &NumberWriter{put: put, kind: k, generation: g}
 }
 
-// close writes what is left.
-func (w *numberWriter) close() error {
+// Append takes the next number.
+func (w *NumberWriter) Append(n uint32) error {
+	w.body = binary.LittleEndian.AppendUint32(w.body, n)
+	if len(w.body) < 4*NumbersPerBlock {
+		return nil
+	}
+	return w.Close()
+}
+
+// Close writes what is left.
+func (w *NumberWriter) Close() error {
 	if len(w.body) == 0 {
 		return nil
 	}
@@ -36,9 +42,8 @@ func (w *numberWriter) close() error {
 	return err
 }
 
-// An idWriter writes external ids, in the order of their positions, and the buckets to look them up by. close gives
-// the memory and the temporary file back.
-type idWriter struct {
+// An IDWriter writes external ids, in the order of their positions, and the buckets to look them up by.
+type IDWriter struct {
 	put        func(key, body []byte) error
 	generation record.Generation
 	block      uint32
@@ -49,27 +54,29 @@ type idWriter struct {
 	hashes     *spill.Sorter // hash → position
 }
 
-func newIDWriter(put func(key, body []byte) error, g record.Generation, dir string, limit int64) *idWriter {
-	return &idWriter{put: put, generation: g, hashes: spill.New(dir, limit)}
+// NewIDWriter makes a writer that sorts in the directory dir, with so much memory.
+func NewIDWriter(put func(key, body []byte) error, g record.Generation, dir string, limit int64) *IDWriter {
+	return &IDWriter{put: put, generation: g, hashes: spill.New(dir, limit)}
 }
 
-func (w *idWriter) append(id string) error {
+// Append takes the id of the next position.
+func (w *IDWriter) Append(id string) error {
 	w.lengths = binary.AppendUvarint(w.lengths, uint64(len(id)))
 	w.text = append(w.text, id...)
 	var position [4]byte
 	binary.LittleEndian.PutUint32(position[:], w.position)
-	if err := w.hashes.AddUint64(hashID(id), position[:]); err != nil {
+	if err := w.hashes.AddUint64(Hash(id), position[:]); err != nil {
 		return err
 	}
 	w.position++
 	w.ids++
-	if w.ids < idsPerBlock {
+	if w.ids < IDsPerBlock {
 		return nil
 	}
 	return w.closeBlock()
 }
 
-func (w *idWriter) closeBlock() error {
+func (w *IDWriter) closeBlock() error {
 	if w.ids == 0 {
 		return nil
 	}
@@ -79,12 +86,12 @@ func (w *idWriter) closeBlock() error {
 	return err
 }
 
-// finish writes the last ids, and the buckets, empty ones too: one that is missing is then damage.
-func (w *idWriter) finish(ctx context.Context) error {
+// Finish writes the last ids, and the buckets, empty ones too: one that is missing is then damage.
+func (w *IDWriter) Finish(ctx context.Context) error {
 	if err := w.closeBlock(); err != nil {
 		return err
 	}
-	count := buckets(int(w.position))
+	count := Buckets(int(w.position))
 	next := uint32(0)
 	var body []byte
 	for r, err := range w.hashes.Sorted(ctx) {
@@ -92,7 +99,7 @@ func (w *idWriter) finish(ctx context.Context) error {
 			return err
 		}
 		hash := binary.BigEndian.Uint64(r.Key)
-		for bucket := bucketOf(hash, count); next < bucket; next++ {
+		for bucket := BucketOf(hash, count); next < bucket; next++ {
 			if err := w.put(record.NumberKey(record.KindIDLookup, w.generation, next), body); err != nil {
 				return err
 			}
@@ -110,4 +117,5 @@ func (w *idWriter) finish(ctx context.Context) error {
 	return nil
 }
 
-func (w *idWriter) close() error { return w.hashes.Close() }
+// Close gives the memory and the temporary file back.
+func (w *IDWriter) Close() error { return w.hashes.Close() }

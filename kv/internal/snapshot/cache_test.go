@@ -1,4 +1,4 @@
-package kv
+package snapshot
 
 import (
 	"math/rand/v2"
@@ -7,10 +7,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// TestRecordCache keeps random records and expects what it finds to be what was kept, within the budget.
-func TestRecordCache(t *testing.T) {
+// TestCache keeps random records and expects what it finds to be what was kept, within the budget.
+func TestCache(t *testing.T) {
 	const budget = 1 << 20
-	c := newRecordCache(budget)
+	c := NewCache(budget)
 	r := rand.New(rand.NewPCG(1, 0))
 	body := func(block uint32) []byte {
 		b := make([]byte, 16+int(block%7)*100)
@@ -23,18 +23,18 @@ func TestRecordCache(t *testing.T) {
 		if r.IntN(2) == 0 {
 			block %= 20 // asked for all the time
 		}
-		name := recordName{kind: record.KindColumn, generation: 3, a: block}
-		kept := c.get(name)
+		name := Name{Kind: record.KindColumn, Generation: 3, A: block}
+		kept := c.Get(name)
 		if kept == nil {
-			c.add(&keptRecord{name: name, body: body(block)})
+			c.Add(&Kept{Name: name, Body: body(block)})
 			continue
 		}
 		hits++
 		if block < 20 {
 			hot++
 		}
-		if kept.name != name || kept.body[0] != byte(block) || kept.body[1] != byte(block>>8) {
-			t.Fatalf("block %d: got the record of %v", block, kept.name)
+		if kept.Name != name || kept.Body[0] != byte(block) || kept.Body[1] != byte(block>>8) {
+			t.Fatalf("block %d: got the record of %v", block, kept.Name)
 		}
 	}
 	if hot < 9000 {
@@ -49,8 +49,8 @@ func TestRecordCache(t *testing.T) {
 		sum := int64(0)
 		for _, kept := range s.ring {
 			sum += kept.size()
-			if s.records[kept.name] != kept {
-				t.Fatalf("%v is in the ring and not in the map", kept.name)
+			if s.records[kept.Name] != kept {
+				t.Fatalf("%v is in the ring and not in the map", kept.Name)
 			}
 		}
 		if sum != s.size || len(s.ring) != len(s.records) {
@@ -63,11 +63,11 @@ func TestRecordCache(t *testing.T) {
 	}
 }
 
-func TestRecordCacheRefusesLargeRecords(t *testing.T) {
-	c := newRecordCache(0)
-	name := recordName{kind: record.KindAdjacency, generation: 1}
-	c.add(&keptRecord{name: name, body: []byte{1}})
-	if c.get(name) != nil {
+func TestCacheRefusesLargeRecords(t *testing.T) {
+	c := NewCache(0)
+	name := Name{Kind: record.KindAdjacency, Generation: 1}
+	c.Add(&Kept{Name: name, Body: []byte{1}})
+	if c.Get(name) != nil {
 		t.Error("got a record from a cache of no bytes, want none")
 	}
 }

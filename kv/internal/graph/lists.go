@@ -1,29 +1,30 @@
-package kv
+package graph
 
 import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// encodedLists are the lists of a stretch of sorted arcs, u << width | v for a neighbour v of u. The first and the last
+// Lists are the lists of a stretch of sorted arcs, u << width | v for a neighbour v of u. The first and the last
 // list may go on in other stretches and stay as they are, as does that of a hub, which is written in parts.
-type encodedLists struct {
+type Lists struct {
 	lists []encodedList
 	bytes []byte
-	list  []NodeID // scratch
+	list  []record.NodeID // scratch
 }
 
 // An encodedList is the list of a node: arcs from ≤ i < to of the stretch, and where it is encoded the bytes from the end
 // of the list before up to end.
 type encodedList struct {
-	node     NodeID
+	node     record.NodeID
 	from, to int
 	encoded  bool
 	end      int
 }
 
-// encode encodes the lists of a stretch of arcs, in place of those it held.
-func (e *encodedLists) encode(arcs []uint64, width int) {
+// Encode encodes the lists of a stretch of arcs, in place of those it held.
+func (e *Lists) Encode(arcs []uint64, width int) {
 	e.lists, e.bytes = e.lists[:0], e.bytes[:0]
 	for from := 0; from < len(arcs); {
 		u := arcs[from] >> width
@@ -31,8 +32,8 @@ func (e *encodedLists) encode(arcs []uint64, width int) {
 		for to < len(arcs) && arcs[to]>>width == u {
 			to++
 		}
-		list := encodedList{node: NodeID(u), from: from, to: to}
-		if from > 0 && to < len(arcs) && to-from <= hubDegree {
+		list := encodedList{node: record.NodeID(u), from: from, to: to}
+		if from > 0 && to < len(arcs) && to-from <= HubDegree {
 			list.encoded = true
 			e.list = appendNeighbors(e.list[:0], arcs[from:to], width)
 			e.bytes = gap.AppendList(e.bytes, e.list)
@@ -44,39 +45,42 @@ func (e *encodedLists) encode(arcs []uint64, width int) {
 }
 
 // appendNeighbors appends the neighbours of arcs.
-func appendNeighbors(dst []NodeID, arcs []uint64, width int) []NodeID {
+func appendNeighbors(dst []record.NodeID, arcs []uint64, width int) []record.NodeID {
 	for _, a := range arcs {
-		dst = append(dst, NodeID(a&(1<<width-1)))
+		dst = append(dst, record.NodeID(a&(1<<width-1)))
 	}
 	return dst
 }
 
-// A listWriter puts the lists of stretches that follow each other together.
-type listWriter struct {
-	w     *adjacencyWriter
+// A ListWriter puts the lists of stretches that follow each other together.
+type ListWriter struct {
+	w     *Writer
 	width int
-	node  NodeID // of the list that may go on
-	list  []NodeID
+	node  record.NodeID // of the list that may go on
+	list  []record.NodeID
 	arcs  []codec.Arc // of the list, where there are any
 }
 
-// upTo writes the list that was held, and empty ones, so that node is next.
-func (l *listWriter) upTo(node NodeID) error {
+// NewListWriter makes a writer of lists whose arcs have numbers of so many bits.
+func NewListWriter(w *Writer, width int) *ListWriter { return &ListWriter{w: w, width: width} }
+
+// UpTo writes the list that was held, and empty ones, so that node is next.
+func (l *ListWriter) UpTo(node record.NodeID) error {
 	for l.w.next < node {
 		if l.w.next != l.node {
 			l.list, l.arcs = l.list[:0], l.arcs[:0]
 		}
-		if err := l.w.append(l.list, l.arcs); err != nil {
+		if err := l.w.Append(l.list, l.arcs); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// add adds a neighbour of a node, and the arc that joins them.
-func (l *listWriter) add(node, neighbor NodeID, a codec.Arc) error {
+// Add adds a neighbour of a node, and the arc that joins them.
+func (l *ListWriter) Add(node, neighbor record.NodeID, a codec.Arc) error {
 	if node != l.node {
-		if err := l.upTo(node); err != nil {
+		if err := l.UpTo(node); err != nil {
 			return err
 		}
 		l.node, l.list, l.arcs = node, l.list[:0], l.arcs[:0]
@@ -85,11 +89,11 @@ func (l *listWriter) add(node, neighbor NodeID, a codec.Arc) error {
 	return nil
 }
 
-// append writes the lists of the next stretch but what may go on.
-func (l *listWriter) append(e *encodedLists, arcs []uint64) error {
+// Append writes the lists of the next stretch but what may go on.
+func (l *ListWriter) Append(e *Lists, arcs []uint64) error {
 	begin := 0
 	for _, list := range e.lists {
-		if err := l.upTo(list.node); err != nil {
+		if err := l.UpTo(list.node); err != nil {
 			return err
 		}
 		if list.encoded {

@@ -1,4 +1,4 @@
-package kv
+package snapshot
 
 import (
 	"bytes"
@@ -9,14 +9,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// getChain calls use with the whole body, borrowed; ErrNotFound when there is none.
-func (tx *Tx) getChain(prefix []byte, use func(body []byte) error) error {
-	return getFunc(tx.get).chain(prefix, use)
-}
-
-// chain is getChain, record by record with get.
-func (get getFunc) chain(prefix []byte, use func(body []byte) error) error {
-	return get(record.PartKey(prefix, 0), func(first []byte) error {
+// Chain calls use with the whole body of a chain, borrowed; record.ErrNotFound when there is none.
+func Chain(r Getter, prefix []byte, use func(body []byte) error) error {
+	return r.Get(record.PartKey(prefix, 0), func(first []byte) error {
 		parts, body, err := record.FirstPart(prefix, first)
 		if err != nil {
 			return err
@@ -25,11 +20,11 @@ func (get getFunc) chain(prefix []byte, use func(body []byte) error) error {
 			body = bytes.Clone(body)
 		}
 		for part := 1; part < parts; part++ {
-			err := get(record.PartKey(prefix, part), func(piece []byte) error {
+			err := r.Get(record.PartKey(prefix, part), func(piece []byte) error {
 				body = append(body, piece...)
 				return nil
 			})
-			if errors.Is(err, ErrNotFound) {
+			if errors.Is(err, record.ErrNotFound) {
 				return record.Corrupt(record.PartKey(prefix, part), "it is missing")
 			}
 			if err != nil {
@@ -40,34 +35,31 @@ func (get getFunc) chain(prefix []byte, use func(body []byte) error) error {
 	})
 }
 
-// putChain writes body over whatever chain is there.
-func (tx *Tx) putChain(prefix, body []byte) error {
-	if err := tx.writable(); err != nil {
-		return err
-	}
-	old, err := tx.countParts(prefix)
+// PutChain writes body over whatever chain is there.
+func PutChain(w Writer, prefix, body []byte) error {
+	old, err := countParts(w, prefix)
 	if err != nil {
 		return err
 	}
-	parts, err := record.PutParts(tx.put, prefix, body)
+	parts, err := record.PutParts(w.Put, prefix, body)
 	if err != nil {
-		return tx.fail(err)
+		return err
 	}
-	return tx.removeParts(prefix, parts, old)
+	return removeParts(w, prefix, parts, old)
 }
 
-// removeChain deletes a chain, of which there may be none.
-func (tx *Tx) removeChain(prefix []byte) error {
-	old, err := tx.countParts(prefix)
+// RemoveChain deletes a chain, of which there may be none.
+func RemoveChain(w Writer, prefix []byte) error {
+	old, err := countParts(w, prefix)
 	if err != nil {
 		return err
 	}
-	return tx.removeParts(prefix, 0, old)
+	return removeParts(w, prefix, 0, old)
 }
 
-func (tx *Tx) removeParts(prefix []byte, from, end int) error {
+func removeParts(w Writer, prefix []byte, from, end int) error {
 	for part := from; part < end; part++ {
-		if err := tx.remove(record.PartKey(prefix, part)); err != nil {
+		if err := w.Remove(record.PartKey(prefix, part)); err != nil {
 			return err
 		}
 	}
@@ -75,24 +67,21 @@ func (tx *Tx) removeParts(prefix []byte, from, end int) error {
 }
 
 // countParts is the number of parts under a prefix, zero when there is no chain.
-func (tx *Tx) countParts(prefix []byte) (parts int, err error) {
-	err = tx.get(record.PartKey(prefix, 0), func(first []byte) error {
+func countParts(r Getter, prefix []byte) (parts int, err error) {
+	_, err = Find(r, record.PartKey(prefix, 0), func(first []byte) error {
 		parts, _, err = record.FirstPart(prefix, first)
 		return err
 	})
-	if errors.Is(err, ErrNotFound) {
-		return 0, nil
-	}
 	return parts, err
 }
 
-// scanChains yields the chains whose keys begin with prefix and are not less than from (nil: all), ascending. A record's
+// ScanChains yields the chains whose keys begin with prefix and are not less than from (nil: all), ascending. A record's
 // key is without the part's number; both are borrowed until the next step.
-func (tx *Tx) scanChains(prefix, from []byte) iter.Seq2[record.Record, error] {
+func ScanChains(records Reader, prefix, from []byte) iter.Seq2[record.Record, error] {
 	return func(yield func(record.Record, error) bool) {
 		var whole record.Record
 		next, parts := 0, 0
-		for r, err := range tx.scan(prefix, from) {
+		for r, err := range records.Scan(prefix, from) {
 			if err != nil {
 				yield(record.Record{}, err)
 				return

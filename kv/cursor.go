@@ -1,0 +1,101 @@
+package kv
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
+)
+
+// An orderedCursor reads records one after the other through one iterator, whose memory it reuses: a fetch by key would
+// copy every record into new memory, three times over.
+type orderedCursor struct {
+	prefix []byte
+	it     *lsm.Iterator
+	last   []byte // the key that was read last
+}
+
+// cursors are those of one snapshot that nobody is using.
+type cursors struct {
+	mu   sync.Mutex
+	free []*orderedCursor
+}
+
+// take returns the cursor that read a key last, where there is one, else any other of its kind and generation; nil where
+// there is none.
+func (c *cursors) take(previous, key []byte) *orderedCursor {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	best := -1
+	for i, cursor := range c.free {
+		if !bytes.HasPrefix(key, cursor.prefix) {
+			continue
+		}
+		best = i
+		if bytes.Equal(cursor.last, previous) {
+			break
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	cursor := c.free[best]
+	c.free = slices.Delete(c.free, best, best+1)
+	return cursor
+}
+
+func (c *cursors) giveBack(cursor *orderedCursor) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.free = append(c.free, cursor)
+}
+
+// close closes the cursors of a snapshot that ends, in which no read is under way.
+func (c *cursors) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, cursor := range c.free {
+		cursor.it.Close()
+	}
+	c.free = nil
+}
+
+func (r txRecords) GetAfter(previous, key []byte, use func(body []byte) error) error {
+	tx := r.tx
+	if tx.write {
+		return snapshot.Need(r, key, use) // Badger allows an Update one open iterator
+	}
+	if err := tx.acquire(); err != nil {
+		return err
+	}
+	defer tx.release()
+	c := tx.cursors.take(previous, key)
+	if c == nil {
+		prefix := record.Prefix(record.Kind(key[0]), record.GenerationOf(key))
+		c = &orderedCursor{prefix: prefix, it: tx.txn.Iterator(prefix, false)}
+	}
+	defer tx.cursors.giveBack(c)
+	follows := previous != nil && bytes.Equal(c.last, previous)
+	c.last = c.last[:0]
+	var err error
+	if follows {
+		err = c.it.Next()
+	} else {
+		err = c.it.Seek(key)
+	}
+	if err != nil {
+		return err
+	}
+	body, ok, err := c.it.Record()
+	if err != nil {
+		return err
+	}
+	if !ok || !bytes.Equal(body.Key, key) {
+		return record.Corrupt(key, "the record is missing")
+	}
+	c.last = append(c.last, key...)
+	return use(body.Body)
+}

@@ -1,0 +1,180 @@
+package kv
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// A Range is the nodes First ≤ v < End. Its method Len is their number.
+type Range = record.Range
+
+// Adjacency holds the decoded lists of a Range: list i, of node First+i, is Neighbors[Offsets[i]:Offsets[i+1]], ascending.
+// The zero value is ready for ReadAdjacency. Its method Of returns the list of a node.
+type Adjacency = graph.Adjacency
+
+// graph is the adjacency of the transaction.
+func (tx *Tx) graph() graph.Graph {
+	c := tx.cat
+	return graph.Graph{
+		Records: tx.records(), Directories: tx.s.directories, Generation: c.Graph, Form: c.arcForm(),
+		Nodes: c.Nodes, Loaded: c.LoadedNodes, Deltas: c.EdgeDeltas,
+	}
+}
+
+// AdjacencyBlocks returns the ranges that decode together, ascending, covering 0 ≤ v < NumNodes. The slice is the
+// caller's.
+func (tx *Tx) AdjacencyBlocks() ([]Range, error) {
+	if err := tx.Err(); err != nil {
+		return nil, err
+	}
+	return tx.graph().Blocks()
+}
+
+// ReadAdjacency decodes a range of AdjacencyBlocks, or several that follow each other, into buf, reusing its memory;
+// edges added and removed since the load are merged in. Any other range is an ErrShape. It is safe for concurrent use
+// with a buf each.
+func (tx *Tx) ReadAdjacency(r Range, buf *Adjacency) error {
+	if err := tx.Err(); err != nil {
+		return err
+	}
+	return tx.graph().Read(r, buf)
+}
+
+// Degree is the number of neighbours of v.
+func (tx *Tx) Degree(v NodeID) (int, error) {
+	if err := tx.checkNode(v); err != nil {
+		return 0, err
+	}
+	return tx.graph().Degree(v)
+}
+
+// ReadDegrees fills dst, one number for each node of r, with their degrees. Where len(dst) is not r.Len() it is an
+// ErrShape. Whole blocks are cheapest, but any range will do.
+func (tx *Tx) ReadDegrees(r Range, dst []uint32) error {
+	if err := tx.Err(); err != nil {
+		return err
+	}
+	return tx.graph().ReadDegrees(r, dst)
+}
+
+// HasEdge reports whether u and v are neighbours. It is symmetric.
+func (tx *Tx) HasEdge(u, v NodeID) (bool, error) {
+	if err := cmp.Or(tx.checkNode(u), tx.checkNode(v)); err != nil {
+		return false, err
+	}
+	return tx.graph().HasEdge(u, v)
+}
+
+// Neighbors yields the neighbours of v, ascending. On failure it yields the error once, and stops.
+func (tx *Tx) Neighbors(v NodeID) iter.Seq2[NodeID, error] {
+	return tx.Along(Both).Neighbors(v)
+}
+
+// An Edge is an undirected edge with U < V.
+type Edge struct{ U, V NodeID }
+
+// Edges yields every edge once, with U < V, ascending by U and then V. On failure it yields the error once, and stops.
+func (tx *Tx) Edges() iter.Seq2[Edge, error] {
+	return func(yield func(Edge, error) bool) {
+		blocks, err := tx.AdjacencyBlocks()
+		if err != nil {
+			yield(Edge{}, err)
+			return
+		}
+		var lists Adjacency
+		for _, r := range blocks {
+			if err := tx.ReadAdjacency(r, &lists); err != nil {
+				yield(Edge{}, err)
+				return
+			}
+			for u := r.First; u < r.End; u++ {
+				list := lists.Of(u)
+				greater, _ := slices.BinarySearch(list, u)
+				for _, v := range list[greater:] {
+					if !yield(Edge{u, v}, nil) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// AddEdge adds the edge u–v, in either order, or in a directed graph the arc u→v, with weight 1. A self loop is an
+// ErrInvalidEdge, an edge or arc that is there an ErrExists.
+func (tx *Tx) AddEdge(u, v NodeID) error {
+	p, err := tx.pairForWrite(u, v)
+	if err != nil {
+		return err
+	}
+	if p.Weight() != 0 {
+		return fmt.Errorf("edge between nodes number %d and %d: %w", u, v, ErrExists)
+	}
+	return tx.setWeight(p, 1)
+}
+
+// SetEdge gives the edge u–v, in either order, or in a directed graph the arc u→v, a weight, and adds it where it is
+// not there. A self loop, a weight that is not finite and greater than 0, two arcs whose weights have no float32 for a
+// sum, and any edge of a graph without weights are an ErrInvalidEdge.
+func (tx *Tx) SetEdge(u, v NodeID, weight float32) error {
+	p, err := tx.pairForWrite(u, v)
+	switch {
+	case err != nil:
+		return err
+	case !tx.cat.Weighted:
+		return fmt.Errorf("edge between nodes number %d and %d: %w: the graph has no weights", u, v, ErrInvalidEdge)
+	case !codec.ValidWeight(weight):
+		return fmt.Errorf("edge between nodes number %d and %d: %w: got weight %v, want one that is finite and greater than 0",
+			u, v, ErrInvalidEdge, weight)
+	}
+	return tx.setWeight(p, weight)
+}
+
+// RemoveEdge removes the edge u–v, in either order, or in a directed graph the arc u→v. One that is not there is an
+// ErrNotFound.
+func (tx *Tx) RemoveEdge(u, v NodeID) error {
+	p, err := tx.pairForWrite(u, v)
+	if err != nil {
+		return err
+	}
+	if p.Weight() == 0 {
+		return fmt.Errorf("edge between nodes number %d and %d: %w", u, v, ErrNotFound)
+	}
+	return tx.setWeight(p, 0)
+}
+
+// pairForWrite returns a pair that is to be changed.
+func (tx *Tx) pairForWrite(u, v NodeID) (graph.Pair, error) {
+	if err := cmp.Or(tx.writable(), tx.checkNode(u), tx.checkNode(v)); err != nil {
+		return graph.Pair{}, err
+	}
+	if u == v {
+		return graph.Pair{}, fmt.Errorf("edge from node number %d to itself: %w", u, ErrInvalidEdge)
+	}
+	return tx.graph().Pair(u, v)
+}
+
+// setWeight sets the weight of a pair, and counts what that changes.
+func (tx *Tx) setWeight(p graph.Pair, weight float32) error {
+	if _, err := tx.graphForWrite(); err != nil {
+		return err
+	}
+	difference, err := tx.graph().SetWeight(tx.records(), p, weight)
+	if err != nil {
+		return err
+	}
+	c, err := tx.count()
+	if err != nil {
+		return err
+	}
+	c.EdgeDeltas += difference.Deltas
+	c.Edges += difference.Edges
+	c.Arcs += difference.Arcs
+	return nil
+}

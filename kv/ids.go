@@ -1,0 +1,162 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// dict is the dictionary of ids, positions and nodes.
+func (tx *Tx) dict() dict.Dict {
+	c := tx.cat
+	return dict.Dict{Records: tx.records(), Generation: c.Graph, Nodes: c.Nodes, Loaded: c.LoadedNodes, Dense: c.DenseIDs}
+}
+
+// Node returns the node of an external id; ErrNotFound where there is none.
+func (tx *Tx) Node(id string) (NodeID, error) {
+	if err := tx.Err(); err != nil {
+		return 0, err
+	}
+	position, err := tx.dict().Position(id)
+	if err == nil && position >= 0 {
+		return tx.NodeAt(position)
+	}
+	if err == nil {
+		err = fmt.Errorf("node %q: %w", firstRunes(id, MaxID), ErrNotFound)
+	}
+	return 0, err
+}
+
+// ID returns the external id of a node.
+func (tx *Tx) ID(v NodeID) (string, error) {
+	position, err := tx.Position(v)
+	if err != nil {
+		return "", err
+	}
+	return tx.dict().ID(position)
+}
+
+// Position returns the place of a node in the node file, from 0; nodes added later follow.
+func (tx *Tx) Position(v NodeID) (int, error) {
+	if err := tx.checkNode(v); err != nil {
+		return 0, err
+	}
+	return tx.dict().PositionOf(v)
+}
+
+// NodeAt returns the node at a place in the node file; it is the inverse of Position.
+func (tx *Tx) NodeAt(position int) (NodeID, error) {
+	if err := tx.Err(); err != nil {
+		return 0, err
+	}
+	if position < 0 || position >= tx.cat.Nodes {
+		return 0, fmt.Errorf("node at position %d of %d: %w", position, tx.cat.Nodes, ErrNotFound)
+	}
+	return tx.dict().NodeAt(position)
+}
+
+// InFileOrder yields every NodeID in the order of the node file, then the nodes added later. On failure it yields the
+// error once, and stops.
+func (tx *Tx) InFileOrder() iter.Seq2[NodeID, error] {
+	return func(yield func(NodeID, error) bool) {
+		if err := tx.Err(); err != nil {
+			yield(0, err)
+			return
+		}
+		var block []uint32
+		for first := 0; first < tx.cat.LoadedNodes; first += dict.NumbersPerBlock {
+			var err error
+			if block, err = tx.dict().Numbers(record.KindNodeAt, first/dict.NumbersPerBlock, block[:0]); err != nil {
+				yield(0, err)
+				return
+			}
+			for _, v := range block {
+				if !yield(NodeID(v), nil) {
+					return
+				}
+			}
+		}
+		for v := tx.cat.LoadedNodes; v < tx.cat.Nodes; v++ {
+			if !yield(NodeID(v), nil) {
+				return
+			}
+		}
+	}
+}
+
+// IDs yields every external id in the order of InFileOrder. On failure it yields the error once, and stops.
+func (tx *Tx) IDs() iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if err := tx.Err(); err != nil {
+			yield("", err)
+			return
+		}
+		ids := tx.dict().Reader()
+		for position := range tx.cat.Nodes {
+			id, err := ids.AtPosition(position)
+			if !yield(id, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// AddNode adds a node without edges, numbered after all others. Values must be empty: use SetValue. An id that is
+// taken is an ErrExists, one that cannot be an id an ErrInvalidID. The first id that is no integer turns the column id into
+// text: IntegerIDs says whether that has happened.
+func (tx *Tx) AddNode(n Node) (NodeID, error) {
+	if err := tx.writable(); err != nil {
+		return 0, err
+	}
+	if len(n.Values) > 0 {
+		return 0, fmt.Errorf("node %q: %w: values are set by SetValue", n.ID, ErrInvalidValue)
+	}
+	if err := validateID(n.ID); err != nil {
+		return 0, err
+	}
+	switch _, err := tx.Node(n.ID); {
+	case err == nil:
+		return 0, fmt.Errorf("node %q: %w", n.ID, ErrExists)
+	case !errors.Is(err, ErrNotFound):
+		return 0, err
+	}
+	if tx.cat.Nodes >= record.MaxNodes {
+		return 0, fmt.Errorf("node %q: the store is full: it has %d nodes", n.ID, tx.cat.Nodes)
+	}
+	if _, err := tx.graphForWrite(); err != nil {
+		return 0, fmt.Errorf("node %q: %w", n.ID, err)
+	}
+	v := NodeID(tx.cat.Nodes)
+	if err := tx.dict().Add(tx.records(), v, n.ID); err != nil {
+		return 0, err
+	}
+	counts, err := tx.count()
+	if err != nil {
+		return 0, err
+	}
+	_, integer := dict.Integer(n.ID)
+	counts.IntegerIDs = counts.IntegerIDs && integer
+	counts.Nodes++
+	if n.Label != "" {
+		if err := tx.SetLabel(v, n.Label); err != nil {
+			return 0, tx.fail(fmt.Errorf("node %q: %w", n.ID, err))
+		}
+	}
+	return v, nil
+}
+
+// graphForWrite is the generation of the graph, which a graph without one is given.
+func (tx *Tx) graphForWrite() (record.Generation, error) {
+	if tx.cat.Graph != 0 {
+		return tx.cat.Graph, nil
+	}
+	c, err := tx.change()
+	if err != nil {
+		return 0, err
+	}
+	c.Graph, err = c.newGeneration()
+	return c.Graph, err
+}

@@ -1,0 +1,186 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// A Direction says which arcs of a directed graph are walked.
+type Direction uint8
+
+// The directions.
+const (
+	Both Direction = iota // the undirected graph that the arcs make; where weighted, the weights of two arcs add up
+	Out                   // from a node to those that its arcs lead to
+	In                    // from a node to those whose arcs lead to it
+)
+
+// directionNames are what users call directions.
+var directionNames = [...]string{Both: "both", Out: "out", In: "in"}
+
+func (d Direction) String() string {
+	if int(d) < len(directionNames) {
+		return directionNames[d]
+	}
+	return fmt.Sprintf("Direction(%d)", uint8(d))
+}
+
+// UnmarshalText is the inverse of String.
+func (d *Direction) UnmarshalText(name []byte) error {
+	i := slices.Index(directionNames[:], string(name))
+	if i < 0 {
+		return fmt.Errorf("got %q, want both, out or in", name)
+	}
+	*d = Direction(i)
+	return nil
+}
+
+// ReadAlong is Read with the lists of a direction, and their weights where the graph has weights.
+func (g Graph) ReadAlong(along Direction, r record.Range, buf *Adjacency) error {
+	if along == Both && !g.Form.Weighted {
+		return g.Read(r, buf)
+	}
+	weights := buf.Weights
+	if err := g.ReadLists(r, buf); err != nil {
+		return err
+	}
+	if g.Form.Weighted {
+		buf.Weights = slices.Grow(weights[:0], len(buf.Neighbors))
+	}
+	return g.orient(along, buf)
+}
+
+// orient keeps of the lists what belongs to the direction.
+func (g Graph) orient(along Direction, buf *Adjacency) error {
+	count, begin := 0, int64(0)
+	for i := range buf.Len() {
+		end := buf.Offsets[i+1]
+		for j := begin; j < end; j++ {
+			w, ok := g.weight(along, buf.arcs[j])
+			if !ok {
+				return record.Corrupt(record.Prefix(record.KindArcs, g.Generation), fmt.Sprintf(
+					"the arcs between nodes number %d and %d have weights %v and %v, whose sum is not finite",
+					buf.First+record.NodeID(i), buf.Neighbors[j], buf.arcs[j].Out, buf.arcs[j].In))
+			}
+			if w == 0 {
+				continue
+			}
+			buf.Neighbors[count] = buf.Neighbors[j]
+			if g.Form.Weighted {
+				buf.Weights = append(buf.Weights, w)
+			}
+			count++
+		}
+		begin, buf.Offsets[i+1] = end, int64(count)
+	}
+	buf.Neighbors = buf.Neighbors[:count]
+	return nil
+}
+
+// weight is that of an arc along a direction, zero where there is none; false where a sum has none.
+func (g Graph) weight(along Direction, a codec.Arc) (w float32, ok bool) {
+	switch {
+	case along == Out || !g.Form.Directed:
+		return a.Out, true
+	case along == In:
+		return a.In, true
+	case !g.Form.Weighted:
+		return 1, true
+	}
+	return a.Sum()
+}
+
+// Weight is that of a neighbour along a direction, zero where it is none.
+func (g Graph) Weight(along Direction, a Arc) float32 {
+	w, _ := g.weight(along, codec.Arc{Out: a.Out, In: a.In})
+	return w
+}
+
+// An Arc is a neighbour of a node, the weight of the arc to it and of the arc from it; 0 where there is none. In an
+// undirected graph both are the weight of the edge, in an unweighted one weights are 1.
+type Arc struct {
+	Neighbor record.NodeID
+	Out, In  float32
+}
+
+// ArcsOf returns the arcs of v that ReadLists read, borrowed; none where the graph has none.
+func (a *Adjacency) ArcsOf(v record.NodeID) []codec.Arc {
+	if len(a.arcs) == 0 {
+		return nil
+	}
+	i := v - a.First
+	return a.arcs[a.Offsets[i]:a.Offsets[i+1]]
+}
+
+// AppendArcs decodes the arcs of block b, whose lists buf holds, behind the arcs that it holds.
+func (g Graph) AppendArcs(d *Directory, b int, buf *Adjacency) error {
+	begin := len(buf.arcs)
+	end := int(buf.Offsets[d.Starts[b+1]-buf.First])
+	for part := range d.Parts[b] {
+		key := record.PairKey(record.KindArcs, d.Generation, uint32(b), part)
+		err := g.readPart(d, b, part, key, func(body []byte) (err error) {
+			buf.BytesRead += int64(len(body))
+			buf.arcs, err = g.Form.AppendArcs(buf.arcs, body, end-len(buf.arcs))
+			if err != nil {
+				return record.Corrupt(key, err.Error())
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if len(buf.arcs) != end {
+		return d.tooFew(b, len(buf.arcs)-begin, end-begin)
+	}
+	return nil
+}
+
+// tooFew is the error of a block whose arcs are not those of all its neighbours.
+func (d *Directory) tooFew(b, got, want int) error {
+	key := record.PairKey(record.KindArcs, d.Generation, uint32(b), 0)
+	return record.Corrupt(key, fmt.Sprintf("it holds the arcs of %d neighbours, want %d", got, want))
+}
+
+// loadedArc is what joins u to v in the blocks.
+func (g Graph) loadedArc(u, v record.NodeID) (codec.Arc, error) {
+	if !g.Form.Any() {
+		there, err := g.hasLoadedEdge(u, v)
+		if !there {
+			return codec.Arc{}, err
+		}
+		return codec.Arc{Out: 1, In: 1}, err
+	}
+	// The later node has the shorter list, as the load numbers nodes.
+	later, earlier := max(u, v), min(u, v)
+	if int(later) >= g.Loaded {
+		return codec.Arc{}, nil
+	}
+	d, err := g.Directory()
+	if err != nil {
+		return codec.Arc{}, err
+	}
+	b := d.Find(later)
+	part, err := g.findPart(d, b, earlier)
+	if err != nil {
+		return codec.Arc{}, err
+	}
+	piece := &Adjacency{Range: record.Range{First: later, End: later + 1}, Offsets: make([]int64, 2)}
+	if err := g.lookupList(d, b, part, piece, true); err != nil {
+		return codec.Arc{}, err
+	}
+	i, found := slices.BinarySearch(piece.Neighbors, earlier)
+	switch {
+	case !found:
+		return codec.Arc{}, nil
+	case later == u:
+		return piece.arcs[i], nil
+	}
+	return piece.arcs[i].Reversed(), nil
+}
+
+// arcsTarget is the encoded size of arcs, in bytes, at which a block is closed whatever its lists take.
+const arcsTarget = 32 << 10

@@ -1,0 +1,102 @@
+package graph
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sort"
+	"sync/atomic"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
+)
+
+// A Directory knows which nodes share an adjacency block. Block b holds the lists of starts[b] ≤ v < starts[b+1]; a
+// block of more than one part holds the single list of a hub. It costs 8 bytes a block, that is, about one byte in
+// two thousand of the adjacency, so that every block can be fetched by its key, without a search on disk.
+type Directory struct {
+	Generation record.Generation
+	Starts     []record.NodeID // one more than blocks
+	Parts      []uint32
+}
+
+// DirectoryChunk is the number of blocks that one directory record describes.
+const DirectoryChunk = 8192
+
+// Blocks is the number of blocks.
+func (d *Directory) Blocks() int { return len(d.Parts) }
+
+// Range is the nodes of block b.
+func (d *Directory) Range(b int) record.Range {
+	return record.Range{First: d.Starts[b], End: d.Starts[b+1]}
+}
+
+// Find returns the block of a loaded node.
+func (d *Directory) Find(v record.NodeID) int {
+	return sort.Search(len(d.Parts), func(b int) bool { return d.Starts[b+1] > v })
+}
+
+// Add adds a block.
+func (d *Directory) Add(rows int, parts int) {
+	if len(d.Starts) == 0 {
+		d.Starts = append(d.Starts, 0)
+	}
+	d.Starts = append(d.Starts, d.Starts[len(d.Starts)-1]+record.NodeID(rows))
+	d.Parts = append(d.Parts, uint32(parts))
+}
+
+// write puts the directory's records: per block its number of nodes and its number of parts, as varints.
+func (d *Directory) write(put func(key, body []byte) error) error {
+	for from := 0; from < d.Blocks(); from += DirectoryChunk {
+		var body []byte
+		for b := from; b < min(from+DirectoryChunk, d.Blocks()); b++ {
+			body = binary.AppendUvarint(body, uint64(d.Starts[b+1]-d.Starts[b]))
+			body = binary.AppendUvarint(body, uint64(d.Parts[b]))
+		}
+		key := record.NumberKey(record.KindAdjacencyDirectory, d.Generation, uint32(from/DirectoryChunk))
+		if err := put(key, body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Directories keeps the directory of the generation last read.
+type Directories struct{ last atomic.Pointer[Directory] }
+
+// Directory returns the directory of the blocks. It is shared and must not be changed.
+func (g Graph) Directory() (*Directory, error) {
+	if d := g.Directories.last.Load(); d != nil && d.Generation == g.Generation {
+		return d, nil
+	}
+	d, err := g.ReadDirectory()
+	if err != nil {
+		return nil, err
+	}
+	g.Directories.last.Store(d)
+	return d, nil
+}
+
+// ReadDirectory is Directory from the disk.
+func (g Graph) ReadDirectory() (*Directory, error) {
+	d := &Directory{Generation: g.Generation, Starts: []record.NodeID{0}}
+	for chunk := uint32(0); int(d.Starts[d.Blocks()]) < g.Loaded; chunk++ {
+		key := record.NumberKey(record.KindAdjacencyDirectory, g.Generation, chunk)
+		err := snapshot.Need(g.Records, key, func(body []byte) error {
+			for len(body) > 0 {
+				rows, n := binary.Uvarint(body)
+				parts, m := binary.Uvarint(body[max(n, 0):])
+				left := uint64(g.Loaded) - uint64(d.Starts[d.Blocks()])
+				if n <= 0 || m <= 0 || rows == 0 || rows > left || parts == 0 || parts > 1<<31 || parts > 1 && rows > 1 {
+					return record.Corrupt(key, fmt.Sprintf("block %d has %d nodes of %d left and %d parts", d.Blocks(), rows, left, parts))
+				}
+				d.Add(int(rows), int(parts))
+				body = body[n+m:]
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}

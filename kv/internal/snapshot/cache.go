@@ -1,0 +1,147 @@
+package snapshot
+
+import (
+	"math/bits"
+	"sync"
+	"sync/atomic"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// A Name names a record of a generation. Such a record never changes once it is written, and no generation's
+// number is used twice, so what was read under a name once is right for every snapshot that still asks for it.
+type Name struct {
+	Kind       record.Kind
+	Generation record.Generation
+	A, B       uint32 // block, and part of an adjacency block
+}
+
+// Key is the record's key, of a record that is no chain.
+func (n Name) Key() []byte {
+	if n.Kind == record.KindAdjacency || n.Kind == record.KindArcs {
+		return record.PairKey(n.Kind, n.Generation, n.A, n.B)
+	}
+	return record.NumberKey(n.Kind, n.Generation, n.A)
+}
+
+// A Kept is a record whose checksum was compared. Nobody changes it.
+type Kept struct {
+	Name Name
+	Body []byte
+
+	// Made, if not nil, is what was made of Body, which it borrows. It takes MadeSize bytes.
+	Made     any
+	MadeSize int64
+
+	used atomic.Bool // since the hand of the clock last passed it
+}
+
+// size is what a record takes in memory, in bytes.
+func (r *Kept) size() int64 {
+	const overhead = 192 // of the struct, its place in the ring and in the map
+	return int64(cap(r.Body)) + r.MadeSize + overhead
+}
+
+const (
+	cacheShards    = 8 // half of them for adjacency, of which there is so much more that it would crowd out the rest
+	cacheShareLog2 = 3 // the cache takes an eighth of the memory budget
+)
+
+// A Cache keeps the records that were last looked up, so that asking for one node costs neither a search in
+// Badger's tables nor its copies of the record nor the checksum. Scans, which read every record once, pass it by. Which
+// record goes is decided by a clock: its hand passes over those that were used since it last came by.
+type Cache struct{ shards [cacheShards]cacheShard }
+
+type cacheShard struct {
+	mu           sync.RWMutex
+	hits, misses atomic.Int64 // on the line of mu, which every lookup writes to anyway
+
+	limit   int64 // bytes
+	size    int64
+	records map[Name]*Kept
+	ring    []*Kept
+	hand    int
+}
+
+// NewCache makes a cache that takes its share of a memory budget.
+func NewCache(budget int64) *Cache {
+	c := new(Cache)
+	for i := range c.shards {
+		c.shards[i].limit = budget >> cacheShareLog2 / cacheShards
+		c.shards[i].records = map[Name]*Kept{}
+	}
+	return c
+}
+
+func (c *Cache) shard(name Name) *cacheShard {
+	h := uint64(name.A)<<32 | uint64(name.Generation)<<8 | uint64(name.Kind)
+	h ^= uint64(name.B) * 0x9e3779b97f4a7c15
+	hi, lo := bits.Mul64(h, 0x9e3779b97f4a7c15)
+	shard := (hi ^ lo) % (cacheShards / 2)
+	if name.Kind == record.KindAdjacency || name.Kind == record.KindArcs {
+		shard += cacheShards / 2
+	}
+	return &c.shards[shard]
+}
+
+// Get returns the record of a name, or nil.
+func (c *Cache) Get(name Name) *Kept {
+	s := c.shard(name)
+	s.mu.RLock()
+	r := s.records[name]
+	s.mu.RUnlock()
+	if r == nil {
+		s.misses.Add(1)
+		return nil
+	}
+	s.hits.Add(1)
+	if !r.used.Load() { // a store to what others read would cost them a cache line
+		r.used.Store(true)
+	}
+	return r
+}
+
+// Lookups counts the records that were asked for, those that were there and those that were not.
+func (c *Cache) Lookups() (hits, misses int64) {
+	for i := range c.shards {
+		hits += c.shards[i].hits.Load()
+		misses += c.shards[i].misses.Load()
+	}
+	return hits, misses
+}
+
+// Add keeps a record where it is not too large to be worth it.
+func (c *Cache) Add(r *Kept) {
+	s, size := c.shard(r.Name), r.size()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if size > s.limit/4 || s.records[r.Name] != nil {
+		return
+	}
+	for s.size+size > s.limit {
+		s.evict()
+	}
+	s.records[r.Name] = r
+	s.ring = append(s.ring, r)
+	s.size += size
+}
+
+// evict drops one record, of which there is at least one.
+func (s *cacheShard) evict() {
+	for ; ; s.hand++ {
+		if s.hand >= len(s.ring) {
+			s.hand = 0
+		}
+		r := s.ring[s.hand]
+		if r.used.Swap(false) {
+			continue
+		}
+		last := len(s.ring) - 1
+		s.ring[s.hand], s.ring[last] = s.ring[last], nil
+		s.ring = s.ring[:last]
+		s.hand++ // over the record that takes the place: it is the newest
+		delete(s.records, r.Name)
+		s.size -= r.size()
+		return
+	}
+}

@@ -1,0 +1,91 @@
+// Package snapshot shows the records of one snapshot to the structures that are made of them: by key, in order, in chains, or
+// from memory. It knows nothing of what bodies mean, nor of where records are kept.
+package snapshot
+
+import (
+	"errors"
+	"iter"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// ErrShape is returned when a slice handed in has not the length, or a range not the bounds, that the store has. It stands
+// at the door of kv, so that its text begins with its name.
+var ErrShape = errors.New("kv: wrong shape")
+
+// A Getter reads records by key.
+type Getter interface {
+	// Get calls use with the body of the record under key, which is use's to keep and not to change; record.ErrNotFound when
+	// there is none.
+	Get(key []byte, use func(body []byte) error) error
+}
+
+// A GetFunc is a Getter of one function.
+type GetFunc func(key []byte, use func(body []byte) error) error
+
+// Get calls the function.
+func (get GetFunc) Get(key []byte, use func(body []byte) error) error { return get(key, use) }
+
+// A Reader reads the records of one snapshot.
+type Reader interface {
+	Getter
+
+	// GetAfter is Get for many records in the order of keys, which costs no search where previous is the key before key,
+	// and was read like this. The body is borrowed. A missing record is damage.
+	GetAfter(previous, key []byte, use func(body []byte) error) error
+
+	// Fetch calls read with a Getter for about count records whose keys begin with prefix.
+	Fetch(prefix []byte, count int, read func(Getter) error) error
+
+	// Scan yields the records whose key begins with prefix and is not less than from (nil: all), ascending, each borrowed
+	// until the next step.
+	Scan(prefix, from []byte) iter.Seq2[record.Record, error]
+
+	// Cache keeps what is looked up.
+	Cache() *Cache
+}
+
+// A Writer also writes, and reads what it wrote. It keeps keys and bodies.
+type Writer interface {
+	Reader
+	Put(key, body []byte) error
+	Remove(key []byte) error
+}
+
+// Need is Get for a record that must be there.
+func Need(r Getter, key []byte, read func(body []byte) error) error {
+	err := r.Get(key, read)
+	if errors.Is(err, record.ErrNotFound) {
+		return record.Corrupt(key, "the record is missing")
+	}
+	return err
+}
+
+// Find is Get for a record that may be there.
+func Find(r Getter, key []byte, read func(body []byte) error) (found bool, err error) {
+	err = r.Get(key, func(body []byte) error {
+		found = true
+		return read(body)
+	})
+	if !found && errors.Is(err, record.ErrNotFound) {
+		return false, nil
+	}
+	return found, err
+}
+
+// Lookup returns the body of a record that must be there, from memory where it was looked up before. Nobody changes it.
+func Lookup(r Reader, name Name) ([]byte, error) {
+	if kept := r.Cache().Get(name); kept != nil {
+		return kept.Body, nil
+	}
+	kept := &Kept{Name: name}
+	err := Need(r, name.Key(), func(body []byte) error {
+		kept.Body = body
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.Cache().Add(kept)
+	return kept.Body, nil
+}
