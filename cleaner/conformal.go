@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/floatbits"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -71,7 +72,7 @@ func storedThreshold(
 		n := int64(0)
 		err := eachScore(ctx, tx, func(s float64) {
 			n++
-			if key := orderedBits(use(s)); shift == 64-digitBits || key>>(shift+digitBits) == found {
+			if key := floatbits.Ordered(use(s)); shift == 64-digitBits || key>>(shift+digitBits) == found {
 				counts[key>>shift&(1<<digitBits-1)]++
 			}
 		})
@@ -93,7 +94,7 @@ func storedThreshold(
 		}
 		found = found<<digitBits | digit
 	}
-	t.Lambda = fromOrderedBits(found)
+	t.Lambda = floatbits.From(found)
 	return t, nil
 }
 
@@ -116,23 +117,6 @@ func eachScore(ctx context.Context, tx *kv.Tx, use func(s float64)) error {
 		}
 	}
 	return nil
-}
-
-// orderedBits are bits that are ordered as the numbers are.
-func orderedBits(x float64) uint64 {
-	bits := math.Float64bits(x)
-	if bits>>63 != 0 {
-		return ^bits
-	}
-	return bits | 1<<63
-}
-
-// fromOrderedBits is the inverse of orderedBits.
-func fromOrderedBits(bits uint64) float64 {
-	if bits>>63 == 0 {
-		return math.Float64frombits(^bits)
-	}
-	return math.Float64frombits(bits &^ (1 << 63))
 }
 
 // doubt is s′ of a score.

@@ -107,7 +107,7 @@ func (a *arranger) tied(ctx context.Context, nodes []kv.NodeID, yield func(kv.No
 	case len(nodes) == 0:
 		return nil
 	case len(nodes) > 1:
-		return a.byPosition(ctx, each(nodes), yield)
+		return a.byPosition(ctx, Each(nodes), yield)
 	case !yield(nodes[0], nil):
 		return errStopped
 	default:

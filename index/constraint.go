@@ -67,14 +67,14 @@ func (c *constraint) restrict(values []kv.Value) {
 
 // contains looks up v in a sorted set.
 func contains(set []kv.Value, v kv.Value) bool {
-	_, found := slices.BinarySearchFunc(set, v, compareValues)
+	_, found := slices.BinarySearchFunc(set, v, CompareValues)
 	return found
 }
 
 // inRange reports whether v lies between the bounds.
 func (c *constraint) inRange(v kv.Value) bool {
-	return (c.lower == nil || c.lower.Op.holds(compareValues(v, c.lower.Value))) &&
-		(c.upper == nil || c.upper.Op.holds(compareValues(v, c.upper.Value)))
+	return (c.lower == nil || c.lower.Op.holds(CompareValues(v, c.lower.Value))) &&
+		(c.upper == nil || c.upper.Op.holds(CompareValues(v, c.upper.Value)))
 }
 
 // predicates says the same in as few terms as it takes.
@@ -88,7 +88,7 @@ func (c *constraint) predicates() []Predicate {
 	}
 	name := c.property.name
 	if !c.hasIn && c.lower != nil && c.upper != nil {
-		switch sign := compareValues(c.lower.Value, c.upper.Value); {
+		switch sign := CompareValues(c.lower.Value, c.upper.Value); {
 		case sign > 0 || sign == 0 && (c.lower.Op == Gt || c.upper.Op == Lt):
 			return []Predicate{never}
 		case sign == 0:

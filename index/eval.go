@@ -38,7 +38,7 @@ func newTest(p Predicate) func(kv.Value) truth {
 		if p.Value.IsNull() {
 			return func(kv.Value) truth { return isUnknown }
 		}
-		return valued(func(v kv.Value) bool { return p.Op.holds(compareValues(v, p.Value)) })
+		return valued(func(v kv.Value) bool { return p.Op.holds(CompareValues(v, p.Value)) })
 	case In:
 		if len(p.Values) == 0 {
 			return func(kv.Value) truth { return isFalse }
@@ -52,7 +52,7 @@ func newTest(p Predicate) func(kv.Value) truth {
 			if v.IsNull() {
 				return isUnknown
 			}
-			if _, found := slices.BinarySearchFunc(values, v, compareValues); found {
+			if _, found := slices.BinarySearchFunc(values, v, CompareValues); found {
 				return isTrue
 			}
 			return missing

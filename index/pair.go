@@ -11,7 +11,7 @@ func (p CompareProperties) truthOf(a, b kv.Value) truth {
 	if a.IsNull() || b.IsNull() {
 		return isUnknown
 	}
-	return truthOf(p.Op.holds(compareValues(a, b)))
+	return truthOf(p.Op.holds(CompareValues(a, b)))
 }
 
 // simplifyPair folds a comparison of two properties, or its negation, where one of them is null for every node.

@@ -151,21 +151,21 @@ func (b block) mayHold(p Predicate) bool {
 	if b.min.IsNull() { // no values at all
 		return false
 	}
-	within := func(v kv.Value) bool { return compareValues(b.min, v) <= 0 && compareValues(v, b.max) <= 0 }
+	within := func(v kv.Value) bool { return CompareValues(b.min, v) <= 0 && CompareValues(v, b.max) <= 0 }
 	switch p := p.(type) {
 	case Compare:
 		switch p.Op {
 		case Eq:
 			return within(p.Value)
 		case Ne:
-			return compareValues(b.min, p.Value) != 0 || compareValues(b.max, p.Value) != 0
+			return CompareValues(b.min, p.Value) != 0 || CompareValues(b.max, p.Value) != 0
 		case Lt, Le:
-			return p.Op.holds(compareValues(b.min, p.Value))
+			return p.Op.holds(CompareValues(b.min, p.Value))
 		default:
-			return p.Op.holds(compareValues(b.max, p.Value))
+			return p.Op.holds(CompareValues(b.max, p.Value))
 		}
 	case In: // its values ascend
-		least, _ := slices.BinarySearchFunc(p.Values, b.min, compareValues)
+		least, _ := slices.BinarySearchFunc(p.Values, b.min, CompareValues)
 		return least < len(p.Values) && within(p.Values[least])
 	case Like:
 		prefix := parsePattern(p.Pattern).prefix()

@@ -189,8 +189,8 @@ func (p property) noneOf(values []kv.Value) Predicate {
 
 func sortedSet(values []kv.Value) []kv.Value {
 	values = slices.Clone(values)
-	slices.SortFunc(values, compareValues)
-	return slices.CompactFunc(values, func(a, b kv.Value) bool { return compareValues(a, b) == 0 })
+	slices.SortFunc(values, CompareValues)
+	return slices.CompactFunc(values, func(a, b kv.Value) bool { return CompareValues(a, b) == 0 })
 }
 
 // mergeAnd joins simplified terms, those of one property through a constraint.
@@ -287,7 +287,7 @@ func mergeOr(terms []Predicate) Predicate {
 
 // wider reports whether a, which points the same way as b, admits more.
 func wider(a, b Compare) bool {
-	sign := compareValues(a.Value, b.Value)
+	sign := CompareValues(a.Value, b.Value)
 	if a.Op == Lt || a.Op == Le {
 		sign = -sign
 	}

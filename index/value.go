@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/internal/floatbits"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -62,12 +63,7 @@ func appendWholeKey(dst []byte, v kv.Value) []byte {
 	case kv.KindInt:
 		return binary.BigEndian.AppendUint64(append(dst, tagInt), uint64(v.Int())^1<<63)
 	case kv.KindFloat:
-		bits := math.Float64bits(v.Float() + 0) // -0 + 0 is 0
-		if bits>>63 == 1 {
-			bits = ^bits
-		} else {
-			bits ^= 1 << 63
-		}
+		bits := floatbits.Ordered(v.Float() + 0) // -0 + 0 is 0
 		return binary.BigEndian.AppendUint64(append(dst, tagFloat), bits)
 	case kv.KindString:
 		return append(appendEscaped(append(dst, tagString), v.Str()), 0, endWhole)
@@ -107,13 +103,7 @@ func decodeKey(key []byte) kv.Value {
 	}
 }
 
-func keyFloat(body []byte) float64 {
-	bits := binary.BigEndian.Uint64(body)
-	if bits>>63 == 0 {
-		return math.Float64frombits(^bits)
-	}
-	return math.Float64frombits(bits ^ 1<<63)
-}
+func keyFloat(body []byte) float64 { return floatbits.From(binary.BigEndian.Uint64(body)) }
 
 // validKey reports whether key is an encoded value.
 func validKey(key []byte) bool {
@@ -161,9 +151,9 @@ func afterPrefix(prefix []byte) []byte {
 	return nil
 }
 
-// compareValues orders two values of one property, neither null: booleans false first, numbers by their exact
+// CompareValues orders two values of one property, neither null: booleans false first, numbers by their exact
 // value whether int or float, strings by their bytes.
-func compareValues(a, b kv.Value) int {
+func CompareValues(a, b kv.Value) int {
 	switch {
 	case a.Kind() == kv.KindInt && b.Kind() == kv.KindInt:
 		return cmp.Compare(a.Int(), b.Int())

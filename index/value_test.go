@@ -43,7 +43,7 @@ func TestKeyOrderIsValueOrder(t *testing.T) {
 		a, b := drawValue(kind).Draw(t, "a"), drawValue(kind).Draw(t, "b")
 		keyA, wholeA := appendKey(nil, a)
 		keyB, wholeB := appendKey(nil, b)
-		got, want := bytes.Compare(keyA, keyB), compareValues(a, b)
+		got, want := bytes.Compare(keyA, keyB), CompareValues(a, b)
 		if wholeA && wholeB && got != want || got*want < 0 || got != 0 && want == 0 {
 			t.Fatalf("keys of %v and %v are %x and %x: got order %d, want %d", a, b, keyA, keyB, got, want)
 		}
@@ -71,7 +71,7 @@ func TestKeyRoundTrip(t *testing.T) {
 			t.Fatalf("key of %v: %x: got valid %t, cut %t, want valid, cut %t", v, key, validKey(key), keyIsCut(key), !whole)
 		}
 		got := decodeKey(key)
-		if whole && compareValues(got, v) != 0 || !whole && got.Str() != v.Str()[:maxStringKey] {
+		if whole && CompareValues(got, v) != 0 || !whole && got.Str() != v.Str()[:maxStringKey] {
 			t.Fatalf("key of %v: %x: got %v back", v, key, got)
 		}
 	})
@@ -102,8 +102,8 @@ func TestCompareIntFloatIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		i, f := drawValue(kv.KindInt).Draw(t, "int"), drawValue(kv.KindFloat).Draw(t, "float")
 		want := new(big.Float).SetPrec(1100).SetInt64(i.Int()).Cmp(new(big.Float).SetPrec(1100).SetFloat64(f.Float()))
-		if got := compareValues(i, f); got != want || compareValues(f, i) != -want {
-			t.Fatalf("%v against %v: got %d and back %d, want %d", i, f, got, compareValues(f, i), want)
+		if got := CompareValues(i, f); got != want || CompareValues(f, i) != -want {
+			t.Fatalf("%v against %v: got %d and back %d, want %d", i, f, got, CompareValues(f, i), want)
 		}
 	})
 }
@@ -121,7 +121,7 @@ func TestHoldableKeepsComparisons(t *testing.T) {
 			if !got {
 				got = newTest(bound)(v) != isTrue
 			}
-			if want := !op.holds(compareValues(v, c)); got != want {
+			if want := !op.holds(CompareValues(v, c)); got != want {
 				t.Fatalf("%v %v %v became %v: got false %t, want %t", v, op, c, bound, got, want)
 			}
 		}

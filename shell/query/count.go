@@ -1,7 +1,6 @@
 package query
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -71,27 +70,4 @@ func (q *query) countBy(ctx context.Context, g *groups, found *finding, by Colum
 		}
 	}
 	return nil
-}
-
-// compareValues orders values of one property, null last.
-func compareValues(a, b kv.Value) int {
-	switch {
-	case a.IsNull() || b.IsNull():
-		return cmp.Compare(nullRank(a), nullRank(b))
-	case a.Kind() == kv.KindString && b.Kind() == kv.KindString:
-		return cmp.Compare(a.Str(), b.Str())
-	case a.Kind() == kv.KindBool && b.Kind() == kv.KindBool:
-		return cmp.Compare(a.String(), b.String())
-	case a.Kind() == kv.KindInt && b.Kind() == kv.KindInt:
-		return cmp.Compare(a.Int(), b.Int())
-	default:
-		return cmp.Compare(a.Float(), b.Float())
-	}
-}
-
-func nullRank(v kv.Value) int {
-	if v.IsNull() {
-		return 1
-	}
-	return 0
 }

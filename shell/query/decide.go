@@ -158,7 +158,7 @@ func (q *query) decidedNodes(s *decideStatement) (nodeSequence, error) {
 		}
 		nodes[i] = v
 	}
-	return func(context.Context) iter.Seq2[kv.NodeID, error] { return each(nodes) }, nil
+	return func(context.Context) iter.Seq2[kv.NodeID, error] { return index.Each(nodes) }, nil
 }
 
 // decisionQuery says which nodes a decision with a condition is about: the suspects that it is true of, whatever it says

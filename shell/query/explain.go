@@ -69,7 +69,7 @@ func explanationRows(e *cleaner.Explanation) (rows [][]kv.Value) {
 	tell := func(section, name string, value kv.Value, count kv.Value) {
 		rows = append(rows, []kv.Value{kv.StringValue(section), kv.StringValue(name), value, count})
 	}
-	for _, f := range nodeFields(e) {
+	for _, f := range shownFields(e) {
 		tell("node", f.name, f.value, kv.Value{})
 	}
 	for _, c := range e.TopClasses {
@@ -123,34 +123,110 @@ func decisionSummary(d decide.Decision) string {
 
 // nodeFields are what an explanation says of the node itself.
 func nodeFields(e *cleaner.Explanation) []field {
-	fields := []field{
+	return []field{
 		{name: "label", value: text(e.Given)}, {name: "suggested", value: text(e.Suggested)},
-		{name: "score", value: number(e.Score)}, {name: "confidence", value: number(e.Confidence)},
+		{name: "score", value: number(e.Score)}, {name: "scored_as", value: text(e.ScoredAs)}, // of JSON alone
+		{name: "confidence", value: number(e.Confidence)},
 		{name: "degree", value: kv.IntValue(int64(e.Degree))}, {name: "split", value: text(e.Split)},
-		{name: "run", value: runNumber(e.Run)},
+		{name: "run", value: numbered(e.Run)}, {name: "decision", value: text(e.Decision.String())},
 	}
-	if e.Decision != decide.None {
-		fields = append(fields, field{name: "decision", value: text(e.Decision.String())})
+}
+
+// shownFields are those of a table.
+func shownFields(e *cleaner.Explanation) []field {
+	return slices.DeleteFunc(nodeFields(e), func(f field) bool {
+		return f.name == "scored_as" || f.name == "decision" && f.value.IsNull()
+	})
+}
+
+// explanationObject lays an explanation out for JSON.
+func explanationObject(e *cleaner.Explanation, integerIDs bool) object {
+	o := append(object{{"id", jsonOf(idValue(e.ID, integerIDs))}}, objectOf(nodeFields(e))...)
+	features := []object{}
+	for _, f := range e.Features {
+		feature := object{{"name", f.Name}, {"value", jsonOf(number(f.Value))}}
+		if f.StandardError != 0 {
+			feature = append(feature, member{"error", f.StandardError})
+		}
+		if right := percentile(f.RankRight); !right.IsNull() {
+			feature = append(feature, member{"percentile_among_right", right.Float()})
+		}
+		if wrong := percentile(f.RankWrong); !wrong.IsNull() {
+			feature = append(feature, member{"percentile_among_wrong", wrong.Float()})
+		}
+		features = append(features, feature)
 	}
-	return fields
+	o = append(o, member{"predictions", objects(shareRows(e.TopClasses), "class", "share")}, member{"features", features})
+	if e.Direction != kv.Both {
+		o = append(o, member{"direction", e.Direction.String()})
+	}
+	hops := []object{}
+	for rest := e.Hops; len(rest) > 0; {
+		end := slices.IndexFunc(rest, func(h cleaner.HopVote) bool { return h.Hop != rest[0].Hop })
+		if end < 0 {
+			end = len(rest)
+		}
+		hops = append(hops, object{
+			{"hop", rest[0].Hop}, {"classes", objects(hopRows(rest[:end]), "", "class", "nodes", "labels", "predictions")},
+		})
+		rest = rest[end:]
+	}
+	history := []object{}
+	for _, d := range e.History {
+		fields := decisionFields(d, integerIDs)
+		history = append(history, objectOf(slices.DeleteFunc(fields, func(f field) bool { return f.name == "id" })))
+	}
+	opponents := opponentSection(e, integerIDs)
+	o = append(
+		o, member{"neighbors", objects(voteRows(e), "class", "count", "share")},
+		member{"counterfactual", objects(shareRows(e.Counterfactual), "class", "score")}, member{"hops", hops},
+		member{"opponents", objects(opponents.Rows, columnNames(opponents.Columns)...)}, member{"history", history},
+	)
+	if e.Incomplete != "" {
+		o = append(o, member{"incomplete", e.Incomplete})
+	}
+	return o
+}
+
+// shareRows are classes with their shares.
+func shareRows(classes []cleaner.ClassShare) (rows [][]kv.Value) {
+	for _, c := range classes {
+		rows = append(rows, []kv.Value{kv.StringValue(c.Class), number(c.Share)})
+	}
+	return rows
+}
+
+// voteRows are the votes of the neighbours.
+func voteRows(e *cleaner.Explanation) (rows [][]kv.Value) {
+	for _, c := range e.Votes {
+		rows = append(rows, []kv.Value{kv.StringValue(c.Class), kv.IntValue(c.Count), number(c.Share)})
+	}
+	return rows
+}
+
+// hopRows are the votes of nodes at the end of walks.
+func hopRows(votes []cleaner.HopVote) (rows [][]kv.Value) {
+	for _, h := range votes {
+		rows = append(rows, []kv.Value{
+			kv.IntValue(int64(h.Hop)), kv.StringValue(h.Class), kv.IntValue(h.Nodes), number(h.Labels), number(h.Predictions),
+		})
+	}
+	return rows
 }
 
 // explanationSections lays an explanation out for reading.
 func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
 	node := Section{Title: explanationTitle(e), Columns: []ColumnInfo{{Name: "property"}, {Name: "value"}}}
-	for _, f := range nodeFields(e) {
+	for _, f := range shownFields(e) {
 		node.Rows = append(node.Rows, []kv.Value{kv.StringValue(f.name), f.value})
 	}
 	neighbors := "Labels of the neighbours"
 	if e.Direction != kv.Both {
 		neighbors += ", direction " + e.Direction.String()
 	}
-	votes := Section{Title: neighbors, Columns: []ColumnInfo{
+	votes := Section{Title: neighbors, Rows: voteRows(e), Columns: []ColumnInfo{
 		{"class", kv.KindString}, {"count", kv.KindInt}, {"share", kv.KindFloat},
 	}}
-	for _, c := range e.Votes {
-		votes.Rows = append(votes.Rows, []kv.Value{kv.StringValue(c.Class), kv.IntValue(c.Count), number(c.Share)})
-	}
 	return []Section{
 		node,
 		shareSection("Predicted classes", "probability", e.TopClasses),
@@ -207,9 +283,7 @@ func hopSection(e *cleaner.Explanation) Section {
 			left = true
 			continue
 		}
-		s.Rows = append(s.Rows, []kv.Value{
-			kv.IntValue(int64(h.Hop)), kv.StringValue(h.Class), kv.IntValue(h.Nodes), number(h.Labels), number(h.Predictions),
-		})
+		s.Rows = append(s.Rows, hopRows([]cleaner.HopVote{h})...)
 	}
 	if left {
 		s.Title += ", of the first " + strconv.Itoa(shownHopClasses) + " classes"
@@ -245,12 +319,12 @@ func historySection(e *cleaner.Explanation) Section {
 	return s
 }
 
-// runNumber is null for a node that was never scored.
-func runNumber(run int64) kv.Value {
-	if run == 0 {
+// numbered is a number that counts from 1, such as that of a run; null where there is none.
+func numbered(n int64) kv.Value {
+	if n == 0 {
 		return kv.Value{}
 	}
-	return kv.IntValue(run)
+	return kv.IntValue(n)
 }
 
 func explanationTitle(e *cleaner.Explanation) string {
@@ -271,11 +345,7 @@ func shareSection(title, share string, classes []cleaner.ClassShare) Section {
 		title += fmt.Sprintf(": the first %d of %d classes", shownClasses, len(classes))
 		classes = classes[:shownClasses]
 	}
-	s := Section{Title: title, Columns: []ColumnInfo{{"class", kv.KindString}, {share, kv.KindFloat}}}
-	for _, c := range classes {
-		s.Rows = append(s.Rows, []kv.Value{kv.StringValue(c.Class), number(c.Share)})
-	}
-	return s
+	return Section{Title: title, Columns: []ColumnInfo{{"class", kv.KindString}, {share, kv.KindFloat}}, Rows: shareRows(classes)}
 }
 
 // featureMeaning puts P0, P1 … L1 … into words.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 
+	"github.com/graphcleaner/graphcleaner/internal/floatbits"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -136,7 +137,7 @@ func textOf(v kv.Value) string {
 	return ""
 }
 
-// appendGroupKey appends a key that is ordered as compareValues orders the values of one property, and NaN after all
+// appendGroupKey appends a key that is ordered as index.CompareValues orders the values of one property, those that are null last, and NaN after all
 // numbers: a byte for the kind, null last, and the value.
 func appendGroupKey(b []byte, v kv.Value) []byte {
 	b = append(b, byte(v.Kind()))
@@ -150,13 +151,7 @@ func appendGroupKey(b []byte, v kv.Value) []byte {
 	case kv.KindInt:
 		b = binary.BigEndian.AppendUint64(b, uint64(v.Int())^1<<63)
 	default:
-		bits := math.Float64bits(v.Float())
-		if bits>>63 != 0 {
-			bits = ^bits
-		} else {
-			bits |= 1 << 63
-		}
-		b = binary.BigEndian.AppendUint64(b, bits)
+		b = binary.BigEndian.AppendUint64(b, floatbits.Ordered(v.Float()))
 	}
 	return b
 }
@@ -174,11 +169,5 @@ func parseGroupKey(b []byte) kv.Value {
 	case kv.KindInt:
 		return kv.IntValue(int64(binary.BigEndian.Uint64(b) ^ 1<<63))
 	}
-	bits := binary.BigEndian.Uint64(b)
-	if bits>>63 != 0 {
-		bits &^= 1 << 63
-	} else {
-		bits = ^bits
-	}
-	return kv.FloatValue(math.Float64frombits(bits))
+	return kv.FloatValue(floatbits.From(binary.BigEndian.Uint64(b)))
 }

@@ -85,9 +85,9 @@ func decisionFields(d decide.Decision, integerIDs bool) []field {
 		{"to", kv.KindString, text(d.To)},
 		{"who", kv.KindString, text(d.Who)},
 		{"why", kv.KindString, text(d.Why)},
-		{"run", kv.KindInt, runNumber(d.Run)},
+		{"run", kv.KindInt, numbered(d.Run)},
 		{"score", kv.KindSingle, number(d.Score)},
-		{"undoes", kv.KindInt, runNumber(d.Undoes)},
+		{"undoes", kv.KindInt, numbered(d.Undoes)},
 	}
 }
 

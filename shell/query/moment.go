@@ -250,9 +250,17 @@ func (q *query) sortedNode(v kv.NodeID, before past, order []index.Order) (sorte
 func (s sortedNode) compare(other sortedNode, order []index.Order) int {
 	for i, o := range order {
 		a, b := s.values[i], other.values[i]
-		c := compareValues(a, b)
-		if o.Descending && !a.IsNull() && !b.IsNull() {
-			c = -c
+		c := 0
+		switch {
+		case a.IsNull() && b.IsNull():
+		case a.IsNull():
+			return 1
+		case b.IsNull():
+			return -1
+		case o.Descending:
+			c = index.CompareValues(b, a)
+		default:
+			c = index.CompareValues(a, b)
 		}
 		if c != 0 {
 			return c

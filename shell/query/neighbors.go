@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -155,7 +156,7 @@ func withHops(ctx context.Context, levels [][]kv.NodeID, edges neighborEdges, f 
 	return func(yield func([]kv.Value, error) bool) {
 		for i, level := range levels {
 			hop, next := []kv.Value{kv.IntValue(int64(i + 1))}, 0
-			for values, err := range f.rows(ctx, each(level)) {
+			for values, err := range f.rows(ctx, index.Each(level)) {
 				if err != nil {
 					yield(nil, err)
 					return
@@ -164,17 +165,6 @@ func withHops(ctx context.Context, levels [][]kv.NodeID, edges neighborEdges, f 
 					return
 				}
 				next++
-			}
-		}
-	}
-}
-
-// each yields nodes that are known already.
-func each(nodes []kv.NodeID) iter.Seq2[kv.NodeID, error] {
-	return func(yield func(kv.NodeID, error) bool) {
-		for _, v := range nodes {
-			if !yield(v, nil) {
-				return
 			}
 		}
 	}

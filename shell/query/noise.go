@@ -3,7 +3,6 @@ package query
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -45,56 +44,24 @@ func (q *query) noise() (*Result, error) {
 	return r, nil
 }
 
-type jsonRate struct {
-	Given        string    `json:"given"`
-	MislabelRate jsonFloat `json:"mislabel_rate"`
-}
-
-type jsonPair struct {
-	Given       string    `json:"given"`
-	True        string    `json:"true"`
-	Probability jsonFloat `json:"probability"`
-	Joint       jsonFloat `json:"joint"`
-	Count       int64     `json:"count"`
-}
-
-type jsonNoise struct {
-	MislabelRate jsonFloat     `json:"mislabel_rate"` // of all labels
-	RateLow      jsonFloat     `json:"rate_low"`      // null: the run has no interval
-	RateHigh     jsonFloat     `json:"rate_high"`
-	Grey         int64         `json:"grey"` // labels in the grey zone
-	Rates        []jsonRate    `json:"mislabel_rates"`
-	Confused     []jsonPair    `json:"confused"`
-	Classes      []string      `json:"classes"`
-	Transition   [][]jsonFloat `json:"transition"` // P(given|true) [c×c], row given, column true, both in the order of classes
-}
-
-// noiseObject lays the noise out for JSON.
-func noiseObject(run *cleaner.Run, pairs [][]kv.Value) jsonNoise {
-	o := jsonNoise{
-		MislabelRate: jsonFloat(run.MislabelRate), RateLow: jsonFloat(boundOf(run, run.RateLow)), RateHigh: jsonFloat(boundOf(run, run.RateHigh)), Grey: run.Grey,
-		Rates: []jsonRate{}, Confused: []jsonPair{}, Classes: []string{}, Transition: [][]jsonFloat{},
-	}
-	rates, order := run.ClassMislabelRates(), ClassOrder(run.Classes)
-	for _, i := range order {
-		o.Classes = append(o.Classes, run.Classes[i])
-		o.Rates = append(o.Rates, jsonRate{run.Classes[i], jsonFloat(rates[i])})
-		row := make([]jsonFloat, len(order))
-		for at, j := range order {
-			row[at] = jsonFloat(run.Transition.At(i, j))
+// noiseObject lays the noise out for JSON. The transition is P(given|true) [c×c]: a row a given label, a column a true class, both
+// in the order of classes.
+func noiseObject(run *cleaner.Run, pairs [][]kv.Value) object {
+	order := ClassOrder(run.Classes)
+	classes, transition := make([]string, len(order)), make([][]any, len(order))
+	for at, i := range order {
+		classes[at] = run.Classes[i]
+		for _, j := range order {
+			transition[at] = append(transition[at], jsonOf(number(run.Transition.At(i, j))))
 		}
-		o.Transition = append(o.Transition, row)
 	}
-	for _, pair := range pairs {
-		probability := jsonFloat(math.NaN())
-		if !pair[2].IsNull() {
-			probability = jsonFloat(pair[2].Float())
-		}
-		o.Confused = append(o.Confused, jsonPair{
-			pair[0].Str(), pair[1].Str(), probability, jsonFloat(pair[3].Float()), pair[4].Int(),
-		})
+	rates := rateSection(run)
+	return object{
+		{"mislabel_rate", jsonOf(number(run.MislabelRate))}, {"rate_low", jsonOf(number(boundOf(run, run.RateLow)))},
+		{"rate_high", jsonOf(number(boundOf(run, run.RateHigh)))}, {"grey", run.Grey},
+		{"mislabel_rates", objects(rates.Rows, columnNames(rates.Columns)...)}, {"confused", objects(pairs, columnNames(pairColumns)...)},
+		{"classes", classes}, {"transition", transition},
 	}
-	return o
 }
 
 // rateSection says of each given label how often it is wrong.

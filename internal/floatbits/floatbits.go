@@ -1,0 +1,21 @@
+// Package floatbits maps numbers to integers that have the same order. It knows nothing of what the numbers mean.
+package floatbits
+
+import "math"
+
+// Ordered are bits that are ordered as the numbers are: minus zero before zero, and NaN at an end.
+func Ordered(x float64) uint64 {
+	bits := math.Float64bits(x)
+	if bits>>63 != 0 {
+		return ^bits
+	}
+	return bits | 1<<63
+}
+
+// From is the inverse of Ordered.
+func From(bits uint64) float64 {
+	if bits>>63 == 0 {
+		return math.Float64frombits(^bits)
+	}
+	return math.Float64frombits(bits &^ (1 << 63))
+}
