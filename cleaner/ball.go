@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -51,7 +52,7 @@ func surround(
 	for k := range around.labels {
 		around.labels[k] = make([]int64, c)
 	}
-	err = readScattered(ctx, predictions, slices.Sorted(maps.Keys(ball)), func(u kv.NodeID, p []float32) error {
+	err = rowstore.EachOf(ctx, predictions, slices.Sorted(maps.Keys(ball)), func(u kv.NodeID, p []float32) error {
 		if u == v {
 			for x := range c {
 				sums[x][0] = float64(p[x])
@@ -90,37 +91,4 @@ func surround(
 		}
 	}
 	return around, nil
-}
-
-// readScattered reads the rows of ascending nodes, near ones together, and calls visit for each; row is borrowed.
-func readScattered(
-	ctx context.Context, src ops.Source, nodes []kv.NodeID, visit func(v kv.NodeID, row []float32) error,
-) error {
-	const (
-		gap  = 16  // nodes further apart are read apart
-		span = 512 // rows read together at most
-	)
-	c := src.Width()
-	var values []float32
-	for from := 0; from < len(nodes); {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		to := from + 1
-		for to < len(nodes) && nodes[to]-nodes[to-1] <= gap && nodes[to]-nodes[from] < span {
-			to++
-		}
-		rows := kv.Range{First: nodes[from], End: nodes[to-1] + 1}
-		values = slices.Grow(values[:0], int(rows.End-rows.First)*c)[:int(rows.End-rows.First)*c]
-		if err := src.Read(rows, 0, c, values); err != nil {
-			return err
-		}
-		for _, v := range nodes[from:to] {
-			if err := visit(v, values[int(v-rows.First)*c:][:c]); err != nil {
-				return err
-			}
-		}
-		from = to
-	}
-	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // A baseProblem is what a base classifier is trained on.
@@ -44,9 +46,6 @@ func (p *baseProblem) stops(v kv.NodeID) bool {
 // hasFeatures reports whether the inputs are the features.
 func (p *baseProblem) hasFeatures() bool { return p.features != nil && p.features.Width() > 0 }
 
-// basePredictions is the ops.Source [n×classes] of a trained base classifier.
-type basePredictions struct{ *rowStore }
-
 // How the base classifier is trained.
 const (
 	baseHops     = 2
@@ -80,7 +79,7 @@ var inputDropouts = []float64{0.5, 0.2}
 // trainBase trains the base classifier and predicts every node. The caller closes the result.
 func trainBase(
 	ctx context.Context, p baseProblem, opt PredictOptions,
-) (predictions *basePredictions, report *PredictReport, err error) {
+) (predictions *rowstore.Store, report *PredictReport, err error) {
 	began := time.Now()
 	t, err := p.train(ctx, opt)
 	if err != nil {
@@ -113,10 +112,10 @@ func watchBase(ctx context.Context, p baseProblem, opt PredictOptions) error {
 // A trainedBase is a base classifier before it predicts.
 type trainedBase struct {
 	fit    *crossFit
-	inputs *rowStore      // of every node; whoever has trained closes it
-	opt    PredictOptions // with defaults
-	budget int64          // what is left of the memory for inputs and predictions
-	report *PredictReport // without accuracies
+	inputs *rowstore.Store // of every node; whoever has trained closes it
+	opt    PredictOptions  // with defaults
+	budget int64           // what is left of the memory for inputs and predictions
+	report *PredictReport  // without accuracies
 }
 
 // train trains the base classifier.
@@ -176,7 +175,7 @@ func (p *baseProblem) trainOn(ctx context.Context, input baseInput, opt PredictO
 		return nil, errors.Join(err, t.inputs.Close())
 	}
 	if opt.OnStage != nil {
-		opt.OnStage(kv.Stage{Name: "train", Seconds: time.Since(began).Seconds(), Columns: t.inputs.width})
+		opt.OnStage(kv.Stage{Name: "train", Seconds: time.Since(began).Seconds(), Columns: t.inputs.Width()})
 	}
 	return t, nil
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // A crossFit is networks of which each has learned from all nodes but those of its fold, so that there is one for every
@@ -78,7 +80,7 @@ func (l *learned) assignFolds(random *rand.Rand, classes, folds int) []uint8 {
 // fitBase trains on inputs. Each network is the one with the least validation loss, or the last where there is no
 // validation.
 func (p *baseProblem) fitBase(
-	ctx context.Context, inputs *rowStore, opt PredictOptions, report *PredictReport,
+	ctx context.Context, inputs *rowstore.Store, opt PredictOptions, report *PredictReport,
 ) (fit *crossFit, err error) {
 	train, err := p.learn(ctx, inputs, p.teaches, baseTraining, opt)
 	if err != nil {
@@ -98,7 +100,7 @@ func (p *baseProblem) fitBase(
 	}
 	fit = &crossFit{nodes: train.nodes, folds: train.assignFolds(random, p.classes, folds)}
 	dropouts := []float64{0}
-	if p.hasFeatures() && inputs.width >= baseWide {
+	if p.hasFeatures() && inputs.Width() >= baseWide {
 		dropouts = inputDropouts
 	}
 	if p.observe != nil || len(validation.order) == 0 {

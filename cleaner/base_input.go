@@ -8,6 +8,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // operators are the options of ops with a budget. stage is what propagation is called.
@@ -29,7 +31,7 @@ func (p *baseProblem) operators(o PredictOptions, budget int64, stage string) op
 // A baseInput is what a network may see of every node.
 type baseInput struct {
 	name string // of PredictReport.Inputs
-	make func(ctx context.Context, opt PredictOptions, budget int64) (*rowStore, error)
+	make func(ctx context.Context, opt PredictOptions, budget int64) (*rowstore.Store, error)
 }
 
 // candidates are the inputs that are tried. Wrong labels make neighbours disagree as well: where they do, the validation
@@ -47,8 +49,8 @@ func (p *baseProblem) candidates(ctx context.Context, opt PredictOptions) ([]bas
 }
 
 // smoothedFeatures is the input of a graph with features [n×d].
-func (p *baseProblem) smoothedFeatures(ctx context.Context, opt PredictOptions, budget int64) (*rowStore, error) {
-	s, err := newRowStore(p.place.temporary(), p.graph.NumNodes(), p.features.Width())
+func (p *baseProblem) smoothedFeatures(ctx context.Context, opt PredictOptions, budget int64) (*rowstore.Store, error) {
+	s, err := rowstore.New(p.place.temporary(), p.graph.NumNodes(), p.features.Width())
 	if err != nil {
 		return nil, err
 	}
@@ -56,33 +58,33 @@ func (p *baseProblem) smoothedFeatures(ctx context.Context, opt PredictOptions, 
 	if err == nil {
 		op := ops.Operator{Hops: opt.Hops, SelfLoops: true}
 		err = ops.Propagate(ctx, p.graph, p.features, op, p.operators(opt, budget, "smooth"), func(t ops.Tile) error {
-			return s.add(t.Rows, t.Lo, t.Hi-t.Lo, 1, t.Values)
+			return s.Add(t.Rows, t.Lo, t.Hi-t.Lo, 1, t.Values)
 		})
 	}
 	if err == nil {
 		err = p.eachInput(ctx, s, opt, func(_ kv.NodeID, row []float32) { scaleTo1(row, square, math.Sqrt) })
 	}
-	return s.orClose(err)
+	return s.OrClose(err)
 }
 
 // writeFeatures puts the features into the first columns.
-func (p *baseProblem) writeFeatures(ctx context.Context, s *rowStore, opt PredictOptions) error {
-	return eachRows(ctx, p.features, s.rows, opt.Workers, func(rows kv.Range, values []float32) error {
-		return s.write(rows, 0, p.features.Width(), values)
+func (p *baseProblem) writeFeatures(ctx context.Context, s *rowstore.Store, opt PredictOptions) error {
+	return rowstore.Each(ctx, p.features, s.Rows, opt.Workers, func(rows kv.Range, values []float32) error {
+		return s.Write(rows, 0, p.features.Width(), values)
 	})
 }
 
 // mixedInputs is the input of a graph with features whose neighbours disagree [n×(2d+c+1)].
-func (p *baseProblem) mixedInputs(ctx context.Context, opt PredictOptions, budget int64) (*rowStore, error) {
+func (p *baseProblem) mixedInputs(ctx context.Context, opt PredictOptions, budget int64) (*rowstore.Store, error) {
 	d, c := p.features.Width(), p.classes
-	s, err := newRowStore(p.place.temporary(), p.graph.NumNodes(), 2*d+c+1)
+	s, err := rowstore.New(p.place.temporary(), p.graph.NumNodes(), 2*d+c+1)
 	if err != nil {
 		return nil, err
 	}
 	operators := p.operators(opt, budget, "smooth")
 	around := func(x ops.Source, at int) error {
 		return ops.Propagate(ctx, p.graph, x, ops.Operator{Hops: 1}, operators, func(t ops.Tile) error {
-			return s.write(t.Rows, at+t.Lo, t.Hi-t.Lo, t.Values)
+			return s.Write(t.Rows, at+t.Lo, t.Hi-t.Lo, t.Values)
 		})
 	}
 	err = p.writeFeatures(ctx, s, opt)
@@ -102,7 +104,7 @@ func (p *baseProblem) mixedInputs(ctx context.Context, opt PredictOptions, budge
 			scaleTo1(row[2*d:2*d+c], identity, identity)
 		})
 	}
-	return s.orClose(err)
+	return s.OrClose(err)
 }
 
 // trainingLabels are the labels that the network learns, and NoClass.
@@ -150,7 +152,7 @@ const roundingShare = 1e-6
 // structure is the input of a graph without features [n×(hops·c+1)].
 func (p *baseProblem) structure(
 	ctx context.Context, opt PredictOptions, budget int64,
-) (s *rowStore, err error) {
+) (s *rowstore.Store, err error) {
 	operators := p.operators(opt, budget, "smooth")
 	diagonals, err := p.labelDiagonals(ctx, operators)
 	if err != nil {
@@ -158,16 +160,16 @@ func (p *baseProblem) structure(
 	}
 	defer func() { err = errors.Join(err, diagonals.Close()) }()
 	hops, c := diagonals.Hops(), p.classes
-	if s, err = newRowStore(p.place.temporary(), p.graph.NumNodes(), hops*c+1); err != nil {
+	if s, err = rowstore.New(p.place.temporary(), p.graph.NumNodes(), hops*c+1); err != nil {
 		return nil, err
 	}
 	if err := p.writeDegrees(ctx, s, operators); err != nil {
-		return s.orClose(err)
+		return s.OrClose(err)
 	}
 	training := p.trainingLabels()
 	op := ops.Operator{Hops: hops, Diagonals: diagonals.Diagonals}
 	err = ops.Propagate(ctx, p.graph, ops.OneHot(training, c), op, operators, func(t ops.Tile) error {
-		return s.write(t.Rows, (t.Hop-1)*c+t.Lo, t.Hi-t.Lo, t.Values)
+		return s.Write(t.Rows, (t.Hop-1)*c+t.Lo, t.Hi-t.Lo, t.Values)
 	})
 	if err == nil {
 		err = p.eachInput(ctx, s, opt, func(v kv.NodeID, row []float32) {
@@ -182,18 +184,18 @@ func (p *baseProblem) structure(
 			}
 		})
 	}
-	return s.orClose(err)
+	return s.OrClose(err)
 }
 
 // writeDegrees puts the logarithm of the degree into the last column.
-func (p *baseProblem) writeDegrees(ctx context.Context, s *rowStore, operators ops.Options) error {
+func (p *baseProblem) writeDegrees(ctx context.Context, s *rowstore.Store, operators ops.Options) error {
 	degrees, err := ops.Degrees(ctx, p.graph, operators)
 	if err != nil {
 		return err
 	}
 	for v, degree := range degrees {
 		one := kv.Range{First: kv.NodeID(v), End: kv.NodeID(v + 1)}
-		if err := s.write(one, s.width-1, 1, []float32{float32(elementary.Log(float64(1+degree)) / 10)}); err != nil {
+		if err := s.Write(one, s.Width()-1, 1, []float32{float32(elementary.Log(float64(1+degree)) / 10)}); err != nil {
 			return err
 		}
 	}
@@ -202,13 +204,13 @@ func (p *baseProblem) writeDegrees(ctx context.Context, s *rowStore, operators o
 
 // eachInput changes every row of s in place.
 func (p *baseProblem) eachInput(
-	ctx context.Context, s *rowStore, opt PredictOptions, change func(v kv.NodeID, row []float32),
+	ctx context.Context, s *rowstore.Store, opt PredictOptions, change func(v kv.NodeID, row []float32),
 ) error {
-	return eachRows(ctx, s, p.graph.NumNodes(), opt.Workers, func(rows kv.Range, values []float32) error {
+	return rowstore.Each(ctx, s, p.graph.NumNodes(), opt.Workers, func(rows kv.Range, values []float32) error {
 		for v := rows.First; v < rows.End; v++ {
-			change(v, values[int(v-rows.First)*s.width:][:s.width])
+			change(v, values[int(v-rows.First)*s.Width():][:s.Width()])
 		}
-		return s.write(rows, 0, s.width, values)
+		return s.Write(rows, 0, s.Width(), values)
 	})
 }
 

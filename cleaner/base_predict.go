@@ -9,18 +9,20 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // predictAll predicts every row of inputs: a node that was learned from by the network that has not seen it, others by
 // the mean of all networks. Where there are several they are corrected and smoothed, unless the inputs are of labels.
 func (p *baseProblem) predictAll(
-	ctx context.Context, fit *crossFit, inputs *rowStore, opt PredictOptions, budget int64,
-) (out *basePredictions, err error) {
-	all, err := newRowStore(p.place.temporary(), p.graph.NumNodes(), p.classes)
+	ctx context.Context, fit *crossFit, inputs *rowstore.Store, opt PredictOptions, budget int64,
+) (out *rowstore.Store, err error) {
+	all, err := rowstore.New(p.place.temporary(), p.graph.NumNodes(), p.classes)
 	if err != nil {
 		return nil, err
 	}
-	own, err := newRowStore(p.place.temporary(), p.graph.NumNodes(), p.classes)
+	own, err := rowstore.New(p.place.temporary(), p.graph.NumNodes(), p.classes)
 	if err != nil {
 		return nil, errors.Join(err, all.Close())
 	}
@@ -38,12 +40,12 @@ func (p *baseProblem) predictAll(
 			return nil, errors.Join(err, all.Close())
 		}
 	}
-	return &basePredictions{all}, nil
+	return all, nil
 }
 
 // gather takes into all [n×c] what a network predicts.
-func (f *crossFit) gather(ctx context.Context, net int, own, all *rowStore, workers int) error {
-	return eachRows(ctx, own, own.rows, workers, func(rows kv.Range, values []float32) error {
+func (f *crossFit) gather(ctx context.Context, net int, own, all *rowstore.Store, workers int) error {
+	return rowstore.Each(ctx, own, own.Rows, workers, func(rows kv.Range, values []float32) error {
 		for v := rows.First; v < rows.End; v++ {
 			judge, alone := f.judge(v)
 			if alone && judge != net {
@@ -53,8 +55,8 @@ func (f *crossFit) gather(ctx context.Context, net int, own, all *rowStore, work
 			if !alone {
 				share /= float32(len(f.nets))
 			}
-			row := values[int(v-rows.First)*own.width:][:own.width]
-			if err := all.add(kv.Range{First: v, End: v + 1}, 0, own.width, share, row); err != nil {
+			row := values[int(v-rows.First)*own.Width():][:own.Width()]
+			if err := all.Add(kv.Range{First: v, End: v + 1}, 0, own.Width(), share, row); err != nil {
 				return err
 			}
 		}
@@ -63,30 +65,30 @@ func (f *crossFit) gather(ctx context.Context, net int, own, all *rowStore, work
 }
 
 // predictBy applies a network to every row of inputs.
-func (p *baseProblem) predictBy(ctx context.Context, net *nn.Network, inputs, out *rowStore, workers int) error {
+func (p *baseProblem) predictBy(ctx context.Context, net *nn.Network, inputs, out *rowstore.Store, workers int) error {
 	// A block of narrow inputs has very many rows, whose activations together would not fit.
 	layers := make([]nn.Activations, parallel.Workers(workers))
 	x := make([][]float32, len(layers))
-	n := inputs.rows
+	n := inputs.Rows
 	return parallel.Do(ctx, len(layers), (n+baseBatch-1)/baseBatch, func(_ context.Context, worker, b int) error {
 		rows := kv.Range{First: kv.NodeID(b * baseBatch), End: kv.NodeID(min((b+1)*baseBatch, n))}
 		count := int(rows.End - rows.First)
-		x[worker] = float32s.Resize(x[worker], count*inputs.width)
-		if err := inputs.Read(rows, 0, inputs.width, x[worker]); err != nil {
+		x[worker] = float32s.Resize(x[worker], count*inputs.Width())
+		if err := inputs.Read(rows, 0, inputs.Width(), x[worker]); err != nil {
 			return err
 		}
 		logits := layers[worker].Outputs(net, x[worker], count)
 		for at := 0; at < len(logits); at += p.classes {
 			nn.Softmax(logits[at : at+p.classes])
 		}
-		return out.write(rows, 0, p.classes, logits)
+		return out.Write(rows, 0, p.classes, logits)
 	})
 }
 
 // measure fills the report's counts and accuracies.
 func (p *baseProblem) measure(ctx context.Context, predictions ops.Source, report *PredictReport) error {
 	var nodes, right [splitUnused + 1]int64
-	err := eachRows(ctx, predictions, p.graph.NumNodes(), 1, func(rows kv.Range, values []float32) error {
+	err := rowstore.Each(ctx, predictions, p.graph.NumNodes(), 1, func(rows kv.Range, values []float32) error {
 		for v := rows.First; v < rows.End; v++ {
 			if p.labels[v] == kv.NoClass {
 				continue

@@ -71,7 +71,7 @@ func train(t *testing.T, p baseProblem, opt PredictOptions) ([]float32, *Predict
 	if err != nil {
 		t.Fatalf("training with %+v: %v", opt, err)
 	}
-	closeStore(t, predictions.rowStore)
+	closeStore(t, predictions)
 	values := make([]float32, len(p.labels)*p.classes)
 	if err := predictions.Read(kv.Range{End: kv.NodeID(len(p.labels))}, 0, p.classes, values); err != nil {
 		t.Fatal(err)
@@ -315,8 +315,8 @@ func TestStructureDoesNotSeeOwnLabel(t *testing.T) {
 				t.Fatal(err)
 			}
 			closeStore(t, s)
-			got := make([]float32, s.width)
-			if err := s.Read(kv.Range{First: v, End: v + 1}, 0, s.width, got); err != nil {
+			got := make([]float32, s.Width())
+			if err := s.Read(kv.Range{First: v, End: v + 1}, 0, s.Width(), got); err != nil {
 				t.Fatal(err)
 			}
 			return got
@@ -362,7 +362,7 @@ func TestMixedInputs(t *testing.T) {
 		t.Fatal(err)
 	}
 	closeStore(t, s)
-	got := s.all(t)
+	got := allRows(t, s)
 	scaled := func(row []float64, length float64) (out []float64) {
 		var sum float64
 		for _, x := range row {
@@ -410,7 +410,7 @@ func TestSmoothedFeaturesHaveLengthOne(t *testing.T) {
 	// (3, 4) + (1.5, 3), and (0, 2) + (1.5, 3).
 	left, right := math.Sqrt(4.5*4.5+7*7), math.Sqrt(1.5*1.5+5*5)
 	for i, want := range []float64{4.5 / left, 7 / left, 1.5 / right, 5 / right, 0, 0} {
-		if got := float64(s.values.Data[i]); math.Abs(got-want) > 1e-6 {
+		if got := float64(allRows(t, s)[i]); math.Abs(got-want) > 1e-6 {
 			t.Errorf("number %d: got %v, want %v", i, got, want)
 		}
 	}

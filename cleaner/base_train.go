@@ -10,6 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // A learned is labelled nodes with their inputs, in an order of its own.
@@ -23,17 +25,17 @@ type learned struct {
 
 // learn copies the inputs of the nodes that have a role, or of so many of them drawn with seed.
 func (p *baseProblem) learn(
-	ctx context.Context, inputs *rowStore, has role, most int, opt PredictOptions,
+	ctx context.Context, inputs *rowstore.Store, has role, most int, opt PredictOptions,
 ) (l *learned, err error) {
 	nodes, order, err := drawNodes(p.order, len(p.labels), p.count(has), most, opt.Seed, has)
 	if err != nil {
 		return nil, err
 	}
-	l = &learned{width: inputs.width, right: make([]kv.Class, len(order)), order: order, nodes: nodes}
+	l = &learned{width: inputs.Width(), right: make([]kv.Class, len(order)), order: order, nodes: nodes}
 	if l.inputs, err = scratch.New[float32](p.place.temporary(), "learned", len(order)*l.width); err != nil {
 		return nil, err
 	}
-	err = eachRows(ctx, inputs, len(p.labels), opt.Workers, func(rows kv.Range, values []float32) error {
+	err = rowstore.Each(ctx, inputs, len(p.labels), opt.Workers, func(rows kv.Range, values []float32) error {
 		nodes.each(rows, func(rank int, v kv.NodeID) {
 			copy(l.inputs.Data[rank*l.width:], values[int(v-rows.First)*l.width:][:l.width])
 			l.right[rank] = p.labels[v]

@@ -10,6 +10,8 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // LowHomophily is the adjusted homophily, of either sign, below which neighbours add little to what the predictions say of a label. Of
@@ -156,7 +158,7 @@ func (s *LabelStatistics) measureConfidence(ctx context.Context, tx *kv.Tx, labe
 		return err
 	}
 	c, sums := predictions.Width(), make([]float64, len(s.Classes))
-	step := rowsAtOnce(c)
+	step := rowstore.AtOnce(c)
 	values := make([]float32, min(step, len(labels))*c)
 	for first := 0; first < len(labels); first += step {
 		if err := ctx.Err(); err != nil {

@@ -12,6 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // CombinedMatrix has the predictions that the last run worked with, a column a class, where these are not the stored ones
@@ -57,10 +59,10 @@ type combination struct {
 	base     *baseProblem
 	opt      Options
 
-	own     *rowStore    // B
-	rate    float64      // mislabel rate with B
-	votes   *sampleVotes // of the sample
-	logOdds []float64    // of the scores of the sample with B
+	own     *rowstore.Store // B
+	rate    float64         // mislabel rate with B
+	votes   *sampleVotes    // of the sample
+	logOdds []float64       // of the scores of the sample with B
 	groups  []combined
 }
 
@@ -76,7 +78,7 @@ type combined struct {
 // combine makes the predictions of p, which come from outside, better by what the built-in classifier knows, and says in
 // one sentence what was done. The result takes their place, until the caller detaches it; it is nil where nothing can be
 // joined: too few nodes to learn from, or too many nodes and classes.
-func combine(ctx context.Context, p *problem, base *baseProblem, opt Options) (joined *rowStore, said string, err error) {
+func combine(ctx context.Context, p *problem, base *baseProblem, opt Options) (joined *rowstore.Store, said string, err error) {
 	joined, said, err = join(ctx, p, base, opt)
 	if err == nil && joined != nil {
 		p.predictions, p.crossFitted, p.combined = joined, true, true
@@ -85,7 +87,7 @@ func combine(ctx context.Context, p *problem, base *baseProblem, opt Options) (j
 }
 
 // join is combine that leaves the problem as it is.
-func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (joined *rowStore, said string, err error) {
+func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (joined *rowstore.Store, said string, err error) {
 	if base, err = base.crossFitting(opt.Seed); err != nil {
 		return nil, "", err
 	}
@@ -100,7 +102,7 @@ func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (join
 		said, _ = loadMark[string](dir, combinedStage+"-said")
 		kept, err := keptArray[float32](ctx, dir, combinedStage, len(p.labels)*p.classes, opt.Workers)
 		if err != nil || kept != nil {
-			return &rowStore{rows: len(p.labels), width: p.classes, values: kept}, said, err
+			return rowstore.Of(kept, len(p.labels), p.classes), said, err
 		}
 	}
 	c := &combination{problem: p, base: base, opt: opt}
@@ -116,7 +118,7 @@ func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (join
 	if err != nil {
 		return nil, "", err
 	}
-	joined = &rowStore{rows: len(p.labels), width: p.classes, values: values}
+	joined = rowstore.Of(values, len(p.labels), p.classes)
 	if err = c.join(ctx, joined); err == nil && keeps {
 		err = errors.Join(saveMark(dir, combinedStage+"-said", c.String()), keepArray(ctx, dir, combinedStage, values, opt.Workers))
 	}
@@ -151,15 +153,12 @@ func scoredFrom(tx *kv.Tx) (*kv.Matrix, error) {
 }
 
 // train trains the built-in classifier.
-func (c *combination) train(ctx context.Context) (*rowStore, error) {
+func (c *combination) train(ctx context.Context) (*rowstore.Store, error) {
 	predictions, _, err := trainBase(ctx, *c.base, PredictOptions{
 		Seed: c.opt.Seed, Workers: c.opt.Workers, MemoryBudget: c.opt.MemoryBudget, Progress: c.opt.Progress,
 		OnStage: c.opt.OnStage, Direction: c.opt.Direction,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return predictions.rowStore, nil
+	return predictions, err
 }
 
 // group is the place of a node's group.
@@ -224,7 +223,7 @@ func (c *combination) sampled(ctx context.Context, sample *sample, z *agreement)
 	if err != nil {
 		return nil, err
 	}
-	err = eachRows(ctx, c.predictions, len(c.labels), c.opt.Workers, func(rows kv.Range, values []float32) error {
+	err = rowstore.Each(ctx, c.predictions, len(c.labels), c.opt.Workers, func(rows kv.Range, values []float32) error {
 		sample.nodes.each(rows, func(rank int, v kv.NodeID) {
 			for k := range c.classes {
 				at := rank*c.classes + k
@@ -364,9 +363,9 @@ func (c *combination) repeats(g *combined, sample *sample, both []float32) (firs
 }
 
 // join writes P.
-func (c *combination) join(ctx context.Context, joined *rowStore) error {
+func (c *combination) join(ctx context.Context, joined *rowstore.Store) error {
 	width := c.classes
-	return eachRows(ctx, c.predictions, len(c.labels), c.opt.Workers, func(rows kv.Range, values []float32) error {
+	return rowstore.Each(ctx, c.predictions, len(c.labels), c.opt.Workers, func(rows kv.Range, values []float32) error {
 		own := make([]float32, len(values))
 		if err := c.own.Read(rows, 0, width, own); err != nil {
 			return err
@@ -377,7 +376,7 @@ func (c *combination) join(ctx context.Context, joined *rowStore) error {
 				g.mix(own[at:at+width], values[at:at+width])
 			}
 		}
-		return joined.write(rows, 0, width, own)
+		return joined.Write(rows, 0, width, own)
 	})
 }
 

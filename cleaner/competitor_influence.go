@@ -7,6 +7,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // The diffusion of influenceContradiction.
@@ -42,7 +44,7 @@ func influenceContradiction(ctx context.Context, t trial, opt Options) (*verdict
 // contradictions are the ICS [n].
 func (t trial) contradictions(ctx context.Context, opt Options) (values []float64, err error) {
 	n := len(t.labels)
-	influence, err := newRowStore(t.place.temporary(), n, t.classes)
+	influence, err := rowstore.New(t.place.temporary(), n, t.classes)
 	if err != nil {
 		return nil, err
 	}
@@ -52,14 +54,14 @@ func (t trial) contradictions(ctx context.Context, opt Options) (values []float6
 	op := ops.Operator{Hops: influenceHops, SelfLoops: true}
 	err = ops.Propagate(ctx, t.graph, ops.OneHot(t.labels, t.classes), op, operators, func(tile ops.Tile) error {
 		weight := influenceRestart * elementary.Pow(1-influenceRestart, tile.Hop)
-		return influence.add(tile.Rows, tile.Lo, tile.Hi-tile.Lo, float32(weight), tile.Values)
+		return influence.Add(tile.Rows, tile.Lo, tile.Hi-tile.Lo, float32(weight), tile.Values)
 	})
 	if err != nil {
 		return nil, err
 	}
 	given := countLabels(t.labels, t.classes)
 	values = make([]float64, n)
-	return values, eachRows(ctx, influence, n, opt.Workers, func(rows kv.Range, all []float32) error {
+	return values, rowstore.Each(ctx, influence, n, opt.Workers, func(rows kv.Range, all []float32) error {
 		for v := rows.First; v < rows.End; v++ {
 			for j, x := range all[int(v-rows.First)*t.classes:][:t.classes] {
 				if kv.Class(j) != t.labels[v] && given[j] > 0 {

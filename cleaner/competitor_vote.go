@@ -6,6 +6,8 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // onVotes has a method see the votes of the neighbours in place of the predictions. A node has no say in its own, so that
@@ -30,9 +32,9 @@ const voteRows = 1 << 12
 // neighbourVotes are the shares of the labels among the labelled neighbours of every node [n×classes], each of which
 // counts by the weight of its edge, 1 where there are none. A node without labelled neighbours has 1/classes everywhere.
 // The caller closes them.
-func (t trial) neighbourVotes(ctx context.Context, workers int) (*rowStore, error) {
+func (t trial) neighbourVotes(ctx context.Context, workers int) (*rowstore.Store, error) {
 	n, c := t.graph.NumNodes(), t.classes
-	votes, err := newRowStore(t.place.temporary(), n, c)
+	votes, err := rowstore.New(t.place.temporary(), n, c)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +43,7 @@ func (t trial) neighbourVotes(ctx context.Context, workers int) (*rowStore, erro
 		row  []float32 // [c]
 	}
 	counters := make([]counter, parallel.Workers(workers))
-	return votes.orClose(parallel.Do(ctx, len(counters), (n+voteRows-1)/voteRows,
+	return votes.OrClose(parallel.Do(ctx, len(counters), (n+voteRows-1)/voteRows,
 		func(ctx context.Context, worker, block int) error {
 			count := &counters[worker]
 			if count.poll == nil {
@@ -60,7 +62,7 @@ func (t trial) neighbourVotes(ctx context.Context, workers int) (*rowStore, erro
 					return err
 				}
 				shares(of.Votes, count.row)
-				if err := votes.write(kv.Range{First: v, End: v + 1}, 0, c, count.row); err != nil {
+				if err := votes.Write(kv.Range{First: v, End: v + 1}, 0, c, count.row); err != nil {
 					return err
 				}
 			}

@@ -5,13 +5,16 @@ import (
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelnoise"
 	"github.com/graphcleaner/graphcleaner/kv"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // Errors of input that does not fit together.
 var (
 	// ErrShape is returned when labels, predictions and graph do not have the same number of rows or classes.
-	ErrShape = errors.New("cleaner: sizes do not fit together")
+	ErrShape = rowstore.ErrShape
 
 	// ErrUnknownClass is returned when predictions name a class that the store does not have, or have no column for one
 	// that some node is given.
@@ -21,7 +24,7 @@ var (
 	ErrFeatures = errors.New("cleaner: bad features")
 
 	// ErrOptions is returned for options out of their range.
-	ErrOptions = errors.New("cleaner: bad options")
+	ErrOptions = labelnoise.ErrOptions
 
 	// ErrSplit is returned for a split of a name that is not known.
 	ErrSplit = errors.New("cleaner: unknown split")

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelnoise"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -48,6 +50,24 @@ type EvalOptions struct {
 	// Checkpoint, where not nil, keeps what is finished, until Checkpoint.Forget.
 	Checkpoint *Checkpoint
 }
+
+// NoiseKinds are the kinds of EvalOptions.Noise. Of each, a share of the labelled nodes, rounded to whole nodes, gets a wrong
+// label:
+//
+//   - sym: any other class with equal chance;
+//   - asym: class i becomes class i+1, the last the first;
+//   - feature: a class that the features look like (Kim and others, BeGIN, arXiv:2506.12468);
+//   - topology: a class that the nodes around it have (BeGIN);
+//   - confidence: a class that a classifier takes it for (BeGIN), here the built-in base classifier, trained on the true
+//     labels, that has not seen that of the node;
+//   - cluster: at a high rate in some clusters of the features of a class, one other class in each, and at none in others:
+//     reliability that differs by region (Thapaliya and others, CANE, arXiv:2605.27913), as where each is the work of one
+//     annotator, and few are careless;
+//   - instance: by a chance of the node's own, and a class that depends on its features (Xia and others, part-dependent label
+//     noise, arXiv:2006.07836).
+//
+// feature, cluster and instance want features.
+func NoiseKinds() []string { return labelnoise.Kinds() }
 
 // A PredictionSet is the predictions of one model from outside.
 type PredictionSet struct {
@@ -152,7 +172,7 @@ type evaluator struct {
 	opt    EvalOptions
 	base   baseProblem // of the true labels
 	stored []Split     // nil: drawn in every repeat
-	noise  labelNoise
+	noise  labelnoise.Noise
 	clean  baseProblem // what noise is injected into: base, but that a graph with directions is walked both ways
 
 	hops      int            // the most that a method walks; 0: none does
@@ -175,7 +195,7 @@ func newEvaluator(ctx context.Context, s *kv.Store, opt EvalOptions) (*evaluator
 	e := &evaluator{opt: opt}
 	e.base.place = &workplace{scratch: s.Scratch()}
 	if opt.NoisyLabels == nil && opt.NoiseMatrix == nil {
-		if e.noise, err = parseLabelNoise(opt.Noise); err != nil {
+		if e.noise, err = labelnoise.Parse(opt.Noise); err != nil {
 			return nil, err
 		}
 	}
@@ -267,7 +287,7 @@ func (e *evaluator) read(ctx context.Context) error {
 	}
 	e.base.order = e.tx.InFileOrder()
 	if e.opt.NoiseMatrix != nil {
-		if e.noise, err = matrixNoise(e.opt.NoiseMatrix, classes); err != nil {
+		if e.noise, err = labelnoise.FromMatrix(e.opt.NoiseMatrix, classes); err != nil {
 			return err
 		}
 	}
@@ -285,8 +305,8 @@ func (e *evaluator) read(ctx context.Context) error {
 			return err
 		}
 	}
-	if kind := e.noise.kind; kind != nil && kind.features && !e.clean.hasFeatures() {
-		return fmt.Errorf("noise %s goes by features, and the graph has none, or only of few nodes: import some: %w", kind.name, ErrOptions)
+	if err := e.noise.Check(e.trueGraph(e.opt.Options)); err != nil {
+		return err
 	}
 	if err := e.checkGiven(); err != nil {
 		return err
@@ -312,6 +332,44 @@ func (e *evaluator) read(ctx context.Context) error {
 	held := (labelBytes + problemBytes) * int64(len(e.base.labels))
 	e.diagonals, err = e.base.place.diagonals(ctx, e.base.graph, diagonalJob{hops: e.hops}, e.opt.ops(held))
 	return err
+}
+
+// trueGraph is what labels go wrong in. Noise that goes by a classifier has the built-in one, which learns from a split of its
+// own.
+func (e *evaluator) trueGraph(opt Options) *labelnoise.Graph {
+	withSplit := func(seed uint64) (p baseProblem, err error) {
+		p = e.clean
+		p.splits, err = drawSplits(p.order, p.labels, defaultShares, seed)
+		return p, err
+	}
+	p := &e.clean
+	return &labelnoise.Graph{
+		Adjacency: p.graph, Features: p.features, Labels: p.labels, Classes: p.classes, Order: p.order, Scratch: p.place.temporary(),
+		Predict: func(ctx context.Context, seed uint64) (*rowstore.Store, error) {
+			base, err := withSplit(opt.Seed)
+			if err != nil {
+				return nil, err
+			}
+			predictions, _, err := trainBase(ctx, base, PredictOptions{
+				Seed: seed, Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress,
+			})
+			return predictions, err
+		},
+		LeastToPredict: func(ctx context.Context) (int64, error) {
+			base, err := withSplit(0)
+			if err != nil {
+				return 0, err
+			}
+			return base.leastForTraining(ctx)
+		},
+		LeastToPropagate: func(ctx context.Context) (int64, error) {
+			sizes, err := p.measured(ctx)
+			if err != nil {
+				return 0, err
+			}
+			return sizes.LeastForPropagate(), nil
+		},
+	}
 }
 
 // checkMethods fails where a method cannot do with the labels.
@@ -352,13 +410,11 @@ func (e *evaluator) checkBudget(ctx context.Context) error {
 			return err
 		}
 	}
-	if kind := e.noise.kind; kind != nil && kind.least != nil {
-		forNoise, err := kind.least(ctx, &e.clean)
-		if err != nil {
-			return err
-		}
-		least = max(least, forNoise)
+	forNoise, err := e.noise.Least(ctx, e.trueGraph(e.opt.Options))
+	if err != nil {
+		return err
 	}
+	least = max(least, forNoise)
 	fitting := fittingIn(base.labels, base.splits)
 	if e.hops > 0 {
 		n := len(base.labels)

@@ -30,8 +30,10 @@ func (e *evaluator) draw(ctx context.Context, r int) (*drawing, error) {
 	}
 	if d.base.labels = e.opt.NoisyLabels; d.base.labels == nil {
 		began, opt := time.Now(), e.opt.Options
-		opt.MemoryBudget -= e.held()
-		if d.base.labels, err = e.noise.inject(ctx, &e.clean, d.seed, opt); err != nil {
+		opt.MemoryBudget, opt.Seed = opt.MemoryBudget-e.held(), d.seed
+		operators := opt.ops(0)
+		operators.OnStage = nil
+		if d.base.labels, err = e.noise.Inject(ctx, e.trueGraph(opt), d.seed, operators); err != nil {
 			return nil, err
 		}
 		e.opt.stage("noise", began)

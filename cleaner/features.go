@@ -7,10 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // AgreementFeatures measures how far a label under test agrees with the predictions and the labels around its node. For
@@ -151,7 +152,7 @@ func (g *gathering) run(ctx context.Context, opt ops.Options) error {
 	n, classes := g.graph.NumNodes(), g.predictions.Width()
 	if !g.done {
 		began := time.Now()
-		err := eachRows(ctx, g.predictions, n, opt.Workers, func(rows kv.Range, values []float32) error {
+		err := rowstore.Each(ctx, g.predictions, n, opt.Workers, func(rows kv.Range, values []float32) error {
 			g.setUnlabelled(rows)
 			g.take(rows, 0, classes, values, classes, 0)
 			return nil
@@ -260,37 +261,4 @@ func (g *gathering) wanted(v kv.NodeID, columns []int) []int {
 		columns = append(columns, classes+y)
 	}
 	return columns
-}
-
-// blockValues is how many values of a source eachRows reads at once: 1 MiB.
-const blockValues = 1 << 18
-
-// rowsAtOnce is how many rows of a width eachRows reads at once.
-func rowsAtOnce(width int) int {
-	step := 1 // a power of two, so that reads fall on the blocks of a stored matrix
-	for step*2*max(width, 1) <= blockValues {
-		step *= 2
-	}
-	return step
-}
-
-// eachRows reads a source of n rows from end to end, all columns of a block of rows at a time, and calls visit for each
-// block, concurrently where workers (0: GOMAXPROCS) is not 1, else ascending. values is borrowed for the call.
-func eachRows(
-	ctx context.Context, src ops.Source, n, workers int, visit func(rows kv.Range, values []float32) error,
-) error {
-	width, step := src.Width(), rowsAtOnce(src.Width())
-	blocks := (n + step - 1) / step
-	values := make([][]float32, parallel.Workers(workers)) // a block, by worker
-	return parallel.Do(ctx, len(values), blocks, func(_ context.Context, worker, b int) error {
-		if values[worker] == nil {
-			values[worker] = make([]float32, min(step, n)*width)
-		}
-		rows := kv.Range{First: kv.NodeID(b * step), End: kv.NodeID(min((b+1)*step, n))}
-		block := values[worker][:int(rows.End-rows.First)*width]
-		if err := src.Read(rows, 0, width, block); err != nil {
-			return err
-		}
-		return visit(rows, block)
-	})
 }

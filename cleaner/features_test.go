@@ -16,6 +16,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 func mustFeatures(
@@ -266,10 +268,10 @@ func TestFeaturesOfBadInput(t *testing.T) {
 
 func TestEachRowsReadsAllOnce(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 0))
-	for _, width := range []int{1, 7, blockValues/3 + 1, blockValues + 1} { // from many rows a block to one
-		n := min(5, 1+4*blockValues/width)
+	for _, width := range []int{1, 7, rowstore.BlockValues/3 + 1, rowstore.BlockValues + 1} { // from many rows a block to one
+		n := min(5, 1+4*rowstore.BlockValues/width)
 		if width < 10 {
-			n = 2*blockValues/width + 3
+			n = 2*rowstore.BlockValues/width + 3
 		}
 		src := rowsSource{width: width, values: make([]float32, n*width)}
 		for i := range src.values {
@@ -277,7 +279,7 @@ func TestEachRowsReadsAllOnce(t *testing.T) {
 		}
 		for _, workers := range []int{1, 3} {
 			seen := make([]int32, n)
-			err := eachRows(context.Background(), src, n, workers, func(rows kv.Range, values []float32) error {
+			err := rowstore.Each(context.Background(), src, n, workers, func(rows kv.Range, values []float32) error {
 				if !slices.Equal(values, src.values[int(rows.First)*width:int(rows.End)*width]) {
 					return fmt.Errorf("rows %d to %d: other values than the source's", rows.First, rows.End)
 				}
@@ -297,7 +299,7 @@ func TestEachRowsReadsAllOnce(t *testing.T) {
 		}
 	}
 	wrong := errors.New("wrong")
-	err := eachRows(context.Background(), rowsSource{width: 1, values: make([]float32, 10)}, 10, 2, func(kv.Range, []float32) error { return wrong })
+	err := rowstore.Each(context.Background(), rowsSource{width: 1, values: make([]float32, 10)}, 10, 2, func(kv.Range, []float32) error { return wrong })
 	if !errors.Is(err, wrong) {
 		t.Errorf("a visit that fails: got %v, want its error", err)
 	}
@@ -310,7 +312,7 @@ func TestEachRowsRaisesAPanic(t *testing.T) {
 		}
 	}()
 	src := rowsSource{width: 1, values: make([]float32, 10)}
-	err := eachRows(context.Background(), src, 10, 2, func(kv.Range, []float32) error { panic("in a worker") })
+	err := rowstore.Each(context.Background(), src, 10, 2, func(kv.Range, []float32) error { panic("in a worker") })
 	t.Errorf("a visit that panics: got error %v, want the panic", err)
 }
 

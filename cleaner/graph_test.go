@@ -114,3 +114,24 @@ func normals(r *rand.Rand, n int) []float32 {
 	}
 	return values
 }
+
+func identityOrder(n int) nodeOrder {
+	return func(yield func(kv.NodeID, error) bool) {
+		for v := range n {
+			if !yield(kv.NodeID(v), nil) {
+				return
+			}
+		}
+	}
+}
+
+// listOrder is an order of nodes by a list.
+func listOrder(nodes []kv.NodeID) nodeOrder {
+	return func(yield func(kv.NodeID, error) bool) {
+		for _, v := range nodes {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}

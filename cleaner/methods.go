@@ -9,6 +9,8 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // A trial is what a method is tried on: a graph with noisy labels, and what a classifier predicts.
@@ -241,7 +243,7 @@ func (t *trial) isTested(v kv.NodeID) bool {
 
 // eachTested visits the nodes under test with their label and predictions [classes], ascending.
 func (t trial) eachTested(ctx context.Context, visit func(v kv.NodeID, y kv.Class, row []float32)) error {
-	return eachRows(ctx, t.predictions, t.graph.NumNodes(), 1, func(rows kv.Range, values []float32) error {
+	return rowstore.Each(ctx, t.predictions, t.graph.NumNodes(), 1, func(rows kv.Range, values []float32) error {
 		for v := rows.First; v < rows.End; v++ {
 			if t.isTested(v) {
 				visit(v, t.labels[v], values[int(v-rows.First)*t.classes:][:t.classes])

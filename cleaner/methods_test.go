@@ -8,8 +8,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelnoise"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // newTrial has the graph and splits of newBaseProblem, one label in ten wrong, and a classifier that is right about
@@ -30,7 +32,14 @@ func newTrial(t *testing.T, seed uint64, n, c int) trial {
 		nn.Softmax(row)
 	}
 	truth := base.labels
-	base.labels = mustInject(t, mustParse(t, "sym:0.1"), base.labels, base.order, c, seed)
+	noise, err := labelnoise.Parse("sym:0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	base.labels, err = noise.Inject(t.Context(), &labelnoise.Graph{Labels: truth, Order: base.order, Classes: c}, seed, ops.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	base.labels[n/2] = kv.NoClass
 	return trial{base: base, truth: truth, tested: labelled(base.labels), problem: problem{
 		graph: base.graph, place: base.place, order: base.order, labels: base.labels, classes: c, splits: base.splits,

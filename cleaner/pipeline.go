@@ -17,6 +17,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // A problem is what one cleaning works on. Clean reads it from a store; Evaluate replaces the labels by noisy ones.
@@ -123,7 +125,7 @@ func fitNoise(ctx context.Context, p problem, workers int) (confident.Noise, err
 	}
 	thresholds, counts := sums.Thresholds(), make(map[uint64]uint32)
 	var adding sync.Mutex
-	err = eachRows(ctx, p.predictions, p.graph.NumNodes(), workers, func(rows kv.Range, values []float32) error {
+	err = rowstore.Each(ctx, p.predictions, p.graph.NumNodes(), workers, func(rows kv.Range, values []float32) error {
 		var confidently []uint64 // given·c + true class
 		for v := rows.First; v < rows.End; v++ {
 			if !p.isFitting(v) {
@@ -154,7 +156,7 @@ func (p *problem) thresholdSums(ctx context.Context, workers int) (*confident.Th
 		chance []float32 // that the label is right
 	}
 	n, c := p.graph.NumNodes(), p.classes
-	step, sums := rowsAtOnce(c), confident.NewThresholdSum(c)
+	step, sums := rowstore.AtOnce(c), confident.NewThresholdSum(c)
 	err := inOrder(ctx, workers, (n+step-1)/step,
 		func(block int, into *own) error {
 			rows := kv.Range{First: kv.NodeID(block * step), End: kv.NodeID(min((block+1)*step, n))}

@@ -12,6 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // posteriorStage names what is kept of a label model.
@@ -81,7 +83,7 @@ func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
 		return nil, err
 	}
 	var polls sync.Pool
-	err = eachRows(ctx, s.predictions, n, s.opt.Workers, func(rows kv.Range, values []float32) (err error) {
+	err = rowstore.Each(ctx, s.predictions, n, s.opt.Workers, func(rows kv.Range, values []float32) (err error) {
 		around, _ := polls.Get().(*poll)
 		if around == nil {
 			if around, err = newPoll(&s.problem); err != nil {

@@ -9,6 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // PredictOptions tunes the built-in base classifier. The zero value is ready to use.
@@ -156,7 +158,7 @@ func writePredictions(
 		return err
 	}
 	wide := make([]float64, predictions.Width())
-	err = eachRows(ctx, predictions, snapshot.NumNodes(), 1, func(rows kv.Range, values []float32) error {
+	err = rowstore.Each(ctx, predictions, snapshot.NumNodes(), 1, func(rows kv.Range, values []float32) error {
 		for v := rows.First; v < rows.End; v++ {
 			for j := range wide {
 				wide[j] = float64(values[int(v-rows.First)*len(wide)+j])
@@ -195,7 +197,7 @@ func baseFeatures(ctx context.Context, tx *kv.Tx) (features ops.Source, notice s
 	}
 	known := 0
 	width := matrix.Width()
-	err = eachRows(ctx, matrix, tx.NumNodes(), 1, func(rows kv.Range, values []float32) error {
+	err = rowstore.Each(ctx, matrix, tx.NumNodes(), 1, func(rows kv.Range, values []float32) error {
 		for v := rows.First; v < rows.End; v++ {
 			row := values[int(v-rows.First)*width:][:width]
 			isNaN := func(value float32) bool { return value != value }

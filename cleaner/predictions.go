@@ -13,6 +13,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // Names of stored matrices, [n×c] and [n×d] float32.
@@ -112,14 +114,14 @@ func newPredictionWriter(
 // those that they were made from. The caller closes them.
 func readPredictions(
 	ctx context.Context, tx *kv.Tx, dir *scratch.Dir, set PredictionSet, labels []kv.Class,
-) (held *rowStore, err error) {
+) (held *rowstore.Store, err error) {
 	var writer *PredictionWriter
 	err = set.Read(ctx, tx, func(classes []string, opt PredictionOptions) (*PredictionWriter, error) {
 		if err := checkClasses(tx, classes); err != nil {
 			return nil, err
 		}
 		names := tx.Classes()
-		if held, err = newRowStore(dir, tx.NumNodes(), len(names)); err != nil {
+		if held, err = rowstore.New(dir, tx.NumNodes(), len(names)); err != nil {
 			return nil, err
 		}
 		places, ordered := columnPlaces(names), make([]float32, len(names))
@@ -127,7 +129,7 @@ func readPredictions(
 			for j, p := range row {
 				ordered[places[classes[j]]] = p
 			}
-			return held.write(kv.Range{First: v, End: v + 1}, 0, len(ordered), ordered)
+			return held.Write(kv.Range{First: v, End: v + 1}, 0, len(ordered), ordered)
 		})
 		writer.labels = func(rows kv.Range, dst []kv.Class) error {
 			copy(dst, labels[rows.First:rows.End])
@@ -524,7 +526,7 @@ func (s *reordered) Read(rows kv.Range, lo, hi int, dst []float32) error {
 		return nil
 	}
 	width, asked := end-least, hi-lo
-	step := kv.NodeID(max(blockValues/width, 1))
+	step := kv.NodeID(max(rowstore.BlockValues/width, 1))
 	values := make([]float32, min(rows.Len(), int(step))*width)
 	for first := rows.First; first < rows.End; first += step {
 		part := kv.Range{First: first, End: min(first+step, rows.End)}

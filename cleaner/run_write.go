@@ -12,6 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // A written block is what a run says of the rows of some nodes.
@@ -33,7 +35,7 @@ func (w *written) read(rows kv.Range, p *problem, ranks []int32, features *agree
 		return err
 	}
 	w.suggested, w.confidence = w.suggested[:0], float32s.Resize(w.confidence, 0)
-	step := rowsAtOnce(c)
+	step := rowstore.AtOnce(c)
 	for first := rows.First; first < rows.End; first += kv.NodeID(step) {
 		some := kv.Range{First: first, End: min(first+kv.NodeID(step), rows.End)}
 		w.values = float32s.Resize(w.values, int(some.End-some.First)*c)
@@ -326,7 +328,7 @@ func writeCombined(ctx context.Context, b *kv.Bulk, p *problem) error {
 	if err != nil {
 		return err
 	}
-	return eachRows(ctx, p.predictions, len(p.labels), 1, func(rows kv.Range, values []float32) error {
+	return rowstore.Each(ctx, p.predictions, len(p.labels), 1, func(rows kv.Range, values []float32) error {
 		for v := rows.First; v < rows.End; v++ {
 			if err := w.Put(v, values[int(v-rows.First)*p.classes:][:p.classes]); err != nil {
 				return err

@@ -10,6 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // A smoothing is how far predictions P [n×c] give way to what is known around a node (correct and smooth: Huang, He,
@@ -56,7 +58,7 @@ type refiner struct {
 
 // refine corrects and smooths the predictions of a network in place. The first network's choose how far: those with the
 // least cross-entropy on the validation nodes and on the nodes of its fold, none of whose labels it has seen.
-func (r *refiner) refine(ctx context.Context, net int, predictions *rowStore) error {
+func (r *refiner) refine(ctx context.Context, net int, predictions *rowstore.Store) error {
 	choosing := r.chosen == nil
 	if choosing {
 		r.chosen = &smoothing{}
@@ -111,7 +113,7 @@ func smoothed(row, around []float32, share float32) {
 // blend replaces every row of predictions by one that is mixed with the mean over the neighbourhood of what turn makes of
 // the rows. Where the share of it is to be chosen, it is the first of shares with the least cross-entropy.
 func (r *refiner) blend(
-	ctx context.Context, net int, predictions *rowStore, turn func(kv.NodeID, []float32), shares []float32,
+	ctx context.Context, net int, predictions *rowstore.Store, turn func(kv.NodeID, []float32), shares []float32,
 	share *float32, choosing bool, mix func(row, around []float32, share float32),
 ) (err error) {
 	around, err := r.neighbourhood(ctx, predictions, turn)
@@ -134,27 +136,27 @@ func (r *refiner) blend(
 				mix(values[at:at+c], mean[:c], *share)
 			}
 		}
-		return predictions.write(rows, 0, c, values)
+		return predictions.Write(rows, 0, c, values)
 	})
 }
 
 // neighbourhood is the mean over the walks from every node of what turn makes of the rows [n×c], and beside it the
 // weight of the walks [n×1]. The caller closes it.
 func (r *refiner) neighbourhood(
-	ctx context.Context, predictions *rowStore, turn func(v kv.NodeID, row []float32),
-) (around *rowStore, err error) {
+	ctx context.Context, predictions *rowstore.Store, turn func(v kv.NodeID, row []float32),
+) (around *rowstore.Store, err error) {
 	c := r.classes
-	turned, err := newRowStore(r.place.temporary(), predictions.rows, c+1)
+	turned, err := rowstore.New(r.place.temporary(), predictions.Rows, c+1)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, turned.Close()) }()
-	err = eachRows(ctx, predictions, predictions.rows, r.opt.Workers, func(rows kv.Range, values []float32) error {
+	err = rowstore.Each(ctx, predictions, predictions.Rows, r.opt.Workers, func(rows kv.Range, values []float32) error {
 		for v := rows.First; v < rows.End; v++ {
 			row := values[int(v-rows.First)*c:][:c]
 			turn(v, row)
 			one := kv.Range{First: v, End: v + 1}
-			if err := errors.Join(turned.write(one, 0, c, row), turned.write(one, c, 1, []float32{1})); err != nil {
+			if err := errors.Join(turned.Write(one, 0, c, row), turned.Write(one, c, 1, []float32{1})); err != nil {
 				return err
 			}
 		}
@@ -163,13 +165,13 @@ func (r *refiner) neighbourhood(
 	if err != nil {
 		return nil, err
 	}
-	if around, err = newRowStore(r.place.temporary(), predictions.rows, c+1); err != nil {
+	if around, err = rowstore.New(r.place.temporary(), predictions.Rows, c+1); err != nil {
 		return nil, err
 	}
 	op := ops.Operator{Hops: smoothHops}
 	err = ops.Propagate(ctx, r.graph, turned, op, r.operators(r.opt, r.budget, "refine"), func(t ops.Tile) error {
 		weight := float32(elementary.Pow(smoothDecay, t.Hop-1))
-		return around.add(t.Rows, t.Lo, t.Hi-t.Lo, weight, t.Values)
+		return around.Add(t.Rows, t.Lo, t.Hi-t.Lo, weight, t.Values)
 	})
 	if err == nil {
 		err = r.eachInput(ctx, around, r.opt, func(_ kv.NodeID, row []float32) {
@@ -180,12 +182,12 @@ func (r *refiner) neighbourhood(
 			}
 		})
 	}
-	return around.orClose(err)
+	return around.OrClose(err)
 }
 
 // choose returns the first of shares with the least mean cross-entropy on nodes whose labels the network has not seen.
 func (r *refiner) choose(
-	ctx context.Context, net int, predictions, around *rowStore, shares []float32,
+	ctx context.Context, net int, predictions, around *rowstore.Store, shares []float32,
 	mix func(row, around []float32, share float32),
 ) (float32, error) {
 	c := r.classes
@@ -220,17 +222,17 @@ func (r *refiner) choose(
 
 // eachPair visits the rows of two matrices, concurrently where workers is not 1, else ascending.
 func (r *refiner) eachPair(
-	ctx context.Context, left, right *rowStore, workers int, visit func(rows kv.Range, left, right []float32) error,
+	ctx context.Context, left, right *rowstore.Store, workers int, visit func(rows kv.Range, left, right []float32) error,
 ) error {
 	var buffers sync.Pool
-	return eachRows(ctx, left, left.rows, workers, func(rows kv.Range, values []float32) error {
+	return rowstore.Each(ctx, left, left.Rows, workers, func(rows kv.Range, values []float32) error {
 		buffer, _ := buffers.Get().(*[]float32)
 		if buffer == nil {
 			buffer = new([]float32)
 		}
 		defer buffers.Put(buffer)
-		*buffer = float32s.Resize(*buffer, int(rows.End-rows.First)*right.width)
-		if err := right.Read(rows, 0, right.width, *buffer); err != nil {
+		*buffer = float32s.Resize(*buffer, int(rows.End-rows.First)*right.Width())
+		if err := right.Read(rows, 0, right.Width(), *buffer); err != nil {
 			return err
 		}
 		return visit(rows, values, *buffer)

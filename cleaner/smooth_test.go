@@ -11,10 +11,12 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/kv"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // newRefiner has predictions drawn at random, and nodes dealt to so many folds; a third of the nodes is in none.
-func newRefiner(t *testing.T, r *rand.Rand, n, c, folds int) (*refiner, *rowStore) {
+func newRefiner(t *testing.T, r *rand.Rand, n, c, folds int) (*refiner, *rowstore.Store) {
 	p := baseProblem{
 		graph: awkwardGraph(r, n), order: identityOrder(n), labels: awkwardLabels(r, n, c), classes: c, place: newPlace(t),
 		splits: make([]Split, n),
@@ -40,21 +42,29 @@ func newRefiner(t *testing.T, r *rand.Rand, n, c, folds int) (*refiner, *rowStor
 			values[at+j] /= sum
 		}
 	}
-	predictions, err := newRowStore(p.place.temporary(), n, c)
+	predictions, err := rowstore.New(p.place.temporary(), n, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	closeStore(t, predictions)
-	if err := predictions.write(kv.Range{End: kv.NodeID(n)}, 0, c, values); err != nil {
+	if err := predictions.Write(kv.Range{End: kv.NodeID(n)}, 0, c, values); err != nil {
 		t.Fatal(err)
 	}
 	return &refiner{baseProblem: &p, fit: fit, budget: 64 << 20}, predictions
 }
 
-func (s *rowStore) all(t *testing.T) []float32 {
+func closeStore(t *testing.T, s *rowstore.Store) {
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("closing: %v", err)
+		}
+	})
+}
+
+func allRows(t *testing.T, s *rowstore.Store) []float32 {
 	t.Helper()
-	values := make([]float32, s.rows*s.width)
-	if err := s.Read(kv.Range{End: kv.NodeID(s.rows)}, 0, s.width, values); err != nil {
+	values := make([]float32, s.Rows*s.Width())
+	if err := s.Read(kv.Range{End: kv.NodeID(s.Rows)}, 0, s.Width(), values); err != nil {
 		t.Fatal(err)
 	}
 	return values
@@ -87,7 +97,7 @@ func TestCorrectAndSmoothIsItsDefinition(t *testing.T) {
 		n, c := 1+r.IntN(25), 1+r.IntN(4)
 		refiner, predictions := newRefiner(t, r, n, c, 2)
 		refiner.chosen = &smoothing{correct: []float32{0, 0.5, 1}[r.IntN(3)], smooth: []float32{0, 0.25, 0.5}[r.IntN(3)]}
-		before := predictions.all(t)
+		before := allRows(t, predictions)
 		want := mat.NewDense(n, c, nil)
 		for i, x := range before {
 			want.Set(i/c, i%c, float64(x))
@@ -147,7 +157,7 @@ func TestCorrectAndSmoothIsItsDefinition(t *testing.T) {
 		if err := refiner.refine(context.Background(), 1, predictions); err != nil {
 			t.Fatal(err)
 		}
-		for i, got := range predictions.all(t) {
+		for i, got := range allRows(t, predictions) {
 			if math.Abs(float64(got)-want.At(i/c, i%c)) > 1e-5 {
 				t.Fatalf("seed %d, %+v, node %d, class %d: got %v, want %v", seed, *refiner.chosen, i/c, i%c, got, want.At(i/c, i%c))
 			}
@@ -170,7 +180,7 @@ func TestRefiningDoesNotSeeTheLabelsOfTheFold(t *testing.T) {
 			if err := refiner.refine(context.Background(), 1, predictions); err != nil {
 				t.Fatal(err)
 			}
-			return predictions.all(t)
+			return allRows(t, predictions)
 		}
 		if !slices.Equal(refined(true), refined(false)) {
 			t.Errorf("seed %d: predictions depend on labels that the network has not learned", seed)
@@ -187,7 +197,7 @@ func TestSmoothingIsChosenByWhatItHelps(t *testing.T) {
 			r.Shuffle(len(p.labels), func(a, b int) { p.labels[a], p.labels[b] = p.labels[b], p.labels[a] })
 		}
 		fit := &crossFit{nets: make([]*nn.Network, 4), nodes: newNodeSet(300)}
-		predictions, err := newRowStore(p.place.temporary(), 300, 3)
+		predictions, err := rowstore.New(p.place.temporary(), 300, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +209,7 @@ func TestSmoothingIsChosenByWhatItHelps(t *testing.T) {
 			}
 			row := []float32{0.3, 0.3, 0.3}
 			row[p.labels[v]] = 0.4
-			if err := predictions.write(kv.Range{First: kv.NodeID(v), End: kv.NodeID(v + 1)}, 0, 3, row); err != nil {
+			if err := predictions.Write(kv.Range{First: kv.NodeID(v), End: kv.NodeID(v + 1)}, 0, 3, row); err != nil {
 				t.Fatal(err)
 			}
 		}

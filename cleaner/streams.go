@@ -1,10 +1,9 @@
 package cleaner
 
 // Second words of the PCG seeds, so that the parts of a run that share a seed draw independent numbers; packages
-// confident and detector have one each.
+// confident, detector and labelnoise have one each.
 const (
-	streamSample     uint64 = 0x73616d70 // "samp"
-	streamSplit      uint64 = 0x73706c74 // "splt"
-	streamBase       uint64 = 0x62617365 // "base"
-	streamLabelNoise uint64 = 0x6e6f6973 // "nois"
+	streamSample uint64 = 0x73616d70 // "samp"
+	streamSplit  uint64 = 0x73706c74 // "splt"
+	streamBase   uint64 = 0x62617365 // "base"
 )

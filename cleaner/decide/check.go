@@ -39,16 +39,13 @@ func (c *historyChecker) entries(ctx context.Context) error {
 		return err
 	}
 	var last historyRecord
-	for e, err := range c.tx.Space(historySpace).Ascend([]byte{entryTag}) {
+	for e, err := range recordsFrom(ctx, c.tx, []byte{entryTag}) {
 		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			c.problem("%v", err)
 			return nil // a record that cannot be read is the last of a scan
-		}
-		if c.count%lookEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if e.Key[0] != entryTag {
-			break
 		}
 		seq, err := parseEntryKey(e.Key)
 		if err != nil {
@@ -105,6 +102,7 @@ func (c *historyChecker) about(d historyRecord, ids *kv.ColumnReader) {
 	switch {
 	case err != nil:
 		c.problem("entry %d takes back one that cannot be read: %v", d.Seq, err)
+	case undone.Why == lostEntryWhy: // it says what is known of the lost one
 	case undone.Undoes != 0 || undone.Node != d.Node || undone.Kind != d.Kind || undone.From != d.To || undone.Before != d.After:
 		c.problem("entry %d does not take entry %d back", d.Seq, d.Undoes)
 	}

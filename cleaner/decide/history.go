@@ -69,17 +69,29 @@ func wholeHistory(ctx context.Context, tx *kv.Tx) iter.Seq2[Decision, error] {
 	}
 }
 
+// recordsFrom yields the records of one sort, ascending from a key of it.
+func recordsFrom(ctx context.Context, tx *kv.Tx, key []byte) iter.Seq2[kv.Entry, error] {
+	return func(yield func(kv.Entry, error) bool) {
+		count := 0
+		for e, err := range tx.Space(historySpace).Ascend(key) {
+			if err == nil && e.Key[0] != key[0] {
+				return
+			}
+			if count++; err == nil && count%lookEvery == 0 {
+				err = ctx.Err()
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
 // historyRecords yields the entries from one on, oldest first.
 func historyRecords(ctx context.Context, tx *kv.Tx, from int64) iter.Seq2[historyRecord, error] {
 	return func(yield func(historyRecord, error) bool) {
 		last := from - 1
-		for e, err := range tx.Space(historySpace).Ascend(entryKey(from)) {
-			if err == nil && e.Key[0] != entryTag {
-				return
-			}
-			if err == nil && last%lookEvery == 0 {
-				err = ctx.Err()
-			}
+		for e, err := range recordsFrom(ctx, tx, entryKey(from)) {
 			var d historyRecord
 			if err == nil {
 				d, err = nextDecision(last, e)

@@ -23,7 +23,7 @@ const lostEntryWhy = "this entry was damaged: what is known of it comes from the
 // The store must be one that kv.Repair has repaired, opened by index.Open, that nobody else writes to. Repair writes a
 // thousand entries or nodes in a transaction, and reports what is in one once it is on disk. After an error, or a kill, it
 // can be run again, and ends with the same as if it had not been stopped. The work is that of reading the history a few
-// times, and it holds some 200 bytes a missing entry.
+// times, and it holds some 300 bytes a missing entry.
 func Repair(ctx context.Context, s *kv.Store, report func(kv.Mend)) error {
 	r := historyRepair{store: s, report: report, atOnce: batch.Size}
 	return r.run(ctx)
@@ -35,9 +35,9 @@ type historyRepair struct {
 	report func(kv.Mend)
 	atOnce int // entries or nodes in a transaction, at most
 
-	last int64       // the number of the last entry
-	keys []keyMend   // of the history that are to be removed or added
-	lost []lostEntry // ascending by seq
+	last historyRecord // the last entry, of a lost one what is known
+	keys []keyMend     // of the history that are to be removed or added
+	lost []lostEntry   // ascending by Seq
 
 	labels, decisions int // set
 }
@@ -49,15 +49,10 @@ type keyMend struct {
 	mend   kv.Mend
 }
 
-// A lostEntry is what is known, or made up, of an entry that cannot be read.
+// A lostEntry is what takes the place of an entry that cannot be read.
 type lostEntry struct {
-	seq, step, place int64
-	entered          time.Time
-	node             kv.NodeID // kv.NoNode: not known
-	guessed          bool      // the node is that of the entry before: it changes nothing
-	kind             Kind
-	takenBack        bool // kind and from are what an entry that takes it back says
-	from, to         nodeState
+	historyRecord      // its node is kv.NoNode as long as it is not known
+	guessed       bool // the node is that of the entry before: it changes nothing
 }
 
 // run finds out in snapshots what is to be done, and does it in an order in which every part of it, done alone, leaves the
@@ -78,7 +73,7 @@ func (r *historyRepair) run(ctx context.Context) error {
 	return nil
 }
 
-// find finds the keys that are wrong, and the entries that are lost, with their nodes, steps and times.
+// find finds the keys that are wrong, and the entries that are lost, with their steps, times and nodes.
 func (r *historyRepair) find(ctx context.Context) error {
 	return r.store.View(func(tx *kv.Tx) error {
 		if err := r.findEntries(ctx, tx); err != nil {
@@ -87,40 +82,39 @@ func (r *historyRepair) find(ctx context.Context) error {
 		if err := r.findNodes(ctx, tx); err != nil {
 			return err
 		}
-		return r.findPlaces(ctx, tx)
+		for i := range r.lost {
+			if l := &r.lost[i]; l.Node == kv.NoNode {
+				var err error
+				if l.Node, err = r.nodeBeside(tx, l.Seq); err != nil {
+					return err
+				}
+				l.guessed = true
+			}
+		}
+		return nil
 	})
 }
 
 // findEntries reads all entries.
 func (r *historyRepair) findEntries(ctx context.Context, tx *kv.Tx) error {
 	space := tx.Space(historySpace)
-	count := 0
-	for e, err := range space.Ascend([]byte{entryTag}) {
-		if count++; err == nil && count%lookEvery == 0 {
-			err = ctx.Err()
-		}
+	last := int64(0)
+	for e, err := range recordsFrom(ctx, tx, []byte{entryTag}) {
 		if err != nil {
 			return err
-		}
-		if e.Key[0] != entryTag {
-			break
 		}
 		seq, err := parseEntryKey(e.Key)
 		if err != nil {
 			r.removeKey(e.Key, err.Error())
 			continue
 		}
-		r.loseUpTo(seq)
-		r.last = seq
+		last = seq
 		d, err := parseDecision(seq, e.Value)
 		if err != nil || int64(d.Node) >= int64(tx.NumNodes()) {
-			r.lost = append(r.lost, lostEntry{seq: seq, node: kv.NoNode})
 			continue
 		}
-		if l := r.lostAs(d.Undoes); l != nil && !l.takenBack {
-			l.node, l.kind, l.takenBack = d.Node, d.Kind, true
-			l.from = nodeState{d.To, d.After}
-		}
+		r.loseUpTo(seq-1, d)
+		r.last = d
 		_, err = space.Get(nodeKey(d.Node, seq))
 		switch {
 		case errors.Is(err, kv.ErrNotFound):
@@ -131,131 +125,26 @@ func (r *historyRepair) findEntries(ctx context.Context, tx *kv.Tx) error {
 			return err
 		}
 	}
+	r.loseUpTo(last, historyRecord{})
 	return nil
 }
 
-// loseUpTo notes that the entries between the last one and seq are lost.
-func (r *historyRepair) loseUpTo(seq int64) {
-	for n := r.last + 1; n < seq; n++ {
-		r.lost = append(r.lost, lostEntry{seq: n, node: kv.NoNode})
-	}
-}
-
-// lostAs is what is known of a lost entry; nil where it is not lost.
-func (r *historyRepair) lostAs(seq int64) *lostEntry {
-	i, found := slices.BinarySearchFunc(r.lost, seq, func(l lostEntry, seq int64) int { return cmp.Compare(l.seq, seq) })
-	if !found {
-		return nil
-	}
-	return &r.lost[i]
-}
-
-func (r *historyRepair) removeKey(key []byte, what string) {
-	r.keys = append(r.keys, keyMend{
-		key: slices.Clone(key), remove: true, mend: kv.Mend{Where: "history", What: what, Done: "removed"},
-	})
-}
-
-// findNodes reads all keys by node. They tell of the nodes of lost entries, also of those behind the last that is there.
-func (r *historyRepair) findNodes(ctx context.Context, tx *kv.Tx) error {
-	var behind []lostEntry
-	count := 0
-	for e, err := range tx.Space(historySpace).Ascend([]byte{nodeTag}) {
-		if count++; err == nil && count%lookEvery == 0 {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		v, seq, ok := parseNodeKey(e.Key)
-		ok = ok && seq > 0 && int64(v) < int64(tx.NumNodes())
-		if ok && seq > r.last {
-			behind = append(behind, lostEntry{seq: seq, node: v})
-			continue
-		}
-		if ok {
-			ok = r.isOf(tx, v, seq)
-		}
-		if !ok {
-			r.removeKey(e.Key, fmt.Sprintf("an entry under %x", e.Key))
+// loseUpTo notes that the entries behind the last one, up to a number, are lost. After is the next one, zero where there is
+// none.
+func (r *historyRepair) loseUpTo(seq int64, after historyRecord) {
+	if r.last.Seq == 0 {
+		if r.last.Entered = time.Unix(0, 0).UTC(); after.Seq > 0 {
+			r.last.Entered = after.Entered
 		}
 	}
-	slices.SortStableFunc(behind, func(a, b lostEntry) int { return cmp.Compare(a.seq, b.seq) })
-	for _, l := range behind {
-		if l.seq == r.last { // of two nodes
-			r.removeKey(nodeKey(l.node, l.seq), fmt.Sprintf("an entry under %x", nodeKey(l.node, l.seq)))
-			continue
-		}
-		r.loseUpTo(l.seq)
-		r.lost = append(r.lost, l)
-		r.last = l.seq
+	for r.last.Seq < seq {
+		l := historyRecord{Decision: Decision{
+			Seq: r.last.Seq + 1, Time: r.last.Entered, Entered: r.last.Entered, Node: kv.NoNode, Why: lostEntryWhy, Score: math.NaN(),
+		}}
+		l.Step, l.place = placeBetween(l.Seq, r.last, after)
+		r.lost = append(r.lost, lostEntry{historyRecord: l})
+		r.last = l
 	}
-	return nil
-}
-
-// isOf reports whether an entry up to the last is about a node. Of a lost one whose node is not known it takes that.
-func (r *historyRepair) isOf(tx *kv.Tx, v kv.NodeID, seq int64) bool {
-	if l := r.lostAs(seq); l != nil {
-		if l.node == kv.NoNode {
-			l.node = v
-		}
-		return l.node == v
-	}
-	d, err := readDecision(tx, seq)
-	return err == nil && d.Node == v
-}
-
-// findPlaces finds steps and times of lost entries, and the nodes that are not known, from the entries beside them.
-func (r *historyRepair) findPlaces(ctx context.Context, tx *kv.Tx) error {
-	var before, after historyRecord
-	for i := range r.lost {
-		if i%lookEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		l := &r.lost[i]
-		if i == 0 || r.lost[i-1].seq != l.seq-1 {
-			var err error
-			if before, after, err = r.beside(tx, i); err != nil {
-				return err
-			}
-		}
-		if l.node == kv.NoNode {
-			l.node, l.guessed = before.Node, true
-		}
-		l.step, l.place = placeBetween(l.seq, before, after)
-		l.entered = before.Entered
-		before = historyRecord{Decision{Seq: l.seq, Step: l.step, Node: l.node, Entered: l.entered}, l.place}
-	}
-	return nil
-}
-
-// beside are the entries before and after a run of lost ones that begins with r.lost[i]. Where there is none before, what
-// is to be known of it is made up; where there is none after it is zero.
-func (r *historyRepair) beside(tx *kv.Tx, i int) (before, after historyRecord, err error) {
-	end := i + 1
-	for end < len(r.lost) && r.lost[end].seq == r.lost[end-1].seq+1 {
-		end++
-	}
-	if next := r.lost[end-1].seq + 1; next <= r.last {
-		if after, err = readDecision(tx, next); err != nil {
-			return before, after, err
-		}
-	}
-	if r.lost[i].seq > 1 {
-		before, err = readDecision(tx, r.lost[i].seq-1)
-		return before, after, err
-	}
-	before.Node, before.Entered = after.Node, time.Unix(0, 0).UTC()
-	if after.Seq > 0 && after.Entered.Before(before.Entered) {
-		before.Entered = after.Entered
-	}
-	for _, l := range r.lost[i:end] {
-		if l.node != kv.NoNode {
-			before.Node = l.node
-			break
-		}
-	}
-	return before, after, nil
 }
 
 // placeBetween is the step of an entry, and its place in it, that fits between the one before it and the next that is
@@ -273,6 +162,83 @@ func placeBetween(seq int64, before, after historyRecord) (step, place int64) {
 		return before.Step + 1, 0
 	}
 	return before.Step, before.place + 1
+}
+
+// lostAs is the lost entry of a number; nil where it is not lost.
+func (r *historyRepair) lostAs(seq int64) *lostEntry {
+	i, found := slices.BinarySearchFunc(r.lost, seq, func(l lostEntry, seq int64) int { return cmp.Compare(l.Seq, seq) })
+	if !found {
+		return nil
+	}
+	return &r.lost[i]
+}
+
+func (r *historyRepair) removeKey(key []byte, what string) {
+	r.keys = append(r.keys, keyMend{
+		key: slices.Clone(key), remove: true, mend: kv.Mend{Where: "history", What: what, Done: "removed"},
+	})
+}
+
+// findNodes reads all keys by node. They tell of the nodes of lost entries, also of those behind the last that is there.
+func (r *historyRepair) findNodes(ctx context.Context, tx *kv.Tx) error {
+	type key struct {
+		node kv.NodeID
+		seq  int64
+	}
+	var behind []key
+	for e, err := range tx.Space(historySpace).Ascend([]byte{nodeTag}) {
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		v, seq, ok := parseNodeKey(e.Key)
+		ok = ok && seq > 0 && int64(v) < int64(tx.NumNodes())
+		switch {
+		case ok && seq > r.last.Seq:
+			behind = append(behind, key{v, seq})
+		case !ok || !r.isOf(tx, v, seq):
+			r.removeKey(e.Key, fmt.Sprintf("an entry under %x", e.Key))
+		}
+	}
+	slices.SortStableFunc(behind, func(a, b key) int { return cmp.Compare(a.seq, b.seq) })
+	for _, k := range behind {
+		r.loseUpTo(k.seq, historyRecord{})
+		if !r.isOf(tx, k.node, k.seq) { // of two nodes the first
+			r.removeKey(nodeKey(k.node, k.seq), fmt.Sprintf("an entry under %x", nodeKey(k.node, k.seq)))
+		}
+	}
+	return nil
+}
+
+// isOf reports whether an entry up to the last is about a node. Of a lost one whose node is not known it takes that.
+func (r *historyRepair) isOf(tx *kv.Tx, v kv.NodeID, seq int64) bool {
+	if l := r.lostAs(seq); l != nil {
+		if l.Node == kv.NoNode {
+			l.Node = v
+		}
+		return l.Node == v
+	}
+	d, err := readDecision(tx, seq)
+	return err == nil && d.Node == v
+}
+
+// nodeBeside is the node of the entry before another one; where there is none before, that of the first whose node is known,
+// or node 0.
+func (r *historyRepair) nodeBeside(tx *kv.Tx, seq int64) (kv.NodeID, error) {
+	step := int64(-1)
+	if seq == 1 {
+		step = 1
+	}
+	for seq += step; seq <= r.last.Seq; seq += step {
+		l := r.lostAs(seq)
+		if l == nil {
+			d, err := readDecision(tx, seq)
+			return d.Node, err
+		}
+		if l.Node != kv.NoNode {
+			return l.Node, nil
+		}
+	}
+	return 0, nil
 }
 
 // mendKeys makes the entries that are there be found by their nodes, and nothing else.
@@ -305,11 +271,11 @@ func (r *historyRepair) findStates(ctx context.Context) error {
 	for i := range r.lost {
 		byNode[i] = &r.lost[i]
 	}
-	slices.SortStableFunc(byNode, func(a, b *lostEntry) int { return cmp.Compare(a.node, b.node) })
+	slices.SortStableFunc(byNode, func(a, b *lostEntry) int { return cmp.Compare(a.Node, b.Node) })
 	return r.store.View(func(tx *kv.Tx) error {
 		for len(byNode) > 0 {
 			end := 1
-			for end < len(byNode) && byNode[end].node == byNode[0].node {
+			for end < len(byNode) && byNode[end].Node == byNode[0].Node {
 				end++
 			}
 			if err := r.findStatesOf(ctx, tx, byNode[:end]); err != nil {
@@ -323,42 +289,32 @@ func (r *historyRepair) findStates(ctx context.Context) error {
 
 // findStatesOf is findStates for the entries about one node, ascending.
 func (r *historyRepair) findStatesOf(ctx context.Context, tx *kv.Tx, lost []*lostEntry) error {
+	node := lost[0].Node
+	id, err := tx.ID(node)
+	if err != nil {
+		return err
+	}
 	var last nodeState // after the entries before the first of lost
 	there := false     // there are entries before it
-	fill := func(end int, next nodeState) {
-		for _, l := range lost[:end] {
-			switch {
-			case l.takenBack: // what was before it is known
-			case there:
-				l.from = last
-			default:
-				l.from = nodeState{label: next.label}
-			}
-			if l.to = next; l.guessed {
-				l.to = l.from
-			}
-			last, there = l.to, true
-		}
-		lost = lost[end:]
-	}
 	// fillUpTo fills those before an entry, next being the state that it found.
 	fillUpTo := func(seq int64, next nodeState) {
-		end := 0
-		for end < len(lost) && lost[end].seq < seq {
-			if lost[end].takenBack && end > 0 {
-				fill(end, lost[end].from)
-				end = 0
+		for ; len(lost) > 0 && lost[0].Seq < seq; lost = lost[1:] {
+			if !there {
+				last, there = nodeState{label: next.label}, true
 			}
-			end++
+			l := lost[0]
+			l.ID, l.From, l.Before = id, last.label, last.decision
+			if !l.guessed {
+				last = next
+			}
+			l.To, l.After, l.Kind = last.label, last.decision, Unsure
+			if l.After.isDecision() {
+				l.Kind = l.After
+			}
 		}
-		fill(end, next)
 	}
-	node, count := lost[0].node, 0
 	for seq, err := range entriesOf(tx, node) {
-		if count++; err == nil && count%lookEvery == 0 {
-			err = ctx.Err()
-		}
-		if err != nil {
+		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
 		if r.lostAs(seq) != nil {
@@ -381,49 +337,25 @@ func (r *historyRepair) findStatesOf(ctx context.Context, tx *kv.Tx, lost []*los
 
 // makeEntries writes entries in the place of those that are lost.
 func (r *historyRepair) makeEntries(ctx context.Context) error {
-	var mends []kv.Mend
 	return batch.Each(ctx, r.store, r.atOnce, len(r.lost), func(tx *kv.Tx, first, end int) error {
-		mends = mends[:0]
 		space := tx.Space(historySpace)
 		for _, l := range r.lost[first:end] {
-			id, err := tx.ID(l.node)
+			err := errors.Join(space.Put(entryKey(l.Seq), l.append(nil)), space.Put(nodeKey(l.Node, l.Seq), nil))
 			if err != nil {
 				return err
 			}
-			d := l.record(id)
-			err = errors.Join(space.Put(entryKey(l.seq), d.append(nil)), space.Put(nodeKey(l.node, l.seq), nil))
-			if err != nil {
-				return err
-			}
-			mends = append(mends, kv.Mend{
-				Where: "history", What: fmt.Sprintf("entry %d is missing", l.seq),
-				Done:     fmt.Sprintf("made up from those beside it: node %s, label %q to %q", id, d.From, d.To),
+		}
+		return nil
+	}, func(first, end int) {
+		for _, l := range r.lost[first:end] {
+			r.report(kv.Mend{
+				Where: "history", What: fmt.Sprintf("entry %d is missing", l.Seq),
+				Done:     fmt.Sprintf("made up from those beside it: node %s, label %q to %q", l.ID, l.From, l.To),
 				Lost:     kv.Losses{{Kind: "entry of the history", Count: 1}},
 				Regained: kv.EntriesOf(historySpace),
 			})
 		}
-		return nil
-	}, func(int, int) {
-		for _, m := range mends {
-			r.report(m)
-		}
 	})
-}
-
-// record is the entry in the place of a lost one. Its kind is what an entry that takes it back calls it, or what
-// Column says after it.
-func (l *lostEntry) record(id string) historyRecord {
-	d := Decision{
-		Seq: l.seq, Step: l.step, Time: l.entered, Entered: l.entered, Node: l.node, ID: id, Kind: Unsure,
-		From: l.from.label, To: l.to.label, Before: l.from.decision, After: l.to.decision, Why: lostEntryWhy, Score: math.NaN(),
-	}
-	switch {
-	case l.takenBack:
-		d.Kind = l.kind
-	case d.After.isDecision():
-		d.Kind = d.After
-	}
-	return historyRecord{d, l.place}
 }
 
 // mendColumns sets labels that are missing, and decisions, to what the last entries about their nodes say.
@@ -453,7 +385,7 @@ func (r *historyRepair) mendColumns(ctx context.Context) error {
 // mendNodes is mendColumns for the nodes first ≤ v < end, and counts what it sets.
 func (r *historyRepair) mendNodes(ctx context.Context, tx *kv.Tx, first, end kv.NodeID) (labels, decisions int, err error) {
 	if _, ok := tx.Column(Column); !ok {
-		if r.last == 0 {
+		if r.last.Seq == 0 {
 			return 0, 0, nil
 		}
 		if err := tx.AddColumn(Column, kv.KindString); err != nil {

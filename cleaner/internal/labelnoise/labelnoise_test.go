@@ -1,8 +1,9 @@
-package cleaner
+package labelnoise
 
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,10 +11,11 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 func TestParseLabelNoise(t *testing.T) {
-	for _, kind := range NoiseKinds() {
+	for _, kind := range Kinds() {
 		for text, rate := range map[string]float64{"0.1": 0.1, "0.25": 0.25, "1e-3": 0.001, ".5": 0.5} {
 			if got := mustParse(t, kind+":"+text); got.kind.name != kind || got.rate != rate || got.flip != nil {
 				t.Errorf("noise %s:%s: got %+v", kind, text, got)
@@ -21,14 +23,14 @@ func TestParseLabelNoise(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "sym", "sym:", "sym:0", "sym:1", "sym:-0.1", "sym:1.5", "asym:NaN", "sym:Inf", "sym:0.1:2", "pair:0.1", "0.1", "SYM:0.1", "sym:0,1"} {
-		_, err := parseLabelNoise(text)
+		_, err := Parse(text)
 		if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "want KIND:RATE with one of sym, asym,") {
 			t.Errorf("noise %q: got %v, want ErrOptions that says what is wanted", text, err)
 		}
 	}
 }
 
-func identityOrder(n int) nodeOrder {
+func identityOrder(n int) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
 		for v := range n {
 			if !yield(kv.NodeID(v), nil) {
@@ -39,7 +41,7 @@ func identityOrder(n int) nodeOrder {
 }
 
 // listOrder is an order of nodes by a list.
-func listOrder(nodes []kv.NodeID) nodeOrder {
+func listOrder(nodes []kv.NodeID) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
 		for _, v := range nodes {
 			if !yield(v, nil) {
@@ -49,9 +51,9 @@ func listOrder(nodes []kv.NodeID) nodeOrder {
 	}
 }
 
-func mustParse(t *testing.T, text string) labelNoise {
+func mustParse(t *testing.T, text string) Noise {
 	t.Helper()
-	noise, err := parseLabelNoise(text)
+	noise, err := Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,9 +61,9 @@ func mustParse(t *testing.T, text string) labelNoise {
 }
 
 // mustInject is inject in an order that can be read.
-func mustInject(t *testing.T, n labelNoise, labels []kv.Class, order nodeOrder, classes int, seed uint64) []kv.Class {
+func mustInject(t *testing.T, n Noise, labels []kv.Class, order iter.Seq2[kv.NodeID, error], classes int, seed uint64) []kv.Class {
 	t.Helper()
-	noisy, err := n.inject(t.Context(), &baseProblem{labels: labels, order: order, classes: classes}, seed, Options{})
+	noisy, err := n.Inject(t.Context(), &Graph{Labels: labels, Order: order, Classes: classes}, seed, ops.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +76,7 @@ func TestInjectedNoise(t *testing.T) {
 		n, c := 1+r.IntN(200), 2+r.IntN(5)
 		labels := awkwardLabels(r, n, c)
 		before := slices.Clone(labels)
-		noise := mustParse(t, fmt.Sprintf("%s:%v", NoiseKinds()[(seed+1)%2], 0.05+0.9*r.Float64()))
+		noise := mustParse(t, fmt.Sprintf("%s:%v", Kinds()[(seed+1)%2], 0.05+0.9*r.Float64()))
 		noisy := mustInject(t, noise, labels, identityOrder(n), c, seed)
 		if !slices.Equal(labels, before) {
 			t.Fatalf("seed %d: the labels given were changed", seed)
@@ -135,7 +137,7 @@ func TestMatrixNoise(t *testing.T) {
 	const n = 40000
 	classes := []string{"a", "b", "c", "d"}
 	nan := math.NaN()
-	noise, err := matrixNoise([][]float64{
+	noise, err := FromMatrix([][]float64{
 		{0.7, 0, 0, nan},
 		{0.2, 1, 0, nan},
 		{0.1, 0, 0, nan},
@@ -178,7 +180,7 @@ func TestMatrixNoise(t *testing.T) {
 		"label a is -0.5, want 0 to 1": {{1, -0.5}, {0, 1.5}},
 		"label b is NaN, want 0 to 1":  {{1, 0}, {nan, 1}},
 	} {
-		if _, err := matrixNoise(matrix, classes[:2]); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := FromMatrix(matrix, classes[:2]); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("matrix %v: got %v, want an error that says %q", matrix, err, says)
 		}
 	}

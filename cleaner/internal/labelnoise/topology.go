@@ -1,4 +1,4 @@
-package cleaner
+package labelnoise
 
 import (
 	"context"
@@ -8,7 +8,12 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
+
+// roundingShare of what a node has of its own is more than roundings to float32 change it by.
+const roundingShare = 1e-6
 
 // The diffusion of BeGIN's topology noise.
 const (
@@ -45,40 +50,40 @@ func (s *spoiling) around(d *diffusion) nearness {
 			clear(shares)
 			return
 		}
-		shares[s.labels[v]] -= d.returns[v]
+		shares[s.Labels[v]] -= d.returns[v]
 		s.softmax(shares, noiseTemperature)
 	}}
 }
 
 // A diffusion is where walks end.
 type diffusion struct {
-	strengths []float64 // [n] of A+I
-	returns   []float64 // [n] what a node has of its own PageRank, but for the walk of no step
-	masses    *rowStore // [n×c] what all classes have of it, but for that, times √strength
+	strengths []float64       // [n] of A+I
+	returns   []float64       // [n] what a node has of its own PageRank, but for the walk of no step
+	masses    *rowstore.Store // [n×c] what all classes have of it, but for that, times √strength
 }
 
 // diffuse does so. The caller closes the masses.
 func (s *spoiling) diffuse(ctx context.Context) (*diffusion, error) {
-	n := len(s.labels)
+	n := len(s.Labels)
 	d := &diffusion{strengths: make([]float64, n), returns: make([]float64, n)}
-	if err := d.walk(ctx, s.graph); err != nil {
+	if err := d.walk(ctx, s.Adjacency); err != nil {
 		return nil, err
 	}
 	var err error
-	if d.masses, err = newRowStore(s.place.temporary(), n, s.classes); err != nil {
+	if d.masses, err = rowstore.New(s.Scratch, n, s.Classes); err != nil {
 		return nil, err
 	}
 	// T^k = (D+I)^(-1/2) S^k (D+I)^(1/2), where S is what ops propagates by.
 	op := ops.Operator{Hops: diffusionHops, SelfLoops: true}
 	opt := ops.Options{
-		MemoryBudget: s.opt.MemoryBudget - diffusionBytes*int64(n), Workers: s.opt.Workers, Scratch: s.place.temporary(),
+		MemoryBudget: s.opt.MemoryBudget - diffusionBytes*int64(n), Workers: s.opt.Workers, Scratch: s.Scratch,
 		Progress: s.opt.Progress,
 	}
-	rooted := rootedLabels{ops.OneHot(s.labels, s.classes), d.strengths}
-	err = ops.Propagate(ctx, s.graph, rooted, op, opt, func(t ops.Tile) error {
-		return d.masses.add(t.Rows, t.Lo, t.Hi-t.Lo, float32(ending(t.Hop)), t.Values)
+	rooted := rootedLabels{ops.OneHot(s.Labels, s.Classes), d.strengths}
+	err = ops.Propagate(ctx, s.Adjacency, rooted, op, opt, func(t ops.Tile) error {
+		return d.masses.Add(t.Rows, t.Lo, t.Hi-t.Lo, float32(ending(t.Hop)), t.Values)
 	})
-	d.masses, err = d.masses.orClose(err)
+	d.masses, err = d.masses.OrClose(err)
 	return d, err
 }
 
@@ -89,12 +94,9 @@ func ending(hop int) float64 { return diffusionStay * elementary.Pow(1-diffusion
 const diffusionBytes = 8 + 8
 
 // leastForDiffusion is what diffuse needs.
-func leastForDiffusion(ctx context.Context, p *baseProblem) (int64, error) {
-	sizes, err := p.measured(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return diffusionBytes*int64(p.graph.NumNodes()) + sizes.LeastForPropagate(), nil
+func leastForDiffusion(ctx context.Context, p *Graph) (int64, error) {
+	least, err := p.LeastToPropagate(ctx)
+	return diffusionBytes*int64(p.Adjacency.NumNodes()) + least, err
 }
 
 // walk reads the adjacency for the strengths, and with them for the returns of one step and two: 1/s_v, and

@@ -1,4 +1,4 @@
-package cleaner
+package labelnoise
 
 import (
 	"context"
@@ -20,7 +20,7 @@ const instanceSpread = 0.1
 // There, each node is drawn by itself; here as many as the rate says are, with chances that are as good as q (Pareto
 // sampling: Rosén, 1997).
 func spoilByInstance(ctx context.Context, s *spoiling) error {
-	keys, single := make([]float64, len(s.labels)), s.single()
+	keys, single := make([]float64, len(s.Labels)), s.single()
 	for _, v := range s.nodes {
 		chance := s.noise.rate + float64(instanceSpread*s.random.NormFloat64())
 		for !(chance >= 0 && chance <= 1) {
@@ -35,8 +35,8 @@ func spoilByInstance(ctx context.Context, s *spoiling) error {
 	if err := s.chooseLeast(keys); err != nil {
 		return err
 	}
-	root := math.Sqrt(float64(s.features.Width()))
-	return s.relabelByShares(ctx, nearness{s.features, func(v kv.NodeID, row []float32, shares []float64) {
+	root := math.Sqrt(float64(s.Features.Width()))
+	return s.relabelByShares(ctx, nearness{s.Features, func(v kv.NodeID, row []float32, shares []float64) {
 		length := lengthOf(row)
 		normal := rand.NewPCG(0, 0)
 		numbers := rand.New(normal)
@@ -45,7 +45,7 @@ func spoilByInstance(ctx context.Context, s *spoiling) error {
 				continue
 			}
 			// A row of W, which is never whole.
-			normal.Seed(s.seed^streamInstance, uint64(s.labels[v])<<32|uint64(f))
+			normal.Seed(s.seed^streamInstance, uint64(s.Labels[v])<<32|uint64(f))
 			for j := range shares {
 				shares[j] += float64(float64(x) / length * root * numbers.NormFloat64())
 			}

@@ -1,4 +1,4 @@
-package cleaner
+package rowstore
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-func closeStore(t *testing.T, s *rowStore) {
+func closeStore(t *testing.T, s *Store) {
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("closing: %v", err)
@@ -33,7 +33,7 @@ func TestRowStoreKeepsItsValues(t *testing.T) {
 	}
 	for name, dir := range map[string]*scratch.Dir{"memory": nil, "file": scratch.Temporary(t.TempDir())} {
 		t.Run(name, func(t *testing.T) {
-			s, err := newRowStore(dir, rows, width)
+			s, err := New(dir, rows, width)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestRowStoreKeepsItsValues(t *testing.T) {
 						values = append(values, want[v*width+lo:v*width+hi]...)
 					}
 					writing.Go(func() {
-						if err := s.write(kv.Range{First: kv.NodeID(first), End: kv.NodeID(end)}, lo, hi-lo, values); err != nil {
+						if err := s.Write(kv.Range{First: kv.NodeID(first), End: kv.NodeID(end)}, lo, hi-lo, values); err != nil {
 							t.Errorf("writing rows %d to %d, columns %d to %d: %v", first, end, lo, hi, err)
 						}
 					})
@@ -83,12 +83,12 @@ func TestRowStoreKeepsItsValues(t *testing.T) {
 func TestRowStoreOfNothing(t *testing.T) {
 	dir := scratch.Temporary(t.TempDir())
 	for _, size := range [][2]int{{0, 5}, {5, 0}, {0, 0}} {
-		s, err := newRowStore(dir, size[0], size[1])
+		s, err := New(dir, size[0], size[1])
 		if err != nil {
 			t.Fatalf("%d rows of %d columns: %v", size[0], size[1], err)
 		}
 		all := kv.Range{End: kv.NodeID(size[0])}
-		if err := errors.Join(s.write(all, 0, size[1], nil), s.Read(all, 0, size[1], nil), s.Close()); err != nil {
+		if err := errors.Join(s.Write(all, 0, size[1], nil), s.Read(all, 0, size[1], nil), s.Close()); err != nil {
 			t.Errorf("%d rows of %d columns: %v", size[0], size[1], err)
 		}
 	}
@@ -96,23 +96,23 @@ func TestRowStoreOfNothing(t *testing.T) {
 
 func TestRowStoreErrors(t *testing.T) {
 	missing := scratch.Temporary(filepath.Join(t.TempDir(), "missing"))
-	if _, err := newRowStore(missing, 10, 3); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "10 rows of 3 columns") {
+	if _, err := New(missing, 10, 3); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "10 rows of 3 columns") {
 		t.Errorf("a directory that is not there: got %v, want fs.ErrNotExist for 10 rows of 3 columns", err)
 	}
 	for _, cause := range []error{nil, errors.New("cause")} {
-		s, err := newRowStore(nil, 10, 3)
+		s, err := New(nil, 10, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
 		closeStore(t, s)
 		beyond := kv.Range{First: 10, End: 11}
 		if err := s.Read(beyond, 0, 3, make([]float32, 3)); !errors.Is(err, ErrShape) {
-			t.Errorf("reading beyond the last row: got %v, want ErrShape", err)
+			t.Errorf("reading beyond the last row: got %v, want errShape", err)
 		}
-		if err := s.write(kv.Range{First: 0, End: 2}, 0, 3, make([]float32, 5)); !errors.Is(err, ErrShape) {
-			t.Errorf("writing two rows of five values: got %v, want ErrShape", err)
+		if err := s.Write(kv.Range{First: 0, End: 2}, 0, 3, make([]float32, 5)); !errors.Is(err, ErrShape) {
+			t.Errorf("writing two rows of five values: got %v, want errShape", err)
 		}
-		if got, err := s.orClose(cause); !errors.Is(err, cause) || (got == nil) != (cause != nil) {
+		if got, err := s.OrClose(cause); !errors.Is(err, cause) || (got == nil) != (cause != nil) {
 			t.Errorf("orClose(%v): got store %v and error %v", cause, got, err)
 		}
 	}

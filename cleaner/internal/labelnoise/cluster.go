@@ -1,4 +1,4 @@
-package cleaner
+package labelnoise
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // Clusters of the features of a class.
@@ -32,7 +34,7 @@ func spoilByCluster(ctx context.Context, s *spoiling) error {
 	}
 	careless := s.carelessness(clusters)
 	for _, v := range s.nodes {
-		if c := &careless[s.labels[v]][clusters[v]]; c.left > 0 {
+		if c := &careless[s.Labels[v]][clusters[v]]; c.left > 0 {
 			c.left--
 			s.noisy[v] = c.becomes
 		}
@@ -48,9 +50,9 @@ type careless struct {
 
 // carelessness is that of the annotator of each class and cluster.
 func (s *spoiling) carelessness(clusters []uint8) [][mostClusters]careless {
-	sizes, all := make([][mostClusters]int, s.classes), make([][mostClusters]careless, s.classes)
+	sizes, all := make([][mostClusters]int, s.Classes), make([][mostClusters]careless, s.Classes)
 	for _, v := range s.nodes {
-		sizes[s.labels[v]][clusters[v]]++
+		sizes[s.Labels[v]][clusters[v]]++
 	}
 	type annotator struct{ class, cluster int }
 	var annotators []annotator
@@ -69,7 +71,7 @@ func (s *spoiling) carelessness(clusters []uint8) [][mostClusters]careless {
 		c.left, c.becomes = min(int(math.Ceil(rate*float64(sizes[a.class][a.cluster]))), left), kv.Class(a.class)
 		left -= c.left
 		for int(c.becomes) == a.class || !s.present[c.becomes] {
-			c.becomes = kv.Class(s.random.IntN(s.classes))
+			c.becomes = kv.Class(s.random.IntN(s.Classes))
 		}
 	}
 	return all
@@ -82,13 +84,13 @@ func (s *spoiling) cluster(ctx context.Context) ([]uint8, error) {
 	if err != nil {
 		return nil, err
 	}
-	clusters, moved := make([]uint8, len(s.labels)), true
+	clusters, moved := make([]uint8, len(s.Labels)), true
 	for step := 0; step < clusterSteps && moved; step++ {
 		moved = step == 0
 		c.begin()
-		err := eachRows(ctx, s.features, len(s.labels), 1, func(rows kv.Range, values []float32) error {
+		err := rowstore.Each(ctx, s.Features, len(s.Labels), 1, func(rows kv.Range, values []float32) error {
 			for v := rows.First; v < rows.End; v++ {
-				y := s.labels[v]
+				y := s.Labels[v]
 				if y == kv.NoClass {
 					continue
 				}
@@ -117,25 +119,25 @@ type centroids struct {
 
 // firstCentroids takes as many for each class as it has clusters.
 func (s *spoiling) firstCentroids(ctx context.Context) (*centroids, error) {
-	sizes := make([]int, s.classes)
+	sizes := make([]int, s.Classes)
 	for _, v := range s.nodes {
-		sizes[s.labels[v]]++
+		sizes[s.Labels[v]]++
 	}
-	c := &centroids{width: s.features.Width(), first: make([]int, s.classes+1)}
+	c := &centroids{width: s.Features.Width(), first: make([]int, s.Classes+1)}
 	for y, size := range sizes {
 		c.first[y+1] = c.first[y] + min(max(size/leastCluster, 1), mostClusters)
 	}
-	all := c.first[s.classes]
+	all := c.first[s.Classes]
 	c.means, c.sums = make([]float64, all*c.width), make([]float64, all*c.width)
 	c.squares, c.counts = make([]float64, all), make([]float64, all)
 	place, next := make(map[kv.NodeID]int, all), slices.Clone(c.first)
 	for _, v := range s.nodes {
-		if y := s.labels[v]; next[y] < c.first[y+1] {
+		if y := s.Labels[v]; next[y] < c.first[y+1] {
 			place[v] = next[y]
 			next[y]++
 		}
 	}
-	err := readScattered(ctx, s.features, slices.Sorted(maps.Keys(place)), func(v kv.NodeID, row []float32) error {
+	err := rowstore.EachOf(ctx, s.Features, slices.Sorted(maps.Keys(place)), func(v kv.NodeID, row []float32) error {
 		c.addTo(place[v], row)
 		return nil
 	})
@@ -194,6 +196,6 @@ func (c *centroids) end() {
 }
 
 // leastForClusters is what the centroids take.
-func leastForClusters(_ context.Context, p *baseProblem) (int64, error) {
-	return 2 * 8 * mostClusters * int64(p.classes) * int64(p.features.Width()), nil
+func leastForClusters(_ context.Context, p *Graph) (int64, error) {
+	return 2 * 8 * mostClusters * int64(p.Classes) * int64(p.Features.Width()), nil
 }

@@ -1,4 +1,4 @@
-package cleaner
+package rowstore
 
 import (
 	"errors"
@@ -8,32 +8,43 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A rowStore keeps a matrix [n×width] that is written in column tiles and read back in rows, in a scratch array. It
+// ErrShape is returned when labels, predictions and graph do not have the same number of rows or classes.
+var ErrShape = errors.New("cleaner: sizes do not fit together")
+
+// A Store keeps a matrix [n×width] that is written in column tiles and read back in rows, in a scratch array. It
 // begins as zeros. Disjoint parts may be written and read concurrently.
 //
 // Columns lie in groups of groupWidth, one [n×groupWidth] after the other, so that a tile of columns is written to one
 // stretch of the file, and not to a part of every page.
-type rowStore struct {
-	rows, width int
+type Store struct {
+	Rows, width int
 	values      *scratch.Array[float32]
 }
 
 // groupWidth is a cache line of columns.
 const groupWidth = 16
 
-func newRowStore(dir *scratch.Dir, rows, width int) (*rowStore, error) {
+func New(dir *scratch.Dir, rows, width int) (*Store, error) {
 	values, err := scratch.New[float32](dir, "rows", rows*width)
 	if err != nil {
 		return nil, fmt.Errorf("%d rows of %d columns: %w", rows, width, err)
 	}
-	return &rowStore{rows: rows, width: width, values: values}, nil
+	return Of(values, rows, width), nil
+}
+
+// Of is the matrix that an array has; nil of none.
+func Of(values *scratch.Array[float32], rows, width int) *Store {
+	if values == nil {
+		return nil
+	}
+	return &Store{Rows: rows, width: width, values: values}
 }
 
 // Close gives the array back.
-func (s *rowStore) Close() error { return s.values.Close() }
+func (s *Store) Close() error { return s.values.Close() }
 
 // Detach gives the memory back, and leaves what is kept. Detaching nil is harmless.
-func (s *rowStore) Detach() error {
+func (s *Store) Detach() error {
 	if s == nil {
 		return nil
 	}
@@ -41,17 +52,17 @@ func (s *rowStore) Detach() error {
 }
 
 // Width is the number of columns.
-func (s *rowStore) Width() int { return s.width }
+func (s *Store) Width() int { return s.width }
 
-// write puts values, row-major [rows×columns], into the columns that begin at column lo.
-func (s *rowStore) write(rows kv.Range, lo, columns int, values []float32) error {
+// Write puts values, row-major [rows×columns], into the columns that begin at column lo.
+func (s *Store) Write(rows kv.Range, lo, columns int, values []float32) error {
 	return s.each(rows, lo, lo+columns, len(values), func(stored []float32, at int) {
 		copy(stored, values[at:])
 	})
 }
 
-// add adds factor times values, as write takes them.
-func (s *rowStore) add(rows kv.Range, lo, columns int, factor float32, values []float32) error {
+// Add adds factor times values, as write takes them.
+func (s *Store) Add(rows kv.Range, lo, columns int, factor float32, values []float32) error {
 	return s.each(rows, lo, lo+columns, len(values), func(stored []float32, at int) {
 		for j := range stored {
 			stored[j] += float32(factor * values[at+j])
@@ -60,7 +71,7 @@ func (s *rowStore) add(rows kv.Range, lo, columns int, factor float32, values []
 }
 
 // Read is that of an ops.Source.
-func (s *rowStore) Read(rows kv.Range, lo, hi int, dst []float32) error {
+func (s *Store) Read(rows kv.Range, lo, hi int, dst []float32) error {
 	return s.each(rows, lo, hi, len(dst), func(stored []float32, at int) {
 		copy(dst[at:at+len(stored)], stored)
 	})
@@ -68,15 +79,15 @@ func (s *rowStore) Read(rows kv.Range, lo, hi int, dst []float32) error {
 
 // each calls visit for every row and group of columns lo ≤ j < hi: with the part of the row that the group stores, and
 // the place of it in a matrix [rows×(hi-lo)], which has so many values at least.
-func (s *rowStore) each(rows kv.Range, lo, hi, values int, visit func(stored []float32, at int)) error {
-	if lo < 0 || hi < lo || hi > s.width || rows.End < rows.First || int(rows.End) > s.rows ||
+func (s *Store) each(rows kv.Range, lo, hi, values int, visit func(stored []float32, at int)) error {
+	if lo < 0 || hi < lo || hi > s.width || rows.End < rows.First || int(rows.End) > s.Rows ||
 		values < int(rows.End-rows.First)*(hi-lo) {
 		return fmt.Errorf("rows %d to %d and columns %d to %d of %d×%d, with %d values: %w",
-			rows.First, rows.End, lo, hi, s.rows, s.width, values, ErrShape)
+			rows.First, rows.End, lo, hi, s.Rows, s.width, values, ErrShape)
 	}
 	for left := lo / groupWidth * groupWidth; left < hi; left += groupWidth {
 		width := min(groupWidth, s.width-left)
-		group := s.values.Data[s.rows*left:][:s.rows*width]
+		group := s.values.Data[s.Rows*left:][:s.Rows*width]
 		from, to := max(lo, left), min(hi, left+width)
 		at := from - lo
 		for v := int(rows.First); v < int(rows.End); v++ {
@@ -87,8 +98,8 @@ func (s *rowStore) each(rows kv.Range, lo, hi, values int, visit func(stored []f
 	return nil
 }
 
-// orClose returns the store, or closes it where there is an error.
-func (s *rowStore) orClose(err error) (*rowStore, error) {
+// OrClose returns the store, or closes it where there is an error.
+func (s *Store) OrClose(err error) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -1,4 +1,4 @@
-package cleaner
+package labelnoise
 
 import (
 	"cmp"
@@ -11,6 +11,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // A nearness says how near a node is to each class.
@@ -24,10 +26,10 @@ type nearness struct {
 // bySharesOfOthers draws nodes one after the other, in proportion to what the other classes have of their shares, and gives
 // each another class in proportion to its share, as BeGIN (arXiv:2506.12468) does for noise of all three kinds.
 func (s *spoiling) bySharesOfOthers(ctx context.Context, near nearness) error {
-	keys := make([]float64, len(s.labels))
+	keys := make([]float64, len(s.Labels))
 	err := s.eachShares(ctx, near, func(kv.NodeID) bool { return true }, func(v kv.NodeID, shares []float64) {
 		for j, share := range shares {
-			if kv.Class(j) != s.labels[v] {
+			if kv.Class(j) != s.Labels[v] {
 				keys[v] += share
 			}
 		}
@@ -77,14 +79,14 @@ func (s *spoiling) relabelByShares(ctx context.Context, near nearness, draws []f
 		draws[v] = s.random.Float64()
 	}
 	return s.eachShares(ctx, near, func(v kv.NodeID) bool { return draws[v] >= 0 }, func(v kv.NodeID, shares []float64) {
-		shares[s.labels[v]] = 0
+		shares[s.Labels[v]] = 0
 		var sum float64
 		for _, share := range shares {
 			sum += share
 		}
 		if sum == 0 { // all others have underflowed
 			for k := range shares {
-				if kv.Class(k) != s.labels[v] {
+				if kv.Class(k) != s.Labels[v] {
 					shares[k] = 1
 					sum++
 				}
@@ -98,10 +100,10 @@ func (s *spoiling) relabelByShares(ctx context.Context, near nearness, draws []f
 func (s *spoiling) eachShares(
 	ctx context.Context, near nearness, wanted func(v kv.NodeID) bool, use func(v kv.NodeID, shares []float64),
 ) error {
-	return eachRows(ctx, near.source, len(s.labels), s.opt.Workers, func(rows kv.Range, values []float32) error {
-		shares, width := make([]float64, s.classes), near.source.Width()
+	return rowstore.Each(ctx, near.source, len(s.Labels), s.opt.Workers, func(rows kv.Range, values []float32) error {
+		shares, width := make([]float64, s.Classes), near.source.Width()
 		for v := rows.First; v < rows.End; v++ {
-			if s.labels[v] != kv.NoClass && wanted(v) {
+			if s.Labels[v] != kv.NoClass && wanted(v) {
 				clear(shares)
 				near.shares(v, values[int(v-rows.First)*width:][:width], shares)
 				use(v, shares)

@@ -1,22 +1,24 @@
-package cleaner
+package labelnoise
 
 import (
 	"context"
 	"math"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // spoilByFeature gives labels that the features look like, as BeGIN's noise of that name (Kim and others, arXiv:2506.12468):
 // the prototype of a class is the sum of its nodes' features, and the softmax of the cosines with the prototypes, divided by
 // 0.01, are the shares of bySharesOfOthers. A node without features keeps its label.
 func spoilByFeature(ctx context.Context, s *spoiling) error {
-	width := s.features.Width()
-	prototypes := make([]float64, s.classes*width)
+	width := s.Features.Width()
+	prototypes := make([]float64, s.Classes*width)
 	of := func(y kv.Class) []float64 { return prototypes[int(y)*width:][:width] }
-	err := eachRows(ctx, s.features, len(s.labels), 1, func(rows kv.Range, values []float32) error {
+	err := rowstore.Each(ctx, s.Features, len(s.Labels), 1, func(rows kv.Range, values []float32) error {
 		for v := rows.First; v < rows.End; v++ {
-			if y := s.labels[v]; y != kv.NoClass {
+			if y := s.Labels[v]; y != kv.NoClass {
 				sum := of(y)
 				for f, x := range values[int(v-rows.First)*width:][:width] {
 					sum[f] += float64(x)
@@ -28,7 +30,7 @@ func spoilByFeature(ctx context.Context, s *spoiling) error {
 	if err != nil {
 		return err
 	}
-	for y := range kv.Class(s.classes) {
+	for y := range kv.Class(s.Classes) {
 		prototype := of(y)
 		var square float64
 		for _, x := range prototype {
@@ -40,7 +42,7 @@ func spoilByFeature(ctx context.Context, s *spoiling) error {
 			}
 		}
 	}
-	return s.bySharesOfOthers(ctx, nearness{s.features, func(_ kv.NodeID, row []float32, shares []float64) {
+	return s.bySharesOfOthers(ctx, nearness{s.Features, func(_ kv.NodeID, row []float32, shares []float64) {
 		length := lengthOf(row)
 		if length == 0 {
 			return
@@ -53,8 +55,8 @@ func spoilByFeature(ctx context.Context, s *spoiling) error {
 }
 
 // leastForPrototypes is what the prototypes take.
-func leastForPrototypes(_ context.Context, p *baseProblem) (int64, error) {
-	return 8 * int64(p.classes) * int64(p.features.Width()), nil
+func leastForPrototypes(_ context.Context, p *Graph) (int64, error) {
+	return 8 * int64(p.Classes) * int64(p.Features.Width()), nil
 }
 
 // lengthOf is the Euclidean length of a row.

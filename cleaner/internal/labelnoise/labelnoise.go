@@ -1,0 +1,240 @@
+// Package labelnoise makes labels of a graph wrong on purpose, in one of several ways. Graph, labels and seed go in, noisy
+// labels come out. It knows nothing of how mislabels are found.
+//
+// A new kind of noise is a function in a file of its own, and a line in the table kinds.
+package labelnoise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// ErrOptions is returned for noise that is not known, or cannot be had of a graph.
+var ErrOptions = errors.New("cleaner: bad options")
+
+// A Graph is what labels go wrong in. Labels are true.
+type Graph struct {
+	Adjacency ops.Graph
+	Features  ops.Source // [n×d]; nil, or of width 0, where there are none
+	Labels    []kv.Class // [n]; NoClass stays as it is
+	Classes   int
+	Order     iter.Seq2[kv.NodeID, error] // every node, in file order, in which noise is drawn
+	Scratch   *scratch.Dir                // of long arrays
+
+	// Predict trains a classifier on Labels, and returns its prediction of every node [n×Classes], which the caller closes. No
+	// prediction has learned from the label of its node.
+	Predict func(ctx context.Context, seed uint64) (*rowstore.Store, error)
+
+	// LeastToPredict and LeastToPropagate are what Predict and ops.Propagate need of memory.
+	LeastToPredict, LeastToPropagate func(ctx context.Context) (int64, error)
+}
+
+// A Noise is a way to corrupt labels on purpose.
+type Noise struct {
+	kind *kind
+	rate float64 // share of the labelled nodes
+
+	// flip, where not nil, is used instead [c×c]: row j is the distribution of the label given to a node of class j. A
+	// row of NaN leaves the class as it is.
+	flip [][]float64
+}
+
+// A kind is a way in which a share of the labels goes wrong.
+type kind struct {
+	name     string
+	features bool // it goes by the features
+
+	// least, where not nil, is what it needs of memory beside what a repeat holds.
+	least func(ctx context.Context, p *Graph) (int64, error)
+
+	// spoil makes as many labels wrong as are wanted.
+	spoil func(ctx context.Context, s *spoiling) error
+}
+
+// kinds are all that there are, in the order in which they are listed.
+var kinds = []kind{
+	{name: "sym", spoil: func(_ context.Context, s *spoiling) error { return s.bySteps(true) }},
+	{name: "asym", spoil: func(_ context.Context, s *spoiling) error { return s.bySteps(false) }},
+	{name: "feature", features: true, least: leastForPrototypes, spoil: spoilByFeature},
+	{name: "topology", least: leastForDiffusion, spoil: spoilByTopology},
+	{name: "confidence", least: func(ctx context.Context, p *Graph) (int64, error) { return p.LeastToPredict(ctx) }, spoil: spoilByConfidence},
+	{name: "cluster", features: true, least: leastForClusters, spoil: spoilByCluster},
+	{name: "instance", features: true, spoil: spoilByInstance},
+}
+
+// Kinds are the names of all kinds, in the order of the table.
+func Kinds() []string {
+	var names []string
+	for _, kind := range kinds {
+		names = append(names, kind.name)
+	}
+	return names
+}
+
+// Parse reads KIND:RATE.
+func Parse(text string) (Noise, error) {
+	name, number, _ := strings.Cut(text, ":")
+	rate, err := strconv.ParseFloat(number, 64)
+	at := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	if at < 0 || err != nil || !(rate > 0 && rate < 1) {
+		return Noise{}, fmt.Errorf("noise %q: want KIND:RATE with one of %s and a rate between 0 and 1: %w",
+			text, strings.Join(Kinds(), ", "), ErrOptions)
+	}
+	return Noise{kind: &kinds[at], rate: rate}, nil
+}
+
+// Check is ErrOptions where the graph lacks what the noise goes by.
+func (n Noise) Check(g *Graph) error {
+	if n.kind != nil && n.kind.features && (g.Features == nil || g.Features.Width() == 0) {
+		return fmt.Errorf("noise %s goes by features, and the graph has none, or only of few nodes: import some: %w", n.kind.name, ErrOptions)
+	}
+	return nil
+}
+
+// Least is what Inject needs of memory beside labels.
+func (n Noise) Least(ctx context.Context, g *Graph) (int64, error) {
+	if n.kind == nil || n.kind.least == nil {
+		return 0, nil
+	}
+	return n.kind.least(ctx, g)
+}
+
+// stream is the second word of the seed, so that what else is drawn with the seed is independent.
+const stream uint64 = 0x6e6f6973 // "nois"
+
+// noiseSumTolerance is how far from 1 a column of a transition matrix may add up: what it lost where it was printed.
+const noiseSumTolerance = 1e-3
+
+// FromMatrix is the noise of a transition matrix Q[i][j] = P(ỹ = i | y* = j) [c×c], such as Run.Transition. A column
+// of NaN or zeros, a class without mass, leaves its class as it is.
+func FromMatrix(transition [][]float64, classes []string) (Noise, error) {
+	c := len(classes)
+	if len(transition) != c {
+		return Noise{}, fmt.Errorf("transition matrix: got %d rows, want %d, one a class: %w",
+			len(transition), c, rowstore.ErrShape)
+	}
+	for i, row := range transition {
+		if len(row) != c {
+			return Noise{}, fmt.Errorf("transition matrix: row %d has %d numbers, want %d, one a class: %w",
+				i+1, len(row), c, rowstore.ErrShape)
+		}
+	}
+	flip := classmatrix.Dense(c)
+	for j, row := range flip {
+		var mass float64
+		empty := true
+		for i := range c {
+			q := transition[i][j]
+			row[i] = q
+			if q != 0 && !math.IsNaN(q) {
+				empty = false
+			}
+			mass += q
+		}
+		if empty {
+			for i := range row {
+				row[i] = math.NaN()
+			}
+			continue
+		}
+		for i, q := range row {
+			if !(q >= 0 && q <= 1+noiseSumTolerance) {
+				return Noise{}, fmt.Errorf(
+					"transition matrix: the chance that class %s is given label %s is %v, want 0 to 1: %w",
+					classes[j], classes[i], q, ErrOptions)
+			}
+			row[i] /= mass
+		}
+		if math.Abs(mass-1) > noiseSumTolerance {
+			return Noise{}, fmt.Errorf("transition matrix: the column of class %s adds up to %.6g, want 1: %w",
+				classes[j], mass, ErrOptions)
+		}
+	}
+	return Noise{flip: flip}, nil
+}
+
+// A spoiling is labels that are to go wrong.
+type spoiling struct {
+	*Graph
+	noise   Noise       // of a kind
+	nodes   []kv.NodeID // the labelled ones, in file order until something is drawn
+	count   int         // labels that are to be wrong
+	noisy   []kv.Class  // [n] by NodeID, true until they are not
+	present []bool      // [c] classes that nodes have
+	random  *rand.Rand
+	seed    uint64
+	opt     ops.Options // whose budget is what is left
+}
+
+// Inject returns labels [n] that are wrong in part, drawn in file order over all splits; those of p, the true ones, are left
+// as they are. Where fewer nodes can go wrong than are to, it fails with an ErrOptions that says the most.
+//
+// Of a matrix, every node is given a label drawn from the distribution of its class, which may be its own.
+func (n Noise) Inject(ctx context.Context, p *Graph, seed uint64, opt ops.Options) ([]kv.Class, error) {
+	random := rand.New(rand.NewPCG(seed, stream))
+	if n.flip != nil {
+		return n.flipAll(p, random)
+	}
+	s := &spoiling{Graph: p, noise: n, noisy: slices.Clone(p.Labels), random: random, seed: seed, opt: opt}
+	s.present = make([]bool, p.Classes)
+	for v, err := range p.Order {
+		if err != nil {
+			return nil, err
+		}
+		if y := p.Labels[v]; y != kv.NoClass {
+			s.nodes, s.present[y] = append(s.nodes, v), true
+		}
+	}
+	s.count = int(float64(n.rate*float64(len(s.nodes))) + 0.5)
+	err := n.kind.spoil(ctx, s)
+	return s.noisy, err
+}
+
+// flipAll draws the label of every node from the row of its class.
+func (n Noise) flipAll(p *Graph, random *rand.Rand) ([]kv.Class, error) {
+	noisy := slices.Clone(p.Labels)
+	for v, err := range p.Order {
+		if err != nil {
+			return nil, err
+		}
+		if y := p.Labels[v]; y != kv.NoClass {
+			u := random.Float64() // also where nothing is drawn, so that classes do not depend on each other
+			if !math.IsNaN(n.flip[y][y]) {
+				noisy[v] = confident.Draw(n.flip[y], u)
+			}
+		}
+	}
+	return noisy, nil
+}
+
+// shuffle puts the labelled nodes into a random order.
+func (s *spoiling) shuffle() {
+	s.random.Shuffle(len(s.nodes), func(a, b int) { s.nodes[a], s.nodes[b] = s.nodes[b], s.nodes[a] })
+}
+
+// bySteps gives nodes drawn with equal chance the next class, or any other.
+func (s *spoiling) bySteps(any bool) error {
+	s.shuffle()
+	for _, v := range s.nodes[:s.count] {
+		step := 1
+		if any {
+			step += s.random.IntN(s.Classes - 1)
+		}
+		s.noisy[v] = kv.Class((int(s.Labels[v]) + step) % s.Classes)
+	}
+	return nil
+}
