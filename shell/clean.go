@@ -1,12 +1,15 @@
 package shell
 
 import (
+	"bufio"
 	"cmp"
 	"context"
+	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/report"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
@@ -19,7 +22,7 @@ type cleanCommand struct {
 	Diagonal string `enum:"exact,sampled" default:"exact" help:"Count closed walks exactly, or sample them if that takes too long: exact or sampled. Sampling stores standard errors. It allows up to 4 hops, no weights and no --direction."`
 	Preset   string `enum:"default,paper" default:"default" help:"default: scores are chances, and the threshold follows from the estimated mislabel rate. paper: GraphCleaner as published."`
 	Stats    string `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of each stage and the peak memory."`
-	Report   string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: scores, transition matrix, top suspects."`
+	Report   string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: pictures of the first suspects, scores, transition matrix, top suspects."`
 	resources
 }
 
@@ -146,4 +149,25 @@ func printRun(s *streams, db string, run *cleaner.Run) error {
 		s.say("%s", grey)
 	}
 	return err
+}
+
+// writeReport writes the page of the last run to the file of --report, where there is one.
+func (c *cleanCommand) writeReport(ctx context.Context, s *streams) error {
+	if c.Report == "" {
+		return nil
+	}
+	var page *report.Page
+	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) (err error) {
+		page, err = report.Clean(ctx, store, "Suspect labels of "+c.DB)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.writePage(c.Report, page)
+}
+
+// writePage writes a page, whole or not at all.
+func (s *streams) writePage(path string, page *report.Page) error {
+	return s.writeFile(path, func(out *bufio.Writer) error { return page.Write(out, strings.TrimSpace(version())) })
 }

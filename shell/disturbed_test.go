@@ -574,8 +574,8 @@ func runContents(w io.Writer, tx *kv.Tx) error {
 	return nil
 }
 
-// report logs how many of the tries of a job were survived, as the table of durability collects it.
-func report(t *testing.T, what, name string, survived, tried int) {
+// reportSurvived logs how many of the tries of a job were survived, as the table of durability collects it.
+func reportSurvived(t *testing.T, what, name string, survived, tried int) {
 	t.Helper()
 	t.Logf("durability: %s: %s: %d of %d", what, name, survived, tried)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/report"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
@@ -37,8 +38,8 @@ type evalCommand struct {
 	Report string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: metrics, precision and recall, reliability, scores, noise, top suspects."`
 	resources
 
-	report *evalReport        `kong:"-"` // gathers for Report
-	used   *evaluationOptions `kong:"-"` // for Format json
+	page *report.Evaluation `kong:"-"` // gathers for Report
+	used *evaluationOptions `kong:"-"` // for Format json
 }
 
 // defaultRepeats is how many times noise and split are drawn.
@@ -300,8 +301,8 @@ func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner
 		s.say("Split: %s.", split)
 		return c.writingFlags(tx, &opt, s, func() (err error) {
 			if c.Report != "" {
-				c.report = newEvalReport(tx.Classes(), c.optionFacts(opt, split))
-				c.report.watch(tx, &opt)
+				c.page = report.NewEvaluation(tx.Classes(), c.optionFacts(opt, split))
+				c.page.Watch(tx, &opt)
 			}
 			if evaluation, err = cleaner.Evaluate(ctx, store, opt); err == nil {
 				c.used.complete(tx, evaluation)
@@ -321,10 +322,11 @@ func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner
 			s.say("Finished repeats are still kept: %v.", err)
 		}
 	}
-	if c.report == nil {
+	if c.page == nil {
 		return nil
 	}
-	return unreported(c.report.page("Evaluation of "+c.graphName(), evaluation).write(c.Report, s), "the evaluation is finished")
+	page := c.page.Page("Evaluation of "+c.graphName(), evaluation, metricsTable(evaluation))
+	return unreported(s.writePage(c.Report, page), "the evaluation is finished")
 }
 
 // splitUsed says which nodes are trained on and measured.

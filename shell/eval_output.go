@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/report"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -130,6 +131,26 @@ func evaluationRows(evaluation *cleaner.Evaluation) *query.Result {
 		}
 	}
 	return query.NewTable(columns, rows)
+}
+
+// metricsTable has a row for each metric and a column for each method, with p values where they are compared.
+func metricsTable(evaluation *cleaner.Evaluation) *report.Table {
+	table := &report.Table{Header: []string{"metric"}}
+	for _, method := range evaluation.Methods {
+		table.Header = append(table.Header, method.Name)
+	}
+	for _, m := range evaluationMetrics {
+		row := []string{m.name}
+		for _, method := range evaluation.Methods {
+			cell := meanAndSpread(method, m.of)
+			if method.P != nil {
+				cell += fmt.Sprintf(", p %.2g", m.of(*method.P))
+			}
+			row = append(row, cell)
+		}
+		table.Rows = append(table.Rows, row)
+	}
+	return table
 }
 
 // summarized is how many of evaluationMetrics fit a line of a terminal.

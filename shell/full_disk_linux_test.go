@@ -90,7 +90,7 @@ func TestFullDisk(t *testing.T) {
 					survived++
 				}
 			}
-			report(t, "full disks", name, survived, disks)
+			reportSurvived(t, "full disks", name, survived, disks)
 		})
 	}
 }

@@ -179,7 +179,7 @@ func TestHostileFiles(t *testing.T) {
 			if t.Failed() {
 				survived = 0
 			}
-			report(t, "malformed inputs", c.name, survived, 1)
+			reportSurvived(t, "malformed inputs", c.name, survived, 1)
 		})
 	}
 }
@@ -426,7 +426,7 @@ func TestDamagedFiles(t *testing.T) {
 			}
 		}
 	}
-	report(t, "damaged inputs", "taken or refused", survived, tried)
+	reportSurvived(t, "damaged inputs", "taken or refused", survived, tried)
 }
 
 // archived returns a zip of one member of any name.

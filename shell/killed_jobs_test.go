@@ -63,7 +63,7 @@ func disturb(t *testing.T, what string, tries int, plans []faults.Plan) {
 					}
 				}
 			}
-			report(t, what, name, survived, tried)
+			reportSurvived(t, what, name, survived, tried)
 		})
 	}
 }

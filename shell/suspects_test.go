@@ -13,6 +13,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/internal/report"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -88,7 +89,7 @@ func TestSuspectsAreTheSameEverywhere(t *testing.T) {
 		t.Errorf("review shows %q, want s3 alone", got.out)
 	}
 	err := withStore(db, kv.Options{}, func(store *kv.Store) error {
-		page, err := cleanPage(t.Context(), store, "page")
+		page, err := report.Clean(t.Context(), store, "page")
 		if err != nil {
 			return err
 		}

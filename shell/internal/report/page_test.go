@@ -1,14 +1,12 @@
-package shell
+package report
 
 import (
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -18,10 +16,10 @@ import (
 )
 
 // rendered is a page as a browser gets it. Its figures are well-formed, and nothing in it leads outside or runs.
-func rendered(t *testing.T, p *reportPage) string {
+func rendered(t *testing.T, p *Page) string {
 	t.Helper()
 	var text strings.Builder
-	if err := reportTemplate.Execute(&text, p); err != nil {
+	if err := p.Write(&text, "graphcleaner (devel)"); err != nil {
 		t.Fatal(err)
 	}
 	checkPage(t, text.String())
@@ -33,6 +31,7 @@ func checkPage(t *testing.T, page string) {
 	if !strings.HasPrefix(page, "<!DOCTYPE html>") || !strings.HasSuffix(strings.TrimSpace(page), "</html>") {
 		t.Error("page: it does not begin or end as one")
 	}
+	page = strings.ReplaceAll(page, `xmlns="http://www.w3.org/2000/svg"`, "") // a name, and no address
 	for _, unwanted := range []string{"<script", "http:", "https:", "src=", "href=", "@import", "url(", "ZgotmplZ", "NaN", "+Inf"} {
 		if strings.Contains(page, unwanted) {
 			t.Errorf("page: has %q", unwanted)
@@ -56,7 +55,7 @@ func checkPage(t *testing.T, page string) {
 }
 
 // watched is a report of nodes with random labels and scores, of which a tenth is mislabelled.
-func watched(classes []string, scores func(wrong bool, random *rand.Rand) float64, threshold float64) (*evalReport, *cleaner.Evaluation) {
+func watched(classes []string, scores func(wrong bool, random *rand.Rand) float64, threshold float64) (*Evaluation, *cleaner.Evaluation) {
 	const nodes = 500
 	random := rand.New(rand.NewPCG(1, 1))
 	m := cleaner.Measured{
@@ -73,7 +72,7 @@ func watched(classes []string, scores func(wrong bool, random *rand.Rand) float6
 		m.Scores[v] = scores(m.Given[v] != m.Truth[v], random)
 		m.Flagged[v] = m.Scores[v] > threshold
 	}
-	r := newEvalReport(classes, []fact{{"seed", "1"}})
+	r := NewEvaluation(classes, []Fact{{"seed", "1"}})
 	m.Repeat = 1 // whose suspects are not listed, so that no store is needed
 	if err := r.add(nil, m); err != nil {
 		panic(err)
@@ -93,9 +92,9 @@ func TestPageEscapes(t *testing.T) {
 	const name = `</title><script>alert("x")</script>&'`
 	r, evaluation := watched([]string{name, "b"}, probable, 0.5)
 	r.suspects = [][]string{{"1", name, name, "b", "0.9", "yes"}}
-	r.options = []fact{{"graph", name}}
+	r.options = []Fact{{"graph", name}}
 	evaluation.Methods[0].Name = "default"
-	page := rendered(t, r.page("Evaluation of "+name, evaluation))
+	page := rendered(t, r.Page("Evaluation of "+name, evaluation, &Table{}))
 	if strings.Contains(page, "alert(\"x\")") || strings.Count(page, "&lt;script&gt;") < 5 {
 		t.Errorf("page: a class name is not escaped")
 	}
@@ -118,7 +117,7 @@ func TestPageOfEvaluation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, evaluation := watched(test.classes, test.scores, 2)
-			page := rendered(t, r.page("Evaluation", evaluation))
+			page := rendered(t, r.Page("Evaluation", evaluation, &Table{}))
 			if got := strings.Count(page, "<svg"); got != test.figures {
 				t.Errorf("got %d figures, want %d", got, test.figures)
 			}
@@ -236,73 +235,4 @@ func TestHistogramWidens(t *testing.T) {
 	if total != 5 || math.IsInf(far.most-far.least, 0) {
 		t.Errorf("got %v on %v to %v, want five scores on a finite axis", far.all, far.least, far.most)
 	}
-}
-
-// TestReportCommands writes pages by eval and clean, over one that is there, and none where there is no place.
-func TestReportCommands(t *testing.T) {
-	dir := t.TempDir()
-	t.Chdir(dir)
-	t.Setenv("XDG_CACHE_HOME", dir)
-	if err := newDemoGraph(300, 1).write(dir); err != nil {
-		t.Fatal(err)
-	}
-	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
-	if err := os.WriteFile("eval.html", []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	without := mustRun(t, "eval", "g", "--repeats", "1", "--method", "paper", "--method", "argmax", "--format", "json")
-	with := mustRun(t, "eval", "g", "--repeats", "1", "--method", "paper", "--method", "argmax", "--format", "json",
-		"--report", "eval.html", "--flags", "flags.csv")
-	if with != without {
-		t.Error("eval: --report changes what is printed")
-	}
-	page := readPage(t, "eval.html")
-	for _, want := range []string{"Precision and recall", "Reliability", "Transition matrix", "Top suspects", "sym:0.1", "Scores of argmax", "<dt>seed</dt>"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("eval.html: has no %q", want)
-		}
-	}
-	mustRun(t, "clean", "g", "--preset", "paper", "--threshold", "0.5", "--report", "clean.html")
-	page = readPage(t, "clean.html")
-	for _, want := range []string{"Scores of the labelled nodes", "threshold 0.5", "Transition matrix", "suggested label", "<dt>preset</dt><dd>paper</dd>"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("clean.html: has no %q", want)
-		}
-	}
-	mustRun(t, "clean", "g", "--preset", "paper", "--threshold", "0.9999999", "--report", "clean.html")
-	if page = readPage(t, "clean.html"); !strings.Contains(page, "No node is a suspect.") {
-		t.Error("clean.html: suspects where there are none")
-	}
-
-	for _, args := range []string{
-		"clean g --report nowhere/x.html", "eval g --report nowhere/x.html", "clean g --stats nowhere/x.json", "eval g --stats nowhere/x.json",
-		"predict g --stats nowhere/x.json", "export g features --out z.npy --stats nowhere/x.json", "import h --stats nowhere/x.json",
-	} {
-		got := run(t, "", strings.Fields(args)...)
-		if fields := strings.Fields(args); got.code != exitFailed || !strings.Contains(got.err, strings.Join(fields[len(fields)-2:], " ")) {
-			t.Errorf("%s: got exit code %d and %s", args, got.code, got.err)
-		}
-	}
-	if err := checkPlace("--report", "x"); err != nil {
-		t.Errorf("a directory: got %v", err)
-	}
-	if err := checkPlace("--report", "g/x"); err == nil {
-		t.Error("a file in a store: got no error")
-	}
-	if err := checkPlace("--report", "nodes.csv/x"); err == nil {
-		t.Error("a file in place of a directory: got no error")
-	}
-	if names, err := fs.Glob(os.DirFS("."), ".*.partial"); err != nil || len(names) > 0 {
-		t.Errorf("left behind: %v (%v)", names, err)
-	}
-}
-
-func readPage(t *testing.T, path string) string {
-	t.Helper()
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkPage(t, string(page))
-	return string(page)
 }

@@ -1,4 +1,4 @@
-package shell
+package report
 
 import (
 	"cmp"
@@ -9,14 +9,15 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// An evalReport gathers what a page shows of an evaluation while it is measured. It holds no more than a few numbers of a
+// An Evaluation gathers what a page shows of an evaluation while it is measured. It holds no more than a few numbers of a
 // method, and the scores of one repeat at a time.
-type evalReport struct {
+type Evaluation struct {
 	classes  []string
-	options  []fact
+	options  []Fact
 	methods  map[string]*measuredMethod
 	noise    map[classPair]int64 // nodes under test, of all repeats
 	suspects [][]string          // of the first method in the first repeat
@@ -79,16 +80,16 @@ func (r *reliability) chart() *chart {
 	return c
 }
 
-// newEvalReport is of a store whose classes and options are known.
-func newEvalReport(classes []string, options []fact) *evalReport {
-	return &evalReport{
+// NewEvaluation is of a store with some classes, and of an evaluation with some options.
+func NewEvaluation(classes []string, options []Fact) *Evaluation {
+	return &Evaluation{
 		classes: slices.Clone(classes), options: options,
 		methods: make(map[string]*measuredMethod), noise: make(map[classPair]int64),
 	}
 }
 
-// watch gathers what evaluation measures, beside those who watch already.
-func (r *evalReport) watch(tx *kv.Tx, opt *cleaner.EvalOptions) {
+// Watch gathers what an evaluation with these options measures, beside those who watch already.
+func (r *Evaluation) Watch(tx *kv.Tx, opt *cleaner.EvalOptions) {
 	others := opt.OnMeasured
 	opt.OnMeasured = func(m cleaner.Measured) error {
 		if others != nil {
@@ -100,7 +101,7 @@ func (r *evalReport) watch(tx *kv.Tx, opt *cleaner.EvalOptions) {
 	}
 }
 
-func (r *evalReport) add(tx *kv.Tx, m cleaner.Measured) error {
+func (r *Evaluation) add(tx *kv.Tx, m cleaner.Measured) error {
 	if r.first == "" {
 		r.first = m.Method
 	}
@@ -160,13 +161,13 @@ func (m *measuredMethod) addPrecision(scores []float64, wrong []bool, order []in
 }
 
 // addSuspects lists the highest scores among the flagged nodes.
-func (r *evalReport) addSuspects(tx *kv.Tx, m cleaner.Measured, order []int) error {
+func (r *Evaluation) addSuspects(tx *kv.Tx, m cleaner.Measured, order []int) error {
 	for _, i := range order {
 		v := m.Nodes[i]
 		if !m.Flagged[v] {
 			continue
 		}
-		if len(r.suspects) == pageSuspects {
+		if len(r.suspects) == listedSuspects {
 			break
 		}
 		id, err := tx.ID(v)
@@ -185,12 +186,12 @@ func (r *evalReport) addSuspects(tx *kv.Tx, m cleaner.Measured, order []int) err
 	return nil
 }
 
-// page is the page of a finished evaluation.
-func (r *evalReport) page(title string, evaluation *cleaner.Evaluation) *reportPage {
+// Page is the page of a finished evaluation, with a table of its metrics.
+func (r *Evaluation) Page(title string, evaluation *cleaner.Evaluation, metrics *Table) *Page {
 	best := evaluation.Methods[0]
-	p := &reportPage{
+	p := &Page{
 		Title: title,
-		Headline: []fact{
+		Headline: []Fact{
 			{"F1 of " + best.Name, fmt.Sprintf("%.3f", best.Mean.F1)},
 			{"MCC", fmt.Sprintf("%.3f", best.Mean.MCC)},
 			{"P@T", fmt.Sprintf("%.3f", best.Mean.PAtT)},
@@ -200,19 +201,24 @@ func (r *evalReport) page(title string, evaluation *cleaner.Evaluation) *reportP
 		},
 		Options: slices.Clone(r.options),
 	}
-	p.Sections = append(p.Sections, metricsSection(evaluation), r.precisionSection(evaluation))
+	p.Sections = append(p.Sections, section{
+		Title: "Metrics",
+		Note: "Mean and standard deviation over the repeats, of the nodes under test; estimated_rate and true_rate of all labelled nodes. " +
+			"p is that of a paired t-test against the first method.",
+		Table: metrics,
+	}, r.precisionSection(evaluation))
 	for _, method := range evaluation.Methods {
-		p.Options = append(p.Options, fact{"method", method.Name})
+		p.Options = append(p.Options, Fact{"method", method.Name})
 		if measured := r.methods[method.Name]; measured != nil {
 			p.Sections = append(p.Sections, measured.section(method))
 		}
 	}
 	p.Sections = append(p.Sections, r.noiseSection())
-	suspects := pageSection{Title: "Top suspects", Note: "Flagged by " + r.first + " in the first repeat."}
+	suspects := section{Title: "Top suspects", Note: "Flagged by " + r.first + " in the first repeat."}
 	if len(r.suspects) == 0 {
 		suspects.Note = "No node was flagged by " + r.first + " in the first repeat."
 	} else {
-		suspects.Table = &pageTable{
+		suspects.Table = &Table{
 			Header: []string{"", "id", "given label", "true label", "score", "mislabelled"}, Rows: r.suspects,
 		}
 	}
@@ -220,39 +226,14 @@ func (r *evalReport) page(title string, evaluation *cleaner.Evaluation) *reportP
 	return p
 }
 
-// metricsSection has a row for each metric and a column for each method, with p values where they are compared.
-func metricsSection(evaluation *cleaner.Evaluation) pageSection {
-	table := &pageTable{Header: []string{"metric"}}
-	for _, method := range evaluation.Methods {
-		table.Header = append(table.Header, method.Name)
-	}
-	for _, m := range evaluationMetrics {
-		row := []string{m.name}
-		for _, method := range evaluation.Methods {
-			cell := meanAndSpread(method, m.of)
-			if method.P != nil {
-				cell += fmt.Sprintf(", p %.2g", m.of(*method.P))
-			}
-			row = append(row, cell)
-		}
-		table.Rows = append(table.Rows, row)
-	}
-	return pageSection{
-		Title: "Metrics",
-		Note: "Mean and standard deviation over the repeats, of the nodes under test; estimated_rate and true_rate of all labelled nodes. " +
-			"p is that of a paired t-test against the first method.",
-		Table: table,
-	}
-}
-
-func (r *evalReport) precisionSection(evaluation *cleaner.Evaluation) pageSection {
+func (r *Evaluation) precisionSection(evaluation *cleaner.Evaluation) section {
 	c := newChart("Precision and recall", "recall", "precision", unitAxis, unitAxis)
 	for i, method := range evaluation.Methods {
 		measured := r.methods[method.Name]
 		if measured == nil || measured.repeats == 0 {
 			continue
 		}
-		color, dashed := lineColors[i%len(lineColors)], i >= len(lineColors)
+		color, dashed := picture.Colors[i%len(picture.Colors)], i >= len(picture.Colors)
 		var points [][2]float64
 		for step := 1; step <= recallSteps; step++ {
 			points = append(points, [2]float64{float64(step) / recallSteps, measured.precision[step] / float64(measured.repeats)})
@@ -262,7 +243,7 @@ func (r *evalReport) precisionSection(evaluation *cleaner.Evaluation) pageSectio
 			fmt.Sprintf("flags of %s: precision %.3f, recall %.3f", method.Name, method.Mean.Precision, method.Mean.Recall))
 		c.legend(color, fmt.Sprintf("%s, average precision %.3f", method.Name, method.Mean.AveragePrecision), dashed)
 	}
-	return pageSection{
+	return section{
 		Title:  "Precision and recall",
 		Note:   "Lines: the highest scores, mean precision over the repeats at each recall. Dots: what the methods flag.",
 		Charts: []*chart{c},
@@ -270,8 +251,8 @@ func (r *evalReport) precisionSection(evaluation *cleaner.Evaluation) pageSectio
 }
 
 // section shows the scores of a method.
-func (m *measuredMethod) section(result cleaner.MethodResult) pageSection {
-	s := pageSection{Title: "Scores of " + result.Name, Charts: []*chart{m.scores.chart("Scores", true)}}
+func (m *measuredMethod) section(result cleaner.MethodResult) section {
+	s := section{Title: "Scores of " + result.Name, Charts: []*chart{m.scores.chart("Scores", true)}}
 	if m.reliability.improper {
 		s.Note = "These scores are no probabilities."
 		return s
@@ -282,7 +263,7 @@ func (m *measuredMethod) section(result cleaner.MethodResult) pageSection {
 }
 
 // noiseSection shows which labels the noise gave.
-func (r *evalReport) noiseSection() pageSection {
+func (r *Evaluation) noiseSection() section {
 	totals, confused := make([]float64, len(r.classes)), make([]float64, len(r.classes))
 	for pair, count := range r.noise {
 		totals[pair.truth] += float64(count)
@@ -297,7 +278,7 @@ func (r *evalReport) noiseSection() pageSection {
 		}
 		return float64(r.noise[classPair{given: kv.Class(given), truth: kv.Class(truth)}]) / totals[truth]
 	})
-	return pageSection{
+	return section{
 		Title: "Transition matrix",
 		Note:  "Of the noise that was injected, among the nodes under test of all repeats." + heatNote(len(r.classes)),
 		Heat:  heat,
@@ -310,38 +291,4 @@ func heatNote(classes int) string {
 		return ""
 	}
 	return fmt.Sprintf(" Of %d classes, the %d that are confused most.", classes, heatClasses)
-}
-
-// graphName says what is evaluated.
-func (c *evalCommand) graphName() string {
-	switch {
-	case c.DB != "":
-		return c.DB
-	case c.Features != "":
-		return c.Nodes + ", " + c.Edges + ", " + c.Features
-	}
-	return c.Nodes + ", " + c.Edges
-}
-
-// optionFacts are the options of the evaluation.
-func (c *evalCommand) optionFacts(opt cleaner.EvalOptions, split string) []fact {
-	facts := []fact{{"graph", c.graphName()}, {"noise", c.Noise}, {"split", split}}
-	for _, file := range c.Predictions {
-		facts = append(facts, fact{"predictions", file})
-	}
-	if len(c.Predictions) == 0 {
-		facts = append(facts, fact{"repeats", strconv.Itoa(opt.Repeats)}, fact{"model seeds", strconv.Itoa(opt.ModelSeeds)})
-	}
-	facts = append(facts, fact{"seed", strconv.FormatUint(opt.Seed, 10)})
-	return append(facts,
-		fact{"hops", strconv.Itoa(opt.Hops)}, fact{"direction", opt.Direction.String()},
-		fact{"threshold", thresholdText(opt.Threshold)})
-}
-
-// thresholdText is a threshold that was asked for.
-func thresholdText(threshold float64) string {
-	if threshold == 0 {
-		return "of each preset"
-	}
-	return strconv.FormatFloat(threshold, 'g', -1, 64)
 }

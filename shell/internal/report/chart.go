@@ -1,4 +1,4 @@
-package shell
+package report
 
 import (
 	"cmp"
@@ -8,8 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rivo/uniseg"
-
+	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -20,9 +19,6 @@ const (
 	vermillion = "#d55e00"
 	grey       = "#8a8a8a"
 )
-
-// lineColors are of lines in one figure, by turns; from the second turn on they are dashed.
-var lineColors = []string{blue, vermillion, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"}
 
 // A chart is a figure with two axes. What is drawn is in pixels of its svg, y downwards.
 type chart struct {
@@ -288,8 +284,8 @@ func newHeatMap(title string, classes []string, confused []float64, probability 
 	for row, i := range shown {
 		y := heatTop + heatSide*float64(row)
 		x := pixel(heatLeft + heatSide*(float64(row)+0.6))
-		m.Rows = append(m.Rows, heatName{heatLeft - 6, y + 17, classes[i], shortened(classes[i])})
-		m.Columns = append(m.Columns, heatName{x, heatTop - 6, classes[i], shortened(classes[i])})
+		m.Rows = append(m.Rows, heatName{heatLeft - 6, y + 17, classes[i], picture.Shortened(classes[i], heatNameLength)})
+		m.Columns = append(m.Columns, heatName{x, heatTop - 6, classes[i], picture.Shortened(classes[i], heatNameLength)})
 		for column, j := range shown {
 			cell := heatCell{X: heatLeft + heatSide*float64(column), Y: y, Size: heatSide, Color: vermillion}
 			p := probability(i, j)
@@ -307,17 +303,4 @@ func newHeatMap(title string, classes []string, confused []float64, probability 
 		}
 	}
 	return m
-}
-
-// shortened cuts a name that is too long for the side of a heat map.
-func shortened(name string) string {
-	var text strings.Builder
-	clusters := uniseg.NewGraphemes(name)
-	for count := 0; clusters.Next(); count++ {
-		if count == heatNameLength {
-			return text.String() + "…"
-		}
-		text.WriteString(clusters.Str())
-	}
-	return name
 }

@@ -1,8 +1,10 @@
-package shell
+package report
 
 import (
 	"context"
 	"fmt"
+	"html/template"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,41 +16,25 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// writeReport writes the page of the last run to the file of --report, where there is one.
-func (c *cleanCommand) writeReport(ctx context.Context, s *streams) error {
-	if c.Report == "" {
-		return nil
-	}
-	var page *reportPage
-	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) (err error) {
-		page, err = cleanPage(ctx, store, "Suspect labels of "+c.DB)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return page.write(c.Report, s)
-}
-
-// cleanPage is the page of the last run of a store.
-func cleanPage(ctx context.Context, store *kv.Store, title string) (page *reportPage, err error) {
+// Clean makes the page of the last run of a store.
+func Clean(ctx context.Context, store *kv.Store, title string) (page *Page, err error) {
 	err = store.View(func(tx *kv.Tx) error {
 		run, err := query.LastRun(tx)
 		if err != nil {
 			return err
 		}
-		page = &reportPage{Title: title, Options: runOptions(run)}
+		page = &Page{Title: title, Options: runOptions(run)}
 		if err := page.addScores(ctx, tx, run); err != nil {
 			return err
 		}
 		page.addTransition(run)
-		return page.addSuspects(ctx, store)
+		return page.addSuspects(ctx, store, newSurveyor(tx, run.Direction))
 	})
 	return page, err
 }
 
 // addScores adds the headline and the histogram of the scores.
-func (p *reportPage) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run) error {
+func (p *Page) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run) error {
 	scores, err := tx.Reader(cleaner.ScoreColumn) // which holds a block at a time
 	if err != nil {
 		return err
@@ -82,7 +68,7 @@ func (p *reportPage) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run)
 		}
 		suspects, expected = suspects+1, expected+score.Float()
 	}
-	p.Headline = []fact{
+	p.Headline = []Fact{
 		{"nodes scored", strconv.FormatInt(run.Scored, 10)},
 		{fmt.Sprintf("suspects above %.4g", run.Threshold), strconv.FormatInt(suspects, 10)},
 		{"estimated mislabel rate", wording.Percent(run.MislabelRate)},
@@ -91,7 +77,7 @@ func (p *reportPage) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run)
 		p.Headline[len(p.Headline)-1].Value += fmt.Sprintf(" (%s to %s)", wording.Percent(run.RateLow), wording.Percent(run.RateHigh))
 	}
 	if run.Preset == cleaner.PresetDefault && suspects > 0 {
-		p.Headline = append(p.Headline, fact{"expected precision of the suspects", wording.Percent(expected / float64(suspects))})
+		p.Headline = append(p.Headline, Fact{"expected precision of the suspects", wording.Percent(expected / float64(suspects))})
 	}
 	note := "The score is the chance that the given label is wrong."
 	if run.Preset != cleaner.PresetDefault {
@@ -106,12 +92,12 @@ func (p *reportPage) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run)
 	c := h.chart("Scores of the labelled nodes", false)
 	c.line([][2]float64{{run.Threshold, c.y.least}, {run.Threshold, c.y.most}}, vermillion, true)
 	c.legend(vermillion, fmt.Sprintf("threshold %.4g", run.Threshold), true)
-	p.Sections = append(p.Sections, pageSection{Title: "Scores", Note: note, Charts: []*chart{c}})
+	p.Sections = append(p.Sections, section{Title: "Scores", Note: note, Charts: []*chart{c}})
 	return nil
 }
 
 // addTransition adds the heat map of the noise, as the run estimates it.
-func (p *reportPage) addTransition(run *cleaner.Run) {
+func (p *Page) addTransition(run *cleaner.Run) {
 	confused := make([]float64, len(run.Classes))
 	for _, cell := range run.Joint.Cells {
 		if cell.Row != cell.Column {
@@ -119,7 +105,7 @@ func (p *reportPage) addTransition(run *cleaner.Run) {
 			confused[cell.Column] += cell.Value
 		}
 	}
-	p.Sections = append(p.Sections, pageSection{
+	p.Sections = append(p.Sections, section{
 		Title: "Transition matrix",
 		Note:  "Estimated from confident predictions. Grey: no confident example of the true class." + heatNote(len(run.Classes)),
 		Heat: newHeatMap("P(given label | true class), true classes across", run.Classes, confused,
@@ -128,35 +114,49 @@ func (p *reportPage) addTransition(run *cleaner.Run) {
 }
 
 // addSuspects lists the highest scores of nodes that nobody has decided on.
-func (p *reportPage) addSuspects(ctx context.Context, store *kv.Store) error {
-	found, err := query.Query(ctx, store, fmt.Sprintf("suspects limit %d return id, label, suggested, confidence, score", pageSuspects))
+func (p *Page) addSuspects(ctx context.Context, store *kv.Store, s *surveyor) error {
+	found, err := query.Query(ctx, store, fmt.Sprintf("suspects limit %d return id, label, suggested, confidence, score", listedSuspects))
 	if err != nil {
 		return err
 	}
-	table := &pageTable{Header: []string{"", "id", "given label", "suggested label", "confidence", "score"}}
+	var pictures []template.HTML
+	table := &Table{Header: []string{"", "id", "given label", "suggested label", "confidence", "score"}}
 	for row, err := range found.Rows() {
 		if err != nil {
 			return err
+		}
+		if len(pictures) < picturedSuspects {
+			v, err := s.tx.Node(row.Text("id"))
+			if err != nil {
+				return err
+			}
+			ego, err := s.picture(ctx, fmt.Sprintf("suspect-%d", len(pictures)+1), v)
+			if err != nil {
+				return err
+			}
+			pictures = append(pictures, template.HTML(ego.SVG()))
 		}
 		table.Rows = append(table.Rows, []string{
 			strconv.Itoa(len(table.Rows) + 1), row.Text("id"), row.Text("label"), row.Text("suggested"),
 			strconv.FormatFloat(row.Float("confidence"), 'f', 4, 64), strconv.FormatFloat(row.Float("score"), 'f', 4, 64),
 		})
 	}
-	section := pageSection{
+	list := section{
 		Title: "Top suspects", Table: table,
 		Note: "Suggested another label and not decided on, highest score first. Labels are never changed on their own.",
 	}
 	if len(table.Rows) == 0 {
-		section.Note, section.Table = "No node is a suspect.", nil
+		list.Note, list.Table = "No node is a suspect.", nil
+	} else {
+		p.Sections = slices.Insert(p.Sections, 0, section{Title: "The first suspects", Pictures: pictures})
 	}
-	p.Sections = append(p.Sections, section)
+	p.Sections = append(p.Sections, list)
 	return nil
 }
 
 // runOptions are what a run was asked, and of what.
-func runOptions(run *cleaner.Run) []fact {
-	return []fact{
+func runOptions(run *cleaner.Run) []Fact {
+	return []Fact{
 		{"run", strconv.FormatInt(run.ID, 10)},
 		{"started", run.Started.UTC().Format(time.RFC3339)},
 		{"seconds", fmt.Sprintf("%.1f", run.Seconds)},

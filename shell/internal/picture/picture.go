@@ -1,0 +1,350 @@
+// Package picture draws a node with its neighbours as SVG: the same bytes for the same input, for light and dark pages, with every
+// text escaped. It knows no store and no page.
+package picture
+
+import (
+	"cmp"
+	_ "embed" // for the style
+	"encoding/xml"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/rivo/uniseg"
+)
+
+// Most is how many nodes a picture shows. It counts the others in words.
+const Most = 150
+
+// None is the class of a node without a label or a prediction.
+const None = -1
+
+// Colors are those of classes and lines, by turns. All readers can tell them apart (Okabe and Ito). The last is that of text.
+var Colors = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "currentColor"}
+
+// shapes are those of classes: the first for as many classes as there are colours, and so on. Without sides, it is a circle.
+var shapes = []struct {
+	sides         int
+	turned, scale float64
+}{{0, 0, 1}, {4, math.Pi / 4, 1.2}, {3, -math.Pi / 2, 1.4}, {4, 0, 1.3}, {3, math.Pi / 2, 1.4}, {6, 0, 1.15}}
+
+// A Node is the suspect, or a node near it.
+type Node struct {
+	Name              string  // title or id
+	Class, Predicted  int     // places in Ego.Classes, or None
+	Confidence, Score float64 // of the prediction, and that the label is wrong (NaN: unknown)
+	Weight            float64 // in the vote
+}
+
+// An Ego is a node with the nodes near it.
+type Ego struct {
+	ID          string // of the svg element
+	Title, Text string // above the drawing
+	Classes     []string
+	Nodes       []Node      // the first is the suspect
+	Edges       [][2]int    // places in Nodes; a node with an edge to the first is its neighbour
+	Votes       map[int]int // how many neighbours have each class, or None, drawn or not
+}
+
+// Sizes are in pixels, lengths in characters.
+const (
+	width, margin, line     = 540.0, 18.0, 18.0
+	drawingHeight, stretch  = 330.0, 1.35 // of the drawing, sideways
+	nearRadius, farRadius   = 88.0, 142.0
+	titleLength, textLength = 64, 82
+	mostNamed, mostOnRing   = 20, 36 // neighbours with names, and in a circle
+	nameLength, mostListed  = 22, 10 // characters, classes
+)
+
+//go:embed style.css
+var style string
+
+// A drawing is an Ego that is being drawn.
+type drawing struct {
+	*Ego
+	out       strings.Builder
+	near, far []int        // the nodes that are drawn
+	reached   map[int]int  // from which node each was reached first
+	at        [][2]float64 // their places
+	neighbors int          // drawn or not
+}
+
+// SVG draws the picture.
+func (e *Ego) SVG() string {
+	d := &drawing{Ego: e, at: make([][2]float64, len(e.Nodes))}
+	for _, count := range e.Votes {
+		d.neighbors += count
+	}
+	d.choose()
+	legend := d.legend()
+	title, text, notes := wrapped(e.Title, titleLength), wrapped(e.Text, textLength), wrapped(d.notes(len(legend)), textLength)
+	legend = legend[:min(len(legend), mostListed)]
+	foot := margin + line*float64(len(title)+len(text)+1) + drawingHeight
+	d.place(width/2, foot-line-drawingHeight/2)
+	height := foot + line*float64(len(legend)+len(notes))
+	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" id="%s" class="ego" viewBox="0 0 %v %v" role="img" aria-label="%s">`,
+		escaped(e.ID), width, height, escaped(e.Title+" "+e.Text))
+	d.printf("\n<style>\n%s</style>\n"+`<rect class="paper" x="0.5" y="0.5" width="%v" height="%v" rx="8"/>`+"\n", style, width-1, height-1)
+	d.paragraph("words", d.paragraph("title", margin+10, title), text)
+	d.drawEdges()
+	radius := 8.0
+	if len(d.near) > mostNamed {
+		radius = 5.5
+	}
+	d.drawNodes(d.far, 4)
+	d.drawNodes(d.near, radius)
+	d.drawNodes([]int{0}, 16)
+	d.drawNames(radius)
+	y := foot
+	for _, class := range legend {
+		d.printf("%s\n", mark(class, margin+6, y-4.5, 5.5))
+		d.text("words", margin+20, y, d.counted(class))
+		y += line
+	}
+	d.paragraph("note", y, notes)
+	d.printf("</svg>\n")
+	return d.out.String()
+}
+
+func (d *drawing) drawn() []int { return slices.Concat([]int{0}, d.near, d.far) }
+
+func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(&d.out, format, args...) }
+func (d *drawing) text(class string, x, y float64, text string) {
+	d.printf(`<text class="%s" x="%v" y="%v">%s</text>`+"\n", class, pixel(x), pixel(y), escaped(text))
+}
+
+// paragraph writes lines from y on, and returns where the next one goes.
+func (d *drawing) paragraph(class string, y float64, lines []string) float64 {
+	for _, words := range lines {
+		d.text(class, margin, y, words)
+		y += line
+	}
+	return y
+}
+
+// choose finds the nodes to draw: the neighbours with most weight and, where these are few, nodes two steps away.
+func (d *drawing) choose() {
+	d.reached = map[int]int{0: 0}
+	beside := func(drawn ...int) (nodes []int) {
+		for _, edge := range d.Edges {
+			for end, from := range edge {
+				to := edge[1-end]
+				if _, seen := d.reached[to]; !seen && slices.Contains(drawn, from) {
+					d.reached[to] = from
+					nodes = append(nodes, to)
+				}
+			}
+		}
+		slices.SortFunc(nodes, func(a, b int) int { return cmp.Or(cmp.Compare(d.Nodes[b].Weight, d.Nodes[a].Weight), a-b) })
+		return nodes[:min(len(nodes), Most-1-len(d.near))]
+	}
+	if d.near = beside(0); len(d.near) <= mostOnRing {
+		d.far = beside(d.near...)
+	}
+	counts := map[int]int{} // neighbours of a class are drawn side by side
+	for _, i := range d.near {
+		counts[d.Nodes[i].Class]++
+	}
+	slices.SortStableFunc(d.near, func(a, b int) int {
+		p, q := d.Nodes[a].Class, d.Nodes[b].Class
+		return cmp.Or(counts[q]-counts[p], p-q)
+	})
+}
+
+// place puts the suspect at x and y, its neighbours around it, and behind each of these the nodes that it leads to.
+func (d *drawing) place(x, y float64) {
+	behind := map[int][]int{}
+	for _, f := range d.far {
+		behind[d.reached[f]] = append(behind[d.reached[f]], f)
+	}
+	leaning := func(k, f int) (side int) { // to the neighbour after the k-th, or the one before it, where f has an edge to it
+		for i, to := range []int{d.near[(k+len(d.near)-1)%len(d.near)], d.near[(k+1)%len(d.near)]} {
+			if slices.Contains(d.Edges, [2]int{to, f}) || slices.Contains(d.Edges, [2]int{f, to}) {
+				side += 2*i - 1
+			}
+		}
+		return side
+	}
+	put := func(i int, radius, angle float64) {
+		d.at[i] = [2]float64{x + float64(stretch*radius*math.Cos(angle)), y + float64(radius*math.Sin(angle))}
+	}
+	put(0, 0, 0)
+	rings, angle := (len(d.near)-1)/mostOnRing+1, -math.Pi/2
+	for k, n := range d.near {
+		sector := 2 * math.Pi / float64(len(d.near))
+		if len(d.far) > 0 { // half of the circle is shared equally, half by the nodes behind
+			sector = sector/2 + float64(math.Pi*float64(len(behind[n]))/float64(len(d.far)))
+		}
+		radius := nearRadius
+		if rings > 1 {
+			radius = 60 + float64(float64(k%rings)*(farRadius-60)/float64(rings-1))
+		}
+		put(n, radius, angle+sector/2)
+		slices.SortStableFunc(behind[n], func(a, b int) int { return leaning(k, a) - leaning(k, b) })
+		for j, f := range behind[n] {
+			put(f, farRadius+float64(14*(j%2)), angle+float64(sector*(float64(j)+0.5)/float64(len(behind[n]))))
+		}
+		angle += sector
+	}
+}
+
+// drawEdges draws the edges between nodes that are drawn, and those of the suspect last.
+func (d *drawing) drawEdges() {
+	drawn := d.drawn()
+	for _, class := range []string{"edge far", "edge"} {
+		path := ""
+		for _, edge := range d.Edges {
+			a, b := edge[0], edge[1]
+			if (a == 0 || b == 0) == (class == "edge") && slices.Contains(drawn, a) && slices.Contains(drawn, b) {
+				path += fmt.Sprintf("M%v %vL%v %v", pixel(d.at[a][0]), pixel(d.at[a][1]), pixel(d.at[b][0]), pixel(d.at[b][1]))
+			}
+		}
+		d.printf(`<path class="%s" d="%s"/>`+"\n", class, path)
+	}
+}
+
+// drawNodes draws nodes in the colours of their labels, in rings of those of their predictions where these are other classes.
+func (d *drawing) drawNodes(nodes []int, radius float64) {
+	for _, i := range nodes {
+		n, x, y := d.Nodes[i], d.at[i][0], d.at[i][1]
+		d.printf("<g><title>%s</title>", escaped(d.described(n)))
+		if n.isDoubted() {
+			d.printf("%s", mark(n.Predicted, x, y, 1.5*radius))
+		}
+		d.printf("%s</g>\n", mark(n.Class, x, y, radius))
+	}
+}
+
+func (n Node) isDoubted() bool { return n.Predicted != None && n.Predicted != n.Class }
+
+// mark is the shape of a class in its colour.
+func mark(class int, x, y, radius float64) string {
+	kind, color, shape := "none", "none", shapes[0]
+	if class != None {
+		kind, color, shape = "node", Colors[class%len(Colors)], shapes[class/len(Colors)%len(shapes)]
+	}
+	if shape.sides == 0 {
+		return fmt.Sprintf(`<circle class="%s" fill="%s" cx="%v" cy="%v" r="%v"/>`, kind, color, pixel(x), pixel(y), radius)
+	}
+	points := ""
+	for k := range shape.sides {
+		r, angle := radius*shape.scale, shape.turned+float64(2*math.Pi*float64(k)/float64(shape.sides))
+		points += fmt.Sprintf("%v,%v ", pixel(x+float64(r*math.Cos(angle))), pixel(y+float64(r*math.Sin(angle))))
+	}
+	return fmt.Sprintf(`<polygon class="node" fill="%s" points="%s"/>`, color, strings.TrimSpace(points))
+}
+
+// described is the text of a node for those who point at it.
+func (d *drawing) described(n Node) string {
+	text := Isolated(n.Name) + ": " + d.name(n.Class)
+	if n.Predicted != None {
+		text += fmt.Sprintf(", predicted %s (%.1f%%)", d.name(n.Predicted), 100*n.Confidence)
+	}
+	if !math.IsNaN(n.Score) {
+		text += fmt.Sprintf(", score %.3g", n.Score)
+	}
+	return text
+}
+
+// drawNames writes the name of the suspect, and those of its neighbours where they are few.
+func (d *drawing) drawNames(radius float64) {
+	x, y := d.at[0][0], d.at[0][1]
+	d.text("title on-disc", x, y+6, "?")
+	d.text("name title", x, y-32, Shortened(d.Nodes[0].Name, nameLength))
+	for _, i := range d.near {
+		if at := d.at[i]; len(d.near) <= mostNamed {
+			d.text("name", at[0], at[1]+5+math.Copysign(1.5*radius+8, at[1]-y), Shortened(d.Nodes[i].Name, nameLength))
+		}
+	}
+}
+
+// legend lists the classes that are drawn: most votes first.
+func (d *drawing) legend() (shown []int) {
+	for _, i := range d.drawn() {
+		n := d.Nodes[i]
+		shown = append(shown, n.Class)
+		if n.isDoubted() {
+			shown = append(shown, n.Predicted)
+		}
+	}
+	slices.SortFunc(shown, func(a, b int) int { return cmp.Or(d.Votes[b]-d.Votes[a], a-b) })
+	return slices.Compact(shown)
+}
+
+// counted is the line of a class in the legend.
+func (d *drawing) counted(class int) string {
+	name := d.name(class)
+	if class == d.Nodes[0].Class {
+		name += " (its label)"
+	}
+	return fmt.Sprintf("%s: %d of %d neighbours", name, d.Votes[class], d.neighbors)
+}
+
+func (d *drawing) name(class int) string {
+	if class == None {
+		return "no label"
+	}
+	return Isolated(Shortened(d.Classes[class], 2*nameLength))
+}
+
+// notes say how to read the drawing, and what is not in it.
+func (d *drawing) notes(classes int) (text string) {
+	if more := classes - mostListed; more > 0 {
+		text = fmt.Sprintf("And %d more classes. ", more)
+	}
+	text += "A disc has the colour of the label, a ring that of the predicted class if it is another."
+	if len(d.near) < d.neighbors {
+		text += fmt.Sprintf(" %d of %d neighbours are drawn, those with most weight.", len(d.near), d.neighbors)
+	}
+	if len(d.far) > 0 {
+		text += " Small: two steps away."
+	}
+	return text
+}
+
+// wrapped breaks a text into lines at spaces.
+func wrapped(text string, most int) (lines []string) {
+	for _, word := range strings.Fields(text) {
+		last := len(lines) - 1
+		if last >= 0 && uniseg.GraphemeClusterCount(lines[last]+word) < most {
+			lines[last] += " " + word
+		} else {
+			lines = append(lines, Shortened(word, most*2/3))
+		}
+	}
+	return lines
+}
+
+// Shortened is a text of at most so many characters as readers see them, and a dot-dot-dot where there are more.
+func Shortened(text string, most int) string {
+	var short strings.Builder
+	clusters := uniseg.NewGraphemes(text)
+	for count := 0; clusters.Next(); count++ {
+		if count == most {
+			return short.String() + "…"
+		}
+		short.WriteString(clusters.Str())
+	}
+	return text
+}
+
+// Isolated keeps a text that may run from right to left from turning the text around it.
+func Isolated(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return r >= 0x590 }) {
+		return "\u2068" + text + "\u2069"
+	}
+	return text
+}
+
+// escaped is a text in XML, which has replacement characters for those that XML forbids.
+func escaped(text string) string {
+	var out strings.Builder
+	if err := xml.EscapeText(&out, []byte(text)); err != nil {
+		panic(err) // a Builder takes all
+	}
+	return out.String()
+}
+
+// pixel rounds to a tenth.
+func pixel(at float64) float64 { return math.Round(10*at) / 10 }

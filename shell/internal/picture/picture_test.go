@@ -1,0 +1,139 @@
+package picture
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// around is a suspect of class 0, predicted 1, with as many neighbours as there are votes, by class, and nodes behind the first ones.
+func around(classes, votes, behind int, class func(i int) int) *Ego {
+	e := &Ego{
+		ID: "suspect-1", Title: "s has the label class 0. Is it class 1?", Text: "A sentence about it.", Votes: map[int]int{},
+		Nodes: []Node{{Name: "s", Class: 0, Predicted: 1, Confidence: 0.875, Score: 0.9375}},
+	}
+	for i := range classes {
+		e.Classes = append(e.Classes, fmt.Sprint("class ", i))
+	}
+	for i := range votes {
+		n := Node{Name: fmt.Sprint("n", i), Class: class(i), Predicted: class(i), Confidence: 0.5, Score: math.NaN(), Weight: float64(1 + i%3)}
+		e.Nodes, e.Edges = append(e.Nodes, n), append(e.Edges, [2]int{0, i + 1})
+		e.Votes[n.Class]++
+	}
+	for i := range behind {
+		e.Nodes = append(e.Nodes, Node{Name: fmt.Sprint("b", i), Class: 1, Predicted: None, Score: math.NaN()})
+		e.Edges = append(e.Edges, [2]int{1 + i*i%votes, len(e.Nodes) - 1}, [2]int{len(e.Nodes) - 1, 1 + i%votes})
+	}
+	return e
+}
+
+// read returns the texts of an SVG and how often each element is there. It fails if the SVG is not well formed.
+func read(t *testing.T, svg string) (texts string, elements map[string]int) {
+	t.Helper()
+	elements = map[string]int{}
+	for decoder := xml.NewDecoder(strings.NewReader(svg)); ; {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return texts, elements
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			elements[token.Name.Local]++
+		case xml.CharData:
+			texts += string(token)
+		}
+	}
+}
+
+// TestGolden compares pictures with those in testdata, byte by byte. GRAPHCLEANER_GOLDEN=write makes them anew.
+func TestGolden(t *testing.T) {
+	one := func(int) int { return 1 }
+	alone := around(2, 0, 0, one)
+	unlabelled := around(2, 5, 0, func(i int) int { return i%2 - 1 })
+	hub := around(40, 149, 0, func(i int) int { return i % 40 })
+	hub.Votes[1] += 100_000
+	awkward := around(3, 3, 2, func(i int) int { return i })
+	awkward.Title, awkward.Text = "</title><script>\x00\x1b[31m & \"'", strings.Repeat("a sentence ", 20)+strings.Repeat("x", 200)
+	awkward.Classes = []string{"<b>&amp;", Isolated("مرحبا بالعالم"), "שלום"}
+	awkward.Nodes[0].Name, awkward.Nodes[1].Name, awkward.Nodes[2].Name = "東京&<>\u202e", "عقدة 7", "👩‍👩‍👧 \xff\x01 "+strings.Repeat("é", 99)
+	for name, test := range map[string]struct {
+		ego      *Ego
+		circles  int
+		contains []string
+	}{
+		"alone":      {alone, 4, []string{"class 0 (its label): 0 of 0 neighbours"}},
+		"few":        {around(8, 4, 30, one), 38, []string{"class 1: 4 of 4 neighbours", "n3", "s: class 0, predicted class 1 (87.5%), score 0.938", "Small: two steps away."}},
+		"unlabelled": {unlabelled, 10, []string{"no label: 3 of 5 neighbours", "n0: no label"}},
+		"hub":        {hub, 37, []string{"149 of 100149 neighbours are drawn", "And 30 more classes."}},
+		"awkward":    {awkward, 10, []string{"</title><script>\ufffd\ufffd[31m & \"'", "東京&<>", "<b>&amp; (its label): 1 of 3"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			svg := test.ego.SVG()
+			if again := test.ego.SVG(); again != svg {
+				t.Error("another picture the second time")
+			}
+			texts, elements := read(t, svg)
+			for _, want := range test.contains {
+				if !strings.Contains(texts, want) {
+					t.Errorf("no %q in the texts", want)
+				}
+			}
+			if elements["circle"] != test.circles || elements["script"] > 0 {
+				t.Errorf("got elements %v, want %d circles and no script", elements, test.circles)
+			}
+			path := filepath.Join("testdata", name+".svg")
+			if os.Getenv("GRAPHCLEANER_GOLDEN") == "write" {
+				if err := os.WriteFile(path, []byte(svg), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil || svg != string(want) {
+				t.Errorf("other than %s (%v)", path, err)
+			}
+		})
+	}
+}
+
+// TestMost has more nodes than a picture shows. Those with most weight are drawn.
+func TestMost(t *testing.T) {
+	e := around(2, 1000, 50, func(int) int { return 1 })
+	e.Nodes[999].Weight = 9
+	e.Nodes[999].Name = "heavy"
+	texts, elements := read(t, e.SVG())
+	if drawn := elements["g"]; drawn != Most || !strings.Contains(texts, "heavy") {
+		t.Errorf("got %d nodes, want %d and among them the one with most weight", drawn, Most)
+	}
+	if !strings.Contains(texts, "149 of 1000 neighbours are drawn") {
+		t.Error("the others are not counted")
+	}
+}
+
+// TestClassesDiffer draws as many classes as there are colours and shapes.
+func TestClassesDiffer(t *testing.T) {
+	marks := map[string]int{}
+	for class := range len(Colors) * len(shapes) {
+		m := mark(class, 0, 0, 5)
+		if other, ok := marks[m]; ok {
+			t.Errorf("classes %d and %d look alike: %s", class, other, m)
+		}
+		marks[m] = class
+	}
+}
+
+func TestShortened(t *testing.T) {
+	for text, want := range map[string]string{"": "", "abcd": "abcd", "abcde": "abcd…", "👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧": "👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧"} {
+		if got := Shortened(text, 4); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+// Package report makes the pages of --report: one file of HTML with its figures in it, which needs no network and no scripts. It
+// knows no command.
+package report
+
+import (
+	_ "embed" // for the page
+	"html/template"
+	"io"
+	"time"
+)
+
+//go:embed page.html
+var html string
+
+var pageTemplate = template.Must(template.New("page").Parse(html))
+
+// A Page is a report. Its texts are plain; writing escapes them.
+type Page struct {
+	Title            string
+	Version, Written string
+	Headline         []Fact
+	Sections         []section
+	Options          []Fact
+}
+
+// A Fact is a value under its name.
+type Fact struct{ Name, Value string }
+
+// A section is a heading, and some of the rest.
+type section struct {
+	Title, Note string
+	Table       *Table
+	Charts      []*chart
+	Heat        *heatMap
+	Pictures    []template.HTML
+}
+
+// A Table has as many cells in each row as in the header.
+type Table struct {
+	Header []string
+	Rows   [][]string
+}
+
+// Of the suspects, how many a page lists, and of how many it has pictures.
+const (
+	listedSuspects   = 50
+	picturedSuspects = 6
+)
+
+// Write writes the page of a version of the program, dated now.
+func (p *Page) Write(out io.Writer, version string) error {
+	p.Version, p.Written = version, time.Now().UTC().Format(time.RFC3339)
+	return pageTemplate.Execute(out, p)
+}
