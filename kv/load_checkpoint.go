@@ -59,7 +59,7 @@ const (
 
 	checkpointName = "checkpoint"
 
-	// defaultKeepBytes is the default of LoadOptions.KeepBytes: that many are read in about two seconds.
+	// defaultKeepBytes are read in about two seconds.
 	defaultKeepBytes = 64 << 20
 )
 
@@ -78,7 +78,7 @@ func (l *Loader) keepEdges(ctx context.Context, edges sorter) error {
 	if !l.keeps() {
 		return nil
 	}
-	kept, ok, err := edges.Keep(ctx, l.rows.size+edges.Held() >= l.opt.KeepBytes)
+	kept, ok, err := edges.Keep(ctx, l.rows.size+edges.Held() >= l.keepBytes)
 	if err != nil || !ok {
 		return err
 	}
