@@ -223,21 +223,6 @@ func (b *Bulk) Space(name string) (*SpaceWriter, error) {
 	return w, nil
 }
 
-// DropColumn removes a column at Commit; ErrNoColumn when there is none.
-func (b *Bulk) DropColumn(name string) error {
-	if err := b.check(); err != nil {
-		return err
-	}
-	if name == LabelColumn {
-		return fmt.Errorf("%w: column %s cannot be dropped", ErrInvalidName, name)
-	}
-	if _, ok := b.draft.Columns[name]; !ok {
-		return noColumn(name)
-	}
-	delete(b.draft.Columns, name)
-	return nil
-}
-
 // DropMatrix removes a matrix at Commit; ErrNotFound when there is none.
 func (b *Bulk) DropMatrix(name string) error {
 	if err := b.check(); err != nil {

@@ -48,23 +48,20 @@ type LoadOptions struct {
 	// such rows end the load.
 	BadRow func(err error) error
 
-	// Resume, where not empty, is a fingerprint of the input and of all that shapes the load. What has been completed of a
-	// load of KeepBytes or more when it is interrupted, by ctx or the end of its process, is kept, and the next load into
-	// the same target goes on with it if its Resume is the same, and removes it otherwise. It goes on behind the last that
-	// was complete of two: nodes and edges have been read and sorted, and what they make of each node's neighbours has.
+	// Resume, where not empty, is a fingerprint of the input and of all that shapes the load. A load that is interrupted, by
+	// ctx or the end of its process, then keeps a checkpoint. The next load into the same target goes on from there if its
+	// Resume is the same, and removes it otherwise. There are two checkpoints: the nodes and edges are read and sorted, and
+	// the neighbours of each node are sorted. A load of less than 64 MiB that fits into memory has none, as reading its
+	// files again takes seconds.
 	Resume string
 
 	// Origin is what TakePlacement returns of the load where its process is killed behind its last step.
 	Origin string
 
-	// KeepBytes is how many bytes nodes and edges take, sorted, from where on what is complete is kept. A load of less, but
-	// for one that memory does not hold, starts over, as reading its files again costs less than seconds. Zero means 64 MiB.
-	KeepBytes int64
-
-	// Save and Restore keep what the caller has of the load beside what Resume keeps: once the nodes and edges are
-	// complete Save writes it, of what BadRow was told above all, which the load that goes on will not be told again, and
-	// NewLoaderContext has Restore read it. After an error of Restore the load starts over. Where BadRow is set and these
-	// are not, nothing is kept.
+	// Save and Restore add the caller's own to a checkpoint, such as the errors that BadRow was told of: the load that goes
+	// on does not tell them again. Save writes it once the nodes and edges are complete, and NewLoaderContext has Restore
+	// read it. After an error of Restore the load starts over. Where BadRow is set and these are not, there is no
+	// checkpoint.
 	Save    func(w io.Writer) error
 	Restore func(r io.Reader) error
 
@@ -96,20 +93,21 @@ type Loader struct {
 	opt        LoadOptions
 	work       *loadDirectory
 	unit       int64 // bytes of memory for one sorter of records, or the store
+	keepBytes  int64 // of the rows and the edges, from which on they are kept
 	rows       *rowSpool
 	classes    *loadClasses
 	ids        idIndex
 	integerIDs bool
 	ended      bool
 	failed     atomic.Pointer[error] // the first error of a row, with which Commit fails
-	duplicate  duplicateNode
+	duplicate  badRow
 	stats      LoadStats
 
 	mu         sync.Mutex // guards what follows, which the writers of edges share
 	edgesBegun bool
 	edges      edgeSorter
 	join       *idJoin
-	unknown    unknownNode
+	unknown    badRow
 	selfLoops  int64
 	single     *EdgeWriter // of AddEdge
 	writers    int         // of edges that are not closed
@@ -147,11 +145,8 @@ func NewLoaderContext(ctx context.Context, dir string, opt LoadOptions) (*Loader
 	if opt.MemoryBudget == 0 {
 		opt.MemoryBudget = DefaultMemoryBudget()
 	}
-	if opt.KeepBytes == 0 {
-		opt.KeepBytes = defaultKeepBytes
-	}
 	unit := loadUnit(opt.MemoryBudget)
-	l := &Loader{opt: opt, unit: unit, classes: classes, ids: newIDIndex(unit), integerIDs: true}
+	l := &Loader{opt: opt, unit: unit, keepBytes: defaultKeepBytes, classes: classes, ids: newIDIndex(unit), integerIDs: true}
 	l.edges = newEdgeSorter(l)
 	takeOver := func(d *loadDirectory) (bool, error) { return l.takeOver(ctx, d) }
 	if l.work, err = newLoadDirectory(dir, takeOver); err != nil {
@@ -200,7 +195,7 @@ func (l *Loader) giveUp() error {
 
 // Completed reports whether the nodes and the edges are there already, from a load that was interrupted. Then they must
 // not be added again.
-func (l *Loader) Completed() (nodes, edges bool) { return l.checkpoint != nil, l.checkpoint != nil }
+func (l *Loader) Completed() bool { return l.checkpoint != nil }
 
 // loadUnit is the part of a budget for one sorter of records, or the store, in bytes.
 func loadUnit(budget int64) int64 { return budget / 4 }
@@ -220,9 +215,6 @@ func validateLoadOptions(opt LoadOptions) error {
 	var errs []error
 	if opt.Workers < 0 {
 		errs = append(errs, fmt.Errorf("kv: Workers is %d, want 0 (GOMAXPROCS) or more", opt.Workers))
-	}
-	if opt.KeepBytes < 0 {
-		errs = append(errs, fmt.Errorf("kv: KeepBytes is %d, want 0 (default) or more", opt.KeepBytes))
 	}
 	if opt.MemoryBudget < 0 {
 		errs = append(errs, fmt.Errorf("kv: MemoryBudget is %d, want 0 (default) or more", opt.MemoryBudget))
@@ -297,7 +289,7 @@ func (l *Loader) addNode(n Node) error {
 		}
 		return l.opt.BadRow(&DuplicateNodeError{ID: strings.Clone(n.ID), First: source, Second: n.Source})
 	case duplicate:
-		l.duplicate.note(n.ID, first, n.Source)
+		l.duplicate.note(n.ID, n.Source, first)
 		return nil
 	}
 	label := -1
@@ -449,10 +441,10 @@ func (l *Loader) resolveIDs(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		return &DuplicateNodeError{ID: l.duplicate.id, First: first, Second: l.duplicate.second}
+		return &DuplicateNodeError{ID: l.duplicate.id, First: first, Second: l.duplicate.source}
 	}
-	if err := l.unknown.err(); err != nil {
-		return err
+	if l.unknown.found {
+		return &UnknownNodeError{ID: l.unknown.id, Source: l.unknown.source}
 	}
 	l.denseIDs = l.ids.isDense()
 	if err := l.ids.turnOff(); err != nil {

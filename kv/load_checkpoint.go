@@ -2,6 +2,7 @@ package kv
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -58,7 +59,7 @@ const (
 
 	checkpointName = "checkpoint"
 
-	// defaultKeepBytes is the default of LoadOptions.KeepBytes: that many are read in about two seconds.
+	// defaultKeepBytes are read in about two seconds.
 	defaultKeepBytes = 64 << 20
 )
 
@@ -77,7 +78,7 @@ func (l *Loader) keepEdges(ctx context.Context, edges sorter) error {
 	if !l.keeps() {
 		return nil
 	}
-	kept, ok, err := edges.Keep(ctx, l.rows.size+edges.Held() >= l.opt.KeepBytes)
+	kept, ok, err := edges.Keep(ctx, l.rows.size+edges.Held() >= l.keepBytes)
 	if err != nil || !ok {
 		return err
 	}
@@ -87,15 +88,31 @@ func (l *Loader) keepEdges(ctx context.Context, edges sorter) error {
 	c := loadCheckpoint{Edges: &kept}
 	if l.opt.Save != nil {
 		c.Saved = "saved"
-		if c.SavedSum, err = l.save(filepath.Join(l.work.sort(), c.Saved)); err != nil {
-			return err
+		if c.SavedSum, err = writeSummed(filepath.Join(l.work.sort(), c.Saved), l.opt.Save); err != nil {
+			return fmt.Errorf("keeping what is known of the load: %w", err)
 		}
 	}
 	return l.writeCheckpoint(c)
 }
 
-// save has the caller write a file of a name, durably, and returns its CRC-32C.
-func (l *Loader) save(name string) (sum uint32, err error) {
+// restoreSaved has the caller read what Save wrote: errNoCheckpoint where it is damaged.
+func (l *Loader) restoreSaved(ctx context.Context, c loadCheckpoint) (err error) {
+	if (l.opt.Restore == nil) != (c.Saved == "") {
+		return errNoCheckpoint
+	}
+	if c.Saved == "" {
+		return nil
+	}
+	f, err := openSummed(ctx, filepath.Join(l.work.sort(), filepath.Base(c.Saved)), c.SavedSum)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return l.opt.Restore(bufio.NewReader(f))
+}
+
+// writeSummed makes a file of what write writes, durably, and returns its CRC-32C.
+func writeSummed(name string, write func(w io.Writer) error) (sum uint32, err error) {
 	f, err := os.Create(name)
 	if err != nil {
 		return 0, err
@@ -103,51 +120,32 @@ func (l *Loader) save(name string) (sum uint32, err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	w := &sumWriter{w: f}
 	buffer := bufio.NewWriter(w)
-	if err := errors.Join(l.opt.Save(buffer), buffer.Flush(), f.Sync()); err != nil {
-		return 0, fmt.Errorf("keeping what is known of the load: %w", err)
-	}
-	return w.sum, nil
+	err = errors.Join(write(buffer), buffer.Flush(), f.Sync())
+	return w.sum, err
 }
 
-// restoreSaved has the caller read what save wrote: errNoCheckpoint where it is damaged.
-func (l *Loader) restoreSaved(ctx context.Context, c loadCheckpoint) (err error) {
-	if l.opt.Restore == nil || c.Saved == "" {
-		if l.opt.Restore != nil || c.Saved != "" {
-			return errNoCheckpoint
-		}
-		return nil
-	}
-	f, err := os.Open(filepath.Join(l.work.sort(), filepath.Base(c.Saved)))
+// openSummed opens a file that has a CRC-32C: errNoCheckpoint where it has another.
+func openSummed(ctx context.Context, name string, want uint32) (*os.File, error) {
+	f, err := os.Open(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	sum, err := fileSum(ctx, f)
-	if err != nil {
-		return err
-	}
-	if sum != c.SavedSum {
-		return errNoCheckpoint
-	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	return l.opt.Restore(bufio.NewReader(f))
-}
-
-// fileSum is the CRC-32C of what is left of a file.
-func fileSum(ctx context.Context, f *os.File) (sum uint32, err error) {
+	sum := uint32(0)
 	part := make([]byte, 256<<10)
-	for {
-		n, err := f.Read(part)
+	for n := 0; err == nil; err = cmp.Or(err, ctx.Err()) {
+		n, err = f.Read(part)
 		sum = crc32.Update(sum, castagnoli, part[:n])
-		if errors.Is(err, io.EOF) {
-			return sum, nil
-		}
-		if err = errors.Join(err, ctx.Err()); err != nil {
-			return 0, err
-		}
 	}
+	if errors.Is(err, io.EOF) {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err == nil && sum != want {
+		err = errNoCheckpoint
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // keepArcs writes the second checkpoint, where the arcs were spilled: the nodes have their numbers, and the arcs are
@@ -160,13 +158,13 @@ func (l *Loader) keepArcs(ctx context.Context, arcs sorter) error {
 	if err != nil || !ok {
 		return err
 	}
-	name := filepath.Join(l.work.sort(), "numbers")
-	sum, err := writeNumbers(name, l.nodeAt.Data)
+	const name = "numbers"
+	sum, err := writeNumbers(filepath.Join(l.work.sort(), name), l.nodeAt.Data)
 	if err != nil {
-		return err
+		return fmt.Errorf("keeping the numbers of nodes needs more room on disk: %w", err)
 	}
 	err = l.writeCheckpoint(loadCheckpoint{
-		NodeAt: filepath.Base(name), NodeAtSum: sum, Arcs: &kept, Saved: l.checkpoint.Saved, SavedSum: l.checkpoint.SavedSum,
+		NodeAt: name, NodeAtSum: sum, Arcs: &kept, Saved: l.checkpoint.Saved, SavedSum: l.checkpoint.SavedSum,
 	})
 	if err != nil {
 		return err
@@ -301,31 +299,19 @@ func (l *Loader) removeUnnamed() error {
 // numbersChunk is how many numbers are written or read at once.
 const numbersChunk = 64 << 10
 
-// writeNumbers writes numbers to a file of a name, durably, and returns the file's CRC-32C.
+// writeNumbers is writeSummed of numbers of nodes.
 func writeNumbers(name string, numbers []uint32) (sum uint32, err error) {
-	f, err := os.Create(name)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	w := &sumWriter{w: f}
-	var body []byte
-	for chunk := range slices.Chunk(numbers, numbersChunk) {
-		body = body[:0]
-		for _, n := range chunk {
-			body = binary.LittleEndian.AppendUint32(body, n)
+	return writeSummed(name, func(w io.Writer) (err error) {
+		for chunk := range slices.Chunk(numbers, numbersChunk) {
+			err = cmp.Or(err, binary.Write(w, binary.LittleEndian, chunk))
 		}
-		if _, err := w.Write(body); err != nil {
-			return 0, fmt.Errorf("keeping the numbers of nodes needs more room on disk: %w", err)
-		}
-	}
-	return w.sum, f.Sync()
+		return err
+	})
 }
 
-// readNumbers is the inverse of writeNumbers: errNoCheckpoint where the file is damaged, or the numbers are no
-// permutation.
+// readNumbers returns so many numbers of nodes: errNoCheckpoint where the file is damaged, or they are no permutation.
 func readNumbers(ctx context.Context, name string, count int, want uint32) (numbers offheap.Array[uint32], err error) {
-	f, err := os.Open(name)
+	f, err := openSummed(ctx, name, want)
 	if err != nil {
 		return numbers, err
 	}
@@ -334,39 +320,23 @@ func readNumbers(ctx context.Context, name string, count int, want uint32) (numb
 			err = errors.Join(err, numbers.Free())
 		}
 	}()
-	info, err := f.Stat()
-	if err != nil {
-		return numbers, err
-	}
-	if info.Size() != 4*int64(count) {
-		return numbers, errNoCheckpoint
+	if info, err := f.Stat(); err != nil || info.Size() != 4*int64(count) {
+		return numbers, cmp.Or(err, errNoCheckpoint)
 	}
 	if numbers, err = offheap.New[uint32](count); err != nil {
 		return numbers, err
 	}
 	seen := make([]uint64, (count+63)/64)
-	body := make([]byte, 4*numbersChunk)
-	sum := uint32(0)
 	for chunk := range slices.Chunk(numbers.Data, numbersChunk) {
-		if err := ctx.Err(); err != nil {
+		if err := cmp.Or(ctx.Err(), binary.Read(f, binary.LittleEndian, chunk)); err != nil {
 			return numbers, err
 		}
-		b := body[:4*len(chunk)]
-		if _, err := io.ReadFull(f, b); err != nil {
-			return numbers, err
-		}
-		sum = crc32.Update(sum, castagnoli, b)
-		for i := range chunk {
-			n := binary.LittleEndian.Uint32(b[4*i:])
+		for _, n := range chunk {
 			if int64(n) >= int64(count) || seen[n/64]&(1<<(n%64)) != 0 {
 				return numbers, errNoCheckpoint
 			}
 			seen[n/64] |= 1 << (n % 64)
-			chunk[i] = n
 		}
-	}
-	if sum != want {
-		return numbers, errNoCheckpoint
 	}
 	return numbers, nil
 }

@@ -190,7 +190,7 @@ func (l *Loader) unknownEnd(id string, source int64) error {
 	if l.opt.BadRow != nil {
 		return l.opt.BadRow(&UnknownNodeError{ID: strings.Clone(id), Source: source})
 	}
-	l.unknown.note(id, source)
+	l.unknown.note(id, source, 0)
 	return nil
 }
 

@@ -41,36 +41,16 @@ func (e *InvalidNodeError) Error() string { return fmt.Sprintf("the node at %d: 
 
 func (e *InvalidNodeError) Unwrap() error { return e.Err }
 
-// duplicateNode collects repeated ids and keeps the one to report: the least second source, then the least id.
-type duplicateNode struct {
-	found  bool
-	id     string
-	first  int // position of the first row
-	second int64
-}
-
-func (d *duplicateNode) note(id string, first int, second int64) {
-	if !d.found || second < d.second || second == d.second && id < d.id {
-		*d = duplicateNode{true, strings.Clone(id), first, second}
-	}
-}
-
-// unknownNode collects unknown ends of edges and keeps the one to report: the least source, then the least id.
-type unknownNode struct {
+// A badRow is the row to report, of those that are wrong alike: the one with the least source, then the least id.
+type badRow struct {
 	found  bool
 	id     string
 	source int64
+	first  int // position of the first row with the id, where this one repeats it
 }
 
-func (u *unknownNode) note(id string, source int64) {
-	if !u.found || source < u.source || source == u.source && id < u.id {
-		*u = unknownNode{true, strings.Clone(id), source}
+func (b *badRow) note(id string, source int64, first int) {
+	if !b.found || source < b.source || source == b.source && id < b.id {
+		*b = badRow{true, strings.Clone(id), source, first}
 	}
-}
-
-func (u *unknownNode) err() error {
-	if !u.found {
-		return nil
-	}
-	return &UnknownNodeError{ID: u.id, Source: u.source}
 }

@@ -115,7 +115,7 @@ func (e *LoadEstimate) sort(c LoadCounts, opt LoadOptions) (files int64) {
 	memory := sortMemory(opt.MemoryBudget, c.Nodes)
 	width, perArc := 2*positionBits(c.Nodes), int64(1)
 	footprint := func(memory, count int64) spill.Footprint {
-		return spill.NewUint64("", memory, width, opt.Workers).Footprint(count, width)
+		return spill.NewNumbers[uint64]("", memory, width, opt.Workers).Footprint(count, width)
 	}
 	if form := (codec.ArcForm{Directed: opt.Directed, Weighted: opt.Weighted}); form.Any() {
 		width, perArc = width+form.DirectionBits(), 2

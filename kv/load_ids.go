@@ -94,7 +94,7 @@ func (l *Loader) findRepeated(ctx context.Context, ids *spill.Sorter) error {
 			continue
 		}
 		if l.opt.BadRow == nil {
-			l.duplicate.note(string(id), first, source)
+			l.duplicate.note(string(id), source, first)
 			continue
 		}
 		if err := l.opt.BadRow(&DuplicateNodeError{ID: string(id), First: firstSource, Second: source}); err != nil {

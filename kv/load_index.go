@@ -52,15 +52,21 @@ func (x *idIndex) add(id string) (first int, duplicate bool, err error) {
 // useTexts goes on by text.
 func (x *idIndex) useTexts() error {
 	x.byText = true
-	for position, k := range x.integers.all {
-		id := strconv.FormatInt(k, 10)
-		fits, err := x.texts.put(dict.Hash(id), id, position)
+	var position [1]uint32
+	for left, k := x.integers.count, uint64(0); left > 0; k++ {
+		x.integers.find([]uint64{k}, position[:])
+		if position[0] == notFound {
+			continue
+		}
+		id := strconv.FormatUint(k, 10)
+		fits, err := x.texts.put(dict.Hash(id), id, position[0])
 		if err != nil {
 			return err
 		}
 		if !fits {
 			return x.turnOff()
 		}
+		left--
 	}
 	return x.integers.free()
 }
@@ -116,31 +122,6 @@ func (x *integerIndex) add(id string) (first int, duplicate, fits bool, err erro
 	x.count++
 	x.positions.Data[k] = uint32(position) + 1
 	return 0, false, true, nil
-}
-
-// all yields positions and their integers.
-func (x *integerIndex) all(yield func(position uint32, k int64) bool) {
-	if len(x.positions.Data) == 0 {
-		for k := range x.count {
-			if !yield(uint32(k), int64(k)) {
-				return
-			}
-		}
-		return
-	}
-	left := x.count
-	for k, next := range x.positions.Data {
-		if left == 0 {
-			return
-		}
-		if next == 0 {
-			continue
-		}
-		if !yield(next-1, int64(k)) {
-			return
-		}
-		left--
-	}
 }
 
 func (x *integerIndex) free() error {

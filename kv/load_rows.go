@@ -83,7 +83,7 @@ func (s *rowSpool) sync() error {
 
 // restoreRows opens the rows that a checkpoint names: errNoCheckpoint where they are damaged.
 func restoreRows(ctx context.Context, dir string, c loadCheckpoint) (*rowSpool, error) {
-	f, err := os.Open(filepath.Join(dir, filepath.Base(c.Rows)))
+	f, err := openSummed(ctx, filepath.Join(dir, filepath.Base(c.Rows)), c.RowSum)
 	if err != nil {
 		return nil, err
 	}
@@ -91,16 +91,10 @@ func restoreRows(ctx context.Context, dir string, c loadCheckpoint) (*rowSpool, 
 	if err == nil && (info.Size() != c.RowBytes || len(c.Marks) != (c.RowCount+contextEvery-1)/contextEvery) {
 		err = errNoCheckpoint
 	}
-	sum := &sumWriter{w: f}
-	if err == nil {
-		sum.sum, err = fileSum(ctx, f)
-	}
-	if err == nil && sum.sum != c.RowSum {
-		err = errNoCheckpoint
-	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
+	sum := &sumWriter{f, c.RowSum}
 	return &rowSpool{
 		file: f, sum: sum, w: bufio.NewWriter(sum), rows: c.RowCount, size: c.RowBytes, marks: c.Marks, dropped: c.Dropped,
 	}, nil

@@ -164,19 +164,16 @@ func (e *resumableError) Unwrap() error { return e.err }
 
 // fill hands nodes and edges to a loader that does not have them.
 func (g *graphFiles) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, edges edgesFile, r reading) error {
-	hasNodes, hasEdges := loader.Completed()
-	if !hasNodes {
-		err := r.stages.timed("read nodes", func(stage *kv.Stage) error {
-			err := nodes.read(ctx, loader, r)
-			stage.Columns, stage.BytesRead = len(nodes.in.Header()), nodes.in.Offset()
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if hasEdges {
+	if loader.Completed() {
 		return nil
+	}
+	err := r.stages.timed("read nodes", func(stage *kv.Stage) error {
+		err := nodes.read(ctx, loader, r)
+		stage.Columns, stage.BytesRead = len(nodes.in.Header()), nodes.in.Offset()
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	return r.stages.timed("read edges", func(stage *kv.Stage) (err error) {
 		stage.Edges, stage.BytesRead, err = readEdges(ctx, edges, loader, r)

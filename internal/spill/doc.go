@@ -3,7 +3,7 @@
 // A sorter collects records up to a number of bytes, sorts them, and writes them as a run into one temporary file; the
 // runs are merged while they are read back. What never exceeds the limit never touches the disk.
 //
-// [Uint64] sorts plain numbers and drops repeated ones, on many goroutines. [Sorter] sorts keys with values, by the bytes
+// [Numbers] sorts numbers, which it keeps once each, or numbers with a value, on many goroutines. [Sorter] sorts keys with values, by the bytes
 // of the key, and keeps records of equal keys in the order they were added; it belongs to one goroutine, and where its
 // runs are too many to give each a buffer, neighbouring runs are first merged into longer ones.
 //

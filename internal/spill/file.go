@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 )
 
 const (
@@ -61,31 +60,6 @@ func (f *runFile) endRun(length int64) error {
 
 func (f *runFile) reader(r run, buffer int) *bufio.Reader {
 	return bufio.NewReaderSize(io.NewSectionReader(f.file, r.offset, r.length), buffer)
-}
-
-// collapse merges neighbouring runs, with merge, until one merge within limit bytes can take them all. It returns the
-// file they then are in, also beside an error; the others are removed.
-func (f *runFile) collapse(
-	dir string, limit int64, merge func(dst, src *runFile, runs []run, buffer int) error,
-) (*runFile, error) {
-	most, buffer := fanIn(limit)
-	for len(f.runs) > most {
-		merged, err := createRunFile(dir, buffer)
-		if err != nil {
-			return f, err
-		}
-		for group := range slices.Chunk(f.runs, most) {
-			if err := merge(merged, f, group, buffer); err != nil {
-				return f, errors.Join(err, merged.remove())
-			}
-		}
-		old := f
-		f = merged
-		if err := old.remove(); err != nil {
-			return f, err
-		}
-	}
-	return f, nil
 }
 
 // remove closes and deletes the file.

@@ -258,17 +258,31 @@ func (s *Sorter) toDisk(ctx context.Context) error {
 		}
 	}
 	s.entries, s.chunks = nil, nil
-	file, err := s.file.collapse(s.dir, s.limit, func(dst, src *runFile, runs []run, buffer int) error {
-		return s.mergeInto(ctx, dst, src, runs, buffer)
-	})
-	s.file = file
-	return err
+	most, buffer := fanIn(s.limit)
+	for len(s.file.runs) > most {
+		merged, err := createRunFile(s.dir, buffer)
+		if err != nil {
+			return err
+		}
+		for group := range slices.Chunk(s.file.runs, most) {
+			if err := s.mergeInto(ctx, merged, group, buffer); err != nil {
+				return errors.Join(err, merged.remove())
+			}
+		}
+		old := s.file
+		s.file = merged
+		if err := old.remove(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (s *Sorter) mergeInto(ctx context.Context, dst, src *runFile, runs []run, buffer int) error {
+// mergeInto makes one run of a file of several of the sorter's.
+func (s *Sorter) mergeInto(ctx context.Context, dst *runFile, runs []run, buffer int) error {
 	var length int64
 	done := 0
-	err := mergeRecords(src, runs, buffer, func(r Record) error {
+	err := mergeRecords(s.file, runs, buffer, func(r Record) error {
 		if done++; done%checkEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}

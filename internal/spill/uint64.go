@@ -75,20 +75,6 @@ const (
 	minMost = 1 << 9 // numbers, with the least of memory
 )
 
-type (
-	// A Uint64 sorts numbers.
-	Uint64 = Numbers[uint64]
-
-	// A Uint64Writer adds numbers to a Uint64.
-	Uint64Writer = NumbersWriter[uint64]
-
-	// A Pairs sorts pairs.
-	Pairs = Numbers[Pair]
-
-	// A PairsWriter adds pairs to a Pairs.
-	PairsWriter = NumbersWriter[Pair]
-)
-
 // NewNumbers returns a sorter of numbers less than 2^width that takes about so many bytes of memory, sorts on so many
 // goroutines (0: GOMAXPROCS), and spills into a temporary file in dir.
 func NewNumbers[T Number](dir string, memory int64, width, workers int) *Numbers[T] {
@@ -109,11 +95,6 @@ func NewNumbers[T Number](dir string, memory int64, width, workers int) *Numbers
 	}
 	s.changed = sync.NewCond(&s.mu)
 	return s
-}
-
-// NewUint64 is NewNumbers of numbers.
-func NewUint64(dir string, memory int64, width, workers int) *Uint64 {
-	return NewNumbers[uint64](dir, memory, width, workers)
 }
 
 // sizeOf is the number of bytes of a T in memory.

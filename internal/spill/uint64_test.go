@@ -37,7 +37,7 @@ func randomNumbers(r *rand.Rand, n int) (keys []uint64, width int) {
 }
 
 // addAll adds numbers through so many writers at once.
-func addAll(s *Uint64, keys []uint64, writers int) error {
+func addAll(s *Numbers[uint64], keys []uint64, writers int) error {
 	errs := make([]error, writers)
 	var wg sync.WaitGroup
 	for i := range writers {
@@ -60,7 +60,7 @@ func TestUint64(t *testing.T) {
 		limit := []int64{0, 1 << 14, 1 << 18, 1 << 30}[seed%4]
 		workers := []int{1, 2, 4}[seed%3]
 		added, width := randomNumbers(r, r.IntN(60000))
-		s := NewUint64(dir, limit, width, workers)
+		s := NewNumbers[uint64](dir, limit, width, workers)
 		if err := addAll(s, added, 1+r.IntN(5)); err != nil {
 			t.Fatalf("seed %d: Add: %v", seed, err)
 		}
@@ -117,7 +117,7 @@ func TestUint64(t *testing.T) {
 
 // readPairs returns all pairs of a sorter, and that no two which differ in the lowest bit of their keys alone are in two
 // stretches.
-func readPairs(s *Pairs) (all []Pair, err error) {
+func readPairs(s *Numbers[Pair]) (all []Pair, err error) {
 	for stretch, err := range s.Ordered(context.Background()) {
 		if err != nil {
 			return all, err
@@ -160,7 +160,7 @@ func TestPairs(t *testing.T) {
 		}
 		want := slices.Clone(added)
 		slices.SortFunc(want, func(a, b Pair) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value)) })
-		compare := func(what string, s *Pairs) {
+		compare := func(what string, s *Numbers[Pair]) {
 			t.Helper()
 			for range 2 {
 				if got, err := readPairs(s); err != nil || !slices.Equal(got, want) {
@@ -187,7 +187,7 @@ func TestPairs(t *testing.T) {
 func TestUint64StoppedEarly(t *testing.T) {
 	for _, limit := range []int64{0, 1 << 30} {
 		dir := t.TempDir()
-		s := NewUint64(dir, limit, 20, 2)
+		s := NewNumbers[uint64](dir, limit, 20, 2)
 		var added []uint64
 		for i := range uint64(200000) {
 			added = append(added, i*7919%200000)
@@ -239,7 +239,7 @@ func TestUint64StoppedEarly(t *testing.T) {
 
 func TestUint64ClosedWhileItSpills(t *testing.T) {
 	dir := t.TempDir()
-	s := NewUint64(dir, 0, 40, 2)
+	s := NewNumbers[uint64](dir, 0, 40, 2)
 	w := s.Writer()
 	for i := range uint64(5000) {
 		if err := w.Add(i * 7919); err != nil {
@@ -255,7 +255,7 @@ func TestUint64ClosedWhileItSpills(t *testing.T) {
 }
 
 func TestUint64DirectoryMissing(t *testing.T) {
-	s := NewUint64(filepath.Join(t.TempDir(), "absent"), 0, 20, 2)
+	s := NewNumbers[uint64](filepath.Join(t.TempDir(), "absent"), 0, 20, 2)
 	err := errors.Join(addAll(s, make([]uint64, 100000), 2), s.Sort(t.Context()))
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("spilling into a missing directory: got %v, want ErrNotExist", err)
@@ -272,7 +272,7 @@ func TestUint64RunDamaged(t *testing.T) {
 		func(name string) error { return os.WriteFile(name, slices.Repeat([]byte{0xff}, 1<<20), 0o600) },
 	} {
 		dir := t.TempDir()
-		s := NewUint64(dir, 0, 63, 1)
+		s := NewNumbers[uint64](dir, 0, 63, 1)
 		defer s.Close()
 		r := rand.New(rand.NewPCG(1, 1))
 		added := make([]uint64, 5000)
@@ -401,7 +401,7 @@ func BenchmarkUint64(b *testing.B) {
 			b.Run(fmt.Sprintf("keys=%d/limit=%d/workers=%d", n, limit, workers), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					s := NewUint64(b.TempDir(), limit, width, workers)
+					s := NewNumbers[uint64](b.TempDir(), limit, width, workers)
 					if err := errors.Join(addAll(s, keys, workers), s.Sort(b.Context())); err != nil {
 						b.Fatal(err)
 					}
@@ -423,7 +423,7 @@ func BenchmarkUint64(b *testing.B) {
 func TestKeptNumbersAreRestored(t *testing.T) {
 	dir := t.TempDir()
 	added, width := randomNumbers(rand.New(rand.NewPCG(8, 8)), 20000)
-	s := NewUint64(dir, 0, width, 2)
+	s := NewNumbers[uint64](dir, 0, width, 2)
 	if err := errors.Join(addAll(s, added, 2), s.Sort(t.Context())); err != nil {
 		t.Fatal(err)
 	}
@@ -496,7 +496,7 @@ func TestKeptNumbersAreRestored(t *testing.T) {
 	if _, err := Restore[uint64](t.Context(), dir, 1<<20, width, 3, kept); err == nil {
 		t.Error("no checksums: got no error")
 	}
-	memory := NewUint64(dir, 1<<20, width, 1)
+	memory := NewNumbers[uint64](dir, 1<<20, width, 1)
 	defer memory.Close()
 	if err := errors.Join(addAll(memory, added[:10], 1), memory.Sort(t.Context())); err != nil {
 		t.Fatal(err)
