@@ -161,8 +161,8 @@ func readFooter(f io.ReaderAt, size, memory int64) (*format.FileMetaData, error)
 	if err := readWhole(f, text, size-int64(len(tail))-length); err != nil {
 		return nil, err
 	}
-	walk := thriftWalk{data: text}
-	if err := walk.strukt(0); err != nil {
+	walk, err := walkThrift(text)
+	if err != nil {
 		return nil, errFooter
 	}
 	if wants, has := walk.structs*structCost, memory/footerShare; wants > has {

@@ -127,18 +127,18 @@ func (s *pageSource) header() (header format.PageHeader, length int64, err error
 		if err := readWhole(p.content, p.header, s.at); err != nil {
 			return header, 0, err
 		}
-		walk := thriftWalk{data: p.header}
-		err := walk.strukt(0)
-		if errors.Is(err, errThriftShort) && size < min(s.end-s.at, maxPageHeader) {
+		walk, err := walkThrift(p.header)
+		if isShort(err) && size < min(s.end-s.at, maxPageHeader) {
 			continue
 		}
+		length := walk.BytesRead()
 		if err == nil {
-			err = thrift.Unmarshal(new(thrift.CompactProtocol), p.header[:walk.at], &header)
+			err = thrift.Unmarshal(new(thrift.CompactProtocol), p.header[:length], &header)
 		}
 		if err != nil {
 			return header, 0, fmt.Errorf("the header of a page: %w", err)
 		}
-		return header, int64(walk.at), nil
+		return header, int64(length), nil
 	}
 }
 
