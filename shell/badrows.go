@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
@@ -35,8 +37,7 @@ type badRows struct {
 	paths  map[badFile]string
 
 	mu      sync.Mutex
-	rows    *spill.Sorter // by badFile and line: whether it was skipped, the value and the reason
-	buf     []byte
+	rows    *spill.Sorter // by badFile and line
 	skipped badCount
 	all     badCount
 	nodes   int64 // of all, those that are nodes
@@ -83,57 +84,50 @@ func (b *badRows) note(file badFile, err error) error {
 	return b.add(file, err, false)
 }
 
+// A badRow is a row that is left out. Sorters and what save writes have it as JSON.
+type badRow struct {
+	File          badFile
+	Line          int64
+	Skipped       bool
+	Value, Reason string
+}
+
 // add keeps a row of which err, a *table.Error or an *npy.Error, says what is wrong.
 func (b *badRows) add(file badFile, err error, skipped bool) error {
-	var line int64
-	var value, reason string
 	if bad, ok := errors.AsType[*table.Error](err); ok {
-		line, value, reason = bad.Line, bad.Value, bad.Reason()
+		return b.take(badRow{file, bad.Line, skipped, bad.Value, bad.Reason()}, err)
 	} else if bad, ok := errors.AsType[*npy.Error](err); ok {
-		line, value, reason = bad.Row, bad.Value, bad.Msg
-	} else {
-		return err
+		return b.take(badRow{file, bad.Row, skipped, bad.Value, bad.Msg}, err)
 	}
-	return b.take(file, line, value, reason, err, skipped)
+	return err
 }
 
-// take keeps a row by what is wrong with it.
-func (b *badRows) take(file badFile, line int64, value, reason string, err error, skipped bool) error {
-	b.all.add(file, line, err)
-	if file == badNode {
+// take keeps a row, of which err says the same.
+func (b *badRows) take(row badRow, err error) error {
+	b.all.add(row.File, row.Line, err)
+	if row.File == badNode {
 		b.nodes++
 	}
-	kept := byte(0)
-	if skipped {
-		b.skipped.add(file, line, err)
-		kept = 1
+	if row.Skipped {
+		b.skipped.add(row.File, row.Line, err)
 	}
-	key := binary.BigEndian.AppendUint64([]byte{byte(file)}, uint64(line))
-	b.buf = binary.AppendUvarint(append(b.buf[:0], kept), uint64(len(value)))
-	b.buf = append(append(b.buf, value...), reason...)
-	return b.rows.Add(key, b.buf)
-}
-
-// A badRow is a row as badRows keeps it.
-type badRow struct {
-	file          badFile
-	line          int64
-	skipped       bool
-	value, reason string
+	body, err := json.Marshal(row)
+	if err != nil {
+		return err
+	}
+	return b.rows.Add(binary.BigEndian.AppendUint64([]byte{byte(row.File)}, uint64(row.Line)), body)
 }
 
 // each calls fn for all rows, in the order of the report.
 func (b *badRows) each(ctx context.Context, fn func(badRow) error) error {
 	for r, err := range b.rows.Sorted(ctx) {
-		if err != nil {
-			return err
+		var row badRow
+		if err == nil {
+			err = json.Unmarshal(r.Value, &row)
 		}
-		length, n := binary.Uvarint(r.Value[1:])
-		text := string(r.Value[1+n:])
-		err := fn(badRow{
-			file: badFile(r.Key[0]), line: int64(binary.BigEndian.Uint64(r.Key[1:])), skipped: r.Value[0] == 1,
-			value: text[:length], reason: text[length:],
-		})
+		if err == nil {
+			err = fn(row)
+		}
 		if err != nil {
 			return err
 		}
@@ -141,57 +135,37 @@ func (b *badRows) each(ctx context.Context, fn func(badRow) error) error {
 	return nil
 }
 
-// save writes the rows for an import that goes on with this one: csv without a header.
+// save writes the rows for an import that goes on with this one.
 func (b *badRows) save(ctx context.Context, out io.Writer) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	w := csv.NewWriter(out)
-	err := b.each(ctx, func(r badRow) error {
-		return w.Write([]string{
-			strconv.Itoa(int(r.file)), strconv.FormatInt(r.line, 10), strconv.FormatBool(r.skipped), strconv.Quote(r.value), strconv.Quote(r.reason),
-		})
-	})
-	w.Flush()
-	return errors.Join(err, w.Error())
+	encoder := json.NewEncoder(out)
+	return b.each(ctx, func(row badRow) error { return encoder.Encode(row) })
 }
 
 // restore reads what save wrote. After an error there are no rows.
 func (b *badRows) restore(in io.Reader) (err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, b.rows.Close())
-			b.rows, b.all, b.skipped, b.nodes = spill.New(os.TempDir(), b.memory), badCount{}, badCount{}, 0
-		}
-	}()
-	r := csv.NewReader(in)
-	r.FieldsPerRecord, r.ReuseRecord = 5, true
-	for {
-		fields, err := r.Read()
-		if errors.Is(err, io.EOF) {
+	decoder := json.NewDecoder(in)
+	for err == nil {
+		var row badRow
+		if err = decoder.Decode(&row); errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			return err
+			break
 		}
-		file, notFile := strconv.ParseUint(fields[0], 10, 8)
-		line, notLine := strconv.ParseInt(fields[1], 10, 64)
-		skipped, notSkipped := strconv.ParseBool(fields[2])
-		value, notValue := strconv.Unquote(fields[3])
-		reason, notReason := strconv.Unquote(fields[4])
-		if err := errors.Join(notFile, notLine, notSkipped, notValue, notReason); err != nil {
-			return err
-		}
-		path := b.paths[badFile(file)]
-		var what error = &table.Error{Path: path, Line: line, Value: value, Msg: reason}
+		path := b.paths[row.File]
+		var what error = &table.Error{Path: path, Line: row.Line, Value: row.Value, Msg: row.Reason}
 		if isArray(path) {
-			what = &npy.Error{Path: path, Row: line, Value: value, Msg: reason}
+			what = &npy.Error{Path: path, Row: row.Line, Value: row.Value, Msg: row.Reason}
 		}
-		if err := b.take(badFile(file), line, value, reason, what, skipped); err != nil {
-			return err
-		}
+		err = b.take(row, what)
 	}
+	err = errors.Join(err, b.rows.Close())
+	b.rows, b.all, b.skipped, b.nodes = spill.New(os.TempDir(), b.memory), badCount{}, badCount{}, 0
+	return err
 }
 
 // end is to be called when all rows are known; its error is that they are too many.
@@ -236,12 +210,7 @@ func (b *badRows) leftOut() string {
 }
 
 // rowsText is such as "1 bad row is" and "2 bad rows are".
-func rowsText(rows int64) string {
-	if rows == 1 {
-		return "1 bad row is"
-	}
-	return fmt.Sprintf("%d bad rows are", rows)
-}
+func rowsText(rows int64) string { return wording.Count(rows, "bad row is", "bad rows are") }
 
 // summary says for the closing line what was left out; report is where it is written, if anywhere.
 func (b *badRows) summary(report string) string {
@@ -267,10 +236,10 @@ func (b *badRows) write(ctx context.Context, path string, s *streams) error {
 			return err
 		}
 		err := b.each(ctx, func(r badRow) error {
-			if stopped && !r.skipped {
+			if stopped && !r.Skipped {
 				return nil
 			}
-			return w.Write([]string{b.paths[r.file], strconv.FormatInt(r.line, 10), r.value, r.reason})
+			return w.Write([]string{b.paths[r.File], strconv.FormatInt(r.Line, 10), r.Value, r.Reason})
 		})
 		if err != nil {
 			return err

@@ -11,7 +11,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
-	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -39,20 +38,8 @@ func (c *exportCommand) checkSuspects(ctx context.Context, store *kv.Store, s *s
 	if lost == "" || err != nil {
 		return err
 	}
-	return s.confirmLoss(ctx, fmt.Sprintf("without suspects above %.4g %s", threshold, lost),
+	return s.agreeToLoss(ctx, fmt.Sprintf("without suspects above %.4g %s", threshold, lost),
 		"Write the labels all the same?", "the labels were not written")
-}
-
-// confirmLoss says what labels would be lost and asks whether to do it all the same; without a terminal to ask at it refuses.
-func (s *streams) confirmLoss(ctx context.Context, loss, question, refused string) error {
-	if !print.IsTerminal(s.in) {
-		return fmt.Errorf("%s: %w: there is no terminal to ask at, and --yes was not given", loss, query.ErrNotConfirmed)
-	}
-	yes, err := s.confirm(ctx, wording.Sentence(loss)+". "+question)
-	if err == nil && !yes {
-		err = fmt.Errorf("%s: %w", refused, query.ErrNotConfirmed)
-	}
-	return err
 }
 
 // A classLoss is how many labels of a class would be left out.

@@ -1,14 +1,11 @@
 package shell
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -16,9 +13,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
-	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
-	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -81,7 +76,7 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.apply(); err != nil {
 		return err
 	}
-	if err := atomic.RecoverReplaced(c.DB); err != nil {
+	if err := atomic.Recover(c.DB); err != nil {
 		return err
 	}
 	if c.BadRows < 0 {
@@ -199,34 +194,24 @@ func (c *importCommand) report(ctx context.Context, stats kv.LoadStats, r readin
 // replace makes the new store beside the old one, which stays, closed to others who write, until the new one is
 // complete and takes its place.
 func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
-	db, err := filepath.EvalSymlinks(c.DB) // a link goes on to lead to the store
-	if err != nil {
-		return err
-	}
 	began := time.Now()
 	r := c.reading(s)
 	defer func() { err = errors.Join(err, r.bad.close()) }()
 	var stats kv.LoadStats
-	var replaced *atomic.Replacement
 	// A store that is open to read excludes writers, and closing it touches no file, wherever it has been moved to.
-	err = withStoreHeld(db, c.store(), func() (err error) {
-		if err := c.confirmReplacing(ctx, s); err != nil {
+	err = withStoreHeld(c.DB, c.store(), func() error {
+		if err := s.agree(ctx, c.Yes, fmt.Sprintf("Replace %s, with all scores and decisions in it?", c.DB), errors.New("not replaced")); err != nil {
 			return err
 		}
-		if replaced, err = atomic.BeginReplacement(db); err != nil {
+		err := atomic.Replace(c.DB, func(dir string) (err error) {
+			stats, err = c.load(ctx, dir, int64(c.Memory), r)
 			return err
-		}
-		if stats, err = c.load(ctx, replaced.Made(), int64(c.Memory), r); err == nil {
-			err = replaced.Swap()
-		}
+		})
 		if err != nil {
 			return errors.Join(leaving(err, "%s is as it was", c.DB), c.reportBad(ctx, err, r))
 		}
 		return nil
 	})
-	if replaced != nil {
-		err = errors.Join(err, replaced.End())
-	}
 	if err != nil {
 		return err
 	}
@@ -251,19 +236,6 @@ func withStoreHeld(dir string, memory int64, fn func() error) error {
 		return fmt.Errorf("only a store that nobody writes to can be replaced: %w", err)
 	}
 	return err
-}
-
-func (c *importCommand) confirmReplacing(ctx context.Context, s *streams) error {
-	if !c.Yes {
-		yes, err := s.confirm(ctx, fmt.Sprintf("Replace %s, with all scores and decisions in it?", c.DB))
-		if err != nil {
-			return err
-		}
-		if !yes {
-			return errors.New("not replaced")
-		}
-	}
-	return nil
 }
 
 // addTo writes predictions, features and splits into a store that is there.
@@ -322,7 +294,7 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 			if c.Yes {
 				return nil
 			}
-			return s.confirmLoss(ctx, fmt.Sprintf("with the decisions of %s %s", c.Decisions, lost), "Take them all the same?", "nothing is decided")
+			return s.agreeToLoss(ctx, fmt.Sprintf("with the decisions of %s %s", c.Decisions, lost), "Take them all the same?", "nothing is decided")
 		})
 		return err
 	})
@@ -396,33 +368,6 @@ func isOccupied(path string) (bool, error) {
 	}
 	entries, err := os.ReadDir(path)
 	return len(entries) > 0, err
-}
-
-// longestAnswer bounds the line that answers a question, in bytes.
-const longestAnswer = 4 << 10
-
-// confirm asks a question that y or yes affirms.
-func (s *streams) confirm(ctx context.Context, question string) (bool, error) {
-	s.progress.clear()
-	if _, err := fmt.Fprintf(s.err, "%s [y/N] ", print.EscapeLines(question)); err != nil {
-		return false, err
-	}
-	// The end of the input is a no.
-	in := io.LimitReader(stream.NewReader(ctx, s.in), longestAnswer)
-	line, err := bufio.NewReader(in).ReadString('\n')
-	if ctx.Err() != nil {
-		s.say("")
-		return false, ctx.Err()
-	}
-	if err != nil && line == "" {
-		s.say("")
-		return false, nil
-	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return true, nil
-	}
-	return false, nil
 }
 
 // shellWord quotes a word for a command line that the user may copy.
