@@ -1,7 +1,7 @@
-package shell
+package files
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/csv"
@@ -27,11 +27,11 @@ const (
 	badEdge
 )
 
-// A badRows collects the rows of the nodes and edges files that an import leaves out. Those that are bad by themselves
+// A BadRows collects the rows of the nodes and edges files that an import leaves out. Those that are bad by themselves
 // are skipped while the files are read, in their order, and are too many as soon as they exceed the limit. Those that are
 // bad beside others, which are repeated ids and ends of edges that no node has, are noted whenever they are found, and
 // counted when all have been. So neither what is left out nor the report depends on how the work is divided.
-type badRows struct {
+type BadRows struct {
 	limit  int64
 	memory int64 // bytes for rows
 	paths  map[badFile]string
@@ -59,13 +59,13 @@ func (c *badCount) add(file badFile, line int64, err error) {
 	c.rows++
 }
 
-// newBadRows returns a badRows of the given files that takes up to limit rows and about memory bytes. Close it.
-func newBadRows(paths map[badFile]string, limit, memory int64) *badRows {
-	return &badRows{limit: limit, paths: paths, memory: memory, rows: spill.New(os.TempDir(), memory)}
+// NewBadRows returns a BadRows of two files that takes up to limit rows and about memory bytes. Close it.
+func NewBadRows(nodes, edges string, limit, memory int64) *BadRows {
+	return &BadRows{limit: limit, paths: map[badFile]string{badNode: nodes, badEdge: edges}, memory: memory, rows: spill.New(os.TempDir(), memory)}
 }
 
 // skip takes a row that is bad by itself. The error that it returns is of one row too many.
-func (b *badRows) skip(file badFile, err error) error {
+func (b *BadRows) skip(file badFile, err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := b.add(file, err, true); err != nil {
@@ -78,7 +78,7 @@ func (b *badRows) skip(file badFile, err error) error {
 }
 
 // note takes a row that is bad beside others.
-func (b *badRows) note(file badFile, err error) error {
+func (b *BadRows) note(file badFile, err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.add(file, err, false)
@@ -93,7 +93,7 @@ type badRow struct {
 }
 
 // add keeps a row of which err, a *table.Error or an *npy.Error, says what is wrong.
-func (b *badRows) add(file badFile, err error, skipped bool) error {
+func (b *BadRows) add(file badFile, err error, skipped bool) error {
 	if bad, ok := errors.AsType[*table.Error](err); ok {
 		return b.take(badRow{file, bad.Line, skipped, bad.Value, bad.Reason()}, err)
 	} else if bad, ok := errors.AsType[*npy.Error](err); ok {
@@ -103,7 +103,7 @@ func (b *badRows) add(file badFile, err error, skipped bool) error {
 }
 
 // take keeps a row, of which err says the same.
-func (b *badRows) take(row badRow, err error) error {
+func (b *BadRows) take(row badRow, err error) error {
 	b.all.add(row.File, row.Line, err)
 	if row.File == badNode {
 		b.nodes++
@@ -119,7 +119,7 @@ func (b *badRows) take(row badRow, err error) error {
 }
 
 // each calls fn for all rows, in the order of the report.
-func (b *badRows) each(ctx context.Context, fn func(badRow) error) error {
+func (b *BadRows) each(ctx context.Context, fn func(badRow) error) error {
 	for r, err := range b.rows.Sorted(ctx) {
 		var row badRow
 		if err == nil {
@@ -136,7 +136,7 @@ func (b *badRows) each(ctx context.Context, fn func(badRow) error) error {
 }
 
 // save writes the rows for an import that goes on with this one.
-func (b *badRows) save(ctx context.Context, out io.Writer) error {
+func (b *BadRows) save(ctx context.Context, out io.Writer) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	encoder := json.NewEncoder(out)
@@ -144,7 +144,7 @@ func (b *badRows) save(ctx context.Context, out io.Writer) error {
 }
 
 // restore reads what save wrote. After an error there are no rows.
-func (b *badRows) restore(in io.Reader) (err error) {
+func (b *BadRows) restore(in io.Reader) (err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	decoder := json.NewDecoder(in)
@@ -158,7 +158,7 @@ func (b *badRows) restore(in io.Reader) (err error) {
 		}
 		path := b.paths[row.File]
 		var what error = &table.Error{Path: path, Line: row.Line, Value: row.Value, Msg: row.Reason}
-		if isArray(path) {
+		if IsArray(path) {
 			what = &npy.Error{Path: path, Row: row.Line, Value: row.Value, Msg: row.Reason}
 		}
 		err = b.take(row, what)
@@ -169,7 +169,7 @@ func (b *badRows) restore(in io.Reader) (err error) {
 }
 
 // end is to be called when all rows are known; its error is that they are too many.
-func (b *badRows) end() error {
+func (b *BadRows) end() error {
 	if b == nil {
 		return nil
 	}
@@ -181,28 +181,28 @@ func (b *badRows) end() error {
 	return b.over
 }
 
-// A tooManyBadRowsError says that more rows are bad than may be.
-type tooManyBadRowsError struct {
+// A TooManyBadRowsError says that more rows are bad than may be.
+type TooManyBadRowsError struct {
 	first error
 	rows  int64
 	limit int64
 }
 
-func (e *tooManyBadRowsError) Error() string {
+func (e *TooManyBadRowsError) Error() string {
 	if e.limit == 0 {
 		return e.first.Error()
 	}
 	return fmt.Sprintf("%v: the first of %d bad rows, want at most %d (--bad-rows)", e.first, e.rows, e.limit)
 }
 
-func (e *tooManyBadRowsError) Unwrap() error { return e.first }
+func (e *TooManyBadRowsError) Unwrap() error { return e.first }
 
-func (b *badRows) tooMany(count badCount) error {
-	return &tooManyBadRowsError{first: count.first, rows: count.rows, limit: b.limit}
+func (b *BadRows) tooMany(count badCount) error {
+	return &TooManyBadRowsError{first: count.first, rows: count.rows, limit: b.limit}
 }
 
 // leftOut says for a message how many nodes were left out, if any.
-func (b *badRows) leftOut() string {
+func (b *BadRows) leftOut() string {
 	if b == nil || b.nodes == 0 {
 		return ""
 	}
@@ -212,8 +212,8 @@ func (b *badRows) leftOut() string {
 // rowsText is such as "1 bad row is" and "2 bad rows are".
 func rowsText(rows int64) string { return wording.Count(rows, "bad row is", "bad rows are") }
 
-// summary says for the closing line what was left out; report is where it is written, if anywhere.
-func (b *badRows) summary(report string) string {
+// Summary says for the closing line what was left out; report is where it is written, if anywhere.
+func (b *BadRows) Summary(report string) string {
 	switch {
 	case b == nil || b.all.rows == 0:
 		return ""
@@ -223,33 +223,26 @@ func (b *badRows) summary(report string) string {
 	return fmt.Sprintf("; %s left out, the first: %v", rowsText(b.all.rows), b.all.first)
 }
 
-// write writes the report as csv with the columns file, line, value and reason: the rows left out or, where reading
-// ended at one too many, those up to it. A path of "" writes nothing.
-func (b *badRows) write(ctx context.Context, path string, s *streams) error {
-	if path == "" {
-		return nil
-	}
+// Write writes the report as csv with the columns file, line, value and reason: the rows left out or, where reading
+// ended at one too many, those up to it.
+func (b *BadRows) Write(ctx context.Context, out io.Writer) error {
 	stopped := b.skipped.rows > b.limit
-	return s.writeFile(path, func(out *bufio.Writer) error {
-		w := csv.NewWriter(out)
-		if err := w.Write([]string{"file", "line", "value", "reason"}); err != nil {
-			return err
+	w := csv.NewWriter(out)
+	if err := w.Write([]string{"file", "line", "value", "reason"}); err != nil {
+		return err
+	}
+	err := b.each(ctx, func(r badRow) error {
+		if stopped && !r.Skipped {
+			return nil
 		}
-		err := b.each(ctx, func(r badRow) error {
-			if stopped && !r.Skipped {
-				return nil
-			}
-			return w.Write([]string{b.paths[r.File], strconv.FormatInt(r.Line, 10), r.Value, r.Reason})
-		})
-		if err != nil {
-			return err
-		}
-		w.Flush()
-		return w.Error()
+		return w.Write([]string{b.paths[r.File], strconv.FormatInt(r.Line, 10), r.Value, r.Reason})
 	})
+	w.Flush()
+	return cmp.Or(err, w.Error())
 }
 
-func (b *badRows) close() error {
+// Close removes the rows.
+func (b *BadRows) Close() error {
 	if b == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package shell
+package files
 
 import (
 	"bufio"
@@ -62,7 +62,7 @@ const sorterShare = 8
 
 // readDecisions reads a file of decisions, .jsonl or a table, whose nodes and classes the store must have, into a sorter,
 // by node and line.
-func readDecisions(ctx context.Context, path string, tx *kv.Tx, memory int64, sorted *spill.Sorter, s *streams) error {
+func readDecisions(ctx context.Context, path string, tx *kv.Tx, memory int64, sorted *spill.Sorter, progress kv.Progress) error {
 	f := &decisionsFile{
 		path: path, tx: tx, memory: memory - 2*memory/sorterShare, latest: time.Now().Add(maxAhead),
 		classes: make(map[string]bool, len(tx.Classes())), sorted: sorted,
@@ -74,7 +74,7 @@ func readDecisions(ctx context.Context, path string, tx *kv.Tx, memory int64, so
 	if strings.EqualFold(filepath.Ext(path), ".jsonl") {
 		read = f.readLines
 	}
-	return read(ctx, s)
+	return read(ctx, progress)
 }
 
 // errorf is what is wrong with a field, "" for the record as a whole.
@@ -83,7 +83,7 @@ func (f *decisionsFile) errorf(line int64, column, format string, args ...any) e
 }
 
 // readTable reads decisions from a table.
-func (f *decisionsFile) readTable(ctx context.Context, s *streams) (err error) {
+func (f *decisionsFile) readTable(ctx context.Context, progress kv.Progress) (err error) {
 	in, err := table.Open(ctx, f.path, f.memory)
 	if bad, ok := errors.AsType[*table.Error](err); ok && strings.HasSuffix(bad.Msg, table.Extensions) {
 		bad.Msg += ", or a .jsonl of decisions"
@@ -96,7 +96,7 @@ func (f *decisionsFile) readTable(ctx context.Context, s *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	return eachRow(ctx, in, reading{s: s}, func(row table.Row) error {
+	return EachRow(ctx, in, progress, func(row table.Row) error {
 		return f.add(row.Line, func(name string) (string, bool) {
 			column := columns[slices.Index(filedFields, name)]
 			if column < 0 {
@@ -111,7 +111,7 @@ func (f *decisionsFile) readTable(ctx context.Context, s *streams) (err error) {
 const maxLine = 1 << 20
 
 // readLines reads decisions from a file with an object a line.
-func (f *decisionsFile) readLines(ctx context.Context, _ *streams) (err error) {
+func (f *decisionsFile) readLines(ctx context.Context, _ kv.Progress) (err error) {
 	in, err := stream.Open(ctx, f.path)
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (f *decisionsFile) readLines(ctx context.Context, _ *streams) (err error) {
 			continue
 		}
 		if text[0] != '{' {
-			return f.errorf(number, "", "got %q, want an object in one line", shortText(string(text)))
+			return f.errorf(number, "", "got %q, want an object in one line", wording.Short(string(text)))
 		}
 		clear(fields)
 		err := readDecisionObject(text, fields)
@@ -232,7 +232,7 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 	}
 	var err error
 	if d.Node, err = f.tx.Node(id); errors.Is(err, kv.ErrNotFound) {
-		return nil, f.errorf(line, "id", "got %q, want the id of a node", shortText(id))
+		return nil, f.errorf(line, "id", "got %q, want the id of a node", wording.Short(id))
 	}
 	if err != nil {
 		return nil, err
@@ -254,7 +254,7 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 	}
 	if word, _ := field("decision"); word != "" {
 		if d.Kind, err = decide.ParseKind(word); err != nil {
-			return nil, f.errorf(line, "decision", "got %q, want accept, reject, relabel, unlabel or unsure", shortText(word))
+			return nil, f.errorf(line, "decision", "got %q, want accept, reject, relabel, unlabel or unsure", wording.Short(word))
 		}
 	}
 	switch {
@@ -265,13 +265,13 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 	case d.Kind == decide.Relabel && d.To == "":
 		return nil, f.errorf(line, "label", "is empty, want the class that relabel gives")
 	case d.Kind == decide.Unlabel && d.To != "":
-		return nil, f.errorf(line, "label", "got %q, want none, which is what unlabel leaves", shortText(d.To))
+		return nil, f.errorf(line, "label", "got %q, want none, which is what unlabel leaves", wording.Short(d.To))
 	case d.Kind == decide.Unlabel:
 		d.HasTo = true
 	case d.Kind == decide.Accept && d.To == "":
 		d.HasTo = false
 	case d.keeps() && d.To != "" && d.HasFrom && d.From != d.To:
-		return nil, f.errorf(line, "label", "got %q, want %q, the label from before, which %s keeps", shortText(d.To), shortText(d.From), d.Kind)
+		return nil, f.errorf(line, "label", "got %q, want %q, the label from before, which %s keeps", wording.Short(d.To), wording.Short(d.From), d.Kind)
 	case d.keeps() && d.To == "":
 		d.To, d.HasTo = d.From, d.HasFrom
 	}
@@ -280,11 +280,11 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 	}
 	for name, text := range map[string]string{"who": d.Who, "why": d.Why} {
 		if strings.ContainsFunc(text, decide.IsControl) {
-			return nil, f.errorf(line, name, "got %q, want no control characters but tab and newline", shortText(text))
+			return nil, f.errorf(line, name, "got %q, want no control characters but tab and newline", wording.Short(text))
 		}
 	}
 	if d.HasTo && d.To != "" && !f.classes[d.To] {
-		return nil, f.errorf(line, "label", "got %q, which is no class of the store%s", shortText(d.To), wording.DidYouMean(d.To, f.tx.Classes()))
+		return nil, f.errorf(line, "label", "got %q, which is no class of the store%s", wording.Short(d.To), wording.DidYouMean(d.To, f.tx.Classes()))
 	}
 	return d, nil
 }
@@ -300,7 +300,7 @@ func (f *decisionsFile) either(
 	second, also := field(other)
 	switch {
 	case ok && also && text != second:
-		return "", false, f.errorf(line, other, "got %q, want the same as in %q, which has %q", shortText(second), name, shortText(text))
+		return "", false, f.errorf(line, other, "got %q, want the same as in %q, which has %q", wording.Short(second), name, wording.Short(text))
 	case also:
 		return second, true, nil
 	}
@@ -311,15 +311,15 @@ func (f *decisionsFile) either(
 func (f *decisionsFile) parseNumbers(d *filedDecision, field func(name string) (string, bool)) (err error) {
 	if text, _ := field("time"); text != "" {
 		if d.Time, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			return f.errorf(d.Line, "time", "got %q, want a time as 2026-01-31T18:00:00Z", shortText(text))
+			return f.errorf(d.Line, "time", "got %q, want a time as 2026-01-31T18:00:00Z", wording.Short(text))
 		}
 		d.Time = d.Time.UTC()
 		if year := d.Time.Year(); d.Time.IsZero() || year < 1 || year > 9999 {
-			return f.errorf(d.Line, "time", "got %q, want a time of the years 1 to 9999", shortText(text))
+			return f.errorf(d.Line, "time", "got %q, want a time of the years 1 to 9999", wording.Short(text))
 		}
 		if d.Time.After(f.latest) {
 			return f.errorf(d.Line, "time", "got %q, want a time that is not ahead of the clock by more than %d minutes",
-				shortText(text), int(maxAhead.Minutes()))
+				wording.Short(text), int(maxAhead.Minutes()))
 		}
 	}
 	for _, number := range []struct {
@@ -331,17 +331,8 @@ func (f *decisionsFile) parseNumbers(d *filedDecision, field func(name string) (
 			continue
 		}
 		if *number.into, err = strconv.ParseInt(text, 10, 64); err != nil || *number.into < 0 {
-			return f.errorf(d.Line, number.name, "got %q, want the number of a decision", shortText(text))
+			return f.errorf(d.Line, number.name, "got %q, want the number of a decision", wording.Short(text))
 		}
 	}
 	return nil
-}
-
-// shortText cuts what an error quotes.
-func shortText(text string) string {
-	const longest = 80
-	if len(text) > longest {
-		return strings.ToValidUTF8(text[:longest], "") + "…"
-	}
-	return text
 }

@@ -1,4 +1,4 @@
-package shell
+package files
 
 import (
 	"bytes"
@@ -69,12 +69,12 @@ func (g *kindGuess) merge(other kindGuess) {
 }
 
 // remark says where the values of a property are kept as something else than most of them are.
-func (g *kindGuess) remark(s *streams, path string, property kv.Column) {
+func (g *kindGuess) remark(r Job, path string, property kv.Column) {
 	switch {
 	case property.Kind == kv.KindFloat && g.nans > 0:
-		s.say("%s: property %s: %s NaN and kept as null", path, strconv.Quote(property.Name), wording.Count(g.nans, "value is", "values are"))
+		r.say("%s: property %s: %s NaN and kept as null", path, strconv.Quote(property.Name), wording.Count(g.nans, "value is", "values are"))
 	case property.Kind == kv.KindString && g.oddLine > 0 && 2*g.numbers >= g.values:
-		s.say("%s: property %s is text, though %d of its %d values are numbers: line %d has %q, which is none, or has more digits than a number keeps",
+		r.say("%s: property %s is text, though %d of its %d values are numbers: line %d has %q, which is none, or has more digits than a number keeps",
 			path, strconv.Quote(property.Name), g.numbers, g.values, g.oddLine, g.odd)
 	}
 }

@@ -1,4 +1,4 @@
-package shell
+package files
 
 import (
 	"cmp"
@@ -15,85 +15,95 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// An adoption is what became of the decisions of a file.
-type adoption struct {
-	taken, steps int64
-	kinds        [decide.Unsure + 1]int64 // of those taken
-	there        int                      // the store has them
+// An Adoption is what became of the decisions of a file.
+type Adoption struct {
+	Taken, Steps int64
+	Kinds        [decide.Unsure + 1]int64 // of those taken
+	There        int                      // the store has them
 
 	// Left out: those older than what the store has decided itself, and those about another label or suggestion than the
 	// store has.
-	older, other leftOut
+	Older, Other LeftOut
 }
 
-// leftOut are decisions that were not taken: how many, and the ids of the first of them in the file.
-type leftOut struct {
-	count int
-	some  []string
-	lines []int64 // of some
+// LeftOut are decisions that were not taken: how many, and the ids of the first of them in the file.
+type LeftOut struct {
+	Count int
+	Some  []string
+	lines []int64 // of Some
 }
 
 // add counts a decision.
-func (l *leftOut) add(d *filedDecision) {
+func (l *LeftOut) add(d *filedDecision) {
 	const few = 5
-	l.count++
+	l.Count++
 	at, _ := slices.BinarySearch(l.lines, d.Line)
 	if at == few {
 		return
 	}
-	l.some, l.lines = slices.Insert(l.some, at, d.ID), slices.Insert(l.lines, at, d.Line)
-	l.some, l.lines = l.some[:min(len(l.some), few)], l.lines[:min(len(l.lines), few)]
+	l.Some, l.lines = slices.Insert(l.Some, at, d.ID), slices.Insert(l.lines, at, d.Line)
+	l.Some, l.lines = l.Some[:min(len(l.Some), few)], l.lines[:min(len(l.lines), few)]
 }
 
-// adoptDecisions decides in a store as a file says, in one write: all that it takes is on disk when it returns, or nothing
-// is decided. What the store has already is left alone, so that a file can be taken again. The decisions wait in temporary
-// files in the directory of the store. Where too many labels would be lost, confirm is asked first; its error ends all.
-func adoptDecisions(
-	ctx context.Context, store *kv.Store, path, who string, memory int64, s *streams, confirm func(lost string) error,
-) (result adoption, err error) {
+// Adopting is how decisions are taken.
+type Adopting struct {
+	Who      string // decides where a file does not say
+	Memory   int64  // bytes
+	Progress kv.Progress
+
+	// Confirm is asked before labels are lost; its error ends all. It is told what each class would lose, and how many
+	// labels would be removed. It is not asked where no class loses a label.
+	Confirm func(losses []ClassLoss, removed int64) error
+}
+
+// Adopt decides in a store as a file says, in one write: all that it takes is on disk when it returns, or nothing is
+// decided. What the store has already is left alone, so that a file can be taken again. The decisions wait in temporary
+// files in the directory of the store.
+func Adopt(ctx context.Context, store *kv.Store, path string, opt Adopting) (result Adoption, err error) {
 	a := &adopter{
-		path: path, who: who, memory: memory,
-		filed: spill.New(store.Dir(), memory/sorterShare), taken: spill.New(store.Dir(), memory/sorterShare),
+		path: path, Adopting: opt,
+		filed: spill.New(store.Dir(), opt.Memory/sorterShare), taken: spill.New(store.Dir(), opt.Memory/sorterShare),
 	}
 	defer func() { err = errors.Join(err, a.filed.Close(), a.taken.Close()) }()
-	var lost string
+	var losses []ClassLoss
 	err = store.View(func(tx *kv.Tx) error {
 		a.gains = make(map[string]int64, len(tx.Classes()))
-		err := readDecisions(ctx, path, tx, memory, a.filed, s)
+		err := readDecisions(ctx, path, tx, opt.Memory, a.filed, opt.Progress)
 		if err == nil {
 			err = a.plan(ctx, tx)
 		}
 		if err == nil {
-			lost, err = a.lost(ctx, tx)
+			losses, err = a.losses(ctx, tx)
 		}
 		return err
 	})
-	if err == nil && lost != "" {
-		err = confirm(lost)
+	if err == nil && losses != nil {
+		err = opt.Confirm(losses, a.Kinds[decide.Unlabel])
 	}
 	if err != nil {
-		return a.adoption, err
+		return a.Adoption, err
 	}
 	now := time.Now()
 	made, err := decide.WriteSteps(ctx, store, func(w *decide.StepWriter) error {
 		return a.decide(ctx, w, func() time.Time { return now })
 	})
 	if err != nil {
-		return a.adoption, err
+		return a.Adoption, err
 	}
-	a.adoption.taken, a.steps = made.Len(), made.Steps
-	return a.adoption, nil
+	a.Adoption.Taken, a.Steps = made.Len(), made.Steps
+	return a.Adoption, nil
 }
 
 // An adopter takes the decisions of a file.
 type adopter struct {
-	adoption
-	path, who string
-	memory    int64         // bytes
-	filed     *spill.Sorter // what the file says, by node and line
-	taken     *spill.Sorter // what is taken of it, by line
+	Adoption
+	Adopting
+	path  string
+	filed *spill.Sorter // what the file says, by node and line
+	taken *spill.Sorter // what is taken of it, by line
 
 	gains map[string]int64 // labels that each class comes to have more, or fewer, by what is taken
 }
@@ -122,9 +132,9 @@ func (a *adopter) plan(ctx context.Context, tx *kv.Tx) error {
 			of, held = of[:0], 0
 		}
 		if d.Undoes == 0 {
-			if held += filedBytes + int64(len(record.Value)); held > a.memory/2 {
+			if held += filedBytes + int64(len(record.Value)); held > a.Memory/2 {
 				return fmt.Errorf("%s:%d: node %s: %w", a.path, d.Line, d.ID,
-					&ops.BudgetError{Job: "import of decisions", Budget: a.memory, Least: 2 * a.memory})
+					&ops.BudgetError{Job: "import of decisions", Budget: a.Memory, Least: 2 * a.Memory})
 			}
 			of = append(of, d)
 			continue
@@ -174,11 +184,11 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, shown *shownReader, of
 	case err != nil:
 		return err
 	case fate == fateThere:
-		a.there++
+		a.There++
 	case fate == fateOlder:
-		a.older.add(d)
+		a.Older.add(d)
 	case fate == fateOther:
-		a.other.add(d)
+		a.Other.add(d)
 	default:
 		request.Shown = &now
 		a.count(d, request)
@@ -193,7 +203,7 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, shown *shownReader, of
 
 // count counts what a decision that is taken does to labels.
 func (a *adopter) count(d *filedDecision, request decide.Request) {
-	a.kinds[request.Kind]++
+	a.Kinds[request.Kind]++
 	if request.Kind == decide.Unsure || request.Kind == decide.Reject {
 		return
 	}
@@ -201,23 +211,20 @@ func (a *adopter) count(d *filedDecision, request decide.Request) {
 	a.gains[d.To]++
 }
 
-// lost says so where what is taken is not to be decided unasked, in the words of lostText.
-func (a *adopter) lost(ctx context.Context, tx *kv.Tx) (string, error) {
+// losses are what each class loses by what is taken; nil where none has fewer labels for it.
+func (a *adopter) losses(ctx context.Context, tx *kv.Tx) ([]ClassLoss, error) {
 	isLess := false
 	for class, gain := range a.gains {
 		isLess = isLess || class != "" && gain < 0
 	}
 	if !isLess {
-		return "", nil
+		return nil, nil
 	}
-	losses, err := countLabels(ctx, tx)
-	if err != nil {
-		return "", err
-	}
+	losses, err := CountLabels(ctx, tx)
 	for i := range losses {
-		losses[i].lost = max(0, -a.gains[losses[i].class])
+		losses[i].Lost = max(0, -a.gains[losses[i].Class])
 	}
-	return lostText(losses, a.kinds[decide.Unlabel]), nil
+	return losses, err
 }
 
 // A takenDecision is taken of a file, with the request for it.
@@ -240,9 +247,9 @@ func (a *adopter) decide(ctx context.Context, w *decide.StepWriter, now func() t
 		if err := json.Unmarshal(record.Value, &d); err != nil {
 			return err
 		}
-		opt := decide.Options{Who: cmp.Or(d.Who, a.who), Why: d.Why, Made: d.Time, Now: now}
+		opt := decide.Options{Who: cmp.Or(d.Who, a.Who), Why: d.Why, Made: d.Time, Now: now}
 		if opt.Why == "" && d.Kind == decide.None {
-			opt.Why = "imported from " + shortText(filepath.Base(a.path))
+			opt.Why = "imported from " + wording.Short(filepath.Base(a.path))
 		}
 		if isFirst || !last.isOfStep(&d.filedDecision) || why != opt.Why {
 			if err := w.Begin(opt); err != nil {
@@ -389,4 +396,36 @@ func (d *filedDecision) isThere(now decide.Shown) bool {
 		}
 	}
 	return says(kind) == says(now.Decision)
+}
+
+// A ClassLoss is how many labels a class has, and would lose.
+type ClassLoss struct {
+	Class     string
+	Lost, All int64
+}
+
+// CountLabels counts the labels of each class.
+func CountLabels(ctx context.Context, tx *kv.Tx) ([]ClassLoss, error) {
+	losses := make([]ClassLoss, len(tx.Classes()))
+	places := make(map[string]int, len(losses))
+	for i, class := range tx.Classes() {
+		losses[i].Class, places[class] = class, i
+	}
+	labels, err := tx.Reader(kv.LabelColumn)
+	if err != nil {
+		return nil, err
+	}
+	for v := range kv.NodeID(tx.NumNodes()) {
+		if v%checkEvery == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		label, err := labels.At(v)
+		if err != nil {
+			return nil, err
+		}
+		if !label.IsNull() {
+			losses[places[label.Str()]].All++
+		}
+	}
+	return losses, nil
 }
