@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
@@ -202,4 +203,12 @@ func (c *migrateCommand) Run(ctx context.Context, s *streams) error {
 	}
 	_, err = s.printf("%s: migrated from format version %d to %d\n", c.DB, from, to)
 	return unreported(err, "%s is migrated", c.DB)
+}
+
+// makingError is files.PlaceError where a directory could not be made.
+func makingError(dir string, err error) error {
+	if refused, ok := errors.AsType[*fs.PathError](err); ok && refused.Op == "mkdir" {
+		return files.PlaceError(dir, err)
+	}
+	return err
 }

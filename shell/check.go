@@ -113,16 +113,10 @@ func (c *checkCommand) check(ctx context.Context, s *streams) (problems int, err
 
 // repair repairs a store with problems, and checks it again.
 func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) error {
-	if !c.Yes {
-		question := fmt.Sprintf("Repair %s, which has %s? What cannot be made again is taken out.",
-			c.DB, wording.Count(problems, "problem", "problems"))
-		yes, err := s.confirm(ctx, question)
-		if err != nil {
-			return err
-		}
-		if !yes {
-			return fmt.Errorf("%s is as it was: it was not confirmed", c.DB)
-		}
+	question := fmt.Sprintf("Repair %s, which has %s? What cannot be made again is taken out.",
+		c.DB, wording.Count(problems, "problem", "problems"))
+	if err := s.agree(ctx, c.Yes, question, c.unconfirmed()); err != nil {
+		return err
 	}
 	var done []kv.Mend
 	opt := kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}
@@ -145,6 +139,10 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 	s.progress.clear()
 	_, err = s.printf("%s: no problems after %s\n%s: %s\n", c.DB, wording.Count(len(done), "repair", "repairs"), c.DB, c.lossText(s, lost))
 	return err
+}
+
+func (c *checkCommand) unconfirmed() error {
+	return fmt.Errorf("%s is as it was: it was not confirmed", c.DB)
 }
 
 // lossText says what a repair lost, and where to get it from.
@@ -177,20 +175,13 @@ func (c *checkCommand) undo(ctx context.Context, s *streams) error {
 	later := uint64(0)
 	agree := func(commits uint64) error {
 		later = commits
-		if c.Yes {
-			return nil
-		}
 		question := fmt.Sprintf("Undo repair %d of %s? %s, %s, are put back, and the store has its problems again.",
 			last.Number, c.DB, wording.Count(last.Files, "file", "files"), byteSize(last.Bytes))
 		if commits > 0 {
 			question += fmt.Sprintf(" It was written to since: its last %s will be in %s only. To keep decisions made since, first run %s export %s decisions.",
 				wording.Count(int(commits), "commit", "commits"), aside, s.program, shellWord(c.DB))
 		}
-		yes, err := s.confirm(ctx, question)
-		if err == nil && !yes {
-			err = fmt.Errorf("%s is as it was: it was not confirmed", c.DB)
-		}
-		return err
+		return s.agree(ctx, c.Yes, question, c.unconfirmed())
 	}
 	if err := kv.UndoRepairIf(ctx, c.DB, kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}, agree); err != nil {
 		return err

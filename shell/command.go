@@ -21,6 +21,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
@@ -318,7 +319,13 @@ func (r *resources) work() int64 {
 // openStore opens a store, saying in words why it cannot.
 func openStore(dir string, opt kv.Options) (*kv.Store, error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%s: no such store; import makes one", dir)
+		// A killed import --replace may have left it beside.
+		if err := atomic.Recover(dir); err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("%s: no such store; import makes one", dir)
+		}
 	}
 	store, err := index.Open(dir, opt)
 	return store, wayToOpen(err)

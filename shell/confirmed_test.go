@@ -12,6 +12,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -43,7 +44,7 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 	if !moved || err != nil || r.at != 0 || !strings.Contains(people.String(), "the suggestion was Theory, is Neural Nets") {
 		t.Errorf("y: got %v, %v, at %d, told %q, want the same card again, and why", moved, err, r.at, &people)
 	}
-	if got := labelsNow(t, store); got != nil {
+	if got := papers.LabelsNow(t, store); got != nil {
 		t.Errorf("decided %q, want nothing", got)
 	}
 	suggest("Theory")
@@ -53,11 +54,11 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 	if _, err := query.Query(t.Context(), store, "reject p1"); err != nil {
 		t.Fatal(err)
 	}
-	want := labelsNow(t, store)
+	want := papers.LabelsNow(t, store)
 	if _, err := r.take(t.Context(), card, reply{key: 'z'}); err == nil || !strings.Contains(err.Error(), "somebody has decided since") {
 		t.Errorf("z: got error %v, want that somebody has decided since", err)
 	}
-	if got := labelsNow(t, store); !slices.Equal(got, want) {
+	if got := papers.LabelsNow(t, store); !slices.Equal(got, want) {
 		t.Errorf("z took back a decision of somebody else: %q, want %q", got, want)
 	}
 }
@@ -99,8 +100,10 @@ func TestLargeDecisionsHoldLittle(t *testing.T) {
 		t.Fatalf("got %d rows, %v, want %d", rows, err, nodes)
 	}
 	const memory = 2 << 20
-	a, err := adoptDecisions(t.Context(), other, path, "ann", memory, &streams{err: new(bytes.Buffer)}, lossTaken)
-	if err != nil || a.taken != nodes || a.steps != 1 {
+	a, err := files.Adopt(t.Context(), other, path, files.Adopting{
+		Who: "ann", Memory: memory, Confirm: func([]files.ClassLoss, int64) error { return nil },
+	})
+	if err != nil || a.Taken != nodes || a.Steps != 1 {
 		t.Errorf("got %+v, %v, want %d decisions in a step", a, err, nodes)
 	}
 	check("imported")

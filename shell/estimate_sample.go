@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
@@ -48,7 +49,7 @@ func sampleTable(ctx context.Context, path string, memory int64, names []string,
 	}
 	for i, name := range names[:len(names)-optional] {
 		if columns[i] < 0 {
-			return nil, errors.Join(noColumn(in, name), in.Close())
+			return nil, errors.Join(in.MissingColumn(name), in.Close())
 		}
 	}
 	plain := strings.HasSuffix(strings.ToLower(path), ".csv") || strings.HasSuffix(strings.ToLower(path), ".tsv")
@@ -136,6 +137,9 @@ func sampleText(ctx context.Context, path string, separator byte, columns []int)
 	return s, nil
 }
 
+// arrayRows is how many edges of an array are read at once.
+const arrayRows = 16 << 10
+
 // sampleArray looks at edges in an array of integers.
 func sampleArray(ctx context.Context, path string) (s *fileSample, err error) {
 	in, err := npy.OpenIntegers(path, 2)
@@ -186,7 +190,7 @@ const manyWeights = 1 << 10
 // countEdges looks at a file of edges. Of the shape it takes Directed.
 func countEdges(ctx context.Context, path string, memory int64, shape ops.Shape) (c edgeCount, err error) {
 	var s *fileSample
-	if isArray(path) {
+	if files.IsArray(path) {
 		s, err = sampleArray(ctx, path)
 	} else {
 		s, err = sampleTable(ctx, path, memory, []string{"src", "dst", "weight"}, 1)
@@ -355,8 +359,8 @@ func countColumns(ctx context.Context, text, flag, name string, memory int64) (s
 		}
 		return fileShape{columns: columns, filled: 1}, nil
 	}
-	if !isArray(text) {
-		in, _, err := openTable(ctx, text, memory)
+	if !files.IsArray(text) {
+		in, _, err := files.OpenTable(ctx, text, memory)
 		if err != nil {
 			return shape, err
 		}

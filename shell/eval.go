@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/report"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
@@ -268,7 +270,8 @@ func (c *evalCommand) checkpoint() (*cleaner.Checkpoint, error) {
 	if c.DB != "" {
 		return kept, nil
 	}
-	kept.Graph, err = c.name()
+	graph, err := files.Fingerprint(c.Nodes, c.Edges, c.Features, c.Splits)
+	kept.Graph = fmt.Sprintf("%s%q %v\n", graph, c.Classes, c.Directed)
 	return kept, err
 }
 
@@ -280,12 +283,50 @@ func (c *evalCommand) evaluateFiles(ctx context.Context, opt cleaner.EvalOptions
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	db := filepath.Join(dir, "graph")
-	files := graphFiles{inputFiles: c.inputFiles}
-	if _, err := files.load(ctx, db, int64(c.Memory), reading{s: s, stages: new(stageLog), workers: c.Threads, memory: int64(c.Memory)}); err != nil {
+	graph := graphFiles{inputFiles: c.inputFiles}
+	if _, err := graph.load(ctx, db, int64(c.Memory), s.job(new(stageLog), c.Threads, int64(c.Memory))); err != nil {
 		return err
 	}
 	c.Splits = "" // they are in the store now
 	return withStoreToRead(db, c.store(), func(store *kv.Store) error { return c.evaluate(ctx, store, opt, s) })
+}
+
+// readInputs reads noise, splits and predictions from the files that flags name; predictions when their turn comes.
+func (c *evalCommand) readInputs(ctx context.Context, tx *kv.Tx, opt *cleaner.EvalOptions, s *streams) (err error) {
+	r := s.job(new(stageLog), 0, c.work())
+	kind, path, _ := strings.Cut(c.Noise, ":")
+	switch kind {
+	case "file":
+		opt.NoisyLabels, err = files.ReadNoisyLabels(ctx, tx, path, r)
+	case "matrix":
+		opt.NoiseMatrix, err = files.ReadTransition(ctx, tx, path, r)
+	}
+	if err != nil {
+		return err
+	}
+	if c.Splits != "" {
+		if opt.Splits, err = files.ReadSplits(ctx, tx, c.Splits, r); err != nil {
+			return err
+		}
+	} else if _, stored := tx.Column("split"); !stored && len(c.Predictions) > 0 {
+		return usagef("eval: --predictions want the split that they were made with, and the graph has none: give --splits")
+	}
+	for _, path := range c.Predictions {
+		name, err := files.Fingerprint(path)
+		if err != nil {
+			return err
+		}
+		given := &graphFiles{predictionFile: predictionFile{Predictions: path, PredictionClasses: c.PredictionClasses, Logits: c.Logits}}
+		opt.Predictions = append(opt.Predictions, cleaner.PredictionSet{
+			Name: fmt.Sprintf("%s logits %v classes %q", name, c.Logits, c.PredictionClasses),
+			Read: func(
+				ctx context.Context, tx *kv.Tx, begin func([]string, cleaner.PredictionOptions) (*cleaner.PredictionWriter, error),
+			) error {
+				return given.advise(given.graph().ReadPredictions(ctx, tx, r, begin))
+			},
+		})
+	}
+	return nil
 }
 
 func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner.EvalOptions, s *streams) error {

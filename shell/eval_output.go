@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -159,24 +160,14 @@ const summarized = 6
 // evaluationSummary has a row for each method: mean ± standard deviation, and where methods are compared the p value of
 // the F1.
 func evaluationSummary(evaluation *cleaner.Evaluation) *query.Result {
-	columns := []query.ColumnInfo{{Name: "method", Kind: kv.KindString}}
+	var figures []figure
 	for _, m := range evaluationMetrics[:summarized] {
-		columns = append(columns, query.ColumnInfo{Name: m.name, Kind: kv.KindString})
+		figures = append(figures, figure{m.name, func(of cleaner.MethodMetrics) float64 { return m.of(of.Metrics) }})
 	}
-	compared := false
-	for _, method := range evaluation.Methods {
-		compared = compared || method.P != nil
-	}
-	if compared {
+	columns, rows := figureRows(evaluation, figures)
+	if slices.ContainsFunc(evaluation.Methods, func(method cleaner.MethodResult) bool { return method.P != nil }) {
 		columns = append(columns, query.ColumnInfo{Name: "p(f1)", Kind: kv.KindString})
-	}
-	rows := make([][]kv.Value, len(evaluation.Methods))
-	for i, method := range evaluation.Methods {
-		rows[i] = append(rows[i], kv.StringValue(method.Name))
-		for _, m := range evaluationMetrics[:summarized] {
-			rows[i] = append(rows[i], kv.StringValue(meanAndSpread(method, m.of)))
-		}
-		if compared {
+		for i, method := range evaluation.Methods {
 			p := kv.Value{}
 			if method.P != nil {
 				p = kv.StringValue(strconv.FormatFloat(method.P.F1, 'g', 2, 64))
@@ -190,29 +181,36 @@ func evaluationSummary(evaluation *cleaner.Evaluation) *query.Result {
 // evaluationBeyond has a row for each method: the F1 over other nodes than those of the test split, and what a reviewer
 // finds of the mislabels among these.
 func evaluationBeyond(evaluation *cleaner.Evaluation) *query.Result {
-	figures := []struct {
-		name string
-		of   func(cleaner.MethodMetrics) float64
-	}{
+	return query.NewTable(figureRows(evaluation, []figure{
 		{"f1(train)", func(m cleaner.MethodMetrics) float64 { return m.BySplit.Train.F1 }},
 		{"f1(val)", func(m cleaner.MethodMetrics) float64 { return m.BySplit.Validation.F1 }},
 		{"f1(all)", func(m cleaner.MethodMetrics) float64 { return m.BySplit.All.F1 }},
 		{"found at 1%", func(m cleaner.MethodMetrics) float64 { return m.FoundAt.Percent1 }},
 		{"5%", func(m cleaner.MethodMetrics) float64 { return m.FoundAt.Percent5 }},
 		{"10%", func(m cleaner.MethodMetrics) float64 { return m.FoundAt.Percent10 }},
+	}))
+}
+
+// A figure is a column of a table of methods.
+type figure struct {
+	name string
+	of   func(cleaner.MethodMetrics) float64
+}
+
+// figureRows are the columns and rows of a table of methods.
+func figureRows(evaluation *cleaner.Evaluation, figures []figure) (columns []query.ColumnInfo, rows [][]kv.Value) {
+	columns = []query.ColumnInfo{{Name: "method", Kind: kv.KindString}}
+	for _, f := range figures {
+		columns = append(columns, query.ColumnInfo{Name: f.name, Kind: kv.KindString})
 	}
-	columns := []query.ColumnInfo{{Name: "method", Kind: kv.KindString}}
-	for _, figure := range figures {
-		columns = append(columns, query.ColumnInfo{Name: figure.name, Kind: kv.KindString})
-	}
-	rows := make([][]kv.Value, len(evaluation.Methods))
-	for i, method := range evaluation.Methods {
-		rows[i] = append(rows[i], kv.StringValue(method.Name))
-		for _, figure := range figures {
-			rows[i] = append(rows[i], kv.StringValue(figureAndSpread(method, figure.of)))
+	for _, method := range evaluation.Methods {
+		row := []kv.Value{kv.StringValue(method.Name)}
+		for _, f := range figures {
+			row = append(row, kv.StringValue(figureAndSpread(method, f.of)))
 		}
+		rows = append(rows, row)
 	}
-	return query.NewTable(columns, rows)
+	return columns, rows
 }
 
 // writingFlags calls evaluate, and writes what it measures to the file of --flags, where there is one:

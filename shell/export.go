@@ -17,6 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -146,6 +147,9 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	}
 	return unreported(stages.write(c.Stats, s), "%s is written", c.Out)
 }
+
+// checkEvery is how many nodes are gone over between two looks at the context.
+const checkEvery = 4096
 
 // isStream says whether a path leads to what has no extension to go by, such as /dev/null or a named pipe.
 func isStream(path string) bool {
@@ -433,7 +437,7 @@ func (c *exportCommand) writeArray(
 		return err
 	}
 	defer func() { err = errors.Join(err, features.Close()) }()
-	return stages.timed("write", func(stage *kv.Stage) error {
+	return files.Timed(stages.add, "write", func(stage *kv.Stage) error {
 		stage.Columns = features.Width()
 		return writeFeatures(ctx, tx, features, out)
 	})

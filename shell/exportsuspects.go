@@ -10,8 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
-	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -39,26 +39,8 @@ func (c *exportCommand) checkSuspects(ctx context.Context, store *kv.Store, s *s
 	if lost == "" || err != nil {
 		return err
 	}
-	return s.confirmLoss(ctx, fmt.Sprintf("without suspects above %.4g %s", threshold, lost),
+	return s.agreeToLoss(ctx, fmt.Sprintf("without suspects above %.4g %s", threshold, lost),
 		"Write the labels all the same?", "the labels were not written")
-}
-
-// confirmLoss says what labels would be lost and asks whether to do it all the same; without a terminal to ask at it refuses.
-func (s *streams) confirmLoss(ctx context.Context, loss, question, refused string) error {
-	if !print.IsTerminal(s.in) {
-		return fmt.Errorf("%s: %w: there is no terminal to ask at, and --yes was not given", loss, query.ErrNotConfirmed)
-	}
-	yes, err := s.confirm(ctx, wording.Sentence(loss)+". "+question)
-	if err == nil && !yes {
-		err = fmt.Errorf("%s: %w", refused, query.ErrNotConfirmed)
-	}
-	return err
-}
-
-// A classLoss is how many labels of a class would be left out.
-type classLoss struct {
-	class     string
-	lost, all int64
 }
 
 // shownLosses is how many classes are named at most.
@@ -67,13 +49,13 @@ const shownLosses = 5
 // lostLabels says so, in the words of lostText, where the labels of suspects above a threshold are not to be left out
 // unasked.
 func lostLabels(ctx context.Context, tx *kv.Tx, threshold float64) (string, error) {
-	losses, err := countLabels(ctx, tx)
+	losses, err := files.CountLabels(ctx, tx)
 	if err != nil {
 		return "", err
 	}
 	places := make(map[string]int, len(losses))
 	for i, l := range losses {
-		places[l.class] = i
+		places[l.Class] = i
 	}
 	labels, err := tx.Reader(kv.LabelColumn)
 	if err != nil {
@@ -92,7 +74,7 @@ func lostLabels(ctx context.Context, tx *kv.Tx, threshold float64) (string, erro
 		if err != nil {
 			return "", err
 		}
-		losses[places[label.Str()]].lost++
+		losses[places[label.Str()]].Lost++
 		removed++
 	}
 	return lostText(losses, removed), nil
@@ -101,19 +83,19 @@ func lostLabels(ctx context.Context, tx *kv.Tx, threshold float64) (string, erro
 // lostText says so where too many labels would be lost: where a class would lose all of its labels, as nothing could learn
 // that class from the rest; and where more than half of all labels would be removed, as a score tells wrong labels from
 // right ones only where most are right. Empty where neither is so.
-func lostText(losses []classLoss, removed int64) string {
+func lostText(losses []files.ClassLoss, removed int64) string {
 	var all int64
-	var whole []classLoss
+	var whole []files.ClassLoss
 	for _, l := range losses {
-		all += l.all
-		if l.lost == l.all && l.all > 0 {
+		all += l.All
+		if l.Lost == l.All && l.All > 0 {
 			whole = append(whole, l)
 		}
 	}
-	slices.SortStableFunc(whole, func(a, b classLoss) int { return cmp.Compare(b.all, a.all) })
+	slices.SortStableFunc(whole, func(a, b files.ClassLoss) int { return cmp.Compare(b.All, a.All) })
 	var parts []string
 	for _, l := range whole[:min(len(whole), shownLosses)] {
-		parts = append(parts, fmt.Sprintf("class %s would lose all of its labels, %d of %d", query.Quote(l.class), l.lost, l.all))
+		parts = append(parts, fmt.Sprintf("class %s would lose all of its labels, %d of %d", query.Quote(l.Class), l.Lost, l.All))
 	}
 	if more := len(whole) - len(parts); more > 0 {
 		parts = append(parts, wording.Count(more, "more class", "more classes")+" all of theirs")
@@ -122,32 +104,6 @@ func lostText(losses []classLoss, removed int64) string {
 		parts = append(parts, fmt.Sprintf("%d of all %d labels would go", removed, all))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// countLabels counts the labels of each class.
-func countLabels(ctx context.Context, tx *kv.Tx) ([]classLoss, error) {
-	losses := make([]classLoss, len(tx.Classes()))
-	places := make(map[string]int, len(losses))
-	for i, class := range tx.Classes() {
-		losses[i].class, places[class] = class, i
-	}
-	labels, err := tx.Reader(kv.LabelColumn)
-	if err != nil {
-		return nil, err
-	}
-	for v := range kv.NodeID(tx.NumNodes()) {
-		if v%checkEvery == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		label, err := labels.At(v)
-		if err != nil {
-			return nil, err
-		}
-		if !label.IsNull() {
-			losses[places[label.Str()]].all++
-		}
-	}
-	return losses, nil
 }
 
 // byScore is the order of suspects: the highest score first.

@@ -14,6 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -294,7 +295,7 @@ func (c *gateCommand) readBaseline(ctx context.Context, s *streams) (known basel
 	if c.Baseline == "" {
 		return known, nil
 	}
-	in, columns, err := openTable(ctx, c.Baseline, c.work(), "given_label")
+	in, columns, err := files.OpenTable(ctx, c.Baseline, c.work(), "given_label")
 	if err != nil {
 		return known, err
 	}
@@ -302,7 +303,7 @@ func (c *gateCommand) readBaseline(ctx context.Context, s *streams) (known basel
 	id, label := columns[0], columns[1]
 	known = baseline{given: make(map[string]string), labelled: label >= 0}
 	held := int64(0)
-	return known, eachRow(ctx, in, reading{s: s}, func(row table.Row) error {
+	return known, files.EachRow(ctx, in, s.progress.report(), func(row table.Row) error {
 		name, given := string(row.Fields[id]), ""
 		if _, again := known.given[name]; again {
 			return in.Errorf(row.Line, in.Header()[id], "got %q again, want every id once", name)

@@ -6,19 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
+	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
-	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
-	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -81,7 +78,7 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.apply(); err != nil {
 		return err
 	}
-	if err := atomic.RecoverReplaced(c.DB); err != nil {
+	if err := atomic.Recover(c.DB); err != nil {
 		return err
 	}
 	if c.BadRows < 0 {
@@ -129,12 +126,12 @@ func (c *importCommand) finished(ctx context.Context, s *streams) (bool, error) 
 	if c.Report != "" {
 		return true, fmt.Errorf("%s is made, but what was to be written to %s is lost: import it again with --replace", c.DB, c.Report)
 	}
-	return true, c.report(ctx, placed.Load, reading{s: s, stages: new(stageLog)}, 0)
+	return true, c.report(ctx, placed.Load, importing{s: s, stages: new(stageLog)}, 0)
 }
 
 // origin tells the command from others.
 func (c *importCommand) origin() (string, error) {
-	files, err := filesText(c.Nodes, c.Edges, c.Features, c.Predictions, c.Splits)
+	files, err := files.Fingerprint(c.Nodes, c.Edges, c.Features, c.Predictions, c.Splits)
 	return fmt.Sprintf("%s%+v %d", files, c.graphFiles, c.BadRows), err
 }
 
@@ -142,16 +139,16 @@ func (c *importCommand) origin() (string, error) {
 func (c *importCommand) make(ctx context.Context, s *streams, made func(*kv.Store) error) (err error) {
 	began := time.Now()
 	r := c.reading(s)
-	r.made = made
-	if r.origin, err = c.origin(); err != nil {
+	r.Made = made
+	if r.Origin, err = c.origin(); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.bad.close()) }()
-	r.resume = true
-	stats, err := c.load(ctx, c.DB, int64(c.Memory), r)
+	defer func() { err = errors.Join(err, r.Bad.Close()) }()
+	r.Resume = true
+	stats, err := c.load(ctx, c.DB, int64(c.Memory), r.Job)
 	if err != nil {
 		left := ""
-		if _, ok := errors.AsType[*resumableError](err); ok {
+		if _, ok := errors.AsType[*files.ResumableError](err); ok {
 			left = "; what was read and sorted is kept, and the same import goes on with it"
 		}
 		return errors.Join(leaving(err, "there is no %s%s", c.DB, left), c.reportBad(ctx, err, r))
@@ -159,11 +156,19 @@ func (c *importCommand) make(ctx context.Context, s *streams, made func(*kv.Stor
 	return c.report(ctx, stats, r, time.Since(began))
 }
 
+// An importing is how the files of an import are read, and who is told of it.
+type importing struct {
+	files.Job
+	s      *streams
+	stages *stageLog
+}
+
 // reading is how the files of a new store are read.
-func (c *importCommand) reading(s *streams) reading {
-	r := reading{s: s, stages: new(stageLog), workers: c.Threads, memory: int64(c.Memory), form: c.labelForm}
+func (c *importCommand) reading(s *streams) importing {
+	stages := new(stageLog)
+	r := importing{s.job(stages, c.Threads, int64(c.Memory)), s, stages}
 	if c.BadRows > 0 || c.Report != "" {
-		r.bad = newBadRows(map[badFile]string{badNode: c.Nodes, badEdge: c.Edges}, c.BadRows, int64(c.Memory)/badRowsShare)
+		r.Bad = files.NewBadRows(c.Nodes, c.Edges, c.BadRows, int64(c.Memory)/badRowsShare)
 	}
 	return r
 }
@@ -173,15 +178,15 @@ const badRowsShare = 64
 
 // reportBad writes the report of bad rows where an import that ended with err, if any, knows them: it failed because they
 // were too many, or did not fail.
-func (c *importCommand) reportBad(ctx context.Context, err error, r reading) error {
-	if _, tooMany := errors.AsType[*tooManyBadRowsError](err); r.bad == nil || err != nil && !tooMany {
+func (c *importCommand) reportBad(ctx context.Context, err error, r importing) error {
+	if _, tooMany := errors.AsType[*files.TooManyBadRowsError](err); r.Bad == nil || c.Report == "" || err != nil && !tooMany {
 		return nil
 	}
-	return r.bad.write(ctx, c.Report, r.s)
+	return r.s.writeFile(c.Report, func(out *bufio.Writer) error { return r.Bad.Write(ctx, out) })
 }
 
 // report says what is in the store that was made.
-func (c *importCommand) report(ctx context.Context, stats kv.LoadStats, r reading, took time.Duration) error {
+func (c *importCommand) report(ctx context.Context, stats kv.LoadStats, r importing, took time.Duration) error {
 	r.s.progress.clear()
 	edges, kind, merged := stats.Edges, "edges", "collapsed"
 	if c.Directed {
@@ -192,41 +197,31 @@ func (c *importCommand) report(ctx context.Context, stats kv.LoadStats, r readin
 	}
 	_, err := r.s.printf("%s: %d nodes, %d %s (%d self loops dropped, %d parallel edges %s), %d labelled, %d classes, %.1f s%s\n",
 		c.DB, stats.Nodes, edges, kind, stats.SelfLoops, stats.ParallelEdges, merged, stats.Labelled, stats.Classes,
-		took.Seconds(), r.bad.summary(c.Report))
+		took.Seconds(), r.Bad.Summary(c.Report))
 	return unreported(cmp.Or(err, c.reportBad(ctx, nil, r), r.stages.write(c.Stats, r.s)), "%s is made", c.DB)
 }
 
 // replace makes the new store beside the old one, which stays, closed to others who write, until the new one is
 // complete and takes its place.
 func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
-	db, err := filepath.EvalSymlinks(c.DB) // a link goes on to lead to the store
-	if err != nil {
-		return err
-	}
 	began := time.Now()
 	r := c.reading(s)
-	defer func() { err = errors.Join(err, r.bad.close()) }()
+	defer func() { err = errors.Join(err, r.Bad.Close()) }()
 	var stats kv.LoadStats
-	var replaced *atomic.Replacement
 	// A store that is open to read excludes writers, and closing it touches no file, wherever it has been moved to.
-	err = withStoreHeld(db, c.store(), func() (err error) {
-		if err := c.confirmReplacing(ctx, s); err != nil {
+	err = withStoreHeld(c.DB, c.store(), func() error {
+		if err := s.agree(ctx, c.Yes, fmt.Sprintf("Replace %s, with all scores and decisions in it?", c.DB), errors.New("not replaced")); err != nil {
 			return err
 		}
-		if replaced, err = atomic.BeginReplacement(db); err != nil {
+		err := atomic.Replace(c.DB, func(dir string) (err error) {
+			stats, err = c.load(ctx, dir, int64(c.Memory), r.Job)
 			return err
-		}
-		if stats, err = c.load(ctx, replaced.Made(), int64(c.Memory), r); err == nil {
-			err = replaced.Swap()
-		}
+		})
 		if err != nil {
 			return errors.Join(leaving(err, "%s is as it was", c.DB), c.reportBad(ctx, err, r))
 		}
 		return nil
 	})
-	if replaced != nil {
-		err = errors.Join(err, replaced.End())
-	}
 	if err != nil {
 		return err
 	}
@@ -253,19 +248,6 @@ func withStoreHeld(dir string, memory int64, fn func() error) error {
 	return err
 }
 
-func (c *importCommand) confirmReplacing(ctx context.Context, s *streams) error {
-	if !c.Yes {
-		yes, err := s.confirm(ctx, fmt.Sprintf("Replace %s, with all scores and decisions in it?", c.DB))
-		if err != nil {
-			return err
-		}
-		if !yes {
-			return errors.New("not replaced")
-		}
-	}
-	return nil
-}
-
 // addTo writes predictions, features and splits into a store that is there.
 func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	switch {
@@ -283,11 +265,11 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 		return usagef("import: nothing to import, want --nodes and --edges for a new store, or --predictions, --features, --splits or --decisions for one that is there")
 	}
 	began := time.Now()
-	r := reading{s: s, stages: new(stageLog), memory: c.work(), form: c.labelForm}
+	stages := new(stageLog)
 	var added []string
 	cleaned := false
 	err := withStore(c.DB, kv.Options{MemoryBudget: int64(c.Memory)}, func(store *kv.Store) (err error) {
-		if added, err = c.add(ctx, store, r); err != nil {
+		if added, err = c.add(ctx, store, s.job(stages, 0, c.work())); err != nil {
 			return err
 		}
 		cleaned, err = isCleaned(store)
@@ -299,7 +281,7 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	s.progress.clear()
 	wrote := strings.Join(added, " and ")
 	_, err = s.printf("%s: wrote %s, %.1f s\n", c.DB, wrote, time.Since(began).Seconds())
-	if err = cmp.Or(err, r.stages.write(c.Stats, s)); err != nil {
+	if err = cmp.Or(err, stages.write(c.Stats, s)); err != nil {
 		return unreported(err, "%s are in %s", wrote, c.DB)
 	}
 	next := fmt.Sprintf("Next: %s clean %s", s.program, shellWord(c.DB))
@@ -316,13 +298,17 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 		return usagef("import: --decisions go into a store that is there, and alone: import the rest before")
 	}
 	began := time.Now()
-	var got adoption
+	var got files.Adoption
 	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {
-		got, err = adoptDecisions(ctx, store, c.Decisions, query.UserName(), c.work(), s, func(lost string) error {
-			if c.Yes {
+		confirm := func(losses []files.ClassLoss, removed int64) error {
+			lost := lostText(losses, removed)
+			if lost == "" || c.Yes {
 				return nil
 			}
-			return s.confirmLoss(ctx, fmt.Sprintf("with the decisions of %s %s", c.Decisions, lost), "Take them all the same?", "nothing is decided")
+			return s.agreeToLoss(ctx, fmt.Sprintf("with the decisions of %s %s", c.Decisions, lost), "Take them all the same?", "nothing is decided")
+		}
+		got, err = files.Adopt(ctx, store, c.Decisions, files.Adopting{
+			Who: query.UserName(), Memory: c.work(), Progress: s.progress.report(), Confirm: confirm,
 		})
 		return err
 	})
@@ -331,19 +317,19 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 		return leaving(c.inFlags(err), "%s is as it was", c.DB)
 	}
 	_, err = s.printf("%s: %s taken in %s%s, %d were there, %.1f s\n", c.DB,
-		wording.Count(got.taken, "decision", "decisions"), wording.Count(got.steps, "step", "steps"), got.kindsText(), got.there, time.Since(began).Seconds())
+		wording.Count(got.Taken, "decision", "decisions"), wording.Count(got.Steps, "step", "steps"), kindsText(got), got.There, time.Since(began).Seconds())
 	if err != nil {
 		return unreported(err, "decisions of %s are in %s", c.Decisions, c.DB)
 	}
-	s.sayLeftOut(got.older, "older than what the store has decided itself")
-	s.sayLeftOut(got.other, "about another label or suggestion than the store has")
+	s.sayLeftOut(got.Older, "older than what the store has decided itself")
+	s.sayLeftOut(got.Other, "about another label or suggestion than the store has")
 	return nil
 }
 
 // kindsText says of what kinds the decisions are that were taken, such as " (3 accepted, 1 label removed)".
-func (a *adoption) kindsText() string {
+func kindsText(a files.Adoption) string {
 	var parts []string
-	for kind, count := range a.kinds {
+	for kind, count := range a.Kinds {
 		switch kind := decide.Kind(kind); {
 		case count == 0:
 		case kind == decide.Unlabel:
@@ -359,15 +345,15 @@ func (a *adoption) kindsText() string {
 }
 
 // sayLeftOut says which decisions of a file were not taken, and why.
-func (s *streams) sayLeftOut(l leftOut, why string) {
-	if l.count == 0 {
+func (s *streams) sayLeftOut(l files.LeftOut, why string) {
+	if l.Count == 0 {
 		return
 	}
 	more := ""
-	if l.count > len(l.some) {
-		more = fmt.Sprintf(" and %d more", l.count-len(l.some))
+	if l.Count > len(l.Some) {
+		more = fmt.Sprintf(" and %d more", l.Count-len(l.Some))
 	}
-	s.say("%d left out, %s: %s%s", l.count, why, strings.Join(l.some, ", "), more)
+	s.say("%d left out, %s: %s%s", l.Count, why, strings.Join(l.Some, ", "), more)
 }
 
 // isCleaned says whether a store has had a run.
@@ -396,33 +382,6 @@ func isOccupied(path string) (bool, error) {
 	}
 	entries, err := os.ReadDir(path)
 	return len(entries) > 0, err
-}
-
-// longestAnswer bounds the line that answers a question, in bytes.
-const longestAnswer = 4 << 10
-
-// confirm asks a question that y or yes affirms.
-func (s *streams) confirm(ctx context.Context, question string) (bool, error) {
-	s.progress.clear()
-	if _, err := fmt.Fprintf(s.err, "%s [y/N] ", print.EscapeLines(question)); err != nil {
-		return false, err
-	}
-	// The end of the input is a no.
-	in := io.LimitReader(stream.NewReader(ctx, s.in), longestAnswer)
-	line, err := bufio.NewReader(in).ReadString('\n')
-	if ctx.Err() != nil {
-		s.say("")
-		return false, ctx.Err()
-	}
-	if err != nil && line == "" {
-		s.say("")
-		return false, nil
-	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return true, nil
-	}
-	return false, nil
 }
 
 // shellWord quotes a word for a command line that the user may copy.

@@ -1,12 +1,12 @@
 package shell
 
 import (
-	"io"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 )
 
 // twinNodes has classes that look alike: with white space around and within, in two Unicode forms, with a character of no
@@ -170,7 +170,7 @@ func TestClassesWithSpacesInHeaders(t *testing.T) {
 	}
 	err := withStoreToRead("g", 1<<26, func(store *kv.Store) error {
 		return store.View(func(tx *kv.Tx) error {
-			_, err := readTransition(t.Context(), tx, "m.csv", reading{s: &streams{ctx: t.Context(), err: io.Discard}})
+			_, err := files.ReadTransition(t.Context(), tx, "m.csv", files.Job{})
 			return err
 		})
 	})

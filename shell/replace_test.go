@@ -71,6 +71,10 @@ func TestReplaceRecovers(t *testing.T) {
 		if err := leave(); err != nil {
 			t.Fatal(err)
 		}
+		mustRun(t, "stats", "g")
+		if got := storeID(t, "g"); got != id {
+			t.Errorf("%s: before the next import: got store %s, want %s", name, got, id)
+		}
 		mustRun(t, splits...)
 		if after := listDir(t); !slices.Equal(after, before) {
 			t.Errorf("%s: left behind: %v, want %v", name, after, before)

@@ -470,9 +470,9 @@ func (r *review) explain(why string) (err error) {
 	r.why, err = r.wordFor("reason: ", nil, why, func(text string, _ bool) (string, error) {
 		switch {
 		case !utf8.ValidString(text):
-			return "", replyErrorf("the reason %q is no UTF-8 text", shortText(text))
+			return "", replyErrorf("the reason %q is no UTF-8 text", wording.Short(text))
 		case strings.ContainsFunc(text, decide.IsControl):
-			return "", replyErrorf("the reason %q has control characters, want none but tab and newline", shortText(text))
+			return "", replyErrorf("the reason %q has control characters, want none but tab and newline", wording.Short(text))
 		case len(text) > decide.MaxWhy:
 			return "", replyErrorf("the reason has %d bytes, want at most %d", len(text), decide.MaxWhy)
 		}

@@ -63,7 +63,7 @@ func TestTerminalReviews(t *testing.T) {
 	term.stop()
 
 	opened := papers.Reopen(t, store)
-	if got, want := labelsNow(t, opened), []string{"p4 Systems reject", "s3 Theory accept"}; !slices.Equal(got, want) {
+	if got, want := papers.LabelsNow(t, opened), []string{"p4 Systems reject", "s3 Theory accept"}; !slices.Equal(got, want) {
 		t.Errorf("labels and decisions are %q, want %q", got, want)
 	}
 	if got := reasonsOf(t, opened); !slices.Equal(got, []string{"", "", "", "on graphs"}) {
@@ -94,7 +94,7 @@ func TestTerminalReviewTakesNoTextForKeys(t *testing.T) {
 	term.text("q")
 	term.wait("the end", `(?s)1 relabelled; 1 left\n`+restored("0"))
 	term.stop()
-	if got, want := labelsNow(t, papers.Reopen(t, store)), []string{"s3 Neural Nets relabel"}; !slices.Equal(got, want) {
+	if got, want := papers.LabelsNow(t, papers.Reopen(t, store)), []string{"s3 Neural Nets relabel"}; !slices.Equal(got, want) {
 		t.Errorf("labels and decisions are %q, want %q", got, want)
 	}
 }

@@ -81,7 +81,7 @@ func TestReview(t *testing.T) {
 			if err != nil || people != test.says {
 				t.Errorf("got %q and error %v, want %q", people, err, test.says)
 			}
-			if got := labelsNow(t, store); !slices.Equal(got, test.labels) {
+			if got := papers.LabelsNow(t, store); !slices.Equal(got, test.labels) {
 				t.Errorf("labels and decisions are %q, want %q", got, test.labels)
 			}
 		})
@@ -104,7 +104,7 @@ func TestReviewRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%.40q: got error %v, want %q", test.lines, err, test.want)
 		}
-		if got := labelsNow(t, store); got != nil {
+		if got := papers.LabelsNow(t, store); got != nil {
 			t.Errorf("%.40q: decided %q, want nothing", test.lines, got)
 		}
 	}

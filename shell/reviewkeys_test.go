@@ -140,7 +140,7 @@ func TestWrongLabelStaysAtItsPrompt(t *testing.T) {
 			if err := errors.Join(r.find(t.Context(), query.Condition{}, 0), r.run(t.Context())); err != nil {
 				t.Fatal(err)
 			}
-			if got := labelsNow(t, store); !slices.Equal(got, test.labels) {
+			if got := papers.LabelsNow(t, store); !slices.Equal(got, test.labels) {
 				t.Errorf("labels and decisions are %q, want %q", got, test.labels)
 			}
 			for _, shown := range test.shown {

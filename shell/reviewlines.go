@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // replyLines are replies of a line each: a key of reviewKeys or its word, and what belongs to it.
@@ -77,7 +79,7 @@ func (a *replyLines) next(prompt string) (reply, error) {
 				return reply{key: k.key, text: rest}, nil
 			}
 		}
-		err = a.errorf("got %q, want one of: %s", shortText(line), reviewKeysText())
+		err = a.errorf("got %q, want one of: %s", wording.Short(line), reviewKeysText())
 		if !a.forgiving() {
 			return reply{}, err
 		}

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -22,16 +21,6 @@ func (l *stageLog) add(stage kv.Stage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stages = append(l.stages, stage)
-}
-
-// timed runs a step as a stage of its own. The step fills in what it comes to know: columns, edges, bytes.
-func (l *stageLog) timed(name string, step func(*kv.Stage) error) error {
-	stage := kv.Stage{Name: name}
-	began := time.Now()
-	err := step(&stage)
-	stage.Seconds = time.Since(began).Seconds()
-	l.add(stage)
-	return err
 }
 
 // write writes the stages and the process's peak memory as json; a path of "" writes nothing.

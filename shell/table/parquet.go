@@ -1,20 +1,18 @@
 package table
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/graphcleaner/graphcleaner/shell/table/internal/pages"
 )
 
 const (
@@ -23,49 +21,34 @@ const (
 	parquetValues = 1 << 17
 	// parquetShare is the part of the memory that the pages of a file take, as a divisor.
 	parquetShare = 4
-	// structCost is what a struct of a file's metadata takes when it is decoded, about, and footerShare the part of the
-	// memory that they take, as a divisor.
-	structCost  = 1 << 10
-	footerShare = 4
 )
 
 // A parquetReader reads the columns of a flat parquet file side by side.
 type parquetReader struct {
 	path    string
-	content io.ReaderAt
+	source  *pages.File
 	groups  []parquetGroup // still to be read
 	columns []parquetColumn
 	left    int64        // rows of the group being read
 	rows    atomic.Int64 // handed out
 	promise int64        // rows that the footer counts
-
-	memory  int64 // bytes that pages may take
-	held    int64 // that they take
-	fresh   int64 // of those that were opened since a chunk began
-	readers int64 // chunks there are
-
-	header, packed, plain []byte // of the page being unpacked
-	unpacker              unpacker
 }
 
 // A parquetGroup is a group of rows.
 type parquetGroup struct {
 	rows   parquet.RowGroup
-	places []pagePlace // of its columns
+	places []pages.Place // of its columns
 }
 
 // A parquetColumn is a column of the group being read.
 type parquetColumn struct {
-	name     string
-	append   func(dst []byte, v parquet.Value) []byte // the value as text; nil where its bytes are
-	optional bool
-	source   *pageSource
-	pages    parquet.Pages
-	page     parquet.Page // nil where there is none
-	rest     int64        // values of the page that are still to be read
-	values   parquet.ValueReader
-
-	pageBytes, dictionaryBytes int64 // what they take
+	name   string
+	append func(dst []byte, v parquet.Value) []byte // the value as text; nil where its bytes are
+	source *pages.Source
+	pages  parquet.Pages
+	page   parquet.Page // nil where there is none
+	rest   int64        // values of the page that are still to be read
+	values parquet.ValueReader
 }
 
 // A parquetChunk is a run of rows of one group.
@@ -83,18 +66,18 @@ type parquetChunk struct {
 
 func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 	defer asError(r.path, &err)
-	meta, err := readFooter(f, r.size, memory)
+	meta, err := pages.ReadFooter(f, r.size, memory)
 	if err != nil {
 		return &Error{Path: r.path, Msg: fmt.Sprintf("is not a whole parquet file (%v)", err), Err: err}
 	}
-	p := &parquetReader{path: r.path, content: f, memory: memory / parquetShare, promise: meta.NumRows}
-	places, err := takePlaces(meta, r.size)
+	p := &parquetReader{path: r.path, source: pages.NewFile(f, memory/parquetShare), promise: meta.NumRows}
+	places, err := pages.TakePlaces(meta, r.size)
 	if err != nil {
 		return &Error{Path: r.path, Msg: err.Error()}
 	}
-	file, err := openFooter(meta)
+	file, err := pages.OpenFooter(meta)
 	if err != nil {
-		return &Error{Path: r.path, Msg: "is not a whole parquet file (" + errFooter.Error() + ")", Err: err}
+		return &Error{Path: r.path, Msg: "is not a whole parquet file (" + pages.ErrFooter.Error() + ")", Err: err}
 	}
 	for i, group := range file.RowGroups() {
 		// A group without rows has no pages, and its columns may begin nowhere.
@@ -115,13 +98,15 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 				Msg: "got a nested or unusual type, want booleans, integers, floats, strings, dates or timestamps"}
 		}
 		r.header = append(r.header, column.Name())
-		p.columns = append(p.columns, parquetColumn{name: column.Name(), append: appendText, optional: column.Optional()})
+		p.columns = append(p.columns, parquetColumn{
+			name: column.Name(), append: appendText, source: p.source.Column(column.Optional(), appendText == nil),
+		})
 	}
 	if len(r.header) == 0 {
 		return &Error{Path: r.path, Msg: "has no columns"}
 	}
 	r.chunks = func() rows {
-		p.readers++
+		p.source.Readers++
 		return &parquetChunk{file: p, most: min(max(parquetValues/len(p.columns), 1), parquetRows)}
 	}
 	r.closes = append(r.closes, p)
@@ -129,97 +114,6 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 	r.read = func() int64 { return int64(float64(r.size) * float64(min(p.rows.Load(), total)) / float64(total)) }
 	return nil
 }
-
-var errFooter = errors.New("its footer cannot be decoded")
-
-// readFooter reads the metadata at the end of a file. The lengths in it are held against the file, and what decoding takes
-// against the memory, before anything of them is allocated.
-func readFooter(f io.ReaderAt, size, memory int64) (*format.FileMetaData, error) {
-	const ends = 12 // "PAR1" at both ends and the length of the footer
-	if size < ends {
-		return nil, errors.New("it ends early")
-	}
-	var first [4]byte
-	var tail [8]byte
-	if err := errors.Join(readWhole(f, first[:], 0), readWhole(f, tail[:], size-int64(len(tail)))); err != nil {
-		return nil, err
-	}
-	if string(tail[4:]) != "PAR1" {
-		return nil, errors.New("it ends early: no PAR1 at its end")
-	}
-	if string(first[:]) != "PAR1" {
-		return nil, errors.New("no PAR1 at its beginning")
-	}
-	length := int64(binary.LittleEndian.Uint32(tail[:4]))
-	if length > size-ends {
-		return nil, fmt.Errorf("its footer claims %d bytes of a file of %d", length, size)
-	}
-	if most := memory / (2 * footerShare); length > most {
-		return nil, fmt.Errorf("its footer of %d bytes takes more memory than there is, want at most %d", length, most)
-	}
-	text := make([]byte, length)
-	if err := readWhole(f, text, size-int64(len(tail))-length); err != nil {
-		return nil, err
-	}
-	walk := thriftWalk{data: text}
-	if err := walk.strukt(0); err != nil {
-		return nil, errFooter
-	}
-	if wants, has := walk.structs*structCost, memory/footerShare; wants > has {
-		return nil, fmt.Errorf("its footer takes %d MiB of memory, want at most %d MiB: fewer groups of rows or columns, or more memory",
-			(wants+1<<20-1)>>20, has>>20)
-	}
-	meta := new(format.FileMetaData)
-	if err := thrift.Unmarshal(new(thrift.CompactProtocol), text, meta); err != nil {
-		return nil, errFooter
-	}
-	return meta, nil
-}
-
-// takePlaces returns where the pages of each group of rows lie, and takes from the metadata what is of no use to a decoder
-// that has them from a pageSource.
-func takePlaces(meta *format.FileMetaData, size int64) ([][]pagePlace, error) {
-	places := make([][]pagePlace, len(meta.RowGroups))
-	for g := range meta.RowGroups {
-		columns := meta.RowGroups[g].Columns
-		places[g] = make([]pagePlace, len(columns))
-		for i := range columns {
-			c := &columns[i]
-			if c.FilePath != "" {
-				return nil, fmt.Errorf("has values in another file (%q), want them in this one", brief(c.FilePath))
-			}
-			m := &c.MetaData
-			begin := m.DataPageOffset
-			if m.DictionaryPageOffset != 0 {
-				begin = m.DictionaryPageOffset
-			}
-			if meta.RowGroups[g].NumRows > 0 && (begin < 0 || m.TotalCompressedSize < 0 || begin > size || m.TotalCompressedSize > size-begin) {
-				return nil, fmt.Errorf("is a damaged parquet file: column %d of group %d of rows claims %d bytes from byte %d on, of %d",
-					i+1, g+1, m.TotalCompressedSize, begin, size)
-			}
-			places[g][i] = pagePlace{at: begin, end: begin + m.TotalCompressedSize, codec: m.Codec}
-			m.Codec, m.Statistics, m.KeyValueMetadata = format.Uncompressed, format.Statistics{}, nil
-			m.DataPageOffset, m.DictionaryPageOffset, m.TotalCompressedSize = 0, 0, math.MaxInt64
-		}
-	}
-	meta.KeyValueMetadata = nil
-	return places, nil
-}
-
-// openFooter opens a file of metadata alone.
-func openFooter(meta *format.FileMetaData) (*parquet.File, error) {
-	text, err := thrift.Marshal(new(thrift.CompactProtocol), meta)
-	if err != nil {
-		return nil, err
-	}
-	file := append([]byte("PAR1"), text...)
-	file = append(binary.LittleEndian.AppendUint32(file, uint32(len(text))), "PAR1"...)
-	return parquet.OpenFile(bytes.NewReader(file), int64(len(file)),
-		parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(pageBuffer))
-}
-
-// pageBuffer is what the decoder reads the header of a page through, in bytes; there is one a column.
-const pageBuffer = 256
 
 // textOf returns how a column's values read as text, nil where they are text; false where they cannot be read.
 func textOf(column *parquet.Column) (appendText func([]byte, parquet.Value) []byte, ok bool) {
@@ -288,13 +182,13 @@ func (c *parquetChunk) fill() (err error) {
 		c.values = make([]parquet.Value, len(p.columns)*c.most)
 	}
 	most := int(min(p.left, int64(c.most)))
-	for p.fresh = 0; c.rows < most; {
+	for p.source.Fresh = 0; c.rows < most; {
 		rows, err := p.alike(c.line + int64(c.rows))
 		if err != nil {
 			return err
 		}
 		// Texts are views of their pages, so that a chunk keeps all that it has rows of.
-		if c.rows > 0 && p.fresh > p.memory/(1+p.readers) {
+		if c.rows > 0 && p.source.IsFull() {
 			break
 		}
 		rows = min(rows, most-c.rows)
@@ -362,7 +256,7 @@ func (p *parquetReader) nextGroup() error {
 	}
 	for i, chunk := range chunks {
 		column := &p.columns[i]
-		column.source = &pageSource{file: p, column: column, pagePlace: group.places[i]}
+		column.source.Begin(group.places[i])
 		column.pages = chunk.(*parquet.FileColumnChunk).PagesFrom(column.source)
 	}
 	p.left = group.rows.NumRows()
@@ -371,7 +265,7 @@ func (p *parquetReader) nextGroup() error {
 
 // damagedFrom is what is wrong with a page that begins at a row.
 func damagedFrom(path string, row int64, column string, err error) error {
-	if noRoom, ok := errors.AsType[*roomError](err); ok {
+	if noRoom, ok := errors.AsType[*pages.RoomError](err); ok {
 		return &Error{Path: path, Line: row, Column: column, Err: err, Msg: noRoom.Error()}
 	}
 	return &Error{Path: path, Line: row, Column: column, Err: err, Msg: "is a damaged parquet file: from here on it cannot be decoded"}
@@ -382,8 +276,8 @@ func (c *parquetColumn) nextPage() (err error) {
 	for c.rest == 0 {
 		c.endPage()
 		if c.page, err = c.pages.ReadPage(); err != nil {
-			if c.source.err != nil {
-				return c.source.err // the decoder may have put it into other words
+			if c.source.Err() != nil {
+				return c.source.Err() // the decoder may have put it into other words
 			}
 			return err
 		}
@@ -453,8 +347,7 @@ func (p *parquetReader) Close() error {
 		if column := &p.columns[i]; column.pages != nil {
 			err = errors.Join(err, column.pages.Close())
 			column.pages, column.page, column.values, column.rest = nil, nil, nil, 0
-			p.held -= column.pageBytes + column.dictionaryBytes
-			column.pageBytes, column.dictionaryBytes = 0, 0
+			column.source.End()
 		}
 	}
 	return err

@@ -228,6 +228,11 @@ func (r *Reader) Columns(names ...string) ([]int, error) {
 	return places, nil
 }
 
+// MissingColumn returns an *Error that the header lacks a column.
+func (r *Reader) MissingColumn(name string) error {
+	return r.HeaderErrorf("", "has no column %q, got %s", name, strings.Join(r.header, ","))
+}
+
 // Offset says how many of the file's Size bytes have been read, for a progress bar.
 func (r *Reader) Offset() int64 { return r.read() }
 

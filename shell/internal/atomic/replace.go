@@ -11,48 +11,64 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 )
 
-// A Replacement puts a new store, which is made beside an old one, into the place of the old one. Both pass through one directory, which
-// lies beside the store so that renames stay on one file system:
+// A replacement is the directory beside a store, on its file system, where a new store is made and the old one waits:
 //
-//	DB.replacing/new   the store being made, and once it is swapped in, the old one
-//	DB.replacing/old   the old store, for a moment, where two directories cannot be exchanged at once
+//	DB.replacing/new   the store being made
+//	DB.replacing/old   the old store, from when it is moved away until it is removed
 //
 // The directory is locked for as long as the process lives. Whatever moment a process is killed at, either store is
-// whole at DB or, without exchange, in DB.replacing/old, from where RecoverReplaced brings it back.
-type Replacement struct {
+// whole at DB, or the old one in DB.replacing/old, from where Recover brings it back.
+type replacement struct {
 	db, dir string
 	locked  *os.File // the directory; nil where the system has no locks
 }
 
-const replacingSuffix = ".replacing"
+// replacementOf is of the store that a link leads to, also where that is away.
+func replacementOf(db string) *replacement {
+	if path, err := filepath.EvalSymlinks(db); err == nil {
+		db = path
+	} else if target, err := os.Readlink(db); err == nil && filepath.IsAbs(target) {
+		db = target
+	} else if err == nil {
+		db = filepath.Join(filepath.Dir(db), target)
+	}
+	return &replacement{db: db, dir: db + ".replacing"}
+}
 
-// BeginReplacement makes the directory of a Replacement, which End removes. It clears away what a killed process left.
-func BeginReplacement(db string) (*Replacement, error) {
-	if err := RecoverReplaced(db); err != nil {
-		return nil, err
+func (r *replacement) made() string { return filepath.Join(r.dir, "new") }
+func (r *replacement) old() string  { return filepath.Join(r.dir, "old") }
+
+// Replace has fill make a new store in a directory, and puts it into the place of the store at db, durably. A link at db
+// goes on to lead to the store. It clears away
+// what a killed process left. After an error the old store is at its place.
+func Replace(db string, fill func(dir string) error) (err error) {
+	if err := Recover(db); err != nil {
+		return err
 	}
-	r := &Replacement{db: db, dir: db + replacingSuffix}
-	if err := os.Mkdir(r.dir, 0o777); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf("%s is being replaced by another process", db)
-		}
-		return nil, err
+	r := replacementOf(db)
+	if err := os.Mkdir(r.dir, 0o777); errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is being replaced by another process", r.db)
+	} else if err != nil {
+		return err
 	}
-	var err error
 	if r.locked, err = openLocked(r.dir); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return nil, errors.Join(err, os.Remove(r.dir))
+		return errors.Join(err, os.Remove(r.dir))
 	}
+	defer func() { err = errors.Join(err, r.end()) }()
 	if err := r.checkMovable(); err != nil {
-		return nil, errors.Join(err, r.End())
+		return err
 	}
-	return r, nil
+	if err := fill(r.made()); err != nil {
+		return err
+	}
+	return r.swap()
 }
 
 // checkMovable finds out, before the new store is made, that the old one cannot be moved, as one that a file system is
 // mounted on cannot. It tries to rename it onto a directory that is not empty, which fails for any, and for such a one in
 // another way.
-func (r *Replacement) checkMovable() error {
-	full := r.Made() + ".full"
+func (r *replacement) checkMovable() error {
+	full := r.made() + ".full"
 	if err := os.MkdirAll(filepath.Join(full, "full"), 0o777); err != nil {
 		return err
 	}
@@ -63,47 +79,32 @@ func (r *Replacement) checkMovable() error {
 	return os.RemoveAll(full)
 }
 
-// Made says where the new store is to be made.
-func (r *Replacement) Made() string { return filepath.Join(r.dir, "new") }
-
-func (r *Replacement) old() string { return filepath.Join(r.dir, "old") }
-
-// Swap puts the new store into the old one's place, durably.
-func (r *Replacement) Swap() error {
-	err := exchange(r.Made(), r.db)
-	if errors.Is(err, errors.ErrUnsupported) {
-		err = r.renameBoth()
-	}
-	if err != nil {
+// swap moves the old store away and the new one into its place. Between the two there is no store at db.
+func (r *replacement) swap() error {
+	if err := os.Rename(r.db, r.old()); err != nil {
 		return err
+	}
+	if err := os.Rename(r.made(), r.db); err != nil {
+		return errors.Join(err, os.Rename(r.old(), r.db))
 	}
 	return errors.Join(durable.SyncDirectory(r.dir), durable.SyncDirectory(filepath.Dir(r.db)))
 }
 
-// renameBoth swaps in two steps, between which there is no store.
-func (r *Replacement) renameBoth() error {
-	if err := os.Rename(r.db, r.old()); err != nil {
-		return err
+// end removes all but the store at db. It leaves the old store where there is none at db.
+func (r *replacement) end() (err error) {
+	if _, missing := os.Lstat(r.db); missing == nil {
+		err = os.RemoveAll(r.dir)
 	}
-	if err := os.Rename(r.Made(), r.db); err != nil {
-		return errors.Join(err, os.Rename(r.old(), r.db))
-	}
-	return nil
-}
-
-// End removes all but the store at DB.
-func (r *Replacement) End() error {
-	err := os.RemoveAll(r.dir)
 	if r.locked != nil {
 		err = errors.Join(err, r.locked.Close())
 	}
 	return err
 }
 
-// RecoverReplaced finishes or undoes a Replacement of db whose process was killed. It leaves alone one that is running, and every one
+// Recover finishes or undoes a Replace of db whose process was killed. It leaves alone one that is running, and every one
 // where directories cannot be locked: there it cannot tell.
-func RecoverReplaced(db string) error {
-	r := Replacement{db: db, dir: db + replacingSuffix}
+func Recover(db string) (err error) {
+	r := replacementOf(db)
 	entries, err := os.ReadDir(r.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -113,7 +114,7 @@ func RecoverReplaced(db string) error {
 	}
 	for _, entry := range entries {
 		if name, _, _ := strings.Cut(entry.Name(), "."); name != "new" && name != "old" {
-			return fmt.Errorf("%s is in the way and not of a replacement of %s: it holds %s", r.dir, db, entry.Name())
+			return fmt.Errorf("%s is in the way and not of a replacement of %s: it holds %s", r.dir, r.db, entry.Name())
 		}
 	}
 	r.locked, err = openLocked(r.dir)
@@ -123,13 +124,13 @@ func RecoverReplaced(db string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Lstat(db); errors.Is(err, fs.ErrNotExist) {
-		if err := os.Rename(r.old(), db); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return errors.Join(err, r.locked.Close())
+	if _, missing := os.Lstat(r.db); errors.Is(missing, fs.ErrNotExist) {
+		if err = os.Rename(r.old(), r.db); errors.Is(err, fs.ErrNotExist) {
+			err = os.RemoveAll(r.dir)
 		}
 	}
-	if err := r.End(); err != nil {
-		return fmt.Errorf("what an interrupted replacement of %s left: %w", db, err)
+	if err = errors.Join(err, r.end()); err != nil {
+		return fmt.Errorf("what an interrupted replacement of %s left: %w", r.db, err)
 	}
 	return nil
 }

@@ -4,50 +4,75 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
-// A replacement that runs is not taken for one that was killed.
-func TestReplaceOnce(t *testing.T) {
-	t.Chdir(t.TempDir())
-	r, err := BeginReplacement("g")
-	if err != nil {
+func makeDir(t testing.TB, dir string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "is"), []byte(dir), 0o600)); err != nil {
 		t.Fatal(err)
-	}
-	if err := RecoverReplaced("g"); err != nil {
-		t.Errorf("recovery beside a running replacement: %v", err)
-	}
-	if _, err := os.Stat(r.dir); err != nil {
-		t.Errorf("the directory of a running replacement: %v", err)
-	}
-	if _, err := BeginReplacement("g"); err == nil {
-		t.Error("a second replacement at once: got no error")
-	}
-	if err := r.End(); err != nil {
-		t.Fatal(err)
-	}
-	if names := listDir(t); len(names) > 0 {
-		t.Errorf("left behind: %v", names)
 	}
 }
 
-// Where directories cannot be exchanged, two renames do the same.
-func TestReplaceByTwoRenames(t *testing.T) {
+// A replacement that runs is not taken for one that was killed, and has the new store at its place in the end, also behind a
+// link.
+func TestReplace(t *testing.T) {
 	t.Chdir(t.TempDir())
-	r, err := BeginReplacement("g")
+	makeDir(t, "g")
+	if err := os.Symlink("g", "link"); err != nil {
+		t.Fatal(err)
+	}
+	made := ""
+	err := Replace("link", func(dir string) error {
+		for _, db := range []string{"g", "link"} {
+			if err := Recover(db); err != nil {
+				t.Errorf("recovery of %s beside a running replacement: %v", db, err)
+			}
+			if err := Replace(db, nil); err == nil {
+				t.Errorf("a second replacement of %s at once: got no error", db)
+			}
+		}
+		made = dir
+		makeDir(t, dir)
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{"g", r.Made()} {
-		if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "is"), []byte(dir), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+	if is, err := os.ReadFile("link/is"); err != nil || string(is) != made {
+		t.Errorf("at g: got %q, %v, want %q", is, err, made)
 	}
-	made := r.Made()
-	if err := errors.Join(r.renameBoth(), r.End()); err != nil {
+	if names := listDir(t); !slices.Equal(names, []string{"g", "link"}) {
+		t.Errorf("left behind: %v, want g and link", names)
+	}
+}
+
+// After a failure, and after a kill between the two renames, the old store is at its place.
+func TestReplaceFails(t *testing.T) {
+	t.Chdir(t.TempDir())
+	makeDir(t, "g")
+	if err := os.Symlink("g", "link"); err != nil {
 		t.Fatal(err)
 	}
-	if is, err := os.ReadFile("g/is"); err != nil || string(is) != made {
-		t.Errorf("at g: got %q, %v, want %q", is, err, made)
+	failure := errors.New("failure")
+	for name, fail := range map[string]func() error{
+		"nothing is made": func() error { return Replace("g", func(string) error { return nil }) },
+		"making it fails": func() error {
+			return Replace("g", func(dir string) error { return errors.Join(os.Mkdir(dir, 0o700), failure) })
+		},
+		"killed": func() error {
+			return errors.Join(os.MkdirAll("g.replacing/new", 0o700), os.Rename("g", "g.replacing/old"), Recover("link"), failure)
+		},
+	} {
+		if err := fail(); err == nil {
+			t.Errorf("%s: got no error", name)
+		}
+		if is, err := os.ReadFile("g/is"); err != nil || string(is) != "g" {
+			t.Errorf("%s: at g: got %q, %v, want the old store", name, is, err)
+		}
+		if names := listDir(t); !slices.Equal(names, []string{"g", "link"}) {
+			t.Errorf("%s: left behind: %v, want g and link", name, names)
+		}
 	}
 }

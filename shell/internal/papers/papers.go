@@ -4,11 +4,14 @@ package papers
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -277,4 +280,34 @@ func CloseStore(t testing.TB, store *kv.Store) {
 	if err := store.Close(); err != nil {
 		t.Errorf("close the store: %v", err)
 	}
+}
+
+// LabelsNow lists the labels that differ from those of All, and all decisions, such as "p4 Theory accept".
+func LabelsNow(t testing.TB, store *kv.Store) []string {
+	t.Helper()
+	var now []string
+	err := store.View(func(tx *kv.Tx) error {
+		for _, p := range All {
+			v, err := tx.Node(p.ID)
+			if err != nil {
+				return err
+			}
+			label, err := tx.Value(v, kv.LabelColumn)
+			if err != nil {
+				return err
+			}
+			decision, err := tx.Value(v, decide.Column)
+			if err != nil && !errors.Is(err, kv.ErrNoColumn) {
+				return err
+			}
+			if label.Str() != p.Label || !decision.IsNull() {
+				now = append(now, strings.TrimSpace(fmt.Sprintf("%s %s %s", p.ID, label.Str(), decision.Str())))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now
 }

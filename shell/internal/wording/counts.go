@@ -49,6 +49,17 @@ func AnyOf(words []string) string {
 // Sentence begins a text with a capital letter.
 func Sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
+// Short cuts a text that a message quotes.
+func Short(text string) string { return Cut(text, 80) }
+
+// Cut cuts a text to at most so many bytes, and says so by an ellipsis.
+func Cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
 // Percent prints a share as a percentage, and NaN as "none".
 func Percent(share float64) string {
 	if math.IsNaN(share) {

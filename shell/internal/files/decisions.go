@@ -1,4 +1,4 @@
-package shell
+package files
 
 import (
 	"bufio"
@@ -24,22 +24,22 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
-// A filedDecision is what a file says about the label of one node.
+// A filedDecision is what a file says about the label of one node. Sorters have it as JSON.
 type filedDecision struct {
-	line int64
-	node kv.NodeID
-	id   string
+	Line int64
+	Node kv.NodeID
+	ID   string
 
-	// kind is NoDecision where the file says no more than the label that is right.
-	kind decide.Kind
+	// Kind is None where the file says no more than the label that is right.
+	Kind decide.Kind
 
-	from, to       string // labels before and after; "" is none
-	hasFrom, hasTo bool   // the file says so
+	From, To       string // labels before and after; "" is none
+	HasFrom, HasTo bool   // the file says so
 
-	who, why string
-	time     time.Time // zero where the file does not say
+	Who, Why string
+	Time     time.Time // in UTC; zero where the file does not say
 
-	seq, step, undoes int64
+	Seq, Step, Undoes int64
 }
 
 // maxAhead is how far the clock of who made a decision may be ahead of the one here. A time further ahead is a mistake, and
@@ -54,7 +54,6 @@ type decisionsFile struct {
 	memory  int64         // bytes that a table may take
 	latest  time.Time     // that a decision can have been made
 	sorted  *spill.Sorter // the decisions, by node and line
-	body    []byte        // scratch
 }
 
 // sorterShare is the part of the memory that each of the two sorters of decisions may hold, as a divisor. The table that is
@@ -63,7 +62,7 @@ const sorterShare = 8
 
 // readDecisions reads a file of decisions, .jsonl or a table, whose nodes and classes the store must have, into a sorter,
 // by node and line.
-func readDecisions(ctx context.Context, path string, tx *kv.Tx, memory int64, sorted *spill.Sorter, s *streams) error {
+func readDecisions(ctx context.Context, path string, tx *kv.Tx, memory int64, sorted *spill.Sorter, progress kv.Progress) error {
 	f := &decisionsFile{
 		path: path, tx: tx, memory: memory - 2*memory/sorterShare, latest: time.Now().Add(maxAhead),
 		classes: make(map[string]bool, len(tx.Classes())), sorted: sorted,
@@ -75,7 +74,7 @@ func readDecisions(ctx context.Context, path string, tx *kv.Tx, memory int64, so
 	if strings.EqualFold(filepath.Ext(path), ".jsonl") {
 		read = f.readLines
 	}
-	return read(ctx, s)
+	return read(ctx, progress)
 }
 
 // errorf is what is wrong with a field, "" for the record as a whole.
@@ -84,7 +83,7 @@ func (f *decisionsFile) errorf(line int64, column, format string, args ...any) e
 }
 
 // readTable reads decisions from a table.
-func (f *decisionsFile) readTable(ctx context.Context, s *streams) (err error) {
+func (f *decisionsFile) readTable(ctx context.Context, progress kv.Progress) (err error) {
 	in, err := table.Open(ctx, f.path, f.memory)
 	if bad, ok := errors.AsType[*table.Error](err); ok && strings.HasSuffix(bad.Msg, table.Extensions) {
 		bad.Msg += ", or a .jsonl of decisions"
@@ -97,7 +96,7 @@ func (f *decisionsFile) readTable(ctx context.Context, s *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	return eachRow(ctx, in, reading{s: s}, func(row table.Row) error {
+	return EachRow(ctx, in, progress, func(row table.Row) error {
 		return f.add(row.Line, func(name string) (string, bool) {
 			column := columns[slices.Index(filedFields, name)]
 			if column < 0 {
@@ -112,7 +111,7 @@ func (f *decisionsFile) readTable(ctx context.Context, s *streams) (err error) {
 const maxLine = 1 << 20
 
 // readLines reads decisions from a file with an object a line.
-func (f *decisionsFile) readLines(ctx context.Context, _ *streams) (err error) {
+func (f *decisionsFile) readLines(ctx context.Context, _ kv.Progress) (err error) {
 	in, err := stream.Open(ctx, f.path)
 	if err != nil {
 		return err
@@ -134,7 +133,7 @@ func (f *decisionsFile) readLines(ctx context.Context, _ *streams) (err error) {
 			continue
 		}
 		if text[0] != '{' {
-			return f.errorf(number, "", "got %q, want an object in one line", shortText(string(text)))
+			return f.errorf(number, "", "got %q, want an object in one line", wording.Short(string(text)))
 		}
 		clear(fields)
 		err := readDecisionObject(text, fields)
@@ -216,117 +215,82 @@ func (f *decisionsFile) add(line int64, field func(name string) (string, bool)) 
 	if err != nil || d == nil {
 		return err
 	}
-	key := binary.BigEndian.AppendUint32(nil, uint32(d.node))
-	f.body = d.append(f.body[:0])
-	return f.sorted.Add(binary.BigEndian.AppendUint64(key, uint64(d.line)), f.body)
-}
-
-// append adds the decision to b, for parseFiled.
-func (d *filedDecision) append(b []byte) []byte {
-	flags := byte(0)
-	if d.hasFrom {
-		flags |= 1
+	key := binary.BigEndian.AppendUint32(nil, uint32(d.Node))
+	body, err := json.Marshal(d)
+	if err != nil {
+		return err
 	}
-	if d.hasTo {
-		flags |= 2
-	}
-	b = append(b, flags, byte(d.kind))
-	b = binary.AppendUvarint(b, uint64(d.node))
-	for _, n := range []int64{d.line, d.seq, d.step, d.undoes, d.time.Unix(), int64(d.time.Nanosecond())} {
-		b = binary.AppendVarint(b, n)
-	}
-	for _, text := range []string{d.id, d.from, d.to, d.who, d.why} {
-		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
-	}
-	return b
-}
-
-// parseFiled is the inverse of append. It returns what follows.
-func parseFiled(b []byte) (d filedDecision, rest []byte) {
-	d.hasFrom, d.hasTo, d.kind = b[0]&1 != 0, b[0]&2 != 0, decide.Kind(b[1])
-	node, n := binary.Uvarint(b[2:])
-	d.node, b = kv.NodeID(node), b[2+n:]
-	var seconds, nanoseconds int64
-	for _, into := range []*int64{&d.line, &d.seq, &d.step, &d.undoes, &seconds, &nanoseconds} {
-		*into, n = binary.Varint(b)
-		b = b[n:]
-	}
-	d.time = time.Unix(seconds, nanoseconds).UTC()
-	for _, into := range []*string{&d.id, &d.from, &d.to, &d.who, &d.why} {
-		length, n := binary.Uvarint(b)
-		*into, b = string(b[n:n+int(length)]), b[n+int(length):]
-	}
-	return d, b
+	return f.sorted.Add(binary.BigEndian.AppendUint64(key, uint64(d.Line)), body)
 }
 
 // parse reads a record; nil where it decides nothing.
 func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)) (*filedDecision, error) {
-	d := &filedDecision{line: line}
+	d := &filedDecision{Line: line}
 	id, ok := field("id")
 	if !ok {
 		return nil, f.errorf(line, "", `has no field "id", which names the node`)
 	}
 	var err error
-	if d.node, err = f.tx.Node(id); errors.Is(err, kv.ErrNotFound) {
-		return nil, f.errorf(line, "id", "got %q, want the id of a node", shortText(id))
+	if d.Node, err = f.tx.Node(id); errors.Is(err, kv.ErrNotFound) {
+		return nil, f.errorf(line, "id", "got %q, want the id of a node", wording.Short(id))
 	}
 	if err != nil {
 		return nil, err
 	}
-	d.id = id
-	if d.to, d.hasTo, err = f.either(line, field, "to", "label"); err != nil {
+	d.ID = id
+	if d.To, d.HasTo, err = f.either(line, field, "to", "label"); err != nil {
 		return nil, err
 	}
-	if d.from, d.hasFrom, err = f.either(line, field, "from", "original_label"); err != nil {
+	if d.From, d.HasFrom, err = f.either(line, field, "from", "original_label"); err != nil {
 		return nil, err
 	}
-	d.who, _ = field("who")
-	d.why, _ = field("why")
+	d.Who, _ = field("who")
+	d.Why, _ = field("why")
 	if err := f.parseNumbers(d, field); err != nil {
 		return nil, err
 	}
-	if d.undoes != 0 {
+	if d.Undoes != 0 {
 		return d, nil // what it says besides is of the decision that it takes back
 	}
 	if word, _ := field("decision"); word != "" {
-		if d.kind, err = decide.ParseKind(word); err != nil {
-			return nil, f.errorf(line, "decision", "got %q, want accept, reject, relabel, unlabel or unsure", shortText(word))
+		if d.Kind, err = decide.ParseKind(word); err != nil {
+			return nil, f.errorf(line, "decision", "got %q, want accept, reject, relabel, unlabel or unsure", wording.Short(word))
 		}
 	}
 	switch {
-	case d.kind == decide.None && !d.hasTo:
+	case d.Kind == decide.None && !d.HasTo:
 		return nil, f.errorf(line, "", `has neither a "label" nor a "decision"`)
-	case d.kind == decide.None && d.hasFrom && d.from == d.to:
+	case d.Kind == decide.None && d.HasFrom && d.From == d.To:
 		return nil, nil // a row of exported labels that was not changed
-	case d.kind == decide.Relabel && d.to == "":
+	case d.Kind == decide.Relabel && d.To == "":
 		return nil, f.errorf(line, "label", "is empty, want the class that relabel gives")
-	case d.kind == decide.Unlabel && d.to != "":
-		return nil, f.errorf(line, "label", "got %q, want none, which is what unlabel leaves", shortText(d.to))
-	case d.kind == decide.Unlabel:
-		d.hasTo = true
-	case d.kind == decide.Accept && d.to == "":
-		d.hasTo = false
-	case d.keeps() && d.to != "" && d.hasFrom && d.from != d.to:
-		return nil, f.errorf(line, "label", "got %q, want %q, the label from before, which %s keeps", shortText(d.to), shortText(d.from), d.kind)
-	case d.keeps() && d.to == "":
-		d.to, d.hasTo = d.from, d.hasFrom
+	case d.Kind == decide.Unlabel && d.To != "":
+		return nil, f.errorf(line, "label", "got %q, want none, which is what unlabel leaves", wording.Short(d.To))
+	case d.Kind == decide.Unlabel:
+		d.HasTo = true
+	case d.Kind == decide.Accept && d.To == "":
+		d.HasTo = false
+	case d.keeps() && d.To != "" && d.HasFrom && d.From != d.To:
+		return nil, f.errorf(line, "label", "got %q, want %q, the label from before, which %s keeps", wording.Short(d.To), wording.Short(d.From), d.Kind)
+	case d.keeps() && d.To == "":
+		d.To, d.HasTo = d.From, d.HasFrom
 	}
-	if len(d.who) > decide.MaxWho || len(d.why) > decide.MaxWhy {
+	if len(d.Who) > decide.MaxWho || len(d.Why) > decide.MaxWhy {
 		return nil, f.errorf(line, "", "who and why may have %d and %d bytes", decide.MaxWho, decide.MaxWhy)
 	}
-	for name, text := range map[string]string{"who": d.who, "why": d.why} {
+	for name, text := range map[string]string{"who": d.Who, "why": d.Why} {
 		if strings.ContainsFunc(text, decide.IsControl) {
-			return nil, f.errorf(line, name, "got %q, want no control characters but tab and newline", shortText(text))
+			return nil, f.errorf(line, name, "got %q, want no control characters but tab and newline", wording.Short(text))
 		}
 	}
-	if d.hasTo && d.to != "" && !f.classes[d.to] {
-		return nil, f.errorf(line, "label", "got %q, which is no class of the store%s", shortText(d.to), wording.DidYouMean(d.to, f.tx.Classes()))
+	if d.HasTo && d.To != "" && !f.classes[d.To] {
+		return nil, f.errorf(line, "label", "got %q, which is no class of the store%s", wording.Short(d.To), wording.DidYouMean(d.To, f.tx.Classes()))
 	}
 	return d, nil
 }
 
 // keeps reports whether the decision leaves the label that the node has.
-func (d *filedDecision) keeps() bool { return d.kind == decide.Reject || d.kind == decide.Unsure }
+func (d *filedDecision) keeps() bool { return d.Kind == decide.Reject || d.Kind == decide.Unsure }
 
 // either is a field that goes by two names. Where both are there they must agree.
 func (f *decisionsFile) either(
@@ -336,7 +300,7 @@ func (f *decisionsFile) either(
 	second, also := field(other)
 	switch {
 	case ok && also && text != second:
-		return "", false, f.errorf(line, other, "got %q, want the same as in %q, which has %q", shortText(second), name, shortText(text))
+		return "", false, f.errorf(line, other, "got %q, want the same as in %q, which has %q", wording.Short(second), name, wording.Short(text))
 	case also:
 		return second, true, nil
 	}
@@ -346,37 +310,29 @@ func (f *decisionsFile) either(
 // parseNumbers reads the fields time, seq, step and undoes, where there are any.
 func (f *decisionsFile) parseNumbers(d *filedDecision, field func(name string) (string, bool)) (err error) {
 	if text, _ := field("time"); text != "" {
-		if d.time, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			return f.errorf(d.line, "time", "got %q, want a time as 2026-01-31T18:00:00Z", shortText(text))
+		if d.Time, err = time.Parse(time.RFC3339Nano, text); err != nil {
+			return f.errorf(d.Line, "time", "got %q, want a time as 2026-01-31T18:00:00Z", wording.Short(text))
 		}
-		if year := d.time.UTC().Year(); d.time.IsZero() || year < 1 || year > 9999 {
-			return f.errorf(d.line, "time", "got %q, want a time of the years 1 to 9999", shortText(text))
+		d.Time = d.Time.UTC()
+		if year := d.Time.Year(); d.Time.IsZero() || year < 1 || year > 9999 {
+			return f.errorf(d.Line, "time", "got %q, want a time of the years 1 to 9999", wording.Short(text))
 		}
-		if d.time.After(f.latest) {
-			return f.errorf(d.line, "time", "got %q, want a time that is not ahead of the clock by more than %d minutes",
-				shortText(text), int(maxAhead.Minutes()))
+		if d.Time.After(f.latest) {
+			return f.errorf(d.Line, "time", "got %q, want a time that is not ahead of the clock by more than %d minutes",
+				wording.Short(text), int(maxAhead.Minutes()))
 		}
 	}
 	for _, number := range []struct {
 		name string
 		into *int64
-	}{{"seq", &d.seq}, {"step", &d.step}, {"undoes", &d.undoes}} {
+	}{{"seq", &d.Seq}, {"step", &d.Step}, {"undoes", &d.Undoes}} {
 		text, _ := field(number.name)
 		if text == "" {
 			continue
 		}
 		if *number.into, err = strconv.ParseInt(text, 10, 64); err != nil || *number.into < 0 {
-			return f.errorf(d.line, number.name, "got %q, want the number of a decision", shortText(text))
+			return f.errorf(d.Line, number.name, "got %q, want the number of a decision", wording.Short(text))
 		}
 	}
 	return nil
-}
-
-// shortText cuts what an error quotes.
-func shortText(text string) string {
-	const longest = 80
-	if len(text) > longest {
-		return strings.ToValidUTF8(text[:longest], "") + "…"
-	}
-	return text
 }

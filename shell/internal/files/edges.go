@@ -1,4 +1,4 @@
-package shell
+package files
 
 import (
 	"cmp"
@@ -6,11 +6,12 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/table"
@@ -19,7 +20,7 @@ import (
 // An edgesFile is a file whose rows are edges.
 type edgesFile interface {
 	// read hands every edge to the writer of the goroutine that reads it, and returns how many there were.
-	read(ctx context.Context, writers []*kv.EdgeWriter, r reading) (edges int64, err error)
+	read(ctx context.Context, writers []*kv.EdgeWriter, r Job) (edges int64, err error)
 	weighted() bool
 	offset() int64 // bytes read so far
 	close() error
@@ -27,15 +28,15 @@ type edgesFile interface {
 
 // openEdges opens an edges file: a table with the columns src and dst, and weight where edges have one, or an array of
 // integers with two columns.
-func openEdges(ctx context.Context, path string, r reading) (edgesFile, error) {
-	if isArray(path) {
+func openEdges(ctx context.Context, path string, r Job) (edgesFile, error) {
+	if IsArray(path) {
 		in, err := npy.OpenIntegers(path, 2)
 		if err != nil {
 			return nil, err
 		}
-		return &edgesArray{in: in}, nil
+		return newEdgesArray(in), nil
 	}
-	in, err := table.Open(ctx, path, r.memory)
+	in, err := table.Open(ctx, path, r.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -46,9 +47,9 @@ func openEdges(ctx context.Context, path string, r reading) (edgesFile, error) {
 	e := &edgesTable{in: in, src: columns[0], dst: columns[1], weight: columns[2]}
 	switch {
 	case e.src < 0:
-		return nil, errors.Join(noColumn(in, "src"), in.Close())
+		return nil, errors.Join(in.MissingColumn("src"), in.Close())
 	case e.dst < 0:
-		return nil, errors.Join(noColumn(in, "dst"), in.Close())
+		return nil, errors.Join(in.MissingColumn("dst"), in.Close())
 	}
 	var extra []string
 	for i, name := range in.Header() {
@@ -57,13 +58,13 @@ func openEdges(ctx context.Context, path string, r reading) (edgesFile, error) {
 		}
 	}
 	if len(extra) > 0 {
-		r.s.say("%s: edges have no properties but a weight, so these columns are left out: %s", path, strings.Join(extra, ", "))
+		r.say("%s: edges have no properties but a weight, so these columns are left out: %s", path, strings.Join(extra, ", "))
 	}
 	return e, nil
 }
 
 // readEdges hands the edges of a file to a loader.
-func readEdges(ctx context.Context, in edgesFile, loader *kv.Loader, r reading) (edges, bytesRead int64, err error) {
+func readEdges(ctx context.Context, in edgesFile, loader *kv.Loader, r Job) (edges, bytesRead int64, err error) {
 	writers := make([]*kv.EdgeWriter, r.goroutines())
 	for worker := range writers {
 		writers[worker] = loader.EdgeWriter()
@@ -85,7 +86,7 @@ func (e *edgesTable) weighted() bool { return e.weight >= 0 }
 func (e *edgesTable) offset() int64  { return e.in.Offset() }
 func (e *edgesTable) close() error   { return e.in.Close() }
 
-func (e *edgesTable) read(ctx context.Context, writers []*kv.EdgeWriter, r reading) (int64, error) {
+func (e *edgesTable) read(ctx context.Context, writers []*kv.EdgeWriter, r Job) (int64, error) {
 	var edges atomic.Int64
 	bad := make([][]error, len(writers)) // of the chunk that a goroutine has
 	read := func(worker int, c *table.Chunk) error {
@@ -99,7 +100,7 @@ func (e *edgesTable) read(ctx context.Context, writers []*kv.EdgeWriter, r readi
 			case err == nil:
 				err = w.AddWeighted(view(row.Fields[e.src]), view(row.Fields[e.dst]), weight, row.Line)
 				count++
-			case r.bad != nil:
+			case r.Bad != nil:
 				bad[worker] = append(bad[worker], err)
 				err = nil
 			}
@@ -111,10 +112,10 @@ func (e *edgesTable) read(ctx context.Context, writers []*kv.EdgeWriter, r readi
 		return nil
 	}
 	var skip func(worker int, c *table.Chunk) error
-	if r.bad != nil {
+	if r.Bad != nil {
 		skip = func(worker int, _ *table.Chunk) error {
 			for _, err := range bad[worker] {
-				if err := r.bad.skip(badEdge, err); err != nil {
+				if err := r.Bad.skip(badEdge, err); err != nil {
 					return err
 				}
 			}
@@ -147,64 +148,42 @@ func (e *edgesTable) check(row table.Row) (weight float32, err error) {
 // edgesArray is an array of edges [m×2], whose integers are the ids.
 type edgesArray struct {
 	in   *npy.Integers
-	next atomic.Int64 // the first row that no goroutine has taken
+	left atomic.Int64 // rows that no goroutine has taken
+}
+
+func newEdgesArray(in *npy.Integers) *edgesArray {
+	e := &edgesArray{in: in}
+	e.left.Store(in.NumRows())
+	return e
 }
 
 // arrayRows is how many edges of an array a goroutine takes at once.
 const arrayRows = 16 << 10
 
-func (e *edgesArray) offset() int64 {
-	return e.in.Size() - (e.in.NumRows()-min(e.next.Load(), e.in.NumRows()))*e.in.RowBytes()
-}
+func (e *edgesArray) offset() int64 { return e.in.Size() - e.left.Load()*e.in.RowBytes() }
 
 func (e *edgesArray) weighted() bool { return false }
 
 func (e *edgesArray) close() error { return e.in.Close() }
 
-func (e *edgesArray) read(ctx context.Context, writers []*kv.EdgeWriter, r reading) (int64, error) {
-	report := r.s.progress.report()
-	stage := readStage + filepath.Base(e.in.Path())
-	var mu sync.Mutex
-	var failed error
-	fail := func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if failed == nil {
-			failed = err
+func (e *edgesArray) read(ctx context.Context, writers []*kv.EdgeWriter, r Job) (int64, error) {
+	stage := "read " + filepath.Base(e.in.Path())
+	rows := e.in.NumRows()
+	ids, raw := make([][]int64, len(writers)), make([][]byte, len(writers))
+	err := parallel.Do(ctx, len(writers), int((rows+arrayRows-1)/arrayRows), func(_ context.Context, worker, i int) (err error) {
+		first := int64(i) * arrayRows
+		count := min(arrayRows, rows-first)
+		e.left.Add(-count)
+		if r.Progress != nil {
+			r.Progress(stage, e.offset(), e.in.Size())
 		}
-		e.next.Store(e.in.NumRows())
-	}
-	var running sync.WaitGroup
-	for _, w := range writers {
-		running.Go(func() {
-			ids := make([]int64, 2*arrayRows)
-			var raw []byte
-			for {
-				first := e.next.Add(arrayRows) - arrayRows
-				if first >= e.in.NumRows() {
-					return
-				}
-				if err := ctx.Err(); err != nil {
-					fail(err)
-					return
-				}
-				if report != nil {
-					report(stage, e.offset(), e.in.Size())
-				}
-				part := ids[:2*min(arrayRows, e.in.NumRows()-first)]
-				var err error
-				if raw, err = e.in.Read(first, part, raw); err == nil {
-					err = e.add(w, first, part)
-				}
-				if err != nil {
-					fail(err)
-					return
-				}
-			}
-		})
-	}
-	running.Wait()
-	return e.in.NumRows(), failed
+		ids[worker] = slices.Grow(ids[worker][:0], 2*arrayRows)[:2*count]
+		if raw[worker], err = e.in.Read(first, ids[worker], raw[worker]); err != nil {
+			return err
+		}
+		return e.add(writers[worker], first, ids[worker])
+	})
+	return rows, err
 }
 
 // add hands edges [rows×2] to a writer, the first being that of a row of the array.

@@ -1,4 +1,6 @@
-package table
+// Package pages hands the pages of a parquet file to a decoder, unpacked. It refuses a footer or a page that would make the decoder
+// allocate more than there is memory for, or recurse without end. It knows nothing of rows, and nothing of what values mean.
+package pages
 
 import (
 	"bytes"
@@ -25,27 +27,65 @@ const (
 	runPadding = 1 << 12
 )
 
-// A pagePlace is where in a file the pages of a column of a group of rows lie, and how they are compressed.
-type pagePlace struct {
+// A File unpacks the pages of a file for decoders that read its columns side by side, one page at a time.
+type File struct {
+	Readers int64 // goroutines that have views of pages at once
+	Fresh   int64 // bytes of the pages that were handed out since the caller set it to 0
+
+	content io.ReaderAt
+	memory  int64 // bytes that pages may take
+	held    int64 // that they take
+
+	header, packed, plain []byte // of the page being unpacked
+	unpacker              unpacker
+}
+
+// NewFile returns a File whose pages take up to so many bytes of memory.
+func NewFile(content io.ReaderAt, memory int64) *File { return &File{content: content, memory: memory} }
+
+// IsFull says whether the Fresh pages take as much as a reader may have views of.
+func (f *File) IsFull() bool { return f.Fresh > f.memory/(1+f.Readers) }
+
+// A Place is where in a file the pages of a column of a group of rows lie, and how they are compressed.
+type Place struct {
 	at, end int64
 	codec   format.CompressionCodec
 }
 
-// A pageSource hands the pages of a column of a group of rows to the decoder, uncompressed. The decoder allocates what
-// the header of a page says, and what the runs in it say; so these are held against the memory first, and a page that
-// unpacks to more than its header says is refused.
-type pageSource struct {
-	file   *parquetReader
-	column *parquetColumn
-	pagePlace
+// A Source hands the pages of a column, of one group of rows after another, to the decoder, uncompressed. The decoder
+// allocates what the header of a page says, and what the runs in it say; so these are held against the memory first, and a
+// page that unpacks to more than its header says is refused.
+type Source struct {
+	file            *File
+	optional, views bool
+	Place
 	left  []byte // of the page that is handed out
 	given int64  // bytes handed out
 	err   error  // that was returned, but io.EOF
+
+	pageBytes, dictionaryBytes int64 // what they take
 }
+
+// Column returns the Source of a column whose values may be null, or of whose pages readers have views.
+func (f *File) Column(optional, views bool) *Source {
+	return &Source{file: f, optional: optional, views: views}
+}
+
+// Begin goes on with the pages of a group of rows.
+func (s *Source) Begin(at Place) { s.Place, s.left, s.given, s.err = at, nil, 0, nil }
+
+// End gives back what the pages took.
+func (s *Source) End() {
+	s.file.held -= s.pageBytes + s.dictionaryBytes
+	s.pageBytes, s.dictionaryBytes = 0, 0
+}
+
+// Err is the error that a page was refused with, in other words than those of the decoder.
+func (s *Source) Err() error { return s.err }
 
 // ReadAt implements io.ReaderAt for a decoder that reads on from where it stopped. It may return less than was asked for:
 // it stops at the end of a page, so that no page is unpacked before the one before it has been taken.
-func (s *pageSource) ReadAt(p []byte, offset int64) (int, error) {
+func (s *Source) ReadAt(p []byte, offset int64) (int, error) {
 	if offset != s.given {
 		s.err = errors.New("the dictionary is missing")
 		return 0, s.err
@@ -66,7 +106,7 @@ func (s *pageSource) ReadAt(p []byte, offset int64) (int, error) {
 }
 
 // next unpacks the next page.
-func (s *pageSource) next() error {
+func (s *Source) next() error {
 	header, length, err := s.header()
 	if err != nil {
 		return err
@@ -85,7 +125,7 @@ func (s *pageSource) next() error {
 		values = int64(header.DictionaryPageHeader.V.NumValues)
 	}
 	p := s.file
-	if err := p.room(s.column, header.Type, packed+size+max(size, packed)+valueCost*max(values, 0)); err != nil {
+	if err := s.room(header.Type, packed+size+max(size, packed)+valueCost*max(values, 0)); err != nil {
 		return err
 	}
 	p.packed = grown(p.packed, packed)
@@ -104,7 +144,7 @@ func (s *pageSource) next() error {
 	if err != nil {
 		return err
 	}
-	if err := p.hold(s.column, header.Type, int64(len(page))+grows+valueCost*max(values, 0)); err != nil {
+	if err := s.hold(header.Type, int64(len(page))+grows+valueCost*max(values, 0)); err != nil {
 		return err
 	}
 	plainHeader, err := plainPageHeader(&header, len(page))
@@ -119,7 +159,7 @@ func (s *pageSource) next() error {
 }
 
 // header reads the header of the next page, and returns its length.
-func (s *pageSource) header() (header format.PageHeader, length int64, err error) {
+func (s *Source) header() (header format.PageHeader, length int64, err error) {
 	p := s.file
 	for size := int64(pageHeader); ; size *= 4 {
 		size = min(size, s.end-s.at, maxPageHeader)
@@ -127,23 +167,23 @@ func (s *pageSource) header() (header format.PageHeader, length int64, err error
 		if err := readWhole(p.content, p.header, s.at); err != nil {
 			return header, 0, err
 		}
-		walk := thriftWalk{data: p.header}
-		err := walk.strukt(0)
-		if errors.Is(err, errThriftShort) && size < min(s.end-s.at, maxPageHeader) {
+		walk, err := walkThrift(p.header)
+		if isShort(err) && size < min(s.end-s.at, maxPageHeader) {
 			continue
 		}
+		length := walk.BytesRead()
 		if err == nil {
-			err = thrift.Unmarshal(new(thrift.CompactProtocol), p.header[:walk.at], &header)
+			err = thrift.Unmarshal(new(thrift.CompactProtocol), p.header[:length], &header)
 		}
 		if err != nil {
 			return header, 0, fmt.Errorf("the header of a page: %w", err)
 		}
-		return header, int64(walk.at), nil
+		return header, int64(length), nil
 	}
 }
 
-// unpack unpacks the values of a page into parquetReader.plain, behind maxPlainHeader bytes, and returns them there.
-func (s *pageSource) unpack(header *format.PageHeader, size int) ([]byte, error) {
+// unpack unpacks the values of a page into File.plain, behind maxPlainHeader bytes, and returns them there.
+func (s *Source) unpack(header *format.PageHeader, size int) ([]byte, error) {
 	p := s.file
 	codec, levels := s.codec, 0
 	if header.Type == format.DataPageV2 { // its levels are not compressed
@@ -195,12 +235,12 @@ func plainPageHeader(header *format.PageHeader, size int) ([]byte, error) {
 
 // checkRuns holds the runs of a page against its number of values, and returns by how many bytes the values may grow when
 // they are decoded.
-func (s *pageSource) checkRuns(header *format.PageHeader, page []byte, values int64) (grows int64, err error) {
+func (s *Source) checkRuns(header *format.PageHeader, page []byte, values int64) (grows int64, err error) {
 	var encoding format.Encoding
 	switch header.Type {
 	case format.DataPage:
 		encoding = header.DataPageHeader.V.Encoding
-		if s.column.optional {
+		if s.optional {
 			if len(page) < 4 || uint64(binary.LittleEndian.Uint32(page)) > uint64(len(page)-4) {
 				return 0, errors.New("the levels of a page are longer than the page")
 			}
@@ -214,7 +254,7 @@ func (s *pageSource) checkRuns(header *format.PageHeader, page []byte, values in
 		h := &header.DataPageHeaderV2.V
 		encoding = h.Encoding
 		levels := page[h.RepetitionLevelsByteLength:][:h.DefinitionLevelsByteLength]
-		if s.column.optional {
+		if s.optional {
 			err = checkRLE(levels, 1, values)
 		}
 		page = page[h.RepetitionLevelsByteLength+h.DefinitionLevelsByteLength:]
@@ -320,45 +360,45 @@ func prefixBytes(page []byte, values int64) (int64, error) {
 	return total, nil
 }
 
-// A roomError says that a page takes more memory than there is for it.
-type roomError struct{ wants, has int64 }
+// A RoomError says that a page takes more memory than there is for it.
+type RoomError struct{ wants, has int64 }
 
-func (e *roomError) Error() string {
+func (e *RoomError) Error() string {
 	return fmt.Sprintf("got a page that takes %d KiB of memory, want at most %d KiB (smaller pages or fewer columns, or more memory)",
 		(e.wants+1<<10-1)>>10, max(e.has, 0)>>10)
 }
 
-// room returns an error where unpacking the next page of a column takes more than there is beside the pages that are
-// held.
-func (p *parquetReader) room(c *parquetColumn, kind format.PageType, bytes int64) error {
-	if has := p.memory - p.held; p.weight(c, kind)*bytes > has {
-		return &roomError{p.weight(c, kind) * bytes, has}
+// room returns an error where the next page takes more than there is beside the pages that are held.
+func (s *Source) room(kind format.PageType, bytes int64) error {
+	wants, has := s.weight(kind)*bytes, s.file.memory-s.file.held
+	if wants > has {
+		return &RoomError{wants, has}
 	}
 	return nil
 }
 
-// hold notes what the next page of a column takes, in place of the page before it.
-func (p *parquetReader) hold(c *parquetColumn, kind format.PageType, bytes int64) error {
-	bytes *= p.weight(c, kind)
-	if has := p.memory - p.held; bytes > has {
-		return &roomError{bytes, has}
+// hold notes what the next page takes, in place of the page before it.
+func (s *Source) hold(kind format.PageType, bytes int64) error {
+	if err := s.room(kind, bytes); err != nil {
+		return err
 	}
-	of := &c.pageBytes
+	bytes *= s.weight(kind)
+	of := &s.pageBytes
 	if kind == format.DictionaryPage {
-		of = &c.dictionaryBytes
+		of = &s.dictionaryBytes
 	} else {
-		p.fresh += bytes
+		s.file.Fresh += bytes
 	}
-	p.held += bytes - *of
+	s.file.held += bytes - *of
 	*of = bytes
 	return nil
 }
 
 // weight is in how many copies a page is held: the decoder keeps the last page until it has the next, and the chunks of the
 // goroutines that read have views of texts.
-func (p *parquetReader) weight(c *parquetColumn, kind format.PageType) int64 {
-	if c.append == nil && kind != format.DictionaryPage {
-		return 1 + p.readers
+func (s *Source) weight(kind format.PageType) int64 {
+	if s.views && kind != format.DictionaryPage {
+		return 1 + s.file.Readers
 	}
 	return 2
 }

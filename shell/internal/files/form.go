@@ -1,4 +1,4 @@
-package shell
+package files
 
 import (
 	"context"
@@ -15,15 +15,15 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// labelForm says in which form the names of classes are taken from files. Ids and the values of properties are always
-// taken as they are: an id stands for a node in other files too, and nothing is made of the values.
-type labelForm struct {
-	Trim bool `help:"Remove white space around class names, and reduce it to one space within. A name of white space alone becomes no label."`
-	NFC  bool `name:"nfc" help:"Convert class names to Unicode form NFC (é is then one character)."`
+// A Form is in which form the names of classes are taken from files. Ids and the values of properties are always taken as
+// they are: an id stands for a node in other files too, and nothing is made of the values.
+type Form struct {
+	Trim bool // without white space around, and with one space within
+	NFC  bool // in this form of Unicode
 }
 
 // of brings the name of a class into the form.
-func (f labelForm) of(name string) string {
+func (f Form) of(name string) string {
 	if f.NFC {
 		name = norm.NFC.String(name)
 	}
@@ -34,7 +34,7 @@ func (f labelForm) of(name string) string {
 }
 
 // ofAll brings names into the form.
-func (f labelForm) ofAll(names []string) []string {
+func (f Form) ofAll(names []string) []string {
 	formed := make([]string, len(names))
 	for i, name := range names {
 		formed[i] = f.of(name)
@@ -66,7 +66,7 @@ func looks(name string) string {
 		}
 		return r
 	}, name)
-	return labelForm{Trim: true, NFC: true}.of(name)
+	return Form{Trim: true, NFC: true}.of(name)
 }
 
 // lookAlikes are the classes that look like others, or like none, in groups.
@@ -88,39 +88,27 @@ func lookAlikes(classes []string) [][]string {
 }
 
 // sayLookAlikes says which classes look alike, or like a number that is missing, and how many nodes have each.
-func (s *streams) sayLookAlikes(ctx context.Context, tx *kv.Tx) error {
+func (r Job) sayLookAlikes(ctx context.Context, tx *kv.Tx) error {
 	alike := lookAlikes(tx.Classes())
 	notNumbers := slices.DeleteFunc(slices.Clone(tx.Classes()), func(class string) bool { return !strings.EqualFold(class, "nan") })
 	if len(alike) == 0 && len(notNumbers) == 0 {
 		return nil
 	}
-	counts := map[string]int64{}
-	for _, class := range slices.Concat(append(alike, notNumbers)...) {
-		counts[class] = 0
-	}
-	labels, err := tx.Reader(kv.LabelColumn)
+	labels, err := CountLabels(ctx, tx)
 	if err != nil {
 		return err
 	}
-	for v := range kv.NodeID(tx.NumNodes()) {
-		if v%checkEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		label, err := labels.At(v)
-		if err != nil {
-			return err
-		}
-		if count, ok := counts[label.String()]; ok && !label.IsNull() {
-			counts[label.Str()] = count + 1
-		}
+	counts := make(map[string]int64, len(labels))
+	for _, of := range labels {
+		counts[of.Class] = of.All
 	}
 	for _, class := range notNumbers {
-		s.say("%s is the class of %s: where it stands for a missing label, leave the field empty.", class, wording.Nodes(counts[class]))
+		r.say("%s is the class of %s: where it stands for a missing label, leave the field empty.", class, wording.Nodes(counts[class]))
 	}
 	if len(alike) == 0 {
 		return nil
 	}
-	s.say("Classes that differ by white space, Unicode form or invisible characters alone:")
+	r.say("Classes that differ by white space, Unicode form or invisible characters alone:")
 	const most = 10
 	for _, group := range alike[:min(len(alike), most)] {
 		var parts []string
@@ -130,17 +118,17 @@ func (s *streams) sayLookAlikes(ctx context.Context, tx *kv.Tx) error {
 		if more := len(group) - most; more > 0 {
 			parts = append(parts, fmt.Sprintf("and %d more", more))
 		}
-		s.say("  %s", strings.Join(parts, ", "))
+		r.say("  %s", strings.Join(parts, ", "))
 	}
 	if more := len(alike) - most; more > 0 {
-		s.say("  and %d more groups", more)
+		r.say("  and %d more groups", more)
 	}
-	s.say("They stay classes of their own. import --trim joins those that differ by white space, --nfc those that differ by Unicode form.")
+	r.say("They stay classes of their own. import --trim joins those that differ by white space, --nfc those that differ by Unicode form.")
 	return nil
 }
 
 // sayTextIDs says that ids are text though some are integers, and names one that is none.
-func (s *streams) sayTextIDs(ctx context.Context, tx *kv.Tx) error {
+func (r Job) sayTextIDs(ctx context.Context, tx *kv.Tx) error {
 	if mixed, err := index.MixedIDs(tx); err != nil || !mixed {
 		return err
 	}
@@ -150,7 +138,7 @@ func (s *streams) sayTextIDs(ctx context.Context, tx *kv.Tx) error {
 			return err
 		}
 		if !index.IsInteger(id) {
-			s.say("Ids are text, since %q is no integer: id is ordered as text, in which 10 comes before 9, and cannot be compared with numbers by order.", id)
+			r.say("Ids are text, since %q is no integer: id is ordered as text, in which 10 comes before 9, and cannot be compared with numbers by order.", id)
 			return nil
 		}
 		if seen++; seen%checkEvery == 0 && ctx.Err() != nil {

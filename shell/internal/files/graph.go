@@ -1,4 +1,7 @@
-package shell
+// Package files reads files into a store, all of them or nothing: a graph, what is added to one, and decisions about its
+// labels. It also reads what an evaluation or a gate compares a store with. It knows no terminal and no command line, but its
+// messages name flags of import.
+package files
 
 import (
 	"cmp"
@@ -10,14 +13,16 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
+	"time"
 	"unsafe"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
@@ -25,67 +30,73 @@ import (
 // checkEvery is how many rows are read between two looks at the context.
 const checkEvery = 4096
 
-// inputFiles are the files of a graph itself.
-type inputFiles struct {
-	Nodes    string   `file:"read" placeholder:"FILE" help:"Nodes: id, and label, split or any properties."`
-	Edges    string   `file:"read" placeholder:"FILE" help:"Edges: src, dst, and weight if they have one; or an .npy of integers with two columns."`
-	Directed bool     `help:"Edges have a direction, from src to dst."`
-	Features string   `file:"read" placeholder:"FILE" help:"Features: .npy, a scipy CSR .npz, or a table with id and a column a feature."`
-	Splits   string   `file:"read" placeholder:"FILE" help:"Splits: id, split (train, val, test or none)."`
-	Classes  []string `placeholder:"A,B" help:"More classes, beside those of the labels."`
+// A Graph is the files that a store is made of, or that are added to one. An empty path is a file that is not given.
+type Graph struct {
+	Nodes, Edges string
+	Directed     bool // edges lead from src to dst
+	Features     string
+	Splits       string
+	Classes      []string // beside those of the labels
+
+	Predictions       string
+	PredictionClasses []string // of the columns of an array; empty: nobody has named them
+	Logits            bool     // predictions are such
+	Encoding          cleaner.PredictionEncoding
+
+	Form Form // of the names of classes
 }
 
-// predictionFile is what a classifier says of a graph.
-type predictionFile struct {
-	Predictions       string   `file:"read" placeholder:"FILE" help:"Predictions of your classifier: .npy or .npz in the order of the nodes file, or a table with id and a column a class."`
-	PredictionClasses []string `placeholder:"A,B" help:"Classes of the columns of a .npy or .npz of predictions, in their order. Default: all, in the order of the statement classes."`
-	Logits            bool     `help:"The predictions are logits: turn them into probabilities."`
-	predictionEncoding
+// A Job is how files are read, and who is told of it.
+type Job struct {
+	Workers int      // goroutines that read a file; zero means one a processor
+	Memory  int64    // bytes; what reading a file takes is held against it
+	Bad     *BadRows // of the nodes and edges files; nil: the first ends the job
+
+	Origin string                // tells the job from others, where it makes a store
+	Resume bool                  // go on with what an interrupted job of the same files into the same place has kept
+	Made   func(*kv.Store) error // is called before the store is put into place; may be nil
+
+	Progress kv.Progress       // may be nil, and so may the others
+	Notice   func(text string) // is told what people should know of the files
+	OnStage  func(kv.Stage)    // is told of every stage that has ended
 }
 
-// graphFiles are the files that a store is made of, or that are added to one.
-type graphFiles struct {
-	inputFiles
-	predictionFile
-	labelForm
+// say hands a text to Notice.
+func (r Job) say(format string, args ...any) {
+	if r.Notice != nil {
+		r.Notice(fmt.Sprintf(format, args...))
+	}
 }
 
-// any reports whether any file is named.
-func (g *graphFiles) any() bool {
-	return g.Nodes != "" || g.Edges != "" || g.Features != "" || g.Splits != "" || g.Predictions != "" || len(g.Classes) > 0 || g.Directed
+func (r Job) timed(name string, step func(*kv.Stage) error) error {
+	return Timed(r.OnStage, name, step)
 }
 
-// A reading is what the steps of reading files have in common.
-type reading struct {
-	s       *streams
-	stages  *stageLog
-	workers int      // goroutines that read a file; zero means one a processor
-	memory  int64    // bytes; what reading a file takes is held against it
-	bad     *badRows // of the nodes and edges files; nil: the first ends the reading
-	form    labelForm
-	origin  string                // tells the command from others, where it makes a store
-	resume  bool                  // go on with what an interrupted reading of the same files into the same place has kept
-	made    func(*kv.Store) error // is called before the store is put into place; may be nil
+// Timed runs a step as a stage of its own. The step fills in what it comes to know: columns, edges, bytes.
+func Timed(onStage func(kv.Stage), name string, step func(*kv.Stage) error) error {
+	stage := kv.Stage{Name: name}
+	began := time.Now()
+	err := step(&stage)
+	stage.Seconds = time.Since(began).Seconds()
+	if onStage != nil {
+		onStage(stage)
+	}
+	return err
 }
 
 // goroutines is how many read a file.
-func (r reading) goroutines() int {
-	if r.workers > 0 {
-		return r.workers
-	}
-	return runtime.GOMAXPROCS(0)
-}
+func (r Job) goroutines() int { return parallel.Workers(r.Workers) }
 
-// load makes a store at dir, which nothing is at, of the files. A failure leaves nothing; an interruption, where r.resume
-// says so, what the next load goes on with.
-func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r reading) (stats kv.LoadStats, err error) {
-	nodes, err := openNodes(ctx, g.Nodes, r)
+// Load makes a store at dir, which nothing is at, of the files. A failure leaves nothing; an interruption, where r.Resume
+// says so, what the next load goes on with, and is a *ResumableError.
+func (g *Graph) Load(ctx context.Context, dir string, memory int64, r Job) (stats kv.LoadStats, err error) {
+	nodes, err := openNodes(ctx, g.Nodes, g.Form, r)
 	if err != nil {
 		return stats, err
 	}
 	defer func() { err = errors.Join(err, nodes.in.Close()) }()
 	if g.Splits != "" && nodes.split >= 0 {
-		return stats, usagef("%s has a column split, and --splits gives another: want one of them", g.Nodes)
+		return stats, ErrTwoSplits
 	}
 	edges, err := openEdges(ctx, g.Edges, r)
 	if err != nil {
@@ -96,27 +107,27 @@ func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r readi
 	opt := kv.LoadOptions{
 		MemoryBudget: memory,
 		Properties:   nodes.properties,
-		Classes:      r.form.ofAll(g.Classes),
+		Classes:      g.Form.ofAll(g.Classes),
 		Directed:     g.Directed,
 		Weighted:     edges.weighted(),
-		Workers:      r.workers,
-		Origin:       r.origin,
-		Progress:     r.s.progress.report(),
-		OnStage:      r.stages.add,
+		Workers:      r.Workers,
+		Origin:       r.Origin,
+		Progress:     r.Progress,
+		OnStage:      r.OnStage,
 	}
-	if r.bad != nil {
-		opt.BadRow = func(err error) error { return g.leaveOut(r.bad, err) }
-		opt.Save = func(w io.Writer) error { return r.bad.save(ctx, w) }
-		opt.Restore = r.bad.restore
+	if r.Bad != nil {
+		opt.BadRow = func(err error) error { return g.leaveOut(r.Bad, err) }
+		opt.Save = func(w io.Writer) error { return r.Bad.save(ctx, w) }
+		opt.Restore = r.Bad.restore
 	}
-	if r.resume {
-		if opt.Resume, err = g.fingerprint(nodes.properties, r.bad != nil); err != nil {
+	if r.Resume {
+		if opt.Resume, err = g.fingerprint(nodes.properties, r.Bad != nil); err != nil {
 			return stats, err
 		}
 	}
 	loader, err := kv.NewLoaderContext(ctx, dir, opt)
 	if err != nil {
-		return stats, placeError(dir, err)
+		return stats, PlaceError(dir, err)
 	}
 	defer func() { err = errors.Join(err, loader.Abort()) }()
 	if err := g.fill(ctx, loader, nodes, edges, r); err != nil {
@@ -125,24 +136,24 @@ func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r readi
 	loaded := false
 	stats, err = loader.Commit(ctx, func(store *kv.Store) error {
 		loaded = true
-		if r.made != nil {
-			if err := r.made(store); err != nil {
+		if r.Made != nil {
+			if err := r.Made(store); err != nil {
 				return err
 			}
 		}
-		if err := r.bad.end(); err != nil {
+		if err := r.Bad.end(); err != nil {
 			return err
 		}
-		if _, err := g.add(ctx, store, r); err != nil {
+		if _, err := g.Add(ctx, store, r); err != nil {
 			return err
 		}
 		err := store.View(func(tx *kv.Tx) error {
-			return cmp.Or(r.s.sayTextIDs(ctx, tx), r.s.sayLookAlikes(ctx, tx))
+			return cmp.Or(r.sayTextIDs(ctx, tx), r.sayLookAlikes(ctx, tx))
 		})
 		if err != nil {
 			return err
 		}
-		return r.stages.timed("index", func(stage *kv.Stage) error {
+		return r.timed("index", func(stage *kv.Stage) error {
 			stage.Columns = 1
 			return index.Create(ctx, store, kv.LabelColumn)
 		})
@@ -151,23 +162,26 @@ func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r readi
 		err = fmt.Errorf("%s: the names of its classes do not fit into a store, want fewer classes or shorter names, more --memory does not help: %w", g.Nodes, err)
 	}
 	if err = g.explain(err); loader.Kept() {
-		err = &resumableError{err}
+		err = &ResumableError{err}
 	}
 	return stats, err
 }
 
-// A resumableError ends a load that the next one of the same files goes on with.
-type resumableError struct{ err error }
+// ErrTwoSplits says that the nodes file has a column split, and another file gives splits too.
+var ErrTwoSplits = errors.New("files: splits of the nodes file and of another file")
 
-func (e *resumableError) Error() string { return e.err.Error() }
-func (e *resumableError) Unwrap() error { return e.err }
+// A ResumableError ends a load that the next one of the same files goes on with.
+type ResumableError struct{ err error }
+
+func (e *ResumableError) Error() string { return e.err.Error() }
+func (e *ResumableError) Unwrap() error { return e.err }
 
 // fill hands nodes and edges to a loader that does not have them.
-func (g *graphFiles) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, edges edgesFile, r reading) error {
+func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, edges edgesFile, r Job) error {
 	if loader.Completed() {
 		return nil
 	}
-	err := r.stages.timed("read nodes", func(stage *kv.Stage) error {
+	err := r.timed("read nodes", func(stage *kv.Stage) error {
 		err := nodes.read(ctx, loader, r)
 		stage.Columns, stage.BytesRead = len(nodes.in.Header()), nodes.in.Offset()
 		return err
@@ -175,7 +189,7 @@ func (g *graphFiles) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFi
 	if err != nil {
 		return err
 	}
-	return r.stages.timed("read edges", func(stage *kv.Stage) (err error) {
+	return r.timed("read edges", func(stage *kv.Stage) (err error) {
 		stage.Edges, stage.BytesRead, err = readEdges(ctx, edges, loader, r)
 		stage.Columns = 2
 		return err
@@ -184,16 +198,20 @@ func (g *graphFiles) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFi
 
 // fingerprint tells loads of other files, of files that were changed, of other columns, or of other forms from each
 // other; lenient ones leave bad rows out.
-func (g *graphFiles) fingerprint(properties []kv.Column, lenient bool) (string, error) {
-	files, err := filesText(g.Nodes, g.Edges)
-	return fmt.Sprintf("%s%q %+v directed %v, lenient %v, %+v\n", files, g.Classes, properties, g.Directed, lenient, g.labelForm), err
+func (g *Graph) fingerprint(properties []kv.Column, lenient bool) (string, error) {
+	files, err := Fingerprint(g.Nodes, g.Edges)
+	return fmt.Sprintf("%s%q %+v directed %v, lenient %v, %+v\n", files, g.Classes, properties, g.Directed, lenient, g.Form), err
 }
 
-// filesText tells files from others, and from themselves once they are changed. Of one that is not there, which its opening
+// Fingerprint tells files from others, and from themselves once they are changed. Of one that is not there, which its opening
 // tells, there is no more than the name.
-func filesText(paths ...string) (string, error) {
+func Fingerprint(paths ...string) (string, error) {
 	var b strings.Builder
 	for _, path := range paths {
+		if path == "" {
+			b.WriteByte('\n')
+			continue
+		}
 		absolute, err := filepath.Abs(path)
 		if err != nil {
 			return "", err
@@ -207,25 +225,17 @@ func filesText(paths ...string) (string, error) {
 	return b.String(), nil
 }
 
-// placeError says what is wrong with the place that a store was to be made at.
-func placeError(dir string, err error) error {
+// PlaceError says what is wrong with the place that a store was to be made at.
+func PlaceError(dir string, err error) error {
 	if refused, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("%s cannot be made: %s: %w", dir, filepath.Dir(refused.Path), refused.Err)
 	}
 	return err
 }
 
-// makingError is placeError where a directory could not be made.
-func makingError(dir string, err error) error {
-	if refused, ok := errors.AsType[*fs.PathError](err); ok && refused.Op == "mkdir" {
-		return placeError(dir, err)
-	}
-	return err
-}
-
 // explain says at which line of which file is what the loader found wrong.
-func (g *graphFiles) explain(err error) error {
-	if _, ok := errors.AsType[*tooManyBadRowsError](err); ok {
+func (g *Graph) explain(err error) error {
+	if _, ok := errors.AsType[*TooManyBadRowsError](err); ok {
 		return err
 	}
 	at := &table.Error{Err: err}
@@ -235,8 +245,8 @@ func (g *graphFiles) explain(err error) error {
 		return at
 	}
 	if unknown, ok := errors.AsType[*kv.UnknownNodeError](err); ok {
-		msg := fmt.Sprintf("got an edge of node %q, want ids that %s has", briefID(unknown.ID), g.Nodes)
-		if isArray(g.Edges) {
+		msg := fmt.Sprintf("got an edge of node %q, want ids that %s has", wording.Cut(unknown.ID, kv.MaxID), g.Nodes)
+		if IsArray(g.Edges) {
 			return &npy.Error{Path: g.Edges, Row: unknown.Source, Value: unknown.ID, Msg: msg}
 		}
 		at.Path, at.Line, at.Value, at.Msg = g.Edges, unknown.Source, unknown.ID, msg
@@ -254,7 +264,7 @@ func (g *graphFiles) explain(err error) error {
 }
 
 // leaveOut hands what the loader found wrong with a row to bad.
-func (g *graphFiles) leaveOut(bad *badRows, err error) error {
+func (g *Graph) leaveOut(bad *BadRows, err error) error {
 	explained := g.explain(err)
 	if _, ok := errors.AsType[*kv.InvalidNodeError](err); ok {
 		return bad.skip(badNode, explained)
@@ -265,9 +275,9 @@ func (g *graphFiles) leaveOut(bad *badRows, err error) error {
 	return bad.note(badEdge, explained)
 }
 
-// add writes features, predictions and splits, those that are given, into a store, all of them or none. It returns what
+// Add writes features, predictions and splits, those that are given, into a store, all of them or none. It returns what
 // it wrote.
-func (g *graphFiles) add(ctx context.Context, store *kv.Store, r reading) (added []string, err error) {
+func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (added []string, err error) {
 	if g.Features == "" && g.Predictions == "" && g.Splits == "" {
 		return nil, nil
 	}
@@ -276,13 +286,13 @@ func (g *graphFiles) add(ctx context.Context, store *kv.Store, r reading) (added
 		return nil, err
 	}
 	defer bulk.Abort()
-	w := writing{reading: r, bulk: bulk, tx: bulk.Tx(), classes: g.PredictionClasses}
+	w := writing{Job: r, form: g.Form, bulk: bulk, tx: bulk.Tx(), classes: g.PredictionClasses}
 	w.begin = func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
 		return cleaner.NewPredictionWriter(bulk, classes, opt)
 	}
 	var marks []func(*kv.Tx) error
 	if g.Splits != "" {
-		err := r.stages.timed("splits", func(stage *kv.Stage) error {
+		err := r.timed("splits", func(stage *kv.Stage) error {
 			mark, err := w.splits(ctx, g.Splits, stage)
 			marks = append(marks, mark)
 			return err
@@ -294,7 +304,7 @@ func (g *graphFiles) add(ctx context.Context, store *kv.Store, r reading) (added
 	}
 	features := 0
 	if g.Features != "" {
-		err := r.stages.timed("import features", func(stage *kv.Stage) error {
+		err := r.timed("import features", func(stage *kv.Stage) error {
 			err := w.features(ctx, g.Features, stage)
 			features = stage.Columns
 			return err
@@ -306,8 +316,9 @@ func (g *graphFiles) add(ctx context.Context, store *kv.Store, r reading) (added
 	}
 	if g.Predictions != "" {
 		var predictions *cleaner.PredictionWriter
-		err := r.stages.timed("import predictions", func(stage *kv.Stage) (err error) {
-			predictions, err = w.predictions(ctx, g.Predictions, g.predictionOptions(), stage)
+		opt := cleaner.PredictionOptions{Logits: g.Logits, Source: cleaner.SourceImported, PredictionEncoding: g.Encoding}
+		err := r.timed("import predictions", func(stage *kv.Stage) (err error) {
+			predictions, err = w.predictions(ctx, g.Predictions, opt, stage)
 			return err
 		})
 		if err != nil {
@@ -316,7 +327,7 @@ func (g *graphFiles) add(ctx context.Context, store *kv.Store, r reading) (added
 		marks = append(marks, predictions.Mark)
 		added = append(added, "predictions")
 	}
-	err = r.stages.timed("commit", func(*kv.Stage) error {
+	err = r.timed("commit", func(*kv.Stage) error {
 		return bulk.Commit(func(tx *kv.Tx) error {
 			for _, mark := range marks {
 				if err := mark(tx); err != nil {
@@ -338,12 +349,12 @@ type nodesFile struct {
 	id, label, split int // columns; label and split are -1 where there are none
 	properties       []kv.Column
 	columns          []int // of the properties
-	form             labelForm
+	form             Form
 }
 
 // openNodes opens a nodes file and decides, by reading it once, of which kind its properties are.
-func openNodes(ctx context.Context, path string, r reading) (_ *nodesFile, err error) {
-	in, err := table.Open(ctx, path, r.memory)
+func openNodes(ctx context.Context, path string, form Form, r Job) (_ *nodesFile, err error) {
+	in, err := table.Open(ctx, path, r.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -356,9 +367,9 @@ func openNodes(ctx context.Context, path string, r reading) (_ *nodesFile, err e
 	if err != nil {
 		return nil, err
 	}
-	n := &nodesFile{in: in, id: columns[0], label: columns[1], split: columns[2], form: r.form}
+	n := &nodesFile{in: in, id: columns[0], label: columns[1], split: columns[2], form: form}
 	if n.id < 0 {
-		return nil, noColumn(in, "id")
+		return nil, in.MissingColumn("id")
 	}
 	names, err := in.Names()
 	if err != nil {
@@ -385,7 +396,7 @@ func openNodes(ctx context.Context, path string, r reading) (_ *nodesFile, err e
 		return nil, in.Errorf(0, "", "got a pipe or a device, of which nothing can be read twice, as the kinds of properties take: "+
 			"want a file, or the columns id and label alone")
 	}
-	err = r.stages.timed("property kinds", func(stage *kv.Stage) error {
+	err = r.timed("property kinds", func(stage *kv.Stage) error {
 		stage.Columns, stage.BytesRead = len(n.columns), n.in.Size()
 		return n.guess(ctx, kinds, r)
 	})
@@ -393,8 +404,8 @@ func openNodes(ctx context.Context, path string, r reading) (_ *nodesFile, err e
 }
 
 // guess reads the file once, through a reader of its own.
-func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, r reading) (err error) {
-	in, err := table.Open(ctx, n.in.Path(), r.memory)
+func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, r Job) (err error) {
+	in, err := table.Open(ctx, n.in.Path(), r.Memory)
 	if err != nil {
 		return err
 	}
@@ -405,7 +416,7 @@ func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, r reading) (er
 	}
 	err = scanRows(ctx, in, r, func(worker int, c *table.Chunk) error {
 		for row, err := range c.Rows() {
-			if err != nil && r.bad == nil {
+			if err != nil && r.Bad == nil {
 				return err
 			}
 			if err != nil {
@@ -430,7 +441,7 @@ func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, r reading) (er
 	}
 	for k, column := range n.columns {
 		if column != n.split {
-			kinds[k].remark(r.s, n.in.Path(), n.properties[k])
+			kinds[k].remark(r, n.in.Path(), n.properties[k])
 		}
 	}
 	return nil
@@ -444,7 +455,7 @@ type nodeChunk struct {
 }
 
 // read hands the nodes to a loader.
-func (n *nodesFile) read(ctx context.Context, loader *kv.Loader, r reading) error {
+func (n *nodesFile) read(ctx context.Context, loader *kv.Loader, r Job) error {
 	chunks := make([]nodeChunk, r.goroutines())
 	return scanRows(ctx, n.in, r, func(worker int, c *table.Chunk) error {
 		chunk := &chunks[worker]
@@ -455,7 +466,7 @@ func (n *nodesFile) read(ctx context.Context, loader *kv.Loader, r reading) erro
 			}
 			if err != nil {
 				chunk.bad = append(chunk.bad, err)
-				if r.bad == nil {
+				if r.Bad == nil {
 					break
 				}
 			}
@@ -464,14 +475,14 @@ func (n *nodesFile) read(ctx context.Context, loader *kv.Loader, r reading) erro
 	}, func(worker int, _ *table.Chunk) error {
 		chunk := &chunks[worker]
 		for _, node := range chunk.nodes {
-			if err := chunk.skipBefore(node.Source, r.bad); err != nil {
+			if err := chunk.skipBefore(node.Source, r.Bad); err != nil {
 				return err
 			}
 			if err := loader.AddNode(node); err != nil {
 				return err
 			}
 		}
-		return chunk.skipBefore(math.MaxInt64, r.bad)
+		return chunk.skipBefore(math.MaxInt64, r.Bad)
 	})
 }
 
@@ -510,7 +521,7 @@ func (n *nodesFile) parse(row table.Row, chunk *nodeChunk) error {
 }
 
 // skipBefore hands on the bad rows before a line that have not been. Without bad the first is the error.
-func (c *nodeChunk) skipBefore(line int64, bad *badRows) error {
+func (c *nodeChunk) skipBefore(line int64, bad *BadRows) error {
 	for len(c.bad) > 0 {
 		err := c.bad[0]
 		if at, ok := errors.AsType[*table.Error](err); ok && at.Line >= line {
@@ -531,9 +542,9 @@ func (c *nodeChunk) skipBefore(line int64, bad *badRows) error {
 func view(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
 // scanRows reads a file as table.Reader.Scan does, showing how far it is.
-func scanRows(ctx context.Context, in *table.Reader, r reading, read, inOrder func(worker int, c *table.Chunk) error) error {
-	report := r.s.progress.report()
-	stage := readStage + filepath.Base(in.Path())
+func scanRows(ctx context.Context, in *table.Reader, r Job, read, inOrder func(worker int, c *table.Chunk) error) error {
+	report := r.Progress
+	stage := "read " + filepath.Base(in.Path())
 	return in.Scan(ctx, r.goroutines(), func(worker int, c *table.Chunk) error {
 		if report != nil {
 			report(stage, in.Offset(), in.Size())
@@ -542,10 +553,9 @@ func scanRows(ctx context.Context, in *table.Reader, r reading, read, inOrder fu
 	}, inOrder)
 }
 
-// eachRow calls fn for every row of a file, one after another, showing how far it is.
-func eachRow(ctx context.Context, in *table.Reader, r reading, fn func(table.Row) error) error {
-	report := r.s.progress.report()
-	stage := readStage + filepath.Base(in.Path())
+// EachRow calls fn for every row of a file, one after another, showing how far it is.
+func EachRow(ctx context.Context, in *table.Reader, report kv.Progress, fn func(table.Row) error) error {
+	stage := "read " + filepath.Base(in.Path())
 	count := 0
 	for row, err := range in.Rows() {
 		if err != nil {
@@ -565,16 +575,4 @@ func eachRow(ctx context.Context, in *table.Reader, r reading, fn func(table.Row
 		}
 	}
 	return ctx.Err()
-}
-
-func noColumn(in *table.Reader, name string) error {
-	return in.HeaderErrorf("", "has no column %q, got %s", name, strings.Join(in.Header(), ","))
-}
-
-// briefID is an id for a message: one that is too long to be an id is cut.
-func briefID(id string) string {
-	if len(id) <= kv.MaxID {
-		return id
-	}
-	return strings.ToValidUTF8(id[:kv.MaxID], "") + "…"
 }

@@ -1,4 +1,4 @@
-package shell
+package files
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // A kindGuess finds the narrowest kind that all values of a column have: bool, int, float, else string. Empty values are
@@ -68,22 +69,14 @@ func (g *kindGuess) merge(other kindGuess) {
 }
 
 // remark says where the values of a property are kept as something else than most of them are.
-func (g *kindGuess) remark(s *streams, path string, property kv.Column) {
+func (g *kindGuess) remark(r Job, path string, property kv.Column) {
 	switch {
 	case property.Kind == kv.KindFloat && g.nans > 0:
-		s.say("%s: property %s: %s NaN and kept as null", path, strconv.Quote(property.Name), valuesAre(g.nans))
+		r.say("%s: property %s: %s NaN and kept as null", path, strconv.Quote(property.Name), wording.Count(g.nans, "value is", "values are"))
 	case property.Kind == kv.KindString && g.oddLine > 0 && 2*g.numbers >= g.values:
-		s.say("%s: property %s is text, though %d of its %d values are numbers: line %d has %q, which is none, or has more digits than a number keeps",
+		r.say("%s: property %s is text, though %d of its %d values are numbers: line %d has %q, which is none, or has more digits than a number keeps",
 			path, strconv.Quote(property.Name), g.numbers, g.values, g.oddLine, g.odd)
 	}
-}
-
-// valuesAre is such as "1 value is" and "2 values are".
-func valuesAre(count int64) string {
-	if count == 1 {
-		return "1 value is"
-	}
-	return strconv.FormatInt(count, 10) + " values are"
 }
 
 func (g *kindGuess) kind() kv.Kind {

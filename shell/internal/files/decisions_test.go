@@ -1,8 +1,9 @@
-package shell
+package files
 
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -18,51 +19,19 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
-	"github.com/graphcleaner/graphcleaner/shell/print"
-	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// labelsNow lists the labels that differ from those of the papers, and all decisions, such as "p4 Theory accept".
-func labelsNow(t *testing.T, store *kv.Store) []string {
-	t.Helper()
-	var now []string
-	err := store.View(func(tx *kv.Tx) error {
-		for _, p := range papers.All {
-			v, err := tx.Node(p.ID)
-			if err != nil {
-				return err
-			}
-			label, err := tx.Value(v, kv.LabelColumn)
-			if err != nil {
-				return err
-			}
-			decision, err := tx.Value(v, decide.Column)
-			if err != nil && !errors.Is(err, kv.ErrNoColumn) {
-				return err
-			}
-			if label.Str() != p.Label || !decision.IsNull() {
-				now = append(now, strings.TrimSpace(fmt.Sprintf("%s %s %s", p.ID, label.Str(), decision.Str())))
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return now
-}
-
 // lossTaken confirms any loss of labels.
-func lossTaken(string) error { return nil }
+func lossTaken([]ClassLoss, int64) error { return nil }
 
 // adopt takes the decisions of a file with a text.
-func adopt(t *testing.T, store *kv.Store, name, text string) (adoption, error) {
+func adopt(t *testing.T, store *kv.Store, name, text string) (Adoption, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return adoptDecisions(t.Context(), store, path, "tester", 1<<20, &streams{err: new(bytes.Buffer)}, lossTaken)
+	return Adopt(t.Context(), store, path, Adopting{Who: "tester", Memory: 1 << 20, Confirm: lossTaken})
 }
 
 // decideNow decides about one paper at a time.
@@ -88,28 +57,28 @@ func TestAdoptDecisions(t *testing.T) {
 	for _, test := range []struct {
 		name, file, text string
 		before           func(store *kv.Store)
-		want             adoption
+		want             Adoption
 		labels           []string
 	}{
 		{
 			name: "labels", file: "d.csv", text: "id,label\np4,Theory\np1,Theory\ns1,Theory\np2,\n東,\n",
-			want:   adoption{taken: 4, steps: 1, there: 1},
+			want:   Adoption{Taken: 4, Steps: 1, There: 1},
 			labels: []string{"p1 Theory reject", "p2  unlabel", "p4 Theory accept", "s1 Theory relabel"},
 		},
 		{
 			name: "exported labels", file: "d.tsv", text: "id\tlabel\toriginal_label\np4\tTheory\tSystems\np1\tTheory\tTheory\n東\t\t\n",
-			want: adoption{taken: 1, steps: 1}, labels: []string{"p4 Theory accept"},
+			want: Adoption{Taken: 1, Steps: 1}, labels: []string{"p4 Theory accept"},
 		},
 		{
 			name: "about another label", file: "d.jsonl",
 			text: `{"id":"p4","from":"Neural Nets","to":"Theory"}` + "\n" + `{"id":"s3","from":"Theory","to":"Theory","decision":"reject"}`,
-			want: adoption{other: leftOut{count: 2, some: []string{"p4", "s3"}}},
+			want: Adoption{Other: LeftOut{Count: 2, Some: []string{"p4", "s3"}}},
 		},
 		{
 			name: "no labels named", file: "d.jsonl",
 			text: `{"id":"p4","decision":"accept"}` + "\n\n" + `{"id":"p1","decision":"unsure","why":"read it twice"}` + "\n" +
 				`{"id":"p2","decision":"unlabel"}` + "\n" + `{"id":"p3","decision":"reject","extra":[1,{"a":2}]}`,
-			want:   adoption{taken: 4, steps: 3},
+			want:   Adoption{Taken: 4, Steps: 3},
 			labels: []string{"p1 Theory unsure", "p2  unlabel", "p3 Theory reject", "p4 Theory accept"},
 		},
 		{
@@ -124,7 +93,7 @@ func TestAdoptDecisions(t *testing.T) {
 				`{"seq":7,"step":7,"id":"p3","decision":"unlabel","from":null,"to":"Theory","undoes":6}`,
 			}, "\n"),
 			// The last decision about p2 was one about no label; the store has the label from before.
-			want: adoption{taken: 2, steps: 2}, labels: []string{"p2 Systems relabel", "p3 Theory reject"},
+			want: Adoption{Taken: 2, Steps: 2}, labels: []string{"p2 Systems relabel", "p3 Theory reject"},
 		},
 		{
 			name: "older than the store's own", file: "d.csv",
@@ -133,40 +102,40 @@ func TestAdoptDecisions(t *testing.T) {
 				decideNow(t, store, may, "p4", decide.Reject, "")
 				decideNow(t, store, may, "p1", decide.Reject, "")
 			},
-			want: adoption{taken: 1, steps: 1, older: leftOut{count: 1, some: []string{"p4"}}}, labels: []string{"p1 Systems relabel", "p4 Systems reject"},
+			want: Adoption{Taken: 1, Steps: 1, Older: LeftOut{Count: 1, Some: []string{"p4"}}}, labels: []string{"p1 Systems relabel", "p4 Systems reject"},
 		},
 		{
 			name: "there in other words", file: "d.jsonl", text: `{"id":"p4","decision":"relabel","from":"Systems","to":"Theory"}`,
 			before: func(store *kv.Store) { decideNow(t, store, may, "p4", decide.Accept, "") },
-			want:   adoption{there: 1}, labels: []string{"p4 Theory accept"},
+			want:   Adoption{There: 1}, labels: []string{"p4 Theory accept"},
 		},
 		{
 			name: "unsure is settled by a label", file: "d.csv", text: "id,label\np4,Systems\n",
 			before: func(store *kv.Store) { decideNow(t, store, may, "p4", decide.Unsure, "") },
-			want:   adoption{taken: 1, steps: 1}, labels: []string{"p4 Systems reject"},
+			want:   Adoption{Taken: 1, Steps: 1}, labels: []string{"p4 Systems reject"},
 		},
 		{
 			name: "the label was given since", file: "d.jsonl", text: `{"id":"p4","decision":"accept","from":"Theory","to":"Systems"}`,
-			want: adoption{taken: 1, steps: 1}, labels: []string{"p4 Systems reject"},
+			want: Adoption{Taken: 1, Steps: 1}, labels: []string{"p4 Systems reject"},
 		},
 		{
 			name: "a class nobody suggests", file: "d.jsonl", text: `{"id":"p4","decision":"accept","from":"Systems","to":"Neural Nets"}`,
-			want: adoption{taken: 1, steps: 1}, labels: []string{"p4 Neural Nets relabel"},
+			want: Adoption{Taken: 1, Steps: 1}, labels: []string{"p4 Neural Nets relabel"},
 		},
 		{
 			name: "decisions about another label or suggestion", file: "d.csv",
 			text:   "id,decision,label\np1,reject,Systems\np2,unsure,Systems\np3,reject,Systems\np3,reject,Systems\np4,accept,Neural Nets\np5,reject,\ns1,unsure,\n",
-			want:   adoption{taken: 2, steps: 1, other: leftOut{count: 4, some: []string{"p1", "p2", "p3", "p4"}}},
+			want:   Adoption{Taken: 2, Steps: 1, Other: LeftOut{Count: 4, Some: []string{"p1", "p2", "p3", "p4"}}},
 			labels: []string{"p5 Theory reject", "s1 Systems unsure"},
 		},
 		{
 			name: "a label that the file gives", file: "d.csv", text: "id,decision,label\np4,relabel,Theory\np4,reject,Theory\n",
-			want: adoption{taken: 1, steps: 1}, labels: []string{"p4 Theory accept"},
+			want: Adoption{Taken: 1, Steps: 1}, labels: []string{"p4 Theory accept"},
 		},
 		{
 			name: "kinds as they are said", file: "d.jsonl",
 			text: `{"id":"p1","decision":"accept","from":"Theory","to":"Theory"}` + "\n" + `{"id":"p2","decision":"relabel","from":"Theory","to":"Theory"}`,
-			want: adoption{taken: 2, steps: 1}, labels: []string{"p1 Theory accept", "p2 Theory relabel"},
+			want: Adoption{Taken: 2, Steps: 1}, labels: []string{"p1 Theory accept", "p2 Theory relabel"},
 		},
 		{name: "nothing", file: "d.jsonl", text: "\ufeff\n"},
 	} {
@@ -179,16 +148,16 @@ func TestAdoptDecisions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got.older.lines, got.other.lines, got.kinds = nil, nil, [6]int64{}
+			got.Older.lines, got.Other.lines, got.Kinds = nil, nil, [6]int64{}
 			if fmt.Sprint(got) != fmt.Sprint(test.want) {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
-			labels := labelsNow(t, store)
+			labels := papers.LabelsNow(t, store)
 			if !slices.Equal(labels, test.labels) {
 				t.Errorf("labels and decisions are %q, want %q", labels, test.labels)
 			}
 			again, err := adopt(t, store, test.file, test.text)
-			if err != nil || again.taken != 0 || again.there != got.there+int(got.taken) {
+			if err != nil || again.Taken != 0 || again.There != got.There+int(got.Taken) {
 				t.Errorf("the same file again: got %+v and error %v, want all to be there", again, err)
 			}
 		})
@@ -239,7 +208,7 @@ func TestBadDecisions(t *testing.T) {
 			t.Errorf("%.80q: got error %v, want %q in it", test.text, err, test.want)
 		}
 	}
-	if got := labelsNow(t, store); got != nil {
+	if got := papers.LabelsNow(t, store); got != nil {
 		t.Errorf("files that are wrong decided %q, want nothing", got)
 	}
 }
@@ -255,7 +224,7 @@ func TestAdoptUnsureBehindAnotherDecision(t *testing.T) {
 		if _, err := adopt(t, store, "d.jsonl", text); err != nil {
 			t.Fatal(err)
 		}
-		if got := labelsNow(t, store); !slices.Equal(got, []string{want}) {
+		if got := papers.LabelsNow(t, store); !slices.Equal(got, []string{want}) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -267,7 +236,7 @@ func TestDecisionsTakenBackAboutUnlabelled(t *testing.T) {
 	got, err := adopt(t, store, "d.jsonl", `{"seq":1,"id":"p4","decision":"relabel","from":null,"to":"Theory"}
 {"seq":2,"id":"p4","decision":"relabel","from":"Theory","to":null,"undoes":1}
 `)
-	if err != nil || got.taken != 0 {
+	if err != nil || got.Taken != 0 {
 		t.Errorf("got %+v, %v, want nothing taken and no error", got, err)
 	}
 }
@@ -287,20 +256,20 @@ func TestDecisionsBeyondMemory(t *testing.T) {
 	if err := os.WriteFile(path, []byte(one.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := adoptDecisions(t.Context(), store, path, "", 100_000, &streams{err: new(bytes.Buffer)}, lossTaken)
+	_, err := Adopt(t.Context(), store, path, Adopting{Who: "", Memory: 100_000, Confirm: lossTaken})
 	if small, ok := errors.AsType[*ops.BudgetError](err); !ok || small.Least != 200_000 || !strings.Contains(err.Error(), "d.csv:") {
 		t.Errorf("3000 decisions about one node: got error %v, want one that names a memory that would do", err)
 	}
 	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := adoptDecisions(t.Context(), store, path, "", 100_000, &streams{err: new(bytes.Buffer)}, lossTaken)
-	if err != nil || got.taken != 3000 || got.steps != 3000 {
+	got, err := Adopt(t.Context(), store, path, Adopting{Who: "", Memory: 100_000, Confirm: lossTaken})
+	if err != nil || got.Taken != 3000 || got.Steps != 3000 {
 		t.Errorf("got %+v, %v, want 3000 decisions taken in as many steps", got, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := adoptDecisions(ctx, store, path, "", 1<<20, &streams{err: new(bytes.Buffer)}, lossTaken); !errors.Is(err, context.Canceled) {
+	if _, err := Adopt(ctx, store, path, Adopting{Who: "", Memory: 1 << 20, Confirm: lossTaken}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: got error %v, want %v", err, context.Canceled)
 	}
 }
@@ -308,12 +277,24 @@ func TestDecisionsBeyondMemory(t *testing.T) {
 // decisionsOf exports the history of a store as lines.
 func decisionsOf(t *testing.T, store *kv.Store) string {
 	t.Helper()
-	result, err := query.Query(t.Context(), store, "history")
+	var text strings.Builder
+	err := store.View(func(tx *kv.Tx) error {
+		for d, err := range decide.History(t.Context(), tx, kv.NoNode) {
+			if err != nil {
+				return err
+			}
+			line, err := json.Marshal(map[string]any{
+				"seq": d.Seq, "step": d.Step, "time": d.Time, "id": d.ID, "decision": d.Kind.String(), "from": d.From, "to": d.To,
+				"who": d.Who, "why": d.Why, "run": d.Run, "undoes": d.Undoes,
+			})
+			if err != nil {
+				return err
+			}
+			text.Write(append(line, '\n'))
+		}
+		return nil
+	})
 	if err != nil {
-		t.Fatal(err)
-	}
-	var text bytes.Buffer
-	if _, err := print.Render(&text, result, print.FormatJSONL); err != nil {
 		t.Fatal(err)
 	}
 	return text.String()
@@ -405,14 +386,14 @@ func TestAdoptDecisionsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("x", decide.MaxWho+1)
-	if _, err := adoptDecisions(t.Context(), store, path, long, 1<<20, &streams{err: new(bytes.Buffer)}, lossTaken); !errors.Is(err, decide.ErrOptions) {
+	if _, err := Adopt(t.Context(), store, path, Adopting{Who: long, Memory: 1 << 20, Confirm: lossTaken}); !errors.Is(err, decide.ErrOptions) {
 		t.Errorf("who is too long: got error %v, want ErrOptions", err)
 	}
-	if got := labelsNow(t, store); got != nil {
+	if got := papers.LabelsNow(t, store); got != nil {
 		t.Errorf("a file that was refused decided %q, want nothing", got)
 	}
-	got, err := adoptDecisions(t.Context(), store, path, "ann", 1<<20, &streams{err: new(bytes.Buffer)}, lossTaken)
-	if err != nil || got.taken != 3 || got.steps != 3 {
+	got, err := Adopt(t.Context(), store, path, Adopting{Who: "ann", Memory: 1 << 20, Confirm: lossTaken})
+	if err != nil || got.Taken != 3 || got.Steps != 3 {
 		t.Errorf("got %+v, %v, want 3 decisions in 3 steps", got, err)
 	}
 }
@@ -433,19 +414,22 @@ func FuzzDecisions(f *testing.F) {
 		defer tx.Close()
 		sorted := spill.New(dir, 1<<20)
 		defer sorted.Close()
-		if err := readDecisions(t.Context(), path, tx, 1<<20, sorted, &streams{}); err != nil {
+		if err := readDecisions(t.Context(), path, tx, 1<<20, sorted, nil); err != nil {
 			return
 		}
 		for record, err := range sorted.Sorted(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, rest := parseFiled(record.Value)
-			if len(rest) > 0 || int(d.node) >= tx.NumNodes() || d.to != "" && d.undoes == 0 && !slices.Contains(tx.Classes(), d.to) {
+			var d filedDecision
+			if err := json.Unmarshal(record.Value, &d); err != nil {
+				t.Fatal(err)
+			}
+			if int(d.Node) >= tx.NumNodes() || d.To != "" && d.Undoes == 0 && !slices.Contains(tx.Classes(), d.To) {
 				t.Errorf("%q: got the decision %+v, want one of a node and a class of the store", text, d)
 			}
-			if again, _ := parseFiled(d.append(nil)); again != d {
-				t.Errorf("%q: got %+v again, want %+v", text, again, d)
+			if again, err := json.Marshal(d); err != nil || !bytes.Equal(again, record.Value) {
+				t.Errorf("%q: got %s again (%v), want %s", text, again, err, record.Value)
 			}
 		}
 	})

@@ -1,9 +1,9 @@
-package shell
+package files
 
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -15,88 +15,97 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// An adoption is what became of the decisions of a file.
-type adoption struct {
-	taken, steps int64
-	kinds        [decide.Unsure + 1]int64 // of those taken
-	there        int                      // the store has them
+// An Adoption is what became of the decisions of a file.
+type Adoption struct {
+	Taken, Steps int64
+	Kinds        [decide.Unsure + 1]int64 // of those taken
+	There        int                      // the store has them
 
 	// Left out: those older than what the store has decided itself, and those about another label or suggestion than the
 	// store has.
-	older, other leftOut
+	Older, Other LeftOut
 }
 
-// leftOut are decisions that were not taken: how many, and the ids of the first of them in the file.
-type leftOut struct {
-	count int
-	some  []string
-	lines []int64 // of some
+// LeftOut are decisions that were not taken: how many, and the ids of the first of them in the file.
+type LeftOut struct {
+	Count int
+	Some  []string
+	lines []int64 // of Some
 }
 
 // add counts a decision.
-func (l *leftOut) add(d *filedDecision) {
+func (l *LeftOut) add(d *filedDecision) {
 	const few = 5
-	l.count++
-	at, _ := slices.BinarySearch(l.lines, d.line)
+	l.Count++
+	at, _ := slices.BinarySearch(l.lines, d.Line)
 	if at == few {
 		return
 	}
-	l.some, l.lines = slices.Insert(l.some, at, d.id), slices.Insert(l.lines, at, d.line)
-	l.some, l.lines = l.some[:min(len(l.some), few)], l.lines[:min(len(l.lines), few)]
+	l.Some, l.lines = slices.Insert(l.Some, at, d.ID), slices.Insert(l.lines, at, d.Line)
+	l.Some, l.lines = l.Some[:min(len(l.Some), few)], l.lines[:min(len(l.lines), few)]
 }
 
-// adoptDecisions decides in a store as a file says, in one write: all that it takes is on disk when it returns, or nothing
-// is decided. What the store has already is left alone, so that a file can be taken again. The decisions wait in temporary
-// files in the directory of the store. Where too many labels would be lost, confirm is asked first; its error ends all.
-func adoptDecisions(
-	ctx context.Context, store *kv.Store, path, who string, memory int64, s *streams, confirm func(lost string) error,
-) (result adoption, err error) {
+// Adopting is how decisions are taken.
+type Adopting struct {
+	Who      string // decides where a file does not say
+	Memory   int64  // bytes
+	Progress kv.Progress
+
+	// Confirm is asked before labels are lost; its error ends all. It is told what each class would lose, and how many
+	// labels would be removed. It is not asked where no class loses a label.
+	Confirm func(losses []ClassLoss, removed int64) error
+}
+
+// Adopt decides in a store as a file says, in one write: all that it takes is on disk when it returns, or nothing is
+// decided. What the store has already is left alone, so that a file can be taken again. The decisions wait in temporary
+// files in the directory of the store.
+func Adopt(ctx context.Context, store *kv.Store, path string, opt Adopting) (result Adoption, err error) {
 	a := &adopter{
-		path: path, who: who, memory: memory,
-		filed: spill.New(store.Dir(), memory/sorterShare), taken: spill.New(store.Dir(), memory/sorterShare),
+		path: path, Adopting: opt,
+		filed: spill.New(store.Dir(), opt.Memory/sorterShare), taken: spill.New(store.Dir(), opt.Memory/sorterShare),
 	}
 	defer func() { err = errors.Join(err, a.filed.Close(), a.taken.Close()) }()
-	var lost string
+	var losses []ClassLoss
 	err = store.View(func(tx *kv.Tx) error {
 		a.gains = make(map[string]int64, len(tx.Classes()))
-		err := readDecisions(ctx, path, tx, memory, a.filed, s)
+		err := readDecisions(ctx, path, tx, opt.Memory, a.filed, opt.Progress)
 		if err == nil {
 			err = a.plan(ctx, tx)
 		}
 		if err == nil {
-			lost, err = a.lost(ctx, tx)
+			losses, err = a.losses(ctx, tx)
 		}
 		return err
 	})
-	if err == nil && lost != "" {
-		err = confirm(lost)
+	if err == nil && losses != nil {
+		err = opt.Confirm(losses, a.Kinds[decide.Unlabel])
 	}
 	if err != nil {
-		return a.adoption, err
+		return a.Adoption, err
 	}
 	now := time.Now()
 	made, err := decide.WriteSteps(ctx, store, func(w *decide.StepWriter) error {
 		return a.decide(ctx, w, func() time.Time { return now })
 	})
 	if err != nil {
-		return a.adoption, err
+		return a.Adoption, err
 	}
-	a.adoption.taken, a.steps = made.Len(), made.Steps
-	return a.adoption, nil
+	a.Adoption.Taken, a.Steps = made.Len(), made.Steps
+	return a.Adoption, nil
 }
 
 // An adopter takes the decisions of a file.
 type adopter struct {
-	adoption
-	path, who string
-	memory    int64         // bytes
-	filed     *spill.Sorter // what the file says, by node and line
-	taken     *spill.Sorter // what is taken of it, by line
+	Adoption
+	Adopting
+	path  string
+	filed *spill.Sorter // what the file says, by node and line
+	taken *spill.Sorter // what is taken of it, by line
 
 	gains map[string]int64 // labels that each class comes to have more, or fewer, by what is taken
-	body  []byte           // scratch
 }
 
 // plan compares what the file says about each node with the store. Decisions that the file says were taken back are
@@ -112,24 +121,27 @@ func (a *adopter) plan(ctx context.Context, tx *kv.Tx) error {
 		if err != nil {
 			return err
 		}
-		d, _ := parseFiled(record.Value)
-		if len(of) > 0 && of[0].node != d.node {
+		var d filedDecision
+		if err := json.Unmarshal(record.Value, &d); err != nil {
+			return err
+		}
+		if len(of) > 0 && of[0].Node != d.Node {
 			if err := a.compare(ctx, tx, shown, of); err != nil {
 				return err
 			}
 			of, held = of[:0], 0
 		}
-		if d.undoes == 0 {
-			if held += filedBytes + int64(len(record.Value)); held > a.memory/2 {
-				return fmt.Errorf("%s:%d: node %s: %w", a.path, d.line, d.id,
-					&ops.BudgetError{Job: "import of decisions", Budget: a.memory, Least: 2 * a.memory})
+		if d.Undoes == 0 {
+			if held += filedBytes + int64(len(record.Value)); held > a.Memory/2 {
+				return fmt.Errorf("%s:%d: node %s: %w", a.path, d.Line, d.ID,
+					&ops.BudgetError{Job: "import of decisions", Budget: a.Memory, Least: 2 * a.Memory})
 			}
 			of = append(of, d)
 			continue
 		}
 		// The latest of that number: files of several people, one after the other, count from 1 each.
 		for i, earlier := range slices.Backward(of) {
-			if earlier.seq == d.undoes {
+			if earlier.Seq == d.Undoes {
 				of = slices.Delete(of, i, i+1)
 				break
 			}
@@ -149,119 +161,102 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, shown *shownReader, of
 	var passed, given []string // labels that the node had by the file, and those of them that a decision gave it
 	for i := range of {
 		d := &of[i]
-		if d.keeps() && !d.hasFrom && d.hasTo && !slices.Contains(given, d.to) {
-			d.from, d.hasFrom = d.to, true // it keeps the label that it names
+		if d.keeps() && !d.HasFrom && d.HasTo && !slices.Contains(given, d.To) {
+			d.From, d.HasFrom = d.To, true // it keeps the label that it names
 		}
-		if d.hasFrom {
-			passed = append(passed, d.from)
+		if d.HasFrom {
+			passed = append(passed, d.From)
 		}
-		if d.hasTo {
-			passed = append(passed, d.to)
+		if d.HasTo {
+			passed = append(passed, d.To)
 		}
-		if d.hasTo && !d.keeps() {
-			given = append(given, d.to)
+		if d.HasTo && !d.keeps() {
+			given = append(given, d.To)
 		}
 	}
 	d := &of[len(of)-1]
-	now, err := shown.at(d.node)
+	now, err := shown.at(d.Node)
 	if err != nil {
 		return err
 	}
-	request, fate, err := d.against(now, passed, func() (time.Time, error) { return lastDecided(ctx, tx, d.node) })
+	request, fate, err := d.against(now, passed, func() (time.Time, error) { return lastDecided(ctx, tx, d.Node) })
 	switch {
 	case err != nil:
 		return err
 	case fate == fateThere:
-		a.there++
+		a.There++
 	case fate == fateOlder:
-		a.older.add(d)
+		a.Older.add(d)
 	case fate == fateOther:
-		a.other.add(d)
+		a.Other.add(d)
 	default:
 		request.Shown = &now
 		a.count(d, request)
-		return a.take(d, request)
+		body, err := json.Marshal(takenDecision{*d, request})
+		if err != nil {
+			return err
+		}
+		return a.taken.AddUint64(uint64(d.Line), body)
 	}
 	return nil
 }
 
 // count counts what a decision that is taken does to labels.
 func (a *adopter) count(d *filedDecision, request decide.Request) {
-	a.kinds[request.Kind]++
+	a.Kinds[request.Kind]++
 	if request.Kind == decide.Unsure || request.Kind == decide.Reject {
 		return
 	}
 	a.gains[request.Shown.Label]--
-	a.gains[d.to]++
+	a.gains[d.To]++
 }
 
-// lost says so where what is taken is not to be decided unasked, in the words of lostText.
-func (a *adopter) lost(ctx context.Context, tx *kv.Tx) (string, error) {
+// losses are what each class loses by what is taken; nil where none has fewer labels for it.
+func (a *adopter) losses(ctx context.Context, tx *kv.Tx) ([]ClassLoss, error) {
 	isLess := false
 	for class, gain := range a.gains {
 		isLess = isLess || class != "" && gain < 0
 	}
 	if !isLess {
-		return "", nil
+		return nil, nil
 	}
-	losses, err := countLabels(ctx, tx)
-	if err != nil {
-		return "", err
-	}
+	losses, err := CountLabels(ctx, tx)
 	for i := range losses {
-		losses[i].lost = max(0, -a.gains[losses[i].class])
+		losses[i].Lost = max(0, -a.gains[losses[i].Class])
 	}
-	return lostText(losses, a.kinds[decide.Unlabel]), nil
+	return losses, err
 }
 
-// take keeps a decision that is taken, with what is asked for.
-func (a *adopter) take(d *filedDecision, request decide.Request) error {
-	b := d.append(a.body[:0])
-	b = append(b, byte(request.Kind), byte(request.Shown.Decision))
-	b = binary.AppendVarint(b, request.Shown.Run)
-	for _, text := range []string{request.To, request.Shown.Label, request.Shown.Suggested} {
-		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
-	}
-	a.body = b
-	return a.taken.AddUint64(uint64(d.line), b)
-}
-
-// parseTaken is the inverse of take.
-func parseTaken(b []byte) (d filedDecision, request decide.Request) {
-	d, b = parseFiled(b)
-	request = decide.Request{Node: d.node, Kind: decide.Kind(b[0])}
-	request.Shown = &decide.Shown{Decision: decide.Kind(b[1])}
-	var n int
-	request.Shown.Run, n = binary.Varint(b[2:])
-	b = b[2+n:]
-	for _, into := range []*string{&request.To, &request.Shown.Label, &request.Shown.Suggested} {
-		length, n := binary.Uvarint(b)
-		*into, b = string(b[n:n+int(length)]), b[n+int(length):]
-	}
-	return d, request
+// A takenDecision is taken of a file, with the request for it.
+type takenDecision struct {
+	filedDecision
+	Request decide.Request
 }
 
 // decide names the decisions that are taken, in the order of the file. Neighbouring ones of one moment, person and reason
 // become one step, as they were.
 func (a *adopter) decide(ctx context.Context, w *decide.StepWriter, now func() time.Time) error {
-	var last filedDecision
+	var last takenDecision
 	var why string // of last
 	isFirst := true
 	for record, err := range a.taken.Sorted(ctx) {
 		if err != nil {
 			return err
 		}
-		d, request := parseTaken(record.Value)
-		opt := decide.Options{Who: cmp.Or(d.who, a.who), Why: d.why, Made: d.time, Now: now}
-		if opt.Why == "" && d.kind == decide.None {
-			opt.Why = "imported from " + shortText(filepath.Base(a.path))
+		var d takenDecision
+		if err := json.Unmarshal(record.Value, &d); err != nil {
+			return err
 		}
-		if isFirst || !last.isOfStep(&d) || why != opt.Why {
+		opt := decide.Options{Who: cmp.Or(d.Who, a.Who), Why: d.Why, Made: d.Time, Now: now}
+		if opt.Why == "" && d.Kind == decide.None {
+			opt.Why = "imported from " + wording.Short(filepath.Base(a.path))
+		}
+		if isFirst || !last.isOfStep(&d.filedDecision) || why != opt.Why {
 			if err := w.Begin(opt); err != nil {
 				return err
 			}
 		}
-		if err := w.Add(request); err != nil {
+		if err := w.Add(d.Request); err != nil {
 			return err
 		}
 		last, why, isFirst = d, opt.Why, false
@@ -271,7 +266,7 @@ func (a *adopter) decide(ctx context.Context, w *decide.StepWriter, now func() t
 
 // isOfStep reports whether a decision that follows is of the same step.
 func (d *filedDecision) isOfStep(next *filedDecision) bool {
-	return d.who == next.who && d.step == next.step && d.time.Equal(next.time)
+	return d.Who == next.Who && d.Step == next.Step && d.Time.Equal(next.Time)
 }
 
 // lastDecided is when the last decision about a node was made, taken back or not; zero where there is none.
@@ -336,46 +331,46 @@ const (
 func (d *filedDecision) against(
 	now decide.Shown, passed []string, last func() (time.Time, error),
 ) (decide.Request, fate, error) {
-	request := decide.Request{Node: d.node, Kind: d.kind}
-	if d.kind == decide.Accept && !d.hasTo {
+	request := decide.Request{Node: d.Node, Kind: d.Kind}
+	if d.Kind == decide.Accept && !d.HasTo {
 		if now.Suggested == "" {
 			return request, fateOther, nil
 		}
-		d.to, d.hasTo = now.Suggested, true
+		d.To, d.HasTo = now.Suggested, true
 	}
-	if !d.hasTo {
-		d.to = now.Label
+	if !d.HasTo {
+		d.To = now.Label
 	}
 	if d.isThere(now) {
 		return request, fateThere, nil
 	}
-	if now.Decision != decide.None && !d.time.IsZero() {
+	if now.Decision != decide.None && !d.Time.IsZero() {
 		at, err := last()
 		if err != nil {
 			return request, fateOlder, err
 		}
-		if at.After(d.time) {
+		if at.After(d.Time) {
 			return request, fateOlder, nil
 		}
 	}
 	switch {
-	case d.hasFrom && !slices.Contains(passed, now.Label):
+	case d.HasFrom && !slices.Contains(passed, now.Label):
 		return request, fateOther, nil
-	case d.kind == decide.Accept && !d.hasFrom && now.Suggested != "" && d.to != now.Suggested && d.to != now.Label:
+	case d.Kind == decide.Accept && !d.HasFrom && now.Suggested != "" && d.To != now.Suggested && d.To != now.Label:
 		return request, fateOther, nil
-	case d.kind == decide.Unsure && d.to == now.Label:
+	case d.Kind == decide.Unsure && d.To == now.Label:
 		return request, fateTaken, nil
-	case d.to == "" && now.Label == "":
+	case d.To == "" && now.Label == "":
 		// There is no label to remove, and none that could be right.
 		return request, fateThere, nil
-	case d.to == "":
+	case d.To == "":
 		request.Kind = decide.Unlabel
-	case d.to == now.Suggested && (d.kind == decide.Accept || d.kind != decide.Relabel && d.to != now.Label):
+	case d.To == now.Suggested && (d.Kind == decide.Accept || d.Kind != decide.Relabel && d.To != now.Label):
 		request.Kind = decide.Accept
-	case d.to == now.Label && d.kind != decide.Relabel:
+	case d.To == now.Label && d.Kind != decide.Relabel:
 		request.Kind = decide.Reject
 	default:
-		request.Kind, request.To = decide.Relabel, d.to
+		request.Kind, request.To = decide.Relabel, d.To
 	}
 	return request, fateTaken, nil
 }
@@ -383,7 +378,7 @@ func (d *filedDecision) against(
 // isThere reports whether a node has the label and the decision that the file has. Accept, reject and relabel come to the
 // same: that the label is right.
 func (d *filedDecision) isThere(now decide.Shown) bool {
-	if now.Decision == decide.None || now.Label != d.to {
+	if now.Decision == decide.None || now.Label != d.To {
 		return false
 	}
 	says := func(kind decide.Kind) decide.Kind {
@@ -393,12 +388,44 @@ func (d *filedDecision) isThere(now decide.Shown) bool {
 		}
 		return kind
 	}
-	kind := d.kind
+	kind := d.Kind
 	if kind == decide.None {
 		kind = decide.Reject
-		if d.to == "" {
+		if d.To == "" {
 			kind = decide.Unlabel
 		}
 	}
 	return says(kind) == says(now.Decision)
+}
+
+// A ClassLoss is how many labels a class has, and would lose.
+type ClassLoss struct {
+	Class     string
+	Lost, All int64
+}
+
+// CountLabels counts the labels of each class.
+func CountLabels(ctx context.Context, tx *kv.Tx) ([]ClassLoss, error) {
+	losses := make([]ClassLoss, len(tx.Classes()))
+	places := make(map[string]int, len(losses))
+	for i, class := range tx.Classes() {
+		losses[i].Class, places[class] = class, i
+	}
+	labels, err := tx.Reader(kv.LabelColumn)
+	if err != nil {
+		return nil, err
+	}
+	for v := range kv.NodeID(tx.NumNodes()) {
+		if v%checkEvery == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		label, err := labels.At(v)
+		if err != nil {
+			return nil, err
+		}
+		if !label.IsNull() {
+			losses[places[label.Str()]].All++
+		}
+	}
+	return losses, nil
 }

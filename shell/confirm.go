@@ -1,0 +1,49 @@
+package shell
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
+)
+
+// longestAnswer bounds the line that answers a question, in bytes.
+const longestAnswer = 4 << 10
+
+// agree asks a question that y or yes affirms, unless a flag has said yes. Any other answer is the error refused.
+func (s *streams) agree(ctx context.Context, yes bool, question string, refused error) error {
+	if yes {
+		return nil
+	}
+	s.progress.clear()
+	if _, err := fmt.Fprintf(s.err, "%s [y/N] ", print.EscapeLines(question)); err != nil {
+		return err
+	}
+	in := io.LimitReader(stream.NewReader(ctx, s.in), longestAnswer)
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && line == "" || ctx.Err() != nil {
+		s.say("")
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return nil
+	}
+	return refused
+}
+
+// agreeToLoss says what labels would be lost and asks whether to do it all the same; without a terminal to ask at it refuses.
+func (s *streams) agreeToLoss(ctx context.Context, loss, question, refused string) error {
+	if !print.IsTerminal(s.in) {
+		return fmt.Errorf("%s: %w: there is no terminal to ask at, and --yes was not given", loss, query.ErrNotConfirmed)
+	}
+	return s.agree(ctx, false, wording.Sentence(loss)+". "+question, fmt.Errorf("%s: %w", refused, query.ErrNotConfirmed))
+}

@@ -1,0 +1,137 @@
+package shell
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/files"
+	"github.com/graphcleaner/graphcleaner/shell/npy"
+)
+
+// inputFiles are the files of a graph itself.
+type inputFiles struct {
+	Nodes    string   `file:"read" placeholder:"FILE" help:"Nodes: id, and label, split or any properties."`
+	Edges    string   `file:"read" placeholder:"FILE" help:"Edges: src, dst, and weight if they have one; or an .npy of integers with two columns."`
+	Directed bool     `help:"Edges have a direction, from src to dst."`
+	Features string   `file:"read" placeholder:"FILE" help:"Features: .npy, a scipy CSR .npz, or a table with id and a column a feature."`
+	Splits   string   `file:"read" placeholder:"FILE" help:"Splits: id, split (train, val, test or none)."`
+	Classes  []string `placeholder:"A,B" help:"More classes, beside those of the labels."`
+}
+
+// predictionFile is what a classifier says of a graph.
+type predictionFile struct {
+	Predictions       string   `file:"read" placeholder:"FILE" help:"Predictions of your classifier: .npy or .npz in the order of the nodes file, or a table with id and a column a class."`
+	PredictionClasses []string `placeholder:"A,B" help:"Classes of the columns of a .npy or .npz of predictions, in their order. Default: all, in the order of the statement classes."`
+	Logits            bool     `help:"The predictions are logits: turn them into probabilities."`
+	predictionEncoding
+}
+
+// graphFiles are the files that a store is made of, or that are added to one.
+type graphFiles struct {
+	inputFiles
+	predictionFile
+	labelForm
+}
+
+// any reports whether any file is named.
+func (g *graphFiles) any() bool {
+	return g.Nodes != "" || g.Edges != "" || g.Features != "" || g.Splits != "" || g.Predictions != "" || len(g.Classes) > 0 || g.Directed
+}
+
+// labelForm says in which form the names of classes are taken from files.
+type labelForm struct {
+	Trim bool `help:"Remove white space around class names, and reduce it to one space within. A name of white space alone becomes no label."`
+	NFC  bool `name:"nfc" help:"Convert class names to Unicode form NFC (é is then one character)."`
+}
+
+// predictionEncoding is how predictions are stored.
+type predictionEncoding struct {
+	TopK    positive `name:"top-k" placeholder:"K" help:"Keep the K largest probabilities of each row, and share the rest evenly among the other classes. Default: all."`
+	Float16 bool     `name:"float16" help:"Store predictions as 16-bit floats."`
+}
+
+func (e predictionEncoding) encoding() cleaner.PredictionEncoding {
+	return cleaner.PredictionEncoding{TopK: int(e.TopK), Float16: e.Float16}
+}
+
+// checkEncoding returns a usage error where the flags for predictions make no sense.
+func (g *graphFiles) checkEncoding() error {
+	if g.Predictions == "" && g.predictionEncoding != (predictionEncoding{}) {
+		return usagef("--top-k and --float16 say how predictions are stored, so they need --predictions")
+	}
+	return checkPredictionClasses(g.PredictionClasses, g.Predictions)
+}
+
+// checkPredictionClasses returns a usage error where classes of columns are given and no matrix, which has no header.
+func checkPredictionClasses(classes []string, paths ...string) error {
+	if len(classes) == 0 {
+		return nil
+	}
+	for _, path := range paths {
+		if !files.IsArray(path) {
+			return usagef("--prediction-classes names the columns of a .npy or .npz of --predictions, got %s", cmp.Or(path, "none"))
+		}
+	}
+	return nil
+}
+
+// graph is what the flags name.
+func (g *graphFiles) graph() *files.Graph {
+	return &files.Graph{
+		Nodes: g.Nodes, Edges: g.Edges, Directed: g.Directed, Features: g.Features, Splits: g.Splits, Classes: g.Classes,
+		Predictions: g.Predictions, PredictionClasses: g.PredictionClasses, Logits: g.Logits, Encoding: g.encoding(),
+		Form: files.Form(g.labelForm),
+	}
+}
+
+// load makes a store at dir of the files, as files.Graph.Load does.
+func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r files.Job) (kv.LoadStats, error) {
+	stats, err := g.graph().Load(ctx, dir, memory, r)
+	return stats, g.advise(err)
+}
+
+// add writes the files into a store that is there, as files.Graph.Add does.
+func (g *graphFiles) add(ctx context.Context, store *kv.Store, r files.Job) ([]string, error) {
+	added, err := g.graph().Add(ctx, store, r)
+	return added, g.advise(err)
+}
+
+// job is how files are read.
+func (s *streams) job(stages *stageLog, workers int, memory int64) files.Job {
+	return files.Job{
+		Workers: workers, Memory: memory, Progress: s.progress.report(), Notice: s.notice, OnStage: stages.add,
+	}
+}
+
+// mostOrderText is how long a list of classes an error has, in bytes: no system takes a longer one in a flag.
+const mostOrderText = 100 << 10
+
+// advise words an error of files as the flags that would do: the order of the columns of predictions, in words that can be
+// pasted, and splits that are given twice.
+func (g *graphFiles) advise(err error) error {
+	if errors.Is(err, files.ErrTwoSplits) {
+		return usagef("%s has a column split, and --splits gives another: want one of them", g.Nodes)
+	}
+	order, ok := errors.AsType[*files.OrderError](err)
+	if !ok {
+		return err
+	}
+	wanted, advice := "in the order "+files.ListNames(order.Classes), "put them into it, or give a table, whose header names them"
+	listed := kong.JoinEscaped(order.Classes, ',')
+	if len(listed) <= mostOrderText && slices.Equal(kong.SplitEscaped(listed, ','), order.Classes) {
+		wanted, advice = "with --prediction-classes "+shellWord(listed), "give that, or the order that is right"
+	}
+	if len(order.Guessed) > 0 {
+		wanted += fmt.Sprintf(" (where no label speaks for %s)", files.ListNames(order.Guessed))
+	}
+	return &npy.Error{Path: order.Path, Row: -1, Msg: fmt.Sprintf(
+		"its columns seem to be in another order than that of the statement classes: %d of %d labels are predicted in it, and %d %s: %s",
+		order.Given, order.Compared, order.Permuted, wanted, advice)}
+}

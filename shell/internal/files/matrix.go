@@ -1,0 +1,503 @@
+package files
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/npy"
+	"github.com/graphcleaner/graphcleaner/shell/table"
+)
+
+// A writing puts files into a store through one bulk write; begin, which begins predictions, may put them elsewhere.
+type writing struct {
+	Job
+	form  Form
+	bulk  *kv.Bulk
+	tx    *kv.Tx
+	begin func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error)
+
+	classes []string // of the columns of a matrix of predictions; empty: nobody has named them
+}
+
+// sayLoss says what the encoding of predictions lost, where it can lose anything.
+func (r Job) sayLoss(e cleaner.PredictionEncoding, classes int, loss cleaner.PredictionLoss) {
+	if e != (cleaner.PredictionEncoding{}) {
+		r.say("Predictions are kept as %s. Of the probability in a row this moves %.3g on average, %.3g at most.",
+			wording.Encoding(e, classes), loss.Mean, loss.Greatest)
+	}
+}
+
+// IsArray says whether a file is one of numpy's, by its name.
+func IsArray(path string) bool {
+	extension := strings.ToLower(filepath.Ext(path))
+	return extension == ".npy" || extension == ".npz"
+}
+
+// A matrixFile has a row of numbers for every node: a table with a column id, or an array in the order of the nodes file.
+type matrixFile struct {
+	table *table.Reader // or nil
+	id    int           // column of the table
+	array *npy.Reader
+}
+
+// openMatrix opens a file of a matrix.
+func (w *writing) openMatrix(ctx context.Context, path, name string, stage *kv.Stage) (*matrixFile, error) {
+	if IsArray(path) {
+		in, err := npy.Open(path, name)
+		if err != nil {
+			return nil, err
+		}
+		stage.Columns, stage.BytesRead = int(in.NumColumns()), in.Size()
+		return &matrixFile{array: in}, nil
+	}
+	in, columns, err := OpenTable(ctx, path, w.Memory)
+	if err != nil {
+		return nil, err
+	}
+	stage.Columns, stage.BytesRead = len(in.Header())-1, in.Size()
+	return &matrixFile{table: in, id: columns[0]}, nil
+}
+
+func (m *matrixFile) close() error {
+	if m.table != nil {
+		return m.table.Close()
+	}
+	return m.array.Close()
+}
+
+// arrayErrorf is an error of an array as a whole.
+func (m *matrixFile) arrayErrorf(format string, args ...any) error {
+	return &npy.Error{Path: m.array.Path(), Row: -1, Msg: fmt.Sprintf(format, args...)}
+}
+
+// each calls fn for every node with its row. Columns are those of the values of a sparse row, else nil. A *cleaner.RowError
+// of fn becomes an error of the file.
+func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, columns []uint32, values []float64) error) error {
+	if m.table != nil {
+		return w.eachNode(ctx, m.table, m.id, func(v kv.NodeID, row table.Row, values []float64) error {
+			err := fn(v, nil, values)
+			if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
+				return m.table.Errorf(row.Line, "", "node %s: %s", bad.ID, bad.Msg)
+			}
+			return err
+		})
+	}
+	return w.eachRow(ctx, m.array, func(v kv.NodeID, row npy.Row) error {
+		columns := row.Columns
+		if columns == nil && m.array.Sparse() {
+			columns = []uint32{} // of a row without values
+		}
+		err := fn(v, columns, row.Values)
+		if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
+			return &npy.Error{Path: m.array.Path(), Row: row.Index, Msg: fmt.Sprintf("(node %s): %s", bad.ID, bad.Msg)}
+		}
+		return err
+	})
+}
+
+// features writes the matrix of features. Every node has a row, and every value is finite.
+func (w *writing) features(ctx context.Context, path string, stage *kv.Stage) (err error) {
+	in, err := w.openMatrix(ctx, path, cleaner.FeaturesMatrix, stage)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.close()) }()
+	names, err := in.featureNames(w.Memory)
+	if err != nil {
+		return err
+	}
+	matrix, err := w.bulk.Matrix(cleaner.FeaturesMatrix, names)
+	if err != nil && in.table != nil {
+		return in.table.Errorf(0, "", "%w", err)
+	}
+	if err != nil {
+		return err
+	}
+	var values []float32
+	return in.each(ctx, w, func(v kv.NodeID, columns []uint32, row []float64) error {
+		values = values[:0]
+		for i, x := range row {
+			if x32 := float32(x); math.IsNaN(x) || math.IsInf(float64(x32), 0) {
+				if columns != nil {
+					i = int(columns[i])
+				}
+				id, err := w.tx.ID(v)
+				return cmp.Or[error](err, &cleaner.RowError{ID: id, Msg: fmt.Sprintf("column %d is %v, want a finite number", i, x)})
+			}
+			values = append(values, float32(x))
+		}
+		if columns != nil {
+			return matrix.PutSparse(v, columns, values)
+		}
+		return matrix.Put(v, values)
+	})
+}
+
+// columnCost is what a column of features takes while it is imported, about: its name, in the catalogue and on the way
+// there, and its values in a row. Columns may take a part of the memory, of which columnShare is the divisor.
+const (
+	columnCost  = 96
+	columnShare = 2
+)
+
+// featureNames are the names of the columns.
+func (m *matrixFile) featureNames(memory int64) ([]string, error) {
+	if m.table != nil {
+		names, err := m.table.Names()
+		if err == nil && len(names) == 1 {
+			err = m.table.HeaderErrorf("", "has no column beside id, want one a feature")
+		}
+		if err != nil {
+			return nil, err
+		}
+		return slices.Delete(names, m.id, m.id+1), nil
+	}
+	columns := m.array.NumColumns()
+	if columns == 0 {
+		return nil, m.arrayErrorf("has no columns, want one a feature")
+	}
+	if most := memory / (columnCost * columnShare); columns > most {
+		return nil, m.arrayErrorf("has %d columns, whose names and rows take more memory than there is, want at most %d", columns, most)
+	}
+	names := make([]string, columns)
+	for j := range names {
+		names[j] = "f" + strconv.Itoa(j)
+	}
+	return names, nil
+}
+
+// predictions writes the matrix of predictions; the caller marks it when it commits.
+func (w *writing) predictions(
+	ctx context.Context, path string, opt cleaner.PredictionOptions, stage *kv.Stage,
+) (out *cleaner.PredictionWriter, err error) {
+	in, err := w.openMatrix(ctx, path, cleaner.PredictionsMatrix, stage)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.close()) }()
+	if out, err = w.beginPredictions(in, opt); err != nil {
+		return nil, err
+	}
+	var dense []float64
+	err = in.each(ctx, w, func(v kv.NodeID, columns []uint32, values []float64) error {
+		if columns == nil {
+			return out.Put(v, values)
+		}
+		dense = slices.Grow(dense[:0], stage.Columns)[:stage.Columns]
+		clear(dense)
+		for i, j := range columns {
+			dense[j] = values[i]
+		}
+		return out.Put(v, dense)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := out.Finish(); err != nil {
+		if order, ok := errors.AsType[*cleaner.ColumnOrderError](err); ok {
+			err = &OrderError{path, order}
+		}
+		return nil, err
+	}
+	w.sayLoss(out.Encoding(), stage.Columns, out.Loss())
+	return out, nil
+}
+
+// beginPredictions finds the classes of the columns.
+func (w *writing) beginPredictions(in *matrixFile, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
+	if in.table != nil {
+		out, err := w.begin(slices.Delete(classNames(w.tx, w.form.ofAll(in.table.Header())), in.id, in.id+1), opt)
+		if errors.Is(err, cleaner.ErrUnknownClass) {
+			err = in.table.HeaderErrorf("", "%w%s", err, classesHint(err))
+		} else if err != nil {
+			err = in.table.Errorf(0, "", "%w", err)
+		}
+		return out, err
+	}
+	classes, asked := kv.SortClasses(w.tx.Classes()), "class in the order "
+	advice := " (--classes names classes that no node is labelled with, --prediction-classes the columns of the file)"
+	if opt.AssumedOrder = len(w.classes) == 0; !opt.AssumedOrder {
+		classes, asked, advice = classNames(w.tx, w.form.ofAll(w.classes)), "class of --prediction-classes ", ""
+	}
+	if columns := in.array.NumColumns(); columns != int64(len(classes)) {
+		return nil, in.arrayErrorf("has %d columns, want %d, one for each %s%s%s", columns, len(classes), asked, ListNames(classes), advice)
+	}
+	out, err := w.begin(classes, opt)
+	if err != nil {
+		err = fmt.Errorf("%s: %w%s", in.array.Path(), err, classesHint(err))
+	}
+	return out, err
+}
+
+// An OrderError says that the columns of the predictions in a file seem to be in another order than was believed.
+type OrderError struct {
+	Path string
+	*cleaner.ColumnOrderError
+}
+
+// Unwrap returns the error of the cleaner.
+func (e *OrderError) Unwrap() error { return e.ColumnOrderError }
+
+// splits writes the column split, in which a node left out is in none, and the index on it where there was one. Mark,
+// which counts the index, is for the commit.
+func (w *writing) splits(ctx context.Context, path string, stage *kv.Stage) (mark func(*kv.Tx) error, err error) {
+	stage.Columns = 1
+	column, err := w.bulk.Column("split", kv.KindString)
+	if err != nil {
+		return nil, err
+	}
+	mark, put := func(*kv.Tx) error { return nil }, column.Put
+	if before, _ := w.tx.Column("split"); before.Indexed {
+		entries, failed := index.NewBuilder(w.bulk, "split")
+		if failed != nil {
+			return nil, failed
+		}
+		defer func() {
+			if err == nil {
+				err = entries.Finish()
+			}
+			err = errors.Join(err, entries.Close())
+		}()
+		mark, put = entries.Mark, func(v kv.NodeID, value kv.Value) error {
+			return cmp.Or(column.Put(v, value), entries.Add(v, value))
+		}
+	}
+	return mark, eachSplit(ctx, w.tx, path, w.Job, func(v kv.NodeID, name string) error {
+		if name == "" {
+			return nil
+		}
+		return put(v, kv.StringValue(name))
+	})
+}
+
+// eachSplit calls fn for every row of a splits file, with the name of cleaner.Split.String; "" of an empty one.
+func eachSplit(ctx context.Context, tx *kv.Tx, path string, r Job, fn func(v kv.NodeID, name string) error) (err error) {
+	in, columns, err := OpenTable(ctx, path, r.Memory, "split")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	id, split := columns[0], columns[1]
+	if split < 0 {
+		return in.MissingColumn("split")
+	}
+	seen, err := newSeen(tx)
+	if err != nil {
+		return err
+	}
+	defer seen.stop()
+	return EachRow(ctx, in, r.Progress, func(row table.Row) error {
+		v, err := seen.node(in, row, id)
+		if err != nil {
+			return err
+		}
+		name := string(row.Fields[split])
+		if name == "" {
+			return fn(v, "")
+		}
+		parsed, err := cleaner.ParseSplit(name)
+		if err != nil {
+			return in.Want(row, split, "train, val, test or none")
+		}
+		return fn(v, parsed.String())
+	})
+}
+
+// eachRow calls fn for every row of a numpy file with the node it belongs to, by the order of the nodes file.
+func (w *writing) eachRow(ctx context.Context, in *npy.Reader, fn func(kv.NodeID, npy.Row) error) error {
+	if in.NumRows() != int64(w.tx.NumNodes()) {
+		return &npy.Error{Path: in.Path(), Row: -1, Msg: fmt.Sprintf("has %d rows, want %d, one for each node%s in the order of the nodes file",
+			in.NumRows(), w.tx.NumNodes(), w.Bad.leftOut())}
+	}
+	report := w.Progress
+	nextRow, stop := iter.Pull2(in.Rows())
+	defer stop()
+	for v, err := range w.tx.InFileOrder() {
+		if err != nil {
+			return err
+		}
+		row, err, _ := nextRow()
+		if err != nil {
+			return err
+		}
+		if row.Index%checkEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if report != nil {
+				report("rows of "+filepath.Base(in.Path()), row.Index, in.NumRows())
+			}
+		}
+		if err := fn(v, row); err != nil {
+			return err
+		}
+	}
+	// The reader checks the end of the file in the step behind the last row.
+	if _, err, _ := nextRow(); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// eachNode calls fn for every row of a table of numbers, its values in the order of the columns without id. Every node
+// must have one row.
+func (w *writing) eachNode(ctx context.Context, in *table.Reader, id int, fn func(kv.NodeID, table.Row, []float64) error) error {
+	seen, err := newSeen(w.tx)
+	if err != nil {
+		return err
+	}
+	defer seen.stop()
+	values := make([]float64, 0, len(in.Header())-1)
+	err = EachRow(ctx, in, w.Progress, func(row table.Row) error {
+		v, err := seen.node(in, row, id)
+		if err != nil {
+			return err
+		}
+		values = values[:0]
+		for column, text := range row.Fields {
+			if column == id {
+				continue
+			}
+			x, ok := parseNumber(text)
+			if !ok || math.IsInf(float64(float32(x)), 0) {
+				return in.Want(row, column, "a finite number")
+			}
+			values = append(values, x)
+		}
+		return fn(v, row, values)
+	})
+	if err != nil {
+		return err
+	}
+	return seen.all(in)
+}
+
+// OpenTable opens a table whose rows name nodes. It returns the places of the column id and of those of the other names,
+// -1 of one that is not there.
+func OpenTable(ctx context.Context, path string, memory int64, others ...string) (*table.Reader, []int, error) {
+	in, err := table.Open(ctx, path, memory)
+	if err != nil {
+		return nil, nil, err
+	}
+	columns, err := in.Columns(append([]string{"id"}, others...)...)
+	if err == nil && columns[0] < 0 {
+		err = in.MissingColumn("id")
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, in.Close())
+	}
+	return in, columns, nil
+}
+
+// A seenNodes finds the nodes that rows name, each once. It is fast where the rows are in the order of the nodes file.
+type seenNodes struct {
+	tx    *kv.Tx
+	rows  kv.NodeSet // named so far
+	count int
+
+	nextNode func() (kv.NodeID, error, bool) // in file order
+	nextID   func() (string, error, bool)    // of the same
+	stop     func()
+	expected kv.NodeID
+	id       string // of the expected node; empty behind the last
+}
+
+// newSeen returns a seenNodes; stop it.
+func newSeen(tx *kv.Tx) (*seenNodes, error) {
+	s := &seenNodes{tx: tx, rows: kv.NewNodeSet(tx.NumNodes())}
+	nextNode, stopNodes := iter.Pull2(tx.InFileOrder())
+	nextID, stopIDs := iter.Pull2(tx.IDs())
+	s.nextNode, s.nextID = nextNode, nextID
+	s.stop = func() {
+		stopNodes()
+		stopIDs()
+	}
+	if err := s.expect(); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// expect moves on to the next node of the nodes file.
+func (s *seenNodes) expect() (err error) {
+	if s.expected, err, _ = s.nextNode(); err != nil {
+		return err
+	}
+	s.id, err, _ = s.nextID()
+	return err
+}
+
+func (s *seenNodes) node(in *table.Reader, row table.Row, column int) (kv.NodeID, error) {
+	v, err := s.find(row.Fields[column])
+	switch {
+	case errors.Is(err, kv.ErrNotFound):
+		return 0, in.Want(row, column, "the id of a node")
+	case err != nil:
+		return 0, err
+	case s.rows.Has(v):
+		return 0, in.Errorf(row.Line, in.Header()[column], "got %q again, want every id once", row.Fields[column])
+	}
+	s.rows.Add(v)
+	s.count++
+	return v, nil
+}
+
+func (s *seenNodes) find(id []byte) (kv.NodeID, error) {
+	if s.id == "" || s.id != string(id) {
+		return s.tx.Node(string(id))
+	}
+	v := s.expected
+	return v, s.expect()
+}
+
+// all returns an error that names the first node, in the order of the nodes file, without a row.
+func (s *seenNodes) all(in *table.Reader) error {
+	missing := s.tx.NumNodes() - s.count
+	if missing == 0 {
+		return nil
+	}
+	for v, err := range s.tx.InFileOrder() {
+		if err != nil {
+			return err
+		}
+		if s.rows.Has(v) {
+			continue
+		}
+		id, err := s.tx.ID(v)
+		if err != nil {
+			return err
+		}
+		return in.Errorf(0, "", "has no row for node %q (%d of %d nodes have none), want one for each", id, missing, s.tx.NumNodes())
+	}
+	return nil
+}
+
+// classesHint is what to do about classes that differ.
+func classesHint(err error) string {
+	if errors.Is(err, cleaner.ErrUnknownClass) {
+		return " (--classes names classes that no node is labelled with)"
+	}
+	return ""
+}
+
+// ListNames prints the first few names.
+func ListNames(names []string) string {
+	const few = 12
+	if len(names) > few {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,201 @@
+package pages
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// A claim is a page whose header, or whose runs, say that more is in it than its bytes.
+type claim struct {
+	name   string
+	header format.PageHeader
+	page   []byte
+	codec  format.CompressionCodec
+	kind   format.Type
+	null   bool // the column may be null
+	noRoom bool
+}
+
+// parquetOf is a file of one column of one page.
+func parquetOf(t *testing.T, c claim) []byte {
+	t.Helper()
+	protocol := new(thrift.CompactProtocol)
+	if c.header.CompressedPageSize == 0 {
+		c.header.CompressedPageSize = int32(len(c.page))
+	}
+	header, err := thrift.Marshal(protocol, &c.header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := append([]byte("PAR1"), header...)
+	file = append(file, c.page...)
+	repetition := format.Required
+	if c.null {
+		repetition = format.Optional
+	}
+	meta := format.FileMetaData{
+		Version: 1, NumRows: 1,
+		Schema: []format.SchemaElement{
+			{Name: "schema", NumChildren: thrift.New(int32(1))},
+			{Name: "id", Type: thrift.New(c.kind), RepetitionType: thrift.New(repetition)},
+		},
+		RowGroups: []format.RowGroup{{NumRows: 1, TotalByteSize: int64(len(file)), Columns: []format.ColumnChunk{{
+			MetaData: format.ColumnMetaData{
+				Type: c.kind, Encoding: []format.Encoding{format.Plain}, PathInSchema: []string{"id"}, Codec: c.codec, NumValues: 1,
+				TotalCompressedSize: int64(len(file)) - 4, DataPageOffset: 4,
+			},
+		}}}},
+	}
+	footer, err := thrift.Marshal(protocol, &meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = append(file, footer...)
+	return append(binary.LittleEndian.AppendUint32(file, uint32(len(footer))), "PAR1"...)
+}
+
+// TestClaims reads pages that claim to be, or unpack to, far more than the file has: nothing of that is allocated.
+func TestClaims(t *testing.T) {
+	zeros := make([]byte, 16<<20)
+	packed := func(codec compress.Codec) []byte {
+		out, err := codec.Encode(nil, zeros)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	v1 := func(values, size int32, encoding format.Encoding) format.PageHeader {
+		return format.PageHeader{Type: format.DataPage, UncompressedPageSize: size, DataPageHeader: thrift.New(format.DataPageHeader{
+			NumValues: values, Encoding: encoding, DefinitionLevelEncoding: format.RLE, RepetitionLevelEncoding: format.RLE,
+		})}
+	}
+	long := binary.AppendUvarint(nil, math.MaxInt32<<1) // a run of so many values
+	delta := binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(nil, 128), 4), math.MaxInt32)
+	delta = append(delta, make([]byte, 100)...)
+	// 1001 prefixes of which the first is 0 and the others are 2^20, as differences: one of 2^20, then none.
+	prefixes := binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(nil, 1024), 1), 1001)
+	prefixes = append(prefixes, 0, 0, 32)
+	prefixes = append(prefixes, append([]byte{0, 0, 16, 0}, make([]byte, 4*1023)...)...)
+	suffixes := append(binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(nil, 1024), 1), 1001), 0, 0, 0)
+	for _, c := range []claim{
+		{name: "a page of 2 GiB packed", header: format.PageHeader{CompressedPageSize: math.MaxInt32, DataPageHeader: thrift.New(format.DataPageHeader{})}},
+		{name: "a page of 2 GiB", header: v1(1, math.MaxInt32, format.Plain), page: []byte("x"), codec: format.Gzip, noRoom: true},
+		{name: "a page of less than nothing", header: v1(1, -1, format.Plain), page: []byte("x"), codec: format.Gzip},
+		{name: "2^31 values", header: v1(math.MaxInt32, 4, format.Plain), page: []byte("xxxx"), noRoom: true},
+		{name: "less than no values", header: v1(-1, 4, format.Plain), page: []byte("xxxx")},
+		{name: "gzip that unpacks to more", header: v1(1, 100, format.Plain), page: packed(&parquet.Gzip), codec: format.Gzip},
+		{name: "snappy that unpacks to more", header: v1(1, 100, format.Plain), page: packed(&parquet.Snappy), codec: format.Snappy},
+		{name: "zstd that unpacks to more", header: v1(1, 100, format.Plain), page: packed(&parquet.Zstd), codec: format.Zstd},
+		{name: "brotli that unpacks to more", header: v1(1, 100, format.Plain), page: packed(&parquet.Brotli), codec: format.Brotli},
+		{name: "lz4 that unpacks to more", header: v1(1, 100, format.Plain), page: packed(&parquet.Lz4Raw), codec: format.Lz4Raw},
+		{name: "lz4 that is none", header: v1(1, 100, format.Plain), page: []byte("\xff\xff\xff\xff"), codec: format.Lz4Raw},
+		{name: "snappy of 16 MiB", header: v1(1, 16<<20, format.Plain), page: packed(&parquet.Snappy), codec: format.Snappy, noRoom: true},
+		{name: "levels in a long run", header: v1(1, 0, format.Plain), null: true, page: append(append([]byte{byte(len(long) + 1), 0, 0, 0}, long...), 1)},
+		{name: "levels beyond the page", header: v1(1, 0, format.Plain), null: true, page: []byte{255, 255, 255, 255}},
+		{name: "indices in a long run", header: v1(1, 0, format.RLEDictionary), page: append(append([]byte{8}, long...), 1)},
+		{name: "booleans in a long run", header: v1(1, 0, format.RLE), kind: format.Boolean, page: append(append([]byte{byte(len(long) + 1), 0, 0, 0}, long...), 1)},
+		{name: "2^31 differences", header: v1(1, 0, format.DeltaBinaryPacked), kind: format.Int64, page: delta},
+		{name: "2^31 lengths", header: v1(1, 0, format.DeltaLengthByteArray), page: delta},
+		{name: "2^31 prefixes", header: v1(1, 0, format.DeltaByteArray), page: delta},
+		{name: "prefixes of 1 GiB", header: v1(1001, 0, format.DeltaByteArray), page: append(prefixes, suffixes...), noRoom: true},
+		{name: "a dictionary of 2^31 values", header: format.PageHeader{
+			Type: format.DictionaryPage, DictionaryPageHeader: thrift.New(format.DictionaryPageHeader{NumValues: math.MaxInt32}),
+		}, page: []byte("xxxx"), noRoom: true},
+	} {
+		if c.kind == 0 && c.name != "booleans in a long run" {
+			c.kind = format.ByteArray
+		}
+		content := parquetOf(t, c)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := readWithin(content, 32<<20)
+		runtime.ReadMemStats(&after)
+		if _, noRoom := errors.AsType[*RoomError](err); err == nil || noRoom != c.noRoom {
+			t.Errorf("%s: got %v, want an error, of room: %v", c.name, err, c.noRoom)
+		}
+		if got := after.TotalAlloc - before.TotalAlloc; got > 16<<20 {
+			t.Errorf("%s: %d MiB were allocated, want at most 16", c.name, got>>20)
+		}
+	}
+}
+
+// readWithin reads the pages of the first column of a file.
+func readWithin(content []byte, memory int64) error {
+	in := bytes.NewReader(content)
+	meta, err := ReadFooter(in, in.Size(), memory)
+	if err != nil {
+		return err
+	}
+	places, err := TakePlaces(meta, in.Size())
+	if err != nil {
+		return err
+	}
+	file, err := OpenFooter(meta)
+	if err != nil {
+		return err
+	}
+	source := NewFile(in, memory/4).Column(file.Root().Columns()[0].Optional(), true)
+	for i, group := range file.RowGroups() {
+		source.Begin(places[i][0])
+		column := group.ColumnChunks()[0].(*parquet.FileColumnChunk).PagesFrom(source)
+		for {
+			page, err := column.ReadPage()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return cmp.Or(source.Err(), err)
+			}
+			parquet.Release(page)
+		}
+		if err := column.Close(); err != nil {
+			return err
+		}
+		source.End()
+	}
+	return nil
+}
+
+// TestFooters reads footers that are made to harm those who decode them.
+func TestFooters(t *testing.T) {
+	footer := func(text string) []byte {
+		file := append([]byte("PAR1"), text...)
+		return append(binary.LittleEndian.AppendUint32(file, uint32(len(text))), "PAR1"...)
+	}
+
+	for name, text := range map[string]string{
+		"a list of 2^31":            "\x15\x02\x19\xfc\xff\xff\xff\xff\x07",
+		"a text of 2^31":            "\x15\x02\x68\xff\xff\xff\xff\x07",
+		"a map of 2^31":             "\x15\x02\xbb\xff\xff\xff\xff\x07\x88",
+		"structs in each other":     strings.Repeat("\x1c", 1<<20),
+		"lists in each other":       "\x19" + strings.Repeat("\x19", 1<<20),
+		"maps in each other":        "\x1b" + strings.Repeat("\x01\xbb", 1<<20),
+		"a million empty structs":   "\x15\x02\x19\xfc\x80\x80\x40" + strings.Repeat("\x00", 1<<20) + "\x00",
+		"a number without an end":   "\x15" + strings.Repeat("\xff", 20),
+		"a type that there is none": "\x1f",
+		"nothing":                   "",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := readWithin(footer(text), 64<<20)
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.HasPrefix(err.Error(), "its footer") {
+			t.Errorf("%s: got %v, want an error of the footer", name, err)
+		}
+		if got := after.TotalAlloc - before.TotalAlloc; got > 16<<20 {
+			t.Errorf("%s: %d MiB were allocated, want at most 16", name, got>>20)
+		}
+	}
+}
