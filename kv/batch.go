@@ -12,7 +12,7 @@ import (
 type batch struct {
 	s    *Store
 	to   *lsm.Batch
-	sums map[record.Generation]blockSum // of what was put; of a Bulk
+	sums map[record.Generation]record.Sum // of what was put; of a Bulk
 
 	// What the journal is still to be given, with its bytes.
 	entries []journal.Entry
@@ -24,7 +24,7 @@ func newBatch(s *Store) *batch { return &batch{s: s, to: s.db.Batch()} }
 // Put writes the record of a body. The batch keeps key; body is the caller's again.
 func (b *batch) Put(key, body []byte) error {
 	value := record.Encode(key, body)
-	b.sums[record.GenerationOf(key)] = b.sums[record.GenerationOf(key)].add(value)
+	b.sums[record.GenerationOf(key)] = b.sums[record.GenerationOf(key)].Add(value)
 	if b.s.journal != nil {
 		if b.bytes >= frameBytes {
 			if err := b.record(); err != nil {

@@ -19,7 +19,7 @@ type Bulk struct {
 	tx    *Tx      // the store as it was
 	draft *catalog // as it will be
 	batch recordWriter
-	sums  map[record.Generation]blockSum // of what it was given
+	sums  map[record.Generation]record.Sum // of what it was given
 
 	// The generations first ≤ g < limit are reserved on disk; draft.Next is the first of them that is unused.
 	first, limit record.Generation
@@ -69,7 +69,7 @@ func (s *Store) newBulk() (*Bulk, error) {
 		s.unswept = nil
 	}
 	b := &Bulk{
-		s: s, sums: map[record.Generation]blockSum{}, columns: map[string]*ColumnWriter{}, matrices: map[string]*MatrixWriter{}, spaces: map[string]*SpaceWriter{},
+		s: s, sums: map[record.Generation]record.Sum{}, columns: map[string]*ColumnWriter{}, matrices: map[string]*MatrixWriter{}, spaces: map[string]*SpaceWriter{},
 		began: time.Now(), beforeRecords: s.tally.bulkRecords.Load(), beforeBytes: s.tally.bulkBytes.Load(),
 	}
 	if err := b.reserve(); err != nil {

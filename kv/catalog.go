@@ -10,6 +10,8 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/column"
+	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -39,11 +41,11 @@ type catalog struct {
 
 	// Graph is the generation of the adjacency and dictionary blocks and deltas; zero when there are none.
 	Graph    record.Generation `msgpack:"graph"`
-	GraphSum blockSum          `msgpack:"graph_sum,omitempty"`
+	GraphSum record.Sum        `msgpack:"graph_sum,omitempty"`
 
 	Classes  []string                     `msgpack:"classes"` // append only: a Class is a position
-	Columns  map[string]columnEntry       `msgpack:"columns"`
-	Matrices map[string]matrixEntry       `msgpack:"matrices"`
+	Columns  map[string]column.Entry      `msgpack:"columns"`
+	Matrices map[string]matrix.Entry      `msgpack:"matrices"`
 	Spaces   map[string]record.Generation `msgpack:"spaces"`
 
 	// Twice has the spaces that are kept twice, each with the number of the commit that began it.
@@ -63,44 +65,11 @@ type counts struct {
 	Next       record.Generation `msgpack:"next"`           // the next unused
 }
 
-// A columnEntry is a stored column. Its blocks cover the nodes v < Rows; values of later nodes, and changes, are
-// deltas, of which there are none unless Deltas.
-type columnEntry struct {
-	Generation record.Generation `msgpack:"generation"`
-	Kind       Kind              `msgpack:"kind"`
-	Indexed    bool              `msgpack:"indexed"`
-	Rows       uint32            `msgpack:"rows"`
-	Deltas     bool              `msgpack:"deltas"`
-	Sum        blockSum          `msgpack:"sum,omitempty"`
-}
-
-// A matrixEntry is a stored matrix [Rows×len(Columns)] in blocks of BlockRows rows, with row deltas when Deltas.
-type matrixEntry struct {
-	Generation record.Generation `msgpack:"generation"`
-	Columns    []string          `msgpack:"columns"`
-	Rows       uint32            `msgpack:"rows"`
-	BlockRows  uint32            `msgpack:"block_rows"`
-	Deltas     bool              `msgpack:"deltas"`
-	Half       bool              `msgpack:"half"` // of MatrixEncoding
-	Kept       uint32            `msgpack:"kept"` // of MatrixEncoding
-	Sum        blockSum          `msgpack:"sum,omitempty"`
-}
-
-// A blockSum is made of the checksums of the records that a Bulk wrote of one generation. The number of a generation is given
-// out again where files of the store as it once was are put back; the sum then tells the two apart. It is zero of what a
-// Loader wrote, whose store has an ID of its own.
-type blockSum uint64
-
-// add adds a record, as the 64-bit FNV-1a hash does.
-func (s blockSum) add(record []byte) blockSum {
-	return (s ^ blockSum(recordSum(record))) * 1099511628211
-}
-
 func newCatalog() *catalog {
 	return &catalog{
 		counts:       counts{IntegerIDs: true, Next: 1},
-		Columns:      map[string]columnEntry{},
-		Matrices:     map[string]matrixEntry{},
+		Columns:      map[string]column.Entry{},
+		Matrices:     map[string]matrix.Entry{},
 		Spaces:       map[string]record.Generation{},
 		Twice:        map[string]uint64{},
 		classNumbers: map[string]Class{},

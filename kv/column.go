@@ -2,15 +2,13 @@ package kv
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
-	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
+	"github.com/graphcleaner/graphcleaner/kv/internal/column"
 )
 
 // LabelColumn is the column of given labels, which every store has.
@@ -54,10 +52,15 @@ func (tx *Tx) Column(name string) (Column, bool) {
 	return Column{name, entry.Kind, entry.Indexed}, ok
 }
 
+// column is a column of the transaction.
+func (tx *Tx) column(entry column.Entry) column.Column {
+	return column.Column{Entry: entry, Records: tx.records(), Nodes: tx.cat.Nodes}
+}
+
 // columnEntry returns a stored column's entry, or ErrNoColumn.
-func (tx *Tx) columnEntry(name string) (columnEntry, error) {
+func (tx *Tx) columnEntry(name string) (column.Entry, error) {
 	if err := tx.Err(); err != nil {
-		return columnEntry{}, err
+		return column.Entry{}, err
 	}
 	entry, ok := tx.cat.Columns[name]
 	if !ok {
@@ -89,7 +92,7 @@ func (tx *Tx) Value(v NodeID, column string) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	cell, err := tx.cell(v, entry)
+	cell, err := tx.column(entry).Cell(v)
 	if err != nil {
 		return Value{}, fmt.Errorf("column %s: %w", column, err)
 	}
@@ -117,83 +120,11 @@ func (tx *Tx) Label(v NodeID) (Class, error) {
 	if err != nil {
 		return NoClass, err
 	}
-	cell, err := tx.cell(v, entry)
+	cell, err := tx.column(entry).Cell(v)
 	if err != nil || cell.IsNull() {
 		return NoClass, err
 	}
 	return Class(cell.Int()), nil
-}
-
-// A cell is a value as it is stored: a class is the int of its number. cell reads one.
-func (tx *Tx) cell(v NodeID, entry columnEntry) (cell Value, err error) {
-	if entry.Deltas {
-		err := tx.records().Get(columnDeltaKey(entry.Generation, v), func(body []byte) error {
-			cell, err = codec.ParseValue(body)
-			return err
-		})
-		if !errors.Is(err, ErrNotFound) {
-			return cell, err
-		}
-	}
-	if uint32(v) >= entry.Rows {
-		return Value{}, nil
-	}
-	block, err := entry.lookup(tx.records(), uint32(v)/codec.ColumnRows)
-	if err != nil {
-		return Value{}, err
-	}
-	return block.Cell(int(v)%codec.ColumnRows, entry.Kind), nil
-}
-
-// block parses a block into c, which is valid within use.
-func (entry columnEntry) block(get snapshot.Getter, number uint32, c *codec.Column, use func() error) error {
-	return entry.body(get, number, func(body []byte) error {
-		if err := entry.parse(number, body, c); err != nil {
-			return err
-		}
-		return use()
-	})
-}
-
-// body calls use with an encoded block, borrowed.
-func (entry columnEntry) body(get snapshot.Getter, number uint32, use func(body []byte) error) error {
-	key := columnKey(entry.Generation, number)
-	err := snapshot.Chain(get, key, use)
-	if errors.Is(err, ErrNotFound) {
-		return record.Corrupt(key, "it is missing")
-	}
-	return err
-}
-
-// parse reads an encoded block of the column into c, which borrows body.
-func (entry columnEntry) parse(number uint32, body []byte, c *codec.Column) error {
-	key := columnKey(entry.Generation, number)
-	if err := c.Parse(entry.Kind, body); err != nil {
-		return fmt.Errorf("%s: %w", record.Describe(key), err)
-	}
-	if want := min(codec.ColumnRows, int(entry.Rows-number*codec.ColumnRows)); c.Count != want {
-		return record.Corrupt(key, fmt.Sprintf("it has %d rows, want %d", c.Count, want))
-	}
-	return nil
-}
-
-// lookup is block from memory where it was looked up before. The block is not changed.
-func (entry columnEntry) lookup(r snapshot.Reader, number uint32) (*codec.Column, error) {
-	name := snapshot.Name{Kind: record.KindColumn, Generation: entry.Generation, A: number}
-	if kept := r.Cache().Get(name); kept != nil {
-		return kept.Made.(*codec.Column), nil
-	}
-	c, kept := new(codec.Column), &snapshot.Kept{Name: name}
-	err := entry.body(r, number, func(body []byte) error {
-		kept.Body = body
-		return entry.parse(number, body, c)
-	})
-	if err != nil {
-		return nil, err
-	}
-	kept.Made, kept.MadeSize = c, int64(4*cap(c.Ends))
-	r.Cache().Add(kept)
-	return c, nil
 }
 
 // fromCell is the value that a cell stands for.
@@ -227,7 +158,7 @@ func (tx *Tx) ReadClassRange(column string, r Range, dst []Class) error {
 	if entry.Kind != KindClass {
 		return fmt.Errorf("column %s: %w: it is a %s column, want class", column, ErrInvalidValue, entry.Kind)
 	}
-	err = tx.readColumn(entry, r, func(block *codec.Column, first NodeID, lo, hi int) error {
+	err = tx.column(entry).Read(r, func(block *codec.Column, first NodeID, lo, hi int) error {
 		for i := lo; i < hi; i++ {
 			v := first + NodeID(i) - r.First
 			if block.IsNull(i) {
@@ -271,15 +202,12 @@ func (tx *Tx) ReadFloats(column string, dst []float64) error {
 		return fmt.Errorf("column %s: %w: it is a %s column, want numbers", column, ErrInvalidValue, entry.Kind)
 	}
 	all := Range{First: 0, End: NodeID(tx.cat.Nodes)}
-	err = tx.readColumn(entry, all, func(block *codec.Column, first NodeID, lo, hi int) error {
+	err = tx.column(entry).Read(all, func(block *codec.Column, first NodeID, lo, hi int) error {
 		for i := lo; i < hi; i++ {
-			switch v := int(first) + i; {
-			case block.IsNull(i):
+			if v := int(first) + i; block.IsNull(i) {
 				dst[v] = math.NaN()
-			case block.Encoding == codec.BlockInts:
-				dst[v] = float64(block.Int(i))
-			default:
-				dst[v] = block.Float(i)
+			} else {
+				dst[v] = block.Number(i)
 			}
 		}
 		return nil
@@ -291,7 +219,7 @@ func (tx *Tx) ReadFloats(column string, dst []float64) error {
 }
 
 // wholeColumn checks what a read of a whole column is given.
-func (tx *Tx) wholeColumn(column string, length int) (columnEntry, error) {
+func (tx *Tx) wholeColumn(column string, length int) (column.Entry, error) {
 	entry, err := tx.columnEntry(column)
 	if err != nil {
 		return entry, err
@@ -300,66 +228,6 @@ func (tx *Tx) wholeColumn(column string, length int) (columnEntry, error) {
 		return entry, fmt.Errorf("column %s: %w: a slice of %d for %d nodes", column, ErrShape, length, tx.cat.Nodes)
 	}
 	return entry, nil
-}
-
-// readColumn hands every block of a column that has nodes of r to block, with its first node and which of its rows
-// are in r, then every other node of r, and every changed one, to set.
-func (tx *Tx) readColumn(
-	entry columnEntry, r Range, block func(c *codec.Column, first NodeID, lo, hi int) error, set func(v NodeID, cell Value),
-) error {
-	begin, end := int(r.First), min(int(r.End), int(entry.Rows)) // of what is in the blocks
-	from, to := begin/codec.ColumnRows, (end+codec.ColumnRows-1)/codec.ColumnRows
-	if begin >= end {
-		to = from
-	}
-	err := tx.records().Fetch(record.Prefix(record.KindColumn, entry.Generation), to-from, func(get snapshot.Getter) error {
-		var c codec.Column
-		for number := from; number < to; number++ {
-			first := number * codec.ColumnRows
-			lo, hi := max(begin-first, 0), min(end-first, codec.ColumnRows)
-			err := entry.block(get, uint32(number), &c, func() error { return block(&c, NodeID(first), lo, hi) })
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for v := max(r.First, NodeID(entry.Rows)); v < r.End; v++ {
-		set(v, Value{})
-	}
-	return tx.columnDeltas(entry, r, set)
-}
-
-// columnDeltas hands the changed cells of a range to set, ascending.
-func (tx *Tx) columnDeltas(entry columnEntry, rng Range, set func(v NodeID, cell Value)) error {
-	if !entry.Deltas {
-		return nil
-	}
-	prefix := record.Prefix(record.KindColumnDelta, entry.Generation)
-	for r, err := range tx.records().Scan(prefix, columnDeltaKey(entry.Generation, rng.First)) {
-		if err != nil {
-			return err
-		}
-		v, err := record.NumberAt(r.Key, 0)
-		if err != nil {
-			return err
-		}
-		if NodeID(v) >= rng.End {
-			if int(v) >= tx.cat.Nodes {
-				return record.Corrupt(r.Key, "there is no such node")
-			}
-			return nil
-		}
-		cell, err := codec.ParseValue(r.Body)
-		if err != nil {
-			return fmt.Errorf("%s: %w", record.Describe(r.Key), err)
-		}
-		set(NodeID(v), cell)
-	}
-	return nil
 }
 
 func (tx *Tx) readDegreeFloats(dst []float64) error {
@@ -380,12 +248,4 @@ func (tx *Tx) readDegreeFloats(dst []float64) error {
 		}
 	}
 	return nil
-}
-
-func columnKey(g record.Generation, block uint32) []byte {
-	return record.NumberKey(record.KindColumn, g, block)
-} // + part
-
-func columnDeltaKey(g record.Generation, v NodeID) []byte {
-	return record.NumberKey(record.KindColumnDelta, g, uint32(v))
 }

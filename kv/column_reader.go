@@ -108,19 +108,8 @@ func (r *ColumnReader) Block(v NodeID) (rng Range, least, greatest Value, err er
 			include(value)
 		}
 		return r.rng, least, greatest, nil
-	case r.block.Encoding == codec.BlockInts && r.kind == KindBool:
-		include(BoolValue(r.block.Least != 0))
-		include(BoolValue(r.block.Greatest != 0))
-	case r.block.Encoding == codec.BlockInts:
-		include(IntValue(r.block.Least))
-		include(IntValue(r.block.Greatest))
-	case r.block.Encoding == codec.BlockFloats:
-		include(FloatValue(r.block.LeastF))
-		include(FloatValue(r.block.GreatestF))
-	case r.block.Encoding == codec.BlockStrings:
-		include(r.tableValue(0))
-		include(r.tableValue(len(r.block.Ends) - 1))
 	}
+	least, greatest = r.block.Bounds(r.kind)
 	for _, c := range r.changes {
 		include(c.cell)
 	}
@@ -161,14 +150,14 @@ func (r *ColumnReader) read() error {
 	}
 	r.block = new(codec.Column)
 	if uint32(r.rng.First) < entry.Rows {
-		if r.block, err = entry.lookup(r.tx.records(), uint32(r.rng.First)/codec.ColumnRows); err != nil {
+		if r.block, err = r.tx.column(entry).Lookup(uint32(r.rng.First) / codec.ColumnRows); err != nil {
 			return err
 		}
 	}
-	r.table = slices.Grow(r.table[:0], len(r.block.Ends))[:len(r.block.Ends)]
+	r.table = slices.Grow(r.table[:0], r.block.Texts())[:r.block.Texts()]
 	clear(r.table)
 	r.changes = r.changes[:0]
-	return r.tx.columnDeltas(entry, r.rng, func(v NodeID, cell Value) {
+	return r.tx.column(entry).ReadDeltas(r.rng, func(v NodeID, cell Value) {
 		r.changes = append(r.changes, change{int(v - r.rng.First), cell})
 	})
 }
@@ -181,11 +170,11 @@ func (r *ColumnReader) value(row int) (Value, error) {
 	if i, found := slices.BinarySearchFunc(r.changes, row, func(c change, row int) int { return cmp.Compare(c.row, row) }); found {
 		return r.tx.fromCell(r.kind, r.changes[i].cell)
 	}
-	switch {
-	case row >= r.block.Count:
+	if row >= r.block.Count {
 		return Value{}, nil // added after the block was written
-	case r.block.Encoding == codec.BlockStrings && !r.block.IsNull(row):
-		return r.tableValue(int(r.block.Values.At(row))), nil
+	}
+	if n, ok := r.block.TextAt(row); ok {
+		return r.tableValue(n), nil
 	}
 	return r.tx.fromCell(r.kind, r.block.Cell(row, r.kind))
 }
@@ -193,7 +182,7 @@ func (r *ColumnReader) value(row int) (Value, error) {
 // tableValue is a string of the block's table, made once.
 func (r *ColumnReader) tableValue(n int) Value {
 	if r.table[n].IsNull() {
-		r.table[n] = StringValue(string(r.block.Str(n)))
+		r.table[n] = StringValue(string(r.block.Text(n)))
 	}
 	return r.table[n]
 }

@@ -3,6 +3,8 @@ package kv
 import (
 	"fmt"
 	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/column"
 )
 
 // AddColumn adds a column of nulls; ErrExists when there is one of that name.
@@ -24,7 +26,7 @@ func (tx *Tx) AddColumn(name string, kind Kind) error {
 	if err != nil {
 		return fmt.Errorf("column %s: %w", name, err)
 	}
-	c.Columns[name] = columnEntry{Generation: g, Kind: kind}
+	c.Columns[name] = column.Entry{Generation: g, Kind: kind}
 	return nil
 }
 
@@ -124,7 +126,7 @@ func (tx *Tx) SetValue(v NodeID, column string, value Value) error {
 		entry.Deltas = true
 		c.Columns[column] = entry
 	}
-	if err := tx.put(columnDeltaKey(entry.Generation, v), tx.cat.toCell(entry.Kind, after).Append(nil)); err != nil {
+	if err := tx.column(entry).Set(tx.records(), v, tx.cat.toCell(entry.Kind, after)); err != nil {
 		return err
 	}
 	if !entry.Indexed {

@@ -1,10 +1,12 @@
 package kv
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/column"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -18,7 +20,7 @@ const longString = 4 << 10
 type ColumnWriter struct {
 	b     *Bulk
 	name  string
-	entry columnEntry
+	entry column.Entry
 	block *codec.Cells
 	first NodeID // of block
 	next  NodeID // the least node that is still in order
@@ -29,7 +31,7 @@ type ColumnWriter struct {
 }
 
 func newColumnWriter(b *Bulk, name string, kind Kind, g record.Generation) *ColumnWriter {
-	entry := columnEntry{Generation: g, Kind: kind, Rows: uint32(b.draft.Nodes)}
+	entry := column.Entry{Generation: g, Kind: kind, Rows: uint32(b.draft.Nodes)}
 	w := &ColumnWriter{b: b, name: name, entry: entry, block: codec.NewCells(kind)}
 	w.startBlock(0)
 	return w
@@ -119,7 +121,7 @@ func (w *ColumnWriter) set(v NodeID, cell Value) error {
 	if len(cell.Str()) > longString {
 		w.entry.Deltas = true
 		w.cell = cell.Append(w.cell[:0])
-		return w.b.batch.Put(columnDeltaKey(w.entry.Generation, v), w.cell)
+		return w.b.batch.Put(column.DeltaKey(w.entry.Generation, v), w.cell)
 	}
 	w.block.Set(int(v-w.first), cell)
 	return nil
@@ -132,7 +134,7 @@ func (w *ColumnWriter) startBlock(first NodeID) {
 
 func (w *ColumnWriter) flushBlock() error {
 	w.buf = w.block.Encode(w.buf[:0])
-	_, err := record.PutParts(w.b.batch.Put, columnKey(w.entry.Generation, uint32(w.first)/codec.ColumnRows), w.buf)
+	_, err := record.PutParts(w.b.batch.Put, column.Key(w.entry.Generation, uint32(w.first)/codec.ColumnRows), w.buf)
 	w.startBlock(w.first + codec.ColumnRows)
 	return err
 }
@@ -156,40 +158,26 @@ func (w *ColumnWriter) startSorting() error {
 		}
 	}
 	written := w.entry
-	written.Rows = uint32(w.first) // full blocks
+	written.Rows, written.Deltas = uint32(w.first), true // full blocks; a delta holds what its block has no value for
 	return w.b.readBack(func(tx *Tx) error {
-		// A delta holds what its block has no value for, so together they are each row once.
-		deltas := written
-		deltas.Rows, deltas.Deltas = 0, true
 		var failed error
 		spill := func(v NodeID, cell Value) {
 			if failed == nil && !cell.IsNull() {
 				failed = w.spill(v, cell)
 			}
 		}
-		blocks := written
-		blocks.Deltas = false
-		var c codec.Column
-		for first := 0; first < int(blocks.Rows); first += codec.ColumnRows {
-			err := blocks.block(tx.records(), uint32(first/codec.ColumnRows), &c, func() error {
-				for row := range c.Count {
-					spill(NodeID(first+row), c.Cell(row, blocks.Kind))
-				}
-				return failed
-			})
-			if err != nil {
-				return err
+		err := tx.column(written).Read(Range{First: 0, End: NodeID(w.entry.Rows)}, func(block *codec.Column, first NodeID, lo, hi int) error {
+			for row := lo; row < hi; row++ {
+				spill(first+NodeID(row), block.Cell(row, written.Kind))
 			}
-		}
-		if err := tx.columnDeltas(deltas, Range{First: 0, End: NodeID(w.entry.Rows)}, spill); err != nil {
-			return err
-		}
-		return failed
+			return failed
+		}, spill)
+		return cmp.Or(err, failed)
 	})
 }
 
 // finish writes what is buffered and returns the column's entry.
-func (w *ColumnWriter) finish() (columnEntry, error) {
+func (w *ColumnWriter) finish() (column.Entry, error) {
 	if w.sorter != nil {
 		w.startBlock(0)
 		err := sortedRows(w.sorter, "column "+w.name, func(v NodeID, body []byte) error {

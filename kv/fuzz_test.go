@@ -4,14 +4,16 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/column"
+	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
 	"github.com/vmihailenco/msgpack/v5"
 )
 
 // FuzzCatalog holds that a catalogue is decoded whole, or is damaged.
 func FuzzCatalog(f *testing.F) {
 	c := newCatalog()
-	c.Classes, c.Nodes, c.Columns["label"] = []string{"a", "b"}, 3, columnEntry{Generation: 2, Kind: KindClass}
-	c.Matrices["m"] = matrixEntry{Generation: 3, Columns: []string{"a"}, Rows: 3, BlockRows: 1024}
+	c.Classes, c.Nodes, c.Columns["label"] = []string{"a", "b"}, 3, column.Entry{Generation: 2, Kind: KindClass}
+	c.Matrices["m"] = matrix.Entry{Generation: 3, Columns: []string{"a"}, Rows: 3, BlockRows: 1024}
 	for _, v := range []any{c, c.counts, newCatalog(), map[string]any{"columns": nil}} {
 		body, err := msgpack.Marshal(v)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -16,7 +17,7 @@ import (
 type MatrixWriter struct {
 	b        *Bulk
 	name     string
-	entry    matrixEntry
+	entry    matrix.Entry
 	encoding MatrixEncoding
 	block    codec.Window
 	present  []bool    // rows of block that were put
@@ -31,7 +32,7 @@ type MatrixWriter struct {
 
 func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g record.Generation) *MatrixWriter {
 	width := len(columns)
-	entry := matrixEntry{
+	entry := matrix.Entry{
 		Generation: g,
 		Columns:    slices.Clone(columns),
 		Rows:       uint32(b.draft.Nodes),
@@ -136,7 +137,7 @@ func (w *MatrixWriter) startBlock(first NodeID) {
 
 func (w *MatrixWriter) flushBlock() error {
 	block := uint32(w.first) / w.entry.BlockRows
-	step := w.entry.tileWidth()
+	step := w.entry.TileWidth()
 	fills := w.fills
 	if fills != nil {
 		fills = fills[:len(w.present)]
@@ -144,7 +145,7 @@ func (w *MatrixWriter) flushBlock() error {
 	for tile := 0; tile*step < len(w.entry.Columns); tile++ {
 		lo, hi := tile*step, min((tile+1)*step, len(w.entry.Columns))
 		w.buf = w.encoding.AppendTile(w.buf[:0], w.block, w.present, fills, lo, hi)
-		if err := w.b.batch.Put(matrixKey(w.entry.Generation, uint32(tile), block), w.buf); err != nil {
+		if err := w.b.batch.Put(matrix.Key(w.entry.Generation, uint32(tile), block), w.buf); err != nil {
 			return err
 		}
 	}
@@ -153,7 +154,7 @@ func (w *MatrixWriter) flushBlock() error {
 }
 
 func (w *MatrixWriter) spill(v NodeID, row []float32) error {
-	w.buf = appendRow(w.buf[:0], row)
+	w.buf = matrix.AppendRow(w.buf[:0], row)
 	return w.sorter.AddUint64(uint64(v), w.buf)
 }
 
@@ -183,11 +184,11 @@ func (w *MatrixWriter) startSorting() error {
 // spillBlock moves the rows of a written block, all full ones, into the sorter. The buffered block is free for it.
 func (w *MatrixWriter) spillBlock(tx *Tx, first NodeID) error {
 	rows, width := int(w.entry.BlockRows), len(w.entry.Columns)
-	step := w.entry.tileWidth()
+	step := w.entry.TileWidth()
 	var absent []byte
 	for tile := 0; tile*step < width; tile++ {
 		left, columns := tile*step, min(step, width-tile*step)
-		key := matrixKey(w.entry.Generation, uint32(tile), uint32(first)/w.entry.BlockRows)
+		key := matrix.Key(w.entry.Generation, uint32(tile), uint32(first)/w.entry.BlockRows)
 		err := tx.records().Get(key, func(body []byte) error {
 			bits, err := codec.DecodeTile(body, rows, columns, codec.TilePart{RowLo: 0, RowHi: rows, Lo: 0, Hi: columns}, codec.Window{Values: w.block.Values[left:], Stride: width})
 			absent = bytes.Clone(bits)
@@ -209,7 +210,7 @@ func (w *MatrixWriter) spillBlock(tx *Tx, first NodeID) error {
 }
 
 // finish writes what is buffered and returns the matrix's entry.
-func (w *MatrixWriter) finish() (matrixEntry, error) {
+func (w *MatrixWriter) finish() (matrix.Entry, error) {
 	if w.sorter != nil {
 		w.startBlock(0)
 		width := len(w.row)

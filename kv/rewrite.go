@@ -7,7 +7,9 @@ import (
 	"math"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/column"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
+	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
@@ -150,13 +152,13 @@ func (w *rewriter) column(ctx context.Context, column Column) error {
 
 // eachValue reads the values of the block that begins with a node one by one: of a damaged block those that were changed since,
 // and of damaged changes the others.
-func (tx *Tx) eachValue(entry columnEntry, first NodeID) func(v NodeID) (Value, error) {
+func (tx *Tx) eachValue(entry column.Entry, first NodeID) func(v NodeID) (Value, error) {
 	block, damage := new(codec.Column), error(nil)
 	if uint32(first) < entry.Rows {
-		block, damage = entry.lookup(tx.records(), uint32(first)/codec.ColumnRows)
+		block, damage = tx.column(entry).Lookup(uint32(first) / codec.ColumnRows)
 	}
 	return func(v NodeID) (value Value, err error) {
-		changed, err := snapshot.Find(tx.records(), columnDeltaKey(entry.Generation, v), func(body []byte) error {
+		changed, err := snapshot.Find(tx.records(), column.DeltaKey(entry.Generation, v), func(body []byte) error {
 			value, err = codec.ParseValue(body)
 			return err
 		})
@@ -221,10 +223,10 @@ func (w *rewriter) matrix(ctx context.Context, name string) error {
 func (m *Matrix) readEach(r Range, dst codec.Window, lost *stretch) error {
 	blocks := m.tx.cat.Matrices[m.name]
 	blocks.Deltas = false
-	damage := m.read(m.tx.records(), blocks, r, 0, m.Width(), dst)
+	damage := m.tx.matrix(blocks).Read(r, 0, m.Width(), dst)
 	for v := r.First; v < r.End; v++ {
 		row, err := dst.Row(int(v-r.First), 0, m.Width()), damage
-		for change, broken := range snapshot.ScanChains(m.tx.records(), rowDeltaKey(blocks.Generation, v), nil) {
+		for change, broken := range snapshot.ScanChains(m.tx.records(), matrix.DeltaKey(blocks.Generation, v), nil) {
 			if err = broken; err == nil {
 				whole := codec.TilePart{RowHi: 1, Hi: len(row)}
 				_, err = codec.DecodeTile(change.Body, 1, len(row), whole, codec.Window{Values: row, Stride: len(row)})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/column"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
@@ -307,7 +308,7 @@ func (s *Store) writeHeader() error {
 	if err != nil {
 		return err
 	}
-	c.Columns[LabelColumn] = columnEntry{Generation: g, Kind: KindClass}
+	c.Columns[LabelColumn] = column.Entry{Generation: g, Kind: KindClass}
 	if s.synced {
 		if err := s.createJournal(); err != nil {
 			return err

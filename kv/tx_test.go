@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/column"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -190,7 +191,7 @@ func TestDamagedRecordIsCorrupt(t *testing.T) {
 	}
 	var g record.Generation
 	view(t, s, func(tx *Tx) error { g = tx.cat.Columns[LabelColumn].Generation; return nil })
-	damage(columnDeltaKey(g, 0))
+	damage(column.DeltaKey(g, 0))
 	damage(record.PartKey(documentKey("d", "k"), 0))
 	view(t, s, func(tx *Tx) error {
 		var text string

@@ -70,9 +70,9 @@ func (c *Cells) Reset(count int) {
 //	numbers   count×width
 const (
 	blockEmpty   = 0
-	BlockInts    = 1
-	BlockFloats  = 2
-	BlockStrings = 3
+	blockInts    = 1
+	blockFloats  = 2
+	blockStrings = 3
 	blockNulls   = 0x10
 )
 
@@ -87,12 +87,12 @@ func (c *Cells) Encode(b []byte) []byte {
 	if values == 0 {
 		return binary.AppendUvarint(append(b, blockEmpty), uint64(c.Count))
 	}
-	encoding := byte(BlockInts)
+	encoding := byte(blockInts)
 	switch {
 	case c.floats != nil:
-		encoding = BlockFloats
+		encoding = blockFloats
 	case c.strs != nil:
-		encoding = BlockStrings
+		encoding = blockStrings
 	}
 	if values < c.Count {
 		encoding |= blockNulls
@@ -210,53 +210,50 @@ func (c *Cells) appendStrings(b []byte) []byte {
 // A Column gives access to the rows of an encoded block without decoding all of them. It borrows the bytes it was
 // parsed from.
 type Column struct {
-	Encoding byte // without blockNulls
+	encoding byte // without blockNulls
 	Count    int
 	nulls    []byte // nil: none
-	Values   packed // count of them
+	values   packed // count of them
 
-	Least, Greatest   int64    // of ints
-	LeastF, GreatestF float64  // of floats
-	Ends              []uint32 // of strings: where each of the table ends in text
+	least, greatest   int64    // of ints
+	leastF, greatestF float64  // of floats
+	ends              []uint32 // of strings: where each of the table ends in text
 	text              []byte
 }
-
-// Clear makes it a block of no rows, keeping its memory.
-func (c *Column) Clear() { *c = Column{Ends: c.Ends[:0]} }
 
 // Parse reads a block, reusing the memory of the last one. After it every access is within bounds.
 func (c *Column) Parse(k Kind, b []byte) error {
 	r := Reader{Rest: b}
 	encoding := r.byte()
-	c.Clear()
-	c.Encoding = encoding &^ blockNulls
+	*c = Column{ends: c.ends[:0]}
+	c.encoding = encoding &^ blockNulls
 	c.Count = int(r.Uvarint(ColumnRows))
 	if encoding&blockNulls != 0 {
 		c.nulls = r.Bytes((c.Count + 7) / 8)
 	}
-	want := byte(BlockInts)
+	want := byte(blockInts)
 	switch {
 	case encoding == blockEmpty:
 		want = blockEmpty
 	case k == KindFloat || k == KindSingle:
-		want = BlockFloats
+		want = blockFloats
 	case k == KindString:
-		want = BlockStrings
+		want = blockStrings
 	}
-	if r.Failed || c.Encoding != want {
+	if r.Failed || c.encoding != want {
 		return fmt.Errorf("%w: not a block of a %s column", record.ErrCorrupt, k)
 	}
-	switch c.Encoding {
-	case BlockInts:
-		c.Least, c.Greatest = r.varint(), r.varint()
-	case BlockFloats:
-		c.LeastF, c.GreatestF = math.Float64frombits(r.uint64()), math.Float64frombits(r.uint64())
-	case BlockStrings:
+	switch c.encoding {
+	case blockInts:
+		c.least, c.greatest = r.varint(), r.varint()
+	case blockFloats:
+		c.leastF, c.greatestF = math.Float64frombits(r.uint64()), math.Float64frombits(r.uint64())
+	case blockStrings:
 		c.parseTable(&r)
 	}
-	if c.Encoding != blockEmpty {
+	if c.encoding != blockEmpty {
 		width := int(r.byte())
-		c.Values = packed{r.Bytes(c.Count * width), width}
+		c.values = packed{r.Bytes(c.Count * width), width}
 	}
 	if r.Failed || len(r.Rest) > 0 || !c.consistent(k) {
 		return fmt.Errorf("%w: a damaged block of a %s column", record.ErrCorrupt, k)
@@ -269,37 +266,37 @@ func (c *Column) parseTable(r *Reader) {
 	end := uint64(0)
 	for range distinct {
 		end += r.Uvarint(MaxString)
-		c.Ends = append(c.Ends, uint32(end))
+		c.ends = append(c.ends, uint32(end))
 	}
 	c.text = r.Bytes(int(end))
 }
 
 // consistent checks what the encoding promises of the values, so that reading them needs no checks.
 func (c *Column) consistent(k Kind) bool {
-	switch c.Encoding {
-	case BlockInts:
-		return c.Least <= c.Greatest && c.Values.width == byteWidth(uint64(c.Greatest)-uint64(c.Least)) &&
-			(k != KindBool || c.Least >= 0 && c.Greatest <= 1) && (k != KindClass || c.Least >= 0 && c.Greatest <= math.MaxInt32) &&
-			c.below(uint64(c.Greatest)-uint64(c.Least))
-	case BlockFloats:
+	switch c.encoding {
+	case blockInts:
+		return c.least <= c.greatest && c.values.width == byteWidth(uint64(c.greatest)-uint64(c.least)) &&
+			(k != KindBool || c.least >= 0 && c.greatest <= 1) && (k != KindClass || c.least >= 0 && c.greatest <= math.MaxInt32) &&
+			c.below(uint64(c.greatest)-uint64(c.least))
+	case blockFloats:
 		single := 8
 		if k == KindSingle {
 			single = 4
 		}
-		return c.LeastF <= c.GreatestF && (c.Values.width == 0 || c.Values.width == single)
-	case BlockStrings:
-		return len(c.Ends) > 0 && c.Values.width == byteWidth(uint64(len(c.Ends)-1)) && c.below(uint64(len(c.Ends)-1))
+		return c.leastF <= c.greatestF && (c.values.width == 0 || c.values.width == single)
+	case blockStrings:
+		return len(c.ends) > 0 && c.values.width == byteWidth(uint64(len(c.ends)-1)) && c.below(uint64(len(c.ends)-1))
 	}
 	return true
 }
 
 // below reports whether every packed value is at most limit.
 func (c *Column) below(limit uint64) bool {
-	if c.Values.width < 8 && limit >= 1<<(8*c.Values.width)-1 {
+	if c.values.width < 8 && limit >= 1<<(8*c.values.width)-1 {
 		return true // as is any number of so many bytes
 	}
-	if c.Values.width == 1 {
-		for _, value := range c.Values.b {
+	if c.values.width == 1 {
+		for _, value := range c.values.b {
 			if uint64(value) > limit {
 				return false
 			}
@@ -307,7 +304,7 @@ func (c *Column) below(limit uint64) bool {
 		return true
 	}
 	for i := range c.Count {
-		if c.Values.At(i) > limit {
+		if c.values.At(i) > limit {
 			return false
 		}
 	}
@@ -316,30 +313,65 @@ func (c *Column) below(limit uint64) bool {
 
 // IsNull says whether row i has no value.
 func (c *Column) IsNull(i int) bool {
-	return c.Encoding == blockEmpty || c.nulls != nil && c.nulls[i/8]&(1<<(i%8)) != 0
+	return c.encoding == blockEmpty || c.nulls != nil && c.nulls[i/8]&(1<<(i%8)) != 0
 }
 
 // Int is row i of a block of ints, which is not null.
-func (c *Column) Int(i int) int64 { return int64(uint64(c.Least) + c.Values.At(i)) }
+func (c *Column) Int(i int) int64 { return int64(uint64(c.least) + c.values.At(i)) }
 
-// Float is row i of a block of floats, which is not null.
-func (c *Column) Float(i int) float64 {
-	switch c.Values.width {
+// float is row i of a block of floats, which is not null.
+func (c *Column) float(i int) float64 {
+	switch c.values.width {
 	case 0:
-		return c.LeastF
+		return c.leastF
 	case 4:
-		return float64(math.Float32frombits(binary.LittleEndian.Uint32(c.Values.b[4*i:])))
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(c.values.b[4*i:])))
 	}
-	return math.Float64frombits(binary.LittleEndian.Uint64(c.Values.b[8*i:]))
+	return math.Float64frombits(binary.LittleEndian.Uint64(c.values.b[8*i:]))
 }
 
-// Str is the n-th string of the table.
-func (c *Column) Str(n int) []byte {
+// Number is row i of a block of numbers, which is not null.
+func (c *Column) Number(i int) float64 {
+	if c.encoding == blockInts {
+		return float64(c.Int(i))
+	}
+	return c.float(i)
+}
+
+// Bounds are the least and the greatest value; null where all are.
+func (c *Column) Bounds(k Kind) (least, greatest Value) {
+	switch {
+	case c.encoding == blockInts && k == KindBool:
+		return BoolValue(c.least != 0), BoolValue(c.greatest != 0)
+	case c.encoding == blockInts:
+		return IntValue(c.least), IntValue(c.greatest)
+	case c.encoding == blockFloats:
+		return FloatValue(c.leastF), FloatValue(c.greatestF)
+	case c.encoding == blockStrings:
+		return StringValue(string(c.Text(0))), StringValue(string(c.Text(len(c.ends) - 1)))
+	}
+	return Value{}, Value{}
+}
+
+// Texts is the number of strings in the table, and Size the bytes that it takes beside the body.
+func (c *Column) Texts() int  { return len(c.ends) }
+func (c *Column) Size() int64 { return int64(4 * cap(c.ends)) }
+
+// TextAt is which string of the table row i has; false where it has none.
+func (c *Column) TextAt(i int) (n int, ok bool) {
+	if c.encoding != blockStrings || c.IsNull(i) {
+		return 0, false
+	}
+	return int(c.values.At(i)), true
+}
+
+// Text is the n-th string of the table.
+func (c *Column) Text(n int) []byte {
 	start := uint32(0)
 	if n > 0 {
-		start = c.Ends[n-1]
+		start = c.ends[n-1]
 	}
-	return c.text[start:c.Ends[n]]
+	return c.text[start:c.ends[n]]
 }
 
 // Cell is row i of a block as it is stored.
@@ -347,10 +379,10 @@ func (c *Column) Cell(i int, k Kind) Value {
 	switch {
 	case c.IsNull(i):
 		return Value{}
-	case c.Encoding == BlockFloats:
-		return FloatValue(c.Float(i))
-	case c.Encoding == BlockStrings:
-		return StringValue(string(c.Str(int(c.Values.At(i)))))
+	case c.encoding == blockFloats:
+		return FloatValue(c.float(i))
+	case c.encoding == blockStrings:
+		return StringValue(string(c.Text(int(c.values.At(i)))))
 	case k == KindBool:
 		return BoolValue(c.Int(i) != 0)
 	}

@@ -110,7 +110,7 @@ func FuzzParseColumnBlock(f *testing.F) {
 		}
 		f.Add(byte(i), c.Encode(nil))
 	}
-	f.Add(byte(4), binary.AppendUvarint([]byte{BlockStrings}, ColumnRows))
+	f.Add(byte(4), binary.AppendUvarint([]byte{blockStrings}, ColumnRows))
 	f.Fuzz(func(t *testing.T, k byte, b []byte) {
 		kind := columnKinds[int(k)%len(columnKinds)]
 		var block Column

@@ -137,3 +137,13 @@ func CommitNumber(value []byte) (uint64, error) {
 	}
 	return binary.BigEndian.Uint64(body), nil
 }
+
+// A Sum is made of the checksums of the records that were written of one generation. The number of a generation is given
+// out again where files of the store as it once was are put back; the sum then tells the two apart. It is zero of what a
+// load wrote, whose store has an ID of its own.
+type Sum uint64
+
+// Add adds a record, as the 64-bit FNV-1a hash does.
+func (s Sum) Add(record []byte) Sum {
+	return (s ^ Sum(binary.BigEndian.Uint32(record[3:]))) * 1099511628211
+}

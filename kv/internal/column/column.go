@@ -1,0 +1,172 @@
+// Package column reads the values of one property of nodes: blocks of them, and what changed since they were written. A
+// value is a cell: a class is the int of its number. It knows nothing of the names of columns and classes.
+package column
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
+)
+
+// An Entry is a column in the catalogue. Its blocks cover the nodes v < Rows; values of later nodes, and changes, are
+// deltas, of which there are none unless Deltas.
+type Entry struct {
+	Generation record.Generation `msgpack:"generation"`
+	Kind       codec.Kind        `msgpack:"kind"`
+	Indexed    bool              `msgpack:"indexed"`
+	Rows       uint32            `msgpack:"rows"`
+	Deltas     bool              `msgpack:"deltas"`
+	Sum        record.Sum        `msgpack:"sum,omitempty"`
+}
+
+// A Column is a column of a snapshot.
+type Column struct {
+	Entry
+	Records snapshot.Reader
+	Nodes   int
+}
+
+// Cell is the value of a node.
+func (c Column) Cell(v record.NodeID) (cell codec.Value, err error) {
+	if c.Deltas {
+		err := c.Records.Get(DeltaKey(c.Generation, v), func(body []byte) error {
+			cell, err = codec.ParseValue(body)
+			return err
+		})
+		if !errors.Is(err, record.ErrNotFound) {
+			return cell, err
+		}
+	}
+	if uint32(v) >= c.Rows {
+		return codec.Value{}, nil
+	}
+	block, err := c.Lookup(uint32(v) / codec.ColumnRows)
+	if err != nil {
+		return codec.Value{}, err
+	}
+	return block.Cell(int(v)%codec.ColumnRows, c.Kind), nil
+}
+
+// body calls use with an encoded block, borrowed.
+func (c Column) body(get snapshot.Getter, number uint32, use func(body []byte) error) error {
+	key := Key(c.Generation, number)
+	err := snapshot.Chain(get, key, use)
+	if errors.Is(err, record.ErrNotFound) {
+		return record.Corrupt(key, "it is missing")
+	}
+	return err
+}
+
+// parse reads an encoded block into block, which borrows body.
+func (c Column) parse(number uint32, body []byte, block *codec.Column) error {
+	key := Key(c.Generation, number)
+	if err := block.Parse(c.Kind, body); err != nil {
+		return fmt.Errorf("%s: %w", record.Describe(key), err)
+	}
+	if want := min(codec.ColumnRows, int(c.Rows-number*codec.ColumnRows)); block.Count != want {
+		return record.Corrupt(key, fmt.Sprintf("it has %d rows, want %d", block.Count, want))
+	}
+	return nil
+}
+
+// Set changes the value of a node.
+func (c Column) Set(w snapshot.Writer, v record.NodeID, cell codec.Value) error {
+	return w.Put(DeltaKey(c.Generation, v), cell.Append(nil))
+}
+
+// Lookup returns a block, from memory where it was looked up before. It is not changed.
+func (c Column) Lookup(number uint32) (*codec.Column, error) {
+	name := snapshot.Name{Kind: record.KindColumn, Generation: c.Generation, A: number}
+	if kept := c.Records.Cache().Get(name); kept != nil {
+		return kept.Made.(*codec.Column), nil
+	}
+	block, kept := new(codec.Column), &snapshot.Kept{Name: name}
+	err := c.body(c.Records, number, func(body []byte) error {
+		kept.Body = body
+		return c.parse(number, body, block)
+	})
+	if err != nil {
+		return nil, err
+	}
+	kept.Made, kept.MadeSize = block, block.Size()
+	c.Records.Cache().Add(kept)
+	return block, nil
+}
+
+// Read hands every block that has nodes of r to use, with its first node and which of its rows are in r, then every other
+// node of r, and every changed one, to set.
+func (c Column) Read(
+	r record.Range, use func(block *codec.Column, first record.NodeID, lo, hi int) error, set func(v record.NodeID, cell codec.Value),
+) error {
+	begin, end := int(r.First), min(int(r.End), int(c.Rows)) // of what is in the blocks
+	from, to := begin/codec.ColumnRows, (end+codec.ColumnRows-1)/codec.ColumnRows
+	if begin >= end {
+		to = from
+	}
+	err := c.Records.Fetch(record.Prefix(record.KindColumn, c.Generation), to-from, func(get snapshot.Getter) error {
+		var block codec.Column
+		for number := from; number < to; number++ {
+			first := number * codec.ColumnRows
+			lo, hi := max(begin-first, 0), min(end-first, codec.ColumnRows)
+			err := c.body(get, uint32(number), func(body []byte) error {
+				if err := c.parse(uint32(number), body, &block); err != nil {
+					return err
+				}
+				return use(&block, record.NodeID(first), lo, hi)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for v := max(r.First, record.NodeID(c.Rows)); v < r.End; v++ {
+		set(v, codec.Value{})
+	}
+	return c.ReadDeltas(r, set)
+}
+
+// ReadDeltas hands the changed cells of a range to set, ascending.
+func (c Column) ReadDeltas(rng record.Range, set func(v record.NodeID, cell codec.Value)) error {
+	if !c.Deltas {
+		return nil
+	}
+	prefix := record.Prefix(record.KindColumnDelta, c.Generation)
+	for r, err := range c.Records.Scan(prefix, DeltaKey(c.Generation, rng.First)) {
+		if err != nil {
+			return err
+		}
+		v, err := record.NumberAt(r.Key, 0)
+		if err != nil {
+			return err
+		}
+		if record.NodeID(v) >= rng.End {
+			if int(v) >= c.Nodes {
+				return record.Corrupt(r.Key, "there is no such node")
+			}
+			return nil
+		}
+		cell, err := codec.ParseValue(r.Body)
+		if err != nil {
+			return fmt.Errorf("%s: %w", record.Describe(r.Key), err)
+		}
+		set(record.NodeID(v), cell)
+	}
+	return nil
+}
+
+// Key is the key of a block, a chain.
+func Key(g record.Generation, block uint32) []byte {
+	return record.NumberKey(record.KindColumn, g, block)
+}
+
+// DeltaKey is the key of a change.
+func DeltaKey(g record.Generation, v record.NodeID) []byte {
+	return record.NumberKey(record.KindColumnDelta, g, uint32(v))
+}
