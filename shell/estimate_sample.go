@@ -342,7 +342,6 @@ func countSplits(ctx context.Context, path string, memory int64) (splits []int64
 type fileShape struct {
 	columns int
 	filled  float64 // share of the values that are not zero
-	table   bool    // of text, else an array
 }
 
 // shapedRows is how many rows of a matrix are looked at.
@@ -364,7 +363,7 @@ func countColumns(ctx context.Context, text, flag, name string, memory int64) (s
 		if err != nil {
 			return shape, err
 		}
-		return fileShape{columns: len(in.Header()) - 1, filled: 1, table: true}, in.Close()
+		return fileShape{columns: len(in.Header()) - 1, filled: 1}, in.Close()
 	}
 	in, err := npy.Open(text, name)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // graphText is the files of a graph whose degrees fall from node to node.
@@ -112,16 +111,18 @@ func TestEstimateOfTheDisk(t *testing.T) {
 	writeFiles(t, map[string]string{"nodes.csv": nodes, "edges.csv": edges})
 	before := estimated(t, "--nodes", "nodes.csv", "--edges", "edges.csv", "--hops", "2")
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
-	got, err := query.DiskBytes("g")
-	if err != nil {
-		t.Fatal(err)
+	onDisk := func() float64 {
+		var stats struct {
+			Bytes float64 `json:"disk_bytes"`
+		}
+		if err := json.Unmarshal([]byte(mustRun(t, "stats", "g", "--format", "json")), &stats); err != nil {
+			t.Fatal(err)
+		}
+		return stats.Bytes
 	}
-	within(t, "bytes of the store", float64(before.Store), float64(got), 1.5)
+	within(t, "bytes of the store", float64(before.Store), onDisk(), 1.5)
 	mustRun(t, "clean", "g", "--hops", "2")
-	if got, err = query.DiskBytes("g"); err != nil {
-		t.Fatal(err)
-	}
-	within(t, "bytes of the store, cleaned", float64(before.Cleaned), float64(got), 1.5)
+	within(t, "bytes of the store, cleaned", float64(before.Cleaned), onDisk(), 1.5)
 }
 
 func TestEstimatePlansAsCleanDoes(t *testing.T) {

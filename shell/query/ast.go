@@ -18,9 +18,6 @@ func Parse(text string) (Statement, error) {
 	return Statement{s}, err
 }
 
-// String returns the text of the statement in one fixed spelling. The text parses to an equal statement.
-func (s Statement) String() string { return s.of.String() }
-
 // Writes reports whether the statement changes a store.
 func (s Statement) Writes() bool {
 	switch s.of.(type) {
@@ -50,10 +47,8 @@ func ParseCondition(text string) (Condition, error) {
 	return Condition{where}, nil
 }
 
-// A statement is the tree of one parsed statement. String is the text of a Statement.
-type statement interface {
-	String() string
-}
+// A statement is the tree of one parsed statement: one of the types below.
+type statement any
 
 type (
 	// suspectsStatement lists suspects; the guarantee, if any, sets the threshold.
@@ -175,10 +170,8 @@ type literal struct {
 	pos     Pos
 }
 
-// An expression is a condition on properties.
-type expression interface {
-	String() string
-}
+// An expression is a condition on properties: one of the types below.
+type expression any
 
 type (
 	// logical is two or more terms joined by one operator, "and" or "or".
@@ -214,119 +207,6 @@ type (
 	isNull struct{ property name }
 )
 
-func (s *suspectsStatement) String() string {
-	text := "suspects"
-	if g := s.guarantee; g != nil {
-		text += " " + g.kind + " " + g.alpha.String()
-		if g.rate != nil {
-			text += " p " + g.rate.String()
-		}
-	}
-	return text + s.clauses.String()
-}
-
-func (s *nodesStatement) String() string { return "nodes" + s.moment.String() + s.clauses.String() }
-
-// String is " as of …", "" of no moment.
-func (m *moment) String() string {
-	switch {
-	case m == nil:
-		return ""
-	case m.run != nil:
-		return " as of run " + m.run.String()
-	default:
-		return " as of " + m.time.String()
-	}
-}
-
-func (s *countStatement) String() string {
-	text := "count " + s.of.String()
-	if s.groupBy != nil {
-		text += " group by " + s.groupBy.String()
-	}
-	return text
-}
-
-func (s *planStatement) String() string    { return "plan " + s.of.String() }
-func (s *nodeStatement) String() string    { return "node " + s.id.String() }
-func (s *explainStatement) String() string { return "explain " + s.id.String() }
-func (s *wordStatement) String() string    { return s.word }
-
-func (s *neighborsStatement) String() string {
-	text := "neighbors " + s.id.String()
-	if s.hops != nil {
-		text += " hops " + s.hops.String()
-	}
-	if s.limit != nil {
-		text += " limit " + s.limit.String()
-	}
-	return text
-}
-
-func (s *cleanStatement) String() string {
-	text := "clean"
-	option := func(name, value string) {
-		if value != "" {
-			text += " " + name + " " + value
-		}
-	}
-	option("hops", s.hops.orNothing())
-	option("preset", string(s.preset))
-	if s.direction != kv.Both {
-		option("direction", s.direction.String())
-	}
-	option("diagonal", string(s.diagonal))
-	option("threshold", s.threshold.orNothing())
-	option("expect", s.expect.orNothing())
-	option("seed", s.seed.orNothing())
-	return text
-}
-
-func (s *decideStatement) String() string {
-	text := s.kind.String()
-	for i, id := range s.ids {
-		text += []string{" ", ", "}[min(i, 1)] + id.String()
-	}
-	if s.label != nil {
-		text += " " + s.label.String()
-	}
-	if s.all {
-		text += " all"
-	}
-	if s.where != nil {
-		text += " where " + s.where.String()
-	}
-	if s.why != nil {
-		text += " because " + s.why.String()
-	}
-	return text
-}
-
-func (*rescoreStatement) String() string   { return "rescore" }
-func (s *undoStatement) String() string    { return strings.TrimSpace("undo " + s.steps.orNothing()) }
-func (s *historyStatement) String() string { return strings.TrimSpace("history " + s.id.orNothing()) }
-func (s *indexStatement) String() string   { return s.verb + " index on " + s.property.String() }
-
-func (c *clauses) String() string {
-	var text strings.Builder
-	if c.where != nil {
-		text.WriteString(" where " + c.where.String())
-	}
-	for i, term := range c.order {
-		text.WriteString([]string{" order by ", ", "}[min(i, 1)] + term.by.String())
-		if term.descending {
-			text.WriteString(" desc")
-		}
-	}
-	if c.limit != nil {
-		text.WriteString(" limit " + c.limit.String())
-	}
-	for i, column := range c.columns {
-		text.WriteString([]string{" return ", ", "}[min(i, 1)] + column.String())
-	}
-	return text.String()
-}
-
 func (n name) String() string { return quoteName(n.text) }
 
 func (l literal) String() string {
@@ -343,49 +223,3 @@ func (l literal) String() string {
 		return "null"
 	}
 }
-
-// orNothing is the text of a literal that may be left out.
-func (l *literal) orNothing() string {
-	if l == nil {
-		return ""
-	}
-	return l.String()
-}
-
-func (e *logical) String() string {
-	parts := make([]string, len(e.terms))
-	for i, term := range e.terms {
-		parts[i] = term.String()
-		if _, nested := term.(*logical); nested {
-			parts[i] = "(" + parts[i] + ")"
-		}
-	}
-	return strings.Join(parts, " "+e.operator+" ")
-}
-
-func (e *negation) String() string {
-	if _, nested := e.term.(*logical); nested {
-		return "not (" + e.term.String() + ")"
-	}
-	return "not " + e.term.String()
-}
-
-func (e *comparison) String() string {
-	return e.property.String() + " " + e.operator + " " + e.value.String()
-}
-
-func (e *membership) String() string {
-	parts := make([]string, len(e.values))
-	for i, value := range e.values {
-		parts[i] = value.String()
-	}
-	return e.property.String() + " in (" + strings.Join(parts, ", ") + ")"
-}
-
-func (e *likeness) String() string { return e.property.String() + " like " + e.pattern.String() }
-
-func (e *between) String() string {
-	return e.property.String() + " between " + e.low.String() + " and " + e.high.String()
-}
-
-func (e *isNull) String() string { return e.property.String() + " is null" }

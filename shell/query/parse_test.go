@@ -20,7 +20,7 @@ func TestParse(t *testing.T) {
 				if err != nil {
 					return err.Error()
 				}
-				return s.String()
+				return spell(s)
 			case "scan":
 				return tokens(d.Input)
 			default:
@@ -95,9 +95,9 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		spelled := s.String()
+		spelled := spell(s)
 		again, err := parse(spelled, startOfText)
-		if err != nil || again.String() != spelled {
+		if err != nil || spell(again) != spelled {
 			t.Fatalf("parse(%q) is %q, which parses to %v, %v", text, spelled, again, err)
 		}
 	})

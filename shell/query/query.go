@@ -128,5 +128,5 @@ func (q *query) answer(ctx context.Context, s statement) (*Result, error) {
 			return q.stats(ctx)
 		}
 	}
-	panic(fmt.Sprintf("query: no answer to the statement %s", s)) // the parser makes no other
+	panic(fmt.Sprintf("query: no answer to the statement %T", s)) // the parser makes no other
 }

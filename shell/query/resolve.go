@@ -172,7 +172,7 @@ func (r *resolver) predicate(e expression) (index.Predicate, error) {
 		_, err := r.property(e.property)
 		return index.IsNull{Property: e.property.text}, err
 	default:
-		panic(fmt.Sprintf("query: no meaning for the condition %s", e)) // the parser makes no other
+		panic(fmt.Sprintf("query: no meaning for the condition %T", e)) // the parser makes no other
 	}
 }
 

@@ -28,7 +28,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	bytes, err := DiskBytes(q.engine.Store.Dir())
+	bytes, err := diskBytes(q.engine.Store.Dir())
 	if err != nil {
 		return nil, err
 	}
@@ -114,8 +114,8 @@ func (q *query) predictions() (encoding kv.Value, lost [2]kv.Value, err error) {
 	return kv.StringValue(wording.Encoding(e, matrix.Width())), lost, nil
 }
 
-// DiskBytes returns how many bytes the files of a store take on disk. A file that is removed meanwhile counts nothing.
-func DiskBytes(dir string) (int64, error) {
+// diskBytes is how many bytes the files of a store take on disk. A file that is removed meanwhile counts nothing.
+func diskBytes(dir string) (int64, error) {
 	total := int64(0)
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
