@@ -20,7 +20,7 @@ const (
 	grey       = "#8a8a8a"
 )
 
-// A chart is a figure with two axes. What is drawn is in pixels of its svg, y downwards.
+// A chart is a figure with two axes. Places are in pixels, y downwards.
 type chart struct {
 	Title, XLabel, YLabel string
 	XTicks, YTicks        []tick
@@ -54,24 +54,19 @@ type (
 		Color, Text string
 		Dashed      bool
 	}
-	frame struct{ X, Y, Width, Height, Right, Foot float64 }
 )
 
-// chartFrame is where the axes are.
-var chartFrame = frame{X: 56, Y: 12, Width: 412, Height: 240, Right: 468, Foot: 252}
-
+// The places of the axes and the legend. The template has them too.
 const (
-	legendTop  = 300.0
-	legendLine = 18.0
+	axesLeft, axesWidth   = 56.0, 412.0
+	axesFoot, axesHeight  = 252.0, 240.0
+	legendTop, legendLine = 300.0, 18.0
 )
-
-// Frame is where the axes are.
-func (c *chart) Frame() frame { return chartFrame }
 
 // Height is that of the figure.
 func (c *chart) Height() float64 { return legendTop + legendLine*float64(len(c.Legend)) }
 
-// An axis maps its values to [0,1]; what is outside of least and most stands at the end.
+// An axis maps its values to [0,1]. Values below the least or above the most stand at its ends.
 type axis struct {
 	least, most float64
 	log         bool
@@ -117,8 +112,8 @@ func newChart(title, xLabel, yLabel string, x, y axis) *chart {
 }
 
 // left and top place a value, to a tenth of a pixel.
-func (c *chart) left(x float64) float64 { return pixel(chartFrame.X + chartFrame.Width*c.x.at(x)) }
-func (c *chart) top(y float64) float64  { return pixel(chartFrame.Foot - chartFrame.Height*c.y.at(y)) }
+func (c *chart) left(x float64) float64 { return pixel(axesLeft + axesWidth*c.x.at(x)) }
+func (c *chart) top(y float64) float64  { return pixel(axesFoot - axesHeight*c.y.at(y)) }
 
 func pixel(at float64) float64 { return math.Round(10*at) / 10 }
 
@@ -126,7 +121,7 @@ func pixel(at float64) float64 { return math.Round(10*at) / 10 }
 func (c *chart) bar(x, end, y float64, color, text string) {
 	left, top := c.left(x), c.top(y)
 	c.Bars = append(c.Bars, bar{
-		X: left, Y: top, Width: pixel(max(c.left(end)-left-1, 1)), Height: pixel(chartFrame.Foot - top), Color: color, Text: text,
+		X: left, Y: top, Width: pixel(max(c.left(end)-left-1, 1)), Height: pixel(axesFoot - top), Color: color, Text: text,
 	})
 }
 
@@ -151,8 +146,7 @@ func (c *chart) legend(color, text string, dashed bool) {
 	c.Legend = append(c.Legend, legendEntry{Y: at, Color: color, Text: text, Dashed: dashed})
 }
 
-// A histogram counts scores, as many as there are, in the same few bytes. Its axis is that of probabilities until there
-// is a score beyond it.
+// A histogram counts any number of scores in the same few bytes. Its axis is that of probabilities, until a score lies beyond it.
 type histogram struct {
 	axis
 	all, wrong [histogramBins]int64 // wrong: of them, known to be mislabelled
@@ -162,8 +156,7 @@ const histogramBins = 40 // an even number: see widen
 
 func newHistogram() *histogram { return &histogram{axis: unitAxis} }
 
-// add counts a score; NaN counts as 0, as for cleaner.Metrics.ECE. An infinite one stands at the end that the axis then
-// has.
+// add counts a score. NaN counts as 0, as for cleaner.Metrics.ECE. An infinite score stands at the end of the axis.
 func (h *histogram) add(score float64, wrong bool) {
 	if math.IsNaN(score) {
 		score = 0
@@ -258,9 +251,8 @@ const (
 	heatNameLength = 18 // characters
 )
 
-// newHeatMap draws P(given label | true class), a row a given label, a column a true class, of at most heatClasses classes:
-// those with the greatest confused, which is the mass of a class that is confused with others. Off the diagonal, the
-// darkest is the greatest probability that is shown. NaN is drawn as none.
+// newHeatMap draws P(given label | true class): a row a given label, a column a true class. It shows at most heatClasses classes, those
+// that are confused with others most. Off the diagonal, the greatest probability is darkest. NaN is grey.
 func newHeatMap(title string, classes []string, confused []float64, probability func(given, truth int) float64) *heatMap {
 	shown := query.ClassOrder(classes)
 	if len(shown) > heatClasses {

@@ -13,8 +13,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// An Evaluation gathers what a page shows of an evaluation while it is measured. It holds no more than a few numbers of a
-// method, and the scores of one repeat at a time.
+// An Evaluation gathers the figures of a page while an evaluation runs. It holds a few numbers a method, and the scores of one repeat.
 type Evaluation struct {
 	classes  []string
 	options  []Fact

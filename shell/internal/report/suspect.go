@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
@@ -62,24 +63,16 @@ func (s *surveyor) picture(ctx context.Context, id string, v kv.NodeID) (*pictur
 		return nil, err
 	}
 	var near, far []found
-	seen := 0
-	for a, err := range s.tx.Arcs(v) {
+	for u, err := range s.around(ctx, v) {
 		if err != nil {
 			return nil, err
 		}
-		if seen++; seen%(1<<12) == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		weight := float64(s.graph.Weight(a))
-		if weight == 0 {
-			continue
-		}
-		label, err := labels.At(a.Neighbor)
+		label, err := labels.At(u.node)
 		if err != nil {
 			return nil, err
 		}
 		e.Votes[s.class(label)]++
-		near = add(near, found{a.Neighbor, weight}, picture.Most-1)
+		near = add(near, u, picture.Most-1)
 	}
 	beyond, edges := map[kv.NodeID]float64{}, [][2]kv.NodeID{}
 	for _, u := range near {
@@ -91,40 +84,37 @@ func (s *surveyor) picture(ctx context.Context, id string, v kv.NodeID) (*pictur
 		if err != nil {
 			return nil, err
 		}
-		seen := 0
-		for a, err := range s.tx.Arcs(u.node) {
+		looked := 0
+		for w, err := range s.around(ctx, u.node) {
 			if err != nil {
 				return nil, err
 			}
-			weight := float64(s.graph.Weight(a))
-			if a.Neighbor == v || weight == 0 {
-				continue
-			}
-			if seen++; seen > followedEdges {
+			if looked++; looked > followedEdges {
 				break
 			}
-			beyond[a.Neighbor] += u.weight * weight / float64(degree)
-			edges = append(edges, [2]kv.NodeID{u.node, a.Neighbor})
+			beyond[w.node] += u.weight * w.weight / float64(degree)
+			edges = append(edges, [2]kv.NodeID{u.node, w.node})
 		}
 	}
+	delete(beyond, v)
 	for _, u := range near {
 		delete(beyond, u.node)
 	}
-	for u, weight := range beyond {
-		far = add(far, found{u, weight}, picture.Most-1-len(near))
+	for w, weight := range beyond {
+		far = add(far, found{w, weight}, picture.Most-1-len(near))
 	}
 	places := map[kv.NodeID]int{}
-	for i, f := range slices.Concat([]found{{node: v}}, near, far) {
-		places[f.node] = i
-		node, err := s.node(f)
+	for i, u := range slices.Concat([]found{{node: v}}, near, far) {
+		places[u.node] = i
+		node, err := s.node(u)
 		if err != nil {
 			return nil, err
 		}
 		e.Nodes = append(e.Nodes, node)
 	}
-	for _, edge := range edges {
+	for _, edge := range edges { // one between two neighbours was found from both
 		a, b := places[edge[0]], places[edge[1]]
-		if _, drawn := places[edge[1]]; drawn && (a < b || !slices.Contains(e.Edges, [2]int{b, a})) {
+		if _, drawn := places[edge[1]]; drawn && !slices.Contains(e.Edges, [2]int{b, a}) {
 			e.Edges = append(e.Edges, [2]int{a, b})
 		}
 	}
@@ -134,6 +124,25 @@ func (s *surveyor) picture(ctx context.Context, id string, v kv.NodeID) (*pictur
 	return e, nil
 }
 
+// around yields the neighbours of a node.
+func (s *surveyor) around(ctx context.Context, v kv.NodeID) iter.Seq2[found, error] {
+	return func(yield func(found, error) bool) {
+		seen := 0
+		for a, err := range s.tx.Arcs(v) {
+			if seen++; err == nil && seen%(1<<12) == 0 {
+				err = ctx.Err()
+			}
+			if err != nil {
+				yield(found{}, err)
+				return
+			}
+			if weight := s.graph.Weight(a); weight != 0 && !yield(found{a.Neighbor, float64(weight)}, nil) {
+				return
+			}
+		}
+	}
+}
+
 func (s *surveyor) class(label kv.Value) int {
 	if label.IsNull() {
 		return picture.None
@@ -141,14 +150,14 @@ func (s *surveyor) class(label kv.Value) int {
 	return s.places[label.String()]
 }
 
-// node reads a node. It has a title if the store has such a property.
-func (s *surveyor) node(f found) (picture.Node, error) {
-	n := picture.Node{Weight: f.weight}
-	var errs []error
-	read := func(column string) kv.Value {
-		value, err := s.tx.Value(f.node, column)
-		if err != nil && !errors.Is(err, kv.ErrNoColumn) {
-			errs = append(errs, err)
+// node reads a node. Its name is its title, if the store has one, or its id.
+func (s *surveyor) node(f found) (n picture.Node, err error) {
+	read := func(column string) (value kv.Value) {
+		if err == nil {
+			value, err = s.tx.Value(f.node, column)
+		}
+		if errors.Is(err, kv.ErrNoColumn) {
+			err = nil
 		}
 		return value
 	}
@@ -158,13 +167,14 @@ func (s *surveyor) node(f found) (picture.Node, error) {
 		}
 		return math.NaN()
 	}
-	n.Class, n.Predicted = s.class(read(kv.LabelColumn)), s.class(read(cleaner.SuggestedColumn))
-	n.Confidence, n.Score = number(cleaner.ConfidenceColumn), number(cleaner.ScoreColumn)
-	if n.Name = read("title").String(); n.Name == "" {
-		id, err := s.tx.ID(f.node)
-		n.Name, errs = id, append(errs, err)
+	n = picture.Node{
+		Name: read("title").String(), Class: s.class(read(kv.LabelColumn)), Predicted: s.class(read(cleaner.SuggestedColumn)),
+		Confidence: number(cleaner.ConfidenceColumn), Score: number(cleaner.ScoreColumn), Weight: f.weight,
 	}
-	return n, errors.Join(errs...)
+	if n.Name == "" && err == nil {
+		n.Name, err = s.tx.ID(f.node)
+	}
+	return n, err
 }
 
 // name is the name of a class within a sentence.
