@@ -92,8 +92,8 @@ type matrixEntry struct {
 type blockSum uint64
 
 // add adds a record, as the 64-bit FNV-1a hash does.
-func (s blockSum) add(record []byte) blockSum {
-	return (s ^ blockSum(recordSum(record))) * 1099511628211
+func (s blockSum) add(value []byte) blockSum {
+	return (s ^ blockSum(record.Checksum(value))) * 1099511628211
 }
 
 func newCatalog() *catalog {
