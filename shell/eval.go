@@ -139,8 +139,8 @@ func (c *evalCommand) options(s *streams, stages *stageLog) (opt cleaner.EvalOpt
 		Options: cleaner.Options{
 			Hops:         c.Hops,
 			Direction:    c.Direction,
-			Threshold:    c.threshold(),
-			Expect:       c.expect(),
+			Threshold:    orZero(c.Threshold),
+			Expect:       orZero(c.Expect),
 			Seed:         c.Seed,
 			Workers:      c.Threads,
 			MemoryBudget: c.work(),

@@ -10,7 +10,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -247,43 +246,34 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*query.Resul
 	if err != nil {
 		return nil, err
 	}
-	before := func(v kv.NodeID, label kv.Value) kv.Value {
-		if was, ok := original[v]; ok {
-			return labelValue(was)
-		}
-		return label
-	}
 	properties := []string{"id", kv.LabelColumn, cleaner.SuggestedColumn, cleaner.ScoreColumn, decide.Column}
-	columns := []query.ColumnInfo{
-		{Name: "id"}, {Name: "label", Kind: kv.KindClass}, {Name: "second_label", Kind: kv.KindClass}, {Name: "original_label", Kind: kv.KindClass},
+	columns := []query.ColumnInfo{{Name: "id"}, {Name: "label", Kind: kv.KindClass}}
+	if c.MultiLabel {
+		columns = append(columns, query.ColumnInfo{Name: "second_label", Kind: kv.KindClass})
 	}
-	if !c.WithoutSuspects && !c.MultiLabel {
-		columns = slices.Delete(columns, 2, 3)
-		return c.nodeTable(ctx, tx, columns, properties[:2], func(v kv.NodeID, values []kv.Value) []kv.Value {
-			return append(values, before(v, values[1]))
-		})
-	}
-	threshold, err := c.threshold(tx)
-	if err != nil {
+	columns = append(columns, query.ColumnInfo{Name: "original_label", Kind: kv.KindClass})
+	ofSuspects, threshold := c.WithoutSuspects || c.MultiLabel, 0.0
+	if !ofSuspects {
+		properties = properties[:2]
+	} else if threshold, err = c.threshold(tx); err != nil {
 		return nil, err
 	}
-	if c.WithoutSuspects {
-		columns = slices.Delete(columns, 2, 3)
-	}
 	return c.nodeTable(ctx, tx, columns, properties, func(v kv.NodeID, values []kv.Value) []kv.Value {
-		label, suggested, score, decision := values[1], values[2], values[3], values[4]
-		kept, second := label, kv.Value{}
-		if cleaner.IsSuspect(threshold, score, label, suggested, decision) {
-			second = suggested
+		before, label, second := values[1], values[1], kv.Value{}
+		if ofSuspects && cleaner.IsSuspect(threshold, values[3], label, values[2], values[4]) {
+			second = values[2]
 			if c.WithoutSuspects {
-				kept = kv.Value{}
+				label = kv.Value{}
 			}
 		}
-		values = append(values[:1], kept)
+		if was, ok := original[v]; ok {
+			before = labelValue(was)
+		}
+		values = append(values[:1], label)
 		if c.MultiLabel {
 			values = append(values, second)
 		}
-		return append(values, before(v, label))
+		return append(values, before)
 	})
 }
 
