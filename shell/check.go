@@ -134,10 +134,10 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 	}
 	if left > 0 {
 		return fmt.Errorf("%s has %s left after %s; %s", c.DB, wording.Count(left, "problem", "problems"),
-			wording.Count(len(done), "repair", "repairs"), c.leftText(s, lost))
+			wording.Count(len(done), "repair", "repairs"), c.lossText(s, lost, left))
 	}
 	s.progress.clear()
-	_, err = s.printf("%s: no problems after %s\n%s: %s\n", c.DB, wording.Count(len(done), "repair", "repairs"), c.DB, c.lossText(s, lost))
+	_, err = s.printf("%s: no problems after %s\n%s: %s\n", c.DB, wording.Count(len(done), "repair", "repairs"), c.DB, c.lossText(s, lost, left))
 	return err
 }
 
@@ -145,24 +145,19 @@ func (c *checkCommand) unconfirmed() error {
 	return fmt.Errorf("%s is as it was: it was not confirmed", c.DB)
 }
 
-// lossText says what a repair lost, and where to get it from.
-func (c *checkCommand) lossText(s *streams, lost kv.Losses) string {
-	if len(lost) == 0 {
+// lossText says what a repair lost, and where to get it from, also where it lost nothing and left problems.
+func (c *checkCommand) lossText(s *streams, lost kv.Losses, left int) string {
+	switch {
+	case len(lost) == 0 && left == 0:
 		return "nothing is lost"
+	case len(lost) == 0:
+		return fmt.Sprintf("restore a backup (%s restore), or import the files again that it was made from", s.program)
 	}
 	text := fmt.Sprintf("lost for good: %v; restore it from a backup (%s restore), or import the files again that it was made from", lost, s.program)
 	if slices.ContainsFunc(lost, func(l kv.Loss) bool { return l.Kind == "score" || l.Kind == "run" }) {
 		text += fmt.Sprintf("; %s clean %s makes scores again", s.program, shellWord(c.DB))
 	}
 	return text
-}
-
-// leftText is lossText for a store that has problems after its repair, so that a source is named also where nothing is lost.
-func (c *checkCommand) leftText(s *streams, lost kv.Losses) string {
-	if len(lost) > 0 {
-		return c.lossText(s, lost)
-	}
-	return fmt.Sprintf("restore a backup (%s restore), or import the files again that it was made from", s.program)
 }
 
 // undo puts back the files that the store had before its last repair.

@@ -41,7 +41,7 @@ func TestCheckLeftText(t *testing.T) {
 	c := &checkCommand{DB: "g"}
 	s := &streams{program: "graphcleaner"}
 	for _, lost := range []kv.Losses{nil, {{Kind: "edge", Count: 2}}} {
-		if got := c.leftText(s, lost); !strings.Contains(got, "backup (graphcleaner restore), or import the files again") {
+		if got := c.lossText(s, lost, 1); !strings.Contains(got, "backup (graphcleaner restore), or import the files again") {
 			t.Errorf("lost %v: got %q, want a source", lost, got)
 		}
 	}

@@ -43,20 +43,12 @@ func (d *detection) check() error {
 	return checkHops(d.Hops)
 }
 
-// threshold is the one asked for, zero where none is.
-func (d *detection) threshold() float64 {
-	if d.Threshold == nil {
+// orZero is the value of a flag, zero where it is not given.
+func orZero(flag *float64) float64 {
+	if flag == nil {
 		return 0
 	}
-	return *d.Threshold
-}
-
-// expect is the share of mislabels that is believed in, zero where none is.
-func (d *detection) expect() float64 {
-	if d.Expect == nil {
-		return 0
-	}
-	return *d.Expect
+	return *flag
 }
 
 // checkHops refuses hops over which there are no agreement features.
@@ -126,8 +118,8 @@ func (c *cleanCommand) options(s *streams, stages *stageLog) cleaner.Options {
 		Hops:         c.Hops,
 		Diagonal:     cleaner.DiagonalMode(c.Diagonal),
 		Direction:    c.Direction,
-		Threshold:    c.threshold(),
-		Expect:       c.expect(),
+		Threshold:    orZero(c.Threshold),
+		Expect:       orZero(c.Expect),
 		Seed:         c.Seed,
 		Workers:      c.Threads,
 		MemoryBudget: c.work(),

@@ -291,13 +291,8 @@ func (r *resources) inFlags(err error) error {
 	if !ok {
 		return err
 	}
-	const mebibyte = 1 << 20
-	least := resources{Memory: (r.Memory + mebibyte - 1) / mebibyte * mebibyte}
-	for least.work() < small.Least {
-		least.Memory += mebibyte
-	}
 	given := strings.ReplaceAll(r.Memory.String(), " ", "")
-	want := fmt.Sprintf("want at least %dMiB", least.Memory/mebibyte)
+	want := fmt.Sprintf("want at least %dMiB", r.least(small.Least)>>20)
 	if small.Note != "" {
 		want += "; " + small.Note
 	}

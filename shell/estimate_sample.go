@@ -140,6 +140,9 @@ func sampleText(ctx context.Context, path string, separator byte, columns []int)
 // arrayRows is how many edges of an array are read at once.
 const arrayRows = 16 << 10
 
+// checkEvery is how many rows are gone over between two looks at the context.
+const checkEvery = 4096
+
 // sampleArray looks at edges in an array of integers.
 func sampleArray(ctx context.Context, path string) (s *fileSample, err error) {
 	in, err := npy.OpenIntegers(path, 2)

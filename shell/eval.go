@@ -139,8 +139,8 @@ func (c *evalCommand) options(s *streams, stages *stageLog) (opt cleaner.EvalOpt
 		Options: cleaner.Options{
 			Hops:         c.Hops,
 			Direction:    c.Direction,
-			Threshold:    c.threshold(),
-			Expect:       c.expect(),
+			Threshold:    orZero(c.Threshold),
+			Expect:       orZero(c.Expect),
 			Seed:         c.Seed,
 			Workers:      c.Threads,
 			MemoryBudget: c.work(),
@@ -284,7 +284,7 @@ func (c *evalCommand) evaluateFiles(ctx context.Context, opt cleaner.EvalOptions
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	db := filepath.Join(dir, "graph")
 	graph := graphFiles{inputFiles: c.inputFiles}
-	if _, err := graph.load(ctx, db, int64(c.Memory), s.job(new(stageLog), c.Threads, int64(c.Memory))); err != nil {
+	if _, err := graph.load(ctx, db, s.job(new(stageLog), c.Threads, int64(c.Memory))); err != nil {
 		return err
 	}
 	c.Splits = "" // they are in the store now

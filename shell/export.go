@@ -10,7 +10,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -148,9 +147,6 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	return unreported(stages.write(c.Stats, s), "%s is written", c.Out)
 }
 
-// checkEvery is how many nodes are gone over between two looks at the context.
-const checkEvery = 4096
-
 // isStream says whether a path leads to what has no extension to go by, such as /dev/null or a named pipe.
 func isStream(path string) bool {
 	info, err := os.Stat(path)
@@ -250,43 +246,34 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*query.Resul
 	if err != nil {
 		return nil, err
 	}
-	before := func(v kv.NodeID, label kv.Value) kv.Value {
-		if was, ok := original[v]; ok {
-			return labelValue(was)
-		}
-		return label
-	}
 	properties := []string{"id", kv.LabelColumn, cleaner.SuggestedColumn, cleaner.ScoreColumn, decide.Column}
-	columns := []query.ColumnInfo{
-		{Name: "id"}, {Name: "label", Kind: kv.KindClass}, {Name: "second_label", Kind: kv.KindClass}, {Name: "original_label", Kind: kv.KindClass},
+	columns := []query.ColumnInfo{{Name: "id"}, {Name: "label", Kind: kv.KindClass}}
+	if c.MultiLabel {
+		columns = append(columns, query.ColumnInfo{Name: "second_label", Kind: kv.KindClass})
 	}
-	if !c.WithoutSuspects && !c.MultiLabel {
-		columns = slices.Delete(columns, 2, 3)
-		return c.nodeTable(ctx, tx, columns, properties[:2], func(v kv.NodeID, values []kv.Value) []kv.Value {
-			return append(values, before(v, values[1]))
-		})
-	}
-	threshold, err := c.threshold(tx)
-	if err != nil {
+	columns = append(columns, query.ColumnInfo{Name: "original_label", Kind: kv.KindClass})
+	ofSuspects, threshold := c.WithoutSuspects || c.MultiLabel, 0.0
+	if !ofSuspects {
+		properties = properties[:2]
+	} else if threshold, err = c.threshold(tx); err != nil {
 		return nil, err
 	}
-	if c.WithoutSuspects {
-		columns = slices.Delete(columns, 2, 3)
-	}
 	return c.nodeTable(ctx, tx, columns, properties, func(v kv.NodeID, values []kv.Value) []kv.Value {
-		label, suggested, score, decision := values[1], values[2], values[3], values[4]
-		kept, second := label, kv.Value{}
-		if cleaner.IsSuspect(threshold, score, label, suggested, decision) {
-			second = suggested
+		before, label, second := values[1], values[1], kv.Value{}
+		if ofSuspects && cleaner.IsSuspect(threshold, values[3], label, values[2], values[4]) {
+			second = values[2]
 			if c.WithoutSuspects {
-				kept = kv.Value{}
+				label = kv.Value{}
 			}
 		}
-		values = append(values[:1], kept)
+		if was, ok := original[v]; ok {
+			before = labelValue(was)
+		}
+		values = append(values[:1], label)
 		if c.MultiLabel {
 			values = append(values, second)
 		}
-		return append(values, before(v, label))
+		return append(values, before)
 	})
 }
 
@@ -299,68 +286,32 @@ func (c *exportCommand) nodeTable(
 	if err != nil {
 		return nil, err
 	}
-	return query.NewResult(columns, func(yield func([]kv.Value, error) bool) {
-		// Ids lie in file order and the rest by NodeID, so each is read in its own order, the rest a batch at a time.
-		const batch = 1 << 15
+	// Ids lie in file order and the rest by NodeID, so each is read in its own order, the rest a batch at a time.
+	const batch = 1 << 15
+	return query.NewResult(columns, withIDs(tx, inBatches(ctx, tx, batch, func(nodes []kv.NodeID) (func(int) []kv.Value, error) {
+		rest, err := fetch.Fetch(ctx, nodes)
+		return func(i int) []kv.Value {
+			values := append(make([]kv.Value, 1), rest[i]...)
+			if finish != nil {
+				values = finish(nodes[i], values)
+			}
+			return values
+		}, err
+	}))), nil
+}
+
+// withIDs puts the id of each node into the first value of its row. The rows are in file order.
+func withIDs(tx *kv.Tx, rows iter.Seq2[[]kv.Value, error]) iter.Seq2[[]kv.Value, error] {
+	return func(yield func([]kv.Value, error) bool) {
 		nextID, stop := iter.Pull2(tx.IDs())
 		defer stop()
-		for nodes, err := range batches(inFileOrder(ctx, tx), batch) {
-			var rest [][]kv.Value
+		for values, err := range rows {
 			if err == nil {
-				rest, err = fetch.Fetch(ctx, nodes)
+				var id string
+				id, err, _ = nextID()
+				values[0] = kv.StringValue(id)
 			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for i, v := range nodes {
-				id, err, _ := nextID()
-				if i%checkEvery == 0 && err == nil {
-					err = ctx.Err()
-				}
-				values := append([]kv.Value{kv.StringValue(id)}, rest[i]...)
-				if finish != nil {
-					values = finish(v, values)
-				}
-				if !yield(values, err) || err != nil {
-					return
-				}
-			}
-		}
-	}), nil
-}
-
-// batches yields nodes, at most size at a time, borrowed until the next step.
-func batches(nodes iter.Seq2[kv.NodeID, error], size int) iter.Seq2[[]kv.NodeID, error] {
-	return func(yield func([]kv.NodeID, error) bool) {
-		var batch []kv.NodeID
-		for v, err := range nodes {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if batch = append(batch, v); len(batch) == size {
-				if !yield(batch, nil) {
-					return
-				}
-				batch = batch[:0]
-			}
-		}
-		if len(batch) > 0 {
-			yield(batch, nil)
-		}
-	}
-}
-
-// inFileOrder yields the nodes in the order of the nodes file until ctx ends.
-func inFileOrder(ctx context.Context, tx *kv.Tx) iter.Seq2[kv.NodeID, error] {
-	return func(yield func(kv.NodeID, error) bool) {
-		count := 0
-		for v, err := range tx.InFileOrder() {
-			if count++; count%checkEvery == 0 && err == nil {
-				err = ctx.Err()
-			}
-			if !yield(v, err) || err != nil {
+			if !yield(values, err) || err != nil {
 				return
 			}
 		}
@@ -376,17 +327,9 @@ func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*query.Resul
 	for _, class := range classes {
 		columns = append(columns, query.ColumnInfo{Name: class, Kind: kv.KindSingle})
 	}
-	return query.NewResult(columns, func(yield func([]kv.Value, error) bool) {
-		nextID, stop := iter.Pull2(tx.IDs())
-		defer stop()
+	return query.NewResult(columns, withIDs(tx, func(yield func([]kv.Value, error) bool) {
 		for row, err := range predictions {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			id, err, _ := nextID()
-			values := make([]kv.Value, 0, len(columns))
-			values = append(values, kv.StringValue(id))
+			values := make([]kv.Value, 1, len(columns))
 			for _, p := range row {
 				values = append(values, kv.FloatValue(float64(p)))
 			}
@@ -394,7 +337,7 @@ func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*query.Resul
 				return
 			}
 		}
-	}), nil
+	})), nil
 }
 
 // writeArray writes predictions or features as float32 .npy.
@@ -437,7 +380,7 @@ func (c *exportCommand) writeArray(
 		return err
 	}
 	defer func() { err = errors.Join(err, features.Close()) }()
-	return files.Timed(stages.add, "write", func(stage *kv.Stage) error {
+	return files.Job{OnStage: stages.add}.Timed("write", func(stage *kv.Stage) error {
 		stage.Columns = features.Width()
 		return writeFeatures(ctx, tx, features, out)
 	})
@@ -479,8 +422,8 @@ func writeFeatures(ctx context.Context, tx *kv.Tx, features *cleaner.FeatureRows
 		return err
 	}
 	row := make([]float32, features.Width())
-	for v, err := range inFileOrder(ctx, tx) {
-		if err != nil {
+	for v, err := range tx.InFileOrder() {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
 		if err := features.Read(kv.Range{First: v, End: v + 1}, 0, len(row), row); err != nil {

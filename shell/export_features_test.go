@@ -75,7 +75,7 @@ func wantFeaturesOfRun(t *testing.T, db, path string) {
 			want := make([]float32, kept.Width())
 			next, stop := iter.Pull2(in.Rows())
 			defer stop()
-			for v, err := range inFileOrder(t.Context(), tx) {
+			for v, err := range tx.InFileOrder() {
 				if err != nil {
 					return err
 				}

@@ -35,7 +35,7 @@ func (c *exportCommand) checkSuspects(ctx context.Context, store *kv.Store, s *s
 	if err != nil {
 		return err
 	}
-	lost, err := lostLabels(ctx, tx, threshold)
+	lost, err := lostLabels(ctx, tx, threshold, c.Threads)
 	if lost == "" || err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ const shownLosses = 5
 
 // lostLabels says so, in the words of lostText, where the labels of suspects above a threshold are not to be left out
 // unasked.
-func lostLabels(ctx context.Context, tx *kv.Tx, threshold float64) (string, error) {
+func lostLabels(ctx context.Context, tx *kv.Tx, threshold float64, workers int) (string, error) {
 	losses, err := files.CountLabels(ctx, tx)
 	if err != nil {
 		return "", err
@@ -57,24 +57,16 @@ func lostLabels(ctx context.Context, tx *kv.Tx, threshold float64) (string, erro
 	for i, l := range losses {
 		places[l.Class] = i
 	}
-	labels, err := tx.Reader(kv.LabelColumn)
-	if err != nil {
-		return "", err
-	}
-	plan, err := index.NewPlan(tx, index.Query{Where: cleaner.Suspects(threshold), Limit: -1})
+	suspects, err := suspectsAbove(ctx, tx, threshold, nil, workers)
 	if err != nil {
 		return "", err
 	}
 	removed := int64(0)
-	for v, err := range plan.Rows(ctx) {
+	for row, err := range suspects.Rows() {
 		if err != nil {
 			return "", err
 		}
-		label, err := labels.At(v)
-		if err != nil {
-			return "", err
-		}
-		losses[places[label.Str()]].Lost++
+		losses[places[row.Values[1].Str()]].Lost++
 		removed++
 	}
 	return lostText(losses, removed), nil

@@ -92,8 +92,8 @@ func (g *graphFiles) graph() *files.Graph {
 }
 
 // load makes a store at dir of the files, as files.Graph.Load does.
-func (g *graphFiles) load(ctx context.Context, dir string, memory int64, r files.Job) (kv.LoadStats, error) {
-	stats, err := g.graph().Load(ctx, dir, memory, r)
+func (g *graphFiles) load(ctx context.Context, dir string, r files.Job) (kv.LoadStats, error) {
+	stats, err := g.graph().Load(ctx, dir, r)
 	return stats, g.advise(err)
 }
 

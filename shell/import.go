@@ -145,7 +145,7 @@ func (c *importCommand) make(ctx context.Context, s *streams, made func(*kv.Stor
 	}
 	defer func() { err = errors.Join(err, r.Bad.Close()) }()
 	r.Resume = true
-	stats, err := c.load(ctx, c.DB, int64(c.Memory), r.Job)
+	stats, err := c.load(ctx, c.DB, r.Job)
 	if err != nil {
 		left := ""
 		if _, ok := errors.AsType[*files.ResumableError](err); ok {
@@ -214,7 +214,7 @@ func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 			return err
 		}
 		err := atomic.Replace(c.DB, func(dir string) (err error) {
-			stats, err = c.load(ctx, dir, int64(c.Memory), r.Job)
+			stats, err = c.load(ctx, dir, r.Job)
 			return err
 		})
 		if err != nil {

@@ -111,7 +111,7 @@ type adopter struct {
 // plan compares what the file says about each node with the store. Decisions that the file says were taken back are
 // dropped, and of several about one node the last counts.
 func (a *adopter) plan(ctx context.Context, tx *kv.Tx) error {
-	shown, err := newShownReader(tx)
+	shown, err := shownReader(tx)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (a *adopter) plan(ctx context.Context, tx *kv.Tx) error {
 const filedBytes = 300
 
 // compare compares what the file says about one node with the store.
-func (a *adopter) compare(ctx context.Context, tx *kv.Tx, shown *shownReader, of []filedDecision) error {
+func (a *adopter) compare(ctx context.Context, tx *kv.Tx, shown func(kv.NodeID) (decide.Shown, error), of []filedDecision) error {
 	if len(of) == 0 {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, shown *shownReader, of
 		}
 	}
 	d := &of[len(of)-1]
-	now, err := shown.at(d.Node)
+	now, err := shown(d.Node)
 	if err != nil {
 		return err
 	}
@@ -280,40 +280,31 @@ func lastDecided(ctx context.Context, tx *kv.Tx, v kv.NodeID) (at time.Time, err
 	return at, nil
 }
 
-// A shownReader reads nodes as a person would be shown them, fastest in ascending order.
-type shownReader struct{ columns [4]*kv.ColumnReader } // nil of a column that the store does not have
-
-func newShownReader(tx *kv.Tx) (*shownReader, error) {
-	r := &shownReader{}
-	for i, name := range []string{kv.LabelColumn, cleaner.SuggestedColumn, decide.Column, cleaner.RunColumn} {
-		if _, there := tx.Column(name); !there {
-			continue
-		}
-		var err error
-		if r.columns[i], err = tx.Reader(name); err != nil {
-			return nil, err
+// shownReader returns a function that reads nodes as a person would be shown them, fastest in ascending order.
+func shownReader(tx *kv.Tx) (func(v kv.NodeID) (decide.Shown, error), error) {
+	names := [...]string{kv.LabelColumn, cleaner.SuggestedColumn, decide.Column, cleaner.RunColumn}
+	var columns [len(names)]*kv.ColumnReader // nil of a column that the store does not have
+	for i, name := range names {
+		if _, there := tx.Column(name); there {
+			var err error
+			if columns[i], err = tx.Reader(name); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return r, nil
-}
-
-func (r *shownReader) at(v kv.NodeID) (decide.Shown, error) {
-	var values [4]kv.Value
-	for i, column := range r.columns {
-		if column == nil {
-			continue
+	return func(v kv.NodeID) (shown decide.Shown, err error) {
+		var values [len(names)]kv.Value
+		for i, column := range columns {
+			if column != nil && err == nil {
+				values[i], err = column.At(v)
+			}
 		}
-		var err error
-		if values[i], err = column.At(v); err != nil {
-			return decide.Shown{}, err
+		if err == nil && !values[2].IsNull() {
+			shown.Decision, err = decide.ParseKind(values[2].Str())
 		}
-	}
-	shown := decide.Shown{Label: values[0].Str(), Suggested: values[1].Str(), Run: values[3].Int()}
-	var err error
-	if !values[2].IsNull() {
-		shown.Decision, err = decide.ParseKind(values[2].Str())
-	}
-	return shown, err
+		shown.Label, shown.Suggested, shown.Run = values[0].Str(), values[1].Str(), values[3].Int()
+		return shown, err
+	}, nil
 }
 
 type fate uint8

@@ -15,7 +15,7 @@ func (g *Graph) ReadPredictions(
 	ctx context.Context, tx *kv.Tx, r Job, begin func([]string, cleaner.PredictionOptions) (*cleaner.PredictionWriter, error),
 ) error {
 	w := writing{Job: r, form: g.Form, tx: tx, begin: begin, classes: g.PredictionClasses}
-	return r.timed("read predictions", func(stage *kv.Stage) error {
+	return r.Timed("read predictions", func(stage *kv.Stage) error {
 		_, err := w.predictions(ctx, g.Predictions, cleaner.PredictionOptions{Logits: g.Logits}, stage)
 		return err
 	})
@@ -97,15 +97,9 @@ func ReadNoisyLabels(ctx context.Context, tx *kv.Tx, path string, r Job) (labels
 	for v := range labels {
 		labels[v] = kv.NoClass
 	}
-	seen, err := newSeen(tx)
-	if err != nil {
-		return nil, err
-	}
-	defer seen.stop()
-	err = EachRow(ctx, in, r.Progress, func(row table.Row) error {
-		v, err := seen.node(in, row, id)
-		if err != nil || len(row.Fields[label]) == 0 {
-			return err
+	_, err = eachNamed(ctx, tx, in, id, r.Progress, func(v kv.NodeID, row table.Row) error {
+		if len(row.Fields[label]) == 0 {
+			return nil
 		}
 		class, ok := classes[string(row.Fields[label])]
 		if !ok {

@@ -68,18 +68,14 @@ func (r Job) say(format string, args ...any) {
 	}
 }
 
-func (r Job) timed(name string, step func(*kv.Stage) error) error {
-	return Timed(r.OnStage, name, step)
-}
-
 // Timed runs a step as a stage of its own. The step fills in what it comes to know: columns, edges, bytes.
-func Timed(onStage func(kv.Stage), name string, step func(*kv.Stage) error) error {
+func (r Job) Timed(name string, step func(*kv.Stage) error) error {
 	stage := kv.Stage{Name: name}
 	began := time.Now()
 	err := step(&stage)
 	stage.Seconds = time.Since(began).Seconds()
-	if onStage != nil {
-		onStage(stage)
+	if r.OnStage != nil {
+		r.OnStage(stage)
 	}
 	return err
 }
@@ -89,7 +85,7 @@ func (r Job) goroutines() int { return parallel.Workers(r.Workers) }
 
 // Load makes a store at dir, which nothing is at, of the files. A failure leaves nothing; an interruption, where r.Resume
 // says so, what the next load goes on with, and is a *ResumableError.
-func (g *Graph) Load(ctx context.Context, dir string, memory int64, r Job) (stats kv.LoadStats, err error) {
+func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats, err error) {
 	nodes, err := openNodes(ctx, g.Nodes, g.Form, r)
 	if err != nil {
 		return stats, err
@@ -105,7 +101,7 @@ func (g *Graph) Load(ctx context.Context, dir string, memory int64, r Job) (stat
 	defer func() { err = errors.Join(err, edges.close()) }()
 
 	opt := kv.LoadOptions{
-		MemoryBudget: memory,
+		MemoryBudget: r.Memory,
 		Properties:   nodes.properties,
 		Classes:      g.Form.ofAll(g.Classes),
 		Directed:     g.Directed,
@@ -153,7 +149,7 @@ func (g *Graph) Load(ctx context.Context, dir string, memory int64, r Job) (stat
 		if err != nil {
 			return err
 		}
-		return r.timed("index", func(stage *kv.Stage) error {
+		return r.Timed("index", func(stage *kv.Stage) error {
 			stage.Columns = 1
 			return index.Create(ctx, store, kv.LabelColumn)
 		})
@@ -181,7 +177,7 @@ func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, e
 	if loader.Completed() {
 		return nil
 	}
-	err := r.timed("read nodes", func(stage *kv.Stage) error {
+	err := r.Timed("read nodes", func(stage *kv.Stage) error {
 		err := nodes.read(ctx, loader, r)
 		stage.Columns, stage.BytesRead = len(nodes.in.Header()), nodes.in.Offset()
 		return err
@@ -189,7 +185,7 @@ func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, e
 	if err != nil {
 		return err
 	}
-	return r.timed("read edges", func(stage *kv.Stage) (err error) {
+	return r.Timed("read edges", func(stage *kv.Stage) (err error) {
 		stage.Edges, stage.BytesRead, err = readEdges(ctx, edges, loader, r)
 		stage.Columns = 2
 		return err
@@ -292,7 +288,7 @@ func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (added []string
 	}
 	var marks []func(*kv.Tx) error
 	if g.Splits != "" {
-		err := r.timed("splits", func(stage *kv.Stage) error {
+		err := r.Timed("splits", func(stage *kv.Stage) error {
 			mark, err := w.splits(ctx, g.Splits, stage)
 			marks = append(marks, mark)
 			return err
@@ -304,7 +300,7 @@ func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (added []string
 	}
 	features := 0
 	if g.Features != "" {
-		err := r.timed("import features", func(stage *kv.Stage) error {
+		err := r.Timed("import features", func(stage *kv.Stage) error {
 			err := w.features(ctx, g.Features, stage)
 			features = stage.Columns
 			return err
@@ -317,7 +313,7 @@ func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (added []string
 	if g.Predictions != "" {
 		var predictions *cleaner.PredictionWriter
 		opt := cleaner.PredictionOptions{Logits: g.Logits, Source: cleaner.SourceImported, PredictionEncoding: g.Encoding}
-		err := r.timed("import predictions", func(stage *kv.Stage) (err error) {
+		err := r.Timed("import predictions", func(stage *kv.Stage) (err error) {
 			predictions, err = w.predictions(ctx, g.Predictions, opt, stage)
 			return err
 		})
@@ -327,7 +323,7 @@ func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (added []string
 		marks = append(marks, predictions.Mark)
 		added = append(added, "predictions")
 	}
-	err = r.timed("commit", func(*kv.Stage) error {
+	err = r.Timed("commit", func(*kv.Stage) error {
 		return bulk.Commit(func(tx *kv.Tx) error {
 			for _, mark := range marks {
 				if err := mark(tx); err != nil {
@@ -396,7 +392,7 @@ func openNodes(ctx context.Context, path string, form Form, r Job) (_ *nodesFile
 		return nil, in.Errorf(0, "", "got a pipe or a device, of which nothing can be read twice, as the kinds of properties take: "+
 			"want a file, or the columns id and label alone")
 	}
-	err = r.timed("property kinds", func(stage *kv.Stage) error {
+	err = r.Timed("property kinds", func(stage *kv.Stage) error {
 		stage.Columns, stage.BytesRead = len(n.columns), n.in.Size()
 		return n.guess(ctx, kinds, r)
 	})

@@ -293,16 +293,7 @@ func eachSplit(ctx context.Context, tx *kv.Tx, path string, r Job, fn func(v kv.
 	if split < 0 {
 		return in.MissingColumn("split")
 	}
-	seen, err := newSeen(tx)
-	if err != nil {
-		return err
-	}
-	defer seen.stop()
-	return EachRow(ctx, in, r.Progress, func(row table.Row) error {
-		v, err := seen.node(in, row, id)
-		if err != nil {
-			return err
-		}
+	_, err = eachNamed(ctx, tx, in, id, r.Progress, func(v kv.NodeID, row table.Row) error {
 		name := string(row.Fields[split])
 		if name == "" {
 			return fn(v, "")
@@ -313,6 +304,7 @@ func eachSplit(ctx context.Context, tx *kv.Tx, path string, r Job, fn func(v kv.
 		}
 		return fn(v, parsed.String())
 	})
+	return err
 }
 
 // eachRow calls fn for every row of a numpy file with the node it belongs to, by the order of the nodes file.
@@ -354,17 +346,8 @@ func (w *writing) eachRow(ctx context.Context, in *npy.Reader, fn func(kv.NodeID
 // eachNode calls fn for every row of a table of numbers, its values in the order of the columns without id. Every node
 // must have one row.
 func (w *writing) eachNode(ctx context.Context, in *table.Reader, id int, fn func(kv.NodeID, table.Row, []float64) error) error {
-	seen, err := newSeen(w.tx)
-	if err != nil {
-		return err
-	}
-	defer seen.stop()
 	values := make([]float64, 0, len(in.Header())-1)
-	err = EachRow(ctx, in, w.Progress, func(row table.Row) error {
-		v, err := seen.node(in, row, id)
-		if err != nil {
-			return err
-		}
+	seen, err := eachNamed(ctx, w.tx, in, id, w.Progress, func(v kv.NodeID, row table.Row) error {
 		values = values[:0]
 		for column, text := range row.Fields {
 			if column == id {
@@ -453,6 +436,24 @@ func (s *seenNodes) node(in *table.Reader, row table.Row, column int) (kv.NodeID
 	s.rows.Add(v)
 	s.count++
 	return v, nil
+}
+
+// eachNamed calls fn for every row of a table with the node that it names in the column id. It returns the nodes.
+func eachNamed(
+	ctx context.Context, tx *kv.Tx, in *table.Reader, id int, report kv.Progress, fn func(v kv.NodeID, row table.Row) error,
+) (*seenNodes, error) {
+	seen, err := newSeen(tx)
+	if err != nil {
+		return nil, err
+	}
+	defer seen.stop()
+	return seen, EachRow(ctx, in, report, func(row table.Row) error {
+		v, err := seen.node(in, row, id)
+		if err != nil {
+			return err
+		}
+		return fn(v, row)
+	})
 }
 
 func (s *seenNodes) find(id []byte) (kv.NodeID, error) {
