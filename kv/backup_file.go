@@ -46,6 +46,8 @@ import (
 //
 // There is an entry for every record that the snapshot has, so that the entries of a backup say which records of the one
 // before are gone. Two backups of the same snapshot since the same backup are the same bytes.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 const (
 	backupMagic   = "graphcleaner backup\n"
 	backupVersion = 1

@@ -62,9 +62,9 @@ func (c *checker) adjacency(ctx context.Context) error {
 				case int64(v) <= previous:
 					c.problem("adjacency", "node number %d has neighbour %d after %d", u, v, previous)
 				case u < v:
-					lesser.add(edgeKey(uint32(u), uint32(v), 32), a.Bits())
+					lesser.add(edgeKey(u, v), a.Bits())
 				default:
-					greater.add(edgeKey(uint32(v), uint32(u), 32), a.Reversed().Bits())
+					greater.add(edgeKey(v, u), a.Reversed().Bits())
 				}
 				previous = int64(v)
 			}
@@ -144,3 +144,6 @@ func (c *checker) edgeDeltas(ctx context.Context) error {
 	}
 	return nil
 }
+
+// edgeKey is two nodes as one number.
+func edgeKey(u, v NodeID) uint64 { return uint64(u)<<32 | uint64(v) }

@@ -236,9 +236,9 @@ func (l *listRepair) collect(ctx context.Context, halves *spill.Sorter) (agree b
 				switch {
 				case bad:
 				case u < v:
-					lesser.add(edgeKey(uint32(u), uint32(v), 32), a.Bits())
+					lesser.add(edgeKey(u, v), a.Bits())
 				default:
-					greater.add(edgeKey(uint32(v), uint32(u), 32), a.Reversed().Bits())
+					greater.add(edgeKey(v, u), a.Reversed().Bits())
 				}
 			}
 		}
