@@ -119,16 +119,15 @@ func openSummed(ctx context.Context, name string, want uint32) (*os.File, error)
 	if err != nil {
 		return nil, err
 	}
-	sum := uint32(0)
-	part := make([]byte, 256<<10)
-	for n := 0; err == nil; err = cmp.Or(err, ctx.Err()) {
-		n, err = f.Read(part)
-		sum = crc32.Update(sum, castagnoli, part[:n])
+	sum := crc32.New(castagnoli)
+	for err == nil {
+		_, err = io.CopyN(sum, f, 4<<20)
+		err = cmp.Or(err, ctx.Err())
 	}
 	if errors.Is(err, io.EOF) {
 		_, err = f.Seek(0, io.SeekStart)
 	}
-	if err == nil && sum != want {
+	if err == nil && sum.Sum32() != want {
 		err = errNoCheckpoint
 	}
 	if err != nil {
