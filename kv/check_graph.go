@@ -113,9 +113,9 @@ func (s *edgeSums) add(v, u NodeID, a codec.Arc) {
 	s.entries++
 	s.arcs += a.Count()
 	if v < u {
-		s.lesser.add(edgeKey(uint32(v), uint32(u), 32), a.Bits())
+		s.lesser.add(edgeKey(v, u), a.Bits())
 	} else {
-		s.greater.add(edgeKey(uint32(u), uint32(v), 32), a.Reversed().Bits())
+		s.greater.add(edgeKey(u, v), a.Reversed().Bits())
 	}
 }
 
@@ -179,3 +179,6 @@ func (c *checker) edgeDeltas(ctx context.Context) error {
 	}
 	return nil
 }
+
+// edgeKey is two nodes as one number.
+func edgeKey(u, v NodeID) uint64 { return uint64(u)<<32 | uint64(v) }

@@ -336,7 +336,9 @@ func TestPlaceIsLast(t *testing.T) {
 	if err := l.AddNode(Node{ID: "a"}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = l.Commit(t.Context(), func(*Store) error { return os.Remove(l.rows.file.Name()) })
+	_, err = l.Commit(t.Context(), func(*Store) error {
+		return os.Remove(filepath.Join(l.work.sort(), fileNames(t, l.work.sort(), "rows-*")[0]))
+	})
 	if err == nil || !strings.Contains(err.Error(), "rows-") {
 		t.Errorf("got %v, want an error about the file of rows", err)
 	}

@@ -47,7 +47,7 @@ var (
 
 	// ErrClosed is returned by everything that is used after its end: a Store after Close, a Tx after Close or
 	// outside the closure it was given to, a Bulk after Commit or Abort.
-	ErrClosed = lsm.ErrClosed
+	ErrClosed = record.ErrClosed
 )
 
 // Errors returned when writing.
@@ -59,7 +59,7 @@ var (
 	ErrReadOnly = lsm.ErrReadOnly
 
 	// ErrExists is returned when what should be made is there already.
-	ErrExists = errors.New("kv: exists already")
+	ErrExists = record.ErrExists
 
 	// ErrInStore is returned when a store should be made in the directory of another, which would take it for damage.
 	ErrInStore = errors.New("kv: lies in the store")

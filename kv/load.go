@@ -7,24 +7,30 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/internal/offheap"
-	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
+	"github.com/graphcleaner/graphcleaner/kv/internal/load"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// A Node is one row of a node file. Label "" is unlabelled.
-type Node struct {
-	ID     string
-	Label  string
-	Values []Value // in the order of the columns declared; may be shorter
-	Source int64   // the caller's mark for errors, such as a line number
-}
+// A Node is one row of a node file.
+type Node = load.Node
+
+// An EdgeWriter adds edges to a load: Add, AddWeighted, Close. Any number may be used at once, each by one goroutine. Close it
+// before Commit, which fails otherwise. An error of it ends the load: Commit fails with it.
+type EdgeWriter = load.EdgeWriter
+
+// A DuplicateNodeError says that an id stands for two rows of a node file. It is an ErrExists.
+type DuplicateNodeError = load.DuplicateNodeError
+
+// An UnknownNodeError says that an edge ends at an id that no node has. It is an ErrNotFound.
+type UnknownNodeError = load.UnknownNodeError
+
+// An InvalidNodeError says what is wrong with a row of a node file: its Err is an ErrInvalidID, ErrInvalidName (of the
+// label) or ErrInvalidValue.
+type InvalidNodeError = load.InvalidNodeError
 
 // LoadOptions tunes a load. The zero value is ready to use.
 type LoadOptions struct {
@@ -65,64 +71,39 @@ type LoadOptions struct {
 	Save    func(w io.Writer) error
 	Restore func(r io.Reader) error
 
+	keepBytes int64 // load.Options.KeepBytes, of tests
+
 	Progress Progress    // called while Commit works
 	OnStage  func(Stage) // called at the end of each stage of Commit
 }
 
 // LoadStats counts what a load met. Edges join two nodes, whatever the direction; Arcs are those of a directed graph.
 // ParallelEdges are the rows that repeat an edge, or an arc of a directed graph.
-type LoadStats struct {
-	Nodes, Edges, Arcs, SelfLoops, ParallelEdges, Labelled, Classes int64
-
-	Weighted bool
-}
+type LoadStats = load.Stats
 
 // The stages of Commit, in this order.
 const (
-	stageIDs       = "ids"       // the ends of edges become positions
-	stageEdges     = "edges"     // sorted, parallel ones collapsed, nodes numbered by degree
-	stageAdjacency = "adjacency" // both directions sorted and written
-	stageColumns   = "columns"   // dictionary, labels and properties written
-	stageSync      = "sync"      // all of it on disk
+	stageIDs       = load.StageIDs
+	stageEdges     = load.StageEdges
+	stageAdjacency = load.StageAdjacency
+	stageColumns   = load.StageColumns
+	stageSync      = "sync" // all of it on disk
 )
 
 // A Loader writes a whole graph at once: first every node, in file order, then every edge, then Commit. It works in a
 // directory beside the store's, which Commit renames into place; until then, and after any failure, nothing is there.
 // It belongs to one goroutine, except that each EdgeWriter may have its own.
 type Loader struct {
-	opt        LoadOptions
-	work       *loadDirectory
-	unit       int64 // bytes of memory for one sorter of records, or the store
-	keepBytes  int64 // of the rows and the edges, from which on they are kept
-	rows       *rowSpool
-	classes    *loadClasses
-	ids        idIndex
-	integerIDs bool
-	ended      bool
-	failed     atomic.Pointer[error] // the first error of a row, with which Commit fails
-	duplicate  badRow
-	stats      LoadStats
-
-	mu         sync.Mutex // guards what follows, which the writers of edges share
-	edgesBegun bool
-	edges      edgeSorter
-	join       *idJoin
-	unknown    badRow
-	selfLoops  int64
-	single     *EdgeWriter // of AddEdge
-	writers    int         // of edges that are not closed
-
-	checkpoint *loadCheckpoint // nil where there is none
-	suspended  bool            // the checkpoint outlives the load
-
-	reporting sync.Mutex // held during a call of Progress
+	opt       LoadOptions
+	work      *loadDirectory
+	load      *load.Load
+	ended     bool
+	suspended bool // a checkpoint outlives the load
 
 	// In Commit.
 	store      *Store
 	tables     *lsm.Tables
 	generation record.Generation
-	denseIDs   bool
-	nodeAt     offheap.Array[uint32] // NodeID by position
 }
 
 // NewLoader is NewLoaderContext without a context.
@@ -138,78 +119,55 @@ func NewLoaderContext(ctx context.Context, dir string, opt LoadOptions) (*Loader
 	if err := validateLoadOptions(opt); err != nil {
 		return nil, err
 	}
-	classes, err := newLoadClasses(opt.Classes)
-	if err != nil {
-		return nil, err
-	}
 	if opt.MemoryBudget == 0 {
 		opt.MemoryBudget = DefaultMemoryBudget()
 	}
-	unit := loadUnit(opt.MemoryBudget)
-	l := &Loader{opt: opt, unit: unit, keepBytes: defaultKeepBytes, classes: classes, ids: newIDIndex(unit), integerIDs: true}
-	l.edges = newEdgeSorter(l)
-	takeOver := func(d *loadDirectory) (bool, error) { return l.takeOver(ctx, d) }
+	l := &Loader{opt: opt}
+	takeOver := func(d *loadDirectory) (taken bool, err error) {
+		l.load, err = load.Resume(ctx, l.options(d))
+		if err != nil || l.load == nil {
+			return false, err
+		}
+		if err := os.RemoveAll(d.store()); err != nil {
+			return false, errors.Join(err, l.load.Suspend())
+		}
+		return true, nil
+	}
+	var err error
 	if l.work, err = newLoadDirectory(dir, takeOver); err != nil {
 		return nil, err
 	}
-	l.join = newIDJoin(l.work.sort(), unit/3, opt.Weighted)
-	if l.checkpoint != nil {
+	if l.load != nil {
 		return l, nil
 	}
-	if l.rows, err = newRowSpool(l.work.sort()); err != nil {
+	if l.load, err = load.New(l.options(l.work)); err != nil {
 		return nil, errors.Join(err, l.work.remove())
 	}
 	return l, nil
 }
 
-// takeOver restores what a dead load has completed; false where there is nothing that this one could go on with.
-func (l *Loader) takeOver(ctx context.Context, d *loadDirectory) (bool, error) {
-	l.work = d
-	if !l.keeps() {
-		return false, nil
+// options are those of a load in a directory. Where directories have no locks nobody can know that a load is dead.
+func (l *Loader) options(d *loadDirectory) load.Options {
+	opt := load.Options{
+		Dir: d.sort(), Checkpoint: d.checkpoint(), MemoryBudget: l.opt.MemoryBudget, Directed: l.opt.Directed,
+		Weighted: l.opt.Weighted, Workers: l.opt.Workers, KeepBytes: l.opt.keepBytes, Classes: l.opt.Classes, Check: l.checkNode, BadRow: l.opt.BadRow,
+		Save: l.opt.Save, Restore: l.opt.Restore, Progress: l.opt.Progress,
 	}
-	c, err := d.readCheckpoint(l.opt.Resume)
-	if err == nil {
-		err = l.restore(ctx, c)
+	for _, column := range l.opt.Properties {
+		opt.Kinds = append(opt.Kinds, column.Kind)
 	}
-	if ctx.Err() != nil {
-		return false, errors.Join(ctx.Err(), l.giveUp())
+	if storedir.HasLocks {
+		opt.Resume = l.opt.Resume
 	}
-	if err != nil {
-		return false, nil //nolint:nilerr // whatever is wrong with what was left, the load starts over
-	}
-	if err := errors.Join(l.removeUnnamed(), os.RemoveAll(d.store())); err != nil {
-		return false, errors.Join(err, l.giveUp())
-	}
-	return true, nil
-}
-
-// giveUp ends a load that goes on, and leaves what it goes on with as it is.
-func (l *Loader) giveUp() error {
-	l.ended = true
-	if l.checkpoint == nil {
-		return nil
-	}
-	return errors.Join(l.edges.close(), l.nodeAt.Free(), l.rows.file.Close())
+	return opt
 }
 
 // Completed reports whether the nodes and the edges are there already, from a load that was interrupted. Then they must
 // not be added again.
-func (l *Loader) Completed() bool { return l.checkpoint != nil }
-
-// loadUnit is the part of a budget for one sorter of records, or the store, in bytes.
-func loadUnit(budget int64) int64 { return budget / 4 }
-
-// sortMemory is what sorting edges or their arcs may take.
-func (l *Loader) sortMemory() int64 { return sortMemory(l.opt.MemoryBudget, l.stats.Nodes) }
+func (l *Loader) Completed() bool { return l.load.Completed() }
 
 // Kept reports, of a load that has ended, whether it left what the next one with the same Resume goes on with.
 func (l *Loader) Kept() bool { return l.suspended }
-
-// sortMemory is what sorting the edges of so many nodes may take of a budget, in bytes. An eighth of it, or a
-// fifth by text, is for the index of ids, the numbers of nodes cost 8 bytes each, and the rest is for the store and for
-// buffers.
-func sortMemory(budget, nodes int64) int64 { return max(budget*5/8-8*nodes, budget/8) }
 
 func validateLoadOptions(opt LoadOptions) error {
 	var errs []error
@@ -218,6 +176,9 @@ func validateLoadOptions(opt LoadOptions) error {
 	}
 	if opt.MemoryBudget < 0 {
 		errs = append(errs, fmt.Errorf("kv: MemoryBudget is %d, want 0 (default) or more", opt.MemoryBudget))
+	}
+	for _, name := range opt.Classes {
+		errs = append(errs, validateName("class", name))
 	}
 	seen := map[string]bool{}
 	for _, column := range opt.Properties {
@@ -239,84 +200,24 @@ func validateLoadOptions(opt LoadOptions) error {
 	return errors.Join(errs...)
 }
 
-// errNodesFirst is returned by AddNode after AddEdge.
-var errNodesFirst = errors.New("kv: all nodes are added before the first edge")
-
 // AddNode adds the next node of the node file. What is wrong with it alone is an *InvalidNodeError; that its id is there
 // already shows in Commit. An error ends the load: Commit fails with it.
-func (l *Loader) AddNode(n Node) error {
-	if l.ended {
-		return fmt.Errorf("loader: %w", ErrClosed)
-	}
-	return l.fail(l.addNode(n))
+func (l *Loader) AddNode(n Node) error { return l.load.AddNode(n) }
+
+// AddEdge is EdgeWriter.Add for a caller with one goroutine, the Loader's.
+func (l *Loader) AddEdge(src, dst string, source int64) error {
+	return l.load.AddEdge(src, dst, source)
 }
 
-// fail keeps the first error of a row, with which Commit fails, and returns err. A load that has its rows already loses
-// none.
-func (l *Loader) fail(err error) error {
-	if err != nil && l.checkpoint == nil {
-		first := err // err itself would take memory in every call
-		l.failed.CompareAndSwap(nil, &first)
-	}
-	return err
-}
+// EdgeWriter begins another writer of edges. All nodes must have been added.
+func (l *Loader) EdgeWriter() *EdgeWriter { return l.load.EdgeWriter() }
 
-func (l *Loader) addNode(n Node) error {
-	switch {
-	case l.edgesBegun:
-		return errNodesFirst
-	case l.stats.Nodes >= record.MaxNodes:
-		return fmt.Errorf("a store holds %d nodes, and the node at %d is one too many", int64(record.MaxNodes), n.Source)
-	case l.opt.Directed && l.stats.Nodes >= maxArcNodes:
-		return fmt.Errorf("a directed graph has %d nodes at most, and the node at %d is one too many", int64(maxArcNodes), n.Source)
-	}
-	if err := l.validateNode(n); err != nil {
-		err = &InvalidNodeError{ID: strings.Clone(n.ID), Source: n.Source, Err: err}
-		if l.opt.BadRow != nil {
-			return l.opt.BadRow(err)
-		}
-		return err
-	}
-	first, duplicate, err := l.ids.add(n.ID)
-	if err != nil {
-		return err
-	}
-	switch {
-	case duplicate && l.opt.BadRow != nil:
-		source, err := l.rows.source(first)
-		if err != nil {
-			return err
-		}
-		return l.opt.BadRow(&DuplicateNodeError{ID: strings.Clone(n.ID), First: source, Second: n.Source})
-	case duplicate:
-		l.duplicate.note(n.ID, n.Source, first)
-		return nil
-	}
-	label := -1
-	if n.Label != "" {
-		label = l.classes.count(n.Label, 1)
-		l.stats.Labelled++
-	}
-	for i, v := range n.Values {
-		if l.opt.Properties[i].Kind == KindClass && !v.IsNull() && v.Str() != "" {
-			l.classes.count(v.Str(), 1)
-		}
-	}
-	if err := l.rows.append(n.ID, n.Source, label, n.Values); err != nil {
-		return err
-	}
-	l.stats.Nodes++
-	if _, ok := dict.Integer(n.ID); !ok {
-		l.integerIDs = false
-	}
-	return nil
-}
-
-func (l *Loader) validateNode(n Node) error {
+// checkNode says what is wrong with a node by itself.
+func (l *Loader) checkNode(n Node, knownLabel bool) error {
 	if err := validateID(n.ID); err != nil {
 		return err
 	}
-	if _, known := l.classes.numbers[n.Label]; !known && n.Label != "" {
+	if !knownLabel {
 		if err := validateName("class", n.Label); err != nil {
 			return err
 		}
@@ -344,29 +245,30 @@ func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats L
 		return LoadStats{}, fmt.Errorf("loader: %w", ErrClosed)
 	}
 	defer func() {
-		if err != nil && ctx.Err() != nil && l.checkpoint != nil && !l.ended {
+		if err != nil && ctx.Err() != nil && l.Completed() && !l.ended {
 			err = errors.Join(err, l.suspend())
 			return
 		}
 		err = errors.Join(err, l.Abort())
 	}()
-	if failed := l.failed.Load(); failed != nil {
-		return LoadStats{}, *failed
+	if err := l.load.Err(); err != nil {
+		return LoadStats{}, err
 	}
-	if l.checkpoint == nil {
-		if err := l.stage(ctx, stageIDs, l.resolveIDs); err != nil {
+	if !l.Completed() {
+		if err := l.stage(ctx, stageIDs, l.load.Resolve); err != nil {
 			return LoadStats{}, err
 		}
 	}
-	if l.checkpoint == nil || l.checkpoint.Arcs == nil {
-		if err := l.stage(ctx, stageEdges, l.edges.number); err != nil {
+	if !l.load.Numbered() {
+		if err := l.stage(ctx, stageEdges, l.load.Number); err != nil {
 			return LoadStats{}, err
 		}
 	}
 	if err := l.createStore(); err != nil {
 		return LoadStats{}, err
 	}
-	if err := l.stage(ctx, stageAdjacency, l.writeAdjacency); err != nil {
+	writeEdges := func(ctx context.Context) error { return l.load.WriteEdges(ctx, l.tables.Put, l.generation) }
+	if err := l.stage(ctx, stageAdjacency, writeEdges); err != nil {
 		return LoadStats{}, err
 	}
 	if err := l.stage(ctx, stageColumns, l.writeNodes); err != nil {
@@ -381,16 +283,17 @@ func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats L
 	if err := l.stage(ctx, stageSync, func(context.Context) error { return l.closeStore() }); err != nil {
 		return LoadStats{}, err
 	}
-	l.stats.Classes, l.stats.Weighted = int64(len(l.classes.sorted())), l.opt.Weighted
-	if err := l.place(Placement{Store: id, Origin: l.opt.Origin, Load: l.stats}); err != nil {
+	stats = l.load.Stats()
+	stats.Classes, stats.Weighted = int64(len(l.load.Classes())), l.opt.Weighted
+	if err := l.place(Placement{Store: id, Origin: l.opt.Origin, Load: stats}); err != nil {
 		return LoadStats{}, err
 	}
-	return l.stats, nil
+	return stats, nil
 }
 
 // place puts the store into its place. That is the last that can fail: all else that the load holds it gives back before.
 func (l *Loader) place(p Placement) error {
-	err := errors.Join(l.end(), l.rows.close())
+	err := l.end(l.load.Close)
 	if err == nil {
 		err = l.work.place(p)
 	}
@@ -407,58 +310,20 @@ func (l *Loader) stage(ctx context.Context, name string, run func(context.Contex
 		return err
 	}
 	begin := time.Now()
-	l.progress(name, 0, 0)
+	if l.opt.Progress != nil {
+		l.opt.Progress(name, 0, 0)
+	}
 	if err := run(ctx); err != nil {
 		return err
 	}
 	if l.opt.OnStage != nil {
-		l.opt.OnStage(Stage{Name: name, Seconds: time.Since(begin).Seconds(), Edges: l.stats.Edges})
+		l.opt.OnStage(Stage{Name: name, Seconds: time.Since(begin).Seconds(), Edges: l.load.Stats().Edges})
 	}
 	return nil
 }
 
-func (l *Loader) progress(stage string, done, total int64) {
-	if l.opt.Progress != nil {
-		l.reporting.Lock()
-		defer l.reporting.Unlock()
-		l.opt.Progress(stage, done, total)
-	}
-}
-
-// resolveIDs finds duplicate and unknown ids, and, where the ids are not small integers, the positions of the ends of
-// edges.
-func (l *Loader) resolveIDs(ctx context.Context) (err error) {
-	if err := l.closeWriters(); err != nil {
-		return err
-	}
-	if l.ids.off {
-		if err := l.joinIDs(ctx); err != nil {
-			return err
-		}
-	}
-	if l.duplicate.found {
-		first, err := l.rows.source(l.duplicate.first)
-		if err != nil {
-			return err
-		}
-		return &DuplicateNodeError{ID: l.duplicate.id, First: first, Second: l.duplicate.source}
-	}
-	if l.unknown.found {
-		return &UnknownNodeError{ID: l.unknown.id, Source: l.unknown.source}
-	}
-	l.denseIDs = l.ids.isDense()
-	if err := l.ids.turnOff(); err != nil {
-		return err
-	}
-	edges := l.edges.begin()
-	if err := edges.Sort(ctx); err != nil {
-		return err
-	}
-	return l.keepEdges(ctx, edges)
-}
-
 func (l *Loader) createStore() (err error) {
-	l.store, err = create(l.work.store(), Options{MemoryBudget: l.unit}, false)
+	l.store, err = create(l.work.store(), Options{MemoryBudget: load.Unit(l.opt.MemoryBudget)}, false)
 	if err != nil {
 		return err
 	}
@@ -474,19 +339,9 @@ func (l *Loader) createStore() (err error) {
 	})
 }
 
-// writeAdjacency writes every edge under both its ends, ascending by NodeID.
-func (l *Loader) writeAdjacency(ctx context.Context) error {
-	if l.checkpoint == nil || l.checkpoint.Arcs == nil {
-		if err := l.edges.sortLists(ctx); err != nil {
-			return err
-		}
-	}
-	return l.edges.write(ctx)
-}
-
 // writeNodes writes all that is known of nodes beside their edges.
 func (l *Loader) writeNodes(ctx context.Context) error {
-	if err := l.writeDictionary(ctx); err != nil {
+	if err := l.load.WriteIDs(ctx, l.tables.Put, l.generation); err != nil {
 		return err
 	}
 	if err := l.tables.Flush(); err != nil {
@@ -514,26 +369,84 @@ func (l *Loader) Abort() error {
 	if l.ended {
 		return nil
 	}
-	return errors.Join(l.end(), l.rows.close(), l.work.remove())
+	return errors.Join(l.end(l.load.Close), l.work.remove())
 }
 
 // suspend ends the load and keeps what its checkpoint names.
 func (l *Loader) suspend() error {
 	l.suspended = true
-	return errors.Join(l.end(), l.rows.file.Close(), l.removeUnnamed(), os.RemoveAll(l.work.store()), l.work.release())
+	return errors.Join(l.end(l.load.Suspend), os.RemoveAll(l.work.store()), l.work.release())
 }
 
 // end gives back all that is not on disk.
-func (l *Loader) end() error {
+func (l *Loader) end(loaded func() error) error {
 	l.ended = true
 	var errs []error
 	if l.tables != nil {
 		errs = append(errs, l.tables.Cancel())
 	}
-	errs = append(errs, l.edges.close(), l.join.close(), l.nodeAt.Free(), l.ids.turnOff())
+	errs = append(errs, loaded())
 	if l.store != nil { // last: what was given back is room to close it
 		errs = append(errs, l.store.abandon())
 		l.store = nil
 	}
 	return errors.Join(errs...)
+}
+
+// writeCatalog makes the graph visible to who opens the store.
+func (l *Loader) writeCatalog() error {
+	return l.store.Update(func(tx *Tx) error {
+		cat, err := tx.change()
+		if err != nil {
+			return err
+		}
+		stats := l.load.Stats()
+		cat.Graph = l.generation
+		cat.Nodes, cat.LoadedNodes, cat.Edges = int(stats.Nodes), int(stats.Nodes), stats.Edges
+		cat.Directed, cat.Weighted, cat.Arcs = l.opt.Directed, l.opt.Weighted, stats.Arcs
+		cat.IntegerIDs, cat.DenseIDs = l.load.IDs()
+		for _, name := range SortClasses(l.load.Classes()) {
+			cat.class(name)
+		}
+		return nil
+	})
+}
+
+// writeColumns writes label and properties.
+func (l *Loader) writeColumns(ctx context.Context) error {
+	bulk, err := l.store.Bulk()
+	if err != nil {
+		return err
+	}
+	defer bulk.Abort()
+	label, err := bulk.ascendingColumn(LabelColumn, KindClass)
+	if err != nil {
+		return err
+	}
+	columns := make([]*ColumnWriter, len(l.opt.Properties))
+	for i, column := range l.opt.Properties {
+		if columns[i], err = bulk.ascendingColumn(column.Name, column.Kind); err != nil {
+			return err
+		}
+	}
+	var classes []Class
+	putLabels := func(first NodeID, labels []int32) error {
+		classes = classes[:0]
+		for _, class := range labels {
+			classes = append(classes, Class(class))
+		}
+		return label.PutClasses(first, classes)
+	}
+	err = l.load.ReadColumns(ctx, bulk.Tx().Classes(), putLabels, func(v NodeID, values []Value) error {
+		for i, value := range values {
+			if err := columns[i].Put(v, value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return bulk.Commit(nil)
 }

@@ -2,7 +2,6 @@ package kv
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"io"
 	"maps"
@@ -15,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
-	"github.com/graphcleaner/graphcleaner/internal/offheap"
 )
 
 // resumableGraph is large enough to be spilled at the least budget.
@@ -187,7 +185,7 @@ func TestResumedLoadsOfEveryForm(t *testing.T) {
 		// load returns the loader's result, and what was told of bad rows.
 		load := func(ctx context.Context, dir string, progress Progress, resumed bool) (LoadStats, []string, error) {
 			opt := c.opt
-			opt.Workers, opt.Resume, opt.Progress = 2, "input", progress
+			opt.Workers, opt.Resume, opt.keepBytes, opt.Progress = 2, "input", 1, progress
 			var told []string
 			if c.bad {
 				opt.BadRow = func(err error) error { told = append(told, err.Error()); return nil }
@@ -205,7 +203,6 @@ func TestResumedLoadsOfEveryForm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l.keepBytes = 1
 			if got := l.Completed(); got != resumed {
 				t.Fatalf("load %d: Completed: got %v, want %v", i, got, resumed)
 			}
@@ -422,62 +419,6 @@ func TestDamagedCheckpoints(t *testing.T) {
 				}, path, false, i == 0)
 			}
 			try("cut", func(path string) error { return os.Truncate(path, int64(r.IntN(len(b)))) }, path, false, false)
-		}
-	}
-}
-
-func TestKeptNumbers(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "numbers")
-	write := func(numbers ...uint32) uint32 {
-		sum, err := writeNumbers(name, numbers)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return sum
-	}
-	sum := write(2, 0, 1)
-	numbers, err := readNumbers(t.Context(), name, 3, sum)
-	if err != nil || !slices.Equal(numbers.Data, []uint32{2, 0, 1}) {
-		t.Fatalf("got %v, %v, want 2, 0, 1", numbers.Data, err)
-	}
-	if err := numbers.Free(); err != nil {
-		t.Fatal(err)
-	}
-	for what, read := range map[string]func() (offheap.Array[uint32], error){
-		"another checksum": func() (offheap.Array[uint32], error) { return readNumbers(t.Context(), name, 3, sum+1) },
-		"another length":   func() (offheap.Array[uint32], error) { return readNumbers(t.Context(), name, 2, sum) },
-		"a number twice":   func() (offheap.Array[uint32], error) { return readNumbers(t.Context(), name, 3, write(1, 0, 1)) },
-		"a large number":   func() (offheap.Array[uint32], error) { return readNumbers(t.Context(), name, 3, write(3, 0, 1)) },
-	} {
-		write(2, 0, 1)
-		if numbers, err := read(); !errors.Is(err, errNoCheckpoint) || numbers.Data != nil {
-			t.Errorf("%s: got %v, %v, want errNoCheckpoint alone", what, numbers.Data, err)
-		}
-	}
-}
-
-// TestDamagedRows damages the file of rows behind the back of a load.
-func TestDamagedRows(t *testing.T) {
-	s, err := newRowSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	if err := errors.Join(s.append("a", 1, -1, nil), s.sync()); err != nil {
-		t.Fatal(err)
-	}
-	long := binary.AppendUvarint(nil, 1<<62)
-	if _, err := s.file.WriteAt(long, 0); err != nil {
-		t.Fatal(err)
-	}
-	s.size = int64(len(long)) + 3
-	for row, err := range s.all(t.Context()) {
-		if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), s.file.Name()) {
-			t.Errorf("an id of 4 EiB: got %v, %v, want io.ErrUnexpectedEOF with the name of the file", row, err)
 		}
 	}
 }

@@ -38,6 +38,7 @@ type loadDirectory struct {
 const (
 	loadMark        = ".loading"
 	loadProcessName = "process"
+	checkpointName  = "checkpoint"
 )
 
 // newLoadDirectory makes the directory of a load into target, which must not be there, or be empty (ErrExists) and no
@@ -182,6 +183,8 @@ func noRoom(target string, err error) error {
 	return fmt.Errorf("%s: an empty directory that the store cannot take the place of: %w: want a path at which nothing is, such as %s",
 		target, err, filepath.Join(target, "graph"))
 }
+
+func (d *loadDirectory) checkpoint() string { return filepath.Join(d.path, checkpointName) }
 
 func (d *loadDirectory) store() string { return filepath.Join(d.path, "store") }
 

@@ -22,14 +22,14 @@ func TestLoadErrors(t *testing.T) {
 		edges []edge
 		want  error
 	}{
-		{"duplicate integers", []string{"0", "1", "0", "1", "0"}, nil, &DuplicateNodeError{"0", 10, 12}},
-		{"duplicate words", []string{"b", "a", "a", "b"}, nil, &DuplicateNodeError{"a", 11, 12}},
-		{"duplicate word late", []string{"0", "1", "1", "x"}, nil, &DuplicateNodeError{"1", 11, 12}},
-		{"unknown integer", []string{"0", "1"}, []edge{{"0", "7", 5}, {"2", "0", 3}, {"9", "9", 4}}, &UnknownNodeError{"2", 3}},
-		{"unknown word", []string{"a", "b"}, []edge{{"a", "x", 5}, {"a", "y", 3}, {"z", "z", 4}}, &UnknownNodeError{"y", 3}},
-		{"both ends unknown", []string{"a", "b"}, []edge{{"x", "y", 5}}, &UnknownNodeError{"x", 5}},
-		{"not canonical", []string{"0", "1"}, []edge{{"0", "01", 5}}, &UnknownNodeError{"01", 5}},
-		{"no nodes", nil, []edge{{"0", "1", 5}}, &UnknownNodeError{"0", 5}},
+		{"duplicate integers", []string{"0", "1", "0", "1", "0"}, nil, &DuplicateNodeError{ID: "0", First: 10, Second: 12}},
+		{"duplicate words", []string{"b", "a", "a", "b"}, nil, &DuplicateNodeError{ID: "a", First: 11, Second: 12}},
+		{"duplicate word late", []string{"0", "1", "1", "x"}, nil, &DuplicateNodeError{ID: "1", First: 11, Second: 12}},
+		{"unknown integer", []string{"0", "1"}, []edge{{"0", "7", 5}, {"2", "0", 3}, {"9", "9", 4}}, &UnknownNodeError{ID: "2", Source: 3}},
+		{"unknown word", []string{"a", "b"}, []edge{{"a", "x", 5}, {"a", "y", 3}, {"z", "z", 4}}, &UnknownNodeError{ID: "y", Source: 3}},
+		{"both ends unknown", []string{"a", "b"}, []edge{{"x", "y", 5}}, &UnknownNodeError{ID: "x", Source: 5}},
+		{"not canonical", []string{"0", "1"}, []edge{{"0", "01", 5}}, &UnknownNodeError{ID: "01", Source: 5}},
+		{"no nodes", nil, []edge{{"0", "1", 5}}, &UnknownNodeError{ID: "0", Source: 5}},
 	} {
 		for _, budget := range []int64{1, 1 << 30} {
 			parent := t.TempDir()

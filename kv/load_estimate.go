@@ -1,14 +1,12 @@
 package kv
 
 import (
-	"math/bits"
 	"math/rand/v2"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/internal/spill"
-	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
+	"github.com/graphcleaner/graphcleaner/kv/internal/load"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 )
 
@@ -88,19 +86,19 @@ func EstimateLoad(c LoadCounts, opt LoadOptions) LoadEstimate {
 			e.AdjacencyBytes += 2 * c.Edges * c.WeightBytes
 		}
 	}
-	numbers, unit := 4*c.Nodes, loadUnit(opt.MemoryBudget)
-	files := e.sort(c, opt)
-	e.Spills = files > 0
-	e.Reading.Mapped += c.IDBytes
-	e.Sorting.Mapped += numbers
-	e.Arcs.Mapped += numbers
-	e.Arcs = e.Arcs.And(storeOfLoad())
-	e.Writing.Mapped += numbers
-	e.Writing = e.Writing.And(storeOfLoad())
+	numbers, unit := 4*c.Nodes, load.Unit(opt.MemoryBudget)
+	sorting := load.EdgesFootprint(
+		load.Options{MemoryBudget: opt.MemoryBudget, Directed: opt.Directed, Weighted: opt.Weighted, Workers: opt.Workers},
+		c.Nodes, c.Rows, c.Edges)
+	e.Spills = sorting.Files > 0
+	e.Reading.Mapped = sorting.Reading + c.IDBytes
+	e.Sorting.Mapped = sorting.Sorting + numbers
+	e.Arcs = storeOfLoad().And(MemoryUse{Mapped: sorting.Arcs + numbers})
+	e.Writing = storeOfLoad().And(MemoryUse{Mapped: sorting.Writing + numbers})
 	// Positions of NodeIDs, and columns that are sorted by NodeID.
 	e.Columns = MemoryUse{Mapped: numbers, Live: numbers + min(unit, 3*24*c.Nodes)}
 	e.Columns = e.Columns.And(WritingStore(unit, 8*c.Nodes, false)) // the indexes; the load itself holds less
-	e.TemporaryBytes = c.IDBytes + 8*c.Nodes + files
+	e.TemporaryBytes = c.IDBytes + 8*c.Nodes + sorting.Files
 	perEntry := max(float64(e.AdjacencyBytes)/float64(max(2*c.Edges, 1)), 1)
 	e.LargestRows = min(int(c.Nodes), graph.ScanParts*graph.BlockTarget)
 	e.LargestEntries = int(float64(graph.ScanParts*graph.BlockTarget) / perEntry)
@@ -109,38 +107,6 @@ func EstimateLoad(c LoadCounts, opt LoadOptions) LoadEstimate {
 	}
 	return e
 }
-
-// sort sets what sorting the edges takes, and returns the bytes of its files.
-func (e *LoadEstimate) sort(c LoadCounts, opt LoadOptions) (files int64) {
-	memory := sortMemory(opt.MemoryBudget, c.Nodes)
-	width, perArc := 2*positionBits(c.Nodes), int64(1)
-	footprint := func(memory, count int64) spill.Footprint {
-		return spill.NewNumbers[uint64]("", memory, width, opt.Workers).Footprint(count, width)
-	}
-	if form := (codec.ArcForm{Directed: opt.Directed, Weighted: opt.Weighted}); form.Any() {
-		width, perArc = width+form.DirectionBits(), 2
-		footprint = func(memory, count int64) spill.Footprint {
-			return spill.NewNumbers[spill.Pair]("", memory, width, opt.Workers).Footprint(count, width)
-		}
-	}
-	edges := footprint(memory, c.Rows)
-	held := edges.Reading
-	if edges.File > 0 {
-		held = 0
-	}
-	arcs := footprint(arcsMemory(memory, perArc*c.Edges, held), 2*c.Edges)
-	adding := arcs.Sorting
-	if arcs.File == 0 {
-		adding /= 2 // chunks alone
-	}
-	e.Reading.Mapped, e.Sorting.Mapped = edges.Sorting, edges.Reading
-	e.Arcs.Mapped = max(edges.Reading+adding, arcs.Sorting) // once all are added the edges go
-	e.Writing.Mapped = arcs.Reading
-	return edges.File + arcs.File
-}
-
-// positionBits is the bits of the greatest position of so many nodes.
-func positionBits(nodes int64) int { return bits.Len64(uint64(max(nodes-1, 0))) }
 
 // WritingStore is what a store that was opened with a budget holds once so many bytes were written to it since, or
 // while it is then closed.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/load"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -38,7 +39,7 @@ func TestRowErrorsEndTheLoad(t *testing.T) {
 	}{
 		"an invalid node": {LoadOptions{}, ErrInvalidID, func(l *Loader) error { return l.AddNode(Node{}) }},
 		"a refused node":  {LoadOptions{BadRow: refuse}, refused, func(l *Loader) error { return l.AddNode(Node{}) }},
-		"a node after edges": {LoadOptions{}, errNodesFirst, func(l *Loader) error {
+		"a node after edges": {LoadOptions{}, load.ErrNodesFirst, func(l *Loader) error {
 			return errors.Join(l.AddEdge("p1", "p2", 1), l.AddNode(Node{ID: "late"}))
 		}},
 		"an unknown end": {LoadOptions{BadRow: refuse}, refused, func(l *Loader) error {
@@ -64,11 +65,11 @@ func TestRowErrorsEndTheLoad(t *testing.T) {
 			w := l.EdgeWriter()
 			return errors.Join(w.Close(), w.Add("p1", "p2", 1))
 		}},
-		"an open writer": {LoadOptions{}, errWriterOpen, func(l *Loader) error {
+		"an open writer": {LoadOptions{}, load.ErrWriterOpen, func(l *Loader) error {
 			if err := l.EdgeWriter().Add("p1", "p2", 1); err != nil {
 				t.Error(err)
 			}
-			return errWriterOpen
+			return load.ErrWriterOpen
 		}},
 	} {
 		parent := t.TempDir()

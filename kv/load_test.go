@@ -166,7 +166,10 @@ func TestLoadRandomGraphs(t *testing.T) {
 				classes[label] = true
 			}
 		}
-		want := LoadStats{int64(len(g.ids)), g.edges(), 0, g.loops, g.parallel, labelled, int64(len(classes)), false}
+		want := LoadStats{
+			Nodes: int64(len(g.ids)), Edges: g.edges(), SelfLoops: g.loops, ParallelEdges: g.parallel, Labelled: labelled,
+			Classes: int64(len(classes)),
+		}
 		if stats != want {
 			t.Fatalf("seed %d: got %+v, want %+v", seed, stats, want)
 		}

@@ -21,6 +21,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 // quarantineName is the directory inside a store where Repair keeps what the store was before. Nothing in it is part of
 // the store: it may be deleted while no process has the store open.
 const quarantineName = lsm.Quarantine

@@ -15,9 +15,6 @@ var (
 	// needs room on disk for it.
 	ErrCrashed = errors.New("kv: store was not closed properly")
 
-	// ErrClosed is returned by everything that is used after its end.
-	ErrClosed = errors.New("kv: closed")
-
 	// ErrReadOnly is returned by writes of a transaction that reads.
 	ErrReadOnly = errors.New("kv: read-only")
 

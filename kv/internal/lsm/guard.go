@@ -45,7 +45,7 @@ func wrapBadger(err error) error {
 	case errors.Is(err, badger.ErrReadOnlyTxn):
 		return ErrReadOnly
 	case errors.Is(err, badger.ErrDiscardedTxn), errors.Is(err, badger.ErrDBClosed), errors.Is(err, badger.ErrBlockedWrites):
-		return ErrClosed
+		return record.ErrClosed
 	case errors.Is(err, badger.ErrKeyNotFound):
 		return record.ErrNotFound
 	}

@@ -40,6 +40,12 @@ var (
 	// ErrNotFound is returned where there is no record under a key.
 	ErrNotFound = errors.New("kv: not found")
 
+	// ErrExists is returned when what should be made is there already.
+	ErrExists = errors.New("kv: exists already")
+
+	// ErrClosed is returned by everything that is used after its end.
+	ErrClosed = errors.New("kv: closed")
+
 	// ErrVersion is that of a record whose form is another.
 	ErrVersion = errors.New("kv: unknown format version")
 

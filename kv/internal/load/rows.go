@@ -1,4 +1,4 @@
-package kv
+package load
 
 import (
 	"bufio"
@@ -32,8 +32,8 @@ type rowSpool struct {
 	dropped []uint32 // numbers of rows that were taken out, ascending
 }
 
-// A loadRow is a row as read back; all of it is borrowed until the next one.
-type loadRow struct {
+// A nodeRow is a row as read back; all of it is borrowed until the next one.
+type nodeRow struct {
 	position int
 	id       []byte
 	source   int64
@@ -50,7 +50,7 @@ func newRowSpool(dir string) (*rowSpool, error) {
 	return &rowSpool{file: f, sum: sum, w: bufio.NewWriterSize(sum, 256<<10)}, nil
 }
 
-func (s *rowSpool) append(id string, source int64, label int, values []Value) error {
+func (s *rowSpool) append(id string, source int64, label int, values []codec.Value) error {
 	s.rest = binary.AppendUvarint(s.rest[:0], uint64(label+1))
 	for _, v := range values {
 		s.one = v.Append(s.one[:0])
@@ -82,7 +82,7 @@ func (s *rowSpool) sync() error {
 }
 
 // restoreRows opens the rows that a checkpoint names: errNoCheckpoint where they are damaged.
-func restoreRows(ctx context.Context, dir string, c loadCheckpoint) (*rowSpool, error) {
+func restoreRows(ctx context.Context, dir string, c checkpoint) (*rowSpool, error) {
 	f, err := openSummed(ctx, filepath.Join(dir, filepath.Base(c.Rows)), c.RowSum)
 	if err != nil {
 		return nil, err
@@ -120,8 +120,8 @@ func (s *rowSpool) closeUp(number uint32) uint32 {
 func (s *rowSpool) len() int { return s.rows - len(s.dropped) }
 
 // all yields the rows by position.
-func (s *rowSpool) all(ctx context.Context) iter.Seq2[loadRow, error] {
-	return func(yield func(loadRow, error) bool) {
+func (s *rowSpool) all(ctx context.Context) iter.Seq2[nodeRow, error] {
+	return func(yield func(nodeRow, error) bool) {
 		dropped := s.dropped
 		for row, err := range s.from(ctx, 0) {
 			if len(dropped) > 0 && row.position == int(dropped[0]) && err == nil {
@@ -137,17 +137,17 @@ func (s *rowSpool) all(ctx context.Context) iter.Seq2[loadRow, error] {
 }
 
 // from yields the rows from mark number m on, dropped ones too. The positions are their numbers.
-func (s *rowSpool) from(ctx context.Context, m int) iter.Seq2[loadRow, error] {
-	return func(yield func(loadRow, error) bool) {
+func (s *rowSpool) from(ctx context.Context, m int) iter.Seq2[nodeRow, error] {
+	return func(yield func(nodeRow, error) bool) {
 		if err := s.w.Flush(); err != nil {
-			yield(loadRow{}, spoolFull(err))
+			yield(nodeRow{}, spoolFull(err))
 			return
 		}
 		if m == len(s.marks) {
 			return
 		}
 		r := s.reader(s.marks[m])
-		var row loadRow
+		var row nodeRow
 		for row.position = m * contextEvery; row.position < s.rows; row.position++ {
 			err := s.readError(row.read(r))
 			if err == nil && row.position%contextEvery == 0 {
@@ -175,7 +175,7 @@ func (s *rowSpool) reader(offset int64) *rowReader {
 	return &rowReader{bufio.NewReaderSize(unread, 256<<10), unread}
 }
 
-func (row *loadRow) read(r *rowReader) (err error) {
+func (row *nodeRow) read(r *rowReader) (err error) {
 	if row.id, err = r.readBytes(row.id); err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (s *rowSpool) source(position int) (int64, error) {
 var errRest = errors.New("a node that was kept aside in a temporary file is damaged")
 
 // parseRest splits the rest of a row: its label's number, −1 for none, and its values, which are appended to values.
-func parseRest(rest []byte, values []Value) (label int, _ []Value, err error) {
+func parseRest(rest []byte, values []codec.Value) (label int, _ []codec.Value, err error) {
 	number, n := binary.Uvarint(rest)
 	for rest = rest[max(n, 0):]; n > 0 && len(rest) > 0; {
 		var length uint64

@@ -1,4 +1,4 @@
-package kv
+package load
 
 import (
 	"bufio"
@@ -19,14 +19,13 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// A loadCheckpoint is what a load has completed. It is written once the files that it names are on disk, and read by a
+// A checkpoint is what a load has completed. It is written once the files that it names are on disk, and read by a
 // later load with the same Resume. Edges and Arcs are of numbers or of pairs, as sortedEdges says.
-type loadCheckpoint struct {
+type checkpoint struct {
 	Format int
 	Resume string
 
@@ -40,7 +39,7 @@ type loadCheckpoint struct {
 	ClassUses  []int64
 	IntegerIDs bool
 	DenseIDs   bool
-	Stats      LoadStats
+	Stats      Stats
 	SelfLoops  int64
 
 	Saved    string // the file of LoadOptions.Save; "" where there is none
@@ -53,42 +52,32 @@ type loadCheckpoint struct {
 	Arcs      *spill.Kept // nil before they are there
 }
 
-const (
-	// checkpointFormat is the version of a loadCheckpoint and of the files that it names.
-	checkpointFormat = 3
+// checkpointFormat is the version of a checkpoint and of the files that it names.
+const checkpointFormat = 3
 
-	checkpointName = "checkpoint"
-
-	// defaultKeepBytes are read in about two seconds.
-	defaultKeepBytes = 64 << 20
-)
-
-func (d *loadDirectory) checkpoint() string { return filepath.Join(d.path, checkpointName) }
-
-// keeps reports whether the load is one that a later one may go on with. What was told to BadRow would not be told again,
-// and where directories have no locks nobody can know that a load is dead.
-func (l *Loader) keeps() bool {
+// keeps reports whether the load is one that a later one may go on with. What was told to BadRow would not be told again.
+func (l *Load) keeps() bool {
 	saved := l.opt.BadRow == nil || l.opt.Save != nil && l.opt.Restore != nil
-	return l.opt.Resume != "" && saved && storedir.HasLocks
+	return l.opt.Resume != "" && saved
 }
 
 // keepEdges writes the first checkpoint: the nodes and the edges are complete. Edges that memory holds, and that are not
 // many, need none.
-func (l *Loader) keepEdges(ctx context.Context, edges sorter) error {
+func (l *Load) keepEdges(ctx context.Context, edges sorter) error {
 	if !l.keeps() {
 		return nil
 	}
-	kept, ok, err := edges.Keep(ctx, l.rows.size+edges.Held() >= l.keepBytes)
+	kept, ok, err := edges.Keep(ctx, l.rows.size+edges.Held() >= l.opt.KeepBytes)
 	if err != nil || !ok {
 		return err
 	}
 	if err := l.rows.sync(); err != nil {
 		return err
 	}
-	c := loadCheckpoint{Edges: &kept}
+	c := checkpoint{Edges: &kept}
 	if l.opt.Save != nil {
 		c.Saved = "saved"
-		if c.SavedSum, err = writeSummed(filepath.Join(l.work.sort(), c.Saved), l.opt.Save); err != nil {
+		if c.SavedSum, err = writeSummed(l.path(c.Saved), l.opt.Save); err != nil {
 			return fmt.Errorf("keeping what is known of the load: %w", err)
 		}
 	}
@@ -96,14 +85,14 @@ func (l *Loader) keepEdges(ctx context.Context, edges sorter) error {
 }
 
 // restoreSaved has the caller read what Save wrote: errNoCheckpoint where it is damaged.
-func (l *Loader) restoreSaved(ctx context.Context, c loadCheckpoint) (err error) {
+func (l *Load) restoreSaved(ctx context.Context, c checkpoint) (err error) {
 	if (l.opt.Restore == nil) != (c.Saved == "") {
 		return errNoCheckpoint
 	}
 	if c.Saved == "" {
 		return nil
 	}
-	f, err := openSummed(ctx, filepath.Join(l.work.sort(), filepath.Base(c.Saved)), c.SavedSum)
+	f, err := openSummed(ctx, l.path(c.Saved), c.SavedSum)
 	if err != nil {
 		return err
 	}
@@ -130,16 +119,15 @@ func openSummed(ctx context.Context, name string, want uint32) (*os.File, error)
 	if err != nil {
 		return nil, err
 	}
-	sum := uint32(0)
-	part := make([]byte, 256<<10)
-	for n := 0; err == nil; err = cmp.Or(err, ctx.Err()) {
-		n, err = f.Read(part)
-		sum = crc32.Update(sum, castagnoli, part[:n])
+	sum := crc32.New(castagnoli)
+	for err == nil {
+		_, err = io.CopyN(sum, f, 4<<20)
+		err = cmp.Or(err, ctx.Err())
 	}
 	if errors.Is(err, io.EOF) {
 		_, err = f.Seek(0, io.SeekStart)
 	}
-	if err == nil && sum != want {
+	if err == nil && sum.Sum32() != want {
 		err = errNoCheckpoint
 	}
 	if err != nil {
@@ -150,7 +138,7 @@ func openSummed(ctx context.Context, name string, want uint32) (*os.File, error)
 
 // keepArcs writes the second checkpoint, where the arcs were spilled: the nodes have their numbers, and the arcs are
 // complete. The edges go.
-func (l *Loader) keepArcs(ctx context.Context, arcs sorter) error {
+func (l *Load) keepArcs(ctx context.Context, arcs sorter) error {
 	if l.checkpoint == nil {
 		return nil
 	}
@@ -159,11 +147,11 @@ func (l *Loader) keepArcs(ctx context.Context, arcs sorter) error {
 		return err
 	}
 	const name = "numbers"
-	sum, err := writeNumbers(filepath.Join(l.work.sort(), name), l.nodeAt.Data)
+	sum, err := writeNumbers(l.path(name), l.nodeAt.Data)
 	if err != nil {
 		return fmt.Errorf("keeping the numbers of nodes needs more room on disk: %w", err)
 	}
-	err = l.writeCheckpoint(loadCheckpoint{
+	err = l.writeCheckpoint(checkpoint{
 		NodeAt: name, NodeAtSum: sum, Arcs: &kept, Saved: l.checkpoint.Saved, SavedSum: l.checkpoint.SavedSum,
 	})
 	if err != nil {
@@ -173,7 +161,7 @@ func (l *Loader) keepArcs(ctx context.Context, arcs sorter) error {
 }
 
 // writeCheckpoint completes c and puts it in the place of the one before.
-func (l *Loader) writeCheckpoint(c loadCheckpoint) error {
+func (l *Load) writeCheckpoint(c checkpoint) error {
 	c.Format, c.Resume = checkpointFormat, l.opt.Resume
 	c.Rows, c.RowBytes, c.RowCount = filepath.Base(l.rows.file.Name()), l.rows.size, l.rows.rows
 	c.RowSum = l.rows.sum.sum
@@ -185,11 +173,11 @@ func (l *Loader) writeCheckpoint(c loadCheckpoint) error {
 	if err != nil {
 		return err
 	}
-	if err := durable.SyncDirectory(l.work.sort()); err != nil {
+	if err := durable.SyncDirectory(l.opt.Dir); err != nil {
 		return err
 	}
 	sum := binary.LittleEndian.AppendUint32(nil, crc32.Checksum(body, castagnoli))
-	err = durable.ReplaceFile(l.work.checkpoint(), l.work.checkpoint()+".begun", append(sum, body...))
+	err = durable.ReplaceFile(l.opt.Checkpoint, l.opt.Checkpoint+".begun", append(sum, body...))
 	if err == nil {
 		l.checkpoint = &c
 	}
@@ -200,8 +188,8 @@ func (l *Loader) writeCheckpoint(c loadCheckpoint) error {
 var errNoCheckpoint = errors.New("no checkpoint")
 
 // readCheckpoint returns the checkpoint of a load with a Resume.
-func (d *loadDirectory) readCheckpoint(resume string) (c loadCheckpoint, err error) {
-	b, err := os.ReadFile(d.checkpoint())
+func readCheckpoint(path, resume string) (c checkpoint, err error) {
+	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, errNoCheckpoint
 	}
@@ -231,12 +219,12 @@ func (s *sumWriter) Write(b []byte) (int, error) {
 
 // restore takes over what a checkpoint names, once it has read all of it and found it undamaged. After an error the
 // load has nothing of it.
-func (l *Loader) restore(ctx context.Context, c loadCheckpoint) (err error) {
+func (l *Load) restore(ctx context.Context, c checkpoint) (err error) {
 	classes, err := restoreClasses(c)
 	if err != nil {
 		return err
 	}
-	rows, err := restoreRows(ctx, l.work.sort(), c)
+	rows, err := restoreRows(ctx, l.opt.Dir, c)
 	if err != nil {
 		return err
 	}
@@ -245,8 +233,7 @@ func (l *Loader) restore(ctx context.Context, c loadCheckpoint) (err error) {
 		err = errNoCheckpoint
 	}
 	if err == nil && c.Arcs != nil {
-		name := filepath.Join(l.work.sort(), filepath.Base(c.NodeAt))
-		l.nodeAt, err = readNumbers(ctx, name, rows.len(), c.NodeAtSum)
+		l.nodeAt, err = readNumbers(ctx, l.path(c.NodeAt), rows.len(), c.NodeAtSum)
 	}
 	if err == nil {
 		err = l.edges.restore(ctx, c)
@@ -256,7 +243,7 @@ func (l *Loader) restore(ctx context.Context, c loadCheckpoint) (err error) {
 	}
 	if err != nil {
 		err = errors.Join(err, l.edges.close(), rows.file.Close(), l.nodeAt.Free())
-		l.edges, l.stats = newEdgeSorter(l), LoadStats{}
+		l.edges, l.stats = newEdgeSorter(l), Stats{}
 		return err
 	}
 	l.checkpoint, l.edgesBegun = &c, true
@@ -265,32 +252,32 @@ func (l *Loader) restore(ctx context.Context, c loadCheckpoint) (err error) {
 	return nil
 }
 
-func restoreClasses(c loadCheckpoint) (*loadClasses, error) {
+func restoreClasses(c checkpoint) (*classes, error) {
 	if len(c.ClassNames) != len(c.ClassUses) {
 		return nil, errNoCheckpoint
 	}
-	classes := &loadClasses{names: c.ClassNames, uses: c.ClassUses, numbers: map[string]int{}}
+	restored := &classes{names: c.ClassNames, uses: c.ClassUses, numbers: map[string]int{}}
 	for number, name := range c.ClassNames {
-		classes.numbers[name] = number
+		restored.numbers[name] = number
 	}
-	return classes, nil
+	return restored, nil
 }
 
 // removeUnnamed deletes every file of the load that its checkpoint does not name.
-func (l *Loader) removeUnnamed() error {
+func (l *Load) removeUnnamed() error {
 	keep := []string{l.checkpoint.Rows, l.checkpoint.NodeAt, l.checkpoint.Saved}
 	for _, sorted := range []*spill.Kept{l.checkpoint.Edges, l.checkpoint.Arcs} {
 		if sorted != nil {
 			keep = append(keep, sorted.File)
 		}
 	}
-	entries, err := os.ReadDir(l.work.sort())
+	entries, err := os.ReadDir(l.opt.Dir)
 	if err != nil {
 		return err
 	}
 	for _, entry := range entries {
 		if !slices.Contains(keep, entry.Name()) {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(l.work.sort(), entry.Name())))
+			err = errors.Join(err, os.RemoveAll(l.path(entry.Name())))
 		}
 	}
 	return err

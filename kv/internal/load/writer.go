@@ -1,4 +1,4 @@
-package kv
+package load
 
 import (
 	"errors"
@@ -6,12 +6,14 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // An EdgeWriter adds edges to a load. Any number may be used at once, each by one goroutine. Close it before Commit, which
 // fails otherwise. An error of it ends the load: Commit fails with it.
 type EdgeWriter struct {
-	l         *Loader
+	l         *Load
 	rows      edgeRows   // nil where ids are joined by sorting
 	batch     *edgeBatch // nil where ids are joined by sorting
 	joined    []byte     // records for the idJoin collected
@@ -21,13 +23,13 @@ type EdgeWriter struct {
 }
 
 // EdgeWriter begins another writer of edges. All nodes must have been added.
-func (l *Loader) EdgeWriter() *EdgeWriter {
+func (l *Load) EdgeWriter() *EdgeWriter {
 	w := &EdgeWriter{l: l}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.ended:
-		w.err = fmt.Errorf("loader: %w", ErrClosed)
+		w.err = fmt.Errorf("loader: %w", record.ErrClosed)
 	case l.checkpoint != nil:
 		w.err = errEdgesThere
 	case l.ids.off:
@@ -65,10 +67,10 @@ func (w *EdgeWriter) AddWeighted(src, dst string, weight float32, source int64) 
 
 func (w *EdgeWriter) add(src, dst string, weight float32, source int64) error {
 	if w.closed {
-		return fmt.Errorf("edge writer: %w", ErrClosed)
+		return fmt.Errorf("edge writer: %w", record.ErrClosed)
 	}
 	if weight != 1 && (!w.l.opt.Weighted || !codec.ValidWeight(weight)) {
-		return fmt.Errorf("edge at %d: %w: got weight %v", source, ErrInvalidEdge, weight)
+		return fmt.Errorf("edge at %d: %w: got weight %v", source, graph.ErrInvalidEdge, weight)
 	}
 	if w.batch == nil {
 		return w.join(src, dst, weight, source)
@@ -154,13 +156,13 @@ func (w *EdgeWriter) handOver() error {
 	return err
 }
 
-// errWriterOpen is returned by Commit, which does not have the last edges then.
-var errWriterOpen = errors.New("kv: an EdgeWriter of the load is not closed")
+// ErrWriterOpen is returned by Resolve, which does not have the last edges then.
+var ErrWriterOpen = errors.New("kv: an EdgeWriter of the load is not closed")
 
 // AddEdge is EdgeWriter.Add for a caller with one goroutine, the Loader's.
-func (l *Loader) AddEdge(src, dst string, source int64) error {
+func (l *Load) AddEdge(src, dst string, source int64) error {
 	if l.ended {
-		return fmt.Errorf("loader: %w", ErrClosed)
+		return fmt.Errorf("loader: %w", record.ErrClosed)
 	}
 	if l.single == nil {
 		l.single = l.EdgeWriter()
@@ -169,7 +171,7 @@ func (l *Loader) AddEdge(src, dst string, source int64) error {
 }
 
 // closeWriters closes the writer of AddEdge, and makes sure that nobody has another open.
-func (l *Loader) closeWriters() error {
+func (l *Load) closeWriters() error {
 	if l.single != nil {
 		if err := l.single.Close(); err != nil {
 			return err
@@ -178,13 +180,13 @@ func (l *Loader) closeWriters() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.writers > 0 {
-		return errWriterOpen
+		return ErrWriterOpen
 	}
 	return nil
 }
 
 // unknownEnd deals with an edge that ends at an id that no node has.
-func (l *Loader) unknownEnd(id string, source int64) error {
+func (l *Load) unknownEnd(id string, source int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.opt.BadRow != nil {

@@ -1,4 +1,4 @@
-package kv
+package load
 
 import (
 	"context"
@@ -13,18 +13,16 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// edgeKey is a pair of numbers less than 2^width as one, so that edges sort as numbers.
-func edgeKey(u, v uint32, width int) uint64 { return uint64(u)<<width | uint64(v) }
-
-// An edgeSorter has the edges of a load, sorted twice: their rows by the positions of their ends, and in Commit each edge
+// An edgeSorter has the edges of a load, sorted twice: their rows by the positions of their ends, and later each edge
 // under both of its ends, by NodeIDs.
 type edgeSorter interface {
-	// begin returns the sorter of rows, which it makes once the number of nodes is known. The Loader is locked.
+	// begin returns the sorter of rows, which it makes once the number of nodes is known. The Load is locked.
 	begin() sorter
 
-	// writer begins a writer of rows. The Loader is locked.
+	// writer begins a writer of rows. The Load is locked.
 	writer() edgeRows
 
 	// number collapses parallel edges, and numbers the nodes by descending degree, ties in file order.
@@ -34,10 +32,10 @@ type edgeSorter interface {
 	sortLists(ctx context.Context) error
 
 	// write writes the lists of all nodes.
-	write(ctx context.Context) error
+	write(ctx context.Context, put Put, g record.Generation) error
 
 	// restore opens the rows, or the lists, that a checkpoint names.
-	restore(ctx context.Context, c loadCheckpoint) error
+	restore(ctx context.Context, c checkpoint) error
 
 	close() error
 }
@@ -56,11 +54,11 @@ type edgeRows interface {
 	close() error
 }
 
-// sortedEdges is an edgeSorter of numbers, the edgeKeys of two ends, where edges have no more to them; else of pairs, whose
-// edgeKeys are followed by a direction of DirectionBits, and whose values are the bits of a float32, the weight. As weights
+// sortedEdges is an edgeSorter of numbers, which have two ends, where edges have no more to them; else of pairs, whose
+// ends are followed by a direction of DirectionBits, and whose values are the bits of a float32, the weight. As weights
 // are positive, those of parallel edges follow each other ascending.
 type sortedEdges[T spill.Number] struct {
-	l           *Loader
+	l           *Load
 	form        codec.ArcForm
 	width       int // bits of a position
 	rows, lists *spill.Numbers[T]
@@ -69,7 +67,7 @@ type sortedEdges[T spill.Number] struct {
 // maxArcNodes is how many nodes a directed load may have: the key of a pair has two of them and a direction.
 const maxArcNodes = 1 << 31
 
-func newEdgeSorter(l *Loader) edgeSorter {
+func newEdgeSorter(l *Load) edgeSorter {
 	form := codec.ArcForm{Directed: l.opt.Directed, Weighted: l.opt.Weighted}
 	if form.Any() {
 		return &sortedEdges[spill.Pair]{l: l, form: form}
@@ -79,7 +77,7 @@ func newEdgeSorter(l *Loader) edgeSorter {
 
 // edge is what is sorted of an edge.
 func (e *sortedEdges[T]) edge(u, v uint32, direction int, weight float32) T {
-	key := edgeKey(u, v, e.width)<<e.form.DirectionBits() | uint64(direction)
+	key := (uint64(u)<<e.width|uint64(v))<<e.form.DirectionBits() | uint64(direction)
 	return spill.NumberOf[T](key, math.Float32bits(weight))
 }
 
@@ -88,7 +86,7 @@ func (e *sortedEdges[T]) keyWidth() int { return 2*e.width + e.form.DirectionBit
 
 // newNumbers makes a sorter.
 func (e *sortedEdges[T]) newNumbers(memory int64) *spill.Numbers[T] {
-	return spill.NewNumbers[T](e.l.work.sort(), memory, e.keyWidth(), e.l.opt.Workers)
+	return spill.NewNumbers[T](e.l.opt.Dir, memory, e.keyWidth(), e.l.opt.Workers)
 }
 
 func (e *sortedEdges[T]) begin() sorter {
@@ -120,13 +118,13 @@ func (w rowWriter[T]) add(p, q uint32, weight float32) error {
 
 func (w rowWriter[T]) close() error { return w.w.Close() }
 
-func (e *sortedEdges[T]) restore(ctx context.Context, c loadCheckpoint) (err error) {
+func (e *sortedEdges[T]) restore(ctx context.Context, c checkpoint) (err error) {
 	e.width = positionBits(c.Stats.Nodes)
 	kept, to := c.Edges, &e.rows
 	if c.Arcs != nil {
 		kept, to = c.Arcs, &e.lists
 	}
-	*to, err = spill.Restore[T](ctx, e.l.work.sort(), e.l.sortMemory(), e.keyWidth(), e.l.opt.Workers, *kept)
+	*to, err = spill.Restore[T](ctx, e.l.opt.Dir, e.l.sortMemory(), e.keyWidth(), e.l.opt.Workers, *kept)
 	return err
 }
 
@@ -176,12 +174,12 @@ func (e *sortedEdges[T]) arcOf(out, in float64) (codec.Arc, error) {
 	got := codec.Arc{Out: float32(out), In: float32(in)}.Directed(e.form)
 	for _, w := range []float32{got.Out, got.In} {
 		if w != 0 && !codec.ValidWeight(w) {
-			return got, fmt.Errorf("%w: the weights add up to %.4g, want at most %.8g", ErrInvalidEdge, max(out, in),
+			return got, fmt.Errorf("%w: the weights add up to %.4g, want at most %.8g", graph.ErrInvalidEdge, max(out, in),
 				float32(math.MaxFloat32))
 		}
 	}
 	if _, ok := got.Sum(); !ok && e.form.Directed {
-		return got, fmt.Errorf("%w: the weights of both directions add up to %.4g, want at most %.8g", ErrInvalidEdge,
+		return got, fmt.Errorf("%w: the weights of both directions add up to %.4g, want at most %.8g", graph.ErrInvalidEdge,
 			out+in, float32(math.MaxFloat32))
 	}
 	return got, nil
@@ -219,7 +217,7 @@ func (e *sortedEdges[T]) number(ctx context.Context) (err error) {
 		}
 		edges.Add(joined)
 		arcs.Add(directed)
-		l.progress(stageEdges, done.Add(int64(len(stretch))), e.rows.Len())
+		l.progress(StageEdges, done.Add(int64(len(stretch))), e.rows.Len())
 		return err
 	})
 	if err != nil {
@@ -255,7 +253,7 @@ func (e *invalidEdge) note(p, q uint32, err error) {
 }
 
 // describeEdge says between which nodes an edge is invalid.
-func (l *Loader) describeEdge(ctx context.Context, e *invalidEdge) error {
+func (l *Load) describeEdge(ctx context.Context, e *invalidEdge) error {
 	var ids [2]string
 	for row, err := range l.rows.all(ctx) {
 		switch {
@@ -354,14 +352,14 @@ func (e *sortedEdges[T]) addLists(ctx context.Context) (err error) {
 	})
 }
 
-func (e *sortedEdges[T]) write(ctx context.Context) error {
+func (e *sortedEdges[T]) write(ctx context.Context, put Put, g record.Generation) error {
 	l := e.l
-	w := graph.NewWriter(l.tables.Put, l.generation, e.form)
+	w := graph.NewWriter(put, g, e.form)
 	out := graph.NewListWriter(w, e.width)
 	done := int64(0)
 	report := func(count int) {
 		done += int64(count)
-		l.progress(stageAdjacency, done, e.lists.Len())
+		l.progress(StageAdjacency, done, e.lists.Len())
 	}
 	var err error
 	switch lists := any(e.lists).(type) {
@@ -380,11 +378,11 @@ func (e *sortedEdges[T]) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for node := NodeID(0); int(node) < len(l.nodeAt.Data); {
+	for node := record.NodeID(0); int(node) < len(l.nodeAt.Data); {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		node = NodeID(min(int(node)+contextEvery, len(l.nodeAt.Data)))
+		node = record.NodeID(min(int(node)+contextEvery, len(l.nodeAt.Data)))
 		if err := out.UpTo(node); err != nil {
 			return err
 		}
@@ -402,7 +400,7 @@ func (e *sortedEdges[T]) writeArcs(ctx context.Context, to *graph.ListWriter, re
 			return err
 		}
 		err := e.each(stretch, func(u, v uint32, out, in float64) error {
-			return to.Add(NodeID(u), NodeID(v), codec.Arc{Out: float32(out), In: float32(in)}.Directed(e.form))
+			return to.Add(record.NodeID(u), record.NodeID(v), codec.Arc{Out: float32(out), In: float32(in)}.Directed(e.form))
 		})
 		if err != nil {
 			return err

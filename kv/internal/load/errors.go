@@ -1,8 +1,10 @@
-package kv
+package load
 
 import (
 	"fmt"
 	"strings"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A DuplicateNodeError says that an id stands for two rows of a node file. It is an ErrExists.
@@ -15,7 +17,7 @@ func (e *DuplicateNodeError) Error() string {
 	return fmt.Sprintf("node %q is given twice, at %d and at %d", e.ID, e.First, e.Second)
 }
 
-func (e *DuplicateNodeError) Unwrap() error { return ErrExists }
+func (e *DuplicateNodeError) Unwrap() error { return record.ErrExists }
 
 // An UnknownNodeError says that an edge ends at an id that no node has. It is an ErrNotFound.
 type UnknownNodeError struct {
@@ -27,7 +29,7 @@ func (e *UnknownNodeError) Error() string {
 	return fmt.Sprintf("the edge at %d ends at node %q, which is not among the nodes", e.Source, e.ID)
 }
 
-func (e *UnknownNodeError) Unwrap() error { return ErrNotFound }
+func (e *UnknownNodeError) Unwrap() error { return record.ErrNotFound }
 
 // An InvalidNodeError says what is wrong with a row of a node file: its Err is an ErrInvalidID, ErrInvalidName (of the
 // label) or ErrInvalidValue.

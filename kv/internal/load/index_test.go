@@ -1,4 +1,4 @@
-package kv
+package load
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 )
 
 // randomID draws an id of a style, seldom one that was drawn before.
@@ -20,7 +22,7 @@ func randomID(r *rand.Rand, style, i int) string {
 	case 3:
 		return "pé" + strconv.Itoa(r.IntN(5000))
 	}
-	return strings.Repeat("é", r.IntN(MaxID/2)) + strconv.Itoa(i)
+	return strings.Repeat("é", r.IntN(dict.MaxID/2)) + strconv.Itoa(i)
 }
 
 // An index holds the first position of each id, whether it is by number, by text, or first one and then the other; it

@@ -1,4 +1,4 @@
-package kv
+package load
 
 import (
 	"bytes"
@@ -56,8 +56,8 @@ func (j *idJoin) add(records []byte) error {
 func (j *idJoin) close() error { return j.edges.Close() }
 
 // joinIDs finds repeated ids, and the positions of the ends of all edges.
-func (l *Loader) joinIDs(ctx context.Context) (err error) {
-	ids := spill.New(l.work.sort(), l.join.limit) // id → position, source
+func (l *Load) joinIDs(ctx context.Context) (err error) {
+	ids := spill.New(l.opt.Dir, l.join.limit) // id → position, source
 	defer func() { err = errors.Join(err, ids.Close()) }()
 	var value []byte
 	for row, err := range l.rows.all(ctx) {
@@ -78,7 +78,7 @@ func (l *Loader) joinIDs(ctx context.Context) (err error) {
 }
 
 // findRepeated notes ids that are there twice, or tells of them and drops their rows but the first.
-func (l *Loader) findRepeated(ctx context.Context, ids *spill.Sorter) error {
+func (l *Load) findRepeated(ctx context.Context, ids *spill.Sorter) error {
 	var id []byte
 	var firstSource int64
 	first, any := 0, false
@@ -106,7 +106,7 @@ func (l *Loader) findRepeated(ctx context.Context, ids *spill.Sorter) error {
 }
 
 // drop takes rows out, as if they had never been added.
-func (l *Loader) drop(ctx context.Context, positions []uint32) error {
+func (l *Load) drop(ctx context.Context, positions []uint32) error {
 	slices.Sort(positions)
 	for _, position := range positions {
 		for row, err := range l.rows.from(ctx, int(position)/contextEvery) {
@@ -127,7 +127,7 @@ func (l *Loader) drop(ctx context.Context, positions []uint32) error {
 }
 
 // forget takes a row's label and values out of the counts.
-func (l *Loader) forget(rest []byte) error {
+func (l *Load) forget(rest []byte) error {
 	label, values, err := parseRest(rest, nil)
 	if err != nil {
 		return err
@@ -137,17 +137,13 @@ func (l *Loader) forget(rest []byte) error {
 		l.classes.uses[label]--
 		l.stats.Labelled--
 	}
-	for i, v := range values {
-		if l.opt.Properties[i].Kind == KindClass && !v.IsNull() && v.Str() != "" {
-			l.classes.count(v.Str(), -1)
-		}
-	}
+	l.countClasses(values, -1)
 	return nil
 }
 
 // resolveEnds hands the positions of the ends of every edge to a sorter.
-func (l *Loader) resolveEnds(ctx context.Context, ids *spill.Sorter, edges *EdgeWriter) (err error) {
-	second := spill.New(l.work.sort(), l.join.limit) // second end → position of the first, source, weight
+func (l *Load) resolveEnds(ctx context.Context, ids *spill.Sorter, edges *EdgeWriter) (err error) {
+	second := spill.New(l.opt.Dir, l.join.limit) // second end → position of the first, source, weight
 	defer func() { err = errors.Join(err, second.Close()) }()
 	var value []byte
 	err = l.joinPositions(ctx, ids, l.join.edges, func(r spill.Record, p uint32, known bool) error {
@@ -195,7 +191,7 @@ func (j *idJoin) weightAt(b []byte) (weight float32, n int) {
 }
 
 // joinPositions hands each record whose key is an id to each, with the id's position.
-func (l *Loader) joinPositions(ctx context.Context, ids, records *spill.Sorter, each func(r spill.Record, position uint32, known bool) error) error {
+func (l *Load) joinPositions(ctx context.Context, ids, records *spill.Sorter, each func(r spill.Record, position uint32, known bool) error) error {
 	next, stop := iter.Pull2(ids.Sorted(ctx))
 	defer stop()
 	id, err, more := next()

@@ -1,0 +1,136 @@
+package load
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// WriteIDs writes the ids in file order, and positions and NodeIDs by each other.
+func (l *Load) WriteIDs(ctx context.Context, put Put, g record.Generation) (err error) {
+	nodeAt := dict.NewNumberWriter(put, record.KindNodeAt, g)
+	position := dict.NewNumberWriter(put, record.KindPosition, g)
+	positions, err := offheap.New[uint32](len(l.nodeAt.Data))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, positions.Free()) }()
+	for p, v := range l.nodeAt.Data {
+		positions.Data[v] = uint32(p)
+	}
+	for i := range l.nodeAt.Data {
+		if i%contextEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := errors.Join(nodeAt.Append(l.nodeAt.Data[i]), position.Append(positions.Data[i])); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(nodeAt.Close(), position.Close()); err != nil {
+		return err
+	}
+	if l.denseIDs {
+		return nil
+	}
+	ids := dict.NewIDWriter(put, g, l.opt.Dir, Unit(l.opt.MemoryBudget))
+	defer func() { err = errors.Join(err, ids.Close()) }()
+	for row, err := range l.rows.all(ctx) {
+		if err != nil {
+			return err
+		}
+		if err := ids.Append(viewText(row.id)); err != nil {
+			return err
+		}
+		if row.position%contextEvery == 0 {
+			l.progress(StageIDs, int64(row.position), l.stats.Nodes)
+		}
+	}
+	return ids.Finish(ctx)
+}
+
+// ReadColumns hands the labels of consecutive nodes to label, as their places in classes, which has all of Classes, −1 for
+// none. Then it hands the values of each node to row, where there are Kinds. Both ascend by NodeID; slices are borrowed.
+func (l *Load) ReadColumns(
+	ctx context.Context, classes []string,
+	label func(first record.NodeID, labels []int32) error, row func(v record.NodeID, values []codec.Value) error,
+) (err error) {
+	labels, err := offheap.New[uint32](len(l.nodeAt.Data)) // by NodeID: the label's number in the load plus one
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, labels.Free()) }()
+	rows := spill.New(l.opt.Dir, Unit(l.opt.MemoryBudget)) // NodeID → the rest of its row
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for r, err := range l.rows.all(ctx) {
+		if err != nil {
+			return err
+		}
+		v := l.nodeAt.Data[r.position]
+		number, n := binary.Uvarint(r.rest)
+		if n <= 0 || number > uint64(len(l.classes.names)) {
+			return errRest
+		}
+		labels.Data[v] = uint32(number)
+		if len(l.opt.Kinds) == 0 {
+			continue
+		}
+		if err := rows.AddUint64(uint64(v), r.rest); err != nil {
+			return err
+		}
+	}
+	if err := l.readLabels(ctx, classes, labels.Data, label); err != nil {
+		return err
+	}
+	var values []codec.Value
+	done := int64(0)
+	for r, err := range rows.Sorted(ctx) {
+		if err != nil {
+			return err
+		}
+		if _, values, err = parseRest(r.Value, values[:0]); err != nil {
+			return err
+		}
+		if err := row(record.NodeID(binary.BigEndian.Uint64(r.Key)), values); err != nil {
+			return err
+		}
+		if done++; done%contextEvery == 0 {
+			l.progress(StageColumns, done, l.stats.Nodes)
+		}
+	}
+	return nil
+}
+
+// readLabels hands labels to use.
+func (l *Load) readLabels(
+	ctx context.Context, classes []string, labels []uint32, use func(first record.NodeID, labels []int32) error,
+) error {
+	places := make([]int32, 1+len(l.classes.names)) // by their numbers in the load plus one
+	places[0] = -1
+	for place, name := range classes {
+		places[1+l.classes.numbers[name]] = int32(place)
+	}
+	var values []int32
+	first := record.NodeID(0)
+	for part := range slices.Chunk(labels, contextEvery) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		values = values[:0]
+		for _, number := range part {
+			values = append(values, places[number])
+		}
+		if err := use(first, values); err != nil {
+			return err
+		}
+		first += record.NodeID(len(part))
+		l.progress(StageColumns, int64(first), l.stats.Nodes)
+	}
+	return nil
+}

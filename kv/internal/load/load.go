@@ -1,0 +1,324 @@
+// Package load takes in the nodes and edges of a graph, numbers the nodes, sorts the edges, and hands out the records of the
+// graph and the columns of its nodes, in order. What has been sorted another load can go on with. It knows nothing of stores,
+// of their catalogue, and of the rules for names and values.
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// A Node is one row of a node file. Label "" is unlabelled.
+type Node struct {
+	ID     string
+	Label  string
+	Values []codec.Value // in the order of the columns declared; may be shorter
+	Source int64         // the caller's mark for errors, such as a line number
+}
+
+// Options are what shapes a load. BadRow, Resume, Save, Restore, Workers and Progress are those of kv.LoadOptions; without a
+// Resume nothing is kept.
+type Options struct {
+	Dir                string // of temporary files; it is there
+	Checkpoint         string // the path of the checkpoint
+	MemoryBudget       int64
+	Directed, Weighted bool
+	Workers            int
+	Classes            []string     // known beside those of the labels
+	Kinds              []codec.Kind // of the values of a node
+	KeepBytes          int64        // of the rows and the edges, from which on they are kept; zero means 64 MiB
+
+	// Check says what is wrong with a node by itself; knownLabel tells that its label has been checked before.
+	Check func(n Node, knownLabel bool) error
+
+	BadRow   func(err error) error
+	Resume   string
+	Save     func(w io.Writer) error
+	Restore  func(r io.Reader) error
+	Progress func(stage string, done, total int64)
+}
+
+// The stages that report progress.
+const (
+	StageIDs       = "ids"       // the ends of edges become positions
+	StageEdges     = "edges"     // sorted, parallel ones collapsed, nodes numbered by degree
+	StageAdjacency = "adjacency" // both directions sorted and written
+	StageColumns   = "columns"   // dictionary, labels and properties written
+)
+
+// Stats counts what a load met. Edges join two nodes, whatever the direction; Arcs are those of a directed graph.
+// ParallelEdges are the rows that repeat an edge, or an arc of a directed graph.
+type Stats struct {
+	Nodes, Edges, Arcs, SelfLoops, ParallelEdges, Labelled, Classes int64
+
+	Weighted bool
+}
+
+// A Load takes every node, in file order, then every edge, and then Resolve, Number, WriteEdges, WriteIDs and ReadColumns are
+// called in this order. It belongs to one goroutine, except that each EdgeWriter may have its own. It must end with Close or
+// Suspend.
+type Load struct {
+	opt        Options
+	rows       *rowSpool
+	classes    *classes
+	ids        idIndex
+	integerIDs bool
+	denseIDs   bool
+	ended      bool
+	failed     atomic.Pointer[error] // the first error of a row
+	duplicate  badRow
+	stats      Stats
+
+	mu         sync.Mutex // guards what follows, which the writers of edges share
+	edgesBegun bool
+	edges      edgeSorter
+	join       *idJoin
+	unknown    badRow
+	selfLoops  int64
+	single     *EdgeWriter // of AddEdge
+	writers    int         // of edges that are not closed
+
+	checkpoint *checkpoint           // nil where there is none
+	nodeAt     offheap.Array[uint32] // NodeID by position, from Number on
+
+	reporting sync.Mutex // held during a call of Progress
+}
+
+func newLoad(opt Options) *Load {
+	if opt.KeepBytes == 0 {
+		opt.KeepBytes = 64 << 20 // are read in about two seconds
+	}
+	unit := Unit(opt.MemoryBudget)
+	l := &Load{opt: opt, classes: newClasses(opt.Classes), ids: newIDIndex(unit), integerIDs: true}
+	l.edges = newEdgeSorter(l)
+	l.join = newIDJoin(opt.Dir, unit/3, opt.Weighted)
+	return l
+}
+
+// New begins a load.
+func New(opt Options) (l *Load, err error) {
+	l = newLoad(opt)
+	l.rows, err = newRowSpool(opt.Dir)
+	return l, err
+}
+
+// Resume goes on with what a dead load has completed, once it has read all of it; nil where there is nothing that it could
+// go on with. After an error everything stays as it is.
+func Resume(ctx context.Context, opt Options) (*Load, error) {
+	l := newLoad(opt)
+	if !l.keeps() {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	c, err := readCheckpoint(opt.Checkpoint, opt.Resume)
+	if err == nil {
+		err = l.restore(ctx, c)
+	}
+	switch {
+	case ctx.Err() != nil && l.checkpoint != nil:
+		return nil, errors.Join(ctx.Err(), l.Suspend())
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, nil //nolint:nilnil,nilerr // whatever is wrong with what was left, the load starts over
+	}
+	if err := l.removeUnnamed(); err != nil {
+		return nil, errors.Join(err, l.Suspend())
+	}
+	return l, nil
+}
+
+// Completed reports whether the nodes and the edges are there, from a load that was interrupted or in a checkpoint of this
+// one.
+func (l *Load) Completed() bool { return l.checkpoint != nil }
+
+// Numbered reports whether the nodes have their numbers, from a load that was interrupted.
+func (l *Load) Numbered() bool { return l.checkpoint != nil && l.checkpoint.Arcs != nil }
+
+// Stats is what the load has met so far.
+func (l *Load) Stats() Stats { return l.stats }
+
+// IDs reports whether all ids are integers, and whether each is its position; from Resolve on.
+func (l *Load) IDs() (integer, dense bool) { return l.integerIDs, l.denseIDs }
+
+// Classes are the names of the classes that are used, in the order in which they turned up.
+func (l *Load) Classes() []string { return l.classes.used() }
+
+// Unit is the part of a budget for one sorter of records, or the store, in bytes.
+func Unit(budget int64) int64 { return budget / 4 }
+
+// sortMemory is what of a budget sorting the edges of so many nodes, or their arcs, may take, in bytes. An eighth of the
+// budget, or a fifth by text, is for the index of ids, the numbers of nodes cost 8 bytes each, and the rest is for the store
+// and for buffers.
+func sortMemory(budget, nodes int64) int64 { return max(budget*5/8-8*nodes, budget/8) }
+
+func (l *Load) sortMemory() int64 { return sortMemory(l.opt.MemoryBudget, l.stats.Nodes) }
+
+// ErrNodesFirst is returned by AddNode after AddEdge.
+var ErrNodesFirst = errors.New("kv: all nodes are added before the first edge")
+
+// AddNode adds the next node of the node file. What is wrong with it alone is an *InvalidNodeError; that its id is there
+// already shows in Resolve, where memory does not hold the ids. An error ends the load: Err returns it.
+func (l *Load) AddNode(n Node) error {
+	if l.ended {
+		return fmt.Errorf("loader: %w", record.ErrClosed)
+	}
+	return l.fail(l.addNode(n))
+}
+
+// Err is the first error of a row.
+func (l *Load) Err() error {
+	if failed := l.failed.Load(); failed != nil {
+		return *failed
+	}
+	return nil
+}
+
+// fail keeps the first error of a row, and returns err. A load that has its rows already loses none.
+func (l *Load) fail(err error) error {
+	if err != nil && l.checkpoint == nil {
+		first := err // err itself would take memory in every call
+		l.failed.CompareAndSwap(nil, &first)
+	}
+	return err
+}
+
+func (l *Load) addNode(n Node) error {
+	switch {
+	case l.edgesBegun:
+		return ErrNodesFirst
+	case l.stats.Nodes >= record.MaxNodes:
+		return fmt.Errorf("a store holds %d nodes, and the node at %d is one too many", int64(record.MaxNodes), n.Source)
+	case l.opt.Directed && l.stats.Nodes >= maxArcNodes:
+		return fmt.Errorf("a directed graph has %d nodes at most, and the node at %d is one too many", int64(maxArcNodes), n.Source)
+	}
+	_, known := l.classes.numbers[n.Label]
+	if err := l.opt.Check(n, known || n.Label == ""); err != nil {
+		err = &InvalidNodeError{ID: strings.Clone(n.ID), Source: n.Source, Err: err}
+		if l.opt.BadRow != nil {
+			return l.opt.BadRow(err)
+		}
+		return err
+	}
+	first, duplicate, err := l.ids.add(n.ID)
+	if err != nil {
+		return err
+	}
+	switch {
+	case duplicate && l.opt.BadRow != nil:
+		source, err := l.rows.source(first)
+		if err != nil {
+			return err
+		}
+		return l.opt.BadRow(&DuplicateNodeError{ID: strings.Clone(n.ID), First: source, Second: n.Source})
+	case duplicate:
+		l.duplicate.note(n.ID, n.Source, first)
+		return nil
+	}
+	label := -1
+	if n.Label != "" {
+		label = l.classes.count(n.Label, 1)
+		l.stats.Labelled++
+	}
+	l.countClasses(n.Values, 1)
+	if err := l.rows.append(n.ID, n.Source, label, n.Values); err != nil {
+		return err
+	}
+	l.stats.Nodes++
+	if _, ok := dict.Integer(n.ID); !ok {
+		l.integerIDs = false
+	}
+	return nil
+}
+
+// countClasses adds to the uses of the classes that the values of a node name.
+func (l *Load) countClasses(values []codec.Value, uses int64) {
+	for i, v := range values {
+		if l.opt.Kinds[i] == codec.KindClass && !v.IsNull() && v.Str() != "" {
+			l.classes.count(v.Str(), uses)
+		}
+	}
+}
+
+// progress reports how far a stage is.
+func (l *Load) progress(stage string, done, total int64) {
+	if l.opt.Progress != nil {
+		l.reporting.Lock()
+		defer l.reporting.Unlock()
+		l.opt.Progress(stage, done, total)
+	}
+}
+
+// Resolve ends the adding. It finds duplicate and unknown ids, and, where the ids are not small integers, the positions of
+// the ends of edges. An id given twice is a *DuplicateNodeError, an edge to an id that no node has an *UnknownNodeError; of
+// several the one with the least Source.
+func (l *Load) Resolve(ctx context.Context) error {
+	if err := l.closeWriters(); err != nil {
+		return err
+	}
+	if l.ids.off {
+		if err := l.joinIDs(ctx); err != nil {
+			return err
+		}
+	}
+	if l.duplicate.found {
+		first, err := l.rows.source(l.duplicate.first)
+		if err != nil {
+			return err
+		}
+		return &DuplicateNodeError{ID: l.duplicate.id, First: first, Second: l.duplicate.source}
+	}
+	if l.unknown.found {
+		return &UnknownNodeError{ID: l.unknown.id, Source: l.unknown.source}
+	}
+	l.denseIDs = l.ids.isDense()
+	if err := l.ids.turnOff(); err != nil {
+		return err
+	}
+	edges := l.edges.begin()
+	if err := edges.Sort(ctx); err != nil {
+		return err
+	}
+	return l.keepEdges(ctx, edges)
+}
+
+// Number collapses parallel edges, and numbers the nodes by descending degree, ties in file order.
+func (l *Load) Number(ctx context.Context) error { return l.edges.number(ctx) }
+
+// A Put takes a record; key and body are the caller's again.
+type Put = func(key, body []byte) error
+
+// WriteEdges writes every edge under both its ends, ascending by NodeID.
+func (l *Load) WriteEdges(ctx context.Context, put Put, g record.Generation) error {
+	if !l.Numbered() {
+		if err := l.edges.sortLists(ctx); err != nil {
+			return err
+		}
+	}
+	return l.edges.write(ctx, put, g)
+}
+
+// Close ends the load and removes its files, but those that a checkpoint names.
+func (l *Load) Close() error { return errors.Join(l.end(), l.rows.close()) }
+
+// Suspend ends the load and keeps the files that its checkpoint names.
+func (l *Load) Suspend() error { return errors.Join(l.end(), l.rows.file.Close(), l.removeUnnamed()) }
+
+// end gives back all that is not on disk.
+func (l *Load) end() error {
+	l.ended = true
+	return errors.Join(l.edges.close(), l.join.close(), l.nodeAt.Free(), l.ids.turnOff())
+}
+
+// path is that of a file of the load.
+func (l *Load) path(name string) string { return filepath.Join(l.opt.Dir, filepath.Base(name)) }
