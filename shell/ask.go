@@ -20,23 +20,6 @@ func checkWho(name string) error {
 	return nil
 }
 
-// ask asks the person at the prompt.
-func (s *session) ask(ctx context.Context, question string) (bool, error) {
-	s.clearProgress()
-	if in, ok := s.opt.In.(*os.File); ok && print.IsTerminal(in) {
-		return askTerminal(ctx, in, s.opt.Err, question)
-	}
-	if _, err := fmt.Fprint(s.opt.Err, question+" [y/N] "); err != nil {
-		return false, err
-	}
-	line, err := s.typed.ReadString('\n')
-	if errors.Is(err, io.EOF) {
-		err = nil // the end of the input is a no
-	}
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes", err
-}
-
 // askTerminal asks a question that the key y affirms and any other denies.
 func askTerminal(ctx context.Context, in *os.File, out io.Writer, question string) (yes bool, err error) {
 	keys := newKeyboard(ctx, in, out)
@@ -55,10 +38,6 @@ func askTerminal(ctx context.Context, in *os.File, out io.Writer, question strin
 	if yes {
 		answer = "yes"
 	}
-	return yes, errors.Join(err, printed(out, answer))
-}
-
-func printed(out io.Writer, line string) error {
-	_, err := fmt.Fprintln(out, line)
-	return err
+	_, failed := fmt.Fprintln(out, answer)
+	return yes, errors.Join(err, failed)
 }

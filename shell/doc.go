@@ -1,31 +1,7 @@
-// Package shell is the program: its commands and its prompt. Package query says what a statement means, and package print in which
-// formats answers are printed.
+// Package shell is the program: its commands. Package query says what a statement means, and package print in which formats answers
+// are printed.
 //
-// [Main] runs a command line. [Run] answers the statements of a file, a pipe or a person at the prompt.
-//
-// # Dot commands
-//
-// A line that begins with a dot is for the session: .help, .mode FORMAT, .timing on|off, .pager on|off, .output FILE,
-// .read FILE, .quit. Their names cannot be shortened.
-//
-// The file of .output holds whole answers; a statement that fails leaves nothing in it. It takes the place of an earlier
-// file at the next .output, or when the session ends. The earlier file stays where the session ends by an error, or where
-// every statement failed. Devices and pipes are written to at once. No file is written into a store.
-//
-// A statement has at most 1 MiB: what is longer is asked as several, and many equalities of one property as in (…). The
-// file of .read may be a named pipe, but no device, and no file that is being read.
-//
-// # The prompt
-//
-// A line that is a whole statement runs at once; one that is not yet goes on in the next line, until it is, or
-// until a semicolon or an empty line. Tab completes statements, keywords, properties, classes and ids, those of
-// suspects first; of a large store it looks through the first 100000. Ctrl-C stops
-// the statement that runs, also clean, and keeps the prompt; Ctrl-D leaves.
-//
-// Lines are remembered across sessions in graphcleaner/history of the directory XDG_STATE_HOME, or else of
-// ~/.local/state, and not at all with --no-history. Answers longer than the terminal go through the program that PAGER
-// names, or less; an empty PAGER, or cat, is none. Keywords and the headers of tables are coloured, unless NO_COLOR is
-// set or TERM is dumb.
+// [Main] runs a command line.
 //
 // # Files of decisions
 //

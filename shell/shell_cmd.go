@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/prompt"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -49,7 +50,7 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	if c.Command != "" && c.File != "" {
 		return usagef("shell: want -c or -f, got both")
 	}
-	opt := SessionOptions{
+	opt := prompt.Options{
 		In:           s.in,
 		Out:          s.out,
 		Err:          s.err,
@@ -65,20 +66,13 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 		MemoryBudget: c.work(),
 		Progress:     s.progress.report(),
 
-		clearProgress: s.progress.clear,
-	}
-	// Statements do not come from the terminal, so that it can be asked.
-	if in, ok := s.in.(*os.File); ok && c.Command+c.File != "" && print.IsTerminal(s.in) && print.IsTerminal(s.err) {
-		opt.Confirm = func(ctx context.Context, question string) (bool, error) {
-			s.progress.clear()
-			return askTerminal(ctx, in, s.err, question)
-		}
+		ClearProgress: s.progress.clear,
 	}
 	switch {
 	case c.Command != "":
 		opt.In = strings.NewReader(c.Command)
 	case c.File != "":
-		file, err := openScript(ctx, c.File)
+		file, err := prompt.OpenScript(ctx, c.File)
 		if err != nil {
 			return err
 		}
@@ -87,6 +81,14 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	default:
 		opt.Interactive = print.IsTerminal(s.in) && print.IsTerminal(s.out)
 	}
+	// The terminal can be asked where statements do not come from it, and at the prompt.
+	in, ok := s.in.(*os.File)
+	if ok && print.IsTerminal(in) && (opt.Interactive || c.Command+c.File != "" && print.IsTerminal(s.err)) {
+		opt.Confirm = func(ctx context.Context, question string) (bool, error) {
+			s.progress.clear()
+			return askTerminal(ctx, in, s.err, question)
+		}
+	}
 	run := func(store *kv.Store) error {
 		opt.Store = store
 		if opt.Interactive {
@@ -94,7 +96,7 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 			signal.Ignore(os.Interrupt)
 			defer signal.Ignore(os.Interrupt)
 		}
-		return c.inFlags(Run(ctx, opt))
+		return c.inFlags(prompt.Run(ctx, opt))
 	}
 	if c.ReadOnly || c.Command != "" && !writes(c.Command) {
 		return withStoreToRead(c.DB, c.store(), run)

@@ -1,4 +1,4 @@
-package shell
+package prompt
 
 import (
 	"context"
@@ -92,7 +92,7 @@ func (s *session) read(ctx context.Context, file string) error {
 	if file == "" {
 		return errors.New(".read: want the name of a file")
 	}
-	in, err := openScript(ctx, file)
+	in, err := OpenScript(ctx, file)
 	if err != nil {
 		return fmt.Errorf(".read: %w", err)
 	}
@@ -116,8 +116,8 @@ func (s *session) isReading(file fs.FileInfo) bool {
 	return slices.ContainsFunc(s.reading, func(outer fs.FileInfo) bool { return os.SameFile(outer, file) })
 }
 
-// openScript opens a file of statements, or a pipe that brings some.
-func openScript(ctx context.Context, path string) (*stream.File, error) {
+// OpenScript opens a file of statements, or a pipe that brings some.
+func OpenScript(ctx context.Context, path string) (*stream.File, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil: // the open says it

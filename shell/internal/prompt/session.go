@@ -1,4 +1,4 @@
-package shell
+package prompt
 
 import (
 	"bufio"
@@ -20,8 +20,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
-// SessionOptions says where a session reads statements and how it answers.
-type SessionOptions struct {
+// Options says where a session reads statements and how it answers.
+type Options struct {
 	Store *kv.Store
 
 	// In holds statements that end with a semicolon or with the input, and dot commands of a line each; a statement has a
@@ -55,8 +55,8 @@ type SessionOptions struct {
 	// ReadOnly refuses statements that write.
 	ReadOnly bool
 
-	// Decisions on the nodes of a condition want a yes: Yes gives it to all, and else Confirm is asked, at the prompt the
-	// terminal. Where there is neither they are refused with ErrNotConfirmed.
+	// Decisions on the nodes of a condition want a yes: Yes gives it to all, and else Confirm is asked. At a prompt without
+	// Confirm, the next line says it. Elsewhere they are refused with ErrNotConfirmed.
 	Yes     bool
 	Confirm func(ctx context.Context, question string) (bool, error)
 
@@ -67,14 +67,14 @@ type SessionOptions struct {
 	MemoryBudget int64 // bytes for statements that compute; zero leaves it to them
 	Progress     kv.Progress
 
-	clearProgress func()           // off the terminal, before something is printed there; may be nil
-	now           func() time.Time // of decisions; nil is time.Now
+	ClearProgress func()           // off the terminal, before something is printed there; may be nil
+	Now           func() time.Time // of decisions; nil is time.Now
 }
 
 // Run answers the statements of an input in turn. It stops at the first that fails, unless told otherwise,
 // and returns its error, with its position in the input where it has one; .quit and the end of the input
 // are no errors.
-func Run(ctx context.Context, opt SessionOptions) error {
+func Run(ctx context.Context, opt Options) error {
 	s := &session{
 		opt:    opt,
 		out:    opt.Out,
@@ -89,7 +89,7 @@ func Run(ctx context.Context, opt SessionOptions) error {
 			Yes:          opt.Yes,
 			Confirm:      opt.Confirm,
 			Who:          opt.Who,
-			Now:          opt.now,
+			Now:          opt.Now,
 		},
 		pages:    true,
 		terminal: ctx,
@@ -119,7 +119,7 @@ var errQuit = errors.New("quit")
 
 // A session holds what dot commands change.
 type session struct {
-	opt          SessionOptions
+	opt          Options
 	engine       query.Engine
 	out          io.Writer
 	redirected   *redirection    // nil where out is opt.Out
@@ -233,8 +233,8 @@ func (s *session) print(answer func(io.Writer) error) error {
 
 // clearProgress takes a bar off the terminal.
 func (s *session) clearProgress() {
-	if s.opt.clearProgress != nil {
-		s.opt.clearProgress()
+	if s.opt.ClearProgress != nil {
+		s.opt.ClearProgress()
 	}
 }
 

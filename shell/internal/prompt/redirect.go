@@ -1,4 +1,4 @@
-package shell
+package prompt
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func (s *session) redirect(ctx context.Context, file string) error {
 	if err == nil && info.Mode().IsRegular() && s.isReading(info) {
 		return fmt.Errorf(".output: %s is being read: want another file", file)
 	}
-	begun, err := atomic.Begin(ctx, file, newFileMode)
+	begun, err := atomic.Begin(ctx, file, 0o666) // less what the umask takes away
 	if err != nil {
 		return fmt.Errorf(".output: %w", err)
 	}

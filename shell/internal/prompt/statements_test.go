@@ -1,4 +1,4 @@
-package shell
+package prompt
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ func TestStatements(t *testing.T) {
 			if stores[d.Cmd] == nil {
 				d.Fatalf(t, "no store %s", d.Cmd)
 			}
-			return answerData(t, d, SessionOptions{Store: stores[d.Cmd]})
+			return answerData(t, d, Options{Store: stores[d.Cmd]})
 		})
 	})
 }
@@ -39,7 +39,7 @@ func TestWritingStatements(t *testing.T) {
 			if stores[d.Cmd] == nil {
 				d.Fatalf(t, "no store %s", d.Cmd)
 			}
-			return answerData(t, d, SessionOptions{Store: stores[d.Cmd], Who: "ann", now: func() time.Time {
+			return answerData(t, d, Options{Store: stores[d.Cmd], Who: "ann", Now: func() time.Time {
 				clock = clock.Add(time.Minute)
 				return clock
 			}})
@@ -50,7 +50,7 @@ func TestWritingStatements(t *testing.T) {
 // answerData answers the statements of a test. Its arguments are a format, whether to keep going, and who confirms
 // decisions: yes, or a person who says-yes or says-no. What goes to people is printed before the data, each line behind
 // "! ".
-func answerData(t *testing.T, d *datadriven.TestData, opt SessionOptions) string {
+func answerData(t *testing.T, d *datadriven.TestData, opt Options) string {
 	var out, people bytes.Buffer
 	opt.In, opt.Out, opt.Err = strings.NewReader(d.Input), &out, &people
 	for _, arg := range d.CmdArgs {

@@ -1,4 +1,4 @@
-package shell
+package prompt
 
 import (
 	"bufio"
@@ -266,7 +266,7 @@ func (s *session) readLines() (string, error) {
 			return text, nil
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
-			err = fmt.Errorf("got a line of more than %s", byteSize(longestLine))
+			err = fmt.Errorf("got a line of more than %d KiB", longestLine>>10)
 		}
 		if err != nil {
 			return "", err
@@ -276,4 +276,18 @@ func (s *session) readLines() (string, error) {
 		}
 		prompt = continueText
 	}
+}
+
+// ask asks a question that y or yes in the next line affirms.
+func (s *session) ask(_ context.Context, question string) (bool, error) {
+	s.clearProgress()
+	if _, err := fmt.Fprint(s.opt.Err, question+" [y/N] "); err != nil {
+		return false, err
+	}
+	line, err := s.typed.ReadString('\n')
+	if errors.Is(err, io.EOF) {
+		err = nil // the end of the input is a no
+	}
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes", err
 }

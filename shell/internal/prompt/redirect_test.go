@@ -1,0 +1,96 @@
+package prompt
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+)
+
+// TestOutputIsWholeOrAsItWas holds what .output leaves at the end of sessions of all kinds.
+func TestOutputIsWholeOrAsItWas(t *testing.T) {
+	const old = "what was there\n"
+	for _, c := range []struct {
+		name, text string
+		opt        Options
+		fails      bool
+		want       string
+	}{
+		{name: "a statement", text: ".output F\ncount nodes", want: "count\n10\n"},
+		{name: "nothing", text: ".output F\n", want: ""},
+		{name: "a typo", text: ".output F\ncount nodse", fails: true, want: old},
+		{name: "a typo behind a statement", text: ".output F\ncount nodes;\ncount nodse", fails: true, want: old},
+		{name: "a typo behind the file", text: ".output F\ncount nodes;\n.output\ncount nodse", fails: true, want: "count\n10\n"},
+		{name: "a typo in a file that is read", text: ".output F\n.read BAD", fails: true, want: old},
+		{name: "typos alone, kept going", text: ".output F\ncount nodse;\n.output", opt: Options{KeepGoing: true}, fails: true, want: old},
+		{
+			name: "a typo among others, kept going", text: ".output F\ncount nodes;\ncount nodse;\ncount nodes where degree > 100",
+			opt: Options{KeepGoing: true}, fails: true, want: "count\n10\ncount\n0\n",
+		},
+		{name: "typos alone, at the prompt", text: ".output F\ncount nodse\n.quit\n", opt: Options{Interactive: true, NoHistory: true}, want: old},
+		{
+			name: "a typo among others, at the prompt", text: ".output F\ncount nodse\ncount nodes\n",
+			opt: Options{Interactive: true, NoHistory: true}, want: "count\n10\n",
+		},
+		{name: "a file that cannot be", text: ".output F\ncount nodes;\n.output no/such/file", fails: true, want: "count\n10\n"},
+		{name: "the same file again", text: ".output F\ncount nodes;\n.output F\ncount nodes where degree > 100", want: "count\n0\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("TERM", "dumb")
+			dir := t.TempDir()
+			file := filepath.Join(dir, "answers")
+			bad := filepath.Join(dir, "bad.q")
+			for name, text := range map[string]string{file: old, bad: "count nodes; count nodse"} {
+				if err := os.WriteFile(name, []byte(text), 0o640); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.opt.Store, c.opt.Format = papers.Loaded(t), print.FormatCSV
+			_, people, err := answer(t, c.opt, strings.NewReplacer("F", file, "BAD", bad).Replace(c.text))
+			if (err != nil) != c.fails {
+				t.Errorf("got error %v and %s", err, people)
+			}
+			if got, err := os.ReadFile(file); err != nil || string(got) != c.want {
+				t.Errorf("got %q, %v, want %q", got, err, c.want)
+			}
+			if told := strings.Contains(people, file+" was not written"); told != (c.want == old) {
+				t.Errorf("people were told %q", people)
+			}
+			entries, err := os.ReadDir(dir)
+			if err != nil || len(entries) != 2 {
+				t.Errorf("left behind: %v, %v", entries, err)
+			}
+		})
+	}
+}
+
+// TestOutputDropsHalfAnAnswer cancels a statement whose answer has begun.
+func TestOutputDropsHalfAnAnswer(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "answers")
+	s := &session{out: os.Stdout}
+	if err := s.redirect(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	for _, answer := range []struct {
+		text string
+		err  error
+	}{{"whole\n", nil}, {"half of o", context.Canceled}, {"whole as well\n", nil}} {
+		if _, err := s.out.Write([]byte(answer.text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.answered(answer.err); !errors.Is(err, answer.err) {
+			t.Errorf("%q: got error %v, want %v", answer.text, err, answer.err)
+		}
+	}
+	if err := s.endOutput(false); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != "whole\nwhole as well\n" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
