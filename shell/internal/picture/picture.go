@@ -123,7 +123,7 @@ func (d *drawing) paragraph(class string, y float64, lines []string) float64 {
 	return y
 }
 
-// choose finds the nodes to draw: the neighbours with most weight and, where these are few, nodes two steps away.
+// choose finds the nodes to draw: the neighbours with most weight and, where these are few, nodes two hops away.
 func (d *drawing) choose() {
 	d.reached = map[int]int{0: 0}
 	beside := func(drawn ...int) (nodes []int) {
@@ -298,7 +298,7 @@ func (d *drawing) notes(classes int) (text string) {
 		text += fmt.Sprintf(" %d of %d neighbours are drawn, those with most weight.", len(d.near), d.neighbors)
 	}
 	if len(d.far) > 0 {
-		text += " Small: two steps away."
+		text += " Small: two hops away."
 	}
 	return text
 }

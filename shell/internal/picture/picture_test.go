@@ -71,7 +71,7 @@ func TestGolden(t *testing.T) {
 		contains []string
 	}{
 		"alone":      {alone, 4, []string{"class 0 (its label): 0 of 0 neighbours"}},
-		"few":        {around(8, 4, 30, one), 38, []string{"class 1: 4 of 4 neighbours", "n3", "s: class 0, predicted class 1 (87.5%), score 0.938", "Small: two steps away."}},
+		"few":        {around(8, 4, 30, one), 38, []string{"class 1: 4 of 4 neighbours", "n3", "s: class 0, predicted class 1 (87.5%), score 0.938", "Small: two hops away."}},
 		"unlabelled": {unlabelled, 10, []string{"no label: 3 of 5 neighbours", "n0: no label"}},
 		"hub":        {hub, 37, []string{"149 of 100149 neighbours are drawn", "And 30 more classes."}},
 		"awkward":    {awkward, 10, []string{"</title><script>\ufffd\ufffd[31m & \"'", "東京&<>", "<b>&amp; (its label): 1 of 3"}},
