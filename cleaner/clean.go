@@ -32,6 +32,11 @@ const (
 	AgreementErrorMatrix = "agreement_error"
 )
 
+// ReservedNames are the properties that every store or run has, which the columns of a user do not.
+var ReservedNames = []string{
+	"id", kv.LabelColumn, SuggestedColumn, ScoreColumn, ConfidenceColumn, "degree", splitColumn, decide.Column, RunColumn,
+}
+
 // Clean scores every labelled node and suggests a label for every node. It writes the columns score, suggested,
 // confidence and run, the matrix "agreement", the index on score and those that the other columns had, and the Run; all
 // become visible at once. An index on label is created where there is none. Where the store has no predictions it first

@@ -84,11 +84,11 @@ func (e *evaluator) identify() error {
 	}
 	graph := []string{e.opt.Checkpoint.Graph}
 	if graph[0] == "" {
-		version := func(v kv.Version, err error) error {
+		version := func(v string, err error) error {
 			if errors.Is(err, kv.ErrNoColumn) || errors.Is(err, kv.ErrNotFound) {
 				err = nil
 			}
-			graph = append(graph, string(v))
+			graph = append(graph, v)
 			return err
 		}
 		if err := errors.Join(

@@ -99,8 +99,8 @@ func TestDegreeShares(t *testing.T) {
 	s := stars(t, n)
 	tx := s.Begin()
 	defer tx.Close()
-	degrees := make([]float64, n)
-	if err := tx.ReadFloats("degree", degrees); err != nil {
+	degrees := make([]uint32, n)
+	if err := tx.ReadDegrees(kv.Range{End: n}, degrees); err != nil {
 		t.Fatal(err)
 	}
 	for op := Eq; op <= Ge; op++ {

@@ -120,7 +120,7 @@ func TestBackupAndRestore(t *testing.T) {
 				t.Error("the backup of what was restored differs from the backup it was restored from")
 			}
 			// It goes on as a store does, and the versions of its parts with it.
-			version := func(s *Store) (v Version) {
+			version := func(s *Store) (v string) {
 				view(t, s, func(tx *Tx) (err error) { v, err = tx.GraphVersion(); return err })
 				return v
 			}

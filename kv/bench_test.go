@@ -97,15 +97,6 @@ func BenchmarkRead(b *testing.B) {
 		}
 		rate(b, n, "nodes/s")
 	})
-	b.Run("floats", func(b *testing.B) {
-		dst := make([]float64, n)
-		for b.Loop() {
-			if err := tx.ReadFloats("score", dst); err != nil {
-				b.Fatal(err)
-			}
-		}
-		rate(b, n, "nodes/s")
-	})
 	b.Run("reader", func(b *testing.B) {
 		for b.Loop() {
 			r, err := tx.Reader("score")

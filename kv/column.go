@@ -3,7 +3,6 @@ package kv
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
@@ -19,9 +18,6 @@ const (
 	idColumn     = "id"
 	degreeColumn = "degree"
 )
-
-// ReservedNames are the built-in property names a user column may not take; split may be declared, as a string.
-var ReservedNames = []string{"id", "label", "suggested", "score", "confidence", "degree", "split", "decision", "run"}
 
 // A Column is a named property of nodes.
 type Column struct {
@@ -181,70 +177,6 @@ func (tx *Tx) ReadClassRange(column string, r Range, dst []Class) error {
 		if class < NoClass || int(class) >= len(tx.cat.Classes) {
 			return fmt.Errorf("column %s, node number %d: %w: class number %d of %d",
 				column, int(r.First)+i, ErrCorrupt, class, len(tx.cat.Classes))
-		}
-	}
-	return nil
-}
-
-// ReadFloats reads a whole column of numbers into dst, whose length must be NumNodes; null is NaN. Ints are converted,
-// degree is a column too.
-func (tx *Tx) ReadFloats(column string, dst []float64) error {
-	if column == degreeColumn {
-		return tx.readDegreeFloats(dst)
-	}
-	entry, err := tx.wholeColumn(column, len(dst))
-	if err != nil {
-		return err
-	}
-	switch entry.Kind {
-	case KindInt, KindFloat, KindSingle:
-	default:
-		return fmt.Errorf("column %s: %w: it is a %s column, want numbers", column, ErrInvalidValue, entry.Kind)
-	}
-	all := Range{First: 0, End: NodeID(tx.cat.Nodes)}
-	err = tx.column(entry).Read(all, func(block *codec.Column, first NodeID, lo, hi int) error {
-		for i := lo; i < hi; i++ {
-			if v := int(first) + i; block.IsNull(i) {
-				dst[v] = math.NaN()
-			} else {
-				dst[v] = block.Number(i)
-			}
-		}
-		return nil
-	}, func(v NodeID, cell Value) { dst[v] = cell.Float() })
-	if err != nil {
-		return fmt.Errorf("column %s: %w", column, err)
-	}
-	return nil
-}
-
-// wholeColumn checks what a read of a whole column is given.
-func (tx *Tx) wholeColumn(column string, length int) (column.Entry, error) {
-	entry, err := tx.columnEntry(column)
-	if err != nil {
-		return entry, err
-	}
-	if length != tx.cat.Nodes {
-		return entry, fmt.Errorf("column %s: %w: a slice of %d for %d nodes", column, ErrShape, length, tx.cat.Nodes)
-	}
-	return entry, nil
-}
-
-func (tx *Tx) readDegreeFloats(dst []float64) error {
-	if err := tx.Err(); err != nil {
-		return err
-	}
-	if len(dst) != tx.cat.Nodes {
-		return fmt.Errorf("column %s: %w: a slice of %d for %d nodes", degreeColumn, ErrShape, len(dst), tx.cat.Nodes)
-	}
-	var degrees [codec.ColumnRows]uint32
-	for first := 0; first < len(dst); first += codec.ColumnRows {
-		part := dst[first:min(first+codec.ColumnRows, len(dst))]
-		if err := tx.ReadDegrees(Range{First: NodeID(first), End: NodeID(first + len(part))}, degrees[:len(part)]); err != nil {
-			return err
-		}
-		for i := range part {
-			part[i] = float64(degrees[i])
 		}
 	}
 	return nil

@@ -193,10 +193,6 @@ func TestReaderBlocks(t *testing.T) {
 				t.Errorf("block of %s at %d: got %v, want %v", test.column, test.at, got, test.want)
 			}
 		}
-		floats := make([]float64, n)
-		if err := tx.ReadFloats("x", floats); err != nil {
-			return err
-		}
 		r, err := tx.Reader("x")
 		if err != nil {
 			return err
@@ -206,15 +202,9 @@ func TestReaderBlocks(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if got != want || FloatValue(floats[v]) != want {
-				t.Fatalf("x of %d: got %v and %v, want %v", v, got, floats[v], want)
+			if got != want {
+				t.Fatalf("x of %d: got %v, want %v", v, got, want)
 			}
-		}
-		if err := tx.ReadFloats("c", floats); !errors.Is(err, ErrInvalidValue) {
-			t.Errorf("classes as floats: got %v, want ErrInvalidValue", err)
-		}
-		if err := tx.ReadFloats("x", floats[1:]); !errors.Is(err, ErrShape) {
-			t.Errorf("a slice too short: got %v, want ErrShape", err)
 		}
 		return nil
 	})

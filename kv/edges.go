@@ -162,7 +162,7 @@ func (tx *Tx) pairForWrite(u, v NodeID) (graph.Pair, error) {
 
 // setWeight sets the weight of a pair, and counts what that changes.
 func (tx *Tx) setWeight(p graph.Pair, weight float32) error {
-	if _, err := tx.graphForWrite(); err != nil {
+	if err := tx.graphForWrite(); err != nil {
 		return err
 	}
 	difference, err := tx.graph().SetWeight(tx.records(), p, weight)

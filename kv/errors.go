@@ -77,7 +77,7 @@ var (
 	ErrInvalidValue = record.ErrInvalidValue
 
 	// ErrIndexed is returned by a write to an indexed column of a store that was opened without Options.OnWrite.
-	ErrIndexed = errors.New("kv: column is indexed: open the store with index.Open")
+	ErrIndexed = errors.New("kv: column is indexed, and the store was opened without Options.OnWrite")
 
 	// ErrNoSpace is returned where the disk has not the room that a write needs, with what follows from it; nothing
 	// of that write is done.

@@ -4,9 +4,10 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/vmihailenco/msgpack/v5"
+
 	"github.com/graphcleaner/graphcleaner/kv/internal/column"
 	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
-	"github.com/vmihailenco/msgpack/v5"
 )
 
 // FuzzCatalog holds that a catalogue is decoded whole, or is damaged.

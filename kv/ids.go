@@ -126,7 +126,7 @@ func (tx *Tx) AddNode(n Node) (NodeID, error) {
 	if tx.cat.Nodes >= record.MaxNodes {
 		return 0, fmt.Errorf("node %q: the store is full: it has %d nodes", n.ID, tx.cat.Nodes)
 	}
-	if _, err := tx.graphForWrite(); err != nil {
+	if err := tx.graphForWrite(); err != nil {
 		return 0, fmt.Errorf("node %q: %w", n.ID, err)
 	}
 	v := NodeID(tx.cat.Nodes)
@@ -148,15 +148,15 @@ func (tx *Tx) AddNode(n Node) (NodeID, error) {
 	return v, nil
 }
 
-// graphForWrite is the generation of the graph, which a graph without one is given.
-func (tx *Tx) graphForWrite() (record.Generation, error) {
+// graphForWrite gives a graph without one a generation.
+func (tx *Tx) graphForWrite() error {
 	if tx.cat.Graph != 0 {
-		return tx.cat.Graph, nil
+		return nil
 	}
 	c, err := tx.change()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	c.Graph, err = c.newGeneration()
-	return c.Graph, err
+	return err
 }

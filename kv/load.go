@@ -38,7 +38,7 @@ type LoadOptions struct {
 	// it a node costs 8 bytes.
 	MemoryBudget int64
 
-	Properties []Column // columns beside id and label; none of ReservedNames, except split as a string
+	Properties []Column // columns beside id and label; none is degree
 	Classes    []string // classes known beside those of the labels
 
 	// Directed makes an arc src→dst of each edge. Weighted keeps its weight; those of parallel edges, or arcs, add up in
@@ -185,8 +185,7 @@ func validateLoadOptions(opt LoadOptions) error {
 		switch {
 		case seen[column.Name]:
 			errs = append(errs, fmt.Errorf("column %q: %w: it is declared twice", column.Name, ErrExists))
-		case column.Name == "split" && column.Kind == KindString:
-		case slices.Contains(ReservedNames, column.Name):
+		case slices.Contains([]string{idColumn, LabelColumn, degreeColumn}, column.Name):
 			errs = append(errs, fmt.Errorf("column %q: %w: the name is built in", column.Name, ErrInvalidName))
 		case column.Kind == KindNull || column.Kind > KindClass:
 			errs = append(errs, fmt.Errorf("column %q: %w: no column has kind %d", column.Name, ErrInvalidValue, column.Kind))

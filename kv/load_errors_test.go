@@ -106,8 +106,7 @@ func TestLoadOptionsInvalid(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "graph")
 	for _, opt := range []LoadOptions{
 		{MemoryBudget: -1},
-		{Properties: []Column{{Name: "score", Kind: KindFloat}}},
-		{Properties: []Column{{Name: "split", Kind: KindInt}}},
+		{Properties: []Column{{Name: "degree", Kind: KindFloat}}},
 		{Properties: []Column{{Name: "a", Kind: KindInt}, {Name: "a", Kind: KindInt}}},
 		{Properties: []Column{{Name: "a"}}},
 		{Properties: []Column{{Name: "", Kind: KindInt}}},

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
 // migrations bring a store to the next format version, the first from 1 to 2. Each reads what it changes by the form it

@@ -86,13 +86,10 @@ func (s *Store) Scratch() *scratch.Dir {
 	return scratch.Temporary(s.dir)
 }
 
-// A Version names the content of a part of a store: two snapshots of one store that give the same see the same, also where
-// files of the store as it once was were put back between them. It costs reading what changed since the part was written as
-// a whole.
-type Version string
-
-// GraphVersion is the Version of the nodes, their external ids and order, and the edges.
-func (tx *Tx) GraphVersion() (Version, error) {
+// GraphVersion names the content of the nodes, their external ids and order, and the edges: two snapshots of one store that
+// give the same see the same, also where files of the store as it once was were put back between them. It costs reading what
+// changed since the graph was written as a whole.
+func (tx *Tx) GraphVersion() (string, error) {
 	g := tx.cat.Graph
 	return tx.version(func(sum hash.Hash) error {
 		number(sum, int64(g), int64(tx.cat.GraphSum), int64(tx.cat.Nodes), int64(tx.cat.LoadedNodes), tx.cat.Edges)
@@ -100,9 +97,9 @@ func (tx *Tx) GraphVersion() (Version, error) {
 	})
 }
 
-// ColumnVersion is the Version of a stored column and, where it is one of classes, of their names; ErrNoColumn when
+// ColumnVersion is like GraphVersion, of a stored column and, where it is one of classes, of their names; ErrNoColumn when
 // there is none.
-func (tx *Tx) ColumnVersion(name string) (Version, error) {
+func (tx *Tx) ColumnVersion(name string) (string, error) {
 	entry, err := tx.columnEntry(name)
 	if err != nil {
 		return "", err
@@ -116,8 +113,8 @@ func (tx *Tx) ColumnVersion(name string) (Version, error) {
 	})
 }
 
-// MatrixVersion is the Version of a stored matrix; ErrNotFound when there is none.
-func (tx *Tx) MatrixVersion(name string) (Version, error) {
+// MatrixVersion is like GraphVersion, of a stored matrix; ErrNotFound when there is none.
+func (tx *Tx) MatrixVersion(name string) (string, error) {
 	entry, err := tx.matrixEntry(name)
 	if err != nil {
 		return "", err
@@ -130,7 +127,7 @@ func (tx *Tx) MatrixVersion(name string) (Version, error) {
 }
 
 // version hashes what write writes, with the identity of the store.
-func (tx *Tx) version(write func(sum hash.Hash) error) (Version, error) {
+func (tx *Tx) version(write func(sum hash.Hash) error) (string, error) {
 	if err := tx.Err(); err != nil {
 		return "", err
 	}
@@ -139,7 +136,7 @@ func (tx *Tx) version(write func(sum hash.Hash) error) (Version, error) {
 	if err := write(sum); err != nil {
 		return "", err
 	}
-	return Version(hex.EncodeToString(sum.Sum(nil)[:16])), nil
+	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
 }
 
 // sumDeltas adds the records whose keys begin with prefixes, as they are stored.

@@ -67,7 +67,7 @@ func TestVersions(t *testing.T) {
 	update(t, s, func(tx *Tx) error {
 		return errors.Join(tx.AddColumn("p", KindInt), tx.CreateMatrix(matrix, []string{"a"}), tx.AddEdge(0, 1))
 	})
-	versions := func() (got [4]Version) {
+	versions := func() (got [4]string) {
 		view(t, s, func(tx *Tx) error {
 			var errs [4]error
 			got[0], errs[0] = tx.GraphVersion()
@@ -137,7 +137,7 @@ func TestVersionsTellStepsBack(t *testing.T) {
 	addNodes(t, s, 5)
 	update(t, s, func(tx *Tx) error { return tx.CreateMatrix("rows", []string{"a"}) })
 	closeStore(t, s)
-	goOn := func(bulk, deltas bool, x int) (got [5]Version) {
+	goOn := func(bulk, deltas bool, x int) (got [5]string) {
 		s := openStore(t, copyStore(t, s.Dir()), Options{})
 		name := strconv.Itoa(x)
 		if bulk {

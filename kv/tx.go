@@ -29,7 +29,6 @@ type Tx struct {
 	counted bool  // only the counts of the catalogue are a copy, and to be written
 	dropped bool  // generations were dropped, to be swept after the commit
 	failed  error // a write failed half-way: the transaction must not commit
-	room    int64 // that its writes take on the disk, by EntryRoom
 
 	entries        []journal.Entry // for the journal
 	puts, putBytes int64           // records written and deleted, and the bytes of their keys and values
@@ -273,7 +272,6 @@ func (tx *Tx) remove(key []byte) error {
 
 // tally counts a record that is written, or deleted.
 func (tx *Tx) tally(key, value []byte) {
-	tx.room += lsm.EntryRoom(key, value)
 	tx.puts++
 	tx.putBytes += int64(len(key) + len(value))
 }
@@ -300,10 +298,8 @@ func (tx *Tx) commit() error {
 	if err := tx.writeCatalog(); err != nil {
 		return err
 	}
-	if tx.room > 0 {
-		if err := tx.s.db.MakeRoom(tx.room); err != nil {
-			return fmt.Errorf("nothing is written: %w", err)
-		}
+	if err := tx.txn.MakeRoom(); err != nil {
+		return fmt.Errorf("nothing is written: %w", err)
 	}
 	began := time.Now()
 	err := tx.record()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -83,7 +84,7 @@ func (q *query) nodeColumns() []string {
 func UserColumns(tx *kv.Tx) []string {
 	var names []string
 	for _, c := range tx.Columns() {
-		if !slices.Contains(kv.ReservedNames, c.Name) {
+		if !slices.Contains(cleaner.ReservedNames, c.Name) {
 			names = append(names, c.Name)
 		}
 	}

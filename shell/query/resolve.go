@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -54,7 +55,7 @@ func (r *resolver) property(n name) (ColumnInfo, error) {
 	if slices.Contains(scoring, n.text) {
 		return ColumnInfo{}, &ResolveError{Pos: n.pos, Msg: n.text + ": " + ErrNotCleaned.Error(), Err: ErrNotCleaned}
 	}
-	if slices.Contains(kv.ReservedNames, n.text) {
+	if slices.Contains(cleaner.ReservedNames, n.text) {
 		return ColumnInfo{Name: n.text, Kind: kv.KindString}, nil
 	}
 	known := index.Names(r.tx)

@@ -330,14 +330,6 @@ func (c *Column) float(i int) float64 {
 	return math.Float64frombits(binary.LittleEndian.Uint64(c.values.b[8*i:]))
 }
 
-// Number is row i of a block of numbers, which is not null.
-func (c *Column) Number(i int) float64 {
-	if c.encoding == blockInts {
-		return float64(c.Int(i))
-	}
-	return c.float(i)
-}
-
 // Bounds are the least and the greatest value; null where all are.
 func (c *Column) Bounds(k Kind) (least, greatest Value) {
 	switch {
@@ -353,8 +345,10 @@ func (c *Column) Bounds(k Kind) (least, greatest Value) {
 	return Value{}, Value{}
 }
 
-// Texts is the number of strings in the table, and Size the bytes that it takes beside the body.
-func (c *Column) Texts() int  { return len(c.ends) }
+// Texts is the number of strings in the table.
+func (c *Column) Texts() int { return len(c.ends) }
+
+// Size is the bytes that it takes beside the body.
 func (c *Column) Size() int64 { return int64(4 * cap(c.ends)) }
 
 // TextAt is which string of the table row i has; false where it has none.

@@ -120,29 +120,43 @@ func (d Dict) lookupID(id string) (int, error) {
 
 // loadedID returns the id at a position of the load, where ids are stored; borrowed, and not to be changed.
 func (d Dict) loadedID(position int) ([]byte, error) {
-	name := snapshot.Name{Kind: record.KindIDs, Generation: d.Generation, A: uint32(position / IDsPerBlock)}
-	text, err := snapshot.Lookup(d.Records, name)
+	name := d.idBlock(position / IDsPerBlock)
+	body, err := snapshot.Lookup(d.Records, name)
 	if err != nil {
 		return nil, err
 	}
-	begin, end := 0, 0
-	block := position / IDsPerBlock * IDsPerBlock
-	for k := block; k < min(block+IDsPerBlock, d.Loaded); k++ {
-		length, n := binary.Uvarint(text)
+	var room [IDsPerBlock]int
+	ends, text, err := d.parseIDs(name, body, room[:0])
+	if err != nil {
+		return nil, err
+	}
+	begin, i := 0, position%IDsPerBlock
+	if i > 0 {
+		begin = ends[i-1]
+	}
+	return text[begin:ends[i]], nil
+}
+
+func (d Dict) idBlock(block int) snapshot.Name {
+	return snapshot.Name{Kind: record.KindIDs, Generation: d.Generation, A: uint32(block)}
+}
+
+// parseIDs reads a block of ids, their lengths as varints, then their bytes: it appends where each ends in text.
+func (d Dict) parseIDs(name snapshot.Name, body []byte, ends []int) (_ []int, text []byte, err error) {
+	end := 0
+	for range min(IDsPerBlock, d.Loaded-int(name.A)*IDsPerBlock) {
+		length, n := binary.Uvarint(body)
 		if n <= 0 || length > MaxID {
-			return nil, record.Corrupt(name.Key(), fmt.Sprintf("id %d of it has no length", k-block))
+			return nil, nil, record.Corrupt(name.Key(), fmt.Sprintf("id %d of it has no length", len(ends)))
 		}
-		if k < position {
-			begin += int(length)
-		} else if k == position {
-			end = begin + int(length)
-		}
-		text = text[n:]
+		end += int(length)
+		ends = append(ends, end)
+		body = body[n:]
 	}
-	if end > len(text) {
-		return nil, record.Corrupt(name.Key(), fmt.Sprintf("its ids have %d bytes, want %d", len(text), end))
+	if len(body) != end {
+		return nil, nil, record.Corrupt(name.Key(), fmt.Sprintf("its ids have %d bytes, want %d", len(body), end))
 	}
-	return text[begin:end], nil
+	return ends, body, nil
 }
 
 // ID returns the id at a position, which must be less than the number of nodes.

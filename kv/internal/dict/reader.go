@@ -1,8 +1,6 @@
 package dict
 
 import (
-	"encoding/binary"
-	"fmt"
 	"strconv"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -85,9 +83,13 @@ func (r *Reader) loaded(position int) (string, error) {
 		return strconv.Itoa(position), nil
 	}
 	if block := position / IDsPerBlock; r.block != block {
-		last := r.block
+		last, name := r.block, r.dict.idBlock(block)
 		r.block = -1
-		if err := r.read(block, last); err != nil {
+		body, err := r.record(name, last)
+		if err != nil {
+			return "", err
+		}
+		if r.ends, r.text, err = r.dict.parseIDs(name, body, r.ends[:0]); err != nil {
 			return "", err
 		}
 		r.block = block
@@ -98,29 +100,4 @@ func (r *Reader) loaded(position int) (string, error) {
 		begin = r.ends[i-1]
 	}
 	return string(r.text[begin:r.ends[i]]), nil
-}
-
-// read decodes a block of ids, the one read before being last: their lengths as varints, then their bytes.
-func (r *Reader) read(block, last int) error {
-	name := snapshot.Name{Kind: record.KindIDs, Generation: r.dict.Generation, A: uint32(block)}
-	body, err := r.record(name, last)
-	if err != nil {
-		return err
-	}
-	r.ends = r.ends[:0]
-	end := 0
-	for range min(IDsPerBlock, r.dict.Loaded-block*IDsPerBlock) {
-		length, n := binary.Uvarint(body)
-		if n <= 0 || length > MaxID {
-			return record.Corrupt(name.Key(), fmt.Sprintf("id %d of it has no length", len(r.ends)))
-		}
-		end += int(length)
-		r.ends = append(r.ends, end)
-		body = body[n:]
-	}
-	if len(body) != end {
-		return record.Corrupt(name.Key(), fmt.Sprintf("its ids have %d bytes, want %d", len(body), end))
-	}
-	r.text = body
-	return nil
 }

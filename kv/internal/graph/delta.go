@@ -19,6 +19,7 @@ import (
 // weighted graph the record of the arc follows, unless there is none left.
 type Change byte
 
+// The changes of an edge.
 const (
 	Unchanged Change = 0 // never stored
 	Added     Change = 1

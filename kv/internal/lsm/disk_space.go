@@ -34,12 +34,12 @@ const (
 	mergedAtOnce = 21
 )
 
-// EntryRoom bounds the bytes an entry takes in a log, or in a table.
-func EntryRoom(key, value []byte) int64 { return int64(len(key) + len(value) + EntryOverhead) }
+// entryRoom bounds the bytes an entry takes in a log, or in a table.
+func entryRoom(key, value []byte) int64 { return int64(len(key) + len(value) + EntryOverhead) }
 
-// MakeRoom must be called before entries of n bytes, by EntryRoom, are given to Badger. It returns ErrNoSpace where
+// makeRoom must be called before entries of n bytes, by entryRoom, are given to Badger. It returns ErrNoSpace where
 // they, and what follows from them, might not fit on the disk.
-func (d *DB) MakeRoom(n int64) error {
+func (d *DB) makeRoom(n int64) error {
 	d.built.release()
 	if err := d.awaitFlush(); err != nil {
 		return err

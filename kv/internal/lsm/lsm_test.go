@@ -59,7 +59,7 @@ func set(t testing.TB, d *DB, count int, body string) {
 	t.Helper()
 	txn := d.Begin(true)
 	defer txn.Discard()
-	err := d.MakeRoom(int64(count * (200 + len(body))))
+	err := d.makeRoom(int64(count * (200 + len(body))))
 	for i := range count {
 		err = errors.Join(err, txn.Set(testKey(i), record.Encode(testKey(i), fmt.Append(nil, body, i))))
 	}

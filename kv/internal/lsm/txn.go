@@ -9,10 +9,16 @@ import (
 )
 
 // A Txn sees a database as it was when it began, and what it wrote itself.
-type Txn struct{ txn *badger.Txn }
+type Txn struct {
+	d    *DB
+	txn  *badger.Txn
+	room int64 // that its writes take on the disk
+}
 
 // Begin begins a transaction, which must be discarded. Of those that write there is one at a time.
-func (d *DB) Begin(write bool) *Txn { return &Txn{d.db.NewTransaction(write)} }
+func (d *DB) Begin(write bool) *Txn {
+	return &Txn{d: d, txn: d.db.NewTransaction(write)}
+}
 
 // View calls use with a transaction that reads.
 func (d *DB) View(use func(t *Txn) error) error {
@@ -27,11 +33,25 @@ func (t *Txn) Discard() { t.txn.Discard() }
 // Commit makes what it wrote visible. It may be lost with the process: see Journal.
 func (t *Txn) Commit() error { return wrapBadger(t.txn.Commit()) }
 
+// MakeRoom returns ErrNoSpace where what it wrote, and what follows from that, might not fit on the disk.
+func (t *Txn) MakeRoom() error {
+	if t.room == 0 {
+		return nil
+	}
+	return t.d.makeRoom(t.room)
+}
+
 // Set writes a value under a key. The transaction keeps both.
-func (t *Txn) Set(key, value []byte) error { return wrapBadger(t.txn.Set(key, value)) }
+func (t *Txn) Set(key, value []byte) error {
+	t.room += entryRoom(key, value)
+	return wrapBadger(t.txn.Set(key, value))
+}
 
 // Delete deletes a key, which the transaction keeps.
-func (t *Txn) Delete(key []byte) error { return wrapBadger(t.txn.Delete(key)) }
+func (t *Txn) Delete(key []byte) error {
+	t.room += entryRoom(key, nil)
+	return wrapBadger(t.txn.Delete(key))
+}
 
 // ReadVersion is the version of the last commit that the transaction sees.
 func (t *Txn) ReadVersion() uint64 { return t.txn.ReadTs() }
@@ -190,9 +210,9 @@ func (b *Batch) Delete(key []byte) error {
 }
 
 func (b *Batch) makeRoom(key, value []byte) error {
-	n := EntryRoom(key, value)
+	n := entryRoom(key, value)
 	if b.room < n {
-		if err := b.d.MakeRoom(batchRoom + n); err != nil {
+		if err := b.d.makeRoom(batchRoom + n); err != nil {
 			return err
 		}
 		b.room += batchRoom + n

@@ -378,7 +378,7 @@ func openNodes(ctx context.Context, path string, form Form, r Job) (_ *nodesFile
 			continue
 		case i == n.split:
 			name = "split"
-		case slices.ContainsFunc(kv.ReservedNames, func(reserved string) bool { return strings.EqualFold(reserved, name) }):
+		case slices.ContainsFunc(cleaner.ReservedNames, func(reserved string) bool { return strings.EqualFold(reserved, name) }):
 			return nil, in.HeaderErrorf(name, "is the name of a built-in property, want another")
 		}
 		n.properties = append(n.properties, kv.Column{Name: name, Kind: kv.KindString})
