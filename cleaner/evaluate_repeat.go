@@ -7,8 +7,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // A drawing is a graph with noise and split drawn.
@@ -114,14 +114,8 @@ func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (measur
 	return measured, nil
 }
 
-// A heldSource is predictions [n×c] until it is closed.
-type heldSource interface {
-	ops.Source
-	Close() error
-}
-
 // predictions are those of a model.
-func (e *evaluator) predictions(ctx context.Context, d *drawing, model int) (heldSource, error) {
+func (e *evaluator) predictions(ctx context.Context, d *drawing, model int) (*rowstore.Store, error) {
 	if len(e.opt.Predictions) > 0 {
 		return readPredictions(ctx, e.tx, e.base.place.temporary(), e.opt.Predictions[model], d.base.labels)
 	}
