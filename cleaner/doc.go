@@ -23,7 +23,7 @@
 //	Q[i][j]  Run.Joint          [c×c]        P(ỹ = i, y* = j)
 //	Q[i|j]   Run.Transition     [c×c]        P(ỹ = i | y* = j), columns sum to 1
 //	p        Run.MislabelRate   (0,1)        share of wrong labels, estimated
-//	Z        AgreementFeatures  [n×(2K+1)]   how far the label under test agrees with what is around the node
+//	Z        Features           [n×(2K+1)]   how far the label under test agrees with what is around the node
 //	s        score              [n] in [0,1] the answer: the given label is wrong
 //	τ        Run.Threshold      (0,1)        a suspect has s > τ; see Suspects for the rest
 //
