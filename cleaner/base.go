@@ -7,10 +7,9 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // A baseProblem is what a base classifier is trained on.

@@ -16,15 +16,15 @@ import (
 
 // Bytes a node.
 const (
-	labelBytes    = 4                // a kv.Class
-	problemBytes  = 4 + 1            // of a problem: labels, splits
-	trainingBytes = 4 + 4 + 1        // of a baseProblem: labels, those of the training split alone, splits
-	verdictBytes  = 8 + 1            // of a verdict: scores, flags
-	repeatBytes   = 4 + verdictBytes // of a repeat beside its problem: true labels, a verdict
-	testedBytes   = 4 + 4            // a node measured in a repeat, and again where it is of the test split
-	setBytes      = 1                // of a nodeSet, at most
-	sampleBytes   = 4 + 4            // a node of a sample: its label, its place in file order
-	plantingBytes = 8 + 4 + 4 + 1
+	labelBytes     = 4                  // a kv.Class
+	problemBytes   = 4 + 1              // of a problem: labels, splits
+	trainingBytes  = 4 + 4 + 1          // of a baseProblem: labels, those of the training split alone, splits
+	judgementBytes = 8 + 1              // of a judgement: scores, flags
+	repeatBytes    = 4 + judgementBytes // of a repeat beside its problem: true labels, a judgement
+	testedBytes    = 4 + 4              // a node measured in a repeat, and again where it is of the test split
+	setBytes       = 1                  // of a nodeSet, at most
+	sampleBytes    = 4 + 4              // a node of a sample: its label, its place in file order
+	plantingBytes  = 8 + 4 + 4 + 1
 )
 
 // What matrices between classes take.

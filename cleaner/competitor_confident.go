@@ -33,12 +33,12 @@ const (
 )
 
 // confidentLearning flags as above; the score is 1 − P[v][ỹ], cleanlab's self-confidence from the other side.
-func confidentLearning(ctx context.Context, t trial, _ Options) (*verdict, error) {
+func confidentLearning(ctx context.Context, t trial, _ Options) (*judgement, error) {
 	joint, given, err := t.confidentCounts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	result := newVerdict(len(t.labels))
+	result := newJudgement(len(t.labels))
 	if err := t.flagLargestMargins(ctx, pruneCounts(joint, given), given, result.flagged); err != nil {
 		return nil, err
 	}

@@ -91,18 +91,18 @@ func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (measur
 	for _, name := range e.opt.Methods {
 		began := time.Now()
 		m := methodNamed(name)
-		verdict, err := m.run(ctx, t, m.options(opt))
+		judged, err := m.run(ctx, t, m.options(opt))
 		if err != nil {
 			return nil, fmt.Errorf("method %s: %w", name, err)
 		}
 		e.opt.stage(name, began)
-		measured = append(measured, verdict.measure(d))
+		measured = append(measured, judged.measure(d))
 		if e.opt.OnMeasured == nil {
 			continue
 		}
 		err = e.opt.OnMeasured(Measured{
 			Repeat: repeat, Method: name, Nodes: d.tested, Truth: d.truth, Given: t.labels,
-			Scores: verdict.scores, Flagged: verdict.flagged, MislabelRate: verdict.rate,
+			Scores: judged.scores, Flagged: judged.flagged, MislabelRate: judged.rate,
 		})
 		if err != nil {
 			return nil, err
@@ -132,7 +132,7 @@ func (e *evaluator) predictions(ctx context.Context, d *drawing, model int) (*ro
 }
 
 // measure takes the metrics of the nodes that are measured.
-func (v *verdict) measure(d *drawing) (m MethodMetrics) {
+func (v *judgement) measure(d *drawing) (m MethodMetrics) {
 	m.BySplit = MetricsBySplit{
 		Train:      v.measureNodes(d, func(s Split) bool { return s == SplitTrain }),
 		Validation: v.measureNodes(d, func(s Split) bool { return s == SplitValidation }),
@@ -144,7 +144,7 @@ func (v *verdict) measure(d *drawing) (m MethodMetrics) {
 }
 
 // measureNodes takes the Metrics of the measured nodes of some splits.
-func (v *verdict) measureNodes(d *drawing, within func(Split) bool) Metrics {
+func (v *judgement) measureNodes(d *drawing, within func(Split) bool) Metrics {
 	var some []float64
 	var flags, wrong, decided []bool
 	for _, u := range d.nodes {

@@ -7,11 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // agreementRows measures how far labels under test agree with the predictions and the labels around their nodes. For

@@ -13,11 +13,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 func mustFeatures(
