@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -145,19 +146,33 @@ func (t trial) clean(ctx context.Context, v variant, opt Options) (_ *scored, er
 func (s *scored) judgement() *judgement {
 	result := newJudgement(len(s.scores.Data))
 	result.rate = s.rate
+	result.judge(s.threshold, func(v int) float64 { return float64(s.scores.Data[v]) })
+	if s.model != nil {
+		result.believe(s.estimate)
+	}
+	return result
+}
+
+// judge takes the scores, NaN of none, and flags those above a threshold.
+func (j *judgement) judge(threshold float64, score func(v int) float64) {
+	for v := range j.scores {
+		j.scores[v] = score(v)
+		j.flagged[v] = j.scores[v] > threshold
+	}
+}
+
+// believe takes the interval of the rate, and counts the grey zone.
+func (j *judgement) believe(e calibration.Estimate) {
+	j.low, j.high = e.Low, e.High
 	var grey, count float64
-	for u, score := range s.scores.Data {
-		score := float64(score)
-		if result.scores[u], result.flagged[u] = score, score > s.threshold; score == score {
-			if count++; score > s.estimate.GreyFrom && score <= s.threshold {
+	for v, score := range j.scores {
+		if score == score {
+			if count++; score > e.GreyFrom && !j.flagged[v] {
 				grey++
 			}
 		}
 	}
-	if s.model != nil {
-		result.low, result.high, result.grey = s.estimate.Low, s.estimate.High, share(grey, count)
-	}
-	return result
+	j.grey = share(grey, count)
 }
 
 // argmax flags a node when another class is strictly more probable than its label (find_predicted_neq_given of cleanlab).

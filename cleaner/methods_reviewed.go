@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -78,19 +77,15 @@ func (t *trial) rescored(scored *scored, decided []decide.Verdict) *judgement {
 	}
 	is := knows.Estimate()
 	result := newJudgement(len(t.labels))
-	result.rate, result.low, result.high = is.Rate, is.Low, is.High
-	var grey, count float64
-	for v, s := range scored.scores.Data {
-		result.scores[v] = math.NaN()
-		if s == s {
-			result.scores[v] = is.Score(was.LogOdds(float64(s)))
-			result.flagged[v] = result.scores[v] > is.Threshold
-			if count++; result.scores[v] > is.GreyFrom && !result.flagged[v] {
-				grey++
-			}
+	result.rate = is.Rate
+	result.judge(is.Threshold, func(v int) float64 {
+		s := float64(scored.scores.Data[v])
+		if s != s {
+			return s
 		}
-	}
-	result.grey = share(grey, count)
+		return is.Score(was.LogOdds(s))
+	})
+	result.believe(is)
 	return result
 }
 
