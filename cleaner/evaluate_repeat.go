@@ -132,32 +132,32 @@ func (e *evaluator) predictions(ctx context.Context, d *drawing, model int) (*ro
 }
 
 // measure takes the metrics of the nodes that are measured.
-func (v *judgement) measure(d *drawing) (m MethodMetrics) {
+func (j *judgement) measure(d *drawing) (m MethodMetrics) {
 	m.BySplit = MetricsBySplit{
-		Train:      v.measureNodes(d, func(s Split) bool { return s == SplitTrain }),
-		Validation: v.measureNodes(d, func(s Split) bool { return s == SplitValidation }),
-		Test:       v.measureNodes(d, func(s Split) bool { return s == SplitTest }),
-		All:        v.measureNodes(d, func(Split) bool { return true }),
+		Train:      j.measureNodes(d, func(s Split) bool { return s == SplitTrain }),
+		Validation: j.measureNodes(d, func(s Split) bool { return s == SplitValidation }),
+		Test:       j.measureNodes(d, func(s Split) bool { return s == SplitTest }),
+		All:        j.measureNodes(d, func(Split) bool { return true }),
 	}
 	m.Metrics = m.BySplit.Test
 	return m
 }
 
 // measureNodes takes the Metrics of the measured nodes of some splits.
-func (v *judgement) measureNodes(d *drawing, within func(Split) bool) Metrics {
+func (j *judgement) measureNodes(d *drawing, within func(Split) bool) Metrics {
 	var some []float64
 	var flags, wrong, decided []bool
 	for _, u := range d.nodes {
 		if within(d.base.splits[u]) {
-			some, flags, wrong = append(some, v.scores[u]), append(flags, v.flagged[u]), append(wrong, d.truth[u] != d.base.labels[u])
-			decided = append(decided, v.decided[u])
+			some, flags, wrong = append(some, j.scores[u]), append(flags, j.flagged[u]), append(wrong, d.truth[u] != d.base.labels[u])
+			decided = append(decided, j.decided[u])
 		}
 	}
 	m := measureScores(some, flags, wrong)
 	for _, of := range []struct {
 		from float64
 		into *float64
-	}{{v.rate, &m.EstimatedRate}, {v.low, &m.RateLow}, {v.high, &m.RateHigh}, {v.grey, &m.Grey}} {
+	}{{j.rate, &m.EstimatedRate}, {j.low, &m.RateLow}, {j.high, &m.RateHigh}, {j.grey, &m.Grey}} {
 		if !math.IsNaN(of.from) {
 			*of.into = of.from
 		}
