@@ -7,10 +7,9 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // A baseProblem is what a base classifier is trained on.
@@ -33,10 +32,8 @@ type baseProblem struct {
 // A role is what the label of a node does to the base classifier.
 type role func(v kv.NodeID) bool
 
-// teaches reports whether the network learns the label of a node: one of the training split or of none.
-func (p *baseProblem) teaches(v kv.NodeID) bool {
-	return p.labels[v] != kv.NoClass && p.splits[v].teaches()
-}
+// teaches reports whether the network learns the label of a node.
+func (p *baseProblem) teaches(v kv.NodeID) bool { return teaches(p.labels, p.splits, v) }
 
 // stops reports whether the label of a node tells when to stop.
 func (p *baseProblem) stops(v kv.NodeID) bool {

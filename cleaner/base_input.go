@@ -5,11 +5,10 @@ import (
 	"errors"
 	"math"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // operators are the options of ops with a budget. stage is what propagation is called.

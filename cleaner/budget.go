@@ -16,16 +16,15 @@ import (
 
 // Bytes a node.
 const (
-	labelBytes    = 4                // a kv.Class
-	problemBytes  = 4 + 1            // of a problem: labels, splits
-	trainingBytes = 4 + 4 + 1        // of a baseProblem: labels, those of the training split alone, splits
-	verdictBytes  = 8 + 1            // of a verdict: scores, flags
-	repeatBytes   = 4 + verdictBytes // of a repeat beside its problem: true labels, a verdict
-	testedBytes   = 4 + 4            // a node measured in a repeat, and again where it is of the test split
-	setBytes      = 1                // of a nodeSet, at most
-	diagonalBytes = 8                // a hop, in memory
-	sampleBytes   = 4 + 4            // a node of a sample: its label, its place in file order
-	plantingBytes = 8 + 4 + 4 + 1
+	labelBytes     = 4                  // a kv.Class
+	problemBytes   = 4 + 1              // of a problem: labels, splits
+	trainingBytes  = 4 + 4 + 1          // of a baseProblem: labels, those of the training split alone, splits
+	judgementBytes = 8 + 1              // of a judgement: scores, flags
+	repeatBytes    = 4 + judgementBytes // of a repeat beside its problem: true labels, a judgement
+	testedBytes    = 4 + 4              // a node measured in a repeat, and again where it is of the test split
+	setBytes       = 1                  // of a nodeSet, at most
+	sampleBytes    = 4 + 4              // a node of a sample: its label, its place in file order
+	plantingBytes  = 8 + 4 + 4 + 1
 )
 
 // What matrices between classes take.
@@ -98,14 +97,9 @@ func CheckTransition(tx *kv.Tx, budget int64) error {
 	return requireBudget("transition matrix", budget, least, classes, least)
 }
 
-// leastForFeatures is what agreement features need: diagonals first, then the tiles. Where the diagonals do not lie in
-// files, both.
-func leastForFeatures(s *ops.Sizes, hops, n int, inFiles bool) int64 {
-	propagate := s.LeastForPropagate()
-	if !inFiles {
-		propagate += diagonalBytes * int64(hops) * int64(n)
-	}
-	return max(s.LeastForDiagonals(hops), propagate)
+// leastForFeatures is what agreement features need: diagonals first, then the tiles.
+func leastForFeatures(s *ops.Sizes, hops int) int64 {
+	return max(s.LeastForDiagonals(hops), s.LeastForPropagate())
 }
 
 // scoringBytes is what score holds whatever it is at: the problem, the sample that mislabels are planted among, and the
@@ -117,7 +111,7 @@ func scoringBytes(preset Preset, n, fitting, classes int) int64 {
 
 // leastForScore is what score needs for n nodes, a number of fitting nodes, and classes.
 func leastForScore(preset Preset, s *ops.Sizes, n, fitting, classes, hops int) int64 {
-	return scoringBytes(preset, n, fitting, classes) + leastForFeatures(s, hops, n, true)
+	return scoringBytes(preset, n, fitting, classes) + leastForFeatures(s, hops)
 }
 
 // leastForTraining is what trainBase needs.

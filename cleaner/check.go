@@ -44,29 +44,45 @@ func checkRuns(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 			problem("run %d, the last: %v", last, err)
 		}
 	}
+	others, example, err := scoredByOthers(ctx, tx, last)
+	if err != nil {
+		if ctx.Err() == nil {
+			problem("%v", err)
+		}
+		return ctx.Err()
+	}
+	count := int64(0)
+	for _, nodes := range others {
+		count += nodes
+	}
+	if count > 0 {
+		problem("%d nodes, such as node number %d, have the scores of another run than the last, %d", count, example, last)
+	}
+	return nil
+}
+
+// scoredByOthers counts the nodes that have the scores of another run than the last, by run, and names one of them.
+func scoredByOthers(ctx context.Context, tx *kv.Tx, last int64) (nodes map[int64]int64, example kv.NodeID, err error) {
 	runs, err := tx.Reader(RunColumn)
 	if errors.Is(err, kv.ErrNoColumn) {
-		return nil
+		return nil, 0, nil
 	}
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
-	other, example := 0, kv.NodeID(0)
+	nodes = make(map[int64]int64)
 	for v := range kv.NodeID(tx.NumNodes()) {
 		if v%lookEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
+			return nil, 0, ctx.Err()
 		}
 		run, err := runs.At(v)
 		if err != nil {
-			problem("node number %d: %v", v, err)
-			return nil
+			return nil, 0, fmt.Errorf("node number %d: %w", v, err)
 		}
 		if !run.IsNull() && run.Int() != last {
-			other, example = other+1, v
+			nodes[run.Int()]++
+			example = v
 		}
 	}
-	if other > 0 {
-		problem("%d nodes, such as node number %d, have the scores of another run than the last, %d", other, example, last)
-	}
-	return nil
+	return nodes, example, nil
 }

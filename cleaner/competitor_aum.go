@@ -35,7 +35,7 @@ const areaRunSeed = 63
 //
 // Logits come from the network as it learns, so predictions from outside are not looked at. The labels must suffice; see
 // checkAreaUnderMargin.
-func areaUnderMargin(ctx context.Context, t trial, opt Options) (*verdict, error) {
+func areaUnderMargin(ctx context.Context, t trial, opt Options) (*judgement, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func areaUnderMargin(ctx context.Context, t trial, opt Options) (*verdict, error
 	if err != nil {
 		return nil, err
 	}
-	result := newVerdict(len(t.labels))
+	result := newJudgement(len(t.labels))
 	for run := range uint8(areaRuns) {
 		areas, err := t.areas(ctx, samples, run+1, opt)
 		if err != nil {

@@ -2,7 +2,6 @@ package cleaner
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"math"
 	"slices"
@@ -34,12 +33,12 @@ const (
 )
 
 // confidentLearning flags as above; the score is 1 − P[v][ỹ], cleanlab's self-confidence from the other side.
-func confidentLearning(ctx context.Context, t trial, _ Options) (*verdict, error) {
+func confidentLearning(ctx context.Context, t trial, _ Options) (*judgement, error) {
 	joint, given, err := t.confidentCounts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	result := newVerdict(len(t.labels))
+	result := newJudgement(len(t.labels))
 	if err := t.flagLargestMargins(ctx, pruneCounts(joint, given), given, result.flagged); err != nil {
 		return nil, err
 	}
@@ -239,12 +238,12 @@ func pairwiseSum(values []float64) (sum float64) {
 	return pairwiseSum(values[:half]) + pairwiseSum(values[half:])
 }
 
-// flagLargestMargins is step 5. It holds at most as many margins as there are nodes under test, since the rows of prune
-// add up to given.
+// flagLargestMargins is step 5. It holds at most twice as many margins as there are nodes under test, since the rows of
+// prune add up to given.
 func (t trial) flagLargestMargins(ctx context.Context, prune [][]int, given []int, flagged []bool) error {
 	type pair struct {
 		class kv.Class
-		kept  margins
+		kept  []margin
 		most  int
 	}
 	pairs := make([][]*pair, len(prune)) // by given label
@@ -257,19 +256,15 @@ func (t trial) flagLargestMargins(ctx context.Context, prune [][]int, given []in
 	}
 	err := t.eachTested(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
 		for _, p := range pairs[y] {
-			m := margin{v, float64(row[p.class]) - float64(row[y])}
-			switch {
-			case len(p.kept) < p.most:
-				heap.Push(&p.kept, m)
-			case p.kept[0].below(m):
-				p.kept[0] = m
-				heap.Fix(&p.kept, 0)
+			p.kept = append(p.kept, margin{v, float64(row[p.class]) - float64(row[y])})
+			if len(p.kept) == 2*p.most {
+				p.kept = largestMargins(p.kept, p.most)
 			}
 		}
 	})
 	for _, row := range pairs {
 		for _, p := range row {
-			for _, m := range p.kept {
+			for _, m := range largestMargins(p.kept, p.most) {
 				flagged[m.node] = true
 			}
 		}
@@ -283,20 +278,8 @@ type margin struct {
 	value float64
 }
 
-// below orders margins; of equal ones the node that comes first is above.
-func (m margin) below(other margin) bool {
-	return m.value < other.value || m.value == other.value && m.node > other.node
-}
-
-// margins is a heap with the least on top.
-type margins []margin
-
-func (h margins) Len() int           { return len(h) }
-func (h margins) Less(i, j int) bool { return h[i].below(h[j]) }
-func (h margins) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *margins) Push(m any)        { *h = append(*h, m.(margin)) }
-func (h *margins) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
+// largestMargins are the most largest, of equal ones those of the first nodes.
+func largestMargins(all []margin, most int) []margin {
+	slices.SortFunc(all, func(a, b margin) int { return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.node, b.node)) })
+	return all[:min(most, len(all))]
 }

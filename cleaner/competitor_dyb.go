@@ -28,8 +28,8 @@ const (
 // of the losses.
 //
 // Where all losses between the percentiles are the same there is nothing to tell apart, and no node is flagged.
-func dynamicBootstrap(ctx context.Context, t trial, _ Options) (*verdict, error) {
-	result := newVerdict(len(t.labels))
+func dynamicBootstrap(ctx context.Context, t trial, _ Options) (*judgement, error) {
+	result := newJudgement(len(t.labels))
 	losses := make([]float64, 0, t.tested)
 	err := t.eachTested(ctx, func(_ kv.NodeID, y kv.Class, row []float32) {
 		losses = append(losses, -elementary.Log(max(float64(row[y]), leastPredicted)))

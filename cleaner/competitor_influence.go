@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // The diffusion of influenceContradiction.
@@ -29,7 +28,7 @@ const (
 //
 // Left out is the second ICS, of nearest neighbours in what a network that is trained with the rest of ICGNN makes of the
 // features. Its code (github.com/wayc04/ICGNN) diffuses the inner sum once more, and fits a mixture to each class.
-func influenceContradiction(ctx context.Context, t trial, opt Options) (*verdict, error) {
+func influenceContradiction(ctx context.Context, t trial, opt Options) (*judgement, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {
 		return nil, err

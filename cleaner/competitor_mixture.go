@@ -150,7 +150,7 @@ func (m *gaussianMixture) posterior(x float64) float64 {
 
 // byMixture judges the labelled nodes by values [n] of which high ones are suspect: flagged are those with a posterior
 // above 0.5 of the component of the larger mean. The score is that posterior; equal ones are in the order of the values.
-func (t trial) byMixture(ctx context.Context, values []float64) (*verdict, error) {
+func (t trial) byMixture(ctx context.Context, values []float64) (*judgement, error) {
 	of := make([]float64, 0, labelled(t.labels))
 	for v, y := range t.labels {
 		if y != kv.NoClass {
@@ -161,7 +161,7 @@ func (t trial) byMixture(ctx context.Context, values []float64) (*verdict, error
 	if err != nil {
 		return nil, err
 	}
-	result := newVerdict(len(t.labels))
+	result := newJudgement(len(t.labels))
 	for v, y := range t.labels {
 		if y == kv.NoClass || m.span == 0 {
 			continue

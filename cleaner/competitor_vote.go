@@ -4,18 +4,17 @@ import (
 	"context"
 	"errors"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
-
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // onVotes has a method see the votes of the neighbours in place of the predictions. A node has no say in its own, so that
 // all labelled nodes are judged together.
 func onVotes(
-	run func(context.Context, trial, Options) (*verdict, error),
-) func(context.Context, trial, Options) (*verdict, error) {
-	return func(ctx context.Context, t trial, opt Options) (_ *verdict, err error) {
+	run func(context.Context, trial, Options) (*judgement, error),
+) func(context.Context, trial, Options) (*judgement, error) {
+	return func(ctx context.Context, t trial, opt Options) (_ *judgement, err error) {
 		votes, err := t.neighbourVotes(ctx, opt.Workers)
 		if err != nil {
 			return nil, err

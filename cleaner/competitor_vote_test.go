@@ -17,7 +17,7 @@ func voteTrial(g memoryGraph, labels []kv.Class, classes int) trial {
 	}}
 }
 
-func runMethod(t *testing.T, p trial, name string, opt Options) *verdict {
+func runMethod(t *testing.T, p trial, name string, opt Options) *judgement {
 	t.Helper()
 	result, err := methodNamed(name).run(context.Background(), p, opt)
 	if err != nil {

@@ -92,7 +92,7 @@ const lossEpochs = 100
 // ones.
 //
 // Predictions from outside are not looked at. There may be as many labels as the base classifier learns; see checkWatched.
-func lossMixture(ctx context.Context, t trial, opt Options) (*verdict, error) {
+func lossMixture(ctx context.Context, t trial, opt Options) (*judgement, error) {
 	losses, err := t.watch(ctx, watch{
 		labels: t.labels, classes: t.classes, seed: opt.Seed, epochs: lossEpochs, of: crossEntropy,
 	}, opt)

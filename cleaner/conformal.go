@@ -34,7 +34,7 @@ func FalsePositiveThreshold(scores []float64, mislabelRate, alpha float64) (lamb
 func FalseNegativeThreshold(scores []float64, mislabelRate, alpha float64) (lambda, minAlpha float64) {
 	modified := withoutNaN(scores)
 	for i, s := range modified {
-		modified[i] = doubt(s)
+		modified[i] = beyondHalf(s)
 	}
 	return conformalThreshold(modified, mislabelRate, 1-mislabelRate, alpha)
 }
@@ -54,7 +54,7 @@ func StoredFalsePositiveThreshold(ctx context.Context, tx *kv.Tx, mislabelRate, 
 // StoredFalseNegativeThreshold is FalseNegativeThreshold of the scores of a store, the same to the bit. It reads them
 // several times and holds none.
 func StoredFalseNegativeThreshold(ctx context.Context, tx *kv.Tx, mislabelRate, alpha float64) (StoredThreshold, error) {
-	return storedThreshold(ctx, tx, mislabelRate, 1-mislabelRate, alpha, doubt)
+	return storedThreshold(ctx, tx, mislabelRate, 1-mislabelRate, alpha, beyondHalf)
 }
 
 // storedThreshold finds the order statistic that conformalThreshold finds, of use(score) over the scores of a store. It
@@ -119,8 +119,8 @@ func eachScore(ctx context.Context, tx *kv.Tx, use func(s float64)) error {
 	return nil
 }
 
-// doubt is s′ of a score.
-func doubt(s float64) float64 {
+// beyondHalf is s′ of a score.
+func beyondHalf(s float64) float64 {
 	if s > 0.5 {
 		return 1 - s
 	}

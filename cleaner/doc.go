@@ -23,7 +23,7 @@
 //	Q[i][j]  Run.Joint          [c×c]        P(ỹ = i, y* = j)
 //	Q[i|j]   Run.Transition     [c×c]        P(ỹ = i | y* = j), columns sum to 1
 //	p        Run.MislabelRate   (0,1)        share of wrong labels, estimated
-//	Z        AgreementFeatures  [n×(2K+1)]   how far the label under test agrees with what is around the node
+//	Z        Features           [n×(2K+1)]   how far the label under test agrees with what is around the node
 //	s        score              [n] in [0,1] the answer: the given label is wrong
 //	τ        Run.Threshold      (0,1)        a suspect has s > τ; see Suspects for the rest
 //
@@ -124,20 +124,9 @@
 //
 // # Decisions
 //
-// What people decide about labels, [decide.Write] and [decide.WriteSteps] write at once to three places, all or nothing:
-//
-//	label     class   what the decision makes of it
-//	decision  string  accept, reject, relabel, unlabel or unsure; null where there is none in force
-//	history   space   one entry a decision, with who, when, why, and from which run and score
-//
-// Few decisions are one transaction, which is synced. More are one bulk write, which holds a few megabytes at any number of
-// decisions. A decision says what was shown of its node, where that is known; if the node has changed since, nothing is
-// decided.
-//
-// The history is only ever added to: [Undo] adds entries that take others back, which puts the labels and decisions from
-// before in force again. [decide.History] reads it, [LabelsAsOf] reads the past from it, and [Check] compares it with the
-// columns; [Repair] puts right what damage has done to it, and labels of decided nodes that are not what it says. A run
-// writes none of the three, and neither does an import of predictions.
+// Package decide keeps what people decide about labels, in a history that is only ever added to. [Undo] takes steps back,
+// [LabelsAsOf] reads the past, [Check] compares the history with labels and decisions, and [Repair] puts them right. No run
+// and no import of predictions writes them.
 //
 // # Determinism and memory
 //

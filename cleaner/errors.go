@@ -6,9 +6,8 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelnoise"
-	"github.com/graphcleaner/graphcleaner/kv"
-
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // Errors of input that does not fit together.

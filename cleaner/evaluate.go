@@ -429,8 +429,8 @@ func (e *evaluator) checkBudget(ctx context.Context) error {
 	return requireBudget("eval", e.opt.MemoryBudget, e.held()+max(least, matrices), base.classes, matrices)
 }
 
-// competitorBytes a node is what a method holds beside its verdict: margins, losses, or areas, and the verdict on a split.
-const competitorBytes = 16 + verdictBytes
+// competitorBytes a node is what a method holds beside its judgement: margins, losses, or areas, and the judgement of a split.
+const competitorBytes = 16 + judgementBytes
 
 // held is what a repeat holds beside its problem.
 func (e *evaluator) held() int64 {

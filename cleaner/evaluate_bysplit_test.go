@@ -63,7 +63,7 @@ func TestSplitApart(t *testing.T) {
 	for seed := range uint64(100) {
 		p, _ := randomTrial(rand.New(rand.NewPCG(seed, 0)))
 		p.split, p.tested = nil, labelled(p.labels)
-		for _, run := range []func(context.Context, trial, Options) (*verdict, error){confidentLearning, dynamicBootstrap} {
+		for _, run := range []func(context.Context, trial, Options) (*judgement, error){confidentLearning, dynamicBootstrap} {
 			whole, err := splitApart(run)(t.Context(), p, Options{})
 			if err != nil {
 				t.Fatal(err)

@@ -7,8 +7,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // A drawing is a graph with noise and split drawn.
@@ -91,18 +91,18 @@ func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (measur
 	for _, name := range e.opt.Methods {
 		began := time.Now()
 		m := methodNamed(name)
-		verdict, err := m.run(ctx, t, m.options(opt))
+		judged, err := m.run(ctx, t, m.options(opt))
 		if err != nil {
 			return nil, fmt.Errorf("method %s: %w", name, err)
 		}
 		e.opt.stage(name, began)
-		measured = append(measured, verdict.measure(d))
+		measured = append(measured, judged.measure(d))
 		if e.opt.OnMeasured == nil {
 			continue
 		}
 		err = e.opt.OnMeasured(Measured{
 			Repeat: repeat, Method: name, Nodes: d.tested, Truth: d.truth, Given: t.labels,
-			Scores: verdict.scores, Flagged: verdict.flagged, MislabelRate: verdict.rate,
+			Scores: judged.scores, Flagged: judged.flagged, MislabelRate: judged.rate,
 		})
 		if err != nil {
 			return nil, err
@@ -114,14 +114,8 @@ func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (measur
 	return measured, nil
 }
 
-// A heldSource is predictions [n×c] until it is closed.
-type heldSource interface {
-	ops.Source
-	Close() error
-}
-
 // predictions are those of a model.
-func (e *evaluator) predictions(ctx context.Context, d *drawing, model int) (heldSource, error) {
+func (e *evaluator) predictions(ctx context.Context, d *drawing, model int) (*rowstore.Store, error) {
 	if len(e.opt.Predictions) > 0 {
 		return readPredictions(ctx, e.tx, e.base.place.temporary(), e.opt.Predictions[model], d.base.labels)
 	}
@@ -138,32 +132,32 @@ func (e *evaluator) predictions(ctx context.Context, d *drawing, model int) (hel
 }
 
 // measure takes the metrics of the nodes that are measured.
-func (v *verdict) measure(d *drawing) (m MethodMetrics) {
+func (j *judgement) measure(d *drawing) (m MethodMetrics) {
 	m.BySplit = MetricsBySplit{
-		Train:      v.measureNodes(d, func(s Split) bool { return s == SplitTrain }),
-		Validation: v.measureNodes(d, func(s Split) bool { return s == SplitValidation }),
-		Test:       v.measureNodes(d, func(s Split) bool { return s == SplitTest }),
-		All:        v.measureNodes(d, func(Split) bool { return true }),
+		Train:      j.measureNodes(d, func(s Split) bool { return s == SplitTrain }),
+		Validation: j.measureNodes(d, func(s Split) bool { return s == SplitValidation }),
+		Test:       j.measureNodes(d, func(s Split) bool { return s == SplitTest }),
+		All:        j.measureNodes(d, func(Split) bool { return true }),
 	}
 	m.Metrics = m.BySplit.Test
 	return m
 }
 
 // measureNodes takes the Metrics of the measured nodes of some splits.
-func (v *verdict) measureNodes(d *drawing, within func(Split) bool) Metrics {
+func (j *judgement) measureNodes(d *drawing, within func(Split) bool) Metrics {
 	var some []float64
 	var flags, wrong, decided []bool
 	for _, u := range d.nodes {
 		if within(d.base.splits[u]) {
-			some, flags, wrong = append(some, v.scores[u]), append(flags, v.flagged[u]), append(wrong, d.truth[u] != d.base.labels[u])
-			decided = append(decided, v.decided[u])
+			some, flags, wrong = append(some, j.scores[u]), append(flags, j.flagged[u]), append(wrong, d.truth[u] != d.base.labels[u])
+			decided = append(decided, j.decided[u])
 		}
 	}
 	m := measureScores(some, flags, wrong)
 	for _, of := range []struct {
 		from float64
 		into *float64
-	}{{v.rate, &m.EstimatedRate}, {v.low, &m.RateLow}, {v.high, &m.RateHigh}, {v.grey, &m.Grey}} {
+	}{{j.rate, &m.EstimatedRate}, {j.low, &m.RateLow}, {j.high, &m.RateHigh}, {j.grey, &m.Grey}} {
 		if !math.IsNaN(of.from) {
 			*of.into = of.from
 		}

@@ -7,15 +7,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
-// AgreementFeatures measures how far a label under test agrees with the predictions and the labels around its node. For
-// each vector of tested it returns Z [n×(2K+1)], row-major, K = hops. With y the label under test of node v, row v
+// agreementRows measures how far labels under test agree with the predictions and the labels around their nodes. For
+// each vector of tested it returns Z [n×(2K+1)], row after row, K = hops. With y the label under test of node v, row v
 // holds
 //
 //	P[v][y], P_1[v][y] … P_K[v][y], Y_1[v][y] … Y_K[v][y]
@@ -24,44 +23,16 @@ import (
 // predictions and Y the one-hot labels [n×c]. A label under test never enters Y, so a planted one shows in its own row
 // only. A row whose label under test is NoClass is NaN; an isolated node has P[v][y] and zeros.
 //
-// All vectors share one propagation, of which each takes one column a row: no [n×c] matrix is held but the tiles, for
-// which opt.MemoryBudget has what the results leave. Where the least that would do is more, it fails with an
-// *ops.BudgetError that names it, before anything is computed. labels and every tested vector are [n] by NodeID;
-// predictions has a column a class. ErrShape is returned where the sizes do not fit, an error of ops where hops is out
-// of its range, ctx.Err() when cancelled.
-func AgreementFeatures(
-	ctx context.Context, g ops.Graph, labels []kv.Class, predictions ops.Source, tested [][]kv.Class, hops int,
-	opt ops.Options,
-) ([][]float32, error) {
-	rows, err := agreementRows(ctx, g, labels, predictions, tested, hops, nil, opt)
-	if err != nil {
-		return nil, err
-	}
-	z := make([][]float32, len(rows))
-	for i := range rows {
-		z[i] = rows[i].values.Data
-	}
-	return z, nil
-}
-
-// agreementRows is AgreementFeatures with the results, row after row, in a workplace.
+// All vectors share one propagation, of which each takes one column a row: no [n×c] matrix is held but the tiles. Where
+// opt.MemoryBudget is less than the least that would do, it fails with an *ops.BudgetError before anything is computed.
 func agreementRows(
 	ctx context.Context, g ops.Graph, labels []kv.Class, predictions ops.Source, tested [][]kv.Class, hops int,
 	place *workplace, opt ops.Options,
 ) (z []*agreement, err error) {
-	if opt.MemoryBudget == 0 {
-		opt.MemoryBudget = kv.DefaultMemoryBudget()
-	}
 	n, classes := g.NumNodes(), predictions.Width()
 	all := make([]labelling, len(tested))
 	for i, t := range tested {
-		if err := checkLabelling(fmt.Sprintf("labels under test %d", i), t, n, classes); err != nil {
-			return nil, err
-		}
 		all[i] = labelling{labels: t}
-	}
-	if err := checkLabelling("labels", labels, n, classes); err != nil {
-		return nil, err
 	}
 	if hops < 1 || hops > ops.MaxHops {
 		return nil, fmt.Errorf("hops %d: want 1 to %d: %w", hops, ops.MaxHops, ops.ErrShape)
@@ -70,24 +41,15 @@ func agreementRows(
 	if p.sizes, err = ops.Measure(ctx, g, ops.Options{Workers: opt.Workers}); err != nil {
 		return nil, err
 	}
-	held := int64(0) // of what lies in memory where there is no workplace
-	if place == nil {
-		held = 4 * int64(featureWidth(hops)) * int64(n) * int64(len(tested))
-	}
-	least := leastForFeatures(p.sizes, hops, n, place != nil) + held
-	if err := requireBudget("features", opt.MemoryBudget, least, classes, 0); err != nil {
+	if err := requireBudget("features", opt.MemoryBudget, leastForFeatures(p.sizes, hops), classes, 0); err != nil {
 		return nil, err
 	}
-	opt.MemoryBudget -= held
 	diagonals, err := place.diagonals(ctx, g, diagonalJob{hops: hops}, opt)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, diagonals.Close()) }()
 	p.diagonals = diagonals.Diagonals
-	if place == nil {
-		opt.MemoryBudget -= diagonalBytes * int64(hops) * int64(n)
-	}
 	width := featureWidth(hops)
 	for range all {
 		values, err := scratch.New[float32](place.temporary(), "features", n*width)
@@ -101,19 +63,6 @@ func agreementRows(
 		return nil, errors.Join(err, detachAll(z))
 	}
 	return z, nil
-}
-
-// checkLabelling wants a class or none for every node.
-func checkLabelling(what string, labels []kv.Class, n, classes int) error {
-	if len(labels) != n {
-		return fmt.Errorf("%s: got %d rows, want one for each of the %d nodes: %w", what, len(labels), n, ErrShape)
-	}
-	for v, y := range labels {
-		if y < kv.NoClass || int(y) >= classes {
-			return fmt.Errorf("%s: got %d of node number %d, want a class below %d: %w", what, y, v, classes, ErrShape)
-		}
-	}
-	return nil
 }
 
 // A labelling is one vector of labels under test.
@@ -147,7 +96,7 @@ type gathering struct {
 	onTile func(end int) error
 }
 
-// run needs the budget of leastForFeatures, less the diagonals where they are in memory.
+// run needs the budget of leastForFeatures.
 func (g *gathering) run(ctx context.Context, opt ops.Options) error {
 	n, classes := g.graph.NumNodes(), g.predictions.Width()
 	if !g.done {

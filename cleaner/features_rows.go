@@ -21,7 +21,7 @@ func featureNames(hops int) []string {
 	return names
 }
 
-// Features computes the agreement features of the store's given labels, as AgreementFeatures, with hops (0: 3) for K and
+// Features computes the agreement features of the store's given labels, Z of the package documentation, with hops (0: 3) for K and
 // along a direction: [n×(2K+1)] by NodeID, unlabelled rows NaN, which are read as of an ops.Source and given back by
 // Close. They are of the predictions that the last run worked with, or of the stored ones where it joined none. They lie in
 // temporary files. Diagonals that a cleaning has kept are used. It needs predictions in the store (kv.ErrNotFound) and no

@@ -13,11 +13,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 func mustFeatures(
@@ -25,9 +24,19 @@ func mustFeatures(
 	opt ops.Options,
 ) [][]float32 {
 	t.Helper()
-	z, err := AgreementFeatures(context.Background(), g, labels, predictions, tested, hops, opt)
+	if opt.MemoryBudget == 0 {
+		opt.MemoryBudget = kv.DefaultMemoryBudget()
+	}
+	rows, err := agreementRows(context.Background(), g, labels, predictions, tested, hops, newPlace(t), opt)
 	if err != nil {
 		t.Fatalf("agreement features, %d hops: %v", hops, err)
+	}
+	var z [][]float32
+	for _, one := range rows {
+		z = append(z, slices.Clone(one.values.Data))
+		if err := one.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return z
 }
@@ -241,27 +250,12 @@ func TestFeaturesAreTheSameBits(t *testing.T) {
 	}
 }
 
-func TestFeaturesOfBadInput(t *testing.T) {
-	g := newMemoryGraph(3, [][2]kv.NodeID{{0, 1}})
-	p := rowsSource{width: 2, values: make([]float32, 6)}
-	labels := []kv.Class{0, 1, 0}
-	for name, c := range map[string]struct {
-		labels []kv.Class
-		tested []kv.Class
-	}{
-		"labels too short":        {labels[:2], labels},
-		"tested too short":        {labels, labels[:2]},
-		"tested beyond the last":  {labels, []kv.Class{0, 2, 0}},
-		"tested below no class":   {labels, []kv.Class{0, -2, 0}},
-		"a label beyond the last": {[]kv.Class{0, 5, 0}, labels},
-	} {
-		if _, err := AgreementFeatures(context.Background(), g, c.labels, p, [][]kv.Class{c.tested}, 2, ops.Options{}); !errors.Is(err, ErrShape) {
-			t.Errorf("%s: got %v, want ErrShape", name, err)
-		}
-	}
-	ctx, cancel := context.WithCancel(context.Background())
+func TestFeaturesAreCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := AgreementFeatures(ctx, g, labels, p, [][]kv.Class{labels}, 2, ops.Options{}); !errors.Is(err, context.Canceled) {
+	g, labels := newMemoryGraph(3, [][2]kv.NodeID{{0, 1}}), []kv.Class{0, 1, 0}
+	opt := ops.Options{MemoryBudget: 1 << 20}
+	if _, err := agreementRows(ctx, g, labels, rowsSource{2, make([]float32, 6)}, [][]kv.Class{labels}, 2, newPlace(t), opt); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: got %v, want context.Canceled", err)
 	}
 }
@@ -316,17 +310,13 @@ func TestEachRowsRaisesAPanic(t *testing.T) {
 	t.Errorf("a visit that panics: got error %v, want the panic", err)
 }
 
-// A path of three nodes. Nodes a and c are given class 0, b class 1; a label of class 0 agrees with a's predictions
-// by 0.9, with its neighbour's by S_1 = 1/√2 of 0.2, and with nothing at one hop, whose label is 1.
-func ExampleAgreementFeatures() {
-	path := newMemoryGraph(3, [][2]kv.NodeID{{0, 1}, {1, 2}})
-	given := []kv.Class{0, 1, 0}
+// TestFeaturesOfAPath has three nodes. Nodes a and c are given class 0, b class 1; a label of class 0 agrees with a's
+// predictions by 0.9, with its neighbour's by S_1 = 1/√2 of 0.2, and with nothing at one hop, whose label is 1.
+func TestFeaturesOfAPath(t *testing.T) {
+	path, given := newMemoryGraph(3, [][2]kv.NodeID{{0, 1}, {1, 2}}), []kv.Class{0, 1, 0}
 	predictions := rowsSource{width: 2, values: []float32{0.9, 0.1, 0.2, 0.8, 0.6, 0.4}}
-	z, err := AgreementFeatures(context.Background(), path, given, predictions, [][]kv.Class{given}, 2, ops.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
+	z := mustFeatures(t, path, given, predictions, [][]kv.Class{given}, 2, ops.Options{})
+	if got, want := fmt.Sprintf("%.3f", z[0][:5]), "[0.900 0.141 0.300 0.000 0.500]"; got != want {
+		t.Errorf("P0 P1 P2 L1 L2 of node 0: got %s, want %s", got, want)
 	}
-	fmt.Printf("P0 P1 P2 L1 L2 of node 0: %.3f\n", z[0][:5])
-	// Output: P0 P1 P2 L1 L2 of node 0: [0.900 0.141 0.300 0.000 0.500]
 }

@@ -7,10 +7,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // A trial is what a method is tried on: a graph with noisy labels, and what a classifier predicts.
@@ -24,8 +24,8 @@ type trial struct {
 	foreign bool // the predictions come from outside
 }
 
-// A verdict is what a method says of every node; only nodes under test are looked at.
-type verdict struct {
+// A judgement is what a method says of every node; only nodes under test are looked at.
+type judgement struct {
 	scores  []float64 // [n] by NodeID; the higher, the more suspect
 	flagged []bool    // [n] by NodeID
 	rate    float64   // share of mislabels, estimated; NaN where the method does not
@@ -35,9 +35,9 @@ type verdict struct {
 	decided map[kv.NodeID]bool // nodes that a person has decided on
 }
 
-func newVerdict(n int) *verdict {
+func newJudgement(n int) *judgement {
 	none := math.NaN()
-	return &verdict{scores: make([]float64, n), flagged: make([]bool, n), rate: none, low: none, high: none, grey: none}
+	return &judgement{scores: make([]float64, n), flagged: make([]bool, n), rate: none, low: none, high: none, grey: none}
 }
 
 // A method scores nodes and flags some of them as mislabelled.
@@ -52,7 +52,7 @@ type method struct {
 	// check, where not nil, says that it cannot do with so many labelled nodes.
 	check func(labelled, classes int) error
 
-	run func(ctx context.Context, t trial, opt Options) (*verdict, error)
+	run func(ctx context.Context, t trial, opt Options) (*judgement, error)
 }
 
 // methods are all that Evaluate knows, in the order in which they are listed.
@@ -85,37 +85,9 @@ func byHops() (list []method) {
 	return list
 }
 
-// MethodNames are the methods that Evaluate knows:
-//
-//   - default, paper: the presets;
-//   - rescored, recleaned: preset default behind a person who knows the truth and has decided on the 50 nodes with the
-//     highest scores: after Rescore, and after another Predict and Clean;
-//   - confident-learning: the most confident disagreements, as many as the calibrated confident joint counts
-//     (Northcutt, Jiang, Chuang, arXiv:1911.00068), with the flags of cleanlab 2.9's find_label_issues;
-//   - argmax: a node is flagged when another class is strictly more probable than its label (find_predicted_neq_given
-//     of cleanlab);
-//   - argmin: a node is flagged when no class is less probable than its label, the baseline of table 1 of
-//     arXiv:2306.00015 as its code computes it;
-//   - aum: area under the margin (Pleiss, Zhang, Elenberg, Weinberger, arXiv:2001.10528), from the built-in base
-//     classifier as it learns all labels;
-//   - dyb: a mixture of two beta distributions of the losses (Arazo and others, arXiv:1904.11238);
-//   - loss-mixture: a mixture of two Gaussians of the losses, averaged over the first 100 epochs in which the built-in base
-//     classifier learns all labels (the detector of BeGIN, arXiv:2506.12468);
-//   - label-vote: a node is flagged when strictly more of its neighbours, by the weights of the edges where there are some,
-//     are given another class than are given its own. Its own label does not count. Where classes tie with its own, and
-//     where no neighbour has a label, it is not flagged;
-//   - confident-vote: confident-learning on the shares of the neighbours' votes, of all labelled nodes together, in place
-//     of the predictions, as cleanlab does it on the votes of nearest neighbours. No votes are the same share of each class;
-//   - influence-contradiction: a mixture of two Gaussians of how much the nodes given other classes influence a node by
-//     personalized PageRank with restarts of 0.15 (ICGNN, arXiv:2601.17469, its structural score alone);
-//   - labels-only, predictions-only, no-transition: preset paper, whose detector sees only the agreement with the
-//     labels or with the predictions, or whose mislabels are planted uniformly (table 3 of arXiv:2306.00015);
-//   - hops-1 … hops-5: preset paper with so many hops.
-//
-// confident-learning, argmax and argmin rank by the predicted chance that the label is wrong; label-vote and confident-vote
-// by the share of votes against it; loss-mixture and influence-contradiction by the posterior of the component of larger
-// values, which flags where it is above 0.5, and where it is the same by the values. aum, loss-mixture, label-vote,
-// confident-vote and influence-contradiction do not look at the predictions.
+// MethodNames are the methods that Evaluate knows. docs/detection/README.md describes them; each cites its source at its
+// function. The presets are default and paper. rescored and recleaned are preset default behind a person who knows the truth
+// and has decided on the 50 nodes with the highest scores: after Rescore, and after another Predict and Clean.
 //
 // All of them judge every labelled node. What they say of a node is the same whichever nodes are measured.
 // confident-learning and dyb take their thresholds from the nodes that they judge: they are run on the nodes of each split
@@ -145,8 +117,8 @@ func (m *method) options(opt Options) Options {
 }
 
 // graphCleaner is the pipeline of score; flagged are the scores above the threshold.
-func graphCleaner(v variant) func(context.Context, trial, Options) (*verdict, error) {
-	return func(ctx context.Context, t trial, opt Options) (_ *verdict, err error) {
+func graphCleaner(v variant) func(context.Context, trial, Options) (*judgement, error) {
+	return func(ctx context.Context, t trial, opt Options) (_ *judgement, err error) {
 		if opt, err = opt.withDefaults(); err != nil {
 			return nil, err
 		}
@@ -154,7 +126,7 @@ func graphCleaner(v variant) func(context.Context, trial, Options) (*verdict, er
 		if err != nil {
 			return nil, err
 		}
-		return scored.verdict(), scored.Close()
+		return scored.judgement(), scored.Close()
 	}
 }
 
@@ -170,37 +142,54 @@ func (t trial) clean(ctx context.Context, v variant, opt Options) (_ *scored, er
 	return score(ctx, t.problem, v, opt)
 }
 
-// verdict is what the scores say.
-func (s *scored) verdict() *verdict {
-	result := newVerdict(len(s.scores.Data))
+// judgement is what the scores say.
+func (s *scored) judgement() *judgement {
+	result := newJudgement(len(s.scores.Data))
 	result.rate = s.rate
-	var grey, count float64
-	for u, score := range s.scores.Data {
-		score := float64(score)
-		if result.scores[u], result.flagged[u] = score, score > s.threshold; score == score {
-			if count++; score > s.estimate.GreyFrom && score <= s.threshold {
-				grey++
-			}
-		}
-	}
+	result.judge(s.threshold, func(v int) float64 { return float64(s.scores.Data[v]) })
 	if s.model != nil {
-		result.low, result.high, result.grey = s.estimate.Low, s.estimate.High, share(grey, count)
+		result.believe(s.estimate)
 	}
 	return result
 }
 
-func argmax(ctx context.Context, t trial, _ Options) (*verdict, error) {
+// judge takes the scores, NaN of none, and flags those above a threshold.
+func (j *judgement) judge(threshold float64, score func(v int) float64) {
+	for v := range j.scores {
+		j.scores[v] = score(v)
+		j.flagged[v] = j.scores[v] > threshold
+	}
+}
+
+// believe takes the interval of the rate, and counts the grey zone.
+func (j *judgement) believe(e calibration.Estimate) {
+	j.low, j.high = e.Low, e.High
+	var grey, count float64
+	for v, score := range j.scores {
+		if score == score {
+			if count++; score > e.GreyFrom && !j.flagged[v] {
+				grey++
+			}
+		}
+	}
+	j.grey = share(grey, count)
+}
+
+// argmax flags a node when another class is strictly more probable than its label (find_predicted_neq_given of cleanlab).
+func argmax(ctx context.Context, t trial, _ Options) (*judgement, error) {
 	return t.flagWhere(ctx, func(own float32, row []float32) bool { return slices.Max(row) > own })
 }
 
-func argmin(ctx context.Context, t trial, _ Options) (*verdict, error) {
+// argmin flags a node when no class is less probable than its label, the baseline of table 1 of arXiv:2306.00015 as its code
+// computes it.
+func argmin(ctx context.Context, t trial, _ Options) (*judgement, error) {
 	return t.flagWhere(ctx, func(own float32, row []float32) bool { return slices.Min(row) == own })
 }
 
 // flagWhere scores nodes by the predicted chance that their label is wrong, and flags those of whom wrong holds; own is
 // the prediction of the label.
-func (t trial) flagWhere(ctx context.Context, wrong func(own float32, row []float32) bool) (*verdict, error) {
-	result := newVerdict(len(t.labels))
+func (t trial) flagWhere(ctx context.Context, wrong func(own float32, row []float32) bool) (*judgement, error) {
+	result := newJudgement(len(t.labels))
 	return result, t.eachTested(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
 		result.scores[v], result.flagged[v] = 1-float64(row[y]), wrong(row[y], row)
 	})
@@ -208,10 +197,10 @@ func (t trial) flagWhere(ctx context.Context, wrong func(own float32, row []floa
 
 // splitApart runs a method on the nodes of each split by themselves, and puts together what it says of them.
 func splitApart(
-	run func(context.Context, trial, Options) (*verdict, error),
-) func(context.Context, trial, Options) (*verdict, error) {
-	return func(ctx context.Context, t trial, opt Options) (*verdict, error) {
-		result := newVerdict(len(t.labels))
+	run func(context.Context, trial, Options) (*judgement, error),
+) func(context.Context, trial, Options) (*judgement, error) {
+	return func(ctx context.Context, t trial, opt Options) (*judgement, error) {
+		result := newJudgement(len(t.labels))
 		for split := range splitUnused + 1 {
 			t.split, t.tested = &split, 0
 			for v := range t.labels {

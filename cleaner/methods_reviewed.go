@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -18,8 +17,8 @@ const reviewedFirst = 50
 
 // reviewed is PresetDefault behind a person who knows the truth: again is a new clean, else scores are rescored. What the
 // person has said of a node stands: its score is 1 where the label is wrong, else 0.
-func reviewed(again bool) func(context.Context, trial, Options) (*verdict, error) {
-	return func(ctx context.Context, t trial, opt Options) (_ *verdict, err error) {
+func reviewed(again bool) func(context.Context, trial, Options) (*judgement, error) {
+	return func(ctx context.Context, t trial, opt Options) (_ *judgement, err error) {
 		if opt, err = opt.withDefaults(); err != nil {
 			return nil, err
 		}
@@ -28,7 +27,7 @@ func reviewed(again bool) func(context.Context, trial, Options) (*verdict, error
 			return nil, err
 		}
 		decided := t.decide(scored.scores.Data, reviewedFirst)
-		var result *verdict
+		var result *judgement
 		if again {
 			if err := scored.Close(); err != nil {
 				return nil, err
@@ -69,7 +68,7 @@ func (t *trial) decide(scores []float32, count int) []decide.Verdict {
 }
 
 // rescored is what Rescore makes of scores when nodes were decided on.
-func (t *trial) rescored(scored *scored, decided []decide.Verdict) *verdict {
+func (t *trial) rescored(scored *scored, decided []decide.Verdict) *judgement {
 	knows := scored.model.Calibration.Clone()
 	was := calibration.Estimate{Shift: scored.model.Shift, Lapse: scored.model.Lapse}
 	for _, said := range decided {
@@ -77,26 +76,22 @@ func (t *trial) rescored(scored *scored, decided []decide.Verdict) *verdict {
 		knows.Observe(l, l, said.Now != said.Given)
 	}
 	is := knows.Estimate()
-	result := newVerdict(len(t.labels))
-	result.rate, result.low, result.high = is.Rate, is.Low, is.High
-	var grey, count float64
-	for v, s := range scored.scores.Data {
-		result.scores[v] = math.NaN()
-		if s == s {
-			result.scores[v] = is.Score(was.LogOdds(float64(s)))
-			result.flagged[v] = result.scores[v] > is.Threshold
-			if count++; result.scores[v] > is.GreyFrom && !result.flagged[v] {
-				grey++
-			}
+	result := newJudgement(len(t.labels))
+	result.rate = is.Rate
+	result.judge(is.Threshold, func(v int) float64 {
+		s := float64(scored.scores.Data[v])
+		if s != s {
+			return s
 		}
-	}
-	result.grey = share(grey, count)
+		return is.Score(was.LogOdds(s))
+	})
+	result.believe(is)
 	return result
 }
 
 // cleanAgain is a new clean when nodes were decided on. The built-in classifier learns from what was said; predictions from
 // outside stay.
-func (t trial) cleanAgain(ctx context.Context, decided []decide.Verdict, opt Options) (_ *verdict, err error) {
+func (t trial) cleanAgain(ctx context.Context, decided []decide.Verdict, opt Options) (_ *judgement, err error) {
 	t.labels = slices.Clone(t.labels)
 	t.verdicts = slices.SortedFunc(slices.Values(decided), func(a, b decide.Verdict) int { return cmp.Compare(a.Node, b.Node) })
 	for _, said := range decided {
@@ -114,7 +109,7 @@ func (t trial) cleanAgain(ctx context.Context, decided []decide.Verdict, opt Opt
 	if err != nil {
 		return nil, err
 	}
-	result := scored.verdict()
+	result := scored.judgement()
 	result.rate += scored.model.Calibration.Corrected // of the labels that the person has seen
 	result.low += scored.model.Calibration.Corrected
 	result.high += scored.model.Calibration.Corrected

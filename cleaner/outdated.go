@@ -35,7 +35,10 @@ func Outdated(ctx context.Context, tx *kv.Tx, run *Run) ([]string, error) {
 	if edges := tx.NumEdges(); edges != run.Edges {
 		changes = append(changes, fmt.Sprintf("there are %d edges, run %d saw %d", edges, run.ID, run.Edges))
 	}
-	distrusted, err := distrustedSince(ctx, tx, run)
+	if run.Model == nil || run.Model.Calibration == nil { // it trusted no decision
+		return changes, nil
+	}
+	_, distrusted, err := decide.VerdictsAfter(ctx, tx, run.Decisions)
 	if err != nil {
 		return nil, err
 	}
@@ -43,13 +46,4 @@ func Outdated(ctx context.Context, tx *kv.Tx, run *Run) ([]string, error) {
 		changes = append(changes, fmt.Sprintf("decisions that run %d trusted no longer hold: %d", run.ID, distrusted))
 	}
 	return changes, nil
-}
-
-// distrustedSince counts the nodes that were decided on before a run, which took the decisions for the truth, and whose
-// decision is another now.
-func distrustedSince(ctx context.Context, tx *kv.Tx, run *Run) (int, error) {
-	if run.Model == nil || run.Model.Calibration == nil {
-		return 0, nil
-	}
-	return decide.CountReversed(ctx, tx, run.Decisions)
 }

@@ -7,10 +7,9 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // PredictOptions tunes the built-in base classifier. The zero value is ready to use.

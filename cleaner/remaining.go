@@ -55,13 +55,13 @@ func CountRemaining(ctx context.Context, tx *kv.Tx) (r Remaining, err error) {
 		r.Undecided++
 		r.Expected += score.Float()
 	}
+	verdicts, _, err := decide.VerdictsAfter(ctx, tx, run.Decisions)
 	var wrong float64
-	err = decide.VerdictsAfter(ctx, tx, run.Decisions, func(said decide.Verdict) error {
+	for _, said := range verdicts {
 		if said.Given != said.Now {
 			wrong++
 		}
-		return nil
-	})
+	}
 	r.Low = min(max(0, float64(run.RateLow*float64(run.Scored))-wrong), r.Expected)
 	r.High = min(max(float64(run.RateHigh*float64(run.Scored))-wrong, r.Expected), float64(r.Undecided))
 	return r, err

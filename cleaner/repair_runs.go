@@ -103,39 +103,26 @@ func forgetModel(tx *kv.Tx) error {
 // removeScores removes what nodes have of another run than the last, a range of nodes in a transaction.
 func (r *runsRepair) removeScores(ctx context.Context) error {
 	last, newest, nodes := int64(0), int64(0), 0
-	other := map[int64]bool{} // the runs that nodes name, and that are not the last
-	kept := map[int64]bool{}
+	missing := int64(0) // runs that nodes name, and that are not there
 	err := r.store.View(func(tx *kv.Tx) error {
 		all, err := Runs(tx)
 		if err != nil {
 			return err
 		}
+		there := map[int64]bool{}
 		for _, run := range all {
-			last, kept[run.ID] = run.ID, true
+			last, there[run.ID] = run.ID, true
 		}
-		runs, err := tx.Reader(RunColumn)
-		if errors.Is(err, kv.ErrNoColumn) {
-			return nil
-		}
-		if err != nil {
-			return err
+		others, _, err := scoredByOthers(ctx, tx, last)
+		for run := range others {
+			if newest = max(newest, run); !there[run] {
+				missing++
+			}
 		}
 		nodes = tx.NumNodes()
-		for v := range kv.NodeID(nodes) {
-			if v%lookEvery == 0 && ctx.Err() != nil {
-				return ctx.Err()
-			}
-			run, err := runs.At(v)
-			if err != nil {
-				return err
-			}
-			if !run.IsNull() && run.Int() != last {
-				newest, other[run.Int()] = max(newest, run.Int()), true
-			}
-		}
-		return nil
+		return err
 	})
-	if err != nil || len(other) == 0 {
+	if err != nil || newest == 0 {
 		return err
 	}
 	if newest > last { // what is kept of the last run is of one that is not there
@@ -154,12 +141,6 @@ func (r *runsRepair) removeScores(ctx context.Context) error {
 	lost := kv.Losses{}
 	if scores > 0 {
 		lost = append(lost, kv.Loss{Kind: "score", Count: scores})
-	}
-	missing := int64(0)
-	for run := range other {
-		if !kept[run] {
-			missing++
-		}
 	}
 	if missing > 0 && newest > last {
 		lost = append(lost, kv.Loss{Kind: "run", Count: missing})

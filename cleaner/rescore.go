@@ -47,7 +47,7 @@ func Rescore(ctx context.Context, s *kv.Store) (done *Rescored, err error) {
 		return nil, err
 	}
 	if calibrated.isDone() {
-		return calibrated.rescored(), nil
+		return &calibrated.Rescored, nil
 	}
 	b, err := s.Bulk()
 	if err != nil {
@@ -58,7 +58,7 @@ func Rescore(ctx context.Context, s *kv.Store) (done *Rescored, err error) {
 		return nil, err
 	}
 	if calibrated.isDone() {
-		return calibrated.rescored(), nil
+		return &calibrated.Rescored, nil
 	}
 	w, err := calibrated.newWriter(b)
 	if err != nil {
@@ -68,30 +68,24 @@ func Rescore(ctx context.Context, s *kv.Store) (done *Rescored, err error) {
 	if err := w.rewrite(ctx); err != nil {
 		return nil, err
 	}
-	err = b.Commit(func(tx *kv.Tx) error { return errors.Join(w.byScore.Mark(tx), calibrated.run.put(tx)) })
+	err = b.Commit(func(tx *kv.Tx) error { return errors.Join(w.byScore.Mark(tx), calibrated.Run.put(tx)) })
 	if err != nil {
 		return nil, err
 	}
-	return calibrated.rescored(), nil
+	return &calibrated.Rescored, nil
 }
 
 // A calibrated run is the last one, with the decisions since.
 type calibrated struct {
-	before, run  *Run
-	last         int64 // newest entry of the history
-	right, wrong int64
-	distrusted   int
-	was, is      calibration.Estimate
+	Rescored
+	last    int64 // newest entry of the history
+	was, is calibration.Estimate
 
 	given map[kv.NodeID]string // of the nodes decided on since: the label that the run saw
 }
 
 // isDone says that there is no decision that was not taken in.
-func (c *calibrated) isDone() bool { return c.last <= max(c.before.Decisions, c.before.Rescored) }
-
-func (c *calibrated) rescored() *Rescored {
-	return &Rescored{Right: c.right, Wrong: c.wrong, Distrusted: c.distrusted, Before: c.before, Run: c.run}
-}
+func (c *calibrated) isDone() bool { return c.last <= max(c.Before.Decisions, c.Before.Rescored) }
 
 // calibrateLast takes the decisions since the last run in. The calibration of the run stays that of its fit.
 func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
@@ -107,34 +101,35 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
 		return nil, err
 	}
 	before := *run
-	c := &calibrated{before: &before, run: run, last: newest, given: make(map[kv.NodeID]string)}
+	c := &calibrated{Rescored: Rescored{Before: &before, Run: run}, last: newest, given: make(map[kv.NodeID]string)}
 	c.was = calibration.Estimate{Shift: run.Model.Shift, Lapse: run.Model.Lapse}
-	if c.distrusted, err = distrustedSince(ctx, tx, run); err != nil {
+	verdicts, distrusted, err := decide.VerdictsAfter(ctx, tx, run.Decisions)
+	if err != nil {
 		return nil, err
 	}
+	c.Distrusted = distrusted
 	scores, err := tx.Reader(ScoreColumn)
 	if err != nil {
 		return nil, err
 	}
 	knows := run.Model.Calibration.Clone()
-	err = decide.VerdictsAfter(ctx, tx, run.Decisions, func(said decide.Verdict) error {
+	for _, said := range verdicts {
 		score, err := scores.At(said.Node)
-		if err != nil || score.IsNull() {
-			return err
+		if err != nil {
+			return nil, err
+		}
+		if score.IsNull() {
+			continue
 		}
 		c.given[said.Node] = tx.Classes()[said.Given]
 		wrong := said.Given != said.Now
 		if wrong {
-			c.wrong++
+			c.Wrong++
 		} else {
-			c.right++
+			c.Right++
 		}
 		l := c.was.LogOdds(score.Float())
 		knows.Observe(l, l, wrong)
-		return nil
-	})
-	if err != nil {
-		return nil, err
 	}
 	c.is = knows.Estimate()
 	model := *run.Model
@@ -158,7 +153,7 @@ type scoreWriter struct {
 func (c *calibrated) newWriter(b *kv.Bulk) (w *scoreWriter, err error) {
 	tx := b.Tx()
 	w = &scoreWriter{calibrated: c, classes: make(map[string]kv.Class), nodes: tx.NumNodes()}
-	for k, name := range c.run.Classes {
+	for k, name := range c.Run.Classes {
 		w.classes[name] = kv.Class(k)
 	}
 	if w.scores, err = tx.Reader(ScoreColumn); err != nil {
@@ -176,8 +171,8 @@ func (c *calibrated) newWriter(b *kv.Bulk) (w *scoreWriter, err error) {
 
 // rewrite writes all scores, and counts suspects and grey zone anew.
 func (w *scoreWriter) rewrite(ctx context.Context) error {
-	sums := newLabelMeans(len(w.run.Classes))
-	w.run.Suspects, w.run.Grey = 0, 0
+	sums := newLabelMeans(len(w.Run.Classes))
+	w.Run.Suspects, w.Run.Grey = 0, 0
 	for node := range kv.NodeID(w.nodes) {
 		if node%lookEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -207,10 +202,10 @@ func (w *scoreWriter) rewrite(ctx context.Context) error {
 		if class, ok := w.classes[name]; ok && (decided || !label.IsNull()) { // the run may not know the class
 			sums.add(class, score)
 		}
-		if err := w.facts.count(w.run, node, score); err != nil {
+		if err := w.facts.count(w.Run, node, score); err != nil {
 			return err
 		}
 	}
-	w.run.meanScores, w.run.labelCounts = sums.means()
+	w.Run.meanScores, w.Run.labelCounts = sums.means()
 	return w.byScore.Finish()
 }

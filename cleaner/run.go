@@ -18,7 +18,7 @@ import (
 // columns it wrote it describes the store as it was when the cleaning began.
 type Run struct {
 	ID      int64     // 1, 2, … in the store; the value of column "run"
-	Started time.Time // to the second, UTC
+	Started time.Time `msgpack:"-"` // to the second, UTC
 	Seconds float64   // from beginning to end, base classifier included
 
 	Preset    Preset
@@ -36,7 +36,7 @@ type Run struct {
 	Decisions        int64  // Decision.Seq of the newest entry of the history whose label it has seen; 0: none
 
 	// Direction says which arcs of a directed graph were walked.
-	Direction kv.Direction
+	Direction kv.Direction `msgpack:"-"`
 
 	// Diagonal is how the diagonals were found. Where they were sampled there are DiagonalSamples draws for every node
 	// and hop, and the standard errors of the agreement features that follow, in the matrix AgreementErrorMatrix, have
@@ -51,10 +51,10 @@ type Run struct {
 	// The noise, rows and columns in the order of Classes.
 	Classes         []string
 	FittingCounts   []float64           // fitting nodes by given label [c]
-	ConfidentJoint  *classmatrix.Matrix // counts [c×c], row given, column true
+	ConfidentJoint  *classmatrix.Matrix `msgpack:"-"` // counts [c×c], row given, column true
 	ClassThresholds []float64           // [c]; NaN: the class takes no part
-	Joint           *classmatrix.Matrix // [c×c], sums to 1
-	Transition      *classmatrix.Matrix // [c×c], P(given i | true j); a column of NaN has no mass
+	Joint           *classmatrix.Matrix `msgpack:"-"` // [c×c], sums to 1
+	Transition      *classmatrix.Matrix `msgpack:"-"` // [c×c], P(given i | true j); a column of NaN has no mass
 	MislabelRate    float64             // estimated: the p of the conformal thresholds
 
 	// Of PresetDefault: nine tenths of what is believed of the rate lies between RateLow and RateHigh, as Calibration says.
@@ -70,8 +70,8 @@ type Run struct {
 	Rescored int64
 
 	// Detectors, of PresetPaper, and Model, of PresetDefault, are kept of the last run only.
-	Detectors []detector.Detector
-	Model     *labelmodel.Model
+	Detectors []detector.Detector `msgpack:"-"`
+	Model     *labelmodel.Model   `msgpack:"-"`
 
 	meanScores, labelCounts []float64 // of PresetDefault, by given label [c]; see ClassMislabelRates
 }
@@ -88,30 +88,13 @@ const (
 
 func runKey(id int64) string { return fmt.Sprintf("%012d", id) }
 
-// runRecord is a Run on disk: without the detectors, and without the matrices between classes, of which the confident
+// A runRecord is a Run on disk: without the detectors, and without the matrices between classes, of which the confident
 // joint is kept by writeJoint and the others are derived from it.
 type runRecord struct {
-	ID                                           int64
-	Started                                      int64 // Unix seconds
-	Seconds                                      float64
-	Preset                                       string
-	Hops                                         int
-	Threshold                                    float64
-	Seed                                         uint64
-	Nodes, Edges, Scored, Suspects, FittingNodes int64
-	PredictionSource, PredictionUse              string
-	PredictionWrites, Decisions                  int64
-	Warnings                                     []string
-	Classes                                      []string
-	FittingCounts, ClassThresholds               []float64
-	MeanScores, LabelCounts                      []float64
-	MislabelRate                                 float64
-	Diagonal                                     string
-	Direction                                    uint8
-	DiagonalSamples                              int
-	MeanFeatureError, LargestFeatureError        float64
-	RateLow, RateHigh, GreyFrom                  float64
-	Grey, Rescored                               int64
+	Run                     `msgpack:",inline"`
+	Started                 int64 // Unix seconds
+	Direction               uint8
+	MeanScores, LabelCounts []float64
 }
 
 // HasInterval says whether the run knows RateLow, RateHigh and the grey zone.
@@ -134,19 +117,10 @@ func (r *Run) setNoise(n confident.Noise) {
 
 // put writes the run without its confident joint, in an update.
 func (r *Run) put(tx *kv.Tx) error {
-	err := tx.PutDocument(runsSpace, runKey(r.ID), runRecord{
-		ID: r.ID, Started: r.Started.Unix(), Seconds: r.Seconds,
-		Preset: string(r.Preset), Hops: r.Hops, Threshold: r.Threshold, Seed: r.Seed,
-		Nodes: r.Nodes, Edges: r.Edges, Scored: r.Scored, Suspects: r.Suspects, FittingNodes: r.FittingNodes,
-		PredictionSource: r.PredictionSource, PredictionUse: r.PredictionUse, PredictionWrites: r.PredictionWrites, Decisions: r.Decisions,
-		Warnings: r.Warnings, Classes: r.Classes,
-		FittingCounts: r.FittingCounts, ClassThresholds: r.ClassThresholds, MislabelRate: r.MislabelRate,
-		MeanScores: r.meanScores, LabelCounts: r.labelCounts,
-		Diagonal: string(r.Diagonal), DiagonalSamples: r.DiagonalSamples, Direction: uint8(r.Direction),
-		MeanFeatureError: r.MeanFeatureError, LargestFeatureError: r.LargestFeatureError,
-		RateLow: r.RateLow, RateHigh: r.RateHigh, GreyFrom: r.GreyFrom, Grey: r.Grey,
-		Rescored: r.Rescored,
-	})
+	record := runRecord{
+		Run: *r, Started: r.Started.Unix(), Direction: uint8(r.Direction), MeanScores: r.meanScores, LabelCounts: r.labelCounts,
+	}
+	err := tx.PutDocument(runsSpace, runKey(r.ID), record)
 	if err != nil {
 		return err
 	}
@@ -172,21 +146,10 @@ func readRun(tx *kv.Tx, key string) (*Run, error) {
 	if record.LabelCounts == nil && record.MeanScores != nil {
 		record.LabelCounts = record.FittingCounts // of a run that was kept without, the sizes that it has
 	}
-	return &Run{
-		ID: record.ID, Started: time.Unix(record.Started, 0).UTC(), Seconds: record.Seconds,
-		Preset: Preset(record.Preset), Hops: record.Hops, Threshold: record.Threshold, Seed: record.Seed,
-		Nodes: record.Nodes, Edges: record.Edges, Scored: record.Scored, Suspects: record.Suspects,
-		FittingNodes: record.FittingNodes, PredictionSource: record.PredictionSource, PredictionUse: record.PredictionUse,
-		PredictionWrites: record.PredictionWrites, Decisions: record.Decisions,
-		Warnings: record.Warnings, Classes: record.Classes,
-		FittingCounts: record.FittingCounts, ClassThresholds: record.ClassThresholds, MislabelRate: record.MislabelRate,
-		Diagonal: DiagonalMode(record.Diagonal), DiagonalSamples: record.DiagonalSamples,
-		Direction:  kv.Direction(record.Direction),
-		meanScores: record.MeanScores, labelCounts: record.LabelCounts,
-		MeanFeatureError: record.MeanFeatureError, LargestFeatureError: record.LargestFeatureError,
-		RateLow: record.RateLow, RateHigh: record.RateHigh, GreyFrom: record.GreyFrom,
-		Grey: record.Grey, Rescored: record.Rescored,
-	}, nil
+	run := record.Run
+	run.Started, run.Direction = time.Unix(record.Started, 0).UTC(), kv.Direction(record.Direction)
+	run.meanScores, run.labelCounts = record.MeanScores, record.LabelCounts
+	return &run, nil
 }
 
 // LastRun returns the newest run with its detectors; kv.ErrNotFound when the store was never cleaned. Its three matrices

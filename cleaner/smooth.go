@@ -6,12 +6,11 @@ import (
 	"math"
 	"sync"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 )
 
 // A smoothing is how far predictions P [n×c] give way to what is known around a node (correct and smooth: Huang, He,

@@ -10,9 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
-	"github.com/graphcleaner/graphcleaner/kv"
-
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // newRefiner has predictions drawn at random, and nodes dealt to so many folds; a third of the nodes is in none.

@@ -236,35 +236,29 @@ func (s *stages) needDiagonals(ctx context.Context) (err error) {
 	return nil
 }
 
-// array is what the features of one of the labellings lie in: of all nodes column after column, of a sample, which
-// detectors read in no order, row after row.
-func (s *stages) array(i int, t labelling) (name string, rows, width int, layout func(*scratch.Array[float32]) *agreement) {
-	rows, width = len(t.labels), featureWidth(s.opt.Hops)
+// layout is what the features of one of the labellings lie in, but for the array: of all nodes column after column, of a
+// sample, which detectors read in no order, row after row.
+func (s *stages) layout(i int, t labelling) (name string, z *agreement) {
 	name = "agreement"
 	if i > 0 {
 		name = fmt.Sprintf("agreement-%d", i)
 	}
 	if t.nodes == nil {
-		return name, rows, width, func(values *scratch.Array[float32]) *agreement {
-			return byColumn(values, rows, width)
-		}
+		return name, byColumn(nil, len(t.labels), featureWidth(s.opt.Hops))
 	}
-	return name, rows, width, func(values *scratch.Array[float32]) *agreement {
-		return byRow(values, rows, width)
-	}
+	return name, byRow(nil, len(t.labels), featureWidth(s.opt.Hops))
 }
 
-func (s *stages) newAgreement(tested []labelling) (z []*agreement, err error) {
+func (s *stages) newAgreement(tested []labelling) (all []*agreement, err error) {
 	dir, _ := s.place.ofRun()
 	for i, t := range tested {
-		name, rows, width, layout := s.array(i, t)
-		values, err := scratch.New[float32](dir, name, rows*width)
-		if err != nil {
-			return nil, errors.Join(err, detachAll(z))
+		name, z := s.layout(i, t)
+		if z.values, err = scratch.New[float32](dir, name, z.rows*z.width); err != nil {
+			return nil, errors.Join(err, detachAll(all))
 		}
-		z = append(z, layout(values))
+		all = append(all, z)
 	}
-	return z, nil
+	return all, nil
 }
 
 // keptAgreement returns the agreement features that an earlier run kept, and before which column they are done; nil where
@@ -275,15 +269,15 @@ func (s *stages) keptAgreement(ctx context.Context, tested []labelling) (z []*ag
 		return nil, 0, nil
 	}
 	for i, t := range tested {
-		name, rows, width, layout := s.array(i, t)
-		values, err := scratch.Keep[float32](s.dir(), name, rows*width)
+		name, one := s.layout(i, t)
+		one.values, err = scratch.Keep[float32](s.dir(), name, one.rows*one.width)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, 0, detachAll(z)
 		}
 		if err != nil {
 			return nil, 0, errors.Join(err, detachAll(z))
 		}
-		z = append(z, layout(values))
+		z = append(z, one)
 		sum, err := z[i].sum(ctx, t.labels, s.classes, kept.End, s.opt.Workers)
 		if err != nil || sum != kept.Sums[i] {
 			return nil, 0, errors.Join(err, detachAll(z))

@@ -10,8 +10,8 @@ import (
 )
 
 // teaches reports whether the base classifier learns the label of a node: one of the training split or of none.
-func (p problem) teaches(v kv.NodeID) bool {
-	return p.labels[v] != kv.NoClass && p.splits[v].teaches()
+func teaches(labels []kv.Class, splits []Split, v kv.NodeID) bool {
+	return labels[v] != kv.NoClass && splits[v].teaches()
 }
 
 // countTaught counts the nodes that the base classifier learns from by given label [classes]; nil where there are none,
@@ -19,7 +19,7 @@ func (p problem) teaches(v kv.NodeID) bool {
 func (p problem) countTaught() []int {
 	taught, some := make([]int, p.classes), false
 	for v := range p.labels {
-		if p.teaches(kv.NodeID(v)) {
+		if teaches(p.labels, p.splits, kv.NodeID(v)) {
 			taught[p.labels[v]]++
 			some = true
 		}
@@ -37,7 +37,7 @@ func (p problem) isUntaught(v kv.NodeID) bool {
 		return false
 	}
 	others := p.taught[p.labels[v]]
-	if p.teaches(v) {
+	if teaches(p.labels, p.splits, v) {
 		others--
 	}
 	return others == 0

@@ -371,60 +371,44 @@ func (w *bulkWriter) history(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	added := func() error {
-		for record, err := range w.entries.Sorted(ctx) {
-			if err != nil {
-				return err
+	next, stop := iter.Pull2(w.bulk.Tx().Space(historySpace).Ascend(nil))
+	defer stop()
+	old, err, more := next()
+	copied := 0
+	copyUpTo := func(key []byte) error {
+		for ; more && (key == nil || bytes.Compare(old.Key, key) < 0); old, err, more = next() {
+			if copied++; err == nil && copied%lookEvery == 0 {
+				err = ctx.Err()
 			}
-			if err := out.Put(entryKey(int64(binary.BigEndian.Uint64(record.Key))), record.Value); err != nil {
+			if err != nil {
+				return fmt.Errorf("history: %w", err)
+			}
+			if err := out.Put(old.Key, old.Value); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	next, stop := iter.Pull2(w.drafts.Sorted(ctx))
-	defer stop()
-	about, err, more := next() // the next key of a node to add
-	isAdded := false
-	copied := 0
-	for e, failed := range w.bulk.Tx().Space(historySpace).Ascend(nil) {
-		if failed != nil {
-			return fmt.Errorf("history: %w", failed)
-		}
-		if copied++; copied%lookEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if e.Key[0] != entryTag && !isAdded {
-			if err := added(); err != nil {
-				return err
-			}
-			isAdded = true
-		}
-		for isAdded && more && err == nil && bytes.Compare(about.Key, e.Key) < 0 {
-			if err := out.Put(about.Key, nil); err != nil {
-				return err
-			}
-			about, err, more = next()
-		}
+	if err := copyUpTo([]byte{entryTag + 1}); err != nil {
+		return err
+	}
+	for record, err := range w.entries.Sorted(ctx) {
 		if err != nil {
 			return err
 		}
-		if err := out.Put(e.Key, e.Value); err != nil {
+		if err := out.Put(entryKey(int64(binary.BigEndian.Uint64(record.Key))), record.Value); err != nil {
 			return err
 		}
 	}
-	if !isAdded {
-		if err := added(); err != nil {
+	for record, err := range w.drafts.Sorted(ctx) {
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(copyUpTo(record.Key), out.Put(record.Key, nil)); err != nil {
 			return err
 		}
 	}
-	for more && err == nil {
-		if err := out.Put(about.Key, nil); err != nil {
-			return err
-		}
-		about, err, more = next()
-	}
-	return err
+	return copyUpTo(nil)
 }
 
 // appendDraft adds the draft to b: what a historyRecord is on disk, with its length before it, and the rest.

@@ -43,11 +43,11 @@ func Verdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]Verdict, err
 		if decision.IsNull() {
 			continue
 		}
-		said, ok, err := verdictOn(tx, v, labels[v], 0, classes)
+		c, err := changeOf(tx, v)
 		if err != nil {
 			return nil, err
 		}
-		if ok {
+		if said, ok := c.verdict(labels[v], classes); ok {
 			verdicts = append(verdicts, said)
 		}
 		if len(verdicts) == mostVerdicts {
@@ -66,104 +66,88 @@ func classNumbers(classes []string) map[string]kv.Class {
 	return numbers
 }
 
-// verdictOn is what the entries of a node after one say of the label that it had then. ok is false where they say nothing:
-// there are none, or they were taken back, or they are unsure, or there was no label, or it was changed since by other means.
-func verdictOn(
-	tx *kv.Tx, v kv.NodeID, now kv.Class, after int64, classes map[string]kv.Class,
-) (said Verdict, ok bool, err error) {
-	var first, last *Decision
+// A change is what some entries, one after the other, have made of a node.
+type change struct {
+	node    kv.NodeID
+	was, is nodeState // before the first of them, and after the last
+	run     int64     // that had scored the node, and its score, at the first
+	score   float64
+}
+
+func newChange(d *Decision) change {
+	return change{node: d.Node, was: nodeState{d.From, d.Before}, is: nodeState{d.To, d.After}, run: d.Run, score: d.Score}
+}
+
+// changeOf is the change of a node by all entries about it; of kv.NoNode where there are none.
+func changeOf(tx *kv.Tx, v kv.NodeID) (c change, err error) {
+	c.node = kv.NoNode
 	for seq, err := range entriesOf(tx, v) {
 		if err != nil {
-			return said, false, err
-		}
-		if seq <= after {
-			continue
+			return c, err
 		}
 		d, err := readDecision(tx, seq)
 		if err != nil {
-			return said, false, err
+			return c, err
 		}
-		if first == nil {
-			first = &d.Decision
+		if c.node == kv.NoNode {
+			c = newChange(&d.Decision)
 		}
-		last = &d.Decision
+		c.is = nodeState{d.To, d.After}
 	}
-	if first == nil || last.After == None || last.After == Unsure {
-		return said, false, nil
-	}
-	given, known := classes[first.From]
-	to := kv.NoClass
-	if last.To != "" {
-		if to, ok = classes[last.To]; !ok {
-			return said, false, nil
-		}
-	}
-	return Verdict{Node: v, Given: given, Now: now, Score: first.Score, Run: first.Run}, known && to == now, nil
+	return c, nil
 }
 
-// VerdictsAfter calls visit for the nodes that were decided on after an entry, in the order of the history, with what the
-// decisions say of the label from before them.
-func VerdictsAfter(ctx context.Context, tx *kv.Tx, seq int64, visit func(Verdict) error) error {
+// verdict is what the change says of the label from before it, given the label of the node now. It says nothing where all
+// was taken back or is unsure, where there was no label, and where that was changed since by other means.
+func (c *change) verdict(now kv.Class, classes map[string]kv.Class) (said Verdict, ok bool) {
+	given, known := classes[c.was.label]
+	to, there := classes[c.is.label]
+	if c.is.label == "" {
+		to, there = kv.NoClass, true
+	}
+	ok = c.node != kv.NoNode && c.is.decision != None && c.is.decision != Unsure && known && there && to == now
+	return Verdict{Node: c.node, Given: given, Now: now, Score: c.score, Run: c.run}, ok
+}
+
+// VerdictsAfter returns what the decisions after an entry say of the labels from before them, in the order of the history.
+// It counts the nodes that had been decided on before, and whose decision is another now. It looks at the first nodes that
+// were decided on since, as many as give verdicts.
+func VerdictsAfter(ctx context.Context, tx *kv.Tx, seq int64) (verdicts []Verdict, reversed int, err error) {
 	reader, err := tx.Reader(kv.LabelColumn)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
-	seen, classes := make(map[kv.NodeID]bool), classNumbers(tx.Classes())
+	var changes []change
+	place := make(map[kv.NodeID]int) // of a node in changes
 	for d, err := range historyRecords(ctx, tx, seq+1) {
 		if err != nil {
-			return err
+			return nil, 0, err
 		}
-		if seen[d.Node] {
-			continue
+		at, seen := place[d.Node]
+		switch {
+		case seen:
+			changes[at].is = nodeState{d.To, d.After}
+		case len(changes) < mostVerdicts:
+			place[d.Node] = len(changes)
+			changes = append(changes, newChange(&d.Decision))
 		}
-		if seen[d.Node] = true; len(seen) > mostVerdicts {
-			return nil
+	}
+	classes := classNumbers(tx.Classes())
+	for _, c := range changes {
+		if c.was.decision != None && c.was.decision != Unsure && c.was != c.is {
+			reversed++
 		}
-		label, err := reader.At(d.Node)
+		label, err := reader.At(c.node)
 		if err != nil {
-			return fmt.Errorf("label of node number %d: %w", d.Node, err)
+			return nil, 0, fmt.Errorf("label of node number %d: %w", c.node, err)
 		}
 		now := kv.NoClass
 		if !label.IsNull() {
 			now = classes[label.Str()]
 		}
-		said, ok, err := verdictOn(tx, d.Node, now, seq, classes)
-		if err != nil {
-			return err
-		}
-		if ok {
-			if err := visit(said); err != nil {
-				return err
-			}
+		if said, ok := c.verdict(now, classes); ok {
+			verdicts = append(verdicts, said)
 		}
 	}
-	return nil
-}
-
-// CountReversed counts the nodes that were decided on before the end of an entry, and whose decision is another now. It
-// looks at the first nodes that were decided on since, as many as give verdicts.
-func CountReversed(ctx context.Context, tx *kv.Tx, seq int64) (count int, err error) {
-	type standing struct {
-		decision Kind
-		label    string
-	}
-	seen, now := make(map[kv.NodeID]standing), make(map[kv.NodeID]standing)
-	for d, err := range historyRecords(ctx, tx, seq+1) {
-		if err != nil {
-			return 0, err
-		}
-		if _, ok := seen[d.Node]; !ok {
-			if len(seen) == mostVerdicts {
-				break
-			}
-			seen[d.Node] = standing{d.Before, d.From}
-		}
-		now[d.Node] = standing{d.After, d.To}
-	}
-	for v, was := range seen {
-		if was.decision != None && was.decision != Unsure && was != now[v] {
-			count++
-		}
-	}
-	return count, nil
+	return verdicts, reversed, nil
 }

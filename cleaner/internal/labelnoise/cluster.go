@@ -6,9 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/kv"
-
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // Clusters of the features of a class.

@@ -4,9 +4,8 @@ import (
 	"context"
 	"math"
 
-	"github.com/graphcleaner/graphcleaner/kv"
-
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // spoilByFeature gives labels that the features look like, as BeGIN's noise of that name (Kim and others, arXiv:2506.12468):

@@ -24,6 +24,7 @@ type Store struct {
 // groupWidth is a cache line of columns.
 const groupWidth = 16
 
+// New makes a matrix of zeros in a directory, nil for memory.
 func New(dir *scratch.Dir, rows, width int) (*Store, error) {
 	values, err := scratch.New[float32](dir, "rows", rows*width)
 	if err != nil {
