@@ -135,9 +135,8 @@
 // store, and may be deleted while no process has the store open. Nor are the file "verified", which remembers the
 // tables that were compared, and "quarantine", where Repair keeps the files that the
 // store had before: as much as the store takes, for each repair. Delete it, or one of its numbered directories, to free that
-// room; that repair can then not be undone. A file quarantine/switch.json, or a numbered directory with two of before, after
-// and repaired in it, says that a repair was stopped while files changed places: then run Repair again first. It goes on also
-// where switch.json is lost (TestLostSwitch), and refuses where a file is not as it was (TestLostSwitchIsInDoubt).
+// room; that repair can then not be undone. A numbered directory with two of before, after, repaired and incoming in it says
+// that a repair was stopped while files changed places: then run Repair again first (TestStoppedSwitch).
 //
 // The lock on a store is the flock of its directory, which Open takes and Close gives back: one process has it alone, to
 // write, or many share it, to read (TestLockIsThatOfBadger, TestLockBesideChildren). Where a system has no such locks,

@@ -33,6 +33,7 @@ const quarantineName = lsm.Quarantine
 //	before          the files that the store had before
 //	after           while Repair works: the copy that it works on
 //	repaired        after UndoRepair: the files that the store had before that
+//	incoming        while files change places: those that are still to move into the store
 type quarantine struct {
 	store   string // its directory
 	number  int
@@ -371,16 +372,11 @@ func readKeptRepair(store string, number int) (kept keptRepair, err error) {
 }
 
 func writeKeptRepair(store string, number int, kept keptRepair) error {
-	return replaceJSON(filepath.Join(quarantinePath(store, number), repairFile), kept)
-}
-
-// replaceJSON puts a value in the place of a file, at once and durably.
-func replaceJSON(path string, v any) error {
-	text, err := json.Marshal(v)
+	text, err := json.Marshal(kept)
 	if err != nil {
 		return err
 	}
-	return storedir.ReplaceFile(path, text)
+	return storedir.ReplaceFile(filepath.Join(quarantinePath(store, number), repairFile), text)
 }
 
 // wrapSpace is storedir.WrapFull for an error of writing to a quarantine.

@@ -102,10 +102,10 @@ func Repair(
 // it lost.
 func finishRepair(dir string, report func(Mend)) (lost Losses, err error) {
 	stopped, err := finishSwitch(dir)
-	if err != nil || stopped == nil || stopped.Undoes {
+	if err != nil || stopped == nil || stopped.undoes {
 		return nil, err
 	}
-	mends, err := readReport(dir, stopped.Repair)
+	mends, err := readReport(dir, stopped.number)
 	for _, m := range mends {
 		report(m)
 	}
@@ -263,9 +263,5 @@ func (q *quarantine) install(record keptRepair) error {
 	if err := errors.Join(q.close(), durable.SyncDirectory(filepath.Dir(q.path))); err != nil {
 		return err
 	}
-	s, err := newSwitch(q.store, q.number, beforeName, afterName)
-	if err != nil {
-		return err
-	}
-	return s.begin(q.store)
+	return newSwitch(q.store, q.number, false).begin(q.store)
 }

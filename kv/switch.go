@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,180 +14,145 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// A fileSwitch takes the files of a store out of it and puts others in their place. It is written down before the first
-// of them moves, so that one that was stopped at any moment is finished later. Until then the store does not open.
+// A fileSwitch takes the files of a store out of it and puts others in their place. The directories in the quarantine say how
+// far it has come, so that one that was stopped at any moment is finished later. Until then the store does not open.
+//
+//   - While there are outTo and inFrom, the files of the store move to outTo.
+//   - inFrom is then renamed to incoming, and the files in it move into the store. Then incoming is removed.
 type fileSwitch struct {
-	Repair int      `json:"repair"`  // the number of the quarantine
-	OutTo  string   `json:"out_to"`  // a directory in it
-	Out    []string `json:"out"`     // what lies in the directory of the store and moves
-	InFrom string   `json:"in_from"` // a directory in the quarantine
-	In     []string `json:"in"`      // what lies in it and moves
-	Undoes bool     `json:"undoes"`  // it undoes the repair
+	quarantine    string // the directory of the repair
+	number        int    // of the repair
+	undoes        bool   // it undoes the repair
+	outTo, inFrom string // names of directories in the quarantine
 }
 
-func switchPath(store string) string { return filepath.Join(store, quarantineName, "switch.json") }
+// incomingName is the directory in a quarantine with files that are still to move into the store.
+const incomingName = "incoming"
 
-// newSwitch is the switch for all files of a store. The directories are in the quarantine of that number.
-func newSwitch(store string, number int, outTo, inFrom string) (s fileSwitch, err error) {
-	s = fileSwitch{Repair: number, OutTo: outTo, InFrom: inFrom}
-	if s.Out, err = topNames(store); err != nil {
-		return s, err
+// newSwitch is the switch that ends a repair, or one that undoes it.
+func newSwitch(store string, number int, undoes bool) *fileSwitch {
+	s := &fileSwitch{quarantine: quarantinePath(store, number), number: number, outTo: beforeName, inFrom: afterName}
+	if undoes {
+		s.undoes, s.outTo, s.inFrom = true, repairedName, beforeName
 	}
-	s.In, err = topNames(filepath.Join(quarantinePath(store, number), inFrom))
-	return s, err
+	return s
 }
 
-// topNames are the files of a store, and the directories with such.
-func topNames(dir string) (tops []string, err error) {
-	names, err := storeFiles(dir)
-	return topsOf(names), err
-}
-
-// topsOf are what files lie in that are named relative to a directory, or themselves.
-func topsOf(names []string) (tops []string) {
-	for _, name := range names {
-		top, _, _ := strings.Cut(name, "/")
-		tops = append(tops, top)
-	}
-	slices.Sort(tops)
-	return slices.Compact(tops)
-}
-
-// begin writes the switch down, and carries it out. It writes it by way of the directory of the store: where files cannot move
-// from there to the quarantine, the switch is not begun.
-func (s fileSwitch) begin(store string) error {
-	if err := durable.SyncDirectory(quarantinePath(store, s.Repair)); err != nil {
-		return err
-	}
-	text, err := json.Marshal(s)
+// findSwitch returns the switch that was stopped; nil where there is none.
+func findSwitch(store string) (*fileSwitch, error) {
+	numbers, err := quarantines(store)
 	if err != nil {
+		return nil, err
+	}
+	for _, n := range numbers {
+		for _, undoes := range []bool{true, false} {
+			if s := newSwitch(store, n, undoes); s.has(s.outTo) && (s.has(s.inFrom) || s.has(incomingName)) {
+				return s, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// has reports whether the quarantine has a directory, not a link to one: the store may come from anybody.
+func (s *fileSwitch) has(name string) bool {
+	info, err := os.Lstat(filepath.Join(s.quarantine, name))
+	return err == nil && info.IsDir()
+}
+
+// begin begins the switch, and carries it out. The directory for the files of the store is made there: where it cannot move to
+// the quarantine, nothing else is moved.
+func (s *fileSwitch) begin(store string) error {
+	made := filepath.Join(store, "spill-switch.tmp") // which the next open removes
+	if err := os.MkdirAll(made, storedir.Mode); err != nil {
 		return err
 	}
-	if err := storedir.ReplaceFileFrom(store, switchPath(store), text); err != nil {
-		return fmt.Errorf("%s: files do not move between it and its directory %s: %w", store, quarantineName, err)
+	if err := os.Rename(made, filepath.Join(s.quarantine, s.outTo)); err != nil {
+		err = fmt.Errorf("%s: files do not move between it and its directory %s: %w", store, quarantineName, err)
+		return errors.Join(err, os.Remove(made))
 	}
 	return s.finish(store)
 }
 
-// finish carries out what is left to do. All files go out before the first comes in; so one that is at its new place has
-// been moved.
-func (s fileSwitch) finish(store string) error {
-	path, outTo, inFrom := quarantinePath(store, s.Repair), s.outTo(store), s.inFrom(store)
-	if err := os.MkdirAll(outTo, storedir.Mode); err != nil {
-		return err
-	}
-	for _, name := range s.Out {
-		if _, err := os.Lstat(filepath.Join(outTo, name)); err == nil {
-			continue
+// finish carries out what is left to do.
+func (s *fileSwitch) finish(store string) error {
+	outTo, incoming := filepath.Join(s.quarantine, s.outTo), filepath.Join(s.quarantine, incomingName)
+	if !s.has(incomingName) {
+		if err := durable.SyncDirectory(s.quarantine); err != nil {
+			return err
 		}
-		if err := os.Rename(filepath.Join(store, name), filepath.Join(outTo, name)); err != nil {
+		if err := moveFiles(store, outTo); err != nil {
+			return err
+		}
+		if err := os.Rename(filepath.Join(s.quarantine, s.inFrom), incoming); err != nil {
+			return err
+		}
+		if err := durable.SyncDirectory(s.quarantine); err != nil {
 			return err
 		}
 	}
-	if err := errors.Join(durable.SyncDirectory(outTo), durable.SyncDirectory(path), durable.SyncDirectory(store)); err != nil {
+	if err := moveFiles(incoming, store); err != nil {
 		return err
 	}
-	for _, name := range s.In {
-		to := filepath.Join(store, name)
-		err := os.Rename(filepath.Join(inFrom, name), to)
-		if errors.Is(err, fs.ErrNotExist) {
-			if _, err = os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
-				return record.CorruptFile(filepath.Join(inFrom, name), "it is missing, and is not in the store; what the store had before is in %s", outTo)
-			}
-		}
-		if err != nil {
+	if s.undoes {
+		if err := s.restoreModes(store); err != nil {
 			return err
 		}
 	}
-	if err := durable.SyncDirectory(store); err != nil {
+	if err := os.RemoveAll(incoming); err != nil {
 		return err
 	}
-	if err := s.complete(store); err != nil {
-		return err
-	}
-	if err := os.Remove(switchPath(store)); err != nil {
-		return err
-	}
-	return durable.SyncDirectory(filepath.Join(store, quarantineName))
+	return durable.SyncDirectory(s.quarantine)
 }
 
-// complete gives files that are put back the modes that they had, and removes the directory that the files came from.
-func (s fileSwitch) complete(store string) error {
-	if s.Undoes {
-		kept, err := readKeptRepair(store, s.Repair)
-		if err != nil {
-			return err
-		}
-		for _, f := range kept.Before {
-			if err := os.Chmod(filepath.Join(store, f.Name), f.Mode); err != nil {
-				return err
-			}
-		}
-	}
-	return os.RemoveAll(s.inFrom(store))
-}
-
-// finishSwitch finishes the switch that was stopped, if there is one, and returns it; nil where there is none. The caller
-// holds the lock of the directory.
-func finishSwitch(store string) (*fileSwitch, error) {
-	s, err := readSwitch(store)
-	if err == nil {
-		return &s, s.finish(store)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		s, err = remakeSwitch(store)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+// moveFiles moves the files of a store, and the directories with such, durably. It overwrites none.
+func moveFiles(from, to string) error {
+	names, err := storeFiles(from)
 	if err != nil {
+		return err
+	}
+	for i := range names {
+		names[i], _, _ = strings.Cut(names[i], "/")
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		path := filepath.Join(to, name)
+		if _, err := os.Lstat(path); err == nil {
+			return record.CorruptFile(path, "it is in %s too, and a repair was stopped while files changed places", from)
+		}
+		if err := os.Rename(filepath.Join(from, name), path); err != nil {
+			return err
+		}
+	}
+	return errors.Join(durable.SyncDirectory(to), durable.SyncDirectory(from))
+}
+
+// restoreModes gives the files that are back the modes that they had.
+func (s *fileSwitch) restoreModes(store string) error {
+	kept, err := readKeptRepair(store, s.number)
+	for _, f := range kept.Before {
+		err = errors.Join(err, os.Chmod(filepath.Join(store, f.Name), f.Mode))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return record.CorruptFile(s.quarantine, "a repair was being undone, and %v; what the store had since is in %s", err, s.outTo)
+	}
+	return err
+}
+
+// finishSwitch finishes the switch that was stopped, and returns it; nil where there is none. The caller holds the lock of the
+// directory.
+func finishSwitch(store string) (*fileSwitch, error) {
+	s, err := findSwitch(store)
+	if s == nil || err != nil {
 		return nil, err
 	}
-	return &s, s.begin(store)
-}
-
-// readSwitch reads a switch that was begun and not finished; fs.ErrNotExist where there is none.
-func readSwitch(store string) (s fileSwitch, err error) {
-	text, err := os.ReadFile(switchPath(store))
-	if err != nil {
-		return s, err
-	}
-	err = json.Unmarshal(text, &s)
-	if err == nil {
-		err = s.check()
-	}
-	if err != nil {
-		return s, record.CorruptFile(switchPath(store), "%v; remove it and repair the store again: that finds out from the files themselves what is left to do", err)
-	}
-	return s, nil
-}
-
-// check returns an error unless the switch moves files between the store and its quarantine alone: the file may come from
-// anybody.
-func (s fileSwitch) check() error {
-	repair := s.OutTo == beforeName && s.InFrom == afterName && !s.Undoes
-	undo := s.OutTo == repairedName && s.InFrom == beforeName && s.Undoes
-	if s.Repair < 1 || !repair && !undo {
-		return errors.New("it is no switch of a repair")
-	}
-	for _, name := range slices.Concat(s.Out, s.In) {
-		if name != filepath.Base(name) || !filepath.IsLocal(name) || name == "." || name == quarantineName || name == workName {
-			return fmt.Errorf("it names %q, which is no file of a store", name)
-		}
-	}
-	return nil
+	return s, s.finish(store)
 }
 
 // checkSwitched returns ErrCorrupt where a switch was stopped.
 func checkSwitched(store string) error {
-	_, err := os.Stat(switchPath(store))
-	if errors.Is(err, fs.ErrNotExist) {
-		_, err = findSwitch(store)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	s, err := findSwitch(store)
+	if s == nil || err != nil {
 		return err
 	}
 	return record.CorruptFile(store, "a repair of it, or the undoing of one, was stopped while files changed places; repair it again, which goes on")

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -40,30 +38,24 @@ func LastRepair(dir string) (last RepairToUndo, err error) {
 }
 
 func lastRepair(dir string) (number int, kept keptRepair, err error) {
-	stopped, err := readSwitch(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		stopped, err = findSwitch(dir)
-	}
-	if err == nil {
-		kept, err := readKeptRepair(dir, stopped.Repair)
-		return stopped.Repair, kept, err
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
+	stopped, err := findSwitch(dir)
+	if err != nil {
 		return 0, kept, err
+	}
+	if stopped != nil {
+		kept, err := readKeptRepair(dir, stopped.number)
+		return stopped.number, kept, err
 	}
 	numbers, err := quarantines(dir)
 	if err != nil {
 		return 0, kept, err
 	}
 	for _, n := range slices.Backward(numbers) {
-		if _, err := os.Stat(filepath.Join(quarantinePath(dir, n), beforeName)); errors.Is(err, fs.ErrNotExist) {
+		if !newSwitch(dir, n, true).has(beforeName) {
 			continue // it is undone, was not completed, or is of an earlier version of this program
 		}
 		kept, err := readKeptRepair(dir, n)
-		if err != nil {
-			return 0, kept, err
-		}
-		return n, kept, nil
+		return n, kept, err
 	}
 	return 0, kept, fmt.Errorf("%s: %w: none is kept in its directory %s", dir, ErrNoRepair, quarantineName)
 }
@@ -92,7 +84,7 @@ func UndoRepairIf(ctx context.Context, dir string, opt Options, agree func(commi
 		return err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	if stopped, err := finishSwitch(dir); err != nil || stopped != nil && stopped.Undoes {
+	if stopped, err := finishSwitch(dir); err != nil || stopped != nil && stopped.undoes {
 		return err
 	}
 	if err := removeAbandoned(dir); err != nil {
@@ -126,12 +118,7 @@ func UndoRepairIf(ctx context.Context, dir string, opt Options, agree func(commi
 	if err := errors.Join(agree(commits), ctx.Err()); err != nil {
 		return err
 	}
-	s, err := newSwitch(dir, number, repairedName, beforeName)
-	if err != nil {
-		return err
-	}
-	s.Undoes = true
-	return s.begin(dir)
+	return newSwitch(dir, number, true).begin(dir)
 }
 
 // commitsSince opens a store, whose directory the caller has locked, and counts its commits since one.

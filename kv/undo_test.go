@@ -252,23 +252,15 @@ func TestUndoRepairBesideAWriter(t *testing.T) {
 func TestSwitchMissesAFile(t *testing.T) {
 	t.Parallel()
 	dir, _ := flippedStore(t)
-	s, err := newSwitch(dir, 1, repairedName, beforeName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Undoes = true
-	if err := replaceJSON(switchPath(dir), s); err != nil {
-		t.Fatal(err)
-	}
+	newSwitch(dir, 1, true).stopAfter(t, dir, 1)
 	damagedStores.Store(dir, true)
 	name := fileNames(t, dir, "*.sst")[0]
-	path := filepath.Join(quarantinePath(dir, 1), beforeName, name)
-	if err := os.Remove(path); err != nil {
+	if err := os.Remove(filepath.Join(quarantinePath(dir, 1), beforeName, name)); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := undo(t, dir); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), path) {
-			t.Errorf("got %v, want ErrCorrupt that names %s", err, path)
+		if err := undo(t, dir); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), name) {
+			t.Errorf("got %v, want ErrCorrupt that names %s", err, name)
 		}
 	}
 }

@@ -47,12 +47,7 @@ func Walk(dir string, use fs.WalkDirFunc) error {
 
 // ReplaceFile puts a text in the place of a file, at once and durably.
 func ReplaceFile(path string, text []byte) error {
-	return ReplaceFileFrom(filepath.Dir(path), path, text)
-}
-
-// ReplaceFileFrom is ReplaceFile by way of another directory. Where that is on another file system, nothing is replaced.
-func ReplaceFileFrom(dir, path string, text []byte) error {
-	return WrapFull(durable.ReplaceFile(path, filepath.Join(dir, DraftName), text))
+	return WrapFull(durable.ReplaceFile(path, filepath.Join(filepath.Dir(path), DraftName), text))
 }
 
 // DraftName is the name of a file that is to replace another. In a store, the next open removes it.
