@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -180,31 +179,19 @@ func (c *checker) documents(ctx context.Context) error {
 func (c *checker) records(ctx context.Context) error {
 	live := c.tx.cat.live()
 	stray := map[record.Generation]bool{}
-	it := c.tx.txn.Iterator(nil, false)
-	defer it.Close()
 	done := 0
-	for err := it.Seek(nil); ; {
-		if err != nil {
-			return err
-		}
-		if !it.Valid() {
-			return nil
-		}
+	return eachRecord(ctx, c.tx.txn, nil, func(r record.Record, _ []byte, damage error) error {
 		if done++; done%contextEvery == 0 {
-			if err := cmp.Or(ctx.Err(), c.tx.Err()); err != nil { // who closes the store waits for this
+			if err := c.tx.Err(); err != nil { // who closes the store waits for this
 				return err
 			}
 			c.progress("records", int64(done), 0)
 		}
-		r, _, damage := it.Record()
-		if err := c.found(record.Describe(r.Key), damage); err != nil {
-			return err
-		}
 		if damage == nil {
 			c.record(r, live, stray)
 		}
-		err = it.Next()
-	}
+		return c.found(record.Describe(r.Key), damage)
+	})
 }
 
 func (c *checker) record(r record.Record, live, stray map[record.Generation]bool) {

@@ -2,6 +2,8 @@ package kv
 
 import (
 	"context"
+	"fmt"
+	"iter"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
@@ -27,11 +29,9 @@ func (c *checker) adjacency(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// An edge is told by a 128-bit hash of its two ends and their arcs. Summed once over the lists of the lesser ends and once over
-	// those of the greater ones, the hashes agree when the same edges are under both.
-	var lesser, greater fingerprint
+	var sums edgeSums
 	var lists Adjacency
-	entries, arcs, damaged := int64(0), int64(0), false
+	damaged := false
 	for _, r := range blocks {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -44,47 +44,82 @@ func (c *checker) adjacency(ctx context.Context) error {
 			damaged = true
 			continue
 		}
-		for u := r.First; u < r.End; u++ {
-			previous := int64(-1)
-			of := lists.ArcsOf(u)
-			for i, v := range lists.Of(u) {
-				a := codec.Arc{Out: 1, In: 1}
-				if form.Any() {
-					a = of[i]
-				}
-				if _, ok := a.Sum(); form.Directed && !ok {
-					c.problem("arcs", "between nodes number %d and %d the weights are %v and %v, without a sum", u, v, a.Out, a.In)
-				}
-				arcs += a.Count()
-				switch {
-				case v == u:
-					c.problem("adjacency", "node number %d is its own neighbour", u)
-				case int64(v) <= previous:
-					c.problem("adjacency", "node number %d has neighbour %d after %d", u, v, previous)
-				case u < v:
-					lesser.add(edgeKey(uint32(u), uint32(v), 32), a.Bits())
-				default:
-					greater.add(edgeKey(uint32(v), uint32(u), 32), a.Reversed().Bits())
-				}
-				previous = int64(v)
+		for v := r.First; v < r.End; v++ {
+			if where, what := wrongList(&lists, v, form); what != "" {
+				c.problem(where, "%s", what)
+			}
+			for u, a := range edgesOf(&lists, v) {
+				sums.add(v, u, a)
 			}
 		}
-		entries += int64(len(lists.Neighbors))
 	}
 	if damaged {
 		return nil // what follows would only say the same again
 	}
-	if entries != 2*c.tx.cat.Edges {
-		c.problem("adjacency", "the lists hold %d entries, want twice the %d edges", entries, c.tx.cat.Edges)
+	if sums.entries != 2*c.tx.cat.Edges {
+		c.problem("adjacency", "the lists hold %d entries, want twice the %d edges", sums.entries, c.tx.cat.Edges)
 	}
-	if form.Directed && arcs != 2*c.tx.cat.Arcs {
-		c.problem("arcs", "the lists hold %d arcs, want twice the %d that the catalogue counts", arcs, c.tx.cat.Arcs)
+	if form.Directed && sums.arcs != 2*c.tx.cat.Arcs {
+		c.problem("arcs", "the lists hold %d arcs, want twice the %d that the catalogue counts", sums.arcs, c.tx.cat.Arcs)
 	}
-	if lesser != greater {
+	if !sums.agree() {
 		c.problem("adjacency", "some edge is in the list of one of its ends only, or its ends have other arcs or weights")
 	}
 	return nil
 }
+
+// edgesOf yields the neighbours of v with the arcs to them, which are 1 where the graph has none.
+func edgesOf(a *graph.Adjacency, v NodeID) iter.Seq2[NodeID, codec.Arc] {
+	return func(yield func(NodeID, codec.Arc) bool) {
+		arcs := a.ArcsOf(v)
+		for i, u := range a.Of(v) {
+			arc := codec.Arc{Out: 1, In: 1}
+			if len(arcs) > 0 {
+				arc = arcs[i]
+			}
+			if !yield(u, arc) {
+				return
+			}
+		}
+	}
+}
+
+// wrongList says what is wrong with the list of v, or its arcs; "" for nothing.
+func wrongList(a *graph.Adjacency, v NodeID, form codec.ArcForm) (where, what string) {
+	previous := int64(-1)
+	for u, arc := range edgesOf(a, v) {
+		switch _, ok := arc.Sum(); {
+		case u == v:
+			return "adjacency", fmt.Sprintf("node number %d is its own neighbour", v)
+		case int64(u) <= previous:
+			return "adjacency", fmt.Sprintf("node number %d has neighbour %d after %d", v, u, previous)
+		case form.Directed && !ok:
+			return "arcs", fmt.Sprintf("between nodes number %d and %d the weights are %v and %v, without a sum", v, u, arc.Out, arc.In)
+		}
+		previous = int64(u)
+	}
+	return "", ""
+}
+
+// edgeSums are sums over the entries of lists. An edge is told by a 128-bit hash of its two ends and their arcs. The hashes in
+// the lists of the lesser ends and in those of the greater ones agree where the same edges are under both.
+type edgeSums struct {
+	lesser, greater fingerprint
+	entries, arcs   int64
+}
+
+// add adds an entry of the list of v.
+func (s *edgeSums) add(v, u NodeID, a codec.Arc) {
+	s.entries++
+	s.arcs += a.Count()
+	if v < u {
+		s.lesser.add(edgeKey(uint32(v), uint32(u), 32), a.Bits())
+	} else {
+		s.greater.add(edgeKey(uint32(u), uint32(v), 32), a.Reversed().Bits())
+	}
+}
+
+func (s *edgeSums) agree() bool { return s.lesser == s.greater }
 
 // edgeDeltas checks that each edge delta is under both ends, and that nodes count theirs.
 func (c *checker) edgeDeltas(ctx context.Context) error {

@@ -125,7 +125,7 @@ func (r *repair) directory(ctx context.Context) (*graph.Directory, error) {
 	d = &graph.Directory{Generation: r.tx.cat.Graph, Starts: []NodeID{0}}
 	prefix := record.Prefix(record.KindAdjacency, r.tx.cat.Graph)
 	last, end := -1, uint64(0) // the last block that could be read, and where it ends
-	err := eachRecord(ctx, r.s.db, prefix, nil, func(rec record.Record, _ []byte, broken error) error {
+	err := eachRecord(ctx, r.tx.txn, prefix, func(rec record.Record, _ []byte, broken error) error {
 		b, _ := record.NumberOf(rec.Key, 0)
 		part, ok := record.NumberOf(rec.Key, 1)
 		if !ok || int64(b) > int64(d.Blocks())+int64(r.tx.cat.LoadedNodes) {
@@ -186,20 +186,8 @@ func (l *listRepair) read(b int, buf *Adjacency) error {
 		}
 	}
 	for v := buf.First; v < buf.End; v++ {
-		list := buf.Of(v)
-		for i, u := range list {
-			if u == v || i > 0 && u <= list[i-1] {
-				return record.Corrupt(record.PairKey(record.KindAdjacency, l.dir.Generation, uint32(b), 0), fmt.Sprintf("the list of node number %d is no list", v))
-			}
-		}
-		if !l.form.Directed {
-			continue
-		}
-		for i, a := range buf.ArcsOf(v) {
-			if _, ok := a.Sum(); !ok {
-				return record.Corrupt(record.PairKey(record.KindArcs, l.dir.Generation, uint32(b), 0),
-					fmt.Sprintf("between nodes number %d and %d the weights are %v and %v", v, list[i], a.Out, a.In))
-			}
+		if _, what := wrongList(buf, v, l.form); what != "" {
+			return record.Corrupt(record.PairKey(record.KindAdjacency, l.dir.Generation, uint32(b), 0), what)
 		}
 	}
 	return nil
@@ -207,7 +195,7 @@ func (l *listRepair) read(b int, buf *Adjacency) error {
 
 // collect adds what sound lists say of those that are to be made again, and says whether sound lists agree.
 func (l *listRepair) collect(ctx context.Context, halves *spill.Sorter) (agree bool, err error) {
-	var lesser, greater fingerprint
+	var sums edgeSums
 	var lists Adjacency
 	for b := range l.bad {
 		if err := ctx.Err(); err != nil {
@@ -221,36 +209,27 @@ func (l *listRepair) collect(ctx context.Context, halves *spill.Sorter) (agree b
 			return false, err
 		}
 		for u := lists.First; u < lists.End; u++ {
-			arcs := lists.ArcsOf(u)
-			for i, v := range lists.Of(u) {
-				a := codec.Arc{Out: 1, In: 1}
-				if l.form.Any() {
-					a = arcs[i]
-				}
+			for v, a := range edgesOf(&lists, u) {
 				bad := l.bad[l.dir.Find(v)]
 				if bad || l.all {
 					if err := halves.Add(pairBytes(v, u), appendArc(nil, a.Reversed())); err != nil {
 						return false, err
 					}
 				}
-				switch {
-				case bad:
-				case u < v:
-					lesser.add(edgeKey(uint32(u), uint32(v), 32), a.Bits())
-				default:
-					greater.add(edgeKey(uint32(v), uint32(u), 32), a.Reversed().Bits())
+				if !bad {
+					sums.add(u, v, a)
 				}
 			}
 		}
 	}
-	return lesser == greater, nil
+	return sums.agree(), nil
 }
 
 // deltas adds every change of an edge that can be read under either end, under both.
 func (l *listRepair) deltas(ctx context.Context, deltas *spill.Sorter) error {
 	nodes := int64(l.tx.cat.Nodes)
 	prefix := record.Prefix(record.KindEdgeDelta, l.tx.cat.Graph)
-	return eachRecord(ctx, l.s.db, prefix, nil, func(rec record.Record, _ []byte, damage error) error {
+	return eachRecord(ctx, l.tx.txn, prefix, func(rec record.Record, _ []byte, damage error) error {
 		if damage != nil {
 			lost := Loss{Kind: "change of an edge", Count: 1, AtMost: true}
 			return l.lose(lost, record.Describe(rec.Key), damage.Error(), "taken from the other end of the edge, if it is there")
@@ -342,10 +321,8 @@ func (l *listRepair) write(ctx context.Context, g record.Generation, halves, del
 			}
 			at = b
 			if !l.bad[b] {
-				list.nodes = append(list.nodes, lists.Of(v)...)
-				list.arcs = append(list.arcs, lists.ArcsOf(v)...)
-				for len(list.arcs) < len(list.nodes) {
-					list.arcs = append(list.arcs, codec.Arc{Out: 1, In: 1})
+				for u, a := range edgesOf(&lists, v) {
+					list.nodes, list.arcs = append(list.nodes, u), append(list.arcs, a)
 				}
 			}
 		}

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -87,8 +88,9 @@ type damagedRecords struct {
 func (r *repair) scan(ctx context.Context) (found damagedRecords, err error) {
 	found.generations, found.changed = map[record.Generation]bool{}, map[record.Generation]uint32{}
 	seen := map[record.Kind]bool{}
-	documents := map[string]error{} // damaged, by their keys without the part
-	err = eachRecord(ctx, r.s.db, nil, nil, func(rec record.Record, value []byte, damage error) error {
+	txn := r.s.db.Begin(false)
+	defer txn.Discard()
+	err = eachRecord(ctx, txn, nil, func(rec record.Record, value []byte, damage error) error {
 		k := record.Kind(0)
 		if len(rec.Key) > 0 {
 			k = record.Kind(rec.Key[0])
@@ -113,8 +115,6 @@ func (r *repair) scan(ctx context.Context) (found damagedRecords, err error) {
 		case k == record.KindDegreeDelta || k == record.KindIDLookup || k == record.KindAddedID:
 			found.generations[record.GenerationOf(rec.Key)] = true
 			return r.done(record.Describe(rec.Key), what, "made again")
-		case k == record.KindDocument && len(rec.Key) > 2:
-			documents[string(rec.Key[:len(rec.Key)-2])] = damage
 		case k >= record.FirstGenerational:
 			found.generations[record.GenerationOf(rec.Key)] = true
 			r.note(&found, rec.Key)
@@ -125,7 +125,7 @@ func (r *repair) scan(ctx context.Context) (found damagedRecords, err error) {
 		return found, err
 	}
 	found.header, found.counts = !seen[record.KindHeader], !seen[record.KindCounts]
-	return found, r.documents(ctx, &found, documents)
+	return found, r.documents(ctx, txn, &found)
 }
 
 func (r *repair) note(found *damagedRecords, key []byte) {
@@ -145,106 +145,72 @@ func (r *repair) note(found *damagedRecords, key []byte) {
 }
 
 // documents finds those of which a part is damaged or missing.
-func (r *repair) documents(ctx context.Context, found *damagedRecords, damaged map[string]error) error {
-	return eachChain(ctx, r.s.db, []byte{byte(record.KindDocument)}, func(key []byte, keys [][]byte, body []byte, damage error) error {
-		if damage == nil && damaged[string(key)] == nil {
-			return nil
-		}
-		if damage == nil {
-			damage = damaged[string(key)]
-		}
-		found.removed = append(found.removed, keys...)
-		space, name, _ := bytes.Cut(key[1:], []byte{0})
-		return r.lose(Loss{Kind: "document", Count: 1}, fmt.Sprintf("document %s/%s", space, name), damage.Error(), "removed")
-	})
-}
-
-// errEnough ends eachRecord, which then returns nil.
-var errEnough = errors.New("enough")
-
-// eachRecord calls use with every record whose key begins with prefix and is not less than from (nil: all), borrowed,
-// with its value as it is stored, and with what is wrong with it.
-func eachRecord(
-	ctx context.Context, db *lsm.DB, prefix, from []byte, use func(r record.Record, value []byte, damage error) error,
-) error {
-	err := db.View(func(t *lsm.Txn) error {
-		it := t.Iterator(prefix, false)
-		defer it.Close()
-		if from == nil {
-			from = prefix
-		}
-		done := 0
-		err := it.Seek(from)
-		for ; err == nil && it.Valid(); err = it.Next() {
-			if done++; done%contextEvery == 0 && ctx.Err() != nil {
-				return ctx.Err()
-			}
-			r := record.Record{Key: it.Key()}
-			value, damage := it.Value()
-			if damage == nil {
-				r.Body, damage = record.Decode(r.Key, value)
-			} else {
-				damage = record.Corrupt(r.Key, damage.Error())
-			}
-			if err := use(r, value, damage); err != nil {
-				return err
-			}
-		}
-		return err
-	})
-	if errors.Is(err, errEnough) {
-		return nil
-	}
-	return err
-}
-
-// eachChain calls use with every chain whose keys begin with prefix: its key without the part, the keys of the parts
-// that are there, and its body, or what is wrong with it.
-func eachChain(
-	ctx context.Context, db *lsm.DB, prefix []byte, use func(key []byte, keys [][]byte, body []byte, damage error) error,
-) error {
-	var key, body []byte
-	var keys [][]byte
+func (r *repair) documents(ctx context.Context, txn *lsm.Txn, found *damagedRecords) error {
+	var whole []byte  // the key of a document, without the part
+	var keys [][]byte // of its parts
 	var damage error
 	parts := 0
 	end := func() error {
-		if len(keys) == 0 {
-			return nil
-		}
 		if damage == nil && len(keys) != parts {
-			damage = record.Corrupt(key, fmt.Sprintf("%d of its %d parts are there", len(keys), parts))
+			damage = record.Corrupt(whole, fmt.Sprintf("%d of its %d parts are there", len(keys), parts))
 		}
-		return use(key, keys, body, damage)
-	}
-	err := eachRecord(ctx, db, prefix, nil, func(r record.Record, _ []byte, broken error) error {
-		if len(r.Key) < len(prefix)+2 {
+		if damage == nil {
 			return nil
 		}
-		part := int(binary.BigEndian.Uint16(r.Key[len(r.Key)-2:]))
-		if whole := r.Key[:len(r.Key)-2]; len(keys) == 0 || !bytes.Equal(whole, key) {
+		found.removed = append(found.removed, keys...)
+		space, name, _ := bytes.Cut(whole[1:], []byte{0})
+		return r.lose(Loss{Kind: "document", Count: 1}, fmt.Sprintf("document %s/%s", space, name), damage.Error(), "removed")
+	}
+	err := eachRecord(ctx, txn, []byte{byte(record.KindDocument)}, func(rec record.Record, _ []byte, broken error) error {
+		if len(rec.Key) < 3 {
+			return nil
+		}
+		key, part := rec.Key[:len(rec.Key)-2], int(binary.BigEndian.Uint16(rec.Key[len(rec.Key)-2:]))
+		if !bytes.Equal(key, whole) {
 			if err := end(); err != nil {
 				return err
 			}
-			key, keys, body, damage, parts = bytes.Clone(whole), nil, nil, nil, 0
+			whole, keys, damage, parts = bytes.Clone(key), nil, nil, 0
 		}
-		piece := r.Body
 		if broken == nil && part == 0 {
-			parts, piece, broken = record.FirstPart(r.Key, r.Body)
+			parts, _, broken = record.FirstPart(rec.Key, rec.Body)
 		}
 		if broken == nil && part != len(keys) {
-			broken = record.Corrupt(r.Key, "the parts before it are missing")
+			broken = record.Corrupt(rec.Key, "the parts before it are missing")
 		}
-		if damage == nil {
-			damage = broken
-		}
-		keys = append(keys, bytes.Clone(r.Key))
-		body = append(body, piece...)
+		damage = cmp.Or(damage, broken)
+		keys = append(keys, bytes.Clone(rec.Key))
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	return end()
+}
+
+// eachRecord calls use with every record whose key begins with prefix, borrowed, with its value as it is stored, and with what
+// is wrong with it.
+func eachRecord(ctx context.Context, txn *lsm.Txn, prefix []byte, use func(r record.Record, value []byte, damage error) error) error {
+	it := txn.Iterator(prefix, false)
+	defer it.Close()
+	err := it.Seek(prefix)
+	for done := 1; err == nil && it.Valid(); done++ {
+		if done%contextEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r := record.Record{Key: it.Key()}
+		value, damage := it.Value()
+		if damage == nil {
+			r.Body, damage = record.Decode(r.Key, value)
+		} else {
+			damage = record.Corrupt(r.Key, damage.Error())
+		}
+		if err := use(r, value, damage); err != nil {
+			return err
+		}
+		err = it.Next()
+	}
+	return err
 }
 
 // isOld says whether a store is of a format without a journal. One that has numbers of commits is not, whatever its header
@@ -443,7 +409,7 @@ func (r *repair) spaces(ctx context.Context, found damagedRecords) error {
 			return err
 		}
 		prefix, lost := record.Prefix(record.KindSpace, g), int64(0)
-		err = eachRecord(ctx, r.s.db, prefix, nil, func(rec record.Record, _ []byte, damage error) error {
+		err = eachRecord(ctx, r.tx.txn, prefix, func(rec record.Record, _ []byte, damage error) error {
 			if sound := damage == nil && len(rec.Key) > len(prefix); sound {
 				return w.Put(rec.Key[len(prefix):], rec.Body)
 			}
