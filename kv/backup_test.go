@@ -3,11 +3,9 @@ package kv
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"maps"
@@ -20,8 +18,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vmihailenco/msgpack/v5"
-
+	"github.com/graphcleaner/graphcleaner/kv/internal/archive"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -373,26 +370,6 @@ func TestTruncatedBackups(t *testing.T) {
 	}
 }
 
-// frameEnds are the places where the frames of a backup end.
-func frameEnds(t *testing.T, file []byte) (ends []int) {
-	t.Helper()
-	b, err := newBackupReader(bytes.NewReader(file), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.close()
-	ends = []int{len(backupMagic), int(b.offset)}
-	for !b.done {
-		if _, err := b.next(); err != nil {
-			t.Fatal(err)
-		}
-		if at := int(b.offset); at != ends[len(ends)-1] {
-			ends = append(ends, at)
-		}
-	}
-	return ends
-}
-
 // TestBackupSinceOfDamagedStore damages a record that has not changed since the backup before.
 func TestBackupSinceOfDamagedStore(t *testing.T) {
 	t.Parallel()
@@ -638,73 +615,6 @@ func TestCloseDuringBackup(t *testing.T) {
 	}
 }
 
-// FuzzReadBackup reads files that may be anything.
-func FuzzReadBackup(f *testing.F) {
-	for _, seed := range fuzzBackups(f) {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, file []byte) {
-		info, err := VerifyBackup(t.Context(), readers(resealed(file)), nil)
-		if err != nil {
-			if _, ok := errors.AsType[*BackupError](err); !ok {
-				t.Errorf("got %v, want a *BackupError", err)
-			}
-			return
-		}
-		if info.Records < 0 || info.Changed > info.Records {
-			t.Errorf("a backup that can be read says %+v", info)
-		}
-	})
-}
-
-// fuzzBackups are small backups: of an empty store, of a small one, and one since that.
-func fuzzBackups(f testing.TB) (files [][]byte) {
-	f.Helper()
-	s, err := Create(filepath.Join(f.TempDir(), "store"), Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		f.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			f.Error(err)
-		}
-	}()
-	var last []byte
-	for i := range 3 {
-		last, _ = backupOf(f, s, last)
-		files = append(files, last)
-		err := s.Update(func(tx *Tx) error {
-			_, err := tx.AddNode(Node{ID: fmt.Sprint("node ", i), Label: "a"})
-			return err
-		})
-		if err != nil {
-			f.Fatal(err)
-		}
-	}
-	return append(files, []byte(backupMagic), nil)
-}
-
-// TestHostileBackupAllocatesLittle bounds what reading a hostile file allocates.
-func TestHostileBackupAllocatesLittle(t *testing.T) {
-	head := []byte(backupMagic)
-	for _, frame := range [][]byte{
-		{frameHead, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
-		{frameRecords, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 1},
-		{frameRecords, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff},
-	} {
-		file := append(slices.Clone(head), frame...)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		if _, err := VerifyBackup(t.Context(), readers(file), nil); !errors.Is(err, ErrBackup) {
-			t.Errorf("frame % x: got %v, want ErrBackup", frame, err)
-		}
-		runtime.ReadMemStats(&after)
-		if got := after.TotalAlloc - before.TotalAlloc; got > 2*maxFrame {
-			t.Errorf("frame % x: reading it allocates %d bytes, want at most %d", frame, got, 2*maxFrame)
-		}
-	}
-}
-
 func TestRestoreClearsWhatWasLeft(t *testing.T) {
 	s := openStore(t, keptArcs(t), Options{})
 	file, _ := backupOf(t, s, nil)
@@ -726,36 +636,6 @@ func TestRestoreClearsWhatWasLeft(t *testing.T) {
 	if !maps.Equal(versionedContents(t, restored), versionedContents(t, s)) {
 		t.Error("it is another store than was backed up")
 	}
-}
-
-// resealed gives the frames of a file the checksums that they should have, so that what lies behind them is reached.
-func resealed(file []byte) []byte {
-	file = slices.Clone(file)
-	if len(file) < len(backupMagic) {
-		return file
-	}
-	digest := sha256.New()
-	digest.Write(file[:len(backupMagic)])
-	for rest := file[len(backupMagic):]; len(rest) >= frameHeader+4; {
-		stored := int64(binary.BigEndian.Uint32(rest[1:]))
-		if stored > int64(len(rest))-frameHeader-4 {
-			break
-		}
-		frame := rest[:frameHeader+stored+4]
-		rest = rest[len(frame):]
-		var end backupEnd
-		body := frame[frameHeader : frameHeader+stored]
-		if frame[0] == frameEnd && msgpack.Unmarshal(body, &end) == nil {
-			digest.Write(end.Base)
-			end.Digest = digest.Sum(nil)
-			if sealed, err := msgpack.Marshal(end); err == nil && len(sealed) == len(body) {
-				copy(body, sealed)
-			}
-		}
-		binary.BigEndian.PutUint32(frame[frameHeader+stored:], crc32.Checksum(frame[:frameHeader+stored], castagnoli))
-		digest.Write(frame)
-	}
-	return file
 }
 
 // TestRestoreOfOlderFormats restores backups of the kept stores, of every earlier format version.
@@ -788,69 +668,62 @@ func TestRestoreOfOlderFormats(t *testing.T) {
 	checkNothingLeft(t, dir)
 }
 
+// frameEnds are the places where the frames of a backup end, and the first begins.
+func frameEnds(t *testing.T, file []byte) (ends []int) {
+	t.Helper()
+	const head, sum = 9, 4
+	for at := len("graphcleaner backup\n"); ; at += head + int(binary.BigEndian.Uint32(file[at+1:])) + sum {
+		if ends = append(ends, at); at == len(file) {
+			return ends
+		}
+	}
+}
+
 // backupAsItIs writes all records of a store of any format version.
 func backupAsItIs(t *testing.T, s *Store) []byte {
 	t.Helper()
 	tx := s.beginBare(false)
 	defer tx.Close()
-	var entries []backupEntry
-	head := backupHead{
-		Version: backupVersion, Format: s.header.Version, Store: s.header.ID, Snapshot: tx.txn.ReadVersion(), Full: true,
+	w, err := archive.NewWriter(s.header.ID, s.header.Version, tx.txn.ReadVersion(), nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	it := tx.txn.Iterator(nil, false)
-	defer it.Close()
-	err := it.Seek(nil)
-	for ; err == nil && it.Valid(); err = it.Next() {
-		value, err := it.Value()
+	defer func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	each := func(use func(key, value []byte, version uint64)) {
+		it := tx.txn.Iterator(nil, false)
+		defer it.Close()
+		err := it.Seek(nil)
+		for ; err == nil && it.Valid(); err = it.Next() {
+			value, err := it.Value()
+			if err != nil {
+				t.Fatal(err)
+			}
+			use(it.Key(), value, it.Version())
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries = append(entries, backupEntry{key: bytes.Clone(it.Key()), version: it.Version(), record: bytes.Clone(value)})
-		head.Records++
-		head.Bytes += int64(len(it.Key()) + len(value))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	records, size := int64(0), int64(0)
+	each(func(key, value []byte, _ uint64) {
+		records++
+		size += int64(len(key) + len(value))
+	})
 	var file bytes.Buffer
-	w, err := newBackupWriter(&file, head)
-	if err != nil {
+	if err := w.Begin(&file, records, size); err != nil {
 		t.Fatal(err)
 	}
-	defer w.zstd.Close()
-	for _, e := range entries {
-		if err := w.add(e); err != nil {
+	each(func(key, value []byte, version uint64) {
+		if err := w.Add(key, value, version); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := w.close(nil); err != nil {
+	})
+	if _, err := w.End(); err != nil {
 		t.Fatal(err)
 	}
 	return file.Bytes()
-}
-
-// TestMutatedBackups changes bytes of small backups, whose checksums are then made right again: what is read of them is an
-// error, or hangs together.
-func TestMutatedBackups(t *testing.T) {
-	r := rand.New(rand.NewPCG(8, 9))
-	seeds := fuzzBackups(t)[:3]
-	refused := 0
-	const rounds = 1000
-	for range rounds {
-		file := slices.Clone(seeds[r.IntN(len(seeds))])
-		for range 1 + r.IntN(3) {
-			file[r.IntN(len(file))] = byte(r.IntN(256))
-		}
-		_, err := VerifyBackup(t.Context(), readers(resealed(file)), nil)
-		if err == nil {
-			continue // the change was in a checksum
-		}
-		if _, ok := errors.AsType[*BackupError](err); !ok {
-			t.Fatalf("got %v, want a *BackupError", err)
-		}
-		refused++
-	}
-	if refused < rounds/4 {
-		t.Errorf("%d of %d were refused: the test shows little", refused, rounds)
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/archive"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -101,11 +102,11 @@ var (
 // Errors returned when reading backups.
 var (
 	// ErrBackup is returned for a file that is no backup, or is cut short or damaged. The error is a *BackupError.
-	ErrBackup = errors.New("kv: damaged backup")
+	ErrBackup = archive.ErrDamaged
 
 	// ErrBackupOrder is returned for backups that do not follow one another: each must be of the same store, and made
 	// since the one before. The error is a *BackupError.
-	ErrBackupOrder = errors.New("kv: backups do not follow one another")
+	ErrBackupOrder = archive.ErrOrder
 )
 
 // A VersionError says that a store has a format this program does not read: an older one, which Migrate makes one that it
@@ -143,19 +144,4 @@ func (e *DuplicateRowError) Unwrap() error { return ErrDuplicateRow }
 
 // A BackupError says which of the files that were handed in is wrong, and where. It is an ErrBackup or an
 // ErrBackupOrder.
-type BackupError struct {
-	File   int   // from 0
-	Offset int64 // bytes from its beginning; −1 where what is wrong has no place
-	Msg    string
-	Err    error // ErrBackup or ErrBackupOrder
-}
-
-func (e *BackupError) Error() string {
-	where := ""
-	if e.Offset >= 0 {
-		where = fmt.Sprintf(" at byte %d", e.Offset)
-	}
-	return fmt.Sprintf("backup %d: %v%s: %s", e.File+1, e.Err, where, e.Msg)
-}
-
-func (e *BackupError) Unwrap() error { return e.Err }
+type BackupError = archive.Error

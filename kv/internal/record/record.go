@@ -78,6 +78,9 @@ func recordChecksum(key, b []byte) uint32 {
 	return crc32.Update(sum, castagnoli, b[recordHeader:])
 }
 
+// Checksum is that which a record carries that Decode takes.
+func Checksum(b []byte) uint32 { return binary.BigEndian.Uint32(b[3:]) }
+
 // Decode checks a record read under key and returns its body, which is a part of b.
 func Decode(key, b []byte) ([]byte, error) {
 	if len(b) == 0 {
@@ -145,5 +148,5 @@ type Sum uint64
 
 // Add adds a record, as the 64-bit FNV-1a hash does.
 func (s Sum) Add(record []byte) Sum {
-	return (s ^ Sum(binary.BigEndian.Uint32(record[3:]))) * 1099511628211
+	return (s ^ Sum(Checksum(record))) * 1099511628211
 }

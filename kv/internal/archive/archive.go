@@ -1,26 +1,8 @@
-package kv
-
-import (
-	"bufio"
-	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
-	"errors"
-	"fmt"
-	"hash"
-	"hash/crc32"
-	"io"
-	"math"
-
-	"github.com/klauspost/compress/zstd"
-	"github.com/vmihailenco/msgpack/v5"
-
-	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
-	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
-)
-
-// A backup is one file:
+// Package archive writes the records of a snapshot as one stream, whole or as what has changed since another stream, and reads
+// such streams back: what it hands out is what was written, or it says which stream is wrong, and where. It knows nothing of the
+// store that the records are of, nor of what they mean.
+//
+// A stream is
 //
 //	"graphcleaner backup\n"
 //	a frame of kind head
@@ -46,9 +28,30 @@ import (
 //
 // There is an entry for every record that the snapshot has, so that the entries of a backup say which records of the one
 // before are gone. Two backups of the same snapshot since the same backup are the same bytes.
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"math"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
 const (
-	backupMagic   = "graphcleaner backup\n"
-	backupVersion = 1
+	magic         = "graphcleaner backup\n"
+	streamVersion = 1
 
 	frameHead    = 'h'
 	frameRecords = 'r'
@@ -58,177 +61,124 @@ const (
 	frameTarget   = 1 << 20  // bytes of records at which a frame ends
 	maxFrame      = 4 << 20  // bytes of a body, compressed or not
 	maxSmallFrame = 16 << 10 // of head or end
-	maxBackupKey  = 1 << 15  // Badger's own limit is not much above
+	maxKey        = 1 << 15  // Badger's own limit is not much above
 
 	// maxSnapshot leaves a store that is restored all the commits it will ever make.
 	maxSnapshot = math.MaxInt64 / 2
+
+	// EntryOverhead bounds what a record takes in a stream beside its key and itself, in bytes.
+	EntryOverhead = 24
 )
 
-// A backupHead says what a backup is of.
-type backupHead struct {
-	Version  int    `msgpack:"version"`  // backupVersion
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Errors of streams. They stand at the door of kv, so that their texts begin with its name.
+var (
+	// ErrDamaged is returned for a file that is no backup, or is cut short or damaged. The error is an *Error.
+	ErrDamaged = errors.New("kv: damaged backup")
+
+	// ErrOrder is returned for backups that do not follow one another: each must be of the same store, and made
+	// since the one before. The error is an *Error.
+	ErrOrder = errors.New("kv: backups do not follow one another")
+)
+
+// An Error says which of the files that were handed in is wrong, and where. It is an ErrDamaged or an ErrOrder.
+type Error struct {
+	File   int   // from 0
+	Offset int64 // bytes from its beginning; −1 where what is wrong has no place
+	Msg    string
+	Err    error // ErrDamaged or ErrOrder
+}
+
+func (e *Error) Error() string {
+	where := ""
+	if e.Offset >= 0 {
+		where = fmt.Sprintf(" at byte %d", e.Offset)
+	}
+	return fmt.Sprintf("backup %d: %v%s: %s", e.File+1, e.Err, where, e.Msg)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+func outOfOrder(file int, format string, args ...any) error {
+	return &Error{File: file, Offset: -1, Msg: fmt.Sprintf(format, args...), Err: ErrOrder}
+}
+
+// A Head says what a stream is of.
+type Head struct {
+	Version  int    `msgpack:"version"`  // streamVersion
 	Format   int    `msgpack:"format"`   // of the store
 	Store    string `msgpack:"store"`    // its ID
 	Snapshot uint64 `msgpack:"snapshot"` // the last commit that is in it
-	Since    uint64 `msgpack:"since"`    // Snapshot of the backup before, where Full is not set
+	Since    uint64 `msgpack:"since"`    // Snapshot of the stream before, where Full is not set
 	Full     bool   `msgpack:"full"`
 	Records  int64  `msgpack:"records"` // of the snapshot
 	Bytes    int64  `msgpack:"bytes"`   // of their keys and records
 }
 
-// A backupEnd says what came before it.
-type backupEnd struct {
-	Records int64  `msgpack:"records"`
-	Changed int64  `msgpack:"changed"` // those that are not kept
-	Base    []byte `msgpack:"base"`    // Digest of the backup before; nil of a full one
-	Digest  []byte `msgpack:"digest"`  // SHA-256 of the file up to the frame of this, and of Base
+// An Info says what is in a backup.
+type Info struct {
+	ID       string // its checksum: two backups with the same ID are the same bytes
+	Store    string // ID of the store
+	Snapshot uint64 // counts the commits of the store; a later one is greater
+	Full     bool   // it needs no other backup
+	Since    string // ID of the backup that it goes on from, where it is not full
+
+	Records int64 // of the snapshot
+	Bytes   int64 // of their keys and records
+	Changed int64 // records that are in this file; the others are kept from the backup before
+	Stored  int64 // bytes of the file
 }
 
-// A backupEntry is a record of a snapshot.
-type backupEntry struct {
+func (h Head) info(end streamEnd, stored int64) Info {
+	return Info{
+		ID: fmt.Sprintf("%x", end.Digest), Store: h.Store, Snapshot: h.Snapshot, Full: h.Full, Since: fmt.Sprintf("%x", end.Base),
+		Records: h.Records, Bytes: h.Bytes, Changed: end.Changed, Stored: stored,
+	}
+}
+
+// A streamEnd says what came before it.
+type streamEnd struct {
+	Records int64  `msgpack:"records"`
+	Changed int64  `msgpack:"changed"` // those that are not kept
+	Base    []byte `msgpack:"base"`    // Digest of the stream before; nil of a full one
+	Digest  []byte `msgpack:"digest"`  // SHA-256 of the stream up to the frame of this, and of Base
+}
+
+// An entry is a record of a snapshot.
+type entry struct {
 	key     []byte
 	version uint64
 	sum     uint32 // of the record
 	record  []byte // nil where it is kept
 }
 
-// recordSum is the checksum that a record carries, one that decodes.
-func recordSum(record []byte) uint32 { return binary.BigEndian.Uint32(record[3:]) }
-
-// A backupWriter writes the frames of a backup.
-type backupWriter struct {
-	w      io.Writer
-	zstd   *zstd.Encoder
-	digest hash.Hash
-	bytes  int64 // written
-	raw    []byte
-	key    []byte // of the entry before, in the frame
-	frame  []byte
-	end    backupEnd
-}
-
-func newBackupWriter(w io.Writer, head backupHead) (*backupWriter, error) {
-	// Blocks are packed by their own encodings: a slower level takes three times as long and saves hardly more.
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-		zstd.WithEncoderCRC(false), zstd.WithWindowSize(frameTarget))
-	if err != nil {
-		return nil, err
-	}
-	b := &backupWriter{w: w, zstd: encoder, digest: sha256.New()}
-	if err := b.write([]byte(backupMagic)); err != nil {
-		return nil, err
-	}
-	return b, b.small(frameHead, head)
-}
-
-// add writes an entry.
-func (b *backupWriter) add(e backupEntry) error {
-	shared := 0
-	for shared < min(len(b.key), len(e.key)) && b.key[shared] == e.key[shared] {
-		shared++
-	}
-	b.key = append(b.key[:0], e.key...)
-	b.raw = binary.AppendUvarint(b.raw, uint64(shared))
-	b.raw = binary.AppendUvarint(b.raw, uint64(len(e.key)-shared))
-	b.raw = append(b.raw, e.key[shared:]...)
-	b.raw = binary.AppendUvarint(b.raw, e.version)
-	b.raw = binary.AppendUvarint(b.raw, uint64(len(e.record)))
-	if e.record == nil {
-		b.raw = binary.BigEndian.AppendUint32(b.raw, e.sum)
-	} else {
-		b.raw = append(b.raw, e.record...)
-		b.end.Changed++
-	}
-	b.end.Records++
-	if len(b.raw) < frameTarget {
-		return nil
-	}
-	return b.flush()
-}
-
-// flush ends a frame of records.
-func (b *backupWriter) flush() error {
-	if len(b.raw) == 0 {
-		return nil
-	}
-	if len(b.raw) > maxFrame {
-		return fmt.Errorf("%s: %w: a record of %d bytes is too large for a backup",
-			record.Describe(b.key), ErrInvalidValue, len(b.raw))
-	}
-	b.begin(frameRecords, len(b.raw))
-	b.frame = b.zstd.EncodeAll(b.raw, b.frame)
-	b.raw, b.key = b.raw[:0], b.key[:0]
-	return b.endFrame()
-}
-
-func (b *backupWriter) begin(kind byte, raw int) {
-	b.frame = append(b.frame[:0], kind, 0, 0, 0, 0)
-	b.frame = binary.BigEndian.AppendUint32(b.frame, uint32(raw))
-}
-
-// endFrame completes the frame and writes it.
-func (b *backupWriter) endFrame() error {
-	stored := len(b.frame) - frameHeader
-	if stored > maxFrame { // of bytes that do not compress, little less than allowed
-		return fmt.Errorf("a frame of %d bytes is too large for a backup: %w", stored, ErrInvalidValue)
-	}
-	binary.BigEndian.PutUint32(b.frame[1:], uint32(stored))
-	return b.write(binary.BigEndian.AppendUint32(b.frame, crc32.Checksum(b.frame, castagnoli)))
-}
-
-func (b *backupWriter) small(kind byte, v any) error {
-	body, err := msgpack.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b.begin(kind, len(body))
-	b.frame = append(b.frame, body...)
-	return b.endFrame()
-}
-
-func (b *backupWriter) write(p []byte) error {
-	b.digest.Write(p) // never fails
-	n, err := b.w.Write(p)
-	b.bytes += int64(n)
-	return storedir.WrapFull(err)
-}
-
-// close ends the file, of a backup made since the one with the digest base.
-func (b *backupWriter) close(base []byte) error {
-	if err := b.flush(); err != nil {
-		return err
-	}
-	b.digest.Write(base)
-	b.end.Base, b.end.Digest = base, b.digest.Sum(nil)
-	return b.small(frameEnd, b.end)
-}
-
-// A backupReader reads the entries of a backup. It trusts nothing: what it allocates is bounded, whatever the file says.
-type backupReader struct {
+// A reader reads the entries of a stream. It trusts nothing: what it allocates is bounded, whatever the file says.
+type reader struct {
 	r      *bufio.Reader
 	file   int // which of several
 	zstd   *zstd.Decoder
 	digest hash.Hash
-	head   backupHead
-	end    backupEnd
+	head   Head
+	end    streamEnd
 	offset int64 // of what is read next
 
 	frame, raw []byte
 	rest       []byte // of raw, to be parsed
 	first      bool   // rest begins a frame
-	entry      backupEntry
+	entry      entry
 	key        []byte // of entry
 	done       bool
-	count      backupEnd // so far
+	count      streamEnd // so far
 }
 
-func newBackupReader(r io.Reader, file int) (*backupReader, error) {
+func newReader(r io.Reader, file int) (*reader, error) {
 	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxMemory(maxFrame), zstd.WithDecoderMaxWindow(maxFrame))
 	if err != nil {
 		return nil, err
 	}
-	b := &backupReader{r: bufio.NewReaderSize(r, 256<<10), file: file, zstd: decoder, digest: sha256.New()}
+	b := &reader{r: bufio.NewReaderSize(r, 256<<10), file: file, zstd: decoder, digest: sha256.New()}
 	if err := b.open(); err != nil {
 		b.close()
 		return nil, err
@@ -236,22 +186,22 @@ func newBackupReader(r io.Reader, file int) (*backupReader, error) {
 	return b, nil
 }
 
-func (b *backupReader) close() { b.zstd.Close() }
+func (b *reader) close() { b.zstd.Close() }
 
 // fail is the error of what is read at an offset.
-func (b *backupReader) fail(offset int64, format string, args ...any) error {
-	return &BackupError{File: b.file, Offset: offset, Msg: fmt.Sprintf(format, args...), Err: ErrBackup}
+func (b *reader) fail(offset int64, format string, args ...any) error {
+	return &Error{File: b.file, Offset: offset, Msg: fmt.Sprintf(format, args...), Err: ErrDamaged}
 }
 
-func (b *backupReader) open() error {
-	magic := make([]byte, len(backupMagic))
-	if err := b.read(magic); err != nil {
+func (b *reader) open() error {
+	first := make([]byte, len(magic))
+	if err := b.read(first); err != nil {
 		return err
 	}
-	if string(magic) != backupMagic {
+	if string(first) != magic {
 		return b.fail(0, "it does not begin like one")
 	}
-	b.digest.Write(magic)
+	b.digest.Write(first)
 	kind, body, err := b.readFrame()
 	if err != nil {
 		return err
@@ -265,9 +215,9 @@ func (b *backupReader) open() error {
 	}
 	h := b.head
 	switch {
-	case h.Version != backupVersion:
+	case h.Version != streamVersion:
 		return b.fail(int64(len(magic)), "it has version %d of backups, want %d: another graphcleaner wrote it",
-			h.Version, backupVersion)
+			h.Version, streamVersion)
 	case h.Format < 1 || h.Snapshot > maxSnapshot || h.Since > h.Snapshot || h.Records < 0 || h.Bytes < 0:
 		return b.fail(int64(len(magic)), "the head contradicts itself")
 	}
@@ -275,7 +225,7 @@ func (b *backupReader) open() error {
 }
 
 // read fills p. What is not there is a file that is cut short.
-func (b *backupReader) read(p []byte) error {
+func (b *reader) read(p []byte) error {
 	n, err := io.ReadFull(b.r, p)
 	b.offset += int64(n)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -285,7 +235,7 @@ func (b *backupReader) read(p []byte) error {
 }
 
 // readFrame reads a frame into memory that the next one takes. Its body may be compressed.
-func (b *backupReader) readFrame() (kind byte, body []byte, err error) {
+func (b *reader) readFrame() (kind byte, body []byte, err error) {
 	begin := b.offset
 	b.frame = grown(b.frame, frameHeader)
 	if err := b.read(b.frame); err != nil {
@@ -336,7 +286,7 @@ func grown(b []byte, length int) []byte {
 }
 
 // next reads the next entry into b.entry, borrowed until the one after; false at the end of a file that is whole.
-func (b *backupReader) next() (bool, error) {
+func (b *reader) next() (bool, error) {
 	for len(b.rest) == 0 {
 		if b.done {
 			return false, nil
@@ -364,10 +314,10 @@ func (b *backupReader) next() (bool, error) {
 }
 
 // parse takes an entry off b.rest.
-func (b *backupReader) parse() error {
+func (b *reader) parse() error {
 	r := codec.Reader{Rest: b.rest}
-	shared := r.Uvarint(maxBackupKey)
-	rest := r.Bytes(int(r.Uvarint(maxBackupKey)))
+	shared := r.Uvarint(maxKey)
+	rest := r.Bytes(int(r.Uvarint(maxKey)))
 	version := r.Uvarint(maxSnapshot)
 	length := r.Uvarint(maxFrame)
 	value, sum := []byte(nil), uint32(0)
@@ -390,24 +340,24 @@ func (b *backupReader) parse() error {
 	b.key = append(b.key[:0], last[:shared]...)
 	b.key = append(b.key, rest...)
 	key := b.key
-	if len(key) == 0 || len(key) > maxBackupKey || b.count.Records > 0 && bytes.Compare(key, last) <= 0 {
+	if len(key) == 0 || len(key) > maxKey || b.count.Records > 0 && bytes.Compare(key, last) <= 0 {
 		return b.fail(b.offset, "the keys in the frame before do not ascend")
 	}
 	if value != nil {
 		if _, err := record.Decode(key, value); err != nil {
 			return b.fail(b.offset, "in the frame before: %v", err)
 		}
-		sum = recordSum(value)
+		sum = record.Checksum(value)
 		b.count.Changed++
 	}
-	b.key, b.entry = b.entry.key, backupEntry{key: key, version: version, sum: sum, record: value}
+	b.key, b.entry = b.entry.key, entry{key: key, version: version, sum: sum, record: value}
 	b.count.Records++
 	b.rest, b.first = r.Rest, false
 	return nil
 }
 
 // readEnd compares what was read with what the end says.
-func (b *backupReader) readEnd(begin int64, body []byte) error {
+func (b *reader) readEnd(begin int64, body []byte) error {
 	if err := msgpack.Unmarshal(body, &b.end); err != nil {
 		return b.fail(begin, "the end: %v", err)
 	}
@@ -432,7 +382,7 @@ func (b *backupReader) readEnd(begin int64, body []byte) error {
 }
 
 // drain reads to the end.
-func (b *backupReader) drain() error {
+func (b *reader) drain() error {
 	for {
 		if more, err := b.next(); err != nil || !more {
 			return err
