@@ -260,7 +260,6 @@ func (b *Bulk) commit(final func(tx *Tx) error, after func() error) error {
 	if err != nil {
 		return err
 	}
-	b.s.tally.bulks.Add(1)
 	defer b.s.writer.Unlock()
 	for name := range b.spaces {
 		if _, twice := b.draft.Twice[name]; twice {

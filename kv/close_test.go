@@ -66,7 +66,6 @@ var besideClose = map[string]func(ctx context.Context, s *Store) error{
 		if err != nil {
 			return err
 		}
-		s.Counters()
 		return errors.Join(s.View(func(*Tx) error { return nil }), w.Close())
 	},
 	"read": func(_ context.Context, s *Store) error {

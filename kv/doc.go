@@ -12,7 +12,7 @@
 //	Store.Compact             folds what Updates changed into the blocks
 //	Store.Check               looks for damage
 //	Store.Backup              writes a snapshot, or what changed since an earlier one, to one file
-//	Store.Counters            what it did so far; Options.Observe and Options.Logger tell of each thing as it happens
+//	Options.Observe           is told of each thing as it happens, and so is Options.Logger
 //
 // [Repair] makes a damaged store one that opens and answers for what is not lost, and [UndoRepair] puts back what the store
 // was before. [Restore] makes a store of backups, and [Migrate] one of this format of one of an older format.

@@ -72,48 +72,8 @@ func (e Event) level() slog.Level {
 	return slog.LevelInfo
 }
 
-// Counters count what a store did since it was opened. They only grow; the difference of two is what happened between.
-type Counters struct {
-	Snapshots int64 // begun, those of Updates included
-
-	Commits       int64 // transactions made durable, each by one sync of the journal
-	FailedCommits int64
-	CommitRecords int64 // records written and deleted by Commits
-	CommitBytes   int64 // of their keys and values
-	CommitTime    time.Duration
-
-	Bulks       int64 // Bulk.Commit and Compact that made visible what they wrote
-	BulkRecords int64 // written, also by those that were aborted, and deleted by sweeps
-	BulkBytes   int64 // of their keys and values
-
-	CacheHits   int64 // records that lookups found in memory, checked already
-	CacheMisses int64 // and those that they read from disk
-
-	Corrupt int64 // damaged records that were met
-}
-
-// A tally is what Counters are taken from.
-type tally struct {
-	snapshots                          atomic.Int64
-	commits, failedCommits             atomic.Int64
-	commitRecords, commitBytes, commit atomic.Int64 // commit in nanoseconds
-	bulks, bulkRecords, bulkBytes      atomic.Int64
-	corrupt                            atomic.Int64
-}
-
-// Counters returns what was counted so far. It may be called at any time, also after Close.
-func (s *Store) Counters() Counters {
-	t := &s.tally
-	hits, misses := s.cache.Lookups()
-	return Counters{
-		Snapshots: t.snapshots.Load(),
-		Commits:   t.commits.Load(), FailedCommits: t.failedCommits.Load(),
-		CommitRecords: t.commitRecords.Load(), CommitBytes: t.commitBytes.Load(), CommitTime: time.Duration(t.commit.Load()),
-		Bulks: t.bulks.Load(), BulkRecords: t.bulkRecords.Load(), BulkBytes: t.bulkBytes.Load(),
-		CacheHits: hits, CacheMisses: misses,
-		Corrupt: t.corrupt.Load(),
-	}
-}
+// A tally counts the records that were written by Bulks, and deleted by sweeps, with the bytes of their keys and values.
+type tally struct{ bulkRecords, bulkBytes atomic.Int64 }
 
 // observe tells of an event that began at a time, zero where it has no duration.
 func (s *Store) observe(e Event, began time.Time) {
@@ -143,25 +103,15 @@ func logEvent(log *slog.Logger, e Event) {
 	log.LogAttrs(context.Background(), e.level(), e.Kind.String(), attrs...)
 }
 
-// damaged counts a record that could not be decoded, and returns err.
+// damaged tells of a record that could not be decoded, and returns err.
 func (s *Store) damaged(err error) error {
 	if err != nil && errors.Is(err, ErrCorrupt) {
-		s.tally.corrupt.Add(1)
 		s.observe(Event{Kind: EventCorrupt, Err: err}, time.Time{})
 	}
 	return err
 }
 
-// committed counts a transaction that was made durable, or was not.
+// committed tells of a transaction that was made durable, or was not.
 func (s *Store) committed(tx *Tx, began time.Time, err error) {
-	t := &s.tally
-	if err != nil {
-		t.failedCommits.Add(1)
-	} else {
-		t.commits.Add(1)
-		t.commitRecords.Add(tx.puts)
-		t.commitBytes.Add(tx.putBytes)
-		t.commit.Add(int64(time.Since(began)))
-	}
 	s.observe(Event{Kind: EventCommit, Records: tx.puts, Bytes: tx.putBytes, Err: err}, began)
 }

@@ -24,7 +24,7 @@ type Options struct {
 	Logger *slog.Logger
 
 	// Observe, where set, is called with every Event, at its end, by the goroutine that made it: many may at once, and it
-	// must not wait for this store. Store.Counters has the totals, and counts what is too frequent for events.
+	// must not wait for this store.
 	Observe func(Event)
 }
 

@@ -66,7 +66,6 @@ func (s *Store) beginBare(write bool) *Tx {
 	s.txs[tx] = struct{}{}
 	tx.txn = s.db.Begin(write)
 	s.mu.Unlock()
-	s.tally.snapshots.Add(1)
 	return tx
 }
 

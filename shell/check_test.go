@@ -76,7 +76,7 @@ func exports(t testing.TB) (all string, err error) {
 }
 
 // TestCheckRepair changes a byte of a file of a reviewed store, at places spread over all of them: check finds it, or all
-// that can be got out of the store is the same; afterwards check --repair has it all the same again.
+// that can be got out of the store is the same. Afterwards check --repair has it all the same again, or says what of a table is lost.
 func TestCheckRepair(t *testing.T) {
 	reviewedStore(t)
 	want, err := exports(t)

@@ -54,7 +54,16 @@ func openDir(t *testing.T, dir string) *kv.Store {
 // loaded is a store that no run has scored, closed when the test ends.
 func loaded(t *testing.T, seed uint64, n int) *kv.Store {
 	t.Helper()
-	s := openDir(t, loadDir(t, seed, n))
+	return loadedWith(t, seed, n, kv.Options{MemoryBudget: 64 << 20})
+}
+
+// loadedWith is loaded, with options.
+func loadedWith(t *testing.T, seed uint64, n int, opt kv.Options) *kv.Store {
+	t.Helper()
+	s, err := index.Open(loadDir(t, seed, n), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		mustEndSound(t, s)
 		if err := s.Close(); err != nil {

@@ -154,5 +154,5 @@ type Sum uint64
 
 // Add adds a record, as the 64-bit FNV-1a hash does.
 func (s Sum) Add(record []byte) Sum {
-	return (s ^ Sum(binary.BigEndian.Uint32(record[3:]))) * 1099511628211
+	return (s ^ Sum(Checksum(record))) * 1099511628211
 }

@@ -53,9 +53,7 @@ const (
 type Cache struct{ shards [cacheShards]cacheShard }
 
 type cacheShard struct {
-	mu           sync.RWMutex
-	hits, misses atomic.Int64 // on the line of mu, which every lookup writes to anyway
-
+	mu      sync.RWMutex
 	limit   int64 // bytes
 	size    int64
 	records map[Name]*Kept
@@ -91,23 +89,12 @@ func (c *Cache) Get(name Name) *Kept {
 	r := s.records[name]
 	s.mu.RUnlock()
 	if r == nil {
-		s.misses.Add(1)
 		return nil
 	}
-	s.hits.Add(1)
 	if !r.used.Load() { // a store to what others read would cost them a cache line
 		r.used.Store(true)
 	}
 	return r
-}
-
-// Lookups counts the records that were asked for, those that were there and those that were not.
-func (c *Cache) Lookups() (hits, misses int64) {
-	for i := range c.shards {
-		hits += c.shards[i].hits.Load()
-		misses += c.shards[i].misses.Load()
-	}
-	return hits, misses
 }
 
 // Add keeps a record where it is not too large to be worth it.
