@@ -103,15 +103,6 @@ func sizeOf[T Number]() int64 {
 	return int64(unsafe.Sizeof(x))
 }
 
-// NumberOf returns a number, or the Pair of it and a value.
-func NumberOf[T Number](key uint64, value uint32) (x T) {
-	if p, ok := any(&x).(*Pair); ok {
-		p.Value = value
-	}
-	setKey(&x, key)
-	return x
-}
-
 // setKey is the inverse of keyOf.
 func setKey[T Number](x *T, key uint64) { *(*uint64)(unsafe.Pointer(x)) = key }
 

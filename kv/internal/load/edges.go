@@ -51,7 +51,7 @@ type sorter interface {
 // edgeRows takes the rows of edges files.
 type edgeRows interface {
 	add(p, q uint32, weight float32) error
-	close() error
+	Close() error
 }
 
 // sortedEdges is an edgeSorter of numbers, which have two ends, where edges have no more to them; else of pairs, whose
@@ -75,10 +75,10 @@ func newEdgeSorter(l *Load) edgeSorter {
 	return &sortedEdges[uint64]{l: l, form: form}
 }
 
-// edge is what is sorted of an edge.
-func (e *sortedEdges[T]) edge(u, v uint32, direction int, weight float32) T {
+// pair is the pair of an edge.
+func (e *sortedEdges[T]) pair(u, v uint32, direction int, weight float32) spill.Pair {
 	key := (uint64(u)<<e.width|uint64(v))<<e.form.DirectionBits() | uint64(direction)
-	return spill.NumberOf[T](key, math.Float32bits(weight))
+	return spill.Pair{Key: key, Value: math.Float32bits(weight)}
 }
 
 // keyWidth is the number of bits of a key.
@@ -99,24 +99,36 @@ func (e *sortedEdges[T]) begin() sorter {
 
 func (e *sortedEdges[T]) writer() edgeRows {
 	e.begin()
-	return rowWriter[T]{e, e.rows.Writer()}
+	if rows, ok := any(e.rows).(*spill.Numbers[uint64]); ok {
+		return numberRows{rows.Writer(), e.width}
+	}
+	rows, _ := any(e.rows).(*spill.Numbers[spill.Pair])
+	return pairRows[T]{e, rows.Writer()}
 }
 
-// A rowWriter is an edgeRows.
-type rowWriter[T spill.Number] struct {
+// A numberRows is an edgeRows of edges that have two ends and no more.
+type numberRows struct {
+	*spill.NumbersWriter[uint64]
+	width int
+}
+
+func (w numberRows) add(p, q uint32, _ float32) error {
+	return w.Add(uint64(min(p, q))<<w.width | uint64(max(p, q)))
+}
+
+// A pairRows is an edgeRows of edges with a direction or a weight.
+type pairRows[T spill.Number] struct {
 	e *sortedEdges[T]
-	w *spill.NumbersWriter[T]
+	*spill.NumbersWriter[spill.Pair]
 }
 
-func (w rowWriter[T]) add(p, q uint32, weight float32) error {
+func (w pairRows[T]) add(p, q uint32, weight float32) error {
 	direction := 0
 	if p > q {
 		p, q, direction = q, p, w.e.form.DirectionBits()
 	}
-	return w.w.Add(w.e.edge(p, q, direction, weight))
+	return w.Add(w.e.pair(p, q, direction, weight))
 }
-
-func (w rowWriter[T]) close() error { return w.w.Close() }
 
 func (e *sortedEdges[T]) restore(ctx context.Context, c checkpoint) (err error) {
 	e.width = positionBits(c.Stats.Nodes)
@@ -138,18 +150,14 @@ func (e *sortedEdges[T]) close() error {
 	return errors.Join(errs...)
 }
 
+// ends are the two ends of the edge that a key has, without the direction.
+func (e *sortedEdges[T]) ends(edge uint64) (u, v uint32) {
+	return uint32(edge >> e.width), uint32(edge & (1<<e.width - 1))
+}
+
 // each calls use for every two ends that a stretch of either sorter joins, ascending, with the sums of their weights as the
 // first has them. The rows of two ends are in one stretch.
-func (e *sortedEdges[T]) each(stretch []T, use func(u, v uint32, out, in float64) error) error {
-	if keys, ok := any(stretch).([]uint64); ok {
-		for _, key := range keys {
-			if err := use(uint32(key>>e.width), uint32(key&(1<<e.width-1)), 1, 1); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	pairs, _ := any(stretch).([]spill.Pair)
+func (e *sortedEdges[T]) each(pairs []spill.Pair, use func(u, v uint32, out, in float64) error) error {
 	shift := e.form.DirectionBits()
 	for len(pairs) > 0 {
 		edge := pairs[0].Key >> shift
@@ -158,7 +166,8 @@ func (e *sortedEdges[T]) each(stretch []T, use func(u, v uint32, out, in float64
 		for ; n < len(pairs) && pairs[n].Key>>shift == edge; n++ {
 			sums[pairs[n].Key&uint64(shift)] += float64(math.Float32frombits(pairs[n].Value))
 		}
-		if err := use(uint32(edge>>e.width), uint32(edge&(1<<e.width-1)), sums[0], sums[1]); err != nil {
+		u, v := e.ends(edge)
+		if err := use(u, v, sums[0], sums[1]); err != nil {
 			return err
 		}
 		pairs = pairs[n:]
@@ -195,26 +204,25 @@ func (e *sortedEdges[T]) number(ctx context.Context) (err error) {
 	var invalid invalidEdge
 	err = e.rows.Each(ctx, func(_ int, stretch []T) error {
 		joined, directed := int64(0), int64(0)
-		// The edges of a first end follow each other, so that it is counted once.
-		run, of := uint32(0), uint32(0)
-		err := e.each(stretch, func(p, q uint32, out, in float64) error {
+		count := degreeCount{degrees: degrees}
+		defer count.end(0)
+		if keys, ok := any(stretch).([]uint64); ok {
+			for _, key := range keys {
+				count.add(e.ends(key))
+			}
+			joined = int64(len(keys))
+		}
+		pairs, _ := any(stretch).([]spill.Pair)
+		err := e.each(pairs, func(p, q uint32, out, in float64) error {
 			a, err := e.arcOf(out, in)
 			if err != nil {
 				invalid.note(p, q, err)
 			}
-			if p != of {
-				atomic.AddUint32(&degrees[of], run)
-				run, of = 0, p
-			}
-			run++
-			atomic.AddUint32(&degrees[q], 1)
+			count.add(p, q)
 			joined++
 			directed += a.Count()
 			return nil
 		})
-		if run > 0 {
-			atomic.AddUint32(&degrees[of], run)
-		}
 		edges.Add(joined)
 		arcs.Add(directed)
 		l.progress(StageEdges, done.Add(int64(len(stretch))), e.rows.Len())
@@ -235,6 +243,29 @@ func (e *sortedEdges[T]) number(ctx context.Context) (err error) {
 	l.stats.ParallelEdges, l.stats.SelfLoops = e.rows.Len()-collapsed, l.selfLoops
 	numberByDegree(degrees)
 	return nil
+}
+
+// A degreeCount counts the edges of nodes. Those of a first end follow each other, so that it is counted once.
+type degreeCount struct {
+	degrees []uint32
+	first   uint32
+	edges   uint32 // of first, not in degrees yet
+}
+
+func (c *degreeCount) add(p, q uint32) {
+	if p != c.first {
+		c.end(p)
+	}
+	c.edges++
+	atomic.AddUint32(&c.degrees[q], 1)
+}
+
+// end adds the edges of the first end, and goes on with those of another.
+func (c *degreeCount) end(next uint32) {
+	if c.edges > 0 {
+		atomic.AddUint32(&c.degrees[c.first], c.edges)
+	}
+	c.first, c.edges = next, 0
 }
 
 // An invalidEdge is the edge whose weights are none, of several that of the least positions.
@@ -327,18 +358,23 @@ func (e *sortedEdges[T]) addLists(ctx context.Context) (err error) {
 	}()
 	nodeAt := e.l.nodeAt.Data
 	return e.rows.Each(ctx, func(worker int, stretch []T) error {
-		w := writers[worker]
+		if w, ok := any(writers[worker]).(*spill.NumbersWriter[uint64]); ok {
+			keys, _ := any(stretch).([]uint64)
+			return addEnds(w, keys, nodeAt, e.width)
+		}
+		w, _ := any(writers[worker]).(*spill.NumbersWriter[spill.Pair])
+		pairs, _ := any(stretch).([]spill.Pair)
 		// Both ends have the arc from u to v: its other end as the one that it comes in at.
 		add := func(u, v uint32, weight float32) error {
 			if weight == 0 {
 				return nil
 			}
-			if err := w.Add(e.edge(u, v, 0, weight)); err != nil {
+			if err := w.Add(e.pair(u, v, 0, weight)); err != nil {
 				return err
 			}
-			return w.Add(e.edge(v, u, e.form.DirectionBits(), weight))
+			return w.Add(e.pair(v, u, e.form.DirectionBits(), weight))
 		}
-		return e.each(stretch, func(p, q uint32, out, in float64) error {
+		return e.each(pairs, func(p, q uint32, out, in float64) error {
 			a, err := e.arcOf(out, in)
 			if err != nil {
 				return err
@@ -350,6 +386,20 @@ func (e *sortedEdges[T]) addLists(ctx context.Context) (err error) {
 			return add(v, u, a.In)
 		})
 	})
+}
+
+// addEnds is addLists of edges that have two ends and no more.
+func addEnds(w *spill.NumbersWriter[uint64], keys []uint64, nodeAt []uint32, width int) error {
+	for _, key := range keys {
+		u, v := uint64(nodeAt[key>>width]), uint64(nodeAt[key&(1<<width-1)])
+		if err := w.Add(u<<width | v); err != nil {
+			return err
+		}
+		if err := w.Add(v<<width | u); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (e *sortedEdges[T]) write(ctx context.Context, put Put, g record.Generation) error {
@@ -399,7 +449,8 @@ func (e *sortedEdges[T]) writeArcs(ctx context.Context, to *graph.ListWriter, re
 		if err != nil {
 			return err
 		}
-		err := e.each(stretch, func(u, v uint32, out, in float64) error {
+		pairs, _ := any(stretch).([]spill.Pair)
+		err := e.each(pairs, func(u, v uint32, out, in float64) error {
 			return to.Add(record.NodeID(u), record.NodeID(v), codec.Arc{Out: float32(out), In: float32(in)}.Directed(e.form))
 		})
 		if err != nil {

@@ -151,7 +151,7 @@ func (w *EdgeWriter) handOver() error {
 		err = errors.Join(err, w.flushJoined())
 	}
 	if w.rows != nil {
-		err = errors.Join(err, w.rows.close())
+		err = errors.Join(err, w.rows.Close())
 	}
 	return err
 }
