@@ -4,14 +4,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
-	"unsafe"
 )
-
-// keyed is what sortKeys sorts: a number, or what begins with one.
-type keyed interface{ uint64 | Pair | entry }
-
-// keyOf is the number that x is or begins with.
-func keyOf[T keyed](x *T) uint64 { return *(*uint64)(unsafe.Pointer(x)) }
 
 const (
 	// leafKeys is the number of keys up to which a sort stays in the second-level cache, with a scratch as long.
@@ -27,14 +20,14 @@ const (
 )
 
 // sortKeys sorts by key, in place. scratch has leafKeys elements.
-func sortKeys[T keyed](keys, scratch []T) {
+func sortKeys[T Number](keys, scratch []T) {
 	if len(keys) < fewKeys {
 		sortFew(keys)
 		return
 	}
-	low, width := differingBits(keys)
+	width := differingBits(keys)
 	if len(keys) <= leafKeys {
-		sortLeaf(keys, scratch, low, width)
+		sortLeaf(keys, scratch, width)
 		return
 	}
 	if width == 0 {
@@ -46,20 +39,20 @@ func sortKeys[T keyed](keys, scratch []T) {
 	}
 }
 
-// differingBits returns the lowest bit in which not all keys agree, and the bit from which on all do.
-func differingBits[T keyed](keys []T) (low, width int) {
+// differingBits is the number of low bits outside which all keys agree.
+func differingBits[T Number](keys []T) int {
 	first, all := keyOf(&keys[0]), uint64(0)
 	for i := range keys {
 		all |= keyOf(&keys[i]) ^ first
 	}
-	return bits.TrailingZeros64(all), bits.Len64(all)
+	return bits.Len64(all)
 }
 
-// sortLeaf sorts by digits, least significant first. Keys agree outside the bits low ≤ bit < width.
-func sortLeaf[T keyed](keys, scratch []T, low, width int) {
+// sortLeaf sorts by digits, least significant first. Keys agree outside their low width bits.
+func sortLeaf[T Number](keys, scratch []T, width int) {
 	from, to := keys, scratch[:len(keys)]
 	swapped := false
-	for shift := low; shift < width; shift += digitBits {
+	for shift := 0; shift < width; shift += digitBits {
 		var place [1 << digitBits]uint32
 		for i := range from {
 			place[keyOf(&from[i])>>(shift&63)&(1<<digitBits-1)]++
@@ -83,7 +76,7 @@ func sortLeaf[T keyed](keys, scratch []T, low, width int) {
 
 // splitInPlace orders keys by the splitBits bits from shift on, and returns where the keys of each digit begin. All
 // keys agree in the bits above.
-func splitInPlace[T keyed](keys []T, shift int) (begins [1<<splitBits + 1]int) {
+func splitInPlace[T Number](keys []T, shift int) (begins [1<<splitBits + 1]int) {
 	digit := func(x *T) uint64 { return keyOf(x) >> (shift & 63) & (1<<splitBits - 1) }
 	for i := range keys {
 		begins[digit(&keys[i])+1]++
@@ -108,13 +101,14 @@ func splitInPlace[T keyed](keys []T, shift int) (begins [1<<splitBits + 1]int) {
 	return begins
 }
 
-// sortFew is sortKeys of an array that is short.
-func sortFew[T keyed](keys []T) {
-	if numbers, ok := any(keys).([]uint64); ok {
-		slices.Sort(numbers)
-		return
+// sortFew sorts by key, pairs by their values too.
+func sortFew[T Number](keys []T) {
+	switch keys := any(keys).(type) {
+	case []uint64:
+		slices.Sort(keys)
+	case []Pair:
+		slices.SortFunc(keys, func(a, b Pair) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value)) })
 	}
-	slices.SortFunc(keys, func(a, b T) int { return cmp.Compare(keyOf(&a), keyOf(&b)) })
 }
 
 // distinct drops repeated numbers of an ascending array, in place; pairs of one key it sorts by their values.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"math/bits"
 	"slices"
 )
 
@@ -19,8 +20,11 @@ type Sorter struct {
 	dir     string
 	limit   int64
 	entries []entry  // not yet spilled
+	scratch []entry  // of sorting them
 	chunks  [][]byte // their keys and values
 	held    int64    // bytes of entries and chunks
+	first   []byte   // of the keys not yet spilled, the one added first
+	common  int      // bytes at their beginning in which all of them agree
 	sorted  bool
 	file    *runFile // nil until something was spilled
 	buf     []byte   // of the lengths before a record
@@ -29,7 +33,7 @@ type Sorter struct {
 
 // entry locates a record in a chunk: the key first, the value behind it.
 type entry struct {
-	prefix uint64 // 8 bytes of the key behind those common to all; set by sorting
+	prefix uint64 // 8 bytes of the key behind those common to all, or the bits of them that differ; set by sorting
 	chunk  uint32
 	offset uint32
 	key    uint32
@@ -68,7 +72,7 @@ func (s *Sorter) AddUint64(key uint64, value []byte) error {
 // Add adds a record. It copies key and value.
 func (s *Sorter) Add(key, value []byte) error {
 	size := max(1, len(key)+len(value))
-	// Three times an entry: while the list of entries grows there are two of it, and the new one is longer.
+	// Three times an entry: the list of entries may be longer than what is in it, and sorting takes another.
 	cost := int64(size) + 3*entryBytes
 	if (s.held+cost > s.limit || len(s.entries) == maxRunRecords) && len(s.entries) > 0 {
 		if err := s.spill(); err != nil {
@@ -81,6 +85,10 @@ func (s *Sorter) Add(key, value []byte) error {
 		last++
 	}
 	chunk := s.chunks[last]
+	if len(s.entries) == 0 {
+		s.first, s.common = append(s.first[:0], key...), len(key)
+	}
+	s.common = commonPrefix(s.first[:s.common], key)
 	s.entries = append(s.entries, entry{
 		chunk:  uint32(last),
 		offset: uint32(len(chunk)),
@@ -130,39 +138,90 @@ func (s *Sorter) sortEntries() {
 	}
 	// Most of the order is settled by 8 bytes that lie in the entry itself. Ids often begin alike, so these are the first
 	// ones in which keys differ.
-	first := s.record(s.entries[0]).Key
-	common := len(first)
-	for _, e := range s.entries {
-		common = commonPrefix(first[:common], s.record(e).Key)
-	}
 	for i := range s.entries {
-		s.entries[i].prefix = prefix(s.record(s.entries[i]).Key[common:])
+		s.entries[i].prefix = prefix(s.record(s.entries[i]).Key[s.common:])
 	}
-	scratch := make([]entry, min(len(s.entries), leafKeys))
-	sortKeys(s.entries, scratch)
+	width := s.compressPrefixes()
+	if cap(s.scratch) < len(s.entries) {
+		s.scratch = make([]entry, len(s.entries))
+	}
+	s.entries, s.scratch = sortByPrefix(s.entries, s.scratch[:len(s.entries)], width)
 	for begin, end := 0, 1; begin < len(s.entries); begin, end = end, end+1 {
 		for end < len(s.entries) && s.entries[end].prefix == s.entries[begin].prefix {
 			end++
 		}
 		if end > begin+1 {
-			s.sortEqualPrefixes(s.entries[begin:end], common+8, scratch)
+			s.sortEqualPrefixes(s.entries[begin:end])
 		}
 	}
 	s.sorted = true
 }
 
-// sortEqualPrefixes orders entries whose keys agree in so many bytes, zeros behind shorter ones.
-func (s *Sorter) sortEqualPrefixes(entries []entry, agree int, scratch []entry) {
-	length := entries[0].key
-	equal := int(length) <= agree
-	for i, e := range entries {
-		entries[i].prefix = uint64(e.chunk)<<32 | uint64(e.offset) // the order of Add
-		equal = equal && e.key == length
+// compressPrefixes takes the bits in which all prefixes agree out of them, which keeps their order. It returns how many
+// are left.
+func (s *Sorter) compressPrefixes() (width int) {
+	first, differing := s.entries[0].prefix, uint64(0)
+	for _, e := range s.entries {
+		differing |= e.prefix ^ first
 	}
-	sortKeys(entries, scratch)
-	if !equal {
-		slices.SortStableFunc(entries, func(a, b entry) int { return bytes.Compare(s.record(a).Key, s.record(b).Key) })
+	// Each stretch of differing bits moves down by the number of bits below it that agree.
+	type stretch struct {
+		mask  uint64
+		shift int
 	}
+	var stretches []stretch
+	for left := differing; left != 0; {
+		begin := bits.TrailingZeros64(left)
+		end := begin + bits.TrailingZeros64(^(left >> begin))
+		mask := left &^ (^uint64(0) << (end & 63))
+		if end == 64 {
+			mask = left
+		}
+		stretches = append(stretches, stretch{mask, begin - width})
+		left &^= mask
+		width += end - begin
+	}
+	for i := range s.entries {
+		compressed := uint64(0)
+		for _, part := range stretches {
+			compressed |= s.entries[i].prefix & part.mask >> (part.shift & 63)
+		}
+		s.entries[i].prefix = compressed
+	}
+	return width
+}
+
+// sortByPrefix sorts entries by the low width bits of their prefixes, those of equal ones as they are. It returns the
+// sorted entries and the other array.
+func sortByPrefix(from, to []entry, width int) (sorted, scratch []entry) {
+	const digitBits = 11
+	for shift := 0; shift < width; shift += digitBits {
+		var place [1 << digitBits]uint32
+		for i := range from {
+			place[from[i].prefix>>(shift&63)&(1<<digitBits-1)]++
+		}
+		sum := uint32(0)
+		for d, n := range place {
+			place[d] = sum
+			sum += n
+		}
+		for i := range from {
+			d := from[i].prefix >> (shift & 63) & (1<<digitBits - 1)
+			to[place[d]] = from[i]
+			place[d]++
+		}
+		from, to = to, from
+	}
+	return from, to
+}
+
+// sortEqualPrefixes orders entries that the prefix does not tell apart.
+func (s *Sorter) sortEqualPrefixes(entries []entry) {
+	compared, length := uint32(s.common)+8, entries[0].key
+	if length <= compared && !slices.ContainsFunc(entries, func(e entry) bool { return e.key != length }) {
+		return // the keys are equal, and in the order of Add
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return bytes.Compare(s.record(a).Key, s.record(b).Key) })
 }
 
 func (s *Sorter) spill() error {
@@ -257,7 +316,7 @@ func (s *Sorter) toDisk(ctx context.Context) error {
 			return err
 		}
 	}
-	s.entries, s.chunks = nil, nil
+	s.entries, s.scratch, s.chunks = nil, nil, nil
 	most, buffer := fanIn(s.limit)
 	for len(s.file.runs) > most {
 		merged, err := createRunFile(s.dir, buffer)
@@ -309,7 +368,6 @@ type recordReader struct {
 	memory []byte // of record
 }
 
-// before orders places by their records, those of equal keys by their runs, which are in the order of Add.
 func (p recordPlace) before(other recordPlace) bool {
 	if p.prefix != other.prefix {
 		return p.prefix < other.prefix
@@ -339,24 +397,6 @@ func (p *recordPlace) next() error {
 	return err
 }
 
-// siftDown restores the order of a heap below i, whose least place comes first.
-func siftDown(h []recordPlace, i int) {
-	for {
-		least := 2*i + 1
-		if least >= len(h) {
-			return
-		}
-		if right := least + 1; right < len(h) && h[right].before(h[least]) {
-			least = right
-		}
-		if !h[least].before(h[i]) {
-			return
-		}
-		h[i], h[least] = h[least], h[i]
-		i = least
-	}
-}
-
 // mergeRecords hands the records of the runs to each, ascending; the bytes are borrowed for the call.
 func mergeRecords(f *runFile, runs []run, buffer int, each func(Record) error) error {
 	heap := make([]recordPlace, 0, len(runs))
@@ -367,9 +407,7 @@ func mergeRecords(f *runFile, runs []run, buffer int, each func(Record) error) e
 		}
 		heap = append(heap, p)
 	}
-	for i := len(heap)/2 - 1; i >= 0; i-- {
-		siftDown(heap, i)
-	}
+	heapify(heap)
 	for len(heap) > 0 {
 		if err := each(heap[0].record); err != nil {
 			return err
@@ -388,7 +426,7 @@ func mergeRecords(f *runFile, runs []run, buffer int, each func(Record) error) e
 
 // Close forgets the records and removes the temporary file. Closing twice is harmless.
 func (s *Sorter) Close() error {
-	s.entries, s.chunks, s.buf = nil, nil, nil
+	s.entries, s.scratch, s.chunks, s.first, s.buf = nil, nil, nil, nil, nil
 	if s.file == nil {
 		return nil
 	}
