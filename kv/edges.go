@@ -73,7 +73,18 @@ func (tx *Tx) HasEdge(u, v NodeID) (bool, error) {
 
 // Neighbors yields the neighbours of v, ascending. On failure it yields the error once, and stops.
 func (tx *Tx) Neighbors(v NodeID) iter.Seq2[NodeID, error] {
-	return tx.Along(Both).Neighbors(v)
+	return func(yield func(NodeID, error) bool) { // not by Along, which would allocate
+		tx.yieldNeighbors(Both, v, yield)
+	}
+}
+
+// yieldNeighbors is Neighbors along a direction.
+func (tx *Tx) yieldNeighbors(along Direction, v NodeID, yield func(NodeID, error) bool) {
+	if err := tx.checkNode(v); err != nil {
+		yield(0, err)
+		return
+	}
+	tx.graph().NeighborsAlong(along, v)(yield)
 }
 
 // An Edge is an undirected edge with U < V.

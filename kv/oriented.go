@@ -85,11 +85,7 @@ func (o *Oriented) Weight(a Arc) float32 { return o.tx.graph().Weight(o.directio
 // Neighbors yields the neighbours of v along the direction, ascending. On failure it yields the error once, and stops.
 func (o *Oriented) Neighbors(v NodeID) iter.Seq2[NodeID, error] {
 	return func(yield func(NodeID, error) bool) {
-		if err := o.tx.checkNode(v); err != nil {
-			yield(0, err)
-			return
-		}
-		o.tx.graph().NeighborsAlong(o.direction, v)(yield)
+		o.tx.yieldNeighbors(o.direction, v, yield)
 	}
 }
 

@@ -30,13 +30,9 @@ type Column struct {
 }
 
 // Cell is the value of a node.
-func (c Column) Cell(v record.NodeID) (cell codec.Value, err error) {
+func (c Column) Cell(v record.NodeID) (codec.Value, error) {
 	if c.Deltas {
-		err := c.Records.Get(DeltaKey(c.Generation, v), func(body []byte) error {
-			cell, err = codec.ParseValue(body)
-			return err
-		})
-		if !errors.Is(err, record.ErrNotFound) {
+		if cell, err := c.changed(v); !errors.Is(err, record.ErrNotFound) {
 			return cell, err
 		}
 	}
@@ -48,6 +44,16 @@ func (c Column) Cell(v record.NodeID) (cell codec.Value, err error) {
 		return codec.Value{}, err
 	}
 	return block.Cell(int(v)%codec.ColumnRows, c.Kind), nil
+}
+
+// changed is the value of a node that changed since the blocks were written, or record.ErrNotFound. It allocates, so that
+// Cell need not.
+func (c Column) changed(v record.NodeID) (cell codec.Value, err error) {
+	err = c.Records.Get(DeltaKey(c.Generation, v), func(body []byte) error {
+		cell, err = codec.ParseValue(body)
+		return err
+	})
+	return cell, err
 }
 
 // body calls use with an encoded block, borrowed.

@@ -125,16 +125,31 @@ func (d Dict) loadedID(position int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var room [IDsPerBlock]int
-	ends, text, err := d.parseIDs(name, body, room[:0])
-	if err != nil {
-		return nil, err
+	begin, end, text := 0, 0, body
+	for i := range d.idsIn(name) {
+		length, n := binary.Uvarint(text)
+		if n <= 0 || length > MaxID {
+			return nil, noLength(name, i)
+		}
+		switch at := position % IDsPerBlock; {
+		case i < at:
+			begin += int(length)
+		case i == at:
+			end = begin + int(length)
+		}
+		text = text[n:]
 	}
-	begin, i := 0, position%IDsPerBlock
-	if i > 0 {
-		begin = ends[i-1]
+	if end > len(text) {
+		return nil, record.Corrupt(name.Key(), fmt.Sprintf("its ids have %d bytes, want %d", len(text), end))
 	}
-	return text[begin:ends[i]], nil
+	return text[begin:end], nil
+}
+
+// idsIn is the number of ids in a block of them.
+func (d Dict) idsIn(name snapshot.Name) int { return min(IDsPerBlock, d.Loaded-int(name.A)*IDsPerBlock) }
+
+func noLength(name snapshot.Name, i int) error {
+	return record.Corrupt(name.Key(), fmt.Sprintf("id %d of it has no length", i))
 }
 
 func (d Dict) idBlock(block int) snapshot.Name {
@@ -144,10 +159,10 @@ func (d Dict) idBlock(block int) snapshot.Name {
 // parseIDs reads a block of ids, their lengths as varints, then their bytes: it appends where each ends in text.
 func (d Dict) parseIDs(name snapshot.Name, body []byte, ends []int) (_ []int, text []byte, err error) {
 	end := 0
-	for range min(IDsPerBlock, d.Loaded-int(name.A)*IDsPerBlock) {
+	for range d.idsIn(name) {
 		length, n := binary.Uvarint(body)
 		if n <= 0 || length > MaxID {
-			return nil, nil, record.Corrupt(name.Key(), fmt.Sprintf("id %d of it has no length", len(ends)))
+			return nil, nil, noLength(name, len(ends))
 		}
 		end += int(length)
 		ends = append(ends, end)
