@@ -270,7 +270,7 @@ func (b *Bulk) commit(final func(tx *Tx) error, after func() error) error {
 		}
 	}
 	if b.s.unswept = b.release(); b.s.unswept != nil {
-		return fmt.Errorf("committed, but removing what was replaced: %w", b.s.unswept)
+		return fmt.Errorf("%w, but removing what was replaced: %w", ErrCommitted, b.s.unswept)
 	}
 	return after()
 }

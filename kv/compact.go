@@ -51,7 +51,7 @@ func (s *Store) mergeAll() error {
 		err = s.db.Flatten()
 	}
 	if err != nil {
-		return fmt.Errorf("committed, but merging tables: %w", err)
+		return fmt.Errorf("%w, but merging tables: %w", ErrCommitted, err)
 	}
 	return nil
 }

@@ -88,6 +88,10 @@ var (
 	// was a merge of tables, the records of which they would not find; where it is an ErrCorrupt too, they are lost.
 	ErrFailed = lsm.ErrFailed
 
+	// ErrCommitted is returned by Update, Bulk.Commit and Compact if something failed after the commit. The writes have
+	// happened.
+	ErrCommitted = errors.New("committed")
+
 	// ErrCatalogTooBig is returned where the names of classes and of the columns of matrices, which are written together,
 	// are more than a transaction can hold: about 1.1 MB, and but for a Loader more with a larger memory budget.
 	ErrCatalogTooBig = errors.New("kv: too many names")

@@ -383,7 +383,7 @@ func (s *Store) update(fn func(*Tx) error) error {
 		return nil
 	}
 	if err := s.sweep(); err != nil {
-		return fmt.Errorf("committed, but removing what was dropped: %w", err)
+		return fmt.Errorf("%w, but removing what was dropped: %w", ErrCommitted, err)
 	}
 	return nil
 }

@@ -306,7 +306,7 @@ func (tx *Tx) commit() error {
 		if err = tx.txn.Commit(); err != nil && tx.s.journal != nil && len(tx.entries) > 0 {
 			// The journal has it, so that it is there when the store is opened again: nothing may be written before.
 			tx.s.db.Fail(err)
-			err = fmt.Errorf("committed, and there when the store is opened again, but %w: %w", ErrFailed, err)
+			err = fmt.Errorf("%w, and there when the store is opened again, but %w: %w", ErrCommitted, ErrFailed, err)
 		}
 	}
 	tx.s.committed(tx, began, err)
