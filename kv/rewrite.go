@@ -120,6 +120,7 @@ func (w *rewriter) column(ctx context.Context, column Column) error {
 	if err != nil {
 		return err
 	}
+	// A computed property with the name of a stored column would take its place here.
 	r, err := w.tx.Reader(column.Name)
 	if err != nil {
 		return err
