@@ -11,9 +11,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// Compact folds edge, node, column and matrix deltas into blocks and drops what is no longer referenced. NodeIDs stay.
-// What changes is written beside the live data and replaces it in one transaction: readers and a crash see the store
-// as it was, or as it then is. Writers wait. It needs room on disk for a second copy of what changes.
+// Compact folds edge, node, column and matrix deltas into blocks and drops what is no longer referenced. NodeIDs stay. The
+// new blocks are written beside the live data and replace it in one transaction. Readers see the old state or the new one;
+// after a crash, so does the next Open. Writers wait. It needs room on disk for a second copy of what changes.
 func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 	began := time.Now()
 	defer func() { s.observe(Event{Kind: EventCompact, Err: err}, began) }()

@@ -13,7 +13,7 @@
 //	Store.Compact             folds what Updates changed into the blocks
 //	Store.Check               looks for damage
 //	Store.Backup              writes a snapshot, or what changed since an earlier one, to one file
-//	Options.Observe           is told of each thing as it happens, and so is Options.Logger
+//	Options.Observe           is called at each Event; Options.Logger logs it
 //
 // [Repair] makes a damaged store usable again, without the lost parts. [UndoRepair] puts the old files back. [Restore]
 // makes a store from backups. [Migrate] converts a store of an older format to this format.

@@ -56,7 +56,7 @@ func (tx *Tx) Document(space, key string, v any) error {
 	return nil
 }
 
-// DeleteDocument removes a document; one that is not there, too.
+// DeleteDocument removes a document. It is no error if there is none.
 func (tx *Tx) DeleteDocument(space, key string) error {
 	if err := tx.writable(); err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 // LoadCounts is what is known of a graph before it is loaded.
 type LoadCounts struct {
 	Nodes int64
-	Rows  int64 // of edges, loops and parallel ones too
-	Edges int64 // that are left of them: pairs of nodes, whatever the direction
+	Rows  int64 // of the edges file, with self loops and parallel edges
+	Edges int64 // pairs of nodes, without self loops and parallel edges
 
 	// Degrees are those of the nodes that have one, descending; estimates will do. They count neighbours.
 	Degrees []uint32
@@ -25,12 +25,13 @@ type LoadCounts struct {
 	// WeightBytes are those of the weight of an edge, or an arc, on disk: 1 where there are at most 256 weights, else 4.
 	WeightBytes int64
 
-	// AdjacencyBytes is that of an earlier estimate of the same counts. Zero: it is estimated, which takes a moment.
+	// AdjacencyBytes, if not zero, is LoadEstimate.AdjacencyBytes of an earlier estimate of the same counts. That saves
+	// time.
 	AdjacencyBytes int64
 }
 
-// A MemoryUse is what is held at a time, in bytes: Mapped outside of the Go heap, and Live on it. Blank ones of these
-// were never written to, so that there is no memory behind them, though the garbage collector counts them.
+// A MemoryUse is what is held at a time, in bytes: Mapped outside of the Go heap, and Live on it. Blank is the part of Live
+// that was never written to. It takes no memory, but the garbage collector counts it.
 type MemoryUse struct{ Mapped, Live, Blank int64 }
 
 // And is the memory of both.
@@ -58,7 +59,8 @@ type LoadEstimate struct {
 	LargestRows, LargestEntries int
 }
 
-// MemoryAt is what is held at a stage of LoadOptions.OnStage, at one time and another, or after the last of them.
+// MemoryAt returns the memory of a stage of LoadOptions.OnStage, at one or two moments of it. Any other name gives the
+// memory of the stages after the adjacency.
 func (e *LoadEstimate) MemoryAt(stage string) []MemoryUse {
 	switch stage {
 	case stageIDs:
@@ -108,8 +110,8 @@ func EstimateLoad(c LoadCounts, opt LoadOptions) LoadEstimate {
 	return e
 }
 
-// WritingStore is what a store that was opened with a budget holds once so many bytes were written to it since, or
-// while it is then closed.
+// WritingStore estimates the memory of a store with a budget, after written bytes were written to it. With closing it
+// estimates the memory during Close.
 func WritingStore(budget, written int64, closing bool) MemoryUse {
 	table := lsm.MemTableOf(max(budget, minMemoryBudget))
 	arena := arenaBytes(table)

@@ -11,7 +11,7 @@ import (
 // UnknownCount is the Count of a Loss where nobody knows how many things were lost.
 const UnknownCount = lsm.UnknownCount
 
-// A Loss is how many things of one kind Repair could not bring back.
+// A Loss counts the things of one kind that Repair could not restore.
 type Loss struct {
 	Kind   string `json:"kind"`    // such as "label", "id", "edge", "row of matrix m"
 	Count  int64  `json:"count"`   // UnknownCount: nobody knows how many

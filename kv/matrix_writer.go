@@ -53,8 +53,8 @@ func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g
 	return w
 }
 
-// Put sets the row of a node, whose length must be the width; cells are rounded as the encoding says. A row that differs
-// from one value in more cells than the encoding keeps is an ErrInvalidValue. row is the caller's again.
+// Put sets the row of a node, whose length must be the width; cells are rounded as the encoding says. Put returns
+// ErrInvalidValue for a row that the encoding cannot keep, as SetRow does. The caller may reuse row.
 func (w *MatrixWriter) Put(v NodeID, row []float32) error { return w.b.fail(w.put(v, row)) }
 
 func (w *MatrixWriter) put(v NodeID, row []float32) error {

@@ -6,7 +6,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 )
 
-// A Direction says which arcs of a directed graph are walked. Its text is both, out or in.
+// A Direction says which arcs of a directed graph are walked. Its text form is both, out or in.
 type Direction = graph.Direction
 
 // The directions.
@@ -51,7 +51,7 @@ func (tx *Tx) Along(d Direction) *Oriented {
 	return &Oriented{tx, d}
 }
 
-// Direction is the one that the graph is seen along; Both of an undirected store.
+// Direction returns the direction of o. In an undirected store it is Both.
 func (o *Oriented) Direction() Direction { return o.direction }
 
 // Weighted reports whether ReadAdjacency yields weights.

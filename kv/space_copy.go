@@ -18,7 +18,7 @@ import (
 // of which commit and which generations the copy is; what was committed since is in the journal, of which nothing is
 // removed before the copy has it. So copy and journal hold every entry, and a commit is synced once.
 //
-// Where a Bulk has replaced a space the copy is written anew, from the tables: that begins with an entry which says so.
+// If a Bulk has replaced a space, the copy is rebuilt from the tables. It then begins with an entry that says so.
 
 // copyName begins the names of the files of the copy.
 const copyName = "copy"
@@ -32,8 +32,8 @@ const (
 // copySegment is from how many bytes on the copy goes on in another file: to append, only the last is read.
 const copySegment = 8 << 20
 
-// KeepTwice has the store keep a second copy of the entries, from which Check tells that an entry is gone, and Repair puts
-// it back. It may be called again.
+// KeepTwice makes the store keep a second copy of the entries. With it, Check finds missing entries and Repair restores
+// them. It may be called again.
 func (s *Space) KeepTwice() error {
 	if err := s.tx.writable(); err != nil {
 		return err
@@ -52,12 +52,12 @@ func (s *Space) KeepTwice() error {
 	return nil
 }
 
-// decisionsSpace is where package cleaner keeps its decisions, the one space that had to be kept twice before there was
-// KeepTwice.
+// decisionsSpace is the space of the decisions of package cleaner/decide. No other space from before KeepTwice needs a
+// second copy.
 const decisionsSpace = "history"
 
-// keepDecisionsTwice has a store keep its decisions twice that were made before there was KeepTwice, and writes their copy.
-// A copy that is there is of a store that knew of it, and lost that. The caller is the only one who knows the store.
+// keepDecisionsTwice writes the second copy of decisions from before KeepTwice. If there is a copy already, the store knew
+// of it, and lost that. The caller is the only one who knows the store.
 func (s *Store) keepDecisionsTwice() error {
 	due := false
 	err := s.lastView(func(tx *Tx) error {

@@ -27,10 +27,10 @@ import (
 // A Store is a graph on disk, with its labels, properties and matrices. It may be used by many goroutines at once: any
 // number read, each in a snapshot of its own, while one writes.
 //
-// The writer is an Update, a Bulk from Store.Bulk to its Commit or Abort, or a Compact, and the next one waits for it.
-// So a goroutine that writes must end that before it begins another, or it waits for itself, for ever: inside an
-// Update, or while it has a Bulk open, it must not call Update, Bulk, Compact or Check, nor, inside an Update, Close.
-// Compact and Check stop waiting when their context ends.
+// The writer is an Update, a Bulk from Store.Bulk to its Commit or Abort, or a Compact, and the next one waits for it. A
+// goroutine must end its write before it begins another, or it waits for ever. Inside an Update, or while it has a Bulk
+// open, it must not call Update, Bulk, Compact or Check. Inside an Update it must not call Close. Compact and Check stop
+// waiting when their context ends.
 type Store struct {
 	dir    string
 	opt    Options
@@ -124,8 +124,8 @@ func openLocked(dir string, opt Options, unlock func() error) (*Store, error) {
 	return s, nil
 }
 
-// IsStore says whether a directory has the file that every store has, or a repair of one that was stopped. What is in it,
-// Open tells.
+// IsStore reports whether a directory looks like a store, or like a store with an interrupted repair. It does not open the
+// store.
 func IsStore(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, lsm.ManifestName))
 	return err == nil || checkSwitched(dir) != nil
@@ -348,14 +348,15 @@ func (s *Store) View(fn func(*Tx) error) error {
 	return fn(tx)
 }
 
-// Begin returns a read snapshot that many goroutines may use at once. Close it: what it sees stays on disk for as long.
-// On a closed store, or one whose catalogue is damaged, every method that can returns the error.
+// Begin returns a read snapshot that many goroutines may use at once. Close it, because the store keeps the data of an open
+// snapshot on disk. If the store is closed or its catalogue is damaged, Begin still returns a Tx, and its methods return
+// the error (see Tx.Err).
 func (s *Store) Begin() *Tx { return s.begin(false) }
 
-// Update runs fn in the store's one write transaction, exactly once; other writers wait, readers do not, and an
-// Update inside fn waits for ever. When fn returns nil all it did is on disk when Update returns; when it returns an
-// error or panics, or a write inside failed with ErrTxTooBig or in OnWrite, nothing of it is. What fn writes it can
-// read at once. The Tx is for fn's goroutine only.
+// Update runs fn in the store's one write transaction, exactly once; other writers wait, readers do not, and an Update
+// inside fn waits for ever. If fn returns nil, all its writes are on disk when Update returns. If fn returns an error or
+// panics, or a write in it failed with ErrTxTooBig or in OnWrite, none of its writes happens. If Update returns
+// ErrCommitted, the writes have happened. What fn writes it can read at once. The Tx is for fn's goroutine only.
 func (s *Store) Update(fn func(*Tx) error) error {
 	s.writer.Lock()
 	defer s.writer.Unlock()

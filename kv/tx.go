@@ -161,8 +161,8 @@ func (tx *Tx) acquire() error {
 	return nil
 }
 
-// Err is nil while the transaction can be used, ErrClosed once it or its store is closed, and what kept it from
-// beginning otherwise. Methods that return no error, such as NumNodes, have nothing to say then.
+// Err is nil while the transaction can be used, and ErrClosed after it or its store was closed. If the transaction could
+// not begin, Err is the reason. While Err is not nil, do not use the results of methods without an error, such as NumNodes.
 func (tx *Tx) Err() error {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()

@@ -30,7 +30,7 @@ func (d *DB) View(use func(t *Txn) error) error {
 // Discard ends the transaction. What it wrote is gone, unless it was committed.
 func (t *Txn) Discard() { t.txn.Discard() }
 
-// Commit makes what it wrote visible. It may be lost with the process: see Journal.
+// Commit makes what it wrote visible. It may be lost with the process: the journal of the caller makes commits durable.
 func (t *Txn) Commit() error { return wrapBadger(t.txn.Commit()) }
 
 // MakeRoom returns ErrNoSpace where what it wrote, and what follows from that, might not fit on the disk.
