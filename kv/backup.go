@@ -21,8 +21,8 @@ type BackupOptions struct {
 	// to its end and verified.
 	Since io.Reader
 
-	// Begin, if not nil, is called before the first byte is written. most is the largest possible size of the backup, or
-	// little less. An error of Begin ends the backup.
+	// Begin, if not nil, is called before the first byte is written. most is about the largest possible size of the backup.
+	// An error of Begin ends the backup.
 	Begin func(most int64) error
 
 	Progress Progress // counts bytes of records

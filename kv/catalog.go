@@ -154,7 +154,7 @@ func decodeCatalog(body []byte) (*catalog, error) {
 	if err := msgpack.Unmarshal(body, c); err != nil {
 		return nil, record.Corrupt(catalogKey(), err.Error())
 	}
-	// msgpack sets a map to nil where the record holds nil.
+	// msgpack sets a map to nil if the record holds nil.
 	if c.Columns == nil || c.Matrices == nil || c.Spaces == nil || c.Twice == nil || c.LoadedNodes < 0 {
 		return nil, record.Corrupt(catalogKey(), "its entries contradict each other")
 	}

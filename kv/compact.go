@@ -56,7 +56,7 @@ func (s *Store) mergeAll() error {
 	return nil
 }
 
-// graph writes adjacency and dictionary again, where nodes were added or edges changed.
+// graph writes adjacency and dictionary again, if nodes were added or edges changed.
 func (w *rewriter) graph(ctx context.Context) error {
 	cat, draft := w.tx.cat, w.bulk.draft
 	if cat.LoadedNodes == cat.Nodes && cat.EdgeDeltas == 0 {

@@ -54,7 +54,7 @@ func (tx *Tx) Degree(v NodeID) (int, error) {
 	return tx.graph().Degree(v)
 }
 
-// ReadDegrees fills dst, one number for each node of r, with their degrees. Where len(dst) is not r.Len() it is an
+// ReadDegrees fills dst, one number for each node of r, with their degrees. If len(dst) is not r.Len() it is an
 // ErrShape. Whole blocks are cheapest, but any range will do.
 func (tx *Tx) ReadDegrees(r Range, dst []uint32) error {
 	if err := tx.Err(); err != nil {

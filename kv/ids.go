@@ -15,7 +15,7 @@ func (tx *Tx) dict() dict.Dict {
 	return dict.Dict{Records: tx.records(), Generation: c.Graph, Nodes: c.Nodes, Loaded: c.LoadedNodes, Dense: c.DenseIDs}
 }
 
-// Node returns the node of an external id; ErrNotFound where there is none.
+// Node returns the node of an external id; ErrNotFound if there is none.
 func (tx *Tx) Node(id string) (NodeID, error) {
 	if err := tx.Err(); err != nil {
 		return 0, err

@@ -120,7 +120,7 @@ func (d *loadDirectory) acquire() (err error) {
 	}
 }
 
-// process is the process that works in the directory, zero where that is not known.
+// process is the process that works in the directory, zero if that is not known.
 func (d *loadDirectory) process() int {
 	text, err := os.ReadFile(filepath.Join(d.path, loadProcessName))
 	if err != nil {
@@ -195,7 +195,7 @@ func (d *loadDirectory) place(p Placement) error {
 	if err := d.writePlacement(p); err != nil {
 		return err
 	}
-	// Where the target is an empty directory, it makes room, and who may read it may read the store. One that has been
+	// If the target is an empty directory, it makes room, and who may read it may read the store. One that has been
 	// filled meanwhile cannot be removed.
 	if info, err := os.Stat(d.target); err == nil {
 		if err := errors.Join(os.Chmod(d.store(), info.Mode()), storedir.AlignModes(d.store())); err != nil {

@@ -19,7 +19,7 @@ type LoadCounts struct {
 	// Degrees are those of the nodes that have one, descending; estimates will do. They count neighbours.
 	Degrees []uint32
 
-	// IDBytes are the bytes of all ids that are not found by their value; zero where they are small integers.
+	// IDBytes are the bytes of all ids that are not found by their value; zero if they are small integers.
 	IDBytes int64
 
 	// WeightBytes are those of the weight of an edge, or an arc, on disk: 1 where there are at most 256 weights, else 4.

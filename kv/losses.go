@@ -59,7 +59,7 @@ func (l *Losses) include(m Mend) {
 	}
 }
 
-// String is such as "12 labels, at most 40 edges, an unknown number of commits"; "nothing" where there are none.
+// String is such as "12 labels, at most 40 edges, an unknown number of commits"; "nothing" if there are none.
 func (l Losses) String() string {
 	if len(l) == 0 {
 		return "nothing"

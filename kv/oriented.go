@@ -79,7 +79,7 @@ func (o *Oriented) ReadAdjacency(r Range, buf *Adjacency) error {
 	return o.tx.graph().ReadAlong(o.direction, r, buf)
 }
 
-// Weight is that of a neighbour along the direction, zero where it is none.
+// Weight is that of a neighbour along the direction, zero if it is none.
 func (o *Oriented) Weight(a Arc) float32 { return o.tx.graph().Weight(o.direction, a) }
 
 // Neighbors yields the neighbours of v along the direction, ascending. On failure it yields the error once, and stops.
@@ -93,7 +93,7 @@ func (o *Oriented) Neighbors(v NodeID) iter.Seq2[NodeID, error] {
 	}
 }
 
-// An Arc is a neighbour of a node, the weight of the arc to it and of the arc from it; 0 where there is none. In an
+// An Arc is a neighbour of a node, the weight of the arc to it and of the arc from it; 0 if there is none. In an
 // undirected graph both are the weight of the edge, in an unweighted one weights are 1.
 type Arc = graph.Arc
 

@@ -138,16 +138,16 @@ type repair struct {
 	tx *Tx // the store as it was
 
 	held           heldCommits   // what the files held, once Badger could open them
-	journals       []string      // the files of a journal that is to be made again
+	journals       []string      // the files of a journal that is to be rebuilt
 	remade         bool          // it is
 	foreignJournal bool          // it is that of another store
 	copyDamage     error         // of the second copy of spaces
-	copyDue        bool          // the second copy is to be made again
+	copyDue        bool          // the second copy is to be rebuilt
 	copyLast       uint64        // of which commit the second copy is,
 	copyAhead      uint64        // and how many commits later than the store
 	identity       journal.Store // as the journal has it
 
-	bulk *Bulk // nil where nothing is to be written again
+	bulk *Bulk // nil if nothing is to be written again
 }
 
 // run repairs a copy of the store.
@@ -207,7 +207,7 @@ func (r *repair) rooms(ctx context.Context, opt Options, rooms []RoomRepair) (ve
 	return s.db.MaxVersion(), nil
 }
 
-// done tells of something that was done, or is about to be.
+// done reports what was done, or is about to be done.
 func (r *repair) done(where, what, done string, args ...any) error {
 	return r.tell(Mend{Where: where, What: what, Done: fmt.Sprintf(done, args...)})
 }
@@ -230,7 +230,7 @@ func (r *repair) tell(m Mend) error {
 	return nil
 }
 
-// A renamedError tells of files by the directory that the user knows.
+// A renamedError names files by the directory that the user knows.
 type renamedError struct {
 	err      error
 	from, to string

@@ -63,8 +63,8 @@ func (r *repair) dictionary(ctx context.Context, g record.Generation) (err error
 	return n.writeIDs(ctx, g)
 }
 
-// match finds the node of every position. Where neither direction says it, nodes and positions that are left are put
-// together in their order, and these nodes are told of.
+// match finds the node of every position. If neither direction says it, nodes and positions that are left are put together
+// in their order, and these nodes are reported.
 func (n *nameRepair) match(ctx context.Context) error {
 	count := n.tx.cat.LoadedNodes
 	nodeAt, position := n.nodeAt.Data[:count], n.position.Data[:count]
@@ -88,7 +88,7 @@ func (n *nameRepair) match(ctx context.Context) error {
 				if !errors.Is(damage, ErrCorrupt) {
 					return damage
 				}
-				if err := n.done(k.String()+" "+strconv.Itoa(first/dict.NumbersPerBlock), damage.Error(), "made again"); err != nil {
+				if err := n.done(k.String()+" "+strconv.Itoa(first/dict.NumbersPerBlock), damage.Error(), "rebuilt"); err != nil {
 					return err
 				}
 				continue
@@ -146,7 +146,7 @@ func (n *nameRepair) readAdded(ctx context.Context) error {
 			return nil
 		}
 		n.added[NodeID(v)] = string(rec.Key[len(prefix):])
-		return n.done(record.Describe(dict.AddedNodeKey(n.tx.cat.Graph, NodeID(v))), "it cannot be read", "made again")
+		return n.done(record.Describe(dict.AddedNodeKey(n.tx.cat.Graph, NodeID(v))), "it cannot be read", "rebuilt")
 	})
 }
 

@@ -83,7 +83,7 @@ func (r *repair) adjacency(ctx context.Context, g record.Generation) (err error)
 			continue
 		}
 		err := r.done(fmt.Sprintf("adjacency, node numbers %d to %d", rng.First, int64(rng.End)-1), damage.Error(),
-			"made again from the lists of their neighbours")
+			"rebuilt from the lists of their neighbours")
 		if err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func (r *repair) directory(ctx context.Context) (*graph.Directory, error) {
 	if left := uint64(r.tx.cat.LoadedNodes) - uint64(d.Starts[d.Blocks()]); left > 0 {
 		d.Add(int(left), 1)
 	}
-	return d, r.done("adjacency directory", damage.Error(), "made again from the blocks")
+	return d, r.done("adjacency directory", damage.Error(), "rebuilt from the blocks")
 }
 
 // BlockRows are the first node of an adjacency block and its number of nodes.
@@ -193,7 +193,7 @@ func (l *listRepair) read(b int, buf *Adjacency) error {
 	return nil
 }
 
-// collect adds what sound lists say of those that are to be made again, and says whether sound lists agree.
+// collect adds what sound lists say of those that are to be rebuilt, and says whether sound lists agree.
 func (l *listRepair) collect(ctx context.Context, halves *spill.Sorter) (agree bool, err error) {
 	var sums edgeSums
 	var lists Adjacency
@@ -368,7 +368,7 @@ func (l *listRepair) write(ctx context.Context, g record.Generation, halves, del
 	return l.count(entries, arcs)
 }
 
-// join gives the list of v what the list of a neighbour says of v. Where both say something of the arcs, that of the
+// join gives the list of v what the list of a neighbour says of v. If both say something of the arcs, that of the
 // lesser node holds.
 func (l *listRepair) join(list *neighborList, v, neighbor NodeID, a codec.Arc) {
 	if _, there := slices.BinarySearch(list.nodes, neighbor); !there || neighbor < v {

@@ -15,7 +15,7 @@ type heldCommits struct {
 	tables lsm.Commit   // the last in tables, which have all before it
 	logs   []lsm.Commit // those in logs, ascending
 	whole  bool         // nothing is lost of the tables that were found
-	age    error        // ErrCorrupt where the tables end before the journal begins
+	age    error        // ErrCorrupt if the tables end before the journal begins
 }
 
 // readHeld reads what the files hold, which are ones that Badger can open. Of tables of which something is lost nobody knows
@@ -58,7 +58,7 @@ func (h *heldCommits) logged(number uint64) bool {
 // floor is the commit up to which Badger, which has come to one, has every commit.
 func (h *heldCommits) floor(held uint64) uint64 {
 	if !h.whole {
-		return held // what of them is lost was told
+		return held // their losses were reported
 	}
 	return min(held, h.tables.Number)
 }

@@ -149,7 +149,7 @@ type SpaceWriter struct {
 	last       []byte
 }
 
-// Put takes keys in ascending order, each once. Key and value are the caller's again.
+// Put takes keys in ascending order, each once. The caller may reuse key and value.
 func (w *SpaceWriter) Put(key, value []byte) error { return w.b.fail(w.put(key, value)) }
 
 func (w *SpaceWriter) put(key, value []byte) error {

@@ -142,7 +142,7 @@ func (s *Store) readCopy(whole bool) (*copyState, error) {
 	return c, nil
 }
 
-// fitsCopy returns an ErrCorrupt where the copy is damaged, or does not go as far as the journal of a store begins after; base
+// fitsCopy returns an ErrCorrupt if the copy is damaged, or does not go as far as the journal of a store begins after; base
 // is that commit, and last the last of the store.
 func (s *Store) fitsCopy(c *copyState, cat *catalog, base, last uint64) error {
 	path := filepath.Join(s.dir, copyName+"-*.log")
@@ -170,7 +170,7 @@ func (s *Store) fitsCopy(c *copyState, cat *catalog, base, last uint64) error {
 	return nil
 }
 
-// foreignCopy returns an ErrCorrupt where the copy is that of another store.
+// foreignCopy returns an ErrCorrupt if the copy is that of another store.
 func (s *Store) foreignCopy(c *copyState) error {
 	for _, segment := range c.Segments {
 		if own := s.header.identity(); own != segment.Store && own != (journal.Store{}) && segment.Store != (journal.Store{}) {
@@ -180,7 +180,7 @@ func (s *Store) foreignCopy(c *copyState) error {
 	return nil
 }
 
-// checkCopy returns an ErrCorrupt where the copy is of a later commit than the tables and the journal, or is that of another
+// checkCopy returns an ErrCorrupt if the copy is of a later commit than the tables and the journal, or is that of another
 // store. Of a store that is opened for writing it does so for any damage that keeps commits from being added to the copy: the
 // journal, of which nothing is removed before the copy has it, would grow without end.
 func (s *Store) checkCopy() error {
@@ -359,7 +359,7 @@ func (w *copyWriter) follow(cat *catalog, commit uint64) error {
 }
 
 // eachCopied calls use with the entries of spaces that are kept twice which the journal has of the commits after one up to
-// another, in order; the body is nil where an entry was deleted.
+// another, in order; the body is nil if an entry was deleted.
 func eachCopied(dir string, cat *catalog, after, last uint64, use func(name string, key, body []byte) error) error {
 	names := map[record.Generation]string{}
 	for name := range cat.Twice {

@@ -74,8 +74,8 @@ type versionedCatalog struct {
 	catalog *catalog
 }
 
-// Open opens a store. It returns ErrNotStore for a directory without one (fs.ErrNotExist where there is no
-// directory), ErrCorrupt where a file of it is damaged or missing, a *VersionError for a store of another format, a
+// Open opens a store. It returns ErrNotStore for a directory without one (fs.ErrNotExist if there is no
+// directory), ErrCorrupt if a file of it is damaged or missing, a *VersionError for a store of another format, a
 // *LockedError where another process writes, or this one would write while another reads.
 func Open(dir string, opt Options) (*Store, error) {
 	began := time.Now()
@@ -132,7 +132,7 @@ func IsStore(dir string) bool {
 }
 
 // StoreAround returns the store that a path, which need not be there, lies in: a directory above it, links followed. It is
-// "" where there is none.
+// "" if there is none.
 func StoreAround(path string) (string, error) {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {

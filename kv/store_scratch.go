@@ -29,7 +29,7 @@ type Work struct {
 }
 
 // Work lends the directory, once the job before has closed it, or returns the error of a context that ends first.
-// ErrReadOnly where the store was opened so: other processes may be reading it.
+// ErrReadOnly if the store was opened so: other processes may be reading it.
 func (s *Store) Work(ctx context.Context) (*Work, error) {
 	if s.opt.ReadOnly {
 		return nil, fmt.Errorf("%s: %w", s.dir, ErrReadOnly)
@@ -45,7 +45,7 @@ func (s *Store) Work(ctx context.Context) (*Work, error) {
 	return &Work{store: s, dir: dir}, nil
 }
 
-// Finished is the directory that Work lends, for reading what jobs have kept there; nil where there is none.
+// Finished is the directory that Work lends, for reading what jobs have kept there; nil if there is none.
 func (s *Store) Finished() (*scratch.Dir, error) {
 	path := filepath.Join(s.dir, workName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -97,8 +97,8 @@ func (tx *Tx) GraphVersion() (string, error) {
 	})
 }
 
-// ColumnVersion is like GraphVersion, of a stored column and, where it is one of classes, of their names; ErrNoColumn when
-// there is none.
+// ColumnVersion is like GraphVersion, of a stored column and, if it has classes, of their names; ErrNoColumn when there is
+// none.
 func (tx *Tx) ColumnVersion(name string) (string, error) {
 	entry, err := tx.columnEntry(name)
 	if err != nil {

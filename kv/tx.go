@@ -107,7 +107,7 @@ func (tx *Tx) loadCatalog() error {
 	return nil
 }
 
-// readCatalog reads the counts, and the rest of the catalogue where there is none that counts but for them.
+// readCatalog reads the counts, and the rest of the catalogue if there is none that counts but for them.
 func (tx *Tx) readCatalog(c *catalog) (*catalog, error) {
 	if c == nil {
 		err := snapshot.Chain(tx.records(), catalogKey(), func(body []byte) (err error) {
@@ -198,7 +198,7 @@ func (tx *Tx) IntegerIDs() bool { return tx.cat.IntegerIDs }
 // of SortClasses; classes first used later follow.
 func (tx *Tx) Classes() []string { return tx.cat.Classes }
 
-// checkNode returns ErrNotFound unless v is a node, ErrClosed where the transaction has ended.
+// checkNode returns ErrNotFound unless v is a node, ErrClosed if the transaction has ended.
 func (tx *Tx) checkNode(v NodeID) error {
 	if err := tx.Err(); err != nil {
 		return err

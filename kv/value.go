@@ -107,7 +107,7 @@ func validateName(what, name string) error {
 // validateID checks an external node id.
 func validateID(id string) error { return validateText("", id, MaxID, ErrInvalidID) }
 
-// validateText checks a text that sentinel says the use of; what, with a blank behind it, is put before the text.
+// validateText checks a text that sentinel says the use of; what, with a blank after it, is put before the text.
 func validateText(what, text string, limit int, sentinel error) error {
 	switch {
 	case text == "":

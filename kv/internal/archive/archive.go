@@ -23,7 +23,7 @@
 //	rest      uvarint  bytes of the key that follow
 //	the rest of the key
 //	version   uvarint  the commit that wrote the record, as Badger numbers them
-//	length    uvarint  of the record; 0 where it is kept: it is that of the backup before
+//	length    uvarint  of the record; 0 if it is kept: it is that of the backup before
 //	the record, or where it is kept its checksum
 //
 // There is an entry for every record that the snapshot has, so that the entries of a backup say which records of the one
@@ -150,7 +150,7 @@ type entry struct {
 	key     []byte
 	version uint64
 	sum     uint32 // of the record
-	record  []byte // nil where it is kept
+	record  []byte // nil if it is kept
 }
 
 // A reader reads the entries of a stream. It trusts nothing: what it allocates is bounded, whatever the file says.

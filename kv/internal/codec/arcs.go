@@ -8,7 +8,7 @@ import (
 )
 
 // An Arc is what joins a node to a neighbour: out is the weight of the arc from the node, in that of the arc to it, zero
-// where there is none. In an undirected graph both are the weight of the edge; in an unweighted one weights are 1.
+// if there is none. In an undirected graph both are the weight of the edge; in an unweighted one weights are 1.
 type Arc struct{ Out, In float32 }
 
 // Reversed is the arc as the neighbour has it.
@@ -90,7 +90,7 @@ func (e *ArcEncoder) Size() int {
 	return 2*binary.MaxVarintLen32 + len(e.directions) + 4*len(e.weights)
 }
 
-// AppendTo writes the record's body behind dst and forgets the arcs.
+// AppendTo writes the record's body after dst and forgets the arcs.
 func (e *ArcEncoder) AppendTo(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(e.entries))
 	dst = append(dst, e.directions...)
@@ -143,7 +143,7 @@ func AppendFloat32(dst []byte, x float32) []byte {
 	return binary.LittleEndian.AppendUint32(dst, math.Float32bits(x))
 }
 
-// AppendArcs decodes the body of a record behind dst, which grows by at most limit entries. The error says what is
+// AppendArcs decodes the body of a record and appends it to dst, which grows by at most limit entries. The error says what is
 // wrong with it.
 func (f ArcForm) AppendArcs(dst []Arc, body []byte, limit int) ([]Arc, error) {
 	r := Reader{Rest: body}

@@ -405,7 +405,7 @@ func (e MatrixEncoding) Round(row []float32, fill float32) {
 	}
 }
 
-// Share returns the value that all cells of a row but at most e.Kept have, and false where there is none. It has more
+// Share returns the value that all cells of a row but at most e.Kept have, and false if there is none. It has more
 // than half of the cells, so that it is the one left when unequal cells are taken away in pairs.
 func (e MatrixEncoding) Share(row []float32) (fill float32, ok bool) {
 	majority, votes := uint32(0), 0

@@ -23,7 +23,7 @@ type Adjacency struct {
 	// Weights are those of the arcs to Neighbors, where the graph was read along a direction and is weighted; nil: all are 1.
 	Weights []float32
 
-	arcs []codec.Arc // of Neighbors, where they were read
+	arcs []codec.Arc // of Neighbors, if they were read
 
 	// BytesRead is the encoded size of what ReadAdjacency last read.
 	BytesRead int64
@@ -123,7 +123,7 @@ func (g Graph) read(r record.Range, buf *Adjacency, withArcs bool) error {
 	return buf.apply(deltas, withArcs)
 }
 
-// readLoaded decodes the blocks of r behind the first offset of buf.
+// readLoaded decodes the blocks of r after the first offset of buf.
 func (g Graph) readLoaded(d *Directory, r record.Range, buf *Adjacency) error {
 	next := r.First
 	for b := d.Find(r.First); b < d.Blocks() && next < r.End; b++ {
@@ -142,7 +142,7 @@ func (g Graph) readLoaded(d *Directory, r record.Range, buf *Adjacency) error {
 	return nil
 }
 
-// AppendBlock decodes block b, all parts of it, behind what buf holds.
+// AppendBlock decodes block b, all parts of it, and appends it to buf.
 func (g Graph) AppendBlock(d *Directory, b int, buf *Adjacency) error {
 	rows, begin := len(buf.Offsets), len(buf.Neighbors)
 	for part := range d.Parts[b] {

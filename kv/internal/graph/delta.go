@@ -296,7 +296,7 @@ func (g Graph) Pair(u, v record.NodeID) (Pair, error) {
 	return p, nil
 }
 
-// Weight is that of the arc from the first node to the second; 0 where there is none.
+// Weight is that of the arc from the first node to the second; 0 if there is none.
 func (p Pair) Weight() float32 { return p.after.Out }
 
 // A Difference is by how much counts change.

@@ -58,7 +58,7 @@ type ListWriter struct {
 	width int
 	node  record.NodeID // of the list that may go on
 	list  []record.NodeID
-	arcs  []codec.Arc // of the list, where there are any
+	arcs  []codec.Arc // of the list, if there are any
 }
 
 // NewListWriter makes a writer of lists whose arcs have numbers of so many bits.

@@ -42,7 +42,7 @@ type checkpoint struct {
 	Stats      Stats
 	SelfLoops  int64
 
-	Saved    string // the file of LoadOptions.Save; "" where there is none
+	Saved    string // the file of LoadOptions.Save; "" if there is none
 	SavedSum uint32 // CRC-32C of the file
 
 	Edges *spill.Kept // nil once the arcs are there
@@ -55,7 +55,7 @@ type checkpoint struct {
 // checkpointFormat is the version of a checkpoint and of the files that it names.
 const checkpointFormat = 3
 
-// keeps reports whether the load is one that a later one may go on with. What was told to BadRow would not be told again.
+// keeps reports whether a later load may resume this one. The errors passed to BadRow would not be passed again.
 func (l *Load) keeps() bool {
 	saved := l.opt.BadRow == nil || l.opt.Save != nil && l.opt.Restore != nil
 	return l.opt.Resume != "" && saved
@@ -136,8 +136,8 @@ func openSummed(ctx context.Context, name string, want uint32) (*os.File, error)
 	return f, nil
 }
 
-// keepArcs writes the second checkpoint, where the arcs were spilled: the nodes have their numbers, and the arcs are
-// complete. The edges go.
+// keepArcs writes the second checkpoint, if the arcs were spilled: the nodes have their numbers, and the arcs are complete.
+// The edges go.
 func (l *Load) keepArcs(ctx context.Context, arcs sorter) error {
 	if l.checkpoint == nil {
 		return nil

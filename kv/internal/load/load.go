@@ -89,7 +89,7 @@ type Load struct {
 	single     *EdgeWriter // of AddEdge
 	writers    int         // of edges that are not closed
 
-	checkpoint *checkpoint           // nil where there is none
+	checkpoint *checkpoint           // nil if there is none
 	nodeAt     offheap.Array[uint32] // NodeID by position, from Number on
 
 	reporting sync.Mutex // held during a call of Progress
@@ -113,7 +113,7 @@ func New(opt Options) (l *Load, err error) {
 	return l, err
 }
 
-// Resume goes on with what a dead load has completed, once it has read all of it; nil where there is nothing that it could
+// Resume goes on with what a dead load has completed, once it has read all of it; nil if there is nothing that it could
 // go on with. After an error everything stays as it is.
 func Resume(ctx context.Context, opt Options) (*Load, error) {
 	l := newLoad(opt)
@@ -295,7 +295,7 @@ func (l *Load) Resolve(ctx context.Context) error {
 // Number collapses parallel edges, and numbers the nodes by descending degree, ties in file order.
 func (l *Load) Number(ctx context.Context) error { return l.edges.number(ctx) }
 
-// A Put takes a record; key and body are the caller's again.
+// A Put takes a record. The caller may reuse key and body.
 type Put = func(key, body []byte) error
 
 // WriteEdges writes every edge under both its ends, ascending by NodeID.

@@ -69,7 +69,7 @@ func (d *DB) makeRoom(n int64) error {
 	return nil
 }
 
-// Closable returns ErrNoSpace where what Badger writes as it closes, and spare bytes beside it, might not fit.
+// Closable returns ErrNoSpace if what Badger writes as it closes, and spare bytes beside it, might not fit.
 func (d *DB) Closable(spare int64) error {
 	logged, err := loggedBytes(d.dir)
 	if err != nil {
@@ -78,7 +78,7 @@ func (d *DB) Closable(spare int64) error {
 	return storedir.CheckRoom(d.dir, logged+closeRoom+spare+d.mergeRoom(d.db.Levels(), logged, false))
 }
 
-// Mergeable returns ErrNoSpace where merging all levels might not fit, ErrCorrupt where a table is damaged.
+// Mergeable returns ErrNoSpace if merging all levels might not fit, ErrCorrupt if a table is damaged.
 func (d *DB) Mergeable() error {
 	logged, err := loggedBytes(d.dir)
 	if err != nil {
@@ -143,7 +143,7 @@ func mergeRoom(levels []levelSize) int64 {
 	return room + min(deeper, mergedAtOnce*largest)
 }
 
-// roomToOpen returns ErrNoSpace where opening a store for writing, which makes new logs, turns logs that a crash left
+// roomToOpen returns ErrNoSpace if opening a store for writing, which makes new logs, turns logs that a crash left
 // into tables, and may begin to merge, might not fit.
 func roomToOpen(dir string, tables []tableFile, opt badger.Options) error {
 	logged, err := loggedBytes(dir)

@@ -119,7 +119,7 @@ func (t *censusTable) settle() error {
 
 func (t *censusTable) ended() bool { return t.at >= len(t.entries) }
 
-// versions are those of a key in a table that is looked up. Where a block is damaged in which they would be, the table
+// versions are those of a key in a table that is looked up. If a block is damaged in which they would be, the table
 // is whole no more, and they are not found.
 func (t *censusTable) versions(key []byte) (versions []uint64, err error) {
 	records, err := t.records(key)

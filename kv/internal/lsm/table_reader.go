@@ -162,7 +162,7 @@ type tableEntry struct {
 	value y.ValueStruct
 }
 
-// blockEntries returns the entries of a block that can be told apart, and how many it says that it has; zero where it does not
+// blockEntries returns the entries of a block that can be told apart, and how many it says that it has; zero if it does not
 // say.
 func blockEntries(block []byte) (entries []tableEntry, count int) {
 	body, _, ok := cutTableChecksum(block)

@@ -54,7 +54,7 @@ type tableCount struct {
 	bytes  int64
 }
 
-// readVerified reads which tables of a store were compared. Where the list is damaged, none was.
+// readVerified reads which tables of a store were compared. If the list is damaged, none was.
 func readVerified(dir string) *verifiedTables {
 	v := &verifiedTables{dir: dir, known: map[uint64]storedir.Mark{}, sizes: map[uint64]int64{}}
 	text, err := os.ReadFile(filepath.Join(dir, verifiedName))
@@ -77,7 +77,7 @@ func (v *verifiedTables) opened(db *badger.DB) error {
 	return v.checkSizes()
 }
 
-// compare compares the blocks of tables with their checksums, where that was not done before. All tables that there are
+// compare compares the blocks of tables with their checksums, if they were not compared before. All tables that there are
 // must be among them, up to some number.
 func (v *verifiedTables) compare(ids []uint64) (err error) {
 	compared := map[uint64]storedir.Mark{}

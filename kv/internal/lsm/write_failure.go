@@ -43,7 +43,7 @@ func (f *writeFailure) lose(err error) {
 	f.lost.CompareAndSwap(nil, &err)
 }
 
-// readErr is an ErrFailed where reads would not find everything.
+// readErr is an ErrFailed if reads would not find everything.
 func (f *writeFailure) readErr() error {
 	if err := f.lost.Load(); err != nil {
 		return fmt.Errorf("%w: %w", ErrFailed, *err)
@@ -51,7 +51,7 @@ func (f *writeFailure) readErr() error {
 	return nil
 }
 
-// err is an ErrFailed where a write failed.
+// err is an ErrFailed if a write failed.
 func (f *writeFailure) err() error {
 	if err := f.first.Load(); err != nil {
 		return fmt.Errorf("%w: %w", ErrFailed, *err)
@@ -61,7 +61,7 @@ func (f *writeFailure) err() error {
 
 // A watchedLog learns from what Badger logs which writes failed, and hands it on.
 type watchedLog struct {
-	next    badger.Logger // nil where nobody listens
+	next    badger.Logger // nil if nobody listens
 	failure *writeFailure
 	merges  *mergeGuard
 }
@@ -213,7 +213,7 @@ func (d *DB) countLogs() error {
 	return err
 }
 
-// Close closes Badger. Where a write failed the manifest is made to name the tables that are there; and where there are
+// Close closes Badger. If a write failed the manifest is made to name the tables that are there; and where there are
 // others, which were not finished or could not be removed, or dirty says that there are records which nobody wants, the store
 // is left as one that crashed, so that the next open for writing removes them.
 func (d *DB) Close(dirty bool) (crashed bool, err error) {

@@ -37,7 +37,7 @@ var (
 	// file of a store that is.
 	ErrCorrupt = errors.New("kv: corrupt record")
 
-	// ErrNotFound is returned where there is no record under a key.
+	// ErrNotFound is returned if there is no record under a key.
 	ErrNotFound = errors.New("kv: not found")
 
 	// ErrExists is returned when what should be made is there already.

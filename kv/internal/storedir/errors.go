@@ -21,11 +21,11 @@ var (
 // A LockedError says who holds a store open. It is an ErrLocked.
 type LockedError struct {
 	Dir     string
-	PID     int    // the holder's process id, zero where it is not known
+	PID     int    // the holder's process id, zero if it is not known
 	Command string // its command line, "" where it is not known
 }
 
-// NewLockedError is for a directory that a process holds, zero where it is not known which.
+// NewLockedError is for a directory that a process holds, zero if it is not known which.
 func NewLockedError(dir string, pid int) *LockedError {
 	return &LockedError{Dir: dir, PID: pid, Command: commandOf(pid)}
 }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockHolder finds who holds the lock on a directory in the kernel's list of locks; zero where it is not seen.
+// lockHolder finds who holds the lock on a directory in the kernel's list of locks; zero if it is not seen.
 func lockHolder(dir string) int {
 	var stat unix.Stat_t
 	if err := unix.Stat(dir, &stat); err != nil {

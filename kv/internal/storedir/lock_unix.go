@@ -79,5 +79,5 @@ func MarkOf(path string) (Mark, error) {
 	return Mark{Size: stat.Size, Modified: stat.Mtim.Nano(), Changed: stat.Ctim.Nano(), Number: stat.Ino}, nil
 }
 
-// Writable returns why files cannot be made in a directory, nil where they can.
+// Writable returns why files cannot be made in a directory, nil if they can.
 func Writable(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
