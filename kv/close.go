@@ -43,7 +43,7 @@ func (s *Store) Close() error {
 	return err
 }
 
-// abandon closes a store whose directory is to be removed. It does so also where Close cannot, as the disk has no room for
+// abandon closes a store whose directory is to be removed. It does so also if Close cannot, as the disk has no room for
 // what would be written or a Bulk is open; the directory is gone then, and Badger writes nothing there.
 func (s *Store) abandon() (err error) {
 	closing := s.Close()

@@ -119,7 +119,7 @@ func (tx *Tx) AddEdge(u, v NodeID) error {
 	return tx.setWeight(p, 1)
 }
 
-// SetEdge gives the edge u–v, in either order, or in a directed graph the arc u→v, a weight, and adds it where it is not
+// SetEdge gives the edge u–v, in either order, or in a directed graph the arc u→v, a weight, and adds it if it is not
 // there. SetEdge returns ErrInvalidEdge for a self loop, for a weight that is not a finite number greater than 0, for two
 // opposite arcs whose weights have no float32 as their sum, and in a graph without weights.
 func (tx *Tx) SetEdge(u, v NodeID, weight float32) error {

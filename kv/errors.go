@@ -21,8 +21,8 @@ var (
 	// The error is a *VersionError. A read of a record with an unknown version returns ErrVersion too.
 	ErrVersion = record.ErrVersion
 
-	// ErrLocked is returned for a store that another process, or this one, holds open, and by a load or a Restore into a
-	// directory while there is another; the error is a *LockedError.
+	// ErrLocked is returned for a store that another process, or this one, has open, and by a load or a Restore if another
+	// runs into the same directory. The error is a *LockedError.
 	ErrLocked = storedir.ErrLocked
 
 	// ErrCrashed is returned by a read-only Open of a store that was not closed: its log must be replayed first,
@@ -41,7 +41,7 @@ var (
 	// ErrCorrupt is returned for a damaged record or file of a store: empty, changed, missing, or under another key.
 	ErrCorrupt = record.ErrCorrupt
 
-	// ErrShape is returned when a slice handed in has not the length, or a range not the bounds, that the store has.
+	// ErrShape is returned if a slice does not have the length, or a range not the bounds, that the store has.
 	ErrShape = snapshot.ErrShape
 
 	// ErrClosed is returned by everything that is used after its end: a Store after Close, a Tx after Close or
@@ -57,7 +57,7 @@ var (
 	// ErrReadOnly is returned by writes to a store opened read-only, and to a Tx that is not an Update's.
 	ErrReadOnly = lsm.ErrReadOnly
 
-	// ErrExists is returned when what should be made is there already.
+	// ErrExists is returned if the new thing is there already.
 	ErrExists = record.ErrExists
 
 	// ErrInStore is returned if a new store would lie inside another store, which would take it for damage.
@@ -82,9 +82,9 @@ var (
 	// write does nothing.
 	ErrNoSpace = storedir.ErrNoSpace
 
-	// ErrFailed is returned by writes to a store, and by its Close, after the disk failed a write of it. What was committed
-	// before is on the disk; a store that is closed and opened again goes on from there. If a merge of tables failed, reads
-	// return ErrFailed too, because they could miss records. If the error is also an ErrCorrupt, these records are lost.
+	// ErrFailed is returned by writes to a store, and by its Close, after the disk failed a write. All earlier commits are
+	// on the disk; a store that is closed and opened again goes on from there. If a merge of tables failed, reads return
+	// ErrFailed too, because they could miss records. If the error is also an ErrCorrupt, these records are lost.
 	ErrFailed = lsm.ErrFailed
 
 	// ErrCommitted is returned by Update, Bulk.Commit and Compact if something failed after the commit. The writes have
@@ -145,6 +145,5 @@ func (e *DuplicateRowError) Error() string {
 
 func (e *DuplicateRowError) Unwrap() error { return ErrDuplicateRow }
 
-// A BackupError says which of the files that were handed in is wrong, and where. It is an ErrBackup or an
-// ErrBackupOrder.
+// A BackupError names the wrong backup file and the place in it. It is an ErrBackup or an ErrBackupOrder.
 type BackupError = archive.Error

@@ -287,7 +287,7 @@ func (s *Store) journalIsDue() bool {
 	return s.journal != nil && s.journal.Size() >= s.db.MemTableSize()/2 && s.db.Failed() == nil
 }
 
-// rotateJournal begins another segment where it is due, and removes those of which all is in tables. If it cannot, the
+// rotateJournal begins another segment if it is due, and removes those of which all is in tables. If it cannot, the
 // journal stays as it is, and the next call tries again. The caller holds the writer's lock, and what was handed to Badger
 // is written.
 func (s *Store) rotateJournal() {

@@ -234,8 +234,8 @@ func (l *Loader) checkNode(n Node, knownLabel bool) error {
 }
 
 // Commit sorts and writes what was added. finish, if not nil, runs on the loaded store before it is renamed into place; a
-// Bulk that it commits ends all snapshots of the store. For an id given twice it returns a *DuplicateNodeError, for an edge
-// to an unknown id an *UnknownNodeError; of several errors, the one with the least Source. If AddNode, AddEdge or an
+// Bulk that it commits ends all snapshots of the store. For an id given twice Commit returns a *DuplicateNodeError, for an
+// edge to an unknown id an *UnknownNodeError; of several errors, the one with the least Source. If AddNode, AddEdge or an
 // EdgeWriter returned an error, Commit returns the first of these. After an error, also one of finish, nothing is left on
 // disk. Exception: if ctx ended the load, a checkpoint may be left (see Kept).
 func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats LoadStats, err error) {

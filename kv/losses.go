@@ -8,7 +8,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 )
 
-// UnknownCount is the Count of a Loss where nobody knows how many things were lost.
+// UnknownCount is the Count of a Loss if nobody knows how many things were lost.
 const UnknownCount = lsm.UnknownCount
 
 // A Loss counts the things of one kind that Repair could not restore.

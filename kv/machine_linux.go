@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machineMemory is the machine's memory in bytes, or the limit of this process's control group where that is lower.
+// machineMemory is the machine's memory in bytes, or the limit of this process's control group if that is lower.
 func machineMemory() int64 {
 	total := int64(math.MaxInt64)
 	var info unix.Sysinfo_t

@@ -12,7 +12,7 @@ import (
 )
 
 // A MatrixWriter writes a whole matrix in a Bulk. Rows come in any order: ascending ones go straight to disk, others
-// are sorted, on disk where memory does not hold them. A row left out is NaN; one given twice is a *DuplicateRowError
+// are sorted, on disk if memory does not hold them. A row left out is NaN; one given twice is a *DuplicateRowError
 // at Commit.
 type MatrixWriter struct {
 	b        *Bulk
@@ -21,7 +21,7 @@ type MatrixWriter struct {
 	encoding MatrixEncoding
 	block    codec.Window
 	present  []bool    // rows of block that were put
-	fills    []float32 // of the rows of block, where these share a value; else nil
+	fills    []float32 // of the rows of block, if these share a value; else nil
 	first    NodeID    // of block
 	next     NodeID    // the least node that is still in order
 

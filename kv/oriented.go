@@ -11,7 +11,7 @@ type Direction = graph.Direction
 
 // The directions.
 const (
-	Both = graph.Both // the undirected graph that the arcs make; where weighted, the weights of two arcs add up
+	Both = graph.Both // the undirected graph that the arcs make; if weighted, the weights of two arcs add up
 	Out  = graph.Out  // from a node to those that its arcs lead to
 	In   = graph.In   // from a node to those whose arcs lead to it
 )
@@ -35,7 +35,7 @@ func (tx *Tx) NumArcs() int64 {
 //
 //	Out   u with A_vu > 0, of weight A_vu
 //	In    u with A_uv > 0, of weight A_uv
-//	Both  u with either, of weight A_vu + A_uv, rounded to float32; of weight 1 where the graph is unweighted
+//	Both  u with either, of weight A_vu + A_uv, rounded to float32; of weight 1 if the graph is unweighted
 //
 // In an undirected graph A is symmetric and every direction is the same. An Oriented may be used as its Tx may.
 type Oriented struct {
@@ -71,7 +71,7 @@ func (o *Oriented) NumNodes() int { return o.tx.NumNodes() }
 // AdjacencyBlocks is Tx.AdjacencyBlocks: the ranges are the same along every direction.
 func (o *Oriented) AdjacencyBlocks() ([]Range, error) { return o.tx.AdjacencyBlocks() }
 
-// ReadAdjacency is Tx.ReadAdjacency with the lists of the direction, and their weights where the graph has weights.
+// ReadAdjacency is Tx.ReadAdjacency with the lists of the direction, and their weights if the graph has weights.
 func (o *Oriented) ReadAdjacency(r Range, buf *Adjacency) error {
 	if err := o.tx.Err(); err != nil {
 		return err

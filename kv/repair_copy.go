@@ -97,7 +97,7 @@ func (r *repair) follows(after, last uint64) (bool, error) {
 	return n == last-after, err
 }
 
-// adopt returns the catalogue with the spaces that a sound copy has, where the catalogue does not have them, has earlier
+// adopt returns the catalogue with the spaces that a sound copy has, if the catalogue does not have them, has earlier
 // generations of them, or does not say that they are kept twice: then a later catalogue is lost.
 func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 	if !c.known || len(c.Damage) > 0 {

@@ -26,7 +26,7 @@ type nameRepair struct {
 	added map[NodeID]string // ids of added nodes that only the other direction knows
 }
 
-// dictionary writes the dictionary again: each direction from the other where it is damaged.
+// dictionary writes the dictionary again: each direction from the other if it is damaged.
 func (r *repair) dictionary(ctx context.Context, g record.Generation) (err error) {
 	n := &nameRepair{repair: r, nameless: map[int]bool{}, added: map[NodeID]string{}}
 	defer func() {
@@ -122,7 +122,7 @@ func (n *nameRepair) match(ctx context.Context) error {
 	return nil
 }
 
-// readAdded reads the ids of nodes added since the load from the records that find them by id, where those of the nodes
+// readAdded reads the ids of nodes added since the load from the records that find them by id, if those of the nodes
 // are damaged.
 func (n *nameRepair) readAdded(ctx context.Context) error {
 	missing := map[NodeID]bool{}
@@ -153,7 +153,7 @@ func (n *nameRepair) readAdded(ctx context.Context) error {
 // errLostID is for a position whose id is not known.
 var errLostID = fmt.Errorf("%w: the id cannot be read", ErrCorrupt)
 
-// id is the id at a position; errLostID where it is not known.
+// id is the id at a position; errLostID if it is not known.
 func (n *nameRepair) id(ids *dict.Reader, position int) (string, error) {
 	id, err := ids.AtPosition(position)
 	if err != nil && !errors.Is(err, ErrCorrupt) {
@@ -168,7 +168,7 @@ func (n *nameRepair) id(ids *dict.Reader, position int) (string, error) {
 	return "", errLostID
 }
 
-// lostPrefix begins an id that Repair makes up, once or, where other ids begin so, more often. The place in the node file
+// lostPrefix begins an id that Repair makes up, once or, if other ids begin so, more often. The place in the node file
 // follows.
 const lostPrefix = "lost-"
 

@@ -16,7 +16,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// graph writes adjacency and dictionary again where they are damaged or do not agree, and counts what it writes.
+// graph writes adjacency and dictionary again if they are damaged or do not agree, and counts what it writes.
 func (r *repair) graph(ctx context.Context, found damagedRecords) error {
 	cat := r.tx.cat
 	damaged := found.generations[cat.Graph]
@@ -58,7 +58,7 @@ type listRepair struct {
 	form codec.ArcForm
 }
 
-// adjacency writes the lists again. The lists of a block that cannot be read are made from those of the other ends; where
+// adjacency writes the lists again. The lists of a block that cannot be read are made from those of the other ends; if
 // sound blocks contradict each other, so are all.
 func (r *repair) adjacency(ctx context.Context, g record.Generation) (err error) {
 	l := &listRepair{repair: r, form: r.tx.cat.arcForm()}
@@ -115,7 +115,7 @@ func (r *repair) adjacency(ctx context.Context, g record.Generation) (err error)
 	return l.write(ctx, g, halves, deltas)
 }
 
-// directory returns which nodes are in which block, from the blocks where its own records are damaged. The range of a
+// directory returns which nodes are in which block, from the blocks if its own records are damaged. The range of a
 // block that cannot be read is what is left between its neighbours; of several in a row the first has it.
 func (r *repair) directory(ctx context.Context) (*graph.Directory, error) {
 	d, damage := r.tx.graph().ReadDirectory()

@@ -64,7 +64,7 @@ func (h *heldCommits) floor(held uint64) uint64 {
 }
 
 // outdated is for writing again a journal beside what Badger holds up to a commit. Behind the last damage of the journal an
-// entry is the last of its key. One before it counts only where Badger has not come to its commit, or knows nothing of its
+// entry is the last of its key. One before it counts only if Badger has not come to its commit, or knows nothing of its
 // key that is as late: a later one may be in what is damaged.
 func (h *heldCommits) outdated(c *journal.Contents, held uint64) func(txn *lsm.Txn, number uint64, key []byte) (bool, error) {
 	damaged := uint64(0)

@@ -82,7 +82,7 @@ func (r *repair) journal() error {
 	return r.tell(Mend{Where: name, What: damage.Error(), Done: done, Lost: lost})
 }
 
-// tornJournal is the name of the last file of the journal where that ends with a frame that is cut off, as only a crash leaves
+// tornJournal is the name of the last file of the journal if that ends with a frame that is cut off, as only a crash leaves
 // it, and the store was closed; else "". Opening the journal cuts the file.
 func (r *repair) tornJournal() (name string, err error) {
 	if crashed, err := lsm.LeftByCrash(r.store); err != nil || crashed {

@@ -321,7 +321,7 @@ func (w *copyWriter) end(cat *catalog) error {
 	return err
 }
 
-// anew writes all entries of a snapshot, in another file where older ones are to go.
+// anew writes all entries of a snapshot, in another file if older ones are to go.
 func (w *copyWriter) anew(tx *Tx, older bool) error {
 	if older {
 		if err := w.log.Rotate(); err != nil {

@@ -76,7 +76,7 @@ type versionedCatalog struct {
 
 // Open opens a store. It returns ErrNotStore for a directory without one (fs.ErrNotExist if there is no
 // directory), ErrCorrupt if a file of it is damaged or missing, a *VersionError for a store of another format, a
-// *LockedError where another process writes, or this one would write while another reads.
+// *LockedError if another process writes, or this one would write while another reads.
 func Open(dir string, opt Options) (*Store, error) {
 	began := time.Now()
 	s, err := openDirectory(dir, opt)
@@ -221,7 +221,7 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 	return s, nil
 }
 
-// openBadger opens Badger in a directory that is locked. Closing the store calls unlock, and so does an error. look, where
+// openBadger opens Badger in a directory that is locked. Closing the store calls unlock, and so does an error. look, if
 // not nil, looks at what a crash left before Badger does.
 func openBadger(
 	dir string, opt Options, synced bool, unlock func() error, look func(dir string) error,
@@ -332,7 +332,7 @@ func (s *Store) ID() string { return s.header.ID }
 // Dir is the directory given to Open.
 func (s *Store) Dir() string { return s.dir }
 
-// Created is when the store was made.
+// Created returns when the store was made.
 func (s *Store) Created() time.Time { return time.Unix(s.header.Created, 0).UTC() }
 
 // ReadOnly reports whether the store was opened so.

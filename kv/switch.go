@@ -60,8 +60,8 @@ func (s *fileSwitch) has(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// begin begins the switch, and carries it out. The directory for the files of the store is made there: where it cannot move to
-// the quarantine, nothing else is moved.
+// begin begins the switch, and carries it out. The directory for the files of the store is made in the store: if it cannot
+// move to the quarantine, nothing else is moved.
 func (s *fileSwitch) begin(store string) error {
 	made := filepath.Join(store, "spill-switch.tmp") // which the next open removes
 	if err := os.MkdirAll(made, storedir.Mode); err != nil {

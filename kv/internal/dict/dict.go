@@ -217,7 +217,7 @@ func (d Dict) Numbers(k record.Kind, block int, dst []uint32) ([]uint32, error) 
 	return dst, err
 }
 
-// checkNumbers returns an error where a block of numbers is not as long as it should be.
+// checkNumbers returns an error if a block of numbers is not as long as it should be.
 func (d Dict) checkNumbers(k record.Kind, block int, body []byte) error {
 	if want := 4 * min(NumbersPerBlock, d.Loaded-block*NumbersPerBlock); len(body) != want {
 		key := record.NumberKey(k, d.Generation, uint32(block))

@@ -49,7 +49,7 @@ type Encoder[N ~uint32] struct {
 	lists   []byte // of the current group
 }
 
-// Append adds the next row. The list ascends strictly; that it does is the caller's duty, and Append panics where it
+// Append adds the next row. The list ascends strictly; that it does is the caller's duty, and Append panics if it
 // does not, since no later check could repair the order.
 func (e *Encoder[N]) Append(list []N) {
 	e.begin(len(list))
@@ -231,7 +231,7 @@ func (b Block) Degree(i int) (int, error) {
 	}
 }
 
-// First is the least neighbour of row i, and false where the row is empty.
+// First is the least neighbour of row i, and false if the row is empty.
 func (b Block) First(i int) (uint32, bool, error) {
 	degree, at, err := b.seek(i)
 	if err != nil || degree == 0 {

@@ -13,7 +13,7 @@ type Direction uint8
 
 // The directions.
 const (
-	Both Direction = iota // the undirected graph that the arcs make; where weighted, the weights of two arcs add up
+	Both Direction = iota // the undirected graph that the arcs make; if weighted, the weights of two arcs add up
 	Out                   // from a node to those that its arcs lead to
 	In                    // from a node to those whose arcs lead to it
 )
@@ -38,7 +38,7 @@ func (d *Direction) UnmarshalText(name []byte) error {
 	return nil
 }
 
-// ReadAlong is Read with the lists of a direction, and their weights where the graph has weights.
+// ReadAlong is Read with the lists of a direction, and their weights if the graph has weights.
 func (g Graph) ReadAlong(along Direction, r record.Range, buf *Adjacency) error {
 	if along == Both && !g.Form.Weighted {
 		return g.Read(r, buf)
@@ -80,7 +80,7 @@ func (g Graph) orient(along Direction, buf *Adjacency) error {
 	return nil
 }
 
-// weight is that of an arc along a direction, zero if there is none; false where a sum has none.
+// weight is that of an arc along a direction, zero if there is none; false if a sum has none.
 func (g Graph) weight(along Direction, a codec.Arc) (w float32, ok bool) {
 	switch {
 	case along == Out || !g.Form.Directed:
@@ -106,7 +106,7 @@ type Arc struct {
 	Out, In  float32
 }
 
-// ArcsOf returns the arcs of v that ReadLists read, borrowed; none where the graph has none.
+// ArcsOf returns the arcs of v that ReadLists read, borrowed; none if the graph has none.
 func (a *Adjacency) ArcsOf(v record.NodeID) []codec.Arc {
 	if len(a.arcs) == 0 {
 		return nil

@@ -14,7 +14,7 @@ type Lists struct {
 	list  []record.NodeID // scratch
 }
 
-// An encodedList is the list of a node: arcs from ≤ i < to of the stretch, and where it is encoded the bytes from the end
+// An encodedList is the list of a node: arcs from ≤ i < to of the stretch, and if it is encoded the bytes from the end
 // of the list before up to end.
 type encodedList struct {
 	node     record.NodeID

@@ -135,7 +135,7 @@ func (g Graph) findPart(d *Directory, b int, v record.NodeID) (uint32, error) {
 	return uint32(max(beyond-1, 0)), failed
 }
 
-// pieces yields the list of v, ascending, in one piece or, for a hub, in several, with arcs where they are asked for. A piece
+// pieces yields the list of v, ascending, in one piece or, for a hub, in several, with arcs if they are asked for. A piece
 // is borrowed until the next.
 func (g Graph) pieces(v record.NodeID, withArcs bool) iter.Seq2[*Adjacency, error] {
 	return func(yield func(*Adjacency, error) bool) {

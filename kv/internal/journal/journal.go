@@ -150,7 +150,7 @@ type Segment struct {
 	Path     string
 	Sequence uint64
 	Base     uint64 // the number of the last commit before it
-	Last     uint64 // the number of its last commit; Base where it has none
+	Last     uint64 // the number of its last commit; Base if it has none
 	Before   int64  // where the segment before it ends, zero if it goes on from none
 	Store    Store
 	End      int64 // where its last frame ends
@@ -171,7 +171,7 @@ func (s *Segment) appendHead(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b[begin:], castagnoli))
 }
 
-// parseHead reads what a segment begins with; false where it is damaged.
+// parseHead reads what a segment begins with; false if it is damaged.
 func (s *Segment) parseHead(b []byte) bool {
 	if len(b) != segmentHead || string(b[:len(segmentMark)]) != segmentMark {
 		return false

@@ -14,7 +14,7 @@ type Damage struct {
 	Path string
 	What string
 
-	// The commits from First to Last may have been there; none where First > Last. Data may be lost beside them.
+	// The commits from First to Last may have been there; none if First > Last. Data may be lost beside them.
 	First, Last uint64
 
 	// Open says that nothing readable follows, so that nobody knows whether there was more than Last.

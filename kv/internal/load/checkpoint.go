@@ -84,7 +84,7 @@ func (l *Load) keepEdges(ctx context.Context, edges sorter) error {
 	return l.writeCheckpoint(c)
 }
 
-// restoreSaved has the caller read what Save wrote: errNoCheckpoint where it is damaged.
+// restoreSaved has the caller read what Save wrote: errNoCheckpoint if it is damaged.
 func (l *Load) restoreSaved(ctx context.Context, c checkpoint) (err error) {
 	if (l.opt.Restore == nil) != (c.Saved == "") {
 		return errNoCheckpoint
@@ -113,7 +113,7 @@ func writeSummed(name string, write func(w io.Writer) error) (sum uint32, err er
 	return w.sum, err
 }
 
-// openSummed opens a file that has a CRC-32C: errNoCheckpoint where it has another.
+// openSummed opens a file that has a CRC-32C: errNoCheckpoint if it has another.
 func openSummed(ctx context.Context, name string, want uint32) (*os.File, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -296,7 +296,7 @@ func writeNumbers(name string, numbers []uint32) (sum uint32, err error) {
 	})
 }
 
-// readNumbers returns so many numbers of nodes: errNoCheckpoint where the file is damaged, or they are no permutation.
+// readNumbers returns so many numbers of nodes: errNoCheckpoint if the file is damaged, or they are no permutation.
 func readNumbers(ctx context.Context, name string, count int, want uint32) (numbers offheap.Array[uint32], err error) {
 	f, err := openSummed(ctx, name, want)
 	if err != nil {

@@ -19,7 +19,7 @@ type idIndex struct {
 	texts    textIndex
 }
 
-// newIDIndex returns an index that takes about half a unit where the ids are integers, and, as ids are not sorted while
+// newIDIndex returns an index that takes about half a unit if the ids are integers, and, as ids are not sorted while
 // they are looked up, what that would take besides.
 func newIDIndex(unit int64) idIndex {
 	return idIndex{integers: integerIndex{limit: unit / 8}, texts: textIndex{limit: unit/2 + unit/3}}
@@ -211,7 +211,7 @@ func (x *textIndex) put(hash uint64, id string, position uint32) (fits bool, err
 	return true, nil
 }
 
-// grow makes room for twice as many slots beside the records and another size bytes of them, where the limit allows.
+// grow makes room for twice as many slots beside the records and another size bytes of them, if the limit allows.
 func (x *textIndex) grow(size int64) (fits bool, err error) {
 	length := max(2*len(x.slots.Data), minSlots)
 	if 8*int64(length)+x.used+size > min(x.limit, placeMask) {

@@ -168,7 +168,7 @@ func (l *Load) sortMemory() int64 { return sortMemory(l.opt.MemoryBudget, l.stat
 var ErrNodesFirst = errors.New("kv: all nodes are added before the first edge")
 
 // AddNode adds the next node of the node file. What is wrong with it alone is an *InvalidNodeError; that its id is there
-// already shows in Resolve, where memory does not hold the ids. An error ends the load: Err returns it.
+// already shows in Resolve, if memory does not hold the ids. An error ends the load: Err returns it.
 func (l *Load) AddNode(n Node) error {
 	if l.ended {
 		return fmt.Errorf("loader: %w", record.ErrClosed)
@@ -259,7 +259,7 @@ func (l *Load) progress(stage string, done, total int64) {
 	}
 }
 
-// Resolve ends the adding. It finds duplicate and unknown ids, and, where the ids are not small integers, the positions of
+// Resolve ends the adding. It finds duplicate and unknown ids, and, if the ids are not small integers, the positions of
 // the ends of edges. An id given twice is a *DuplicateNodeError, an edge to an id that no node has an *UnknownNodeError; of
 // several the one with the least Source.
 func (l *Load) Resolve(ctx context.Context) error {

@@ -187,7 +187,7 @@ func (d *DB) Flatten() error {
 }
 
 // undoMerges has the manifest of a store that was not closed properly name the tables again that the last merges took
-// out of it, where all of them are there: nobody found that the merges were complete. What the merges made is then
+// out of it, if all of them are there: nobody found that the merges were complete. What the merges made is then
 // named no more. Merges before one of which a table is gone were. The tables that memtables became meanwhile stay.
 // Badger is closed.
 func undoMerges(dir string) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// Badger writes its logs and tables through mapped files, which have no blocks on disk before they are touched. Where
+// Badger writes its logs and tables through mapped files, which have no blocks on disk before they are touched. If
 // the disk is full, touching one kills the process. So whatever makes Badger write asks for room first, for all that
 // can follow from it:
 //
@@ -37,7 +37,7 @@ const (
 // entryRoom bounds the bytes an entry takes in a log, or in a table.
 func entryRoom(key, value []byte) int64 { return int64(len(key) + len(value) + EntryOverhead) }
 
-// makeRoom must be called before entries of n bytes, by entryRoom, are given to Badger. It returns ErrNoSpace where
+// makeRoom must be called before entries of n bytes, by entryRoom, are given to Badger. It returns ErrNoSpace if
 // they, and what follows from them, might not fit on the disk.
 func (d *DB) makeRoom(n int64) error {
 	d.built.release()
@@ -90,7 +90,7 @@ func (d *DB) Mergeable() error {
 	return storedir.CheckRoom(d.dir, logged+SpareRoom+d.mergeRoom(d.db.Levels(), logged, true))
 }
 
-// mergeRoom bounds the bytes that merging tables of levels needs once unflushed bytes more are tables of level 0; none where
+// mergeRoom bounds the bytes that merging tables of levels needs once unflushed bytes more are tables of level 0; none if
 // no level is due, unless forced.
 func (d *DB) mergeRoom(now []badger.LevelInfo, unflushed int64, forced bool) int64 {
 	opt := d.db.Opts()

@@ -42,8 +42,8 @@ type tableFile struct {
 }
 
 // checkFiles returns the tables of a store that no other process writes, or an ErrCorrupt that names the file which is
-// damaged; crashed says whether it was left by a crash, in which case a read-only open must not go on (ErrCrashed)
-// where Badger would clean up.
+// damaged; crashed says whether it was left by a crash, in which case a read-only open must not go on (ErrCrashed), because
+// Badger would clean up.
 func checkFiles(dir string, crashed, readOnly bool, beside Journal) ([]tableFile, error) {
 	if err := checkRegistry(dir); err != nil {
 		return nil, err
@@ -199,7 +199,7 @@ func setLogsAside(dir string, beside Journal) error {
 	return nil
 }
 
-// readHead reads the first n bytes of a file, fewer where the file is shorter.
+// readHead reads the first n bytes of a file, fewer if the file is shorter.
 func readHead(path string, n int64) (head []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {

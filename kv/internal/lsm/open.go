@@ -198,7 +198,7 @@ func prepare(dir string, crashed bool, b badger.Options, opt Options) error {
 	return verifyToOpen(dir, tables, len(logs), b)
 }
 
-// makeDiscards makes the file in which Badger counts what its value log could discard: where Badger cannot make it, Badger
+// makeDiscards makes the file in which Badger counts what its value log could discard: if Badger cannot make it, Badger
 // ends the process.
 func makeDiscards(dir string) error {
 	const size = 1 << 20 // as Badger makes it; it has no blocks on disk

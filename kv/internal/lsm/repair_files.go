@@ -24,14 +24,14 @@ type Mended struct {
 	Lost              Lost
 }
 
-// A Lost is how many things of a kind are lost, or a bound of it; none where Count is zero.
+// A Lost is how many things of a kind are lost, or a bound of it; none if Count is zero.
 type Lost struct {
 	Kind   string
 	Count  int64
 	AtMost bool
 }
 
-// UnknownCount is the Count of a Lost where nobody knows how many were lost.
+// UnknownCount is the Count of a Lost if nobody knows how many were lost.
 const UnknownCount = -1
 
 // A fileRepair is one run of RepairFiles.
@@ -141,7 +141,7 @@ type blockPlace struct {
 	damage   error
 }
 
-// repairTable makes a table one that Badger can read; usable is false where nothing of it is left, whole where nothing of it
+// repairTable makes a table one that Badger can read; usable is false if nothing of it is left, whole if nothing of it
 // is lost.
 func (r *fileRepair) repairTable(ctx context.Context, path string) (usable, whole bool, err error) {
 	t, damage := openTableReader(path)

@@ -63,7 +63,7 @@ func (t *tableReader) parse() error {
 	})
 }
 
-// tableIndex is the index of a table, false where its checksum does not match.
+// tableIndex is the index of a table, false if its checksum does not match.
 func tableIndex(data []byte) (index []byte, ok bool) {
 	body, sum, ok := cutTableChecksum(data)
 	if !ok || len(body) < 4 {

@@ -30,7 +30,7 @@ import (
 
 // clearUnnamed makes sure that Badger may remove the unnamed tables of a store that a crash left, whose manifest and
 // named tables are sound. It returns ErrCorrupt if one holds records that are nowhere else. One that cannot be read is
-// moved into the quarantine where the named tables and the journal have every commit, and is an ErrCorrupt otherwise.
+// moved into the quarantine if the named tables and the journal have every commit, and is an ErrCorrupt otherwise.
 func clearUnnamed(dir string, named badger.Manifest, unnamed []uint64, beside Journal) (err error) {
 	c := &census{}
 	defer func() { err = errors.Join(err, c.close()) }()

@@ -34,7 +34,7 @@ func lockHolder(dir string) int {
 	return 0
 }
 
-// commandOf is the command line of a process, cut where it is long; "" where it is not seen.
+// commandOf is the command line of a process, cut if it is long; "" if it is not seen.
 func commandOf(pid int) string {
 	if pid <= 0 {
 		return ""
