@@ -23,7 +23,7 @@
 // with the nodes for which its predicate is true.
 //
 // The names are those of the stored columns, and these, which a store may lack and which are then null for every node:
-// label, suggested, score, confidence, split, decision, run. Two more are no columns: id, the external id, and degree.
+// suggested, score, confidence, split, decision, run. Two more are no columns: id, the external id, and degree.
 // A name that is neither is an [*UnknownPropertyError]; a constant that cannot be compared with its property a
 // [*TypeError]. Integers and floats are compared exactly with each other. An id equals the text and the integer that write
 // it. Ids are ordered as integers where all of them are, and as text otherwise, by bytes; a constant of the other kind has

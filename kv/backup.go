@@ -17,24 +17,24 @@ type BackupInfo = archive.Info
 
 // BackupOptions tunes a backup. The zero value is ready to use.
 type BackupOptions struct {
-	// Since, where not nil, is the last backup of this store: what has not changed since it is left out. It is read, and
-	// verified, to its end.
+	// Since is the last backup of this store. If it is not nil, the new backup has only the changes after it. Since is read
+	// to its end and verified.
 	Since io.Reader
 
-	// Begin, where not nil, is asked before the first byte is written, with how many bytes the backup takes at most, or
-	// little more. Its error ends the backup.
+	// Begin, if not nil, is called before the first byte is written. most is about the largest possible size of the backup.
+	// An error of Begin ends the backup.
 	Begin func(most int64) error
 
 	Progress Progress // counts bytes of records
 }
 
-// Backup writes a snapshot of the store to w: everything that a Tx can read, but not the files that jobs keep (see
-// Work). Others may read and write meanwhile. It holds a few megabytes. Every record of the
-// snapshot is compared with its checksum, also one that is left out because it has not changed. A backup that is not
-// complete says so when it is read; nothing else marks it as one.
+// Backup writes a snapshot of the store to w: everything that a Tx can read, but not the files that jobs keep (see Work).
+// Others may read and write meanwhile. It holds a few megabytes. Every record of the snapshot is compared with its
+// checksum, also one that is left out because it has not changed. Only a reader, such as Restore, notices that a backup is
+// incomplete.
 //
-// A damaged record is an ErrCorrupt, an earlier backup that cannot be read an ErrBackup, and one of another store, or
-// of a snapshot that this store has not come to, an ErrBackupOrder.
+// It returns ErrCorrupt for a damaged record, ErrBackup for an unreadable earlier backup, and ErrBackupOrder for an earlier
+// backup of another store, or of a later moment than this snapshot.
 func (s *Store) Backup(ctx context.Context, w io.Writer, opt BackupOptions) (info BackupInfo, err error) {
 	began := time.Now()
 	defer func() {

@@ -21,7 +21,7 @@ type batch struct {
 
 func newBatch(s *Store) *batch { return &batch{s: s, to: s.db.Batch()} }
 
-// Put writes the record of a body. The batch keeps key; body is the caller's again.
+// Put writes the record of a body. The batch keeps key. The caller may reuse body.
 func (b *batch) Put(key, body []byte) error {
 	value := record.Encode(key, body)
 	b.sums[record.GenerationOf(key)] = b.sums[record.GenerationOf(key)].Add(value)
@@ -56,7 +56,7 @@ func (b *batch) record() error {
 	return nil
 }
 
-// write writes a record, or deletes a key where there is none, without the journal. The batch keeps both.
+// write writes a record, or deletes a key if there is none, without the journal. The batch keeps both.
 func (b *batch) write(key, value []byte) error {
 	if value == nil {
 		return b.remove(key)

@@ -11,9 +11,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A Bulk writes whole columns, matrices and spaces beside the live data. Commit makes them all visible in one
-// transaction, in place of those of the same name; readers meanwhile see the old ones, and a crash leaves them. A Bulk
-// and its writers are for one goroutine, and must end in Commit or Abort: other writers wait for it.
+// A Bulk writes whole columns, matrices and spaces beside the live data. Commit makes them all visible in one transaction,
+// in place of those of the same name. Until then readers see the old data, and a crash keeps the old data. A Bulk and its
+// writers are for one goroutine, and must end in Commit or Abort: other writers wait for it.
 type Bulk struct {
 	s     *Store
 	tx    *Tx      // the store as it was
@@ -37,8 +37,8 @@ type Bulk struct {
 // minReserved is the number of generations a Bulk reserves at first; each further time it doubles what it has.
 const minReserved = 8
 
-// Bulk begins a bulk write, once the Update, Bulk or Compact that is running has ended. While it is open an Update,
-// Bulk or Compact of the same goroutine waits for ever, and Close is an ErrBusy.
+// Bulk begins a bulk write, after the running Update, Bulk or Compact has ended. While a Bulk is open, an Update, Bulk or
+// Compact of the same goroutine waits for ever, and Close returns ErrBusy.
 func (s *Store) Bulk() (*Bulk, error) {
 	b, err := s.beginBulk(context.Background())
 	if err == nil {
@@ -235,10 +235,10 @@ func (b *Bulk) DropMatrix(name string) error {
 	return nil
 }
 
-// Commit makes all that was written visible at once, together with what final, if not nil, writes in the same
-// transaction, which sees it. It is on disk when Commit returns. Where a writer of the Bulk returned an error for a row,
-// Commit returns it too. After an error nothing has changed, and Abort must follow; only when the error says "committed"
-// has the commit happened.
+// Commit makes all that was written visible at once, together with what final, if not nil, writes in the same transaction,
+// which sees it. It is on disk when Commit returns. If a writer of the Bulk returned an error for a row, Commit returns
+// that error too. If the error is an ErrCommitted, the commit has happened. After any other error nothing has changed.
+// Abort must follow in both cases.
 func (b *Bulk) Commit(final func(tx *Tx) error) error {
 	return b.commit(final, func() error { return nil })
 }
@@ -270,7 +270,7 @@ func (b *Bulk) commit(final func(tx *Tx) error, after func() error) error {
 		}
 	}
 	if b.s.unswept = b.release(); b.s.unswept != nil {
-		return fmt.Errorf("committed, but removing what was replaced: %w", b.s.unswept)
+		return fmt.Errorf("%w, but removing what was replaced: %w", ErrCommitted, b.s.unswept)
 	}
 	return after()
 }
@@ -326,8 +326,8 @@ func (b *Bulk) finish() error {
 	return b.batch.Flush()
 }
 
-// Abort gives up what was written; also after a failed Commit. After one that succeeded it does nothing. Should
-// cleaning up fail, the next Bulk or Open does it, or says why it cannot.
+// Abort gives up what was written; also after a failed Commit. After a Commit that succeeded it does nothing. If it cannot
+// remove the written records, the next Bulk or Open tries again and returns the error.
 func (b *Bulk) Abort() {
 	if !b.done {
 		defer b.s.writer.Unlock()
@@ -364,13 +364,13 @@ func (b *Bulk) readBack(fn func(tx *Tx) error) error {
 	return b.s.View(fn)
 }
 
-// SortMemory is what each sorter of a writer, of the store or on top of it, may hold, in bytes: a sixteenth of the
-// budget of the store.
+// SortMemory is the number of bytes that one sorter may hold, also a sorter of the caller: a sixteenth of the budget of the
+// store.
 func (b *Bulk) SortMemory() int64 { return b.s.opt.MemoryBudget / 16 }
 
 // A recordWriter takes the records of a bulk write, whose generations no catalogue names yet.
 type recordWriter interface {
-	// Put writes the record of a body. The writer keeps key; body is the caller's again.
+	// Put writes the record of a body. The writer keeps key. The caller may reuse body.
 	Put(key, body []byte) error
 
 	// Flush returns once all is written.
@@ -380,9 +380,9 @@ type recordWriter interface {
 	Cancel() error
 }
 
-// attach makes a flushed Tables part of the store, which it opens anew. It ends all snapshots, and waits for their
-// reads; who begins one meanwhile waits for it. The caller holds the writer's lock, or is the only one who knows the store.
-// Where Badger cannot be opened again the store is closed.
+// attach makes a flushed Tables part of the store, which it opens anew. It ends all snapshots, and waits for their reads;
+// who begins one meanwhile waits for it. The caller holds the writer's lock, or is the only one who knows the store. If
+// Badger cannot be opened again, the store is closed.
 func (s *Store) attach(b *lsm.Tables) error {
 	if b.Empty() {
 		return nil

@@ -28,7 +28,7 @@ type header struct {
 
 // A catalog says what is in the store: counts, classes, and which generation of each column, matrix and space counts.
 // What no generation of it names is garbage. Snapshots share one catalog and must not change it; an Update copies it
-// before the first change, and writes the copy with its transaction: the counts alone where it changes nothing else.
+// before the first change, and writes the copy with its transaction: the counts alone if it changes nothing else.
 type catalog struct {
 	counts `msgpack:"-"`
 
@@ -88,7 +88,7 @@ func (c *catalog) clone() *catalog {
 	return &d
 }
 
-// errGenerations is returned where the numbers of generations have run out: none is used twice.
+// errGenerations is returned if the numbers of generations have run out: none is used twice.
 var errGenerations = errors.New("kv: the store was rewritten so often that its generations are used up: " +
 	"export the graph and import it into a new one")
 
@@ -114,7 +114,7 @@ func (c *catalog) isNewClass(k Kind, value Value) bool {
 	return !known
 }
 
-// class returns the number of a class name, adding it to the classes where it is new.
+// class returns the number of a class name, adding it to the classes if it is new.
 func (c *catalog) class(name string) Class {
 	if number, ok := c.classNumbers[name]; ok {
 		return number
@@ -154,7 +154,7 @@ func decodeCatalog(body []byte) (*catalog, error) {
 	if err := msgpack.Unmarshal(body, c); err != nil {
 		return nil, record.Corrupt(catalogKey(), err.Error())
 	}
-	// msgpack sets a map to nil where the record holds nil.
+	// msgpack sets a map to nil if the record holds nil.
 	if c.Columns == nil || c.Matrices == nil || c.Spaces == nil || c.Twice == nil || c.LoadedNodes < 0 {
 		return nil, record.Corrupt(catalogKey(), "its entries contradict each other")
 	}

@@ -14,15 +14,15 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// A Problem is something that is wrong with a store: where, such as "adjacency block 3/0 of generation 2", and what.
+// A Problem names a place in a store, such as "adjacency block 3/0 of generation 2", and the damage there.
 type Problem struct{ Where, What string }
 
 func (p Problem) String() string { return p.Where + ": " + p.What }
 
 // Check walks every record and every invariant that spans records, and calls report for each that fails. It returns an
-// error only where it cannot go on, ErrClosed where the store is closed meanwhile. It looks at a snapshot, taken once the
-// Update, Bulk or Compact that is running has ended. Later ones wait for it only where the journal is to be made shorter
-// before the second copy of spaces is compared, which it does first. It holds a few blocks at a time.
+// error only if it cannot go on, ErrClosed if the store is closed meanwhile. Check waits for a running Update, Bulk or
+// Compact, and then reads one snapshot. First it compares the second copy of spaces. A writer that must shorten the journal
+// waits for that comparison; other writers do not wait. Check holds a few blocks at a time.
 func (s *Store) Check(ctx context.Context, progress Progress, report func(Problem)) (err error) {
 	began := time.Now()
 	defer func() { s.observe(Event{Kind: EventCheck, Err: err}, began) }()

@@ -95,8 +95,8 @@ func TestRefusedCommitIsThereLater(t *testing.T) {
 	refused := s.Update(func(tx *Tx) error {
 		return errors.Join(tx.PutDocument("documents", "last", "committed"), s.db.Badger().Close())
 	})
-	if !errors.Is(refused, ErrFailed) || !strings.HasPrefix(refused.Error(), "committed") {
-		t.Errorf("got %v, want ErrFailed that says committed", refused)
+	if !errors.Is(refused, ErrFailed) || !errors.Is(refused, ErrCommitted) || !strings.HasPrefix(refused.Error(), "committed") {
+		t.Errorf("got %v, want an ErrFailed and ErrCommitted that says committed", refused)
 	}
 	if err := s.db.Failed(); !errors.Is(err, ErrFailed) {
 		t.Errorf("the store goes on writing: got %v", err)

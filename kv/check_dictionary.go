@@ -11,7 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// dictionary checks that positions and NodeIDs are each other's inverse, and ids and positions too. Where the blocks of
+// dictionary checks that positions and NodeIDs are each other's inverse, and ids and positions too. If the blocks of
 // both directions, read one after the other, hold the same pairs, that is so for all nodes of the load; otherwise each
 // node is looked up, to say which is wrong.
 func (c *checker) dictionary(ctx context.Context) error {

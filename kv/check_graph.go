@@ -68,7 +68,7 @@ func (c *checker) adjacency(ctx context.Context) error {
 	return nil
 }
 
-// edgesOf yields the neighbours of v with the arcs to them, which are 1 where the graph has none.
+// edgesOf yields the neighbours of v with the arcs to them, which are 1 if the graph has none.
 func edgesOf(a *graph.Adjacency, v NodeID) iter.Seq2[NodeID, codec.Arc] {
 	return func(yield func(NodeID, codec.Arc) bool) {
 		arcs := a.ArcsOf(v)
@@ -102,7 +102,7 @@ func wrongList(a *graph.Adjacency, v NodeID, form codec.ArcForm) (where, what st
 }
 
 // edgeSums are sums over the entries of lists. An edge is told by a 128-bit hash of its two ends and their arcs. The hashes in
-// the lists of the lesser ends and in those of the greater ones agree where the same edges are under both.
+// the lists of the lesser ends and in those of the greater ones agree if the same edges are under both.
 type edgeSums struct {
 	lesser, greater fingerprint
 	entries, arcs   int64

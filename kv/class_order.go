@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// SortClasses returns class names in the order that the bulk load numbers them: as numbers where all are numbers, else by
+// SortClasses returns class names in the order that the bulk load numbers them: as numbers if all are numbers, else by
 // bytes. Tx.Classes is in it until a class is added. names is left as it is.
 func SortClasses(names []string) []string {
 	values := make(map[string]float64, len(names))

@@ -11,11 +11,11 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// Close waits for the Update or Compact that is running, ends all snapshots, waits for their reads, and closes the
-// store; it must not be called from inside an Update or a loop over a snapshot. While a Bulk is open it returns ErrBusy
-// and closes nothing: end the Bulk with Commit or Abort first. Closing again does nothing. Where the disk has
-// no room for what was written last, which only another process can have taken, it returns ErrNoSpace and the store
-// stays open: close it again once there is room. Even without that, what was committed is in the journal.
+// Close waits for the Update or Compact that is running, ends all snapshots, waits for their reads, and closes the store;
+// it must not be called from inside an Update or a loop over a snapshot. While a Bulk is open it returns ErrBusy and closes
+// nothing: end the Bulk with Commit or Abort first. Closing again does nothing. If another process has filled the disk,
+// Close returns ErrNoSpace and the store stays open. Close it again when there is room. Even without that, all commits are
+// in the journal.
 func (s *Store) Close() error {
 	if s.bulkOpen.Load() {
 		return fmt.Errorf("%s: %w: a Bulk is open, end it with Commit or Abort", s.dir, ErrBusy)
@@ -43,7 +43,7 @@ func (s *Store) Close() error {
 	return err
 }
 
-// abandon closes a store whose directory is to be removed. It does so also where Close cannot, as the disk has no room for
+// abandon closes a store whose directory is to be removed. It does so also if Close cannot, as the disk has no room for
 // what would be written or a Bulk is open; the directory is gone then, and Badger writes nothing there.
 func (s *Store) abandon() (err error) {
 	closing := s.Close()

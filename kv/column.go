@@ -140,7 +140,7 @@ func (tx *Tx) ReadClasses(column string, dst []Class) error {
 	return tx.ReadClassRange(column, Range{First: 0, End: NodeID(tx.cat.Nodes)}, dst)
 }
 
-// ReadClassRange reads the classes of the nodes of r into dst, one for each; null is NoClass. Where len(dst) is not
+// ReadClassRange reads the classes of the nodes of r into dst, one for each; null is NoClass. If len(dst) is not
 // r.Len(), or r not of nodes that are there, it is an ErrShape.
 func (tx *Tx) ReadClassRange(column string, r Range, dst []Class) error {
 	entry, err := tx.columnEntry(column)

@@ -10,8 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 )
 
-// A ColumnReader reads values of one column, keeping the block it last read, so that neighbouring nodes cost little. It
-// belongs to one goroutine; a Tx may have many. In an Update it sees what was written before each call.
+// A ColumnReader reads values of one column. It keeps the last block, so reads of consecutive nodes are cheap. It belongs
+// to one goroutine; a Tx may have many. In an Update it sees what was written before each call.
 type ColumnReader struct {
 	tx     *Tx
 	name   string
@@ -73,9 +73,9 @@ func (r *ColumnReader) At(v NodeID) (Value, error) {
 	return r.value(int(v - r.rng.First))
 }
 
-// Block returns the nodes of the block that holds v, and the least and greatest non-null value in it, null when all are
-// null: a scan for other values can go on at rng.End. Strings, and so classes, are ordered by their bytes. Of id, which has
-// no order of blocks, they are bounds of every id.
+// Block returns the nodes of the block that holds v, and the least and greatest non-null value in it, null if all are null.
+// A scan for values outside these bounds can skip to rng.End. Strings, and so classes, are ordered by their bytes. For the
+// column id, the bounds are those of all ids.
 func (r *ColumnReader) Block(v NodeID) (rng Range, least, greatest Value, err error) {
 	if err := r.load(v); err != nil {
 		return Range{}, Value{}, Value{}, err

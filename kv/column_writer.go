@@ -14,9 +14,9 @@ import (
 // long texts does not have to be read for each of them.
 const longString = 4 << 10
 
-// A ColumnWriter writes a whole column in a Bulk. Put takes nodes in any order: ascending ones go straight to disk,
-// others are sorted, on disk where memory does not hold them. A node left out is null, as is one given null; one given
-// two values is a *DuplicateRowError at Commit.
+// A ColumnWriter writes a whole column in a Bulk. Put takes nodes in any order: ascending ones go straight to disk, others
+// are sorted, on disk if memory does not hold them. A node without a value is null. If a node is given two values,
+// Commit returns a *DuplicateRowError.
 type ColumnWriter struct {
 	b     *Bulk
 	name  string

@@ -11,9 +11,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// Compact folds edge, node, column and matrix deltas into blocks and drops what is no longer referenced. NodeIDs stay.
-// What changes is written beside the live data and replaces it in one transaction: readers and a crash see the store
-// as it was, or as it then is. Writers wait. It needs room on disk for a second copy of what changes.
+// Compact folds edge, node, column and matrix deltas into blocks and drops what is no longer referenced. NodeIDs stay. The
+// new blocks are written beside the live data and replace it in one transaction. Readers see the old state or the new one;
+// after a crash, so does the next Open. Writers wait. It needs room on disk for a second copy of what changes.
 func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 	began := time.Now()
 	defer func() { s.observe(Event{Kind: EventCompact, Err: err}, began) }()
@@ -51,12 +51,12 @@ func (s *Store) mergeAll() error {
 		err = s.db.Flatten()
 	}
 	if err != nil {
-		return fmt.Errorf("committed, but merging tables: %w", err)
+		return fmt.Errorf("%w, but merging tables: %w", ErrCommitted, err)
 	}
 	return nil
 }
 
-// graph writes adjacency and dictionary again, where nodes were added or edges changed.
+// graph writes adjacency and dictionary again, if nodes were added or edges changed.
 func (w *rewriter) graph(ctx context.Context) error {
 	cat, draft := w.tx.cat, w.bulk.draft
 	if cat.LoadedNodes == cat.Nodes && cat.EdgeDeltas == 0 {

@@ -24,7 +24,7 @@ type cursors struct {
 	free []*orderedCursor
 }
 
-// take returns the cursor that read a key last, where there is one, else any other of its kind and generation; nil where
+// take returns the cursor that read a key last, if there is one, else any other of its kind and generation; nil if
 // there is none.
 func (c *cursors) take(previous, key []byte) *orderedCursor {
 	c.mu.Lock()

@@ -1,5 +1,6 @@
 // Package kv keeps a labelled graph on disk: nodes and their external ids, adjacency, property columns, matrices, and
-// whatever upper rooms store in lent key ranges and small documents. It is built on Badger, and alone knows of it.
+// whatever upper rooms store in lent key ranges and small documents. It is built on Badger, which only its package
+// kv/internal/lsm imports.
 //
 // # Use
 //
@@ -12,10 +13,10 @@
 //	Store.Compact             folds what Updates changed into the blocks
 //	Store.Check               looks for damage
 //	Store.Backup              writes a snapshot, or what changed since an earlier one, to one file
-//	Options.Observe           is told of each thing as it happens, and so is Options.Logger
+//	Options.Observe           is called at each Event; Options.Logger logs it
 //
-// [Repair] makes a damaged store one that opens and answers for what is not lost, and [UndoRepair] puts back what the store
-// was before. [Restore] makes a store of backups, and [Migrate] one of this format of one of an older format.
+// [Repair] makes a damaged store usable again, without the lost parts. [UndoRepair] puts the old files back. [Restore]
+// makes a store from backups. [Migrate] converts a store of an older format to this format.
 //
 // Nodes are numbered densely, 0 ≤ v < [Tx.NumNodes], by descending degree at the load; nodes added later follow. Every
 // node has the columns of the store, each value of which may be null. The column "label" holds the given labels; id and
@@ -23,124 +24,124 @@
 //
 // # Promises
 //
-// In brackets the tests that hold them; those of other packages with its name.
+// The tests of each promise are in brackets. A test of another package has the name of that package before it.
 //
-//   - What Update or Bulk.Commit wrote is there after a crash or a power cut once they have returned, and a crash leaves a
-//     prefix of the commits: never a part of one, never a later one without an earlier
-//     (TestCrashKeepsPrefix, TestCrashInBulk, TestUpdateIsAllOrNothing; shell TestKilledJobs).
-//   - The store knows how many commits there were. Where one of Badger's logs is damaged or missing after a crash, the journal
-//     has what it held, and Open writes it again. Where the journal is damaged, missing or of another time, or tables are
-//     older than it, Open returns an [ErrCorrupt] that names the file and the commits in doubt, whatever later commits a log
-//     has (TestDamagedLogLosesNothing, TestDamagedJournalIsTold, TestLostTablesAreTold, TestLostTableBelowTheLog). A second copy that is of a later commit than the tables and the
-//     journal, or of another store, is ErrCorrupt too (TestLaterCopyIsToldAtOpen, TestCopyOfAnotherStore).
-//   - Where both are damaged, Badger's log and the journal, commits may be lost. Open and Check may not notice: a journal that
-//     is cut short, beside a log that holds no more than it, reads like one that ended there. Where the journal is missing, or
-//     its end is damaged or missing, Repair tells an unknown number of lost commits, as nobody knows whether there were more
-//     (TestUnknownCommitsAreLost).
-//   - A power cut may leave the last frame of the journal half written. Open drops that frame where the file ends inside it, or
-//     where one of its sectors of 512 bytes is zeros: its commit had not returned. Where Badger holds that commit it is an
-//     [ErrCorrupt] instead, and Repair loses nothing. A last frame that is whole and has a wrong checksum is always an ErrCorrupt
-//     that names its commit; Repair then says that commits may be lost, unless Badger holds it. So a commit that had returned
-//     is dropped in silence only where its frame lost its end, or became zeros, and Badger's log does not have it either
-//     (TestChangedEndOfJournal, TestCrashKeepsPrefix).
-//   - Where a log of Badger that it would not open lies beside a damaged journal, Open changes nothing and names both. Repair
-//     reads the log (TestDamagedLogBesideADamagedJournal).
-//   - An entry that is gone from a space which is kept twice ([Space.KeepTwice]) is found by Check, and [Repair] puts it
-//     back (TestLostEntriesAreBroughtBack, TestLostTableOfDecisions, TestDamagedCopyIsTold, TestCopyFollowsBulks; shell
-//     TestCheckRepairOfDecisions). A copy that is whole is used also where it is of an earlier or a later commit than the store
-//     (TestSoundCopyIsUsed, TestEarlierCopyIsUsed). Where commits after it are known to neither it nor the journal, an entry that
-//     can be read stays as it is, and one that they deleted may come back. Decisions of package cleaner that were made before
-//     there was KeepTwice are kept twice once the store was migrated, restored or opened for writing
+//   - Once Update or Bulk.Commit has returned, its writes survive a crash and a power cut. A crash leaves a prefix of the
+//     commits: no part of a commit, and no commit without all earlier ones (TestCrashKeepsPrefix, TestCrashInBulk,
+//     TestUpdateIsAllOrNothing; shell TestKilledJobs).
+//   - The store knows how many commits there were. If one of Badger's logs is damaged or missing after a crash, Open writes
+//     its commits again from the journal. If the journal is damaged, missing or of another time, or the tables are older
+//     than the journal, Open returns an [ErrCorrupt] that names the file and the doubtful commits, even if a log has later
+//     commits (TestDamagedLogLosesNothing, TestDamagedJournalIsTold, TestLostTablesAreTold, TestLostTableBelowTheLog). Open
+//     also returns ErrCorrupt if the second copy is of another store, or of a later commit than the tables and the journal
+//     (TestLaterCopyIsToldAtOpen, TestCopyOfAnotherStore).
+//   - If both Badger's log and the journal are damaged, commits may be lost. Open and Check may not notice: a journal that
+//     was cut short looks complete if the log has no later commits. If the journal or its end is missing or damaged, nobody
+//     knows how many commits there were. Repair then reports an unknown number of lost commits (TestUnknownCommitsAreLost).
+//   - A power cut may leave the last frame of the journal half written. If the file ends inside that frame, or a sector of
+//     512 bytes in the frame is zero, Open takes its commit for unfinished and drops the frame. If Badger has the commit,
+//     Open returns [ErrCorrupt] instead, and Repair loses nothing. If the last frame is whole and its checksum is wrong,
+//     Open returns an ErrCorrupt that names its commit. Repair then reports that commits may be lost, unless Badger has the
+//     commit. So a commit that had returned is lost without an error in one case only: the end of its frame is missing, or
+//     a sector of the frame is zero, and Badger's log does not have the commit (TestChangedEndOfJournal,
+//     TestCrashKeepsPrefix).
+//   - If the journal is damaged and Badger would not open its log, Open changes nothing and names both files. Repair reads
+//     the log (TestDamagedLogBesideADamagedJournal).
+//   - Check finds a missing entry of a space that is kept twice ([Space.KeepTwice]), and [Repair] puts the entry back
+//     (TestLostEntriesAreBroughtBack, TestLostTableOfDecisions, TestDamagedCopyIsTold, TestCopyFollowsBulks; shell
+//     TestCheckRepairOfDecisions). Repair uses a whole copy even if it is of an earlier or a later commit than the store
+//     (TestSoundCopyIsUsed, TestEarlierCopyIsUsed). Some later commits may be in neither the copy nor the journal. Then a
+//     readable entry stays as it is, and an entry that these commits deleted may come back. Decisions of package
+//     cleaner/decide from before KeepTwice get their second copy when the store is migrated, restored or opened for writing
 //     (TestOldDecisionsAreKeptTwice).
-//   - A record that is empty, damaged, or under another key is [ErrCorrupt], never an empty answer. So is a block that
-//     should be there and is not (TestRecordDamage, TestDamagedRecordIsCorrupt, TestCheckFindsDamage).
-//   - One number, Options.MemoryBudget, bounds what the store holds at any size of graph. The bytes stored do not depend
-//     on it (lsm TestBudgets, TestLoadIsTheSameAtAnyBudget; shell TestHostileFiles). The exception is that Badger builds several
-//     tables at once while it merges: with 64 MiB a store that is written much was seen to hold 155 MiB, and with 128 MiB
-//     once, on a busy machine, 183 MiB.
+//   - If a record is empty, damaged, missing although it must be there, or under another key, a read of it returns
+//     [ErrCorrupt], never an empty answer (TestRecordDamage, TestDamagedRecordIsCorrupt, TestCheckFindsDamage).
+//   - One number, Options.MemoryBudget, bounds the memory of the store at any size of the graph. The bytes stored do not
+//     depend on it (lsm TestBudgets, TestLoadIsTheSameAtAnyBudget; shell TestHostileFiles). Exception: Badger builds
+//     several tables at once in a merge. A store with many writes held 155 MiB with a budget of 64 MiB. Once, on a busy
+//     machine, a store held 183 MiB with 128 MiB.
 //   - A snapshot sees the store as it was when it began, also while a Bulk commits. It may be used by many goroutines
 //     (TestSnapshotsDoNotMove, TestBulkIsInvisibleUntilCommit, TestConcurrentReads; shell TestSoak; cleaner
 //     TestReadersDuringClean).
-//   - Before anything is written the disk is asked for the room it needs ([ErrNoSpace]). Only where another process takes
-//     that room between the question and the write does the system kill this one, as by any crash (TestFullDisk,
+//   - Before each write the store asks whether the disk has room for it ([ErrNoSpace]). If another process takes that room
+//     before the write, the system kills this process. The store survives that like any other crash (TestFullDisk,
 //     TestLoadIntoFullDisk; shell TestFullDisk).
-//   - Of a store that was closed, a file that is missing or cut short is [ErrCorrupt] when the store is opened, and so is a
-//     manifest that is damaged; none is deleted for it. Where the end of the second copy of spaces is damaged
-//     the store opens to read only, and a writer that has it open is refused before the journal grows beyond its bound; Check tells
-//     of all damage to it (TestCopyDamagedBelowAWriter, TestDamagedFiles,
-//     TestDamageNamesItsFile, TestOpenWithoutManifest, TestDamagedJournalIsTold, TestDamagedCopyIsTold).
-//   - Of a store that crashed, tables that the manifest does not name are removed when it is opened, as Badger does, but
-//     only where all of their records are in other tables or in the log, or were dropped by a merge. One that holds the only
-//     copy of a record is [ErrCorrupt]. One that cannot be read is moved into the quarantine where the other tables and the
-//     journal have every commit, and is ErrCorrupt otherwise. So a manifest that is cut short, or an old one beside newer
-//     tables, loses no table (TestRepairOfManifest, TestRepairBesideMergedTables, TestDamagedUnnamedTable).
-//   - Records that were committed with a catalogue which is lost are [ErrCorrupt] when the store is opened for writing, and
-//     stay (TestRepairOfALostCatalogue).
-//   - A changed byte, wherever it is in the files of a closed store, is found by Open, by a read or by Store.Check, or
-//     changes nothing that can be read. Only Check finds a change, document or entry that is missing altogether; in a space
-//     without a second copy it may miss one. Tables that were there when the store was opened are compared with their
-//     checksums before they are merged, so that merging does not hide it (TestFlippedBytes; shell TestDamagedFiles). That
-//     is done once for a table: the file
-//     "verified" remembers the size, the times and the number of its file, and a file in which these have changed is compared
-//     again (TestTablesAreVerifiedOnce). So a byte that the medium itself changes, after its table was compared, may be hidden
-//     by merging where it is not in the body of a record.
-//   - A table that is cut short below an open store, or a page of it that the disk cannot read, is [ErrCorrupt] to who reads
-//     it; the process goes on (TestTablesCutShortBelowAStore). The sizes of the tables are compared before the store asks for
-//     what may merge them. What remains: Badger merges tables, and writes its logs, through mapped files in goroutines of its
-//     own, and has no other way to read them. Where a file is cut short or a page cannot be read while Badger itself touches it,
-//     the system ends the process, as by any crash.
-//   - Close may be called beside everything else. It waits for a Compact to its end; a Check or Backup that runs, and every
-//     snapshot, ends with [ErrClosed] (TestOperationsBesideClose, TestClosedSnapshotsSaySo).
-//     An Update waits for a Check only until that has begun and compared the second copy of spaces (TestUpdatesBesideCheck,
+//   - If a file of a closed store is missing or cut short, or the manifest is damaged, Open returns [ErrCorrupt] and
+//     deletes no file. If the end of the second copy of spaces is damaged, the store opens for reading only. If a writer
+//     has the store open already, its writes fail before the journal exceeds its bound. Check reports all damage to the
+//     copy (TestCopyDamagedBelowAWriter, TestDamagedFiles, TestDamageNamesItsFile, TestOpenWithoutManifest,
+//     TestDamagedJournalIsTold, TestDamagedCopyIsTold).
+//   - After a crash there may be tables that the manifest does not name. Open removes such a table if each of its records
+//     is in another table or in the log, or was dropped by a merge. If the table has the only copy of a record, Open
+//     returns [ErrCorrupt]. Open moves an unreadable table into the quarantine if the other tables and the journal have
+//     every commit. Otherwise it returns ErrCorrupt. So no table is lost if the manifest is cut short, or older than the
+//     tables (TestRepairOfManifest, TestRepairBesideMergedTables, TestDamagedUnnamedTable).
+//   - If the catalogue of a commit is lost, Open for writing returns [ErrCorrupt], and the records of that commit stay
+//     (TestRepairOfALostCatalogue).
+//   - If a byte in any file of a closed store is changed, Open, a read or Store.Check finds it, or it changes nothing that
+//     can be read. Only Check finds that a change, document or entry is missing; it may miss an entry of a space without a
+//     second copy. Tables from before Open are compared with their checksums before they are merged, so that a merge hides
+//     no damage (TestFlippedBytes; shell TestDamagedFiles). Each table is compared once. The file "verified" has the size,
+//     the times and the inode number of each compared table. If one of them changes, the table is compared again
+//     (TestTablesAreVerifiedOnce). The disk may change a byte of a table after the comparison. If that byte is outside the
+//     body of a record, a merge may hide the change.
+//   - If a table is cut short while the store is open, or the disk cannot read a page of it, reads of the table return
+//     [ErrCorrupt], and the process goes on (TestTablesCutShortBelowAStore). The store compares the sizes of the tables
+//     before it starts work that may merge them. One risk remains: Badger merges tables and writes its logs through mapped
+//     files, in goroutines of its own. If a file is cut short or a page cannot be read while Badger itself uses it, the
+//     system ends the process. The store survives that like any other crash.
+//   - Close may run at the same time as everything else. It waits for a running Compact. A running Check or
+//     Backup, and every snapshot, ends with [ErrClosed] (TestOperationsBesideClose, TestClosedSnapshotsSaySo). At its
+//     beginning Check compares the second copy of spaces. An Update waits only for that part (TestUpdatesBesideCheck,
 //     TestCheckHoldsTheJournal).
-//   - An error of a row, of a Loader or of a writer of a Bulk, has Commit fail with it, also where the caller ignores it
-//     (TestRowErrorsEndTheLoad, TestRowErrorsEndTheBulk). A row that LoadOptions.BadRow skips is no error.
-//   - [Repair] of a closed store of which one byte was changed tells of what it loses, which is nothing where the byte is not
-//     in a block of a table. A whole store it leaves alone (TestRepairOfOneByte, TestRepairLeavesAnUndamagedStoreAlone).
-//   - Repair of a journal with a gap puts no earlier value, nor what was deleted, over what Badger holds of the same commits
-//     (TestRepairKeepsLaterValues). It tells which commits of the gap, and of lost tables, no file has, and which may be lost
-//     (TestLostCommits). Where it makes good a catalogue or an entry of a whole second copy, and found nothing that took
-//     them, it tells an unknown loss (TestLostCatalogueIsALoss).
-//   - Where only the manifest is lost, old or damaged, Repair loses no record, and brings none back that was deleted and
-//     whose table a merge made another of. The exception is a record before the first or behind the last key of all that the
-//     merge made (TestRepairOfManifest, TestRepairBesideMergedTables).
-//   - Repair returns what it lost for good, by kind. A number is exact, or a bound that it calls so, or unknown. That a
-//     change is gone altogether with the table, or the block of one, that held it is counted as records of tables
-//     (TestLosses, TestRepairOfTables, TestRepairOfRecords, TestRepairOfFiles, TestRepairOfLists).
-//   - Every file that the store had is in its quarantine after a Repair, as it was, and UndoRepair puts it back, byte for
-//     byte. It refuses a store that was written to since, and files that were changed in the quarantine. [UndoRepairIf] sets
-//     aside what was written since, as a store in the quarantine. A Repair that fails changes nothing. Killed at any moment,
-//     Repair and UndoRepair come to the same end when they are run again; a store that is half of each does not open until
-//     then (TestRepairOfManifest, TestRepairOfTables, TestKilledRepair,
+//   - If a Loader or a writer of a Bulk returns an error for a row, Commit returns that error too, even if the caller
+//     ignored it (TestRowErrorsEndTheLoad, TestRowErrorsEndTheBulk). A row that LoadOptions.BadRow skips is no error.
+//   - If one byte of a closed store was changed, [Repair] reports its losses. It loses nothing if the byte is outside the
+//     blocks of tables. It does not change an undamaged store (TestRepairOfOneByte, TestRepairLeavesAnUndamagedStoreAlone).
+//   - If the journal has a gap, Repair keeps the values that Badger has of the same commits. It replaces none by an earlier
+//     value, and brings no deleted value back (TestRepairKeepsLaterValues). It reports two groups of commits of the gap and
+//     of lost tables: those that no file has, and those that may be lost (TestLostCommits). If Repair restores a catalogue,
+//     or an entry from a whole second copy, and found no damage that explains its absence, it reports an unknown loss
+//     (TestLostCatalogueIsALoss).
+//   - If only the manifest is lost, old or damaged, Repair loses no record. It brings back no deleted record of a table
+//     that a merge replaced. Exception: a deleted record may come back if its key is outside the range of keys that the
+//     merge wrote (TestRepairOfManifest, TestRepairBesideMergedTables).
+//   - Repair returns its losses by kind. Each number is exact, or marked as a bound, or unknown. If a table or a block of a
+//     table is lost, its changes are lost too; Repair counts them as records of tables (TestLosses, TestRepairOfTables,
+//     TestRepairOfRecords, TestRepairOfFiles, TestRepairOfLists).
+//   - After a Repair the quarantine has every file of the store as it was, and UndoRepair puts the files back, byte for
+//     byte. UndoRepair refuses a store with commits after the repair, and changed files in the quarantine. [UndoRepairIf]
+//     keeps the commits after the repair as a store in the quarantine. A Repair that fails changes nothing. If Repair or
+//     UndoRepair is killed at any moment, run it again: the result is the same. Until then a store that is partly the old
+//     one and partly the new one does not open (TestRepairOfManifest, TestRepairOfTables, TestKilledRepair,
 //     TestUndoRepairOfWrittenStore, TestUndoRepairs, TestUndoRepairBesideAWriter, TestSwitchMissesAFile,
 //     TestUndoRepairOfDamagedQuarantine; shell TestCheckRepairAfterCrash).
-//   - A backup holds one snapshot, whatever is written meanwhile, and each record of it was compared with its checksum,
-//     also one that an earlier backup has. One that is cut short or damaged is an [ErrBackup], and
-//     what is restored of those that are whole has the records, the commits and the ID of the store that was backed up.
-//     A [Restore] or [Migrate] that is killed leaves nothing half made (TestBackupWhileWriting, TestBackupChains,
-//     TestFlippedBackups, TestTruncatedBackups, TestKilledBackups, TestMigrationIsAtomic).
-//   - A write that the disk fails, in the background too, ends the writing with [ErrFailed]. What was committed is there
-//     when the store is opened again. The exception is a table that cannot be made while Badger merges tables in the
-//     background: version 4.9.6 removes what it merged all the same. The store then ends the reading as well, and says
-//     with [ErrCorrupt] that records are lost. Compact keeps what it merges until the tables it made are all there
-//     (TestCompactKeepsWhatItCannotMerge, TestLostTableIsTold, TestUndoMerges,
+//   - A backup is one snapshot, whatever is written meanwhile. Backup compares every record with its checksum, also the
+//     records that an earlier backup has. Restore of a damaged backup, or of one that is cut short, returns [ErrBackup]. A store
+//     from whole backups has the records, the commits and the ID of the original. If [Restore] or [Migrate] is killed, it
+//     leaves no incomplete store (TestBackupWhileWriting, TestBackupChains, TestFlippedBackups, TestTruncatedBackups,
+//     TestKilledBackups, TestMigrationIsAtomic).
+//   - If the disk fails a write, also one in the background, every later write returns [ErrFailed]. All commits are there
+//     when the store is opened again. Exception: if Badger 4.9.6 cannot make a table in a merge in the background, it
+//     removes the merged tables all the same. Then reads return [ErrCorrupt] too: records are lost. Compact keeps the
+//     merged tables until all new tables are there (TestCompactKeepsWhatItCannotMerge, TestLostTableIsTold, TestUndoMerges,
 //     TestRefusedCommitIsThereLater; shell TestFailedJobs).
-//   - What a user's data can cause is an error that names the thing, the value and what was wanted; see the sentinels
-//     (shell TestHostileFiles and TestImportErrors, and the fuzz targets of every decoder and reader of files).
+//   - Every error that data of a user can cause names the thing, its value and the expected form; see the sentinels (shell
+//     TestHostileFiles and TestImportErrors, and the fuzz targets of every decoder and reader of files).
 //
 // TestModel, and cleaner TestStoreModel, hold all that is written and read against a plain model. The command
 // docs/durability/run runs the tests of crashes and damage for long.
 //
-// The directory "work" in a store is lent to long jobs by [Store.Work] for what they have finished. It is no part of the
-// store, and may be deleted while no process has the store open. Nor are the file "verified", which remembers the
-// tables that were compared, and "quarantine", where Repair keeps the files that the
-// store had before: as much as the store takes, for each repair. Delete it, or one of its numbered directories, to free that
-// room; that repair can then not be undone. A numbered directory with two of before, after, repaired and incoming in it says
-// that a repair was stopped while files changed places: then run Repair again first (TestStoppedSwitch).
+// [Store.Work] lends the directory "work" of a store to long jobs, which keep finished stages there. It is no part of the
+// store, and may be deleted while no process has the store open. The file "verified" and the directory "quarantine" are no
+// part of the store either. "verified" lists the tables that were compared. In "quarantine" Repair keeps the old files of
+// the store; each repair takes as much room as the store. Delete it, or one of its numbered directories, to free that room;
+// that repair can then not be undone. If a numbered directory contains two of the directories before, after, repaired and
+// incoming, a repair was stopped while it exchanged files. Then run Repair again first (TestStoppedSwitch).
 //
 // The lock on a store is the flock of its directory, which Open takes and Close gives back: one process has it alone, to
-// write, or many share it, to read (TestLockIsThatOfBadger, TestLockBesideChildren). Where a system has no such locks,
-// Badger locks the file LOCK.
+// write, or many share it, to read (TestLockIsThatOfBadger, TestLockBesideChildren). If a system has no such locks, Badger
+// locks the file LOCK.
 //
 // There is one writer at a time: an Update, a Bulk or a Compact waits for the one before it, readers for none of them. A
 // transaction holds some megabytes ([ErrTxTooBig]); what is larger goes through Bulk or a [Loader].
@@ -149,8 +150,8 @@
 //
 // A store is its owner's alone: its directory, and those that a load or a Restore works in, are made with the mode 0700.
 // The files in the directory of a store have its mode without the bits to execute, so 0600, whatever the umask is; they are
-// given it when the store is opened for writing and when it is closed. Who wants to share a store changes the mode of its
-// directory, and the files follow. One that is loaded or restored into an empty directory takes over that one's mode.
+// given it when the store is opened for writing and when it is closed. To share a store, change the mode of its directory;
+// the files follow. A store that is loaded or restored into an empty directory keeps the mode of that directory.
 //
 // # Records
 //
@@ -159,12 +160,12 @@
 //	[version uint8, checksum uint32, body bin]
 //
 // The checksum is the CRC-32C of the key, the version and the body. A body is at most 64 KiB or little more, so that no
-// value reaches Badger's value log; longer ones are chains of parts, the first of which begins with their number.
-// The bodies of documents and of the catalogue are themselves msgpack; those of blocks are packed by the encodings
-// described beside their code.
+// value reaches Badger's value log. Longer bodies are stored in parts. The first part begins with the number of parts. The
+// bodies of documents and of the catalogue are themselves msgpack; those of blocks are packed by the encodings described
+// beside their code.
 //
-// A load does not go through Badger's log and its merging: it writes tables of the last level itself, each byte once,
-// whose bytes depend on the graph alone, and has Badger open them.
+// A load writes the tables of the last level itself, each byte once, without Badger's log and merges. The bytes depend on
+// the graph alone. Badger then opens the tables.
 //
 // # Files
 //
@@ -212,12 +213,11 @@
 //
 // Kind 1 byte; generation, block, tile, chunk, bucket and node 4 bytes; part 2, of adjacency 4; the rest as it is.
 //
-// The catalogue holds the classes, and names the one generation of the graph and of each column, matrix
-// and space that counts; how many nodes and edges there are is a small record beside it, so that adding some does not
-// write the whole catalogue. A generation is written once, as a whole, and afterwards only gets small delta records, which
-// all reads merge in. What replaces it is a new generation; a single transaction switches the catalogue over, and the
-// records of generations no catalogue names are deleted after it, or, after a crash, when the store is next opened for
-// writing.
+// The catalogue has the classes, and names the current generation of the graph and of each column, matrix and space. The
+// numbers of nodes and edges are a small record of their own, so that adding some does not write the whole catalogue. A
+// generation is written once, as a whole. Afterwards it only gets small delta records, which all reads merge in. A new
+// generation replaces the old one: one transaction makes the catalogue name the new one. Then the records of generations
+// without a name are deleted; after a crash, the next Open for writing deletes them.
 //
 // # Format version
 //

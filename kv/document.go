@@ -26,8 +26,8 @@ func validateDocument(space, key string) error {
 	return validateName("document", key)
 }
 
-// PutDocument writes v, encoded by msgpack, under a space and key, over what is there. Documents are for small things:
-// settings, runs, a history.
+// PutDocument writes v, encoded by msgpack, under a space and key, in place of the document that is there. Documents are
+// for small things: settings, runs, a history.
 func (tx *Tx) PutDocument(space, key string, v any) error {
 	if err := tx.writable(); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (tx *Tx) Document(space, key string, v any) error {
 	return nil
 }
 
-// DeleteDocument removes a document; one that is not there, too.
+// DeleteDocument removes a document. It is no error if there is none.
 func (tx *Tx) DeleteDocument(space, key string) error {
 	if err := tx.writable(); err != nil {
 		return err

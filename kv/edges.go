@@ -54,7 +54,7 @@ func (tx *Tx) Degree(v NodeID) (int, error) {
 	return tx.graph().Degree(v)
 }
 
-// ReadDegrees fills dst, one number for each node of r, with their degrees. Where len(dst) is not r.Len() it is an
+// ReadDegrees fills dst, one number for each node of r, with their degrees. If len(dst) is not r.Len() it is an
 // ErrShape. Whole blocks are cheapest, but any range will do.
 func (tx *Tx) ReadDegrees(r Range, dst []uint32) error {
 	if err := tx.Err(); err != nil {
@@ -130,9 +130,9 @@ func (tx *Tx) AddEdge(u, v NodeID) error {
 	return tx.setWeight(p, 1)
 }
 
-// SetEdge gives the edge u–v, in either order, or in a directed graph the arc u→v, a weight, and adds it where it is
-// not there. A self loop, a weight that is not finite and greater than 0, two arcs whose weights have no float32 for a
-// sum, and any edge of a graph without weights are an ErrInvalidEdge.
+// SetEdge gives the edge u–v, in either order, or in a directed graph the arc u→v, a weight, and adds it if it is not
+// there. SetEdge returns ErrInvalidEdge for a self loop, for a weight that is not a finite number greater than 0, for two
+// opposite arcs whose weights have no float32 as their sum, and in a graph without weights.
 func (tx *Tx) SetEdge(u, v NodeID, weight float32) error {
 	p, err := tx.pairForWrite(u, v)
 	switch {

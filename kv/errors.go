@@ -17,12 +17,12 @@ var (
 	// ErrNotStore is returned by Open for a directory that holds no store.
 	ErrNotStore = lsm.ErrNotStore
 
-	// ErrVersion is returned by Open for a store of another format version, and by Migrate and Restore for one of a newer;
-	// the error is a *VersionError. It is also that of a single record whose form is another.
+	// ErrVersion is returned by Open for a store of another format version, and by Migrate and Restore for a newer version.
+	// The error is a *VersionError. A read of a record with an unknown version returns ErrVersion too.
 	ErrVersion = record.ErrVersion
 
-	// ErrLocked is returned for a store that another process, or this one, holds open, and by a load or a Restore into a
-	// directory while there is another; the error is a *LockedError.
+	// ErrLocked is returned for a store that another process, or this one, has open, and by a load or a Restore if another
+	// runs into the same directory. The error is a *LockedError.
 	ErrLocked = storedir.ErrLocked
 
 	// ErrCrashed is returned by a read-only Open of a store that was not closed: its log must be replayed first,
@@ -38,11 +38,10 @@ var (
 	// ErrNoColumn is returned for a property name that no column has.
 	ErrNoColumn = errors.New("kv: no such column")
 
-	// ErrCorrupt marks a record that is empty, damaged, found under another key, or missing where one must be, and a
-	// file of a store that is.
+	// ErrCorrupt is returned for a damaged record or file of a store: empty, changed, missing, or under another key.
 	ErrCorrupt = record.ErrCorrupt
 
-	// ErrShape is returned when a slice handed in has not the length, or a range not the bounds, that the store has.
+	// ErrShape is returned if a slice does not have the length, or a range not the bounds, that the store has.
 	ErrShape = snapshot.ErrShape
 
 	// ErrClosed is returned by everything that is used after its end: a Store after Close, a Tx after Close or
@@ -58,16 +57,16 @@ var (
 	// ErrReadOnly is returned by writes to a store opened read-only, and to a Tx that is not an Update's.
 	ErrReadOnly = lsm.ErrReadOnly
 
-	// ErrExists is returned when what should be made is there already.
+	// ErrExists is returned if the new thing is there already.
 	ErrExists = record.ErrExists
 
-	// ErrInStore is returned when a store should be made in the directory of another, which would take it for damage.
+	// ErrInStore is returned if a new store would lie inside another store, which would take it for damage.
 	ErrInStore = errors.New("kv: lies in the store")
 
 	// ErrInvalidID is returned for an external node id that is empty, too long, not UTF-8 or has control characters.
 	ErrInvalidID = errors.New("kv: invalid node id")
 
-	// ErrInvalidEdge is returned for a self loop.
+	// ErrInvalidEdge is returned for a self loop, for a bad weight, and for a weight in a graph without weights.
 	ErrInvalidEdge = graph.ErrInvalidEdge
 
 	// ErrInvalidName is returned for a column, matrix, space, document or class name that cannot be one.
@@ -79,17 +78,21 @@ var (
 	// ErrIndexed is returned by a write to an indexed column of a store that was opened without Options.OnWrite.
 	ErrIndexed = errors.New("kv: column is indexed, and the store was opened without Options.OnWrite")
 
-	// ErrNoSpace is returned where the disk has not the room that a write needs, with what follows from it; nothing
-	// of that write is done.
+	// ErrNoSpace is returned if the disk has too little room for a write and for the tables that follow from the write. The
+	// write does nothing.
 	ErrNoSpace = storedir.ErrNoSpace
 
-	// ErrFailed is returned by writes to a store, and by its Close, after the disk failed a write of it. What was committed
-	// before is on the disk; a store that is closed and opened again goes on from there. Reads return it where what failed
-	// was a merge of tables, the records of which they would not find; where it is an ErrCorrupt too, they are lost.
+	// ErrFailed is returned by writes to a store, and by its Close, after the disk failed a write. All earlier commits are
+	// on the disk; a store that is closed and opened again goes on from there. If a merge of tables failed, reads return
+	// ErrFailed too, because they could miss records. If the error is also an ErrCorrupt, these records are lost.
 	ErrFailed = lsm.ErrFailed
 
-	// ErrCatalogTooBig is returned where the names of classes and of the columns of matrices, which are written together,
-	// are more than a transaction can hold: about 1.1 MB, and but for a Loader more with a larger memory budget.
+	// ErrCommitted is returned by Update, Bulk.Commit and Compact if something failed after the commit. The writes have
+	// happened.
+	ErrCommitted = errors.New("committed")
+
+	// ErrCatalogTooBig is returned if the names of classes and of matrix columns together exceed a transaction: about 1.1
+	// MB. A larger memory budget allows more, except for a Loader.
 	ErrCatalogTooBig = errors.New("kv: too many names")
 
 	// ErrTxTooBig is returned when an Update has written more than a transaction can hold.
@@ -109,8 +112,8 @@ var (
 	ErrBackupOrder = archive.ErrOrder
 )
 
-// A VersionError says that a store has a format this program does not read: an older one, which Migrate makes one that it
-// does, or a newer. It is an ErrVersion.
+// A VersionError says that the format of a store is older or newer than this program reads. Migrate converts an older one.
+// It is an ErrVersion.
 type VersionError struct {
 	Dir  string
 	Got  int // as the store says
@@ -142,6 +145,5 @@ func (e *DuplicateRowError) Error() string {
 
 func (e *DuplicateRowError) Unwrap() error { return ErrDuplicateRow }
 
-// A BackupError says which of the files that were handed in is wrong, and where. It is an ErrBackup or an
-// ErrBackupOrder.
+// A BackupError names the wrong backup file and the place in it. It is an ErrBackup or an ErrBackupOrder.
 type BackupError = archive.Error

@@ -15,7 +15,7 @@ func (tx *Tx) dict() dict.Dict {
 	return dict.Dict{Records: tx.records(), Generation: c.Graph, Nodes: c.Nodes, Loaded: c.LoadedNodes, Dense: c.DenseIDs}
 }
 
-// Node returns the node of an external id; ErrNotFound where there is none.
+// Node returns the node of an external id; ErrNotFound if there is none.
 func (tx *Tx) Node(id string) (NodeID, error) {
 	if err := tx.Err(); err != nil {
 		return 0, err
@@ -104,9 +104,9 @@ func (tx *Tx) IDs() iter.Seq2[string, error] {
 	}
 }
 
-// AddNode adds a node without edges, numbered after all others. Values must be empty: use SetValue. An id that is
-// taken is an ErrExists, one that cannot be an id an ErrInvalidID. The first id that is no integer turns the column id into
-// text: IntegerIDs says whether that has happened.
+// AddNode adds a node without edges, numbered after all others. n.Values must be empty: use SetValue. An id that is taken
+// is an ErrExists, one that cannot be an id an ErrInvalidID. The first id that is no integer turns the column id into text:
+// IntegerIDs says whether that has happened.
 func (tx *Tx) AddNode(n Node) (NodeID, error) {
 	if err := tx.writable(); err != nil {
 		return 0, err

@@ -32,7 +32,7 @@ const journalName = "journal"
 // journaledFormat is the first format version of stores that have a journal.
 const journaledFormat = 3
 
-// storedCommit is the number of the last commit that Badger holds, zero where there was none.
+// storedCommit is the number of the last commit that Badger holds, zero if there was none.
 func (s *Store) storedCommit() (number uint64, err error) {
 	err = s.db.View(func(t *lsm.Txn) error {
 		value, err := t.Get(record.CommitKey())
@@ -109,7 +109,7 @@ func (s *Store) openJournal() error {
 	return nil
 }
 
-// fits returns an ErrCorrupt where a journal is damaged, or is not the one of what Badger holds.
+// fits returns an ErrCorrupt if a journal is damaged, or is not the one of what Badger holds.
 func (s *Store) fits(c *journal.Contents, held uint64, identified bool) error {
 	for _, segment := range c.Segments {
 		if identified && segment.Store != s.header.identity() && len(c.Damage) == 0 {
@@ -133,7 +133,7 @@ func (s *Store) fits(c *journal.Contents, held uint64, identified bool) error {
 	return olderThanJournal(s.dir, held, c.Base())
 }
 
-// checkJournal returns an ErrCorrupt where the journal does not fit the store, and otherwise the numbers of the commits
+// checkJournal returns an ErrCorrupt if the journal does not fit the store, and otherwise the numbers of the commits
 // after which it begins and with which it ends; known is false for a store without one. The caller holds the writer's lock.
 func (s *Store) checkJournal() (base, last uint64, known bool, err error) {
 	s.mu.Lock()
@@ -190,7 +190,7 @@ type replay struct {
 	// latest is the place, among all entries, of the last entry of a key that transactions wrote.
 	latest map[keySum]int
 
-	// outdated, where not nil, says that an entry of a commit may be older than what Badger knows of its key.
+	// outdated, if not nil, says that an entry of a commit may be older than what Badger knows of its key.
 	outdated func(txn *lsm.Txn, number uint64, key []byte) (bool, error)
 }
 
@@ -287,7 +287,7 @@ func (s *Store) journalIsDue() bool {
 	return s.journal != nil && s.journal.Size() >= s.db.MemTableSize()/2 && s.db.Failed() == nil
 }
 
-// rotateJournal begins another segment where it is due, and removes those of which all is in tables. Where it cannot, the
+// rotateJournal begins another segment if it is due, and removes those of which all is in tables. If it cannot, the
 // journal stays as it is, and the next call tries again. The caller holds the writer's lock, and what was handed to Badger
 // is written.
 func (s *Store) rotateJournal() {

@@ -9,7 +9,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// checkTablesAge returns an ErrCorrupt where the tables of a store end before its journal begins. Where the record that says so
+// checkTablesAge returns an ErrCorrupt if the tables of a store end before its journal begins. If the record that says so
 // cannot be read, others tell.
 func checkTablesAge(dir string) error {
 	c, err := journal.Scan(dir, journalName, nil)
@@ -26,7 +26,7 @@ func checkTablesAge(dir string) error {
 	return olderThanJournal(dir, last.Number, c.Base())
 }
 
-// olderThanJournal returns an ErrCorrupt where tables end with a commit before that after which the journal begins.
+// olderThanJournal returns an ErrCorrupt if tables end with a commit before that after which the journal begins.
 func olderThanJournal(dir string, last, base uint64) error {
 	if last >= base {
 		return nil

@@ -41,33 +41,33 @@ type LoadOptions struct {
 	Properties []Column // columns beside id and label; none is degree
 	Classes    []string // classes known beside those of the labels
 
-	// Directed makes an arc src→dst of each edge. Weighted keeps its weight; those of parallel edges, or arcs, add up in
-	// float64, in ascending order, and are rounded to float32 once. Otherwise parallel ones are dropped.
+	// Directed makes an arc src→dst of each edge. Weighted keeps the weights. The weights of parallel edges or arcs are
+	// added in float64, in ascending order, and the sum is rounded to float32. Without Weighted, repeats of an edge or arc
+	// are dropped.
 	Directed, Weighted bool
 
 	// Workers is the number of goroutines that sort and write. Zero means GOMAXPROCS. What is stored does not depend on it.
 	Workers int
 
-	// BadRow, where set, is told of rows that cannot be loaded: a *DuplicateNodeError (the first row stays), an
-	// *InvalidNodeError, an *UnknownNodeError (an edge with two unknown ends once, for the first). Nil skips the row,
-	// an error ends the load with it. Each row is told once, one at a time, in no particular order. Where BadRow is nil
-	// such rows end the load.
+	// BadRow is called once for each row that cannot be loaded. Its err is a *DuplicateNodeError (the first row stays), an
+	// *InvalidNodeError or an *UnknownNodeError (of an edge with two unknown ends, for the first). If BadRow returns nil,
+	// the row is skipped. If it returns an error, the load ends with that error. Calls come one at a time, in no particular
+	// order. Without BadRow such a row ends the load.
 	BadRow func(err error) error
 
-	// Resume, where not empty, is a fingerprint of the input and of all that shapes the load. A load that is interrupted, by
-	// ctx or the end of its process, then keeps a checkpoint. The next load into the same target goes on from there if its
-	// Resume is the same, and removes it otherwise. There are two checkpoints: the nodes and edges are read and sorted, and
-	// the neighbours of each node are sorted. A load of less than 64 MiB that fits into memory has none, as reading its
-	// files again takes seconds.
+	// Resume is a fingerprint of the input and of the options. If it is not empty, a load that is interrupted by ctx or by
+	// the end of its process keeps a checkpoint. The next load into the same target resumes from the checkpoint if its
+	// Resume is equal. Otherwise it removes the checkpoint. There are two checkpoints: the nodes and edges are read and
+	// sorted, and the neighbours of each node are sorted. A load of less than 64 MiB that fits into memory has none, as
+	// reading its files again takes seconds.
 	Resume string
 
-	// Origin is what TakePlacement returns of the load where its process is killed behind its last step.
+	// Origin is a text of the caller. If the process is killed after the last step of the load, TakePlacement returns it.
 	Origin string
 
-	// Save and Restore add the caller's own to a checkpoint, such as the errors that BadRow was told of: the load that goes
-	// on does not tell them again. Save writes it once the nodes and edges are complete, and NewLoaderContext has Restore
-	// read it. After an error of Restore the load starts over. Where BadRow is set and these are not, there is no
-	// checkpoint.
+	// Save and Restore keep data of the caller in a checkpoint, such as the errors passed to BadRow: a resumed load does
+	// not pass them again. Save is called when the nodes and edges are complete, Restore by NewLoaderContext. After an
+	// error of Restore the load starts over. If BadRow is set, but not Save and Restore, there is no checkpoint.
 	Save    func(w io.Writer) error
 	Restore func(r io.Reader) error
 
@@ -112,9 +112,9 @@ func NewLoader(dir string, opt LoadOptions) (*Loader, error) {
 }
 
 // NewLoaderContext starts a load into dir, which must not be there, or be an empty directory; ErrExists otherwise, and a
-// *LockedError while another load into dir is under way. What an interrupted load into dir has left beside it is read and
-// verified where this one can go on with it (LoadOptions.Resume), which ctx may end, and else removed. A Loader must end
-// with Commit or Abort.
+// *LockedError while another load into dir is under way. An interrupted load into dir leaves files beside dir. If this load
+// can resume from them (LoadOptions.Resume), it reads and verifies them; ctx can end that. Otherwise it removes them. A
+// Loader must end with Commit or Abort.
 func NewLoaderContext(ctx context.Context, dir string, opt LoadOptions) (*Loader, error) {
 	if err := validateLoadOptions(opt); err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func NewLoaderContext(ctx context.Context, dir string, opt LoadOptions) (*Loader
 	return l, nil
 }
 
-// options are those of a load in a directory. Where directories have no locks nobody can know that a load is dead.
+// options are those of a load in a directory. If directories have no locks, nobody can know that a load is dead.
 func (l *Loader) options(d *loadDirectory) load.Options {
 	opt := load.Options{
 		Dir: d.sort(), Checkpoint: d.checkpoint(), MemoryBudget: l.opt.MemoryBudget, Directed: l.opt.Directed,
@@ -166,7 +166,7 @@ func (l *Loader) options(d *loadDirectory) load.Options {
 // not be added again.
 func (l *Loader) Completed() bool { return l.load.Completed() }
 
-// Kept reports, of a load that has ended, whether it left what the next one with the same Resume goes on with.
+// Kept reports whether an ended load left a checkpoint for the next load with the same Resume.
 func (l *Loader) Kept() bool { return l.suspended }
 
 func validateLoadOptions(opt LoadOptions) error {
@@ -199,8 +199,8 @@ func validateLoadOptions(opt LoadOptions) error {
 	return errors.Join(errs...)
 }
 
-// AddNode adds the next node of the node file. What is wrong with it alone is an *InvalidNodeError; that its id is there
-// already shows in Commit. An error ends the load: Commit fails with it.
+// AddNode adds the next node of the node file. A row that is invalid by itself is an *InvalidNodeError. Commit finds
+// repeated ids. An error ends the load: Commit fails with it.
 func (l *Loader) AddNode(n Node) error { return l.load.AddNode(n) }
 
 // AddEdge is EdgeWriter.Add for a caller with one goroutine, the Loader's.
@@ -234,11 +234,10 @@ func (l *Loader) checkNode(n Node, knownLabel bool) error {
 }
 
 // Commit sorts and writes what was added. finish, if not nil, runs on the loaded store before it is renamed into place; a
-// Bulk that it commits ends all snapshots of the store.
-// An id given twice is a *DuplicateNodeError, an edge to an id that no node has an *UnknownNodeError; of several the
-// one with the least Source. Where AddNode, AddEdge or an EdgeWriter returned an error, Commit returns the first of them.
-// After an error, of finish too, nothing is left on disk; where ctx ends it, what LoadOptions.Resume kept is, as Kept then
-// says.
+// Bulk that it commits ends all snapshots of the store. For an id given twice Commit returns a *DuplicateNodeError, for an
+// edge to an unknown id an *UnknownNodeError; of several errors, the one with the least Source. If AddNode, AddEdge or an
+// EdgeWriter returned an error, Commit returns the first of these. After an error, also one of finish, nothing is left on
+// disk. Exception: if ctx ended the load, a checkpoint may be left (see Kept).
 func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats LoadStats, err error) {
 	if l.ended {
 		return LoadStats{}, fmt.Errorf("loader: %w", ErrClosed)

@@ -26,7 +26,7 @@ import (
 // Of a Restore it is DIR.restoring.
 //
 // The load holds a lock on it, which the system gives back when the process ends, however it does. So one whose lock
-// can be taken is left over, whichever process, container or host made it, and there is one load at a time. Where
+// can be taken is left over, whichever process, container or host made it, and there is one load at a time. If
 // directories have no locks each load has a directory of its own, whose name goes on at random, and none is taken to be
 // left over.
 type loadDirectory struct {
@@ -94,7 +94,7 @@ func newDirectoryBeside(
 	return d, nil
 }
 
-// acquire makes the directory where it is not there, and takes its lock.
+// acquire makes the directory if it is not there, and takes its lock.
 func (d *loadDirectory) acquire() (err error) {
 	for {
 		if err := os.Mkdir(d.path, storedir.Mode); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -120,7 +120,7 @@ func (d *loadDirectory) acquire() (err error) {
 	}
 }
 
-// process is the process that works in the directory, zero where that is not known.
+// process is the process that works in the directory, zero if that is not known.
 func (d *loadDirectory) process() int {
 	text, err := os.ReadFile(filepath.Join(d.path, loadProcessName))
 	if err != nil {
@@ -195,7 +195,7 @@ func (d *loadDirectory) place(p Placement) error {
 	if err := d.writePlacement(p); err != nil {
 		return err
 	}
-	// Where the target is an empty directory, it makes room, and who may read it may read the store. One that has been
+	// If the target is an empty directory, it makes room, and who may read it may read the store. One that has been
 	// filled meanwhile cannot be removed.
 	if info, err := os.Stat(d.target); err == nil {
 		if err := errors.Join(os.Chmod(d.store(), info.Mode()), storedir.AlignModes(d.store())); err != nil {

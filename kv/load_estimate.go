@@ -10,35 +10,36 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 )
 
-// LoadCounts is what is known of a graph before it is loaded.
+// LoadCounts describes a graph before it is loaded.
 type LoadCounts struct {
 	Nodes int64
-	Rows  int64 // of edges, loops and parallel ones too
-	Edges int64 // that are left of them: pairs of nodes, whatever the direction
+	Rows  int64 // of the edges file, with self loops and parallel edges
+	Edges int64 // pairs of nodes, without self loops and parallel edges
 
 	// Degrees are those of the nodes that have one, descending; estimates will do. They count neighbours.
 	Degrees []uint32
 
-	// IDBytes are the bytes of all ids that are not found by their value; zero where they are small integers.
+	// IDBytes are the bytes of all ids that are not found by their value; zero if they are small integers.
 	IDBytes int64
 
-	// WeightBytes are those of the weight of an edge, or an arc, on disk: 1 where there are at most 256 weights, else 4.
+	// WeightBytes are those of the weight of an edge, or an arc, on disk: 1 if there are at most 256 weights, else 4.
 	WeightBytes int64
 
-	// AdjacencyBytes is that of an earlier estimate of the same counts. Zero: it is estimated, which takes a moment.
+	// AdjacencyBytes, if not zero, is LoadEstimate.AdjacencyBytes of an earlier estimate of the same counts. That saves
+	// time.
 	AdjacencyBytes int64
 }
 
-// A MemoryUse is what is held at a time, in bytes: Mapped outside of the Go heap, and Live on it. Blank ones of these
-// were never written to, so that there is no memory behind them, though the garbage collector counts them.
+// A MemoryUse is the memory in use at one time, in bytes: Mapped outside of the Go heap, and Live on it. Blank is the part
+// of Live that was never written to. It takes no memory, but the garbage collector counts it.
 type MemoryUse struct{ Mapped, Live, Blank int64 }
 
-// And is the memory of both.
+// And returns the sum of both.
 func (m MemoryUse) And(other MemoryUse) MemoryUse {
 	return MemoryUse{m.Mapped + other.Mapped, m.Live + other.Live, m.Blank + other.Blank}
 }
 
-// A LoadEstimate is what a load is expected to take.
+// A LoadEstimate is the expected memory and disk space of a load.
 type LoadEstimate struct {
 	// Reading is held while nodes and edges are added and their ids looked up, Sorting while parallel edges are
 	// collapsed, Arcs while both directions of edges are sorted, Writing while the adjacency is written, and Columns
@@ -51,14 +52,15 @@ type LoadEstimate struct {
 	// AdjacencyBytes is the size of the blocks.
 	AdjacencyBytes int64
 
-	// Spills tells that the edges, or their two directions, are sorted on disk.
+	// Spills reports that the edges, or their two directions, are sorted on disk.
 	Spills bool
 
 	// LargestRange has the rows and the entries of the largest range of AdjacencyBlocks, about.
 	LargestRows, LargestEntries int
 }
 
-// MemoryAt is what is held at a stage of LoadOptions.OnStage, at one time and another, or after the last of them.
+// MemoryAt returns the memory of a stage of LoadOptions.OnStage, at one or two moments of it. Any other name gives the
+// memory of the stages after the adjacency.
 func (e *LoadEstimate) MemoryAt(stage string) []MemoryUse {
 	switch stage {
 	case stageIDs:
@@ -71,7 +73,7 @@ func (e *LoadEstimate) MemoryAt(stage string) []MemoryUse {
 	return []MemoryUse{e.Columns}
 }
 
-// EstimateLoad says from counts what a load by such options will take.
+// EstimateLoad estimates a load with these options from counts.
 func EstimateLoad(c LoadCounts, opt LoadOptions) LoadEstimate {
 	if opt.MemoryBudget == 0 {
 		opt.MemoryBudget = DefaultMemoryBudget()
@@ -108,8 +110,8 @@ func EstimateLoad(c LoadCounts, opt LoadOptions) LoadEstimate {
 	return e
 }
 
-// WritingStore is what a store that was opened with a budget holds once so many bytes were written to it since, or
-// while it is then closed.
+// WritingStore estimates the memory of a store with a budget, after written bytes were written to it. With closing it
+// estimates the memory during Close.
 func WritingStore(budget, written int64, closing bool) MemoryUse {
 	table := lsm.MemTableOf(max(budget, minMemoryBudget))
 	arena := arenaBytes(table)

@@ -8,10 +8,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 )
 
-// UnknownCount is the Count of a Loss where nobody knows how many things were lost.
+// UnknownCount is the Count of a Loss if nobody knows how many things were lost.
 const UnknownCount = lsm.UnknownCount
 
-// A Loss is how many things of one kind Repair could not bring back.
+// A Loss counts the things of one kind that Repair could not restore.
 type Loss struct {
 	Kind   string `json:"kind"`    // such as "label", "id", "edge", "row of matrix m"
 	Count  int64  `json:"count"`   // UnknownCount: nobody knows how many
@@ -59,7 +59,7 @@ func (l *Losses) include(m Mend) {
 	}
 }
 
-// String is such as "12 labels, at most 40 edges, an unknown number of commits"; "nothing" where there are none.
+// String is such as "12 labels, at most 40 edges, an unknown number of commits"; "nothing" if there are none.
 func (l Losses) String() string {
 	if len(l) == 0 {
 		return "nothing"

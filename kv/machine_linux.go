@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machineMemory is the machine's memory in bytes, or the limit of this process's control group where that is lower.
+// machineMemory is the machine's memory in bytes, or the limit of this process's control group if that is lower.
 func machineMemory() int64 {
 	total := int64(math.MaxInt64)
 	var info unix.Sysinfo_t
@@ -21,7 +21,7 @@ func machineMemory() int64 {
 }
 
 // controlGroupMemory is the least memory limit on the way from this process's control group to the root, version 2 or
-// 1; the largest int64 where there is none.
+// 1; the largest int64 if there is none.
 func controlGroupMemory(membership, root string) int64 {
 	limit := int64(math.MaxInt64)
 	text, err := os.ReadFile(membership)

@@ -2,5 +2,5 @@
 
 package kv
 
-// machineMemory is taken as 4 GiB where the system is not asked: a default for Options.MemoryBudget, which says better.
+// machineMemory is taken as 4 GiB if the system is not asked: a default for Options.MemoryBudget, which says better.
 func machineMemory() int64 { return 4 << 30 }

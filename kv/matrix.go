@@ -54,8 +54,8 @@ func (m *Matrix) Width() int { return len(m.columns) }
 // Encoding says how the matrix is stored.
 func (m *Matrix) Encoding() MatrixEncoding { return m.encoding }
 
-// Read fills dst, row-major [(rows.End-rows.First)×(hi-lo)], with columns lo ≤ j < hi. A row that was never written is
-// NaN. Columns are stored in tiles of [Matrix.TileWidth]; reading along these reads no byte twice.
+// Read fills dst, row-major [(rows.End-rows.First)×(hi-lo)], with columns lo ≤ j < hi. A row that was never written is NaN.
+// Columns are stored in tiles of [Matrix.TileWidth]. Reads of whole tiles read no byte twice.
 func (m *Matrix) Read(rows Range, lo, hi int, dst []float32) error {
 	entry, err := m.tx.matrixEntry(m.name)
 	if err != nil {
@@ -122,8 +122,9 @@ func (tx *Tx) DropMatrix(name string) error {
 	return nil
 }
 
-// SetRow sets one row of a matrix, whose length must be its width; cells are rounded as its encoding says. A row that
-// differs from one value in more cells than the encoding keeps is an ErrInvalidValue.
+// SetRow sets one row of a matrix, whose length must be its width; cells are rounded as its encoding says. The encoding may
+// keep a limited number of cells that differ from the common value of the row. SetRow returns ErrInvalidValue for a row
+// with more such cells.
 func (tx *Tx) SetRow(name string, v NodeID, row []float32) error {
 	if err := tx.checkNode(v); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 )
 
 // A MatrixWriter writes a whole matrix in a Bulk. Rows come in any order: ascending ones go straight to disk, others
-// are sorted, on disk where memory does not hold them. A row left out is NaN; one given twice is a *DuplicateRowError
+// are sorted, on disk if memory does not hold them. A row left out is NaN; one given twice is a *DuplicateRowError
 // at Commit.
 type MatrixWriter struct {
 	b        *Bulk
@@ -21,7 +21,7 @@ type MatrixWriter struct {
 	encoding MatrixEncoding
 	block    codec.Window
 	present  []bool    // rows of block that were put
-	fills    []float32 // of the rows of block, where these share a value; else nil
+	fills    []float32 // of the rows of block, if these share a value; else nil
 	first    NodeID    // of block
 	next     NodeID    // the least node that is still in order
 
@@ -53,8 +53,8 @@ func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g
 	return w
 }
 
-// Put sets the row of a node, whose length must be the width; cells are rounded as the encoding says. A row that differs
-// from one value in more cells than the encoding keeps is an ErrInvalidValue. row is the caller's again.
+// Put sets the row of a node, whose length must be the width; cells are rounded as the encoding says. Put returns
+// ErrInvalidValue for a row that the encoding cannot keep, as SetRow does. The caller may reuse row.
 func (w *MatrixWriter) Put(v NodeID, row []float32) error { return w.b.fail(w.put(v, row)) }
 
 func (w *MatrixWriter) put(v NodeID, row []float32) error {

@@ -19,10 +19,10 @@ var migrations = []func(tx *Tx) error{
 	func(tx *Tx) error { return tx.commit() }, // which the journal, and a number, are for
 }
 
-// Migrate brings the store in a directory to the format version that this package writes, one version after the other,
-// and returns the versions it had and has. Nobody may have it open. Each step is one transaction: where Migrate ends half-way, for
-// whatever reason, the store is whole and of some version, and Migrate goes on with it. A store of a newer format is a
-// *VersionError; one of this format is left as it is.
+// Migrate brings the store in a directory to the format version that this package writes, one version after the other, and
+// returns the versions it had and has. Nobody may have the store open. Each step is one transaction. If Migrate is
+// interrupted, the store is whole and has the version of the last complete step. Run Migrate again. For a store of a newer
+// format it returns a *VersionError; a store of this format is left as it is.
 func Migrate(ctx context.Context, dir string, opt Options) (from, to int, err error) {
 	if opt.ReadOnly {
 		return 0, 0, fmt.Errorf("%s: %w: a migration writes", dir, ErrReadOnly)

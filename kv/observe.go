@@ -13,10 +13,10 @@ import (
 type Event struct {
 	Kind     EventKind
 	Dir      string        // of the store
-	Duration time.Duration // that it took, zero for what has no duration
-	Records  int64         // written, deleted or read, where that is counted
+	Duration time.Duration // zero for an event without duration
+	Records  int64         // written, deleted or read, if they are counted
 	Bytes    int64         // of their keys and values
-	Err      error         // why it failed; nil where it did not
+	Err      error         // why it failed, or nil
 }
 
 // An EventKind says what an Event is.
@@ -24,17 +24,17 @@ type EventKind uint8
 
 // The events of a store. Those marked with a star have Records and Bytes.
 const (
-	EventOpen       EventKind = iota + 1 // Open or Create, with what a crash left replayed and swept
-	EventCommit                          // * one transaction was made durable, or was not; without what its closure took
-	EventBulkWrite                       // * a Bulk, from its begin until all that it writes is on disk, or Abort
-	EventBulkSwitch                      // Bulk.Commit made what was written visible
-	EventSweep                           // * what is no longer used was deleted
+	EventOpen       EventKind = iota + 1 // Open or Create, with the replay and sweep after a crash
+	EventCommit                          // * one transaction was committed, or failed; Duration leaves out its closure
+	EventBulkWrite                       // * a Bulk, from its begin until all its writes are on disk, or until Abort
+	EventBulkSwitch                      // Bulk.Commit made the writes visible
+	EventSweep                           // * unused records were deleted
 	EventCompact                         // Compact
 	EventCheck                           // Check
 	EventBackup                          // * Backup
-	EventCorrupt                         // a damaged record was met; Err is an ErrCorrupt that names it
+	EventCorrupt                         // a read found a damaged record; Err is an ErrCorrupt that names it
 	EventClose                           // Close
-	EventReplay                          // * Open wrote again what Badger's log lacked of the journal
+	EventReplay                          // * Open wrote commits of the journal again that Badger's log lacked
 )
 
 var eventNames = map[EventKind]string{
@@ -75,7 +75,7 @@ func (e Event) level() slog.Level {
 // A tally counts the records that were written by Bulks, and deleted by sweeps, with the bytes of their keys and values.
 type tally struct{ bulkRecords, bulkBytes atomic.Int64 }
 
-// observe tells of an event that began at a time, zero where it has no duration.
+// observe reports an event that began at a time, zero if it has no duration.
 func (s *Store) observe(e Event, began time.Time) {
 	e.Dir = s.dir
 	if !began.IsZero() {
@@ -103,7 +103,7 @@ func logEvent(log *slog.Logger, e Event) {
 	log.LogAttrs(context.Background(), e.level(), e.Kind.String(), attrs...)
 }
 
-// damaged tells of a record that could not be decoded, and returns err.
+// damaged reports a record that could not be decoded, and returns err.
 func (s *Store) damaged(err error) error {
 	if err != nil && errors.Is(err, ErrCorrupt) {
 		s.observe(Event{Kind: EventCorrupt, Err: err}, time.Time{})
@@ -111,7 +111,7 @@ func (s *Store) damaged(err error) error {
 	return err
 }
 
-// committed tells of a transaction that was made durable, or was not.
+// committed reports a transaction that was committed, or failed.
 func (s *Store) committed(tx *Tx, began time.Time, err error) {
 	s.observe(Event{Kind: EventCommit, Records: tx.puts, Bytes: tx.putBytes, Err: err}, began)
 }

@@ -14,21 +14,21 @@ type Options struct {
 	// ReadOnly opens without a write lock, so that several processes may read at once.
 	ReadOnly bool
 
-	// OnWrite is called inside the transaction for every change of a value in a column marked indexed, after the
-	// change is made. Its error is the write's. A store that has indexed columns refuses writes to them when opened
-	// without it (ErrIndexed).
+	// OnWrite is called inside the transaction for every change of a value in a column marked indexed, after the change is
+	// made. If OnWrite returns an error, the write fails with it. A store that has indexed columns refuses writes to them
+	// when opened without it (ErrIndexed).
 	OnWrite func(tx *Tx, w Write) error
 
-	// Logger, where set, is told of every Event, and of what Badger logs. Commits and sweeps are on the level of
-	// debugging, what failed is a warning, damage an error.
+	// Logger, if not nil, logs every Event, and the messages of Badger. Commits and sweeps are on the level of debugging,
+	// what failed is a warning, damage an error.
 	Logger *slog.Logger
 
-	// Observe, where set, is called with every Event, at its end, by the goroutine that made it: many may at once, and it
-	// must not wait for this store.
+	// Observe, if not nil, is called at the end of every Event, by the goroutine of that Event. Calls may be concurrent.
+	// Observe must not wait for this store.
 	Observe func(Event)
 }
 
-// Write is one change of one value. A new node's writes arrive as Before null.
+// Write is one change of one value. For a new node, Before is null.
 type Write struct {
 	Node          NodeID
 	Column        string

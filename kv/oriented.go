@@ -6,12 +6,12 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 )
 
-// A Direction says which arcs of a directed graph are walked. Its text is both, out or in.
+// A Direction says which arcs of a directed graph are walked. Its text form is both, out or in.
 type Direction = graph.Direction
 
 // The directions.
 const (
-	Both = graph.Both // the undirected graph that the arcs make; where weighted, the weights of two arcs add up
+	Both = graph.Both // the undirected graph that the arcs make; if weighted, the weights of two arcs add up
 	Out  = graph.Out  // from a node to those that its arcs lead to
 	In   = graph.In   // from a node to those whose arcs lead to it
 )
@@ -35,7 +35,7 @@ func (tx *Tx) NumArcs() int64 {
 //
 //	Out   u with A_vu > 0, of weight A_vu
 //	In    u with A_uv > 0, of weight A_uv
-//	Both  u with either, of weight A_vu + A_uv, rounded to float32; of weight 1 where the graph is unweighted
+//	Both  u with either, of weight A_vu + A_uv, rounded to float32; of weight 1 if the graph is unweighted
 //
 // In an undirected graph A is symmetric and every direction is the same. An Oriented may be used as its Tx may.
 type Oriented struct {
@@ -51,7 +51,7 @@ func (tx *Tx) Along(d Direction) *Oriented {
 	return &Oriented{tx, d}
 }
 
-// Direction is the one that the graph is seen along; Both of an undirected store.
+// Direction returns the direction of o. In an undirected store it is Both.
 func (o *Oriented) Direction() Direction { return o.direction }
 
 // Weighted reports whether ReadAdjacency yields weights.
@@ -71,7 +71,7 @@ func (o *Oriented) NumNodes() int { return o.tx.NumNodes() }
 // AdjacencyBlocks is Tx.AdjacencyBlocks: the ranges are the same along every direction.
 func (o *Oriented) AdjacencyBlocks() ([]Range, error) { return o.tx.AdjacencyBlocks() }
 
-// ReadAdjacency is Tx.ReadAdjacency with the lists of the direction, and their weights where the graph has weights.
+// ReadAdjacency is Tx.ReadAdjacency with the lists of the direction, and their weights if the graph has weights.
 func (o *Oriented) ReadAdjacency(r Range, buf *Adjacency) error {
 	if err := o.tx.Err(); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (o *Oriented) ReadAdjacency(r Range, buf *Adjacency) error {
 	return o.tx.graph().ReadAlong(o.direction, r, buf)
 }
 
-// Weight is that of a neighbour along the direction, zero where it is none.
+// Weight is that of a neighbour along the direction, zero if it is none.
 func (o *Oriented) Weight(a Arc) float32 { return o.tx.graph().Weight(o.direction, a) }
 
 // Neighbors yields the neighbours of v along the direction, ascending. On failure it yields the error once, and stops.
@@ -89,7 +89,7 @@ func (o *Oriented) Neighbors(v NodeID) iter.Seq2[NodeID, error] {
 	}
 }
 
-// An Arc is a neighbour of a node, the weight of the arc to it and of the arc from it; 0 where there is none. In an
+// An Arc is a neighbour of a node, the weight of the arc to it and of the arc from it; 0 if there is none. In an
 // undirected graph both are the weight of the edge, in an unweighted one weights are 1.
 type Arc = graph.Arc
 

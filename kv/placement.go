@@ -11,7 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// A Placement is a store that a load, or a Restore, had put into its place when its process was killed.
+// A Placement describes a store that a load or a Restore had put into its place before its process was killed.
 type Placement struct {
 	Store  string     // its ID
 	Origin string     // of LoadOptions; "" of a Restore
@@ -23,10 +23,10 @@ const placementName = "placed"
 
 func (d *loadDirectory) placement() string { return filepath.Join(d.path, placementName) }
 
-// TakePlacement returns how the store at dir came into its place, and removes what lies beside it, where the load that made
-// it was killed behind its last step. It returns nil where there is nothing of such a load, where another store is there,
-// and where the load is alive, or directories have no locks to tell. Where the directory beside dir alone was left to be
-// removed, the Placement is empty: the load is complete, and nothing is known of it.
+// TakePlacement is for a load that was killed after it had put its store into place. It describes the store at dir, and
+// removes the files that the load left beside dir. It returns nil if there are no such files, if dir has another store, if
+// the load still runs, or if the system has no directory locks to find that out. If only an empty directory was left, the
+// Placement is empty: the load is complete, and nothing is known of it.
 func TakePlacement(dir string) (*Placement, error) { return takePlacement(dir, loadMark) }
 
 // takePlacement is TakePlacement for a directory whose name ends in mark.
@@ -59,7 +59,8 @@ func takePlacement(dir, mark string) (_ *Placement, err error) {
 	return p, d.remove()
 }
 
-// readPlacement returns what was written before the store was renamed, nil where it was not renamed, or another is there.
+// readPlacement returns the Placement from before the rename of the store, nil if the store was not renamed or another
+// store is there.
 func (d *loadDirectory) readPlacement() (*Placement, error) {
 	if _, err := os.Stat(d.store()); !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

@@ -286,7 +286,7 @@ func isZero(b []byte) bool {
 	return true
 }
 
-// describeFiles reads the files of a store, and makes them durable where sync says so.
+// describeFiles reads the files of a store, and makes them durable if sync says so.
 func describeFiles(dir string, sync bool) (files []keptFile, err error) {
 	names, err := storeFiles(dir)
 	if err != nil {

@@ -14,15 +14,15 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// A Mend is one thing that Repair did: where, what was wrong there, what became of it, and what of it is lost for good.
+// A Mend describes one repair: the place, the damage, the action and the losses.
 type Mend struct {
 	Where string `json:"where"`
 	What  string `json:"what"`
 	Done  string `json:"done"`
 	Lost  Losses `json:"lost,omitempty"`
 
-	// Regained is the kind of a Loss of earlier mends that this one made good, or tells of better; empty for none. Entries
-	// of a space are of the kind EntriesOf.
+	// Regained is the kind of an earlier Loss that this Mend recovers or counts more exactly, empty if there is none.
+	// Entries of a space are of the kind EntriesOf.
 	Regained string `json:"regained,omitempty"`
 }
 
@@ -34,35 +34,35 @@ func (m Mend) String() string { return m.Where + ": " + m.What + ": " + m.Done }
 // A RoomRepair repairs what an upper room keeps in a store that Repair has repaired, such as index.Repair.
 type RoomRepair func(ctx context.Context, s *Store, report func(Mend)) error
 
-// Repair makes a damaged store one that opens, that Check finds no problem in, and that answers for all that is not
-// lost. It returns what is lost for good.
+// Repair repairs a damaged store. Afterwards the store opens, Check finds no problem, and all data that is not lost can be
+// read. Repair returns what is lost for good.
 //
-// It works on a copy of the store, and puts that in the place of the store once it is whole. So an error, or a kill,
-// leaves the store as it was, and no Mend that was told of until then holds; Repair can be run again. One that was killed
-// while files changed places goes on with that first, and tells of what it had done. The files that the store had before
-// are kept, as they were, in the directory quarantine of the store, with a report and the records that were taken out;
-// UndoRepair puts them back. The copy needs as much room on the disk as the store takes (ErrNoSpace); one that a killed
-// Repair leaves is removed by the next. An undamaged store stays as it is.
+// It works on a copy, and exchanges the files when the copy is whole. So an error or a kill leaves the store as it was.
+// Then disregard the Mends reported until then, and run Repair again. If Repair was killed while it exchanged files, the
+// next Repair completes the exchange first, and reports the Mends of the killed one. The old files of the store are kept,
+// as they were, in the directory quarantine of the store, with a report and the removed records; UndoRepair puts them back.
+// The copy needs as much room on the disk as the store (ErrNoSpace). The next Repair removes the copy of a killed one. An
+// undamaged store stays as it is.
 //
-//   - What can be read of a table stays. Where its index is damaged, its blocks are found by their checksums.
-//   - The manifest is made again, where tables hold records that no table has which it names. The versions of records then
-//     decide which is the last one, and records that a merge of tables dropped stay out.
-//   - A store of an older format is brought to this one where its files are damaged. One whose files are whole is a
+//   - The readable part of a table stays. If the index of a table is damaged, its blocks are found by their checksums.
+//   - The manifest is rebuilt if a table outside it has records that no table in it has. The versions of records then
+//     decide which record is the last, and records that a merge of tables dropped stay out.
+//   - A store of an older format is migrated if its files are damaged. If its files are whole, Repair returns a
 //     *VersionError: Migrate it first.
-//   - The counts are made again from what they count, and the dictionary's reverse directions from each other.
-//   - What Badger's logs lack and the journal has is written again. A damaged journal is made again; the report says which
-//     commits neither had.
-//   - Entries of spaces that are kept twice are put back from their second copy, also from a whole one of an earlier or a later
-//     commit. Then a damaged copy, or one of another commit, is made again.
-//   - The lists of a damaged adjacency block are made again from those of the other ends; an edge between two nodes of
+//   - The counts are counted again. Each direction of the dictionary is rebuilt from the other.
+//   - Commits that are in the journal and not in Badger's logs are written again. A damaged journal is rebuilt; the report
+//     names the commits that are in neither.
+//   - Entries of spaces that are kept twice are restored from their second copy. A whole copy may be of an earlier or a
+//     later commit. Then a damaged copy, or a copy of another commit, is rebuilt.
+//   - The lists of a damaged adjacency block are rebuilt from the lists of the neighbours; an edge between two nodes of
 //     damaged blocks is lost.
 //   - A value in a damaged block or record of a column becomes null, a row of a matrix NaN, an id "lost-N" with the
 //     place N in the node file.
-//   - Damaged entries of spaces, and damaged documents, are removed. The rooms they belong to check and repair them: they
-//     are given as rooms, and run in their order, with opt, on the store that is otherwise repaired.
+//   - Damaged entries of spaces, and damaged documents, are removed. Each RoomRepair in rooms then checks and repairs the
+//     entries and documents of its room. They run in the given order, with opt, on the repaired store.
 //
-// The catalogue cannot be made again: where it is damaged that is ErrCorrupt, and only a backup helps.
-// The store must not be open.
+// The catalogue cannot be rebuilt: if it is damaged, Repair returns ErrCorrupt, and only a backup helps. The store must not
+// be open.
 func Repair(
 	ctx context.Context, dir string, opt Options, progress Progress, report func(Mend), rooms ...RoomRepair,
 ) (lost Losses, err error) {
@@ -98,8 +98,8 @@ func Repair(
 	return r.lost, kept.install(record)
 }
 
-// finishRepair finishes a switch that was stopped. Where that of a repair was, it tells of what that did, and returns what
-// it lost.
+// finishRepair finishes a switch that was stopped. If the switch is of a repair, finishRepair reports its Mends and returns
+// its losses.
 func finishRepair(dir string, report func(Mend)) (lost Losses, err error) {
 	stopped, err := finishSwitch(dir)
 	if err != nil || stopped == nil || stopped.undoes {
@@ -138,16 +138,16 @@ type repair struct {
 	tx *Tx // the store as it was
 
 	held           heldCommits   // what the files held, once Badger could open them
-	journals       []string      // the files of a journal that is to be made again
+	journals       []string      // the files of a journal that is to be rebuilt
 	remade         bool          // it is
 	foreignJournal bool          // it is that of another store
 	copyDamage     error         // of the second copy of spaces
-	copyDue        bool          // the second copy is to be made again
+	copyDue        bool          // the second copy is to be rebuilt
 	copyLast       uint64        // of which commit the second copy is,
 	copyAhead      uint64        // and how many commits later than the store
 	identity       journal.Store // as the journal has it
 
-	bulk *Bulk // nil where nothing is to be written again
+	bulk *Bulk // nil if nothing is to be written again
 }
 
 // run repairs a copy of the store.
@@ -207,7 +207,7 @@ func (r *repair) rooms(ctx context.Context, opt Options, rooms []RoomRepair) (ve
 	return s.db.MaxVersion(), nil
 }
 
-// done tells of something that was done, or is about to be.
+// done reports what was done, or is about to be done.
 func (r *repair) done(where, what, done string, args ...any) error {
 	return r.tell(Mend{Where: where, What: what, Done: fmt.Sprintf(done, args...)})
 }
@@ -230,7 +230,7 @@ func (r *repair) tell(m Mend) error {
 	return nil
 }
 
-// A renamedError tells of files by the directory that the user knows.
+// A renamedError names files by the directory that the user knows.
 type renamedError struct {
 	err      error
 	from, to string

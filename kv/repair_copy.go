@@ -14,12 +14,12 @@ import (
 )
 
 // copies puts back what spaces that are kept twice have lost and their copy has. It comes before what is damaged is
-// removed. A copy that is damaged, or not of the commit after which the journal begins, is made again later, from what can be
+// removed. A copy that is damaged, or not of the commit after which the journal begins, is rebuilt later, from what can be
 // read of it and the tables.
 func (r *repair) copies(ctx context.Context) error {
 	cat, err := r.catalog()
 	if errors.Is(err, ErrCorrupt) {
-		return nil // which is told of when the catalogue is needed
+		return nil // reported when the catalogue is needed
 	}
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (r *repair) copies(ctx context.Context) error {
 	case r.s.journal != nil:
 		base = r.s.journal.Segments()[0].Base
 	case c.known:
-		base = min(base, c.commit) // the journal is made again: the copy need not go as far
+		base = min(base, c.commit) // the journal is rebuilt: the copy need not go as far
 	}
 	damage := r.s.fitsCopy(c, cat, base, last)
 	if damage != nil && !errors.Is(damage, ErrCorrupt) {
@@ -97,7 +97,7 @@ func (r *repair) follows(after, last uint64) (bool, error) {
 	return n == last-after, err
 }
 
-// adopt returns the catalogue with the spaces that a sound copy has, where the catalogue does not have them, has earlier
+// adopt returns the catalogue with the spaces that a sound copy has, if the catalogue does not have them, has earlier
 // generations of them, or does not say that they are kept twice: then a later catalogue is lost.
 func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 	if !c.known || len(c.Damage) > 0 {
@@ -117,7 +117,7 @@ func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 		return cat, nil
 	}
 	if err := r.s.View(func(*Tx) error { return nil }); errors.Is(err, ErrCorrupt) {
-		return cat, nil // the counts are to be made again first
+		return cat, nil // the counts are to be rebuilt first
 	}
 	since := min(c.commit, r.s.commits)
 	told := len(r.lost) > 0 || c.commit > r.s.commits // of the latter remakeCopy tells
@@ -287,7 +287,7 @@ func (p *putBack) run(ctx context.Context) error {
 	return nil
 }
 
-// rawRecord is the record under a key as it is; nil where there is none, or none that can be read.
+// rawRecord is the record under a key as it is; nil if there is none, or none that can be read.
 func rawRecord(txn *lsm.Txn, key []byte) (value []byte, err error) {
 	value, err = txn.Get(key)
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrCorrupt) {
@@ -296,7 +296,7 @@ func rawRecord(txn *lsm.Txn, key []byte) (value []byte, err error) {
 	return value, err
 }
 
-// remakeCopy makes the copy again where it is damaged, or the journal after it is made again.
+// remakeCopy rebuilds the copy if it is damaged, or if the journal after it is rebuilt.
 func (r *repair) remakeCopy(context.Context) error {
 	if !r.copyDue {
 		return nil
@@ -312,7 +312,7 @@ func (r *repair) remakeCopy(context.Context) error {
 	if len(files) > 0 {
 		name = filepath.Base(files[len(files)-1])
 	}
-	m := Mend{Where: name, What: r.copyDamage.Error(), Done: "made again from the tables"}
+	m := Mend{Where: name, What: r.copyDamage.Error(), Done: "rebuilt from the tables"}
 	if r.copyAhead > 0 {
 		m.Done += "; " + commits(r.copyLast-r.copyAhead+1, r.copyLast) + " lost, but for the entries that it has"
 		m.Lost = Losses{{Kind: "commit", Count: int64(r.copyAhead), AtMost: true}}

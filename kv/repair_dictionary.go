@@ -26,7 +26,7 @@ type nameRepair struct {
 	added map[NodeID]string // ids of added nodes that only the other direction knows
 }
 
-// dictionary writes the dictionary again: each direction from the other where it is damaged.
+// dictionary writes the dictionary again: each direction from the other if it is damaged.
 func (r *repair) dictionary(ctx context.Context, g record.Generation) (err error) {
 	n := &nameRepair{repair: r, nameless: map[int]bool{}, added: map[NodeID]string{}}
 	defer func() {
@@ -63,8 +63,8 @@ func (r *repair) dictionary(ctx context.Context, g record.Generation) (err error
 	return n.writeIDs(ctx, g)
 }
 
-// match finds the node of every position. Where neither direction says it, nodes and positions that are left are put
-// together in their order, and these nodes are told of.
+// match finds the node of every position. If neither direction says it, nodes and positions that are left are put together
+// in their order, and these nodes are reported.
 func (n *nameRepair) match(ctx context.Context) error {
 	count := n.tx.cat.LoadedNodes
 	nodeAt, position := n.nodeAt.Data[:count], n.position.Data[:count]
@@ -88,7 +88,7 @@ func (n *nameRepair) match(ctx context.Context) error {
 				if !errors.Is(damage, ErrCorrupt) {
 					return damage
 				}
-				if err := n.done(k.String()+" "+strconv.Itoa(first/dict.NumbersPerBlock), damage.Error(), "made again"); err != nil {
+				if err := n.done(k.String()+" "+strconv.Itoa(first/dict.NumbersPerBlock), damage.Error(), "rebuilt"); err != nil {
 					return err
 				}
 				continue
@@ -122,7 +122,7 @@ func (n *nameRepair) match(ctx context.Context) error {
 	return nil
 }
 
-// readAdded reads the ids of nodes added since the load from the records that find them by id, where those of the nodes
+// readAdded reads the ids of nodes added since the load from the records that find them by id, if those of the nodes
 // are damaged.
 func (n *nameRepair) readAdded(ctx context.Context) error {
 	missing := map[NodeID]bool{}
@@ -146,14 +146,14 @@ func (n *nameRepair) readAdded(ctx context.Context) error {
 			return nil
 		}
 		n.added[NodeID(v)] = string(rec.Key[len(prefix):])
-		return n.done(record.Describe(dict.AddedNodeKey(n.tx.cat.Graph, NodeID(v))), "it cannot be read", "made again")
+		return n.done(record.Describe(dict.AddedNodeKey(n.tx.cat.Graph, NodeID(v))), "it cannot be read", "rebuilt")
 	})
 }
 
 // errLostID is for a position whose id is not known.
 var errLostID = fmt.Errorf("%w: the id cannot be read", ErrCorrupt)
 
-// id is the id at a position; errLostID where it is not known.
+// id is the id at a position; errLostID if it is not known.
 func (n *nameRepair) id(ids *dict.Reader, position int) (string, error) {
 	id, err := ids.AtPosition(position)
 	if err != nil && !errors.Is(err, ErrCorrupt) {
@@ -168,7 +168,7 @@ func (n *nameRepair) id(ids *dict.Reader, position int) (string, error) {
 	return "", errLostID
 }
 
-// lostPrefix begins an id that Repair makes up, once or, where other ids begin so, more often. The place in the node file
+// lostPrefix begins an id that Repair makes up, once or, if other ids begin so, more often. The place in the node file
 // follows.
 const lostPrefix = "lost-"
 

@@ -16,7 +16,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// graph writes adjacency and dictionary again where they are damaged or do not agree, and counts what it writes.
+// graph writes adjacency and dictionary again if they are damaged or do not agree, and counts what it writes.
 func (r *repair) graph(ctx context.Context, found damagedRecords) error {
 	cat := r.tx.cat
 	damaged := found.generations[cat.Graph]
@@ -58,7 +58,7 @@ type listRepair struct {
 	form codec.ArcForm
 }
 
-// adjacency writes the lists again. The lists of a block that cannot be read are made from those of the other ends; where
+// adjacency writes the lists again. The lists of a block that cannot be read are made from those of the other ends; if
 // sound blocks contradict each other, so are all.
 func (r *repair) adjacency(ctx context.Context, g record.Generation) (err error) {
 	l := &listRepair{repair: r, form: r.tx.cat.arcForm()}
@@ -83,7 +83,7 @@ func (r *repair) adjacency(ctx context.Context, g record.Generation) (err error)
 			continue
 		}
 		err := r.done(fmt.Sprintf("adjacency, node numbers %d to %d", rng.First, int64(rng.End)-1), damage.Error(),
-			"made again from the lists of their neighbours")
+			"rebuilt from the lists of their neighbours")
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (r *repair) adjacency(ctx context.Context, g record.Generation) (err error)
 	return l.write(ctx, g, halves, deltas)
 }
 
-// directory returns which nodes are in which block, from the blocks where its own records are damaged. The range of a
+// directory returns which nodes are in which block, from the blocks if its own records are damaged. The range of a
 // block that cannot be read is what is left between its neighbours; of several in a row the first has it.
 func (r *repair) directory(ctx context.Context) (*graph.Directory, error) {
 	d, damage := r.tx.graph().ReadDirectory()
@@ -160,7 +160,7 @@ func (r *repair) directory(ctx context.Context) (*graph.Directory, error) {
 	if left := uint64(r.tx.cat.LoadedNodes) - uint64(d.Starts[d.Blocks()]); left > 0 {
 		d.Add(int(left), 1)
 	}
-	return d, r.done("adjacency directory", damage.Error(), "made again from the blocks")
+	return d, r.done("adjacency directory", damage.Error(), "rebuilt from the blocks")
 }
 
 // BlockRows are the first node of an adjacency block and its number of nodes.
@@ -193,7 +193,7 @@ func (l *listRepair) read(b int, buf *Adjacency) error {
 	return nil
 }
 
-// collect adds what sound lists say of those that are to be made again, and says whether sound lists agree.
+// collect adds what sound lists say of those that are to be rebuilt, and says whether sound lists agree.
 func (l *listRepair) collect(ctx context.Context, halves *spill.Sorter) (agree bool, err error) {
 	var sums edgeSums
 	var lists Adjacency
@@ -368,7 +368,7 @@ func (l *listRepair) write(ctx context.Context, g record.Generation, halves, del
 	return l.count(entries, arcs)
 }
 
-// join gives the list of v what the list of a neighbour says of v. Where both say something of the arcs, that of the
+// join gives the list of v what the list of a neighbour says of v. If both say something of the arcs, that of the
 // lesser node holds.
 func (l *listRepair) join(list *neighborList, v, neighbor NodeID, a codec.Arc) {
 	if _, there := slices.BinarySearch(list.nodes, neighbor); !there || neighbor < v {

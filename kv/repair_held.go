@@ -15,7 +15,7 @@ type heldCommits struct {
 	tables lsm.Commit   // the last in tables, which have all before it
 	logs   []lsm.Commit // those in logs, ascending
 	whole  bool         // nothing is lost of the tables that were found
-	age    error        // ErrCorrupt where the tables end before the journal begins
+	age    error        // ErrCorrupt if the tables end before the journal begins
 }
 
 // readHeld reads what the files hold, which are ones that Badger can open. Of tables of which something is lost nobody knows
@@ -58,13 +58,13 @@ func (h *heldCommits) logged(number uint64) bool {
 // floor is the commit up to which Badger, which has come to one, has every commit.
 func (h *heldCommits) floor(held uint64) uint64 {
 	if !h.whole {
-		return held // what of them is lost was told
+		return held // their losses were reported
 	}
 	return min(held, h.tables.Number)
 }
 
 // outdated is for writing again a journal beside what Badger holds up to a commit. Behind the last damage of the journal an
-// entry is the last of its key. One before it counts only where Badger has not come to its commit, or knows nothing of its
+// entry is the last of its key. One before it counts only if Badger has not come to its commit, or knows nothing of its
 // key that is as late: a later one may be in what is damaged.
 func (h *heldCommits) outdated(c *journal.Contents, held uint64) func(txn *lsm.Txn, number uint64, key []byte) (bool, error) {
 	damaged := uint64(0)

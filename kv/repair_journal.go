@@ -15,7 +15,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// journal opens the journal. Where it is damaged, or does not fit what Badger holds, everything that can be read of it, and is
+// journal opens the journal. If it is damaged, or does not fit what Badger holds, everything that can be read of it, and is
 // not older than what Badger holds, is written again, and makeJournal makes another.
 func (r *repair) journal() error {
 	torn, err := r.tornJournal()
@@ -70,7 +70,7 @@ func (r *repair) journal() error {
 			return err
 		}
 	}
-	done := fmt.Sprintf("made again; the store has come to commit %d%s", r.s.commits, what)
+	done := fmt.Sprintf("rebuilt; the store has come to commit %d%s", r.s.commits, what)
 	r.remade = true
 	if err := r.s.setRecord(record.CommitKey(), record.CommitBody(r.s.commits)); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (r *repair) journal() error {
 	return r.tell(Mend{Where: name, What: damage.Error(), Done: done, Lost: lost})
 }
 
-// tornJournal is the name of the last file of the journal where that ends with a frame that is cut off, as only a crash leaves
+// tornJournal is the name of the last file of the journal if that ends with a frame that is cut off, as only a crash leaves
 // it, and the store was closed; else "". Opening the journal cuts the file.
 func (r *repair) tornJournal() (name string, err error) {
 	if crashed, err := lsm.LeftByCrash(r.store); err != nil || crashed {
@@ -162,7 +162,7 @@ func (h *heldCommits) lostCommits(c *journal.Contents, held uint64) (what string
 	return "; " + strings.Join(lost, ", "), losses, nil
 }
 
-// makeJournal makes the journal again of a store that is closed, where it has to be.
+// makeJournal rebuilds the journal of a closed store, if it must be rebuilt.
 func (r *repair) makeJournal() error {
 	if !r.remade {
 		return nil

@@ -54,7 +54,7 @@ func (r *repair) records(ctx context.Context) (err error) {
 	return r.bulk.Commit(markIndexes(r.tx.Columns()))
 }
 
-// rewriter writes again what the store has, once write has begun it, and tells of what is lost.
+// rewriter writes again what the store has, after write has begun it, and reports what is lost.
 func (r *repair) rewriter() *rewriter {
 	return &rewriter{tx: r.tx, bulk: r.bulk, progress: r.progress, lose: r.lose}
 }
@@ -114,7 +114,7 @@ func (r *repair) scan(ctx context.Context) (found damagedRecords, err error) {
 			return r.lose(Loss{Kind: "record of no known kind", Count: 1}, record.Describe(rec.Key), what, "removed")
 		case k == record.KindDegreeDelta || k == record.KindIDLookup || k == record.KindAddedID:
 			found.generations[record.GenerationOf(rec.Key)] = true
-			return r.done(record.Describe(rec.Key), what, "made again")
+			return r.done(record.Describe(rec.Key), what, "rebuilt")
 		case k >= record.FirstGenerational:
 			found.generations[record.GenerationOf(rec.Key)] = true
 			r.note(&found, rec.Key)
@@ -258,12 +258,12 @@ func (r *repair) header(damaged bool) error {
 	}
 	switch {
 	case !damaged:
-		return r.done("header", fmt.Sprintf("it is that of format version %d, which the store had once", h.Version), "made again")
+		return r.done("header", fmt.Sprintf("it is that of format version %d, which the store had once", h.Version), "rebuilt")
 	case r.identity != (journal.Store{}):
-		return r.done("header", "it cannot be read", "made again, with the ID that the journal has")
+		return r.done("header", "it cannot be read", "rebuilt, with the ID that the journal has")
 	}
 	return r.lose(Loss{Kind: "identity of the store", Count: 1}, "header", "it cannot be read",
-		"made again: the store is another one to its backups")
+		"rebuilt: the store is another one to its backups")
 }
 
 // root repairs the header, and the counts as far as it needs them to go on: the graph is then written again, which
@@ -274,7 +274,7 @@ func (r *repair) root(found damagedRecords) error {
 	}
 	cat, err := r.catalog()
 	if err != nil {
-		return fmt.Errorf("%w; it cannot be made again: restore a backup", err)
+		return fmt.Errorf("%w; it cannot be rebuilt: restore a backup", err)
 	}
 	if !found.counts {
 		return r.s.View(func(tx *Tx) error {
@@ -298,7 +298,7 @@ func (r *repair) root(found damagedRecords) error {
 	if err := r.s.setRecord(countsKey(), body); err != nil {
 		return err
 	}
-	return r.done("counts", "they cannot be read", "made again: %d nodes", cat.Nodes)
+	return r.done("counts", "they cannot be read", "rebuilt: %d nodes", cat.Nodes)
 }
 
 // catalog reads the catalogue but for the counts.
@@ -351,7 +351,7 @@ func (s *Store) removeAll(keys [][]byte) error {
 	return b.Flush()
 }
 
-// broken reports whether steps of Check find any problem, and tells of the first.
+// broken reports whether steps of Check find any problem, and which is the first.
 func (r *repair) broken(ctx context.Context, c *checker, steps ...func(*checker, context.Context) error) (bool, error) {
 	var first *Problem
 	c.report = func(p Problem) {

@@ -83,7 +83,7 @@ func contentsOf(t *testing.T, dir string) (map[string]string, error) {
 }
 
 // TestRepairOfOneByte changes one byte of a file: what other data there is then was told of. Only the catalogue cannot be
-// made again.
+// rebuilt.
 func TestRepairOfOneByte(t *testing.T) {
 	t.Parallel()
 	dir := everyKind(t, 700)
@@ -129,7 +129,7 @@ func TestRepairOfOneByte(t *testing.T) {
 	}
 }
 
-// TestRepairOfRecords damages records of every kind; what can be made again is as it was.
+// TestRepairOfRecords damages records of every kind; what can be rebuilt is as it was.
 func TestRepairOfRecords(t *testing.T) {
 	t.Parallel()
 	dir := everyKind(t, 700)
@@ -139,7 +139,7 @@ func TestRepairOfRecords(t *testing.T) {
 		record.KindPosition, record.KindAddedNode, record.KindAddedID, record.KindCounts, record.KindHeader, record.KindCommit,
 	}
 	lossy := map[record.Kind]string{
-		record.KindAdjacency: "made again from", record.KindArcs: "made again from", // but for edges within the block
+		record.KindAdjacency: "rebuilt from", record.KindArcs: "rebuilt from", // but for edges within the block
 		record.KindIDs: "lost-", record.KindColumn: "null", record.KindColumnDelta: "null", record.KindMatrix: "NaN", record.KindRowDelta: "NaN",
 		record.KindDocument: "removed", record.KindSpace: "removed",
 	}

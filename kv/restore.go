@@ -23,15 +23,16 @@ type RestoreOptions struct {
 // restoreMark ends the name of the directory beside the target in which a store is restored.
 const restoreMark = ".restoring"
 
-// Restore makes a store in dir of a full backup and those that follow it, in order. dir must not be there, or be empty
-// (ErrExists). The store is made beside it and renamed into place when it is complete and durable: after an error, or
-// when the process is killed, nothing is at dir, and what is beside it is removed by the next Restore; one at a time,
-// others are a *LockedError. A Restore that is killed behind its last step has made the store: the same Restore then returns
-// what it would have, and clears up. The store has the ID, the records and the commits that the one which was backed up had; one
-// of an older format is migrated. It returns what the last backup says of itself.
+// Restore makes a store in dir from a full backup and the backups that follow it, in order. dir must not be there, or be
+// empty (ErrExists). The store is made beside dir and renamed when it is complete and durable. After an error or a kill
+// there is nothing at dir, and the next Restore removes the files beside it. Only one Restore into dir can run; another
+// returns a *LockedError. If Restore is killed after its last step, the store is complete. The same Restore again then
+// returns its BackupInfo and removes the files beside dir. The store has the ID, the records and the commits of the
+// original; an older format is migrated. Restore returns the BackupInfo of the last backup.
 //
-// A file that is damaged or cut short is an ErrBackup, one that does not follow the one before an ErrBackupOrder, one of a
-// newer format a *VersionError, and a disk without room an ErrNoSpace. All files are read at once, in step.
+// It returns ErrBackup for a file that is damaged or cut short, ErrBackupOrder for a backup that does not follow the one
+// before it, a *VersionError for a newer format, and ErrNoSpace if the disk has too little room. All files are read at
+// once, in step.
 func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOptions) (info BackupInfo, err error) {
 	chain, err := archive.Open(files)
 	if err != nil {

@@ -20,19 +20,19 @@ type rewriter struct {
 	bulk     *Bulk
 	progress Progress
 
-	// lose is told what damage took, which is left out. Where it is nil, damage is an error.
+	// lose is called with each part that damage took, which is left out. If lose is nil, damage is an error.
 	lose func(loss Loss, where, what, done string, args ...any) error
 }
 
-// A stretch is consecutive nodes, or places of nodes, that the same damage took. It is told of at once.
+// A stretch is consecutive nodes, or places of nodes, that the same damage took. It is one report.
 type stretch struct {
 	Range
 	damage string
 	tell   func(s *stretch) error
 }
 
-// add adds a node that damage took, and tells of those before it where it does not follow them. It returns any other error,
-// and where there is no stretch each.
+// add adds a node that damage took, and reports the nodes before it if it does not follow them. It returns any other error,
+// and without a stretch every error.
 func (s *stretch) add(v NodeID, err error) error {
 	if s == nil || !errors.Is(err, ErrCorrupt) {
 		return err
@@ -47,7 +47,7 @@ func (s *stretch) add(v NodeID, err error) error {
 	return nil
 }
 
-// flush tells of the nodes that were added, where there are any.
+// flush reports the nodes that were added, if there are any.
 func (s *stretch) flush() error {
 	if s == nil || s.Len() == 0 {
 		return nil
@@ -57,7 +57,7 @@ func (s *stretch) flush() error {
 	return err
 }
 
-// lost is for values of a kind, some of which may have been null; nil where damage is an error.
+// lost is for values of a kind, some of which may have been null; nil if damage is an error.
 func (w *rewriter) lost(kind, where, done string) *stretch {
 	if w.lose == nil {
 		return nil
@@ -120,6 +120,7 @@ func (w *rewriter) column(ctx context.Context, column Column) error {
 	if err != nil {
 		return err
 	}
+	// A computed property with the name of a stored column would take its place here.
 	r, err := w.tx.Reader(column.Name)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ type Entry struct{ Key, Value []byte }
 // Space returns the space of a name as the transaction sees it.
 func (tx *Tx) Space(name string) *Space { return &Space{tx, name} }
 
-// DropSpace removes a space with all its entries; one that is not there, too.
+// DropSpace removes a space with all its entries. It is no error if there is none.
 func (tx *Tx) DropSpace(name string) error {
 	if _, ok := tx.cat.Spaces[name]; !ok {
 		return tx.writable()
@@ -83,7 +83,7 @@ func (s *Space) Put(key, value []byte) error {
 	return s.tx.put(spaceKey(g, key), value)
 }
 
-// Delete removes a key; one that is not there, too.
+// Delete removes a key. It is no error if there is none.
 func (s *Space) Delete(key []byte) error {
 	if err := s.tx.writable(); err != nil {
 		return err
@@ -149,7 +149,7 @@ type SpaceWriter struct {
 	last       []byte
 }
 
-// Put takes keys in ascending order, each once. Key and value are the caller's again.
+// Put takes keys in ascending order, each once. The caller may reuse key and value.
 func (w *SpaceWriter) Put(key, value []byte) error { return w.b.fail(w.put(key, value)) }
 
 func (w *SpaceWriter) put(key, value []byte) error {

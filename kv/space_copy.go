@@ -18,7 +18,7 @@ import (
 // of which commit and which generations the copy is; what was committed since is in the journal, of which nothing is
 // removed before the copy has it. So copy and journal hold every entry, and a commit is synced once.
 //
-// Where a Bulk has replaced a space the copy is written anew, from the tables: that begins with an entry which says so.
+// If a Bulk has replaced a space, the copy is rebuilt from the tables. It then begins with an entry that says so.
 
 // copyName begins the names of the files of the copy.
 const copyName = "copy"
@@ -32,8 +32,8 @@ const (
 // copySegment is from how many bytes on the copy goes on in another file: to append, only the last is read.
 const copySegment = 8 << 20
 
-// KeepTwice has the store keep a second copy of the entries, from which Check tells that an entry is gone, and Repair puts
-// it back. It may be called again.
+// KeepTwice makes the store keep a second copy of the entries. With it, Check finds missing entries and Repair restores
+// them. It may be called again.
 func (s *Space) KeepTwice() error {
 	if err := s.tx.writable(); err != nil {
 		return err
@@ -52,12 +52,12 @@ func (s *Space) KeepTwice() error {
 	return nil
 }
 
-// decisionsSpace is where package cleaner keeps its decisions, the one space that had to be kept twice before there was
-// KeepTwice.
+// decisionsSpace is the space of the decisions of package cleaner/decide. No other space from before KeepTwice needs a
+// second copy.
 const decisionsSpace = "history"
 
-// keepDecisionsTwice has a store keep its decisions twice that were made before there was KeepTwice, and writes their copy.
-// A copy that is there is of a store that knew of it, and lost that. The caller is the only one who knows the store.
+// keepDecisionsTwice writes the second copy of decisions from before KeepTwice. If there is a copy already, the store knew
+// of it, and lost that. The caller is the only one who knows the store.
 func (s *Store) keepDecisionsTwice() error {
 	due := false
 	err := s.lastView(func(tx *Tx) error {
@@ -142,7 +142,7 @@ func (s *Store) readCopy(whole bool) (*copyState, error) {
 	return c, nil
 }
 
-// fitsCopy returns an ErrCorrupt where the copy is damaged, or does not go as far as the journal of a store begins after; base
+// fitsCopy returns an ErrCorrupt if the copy is damaged, or does not go as far as the journal of a store begins after; base
 // is that commit, and last the last of the store.
 func (s *Store) fitsCopy(c *copyState, cat *catalog, base, last uint64) error {
 	path := filepath.Join(s.dir, copyName+"-*.log")
@@ -170,7 +170,7 @@ func (s *Store) fitsCopy(c *copyState, cat *catalog, base, last uint64) error {
 	return nil
 }
 
-// foreignCopy returns an ErrCorrupt where the copy is that of another store.
+// foreignCopy returns an ErrCorrupt if the copy is that of another store.
 func (s *Store) foreignCopy(c *copyState) error {
 	for _, segment := range c.Segments {
 		if own := s.header.identity(); own != segment.Store && own != (journal.Store{}) && segment.Store != (journal.Store{}) {
@@ -180,7 +180,7 @@ func (s *Store) foreignCopy(c *copyState) error {
 	return nil
 }
 
-// checkCopy returns an ErrCorrupt where the copy is of a later commit than the tables and the journal, or is that of another
+// checkCopy returns an ErrCorrupt if the copy is of a later commit than the tables and the journal, or is that of another
 // store. Of a store that is opened for writing it does so for any damage that keeps commits from being added to the copy: the
 // journal, of which nothing is removed before the copy has it, would grow without end.
 func (s *Store) checkCopy() error {
@@ -321,7 +321,7 @@ func (w *copyWriter) end(cat *catalog) error {
 	return err
 }
 
-// anew writes all entries of a snapshot, in another file where older ones are to go.
+// anew writes all entries of a snapshot, in another file if older ones are to go.
 func (w *copyWriter) anew(tx *Tx, older bool) error {
 	if older {
 		if err := w.log.Rotate(); err != nil {
@@ -359,7 +359,7 @@ func (w *copyWriter) follow(cat *catalog, commit uint64) error {
 }
 
 // eachCopied calls use with the entries of spaces that are kept twice which the journal has of the commits after one up to
-// another, in order; the body is nil where an entry was deleted.
+// another, in order; the body is nil if an entry was deleted.
 func eachCopied(dir string, cat *catalog, after, last uint64, use func(name string, key, body []byte) error) error {
 	names := map[record.Generation]string{}
 	for name := range cat.Twice {

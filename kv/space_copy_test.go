@@ -140,7 +140,7 @@ func TestDamagedCopyIsTold(t *testing.T) {
 		}
 		closeStore(t, s)
 		if done := fmt.Sprint(repaired(t, copied)); !strings.Contains(done, copyName) {
-			t.Errorf("%s: repairing did %s, want the copy made again", name, done)
+			t.Errorf("%s: repairing did %s, want the copy rebuilt", name, done)
 		}
 		damagedStores.Delete(copied)
 		if s, err = Open(copied, Options{MemoryBudget: minMemoryBudget}); err != nil {

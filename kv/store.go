@@ -27,10 +27,10 @@ import (
 // A Store is a graph on disk, with its labels, properties and matrices. It may be used by many goroutines at once: any
 // number read, each in a snapshot of its own, while one writes.
 //
-// The writer is an Update, a Bulk from Store.Bulk to its Commit or Abort, or a Compact, and the next one waits for it.
-// So a goroutine that writes must end that before it begins another, or it waits for itself, for ever: inside an
-// Update, or while it has a Bulk open, it must not call Update, Bulk, Compact or Check, nor, inside an Update, Close.
-// Compact and Check stop waiting when their context ends.
+// The writer is an Update, a Bulk from Store.Bulk to its Commit or Abort, or a Compact, and the next one waits for it. A
+// goroutine must end its write before it begins another, or it waits for ever. Inside an Update, or while it has a Bulk
+// open, it must not call Update, Bulk, Compact or Check. Inside an Update it must not call Close. Compact and Check stop
+// waiting when their context ends.
 type Store struct {
 	dir    string
 	opt    Options
@@ -74,9 +74,9 @@ type versionedCatalog struct {
 	catalog *catalog
 }
 
-// Open opens a store. It returns ErrNotStore for a directory without one (fs.ErrNotExist where there is no
-// directory), ErrCorrupt where a file of it is damaged or missing, a *VersionError for a store of another format, a
-// *LockedError where another process writes, or this one would write while another reads.
+// Open opens a store. It returns ErrNotStore for a directory without one (fs.ErrNotExist if there is no
+// directory), ErrCorrupt if a file of it is damaged or missing, a *VersionError for a store of another format, a
+// *LockedError if another process writes, or this one would write while another reads.
 func Open(dir string, opt Options) (*Store, error) {
 	began := time.Now()
 	s, err := openDirectory(dir, opt)
@@ -124,15 +124,15 @@ func openLocked(dir string, opt Options, unlock func() error) (*Store, error) {
 	return s, nil
 }
 
-// IsStore says whether a directory has the file that every store has, or a repair of one that was stopped. What is in it,
-// Open tells.
+// IsStore reports whether a directory looks like a store, or like a store with an interrupted repair. It does not open the
+// store.
 func IsStore(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, lsm.ManifestName))
 	return err == nil || checkSwitched(dir) != nil
 }
 
 // StoreAround returns the store that a path, which need not be there, lies in: a directory above it, links followed. It is
-// "" where there is none.
+// "" if there is none.
 func StoreAround(path string) (string, error) {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
@@ -221,7 +221,7 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 	return s, nil
 }
 
-// openBadger opens Badger in a directory that is locked. Closing the store calls unlock, and so does an error. look, where
+// openBadger opens Badger in a directory that is locked. Closing the store calls unlock, and so does an error. look, if
 // not nil, looks at what a crash left before Badger does.
 func openBadger(
 	dir string, opt Options, synced bool, unlock func() error, look func(dir string) error,
@@ -332,7 +332,7 @@ func (s *Store) ID() string { return s.header.ID }
 // Dir is the directory given to Open.
 func (s *Store) Dir() string { return s.dir }
 
-// Created is when the store was made.
+// Created returns when the store was made.
 func (s *Store) Created() time.Time { return time.Unix(s.header.Created, 0).UTC() }
 
 // ReadOnly reports whether the store was opened so.
@@ -348,14 +348,15 @@ func (s *Store) View(fn func(*Tx) error) error {
 	return fn(tx)
 }
 
-// Begin returns a read snapshot that many goroutines may use at once. Close it: what it sees stays on disk for as long.
-// On a closed store, or one whose catalogue is damaged, every method that can returns the error.
+// Begin returns a read snapshot that many goroutines may use at once. Close it, because the store keeps the data of an open
+// snapshot on disk. If the store is closed or its catalogue is damaged, Begin still returns a Tx, and its methods return
+// the error (see Tx.Err).
 func (s *Store) Begin() *Tx { return s.begin(false) }
 
-// Update runs fn in the store's one write transaction, exactly once; other writers wait, readers do not, and an
-// Update inside fn waits for ever. When fn returns nil all it did is on disk when Update returns; when it returns an
-// error or panics, or a write inside failed with ErrTxTooBig or in OnWrite, nothing of it is. What fn writes it can
-// read at once. The Tx is for fn's goroutine only.
+// Update runs fn in the store's one write transaction, exactly once; other writers wait, readers do not, and an Update
+// inside fn waits for ever. If fn returns nil, all its writes are on disk when Update returns. If fn returns an error or
+// panics, or a write in it failed with ErrTxTooBig or in OnWrite, none of its writes happens. If Update returns
+// ErrCommitted, the writes have happened. What fn writes it can read at once. The Tx is for fn's goroutine only.
 func (s *Store) Update(fn func(*Tx) error) error {
 	s.writer.Lock()
 	defer s.writer.Unlock()
@@ -383,7 +384,7 @@ func (s *Store) update(fn func(*Tx) error) error {
 		return nil
 	}
 	if err := s.sweep(); err != nil {
-		return fmt.Errorf("committed, but removing what was dropped: %w", err)
+		return fmt.Errorf("%w, but removing what was dropped: %w", ErrCommitted, err)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ type Work struct {
 }
 
 // Work lends the directory, once the job before has closed it, or returns the error of a context that ends first.
-// ErrReadOnly where the store was opened so: other processes may be reading it.
+// ErrReadOnly if the store was opened so: other processes may be reading it.
 func (s *Store) Work(ctx context.Context) (*Work, error) {
 	if s.opt.ReadOnly {
 		return nil, fmt.Errorf("%s: %w", s.dir, ErrReadOnly)
@@ -45,7 +45,7 @@ func (s *Store) Work(ctx context.Context) (*Work, error) {
 	return &Work{store: s, dir: dir}, nil
 }
 
-// Finished is the directory that Work lends, for reading what jobs have kept there; nil where there is none.
+// Finished is the directory that Work lends, for reading what jobs have kept there; nil if there is none.
 func (s *Store) Finished() (*scratch.Dir, error) {
 	path := filepath.Join(s.dir, workName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -76,9 +76,9 @@ func (w *Work) Close() error {
 	return nil
 }
 
-// Scratch is where arrays are kept that are gone with the process: in the directory of the store, or of the system's
-// temporary files where the store was opened read-only. Where those are on a file system in memory, a tmpfs, the arrays
-// take memory: TMPDIR names another directory.
+// Scratch returns a directory for temporary arrays, which disappear with the process. It is in the directory of the store,
+// or, if the store was opened read-only, in that of the system's temporary files. On a file system in memory, a tmpfs, the
+// arrays take memory: TMPDIR names another directory.
 func (s *Store) Scratch() *scratch.Dir {
 	if s.opt.ReadOnly {
 		return scratch.Temporary(os.TempDir())
@@ -86,9 +86,9 @@ func (s *Store) Scratch() *scratch.Dir {
 	return scratch.Temporary(s.dir)
 }
 
-// GraphVersion names the content of the nodes, their external ids and order, and the edges: two snapshots of one store that
-// give the same see the same, also where files of the store as it once was were put back between them. It costs reading what
-// changed since the graph was written as a whole.
+// GraphVersion names the content of the nodes, their external ids and order, and the edges. If two snapshots of a store
+// have equal versions, this content is equal in both, even if older files of the store were put back in between.
+// GraphVersion reads the changes since the last whole write of the graph.
 func (tx *Tx) GraphVersion() (string, error) {
 	g := tx.cat.Graph
 	return tx.version(func(sum hash.Hash) error {
@@ -97,8 +97,8 @@ func (tx *Tx) GraphVersion() (string, error) {
 	})
 }
 
-// ColumnVersion is like GraphVersion, of a stored column and, where it is one of classes, of their names; ErrNoColumn when
-// there is none.
+// ColumnVersion is like GraphVersion, of a stored column and, if it has classes, of their names; ErrNoColumn when there is
+// none.
 func (tx *Tx) ColumnVersion(name string) (string, error) {
 	entry, err := tx.columnEntry(name)
 	if err != nil {

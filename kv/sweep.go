@@ -50,7 +50,7 @@ func laterCatalogLost(next, found record.Generation) error {
 const mostDead = 1 << 14
 
 // deadKeys returns keys of records of generations that are not live, at most mostDead, and the key to go on from; nil
-// where there are no more.
+// if there are no more.
 func deadKeys(tx *Tx, from []byte) (dead [][]byte, next []byte, err error) {
 	live := tx.cat.live()
 	it := tx.txn.Iterator(nil, false)

@@ -38,7 +38,7 @@ func newSwitch(store string, number int, undoes bool) *fileSwitch {
 	return s
 }
 
-// findSwitch returns the switch that was stopped; nil where there is none.
+// findSwitch returns the switch that was stopped; nil if there is none.
 func findSwitch(store string) (*fileSwitch, error) {
 	numbers, err := quarantines(store)
 	if err != nil {
@@ -60,8 +60,8 @@ func (s *fileSwitch) has(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// begin begins the switch, and carries it out. The directory for the files of the store is made there: where it cannot move to
-// the quarantine, nothing else is moved.
+// begin begins the switch, and carries it out. The directory for the files of the store is made in the store: if it cannot
+// move to the quarantine, nothing else is moved.
 func (s *fileSwitch) begin(store string) error {
 	made := filepath.Join(store, "spill-switch.tmp") // which the next open removes
 	if err := os.MkdirAll(made, storedir.Mode); err != nil {
@@ -139,7 +139,7 @@ func (s *fileSwitch) restoreModes(store string) error {
 	return err
 }
 
-// finishSwitch finishes the switch that was stopped, and returns it; nil where there is none. The caller holds the lock of the
+// finishSwitch finishes the switch that was stopped, and returns it; nil if there is none. The caller holds the lock of the
 // directory.
 func finishSwitch(store string) (*fileSwitch, error) {
 	s, err := findSwitch(store)
@@ -149,7 +149,7 @@ func finishSwitch(store string) (*fileSwitch, error) {
 	return s, s.finish(store)
 }
 
-// checkSwitched returns ErrCorrupt where a switch was stopped.
+// checkSwitched returns ErrCorrupt if a switch was stopped.
 func checkSwitched(store string) error {
 	s, err := findSwitch(store)
 	if s == nil || err != nil {

@@ -107,7 +107,7 @@ func (tx *Tx) loadCatalog() error {
 	return nil
 }
 
-// readCatalog reads the counts, and the rest of the catalogue where there is none that counts but for them.
+// readCatalog reads the counts, and the rest of the catalogue if there is none that counts but for them.
 func (tx *Tx) readCatalog(c *catalog) (*catalog, error) {
 	if c == nil {
 		err := snapshot.Chain(tx.records(), catalogKey(), func(body []byte) (err error) {
@@ -161,8 +161,8 @@ func (tx *Tx) acquire() error {
 	return nil
 }
 
-// Err is nil while the transaction can be used, ErrClosed once it or its store is closed, and what kept it from
-// beginning otherwise. Methods that return no error, such as NumNodes, have nothing to say then.
+// Err is nil while the transaction can be used, and ErrClosed after it or its store was closed. If the transaction could
+// not begin, Err is the reason. While Err is not nil, do not use the results of methods without an error, such as NumNodes.
 func (tx *Tx) Err() error {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
@@ -198,7 +198,7 @@ func (tx *Tx) IntegerIDs() bool { return tx.cat.IntegerIDs }
 // of SortClasses; classes first used later follow.
 func (tx *Tx) Classes() []string { return tx.cat.Classes }
 
-// checkNode returns ErrNotFound unless v is a node, ErrClosed where the transaction has ended.
+// checkNode returns ErrNotFound unless v is a node, ErrClosed if the transaction has ended.
 func (tx *Tx) checkNode(v NodeID) error {
 	if err := tx.Err(); err != nil {
 		return err
@@ -306,7 +306,7 @@ func (tx *Tx) commit() error {
 		if err = tx.txn.Commit(); err != nil && tx.s.journal != nil && len(tx.entries) > 0 {
 			// The journal has it, so that it is there when the store is opened again: nothing may be written before.
 			tx.s.db.Fail(err)
-			err = fmt.Errorf("committed, and there when the store is opened again, but %w: %w", ErrFailed, err)
+			err = fmt.Errorf("%w, and there when the store is opened again, but %w: %w", ErrCommitted, ErrFailed, err)
 		}
 	}
 	tx.s.committed(tx, began, err)

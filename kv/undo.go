@@ -10,11 +10,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// ErrNoRepair is returned by UndoRepair for a store of which no repair is kept that is not undone.
+// ErrNoRepair is returned by UndoRepair if the store keeps no repair, or all of them are undone.
 var ErrNoRepair = errors.New("kv: no repair to undo")
 
-// ErrWrittenSince is returned by UndoRepair for a store that was written to since it was repaired: what was written
-// would be set aside. UndoRepairIf does that.
+// ErrWrittenSince is returned by UndoRepair for a store with commits after its repair. UndoRepairIf sets them aside.
 var ErrWrittenSince = errors.New("kv: the store was written to since it was repaired")
 
 // A RepairToUndo is the last repair of a store that is not undone.
@@ -24,7 +23,7 @@ type RepairToUndo struct {
 	Bytes  int64 // of these
 }
 
-// LastRepair returns the repair that UndoRepair would undo, ErrNoRepair where there is none.
+// LastRepair returns the repair that UndoRepair would undo, ErrNoRepair if there is none.
 func LastRepair(dir string) (last RepairToUndo, err error) {
 	number, kept, err := lastRepair(dir)
 	if err != nil {
@@ -60,12 +59,12 @@ func lastRepair(dir string) (number int, kept keptRepair, err error) {
 	return 0, kept, fmt.Errorf("%s: %w: none is kept in its directory %s", dir, ErrNoRepair, quarantineName)
 }
 
-// UndoRepair puts back the files that a store had before its last Repair that is not undone, byte for byte. The files
-// that the store has until then are moved into the quarantine of that repair, so that they are not lost either.
+// UndoRepair puts back the files that a store had before its last Repair that is not undone, byte for byte. The present
+// files are moved into the quarantine of that repair.
 //
-// A store that was written to since is refused (ErrWrittenSince), and so are files in the quarantine that are not as they
-// were put there (ErrCorrupt). One that was only opened is not. After a kill run it again, which goes on. The store must
-// not be open.
+// UndoRepair refuses a store with commits after the repair (ErrWrittenSince), and changed files in the quarantine
+// (ErrCorrupt). Merely opening the store does no harm. After a kill, run UndoRepair again: it continues. The store must not
+// be open.
 func UndoRepair(ctx context.Context, dir string, opt Options) error {
 	return UndoRepairIf(ctx, dir, opt, func(commits uint64) error {
 		if commits > 0 {
@@ -75,9 +74,9 @@ func UndoRepair(ctx context.Context, dir string, opt Options) error {
 	})
 }
 
-// UndoRepairIf is UndoRepair also of a store that was written to since. Before it changes anything it calls agree with the
-// number of commits since the repair; an error of that is returned, and nothing is undone. Those commits are then in the
-// quarantine only: the directory repaired of that repair is a store that has them.
+// UndoRepairIf is UndoRepair for a store that may have commits after the repair. Before it changes anything it calls agree
+// with the number of these commits. If agree returns an error, UndoRepairIf returns that error and undoes nothing.
+// Afterwards only the quarantine has these commits: the directory repaired of that repair is a store with them.
 func UndoRepairIf(ctx context.Context, dir string, opt Options, agree func(commits uint64) error) (err error) {
 	unlock, err := lockToRepair(dir)
 	if err != nil {

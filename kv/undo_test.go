@@ -183,7 +183,7 @@ func TestUndoRepairOfDamagedQuarantine(t *testing.T) {
 	}
 }
 
-// TestLosses damages records that cannot be made again, and counts what is lost.
+// TestLosses damages records that cannot be rebuilt, and counts what is lost.
 func TestLosses(t *testing.T) {
 	t.Parallel()
 	dir := everyKind(t, 700)

@@ -54,8 +54,9 @@ func FloatValue(f float64) Value { return codec.FloatValue(f) }
 // StringValue is the value of a string, which should be UTF-8. An empty string is not null.
 func StringValue(s string) Value { return codec.StringValue(s) }
 
-// A MatrixEncoding says how a matrix is stored: Half keeps cells as IEEE 754 binary16, see RoundHalf for the error, and Kept
-// bounds how many cells of a row differ from one value. The zero value keeps every cell as a float32.
+// A MatrixEncoding says how a matrix is stored: Half keeps cells as IEEE 754 binary16, see RoundHalf for the error, and
+// Kept, if not zero, is the largest number of cells of a row that differ from the common value of the row. The zero value
+// keeps every cell as a float32.
 type MatrixEncoding = codec.MatrixEncoding
 
 // RoundHalf rounds x to the nearest number of IEEE 754 binary16, ties to even: the error is at most 2^-11 of x from
@@ -106,7 +107,7 @@ func validateName(what, name string) error {
 // validateID checks an external node id.
 func validateID(id string) error { return validateText("", id, MaxID, ErrInvalidID) }
 
-// validateText checks a text that sentinel says the use of; what, with a blank behind it, is put before the text.
+// validateText checks a text that sentinel says the use of; what, with a blank after it, is put before the text.
 func validateText(what, text string, limit int, sentinel error) error {
 	switch {
 	case text == "":

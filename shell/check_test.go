@@ -167,7 +167,7 @@ func TestCheckRepairOfManifest(t *testing.T) {
 		}
 	}
 	if out := mustRun(t, "check", "g", "--repair", "--yes"); !strings.Contains(out, "MANIFEST: ") || !strings.Contains(out, "g: no problems after ") {
-		t.Errorf("check --repair: got %s, want the manifest made again", out)
+		t.Errorf("check --repair: got %s, want the manifest rebuilt", out)
 	}
 	if got, err := exports(t); err != nil || got != want {
 		t.Errorf("after the repair: got other data, %v", err)

@@ -16,7 +16,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// writeEntriesBulk is writeEntries for more than a transaction holds. The drafts are sorted by their nodes, so that the
+// writeEntriesBulk is WriteSteps for more than a transaction holds. The drafts are sorted by their nodes, so that the
 // columns are read and written in order; the entries that they become are sorted again for the history. Memory holds
 // what the sorters do.
 func writeEntriesBulk(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (_ Entries, err error) {

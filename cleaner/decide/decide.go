@@ -221,7 +221,7 @@ func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Dec
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("the decisions are committed, but reading them back: %w", err)
+		return nil, fmt.Errorf("the decisions are %w, but reading them back: %w", kv.ErrCommitted, err)
 	}
 	return made, nil
 }

@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -66,7 +67,7 @@ func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error)
 	})
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("nothing is decided: %w", err)
+		return nil, undecided(err)
 	case made.Len() > 0:
 		q.notices = append(q.notices, fmt.Sprintf("%s: undo takes it back", decidedText(s.kind, made.Len())))
 	case s.all:
@@ -75,6 +76,14 @@ func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error)
 		q.notices = append(q.notices, "the condition is true of no suspect: nothing is decided; all before where takes other nodes too")
 	}
 	return q.written(ctx, made, decisionColumns), nil
+}
+
+// undecided returns the error of a decision. It says that nothing is decided, unless the decisions were committed.
+func undecided(err error) error {
+	if errors.Is(err, kv.ErrCommitted) {
+		return err
+	}
+	return fmt.Errorf("nothing is decided: %w", err)
 }
 
 // writable refuses a statement that writes where the store is only read.

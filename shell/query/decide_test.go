@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"strings"
@@ -58,6 +59,18 @@ func TestDecisionsAreOnWhatWasConfirmed(t *testing.T) {
 				t.Errorf("got %d entries, want %d", got, entries)
 			}
 		})
+	}
+}
+
+// TestErrorsAfterTheCommit has a decision fail before its commit and after it.
+func TestErrorsAfterTheCommit(t *testing.T) {
+	failed := errors.New("disk full")
+	if got, want := undecided(failed).Error(), "nothing is decided: disk full"; got != want {
+		t.Errorf("before the commit: got %q, want %q", got, want)
+	}
+	committed := fmt.Errorf("%w, but removing what was replaced: %w", kv.ErrCommitted, failed)
+	if got, want := undecided(committed).Error(), "committed, but removing what was replaced: disk full"; got != want {
+		t.Errorf("after the commit: got %q, want %q", got, want)
 	}
 }
 

@@ -23,8 +23,8 @@
 //	rest      uvarint  bytes of the key that follow
 //	the rest of the key
 //	version   uvarint  the commit that wrote the record, as Badger numbers them
-//	length    uvarint  of the record; 0 where it is kept: it is that of the backup before
-//	the record, or where it is kept its checksum
+//	length    uvarint  of the record; 0 if it is kept: it is that of the backup before
+//	the record, or if it is kept its checksum
 //
 // There is an entry for every record that the snapshot has, so that the entries of a backup say which records of the one
 // before are gone. Two backups of the same snapshot since the same backup are the same bytes.
@@ -82,10 +82,10 @@ var (
 	ErrOrder = errors.New("kv: backups do not follow one another")
 )
 
-// An Error says which of the files that were handed in is wrong, and where. It is an ErrDamaged or an ErrOrder.
+// An Error names the wrong file and the place in it. It is an ErrDamaged or an ErrOrder.
 type Error struct {
 	File   int   // from 0
-	Offset int64 // bytes from its beginning; −1 where what is wrong has no place
+	Offset int64 // bytes from its beginning; −1 if what is wrong has no place
 	Msg    string
 	Err    error // ErrDamaged or ErrOrder
 }
@@ -110,7 +110,7 @@ type Head struct {
 	Format   int    `msgpack:"format"`   // of the store
 	Store    string `msgpack:"store"`    // its ID
 	Snapshot uint64 `msgpack:"snapshot"` // the last commit that is in it
-	Since    uint64 `msgpack:"since"`    // Snapshot of the stream before, where Full is not set
+	Since    uint64 `msgpack:"since"`    // Snapshot of the stream before, if Full is not set
 	Full     bool   `msgpack:"full"`
 	Records  int64  `msgpack:"records"` // of the snapshot
 	Bytes    int64  `msgpack:"bytes"`   // of their keys and records
@@ -122,7 +122,7 @@ type Info struct {
 	Store    string // ID of the store
 	Snapshot uint64 // counts the commits of the store; a later one is greater
 	Full     bool   // it needs no other backup
-	Since    string // ID of the backup that it goes on from, where it is not full
+	Since    string // ID of the backup that it goes on from, if it is not full
 
 	Records int64 // of the snapshot
 	Bytes   int64 // of their keys and records
@@ -150,7 +150,7 @@ type entry struct {
 	key     []byte
 	version uint64
 	sum     uint32 // of the record
-	record  []byte // nil where it is kept
+	record  []byte // nil if it is kept
 }
 
 // A reader reads the entries of a stream. It trusts nothing: what it allocates is bounded, whatever the file says.

@@ -71,7 +71,7 @@ func (c *Chain) Head() Head { return c.last().head }
 func (c *Chain) Fail(format string, args ...any) error { return c.last().fail(-1, format, args...) }
 
 // Read calls use with every record that the last stream has, ascending, whole and borrowed; then it makes sure that all
-// streams are whole and follow one another. progress is told of bytes of records.
+// streams are whole and follow one another. progress counts bytes of records.
 func (c *Chain) Read(
 	ctx context.Context, progress func(done, total int64), use func(key, record []byte, version uint64) error,
 ) (Info, error) {

@@ -8,7 +8,7 @@ import (
 )
 
 // An Arc is what joins a node to a neighbour: out is the weight of the arc from the node, in that of the arc to it, zero
-// where there is none. In an undirected graph both are the weight of the edge; in an unweighted one weights are 1.
+// if there is none. In an undirected graph both are the weight of the edge; in an unweighted one weights are 1.
 type Arc struct{ Out, In float32 }
 
 // Reversed is the arc as the neighbour has it.
@@ -25,7 +25,7 @@ func (a Arc) Count() int64 { return int64(Bit(a.Out != 0) + Bit(a.In != 0)) }
 // ValidWeight reports whether a weight is one that an arc can have.
 func ValidWeight(w float32) bool { return w > 0 && w <= math.MaxFloat32 }
 
-// Sum is the weight of the undirected edge that two arcs make, rounded once; false where it is none.
+// Sum is the weight of the undirected edge that two arcs make, rounded once; false if it is none.
 func (a Arc) Sum() (float32, bool) {
 	w := float32(float64(a.Out) + float64(a.In))
 	return w, ValidWeight(w)
@@ -44,7 +44,7 @@ func (f ArcForm) Any() bool { return f.Directed || f.Weighted }
 //	⌈entries/4⌉ bytes              of a directed graph: two bits an entry, from the lowest: 1 out, 2 in, 3 both
 //	the weights                    of a weighted graph: of a directed one each arc's, out before in
 //
-// where the weights are
+// The weights of a record are
 //
 //	uvarint k                      distinct weights in the table, at most 256; 0: no table
 //	k × float32                    the table, ascending
@@ -90,7 +90,7 @@ func (e *ArcEncoder) Size() int {
 	return 2*binary.MaxVarintLen32 + len(e.directions) + 4*len(e.weights)
 }
 
-// AppendTo writes the record's body behind dst and forgets the arcs.
+// AppendTo writes the record's body after dst and forgets the arcs.
 func (e *ArcEncoder) AppendTo(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(e.entries))
 	dst = append(dst, e.directions...)
@@ -143,7 +143,7 @@ func AppendFloat32(dst []byte, x float32) []byte {
 	return binary.LittleEndian.AppendUint32(dst, math.Float32bits(x))
 }
 
-// AppendArcs decodes the body of a record behind dst, which grows by at most limit entries. The error says what is
+// AppendArcs decodes the body of a record and appends it to dst, which grows by at most limit entries. The error says what is
 // wrong with it.
 func (f ArcForm) AppendArcs(dst []Arc, body []byte, limit int) ([]Arc, error) {
 	r := Reader{Rest: body}
@@ -186,8 +186,8 @@ func (f ArcForm) AppendArcs(dst []Arc, body []byte, limit int) ([]Arc, error) {
 
 // arcWeights are the weights of a record, which it borrows.
 type arcWeights struct {
-	table  []float32 // where it is not empty
-	places []byte    // where the table has more than one
+	table  []float32 // empty if there is none
+	places []byte    // if the table has more than one
 	raw    []byte    // float32 each, without a table
 }
 
@@ -258,7 +258,7 @@ func ReadFloat32(r *Reader) float32 {
 	return math.Float32frombits(binary.LittleEndian.Uint32(b))
 }
 
-// DirectionBits is what an arcKey has of the direction of an arc: 1 where it leads to the first end.
+// DirectionBits is what an arcKey has of the direction of an arc: 1 if it leads to the first end.
 func (f ArcForm) DirectionBits() int { return Bit(f.Directed) }
 
 // Directed is the arc itself in a directed graph; in another both directions are the one that there is.

@@ -330,7 +330,7 @@ func (c *Column) float(i int) float64 {
 	return math.Float64frombits(binary.LittleEndian.Uint64(c.values.b[8*i:]))
 }
 
-// Bounds are the least and the greatest value; null where all are.
+// Bounds are the least and the greatest value; null if all are.
 func (c *Column) Bounds(k Kind) (least, greatest Value) {
 	switch {
 	case c.encoding == blockInts && k == KindBool:
@@ -351,7 +351,7 @@ func (c *Column) Texts() int { return len(c.ends) }
 // Size is the bytes that it takes beside the body.
 func (c *Column) Size() int64 { return int64(4 * cap(c.ends)) }
 
-// TextAt is which string of the table row i has; false where it has none.
+// TextAt is which string of the table row i has; false if it has none.
 func (c *Column) TextAt(i int) (n int, ok bool) {
 	if c.encoding != blockStrings || c.IsNull(i) {
 		return 0, false

@@ -26,7 +26,7 @@ func toHalf(x float32) uint16 {
 	case b < leastNorm: // the addition rounds
 		return sign | uint16(math.Float32bits(math.Float32frombits(b)+math.Float32frombits(magic))-magic)
 	}
-	b += 0xfff + b>>13&1 // half a step, less where the last bit is even
+	b += 0xfff + b>>13&1 // half a step, less if the last bit is even
 	return sign | uint16((b-rebias)>>13)
 }
 

@@ -25,7 +25,7 @@ type MatrixEncoding struct {
 
 	// Kept says that at most so many cells of a row differ from one value, the same in all others; these alone are
 	// stored, and that value, which is a float32 even with Half. Zero stands for rows of any values. It has no effect
-	// where it is not less than half the width, or greater than 4096.
+	// if it is not less than half the width, or greater than 4096.
 	Kept int
 }
 
@@ -37,7 +37,7 @@ func (e MatrixEncoding) Shares(width int) bool {
 	return e.Kept > 0 && e.Kept <= maxKept && 2*e.Kept < width
 }
 
-// BlockRows is the number of rows of the blocks of a matrix: 1024, fewer where that many wide rows would not be
+// BlockRows is the number of rows of the blocks of a matrix: 1024, fewer if that many wide rows would not be
 // buffered, or not fit a record. It depends on width and encoding alone, so that the bytes on disk depend on the data
 // alone.
 func (e MatrixEncoding) BlockRows(width int) int {
@@ -189,7 +189,7 @@ func (t *tileEncoder) append() {
 	t.appendSparse(width, constant)
 }
 
-// fill is the value that row i has where nothing is stored.
+// fill is the value that row i has if nothing is stored.
 func (t *tileEncoder) fill(i int) uint32 {
 	if t.fills == nil {
 		return 0
@@ -405,7 +405,7 @@ func (e MatrixEncoding) Round(row []float32, fill float32) {
 	}
 }
 
-// Share returns the value that all cells of a row but at most e.Kept have, and false where there is none. It has more
+// Share returns the value that all cells of a row but at most e.Kept have, and false if there is none. It has more
 // than half of the cells, so that it is the one left when unequal cells are taken away in pairs.
 func (e MatrixEncoding) Share(row []float32) (fill float32, ok bool) {
 	majority, votes := uint32(0), 0

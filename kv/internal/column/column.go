@@ -83,7 +83,7 @@ func (c Column) Set(w snapshot.Writer, v record.NodeID, cell codec.Value) error 
 	return w.Put(DeltaKey(c.Generation, v), cell.Append(nil))
 }
 
-// Lookup returns a block, from memory where it was looked up before. It is not changed.
+// Lookup returns a block, from memory if it was looked up before. It is not changed.
 func (c Column) Lookup(number uint32) (*codec.Column, error) {
 	name := snapshot.Name{Kind: record.KindColumn, Generation: c.Generation, A: number}
 	if kept := c.Records.Cache().Get(name); kept != nil {

@@ -22,7 +22,7 @@ const MaxID = 1 << 10
 //	position → NodeID         blocks of NumbersPerBlock numbers
 //	NodeID → position         blocks of NumbersPerBlock numbers
 //
-// so that every direction costs one to three fetches by key. Where the ids are 0, 1, 2, … in file order, an id is its
+// so that every direction costs one to three fetches by key. If the ids are 0, 1, 2, … in file order, an id is its
 // position, and neither ids nor buckets are stored. A node added later has one record for each direction of its id; its
 // position is its NodeID, since both count on.
 const (
@@ -118,7 +118,7 @@ func (d Dict) lookupID(id string) (int, error) {
 	return -1, nil
 }
 
-// loadedID returns the id at a position of the load, where ids are stored; borrowed, and not to be changed.
+// loadedID returns the id at a position of the load, if ids are stored; borrowed, and not to be changed.
 func (d Dict) loadedID(position int) ([]byte, error) {
 	name := d.idBlock(position / IDsPerBlock)
 	body, err := snapshot.Lookup(d.Records, name)
@@ -232,7 +232,7 @@ func (d Dict) Numbers(k record.Kind, block int, dst []uint32) ([]uint32, error) 
 	return dst, err
 }
 
-// checkNumbers returns an error where a block of numbers is not as long as it should be.
+// checkNumbers returns an error if a block of numbers is not as long as it should be.
 func (d Dict) checkNumbers(k record.Kind, block int, body []byte) error {
 	if want := 4 * min(NumbersPerBlock, d.Loaded-block*NumbersPerBlock); len(body) != want {
 		key := record.NumberKey(k, d.Generation, uint32(block))

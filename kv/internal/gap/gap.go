@@ -49,7 +49,7 @@ type Encoder[N ~uint32] struct {
 	lists   []byte // of the current group
 }
 
-// Append adds the next row. The list ascends strictly; that it does is the caller's duty, and Append panics where it
+// Append adds the next row. The list ascends strictly; that it does is the caller's duty, and Append panics if it
 // does not, since no later check could repair the order.
 func (e *Encoder[N]) Append(list []N) {
 	e.begin(len(list))
@@ -73,7 +73,7 @@ func (e *Encoder[N]) begin(degree int) {
 	e.entries += degree
 }
 
-// AppendList writes a list, for which what Append says holds, behind dst as it is in a group.
+// AppendList writes a list, for which what Append says holds, after dst as it is in a group.
 func AppendList[N ~uint32](dst []byte, list []N) []byte {
 	n := len(dst)
 	dst = slices.Grow(dst, len(list)*binary.MaxVarintLen32)
@@ -106,7 +106,7 @@ func (e *Encoder[N]) Size() int {
 	return len(e.starts) + len(e.groups) + len(e.degrees) + len(e.lists)
 }
 
-// AppendTo writes the block behind dst.
+// AppendTo writes the block after dst.
 func (e *Encoder[N]) AppendTo(dst []byte) []byte {
 	e.closeGroup()
 	dst = binary.AppendUvarint(dst, uint64(e.rows))
@@ -231,7 +231,7 @@ func (b Block) Degree(i int) (int, error) {
 	}
 }
 
-// First is the least neighbour of row i, and false where the row is empty.
+// First is the least neighbour of row i, and false if the row is empty.
 func (b Block) First(i int) (uint32, bool, error) {
 	degree, at, err := b.seek(i)
 	if err != nil || degree == 0 {
@@ -264,7 +264,7 @@ func (b Block) Contains(i int, v uint32) (bool, error) {
 	return false, nil
 }
 
-// AppendRow decodes row i behind dst.
+// AppendRow decodes row i after dst.
 func AppendRow[N ~uint32](dst []N, b Block, i int) ([]N, error) {
 	degree, at, err := b.seek(i)
 	if err != nil {
@@ -281,7 +281,7 @@ func AppendRow[N ~uint32](dst []N, b Block, i int) ([]N, error) {
 	return dst, nil
 }
 
-// AppendDegrees decodes the lengths of all rows behind dst.
+// AppendDegrees decodes the lengths of all rows after dst.
 func AppendDegrees[N ~uint32](dst []N, b Block) ([]N, error) {
 	n := len(dst)
 	for g := range len(b.starts) / 4 {
@@ -300,8 +300,8 @@ func AppendDegrees[N ~uint32](dst []N, b Block) ([]N, error) {
 	return dst, nil
 }
 
-// AppendAll decodes every row: it appends the neighbours behind neighbors, and behind offsets, for each row, the
-// length neighbors then has. Offsets that begin with the former length of neighbors make both a CSR.
+// AppendAll decodes every row: it appends the neighbours to neighbors, and to offsets, for each row, the length neighbors
+// then has. Offsets that begin with the former length of neighbors make both a CSR.
 func AppendAll[N ~uint32](offsets []int64, neighbors []N, b Block) ([]int64, []N, error) {
 	from, rowsFrom := len(neighbors), len(offsets)
 	neighbors = grow(neighbors, b.entries)
@@ -368,7 +368,7 @@ func (b Block) beyond(at, row int, next uint64) error {
 	return damaged(b.header+at, "row %d has neighbour %d, want less than %d", row, next-1, b.limit)
 }
 
-// uvarint decodes the number at data[at:] and returns where it ends, or 0 where there is none.
+// uvarint decodes the number at data[at:] and returns where it ends, or 0 if there is none.
 func uvarint(data []byte, at int) (uint64, int) {
 	if at < len(data) && data[at] < 0x80 {
 		return uint64(data[at]), at + 1

@@ -13,7 +13,7 @@ type Direction uint8
 
 // The directions.
 const (
-	Both Direction = iota // the undirected graph that the arcs make; where weighted, the weights of two arcs add up
+	Both Direction = iota // the undirected graph that the arcs make; if weighted, the weights of two arcs add up
 	Out                   // from a node to those that its arcs lead to
 	In                    // from a node to those whose arcs lead to it
 )
@@ -38,7 +38,7 @@ func (d *Direction) UnmarshalText(name []byte) error {
 	return nil
 }
 
-// ReadAlong is Read with the lists of a direction, and their weights where the graph has weights.
+// ReadAlong is Read with the lists of a direction, and their weights if the graph has weights.
 func (g Graph) ReadAlong(along Direction, r record.Range, buf *Adjacency) error {
 	if along == Both && !g.Form.Weighted {
 		return g.Read(r, buf)
@@ -80,7 +80,7 @@ func (g Graph) orient(along Direction, buf *Adjacency) error {
 	return nil
 }
 
-// weight is that of an arc along a direction, zero where there is none; false where a sum has none.
+// weight is that of an arc along a direction, zero if there is none; false if a sum has none.
 func (g Graph) weight(along Direction, a codec.Arc) (w float32, ok bool) {
 	switch {
 	case along == Out || !g.Form.Directed:
@@ -93,20 +93,20 @@ func (g Graph) weight(along Direction, a codec.Arc) (w float32, ok bool) {
 	return a.Sum()
 }
 
-// Weight is that of a neighbour along a direction, zero where it is none.
+// Weight is that of a neighbour along a direction, zero if it is none.
 func (g Graph) Weight(along Direction, a Arc) float32 {
 	w, _ := g.weight(along, codec.Arc{Out: a.Out, In: a.In})
 	return w
 }
 
-// An Arc is a neighbour of a node, the weight of the arc to it and of the arc from it; 0 where there is none. In an
+// An Arc is a neighbour of a node, the weight of the arc to it and of the arc from it; 0 if there is none. In an
 // undirected graph both are the weight of the edge, in an unweighted one weights are 1.
 type Arc struct {
 	Neighbor record.NodeID
 	Out, In  float32
 }
 
-// ArcsOf returns the arcs of v that ReadLists read, borrowed; none where the graph has none.
+// ArcsOf returns the arcs of v that ReadLists read, borrowed; none if the graph has none.
 func (a *Adjacency) ArcsOf(v record.NodeID) []codec.Arc {
 	if len(a.arcs) == 0 {
 		return nil
@@ -115,7 +115,7 @@ func (a *Adjacency) ArcsOf(v record.NodeID) []codec.Arc {
 	return a.arcs[a.Offsets[i]:a.Offsets[i+1]]
 }
 
-// AppendArcs decodes the arcs of block b, whose lists buf holds, behind the arcs that it holds.
+// AppendArcs decodes the arcs of block b, whose lists buf holds, and appends them to the arcs of buf.
 func (g Graph) AppendArcs(d *Directory, b int, buf *Adjacency) error {
 	begin := len(buf.arcs)
 	end := int(buf.Offsets[d.Starts[b+1]-buf.First])

@@ -20,10 +20,10 @@ type Adjacency struct {
 	Offsets   []int64         // [Range.Len()+1], from 0
 	Neighbors []record.NodeID // [Offsets[Range.Len()]]
 
-	// Weights are those of the arcs to Neighbors, where the graph was read along a direction and is weighted; nil: all are 1.
+	// Weights are those of the arcs to Neighbors, if the graph was read along a direction and is weighted; nil: all are 1.
 	Weights []float32
 
-	arcs []codec.Arc // of Neighbors, where they were read
+	arcs []codec.Arc // of Neighbors, if they were read
 
 	// BytesRead is the encoded size of what ReadAdjacency last read.
 	BytesRead int64
@@ -93,7 +93,7 @@ func (g Graph) Blocks() ([]record.Range, error) {
 // since the load are merged in. Any other range is an ErrShape. It is safe for concurrent use with a buf each.
 func (g Graph) Read(r record.Range, buf *Adjacency) error { return g.read(r, buf, false) }
 
-// ReadLists is Read, with the arcs of all neighbours where the graph has arcs.
+// ReadLists is Read, with the arcs of all neighbours if the graph has arcs.
 func (g Graph) ReadLists(r record.Range, buf *Adjacency) error { return g.read(r, buf, g.Form.Any()) }
 
 func (g Graph) read(r record.Range, buf *Adjacency, withArcs bool) error {
@@ -123,7 +123,7 @@ func (g Graph) read(r record.Range, buf *Adjacency, withArcs bool) error {
 	return buf.apply(deltas, withArcs)
 }
 
-// readLoaded decodes the blocks of r behind the first offset of buf.
+// readLoaded decodes the blocks of r after the first offset of buf.
 func (g Graph) readLoaded(d *Directory, r record.Range, buf *Adjacency) error {
 	next := r.First
 	for b := d.Find(r.First); b < d.Blocks() && next < r.End; b++ {
@@ -142,7 +142,7 @@ func (g Graph) readLoaded(d *Directory, r record.Range, buf *Adjacency) error {
 	return nil
 }
 
-// AppendBlock decodes block b, all parts of it, behind what buf holds.
+// AppendBlock decodes block b, all parts of it, and appends it to buf.
 func (g Graph) AppendBlock(d *Directory, b int, buf *Adjacency) error {
 	rows, begin := len(buf.Offsets), len(buf.Neighbors)
 	for part := range d.Parts[b] {
@@ -184,7 +184,7 @@ type adjacencyBlock struct {
 	size    int // bytes on disk
 }
 
-// maxEntries bounds what block b may claim to hold, so that memory is only asked for where it can be filled: a
+// maxEntries bounds what block b may claim to hold, so that memory is only asked for if it can be filled: a
 // neighbour costs at least a byte, and the parts of a hub hold HubDegree neighbours each.
 func (d *Directory) maxEntries(b, size int) int {
 	if d.Parts[b] == 1 {
@@ -272,7 +272,7 @@ func NewWriter(put func(key, body []byte) error, g record.Generation, form codec
 // Next is the node of the next list.
 func (w *Writer) Next() record.NodeID { return w.next }
 
-// Append adds the list of the next node, and its arcs where the graph is directed or weighted. Their memory is the
+// Append adds the list of the next node, and its arcs if the graph is directed or weighted. Their memory is the
 // caller's again.
 func (w *Writer) Append(list []record.NodeID, arcs []codec.Arc) error {
 	if len(list) > HubDegree {
@@ -290,7 +290,7 @@ func (w *Writer) appendEncoded(degree int, list []byte) error {
 	return w.appended()
 }
 
-// appended closes the block where the list that was appended fills it.
+// appended closes the block if the list that was appended fills it.
 func (w *Writer) appended() error {
 	w.next++
 	if w.encoder.Size() >= BlockTarget || w.arcs.Size() >= arcsTarget {

@@ -122,7 +122,7 @@ func (g Graph) DegreeDelta(v record.NodeID) (DegreeDelta, error) {
 func decodeDegreeDelta(key, body []byte) (DegreeDelta, error) {
 	r := codec.Reader{Rest: body}
 	d := DegreeDelta{Added: int(r.Uvarint(math.MaxUint32)), Removed: int(r.Uvarint(math.MaxUint32))}
-	if len(r.Rest) > 0 { // they end with the removed where none is changed
+	if len(r.Rest) > 0 { // they end with the removed if none is changed
 		if d.Changed = int(r.Uvarint(math.MaxUint32)); d.Changed == 0 {
 			r.Fail()
 		}
@@ -202,7 +202,7 @@ func (g Graph) addDegreeDeltas(r record.Range, degrees []uint32) error {
 	return nil
 }
 
-// apply applies deltas of the range, ascending, to the lists, and where withArcs is set to their arcs too. It does so in
+// apply applies deltas of the range, ascending, to the lists, and if withArcs is set to their arcs too. It does so in
 // place, from the last list to the first: what is written never overtakes what is still to be read, since the room for
 // every added edge is made first.
 func (a *Adjacency) apply(deltas []Delta, withArcs bool) error {
@@ -296,7 +296,7 @@ func (g Graph) Pair(u, v record.NodeID) (Pair, error) {
 	return p, nil
 }
 
-// Weight is that of the arc from the first node to the second; 0 where there is none.
+// Weight is that of the arc from the first node to the second; 0 if there is none.
 func (p Pair) Weight() float32 { return p.after.Out }
 
 // A Difference is by how much counts change.

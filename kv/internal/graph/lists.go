@@ -14,7 +14,7 @@ type Lists struct {
 	list  []record.NodeID // scratch
 }
 
-// An encodedList is the list of a node: arcs from ≤ i < to of the stretch, and where it is encoded the bytes from the end
+// An encodedList is the list of a node: arcs from ≤ i < to of the stretch, and if it is encoded the bytes from the end
 // of the list before up to end.
 type encodedList struct {
 	node     record.NodeID
@@ -58,7 +58,7 @@ type ListWriter struct {
 	width int
 	node  record.NodeID // of the list that may go on
 	list  []record.NodeID
-	arcs  []codec.Arc // of the list, where there are any
+	arcs  []codec.Arc // of the list, if there are any
 }
 
 // NewListWriter makes a writer of lists whose arcs have numbers of so many bits.

@@ -46,7 +46,7 @@ func (d *Directory) damaged(b int, part uint32, err error) error {
 	return record.Corrupt(record.PairKey(record.KindAdjacency, d.Generation, uint32(b), part), err.Error())
 }
 
-// ReadDegrees fills dst, one number for each node of r, with their degrees. Where len(dst) is not r.Len() it is an
+// ReadDegrees fills dst, one number for each node of r, with their degrees. If len(dst) is not r.Len() it is an
 // snapshot.ErrShape. Whole blocks are cheapest, but any range will do.
 func (g Graph) ReadDegrees(r record.Range, dst []uint32) error {
 	if r.End < r.First || int(r.End) > g.Nodes || len(dst) != r.Len() {
@@ -135,7 +135,7 @@ func (g Graph) findPart(d *Directory, b int, v record.NodeID) (uint32, error) {
 	return uint32(max(beyond-1, 0)), failed
 }
 
-// pieces yields the list of v, ascending, in one piece or, for a hub, in several, with arcs where they are asked for. A piece
+// pieces yields the list of v, ascending, in one piece or, for a hub, in several, with arcs if they are asked for. A piece
 // is borrowed until the next.
 func (g Graph) pieces(v record.NodeID, withArcs bool) iter.Seq2[*Adjacency, error] {
 	return func(yield func(*Adjacency, error) bool) {

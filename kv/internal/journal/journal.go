@@ -7,7 +7,7 @@
 //	mark      "gcjrnl01"
 //	sequence  uint64   its number, as in the name of its file
 //	base      uint64   the number of the last commit before it
-//	before    uint64   how many bytes the segment before it has, zero where it goes on from none
+//	before    uint64   how many bytes the segment before it has, zero if it goes on from none
 //	store     16 bytes whose journal it is
 //	checksum  uint32   CRC-32C of the above
 //
@@ -46,7 +46,7 @@ const (
 	Data               // what a later transaction makes visible
 )
 
-// An Entry is a key with its value, nil where the key is deleted.
+// An Entry is a key with its value, nil if the key is deleted.
 type Entry struct{ Key, Value []byte }
 
 // A Frame is what was appended at once.
@@ -92,7 +92,7 @@ func (f Frame) Entries() iter.Seq2[Entry, error] {
 	}
 }
 
-// cut takes from b a length that is more by something, and as many bytes; nil where the length is less than that.
+// cut takes from b a length that is more by something, and as many bytes; nil if the length is less than that.
 func cut(b []byte, more uint64) (taken, rest []byte, ok bool) {
 	length, n := binary.Uvarint(b)
 	if n <= 0 {
@@ -150,8 +150,8 @@ type Segment struct {
 	Path     string
 	Sequence uint64
 	Base     uint64 // the number of the last commit before it
-	Last     uint64 // the number of its last commit; Base where it has none
-	Before   int64  // where the segment before it ends, zero where it goes on from none
+	Last     uint64 // the number of its last commit; Base if it has none
+	Before   int64  // where the segment before it ends, zero if it goes on from none
 	Store    Store
 	End      int64 // where its last frame ends
 }
@@ -171,7 +171,7 @@ func (s *Segment) appendHead(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b[begin:], castagnoli))
 }
 
-// parseHead reads what a segment begins with; false where it is damaged.
+// parseHead reads what a segment begins with; false if it is damaged.
 func (s *Segment) parseHead(b []byte) bool {
 	if len(b) != segmentHead || string(b[:len(segmentMark)]) != segmentMark {
 		return false

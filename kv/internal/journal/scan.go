@@ -14,7 +14,7 @@ type Damage struct {
 	Path string
 	What string
 
-	// The commits from First to Last may have been there; none where First > Last. Data may be lost beside them.
+	// The commits from First to Last may have been there; none if First > Last. Data may be lost beside them.
 	First, Last uint64
 
 	// Open says that nothing readable follows, so that nobody knows whether there was more than Last.
@@ -48,7 +48,7 @@ func (c *Contents) Size() (bytes int64) {
 	return bytes
 }
 
-// Scan reads a journal, and calls visit, where not nil, with each whole frame, in order. The frame is borrowed. A journal
+// Scan reads a journal, and calls visit, if not nil, with each whole frame, in order. The frame is borrowed. A journal
 // that is not there has no segments. Damage is no error: what follows it is visited too.
 func Scan(dir, name string, visit func(Frame) error) (*Contents, error) {
 	segments, err := list(dir, name)
@@ -193,7 +193,7 @@ func (s *scan) take(seg *Segment, f Frame, end int64) {
 	seg.Last, seg.End = s.number, end
 }
 
-// frame reads the frame at a place; next is where it ends, zero where there is none.
+// frame reads the frame at a place; next is where it ends, zero if there is none.
 func (s *scan) frame(file io.ReaderAt, sequence uint64, at, size int64) (f Frame, next int64, err error) {
 	if size-at < frameHead {
 		return f, 0, nil
@@ -267,7 +267,7 @@ func parseFrame(b []byte, sequence uint64, at int64) (f Frame, ok bool) {
 // searchWindow is how many bytes search looks at once.
 const searchWindow = 1 << 20
 
-// search returns the place of the first whole frame from a place on, -1 where there is none.
+// search returns the place of the first whole frame from a place on, -1 if there is none.
 func (s *scan) search(file io.ReaderAt, sequence uint64, from, size int64) (int64, error) {
 	mark := binary.BigEndian.AppendUint32(nil, frameMark)
 	window := make([]byte, min(searchWindow, max(0, size-from)))

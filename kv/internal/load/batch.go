@@ -18,7 +18,7 @@ type edgeBatch struct {
 	keys      [2 * batchEdges]uint64 // integers, or hashes of texts; of either end
 	slots     [2 * batchEdges]uint64
 	positions [2 * batchEdges]uint32
-	texts     []byte              // the ids, where they are looked up by text
+	texts     []byte              // the ids, if they are looked up by text
 	ends      [2 * batchEdges]int // of each end's text in texts
 }
 

@@ -42,7 +42,7 @@ type checkpoint struct {
 	Stats      Stats
 	SelfLoops  int64
 
-	Saved    string // the file of LoadOptions.Save; "" where there is none
+	Saved    string // the file of LoadOptions.Save; "" if there is none
 	SavedSum uint32 // CRC-32C of the file
 
 	Edges *spill.Kept // nil once the arcs are there
@@ -55,7 +55,7 @@ type checkpoint struct {
 // checkpointFormat is the version of a checkpoint and of the files that it names.
 const checkpointFormat = 3
 
-// keeps reports whether the load is one that a later one may go on with. What was told to BadRow would not be told again.
+// keeps reports whether a later load may resume this one. The errors passed to BadRow would not be passed again.
 func (l *Load) keeps() bool {
 	saved := l.opt.BadRow == nil || l.opt.Save != nil && l.opt.Restore != nil
 	return l.opt.Resume != "" && saved
@@ -84,7 +84,7 @@ func (l *Load) keepEdges(ctx context.Context, edges sorter) error {
 	return l.writeCheckpoint(c)
 }
 
-// restoreSaved has the caller read what Save wrote: errNoCheckpoint where it is damaged.
+// restoreSaved has the caller read what Save wrote: errNoCheckpoint if it is damaged.
 func (l *Load) restoreSaved(ctx context.Context, c checkpoint) (err error) {
 	if (l.opt.Restore == nil) != (c.Saved == "") {
 		return errNoCheckpoint
@@ -113,7 +113,7 @@ func writeSummed(name string, write func(w io.Writer) error) (sum uint32, err er
 	return w.sum, err
 }
 
-// openSummed opens a file that has a CRC-32C: errNoCheckpoint where it has another.
+// openSummed opens a file that has a CRC-32C: errNoCheckpoint if it has another.
 func openSummed(ctx context.Context, name string, want uint32) (*os.File, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -136,8 +136,8 @@ func openSummed(ctx context.Context, name string, want uint32) (*os.File, error)
 	return f, nil
 }
 
-// keepArcs writes the second checkpoint, where the arcs were spilled: the nodes have their numbers, and the arcs are
-// complete. The edges go.
+// keepArcs writes the second checkpoint, if the arcs were spilled: the nodes have their numbers, and the arcs are complete.
+// The edges go.
 func (l *Load) keepArcs(ctx context.Context, arcs sorter) error {
 	if l.checkpoint == nil {
 		return nil
@@ -296,7 +296,7 @@ func writeNumbers(name string, numbers []uint32) (sum uint32, err error) {
 	})
 }
 
-// readNumbers returns so many numbers of nodes: errNoCheckpoint where the file is damaged, or they are no permutation.
+// readNumbers returns so many numbers of nodes: errNoCheckpoint if the file is damaged, or they are no permutation.
 func readNumbers(ctx context.Context, name string, count int, want uint32) (numbers offheap.Array[uint32], err error) {
 	f, err := openSummed(ctx, name, want)
 	if err != nil {

@@ -18,7 +18,7 @@ func newClasses(names []string) *classes {
 	return c
 }
 
-// count adds to the uses of a class and returns its number. The name is the caller's again.
+// count adds to the uses of a class and returns its number. The caller may reuse name.
 func (c *classes) count(name string, uses int64) int {
 	number, ok := c.numbers[name]
 	if !ok {

@@ -56,7 +56,7 @@ func (l *Load) WriteIDs(ctx context.Context, put Put, g record.Generation) (err 
 }
 
 // ReadColumns hands the labels of consecutive nodes to label, as their places in classes, which has all of Classes, −1 for
-// none. Then it hands the values of each node to row, where there are Kinds. Both ascend by NodeID; slices are borrowed.
+// none. Then it hands the values of each node to row, if there are Kinds. Both ascend by NodeID; slices are borrowed.
 func (l *Load) ReadColumns(
 	ctx context.Context, classes []string,
 	label func(first record.NodeID, labels []int32) error, row func(v record.NodeID, values []codec.Value) error,

@@ -54,7 +54,7 @@ type edgeRows interface {
 	Close() error
 }
 
-// sortedEdges is an edgeSorter of numbers, which have two ends, where edges have no more to them; else of pairs, whose
+// sortedEdges is an edgeSorter of numbers, which have two ends, if edges have no more to them; else of pairs, whose
 // ends are followed by a direction of DirectionBits, and whose values are the bits of a float32, the weight. As weights
 // are positive, those of parallel edges follow each other ascending.
 type sortedEdges[T spill.Number] struct {

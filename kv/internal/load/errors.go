@@ -48,7 +48,7 @@ type badRow struct {
 	found  bool
 	id     string
 	source int64
-	first  int // position of the first row with the id, where this one repeats it
+	first  int // position of the first row with the id, if this one repeats it
 }
 
 func (b *badRow) note(id string, source int64, first int) {

@@ -10,7 +10,7 @@ import (
 )
 
 // An idIndex finds the positions of the ids of a load in memory: of integers by their value, of all ids by their text
-// from the first one that this does not suit. Where neither has room it is off, for good: the ends of edges are then
+// from the first one that this does not suit. If neither has room it is off, for good: the ends of edges are then
 // found by sorting. It is filled by one goroutine; after that any number look ids up.
 type idIndex struct {
 	off      bool
@@ -19,7 +19,7 @@ type idIndex struct {
 	texts    textIndex
 }
 
-// newIDIndex returns an index that takes about half a unit where the ids are integers, and, as ids are not sorted while
+// newIDIndex returns an index that takes about half a unit if the ids are integers, and, as ids are not sorted while
 // they are looked up, what that would take besides.
 func newIDIndex(unit int64) idIndex {
 	return idIndex{integers: integerIndex{limit: unit / 8}, texts: textIndex{limit: unit/2 + unit/3}}
@@ -28,7 +28,7 @@ func newIDIndex(unit int64) idIndex {
 // isDense reports whether each id so far is its position.
 func (x *idIndex) isDense() bool { return !x.off && !x.byText && len(x.integers.positions.Data) == 0 }
 
-// add adds the id of the next position. Where the id is there already, it returns that position and true instead.
+// add adds the id of the next position. If the id is there already, it returns that position and true instead.
 func (x *idIndex) add(id string) (first int, duplicate bool, err error) {
 	if x.off {
 		return 0, false, nil
@@ -90,7 +90,7 @@ type integerIndex struct {
 	positions offheap.Array[uint32]
 }
 
-// add adds the id of the next position. Where the id is there already, it returns that position and true instead. An id
+// add adds the id of the next position. If the id is there already, it returns that position and true instead. An id
 // that is no such integer does not fit.
 func (x *integerIndex) add(id string) (first int, duplicate, fits bool, err error) {
 	position := x.count
@@ -164,7 +164,7 @@ func (x *integerIndex) find(keys []uint64, positions []uint32) {
 //
 //	position uint32 · length uvarint · text
 //
-// A slot is 0 where it is empty, or else the place of a record plus one below the upper tagBits bits of the hash. The
+// A slot is 0 if it is empty, or else the place of a record plus one below the upper tagBits bits of the hash. The
 // table is chosen by the lower bits.
 type textIndex struct {
 	limit   int64 // bytes of slots and records
@@ -181,7 +181,7 @@ const (
 	minSlots  = 1 << 10
 )
 
-// add is integerIndex.add. An id does not fit where there is no more room.
+// add is integerIndex.add. An id does not fit if there is no more room.
 func (x *textIndex) add(hash uint64, id string) (first int, duplicate, fits bool, err error) {
 	if there := x.findFrom(hash, x.slot(hash), id); there != notFound {
 		return int(there), true, true, nil
@@ -211,7 +211,7 @@ func (x *textIndex) put(hash uint64, id string, position uint32) (fits bool, err
 	return true, nil
 }
 
-// grow makes room for twice as many slots beside the records and another size bytes of them, where the limit allows.
+// grow makes room for twice as many slots beside the records and another size bytes of them, if the limit allows.
 func (x *textIndex) grow(size int64) (fits bool, err error) {
 	length := max(2*len(x.slots.Data), minSlots)
 	if 8*int64(length)+x.used+size > min(x.limit, placeMask) {

@@ -77,7 +77,7 @@ func (l *Load) joinIDs(ctx context.Context) (err error) {
 	return errors.Join(l.resolveEnds(ctx, ids, edges), edges.handOver())
 }
 
-// findRepeated notes ids that are there twice, or tells of them and drops their rows but the first.
+// findRepeated notes repeated ids, or reports them and drops their rows but the first.
 func (l *Load) findRepeated(ctx context.Context, ids *spill.Sorter) error {
 	var id []byte
 	var firstSource int64

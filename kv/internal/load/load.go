@@ -89,7 +89,7 @@ type Load struct {
 	single     *EdgeWriter // of AddEdge
 	writers    int         // of edges that are not closed
 
-	checkpoint *checkpoint           // nil where there is none
+	checkpoint *checkpoint           // nil if there is none
 	nodeAt     offheap.Array[uint32] // NodeID by position, from Number on
 
 	reporting sync.Mutex // held during a call of Progress
@@ -113,7 +113,7 @@ func New(opt Options) (l *Load, err error) {
 	return l, err
 }
 
-// Resume goes on with what a dead load has completed, once it has read all of it; nil where there is nothing that it could
+// Resume goes on with what a dead load has completed, once it has read all of it; nil if there is nothing that it could
 // go on with. After an error everything stays as it is.
 func Resume(ctx context.Context, opt Options) (*Load, error) {
 	l := newLoad(opt)
@@ -168,7 +168,7 @@ func (l *Load) sortMemory() int64 { return sortMemory(l.opt.MemoryBudget, l.stat
 var ErrNodesFirst = errors.New("kv: all nodes are added before the first edge")
 
 // AddNode adds the next node of the node file. What is wrong with it alone is an *InvalidNodeError; that its id is there
-// already shows in Resolve, where memory does not hold the ids. An error ends the load: Err returns it.
+// already shows in Resolve, if memory does not hold the ids. An error ends the load: Err returns it.
 func (l *Load) AddNode(n Node) error {
 	if l.ended {
 		return fmt.Errorf("loader: %w", record.ErrClosed)
@@ -259,7 +259,7 @@ func (l *Load) progress(stage string, done, total int64) {
 	}
 }
 
-// Resolve ends the adding. It finds duplicate and unknown ids, and, where the ids are not small integers, the positions of
+// Resolve ends the adding. It finds duplicate and unknown ids, and, if the ids are not small integers, the positions of
 // the ends of edges. An id given twice is a *DuplicateNodeError, an edge to an id that no node has an *UnknownNodeError; of
 // several the one with the least Source.
 func (l *Load) Resolve(ctx context.Context) error {
@@ -295,7 +295,7 @@ func (l *Load) Resolve(ctx context.Context) error {
 // Number collapses parallel edges, and numbers the nodes by descending degree, ties in file order.
 func (l *Load) Number(ctx context.Context) error { return l.edges.number(ctx) }
 
-// A Put takes a record; key and body are the caller's again.
+// A Put takes a record. The caller may reuse key and body.
 type Put = func(key, body []byte) error
 
 // WriteEdges writes every edge under both its ends, ascending by NodeID.

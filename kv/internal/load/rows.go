@@ -81,7 +81,7 @@ func (s *rowSpool) sync() error {
 	return s.file.Sync()
 }
 
-// restoreRows opens the rows that a checkpoint names: errNoCheckpoint where they are damaged.
+// restoreRows opens the rows that a checkpoint names: errNoCheckpoint if they are damaged.
 func restoreRows(ctx context.Context, dir string, c checkpoint) (*rowSpool, error) {
 	f, err := openSummed(ctx, filepath.Join(dir, filepath.Base(c.Rows)), c.RowSum)
 	if err != nil {
@@ -186,7 +186,7 @@ func (row *nodeRow) read(r *rowReader) (err error) {
 	return err
 }
 
-// readBytes reads a length and so many bytes, into memory where that is enough.
+// readBytes reads a length and so many bytes, into memory if that is enough.
 func (r *rowReader) readBytes(memory []byte) ([]byte, error) {
 	length, err := binary.ReadUvarint(r)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // fails otherwise. An error of it ends the load: Commit fails with it.
 type EdgeWriter struct {
 	l         *Load
-	rows      edgeRows   // nil where ids are joined by sorting
-	batch     *edgeBatch // nil where ids are joined by sorting
+	rows      edgeRows   // nil if ids are joined by sorting
+	batch     *edgeBatch // nil if ids are joined by sorting
 	joined    []byte     // records for the idJoin collected
 	selfLoops int64
 	err       error // why it could not begin
@@ -49,9 +49,9 @@ func (l *Load) EdgeWriter() *EdgeWriter {
 // errEdgesThere is returned to who adds edges to a load that has Completed them.
 var errEdgesThere = errors.New("kv: the edges are those of the load that was interrupted")
 
-// Add adds an edge between two external ids, of weight 1; unless the load is Directed, its direction does not matter.
-// Self loops, and but for weighted loads edges that are there already, are dropped and counted; an id that no node has
-// shows in Commit, or is told to LoadOptions.BadRow. Source is the caller's mark for errors. Add keeps neither string.
+// Add adds an edge between two external ids, of weight 1; unless the load is Directed, its direction does not matter. Self
+// loops, and but for weighted loads edges that are there already, are dropped and counted; an id that no node has shows in
+// Commit, or is passed to LoadOptions.BadRow. Source is the caller's mark for errors. Add keeps neither string.
 func (w *EdgeWriter) Add(src, dst string, source int64) error {
 	return w.AddWeighted(src, dst, 1, source)
 }

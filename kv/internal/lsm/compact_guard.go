@@ -23,10 +23,10 @@ import (
 // which evaluates err while it is nil), and goes through the other steps without that table.
 //
 // Its log tells how many keys go into each table, before the table is made, and when a merge has ended. So the tables
-// that a merge has made are compared with those that it was to make. Where one is lacking the store has failed:
+// that a merge has made are compared with those that it was to make. If one is lacking the store has failed:
 // nothing more is written, and nothing read, since what is missing would look as if it never was.
 //
-// While Flatten merges, the tables that go into a merge are kept by an iterator until that comparison. Where it
+// While Flatten merges, the tables that go into a merge are kept by an iterator until that comparison. If it
 // fails they are kept for good, and undoMerges, after the store is closed or before it is opened again, has the
 // manifest name them once more. Their files alone say that this is to be done, so that a crash at any moment before
 // the comparison leads there as well. Links to the files would not keep them: Badger cuts a file to no bytes before
@@ -38,7 +38,7 @@ type mergeGuard struct {
 
 	mu      sync.Mutex
 	db      *badger.DB     // nil until it is opened
-	keeping *badger.Txn    // whose iterators keep the tables that Flatten merges; nil where they are not kept
+	keeping *badger.Txn    // whose iterators keep the tables that Flatten merges; nil if they are not kept
 	merges  map[int]*merge // that run, by Badger's number of who merges
 }
 
@@ -47,7 +47,7 @@ type merge struct {
 	before map[uint64]bool             // the tables there were
 	since  map[uint64]badger.TableInfo // the tables that came, by their numbers
 	keys   []int                       // of each table to be made
-	kept   *badger.Iterator            // keeps the tables that are merged; nil where they are not kept
+	kept   *badger.Iterator            // keeps the tables that are merged; nil if they are not kept
 }
 
 // see takes note of the tables that came since.
@@ -73,8 +73,8 @@ func (g *mergeGuard) watch(db *badger.DB) {
 	g.db = db
 }
 
-// makes is told that a merge is about to make a table of so many keys; none, of 0. The tables that are merged are
-// still where they were.
+// makes is called before a merge makes a table of so many keys; with 0, it makes none. The tables that are merged are still
+// where they were.
 func (g *mergeGuard) makes(who, keys int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -101,7 +101,7 @@ func (g *mergeGuard) makes(who, keys int) {
 	}
 }
 
-// keep returns an iterator, which keeps all tables there are; nil where Badger is closing.
+// keep returns an iterator, which keeps all tables there are; nil if Badger is closing.
 func (g *mergeGuard) keep() (it *badger.Iterator) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -111,7 +111,7 @@ func (g *mergeGuard) keep() (it *badger.Iterator) {
 	return g.keeping.NewIterator(badger.IteratorOptions{})
 }
 
-// ended is told that a merge of a level has made its tables, and reads see them.
+// ended is called after a merge of a level has made its tables, and reads see them.
 func (g *mergeGuard) ended(who, level int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -132,14 +132,14 @@ func (g *mergeGuard) ended(who, level int) {
 	}
 }
 
-// failed is told that a merge has ended without effect.
+// failed is called after a merge has ended without effect.
 func (g *mergeGuard) failed(who int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.merges, who)
 }
 
-// lacking returns the keys of the first table that is not among those that came since; 0 where there is none. A merge of
+// lacking returns the keys of the first table that is not among those that came since; 0 if there is none. A merge of
 // level 0 makes tables of that level, or of a lower one, all of them; other merges and memtables make tables meanwhile.
 func (m *merge) lacking(level int) int {
 	var first, lower []int // by their keys; first are those of level 0
@@ -156,7 +156,7 @@ func (m *merge) lacking(level int) int {
 	return notAmong(m.keys, lower)
 }
 
-// notAmong returns the first of keys that is not in made, each of which counts once; 0 where there is none. It changes made.
+// notAmong returns the first of keys that is not in made, each of which counts once; 0 if there is none. It changes made.
 func notAmong(keys, made []int) int {
 	for _, n := range keys {
 		at := slices.Index(made, n)
@@ -187,7 +187,7 @@ func (d *DB) Flatten() error {
 }
 
 // undoMerges has the manifest of a store that was not closed properly name the tables again that the last merges took
-// out of it, where all of them are there: nobody found that the merges were complete. What the merges made is then
+// out of it, if all of them are there: nobody found that the merges were complete. What the merges made is then
 // named no more. Merges before one of which a table is gone were. The tables that memtables became meanwhile stay.
 // Badger is closed.
 func undoMerges(dir string) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// Badger writes its logs and tables through mapped files, which have no blocks on disk before they are touched. Where
+// Badger writes its logs and tables through mapped files, which have no blocks on disk before they are touched. If
 // the disk is full, touching one kills the process. So whatever makes Badger write asks for room first, for all that
 // can follow from it:
 //
@@ -37,7 +37,7 @@ const (
 // entryRoom bounds the bytes an entry takes in a log, or in a table.
 func entryRoom(key, value []byte) int64 { return int64(len(key) + len(value) + EntryOverhead) }
 
-// makeRoom must be called before entries of n bytes, by entryRoom, are given to Badger. It returns ErrNoSpace where
+// makeRoom must be called before entries of n bytes, by entryRoom, are given to Badger. It returns ErrNoSpace if
 // they, and what follows from them, might not fit on the disk.
 func (d *DB) makeRoom(n int64) error {
 	d.built.release()
@@ -69,7 +69,7 @@ func (d *DB) makeRoom(n int64) error {
 	return nil
 }
 
-// Closable returns ErrNoSpace where what Badger writes as it closes, and spare bytes beside it, might not fit.
+// Closable returns ErrNoSpace if what Badger writes as it closes, and spare bytes beside it, might not fit.
 func (d *DB) Closable(spare int64) error {
 	logged, err := loggedBytes(d.dir)
 	if err != nil {
@@ -78,7 +78,7 @@ func (d *DB) Closable(spare int64) error {
 	return storedir.CheckRoom(d.dir, logged+closeRoom+spare+d.mergeRoom(d.db.Levels(), logged, false))
 }
 
-// Mergeable returns ErrNoSpace where merging all levels might not fit, ErrCorrupt where a table is damaged.
+// Mergeable returns ErrNoSpace if merging all levels might not fit, ErrCorrupt if a table is damaged.
 func (d *DB) Mergeable() error {
 	logged, err := loggedBytes(d.dir)
 	if err != nil {
@@ -90,7 +90,7 @@ func (d *DB) Mergeable() error {
 	return storedir.CheckRoom(d.dir, logged+SpareRoom+d.mergeRoom(d.db.Levels(), logged, true))
 }
 
-// mergeRoom bounds the bytes that merging tables of levels needs once unflushed bytes more are tables of level 0; none where
+// mergeRoom bounds the bytes that merging tables of levels needs once unflushed bytes more are tables of level 0; none if
 // no level is due, unless forced.
 func (d *DB) mergeRoom(now []badger.LevelInfo, unflushed int64, forced bool) int64 {
 	opt := d.db.Opts()
@@ -143,7 +143,7 @@ func mergeRoom(levels []levelSize) int64 {
 	return room + min(deeper, mergedAtOnce*largest)
 }
 
-// roomToOpen returns ErrNoSpace where opening a store for writing, which makes new logs, turns logs that a crash left
+// roomToOpen returns ErrNoSpace if opening a store for writing, which makes new logs, turns logs that a crash left
 // into tables, and may begin to merge, might not fit.
 func roomToOpen(dir string, tables []tableFile, opt badger.Options) error {
 	logged, err := loggedBytes(dir)

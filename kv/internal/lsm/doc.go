@@ -1,10 +1,9 @@
-// Package lsm keeps records in Badger, by their keys, in a directory that the caller has locked: what it has taken is there,
-// or it says what is lost. It alone imports Badger, and alone knows what Badger logs, how it names its files and what it does
-// not tell. It knows the form of records, and nothing of what they mean; what was committed is durable by the journal that its
-// caller keeps beside it.
+// Package lsm keeps records in Badger, by their keys, in a directory that the caller has locked. It loses no record without
+// saying so. It alone imports Badger, and alone knows what Badger logs, how Badger names its files and which errors Badger
+// hides. It knows the form of records, but not their meaning. The journal of the caller makes commits durable.
 //
-// These are the faults of Badger 4.9.6 that it guards against. Who raises the version tries them again; the tests of the
-// files in brackets do.
+// It works around these faults of Badger 4.9.6, in the files in brackets. If you raise the version, run the tests of these
+// files.
 //
 //   - A write in the background that fails is only logged. A memtable that cannot become a table is tried again for ever, and
 //     Close waits for it. [write_failure.go]
@@ -13,11 +12,11 @@
 //   - A merge copies a damaged block of a table into a new one, with a right checksum. [verify.go]
 //   - With checksums on, an iterator ends before a damaged block and does not tell. [options.go]
 //   - Opening panics on a damaged table or log. [files.go]
-//   - Opening removes every table that the manifest does not name, also where the manifest is cut short. [unnamed.go]
+//   - Opening removes every table that the manifest does not name, also if the manifest is cut short. [unnamed.go]
 //   - The number of a table that is gone is given out again. [write_failure.go]
 //   - A log is read up to the first entry that is damaged, and what follows is dropped without a word. [unnamed.go, Journal]
 //   - A process that is killed while it makes or removes a log leaves one without a byte, which is not opened. [open.go]
-//   - Where the file DISCARD cannot be made the process ends. [open.go]
+//   - If the file DISCARD cannot be made the process ends. [open.go]
 //   - Files are written through mapped memory that has no room on the disk yet: a full disk kills the process. [disk_space.go]
 //   - Files are read through mapped memory: one that is cut short, or a page that the disk cannot read, kills the process.
 //     [guard.go]

@@ -18,12 +18,12 @@ var (
 	// ErrReadOnly is returned by writes of a transaction that reads.
 	ErrReadOnly = errors.New("kv: read-only")
 
-	// ErrFailed is returned once the disk failed a write. What was committed before is on the disk; a database that is closed
-	// and opened again goes on from there. Reads return it where what failed was a merge of tables, the records of which they
-	// would not find; where it is an ErrCorrupt too, they are lost.
+	// ErrFailed is returned after the disk failed a write. All earlier commits are on the disk; a database that is closed
+	// and opened again goes on from there. If a merge of tables failed, reads return ErrFailed too, because they could miss
+	// records. If the error is also an ErrCorrupt, these records are lost.
 	ErrFailed = errors.New("kv: a write to the disk failed, close the store and open it again")
 
-	// ErrTxTooBig is returned where a transaction has written more than it can hold.
+	// ErrTxTooBig is returned if a transaction has written more than it can hold.
 	ErrTxTooBig = errors.New("kv: transaction too big: write less in one Update, or use Store.Bulk or a Loader")
 )
 

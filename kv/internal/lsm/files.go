@@ -23,7 +23,7 @@ import (
 // Badger trusts its files when it opens them: it panics on a damaged table, and deletes the tables that its manifest
 // does not name, although the manifest may only have been cut short. So all are looked at before it runs.
 //
-// A process that writes keeps a file LOCK in the store, and removes it last. Where there is one, or a log of a
+// A process that writes keeps a file LOCK in the store, and removes it last. If there is one, or a log of a
 // memtable, but no process, there was a crash, and it may have left
 //
 //   - tables that the manifest names no more, since they were merged;
@@ -42,8 +42,8 @@ type tableFile struct {
 }
 
 // checkFiles returns the tables of a store that no other process writes, or an ErrCorrupt that names the file which is
-// damaged; crashed says whether it was left by a crash, in which case a read-only open must not go on (ErrCrashed)
-// where Badger would clean up.
+// damaged; crashed says whether it was left by a crash, in which case a read-only open must not go on (ErrCrashed), because
+// Badger would clean up.
 func checkFiles(dir string, crashed, readOnly bool, beside Journal) ([]tableFile, error) {
 	if err := checkRegistry(dir); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func checkFiles(dir string, crashed, readOnly bool, beside Journal) ([]tableFile
 	return tables, clearUnnamed(dir, manifest, neverNamed, beside)
 }
 
-// readManifest reads the manifest as Badger does; cut is not nil where its last record is not complete.
+// readManifest reads the manifest as Badger does; cut is not nil if its last record is not complete.
 func readManifest(dir string) (manifest badger.Manifest, cut, err error) {
 	path := filepath.Join(dir, badger.ManifestFilename)
 	f, err := os.Open(path)
@@ -122,7 +122,7 @@ func readManifest(dir string) (manifest badger.Manifest, cut, err error) {
 	return manifest, cut, err
 }
 
-// checkRegistry reads the file of keys; nothing is encrypted, so that it holds no key. Where it is missing Badger
+// checkRegistry reads the file of keys; nothing is encrypted, so that it holds no key. If it is missing Badger
 // makes it.
 func checkRegistry(dir string) error {
 	path := filepath.Join(dir, badger.KeyRegistryFileName)
@@ -146,7 +146,7 @@ func checkRegistry(dir string) error {
 // for none, and twelve of no meaning then.
 const logHeader = 20
 
-// checkLogs looks at the beginning of the value logs and of the logs of memtables; empty is not nil where one is.
+// checkLogs looks at the beginning of the value logs and of the logs of memtables; empty is not nil if one is.
 func checkLogs(dir string) (empty, err error) {
 	logs, err := logFiles(dir)
 	if err != nil {
@@ -168,8 +168,8 @@ func checkLogs(dir string) (empty, err error) {
 	return empty, nil
 }
 
-// setLogsAside puts logs of memtables that Badger would not open into the quarantine, where the journal has what they hold.
-// Where the journal is damaged too that is ErrCorrupt, and the logs stay: Repair reads what is in them.
+// setLogsAside puts logs of memtables that Badger would not open into the quarantine, if the journal has what they hold. If
+// the journal is damaged too that is ErrCorrupt, and the logs stay: Repair reads what is in them.
 func setLogsAside(dir string, beside Journal) error {
 	logs, err := memTableLogs(dir)
 	if err != nil {
@@ -199,7 +199,7 @@ func setLogsAside(dir string, beside Journal) error {
 	return nil
 }
 
-// readHead reads the first n bytes of a file, fewer where the file is shorter.
+// readHead reads the first n bytes of a file, fewer if the file is shorter.
 func readHead(path string, n int64) (head []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {

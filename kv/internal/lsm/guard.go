@@ -11,7 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// guard turns a panic while Badger reads a damaged table into the error it should have been. A table is mapped: where its
+// guard turns a panic while Badger reads a damaged table into the error it should have been. A table is mapped: if its
 // file is cut short meanwhile, or the disk cannot read a page of it, that is such a panic too.
 func guard(key []byte, read func() error) (err error) {
 	defer mapped.Watch()()

@@ -16,7 +16,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// CheckManifest returns ErrNotStore for a directory that has no manifest, and ErrCorrupt where tables say that it
+// CheckManifest returns ErrNotStore for a directory that has no manifest, and ErrCorrupt if tables say that it
 // had one.
 func CheckManifest(dir string) error {
 	path := filepath.Join(dir, badger.ManifestFilename)
@@ -47,12 +47,12 @@ type Options struct {
 	MemoryBudget int64 // bytes that the memtables, indices and filters are sized by
 	ReadOnly     bool
 	Loading      bool         // it is that of a load, durable once it is closed: a crash starts it over
-	Logger       *slog.Logger // is told what Badger logs; nil: nobody
+	Logger       *slog.Logger // logs the messages of Badger, if not nil
 
 	// Journal is what the store keeps beside the database.
 	Journal Journal
 
-	// Look, where not nil, looks at what a crash left before Badger does.
+	// Look, if not nil, looks at what a crash left before Badger does.
 	Look func(dir string) error
 
 	// Reading says whether there is a snapshot that may keep a memtable.
@@ -198,7 +198,7 @@ func prepare(dir string, crashed bool, b badger.Options, opt Options) error {
 	return verifyToOpen(dir, tables, len(logs), b)
 }
 
-// makeDiscards makes the file in which Badger counts what its value log could discard: where Badger cannot make it, Badger
+// makeDiscards makes the file in which Badger counts what its value log could discard: if Badger cannot make it, Badger
 // ends the process.
 func makeDiscards(dir string) error {
 	const size = 1 << 20 // as Badger makes it; it has no blocks on disk

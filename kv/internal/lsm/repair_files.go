@@ -24,14 +24,14 @@ type Mended struct {
 	Lost              Lost
 }
 
-// A Lost is how many things of a kind are lost, or a bound of it; none where Count is zero.
+// A Lost is how many things of a kind are lost, or a bound of it; none if Count is zero.
 type Lost struct {
 	Kind   string
 	Count  int64
 	AtMost bool
 }
 
-// UnknownCount is the Count of a Lost where nobody knows how many were lost.
+// UnknownCount is the Count of a Lost if nobody knows how many were lost.
 const UnknownCount = -1
 
 // A fileRepair is one run of RepairFiles.
@@ -89,7 +89,7 @@ func (r *fileRepair) registry() error {
 	if err := os.Remove(filepath.Join(r.dir, badger.KeyRegistryFileName)); err != nil {
 		return err
 	}
-	return r.done(badger.KeyRegistryFileName, err.Error(), "made again: nothing is encrypted, it holds no key")
+	return r.done(badger.KeyRegistryFileName, err.Error(), "rebuilt: nothing is encrypted, it holds no key")
 }
 
 // logs looks at the beginning of the logs.
@@ -141,7 +141,7 @@ type blockPlace struct {
 	damage   error
 }
 
-// repairTable makes a table one that Badger can read; usable is false where nothing of it is left, whole where nothing of it
+// repairTable makes a table one that Badger can read; usable is false if nothing of it is left, whole if nothing of it
 // is lost.
 func (r *fileRepair) repairTable(ctx context.Context, path string) (usable, whole bool, err error) {
 	t, damage := openTableReader(path)
@@ -181,9 +181,9 @@ func (r *fileRepair) repairIndex(path string, damage error) (usable, whole bool,
 		return false, false, err
 	}
 	blocks, all := searchBlocks(path, data)
-	lost, done := Lost{}, "made again"
+	lost, done := Lost{}, "rebuilt"
 	if !all {
-		lost, done = Lost{Kind: "record of tables", Count: UnknownCount}, "made again for the blocks that were found"
+		lost, done = Lost{Kind: "record of tables", Count: UnknownCount}, "rebuilt for the blocks that were found"
 	}
 	if len(blocks) == 0 {
 		lost, done = Lost{Kind: "table of records", Count: 1}, "taken out: none of its blocks was found"
@@ -221,7 +221,7 @@ func searchBlocks(path string, data []byte) (blocks []blockPlace, all bool) {
 }
 
 // blockEnd is the first place behind another, and before the end of a table, where a block may end and found says that one
-// does; 0 where there is none.
+// does; 0 if there is none.
 func blockEnd(data []byte, from int, found func(to int) bool) int {
 	const shortest, longest = 2, 8 // encoded checksum
 	for to := from + 4 + shortest; to < len(data); to++ {
@@ -232,7 +232,7 @@ func blockEnd(data []byte, from int, found func(to int) bool) int {
 	return 0
 }
 
-// salvage writes a table again with the records that are left in its blocks. usable is false where there are none.
+// salvage writes a table again with the records that are left in its blocks. usable is false if there are none.
 func (r *fileRepair) salvage(path string, data []byte, blocks []blockPlace, maxVersion uint64) (usable bool, err error) {
 	b := table.NewTableBuilder(r.tableOptions(uint64(2 * len(data))))
 	defer b.Close()
@@ -260,7 +260,7 @@ func (r *fileRepair) salvage(path string, data []byte, blocks []blockPlace, maxV
 	return true, storedir.ReplaceFile(path, b.Finish())
 }
 
-// tellOfBlock tells of how many records are left of a block.
+// tellOfBlock reports how many records are left of a block.
 func (r *fileRepair) tellOfBlock(name string, block blockPlace, left, count int) error {
 	damage := "its records are not in order"
 	if block.isDamaged() {

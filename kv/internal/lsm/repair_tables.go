@@ -21,8 +21,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// tables repairs the tables, and then the manifest. Where only tables that the manifest does not name hold some records,
-// the manifest is what is lost: it is cut short or an old one. Then it is made again for all tables.
+// tables repairs the tables, and then the manifest. If only tables that the manifest does not name hold some records,
+// the manifest is what is lost: it is cut short or an old one. Then it is rebuilt for all tables.
 func (r *fileRepair) tables(ctx context.Context) (err error) {
 	crashed, err := LeftByCrash(r.dir)
 	if err == nil && crashed {
@@ -100,11 +100,11 @@ func (r *fileRepair) tables(ctx context.Context) (err error) {
 	if err := r.writeLevels(left); err != nil || damage == nil {
 		return err
 	}
-	return r.done(badger.ManifestFilename, damage.Error(), "made again for %d tables", len(left))
+	return r.done(badger.ManifestFilename, damage.Error(), "rebuilt for %d tables", len(left))
 }
 
 // openTables repairs every table and opens what is left of it. It returns the numbers of those that are named and missing,
-// and what was done to those that are not named: where the manifest is right they count for nothing.
+// and what was done to those that are not named: if the manifest is right they count for nothing.
 func (r *fileRepair) openTables(ctx context.Context, c *census, levels map[uint64]uint8) (gone []uint64, ofUnnamed []Mended, err error) {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {
@@ -194,7 +194,7 @@ func (r *fileRepair) rebuild(ctx context.Context, c *census, only []*censusTable
 	if err := r.writeLevels(levels); err != nil {
 		return err
 	}
-	return r.done(badger.ManifestFilename, damage.Error(), "made again for %d tables", len(levels))
+	return r.done(badger.ManifestFilename, damage.Error(), "rebuilt for %d tables", len(levels))
 }
 
 // overlapping are the tables in groups: each overlaps another of its group, and none of another group.
@@ -313,7 +313,7 @@ func (r *fileRepair) levelsOf(sets []*pb.ManifestChangeSet) map[uint64]uint8 {
 	return levels
 }
 
-// removeMerged removes tables that were merged, as Badger would, where those that they became are whole.
+// removeMerged removes tables that were merged, as Badger would, if the tables that they became are whole.
 func (c *census) removeMerged(merged map[uint64]bool) (err error) {
 	if slices.ContainsFunc(c.tables, func(t *censusTable) bool { return t.named && !t.whole }) {
 		return nil

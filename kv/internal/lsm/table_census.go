@@ -16,7 +16,7 @@ import (
 // A census finds the records that only unnamed tables hold.
 //
 // Badger's records have versions, ascending with the commits, and of a key the greatest version is what it holds. A merge
-// of tables makes new ones, with greater numbers, and drops what is superseded; where it reaches the last level, it drops
+// of tables makes new ones, with greater numbers, and drops what is superseded; if it reaches the last level, it drops
 // a deletion, too, with all that it deleted. So a table that was merged, and is still there, may hold records that were
 // deleted. It is known by the records that it shares, of the same version, with a table of a greater number: that one was
 // made of it. What a merge makes is ascending and without gaps; so a record that lies between the first and the last key
@@ -119,7 +119,7 @@ func (t *censusTable) settle() error {
 
 func (t *censusTable) ended() bool { return t.at >= len(t.entries) }
 
-// versions are those of a key in a table that is looked up. Where a block is damaged in which they would be, the table
+// versions are those of a key in a table that is looked up. If a block is damaged in which they would be, the table
 // is whole no more, and they are not found.
 func (t *censusTable) versions(key []byte) (versions []uint64, err error) {
 	records, err := t.records(key)

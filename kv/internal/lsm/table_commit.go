@@ -19,7 +19,7 @@ import (
 // A Commit is a commit with Badger's version of it.
 type Commit struct{ Number, Version uint64 }
 
-// LastCommit is the last commit that the tables hold which the manifest names; zero where there is none.
+// LastCommit is the last commit that the tables hold which the manifest names; zero if there is none.
 func LastCommit(dir string) (last Commit, err error) {
 	err = guardFaults(func() error {
 		last, err = lastInTables(dir)

@@ -12,7 +12,7 @@ import (
 // pieces, each as large as the largest table, for as long as it writes. That is 100 MiB and more whatever the budget is,
 // and no option bounds it.
 type tableMemory struct {
-	pool *z.AllocatorPool // nil where Badger has none
+	pool *z.AllocatorPool // nil if Badger has none
 	free reflect.Value    // the channel of the pieces
 }
 

@@ -63,7 +63,7 @@ func (t *tableReader) parse() error {
 	})
 }
 
-// tableIndex is the index of a table, false where its checksum does not match.
+// tableIndex is the index of a table, false if its checksum does not match.
 func tableIndex(data []byte) (index []byte, ok bool) {
 	body, sum, ok := cutTableChecksum(data)
 	if !ok || len(body) < 4 {
@@ -162,7 +162,7 @@ type tableEntry struct {
 	value y.ValueStruct
 }
 
-// blockEntries returns the entries of a block that can be told apart, and how many it says that it has; zero where it does not
+// blockEntries returns the entries of a block that can be told apart, and how many it says that it has; zero if it does not
 // say.
 func blockEntries(block []byte) (entries []tableEntry, count int) {
 	body, _, ok := cutTableChecksum(block)

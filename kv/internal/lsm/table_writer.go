@@ -71,7 +71,7 @@ func newTableWriter(path string) (*tableWriter, error) {
 	return &tableWriter{file: f, w: bufio.NewWriterSize(f, tableWriteBytes)}, nil
 }
 
-// add adds a record of a version under a key, which is greater than the one before. Both are the caller's again.
+// add adds a record of a version under a key, which is greater than the one before. The caller may reuse both.
 func (t *tableWriter) add(key, record []byte, version uint64, opt badger.Options) error {
 	if len(t.starts) > 0 && t.blockWith(len(key), len(record)) > opt.BlockSize {
 		if err := t.endBlock(); err != nil {

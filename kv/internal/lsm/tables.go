@@ -70,7 +70,7 @@ func streamOf(key []byte) (s tableStream) {
 	return s
 }
 
-// Put adds the record of a body. The key and the body are the caller's again.
+// Put adds the record of a body. The caller may reuse key and body.
 func (b *Tables) Put(key, body []byte) error { return b.wrap(b.add(key, body)) }
 
 func (b *Tables) add(key, body []byte) error {

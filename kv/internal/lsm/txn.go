@@ -30,10 +30,10 @@ func (d *DB) View(use func(t *Txn) error) error {
 // Discard ends the transaction. What it wrote is gone, unless it was committed.
 func (t *Txn) Discard() { t.txn.Discard() }
 
-// Commit makes what it wrote visible. It may be lost with the process: see Journal.
+// Commit makes what it wrote visible. It may be lost with the process: the journal of the caller makes commits durable.
 func (t *Txn) Commit() error { return wrapBadger(t.txn.Commit()) }
 
-// MakeRoom returns ErrNoSpace where what it wrote, and what follows from that, might not fit on the disk.
+// MakeRoom returns ErrNoSpace if what it wrote, and what follows from that, might not fit on the disk.
 func (t *Txn) MakeRoom() error {
 	if t.room == 0 {
 		return nil
@@ -56,7 +56,7 @@ func (t *Txn) Delete(key []byte) error {
 // ReadVersion is the version of the last commit that the transaction sees.
 func (t *Txn) ReadVersion() uint64 { return t.txn.ReadTs() }
 
-// Get returns the value under a key, which is the caller's to keep and not to change; record.ErrNotFound where there is none.
+// Get returns the value under a key, which is the caller's to keep and not to change; record.ErrNotFound if there is none.
 func (t *Txn) Get(key []byte) (value []byte, err error) {
 	err = guard(key, func() error {
 		item, err := t.txn.Get(key)
@@ -71,7 +71,7 @@ func (t *Txn) Get(key []byte) (value []byte, err error) {
 	return value, wrapBadger(err)
 }
 
-// Version is that of the commit that wrote the value under a key; record.ErrNotFound where there is none.
+// Version is that of the commit that wrote the value under a key; record.ErrNotFound if there is none.
 func (t *Txn) Version(key []byte) (version uint64, err error) {
 	err = guard(key, func() error {
 		item, err := t.txn.Get(key)
@@ -83,7 +83,7 @@ func (t *Txn) Version(key []byte) (version uint64, err error) {
 	return version, wrapBadger(err)
 }
 
-// Last is the version of the last that is known of a key, and whether that was a deletion; zero where nothing is known.
+// Last is the version of the last that is known of a key, and whether that was a deletion; zero if nothing is known.
 func (t *Txn) Last(key []byte) (version uint64, deleted bool, err error) {
 	err = guard(key, func() error {
 		it := t.txn.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
@@ -254,13 +254,13 @@ func (d *DB) MemTableSize() int64 { return d.db.Opts().MemTableSize }
 // Written says whether anything was given to the database since it was opened.
 func (d *DB) Written() bool { return d.written.Load() > 0 }
 
-// Failed is an ErrFailed where a write failed.
+// Failed is an ErrFailed if a write failed.
 func (d *DB) Failed() error { return d.failure.err() }
 
 // Fail has the database fail: nothing more is written to it.
 func (d *DB) Fail(err error) { d.failure.set(err) }
 
-// ReadFailed is an ErrFailed where reads would not find everything.
+// ReadFailed is an ErrFailed if reads would not find everything.
 func (d *DB) ReadFailed() error { return d.failure.readErr() }
 
 // Badger is the database itself, for tests that damage what is in it.

@@ -29,8 +29,8 @@ import (
 // that were merged. But the manifest may be an old one, or cut short. Then they hold the only copies of records.
 
 // clearUnnamed makes sure that Badger may remove the unnamed tables of a store that a crash left, whose manifest and
-// named tables are sound. It returns ErrCorrupt where one holds records that are nowhere else. One that cannot be read is
-// moved into the quarantine where the named tables and the journal have every commit, and is an ErrCorrupt otherwise.
+// named tables are sound. It returns ErrCorrupt if one holds records that are nowhere else. One that cannot be read is
+// moved into the quarantine if the named tables and the journal have every commit, and is an ErrCorrupt otherwise.
 func clearUnnamed(dir string, named badger.Manifest, unnamed []uint64, beside Journal) (err error) {
 	c := &census{}
 	defer func() { err = errors.Join(err, c.close()) }()

@@ -54,7 +54,7 @@ type tableCount struct {
 	bytes  int64
 }
 
-// readVerified reads which tables of a store were compared. Where the list is damaged, none was.
+// readVerified reads which tables of a store were compared. If the list is damaged, none was.
 func readVerified(dir string) *verifiedTables {
 	v := &verifiedTables{dir: dir, known: map[uint64]storedir.Mark{}, sizes: map[uint64]int64{}}
 	text, err := os.ReadFile(filepath.Join(dir, verifiedName))
@@ -77,7 +77,7 @@ func (v *verifiedTables) opened(db *badger.DB) error {
 	return v.checkSizes()
 }
 
-// compare compares the blocks of tables with their checksums, where that was not done before. All tables that there are
+// compare compares the blocks of tables with their checksums, if they were not compared before. All tables that there are
 // must be among them, up to some number.
 func (v *verifiedTables) compare(ids []uint64) (err error) {
 	compared := map[uint64]storedir.Mark{}
@@ -105,7 +105,7 @@ func (v *verifiedTables) compare(ids []uint64) (err error) {
 	return nil
 }
 
-// save writes the list. It saves time only: where it cannot be written, the tables are compared again.
+// save writes the list. It saves time only: if it cannot be written, the tables are compared again.
 func (v *verifiedTables) save() {
 	text, err := json.Marshal(v.known)
 	if err != nil {
@@ -174,7 +174,7 @@ func (d *DB) verifyTables() error {
 	return err
 }
 
-// verifyChangedTables does so where tables have come or gone since it was last done: commits between two of these list no
+// verifyChangedTables does so if tables have come or gone since it was last done: commits between two of these list no
 // directory. The caller holds the writer's lock.
 func (d *DB) verifyChangedTables(levels []badger.LevelInfo) error {
 	var now tableCount
@@ -243,7 +243,7 @@ func (d *DB) holdTables(use func(tables []uint64) error) error {
 	})
 }
 
-// verifyToOpen compares the checksums of tables where Badger, once it is opened, would begin to merge them: there are enough
+// verifyToOpen compares the checksums of tables if Badger, once it is opened, would begin to merge them: there are enough
 // tables of level 0, with those that it makes of so many logs, or tables of a level above the last.
 func verifyToOpen(dir string, tables []tableFile, logs int, opt badger.Options) error {
 	first, due := logs, false

@@ -23,7 +23,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// Badger writes tables in the background, and where that fails it tells only its log: a memtable that cannot become a
+// Badger writes tables in the background, and if that fails it tells only its log: a memtable that cannot become a
 // table it tries again for ever, Close waits for it, and what it had put into the manifest about the table stays there.
 // So the first such failure ends the writing. The store refuses more (ErrFailed), reads go on, and Close leaves
 // a store that was not closed properly: what was committed is in the logs, and the manifest names the tables that are
@@ -32,7 +32,7 @@ import (
 // A writeFailure is the first write in the background that failed; nil inside as long as none did.
 type writeFailure struct {
 	first atomic.Pointer[error]
-	lost  atomic.Pointer[error] // where tables that hold records cannot be read
+	lost  atomic.Pointer[error] // if tables that hold records cannot be read
 }
 
 func (f *writeFailure) set(err error) { f.first.CompareAndSwap(nil, &err) }
@@ -43,7 +43,7 @@ func (f *writeFailure) lose(err error) {
 	f.lost.CompareAndSwap(nil, &err)
 }
 
-// readErr is an ErrFailed where reads would not find everything.
+// readErr is an ErrFailed if reads would not find everything.
 func (f *writeFailure) readErr() error {
 	if err := f.lost.Load(); err != nil {
 		return fmt.Errorf("%w: %w", ErrFailed, *err)
@@ -51,7 +51,7 @@ func (f *writeFailure) readErr() error {
 	return nil
 }
 
-// err is an ErrFailed where a write failed.
+// err is an ErrFailed if a write failed.
 func (f *writeFailure) err() error {
 	if err := f.first.Load(); err != nil {
 		return fmt.Errorf("%w: %w", ErrFailed, *err)
@@ -61,7 +61,7 @@ func (f *writeFailure) err() error {
 
 // A watchedLog learns from what Badger logs which writes failed, and hands it on.
 type watchedLog struct {
-	next    badger.Logger // nil where nobody listens
+	next    badger.Logger // nil if nobody listens
 	failure *writeFailure
 	merges  *mergeGuard
 }
@@ -76,7 +76,7 @@ const (
 )
 
 // Errorf takes note of a transaction of which nobody knows how much is on disk, and ends the goroutine that flushes
-// memtables where it would try for ever; Badger has it end like any other.
+// memtables if it would try for ever; Badger has it end like any other.
 func (l watchedLog) Errorf(format string, args ...any) {
 	if l.next != nil {
 		l.next.Errorf(format, args...)
@@ -180,7 +180,7 @@ func (d *DB) awaitFlush() error {
 }
 
 // logsPinned says whether readers may be why there are as many logs as there are: there is a snapshot to read from, and
-// Badger has not stopped flushing, as it does where there are too many tables of level 0.
+// Badger has not stopped flushing, as it does if there are too many tables of level 0.
 func (d *DB) logsPinned() bool {
 	return d.db.Levels()[0].NumTables < d.db.Opts().NumLevelZeroTablesStall && d.reading()
 }
@@ -213,7 +213,7 @@ func (d *DB) countLogs() error {
 	return err
 }
 
-// Close closes Badger. Where a write failed the manifest is made to name the tables that are there; and where there are
+// Close closes Badger. If a write failed the manifest is made to name the tables that are there; and if there are
 // others, which were not finished or could not be removed, or dirty says that there are records which nobody wants, the store
 // is left as one that crashed, so that the next open for writing removes them.
 func (d *DB) Close(dirty bool) (crashed bool, err error) {

@@ -68,7 +68,7 @@ var kindNames = map[Kind]string{
 	KindSpace:              "space entry",
 }
 
-// String is the kind in words; empty where there is no such kind.
+// String is the kind in words; empty if there is no such kind.
 func (k Kind) String() string { return kindNames[k] }
 
 // A Generation numbers one written version of a column, matrix, space or graph. Zero is none; numbers are never used
@@ -103,7 +103,7 @@ func PartKey(prefix []byte, part int) []byte {
 	return binary.BigEndian.AppendUint16(key, uint16(part))
 }
 
-// NumberAt reads the i-th number after the generation of a key that a scan found; ErrCorrupt where the key ends before.
+// NumberAt reads the i-th number after the generation of a key that a scan found; ErrCorrupt if the key ends before.
 func NumberAt(key []byte, i int) (uint32, error) {
 	at := 5 + 4*i
 	if len(key) < at+4 {

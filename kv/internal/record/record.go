@@ -33,11 +33,10 @@ const (
 
 // Errors of records. They stand at the door of kv, so that their texts begin with its name.
 var (
-	// ErrCorrupt marks a record that is empty, damaged, found under another key, or missing where one must be, and a
-	// file of a store that is.
+	// ErrCorrupt is returned for a damaged record or file of a store: empty, changed, missing, or under another key.
 	ErrCorrupt = errors.New("kv: corrupt record")
 
-	// ErrNotFound is returned where there is no record under a key.
+	// ErrNotFound is returned if there is no record under a key.
 	ErrNotFound = errors.New("kv: not found")
 
 	// ErrExists is returned when what should be made is there already.
@@ -46,7 +45,7 @@ var (
 	// ErrClosed is returned by everything that is used after its end.
 	ErrClosed = errors.New("kv: closed")
 
-	// ErrVersion is that of a record whose form is another.
+	// ErrVersion is returned for a record with an unknown version.
 	ErrVersion = errors.New("kv: unknown format version")
 
 	// ErrInvalidValue is returned for a body that does not fit into one record.
@@ -148,7 +147,7 @@ func CommitNumber(value []byte) (uint64, error) {
 }
 
 // A Sum is made of the checksums of the records that were written of one generation. The number of a generation is given
-// out again where files of the store as it once was are put back; the sum then tells the two apart. It is zero of what a
+// out again if files of the store as it once was are put back; the sum then tells the two apart. It is zero of what a
 // load wrote, whose store has an ID of its own.
 type Sum uint64
 

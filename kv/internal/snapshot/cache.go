@@ -97,7 +97,7 @@ func (c *Cache) Get(name Name) *Kept {
 	return r
 }
 
-// Add keeps a record where it is not too large to be worth it.
+// Add keeps a record if it is not too large to be worth it.
 func (c *Cache) Add(r *Kept) {
 	s, size := c.shard(r.Name), r.size()
 	s.mu.Lock()

@@ -30,7 +30,7 @@ func (get GetFunc) Get(key []byte, use func(body []byte) error) error { return g
 type Reader interface {
 	Getter
 
-	// GetAfter is Get for many records in the order of keys, which costs no search where previous is the key before key,
+	// GetAfter is Get for many records in the order of keys, which costs no search if previous is the key before key,
 	// and was read like this. The body is borrowed. A missing record is damage.
 	GetAfter(previous, key []byte, use func(body []byte) error) error
 
@@ -73,7 +73,7 @@ func Find(r Getter, key []byte, read func(body []byte) error) (found bool, err e
 	return found, err
 }
 
-// Lookup returns the body of a record that must be there, from memory where it was looked up before. Nobody changes it.
+// Lookup returns the body of a record that must be there, from memory if it was looked up before. Nobody changes it.
 func Lookup(r Reader, name Name) ([]byte, error) {
 	if kept := r.Cache().Get(name); kept != nil {
 		return kept.Body, nil

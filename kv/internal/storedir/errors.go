@@ -13,19 +13,19 @@ var (
 	// ErrLocked is returned for a directory that another process, or this one, holds; the error is a *LockedError.
 	ErrLocked = errors.New("kv: store is locked")
 
-	// ErrNoSpace is returned where the disk has not the room that a write needs, with what follows from it; nothing
-	// of that write is done.
+	// ErrNoSpace is returned if the disk has too little room for a write and for the tables that follow from the write. The
+	// write does nothing.
 	ErrNoSpace = errors.New("kv: not enough room on disk")
 )
 
 // A LockedError says who holds a store open. It is an ErrLocked.
 type LockedError struct {
 	Dir     string
-	PID     int    // the holder's process id, zero where it is not known
-	Command string // its command line, "" where it is not known
+	PID     int    // the holder's process id, zero if it is not known
+	Command string // its command line, "" if it is not known
 }
 
-// NewLockedError is for a directory that a process holds, zero where it is not known which.
+// NewLockedError is for a directory that a process holds, zero if it is not known which.
 func NewLockedError(dir string, pid int) *LockedError {
 	return &LockedError{Dir: dir, PID: pid, Command: commandOf(pid)}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 )
 
-// FilesNamed are the paths of the files in a directory whose names begin and end so, in order; none where there is no
+// FilesNamed are the paths of the files in a directory whose names begin and end so, in order; none if there is no
 // directory.
 func FilesNamed(dir, prefix, suffix string) (paths []string, err error) {
 	entries, err := os.ReadDir(dir)
@@ -56,8 +56,8 @@ const DraftName = "spill-replace.tmp"
 // A Mark tells a file from one that was put in its place, or changed, since. Times are in nanoseconds since 1970.
 type Mark struct {
 	Size              int64
-	Modified, Changed int64  // of the content, and of the file altogether; Changed is 0 where the system does not say
-	Number            uint64 // of the file in its file system, 0 where the system does not say
+	Modified, Changed int64  // of the content, and of the file altogether; Changed is 0 if the system does not say
+	Number            uint64 // of the file in its file system, 0 if the system does not say
 }
 
 // WrapFull is ErrNoSpace for an error of the system that the disk is full; any other stays as it is.

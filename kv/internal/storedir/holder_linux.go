@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockHolder finds who holds the lock on a directory in the kernel's list of locks; zero where it is not seen.
+// lockHolder finds who holds the lock on a directory in the kernel's list of locks; zero if it is not seen.
 func lockHolder(dir string) int {
 	var stat unix.Stat_t
 	if err := unix.Stat(dir, &stat); err != nil {
@@ -34,7 +34,7 @@ func lockHolder(dir string) int {
 	return 0
 }
 
-// commandOf is the command line of a process, cut where it is long; "" where it is not seen.
+// commandOf is the command line of a process, cut if it is long; "" if it is not seen.
 func commandOf(pid int) string {
 	if pid <= 0 {
 		return ""

@@ -12,7 +12,7 @@ import (
 )
 
 // LockFile is the file in which a process writes its number while it has a store open for writing. It locks nothing: it
-// tells, once nobody has the store open, that there was a crash. Where directories have no locks the file is Badger's.
+// tells, once nobody has the store open, that there was a crash. If directories have no locks the file is Badger's.
 const LockFile = "LOCK"
 
 // MarkWriter writes the file. The caller has locked the directory.
@@ -36,7 +36,7 @@ func UnmarkWriter(dir string) error {
 	return durable.SyncDirectory(dir)
 }
 
-// holder is the process that has a store open, as the kernel or else the file LOCK says; zero where neither does.
+// holder is the process that has a store open, as the kernel or else the file LOCK says; zero if neither does.
 func holder(dir string) int {
 	if pid := lockHolder(dir); pid > 0 {
 		return pid

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// HasLocks says whether directories have locks. Where they have none Badger takes one of its own, and a store that
+// HasLocks says whether directories have locks. If they have none Badger takes one of its own, and a store that
 // is in use is an error in its words.
 const HasLocks = false
 

@@ -16,8 +16,8 @@ import (
 // HasLocks says whether directories have locks.
 const HasLocks = true
 
-// Lock takes the lock on a directory, shared as for reading or not; a *LockedError where another holds it. It is
-// the lock that Badger takes where it is left to. A directory that is removed meanwhile is an fs.ErrNotExist. Calling unlock
+// Lock takes the lock on a directory, shared as for reading or not; a *LockedError if another holds it. It is
+// the lock that Badger takes if it is left to. A directory that is removed meanwhile is an fs.ErrNotExist. Calling unlock
 // again does nothing.
 func Lock(dir string, shared bool) (unlock func() error, err error) {
 	f, err := os.Open(dir)
@@ -62,7 +62,7 @@ func FreeBytes(dir string) (int64, error) {
 	return int64(stat.Bavail) * int64(stat.Bsize), nil
 }
 
-// AllocatedBytes is what a file takes on the disk, which is less than its size where nothing was written.
+// AllocatedBytes is what a file takes on the disk, which is less than its size if nothing was written.
 func AllocatedBytes(info fs.FileInfo) int64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return stat.Blocks * 512
@@ -79,5 +79,5 @@ func MarkOf(path string) (Mark, error) {
 	return Mark{Size: stat.Size, Modified: stat.Mtim.Nano(), Changed: stat.Ctim.Nano(), Number: stat.Ino}, nil
 }
 
-// Writable returns why files cannot be made in a directory, nil where they can.
+// Writable returns why files cannot be made in a directory, nil if they can.
 func Writable(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }

@@ -16,7 +16,7 @@ const Mode fs.FileMode = 0o700
 // FileMode is the mode of the files in a directory of a mode.
 func FileMode(dir fs.FileMode) fs.FileMode { return dir & 0o666 }
 
-// Make makes the directory of a store where it is not there, and those above it as the umask has them.
+// Make makes the directory of a store if it is not there, and those above it as the umask has them.
 func Make(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(filepath.Clean(dir)), 0o777); err != nil {
 		return err
