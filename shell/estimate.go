@@ -39,11 +39,11 @@ type estimateCommand struct {
 
 func (*estimateCommand) Help() string {
 	return `Estimates the cost of clean for a store, or of import and clean for files or for a number of nodes and edges: the stages and their seconds, memory, disk, ` +
-		`the division of the memory, and whether --memory is enough. Nothing is imported or cleaned for it.
+		`the division of the memory, and whether --memory is enough. It imports and cleans nothing.
 
 For a store, all degrees are read. For files, sample rows are read. For numbers, degrees are assumed to follow a power law. Seconds are those of a processor of 3 GHz ` +
-		`and a fast disk: your machine may take three times as long, or a third. The length of training is not known beforehand: a typical time counts, and the least and ` +
-		`the most are printed.
+		`and a fast disk: your machine may take three times as long, or a third. The length of training is not known beforehand. The estimate has a typical length; the least and ` +
+		`the greatest time are printed too.
 
     graphcleaner estimate my.graph --memory 2GiB
     graphcleaner estimate --nodes nodes.csv --edges edges.csv --predictions softmax.npy --memory 512MiB

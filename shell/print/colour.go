@@ -12,7 +12,7 @@ import (
 // A Screen is what answers are printed on. The zero value is no terminal: a file or a pipe.
 type Screen struct {
 	terminal bool // which obeys the control characters that it is sent
-	SafeCSV  bool // texts of csv and tsv are SafeTexts
+	SafeCSV  bool // SafeText is applied to texts in csv and tsv
 	Width    int  // in cells; 0 has no end
 	Height   int  // in lines; 0 has no end
 	coloured bool

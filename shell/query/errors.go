@@ -6,17 +6,17 @@ import (
 
 // Errors that statements return.
 var (
-	// ErrNotCleaned is returned by a statement that needs scores where the store has never been cleaned.
+	// ErrNotCleaned is returned by a statement that needs scores, if the store has never been cleaned.
 	ErrNotCleaned = errors.New("the store has no scores yet: run clean first")
 
-	// ErrNoThreshold is returned where no finite threshold keeps the guarantee that a statement asks for.
+	// ErrNoThreshold is returned if no finite threshold gives the guarantee that a statement asks for.
 	ErrNoThreshold = errors.New("no finite threshold keeps the guarantee")
 
 	// ErrNotConfirmed is returned by a decision with a condition that nobody has confirmed.
 	ErrNotConfirmed = errors.New("not confirmed")
 )
 
-// A ParseError says where a text stops being a statement, as "1:13: got >=, want a property name".
+// A ParseError is a syntax error with its place, as "1:13: got >=, want a property name".
 type ParseError struct {
 	Pos        Pos
 	Msg        string

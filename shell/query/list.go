@@ -80,7 +80,7 @@ func (q *query) nodeColumns() []string {
 	return append(names, UserColumns(q.tx)...)
 }
 
-// UserColumns returns the names of the columns that the user brought along: those that are not built in.
+// UserColumns returns the names of the columns that are not built in.
 func UserColumns(tx *kv.Tx) []string {
 	var names []string
 	for _, c := range tx.Columns() {

@@ -12,7 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// DefaultSeed is the seed of the statement clean where it names none. The command clean has the same, so that both come to the same
+// DefaultSeed is the seed of the statement clean without a seed. The command clean has the same default, so both compute the same
 // scores.
 const DefaultSeed = 1
 
