@@ -104,7 +104,7 @@ func (k *checker) leaves(ctx context.Context) error {
 }
 
 // sort hands every entry to the sorter: the node, big endian, as key and the key of its value as value. whole is
-// false where damage, which is reported, ends the walk early.
+// false if damage, which is reported, ends the walk early.
 func (k *checker) sort(ctx context.Context, entries *spill.Sorter) (whole bool, err error) {
 	var last []byte
 	for g, err := range k.postings.ascend(wholeRange(valueKind(k.column.Kind))) {

@@ -12,7 +12,7 @@ type Query struct {
 	Where Predicate
 
 	// Order lists the properties to order by, the most significant first. Nulls come last in either direction.
-	// Nodes that are equal in all of them, and all nodes where Order is empty, come in the order of the node
+	// Nodes that are equal in all of them, and all nodes if Order is empty, come in the order of the node
 	// file, ascending kv Position.
 	Order []Order
 
@@ -42,7 +42,7 @@ type Plan struct {
 
 	// Of a walk, byFileOrder or byOrderedIndex, which may stop at the limit. Beside it stands the plan that finds all
 	// matching nodes first: it counts them, and takes over from a walk that is not over when it has cost as much.
-	match    *Plan   // the same query; nil where this plan is no walk
+	match    *Plan   // the same query; nil if this plan is no walk
 	patience float64 // cost at which match takes over
 	gaveWay  bool    // match has taken over in the last Rows
 

@@ -46,7 +46,7 @@ func Repair(ctx context.Context, s *kv.Store, report func(kv.Mend)) error {
 	return nil
 }
 
-// build builds the index of a column, in place of one that is there, where allowed returns nil.
+// build builds the index of a column, in place of one that is there, if allowed returns nil.
 func build(ctx context.Context, s *kv.Store, column string, allowed func(tx *kv.Tx) error) (err error) {
 	bulk, err := s.Bulk()
 	if err != nil {

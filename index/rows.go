@@ -256,7 +256,7 @@ func (w *indexWalk) emit(ctx context.Context) error {
 	return err
 }
 
-// knownValue is the value that a key stands for, null where it stands for several: for strings that begin alike, and for
+// knownValue is the value that a key stands for, null if it stands for several: for strings that begin alike, and for
 // zero and minus zero.
 func knownValue(key []byte) kv.Value {
 	if keyIsCut(key) {

@@ -205,7 +205,7 @@ func (c *migrateCommand) Run(ctx context.Context, s *streams) error {
 	return unreported(err, "%s is migrated", c.DB)
 }
 
-// makingError is files.PlaceError where a directory could not be made.
+// makingError is files.PlaceError if a directory could not be made.
 func makingError(dir string, err error) error {
 	if refused, ok := errors.AsType[*fs.PathError](err); ok && refused.Op == "mkdir" {
 		return files.PlaceError(dir, err)

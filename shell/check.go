@@ -17,7 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// checkCommand verifies a store, and repairs it where it is asked to.
+// checkCommand verifies a store, and repairs it if it is asked to.
 type checkCommand struct {
 	DB     string `arg:"" name:"DB" help:"Directory of the store."`
 	Repair bool   `help:"Repair a store that has problems."`

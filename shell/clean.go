@@ -43,7 +43,7 @@ func (d *detection) check() error {
 	return checkHops(d.Hops)
 }
 
-// orZero is the value of a flag, zero where it is not given.
+// orZero is the value of a flag, zero if it is not given.
 func orZero(flag *float64) float64 {
 	if flag == nil {
 		return 0
@@ -143,7 +143,7 @@ func printRun(s *streams, db string, run *cleaner.Run) error {
 	return err
 }
 
-// writeReport writes the page of the last run to the file of --report, where there is one.
+// writeReport writes the page of the last run to the file of --report, if there is one.
 func (c *cleanCommand) writeReport(ctx context.Context, s *streams) error {
 	if c.Report == "" {
 		return nil

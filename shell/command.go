@@ -136,7 +136,7 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 	return s.exitCode(ctx, parsed.Command(), err)
 }
 
-// checkRepeated returns an error where a flag of one value is given twice: the last would count and the others be lost
+// checkRepeated returns an error if a flag of one value is given twice: the last would count and the others be lost
 // without a word.
 func checkRepeated(parsed *kong.Context) error {
 	given := map[*kong.Flag]bool{}
@@ -304,7 +304,7 @@ func (r *resources) inFlags(err error) error {
 const processBytes = 48 << 20
 
 // store is the part of the memory that an open store may hold; work is the rest beside what the program itself takes,
-// where there is that much.
+// if there is that much.
 func (r *resources) store() int64 { return int64(r.Memory) / 4 }
 func (r *resources) work() int64 {
 	rest := int64(r.Memory) - r.store()

@@ -27,7 +27,7 @@ type estimateCommand struct {
 	Predictions string `file:"read" placeholder:"FILE|C" help:"Predictions: a file, or the number of their columns. Without them a base classifier is trained."`
 	Splits      string `file:"read" placeholder:"FILE" help:"Splits, as for import."`
 	Classes     int    `placeholder:"C" help:"Number of classes. Default: those of the predictions, or of the labels in the file."`
-	IDs         string `name:"ids" enum:"integer,text," default:"" placeholder:"KIND" help:"integer or text. Default: as in the file, else integer."`
+	IDs         string `name:"ids" enum:"integer,text," default:"" placeholder:"KIND" help:"Kind of the ids: integer or text. Default: the kind in the file; without a file, integer."`
 	Hops        int    `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Default: 3."`
 	Diagonal    string `enum:"exact,sampled" default:"exact" help:"exact or sampled, as for clean."`
 	Preset      string `enum:"default,paper" default:"default" help:"paper or default, as for clean."`

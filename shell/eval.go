@@ -260,7 +260,7 @@ func parseSplitCounts(text string) (counts cleaner.SplitCounts, err error) {
 		byClass, text)
 }
 
-// checkpoint is where finished repeats are kept; nil where the user has no place for it.
+// checkpoint is where finished repeats are kept; nil if the user has no place for it.
 func (c *evalCommand) checkpoint() (*cleaner.Checkpoint, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -232,7 +232,7 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 	return query.NewTable(columns, rows), nil
 }
 
-// labelValue is a label, null where it is empty.
+// labelValue is a label, null if it is empty.
 func labelValue(label string) kv.Value {
 	if label == "" {
 		return kv.Value{}
@@ -394,7 +394,7 @@ func (c *exportCommand) checkHops() error {
 	return checkHops(*c.Hops)
 }
 
-// featureOptions are the hops that are given, or else hops and direction of the last run, where there is one.
+// featureOptions are the hops that are given, or else hops and direction of the last run, if there is one.
 func (c *exportCommand) featureOptions(tx *kv.Tx, s *streams) (hops int, direction kv.Direction, err error) {
 	direction = kv.Both
 	if c.Direction != nil {

@@ -112,7 +112,7 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	return c.make(ctx, s, nil)
 }
 
-// finished reports what is in a store that this very command had made when it was killed; false where it had not.
+// finished reports what is in a store that this very command had made when it was killed; false if it had not.
 func (c *importCommand) finished(ctx context.Context, s *streams) (bool, error) {
 	placed, err := kv.TakePlacement(c.DB)
 	if err != nil || placed == nil {

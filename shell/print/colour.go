@@ -54,7 +54,7 @@ const (
 	paintEnd = "\x1b[0m"
 )
 
-// paint returns a text with the escape sequences that paint it, where the screen has colours.
+// paint returns a text with the escape sequences that paint it, if the screen has colours.
 func (s *Screen) paint(colour paint, text string) string {
 	if !s.coloured || colour == paintNothing || text == "" {
 		return text

@@ -137,7 +137,7 @@ func (e *Engine) idCandidates(tx *kv.Tx, prefix string) (candidates []Candidate)
 	return candidates
 }
 
-// suspectIDs yields the ids of the suspects with the highest scores, none where the store has no scores.
+// suspectIDs yields the ids of the suspects with the highest scores, none if the store has no scores.
 func (e *Engine) suspectIDs() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		ctx, cancel := context.WithTimeout(context.Background(), maxWait)

@@ -20,7 +20,7 @@ var (
 type ParseError struct {
 	Pos        Pos
 	Msg        string
-	Unfinished bool // the text ends where the statement does not: more text could make it whole
+	Unfinished bool // the text ends before the statement: more text could complete it
 }
 
 func (e *ParseError) Error() string { return e.Pos.String() + ": " + e.Msg }

@@ -70,7 +70,7 @@ func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 	return recordOf(runFields(run)), nil
 }
 
-// remark tells people at once where it can, and with the answer otherwise.
+// remark tells people at once if it can, and with the answer otherwise.
 func (q *query) remark(remark string) {
 	if q.engine.Notice != nil {
 		q.engine.Notice(remark)
