@@ -76,12 +76,11 @@ func (b *Builder) finish(ctx context.Context) error {
 	return b.wrap(b.Close())
 }
 
-// Mark makes the index count. It is meant for the final of Bulk.Commit, after the column is in place. Some
-// entries are compared with the column first, so that values added in another form than the column returns
-// are found out.
+// Mark puts the index into use. Call it in the final function of Bulk.Commit, after the column. It first compares some entries
+// with the column, to find values that were added in another form.
 func (b *Builder) Mark(tx *kv.Tx) error { return b.wrap(b.out.mark(tx)) }
 
-// Close removes the temporary file of a Builder that does not come to Finish; after Finish it does nothing.
+// Close removes the temporary file. Call it if Finish is not called; after Finish it does nothing.
 func (b *Builder) Close() error { return b.sorter.Close() }
 
 func (b *Builder) wrap(err error) error {

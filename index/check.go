@@ -16,9 +16,9 @@ import (
 const checkMemory = 4 << 20
 
 // Check compares every index with its column and calls report for each entry that is missing, wrong, there twice or
-// out of order, and where the statistics do not count the entries of the leaves. It returns an error only when it
-// cannot go on: ctx.Err() when cancelled, or that of a file. To go by node number it sorts the entries, those beyond
-// a few megabytes in the system's directory for temporary files.
+// out of order, and where the statistics do not count the entries of the leaves. It returns an error only if it
+// cannot go on: ctx.Err() after a cancellation, or the error of a file. It sorts the entries by node. More than a few
+// megabytes of entries are sorted in the system's temporary directory.
 func Check(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 	for _, c := range tx.Columns() {
 		if !c.Indexed {
@@ -104,7 +104,7 @@ func (k *checker) leaves(ctx context.Context) error {
 }
 
 // sort hands every entry to the sorter: the node, big endian, as key and the key of its value as value. whole is
-// false where damage, which is reported, ends the walk early.
+// false if damage, which is reported, ends the walk early.
 func (k *checker) sort(ctx context.Context, entries *spill.Sorter) (whole bool, err error) {
 	var last []byte
 	for g, err := range k.postings.ascend(wholeRange(valueKind(k.column.Kind))) {

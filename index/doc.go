@@ -1,5 +1,4 @@
-// Package index finds nodes by their properties: it keeps secondary indexes of property columns in step with every
-// write, and chooses how to answer a query with them.
+// Package index finds nodes by their properties. It updates the indexes of columns with every write, and plans queries.
 //
 //	s, err := index.Open("graph.db", kv.Options{})
 //	err = index.Create(ctx, s, "score")
@@ -22,41 +21,42 @@
 // It is true, false or unknown, as in SQL: a comparison with null is unknown, Not leaves that so, and a query answers
 // with the nodes for which its predicate is true.
 //
-// The names are those of the stored columns, and these, which a store may lack and which are then null for every node:
-// suggested, score, confidence, split, decision, run. Two more are no columns: id, the external id, and degree.
-// A name that is neither is an [*UnknownPropertyError]; a constant that cannot be compared with its property a
-// [*TypeError]. Integers and floats are compared exactly with each other. An id equals the text and the integer that write
-// it. Ids are ordered as integers where all of them are, and as text otherwise, by bytes; a constant of the other kind has
-// no order among them and is a TypeError, so that an id that turns ids into text changes the meaning of no condition.
+// Every stored column is a property; every store has the column label. The properties suggested, score, confidence, split,
+// decision and run always exist: if the store lacks the column, they are null for every node. id, the external id, and degree are properties without
+// a column. NewPlan returns an [*UnknownPropertyError] for any other name, and a [*TypeError] for a constant that cannot be
+// compared with its property. Integers and floats are compared exactly with each other.
 //
-// A nil term, a pointer, a type of another package, more than [MaxDepth] levels, or more than 10,000 conditions that are no
-// list is an [ErrPredicate]. A list, In, may be of any length; equalities of one property joined by Or are one list.
+// An id can be compared with text and with integers: the id 7 equals 7 and "7". If all ids are integers, they are ordered as
+// integers, else as text, by bytes. For a constant of the other kind, a comparison of order returns a TypeError. So a condition
+// becomes an error, and never changes its meaning, if a new id turns all ids into text.
+//
+// NewPlan returns [ErrPredicate] for a nil term, a pointer, a type of another package, more than [MaxDepth] levels, or more
+// than 10,000 conditions. A list, In, of any length is one condition; equalities of one property joined by Or are one list.
 //
 // # Plans
 //
-// [NewPlan] simplifies the predicate (Not pushed to the leaves, And and Or flattened, constants folded, the comparisons
-// of one property joined into one range or list) and takes the cheapest of these ways:
+// [NewPlan] simplifies the predicate: it pushes Not to the leaves, flattens And and Or, folds constants, and joins the
+// comparisons of one property into one range or list. Then it takes the cheapest of these ways:
 //
 //   - lookup of external ids in the dictionary;
 //   - ranges of one index, read without touching a row;
 //   - intersections and unions of such sets, as roaring bitmaps of NodeIDs;
 //   - an index in the order asked for, which stops at the limit: the ten highest scores read about ten entries;
 //   - the node file from its beginning, which needs no sorting and stops at the limit;
-//   - a scan of column blocks, leaving out those whose least and greatest values rule the predicate out.
+//   - a scan of column blocks that skips each block whose least and greatest values exclude the predicate.
 //
-// What a source does not decide is looked up row by row, in batches of ascending NodeID. A condition on an indexed
-// property that is no range, such as Like "%ing", is decided once for each value in the index.
+// Conditions that the index does not decide are tested row by row, in batches of ascending NodeID. A condition on an indexed
+// property that is no range, such as Like "%ing", is tested once for each value in the index.
 //
-// Estimates come from a histogram written when the index is built, and where it says that little is there, from reading
-// up to four leaves. Conditions on degree are searched for in the degrees, which descend with NodeIDs; those on other
-// properties are tried on 512 nodes. How soon a walk in order reaches its limit remains a guess: one that is not over
-// when it has cost as much as finding all matching nodes first gives way to that, and a query takes at most about twice
-// the time of the better way. A scan for the first few in an order leaves out blocks that have none of them.
+// Estimates come from a histogram, which is written with the index. If it expects few entries, up to four leaves are read
+// instead. Conditions on degree are searched for in the degrees, which descend with NodeIDs. Conditions on other properties
+// are tested on 512 nodes. It is a guess how soon a walk in order reaches its limit. If the walk has cost as much as finding
+// all matching nodes, the plan stops it and finds them all. So a query takes at most about twice the time of the better way.
+// A scan for the first rows of an order skips blocks that have none of them.
 //
-// Rows come in the order asked for, nulls last in either direction; ties, and all rows where no order is asked for, in
-// the order of the node file. A limit up to 16384 holds twice as many rows at most; a longer or unlimited sort holds 64
-// MiB and continues in a temporary file in os.TempDir; rows in file order cost a bit a node, rows of one value that are
-// put in order 4 bytes each.
+// Rows come in the order of the query, nulls last in either direction. Ties, and all rows without an order, are in file order.
+// Memory: with a limit up to 16384, at most twice as many rows; for a longer or unlimited sort 64 MiB, and a temporary file in
+// os.TempDir; in file order one bit a node; 4 bytes for each row with an equal value that must be sorted.
 //
 // [Plan.String] prints the plan and [Plan.Touched] counts what it read.
 //
@@ -71,10 +71,10 @@
 //	float   03  8 bytes, big endian; sign bit flipped, or all bits where negative; -0 as 0
 //	string  04  the bytes, 00 as 00 FF, then 00 01; of strings above 128 bytes the first 128, then 00 02
 //
-// Strings cut at 128 bytes are told apart by reading the column. The space holds two sorts of records:
+// To distinguish strings that are cut at 128 bytes, the column is read. The space has two sorts of records:
 //
 //	'L' entry  a leaf, under its first entry
-//	'C' entry  a change: one byte, 1 when the entry is there, 0 when it is not, whatever the leaves say
+//	'C' entry  a change: one byte, 1 if the entry exists, 0 if not, whatever the leaves have
 //
 // A leaf holds up to 512 entries, the keys front coded and the NodeIDs of equal keys gap coded:
 //
@@ -92,6 +92,6 @@
 // belong to. The space "index" holds the histogram of each index under the name of its column: uvarints for version
 // (1), entries, number of bounds, and for each bound, at most 256, its length and the first 32 bytes of a key.
 //
-// Checksums are those of kv's records. Whatever gets past them, decoding returns kv.ErrCorrupt and does not panic.
-// [Check] compares every index with its column, and [Repair] builds those anew that are damaged.
+// The records of kv have checksums. If damage has a right checksum, decoding returns kv.ErrCorrupt and never panics.
+// [Check] compares every index with its column, and [Repair] rebuilds damaged indexes.
 package index

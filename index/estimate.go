@@ -87,7 +87,7 @@ func (pl *planner) walkCost(rows, most, step float64, properties []string) float
 // positionsCost is that of putting rows in file order: see arranger.byPosition.
 func (pl *planner) positionsCost(rows float64) float64 { return min(positionCost*rows, fileCost*pl.n) }
 
-// Shares of nodes that conditions are taken to hold for where neither an index nor a sample tells.
+// Shares of nodes that conditions are taken to hold for if neither an index nor a sample tells.
 const (
 	equalShare = 0.1
 	rangeShare = 0.3
@@ -227,7 +227,7 @@ const (
 	maxCounted  = 32 // ranges of a list that are counted
 )
 
-// countRange is about how many entries lie in r: exactly how many where they are few.
+// countRange is about how many entries lie in r: exactly how many if they are few.
 func (pl *planner) countRange(p postings, stats statistics, r keyRange) (float64, error) {
 	expected, known := stats.estimate(r)
 	if known && expected > probeLeaves*leafEntries {
@@ -261,7 +261,7 @@ func (p postings) count(r keyRange, limit int) (entries float64, complete bool, 
 	return float64(total), true, nil
 }
 
-// tieSize is about how many entries of a column share one value: 1 where the histogram cannot tell.
+// tieSize is about how many entries of a column share one value: 1 if the histogram cannot tell.
 func (s statistics) tieSize() float64 {
 	distinct := 0
 	for i, b := range s.bounds {

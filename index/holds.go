@@ -6,9 +6,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Holds prepares a predicate for values that need not be the stored ones. The function that it returns reports whether
-// the predicate is true of a node, given one that returns the node's value of a property. Errors are those of NewPlan,
-// and those of value.
+// Holds prepares a predicate for values that need not be those of the store. It returns a function that reports whether the
+// predicate is true of a node. Its argument value returns the value of a property. Errors are those of NewPlan and of value.
 func Holds(tx *kv.Tx, p Predicate) (func(value func(property string) (kv.Value, error)) (bool, error), error) {
 	if err := validate(p); err != nil {
 		return nil, err

@@ -39,8 +39,7 @@ func Maintain(tx *kv.Tx, w kv.Write) error {
 }
 
 // Create builds the index of a stored column. It holds the store's write lock meanwhile; readers go on. It returns
-// kv.ErrExists when the column has an index and kv.ErrNoColumn when there is no such column: id needs no index
-// and degree cannot have one.
+// kv.ErrExists if the column has an index, and kv.ErrNoColumn if there is no such column. id and degree are no columns.
 func Create(ctx context.Context, s *kv.Store, column string) error {
 	return build(ctx, s, column, func(tx *kv.Tx) error { return creatable(tx, column) })
 }

@@ -14,7 +14,7 @@ func (p CompareProperties) truthOf(a, b kv.Value) truth {
 	return truthOf(p.Op.holds(CompareValues(a, b)))
 }
 
-// simplifyPair folds a comparison of two properties, or its negation, where one of them is null for every node.
+// simplifyPair folds a comparison of two properties, or its negation, if one of them is null for every node.
 func (s schema) simplifyPair(p CompareProperties, negate bool) Predicate {
 	if s[p.Property].absent || s[p.Other].absent {
 		return never
@@ -25,7 +25,7 @@ func (s schema) simplifyPair(p CompareProperties, negate bool) Predicate {
 	return p
 }
 
-// checkPair returns a *TypeError where the two properties hold values that cannot be compared.
+// checkPair returns a *TypeError if the two properties hold values that cannot be compared.
 func (s schema) checkPair(p CompareProperties) error {
 	a, b := s[p.Property], s[p.Other]
 	isNumber := func(k kv.Kind) bool { return k == kv.KindInt || k == kv.KindFloat }

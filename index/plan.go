@@ -12,7 +12,7 @@ type Query struct {
 	Where Predicate
 
 	// Order lists the properties to order by, the most significant first. Nulls come last in either direction.
-	// Nodes that are equal in all of them, and all nodes where Order is empty, come in the order of the node
+	// Nodes that are equal in all of them, and all nodes if Order is empty, come in the order of the node
 	// file, ascending kv Position.
 	Order []Order
 
@@ -42,7 +42,7 @@ type Plan struct {
 
 	// Of a walk, byFileOrder or byOrderedIndex, which may stop at the limit. Beside it stands the plan that finds all
 	// matching nodes first: it counts them, and takes over from a walk that is not over when it has cost as much.
-	match    *Plan   // the same query; nil where this plan is no walk
+	match    *Plan   // the same query; nil if this plan is no walk
 	patience float64 // cost at which match takes over
 	gaveWay  bool    // match has taken over in the last Rows
 
@@ -64,7 +64,7 @@ const (
 // Touched counts what a plan has looked at.
 type Touched struct {
 	IndexEntries  int64 // entries of indexes read
-	Rows          int64 // nodes whose properties were looked up, counted once to decide and once to order
+	Rows          int64 // nodes whose properties were read; a node read for the condition and for the order counts twice
 	Blocks        int64 // stretches of column blocks read by a scan
 	SkippedBlocks int64 // stretches a scan left out by their least and greatest values
 }
@@ -72,8 +72,8 @@ type Touched struct {
 // Touched returns what the last Rows or Count has looked at so far.
 func (p *Plan) Touched() Touched { return p.touched }
 
-// Known returns, for the row that Rows has just yielded, a property with its value that the plan came across on the way,
-// and which so need not be read again; "" where there is none.
+// Known returns a property and its value for the last row of Rows, if the plan has read it: the caller need not read it again.
+// The property is "" if there is none.
 func (p *Plan) Known() (property string, value kv.Value) {
 	if p.known.IsNull() {
 		return "", kv.Value{}

@@ -13,8 +13,8 @@ import (
 // Conditions have three outcomes, as in SQL: a comparison with null, on either side, is neither true nor false,
 // and so is its negation. A query answers with the nodes for which its predicate is true.
 //
-// The types below are all there are, as values and not as pointers: NewPlan and Holds answer anything else, and a nil
-// term, with ErrPredicate.
+// Only the types below are predicates, as values, not as pointers. For anything else, and for a nil term, NewPlan and Holds
+// return ErrPredicate.
 type Predicate interface{ String() string }
 
 // An Op compares a property with a constant.
@@ -62,7 +62,7 @@ func (op Op) holds(sign int) bool {
 }
 
 type (
-	// Compare is true where the property stands in the relation Op to Value. Integers and floats compare by
+	// Compare is true if the property stands in the relation Op to Value. Integers and floats compare by
 	// their exact numbers, strings by their bytes, false before true.
 	Compare struct {
 		Property string
@@ -70,34 +70,34 @@ type (
 		Value    kv.Value
 	}
 
-	// CompareProperties is true where two properties of the node stand in the relation Op to each other, as Compare
-	// has it: (ne label suggested) where both have values and these differ.
+	// CompareProperties is true if two properties of the node stand in the relation Op. The order is that of Compare.
+	// Example: (ne label suggested) is true if both have values and the values differ.
 	CompareProperties struct {
 		Property string
 		Op       Op
 		Other    string
 	}
 
-	// In is true where the property equals one of Values; of no values it is false.
+	// In is true if the property equals one of Values. Without values it is false.
 	In struct {
 		Property string
 		Values   []kv.Value
 	}
 
-	// Like is true where the whole string matches Pattern: % stands for any run of characters, _ for exactly
+	// Like is true if the whole string matches Pattern: % stands for any run of characters, _ for exactly
 	// one, and \ takes the next character for itself. Case matters.
 	Like struct{ Property, Pattern string }
 
-	// IsNull is true where the property has no value. It is never unknown.
+	// IsNull is true if the property has no value. It is never unknown.
 	IsNull struct{ Property string }
 
-	// And is true where all its terms are; of no terms it is true, and prints as true.
+	// And is true if all terms are true, false if one is false, else unknown. Without terms it is true, and prints as true.
 	And struct{ Terms []Predicate }
 
-	// Or is true where one of its terms is; of no terms it is false, and prints as false.
+	// Or is true if one term is true, false if all are false, else unknown. Without terms it is false, and prints as false.
 	Or struct{ Terms []Predicate }
 
-	// Not is true where its term is false, and unknown where its term is.
+	// Not is true if its term is false, false if its term is true, else unknown.
 	Not struct{ Term Predicate }
 )
 
@@ -165,8 +165,8 @@ func literal(v kv.Value) string {
 	}
 }
 
-// Properties lists the names a predicate speaks of, each once, in the order of first mention. Nil has none, and neither
-// has anything else that is no predicate.
+// Properties lists the properties of a predicate, each once, in the order of first mention. Nil and values of other types
+// have none.
 func Properties(p Predicate) []string {
 	var names []string
 	seen := map[string]bool{}

@@ -9,9 +9,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// builtin holds the kinds of the built-in properties that a store may not have yet. Where the column is absent
-// the property is null for every node.
-var builtin = map[string]kv.Kind{
+// builtinColumns holds the kinds of the built-in properties that are stored columns. If a store lacks the column, the
+// property is null for every node, without an error. A computed property does not belong here: kv computes id and degree
+// (Tx.Column, Tx.Value, ColumnReader), and the constants below name them.
+var builtinColumns = map[string]kv.Kind{
 	"label":      kv.KindString,
 	"suggested":  kv.KindString,
 	"score":      kv.KindFloat,
@@ -21,24 +22,24 @@ var builtin = map[string]kv.Kind{
 	"run":        kv.KindInt,
 }
 
-// The properties every node has, which are not columns.
+// The computed properties. Every node has them, and no column stores them.
 const (
 	propertyID     = "id"
 	propertyDegree = "degree"
 )
 
-// A property is what a name in a query stands for.
+// A property has the facts about a name in a query.
 type property struct {
 	name    string
 	kind    kv.Kind // of its values: KindBool, KindInt, KindFloat or KindString
-	absent  bool    // a built-in property the store has no column of
+	absent  bool    // built in, and the store has no such column
 	indexed bool
 }
 
 // A schema knows the properties a query names.
 type schema map[string]property
 
-// newSchema looks up names; the error of one that is unknown is an *UnknownPropertyError.
+// newSchema looks up names. For an unknown name it returns an *UnknownPropertyError.
 func newSchema(tx *kv.Tx, names []string) (schema, error) {
 	s := schema{}
 	for _, name := range names {
@@ -46,7 +47,7 @@ func newSchema(tx *kv.Tx, names []string) (schema, error) {
 			s[name] = property{name: name, kind: valueKind(c.Kind), indexed: c.Indexed}
 			continue
 		}
-		kind, ok := builtin[name]
+		kind, ok := builtinColumns[name]
 		if !ok {
 			return nil, &UnknownPropertyError{Property: name, Nearest: Nearest(name, Names(tx))}
 		}
@@ -70,7 +71,7 @@ func valueKind(column kv.Kind) kv.Kind {
 // Names lists every property a query may name, sorted: the stored columns and the built-in names.
 func Names(tx *kv.Tx) []string {
 	names := []string{propertyID, propertyDegree}
-	for name := range builtin {
+	for name := range builtinColumns {
 		names = append(names, name)
 	}
 	for _, c := range tx.Columns() {
@@ -83,7 +84,7 @@ func Names(tx *kv.Tx) []string {
 // An UnknownPropertyError names a property that is neither stored nor built in.
 type UnknownPropertyError struct {
 	Property string
-	Nearest  []string // known names it may be a slip for, best first; may be empty
+	Nearest  []string // similar known names, the most similar first; may be empty
 }
 
 func (e *UnknownPropertyError) Error() string {
@@ -94,14 +95,13 @@ func (e *UnknownPropertyError) Error() string {
 	return text
 }
 
-// A TypeError says that a property is compared with a constant, or with another property, that its values cannot be
-// compared with.
+// A TypeError says that a property is compared with a constant or a property of another type.
 type TypeError struct {
 	Property string
 	Kind     kv.Kind  // of the property's values: KindBool, KindInt, KindFloat or KindString
 	Value    kv.Value // the constant
 
-	Other     string  // the other property; "" where it is a constant
+	Other     string  // the other property; "" if it is a constant
 	OtherKind kv.Kind // of the other property's values
 }
 
@@ -170,8 +170,8 @@ func (s schema) check(p Predicate) error {
 	return failed
 }
 
-// comparable reports whether c can stand against the property: null always, numbers with numbers, and an id, text
-// or integer, with the constant that writes it in the other way; hasOrder says which of those have an order.
+// comparable reports whether c can be compared with the property: null always, numbers with numbers, and ids with text and
+// integers. hasOrder reports whether the comparison may be one of order.
 func (p property) comparable(c kv.Value) bool {
 	switch kind := c.Kind(); {
 	case kind == kv.KindNull:
@@ -192,15 +192,15 @@ func isOrder(p Predicate) bool {
 	return ok && c.Op != Eq && c.Op != Ne
 }
 
-// hasOrder reports whether a comparable constant has a place among the property's values: text has none among integer
-// ids, and a number none among ids that are text. An id that turns the ids of a store into text so turns a condition into
-// an error, and never into another condition.
+// hasOrder reports whether a comparable constant has an order among the values: text has none among integer ids, and a
+// number has none among text ids. If a new id turns all ids into text, a condition becomes an error, and never another
+// condition.
 func (p property) hasOrder(c kv.Value) bool {
 	return p.name != propertyID || c.IsNull() || (p.kind == kv.KindString) == (c.Kind() == kv.KindString)
 }
 
-// Nearest returns up to three of known that name may be a slip for, best first: those at an edit distance of at
-// most a third of its length, and at least one.
+// Nearest returns up to three known names that are similar to name, the most similar first. Their edit distance is at most a
+// third of the length of name, or one.
 func Nearest(name string, known []string) []string {
 	type candidate struct {
 		name     string

@@ -8,8 +8,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Repair builds every index anew in which Check finds a problem, from its column, and calls report for each. It is for a
-// store that kv.Repair has repaired. After an error, or a kill, it can be run again.
+// Repair rebuilds each index in which Check finds a problem from its column, and calls report for it. It is for a store that
+// kv.Repair has repaired. After an error, or a kill, it can be run again.
 func Repair(ctx context.Context, s *kv.Store, report func(kv.Mend)) error {
 	damaged := map[string]kv.Problem{} // the first problem of an index
 	var columns []string
@@ -46,7 +46,7 @@ func Repair(ctx context.Context, s *kv.Store, report func(kv.Mend)) error {
 	return nil
 }
 
-// build builds the index of a column, in place of one that is there, where allowed returns nil.
+// build builds the index of a column, in place of one that is there, if allowed returns nil.
 func build(ctx context.Context, s *kv.Store, column string, allowed func(tx *kv.Tx) error) (err error) {
 	bulk, err := s.Bulk()
 	if err != nil {

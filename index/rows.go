@@ -10,8 +10,8 @@ import (
 )
 
 // Rows yields the nodes that answer the query, in its order, up to its limit. On failure it yields the error once
-// and stops; ctx.Err() when cancelled. Breaking out releases the walk. In an Update, collect the rows before writing to
-// what they are read from.
+// and stops; ctx.Err() after a cancellation. Breaking out releases the walk. In an Update, collect all rows before you write to
+// a property of the query.
 func (p *Plan) Rows(ctx context.Context) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
 		p.touched, p.gaveWay, p.known = Touched{}, false, kv.Value{}
@@ -256,7 +256,7 @@ func (w *indexWalk) emit(ctx context.Context) error {
 	return err
 }
 
-// knownValue is the value that a key stands for, null where it stands for several: for strings that begin alike, and for
+// knownValue is the value that a key stands for, null if it stands for several: for strings that begin alike, and for
 // zero and minus zero.
 func knownValue(key []byte) kv.Value {
 	if keyIsCut(key) {

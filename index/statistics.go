@@ -10,7 +10,7 @@ import (
 )
 
 // Statistics are an equi-depth histogram of an index, taken when it is built: the keys that cut its entries into
-// parts of equal size. Later changes do not touch them; where they say that little is in a range, the plan looks.
+// parts of equal size. Later changes do not touch them; if they say that little is in a range, the plan looks.
 type statistics struct {
 	entries int64
 	bounds  []string // ascending keys, cut to maxBoundLen; one part ends at each

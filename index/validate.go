@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// ErrPredicate is a predicate that has no meaning: a nil term, a pointer or a type of another package, an Op that there
-// is none of, more than MaxDepth levels, or too many conditions that are no list.
+// ErrPredicate is returned for an invalid predicate: a nil term, a pointer or a type of another package, an unknown Op, more
+// than MaxDepth levels, or too many conditions. A list is one condition.
 var ErrPredicate = errors.New("invalid condition")
 
 // maxTerms is the most conditions on a property that a simplified predicate has: each is looked at for every node that

@@ -32,7 +32,7 @@ func (*backupCommand) Help() string {
 	return `One file, compressed, with a checksum over every part and over the whole. The file has another name until it is complete. --since FILE writes only the ` +
 		`changes since that backup, and checks it. restore then needs all files, in order.
 
-The finished stages of jobs (directory work) are left out. A damaged record ends the backup.
+The backup leaves out the directory work, which has finished stages of interrupted jobs. A damaged record ends the backup.
 
     graphcleaner backup my.graph monday.backup
     graphcleaner backup my.graph tuesday.backup --since monday.backup
@@ -100,7 +100,7 @@ type restoreCommand struct {
 }
 
 func (*restoreCommand) Help() string {
-	return `The store is made beside DB and renamed when it is complete. So nothing half made is left. Run an interrupted or killed restore again. DB must not exist. ` +
+	return `restore makes the store in another directory beside DB, and renames it at the end. So DB is never incomplete. Run an interrupted or killed restore again. DB must not exist. ` +
 		`Every part of every file is compared with its checksum, and every record with its own.
 
     graphcleaner restore monday.backup my.graph
@@ -205,7 +205,7 @@ func (c *migrateCommand) Run(ctx context.Context, s *streams) error {
 	return unreported(err, "%s is migrated", c.DB)
 }
 
-// makingError is files.PlaceError where a directory could not be made.
+// makingError is files.PlaceError if a directory could not be made.
 func makingError(dir string, err error) error {
 	if refused, ok := errors.AsType[*fs.PathError](err); ok && refused.Op == "mkdir" {
 		return files.PlaceError(dir, err)

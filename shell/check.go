@@ -17,13 +17,13 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// checkCommand verifies a store, and repairs it where it is asked to.
+// checkCommand verifies a store, and repairs it if it is asked to.
 type checkCommand struct {
 	DB     string `arg:"" name:"DB" help:"Directory of the store."`
 	Repair bool   `help:"Repair a store that has problems."`
 	Undo   bool   `help:"With --repair: put back the files that the store had before its last repair."`
 	Report string `file:"write" placeholder:"FILE" help:"With --repair: write every repair as a line of JSON; - for standard output."`
-	Yes    bool   `short:"y" help:"Answer the confirmation."`
+	Yes    bool   `short:"y" help:"Answer yes to the question."`
 	resources
 }
 
@@ -34,7 +34,7 @@ func (*checkCommand) Help() string {
     graphcleaner check my.graph
 
 --repair repairs a damaged store, after a confirmation. A block with one wrong byte is corrected. Indexes, degrees, neighbour lists, the dictionary and ` +
-		`counts are computed again from their sources. A value that cannot be read becomes null. So do the scores of a lost run. The last line lists what is lost for good. ` +
+		`counts are computed again from their sources. A value that cannot be read becomes null. If a run is lost, its scores become null. The last line lists the losses. ` +
 		`The exit code is 0 if the store has no problems afterwards, even after a loss. A repair that fails or is killed changes nothing; run it again. A backup is ` +
 		`better, if you have one.
 
@@ -42,8 +42,8 @@ func (*checkCommand) Help() string {
 
 The repair works on a copy, so it needs as much room on the disk as the store takes. It keeps the files that the store had, with a report, in ` +
 		`the directory quarantine of the store. Delete that directory to free its room; then the repair cannot be undone. --undo ` +
-		`puts these files back, byte for byte. If the store was written to after the repair, --undo removes these commits. The confirmation counts them. ` +
-		`The directory quarantine/N/repaired of the store keeps them, as a store of its own. To keep their decisions, export the decisions first and import them afterwards.
+		`puts these files back, byte for byte. If the store has commits after the repair, --undo removes them. The confirmation shows their number. ` +
+		`The directory quarantine/N/repaired keeps them: it is a store of its own. To keep their decisions, export the decisions first and import them afterwards.
 
     graphcleaner check my.graph --repair --undo`
 }

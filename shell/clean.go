@@ -19,7 +19,7 @@ type cleanCommand struct {
 	detection
 	orientation
 	Seed     uint64 `default:"${seed}" help:"The same seed gives the same scores, at any --memory and --threads."`
-	Diagonal string `enum:"exact,sampled" default:"exact" help:"Count closed walks exactly, or sample them if that takes too long: exact or sampled. Sampling stores standard errors. It allows up to 4 hops, no weights and no --direction."`
+	Diagonal string `enum:"exact,sampled" default:"exact" help:"exact counts closed walks. sampled estimates the counts, if counting takes too long. It stores standard errors, and allows up to 4 hops, no weights and no --direction."`
 	Preset   string `enum:"default,paper" default:"default" help:"default: scores are chances, and the threshold follows from the estimated mislabel rate. paper: GraphCleaner as published."`
 	Stats    string `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of each stage and the peak memory."`
 	Report   string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: pictures of the first suspects, scores, transition matrix, top suspects."`
@@ -30,7 +30,7 @@ type cleanCommand struct {
 type detection struct {
 	Hops      int      `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Default: 3."`
 	Threshold *float64 `placeholder:"T" help:"Score above which a node is a suspect. Default: the threshold with the greatest expected F1, which follows from the estimated mislabel rate; 0.97 with preset paper."`
-	Expect    *float64 `placeholder:"R" help:"Share of labels that you believe to be wrong, before any decision, such as 0.1. It replaces the estimate, which cannot tell wrong labels from hard cases."`
+	Expect    *float64 `placeholder:"R" help:"Share of labels that you believe to be wrong, before any decision, such as 0.1. It replaces the estimate. The estimate cannot distinguish some wrong labels from right labels that are hard to predict."`
 }
 
 func (d *detection) check() error {
@@ -43,7 +43,7 @@ func (d *detection) check() error {
 	return checkHops(d.Hops)
 }
 
-// orZero is the value of a flag, zero where it is not given.
+// orZero is the value of a flag, zero if it is not given.
 func orZero(flag *float64) float64 {
 	if flag == nil {
 		return 0
@@ -60,7 +60,7 @@ func checkHops(hops int) error {
 }
 
 func (*cleanCommand) Help() string {
-	return `Learns how the predictions and labels around a node tell its class, and how many labels are wrong. It learns from nodes that the base classifier was not ` +
+	return `Learns to judge a label from the predictions and labels around its node, and estimates how many labels are wrong. It learns from nodes that the base classifier was not ` +
 		`trained on. Then every labelled node gets a score: the chance that its label is wrong. The store gets scores, suggested labels and confidence, all at once. ` +
 		`Labels never change. If the store has no predictions, predict runs first.
 
@@ -143,7 +143,7 @@ func printRun(s *streams, db string, run *cleaner.Run) error {
 	return err
 }
 
-// writeReport writes the page of the last run to the file of --report, where there is one.
+// writeReport writes the page of the last run to the file of --report, if there is one.
 func (c *cleanCommand) writeReport(ctx context.Context, s *streams) error {
 	if c.Report == "" {
 		return nil

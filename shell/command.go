@@ -49,14 +49,14 @@ type commandLine struct {
 	Shell    shellCommand    `cmd:"" help:"Ask a store: suspects, nodes, explanations."`
 	Review   reviewCommand   `cmd:"" help:"Decide about one suspect after another, each with its evidence."`
 	Gate     gateCommand     `cmd:"" help:"Fail if there are too many suspects, or new ones."`
-	Eval     evalCommand     `cmd:"" help:"Measure how well injected mislabels are found."`
+	Eval     evalCommand     `cmd:"" help:"Make labels wrong on purpose, and measure how many are found."`
 	Export   exportCommand   `cmd:"" help:"Write scores, suspects, labels, decisions, predictions, features or the transition matrix to a file."`
 	Stats    statsCommand    `cmd:"" help:"Print the size and the contents of a store."`
 	Check    checkCommand    `cmd:"" help:"Verify every record of a store."`
 	Backup   backupCommand   `cmd:"" help:"Write a store, or its changes since the last backup, to one file."`
 	Restore  restoreCommand  `cmd:"" help:"Make a store from a full backup and its later ones."`
 	Migrate  migrateCommand  `cmd:"" help:"Convert a store of an older version to the current format."`
-	Compact  compactCommand  `cmd:"" help:"Merge later changes into the store and free their room."`
+	Compact  compactCommand  `cmd:"" help:"Fold later changes into the blocks and free their room."`
 }
 
 const description = `Finds and corrects mislabelled nodes in graphs that do not fit in memory.
@@ -84,11 +84,11 @@ type streams struct {
 //	1    failed: a file or a store is not as it should be, a statement or a write failed, check found problems
 //	2    wrong usage: unknown commands or flags, or flags that cannot be meant together
 //	3    the verdict of gate: the store may not pass
-//	130  interrupted: ctx ended, which main has Ctrl-C, SIGTERM and SIGHUP do
+//	130  interrupted: ctx ended. In main, Ctrl-C, SIGTERM and SIGHUP end it
 //
 // Every command stops within a second of the end of ctx, also while it waits for input, for the other end of a pipe or for
-// an answer. It removes what it left half made, and says what there is. At the prompt of shell, Ctrl-C ends the statement
-// alone. Only a Write to an out or errOut that is no file goes on, and a Read of such an in does so alone.
+// an answer. It removes incomplete files, and says what is left. At the prompt of shell, Ctrl-C ends only the
+// statement. Exception: if in, out or errOut is no file, a running Read or Write of it goes on.
 func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	out, errOut = stream.NewWriter(ctx, out), stream.NewWriter(ctx, errOut)
 	s := &streams{ctx: ctx, in: in, out: out, err: errOut, program: programName(), progress: newProgress(errOut)}
@@ -136,7 +136,7 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 	return s.exitCode(ctx, parsed.Command(), err)
 }
 
-// checkRepeated returns an error where a flag of one value is given twice: the last would count and the others be lost
+// checkRepeated returns an error if a flag of one value is given twice: the last would count and the others be lost
 // without a word.
 func checkRepeated(parsed *kong.Context) error {
 	given := map[*kong.Flag]bool{}
@@ -256,7 +256,7 @@ func unreported(err error, format string, args ...any) error {
 
 // resources are the flags of commands that compute.
 type resources struct {
-	Memory  byteSize `placeholder:"SIZE" help:"Memory limit, such as 512MiB or 2GiB. Default: a quarter of the machine's memory."`
+	Memory  byteSize `placeholder:"SIZE" help:"Memory budget, such as 512MiB or 2GiB. Default: a quarter of the machine's memory."`
 	Threads int      `default:"${threads}" placeholder:"N" help:"Processors to use. Default: all. Results are the same with any number."`
 }
 
@@ -304,7 +304,7 @@ func (r *resources) inFlags(err error) error {
 const processBytes = 48 << 20
 
 // store is the part of the memory that an open store may hold; work is the rest beside what the program itself takes,
-// where there is that much.
+// if there is that much.
 func (r *resources) store() int64 { return int64(r.Memory) / 4 }
 func (r *resources) work() int64 {
 	rest := int64(r.Memory) - r.store()

@@ -18,7 +18,7 @@ import (
 type commandFile struct {
 	flag string // as the user writes it, such as "--report", or "DB"
 	path string
-	info fs.FileInfo // nil where nothing is there
+	info fs.FileInfo // nil if nothing is there
 }
 
 // checkFiles says, before anything is read, that there is no place for a file that a command writes, or that the same

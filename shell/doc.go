@@ -1,24 +1,23 @@
-// Package shell is the program: its commands. Package query says what a statement means, and package print in which formats answers
-// are printed.
+// Package shell is the program: its commands. Package query answers statements, and package print prints answers.
 //
 // [Main] runs a command line.
 //
 // # Files of decisions
 //
 // The command export writes the history, an entry a row: seq, step, time, id, decision, from, to, who, why, run, score and
-// undoes, the seq of the entry that it takes back. The command import reads such files again, .jsonl or a table, and any
-// other with an id and the label that is right; only id and one of label, to and decision must be there. An entry about a
-// node ends where a later one about it begins, or one that undoes it. What is left is compared with the store:
+// undoes, the seq of the entry that it takes back. The command import reads such files, .jsonl or a table, and any other file
+// with ids and right labels. The column id and one of label, to and decision are necessary. Only the last entry about a node
+// counts, and an undone entry does not count. import compares the remaining entries with the store:
 //
-//	the store has it         accept, reject and relabel to the same label are one; nothing is done
-//	it is older              than what the store has decided about the node itself: left out
-//	it is about another      label, in from or original_label, than the store has: left out
-//	label
-//	all else                 is decided, as accept, reject or relabel by what the store suggests and has
+//	the store has the decision    The entry is left out. accept, reject and relabel to the same label are the same decision.
+//	the entry is older            The entry is left out: the store has a later decision about the node.
+//	the label is another          The entry is left out: from or original_label is not the label in the store.
+//	else                          The entry becomes a decision. unsure, unlabel and relabel stay. Any other entry is accept
+//	                              if its label is the suggestion, reject if its label is that in the store, else relabel.
 //
-// Entries of one step stay one, with their who, why and the time at which each was made, whatever the time of those that
-// the store has; a file that has one more than five minutes ahead of the clock is refused. All that is taken of a file is
-// written at once. As of a time before the import none of it is there.
+// Entries of one step stay one step. They keep who, why and time, even if the store has later entries. import refuses a file
+// with a time more than five minutes ahead of the clock. All decisions of a file are written at once. "as of" a time before
+// the import shows none of them.
 //
 // # Exit codes
 //
@@ -27,6 +26,6 @@
 // command is interrupted wherever it waits: for input, for the other end of a pipe, for an answer. At the prompt, SIGTERM and
 // SIGHUP end the session; Ctrl-C does not. A second signal kills the process.
 //
-// A standard output that is closed before the program starts, as by >&- in a shell, counts as /dev/null: what is written is
-// gone, and the exit code is 0.
+// A standard output that is closed before the program starts, as by >&- in a shell, counts as /dev/null: the output is lost,
+// and the exit code is 0.
 package shell

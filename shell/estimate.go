@@ -27,7 +27,7 @@ type estimateCommand struct {
 	Predictions string `file:"read" placeholder:"FILE|C" help:"Predictions: a file, or the number of their columns. Without them a base classifier is trained."`
 	Splits      string `file:"read" placeholder:"FILE" help:"Splits, as for import."`
 	Classes     int    `placeholder:"C" help:"Number of classes. Default: those of the predictions, or of the labels in the file."`
-	IDs         string `name:"ids" enum:"integer,text," default:"" placeholder:"KIND" help:"integer or text. Default: as in the file, else integer."`
+	IDs         string `name:"ids" enum:"integer,text," default:"" placeholder:"KIND" help:"Kind of the ids: integer or text. Default: the kind in the file; without a file, integer."`
 	Hops        int    `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Default: 3."`
 	Diagonal    string `enum:"exact,sampled" default:"exact" help:"exact or sampled, as for clean."`
 	Preset      string `enum:"default,paper" default:"default" help:"paper or default, as for clean."`
@@ -39,11 +39,11 @@ type estimateCommand struct {
 
 func (*estimateCommand) Help() string {
 	return `Estimates the cost of clean for a store, or of import and clean for files or for a number of nodes and edges: the stages and their seconds, memory, disk, ` +
-		`the division of the memory, and whether --memory is enough. Nothing is imported or cleaned for it.
+		`the division of the memory, and whether --memory is enough. It imports and cleans nothing.
 
 For a store, all degrees are read. For files, sample rows are read. For numbers, degrees are assumed to follow a power law. Seconds are those of a processor of 3 GHz ` +
-		`and a fast disk: your machine may take three times as long, or a third. The length of training is not known beforehand: a typical time counts, and the least and ` +
-		`the most are printed.
+		`and a fast disk: your machine may take three times as long, or a third. The length of training is not known beforehand. The estimate has a typical length; the least and ` +
+		`the greatest time are printed too.
 
     graphcleaner estimate my.graph --memory 2GiB
     graphcleaner estimate --nodes nodes.csv --edges edges.csv --predictions softmax.npy --memory 512MiB

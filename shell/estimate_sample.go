@@ -37,7 +37,7 @@ func (s *fileSample) share() float64 {
 	return min(1, float64(len(s.rows))/float64(max(s.total, 1)))
 }
 
-// sampleTable looks at some columns of a table; one that is not there is empty where it is optional.
+// sampleTable looks at some columns of a table; one that is not there is empty if it is optional.
 func sampleTable(ctx context.Context, path string, memory int64, names []string, optional int) (*fileSample, error) {
 	in, err := table.Open(ctx, path, memory)
 	if err != nil {

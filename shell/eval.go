@@ -25,13 +25,13 @@ type evalCommand struct {
 	Noise             string   `default:"sym:0.1" file:"read" placeholder:"NOISE" help:"KIND:RATE, with one of ${noises}; matrix:FILE, a transition matrix from export transition; or file:FILE with id, label: the noisy label of every node."`
 	Repeats           *int     `placeholder:"N" help:"Number of draws of noise and split. Default: 5."`
 	ModelSeeds        int      `default:"1" placeholder:"N" help:"Number of trainings of the base classifier for each draw of noise."`
-	Predictions       []string `sep:"none" file:"read" placeholder:"FILE" help:"Predictions of your own classifier, trained on the noisy labels of --noise file:FILE; a file for each seed that it was trained with."`
+	Predictions       []string `sep:"none" file:"read" placeholder:"FILE" help:"Predictions of your own classifier, trained on the noisy labels of --noise file:FILE; repeat the flag, one file for each training seed."`
 	PredictionClasses []string `placeholder:"A,B" help:"Classes of the columns of .npy and .npz predictions, in their order. Default: all, in the order of the statement classes."`
 	Logits            bool     `help:"The predictions are logits: turn them into probabilities."`
 	Seed              uint64   `default:"${seed}" help:"Seed of the first repeat."`
 	Method            []string `sep:"none" placeholder:"NAME" help:"Method to measure. Repeat the flag for more; each method counts once: ${methods}. Default: default."`
 	Split             string   `placeholder:"SPLIT" help:"A split to draw in every repeat. 0.8/0.1/0.1: shares of training, validation and test nodes. by-class:20/500/1000: 20 training nodes a class, 500 validation and 1000 test nodes (or rest). Default: the column split of the graph, or 0.8/0.1/0.1."`
-	Preset            string   `enum:",default,paper" default:"" placeholder:"NAME" help:"default or paper: the same as --method of that name."`
+	Preset            string   `enum:",default,paper" default:"" placeholder:"NAME" help:"Short for --method default or --method paper."`
 	detection
 	orientation
 	Format string `enum:"table,json,csv" default:"table" help:"table, json or csv."`
@@ -52,7 +52,7 @@ const defaultSplit = "0.8/0.1/0.1"
 
 func (*evalCommand) Help() string {
 	return `Takes the labels of the graph for true and makes some of them wrong, in all splits. It trains the base classifier on the noisy labels. Every method then ` +
-		`scores the test nodes. The store is not changed. On a graph of your own this shows what to expect of clean, before you review anything. The main metrics are:
+		`scores the test nodes. The store is not changed. Run it on your own graph before a review: it shows how well clean works there. The main metrics are:
 
   - f1 and mcc: F1 and MCC at the threshold
   - p_at_t: precision of the T highest scores, T being the number of mislabels
@@ -62,34 +62,34 @@ func (*evalCommand) Help() string {
   - ece and brier: how far scores are from probabilities
   - found_at: the share of the mislabels that you find if you review the 1, 5 and 10% highest scores
 
-The tables show the first six metrics (f1 to recall), the true and the estimated mislabel rate, found_at, and the F1 over training, validation and all labelled nodes, ` +
-		`which is what clean judges. --format csv has all metrics of the test nodes. --format json also has them for each split and for all labelled nodes ` +
+The tables show the first six metrics (f1 to recall), the true and the estimated mislabel rate, found_at, and the F1 over training, validation and all labelled nodes. ` +
+		`clean judges all labelled nodes. --format csv has all metrics of the test nodes. --format json also has them for each split and for all labelled nodes ` +
 		`(by_split), and the options to repeat it with. confident-learning and dyb judge the nodes of each split by themselves.
 
 Methods beside the presets default and paper are competitors (confident-learning, argmax, argmin, aum, dyb, loss-mixture, label-vote, confident-vote, ` +
 		`influence-contradiction) and paper without some of its parts (labels-only, predictions-only, no-transition, hops-1 to hops-5). They all get the same noisy ` +
-		`labels and predictions. label-vote, confident-vote and influence-contradiction look at labels and edges alone, aum and loss-mixture at the base classifier ` +
-		`as it learns. With two repeats or more, p is the p value of a paired t-test against the first method. A pair is one draw of noise. If noise is drawn ` +
+		`labels and predictions. label-vote, confident-vote and influence-contradiction use labels and edges only. aum and loss-mixture watch the training of the ` +
+		`base classifier. With two repeats or more, p is the p value of a paired t-test against the first method. A pair is one draw of noise. If noise is drawn ` +
 		`once, a pair is one seed of the model.
 
-Noise KIND:RATE makes this share of the labels wrong, rounded to whole nodes:
+Noise KIND:RATE makes this share of the labels wrong, rounded to whole nodes. The kind chooses the class that replaces the right one:
 
   - sym: any other class
   - asym: the next class
   - feature: a class with similar features
   - topology: a class of the nodes around
-  - confidence: a class that a classifier predicts, trained on the true labels
-  - cluster: one other class, at a high rate, in some clusters of the features of a class and nowhere else
+  - confidence: a class to which a classifier, trained on the true labels, gives a high probability
+  - cluster: in some clusters of the features of a class, many labels become one other class; the other clusters keep their labels
   - instance: each node has its own chance, and features choose the class
 
-feature, cluster and instance need features. Wrong labels that look like their class, or like their neighbours, are the hardest to find. Try these kinds ` +
+feature, cluster and instance need features. Wrong labels are hardest to find if the features or neighbours of a node are those of the wrong class. Try these kinds ` +
 		`before you trust results with sym. A matrix gives every node a label drawn from the column of its class. A file gives the noisy labels themselves.
 
 --splits gives the split of the nodes. --split draws one at random in every repeat. Without both, the column split of the graph counts, and without that ` +
 		`0.8/0.1/0.1. Standard error says which it was.
 
 Run an interrupted or killed evaluation again with the same program and flags, and it continues after its last finished repeat. --repeats may be larger. ` +
-		`Until the end, results are in graphcleaner/eval below your cache directory (XDG_CACHE_HOME). With --flags or --report it starts over.
+		`Until the evaluation ends, finished repeats are in graphcleaner/eval below your cache directory (XDG_CACHE_HOME). With --flags or --report it starts over.
 
     graphcleaner eval my.graph --noise sym:0.1 --repeats 5 --seed 1
     graphcleaner eval my.graph --noise asym:0.1 --method default --method confident-learning --format json
@@ -260,7 +260,7 @@ func parseSplitCounts(text string) (counts cleaner.SplitCounts, err error) {
 		byClass, text)
 }
 
-// checkpoint is where finished repeats are kept; nil where the user has no place for it.
+// checkpoint is where finished repeats are kept; nil if the user has no place for it.
 func (c *evalCommand) checkpoint() (*cleaner.Checkpoint, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -134,7 +134,7 @@ func evaluationRows(evaluation *cleaner.Evaluation) *query.Result {
 	return query.NewTable(columns, rows)
 }
 
-// metricsTable has a row for each metric and a column for each method, with p values where they are compared.
+// metricsTable has a row for each metric and a column for each method, with p values if they are compared.
 func metricsTable(evaluation *cleaner.Evaluation) *report.Table {
 	table := &report.Table{Header: []string{"metric"}}
 	for _, method := range evaluation.Methods {
@@ -157,7 +157,7 @@ func metricsTable(evaluation *cleaner.Evaluation) *report.Table {
 // summarized is how many of evaluationMetrics fit a line of a terminal.
 const summarized = 6
 
-// evaluationSummary has a row for each method: mean ± standard deviation, and where methods are compared the p value of
+// evaluationSummary has a row for each method: mean ± standard deviation, and if methods are compared the p value of
 // the F1.
 func evaluationSummary(evaluation *cleaner.Evaluation) *query.Result {
 	var figures []figure
@@ -213,7 +213,7 @@ func figureRows(evaluation *cleaner.Evaluation, figures []figure) (columns []que
 	return columns, rows
 }
 
-// writingFlags calls evaluate, and writes what it measures to the file of --flags, where there is one:
+// writingFlags calls evaluate, and writes what it measures to the file of --flags, if there is one:
 //
 //	repeat,method,id,true_label,given_label,score,flagged
 //

@@ -29,7 +29,7 @@ type exportCommand struct {
 	Out  string `short:"o" required:"" file:"write" placeholder:"FILE" help:"File to write; - is standard output (csv)."`
 
 	WithoutSuspects bool `help:"Leave the label of suspects empty. Their rows stay."`
-	Yes             bool `help:"Answer the confirmation of --without-suspects."`
+	Yes             bool `help:"Answer yes to the question of --without-suspects."`
 	MultiLabel      bool `help:"Add the suggested label of suspects as a second label."`
 	suspicion
 
@@ -48,26 +48,26 @@ func (*exportCommand) Help() string {
 		`complete and on disk.
 
   - scores: id,given_label,score,suggested_label,confidence of every node
-  - suspects: the same of the nodes above the threshold whose suggested label is not their own and that nobody has decided on
+  - suspects: the same columns, of the nodes above the threshold with another label suggested and without a decision
   - labels: id,label,original_label
   - decisions: every decision and every undo, oldest first: seq,step,time,id,decision,from,to,who,why,run,score,undoes
   - predictions: id,CLASS,CLASS,… or, as .npy, float32 [nodes×classes]
   - features: the agreement features of the labels as they are now, .npy, float32 [nodes×(2·hops+1)]
-  - transition: the share of the column's class that is given the label of the row
+  - transition: P(given label | true class). A row is a given label, a column a true class
 
-scores: given_label is the label that the last run scored. A node without a label then has neither label nor score.
+scores: given_label is the label at the time of the last run. A node that had no label at that time has neither given_label nor score.
 
 labels: label includes corrections, original_label does not. --without-suspects leaves the label of suspects empty. --multi-label adds a column ` +
 		`second_label with their suggestion. A decided node keeps its label, and so does an unsure one. If a class would lose all of its labels, or more than half ` +
-		`of all labels would go, --without-suspects asks first. Without a terminal to ask at it refuses, unless --yes is given.
+		`of all labels would go, --without-suspects asks first. Without a terminal it fails, unless --yes is given.
 
-decisions: import --decisions makes the decisions in force again. Those that were undone, or decided over since, do not count.
+decisions: import --decisions repeats the decisions in force. Undone and replaced decisions do not count.
 
 predictions, transition: classes are sorted as numbers if all are numbers, else by bytes. The statement classes lists them in this order, and import takes ` +
 		`it. The rows of transition have the same order as its columns.
 
-features: rows of unlabelled nodes are NaN. Diagonals are always exact, also after a run that sampled them. Hops and direction default to those of the ` +
-		`last run, which standard error names. With --hops the direction defaults to both.
+features: rows of unlabelled nodes are NaN. Diagonals are always exact, also after a run that sampled them. The default hops and direction are those of ` +
+		`the last run. Standard error has them. With --hops, the default direction is both.
 
 Texts are written as they are. A spreadsheet takes some for formulas. With --safe-csv, an apostrophe goes before texts that begin with =, +, -, @, a ` +
 		`tab or a return, and are no numbers. Use that file for reading. An import from it would keep the apostrophes.
@@ -232,7 +232,7 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 	return query.NewTable(columns, rows), nil
 }
 
-// labelValue is a label, null where it is empty.
+// labelValue is a label, null if it is empty.
 func labelValue(label string) kv.Value {
 	if label == "" {
 		return kv.Value{}
@@ -394,7 +394,7 @@ func (c *exportCommand) checkHops() error {
 	return checkHops(*c.Hops)
 }
 
-// featureOptions are the hops that are given, or else hops and direction of the last run, where there is one.
+// featureOptions are the hops that are given, or else hops and direction of the last run, if there is one.
 func (c *exportCommand) featureOptions(tx *kv.Tx, s *streams) (hops int, direction kv.Direction, err error) {
 	direction = kv.Both
 	if c.Direction != nil {

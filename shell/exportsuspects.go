@@ -16,7 +16,7 @@ import (
 )
 
 // checkSuspects repeats what the last run said of its scores where an export stands on suspects, and asks whether labels
-// may be left out where that would be too many.
+// may be left out if that would be too many.
 func (c *exportCommand) checkSuspects(ctx context.Context, store *kv.Store, s *streams) error {
 	if c.What != "suspects" && !c.WithoutSuspects && !c.MultiLabel {
 		return nil
@@ -72,8 +72,8 @@ func lostLabels(ctx context.Context, tx *kv.Tx, threshold float64, workers int) 
 	return lostText(losses, removed), nil
 }
 
-// lostText says so where too many labels would be lost: where a class would lose all of its labels, as nothing could learn
-// that class from the rest; and where more than half of all labels would be removed, as a score tells wrong labels from
+// lostText says so if too many labels would be lost: if a class would lose all of its labels, as nothing could learn
+// that class from the rest; and if more than half of all labels would be removed, as a score tells wrong labels from
 // right ones only where most are right. Empty where neither is so.
 func lostText(losses []files.ClassLoss, removed int64) string {
 	var all int64
@@ -101,7 +101,7 @@ func lostText(losses []files.ClassLoss, removed int64) string {
 // byScore is the order of suspects: the highest score first.
 var byScore = []index.Order{{Property: cleaner.ScoreColumn, Descending: true}}
 
-// suspectsAbove lists the suspects above a threshold in an order, that of the node file where there is none. Its columns
+// suspectsAbove lists the suspects above a threshold in an order, that of the node file if there is none. Its columns
 // are scoreColumns.
 func suspectsAbove(ctx context.Context, tx *kv.Tx, threshold float64, order []index.Order, workers int) (*query.Result, error) {
 	plan, err := index.NewPlan(tx, index.Query{Where: cleaner.Suspects(threshold), Order: order, Limit: -1})

@@ -21,14 +21,14 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
-// gateCommand fails where a store has more suspects than it may have, or other ones.
+// gateCommand fails if a store has too many suspects, or new ones.
 type gateCommand struct {
 	DB            string       `arg:"" name:"DB" help:"Directory of the store."`
 	Most          *int64       `xor:"most" placeholder:"N" help:"Fail if there are more than N suspects."`
 	MostShare     *float64     `xor:"most" placeholder:"R" help:"Fail if more than this share of the scored nodes are suspects, from 0 to 1."`
 	Baseline      string       `file:"read" placeholder:"FILE" help:"Fail if a suspect is not in this file. --write-baseline makes the file."`
 	WriteBaseline string       `file:"write" placeholder:"FILE" help:"Write the suspects to a file, .csv or .tsv, for --baseline."`
-	Limit         int          `default:"20" placeholder:"N" help:"Print up to N of the suspects that made it fail. Default: 20."`
+	Limit         int          `default:"20" placeholder:"N" help:"If the gate fails, print up to N of the suspects. Default: 20."`
 	Format        print.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl or markdown."`
 	suspicion
 	resources
@@ -42,14 +42,14 @@ func (*gateCommand) Help() string {
   - Exit code 1: the gate cannot tell, for example because the store or the baseline is missing, or another process holds the store.
 
 A suspect scores above the threshold, has a suggested label other than its own, and nobody has decided on it. An unsure node is no suspect. The verdict ` +
-		`counts unsure nodes. The table of suspects goes to standard output, the verdict to standard error.
+		`has the number of unsure nodes. The table of suspects goes to standard output, the verdict to standard error.
 
 Scores are outdated in four cases: the store was never cleaned; predictions were written since clean began; nodes or edges were added or removed since then; ` +
 		`a labelled node that nobody has decided on has no score. Then run clean. If nodes have no predictions, first run predict or import --predictions. ` +
 		`Labels that decisions changed do not make scores outdated. Run clean to have the new labels judged.
 
-A baseline is a table with the columns id and given_label, as --write-baseline and the export of suspects make it. A suspect with a new label does not ` +
-		`match its old row. Without the column given_label, the id alone must match. No baseline is written from outdated scores.
+A baseline is a table with the columns id and given_label, as --write-baseline and the export of suspects make it. A suspect matches a row ` +
+		`with the same id and label. If the table has no column given_label, the same id is enough. No baseline is written from outdated scores.
 
     graphcleaner gate my.graph --most 100
     graphcleaner gate my.graph --most-share 0.02 --threshold 0.9
@@ -69,7 +69,7 @@ func (f suspicion) checkThreshold() error {
 	return nil
 }
 
-// threshold is the one asked for, or that of the last run; ErrNotCleaned where there is none, also if one is asked for.
+// threshold returns --threshold, or else the threshold of the last run. Without a run it returns ErrNotCleaned in either case.
 func (f suspicion) threshold(tx *kv.Tx) (float64, error) {
 	run, err := query.LastRun(tx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (f suspicion) threshold(tx *kv.Tx) (float64, error) {
 	return f.thresholdOf(run), nil
 }
 
-// thresholdOf is threshold where the last run is known.
+// thresholdOf is threshold for a known last run.
 func (f suspicion) thresholdOf(run *cleaner.Run) float64 {
 	if f.Threshold != nil {
 		return query.Single(*f.Threshold)
@@ -125,19 +125,19 @@ func (c *gateCommand) Run(ctx context.Context, s *streams) error {
 	return err
 }
 
-// A gateCount is what a gate knows of the suspects of a store.
+// A gateCount counts the suspects of a store.
 type gateCount struct {
 	threshold       float64
 	warnings        []string // of the run
-	outdated        []string // why the scores are not those of the store as it is
+	outdated        []string // reasons why the scores are out of date
 	scored          int64    // nodes
-	suspects, fresh int64    // fresh: those that the baseline does not have
-	unsure          int64    // that would be suspects, had nobody decided on them
+	suspects, fresh int64    // fresh: not in the baseline
+	unsure          int64    // unsure nodes that would else be suspects
 	first           [][]kv.Value
 	firstFresh      [][]kv.Value
 }
 
-// judge compares the suspects with what is allowed.
+// judge compares the suspects with the limits and the baseline.
 func (c *gateCommand) judge(ctx context.Context, store *kv.Store, known baseline, s *streams) error {
 	found, err := c.count(ctx, store, known)
 	if err != nil {
@@ -186,7 +186,7 @@ func (c *gateCommand) judge(ctx context.Context, store *kv.Store, known baseline
 	return &verdictError{strings.Join(wrong, "; ")}
 }
 
-// sayWarnings repeats what a run said of its scores.
+// sayWarnings repeats the warnings of a run.
 func sayWarnings(s *streams, warnings []string) {
 	for _, warning := range warnings {
 		s.say("%s", warning)
@@ -234,13 +234,13 @@ func (c *gateCommand) count(ctx context.Context, store *kv.Store, known baseline
 	return found, nil
 }
 
-// outdated says why scores are not those of the store as it is, and what to do about it.
+// outdated returns the reasons why scores are out of date, and advice.
 func outdated(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error) {
 	changes, err := cleaner.Outdated(ctx, tx, run)
 	if err != nil {
 		return nil, err
 	}
-	// Decided ones are not judged: what a person said of them stands.
+	// Decided nodes are left out: the decision stands.
 	plan, err := index.NewPlan(tx, index.Query{Limit: -1, Where: index.And{Terms: []index.Predicate{
 		index.Not{Term: index.IsNull{Property: kv.LabelColumn}}, index.IsNull{Property: cleaner.ScoreColumn}, index.IsNull{Property: decide.Column},
 	}}})
@@ -279,7 +279,7 @@ func outdated(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error
 	return []string{fmt.Sprintf("the scores are out of date: %s: %s", strings.Join(changes, ", "), advice)}, err
 }
 
-// A baseline holds the suspects that are known, with the label they were given.
+// A baseline holds the known suspects with their given labels.
 type baseline struct {
 	given    map[string]string // by id
 	labelled bool              // given holds labels
@@ -290,7 +290,7 @@ func (b baseline) has(id, label string) bool {
 	return ok && (!b.labelled || given == label)
 }
 
-// readBaseline reads the baseline, where one is asked for.
+// readBaseline reads the file of --baseline, if given.
 func (c *gateCommand) readBaseline(ctx context.Context, s *streams) (known baseline, err error) {
 	if c.Baseline == "" {
 		return known, nil
@@ -319,7 +319,7 @@ func (c *gateCommand) readBaseline(ctx context.Context, s *streams) (known basel
 	})
 }
 
-// rowOverhead is about what a row of a file takes in a map beside its text, in bytes.
+// rowOverhead is about the bytes that a row of a file takes in a map, without its text.
 const rowOverhead = 96
 
 // writeBaseline writes the suspects in the order of the nodes file, which does not change from run to run.

@@ -61,7 +61,7 @@ func (e predictionEncoding) encoding() cleaner.PredictionEncoding {
 	return cleaner.PredictionEncoding{TopK: int(e.TopK), Float16: e.Float16}
 }
 
-// checkEncoding returns a usage error where the flags for predictions make no sense.
+// checkEncoding returns a usage error if the flags for predictions make no sense.
 func (g *graphFiles) checkEncoding() error {
 	if g.Predictions == "" && g.predictionEncoding != (predictionEncoding{}) {
 		return usagef("--top-k and --float16 say how predictions are stored, so they need --predictions")
@@ -69,7 +69,7 @@ func (g *graphFiles) checkEncoding() error {
 	return checkPredictionClasses(g.PredictionClasses, g.Predictions)
 }
 
-// checkPredictionClasses returns a usage error where classes of columns are given and no matrix, which has no header.
+// checkPredictionClasses returns a usage error if classes of columns are given and no matrix, which has no header.
 func checkPredictionClasses(classes []string, paths ...string) error {
 	if len(classes) == 0 {
 		return nil

@@ -25,7 +25,7 @@ type importCommand struct {
 	graphFiles
 	Decisions string `file:"read" placeholder:"FILE" help:"Decisions about labels, for an existing store: .jsonl, or a table with id and label."`
 	Replace   bool   `help:"Replace the existing store by a new one from --nodes and --edges."`
-	Yes       bool   `short:"y" help:"Answer the confirmation."`
+	Yes       bool   `short:"y" help:"Answer yes to the question."`
 	BadRows   int64  `placeholder:"N" help:"Skip up to N bad rows of the nodes and edges files. Default: 0."`
 	Report    string `file:"write" placeholder:"FILE" help:"Write the bad rows as csv: file, line, value, reason."`
 	Stats     string `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of each stage and the peak memory."`
@@ -42,20 +42,20 @@ func (*importCommand) Help() string {
 Predictions are the class probabilities of your own classifier. A .npy or .npz file has one row a node, in the order of the nodes file, and one column a ` +
 		`class, in the order of the statement classes: sorted as numbers if all are numbers, else by bytes. --prediction-classes gives another order. A table ` +
 		`has the header id,CLASS,CLASS,… and any order. If the labels show beyond doubt that unnamed columns have another order, the import fails and names that ` +
-		`order. An order that you give is believed.
+		`order. import does not check an order that you give.
 
 A bad row ends the import. Examples: too few fields, a repeated id, an edge to an unknown node. --bad-rows N skips up to N bad rows. --report lists them. ` +
-		`Arrays in the order of the nodes file then have rows for the remaining nodes alone.
+		`Then .npy and .npz files must have rows for the remaining nodes only.
 
 Run an interrupted or killed import again, and it continues after its last complete stage. The stages are: edges read and sorted; edges sorted by node. ` +
-		`An import that fits in less than 64 MiB of memory starts over, which takes seconds.
+		`An import with less than 64 MiB of sorted edges starts over, if they fit in memory. This takes seconds.
 
-Without --nodes, the files go into the existing store and replace earlier ones. After a failure nothing half made is left.
+Without --nodes, the files go into the existing store and replace earlier ones. A failed import changes nothing.
 
 Decisions come from an export, with who, when and why, or from any table or .jsonl file with the columns id and label. The label is the right one, and ` +
 		`empty means none. Optional columns are decision (accept, reject, relabel, unlabel, unsure), who, why, time, and from: the label that the decision was about. ` +
-		`The last decision about a node counts. Decisions that were undone do not count. Three kinds of decisions are skipped and counted: those that the store ` +
-		`has, those older than its own, and those about another label or suggestion. So you can import a file twice. A row whose decision contradicts its label ends the import.
+		`The last decision about a node counts. Decisions that were undone do not count. import skips and counts three kinds of decisions: those that the store ` +
+		`already has, those older than the store's decision about the node, and those about another label or suggestion than the store's. So you can import a file twice. A row whose decision contradicts its label ends the import.
 
 Ids, labels and values are taken as they are. Import reports classes that differ only by white space, Unicode form or invisible characters, with the ` +
 		`number of their nodes. --trim and --nfc join them in labels, in --classes and in the header of predictions. They do not change ids and properties. Import also reports ` +
@@ -112,7 +112,7 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	return c.make(ctx, s, nil)
 }
 
-// finished reports what is in a store that this very command had made when it was killed; false where it had not.
+// finished reports what is in a store that this very command had made when it was killed; false if it had not.
 func (c *importCommand) finished(ctx context.Context, s *streams) (bool, error) {
 	placed, err := kv.TakePlacement(c.DB)
 	if err != nil || placed == nil {

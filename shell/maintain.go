@@ -18,7 +18,7 @@ type statsCommand struct {
 }
 
 func (*statsCommand) Help() string {
-	return `Nodes, edges, labels, columns, matrices, runs and the bytes on disk.
+	return `Prints the numbers of nodes, edges, labels, columns, matrices and runs, and the bytes on disk.
 
     graphcleaner stats my.graph
     graphcleaner stats my.graph --format json`
@@ -45,7 +45,7 @@ type compactCommand struct {
 }
 
 func (*compactCommand) Help() string {
-	return `Changes after the import lie beside the blocks of a store. compact merges them into the blocks and frees room that is no longer used. Answers stay the same.
+	return `Changes after the import lie beside the blocks of a store. compact folds them into the blocks and frees room that is no longer used. Answers stay the same.
 
     graphcleaner compact my.graph`
 }

@@ -23,8 +23,8 @@ type predictCommand struct {
 
 func (*predictCommand) Help() string {
 	return `Trains a classifier on the labelled nodes outside the validation and test splits. Its input is the features, smoothed over the graph. Without ` +
-		`features it is the labels around a node. If neighbours disagree, it is both, if that is better. The class probabilities of every node replace earlier ones. ` +
-		`Each training node gets its prediction from a network that has not seen its label. clean does this itself if the store has no predictions. ` +
+		`features, the input is the labels around a node. If neighbours disagree, predict also tries features and labels together, and keeps the better input. The class probabilities of every node replace earlier ones. ` +
+		`Each training node gets its prediction from a network that has not seen its label. clean runs predict if the store has no predictions. ` +
 		`With preset default, clean may also train this classifier beside imported predictions.
 
     graphcleaner predict my.graph

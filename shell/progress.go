@@ -34,10 +34,10 @@ var countedUnits = map[string]string{
 	"edges": "edges", "diagonal": "edges", "propagate": "edges",
 }
 
-// A progress shows how far the stage of a long command is, with its rate and the time left, where standard error is a
+// A progress shows how far the stage of a long command is, with its rate and the time left, if standard error is a
 // terminal. Its zero value, and nil, show nothing.
 type progress struct {
-	out io.Writer // the terminal; nil where there is none
+	out io.Writer // the terminal; nil if there is none
 
 	mu    sync.Mutex
 	stage string
@@ -54,7 +54,7 @@ func newProgress(errOut io.Writer) *progress {
 	return &progress{out: file}
 }
 
-// report is what commands hand down, nil where nothing is shown.
+// report is what commands hand down, nil if nothing is shown.
 func (p *progress) report() kv.Progress {
 	if p == nil || p.out == nil {
 		return nil
@@ -124,7 +124,7 @@ func stageText(stage string, done, total int64, took time.Duration) string {
 	return text
 }
 
-// shortCount is a count of three digits, in thousands or millions where it has more.
+// shortCount is a count of three digits, in thousands or millions if it has more.
 func shortCount(x float64) string {
 	unit := ""
 	for _, larger := range []string{" k", " M", " G", " T"} {
@@ -153,7 +153,7 @@ func (p *progress) erase() {
 	}
 }
 
-// draw gives up the bar where it cannot be drawn: it is for show, and the command goes on without it.
+// draw gives up the bar if it cannot be drawn: it is for show, and the command goes on without it.
 func (p *progress) draw(err error) {
 	if err != nil {
 		p.bar, p.out = nil, nil

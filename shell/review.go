@@ -29,7 +29,7 @@ type reviewCommand struct {
 	DB    string   `arg:"" name:"DB" help:"Directory of the store."`
 	Where string   `placeholder:"EXPR" help:"Only suspects that meet this condition, as in the statement suspects."`
 	Limit positive `placeholder:"N" help:"Stop after N suspects. Default: all."`
-	Who   string   `placeholder:"NAME" help:"Who decides. Default: the user that is logged in."`
+	Who   string   `placeholder:"NAME" help:"Who decides. Default: your user name."`
 	resources
 }
 
@@ -37,12 +37,12 @@ func (*reviewCommand) Help() string {
 	return `Shows the suspects one at a time, highest score first, each with its evidence, and takes a key: ` + reviewKeysText() + `.
 
 Every decision is on disk before the next suspect appears. A decided suspect does not come again. So you can leave a review at any time and continue ` +
-		`later. At the end the decisions move the scores, as rescore does. Skipped suspects come again in the next review. To find the unsure ones, ask: suspects where decision = 'unsure'.
+		`later. At the end, review updates the scores, as rescore does. Skipped suspects come again in the next review. To find the unsure ones, ask: suspects where decision = 'unsure'.
 
-After l, the classes are listed. Type a name, its beginning, or its number in the list. If a number is also a name, or the beginning of names, it counts ` +
-		`as a name. A wrong label is asked for again. Keys count one at a time. Pasted text, and keys typed before a suspect appears, do not count.
+After l, the classes are listed. Type a name, its beginning, or its number in the list. A number that is also a name, or the beginning of a name, is read ` +
+		`as a name. After a wrong name, review asks again. Keys count one at a time. Pasted text, and keys typed before a suspect appears, do not count.
 
-If standard input or output is no terminal, each line is one key or its word. l is followed by the label, w by the reason. A line with no meaning ends the review.
+If standard input or output is no terminal, each line of input is a key or its word. l is followed by the label, w by the reason. A line with no meaning ends the review.
 
     graphcleaner review my.graph
     graphcleaner review my.graph --where "label = 'Theory' and degree > 3" --limit 50

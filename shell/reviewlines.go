@@ -14,7 +14,7 @@ import (
 type replyLines struct {
 	read   func() (string, error) // the next line
 	number int
-	prompt io.Writer // nil where nobody is asked
+	prompt io.Writer // nil if nobody is asked
 }
 
 // longestReply bounds a line, in bytes.

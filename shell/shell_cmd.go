@@ -27,7 +27,7 @@ type shellCommand struct {
 	Timing    bool         `help:"Print how long each statement took."`
 	NoHistory bool         `help:"Do not read or keep the lines typed at the prompt."`
 	Yes       bool         `short:"y" help:"Confirm decisions about all nodes that meet a condition."`
-	Who       string       `placeholder:"NAME" help:"Who decides, in the history of decisions. Default: the user's name."`
+	Who       string       `placeholder:"NAME" help:"Who decides, in the history of decisions. Default: your user name."`
 	resources
 }
 

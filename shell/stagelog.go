@@ -44,7 +44,7 @@ func (l *stageLog) write(path string, s *streams) error {
 	})
 }
 
-// peakMemory is the most memory in bytes that the process has held resident, zero where the system does not say.
+// peakMemory is the most memory in bytes that the process has held resident, zero if the system does not say.
 func peakMemory() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

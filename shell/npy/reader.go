@@ -18,7 +18,7 @@ type Error struct {
 	Path   string
 	Member string // of an .npz; else empty
 	Row    int64  // 0-based; < 0: the file as a whole
-	Value  string // that is not as wanted; empty where there is none
+	Value  string // that is not as wanted; empty if there is none
 	Msg    string
 }
 
@@ -39,8 +39,8 @@ func (e *Error) Error() string {
 // A Row is one row of a matrix, borrowed until the next step of Reader.Rows.
 type Row struct {
 	Index int64 // 0-based
-	// Columns holds the columns that Values belong to, ascending, where the matrix is sparse; the others are zero. It is
-	// nil where Values holds the whole row.
+	// Columns holds the columns that Values belong to, ascending, if the matrix is sparse; the others are zero. It is
+	// nil if Values holds the whole row.
 	Columns []uint32
 	Values  []float64
 }

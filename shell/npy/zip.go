@@ -15,7 +15,7 @@ import (
 // maxInflation is the most that deflate can make of a byte: a member that claims more is not what it says.
 const maxInflation = 1032
 
-// openZip opens an .npz: a CSR matrix where it holds one, else a single dense array.
+// openZip opens an .npz: a CSR matrix if it holds one, else a single dense array.
 func (r *Reader) openZip(content io.ReaderAt, size int64, name string) error {
 	archive, err := zip.NewReader(content, size)
 	if err != nil {

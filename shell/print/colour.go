@@ -12,7 +12,7 @@ import (
 // A Screen is what answers are printed on. The zero value is no terminal: a file or a pipe.
 type Screen struct {
 	terminal bool // which obeys the control characters that it is sent
-	SafeCSV  bool // texts of csv and tsv are SafeTexts
+	SafeCSV  bool // SafeText is applied to texts in csv and tsv
 	Width    int  // in cells; 0 has no end
 	Height   int  // in lines; 0 has no end
 	coloured bool
@@ -54,7 +54,7 @@ const (
 	paintEnd = "\x1b[0m"
 )
 
-// paint returns a text with the escape sequences that paint it, where the screen has colours.
+// paint returns a text with the escape sequences that paint it, if the screen has colours.
 func (s *Screen) paint(colour paint, text string) string {
 	if !s.coloured || colour == paintNothing || text == "" {
 		return text

@@ -3,14 +3,14 @@
 //
 // [Render] prints to a stream, and [RenderOn] to a [Screen]. [Format] lists the formats.
 //
-// Table, for reading, rounds floats to six digits and shows control characters as escapes. In a file or a pipe its
-// columns are at most 64 wide, and a value that is wider is not cut but pushes its own line out. On a terminal that it is
-// too wide for, its widest columns of text are narrowed, and values in them cut; ids and numbers are not. Line prints a
-// line a value, behind the name of its column, in full. csv, tsv, json and jsonl are for programs:
+// Table, for reading, rounds floats to six digits and shows control characters as escapes. In a file or a pipe,
+// columns are at most 64 characters wide. A wider value is not cut; its line gets longer. If the table is too wide for a
+// terminal, the widest columns of text are narrowed and their values are cut. Ids and numbers are never cut. The format line
+// prints each value in full on a line of its own, after the name of its column. csv, tsv, json and jsonl are for programs:
 // floats in full, one header line, no row counts. In tsv there are no quotes; \t, \n, \r and \\ stand for a tab, the
-// ends of lines and a backslash, as import reads them. With [Screen.SafeCSV] texts in csv and tsv that a spreadsheet
+// ends of lines and a backslash, as import reads them. With [Screen.SafeCSV], texts in csv and tsv that a spreadsheet
 // would take for formulas begin with an apostrophe; see [SafeText]. In a file or a pipe csv, tsv and json are exact; on a
 // terminal all formats show control characters as escapes. JSON is an array of objects, or one
-// object for node, explain, noise, stats and clean; NaN and the infinities are null. Answers are written while they are
-// found.
+// object for node, explain, noise, stats and clean; NaN and the infinities are null. Answers are written while they
+// are found.
 package print

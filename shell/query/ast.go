@@ -84,11 +84,11 @@ type (
 	cleanStatement struct {
 		hops, threshold, expect, seed *literal
 		direction                     kv.Direction
-		preset                        cleaner.Preset       // "" where not given
-		diagonal                      cleaner.DiagonalMode // "" where not given
+		preset                        cleaner.Preset       // "" if not given
+		diagonal                      cleaner.DiagonalMode // "" if not given
 	}
 
-	// decideStatement decides on the nodes of ids, or where ids is nil on the suspects that a condition is true of, or on
+	// decideStatement decides on the nodes of ids, or if ids is nil on the suspects that a condition is true of, or on
 	// all nodes that it is.
 	decideStatement struct {
 		kind  decide.Kind
@@ -120,7 +120,7 @@ type moment struct {
 }
 
 // A guarantee asks for the threshold that bounds an error rate by alpha; rate is the mislabel rate p,
-// where the run's own estimate is not wanted.
+// if the run's own estimate is not wanted.
 type guarantee struct {
 	kind  string // fpr or fnr
 	alpha literal

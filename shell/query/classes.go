@@ -7,7 +7,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// classes answers classes, with a remark where homophily is too low for the method.
+// classes answers classes, with a remark if homophily is too low for the method.
 func (q *query) classes(ctx context.Context) (*Result, error) {
 	s, err := cleaner.Statistics(ctx, q.tx)
 	if err != nil {

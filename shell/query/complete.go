@@ -29,8 +29,8 @@ const (
 // A Candidate is a text that could be typed next, with a note for the person who types.
 type Candidate struct{ Text, Note string }
 
-// Complete returns what the grammar and the store allow at the end of a statement that is being typed. The candidates take the place of
-// the end of the text that it returns as replaced.
+// Complete returns the texts that the grammar and the store allow at the end of an unfinished statement. A candidate replaces the last
+// part of the text, which Complete returns as replaced.
 func (e *Engine) Complete(before string) (candidates []Candidate, replaced string) {
 	before = LastStatement(before)
 	begin := wordStart(before)
@@ -137,7 +137,7 @@ func (e *Engine) idCandidates(tx *kv.Tx, prefix string) (candidates []Candidate)
 	return candidates
 }
 
-// suspectIDs yields the ids of the suspects with the highest scores, none where the store has no scores.
+// suspectIDs yields the ids of the suspects with the highest scores, none if the store has no scores.
 func (e *Engine) suspectIDs() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		ctx, cancel := context.WithTimeout(context.Background(), maxWait)
@@ -159,7 +159,7 @@ func hasControls(text string) bool {
 	return !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// LastStatement returns the end of a text behind the last semicolon that ends a statement, or from the last dot command on.
+// LastStatement returns the text after the last semicolon that ends a statement, or from the last dot command on.
 func LastStatement(text string) string {
 	for {
 		var cut cutter

@@ -21,7 +21,7 @@ import (
 var decisionColumns = []string{"id", "decision", "from", "to", "score"}
 
 // decide answers accept, reject, relabel, unlabel and unsure with the decisions made. They are about what the snapshot of
-// the query shows: where a node has changed since, nothing is decided.
+// the query shows: if a node has changed since, nothing is decided.
 func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error) {
 	if err := q.writable(s.kind.String()); err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (q *query) decideOptions(why *literal) (decide.Options, error) {
 	return opt, nil
 }
 
-// UserName returns the name of the user that the process runs as, "" where the system does not tell.
+// UserName returns the name of the user that the process runs as, "" if the system does not tell.
 func UserName() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
@@ -172,7 +172,7 @@ func (q *query) decidedNodes(s *decideStatement) (nodeSequence, error) {
 
 // decisionQuery says which nodes a decision with a condition is about: the suspects that it is true of, whatever it says
 // of score and decision. With all these are all scored nodes, and of relabel and unlabel, which need no score, all nodes;
-// those that somebody has decided on are among them where the condition speaks of decision. Nodes without what the
+// those that somebody has decided on are among them if the condition speaks of decision. Nodes without what the
 // decision is about, a suggestion or a label, are left out.
 func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
 	needsScore := s.kind != decide.Relabel && s.kind != decide.Unlabel

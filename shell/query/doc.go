@@ -26,27 +26,27 @@
 //	nodes       list nodes
 //	count       count suspects or nodes, in groups if asked
 //	node        everything stored about one node
-//	neighbors   the nodes around a node, nearest first; of its own neighbours direction and weight, where there are any
+//	neighbors   the nodes around a node, nearest first; direct neighbours have direction and weight, if the graph has them
 //	explain     why a node has its score
 //	classes     the classes, with their share, homophily and suspects
-//	noise       which classes are given in place of which
+//	noise       how often each class is given in place of another
 //	runs        every run of clean
 //	stats       the size of the store and what it holds
 //	clean       score every labelled node and suggest labels
-//	plan        how a query is answered: what was expected, what there is, and what was read for it
+//	plan        how a query is answered: expected rows, found rows, and what was read
 //
-// A suspect is what cleaner.Suspects says: a node that scores above the threshold of the last run, whose suggested label
-// is not its own, and that nobody has decided on. Two parts of that give way to a condition. One that speaks of score
-// takes the place of the threshold, and one that speaks of decision lists decided nodes too. Each alternative of or
-// counts by itself, wherever it stands:
+// A suspect is a node that scores above the threshold of the last run, whose suggested label is not its own, and that nobody
+// has decided on (cleaner.Suspects). A condition can change two parts of this definition. A condition on score replaces the
+// threshold. A condition on decision lists decided nodes too. In a condition with "or", this holds for each alternative
+// separately:
 //
 //	suspects where score > 0.5                    all above 0.5
 //	suspects where label = 'A' or score > 0.5     nodes of A above the threshold, and all above 0.5
 //	suspects where decision = 'unsure'            above the threshold, and put aside
 //
-// A guarantee sets the threshold: fpr 0.05 flags a correctly labelled node with probability 0.05 at most, fnr 0.1 misses a
-// mislabelled one with probability 0.1 at most. Both need the mislabel rate, which is the run's estimate or
-// what p says; the threshold they come to is printed beside the answer.
+// A guarantee sets the threshold: fpr 0.05 flags a right label with a probability of at most 0.05, fnr 0.1 misses a wrong label
+// with a probability of at most 0.1. Both need the mislabel rate: p if it is given, else the estimate of the run. A notice has
+// the resulting threshold.
 //
 // # Decisions
 //
@@ -56,19 +56,17 @@
 //	unlabel     no label is right
 //	unsure      nodes are put aside
 //	undo        the last steps of decisions are taken back
-//	history     all that was decided and taken back
-//	rescore     rate, scores and threshold in line with what was decided since the last run
+//	history     all decisions and undos
+//	rescore     rate, scores and threshold move to fit the decisions since the last run
 //
-// A decision with a condition is about the suspects that the condition is true of: nodes that score above the threshold of
-// the last run, that nobody has decided on, and whose suggestion is not their label. Nothing that the condition says of
-// score or decision widens that. With all before where, a decision is about all scored nodes that the condition is true
-// of, and relabel and unlabel, which need no score, are about all nodes. Nodes that somebody has decided on are then left
-// out unless the condition speaks of decision.
+// A decision with a condition is about the suspects that meet the condition. The threshold of the last run always applies, and
+// decided nodes are always left out, even if the condition has score or decision. With "all where", a decision is about every
+// scored node that meets the condition; relabel and unlabel are also about nodes without a score. Decided nodes are then left
+// out, unless the condition has the property decision.
 //
-// A decision is about what was shown, the snapshot that the statement was answered in. Where the label, the suggestion, the
-// decision or the run of one node is no longer the same when the decision is written, nothing is decided about any node,
-// and the error names the first ten that changed and says how many did. A statement is one step, whatever its size: all of
-// it is on disk, or nothing, and one undo takes it back.
+// A decision is about the nodes in the snapshot that the statement has read. If the label, suggestion, decision or run of one
+// node has changed before the write, the statement decides nothing. The error has the number of changed nodes and names the
+// first ten. A statement of any size is one step: all of it is on disk, or nothing, and one undo takes it back.
 //
 // # Grammar
 //
@@ -127,9 +125,9 @@
 //	word       = one or more characters other than white space ' " , ( ) ; $ .
 //	comment    = "--" to the end of the line, where white space, ";" or nothing stands before it .
 //
-// In a decision, where stands for the clause, and a node of that id takes quotes; all before where is the keyword, and
-// elsewhere an id. A moment that is no run is a time, such
-// as '2026-01-31', '2026-01-31 18:00' or '2026-01-31T18:00:00+01:00', in UTC where it has no offset.
+// In a decision, the word "where" begins the condition. A node with the id "where" needs quotes. The word "all" is a keyword
+// only before "where"; elsewhere it is an id. A moment is a run or a time, such as '2026-01-31', '2026-01-31 18:00' or
+// '2026-01-31T18:00:00+01:00'. A time without an offset is in UTC.
 //
 // Keywords may be written in upper or lower case; as names of properties they need double quotes. White space
 // separates words and means nothing else.
@@ -138,16 +136,16 @@
 //
 // Properties are the columns of the store and the built-in ones: id, label, degree, split, and after a run
 // suggested, score, confidence and run; decision is null until somebody decides. A property is compared with
-// constants of its own type. Labels are text, and may be written as a number where they look like one, but for <, <=,
-// >, >= and between. Ids are integers where all of them are, and else text: then id >= 100 is an error, and
+// constants of its own type. Labels are text. A label that looks like a number may be written without quotes, except after
+// <, <=, >, >= and between. If all ids are integers, ids compare as integers, else as text: then id >= 100 is an error, and
 // id >= '100' compares as text. A comparison with a property that has no value is neither true nor false, and neither is
-// its negation: is null is the way to ask. In a pattern of like, % stands for any characters, _ for one, and \ makes the
-// next one stand for itself.
+// its negation; use "is null". In a pattern of like, % stands for any characters, _ for one, and \ makes the next character
+// stand for itself.
 //
-// Without an order, nodes come in the order of the node file and suspects by descending score. What is equal in
-// order stays in the order of the node file; what has no value comes last. Text is ordered by its bytes, in which 10 comes
-// before 9; where ids or classes look like numbers, order by says so.
+// Without "order by", nodes come in file order and suspects by descending score. Rows that are equal in the order keep the
+// file order. Rows without a value come last. Text is ordered by its bytes, so 10 comes before 9; if ids or classes look like
+// numbers, order by adds a notice about this.
 //
-// A condition has up to 200 levels of brackets and not, and up to 10,000 parts, of which in (…) with any number of values is
-// one, and so are equalities of one property joined by or.
+// A condition has up to 200 levels of brackets and not, and up to 10,000 parts. A list in (…) is one part, whatever its length.
+// Equalities of one property joined by "or" are one part.
 package query

@@ -6,21 +6,21 @@ import (
 
 // Errors that statements return.
 var (
-	// ErrNotCleaned is returned by a statement that needs scores where the store has never been cleaned.
+	// ErrNotCleaned is returned by a statement that needs scores, if the store has never been cleaned.
 	ErrNotCleaned = errors.New("the store has no scores yet: run clean first")
 
-	// ErrNoThreshold is returned where no finite threshold keeps the guarantee that a statement asks for.
+	// ErrNoThreshold is returned if no finite threshold gives the guarantee that a statement asks for.
 	ErrNoThreshold = errors.New("no finite threshold keeps the guarantee")
 
 	// ErrNotConfirmed is returned by a decision with a condition that nobody has confirmed.
 	ErrNotConfirmed = errors.New("not confirmed")
 )
 
-// A ParseError says where a text stops being a statement, as "1:13: got >=, want a property name".
+// A ParseError is a syntax error with its place, as "1:13: got >=, want a property name".
 type ParseError struct {
 	Pos        Pos
 	Msg        string
-	Unfinished bool // the text ends where the statement does not: more text could make it whole
+	Unfinished bool // the text ends before the statement: more text could complete it
 }
 
 func (e *ParseError) Error() string { return e.Pos.String() + ": " + e.Msg }

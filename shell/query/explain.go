@@ -319,7 +319,7 @@ func historySection(e *cleaner.Explanation) Section {
 	return s
 }
 
-// numbered is a number that counts from 1, such as that of a run; null where there is none.
+// numbered is a number that counts from 1, such as that of a run; null if there is none.
 func numbered(n int64) kv.Value {
 	if n == 0 {
 		return kv.Value{}

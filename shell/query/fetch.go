@@ -37,7 +37,7 @@ type Fetcher struct {
 // sideBySide is from how many nodes on the columns are read by several goroutines.
 const sideBySide = 64
 
-// NewFetcher returns a Fetcher of properties, which are null where the store does not hold them. Workers is how many goroutines may
+// NewFetcher returns a Fetcher of properties, which are null if the store does not hold them. Workers is how many goroutines may
 // read; 0 means GOMAXPROCS.
 func NewFetcher(tx *kv.Tx, names []string, workers int) (*Fetcher, error) {
 	f := &Fetcher{names: names, readers: make([]*kv.ColumnReader, len(names)), workers: workers}

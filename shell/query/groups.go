@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// defaultGroupBytes is the memory for groups where none was set.
+	// defaultGroupBytes is the memory for groups if none was set.
 	defaultGroupBytes = 64 << 20
 
 	// groupBytes is about what a group takes in memory beside a text.

@@ -11,7 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// suspectColumns are what suspects returns where the statement does not say.
+// suspectColumns are what suspects returns if the statement does not say.
 var suspectColumns = []string{"id", "label", "suggested", "score", "confidence"}
 
 // list answers suspects and nodes.
@@ -70,8 +70,8 @@ func (q *query) columns(returned []name, otherwise []string) ([]ColumnInfo, erro
 	return q.properties(returned)
 }
 
-// nodeColumns are what nodes returns where the statement does not say: id, label, degree, split where the
-// nodes were split, and what the user brought along.
+// nodeColumns are what nodes returns if the statement does not say: id, label, degree, split if the
+// nodes were split, and the user's columns.
 func (q *query) nodeColumns() []string {
 	names := []string{"id", "label", "degree"}
 	if _, ok := q.tx.Column("split"); ok {
@@ -80,7 +80,7 @@ func (q *query) nodeColumns() []string {
 	return append(names, UserColumns(q.tx)...)
 }
 
-// UserColumns returns the names of the columns that the user brought along: those that are not built in.
+// UserColumns returns the names of the columns that are not built in.
 func UserColumns(tx *kv.Tx) []string {
 	var names []string
 	for _, c := range tx.Columns() {

@@ -16,10 +16,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A past has the labels and decisions of a moment that are not those of today. Nil is today.
+// A past has the labels and decisions of a moment that differ from today's. Nil is today.
 type past map[kv.NodeID]decide.PastLabel
 
-// value returns the value that a node had of a property, if it was another.
+// value returns the past value of a property, if it differs. Every property that decisions change must be here and in isPast.
 func (p past) value(v kv.NodeID, property string) (kv.Value, bool) {
 	was, ok := p[v]
 	switch {
@@ -32,12 +32,12 @@ func (p past) value(v kv.NodeID, property string) (kv.Value, bool) {
 	}
 }
 
-// isPast reports whether a moment has its own values of a property.
+// isPast reports whether decisions change a property: then past.value has its past values.
 func isPast(property string) bool {
 	return property == kv.LabelColumn || property == decide.Column
 }
 
-// pastOf reads what was different at a moment; nil for none.
+// pastOf reads the labels and decisions that were different at a moment. It returns nil if m is nil.
 func (q *query) pastOf(ctx context.Context, m *moment) (past, error) {
 	if m == nil {
 		return nil, nil
@@ -68,7 +68,7 @@ func (q *query) pastOf(ctx context.Context, m *moment) (past, error) {
 	return labels, nil
 }
 
-// timeLayouts are the ways to write a time, in UTC where there is no offset.
+// timeLayouts are the ways to write a time, in UTC if there is no offset.
 var timeLayouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly}
 
 // time resolves a time.

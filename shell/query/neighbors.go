@@ -125,7 +125,7 @@ func (q *query) edges(ctx context.Context, v kv.NodeID, levels [][]kv.NodeID) (n
 	return e, nil
 }
 
-// of returns the values of a neighbour, nulls where it is none.
+// of returns the values of a neighbour, nulls if it is none.
 func (e *neighborEdges) of(v kv.NodeID) []kv.Value {
 	if values, ok := e.values[v]; ok {
 		return values
@@ -143,7 +143,7 @@ func arcDirection(a kv.Arc) kv.Direction {
 	return kv.Both
 }
 
-// arcWeight is null where there is no arc.
+// arcWeight is null if there is no arc.
 func arcWeight(w float32) kv.Value {
 	if w == 0 {
 		return kv.Value{}

@@ -21,7 +21,7 @@ var pairColumns = []ColumnInfo{
 }
 
 // noise answers noise: the pairs of classes that are confused, the most frequent first, and for reading
-// the transition matrix where it is narrow enough. JSON has the matrix at any width.
+// the transition matrix if it is narrow enough. JSON has the matrix at any width.
 func (q *query) noise() (*Result, error) {
 	if err := cleaner.CheckTransition(q.tx, q.engine.MemoryBudget); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func rateSection(run *cleaner.Run) Section {
 	return s
 }
 
-// rateOfAll is the rate of all labels, with its interval and the grey zone where a run has them.
+// rateOfAll is the rate of all labels, with its interval and the grey zone if a run has them.
 func rateOfAll(run *cleaner.Run) string {
 	text := fmt.Sprintf("%.4g of all", run.MislabelRate)
 	if run.HasInterval() {

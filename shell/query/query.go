@@ -37,8 +37,9 @@ type Engine struct {
 	Who string           // who makes decisions; "" means UserName
 	Now func() time.Time // the clock of decisions; nil means time.Now
 
-	// A decision with a condition is about many nodes at once, and must be confirmed. Yes confirms all of them. Without Yes, Notice
-	// learns the first nodes, and Confirm answers the question. Without Confirm the decision is refused with ErrNotConfirmed.
+	// A decision with a condition is about many nodes at once, and must be confirmed. Yes confirms every such
+	// decision. Without Yes, the first nodes go to Notice, and Confirm is called. Without Confirm, the statement fails with
+	// ErrNotConfirmed.
 	Yes     bool
 	Confirm func(ctx context.Context, question string) (bool, error)
 }
@@ -53,7 +54,7 @@ func (e *Engine) Query(ctx context.Context, text string, args ...any) (*Result, 
 }
 
 // Run answers a parsed statement. The Results of suspects, nodes, neighbors and history hold a snapshot of the store until they are
-// closed. The others, whose rows nobody may want, hold none.
+// closed. Other Results hold no snapshot.
 func (e *Engine) Run(ctx context.Context, parsed Statement, args ...any) (*Result, error) {
 	values, err := arguments(args)
 	if err != nil {

@@ -19,7 +19,7 @@ type Result struct {
 	Layout
 }
 
-// A Layout says how a Result is printed where it is more than a table of its rows.
+// A Layout says how a Result is printed if it is more than a table of its rows.
 type Layout struct {
 	Record   bool      // there is one row: tables print it downwards, JSON as an object of its own
 	Bare     bool      // tables print the cells alone, which are texts of several lines
@@ -89,7 +89,7 @@ type Row struct {
 	columns []ColumnInfo
 }
 
-// Value returns the value of a column by name. It is null where the Result has no such column.
+// Value returns the value of a column by name. It is null if the Result has no such column.
 func (r Row) Value(column string) kv.Value {
 	for i, c := range r.columns {
 		if c.Name == column {
@@ -102,7 +102,7 @@ func (r Row) Value(column string) kv.Value {
 // Text returns the value of a column as text, "" of null.
 func (r Row) Text(column string) string { return r.Value(column).String() }
 
-// Float returns the number in a column, NaN where the value is null or no number.
+// Float returns the number in a column, NaN if the value is null or no number.
 func (r Row) Float(column string) float64 {
 	v := r.Value(column)
 	if v.Kind() != kv.KindInt && v.Kind() != kv.KindFloat {
@@ -111,7 +111,7 @@ func (r Row) Float(column string) float64 {
 	return v.Float()
 }
 
-// Int returns the integer in a column, 0 where the value is null or no integer.
+// Int returns the integer in a column, 0 if the value is null or no integer.
 func (r Row) Int(column string) int64 {
 	v := r.Value(column)
 	if v.Kind() != kv.KindInt {
@@ -155,7 +155,7 @@ func recordOf(fields []field) *Result {
 	return r
 }
 
-// number is a float, null where it is NaN.
+// number is a float, null if it is NaN.
 func number(f float64) kv.Value {
 	if math.IsNaN(f) {
 		return kv.Value{}
@@ -163,7 +163,7 @@ func number(f float64) kv.Value {
 	return kv.FloatValue(f)
 }
 
-// text is a string, null where it is empty.
+// text is a string, null if it is empty.
 func text(s string) kv.Value {
 	if s == "" {
 		return kv.Value{}

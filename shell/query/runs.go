@@ -12,7 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// DefaultSeed is the seed of the statement clean where it names none. The command clean has the same, so that both come to the same
+// DefaultSeed is the seed of the statement clean without a seed. The command clean has the same default, so both compute the same
 // scores.
 const DefaultSeed = 1
 
@@ -70,7 +70,7 @@ func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 	return recordOf(runFields(run)), nil
 }
 
-// remark tells people at once where it can, and with the answer otherwise.
+// remark tells people at once if it can, and with the answer otherwise.
 func (q *query) remark(remark string) {
 	if q.engine.Notice != nil {
 		q.engine.Notice(remark)

@@ -257,7 +257,7 @@ func lengthOf(text string, of func(rune) bool) int {
 // Quote puts a text into single quotes, as the language reads it.
 func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// quoteID writes an id as the language reads it: bare where it can be.
+// quoteID writes an id as the language reads it: bare if it can be.
 func quoteID(id string) string {
 	if id == "" || lengthOf(id, continuesID) < len(id) || strings.HasPrefix(id, "--") || strings.EqualFold(id, "where") {
 		return Quote(id)
@@ -265,7 +265,7 @@ func quoteID(id string) string {
 	return id
 }
 
-// quoteName writes a property name as the language reads it: bare where it can be.
+// quoteName writes a property name as the language reads it: bare if it can be.
 func quoteName(name string) string {
 	first, _ := utf8.DecodeRuneInString(name)
 	if startsName(first) && lengthOf(name, continuesName) == len(name) && !reserved[strings.ToLower(name)] {

@@ -22,7 +22,7 @@ type Script struct {
 	start   Pos    // of pending
 }
 
-// A Step is one statement, with its semicolon where it has one, or one dot command.
+// A Step is one statement, with its semicolon if it has one, or one dot command.
 type Step struct {
 	Text string
 	Pos  Pos
@@ -116,7 +116,7 @@ type cutter struct {
 // blank reports whether there was nothing but blanks and comments.
 func (c *cutter) blank() bool { return !c.begun }
 
-// find returns the offset just after the first statement or dot command, -1 where it does not end yet. Where the text is
+// find returns the offset just after the first statement or dot command, -1 if it does not end yet. Where the text is
 // not whole, its last bytes may be a part of a rune or of the mark of a comment: they are looked at with those that follow.
 func (c *cutter) find(text []byte, whole bool) (end int, dot bool) {
 	for c.read < len(text) && (whole || len(text)-c.read >= utf8.UTFMax) {

@@ -26,7 +26,7 @@ func unlessSpoken(condition index.Predicate, property string, term index.Predica
 }
 
 // speaking is what is left of a condition, its Nots pushed to the leaves, without the alternatives that do not speak of a
-// property; nil where none does, and all where each does.
+// property; nil if none does, and all if each does.
 func speaking(condition index.Predicate, property string) (spoken index.Predicate, all bool) {
 	switch p := condition.(type) {
 	case index.And:

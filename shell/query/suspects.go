@@ -51,7 +51,7 @@ func hasValue(property string) index.Predicate {
 }
 
 // Suspects finds the nodes that the statement suspects finds with a condition, the highest score first. It returns up to limit nodes,
-// and all where limit is 0. Notices are remarks on the condition for a reader.
+// and all if limit is 0. Notices are remarks on the condition for a reader.
 func (e *Engine) Suspects(ctx context.Context, where Condition, limit int) (nodes []kv.NodeID, notices []string, err error) {
 	tx := e.Store.Begin()
 	defer tx.Close()

@@ -43,10 +43,10 @@ type parquetGroup struct {
 // A parquetColumn is a column of the group being read.
 type parquetColumn struct {
 	name   string
-	append func(dst []byte, v parquet.Value) []byte // the value as text; nil where its bytes are
+	append func(dst []byte, v parquet.Value) []byte // the value as text; nil if its bytes are
 	source *pages.Source
 	pages  parquet.Pages
-	page   parquet.Page // nil where there is none
+	page   parquet.Page // nil if there is none
 	rest   int64        // values of the page that are still to be read
 	values parquet.ValueReader
 }
@@ -115,7 +115,7 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 	return nil
 }
 
-// textOf returns how a column's values read as text, nil where they are text; false where they cannot be read.
+// textOf returns how a column's values read as text, nil if they are text; false if they cannot be read.
 func textOf(column *parquet.Column) (appendText func([]byte, parquet.Value) []byte, ok bool) {
 	if !column.Leaf() || column.Repeated() {
 		return nil, false
@@ -271,7 +271,7 @@ func damagedFrom(path string, row int64, column string, err error) error {
 	return &Error{Path: path, Line: row, Column: column, Err: err, Msg: "is a damaged parquet file: from here on it cannot be decoded"}
 }
 
-// nextPage sees to it that the column has a page of which values are left; io.EOF where there are no more.
+// nextPage sees to it that the column has a page of which values are left; io.EOF if there are no more.
 func (c *parquetColumn) nextPage() (err error) {
 	for c.rest == 0 {
 		c.endPage()

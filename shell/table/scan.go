@@ -104,7 +104,7 @@ func (s *scan) claim(ctx context.Context, c *Chunk) (number int64, err error) {
 	return number, err
 }
 
-// await waits until all chunks before the given one are done; false where one of them failed.
+// await waits until all chunks before the given one are done; false if one of them failed.
 func (s *scan) await(number int64) bool {
 	s.turns.Lock()
 	defer s.turns.Unlock()

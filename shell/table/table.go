@@ -31,7 +31,7 @@ type Error struct {
 	Path   string
 	Line   int64  // 1-based line of a text file, or 1-based row of a parquet file; 0: the file as a whole
 	Column string // empty: the record as a whole
-	Value  string // the text that is not as wanted, at most maxValue bytes of it; empty where there is none
+	Value  string // the text that is not as wanted, at most maxValue bytes of it; empty if there is none
 	Msg    string
 	Err    error // what Msg was made of, if anything
 }
@@ -277,7 +277,7 @@ func (r *Reader) Errorf(line int64, column, format string, args ...any) error {
 	return &Error{Path: r.path, Line: line, Column: column, Msg: err.Error(), Err: errors.Unwrap(err)}
 }
 
-// HeaderErrorf is Errorf at the line of the header, or where the file has none, as parquet, about the file as a whole.
+// HeaderErrorf is Errorf at the line of the header, or if the file has none, as parquet, about the file as a whole.
 func (r *Reader) HeaderErrorf(column, format string, args ...any) error {
 	return r.Errorf(r.line, column, format, args...)
 }

@@ -38,7 +38,7 @@ type textChunk struct {
 	line    int64 // lines of the file before it
 	special bool  // some record may have file.special
 	valid   bool  // all of data is text
-	broken  error // what is wrong with data, a line whose record does not end; nil where it is whole records
+	broken  error // what is wrong with data, a line whose record does not end; nil if it is whole records
 	fields  [][]byte
 }
 
@@ -152,7 +152,7 @@ func (f *textFile) wholeRecords(data []byte, last bool) int {
 	return at + bytes.LastIndexByte(data[at:], '\n') + 1
 }
 
-// quotedRecord returns the length of the record that data begins with, its end of line included; false where data ends
+// quotedRecord returns the length of the record that data begins with, its end of line included; false if data ends
 // before it does. A quote that does not begin its field stands for itself. A closing quote that something follows is an
 // error of the record, which then ends where its line does.
 func quotedRecord(data []byte, separator byte, last bool) (length int, ok bool) {
