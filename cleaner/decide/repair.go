@@ -16,14 +16,13 @@ import (
 // lostEntryWhy is the Why of an entry that Repair puts in the place of one that was lost.
 const lostEntryWhy = "this entry was damaged: what is known of it comes from the entries beside it"
 
-// Repair makes history, labels and decisions agree again, and calls report for what it did. An entry that is missing is
-// made up from those before and after it about the same node, so that no other loses its number. Label and decision of a
-// node that was decided on become what the last entry about it says.
+// Repair makes history, labels and decisions agree again, and calls report for what it did. Repair makes a missing entry
+// from the entries of the same node before and after it, so that all other entries keep their numbers. It sets label and
+// decision of a decided node from its last entry.
 //
-// The store must be one that kv.Repair has repaired, opened by index.Open, that nobody else writes to. Repair writes a
-// thousand entries or nodes in a transaction, and reports what is in one once it is on disk. After an error, or a kill, it
-// can be run again, and ends with the same as if it had not been stopped. The work is that of reading the history a few
-// times, and it holds some 300 bytes a missing entry.
+// First run kv.Repair, then open the store with index.Open; nobody else may write to it. Repair writes a thousand entries
+// or nodes in a transaction, and reports them when they are on disk. After an error or a kill, run it again: the result
+// is the same as without the interruption. It reads the history a few times, and holds some 300 bytes a missing entry.
 func Repair(ctx context.Context, s *kv.Store, report func(kv.Mend)) error {
 	r := historyRepair{store: s, report: report, atOnce: batch.Size}
 	return r.run(ctx)
