@@ -35,8 +35,7 @@ const (
 	competitor = 3         // dense, at most, of a competitor
 )
 
-// MatrixBytes is what a cleaning takes of its memory for the matrices between so many classes, of which so many fitting
-// nodes are counted.
+// MatrixBytes returns the memory of the matrices between classes, for a number of classes and of fitting nodes.
 func MatrixBytes(preset Preset, classes, fitting int) int64 {
 	c := int64(classes)
 	cells := noiseBytes(classes, fitting)
@@ -86,8 +85,8 @@ func requireBudget(job string, budget, least int64, classes int, ofClasses int64
 	return err
 }
 
-// CheckTransition is an *ops.BudgetError where the transition matrix of a store, written out, takes more than a budget of
-// bytes; zero means kv.DefaultMemoryBudget.
+// CheckTransition returns an *ops.BudgetError if the full transition matrix of a store takes more than budget bytes; zero
+// means kv.DefaultMemoryBudget.
 func CheckTransition(tx *kv.Tx, budget int64) error {
 	if budget == 0 {
 		budget = kv.DefaultMemoryBudget()

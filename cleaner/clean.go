@@ -26,9 +26,9 @@ const (
 	RunColumn        = decide.RunColumn       // int: Run.ID
 	AgreementMatrix  = "agreement"            // Z [n×(2K+1)], columns P0 … PK, L1 … LK; NaN where unlabelled
 
-	// AgreementErrorMatrix has the standard errors of Z, in its columns, from those se_k of diagonals that were
-	// sampled: se_k(v)·P[v][y] of (S_k P)[v][y], se_k(v) of (S_k Y)[v][y], y the given label. There is none where all
-	// diagonals are exact.
+	// AgreementErrorMatrix has the standard errors of Z, with the columns of Z. With se_k the standard error of a sampled
+	// diagonal and y the given label, the error of (S_k P)[v][y] is se_k(v)·P[v][y], and the error of (S_k Y)[v][y] is
+	// se_k(v). If all diagonals are exact, there is no such matrix.
 	AgreementErrorMatrix = "agreement_error"
 )
 
@@ -44,8 +44,8 @@ var ReservedNames = []string{
 //
 // It works on the store as it is when it begins, after Predict. The write lock is held only while the results are
 // written: labels, edges and predictions may change meanwhile, and the results are those of the labels before; nodes
-// added meanwhile get none. A cancelled or failed run leaves the store as it was, but for predictions and the label
-// index, which are finished work and are found by the next run.
+// added meanwhile get none. A cancelled or failed run leaves only finished predictions and the index on label. The next
+// run uses them.
 //
 // The errors of too few labels are ErrNoLabels, ErrOneClass and ErrFewFittingNodes; of options, ErrOptions.
 func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) {

@@ -11,14 +11,15 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A ColumnOrderError says that predictions agree with the labels far better where their columns are of the classes in
-// another order.
+// A ColumnOrderError says that predictions agree with the labels far better if their columns have another order of
+// classes.
 type ColumnOrderError struct {
 	Classes []string // column j is of Classes[j], as the labels have it
 	Guessed []string // those of them whose column no label speaks for, in the order of the columns
 
-	// Of Compared nodes, labelled and with one largest prediction, Given are predicted as they are labelled in the order
-	// given, and Permuted in that of Classes. On large graphs these are of a part of the nodes.
+	// Compared is the number of labelled nodes with one largest prediction. Given of them agree with their label in the
+	// given order of columns, Permuted of them in the order of Classes. On large graphs only a part of the nodes is
+	// counted.
 	Given, Permuted, Compared int64
 }
 

@@ -146,9 +146,9 @@
 // ops. Evaluate holds 46 bytes a node more. Z, scores, diagonals and other arrays that are read in order lie in files of
 // package scratch. If a budget is too small for the rest and one column of a tile, the work is refused before it begins,
 // with an *ops.BudgetError that has the least budget. Matrices between classes count too (see MatrixBytes). With
-// PresetDefault they take the cells with counts and 34 MB; above 65,536 classes, 512 bytes a class instead of 34 MB.
-// PresetPaper and some methods of Evaluate have matrices of c² numbers, three at most: 24 MB for 1,000 classes, and 9.6
-// GB for 20,000.
+// PresetDefault they take the cells with counts and at most 34 MB; above 65,536 classes, 512 bytes a class instead of 34
+// MB. PresetPaper and some methods of Evaluate have matrices of c² numbers, three at most: 24 MB for 1,000 classes, and
+// 9.6 GB for 20,000.
 //
 // # Interrupted runs
 //

@@ -14,19 +14,19 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// Counts is what the cost of a cleaning follows from.
+// Counts has the numbers that decide the cost of a cleaning.
 type Counts struct {
 	Nodes, Labelled, Classes      int
 	Fitting, Training, Validation int  // labelled nodes of the fitting set, and of the splits for the base classifier
 	Features                      int  // columns; zero: none
-	Disagree                      bool // neighbours, by their labels: see Predict; false where these are not known
+	Disagree                      bool // neighbours mostly have other labels: see Predict; false if labels are not known
 	Predictions                   bool // are there
 	BuiltIn                       bool // they are those of the base classifier
 
 	Sizes   *ops.Sizes
 	Degrees []uint32 // descending, of the nodes that have one; estimates will do
 
-	// Diagonals plans them, over so many hops.
+	// Diagonals plans the diagonals of a number of hops.
 	Diagonals func(ctx context.Context, hops int, opt ops.Options) (ops.DiagonalPlan, error)
 }
 

@@ -86,12 +86,13 @@ func byHops() (list []method) {
 }
 
 // MethodNames are the methods that Evaluate knows. docs/detection/README.md describes them; each cites its source at its
-// function. The presets are default and paper. rescored and recleaned are preset default behind a person who knows the truth
-// and has decided on the 50 nodes with the highest scores: after Rescore, and after another Predict and Clean.
+// function. The presets are default and paper. rescored and recleaned are preset default after a person who knows the
+// truth has decided on the 50 nodes with the highest scores. rescored then runs Rescore, recleaned runs Predict and
+// Clean.
 //
-// All of them judge every labelled node. What they say of a node is the same whichever nodes are measured.
-// confident-learning and dyb take their thresholds from the nodes that they judge: they are run on the nodes of each split
-// apart, those of no split together as one more, and what they say of all nodes is what they say there.
+// All of them judge every labelled node, in the same way whichever nodes are measured. confident-learning and dyb take
+// their thresholds from the nodes that they judge. They run once for each split, and once for the nodes of no split. The
+// verdicts on all nodes are these verdicts together.
 func MethodNames() []string {
 	var names []string
 	for _, m := range methods {

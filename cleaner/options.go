@@ -81,10 +81,10 @@ type Options struct {
 	// Workers is the number of goroutines that compute; zero means GOMAXPROCS.
 	Workers int
 
-	// Expect, where not zero, is the share of the labelled nodes that the caller believes to be mislabelled, as the labels
-	// were before all decisions. Of PresetDefault it takes the place of the estimate: the log-odds of all scores move by as much as gives them this mean. Nothing
-	// in graph and predictions tells labels that are wrong where everybody would doubt from labels that are hard to tell.
-	// It is MostExpected at most.
+	// Expect, if not zero, is the caller's estimate of the mislabel rate before all decisions, at most MostExpected.
+	// PresetDefault uses it in place of its own estimate: the log-odds of all scores move by one number, so that Expect
+	// is their mean. Graph and predictions alone cannot distinguish some wrong labels from right labels that are hard to
+	// judge.
 	Expect float64
 
 	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: labels and
@@ -93,8 +93,8 @@ type Options struct {
 	// with an *ops.BudgetError that names it, before anything is computed. Zero means kv.DefaultMemoryBudget.
 	MemoryBudget int64
 
-	// CheckpointInterval is the least time between two checkpoints within a stage, each of which reads and syncs what the
-	// stage has so far; zero means 30 seconds. The end of a stage is always one.
+	// CheckpointInterval is the least time between two checkpoints within a stage; zero means 30 seconds. A checkpoint
+	// reads and syncs the results of the stage so far. The end of a stage always makes a checkpoint.
 	CheckpointInterval time.Duration
 
 	// Progress, OnStage and Notice, where not nil, are told how far the work is, which stages are finished, and what

@@ -45,8 +45,8 @@ type PredictionOptions struct {
 	// Source is SourceImported when empty.
 	Source string
 
-	// AssumedOrder says that nobody named the columns: that they are of the classes in this order is taken for granted.
-	// Finish is then a *ColumnOrderError where labels say that it is another one.
+	// AssumedOrder is true if nobody named the columns, so that their order is an assumption. Finish then returns a
+	// *ColumnOrderError if the labels show another order.
 	AssumedOrder bool
 
 	PredictionEncoding
@@ -277,8 +277,8 @@ func softmax(row []float64, classes []string) (problem string) {
 	return ""
 }
 
-// Finish ends the rows: ErrMissingRows names the first node in file order that has none, and how many there are, and a
-// *ColumnOrderError another order of the columns that the labels speak for. Call it before Commit.
+// Finish ends the rows. If nodes have no row, it returns ErrMissingRows with their number and the first of them in file
+// order. If the labels show another order of the columns, it returns a *ColumnOrderError. Call it before Commit.
 func (w *PredictionWriter) Finish() error {
 	w.finished = true
 	err := missingRows(w.tx, func(v kv.NodeID) bool { return !w.written.Has(v) })
