@@ -19,7 +19,7 @@ type Counts struct {
 	Nodes, Labelled, Classes      int
 	Fitting, Training, Validation int  // labelled nodes of the fitting set, and of the splits for the base classifier
 	Features                      int  // columns; zero: none
-	Disagree                      bool // neighbours mostly have other labels: see Predict; false if labels are not known
+	Disagree                      bool // homophily is low (see Predict); false if labels are not known
 	Predictions                   bool // are there
 	BuiltIn                       bool // they are those of the base classifier
 

@@ -9,8 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A Digraph is a Graph that is directed: the list of v holds the nodes u of the entries A_vu, and Reverse is the graph of
-// the transposed A, in the same blocks. *kv.Oriented along Out or In is one as well.
+// A Digraph is a directed Graph. The list of v holds the nodes u of the entries A_vu. Reverse is the graph of the
+// transposed A, in the same blocks. *kv.Oriented along Out or In is a Digraph too.
 type Digraph interface {
 	Graph
 	Reverse() Graph
