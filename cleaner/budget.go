@@ -59,7 +59,7 @@ func evalMatrixBytes(classes, fitting int) int64 {
 const heldNetworks = mostFolds + 5
 
 // classBytes is what training a base classifier takes of memory for its classes, over so many hops of training labels,
-// none where it learns from features alone: weights that lead to and from the hidden layer, and two batches of both ends.
+// none if it learns from features alone: weights that lead to and from the hidden layer, and two batches of both ends.
 func classBytes(classes, hops int) int64 {
 	ends := int64(classes) * int64(1+hops)
 	return 4 * ends * (baseHidden*heldNetworks + 2*baseBatch)
@@ -73,7 +73,7 @@ func featureClassBytes(classes int) int64 {
 	return classBytes(classes, 0)
 }
 
-// requireBudget is an *ops.BudgetError where a job wants more than a budget, of which its classes take some.
+// requireBudget returns an *ops.BudgetError if a job wants more than a budget, of which its classes take some.
 func requireBudget(job string, budget, least int64, classes int, ofClasses int64) error {
 	if budget >= least {
 		return nil

@@ -36,7 +36,7 @@ type LabelStatistics struct {
 	// All are NaN if no labelled nodes are neighbours. AdjustedHomophily is also NaN if there is only one class.
 	Homophily, ChanceHomophily, AdjustedHomophily float64
 
-	// Run is the run that the suspects and rates are from; zero where there was none.
+	// Run is the run that the suspects and rates are from; zero if there was none.
 	Run int64
 
 	// NoConfidence says why no class has a SelfConfidence although the store has predictions.
@@ -56,7 +56,7 @@ type ClassStatistics struct {
 // Warning returns a warning if neighbours agree about as often as by chance, because the method does not suit such
 // labels. Otherwise it is empty.
 func (s *LabelStatistics) Warning() string {
-	if !(math.Abs(s.AdjustedHomophily) < LowHomophily) { // also where it is NaN
+	if !(math.Abs(s.AdjustedHomophily) < LowHomophily) { // also if it is NaN
 		return ""
 	}
 	return fmt.Sprintf("low homophily: %.3g of labelled neighbours agree, %.3g would by chance (adjusted homophily %.3g, want %.3g "+
@@ -235,7 +235,7 @@ func (r *Run) ClassMislabelRates() []float64 {
 // leastMean is what a smaller mean of scores counts as in ratesOfMean, so that there is a factor for every rate.
 const leastMean = 1e-12
 
-// ratesOfMean are min(1, λ means_k), NaN where counts_k is zero, with the λ for which their mean by counts is rate, in
+// ratesOfMean are min(1, λ means_k), NaN if counts_k is zero, with the λ for which their mean by counts is rate, in
 // [0,1]. Classes reach 1 in descending order of their means, so that λ is found by going through them once.
 func ratesOfMean(means, counts []float64, rate float64) []float64 {
 	rates := make([]float64, len(means))

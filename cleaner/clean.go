@@ -20,11 +20,11 @@ type Detector = detector.Detector
 
 // What Clean writes, beside the Run.
 const (
-	ScoreColumn      = decide.ScoreColumn     // single: the chance that the given label is wrong; null where unlabelled
+	ScoreColumn      = decide.ScoreColumn     // single: the chance that the given label is wrong; null if unlabelled
 	SuggestedColumn  = decide.SuggestedColumn // class with the largest prediction, of every node; see step 5 of the package
 	ConfidenceColumn = "confidence"           // single: that prediction
 	RunColumn        = decide.RunColumn       // int: Run.ID
-	AgreementMatrix  = "agreement"            // Z [n×(2K+1)], columns P0 … PK, L1 … LK; NaN where unlabelled
+	AgreementMatrix  = "agreement"            // Z [n×(2K+1)], columns P0 … PK, L1 … LK; NaN if unlabelled
 
 	// AgreementErrorMatrix has the standard errors of Z, with the columns of Z. With se_k the standard error of a sampled
 	// diagonal and y the given label, the error of (S_k P)[v][y] is se_k(v)·P[v][y], and the error of (S_k Y)[v][y] is
@@ -39,7 +39,7 @@ var ReservedNames = []string{
 
 // Clean scores every labelled node and suggests a label for every node. It writes the columns score, suggested,
 // confidence and run, the matrix "agreement", the index on score and those that the other columns had, and the Run; all
-// become visible at once. An index on label is created where there is none. Where the store has no predictions it first
+// become visible at once. An index on label is created if there is none. If the store has no predictions it first
 // runs Predict, and says so by opt.Notice.
 //
 // It works on the store as it is when it begins, after Predict. The write lock is held only while the results are
@@ -375,7 +375,7 @@ func labelled(labels []kv.Class) (count int) {
 	return count
 }
 
-// readProblem reads the store's own labels and splits. Where its validation split cannot be fitted on, splits
+// readProblem reads the store's own labels and splits. If its validation split cannot be fitted on, splits
 // are drawn, and opt.Notice is told.
 func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 	p := problem{classes: len(tx.Classes()), names: tx.Classes(), order: tx.InFileOrder()}

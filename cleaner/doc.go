@@ -13,7 +13,7 @@
 // n is the number of nodes, c of classes, K of hops. Rows are nodes by NodeID, columns classes in the order of
 // kv.Tx.Classes.
 //
-//	ỹ        given label        [n]          the label in the store, kv.NoClass where there is none
+//	ỹ        given label        [n]          the label in the store, kv.NoClass if there is none
 //	y*       true label         [n]          latent
 //	Y        labels             [n×c]        one-hot ỹ; the row of an unlabelled node is zero
 //	P        Predictions        [n×c]        a classifier's probabilities, rows sum to 1
@@ -29,9 +29,9 @@
 //
 // # Directed and weighted graphs
 //
-// With A_vu the weight of the arc v→u, 1 where the graph is unweighted, Options.Direction says what a node agrees with:
+// With A_vu the weight of the arc v→u, 1 if the graph is unweighted, Options.Direction says what a node agrees with:
 //
-//	kv.Both  the undirected graph of weights A_vu + A_uv; 1 where unweighted and either arc is there
+//	kv.Both  the undirected graph of weights A_vu + A_uv; 1 if unweighted and either arc is there
 //	kv.Out   the nodes that its arcs lead to:     Ã = D_out^(-1/2) A D_in^(-1/2)
 //	kv.In    the nodes whose arcs lead to it:     the transpose of that
 //
@@ -48,7 +48,7 @@
 // node is not in the fitting set. Clean reports the classes of such nodes to Options.Notice. If all nodes of the store
 // are in the validation and test splits, the classifier has learned elsewhere, and no node is untaught.
 //
-//  1. Predictions. The store's own, imported through a PredictionWriter or set by SetPredictions; where there are none,
+//  1. Predictions. The store's own, imported through a PredictionWriter or set by SetPredictions; if there are none,
 //     Predict trains the built-in base classifier on the labels outside the validation and test splits and writes them.
 //
 //  2. Noise. On the fitting set: class thresholds, confident joint, joint distribution, transition matrix. They tell
@@ -111,11 +111,11 @@
 //
 // Clean writes, visible all at once:
 //
-//	score       single  [n]         null where unlabelled; indexed
+//	score       single  [n]         null if unlabelled; indexed
 //	suggested   class   [n]
 //	confidence  single  [n]
 //	run         int     [n]         Run.ID
-//	agreement   matrix  [n×(2K+1)]  P0 … PK, L1 … LK; NaN where unlabelled
+//	agreement   matrix  [n×(2K+1)]  P0 … PK, L1 … LK; NaN if unlabelled
 //	combined_predictions  [n×c]     P, where predictions from outside were joined with the built-in classifier's
 //
 // If diagonals were sampled, it also writes the matrix agreement_error, the standard errors of agreement. The Run has the

@@ -30,7 +30,7 @@ type Counts struct {
 	Diagonals func(ctx context.Context, hops int, opt ops.Options) (ops.DiagonalPlan, error)
 }
 
-// DrawSplit sets what would be drawn where there are no splits.
+// DrawSplit sets what would be drawn if there are no splits.
 func (c *Counts) DrawSplit() {
 	sizes := sizesOf(c.Labelled, defaultShares)
 	c.Training, c.Validation, c.Fitting = sizes.training, sizes.validation, sizes.validation
@@ -118,7 +118,7 @@ const (
 	sampleStage = "sample k ≥ 3"
 )
 
-// A CleanEstimate is what Clean would do, and Predict before it where there are no predictions.
+// A CleanEstimate is what Clean would do, and Predict before it if there are no predictions.
 type CleanEstimate struct {
 	Counts   Counts
 	workers  float64
@@ -139,7 +139,7 @@ type CleanEstimate struct {
 	TemporaryBytes int64
 }
 
-// Refused is the error that the cleaning would end with before it begins; nil where it would not.
+// Refused is the error that the cleaning would end with before it begins; nil if it would not.
 func (e *CleanEstimate) Refused() error {
 	if e.Diagonal.Refused == nil {
 		return nil
@@ -154,7 +154,7 @@ func (e *CleanEstimate) trains(opt Options) bool {
 	return !c.Predictions || joins
 }
 
-// EstimateClean plans a cleaning. Where the budget is too small it is an *ops.BudgetError.
+// EstimateClean plans a cleaning. If the budget is too small it is an *ops.BudgetError.
 func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {

@@ -43,10 +43,10 @@ type EvalOptions struct {
 	// Methods are some of MethodNames, each measured once, however often it is named; empty means "default".
 	Methods []string
 
-	// OnMeasured, where not nil, is told what was measured of every node under test, after each method of each repeat.
+	// OnMeasured, if not nil, is told what was measured of every node under test, after each method of each repeat.
 	OnMeasured func(Measured) error
 
-	// Checkpoint, where not nil, keeps what is finished, until Checkpoint.Forget.
+	// Checkpoint, if not nil, keeps what is finished, until Checkpoint.Forget.
 	Checkpoint *Checkpoint
 }
 
@@ -86,7 +86,7 @@ type Measured struct {
 	Truth, Given []kv.Class  // [n] by NodeID: labels of the store, and noisy ones
 	Scores       []float64   // [n] by NodeID
 	Flagged      []bool      // [n] by NodeID
-	MislabelRate float64     // of all labelled nodes, as the method estimates it; NaN where it does not
+	MislabelRate float64     // of all labelled nodes, as the method estimates it; NaN if it does not
 }
 
 // A MethodResult is what one method reached.
@@ -369,7 +369,7 @@ func (e *evaluator) trueGraph(opt Options) *labelnoise.Graph {
 	}
 }
 
-// checkMethods fails where a method cannot do with the labels.
+// checkMethods fails if a method cannot do with the labels.
 func (e *evaluator) checkMethods() error {
 	labels := e.base.labels // noise that is drawn leaves as many
 	if e.opt.NoisyLabels != nil {
@@ -388,7 +388,7 @@ func (e *evaluator) checkMethods() error {
 	return nil
 }
 
-// checkBudget fails where the budget is too small for a repeat.
+// checkBudget fails if the budget is too small for a repeat.
 func (e *evaluator) checkBudget(ctx context.Context) error {
 	sizes, err := e.base.measured(ctx)
 	if err != nil {
@@ -459,7 +459,7 @@ func (e *evaluator) checkGiven() error {
 	return nil
 }
 
-// givenSplits returns the splits that every repeat uses, nil where each draws its own.
+// givenSplits returns the splits that every repeat uses, nil if each draws its own.
 func (e *evaluator) givenSplits() ([]Split, error) {
 	if e.opt.Splits != nil {
 		return e.opt.Splits, nil

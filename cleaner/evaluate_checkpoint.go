@@ -145,7 +145,7 @@ func (e *evaluator) resume() [][]MethodMetrics {
 	return kept
 }
 
-// keep notes the measures of the finished repeats. Where that cannot be done it says so, and keeps none from there on.
+// keep notes the measures of the finished repeats. If that cannot be done it says so, and keeps none from there on.
 func (e *evaluator) keep(measured [][]MethodMetrics) {
 	if e.key == "" {
 		return

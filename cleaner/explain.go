@@ -19,11 +19,11 @@ import (
 type Explanation struct {
 	Node       kv.NodeID
 	ID         string
-	Given      string // "" where unlabelled
+	Given      string // "" if unlabelled
 	Suggested  string // "" before the first run
-	Split      string // as stored, "" where there is none
+	Split      string // as stored, "" if there is none
 	Score      float64
-	Confidence float64 // NaN, as Score, where there is none
+	Confidence float64 // NaN, as Score, if there is none
 	Degree     int
 	Run        int64  // 0: never scored
 	ScoredAs   string // the label that Score is of, which decisions may have changed since; "" without a score
@@ -31,8 +31,8 @@ type Explanation struct {
 	Decision decide.Kind       // in force; decide.None: nobody has decided
 	History  []decide.Decision // of the node, oldest first
 
-	TopClasses []ClassShare   // predictions of the node, greatest first; Count is 0; nil where it has none
-	Features   []NamedFeature // agreement features of the given label; nil where unlabelled or the store has no predictions
+	TopClasses []ClassShare   // predictions of the node, greatest first; Count is 0; nil if it has none
+	Features   []NamedFeature // agreement features of the given label; nil if unlabelled or the store has no predictions
 	Votes      []ClassShare   // given labels of the neighbours, greatest share first; unlabelled ones have no vote
 
 	// Direction is the direction of the last run. Votes and Features use it; Degree counts all neighbours. If the graph
@@ -71,7 +71,7 @@ type NamedFeature struct {
 	Name  string
 	Value float64
 
-	// StandardError is that of the feature which the last run scored the node by; zero where it was exact.
+	// StandardError is that of the feature which the last run scored the node by; zero if it was exact.
 	StandardError float64
 
 	// RankRight is the share of the rightly labelled fitting nodes of the last run with a smaller value, from 0 to 1 in
@@ -184,7 +184,7 @@ func (e *Explanation) readNode(tx *kv.Tx) error {
 	if e.Degree, err = tx.Degree(e.Node); err != nil {
 		return err
 	}
-	// value is null where the store has no such column.
+	// value is null if the store has no such column.
 	value := func(column string) (value kv.Value) {
 		if err != nil {
 			return value
@@ -307,7 +307,7 @@ func (e *Explanation) rankClasses(tx *kv.Tx, predictions ops.Source) error {
 	return nil
 }
 
-// storedFeatures are the agreement features that the last run wrote for the node; nil where it wrote none.
+// storedFeatures are the agreement features that the last run wrote for the node; nil if it wrote none.
 func storedFeatures(tx *kv.Tx, v kv.NodeID) ([]NamedFeature, error) {
 	matrix, err := tx.Matrix(AgreementMatrix)
 	if err != nil {

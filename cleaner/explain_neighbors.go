@@ -24,11 +24,11 @@ type HopVote struct {
 type Opponent struct {
 	Node       kv.NodeID
 	ID         string
-	Label      string  // "" where unlabelled
+	Label      string  // "" if unlabelled
 	Predicted  string  // the class of its largest prediction
 	Confidence float64 // that prediction
 	Prediction float64 // p
-	Score      float64 // that its own label is wrong; NaN where there is none
+	Score      float64 // that its own label is wrong; NaN if there is none
 	Weight     float64 // w
 	Against    float64
 }
@@ -47,7 +47,7 @@ type surrounding struct {
 func (s *surrounding) oppose(tx *kv.Tx, u kv.NodeID, weight float64, given kv.Class, label kv.Value, p []float32) {
 	names := tx.Classes()
 	o := Opponent{Node: u, Label: label.Str(), Confidence: math.NaN(), Prediction: float64(p[given]), Weight: weight}
-	if best, most, _ := largest(p); best != kv.NoClass { // NaN where the node has no predictions
+	if best, most, _ := largest(p); best != kv.NoClass { // NaN if the node has no predictions
 		o.Predicted, o.Confidence = names[best], float64(most)
 		o.Against = weight * (1 - o.Prediction)
 	}

@@ -89,7 +89,7 @@ type gathering struct {
 	z      []*agreement
 	hops   int
 
-	// done says that hop 0 and the columns of [P | Y] before first are there. onTile, where not nil, is told when that
+	// done says that hop 0 and the columns of [P | Y] before first are there. onTile, if not nil, is told when that
 	// is so of the columns before end.
 	done   bool
 	first  int

@@ -28,9 +28,9 @@ type trial struct {
 type judgement struct {
 	scores  []float64 // [n] by NodeID; the higher, the more suspect
 	flagged []bool    // [n] by NodeID
-	rate    float64   // share of mislabels, estimated; NaN where the method does not
+	rate    float64   // share of mislabels, estimated; NaN if the method does not
 
-	low, high, grey float64 // interval of the rate, and share of the grey zone; NaN where the method has none
+	low, high, grey float64 // interval of the rate, and share of the grey zone; NaN if the method has none
 
 	decided map[kv.NodeID]bool // nodes that a person has decided on
 }
@@ -49,7 +49,7 @@ type method struct {
 	trains bool // it trains the base classifier itself
 	spread bool // it propagates the labels itself
 
-	// check, where not nil, says that it cannot do with so many labelled nodes.
+	// check, if not nil, says that it cannot do with so many labelled nodes.
 	check func(labelled, classes int) error
 
 	run func(ctx context.Context, t trial, opt Options) (*judgement, error)
@@ -101,7 +101,7 @@ func MethodNames() []string {
 	return names
 }
 
-// methodNamed returns nil where there is none.
+// methodNamed returns nil if there is none.
 func methodNamed(name string) *method {
 	if i := slices.IndexFunc(methods, func(m method) bool { return m.name == name }); i >= 0 {
 		return &methods[i]

@@ -12,7 +12,7 @@ type Metrics struct {
 	// F1 is 2·Precision·Recall / (Precision+Recall), of the flagged nodes.
 	F1 float64 `json:"f1"`
 
-	// MCC is Matthews' correlation of flagged and mislabelled, in [−1,1]; 0 where all or none are flagged or
+	// MCC is Matthews' correlation of flagged and mislabelled, in [−1,1]; 0 if all or none are flagged or
 	// mislabelled.
 	MCC float64 `json:"mcc"`
 

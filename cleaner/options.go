@@ -89,7 +89,7 @@ type Options struct {
 
 	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: labels and
 	// splits of every node, the matrices between classes (see MatrixBytes), and what the operators hold. Long arrays that are
-	// walked in order lie in files beside the store's and do not count. Where the least that would do is more, the work fails
+	// walked in order lie in files beside the store's and do not count. If the least that would do is more, the work fails
 	// with an *ops.BudgetError that names it, before anything is computed. Zero means kv.DefaultMemoryBudget.
 	MemoryBudget int64
 
@@ -97,7 +97,7 @@ type Options struct {
 	// reads and syncs the results of the stage so far. The end of a stage always makes a checkpoint.
 	CheckpointInterval time.Duration
 
-	// Progress, OnStage and Notice, where not nil, are told how far the work is, which stages are finished, and what
+	// Progress, OnStage and Notice, if not nil, are told how far the work is, which stages are finished, and what
 	// the user should know of how it was done, such as that there were no predictions.
 	Progress kv.Progress
 	OnStage  func(kv.Stage)

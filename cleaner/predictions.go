@@ -211,7 +211,7 @@ func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 	return w.write(v, kept)
 }
 
-// Encoding is how the rows are stored: TopK is zero where every class is kept.
+// Encoding is how the rows are stored: TopK is zero if every class is kept.
 func (w *PredictionWriter) Encoding() PredictionEncoding {
 	return predictionEncoding(w.keeper.encoding, len(w.classes))
 }
@@ -242,7 +242,7 @@ const sumTolerance = 1e-3
 func normalizeRow(row []float64, classes []string) (problem string) {
 	var sum float64
 	for j, p := range row {
-		if !(p >= 0 && p <= 1+sumTolerance) { // also where p is NaN
+		if !(p >= 0 && p <= 1+sumTolerance) { // also if p is NaN
 			return fmt.Sprintf("class %s is %v, want a probability from 0 to 1", classes[j], p)
 		}
 		sum += p
@@ -354,7 +354,7 @@ func countPredictionWrite(tx *kv.Tx) error {
 }
 
 // SetPredictions stores the predictions of one node in an update, in the order of tx.Classes. The row is checked as by
-// PredictionWriter.Put, and encoded as the others are. The matrix is created where there is none; every node needs a row
+// PredictionWriter.Put, and encoded as the others are. The matrix is created if there is none; every node needs a row
 // before Clean can use it.
 func SetPredictions(tx *kv.Tx, v kv.NodeID, row []float64) error {
 	classes := tx.Classes()

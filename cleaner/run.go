@@ -45,7 +45,7 @@ type Run struct {
 	DiagonalSamples                       int
 	MeanFeatureError, LargestFeatureError float64
 
-	// Warnings say why the scores may be less reliable than they look, a text each; none where nothing speaks against them.
+	// Warnings say why the scores may be less reliable than they look, a text each; none if nothing speaks against them.
 	Warnings []string
 
 	// The noise, rows and columns in the order of Classes.

@@ -38,7 +38,7 @@ type AsOf struct {
 	Time time.Time // what was entered at or before it counts; zero: none
 }
 
-// LabelsAsOf is decide.LabelsAt a time, or the moment at which a run read the labels. kv.ErrNotFound where there is no such
+// LabelsAsOf is decide.LabelsAt a time, or the moment at which a run read the labels. kv.ErrNotFound if there is no such
 // run, ErrOptions unless at has one of the two.
 func LabelsAsOf(ctx context.Context, tx *kv.Tx, at AsOf) (map[kv.NodeID]decide.PastLabel, error) {
 	switch {

@@ -16,7 +16,7 @@ const MaxHops = 5
 // after k steps.
 type Diagonals struct {
 	hops   [][]float64               // hops[k-1]
-	errors [][]float64               // likewise, nil where exact; shorter where all that follow are
+	errors [][]float64               // likewise, nil if exact; shorter where all that follow are
 	arrays []*scratch.Array[float64] // what holds them
 }
 

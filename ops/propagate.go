@@ -28,7 +28,7 @@ type Operator struct {
 	// First is the first column to compute. The columns before it are done already.
 	First int
 
-	// OnTile, where it is not nil, is told that the columns before end have been visited at every hop. It is called
+	// OnTile, if not nil, is told that the columns before end have been visited at every hop. It is called
 	// with end ascending, from one goroutine, while no visit is under way. Its error stops everything.
 	OnTile func(end int) error
 }

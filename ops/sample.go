@@ -211,7 +211,7 @@ func (d *draws) neighbor() int {
 
 // A closure answers whether two nodes are neighbours, for those of which the greater rank is in a span, or a hub.
 type closure struct {
-	maps *hubMaps // nil where hubs are not asked for
+	maps *hubMaps // nil if hubs are not asked for
 	held *heldLists
 	part span
 }

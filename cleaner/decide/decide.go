@@ -21,13 +21,13 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Column has the decision in force for a node, by the name of its Kind; null where nobody has decided,
+// Column has the decision in force for a node, by the name of its Kind; null if nobody has decided,
 // or all decisions were taken back. It is a string column, which the first decision makes.
 const Column = "decision"
 
 // Columns that a run writes. An entry keeps what they say of its node, and undoing can remove a score.
 const (
-	ScoreColumn     = "score"     // single: the chance that the given label is wrong; null where unlabelled
+	ScoreColumn     = "score"     // single: the chance that the given label is wrong; null if unlabelled
 	SuggestedColumn = "suggested" // class: the label to accept
 	RunColumn       = "run"       // int: the run that last scored the node
 )
@@ -157,7 +157,7 @@ func IsControl(r rune) bool { return unicode.IsControl(r) && r != '\t' && r != '
 
 // Entries are neighbouring entries of the history, those of one write.
 type Entries struct {
-	First, Last int64 // Decision.Seq; First is Last+1 where there are none
+	First, Last int64 // Decision.Seq; First is Last+1 if there are none
 	Steps       int64
 
 	// Unscored counts the entries of an Undo that removed a score, because the last run had scored the label that was

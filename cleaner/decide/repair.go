@@ -128,7 +128,7 @@ func (r *historyRepair) findEntries(ctx context.Context, tx *kv.Tx) error {
 	return nil
 }
 
-// loseUpTo notes that the entries behind the last one, up to a number, are lost. After is the next one, zero where there is
+// loseUpTo notes that the entries behind the last one, up to a number, are lost. After is the next one, zero if there is
 // none.
 func (r *historyRepair) loseUpTo(seq int64, after historyRecord) {
 	if r.last.Seq == 0 {
@@ -163,7 +163,7 @@ func placeBetween(seq int64, before, after historyRecord) (step, place int64) {
 	return before.Step, before.place + 1
 }
 
-// lostAs is the lost entry of a number; nil where it is not lost.
+// lostAs is the lost entry of a number; nil if it is not lost.
 func (r *historyRepair) lostAs(seq int64) *lostEntry {
 	i, found := slices.BinarySearchFunc(r.lost, seq, func(l lostEntry, seq int64) int { return cmp.Compare(l.Seq, seq) })
 	if !found {
@@ -220,7 +220,7 @@ func (r *historyRepair) isOf(tx *kv.Tx, v kv.NodeID, seq int64) bool {
 	return err == nil && d.Node == v
 }
 
-// nodeBeside is the node of the entry before another one; where there is none before, that of the first whose node is known,
+// nodeBeside is the node of the entry before another one; if there is none before, that of the first whose node is known,
 // or node 0.
 func (r *historyRepair) nodeBeside(tx *kv.Tx, seq int64) (kv.NodeID, error) {
 	step := int64(-1)

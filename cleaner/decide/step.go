@@ -220,7 +220,7 @@ func InForce(word kv.Value) (Kind, error) {
 	return kind, nil
 }
 
-// valueOrNull is a value of a node, null where the store has no such column.
+// valueOrNull is a value of a node, null if the store has no such column.
 func valueOrNull(tx *kv.Tx, v kv.NodeID, column string) (kv.Value, error) {
 	value, err := tx.Value(v, column)
 	if errors.Is(err, kv.ErrNoColumn) {

@@ -78,7 +78,7 @@ func newChange(d *Decision) change {
 	return change{node: d.Node, was: nodeState{d.From, d.Before}, is: nodeState{d.To, d.After}, run: d.Run, score: d.Score}
 }
 
-// changeOf is the change of a node by all entries about it; of kv.NoNode where there are none.
+// changeOf is the change of a node by all entries about it; of kv.NoNode if there are none.
 func changeOf(tx *kv.Tx, v kv.NodeID) (c change, err error) {
 	c.node = kv.NoNode
 	for seq, err := range entriesOf(tx, v) {
