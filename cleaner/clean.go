@@ -42,12 +42,11 @@ var ReservedNames = []string{
 // become visible at once. An index on label is created if there is none. If the store has no predictions it first
 // runs Predict, and says so by opt.Notice.
 //
-// It works on the store as it is when it begins, after Predict. The write lock is held only while the results are
-// written: labels, edges and predictions may change meanwhile, and the results are those of the labels before; nodes
-// added meanwhile get none. A cancelled or failed run leaves only finished predictions and the index on label. The next
-// run uses them.
+// It uses the store as it is when it begins, after Predict. It holds the write lock only while it writes the results:
+// labels, edges and predictions may change meanwhile. The results are for the labels from before; nodes added meanwhile
+// get none. A cancelled or failed run leaves only finished predictions and the index on label. The next run uses them.
 //
-// The errors of too few labels are ErrNoLabels, ErrOneClass and ErrFewFittingNodes; of options, ErrOptions.
+// If there are too few labels, it returns ErrNoLabels, ErrOneClass or ErrFewFittingNodes; for bad options, ErrOptions.
 func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) {
 	opt, err = opt.withDefaults()
 	if err != nil {

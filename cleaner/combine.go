@@ -15,7 +15,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// CombinedMatrix has the predictions that the last run worked with, a column a class, where these are not the stored ones
+// CombinedMatrix has the predictions that the last run used, a column for each class, if they are not the stored ones
 // alone; see Clean.
 const CombinedMatrix = "combined_predictions"
 

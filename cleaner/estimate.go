@@ -30,7 +30,7 @@ type Counts struct {
 	Diagonals func(ctx context.Context, hops int, opt ops.Options) (ops.DiagonalPlan, error)
 }
 
-// DrawSplit sets what would be drawn if there are no splits.
+// DrawSplit sets the counts of the split that is drawn if there is none.
 func (c *Counts) DrawSplit() {
 	sizes := sizesOf(c.Labelled, defaultShares)
 	c.Training, c.Validation, c.Fitting = sizes.training, sizes.validation, sizes.validation
@@ -131,15 +131,15 @@ type CleanEstimate struct {
 
 	Stages []StageWork
 
-	// HeldBytes is held all the time on the heap, and MemoryBytes the most that is held of Options.MemoryBudget. LeastBytes
-	// is the least budget that would do.
+	// HeldBytes stays on the heap all the time. MemoryBytes is the maximum that counts towards Options.MemoryBudget.
+	// LeastBytes is the least budget.
 	HeldBytes, MemoryBytes, LeastBytes int64
 
-	// TemporaryBytes is the most on disk beside what stays in the store.
+	// TemporaryBytes is the maximum of temporary bytes on disk.
 	TemporaryBytes int64
 }
 
-// Refused is the error that the cleaning would end with before it begins; nil if it would not.
+// Refused returns the error with which Clean would refuse to begin, or nil.
 func (e *CleanEstimate) Refused() error {
 	if e.Diagonal.Refused == nil {
 		return nil
@@ -154,7 +154,7 @@ func (e *CleanEstimate) trains(opt Options) bool {
 	return !c.Predictions || joins
 }
 
-// EstimateClean plans a cleaning. If the budget is too small it is an *ops.BudgetError.
+// EstimateClean plans a cleaning. If the budget is too small, it returns an *ops.BudgetError.
 func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {

@@ -29,15 +29,15 @@ func (p Preset) draws() int {
 	return 0
 }
 
-// A DiagonalMode says how the diagonals are found that are cleared from the powers of the adjacency.
+// A DiagonalMode says how the cleared diagonals are computed.
 type DiagonalMode string
 
 const (
 	// DiagonalExact counts every closed walk.
 	DiagonalExact DiagonalMode = "exact"
 
-	// DiagonalSampled estimates them from samples, for graphs where counting takes too long: see
-	// ops.SampleDiagonals, whose standard errors become those of the agreement features.
+	// DiagonalSampled estimates them from samples, for graphs whose closed walks take too long to count: see
+	// ops.SampleDiagonals. The standard errors of the agreement features follow from its standard errors.
 	DiagonalSampled DiagonalMode = "sampled"
 )
 
@@ -87,10 +87,10 @@ type Options struct {
 	// judge.
 	Expect float64
 
-	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: labels and
-	// splits of every node, the matrices between classes (see MatrixBytes), and what the operators hold. Long arrays that are
-	// walked in order lie in files beside the store's and do not count. If the least that would do is more, the work fails
-	// with an *ops.BudgetError that names it, before anything is computed. Zero means kv.DefaultMemoryBudget.
+	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: labels and splits
+	// of every node, the matrices between classes (see MatrixBytes), and what the operators hold. Long arrays that are
+	// read in order lie in files and do not count. If the budget is too small, the work fails with an *ops.BudgetError,
+	// which has the least budget, before anything is computed. Zero means kv.DefaultMemoryBudget.
 	MemoryBudget int64
 
 	// CheckpointInterval is the least time between two checkpoints within a stage; zero means 30 seconds. A checkpoint

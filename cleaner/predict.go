@@ -17,8 +17,8 @@ type PredictOptions struct {
 	// Seed fixes everything that is drawn at random.
 	Seed uint64
 
-	// Hops is over how many hops features are smoothed where neighbours agree, 1 to 10; zero means 2. More would make all
-	// nodes alike.
+	// Hops is the number of hops of the smoothing of features if neighbours agree, 1 to 10; zero means 2. More would make
+	// all nodes alike.
 	Hops int
 
 	// Workers is the number of goroutines that compute; zero means GOMAXPROCS. It does not change the predictions.
@@ -100,10 +100,9 @@ const (
 //
 // Below the least MemoryBudget for the graph it fails with an *ops.BudgetError before it learns anything.
 //
-// It needs labels outside the validation and test splits: ErrNoLabels. ErrFeatures names a node whose features are no numbers to learn
-// from, and ErrOptions what is wrong with the options. Predictions are of the nodes and classes there are when it
-// begins: where others are added meanwhile it fails with ErrMissingRows or ErrUnknownClass. Cancelled or failed, it
-// leaves the store as it was.
+// Without labels outside the validation and test splits it returns ErrNoLabels, for bad features of a node ErrFeatures,
+// for bad options ErrOptions. If nodes or classes are added after it begins, it returns ErrMissingRows or
+// ErrUnknownClass. After a cancel or an error the store is as it was.
 func Predict(ctx context.Context, s *kv.Store, opt PredictOptions) (report *PredictReport, err error) {
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
