@@ -14,7 +14,8 @@ import (
 const ballNodeBytes = 128
 
 // surround computes the surrounding of one node with a given label, or kv.NoClass, from the rows of the node in S_1 … S_K
-// alone: no propagation of the whole graph. ops.ErrReach where the K-hop ball does not fit opt.MemoryBudget.
+// alone: no propagation of the whole graph. If the nodes within K hops do not fit opt.MemoryBudget, it returns
+// ops.ErrReach.
 func surround(
 	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, given kv.Class, predictions ops.Source, hops int,
 	opt ops.Options,

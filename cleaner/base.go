@@ -22,7 +22,7 @@ type baseProblem struct {
 	splits   []Split // [n]
 	place    *workplace
 
-	// observe, where not nil, sees the network after every epoch of training, with what it learns from. Both are borrowed
+	// observe, if not nil, sees the network after every epoch of training, with what it learns from. Both are borrowed
 	// for the call, whose error ends the training.
 	observe func(epoch int, net *nn.Network, train *learned) error
 
@@ -70,7 +70,7 @@ const (
 )
 
 // inputDropouts are tried on the first fold, and the one with the least validation loss is kept: few labels want much,
-// many want little. Where there is no validation it is the first.
+// many want little. If there is no validation it is the first.
 var inputDropouts = []float64{0.5, 0.2}
 
 // trainBase trains the base classifier and predicts every node. The caller closes the result.

@@ -22,7 +22,7 @@ type crossFit struct {
 	loss  float64  // of the first network on the validation nodes
 }
 
-// judge is the network that a node is predicted by, and false where all of them are to be asked.
+// judge is the network that a node is predicted by, and false if all of them are to be asked.
 func (f *crossFit) judge(v kv.NodeID) (net int, alone bool) {
 	if len(f.nets) == 1 {
 		return 0, true
@@ -76,7 +76,7 @@ func (l *learned) assignFolds(random *rand.Rand, classes, folds int) []uint8 {
 	return assigned
 }
 
-// fitBase trains on inputs. Each network is the one with the least validation loss, or the last where there is no
+// fitBase trains on inputs. Each network is the one with the least validation loss, or the last if there is no
 // validation.
 func (p *baseProblem) fitBase(
 	ctx context.Context, inputs *rowstore.Store, opt PredictOptions, report *PredictReport,

@@ -13,7 +13,7 @@ import (
 )
 
 // predictAll predicts every row of inputs: a node that was learned from by the network that has not seen it, others by
-// the mean of all networks. Where there are several they are corrected and smoothed, unless the inputs are of labels.
+// the mean of all networks. If there are several they are corrected and smoothed, unless the inputs are of labels.
 func (p *baseProblem) predictAll(
 	ctx context.Context, fit *crossFit, inputs *rowstore.Store, opt PredictOptions, budget int64,
 ) (out *rowstore.Store, err error) {

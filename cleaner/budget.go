@@ -35,8 +35,7 @@ const (
 	competitor = 3         // dense, at most, of a competitor
 )
 
-// MatrixBytes is what a cleaning takes of its memory for the matrices between so many classes, of which so many fitting
-// nodes are counted.
+// MatrixBytes returns the memory of the matrices between classes, for a number of classes and of fitting nodes.
 func MatrixBytes(preset Preset, classes, fitting int) int64 {
 	c := int64(classes)
 	cells := noiseBytes(classes, fitting)
@@ -60,7 +59,7 @@ func evalMatrixBytes(classes, fitting int) int64 {
 const heldNetworks = mostFolds + 5
 
 // classBytes is what training a base classifier takes of memory for its classes, over so many hops of training labels,
-// none where it learns from features alone: weights that lead to and from the hidden layer, and two batches of both ends.
+// none if it learns from features alone: weights that lead to and from the hidden layer, and two batches of both ends.
 func classBytes(classes, hops int) int64 {
 	ends := int64(classes) * int64(1+hops)
 	return 4 * ends * (baseHidden*heldNetworks + 2*baseBatch)
@@ -74,7 +73,7 @@ func featureClassBytes(classes int) int64 {
 	return classBytes(classes, 0)
 }
 
-// requireBudget is an *ops.BudgetError where a job wants more than a budget, of which its classes take some.
+// requireBudget returns an *ops.BudgetError if a job wants more than a budget, of which its classes take some.
 func requireBudget(job string, budget, least int64, classes int, ofClasses int64) error {
 	if budget >= least {
 		return nil
@@ -86,8 +85,8 @@ func requireBudget(job string, budget, least int64, classes int, ofClasses int64
 	return err
 }
 
-// CheckTransition is an *ops.BudgetError where the transition matrix of a store, written out, takes more than a budget of
-// bytes; zero means kv.DefaultMemoryBudget.
+// CheckTransition returns an *ops.BudgetError if the full transition matrix of a store takes more than budget bytes; zero
+// means kv.DefaultMemoryBudget.
 func CheckTransition(tx *kv.Tx, budget int64) error {
 	if budget == 0 {
 		budget = kv.DefaultMemoryBudget()

@@ -9,9 +9,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Check checks what the rooms below know nothing of: the history of decisions, as decide.Check does, and the runs. Every
-// run can be read, with the detectors and the confident joint of the last, and every score is the last run's. It returns
-// an error only where it cannot go on, as ctx.Err().
+// Check checks the history of decisions, as decide.Check does, and the runs: that every run can be read, and the
+// detectors and the confident joint of the last run, and that every score belongs to the last run. It returns an error
+// only if it cannot continue, such as ctx.Err().
 func Check(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 	if err := decide.Check(ctx, tx, report); err != nil {
 		return err

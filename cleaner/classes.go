@@ -13,9 +13,13 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// LowHomophily is the adjusted homophily, of either sign, below which neighbours add little to what the predictions say of a label. Of
-// planted partitions with four classes, 1500 nodes, 6000 edges and a tenth of wrong labels, cleaning had an average
-// precision of 1.00 at 0.68, 0.94 at 0.44, 0.76 at 0.25, 0.56 at 0.14, and 0.43, that of the predictions alone, at 0.
+// LowHomophily is the adjusted homophily, of either sign, below which neighbours add little to the predictions. It was
+// measured on planted partitions with four classes, 1500 nodes, 6000 edges and a tenth of wrong labels:
+//
+//	adjusted homophily   0.68  0.44  0.25  0.14  0
+//	average precision    1.00  0.94  0.76  0.56  0.43
+//
+// With predictions alone the average precision is 0.43.
 const LowHomophily = 0.2
 
 // LabelStatistics says how the labels of a store lie in its graph and what the last run made of them.
@@ -24,35 +28,35 @@ type LabelStatistics struct {
 	Labelled int64             // nodes
 
 	// Homophily is the share of neighbours with the same label, of all pairs of neighbours that are both labelled.
-	// ChanceHomophily is what it would be were the labels dealt to the nodes at random, each class keeping its sum D_k of
-	// degrees, and AdjustedHomophily is zero where both are the same, and 1 where all neighbours agree:
+	// ChanceHomophily is the expected homophily of random labels, if each class keeps its sum D_k of degrees.
+	// AdjustedHomophily is zero if both are the same, and 1 if all neighbours agree:
 	//
 	//	chance = Σ_k (D_k / Σ D)²    adjusted = (homophily − chance) / (1 − chance)
 	//
-	// All are NaN where no labelled nodes are neighbours, the last also of a single class.
+	// All are NaN if no labelled nodes are neighbours. AdjustedHomophily is also NaN if there is only one class.
 	Homophily, ChanceHomophily, AdjustedHomophily float64
 
-	// Run is the run that the suspects and rates are from; zero where there was none.
+	// Run is the run that the suspects and rates are from; zero if there was none.
 	Run int64
 
 	// NoConfidence says why no class has a SelfConfidence although the store has predictions.
 	NoConfidence string
 }
 
-// ClassStatistics are those of one class, NaN what there is none of.
+// ClassStatistics are the statistics of one class. A missing number is NaN.
 type ClassStatistics struct {
 	Class          string
 	Nodes          int64   // given the class
-	Homophily      float64 // share of its nodes' labelled neighbours that are given it too
-	SelfConfidence float64 // mean of what its nodes are predicted to be of it
-	Suspects       int64   // its nodes that are suspects at the threshold of the last run; see Suspects
-	MislabelRate   float64 // share of its labels that are wrong, as the last run estimates
+	Homophily      float64 // share of the labelled neighbours of its nodes that have the same label
+	SelfConfidence float64 // mean predicted probability of the class, over its nodes
+	Suspects       int64   // number of its suspects at the threshold of the last run; see Suspects
+	MislabelRate   float64 // share of wrong labels, as the last run estimates
 }
 
-// Warning says so where the labels do not suit the method, as neighbours neither agree nor disagree more than by chance;
-// empty where they do.
+// Warning returns a warning if neighbours agree about as often as by chance, because the method does not suit such
+// labels. Otherwise it is empty.
 func (s *LabelStatistics) Warning() string {
-	if !(math.Abs(s.AdjustedHomophily) < LowHomophily) { // also where it is NaN
+	if !(math.Abs(s.AdjustedHomophily) < LowHomophily) { // also if it is NaN
 		return ""
 	}
 	return fmt.Sprintf("low homophily: %.3g of labelled neighbours agree, %.3g would by chance (adjusted homophily %.3g, want %.3g "+
@@ -206,14 +210,14 @@ func (s *LabelStatistics) measureRun(ctx context.Context, tx *kv.Tx, labels []kv
 }
 
 // ClassMislabelRates estimates the share r_k of wrong labels among those of each class k, in the order of Classes; NaN
-// of a class that nobody was given. Their mean by the sizes of the classes is the p of MislabelRate:
+// for a class without nodes. Their mean, weighted by the sizes of the classes, is MislabelRate p:
 //
 //	Σ_k n_k r_k / Σ_k n_k = p
 //
-// With PresetDefault n_k is the number of nodes that were given the class, and r_k = min(1, λ m_k) with m_k the mean of
-// their scores; the mean of all scores is not quite p, and one λ for all classes makes it p. With
-// PresetPaper, of the fitting nodes alone, n_k = Σ_j Q[k][j] and r_k = 1 − Q[k][k] / n_k of the joint distribution.
-// It is for a run of LastRun.
+// With PresetDefault n_k is the number of nodes with this label, and r_k = min(1, λ m_k), with m_k the mean of their
+// scores. The mean of all scores is not exactly p; one factor λ for all classes makes it p. With PresetPaper the fitting
+// nodes alone count: n_k = Σ_j Q[k][j] and r_k = 1 − Q[k][k] / n_k of the joint distribution. Use it for a run of
+// LastRun.
 func (r *Run) ClassMislabelRates() []float64 {
 	if r.meanScores != nil {
 		return ratesOfMean(r.meanScores, r.labelCounts, r.MislabelRate)
@@ -231,7 +235,7 @@ func (r *Run) ClassMislabelRates() []float64 {
 // leastMean is what a smaller mean of scores counts as in ratesOfMean, so that there is a factor for every rate.
 const leastMean = 1e-12
 
-// ratesOfMean are min(1, λ means_k), NaN where counts_k is zero, with the λ for which their mean by counts is rate, in
+// ratesOfMean are min(1, λ means_k), NaN if counts_k is zero, with the λ for which their mean by counts is rate, in
 // [0,1]. Classes reach 1 in descending order of their means, so that λ is found by going through them once.
 func ratesOfMean(means, counts []float64, rate float64) []float64 {
 	rates := make([]float64, len(means))

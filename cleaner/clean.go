@@ -20,15 +20,15 @@ type Detector = detector.Detector
 
 // What Clean writes, beside the Run.
 const (
-	ScoreColumn      = decide.ScoreColumn     // single: the chance that the given label is wrong; null where unlabelled
+	ScoreColumn      = decide.ScoreColumn     // single: the chance that the given label is wrong; null if unlabelled
 	SuggestedColumn  = decide.SuggestedColumn // class with the largest prediction, of every node; see step 5 of the package
 	ConfidenceColumn = "confidence"           // single: that prediction
 	RunColumn        = decide.RunColumn       // int: Run.ID
-	AgreementMatrix  = "agreement"            // Z [n×(2K+1)], columns P0 … PK, L1 … LK; NaN where unlabelled
+	AgreementMatrix  = "agreement"            // Z [n×(2K+1)], columns P0 … PK, L1 … LK; NaN if unlabelled
 
-	// AgreementErrorMatrix has the standard errors of Z, in its columns, from those se_k of diagonals that were
-	// sampled: se_k(v)·P[v][y] of (S_k P)[v][y], se_k(v) of (S_k Y)[v][y], y the given label. There is none where all
-	// diagonals are exact.
+	// AgreementErrorMatrix has the standard errors of Z, with the columns of Z. With se_k the standard error of a sampled
+	// diagonal and y the given label, the error of (S_k P)[v][y] is se_k(v)·P[v][y], and the error of (S_k Y)[v][y] is
+	// se_k(v). If all diagonals are exact, there is no such matrix.
 	AgreementErrorMatrix = "agreement_error"
 )
 
@@ -39,15 +39,14 @@ var ReservedNames = []string{
 
 // Clean scores every labelled node and suggests a label for every node. It writes the columns score, suggested,
 // confidence and run, the matrix "agreement", the index on score and those that the other columns had, and the Run; all
-// become visible at once. An index on label is created where there is none. Where the store has no predictions it first
+// become visible at once. An index on label is created if there is none. If the store has no predictions it first
 // runs Predict, and says so by opt.Notice.
 //
-// It works on the store as it is when it begins, after Predict. The write lock is held only while the results are
-// written: labels, edges and predictions may change meanwhile, and the results are those of the labels before; nodes
-// added meanwhile get none. A cancelled or failed run leaves the store as it was, but for predictions and the label
-// index, which are finished work and are found by the next run.
+// It uses the store as it is when it begins, after Predict. It holds the write lock only while it writes the results:
+// labels, edges and predictions may change meanwhile. The results are for the labels from before; nodes added meanwhile
+// get none. A cancelled or failed run leaves only finished predictions and the index on label. The next run uses them.
 //
-// The errors of too few labels are ErrNoLabels, ErrOneClass and ErrFewFittingNodes; of options, ErrOptions.
+// If there are too few labels, it returns ErrNoLabels, ErrOneClass or ErrFewFittingNodes; for bad options, ErrOptions.
 func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) {
 	opt, err = opt.withDefaults()
 	if err != nil {
@@ -375,7 +374,7 @@ func labelled(labels []kv.Class) (count int) {
 	return count
 }
 
-// readProblem reads the store's own labels and splits. Where its validation split cannot be fitted on, splits
+// readProblem reads the store's own labels and splits. If its validation split cannot be fitted on, splits
 // are drawn, and opt.Notice is told.
 func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 	p := problem{classes: len(tx.Classes()), names: tx.Classes(), order: tx.InFileOrder()}

@@ -11,14 +11,15 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A ColumnOrderError says that predictions agree with the labels far better where their columns are of the classes in
-// another order.
+// A ColumnOrderError says that predictions agree with the labels far better if their columns have another order of
+// classes.
 type ColumnOrderError struct {
 	Classes []string // column j is of Classes[j], as the labels have it
 	Guessed []string // those of them whose column no label speaks for, in the order of the columns
 
-	// Of Compared nodes, labelled and with one largest prediction, Given are predicted as they are labelled in the order
-	// given, and Permuted in that of Classes. On large graphs these are of a part of the nodes.
+	// Compared is the number of labelled nodes with one largest prediction. Given of them agree with their label in the
+	// given order of columns, Permuted of them in the order of Classes. On large graphs only a part of the nodes is
+	// counted.
 	Given, Permuted, Compared int64
 }
 
@@ -30,7 +31,7 @@ func (e *ColumnOrderError) Error() string {
 }
 
 // When columns are in another order than given. Chance alone permutes some classes that well with orderChance at most,
-// and of the nodes of these classes a share of leastOrderGain more is predicted as labelled. Where the order given explains
+// and of the nodes of these classes a share of leastOrderGain more is predicted as labelled. If the order given explains
 // half as much as the other one, labels may be wrong in a pattern: it stays.
 const (
 	orderChance    = 1e-4
@@ -42,7 +43,7 @@ const (
 // A columnOrder gathers the class with the largest prediction of every node, or of every stride-th of a large graph.
 type columnOrder struct {
 	stride kv.NodeID
-	top    []kv.Class // by NodeID/stride; NoClass where several are largest
+	top    []kv.Class // by NodeID/stride; NoClass if several are largest
 }
 
 func newColumnOrder(nodes int) *columnOrder {
@@ -64,7 +65,7 @@ func (o *columnOrder) see(v kv.NodeID, row []float64) {
 	}
 }
 
-// check is a *ColumnOrderError where the columns [c] are not of the classes that they are named by. labels reads the
+// check returns a *ColumnOrderError if the columns [c] are not of the classes that they are named by. labels reads the
 // labels of some nodes, and columns [classes of the store] has the column of each, or kv.NoClass.
 func (o *columnOrder) check(
 	nodes int, names []string, columns []kv.Class, labels func(kv.Range, []kv.Class) error,
@@ -174,7 +175,7 @@ func (t *contingency) match() (of []int) {
 	return of
 }
 
-// check is a *ColumnOrderError where some columns are permuted. Each cycle of the matching is looked at for itself, so
+// check returns a *ColumnOrderError if some columns are permuted. Each cycle of the matching is looked at for itself, so
 // that two columns that were swapped are found among many that are right.
 func (t *contingency) check(classes []string) error {
 	of, seen := t.match(), make([]bool, len(classes))

@@ -15,7 +15,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// CombinedMatrix has the predictions that the last run worked with, a column a class, where these are not the stored ones
+// CombinedMatrix has the predictions that the last run used, a column for each class, if they are not the stored ones
 // alone; see Clean.
 const CombinedMatrix = "combined_predictions"
 
@@ -51,7 +51,7 @@ func joins(nodes, classes int) bool { return int64(nodes)*int64(classes) <= most
 //
 // Who brings predictions need not know, or say, whether they have seen the labels. Predictions that have seen them repeat
 // the wrong ones, which then look right: the mislabel rate that the label model finds with P falls far below the rate that
-// it finds with B, and labels that B has found wrong are right by U. Where a split is given, the nodes of the validation and
+// it finds with B, and labels that B has found wrong are right by U. If a split is given, the nodes of the validation and
 // test splits are told apart from the others, because the classifier was likely trained on these alone.
 type combination struct {
 	*problem // with U
@@ -75,7 +75,7 @@ type combined struct {
 }
 
 // combine makes the predictions of p, which come from outside, better by what the built-in classifier knows, and says in
-// one sentence what was done. The result takes their place, until the caller detaches it; it is nil where nothing can be
+// one sentence what was done. The result takes their place, until the caller detaches it; it is nil if nothing can be
 // joined: too few nodes to learn from, or too many nodes and classes.
 func combine(ctx context.Context, p *problem, base *baseProblem, opt Options) (joined *rowstore.Store, said string, err error) {
 	joined, said, err = join(ctx, p, base, opt)

@@ -11,7 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// compatibility is nil unless neighbours disagree. Where they agree L1 … LK say so better: votes that depend on each other
+// compatibility is nil unless neighbours disagree. If they agree L1 … LK say so better: votes that depend on each other
 // make them too sure of nodes between two classes, whose wrong labels are then found less well (amazon_computers: F1 .91
 // without, .90 with votes).
 func (p *problem) compatibility(ctx context.Context, workers int) (*labelmodel.Compatibility, error) {
@@ -22,7 +22,7 @@ func (p *problem) compatibility(ctx context.Context, workers int) (*labelmodel.C
 	return labelmodel.NewCompatibility(arcs, p.classes), nil
 }
 
-// disagreement counts the arcs between given labels [c×c], a line the class of the node; nil where there are more classes
+// disagreement counts the arcs between given labels [c×c], a line the class of the node; nil if there are more classes
 // than labelmodel.MostCompatible, and unless the adjusted homophily is below LowHomophily.
 func disagreement(ctx context.Context, graph ops.Graph, labels []kv.Class, c, workers int) ([]int64, error) {
 	if c > labelmodel.MostCompatible {
@@ -68,7 +68,7 @@ func disagreement(ctx context.Context, graph ops.Graph, labels []kv.Class, c, wo
 			all[at] += arcs
 		}
 	}
-	if !(adjustedHomophily(all, c) < LowHomophily) { // also where it is NaN
+	if !(adjustedHomophily(all, c) < LowHomophily) { // also if it is NaN
 		return nil, nil
 	}
 	return all, nil
@@ -90,7 +90,7 @@ func adjustedHomophily(arcs []int64, c int) float64 {
 // A sampleVotes is a compatibility, and what it says of the nodes of a sample.
 type sampleVotes struct {
 	*labelmodel.Compatibility
-	evidence *scratch.Array[float32] // [rows×classes]; nil where there is no compatibility
+	evidence *scratch.Array[float32] // [rows×classes]; nil if there is no compatibility
 }
 
 // votesFor computes them. The caller closes them.
@@ -126,7 +126,7 @@ func (p *problem) votesFor(ctx context.Context, sample *sample, workers int) (*s
 	return &sampleVotes{compatible, evidence}, nil
 }
 
-// rows are the evidence [rows×classes]; nil where there is none.
+// rows are the evidence [rows×classes]; nil if there is none.
 func (s *sampleVotes) rows() []float32 {
 	if s.evidence == nil {
 		return nil

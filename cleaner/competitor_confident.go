@@ -14,12 +14,12 @@ import (
 // Confident learning (Northcutt, Jiang, Chuang, arXiv:1911.00068) as cleanlab 2.9 does it where nothing else is asked
 // for (filter_by="prune_by_noise_rate"), flag by flag, with its tolerances and its way of rounding:
 //
-//  1. t_j = mean P[v][j] over the nodes given j, at least 2e-6; no threshold where there is no such node.
+//  1. t_j = mean P[v][j] over the nodes given j, at least 2e-6; no threshold if there is no such node.
 //  2. Node v counts in C[ỹ][j] where P[v][j] ≥ t_j − 1e-6 for a single class j; where it holds for several, j is the
 //     class with the largest P[v]. The diagonal is at least 1.
 //  3. C is calibrated: row i scaled to the number of nodes given i, and rounded to whole nodes so that rows keep their
 //     sums.
-//  4. Where a class has no node left on the diagonal it gets one, at the price of the others of its row.
+//  4. If a class has no node left on the diagonal it gets one, at the price of the others of its row.
 //  5. For all i ≠ j the C[i][j] nodes given i with the largest P[v][j] − P[v][i] are flagged, unless i is their only
 //     node.
 //  6. No node whose label is the class with the largest prediction, within 1e-6, is flagged.

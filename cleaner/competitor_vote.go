@@ -29,7 +29,7 @@ func onVotes(
 const voteRows = 1 << 12
 
 // neighbourVotes are the shares of the labels among the labelled neighbours of every node [n×classes], each of which
-// counts by the weight of its edge, 1 where there are none. A node without labelled neighbours has 1/classes everywhere.
+// counts by the weight of its edge, 1 if there are none. A node without labelled neighbours has 1/classes everywhere.
 // The caller closes them.
 func (t trial) neighbourVotes(ctx context.Context, workers int) (*rowstore.Store, error) {
 	n, c := t.graph.NumNodes(), t.classes

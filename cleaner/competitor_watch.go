@@ -24,7 +24,7 @@ type watch struct {
 // errWatched ends a training of which enough was seen.
 var errWatched = errors.New("cleaner: watched")
 
-// watch returns the means over the epochs [n] by NodeID; 0 where there is no label.
+// watch returns the means over the epochs [n] by NodeID; 0 if there is no label.
 func (t trial) watch(ctx context.Context, w watch, opt Options) ([]float64, error) {
 	base := t.base
 	base.labels, base.classes, base.splits = w.labels, w.classes, make([]Split, len(w.labels))

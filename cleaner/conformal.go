@@ -9,14 +9,14 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// FalsePositiveThreshold returns the threshold λ that a clean node's score exceeds with probability at most alpha,
-// when the share mislabelRate of the scores belongs to mislabelled nodes, wherever those stand in the order:
+// FalsePositiveThreshold returns the threshold λ. The score of a clean node exceeds λ with probability at most alpha.
+// mislabelRate is the share of mislabelled nodes; they may have any scores:
 //
 //	λ = s_(B),  B = ⌈(N(1−p)+1)(1−α) + Np⌉,  s_(1) ≤ … ≤ s_(N)
 //
-// NaN scores (unlabelled nodes) are left out of the N. Where B > N no finite threshold exists and λ is +Inf; minAlpha
-// is the least alpha that has one, 1/(N(1−p)+1). Where B < 1, which only an alpha of nearly 1 reaches, λ is the least
-// score. Unless 0 < alpha < 1 and 0 ≤ mislabelRate ≤ 1, λ and minAlpha are NaN.
+// NaN scores (unlabelled nodes) are left out of the N. If B > N, no finite threshold exists and λ is +Inf; minAlpha is
+// the least alpha with a finite threshold, 1/(N(1−p)+1). If B < 1 (alpha is nearly 1), λ is the least score. Unless 0 <
+// alpha < 1 and 0 ≤ mislabelRate ≤ 1, λ and minAlpha are NaN.
 //
 // scores is left as it is.
 func FalsePositiveThreshold(scores []float64, mislabelRate, alpha float64) (lambda, minAlpha float64) {
@@ -28,9 +28,9 @@ func FalsePositiveThreshold(scores []float64, mislabelRate, alpha float64) (lamb
 //
 //	λ = s′_(B),  B = ⌈(Np+1)(1−α) + N(1−p)⌉,  s′_(1) ≤ … ≤ s′_(N)
 //
-// In terms of the score, the suspects are the nodes with s > 0.5 and 1−s ≤ λ; the guarantee is silent about mislabelled
-// nodes that score 0.5 or less, which is the price of the modification that makes it useful at small p. The least alpha
-// that has a finite threshold is 1/(Np+1). Everything else is as in FalsePositiveThreshold.
+// In terms of the score, the suspects are the nodes with s > 0.5 and 1−s ≤ λ. There is no guarantee for mislabelled nodes
+// with a score of 0.5 or less. Without this exception the bound would be useless at small p. The least alpha with a
+// finite threshold is 1/(Np+1). Everything else is as in FalsePositiveThreshold.
 func FalseNegativeThreshold(scores []float64, mislabelRate, alpha float64) (lambda, minAlpha float64) {
 	modified := withoutNaN(scores)
 	for i, s := range modified {

@@ -12,39 +12,38 @@ import (
 
 // Errors of input that does not fit together.
 var (
-	// ErrShape is returned when labels, predictions and graph do not have the same number of rows or classes.
+	// ErrShape is returned if labels, predictions and graph differ in their number of rows or classes.
 	ErrShape = rowstore.ErrShape
 
-	// ErrUnknownClass is returned when predictions name a class that the store does not have, or have no column for one
-	// that some node is given.
+	// ErrUnknownClass is returned if predictions name a class that the store does not have, or lack the class of a label.
 	ErrUnknownClass = errors.New("cleaner: classes of predictions and labels differ")
 
-	// ErrFeatures is returned for node features that are no finite numbers, or too large to add up.
+	// ErrFeatures is returned for node features that are not finite, or too large to add up.
 	ErrFeatures = errors.New("cleaner: bad features")
 
 	// ErrOptions is returned for options out of their range.
 	ErrOptions = labelnoise.ErrOptions
 
-	// ErrSplit is returned for a split of a name that is not known.
+	// ErrSplit is returned for an unknown name of a split.
 	ErrSplit = errors.New("cleaner: unknown split")
 )
 
 // Errors of labels that are too few to learn from.
 var (
-	// ErrNoLabels is returned when no node has a label.
+	// ErrNoLabels is returned if no node has a label.
 	ErrNoLabels = errors.New("cleaner: no labelled nodes")
 
-	// ErrOneClass is returned when the nodes to learn from are all given the same label.
+	// ErrOneClass is returned if all nodes to learn from have the same label.
 	ErrOneClass = errors.New("cleaner: labels of one class only")
 
-	// ErrFewFittingNodes is returned when the fitting set is too small to fit a detector on.
+	// ErrFewFittingNodes is returned if the fitting set is too small to fit a detector.
 	ErrFewFittingNodes = detector.ErrFewFittingNodes
 
-	// ErrMissingRows is returned when some nodes have no predictions.
+	// ErrMissingRows is returned if some nodes have no predictions.
 	ErrMissingRows = errors.New("cleaner: nodes without predictions")
 )
 
-// A RowError says what is wrong with the predictions of one node.
+// A RowError describes bad predictions of one node.
 type RowError struct {
 	Node kv.NodeID
 	ID   string // the node's external id

@@ -14,23 +14,23 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// Counts is what the cost of a cleaning follows from.
+// Counts has the numbers that decide the cost of a cleaning.
 type Counts struct {
 	Nodes, Labelled, Classes      int
 	Fitting, Training, Validation int  // labelled nodes of the fitting set, and of the splits for the base classifier
 	Features                      int  // columns; zero: none
-	Disagree                      bool // neighbours, by their labels: see Predict; false where these are not known
+	Disagree                      bool // homophily is low (see Predict); false if labels are not known
 	Predictions                   bool // are there
 	BuiltIn                       bool // they are those of the base classifier
 
 	Sizes   *ops.Sizes
 	Degrees []uint32 // descending, of the nodes that have one; estimates will do
 
-	// Diagonals plans them, over so many hops.
+	// Diagonals plans the diagonals of a number of hops.
 	Diagonals func(ctx context.Context, hops int, opt ops.Options) (ops.DiagonalPlan, error)
 }
 
-// DrawSplit sets what would be drawn where there are no splits.
+// DrawSplit sets the counts of the split that is drawn if there is none.
 func (c *Counts) DrawSplit() {
 	sizes := sizesOf(c.Labelled, defaultShares)
 	c.Training, c.Validation, c.Fitting = sizes.training, sizes.validation, sizes.validation
@@ -118,7 +118,7 @@ const (
 	sampleStage = "sample k ≥ 3"
 )
 
-// A CleanEstimate is what Clean would do, and Predict before it where there are no predictions.
+// A CleanEstimate is what Clean would do, and Predict before it if there are no predictions.
 type CleanEstimate struct {
 	Counts   Counts
 	workers  float64
@@ -131,15 +131,15 @@ type CleanEstimate struct {
 
 	Stages []StageWork
 
-	// HeldBytes is held all the time on the heap, and MemoryBytes the most that is held of Options.MemoryBudget. LeastBytes
-	// is the least budget that would do.
+	// HeldBytes stays on the heap all the time. MemoryBytes is the maximum that counts towards Options.MemoryBudget.
+	// LeastBytes is the least budget.
 	HeldBytes, MemoryBytes, LeastBytes int64
 
-	// TemporaryBytes is the most on disk beside what stays in the store.
+	// TemporaryBytes is the maximum of temporary bytes on disk.
 	TemporaryBytes int64
 }
 
-// Refused is the error that the cleaning would end with before it begins; nil where it would not.
+// Refused returns the error with which Clean would refuse to begin, or nil.
 func (e *CleanEstimate) Refused() error {
 	if e.Diagonal.Refused == nil {
 		return nil
@@ -154,7 +154,7 @@ func (e *CleanEstimate) trains(opt Options) bool {
 	return !c.Predictions || joins
 }
 
-// EstimateClean plans a cleaning. Where the budget is too small it is an *ops.BudgetError.
+// EstimateClean plans a cleaning. If the budget is too small, it returns an *ops.BudgetError.
 func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// EvalOptions says what Evaluate measures. Preset of the embedded Options is not looked at: the methods have theirs.
+// EvalOptions says what Evaluate measures. Preset of the embedded Options is ignored: each method has its own.
 type EvalOptions struct {
 	Options
 
-	// Noise is KIND:RATE, of one of NoiseKinds. In its place, where not nil, NoisyLabels [n] by NodeID are used, where NoClass
-	// leaves a node unlabelled, or labels drawn from NoiseMatrix [c×c], which is a transition matrix in the order of
-	// kv.Tx.Classes; not both.
+	// Set one of three. Noise is KIND:RATE, with one of NoiseKinds. NoisyLabels [n] by NodeID are the labels themselves;
+	// NoClass is an unlabelled node. NoiseMatrix [c×c] is a transition matrix, in the order of kv.Tx.Classes, from which
+	// labels are drawn.
 	Noise       string
 	NoisyLabels []kv.Class
 	NoiseMatrix [][]float64
@@ -29,14 +29,13 @@ type EvalOptions struct {
 	Repeats    int
 	ModelSeeds int
 
-	// Predictions, where there are any, are what the methods are given in place of those of the base classifier: there
-	// are as many model seeds as of them. Who made them has seen the noisy labels, so they want NoisyLabels and a split
-	// that is given.
+	// Predictions replace the predictions of the base classifier: one set for each model seed. Their model was trained on
+	// the noisy labels, so NoisyLabels and a split must be set too.
 	Predictions []PredictionSet
 
-	// Splits [n] by NodeID, where not nil, are used in every repeat. Else Split, where not zero, gives the shares of
-	// training, validation and test nodes to draw in every repeat, or SplitByClass their numbers; the labels of those
-	// that are left teach nothing. Without all of them it is the store's splits, and where it has none 0.8, 0.1, 0.1.
+	// Splits [n] by NodeID, if not nil, are used in every repeat. Otherwise every repeat draws a split: Split has the
+	// shares of training, validation and test nodes, or SplitByClass their numbers. The labels of the remaining nodes are
+	// not used for training. If all three are zero, Evaluate uses the splits of the store, or draws 0.8, 0.1, 0.1.
 	Splits       []Split
 	Split        [3]float64
 	SplitByClass SplitCounts
@@ -44,10 +43,10 @@ type EvalOptions struct {
 	// Methods are some of MethodNames, each measured once, however often it is named; empty means "default".
 	Methods []string
 
-	// OnMeasured, where not nil, is told what was measured of every node under test, after each method of each repeat.
+	// OnMeasured, if not nil, is told what was measured of every node under test, after each method of each repeat.
 	OnMeasured func(Measured) error
 
-	// Checkpoint, where not nil, keeps what is finished, until Checkpoint.Forget.
+	// Checkpoint, if not nil, keeps what is finished, until Checkpoint.Forget.
 	Checkpoint *Checkpoint
 }
 
@@ -60,9 +59,8 @@ type EvalOptions struct {
 //   - topology: a class that the nodes around it have (BeGIN);
 //   - confidence: a class that a classifier takes it for (BeGIN), here the built-in base classifier, trained on the true
 //     labels, that has not seen that of the node;
-//   - cluster: at a high rate in some clusters of the features of a class, one other class in each, and at none in others:
-//     reliability that differs by region (Thapaliya and others, CANE, arXiv:2605.27913), as where each is the work of one
-//     annotator, and few are careless;
+//   - cluster: the features of a class form clusters. In some clusters many labels become one other class, in the others
+//     none. This models a few careless annotators, each of one region (Thapaliya and others, CANE, arXiv:2605.27913);
 //   - instance: by a chance of the node's own, and a class that depends on its features (Xia and others, part-dependent label
 //     noise, arXiv:2006.07836).
 //
@@ -88,7 +86,7 @@ type Measured struct {
 	Truth, Given []kv.Class  // [n] by NodeID: labels of the store, and noisy ones
 	Scores       []float64   // [n] by NodeID
 	Flagged      []bool      // [n] by NodeID
-	MislabelRate float64     // of all labelled nodes, as the method estimates it; NaN where it does not
+	MislabelRate float64     // of all labelled nodes, as the method estimates it; NaN if it does not
 }
 
 // A MethodResult is what one method reached.
@@ -97,9 +95,9 @@ type MethodResult struct {
 	Mean MethodMetrics `json:"mean"`
 	Std  MethodMetrics `json:"std"` // of the sample; 0 for one repeat or none
 
-	// P, of the test nodes, has the two-sided p values of the paired t-test against the first method, metric by metric: the chance that
-	// differences as large as these come about where there is none. The pairs are the draws of noise, each the mean of
-	// its model seeds; of a single draw, the model seeds. It is nil for the first method, and where there is one pair.
+	// P has, for each metric of the test nodes, the two-sided p value of the paired t-test against the first method: the
+	// chance of such a difference if the methods are equal. A pair is a draw of noise, as a mean over its model seeds.
+	// With a single draw, a pair is a model seed. P is nil for the first method, and if there is only one pair.
 	P *Metrics `json:"p,omitempty"`
 
 	Repeats []MethodMetrics `json:"repeats"` // draw by draw, of each the model seeds
@@ -115,10 +113,9 @@ type Evaluation struct {
 // labelled nodes of the test split, of each other split, and of all (see MethodNames). Predictions in the store are not
 // used: they have seen the labels.
 //
-// The store is only read. OnStage is told the seconds of every draw of noise, as "noise", of every training, as "base", and
-// of every method, by its name.
-// It fails with ErrNoLabels, ErrOneClass or ErrFewFittingNodes where the labels do not suffice, and with ErrOptions, or
-// ErrShape, ErrUnknownClass and ErrSplit where what is given does not fit the store.
+// The store is only read. OnStage is told the seconds of every draw of noise, as "noise", of every training, as "base",
+// and of every method, by its name. If there are too few labels, it returns ErrNoLabels, ErrOneClass or
+// ErrFewFittingNodes. If an option does not fit the store, it returns ErrOptions, ErrShape, ErrUnknownClass or ErrSplit.
 func Evaluate(ctx context.Context, s *kv.Store, opt EvalOptions) (result *Evaluation, err error) {
 	e, err := newEvaluator(ctx, s, opt)
 	if err != nil {
@@ -372,7 +369,7 @@ func (e *evaluator) trueGraph(opt Options) *labelnoise.Graph {
 	}
 }
 
-// checkMethods fails where a method cannot do with the labels.
+// checkMethods fails if a method cannot do with the labels.
 func (e *evaluator) checkMethods() error {
 	labels := e.base.labels // noise that is drawn leaves as many
 	if e.opt.NoisyLabels != nil {
@@ -391,7 +388,7 @@ func (e *evaluator) checkMethods() error {
 	return nil
 }
 
-// checkBudget fails where the budget is too small for a repeat.
+// checkBudget fails if the budget is too small for a repeat.
 func (e *evaluator) checkBudget(ctx context.Context) error {
 	sizes, err := e.base.measured(ctx)
 	if err != nil {
@@ -462,7 +459,7 @@ func (e *evaluator) checkGiven() error {
 	return nil
 }
 
-// givenSplits returns the splits that every repeat uses, nil where each draws its own.
+// givenSplits returns the splits that every repeat uses, nil if each draws its own.
 func (e *evaluator) givenSplits() ([]Split, error) {
 	if e.opt.Splits != nil {
 		return e.opt.Splits, nil

@@ -15,15 +15,15 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A Checkpoint keeps the measures of finished repeats, a small file for an evaluation, until Forget. An evaluation that was
-// cancelled or killed, or whose results were lost, and that is asked for again of the same executable, with as many repeats
-// or others, goes on after them. With OnMeasured nothing is kept.
+// A Checkpoint keeps the measures of finished repeats in a small file, until Forget. Run an interrupted evaluation again
+// with the same executable: it continues after these repeats. The number of repeats may differ. With OnMeasured nothing
+// is kept.
 type Checkpoint struct {
-	// Dir is where; it is made where it is not there.
+	// Dir is the directory of the file. Evaluate makes it if it is missing.
 	Dir string
 
-	// Graph names nodes, edges, labels, splits and features, where the store is one that does not outlive the process.
-	// Empty: the store's own versions of them do.
+	// Graph identifies nodes, edges, labels, splits and features of a store that does not outlive the process. If it is
+	// empty, the versions in the store identify them.
 	Graph string
 
 	// Kept is set by Evaluate: how many repeats are finished and kept.
@@ -32,7 +32,7 @@ type Checkpoint struct {
 	file string // where they are, set by Evaluate
 }
 
-// Forget removes what the last evaluation has kept: its results are where they are wanted.
+// Forget removes the kept measures of the last evaluation. Call it when its results are safe.
 func (c *Checkpoint) Forget() error {
 	if c.file == "" {
 		return nil
@@ -145,7 +145,7 @@ func (e *evaluator) resume() [][]MethodMetrics {
 	return kept
 }
 
-// keep notes the measures of the finished repeats. Where that cannot be done it says so, and keeps none from there on.
+// keep notes the measures of the finished repeats. If that cannot be done it says so, and keeps none from there on.
 func (e *evaluator) keep(measured [][]MethodMetrics) {
 	if e.key == "" {
 		return

@@ -56,12 +56,12 @@ func meanOf(values []float64) (mean, deviation float64) {
 	return mean, math.Sqrt(deviation)
 }
 
-// pairedTest compares two methods over the same repeats, as MethodResult.P has it; nil where there is one pair. With d
+// pairedTest compares two methods over the same repeats, as MethodResult.P has it; nil if there is one pair. With d
 // the n differences of a metric, of the pairs where both have it,
 //
 //	t = mean(d) / (std(d)/√n),  p = 2·P(T > |t|),  T of Student's t distribution with n−1 degrees of freedom
 //
-// Differences that are all the same have p 1 where they are zero, and 0 else; fewer than two have p 1.
+// Differences that are all the same have p 1 if they are zero, and 0 else; fewer than two have p 1.
 func pairedTest(repeats, first []Metrics, modelSeeds int) *Metrics {
 	if len(repeats) <= modelSeeds {
 		modelSeeds = 1

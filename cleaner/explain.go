@@ -19,11 +19,11 @@ import (
 type Explanation struct {
 	Node       kv.NodeID
 	ID         string
-	Given      string // "" where unlabelled
+	Given      string // "" if unlabelled
 	Suggested  string // "" before the first run
-	Split      string // as stored, "" where there is none
+	Split      string // as stored, "" if there is none
 	Score      float64
-	Confidence float64 // NaN, as Score, where there is none
+	Confidence float64 // NaN, as Score, if there is none
 	Degree     int
 	Run        int64  // 0: never scored
 	ScoredAs   string // the label that Score is of, which decisions may have changed since; "" without a score
@@ -31,12 +31,12 @@ type Explanation struct {
 	Decision decide.Kind       // in force; decide.None: nobody has decided
 	History  []decide.Decision // of the node, oldest first
 
-	TopClasses []ClassShare   // predictions of the node, greatest first; Count is 0; nil where it has none
-	Features   []NamedFeature // agreement features of the given label; nil where unlabelled or the store has no predictions
+	TopClasses []ClassShare   // predictions of the node, greatest first; Count is 0; nil if it has none
+	Features   []NamedFeature // agreement features of the given label; nil if unlabelled or the store has no predictions
 	Votes      []ClassShare   // given labels of the neighbours, greatest share first; unlabelled ones have no vote
 
-	// Direction is that of the last run, along which Votes and Features are; Degree counts all neighbours. Where the
-	// graph has weights, a vote's share is that of its weight.
+	// Direction is the direction of the last run. Votes and Features use it; Degree counts all neighbours. If the graph
+	// has weights, the share of a vote is a share of weight.
 	Direction kv.Direction
 
 	// Hops are the votes of the nodes that walks of length 1 … K end at, by hop, greatest weight of labels first; classes
@@ -45,17 +45,17 @@ type Explanation struct {
 	Hops      []HopVote
 	Opponents []Opponent
 
-	// FittingRight and FittingWrong are how many of the fitting nodes of the last run that were looked at are taken to be
-	// rightly and wrongly labelled: sums of 1−score, and of scores. The ranks of Features are among these.
+	// FittingRight and FittingWrong are the expected numbers of right and wrong labels among the fitting nodes of the
+	// last run that were read: the sums of 1−score and of the scores. The ranks of Features are among these nodes.
 	FittingRight, FittingWrong float64
 
-	// Counterfactual is the score had the label been another, for every class but ScoredAs, least first: the
-	// labels that would fit best. It comes from the detectors of the last run; nil without one.
+	// Counterfactual has the score that each other class than ScoredAs would have as the label, the least first: these
+	// labels fit best. It comes from the model of the last run; nil without a run.
 	Counterfactual []ClassShare
 
-	// Incomplete says what could not be computed, and why. Where the ball of the node is too large, Features are those of
-	// the last run, where it has them, and Counterfactual is nil. Where the node, or others in its ball, have no
-	// predictions, the features that need these are NaN, as are Predictions in Hops, and Counterfactual is nil.
+	// Incomplete says what could not be computed, and why. If too many nodes are within K hops, Features are those of the
+	// last run, if it has them, and Counterfactual is nil. If the node or a node within K hops has no predictions, the
+	// features that need them and Predictions in Hops are NaN, and Counterfactual is nil.
 	Incomplete string
 }
 
@@ -71,18 +71,17 @@ type NamedFeature struct {
 	Name  string
 	Value float64
 
-	// StandardError is that of the feature which the last run scored the node by; zero where it was exact.
+	// StandardError is that of the feature which the last run scored the node by; zero if it was exact.
 	StandardError float64
 
-	// RankRight and RankWrong are where the value lies among the rightly and the wrongly labelled fitting nodes of the last
-	// run: the share of them, 0 to 1 in steps of about 1/100, that has less of the feature, equals counted half. A fitting
-	// node counts with its score as wrongly labelled, and with the rest as rightly. NaN without a run, or with less than one
-	// such node.
+	// RankRight is the share of the rightly labelled fitting nodes of the last run with a smaller value, from 0 to 1 in
+	// steps of about 1/100. Equal values count half. RankWrong is the same for the wrongly labelled nodes. A fitting node
+	// with score s counts s as wrong and 1−s as right. NaN without a run, or with less than one such node.
 	RankRight, RankWrong float64
 }
 
-// Explain explains one node. It walks the ball of K hops around it, which opt.MemoryBudget bounds: beyond it the
-// explanation is Incomplete. kv.ErrNotFound when there is no such node.
+// Explain explains one node. It reads the nodes within K hops. If they do not fit opt.MemoryBudget, the explanation is
+// Incomplete. If there is no such node, it returns kv.ErrNotFound.
 func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Explanation, error) {
 	if int(v) >= tx.NumNodes() {
 		return nil, cmp.Or(tx.Err(), fmt.Errorf("node number %d: %w", v, kv.ErrNotFound))
@@ -185,7 +184,7 @@ func (e *Explanation) readNode(tx *kv.Tx) error {
 	if e.Degree, err = tx.Degree(e.Node); err != nil {
 		return err
 	}
-	// value is null where the store has no such column.
+	// value is null if the store has no such column.
 	value := func(column string) (value kv.Value) {
 		if err != nil {
 			return value
@@ -308,7 +307,7 @@ func (e *Explanation) rankClasses(tx *kv.Tx, predictions ops.Source) error {
 	return nil
 }
 
-// storedFeatures are the agreement features that the last run wrote for the node; nil where it wrote none.
+// storedFeatures are the agreement features that the last run wrote for the node; nil if it wrote none.
 func storedFeatures(tx *kv.Tx, v kv.NodeID) ([]NamedFeature, error) {
 	matrix, err := tx.Matrix(AgreementMatrix)
 	if err != nil {

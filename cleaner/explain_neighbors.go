@@ -9,8 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A HopVote is what the nodes at the end of walks of one length say of one class. Weights are those of S_k: Labels and
-// Predictions are the agreement features that the node would have, had it the class for its label.
+// A HopVote is the support of the nodes at the end of walks of one length for one class. Weights are the entries of S_k.
+// Labels and Predictions are the agreement features with this class as the label under test.
 type HopVote struct {
 	Hop         int // k, the length of the walks
 	Class       string
@@ -19,16 +19,16 @@ type HopVote struct {
 	Predictions float64 // (S_k P)[v][class]: the weight of all nodes, times what they are predicted to be of the class
 }
 
-// An Opponent is a neighbour that speaks against a label y. With its weight w in S_1, and p what it is predicted to be of
-// y, it does so by w·(1−p), and by w once more where it is given another label.
+// An Opponent is a neighbour that speaks against a label y. w is its weight in S_1, and p its predicted probability of y.
+// Against is w·(1−p), plus w if its label is not y.
 type Opponent struct {
 	Node       kv.NodeID
 	ID         string
-	Label      string  // "" where unlabelled
+	Label      string  // "" if unlabelled
 	Predicted  string  // the class of its largest prediction
 	Confidence float64 // that prediction
 	Prediction float64 // p
-	Score      float64 // that its own label is wrong; NaN where there is none
+	Score      float64 // that its own label is wrong; NaN if there is none
 	Weight     float64 // w
 	Against    float64
 }
@@ -47,7 +47,7 @@ type surrounding struct {
 func (s *surrounding) oppose(tx *kv.Tx, u kv.NodeID, weight float64, given kv.Class, label kv.Value, p []float32) {
 	names := tx.Classes()
 	o := Opponent{Node: u, Label: label.Str(), Confidence: math.NaN(), Prediction: float64(p[given]), Weight: weight}
-	if best, most, _ := largest(p); best != kv.NoClass { // NaN where the node has no predictions
+	if best, most, _ := largest(p); best != kv.NoClass { // NaN if the node has no predictions
 		o.Predicted, o.Confidence = names[best], float64(most)
 		o.Against = weight * (1 - o.Prediction)
 	}

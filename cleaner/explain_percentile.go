@@ -103,7 +103,7 @@ func quantiles(order []int, weights []float64, all float64, value func(i int) fl
 	return found
 }
 
-// rank is the share of the nodes whose feature f is below x, half of those that have it included; NaN where too few
+// rank is the share of the nodes whose feature f is below x, half of those that have it included; NaN if too few
 // nodes were seen.
 func (s spread) rank(f int, x float64) float64 {
 	if len(s.Quantiles) == 0 || math.IsNaN(x) {
@@ -127,7 +127,7 @@ func (s spread) rank(f int, x float64) float64 {
 	return (float64(from-1) + (x-q[from-1])/(q[from]-q[from-1])) / quantileSteps
 }
 
-// readYardstick reads the yardstick of a run, nil where there is none.
+// readYardstick reads the yardstick of a run, nil if there is none.
 func readYardstick(tx *kv.Tx, run *Run) (*yardstick, error) {
 	var y yardstick
 	err := tx.Document(detectorsSpace, yardstickKey, &y)

@@ -23,8 +23,8 @@ import (
 // predictions and Y the one-hot labels [n×c]. A label under test never enters Y, so a planted one shows in its own row
 // only. A row whose label under test is NoClass is NaN; an isolated node has P[v][y] and zeros.
 //
-// All vectors share one propagation, of which each takes one column a row: no [n×c] matrix is held but the tiles. Where
-// opt.MemoryBudget is less than the least that would do, it fails with an *ops.BudgetError before anything is computed.
+// All vectors share one propagation, and each takes one column of a row. No [n×c] matrix is held, only tiles. If
+// opt.MemoryBudget is too small, agreementRows returns an *ops.BudgetError before it computes anything.
 func agreementRows(
 	ctx context.Context, g ops.Graph, labels []kv.Class, predictions ops.Source, tested [][]kv.Class, hops int,
 	place *workplace, opt ops.Options,
@@ -89,7 +89,7 @@ type gathering struct {
 	z      []*agreement
 	hops   int
 
-	// done says that hop 0 and the columns of [P | Y] before first are there. onTile, where not nil, is told when that
+	// done says that hop 0 and the columns of [P | Y] before first are there. onTile, if not nil, is told when that
 	// is so of the columns before end.
 	done   bool
 	first  int

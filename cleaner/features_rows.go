@@ -21,11 +21,11 @@ func featureNames(hops int) []string {
 	return names
 }
 
-// Features computes the agreement features of the store's given labels, Z of the package documentation, with hops (0: 3) for K and
-// along a direction: [n×(2K+1)] by NodeID, unlabelled rows NaN, which are read as of an ops.Source and given back by
-// Close. They are of the predictions that the last run worked with, or of the stored ones where it joined none. They lie in
-// temporary files. Diagonals that a cleaning has kept are used. It needs predictions in the store (kv.ErrNotFound) and no
-// run. opt.MemoryBudget counts the labels: an *ops.BudgetError names the least that would do.
+// Features computes the agreement features of the store's given labels, Z of the package documentation, with hops (0: 3)
+// for K and along a direction: [n×(2K+1)] by NodeID. The rows of unlabelled nodes are NaN. Read the rows like an
+// ops.Source, and call Close. They use the predictions of the last run: the joined ones, if it joined any, otherwise the
+// stored ones. They lie in temporary files. Kept diagonals of a cleaning are used. Features needs predictions in the
+// store (else kv.ErrNotFound) but no run. opt.MemoryBudget counts the labels; an *ops.BudgetError has the least budget.
 func Features(
 	ctx context.Context, s *kv.Store, tx *kv.Tx, hops int, direction kv.Direction, opt ops.Options,
 ) (*FeatureRows, error) {

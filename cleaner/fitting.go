@@ -131,11 +131,11 @@ type sample struct {
 	given []kv.Class // labels, by rank
 	order []uint32   // ranks, in the order of the node file
 
-	// Of a label model: what people have said of the true class, by rank, NoClass where nobody has, labelmodel.AnotherClass where they
+	// Of a label model: what people have said of the true class, by rank, NoClass if nobody has, labelmodel.AnotherClass where they
 	// know no more than that the label is wrong; given is then the label that they looked at. added are nodes that were not
 	// drawn, and are there for what was said of them.
 	truth  []kv.Class
-	scores []float64 // by rank, of nodes with a truth: the score for which a person looked at them, NaN where there was none
+	scores []float64 // by rank, of nodes with a truth: the score for which a person looked at them, NaN if there was none
 	added  []bool
 	share  float64 // drawn nodes of all that can be
 }

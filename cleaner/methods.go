@@ -28,9 +28,9 @@ type trial struct {
 type judgement struct {
 	scores  []float64 // [n] by NodeID; the higher, the more suspect
 	flagged []bool    // [n] by NodeID
-	rate    float64   // share of mislabels, estimated; NaN where the method does not
+	rate    float64   // share of mislabels, estimated; NaN if the method does not
 
-	low, high, grey float64 // interval of the rate, and share of the grey zone; NaN where the method has none
+	low, high, grey float64 // interval of the rate, and share of the grey zone; NaN if the method has none
 
 	decided map[kv.NodeID]bool // nodes that a person has decided on
 }
@@ -49,7 +49,7 @@ type method struct {
 	trains bool // it trains the base classifier itself
 	spread bool // it propagates the labels itself
 
-	// check, where not nil, says that it cannot do with so many labelled nodes.
+	// check, if not nil, says that it cannot do with so many labelled nodes.
 	check func(labelled, classes int) error
 
 	run func(ctx context.Context, t trial, opt Options) (*judgement, error)
@@ -86,12 +86,13 @@ func byHops() (list []method) {
 }
 
 // MethodNames are the methods that Evaluate knows. docs/detection/README.md describes them; each cites its source at its
-// function. The presets are default and paper. rescored and recleaned are preset default behind a person who knows the truth
-// and has decided on the 50 nodes with the highest scores: after Rescore, and after another Predict and Clean.
+// function. The presets are default and paper. rescored and recleaned are preset default after a person who knows the
+// truth has decided on the 50 nodes with the highest scores. rescored then runs Rescore, recleaned runs Predict and
+// Clean.
 //
-// All of them judge every labelled node. What they say of a node is the same whichever nodes are measured.
-// confident-learning and dyb take their thresholds from the nodes that they judge: they are run on the nodes of each split
-// apart, those of no split together as one more, and what they say of all nodes is what they say there.
+// All of them judge every labelled node, in the same way whichever nodes are measured. confident-learning and dyb take
+// their thresholds from the nodes that they judge. They run once for each split, and once for the nodes of no split. The
+// verdicts on all nodes are these verdicts together.
 func MethodNames() []string {
 	var names []string
 	for _, m := range methods {
@@ -100,7 +101,7 @@ func MethodNames() []string {
 	return names
 }
 
-// methodNamed returns nil where there is none.
+// methodNamed returns nil if there is none.
 func methodNamed(name string) *method {
 	if i := slices.IndexFunc(methods, func(m method) bool { return m.name == name }); i >= 0 {
 		return &methods[i]

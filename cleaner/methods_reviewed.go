@@ -16,7 +16,7 @@ import (
 const reviewedFirst = 50
 
 // reviewed is PresetDefault behind a person who knows the truth: again is a new clean, else scores are rescored. What the
-// person has said of a node stands: its score is 1 where the label is wrong, else 0.
+// person has said of a node stands: its score is 1 if the label is wrong, else 0.
 func reviewed(again bool) func(context.Context, trial, Options) (*judgement, error) {
 	return func(ctx context.Context, t trial, opt Options) (_ *judgement, err error) {
 		if opt, err = opt.withDefaults(); err != nil {

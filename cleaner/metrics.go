@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Metrics measure how well scores and flags find the mislabelled among N nodes, of which T are mislabelled. A share of
-// nothing is 0, so that all of them are numbers; means over repeats leave it out.
+// Metrics measure how well scores and flags find the mislabelled among N nodes, of which T are mislabelled. A share with
+// denominator zero is 0. Means over repeats leave it out.
 type Metrics struct {
 	// F1 is 2·Precision·Recall / (Precision+Recall), of the flagged nodes.
 	F1 float64 `json:"f1"`
 
-	// MCC is Matthews' correlation of flagged and mislabelled, in [−1,1]; 0 where all or none are flagged or
+	// MCC is Matthews' correlation of flagged and mislabelled, in [−1,1]; 0 if all or none are flagged or
 	// mislabelled.
 	MCC float64 `json:"mcc"`
 
@@ -39,8 +39,8 @@ type Metrics struct {
 	PAt50  float64 `json:"p_at_50"`
 	PAt100 float64 `json:"p_at_100"`
 
-	// PNext100 is the share of mislabelled nodes among the next 100 highest scores when a person has decided on 50: of
-	// rescored and recleaned on those that they have decided on, of all others on the first 50 here.
+	// PNext100 is the share of mislabelled nodes among the next 100 highest scores after 50 decisions. For rescored and
+	// recleaned the 50 are their decided nodes; for other methods, the 50 highest scores.
 	PNext100 float64 `json:"p_next_100"`
 
 	Flagged     float64 `json:"flagged"`     // nodes
@@ -54,8 +54,8 @@ type Metrics struct {
 	// Brier is the mean of (score − mislabelled)².
 	Brier float64 `json:"brier"`
 
-	// EstimatedRate is the share of wrong labels among all labelled nodes as the method estimates it, 0 where it does
-	// not, and TrueRate what it is.
+	// EstimatedRate is the method's estimate of the share of wrong labels among all labelled nodes, 0 if it has none.
+	// TrueRate is the true share.
 	EstimatedRate float64 `json:"estimated_rate"`
 	TrueRate      float64 `json:"true_rate"`
 
@@ -68,8 +68,8 @@ type Metrics struct {
 	FoundAt FoundAt `json:"found_at"`
 }
 
-// FoundAt is what a reviewer finds who goes down the scores: the share of the T mislabelled nodes that are among so many
-// percent of the N nodes, rounded up, with the highest scores; ties in file order.
+// FoundAt is the share of the T mislabelled nodes that a reviewer finds in the first 1, 5 and 10% (rounded up) of the N
+// nodes by score; ties in file order.
 type FoundAt struct {
 	Percent1  float64 `json:"1"`
 	Percent5  float64 `json:"5"`

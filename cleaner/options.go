@@ -29,15 +29,15 @@ func (p Preset) draws() int {
 	return 0
 }
 
-// A DiagonalMode says how the diagonals are found that are cleared from the powers of the adjacency.
+// A DiagonalMode says how the cleared diagonals are computed.
 type DiagonalMode string
 
 const (
 	// DiagonalExact counts every closed walk.
 	DiagonalExact DiagonalMode = "exact"
 
-	// DiagonalSampled estimates them from samples, for graphs where counting takes too long: see
-	// ops.SampleDiagonals, whose standard errors become those of the agreement features.
+	// DiagonalSampled estimates them from samples, for graphs whose closed walks take too long to count: see
+	// ops.SampleDiagonals. The standard errors of the agreement features follow from its standard errors.
 	DiagonalSampled DiagonalMode = "sampled"
 )
 
@@ -81,23 +81,23 @@ type Options struct {
 	// Workers is the number of goroutines that compute; zero means GOMAXPROCS.
 	Workers int
 
-	// Expect, where not zero, is the share of the labelled nodes that the caller believes to be mislabelled, as the labels
-	// were before all decisions. Of PresetDefault it takes the place of the estimate: the log-odds of all scores move by as much as gives them this mean. Nothing
-	// in graph and predictions tells labels that are wrong where everybody would doubt from labels that are hard to tell.
-	// It is MostExpected at most.
+	// Expect, if not zero, is the caller's estimate of the mislabel rate before all decisions, at most MostExpected.
+	// PresetDefault uses it in place of its own estimate: the log-odds of all scores move by one number, so that Expect
+	// is their mean. Graph and predictions alone cannot distinguish some wrong labels from right labels that are hard to
+	// judge.
 	Expect float64
 
-	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: labels and
-	// splits of every node, the matrices between classes (see MatrixBytes), and what the operators hold. Long arrays that are
-	// walked in order lie in files beside the store's and do not count. Where the least that would do is more, the work fails
-	// with an *ops.BudgetError that names it, before anything is computed. Zero means kv.DefaultMemoryBudget.
+	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: labels and splits
+	// of every node, the matrices between classes (see MatrixBytes), and what the operators hold. Long arrays that are
+	// read in order lie in files and do not count. If the budget is too small, the work fails with an *ops.BudgetError,
+	// which has the least budget, before anything is computed. Zero means kv.DefaultMemoryBudget.
 	MemoryBudget int64
 
-	// CheckpointInterval is the least time between two checkpoints within a stage, each of which reads and syncs what the
-	// stage has so far; zero means 30 seconds. The end of a stage is always one.
+	// CheckpointInterval is the least time between two checkpoints within a stage; zero means 30 seconds. A checkpoint
+	// reads and syncs the results of the stage so far. The end of a stage always makes a checkpoint.
 	CheckpointInterval time.Duration
 
-	// Progress, OnStage and Notice, where not nil, are told how far the work is, which stages are finished, and what
+	// Progress, OnStage and Notice, if not nil, are told how far the work is, which stages are finished, and what
 	// the user should know of how it was done, such as that there were no predictions.
 	Progress kv.Progress
 	OnStage  func(kv.Stage)

@@ -9,11 +9,11 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Outdated says what has changed in a store since its last run began that the scores know nothing of, a text each, such
-// as "predictions were written after run 3 began". It looks at how often predictions were written, and at how many nodes
-// and edges there are. It does not see an edge that took the place of another, nor a label that was set without a
-// decision. Decisions make no scores old, since what they say is not judged again, unless the run has trusted what was
-// decided before.
+// Outdated returns a text for each change since the last run began that its scores do not reflect, such as "predictions
+// were written after run 3 began". It looks at how often predictions were written, and at how many nodes and edges there
+// are. It does not see an edge that replaced another, nor a label that was set without a decision. A decision does not
+// make scores outdated, because decided labels are not scored again, unless it replaces a decision that the run used as
+// truth.
 func Outdated(ctx context.Context, tx *kv.Tx, run *Run) ([]string, error) {
 	var changes []string
 	writes, err := predictionWrites(tx)

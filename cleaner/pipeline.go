@@ -60,7 +60,7 @@ type variant struct {
 
 // scored is the outcome of score.
 type scored struct {
-	scores    *scratch.Array[float32] // [n] by NodeID; NaN where the node is unlabelled
+	scores    *scratch.Array[float32] // [n] by NodeID; NaN if the node is unlabelled
 	features  *agreement              // Z of the given labels [n×(2K+1)] by NodeID, unlabelled rows NaN; all columns in any variant
 	noise     confident.Noise
 	fitting   int                  // nodes of the fitting set
@@ -71,7 +71,7 @@ type scored struct {
 	detectors []detector.Detector // of PresetPaper
 	model     *labelmodel.Model   // of PresetDefault
 
-	// standardErrors, where not nil, has those of diagonal k [n], or nil.
+	// standardErrors, if not nil, has those of diagonal k [n], or nil.
 	standardErrors func(k int) []float64
 	held           *heldDiagonals
 }
@@ -108,7 +108,7 @@ func score(ctx context.Context, p problem, v variant, opt Options) (result *scor
 	return work.run(ctx, fitting)
 }
 
-// requireForScore is an *ops.BudgetError where score wants more than its budget, of which matrices between classes take
+// requireForScore returns an *ops.BudgetError if score wants more than its budget, of which matrices between classes take
 // some.
 func (p *problem) requireForScore(opt Options, least, matrices int64) error {
 	return requireBudget("clean", opt.MemoryBudget, least, p.classes, matrices)

@@ -70,11 +70,11 @@ func (s *stages) posterior(ctx context.Context, result *scored) (err error) {
 	return nil
 }
 
-// A threshold is chosen on the nodes that the model is fitted on, whose scores are chances as they are. Where fewer
+// A threshold is chosen on the nodes that the model is fitted on, whose scores are chances as they are. If fewer
 // mislabels than these are expected among them, it is chosen on all nodes.
 const fewExpected = 5
 
-// rivals are the classes that the given labels are tested against [countRivals×n], none where unlabelled.
+// rivals are the classes that the given labels are tested against [countRivals×n], none if unlabelled.
 func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
 	n, count, ranks := len(s.labels), labelmodel.CountRivals(s.classes), s.rankClasses()
 	all, err := scratch.New[kv.Class](s.place.temporary(), "rivals", count*n)

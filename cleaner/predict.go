@@ -17,8 +17,8 @@ type PredictOptions struct {
 	// Seed fixes everything that is drawn at random.
 	Seed uint64
 
-	// Hops is over how many hops features are smoothed where neighbours agree, 1 to 10; zero means 2. More would make all
-	// nodes alike.
+	// Hops is the number of hops of the smoothing of features if neighbours agree, 1 to 10; zero means 2. More would make
+	// all nodes alike.
 	Hops int
 
 	// Workers is the number of goroutines that compute; zero means GOMAXPROCS. It does not change the predictions.
@@ -59,7 +59,7 @@ func (o PredictOptions) withDefaults() (PredictOptions, error) {
 type PredictReport struct {
 	Inputs                                          string  // InputFeatures, InputMixed or InputStructure
 	TrainNodes, ValidationNodes, TestNodes          int64   // labelled nodes: learned from, and of the other splits
-	TrainAccuracy, ValidationAccuracy, TestAccuracy float64 // as predicted: see Predict; NaN for an empty split
+	TrainAccuracy, ValidationAccuracy, TestAccuracy float64 // of the predictions, cross-fitted (see Predict); NaN for an empty split
 	Epochs                                          int     // until training stopped
 	Seconds                                         float64
 }
@@ -84,26 +84,25 @@ const (
 //	S_k Y_train, k = 1..3 (1..4 where less than a tenth of the nodes are learned from),
 //	each row scaled to sum 1, and the logarithm of the degree
 //
-// in which no node sees its own label. Where neighbours disagree (an adjusted homophily below LowHomophily, and no more
-// than 256 classes) smoothing may mix unlike nodes: a graph with features is then tried on the input
+// in which no node sees its own label. If neighbours disagree (an adjusted homophily below LowHomophily, and no more than
+// 256 classes), smoothing may mix unlike nodes. A graph with features then gets a second network, with the input
 //
 //	X, S_1 X, each row scaled to length 1, S_1 Y_train scaled to sum 1, and the logarithm of the degree
 //
-// too, and the one with the lower cross-entropy on the validation split is kept. Training stops, and the best network is
-// kept, by the same. A store without a column "split" is split at random (see Splits).
+// The input with the lower cross-entropy on the validation split is kept. The same cross-entropy decides when training
+// stops. A store without a column "split" is split at random (see Splits).
 //
 // It is trained several times over, each time on all but a part of the nodes (cross-fitting), so that every node is
 // predicted by a network that has not learned its label, wrong as it may be; nodes that none has learned are predicted by
-// the mean of all. From features, each network's predictions are corrected and smoothed by the labels it has learned, as
-// far as this lowers the cross-entropy on labels that it has not seen (see smoothing). Fewer than 40 nodes to learn from
-// are learned by one network.
+// the mean of all. If there are features, the predictions of each network are corrected and smoothed with its training
+// labels, as far as this lowers the cross-entropy on unseen labels (see smoothing). Fewer than 40 training nodes are
+// learned by one network.
 //
 // Below the least MemoryBudget for the graph it fails with an *ops.BudgetError before it learns anything.
 //
-// It needs labels outside the validation and test splits: ErrNoLabels. ErrFeatures names a node whose features are no numbers to learn
-// from, and ErrOptions what is wrong with the options. Predictions are of the nodes and classes there are when it
-// begins: where others are added meanwhile it fails with ErrMissingRows or ErrUnknownClass. Cancelled or failed, it
-// leaves the store as it was.
+// Without labels outside the validation and test splits it returns ErrNoLabels, for bad features of a node ErrFeatures,
+// for bad options ErrOptions. If nodes or classes are added after it begins, it returns ErrMissingRows or
+// ErrUnknownClass. After a cancel or an error the store is as it was.
 func Predict(ctx context.Context, s *kv.Store, opt PredictOptions) (report *PredictReport, err error) {
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err

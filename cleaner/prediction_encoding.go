@@ -11,18 +11,18 @@ import (
 
 // A PredictionEncoding says how predictions are stored. The zero value keeps every class of a row as a float32.
 type PredictionEncoding struct {
-	// TopK keeps the k largest classes of a row, ties to the lower class, and gives every other class the same share
-	// of what is left:
+	// TopK keeps the k largest classes of a row (ties: the lower class), and gives every other class an equal share of
+	// the rest:
 	//
 	//	q_j = p_j for the k largest, else (1 − Σ q over the k largest) / (c − k)
 	//
-	// so that rows add up to 1 and the order of the classes stays. Zero keeps all classes, and so does a k of at least
-	// half of them, which would save nothing.
+	// so that rows add up to 1 and the order of the classes stays. Zero keeps all classes. So does a k of at least half
+	// of the classes, because it would save nothing.
 	TopK int
 
 	// Float16 keeps probabilities as IEEE 754 binary16, rounded to the nearest: the relative error is at most 2^-11
-	// (absolute 2^-25 below 2^-14). With TopK the share of the other classes makes up for it; without, a row adds up to
-	// 1 within 2^-11.
+	// (absolute 2^-25 below 2^-14). With TopK, the share of the other classes is adjusted, so that a row still adds up to
+	// 1. Without TopK, it adds up to 1 within 2^-11.
 	Float16 bool
 }
 

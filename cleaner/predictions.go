@@ -45,8 +45,8 @@ type PredictionOptions struct {
 	// Source is SourceImported when empty.
 	Source string
 
-	// AssumedOrder says that nobody named the columns: that they are of the classes in this order is taken for granted.
-	// Finish is then a *ColumnOrderError where labels say that it is another one.
+	// AssumedOrder is true if nobody named the columns, so that their order is an assumption. Finish then returns a
+	// *ColumnOrderError if the labels show another order.
 	AssumedOrder bool
 
 	PredictionEncoding
@@ -211,7 +211,7 @@ func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 	return w.write(v, kept)
 }
 
-// Encoding is how the rows are stored: TopK is zero where every class is kept.
+// Encoding is how the rows are stored: TopK is zero if every class is kept.
 func (w *PredictionWriter) Encoding() PredictionEncoding {
 	return predictionEncoding(w.keeper.encoding, len(w.classes))
 }
@@ -242,7 +242,7 @@ const sumTolerance = 1e-3
 func normalizeRow(row []float64, classes []string) (problem string) {
 	var sum float64
 	for j, p := range row {
-		if !(p >= 0 && p <= 1+sumTolerance) { // also where p is NaN
+		if !(p >= 0 && p <= 1+sumTolerance) { // also if p is NaN
 			return fmt.Sprintf("class %s is %v, want a probability from 0 to 1", classes[j], p)
 		}
 		sum += p
@@ -277,8 +277,8 @@ func softmax(row []float64, classes []string) (problem string) {
 	return ""
 }
 
-// Finish ends the rows: ErrMissingRows names the first node in file order that has none, and how many there are, and a
-// *ColumnOrderError another order of the columns that the labels speak for. Call it before Commit.
+// Finish ends the rows. If nodes have no row, it returns ErrMissingRows with their number and the first of them in file
+// order. If the labels show another order of the columns, it returns a *ColumnOrderError. Call it before Commit.
 func (w *PredictionWriter) Finish() error {
 	w.finished = true
 	err := missingRows(w.tx, func(v kv.NodeID) bool { return !w.written.Has(v) })
@@ -354,7 +354,7 @@ func countPredictionWrite(tx *kv.Tx) error {
 }
 
 // SetPredictions stores the predictions of one node in an update, in the order of tx.Classes. The row is checked as by
-// PredictionWriter.Put, and encoded as the others are. The matrix is created where there is none; every node needs a row
+// PredictionWriter.Put, and encoded as the others are. The matrix is created if there is none; every node needs a row
 // before Clean can use it.
 func SetPredictions(tx *kv.Tx, v kv.NodeID, row []float64) error {
 	classes := tx.Classes()

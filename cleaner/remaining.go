@@ -17,8 +17,8 @@ type Remaining struct {
 	Low, High float64
 }
 
-// CountRemaining is Remaining by the scores of the last run, of PresetDefault; kv.ErrNotFound where there is none. With
-// decisions that Rescore has not taken in, it is what was believed before them.
+// CountRemaining computes Remaining from the scores of the last run, which must be of PresetDefault. Without a run it
+// returns kv.ErrNotFound. Decisions since the last Rescore do not change the scores.
 func CountRemaining(ctx context.Context, tx *kv.Tx) (r Remaining, err error) {
 	run, err := lastRun(tx)
 	if err != nil {

@@ -63,7 +63,7 @@ func (r *runsRepair) removeRuns(ctx context.Context) error {
 	}
 }
 
-// brokenRun finds a run that cannot be read, and why; no reason where there is none. It says whether it is the last.
+// brokenRun finds a run that cannot be read, and why; no reason if there is none. It says whether it is the last.
 func brokenRun(tx *kv.Tx) (key string, last bool, why, err error) {
 	end, err := lastRunKey(tx)
 	if errors.Is(err, kv.ErrNotFound) {

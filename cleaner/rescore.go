@@ -17,20 +17,19 @@ var ErrNoCalibration = errors.New("the last run keeps no calibration")
 
 // A Rescored is what Rescore has done.
 type Rescored struct {
-	Right, Wrong int64 // labels that decisions since the run say to be right, and wrong
-	Distrusted   int   // labels on which the run trusted decisions that no longer hold: Clean scores them anew, Rescore does not
+	Right, Wrong int64 // numbers of labels that decisions since the run found right, and wrong
+	Distrusted   int   // number of decisions that the run used as truth and that no longer hold; only Clean scores their labels again
 	Before, Run  *Run  // the last run as it was, and as it is now
 }
 
-// Rescore brings rate, scores and threshold of the last run in line with the decisions made since it began, without a new
-// fit: see Calibration. The order of scores stays, but that scores are rounded to single precision each time. Score column,
-// its index and the Run change in one commit, which holds the write lock. Nothing is written where there is no decision
-// that was not taken in.
+// Rescore moves rate, scores and threshold of the last run to fit the decisions since it began, without a new fit of the
+// model: see Calibration. The order of the scores stays, except for rounding to single precision. Score column, its index
+// and the Run change in one commit, which holds the write lock. If there are no new decisions, Rescore writes nothing.
 //
-// A node that was decided on keeps the score of the label that the run saw. The next Clean scores it anew, with what was
-// decided for truth.
+// A decided node keeps the score of the label that the run saw. The next Clean scores it again, with the decision as
+// truth.
 //
-// kv.ErrNotFound where the store was never cleaned, ErrNoCalibration where the last run cannot be rescored.
+// It returns kv.ErrNotFound if the store was never cleaned, and ErrNoCalibration if the last run cannot be rescored.
 func Rescore(ctx context.Context, s *kv.Store) (done *Rescored, err error) {
 	if s.ReadOnly() {
 		return nil, fmt.Errorf("rescore: %w", kv.ErrReadOnly)

@@ -28,8 +28,8 @@ type Run struct {
 
 	Nodes, Edges     int64
 	Scored           int64  // labelled nodes
-	Suspects         int64  // of them, those that Suspects(Threshold) is true of when the run began, or at the last Rescore
-	FittingNodes     int64  // labelled nodes of the validation split, of classes that other nodes teach
+	Suspects         int64  // of them, the suspects at Threshold when the run began, or at the last Rescore
+	FittingNodes     int64  // labelled nodes of the validation split that are not untaught
 	PredictionSource string // SourceImported or SourceBuiltIn
 	PredictionUse    string // what was done with imported predictions, and why, in one sentence; "": they were taken as they are
 	PredictionWrites int64  // how often predictions had been written when it began; see Outdated
@@ -38,14 +38,14 @@ type Run struct {
 	// Direction says which arcs of a directed graph were walked.
 	Direction kv.Direction `msgpack:"-"`
 
-	// Diagonal is how the diagonals were found. Where they were sampled there are DiagonalSamples draws for every node
-	// and hop, and the standard errors of the agreement features that follow, in the matrix AgreementErrorMatrix, have
-	// a mean, over those of sampled hops, and a largest.
+	// Diagonal is how the diagonals were computed. If they were sampled, each node and hop had DiagonalSamples draws, and
+	// AgreementErrorMatrix has the standard errors of the agreement features. MeanFeatureError and LargestFeatureError
+	// are the mean and the largest of these, over the sampled hops.
 	Diagonal                              DiagonalMode
 	DiagonalSamples                       int
 	MeanFeatureError, LargestFeatureError float64
 
-	// Warnings say why the scores may be less reliable than they look, a text each; none where nothing speaks against them.
+	// Warnings say why the scores may be less reliable than they look, a text each; none if nothing speaks against them.
 	Warnings []string
 
 	// The noise, rows and columns in the order of Classes.
@@ -57,12 +57,12 @@ type Run struct {
 	Transition      *classmatrix.Matrix `msgpack:"-"` // [c×c], P(given i | true j); a column of NaN has no mass
 	MislabelRate    float64             // estimated: the p of the conformal thresholds
 
-	// Of PresetDefault: nine tenths of what is believed of the rate lies between RateLow and RateHigh, as Calibration says.
+	// RateLow and RateHigh are the ends of the 90% interval of the rate (PresetDefault): see Calibration.
 	RateLow, RateHigh float64
 
-	// Labels with a score above GreyFrom, up to Threshold, are the grey zone: the evidence is against them, as it is against
-	// labels that are right and hard to tell. Grey counts them as Suspects does. Nothing in graph and predictions says
-	// whether they are wrong; Options.Expect and decisions do. GreyFrom is zero of a run that has neither interval nor grey zone.
+	// Labels with a score above GreyFrom, up to Threshold, are the grey zone. They may be wrong, or right but hard to
+	// judge; graph and predictions do not show which. Options.Expect and decisions do. Grey counts them as Suspects does.
+	// GreyFrom is zero for a run without interval and grey zone.
 	GreyFrom float64
 	Grey     int64
 

@@ -77,11 +77,11 @@ type runWriter struct {
 	agreement           *kv.MatrixWriter
 	classes             []string
 
-	// The indexes: that on score, and of the others those that there were before, nil where there was none.
+	// The indexes: that on score, and of the others those that there were before, nil if there was none.
 	byScore, byConfidence *index.Builder
 	bySuggestion, byRun   *index.Builder
 
-	// Of the suspects, which are counted: the given labels [n], and the decisions, nil where there are none.
+	// Of the suspects, which are counted: the given labels [n], and the decisions, nil if there are none.
 	labels    []kv.Class
 	decisions *kv.ColumnReader
 

@@ -110,7 +110,7 @@ func smoothed(row, around []float32, share float32) {
 }
 
 // blend replaces every row of predictions by one that is mixed with the mean over the neighbourhood of what turn makes of
-// the rows. Where the share of it is to be chosen, it is the first of shares with the least cross-entropy.
+// the rows. If the share of it is to be chosen, it is the first of shares with the least cross-entropy.
 func (r *refiner) blend(
 	ctx context.Context, net int, predictions *rowstore.Store, turn func(kv.NodeID, []float32), shares []float32,
 	share *float32, choosing bool, mix func(row, around []float32, share float32),

@@ -11,12 +11,12 @@ import (
 // arXiv:1603.08861): so many training nodes of every class, and so many validation and test nodes of all that are left.
 // The zero value is none.
 type SplitCounts struct {
-	Training   int // of a class; one with fewer than twice as many gives half of its nodes, rounded up
+	Training   int // of each class; a class with fewer than twice this number gives half of its nodes, rounded up
 	Validation int
 	Test       int // AllTheRest: every node that is left
 }
 
-// AllTheRest is SplitCounts.Test of all labelled nodes that are in neither of the other splits.
+// AllTheRest as SplitCounts.Test takes all remaining labelled nodes.
 const AllTheRest = -1
 
 // check says what is wrong with counts that are asked for.

@@ -18,7 +18,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// stages runs the pipeline of score one stage after the other. Where the problem has a workplace with a run, a stage
+// stages runs the pipeline of score one stage after the other. If the problem has a workplace with a run, a stage
 // that was finished before is not done again.
 type stages struct {
 	problem
@@ -110,7 +110,7 @@ func (s *stages) tell() {
 	}
 }
 
-// dir is where the run is kept; nil where it is not.
+// dir is where the run is kept; nil if it is not.
 func (s *stages) dir() *scratch.Dir {
 	dir, keeps := s.place.ofRun()
 	if !keeps {
@@ -261,7 +261,7 @@ func (s *stages) newAgreement(tested []labelling) (all []*agreement, err error) 
 	return all, nil
 }
 
-// keptAgreement returns the agreement features that an earlier run kept, and before which column they are done; nil where
+// keptAgreement returns the agreement features that an earlier run kept, and before which column they are done; nil if
 // there are none, or they are damaged.
 func (s *stages) keptAgreement(ctx context.Context, tested []labelling) (z []*agreement, end int, err error) {
 	kept, ok := loadMark[agreementMark](s.dir(), agreementStage)

@@ -11,7 +11,7 @@ import (
 
 // Suspects is the condition that a node is a suspect at a threshold: its label is [Disputed], and nobody has decided on
 // it. Every decision in force takes a node out, [decide.Unsure] too; Undo brings it back. This is the one definition of a
-// suspect, for queries, counts, reports, the gate and exports; [IsSuspect] is the same of values at hand.
+// suspect, for queries, counts, reports, the gate and exports. [IsSuspect] tests the same condition on given values.
 //
 // With the threshold math.Inf(-1) any score will do, but there must be one.
 func Suspects(threshold float64) index.Predicate {
@@ -21,8 +21,8 @@ func Suspects(threshold float64) index.Predicate {
 // Disputed is the condition that the last run speaks against the label of a node, whatever people have decided: the node
 // has a score above the threshold, and its suggested label is another one than its label.
 //
-// A node without a label has no label that could be wrong. A node without a suggestion, or whose suggestion is its label,
-// gives nobody anything to put right. A node without a score was not judged. None of these is disputed.
+// A node without a label has no label that could be wrong. A node without a suggestion, or with its own label as
+// suggestion, has nothing to correct. A node without a score was not judged. None of these is disputed.
 func Disputed(threshold float64) index.Predicate {
 	return index.And{Terms: []index.Predicate{
 		ScoreAbove(threshold),

@@ -38,8 +38,8 @@ type AsOf struct {
 	Time time.Time // what was entered at or before it counts; zero: none
 }
 
-// LabelsAsOf is decide.LabelsAt a time, or the moment at which a run read the labels. kv.ErrNotFound where there is no such
-// run, ErrOptions unless at has one of the two.
+// LabelsAsOf is decide.LabelsAt for a time, or for the moment when a run read the labels. If there is no such run, it
+// returns kv.ErrNotFound; unless at has exactly one of the two, ErrOptions.
 func LabelsAsOf(ctx context.Context, tx *kv.Tx, at AsOf) (map[kv.NodeID]decide.PastLabel, error) {
 	switch {
 	case (at.Run != 0) == !at.Time.IsZero():

@@ -14,7 +14,7 @@ func teaches(labels []kv.Class, splits []Split, v kv.NodeID) bool {
 	return labels[v] != kv.NoClass && splits[v].teaches()
 }
 
-// countTaught counts the nodes that the base classifier learns from by given label [classes]; nil where there are none,
+// countTaught counts the nodes that the base classifier learns from by given label [classes]; nil if there are none,
 // because it has learned from others.
 func (p problem) countTaught() []int {
 	taught, some := make([]int, p.classes), false

@@ -158,7 +158,7 @@ func saveMark[T any](d *scratch.Dir, stage string, value T) error {
 	return d.Put(markName(stage), text.Bytes())
 }
 
-// loadMark returns what was noted of a stage; ok is false where it was not finished, or the mark is damaged.
+// loadMark returns what was noted of a stage; ok is false if it was not finished, or the mark is damaged.
 func loadMark[T any](d *scratch.Dir, stage string) (value T, ok bool) {
 	if d == nil {
 		return value, false
@@ -174,7 +174,7 @@ func loadMark[T any](d *scratch.Dir, stage string) (value T, ok bool) {
 	return m.Value, true
 }
 
-// keptArray maps an array whose mark has a checksum, to be read; nil where there is none, or it is damaged.
+// keptArray maps an array whose mark has a checksum, to be read; nil if there is none, or it is damaged.
 func keptArray[T float32 | float64](
 	ctx context.Context, d *scratch.Dir, name string, length, workers int,
 ) (*scratch.Array[T], error) {

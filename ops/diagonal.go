@@ -12,17 +12,16 @@ import (
 // MaxHops is the largest K of exact diagonals.
 const MaxHops = 5
 
-// Diagonals holds diag(Ã^k), k = 1..K. Where A is symmetric it is the probability that a random walk is back where it
-// began after k steps.
+// Diagonals holds diag(Ã^k), k = 1..K. If A is symmetric, this is the probability that a random walk is back at its start
+// after k steps.
 type Diagonals struct {
 	hops   [][]float64               // hops[k-1]
-	errors [][]float64               // likewise, nil where exact; shorter where all that follow are
+	errors [][]float64               // likewise, nil if exact; shorter where all that follow are
 	arrays []*scratch.Array[float64] // what holds them
 }
 
-// DiagonalsOf are Diagonals that were computed before, with the standard errors that were: values[k-1] is diag(Ã^k) [n],
-// errors[k-1] its standard errors or nil. All are the caller's, who may give them back once the diagonals are not used
-// any more.
+// DiagonalsOf makes Diagonals of earlier values and their standard errors: values[k-1] is diag(Ã^k) [n], errors[k-1] its
+// standard errors or nil. The slices stay the caller's, who may free them when the Diagonals are no longer in use.
 func DiagonalsOf(values, errors [][]float64) *Diagonals {
 	return &Diagonals{hops: values, errors: errors}
 }
@@ -33,8 +32,8 @@ func (d *Diagonals) Hops() int { return len(d.hops) }
 // At returns diag(Ã^k) [n], by NodeID, for 1 ≤ k ≤ Hops. The caller must not change it, nor use it after Close.
 func (d *Diagonals) At(k int) []float64 { return d.hops[k-1] }
 
-// StandardError returns the standard errors of At(k) [n], which is as much the caller's; nil where all of it is exact.
-// SampleDiagonals makes some, and zero for the nodes that it does exactly.
+// StandardError returns the standard errors of At(k) [n], nil if all values are exact. The rules of At hold. If
+// SampleDiagonals computed a node exactly, its error is zero.
 func (d *Diagonals) StandardError(k int) []float64 {
 	if k > len(d.errors) {
 		return nil
@@ -60,25 +59,28 @@ func (d *Diagonals) Close() error {
 //	k = 4:  δ_v [Σ_{u~v} δ_u² (S_u − δ_v) + δ_v S_v²] + 2 Σ π over the 4-cycles of v
 //	k = 5:  the walks around triangles at and beside v + 2 Σ π over the 5-cycles of v
 //
-// Every cycle is found once, a triangle from its node of lowest degree, others from that of highest, so that hubs cost
-// little: a star of any size costs what it takes to read it. The work is counted before it is begun; more than
-// Options.MaxPrice is refused with a *PriceError. Measured on graphs with a heavy tail, a core takes 400 to 600 million
-// steps a second for k = 3 at 2^14 to 2^20 nodes, 330 to 440 million for k = 5 at 2^12 to 2^16, and for k = 4 the less
-// the larger the graph: from 580 million at 2^14 nodes down to 230 million at 2^20.
+// Every cycle is found once, a triangle from its node of lowest degree, other cycles from their node of highest degree.
+// So hubs cost little: a star of any size costs only the time to read it. The steps are counted first; above
+// Options.MaxPrice the error is a *PriceError. Million steps a second of one core, on graphs with a heavy tail:
 //
-// In memory are 12 bytes a node for k = 3, for 4 another 4, the results, which Options.Scratch takes, and what
-// Options.MemoryBudget leaves of the adjacency. Triangles read the graph once for every part of half the adjacency that
-// fits, and hold a table of some m/2 bytes besides. 4-cycles read it three times for every stripe of nodes of at most
-// 2^26 entries, 256 MiB, and at most 2^23 nodes, 8 bytes and 20 a worker. 5-cycles need all of it, 4 bytes an entry,
-// and some 70 bytes a worker and node. What does not fit at all is a *BudgetError. The values are the same bits at any
-// budget and number of workers, with Scratch or without, and on any processor: products are rounded by
-// themselves, written float64(x*y) where one that can fuse them with a sum would not.
+//	k = 3   2^14 to 2^20 nodes   400 to 600
+//	k = 4   2^14 to 2^20 nodes   580 down to 230: fewer on larger graphs
+//	k = 5   2^12 to 2^16 nodes   330 to 440
 //
-// Where the graph is directed or weighted these forms do not hold, and every closed walk is followed: Σ_u d_u² steps for
-// k = 3, that again for k = 4, and for k = 5 the entries around every path of two steps as well; in a directed graph
-// d_in d_out is in place of d². In memory are 20 bytes a node, 32 if directed; from k = 3 on 8 more, 8 more a worker, and
-// some of the adjacency; from k = 4 on all of it, 4 bytes an entry or, weighted, 8, in both directions, and 12 to 24
-// bytes a node and worker.
+// Memory holds 12 bytes a node for k = 3, and 16 for k = 4. The results are in Options.Scratch, if it is set. The rest of
+// Options.MemoryBudget holds adjacency. For triangles, half of the adjacency (each edge once) is cut into parts that fit,
+// and the graph is read once for each part; a table takes some m/2 bytes more. For 4-cycles, the nodes are cut into
+// stripes of at most 2^26 entries (256 MiB) and 2^23 nodes (8 bytes a node, and 20 more for each worker), and the graph
+// is read three times for each stripe. 5-cycles need all of the adjacency, 4 bytes an entry, and some 70 bytes for each
+// worker and node. If too little fits, the error is a *BudgetError. The values are the same bits at any budget and number
+// of workers, with Scratch or without, and on any processor: each product is rounded before it is added, by a
+// conversion: float64(x*y).
+//
+// In a directed or weighted graph these forms do not hold, and every closed walk is followed. That takes Σ_u d_u² steps
+// for k = 3, the same number again for k = 4, and for k = 5 also the entries around every path of two steps. In a
+// directed graph d_in·d_out replaces d². Memory holds 20 bytes a node, 32 if directed. From k = 3 on it holds 8 more, 8
+// more for each worker, and some of the adjacency. From k = 4 on it holds all of the adjacency, 4 bytes an entry or 8 if
+// weighted, in both directions, and 12 to 24 bytes for each node and worker.
 //
 // The caller closes the diagonals.
 func ComputeDiagonals(ctx context.Context, g Graph, hops int, opt Options) (d *Diagonals, err error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A Digraph is a Graph that is directed: the list of v holds the nodes u of the entries A_vu, and Reverse is the graph of
-// the transposed A, in the same blocks. *kv.Oriented along Out or In is one as well.
+// A Digraph is a directed Graph. The list of v holds the nodes u of the entries A_vu. Reverse is the graph of the
+// transposed A, in the same blocks. *kv.Oriented along Out or In is a Digraph too.
 type Digraph interface {
 	Graph
 	Reverse() Graph
@@ -28,7 +28,7 @@ func isWeighted(g Graph) bool {
 	return ok && w.Weighted()
 }
 
-// reverseOf is the graph of the transposed adjacency, nil where that is the same.
+// reverseOf is the graph of the transposed adjacency, nil if that is the same.
 func reverseOf(g Graph) Graph {
 	switch g := g.(type) {
 	case *kv.Oriented:
@@ -41,7 +41,7 @@ func reverseOf(g Graph) Graph {
 	return nil
 }
 
-// weightsOf returns the weights of list i of adj, nil where all are 1.
+// weightsOf returns the weights of list i of adj, nil if all are 1.
 func weightsOf(adj *kv.Adjacency, i int) []float32 {
 	if adj.Weights == nil {
 		return nil

@@ -13,15 +13,15 @@
 //
 // # Directed and weighted graphs
 //
-// A_vu is the weight of the entry u in the list of v: 1, unless the Graph is a WeightedGraph. Of a Digraph A is not
-// symmetric. With D_out the sums of its rows and D_in those of its columns
+// A_vu is the weight of the entry u in the list of v: 1, unless the Graph is a WeightedGraph. In a Digraph, A is not
+// symmetric. With D_out the sums of the rows of A and D_in the sums of its columns
 //
 //	Ã = D_out^(-1/2) A D_in^(-1/2)
 //
-// in which entries of rows and columns without weight are zero: row v gathers from the nodes in its list. Elsewhere both
-// are D, the degrees or strengths. Self loops, where Operator asks for them, add I to A and so 1 to every sum. The
-// sums are kept in float64, 8·n bytes or, of a Digraph, 16·n, and a row's products of weight and value, which are exact
-// in float64, are added in ascending neighbour order. The diagonals of such graphs follow every closed walk: see
+// Row v gathers from the nodes in its list. If a row or column has no weight, its entries are zero. In other graphs D_out
+// = D_in = D: the degrees, or the sums of weights. If Operator has SelfLoops, A+I replaces A, so every sum grows by 1.
+// The sums are float64 and take 8·n bytes, or 16·n for a Digraph. The products of weight and value are exact in float64,
+// and are added in ascending neighbour order. The diagonals of such graphs follow every closed walk: see
 // ComputeDiagonals.
 //
 // # Propagation
@@ -31,33 +31,33 @@
 // in ascending neighbour order in float64 and rounded to float32 once a hop. Clearing the diagonal needs X again: it is
 // read again, range by range.
 //
-// Where two tiles, 8·n·w bytes, are too many, the tile that a hop writes goes to a scratch array; where one is, its rows
-// are read in stripes, ascending, with the sums begun kept in a scratch array. Plan weighs width, strategy, workers and
-// keeping the decoded adjacency (4 bytes an entry) against each other.
+// Two tiles take 8·n·w bytes. If they do not fit, a hop writes its tile to a scratch array. If one tile does not fit, its
+// rows are read in stripes, in ascending order, and a scratch array keeps partial sums. Plan chooses the width, the
+// strategy and the workers, and whether to keep the decoded adjacency (4 bytes an entry).
 //
-// Two hops cost less than a row an edge. Hop 1 of labels reads a mark of 8 bytes, the node's column and scale, in place
-// of a row. The last hop reads only groups of four columns with a wanted one.
+// Two hops read less than a whole row for each edge. Hop 1 of labels reads 8 bytes for each edge: the neighbour's column
+// and scale. The last hop reads columns in groups of four, and only groups with a wanted column.
 //
 // Sums run in AVX2 kernels in assembly where a processor has it. Kernels in Go, for all others and under the build tag
 // purego, give the same bits.
 //
 // # Diagonals
 //
-// Walks that only go back and forth have closed forms in Σ δ. What is left for k = 3, 4, 5 are cycles, each found once:
-// a triangle from its node of lowest degree, the others from that of highest. Sums that several workers add to are kept
-// in fixed point, where the order of additions does not matter. The work is known beforehand as a Price, and refused
-// above Options.MaxPrice. SampleDiagonals, asked for by name, estimates the cycles from a number of samples a node and
-// tells their standard errors.
+// Walks that only go back and forth have closed forms in Σ δ. The rest, for k = 3, 4, 5, are cycles. Each is found once:
+// a triangle from its node of lowest degree, other cycles from their node of highest degree. Sums that several workers
+// add to are in fixed point, so the order of additions does not matter. The steps are counted first; above
+// Options.MaxPrice the work is refused. SampleDiagonals estimates the cycles from a number of samples for each node, and
+// their standard errors.
 //
 // # Memory and determinism
 //
-// Options.MemoryBudget sets the plan of a propagation, how much adjacency is held at a time and, if need be, how many
-// workers run; what cannot be done within it is a *BudgetError with the least budget that would do. Neither the budget
-// nor the number of workers nor the blocks of the graph change a bit of any result.
+// Options.MemoryBudget decides the plan of a propagation, how much adjacency is held at a time and, if need be, how many
+// workers run. If it is too small, the error is a *BudgetError with the least budget. The budget, the number of workers
+// and the blocks of the graph change no bit of a result.
 //
 // # Stages
 //
-// Options.OnStage is told of "degrees", "price", "diagonal" and "sample" (one a hop from 2 on) and "propagate" (one a hop
-// and tile, of Columns columns). Edges is m, of which a stage walks both directions. The seconds of stages do not
-// overlap.
+// Options.OnStage is told of the stages "degrees" and "price", of "diagonal" or "sample" for each hop from 2 on, and of
+// "propagate" for each hop and tile, with Columns columns. Edges is m; a stage walks both directions of them. The seconds
+// of stages do not overlap.
 package ops

@@ -12,13 +12,13 @@ var (
 	// ErrShape marks arguments that do not fit each other, the graph, or the operator.
 	ErrShape = errors.New("ops: arguments do not fit")
 
-	// ErrReach is returned where a node has more nodes around it than are asked for at most.
+	// ErrReach is returned if the neighbourhood of a node has more nodes than the limit.
 	ErrReach = errors.New("ops: neighbourhood is too large")
 
-	// ErrBudget is met by a *BudgetError.
+	// ErrBudget marks a *BudgetError: errors.Is(err, ErrBudget) is true.
 	ErrBudget = errors.New("ops: memory budget too small")
 
-	// ErrPrice is met by a *PriceError.
+	// ErrPrice marks a *PriceError: errors.Is(err, ErrPrice) is true.
 	ErrPrice = errors.New("ops: price out of reach")
 )
 

@@ -14,8 +14,8 @@ type Shape struct {
 	MaxDegree           uint32 // neighbours; those along the arcs, where Directed
 	MaxRows, MaxEntries int    // of the largest range that is read at once
 
-	// Directed says that the graph is walked along its arcs, or against them: along both ways it is undirected. Weighted
-	// says that entries have weights.
+	// Directed is true if the graph is walked along its arcs or against them, and false if it is walked both ways.
+	// Weighted is true if entries have weights.
 	Directed, Weighted bool
 }
 
@@ -45,7 +45,7 @@ type DiagonalPlan struct {
 	Workers int
 	// MemoryBytes is what counts towards Options.MemoryBudget, ScratchBytes the size of the results and scratch arrays.
 	MemoryBytes, ScratchBytes int64
-	// Refused is what ComputeDiagonals would say of Steps above Options.MaxPrice, else nil.
+	// Refused is the error of ComputeDiagonals if Steps is above Options.MaxPrice, else nil.
 	Refused *PriceError
 }
 
@@ -56,7 +56,7 @@ func (p *DiagonalPlan) refuse(hops int, limit float64) {
 	}
 }
 
-// PlanDiagonals walks a graph for its degrees and the price of its diagonals, and says what ComputeDiagonals would do.
+// PlanDiagonals walks a graph to count the degrees and the steps, and returns the plan of ComputeDiagonals.
 func PlanDiagonals(ctx context.Context, g Graph, hops int, opt Options) (plan DiagonalPlan, err error) {
 	opt = opt.withDefaults()
 	w, err := newWalker(g, opt.Workers)
@@ -207,17 +207,17 @@ func (s *Sizes) PlanSampled(hops, samples int, opt Options) (plan DiagonalPlan, 
 	return plan, nil
 }
 
-// An EdgeSample is some edges of a graph, drawn uniformly: of n nodes those that have an edge in it. It stands in for a
-// graph that is not stored yet.
+// An EdgeSample is a uniform sample of the edges of a graph that is not stored yet. Its nodes are the ends of these
+// edges.
 type EdgeSample struct {
 	share   float64
 	both    *sampledLists
 	out, in *sampledLists // nil unless arcs are walked along their direction
 }
 
-// NewEdgeSample takes edges between two numbers less than nodes, of which share, 0 < share ≤ 1, is in the sample. Self
-// loops are left out and parallel edges collapsed. Of the Shape it looks at Directed, where the edges are arcs from the
-// first number to the second, and at Weighted.
+// NewEdgeSample makes a sample of edges, whose ends are numbers below nodes. share, 0 < share ≤ 1, is the part of all
+// edges that is in the sample. Self loops are left out and parallel edges collapsed. Two fields of form count: Directed
+// (an edge is an arc from the first number to the second) and Weighted.
 func NewEdgeSample(nodes int, edges [][2]uint32, share float64, form Shape) *EdgeSample {
 	s := &EdgeSample{share: share, both: sampleLists(nodes, edges, form.Weighted, 0, 1)}
 	if form.Directed {
@@ -226,10 +226,10 @@ func NewEdgeSample(nodes int, edges [][2]uint32, share float64, form Shape) *Edg
 	return s
 }
 
-// Edges is how many there are in the sample.
+// Edges returns the number of edges in the sample.
 func (s *EdgeSample) Edges() int64 { return int64(len(s.both.neighbors)) / 2 }
 
-// Arcs is how many of them there are where they are walked along their direction, else twice the edges.
+// Arcs returns the number of arcs of a directed sample, else twice the number of edges.
 func (s *EdgeSample) Arcs() int64 {
 	if s.out == nil {
 		return 2 * s.Edges()
@@ -237,8 +237,8 @@ func (s *EdgeSample) Arcs() int64 {
 	return int64(len(s.out.neighbors))
 }
 
-// Degrees are those of the whole graph, estimated, of the nodes that have an edge in the sample, descending. They count
-// neighbours, whatever the direction.
+// Degrees estimates the degrees in the whole graph of the nodes in the sample, descending. They count neighbours of both
+// directions.
 func (s *EdgeSample) Degrees() []uint32 {
 	degrees := make([]uint32, s.both.NumNodes())
 	for v := range degrees {
@@ -248,8 +248,8 @@ func (s *EdgeSample) Degrees() []uint32 {
 	return degrees
 }
 
-// PlanDiagonals is the function of that name for the whole graph, whose Sizes are given. It is an estimate but for a
-// share of 1.
+// PlanDiagonals estimates, from the sample, the result of the function PlanDiagonals for the whole graph. With a share of
+// 1 it is exact.
 func (s *EdgeSample) PlanDiagonals(ctx context.Context, whole *Sizes, hops int, opt Options) (DiagonalPlan, error) {
 	opt = opt.withDefaults()
 	var g Graph = s.both

@@ -25,7 +25,7 @@ type Graph interface {
 // A walker reads the adjacency of a graph block by block, with one buffer a worker that it keeps from walk to walk.
 type walker struct {
 	graph    Graph
-	columns  *walker // of the transposed adjacency; nil where it is the same
+	columns  *walker // of the transposed adjacency; nil if it is the same
 	weighted bool
 	nodes    int
 	blocks   []kv.Range

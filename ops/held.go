@@ -148,7 +148,7 @@ func (g *rankedGraph) countStripe(
 	return newHeldLists(all, func(u rank) uint32 { return lengths.Data[u] })
 }
 
-// joined is errors.Join of two, but an error itself where there is no other.
+// joined is errors.Join of two, but an error itself if there is no other.
 func joined(err, other error) error {
 	if other == nil {
 		return err

@@ -101,7 +101,7 @@ type ending struct {
 func (e ending) value(sum float64, input float32) float32 {
 	x := float64(e.scale * sum)
 	if e.diagonal != 0 {
-		x -= float64(e.diagonal * float64(input)) // rounded by itself, also where a processor could fuse the two
+		x -= float64(e.diagonal * float64(input)) // rounded by itself, also if a processor could fuse the two
 	}
 	return float32(x)
 }

@@ -40,7 +40,7 @@ func addPair(
 //go:noescape
 func addLabelled(sums *float64, marks *mark, base uintptr, neighbors *kv.NodeID, count, readable int)
 
-// finishGroups is finishRow of whole groups. next is nil where there is no next hop, input where nothing is cleared.
+// finishGroups is finishRow of whole groups. next is nil if there is no next hop, input where nothing is cleared.
 //
 //go:noescape
 func finishGroups(row, next, input *float32, sums *float64, groups int, scale, squared, diagonal float64)

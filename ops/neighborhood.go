@@ -14,9 +14,9 @@ type NeighborReader interface {
 	Neighbors(v kv.NodeID) iter.Seq2[kv.NodeID, error]
 }
 
-// Neighborhood returns the nodes around v by their distance: level 0 is v itself, level k the nodes at k ≤ hops steps
-// and no fewer, ascending. A level without nodes is left out, with all after it. At most limit nodes are returned, v
-// included, and truncated says that there are more; limit 0 means no limit.
+// Neighborhood returns the nodes around v by their distance: level 0 is v itself, level k the nodes at k ≤ hops steps and
+// no fewer, ascending. The result ends before the first level without nodes. At most limit nodes are returned, v
+// included; truncated is true if there are more. limit 0 means no limit.
 func Neighborhood(
 	ctx context.Context, g NeighborReader, v kv.NodeID, hops, limit int,
 ) (levels [][]kv.NodeID, truncated bool, err error) {

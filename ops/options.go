@@ -24,16 +24,15 @@ type Options struct {
 	// neighbour. Zero means 2e11, four to eight minutes of two cores.
 	MaxPrice float64
 
-	// Have is diag(Ã^k) [n] of the first hops, k = 1, 2, …, by NodeID, which ComputeDiagonals takes as they are and hands
-	// on in its Diagonals.
+	// Have is diag(Ã^k) [n] of the first hops, k = 1, 2, …, by NodeID. ComputeDiagonals puts it into its Diagonals and
+	// does not compute these hops again.
 	Have [][]float64
 
 	// OnDiagonal is told of every hop that ComputeDiagonals has computed, in order. The values [n] are borrowed for the
 	// call, whose error ends the work.
 	OnDiagonal func(k int, values []float64) error
 
-	// Scratch is where arrays are kept that are only walked in order, so that they do not count towards MemoryBudget.
-	// Nil keeps them in memory.
+	// Scratch keeps arrays that are only read in order. They do not count towards MemoryBudget. Nil keeps them in memory.
 	Scratch *scratch.Dir
 
 	// Progress is told how many adjacency entries have been walked, from one goroutine at a time.

@@ -34,12 +34,12 @@ type PropagatePlan struct {
 	Width    int // columns of a tile
 	Workers  int
 	Tiles    int
-	Stripes  int // of source rows, each of StripeRows
-	// StripeRows is the rows of a tile that are in memory while it is read.
+	Stripes  int // number of stripes that a tile is read in, each of StripeRows rows
+	// StripeRows is the number of rows of a tile that are in memory while the tile is read.
 	StripeRows int
-	// Passes is how often the adjacency is walked: a hop, tile and stripe once.
+	// Passes is how often the adjacency is walked: once for each hop, tile and stripe.
 	Passes int
-	// Held tells that the adjacency is kept in memory once it is decoded.
+	// Held is true if the decoded adjacency is kept in memory.
 	Held bool
 	// MemoryBytes is what counts towards Options.MemoryBudget, ScratchBytes the size of the scratch arrays.
 	MemoryBytes, ScratchBytes int64
@@ -75,12 +75,12 @@ const (
 	heldDecodes = 1.5
 )
 
-// Seconds is what the propagation takes on processors of 3 GHz. It is right in proportion: one plan beside another.
+// Seconds estimates the time on processors of 3 GHz. Use it to compare plans.
 func (p *PropagatePlan) Seconds() float64 { return p.cost / 1e9 }
 
-// Plan divides the memory budget between workers, columns and adjacency such that a propagation of so many columns is
-// expected to take the least time. Without Options.Scratch only TilesInMemory saves memory, so that it is the only
-// strategy. Where nothing fits, the error is a *BudgetError.
+// Plan divides the memory budget between workers, columns and adjacency, for the least expected time of a propagation.
+// Without Options.Scratch only TilesInMemory saves memory, so it is the only strategy. If too little fits, the error is a
+// *BudgetError.
 func Plan(s *Sizes, columns, hops int, opt Options) (PropagatePlan, error) {
 	opt = opt.withDefaults()
 	best := PropagatePlan{cost: math.Inf(1)}

@@ -20,15 +20,15 @@ type Operator struct {
 	// isolated node keeps its own row. Diagonals must be nil.
 	SelfLoops bool
 
-	// Wanted, where it is not nil, says which columns of the last hop matter: it appends those of node v to columns,
-	// ascending and each once, and is called concurrently. The other values of the last hop are NaN. That hop then costs
-	// a number an edge and wanted column in place of a row an edge. The hops before it are whole.
+	// Wanted, if not nil, appends the columns that matter in the last hop of node v to columns, ascending and each once.
+	// It is called concurrently. The other values of the last hop are NaN. The last hop then reads one number for each
+	// edge and wanted column, not a whole row for each edge. The hops before it are whole.
 	Wanted func(v kv.NodeID, columns []int) []int
 
-	// First leaves out the columns before it, which were done before.
+	// First is the first column to compute. The columns before it are done already.
 	First int
 
-	// OnTile, where it is not nil, is told that the columns before end have been visited at every hop. It is called
+	// OnTile, if not nil, is told that the columns before end have been visited at every hop. It is called
 	// with end ascending, from one goroutine, while no visit is under way. Its error stops everything.
 	OnTile func(end int) error
 }
@@ -41,14 +41,14 @@ type Tile struct {
 	Values []float32 // row-major [(Rows.End-Rows.First)×(Hi-Lo)], borrowed for the call
 }
 
-// Propagate streams S_k X for k = 1..K, where X [n×c] is src: column tile by column tile, within a tile hop by hop,
-// within a hop in ranges of rows. visit is called exactly once for every hop, tile and range of rows; concurrently
-// for disjoint ranges of the same hop and tile, never across hops or tiles. The row of an isolated node is zero.
+// Propagate streams S_k X for k = 1..K, with X [n×c] = src. The order is: tiles of columns; in each tile, hops; in each
+// hop, ranges of rows. visit is called exactly once for every hop, tile and range of rows; concurrently for disjoint
+// ranges of the same hop and tile, never across hops or tiles. The row of an isolated node is zero.
 //
-// How it divides Options.MemoryBudget is told by Plan; beside degrees, 4·n bytes, and the workers' buffers, it holds
-// tiles or stripes of them, and the adjacency where there is room. Where nothing fits, the error is a *BudgetError. The
-// values are the same bits under any plan: every row sum runs in ascending neighbour order in float64, and is rounded
-// to float32 once a hop.
+// Plan tells how Options.MemoryBudget is divided. Memory holds degrees (4·n bytes), buffers of the workers, tiles or
+// stripes of tiles, and the adjacency if it fits. If too little fits, the error is a *BudgetError. The values are the
+// same bits under any plan: every row sum runs in ascending neighbour order in float64, and is rounded to float32 once a
+// hop.
 //
 // Columns of labels, as from OneHot and also beside other columns (see SideBySide), need no dense rows at hop 1.
 //

@@ -19,7 +19,7 @@ func isRanked(degrees []uint32) bool {
 	return slices.IsSortedFunc(degrees, func(a, b uint32) int { return cmp.Compare(b, a) })
 }
 
-// rankNodes returns the rank of every node, or nil where it is the NodeID.
+// rankNodes returns the rank of every node, or nil if it is the NodeID.
 func rankNodes(degrees []uint32) []rank {
 	if isRanked(degrees) {
 		return nil
@@ -42,7 +42,7 @@ func rankNodes(degrees []uint32) []rank {
 type rankedGraph struct {
 	walker  *walker
 	survey  *survey
-	ranks   []rank   // nil where ranks are NodeIDs
+	ranks   []rank   // nil if ranks are NodeIDs
 	degrees []uint32 // by rank
 	lists   [][]rank // a buffer a worker
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// OperatorRows returns row v of S_1 … S_K along a direction, sparse. With b_1[w] = A_vw, and b_{k+1}[w] = Σ_u b_k[u] A_uw /
-// √(r_u c_u), where r and c are the sums of the rows and columns of A, the row of Ã^k is b_k[w] / √(r_v c_w); S_k leaves
-// out its entry v. Adjacency is read a block at a time, so the work is at most K passes over the graph, twice. ErrReach
-// where the rows hold more than limit nodes.
+// OperatorRows returns row v of S_1 … S_K along a direction, sparse. With b_1[w] = A_vw, and b_{k+1}[w] = Σ_u b_k[u] A_uw
+// / √(r_u c_u), where r and c are the sums of the rows and columns of A, the row of Ã^k is b_k[w] / √(r_v c_w); S_k
+// leaves out its entry v. Adjacency is read a block at a time, in at most 2K passes over the graph. If the rows hold more
+// than limit nodes, the error is ErrReach.
 func OperatorRows(
 	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, hops, limit int,
 ) ([]map[kv.NodeID]float64, error) {

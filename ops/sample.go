@@ -29,19 +29,20 @@ type SampleOptions struct {
 }
 
 // SampleDiagonals estimates diag(Ã^k), k = 1..hops ≤ MaxSampledHops, for graphs whose exact diagonals are out of reach.
-// Walks that go back and forth, all of k = 2, are exact. Cycles are sampled at every node v, from pairs of neighbours
-// u, u' drawn independently with chances q_u/Q and q_u'/Q, Q the sum of q over the neighbours of v:
+// Walks that go back and forth (for k = 2, all walks) are exact. Cycles are sampled at every node v, from pairs of
+// neighbours u, u'. These are drawn independently with chances q_u/Q and q_u'/Q, Q the sum of q over the neighbours of v:
 //
 //	k = 3:  δ_v Q² E[√(δ_u δ_u') (u ~ u')], q = √δ
 //	k = 4:  δ_v Q² E[d_u δ_w (w ~ u', w ≠ v, u ≠ u')], q = δ, where w is drawn from the neighbours of u, d_u ≤ d_u'
 //
-// For k = 3 that is the best choice where edges are as likely as the product of their degrees.
-// Both are free of bias. A node that has no more pairs, or pairs and w, than samples is done exactly. Standard errors
-// count one more sample that closes a cycle, of middling weight, so that they are not zero where none does.
+// Both estimates are unbiased. For k = 3, q is optimal if the chance of an edge is proportional to the product of the
+// degrees. A node with at most Samples pairs (for k = 4: pairs with w) is computed exactly. The standard errors count one
+// more sample, of mean weight, that closes a cycle. So they are not zero if no sample closes a cycle.
 //
-// Work is some n·Samples draws a hop for every part of the adjacency that fits Options.MemoryBudget, and one walk of
-// the graph; k = 4 keeps 4·n·Samples bytes in Options.Scratch. Beside those it holds what triangles hold, less their
-// sums. The values are the same bits at any budget and number of workers. The caller closes the diagonals.
+// The work is one walk of the graph, and some n·Samples draws for each hop and each part of the adjacency that fits
+// Options.MemoryBudget. k = 4 keeps 4·n·Samples bytes in Options.Scratch. Memory also holds the arrays of the triangle
+// count, except for its sums. The values are the same bits at any budget and number of workers. The caller closes the
+// diagonals.
 func SampleDiagonals(
 	ctx context.Context, g Graph, hops int, samples SampleOptions, opt Options,
 ) (d *Diagonals, err error) {
@@ -210,7 +211,7 @@ func (d *draws) neighbor() int {
 
 // A closure answers whether two nodes are neighbours, for those of which the greater rank is in a span, or a hub.
 type closure struct {
-	maps *hubMaps // nil where hubs are not asked for
+	maps *hubMaps // nil if hubs are not asked for
 	held *heldLists
 	part span
 }

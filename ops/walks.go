@@ -16,7 +16,7 @@ import (
 // A walkJob computes the diagonals of a graph that is directed or weighted, where the closed forms of the simple one do
 // not hold. With D_out the row sums of A, D_in its column sums and
 //
-//	p_u = (D_out_u D_in_u)^(-1/2), 0 where either is 0
+//	p_u = (D_out_u D_in_u)^(-1/2), 0 if either is 0
 //
 // a closed walk of Ã = D_out^(-1/2) A D_in^(-1/2) weighs what it does in the product A P, so that
 //
@@ -251,7 +251,7 @@ func (job *walkJob) there(ctx context.Context, sums []float64) error {
 	})
 }
 
-// weightAt is a weight of a list, 1 where it has none.
+// weightAt is a weight of a list, 1 if it has none.
 func weightAt(weights []float32, i int) float64 {
 	if weights == nil {
 		return 1

@@ -9,10 +9,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Check compares the history with itself and with the columns, and calls report for each entry that is missing,
-// damaged or out of order, and for each node whose label or decision is not what the last entry about it says. A label
-// that kv.Tx.SetLabel gave to a node that was decided on is one of these, as it cannot be told from a decision that was
-// lost: Write is the way to change such a label. It returns an error only where it cannot go on, as ctx.Err().
+// Check compares the history with itself and with the columns, and calls report for each entry that is missing, damaged
+// or out of order, and for each node whose label or decision is not what the last entry about it says. If kv.Tx.SetLabel
+// changed the label of a decided node, Check reports this too, because it looks like a lost decision. Use Write to change
+// such a label. Check returns an error only if it cannot continue, such as ctx.Err().
 func Check(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 	c := historyChecker{tx: tx, report: report}
 	if err := c.entries(ctx); err != nil {

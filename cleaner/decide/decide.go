@@ -1,8 +1,8 @@
-// Package decide keeps what people decided about labels, in a history that only grows. It computes no score: of a node it
-// reads what the last run wrote, so that an entry can say what the person saw.
+// Package decide keeps what people decided about labels, in a history that only grows. It computes no score. It reads the
+// results of the last run for a node, so that an entry can record the score that the person saw.
 //
-// [Write] makes decisions and [Undo] takes steps of them back; [History], [LabelsAt] and [OriginalLabels] read them again.
-// [Verdicts] are what they say of the labels that were given.
+// [Write] makes decisions and [Undo] takes steps of them back; [History], [LabelsAt] and [OriginalLabels] read them
+// again. [Verdicts] returns the judgements about the given labels.
 package decide
 
 import (
@@ -21,13 +21,13 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Column has the decision in force for a node, by the name of its Kind; null where nobody has decided,
+// Column has the decision in force for a node, by the name of its Kind; null if nobody has decided,
 // or all decisions were taken back. It is a string column, which the first decision makes.
 const Column = "decision"
 
 // Columns that a run writes. An entry keeps what they say of its node, and undoing can remove a score.
 const (
-	ScoreColumn     = "score"     // single: the chance that the given label is wrong; null where unlabelled
+	ScoreColumn     = "score"     // single: the chance that the given label is wrong; null if unlabelled
 	SuggestedColumn = "suggested" // class: the label to accept
 	RunColumn       = "run"       // int: the run that last scored the node
 )
@@ -68,7 +68,7 @@ func ParseKind(word string) (Kind, error) {
 	return None, fmt.Errorf("decision %q: want accept, reject, relabel, unlabel or unsure: %w", word, ErrOptions)
 }
 
-// A Decision is one entry of the history: a decision about one node, or that one was taken back.
+// A Decision is one entry of the history: a decision about one node, or its undo.
 type Decision struct {
 	Seq  int64 // 1, 2, … without gaps
 	Step int64 // 1, 2, …: what one Write made, or what Undo made to take one back
@@ -80,7 +80,7 @@ type Decision struct {
 
 	Node kv.NodeID
 	ID   string // the node's external id
-	Kind Kind   // of an entry that takes one back: that one's
+	Kind Kind   // of an undo: the kind of the decision that it takes back
 
 	From, To      string // label before and after; "" is none
 	Before, After Kind   // what Column says before and after
@@ -98,8 +98,8 @@ type Request struct {
 	Kind Kind
 	To   string // the label to give, of Relabel only
 
-	// Shown is what the person who decides has seen of the node. Where the node is no longer like that nothing is
-	// decided. Nil: the decision holds whatever the node is like.
+	// Shown is the node as the person saw it. If the node has changed since, Write decides nothing. Nil: Write does not
+	// compare.
 	Shown *Shown
 }
 
@@ -115,7 +115,7 @@ type Options struct {
 	Who  string           // at most MaxWho bytes of UTF-8, with no control characters but tab and newline
 	Why  string           // at most MaxWhy bytes of the same
 	Made time.Time        // when the decision was made, of a year up to 9999; zero: Now
-	Now  func() time.Time // nil: time.Now. Where it is behind the newest entry's Entered, that is taken for Entered.
+	Now  func() time.Time // nil: time.Now. If it is before Entered of the newest entry, Entered is the time of that entry.
 }
 
 // Limits on what a decision says, in bytes.
@@ -151,25 +151,25 @@ func checkRemark(what, text string, limit int) error {
 	return nil
 }
 
-// IsControl reports whether a character can stand in no Who and no Why: all control characters but tab and newline, as
-// not every format of a table has them.
+// IsControl reports whether a character is a control character other than tab and newline. Who and Why must not contain
+// any, because not every table format can hold them.
 func IsControl(r rune) bool { return unicode.IsControl(r) && r != '\t' && r != '\n' }
 
 // Entries are neighbouring entries of the history, those of one write.
 type Entries struct {
-	First, Last int64 // Decision.Seq; First is Last+1 where there are none
+	First, Last int64 // Decision.Seq; First is Last+1 if there are none
 	Steps       int64
 
-	// Unscored counts those of an Undo that removed the score of their node: the last run had scored it under the label
-	// that was taken back. Such a node is no suspect until it is cleaned again.
+	// Unscored counts the entries of an Undo that removed a score, because the last run had scored the label that was
+	// taken back. Such a node is no suspect until it is cleaned again.
 	Unscored int64
 }
 
 // Len is how many they are.
 func (e Entries) Len() int64 { return e.Last - e.First + 1 }
 
-// Read yields the entries, oldest first. A history only grows, so that it does not matter when the snapshot was taken,
-// once they are written. On failure it yields the error, once, and stops.
+// Read yields the entries, oldest first. Any snapshot after the write will do, because a history only grows. On failure
+// it yields the error, once, and stops.
 func (e Entries) Read(ctx context.Context, tx *kv.Tx) iter.Seq2[Decision, error] {
 	return func(yield func(Decision, error) bool) {
 		if e.Len() <= 0 {
@@ -183,18 +183,17 @@ func (e Entries) Read(ctx context.Context, tx *kv.Tx) iter.Seq2[Decision, error]
 	}
 }
 
-// Write writes decisions: labels, Column and history in one step, which Undo takes back as one. All of it is
-// on disk when Write returns, or nothing of it has happened. Decisions come back in the order of the requests; of none
-// there is no step. A node that was decided on before can be decided on again. WriteSteps is for more decisions than
-// memory should hold.
+// Write writes decisions: labels, Column and history in one step, which Undo takes back as one. All of it is on disk when
+// Write returns, or nothing of it has happened. Decisions come back in the order of the requests. Without requests no
+// step is written. A node can be decided on again. WriteSteps is for more decisions than memory should hold.
 //
-// A decision is about what was shown. Where one node is not what its request says was Shown, nothing is decided, about
-// no node, and the error is a *ChangedError, which names those that have changed.
+// If a node differs from Shown in its request, Write decides nothing about any node. The error is a *ChangedError with
+// the changed nodes.
 //
-// Every other error names the node. Accept without a suggestion is ErrNoSuggestion; it may give a label to an unlabelled
-// node. Reject and Unlabel of an unlabelled node are ErrUnlabelled. Relabel to a class that the store does not have is
-// ErrUnknownClass: a slip of the pen does not make a class. A node that is asked for twice is ErrDecidedTwice, one that
-// is not there kv.ErrNotFound. Requests and options that are no decision are ErrOptions.
+// Every other error names the node. Accept of a node without a suggestion returns ErrNoSuggestion; it may give a label to
+// an unlabelled node. Reject and Unlabel of an unlabelled node return ErrUnlabelled. Relabel to a class that the store
+// does not have returns ErrUnknownClass, so that a typing error makes no class. A node with two requests returns
+// ErrDecidedTwice, a missing node kv.ErrNotFound. Bad requests and options return ErrOptions.
 func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Decision, error) {
 	entries, err := WriteSteps(ctx, s, func(w *StepWriter) error {
 		if err := w.Begin(opt); err != nil {
@@ -226,12 +225,12 @@ func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Dec
 	return made, nil
 }
 
-// WriteSteps is Write for any number of decisions, in any number of steps, in one write. Name tells them to a
-// StepWriter. It is called a second time where a transaction does not hold them, and must then name the same.
+// WriteSteps writes any number of decisions and steps, all or nothing. It calls name, which adds them to a StepWriter. If
+// they do not fit into one transaction, it calls name again, and name must add the same decisions.
 //
-// What fits into a transaction is one, and its price does not depend on the size of the store. More is written by a
-// kv.Bulk, which rewrites the columns, the index on label, and the history. The decisions then wait in temporary files in
-// the directory of the store, and memory holds a few times kv.Bulk.SortMemory of them.
+// If they fit, the cost does not depend on the size of the store. Otherwise a kv.Bulk writes them, which rewrites the
+// columns, the index on label, and the history. The decisions then wait in temporary files in the directory of the store,
+// and memory holds a few times kv.Bulk.SortMemory of them.
 func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (Entries, error) {
 	var made Entries
 	err := s.Update(func(tx *kv.Tx) error {
@@ -258,17 +257,17 @@ func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error
 	return made, nil
 }
 
-// SeenByScores returns the newest entry whose label the scores in the store have seen, 0 for none. Nil is for a store
-// without scores. Package cleaner knows it of its last run.
+// SeenByScores returns Seq of the newest entry at the time when the last run read the labels; 0 for none. Use nil for a
+// store without scores.
 type SeenByScores func(tx *kv.Tx) (seq int64, err error)
 
 // Undo takes back the last steps that were not taken back yet: the nodes get the labels and decisions from before them.
-// That is written as WriteSteps writes, at the end of the history, one step for each that is taken back, the latest
-// first; nothing is deleted, and what Undo wrote is not taken back in turn. Where there are fewer such steps it is
-// ErrNothingToUndo, and nothing is done.
+// It adds one step to the history for each step that it takes back, the latest first, as WriteSteps does. It deletes
+// nothing. A later Undo skips the steps of Undo. If fewer steps are left, it returns ErrNothingToUndo and changes
+// nothing.
 //
-// A label that was changed since by other means than decisions is set back all the same; From says what it was. A score
-// of the label that is taken back, by a run after the decision, is removed: see Entries.Unscored and SeenByScores.
+// A label that was changed since without a decision is set back too; From has the changed label. If a run after the
+// decision has scored the label that is taken back, Undo removes this score: see Entries.Unscored and SeenByScores.
 func Undo(ctx context.Context, s *kv.Store, steps int, opt Options, seen SeenByScores) (Entries, error) {
 	if steps < 1 {
 		return Entries{}, fmt.Errorf("undo %d steps: want 1 or more: %w", steps, ErrOptions)
@@ -282,8 +281,8 @@ func Undo(ctx context.Context, s *kv.Store, steps int, opt Options, seen SeenByS
 	})
 }
 
-// UndoStep is Undo of the step with a number, which must be the last that was not taken back yet. Where it is not, since
-// somebody has decided after it or has taken it back, it is ErrChanged.
+// UndoStep takes back the step with a number. If this is not the last step that Undo would take back, it returns
+// ErrChanged.
 func UndoStep(ctx context.Context, s *kv.Store, step int64, opt Options, seen SeenByScores) (Entries, error) {
 	return undo(ctx, s, opt, seen, func(tx *kv.Tx, last int64) ([]stepRange, error) {
 		found, count, err := undoable(ctx, tx, last, 1)

@@ -125,14 +125,14 @@ type PastLabel struct {
 	Decision Kind   // in force then
 }
 
-// LabelsAt returns what label and decision were at a time, of the nodes that were decided on since; all others have been
-// what they are. A decision that was made elsewhere counts from when it was entered. The work is that of the entries since,
-// and the map takes some 100 bytes a node.
+// LabelsAt returns the label and decision at a past moment, for each node with a later decision. Decisions have not
+// changed other nodes since. A decision counts from its Entered. LabelsAt reads the later entries, and the map takes some
+// 100 bytes a node.
 func LabelsAt(ctx context.Context, tx *kv.Tx, moment time.Time) (map[kv.NodeID]PastLabel, error) {
 	return labelsBefore(ctx, tx, func(d *Decision) bool { return d.Entered.After(moment) })
 }
 
-// LabelsAfter is LabelsAt the moment at which an entry was the newest; 0 is before the first.
+// LabelsAfter is LabelsAt for the moment when entry seq was the newest; 0 is before the first entry.
 func LabelsAfter(ctx context.Context, tx *kv.Tx, seq int64) (map[kv.NodeID]PastLabel, error) {
 	return labelsBefore(ctx, tx, func(d *Decision) bool { return d.Seq > seq })
 }
@@ -188,8 +188,8 @@ func historyBackwards(ctx context.Context, tx *kv.Tx, from int64) iter.Seq2[hist
 	}
 }
 
-// OriginalLabels returns the labels that nodes had before the first decision about them, "" where there was none, of the
-// nodes that were ever decided on. It reads the whole history, and the map takes some 50 bytes a node.
+// OriginalLabels returns, for each node that was ever decided on, its label before the first decision; "" is no label. It
+// reads the whole history, and the map takes some 50 bytes a node.
 func OriginalLabels(ctx context.Context, tx *kv.Tx) (map[kv.NodeID]string, error) {
 	labels := map[kv.NodeID]string{}
 	for d, err := range wholeHistory(ctx, tx) {

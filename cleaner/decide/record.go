@@ -56,7 +56,7 @@ func nodeKey(v kv.NodeID, seq int64) []byte {
 	return binary.BigEndian.AppendUint64(nodeEntries(v), uint64(seq))
 }
 
-// parseNodeKey is the inverse of nodeKey; false where key is none.
+// parseNodeKey is the inverse of nodeKey; false if key is none.
 func parseNodeKey(key []byte) (v kv.NodeID, seq int64, ok bool) {
 	if len(key) != 1+4+8 || key[0] != nodeTag {
 		return 0, 0, false
@@ -192,13 +192,13 @@ func readDecision(tx *kv.Tx, seq int64) (historyRecord, error) {
 	return parseDecision(seq, body)
 }
 
-// Newest returns the number of the newest entry; 0 where there is none.
+// Newest returns the number of the newest entry; 0 if there is none.
 func Newest(tx *kv.Tx) (seq int64, err error) {
 	last, err := lastDecision(tx)
 	return last.Seq, err
 }
 
-// lastDecision is the newest entry; zero where there is none.
+// lastDecision is the newest entry; zero if there is none.
 func lastDecision(tx *kv.Tx) (historyRecord, error) {
 	for e, err := range tx.Space(historySpace).Descend(entryKey(math.MaxInt64)) {
 		if err != nil {

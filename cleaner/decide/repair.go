@@ -16,14 +16,13 @@ import (
 // lostEntryWhy is the Why of an entry that Repair puts in the place of one that was lost.
 const lostEntryWhy = "this entry was damaged: what is known of it comes from the entries beside it"
 
-// Repair makes history, labels and decisions agree again, and calls report for what it did. An entry that is missing is
-// made up from those before and after it about the same node, so that no other loses its number. Label and decision of a
-// node that was decided on become what the last entry about it says.
+// Repair makes history, labels and decisions agree again, and calls report for what it did. Repair makes a missing entry
+// from the entries of the same node before and after it, so that all other entries keep their numbers. It sets label and
+// decision of a decided node from its last entry.
 //
-// The store must be one that kv.Repair has repaired, opened by index.Open, that nobody else writes to. Repair writes a
-// thousand entries or nodes in a transaction, and reports what is in one once it is on disk. After an error, or a kill, it
-// can be run again, and ends with the same as if it had not been stopped. The work is that of reading the history a few
-// times, and it holds some 300 bytes a missing entry.
+// First run kv.Repair, then open the store with index.Open; nobody else may write to it. Repair writes a thousand entries
+// or nodes in a transaction, and reports them when they are on disk. After an error or a kill, run it again: the result
+// is the same as without the interruption. It reads the history a few times, and holds some 300 bytes a missing entry.
 func Repair(ctx context.Context, s *kv.Store, report func(kv.Mend)) error {
 	r := historyRepair{store: s, report: report, atOnce: batch.Size}
 	return r.run(ctx)
@@ -129,7 +128,7 @@ func (r *historyRepair) findEntries(ctx context.Context, tx *kv.Tx) error {
 	return nil
 }
 
-// loseUpTo notes that the entries behind the last one, up to a number, are lost. After is the next one, zero where there is
+// loseUpTo notes that the entries behind the last one, up to a number, are lost. After is the next one, zero if there is
 // none.
 func (r *historyRepair) loseUpTo(seq int64, after historyRecord) {
 	if r.last.Seq == 0 {
@@ -164,7 +163,7 @@ func placeBetween(seq int64, before, after historyRecord) (step, place int64) {
 	return before.Step, before.place + 1
 }
 
-// lostAs is the lost entry of a number; nil where it is not lost.
+// lostAs is the lost entry of a number; nil if it is not lost.
 func (r *historyRepair) lostAs(seq int64) *lostEntry {
 	i, found := slices.BinarySearchFunc(r.lost, seq, func(l lostEntry, seq int64) int { return cmp.Compare(l.Seq, seq) })
 	if !found {
@@ -221,7 +220,7 @@ func (r *historyRepair) isOf(tx *kv.Tx, v kv.NodeID, seq int64) bool {
 	return err == nil && d.Node == v
 }
 
-// nodeBeside is the node of the entry before another one; where there is none before, that of the first whose node is known,
+// nodeBeside is the node of the entry before another one; if there is none before, that of the first whose node is known,
 // or node 0.
 func (r *historyRepair) nodeBeside(tx *kv.Tx, seq int64) (kv.NodeID, error) {
 	step := int64(-1)

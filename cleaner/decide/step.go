@@ -54,7 +54,7 @@ func (w *StepWriter) entries() Entries {
 	return Entries{First: w.first, Last: w.seq, Steps: w.steps, Unscored: w.unscored}
 }
 
-// Begin begins a step. One that nothing is added to is no step. A node may be decided on once in each step.
+// Begin begins a step. A step without decisions is not written. A step may have one decision about a node.
 func (w *StepWriter) Begin(opt Options) error {
 	opt, err := opt.withDefaults()
 	if err != nil {
@@ -220,7 +220,7 @@ func InForce(word kv.Value) (Kind, error) {
 	return kind, nil
 }
 
-// valueOrNull is a value of a node, null where the store has no such column.
+// valueOrNull is a value of a node, null if the store has no such column.
 func valueOrNull(tx *kv.Tx, v kv.NodeID, column string) (kv.Value, error) {
 	value, err := tx.Value(v, column)
 	if errors.Is(err, kv.ErrNoColumn) {
@@ -229,13 +229,13 @@ func valueOrNull(tx *kv.Tx, v kv.NodeID, column string) (kv.Value, error) {
 	return value, err
 }
 
-// A ChangedError says that nothing was decided, since nodes are not what the decisions were about. It is an ErrChanged.
+// A ChangedError says that nothing was decided, because nodes have changed since they were shown. It is an ErrChanged.
 type ChangedError struct {
 	Count int64         // of the nodes
 	First []ChangedNode // at most ten of them, in the order of the requests
 }
 
-// A ChangedNode is a node that was shown in one way, and is in another.
+// A ChangedNode is a node that has changed since it was shown.
 type ChangedNode struct {
 	ID      string
 	Was, Is Shown

@@ -10,9 +10,9 @@ import (
 // mostVerdicts bounds how many verdicts are taken in: as many say all that verdicts can say.
 const mostVerdicts = 1 << 16
 
-// A Verdict is what a person has said of the label that a node was given: that it is right, or that the label which
-// the node has now is. Now is kv.NoClass where it has none. Score is that of the node when it was decided on first, by Run;
-// NaN and zero where it had none.
+// A Verdict is the judgement of a person about the label Given of a node. If Now equals Given, the label was right.
+// Otherwise Now is the right label, or kv.NoClass for none. Score is the score of the node at the first decision, and Run
+// the run that gave it; NaN and zero without a score.
 type Verdict struct {
 	Node       kv.NodeID
 	Given, Now kv.Class
@@ -20,8 +20,8 @@ type Verdict struct {
 	Run        int64
 }
 
-// Verdicts returns what the decisions in force say of the labels before all decisions, ascending by node. Where a
-// label was changed since by other means, or there was none, nothing is said.
+// Verdicts compares the decisions in force with the labels before all decisions, in ascending order of nodes. It leaves
+// out a node that had no label, or whose label was changed since without a decision.
 func Verdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]Verdict, error) {
 	if _, ok := tx.Column(Column); !ok {
 		return nil, nil
@@ -78,7 +78,7 @@ func newChange(d *Decision) change {
 	return change{node: d.Node, was: nodeState{d.From, d.Before}, is: nodeState{d.To, d.After}, run: d.Run, score: d.Score}
 }
 
-// changeOf is the change of a node by all entries about it; of kv.NoNode where there are none.
+// changeOf is the change of a node by all entries about it; of kv.NoNode if there are none.
 func changeOf(tx *kv.Tx, v kv.NodeID) (c change, err error) {
 	c.node = kv.NoNode
 	for seq, err := range entriesOf(tx, v) {
@@ -109,9 +109,9 @@ func (c *change) verdict(now kv.Class, classes map[string]kv.Class) (said Verdic
 	return Verdict{Node: c.node, Given: given, Now: now, Score: c.score, Run: c.run}, ok
 }
 
-// VerdictsAfter returns what the decisions after an entry say of the labels from before them, in the order of the history.
-// It counts the nodes that had been decided on before, and whose decision is another now. It looks at the first nodes that
-// were decided on since, as many as give verdicts.
+// VerdictsAfter compares the decisions after entry seq with the labels before them, in the order of the history. reversed
+// counts the nodes that had a decision other than Unsure at entry seq, and whose decision or label has changed since. Only
+// the first 65,536 nodes with later entries are looked at.
 func VerdictsAfter(ctx context.Context, tx *kv.Tx, seq int64) (verdicts []Verdict, reversed int, err error) {
 	reader, err := tx.Reader(kv.LabelColumn)
 	if err != nil {

@@ -46,8 +46,8 @@ func (s *spoiling) bySharesOfOthers(ctx context.Context, near nearness) error {
 	return s.relabelByShares(ctx, near, keys)
 }
 
-// chooseLeast leaves of the nodes those that are to go wrong: with the least keys [n], which are infinite for a node that
-// cannot.
+// chooseLeast leaves in s.nodes the s.count nodes with the least keys [n], in ascending order of keys. The key of a node
+// that cannot go wrong is +Inf.
 func (s *spoiling) chooseLeast(keys []float64) error {
 	slices.SortStableFunc(s.nodes, func(a, b kv.NodeID) int { return cmp.Compare(keys[a], keys[b]) })
 	able := 0
@@ -59,6 +59,14 @@ func (s *spoiling) chooseLeast(keys []float64) error {
 	}
 	s.nodes = s.nodes[:s.count]
 	return nil
+}
+
+// paretoKey draws a key for chooseLeast, of a node that is to go wrong with a chance from 0 to 1. The nodes with the least keys
+// are then a sample of a fixed size, in which each node is with about its chance if the chances add up to s.count (Pareto
+// sampling: Rosén, 1997).
+func (s *spoiling) paretoKey(chance float64) float64 {
+	u := float64(s.random.Float64())
+	return u / (1 - u) * ((1 - chance) / chance)
 }
 
 // unable says that only so many labels can be made wrong.

@@ -17,8 +17,8 @@ const instanceSpread = 0.1
 // its class, and x its features, scaled to the length √d that standardised ones have. So nodes of a class that share
 // features tend to be taken for the same other class.
 //
-// There, each node is drawn by itself; here as many as the rate says are, with chances that are as good as q (Pareto
-// sampling: Rosén, 1997).
+// In the paper each node is drawn by itself. Here the number of drawn nodes follows from the rate, with chances close to q: see
+// paretoKey.
 func spoilByInstance(ctx context.Context, s *spoiling) error {
 	keys, single := make([]float64, len(s.Labels)), s.single()
 	for _, v := range s.nodes {
@@ -26,9 +26,7 @@ func spoilByInstance(ctx context.Context, s *spoiling) error {
 		for !(chance >= 0 && chance <= 1) {
 			chance = s.noise.rate + float64(instanceSpread*s.random.NormFloat64())
 		}
-		u := float64(s.random.Float64())
-		keys[v] = u / (1 - u) * ((1 - chance) / chance)
-		if single {
+		if keys[v] = s.paretoKey(chance); single {
 			keys[v] = math.Inf(1)
 		}
 	}

@@ -23,12 +23,12 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// ErrOptions is returned for noise that is not known, or cannot be had of a graph.
+// ErrOptions is returned for unknown noise, and for noise that a graph does not permit.
 var ErrOptions = errors.New("cleaner: bad options")
 
 // A Graph is what labels go wrong in. Labels are true.
 type Graph struct {
-	Adjacency ops.Graph
+	Adjacency ops.Graph  // arcs are walked both ways (kv.Both)
 	Features  ops.Source // [n×d]; nil, or of width 0, where there are none
 	Labels    []kv.Class // [n]; NoClass stays as it is
 	Classes   int
@@ -58,10 +58,15 @@ type kind struct {
 	name     string
 	features bool // it goes by the features
 
-	// least, where not nil, is what it needs of memory beside what a repeat holds.
+	// least returns how many bytes of s.opt.MemoryBudget spoil needs at least. This budget is what a repeat leaves. The arrays of
+	// the repeat are still empty, so s.nodes, s.noisy and one array of numbers [n] do not count. Set least if spoil holds more, or
+	// calls Predict or ops.Propagate.
 	least func(ctx context.Context, p *Graph) (int64, error)
 
-	// spoil makes as many labels wrong as are wanted.
+	// spoil gives exactly s.count of s.nodes a wrong label in s.noisy: a class of s.present (sym and asym: any class). It may give
+	// each node a key and call s.chooseLeast, which leaves in s.nodes the s.count nodes with the least keys, in ascending order
+	// of keys, or fails if too few keys are finite. s.paretoKey makes a key of a chance. s.relabelByShares draws the new classes.
+	// Draw from s.random in the order of s.nodes, or seed by s.seed and the node: then the labels depend on the seed alone.
 	spoil func(ctx context.Context, s *spoiling) error
 }
 
@@ -97,7 +102,7 @@ func Parse(text string) (Noise, error) {
 	return Noise{kind: &kinds[at], rate: rate}, nil
 }
 
-// Check is ErrOptions where the graph lacks what the noise goes by.
+// Check returns ErrOptions if the noise needs features and the graph has none.
 func (n Noise) Check(g *Graph) error {
 	if n.kind != nil && n.kind.features && (g.Features == nil || g.Features.Width() == 0) {
 		return fmt.Errorf("noise %s goes by features, and the graph has none, or only of few nodes: import some: %w", n.kind.name, ErrOptions)
@@ -105,7 +110,7 @@ func (n Noise) Check(g *Graph) error {
 	return nil
 }
 
-// Least is what Inject needs of memory beside labels.
+// Least returns how many bytes of Options.MemoryBudget Inject needs at least: see kind.least.
 func (n Noise) Least(ctx context.Context, g *Graph) (int64, error) {
 	if n.kind == nil || n.kind.least == nil {
 		return 0, nil
@@ -180,8 +185,8 @@ type spoiling struct {
 	opt     ops.Options // whose budget is what is left
 }
 
-// Inject returns labels [n] that are wrong in part, drawn in file order over all splits; those of p, the true ones, are left
-// as they are. Where fewer nodes can go wrong than are to, it fails with an ErrOptions that says the most.
+// Inject returns labels [n] that are wrong in part, drawn in file order over all splits; those of p, the true ones, are
+// left as they are. If too few nodes can go wrong, it returns an ErrOptions with the largest possible rate.
 //
 // Of a matrix, every node is given a label drawn from the distribution of its class, which may be its own.
 func (n Noise) Inject(ctx context.Context, p *Graph, seed uint64, opt ops.Options) ([]kv.Class, error) {
