@@ -146,7 +146,9 @@ func (d Dict) loadedID(position int) ([]byte, error) {
 }
 
 // idsIn is the number of ids in a block of them.
-func (d Dict) idsIn(name snapshot.Name) int { return min(IDsPerBlock, d.Loaded-int(name.A)*IDsPerBlock) }
+func (d Dict) idsIn(name snapshot.Name) int {
+	return min(IDsPerBlock, d.Loaded-int(name.A)*IDsPerBlock)
+}
 
 func noLength(name snapshot.Name, i int) error {
 	return record.Corrupt(name.Key(), fmt.Sprintf("id %d of it has no length", i))
