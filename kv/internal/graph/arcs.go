@@ -168,7 +168,7 @@ func (g Graph) loadedArc(u, v record.NodeID) (codec.Arc, error) {
 	if err != nil {
 		return codec.Arc{}, err
 	}
-	piece := &Adjacency{Range: record.Range{First: later, End: later + 1}, Offsets: make([]int64, 2)}
+	piece := &Adjacency{Range: record.Range{First: later, End: later + 1}}
 	if err := g.lookupList(d, b, part, piece, true); err != nil {
 		return codec.Arc{}, err
 	}

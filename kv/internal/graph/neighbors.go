@@ -144,7 +144,7 @@ func (g Graph) pieces(v record.NodeID, withArcs bool) iter.Seq2[*Adjacency, erro
 			yield(nil, err)
 			return
 		}
-		piece := &Adjacency{Range: record.Range{First: v, End: v + 1}, Offsets: make([]int64, 2)}
+		piece := &Adjacency{Range: record.Range{First: v, End: v + 1}}
 		if int(v) < g.Loaded {
 			d, err := g.Directory()
 			if err != nil {
@@ -159,6 +159,7 @@ func (g Graph) pieces(v record.NodeID, withArcs bool) iter.Seq2[*Adjacency, erro
 					due++
 				}
 				if err == nil && due > 0 {
+					piece.Offsets = append(piece.Offsets[:0], 0, int64(len(piece.Neighbors)))
 					err = piece.apply(changes[:due], withArcs)
 				}
 				if !yield(piece, err) || err != nil {
@@ -168,7 +169,7 @@ func (g Graph) pieces(v record.NodeID, withArcs bool) iter.Seq2[*Adjacency, erro
 			}
 		}
 		if len(changes) > 0 {
-			piece.Offsets[0], piece.Offsets[1] = 0, 0
+			piece.Offsets = append(piece.Offsets[:0], 0, 0)
 			piece.Neighbors, piece.arcs = piece.Neighbors[:0], piece.arcs[:0]
 			err = piece.apply(changes, withArcs)
 			yield(piece, err)
@@ -187,7 +188,6 @@ func (g Graph) lookupList(d *Directory, b int, part uint32, piece *Adjacency, wi
 	if err != nil {
 		return d.damaged(b, part, err)
 	}
-	piece.Offsets[0], piece.Offsets[1] = 0, int64(len(piece.Neighbors))
 	if !withArcs {
 		return nil
 	}
