@@ -126,15 +126,15 @@ func (d Dict) loadedID(position int) ([]byte, error) {
 		return nil, err
 	}
 	begin, end, text := 0, 0, body
+	at := position % IDsPerBlock
 	for i := range d.idsIn(name) {
 		length, n := binary.Uvarint(text)
 		if n <= 0 || length > MaxID {
 			return nil, noLength(name, i)
 		}
-		switch at := position % IDsPerBlock; {
-		case i < at:
+		if i < at {
 			begin += int(length)
-		case i == at:
+		} else if i == at {
 			end = begin + int(length)
 		}
 		text = text[n:]
