@@ -173,8 +173,10 @@ func (r *ColumnReader) value(row int) (Value, error) {
 	if row >= r.block.Count {
 		return Value{}, nil // added after the block was written
 	}
-	if n, ok := r.block.TextAt(row); ok {
-		return r.tableValue(n), nil
+	if len(r.table) > 0 {
+		if n, ok := r.block.TextAt(row); ok {
+			return r.tableValue(n), nil
+		}
 	}
 	return r.tx.fromCell(r.kind, r.block.Cell(row, r.kind))
 }
