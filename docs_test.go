@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -42,6 +43,25 @@ func TestDocsNameWhatIsThere(t *testing.T) {
 			if found, err := filepath.Glob(path); err != nil || len(found) == 0 {
 				t.Errorf("%s: there is no %s (%v)", page, path, err)
 			}
+		}
+	}
+}
+
+// TestEmbeddingCompilesNoCommandLine: a program that asks statements compiles no terminal, flags, parquet or progress bar.
+func TestEmbeddingCompilesNoCommandLine(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("the command go is not installed")
+	}
+	packages, err := exec.Command("go", "list", "-deps", "./shell/query").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(packages), "graphcleaner/kv\n") {
+		t.Fatalf("got %s, want it to have kv", packages)
+	}
+	for _, name := range []string{"/kong", "/readline", "/parquet-go", "/progressbar", "golang.org/x/term", "graphcleaner/shell\n"} {
+		if strings.Contains(string(packages), name) {
+			t.Errorf("shell/query compiles %s", strings.TrimSpace(name))
 		}
 	}
 }

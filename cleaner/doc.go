@@ -127,7 +127,7 @@
 // # Decisions
 //
 // Package decide keeps what people decide about labels, in a history that is only ever added to. [Undo] takes steps back,
-// [LabelsAsOf] reads the past, [Check] compares the history with labels and decisions, and [Repair] mends them. Runs and
+// [LabelsAsOf] reads the past, [Check] compares the history with labels and decisions, and [Repair] repairs them. Runs and
 // imports of predictions do not write them.
 //
 // # Determinism and memory

@@ -33,8 +33,8 @@ func (*checkCommand) Help() string {
 
     graphcleaner check my.graph
 
---repair repairs a damaged store, after a confirmation. A block with one wrong byte is corrected. Indexes, degrees, neighbour lists, the dictionary and ` +
-		`counts are computed again from their sources. A value that cannot be read becomes null. If a run is lost, its scores become null. The last line lists the losses. ` +
+--repair repairs a damaged store, after a confirmation. Indexes, degrees, neighbour lists, the dictionary and ` +
+		`counts are computed again from their sources. A damaged record without a copy is lost, and its values become null. If a run is lost, its scores become null. The last line lists the losses. ` +
 		`The exit code is 0 if the store has no problems afterwards, even after a loss. A repair that fails or is killed changes nothing; run it again. A backup is ` +
 		`better, if you have one.
 

@@ -52,7 +52,7 @@ type commandLine struct {
 	Eval     evalCommand     `cmd:"" help:"Make labels wrong on purpose, and measure how many are found."`
 	Export   exportCommand   `cmd:"" help:"Write scores, suspects, labels, decisions, predictions, features or the transition matrix to a file."`
 	Stats    statsCommand    `cmd:"" help:"Print the size and the contents of a store."`
-	Check    checkCommand    `cmd:"" help:"Verify every record of a store."`
+	Check    checkCommand    `cmd:"" help:"Check every record of a store, or repair it."`
 	Backup   backupCommand   `cmd:"" help:"Write a store, or its changes since the last backup, to one file."`
 	Restore  restoreCommand  `cmd:"" help:"Make a store from a full backup and its later ones."`
 	Migrate  migrateCommand  `cmd:"" help:"Convert a store of an older version to the current format."`

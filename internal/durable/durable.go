@@ -1,4 +1,4 @@
-// Package durable has changes of files last through a power cut.
+// Package durable makes changes of files last through a power cut.
 package durable
 
 import (

@@ -1,5 +1,5 @@
-// Package faults runs a process some of whose operations on files fail, or that is killed in place of one of them, so
-// that tests can go through every moment of a job at which the disk or the power may let it down.
+// Package faults runs a process, and lets one of its operations on files fail, or kills it at that operation. So tests can
+// try every moment of a job at which the disk or the power may fail.
 //
 // The faults are real: they come from the kernel, whoever asks, a library, the runtime or a C program. The process that
 // is watched calls Begin, before it works; the one that watches calls Run, which counts the operations under a directory

@@ -1,4 +1,4 @@
-// Package memdir has tests keep their temporary files in memory. They make and remove thousands of small stores, and on some
+// Package memdir keeps the temporary files of tests in memory. They make and remove thousands of small stores, and on some
 // file systems making a file takes the longer, the more were just removed. What they show of crashes and faults does not
 // depend on where the files are: processes are killed and system calls fail, the power stays on.
 package memdir

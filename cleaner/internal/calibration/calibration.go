@@ -1,5 +1,5 @@
-// Package calibration says how many labels are wrong, from how sure a model is of each, and gives scores that rate as their
-// mean. It knows log-odds and rates, and nothing of where they come from.
+// Package calibration estimates the share of wrong labels from the log-odds of each, and shifts the scores so that this share
+// is their mean. It knows log-odds and rates, and nothing of their source.
 package calibration
 
 import (

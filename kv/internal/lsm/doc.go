@@ -10,20 +10,21 @@
 //   - The manifest names a table before the table is durable, and goes on naming one that was never finished. [write_failure.go]
 //   - A merge drops the error of a table that it cannot make, and goes on without the records. [compact_guard.go]
 //   - A merge copies a damaged block of a table into a new one, with a right checksum. [verify.go]
-//   - With checksums on, an iterator ends before a damaged block and does not tell. [options.go]
+//   - With checksums on, an iterator ends before a damaged block, without an error. [options.go]
 //   - Opening panics on a damaged table or log. [files.go]
 //   - Opening removes every table that the manifest does not name, also if the manifest is cut short. [unnamed.go]
-//   - The number of a table that is gone is given out again. [write_failure.go]
-//   - A log is read up to the first entry that is damaged, and what follows is dropped without a word. [unnamed.go, Journal]
+//   - A new table takes the number of a table that is gone. [write_failure.go]
+//   - A log is read up to the first entry that is damaged, and the rest is dropped, without an error. [unnamed.go, and the journal of the caller]
 //   - A process that is killed while it makes or removes a log leaves one without a byte, which is not opened. [open.go]
 //   - If the file DISCARD cannot be made the process ends. [open.go]
 //   - Files are written through mapped memory that has no room on the disk yet: a full disk kills the process. [disk_space.go]
 //   - Files are read through mapped memory: one that is cut short, or a page that the disk cannot read, kills the process.
 //     [guard.go]
-//   - Tables are synced, and their names are not: who relies on FlushedVersion syncs the directory first.
+//   - A table is synced, and its name in the directory is not: the journal syncs the directory before it drops commits.
+//     [kv/journal.go]
 //   - The log of a memtable stays for as long as an iterator looks at it, and nothing tells why. [write_failure.go]
 //   - Up to eight pieces of memory, each as large as the largest table, are kept whatever the budget is. [table_memory.go]
 //   - The builder of tables keeps a whole table in memory. [table_writer.go]
 //   - Errors of the system are not wrapped. [guard.go]
-//   - The lock on the directory is given back by closing a file that a child process may have open. [package storedir]
+//   - The lock on the directory is given back by closing a file that a child process may have open. [storedir/lock_unix.go]
 package lsm

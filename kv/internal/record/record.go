@@ -1,6 +1,5 @@
-// Package record has the form of everything that a store keeps: the keys, the envelope with its checksum in which a body
-// stands under a key, and how a body that is too large for one is cut into parts. It knows nothing of what bodies mean, nor
-// of where records are kept.
+// Package record defines the form of everything that a store keeps: keys, the envelope of a body with its checksum, and the
+// parts of a body that is too large for one record. It knows neither the meaning of bodies nor the place of records.
 package record
 
 import (

@@ -1,5 +1,5 @@
-// Package storedir has what a store needs of the directory that it lies in: who holds it, whose it is, what room the disk
-// has left, and files that are replaced at once. It knows nothing of what is in the files.
+// Package storedir handles the directory of a store: its lock, its owner and modes, the free room on the disk, and files that
+// are replaced at once. It knows nothing of the contents of files.
 package storedir
 
 import (

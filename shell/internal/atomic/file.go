@@ -1,5 +1,5 @@
-// Package atomic writes a file, or puts a new store into the place of an old one, so that whatever happens either the old or the new
-// is there, and whole. It knows nothing of what is in them.
+// Package atomic writes a file, or puts a new store in place of an old one. At every moment the old or the new is there, and whole.
+// It knows nothing of their contents.
 package atomic
 
 import (

@@ -1,5 +1,5 @@
-// Package wording says in words what a run, a decision, an error or a count came to, so that a statement and a command say the
-// same. It prints nothing, and knows no statement, no flag and no terminal.
+// Package wording words the outcomes of runs, decisions, errors and counts, so that statements and commands say the same. It
+// prints nothing, and knows no statement, flag or terminal.
 package wording
 
 import (
