@@ -121,6 +121,11 @@ func (r *resources) least(work int64) int64 {
 	return int64(least.Memory)
 }
 
+const (
+	mostNodes = 1<<32 - 1<<12 // the most that a store holds
+	mostEdges = 1 << 48       // more than any store has; costs of more would not be numbers
+)
+
 // A projection is what an estimate is made of.
 type projection struct {
 	resources resources
@@ -228,6 +233,9 @@ func (p *projection) countNodes(ctx context.Context, c *estimateCommand) (nodes 
 	if nodes.nodes < 1 {
 		return nodes, usagef("--nodes %s: want a file with nodes, or a number of them", c.Nodes)
 	}
+	if nodes.nodes > mostNodes {
+		return nodes, usagef("--nodes %s: want at most %d, as many as a store holds", c.Nodes, int64(mostNodes))
+	}
 	if nodes.share > 0 && nodes.share < 1 {
 		p.say("Sample: %.2g of the rows of %s; nodes, labels and classes are estimated from them.", nodes.share, c.Nodes)
 	}
@@ -246,6 +254,9 @@ func (p *projection) countNodes(ctx context.Context, c *estimateCommand) (nodes 
 	}
 	if c.Classes > 0 {
 		nodes.classes = c.Classes
+		if int64(c.Classes) > nodes.nodes {
+			return nodes, usagef("--classes %d: want at most one a node, %d", c.Classes, nodes.nodes)
+		}
 	}
 	if nodes.classes < 2 {
 		return nodes, usagef("--classes: want the number of classes, 2 or more")
@@ -265,6 +276,8 @@ func (p *projection) countEdges(ctx context.Context, c *estimateCommand, nodes i
 	switch {
 	case err == nil && m < 1:
 		return edges, usagef("--edges %s: want a file, or a number of edges", c.Edges)
+	case err == nil && m > mostEdges:
+		return edges, usagef("--edges %s: want at most %d", c.Edges, int64(mostEdges))
 	case err == nil:
 		p.say("Assumption: degrees follow a power law (exponent 2.5). " +
 			"The diagonals of k ≥ 3 may cost more or less than is said here; an edges file tells.")

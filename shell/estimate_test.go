@@ -319,3 +319,20 @@ func TestEstimateOfManyClasses(t *testing.T) {
 		t.Errorf("20,000 classes in 1 GiB with preset paper: got %+v, want more memory", small)
 	}
 }
+
+// TestEstimateOfTooMuch asks about numbers that no store can have: the answer is an error that says what is possible.
+func TestEstimateOfTooMuch(t *testing.T) {
+	for _, c := range []struct{ nodes, edges, classes, want string }{
+		{"1000000000000000", "10", "2", "--nodes 1000000000000000: want at most 4294963200"},
+		{"10", "9223372036854775807", "2", "--edges 9223372036854775807: want at most"},
+		{"10", "5", "11", "--classes 11: want at most one a node, 10"},
+	} {
+		got := run(t, "", "estimate", "--nodes", c.nodes, "--edges", c.edges, "--classes", c.classes)
+		if got.code != exitUsage || !strings.Contains(got.err, c.want) {
+			t.Errorf("%+v: got exit code %d and %s", c, got.code, got.err)
+		}
+	}
+	if got := run(t, "", "estimate", "--nodes", "4294963200", "--edges", "281474976710656", "--classes", "2"); got.code != exitDone {
+		t.Errorf("the most: got exit code %d and %s", got.code, got.err)
+	}
+}
