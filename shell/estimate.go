@@ -122,8 +122,9 @@ func (r *resources) least(work int64) int64 {
 }
 
 const (
-	mostNodes = 1<<32 - 1<<12 // the most that a store holds
-	mostEdges = 1 << 48       // more than any store has; costs of more would not be numbers
+	mostNodes   = 1<<32 - 1<<12 // the most that a store holds
+	mostEdges   = 1 << 48       // more than any store has; costs of more would overflow
+	mostClasses = 1 << 20       // likewise
 )
 
 // A projection is what an estimate is made of.
@@ -254,8 +255,8 @@ func (p *projection) countNodes(ctx context.Context, c *estimateCommand) (nodes 
 	}
 	if c.Classes > 0 {
 		nodes.classes = c.Classes
-		if int64(c.Classes) > nodes.nodes {
-			return nodes, usagef("--classes %d: want at most one a node, %d", c.Classes, nodes.nodes)
+		if c.Classes > mostClasses {
+			return nodes, usagef("--classes %d: want at most %d", c.Classes, mostClasses)
 		}
 	}
 	if nodes.classes < 2 {

@@ -325,7 +325,7 @@ func TestEstimateOfTooMuch(t *testing.T) {
 	for _, c := range []struct{ nodes, edges, classes, want string }{
 		{"1000000000000000", "10", "2", "--nodes 1000000000000000: want at most 4294963200"},
 		{"10", "9223372036854775807", "2", "--edges 9223372036854775807: want at most"},
-		{"10", "5", "11", "--classes 11: want at most one a node, 10"},
+		{"10", "5", "1048577", "--classes 1048577: want at most 1048576"},
 	} {
 		got := run(t, "", "estimate", "--nodes", c.nodes, "--edges", c.edges, "--classes", c.classes)
 		if got.code != exitUsage || !strings.Contains(got.err, c.want) {
