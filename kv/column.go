@@ -49,8 +49,8 @@ func (tx *Tx) Column(name string) (Column, bool) {
 }
 
 // column is a column of the transaction.
-func (tx *Tx) column(entry column.Entry) column.Column {
-	return column.Column{Entry: entry, Records: tx.records(), Nodes: tx.cat.Nodes}
+func (tx *Tx) column(entry column.Entry) *column.Column {
+	return &column.Column{Entry: entry, Records: tx.records(), Nodes: tx.cat.Nodes}
 }
 
 // columnEntry returns a stored column's entry, or ErrNoColumn.

@@ -19,7 +19,15 @@ type Range = record.Range
 type Adjacency = graph.Adjacency
 
 // graph is the adjacency of the transaction.
-func (tx *Tx) graph() graph.Graph {
+func (tx *Tx) graph() *graph.Graph {
+	if tx.structures != nil {
+		return &tx.structures.graph
+	}
+	g := tx.newGraph()
+	return &g
+}
+
+func (tx *Tx) newGraph() graph.Graph {
 	c := tx.cat
 	return graph.Graph{
 		Records: tx.records(), Directories: tx.s.directories, Generation: c.Graph, Form: c.arcForm(),

@@ -10,7 +10,15 @@ import (
 )
 
 // dict is the dictionary of ids, positions and nodes.
-func (tx *Tx) dict() dict.Dict {
+func (tx *Tx) dict() *dict.Dict {
+	if tx.structures != nil {
+		return &tx.structures.dict
+	}
+	d := tx.newDict()
+	return &d
+}
+
+func (tx *Tx) newDict() dict.Dict {
 	c := tx.cat
 	return dict.Dict{Records: tx.records(), Generation: c.Graph, Nodes: c.Nodes, Loaded: c.LoadedNodes, Dense: c.DenseIDs}
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
+	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -39,8 +41,16 @@ type Tx struct {
 	ended  bool // no new reads
 	done   chan struct{}
 
+	structures *structures // of a snapshot whose catalogue does not change, else nil
+
 	cache   *snapshot.Cache // of the store
 	cursors cursors         // closed with the snapshot
+}
+
+// structures are ready for lookups, which would take longer if each made its own.
+type structures struct {
+	graph graph.Graph
+	dict  dict.Dict
 }
 
 // begin starts a transaction. A writing one is begun by who holds the writer's lock.
@@ -104,6 +114,9 @@ func (tx *Tx) loadCatalog() error {
 		tx.s.latest.Store(latest)
 	}
 	tx.cat = latest.catalog
+	if !tx.write {
+		tx.structures = &structures{tx.newGraph(), tx.newDict()}
+	}
 	return nil
 }
 

@@ -30,7 +30,7 @@ type Column struct {
 }
 
 // Cell is the value of a node.
-func (c Column) Cell(v record.NodeID) (codec.Value, error) {
+func (c *Column) Cell(v record.NodeID) (codec.Value, error) {
 	if c.Deltas {
 		if cell, err := c.changed(v); !errors.Is(err, record.ErrNotFound) {
 			return cell, err
@@ -48,7 +48,7 @@ func (c Column) Cell(v record.NodeID) (codec.Value, error) {
 
 // changed is the value of a node that changed since the blocks were written, or record.ErrNotFound. It allocates, so that
 // Cell need not.
-func (c Column) changed(v record.NodeID) (cell codec.Value, err error) {
+func (c *Column) changed(v record.NodeID) (cell codec.Value, err error) {
 	err = c.Records.Get(DeltaKey(c.Generation, v), func(body []byte) error {
 		cell, err = codec.ParseValue(body)
 		return err
@@ -57,7 +57,7 @@ func (c Column) changed(v record.NodeID) (cell codec.Value, err error) {
 }
 
 // body calls use with an encoded block, borrowed.
-func (c Column) body(get snapshot.Getter, number uint32, use func(body []byte) error) error {
+func (c *Column) body(get snapshot.Getter, number uint32, use func(body []byte) error) error {
 	key := Key(c.Generation, number)
 	err := snapshot.Chain(get, key, use)
 	if errors.Is(err, record.ErrNotFound) {
@@ -67,7 +67,7 @@ func (c Column) body(get snapshot.Getter, number uint32, use func(body []byte) e
 }
 
 // parse reads an encoded block into block, which borrows body.
-func (c Column) parse(number uint32, body []byte, block *codec.Column) error {
+func (c *Column) parse(number uint32, body []byte, block *codec.Column) error {
 	key := Key(c.Generation, number)
 	if err := block.Parse(c.Kind, body); err != nil {
 		return fmt.Errorf("%s: %w", record.Describe(key), err)
@@ -79,20 +79,26 @@ func (c Column) parse(number uint32, body []byte, block *codec.Column) error {
 }
 
 // Set changes the value of a node.
-func (c Column) Set(w snapshot.Writer, v record.NodeID, cell codec.Value) error {
+func (c *Column) Set(w snapshot.Writer, v record.NodeID, cell codec.Value) error {
 	return w.Put(DeltaKey(c.Generation, v), cell.Append(nil))
 }
 
 // Lookup returns a block, from memory if it was looked up before. It is not changed.
-func (c Column) Lookup(number uint32) (*codec.Column, error) {
+func (c *Column) Lookup(number uint32) (*codec.Column, error) {
 	name := snapshot.Name{Kind: record.KindColumn, Generation: c.Generation, A: number}
 	if kept := c.Records.Cache().Get(name); kept != nil {
 		return kept.Made.(*codec.Column), nil
 	}
+	return c.load(name)
+}
+
+// load is Lookup from the disk.
+func (c *Column) load(name snapshot.Name) (*codec.Column, error) {
+	disk, number := *c, name.A // a copy, so that c may stay on the caller's stack
 	block, kept := new(codec.Column), &snapshot.Kept{Name: name}
-	err := c.body(c.Records, number, func(body []byte) error {
+	err := disk.body(disk.Records, number, func(body []byte) error {
 		kept.Body = body
-		return c.parse(number, body, block)
+		return disk.parse(number, body, block)
 	})
 	if err != nil {
 		return nil, err
@@ -104,7 +110,7 @@ func (c Column) Lookup(number uint32) (*codec.Column, error) {
 
 // Read hands every block that has nodes of r to use, with its first node and which of its rows are in r, then every other
 // node of r, and every changed one, to set.
-func (c Column) Read(
+func (c *Column) Read(
 	r record.Range, use func(block *codec.Column, first record.NodeID, lo, hi int) error, set func(v record.NodeID, cell codec.Value),
 ) error {
 	begin, end := int(r.First), min(int(r.End), int(c.Rows)) // of what is in the blocks
@@ -139,7 +145,7 @@ func (c Column) Read(
 }
 
 // ReadDeltas hands the changed cells of a range to set, ascending.
-func (c Column) ReadDeltas(rng record.Range, set func(v record.NodeID, cell codec.Value)) error {
+func (c *Column) ReadDeltas(rng record.Range, set func(v record.NodeID, cell codec.Value)) error {
 	if !c.Deltas {
 		return nil
 	}

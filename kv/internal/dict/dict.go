@@ -51,7 +51,7 @@ func addedIDKey(g record.Generation, id string) []byte {
 }
 
 // Add writes the records of a node that is added.
-func (d Dict) Add(w snapshot.Writer, v record.NodeID, id string) error {
+func (d *Dict) Add(w snapshot.Writer, v record.NodeID, id string) error {
 	if err := w.Put(AddedNodeKey(d.Generation, v), []byte(id)); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (d Dict) Add(w snapshot.Writer, v record.NodeID, id string) error {
 }
 
 // Position is the place of an id in file order, or −1.
-func (d Dict) Position(id string) (int, error) {
+func (d *Dict) Position(id string) (int, error) {
 	if len(id) == 0 || len(id) > MaxID {
 		return -1, nil
 	}
@@ -89,7 +89,7 @@ func (d Dict) Position(id string) (int, error) {
 }
 
 // lookupID finds the position of an id of the load in its bucket, or −1.
-func (d Dict) lookupID(id string) (int, error) {
+func (d *Dict) lookupID(id string) (int, error) {
 	hash := Hash(id)
 	name := snapshot.Name{Kind: record.KindIDLookup, Generation: d.Generation, A: BucketOf(hash, Buckets(d.Loaded))}
 	body, err := snapshot.Lookup(d.Records, name)
@@ -119,7 +119,7 @@ func (d Dict) lookupID(id string) (int, error) {
 }
 
 // loadedID returns the id at a position of the load, if ids are stored; borrowed, and not to be changed.
-func (d Dict) loadedID(position int) ([]byte, error) {
+func (d *Dict) loadedID(position int) ([]byte, error) {
 	name := d.idBlock(position / IDsPerBlock)
 	body, err := snapshot.Lookup(d.Records, name)
 	if err != nil {
@@ -146,7 +146,7 @@ func (d Dict) loadedID(position int) ([]byte, error) {
 }
 
 // idsIn is the number of ids in a block of them.
-func (d Dict) idsIn(name snapshot.Name) int {
+func (d *Dict) idsIn(name snapshot.Name) int {
 	return min(IDsPerBlock, d.Loaded-int(name.A)*IDsPerBlock)
 }
 
@@ -154,12 +154,12 @@ func noLength(name snapshot.Name, i int) error {
 	return record.Corrupt(name.Key(), fmt.Sprintf("id %d of it has no length", i))
 }
 
-func (d Dict) idBlock(block int) snapshot.Name {
+func (d *Dict) idBlock(block int) snapshot.Name {
 	return snapshot.Name{Kind: record.KindIDs, Generation: d.Generation, A: uint32(block)}
 }
 
 // parseIDs reads a block of ids, their lengths as varints, then their bytes: it appends where each ends in text.
-func (d Dict) parseIDs(name snapshot.Name, body []byte, ends []int) (_ []int, text []byte, err error) {
+func (d *Dict) parseIDs(name snapshot.Name, body []byte, ends []int) (_ []int, text []byte, err error) {
 	end := 0
 	for range d.idsIn(name) {
 		length, n := binary.Uvarint(body)
@@ -177,7 +177,7 @@ func (d Dict) parseIDs(name snapshot.Name, body []byte, ends []int) (_ []int, te
 }
 
 // ID returns the id at a position, which must be less than the number of nodes.
-func (d Dict) ID(position int) (string, error) {
+func (d *Dict) ID(position int) (string, error) {
 	if position >= d.Loaded || d.Dense {
 		return d.Reader().AtPosition(position)
 	}
@@ -186,7 +186,7 @@ func (d Dict) ID(position int) (string, error) {
 }
 
 // PositionOf returns the place of a node in the node file, from 0; nodes added later follow.
-func (d Dict) PositionOf(v record.NodeID) (int, error) {
+func (d *Dict) PositionOf(v record.NodeID) (int, error) {
 	if int(v) >= d.Loaded {
 		return int(v), nil
 	}
@@ -195,7 +195,7 @@ func (d Dict) PositionOf(v record.NodeID) (int, error) {
 }
 
 // NodeAt returns the node at a position, which must be less than the number of nodes.
-func (d Dict) NodeAt(position int) (record.NodeID, error) {
+func (d *Dict) NodeAt(position int) (record.NodeID, error) {
 	if position >= d.Loaded {
 		return record.NodeID(position), nil
 	}
@@ -204,7 +204,7 @@ func (d Dict) NodeAt(position int) (record.NodeID, error) {
 }
 
 // number reads one number of a column of kind KindNodeAt or KindPosition.
-func (d Dict) number(k record.Kind, i int) (n uint32, err error) {
+func (d *Dict) number(k record.Kind, i int) (n uint32, err error) {
 	block := i / NumbersPerBlock
 	body, err := snapshot.Lookup(d.Records, snapshot.Name{Kind: k, Generation: d.Generation, A: uint32(block)})
 	if err == nil {
@@ -217,7 +217,7 @@ func (d Dict) number(k record.Kind, i int) (n uint32, err error) {
 }
 
 // Numbers appends a whole block of numbers to dst.
-func (d Dict) Numbers(k record.Kind, block int, dst []uint32) ([]uint32, error) {
+func (d *Dict) Numbers(k record.Kind, block int, dst []uint32) ([]uint32, error) {
 	err := snapshot.Need(d.Records, record.NumberKey(k, d.Generation, uint32(block)), func(body []byte) error {
 		if err := d.checkNumbers(k, block, body); err != nil {
 			return err
@@ -235,7 +235,7 @@ func (d Dict) Numbers(k record.Kind, block int, dst []uint32) ([]uint32, error) 
 }
 
 // checkNumbers returns an error if a block of numbers is not as long as it should be.
-func (d Dict) checkNumbers(k record.Kind, block int, body []byte) error {
+func (d *Dict) checkNumbers(k record.Kind, block int, body []byte) error {
 	if want := 4 * min(NumbersPerBlock, d.Loaded-block*NumbersPerBlock); len(body) != want {
 		key := record.NumberKey(k, d.Generation, uint32(block))
 		return record.Corrupt(key, fmt.Sprintf("it has %d bytes, want %d", len(body), want))
@@ -243,7 +243,7 @@ func (d Dict) checkNumbers(k record.Kind, block int, body []byte) error {
 	return nil
 }
 
-func (d Dict) numberIn(k record.Kind, block int, body []byte, i int) (uint32, error) {
+func (d *Dict) numberIn(k record.Kind, block int, body []byte, i int) (uint32, error) {
 	n := binary.LittleEndian.Uint32(body[4*i:])
 	if int64(n) >= int64(d.Loaded) {
 		return 0, record.Corrupt(record.NumberKey(k, d.Generation, uint32(block)), fmt.Sprintf("it has %d, want less than %d", n, d.Loaded))

@@ -10,7 +10,7 @@ import (
 // A Reader reads external ids and keeps the blocks it last read, so that neighbouring nodes, and neighbouring
 // positions even more so, cost little. One goroutine.
 type Reader struct {
-	dict Dict
+	dict *Dict
 
 	block int    // of ids, −1 for none
 	ends  []int  // where the ids of the block end in text
@@ -21,7 +21,7 @@ type Reader struct {
 }
 
 // Reader returns a reader of the dictionary.
-func (d Dict) Reader() *Reader { return &Reader{dict: d, block: -1, positionsBlock: -1} }
+func (d *Dict) Reader() *Reader { return &Reader{dict: d, block: -1, positionsBlock: -1} }
 
 // record returns the body of a record behind the last one that was read of its kind, which is borrowed. One that does
 // not follow it is a lookup; one that does is probably of a walk over all of them, and is not kept.

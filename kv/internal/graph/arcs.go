@@ -39,7 +39,7 @@ func (d *Direction) UnmarshalText(name []byte) error {
 }
 
 // ReadAlong is Read with the lists of a direction, and their weights if the graph has weights.
-func (g Graph) ReadAlong(along Direction, r record.Range, buf *Adjacency) error {
+func (g *Graph) ReadAlong(along Direction, r record.Range, buf *Adjacency) error {
 	if along == Both && !g.Form.Weighted {
 		return g.Read(r, buf)
 	}
@@ -54,7 +54,7 @@ func (g Graph) ReadAlong(along Direction, r record.Range, buf *Adjacency) error 
 }
 
 // orient keeps of the lists what belongs to the direction.
-func (g Graph) orient(along Direction, buf *Adjacency) error {
+func (g *Graph) orient(along Direction, buf *Adjacency) error {
 	count, begin := 0, int64(0)
 	for i := range buf.Len() {
 		end := buf.Offsets[i+1]
@@ -81,7 +81,7 @@ func (g Graph) orient(along Direction, buf *Adjacency) error {
 }
 
 // weight is that of an arc along a direction, zero if there is none; false if a sum has none.
-func (g Graph) weight(along Direction, a codec.Arc) (w float32, ok bool) {
+func (g *Graph) weight(along Direction, a codec.Arc) (w float32, ok bool) {
 	switch {
 	case along == Out || !g.Form.Directed:
 		return a.Out, true
@@ -94,7 +94,7 @@ func (g Graph) weight(along Direction, a codec.Arc) (w float32, ok bool) {
 }
 
 // Weight is that of a neighbour along a direction, zero if it is none.
-func (g Graph) Weight(along Direction, a Arc) float32 {
+func (g *Graph) Weight(along Direction, a Arc) float32 {
 	w, _ := g.weight(along, codec.Arc{Out: a.Out, In: a.In})
 	return w
 }
@@ -116,7 +116,7 @@ func (a *Adjacency) ArcsOf(v record.NodeID) []codec.Arc {
 }
 
 // AppendArcs decodes the arcs of block b, whose lists buf holds, and appends them to the arcs of buf.
-func (g Graph) AppendArcs(d *Directory, b int, buf *Adjacency) error {
+func (g *Graph) AppendArcs(d *Directory, b int, buf *Adjacency) error {
 	begin := len(buf.arcs)
 	end := int(buf.Offsets[d.Starts[b+1]-buf.First])
 	for part := range d.Parts[b] {
@@ -146,7 +146,7 @@ func (d *Directory) tooFew(b, got, want int) error {
 }
 
 // loadedArc is what joins u to v in the blocks.
-func (g Graph) loadedArc(u, v record.NodeID) (codec.Arc, error) {
+func (g *Graph) loadedArc(u, v record.NodeID) (codec.Arc, error) {
 	if !g.Form.Any() {
 		there, err := g.hasLoadedEdge(u, v)
 		if !there {

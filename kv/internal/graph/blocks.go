@@ -69,7 +69,7 @@ type Graph struct {
 
 // Blocks returns the ranges that decode together, ascending, covering 0 ≤ v < NumNodes. The slice is the
 // caller's.
-func (g Graph) Blocks() ([]record.Range, error) {
+func (g *Graph) Blocks() ([]record.Range, error) {
 	d, err := g.Directory()
 	if err != nil {
 		return nil, err
@@ -91,12 +91,12 @@ func (g Graph) Blocks() ([]record.Range, error) {
 
 // Read decodes a range of Blocks, or several that follow each other, into buf, reusing its memory; edges added and removed
 // since the load are merged in. Any other range is an ErrShape. It is safe for concurrent use with a buf each.
-func (g Graph) Read(r record.Range, buf *Adjacency) error { return g.read(r, buf, false) }
+func (g *Graph) Read(r record.Range, buf *Adjacency) error { return g.read(r, buf, false) }
 
 // ReadLists is Read, with the arcs of all neighbours if the graph has arcs.
-func (g Graph) ReadLists(r record.Range, buf *Adjacency) error { return g.read(r, buf, g.Form.Any()) }
+func (g *Graph) ReadLists(r record.Range, buf *Adjacency) error { return g.read(r, buf, g.Form.Any()) }
 
-func (g Graph) read(r record.Range, buf *Adjacency, withArcs bool) error {
+func (g *Graph) read(r record.Range, buf *Adjacency, withArcs bool) error {
 	d, err := g.Directory()
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (g Graph) read(r record.Range, buf *Adjacency, withArcs bool) error {
 }
 
 // readLoaded decodes the blocks of r after the first offset of buf.
-func (g Graph) readLoaded(d *Directory, r record.Range, buf *Adjacency) error {
+func (g *Graph) readLoaded(d *Directory, r record.Range, buf *Adjacency) error {
 	next := r.First
 	for b := d.Find(r.First); b < d.Blocks() && next < r.End; b++ {
 		if d.Starts[b] != next || d.Starts[b+1] > r.End {
@@ -143,7 +143,7 @@ func (g Graph) readLoaded(d *Directory, r record.Range, buf *Adjacency) error {
 }
 
 // AppendBlock decodes block b, all parts of it, and appends it to buf.
-func (g Graph) AppendBlock(d *Directory, b int, buf *Adjacency) error {
+func (g *Graph) AppendBlock(d *Directory, b int, buf *Adjacency) error {
 	rows, begin := len(buf.Offsets), len(buf.Neighbors)
 	for part := range d.Parts[b] {
 		err := g.readBlock(d, b, part, func(block adjacencyBlock) error {
@@ -194,7 +194,7 @@ func (d *Directory) maxEntries(b, size int) int {
 }
 
 // readPart hands the body of one part of block b, which is stored under key, to use; it is borrowed.
-func (g Graph) readPart(d *Directory, b int, part uint32, key []byte, use func(body []byte) error) error {
+func (g *Graph) readPart(d *Directory, b int, part uint32, key []byte, use func(body []byte) error) error {
 	var previous []byte
 	switch k := record.Kind(key[0]); {
 	case part > 0:
@@ -206,7 +206,7 @@ func (g Graph) readPart(d *Directory, b int, part uint32, key []byte, use func(b
 }
 
 // readBlock hands one part of block b to read, whose error is that of a damaged record.
-func (g Graph) readBlock(d *Directory, b int, part uint32, read func(adjacencyBlock) error) error {
+func (g *Graph) readBlock(d *Directory, b int, part uint32, read func(adjacencyBlock) error) error {
 	key := record.PairKey(record.KindAdjacency, d.Generation, uint32(b), part)
 	return g.readPart(d, b, part, key, func(body []byte) error {
 		block, err := d.parse(b, body)
@@ -221,7 +221,7 @@ func (g Graph) readBlock(d *Directory, b int, part uint32, read func(adjacencyBl
 }
 
 // lookupBlock returns one part of block b, which is kept in memory for the next lookup.
-func (g Graph) lookupBlock(d *Directory, b int, part uint32) (adjacencyBlock, error) {
+func (g *Graph) lookupBlock(d *Directory, b int, part uint32) (adjacencyBlock, error) {
 	name := snapshot.Name{Kind: record.KindAdjacency, Generation: d.Generation, A: uint32(b), B: part}
 	body, err := snapshot.Lookup(g.Records, name)
 	if err != nil {

@@ -48,7 +48,7 @@ func degreeDeltaKey(g record.Generation, v record.NodeID) []byte {
 }
 
 // Delta returns the change of the edge u–v.
-func (g Graph) Delta(u, v record.NodeID) (Delta, error) {
+func (g *Graph) Delta(u, v record.NodeID) (Delta, error) {
 	key := edgeDeltaKey(g.Generation, u, v)
 	d := Delta{U: u, V: v}
 	_, err := snapshot.Find(g.Records, key, func(body []byte) (err error) {
@@ -109,7 +109,7 @@ func (d *DegreeDelta) Count(change Change, n int) {
 }
 
 // DegreeDelta counts the deltas of v.
-func (g Graph) DegreeDelta(v record.NodeID) (DegreeDelta, error) {
+func (g *Graph) DegreeDelta(v record.NodeID) (DegreeDelta, error) {
 	key := degreeDeltaKey(g.Generation, v)
 	var d DegreeDelta
 	_, err := snapshot.Find(g.Records, key, func(body []byte) (err error) {
@@ -134,7 +134,7 @@ func decodeDegreeDelta(key, body []byte) (DegreeDelta, error) {
 }
 
 // deltasOf returns the deltas of v, ascending.
-func (g Graph) deltasOf(v record.NodeID) ([]Delta, error) {
+func (g *Graph) deltasOf(v record.NodeID) ([]Delta, error) {
 	if g.Deltas == 0 {
 		return nil, nil
 	}
@@ -146,7 +146,7 @@ func (g Graph) deltasOf(v record.NodeID) ([]Delta, error) {
 
 // deltas returns the deltas stored under the nodes of r, ascending. They are read before anything else is, so that
 // reads may nest in an Update.
-func (g Graph) deltas(r record.Range) ([]Delta, error) {
+func (g *Graph) deltas(r record.Range) ([]Delta, error) {
 	var deltas []Delta
 	prefix := record.Prefix(record.KindEdgeDelta, g.Generation)
 	for rec, err := range g.Records.Scan(prefix, record.NumberKey(record.KindEdgeDelta, g.Generation, uint32(r.First))) {
@@ -166,7 +166,7 @@ func (g Graph) deltas(r record.Range) ([]Delta, error) {
 }
 
 // ParseDelta reads the record of a delta.
-func (g Graph) ParseDelta(r record.Record) (Delta, error) {
+func (g *Graph) ParseDelta(r record.Record) (Delta, error) {
 	u, err := record.NumberAt(r.Key, 0)
 	if err != nil {
 		return Delta{}, err
@@ -180,7 +180,7 @@ func (g Graph) ParseDelta(r record.Record) (Delta, error) {
 }
 
 // addDegreeDeltas adds the deltas of r to its degrees.
-func (g Graph) addDegreeDeltas(r record.Range, degrees []uint32) error {
+func (g *Graph) addDegreeDeltas(r record.Range, degrees []uint32) error {
 	prefix := record.Prefix(record.KindDegreeDelta, g.Generation)
 	for rec, err := range g.Records.Scan(prefix, degreeDeltaKey(g.Generation, r.First)) {
 		if err != nil {
@@ -280,7 +280,7 @@ type Pair struct {
 }
 
 // Pair returns what joins two nodes.
-func (g Graph) Pair(u, v record.NodeID) (Pair, error) {
+func (g *Graph) Pair(u, v record.NodeID) (Pair, error) {
 	d, err := g.Delta(u, v)
 	if err != nil {
 		return Pair{}, err
@@ -304,7 +304,7 @@ type Difference struct{ Edges, Arcs, Deltas int64 }
 
 // SetWeight sets the weight of the arc from the first node of a pair to the second, or of the edge in an undirected graph;
 // 0 removes it. Two arcs whose weights have no float32 for a sum are an ErrInvalidEdge.
-func (g Graph) SetWeight(w snapshot.Writer, p Pair, weight float32) (Difference, error) {
+func (g *Graph) SetWeight(w snapshot.Writer, p Pair, weight float32) (Difference, error) {
 	before := p.after
 	if p.after.Out = weight; !g.Form.Directed {
 		p.after.In = weight
@@ -337,7 +337,7 @@ func (g Graph) SetWeight(w snapshot.Writer, p Pair, weight float32) (Difference,
 }
 
 // setDelta replaces the change of a pair by another under one end, and counts it there.
-func (g Graph) setDelta(w snapshot.Writer, d Delta, before Change) error {
+func (g *Graph) setDelta(w snapshot.Writer, d Delta, before Change) error {
 	var err error
 	if key := edgeDeltaKey(g.Generation, d.U, d.V); d.Change == Unchanged {
 		err = w.Remove(key)

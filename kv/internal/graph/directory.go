@@ -64,7 +64,7 @@ func (d *Directory) write(put func(key, body []byte) error) error {
 type Directories struct{ last atomic.Pointer[Directory] }
 
 // Directory returns the directory of the blocks. It is shared and must not be changed.
-func (g Graph) Directory() (*Directory, error) {
+func (g *Graph) Directory() (*Directory, error) {
 	if d := g.Directories.last.Load(); d != nil && d.Generation == g.Generation {
 		return d, nil
 	}
@@ -77,7 +77,7 @@ func (g Graph) Directory() (*Directory, error) {
 }
 
 // ReadDirectory is Directory from the disk.
-func (g Graph) ReadDirectory() (*Directory, error) {
+func (g *Graph) ReadDirectory() (*Directory, error) {
 	d := &Directory{Generation: g.Generation, Starts: []record.NodeID{0}}
 	for chunk := uint32(0); int(d.Starts[d.Blocks()]) < g.Loaded; chunk++ {
 		key := record.NumberKey(record.KindAdjacencyDirectory, g.Generation, chunk)

@@ -11,7 +11,7 @@ import (
 )
 
 // Degree is the number of neighbours of v.
-func (g Graph) Degree(v record.NodeID) (int, error) {
+func (g *Graph) Degree(v record.NodeID) (int, error) {
 	degree, err := g.loadedDegree(v)
 	if err != nil || g.Deltas == 0 {
 		return degree, err
@@ -21,7 +21,7 @@ func (g Graph) Degree(v record.NodeID) (int, error) {
 }
 
 // loadedDegree is the degree of v in the blocks.
-func (g Graph) loadedDegree(v record.NodeID) (int, error) {
+func (g *Graph) loadedDegree(v record.NodeID) (int, error) {
 	if int(v) >= g.Loaded {
 		return 0, nil
 	}
@@ -48,7 +48,7 @@ func (d *Directory) damaged(b int, part uint32, err error) error {
 
 // ReadDegrees fills dst, one number for each node of r, with their degrees. If len(dst) is not r.Len() it is an
 // snapshot.ErrShape. Whole blocks are cheapest, but any range will do.
-func (g Graph) ReadDegrees(r record.Range, dst []uint32) error {
+func (g *Graph) ReadDegrees(r record.Range, dst []uint32) error {
 	if r.End < r.First || int(r.End) > g.Nodes || len(dst) != r.Len() {
 		return fmt.Errorf("degrees of nodes %d to %d of %d into %d numbers: %w",
 			r.First, r.End, g.Nodes, len(dst), snapshot.ErrShape)
@@ -81,7 +81,7 @@ func (g Graph) ReadDegrees(r record.Range, dst []uint32) error {
 }
 
 // HasEdge reports whether u and v are neighbours. It is symmetric.
-func (g Graph) HasEdge(u, v record.NodeID) (bool, error) {
+func (g *Graph) HasEdge(u, v record.NodeID) (bool, error) {
 	if g.Deltas > 0 {
 		if d, err := g.Delta(u, v); err != nil || d.Change != Unchanged {
 			return err == nil && d.Change != Removed, err
@@ -91,7 +91,7 @@ func (g Graph) HasEdge(u, v record.NodeID) (bool, error) {
 }
 
 // hasLoadedEdge looks into the blocks alone.
-func (g Graph) hasLoadedEdge(u, v record.NodeID) (bool, error) {
+func (g *Graph) hasLoadedEdge(u, v record.NodeID) (bool, error) {
 	// The later node has the shorter list, as the load numbers nodes.
 	u, v = max(u, v), min(u, v)
 	if int(u) >= g.Loaded {
@@ -115,7 +115,7 @@ func (g Graph) hasLoadedEdge(u, v record.NodeID) (bool, error) {
 }
 
 // findPart returns the only part of block b that may hold neighbour v: the last one that does not begin beyond it.
-func (g Graph) findPart(d *Directory, b int, v record.NodeID) (uint32, error) {
+func (g *Graph) findPart(d *Directory, b int, v record.NodeID) (uint32, error) {
 	if d.Parts[b] == 1 {
 		return 0, nil
 	}
@@ -137,7 +137,7 @@ func (g Graph) findPart(d *Directory, b int, v record.NodeID) (uint32, error) {
 
 // pieces yields the list of v, ascending, in one piece or, for a hub, in several, with arcs if they are asked for. A piece
 // is borrowed until the next.
-func (g Graph) pieces(v record.NodeID, withArcs bool) iter.Seq2[*Adjacency, error] {
+func (g *Graph) pieces(v record.NodeID, withArcs bool) iter.Seq2[*Adjacency, error] {
 	return func(yield func(*Adjacency, error) bool) {
 		changes, err := g.deltasOf(v)
 		if err != nil {
@@ -178,7 +178,7 @@ func (g Graph) pieces(v record.NodeID, withArcs bool) iter.Seq2[*Adjacency, erro
 }
 
 // lookupList reads the list of one node, whose range piece has, from one part of block b.
-func (g Graph) lookupList(d *Directory, b int, part uint32, piece *Adjacency, withArcs bool) error {
+func (g *Graph) lookupList(d *Directory, b int, part uint32, piece *Adjacency, withArcs bool) error {
 	block, err := g.lookupBlock(d, b, part)
 	if err != nil {
 		return err
@@ -216,7 +216,7 @@ func (g Graph) lookupList(d *Directory, b int, part uint32, piece *Adjacency, wi
 }
 
 // NeighborsAlong yields the neighbours of v along a direction, ascending. On failure it yields the error once, and stops.
-func (g Graph) NeighborsAlong(along Direction, v record.NodeID) iter.Seq2[record.NodeID, error] {
+func (g *Graph) NeighborsAlong(along Direction, v record.NodeID) iter.Seq2[record.NodeID, error] {
 	return func(yield func(record.NodeID, error) bool) {
 		for piece, err := range g.pieces(v, along != Both) {
 			if err != nil {
@@ -238,7 +238,7 @@ func (g Graph) NeighborsAlong(along Direction, v record.NodeID) iter.Seq2[record
 }
 
 // Arcs yields the neighbours of v, ascending, with what joins them. On failure it yields the error once, and stops.
-func (g Graph) Arcs(v record.NodeID) iter.Seq2[Arc, error] {
+func (g *Graph) Arcs(v record.NodeID) iter.Seq2[Arc, error] {
 	return func(yield func(Arc, error) bool) {
 		form := g.Form.Any()
 		for piece, err := range g.pieces(v, form) {
