@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/cost"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
@@ -135,16 +136,15 @@ type projection struct {
 	counts    cleaner.Counts
 	files     fileCounts
 	textIDs   bool
-	idBytes   int64            // of ids that are texts
-	load      *kv.LoadEstimate // nil of a store
-	loaded    kv.LoadCounts
+	idBytes   int64      // of ids that are texts
+	load      *cost.Load // nil of a store
+	loaded    cost.Graph
 	clean     *cleaner.CleanEstimate
 }
 
 // fileCounts is what else is known of the files that are imported, or were.
 type fileCounts struct {
-	rows        int64 // of edges
-	directed    bool
+	rows        int64   // of edges
 	weights     int     // that differ; 0: there are none
 	splits      []int64 // nodes of the splits, by cleaner.Split; nil: there are none
 	features    fileShape
@@ -174,7 +174,7 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) 
 	if p.files.predictions, err = countColumns(ctx, c.Predictions, "--predictions", cleaner.PredictionsMatrix, c.work()); err != nil {
 		return err
 	}
-	p.files.directed, p.files.encoding = c.Directed, c.predictionEncoding
+	p.files.encoding = c.predictionEncoding
 	nodes, err := p.countNodes(ctx, c)
 	if err != nil {
 		return err
@@ -187,11 +187,12 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) 
 		p.textIDs = nodes.text || edges.text
 	}
 	p.files.rows, p.files.weights = edges.rows, edges.weights
-	p.loaded = kv.LoadCounts{
-		Nodes: nodes.nodes, Rows: edges.rows, Edges: edges.edges, Degrees: edges.sample.Degrees(),
-		WeightBytes: 4,
+	p.loaded = cost.Graph{
+		Nodes: nodes.nodes, Rows: edges.rows, Edges: edges.edges, Directed: c.Directed, Degrees: edges.sample.Degrees(),
 	}
-	if edges.weights < manyWeights {
+	if edges.weights >= manyWeights {
+		p.loaded.WeightBytes = 4
+	} else if edges.weights > 0 {
 		p.loaded.WeightBytes = 1
 	}
 	if p.textIDs {
@@ -292,10 +293,8 @@ func (p *projection) countEdges(ctx context.Context, c *estimateCommand, nodes i
 }
 
 // estimateLoad plans the import with so much memory.
-func (p *projection) estimateLoad(memory int64) kv.LoadEstimate {
-	return kv.EstimateLoad(p.loaded, kv.LoadOptions{
-		MemoryBudget: memory, Workers: p.options.Workers, Directed: p.files.directed, Weighted: p.files.weights > 0,
-	})
+func (p *projection) estimateLoad(memory int64) cost.Load {
+	return cost.OfLoad(p.loaded, memory, p.options.Workers)
 }
 
 // A stageEstimate is a line of an estimate.

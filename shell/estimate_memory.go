@@ -6,7 +6,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
-	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/cost"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 // anonymous is the anonymous memory of a process whose workers have buffers beside what is held, that has allocated a volume of
 // bytes in small objects, and whose garbage collector is held to a limit. It collects when the heap is twice what is
 // alive, and keeps a tenth more from the system.
-func anonymous(use kv.MemoryUse, buffers, volume, limit int64) int64 {
+func anonymous(use cost.Memory, buffers, volume, limit int64) int64 {
 	live := use.Live + buffers
 	heap := min(max(live, min(2*live, limit)*11/10), live+volume)
 	return idleBytes + use.Mapped + heap - use.Blank
@@ -43,13 +43,13 @@ func (p *projection) cleanMemory(work cleaner.StageWork, written int64) int64 {
 	if p.clean.BaseSteps > 0 {
 		volume = math.MaxInt64 / 2 // training leaves the garbage of a network for every epoch
 	}
-	use := kv.MemoryUse{Mapped: work.MappedBytes, Live: p.clean.HeldBytes}
-	use = use.And(kv.WritingStore(p.resources.store(), written, work.Name == "write"))
+	use := cost.Memory{Mapped: work.MappedBytes, Live: p.clean.HeldBytes}
+	use = use.And(cost.WritingStore(p.resources.store(), written, work.Name == "write"))
 	return anonymous(use, p.buffers(), volume, heapLimit(int64(p.resources.Memory)))
 }
 
 // importMemory is the anonymous memory of a stage of an import with so much memory.
-func (p *projection) importMemory(load *kv.LoadEstimate, stage string, memory int64) (most int64) {
+func (p *projection) importMemory(load *cost.Load, stage string, memory int64) (most int64) {
 	if strings.HasPrefix(stage, "read ") || stage == "property kinds" {
 		stage = "ids" // whose work begins with the first node
 	}

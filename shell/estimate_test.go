@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/cost"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
@@ -178,18 +179,18 @@ func TestEstimatePlansAsCleanDoes(t *testing.T) {
 func TestAnonymousMemory(t *testing.T) {
 	const mebibyte = 1 << 20
 	for _, c := range []struct {
-		use                          kv.MemoryUse
+		use                          cost.Memory
 		buffers, volume, limit, want int64 // in MiB
 	}{
-		{kv.MemoryUse{}, 0, 1000, 1000, 0},
-		{kv.MemoryUse{Mapped: 300, Live: 10}, 0, 1000, 1000, 322},  // twice 10, and a tenth
-		{kv.MemoryUse{Mapped: 300, Live: 10}, 10, 1000, 1000, 344}, // buffers count as what is held
-		{kv.MemoryUse{Mapped: 300, Live: 10}, 10, 5, 1000, 325},    // nothing else was allocated
-		{kv.MemoryUse{Mapped: 300, Live: 100}, 0, 1000, 120, 432},  // held to the limit
-		{kv.MemoryUse{Live: 100}, 0, 1000, 50, 100},                // what is alive is not given up
-		{kv.MemoryUse{Live: 100, Blank: 80}, 0, 1000, 1000, 140},   // a table that nothing is in
+		{cost.Memory{}, 0, 1000, 1000, 0},
+		{cost.Memory{Mapped: 300, Live: 10}, 0, 1000, 1000, 322},  // twice 10, and a tenth
+		{cost.Memory{Mapped: 300, Live: 10}, 10, 1000, 1000, 344}, // buffers count as what is held
+		{cost.Memory{Mapped: 300, Live: 10}, 10, 5, 1000, 325},    // nothing else was allocated
+		{cost.Memory{Mapped: 300, Live: 100}, 0, 1000, 120, 432},  // held to the limit
+		{cost.Memory{Live: 100}, 0, 1000, 50, 100},                // what is alive is not given up
+		{cost.Memory{Live: 100, Blank: 80}, 0, 1000, 1000, 140},   // a table that nothing is in
 	} {
-		use := kv.MemoryUse{Mapped: c.use.Mapped * mebibyte, Live: c.use.Live * mebibyte, Blank: c.use.Blank * mebibyte}
+		use := cost.Memory{Mapped: c.use.Mapped * mebibyte, Live: c.use.Live * mebibyte, Blank: c.use.Blank * mebibyte}
 		got := anonymous(use, c.buffers*mebibyte, c.volume*mebibyte, c.limit*mebibyte) - idleBytes
 		if got/mebibyte != c.want {
 			t.Errorf("%+v with %d MiB of buffers, %d allocated, at most %d: got %d MiB, want %d",

@@ -1,0 +1,175 @@
+// Package cost estimates the memory and the disk space of a load before it begins, and the memory of a store that is
+// written to. It opens no store.
+package cost
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
+	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
+	"github.com/graphcleaner/graphcleaner/kv/internal/load"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// A Graph has the counts of a graph that is to be loaded.
+type Graph struct {
+	Nodes int64
+	Rows  int64 // of the edges file, with self loops and parallel edges
+	Edges int64 // pairs of nodes, without self loops and parallel edges
+
+	Directed bool
+
+	// Degrees are those of the nodes that have one, descending; estimates will do. They count neighbours.
+	Degrees []uint32
+
+	// IDBytes are the bytes of all ids that are not found by their value; zero if they are small integers.
+	IDBytes int64
+
+	// WeightBytes are those of the weight of an edge, or an arc, on the disk: 1 if there are at most 256 weights, else 4; zero
+	// if edges have no weights.
+	WeightBytes int64
+
+	// AdjacencyBytes, if not zero, is Load.AdjacencyBytes of an earlier estimate of the same counts. That saves time.
+	AdjacencyBytes int64
+}
+
+// Memory is the memory in use at one time, in bytes: Mapped outside of the Go heap, and Live on it. Blank is the part
+// of Live that was never written to. It takes no memory, but the garbage collector counts it.
+type Memory struct{ Mapped, Live, Blank int64 }
+
+// And returns the sum of both.
+func (m Memory) And(other Memory) Memory {
+	return Memory{m.Mapped + other.Mapped, m.Live + other.Live, m.Blank + other.Blank}
+}
+
+// A Load has the expected memory and disk space of a load.
+type Load struct {
+	// Reading is held while nodes and edges are added and their ids looked up, Sorting while parallel edges are
+	// collapsed, Arcs while both directions of edges are sorted, Writing while the adjacency is written, and Columns
+	// from then on.
+	Reading, Sorting, Arcs, Writing, Columns Memory
+
+	// TemporaryBytes is the most on disk at once beside the store.
+	TemporaryBytes int64
+
+	// AdjacencyBytes is the size of the blocks.
+	AdjacencyBytes int64
+
+	// Spills reports that the edges, or their two directions, are sorted on disk.
+	Spills bool
+
+	// LargestRows and LargestEntries are about those of the largest range of kv.Tx.AdjacencyBlocks.
+	LargestRows, LargestEntries int
+}
+
+// MemoryAt returns the memory of a stage of kv.LoadOptions.OnStage, at one or two moments of it. Any other name gives the
+// memory of the stages after the adjacency.
+func (e *Load) MemoryAt(stage string) []Memory {
+	switch stage {
+	case load.StageIDs:
+		return []Memory{e.Reading}
+	case load.StageEdges:
+		return []Memory{e.Sorting}
+	case load.StageAdjacency:
+		return []Memory{e.Arcs, e.Writing}
+	}
+	return []Memory{e.Columns}
+}
+
+// OfLoad estimates a load with a memory budget and a number of workers, as in kv.LoadOptions.
+func OfLoad(g Graph, budget int64, workers int) Load {
+	var e Load
+	if e.AdjacencyBytes = g.AdjacencyBytes; e.AdjacencyBytes == 0 {
+		e.AdjacencyBytes = adjacencyBytes(g) + 2*g.Edges*g.WeightBytes
+		if g.Directed {
+			e.AdjacencyBytes += 2 * g.Edges / 4
+		}
+	}
+	numbers, unit := 4*g.Nodes, load.Unit(budget)
+	sorting := load.EdgesFootprint(
+		load.Options{MemoryBudget: budget, Directed: g.Directed, Weighted: g.WeightBytes > 0, Workers: workers},
+		g.Nodes, g.Rows, g.Edges)
+	e.Spills = sorting.Files > 0
+	e.Reading.Mapped = sorting.Reading + g.IDBytes
+	e.Sorting.Mapped = sorting.Sorting + numbers
+	e.Arcs = loadingStore().And(Memory{Mapped: sorting.Arcs + numbers})
+	e.Writing = loadingStore().And(Memory{Mapped: sorting.Writing + numbers})
+	// Positions of NodeIDs, and columns that are sorted by NodeID.
+	e.Columns = Memory{Mapped: numbers, Live: numbers + min(unit, 3*24*g.Nodes)}
+	e.Columns = e.Columns.And(WritingStore(unit, 8*g.Nodes, false)) // the indexes; the load itself holds less
+	e.TemporaryBytes = g.IDBytes + 8*g.Nodes + sorting.Files
+	perEntry := max(float64(e.AdjacencyBytes)/float64(max(2*g.Edges, 1)), 1)
+	e.LargestRows = min(int(g.Nodes), graph.ScanParts*graph.BlockTarget)
+	e.LargestEntries = int(float64(graph.ScanParts*graph.BlockTarget) / perEntry)
+	if len(g.Degrees) > 0 {
+		e.LargestEntries = max(e.LargestEntries, int(g.Degrees[0]))
+	}
+	return e
+}
+
+// WritingStore estimates the memory of a store with a budget, after written bytes were written to it. With closing it
+// estimates the memory during Close.
+func WritingStore(budget, written int64, closing bool) Memory {
+	table := lsm.MemTableOf(budget)
+	arena := arenaBytes(table)
+	tables := min(written/table, lsm.WaitingMemTables) + 1
+	filled := min(written, tables*table)
+	built := int64(0) // of the file that a table in memory becomes
+	if closing || written > table {
+		built = min(written, table)
+	}
+	return Memory{Live: tables*arena + built, Blank: tables*arena - filled}
+}
+
+// arenaBytes is what a memtable takes: Badger makes room for two batches more.
+func arenaBytes(memTable int64) int64 { return memTable + 2*(memTable*15/100) }
+
+// loadingStore is the memory of the store of a load, whose tables are not written through it.
+func loadingStore() Memory {
+	const opened = 2 // times, as the tables of the dictionary come first
+	return Memory{Live: opened * arenaBytes(lsm.MinMemTable)}
+}
+
+// How many runs of how many lists adjacencyBytes encodes, and of how many entries at most.
+const (
+	sampledRuns    = 1 << 8
+	sampledLists   = 1 << 5
+	sampledEntries = 1 << 20
+)
+
+// adjacencyBytes is the bytes of the lists of a graph of these degrees whose edges are drawn at random, each end with
+// a chance in proportion to its degree. Some lists are encoded as they would be.
+func adjacencyBytes(g Graph) int64 {
+	ends := make([]uint64, len(g.Degrees))
+	total := uint64(0)
+	for v, d := range g.Degrees {
+		total += uint64(d)
+		ends[v] = total
+	}
+	if total == 0 {
+		return g.Nodes / 8
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	var encoder gap.Encoder[record.NodeID]
+	perEntry, runs, entries := 0.0, 0, 0
+	for runs < sampledRuns && entries < sampledEntries {
+		// A run is drawn by its length, so that all entries count alike.
+		first, _ := slices.BinarySearch(ends, random.Uint64N(total)+1)
+		for _, degree := range g.Degrees[first:min(first+sampledLists, len(g.Degrees))] {
+			list := make([]record.NodeID, min(degree, graph.HubDegree))
+			for j := range list {
+				u, _ := slices.BinarySearch(ends, random.Uint64N(total)+1)
+				list[j] = record.NodeID(u)
+			}
+			slices.Sort(list)
+			encoder.Append(slices.Compact(list))
+		}
+		perEntry += float64(encoder.Size()) / float64(max(encoder.Entries(), 1))
+		entries += encoder.Entries()
+		runs++
+		encoder.Reset()
+	}
+	return int64(perEntry / float64(runs) * float64(2*g.Edges))
+}

@@ -1,0 +1,135 @@
+package cost
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/kv/internal/load"
+)
+
+// A graph that is loaded takes the estimated space on the disk, whatever its edges have.
+func TestLoadTakesAsMuchAsEstimated(t *testing.T) {
+	const nodes, rows = 20_000, 200_000
+	for _, c := range []struct{ directed, weighted bool }{{}, {true, false}, {false, true}, {true, true}} {
+		t.Run(fmt.Sprintf("directed=%v weighted=%v", c.directed, c.weighted), func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "store")
+			l, err := kv.NewLoader(dir, kv.LoadOptions{MemoryBudget: 64 << 20, Directed: c.directed, Weighted: c.weighted})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := l.Abort(); err != nil {
+					t.Error(err)
+				}
+			}()
+			for v := range nodes {
+				if err := l.AddNode(kv.Node{ID: strconv.Itoa(v)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			random := rand.New(rand.NewPCG(1, 2))
+			end := func() int { return int(nodes * random.Float64() * random.Float64()) } // low numbers are hubs
+			edges, degrees := map[[2]int]bool{}, make([]uint32, nodes)
+			w := l.EdgeWriter()
+			for range rows {
+				u, v := end(), end()
+				weight := float32(1)
+				if c.weighted {
+					weight = float32(1 + random.IntN(4))
+				}
+				if err := w.AddWeighted(strconv.Itoa(u), strconv.Itoa(v), weight, 0); err != nil {
+					t.Fatal(err)
+				}
+				if pair := [2]int{min(u, v), max(u, v)}; u != v && !edges[pair] {
+					edges[pair] = true
+					degrees[u]++
+					degrees[v]++
+				}
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := l.Commit(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(degrees)
+			slices.Reverse(degrees)
+			g := Graph{Nodes: nodes, Rows: rows, Edges: int64(len(edges)), Directed: c.directed, Degrees: degrees}
+			if c.weighted {
+				g.WeightBytes = 1
+			}
+			const node = 12 // bytes of a node beside its edges
+			want := float64(diskBytes(t, dir) - node*nodes)
+			if got := float64(OfLoad(g, 64<<20, 2).AdjacencyBytes); got < want/1.15 || got > want*1.15 {
+				t.Errorf("got %.0f bytes of adjacency, the tables have %.0f", got, want)
+			}
+		})
+	}
+}
+
+// With less memory, a load holds less and uses files.
+func TestMemoryOfALoad(t *testing.T) {
+	g := Graph{Nodes: 1 << 20, Rows: 1 << 26, Edges: 1 << 26, Degrees: []uint32{1 << 10}, AdjacencyBytes: 1 << 28}
+	most := func(budget int64) (most int64) {
+		e := OfLoad(g, budget, 2)
+		for _, stage := range []string{load.StageIDs, load.StageEdges, load.StageAdjacency, load.StageColumns} {
+			for _, m := range e.MemoryAt(stage) {
+				most = max(most, m.Mapped+m.Live-m.Blank)
+			}
+		}
+		if most > budget {
+			t.Errorf("with a budget of %d bytes: got %d bytes held", budget, most)
+		}
+		if e.Spills != (e.TemporaryBytes > 8*g.Nodes) {
+			t.Errorf("with a budget of %d bytes: got spills %v and %d bytes of files", budget, e.Spills, e.TemporaryBytes)
+		}
+		return most
+	}
+	little, much := most(256<<20), most(16<<30)
+	if little >= much {
+		t.Errorf("got %d bytes with little memory, %d with much", little, much)
+	}
+	if OfLoad(g, 16<<30, 2).Spills || !OfLoad(g, 256<<20, 2).Spills {
+		t.Error("want files with little memory only")
+	}
+}
+
+func TestWritingStore(t *testing.T) {
+	const table = 8 << 20
+	for _, c := range []struct {
+		budget, written int64
+		closing         bool
+		want            Memory
+	}{
+		{0, 0, false, Memory{Live: table * 13 / 10, Blank: table * 13 / 10}},
+		{64 << 20, table, true, Memory{Live: 2*(table*13/10) + table, Blank: 2*(table*13/10) - table}},
+		{64 << 20, 100 * table, false, Memory{Live: 3*(table*13/10) + table, Blank: 3*(table*13/10) - 3*table}},
+	} {
+		got := WritingStore(c.budget, c.written, c.closing)
+		if d := got.Live - c.want.Live; d > 8 || d < -8 || got.Blank-c.want.Blank != d || got.Mapped != 0 {
+			t.Errorf("a budget of %d bytes, %d written, closing %v: got %+v, want %+v", c.budget, c.written, c.closing, got, c.want)
+		}
+	}
+}
+
+func diskBytes(t *testing.T, dir string) (bytes int64) {
+	t.Helper()
+	tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables {
+		info, err := os.Stat(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bytes += info.Size()
+	}
+	return bytes
+}
