@@ -29,7 +29,7 @@ func mustStatistics(t *testing.T, s *kv.Store) (got *LabelStatistics) {
 // would agree, and the adjusted homophily is (4/6 − ½) / ½ = ⅓.
 func TestStatisticsByHand(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	l, err := kv.NewLoader(dir, kv.LoadOptions{})
+	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,7 @@ func (p plantedPartition) loadDir(t *testing.T) string {
 	if p.nodes[0].Values != nil {
 		properties = []kv.Column{{Name: "split", Kind: kv.KindString}}
 	}
-	l, err := kv.NewLoader(dir, kv.LoadOptions{Properties: properties})
+	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: properties})
 	if err != nil {
 		t.Fatal(err)
 	}

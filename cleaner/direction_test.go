@@ -200,7 +200,7 @@ func className(y kv.Class) string {
 func (g *arcFile) load(t *testing.T) (*kv.Store, []kv.NodeID) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "graph")
-	l, err := kv.NewLoader(dir, kv.LoadOptions{MemoryBudget: 16 << 20, Directed: g.directed, Weighted: g.weights != nil})
+	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: 16 << 20, Directed: g.directed, Weighted: g.weights != nil})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,7 +120,7 @@ func rings() (store *kv.Store, remove func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	load, err := kv.NewLoader(filepath.Join(dir, "store"), kv.LoadOptions{})
+	load, err := kv.NewLoader(context.Background(), filepath.Join(dir, "store"), kv.LoadOptions{})
 	if err != nil {
 		return nil, nil, err
 	}

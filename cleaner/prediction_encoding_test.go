@@ -65,7 +65,7 @@ func TestPredictionEncodings(t *testing.T) {
 			names[j] = fmt.Sprintf("c%02d", j)
 		}
 		dir := filepath.Join(t.TempDir(), "graph")
-		l, err := kv.NewLoader(dir, kv.LoadOptions{Classes: names})
+		l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Classes: names})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ import (
 func TestCleanOfManyClasses(t *testing.T) {
 	const n, c = 4000, 2000
 	dir := filepath.Join(t.TempDir(), "store")
-	l, err := kv.NewLoader(dir, kv.LoadOptions{MemoryBudget: 64 << 20})
+	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: 64 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func randomValue(r *rand.Rand, kind kv.Kind) kv.Value {
 func randomStore(t testing.TB, r *rand.Rand, n int) (*kv.Store, *model) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
-	loader, err := kv.NewLoader(dir, kv.LoadOptions{Properties: randomColumns})
+	loader, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: randomColumns})
 	if err != nil {
 		t.Fatalf("loader: %v", err)
 	}

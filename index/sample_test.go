@@ -68,7 +68,7 @@ func TestSampledShares(t *testing.T) {
 func stars(tb testing.TB, n int) *kv.Store {
 	tb.Helper()
 	dir := filepath.Join(tb.TempDir(), "store")
-	loader, err := kv.NewLoader(dir, kv.LoadOptions{})
+	loader, err := kv.NewLoader(tb.Context(), dir, kv.LoadOptions{})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func propertyStore(tb testing.TB, n int, names []string, values func(i int) []kv
 	for _, name := range names {
 		columns = append(columns, kv.Column{Name: name, Kind: kv.KindInt})
 	}
-	loader, err := kv.NewLoader(dir, kv.LoadOptions{Properties: columns})
+	loader, err := kv.NewLoader(tb.Context(), dir, kv.LoadOptions{Properties: columns})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func verifyLists(t testing.TB, tx *Tx, want [][]NodeID) {
 func TestHubIsSplit(t *testing.T) {
 	const n = 2*graph.HubDegree + 1000
 	dir := filepath.Join(t.TempDir(), "graph")
-	l, err := NewLoader(dir, LoadOptions{MemoryBudget: 1 << 20})
+	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ func benchBackup(b *testing.B) *Store {
 	const n, degree, classes = 50_000, 20, 40
 	r := rand.New(rand.NewPCG(1, 1))
 	dir := filepath.Join(b.TempDir(), "store")
-	l, err := NewLoader(dir, LoadOptions{MemoryBudget: 256 << 20})
+	l, err := NewLoader(b.Context(), dir, LoadOptions{MemoryBudget: 256 << 20})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -217,7 +217,7 @@ func BenchmarkLookup(b *testing.B) {
 // loadLabelledRMAT loads a graph of 2^scale nodes and 16 times as many edges, which collapse to fewer.
 func loadLabelledRMAT(b *testing.B, dir string, scale int, id func(v int) string) {
 	b.Helper()
-	l, err := NewLoader(dir, LoadOptions{})
+	l, err := NewLoader(b.Context(), dir, LoadOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func loadManyClasses(t *testing.T, count int) error {
 		classes[k] = fmt.Sprintf("class %09d", k) // 15 bytes, and one before them
 	}
 	dir := filepath.Join(t.TempDir(), "store")
-	l, err := kv.NewLoader(dir, kv.LoadOptions{MemoryBudget: 16 << 20, Classes: classes})
+	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: 16 << 20, Classes: classes})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func checkClean(t testing.TB, s *Store) {
 func checkedStore(t *testing.T) *Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "graph")
-	l, err := NewLoader(dir, LoadOptions{MemoryBudget: minMemoryBudget, Properties: []Column{{Name: "year", Kind: KindInt}}})
+	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget, Properties: []Column{{Name: "year", Kind: KindInt}}})
 	if err != nil {
 		t.Fatal(err)
 	}

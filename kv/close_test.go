@@ -246,7 +246,7 @@ func TestClosedSnapshotsSaySo(t *testing.T) {
 
 // TestLoaderFinishBesideReaders begins snapshots while the Bulks of a load's finish have Badger opened anew.
 func TestLoaderFinishBesideReaders(t *testing.T) {
-	l, err := NewLoader(filepath.Join(t.TempDir(), "graph"), LoadOptions{MemoryBudget: minMemoryBudget})
+	l, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{MemoryBudget: minMemoryBudget})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +307,7 @@ func TestLoaderFinishBesideReaders(t *testing.T) {
 // what Badger runs (see TestMain).
 func TestAbandonedStores(t *testing.T) {
 	parent := t.TempDir()
-	l, err := NewLoader(filepath.Join(parent, "graph"), LoadOptions{MemoryBudget: minMemoryBudget})
+	l, err := NewLoader(t.Context(), filepath.Join(parent, "graph"), LoadOptions{MemoryBudget: minMemoryBudget})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +328,7 @@ func TestAbandonedStores(t *testing.T) {
 func TestPlaceIsLast(t *testing.T) {
 	parent := t.TempDir()
 	target := filepath.Join(parent, "graph")
-	l, err := NewLoader(target, LoadOptions{MemoryBudget: minMemoryBudget})
+	l, err := NewLoader(t.Context(), target, LoadOptions{MemoryBudget: minMemoryBudget})
 	if err != nil {
 		t.Fatal(err)
 	}

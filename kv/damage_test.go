@@ -25,7 +25,7 @@ const flipsAsked = "GRAPHCLEANER_TEST_FLIPS"
 func everyKind(t testing.TB, nodes int) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "store")
-	l, err := NewLoader(dir, LoadOptions{
+	l, err := NewLoader(t.Context(), dir, LoadOptions{
 		MemoryBudget: minMemoryBudget, Directed: true, Weighted: true,
 		Properties: []Column{{Name: "year", Kind: KindInt}, {Name: "title", Kind: KindString}, {Name: "x", Kind: KindFloat}},
 	})

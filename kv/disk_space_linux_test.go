@@ -36,7 +36,7 @@ func mountSmall(t *testing.T, size string) (dir string, resize func(size string)
 // TestLoadIntoMountPoint is refused at the start: the store cannot take the place of what a file system is mounted on.
 func TestLoadIntoMountPoint(t *testing.T) {
 	dir, _ := mountSmall(t, "1m")
-	_, err := NewLoader(dir, LoadOptions{})
+	_, err := NewLoader(t.Context(), dir, LoadOptions{})
 	if !errors.Is(err, syscall.EBUSY) || !strings.Contains(err.Error(), "such as "+filepath.Join(dir, "graph")) {
 		t.Errorf("got %v, want EBUSY and another path", err)
 	}
@@ -96,7 +96,7 @@ func TestLoadIntoFullDisk(t *testing.T) {
 
 // loadWide loads n nodes with 100 bytes of property each.
 func loadWide(dir string, n int) error {
-	l, err := NewLoader(dir, LoadOptions{
+	l, err := NewLoader(context.Background(), dir, LoadOptions{
 		MemoryBudget: minMemoryBudget, Properties: []Column{{Name: "text", Kind: KindString}},
 	})
 	if err != nil {

@@ -56,7 +56,7 @@ func ExampleLoader() {
 
 // loadPapers loads three papers that cite each other.
 func loadPapers(ctx context.Context, dir string) (err error) {
-	l, err := kv.NewLoader(dir, kv.LoadOptions{Properties: []kv.Column{{Name: "year", Kind: kv.KindInt}}})
+	l, err := kv.NewLoader(context.Background(), dir, kv.LoadOptions{Properties: []kv.Column{{Name: "year", Kind: kv.KindInt}}})
 	if err != nil {
 		return err
 	}

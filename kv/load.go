@@ -66,7 +66,7 @@ type LoadOptions struct {
 	Origin string
 
 	// Save and Restore keep data of the caller in a checkpoint, such as the errors passed to BadRow: a resumed load does
-	// not pass them again. Save is called when the nodes and edges are complete, Restore by NewLoaderContext. After an
+	// not pass them again. Save is called when the nodes and edges are complete, Restore by NewLoader. After an
 	// error of Restore the load starts over. If BadRow is set, but not Save and Restore, there is no checkpoint.
 	Save    func(w io.Writer) error
 	Restore func(r io.Reader) error
@@ -106,16 +106,11 @@ type Loader struct {
 	generation record.Generation
 }
 
-// NewLoader is NewLoaderContext without a context.
-func NewLoader(dir string, opt LoadOptions) (*Loader, error) {
-	return NewLoaderContext(context.Background(), dir, opt)
-}
-
-// NewLoaderContext starts a load into dir, which must not be there, or be an empty directory; ErrExists otherwise, and a
+// NewLoader starts a load into dir, which must not be there, or be an empty directory; ErrExists otherwise, and a
 // *LockedError while another load into dir is under way. An interrupted load into dir leaves files beside dir. If this load
-// can resume from them (LoadOptions.Resume), it reads and verifies them; ctx can end that. Otherwise it removes them. A
+// can resume from them (LoadOptions.Resume), it reads and checks them; ctx can end that. Otherwise it removes them. A
 // Loader must end with Commit or Abort.
-func NewLoaderContext(ctx context.Context, dir string, opt LoadOptions) (*Loader, error) {
+func NewLoader(ctx context.Context, dir string, opt LoadOptions) (*Loader, error) {
 	if err := validateLoadOptions(opt); err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ func arcTotals(f codec.ArcForm, rows []arcRow) (totals map[[2]string]float32, lo
 
 func loadArcs(t *testing.T, dir string, ids []string, rows []arcRow, opt LoadOptions, writers int) (LoadStats, error) {
 	t.Helper()
-	l, err := NewLoader(dir, opt)
+	l, err := NewLoader(t.Context(), dir, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestLoadRefusesWeights(t *testing.T) {
 		{LoadOptions{Weighted: true}, float32(math.NaN())},
 		{LoadOptions{Weighted: true}, float32(math.Inf(1))},
 	} {
-		l, err := NewLoader(filepath.Join(t.TempDir(), "graph"), c.opt)
+		l, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), c.opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -292,7 +292,7 @@ func BenchmarkLoadArcs(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		opt := LoadOptions{MemoryBudget: 256 << 20, Directed: true, Weighted: true}
-		l, err := NewLoader(filepath.Join(b.TempDir(), "graph"), opt)
+		l, err := NewLoader(b.Context(), filepath.Join(b.TempDir(), "graph"), opt)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func resumableGraph(prefix string) *testGraph {
 
 func resumableLoad(t *testing.T, dir, resume string, progress Progress) *Loader {
 	t.Helper()
-	l, err := NewLoader(dir, LoadOptions{
+	l, err := NewLoader(t.Context(), dir, LoadOptions{
 		MemoryBudget: 1, Workers: 2, Resume: resume, Progress: progress,
 		Properties: []Column{{Name: "year", Kind: KindInt}},
 	})
@@ -50,7 +50,7 @@ func resumableLoad(t *testing.T, dir, resume string, progress Progress) *Loader 
 // finishLoad loads what is not there yet and returns the records of the graph and what Commit counted.
 func finishLoad(t *testing.T, dir, resume string, g *testGraph, want bool) (map[string]string, LoadStats) {
 	t.Helper()
-	l, err := NewLoader(dir, LoadOptions{
+	l, err := NewLoader(t.Context(), dir, LoadOptions{
 		MemoryBudget: 1, Resume: resume, Properties: []Column{{Name: "year", Kind: KindInt}},
 	})
 	if err != nil {
@@ -199,7 +199,7 @@ func TestResumedLoadsOfEveryForm(t *testing.T) {
 					return err
 				}
 			}
-			l, err := NewLoader(dir, opt)
+			l, err := NewLoader(t.Context(), dir, opt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -297,7 +297,7 @@ func TestResumingIsCancelled(t *testing.T) {
 	interruptedLoad(t, dir, stageColumns, g)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	l, err := NewLoaderContext(ctx, dir, LoadOptions{
+	l, err := NewLoader(ctx, dir, LoadOptions{
 		MemoryBudget: 1, Resume: "input", Properties: []Column{{Name: "year", Kind: KindInt}},
 	})
 	if !errors.Is(err, context.Canceled) {
@@ -433,7 +433,7 @@ func TestCheckpointsOfOthersAreRemoved(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "graph")
 	interruptedLoad(t, dir, stageEdges, g)
-	l, err := NewLoader(dir, LoadOptions{MemoryBudget: 1, Resume: "input", Properties: []Column{{Name: "year", Kind: KindInt}}})
+	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: 1, Resume: "input", Properties: []Column{{Name: "year", Kind: KindInt}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -464,7 +464,7 @@ func TestNothingIsKeptOfSmallOrFailedLoads(t *testing.T) {
 	} {
 		parent := t.TempDir()
 		ctx, cancel := context.WithCancel(t.Context())
-		l, err := NewLoader(filepath.Join(parent, "graph"), LoadOptions{
+		l, err := NewLoader(t.Context(), filepath.Join(parent, "graph"), LoadOptions{
 			MemoryBudget: test.budget, Resume: test.resume, Properties: []Column{{Name: "year", Kind: KindInt}},
 		})
 		if err != nil {

@@ -21,11 +21,11 @@ func TestLoadTarget(t *testing.T) {
 		}
 	}
 	for _, dir := range []string{full, file} {
-		if _, err := NewLoader(dir, LoadOptions{}); !errors.Is(err, ErrExists) {
+		if _, err := NewLoader(t.Context(), dir, LoadOptions{}); !errors.Is(err, ErrExists) {
 			t.Errorf("NewLoader(%s): got %v, want ErrExists", dir, err)
 		}
 	}
-	l, err := NewLoader(empty, LoadOptions{})
+	l, err := NewLoader(t.Context(), empty, LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestLoadTarget(t *testing.T) {
 	if n := openTest(t, empty).Begin(); n.NumNodes() != 0 {
 		t.Errorf("got %d nodes, want 0", n.NumNodes())
 	}
-	if _, err := NewLoader(empty, LoadOptions{}); !errors.Is(err, ErrExists) {
+	if _, err := NewLoader(t.Context(), empty, LoadOptions{}); !errors.Is(err, ErrExists) {
 		t.Errorf("NewLoader over a store: got %v, want ErrExists", err)
 	}
 }
@@ -48,7 +48,7 @@ func TestAbortLeavesTheEmptyDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := NewLoader(dir, LoadOptions{})
+	l, err := NewLoader(t.Context(), dir, LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestLeftoversOfDeadLoadsAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l, err := NewLoader(dir, LoadOptions{})
+	l, err := NewLoader(t.Context(), dir, LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestOneLoadAtATime(t *testing.T) {
 		loaders, errs := make([]*Loader, 4), make([]error, 4)
 		var wg sync.WaitGroup
 		for i := range loaders {
-			wg.Go(func() { loaders[i], errs[i] = NewLoader(dir, LoadOptions{}) })
+			wg.Go(func() { loaders[i], errs[i] = NewLoader(t.Context(), dir, LoadOptions{}) })
 		}
 		wg.Wait()
 		begun := 0
@@ -113,7 +113,7 @@ func TestOneLoadAtATime(t *testing.T) {
 		if begun != 1 {
 			t.Fatalf("%d loads into one target began, want one", begun)
 		}
-		_, err := NewLoader(dir, LoadOptions{})
+		_, err := NewLoader(t.Context(), dir, LoadOptions{})
 		if locked, ok := errors.AsType[*LockedError](err); !ok || locked.PID != os.Getpid() {
 			t.Errorf("while a load is under way: got %v, want a LockedError of this process", err)
 		}

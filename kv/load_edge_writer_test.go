@@ -62,7 +62,7 @@ func TestLoadIsTheSameWithAnyWorkers(t *testing.T) {
 					continue
 				}
 				dir := filepath.Join(t.TempDir(), "graph")
-				l, err := NewLoader(dir, LoadOptions{
+				l, err := NewLoader(t.Context(), dir, LoadOptions{
 					MemoryBudget: budget, Workers: workers, Properties: []Column{{Name: "year", Kind: KindInt}},
 				})
 				if err != nil {
@@ -116,7 +116,7 @@ func TestBadRows(t *testing.T) {
 		told := map[string]int{}
 		budget := []int64{1, 64 << 20}[seed%2]
 		dir := filepath.Join(t.TempDir(), "graph")
-		l, err := NewLoader(dir, LoadOptions{
+		l, err := NewLoader(t.Context(), dir, LoadOptions{
 			MemoryBudget: budget,
 			Properties:   []Column{{Name: "year", Kind: KindInt}},
 			BadRow: func(err error) error {
@@ -185,7 +185,7 @@ func TestBadRows(t *testing.T) {
 func TestBadRowEndsTheLoad(t *testing.T) {
 	enough := errors.New("enough")
 	for _, ids := range [][]string{{"0", "1", "1"}, {"a", "b", "b"}, {"a", "\n"}, {"a", "b"}} {
-		l, err := NewLoader(filepath.Join(t.TempDir(), "graph"), LoadOptions{BadRow: func(error) error { return enough }})
+		l, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{BadRow: func(error) error { return enough }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestBadRowEndsTheLoad(t *testing.T) {
 }
 
 func TestEdgeWriterErrors(t *testing.T) {
-	l, err := NewLoader(filepath.Join(t.TempDir(), "graph"), LoadOptions{})
+	l, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,13 +222,13 @@ func TestEdgeWriterErrors(t *testing.T) {
 	if err := l.EdgeWriter().Add("a", "b", 1); !errors.Is(err, ErrClosed) {
 		t.Errorf("EdgeWriter after Abort: got %v, want ErrClosed", err)
 	}
-	if _, err := NewLoader(filepath.Join(t.TempDir(), "graph"), LoadOptions{Workers: -1}); err == nil {
+	if _, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{Workers: -1}); err == nil {
 		t.Error("NewLoader with -1 workers: got no error")
 	}
 }
 
 func TestAddingAllocatesNothing(t *testing.T) {
-	l, err := NewLoader(filepath.Join(t.TempDir(), "graph"), LoadOptions{MemoryBudget: 1 << 30})
+	l, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{MemoryBudget: 1 << 30})
 	if err != nil {
 		t.Fatal(err)
 	}

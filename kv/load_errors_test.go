@@ -33,7 +33,7 @@ func TestLoadErrors(t *testing.T) {
 	} {
 		for _, budget := range []int64{1, 1 << 30} {
 			parent := t.TempDir()
-			l, err := NewLoader(filepath.Join(parent, "graph"), LoadOptions{MemoryBudget: budget})
+			l, err := NewLoader(t.Context(), filepath.Join(parent, "graph"), LoadOptions{MemoryBudget: budget})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +58,7 @@ func TestLoadErrors(t *testing.T) {
 
 func TestInvalidRows(t *testing.T) {
 	parent := t.TempDir()
-	l, err := NewLoader(filepath.Join(parent, "graph"), LoadOptions{Properties: []Column{{Name: "year", Kind: KindInt}}})
+	l, err := NewLoader(t.Context(), filepath.Join(parent, "graph"), LoadOptions{Properties: []Column{{Name: "year", Kind: KindInt}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestLoadOptionsInvalid(t *testing.T) {
 		{Properties: []Column{{Name: "", Kind: KindInt}}},
 		{Classes: []string{""}},
 	} {
-		if _, err := NewLoader(dir, opt); err == nil {
+		if _, err := NewLoader(t.Context(), dir, opt); err == nil {
 			t.Errorf("NewLoader with %+v: got no error", opt)
 		}
 	}
@@ -136,7 +136,7 @@ func TestCancelledLoadLeavesNothing(t *testing.T) {
 				}
 			},
 		}
-		l, err := NewLoader(filepath.Join(parent, "graph"), opt)
+		l, err := NewLoader(t.Context(), filepath.Join(parent, "graph"), opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +178,7 @@ func emptyAfter(t *testing.T, parent, what string) {
 
 func TestLoadIntoAFailingDirectory(t *testing.T) {
 	parent := t.TempDir()
-	l, err := NewLoader(filepath.Join(parent, "graph"), LoadOptions{MemoryBudget: 1})
+	l, err := NewLoader(t.Context(), filepath.Join(parent, "graph"), LoadOptions{MemoryBudget: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

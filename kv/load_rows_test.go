@@ -15,7 +15,7 @@ import (
 func edgeLoad(t *testing.T, dir, prefix string, opt LoadOptions) *Loader {
 	t.Helper()
 	opt.MemoryBudget = minMemoryBudget
-	l, err := NewLoader(dir, opt)
+	l, err := NewLoader(t.Context(), dir, opt)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func (g *testGraph) edges() int64 {
 func (g *testGraph) load(t testing.TB, dir string, opt LoadOptions, finish func(*Store) error) LoadStats {
 	t.Helper()
 	opt.Properties = []Column{{Name: "year", Kind: KindInt}}
-	l, err := NewLoader(dir, opt)
+	l, err := NewLoader(t.Context(), dir, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func (g *testGraph) verifyRows(t testing.TB, tx *Tx) {
 
 func TestNodesAreNumberedByDegree(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "graph")
-	l, err := NewLoader(dir, LoadOptions{})
+	l, err := NewLoader(t.Context(), dir, LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +294,7 @@ func TestLoadIsTheSameAtAnyBudget(t *testing.T) {
 					spilled = max(spilled, len(names))
 				}
 			}
-			l, err := NewLoader(dir, LoadOptions{MemoryBudget: budget, Progress: progress})
+			l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: budget, Progress: progress})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -165,7 +165,7 @@ func verifyWindows(t *testing.T, s *Store, r *rand.Rand, rows [][]float32) {
 // nodesOnly is a store of n nodes without edges.
 func nodesOnly(t testing.TB, dir string, n int) *Store {
 	t.Helper()
-	l, err := NewLoader(dir, LoadOptions{})
+	l, err := NewLoader(t.Context(), dir, LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func keep(t *testing.T, w *zip.Writer, name, dir string) {
 // keptPlain has records of every kind but those of arcs, and was closed.
 func keptPlain(t *testing.T) string {
 	dir := filepath.Join(t.TempDir(), "plain")
-	l, err := NewLoader(dir, LoadOptions{MemoryBudget: minMemoryBudget, Classes: []string{"never used"}, Properties: []Column{
+	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget, Classes: []string{"never used"}, Properties: []Column{
 		{Name: "year", Kind: KindInt}, {Name: "weight", Kind: KindFloat}, {Name: "open", Kind: KindBool},
 		{Name: "title", Kind: KindString}, {Name: "venue", Kind: KindClass}, {Name: "gone", Kind: KindInt},
 	}})
@@ -171,7 +171,7 @@ func keptPlain(t *testing.T) string {
 // keptArcs is directed and weighted, its ids are numbers, and it was not closed.
 func keptArcs(t *testing.T) string {
 	dir := filepath.Join(t.TempDir(), "arcs")
-	l, err := NewLoader(dir, LoadOptions{MemoryBudget: minMemoryBudget, Directed: true, Weighted: true})
+	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget, Directed: true, Weighted: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,7 @@ func TestModesOfLoads(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		l, err := NewLoader(dir, LoadOptions{MemoryBudget: minMemoryBudget})
+		l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget})
 		if err != nil {
 			t.Fatal(err)
 		}

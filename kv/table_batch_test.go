@@ -81,7 +81,7 @@ func TestLoadWritesSameTables(t *testing.T) {
 	load := func(opt LoadOptions) (tables [][]byte) {
 		t.Helper()
 		opt.Properties = []Column{{Name: "size", Kind: KindInt}}
-		l, err := NewLoader(filepath.Join(t.TempDir(), "graph"), opt)
+		l, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func TestLoadWritesSameTables(t *testing.T) {
 func TestBulkWhileLoading(t *testing.T) {
 	const n = 5000
 	dir := filepath.Join(t.TempDir(), "graph")
-	l, err := NewLoader(dir, LoadOptions{MemoryBudget: minMemoryBudget})
+	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func TestStoredGraph(t *testing.T) {
 	ctx := context.Background()
 	g := rmat(8, 6, 9)
 	dir := filepath.Join(t.TempDir(), "graph")
-	load, err := kv.NewLoader(dir, kv.LoadOptions{})
+	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 func benchStore(b *testing.B, n int) *kv.Store {
 	b.Helper()
 	dir := filepath.Join(b.TempDir(), "store")
-	l, err := kv.NewLoader(dir, kv.LoadOptions{})
+	l, err := kv.NewLoader(b.Context(), dir, kv.LoadOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}

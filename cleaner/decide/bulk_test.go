@@ -19,7 +19,7 @@ import (
 func suggestedStore(t *testing.T, n int, written func()) *kv.Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
-	l, err := kv.NewLoader(dir, kv.LoadOptions{})
+	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func loadDir(t *testing.T, seed uint64, n int) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0))
 	dir := filepath.Join(t.TempDir(), "store")
-	l, err := kv.NewLoader(dir, kv.LoadOptions{})
+	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -169,7 +169,7 @@ func TestMedian(t *testing.T) {
 
 func TestLookupsAndAdjacency(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "graph")
-	load, err := kv.NewLoader(dir, kv.LoadOptions{})
+	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,7 +139,7 @@ func className(class int) string { return "class-" + strconv.Itoa(class) }
 
 // load writes nodes and edges.
 func (g *scoredGraph) load(ctx context.Context) (edges int64, err error) {
-	loader, err := kv.NewLoaderContext(ctx, g.Out, kv.LoadOptions{
+	loader, err := kv.NewLoader(ctx, g.Out, kv.LoadOptions{
 		MemoryBudget: int64(g.Memory),
 		Properties:   []kv.Column{{Name: "year", Kind: kv.KindInt}, {Name: "source", Kind: kv.KindString}},
 	})

@@ -66,7 +66,7 @@ func Load(t testing.TB, g Graph) *kv.Store {
 func LoadDir(t testing.TB, g Graph) string {
 	t.Helper()
 	dir := newDir(t)
-	l, err := kv.NewLoader(dir, kv.LoadOptions{MemoryBudget: memoryBudget, Properties: g.Properties, Classes: g.Classes})
+	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: memoryBudget, Properties: g.Properties, Classes: g.Classes})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func TestLoadTakesAsMuchAsEstimated(t *testing.T) {
 	for _, c := range []struct{ directed, weighted bool }{{}, {true, false}, {false, true}, {true, true}} {
 		t.Run(fmt.Sprintf("directed=%v weighted=%v", c.directed, c.weighted), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "store")
-			l, err := kv.NewLoader(dir, kv.LoadOptions{MemoryBudget: 64 << 20, Directed: c.directed, Weighted: c.weighted})
+			l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: 64 << 20, Directed: c.directed, Weighted: c.weighted})
 			if err != nil {
 				t.Fatal(err)
 			}

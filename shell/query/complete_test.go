@@ -93,7 +93,7 @@ func TestIDCandidates(t *testing.T) {
 		nodes = append(nodes, kv.Node{ID: id})
 	}
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(dir, kv.LoadOptions{})
+	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

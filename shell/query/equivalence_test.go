@@ -78,7 +78,7 @@ func drawnID(r *rand.Rand, numbers bool, i int) string {
 func drawStore(t *testing.T, r *rand.Rand, n int) *drawnStore {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(dir, kv.LoadOptions{Properties: drawnColumns})
+	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: drawnColumns})
 	if err != nil {
 		t.Fatal(err)
 	}

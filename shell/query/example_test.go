@@ -49,7 +49,7 @@ func ExampleParseError() {
 }
 
 func threePapers(dir string) (*kv.Store, error) {
-	load, err := kv.NewLoader(dir, kv.LoadOptions{})
+	load, err := kv.NewLoader(context.Background(), dir, kv.LoadOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 // Ranges that do not fit into a transaction are halved: each number is done once, in order.
 func TestWhatDoesNotFitIsHalved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	l, err := kv.NewLoader(dir, kv.LoadOptions{})
+	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

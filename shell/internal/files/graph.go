@@ -121,7 +121,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 			return stats, err
 		}
 	}
-	loader, err := kv.NewLoaderContext(ctx, dir, opt)
+	loader, err := kv.NewLoader(ctx, dir, opt)
 	if err != nil {
 		return stats, PlaceError(dir, err)
 	}

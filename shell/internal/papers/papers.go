@@ -47,7 +47,7 @@ var citations = [][2]string{
 func Loaded(t testing.TB) *kv.Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(dir, kv.LoadOptions{Properties: []kv.Column{
+	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{
 		{Name: "split", Kind: kv.KindString}, {Name: "title", Kind: kv.KindString}, {Name: "year", Kind: kv.KindInt},
 		{Name: "old style", Kind: kv.KindBool}, {Name: "weight", Kind: kv.KindFloat},
 	}})
@@ -152,7 +152,7 @@ func Cleaned(t testing.TB) *kv.Store {
 func Scored(t testing.TB, n int) *kv.Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(dir, kv.LoadOptions{Classes: []string{"B"}})
+	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Classes: []string{"B"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func PutRun(tx *kv.Tx) error {
 func Numbered(t testing.TB) *kv.Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(dir, kv.LoadOptions{})
+	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -149,7 +149,7 @@ func TestEveryStatementHasItsManual(t *testing.T) {
 func TestCleanStatement(t *testing.T) {
 	const size = 100
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(dir, kv.LoadOptions{})
+	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func TestPageOfRun(t *testing.T) {
 func TestHub(t *testing.T) {
 	const neighbors = 100_000
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(dir, kv.LoadOptions{})
+	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
