@@ -172,7 +172,7 @@ func (p *baseProblem) trainOn(ctx context.Context, input baseInput, opt PredictO
 		return nil, errors.Join(err, t.inputs.Close())
 	}
 	if opt.OnStage != nil {
-		opt.OnStage(kv.Stage{Name: "train", Seconds: time.Since(began).Seconds(), Columns: t.inputs.Width()})
+		opt.OnStage(ops.Stage{Name: "train", Seconds: time.Since(began).Seconds(), Columns: t.inputs.Width()})
 	}
 	return t, nil
 }

@@ -17,7 +17,7 @@ func (p *baseProblem) operators(o PredictOptions, budget int64, stage string) op
 		MemoryBudget: budget, Workers: o.Workers, Scratch: p.place.temporary(), Progress: o.Progress,
 	}
 	if o.OnStage != nil {
-		opt.OnStage = func(s kv.Stage) {
+		opt.OnStage = func(s ops.Stage) {
 			if s.Name == "propagate" { // which is the name of what features are made of
 				s.Name = stage
 			}

@@ -506,7 +506,7 @@ func TestPredictWritesPredictions(t *testing.T) {
 	s := p.load(t, true)
 	var notices, stages []string
 	report, err := Predict(context.Background(), s, PredictOptions{
-		Seed: 1, Notice: func(n string) { notices = append(notices, n) }, OnStage: func(stage kv.Stage) { stages = append(stages, stage.Name) },
+		Seed: 1, Notice: func(n string) { notices = append(notices, n) }, OnStage: func(stage ops.Stage) { stages = append(stages, stage.Name) },
 	})
 	if err != nil {
 		t.Fatal(err)

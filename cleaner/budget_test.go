@@ -16,12 +16,12 @@ func TestLeastBudgets(t *testing.T) {
 	ctx := context.Background()
 	s := newPlanted(5, 300).load(t, false)
 	bare := newPlanted(5, 300).load(t, true)
-	jobs := map[string]func(budget int64, stage func(kv.Stage)) error{
-		"clean": func(budget int64, stage func(kv.Stage)) error {
+	jobs := map[string]func(budget int64, stage func(ops.Stage)) error{
+		"clean": func(budget int64, stage func(ops.Stage)) error {
 			_, err := Clean(ctx, s, Options{MemoryBudget: budget, OnStage: stage, Workers: 2})
 			return err
 		},
-		"features": func(budget int64, stage func(kv.Stage)) error {
+		"features": func(budget int64, stage func(ops.Stage)) error {
 			return s.View(func(tx *kv.Tx) error {
 				z, err := Features(ctx, s, tx, 3, kv.Both, ops.Options{MemoryBudget: budget, OnStage: stage, Workers: 2})
 				if err != nil {
@@ -30,11 +30,11 @@ func TestLeastBudgets(t *testing.T) {
 				return z.Close()
 			})
 		},
-		"predict": func(budget int64, stage func(kv.Stage)) error {
+		"predict": func(budget int64, stage func(ops.Stage)) error {
 			_, err := Predict(ctx, s, PredictOptions{MemoryBudget: budget, OnStage: stage, Workers: 2})
 			return err
 		},
-		"eval": func(budget int64, stage func(kv.Stage)) error {
+		"eval": func(budget int64, stage func(ops.Stage)) error {
 			_, err := Evaluate(ctx, s, EvalOptions{
 				Options: Options{MemoryBudget: budget, OnStage: stage, Workers: 2},
 				Noise:   "sym:0.1", Methods: []string{"default", "argmax"},
@@ -52,7 +52,7 @@ func TestLeastBudgets(t *testing.T) {
 		})
 	}
 	// A store without predictions is refused before they are trained.
-	refused(t, func(budget int64, stage func(kv.Stage)) error {
+	refused(t, func(budget int64, stage func(ops.Stage)) error {
 		_, err := Clean(ctx, bare, Options{MemoryBudget: budget, OnStage: stage})
 		return err
 	}, 1)
@@ -65,9 +65,9 @@ func TestLeastBudgets(t *testing.T) {
 }
 
 // refused runs a job with too small a budget and returns the least that it asks for.
-func refused(t *testing.T, job func(budget int64, stage func(kv.Stage)) error, budget int64) int64 {
+func refused(t *testing.T, job func(budget int64, stage func(ops.Stage)) error, budget int64) int64 {
 	t.Helper()
-	err := job(budget, func(s kv.Stage) { t.Errorf("budget of %d bytes: stage %s was run, want none", budget, s.Name) })
+	err := job(budget, func(s ops.Stage) { t.Errorf("budget of %d bytes: stage %s was run, want none", budget, s.Name) })
 	var small *ops.BudgetError
 	if !errors.As(err, &small) || small.Budget != budget || small.Least <= budget {
 		t.Fatalf("budget of %d bytes: got error %v, want an *ops.BudgetError that names it and a larger one", budget, err)
@@ -80,7 +80,7 @@ func TestLeastBudgetIsTheSameBits(t *testing.T) {
 	opt := Options{Seed: 2, Preset: PresetPaper}
 	mustClean(t, s, opt)
 	want := outcome(t, s)
-	opt.MemoryBudget = refused(t, func(budget int64, stage func(kv.Stage)) error {
+	opt.MemoryBudget = refused(t, func(budget int64, stage func(ops.Stage)) error {
 		_, err := Clean(context.Background(), s, Options{MemoryBudget: budget, OnStage: stage, Preset: PresetPaper})
 		return err
 	}, 1)

@@ -487,7 +487,7 @@ func TestCleanCancelledLeavesTheStore(t *testing.T) {
 	s := newPlanted(7, 400).load(t, false)
 	for _, when := range []string{"noise", "diagonal", "features", "propagate", "detector"} {
 		ctx, cancel := context.WithCancel(context.Background())
-		_, err := Clean(ctx, s, Options{Preset: PresetPaper, OnStage: func(stage kv.Stage) {
+		_, err := Clean(ctx, s, Options{Preset: PresetPaper, OnStage: func(stage ops.Stage) {
 			if stage.Name == when {
 				cancel()
 			}

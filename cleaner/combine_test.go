@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // predicting replaces the predictions by rows that say of the node at each position, with the given chance, the class
@@ -215,7 +216,7 @@ func TestCombineIsTheSame(t *testing.T) {
 	s := p.load(t, false)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	_, err := Clean(ctx, s, Options{Seed: 5, OnStage: func(stage kv.Stage) {
+	_, err := Clean(ctx, s, Options{Seed: 5, OnStage: func(stage ops.Stage) {
 		if stage.Name == "score" {
 			cancel()
 		}
@@ -224,7 +225,7 @@ func TestCombineIsTheSame(t *testing.T) {
 		t.Fatal("the run was not interrupted")
 	}
 	var stages []string
-	run := mustClean(t, s, Options{Seed: 5, OnStage: func(stage kv.Stage) { stages = append(stages, stage.Name) }})
+	run := mustClean(t, s, Options{Seed: 5, OnStage: func(stage ops.Stage) { stages = append(stages, stage.Name) }})
 	if slices.Contains(stages, "train") || slices.Contains(stages, "combine") {
 		t.Errorf("after an interruption: got stages %v, want none of training", stages)
 	}

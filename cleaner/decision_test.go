@@ -246,7 +246,7 @@ func TestDecideDuringClean(t *testing.T) {
 	v := labelledNode(t, s, 0)
 	before := states(t, s)[v]
 	decided := false
-	run := mustClean(t, s, Options{Preset: PresetPaper, OnStage: func(kv.Stage) {
+	run := mustClean(t, s, Options{Preset: PresetPaper, OnStage: func(ops.Stage) {
 		if !decided {
 			mustDecide(t, s, decide.Options{}, decide.Request{Node: v, Kind: decide.Unlabel})
 			decided = true

@@ -15,6 +15,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 func TestSummarize(t *testing.T) {
@@ -297,7 +298,7 @@ func TestEvaluateGoesOn(t *testing.T) {
 	again := func(opt EvalOptions) EvalOptions {
 		opt.Checkpoint = &Checkpoint{Dir: dir}
 		opt.Notice = func(n string) { notices = append(notices, n) }
-		opt.OnStage = func(stage kv.Stage) {
+		opt.OnStage = func(stage ops.Stage) {
 			if stage.Name == "base" {
 				trained++
 			}

@@ -110,7 +110,7 @@ func (g *gathering) run(ctx context.Context, opt ops.Options) error {
 			return err
 		}
 		if opt.OnStage != nil {
-			opt.OnStage(kv.Stage{Name: "features", Seconds: time.Since(began).Seconds(), Columns: classes})
+			opt.OnStage(ops.Stage{Name: "features", Seconds: time.Since(began).Seconds(), Columns: classes})
 		}
 		if g.onTile != nil {
 			if err := g.onTile(0); err != nil {

@@ -100,7 +100,7 @@ type Options struct {
 	// Progress, OnStage and Notice, if not nil, are told how far the work is, which stages are finished, and what
 	// the user should know of how it was done, such as that there were no predictions.
 	Progress kv.Progress
-	OnStage  func(kv.Stage)
+	OnStage  func(ops.Stage)
 	Notice   func(string)
 }
 
@@ -185,7 +185,7 @@ func (o Options) progress(stage string, done, total int64) {
 // stage tells that a stage which began at a time is finished.
 func (o Options) stage(name string, began time.Time) {
 	if o.OnStage != nil {
-		o.OnStage(kv.Stage{Name: name, Seconds: time.Since(began).Seconds()})
+		o.OnStage(ops.Stage{Name: name, Seconds: time.Since(began).Seconds()})
 	}
 }
 

@@ -36,7 +36,7 @@ type PredictOptions struct {
 
 	// Progress, OnStage and Notice are those of Options.
 	Progress kv.Progress
-	OnStage  func(kv.Stage)
+	OnStage  func(ops.Stage)
 	Notice   func(string)
 }
 

@@ -24,7 +24,7 @@ func interrupted(t *testing.T, s *kv.Store, opt Options, stages int) bool {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	opt.OnStage = func(kv.Stage) {
+	opt.OnStage = func(ops.Stage) {
 		if stages--; stages == 0 {
 			cancel()
 		}
@@ -79,7 +79,7 @@ func goesOn(t *testing.T, preset Preset, learning string, step int) {
 	s := load()
 	last := 0
 	counted := opt
-	counted.OnStage = func(kv.Stage) { last++ }
+	counted.OnStage = func(ops.Stage) { last++ }
 	mustClean(t, s, counted)
 	if last < 8 {
 		t.Errorf("got %d stages, want more than one tile", last)
@@ -97,7 +97,7 @@ func goesOn(t *testing.T, preset Preset, learning string, step int) {
 		var notices, done []string
 		again := opt
 		again.Notice = func(text string) { notices = append(notices, text) }
-		again.OnStage = func(stage kv.Stage) { done = append(done, stage.Name) }
+		again.OnStage = func(stage ops.Stage) { done = append(done, stage.Name) }
 		mustClean(t, s, again)
 		if !bytes.Equal(outcome(t, s), want) {
 			t.Errorf("interrupted after stage %d: the outcome differs from that of a run that was not", stages)
@@ -124,7 +124,7 @@ func TestCleanAfterDamage(t *testing.T) {
 	want := outcome(t, s)
 	stages := 0
 	counted := opt
-	counted.OnStage = func(kv.Stage) { stages++ }
+	counted.OnStage = func(ops.Stage) { stages++ }
 	mustClean(t, s, counted)
 	if !interrupted(t, s, opt, stages-1) { // all but "write"
 		t.Fatal("the run was not interrupted")
@@ -236,7 +236,7 @@ func TestCleanAfterKill(t *testing.T) {
 	if at := os.Getenv(variable); at != "" {
 		stage, dir, _ := strings.Cut(at, ":")
 		s := openPlanted(t, dir)
-		opt.OnStage = func(done kv.Stage) {
+		opt.OnStage = func(done ops.Stage) {
 			if done.Name == stage {
 				process, err := os.FindProcess(os.Getpid())
 				if err == nil {
@@ -359,7 +359,7 @@ func TestDiagonalsAreKeptHopByHop(t *testing.T) {
 		}{{2, []int{2}, false}, {4, []int{3}, true}, {4, []int{4}, false}, {3, nil, false}} {
 			inner, cancel := context.WithCancel(ctx)
 			var computed []int
-			opt := ops.Options{OnStage: func(stage kv.Stage) {
+			opt := ops.Options{OnStage: func(stage ops.Stage) {
 				if stage.Name != "diagonal" {
 					return
 				}
@@ -403,7 +403,7 @@ func TestFeaturesUseKeptDiagonals(t *testing.T) {
 	s := newPlanted(23, 80).load(t, true)
 	read := func() (values []float32, computed []int) {
 		err := s.View(func(tx *kv.Tx) error {
-			rows, err := Features(ctx, s, tx, 3, kv.Both, ops.Options{OnStage: func(stage kv.Stage) {
+			rows, err := Features(ctx, s, tx, 3, kv.Both, ops.Options{OnStage: func(stage ops.Stage) {
 				if stage.Name == "diagonal" {
 					computed = append(computed, stage.Hop)
 				}

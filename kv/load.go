@@ -73,8 +73,10 @@ type LoadOptions struct {
 
 	keepBytes int64 // load.Options.KeepBytes, of tests
 
-	Progress Progress    // called while Commit works
-	OnStage  func(Stage) // called at the end of each stage of Commit
+	Progress Progress // called while Commit works
+
+	// OnStage is called at the end of each stage of Commit. edges is the number of edges that the load has then.
+	OnStage func(stage string, seconds float64, edges int64)
 }
 
 // LoadStats counts what a load met. Edges join two nodes, whatever the direction; Arcs are those of a directed graph.
@@ -310,7 +312,7 @@ func (l *Loader) stage(ctx context.Context, name string, run func(context.Contex
 		return err
 	}
 	if l.opt.OnStage != nil {
-		l.opt.OnStage(Stage{Name: name, Seconds: time.Since(begin).Seconds(), Edges: l.load.Stats().Edges})
+		l.opt.OnStage(name, time.Since(begin).Seconds(), l.load.Stats().Edges)
 	}
 	return nil
 }

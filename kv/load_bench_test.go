@@ -31,7 +31,7 @@ func rmat(r *rand.Rand, scale int) (u, v int) {
 
 func loadRMAT(b *testing.B, dir string, scale, degree int, prefix string, opt LoadOptions) LoadStats {
 	b.Helper()
-	opt.OnStage = func(s Stage) { b.ReportMetric(s.Seconds, s.Name+"-s") }
+	opt.OnStage = func(stage string, seconds float64, _ int64) { b.ReportMetric(seconds, stage+"-s") }
 	l, err := NewLoader(b.Context(), dir, opt)
 	if err != nil {
 		b.Fatal(err)

@@ -41,16 +41,6 @@ const contextEvery = 1 << 12
 // Progress reports how far a stage has come; total 0 means unknown. Called often, from one goroutine at a time.
 type Progress func(stage string, done, total int64)
 
-// A Stage is one finished step of a long job. The seconds of stages do not overlap.
-type Stage struct {
-	Name      string  `json:"name"`
-	Hop       int     `json:"hop"`
-	Seconds   float64 `json:"seconds"`
-	Edges     int64   `json:"edges"`
-	Columns   int     `json:"columns"`
-	BytesRead int64   `json:"bytes_read"`
-}
-
 const minMemoryBudget = 64 << 20
 
 func (opt Options) withDefaults() (Options, error) {

@@ -96,12 +96,12 @@ func (w *walker) survey(ctx context.Context, opt Options) (*survey, error) {
 		s.maxDegree = max(s.maxDegree, degree)
 	}
 	s.ranked = s.isSimple() && isRanked(s.degrees)
-	w.finish(opt.OnStage, start, kv.Stage{Name: "degrees", Edges: s.edges()})
+	w.finish(opt.OnStage, start, Stage{Name: "degrees", Edges: s.edges()})
 	return s, nil
 }
 
 // finish tells onStage, unless it is nil, of a stage that began at start, with the bytes read since the one before.
-func (w *walker) finish(onStage func(kv.Stage), start time.Time, stage kv.Stage) {
+func (w *walker) finish(onStage func(Stage), start time.Time, stage Stage) {
 	stage.Seconds, stage.BytesRead = time.Since(start).Seconds(), w.bytes.Swap(0)
 	if onStage != nil {
 		onStage(stage)

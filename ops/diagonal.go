@@ -115,7 +115,7 @@ func ComputeDiagonals(ctx context.Context, g Graph, hops int, opt Options) (d *D
 		if err != nil {
 			return nil, err
 		}
-		w.finish(opt.OnStage, start, kv.Stage{Name: "price", Edges: s.edges()})
+		w.finish(opt.OnStage, start, Stage{Name: "price", Edges: s.edges()})
 		if steps := price.stepsAfter(job.have()); steps > opt.MaxPrice {
 			return nil, &PriceError{Hops: hops, Price: steps, Limit: opt.MaxPrice}
 		}
@@ -127,7 +127,7 @@ func ComputeDiagonals(ctx context.Context, g Graph, hops int, opt Options) (d *D
 			return nil, err
 		}
 		if k > 1 {
-			w.finish(opt.OnStage, start, kv.Stage{Name: "diagonal", Hop: k, Edges: s.edges()})
+			w.finish(opt.OnStage, start, Stage{Name: "diagonal", Hop: k, Edges: s.edges()})
 		}
 		if err := opt.hasDiagonal(k, job.results[k].Data); err != nil {
 			return nil, err

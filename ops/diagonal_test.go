@@ -224,7 +224,7 @@ func TestDiagonalsReport(t *testing.T) {
 	done, total := int64(0), int64(0)
 	opt := Options{
 		Workers: 2,
-		OnStage: func(s kv.Stage) {
+		OnStage: func(s Stage) {
 			stages = append(stages, fmt.Sprintf("%s %d", s.Name, s.Hop))
 			if s.Edges != int64(g.entries()/2) || s.BytesRead < int64(g.entries()) {
 				t.Errorf("stage %+v: want %d edges and no fewer bytes than %d", s, g.entries()/2, g.entries())

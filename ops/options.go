@@ -39,7 +39,17 @@ type Options struct {
 	Progress kv.Progress
 
 	// OnStage is told of every finished stage, in order.
-	OnStage func(kv.Stage)
+	OnStage func(Stage)
+}
+
+// A Stage is one finished step of a long job. The seconds of stages do not overlap.
+type Stage struct {
+	Name      string  `json:"name"`
+	Hop       int     `json:"hop"`
+	Seconds   float64 `json:"seconds"`
+	Edges     int64   `json:"edges"`
+	Columns   int     `json:"columns"`
+	BytesRead int64   `json:"bytes_read"`
 }
 
 func (o Options) withDefaults() Options {

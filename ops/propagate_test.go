@@ -305,10 +305,10 @@ func TestPropagateReports(t *testing.T) {
 	g := rmat(7, 4, 7)
 	n := g.NumNodes()
 	x := Dense(randomRows(rand.New(rand.NewPCG(8, 0)), n, maxTileWidth+2), maxTileWidth+2)
-	var stages []kv.Stage
+	var stages []Stage
 	var done, total int64
 	opt := Options{
-		OnStage: func(s kv.Stage) { stages = append(stages, s) },
+		OnStage: func(s Stage) { stages = append(stages, s) },
 		Progress: func(stage string, d, all int64) {
 			if stage == "propagate" {
 				done, total = d, all
@@ -318,7 +318,7 @@ func TestPropagateReports(t *testing.T) {
 	if err := Propagate(context.Background(), g, x, Operator{Hops: 2}, opt, func(Tile) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	read := func(s kv.Stage) int64 {
+	read := func(s Stage) int64 {
 		if s.Name == "degrees" || s.Hop == 1 && s.Columns == maxTileWidth {
 			return int64(g.entries())
 		}

@@ -26,7 +26,7 @@ type propagation struct {
 	op       Operator
 	plan     PropagatePlan
 	visit    func(Tile) error
-	onStage  func(kv.Stage)
+	onStage  func(Stage)
 	progress meter
 	edges    int64
 	workers  []rowScratch
@@ -187,7 +187,7 @@ func (p *propagation) tile(ctx context.Context, lo, hi int) error {
 				return err
 			}
 		}
-		p.walker.finish(p.onStage, start, kv.Stage{Name: "propagate", Hop: hop, Edges: p.edges, Columns: hi - lo})
+		p.walker.finish(p.onStage, start, Stage{Name: "propagate", Hop: hop, Edges: p.edges, Columns: hi - lo})
 		switch {
 		case hop == p.op.Hops: // it wrote nothing
 		case p.plan.Strategy == TilesInMemory:

@@ -92,7 +92,7 @@ func SampleDiagonals(
 			return nil, err
 		}
 		if k > 1 {
-			w.finish(opt.OnStage, start, kv.Stage{Name: "sample", Hop: k, Edges: survey.edges()})
+			w.finish(opt.OnStage, start, Stage{Name: "sample", Hop: k, Edges: survey.edges()})
 		}
 	}
 	d = job.diagonals()

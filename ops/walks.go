@@ -67,7 +67,7 @@ func walkDiagonals(ctx context.Context, w *walker, s *survey, hops int, opt Opti
 		if err := job.count(ctx); err != nil {
 			return nil, err
 		}
-		w.finish(opt.OnStage, start, kv.Stage{Name: "price", Edges: s.edges()})
+		w.finish(opt.OnStage, start, Stage{Name: "price", Edges: s.edges()})
 		if steps := job.price.steps(); steps > opt.MaxPrice {
 			return nil, &PriceError{Hops: hops, Price: steps, Limit: opt.MaxPrice}
 		}
@@ -91,7 +91,7 @@ func walkDiagonals(ctx context.Context, w *walker, s *survey, hops int, opt Opti
 			if err := job.hop(ctx, k, out.Data); err != nil {
 				return nil, err
 			}
-			w.finish(opt.OnStage, start, kv.Stage{Name: "diagonal", Hop: k, Edges: s.edges()})
+			w.finish(opt.OnStage, start, Stage{Name: "diagonal", Hop: k, Edges: s.edges()})
 		}
 		if err := opt.hasDiagonal(k, out.Data); err != nil {
 			return nil, err

@@ -290,7 +290,7 @@ func TestWalkDiagonalsStop(t *testing.T) {
 			cancel()
 		}
 		hops := 1
-		opt := Options{Workers: 2, OnStage: func(s kv.Stage) {
+		opt := Options{Workers: 2, OnStage: func(s Stage) {
 			if s.Name == "diagonal" {
 				hops = s.Hop
 			}

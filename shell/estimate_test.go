@@ -82,7 +82,7 @@ func TestEstimateIsWhatHappens(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				_, err = ops.Measure(t.Context(), tx, ops.Options{OnStage: func(s kv.Stage) { blocks += s.BytesRead }})
+				_, err = ops.Measure(t.Context(), tx, ops.Options{OnStage: func(s ops.Stage) { blocks += s.BytesRead }})
 				if err == nil {
 					of, err = cleaner.EstimateClean(t.Context(), counts, opt)
 				}

@@ -380,7 +380,7 @@ func (c *exportCommand) writeArray(
 		return err
 	}
 	defer func() { err = errors.Join(err, features.Close()) }()
-	return files.Job{OnStage: stages.add}.Timed("write", func(stage *kv.Stage) error {
+	return files.Job{OnStage: stages.add}.Timed("write", func(stage *ops.Stage) error {
 		stage.Columns = features.Width()
 		return writeFeatures(ctx, tx, features, out)
 	})

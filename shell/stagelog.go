@@ -8,16 +8,16 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // A stageLog collects the finished stages of a command for --stats.
 type stageLog struct {
 	mu     sync.Mutex
-	stages []kv.Stage
+	stages []ops.Stage
 }
 
-func (l *stageLog) add(stage kv.Stage) {
+func (l *stageLog) add(stage ops.Stage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stages = append(l.stages, stage)
@@ -32,14 +32,14 @@ func (l *stageLog) write(path string, s *streams) error {
 	defer l.mu.Unlock()
 	stages := l.stages
 	if stages == nil {
-		stages = []kv.Stage{}
+		stages = []ops.Stage{}
 	}
 	return s.writeFile(path, func(out *bufio.Writer) error {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(struct {
-			Stages       []kv.Stage `json:"stages"`
-			PeakRSSBytes int64      `json:"peak_rss_bytes"`
+			Stages       []ops.Stage `json:"stages"`
+			PeakRSSBytes int64       `json:"peak_rss_bytes"`
 		}{stages, peakMemory()})
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -15,7 +16,7 @@ func (g *Graph) ReadPredictions(
 	ctx context.Context, tx *kv.Tx, r Job, begin func([]string, cleaner.PredictionOptions) (*cleaner.PredictionWriter, error),
 ) error {
 	w := writing{Job: r, form: g.Form, tx: tx, begin: begin, classes: g.PredictionClasses}
-	return r.Timed("read predictions", func(stage *kv.Stage) error {
+	return r.Timed("read predictions", func(stage *ops.Stage) error {
 		_, err := w.predictions(ctx, g.Predictions, cleaner.PredictionOptions{Logits: g.Logits}, stage)
 		return err
 	})

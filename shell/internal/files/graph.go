@@ -22,6 +22,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/table"
@@ -58,7 +59,7 @@ type Job struct {
 
 	Progress kv.Progress       // may be nil, and so may the others
 	Notice   func(text string) // is told what people should know of the files
-	OnStage  func(kv.Stage)    // is told of every stage that has ended
+	OnStage  func(ops.Stage)   // is told of every stage that has ended
 }
 
 // say hands a text to Notice.
@@ -69,8 +70,8 @@ func (r Job) say(format string, args ...any) {
 }
 
 // Timed runs a step as a stage of its own. The step fills in what it comes to know: columns, edges, bytes.
-func (r Job) Timed(name string, step func(*kv.Stage) error) error {
-	stage := kv.Stage{Name: name}
+func (r Job) Timed(name string, step func(*ops.Stage) error) error {
+	stage := ops.Stage{Name: name}
 	began := time.Now()
 	err := step(&stage)
 	stage.Seconds = time.Since(began).Seconds()
@@ -109,7 +110,11 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 		Workers:      r.Workers,
 		Origin:       r.Origin,
 		Progress:     r.Progress,
-		OnStage:      r.OnStage,
+	}
+	if r.OnStage != nil {
+		opt.OnStage = func(stage string, seconds float64, edges int64) {
+			r.OnStage(ops.Stage{Name: stage, Seconds: seconds, Edges: edges})
+		}
 	}
 	if r.Bad != nil {
 		opt.BadRow = func(err error) error { return g.leaveOut(r.Bad, err) }
@@ -149,7 +154,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 		if err != nil {
 			return err
 		}
-		return r.Timed("index", func(stage *kv.Stage) error {
+		return r.Timed("index", func(stage *ops.Stage) error {
 			stage.Columns = 1
 			return index.Create(ctx, store, kv.LabelColumn)
 		})
@@ -177,7 +182,7 @@ func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, e
 	if loader.Completed() {
 		return nil
 	}
-	err := r.Timed("read nodes", func(stage *kv.Stage) error {
+	err := r.Timed("read nodes", func(stage *ops.Stage) error {
 		err := nodes.read(ctx, loader, r)
 		stage.Columns, stage.BytesRead = len(nodes.in.Header()), nodes.in.Offset()
 		return err
@@ -185,7 +190,7 @@ func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, e
 	if err != nil {
 		return err
 	}
-	return r.Timed("read edges", func(stage *kv.Stage) (err error) {
+	return r.Timed("read edges", func(stage *ops.Stage) (err error) {
 		stage.Edges, stage.BytesRead, err = readEdges(ctx, edges, loader, r)
 		stage.Columns = 2
 		return err
@@ -288,7 +293,7 @@ func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (added []string
 	}
 	var marks []func(*kv.Tx) error
 	if g.Splits != "" {
-		err := r.Timed("splits", func(stage *kv.Stage) error {
+		err := r.Timed("splits", func(stage *ops.Stage) error {
 			mark, err := w.splits(ctx, g.Splits, stage)
 			marks = append(marks, mark)
 			return err
@@ -300,7 +305,7 @@ func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (added []string
 	}
 	features := 0
 	if g.Features != "" {
-		err := r.Timed("import features", func(stage *kv.Stage) error {
+		err := r.Timed("import features", func(stage *ops.Stage) error {
 			err := w.features(ctx, g.Features, stage)
 			features = stage.Columns
 			return err
@@ -313,7 +318,7 @@ func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (added []string
 	if g.Predictions != "" {
 		var predictions *cleaner.PredictionWriter
 		opt := cleaner.PredictionOptions{Logits: g.Logits, Source: cleaner.SourceImported, PredictionEncoding: g.Encoding}
-		err := r.Timed("import predictions", func(stage *kv.Stage) (err error) {
+		err := r.Timed("import predictions", func(stage *ops.Stage) (err error) {
 			predictions, err = w.predictions(ctx, g.Predictions, opt, stage)
 			return err
 		})
@@ -323,7 +328,7 @@ func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (added []string
 		marks = append(marks, predictions.Mark)
 		added = append(added, "predictions")
 	}
-	err = r.Timed("commit", func(*kv.Stage) error {
+	err = r.Timed("commit", func(*ops.Stage) error {
 		return bulk.Commit(func(tx *kv.Tx) error {
 			for _, mark := range marks {
 				if err := mark(tx); err != nil {
@@ -392,7 +397,7 @@ func openNodes(ctx context.Context, path string, form Form, r Job) (_ *nodesFile
 		return nil, in.Errorf(0, "", "got a pipe or a device, of which nothing can be read twice, as the kinds of properties take: "+
 			"want a file, or the columns id and label alone")
 	}
-	err = r.Timed("property kinds", func(stage *kv.Stage) error {
+	err = r.Timed("property kinds", func(stage *ops.Stage) error {
 		stage.Columns, stage.BytesRead = len(n.columns), n.in.Size()
 		return n.guess(ctx, kinds, r)
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/table"
@@ -53,7 +54,7 @@ type matrixFile struct {
 }
 
 // openMatrix opens a file of a matrix.
-func (w *writing) openMatrix(ctx context.Context, path, name string, stage *kv.Stage) (*matrixFile, error) {
+func (w *writing) openMatrix(ctx context.Context, path, name string, stage *ops.Stage) (*matrixFile, error) {
 	if IsArray(path) {
 		in, err := npy.Open(path, name)
 		if err != nil {
@@ -108,7 +109,7 @@ func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, 
 }
 
 // features writes the matrix of features. Every node has a row, and every value is finite.
-func (w *writing) features(ctx context.Context, path string, stage *kv.Stage) (err error) {
+func (w *writing) features(ctx context.Context, path string, stage *ops.Stage) (err error) {
 	in, err := w.openMatrix(ctx, path, cleaner.FeaturesMatrix, stage)
 	if err != nil {
 		return err
@@ -180,7 +181,7 @@ func (m *matrixFile) featureNames(memory int64) ([]string, error) {
 
 // predictions writes the matrix of predictions; the caller marks it when it commits.
 func (w *writing) predictions(
-	ctx context.Context, path string, opt cleaner.PredictionOptions, stage *kv.Stage,
+	ctx context.Context, path string, opt cleaner.PredictionOptions, stage *ops.Stage,
 ) (out *cleaner.PredictionWriter, err error) {
 	in, err := w.openMatrix(ctx, path, cleaner.PredictionsMatrix, stage)
 	if err != nil {
@@ -252,7 +253,7 @@ func (e *OrderError) Unwrap() error { return e.ColumnOrderError }
 
 // splits writes the column split, in which a node left out is in none, and the index on it where there was one. Mark,
 // which counts the index, is for the commit.
-func (w *writing) splits(ctx context.Context, path string, stage *kv.Stage) (mark func(*kv.Tx) error, err error) {
+func (w *writing) splits(ctx context.Context, path string, stage *ops.Stage) (mark func(*kv.Tx) error, err error) {
 	stage.Columns = 1
 	column, err := w.bulk.Column("split", kv.KindString)
 	if err != nil {
