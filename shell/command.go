@@ -292,7 +292,7 @@ func (r *resources) inFlags(err error) error {
 		return err
 	}
 	given := strings.ReplaceAll(r.Memory.String(), " ", "")
-	want := fmt.Sprintf("want at least %dMiB", r.least(small.Least)>>20)
+	want := fmt.Sprintf("want at least %dMiB", leastMemoryFor(small.Least)>>20)
 	if small.Note != "" {
 		want += "; " + small.Note
 	}
