@@ -54,7 +54,7 @@ const (
 	width, margin, line     = 540.0, 18.0, 18.0
 	drawingHeight, stretch  = 330.0, 1.35 // of the drawing, sideways
 	nearRadius, farRadius   = 88.0, 142.0
-	titleLength, textLength = 56, 78
+	titleLength, textLength = 58, 80
 	mostNames, mostOnRing   = 20, 36 // neighbours with names, and in a circle
 	nameLength, mostClasses = 22, 10 // of a node in the drawing; in the legend
 	mostRunes, mostMarks    = 12, 4  // of one character
