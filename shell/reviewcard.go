@@ -87,7 +87,7 @@ func (r *review) card(e *subject) string {
 	}
 	line("neighbours", strings.Join(votes, ", "))
 	line("against", opponentsText(e.Opponents))
-	line("score as", sharesText(e.Counterfactual, "%s %.3g"))
+	line("score if", sharesText(e.Counterfactual, "%s %.3g"))
 	line("incomplete", e.Incomplete)
 	for _, d := range e.History[max(0, len(e.History)-cardDecisions):] {
 		line("decided", decidedBefore(d))

@@ -287,6 +287,9 @@ func (d *drawing) legend() (classes []int) {
 // legendLine is the line of a class in the legend.
 func (d *drawing) legendLine(class int) string {
 	votes := fmt.Sprintf(": %d of %d neighbours", d.Votes[class], d.neighbors)
+	if d.neighbors == 1 {
+		votes = strings.TrimSuffix(votes, "s")
+	}
 	if class == d.Nodes[0].Class {
 		votes = " (its label)" + votes
 	}

@@ -248,7 +248,7 @@ const (
 	heatSide       = 26.0
 	heatLeft       = 180.0
 	heatTop        = 130.0
-	heatNameLength = 18 // characters
+	heatNameLength = 19 // characters
 )
 
 // newHeatMap draws P(given label | true class): a row a given label, a column a true class. It shows at most heatClasses classes, those
