@@ -60,8 +60,11 @@ const (
 	mostRunes, mostMarks    = 12, 4  // of one character
 )
 
-// Most lengths of names in the sentences of an Ego.
-const NodeLength, ClassLength = 120, 44
+// In the sentences of an Ego, names have at most these lengths.
+const (
+	NodeLength  = 120
+	ClassLength = 44
+)
 
 // An isolate is a text that may run from right to left and does not turn the text around it. It has no other marks of direction.
 const (
