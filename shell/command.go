@@ -117,7 +117,9 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 	}
 	for _, command := range parser.Model.Leaves(false) {
 		// Examples can be copied as they are.
-		command.Detail = strings.ReplaceAll(command.Detail, "    graphcleaner ", "    "+s.program+" ")
+		for _, before := range []string{"    ", "| "} {
+			command.Detail = strings.ReplaceAll(command.Detail, before+"graphcleaner ", before+s.program+" ")
+		}
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}
@@ -292,7 +294,7 @@ func (r *resources) inFlags(err error) error {
 		return err
 	}
 	given := strings.ReplaceAll(r.Memory.String(), " ", "")
-	want := fmt.Sprintf("want at least %dMiB", r.least(small.Least)>>20)
+	want := fmt.Sprintf("want at least %dMiB", leastMemoryFor(small.Least)>>20)
 	if small.Note != "" {
 		want += "; " + small.Note
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -97,7 +98,7 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 		e, err = p.project(ctx)
 	}
 	if small := (*ops.BudgetError)(nil); errors.As(err, &small) {
-		e, err = &estimate{Notes: p.notes, Memory: int64(c.Memory), Least: c.least(small.Least)}, nil
+		e, err = &estimate{Notes: p.notes, Memory: int64(c.Memory), Least: leastMemoryFor(small.Least)}, nil
 	}
 	if err != nil {
 		return wording.Advise(err)
@@ -112,14 +113,12 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 	return e.print(s)
 }
 
-// least is the --memory that leaves so much for the work, in whole MiB.
-func (r *resources) least(work int64) int64 {
+// leastMemoryFor is the --memory that leaves so much for the work, in whole MiB.
+func leastMemoryFor(work int64) int64 {
 	const mebibyte = 1 << 20
-	least := resources{Memory: leastMemory}
-	for least.work() < work {
-		least.Memory += mebibyte
-	}
-	return int64(least.Memory)
+	memory := func(i int) byteSize { return leastMemory + byteSize(i)*mebibyte }
+	enough := int((work+processBytes)/3*4/mebibyte) + 2
+	return int64(memory(sort.Search(enough, func(i int) bool { return (&resources{Memory: memory(i)}).work() >= work })))
 }
 
 const (
@@ -343,7 +342,7 @@ func (p *projection) project(ctx context.Context) (*estimate, error) {
 	p.say("Seconds are those of a processor of 3 GHz: this machine may take three times as long, or a third.")
 	e := &estimate{
 		Nodes: p.counts.Nodes, Edges: p.counts.Sizes.Edges(), Classes: p.counts.Classes,
-		Steps: p.clean.Diagonal.Steps, Memory: int64(p.resources.Memory), Least: p.resources.least(p.clean.LeastBytes),
+		Steps: p.clean.Diagonal.Steps, Memory: int64(p.resources.Memory), Least: leastMemoryFor(p.clean.LeastBytes),
 		Temporary: p.clean.TemporaryBytes,
 	}
 	if refused := p.clean.Refused(); refused != nil {

@@ -199,6 +199,31 @@ func TestAnonymousMemory(t *testing.T) {
 	}
 }
 
+// TestLeastMemory compares the least memory for an amount of work with the first that is enough, one MiB after another.
+func TestLeastMemory(t *testing.T) {
+	const mebibyte = 1 << 20
+	check := func(work int64, memory byteSize) {
+		t.Helper()
+		if got := leastMemoryFor(work); got != int64(memory) {
+			t.Fatalf("%d bytes of work: got %d bytes, want %d", work, got, memory)
+		}
+	}
+	before := int64(-1)
+	for memory := leastMemory; memory < 4<<30; memory += mebibyte {
+		enough := (&resources{Memory: memory}).work()
+		check(before+1, memory)
+		check(enough, memory)
+		before = enough
+	}
+	for _, work := range []int64{1 << 50, 1<<60 + 1} {
+		memory := byteSize(leastMemoryFor(work))
+		less := resources{Memory: memory - mebibyte}
+		if enough := (&resources{Memory: memory}).work(); memory%mebibyte != 0 || enough < work || less.work() >= work {
+			t.Errorf("%d bytes of work: got %d bytes", work, memory)
+		}
+	}
+}
+
 // Importing and cleaning the same graph with less memory is said to hold less, down to the least that would do.
 func TestEstimateOfTheMemory(t *testing.T) {
 	size := longtest.Of(4_000, 40_000)

@@ -274,7 +274,7 @@ func percentile(share float64) kv.Value { return number(math.Round(1000*share) /
 
 // hopSection shows what nodes at each distance say, of the classes with most weight.
 func hopSection(e *cleaner.Explanation) Section {
-	s := Section{Title: "What the nodes at the end of walks say, by weight", Columns: []ColumnInfo{
+	s := Section{Title: "Labels and predictions at the end of walks, by weight", Columns: []ColumnInfo{
 		{"length", kv.KindInt}, {"class", kv.KindString}, {"nodes", kv.KindInt}, {"labels", kv.KindFloat}, {"predictions", kv.KindFloat},
 	}}
 	shown, left := map[int]int{}, false
@@ -286,7 +286,7 @@ func hopSection(e *cleaner.Explanation) Section {
 		s.Rows = append(s.Rows, hopRows([]cleaner.HopVote{h})...)
 	}
 	if left {
-		s.Title += ", of the first " + strconv.Itoa(shownHopClasses) + " classes"
+		s.Title += ": the first " + strconv.Itoa(shownHopClasses) + " classes"
 	}
 	return s
 }

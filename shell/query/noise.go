@@ -84,7 +84,7 @@ func rateOfAll(run *cleaner.Run) string {
 		text += fmt.Sprintf(" (%.2g to %.2g)", run.RateLow, run.RateHigh)
 	}
 	if run.Grey > 0 {
-		text += fmt.Sprintf("; %d more labels in the grey zone, which decisions and rescore settle, or clean --expect R", run.Grey)
+		text += fmt.Sprintf("; grey zone: %d more labels; to settle it, decide on suspects and rescore, or clean with --expect R", run.Grey)
 	}
 	return text
 }

@@ -3,9 +3,7 @@ package query
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -13,123 +11,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// reserved words cannot be property names without double quotes.
-var reserved = map[string]bool{
-	"where": true, "order": true, "by": true, "limit": true, "return": true, "group": true,
-	"and": true, "or": true, "not": true, "in": true, "like": true, "is": true, "null": true,
-	"between": true, "asc": true, "desc": true, "true": true, "false": true,
-}
-
-// maxDepth bounds nested brackets and nots, so that no text can exhaust the stack.
-const maxDepth = 200
-
 // parse reads one statement that starts at a place; a semicolon may end it.
 func parse(text string, at Pos) (statement, error) {
 	p := newParser(text, at)
 	return p.statement()
-}
-
-// A parser is a recursive descent over tokens, one method for each rule of the grammar in the package
-// documentation. Each test of the current token notes what would have been accepted, which makes both
-// "want …" in errors and the completions of the prompt.
-type parser struct {
-	scan    scanner
-	current token
-	wants   []want
-	depth   int
-}
-
-// A want is what the grammar would accept at the current token.
-type want struct {
-	label    string   // in errors; "" stays unmentioned
-	words    []string // keywords and marks
-	complete completion
-	property string // whose values complete, for completeValues
-}
-
-type completion uint8
-
-const (
-	completeWords completion = iota
-	completeProperties
-	completeValues
-	completeIDs
-)
-
-func newParser(text string, at Pos) *parser {
-	p := &parser{scan: newScanner(text, at)}
-	p.advance()
-	return p
-}
-
-// advance moves to the next token.
-func (p *parser) advance() {
-	p.current = p.scan.next()
-	p.wants = p.wants[:0]
-}
-
-// fail is the error of a token that nothing wanted.
-func (p *parser) fail() error {
-	if p.current.kind == tokenBad {
-		return &ParseError{Pos: p.current.pos, Msg: p.current.text + p.missingEnd(), Unfinished: p.current.open}
-	}
-	var labels, words []string
-	for _, w := range p.wants {
-		if w.label != "" {
-			labels = append(labels, w.label)
-		}
-		words = append(words, slices.DeleteFunc(slices.Clone(w.words), isMark)...)
-	}
-	msg := fmt.Sprintf("got %s, want %s", p.current, wording.AnyOf(labels))
-	if p.current.kind == tokenName {
-		msg += wording.DidYouMean(p.current.text, words)
-	}
-	return &ParseError{Pos: p.current.pos, Msg: msg + p.missingEnd(), Unfinished: p.current.kind == tokenEnd}
-}
-
-// missingEnd says so where the current token looks like the next statement or a dot command: it begins a line, and with the name
-// of a statement, or with a point and a letter.
-func (p *parser) missingEnd() string {
-	at := p.current.pos.Offset - p.scan.base
-	before, line := p.scan.text[:at], strings.Fields(p.scan.text[at:])
-	newline := strings.LastIndexByte(before, '\n')
-	if newline < 0 || len(line) == 0 || strings.TrimSpace(before[newline:]) != "" {
-		return ""
-	}
-	word := strings.ToLower(strings.TrimRight(line[0], ";"))
-	isDot := len(word) > 1 && word[0] == '.' && unicode.IsLetter(rune(word[1]))
-	if !isDot && !slices.Contains(StatementNames(), word) {
-		return ""
-	}
-	return fmt.Sprintf("; statements end with a semicolon: is one missing before %s?", line[0])
-}
-
-// accept moves over a keyword or mark if it is the current token.
-func (p *parser) accept(word string) bool {
-	if isMark(word) {
-		return p.acceptAs(word, strconv.Quote(word))
-	}
-	return p.acceptAs(word, word)
-}
-
-// isMark reports whether a word of the grammar is an operator or a bracket.
-func isMark(word string) bool { return !unicode.IsLetter(rune(word[0])) }
-
-// acceptAs is accept with its own label in errors.
-func (p *parser) acceptAs(word, label string) bool {
-	if p.current.is(word) {
-		p.advance()
-		return true
-	}
-	p.wants = append(p.wants, want{label: label, words: []string{word}})
-	return false
-}
-
-func (p *parser) expect(word string) error {
-	if !p.accept(word) {
-		return p.fail()
-	}
-	return nil
 }
 
 // statement = body [ ";" ] .

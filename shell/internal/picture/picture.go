@@ -10,6 +10,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 )
@@ -25,8 +27,8 @@ var Colors = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#5
 
 // shapes are those of classes: the first for as many classes as there are colours, and so on. Without sides, it is a circle.
 var shapes = []struct {
-	sides         int
-	turned, scale float64
+	sides        int
+	angle, scale float64
 }{{0, 0, 1}, {4, math.Pi / 4, 1.2}, {3, -math.Pi / 2, 1.4}, {4, 0, 1.3}, {3, math.Pi / 2, 1.4}, {6, 0, 1.15}}
 
 // A Node is the suspect, or a node near it.
@@ -47,14 +49,27 @@ type Ego struct {
 	Votes       map[int]int // how many neighbours have each class, or None, drawn or not
 }
 
-// Sizes are in pixels, lengths in characters.
+// Sizes are in pixels, lengths in characters of usual width.
 const (
 	width, margin, line     = 540.0, 18.0, 18.0
 	drawingHeight, stretch  = 330.0, 1.35 // of the drawing, sideways
 	nearRadius, farRadius   = 88.0, 142.0
-	titleLength, textLength = 64, 82
-	mostNamed, mostOnRing   = 20, 36 // neighbours with names, and in a circle
-	nameLength, mostListed  = 22, 10 // characters, classes
+	titleLength, textLength = 58, 80
+	mostNames, mostOnRing   = 20, 36 // neighbours with names, and in a circle
+	nameLength, mostClasses = 22, 10 // of a node in the drawing; in the legend
+	mostRunes, mostMarks    = 12, 4  // of one character
+)
+
+// In the sentences of an Ego, names have at most these lengths.
+const (
+	NodeLength  = 120
+	ClassLength = 44
+)
+
+// An isolate is a text that may run from right to left and does not turn the text around it. It has no other marks of direction.
+const (
+	isolateStart, isolateEnd = "\u2068", "\u2069"
+	directionMarks           = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 )
 
 //go:embed style.css
@@ -65,7 +80,7 @@ type drawing struct {
 	*Ego
 	out       strings.Builder
 	near, far []int        // the nodes that are drawn
-	reached   map[int]int  // from which node each was reached first
+	origins   map[int]int  // of each node, the node that led to it
 	at        [][2]float64 // their places
 	neighbors int          // drawn or not
 }
@@ -78,18 +93,18 @@ func (e *Ego) SVG() string {
 	}
 	d.choose()
 	legend := d.legend()
-	title, text, notes := wrapped(e.Title, titleLength), wrapped(e.Text, textLength), wrapped(d.notes(len(legend)), textLength)
-	legend = legend[:min(len(legend), mostListed)]
+	title, text, notes := wrap(e.Title, titleLength), wrap(e.Text, textLength), wrap(d.notes(len(legend)), textLength)
+	legend = legend[:min(len(legend), mostClasses)]
 	foot := margin + line*float64(len(title)+len(text)+1) + drawingHeight
 	d.place(width/2, foot-line-drawingHeight/2)
 	height := foot + line*float64(len(legend)+len(notes))
 	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" id="%s" class="ego" viewBox="0 0 %v %v" role="img" aria-label="%s">`,
-		escaped(e.ID), width, height, escaped(e.Title+" "+e.Text))
+		escape(e.ID), width, height, escape(e.Title+" "+e.Text))
 	d.printf("\n<style>\n%s</style>\n"+`<rect class="paper" x="0.5" y="0.5" width="%v" height="%v" rx="8"/>`+"\n", style, width-1, height-1)
 	d.paragraph("words", d.paragraph("title", margin+10, title), text)
 	d.drawEdges()
 	radius := 8.0
-	if len(d.near) > mostNamed {
+	if len(d.near) > mostNames {
 		radius = 5.5
 	}
 	d.drawNodes(d.far, 4)
@@ -99,7 +114,7 @@ func (e *Ego) SVG() string {
 	y := foot
 	for _, class := range legend {
 		d.printf("%s\n", mark(class, margin+6, y-4.5, 5.5))
-		d.text("words", margin+20, y, d.counted(class))
+		d.text("words", margin+20, y, d.legendLine(class))
 		y += line
 	}
 	d.paragraph("note", y, notes)
@@ -107,11 +122,11 @@ func (e *Ego) SVG() string {
 	return d.out.String()
 }
 
-func (d *drawing) drawn() []int { return slices.Concat([]int{0}, d.near, d.far) }
+func (d *drawing) visible() []int { return slices.Concat([]int{0}, d.near, d.far) }
 
 func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(&d.out, format, args...) }
 func (d *drawing) text(class string, x, y float64, text string) {
-	d.printf(`<text class="%s" x="%v" y="%v">%s</text>`+"\n", class, pixel(x), pixel(y), escaped(text))
+	d.printf(`<text class="%s" x="%v" y="%v">%s</text>`+"\n", class, pixel(x), pixel(y), escape(text))
 }
 
 // paragraph writes lines from y on, and returns where the next one goes.
@@ -125,13 +140,13 @@ func (d *drawing) paragraph(class string, y float64, lines []string) float64 {
 
 // choose finds the nodes to draw: the neighbours with most weight and, where these are few, nodes two hops away.
 func (d *drawing) choose() {
-	d.reached = map[int]int{0: 0}
-	beside := func(drawn ...int) (nodes []int) {
+	d.origins = map[int]int{0: 0}
+	beside := func(origins ...int) (nodes []int) {
 		for _, edge := range d.Edges {
 			for end, from := range edge {
 				to := edge[1-end]
-				if _, seen := d.reached[to]; !seen && slices.Contains(drawn, from) {
-					d.reached[to] = from
+				if _, seen := d.origins[to]; !seen && slices.Contains(origins, from) {
+					d.origins[to] = from
 					nodes = append(nodes, to)
 				}
 			}
@@ -156,7 +171,7 @@ func (d *drawing) choose() {
 func (d *drawing) place(x, y float64) {
 	behind := map[int][]int{}
 	for _, f := range d.far {
-		behind[d.reached[f]] = append(behind[d.reached[f]], f)
+		behind[d.origins[f]] = append(behind[d.origins[f]], f)
 	}
 	leaning := func(k, f int) (side int) { // to the neighbour after the k-th, or the one before it, where f has an edge to it
 		for i, to := range []int{d.near[(k+len(d.near)-1)%len(d.near)], d.near[(k+1)%len(d.near)]} {
@@ -191,12 +206,12 @@ func (d *drawing) place(x, y float64) {
 
 // drawEdges draws the edges between nodes that are drawn, and those of the suspect last.
 func (d *drawing) drawEdges() {
-	drawn := d.drawn()
+	nodes := d.visible()
 	for _, class := range []string{"edge far", "edge"} {
 		path := ""
 		for _, edge := range d.Edges {
 			a, b := edge[0], edge[1]
-			if (a == 0 || b == 0) == (class == "edge") && slices.Contains(drawn, a) && slices.Contains(drawn, b) {
+			if (a == 0 || b == 0) == (class == "edge") && slices.Contains(nodes, a) && slices.Contains(nodes, b) {
 				path += fmt.Sprintf("M%v %vL%v %v", pixel(d.at[a][0]), pixel(d.at[a][1]), pixel(d.at[b][0]), pixel(d.at[b][1]))
 			}
 		}
@@ -208,7 +223,7 @@ func (d *drawing) drawEdges() {
 func (d *drawing) drawNodes(nodes []int, radius float64) {
 	for _, i := range nodes {
 		n, x, y := d.Nodes[i], d.at[i][0], d.at[i][1]
-		d.printf("<g><title>%s</title>", escaped(d.described(n)))
+		d.printf("<g><title>%s</title>", escape(d.tooltip(n)))
 		if n.isDoubted() {
 			d.printf("%s", mark(n.Predicted, x, y, 1.5*radius))
 		}
@@ -229,17 +244,17 @@ func mark(class int, x, y, radius float64) string {
 	}
 	points := ""
 	for k := range shape.sides {
-		r, angle := radius*shape.scale, shape.turned+float64(2*math.Pi*float64(k)/float64(shape.sides))
+		r, angle := radius*shape.scale, shape.angle+float64(2*math.Pi*float64(k)/float64(shape.sides))
 		points += fmt.Sprintf("%v,%v ", pixel(x+float64(r*math.Cos(angle))), pixel(y+float64(r*math.Sin(angle))))
 	}
 	return fmt.Sprintf(`<polygon class="node" fill="%s" points="%s"/>`, color, strings.TrimSpace(points))
 }
 
-// described is the text of a node for those who point at it.
-func (d *drawing) described(n Node) string {
-	text := Isolated(n.Name) + ": " + d.name(n.Class)
+// tooltip is the text of a node for those who point at it.
+func (d *drawing) tooltip(n Node) string {
+	text := isolate(n.Name) + ": " + d.name(n.Class, ClassLength)
 	if n.Predicted != None {
-		text += fmt.Sprintf(", predicted %s (%.1f%%)", d.name(n.Predicted), 100*n.Confidence)
+		text += fmt.Sprintf(", predicted %s (%.1f%%)", d.name(n.Predicted, ClassLength), 100*n.Confidence)
 	}
 	if !math.IsNaN(n.Score) {
 		text += fmt.Sprintf(", score %.3g", n.Score)
@@ -251,46 +266,50 @@ func (d *drawing) described(n Node) string {
 func (d *drawing) drawNames(radius float64) {
 	x, y := d.at[0][0], d.at[0][1]
 	d.text("title on-disc", x, y+6, "?")
-	d.text("name title", x, y-32, Shortened(d.Nodes[0].Name, nameLength))
+	d.text("name title", x, y-32, Within(d.Nodes[0].Name, nameLength))
 	for _, i := range d.near {
-		if at := d.at[i]; len(d.near) <= mostNamed {
-			d.text("name", at[0], at[1]+5+math.Copysign(1.5*radius+8, at[1]-y), Shortened(d.Nodes[i].Name, nameLength))
+		if at := d.at[i]; len(d.near) <= mostNames {
+			d.text("name", at[0], at[1]+5+math.Copysign(1.5*radius+8, at[1]-y), Within(d.Nodes[i].Name, nameLength))
 		}
 	}
 }
 
 // legend lists the classes that are drawn: most votes first.
-func (d *drawing) legend() (shown []int) {
-	for _, i := range d.drawn() {
+func (d *drawing) legend() (classes []int) {
+	for _, i := range d.visible() {
 		n := d.Nodes[i]
-		shown = append(shown, n.Class)
+		classes = append(classes, n.Class)
 		if n.isDoubted() {
-			shown = append(shown, n.Predicted)
+			classes = append(classes, n.Predicted)
 		}
 	}
-	slices.SortFunc(shown, func(a, b int) int { return cmp.Or(d.Votes[b]-d.Votes[a], a-b) })
-	return slices.Compact(shown)
+	slices.SortFunc(classes, func(a, b int) int { return cmp.Or(d.Votes[b]-d.Votes[a], a-b) })
+	return slices.Compact(classes)
 }
 
-// counted is the line of a class in the legend.
-func (d *drawing) counted(class int) string {
-	name := d.name(class)
-	if class == d.Nodes[0].Class {
-		name += " (its label)"
+// legendLine is the line of a class in the legend.
+func (d *drawing) legendLine(class int) string {
+	votes := fmt.Sprintf(": %d of %d neighbours", d.Votes[class], d.neighbors)
+	if d.neighbors == 1 {
+		votes = strings.TrimSuffix(votes, "s")
 	}
-	return fmt.Sprintf("%s: %d of %d neighbours", name, d.Votes[class], d.neighbors)
+	if class == d.Nodes[0].Class {
+		votes = " (its label)" + votes
+	}
+	return d.name(class, min(ClassLength, textLength-4-len(votes))) + votes
 }
 
-func (d *drawing) name(class int) string {
+// name is the name of a class in at most so many characters.
+func (d *drawing) name(class, most int) string {
 	if class == None {
 		return "no label"
 	}
-	return Isolated(Shortened(d.Classes[class], 2*nameLength))
+	return Within(d.Classes[class], most)
 }
 
 // notes say how to read the drawing, and what is not in it.
 func (d *drawing) notes(classes int) (text string) {
-	if more := classes - mostListed; more > 0 {
+	if more := classes - mostClasses; more > 0 {
 		text = fmt.Sprintf("And %d more classes. ", more)
 	}
 	text += "A disc has the colour of the label, a ring that of the predicted class if it is another."
@@ -303,42 +322,93 @@ func (d *drawing) notes(classes int) (text string) {
 	return text
 }
 
-// wrapped breaks a text into lines at spaces.
-func wrapped(text string, most int) (lines []string) {
+// wrap breaks a text into lines: at spaces, and within words that are longer than a line. A line closes the isolates that are
+// open at its end, and the next line opens them again.
+func wrap(text string, most int) (lines []string) {
 	for _, word := range strings.Fields(text) {
-		last := len(lines) - 1
-		if last >= 0 && uniseg.GraphemeClusterCount(lines[last]+word) < most {
-			lines[last] += " " + word
-		} else {
-			lines = append(lines, Shortened(word, most*2/3))
+		if last := len(lines) - 1; last >= 0 {
+			if _, rest := split(lines[last]+" "+word, most); rest == "" {
+				lines[last] += " " + word
+				continue
+			}
 		}
+		for word != "" {
+			var line string
+			line, word = split(word, most)
+			lines = append(lines, line)
+		}
+	}
+	open := 0 // isolates
+	for i, line := range lines {
+		lines[i] = strings.Repeat(isolateStart, open) + line
+		open = max(0, strings.Count(lines[i], isolateStart)-strings.Count(line, isolateEnd))
+		lines[i] += strings.Repeat(isolateEnd, open)
 	}
 	return lines
 }
 
-// Shortened is a text of at most so many characters as readers see them, and a dot-dot-dot where there are more.
-func Shortened(text string, most int) string {
-	var short strings.Builder
-	clusters := uniseg.NewGraphemes(text)
-	for count := 0; clusters.Next(); count++ {
-		if count == most {
-			return short.String() + "…"
+// split divides a text before the first character for which a line has no room. A line has room for at least one. Of the marks of a
+// character, the line has the first ones.
+func split(text string, most int) (line, rest string) {
+	room, state := float64(most), -1
+	for text != "" {
+		character, after, columns, next := uniseg.FirstGraphemeClusterInString(text, state)
+		first, _ := utf8.DecodeRuneInString(character)
+		switch {
+		case first == 'M' || first == 'W':
+			room -= 1.8
+		case unicode.IsUpper(first):
+			room -= 1.3
+		default:
+			room -= float64(max(columns, 1))
 		}
-		short.WriteString(clusters.Str())
+		if room < 0 && line != "" {
+			return line, text
+		}
+		runes, marks := 0, 0
+		for _, r := range character {
+			runes++
+			if unicode.Is(unicode.M, r) {
+				marks++
+			}
+			if runes > mostRunes || marks > mostMarks {
+				break
+			}
+			line += string(r)
+		}
+		text, state = after, next
 	}
-	return text
+	return line, ""
 }
 
-// Isolated keeps a text that may run from right to left from turning the text around it.
-func Isolated(text string) string {
-	if strings.ContainsFunc(text, func(r rune) bool { return r >= 0x590 }) {
-		return "\u2068" + text + "\u2069"
+// Shorten returns the beginning of a text, at most so many characters of usual width. A dot-dot-dot stands for the rest.
+func Shorten(text string, most int) string {
+	line, rest := split(text, most)
+	if rest != "" {
+		line += "…"
 	}
-	return text
+	return line
 }
 
-// escaped is a text in XML, which has replacement characters for those that XML forbids.
-func escaped(text string) string {
+// Within returns a name as a picture or a sentence has it: short, and an isolate if it may run from right to left.
+func Within(name string, most int) string { return isolate(Shorten(name, most)) }
+
+// isolate makes an isolate of a text that may run from right to left.
+func isolate(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r >= 0x590 }) {
+		return text
+	}
+	text = strings.Map(func(r rune) rune {
+		if strings.ContainsRune(directionMarks, r) {
+			return -1
+		}
+		return r
+	}, text)
+	return isolateStart + text + isolateEnd
+}
+
+// escape writes a text as XML, with replacement characters for those that XML forbids.
+func escape(text string) string {
 	var out strings.Builder
 	if err := xml.EscapeText(&out, []byte(text)); err != nil {
 		panic(err) // a Builder takes all

@@ -8,8 +8,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
 )
 
 // around is a suspect of class 0, predicted 1, with as many neighbours as there are votes, by class, and nodes behind the first ones.
@@ -63,7 +67,7 @@ func TestGolden(t *testing.T) {
 	hub.Votes[1] += 100_000
 	awkward := around(3, 3, 2, func(i int) int { return i })
 	awkward.Title, awkward.Text = "</title><script>\x00\x1b[31m & \"'", strings.Repeat("a sentence ", 20)+strings.Repeat("x", 200)
-	awkward.Classes = []string{"<b>&amp;", Isolated("مرحبا بالعالم"), "שלום"}
+	awkward.Classes = []string{"<b>&amp;", isolate("مرحبا بالعالم"), "שלום"}
 	awkward.Nodes[0].Name, awkward.Nodes[1].Name, awkward.Nodes[2].Name = "東京&<>\u202e", "عقدة 7", "👩‍👩‍👧 \xff\x01 "+strings.Repeat("é", 99)
 	for name, test := range map[string]struct {
 		ego      *Ego
@@ -130,9 +134,116 @@ func TestClassesDiffer(t *testing.T) {
 	}
 }
 
-func TestShortened(t *testing.T) {
-	for text, want := range map[string]string{"": "", "abcd": "abcd", "abcde": "abcd…", "👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧": "👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧"} {
-		if got := Shortened(text, 4); got != want {
+// lines returns the content of each element text of an SVG.
+func lines(t *testing.T, svg string) (lines []string) {
+	t.Helper()
+	decoder := xml.NewDecoder(strings.NewReader(svg))
+	for {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return lines
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "text" {
+			var line string
+			if err := decoder.DecodeElement(&line, &start); err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, line)
+		}
+	}
+}
+
+// TestNames draws names that are long, that run from right to left, or that have marks. No line leaves the picture, and each line
+// closes the isolates that it opens.
+func TestNames(t *testing.T) {
+	const bytes = 2000
+	long := func(text string) string { return strings.Repeat(text, bytes/len(text)) }
+	for test, name := range map[string]string{
+		"Arabic":     long("معرف عقدة طويل جدا "),
+		"Hebrew":     long("מזהה ארוך של צומת "),
+		"mixed":      long("node מזהה 12 عقدة "),
+		"one word":   long("0123456789"),
+		"capitals":   long("WM"),
+		"wide":       long("東京"),
+		"words":      long("a word "),
+		"one letter": "e" + long("\u0301"),
+		"letters":    long("e\u0301\u0302\u0303\u0304\u0305\u0306\u0307\u0308"),
+		"marks":      long("\u0301"),
+		"emoji":      long("👩‍👩‍👧"),
+		"directions": long("א\u2069\u202e\u2067\u202bא "),
+		"controls":   long("\x00\u200b"),
+		"isolate":    isolate(long("א ")),
+	} {
+		t.Run(test, func(t *testing.T) {
+			e := around(2, 20, 0, func(i int) int { return i % 2 })
+			e.Classes = []string{name, "1" + name}
+			e.Title = fmt.Sprintf("%s has the label %s. Is it %s?", Within(name, NodeLength), Within(name, ClassLength), Within("1"+name, ClassLength))
+			e.Text = fmt.Sprintf("10 of 20 neighbours are %s; so says the classifier, 50%% sure.", Within(name, ClassLength))
+			for i := range e.Nodes {
+				e.Nodes[i].Name = name
+			}
+			svg := e.SVG()
+			if !utf8.ValidString(svg) {
+				t.Error("the picture is no UTF-8")
+			}
+			texts := lines(t, svg)
+			if len(texts) > 38 {
+				t.Errorf("got %d lines", len(texts))
+			}
+			for _, line := range texts {
+				if width := uniseg.StringWidth(line); width > textLength || len(line) > mostRunes*utf8.UTFMax*textLength {
+					t.Errorf("got a line of %d characters and %d bytes: %q", width, len(line), line)
+				}
+				if strings.Count(line, "W")+strings.Count(line, "M") > textLength*5/9 {
+					t.Errorf("got a line of too many wide letters: %q", line)
+				}
+				open := 0
+				for _, r := range line {
+					switch string(r) {
+					case isolateStart:
+						open++
+					case isolateEnd:
+						open--
+					default:
+						if strings.ContainsRune(directionMarks, r) {
+							t.Errorf("got the mark %U in %q", r, line)
+						}
+						continue
+					}
+					if open < 0 || open > 1 {
+						t.Errorf("got %d isolates open at once in %q", open, line)
+					}
+				}
+				if open != 0 {
+					t.Errorf("an isolate stays open in %q", line)
+				}
+			}
+		})
+	}
+}
+
+// TestWrap compares the words of lines with those of the text.
+func TestWrap(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                        nil,
+		"a bc def":                {"a bc", "def"},
+		"abcdefgh ij k":           {"abcde", "fgh", "ij k"},
+		isolate("א ב ג ד") + " a": {"\u2068א ב\u2069", "\u2068ג ד\u2069", "a"},
+		"東京東京":                    {"東京", "東京"},
+		"ABCDEF":                  {"ABC", "DEF"},
+	} {
+		if got := wrap(text, 5); !slices.Equal(got, want) {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestShorten(t *testing.T) {
+	for text, want := range map[string]string{"": "", "東京": "東京", "東京都": "東京…", "ABC": "ABC", "ABCD": "ABC…", "abcd": "abcd", "abcde": "abcd…", "👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧": "👩‍👩‍👧👩‍👩‍👧…"} {
+		if got := Shorten(text, 4); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}

@@ -248,7 +248,7 @@ const (
 	heatSide       = 26.0
 	heatLeft       = 180.0
 	heatTop        = 130.0
-	heatNameLength = 18 // characters
+	heatNameLength = 19 // characters
 )
 
 // newHeatMap draws P(given label | true class): a row a given label, a column a true class. It shows at most heatClasses classes, those
@@ -276,8 +276,8 @@ func newHeatMap(title string, classes []string, confused []float64, probability 
 	for row, i := range shown {
 		y := heatTop + heatSide*float64(row)
 		x := pixel(heatLeft + heatSide*(float64(row)+0.6))
-		m.Rows = append(m.Rows, heatName{heatLeft - 6, y + 17, classes[i], picture.Shortened(classes[i], heatNameLength)})
-		m.Columns = append(m.Columns, heatName{x, heatTop - 6, classes[i], picture.Shortened(classes[i], heatNameLength)})
+		m.Rows = append(m.Rows, heatName{heatLeft - 6, y + 17, classes[i], picture.Shorten(classes[i], heatNameLength)})
+		m.Columns = append(m.Columns, heatName{x, heatTop - 6, classes[i], picture.Shorten(classes[i], heatNameLength)})
 		for column, j := range shown {
 			cell := heatCell{X: heatLeft + heatSide*float64(column), Y: y, Size: heatSide, Color: vermillion}
 			p := probability(i, j)

@@ -28,7 +28,7 @@ func Clean(ctx context.Context, store *kv.Store, title string) (page *Page, err 
 			return err
 		}
 		page.addTransition(run)
-		return page.addSuspects(ctx, store, newSurveyor(tx, run.Direction))
+		return page.addSuspects(ctx, newSurveyor(tx, run.Direction), run.Threshold)
 	})
 	return page, err
 }
@@ -114,19 +114,29 @@ func (p *Page) addTransition(run *cleaner.Run) {
 }
 
 // addSuspects lists the highest scores of nodes that nobody has decided on.
-func (p *Page) addSuspects(ctx context.Context, store *kv.Store, s *surveyor) error {
-	found, err := query.Query(ctx, store, fmt.Sprintf("suspects limit %d return id, label, suggested, confidence, score", listedSuspects))
+func (p *Page) addSuspects(ctx context.Context, s *surveyor, threshold float64) error {
+	plan, err := index.NewPlan(s.tx, index.Query{
+		Where: cleaner.Suspects(threshold), Limit: listedSuspects,
+		Order: []index.Order{{Property: cleaner.ScoreColumn, Descending: true}},
+	})
+	if err != nil {
+		return err
+	}
+	cells, err := query.NewFetcher(s.tx, []string{
+		"id", kv.LabelColumn, cleaner.SuggestedColumn, cleaner.ConfidenceColumn, cleaner.ScoreColumn,
+	}, 0)
 	if err != nil {
 		return err
 	}
 	var pictures []template.HTML
 	table := &Table{Header: []string{"", "id", "given label", "suggested label", "confidence", "score"}}
-	for row, err := range found.Rows() {
+	for row, err := range cells.Found(ctx, plan) {
 		if err != nil {
 			return err
 		}
+		id := row[0].String()
 		if len(pictures) < picturedSuspects {
-			v, err := s.tx.Node(row.Text("id"))
+			v, err := s.tx.Node(id)
 			if err != nil {
 				return err
 			}
@@ -137,8 +147,8 @@ func (p *Page) addSuspects(ctx context.Context, store *kv.Store, s *surveyor) er
 			pictures = append(pictures, template.HTML(ego.SVG()))
 		}
 		table.Rows = append(table.Rows, []string{
-			strconv.Itoa(len(table.Rows) + 1), row.Text("id"), row.Text("label"), row.Text("suggested"),
-			strconv.FormatFloat(row.Float("confidence"), 'f', 4, 64), strconv.FormatFloat(row.Float("score"), 'f', 4, 64),
+			strconv.Itoa(len(table.Rows) + 1), id, row[1].String(), row[2].String(),
+			strconv.FormatFloat(row[3].Float(), 'f', 4, 64), strconv.FormatFloat(row[4].Float(), 'f', 4, 64),
 		})
 	}
 	list := section{

@@ -119,7 +119,7 @@ func (s *surveyor) picture(ctx context.Context, id string, v kv.NodeID) (*pictur
 		}
 	}
 	n := e.Nodes[0]
-	e.Title = fmt.Sprintf("%s has the label %s. Is it %s?", picture.Isolated(n.Name), s.name(n.Class), s.name(n.Predicted))
+	e.Title = fmt.Sprintf("%s has the label %s. Is it %s?", picture.Within(n.Name, picture.NodeLength), s.name(n.Class), s.name(n.Predicted))
 	e.Text = s.evidence(e)
 	return e, nil
 }
@@ -182,7 +182,7 @@ func (s *surveyor) name(class int) string {
 	if class == picture.None {
 		return "unknown"
 	}
-	return picture.Isolated(s.classes[class])
+	return picture.Within(s.classes[class], picture.ClassLength)
 }
 
 // evidence says in a sentence what the neighbours and the classifier say of a suspect.

@@ -1,0 +1,138 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// A subject is the suspect that is shown.
+type subject struct {
+	*cleaner.Explanation
+	properties []property // those of the user that have a value
+	classes    []string
+}
+
+// A property is a value that the user brought along.
+type property struct {
+	name  string
+	value kv.Value
+}
+
+// read reads what there is to show of the suspect whose turn it is.
+func (r *review) read(ctx context.Context) (*subject, error) {
+	tx := r.engine.Store.Begin()
+	defer tx.Close()
+	v := r.queue[r.at]
+	e, err := cleaner.Explain(ctx, tx, v, ops.Options{Workers: r.engine.Workers, MemoryBudget: r.engine.MemoryBudget})
+	if err != nil {
+		return nil, err
+	}
+	subject := &subject{Explanation: e, classes: tx.Classes()}
+	for _, name := range query.UserColumns(tx) {
+		value, err := tx.Value(v, name)
+		if err != nil {
+			return nil, err
+		}
+		if !value.IsNull() && value.String() != "" {
+			subject.properties = append(subject.properties, property{name, value})
+		}
+	}
+	return subject, nil
+}
+
+// What a card shows at most.
+const (
+	cardClasses   = 4   // also neighbours
+	cardDecisions = 3   // the newest
+	cardText      = 300 // characters of a property or a reason
+)
+
+// card lays out the suspect whose turn it is for a person.
+func (r *review) card(e *subject) string {
+	var b strings.Builder
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "  %-12s %s\n", print.EscapeControls(name), print.EscapeControls(value))
+		}
+	}
+	fmt.Fprintf(&b, "\n%d of %d: node %s\n", r.at+1, len(r.queue), print.EscapeControls(e.ID))
+	line("label", e.Given)
+	line("suggested", e.Suggested)
+	scores := fmt.Sprintf("%.6g", e.Score)
+	if e.Confidence == e.Confidence { // not NaN
+		scores += fmt.Sprintf(", confidence in the suggestion %.4g", e.Confidence)
+	}
+	line("score", scores)
+	degree := fmt.Sprint(e.Degree)
+	if e.Split != "" {
+		degree += ", split " + e.Split
+	}
+	line("degree", degree)
+	for _, p := range e.properties {
+		line(p.name, cutText(print.Brief(p.value), cardText))
+	}
+	line("predicted", sharesText(e.TopClasses, "%s %.3g"))
+	var votes []string
+	for _, vote := range e.Votes[:min(len(e.Votes), cardClasses)] {
+		votes = append(votes, fmt.Sprintf("%s %d (%.0f%%)", vote.Class, vote.Count, 100*vote.Share))
+	}
+	line("neighbours", strings.Join(votes, ", "))
+	line("against", opponentsText(e.Opponents))
+	line("score if", sharesText(e.Counterfactual, "%s %.3g"))
+	line("incomplete", e.Incomplete)
+	for _, d := range e.History[max(0, len(e.History)-cardDecisions):] {
+		line("decided", decidedBefore(d))
+	}
+	return b.String()
+}
+
+// opponentsText lists the first neighbours that speak against the label, each with its own.
+func opponentsText(opponents []cleaner.Opponent) string {
+	var parts []string
+	for _, o := range opponents[:min(len(opponents), cardClasses)] {
+		parts = append(parts, strings.TrimSpace(o.ID+" "+o.Label))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// decidedBefore says what an entry of the history was.
+func decidedBefore(d decide.Decision) string {
+	words := d.Kind.String()
+	if d.Undoes != 0 {
+		words += " taken back"
+	}
+	if d.Who != "" {
+		words += " by " + d.Who
+	}
+	words += ", " + d.Time.Format(time.DateOnly)
+	if d.Why != "" {
+		words += ": " + cutText(d.Why, cardText)
+	}
+	return words
+}
+
+// sharesText lists the first classes with their numbers.
+func sharesText(classes []cleaner.ClassShare, format string) string {
+	var parts []string
+	for _, c := range classes[:min(len(classes), cardClasses)] {
+		parts = append(parts, fmt.Sprintf(format, c.Class, c.Share))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// cutText is the beginning of a long text.
+func cutText(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}
