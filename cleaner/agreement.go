@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math"
 
+	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -105,7 +105,7 @@ func sumRows(
 	texts := make([][]byte, parallel.Workers(workers))
 	err := parallel.Do(ctx, len(texts), blocks, func(_ context.Context, worker, b int) error {
 		texts[worker] = encode(texts[worker][:0], b*summedRows, min((b+1)*summedRows, rows))
-		sums[b] = crc32.Checksum(texts[worker], castagnoli)
+		sums[b] = crc32c.Of(texts[worker])
 		return nil
 	})
 	whole := uint32(len(sums))
@@ -113,12 +113,10 @@ func sumRows(
 		var b [8]byte
 		binary.LittleEndian.PutUint32(b[:], whole)
 		binary.LittleEndian.PutUint32(b[4:], sum)
-		whole = crc32.Checksum(b[:], castagnoli)
+		whole = crc32c.Of(b[:])
 	}
 	return whole, err
 }
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // detachAll gives memory back, and leaves what is kept.
 func detachAll(all []*agreement) (err error) {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"maps"
@@ -15,13 +14,12 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // quarantineName is the directory inside a store where Repair keeps what the store was before. Nothing in it is part of
 // the store: it may be deleted while no process has the store open.
@@ -259,7 +257,7 @@ func copyStoreFile(from, to string) (f keptFile, err error) {
 	for {
 		n, err := io.ReadFull(source, buf)
 		if n > 0 {
-			f.Checksum = crc32.Update(f.Checksum, castagnoli, buf[:n])
+			f.Checksum = crc32c.Update(f.Checksum, buf[:n])
 			if !isZero(buf[:n]) {
 				if _, err := target.WriteAt(buf[:n], f.Size); err != nil {
 					return f, err
@@ -326,7 +324,7 @@ func describeFile(path string, sync bool) (f keptFile, err error) {
 	if err != nil {
 		return f, err
 	}
-	sum := crc32.New(castagnoli)
+	sum := crc32c.New()
 	if f.Size, err = io.Copy(sum, file); err != nil {
 		return f, err
 	}

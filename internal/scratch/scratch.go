@@ -10,12 +10,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"unsafe"
 
+	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 )
 
@@ -55,7 +55,7 @@ func (d *Dir) Put(name string, body []byte) (err error) {
 	if err != nil {
 		return fmt.Errorf("scratch file %s: %w", name, err)
 	}
-	sum := crc32.Checksum(body, castagnoli)
+	sum := crc32c.Of(body)
 	_, err = file.Write(append(binary.LittleEndian.AppendUint32(nil, sum), body...))
 	err = errors.Join(err, file.Sync(), file.Close())
 	if err == nil {
@@ -73,13 +73,11 @@ func (d *Dir) Get(name string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scratch file: %w", err)
 	}
-	if len(text) < 4 || crc32.Checksum(text[4:], castagnoli) != binary.LittleEndian.Uint32(text) {
+	if len(text) < 4 || crc32c.Of(text[4:]) != binary.LittleEndian.Uint32(text) {
 		return nil, fmt.Errorf("scratch file %s is damaged: %w", name, fs.ErrNotExist)
 	}
 	return text[4:], nil
 }
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // An Array is a slice in a file.
 type Array[T Number] struct {

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"path/filepath"
+
+	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 )
 
 // A Kept says where the numbers of a sorter are that was kept. It holds no more than its exported fields, so that
@@ -115,7 +116,7 @@ func (s *Numbers[T]) verify(ctx context.Context) error {
 		begin := r.Offset[at.from]
 		for b := at.from; b < at.to; b++ {
 			offset, end := r.Offset[b], r.blockEnd(b)
-			if sum := crc32.Checksum(m.bytes[offset-begin:end-begin], castagnoli); sum != r.Sum[b] {
+			if sum := crc32c.Of(m.bytes[offset-begin : end-begin]); sum != r.Sum[b] {
 				return fmt.Errorf("spill: %s, which was kept, is damaged in its bytes %d to %d: checksum %08x, want %08x",
 					s.file.file.Name(), offset, end, sum, r.Sum[b])
 			}

@@ -5,11 +5,12 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"math/bits"
 	"slices"
 	"sort"
+
+	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 )
 
 // A KeptRun is a stretch of the file of a Numbers: blocks of ascending numbers, each without its first one, which is in the
@@ -33,8 +34,6 @@ func (r *KeptRun) add(first uint64, offset int64, count int32, sum uint32) {
 func (r *KeptRun) clear() {
 	r.First, r.Offset, r.Count, r.Sum = r.First[:0], r.Offset[:0], r.Count[:0], r.Sum[:0]
 }
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 const (
 	// blockKeys is the number of numbers in a block: 24 bytes of index for about as many thousand.
@@ -126,7 +125,7 @@ func (e *encodedBucket[T]) encode(keys []T) {
 		if pairs, ok := any(block).([]Pair); ok {
 			e.bytes = appendValues(e.bytes, pairs)
 		}
-		sum := crc32.Checksum(e.bytes[begin:], castagnoli)
+		sum := crc32c.Of(e.bytes[begin:])
 		e.blocks.add(first, int64(begin), int32(len(block)), sum)
 	}
 }

@@ -38,13 +38,13 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"hash/crc32"
 	"io"
 	"math"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -69,8 +69,6 @@ const (
 	// EntryOverhead bounds what a record takes in a stream beside its key and itself, in bytes.
 	EntryOverhead = 24
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Errors of streams. They stand at the door of kv, so that their texts begin with its name.
 var (
@@ -260,7 +258,7 @@ func (b *reader) readFrame() (kind byte, body []byte, err error) {
 		return 0, nil, err
 	}
 	body = b.frame[frameHeader : frameHeader+stored]
-	if crc32.Checksum(b.frame[:frameHeader+stored], castagnoli) != binary.BigEndian.Uint32(b.frame[frameHeader+stored:]) {
+	if crc32c.Of(b.frame[:frameHeader+stored]) != binary.BigEndian.Uint32(b.frame[frameHeader+stored:]) {
 		return 0, nil, b.fail(begin, "the checksum of a frame does not match")
 	}
 	if kind != frameRecords {

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"runtime"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -159,7 +159,7 @@ func resealed(file []byte) []byte {
 				copy(body, sealed)
 			}
 		}
-		binary.BigEndian.PutUint32(frame[frameHeader+stored:], crc32.Checksum(frame[:frameHeader+stored], castagnoli))
+		binary.BigEndian.PutUint32(frame[frameHeader+stored:], crc32c.Of(frame[:frameHeader+stored]))
 		digest.Write(frame)
 	}
 	return file

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"hash/crc32"
 	"io"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -171,7 +171,7 @@ func (b *Writer) endFrame() error {
 		return fmt.Errorf("a frame of %d bytes is too large for a backup: %w", stored, record.ErrInvalidValue)
 	}
 	binary.BigEndian.PutUint32(b.frame[1:], uint32(stored))
-	return b.write(binary.BigEndian.AppendUint32(b.frame, crc32.Checksum(b.frame, castagnoli)))
+	return b.write(binary.BigEndian.AppendUint32(b.frame, crc32c.Of(b.frame)))
 }
 
 func (b *Writer) small(kind byte, v any) error {

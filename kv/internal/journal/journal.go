@@ -28,13 +28,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 )
 
 // A Kind says what a Frame is.
@@ -66,8 +67,6 @@ const (
 	frameHead    = 4 + 4 + 8 + 1 + 4
 	largestFrame = 1 << 28 // of a body, in bytes
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // errEntry is the error of a body that is not one.
 var errEntry = errors.New("journal: an entry is cut off")
@@ -140,9 +139,9 @@ func frameSum(sequence uint64, at int64, frame []byte) uint32 {
 	var place [16]byte
 	binary.BigEndian.PutUint64(place[:], sequence)
 	binary.BigEndian.PutUint64(place[8:], uint64(at))
-	sum := crc32.Update(0, castagnoli, place[:])
-	sum = crc32.Update(sum, castagnoli, frame[:17])
-	return crc32.Update(sum, castagnoli, frame[frameHead:])
+	sum := crc32c.Update(0, place[:])
+	sum = crc32c.Update(sum, frame[:17])
+	return crc32c.Update(sum, frame[frameHead:])
 }
 
 // A Segment is one file of a journal.
@@ -168,7 +167,7 @@ func (s *Segment) appendHead(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(b, s.Base)
 	b = binary.BigEndian.AppendUint64(b, uint64(s.Before))
 	b = append(b, s.Store[:]...)
-	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b[begin:], castagnoli))
+	return binary.BigEndian.AppendUint32(b, crc32c.Of(b[begin:]))
 }
 
 // parseHead reads what a segment begins with; false if it is damaged.
@@ -176,7 +175,7 @@ func (s *Segment) parseHead(b []byte) bool {
 	if len(b) != segmentHead || string(b[:len(segmentMark)]) != segmentMark {
 		return false
 	}
-	if binary.BigEndian.Uint32(b[segmentHead-4:]) != crc32.Checksum(b[:segmentHead-4], castagnoli) {
+	if binary.BigEndian.Uint32(b[segmentHead-4:]) != crc32c.Of(b[:segmentHead-4]) {
 		return false
 	}
 	sequence := binary.BigEndian.Uint64(b[len(segmentMark):])

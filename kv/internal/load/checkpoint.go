@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -16,15 +15,14 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // A checkpoint is what a load has completed. It is written once the files that it names are on disk, and read by a
-// later load with the same Resume. Edges and Arcs are of numbers or of pairs, as sortedEdges says.
+// later load with the same Resume. Edges and Arcs are of numbers or of pairs, as edgeKind says.
 type checkpoint struct {
 	Format int
 	Resume string
@@ -119,7 +117,7 @@ func openSummed(ctx context.Context, name string, want uint32) (*os.File, error)
 	if err != nil {
 		return nil, err
 	}
-	sum := crc32.New(castagnoli)
+	sum := crc32c.New()
 	for err == nil {
 		_, err = io.CopyN(sum, f, 4<<20)
 		err = cmp.Or(err, ctx.Err())
@@ -176,7 +174,7 @@ func (l *Load) writeCheckpoint(c checkpoint) error {
 	if err := durable.SyncDirectory(l.opt.Dir); err != nil {
 		return err
 	}
-	sum := binary.LittleEndian.AppendUint32(nil, crc32.Checksum(body, castagnoli))
+	sum := binary.LittleEndian.AppendUint32(nil, crc32c.Of(body))
 	err = durable.ReplaceFile(l.opt.Checkpoint, l.opt.Checkpoint+".begun", append(sum, body...))
 	if err == nil {
 		l.checkpoint = &c
@@ -196,7 +194,7 @@ func readCheckpoint(path, resume string) (c checkpoint, err error) {
 	if err != nil {
 		return c, err
 	}
-	if len(b) < 4 || crc32.Checksum(b[4:], castagnoli) != binary.LittleEndian.Uint32(b) {
+	if len(b) < 4 || crc32c.Of(b[4:]) != binary.LittleEndian.Uint32(b) {
 		return c, errNoCheckpoint
 	}
 	if err := msgpack.Unmarshal(b[4:], &c); err != nil || c.Format != checkpointFormat || c.Resume != resume {
@@ -213,7 +211,7 @@ type sumWriter struct {
 
 func (s *sumWriter) Write(b []byte) (int, error) {
 	n, err := s.w.Write(b)
-	s.sum = crc32.Update(s.sum, castagnoli, b[:n])
+	s.sum = crc32c.Update(s.sum, b[:n])
 	return n, err
 }
 

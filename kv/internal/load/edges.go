@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -54,13 +53,12 @@ type edgeRows interface {
 	Close() error
 }
 
-// sortedEdges is an edgeSorter of numbers, which have two ends, if edges have no more to them; else of pairs, whose
-// ends are followed by a direction of DirectionBits, and whose values are the bits of a float32, the weight. As weights
-// are positive, those of parallel edges follow each other ascending.
+// sortedEdges is an edgeSorter of edges of one kind.
 type sortedEdges[T spill.Number] struct {
+	*edgeKeys
+
 	l           *Load
-	form        codec.ArcForm
-	width       int // bits of a position
+	kind        edgeKind[T]
 	rows, lists *spill.Numbers[T]
 }
 
@@ -68,25 +66,16 @@ type sortedEdges[T spill.Number] struct {
 const maxArcNodes = 1 << 31
 
 func newEdgeSorter(l *Load) edgeSorter {
-	form := codec.ArcForm{Directed: l.opt.Directed, Weighted: l.opt.Weighted}
-	if form.Any() {
-		return &sortedEdges[spill.Pair]{l: l, form: form}
+	keys := &edgeKeys{form: codec.ArcForm{Directed: l.opt.Directed, Weighted: l.opt.Weighted}}
+	if keys.form.Any() {
+		return &sortedEdges[spill.Pair]{edgeKeys: keys, l: l, kind: arcEdges{keys}}
 	}
-	return &sortedEdges[uint64]{l: l, form: form}
+	return &sortedEdges[uint64]{edgeKeys: keys, l: l, kind: plainEdges{keys}}
 }
-
-// pair is the pair of an edge.
-func (e *sortedEdges[T]) pair(u, v uint32, direction int, weight float32) spill.Pair {
-	key := (uint64(u)<<e.width|uint64(v))<<e.form.DirectionBits() | uint64(direction)
-	return spill.Pair{Key: key, Value: math.Float32bits(weight)}
-}
-
-// keyWidth is the number of bits of a key.
-func (e *sortedEdges[T]) keyWidth() int { return 2*e.width + e.form.DirectionBits() }
 
 // newNumbers makes a sorter.
 func (e *sortedEdges[T]) newNumbers(memory int64) *spill.Numbers[T] {
-	return spill.NewNumbers[T](e.l.opt.Dir, memory, e.keyWidth(), e.l.opt.Workers)
+	return spill.NewNumbers[T](e.l.opt.Dir, memory, e.bits(), e.l.opt.Workers)
 }
 
 func (e *sortedEdges[T]) begin() sorter {
@@ -99,35 +88,7 @@ func (e *sortedEdges[T]) begin() sorter {
 
 func (e *sortedEdges[T]) writer() edgeRows {
 	e.begin()
-	if rows, ok := any(e.rows).(*spill.Numbers[uint64]); ok {
-		return numberRows{rows.Writer(), e.width}
-	}
-	rows, _ := any(e.rows).(*spill.Numbers[spill.Pair])
-	return pairRows[T]{e, rows.Writer()}
-}
-
-// A numberRows is an edgeRows of edges that have two ends and no more.
-type numberRows struct {
-	*spill.NumbersWriter[uint64]
-	width int
-}
-
-func (w numberRows) add(p, q uint32, _ float32) error {
-	return w.Add(uint64(min(p, q))<<w.width | uint64(max(p, q)))
-}
-
-// A pairRows is an edgeRows of edges with a direction or a weight.
-type pairRows[T spill.Number] struct {
-	e *sortedEdges[T]
-	*spill.NumbersWriter[spill.Pair]
-}
-
-func (w pairRows[T]) add(p, q uint32, weight float32) error {
-	direction := 0
-	if p > q {
-		p, q, direction = q, p, w.e.form.DirectionBits()
-	}
-	return w.Add(w.e.pair(p, q, direction, weight))
+	return e.kind.writer(e.rows)
 }
 
 func (e *sortedEdges[T]) restore(ctx context.Context, c checkpoint) (err error) {
@@ -136,7 +97,7 @@ func (e *sortedEdges[T]) restore(ctx context.Context, c checkpoint) (err error) 
 	if c.Arcs != nil {
 		kept, to = c.Arcs, &e.lists
 	}
-	*to, err = spill.Restore[T](ctx, e.l.opt.Dir, e.l.sortMemory(), e.keyWidth(), e.l.opt.Workers, *kept)
+	*to, err = spill.Restore[T](ctx, e.l.opt.Dir, e.l.sortMemory(), e.bits(), e.l.opt.Workers, *kept)
 	return err
 }
 
@@ -150,50 +111,6 @@ func (e *sortedEdges[T]) close() error {
 	return errors.Join(errs...)
 }
 
-// ends are the two ends of the edge that a key has, without the direction.
-func (e *sortedEdges[T]) ends(edge uint64) (u, v uint32) {
-	return uint32(edge >> e.width), uint32(edge & (1<<e.width - 1))
-}
-
-// each calls use for every two ends that a stretch of either sorter joins, ascending, with the sums of their weights as the
-// first has them. The rows of two ends are in one stretch.
-func (e *sortedEdges[T]) each(pairs []spill.Pair, use func(u, v uint32, out, in float64) error) error {
-	shift := e.form.DirectionBits()
-	for len(pairs) > 0 {
-		edge := pairs[0].Key >> shift
-		var sums [2]float64
-		n := 0
-		for ; n < len(pairs) && pairs[n].Key>>shift == edge; n++ {
-			sums[pairs[n].Key&uint64(shift)] += float64(math.Float32frombits(pairs[n].Value))
-		}
-		u, v := e.ends(edge)
-		if err := use(u, v, sums[0], sums[1]); err != nil {
-			return err
-		}
-		pairs = pairs[n:]
-	}
-	return nil
-}
-
-// arcOf is the arc that the sums of the weights in either direction make. The error says why there is none.
-func (e *sortedEdges[T]) arcOf(out, in float64) (codec.Arc, error) {
-	if !e.form.Weighted {
-		return codec.Arc{Out: float32(min(out, 1)), In: float32(min(in, 1))}.Directed(e.form), nil
-	}
-	got := codec.Arc{Out: float32(out), In: float32(in)}.Directed(e.form)
-	for _, w := range []float32{got.Out, got.In} {
-		if w != 0 && !codec.ValidWeight(w) {
-			return got, fmt.Errorf("%w: the weights add up to %.4g, want at most %.8g", graph.ErrInvalidEdge, max(out, in),
-				float32(math.MaxFloat32))
-		}
-	}
-	if _, ok := got.Sum(); !ok && e.form.Directed {
-		return got, fmt.Errorf("%w: the weights of both directions add up to %.4g, want at most %.8g", graph.ErrInvalidEdge,
-			out+in, float32(math.MaxFloat32))
-	}
-	return got, nil
-}
-
 func (e *sortedEdges[T]) number(ctx context.Context) (err error) {
 	l := e.l
 	if l.nodeAt, err = offheap.New[uint32](l.rows.len()); err != nil {
@@ -203,30 +120,11 @@ func (e *sortedEdges[T]) number(ctx context.Context) (err error) {
 	var edges, arcs, done atomic.Int64
 	var invalid invalidEdge
 	err = e.rows.Each(ctx, func(_ int, stretch []T) error {
-		joined, directed := int64(0), int64(0)
-		count := degreeCount{degrees: degrees}
-		defer count.end(0)
-		if keys, ok := any(stretch).([]uint64); ok {
-			for _, key := range keys {
-				count.add(e.ends(key))
-			}
-			joined = int64(len(keys))
-		}
-		pairs, _ := any(stretch).([]spill.Pair)
-		err := e.each(pairs, func(p, q uint32, out, in float64) error {
-			a, err := e.arcOf(out, in)
-			if err != nil {
-				invalid.note(p, q, err)
-			}
-			count.add(p, q)
-			joined++
-			directed += a.Count()
-			return nil
-		})
+		joined, directed := e.kind.count(stretch, degrees, &invalid)
 		edges.Add(joined)
 		arcs.Add(directed)
 		l.progress(StageEdges, done.Add(int64(len(stretch))), e.rows.Len())
-		return err
+		return nil
 	})
 	if err != nil {
 		return err
@@ -356,50 +254,9 @@ func (e *sortedEdges[T]) addLists(ctx context.Context) (err error) {
 			err = errors.Join(err, w.Close())
 		}
 	}()
-	nodeAt := e.l.nodeAt.Data
 	return e.rows.Each(ctx, func(worker int, stretch []T) error {
-		if w, ok := any(writers[worker]).(*spill.NumbersWriter[uint64]); ok {
-			keys, _ := any(stretch).([]uint64)
-			return addEnds(w, keys, nodeAt, e.width)
-		}
-		w, _ := any(writers[worker]).(*spill.NumbersWriter[spill.Pair])
-		pairs, _ := any(stretch).([]spill.Pair)
-		// Both ends have the arc from u to v: its other end as the one that it comes in at.
-		add := func(u, v uint32, weight float32) error {
-			if weight == 0 {
-				return nil
-			}
-			if err := w.Add(e.pair(u, v, 0, weight)); err != nil {
-				return err
-			}
-			return w.Add(e.pair(v, u, e.form.DirectionBits(), weight))
-		}
-		return e.each(pairs, func(p, q uint32, out, in float64) error {
-			a, err := e.arcOf(out, in)
-			if err != nil {
-				return err
-			}
-			u, v := nodeAt[p], nodeAt[q]
-			if err := add(u, v, a.Out); err != nil || !e.form.Directed {
-				return err
-			}
-			return add(v, u, a.In)
-		})
+		return e.kind.addEnds(writers[worker], stretch, e.l.nodeAt.Data)
 	})
-}
-
-// addEnds is addLists of edges that have two ends and no more.
-func addEnds(w *spill.NumbersWriter[uint64], keys []uint64, nodeAt []uint32, width int) error {
-	for _, key := range keys {
-		u, v := uint64(nodeAt[key>>width]), uint64(nodeAt[key&(1<<width-1)])
-		if err := w.Add(u<<width | v); err != nil {
-			return err
-		}
-		if err := w.Add(v<<width | u); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (e *sortedEdges[T]) write(ctx context.Context, put Put, g record.Generation) error {
@@ -407,24 +264,10 @@ func (e *sortedEdges[T]) write(ctx context.Context, put Put, g record.Generation
 	w := graph.NewWriter(put, g, e.form)
 	out := graph.NewListWriter(w, e.width)
 	done := int64(0)
-	report := func(count int) {
+	err := e.kind.write(ctx, out, e.lists, func(count int) {
 		done += int64(count)
 		l.progress(StageAdjacency, done, e.lists.Len())
-	}
-	var err error
-	switch lists := any(e.lists).(type) {
-	case *spill.Numbers[uint64]:
-		encode := func(to *graph.Lists, stretch []uint64) error {
-			to.Encode(stretch, e.width)
-			return nil
-		}
-		err = spill.InOrder(ctx, lists, encode, func(made *graph.Lists, stretch []uint64) error {
-			report(len(stretch))
-			return out.Append(made, stretch)
-		})
-	default:
-		err = e.writeArcs(ctx, out, report)
-	}
+	})
 	if err != nil {
 		return err
 	}
@@ -441,22 +284,4 @@ func (e *sortedEdges[T]) write(ctx context.Context, put Put, g record.Generation
 		return err
 	}
 	return e.lists.Close()
-}
-
-// writeArcs writes the lists that have neighbours, with their arcs, but for the last.
-func (e *sortedEdges[T]) writeArcs(ctx context.Context, to *graph.ListWriter, report func(count int)) error {
-	for stretch, err := range e.lists.Ordered(ctx) {
-		if err != nil {
-			return err
-		}
-		pairs, _ := any(stretch).([]spill.Pair)
-		err := e.each(pairs, func(u, v uint32, out, in float64) error {
-			return to.Add(record.NodeID(u), record.NodeID(v), codec.Arc{Out: float32(out), In: float32(in)}.Directed(e.form))
-		})
-		if err != nil {
-			return err
-		}
-		report(len(stretch))
-	}
-	return nil
 }

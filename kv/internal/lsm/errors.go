@@ -2,7 +2,6 @@ package lsm
 
 import (
 	"errors"
-	"hash/crc32"
 )
 
 // Errors of databases, beside record.ErrCorrupt and storedir.ErrNoSpace. They stand at the door of kv, so that their texts
@@ -26,8 +25,6 @@ var (
 	// ErrTxTooBig is returned if a transaction has written more than it can hold.
 	ErrTxTooBig = errors.New("kv: transaction too big: write less in one Update, or use Store.Bulk or a Loader")
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // contextEvery is the number of steps between two looks at the context.
 const contextEvery = 1 << 12

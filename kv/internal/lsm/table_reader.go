@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"os"
 
 	"github.com/dgraph-io/badger/v4/fb"
@@ -14,6 +13,7 @@ import (
 	"github.com/dgraph-io/ristretto/v2/z"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -75,7 +75,7 @@ func tableIndex(data []byte) (index []byte, ok bool) {
 		return nil, false
 	}
 	index = body[int64(len(body))-length:]
-	return index, crc32.Checksum(index, castagnoli) == sum
+	return index, crc32c.Of(index) == sum
 }
 
 // cutTableChecksum cuts off what appendTableChecksum appends.
@@ -153,7 +153,7 @@ func (t *tableReader) verify(i int) error {
 // soundBlock reports whether the checksum of a block matches.
 func soundBlock(block []byte) bool {
 	body, sum, ok := cutTableChecksum(block)
-	return ok && crc32.Checksum(body, castagnoli) == sum
+	return ok && crc32c.Of(body) == sum
 }
 
 // A tableEntry is an entry of a block. Its value is borrowed.

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"github.com/dgraph-io/badger/v4/table"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -233,7 +233,7 @@ func appendManifest(dir string, changes *pb.ManifestChangeSet) (err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	record := binary.BigEndian.AppendUint32(nil, uint32(len(body)))
-	record = binary.BigEndian.AppendUint32(record, crc32.Checksum(body, castagnoli))
+	record = binary.BigEndian.AppendUint32(record, crc32c.Of(body))
 	if _, err := f.Write(append(record, body...)); err != nil {
 		return wrapBadger(err)
 	}

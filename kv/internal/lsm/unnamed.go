@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"github.com/dgraph-io/badger/v4/y"
 	"github.com/dgraph-io/ristretto/v2/z"
 
+	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
@@ -229,7 +229,7 @@ func (c *logContents) add(text []byte) {
 		}
 		keyEnd := at + int(lengths[0])
 		end := keyEnd + int(lengths[1])
-		if end+crc32.Size > len(text) || lengths[0] == 0 || crc32.Checksum(text[:end], castagnoli) != binary.BigEndian.Uint32(text[end:]) {
+		if end+crc32c.Size > len(text) || lengths[0] == 0 || crc32c.Of(text[:end]) != binary.BigEndian.Uint32(text[end:]) {
 			return
 		}
 		key, value := text[at:keyEnd], text[keyEnd:end]
@@ -253,6 +253,6 @@ func (c *logContents) add(text []byte) {
 				pending = append(pending, Commit{number, y.ParseTs(key)})
 			}
 		}
-		text = text[end+crc32.Size:]
+		text = text[end+crc32c.Size:]
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"maps"
 	"os"
@@ -19,6 +18,7 @@ import (
 	"github.com/dgraph-io/badger/v4/table"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -362,7 +362,7 @@ func changesIn(text []byte) (sets []*pb.ManifestChangeSet, err error) {
 		}
 		body := text[head : head+length]
 		text = text[head+length:]
-		if crc32.Checksum(body, castagnoli) != sum {
+		if crc32c.Of(body) != sum {
 			return sets, errors.New("the checksum of a change is wrong")
 		}
 		set := new(pb.ManifestChangeSet)
@@ -381,6 +381,6 @@ func manifestText(changes *pb.ManifestChangeSet) ([]byte, error) {
 		return nil, err
 	}
 	text := binary.BigEndian.AppendUint32([]byte(manifestMagic), uint32(len(body)))
-	text = binary.BigEndian.AppendUint32(text, crc32.Checksum(body, castagnoli))
+	text = binary.BigEndian.AppendUint32(text, crc32c.Of(body))
 	return append(text, body...), nil
 }

@@ -6,8 +6,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math"
+
+	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 )
 
 // Every value in the store is one msgpack record, an array of three:
@@ -51,8 +52,6 @@ var (
 	ErrInvalidValue = errors.New("kv: invalid value")
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // Encode makes the record of a body under a key, in memory of its own.
 func Encode(key, body []byte) []byte {
 	return Append(make([]byte, 0, recordHeader+5+len(body)), key, body)
@@ -77,9 +76,9 @@ func Append(dst, key, body []byte) []byte {
 }
 
 func recordChecksum(key, b []byte) uint32 {
-	sum := crc32.Update(0, castagnoli, key)
-	sum = crc32.Update(sum, castagnoli, b[1:2])
-	return crc32.Update(sum, castagnoli, b[recordHeader:])
+	sum := crc32c.Update(0, key)
+	sum = crc32c.Update(sum, b[1:2])
+	return crc32c.Update(sum, b[recordHeader:])
 }
 
 // Checksum is that which a record carries that Decode takes.
