@@ -35,7 +35,7 @@ func TestPredictionsRoundTrip(t *testing.T) {
 			writeFiles(t, map[string]string{"nodes.csv": c.nodes, "edges.csv": twoEdges, "p.csv": c.predictions})
 			mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--predictions", "p.csv")
 			if c.later != "" {
-				err := withStore("g", kv.Options{}, func(store *kv.Store) error {
+				err := withStore("g", kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
 					return store.Update(func(tx *kv.Tx) error {
 						v, err := tx.Node("a")
 						if err != nil {

@@ -262,13 +262,16 @@ type resources struct {
 	Threads int      `default:"${threads}" placeholder:"N" help:"Processors to use. Default: all. Results are the same with any number."`
 }
 
+// defaultMemory is the budget without --memory.
+var defaultMemory = kv.DefaultMemoryBudget
+
 // apply completes the flags and holds the garbage collector to them.
 func (r *resources) apply() error {
 	if r.Threads < 1 {
 		return usagef("--threads %d: want 1 or more", r.Threads)
 	}
 	if r.Memory == 0 {
-		r.Memory = byteSize(kv.DefaultMemoryBudget())
+		r.Memory = byteSize(defaultMemory())
 	}
 	debug.SetMemoryLimit(heapLimit(int64(r.Memory)))
 	return nil

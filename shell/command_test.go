@@ -11,7 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,15 +25,27 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
+// testMemory is the budget of commands without --memory in tests: each memtable of a store is zeroed when the store opens,
+// and a quarter of the machine's memory makes it 64 MiB.
+const testMemory = 128 << 20
+
+// papersVariable is, in scripts, the number of papers of the demo.
+const papersVariable = "GRAPHCLEANER_TEST_PAPERS"
+
 func TestMain(m *testing.M) {
+	defaultMemory = func() int64 { return testMemory }
 	if name := os.Getenv(jobVariable); name != "" {
 		os.Exit(doJob(name))
 	}
 	if peak := os.Getenv(programVariable); peak != "" {
 		os.Exit(beProgram(peak))
 	}
+	debug.SetGCPercent(400) // what commands and tests hold is little, and memory is there
 	testscript.Main(memdir.Tests(withTemplates{m}), map[string]func(){
 		"graphcleaner": func() {
+			if papers, err := strconv.Atoi(os.Getenv(papersVariable)); err == nil {
+				demoPapers = papers
+			}
 			ctx, _ := UntilSignal()
 			os.Exit(Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
@@ -359,7 +373,7 @@ func TestLocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = withStore("g", kv.Options{}, func(*kv.Store) error {
+	err = withStore("g", kv.Options{MemoryBudget: 1}, func(*kv.Store) error {
 		for _, args := range []string{"clean g", "shell g -c stats", "compact g", "import g --splits nodes.csv"} {
 			// TestMain makes a process of that name the program.
 			program := &exec.Cmd{Path: test, Args: append([]string{"graphcleaner"}, strings.Fields(args)...)}

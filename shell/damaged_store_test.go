@@ -17,12 +17,13 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 const (
 	positionsAsked = "GRAPHCLEANER_TEST_POSITIONS" // at how many positions of a file each way of damage is tried
-	somePositions  = 1                             // without positionsAsked, and of every third damage only
+	somePositions  = 1                             // without positionsAsked, and of some damages only
 )
 
 // A lifetime is a small store at several moments of its life, each a copy of its directory.
@@ -233,7 +234,7 @@ func TestDamagedStores(t *testing.T) {
 								count[d.way] = &damageOutcomes{}
 							}
 							tries++
-							skipped := positions == somePositions && tries%6 != 0
+							skipped := positions == somePositions && tries%longtest.Of(12, 6) != 0
 							mu.Unlock()
 							if skipped {
 								return

@@ -56,7 +56,7 @@ func TestDemoClear(t *testing.T) {
 		t.Errorf("another store where a demo was: got %v", err)
 	}
 	mustRun(t, "check", "g")
-	if err := withStore("g", kv.Options{}, func(store *kv.Store) error { return mark("g.files", store) }); err != nil {
+	if err := withStore("g", kv.Options{MemoryBudget: 1}, func(store *kv.Store) error { return mark("g.files", store) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.clear("g.files"); err != nil {

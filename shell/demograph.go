@@ -26,9 +26,11 @@ type demoGraph struct {
 	words  [][]int // the words of each paper, ascending [n]
 }
 
+// demoPapers is the number of papers of the demo; tests have fewer.
+var demoPapers = 3000
+
 // The sizes of a demoGraph.
 const (
-	demoPapers     = 3000
 	demoCitations  = 3  // a paper
 	demoIsolated   = 75 // of as many papers one is without citations
 	demoVocabulary = 300

@@ -198,7 +198,7 @@ func templateDir(t *testing.T, name string) string {
 			dir := filepath.Join(templates.dir, step.name)
 			err := os.Mkdir(dir, 0o755)
 			if err == nil && before != "" {
-				err = os.CopyFS(dir, os.DirFS(before))
+				err = copyFiles(before, dir)
 			}
 			if templates.err = errors.Join(err, step.make(dir)); templates.err != nil {
 				return
@@ -219,6 +219,28 @@ type trial struct {
 	states []string // what is in the store after each step that changes it
 	output string   // what is in the file
 	files  []string // once it is done
+	counts sync.Map // by the kind of fault: the operations that it can meet
+}
+
+// trials are those of all tests, by the name of the job: each is made once.
+var trials sync.Map
+
+// A sharedTrial is made by the first test that wants it.
+type sharedTrial struct {
+	made sync.Once
+	*trial
+}
+
+// trialOf is the trial of a job.
+func trialOf(t *testing.T, name string) *trial {
+	t.Helper()
+	found, _ := trials.LoadOrStore(name, &sharedTrial{})
+	shared := found.(*sharedTrial)
+	shared.made.Do(func() { shared.trial = newTrial(t, name) })
+	if shared.trial == nil {
+		t.Fatalf("%s fails undisturbed", name)
+	}
+	return shared.trial
 }
 
 // newTrial does a job undisturbed.
@@ -264,7 +286,7 @@ func (tr *trial) directory(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err == nil {
-		err = os.CopyFS(dir, os.DirFS(templateDir(t, tr.begin)))
+		err = copyFiles(templateDir(t, tr.begin), dir)
 	}
 	if err == nil {
 		err = os.Mkdir(filepath.Join(dir, "tmp"), 0o755)

@@ -76,7 +76,7 @@ func TestEstimateIsWhatHappens(t *testing.T) {
 		mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--memory", "256MiB")
 		var of *cleaner.CleanEstimate
 		blocks := int64(0)
-		err := withStore("g", kv.Options{}, func(store *kv.Store) error {
+		err := withStore("g", kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
 			return store.View(func(tx *kv.Tx) error {
 				counts, err := cleaner.CountStore(t.Context(), tx, opt)
 				if err != nil {
@@ -133,7 +133,7 @@ func TestEstimatePlansAsCleanDoes(t *testing.T) {
 	var passes int
 	stages := new(stageLog)
 	opt := cleaner.Options{Hops: 3, Workers: 2, MemoryBudget: 4 << 20, OnStage: stages.add}
-	err := withStore("g", kv.Options{}, func(store *kv.Store) error {
+	err := withStore("g", kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
 		if _, err := cleaner.Predict(t.Context(), store, cleaner.PredictOptions{}); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 
 // TestExportFeaturesOfTheRun: without --hops the features are those that the last run used.
 func TestExportFeaturesOfTheRun(t *testing.T) {
-	const nodes, classes = 800, 40
+	const nodes, classes = 400, 20
 	g := newManyClasses(nodes, classes)
 	writeFiles(t, map[string]string{"nodes.csv": g.nodes, "edges.csv": g.edges, "p.npz": zipped(t, map[string]string{
 		"indptr": vector(g.indptr...), "indices": vector(g.indices...), "shape": vector(nodes, classes), "data": floats(g.values),
@@ -32,7 +32,7 @@ func TestExportFeaturesOfTheRun(t *testing.T) {
 		}
 		return string(file), got.err
 	}
-	if got, said := export(); !strings.Contains(got, "(800, 7)") || strings.Contains(said, "as of run") {
+	if got, said := export(); !strings.Contains(got, "(400, 7)") || strings.Contains(said, "as of run") {
 		t.Errorf("before any run: got %q and %q, want features of 3 hops", got[:80], said)
 	}
 	mustRun(t, "clean", "g", "--hops", "2", "--direction", "in")
@@ -47,7 +47,7 @@ func TestExportFeaturesOfTheRun(t *testing.T) {
 	if want, _ := export("--hops", "2", "--direction", "both"); got != want || !strings.Contains(said, "direction both, as of run 1.") {
 		t.Errorf("features of --direction both: got %q, want those of both directions", said)
 	}
-	if other, _ := export("--hops", "1"); !strings.Contains(other, "(800, 3)") {
+	if other, _ := export("--hops", "1"); !strings.Contains(other, "(400, 3)") {
 		t.Errorf("--hops 1: got %q, want three columns", other[:80])
 	}
 	export()

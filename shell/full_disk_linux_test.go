@@ -12,13 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/graphcleaner/graphcleaner/internal/faults"
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
 const (
 	disksAsked = "GRAPHCLEANER_TEST_DISKS" // how many sizes of disk each job is done on
-	someDisks  = 2                         // without it
 	ampleRoom  = 256 << 20                 // for any job
 )
+
+// someDisks is how many sizes there are without disksAsked.
+var someDisks = longtest.Of(1, 2)
 
 // A smallDisk is a file system in memory of a size.
 type smallDisk struct{ dir string }
@@ -78,7 +81,7 @@ func TestFullDisk(t *testing.T) {
 	for _, name := range jobNames() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tr := newTrial(t, name)
+			tr := trialOf(t, name)
 			enough := tr.enoughRoom(t)
 			r := rand.New(rand.NewPCG(uint64(disks), 5))
 			survived := 0

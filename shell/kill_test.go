@@ -191,7 +191,7 @@ func storeText(t *testing.T, db string) string {
 	}
 	b.Write(report)
 	b.WriteString(mustRun(t, "shell", db, "-c", "nodes return id, label, year, degree", "--format", "csv"))
-	err = withStore(db, kv.Options{ReadOnly: true}, func(store *kv.Store) error {
+	err = withStore(db, kv.Options{MemoryBudget: 1, ReadOnly: true}, func(store *kv.Store) error {
 		return store.View(func(tx *kv.Tx) error {
 			blocks, err := tx.AdjacencyBlocks()
 			if err != nil {

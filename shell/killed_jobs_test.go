@@ -8,13 +8,16 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/faults"
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
 const (
 	faultsAsked = "GRAPHCLEANER_TEST_FAULTS" // how many operations of a job fail in each way; all where there are fewer
-	someKills   = 2                          // without killsAsked, of each job
 	someFaults  = 1                          // without faultsAsked
 )
+
+// someKills is how many operations of each job are killed without killsAsked.
+var someKills = longtest.Of(1, 2)
 
 // TestKilledJobs kills the processes of jobs in place of operations on files: the store opens and holds what was there
 // or what comes of it, no less than was acknowledged, and the same job again comes to the same end.
@@ -40,7 +43,7 @@ func disturb(t *testing.T, what string, tries int, plans []faults.Plan) {
 	for _, name := range jobNames() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tr := newTrial(t, name)
+			tr := trialOf(t, name)
 			survived, tried := 0, 0
 			for _, plan := range plans {
 				for _, at := range tr.operationsOf(t, plan.Kind, tries) {
@@ -71,6 +74,22 @@ func disturb(t *testing.T, what string, tries int, plans []faults.Plan) {
 // operationsOf draws operations of the job that a fault of the kind can meet, ascending.
 func (tr *trial) operationsOf(t *testing.T, kind faults.Kind, most int) []int64 {
 	t.Helper()
+	n := tr.countOf(t, kind)
+	r := rand.New(rand.NewPCG(uint64(most), uint64(n)))
+	var drawn []int64
+	for _, at := range r.Perm(int(n))[:min(most, int(n))] {
+		drawn = append(drawn, int64(at)+1)
+	}
+	slices.Sort(drawn)
+	return drawn
+}
+
+// countOf is the number of operations of the job that a fault of the kind can meet.
+func (tr *trial) countOf(t *testing.T, kind faults.Kind) int64 {
+	t.Helper()
+	if known, ok := tr.counts.Load(kind); ok {
+		return known.(int64)
+	}
 	dir := tr.directory(t)
 	// None is so late that it is met.
 	counted := tr.run(t, dir, faults.Plan{Kind: kind})
@@ -78,11 +97,6 @@ func (tr *trial) operationsOf(t *testing.T, kind faults.Kind, most int) []int64 
 		t.Fatalf("%v: %s", err, counted.text)
 	}
 	t.Logf("%s: %d operations", kind, counted.Operations)
-	r := rand.New(rand.NewPCG(uint64(most), uint64(counted.Operations)))
-	var drawn []int64
-	for _, at := range r.Perm(int(counted.Operations))[:min(most, int(counted.Operations))] {
-		drawn = append(drawn, int64(at)+1)
-	}
-	slices.Sort(drawn)
-	return drawn
+	tr.counts.Store(kind, counted.Operations)
+	return counted.Operations
 }

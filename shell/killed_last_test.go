@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/faults"
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
 // TestKilledBehindTheLastStep kills imports and restores at their last operations on files, of which some come after the
@@ -15,16 +16,17 @@ func TestKilledBehindTheLastStep(t *testing.T) {
 	if err := faults.Supported(); err != nil {
 		t.Skip(err)
 	}
-	const last = 24 // operations: there are fewer behind the rename
+	const last = 24                // operations: there are fewer behind the rename
+	before := longtest.Of(2, last) // of them before it
 	templateDir(t, "files")
 	for _, name := range []string{"import", "restore"} {
 		t.Run(name, func(t *testing.T) {
-			tr := newTrial(t, name)
+			tr := trialOf(t, name)
 			whole := tr.run(t, tr.directory(t), faults.Plan{Kind: faults.Kill})
 			line, _, _ := strings.Cut(whole.text, " (")
 			line = line[:strings.LastIndex(line, ", ")] // the seconds, or the edges
-			placed := 0
-			for at := whole.Operations; at > max(0, whole.Operations-last); at-- {
+			placed, unplaced := 0, 0
+			for at := whole.Operations; at > max(0, whole.Operations-last) && unplaced < before; at-- {
 				dir := tr.directory(t)
 				got := tr.run(t, dir, faults.Plan{Kind: faults.Kill, At: at})
 				if got.Met == "" {
@@ -34,6 +36,8 @@ func TestKilledBehindTheLastStep(t *testing.T) {
 					t.Fatal(err)
 				} else if made {
 					placed++
+				} else {
+					unplaced++
 				}
 				again := tr.run(t, dir, faults.Plan{})
 				want := line

@@ -85,7 +85,7 @@ func TestManyClasses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nodes of many classes take a while")
 	}
-	classes := longtest.Of(60, 1000)
+	classes := longtest.Of(40, 1000)
 	nodes := 20 * classes
 	g := newManyClasses(nodes, classes)
 	writeFiles(t, map[string]string{"nodes.csv": g.nodes, "edges.csv": g.edges, "p.npz": zipped(t, map[string]string{
@@ -129,7 +129,7 @@ func TestManyClasses(t *testing.T) {
 	if rows := strings.Count(string(text), "\n"); rows != classes+1 {
 		t.Errorf("transition: got %d rows, want %d", rows, classes+1)
 	}
-	if got := mustRun(t, "shell", "g", "-c", "explain n1000"); !strings.Contains(got, "class") {
+	if got := mustRun(t, "shell", "g", "-c", "explain n500"); !strings.Contains(got, "class") {
 		t.Errorf("explain: got %s", got)
 	}
 	mustRun(t, "check", "g")

@@ -12,7 +12,7 @@ func TestReportCommands(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	t.Setenv("XDG_CACHE_HOME", dir)
-	if err := newDemoGraph(300, 1).write(dir); err != nil {
+	if err := newDemoGraph(120, 1).write(dir); err != nil {
 		t.Fatal(err)
 	}
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")

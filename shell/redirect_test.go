@@ -64,7 +64,7 @@ func TestNoFileIsWrittenIntoAStore(t *testing.T) {
 	if got := mustRun(t, "check", "g"); !strings.Contains(got, "no problems") {
 		t.Errorf("check: got %s", got)
 	}
-	err := withStore("g", kv.Options{}, func(*kv.Store) error { return nil })
+	err := withStore("g", kv.Options{MemoryBudget: 1}, func(*kv.Store) error { return nil })
 	if err != nil {
 		t.Errorf("the store does not open: %v", err)
 	}

@@ -187,7 +187,10 @@ func TestReviewOfMadeUpGraph(t *testing.T) {
 		t.Fatal(err)
 	}
 	nodes := filepath.Join(dir, "nodes.csv")
-	g := planted{files: []string{"--nodes", nodes, "--edges", filepath.Join(dir, "edges.csv"), "--features", filepath.Join(dir, "features.csv")}}
+	g := planted{files: []string{"--nodes", nodes, "--edges", filepath.Join(dir, "edges.csv")}}
+	if longtest.Asked { // without them it learns from the labels around a node, which is faster
+		g.files = append(g.files, "--features", filepath.Join(dir, "features.csv"))
+	}
 	g.ids, g.given = readPlanted(t, nodes)
 	_, g.truth = readPlanted(t, filepath.Join(dir, "truth.csv"))
 	reviewFifty(t, g)
@@ -201,7 +204,7 @@ func TestReviewOfCora(t *testing.T) {
 	g := planted{given: make(map[string]string), files: []string{
 		"--nodes", nodes, "--edges", data + "/edges.csv", "--splits", data + "/split.csv",
 	}}
-	if longtest.Asked { // without them it learns from the labels around a node, which is faster
+	if longtest.Asked {
 		g.files = append(g.files, "--features", data+"/features.npz")
 	}
 	g.ids, g.truth = readPlanted(t, data+"/nodes.csv")

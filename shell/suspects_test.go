@@ -88,7 +88,7 @@ func TestSuspectsAreTheSameEverywhere(t *testing.T) {
 	if got := run(t, "", "review", db); !strings.Contains(got.out, "1 of 1: node s3") {
 		t.Errorf("review shows %q, want s3 alone", got.out)
 	}
-	err := withStore(db, kv.Options{}, func(store *kv.Store) error {
+	err := withStore(db, kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
 		page, err := report.Clean(t.Context(), store, "page")
 		if err != nil {
 			return err
@@ -228,7 +228,7 @@ func TestGateEndsWith(t *testing.T) {
 	}
 	update := func(write func(tx *kv.Tx) error) func() {
 		return func() {
-			err := withStore("g", kv.Options{}, func(s *kv.Store) error { return s.Update(write) })
+			err := withStore("g", kv.Options{MemoryBudget: 1}, func(s *kv.Store) error { return s.Update(write) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -305,7 +305,7 @@ func TestGateEndsWith(t *testing.T) {
 	if got := run(t, "", "gate", "nowhere", "--most", "1"); got.code != exitFailed {
 		t.Errorf("no store: got exit code %d and %s, want %d", got.code, got.err, exitFailed)
 	}
-	err := withStore("g", kv.Options{}, func(*kv.Store) error {
+	err := withStore("g", kv.Options{MemoryBudget: 1}, func(*kv.Store) error {
 		if got := run(t, "", "gate", "g", "--most", "241"); got.code != exitFailed {
 			t.Errorf("a locked store: got exit code %d and %s, want %d", got.code, got.err, exitFailed)
 		}
@@ -323,7 +323,7 @@ func TestGateEndsWith(t *testing.T) {
 // What is not known of a node that came after the run is said, and is no number.
 func TestNodesWithoutPredictions(t *testing.T) {
 	reviewedStore(t)
-	err := withStore("g", kv.Options{}, func(s *kv.Store) error {
+	err := withStore("g", kv.Options{MemoryBudget: 1}, func(s *kv.Store) error {
 		return s.Update(func(tx *kv.Tx) error {
 			v, err := tx.AddNode(kv.Node{ID: "new", Label: "odd"})
 			if err != nil {
@@ -336,7 +336,7 @@ func TestNodesWithoutPredictions(t *testing.T) {
 		t.Fatal(err)
 	}
 	var beside string
-	err = withStore("g", kv.Options{}, func(s *kv.Store) error {
+	err = withStore("g", kv.Options{MemoryBudget: 1}, func(s *kv.Store) error {
 		return s.View(func(tx *kv.Tx) (err error) {
 			beside, err = tx.ID(0)
 			return err

@@ -54,7 +54,7 @@ func TestTerminalEnds(t *testing.T) {
 			}
 			term.stop()
 			// A store that was not closed cannot be opened to read alone.
-			err := withStore(c.store, kv.Options{ReadOnly: true}, func(*kv.Store) error { return nil })
+			err := withStore(c.store, kv.Options{MemoryBudget: 1, ReadOnly: true}, func(*kv.Store) error { return nil })
 			if err != nil {
 				t.Errorf("%s, %s: %v", c.name, signal, err)
 			}

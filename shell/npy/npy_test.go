@@ -150,13 +150,13 @@ func TestDenseTypesAndOrders(t *testing.T) {
 // Blocks of rows in Fortran order meet at the right places.
 func TestFortranBlocks(t *testing.T) {
 	const rows, cols = 5, fortranBlock / 8 / 2 // two rows to a block
-	values := make([]any, rows*cols)
+	values := make([]byte, 4*rows*cols)
 	for i := range rows {
 		for j := range cols {
-			values[j*rows+i] = int32(i*cols + j)
+			binary.LittleEndian.PutUint32(values[4*(j*rows+i):], uint32(i*cols+j))
 		}
 	}
-	r, err := Open(write(t, "f.npy", array("<i4", true, fmt.Sprintf("(%d, %d)", rows, cols), values...)), "")
+	r, err := Open(write(t, "f.npy", array("<i4", true, fmt.Sprintf("(%d, %d)", rows, cols), string(values))), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func (r *repeated) Read(p []byte) (int, error) {
 
 // TestScriptsAreHeldInPieces reads texts of many times the length of the longest statement.
 func TestScriptsAreHeldInPieces(t *testing.T) {
-	const long = 16 << 20
+	const long = 6 << 20
 	for _, c := range []struct {
 		name, text string
 		steps      int

@@ -27,10 +27,10 @@ func TestParquetEncodings(t *testing.T) {
 	var want strings.Builder
 	want.WriteString(`["id" "label" "year" "month" "score" "ok"]`)
 	labels := []string{"theory", "theories", "", "practice"}
-	for i := range 9000 {
-		r := row{ID: fmt.Sprintf("node/%06d", i*7), Year: int64(i%40) - 20, Month: int32(i % 12), Score: float64(i) / 8, OK: i/1000%2 == 0}
+	for i := range 3000 {
+		r := row{ID: fmt.Sprintf("node/%06d", i*7), Year: int64(i%40) - 20, Month: int32(i % 12), Score: float64(i) / 8, OK: i/333%2 == 0}
 		label := ""
-		if i%5 != 0 && i/2000 != 1 {
+		if i%5 != 0 && i/700 != 1 {
 			label = labels[i%len(labels)]
 			r.Label = &label
 		}
@@ -48,8 +48,8 @@ func TestParquetEncodings(t *testing.T) {
 					numbers = &parquet.RLEDictionary
 				}
 				var out bytes.Buffer
-				err := parquet.Write(&out, rows, parquet.MaxRowsPerRowGroup(5000), parquet.Compression(codec), parquet.DataPageVersion(version),
-					parquet.PageBufferSize(10_000), parquet.DefaultEncodingFor(parquet.ByteArray, texts),
+				err := parquet.Write(&out, rows, parquet.MaxRowsPerRowGroup(1700), parquet.Compression(codec), parquet.DataPageVersion(version),
+					parquet.PageBufferSize(3300), parquet.DefaultEncodingFor(parquet.ByteArray, texts),
 					parquet.DefaultEncodingFor(parquet.Int64, numbers), parquet.DefaultEncodingFor(parquet.Int32, numbers))
 				if err != nil {
 					t.Fatal(err)
