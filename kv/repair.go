@@ -101,7 +101,7 @@ func Repair(
 // finishRepair finishes a switch that was stopped. If the switch is of a repair, finishRepair reports its Mends and returns
 // its losses.
 func finishRepair(dir string, report func(Mend)) (lost Losses, err error) {
-	stopped, err := finishSwitch(dir)
+	stopped, err := finishExchange(dir)
 	if err != nil || stopped == nil || stopped.undoes {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ type repair struct {
 }
 
 // run repairs a copy of the store.
-func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (record keptRepair, err error) {
+func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (record inventory, err error) {
 	if record.Before, err = r.kept.copyStoreFiles(r.progress); err != nil {
 		return record, err
 	}
@@ -248,7 +248,7 @@ func (e *renamedError) Error() string { return strings.ReplaceAll(e.err.Error(),
 func (e *renamedError) Unwrap() error { return e.err }
 
 // install puts the repaired copy in the place of the store.
-func (q *quarantine) install(record keptRepair) error {
+func (q *quarantine) install(record inventory) error {
 	after := filepath.Join(q.path, afterName)
 	err := storedir.AlignModesAs(after, q.store)
 	if err == nil {
@@ -263,5 +263,5 @@ func (q *quarantine) install(record keptRepair) error {
 	if err := errors.Join(q.close(), durable.SyncDirectory(filepath.Dir(q.path))); err != nil {
 		return err
 	}
-	return newSwitch(q.store, q.number, false).begin(q.store)
+	return newExchange(q.store, q.number, false).begin(q.store)
 }

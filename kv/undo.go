@@ -36,13 +36,13 @@ func LastRepair(dir string) (last RepairToUndo, err error) {
 	return last, nil
 }
 
-func lastRepair(dir string) (number int, kept keptRepair, err error) {
-	stopped, err := findSwitch(dir)
+func lastRepair(dir string) (number int, kept inventory, err error) {
+	stopped, err := findExchange(dir)
 	if err != nil {
 		return 0, kept, err
 	}
 	if stopped != nil {
-		kept, err := readKeptRepair(dir, stopped.number)
+		kept, err := readInventory(dir, stopped.number)
 		return stopped.number, kept, err
 	}
 	numbers, err := quarantines(dir)
@@ -50,10 +50,10 @@ func lastRepair(dir string) (number int, kept keptRepair, err error) {
 		return 0, kept, err
 	}
 	for _, n := range slices.Backward(numbers) {
-		if !newSwitch(dir, n, true).has(beforeName) {
+		if !newExchange(dir, n, true).has(beforeName) {
 			continue // it is undone, was not completed, or is of an earlier version of this program
 		}
-		kept, err := readKeptRepair(dir, n)
+		kept, err := readInventory(dir, n)
 		return n, kept, err
 	}
 	return 0, kept, fmt.Errorf("%s: %w: none is kept in its directory %s", dir, ErrNoRepair, quarantineName)
@@ -83,7 +83,7 @@ func UndoRepairIf(ctx context.Context, dir string, opt Options, agree func(commi
 		return err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	if stopped, err := finishSwitch(dir); err != nil || stopped != nil && stopped.undoes {
+	if stopped, err := finishExchange(dir); err != nil || stopped != nil && stopped.undoes {
 		return err
 	}
 	if err := removeAbandoned(dir); err != nil {
@@ -117,7 +117,7 @@ func UndoRepairIf(ctx context.Context, dir string, opt Options, agree func(commi
 	if err := errors.Join(agree(commits), ctx.Err()); err != nil {
 		return err
 	}
-	return newSwitch(dir, number, true).begin(dir)
+	return newExchange(dir, number, true).begin(dir)
 }
 
 // commitsSince opens a store, whose directory the caller has locked, and counts its commits since one.

@@ -252,7 +252,7 @@ func TestUndoRepairBesideAWriter(t *testing.T) {
 func TestSwitchMissesAFile(t *testing.T) {
 	t.Parallel()
 	dir, _ := flippedStore(t)
-	newSwitch(dir, 1, true).stopAfter(t, dir, 1)
+	newExchange(dir, 1, true).stopAfter(t, dir, 1)
 	damagedStores.Store(dir, true)
 	name := fileNames(t, dir, "*.sst")[0]
 	if err := os.Remove(filepath.Join(quarantinePath(dir, 1), beforeName, name)); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // stopAfter carries out a switch up to so many moves.
-func (s *fileSwitch) stopAfter(t *testing.T, store string, moves int) {
+func (s *exchange) stopAfter(t *testing.T, store string, moves int) {
 	t.Helper()
 	outTo, incoming := filepath.Join(s.quarantine, s.outTo), filepath.Join(s.quarantine, incomingName)
 	if err := os.MkdirAll(outTo, storedir.Mode); err != nil {
@@ -48,7 +48,7 @@ func stoppedSwitches(t *testing.T, from string, undoes bool) (stopped map[int]st
 	for _, moves := range []int{0, 1, files, files + 1, files + 2} {
 		stopped[moves] = copyStore(t, from)
 		damagedStores.Store(stopped[moves], true)
-		newSwitch(stopped[moves], 1, undoes).stopAfter(t, stopped[moves], moves)
+		newExchange(stopped[moves], 1, undoes).stopAfter(t, stopped[moves], moves)
 	}
 	return stopped
 }
@@ -110,7 +110,7 @@ func TestSwitchOverwritesNothing(t *testing.T) {
 	for _, moves := range []int{1, files + 2} {
 		copied := copyStore(t, dir)
 		damagedStores.Store(copied, true)
-		s := newSwitch(copied, 1, false)
+		s := newExchange(copied, 1, false)
 		s.stopAfter(t, copied, moves)
 		from, to := copied, filepath.Join(s.quarantine, s.outTo)
 		if s.has(incomingName) {

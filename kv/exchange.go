@@ -14,12 +14,12 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// A fileSwitch takes the files of a store out of it and puts others in their place. The directories in the quarantine say how
+// An exchange takes the files of a store out of it and puts others in their place. The directories in the quarantine say how
 // far it has come, so that one that was stopped at any moment is finished later. Until then the store does not open.
 //
 //   - While there are outTo and inFrom, the files of the store move to outTo.
 //   - inFrom is then renamed to incoming, and the files in it move into the store. Then incoming is removed.
-type fileSwitch struct {
+type exchange struct {
 	quarantine    string // the directory of the repair
 	number        int    // of the repair
 	undoes        bool   // it undoes the repair
@@ -29,25 +29,25 @@ type fileSwitch struct {
 // incomingName is the directory in a quarantine with files that are still to move into the store.
 const incomingName = "incoming"
 
-// newSwitch is the switch that ends a repair, or one that undoes it.
-func newSwitch(store string, number int, undoes bool) *fileSwitch {
-	s := &fileSwitch{quarantine: quarantinePath(store, number), number: number, outTo: beforeName, inFrom: afterName}
+// newExchange is the exchange that ends a repair, or one that undoes it.
+func newExchange(store string, number int, undoes bool) *exchange {
+	e := &exchange{quarantine: quarantinePath(store, number), number: number, outTo: beforeName, inFrom: afterName}
 	if undoes {
-		s.undoes, s.outTo, s.inFrom = true, repairedName, beforeName
+		e.undoes, e.outTo, e.inFrom = true, repairedName, beforeName
 	}
-	return s
+	return e
 }
 
-// findSwitch returns the switch that was stopped; nil if there is none.
-func findSwitch(store string) (*fileSwitch, error) {
+// findExchange returns the exchange that was stopped; nil if there is none.
+func findExchange(store string) (*exchange, error) {
 	numbers, err := quarantines(store)
 	if err != nil {
 		return nil, err
 	}
 	for _, n := range numbers {
 		for _, undoes := range []bool{true, false} {
-			if s := newSwitch(store, n, undoes); s.has(s.outTo) && (s.has(s.inFrom) || s.has(incomingName)) {
-				return s, nil
+			if e := newExchange(store, n, undoes); e.has(e.outTo) && (e.has(e.inFrom) || e.has(incomingName)) {
+				return e, nil
 			}
 		}
 	}
@@ -55,54 +55,54 @@ func findSwitch(store string) (*fileSwitch, error) {
 }
 
 // has reports whether the quarantine has a directory, not a link to one: the store may come from anybody.
-func (s *fileSwitch) has(name string) bool {
-	info, err := os.Lstat(filepath.Join(s.quarantine, name))
+func (e *exchange) has(name string) bool {
+	info, err := os.Lstat(filepath.Join(e.quarantine, name))
 	return err == nil && info.IsDir()
 }
 
-// begin begins the switch, and carries it out. The directory for the files of the store is made in the store: if it cannot
+// begin begins the exchange, and carries it out. The directory for the files of the store is made in the store: if it cannot
 // move to the quarantine, nothing else is moved.
-func (s *fileSwitch) begin(store string) error {
+func (e *exchange) begin(store string) error {
 	made := filepath.Join(store, "spill-switch.tmp") // which the next open removes
 	if err := os.MkdirAll(made, storedir.Mode); err != nil {
 		return err
 	}
-	if err := os.Rename(made, filepath.Join(s.quarantine, s.outTo)); err != nil {
+	if err := os.Rename(made, filepath.Join(e.quarantine, e.outTo)); err != nil {
 		err = fmt.Errorf("%s: files do not move between it and its directory %s: %w", store, quarantineName, err)
 		return errors.Join(err, os.Remove(made))
 	}
-	return s.finish(store)
+	return e.finish(store)
 }
 
 // finish carries out what is left to do.
-func (s *fileSwitch) finish(store string) error {
-	outTo, incoming := filepath.Join(s.quarantine, s.outTo), filepath.Join(s.quarantine, incomingName)
-	if !s.has(incomingName) {
-		if err := durable.SyncDirectory(s.quarantine); err != nil {
+func (e *exchange) finish(store string) error {
+	outTo, incoming := filepath.Join(e.quarantine, e.outTo), filepath.Join(e.quarantine, incomingName)
+	if !e.has(incomingName) {
+		if err := durable.SyncDirectory(e.quarantine); err != nil {
 			return err
 		}
 		if err := moveFiles(store, outTo); err != nil {
 			return err
 		}
-		if err := os.Rename(filepath.Join(s.quarantine, s.inFrom), incoming); err != nil {
+		if err := os.Rename(filepath.Join(e.quarantine, e.inFrom), incoming); err != nil {
 			return err
 		}
-		if err := durable.SyncDirectory(s.quarantine); err != nil {
+		if err := durable.SyncDirectory(e.quarantine); err != nil {
 			return err
 		}
 	}
 	if err := moveFiles(incoming, store); err != nil {
 		return err
 	}
-	if s.undoes {
-		if err := s.restoreModes(store); err != nil {
+	if e.undoes {
+		if err := e.restoreModes(store); err != nil {
 			return err
 		}
 	}
 	if err := os.RemoveAll(incoming); err != nil {
 		return err
 	}
-	return durable.SyncDirectory(s.quarantine)
+	return durable.SyncDirectory(e.quarantine)
 }
 
 // moveFiles moves the files of a store, and the directories with such, durably. It overwrites none.
@@ -128,31 +128,31 @@ func moveFiles(from, to string) error {
 }
 
 // restoreModes gives the files that are back the modes that they had.
-func (s *fileSwitch) restoreModes(store string) error {
-	kept, err := readKeptRepair(store, s.number)
+func (e *exchange) restoreModes(store string) error {
+	kept, err := readInventory(store, e.number)
 	for _, f := range kept.Before {
 		err = errors.Join(err, os.Chmod(filepath.Join(store, f.Name), f.Mode))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return record.CorruptFile(s.quarantine, "a repair was being undone, and %v; what the store had since is in %s", err, s.outTo)
+		return record.CorruptFile(e.quarantine, "a repair was being undone, and %v; what the store had since is in %s", err, e.outTo)
 	}
 	return err
 }
 
-// finishSwitch finishes the switch that was stopped, and returns it; nil if there is none. The caller holds the lock of the
+// finishExchange finishes the exchange that was stopped, and returns it; nil if there is none. The caller holds the lock of the
 // directory.
-func finishSwitch(store string) (*fileSwitch, error) {
-	s, err := findSwitch(store)
-	if s == nil || err != nil {
+func finishExchange(store string) (*exchange, error) {
+	e, err := findExchange(store)
+	if e == nil || err != nil {
 		return nil, err
 	}
-	return s, s.finish(store)
+	return e, e.finish(store)
 }
 
-// checkSwitched returns ErrCorrupt if a switch was stopped.
-func checkSwitched(store string) error {
-	s, err := findSwitch(store)
-	if s == nil || err != nil {
+// checkExchange returns ErrCorrupt if an exchange was stopped.
+func checkExchange(store string) error {
+	e, err := findExchange(store)
+	if e == nil || err != nil {
 		return err
 	}
 	return record.CorruptFile(store, "a repair of it, or the undoing of one, was stopped while files changed places; repair it again, which goes on")
