@@ -1,4 +1,4 @@
-package kv
+package quarantine
 
 import (
 	"errors"
@@ -20,18 +20,15 @@ import (
 //   - While there are outTo and inFrom, the files of the store move to outTo.
 //   - inFrom is then renamed to incoming, and the files in it move into the store. Then incoming is removed.
 type exchange struct {
-	quarantine    string // the directory of the repair
+	path          string // of the Directory of the repair
 	number        int    // of the repair
 	undoes        bool   // it undoes the repair
-	outTo, inFrom string // names of directories in the quarantine
+	outTo, inFrom string // names of directories in path
 }
-
-// incomingName is the directory in a quarantine with files that are still to move into the store.
-const incomingName = "incoming"
 
 // newExchange is the exchange that ends a repair, or one that undoes it.
 func newExchange(store string, number int, undoes bool) *exchange {
-	e := &exchange{quarantine: quarantinePath(store, number), number: number, outTo: beforeName, inFrom: afterName}
+	e := &exchange{path: pathOf(store, number), number: number, outTo: beforeName, inFrom: afterName}
 	if undoes {
 		e.undoes, e.outTo, e.inFrom = true, repairedName, beforeName
 	}
@@ -40,7 +37,7 @@ func newExchange(store string, number int, undoes bool) *exchange {
 
 // findExchange returns the exchange that was stopped; nil if there is none.
 func findExchange(store string) (*exchange, error) {
-	numbers, err := quarantines(store)
+	numbers, err := repairs(store)
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +51,9 @@ func findExchange(store string) (*exchange, error) {
 	return nil, nil
 }
 
-// has reports whether the quarantine has a directory, not a link to one: the store may come from anybody.
+// has reports whether the Directory has a directory, not a link to one: the store may come from anybody.
 func (e *exchange) has(name string) bool {
-	info, err := os.Lstat(filepath.Join(e.quarantine, name))
+	info, err := os.Lstat(filepath.Join(e.path, name))
 	return err == nil && info.IsDir()
 }
 
@@ -67,8 +64,8 @@ func (e *exchange) begin(store string) error {
 	if err := os.MkdirAll(made, storedir.Mode); err != nil {
 		return err
 	}
-	if err := os.Rename(made, filepath.Join(e.quarantine, e.outTo)); err != nil {
-		err = fmt.Errorf("%s: files do not move between it and its directory %s: %w", store, quarantineName, err)
+	if err := os.Rename(made, filepath.Join(e.path, e.outTo)); err != nil {
+		err = fmt.Errorf("%s: files do not move between it and its directory %s: %w", store, storedir.QuarantineName, err)
 		return errors.Join(err, os.Remove(made))
 	}
 	return e.finish(store)
@@ -76,18 +73,18 @@ func (e *exchange) begin(store string) error {
 
 // finish carries out what is left to do.
 func (e *exchange) finish(store string) error {
-	outTo, incoming := filepath.Join(e.quarantine, e.outTo), filepath.Join(e.quarantine, incomingName)
+	outTo, incoming := filepath.Join(e.path, e.outTo), filepath.Join(e.path, incomingName)
 	if !e.has(incomingName) {
-		if err := durable.SyncDirectory(e.quarantine); err != nil {
+		if err := durable.SyncDirectory(e.path); err != nil {
 			return err
 		}
 		if err := moveFiles(store, outTo); err != nil {
 			return err
 		}
-		if err := os.Rename(filepath.Join(e.quarantine, e.inFrom), incoming); err != nil {
+		if err := os.Rename(filepath.Join(e.path, e.inFrom), incoming); err != nil {
 			return err
 		}
-		if err := durable.SyncDirectory(e.quarantine); err != nil {
+		if err := durable.SyncDirectory(e.path); err != nil {
 			return err
 		}
 	}
@@ -102,12 +99,12 @@ func (e *exchange) finish(store string) error {
 	if err := os.RemoveAll(incoming); err != nil {
 		return err
 	}
-	return durable.SyncDirectory(e.quarantine)
+	return durable.SyncDirectory(e.path)
 }
 
 // moveFiles moves the files of a store, and the directories with such, durably. It overwrites none.
 func moveFiles(from, to string) error {
-	names, err := storeFiles(from)
+	names, err := storedir.Files(from)
 	if err != nil {
 		return err
 	}
@@ -129,18 +126,17 @@ func moveFiles(from, to string) error {
 
 // restoreModes gives the files that are back the modes that they had.
 func (e *exchange) restoreModes(store string) error {
-	kept, err := readInventory(store, e.number)
-	for _, f := range kept.Before {
+	repair, err := readInventory(store, e.number)
+	for _, f := range repair.Before {
 		err = errors.Join(err, os.Chmod(filepath.Join(store, f.Name), f.Mode))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return record.CorruptFile(e.quarantine, "a repair was being undone, and %v; what the store had since is in %s", err, e.outTo)
+		return record.CorruptFile(e.path, "a repair was being undone, and %v; what the store had since is in %s", err, e.outTo)
 	}
 	return err
 }
 
-// finishExchange finishes the exchange that was stopped, and returns it; nil if there is none. The caller holds the lock of the
-// directory.
+// finishExchange finishes the exchange that was stopped, and returns it; nil if there is none.
 func finishExchange(store string) (*exchange, error) {
 	e, err := findExchange(store)
 	if e == nil || err != nil {
@@ -149,8 +145,18 @@ func finishExchange(store string) (*exchange, error) {
 	return e, e.finish(store)
 }
 
-// checkExchange returns ErrCorrupt if an exchange was stopped.
-func checkExchange(store string) error {
+// Finish finishes the exchange of a repair, or of an Undo, that was killed. It returns the report of the repair; nil if it was
+// an Undo, or if no exchange was under way.
+func Finish[Line any](store string) (report []Line, err error) {
+	e, err := finishExchange(store)
+	if err != nil || e == nil || e.undoes {
+		return nil, err
+	}
+	return readReport[Line](store, e.number)
+}
+
+// Check returns record.ErrCorrupt if an exchange was stopped.
+func Check(store string) error {
 	e, err := findExchange(store)
 	if e == nil || err != nil {
 		return err

@@ -1,11 +1,11 @@
-package kv
+package quarantine
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,15 +16,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// An inventory is what is known of a repair that is complete.
-type inventory struct {
-	Version uint64     `json:"version"` // Badger's, of the last commit of the repaired store
-	Before  []keptFile `json:"before"`
-	After   []keptFile `json:"after"`
-}
-
-// A keptFile is a file of a store.
-type keptFile struct {
+// A file is one of a store.
+type file struct {
 	Name     string      `json:"name"` // relative to the directory of the store, with slashes
 	Size     int64       `json:"size"`
 	Checksum uint32      `json:"crc32c"`
@@ -36,8 +29,8 @@ func createPrivate(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 }
 
-// copyStoreFile copies a file, and leaves out blocks of zeros where the file has them: logs are mostly that.
-func copyStoreFile(from, to string) (f keptFile, err error) {
+// copyFile copies a file, and leaves out blocks of zeros where the file has them: logs are mostly that.
+func copyFile(from, to string) (f file, err error) {
 	if err := os.MkdirAll(filepath.Dir(to), storedir.Mode); err != nil {
 		return f, err
 	}
@@ -61,7 +54,7 @@ func copyStoreFile(from, to string) (f keptFile, err error) {
 		n, err := io.ReadFull(source, buf)
 		if n > 0 {
 			f.Checksum = crc32c.Update(f.Checksum, buf[:n])
-			if !isZero(buf[:n]) {
+			if len(bytes.TrimLeft(buf[:n], "\x00")) > 0 {
 				if _, err := target.WriteAt(buf[:n], f.Size); err != nil {
 					return f, err
 				}
@@ -78,18 +71,9 @@ func copyStoreFile(from, to string) (f keptFile, err error) {
 	return f, target.Truncate(f.Size)
 }
 
-func isZero(b []byte) bool {
-	for _, x := range b {
-		if x != 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // describeFiles reads the files of a store, and makes them durable if sync says so.
-func describeFiles(dir string, sync bool) (files []keptFile, err error) {
-	names, err := storeFiles(dir)
+func describeFiles(dir string, sync bool) (files []file, err error) {
+	names, err := storedir.Files(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -113,71 +97,70 @@ func describeFiles(dir string, sync bool) (files []keptFile, err error) {
 	return files, nil
 }
 
-func describeFile(path string, sync bool) (f keptFile, err error) {
+func describeFile(path string, sync bool) (f file, err error) {
 	how := os.O_RDONLY
 	if sync {
 		how = os.O_RDWR // which Windows wants for it
 	}
-	file, err := os.OpenFile(path, how, 0)
+	source, err := os.OpenFile(path, how, 0)
 	if err != nil {
 		return f, err
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	info, err := file.Stat()
+	defer func() { err = errors.Join(err, source.Close()) }()
+	info, err := source.Stat()
 	if err != nil {
 		return f, err
 	}
 	sum := crc32c.New()
-	if f.Size, err = io.Copy(sum, file); err != nil {
+	if f.Size, err = io.Copy(sum, source); err != nil {
 		return f, err
 	}
 	f.Checksum, f.Mode = sum.Sum32(), info.Mode().Perm()
 	if sync {
-		err = file.Sync()
+		err = source.Sync()
 	}
 	return f, err
 }
 
-// sameFiles reports whether two lists are of the same files, but for their modes and the mark of the process that writes.
-func sameFiles(a, b []keptFile) bool {
-	return maps.Equal(byName(a), byName(b))
-}
-
 // byName has files by name, without modes and the mark of the process that writes.
-func byName(files []keptFile) map[string]keptFile {
-	named := map[string]keptFile{}
+func byName(files []file) map[string]file {
+	names := map[string]file{}
 	for _, f := range files {
 		if f.Mode = 0; f.Name != storedir.LockFile {
-			named[f.Name] = f
+			names[f.Name] = f
 		}
 	}
-	return named
+	return names
 }
 
-// repairFile is the name of the file of an inventory.
-const repairFile = "repair.json"
+// An inventory describes a repair that is complete.
+type inventory struct {
+	Version uint64 `json:"version"` // of the last commit of the repaired store
+	Before  []file `json:"before"`
+	After   []file `json:"after"`
+}
 
-func readInventory(store string, number int) (kept inventory, err error) {
-	path := filepath.Join(quarantinePath(store, number), repairFile)
+func readInventory(store string, number int) (i inventory, err error) {
+	path := filepath.Join(pathOf(store, number), repairName)
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return kept, err
+		return i, err
 	}
-	if err := json.Unmarshal(text, &kept); err != nil {
-		return kept, record.CorruptFile(path, "%v", err)
+	if err := json.Unmarshal(text, &i); err != nil {
+		return i, record.CorruptFile(path, "%v", err)
 	}
-	for _, f := range slices.Concat(kept.Before, kept.After) {
+	for _, f := range slices.Concat(i.Before, i.After) {
 		if !filepath.IsLocal(f.Name) { // the file may come from anybody
-			return kept, record.CorruptFile(path, "it names %q, which is no file of a store", f.Name)
+			return i, record.CorruptFile(path, "it names %q, which is no file of a store", f.Name)
 		}
 	}
-	return kept, nil
+	return i, nil
 }
 
-func writeKeptRepair(store string, number int, kept inventory) error {
-	text, err := json.Marshal(kept)
+func (i inventory) write(store string, number int) error {
+	text, err := json.Marshal(i)
 	if err != nil {
 		return err
 	}
-	return storedir.ReplaceFile(filepath.Join(quarantinePath(store, number), repairFile), text)
+	return storedir.ReplaceFile(filepath.Join(pathOf(store, number), repairName), text)
 }
