@@ -253,7 +253,7 @@ func TestCopyOfAFork(t *testing.T) {
 			t.Errorf("repairing did %s, want %s", done, want)
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(quarantinePath(dir, 1), "records.jsonl"))
+	text, err := os.ReadFile(inQuarantine(dir, "records.jsonl"))
 	if n := strings.Count(string(text), "\n"); err != nil || n != 2 {
 		t.Errorf("the quarantine has %d records (%v), want 2", n, err)
 	}

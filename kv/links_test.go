@@ -24,7 +24,7 @@ func linked(t *testing.T, path string) {
 func TestRepairBehindLinks(t *testing.T) {
 	t.Parallel()
 	undamaged := everyKind(t, 50)
-	for _, link := range []string{".", workName, quarantineName} {
+	for _, link := range []string{".", storedir.WorkName, storedir.QuarantineName} {
 		t.Run(link, func(t *testing.T) {
 			t.Parallel()
 			dir := copyStore(t, undamaged)
@@ -91,7 +91,7 @@ func TestQuarantineElsewhere(t *testing.T) {
 	if os.Rename(probe, filepath.Join(elsewhere, "probe")) == nil {
 		t.Skip("there is one file system")
 	}
-	if err := os.Symlink(elsewhere, filepath.Join(dir, quarantineName)); err != nil {
+	if err := os.Symlink(elsewhere, filepath.Join(dir, storedir.QuarantineName)); err != nil {
 		t.Fatal(err)
 	}
 	before := bytesOf(t, dir)
@@ -104,7 +104,7 @@ func TestQuarantineElsewhere(t *testing.T) {
 			t.Errorf("%s is not as it was", name)
 		}
 	}
-	if err := os.Remove(filepath.Join(dir, quarantineName)); err != nil {
+	if err := os.Remove(filepath.Join(dir, storedir.QuarantineName)); err != nil {
 		t.Fatal(err)
 	}
 	if len(repaired(t, dir)) == 0 {

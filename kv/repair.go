@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
-	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/quarantine"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -83,29 +82,22 @@ func Repair(
 	if err := lsm.CheckManifest(dir); err != nil && !errors.Is(err, ErrCorrupt) {
 		return nil, err
 	}
-	if err := removeAbandoned(dir); err != nil {
-		return nil, err
-	}
-	kept, err := newQuarantine(dir)
+	former, err := quarantine.Begin(dir)
 	if err != nil {
 		return nil, err
 	}
-	r := &repair{store: dir, dir: filepath.Join(kept.path, afterName), progress: progress, report: report, kept: kept, lost: lost}
-	record, err := r.run(ctx, opt, rooms)
+	r := &repair{store: dir, dir: former.Copy(), progress: progress, report: report, former: former, lost: lost}
+	version, err := r.run(ctx, opt, rooms)
 	if err != nil || !r.changed {
-		return lost, errors.Join(renamed(err, r.dir, dir), kept.remove())
+		return lost, errors.Join(renamed(err, r.dir, dir), former.Discard())
 	}
-	return r.lost, kept.install(record)
+	return r.lost, former.Install(version)
 }
 
-// finishRepair finishes a switch that was stopped. If the switch is of a repair, finishRepair reports its Mends and returns
-// its losses.
+// finishRepair finishes an exchange of files that was stopped. If it is the exchange of a repair, finishRepair reports the
+// Mends of the repair and returns its losses.
 func finishRepair(dir string, report func(Mend)) (lost Losses, err error) {
-	stopped, err := finishSwitch(dir)
-	if err != nil || stopped == nil || stopped.undoes {
-		return nil, err
-	}
-	mends, err := readReport(dir, stopped.number)
+	mends, err := quarantine.Finish[Mend](dir)
 	for _, m := range mends {
 		report(m)
 	}
@@ -129,7 +121,7 @@ type repair struct {
 	dir       string // that of the copy, on which the repair works
 	progress  Progress
 	report    func(Mend)
-	kept      *quarantine
+	former    *quarantine.Directory // for the files that the store had before
 	changed   bool
 	lost      Losses
 	uncounted bool // nobody knows how many edges there were
@@ -150,10 +142,11 @@ type repair struct {
 	bulk *Bulk // nil if nothing is to be written again
 }
 
-// run repairs a copy of the store.
-func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (record keptRepair, err error) {
-	if record.Before, err = r.kept.copyStoreFiles(r.progress); err != nil {
-		return record, err
+// run repairs a copy of the store, and returns the version of its last commit.
+func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (version uint64, err error) {
+	copying := func(done, total int64) { r.progress("copying", done, total) }
+	if err := r.former.Fill(lsm.SpareRoom, copying); err != nil {
+		return 0, err
 	}
 	file := func(m lsm.Mended) error {
 		var lost Losses
@@ -161,17 +154,17 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (reco
 		return r.tell(Mend{Where: m.Where, What: m.What, Done: m.Done, Lost: lost})
 	}
 	if err := lsm.RepairFiles(ctx, r.dir, lsm.Options{MemoryBudget: opt.MemoryBudget}, r.progress, file); err != nil {
-		return record, err
+		return 0, err
 	}
 	if err := r.readHeld(); err != nil {
-		return record, err
+		return 0, err
 	}
 	unlock, err := storedir.Lock(r.dir, false)
 	if err != nil {
-		return record, err
+		return 0, err
 	}
 	if r.s, err = openBadger(r.dir, opt, true, unlock, nil); err != nil {
-		return record, err
+		return 0, err
 	}
 	err = r.journal()
 	for _, step := range []func(context.Context) error{r.migrate, r.copies, r.records, r.remakeCopy} {
@@ -179,15 +172,14 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (reco
 			err = step(ctx)
 		}
 	}
-	record.Version = r.s.db.MaxVersion()
+	version = r.s.db.MaxVersion()
 	if err := errors.Join(err, r.s.Close()); err != nil {
-		return record, err
+		return 0, err
 	}
 	if err := r.makeJournal(); err != nil || len(rooms) == 0 {
-		return record, err
+		return version, err
 	}
-	record.Version, err = r.rooms(ctx, opt, rooms)
-	return record, err
+	return r.rooms(ctx, opt, rooms)
 }
 
 // rooms has the upper rooms repair what they keep, and returns the version of the last commit.
@@ -223,7 +215,7 @@ func (r *repair) tell(m Mend) error {
 	m.What = strings.ReplaceAll(m.What, r.dir, r.store)
 	r.changed = true
 	r.lost.include(m)
-	if err := r.kept.note(m); err != nil {
+	if err := r.former.Report(m); err != nil {
 		return err
 	}
 	r.report(m)
@@ -246,22 +238,3 @@ func renamed(err error, from, to string) error {
 
 func (e *renamedError) Error() string { return strings.ReplaceAll(e.err.Error(), e.from, e.to) }
 func (e *renamedError) Unwrap() error { return e.err }
-
-// install puts the repaired copy in the place of the store.
-func (q *quarantine) install(record keptRepair) error {
-	after := filepath.Join(q.path, afterName)
-	err := storedir.AlignModesAs(after, q.store)
-	if err == nil {
-		record.After, err = describeFiles(after, true)
-	}
-	if err == nil {
-		err = writeKeptRepair(q.store, q.number, record)
-	}
-	if err != nil {
-		return errors.Join(err, q.remove())
-	}
-	if err := errors.Join(q.close(), durable.SyncDirectory(filepath.Dir(q.path))); err != nil {
-		return err
-	}
-	return newSwitch(q.store, q.number, false).begin(q.store)
-}

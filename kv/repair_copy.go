@@ -240,7 +240,7 @@ func (p *putBack) run(ctx context.Context) error {
 				unexplained = unexplained || value == nil || damage == nil
 			}
 			if err == nil && value != nil {
-				err = p.repair.kept.keepRecord(full, value)
+				err = p.repair.former.KeepRecord(full, record.Describe(full), value)
 			}
 			if _, damage := record.Decode(full, value); damage == nil {
 				other[name]++

@@ -12,6 +12,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/faults"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/kv/internal/quarantine"
 )
 
 // killedRepairVariable says, in the process that is killed, what it does to the store "store" in its working directory.
@@ -86,16 +87,16 @@ func TestKilledRepair(t *testing.T) {
 			if killed.Met == "" {
 				continue
 			}
-			if now := bytesOf(t, dir); !maps.Equal(now, before) && !maps.Equal(now, after) && checkSwitched(dir) == nil &&
+			if now := bytesOf(t, dir); !maps.Equal(now, before) && !maps.Equal(now, after) && quarantine.Check(dir) == nil &&
 				!slices.Equal(sortedNames(now), sortedNames(after)) { // a repair does not make its logs the same twice
 				t.Errorf("%s killed at %d, %s: the files are neither those before nor those after", job, at, killed.Met)
 			}
-			if checkSwitched(dir) != nil {
+			if quarantine.Check(dir) != nil {
 				if _, err := Open(dir, Options{}); !errors.Is(err, ErrCorrupt) || !IsStore(dir) {
 					t.Errorf("%s killed at %d, %s: opening half of it: got %v, want ErrCorrupt", job, at, killed.Met, err)
 				}
 			}
-			switching := checkSwitched(dir) != nil
+			switching := quarantine.Check(dir) != nil
 			mends, err := repairOrUndo(t, job, dir)
 			if err != nil && !errors.Is(err, ErrNoRepair) {
 				t.Errorf("%s killed at %d, %s: again: %v", job, at, killed.Met, err)

@@ -101,7 +101,7 @@ func (r *repair) scan(ctx context.Context) (found damagedRecords, err error) {
 			r.note(&found, rec.Key)
 			return nil
 		}
-		if err := r.kept.keepRecord(rec.Key, value); err != nil {
+		if err := r.former.KeepRecord(rec.Key, record.Describe(rec.Key), value); err != nil {
 			return err
 		}
 		what := "no record has this key"

@@ -99,7 +99,7 @@ func newMergedStore(t *testing.T) (m mergedStore) {
 // bytesOf are the files of a directory, by their paths in it, without those of the quarantine.
 func bytesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	names, err := storeFiles(dir)
+	names, err := storedir.Files(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func wantRepaired(t *testing.T, c damageCase, want map[string]string) {
 		}
 		return
 	}
-	if kept := bytesOf(t, filepath.Join(damaged, quarantineName, "1", beforeName)); !maps.Equal(kept, before) {
+	if kept := bytesOf(t, inQuarantine(damaged, "before")); !maps.Equal(kept, before) {
 		t.Errorf("%s: the quarantine has %v, want %v", c.name, sortedNames(kept), sortedNames(before))
 	}
 	if err := UndoRepair(t.Context(), damaged, Options{MemoryBudget: minMemoryBudget}); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // repaired repairs a store and returns what was done.
@@ -62,7 +63,7 @@ func TestRepairLeavesAnUndamagedStoreAlone(t *testing.T) {
 		if done := repaired(t, dir); len(done) > 0 {
 			t.Errorf("crashed %t: got %v, want nothing done", crashed, done)
 		}
-		if _, err := os.Stat(filepath.Join(dir, quarantineName)); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, storedir.QuarantineName)); err == nil {
 			t.Errorf("crashed %t: there is a quarantine", crashed)
 		}
 		got, err := contentsOf(t, dir)

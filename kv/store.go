@@ -19,6 +19,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/quarantine"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
@@ -111,7 +112,7 @@ func openDirectory(dir string, opt Options) (*Store, error) {
 
 // openLocked is openDirectory for who has locked the directory. Closing the store calls unlock, and so does an error.
 func openLocked(dir string, opt Options, unlock func() error) (*Store, error) {
-	if err := cmp.Or(checkSwitched(dir), lsm.CheckManifest(dir)); err != nil {
+	if err := cmp.Or(quarantine.Check(dir), lsm.CheckManifest(dir)); err != nil {
 		return nil, errors.Join(err, unlock())
 	}
 	s, err := openBadger(dir, opt, true, unlock, checkTablesAge)
@@ -128,7 +129,7 @@ func openLocked(dir string, opt Options, unlock func() error) (*Store, error) {
 // store.
 func IsStore(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, lsm.ManifestName))
-	return err == nil || checkSwitched(dir) != nil
+	return err == nil || quarantine.Check(dir) != nil
 }
 
 // StoreAround returns the store that a path, which need not be there, lies in: a directory above it, links followed. It is

@@ -14,14 +14,12 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// workName is the directory inside a store that Work lends. Nothing in it is part of the store: it may be deleted
-// whenever no process has the store open.
-const workName = "work"
-
 // A Work is the directory inside a store in which one long job at a time keeps what it has finished, so that it can go
-// on after it was interrupted or killed. What is in it is the job's alone.
+// on after it was interrupted or killed. What is in it is the job's alone. It is no part of the store, and may be deleted while
+// no process has the store open.
 type Work struct {
 	store  *Store
 	dir    *scratch.Dir
@@ -37,7 +35,7 @@ func (s *Store) Work(ctx context.Context) (*Work, error) {
 	if err := s.worker.LockContext(ctx); err != nil {
 		return nil, err
 	}
-	dir, err := scratch.Open(filepath.Join(s.dir, workName))
+	dir, err := scratch.Open(filepath.Join(s.dir, storedir.WorkName))
 	if err != nil {
 		s.worker.Unlock()
 		return nil, err
@@ -47,7 +45,7 @@ func (s *Store) Work(ctx context.Context) (*Work, error) {
 
 // Finished is the directory that Work lends, for reading what jobs have kept there; nil if there is none.
 func (s *Store) Finished() (*scratch.Dir, error) {
-	path := filepath.Join(s.dir, workName)
+	path := filepath.Join(s.dir, storedir.WorkName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {

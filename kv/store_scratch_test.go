@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 func TestWorkOutlivesTheStore(t *testing.T) {
@@ -47,7 +48,7 @@ func TestWorkOutlivesTheStore(t *testing.T) {
 	if err := errors.Join(a.Close(), w.Close(), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, workName)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dir, storedir.WorkName)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an empty directory of work: got %v, want it gone", err)
 	}
 	s = openStore(t, dir, Options{ReadOnly: true})

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // flippedStore is a store of which one byte was changed, repaired, and its files before that.
@@ -114,7 +115,7 @@ func undoWritten(t *testing.T, dir string, before map[string]string) {
 	if got := bytesOf(t, dir); !maps.Equal(got, before) {
 		t.Errorf("agreed: got files %v, want %v", sortedNames(got), sortedNames(before))
 	}
-	s, err := Open(filepath.Join(dir, quarantineName, "1", repairedName), Options{MemoryBudget: minMemoryBudget})
+	s, err := Open(inQuarantine(dir, "repaired"), Options{MemoryBudget: minMemoryBudget})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,28 +159,11 @@ func TestUndoRepairs(t *testing.T) {
 	if got := bytesOf(t, dir); !maps.Equal(got, first) {
 		t.Errorf("after the second: got files %v, want %v", sortedNames(got), sortedNames(first))
 	}
-	if got := bytesOf(t, filepath.Join(dir, quarantineName, "1", repairedName)); !maps.Equal(got, between) {
+	if got := bytesOf(t, inQuarantine(dir, "repaired")); !maps.Equal(got, between) {
 		t.Errorf("in the quarantine: got files %v, want %v", sortedNames(got), sortedNames(between))
 	}
 	if err := undo(t, dir); !errors.Is(err, ErrNoRepair) {
 		t.Errorf("once more: got %v, want ErrNoRepair", err)
-	}
-}
-
-// TestUndoRepairOfDamagedQuarantine refuses to put back a file that was changed in the quarantine.
-func TestUndoRepairOfDamagedQuarantine(t *testing.T) {
-	t.Parallel()
-	dir, _ := flippedStore(t)
-	now := bytesOf(t, dir)
-	name := fileNames(t, dir, "*.sst")[1]
-	if err := inFile(name, func(text []byte) []byte { return text[1:] })(filepath.Join(dir, quarantineName, "1", beforeName)); err != nil {
-		t.Fatal(err)
-	}
-	if err := undo(t, dir); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), name) {
-		t.Errorf("got %v, want ErrCorrupt that names %s", err, name)
-	}
-	if got := bytesOf(t, dir); !maps.Equal(got, now) {
-		t.Error("files of the store changed")
 	}
 }
 
@@ -248,19 +232,100 @@ func TestUndoRepairBesideAWriter(t *testing.T) {
 	}
 }
 
-// TestSwitchMissesAFile deletes a file from the quarantine after a kill, before it was put in its place.
-func TestSwitchMissesAFile(t *testing.T) {
-	t.Parallel()
-	dir, _ := flippedStore(t)
-	newSwitch(dir, 1, true).stopAfter(t, dir, 1)
-	damagedStores.Store(dir, true)
-	name := fileNames(t, dir, "*.sst")[0]
-	if err := os.Remove(filepath.Join(quarantinePath(dir, 1), beforeName, name)); err != nil {
+// inQuarantine is the path of a directory in the quarantine of the first repair of a store.
+func inQuarantine(dir, name string) string {
+	return filepath.Join(dir, storedir.QuarantineName, "1", name)
+}
+
+// moveFiles moves up to so many files from a directory to another, and returns how many moves are left.
+func moveFiles(t *testing.T, from, to string, moves int) int {
+	t.Helper()
+	for _, name := range sortedNames(bytesOf(t, from)) {
+		if moves == 0 {
+			break
+		}
+		moves--
+		if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return moves
+}
+
+// stoppedExchanges are copies of a store whose repair, or the undoing of it, was stopped after some moves, by their number. The
+// files of the store move to outTo. Then inFrom is renamed to incoming, and its files move into the store.
+func stoppedExchanges(t *testing.T, from, outTo, inFrom string) (stopped map[int]string) {
+	t.Helper()
+	stopped = map[int]string{}
+	files := len(bytesOf(t, from))
+	for _, moves := range []int{0, 1, files, files + 1, files + 2} {
+		dir := copyStore(t, from)
+		damagedStores.Store(dir, true)
+		stopped[moves] = dir
+		if err := os.MkdirAll(inQuarantine(dir, outTo), storedir.Mode); err != nil {
+			t.Fatal(err)
+		}
+		rest := moveFiles(t, dir, inQuarantine(dir, outTo), moves)
+		if rest == 0 {
+			continue
+		}
+		incoming := inQuarantine(dir, "incoming")
+		if err := os.Rename(inQuarantine(dir, inFrom), incoming); err != nil {
+			t.Fatal(err)
+		}
+		moveFiles(t, incoming, dir, rest-1)
+	}
+	return stopped
+}
+
+// beforeExchange is a store whose repair is complete, but that no file of it has changed places.
+func beforeExchange(t *testing.T) (dir string, before, after map[string]string) {
+	t.Helper()
+	dir, before = flippedStore(t)
+	after = bytesOf(t, dir)
+	if err := os.Mkdir(inQuarantine(dir, "after"), storedir.Mode); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		if err := undo(t, dir); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), name) {
-			t.Errorf("got %v, want ErrCorrupt that names %s", err, name)
+	moveFiles(t, dir, inQuarantine(dir, "after"), -1)
+	moveFiles(t, inQuarantine(dir, "before"), dir, -1)
+	if err := os.Remove(inQuarantine(dir, "before")); err != nil {
+		t.Fatal(err)
+	}
+	return dir, before, after
+}
+
+// TestStoppedSwitch stops a repair, and the undoing of one, after some files have changed places. The store does not open; the
+// same again comes to the same end, and no file is lost.
+func TestStoppedSwitch(t *testing.T) {
+	t.Parallel()
+	dir, before, after := beforeExchange(t)
+	for moves, dir := range stoppedExchanges(t, dir, "before", "after") {
+		if _, err := Open(dir, Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "repair it again") {
+			t.Errorf("repair stopped after %d moves: open: got %v, want ErrCorrupt", moves, err)
+		}
+		if lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {}); err != nil || len(lost) > 0 {
+			t.Errorf("repair stopped after %d moves: again: lost %v, %v", moves, lost, err)
+		}
+		if got := bytesOf(t, dir); !maps.Equal(got, after) {
+			t.Errorf("repair stopped after %d moves: got files %v, want %v", moves, sortedNames(got), sortedNames(after))
+		}
+		if err := undo(t, dir); err != nil {
+			t.Errorf("repair stopped after %d moves: undoing: %v", moves, err)
+		}
+		if got := bytesOf(t, dir); !maps.Equal(got, before) {
+			t.Errorf("repair stopped after %d moves: undone: got files %v, want %v", moves, sortedNames(got), sortedNames(before))
+		}
+	}
+	repaired(t, dir)
+	for moves, dir := range stoppedExchanges(t, dir, "repaired", "before") {
+		if last, err := LastRepair(dir); err != nil || last.Number != 1 {
+			t.Errorf("undoing stopped after %d moves: got %+v, %v, want repair 1", moves, last, err)
+		}
+		if err := undo(t, dir); err != nil {
+			t.Errorf("undoing stopped after %d moves: again: %v", moves, err)
+		}
+		if got := bytesOf(t, dir); !maps.Equal(got, before) {
+			t.Errorf("undoing stopped after %d moves: got files %v, want %v", moves, sortedNames(got), sortedNames(before))
 		}
 	}
 }

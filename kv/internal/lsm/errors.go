@@ -28,6 +28,3 @@ var (
 
 // contextEvery is the number of steps between two looks at the context.
 const contextEvery = 1 << 12
-
-// Quarantine is the directory inside a store where files are kept that the database is to do without.
-const Quarantine = "quarantine"

@@ -135,7 +135,7 @@ func (c *census) addNamed(dir string, named badger.Manifest, spans []tableSpan) 
 
 // setAside moves a file of the store, which Badger is to do without, into the quarantine.
 func setAside(dir, name string) error {
-	to := filepath.Join(dir, Quarantine, "aside")
+	to := filepath.Join(dir, storedir.QuarantineName, "aside")
 	if err := os.MkdirAll(to, storedir.Mode); err != nil {
 		return err
 	}

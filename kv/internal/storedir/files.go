@@ -45,6 +45,29 @@ func Walk(dir string, use fs.WalkDirFunc) error {
 	})
 }
 
+// Names of directories in that of a store that are no part of it. Each may be a symbolic link to one.
+const (
+	QuarantineName = "quarantine" // the files that repairs replaced
+	WorkName       = "work"       // the finished stages of long jobs
+)
+
+// Files are the files in the directory of a store that are part of it, relative to it, with slashes.
+func Files(dir string) (names []string, err error) {
+	err = Walk(dir, func(name string, entry fs.DirEntry, err error) error {
+		foreign := name == QuarantineName || name == WorkName
+		switch {
+		case err != nil:
+			return err
+		case foreign && entry.IsDir():
+			return fs.SkipDir
+		case !foreign && !entry.IsDir() && name != DraftName:
+			names = append(names, filepath.ToSlash(name))
+		}
+		return nil
+	})
+	return names, err
+}
+
 // ReplaceFile puts a text in the place of a file, at once and durably.
 func ReplaceFile(path string, text []byte) error {
 	return WrapFull(durable.ReplaceFile(path, filepath.Join(filepath.Dir(path), DraftName), text))
