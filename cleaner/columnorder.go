@@ -15,19 +15,18 @@ import (
 // classes.
 type ColumnOrderError struct {
 	Classes []string // column j is of Classes[j], as the labels have it
-	Guessed []string // those of them whose column no label speaks for, in the order of the columns
+	Guesses []string // those of them whose column no label speaks for, in the order of the columns
 
-	// Compared is the number of labelled nodes with one largest prediction. Given of them agree with their label in the
-	// given order of columns, Permuted of them in the order of Classes. On large graphs only a part of the nodes is
-	// counted.
-	Given, Permuted, Compared int64
+	// Nodes is the number of labelled nodes with one largest prediction. In the given order of columns, GivenMatches of them
+	// agree with their label; in the order of Classes, PermutedMatches. On large graphs only a part of the nodes is counted.
+	GivenMatches, PermutedMatches, Nodes int64
 }
 
 // Error reads "predictions agree with 2301 of 2708 labels where the order of their columns is ["B" "A"], and with 312 as
 // it is".
 func (e *ColumnOrderError) Error() string {
 	return fmt.Sprintf("predictions agree with %d of %d labels where the order of their columns is %s, and with %d as it is",
-		e.Permuted, e.Compared, naming.Classes(e.Classes), e.Given)
+		e.PermutedMatches, e.Nodes, naming.Classes(e.Classes), e.GivenMatches)
 }
 
 // When columns are in another order than given. Chance alone permutes some classes that well with orderChance at most,
@@ -179,7 +178,7 @@ func (t *contingency) match() (of []int) {
 // that two columns that were swapped are found among many that are right.
 func (t *contingency) check(classes []string) error {
 	of, seen := t.match(), make([]bool, len(classes))
-	found := &ColumnOrderError{Classes: slices.Clone(classes), Compared: int64(t.nodes)}
+	found := &ColumnOrderError{Classes: slices.Clone(classes), Nodes: int64(t.nodes)}
 	for j := range of {
 		var cycle []int // of columns
 		for k := j; !seen[k]; k = of[k] {
@@ -197,14 +196,14 @@ func (t *contingency) check(classes []string) error {
 		return nil
 	}
 	for j, name := range found.Classes {
-		found.Given += int64(t.count(j, j))
+		found.GivenMatches += int64(t.count(j, j))
 		if name == classes[j] {
-			found.Permuted += int64(t.count(j, j))
+			found.PermutedMatches += int64(t.count(j, j))
 			continue
 		}
-		found.Permuted += int64(t.count(of[j], j))
+		found.PermutedMatches += int64(t.count(of[j], j))
 		if t.count(of[j], j) <= t.chance(of[j], j) {
-			found.Guessed = append(found.Guessed, name)
+			found.Guesses = append(found.Guesses, name)
 		}
 	}
 	return found

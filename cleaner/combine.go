@@ -281,7 +281,7 @@ func (c *combination) weigh(ctx context.Context, g *combined, sample *sample, z 
 		default:
 			right = truth
 		}
-		rows.Given = append(rows.Given, right)
+		rows.Labels = append(rows.Labels, right)
 		rows.Z = append(rows.Z, both[2*row*c.classes:2*(row+1)*c.classes]...)
 	}
 	weights, err := labelmodel.Weigh(ctx, c.place.temporary(), rows, []int{0, 1}, c.opt.Workers)

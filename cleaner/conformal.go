@@ -42,7 +42,7 @@ func FalseNegativeThreshold(scores []float64, mislabelRate, alpha float64) (lamb
 // A StoredThreshold is a threshold of the scores of a store.
 type StoredThreshold struct {
 	Lambda, MinAlpha float64
-	Scored           int64 // N
+	Scores           int64 // N
 }
 
 // StoredFalsePositiveThreshold is FalsePositiveThreshold of the scores of a store, the same to the bit. It reads them
@@ -72,7 +72,7 @@ func storedThreshold(
 		n := int64(0)
 		err := eachScore(ctx, tx, func(s float64) {
 			n++
-			if key := floatbits.Ordered(use(s)); shift == 64-digitBits || key>>(shift+digitBits) == found {
+			if key := floatbits.Order(use(s)); shift == 64-digitBits || key>>(shift+digitBits) == found {
 				counts[key>>shift&(1<<digitBits-1)]++
 			}
 		})
@@ -80,7 +80,7 @@ func storedThreshold(
 			return t, err
 		}
 		if shift == 64-digitBits {
-			t.Scored = n
+			t.Scores = n
 			b, minAlpha := conformalRank(float64(n), own, other, alpha)
 			if t.MinAlpha = minAlpha; math.IsNaN(b) || math.IsInf(b, 1) {
 				t.Lambda = b

@@ -16,7 +16,7 @@ import (
 
 // Counts has the numbers that decide the cost of a cleaning.
 type Counts struct {
-	Nodes, Labelled, Classes      int
+	Nodes, Labels, Classes        int
 	Fitting, Training, Validation int  // labelled nodes of the fitting set, and of the splits for the base classifier
 	Features                      int  // columns; zero: none
 	Disagree                      bool // homophily is low (see Predict); false if labels are not known
@@ -32,7 +32,7 @@ type Counts struct {
 
 // DrawSplit sets the counts of the split that is drawn if there is none.
 func (c *Counts) DrawSplit() {
-	sizes := sizesOf(c.Labelled, defaultShares)
+	sizes := sizesOf(c.Labels, defaultShares)
 	c.Training, c.Validation, c.Fitting = sizes.training, sizes.validation, sizes.validation
 }
 
@@ -46,7 +46,7 @@ func CountStore(ctx context.Context, tx *kv.Tx, opt Options) (c Counts, err erro
 	}
 	base := baseProblem{labels: p.labels, splits: p.splits}
 	c = Counts{
-		Nodes: tx.NumNodes(), Labelled: labelled(p.labels), Classes: len(tx.Classes()),
+		Nodes: tx.NumNodes(), Labels: labelled(p.labels), Classes: len(tx.Classes()),
 		Fitting: fittingIn(p.labels, p.splits), Training: base.count(base.teaches), Validation: base.count(base.stops),
 	}
 	if _, err := tx.Matrix(PredictionsMatrix); err == nil {
@@ -88,7 +88,7 @@ type StageWork struct {
 	Seconds     float64 // on a typical machine
 	MappedBytes int64   // held by the operators meanwhile, of Options.MemoryBudget
 	Read, Wrote int64   // bytes of matrices and scratch arrays, in order
-	Stored      int64   // bytes of what is written to the store
+	StoreBytes  int64   // bytes of what is written to the store
 }
 
 // Nanoseconds of one processor of 3 GHz. A graph that does not fit its caches, or a busy machine, takes two or three times as
@@ -139,12 +139,12 @@ type CleanEstimate struct {
 	TemporaryBytes int64
 }
 
-// Refused returns the error with which Clean would refuse to begin, or nil.
-func (e *CleanEstimate) Refused() error {
-	if e.Diagonal.Refused == nil {
+// Refusal returns the error with which Clean would refuse to begin, or nil.
+func (e *CleanEstimate) Refusal() error {
+	if e.Diagonal.Refusal == nil {
 		return nil
 	}
-	return e.Diagonal.Refused
+	return e.Diagonal.Refusal
 }
 
 // trains says whether the built-in classifier is trained, alone or beside predictions from outside.
@@ -161,7 +161,7 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 		return nil, err
 	}
 	if c.Predictions && !c.BuiltIn && foldsOf(c.Training) == 1 { // crossFitting
-		drawn := sizesOf(c.Labelled, defaultShares)
+		drawn := sizesOf(c.Labels, defaultShares)
 		c.Training, c.Validation = drawn.training, drawn.validation
 	}
 	matrices := MatrixBytes(opt.Preset, c.Classes, c.Fitting)
@@ -194,7 +194,7 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	learn := StageWork{Name: "detector", Seconds: float64(draws*detector.Steps(rows)) * detectorCost / 1e9}
 	labellings := draws
 	if opt.Preset == PresetDefault {
-		most := int64(min(c.Labelled, mostModelled(c.Classes))) * int64(c.Classes)
+		most := int64(min(c.Labels, mostModelled(c.Classes))) * int64(c.Classes)
 		labellings = 1 + labelmodel.CountRivals(c.Classes)
 		z = cells * (int64(labellings)*int64(c.Nodes) + 2*most) // of which the logarithms are kept beside them
 		learn = StageWork{Name: "label model", Seconds: e.seconds(float64(most), modelCost)}
@@ -216,7 +216,7 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 		},
 		StageWork{
 			Name: "write", Seconds: n * writeCost / 1e9, Read: cells*int64(c.Nodes) + 4*int64(values),
-			Stored: cells*int64(c.Labelled) + resultBytes*int64(c.Nodes),
+			StoreBytes: cells*int64(c.Labels) + resultBytes*int64(c.Nodes),
 		},
 	)
 	e.TemporaryBytes = max(e.TemporaryBytes, e.Diagonal.ScratchBytes+e.Plan.ScratchBytes+z+4*int64(c.Nodes))
@@ -245,7 +245,7 @@ func (e *CleanEstimate) add(stages ...StageWork) {
 		}
 		there := &e.Stages[i]
 		there.Passes, there.Seconds = there.Passes+s.Passes, there.Seconds+s.Seconds
-		there.Read, there.Wrote, there.Stored = there.Read+s.Read, there.Wrote+s.Wrote, there.Stored+s.Stored
+		there.Read, there.Wrote, there.StoreBytes = there.Read+s.Read, there.Wrote+s.Wrote, there.StoreBytes+s.StoreBytes
 		there.MappedBytes = max(there.MappedBytes, s.MappedBytes)
 	}
 }
@@ -254,7 +254,7 @@ func (e *CleanEstimate) add(stages ...StageWork) {
 func (e *CleanEstimate) planDiagonals(ctx context.Context, opt Options, operators ops.Options) (err error) {
 	c := e.Counts
 	if opt.Diagonal == DiagonalSampled {
-		if e.Diagonal, err = c.Sizes.PlanSampled(opt.Hops, diagonalSamples, operators); err != nil {
+		if e.Diagonal, err = c.Sizes.PlanSample(opt.Hops, diagonalSamples, operators); err != nil {
 			return err
 		}
 		e.add(e.walk("degrees"))
@@ -315,7 +315,7 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 	operators.Scratch = scratch.Temporary(os.TempDir())
 	if c.Features == 0 {
 		plan, err := c.Diagonals(ctx, hops, operators)
-		for err == nil && plan.Refused != nil { // as labelDiagonals does
+		for err == nil && plan.Refusal != nil { // as labelDiagonals does
 			hops--
 			plan, err = c.Diagonals(ctx, hops, operators)
 		}
@@ -342,7 +342,7 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 			Name: "smooth", Passes: smooth.Passes, Seconds: smooth.Seconds(), Wrote: inputs, MappedBytes: smooth.MemoryBytes,
 		},
 		StageWork{
-			Name: "train", Seconds: e.trainSeconds(perEpoch), Read: inputs, Stored: 4 * int64(c.Nodes) * int64(c.Classes),
+			Name: "train", Seconds: e.trainSeconds(perEpoch), Read: inputs, StoreBytes: 4 * int64(c.Nodes) * int64(c.Classes),
 		},
 	)
 	matrices := int64(2) // of predictions: those of a network, and of all

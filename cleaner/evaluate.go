@@ -43,8 +43,8 @@ type EvalOptions struct {
 	// Methods are some of MethodNames, each measured once, however often it is named; empty means "default".
 	Methods []string
 
-	// OnMeasured, if not nil, is told what was measured of every node under test, after each method of each repeat.
-	OnMeasured func(Measured) error
+	// OnMeasurement, if not nil, is told what was measured of every node under test, after each method of each repeat.
+	OnMeasurement func(Measurement) error
 
 	// Checkpoint, if not nil, keeps what is finished, until Checkpoint.Forget.
 	Checkpoint *Checkpoint
@@ -78,15 +78,15 @@ type PredictionSet struct {
 	) error
 }
 
-// Measured is what one method says of the nodes under test in one repeat.
-type Measured struct {
-	Repeat       int // from 0
-	Method       string
-	Nodes        []kv.NodeID // under test, in file order
-	Truth, Given []kv.Class  // [n] by NodeID: labels of the store, and noisy ones
-	Scores       []float64   // [n] by NodeID
-	Flagged      []bool      // [n] by NodeID
-	MislabelRate float64     // of all labelled nodes, as the method estimates it; NaN if it does not
+// Measurement is what one method says of the nodes under test in one repeat.
+type Measurement struct {
+	Repeat        int // from 0
+	Method        string
+	Nodes         []kv.NodeID // under test, in file order
+	Truth, Labels []kv.Class  // [n] by NodeID: labels of the store, and noisy ones
+	Scores        []float64   // [n] by NodeID
+	Flagged       []bool      // [n] by NodeID
+	MislabelRate  float64     // of all labelled nodes, as the method estimates it; NaN if it does not
 }
 
 // A MethodResult is what one method reached.

@@ -16,7 +16,7 @@ import (
 )
 
 // A Checkpoint keeps the measures of finished repeats in a small file, until Forget. Run an interrupted evaluation again
-// with the same executable: it continues after these repeats. The number of repeats may differ. With OnMeasured nothing
+// with the same executable: it continues after these repeats. The number of repeats may differ. With OnMeasurement nothing
 // is kept.
 type Checkpoint struct {
 	// Dir is the directory of the file. Evaluate makes it if it is missing.
@@ -26,8 +26,8 @@ type Checkpoint struct {
 	// empty, the versions in the store identify them.
 	Graph string
 
-	// Kept is set by Evaluate: how many repeats are finished and kept.
-	Kept int
+	// Repeats is set by Evaluate: how many repeats are finished and kept.
+	Repeats int
 
 	file string // where they are, set by Evaluate
 }
@@ -37,7 +37,7 @@ func (c *Checkpoint) Forget() error {
 	if c.file == "" {
 		return nil
 	}
-	c.Kept = 0
+	c.Repeats = 0
 	if err := os.Remove(c.file); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -74,7 +74,7 @@ const measuredFormat = 3
 
 // identify names everything that the measures depend on but the number of repeats.
 func (e *evaluator) identify() error {
-	if e.opt.Checkpoint == nil || e.opt.OnMeasured != nil {
+	if e.opt.Checkpoint == nil || e.opt.OnMeasurement != nil {
 		return nil
 	}
 	build, err := thisBuild()
@@ -138,7 +138,7 @@ func (e *evaluator) resume() [][]MethodMetrics {
 	}
 	all := e.opt.Repeats * e.opt.ModelSeeds
 	kept = kept[:min(len(kept), all)]
-	e.opt.Checkpoint.Kept = len(kept)
+	e.opt.Checkpoint.Repeats = len(kept)
 	if len(kept) > 0 {
 		e.opt.notice("went on after %d of %d repeats that an earlier evaluation of the same finished", len(kept), all)
 	}
@@ -158,7 +158,7 @@ func (e *evaluator) keep(measured [][]MethodMetrics) {
 		e.keepNothing(err)
 		return
 	}
-	e.opt.Checkpoint.Kept = len(measured)
+	e.opt.Checkpoint.Repeats = len(measured)
 }
 
 // keepNothing says that nothing is kept from here on.

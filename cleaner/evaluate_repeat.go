@@ -97,11 +97,11 @@ func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (measur
 		}
 		e.opt.stage(name, began)
 		measured = append(measured, judged.measure(d))
-		if e.opt.OnMeasured == nil {
+		if e.opt.OnMeasurement == nil {
 			continue
 		}
-		err = e.opt.OnMeasured(Measured{
-			Repeat: repeat, Method: name, Nodes: d.tested, Truth: d.truth, Given: t.labels,
+		err = e.opt.OnMeasurement(Measurement{
+			Repeat: repeat, Method: name, Nodes: d.tested, Truth: d.truth, Labels: t.labels,
 			Scores: judged.scores, Flagged: judged.flagged, MislabelRate: judged.rate,
 		})
 		if err != nil {

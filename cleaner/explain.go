@@ -14,13 +14,13 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// An Explanation says why a node has its score. Score, Suggested and Confidence are what the last run wrote; everything
+// An Explanation says why a node has its score. Score, Suggestion and Confidence are what the last run wrote; everything
 // else is computed from the store as it is.
 type Explanation struct {
 	Node       kv.NodeID
 	ID         string
-	Given      string // "" if unlabelled
-	Suggested  string // "" before the first run
+	Label      string // "" if unlabelled
+	Suggestion string // "" before the first run
 	Split      string // as stored, "" if there is none
 	Score      float64
 	Confidence float64 // NaN, as Score, if there is none
@@ -206,8 +206,8 @@ func (e *Explanation) readNode(tx *kv.Tx) error {
 		}
 		return v.Float()
 	}
-	e.Given = text(value(kv.LabelColumn))
-	e.Suggested = text(value(SuggestedColumn))
+	e.Label = text(value(kv.LabelColumn))
+	e.Suggestion = text(value(SuggestedColumn))
 	e.Split = text(value(splitColumn))
 	e.Score = number(value(ScoreColumn))
 	e.Confidence = number(value(ConfidenceColumn))
@@ -239,7 +239,7 @@ func (e *Explanation) findScored(run *Run) {
 	if math.IsNaN(e.Score) {
 		return
 	}
-	e.ScoredAs = e.Given
+	e.ScoredAs = e.Label
 	if i := slices.IndexFunc(e.History, func(d decide.Decision) bool { return d.Seq > run.Decisions }); i >= 0 {
 		e.ScoredAs = e.History[i].From
 	}

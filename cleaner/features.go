@@ -121,7 +121,7 @@ func (g *gathering) run(ctx context.Context, opt ops.Options) error {
 	// Predictions and labels go side by side, so that every list of neighbours is read once for both.
 	both := ops.SideBySide(g.predictions, ops.OneHot(g.labels, classes))
 	operator := ops.Operator{
-		Hops: g.hops, Diagonals: g.diagonals, Wanted: g.wanted, First: g.first, OnTile: g.onTile,
+		Hops: g.hops, Diagonals: g.diagonals, Want: g.wanted, First: g.first, OnTile: g.onTile,
 	}
 	opt.Scratch = g.place.temporary()
 	return ops.Propagate(ctx, g.graph, both, operator, opt, func(t ops.Tile) error {

@@ -185,7 +185,7 @@ func (p problem) drawUnseen(seed uint64) (*sample, error) {
 	s.scores = make([]float64, len(s.given))
 	for _, said := range verdicts {
 		rank, _ := s.nodes.has(said.Node)
-		s.given[rank], s.truth[rank], s.scores[rank] = said.Given, said.Now, said.Score
+		s.given[rank], s.truth[rank], s.scores[rank] = said.Before, said.Now, said.Score
 		if said.Now == kv.NoClass {
 			s.truth[rank] = labelmodel.AnotherClass
 		}
@@ -244,7 +244,7 @@ func drawNodes(
 // rows are what a label model is fitted to, of features z [rows×classes×(2K+1)] and votes.
 func (s *sample) rows(z *agreement, votes *sampleVotes, classes int) labelmodel.Rows {
 	return labelmodel.Rows{
-		Given: s.given, Truth: s.truth, Z: z.values.Data, Votes: votes.rows(), Classes: classes, Width: z.width,
+		Labels: s.given, Truth: s.truth, Z: z.values.Data, Votes: votes.rows(), Classes: classes, Width: z.width,
 	}
 }
 

@@ -41,7 +41,7 @@ func reviewed(again bool) func(context.Context, trial, Options) (*judgement, err
 		}
 		result.decided = make(map[kv.NodeID]bool)
 		for _, said := range decided {
-			v, wrong := said.Node, said.Now != said.Given
+			v, wrong := said.Node, said.Now != said.Before
 			result.decided[v], result.flagged[v], result.scores[v] = true, wrong, 0
 			if wrong {
 				result.scores[v] = 1
@@ -62,7 +62,7 @@ func (t *trial) decide(scores []float32, count int) []decide.Verdict {
 	slices.SortStableFunc(nodes, func(a, b kv.NodeID) int { return cmp.Compare(scores[b], scores[a]) })
 	decided := make([]decide.Verdict, 0, count)
 	for _, v := range nodes[:min(count, len(nodes))] {
-		decided = append(decided, decide.Verdict{Node: v, Given: t.labels[v], Now: t.truth[v], Score: float64(scores[v])})
+		decided = append(decided, decide.Verdict{Node: v, Before: t.labels[v], Now: t.truth[v], Score: float64(scores[v])})
 	}
 	return decided
 }
@@ -73,7 +73,7 @@ func (t *trial) rescored(scored *scored, decided []decide.Verdict) *judgement {
 	was := calibration.Estimate{Shift: scored.model.Shift, Lapse: scored.model.Lapse}
 	for _, said := range decided {
 		l := was.LogOdds(said.Score)
-		knows.Observe(l, l, said.Now != said.Given)
+		knows.Observe(l, l, said.Now != said.Before)
 	}
 	is := knows.Estimate()
 	result := newJudgement(len(t.labels))

@@ -144,7 +144,7 @@ func fitNoise(ctx context.Context, p problem, workers int) (confident.Noise, err
 	if err != nil {
 		return confident.Noise{}, err
 	}
-	return confident.New(sums.Count, thresholds, classmatrix.Counted(c, counts)), nil
+	return confident.New(sums.Count, thresholds, classmatrix.OfCounts(c, counts)), nil
 }
 
 // thresholdSums gathers the predictions that the fitting nodes have of their own labels.

@@ -62,7 +62,7 @@ func (s *stages) posterior(ctx context.Context, result *scored) (err error) {
 	}
 	known := result.model.Calibration
 	result.estimate = known.Estimate()
-	if known.Expected(result.estimate) < fewExpected {
+	if known.Mislabels(result.estimate) < fewExpected {
 		known.Rebin(result.estimate, result.scores.Data)
 		result.estimate = known.Estimate()
 	}
@@ -149,7 +149,7 @@ func (s *stages) labelModel(
 	}
 	votes.keepIn(model)
 	model.Doubtful = rows.Doubtful
-	model.Calibrate(rows, labelmodel.Drawn{
+	model.Calibrate(rows, labelmodel.Sampling{
 		Added: sample.added, Scores: sample.scores, Share: sample.share, Expect: s.opt.Expect, Threshold: s.opt.Threshold,
 	}, profile)
 	model.Untaught = s.untaughtClasses()

@@ -421,8 +421,8 @@ func Predictions(tx *kv.Tx) (ops.Source, error) {
 	return inClassOrder(tx, matrix), nil
 }
 
-// Predicted reports whether a node has predictions.
-func Predicted(tx *kv.Tx, v kv.NodeID) (bool, error) {
+// HasPredictions reports whether a node has predictions.
+func HasPredictions(tx *kv.Tx, v kv.NodeID) (bool, error) {
 	matrix, err := tx.Matrix(PredictionsMatrix)
 	if errors.Is(err, kv.ErrNotFound) {
 		return false, nil

@@ -15,10 +15,10 @@ import (
 // or with PresetPaper.
 var ErrNoCalibration = errors.New("the last run keeps no calibration")
 
-// A Rescored is what Rescore has done.
-type Rescored struct {
+// A Rescoring is the result of Rescore.
+type Rescoring struct {
 	Right, Wrong int64 // numbers of labels that decisions since the run found right, and wrong
-	Distrusted   int   // number of decisions that the run used as truth and that no longer hold; only Clean scores their labels again
+	Reversals    int   // number of decisions that the run used as truth and that no longer hold; only Clean scores their labels again
 	Before, Run  *Run  // the last run as it was, and as it is now
 }
 
@@ -30,7 +30,7 @@ type Rescored struct {
 // truth.
 //
 // It returns kv.ErrNotFound if the store was never cleaned, and ErrNoCalibration if the last run cannot be rescored.
-func Rescore(ctx context.Context, s *kv.Store) (done *Rescored, err error) {
+func Rescore(ctx context.Context, s *kv.Store) (done *Rescoring, err error) {
 	if s.ReadOnly() {
 		return nil, fmt.Errorf("rescore: %w", kv.ErrReadOnly)
 	}
@@ -46,7 +46,7 @@ func Rescore(ctx context.Context, s *kv.Store) (done *Rescored, err error) {
 		return nil, err
 	}
 	if calibrated.isDone() {
-		return &calibrated.Rescored, nil
+		return &calibrated.Rescoring, nil
 	}
 	b, err := s.Bulk()
 	if err != nil {
@@ -57,7 +57,7 @@ func Rescore(ctx context.Context, s *kv.Store) (done *Rescored, err error) {
 		return nil, err
 	}
 	if calibrated.isDone() {
-		return &calibrated.Rescored, nil
+		return &calibrated.Rescoring, nil
 	}
 	w, err := calibrated.newWriter(b)
 	if err != nil {
@@ -71,12 +71,12 @@ func Rescore(ctx context.Context, s *kv.Store) (done *Rescored, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &calibrated.Rescored, nil
+	return &calibrated.Rescoring, nil
 }
 
 // A calibrated run is the last one, with the decisions since.
 type calibrated struct {
-	Rescored
+	Rescoring
 	last    int64 // newest entry of the history
 	was, is calibration.Estimate
 
@@ -100,13 +100,13 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
 		return nil, err
 	}
 	before := *run
-	c := &calibrated{Rescored: Rescored{Before: &before, Run: run}, last: newest, given: make(map[kv.NodeID]string)}
+	c := &calibrated{Rescoring: Rescoring{Before: &before, Run: run}, last: newest, given: make(map[kv.NodeID]string)}
 	c.was = calibration.Estimate{Shift: run.Model.Shift, Lapse: run.Model.Lapse}
 	verdicts, distrusted, err := decide.VerdictsAfter(ctx, tx, run.Decisions)
 	if err != nil {
 		return nil, err
 	}
-	c.Distrusted = distrusted
+	c.Reversals = distrusted
 	scores, err := tx.Reader(ScoreColumn)
 	if err != nil {
 		return nil, err
@@ -120,8 +120,8 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
 		if score.IsNull() {
 			continue
 		}
-		c.given[said.Node] = tx.Classes()[said.Given]
-		wrong := said.Given != said.Now
+		c.given[said.Node] = tx.Classes()[said.Before]
+		wrong := said.Before != said.Now
 		if wrong {
 			c.Wrong++
 		} else {

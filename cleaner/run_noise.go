@@ -76,7 +76,7 @@ func readJoint(tx *kv.Tx, run string, c int) (*classmatrix.Matrix, error) {
 			counts[cell] = uint32(count)
 		}
 	}
-	return classmatrix.Counted(c, counts), nil
+	return classmatrix.OfCounts(c, counts), nil
 }
 
 func corruptJoint(run string, c int) error {

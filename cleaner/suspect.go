@@ -9,21 +9,21 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Suspects is the condition that a node is a suspect at a threshold: its label is [Disputed], and nobody has decided on
+// Suspects is the condition that a node is a suspect at a threshold: [Disputes] is true of it, and nobody has decided on
 // it. Every decision in force takes a node out, [decide.Unsure] too; Undo brings it back. This is the one definition of a
 // suspect, for queries, counts, reports, the gate and exports. [IsSuspect] tests the same condition on given values.
 //
 // With the threshold math.Inf(-1) any score will do, but there must be one.
 func Suspects(threshold float64) index.Predicate {
-	return index.And{Terms: []index.Predicate{Disputed(threshold), index.IsNull{Property: decide.Column}}}
+	return index.And{Terms: []index.Predicate{Disputes(threshold), index.IsNull{Property: decide.Column}}}
 }
 
-// Disputed is the condition that the last run speaks against the label of a node, whatever people have decided: the node
+// Disputes is the condition that the last run speaks against the label of a node, whatever people have decided: the node
 // has a score above the threshold, and its suggested label is another one than its label.
 //
 // A node without a label has no label that could be wrong. A node without a suggestion, or with its own label as
 // suggestion, has nothing to correct. A node without a score was not judged. None of these is disputed.
-func Disputed(threshold float64) index.Predicate {
+func Disputes(threshold float64) index.Predicate {
 	return index.And{Terms: []index.Predicate{
 		ScoreAbove(threshold),
 		index.CompareProperties{Property: kv.LabelColumn, Op: index.Ne, Other: SuggestedColumn},

@@ -29,7 +29,7 @@ type arranger struct {
 	*reader
 	order   []Order
 	limit   int
-	touched *Touched
+	touched *Reads
 	worst   *worstKey // where top tells the scan that rows come from what to leave out; nil: no scan
 }
 
@@ -265,7 +265,7 @@ func (a *arranger) sort(
 	}
 	var tie []kv.NodeID
 	var tieKey []byte
-	for record, err := range sorter.Sorted(ctx) {
+	for record, err := range sorter.Records(ctx) {
 		if err != nil {
 			return err
 		}

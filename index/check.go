@@ -135,7 +135,7 @@ func (k *checker) compare(ctx context.Context, entries *spill.Sorter) error {
 	if err != nil {
 		return err
 	}
-	next, stop := iter.Pull2(entries.Sorted(ctx))
+	next, stop := iter.Pull2(entries.Records(ctx))
 	defer stop()
 	entry, err, more := next()
 	var want []byte

@@ -28,7 +28,7 @@ func (p *Plan) String() string {
 		out.line("given up unfinished, for")
 		p.match.describe(out)
 	}
-	if p.touched != (Touched{}) {
+	if p.touched != (Reads{}) {
 		out.depth = 0
 		t := p.touched
 		out.line("touched %d index entries, %d rows, %d blocks, %d skipped",

@@ -19,14 +19,14 @@ const (
 type filter struct {
 	all     bool // the predicate is always true
 	holds   condition
-	touched *Touched
+	touched *Reads
 
 	order  []int // of the batch's nodes, ascending
 	passed []bool
 }
 
 // newFilter prepares p, which is simplified.
-func newFilter(r *reader, p Predicate, touched *Touched) (*filter, error) {
+func newFilter(r *reader, p Predicate, touched *Reads) (*filter, error) {
 	if isAlways(p) {
 		return &filter{all: true}, nil
 	}

@@ -47,7 +47,7 @@ type Plan struct {
 	gaveWay  bool    // match has taken over in the last Rows
 
 	known   kv.Value // of Known
-	touched Touched
+	touched Reads
 }
 
 // A way is how a plan comes by its nodes.
@@ -61,20 +61,20 @@ const (
 	byOrderedIndex            // the entries of an index, in the order asked for, filtered
 )
 
-// Touched counts what a plan has looked at.
-type Touched struct {
+// Reads counts what a plan has looked at.
+type Reads struct {
 	IndexEntries  int64 // entries of indexes read
 	Rows          int64 // nodes whose properties were read; a node read for the condition and for the order counts twice
 	Blocks        int64 // stretches of column blocks read by a scan
 	SkippedBlocks int64 // stretches a scan left out by their least and greatest values
 }
 
-// Touched returns what the last Rows or Count has looked at so far.
-func (p *Plan) Touched() Touched { return p.touched }
+// Reads returns what the last Rows or Count has looked at so far.
+func (p *Plan) Reads() Reads { return p.touched }
 
-// Known returns a property and its value for the last row of Rows, if the plan has read it: the caller need not read it again.
+// LastValue returns a property and its value for the last row of Rows, if the plan has read it: the caller need not read it again.
 // The property is "" if there is none.
-func (p *Plan) Known() (property string, value kv.Value) {
+func (p *Plan) LastValue() (property string, value kv.Value) {
 	if p.known.IsNull() {
 		return "", kv.Value{}
 	}

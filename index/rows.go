@@ -14,14 +14,14 @@ import (
 // a property of the query.
 func (p *Plan) Rows(ctx context.Context) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
-		p.touched, p.gaveWay, p.known = Touched{}, false, kv.Value{}
+		p.touched, p.gaveWay, p.known = Reads{}, false, kv.Value{}
 		p.run(ctx, newReader(p.tx), p.limit, &p.touched)(yield)
 	}
 }
 
 // Count returns how many nodes Rows would yield, without putting them in order.
 func (p *Plan) Count(ctx context.Context) (int64, error) {
-	p.touched, p.gaveWay = Touched{}, false
+	p.touched, p.gaveWay = Reads{}, false
 	match := p
 	if p.match != nil {
 		match = p.match
@@ -36,7 +36,7 @@ func (p *Plan) Count(ctx context.Context) (int64, error) {
 	return total, nil
 }
 
-func (p *Plan) count(ctx context.Context, r *reader, touched *Touched) (int64, error) {
+func (p *Plan) count(ctx context.Context, r *reader, touched *Reads) (int64, error) {
 	switch {
 	case p.way == byNothing:
 		return 0, nil
@@ -56,7 +56,7 @@ func (p *Plan) count(ctx context.Context, r *reader, touched *Touched) (int64, e
 }
 
 // run yields up to limit nodes in the plan's order.
-func (p *Plan) run(ctx context.Context, r *reader, limit int, touched *Touched) iter.Seq2[kv.NodeID, error] {
+func (p *Plan) run(ctx context.Context, r *reader, limit int, touched *Reads) iter.Seq2[kv.NodeID, error] {
 	switch {
 	case p.way == byNothing || limit == 0:
 		return func(func(kv.NodeID, error) bool) {}
@@ -97,7 +97,7 @@ func take(rows iter.Seq2[kv.NodeID, error], limit int) iter.Seq2[kv.NodeID, erro
 // matches yields the nodes for which the predicate is true in ascending NodeID, by the plan's source or a scan; the
 // scan may leave out those that sort behind worst, unless it is nil.
 func (p *Plan) matches(
-	ctx context.Context, r *reader, touched *Touched, worst *worstKey,
+	ctx context.Context, r *reader, touched *Reads, worst *worstKey,
 ) iter.Seq2[kv.NodeID, error] {
 	if p.way == byScan {
 		return newScanner(r, touched).matches(ctx, p.residual, worst)
@@ -135,7 +135,7 @@ func (p *Plan) matches(
 // inIndexOrder yields the nodes of the plan's range scan that pass the residual, in the order of the index, and then
 // those without a value in it.
 func (p *Plan) inIndexOrder(
-	ctx context.Context, r *reader, limit int, touched *Touched, spend *allowance,
+	ctx context.Context, r *reader, limit int, touched *Reads, spend *allowance,
 ) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
 		w := &indexWalk{
@@ -157,7 +157,7 @@ func (p *Plan) inIndexOrder(
 type indexWalk struct {
 	plan    *Plan
 	reader  *reader
-	touched *Touched
+	touched *Reads
 	spend   *allowance
 	filter  *filter
 	left    int // nodes still wanted; below zero all

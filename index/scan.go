@@ -14,7 +14,7 @@ import (
 type scanner struct {
 	*reader
 	blocks  map[string]block
-	touched *Touched
+	touched *Reads
 }
 
 // A block is the stretch of one column that has one least and one greatest value.
@@ -23,7 +23,7 @@ type block struct {
 	min, max kv.Value
 }
 
-func newScanner(r *reader, touched *Touched) *scanner {
+func newScanner(r *reader, touched *Reads) *scanner {
 	return &scanner{reader: r, blocks: map[string]block{}, touched: touched}
 }
 

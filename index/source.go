@@ -13,10 +13,10 @@ import (
 // A source finds a set of nodes through the dictionary or the indexes, without looking at rows.
 type source interface {
 	// nodes returns the set, which is the caller's.
-	nodes(ctx context.Context, r *reader, touched *Touched) (*roaring.Bitmap, error)
+	nodes(ctx context.Context, r *reader, touched *Reads) (*roaring.Bitmap, error)
 
 	// count returns the size of the set.
-	count(ctx context.Context, r *reader, touched *Touched) (int64, error)
+	count(ctx context.Context, r *reader, touched *Reads) (int64, error)
 
 	// estimate is about how large the set is, and about how many index entries and seeks it takes to find.
 	estimate() estimate
@@ -30,7 +30,7 @@ type lookup struct {
 	ids []kv.Value
 }
 
-func (l *lookup) nodes(ctx context.Context, r *reader, _ *Touched) (*roaring.Bitmap, error) {
+func (l *lookup) nodes(ctx context.Context, r *reader, _ *Reads) (*roaring.Bitmap, error) {
 	found := roaring.New()
 	for i, id := range l.ids {
 		if i%checkEvery == 0 && ctx.Err() != nil {
@@ -48,7 +48,7 @@ func (l *lookup) nodes(ctx context.Context, r *reader, _ *Touched) (*roaring.Bit
 	return found, nil
 }
 
-func (l *lookup) count(ctx context.Context, r *reader, touched *Touched) (int64, error) {
+func (l *lookup) count(ctx context.Context, r *reader, touched *Reads) (int64, error) {
 	return cardinality(l.nodes(ctx, r, touched))
 }
 
@@ -77,7 +77,7 @@ func (s *rangeScan) estimate() estimate { return s.expected }
 // groups calls visit with what the scan accepts, in the order of values; visit returns false to stop. Within a
 // group nodes ascend; the slices are borrowed for the call.
 func (s *rangeScan) groups(
-	ctx context.Context, r *reader, touched *Touched, descending bool, visit func(group) bool,
+	ctx context.Context, r *reader, touched *Reads, descending bool, visit func(group) bool,
 ) error {
 	accept, err := newAcceptor(r, s.accept, touched)
 	if err != nil {
@@ -119,7 +119,7 @@ func backward(ranges []keyRange) func(func(keyRange) bool) {
 	}
 }
 
-func (s *rangeScan) nodes(ctx context.Context, r *reader, touched *Touched) (*roaring.Bitmap, error) {
+func (s *rangeScan) nodes(ctx context.Context, r *reader, touched *Reads) (*roaring.Bitmap, error) {
 	set := roaring.New()
 	var batch []uint32 // sorted batches go into the set many times faster than single nodes
 	flush := func() {
@@ -140,7 +140,7 @@ func (s *rangeScan) nodes(ctx context.Context, r *reader, touched *Touched) (*ro
 	return set, err
 }
 
-func (s *rangeScan) count(ctx context.Context, r *reader, touched *Touched) (int64, error) {
+func (s *rangeScan) count(ctx context.Context, r *reader, touched *Reads) (int64, error) {
 	total := int64(0)
 	err := s.groups(ctx, r, touched, false, func(g group) bool {
 		total += int64(len(g.nodes))
@@ -156,7 +156,7 @@ type acceptor struct {
 	filter *filter
 }
 
-func newAcceptor(r *reader, accept Predicate, touched *Touched) (*acceptor, error) {
+func newAcceptor(r *reader, accept Predicate, touched *Reads) (*acceptor, error) {
 	if accept == nil {
 		return &acceptor{}, nil
 	}
@@ -207,7 +207,7 @@ type intersection struct {
 	parts []source // fewest nodes first
 }
 
-func (s *intersection) nodes(ctx context.Context, r *reader, touched *Touched) (*roaring.Bitmap, error) {
+func (s *intersection) nodes(ctx context.Context, r *reader, touched *Reads) (*roaring.Bitmap, error) {
 	var set *roaring.Bitmap
 	for _, part := range s.parts {
 		found, err := part.nodes(ctx, r, touched)
@@ -226,7 +226,7 @@ func (s *intersection) nodes(ctx context.Context, r *reader, touched *Touched) (
 	return set, nil
 }
 
-func (s *intersection) count(ctx context.Context, r *reader, touched *Touched) (int64, error) {
+func (s *intersection) count(ctx context.Context, r *reader, touched *Reads) (int64, error) {
 	return cardinality(s.nodes(ctx, r, touched))
 }
 
@@ -235,7 +235,7 @@ type union struct {
 	parts []source
 }
 
-func (s *union) nodes(ctx context.Context, r *reader, touched *Touched) (*roaring.Bitmap, error) {
+func (s *union) nodes(ctx context.Context, r *reader, touched *Reads) (*roaring.Bitmap, error) {
 	set := roaring.New()
 	for _, part := range s.parts {
 		found, err := part.nodes(ctx, r, touched)
@@ -247,6 +247,6 @@ func (s *union) nodes(ctx context.Context, r *reader, touched *Touched) (*roarin
 	return set, nil
 }
 
-func (s *union) count(ctx context.Context, r *reader, touched *Touched) (int64, error) {
+func (s *union) count(ctx context.Context, r *reader, touched *Reads) (int64, error) {
 	return cardinality(s.nodes(ctx, r, touched))
 }

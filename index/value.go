@@ -63,7 +63,7 @@ func appendWholeKey(dst []byte, v kv.Value) []byte {
 	case kv.KindInt:
 		return binary.BigEndian.AppendUint64(append(dst, tagInt), uint64(v.Int())^1<<63)
 	case kv.KindFloat:
-		bits := floatbits.Ordered(v.Float() + 0) // -0 + 0 is 0
+		bits := floatbits.Order(v.Float() + 0) // -0 + 0 is 0
 		return binary.BigEndian.AppendUint64(append(dst, tagFloat), bits)
 	case kv.KindString:
 		return append(appendEscaped(append(dst, tagString), v.Str()), 0, endWhole)

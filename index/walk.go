@@ -28,7 +28,7 @@ func (a *allowance) batch(rows int) bool {
 // walk yields what start does within the plan's patience, and when that is over, what is left of the rows of match.
 // Those it has in common with the walk come first, as both have one order.
 func (p *Plan) walk(
-	ctx context.Context, r *reader, limit int, touched *Touched, step float64,
+	ctx context.Context, r *reader, limit int, touched *Reads, step float64,
 	start func(*allowance) iter.Seq2[kv.NodeID, error],
 ) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {

@@ -45,14 +45,14 @@ type DiagonalPlan struct {
 	Workers int
 	// MemoryBytes is what counts towards Options.MemoryBudget, ScratchBytes the size of the results and scratch arrays.
 	MemoryBytes, ScratchBytes int64
-	// Refused is the error of ComputeDiagonals if Steps is above Options.MaxPrice, else nil.
-	Refused *PriceError
+	// Refusal is the error of ComputeDiagonals if Steps is above Options.MaxPrice, else nil.
+	Refusal *PriceError
 }
 
-// refuse sets Refused.
+// refuse sets Refusal.
 func (p *DiagonalPlan) refuse(hops int, limit float64) {
 	if p.Steps > limit {
-		p.Refused = &PriceError{Hops: hops, Price: p.Steps, Limit: limit}
+		p.Refusal = &PriceError{Hops: hops, Price: p.Steps, Limit: limit}
 	}
 }
 
@@ -168,9 +168,9 @@ func (p walkPrice) ofAll(share float64) walkPrice {
 	return walkPrice{wedges: p.wedges / pairs, squares: p.squares / pairs, ball: p.ball / (pairs * share)}
 }
 
-// PlanSampled says what SampleDiagonals would do with so many samples on a simple graph of these sizes. The Steps are
+// PlanSample says what SampleDiagonals would do with so many samples on a simple graph of these sizes. The Steps are
 // draws.
-func (s *Sizes) PlanSampled(hops, samples int, opt Options) (plan DiagonalPlan, err error) {
+func (s *Sizes) PlanSample(hops, samples int, opt Options) (plan DiagonalPlan, err error) {
 	opt = opt.withDefaults()
 	workers, capacity, err := divideSampleBudget(hops, samples, s, opt)
 	if err != nil {

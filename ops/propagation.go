@@ -354,14 +354,14 @@ func (p *propagation) rows(ctx context.Context, s *rowScratch, adj *kv.Adjacency
 	if err != nil {
 		return err
 	}
-	wanted := p.op.Wanted != nil && t.hop == p.op.Hops
+	wanted := p.op.Want != nil && t.hop == p.op.Hops
 	sums := s.sums[:w+1]
 	for v := rows.First; v < rows.End; v++ {
 		if v%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if wanted {
-			s.want(p.op.Wanted, v, t.lo, width)
+			s.want(p.op.Want, v, t.lo, width)
 			if len(s.columns) == 0 { // as of most rows where a tile has few of the columns
 				fillUnwanted(tile.Values[int(v-rows.First)*width:][:width])
 				continue

@@ -98,7 +98,7 @@ func (w *bulkWriter) complete(ctx context.Context) error {
 	step := int64(0) // of the last draft about the node whose facts f are
 	var refused refusals
 	change := nodeChange{node: kv.NoNode}
-	for record, err := range w.drafts.Sorted(ctx) {
+	for record, err := range w.drafts.Records(ctx) {
 		if err != nil {
 			return err
 		}
@@ -248,7 +248,7 @@ func (w *bulkWriter) addChange(c nodeChange) error {
 // changed yields the changes, in the order of nodes.
 func (w *bulkWriter) changed(ctx context.Context) iter.Seq2[nodeChange, error] {
 	return func(yield func(nodeChange, error) bool) {
-		for record, err := range w.changes.Sorted(ctx) {
+		for record, err := range w.changes.Records(ctx) {
 			if err != nil {
 				yield(nodeChange{}, err)
 				return
@@ -392,7 +392,7 @@ func (w *bulkWriter) history(ctx context.Context) error {
 	if err := copyUpTo([]byte{entryTag + 1}); err != nil {
 		return err
 	}
-	for record, err := range w.entries.Sorted(ctx) {
+	for record, err := range w.entries.Records(ctx) {
 		if err != nil {
 			return err
 		}
@@ -400,7 +400,7 @@ func (w *bulkWriter) history(ctx context.Context) error {
 			return err
 		}
 	}
-	for record, err := range w.drafts.Sorted(ctx) {
+	for record, err := range w.drafts.Records(ctx) {
 		if err != nil {
 			return err
 		}
@@ -424,7 +424,7 @@ func (d *draft) appendDraft(b []byte) []byte {
 	}
 	b = append(b, flags|flagShown, byte(d.shown.Decision))
 	b = binary.AppendVarint(b, d.shown.Run)
-	for _, text := range []string{d.shown.Label, d.shown.Suggested} {
+	for _, text := range []string{d.shown.Label, d.shown.Suggestion} {
 		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
 	}
 	return b
@@ -440,8 +440,8 @@ func parseDraft(record spill.Record) (d draft, err error) {
 	flags := r.byte()
 	d.unscored = flags&flagUnscored != 0
 	if flags&flagShown != 0 {
-		d.shown = &Shown{Decision: Kind(r.byte()), Run: r.varint()}
-		d.shown.Label, d.shown.Suggested = r.text(), r.text()
+		d.shown = &View{Decision: Kind(r.byte()), Run: r.varint()}
+		d.shown.Label, d.shown.Suggestion = r.text(), r.text()
 	}
 	if r.failed || len(r.b) > 0 {
 		return d, corruptEntry(seq, "its draft has another length")

@@ -58,7 +58,7 @@ func (c *historyChecker) entries(ctx context.Context) error {
 		d, err := parseDecision(seq, e.Value)
 		if err != nil {
 			c.problem("%v", err)
-			last = historyRecord{Decision: Decision{Seq: seq, Step: last.Step, Entered: last.Entered}, place: last.place + 1}
+			last = historyRecord{Decision: Decision{Seq: seq, Step: last.Step, EntryTime: last.EntryTime}, place: last.place + 1}
 			continue
 		}
 		c.count++
@@ -75,8 +75,8 @@ func (c *historyChecker) follows(d, last historyRecord) {
 	if !next {
 		c.problem("entry %d is place %d of step %d, after place %d of step %d", d.Seq, d.place, d.Step, last.place, last.Step)
 	}
-	if d.Entered.Before(last.Entered) {
-		c.problem("entry %d was entered at %s, before the entry before it", d.Seq, d.Entered.Format(time.RFC3339Nano))
+	if d.EntryTime.Before(last.EntryTime) {
+		c.problem("entry %d was entered at %s, before the entry before it", d.Seq, d.EntryTime.Format(time.RFC3339Nano))
 	}
 }
 

@@ -73,10 +73,10 @@ type Decision struct {
 	Seq  int64 // 1, 2, … without gaps
 	Step int64 // 1, 2, …: what one Write made, or what Undo made to take one back
 
-	// Times are UTC, to the microsecond. Entered is never before that of an earlier entry; Time can be, where decisions
+	// Times are UTC, to the microsecond. EntryTime is never before that of an earlier entry; Time can be, where decisions
 	// are entered that were made elsewhere.
-	Time    time.Time // when the decision was made
-	Entered time.Time // when it came into this history
+	Time      time.Time // when the decision was made
+	EntryTime time.Time // when it came into this history
 
 	Node kv.NodeID
 	ID   string // the node's external id
@@ -98,24 +98,24 @@ type Request struct {
 	Kind Kind
 	To   string // the label to give, of Relabel only
 
-	// Shown is the node as the person saw it. If the node has changed since, Write decides nothing. Nil: Write does not
+	// View is the node as the person saw it. If the node has changed since, Write decides nothing. Nil: Write does not
 	// compare.
-	Shown *Shown
+	View *View
 }
 
-// Shown is what a person sees of a node before a decision.
-type Shown struct {
-	Label, Suggested string // "" is none
-	Decision         Kind   // in force
-	Run              int64  // the run that last scored the node; 0: none
+// View is what a person sees of a node before a decision.
+type View struct {
+	Label, Suggestion string // "" is none
+	Decision          Kind   // in force
+	Run               int64  // the run that last scored the node; 0: none
 }
 
 // Options says who decides.
 type Options struct {
 	Who  string           // at most MaxWho bytes of UTF-8, with no control characters but tab and newline
 	Why  string           // at most MaxWhy bytes of the same
-	Made time.Time        // when the decision was made, of a year up to 9999; zero: Now
-	Now  func() time.Time // nil: time.Now. If it is before Entered of the newest entry, Entered is the time of that entry.
+	Time time.Time        // when the decision was made, of a year up to 9999; zero: Now
+	Now  func() time.Time // nil: time.Now. If it is before EntryTime of the newest entry, EntryTime is the time of that entry.
 }
 
 // Limits on what a decision says, in bytes.
@@ -132,7 +132,7 @@ func (opt Options) withDefaults() (Options, error) {
 	now := opt.Now().UTC().Truncate(time.Microsecond)
 	opt.Now = func() time.Time { return now }
 	var err error
-	if year := opt.Made.UTC().Year(); year < 1 || year > 9999 {
+	if year := opt.Time.UTC().Year(); year < 1 || year > 9999 {
 		err = fmt.Errorf("the year of Made is %d, want 1 to 9999: %w", year, ErrOptions)
 	}
 	return opt, errors.Join(checkRemark("Who", opt.Who, MaxWho), checkRemark("Why", opt.Why, MaxWhy), err)
@@ -160,9 +160,9 @@ type Entries struct {
 	First, Last int64 // Decision.Seq; First is Last+1 if there are none
 	Steps       int64
 
-	// Unscored counts the entries of an Undo that removed a score, because the last run had scored the label that was
+	// RemovedScores counts the entries of an Undo that removed a score, because the last run had scored the label that was
 	// taken back. Such a node is no suspect until it is cleaned again.
-	Unscored int64
+	RemovedScores int64
 }
 
 // Len is how many they are.
@@ -187,11 +187,11 @@ func (e Entries) Read(ctx context.Context, tx *kv.Tx) iter.Seq2[Decision, error]
 // Write returns, or nothing of it has happened. Decisions come back in the order of the requests. Without requests no
 // step is written. A node can be decided on again. WriteSteps is for more decisions than memory should hold.
 //
-// If a node differs from Shown in its request, Write decides nothing about any node. The error is a *ChangedError with
+// If a node differs from View in its request, Write decides nothing about any node. The error is a *ChangedError with
 // the changed nodes.
 //
 // Every other error names the node. Accept of a node without a suggestion returns ErrNoSuggestion; it may give a label to
-// an unlabelled node. Reject and Unlabel of an unlabelled node return ErrUnlabelled. Relabel to a class that the store
+// an unlabelled node. Reject and Unlabel of an unlabelled node return ErrNoLabel. Relabel to a class that the store
 // does not have returns ErrUnknownClass, so that a typing error makes no class. A node with two requests returns
 // ErrDecidedTwice, a missing node kv.ErrNotFound. Bad requests and options return ErrOptions.
 func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Decision, error) {
@@ -267,7 +267,7 @@ type SeenByScores func(tx *kv.Tx) (seq int64, err error)
 // nothing.
 //
 // A label that was changed since without a decision is set back too; From has the changed label. If a run after the
-// decision has scored the label that is taken back, Undo removes this score: see Entries.Unscored and SeenByScores.
+// decision has scored the label that is taken back, Undo removes this score: see Entries.RemovedScores and SeenByScores.
 func Undo(ctx context.Context, s *kv.Store, steps int, opt Options, seen SeenByScores) (Entries, error) {
 	if steps < 1 {
 		return Entries{}, fmt.Errorf("undo %d steps: want 1 or more: %w", steps, ErrOptions)

@@ -132,13 +132,13 @@ func (r *historyRepair) findEntries(ctx context.Context, tx *kv.Tx) error {
 // none.
 func (r *historyRepair) loseUpTo(seq int64, after historyRecord) {
 	if r.last.Seq == 0 {
-		if r.last.Entered = time.Unix(0, 0).UTC(); after.Seq > 0 {
-			r.last.Entered = after.Entered
+		if r.last.EntryTime = time.Unix(0, 0).UTC(); after.Seq > 0 {
+			r.last.EntryTime = after.EntryTime
 		}
 	}
 	for r.last.Seq < seq {
 		l := historyRecord{Decision: Decision{
-			Seq: r.last.Seq + 1, Time: r.last.Entered, Entered: r.last.Entered, Node: kv.NoNode, Why: lostEntryWhy, Score: math.NaN(),
+			Seq: r.last.Seq + 1, Time: r.last.EntryTime, EntryTime: r.last.EntryTime, Node: kv.NoNode, Why: lostEntryWhy, Score: math.NaN(),
 		}}
 		l.Step, l.place = placeBetween(l.Seq, r.last, after)
 		r.lost = append(r.lost, lostEntry{historyRecord: l})

@@ -41,7 +41,7 @@ func newStepWriter(ctx context.Context, tx *kv.Tx, take func(d draft) error) (*S
 	}
 	w := &StepWriter{
 		ctx: ctx, tx: tx, classes: make(map[string]bool, len(tx.Classes())), take: take,
-		first: last.Seq + 1, seq: last.Seq, step: last.Step, entered: last.Entered,
+		first: last.Seq + 1, seq: last.Seq, step: last.Step, entered: last.EntryTime,
 	}
 	for _, name := range tx.Classes() {
 		w.classes[name] = true
@@ -51,7 +51,7 @@ func newStepWriter(ctx context.Context, tx *kv.Tx, take func(d draft) error) (*S
 
 // entries are those so far.
 func (w *StepWriter) entries() Entries {
-	return Entries{First: w.first, Last: w.seq, Steps: w.steps, Unscored: w.unscored}
+	return Entries{First: w.first, Last: w.seq, Steps: w.steps, RemovedScores: w.unscored}
 }
 
 // Begin begins a step. A step without decisions is not written. A step may have one decision about a node.
@@ -63,8 +63,8 @@ func (w *StepWriter) Begin(opt Options) error {
 	w.isBegun, w.place = true, 0
 	w.who, w.why = opt.Who, opt.Why
 	now := opt.Now()
-	if w.time = now; !opt.Made.IsZero() {
-		w.time = opt.Made.UTC().Truncate(time.Microsecond)
+	if w.time = now; !opt.Time.IsZero() {
+		w.time = opt.Time.UTC().Truncate(time.Microsecond)
 	}
 	if now.After(w.entered) {
 		w.entered = now
@@ -93,7 +93,7 @@ func (w *StepWriter) Add(req Request) error {
 	}
 	return w.add(draft{
 		historyRecord: historyRecord{Decision: Decision{Node: req.Node, Kind: req.Kind, To: req.To, After: req.Kind}},
-		shown:         req.Shown,
+		shown:         req.View,
 	})
 }
 
@@ -108,7 +108,7 @@ func (w *StepWriter) add(d draft) error {
 	}
 	w.seq++
 	d.Seq, d.Step, d.place = w.seq, w.step, w.place
-	d.Time, d.Entered, d.Who, d.Why = w.time, w.entered, w.who, w.why
+	d.Time, d.EntryTime, d.Who, d.Why = w.time, w.entered, w.who, w.why
 	w.place++
 	if d.unscored {
 		w.unscored++
@@ -120,8 +120,8 @@ func (w *StepWriter) add(d draft) error {
 // and undo.
 type draft struct {
 	historyRecord
-	shown    *Shown // nil: whatever the node is like
-	unscored bool   // of an undo: the score of the node goes
+	shown    *View // nil: whatever the node is like
+	unscored bool  // of an undo: the score of the node goes
 }
 
 // A nodeState is what decisions change of a node.
@@ -157,8 +157,8 @@ func readFacts(id string, value func(column string) (kv.Value, error)) (f nodeFa
 }
 
 // shown is what a person would see of a node.
-func (f *nodeFacts) shown() Shown {
-	return Shown{Label: f.label, Suggested: f.suggested, Decision: f.decision, Run: f.run}
+func (f *nodeFacts) shown() View {
+	return View{Label: f.label, Suggestion: f.suggested, Decision: f.decision, Run: f.run}
 }
 
 // complete makes an entry of a draft, and the facts what they are after it. The error is a *ChangedError of one node where
@@ -177,7 +177,7 @@ func (d *draft) complete(f *nodeFacts) error {
 			d.To = f.suggested
 		case Reject, Unlabel:
 			if f.label == "" {
-				return fmt.Errorf("node %s: %s: %w", f.id, d.Kind, ErrUnlabelled)
+				return fmt.Errorf("node %s: %s: %w", f.id, d.Kind, ErrNoLabel)
 			}
 			if d.Kind == Reject {
 				d.To = f.label
@@ -238,7 +238,7 @@ type ChangedError struct {
 // A ChangedNode is a node that has changed since it was shown.
 type ChangedNode struct {
 	ID      string
-	Was, Is Shown
+	Was, Is View
 }
 
 // maxChangedNamed is how many nodes a ChangedError names.
@@ -277,8 +277,8 @@ func (n *ChangedNode) change() string {
 	switch {
 	case n.Was.Label != n.Is.Label:
 		return fmt.Sprintf("the label was %s, is %s", text(n.Was.Label), text(n.Is.Label))
-	case n.Was.Suggested != n.Is.Suggested:
-		return fmt.Sprintf("the suggestion was %s, is %s", text(n.Was.Suggested), text(n.Is.Suggested))
+	case n.Was.Suggestion != n.Is.Suggestion:
+		return fmt.Sprintf("the suggestion was %s, is %s", text(n.Was.Suggestion), text(n.Is.Suggestion))
 	case n.Was.Decision != n.Is.Decision:
 		return fmt.Sprintf("the decision was %s, is %s", text(n.Was.Decision.String()), text(n.Is.Decision.String()))
 	default:

@@ -10,14 +10,14 @@ import (
 // mostVerdicts bounds how many verdicts are taken in: as many say all that verdicts can say.
 const mostVerdicts = 1 << 16
 
-// A Verdict is the judgement of a person about the label Given of a node. If Now equals Given, the label was right.
+// A Verdict is the judgement of a person about the label of a node. If Now equals Before, the label was right.
 // Otherwise Now is the right label, or kv.NoClass for none. Score is the score of the node at the first decision, and Run
 // the run that gave it; NaN and zero without a score.
 type Verdict struct {
-	Node       kv.NodeID
-	Given, Now kv.Class
-	Score      float64
-	Run        int64
+	Node        kv.NodeID
+	Before, Now kv.Class
+	Score       float64
+	Run         int64
 }
 
 // Verdicts compares the decisions in force with the labels before all decisions, in ascending order of nodes. It leaves
@@ -106,7 +106,7 @@ func (c *change) verdict(now kv.Class, classes map[string]kv.Class) (said Verdic
 		to, there = kv.NoClass, true
 	}
 	ok = c.node != kv.NoNode && c.is.decision != None && c.is.decision != Unsure && known && there && to == now
-	return Verdict{Node: c.node, Given: given, Now: now, Score: c.score, Run: c.run}, ok
+	return Verdict{Node: c.node, Before: given, Now: now, Score: c.score, Run: c.run}, ok
 }
 
 // VerdictsAfter compares the decisions after entry seq with the labels before them, in the order of the history. reversed

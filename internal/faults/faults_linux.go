@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Supported returns ErrUnsupported where Run cannot watch a process.
-func Supported() error {
+// CheckSupport returns ErrUnsupported where Run cannot watch a process.
+func CheckSupport() error {
 	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
 	if errno != 0 {
@@ -67,7 +67,7 @@ func Run(command *exec.Cmd, plan Plan) (outcome Outcome, err error) {
 		outcome.Err = errors.Join(ErrHung, killing, <-ended)
 	}
 	err = errors.Join(<-w.watched, unix.Close(listener))
-	outcome.Operations, outcome.Met = w.count, w.met
+	outcome.Operations, outcome.Operation = w.count, w.met
 	return outcome, err
 }
 

@@ -266,9 +266,9 @@ func (s *Sorter) writeRecord(f *runFile, r Record) (int64, error) {
 	return int64(len(s.buf) + len(r.Key) + len(r.Value)), nil
 }
 
-// Sorted yields every record added so far, ascending by key. The bytes are borrowed until the next step. It may be
+// Records yields every record added so far, ascending by key. The bytes are borrowed until the next step. It may be
 // ranged over again, and records may be added between two rounds, not within one.
-func (s *Sorter) Sorted(ctx context.Context) iter.Seq2[Record, error] {
+func (s *Sorter) Records(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		if err := ctx.Err(); err != nil {
 			yield(Record{}, err)

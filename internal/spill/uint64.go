@@ -131,8 +131,8 @@ func (a *array[T]) free() error {
 // Len is the number of numbers that the writers have handed over, repeated ones too.
 func (s *Numbers[T]) Len() int64 { return s.count }
 
-// Held is the number of bytes of memory that the numbers take, between Sort and Close.
-func (s *Numbers[T]) Held() int64 { return sizeOf[T]() * int64(len(s.sorted.Data)) }
+// MemoryBytes is the number of bytes of memory that the numbers take, between Sort and Close.
+func (s *Numbers[T]) MemoryBytes() int64 { return sizeOf[T]() * int64(len(s.sorted.Data)) }
 
 // A NumbersWriter adds numbers to a Numbers. It belongs to one goroutine.
 type NumbersWriter[T Number] struct {
@@ -466,8 +466,8 @@ func freeAll[T Number](memory []*rangeMemory[T]) (err error) {
 	return err
 }
 
-// Ordered yields all numbers, each once, ascending, in stretches that are borrowed until the next step.
-func (s *Numbers[T]) Ordered(ctx context.Context) iter.Seq2[[]T, error] {
+// Stretches yields all numbers, each once, ascending, in stretches that are borrowed until the next step.
+func (s *Numbers[T]) Stretches(ctx context.Context) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		prepare := func(*struct{}, []T) error { return nil }
 		err := InOrder(ctx, s, prepare, func(_ *struct{}, keys []T) error {

@@ -284,13 +284,13 @@ func (c *Calibration) Estimate() (e Estimate) {
 		raised := min(float64(c.Wrong)/fullyRaised, 1)
 		e.Shift = float64(raised*e.Shift) + float64((1-raised)*c.shiftAt(min(e.Rate, c.Before), 0))
 		// What is known of decided labels takes the place of their scores.
-		e.Rate = min((c.expected(e.Shift, e.Lapse)+float64(c.Share*float64(c.Wrong)))/c.count(), 1)
+		e.Rate = min((c.mislabels(e.Shift, e.Lapse)+float64(c.Share*float64(c.Wrong)))/c.count(), 1)
 	}
 	e.Low, e.High = c.quantile(byRate, (1-0.9)/2), c.quantile(byRate, (1+0.9)/2)
 	e.Low, e.High = min(e.Low, e.Rate), max(e.High, e.Rate)
 	grey := max(c.quantile(doubt, greyQuantile), e.Rate)
 	e.Threshold = e.Score(c.cut(e.Shift, e.Lapse))
-	if c.expected(e.Shift, e.Lapse) < 1 {
+	if c.mislabels(e.Shift, e.Lapse) < 1 {
 		e.Threshold = 0.5
 	}
 	e.Threshold = min(max(e.Threshold, edge), 1-edge)
@@ -369,11 +369,11 @@ func (c *Calibration) undecided(bin int) float64 {
 	return max(0, float64(c.Bins[bin])-float64(c.Share*float64(c.Decided[bin])))
 }
 
-// Expected is how many of the undecided labels are wrong, by an estimate.
-func (c *Calibration) Expected(e Estimate) float64 { return c.expected(e.Shift, e.Lapse) }
+// Mislabels is how many of the undecided labels are wrong, by an estimate.
+func (c *Calibration) Mislabels(e Estimate) float64 { return c.mislabels(e.Shift, e.Lapse) }
 
-// expected is that of a shift and a lapse.
-func (c *Calibration) expected(shift, lapse float64) (sum float64) {
+// mislabels is that of a shift and a lapse.
+func (c *Calibration) mislabels(shift, lapse float64) (sum float64) {
 	for b := range c.Bins {
 		sum += float64(c.undecided(b) * (1 - lapse) * elementary.Sigmoid(logOddsOf(b)+shift))
 	}
@@ -386,7 +386,7 @@ func (c *Calibration) expected(shift, lapse float64) (sum float64) {
 //
 // over the undecided labels.
 func (c *Calibration) cut(shift, lapse float64) float64 {
-	whole, best := c.expected(shift, lapse), len(c.Bins)-1
+	whole, best := c.mislabels(shift, lapse), len(c.Bins)-1
 	var found, flagged, most float64
 	for b := len(c.Bins) - 1; b >= 0; b-- {
 		n := c.undecided(b)

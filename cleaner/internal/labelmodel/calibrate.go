@@ -7,8 +7,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A Drawn says how the rows of a fit stand for all labels, and what the user asked for.
-type Drawn struct {
+// A Sampling says how the rows of a fit stand for all labels, and what the user asked for.
+type Sampling struct {
 	Added             []bool    // rows that were not drawn, and are there for what a person said of them
 	Scores            []float64 // of rows with a truth: the score for which a person looked at them, NaN where there was none
 	Share             float64   // drawn rows of all that can be
@@ -16,7 +16,7 @@ type Drawn struct {
 }
 
 // Calibrate fills Calibration, Shift and Lapse from the rows that the model was fitted to.
-func (m *Model) Calibrate(rows Rows, of Drawn, profile []float64) {
+func (m *Model) Calibrate(rows Rows, of Sampling, profile []float64) {
 	logOdds := m.Scorer().LogOdds(rows)
 	var drawn []float64
 	corrected := 0.0
@@ -24,7 +24,7 @@ func (m *Model) Calibrate(rows Rows, of Drawn, profile []float64) {
 		if of.Added[r] {
 			continue
 		}
-		if drawn = append(drawn, l); rows.Truth[r] != kv.NoClass && rows.Truth[r] != rows.Given[r] {
+		if drawn = append(drawn, l); rows.Truth[r] != kv.NoClass && rows.Truth[r] != rows.Labels[r] {
 			corrected++
 		}
 	}
@@ -42,7 +42,7 @@ func (m *Model) Calibrate(rows Rows, of Drawn, profile []float64) {
 		if math.IsNaN(chosen) {
 			chosen = logOdds[r]
 		}
-		m.Calibration.Observe(logOdds[r], chosen, truth != rows.Given[r])
+		m.Calibration.Observe(logOdds[r], chosen, truth != rows.Labels[r])
 	}
 	e := m.Calibration.Estimate()
 	m.Shift, m.Lapse = e.Shift, e.Lapse
@@ -51,7 +51,7 @@ func (m *Model) Calibrate(rows Rows, of Drawn, profile []float64) {
 // LogOdds are the log-odds of the scores of the given labels of rows, with all classes for rivals. The model is not
 // shifted. An infinite one is a score of 0 or 1.
 func (m *Scorer) LogOdds(of Rows) []float64 {
-	given, z, c, width := of.Given, of.Z, of.Classes, of.Width
+	given, z, c, width := of.Labels, of.Z, of.Classes, of.Width
 	logOdds := make([]float64, len(given))
 	classes, rows, memory := make([]kv.Class, c), make([]float32, c*width), make([]float64, c)
 	var votes []float32

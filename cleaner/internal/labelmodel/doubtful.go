@@ -36,7 +36,7 @@ func (of *Rows) agreement() (a agreementShares, ok bool) {
 	var sure []float32 // the largest prediction of every row
 	var agrees []bool
 	row, counts := of.Classes*of.Width, make([]float64, of.Classes)
-	for r, y := range of.Given {
+	for r, y := range of.Labels {
 		z := of.Z[r*row:][:row]
 		if y == kv.NoClass || !float32s.AllFinite(z) {
 			continue

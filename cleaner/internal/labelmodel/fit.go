@@ -84,7 +84,7 @@ type labelFit struct {
 
 // Rows are what a Model is fitted to.
 type Rows struct {
-	Given []kv.Class // [rows]: the labels
+	Labels []kv.Class // [rows]: the labels
 
 	// Truth is what a person has said of the true class [rows], NoClass where nobody has, AnotherClass where no more is known
 	// than that the label is wrong; nil: nobody has said anything of any.
@@ -163,7 +163,7 @@ func fitBehind(
 func newLabelFit(
 	ctx context.Context, dir *scratch.Dir, of Rows, columns []int, workers int, quantile float64,
 ) (f *labelFit, err error) {
-	rows, classes, width, z := len(of.Given), of.Classes, of.Width, of.Z
+	rows, classes, width, z := len(of.Labels), of.Classes, of.Width, of.Z
 	f = &labelFit{
 		classes: classes, width: len(columns), columns: columns, votes: of.Votes, uniform: of.Doubtful, workers: workers,
 		truth: of.Truth,
@@ -172,7 +172,7 @@ func newLabelFit(
 	if f.votes != nil {
 		f.width++
 	}
-	for r, y := range of.Given {
+	for r, y := range of.Labels {
 		if !float32s.AllFinite(z[r*classes*width : (r+1)*classes*width]) {
 			y = kv.NoClass
 		}
