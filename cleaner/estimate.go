@@ -46,7 +46,7 @@ func CountStore(ctx context.Context, tx *kv.Tx, opt Options) (c Counts, err erro
 	}
 	base := baseProblem{labels: p.labels, splits: p.splits}
 	c = Counts{
-		Nodes: tx.NumNodes(), Labels: labelled(p.labels), Classes: len(tx.Classes()),
+		Nodes: tx.NumNodes(), Labels: countLabelled(p.labels), Classes: len(tx.Classes()),
 		Fitting: fittingIn(p.labels, p.splits), Training: base.count(base.teaches), Validation: base.count(base.stops),
 	}
 	if _, err := tx.Matrix(PredictionsMatrix); err == nil {
@@ -161,8 +161,8 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 		return nil, err
 	}
 	if c.Predictions && !c.BuiltIn && foldsOf(c.Training) == 1 { // crossFitting
-		drawn := sizesOf(c.Labels, defaultShares)
-		c.Training, c.Validation = drawn.training, drawn.validation
+		sizes := sizesOf(c.Labels, defaultShares)
+		c.Training, c.Validation = sizes.training, sizes.validation
 	}
 	matrices := MatrixBytes(opt.Preset, c.Classes, c.Fitting)
 	e := &CleanEstimate{
@@ -178,8 +178,8 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	if err := requireBudget("clean", opt.MemoryBudget, e.LeastBytes, c.Classes, matrices); err != nil {
 		return nil, err
 	}
-	held := scoringBytes(opt.Preset, c.Nodes, c.Fitting, c.Classes)
-	operators := opt.ops(held)
+	footprint := scoringBytes(opt.Preset, c.Nodes, c.Fitting, c.Classes)
+	operators := opt.ops(footprint)
 	operators.Scratch = scratch.Temporary(os.TempDir())
 	if err := e.planDiagonals(ctx, opt, operators); err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	learn := StageWork{Name: "detector", Seconds: float64(draws*detector.Steps(rows)) * detectorCost / 1e9}
 	labellings := draws
 	if opt.Preset == PresetDefault {
-		most := int64(min(c.Labels, mostModelled(c.Classes))) * int64(c.Classes)
+		most := int64(min(c.Labels, mostModelNodes(c.Classes))) * int64(c.Classes)
 		labellings = 1 + labelmodel.CountRivals(c.Classes)
 		z = cells * (int64(labellings)*int64(c.Nodes) + 2*most) // of which the logarithms are kept beside them
 		learn = StageWork{Name: "label model", Seconds: e.seconds(float64(most), modelCost)}
@@ -220,7 +220,7 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 		},
 	)
 	e.TemporaryBytes = max(e.TemporaryBytes, e.Diagonal.ScratchBytes+e.Plan.ScratchBytes+z+4*int64(c.Nodes))
-	e.HeldBytes = max(e.HeldBytes, held)
+	e.HeldBytes = max(e.HeldBytes, footprint)
 	for _, s := range e.Stages {
 		e.MemoryBytes = max(e.MemoryBytes, e.HeldBytes+s.MappedBytes)
 	}
@@ -306,12 +306,12 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 		ofClasses = classBytes(c.Classes, hops)
 		least = max(least, c.Sizes.LeastForDiagonals(hops))
 	}
-	held := trainingBytes*int64(c.Nodes) + ofClasses
-	e.LeastBytes = max(e.LeastBytes, held+least)
+	footprint := trainingBytes*int64(c.Nodes) + ofClasses
+	e.LeastBytes = max(e.LeastBytes, footprint+least)
 	if err := requireBudget("predict", opt.MemoryBudget, e.LeastBytes, c.Classes, max(ofClasses, MatrixBytes(opt.Preset, c.Classes, c.Fitting))); err != nil {
 		return err
 	}
-	operators := opt.ops(held)
+	operators := opt.ops(footprint)
 	operators.Scratch = scratch.Temporary(os.TempDir())
 	if c.Features == 0 {
 		plan, err := c.Diagonals(ctx, hops, operators)
@@ -357,10 +357,10 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 			Wrote: int64(e.refinements()) * 4 * int64(c.Classes+1) * int64(c.Nodes), MappedBytes: refine.MemoryBytes,
 		})
 	}
-	learned := 4 * int64(e.baseWidth) * int64(min(c.Training, baseTraining)+min(c.Validation, baseValidation))
-	e.TemporaryBytes = inputs + max(smooth.ScratchBytes, learned,
+	rows := 4 * int64(e.baseWidth) * int64(min(c.Training, baseTraining)+min(c.Validation, baseValidation))
+	e.TemporaryBytes = inputs + max(smooth.ScratchBytes, rows,
 		refine.ScratchBytes+matrices*4*int64(c.Nodes)*int64(c.Classes+1))
-	e.HeldBytes = held
+	e.HeldBytes = footprint
 	return nil
 }
 
@@ -401,11 +401,11 @@ func trainingSteps(perEpoch, epochs, trainings int, stops bool) (least, typical,
 // predicting all nodes by the networks.
 func (e *CleanEstimate) trainSeconds(perEpoch int) float64 {
 	c := e.Counts
-	weights := float64(baseHidden * (e.baseWidth + c.Classes))
+	weights := float64(baseUnits * (e.baseWidth + c.Classes))
 	step := batchCost + float64(baseBatch*(float64(weights*productCost)+float64(float64(c.Classes)*outputCost)))
-	looked := float64(e.BaseSteps / max(perEpoch, baseLook) * min(c.Validation, baseValidation))
-	predicted := float64(foldsOf(max(min(c.Training, baseTraining), 1)) * c.Nodes)
-	return float64(float64(e.BaseSteps)*step)/1e9 + e.seconds((looked+predicted)*weights, applyCost)
+	looks := float64(e.BaseSteps / max(perEpoch, baseLook) * min(c.Validation, baseValidation))
+	predictions := float64(foldsOf(max(min(c.Training, baseTraining), 1)) * c.Nodes)
+	return float64(float64(e.BaseSteps)*step)/1e9 + e.seconds((looks+predictions)*weights, applyCost)
 }
 
 // refinements is how often predictions are propagated at most.

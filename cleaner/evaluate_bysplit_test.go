@@ -62,7 +62,7 @@ func TestEvaluateBySplit(t *testing.T) {
 func TestSplitApart(t *testing.T) {
 	for seed := range uint64(100) {
 		p, _ := randomTrial(rand.New(rand.NewPCG(seed, 0)))
-		p.split, p.tested = nil, labelled(p.labels)
+		p.split, p.testNodes = nil, countLabelled(p.labels)
 		for _, run := range []func(context.Context, trial, Options) (*judgement, error){confidentLearning, dynamicBootstrap} {
 			whole, err := splitApart(run)(t.Context(), p, Options{})
 			if err != nil {
@@ -76,7 +76,7 @@ func TestSplitApart(t *testing.T) {
 						alone.labels[v] = kv.NoClass
 					}
 				}
-				alone.tested = labelled(alone.labels)
+				alone.testNodes = countLabelled(alone.labels)
 				want, err := run(t.Context(), alone, Options{})
 				if err != nil {
 					t.Fatal(err)

@@ -127,38 +127,38 @@ func (e *evaluator) resume() [][]MethodMetrics {
 	if e.key == "" {
 		return nil
 	}
-	kept, ok := loadMark[[][]MethodMetrics](scratch.Existing(e.opt.Checkpoint.Dir), e.key)
+	repeats, ok := loadMark[[][]MethodMetrics](scratch.Existing(e.opt.Checkpoint.Dir), e.key)
 	if !ok {
 		return nil
 	}
-	for _, repeat := range kept {
+	for _, repeat := range repeats {
 		if len(repeat) != len(e.opt.Methods) {
 			return nil
 		}
 	}
 	all := e.opt.Repeats * e.opt.ModelSeeds
-	kept = kept[:min(len(kept), all)]
-	e.opt.Checkpoint.Repeats = len(kept)
-	if len(kept) > 0 {
-		e.opt.notice("went on after %d of %d repeats that an earlier evaluation of the same finished", len(kept), all)
+	repeats = repeats[:min(len(repeats), all)]
+	e.opt.Checkpoint.Repeats = len(repeats)
+	if len(repeats) > 0 {
+		e.opt.notice("went on after %d of %d repeats that an earlier evaluation of the same finished", len(repeats), all)
 	}
-	return kept
+	return repeats
 }
 
 // keep notes the measures of the finished repeats. If that cannot be done it says so, and keeps none from there on.
-func (e *evaluator) keep(measured [][]MethodMetrics) {
+func (e *evaluator) keep(repeats [][]MethodMetrics) {
 	if e.key == "" {
 		return
 	}
 	dir, err := scratch.Open(e.opt.Checkpoint.Dir)
 	if err == nil {
-		err = saveMark(dir, e.key, measured)
+		err = saveMark(dir, e.key, repeats)
 	}
 	if err != nil {
 		e.keepNothing(err)
 		return
 	}
-	e.opt.Checkpoint.Repeats = len(measured)
+	e.opt.Checkpoint.Repeats = len(repeats)
 }
 
 // keepNothing says that nothing is kept from here on.

@@ -190,8 +190,8 @@ func (o Options) stage(name string, began time.Time) {
 }
 
 // ops are the options of the operators, with a budget of what is left of MemoryBudget beside held bytes.
-func (o Options) ops(held int64) ops.Options {
+func (o Options) ops(footprint int64) ops.Options {
 	return ops.Options{
-		MemoryBudget: o.MemoryBudget - held, Workers: o.Workers, Progress: o.Progress, OnStage: o.OnStage,
+		MemoryBudget: o.MemoryBudget - footprint, Workers: o.Workers, Progress: o.Progress, OnStage: o.OnStage,
 	}
 }

@@ -38,12 +38,12 @@ func ChangesSince(ctx context.Context, tx *kv.Tx, run *Run) ([]string, error) {
 	if run.Model == nil || run.Model.Calibration == nil { // it trusted no decision
 		return changes, nil
 	}
-	_, distrusted, err := decide.VerdictsAfter(ctx, tx, run.Decisions)
+	_, reversals, err := decide.VerdictsAfter(ctx, tx, run.Decisions)
 	if err != nil {
 		return nil, err
 	}
-	if distrusted > 0 {
-		changes = append(changes, fmt.Sprintf("decisions that run %d trusted no longer hold: %d", run.ID, distrusted))
+	if reversals > 0 {
+		changes = append(changes, fmt.Sprintf("decisions that run %d trusted no longer hold: %d", run.ID, reversals))
 	}
 	return changes, nil
 }

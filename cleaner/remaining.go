@@ -57,8 +57,8 @@ func CountRemaining(ctx context.Context, tx *kv.Tx) (r Remaining, err error) {
 	}
 	verdicts, _, err := decide.VerdictsAfter(ctx, tx, run.Decisions)
 	var wrong float64
-	for _, said := range verdicts {
-		if said.Before != said.Now {
+	for _, verdict := range verdicts {
+		if verdict.Before != verdict.Now {
 			wrong++
 		}
 	}

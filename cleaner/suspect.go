@@ -39,13 +39,13 @@ func ScoreAbove(threshold float64) index.Predicate {
 }
 
 // IsSuspect reports whether Suspects is true of a node with these values, any of which may be null.
-func IsSuspect(threshold float64, score, label, suggested, decision kv.Value) bool {
+func IsSuspect(threshold float64, score, label, suggestion, decision kv.Value) bool {
 	return !score.IsNull() && score.Float() > threshold &&
-		!label.IsNull() && !suggested.IsNull() && label != suggested && decision.IsNull()
+		!label.IsNull() && !suggestion.IsNull() && label != suggestion && decision.IsNull()
 }
 
-// leastCounted is the score above which a node can count among suspects or grey zone.
-func (r *Run) leastCounted() float64 {
+// leastScore is the score above which a node can count among suspects or grey zone.
+func (r *Run) leastScore() float64 {
 	if r.GreyFrom > 0 {
 		return r.GreyFrom
 	}
@@ -53,9 +53,9 @@ func (r *Run) leastCounted() float64 {
 }
 
 // countSuspect counts a node among the suspects or in the grey zone, or nowhere.
-func (r *Run) countSuspect(score float64, label, suggested, decision kv.Value) {
+func (r *Run) countSuspect(score float64, label, suggestion, decision kv.Value) {
 	switch {
-	case !IsSuspect(r.leastCounted(), kv.FloatValue(score), label, suggested, decision):
+	case !IsSuspect(r.leastScore(), kv.FloatValue(score), label, suggestion, decision):
 	case score > r.Threshold:
 		r.Suspects++
 	default:
@@ -83,14 +83,14 @@ func readSuspectFacts(tx *kv.Tx) (f suspectFacts, err error) {
 
 // count counts a node of a run.
 func (f suspectFacts) count(run *Run, v kv.NodeID, score float64) error {
-	if !(score > run.leastCounted()) {
+	if !(score > run.leastScore()) {
 		return nil
 	}
-	var label, suggested, decision kv.Value
+	var label, suggestion, decision kv.Value
 	for _, fact := range []struct {
 		reader *kv.ColumnReader
 		into   *kv.Value
-	}{{f.labels, &label}, {f.suggestions, &suggested}, {f.decisions, &decision}} {
+	}{{f.labels, &label}, {f.suggestions, &suggestion}, {f.decisions, &decision}} {
 		if fact.reader == nil {
 			continue
 		}
@@ -99,6 +99,6 @@ func (f suspectFacts) count(run *Run, v kv.NodeID, score float64) error {
 			return err
 		}
 	}
-	run.countSuspect(score, label, suggested, decision)
+	run.countSuspect(score, label, suggestion, decision)
 	return nil
 }

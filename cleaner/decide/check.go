@@ -125,7 +125,7 @@ func (c *historyChecker) nodes(ctx context.Context) error {
 		return err
 	}
 	next := kv.NodeID(0) // the first node whose decision was not compared
-	undecided := func(end kv.NodeID) error {
+	checkUndecided := func(end kv.NodeID) error {
 		for ; next < end; next++ {
 			if next%lookEvery == 0 && ctx.Err() != nil {
 				return ctx.Err()
@@ -148,7 +148,7 @@ func (c *historyChecker) nodes(ctx context.Context) error {
 		if node == kv.NoNode || int64(node) >= int64(c.tx.NumNodes()) {
 			return nil
 		}
-		if err := undecided(node); err != nil {
+		if err := checkUndecided(node); err != nil {
 			return err
 		}
 		next = node + 1
@@ -178,7 +178,7 @@ func (c *historyChecker) nodes(ctx context.Context) error {
 	if count != c.count {
 		c.problem("%d entries are found by their nodes, of %d that can be read", count, c.count)
 	}
-	return undecided(kv.NodeID(c.tx.NumNodes()))
+	return checkUndecided(kv.NodeID(c.tx.NumNodes()))
 }
 
 // compare compares a node with the last entry about it.

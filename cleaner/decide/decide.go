@@ -209,20 +209,20 @@ func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Dec
 	if err != nil || entries.Len() == 0 {
 		return nil, err
 	}
-	made := make([]Decision, 0, entries.Len())
+	decisions := make([]Decision, 0, entries.Len())
 	err = s.View(func(tx *kv.Tx) error {
 		for d, err := range entries.Read(ctx, tx) {
 			if err != nil {
 				return err
 			}
-			made = append(made, d)
+			decisions = append(decisions, d)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the decisions are %w, but reading them back: %w", kv.ErrCommitted, err)
 	}
-	return made, nil
+	return decisions, nil
 }
 
 // WriteSteps writes any number of decisions and steps, all or nothing. It calls name, which adds them to a StepWriter. If
@@ -232,7 +232,7 @@ func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Dec
 // columns, the index on label, and the history. The decisions then wait in temporary files in the directory of the store,
 // and memory holds a few times kv.Bulk.SortMemory of them.
 func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (Entries, error) {
-	var made Entries
+	var entries Entries
 	err := s.Update(func(tx *kv.Tx) error {
 		u := updater{tx: tx, inStep: roaring.New()}
 		w, err := newStepWriter(ctx, tx, u.take)
@@ -242,10 +242,10 @@ func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error
 		if err := name(w); err != nil {
 			return err
 		}
-		if u.changed != nil {
-			return u.changed
+		if u.change != nil {
+			return u.change
 		}
-		made = w.entries()
+		entries = w.entries()
 		return ctx.Err()
 	})
 	if errors.Is(err, kv.ErrTxTooBig) {
@@ -254,7 +254,7 @@ func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error
 	if err != nil {
 		return Entries{}, err
 	}
-	return made, nil
+	return entries, nil
 }
 
 // SeenByScores returns Seq of the newest entry at the time when the last run read the labels; 0 for none. Use nil for a
@@ -268,30 +268,30 @@ type SeenByScores func(tx *kv.Tx) (seq int64, err error)
 //
 // A label that was changed since without a decision is set back too; From has the changed label. If a run after the
 // decision has scored the label that is taken back, Undo removes this score: see Entries.RemovedScores and SeenByScores.
-func Undo(ctx context.Context, s *kv.Store, steps int, opt Options, seen SeenByScores) (Entries, error) {
+func Undo(ctx context.Context, s *kv.Store, steps int, opt Options, seenBy SeenByScores) (Entries, error) {
 	if steps < 1 {
 		return Entries{}, fmt.Errorf("undo %d steps: want 1 or more: %w", steps, ErrOptions)
 	}
-	return undo(ctx, s, opt, seen, func(tx *kv.Tx, last int64) ([]stepRange, error) {
-		found, count, err := undoable(ctx, tx, last, steps)
+	return undo(ctx, s, opt, seenBy, func(tx *kv.Tx, last int64) ([]stepRange, error) {
+		ranges, count, err := undoable(ctx, tx, last, steps)
 		if err == nil && count < steps {
 			err = fmt.Errorf("undo %d steps: %d can be taken back: %w", steps, count, ErrNothingToUndo)
 		}
-		return found, err
+		return ranges, err
 	})
 }
 
 // UndoStep takes back the step with a number. If this is not the last step that Undo would take back, it returns
 // ErrChanged.
-func UndoStep(ctx context.Context, s *kv.Store, step int64, opt Options, seen SeenByScores) (Entries, error) {
-	return undo(ctx, s, opt, seen, func(tx *kv.Tx, last int64) ([]stepRange, error) {
-		found, count, err := undoable(ctx, tx, last, 1)
+func UndoStep(ctx context.Context, s *kv.Store, step int64, opt Options, seenBy SeenByScores) (Entries, error) {
+	return undo(ctx, s, opt, seenBy, func(tx *kv.Tx, last int64) ([]stepRange, error) {
+		ranges, count, err := undoable(ctx, tx, last, 1)
 		if err != nil {
 			return nil, err
 		}
 		newest := int64(0)
 		if count > 0 {
-			d, err := readDecision(tx, found[0].first)
+			d, err := readDecision(tx, ranges[0].first)
 			if err != nil {
 				return nil, err
 			}
@@ -300,6 +300,6 @@ func UndoStep(ctx context.Context, s *kv.Store, step int64, opt Options, seen Se
 		if newest != step {
 			return nil, fmt.Errorf("undo step %d: the last step that can be taken back is %d: %w", step, newest, ErrChanged)
 		}
-		return found, nil
+		return ranges, nil
 	})
 }

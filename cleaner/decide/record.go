@@ -132,9 +132,9 @@ func (r *recordReader) take(n uint64) []byte {
 		r.failed = true
 		return nil
 	}
-	taken := r.b[:n]
+	head := r.b[:n]
 	r.b = r.b[n:]
-	return taken
+	return head
 }
 
 // count is a uvarint that fits an int64.
