@@ -67,7 +67,7 @@ func TestGoldenFeatures(t *testing.T) {
 			}
 			for v := range g.N {
 				for f := range width {
-					for i, want := range [][][]float64{g.Agreement, g.AgreementTested} {
+					for i, want := range [][][]float64{g.Agreement, g.TestedAgreement} {
 						got := float64(z[i][v*width+f])
 						if tested[i][v] == kv.NoClass {
 							if !math.IsNaN(got) {

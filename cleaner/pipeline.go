@@ -73,12 +73,12 @@ type scoring struct {
 
 	// standardErrors, if not nil, has those of diagonal k [n], or nil.
 	standardErrors func(k int) []float64
-	owned          *heldDiagonals
+	diagonals      *heldDiagonals
 }
 
 // Close gives the arrays back; those of a run that are kept stay.
 func (s *scoring) Close() error {
-	return errors.Join(s.scores.Detach(), s.features.values.Detach(), s.owned.Close())
+	return errors.Join(s.scores.Detach(), s.features.values.Detach(), s.diagonals.Close())
 }
 
 // score runs the pipeline of the package documentation on the labels of p: noise on the fitting set, agreement features

@@ -43,7 +43,7 @@ func detectorStage(draw int) string { return fmt.Sprintf("detector-%d", draw+1) 
 func (s *stages) run(ctx context.Context, fitting int) (_ *scoring, err error) {
 	result := &scoring{fitting: fitting}
 	defer func() {
-		if result.owned = s.ownDiagonals; err != nil {
+		if result.diagonals = s.ownDiagonals; err != nil {
 			err = errors.Join(err, s.ownDiagonals.Close())
 		}
 	}()

@@ -117,7 +117,7 @@ func comparePostings(tx *kv.Tx, values []string, r *rand.Rand) error {
 		}
 		for _, down := range []bool{false, true} {
 			var got []string
-			for g, err := range p.merged(bounds, down) {
+			for g, err := range p.merge(bounds, down) {
 				if err != nil {
 					return err
 				}

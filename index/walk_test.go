@@ -164,7 +164,7 @@ func TestWalkCost(t *testing.T) {
 		}
 		last = cost
 	}
-	spend := &allowance{left: last * (1 + 1e-9), n: pl.n, step: fileCost, properties: properties}
+	spend := &allowance{budget: last * (1 + 1e-9), n: pl.n, step: fileCost, properties: properties}
 	left := int(pl.n)
 	for size := firstBatch; left > 0; size = min(2*size, lastBatch) {
 		if !spend.batch(min(size, left)) {

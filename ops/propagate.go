@@ -63,7 +63,7 @@ func Propagate(ctx context.Context, g Graph, src Source, op Operator, opt Option
 		return ctx.Err()
 	}
 	opt = opt.withDefaults()
-	walker, survey, err := surveyed(ctx, g, opt)
+	walker, survey, err := newSurvey(ctx, g, opt)
 	if err != nil {
 		return err
 	}

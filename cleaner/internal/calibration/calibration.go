@@ -206,9 +206,9 @@ func (c *Calibration) shiftTo(rate, lapse float64) float64 {
 	return (low + high) / 2
 }
 
-// Observe takes a verdict in, on a label with log-odds l, whose log-odds were asShown when a person chose to
+// Observe takes a verdict in, on a label with log-odds l, whose log-odds were shownOdds when a person chose to
 // look at it.
-func (c *Calibration) Observe(l, asShown float64, wrong bool) {
+func (c *Calibration) Observe(l, shownOdds float64, wrong bool) {
 	if math.IsNaN(l) {
 		return
 	}
@@ -223,7 +223,7 @@ func (c *Calibration) Observe(l, asShown float64, wrong bool) {
 			at := j*len(c.Rates) + i
 			says := math.Inf(-1)
 			if shift := c.Shifts[at]; !math.IsInf(shift, 1) {
-				chance := min(max((1-lapse)*elementary.Sigmoid(asShown+shift), leastChance), 1-leastChance)
+				chance := min(max((1-lapse)*elementary.Sigmoid(shownOdds+shift), leastChance), 1-leastChance)
 				if !wrong {
 					chance = 1 - chance
 				}

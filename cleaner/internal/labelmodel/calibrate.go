@@ -38,11 +38,11 @@ func (m *Model) Calibrate(rows Rows, of Sampling, profile []float64) {
 			continue
 		}
 		// People look at the highest scores first. Many of these are lower by another fit, which is no news of the rate.
-		asShown := before.LogOdds(of.Scores[r])
-		if math.IsNaN(asShown) {
-			asShown = logOdds[r]
+		shownOdds := before.LogOdds(of.Scores[r])
+		if math.IsNaN(shownOdds) {
+			shownOdds = logOdds[r]
 		}
-		m.Calibration.Observe(logOdds[r], asShown, truth != rows.Labels[r])
+		m.Calibration.Observe(logOdds[r], shownOdds, truth != rows.Labels[r])
 	}
 	e := m.Calibration.Estimate()
 	m.Shift, m.Lapse = e.Shift, e.Lapse
